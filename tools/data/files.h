@@ -1,0 +1,59 @@
+// Whole files in and out.
+//
+// In: a regular file of 1 MiB or more is mapped (private, copy-on-write), so that reading it costs no second copy in
+// memory; smaller ones, pipes and "-" (stdin) are read. What has no size beforehand may be kMaxStreamBytes long.
+//
+// Out: bytes go to FILE.tmp.PID, which Commit() renames to FILE: whoever opens FILE sees the old contents or all of the
+// new ones. Without Commit() the temporary file is removed. A symbolic link stays one; what is not a regular file
+// (/dev/null, a pipe) is written directly; "-" is stdout.
+//
+// Messages begin with the file's name. Objects belong to one thread.
+#ifndef TILE_TOOLS_DATA_FILES_H_
+#define TILE_TOOLS_DATA_FILES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "tools/data/array.h"
+
+namespace tile::tools {
+
+inline constexpr int64_t kMaxStreamBytes = int64_t{8} << 30;
+
+absl::StatusOr<AlignedBuffer> ReadWholeFile(const std::string& path);
+
+// `name: message`, with the status's code.
+absl::Status WithName(absl::string_view name, const absl::Status& status);
+absl::Status WithName(absl::string_view name, absl::string_view message);  // kInvalidArgument
+
+class OutputFile {
+ public:
+  OutputFile() = default;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();  // removes what was not committed
+
+  absl::Status Open(const std::string& path);
+  absl::Status Write(absl::Span<const uint8_t> bytes);  // small pieces are gathered
+  absl::Status Write(absl::string_view text);
+  absl::Status Commit();
+  bool is_terminal() const;
+
+ private:
+  absl::Status Flush();
+  absl::Status WriteOut(absl::Span<const uint8_t> bytes);
+
+  std::string path_;    // as told, for messages
+  std::string target_;  // behind symbolic links
+  std::string temp_;    // empty: written directly
+  std::string pending_;
+  int fd_ = -1;
+};
+
+}  // namespace tile::tools
+
+#endif  // TILE_TOOLS_DATA_FILES_H_
