@@ -221,6 +221,32 @@ INSTANTIATE_TEST_SUITE_P(All, MmaTest,
                                   IsaName(std::get<1>(info.param));
                          });
 
+// Sums a hair's breadth beside the middle of two floats: rounding them to double first would put them on the middle.
+TEST(MmaFloat, RoundsOnce) {
+  const int64_t m = 64, n = 64;
+  const MmaKey key{.ab = Elem::kF32, .c = Elem::kF32, .scale = {}};
+  std::vector<uint8_t> scratch(MmaScratchBytes(key, m, n, 1));
+  for (const Isa isa : SupportedIsas()) {
+    // Around 1, and where the results are subnormal.
+    for (const float scale : {1.0f, 0x1p-130f}) {
+      std::vector<float> a(m), b(n), c(m * n), out(m * n);
+      for (int i = 0; i < 64; ++i) {
+        a[i] = (i % 2 ? -1.0f : 1.0f) * (1 + static_cast<float>(i / 2 - 16) * 0x1p-23f);
+        b[i] = 0x1p-24f * (1 + static_cast<float>(i - 32) * 0x1p-23f);
+        if (scale < 1) a[i] *= 0x1p-63f, b[i] *= 0x1p-63f;  // half of the smallest subnormal
+      }
+      for (int i = 0; i < m * n; ++i) c[i] = scale * (1 + static_cast<float>(i / 3 % 8) * 0x1p-23f);
+      MmaParams p = MmaParams::Dense(m, n, 1);
+      p.a = a.data(), p.b = b.data(), p.c = c.data(), p.out = out.data(), p.scratch = scratch.data();
+      FindMma(key, isa)(p);
+      for (int i = 0; i < m * n; ++i) {
+        ASSERT_EQ(out[i], std::fmaf(a[i / n], b[i % n], c[i])) << IsaName(isa) << std::hexfloat << " " << a[i / n] << " * "
+                                                              << b[i % n] << " + " << c[i];
+      }
+    }
+  }
+}
+
 TEST(MmaScaled, AllPairs) {
   struct Row {
     Elem ab, scale;
