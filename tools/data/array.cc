@@ -1,10 +1,13 @@
 #include "tools/data/array.h"
 
+#include <array>
 #include <bit>
 #include <cstring>
+#include <mutex>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -39,6 +42,21 @@ template <class Signed>
 void WidenInt(const ArrayView& a, int64_t first, int64_t n, double* out) {
   if (a.is_unsigned) return Widen<std::make_unsigned_t<Signed>>(a.bytes.data(), first, n, out);
   Widen<Signed>(a.bytes.data(), first, n, out);
+}
+
+// The values of all codes of a float type of at most 16 bits; null for others, and while an array is so short that
+// making the table takes longer than going without.
+const double* TableOf(Elem elem, size_t bytes) {
+  static std::array<std::once_flag, ir::kNumElems> once;
+  static auto& tables = *new std::array<std::vector<double>, ir::kNumElems>;
+  const int bits = ir::ElemInfoOf(elem).bits;
+  if (!ir::IsFloat(elem) || bits > 16 || bytes < size_t{1} << bits) return nullptr;
+  const int which = static_cast<int>(elem);
+  std::call_once(once[which], [&] {
+    tables[which].resize(size_t{1} << bits);
+    for (size_t code = 0; code < tables[which].size(); ++code) tables[which][code] = ir::ToDouble(elem, code);
+  });
+  return tables[which].data();
 }
 
 }  // namespace
@@ -156,6 +174,10 @@ void LoadDoubles(const ArrayView& array, int64_t first, int64_t n, double* out) 
       return;
     default:
       break;
+  }
+  if (const double* table = TableOf(elem, array.bytes.size()); table != nullptr) {
+    for (int64_t i = 0; i < n; ++i) out[i] = table[LoadBits(elem, bytes, first + i)];
+    return;
   }
   const bool is_float = ir::IsFloat(elem);
   for (int64_t i = 0; i < n; ++i) {
