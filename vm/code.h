@@ -1,0 +1,139 @@
+// The prepared form of a kernel: a flat list of instructions over a frame of bytes. Structured control flow has become
+// jumps, so that the state of a running block is a program counter and its frame: a block can stop anywhere and go on
+// later, on another thread.
+//
+// Every value has a fixed place in the frame (plan.h decides which), constants lie in the program. An instruction is a
+// function over a block's frame with its parameters resolved: element types, sizes and kernels are chosen when the
+// program is prepared (prepare.h), so that running does no type dispatch per element.
+#ifndef TILE_VM_CODE_H_
+#define TILE_VM_CODE_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "ir/arena.h"
+#include "ir/module.h"
+#include "vm/memory.h"
+#include "vm/vm.h"
+
+namespace tile::vm {
+
+struct BlockState;
+struct Instr;
+class Checker;
+
+// Runs one instruction and returns the next one; null stops the block, for the reason in BlockState::stop.
+using ExecFn = const Instr* (*)(BlockState& b, const Instr* in);
+
+struct Instr {
+  ExecFn fn = nullptr;
+  const void* data = nullptr;    // parameters, in Code::arena
+  const ir::Op* op = nullptr;    // for messages
+  const Instr* target = nullptr; // of jumps; set when all instructions are known
+};
+
+// Where a value lies: an offset into the frame, or ~offset into the constants.
+struct Slot {
+  int64_t offset = 0;
+  bool constant() const { return offset < 0; }
+  friend bool operator==(Slot, Slot) = default;
+};
+
+// A tensor_view (and the views over it, which add nothing at run time).
+struct ViewData {
+  uint8_t* base;
+  const Allocation* allocation;  // that base points into; null: unknown
+  int64_t dims[];                // rank sizes, then rank strides in elements
+  int64_t size(int d) const { return dims[d]; }
+  int64_t stride(int rank, int d) const { return dims[rank + d]; }
+};
+
+enum class Stop : uint8_t { kNone, kDone, kTrap, kParked, kYield };
+
+// A block of the grid that runs or waits.
+struct BlockState {
+  uint8_t* frame = nullptr;
+  const uint8_t* constants = nullptr;
+  int32_t id[3] = {0, 0, 0};
+  int64_t index = 0;             // in linear order
+  const Code* code = nullptr;
+  struct LaunchState* launch = nullptr;
+  Checker* checker = nullptr;    // of --check=full; null otherwise
+  bool checked = true;           // bounds are checked
+
+  const Instr* pc = nullptr;     // where a parked block goes on
+  Stop stop = Stop::kNone;
+  int64_t rounds = 0;            // of loops
+  // Since the last round: did it change memory, and did it look at memory that others may change?
+  bool changed_memory = false, read_shared_memory = false;
+  int unchanged_rounds = 0;      // rounds in a row that only looked and carried on the same values
+  const ir::Op* waiting = nullptr;  // the loop in which it was parked
+
+  const Allocation* last_found = nullptr;         // cache of Memory::Find
+  std::vector<const Allocation*> private_memory;  // shared arrays and alloca of this block
+  std::vector<void*> heap;                        // alloca, freed at the end
+  uint64_t heap_bytes = 0;
+
+  void* at(Slot s) const {
+    return s.offset >= 0 ? frame + s.offset : const_cast<uint8_t*>(constants) + ~s.offset;
+  }
+  template <class T>
+  T& get(Slot s) const {
+    return *static_cast<T*>(at(s));
+  }
+};
+
+// A shared array of the block, inside the frame.
+struct SharedArray {
+  int64_t offset;
+  uint64_t bytes;
+  const ir::Op* op;
+};
+
+struct Code {
+  const ir::Module* module = nullptr;
+  const ir::Function* function = nullptr;
+  ir::Arena arena;
+  std::vector<Instr> instrs;
+  std::vector<uint8_t> constants;             // 64-byte aligned by use of AlignedConstants
+  std::vector<Slot> params;                   // of the entry
+  std::vector<int> param_bytes;
+  uint64_t frame_bytes = 0;
+  std::vector<SharedArray> shared;
+  bool must_park = false;                     // has a loop in which a block may wait for others
+  const uint8_t* aligned_constants() const {
+    return reinterpret_cast<const uint8_t*>((reinterpret_cast<uintptr_t>(constants.data()) + 63) & ~uintptr_t{63});
+  }
+
+  // Globals of the module: their memory, alive as long as the program.
+  struct GlobalMemory {
+    const ir::Global* global;
+    uint8_t* data;
+    uint64_t bytes;
+  };
+  std::vector<GlobalMemory> globals;
+  ~Code();
+};
+
+// Stops the block with a report. Returns null, so that an instruction can `return Trap(…)`.
+const Instr* Trap(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
+                  absl::string_view fix = "");
+// Reports, but lets the block go on (assert).
+void AddReport(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
+               absl::string_view fix = "");
+// The sink of print_tko.
+void PrintText(BlockState& b, absl::string_view text);
+// Grid size.
+const int64_t* GridOf(const BlockState& b);
+Memory& MemoryOf(const BlockState& b);
+
+// Runs from `first` until the block stops.
+void RunInstrs(BlockState& b, const Instr* first);
+// The same for the body of reduce and scan. True if it yielded.
+bool RunBody(BlockState& b, const Instr* first);
+
+}  // namespace tile::vm
+
+#endif  // TILE_VM_CODE_H_

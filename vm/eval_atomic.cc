@@ -1,0 +1,273 @@
+// Atomic updates through pointers, views and scatter indices, and the plain scatter store. Every element is one update on
+// real memory; the elements of an operation are taken in row-major order, which is one of the orders that are open.
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "vm/atomic.h"
+#include "vm/view_access.h"
+
+namespace tile::vm {
+namespace {
+
+using ir::Elem;
+using ir::MemoryOrdering;
+using ir::Op;
+using ir::Value;
+
+struct AtomicData {
+  RmwFn rmw;
+  CasFn cas;                 // one of the two
+  bool plain_store;          // store_scatter: neither
+  Slot pointers, cmp, value, mask, old;
+  bool has_mask, has_old;
+  int64_t n;
+  int bytes;
+  Elem elem;
+  MemoryOrdering ordering;
+  ir::MemoryScope scope;
+  ir::Type type;
+  const ViewAccess* view;
+  // scatter
+  Slot tensor, indices;
+  int dim, index_bytes;
+  bool index_i1, check_bounds;
+};
+
+uint64_t LoadBits(const uint8_t* p, int bytes) {
+  uint64_t v = 0;
+  std::memcpy(&v, p, static_cast<size_t>(bytes));
+  return v;
+}
+
+// Element `lane` of the tile against the element at `address`.
+inline void UpdateElement(BlockState& b, const AtomicData& d, void* address, int64_t lane, bool* changed) {
+  const auto* value = static_cast<const uint8_t*>(b.at(d.value)) + lane * d.bytes;
+  if (d.plain_store) {
+    StoreElements(reinterpret_cast<uintptr_t>(address), value, 1, d.bytes, MemoryOrdering::kRelaxed);
+    *changed = true;
+    return;
+  }
+  const int order = RmwOrder(d.ordering);
+  uint64_t old;
+  if (d.rmw != nullptr) {
+    old = d.rmw(address, LoadBits(value, d.bytes), order, changed);
+  } else {
+    old = d.cas(address, LoadBits(static_cast<const uint8_t*>(b.at(d.cmp)) + lane * d.bytes, d.bytes),
+                LoadBits(value, d.bytes), order, changed);
+  }
+  if (d.has_old) std::memcpy(static_cast<uint8_t*>(b.at(d.old)) + lane * d.bytes, &old, static_cast<size_t>(d.bytes));
+}
+
+Access AccessOf(const BlockState& b, const AtomicData& d, int64_t lane) {
+  Access a;
+  a.elements = 1;
+  a.element_bytes = d.bytes;
+  a.reads = !d.plain_store;
+  a.writes = true;
+  a.atomic = true;
+  a.ordering = d.plain_store ? MemoryOrdering::kRelaxed : d.ordering;
+  a.scope = d.scope;
+  a.tile = d.has_old ? static_cast<const uint8_t*>(b.at(d.old)) + lane * d.bytes : nullptr;
+  a.lane = lane;
+  return a;
+}
+
+// Elements that are not updated: cas gives the expected value, the others nothing specified.
+void PrefillOld(BlockState& b, const AtomicData& d) {
+  if (!d.has_old) return;
+  void* old = b.at(d.old);
+  if (d.cas != nullptr) {
+    std::memcpy(old, b.at(d.cmp), static_cast<size_t>(d.n * d.bytes));
+    return;
+  }
+  std::memset(old, 0xFF, static_cast<size_t>(d.n * d.bytes));
+  if (b.checker != nullptr) b.checker->OnUnspecified(b, old, d.n * d.bytes);
+}
+
+void Finish(BlockState& b, const AtomicData& d, bool changed) {
+  if (!d.plain_store) b.read_shared_memory = true;
+  if (changed) NoteChange(b);
+}
+
+const Instr* RunPointers(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const AtomicData*>(in->data);
+  const auto* pointers = static_cast<const uint64_t*>(b.at(d.pointers));
+  const uint8_t* mask = d.has_mask ? static_cast<const uint8_t*>(b.at(d.mask)) : nullptr;
+  if (mask != nullptr) PrefillOld(b, d);
+  bool changed = false;
+  for (int64_t i = 0; i < d.n; ++i) {
+    if (mask != nullptr && mask[i] == 0) continue;
+    if (b.checked) {
+      Access a = AccessOf(b, d, i);
+      a.address = pointers[i];
+      if (!CheckRun(b, in, a, d.type)) return nullptr;
+    }
+    UpdateElement(b, d, reinterpret_cast<void*>(pointers[i]), i, &changed);
+  }
+  Finish(b, d, changed);
+  return in + 1;
+}
+
+const Instr* RunView(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const AtomicData*>(in->data);
+  const ViewAccess& v = *d.view;
+  ViewBoxes boxes;
+  if (!LocateView(b, in, v, &boxes)) return nullptr;
+  if (!boxes.whole) PrefillOld(b, d);
+  Access access = AccessOf(b, d, 0);
+  bool changed = false;
+  const bool ok = VisitBoxes(b, in, v, boxes, access, [&](const Box& box) {
+    ForEachElement(v, box, [&](int64_t m, int64_t t) { UpdateElement(b, d, boxes.view->base + m * d.bytes, t, &changed); });
+  });
+  if (!ok) return nullptr;
+  Finish(b, d, changed);
+  return in + 1;
+}
+
+const Instr* RunScatter(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const AtomicData*>(in->data);
+  const auto& view = b.get<ViewData>(d.tensor);
+  const void* indices = b.at(d.indices);
+  const int rank = d.type.rank();
+  if (d.check_bounds) PrefillOld(b, d);
+  bool changed = false;
+  int64_t at[ir::kMaxRank] = {};
+  for (int64_t lane = 0; lane < d.n; ++lane) {
+    const uint64_t picked = ReadIndex(indices, d.index_bytes, d.index_i1, lane);
+    __int128 offset = 0;
+    int outside = -1;
+    for (int k = 0; k < rank; ++k) {
+      const uint64_t i = k == d.dim ? picked : static_cast<uint64_t>(at[k]);
+      if (i >= static_cast<uint64_t>(view.size(k)) && outside < 0) outside = k;
+      offset += __int128{i} * view.stride(rank, k);
+    }
+    if (outside < 0) {
+      uint8_t* address = view.base + static_cast<int64_t>(offset) * d.bytes;
+      if (b.checked) {
+        Access a = AccessOf(b, d, lane);
+        a.address = reinterpret_cast<uintptr_t>(address);
+        if (offset >= (__int128{1} << 60)) {
+          TrapOutside(b, in, ~uintptr_t{0} >> 1, static_cast<uint64_t>(d.bytes), true, d.type, lane);
+          return nullptr;
+        }
+        if (!CheckRun(b, in, a, d.type)) return nullptr;
+      }
+      UpdateElement(b, d, address, lane, &changed);
+    } else if (!d.check_bounds && b.checked) {
+      return Trap(b, in->op, "vm.out_of_bounds",
+                  absl::StrCat("element ", LaneText(d.type, lane), " scatters to ",
+                               outside == d.dim ? absl::StrCat("index ", static_cast<int64_t>(picked)) : absl::StrCat("position ", at[outside]),
+                               " of dimension ", outside, ", which has ", view.size(outside), " elements",
+                               view.allocation ? absl::StrCat(" (`", view.allocation->name, "`)") : ""),
+                  "set check_bounds to skip such elements");
+    }
+    for (int k = rank - 1; k >= 0; --k) {
+      if (++at[k] < d.type.shape()[static_cast<size_t>(k)]) break;
+      at[k] = 0;
+    }
+  }
+  Finish(b, d, changed);
+  return in + 1;
+}
+
+// --- preparing ------------------------------------------------------------------------------------------------------
+
+AtomicData* NewData(Preparer& p, const Op& op, const Value* value) {
+  auto* d = p.New<AtomicData>();
+  d->type = value->type();
+  d->n = p.plan().elements(value);
+  d->elem = value->type().elem();
+  d->bytes = ir::StorageBytes(d->elem);
+  d->value = p.dense(value);
+  const ir::FormatInfo& f = *op.info()->format;
+  if (f.attr_index("ordering") >= 0) d->ordering = op.attr("ordering").as_enum<MemoryOrdering>();
+  if (f.attr_index("scope") >= 0) d->scope = op.attr("scope").as_enum<ir::MemoryScope>();
+  if (f.attr_index("mode") >= 0) {
+    const auto mode = op.attr("mode").as_enum<ir::RmwMode>();
+    d->rmw = FindRmw(mode, d->elem);
+    if (d->rmw == nullptr) {
+      p.Refuse(op, absl::StrCat("mode ", ir::Keyword(mode), " is not defined on ", ir::ElemInfoOf(d->elem).spelling));
+    }
+  }
+  if (op.num_results() > 1) {
+    d->has_old = true;
+    d->old = p.result(op, 0);
+  }
+  return d;
+}
+
+void SetCas(Preparer& p, const Op& op, AtomicData* d) {
+  d->cas = FindCas(d->bytes);
+  d->cmp = p.dense(op.operand("cmp"));
+  if (d->cas == nullptr) p.Refuse(op, "compare-and-swap takes 32- and 64-bit elements");
+}
+
+AtomicData* NewPointers(Preparer& p, const Op& op, const Value* value) {
+  AtomicData* d = NewData(p, op, value);
+  d->pointers = p.dense(op.operand("pointers"));
+  if (const Value* mask = op.operand("mask")) {
+    d->has_mask = true;
+    d->mask = p.dense(mask);
+  }
+  return d;
+}
+
+AtomicData* NewView(Preparer& p, const Op& op) {
+  AtomicData* d = NewData(p, op, op.operand("value"));
+  d->view = PrepareView(p, op, op.operand("view"), op.group("index"));
+  return d;
+}
+
+AtomicData* NewScatter(Preparer& p, const Op& op) {
+  AtomicData* d = NewData(p, op, op.operand("values"));
+  const Value* indices = op.operand("indices");
+  d->tensor = p.raw(op.operand("view"));
+  d->indices = p.dense(indices);
+  d->index_bytes = ir::StorageBytes(indices->type().elem());
+  d->index_i1 = indices->type().elem() == Elem::kI1;
+  d->dim = static_cast<int>(op.attr("dim").as_int());
+  d->check_bounds = op.attr("check_bounds").as_bool();
+  return d;
+}
+
+}  // namespace
+
+void PrepareAtomicRmw(Preparer& p, const Op& op) { p.Emit(op, RunPointers, NewPointers(p, op, op.operand("arg"))); }
+
+void PrepareAtomicCas(Preparer& p, const Op& op) {
+  AtomicData* d = NewPointers(p, op, op.operand("val"));
+  SetCas(p, op, d);
+  p.Emit(op, RunPointers, d);
+}
+
+void PrepareAtomicRedView(Preparer& p, const Op& op) { p.Emit(op, RunView, NewView(p, op)); }
+void PrepareAtomicRmwView(Preparer& p, const Op& op) { p.Emit(op, RunView, NewView(p, op)); }
+
+void PrepareAtomicCasView(Preparer& p, const Op& op) {
+  AtomicData* d = NewView(p, op);
+  SetCas(p, op, d);
+  p.Emit(op, RunView, d);
+}
+
+void PrepareAtomicScatterView(Preparer& p, const Op& op) { p.Emit(op, RunScatter, NewScatter(p, op)); }
+
+void PrepareStoreScatterView(Preparer& p, const Op& op) {
+  AtomicData* d = NewScatter(p, op);
+  d->plain_store = true;
+  p.Emit(op, RunScatter, d);
+}
+
+// --- multicast ------------------------------------------------------------------------------------------------------
+
+namespace {
+void RefuseMulticast(Preparer& p, const Op& op) {
+  p.Refuse(op, "multicast memory needs several GPUs; use load_view_tko, atomic_red_view_tko or store_view_tko on one copy");
+}
+}  // namespace
+
+void PrepareMultimemLoadReduce(Preparer& p, const Op& op) { RefuseMulticast(p, op); }
+void PrepareMultimemReduce(Preparer& p, const Op& op) { RefuseMulticast(p, op); }
+void PrepareMultimemStore(Preparer& p, const Op& op) { RefuseMulticast(p, op); }
+
+}  // namespace tile::vm

@@ -1,0 +1,187 @@
+// reduce and scan. A body of one known operation runs as a kernel over the whole tile; any other body runs once per
+// position along the dimension, over a batch of lanes at a time (plan.h).
+#include <cstring>
+
+#include "vm/kernels/reduce.h"
+#include "vm/prepare.h"
+
+namespace tile::vm {
+namespace {
+
+using ir::Op;
+using ir::Opcode;
+using ir::Value;
+
+// --- known bodies ---------------------------------------------------------------------------------------------------
+
+struct KernelData {
+  ReduceFn reduce;
+  ScanFn scan;
+  Slot in, out;
+  int64_t outer, n, inner;
+  bool reverse;
+  uint64_t identity;
+};
+
+const Instr* RunKernel(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const KernelData*>(in->data);
+  if (d.reduce != nullptr) {
+    d.reduce(b.at(d.out), b.at(d.in), d.outer, d.n, d.inner, d.identity);
+  } else {
+    d.scan(b.at(d.out), b.at(d.in), d.outer, d.n, d.inner, d.reverse, d.identity);
+  }
+  return in + 1;
+}
+
+// The one operation of the body, if it combines the two arguments and nothing else.
+const Op* OnlyOperation(const ir::Block* body) {
+  const Op* op = body->front();
+  if (body->num_args() != 2 || op == nullptr || op->next() != body->back()) return nullptr;
+  const Op* yield = body->back();
+  if (yield->opcode() != Opcode::kYield || yield->operand(0) != op->result(0) || op->num_operands() != 2) return nullptr;
+  const Value *element = body->arg(0), *accumulator = body->arg(1);
+  const bool straight = op->operand(0) == element && op->operand(1) == accumulator;
+  const bool swapped = op->operand(0) == accumulator && op->operand(1) == element;
+  if (!straight && !(swapped && op->info()->has(ir::kCommutative))) return nullptr;
+  const int rounding = op->info()->format->attr_index("rounding");
+  if (rounding >= 0 && op->attr(rounding).as_enum<ir::Rounding>() != ir::Rounding::kNearestEven) return nullptr;
+  return op;
+}
+
+ReduceKey KeyOf(const Op& op) {
+  ReduceKey key{};
+  key.op = op.opcode();
+  key.elem = op.result(0)->type().elem();
+  const ir::FormatInfo& f = *op.info()->format;
+  const auto number = [&](absl::string_view name) {
+    const int i = f.attr_index(name);
+    return i < 0 ? 0 : op.attr(i).as_int();
+  };
+  key.propagate_nan = number("propagate_nan") != 0;
+  key.flush_to_zero = number("flush_to_zero") != 0;
+  key.signedness = static_cast<ir::Signedness>(number("signedness"));
+  return key;
+}
+
+// --- any body -------------------------------------------------------------------------------------------------------
+
+struct Stream {           // one operand of the reduce
+  Slot source, element, accumulator, result;
+  int bytes;
+  uint64_t identity;
+};
+
+struct BodyData {
+  int streams;
+  const Stream* stream;
+  int64_t outer, n, inner, batch;
+  bool scan, reverse;
+};
+
+// Position i of lanes [first, first + batch): between a whole tile and a batch.
+template <class T, bool to_batch>
+void MoveLanes(const BodyData& d, T* tile, T* batch, int64_t first, int64_t i) {
+  for (int64_t lane = first; lane < first + d.batch;) {
+    const int64_t o = lane / d.inner, j = lane % d.inner;
+    const int64_t count = std::min(d.inner - j, first + d.batch - lane);
+    T* at = tile + (o * d.n + i) * d.inner + j;
+    if constexpr (to_batch) {
+      std::memcpy(batch, at, static_cast<size_t>(count) * sizeof(T));
+    } else {
+      std::memcpy(at, batch, static_cast<size_t>(count) * sizeof(T));
+    }
+    batch += count;
+    lane += count;
+  }
+}
+
+template <bool to_batch>
+void Move(const BodyData& d, int bytes, void* tile, void* batch, int64_t first, int64_t i) {
+  const auto move = [&](auto word) {
+    using T = decltype(word);
+    MoveLanes<T, to_batch>(d, static_cast<T*>(tile), static_cast<T*>(batch), first, i);
+  };
+  switch (bytes) {
+    case 1: return move(uint8_t{});
+    case 2: return move(uint16_t{});
+    case 4: return move(uint32_t{});
+    default: return move(uint64_t{});
+  }
+}
+
+const Instr* RunBodies(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const BodyData*>(in->data);
+  const int64_t lanes = d.outer * d.inner;
+  for (int64_t first = 0; first < lanes; first += d.batch) {
+    for (int s = 0; s < d.streams; ++s) {
+      const Stream& stream = d.stream[s];
+      CopyItem fill;
+      fill.elements = d.batch;
+      fill.run = d.batch;
+      fill.count = 1;
+      fill.element_bytes = stream.bytes;
+      ExpandCopy(b.at(stream.accumulator), &stream.identity, fill);
+    }
+    for (int64_t step = 0; step < d.n; ++step) {
+      const int64_t i = d.reverse ? d.n - 1 - step : step;
+      for (int s = 0; s < d.streams; ++s) {
+        const Stream& stream = d.stream[s];
+        Move<true>(d, stream.bytes, b.at(stream.source), b.at(stream.element), first, i);
+      }
+      if (!RunBody(b, in + 1)) return nullptr;
+      for (int s = 0; d.scan && s < d.streams; ++s) {
+        const Stream& stream = d.stream[s];
+        Move<false>(d, stream.bytes, b.at(stream.result), b.at(stream.accumulator), first, i);
+      }
+    }
+    for (int s = 0; !d.scan && s < d.streams; ++s) {
+      const Stream& stream = d.stream[s];
+      std::memcpy(static_cast<char*>(b.at(stream.result)) + first * stream.bytes, b.at(stream.accumulator),
+                  static_cast<size_t>(d.batch * stream.bytes));
+    }
+  }
+  return in->target;
+}
+
+void PrepareFold(Preparer& p, const Op& op, bool scan) {
+  const ir::Type t = op.operand(0)->type();
+  const auto dim = static_cast<size_t>(op.attr("dim").as_int());
+  int64_t outer = 1, inner = 1;
+  for (size_t k = 0; k < dim; ++k) outer *= t.shape()[k];
+  for (size_t k = dim + 1; k < t.shape().size(); ++k) inner *= t.shape()[k];
+  const int64_t n = t.shape()[dim];
+  const bool reverse = scan && op.attr("reverse").as_bool();
+  const ir::Block* body = op.region(0);
+  if (const Op* only = OnlyOperation(body)) {
+    const ReduceFn reduce = scan ? nullptr : FindReduce(KeyOf(*only));
+    const ScanFn scan_fn = scan ? FindScan(KeyOf(*only)) : nullptr;
+    if (reduce != nullptr || scan_fn != nullptr) {
+      auto* d = p.New<KernelData>();
+      *d = {reduce, scan_fn, p.dense(op.operand(0)), p.result(op, 0), outer, n, inner, reverse,
+            op.attr("identities").scalars()[0].bits};
+      p.Emit(op, RunKernel, d);
+      return;
+    }
+  }
+  auto* d = p.New<BodyData>();
+  auto* streams = p.NewArray<Stream>(static_cast<size_t>(op.num_operands()));
+  for (int i = 0; i < op.num_operands(); ++i) {
+    streams[i].source = p.dense(op.operand(i));
+    streams[i].element = p.raw(body->arg(2 * i));
+    streams[i].accumulator = p.raw(body->arg(2 * i + 1));
+    streams[i].result = p.result(op, i);
+    streams[i].bytes = ir::StorageBytes(op.operand(i)->type().elem());
+    streams[i].identity = op.attr("identities").scalars()[static_cast<size_t>(i)].bits;
+  }
+  *d = {op.num_operands(), streams, outer, n, inner, p.plan().batch(&op), scan, reverse};
+  const int run = p.Emit(op, RunBodies, d);
+  p.PrepareBlock(body);
+  p.SetTarget(run, p.next_instr());
+}
+
+}  // namespace
+
+void PrepareReduce(Preparer& p, const Op& op) { PrepareFold(p, op, false); }
+void PrepareScan(Preparer& p, const Op& op) { PrepareFold(p, op, true); }
+
+}  // namespace tile::vm

@@ -1,0 +1,258 @@
+// Tensor views and the tiles that views load and store.
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "vm/kernels/copy.h"
+#include "vm/view_access.h"
+
+namespace tile::vm {
+namespace {
+
+using ir::Elem;
+using ir::MemoryOrdering;
+using ir::Op;
+using ir::Value;
+
+// --- making views ---------------------------------------------------------------------------------------------------
+
+struct TensorViewData {
+  Slot base, out;
+  int rank;
+  const int64_t* fixed;       // sizes then strides; kDynamic: from a slot
+  const Slot* slots;          // one per dynamic entry, in order
+  const int* bytes;
+  const bool* i1;
+};
+
+const Instr* RunMakeTensorView(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const TensorViewData*>(in->data);
+  auto& view = b.get<ViewData>(d.out);
+  const auto base = b.get<uintptr_t>(d.base);
+  view.base = reinterpret_cast<uint8_t*>(base);
+  view.allocation = FindAllocation(b, base, 1);
+  int next = 0;
+  for (int i = 0; i < 2 * d.rank; ++i) {
+    int64_t value = d.fixed[i];
+    if (value == ir::kDynamic) {
+      const uint64_t u = ReadIndex(b.at(d.slots[next]), d.bytes[next], d.i1[next]);
+      ++next;
+      if (u > (uint64_t{1} << 62)) {
+        return Trap(b, in->op, "vm.bad_shape",
+                    absl::StrCat(i < d.rank ? "size " : "stride ", i % d.rank, " of the tensor is ", static_cast<int64_t>(u),
+                                 ", read as unsigned ", u, ": too large"),
+                    "sizes and strides must not be negative");
+      }
+      value = static_cast<int64_t>(u);
+    }
+    view.dims[i] = value;
+  }
+  return in + 1;
+}
+
+struct ShapeData {
+  Slot view;
+  int rank;
+  const Slot* out;
+  int bytes;
+  const int64_t* step;   // null: sizes of the tensor
+  const int64_t* dim;
+};
+
+const Instr* RunGetShape(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const ShapeData*>(in->data);
+  const auto& view = b.get<ViewData>(d.view);
+  for (int k = 0; k < d.rank; ++k) {
+    const int64_t n = d.step == nullptr ? view.size(k) : (view.size(static_cast<int>(d.dim[k])) + d.step[k] - 1) / d.step[k];
+    std::memcpy(b.at(d.out[k]), &n, static_cast<size_t>(d.bytes));
+  }
+  return in + 1;
+}
+
+void PrepareGetShape(Preparer& p, const Op& op, bool index_space) {
+  auto* d = p.New<ShapeData>();
+  const ir::Type t = op.operand(0)->type();
+  d->view = p.raw(op.operand(0));
+  d->rank = op.num_results();
+  auto* out = p.NewArray<Slot>(static_cast<size_t>(d->rank));
+  for (int i = 0; i < d->rank; ++i) {
+    out[i] = p.result(op, i);
+    d->bytes = ir::StorageBytes(op.result(i)->type().elem());
+  }
+  d->out = out;
+  if (index_space) {
+    auto* step = p.NewArray<int64_t>(static_cast<size_t>(d->rank));
+    auto* dim = p.NewArray<int64_t>(static_cast<size_t>(d->rank));
+    for (int k = 0; k < d->rank; ++k) {
+      const auto u = static_cast<size_t>(k);
+      const bool gather = t.kind() == ir::TypeKind::kGatherScatterView;
+      step[k] = gather ? 1 : t.kind() == ir::TypeKind::kStridedView ? t->steps[u] : t.shape()[u];
+      dim[k] = gather ? k : t->dim_map[u];
+    }
+    d->step = step;
+    d->dim = dim;
+  }
+  p.Emit(op, RunGetShape, d);
+}
+
+// --- loads and stores -----------------------------------------------------------------------------------------------
+
+struct ViewMoveData {
+  const ViewAccess* access;
+  Slot tile;
+  MemoryOrdering ordering;
+  ir::MemoryScope scope;
+};
+
+Access AccessOf(const ViewMoveData& d, const void* tile) {
+  Access a;
+  a.ordering = d.ordering;
+  a.scope = d.scope;
+  a.tile = tile;
+  return a;
+}
+
+uint8_t ReadNibble(const uint8_t* base, int64_t offset) {
+  return (base[offset / 2] >> (offset % 2 * 4)) & 15;
+}
+
+void WriteNibble(uint8_t* base, int64_t offset, uint8_t value) {
+  uint8_t& byte = base[offset / 2];
+  byte = offset % 2 ? static_cast<uint8_t>((byte & 15) | (value << 4)) : static_cast<uint8_t>((byte & 0xF0) | (value & 15));
+}
+
+void FillTile(const ViewAccess& v, void* tile) {
+  CopyItem item;
+  item.elements = v.elements;
+  item.run = v.elements;
+  item.count = 1;
+  item.element_bytes = v.bytes;
+  uint64_t bits = v.has_padding ? v.padding : ~uint64_t{0};
+  if (!v.has_padding && v.elem == Elem::kI1) bits = 1;
+  if (!v.has_padding && v.nibbles) bits = 15;
+  ExpandCopy(tile, &bits, item);
+}
+
+const Instr* RunLoadView(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const ViewMoveData*>(in->data);
+  const ViewAccess& v = *d.access;
+  auto* tile = static_cast<uint8_t*>(b.at(d.tile));
+  ViewBoxes boxes;
+  if (!LocateView(b, in, v, &boxes)) return nullptr;
+  if (!boxes.whole) {
+    FillTile(v, tile);
+    if (b.checker != nullptr) {
+      v.has_padding ? b.checker->OnSpecified(b, tile, v.elements * v.bytes)
+                    : b.checker->OnUnspecified(b, tile, v.elements * v.bytes);
+    }
+  }
+  Access access = AccessOf(d, tile);
+  access.reads = true;
+  if (d.ordering != MemoryOrdering::kWeak) b.read_shared_memory = true;
+  const uint8_t* base = boxes.view->base;
+  const bool ok = VisitBoxes(b, in, v, boxes, access, [&](const Box& box) {
+    if (v.nibbles) {
+      ForEachElement(v, box, [&](int64_t m, int64_t t) { tile[t] = ReadNibble(base, m); });
+    } else if (d.ordering == MemoryOrdering::kWeak) {
+      CopyBox(tile + box.tile_offset * v.bytes, v.tile_stride, base + box.offset * v.bytes, box.stride, box.extent, v.rank,
+              v.bytes);
+    } else {
+      ForEachElement(v, box, [&](int64_t m, int64_t t) {
+        LoadElements(tile + t * v.bytes, reinterpret_cast<uintptr_t>(base + m * v.bytes), 1, v.bytes, d.ordering);
+      });
+    }
+  });
+  if (!ok) return nullptr;
+  if (v.elem == Elem::kI1) {
+    for (int64_t i = 0; i < v.elements; ++i) tile[i] = tile[i] != 0;
+  }
+  return in + 1;
+}
+
+const Instr* RunStoreView(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const ViewMoveData*>(in->data);
+  const ViewAccess& v = *d.access;
+  const auto* tile = static_cast<const uint8_t*>(b.at(d.tile));
+  ViewBoxes boxes;
+  if (!LocateView(b, in, v, &boxes)) return nullptr;
+  Access access = AccessOf(d, tile);
+  access.writes = true;
+  uint8_t* base = boxes.view->base;
+  const bool ok = VisitBoxes(b, in, v, boxes, access, [&](const Box& box) {
+    if (v.nibbles) {
+      ForEachElement(v, box, [&](int64_t m, int64_t t) { WriteNibble(base, m, tile[t]); });
+    } else if (d.ordering == MemoryOrdering::kWeak) {
+      CopyBox(base + box.offset * v.bytes, box.stride, tile + box.tile_offset * v.bytes, v.tile_stride, box.extent, v.rank,
+              v.bytes);
+    } else {
+      ForEachElement(v, box, [&](int64_t m, int64_t t) {
+        StoreElements(reinterpret_cast<uintptr_t>(base + m * v.bytes), tile + t * v.bytes, 1, v.bytes, d.ordering);
+      });
+    }
+  });
+  if (!ok) return nullptr;
+  NoteChange(b);
+  return in + 1;
+}
+
+ViewMoveData* PrepareMove(Preparer& p, const Op& op) {
+  auto* d = p.New<ViewMoveData>();
+  ViewAccess* access = PrepareView(p, op, op.operand("view"), op.group("index"));
+  d->access = access;
+  d->ordering = op.attr("ordering").as_enum<MemoryOrdering>();
+  d->scope = op.attr("scope").present() ? op.attr("scope").as_enum<ir::MemoryScope>() : ir::MemoryScope::kTlBlk;
+  return d;
+}
+
+}  // namespace
+
+void PrepareMakeTensorView(Preparer& p, const Op& op) {
+  const ir::Type t = op.result(0)->type();
+  auto* d = p.New<TensorViewData>();
+  d->rank = t.rank();
+  if (d->rank > ir::kMaxRank) return p.Refuse(op, absl::StrCat("rank ", d->rank, " is over the limit of ", ir::kMaxRank));
+  auto* fixed = p.NewArray<int64_t>(static_cast<size_t>(2 * d->rank));
+  for (int k = 0; k < d->rank; ++k) {
+    fixed[k] = t.shape()[static_cast<size_t>(k)];
+    fixed[d->rank + k] = t->strides[static_cast<size_t>(k)];
+  }
+  std::vector<Value*> dynamic = op.group("dynamic_shape");
+  for (Value* v : op.group("dynamic_strides")) dynamic.push_back(v);
+  auto* slots = p.NewArray<Slot>(dynamic.size());
+  auto* bytes = p.NewArray<int>(dynamic.size());
+  auto* i1 = p.NewArray<bool>(dynamic.size());
+  for (size_t i = 0; i < dynamic.size(); ++i) {
+    slots[i] = p.raw(dynamic[i]);
+    bytes[i] = ir::StorageBytes(dynamic[i]->type().elem());
+    i1[i] = dynamic[i]->type().elem() == Elem::kI1;
+  }
+  d->fixed = fixed;
+  d->slots = slots;
+  d->bytes = bytes;
+  d->i1 = i1;
+  d->base = p.raw(op.operand("base"));
+  d->out = p.result(op, 0);
+  p.Emit(op, RunMakeTensorView, d);
+}
+
+// Nothing at run time: all that they add is in the type.
+void PrepareMakePartitionView(Preparer&, const Op&) {}
+void PrepareMakeStridedView(Preparer&, const Op&) {}
+void PrepareMakeGatherScatterView(Preparer&, const Op&) {}
+
+void PrepareGetTensorShape(Preparer& p, const Op& op) { PrepareGetShape(p, op, false); }
+void PrepareGetIndexSpaceShape(Preparer& p, const Op& op) { PrepareGetShape(p, op, true); }
+
+void PrepareLoadView(Preparer& p, const Op& op) {
+  ViewMoveData* d = PrepareMove(p, op);
+  d->tile = p.result(op, 0);
+  p.Emit(op, RunLoadView, d);
+}
+
+void PrepareStoreView(Preparer& p, const Op& op) {
+  ViewMoveData* d = PrepareMove(p, op);
+  d->tile = p.dense(op.operand("tile"));
+  p.Emit(op, RunStoreView, d);
+}
+
+}  // namespace tile::vm

@@ -1,0 +1,34 @@
+// What all blocks of one launch share.
+#ifndef TILE_VM_LAUNCH_STATE_H_
+#define TILE_VM_LAUNCH_STATE_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/synchronization/mutex.h"
+#include "vm/code.h"
+#include "vm/memory.h"
+#include "vm/vm.h"
+
+namespace tile::vm {
+
+struct LaunchState {
+  const Launch* launch = nullptr;
+  const Code* code = nullptr;
+  Memory memory;
+  Outcome* outcome = nullptr;
+  // Counts changes of memory that waiting blocks may be waiting for.
+  std::atomic<int64_t> effects{0};
+  std::atomic<bool> stop{false};  // a block trapped
+  absl::Mutex mutex;              // guards outcome->reports and printing
+};
+
+// Tells waiting blocks that memory has changed.
+inline void NoteChange(BlockState& b) {
+  b.changed_memory = true;
+  if (b.code->must_park) b.launch->effects.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace tile::vm
+
+#endif  // TILE_VM_LAUNCH_STATE_H_

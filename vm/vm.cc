@@ -1,0 +1,200 @@
+#include "vm/vm.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "vm/check.h"
+#include "vm/check_full.h"
+#include "vm/launch_state.h"
+#include "vm/prepare.h"
+#include "vm/scheduler.h"
+
+namespace tile::vm {
+namespace {
+
+constexpr int64_t kMaxGrid = (int64_t{1} << 24) - 1;  // of one dimension, operations.md 2.1
+
+void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message, absl::string_view fix) {
+  Report r;
+  r.code = std::string(code);
+  r.message = std::string(message);
+  r.fix = std::string(fix);
+  r.kernel = std::string(b.code->function->name);
+  for (int i = 0; i < 3; ++i) r.block[i] = b.id[i];
+  if (op != nullptr) {
+    r.op = op->info()->mnemonic;
+    r.where = b.code->module->Where(op->loc, op->pos);
+  } else {
+    r.where = b.code->module->Where(b.code->function->loc, b.code->function->pos);
+  }
+  absl::MutexLock lock(&b.launch->mutex);
+  if (b.launch->outcome->reports.size() < kMaxReports) b.launch->outcome->reports.push_back(std::move(r));
+}
+
+absl::Status AddGlobals(const ir::Module& module, Code* code) {
+  for (const auto& g : module.globals) {
+    const uint64_t element = static_cast<uint64_t>(ir::StorageBytes(g->value.elem));
+    const uint64_t bytes = ir::IsSubByte(g->value.elem) ? (static_cast<uint64_t>(g->count) + 1) / 2
+                                                        : static_cast<uint64_t>(g->count) * element;
+    const uint64_t alignment = std::max<uint64_t>(64, std::min<uint64_t>(g->alignment, 1 << 20));
+    auto* data = static_cast<uint8_t*>(std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment));
+    if (data == nullptr) {
+      return absl::ResourceExhaustedError(absl::StrCat("no memory for global `", g->name, "` of ", bytes, " bytes"));
+    }
+    code->globals.push_back({g.get(), data, bytes});
+    const uint8_t* value = g->value.bytes.data();
+    for (int64_t i = 0; i < g->count; ++i) {
+      const uint8_t* from = g->value.splat ? value : value + static_cast<uint64_t>(i) * element;
+      if (ir::IsSubByte(g->value.elem)) {
+        if (i % 2 == 0) data[i / 2] = 0;
+        data[i / 2] = static_cast<uint8_t>(data[i / 2] | ((*from & 15) << (i % 2 * 4)));
+      } else {
+        std::memcpy(data + static_cast<uint64_t>(i) * element, from, element);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Code::~Code() {
+  for (const GlobalMemory& g : globals) std::free(g.data);
+}
+
+std::string Report::ToString() const {
+  std::string s = absl::StrCat(where, ": error[", code, "]: ", message, "\n  in kernel `", kernel, "`, block (", block[0],
+                               ", ", block[1], ", ", block[2], ")", op.empty() ? "" : absl::StrCat(", at ", op));
+  if (!fix.empty()) absl::StrAppend(&s, "\n  fix: ", fix);
+  return s;
+}
+
+const Instr* Trap(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
+                  absl::string_view fix) {
+  Report_(b, op, code, message, fix);
+  b.stop = Stop::kTrap;
+  b.launch->stop.store(true, std::memory_order_relaxed);
+  return nullptr;
+}
+
+void AddReport(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message, absl::string_view fix) {
+  Report_(b, op, code, message, fix);
+}
+
+void PrintText(BlockState& b, absl::string_view text) {
+  absl::MutexLock lock(&b.launch->mutex);
+  if (b.launch->launch->print) {
+    b.launch->launch->print(text);
+  } else {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+}
+
+const int64_t* GridOf(const BlockState& b) { return b.launch->launch->grid; }
+Memory& MemoryOf(const BlockState& b) { return b.launch->memory; }
+
+void RunInstrs(BlockState& b, const Instr* in) {
+  if (b.checker == nullptr) {
+    while (in != nullptr) in = in->fn(b, in);
+    return;
+  }
+  while (in != nullptr && b.checker->Before(b, in)) {
+    const Instr* next = in->fn(b, in);
+    if (b.stop != Stop::kTrap) b.checker->After(b, in);
+    in = next;
+  }
+}
+
+bool RunBody(BlockState& b, const Instr* first) {
+  RunInstrs(b, first);
+  if (b.stop != Stop::kYield) return false;
+  b.stop = Stop::kNone;
+  return true;
+}
+
+Program::Program(std::unique_ptr<Code> code) : code_(std::move(code)) {}
+Program::~Program() = default;
+
+const ir::Function& Program::function() const { return *code_->function; }
+uint64_t Program::frame_bytes() const { return code_->frame_bytes; }
+
+absl::StatusOr<std::unique_ptr<Program>> Program::Prepare(const ir::Module& module, absl::string_view kernel) {
+  const ir::Function* f = module.FindFunction(kernel);
+  if (f == nullptr) return absl::NotFoundError(absl::StrCat("no kernel `", kernel, "` in the module"));
+  auto code = std::make_unique<Code>();
+  code->module = &module;
+  code->function = f;
+  if (absl::Status s = AddGlobals(module, code.get()); !s.ok()) return s;
+  ir::Walk(f->body(), [&](ir::Op* op) { code->must_park |= op->opcode() == ir::Opcode::kLoop; });
+  Preparer preparer(code.get(), *f);
+  if (absl::Status s = preparer.PrepareFunction(); !s.ok()) return s;
+  return std::unique_ptr<Program>(new Program(std::move(code)));
+}
+
+Outcome Program::Run(const Launch& launch) {
+  Outcome outcome;
+  if (launch.params.size() != code_->params.size()) {
+    outcome.status = absl::InvalidArgumentError(absl::StrCat("kernel `", code_->function->name, "` takes ",
+                                                             code_->params.size(), " parameters, not ", launch.params.size()));
+    return outcome;
+  }
+  for (int64_t n : launch.grid) {
+    if (n < 1 || n > kMaxGrid) {
+      outcome.status = absl::InvalidArgumentError(
+          absl::StrCat("a grid of ", launch.grid[0], " x ", launch.grid[1], " x ", launch.grid[2],
+                       ": each dimension must be from 1 to ", kMaxGrid));
+      return outcome;
+    }
+  }
+  if (static_cast<double>(launch.grid[0]) * static_cast<double>(launch.grid[1]) * static_cast<double>(launch.grid[2]) > 9e18) {
+    outcome.status = absl::InvalidArgumentError("the grid has more than 2^63 blocks");
+    return outcome;
+  }
+  if (code_->frame_bytes > launch.max_tile_bytes) {
+    outcome.status = absl::ResourceExhaustedError(
+        absl::StrCat("the tiles of one block take ", code_->frame_bytes, " bytes, more than the limit of ", launch.max_tile_bytes));
+    return outcome;
+  }
+  LaunchState state;
+  state.launch = &launch;
+  state.code = code_.get();
+  state.outcome = &outcome;
+  for (const Buffer& buffer : launch.buffers) {
+    Allocation a;
+    a.begin = reinterpret_cast<uintptr_t>(buffer.data);
+    a.bytes = buffer.bytes;
+    a.name = buffer.name;
+    a.element = buffer.element;
+    a.shape = buffer.shape;
+    a.initialized = buffer.initialized;
+    state.memory.Add(std::move(a));
+  }
+  for (const Code::GlobalMemory& g : code_->globals) {
+    Allocation a;
+    a.begin = reinterpret_cast<uintptr_t>(g.data);
+    a.bytes = g.bytes;
+    a.name = std::string(g.global->name);
+    a.kind = Allocation::Kind::kGlobal;
+    a.element = ir::Element::Number(g.global->value.elem);
+    a.shape = {g.global->count};
+    a.read_only = g.global->constant;
+    state.memory.Add(std::move(a));
+  }
+  int threads = launch.threads > 0 ? launch.threads : static_cast<int>(std::thread::hardware_concurrency());
+  std::unique_ptr<Checker> checker;
+  if (launch.check == CheckLevel::kFull) {
+    checker = MakeFullChecker(state);
+    threads = 1;
+  }
+  RunGrid(state, threads, checker.get());
+  std::stable_sort(outcome.reports.begin(), outcome.reports.end(), [](const Report& a, const Report& b) {
+    return std::make_tuple(a.block[2], a.block[1], a.block[0]) < std::make_tuple(b.block[2], b.block[1], b.block[0]);
+  });
+  return outcome;
+}
+
+}  // namespace tile::vm

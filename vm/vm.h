@@ -1,0 +1,101 @@
+// The reference VM: runs a kernel of a verified module on this CPU. It defines what a program means.
+//
+//   auto program = vm::Program::Prepare(module, "vadd");           // once
+//   vm::Launch launch;
+//   launch.grid[0] = 16;
+//   launch.params = {Word(x), Word(y), 65536};                     // one 64-bit word per parameter
+//   launch.buffers = {{"x", x, bytes}, {"y", y, bytes}};           // what the kernel may touch
+//   vm::Outcome outcome = (*program)->Run(launch);
+//   if (!outcome.ok()) …outcome.reports[0].ToString()
+//
+// A Program is immutable but for the module's globals, which keep their contents from launch to launch: run one launch of
+// it at a time. It refers to the module, which must live longer and not change.
+#ifndef TILE_VM_VM_H_
+#define TILE_VM_VM_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ir/module.h"
+
+namespace tile::vm {
+
+enum class CheckLevel {
+  kNone,    // no checks: a wild access is a wild access
+  kBounds,  // every access lies in a bound buffer, is aligned; indices and divisors are sane
+  kFull,    // also uninitialised reads, races, missing tokens, duplicate weak stores, broken promises. One thread
+};
+
+// Memory of the caller that a launch may touch.
+struct Buffer {
+  std::string name;
+  void* data = nullptr;
+  uint64_t bytes = 0;
+  ir::Element element;
+  std::vector<int64_t> shape;   // for messages; may be empty
+  bool initialized = true;      // false: reading it before writing is reported by --check=full
+};
+
+struct Launch {
+  int64_t grid[3] = {1, 1, 1};
+  std::vector<uint64_t> params;  // one per parameter: the low bits hold the scalar, or the address
+  std::vector<Buffer> buffers;
+  int threads = 0;               // 0: all cores
+  CheckLevel check = CheckLevel::kBounds;
+  // Rounds of loops that one block may make; 0: no limit. A guard against endless programs when inputs are not trusted.
+  int64_t max_rounds = 0;
+  uint64_t max_tile_bytes = uint64_t{8} << 30;  // memory for tiles of the blocks that run at once
+  // Receives what print_tko prints, one call per print, never two at once. Null: standard output.
+  std::function<void(absl::string_view)> print;
+};
+
+// A mistake of the kernel found while running.
+struct Report {
+  std::string code;     // stable: "vm.out_of_bounds", "vm.race", "vm.assert", "vm.deadlock", …
+  std::string where;    // file:line:col of the op
+  std::string kernel;
+  int64_t block[3] = {0, 0, 0};
+  std::string op;       // mnemonic
+  std::string message;  // what is wrong: tensor, index, extent
+  std::string fix;      // may be empty
+
+  // "where: error[code]: message" and lines with kernel, block and op.
+  std::string ToString() const;
+};
+
+struct Outcome {
+  absl::Status status;            // the launch could not be made (wrong parameter count, grid, memory)
+  std::vector<Report> reports;    // the kernel trapped, or asserted; at most kMaxReports
+  int64_t blocks_run = 0;
+  bool ok() const { return status.ok() && reports.empty(); }
+};
+inline constexpr size_t kMaxReports = 32;
+
+struct Code;
+
+class Program {
+ public:
+  // Errors: no such kernel, or an operation that the VM refuses (named, with its place).
+  static absl::StatusOr<std::unique_ptr<Program>> Prepare(const ir::Module& module, absl::string_view kernel);
+  ~Program();
+
+  Outcome Run(const Launch& launch);
+
+  const ir::Function& function() const;
+  // Bytes of tile memory that one running block takes.
+  uint64_t frame_bytes() const;
+
+ private:
+  explicit Program(std::unique_ptr<Code> code);
+  std::unique_ptr<Code> code_;
+};
+
+}  // namespace tile::vm
+
+#endif  // TILE_VM_VM_H_
