@@ -57,6 +57,37 @@ TILE_VM_INLINE Vec<T> Splat(T x) {
   return x - Vec<T>{};
 }
 
+// --- lanes changing places; the last argument is Lanes<T>{} ---------------------------------------------------------
+
+template <int... i>
+struct Indices {};
+template <int n, int... i>
+struct MakeIndices : MakeIndices<n - 1, n - 1, i...> {};
+template <int... i>
+struct MakeIndices<0, i...> {
+  using Type = Indices<i...>;
+};
+template <class T>
+using Lanes = typename MakeIndices<kLanes<T>>::Type;
+
+// Lanes from, from + 1, … of the two vectors one after the other.
+template <int from, class V, int... i>
+TILE_VM_INLINE V Window(V low, V high, Indices<i...>) {
+  return __builtin_shufflevector(low, high, (from + i)...);
+}
+// One lane everywhere.
+template <int lane, class V, int... i>
+TILE_VM_INLINE V Repeat(V v, Indices<i...>) {
+  return __builtin_shufflevector(v, v, (i * 0 + lane)...);
+}
+// Lanes i and i ^ distance change places.
+template <int distance, class V, int... i>
+TILE_VM_INLINE V Swap(V v, Indices<i...>) {
+  return __builtin_shufflevector(v, v, (i ^ distance)...);
+}
+
+// --- NaN ------------------------------------------------------------------------------------------------------------
+
 // A NaN becomes the positive quiet one without payload.
 TILE_VM_INLINE Vec<float> Canonical(Vec<float> x) { return x == x ? x : Vec<float>(Splat<uint32_t>(0x7fc00000)); }
 TILE_VM_INLINE Vec<double> Canonical(Vec<double> x) {
@@ -189,14 +220,14 @@ struct BF16Elem {
 template <class E>
 TILE_VM_INLINE Vec<typename E::Acc> LoadPart(const void* p, int64_t count) {
   alignas(kVecBytes) typename E::Stored t[kLanes<typename E::Acc>] = {};
-  for (int64_t i = 0; i < count; ++i) t[i] = static_cast<const typename E::Stored*>(p)[i];
+  __builtin_memcpy(t, p, count * sizeof(t[0]));
   return E::LoadVec(t);
 }
 template <class E>
 TILE_VM_INLINE void StorePart(void* p, Vec<typename E::Acc> v, int64_t count) {
   alignas(kVecBytes) typename E::Stored t[kLanes<typename E::Acc>];
   E::StoreVec(t, v);
-  for (int64_t i = 0; i < count; ++i) static_cast<typename E::Stored*>(p)[i] = t[i];
+  __builtin_memcpy(p, t, count * sizeof(t[0]));
 }
 
 }  // namespace tile::vm::TILE_VM_ISA::simd

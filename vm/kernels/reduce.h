@@ -1,0 +1,41 @@
+// Reductions and inclusive scans with one operation as their body, along the middle dimension of [outer, n, inner]:
+// addf mulf maxf minf on f16 bf16 f32 f64, and addi muli maxi mini andi ori xori on i1 … i64.
+//
+//   ReduceFn sum = FindReduce({.op = ir::Opcode::kAddf, .elem = ir::Elem::kF32});   // null: not one of these
+//   sum(out, in, 128, 64, 1, 0);               // out[128] from in[128, 64]; the identity as bits, here 0.0f
+//   ScanFn prefix = FindScan(key);
+//   prefix(out, in, 1, 1024, 1, /*reverse=*/false, 0);
+//
+// Order of float operations, the same on every machine. Each step rounds to the element type, f16 and bf16 included.
+// * inner > 1, and every scan: from index 0 upward (reverse scan: from n - 1 downward), starting from the identity.
+// * A reduction with inner = 1: element i goes to partial result i mod 16, upward. Partial result 0 starts from the
+//   identity, the others from what changes nothing (-0 of a sum, 1 of a product). Then p[i] = p[i] op p[i + 8] for i < 8,
+//   p[i] = p[i] op p[i + 4] for i < 4, and so on to p[0]. The identity thus counts once, whatever it is.
+// Of integers, maxf and minf the order does not matter. Operations mean what vm/element.h says; NaN is canonical.
+//
+// in and out may be equal for scans and must not overlap otherwise. n >= 1. i1 elements are bytes of 0 or 1. Thread-safe.
+#ifndef TILE_VM_KERNELS_REDUCE_H_
+#define TILE_VM_KERNELS_REDUCE_H_
+
+#include "ir/element.h"
+#include "ir/op_info.h"
+#include "vm/kernels/isa.h"
+#include "vm/kernels/reduce_kernels.h"
+
+namespace tile::vm {
+
+struct ReduceKey {
+  ir::Opcode op;
+  ir::Elem elem;
+  bool propagate_nan = false;  // of maxf, minf
+  bool flush_to_zero = false;  // of f32
+  ir::Signedness signedness = ir::Signedness::kSigned;  // of maxi, mini
+};
+
+// Null where there is no kernel: another operation, an element it does not have, flush_to_zero of other than f32.
+ReduceFn FindReduce(const ReduceKey& key, Isa isa = BestIsa());
+ScanFn FindScan(const ReduceKey& key, Isa isa = BestIsa());
+
+}  // namespace tile::vm
+
+#endif  // TILE_VM_KERNELS_REDUCE_H_
