@@ -43,7 +43,7 @@ struct ValueOptions {
   // Which value of the command this is: two `rand:` of one command differ.
   uint64_t stream = 0;
   // The type of .npy elements that are raw bytes of its width; usually the parameter's. See npy.h.
-  std::optional<ir::Elem> raw_as;
+  std::optional<ir::Elem> raw_as = std::nullopt;
 };
 
 class Value {

@@ -159,6 +159,24 @@ TEST(ValueTest, Members) {
   EXPECT_FAILS(WriteArrays(TestPath("two.npz"), {{"a", a}, {"a", b}}), "two arrays have the name a");
 }
 
+// Files that NumPy 2.4, safetensors 0.8 and Pillow wrote.
+TEST(ValueTest, FilesOfOtherPrograms) {
+  const std::string corpus = "tools/data/corpus/";
+  const std::vector<double> a = {1.5, -2, 3, 4, 5, INFINITY};
+  EXPECT_EQ(TypeText(Take(corpus + "numpy.npy")), "f64[2,3]");  // big-endian, Fortran order
+  EXPECT_EQ(Numbers(Take(corpus + "numpy.npy")), a);
+  EXPECT_EQ(TypeText(Take(corpus + "numpy.npz")), "f32[2,3]");
+  EXPECT_EQ(Numbers(Take(corpus + "numpy.npz:a")), a);
+  EXPECT_EQ(Numbers(Take(corpus + "three.safetensors:a")), a);
+  EXPECT_EQ(TypeText(Take(corpus + "three.safetensors:b")), "u16[5]");
+  EXPECT_EQ(TypeText(Take(corpus + "three.safetensors:c")), "bf16[2]");
+  EXPECT_EQ(Numbers(Take(corpus + "three.safetensors:c")), std::vector<double>({1.5, 2.5}));
+  EXPECT_EQ(Numbers(Take(corpus + "bfloat16.npy:bf16")), std::vector<double>({1.5, 2.5}));
+  const Array image = Take(corpus + "pillow.png");
+  EXPECT_EQ(TypeText(image), "u8[2,4,3]");
+  EXPECT_EQ(Numbers(image)[23], 230);
+}
+
 TEST(ValueTest, CopyToWritesWhereTold) {
   std::vector<uint8_t> memory(16, 0xAA);
   ParseValue("arange:i32[4]")->CopyTo(absl::MakeSpan(memory));
