@@ -25,11 +25,11 @@ const OpInfo* BodyReader::ReadOpcode(Cursor& c) {
     c.Fail(at, "preview$call", "calls into SIMT libraries are not supported; export the kernel without them");
     return nullptr;
   }
-  if (number >= kFirstPreviewOp) {
+  if (number >= kFirstPreviewOp && number < kFirstExtensionOp) {
     c.Fail(at, absl::StrCat("preview operation 0x", absl::Hex(number)), "preview operations are not supported");
     return nullptr;
   }
-  const OpInfo* info = FindOp(static_cast<int>(number));
+  const OpInfo* info = number < kFirstPreviewOp ? FindOp(static_cast<int>(number)) : nullptr;
   if (info == nullptr) {
     c.Fail(at, absl::StrCat("operation 0x", absl::Hex(number)), "no operation has this number");
   } else if (!Exists(info->since, version_)) {

@@ -1,4 +1,8 @@
+// Elements are unpacked one by one: constants are small, and the code says what each type does.
+
 #include "ir/tileir/dense_codec.h"
+
+#include <algorithm>
 
 namespace tile::ir::tileir {
 namespace {
@@ -30,6 +34,9 @@ bool UnpackDense(Elem elem, int64_t count, absl::Span<const uint8_t> packed, std
     if (packed.size() != n / 8 + (n % 8 != 0)) return false;
     bytes->reserve(n);
     for (uint64_t i = 0; i < n; ++i) bytes->push_back(packed[i / 8] >> (i % 8) & 1);
+    // Eight true elements cannot be told from a splat, so equal elements are one whatever their number.
+    *splat = std::all_of(bytes->begin(), bytes->end(), [&](uint8_t b) { return b == bytes->front(); });
+    if (*splat) bytes->resize(1);
     return true;
   }
   const size_t width = ContainerBytes(elem), storage = StorageBytes(elem);

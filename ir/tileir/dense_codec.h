@@ -1,9 +1,9 @@
 // Elements of constants between NVIDIA's container and ir::Dense.
 //
 //   container           Dense
-//   i1: bits, low first; a splat is 0xFF or 0x00       a byte, 0 or 1
+//   i1: bits, low first; a splat is 0xFF or 0x00       a byte, 0 or 1; equal elements are a splat
 //   tf32: 3 bytes, 19 bits right-aligned               4 bytes, left-aligned (low 13 bits zero)
-//   the others: storage bytes, little-endian           the same
+//   the others: storage bytes, little-endian           the same; f4 in the low bits of a byte
 #ifndef TILE_IR_TILEIR_DENSE_CODEC_H_
 #define TILE_IR_TILEIR_DENSE_CODEC_H_
 

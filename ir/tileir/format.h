@@ -50,6 +50,7 @@ inline constexpr int kSinceEntryAttributes = 1305;   // entry: hints always, the
 inline constexpr int kSinceSubprogramFlags = 1305;
 
 inline constexpr int kFirstPreviewOp = 0x4000, kPreviewCall = 0x4002;
+inline constexpr int kFirstExtensionOp = 0x8000;  // numbers of this project, never in such a file
 
 // A field or value introduced at `since` (0: with its operation) can stand in a file of this version.
 constexpr bool Exists(int since, int version) { return since <= version; }

@@ -63,7 +63,7 @@ absl::string_view StringTable::ReadString(Cursor& c) {
 const Dense* ConstantTable::ReadConstant(Cursor& c, Type type) {
   const uint64_t at = c.offset();
   if (!type.is_tile() || !IsNum(type.elem())) {
-    c.Fail(at, "constant", absl::StrCat("cannot have the type ", type.ToString(), "; only tiles of numbers can"));
+    c.Fail(at, "constant", absl::StrCat("cannot have the type ", type.ToString(), "; only tiles of numbers can (not of i4)"));
     return nullptr;
   }
   const uint64_t i = table_.ReadIndex(c);
