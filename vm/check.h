@@ -44,6 +44,8 @@ class Checker {
   // A block allocated memory, or gave it back.
   virtual void OnAllocate(BlockState& b, const Allocation& a) = 0;
   virtual void OnFree(BlockState& b, const Allocation& a) = 0;
+  // All blocks have ended, none by a trap.
+  virtual void EndLaunch() = 0;
 };
 
 }  // namespace tile::vm

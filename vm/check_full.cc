@@ -15,6 +15,7 @@ class FullChecker : public Checker {
   void OnSpecified(BlockState&, const void*, int64_t) override {}
   void OnAllocate(BlockState&, const Allocation&) override {}
   void OnFree(BlockState&, const Allocation&) override {}
+  void EndLaunch() override {}
 };
 
 }  // namespace

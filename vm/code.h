@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "ir/arena.h"
 #include "ir/module.h"
 #include "vm/memory.h"
@@ -41,6 +42,39 @@ struct Slot {
   friend bool operator==(Slot, Slot) = default;
 };
 
+// What an instruction is to --check=full, which looks at every instruction before it runs.
+enum class Role : uint8_t {
+  kWork,   // the operation itself; of terminators: the jump
+  kEnter,  // a loop is about to begin: its carried values have their first values
+  kMove,   // only moves bytes of the frame: run over a shadow of the frame, it moves the shadow
+  kOther,  // nothing to look at
+};
+
+// Where an operand, a result or a block argument lies while its operation runs: `count` stored elements, of which element
+// i of the tile is number (i / run) % count.
+struct Place {
+  Slot at;
+  int64_t run = 1, count = 1;
+  int32_t bytes = 0;        // of a stored element; 0: a token
+  int32_t value = 0;        // number of the value; values that are one and the same share it
+};
+
+// The places of an operation, for --check=full.
+struct OpPlaces {
+  const ir::Op* op = nullptr;
+  const OpPlaces* parent = nullptr;  // of the operation around it
+  const Place* operands = nullptr;
+  const Place* results = nullptr;
+  const Place* args = nullptr;       // of region 0
+  absl::Span<const Place> captured;  // reduce and scan: what the body uses from outside
+  int32_t memory_op = -1;            // number among those that access memory
+};
+
+struct InstrNote {
+  Role role = Role::kOther;
+  const OpPlaces* places = nullptr;
+};
+
 // A tensor_view (and the views over it, which add nothing at run time).
 struct ViewData {
   uint8_t* base;
@@ -61,6 +95,7 @@ struct BlockState {
   const Code* code = nullptr;
   struct LaunchState* launch = nullptr;
   Checker* checker = nullptr;    // of --check=full; null otherwise
+  struct BlockChecks* checks = nullptr;  // what the checker knows about this block
   bool checked = true;           // bounds are checked
 
   const Instr* pc = nullptr;     // where a parked block goes on
@@ -97,6 +132,8 @@ struct Code {
   const ir::Function* function = nullptr;
   ir::Arena arena;
   std::vector<Instr> instrs;
+  std::vector<InstrNote> notes;               // one per instruction
+  int32_t num_values = 0, num_memory_ops = 0;
   std::vector<uint8_t> constants;             // 64-byte aligned by use of AlignedConstants
   std::vector<Slot> params;                   // of the entry
   std::vector<int> param_bytes;

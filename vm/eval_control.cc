@@ -31,6 +31,7 @@ std::vector<const Value*> Results(const Op& op) {
 }
 
 const Instr* RunJump(BlockState&, const Instr* in) { return in->target; }
+const Instr* RunNothing(BlockState&, const Instr* in) { return in + 1; }
 
 const Instr* RunReturn(BlockState& b, const Instr*) {
   b.stop = Stop::kDone;
@@ -167,7 +168,7 @@ void PrepareIf(Preparer& p, const Op& op) {
   int to_end = -1;
   if (has_else) {
     // A then-region that falls off its end (its yield is the last instruction) must step over the else-region.
-    to_end = p.Emit(op, RunJump, nullptr);
+    to_end = p.Emit(op, RunJump, nullptr, Role::kOther);
     p.SetTarget(branch, p.next_instr());
     p.PrepareBlock(op.region(1));
   } else {
@@ -192,13 +193,13 @@ void PrepareFor(Preparer& p, const Op& op) {
   d->trips = p.permanent(8);
   const std::vector<Value*> inits = op.group("init_values");
   p.EmitCopies(op, std::vector<const Value*>(inits.begin(), inits.end()), Args(body, 1));
-  const int begin = p.Emit(op, RunForBegin, d);
+  const int begin = p.Emit(op, RunForBegin, d, Role::kEnter);
   const int first = p.next_instr();
   p.loops.push_back({&op, {}, {}});
   p.PrepareBlock(body);
   for (int jump : p.loops.back().continues) p.SetTarget(jump, p.next_instr());
   p.loops.pop_back();
-  const int next = p.Emit(op, RunForNext, d);
+  const int next = p.Emit(op, RunForNext, d, Role::kOther);
   p.SetTarget(next, first);
   p.SetTarget(begin, p.next_instr());
 }
@@ -208,6 +209,7 @@ void PrepareLoop(Preparer& p, const Op& op) {
   const ir::Block* body = op.region(0);
   const std::vector<const Value*> args = Args(body, 0);
   p.EmitCopies(op, Operands(op), args);
+  p.Emit(op, RunNothing, nullptr, Role::kEnter);
   const int first = p.next_instr();
   p.loops.push_back({&op, {}, {}});
   p.PrepareBlock(body);
@@ -233,7 +235,7 @@ void PrepareLoop(Preparer& p, const Op& op) {
   d->bytes = bytes;
   d->comparable = total <= 8192;
   d->saved = p.permanent(d->comparable ? total : 0);
-  const int next = p.Emit(op, RunLoopNext, d);
+  const int next = p.Emit(op, RunLoopNext, d, Role::kOther);
   p.SetTarget(next, first);
   for (int jump : context.breaks) p.SetTarget(jump, p.next_instr());
 }

@@ -45,12 +45,13 @@ void Preparer::Refuse(const Op& op, absl::string_view why) {
       absl::StrCat(code_->module->Where(op.loc, op.pos), ": error[vm.unsupported]: ", op.info()->mnemonic, ": ", why));
 }
 
-int Preparer::Emit(const Op& op, ExecFn fn, const void* data) {
+int Preparer::Emit(const Op& op, ExecFn fn, const void* data, Role role) {
   Instr in;
   in.fn = fn;
   in.data = data;
   in.op = &op;
   code_->instrs.push_back(in);
+  code_->notes.push_back({role, places_});
   return next_instr() - 1;
 }
 
@@ -129,7 +130,7 @@ Slot Preparer::dense(const Value* v, int64_t elements) {
   auto* item = New<CopyItem>();
   const Slot to = temp(elements * StoredElementBytes(v->type()));
   *item = ItemOf(plan_, v, raw(v), to, elements);
-  Emit(v->def() ? *v->def() : *code_->function->body()->front(), RunExpand, item);
+  Emit(v->def() ? *v->def() : *code_->function->body()->front(), RunExpand, item, Role::kMove);
   return to;
 }
 
@@ -221,7 +222,7 @@ void Preparer::EmitCopies(const Op& op, absl::Span<const Value* const> from, abs
   }
   d->items = list;
   d->back = back;
-  Emit(op, RunCopies, d);
+  Emit(op, RunCopies, d, Role::kMove);
 }
 
 // --- emission -------------------------------------------------------------------------------------------------------
@@ -284,7 +285,20 @@ void Preparer::PrepareOp(const Op& op) {
   }
   for (const auto& [o, offset] : handed) plan_.at(o).offset = offset;
   OpenStorages(position);
+  const OpPlaces* outer = places_;
+  const OpPlaces* own = PlacesOf(op);
+  const size_t first_instr = code_->notes.size();
+  places_ = own;
   PrepareFunctionOf(*op.info())(*this, op);
+  places_ = outer;
+  // Without an instruction of its own, the result is the operand.
+  bool works = false;
+  for (size_t i = first_instr; i < code_->notes.size(); ++i) {
+    works |= code_->notes[i].places == own && code_->notes[i].role != Role::kMove;
+  }
+  if (!works && op.num_operands() > 0 && op.num_results() > 0) {
+    same_value_[static_cast<size_t>(op.result(0)->id)] = own->operands[0].value;
+  }
   for (const auto& [o, offset] : handed) plan_.at(o).offset = -2;
   for (const auto& [offset, bytes] : temps_) FreeFrame(offset, bytes);
   temps_.swap(around);
@@ -292,6 +306,59 @@ void Preparer::PrepareOp(const Op& op) {
   const int end = plan_.end_position(&op);
   OpenStorages(end);
   CloseStorages(end);
+}
+
+// --- for --check=full -----------------------------------------------------------------------------------------------
+
+Place Preparer::PlaceOf(const Value* v) {
+  Place p;
+  const size_t id = static_cast<size_t>(v->id);
+  for (size_t known = same_value_.size(); known <= id; ++known) same_value_.push_back(static_cast<int32_t>(known));
+  p.value = same_value_[id];
+  code_->num_values = std::max(code_->num_values, v->id + 1);
+  p.at = raw(v);
+  p.run = plan_.form(v).run;
+  p.count = plan_.form(v).count;
+  p.bytes = static_cast<int32_t>(StoredElementBytes(v->type()));
+  return p;
+}
+
+OpPlaces* Preparer::PlacesOf(const Op& op) {
+  auto* o = New<OpPlaces>();
+  o->op = &op;
+  o->parent = places_;
+  auto* operands = NewArray<Place>(static_cast<size_t>(op.num_operands()));
+  for (int i = 0; i < op.num_operands(); ++i) operands[i] = PlaceOf(op.operand(i));
+  const ir::Block* body = op.num_regions() > 0 ? op.region(0) : nullptr;
+  const int num_args = body != nullptr ? body->num_args() : 0;
+  auto* args = NewArray<Place>(static_cast<size_t>(num_args));
+  for (int i = 0; i < num_args; ++i) args[i] = PlaceOf(body->arg(i));
+  auto* results = NewArray<Place>(static_cast<size_t>(op.num_results()));
+  for (int i = 0; i < op.num_results(); ++i) {
+    results[i] = PlaceOf(op.result(i));
+    // The results of a for loop are what it carries.
+    if (op.opcode() == ir::Opcode::kFor) {
+      same_value_[static_cast<size_t>(op.result(i)->id)] = results[i].value = args[i + 1].value;
+    }
+  }
+  o->operands = operands;
+  o->args = args;
+  o->results = results;
+  if (op.info()->has(ir::kReads) || op.info()->has(ir::kWrites)) o->memory_op = code_->num_memory_ops++;
+  if (op.info()->has(ir::kRegions) && op.info()->has(ir::kPure)) {
+    std::vector<Place> captured;
+    ir::Walk(op.region(0), [&](const Op* inner) {
+      for (int i = 0; i < inner->num_operands(); ++i) {
+        const Value* v = inner->operand(i);
+        const ir::Block* home = v->def() != nullptr ? v->def()->block() : v->block();
+        const ir::Block* at = op.block();
+        while (at != nullptr && at != home) at = at->parent() != nullptr ? at->parent()->block() : nullptr;
+        if (at != nullptr) captured.push_back(PlaceOf(v));
+      }
+    });
+    o->captured = code_->arena.Copy<Place>(captured);
+  }
+  return o;
 }
 
 void Preparer::PrepareBlock(const ir::Block* block) {

@@ -44,7 +44,7 @@ class Preparer {
   }
 
   // Appends an instruction; the index is its name for jumps.
-  int Emit(const ir::Op& op, ExecFn fn, const void* data);
+  int Emit(const ir::Op& op, ExecFn fn, const void* data, Role role = Role::kWork);
   int next_instr() const { return static_cast<int>(code_->instrs.size()); }
   // Sets where an instruction jumps to.
   void SetTarget(int instr, int target) { targets_.push_back({instr, target}); }
@@ -86,6 +86,8 @@ class Preparer {
   void PlaceConstant(const ir::Op& op);
   void PrepareOp(const ir::Op& op);
   int64_t InPlaceOffset(const ir::Op& op, int storage);
+  OpPlaces* PlacesOf(const ir::Op& op);
+  Place PlaceOf(const ir::Value* v);
 
   Code* code_;
   Plan plan_;
@@ -95,6 +97,8 @@ class Preparer {
   std::vector<std::pair<int64_t, int64_t>> temps_;  // offset, bytes of the current operation
   std::vector<std::vector<int>> starts_, ends_;     // storages by position
   std::vector<int> constant_storages_;
+  const OpPlaces* places_ = nullptr;           // of the current operation
+  std::vector<int32_t> same_value_;            // by number of the value: the first that is the same
 };
 
 using PrepareFn = void (*)(Preparer&, const ir::Op&);

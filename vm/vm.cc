@@ -191,6 +191,7 @@ Outcome Program::Run(const Launch& launch) {
     threads = 1;
   }
   RunGrid(state, threads, checker.get());
+  if (checker != nullptr && !state.stop.load(std::memory_order_relaxed)) checker->EndLaunch();
   std::stable_sort(outcome.reports.begin(), outcome.reports.end(), [](const Report& a, const Report& b) {
     return std::make_tuple(a.block[2], a.block[1], a.block[0]) < std::make_tuple(b.block[2], b.block[1], b.block[0]);
   });
