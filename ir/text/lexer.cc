@@ -1,0 +1,179 @@
+#include "ir/text/lexer.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+
+namespace tile::ir::text {
+namespace {
+
+bool IsWordStart(char c) { return absl::ascii_isalpha(c) || c == '_'; }
+bool IsWordChar(char c) { return absl::ascii_isalnum(c) || c == '_'; }
+
+}  // namespace
+
+bool IsNameChar(char c) { return IsWordChar(c) || c == '$' || c == '.'; }
+
+bool IsIdentifier(absl::string_view s) {
+  if (s.empty() || !IsWordStart(s[0])) return false;
+  for (char c : s) {
+    if (!IsWordChar(c)) return false;
+  }
+  return true;
+}
+
+std::string Quote(absl::string_view s) {
+  std::string out = "\"";
+  for (char c : s) {
+    switch (c) {
+      case '\n': out += "\\n"; break;
+      case '\t': out += "\\t"; break;
+      case '\r': out += "\\r"; break;
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      default:
+        if (absl::ascii_isprint(c)) {
+          out += c;
+        } else {
+          out += absl::StrFormat("\\x%02X", static_cast<unsigned char>(c));
+        }
+    }
+  }
+  return out + "\"";
+}
+
+std::optional<std::string> Unquote(absl::string_view literal) {
+  if (literal.size() < 2) return std::nullopt;
+  literal = literal.substr(1, literal.size() - 2);
+  const auto digit = [](char c) { return absl::ascii_isdigit(c) ? c - '0' : (absl::ascii_tolower(c) - 'a') + 10; };
+  std::string out;
+  for (size_t i = 0; i < literal.size(); ++i) {
+    if (literal[i] != '\\') {
+      out += literal[i];
+      continue;
+    }
+    if (++i >= literal.size()) return std::nullopt;
+    switch (literal[i]) {
+      case 'n': out += '\n'; break;
+      case 't': out += '\t'; break;
+      case 'r': out += '\r'; break;
+      case '"': out += '"'; break;
+      case '\\': out += '\\'; break;
+      case 'x':
+        if (i + 2 >= literal.size() || !absl::ascii_isxdigit(literal[i + 1]) || !absl::ascii_isxdigit(literal[i + 2])) {
+          return std::nullopt;
+        }
+        out += static_cast<char>(digit(literal[i + 1]) * 16 + digit(literal[i + 2]));
+        i += 2;
+        break;
+      default: return std::nullopt;
+    }
+  }
+  return out;
+}
+
+bool Lexer::SkipBlanks() {
+  bool line_ended = false;
+  while (pos_ < text_.size()) {
+    const char c = text_[pos_];
+    if (c == '\n') {
+      line_ended = true;
+      ++line_;
+      line_begin_ = ++pos_;
+    } else if (absl::ascii_isspace(c)) {
+      ++pos_;
+    } else if (c == '/' && at(pos_ + 1) == '/') {
+      while (pos_ < text_.size() && text_[pos_] != '\n') ++pos_;
+    } else if (pos_ == 0 && absl::StartsWith(text_, "\xEF\xBB\xBF")) {
+      pos_ = line_begin_ = 3;  // byte order mark
+    } else {
+      break;
+    }
+  }
+  return line_ended;
+}
+
+Token Lexer::Make(Tok kind, uint32_t begin, uint32_t end, absl::string_view text) {
+  Token t;
+  t.kind = kind;
+  t.first_on_line = first_;
+  t.begin = begin;
+  t.end = end;
+  t.pos = {line_, begin - line_begin_ + 1};
+  t.text = text;
+  pos_ = end;
+  first_ = false;
+  return t;
+}
+
+void Lexer::Reset(const Token& token, uint32_t offset) {
+  pos_ = offset;
+  line_ = token.pos.line;
+  line_begin_ = token.begin - (token.pos.column - 1);
+  first_ = false;
+}
+
+Token Lexer::Number(uint32_t begin) {
+  uint32_t i = begin;
+  if (text_[i] == '0' && (at(i + 1) | 32) == 'x' && absl::ascii_isxdigit(at(i + 2))) {
+    for (i += 2; absl::ascii_isxdigit(at(i));) ++i;
+    return Make(Tok::kInt, begin, i, text_.substr(begin, i - begin));
+  }
+  while (absl::ascii_isdigit(at(i))) ++i;
+  Tok kind = Tok::kInt;
+  if (at(i) == '.') {
+    kind = Tok::kFloat;
+    for (++i; absl::ascii_isdigit(at(i));) ++i;
+  }
+  if ((at(i) | 32) == 'e') {
+    const uint32_t sign = at(i + 1) == '+' || at(i + 1) == '-' ? 1 : 0;
+    if (absl::ascii_isdigit(at(i + 1 + sign))) {
+      kind = Tok::kFloat;
+      for (i += 1 + sign; absl::ascii_isdigit(at(i));) ++i;
+    }
+  }
+  return Make(kind, begin, i, text_.substr(begin, i - begin));
+}
+
+Token Lexer::String(uint32_t quote, Tok kind) {
+  const uint32_t begin = kind == Tok::kSymbol ? quote - 1 : quote;
+  uint32_t i = quote + 1;
+  while (i < text_.size() && text_[i] != '"' && text_[i] != '\n') i += text_[i] == '\\' && at(i + 1) != '\n' ? 2 : 1;
+  if (i >= text_.size() || text_[i] != '"') {
+    return Make(Tok::kError, begin, std::min<uint32_t>(i, text_.size()), "the string does not end on its line");
+  }
+  return Make(kind, begin, i + 1, text_.substr(quote, i + 1 - quote));
+}
+
+Token Lexer::Next() {
+  if (SkipBlanks()) first_ = true;
+  const uint32_t begin = pos_;
+  if (begin >= text_.size()) return Make(Tok::kEnd, begin, begin, "");
+  const char c = text_[begin];
+  uint32_t i = begin + 1;
+  const auto text = [&] { return text_.substr(begin, i - begin); };
+  if (IsWordStart(c)) {
+    while (IsWordChar(at(i))) ++i;
+    return Make(Tok::kIdent, begin, i, text());
+  }
+  if (absl::ascii_isdigit(c)) return Number(begin);
+  if (c == '"') return String(begin, Tok::kString);
+  if (c == '@' && at(i) == '"') return String(i, Tok::kSymbol);
+  if (c == '%' || c == '@') {
+    // NVIDIA's names of constants hold a minus sign: %cst_-1_i32.
+    while (IsNameChar(at(i)) || (i > begin + 1 && at(i) == '-' && absl::ascii_isdigit(at(i + 1)))) ++i;
+    if (i > begin + 1) return Make(c == '%' ? Tok::kValue : Tok::kSymbol, begin, i, text_.substr(begin + 1, i - begin - 1));
+    if (c == '@') return Make(Tok::kError, begin, i, "'@' stands before a name");
+  }
+  if (c == '#') {
+    while (absl::ascii_isdigit(at(i))) ++i;
+    if (i == begin + 1) return Make(Tok::kError, begin, i, "'#' stands before a number");
+    return Make(Tok::kHash, begin, i, text_.substr(begin + 1, i - begin - 1));
+  }
+  if ((c == '-' && at(i) == '>') || (c == '=' && at(i) == '=')) ++i;
+  if (absl::StrContains("()[]{}<>,:=?*+-/%.", c)) return Make(Tok::kPunct, begin, i, text());
+  while ((at(i) & 0xC0) == 0x80) ++i;  // the whole UTF-8 character
+  return Make(Tok::kError, begin, i, "this character has no meaning here");
+}
+
+}  // namespace tile::ir::text

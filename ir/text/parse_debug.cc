@@ -1,0 +1,116 @@
+// Debug records: the table at the end of a file.
+#include "absl/strings/numbers.h"
+#include "ir/text/parser_internal.h"
+
+namespace tile::ir::text {
+
+bool Parser::ParseRef(LocId* id) {
+  if (tok_.kind != Tok::kHash) return FailExpected("a debug record like #3");
+  if (!absl::SimpleAtoi(tok_.text, id)) return Fail(tok_, "number", "the number is too large");
+  references_.emplace_back(*id, tok_);
+  Advance();
+  return true;
+}
+
+namespace {
+
+struct Field {
+  absl::string_view key;
+  LocId DebugRecord::*ref = nullptr;
+  uint32_t DebugRecord::*number = nullptr;
+  absl::string_view DebugRecord::*string = nullptr;
+};
+struct KindInfo {
+  absl::string_view name;
+  DebugRecord::Kind kind;
+  std::vector<Field> fields;
+};
+
+const std::vector<KindInfo>& Kinds() {
+  using R = DebugRecord;
+  const auto ref = [](absl::string_view key, LocId R::*m) { return Field{.key = key, .ref = m}; };
+  const auto number = [](absl::string_view key, uint32_t R::*m) { return Field{.key = key, .number = m}; };
+  const auto string = [](absl::string_view key, absl::string_view R::*m) { return Field{.key = key, .string = m}; };
+  static const auto* kinds = new std::vector<KindInfo>{
+      {"compile_unit", R::Kind::kCompileUnit, {ref("file", &R::file)}},
+      {"file", R::Kind::kFile, {string("name", &R::name), string("directory", &R::directory)}},
+      {"lexical_block", R::Kind::kLexicalBlock,
+       {ref("scope", &R::scope), ref("file", &R::file), number("line", &R::line), number("column", &R::column)}},
+      {"subprogram", R::Kind::kSubprogram,
+       {string("name", &R::name), string("linkage_name", &R::linkage_name), ref("file", &R::file),
+        number("line", &R::line), ref("compile_unit", &R::scope), number("scope_line", &R::scope_line),
+        number("flags", &R::flags)}},
+      {"call_site", R::Kind::kCallSite, {ref("callee", &R::callee), ref("caller", &R::caller)}},
+  };
+  return *kinds;
+}
+
+}  // namespace
+
+bool Parser::ParseDebugFields(DebugRecord* record) {
+  const KindInfo* kind = nullptr;
+  std::vector<absl::string_view> names = {"loc"};
+  for (const KindInfo& k : Kinds()) {
+    names.push_back(k.name);
+    if (tok_.is(k.name)) kind = &k;
+  }
+  if (kind == nullptr) {
+    return FailExpected("compile_unit, file, lexical_block, subprogram, call_site or loc", DidYouMean(tok_.text, names));
+  }
+  record->kind = kind->kind;
+  Advance();
+  if (!Expect("<", "before the fields of a debug record")) return false;
+  bool first = true;
+  while (!tok_.is(">")) {
+    if (!first && !Expect(",", "or '>' between fields")) return false;
+    first = false;
+    const Field* field = nullptr;
+    std::string all;
+    for (const Field& f : kind->fields) {
+      absl::StrAppend(&all, all.empty() ? "" : ", ", f.key);
+      if (tok_.is(f.key)) field = &f;
+    }
+    if (field == nullptr) return FailExpected(absl::StrCat("a field of ", kind->name, ": ", all));
+    Advance();
+    if (!Expect("=", absl::StrCat("after ", field->key))) return false;
+    uint64_t n = 0;
+    if (field->ref != nullptr && !ParseRef(&(record->*field->ref))) return false;
+    if (field->string != nullptr && !ParseString(&(record->*field->string))) return false;
+    if (field->number != nullptr) {
+      if (!ParseUint(&n, 0xFFFFFFFF)) return false;
+      record->*field->number = static_cast<uint32_t>(n);
+    }
+  }
+  Advance();
+  return true;
+}
+
+bool Parser::ParseDebugRecord() {
+  const size_t next = module_->debug.size() + 1;
+  uint64_t id = 0;
+  if (!absl::SimpleAtoi(tok_.text, &id) || id != next) {
+    return Fail(tok_, "debug_order", absl::StrCat("the records are numbered in order; this one is #", next));
+  }
+  Advance();
+  module_->debug.emplace_back();
+  DebugRecord record;
+  if (!Expect("=", "after the number of a debug record")) return false;
+  if (Accept("loc")) {
+    uint64_t line, column;
+    record.kind = DebugRecord::Kind::kLocation;
+    if (!Expect("(", "after loc") || !ParseString(&record.name) || !Expect(":", "and the line") ||
+        !ParseUint(&line, 0xFFFFFFFF) || !Expect(":", "and the column") || !ParseUint(&column, 0xFFFFFFFF)) {
+      return false;
+    }
+    record.line = static_cast<uint32_t>(line);
+    record.column = static_cast<uint32_t>(column);
+    if (Accept("in") && !ParseRef(&record.scope)) return false;
+    if (!Expect(")", "behind the location")) return false;
+  } else if (!ParseDebugFields(&record)) {
+    return false;
+  }
+  module_->debug[next - 1] = record;
+  return true;
+}
+
+}  // namespace tile::ir::text

@@ -1,0 +1,180 @@
+// The parser: recursive descent with one token of lookahead. Functions called Parse… return false after reporting an error
+// and leave the rest of the operation to Recover(). A name whose definition failed is kept without a value, so that its uses
+// are not reported again; operations on such values are read but not built.
+#ifndef TILE_IR_TEXT_PARSER_INTERNAL_H_
+#define TILE_IR_TEXT_PARSER_INTERNAL_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "ir/diagnostic.h"
+#include "ir/limits.h"
+#include "ir/module.h"
+#include "ir/text/lexer.h"
+#include "ir/text/syntax.h"
+
+namespace tile::ir::text {
+
+// What a name of the text stands for: an argument, one result, or several results together (%for:3).
+struct Definition {
+  Value* value = nullptr;  // null: its definition had an error
+  uint32_t count = 1;      // of results that share the name; value is the first of them
+  uint32_t line = 0;
+};
+
+struct ResultName {
+  Token token;
+  uint32_t count = 1;
+  bool shared = false;  // written with `:count`
+};
+
+// A value that a region starts with; without a type if its type is not known because of an error.
+struct Argument {
+  Token name;
+  Type type;
+};
+
+// The operation that is being read.
+struct PendingOp {
+  const OpInfo* info = nullptr;
+  Token mnemonic;
+  std::vector<ResultName> names;
+  std::vector<std::vector<Value*>> operands;  // per field
+  std::vector<Attr> attrs;
+  bool poisoned = false;                      // an operand's definition had an error
+  Token list;                                 // of a constant written as nested lists
+  std::vector<int64_t> list_shape;
+
+  size_t num_names() const {
+    size_t n = 0;
+    for (const ResultName& r : names) n += r.count;
+    return n;
+  }
+};
+
+class Parser {
+ public:
+  Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags);
+  std::unique_ptr<Module> ParseModule();
+
+ private:
+  friend class InterfaceParser;
+
+  // --- tokens and errors (parser.cc)
+  const Token& tok() const { return tok_; }
+  void Advance();
+  bool Accept(absl::string_view s);
+  bool Expect(absl::string_view s, absl::string_view where);
+  bool Fail(const Token& at, absl::string_view code, absl::string_view message, absl::string_view fix = "");
+  // "expected WHAT, found …" at the current token, or behind the last one if the line ends there.
+  bool FailExpected(absl::string_view what, absl::string_view fix = "");
+  std::string Excerpt(const Token& at) const;
+  void Recover();
+  bool stop() const { return diags_->full(); }
+
+  // --- file level (parser.cc)
+  bool ParseHeader();
+  bool ParseGlobal();
+  bool ParseEntry();
+  bool ParseEntryOptions(Function* f);
+  void CheckLocs();
+
+  // --- types (parse_type.cc)
+  bool ParseType(Type* type);
+  bool ParseTypeList(std::vector<Type>* types, std::vector<Token>* tokens = nullptr);
+  bool ParseElement(Element* element);
+  bool ParseElem(Elem* elem);
+  bool ParseDims(std::vector<int64_t>* dims);
+  bool ParseTensorView(Type* type);
+  bool ParseView(TypeKind kind, Type* type);
+  bool ParseExtents(std::vector<int64_t>* extents);  // [?, 1]
+
+  // --- attributes (parse_attr.cc)
+  bool ParseAttr(const AttrInfo& info, PendingOp& op, Attr* attr);
+  bool ParseInt(int64_t* value);
+  bool ParseUint(uint64_t* value, uint64_t max);
+  bool ParseIntList(std::vector<int64_t>* values);
+  bool ParseString(absl::string_view* value);
+  bool ParseKey(absl::string_view* value);
+  bool ParseSymbol(absl::string_view* value);
+  bool ParseEnum(EnumId id, int64_t* number);
+  bool ParseNumberOf(Elem elem, uint64_t* bits);
+  bool ParseDense(Dense* dense, std::vector<int64_t>* shape);
+  bool ParseDenseList(Elem elem, size_t level, std::vector<int64_t>* shape, std::vector<uint8_t>* bytes);
+  bool ParsePredicate(Predicate* predicate);
+  bool ParseBound(std::optional<int64_t>* bound);
+  bool ParseHints(Hints* hints);
+  bool ParseHint(Hint* hint);
+  bool ParseScalars(std::vector<Scalar>* scalars);
+
+  // --- operations (parse_op.cc)
+  void ParseOps(Block* block);
+  bool ParseOp(Block* block);
+  bool ParseResultNames(PendingOp& op);
+  bool ParseItems(PendingOp& op, const std::vector<SyntaxItem>& items);
+  bool GroupStarts(const PendingOp& op, const SyntaxItem& group) const;
+  bool ParseUse(PendingOp& op, std::vector<Value*>* values);
+  bool ParseUses(PendingOp& op, std::vector<Value*>* values);
+  bool ParseTypes(PendingOp& op, std::vector<Type>* results);
+  bool CheckOperandTypes(const PendingOp& op, const std::vector<Type>& types, const std::vector<Token>& tokens);
+  bool CheckResultCount(const PendingOp& op, size_t types, size_t* n);
+  // Null if the operation is poisoned; then its results are too.
+  Op* Create(const PendingOp& op, const std::vector<Type>& results, Block* block);
+  void DefineResults(const PendingOp& op, Op* created);
+  bool ParseLoc(LocId* loc);
+
+  // --- names (parse_op.cc)
+  bool Define(const Token& name, Value* value, uint32_t count = 1);
+  void CloseScope(size_t size);
+  std::string ClosestName(absl::string_view name) const;
+
+  // --- operations with regions (parse_custom.cc)
+  bool ParseCustom(PendingOp& op, Block* block, Op** created);
+  bool ParseFor(PendingOp& op, Block* block, Op** created);
+  bool ParseLoop(PendingOp& op, Block* block, Op** created);
+  bool ParseIf(PendingOp& op, Block* block, Op** created);
+  bool ParseReduce(PendingOp& op, Block* block, Op** created);
+  bool ParseMakeTensorView(PendingOp& op, Block* block, Op** created);
+  bool ParseSizes(PendingOp& op, absl::string_view name, std::vector<std::optional<int64_t>>* sizes,
+                  std::vector<Value*>* values);
+  bool ParseIterValues(PendingOp& op, std::vector<Token>* names, std::vector<Value*>* inits);
+  bool ParseArrowTypes(std::vector<Type>* types);
+  bool ParseRegion(Op* op, int index, const std::vector<Argument>& args, std::optional<Opcode> implied);
+  std::vector<Argument> LoopArguments(const std::vector<Token>& names, const std::vector<Value*>& inits,
+                                      const std::vector<Type>& results);
+
+  // --- debug information (parse_debug.cc)
+  bool ParseDebugRecord();
+  bool ParseDebugFields(DebugRecord* record);
+  bool ParseRef(LocId* id);
+
+  template <class T>
+  absl::Span<const T> Copy(const std::vector<T>& v) {
+    return module_->arena().Copy(absl::Span<const T>(v));
+  }
+
+  Lexer lexer_;
+  Diagnostics* diags_;
+  std::unique_ptr<Module> module_;
+  Token tok_, last_;
+  size_t errors_ = 0;
+  int depth_ = 0;
+  int64_t num_ops_ = 0, num_values_ = 0;
+  absl::flat_hash_map<absl::string_view, Definition> names_;
+  std::vector<absl::string_view> scope_;                // names in order of definition
+  std::vector<std::pair<LocId, Token>> references_;     // to debug records, checked at the end
+};
+
+// Interface block behind `interface {` up to its closing brace (parse_interface.cc).
+bool ParseInterface(Parser& parser, Function* f);
+
+// "did you mean x?" for the candidate that differs least from the word, or empty.
+std::string DidYouMean(absl::string_view word, const std::vector<absl::string_view>& candidates);
+
+}  // namespace tile::ir::text
+
+#endif  // TILE_IR_TEXT_PARSER_INTERNAL_H_
