@@ -134,6 +134,17 @@ absl::Status JsonReader::Integer(int64_t* out) {
   return absl::OkStatus();
 }
 
+absl::Status JsonReader::Literal(std::string* out) {
+  Peek();
+  size_t end = pos_;
+  while (end < text_.size() && (absl::ascii_isalnum(text_[end]) || absl::StrContains("+-.", text_.substr(end, 1))))
+    ++end;
+  if (end == pos_) return Expected("a number, true or false");
+  *out = std::string(text_.substr(pos_, end - pos_));
+  pos_ = end;
+  return absl::OkStatus();
+}
+
 absl::Status JsonReader::Skip() {
   const char c = Peek();
   std::string ignored;
@@ -146,7 +157,8 @@ absl::Status JsonReader::Skip() {
     return absl::OkStatus();
   }
   const size_t start = pos_;
-  while (pos_ < text_.size() && (absl::ascii_isdigit(text_[pos_]) || absl::StrContains("+-.eE", text_.substr(pos_, 1)))) ++pos_;
+  while (pos_ < text_.size() && (absl::ascii_isdigit(text_[pos_]) || absl::StrContains("+-.eE", text_.substr(pos_, 1))))
+    ++pos_;
   return pos_ > start ? absl::OkStatus() : Expected("a value");
 }
 

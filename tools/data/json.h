@@ -1,4 +1,5 @@
-// A reader of JSON text, one token at a time, for headers that come from strangers: no tree is built, nesting is limited.
+// A reader of JSON text, one token at a time, for headers that come from strangers: no tree is built, nesting is
+// limited.
 //
 //   JsonReader r(text);
 //   absl::Status s = r.Object([&](const std::string& key) { return key == "n" ? r.Integer(&n) : r.Skip(); });
@@ -27,10 +28,11 @@ class JsonReader {
   absl::Status Object(absl::FunctionRef<absl::Status(const std::string& key)> member);
   // `element` reads one value.
   absl::Status List(absl::FunctionRef<absl::Status()> element);
-  absl::Status String(std::string* out);  // escapes become UTF-8
-  absl::Status Integer(int64_t* out);     // 0 or more, no fraction
-  absl::Status Skip();                    // any value
-  absl::Status End();                     // nothing but white space is left
+  absl::Status String(std::string* out);   // escapes become UTF-8
+  absl::Status Integer(int64_t* out);      // 0 or more, no fraction
+  absl::Status Literal(std::string* out);  // a number, true, false, NaN, Infinity: as written
+  absl::Status Skip();                     // any value
+  absl::Status End();                      // nothing but white space is left
 
   absl::Status Error(absl::string_view what) const;
 

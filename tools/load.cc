@@ -1,0 +1,85 @@
+#include "tools/load.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/diagnostic.h"
+#include "ir/tbc/reader.h"
+#include "ir/text/parser.h"
+#include "ir/tileir/reader.h"
+#include "ir/verify.h"
+#include "tools/cli/report.h"
+#include "tools/data/files.h"
+
+namespace tile::tools {
+
+std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const LoadOptions& options) {
+  absl::StatusOr<AlignedBuffer> file = ReadWholeFile(path);
+  if (!file.ok()) {
+    *exit = Fail(kRejected, "file.read", file.status());
+    return nullptr;
+  }
+  const std::string name = path == "-" ? "<stdin>" : path;
+  const absl::Span<const uint8_t> bytes = file->span();
+  const absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  auto loaded = std::make_unique<LoadedModule>();
+  ir::Diagnostics diagnostics;
+  if (ir::LooksLikeTbc(bytes)) {
+    loaded->form = InputForm::kTbc;
+    auto module = ir::ReadTbc(bytes, name);
+    if (!module.ok()) {
+      *exit = Fail(kRejected, "tbc.read", module.status());
+      return nullptr;
+    }
+    loaded->module = *std::move(module);
+  } else if (ir::LooksLikeTileIr(bytes)) {
+    loaded->form = InputForm::kTileIr;
+    ir::TileIrInfo info;
+    auto module = ir::ReadTileIr(bytes, name, &info);
+    if (!module.ok()) {
+      *exit = Fail(kRejected, "tileir.read", module.status());
+      return nullptr;
+    }
+    loaded->tileir_version = info.version;
+    loaded->module = *std::move(module);
+  } else if (!bytes.empty() && ir::LooksLikeText(text)) {
+    loaded->module = ir::Parse(text, name, &diagnostics);
+    if (loaded->module == nullptr) {
+      PrintDiagnostics(diagnostics.ToString());
+      *exit = kRejected;
+      return nullptr;
+    }
+  } else {
+    *exit = Fail(kRejected, "file.form", absl::StrCat(name, bytes.empty() ? ": the file is empty" : ": not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode"),
+                 "pass a file that `tilevm as`, a frontend or `nvcc --tilebc` wrote");
+    return nullptr;
+  }
+  if (loaded->module->source_name.empty()) loaded->module->source_name = name;
+  if (options.verify) {
+    ir::Verify(*loaded->module, &diagnostics);
+    if (!diagnostics.ok() || (options.warnings && !diagnostics.list().empty())) PrintDiagnostics(diagnostics.ToString());
+    if (!diagnostics.ok()) {
+      *exit = kRejected;
+      return nullptr;
+    }
+  }
+  return loaded;
+}
+
+const ir::Function* PickKernel(const ir::Module& module, const std::string& name, int* exit) {
+  std::vector<std::string> names;
+  for (const auto& f : module.functions) names.emplace_back(f->name);
+  const std::string list = names.empty() ? "the file has no kernels" : absl::StrCat("kernels: ", absl::StrJoin(names, ", "));
+  if (!name.empty()) {
+    if (const ir::Function* f = module.FindFunction(name)) return f;
+    *exit = Fail(kRejected, "run.no_kernel", absl::StrCat(module.source_name, ": no kernel `", name, "`"), list);
+    return nullptr;
+  }
+  if (module.functions.size() == 1) return module.functions[0].get();
+  *exit = module.functions.empty()
+              ? Fail(kRejected, "run.no_kernel", absl::StrCat(module.source_name, ": the file has no kernels"))
+              : Fail(kUsage, "run.which_kernel", absl::StrCat(module.source_name, " has ", names.size(), " kernels"),
+                     absl::StrCat("name one with --kernel; ", list));
+  return nullptr;
+}
+
+}  // namespace tile::tools

@@ -1,0 +1,37 @@
+// A program from a file: .tbc, text or Tile IR bytecode, told apart by content.
+#ifndef TILE_TOOLS_LOAD_H_
+#define TILE_TOOLS_LOAD_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "ir/module.h"
+#include "tools/cli/options.h"
+
+namespace tile::tools {
+
+enum class InputForm { kTbc, kText, kTileIr };
+
+struct LoadedModule {
+  std::unique_ptr<ir::Module> module;
+  InputForm form = InputForm::kText;
+  int tileir_version = 0;   // of Tile IR bytecode, major * 100 + minor
+  std::string bytes;        // the file, if it was read into memory
+};
+
+struct LoadOptions {
+  bool verify = true;
+  bool warnings = true;     // print the verifier's warnings
+};
+
+// Reads and verifies; everything that is wrong is printed on stderr. Null after errors, with the exit code in *exit.
+// "-" is stdin.
+std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const LoadOptions& options = {});
+
+// The kernel to work on: the one named, or the only one. Null after an error on stderr.
+const ir::Function* PickKernel(const ir::Module& module, const std::string& name, int* exit);
+
+}  // namespace tile::tools
+
+#endif  // TILE_TOOLS_LOAD_H_

@@ -1,0 +1,136 @@
+// Commands over programs as such: as, dis, verify, import, export.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/numbers.h"
+#include "ir/tbc/writer.h"
+#include "ir/text/printer.h"
+#include "tools/cli/report.h"
+#include "tools/commands.h"
+#include "tools/data/files.h"
+#include "tools/load.h"
+
+namespace tile::tools {
+namespace {
+
+int WriteFile(const std::string& path, absl::string_view bytes, bool binary) {
+  OutputFile file;
+  absl::Status s = file.Open(path);
+  if (s.ok() && binary && file.is_terminal()) {
+    return Fail(kUsage, "output.terminal", "will not write a binary file to a terminal", "name a file with -o, or redirect the output");
+  }
+  if (s.ok()) s = file.Write(bytes);
+  if (s.ok()) s = file.Commit();
+  return s.ok() ? kOk : Fail(kRejected, "output.write", s);
+}
+
+// "kernel.tile" -> "kernel.tbc".
+std::string WithExtension(const std::string& path, absl::string_view extension) {
+  const size_t slash = path.find_last_of('/'), dot = path.find_last_of('.');
+  const bool has = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1);
+  return absl::StrCat(has ? path.substr(0, dot) : path, extension);
+}
+
+bool OneInput(const Options& options, int* exit) {
+  if (options.positional().size() == 1) return true;
+  *exit = Fail(kUsage, "usage", options.positional().empty() ? "no input file" : "more than one input file");
+  return false;
+}
+
+int WriteTbcFile(const Options& options, const ir::Module& module) {
+  ir::WriteOptions write;
+  write.strip_debug = options.has("strip");
+  if (options.has("target-version")) {
+    const std::vector<std::string> parts = absl::StrSplit(options.value("target-version"), '.');
+    uint32_t major = 0, minor = 0;
+    if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &major) || !absl::SimpleAtoi(parts[1], &minor)) {
+      return Fail(kUsage, "usage", absl::StrCat("--target-version ", options.value("target-version"), ": expected MAJOR.MINOR"));
+    }
+    write.target_version = {static_cast<int>(major), static_cast<int>(minor)};
+  }
+  absl::StatusOr<std::string> bytes = ir::WriteTbc(module, write);
+  if (!bytes.ok()) return Fail(kRejected, "tbc.write", bytes.status());
+  const std::string& in = options.positional()[0];
+  const std::string out = options.has("output") ? options.value("output") : in == "-" ? "-" : WithExtension(in, ".tbc");
+  if (out == in && out != "-") {
+    return Fail(kUsage, "output.same", absl::StrCat(in, ": the output would replace the input"), "name another file with -o");
+  }
+  return WriteFile(out, *bytes, true);
+}
+
+int As(const Options& options) {
+  int exit = kOk;
+  if (!OneInput(options, &exit)) return exit;
+  auto loaded = Load(options.positional()[0], &exit);
+  return loaded == nullptr ? exit : WriteTbcFile(options, *loaded->module);
+}
+
+int Import(const Options& options) {
+  int exit = kOk;
+  if (!OneInput(options, &exit)) return exit;
+  auto loaded = Load(options.positional()[0], &exit);
+  if (loaded == nullptr) return exit;
+  if (loaded->form != InputForm::kTileIr) {
+    return Fail(kRejected, "import.form", absl::StrCat(options.positional()[0], " is not Tile IR bytecode"),
+                "`tilevm as` turns text into .tbc");
+  }
+  return WriteTbcFile(options, *loaded->module);
+}
+
+int Dis(const Options& options) {
+  int exit = kOk;
+  if (!OneInput(options, &exit)) return exit;
+  // Not verified: a program that breaks rules is what one wants to look at.
+  auto loaded = Load(options.positional()[0], &exit, {.verify = false});
+  if (loaded == nullptr) return exit;
+  ir::PrintOptions print;
+  print.debug = options.has("debug");
+  return WriteFile(options.has("output") ? options.value("output") : "-", ir::Print(*loaded->module, print), false);
+}
+
+int VerifyFiles(const Options& options) {
+  if (options.positional().empty()) return Fail(kUsage, "usage", "no input file");
+  int result = kOk;
+  for (const std::string& path : options.positional()) {
+    int exit = kOk;
+    if (Load(path, &exit) == nullptr) {
+      result = std::max(result, exit);
+    } else if (!options.has("quiet")) {
+      std::printf("%s: ok\n", path.c_str());
+    }
+  }
+  return result;
+}
+
+const std::vector<OptionSpec>& WriteOptionSpecs() {
+  static const auto* specs = new std::vector<OptionSpec>{
+      {"output", 'o', "FILE", "where to write (default: the input's name with .tbc; - for stdout)"},
+      {"strip", 0, nullptr, "leave out debug information"},
+      {"target-version", 0, "X.Y", "write for readers of this version of the format"},
+  };
+  return *specs;
+}
+
+}  // namespace
+
+const Command kAsCommand = {"as", "FILE [-o FILE]", "assembles text into a .tbc file", WriteOptionSpecs(),
+                            "examples:\n  tilevm as kernel.tile\n  tilevm as - -o kernel.tbc < kernel.tile\n", &As};
+
+const Command kImportCommand = {"import", "FILE [-o FILE]", "turns NVIDIA Tile IR bytecode (13.1 to 13.5) into a .tbc file",
+                                WriteOptionSpecs(), "example:\n  tilevm import matmul.tilebc -o matmul.tbc\n", &Import};
+
+const Command kDisCommand = {
+    "dis", "FILE [-o FILE]", "prints a .tbc or Tile IR bytecode file as text",
+    {{"output", 'o', "FILE", "where to write (default: stdout)"},
+     {"debug", 'g', nullptr, "with debug information, so that `as` gives back the same file"}},
+    "example:\n  tilevm dis kernel.tbc | less\n", &Dis};
+
+const Command kVerifyCommand = {"verify", "FILES…", "checks programs and names every mistake",
+                                {{"quiet", 'q', nullptr, "print nothing for files without mistakes"}},
+                                "example:\n  tilevm verify kernels/*.tile\n", &VerifyFiles};
+
+}  // namespace tile::tools

@@ -1,0 +1,289 @@
+// tilevm replay: recorded launches against what was recorded (record.h).
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tools/cli/report.h"
+#include "tools/commands.h"
+#include "tools/data/compare.h"
+#include "tools/data/files.h"
+#include "tools/data/json.h"
+#include "tools/load.h"
+#include "tools/record.h"
+
+namespace tile::tools {
+namespace {
+
+constexpr uint64_t kBlockAlignment = 256;  // as the recordings had it
+
+struct MemoryBlock {
+  AlignedBuffer memory;
+  uint8_t* data = nullptr;   // aligned
+  int64_t bytes = 0;
+};
+
+struct Replayed {
+  std::string name;
+  int64_t differing = 0, elements = 0;
+  double max_abs = 0, max_rel = 0;
+  uint64_t max_ulp = 0;
+  bool compared = false, trapped = false;
+  double ms = 0;
+  std::string first;         // the first difference
+};
+
+absl::StatusOr<std::string> FindModule(const std::string& base) {
+  for (const char* extension : {".tbc", ".tilebc", ".tile"}) {
+    const std::string path = base + extension;
+    if (FILE* f = std::fopen(path.c_str(), "rb")) {
+      std::fclose(f);
+      return path;
+    }
+  }
+  return absl::NotFoundError(absl::StrCat(base, ": no module beside the record (.tbc, .tilebc or .tile)"));
+}
+
+absl::Status ReadBlocks(const std::string& path, const RecordedLaunch& record, std::vector<MemoryBlock>* blocks) {
+  absl::StatusOr<AlignedBuffer> file = ReadWholeFile(path);
+  if (!file.ok()) return file.status();
+  int64_t total = 0;
+  for (int64_t n : record.sizes) total += n;
+  if (static_cast<int64_t>(file->size()) != total) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": has ", file->size(), " bytes, the record says ", total));
+  }
+  int64_t at = 0;
+  for (int64_t n : record.sizes) {
+    MemoryBlock b;
+    absl::StatusOr<AlignedBuffer> memory = AlignedBuffer::Uninitialized(static_cast<size_t>(n) + kBlockAlignment);
+    if (!memory.ok()) return memory.status();
+    b.memory = *std::move(memory);
+    const auto p = reinterpret_cast<uintptr_t>(b.memory.data());
+    b.data = reinterpret_cast<uint8_t*>((p + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment);
+    b.bytes = n;
+    std::copy(file->data() + at, file->data() + at + n, b.data);
+    at += n;
+    blocks->push_back(std::move(b));
+  }
+  return absl::OkStatus();
+}
+
+// The elements of an array, gathered by its strides.
+absl::StatusOr<Array> Gather(const RecordedParam& p, const MemoryBlock& block) {
+  absl::StatusOr<Array> a = Array::Make(p.element, p.shape);
+  if (!a.ok()) return a;
+  a->is_unsigned = p.is_unsigned;
+  const int64_t n = a->count();
+  const int64_t capacity = (block.bytes - p.offset) * 8 / ir::MemoryBits(p.element.kind);
+  std::vector<int64_t> at(p.shape.size());
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t offset = 0;
+    for (size_t d = 0; d < at.size(); ++d) offset += at[d] * p.strides[d];
+    if (offset < 0 || offset >= capacity) return absl::InvalidArgumentError("an array of the record lies outside of its block");
+    StoreBits(p.element.kind, a->bytes.data(), i, LoadBits(p.element.kind, block.data + p.offset, offset));
+    for (size_t d = at.size(); d-- > 0;) {
+      if (++at[d] < p.shape[d]) break;
+      at[d] = 0;
+    }
+  }
+  return a;
+}
+
+absl::Status CompareBlocks(const RecordedLaunch& record, const std::vector<MemoryBlock>& actual,
+                           const std::vector<MemoryBlock>& expected, const Tolerance& tolerance, Replayed* out) {
+  out->compared = true;
+  // Elements of arrays by their type; every byte that belongs to none must be equal.
+  std::vector<std::vector<bool>> covered(actual.size());
+  for (size_t i = 0; i < actual.size(); ++i) covered[i].resize(static_cast<size_t>(actual[i].bytes));
+  for (size_t i = 0; i < record.params.size(); ++i) {
+    RecordedParam p = record.params[i];
+    if (p.kind == RecordedParam::Kind::kScalar) continue;
+    const auto b = static_cast<size_t>(p.block);
+    const int64_t element_bytes = std::max(1, ir::MemoryBits(p.element.kind) / 8);
+    if (p.kind == RecordedParam::Kind::kPointer) {
+      p.shape = {(actual[b].bytes - p.offset) / element_bytes};
+      p.strides = {1};
+    }
+    absl::StatusOr<Array> x = Gather(p, actual[b]), y = Gather(p, expected[b]);
+    if (!x.ok()) return x.status();
+    if (!y.ok()) return y.status();
+    absl::StatusOr<Comparison> c = Compare(*x, *y, tolerance);
+    if (!c.ok()) return c.status();
+    out->elements += c->count;
+    out->max_abs = std::max(out->max_abs, c->max_abs);
+    out->max_rel = std::max(out->max_rel, c->max_rel);
+    out->max_ulp = std::max(out->max_ulp, c->max_ulp);
+    out->differing += c->differing;
+    if (!c->ok() && out->first.empty()) out->first = absl::StrCat("parameter ", i, ": ", Describe(*c, *x, *y));
+    std::vector<int64_t> at(p.shape.size());
+    for (int64_t n = x->count(); n > 0; --n) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < at.size(); ++d) offset += at[d] * p.strides[d];
+      const int64_t byte = p.offset + offset * ir::MemoryBits(p.element.kind) / 8;
+      for (int64_t k = byte; k < byte + element_bytes; ++k) covered[b][static_cast<size_t>(k)] = true;
+      for (size_t d = at.size(); d-- > 0;) {
+        if (++at[d] < p.shape[d]) break;
+        at[d] = 0;
+      }
+    }
+  }
+  for (size_t b = 0; b < actual.size(); ++b) {
+    for (int64_t i = 0; i < actual[b].bytes; ++i) {
+      if (covered[b][static_cast<size_t>(i)] || actual[b].data[i] == expected[b].data[i]) continue;
+      ++out->differing;
+      if (out->first.empty()) out->first = absl::StrCat("byte ", i, " of block ", b, ", outside of every array, changed");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// False after an error on stderr.
+bool ReplayOne(const std::string& json_path, const Options& options, const Tolerance& tolerance, vm::CheckLevel check,
+               int threads, Replayed* out, int* exit) {
+  const std::string base = absl::EndsWith(json_path, ".json") ? json_path.substr(0, json_path.size() - 5) : json_path;
+  const size_t slash = base.find_last_of('/');
+  out->name = slash == std::string::npos ? base : base.substr(slash + 1);
+  const auto fail = [&](const absl::Status& s) {
+    *exit = Fail(kRejected, "replay.read", WithName(json_path, s));
+    return false;
+  };
+  absl::StatusOr<AlignedBuffer> text = ReadWholeFile(base + ".json");
+  if (!text.ok()) return fail(text.status());
+  absl::StatusOr<RecordedLaunch> record = ParseRecord({reinterpret_cast<const char*>(text->data()), text->size()});
+  if (!record.ok()) return fail(record.status());
+  absl::StatusOr<std::string> module_path = FindModule(base);
+  if (!module_path.ok()) return fail(module_path.status());
+  auto loaded = Load(*module_path, exit, {.warnings = false});
+  if (loaded == nullptr) return false;
+  const ir::Function* f = PickKernel(*loaded->module, record->symbol, exit);
+  if (f == nullptr) return false;
+  std::vector<MemoryBlock> blocks;
+  if (absl::Status s = ReadBlocks(base + ".before", *record, &blocks); !s.ok()) return fail(s);
+
+  vm::Launch launch;
+  launch.check = check;
+  launch.threads = threads;
+  for (size_t d = 0; d < record->grid.size(); ++d) launch.grid[d] = record->grid[d];
+  std::vector<std::string> names(blocks.size());
+  for (const RecordedParam& p : record->params) {
+    if (p.kind == RecordedParam::Kind::kScalar) {
+      launch.params.push_back(p.bits);
+      continue;
+    }
+    const MemoryBlock& b = blocks[static_cast<size_t>(p.block)];
+    std::string& name = names[static_cast<size_t>(p.block)];
+    const size_t index = launch.params.size();
+    if (name.empty()) {
+      const bool named = index < static_cast<size_t>(f->num_params()) && !f->param(static_cast<int>(index))->name.empty();
+      name = named ? std::string(f->param(static_cast<int>(index))->name) : absl::StrCat("parameter ", index);
+    }
+    launch.params.push_back(reinterpret_cast<uint64_t>(b.data + p.offset));
+    for (int64_t n : p.shape) launch.params.push_back(static_cast<uint64_t>(n));
+    for (int64_t n : p.strides) launch.params.push_back(static_cast<uint64_t>(n));
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    vm::Buffer buffer;
+    buffer.name = names[i].empty() ? absl::StrCat("block ", i) : names[i];
+    buffer.data = blocks[i].data;
+    buffer.bytes = static_cast<uint64_t>(blocks[i].bytes);
+    launch.buffers.push_back(std::move(buffer));
+  }
+  auto program = vm::Program::Prepare(*loaded->module, f->name);
+  if (!program.ok()) {
+    *exit = Fail(kRejected, "replay.prepare", program.status());
+    return false;
+  }
+  const bool quiet = options.has("json");
+  if (quiet) launch.print = [](absl::string_view) {};
+  const auto start = std::chrono::steady_clock::now();
+  const vm::Outcome outcome = (*program)->Run(launch);
+  out->ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  if (!outcome.status.ok()) return fail(outcome.status);
+  for (const vm::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
+  if (!outcome.reports.empty()) {
+    out->trapped = true;
+    out->first = outcome.reports[0].code;
+    return true;
+  }
+  FILE* after = std::fopen((base + ".after").c_str(), "rb");
+  if (after == nullptr) return true;
+  std::fclose(after);
+  std::vector<MemoryBlock> expected;
+  if (absl::Status s = ReadBlocks(base + ".after", *record, &expected); !s.ok()) return fail(s);
+  if (absl::Status s = CompareBlocks(*record, blocks, expected, tolerance, out); !s.ok()) return fail(s);
+  return true;
+}
+
+int Replay(const Options& options) {
+  if (options.positional().empty()) return Fail(kUsage, "usage", "no recorded launch", "tilevm replay NAME.json…");
+  int exit = kOk;
+  LaunchRequest request;
+  vm::CheckLevel check;
+  if (!ParseLaunchOptions(options, &request, &check, &exit)) return exit;
+  Tolerance tolerance;
+  absl::StatusOr<double> rtol = options.Number("rtol", 0), atol = options.Number("atol", 0);
+  absl::StatusOr<int64_t> ulp = options.Integer("ulp", 0, 0, int64_t{1} << 62);
+  for (const absl::Status& s : {rtol.status(), atol.status(), ulp.status()}) {
+    if (!s.ok()) return Fail(kUsage, "usage", s);
+  }
+  tolerance.rtol = *rtol;
+  tolerance.atol = *atol;
+  tolerance.ulp = static_cast<uint64_t>(*ulp);
+  int64_t differ = 0, trapped = 0, failed = 0;
+  for (const std::string& path : options.positional()) {
+    Replayed r;
+    int one = kOk;
+    if (!ReplayOne(path, options, tolerance, check, request.threads, &r, &one)) {
+      ++failed;
+      exit = std::max(exit, one);
+      continue;
+    }
+    trapped += r.trapped;
+    differ += r.differing > 0;
+    if (options.has("json")) {
+      std::printf("{\"name\":%s,\"result\":\"%s\",\"elements\":%lld,\"differing\":%lld,\"max_abs\":%s,\"max_rel\":%s,"
+                  "\"max_ulp\":%llu,\"ms\":%.3f,\"first\":%s}\n",
+                  JsonQuote(r.name).c_str(),
+                  r.trapped ? "trapped" : !r.compared ? "ran" : r.differing > 0 ? "differs" : "equal",
+                  static_cast<long long>(r.elements), static_cast<long long>(r.differing),
+                  std::isfinite(r.max_abs) ? absl::StrCat(r.max_abs).c_str() : "null",
+                  std::isfinite(r.max_rel) ? absl::StrCat(r.max_rel).c_str() : "null",
+                  static_cast<unsigned long long>(r.max_ulp), r.ms, JsonQuote(r.first).c_str());
+    } else if (r.differing > 0) {
+      std::printf("%s: differs: %s\n", r.name.c_str(), r.first.c_str());
+    } else if (!r.trapped && options.positional().size() == 1) {
+      std::printf("%s: %s\n", r.name.c_str(), r.compared ? "equal" : "ran (nothing to compare with)");
+    }
+  }
+  if (!options.has("json") && options.positional().size() > 1) {
+    std::printf("%zu launches: %lld differ, %lld trapped, %lld could not run\n", options.positional().size(),
+                static_cast<long long>(differ), static_cast<long long>(trapped), static_cast<long long>(failed));
+  }
+  if (trapped > 0) return kTrapped;
+  if (exit != kOk) return exit;
+  return differ > 0 ? kDiffers : kOk;
+}
+
+}  // namespace
+
+const Command kReplayCommand = {
+    "replay",
+    "NAME.json… [options]",
+    "runs recorded launches and compares the memory afterwards with the recording",
+    {{"threads", 't', "N", "threads of the VM (default: all cores)"},
+     {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
+     {"rtol", 0, "R", "relative tolerance of floats (default 0)"},
+     {"atol", 0, "A", "absolute tolerance of floats (default 0)"},
+     {"ulp", 0, "U", "tolerance of floats in units in the last place (default 0)"},
+     {"json", 0, nullptr, "one line of JSON a launch, with the largest differences"}},
+    R"(A launch is NAME.json with the module (.tbc, .tilebc or .tile), NAME.before and, to compare with, NAME.after beside it.
+`tilevm run --record NAME` writes one.
+
+example:
+  tilevm replay launches/*.json --rtol 1e-3 --json
+)",
+    &Replay};
+
+}  // namespace tile::tools

@@ -1,0 +1,252 @@
+#include "tools/run_launch.h"
+
+#include <thread>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/launch_rule.h"
+#include "tools/data/cast.h"
+#include "tools/data/scalar.h"
+
+namespace tile::tools {
+namespace {
+
+using ir::Direction;
+using ir::Element;
+
+absl::Status Error(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
+
+// Values of the command line, numbered so that two `rand:` differ.
+class Values {
+ public:
+  explicit Values(const LaunchRequest& request) : request_(request) {}
+  absl::StatusOr<Value> Parse(absl::string_view text, std::optional<Element> as) {
+    ValueOptions options;
+    options.seed = request_.seed;
+    options.stream = stream_++;
+    if (as && !as->is_pointer()) options.raw_as = as->kind;
+    return ParseValue(text, options);
+  }
+
+ private:
+  const LaunchRequest& request_;
+  uint64_t stream_ = 0;
+};
+
+// A value as an array of the element that the parameter has.
+absl::StatusOr<Array> ToArray(Value value, Element want, absl::string_view name, bool cast) {
+  if (value.is_scalar()) {
+    return Error(absl::StrCat("argument `", name, "` is an array of ", ir::ToString(want), ", but `", value.scalar(),
+                              "` is a number; pass a file, or full:", ir::ToString(want), "[…]=", value.scalar()));
+  }
+  absl::StatusOr<Array> a = std::move(value).TakeArray();
+  if (!a.ok()) return a.status();
+  if (a->element == want) return a;
+  // Bytes are bytes: u8 data may be read as any 8-bit type.
+  if (!cast) {
+    return Error(absl::StrCat("argument `", name, "` takes ", ir::ToString(want), ", but the value is ", TypeText(*a),
+                              "; convert it with --cast"));
+  }
+  return Cast(*a, want);
+}
+
+absl::StatusOr<uint64_t> ToScalar(const Value& value, ir::Elem elem, absl::string_view name) {
+  if (!value.is_scalar()) return Error(absl::StrCat("argument `", name, "` is a number, but the value is an array"));
+  absl::StatusOr<uint64_t> bits = ParseElement(elem, value.scalar());
+  if (!bits.ok()) return Error(absl::StrCat("argument `", name, "`: ", bits.status().message()));
+  return bits;
+}
+
+void AddBuffer(PreparedRun& run, const std::string& name, Array& a, bool initialized) {
+  vm::Buffer b;
+  b.name = name;
+  b.data = a.bytes.data();
+  b.bytes = a.bytes.size();
+  b.element = a.element;
+  b.shape = a.shape;
+  b.initialized = initialized;
+  run.launch.buffers.push_back(std::move(b));
+}
+
+void FillArray(Array& a, uint64_t bits) {
+  const int64_t n = a.count();
+  for (int64_t i = 0; i < n; ++i) StoreBits(a.element.kind, a.bytes.data(), i, bits);
+}
+
+absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& request, PreparedRun* run) {
+  const ir::Interface& interface = *f.interface;
+  runtime::Arguments args = runtime::Arguments::For(interface);
+  runtime::Environment env;
+  env.num_sms = request.threads > 0 ? request.threads : static_cast<int64_t>(std::thread::hardware_concurrency());
+  Values values(request);
+  std::vector<std::string> text(interface.arrays.size());
+  size_t next = 0;
+  for (const std::string& input : request.inputs) {
+    while (next < interface.arrays.size() && interface.arrays[next].direction == Direction::kOut) ++next;
+    if (next == interface.arrays.size()) {
+      std::vector<std::string> names;
+      for (const ir::ArrayArg& a : interface.arrays) {
+        if (a.direction != Direction::kOut) names.push_back(a.name);
+      }
+      return Error(absl::StrCat("too many inputs: `", input, "` has no argument left; kernel `", f.name, "` takes ",
+                                names.size(), " (", absl::StrJoin(names, ", "), ")"));
+    }
+    text[next++] = input;
+  }
+  std::vector<std::pair<size_t, std::string>> scalars;
+  for (const auto& [name, value] : request.args) {
+    bool found = false;
+    for (size_t i = 0; i < interface.arrays.size(); ++i) {
+      if (interface.arrays[i].name != name) continue;
+      if (!text[i].empty()) return Error(absl::StrCat("argument `", name, "` is given twice"));
+      text[i] = value;
+      found = true;
+    }
+    for (size_t i = 0; i < interface.scalars.size(); ++i) {
+      if (interface.scalars[i].name != name) continue;
+      scalars.push_back({i, value});
+      found = true;
+    }
+    if (!found) {
+      std::vector<std::string> names;
+      for (const ir::ArrayArg& a : interface.arrays) names.push_back(a.name);
+      for (const ir::ScalarArg& a : interface.scalars) names.push_back(a.name);
+      return Error(absl::StrCat("kernel `", f.name, "` has no argument `", name, "`; it has ", absl::StrJoin(names, ", ")));
+    }
+  }
+  run->arrays.resize(interface.arrays.size());
+  for (size_t i = 0; i < interface.arrays.size(); ++i) {
+    const ir::ArrayArg& arg = interface.arrays[i];
+    run->arrays[i].name = arg.name;
+    run->arrays[i].direction = arg.direction;
+    if (text[i].empty()) continue;
+    absl::StatusOr<Value> value = values.Parse(text[i], arg.element);
+    if (!value.ok()) return value.status();
+    absl::StatusOr<Array> array = ToArray(*std::move(value), arg.element, arg.name, request.cast);
+    if (!array.ok()) return array.status();
+    run->arrays[i].array = *std::move(array);
+    args.arrays[i].given = true;
+    args.arrays[i].shape = run->arrays[i].array.shape;
+    args.arrays[i].address = reinterpret_cast<uint64_t>(run->arrays[i].array.bytes.data());
+  }
+  for (const auto& [i, literal] : scalars) {
+    absl::StatusOr<Value> value = values.Parse(literal, std::nullopt);
+    if (!value.ok()) return value.status();
+    absl::StatusOr<uint64_t> bits = ToScalar(*value, f.param(interface.scalars[i].param)->type().elem(), interface.scalars[i].name);
+    if (!bits.ok()) return bits.status();
+    args.scalars[i] = *bits;
+  }
+  if (absl::Status s = runtime::Resolve(f, &args, env); !s.ok()) return s;
+  for (size_t i = 0; i < interface.arrays.size(); ++i) {
+    const ir::ArrayArg& arg = interface.arrays[i];
+    if (!args.arrays[i].given) {
+      absl::StatusOr<Array> a = Array::Make(arg.element, args.arrays[i].shape);
+      if (!a.ok()) return Error(absl::StrCat("output `", arg.name, "`: ", a.status().message()));
+      if (arg.init == ir::InitKind::kZero) {
+        absl::StatusOr<AlignedBuffer> zero = AlignedBuffer::Zeroed(a->bytes.size());
+        if (!zero.ok()) return zero.status();
+        a->bytes = *std::move(zero);
+      } else if (arg.init == ir::InitKind::kValue) {
+        FillArray(*a, arg.init_bits);
+      }
+      run->arrays[i].initialized = arg.init != ir::InitKind::kUndefined;
+      run->arrays[i].array = *std::move(a);
+      args.arrays[i].address = reinterpret_cast<uint64_t>(run->arrays[i].array.bytes.data());
+    }
+    AddBuffer(*run, arg.name, run->arrays[i].array, run->arrays[i].initialized);
+  }
+  for (size_t i = 0; i < interface.workspaces.size(); ++i) {
+    const ir::Workspace& w = interface.workspaces[i];
+    Array a;
+    a.element = w.element;
+    a.shape = {args.workspace_elements[i]};
+    absl::StatusOr<int64_t> bytes = BytesOf(w.element, args.workspace_elements[i]);
+    if (!bytes.ok()) return bytes.status();
+    absl::StatusOr<AlignedBuffer> zero = AlignedBuffer::Zeroed(static_cast<size_t>(*bytes));
+    if (!zero.ok()) return zero.status();
+    a.bytes = *std::move(zero);
+    args.workspaces.push_back(reinterpret_cast<uint64_t>(a.bytes.data()));
+    run->workspaces.push_back(std::move(a));
+  }
+  for (size_t i = 0; i < interface.workspaces.size(); ++i) AddBuffer(*run, interface.workspaces[i].name, run->workspaces[i], true);
+  absl::StatusOr<std::vector<uint64_t>> words = runtime::MakeParams(f, args, env);
+  if (!words.ok()) return words.status();
+  run->launch.params = *std::move(words);
+  if (request.grid.empty()) {
+    absl::StatusOr<std::array<int64_t, 3>> grid = runtime::EvaluateGrid(f, args, env);
+    if (!grid.ok()) return grid.status();
+    for (int d = 0; d < 3; ++d) run->launch.grid[d] = (*grid)[static_cast<size_t>(d)];
+  }
+  return absl::OkStatus();
+}
+
+// Without interface: parameter i is called by its name in the text or by its number.
+absl::Status PrepareByParameter(const ir::Function& f, const LaunchRequest& request, PreparedRun* run) {
+  const auto n = static_cast<size_t>(f.num_params());
+  std::vector<std::string> text(n), names(n);
+  for (size_t i = 0; i < n; ++i) {
+    const absl::string_view name = f.param(static_cast<int>(i))->name;
+    names[i] = name.empty() ? absl::StrCat(i) : std::string(name);
+  }
+  if (request.inputs.size() > n) {
+    return Error(absl::StrCat("too many inputs: kernel `", f.name, "` takes ", n, " parameters"));
+  }
+  for (size_t i = 0; i < request.inputs.size(); ++i) text[i] = request.inputs[i];
+  for (const auto& [name, value] : request.args) {
+    size_t i = 0;
+    while (i < n && names[i] != name && absl::StrCat(i) != name) ++i;
+    if (i == n) return Error(absl::StrCat("kernel `", f.name, "` has no parameter `", name, "`; it has ", absl::StrJoin(names, ", ")));
+    if (!text[i].empty()) return Error(absl::StrCat("parameter `", name, "` is given twice"));
+    text[i] = value;
+  }
+  Values values(request);
+  run->arrays.reserve(n);
+  for (size_t i = 0; i < n; ++i) {
+    const ir::Type type = f.param(static_cast<int>(i))->type();
+    if (text[i].empty()) {
+      return Error(absl::StrCat("parameter ", i, " of kernel `", f.name, "` (%", names[i], ": ", type.ToString(),
+                                ") is missing: the kernel has no interface, so each parameter needs a value (--arg ", names[i], "=VALUE)"));
+    }
+    const bool pointer = type.element().is_pointer();
+    const Element pointee = Element::Number(type.element().pointee);
+    absl::StatusOr<Value> value = values.Parse(text[i], pointer ? std::optional<Element>(pointee) : std::nullopt);
+    if (!value.ok()) return value.status();
+    if (!pointer) {
+      absl::StatusOr<uint64_t> bits = ToScalar(*value, type.elem(), names[i]);
+      if (!bits.ok()) return bits.status();
+      run->launch.params.push_back(*bits);
+      continue;
+    }
+    absl::StatusOr<Array> array = ToArray(*std::move(value), pointee, names[i], request.cast);
+    if (!array.ok()) return array.status();
+    run->arrays.push_back({names[i], Direction::kInOut, *std::move(array), true});
+    Array& a = run->arrays.back().array;
+    run->launch.params.push_back(reinterpret_cast<uint64_t>(a.bytes.data()));
+    AddBuffer(*run, names[i], a, true);
+  }
+  if (request.grid.empty()) {
+    return Error(absl::StrCat("kernel `", f.name, "` has neither a launch rule nor a grid: give --grid X[,Y[,Z]]"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+BoundArray* PreparedRun::Find(absl::string_view name) {
+  for (BoundArray& a : arrays) {
+    if (a.name == name) return &a;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::unique_ptr<PreparedRun>> PrepareRun(const ir::Function& f, const LaunchRequest& request) {
+  auto run = std::make_unique<PreparedRun>();
+  for (size_t d = 0; d < request.grid.size() && d < 3; ++d) run->launch.grid[d] = request.grid[d];
+  run->launch.threads = request.threads;
+  absl::Status s = f.interface ? PrepareByInterface(f, request, run.get()) : PrepareByParameter(f, request, run.get());
+  if (!s.ok()) return s;
+  return run;
+}
+
+}  // namespace tile::tools

@@ -1,0 +1,50 @@
+// One run of a kernel on arrays of this process: binds values to arguments by the kernel's interface, allocates outputs
+// and workspace, and runs it on the VM. A kernel without interface takes its parameters one by one: an array for a
+// pointer, a number for a scalar.
+#ifndef TILE_TOOLS_RUN_LAUNCH_H_
+#define TILE_TOOLS_RUN_LAUNCH_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/module.h"
+#include "tools/data/array.h"
+#include "tools/data/value.h"
+#include "vm/vm.h"
+
+namespace tile::tools {
+
+struct LaunchRequest {
+  std::vector<std::string> inputs;                              // VALUEs in order of in and inout arrays
+  std::vector<std::pair<std::string, std::string>> args;        // NAME=VALUE
+  std::vector<int64_t> grid;                                    // empty: by the launch rule
+  bool cast = false;
+  uint64_t seed = 0;
+  int threads = 0;
+};
+
+// An array argument of a prepared run.
+struct BoundArray {
+  std::string name;
+  ir::Direction direction = ir::Direction::kInOut;
+  Array array;
+  bool initialized = true;
+};
+
+struct PreparedRun {
+  std::vector<BoundArray> arrays;        // as the interface, or one per pointer parameter
+  std::vector<Array> workspaces;
+  vm::Launch launch;                     // refers to the arrays' memory
+
+  BoundArray* Find(absl::string_view name);
+};
+
+// Errors are InvalidArgument: what is missing, of the wrong type or shape.
+absl::StatusOr<std::unique_ptr<PreparedRun>> PrepareRun(const ir::Function& f, const LaunchRequest& request);
+
+}  // namespace tile::tools
+
+#endif  // TILE_TOOLS_RUN_LAUNCH_H_

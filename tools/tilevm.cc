@@ -1,0 +1,10 @@
+// The tilevm command: see commands.h.
+#include "tools/commands.h"
+
+int main(int argc, char** argv) {
+  using namespace tile::tools;
+  return RunTool("tilevm", "tilevm: runs and inspects tile kernels on any CPU\n",
+                 {&kRunCommand, &kReplayCommand, &kBenchCommand, &kAsCommand, &kDisCommand, &kVerifyCommand, &kInfoCommand,
+                  &kImportCommand},
+                 argc, argv);
+}
