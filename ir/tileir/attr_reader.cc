@@ -41,8 +41,7 @@ Attr AttrReader::Read(Cursor& c, const AttrInfo& info, Type result) {
       return Attr::Ints(module_->arena().Copy(absl::Span<const int64_t>(v)));
     }
     case AttrKind::kBools: {
-      const uint64_t n = c.Count(info.name, 1);
-      if (n > static_cast<uint64_t>(kMaxRank)) c.Fail(at, info.name, absl::StrCat("has ", n, " elements; the limit is ", kMaxRank));
+      const uint64_t n = c.Count(info.name, 1, kMaxRank);
       std::vector<uint8_t> v;
       bool any = false;
       for (uint64_t i = 0; i < n && c.ok(); ++i) {
@@ -103,7 +102,7 @@ const Hints* AttrReader::ReadTaggedHints(Cursor& c) {
 // A dictionary of architectures, each a tagged dictionary of hints.
 const Hints* AttrReader::ReadHints(Cursor& c) {
   std::vector<ArchHints> archs;
-  const uint64_t n = c.Count("hints", 3);
+  const uint64_t n = c.Count("hints", 3, kMaxListItems);
   for (uint64_t i = 0; i < n && c.ok(); ++i) {
     const uint64_t at = c.offset();
     const absl::string_view arch = strings_->ReadString(c);
@@ -114,7 +113,7 @@ const Hints* AttrReader::ReadHints(Cursor& c) {
     const uint64_t tag = ReadTag(c, "hints of an architecture");
     if (tag != static_cast<uint64_t>(AttrTag::kDictionary)) FailTag(c, tag_at, tag, "hints of an architecture", "a dictionary");
     std::vector<Hint> hints;
-    const uint64_t m = c.Count("hints of an architecture", 3);
+    const uint64_t m = c.Count("hints of an architecture", 3, kMaxListItems);
     for (uint64_t j = 0; j < m && c.ok(); ++j) hints.push_back(ReadHint(c));
     archs.push_back({arch, module_->arena().Copy(absl::Span<const Hint>(hints))});
   }
@@ -178,7 +177,7 @@ Attr AttrReader::ReadPredicate(Cursor& c) {
 
 Attr AttrReader::ReadScalars(Cursor& c) {
   std::vector<Scalar> scalars;
-  const uint64_t n = c.Count("identities", 3);
+  const uint64_t n = c.Count("identities", 3, kMaxListItems);
   for (uint64_t i = 0; i < n && c.ok(); ++i) scalars.push_back(ReadScalar(c));
   return Attr::Scalars(module_->arena().Copy(absl::Span<const Scalar>(scalars)));
 }

@@ -166,8 +166,7 @@ Block* BodyReader::ReadBlock(Cursor& c, Op* op, int region, int depth) {
   if (depth > kMaxNesting) c.Fail(at, what, absl::StrCat("is nested more than ", kMaxNesting, " deep"));
   if (!c.ok() || blocks == 0) return nullptr;
   std::vector<Type> args;
-  const uint64_t n = c.Count(what, 1);
-  if (n > static_cast<uint64_t>(kMaxOperands)) c.Fail(at, what, absl::StrCat("has more than ", kMaxOperands, " arguments"));
+  const uint64_t n = c.Count(what, 1, kMaxOperands);
   for (uint64_t i = 0; i < n && c.ok(); ++i) args.push_back(types_->ReadValueType(c));
   const uint64_t ops = c.Count(what, 1);
   if (!c.ok()) return nullptr;

@@ -63,12 +63,15 @@ bool Cursor::Bool(absl::string_view what) {
   return b == 1;
 }
 
-uint64_t Cursor::Count(absl::string_view what, uint64_t min_bytes) {
+uint64_t Cursor::Count(absl::string_view what, uint64_t min_bytes, uint64_t limit) {
   const uint64_t at = offset();
   const uint64_t n = Varint(what);
-  if (n <= remaining() / min_bytes) return n;
-  Fail(at, what, absl::StrCat("counts ", n, ", but only ", remaining(), " bytes follow"));
-  return 0;
+  if (n > remaining() / min_bytes) {
+    Fail(at, what, absl::StrCat("counts ", n, ", but only ", remaining(), " bytes follow"));
+  } else if (n > limit) {
+    Fail(at, what, absl::StrCat("counts ", n, "; the limit is ", limit));
+  }
+  return ok() ? n : 0;
 }
 
 uint64_t Cursor::Index(absl::string_view what, uint64_t limit) {
@@ -95,11 +98,8 @@ void Cursor::Align(uint64_t align, absl::string_view what) {
 }
 
 std::vector<int64_t> Cursor::Ints(absl::string_view what, int width, uint64_t limit) {
-  const uint64_t at = offset();
-  const uint64_t n = Count(what, width);
-  if (n > limit) Fail(at, what, absl::StrCat("has ", n, " elements; the limit is ", limit));
+  const uint64_t n = Count(what, width, limit);
   std::vector<int64_t> v;
-  if (!ok()) return v;
   v.reserve(n);
   for (uint64_t i = 0; i < n; ++i) {
     const uint64_t bits = Fixed(width, what);

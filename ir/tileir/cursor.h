@@ -57,8 +57,8 @@ class Cursor {
   uint64_t Varint(absl::string_view what);         // LEB128, at most 64 bits
   int64_t SignedVarint(absl::string_view what);    // zigzag
   bool Bool(absl::string_view what);               // one byte, 0 or 1
-  // A varint that counts things of at least `min_bytes` each that follow.
-  uint64_t Count(absl::string_view what, uint64_t min_bytes);
+  // A varint that counts things of at least `min_bytes` each that follow; at most `limit`.
+  uint64_t Count(absl::string_view what, uint64_t min_bytes, uint64_t limit = ~uint64_t{0});
   // A varint below `limit`, else a failure "<what> … out of range".
   uint64_t Index(absl::string_view what, uint64_t limit);
   absl::Span<const uint8_t> Bytes(uint64_t n, absl::string_view what);

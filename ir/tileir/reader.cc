@@ -142,7 +142,7 @@ absl::string_view Reader::ReadSymbol(Cursor& c) {
 }
 
 void Reader::ReadGlobals(Cursor c, AttrReader& attrs, TypeTable& types, ConstantTable& constants) {
-  const uint64_t n = c.Count("globals", 4);
+  const uint64_t n = c.Count("globals", 4, kMaxFunctions);
   for (uint64_t i = 0; i < n && c.ok(); ++i) {
     const absl::string_view name = ReadSymbol(c);
     const uint64_t at = c.offset();
@@ -169,7 +169,7 @@ void Reader::ReadGlobals(Cursor c, AttrReader& attrs, TypeTable& types, Constant
 
 void Reader::ReadFunctions(Cursor c, AttrReader& attrs, TypeTable& types, DebugTable& debug) {
   BodyReader body(info_->version, module_.get(), &attrs, &types, &debug);
-  const uint64_t n = c.Count("kernels", 5);
+  const uint64_t n = c.Count("kernels", 5, kMaxFunctions);
   for (uint64_t i = 0; i < n && c.ok(); ++i) ReadFunction(c, attrs, types, debug, body);
 }
 
@@ -192,6 +192,7 @@ void Reader::ReadFunction(Cursor& c, AttrReader& attrs, TypeTable& types, DebugT
   const bool entry_layout = Exists(kSinceEntryAttributes, info_->version);
   const Hints* hints = nullptr;
   if (entry_layout || (flags & kHasHints)) hints = attrs.ReadTaggedHints(c);
+  if (hints != nullptr && hints->archs.empty()) hints = nullptr;  // 13.5 writes them always
   if (entry_layout) attrs.ReadEmptyArray(c, "attributes of arguments");
   const uint64_t size = c.Count("body of a kernel", 1);
   const Cursor code = c.Sub(size, "body of a kernel");
