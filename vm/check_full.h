@@ -1,4 +1,14 @@
-// The checks of --check=full: see check_full.cc.
+// --check=full: what the other levels can't see, because a wrong kernel may well give the right result once.
+//
+//   vm.uninitialized    an unspecified value steers the program (a condition, mask, index, address, size, bound, printed or
+//                       asserted value, operand of an atomic update), or is left in a buffer      check_poison.h
+//   vm.assume, vm.overflow, vm.inbounds, vm.division_by_zero, vm.division_overflow
+//                       a broken promise                                                           check_promises.h
+//   vm.race, vm.missing_token, vm.duplicate_store
+//                       accesses that nothing orders                                               check_races.h
+//
+// Costs: at most 16 bytes for each byte of memory that the kernel touches, one for each byte of tiles, and a few dozen
+// for each memory operation that a block executes.
 #ifndef TILE_VM_CHECK_FULL_H_
 #define TILE_VM_CHECK_FULL_H_
 

@@ -1,0 +1,349 @@
+#include "vm/check_promises.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "absl/strings/str_cat.h"
+#include "vm/access.h"
+#include "vm/view_access.h"
+
+namespace tile::vm {
+namespace {
+
+using ir::Elem;
+using ir::Op;
+using ir::Opcode;
+using ir::Overflow;
+using Wide = __int128;
+
+// Reads elements of an operand by their index in the tile.
+struct Reader {
+  Reader(const BlockState& b, const Place& p, ir::Type t)
+      : place(p), data(static_cast<const uint8_t*>(b.at(p.at))), bits(ir::ElemInfoOf(t.elem()).bits) {}
+  uint64_t Unsigned(int64_t stored) const {
+    uint64_t v = 0;
+    std::memcpy(&v, data + stored * place.bytes, static_cast<size_t>(place.bytes));
+    return bits < 8 ? v & ((uint64_t{1} << bits) - 1) : v;
+  }
+  int64_t Signed(int64_t stored) const {
+    const int shift = 64 - bits;
+    return static_cast<int64_t>(Unsigned(stored) << shift) >> shift;
+  }
+  const Place& place;
+  const uint8_t* data;
+  int bits;
+};
+
+std::string ElementText(ir::Type t, int64_t element) {
+  return t.rank() == 0 ? std::string() : absl::StrCat("element ", LaneText(t, element % t.num_elements()), ": ");
+}
+
+std::string Decimal(Wide v) {
+  if (v == 0) return "0";
+  const bool negative = v < 0;
+  std::string s;
+  for (unsigned __int128 u = negative ? -static_cast<unsigned __int128>(v) : static_cast<unsigned __int128>(v); u != 0; u /= 10) {
+    s.insert(s.begin(), static_cast<char>('0' + static_cast<int>(u % 10)));
+  }
+  return negative ? "-" + s : s;
+}
+
+// --- elementwise ----------------------------------------------------------------------------------------------------
+
+// The result without wrapping; where it needs more than 127 bits, one that does not fit any type either.
+Wide ExactOf(Opcode opcode, Wide a, Wide b) {
+  using Unsigned = unsigned __int128;
+  switch (opcode) {
+    case Opcode::kAddi: return a + b;
+    case Opcode::kSubi: return a - b;
+    case Opcode::kMuli: return static_cast<Wide>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b));
+    case Opcode::kNegi: return -a;
+    case Opcode::kShli: return static_cast<Wide>(static_cast<Unsigned>(a) << static_cast<int>(std::min<Wide>(b, 64)));
+    default: return a;  // trunci
+  }
+}
+
+std::string ExactText(Opcode opcode, Wide a, Wide b) {
+  const std::string x = Decimal(a), y = Decimal(b);
+  switch (opcode) {
+    case Opcode::kAddi: return absl::StrCat(x, " + ", y);
+    case Opcode::kSubi: return absl::StrCat(x, " - ", y);
+    case Opcode::kMuli: return absl::StrCat(x, " * ", y);
+    case Opcode::kNegi: return absl::StrCat("-(", x, ")");
+    case Opcode::kShli: return absl::StrCat(x, " << ", y);
+    default: return x;
+  }
+}
+
+bool Fits(Wide v, int bits, bool is_signed) {
+  const Wide one = 1;
+  return is_signed ? v >= -(one << (bits - 1)) && v < one << (bits - 1) : v >= 0 && v < one << bits;
+}
+
+// Whether some element may break the promise, element type known: the exact check follows only then.
+template <class T>
+bool Suspicious(Opcode opcode, const T* a, bool step_a, const T* b, bool step_b, int64_t n) {
+  bool any = false;
+  for (int64_t e = 0; e < n; ++e) {
+    T r;
+    const T x = a[step_a ? e : 0], y = b[step_b ? e : 0];
+    any |= opcode == Opcode::kAddi ? __builtin_add_overflow(x, y, &r)
+           : opcode == Opcode::kSubi ? __builtin_sub_overflow(x, y, &r) : __builtin_mul_overflow(x, y, &r);
+  }
+  return any;
+}
+
+// False if no element can wrap, found out quickly for the common operations.
+bool MayWrap(const BlockState& b, const OpPlaces& o, bool is_signed) {
+  const Opcode opcode = o.op->opcode();
+  if (opcode != Opcode::kAddi && opcode != Opcode::kSubi && opcode != Opcode::kMuli) return true;
+  if (ir::ElemInfoOf(o.op->result(0)->type().elem()).bits < 8) return true;
+  const Place& r = o.results[0];
+  bool step[2];
+  for (int i = 0; i < 2; ++i) {
+    const Place& p = o.operands[i];
+    step[i] = p.count == r.count && p.run == r.run;
+    if (!step[i] && p.count != 1) return true;
+  }
+  const void *x = b.at(o.operands[0].at), *y = b.at(o.operands[1].at);
+  return WithWord(r.bytes, [&](auto word) {
+    using U = decltype(word);
+    using S = std::make_signed_t<U>;
+    return is_signed ? Suspicious(opcode, static_cast<const S*>(x), step[0], static_cast<const S*>(y), step[1], r.count)
+                     : Suspicious(opcode, static_cast<const U*>(x), step[0], static_cast<const U*>(y), step[1], r.count);
+  });
+}
+
+int64_t OperandIndex(const OpPlaces& o, int i, int64_t e) {
+  const Place &p = o.operands[i], &r = o.results[0];
+  return p.count == r.count && p.run == r.run ? e : StoredIndex(p, e);
+}
+
+bool HasPoison(const BlockState& b, const OpPlaces& o, const FrameShadow& shadow, int64_t e) {
+  if (!shadow.any()) return false;
+  for (int i = 0; i < o.op->num_operands(); ++i) {
+    const Place& p = o.operands[i];
+    const uint8_t* s = p.at.constant() ? nullptr : shadow.Of(b.at(p.at));
+    if (s != nullptr && s[OperandIndex(o, i, e) * p.bytes] != 0) return true;
+  }
+  return false;
+}
+
+bool CheckOverflow(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, Overflow promise) {
+  const Op& op = *o.op;
+  const ir::Type t = op.result(0)->type();
+  const int bits = ir::ElemInfoOf(t.elem()).bits;
+  const Reader lhs(b, o.operands[0], op.operand(0)->type());
+  const Place& second = o.operands[op.num_operands() > 1 ? 1 : 0];
+  const Reader rhs(b, second, op.operand(op.num_operands() > 1 ? 1 : 0)->type());
+  for (const bool is_signed : {true, false}) {
+    const Overflow flag = is_signed ? Overflow::kNoSignedWrap : Overflow::kNoUnsignedWrap;
+    if (promise != Overflow::kNoWrap && promise != flag) continue;
+    // The sign of a negation is what it is about (operations.md 3.2).
+    if (op.opcode() == Opcode::kNegi && !is_signed) continue;
+    if (!MayWrap(b, o, is_signed)) continue;
+    const bool binary = op.num_operands() > 1;
+    for (int64_t e = 0; e < o.results[0].count; ++e) {
+      const int64_t i = OperandIndex(o, 0, e), j = binary ? OperandIndex(o, 1, e) : 0;
+      const Wide x = is_signed ? Wide{lhs.Signed(i)} : Wide{lhs.Unsigned(i)};
+      // The distance of a shift is unsigned.
+      const bool signed_y = is_signed && op.opcode() != Opcode::kShli;
+      const Wide y = !binary ? 0 : signed_y ? Wide{rhs.Signed(j)} : Wide{rhs.Unsigned(j)};
+      if (Fits(ExactOf(op.opcode(), x, y), bits, is_signed) || HasPoison(b, o, shadow, e)) continue;
+      Trap(b, &op, "vm.overflow",
+           absl::StrCat(ElementText(t, e * o.results[0].run), ExactText(op.opcode(), x, y), " does not fit ", is_signed ? "" : "unsigned ",
+                        ir::ElemInfoOf(t.elem()).spelling, ", against the promise ", ir::Keyword(promise)),
+           "drop the overflow promise, or use a wider type");
+      return false;
+    }
+  }
+  return true;
+}
+
+bool CheckDivision(BlockState& b, const OpPlaces& o, const FrameShadow& shadow) {
+  const Op& op = *o.op;
+  const ir::Type t = op.result(0)->type();
+  const bool is_signed = op.attr("signedness").as_enum<ir::Signedness>() == ir::Signedness::kSigned;
+  const Reader lhs(b, o.operands[0], t), rhs(b, o.operands[1], t);
+  const int64_t least = static_cast<int64_t>(~uint64_t{0} << (lhs.bits - 1));
+  // remi of the minimum by -1 is 0 (operations.md 3.2): only the quotient overflows.
+  const bool may_overflow = is_signed && op.opcode() == Opcode::kDivi;
+  for (int64_t e = 0; e < o.results[0].count; ++e) {
+    const int64_t i = OperandIndex(o, 0, e), j = OperandIndex(o, 1, e);
+    const bool zero = rhs.Unsigned(j) == 0;
+    const bool overflow = may_overflow && rhs.Signed(j) == -1 && lhs.Signed(i) == least;
+    if ((!zero && !overflow) || HasPoison(b, o, shadow, e)) continue;
+    const std::string a = is_signed ? absl::StrCat(lhs.Signed(i)) : absl::StrCat(lhs.Unsigned(i));
+    const std::string element = ElementText(t, e * o.results[0].run);
+    if (zero) {
+      Trap(b, &op, "vm.division_by_zero", absl::StrCat(element, a, " is divided by zero"),
+           "select a divisor that is not zero where the result is not used");
+    } else {
+      Trap(b, &op, "vm.division_overflow",
+           absl::StrCat(element, a, " / -1 does not fit ", ir::ElemInfoOf(t.elem()).spelling), "use a wider type");
+    }
+    return false;
+  }
+  return true;
+}
+
+// --- assume ---------------------------------------------------------------------------------------------------------
+
+const Instr* Broken(BlockState& b, const Op& op, absl::string_view message) {
+  return Trap(b, &op, "vm.assume", message, "drop the assumption, or make it true before this operation");
+}
+
+bool CheckDivBy(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, const ir::Predicate& p) {
+  const Op& op = *o.op;
+  const ir::Type t = op.operand(0)->type();
+  if (!t.is_tile()) {
+    const auto base = reinterpret_cast<uintptr_t>(b.get<ViewData>(o.operands[0].at).base);
+    if (base % p.divisor == 0) return true;
+    Broken(b, op, absl::StrCat("the address 0x", absl::Hex(base), " of the tensor is not a multiple of ", p.divisor));
+    return false;
+  }
+  const Reader r(b, o.operands[0], t);
+  const bool pointers = t.elem() == Elem::kPtr;
+  const int64_t n = t.rank() == 0 ? o.operands[0].count : t.num_elements();
+  int64_t inner = 1, size = 1, every = 1;
+  if (p.every && p.along && *p.every > 1) {
+    every = *p.every;
+    size = t.shape()[static_cast<size_t>(*p.along)];
+    for (size_t k = static_cast<size_t>(*p.along) + 1; k < t.shape().size(); ++k) inner *= t.shape()[k];
+  }
+  const int64_t rise = pointers ? std::max(1, ir::MemoryBits(t.element().pointee) / 8) : 1;
+  const auto value = [&](int64_t e) {
+    const int64_t i = StoredIndex(o.operands[0], e);
+    return pointers ? Wide{r.Unsigned(i)} : Wide{r.Signed(i)};
+  };
+  for (int64_t e = 0; e < n; ++e) {
+    const int64_t along = e / inner % size, in_group = along % every;
+    if (Poison::OriginOf(b, shadow, o.operands[0], e) != 0) continue;
+    const Wide v = value(e);
+    if (in_group == 0) {
+      if (v % static_cast<Wide>(p.divisor) == 0) continue;
+      Broken(b, op, absl::StrCat(ElementText(t, e), Decimal(v), " is not a multiple of ", p.divisor));
+      return false;
+    }
+    const int64_t before = e - inner;
+    if (Poison::OriginOf(b, shadow, o.operands[0], before) != 0 || v == value(before) + rise) continue;
+    Broken(b, op, absl::StrCat(ElementText(t, e), Decimal(v), " does not follow ", Decimal(value(before)), " by ", rise,
+                               " inside a group of ", every));
+    return false;
+  }
+  return true;
+}
+
+bool CheckBounded(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, const ir::Predicate& p) {
+  const ir::Type t = o.op->operand(0)->type();
+  const Place& place = o.operands[0];
+  const Reader r(b, place, t);
+  for (int64_t i = 0; i < place.count; ++i) {
+    const int64_t v = r.Signed(i);
+    if ((!p.lower || v >= *p.lower) && (!p.upper || v <= *p.upper)) continue;
+    if (Poison::OriginOf(b, shadow, place, i * place.run) != 0) continue;
+    Broken(b, *o.op, absl::StrCat(ElementText(t, i * place.run), v, " is outside of [", p.lower ? absl::StrCat(*p.lower) : "?",
+                                  ", ", p.upper ? absl::StrCat(*p.upper) : "?", "]"));
+    return false;
+  }
+  return true;
+}
+
+bool CheckSameElements(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, const ir::Predicate& p) {
+  const ir::Type t = o.op->operand(0)->type();
+  const Reader r(b, o.operands[0], t);
+  for (int64_t e = 0; e < t.num_elements(); ++e) {
+    // The first element of the box that holds element e.
+    int64_t rest = e, stride = 1, first = 0;
+    for (int k = t.rank() - 1; k >= 0; --k) {
+      const int64_t size = t.shape()[static_cast<size_t>(k)], at = rest % size;
+      const int64_t group = std::max<int64_t>(1, p.groups[static_cast<size_t>(k)]);
+      first += (at - at % group) * stride;
+      rest /= size;
+      stride *= size;
+    }
+    const uint64_t v = r.Unsigned(StoredIndex(o.operands[0], e)), w = r.Unsigned(StoredIndex(o.operands[0], first));
+    if (v == w || Poison::OriginOf(b, shadow, o.operands[0], e) != 0 ||
+        Poison::OriginOf(b, shadow, o.operands[0], first) != 0) {
+      continue;
+    }
+    Broken(b, *o.op, absl::StrCat(ElementText(t, e), r.Signed(StoredIndex(o.operands[0], e)), " differs from element ",
+                                  LaneText(t, first), ", ", r.Signed(StoredIndex(o.operands[0], first)), ", of the same group"));
+    return false;
+  }
+  return true;
+}
+
+bool CheckAssume(BlockState& b, const OpPlaces& o, const FrameShadow& shadow) {
+  const ir::Predicate& p = o.op->attr("predicate").predicate();
+  switch (p.kind) {
+    case ir::Predicate::Kind::kDivBy: return CheckDivBy(b, o, shadow, p);
+    case ir::Predicate::Kind::kBounded: return CheckBounded(b, o, shadow, p);
+    case ir::Predicate::Kind::kSameElements: return CheckSameElements(b, o, shadow, p);
+  }
+  return true;
+}
+
+// --- inbounds -------------------------------------------------------------------------------------------------------
+
+bool CheckInbounds(BlockState& b, const OpPlaces& o, absl::Span<const uint8_t> inbounds) {
+  const Op& op = *o.op;
+  const int view_at = op.group_begin(op.info()->format->operand_index("view"));
+  const int index_at = op.group_begin(op.info()->format->operand_index("index"));
+  const ir::Type t = op.operand(view_at)->type();
+  const auto& view = b.get<ViewData>(o.operands[view_at].at);
+  const bool gather = t.kind() == ir::TypeKind::kGatherScatterView;
+  for (int k = 0; k < t.rank() && k < static_cast<int>(inbounds.size()); ++k) {
+    if (inbounds[static_cast<size_t>(k)] == 0) continue;
+    const auto u = static_cast<size_t>(k);
+    const int64_t size = view.size(gather ? k : static_cast<int>(t->dim_map[u]));
+    const Place& p = o.operands[index_at + k];
+    const bool sparse = gather && k == t->sparse_dim;
+    const int64_t picks = sparse ? op.operand(index_at + k)->type().num_elements() : 1;
+    const bool i1 = op.operand(index_at + k)->type().elem() == Elem::kI1;
+    for (int64_t e = 0; e < picks; ++e) {
+      const uint64_t i = ReadIndex(b.at(p.at), p.bytes, i1, StoredIndex(p, e));
+      const int64_t tile = sparse ? 1 : t.shape()[u];
+      const int64_t step = gather ? 1 : t.kind() == ir::TypeKind::kStridedView ? t->steps[u] : tile;
+      const Wide first = Wide{i} * step;
+      if (first + tile <= size) continue;
+      Trap(b, &op, "vm.inbounds",
+           absl::StrCat("the tile covers [", Decimal(first), ", ", Decimal(first + tile), ") of dimension ", k, ", which has ",
+                        size, " elements", view.allocation ? absl::StrCat(" (`", view.allocation->name, "`)") : "",
+                        ", against the promise inbounds"),
+           "drop inbounds for this dimension, or make the tensor a multiple of the tile");
+      return false;
+    }
+  }
+  return true;
+}
+
+Overflow PromiseOf(const Op& op) {
+  const int i = op.info()->format->attr_index("overflow");
+  return i < 0 || !op.attr(i).present() ? Overflow::kNone : op.attr(i).as_enum<Overflow>();
+}
+
+absl::Span<const uint8_t> InboundsOf(const Op& op) {
+  const int i = op.info()->format->attr_index("inbounds");
+  return i < 0 || !op.attr(i).present() ? absl::Span<const uint8_t>() : op.attr(i).bools();
+}
+
+bool Divides(const Op& op) { return op.opcode() == Opcode::kDivi || op.opcode() == Opcode::kRemi; }
+
+}  // namespace
+
+bool MakesPromises(const Op& op) {
+  const auto inbounds = InboundsOf(op);
+  return op.opcode() == Opcode::kAssume || Divides(op) || PromiseOf(op) != Overflow::kNone ||
+         std::any_of(inbounds.begin(), inbounds.end(), [](uint8_t b) { return b != 0; });
+}
+
+bool CheckPromises(BlockState& b, const OpPlaces& o, const FrameShadow& shadow) {
+  const Op& op = *o.op;
+  if (op.opcode() == Opcode::kAssume) return CheckAssume(b, o, shadow);
+  if (Divides(op)) return CheckDivision(b, o, shadow);
+  if (const Overflow promise = PromiseOf(op); promise != Overflow::kNone) return CheckOverflow(b, o, shadow, promise);
+  return CheckInbounds(b, o, InboundsOf(op));
+}
+
+}  // namespace tile::vm
