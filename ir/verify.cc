@@ -59,6 +59,13 @@ void OpCheck::Fail(Rule rule, absl::string_view message, absl::string_view fix) 
 
 std::string List(absl::Span<const int64_t> numbers) { return absl::StrCat("[", absl::StrJoin(numbers, ", "), "]"); }
 
+bool IsGoodName(absl::string_view name) {
+  for (char c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return false;
+  }
+  return !name.empty() && static_cast<int64_t>(name.size()) <= static_cast<int64_t>(kMaxNameBytes);
+}
+
 bool CanonicalBits(const Dense& dense) {
   uint8_t unused = 0;  // of each byte
   size_t stride = 1;
@@ -96,9 +103,7 @@ void Verifier::Run() {
 void Verifier::CheckSymbols() {
   absl::flat_hash_map<absl::string_view, bool> seen;
   const auto check = [&](absl::string_view name, LocId loc, SourcePos pos, const char* what) {
-    bool good = !name.empty() && name.size() <= kMaxNameBytes;
-    for (char c : name) good &= static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
-    if (!good) {
+    if (!IsGoodName(name)) {
       Report(Rule::kSymbolName, nullptr, loc, pos, what, "the name is empty, too long or has control characters",
              "name it with letters, digits and _");
     }

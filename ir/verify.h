@@ -53,6 +53,10 @@ const std::vector<RuleInfo>& AllRules();
 // The rules beyond the general ones (`*`) that hold for this operation, by number.
 std::vector<const RuleInfo*> RulesOf(const OpInfo& op);
 
+// What a set of the constraints column of ops.def holds: "FP" is "a tile of f16, bf16, f32 or f64". Null if there is no such
+// set.
+const char* SetText(absl::string_view set);
+
 }  // namespace tile::ir
 
 #endif  // TILE_IR_VERIFY_H_

@@ -61,11 +61,10 @@ class InterfaceCheck {
   }
 
   void CheckName(const std::string& name) {
-    bool good = !name.empty() && name.size() <= kMaxNameBytes && !(name[0] >= '0' && name[0] <= '9');
-    for (char c : name) {
-      good &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (!IsGoodName(name)) {
+      Fail(Rule::kArgumentName, "an argument's name is empty, too long or has control characters",
+           "use letters, digits and _");
     }
-    if (!good) Fail(Rule::kArgumentName, "an argument's name is empty or no identifier", "use letters, digits and _");
     if (!names_.insert(name).second) Fail(Rule::kArgumentName, absl::StrCat("two arguments are called ", name));
   }
 
@@ -130,7 +129,8 @@ class InterfaceCheck {
 
   void CheckScalar(const ScalarArg& s) {
     CheckName(s.name);
-    const Type t = Bind(s.param, Use::kWhole, s.name);
+    // Without a parameter it is an i64 that only expressions use.
+    const Type t = s.param == -1 ? Type() : Bind(s.param, Use::kWhole, s.name);
     if (t && !IsNum(t.elem())) {
       Fail(Rule::kBoundType, absl::StrCat("the scalar ", s.name, " binds ", t.ToString()), "bind pointers as arrays");
     }
@@ -162,7 +162,7 @@ class InterfaceCheck {
       case ExprOp::kScalar: {
         if (n.a < 0 || static_cast<size_t>(n.a) >= i_.scalars.size()) return false;
         const int p = i_.scalars[n.a].param;
-        return p >= 0 && p < f_.num_params() && IsInt(f_.param(p)->type().elem());
+        return p == -1 || (p >= 0 && p < f_.num_params() && IsInt(f_.param(p)->type().elem()));
       }
       default: return true;
     }

@@ -191,6 +191,7 @@ inline constexpr uint32_t kAtomicOrderings =
     Bits(MemoryOrdering::kRelaxed, MemoryOrdering::kAcquire, MemoryOrdering::kRelease, MemoryOrdering::kAcqRel);
 
 std::string List(absl::Span<const int64_t> numbers);  // "[1, 2]"
+bool IsGoodName(absl::string_view name);  // of a symbol or an argument
 // Bits an element may not have set: above bit 0 of i1, above bit 3 of 4-bit types, the low 13 of tf32.
 bool CanonicalBits(const Dense& dense);
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "ir/verify.h"
 #include "ir/verify_internal.h"
 
 namespace tile::ir::verify {
@@ -293,3 +294,14 @@ bool CheckAgainstTable(OpCheck& c) {
 }
 
 }  // namespace tile::ir::verify
+
+namespace tile::ir {
+
+const char* SetText(absl::string_view name) {
+  for (const verify::Set& set : verify::kSets) {
+    if (name == set.name) return set.text;
+  }
+  return nullptr;
+}
+
+}  // namespace tile::ir

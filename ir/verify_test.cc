@@ -30,7 +30,9 @@ TEST(Constraints, NameFields) {
         return op.format->operand_index(f) >= 0 || op.format->result_index(f) >= 0;
       };
       EXPECT_TRUE(known(word.substr(0, at))) << op.mnemonic << " " << word;
-      if (word[at] != ':') EXPECT_TRUE(known(word.substr(at + 1))) << op.mnemonic << " " << word;
+      const absl::string_view right = word.substr(at + 1);
+      EXPECT_TRUE(word[at] == ':' ? SetText(right.substr(0, right.find('.'))) != nullptr : known(right))
+          << op.mnemonic << " " << word;
     }
   }
 }
