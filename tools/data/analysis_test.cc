@@ -43,8 +43,10 @@ TEST(CastTest, Floats) {
 TEST(CastTest, IntegersToFloats) {
   EXPECT_EQ(CastTo(Bits(Elem::kI8, {1}, {255}), Elem::kF32), std::vector<double>({-1}));
   EXPECT_EQ(CastTo(Unsigned(Bits(Elem::kI8, {1}, {255})), Elem::kF32), std::vector<double>({255}));
-  EXPECT_EQ(CastTo(Unsigned(Bits(Elem::kI64, {1}, {UINT64_MAX})), Elem::kF32), std::vector<double>({18446744073709551616.0}));
-  EXPECT_EQ(CastTo(Bits(Elem::kI64, {1}, {uint64_t{1} << 63}), Elem::kF32), std::vector<double>({-9223372036854775808.0}));
+  EXPECT_EQ(CastTo(Unsigned(Bits(Elem::kI64, {1}, {UINT64_MAX})), Elem::kF32),
+            std::vector<double>({18446744073709551616.0}));
+  EXPECT_EQ(CastTo(Bits(Elem::kI64, {1}, {uint64_t{1} << 63}), Elem::kF32),
+            std::vector<double>({-9223372036854775808.0}));
   // 2^62 + 2^38 + 1 lies above the middle of two f32 values; rounded to f64 first it would be the middle, and go down.
   EXPECT_EQ(CastTo(Bits(Elem::kI64, {1}, {(uint64_t{1} << 62) + (uint64_t{1} << 38) + 1}), Elem::kF32),
             std::vector<double>({std::ldexp(1, 62) + std::ldexp(1, 39)}));
@@ -57,8 +59,9 @@ TEST(CastTest, FloatsToIntegers) {
   EXPECT_FAILS(Cast(Floats({1}, {-129}), Element::Number(Elem::kI8)).status(), "element 0: -129 does not fit i8");
   EXPECT_FAILS(Cast(Floats({1}, {kNan}), Element::Number(Elem::kI32)).status(), "nan does not fit i32");
   EXPECT_FAILS(Cast(Floats({1}, {1.8446744e19f}), Element::Number(Elem::kI64)).status(), "does not fit i64");
-  EXPECT_EQ(LoadBits(Elem::kI64, Cast(Floats({1}, {-9223372036854775808.0f}), Element::Number(Elem::kI64))->bytes.data(), 0),
-            uint64_t{1} << 63);
+  EXPECT_EQ(
+      LoadBits(Elem::kI64, Cast(Floats({1}, {-9223372036854775808.0f}), Element::Number(Elem::kI64))->bytes.data(), 0),
+      uint64_t{1} << 63);
   EXPECT_EQ(CastTo(Floats({4}, {0, 0.25, -1, kNan}), Elem::kI1), std::vector<double>({0, 1, 1, 0}));
 }
 
@@ -67,7 +70,8 @@ TEST(CastTest, IntegersToIntegers) {
   EXPECT_EQ(CastTo(Unsigned(Bits(Elem::kI8, {1}, {255})), Elem::kI32), std::vector<double>({255}));
   EXPECT_EQ(CastTo(Bits(Elem::kI32, {2}, {7, 0xFFFFFFF8}), Elem::kI4), std::vector<double>({7, -8}));
   EXPECT_EQ(CastTo(Bits(Elem::kI32, {2}, {0, 256}), Elem::kI1), std::vector<double>({0, 1}));
-  EXPECT_FAILS(Cast(Bits(Elem::kI32, {1}, {300}), Element::Number(Elem::kI8)).status(), "element 0: 300 does not fit i8");
+  EXPECT_FAILS(Cast(Bits(Elem::kI32, {1}, {300}), Element::Number(Elem::kI8)).status(),
+               "element 0: 300 does not fit i8");
   EXPECT_FAILS(Cast(Bits(Elem::kI32, {1}, {0xFFFFFF00}), Element::Number(Elem::kI8)).status(), "-256 does not fit i8");
   EXPECT_FAILS(Cast(Floats({1}, {0}), Element::Pointer(Elem::kF32)).status(), "pointers are not elements");
 }
@@ -89,8 +93,9 @@ TEST(CompareTest, ExactByDefault) {
   EXPECT_EQ(c.first, 1);
   EXPECT_EQ(c.nan_differing, 1);
   EXPECT_EQ(c.max_abs, 0.5);
-  EXPECT_EQ(Describe(c, a, f), "2 of 4 elements differ, first at [0,1]: nan, expected 2; 1 because of NaN\n"
-                               "largest difference 0.5 absolute, 0.111111 relative, 1048576 ULP");
+  EXPECT_EQ(Describe(c, a, f),
+            "2 of 4 elements differ, first at [0,1]: nan, expected 2; 1 because of NaN\n"
+            "largest difference 0.5 absolute, 0.111111 relative, 1048576 ULP");
 }
 
 TEST(CompareTest, Tolerances) {
@@ -116,7 +121,8 @@ TEST(CompareTest, Ulp) {
   EXPECT_EQ(UlpDistance(Elem::kF64, 0x7FF0000000000000, 0xFFF0000000000000), 0xFFE0000000000000u);
   EXPECT_EQ(UlpDistance(Elem::kF8E8M0FNU, 0x80, 0x7F), 1u);
   EXPECT_EQ(UlpDistance(Elem::kF4E2M1FN, 0x7, 0xF), 14u);
-  const Array a = Bits(Elem::kBF16, {3}, {0x3F80, 0x3F82, 0x7F80}), e = Bits(Elem::kBF16, {3}, {0x3F80, 0x3F80, 0x7F7F});
+  const Array a = Bits(Elem::kBF16, {3}, {0x3F80, 0x3F82, 0x7F80}),
+              e = Bits(Elem::kBF16, {3}, {0x3F80, 0x3F80, 0x7F7F});
   EXPECT_EQ(Differences(a, e).max_ulp, 2u);
   EXPECT_EQ(Differences(a, e, {.ulp = 1}).differing, 1);
   EXPECT_EQ(Differences(a, e, {.ulp = 2}).differing, 0);
@@ -132,7 +138,8 @@ TEST(CompareTest, Integers) {
   EXPECT_EQ(Differences(a, e, {.atol = 2}).differing, 0);
   EXPECT_EQ(Differences(Unsigned(Bits(Elem::kI8, {1}, {255})), Bits(Elem::kI8, {1}, {255})).differing, 0);
   EXPECT_EQ(Differences(Unsigned(Bits(Elem::kI8, {1}, {255})), Bits(Elem::kI8, {1}, {1})).max_abs, 254);
-  EXPECT_EQ(Differences(Bits(Elem::kI64, {1}, {uint64_t{1} << 63}), Bits(Elem::kI64, {1}, {INT64_MAX})).max_ulp, UINT64_MAX);
+  EXPECT_EQ(Differences(Bits(Elem::kI64, {1}, {uint64_t{1} << 63}), Bits(Elem::kI64, {1}, {INT64_MAX})).max_ulp,
+            UINT64_MAX);
   Array t = Bits(Elem::kI1, {1}, {1});
   t.bytes.data()[0] = 4;
   EXPECT_EQ(Differences(t, Bits(Elem::kI1, {1}, {1})).differing, 0);
@@ -169,14 +176,17 @@ TEST(CompareTest, LongArrays) {
 }
 
 TEST(SummaryTest, TwoLines) {
-  EXPECT_EQ(Summary(Floats({5}, {1, -2.5, kNan, kInf, 4})), "f32[5]  1 -2.5 nan inf 4\nmin -2.5, max 4, mean 0.833333, 1 nan, 1 inf");
+  EXPECT_EQ(Summary(Floats({5}, {1, -2.5, kNan, kInf, 4})),
+            "f32[5]  1 -2.5 nan inf 4\nmin -2.5, max 4, mean 0.833333, 1 nan, 1 inf");
   EXPECT_EQ(Summary(Bits(Elem::kI8, {2, 2}, {255, 1, 2, 128}), 2), "i8[2,2]  -1 1 ...\nmin -128, max 2, mean -31.5");
-  EXPECT_EQ(Summary(Unsigned(Bits(Elem::kI8, {2, 2}, {255, 1, 2, 128}))), "u8[2,2]  255 1 2 128\nmin 1, max 255, mean 96.5");
+  EXPECT_EQ(Summary(Unsigned(Bits(Elem::kI8, {2, 2}, {255, 1, 2, 128}))),
+            "u8[2,2]  255 1 2 128\nmin 1, max 255, mean 96.5");
   EXPECT_EQ(Summary(Bits(Elem::kI1, {2}, {1, 0})), "i1[2]  true false\nmin false, max true, mean 0.5");
   EXPECT_EQ(Summary(Floats({2}, {kNan, kNan})), "f32[2]  nan nan\n2 nan");
   EXPECT_EQ(Summary(Floats({}, {7})), "f32[]  7");
   EXPECT_EQ(Summary(Floats({0, 3}, {})), "f32[0,3]  no elements");
-  EXPECT_EQ(Summary(Unsigned(Bits(Elem::kI64, {2}, {UINT64_MAX, 1}))), "u64[2]  18446744073709551615 1\nmin 1, max 18446744073709551615, mean 9.22337e+18");
+  EXPECT_EQ(Summary(Unsigned(Bits(Elem::kI64, {2}, {UINT64_MAX, 1}))),
+            "u64[2]  18446744073709551615 1\nmin 1, max 18446744073709551615, mean 9.22337e+18");
 }
 
 }  // namespace

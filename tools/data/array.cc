@@ -113,16 +113,11 @@ int64_t ArrayView::count() const {
 uint64_t LoadBits(Elem elem, const uint8_t* bytes, int64_t i) {
   if (elem == Elem::kI1) return bytes[i] != 0;
   switch (ir::MemoryBits(elem)) {
-    case 4:
-      return bytes[i / 2] >> (i % 2 * 4) & 15;
-    case 8:
-      return bytes[i];
-    case 16:
-      return Load<uint16_t>(bytes, i);
-    case 32:
-      return Load<uint32_t>(bytes, i);
-    default:
-      return Load<uint64_t>(bytes, i);
+    case 4: return bytes[i / 2] >> (i % 2 * 4) & 15;
+    case 8: return bytes[i];
+    case 16: return Load<uint16_t>(bytes, i);
+    case 32: return Load<uint32_t>(bytes, i);
+    default: return Load<uint64_t>(bytes, i);
   }
 }
 
@@ -133,15 +128,10 @@ void StoreBits(Elem elem, uint8_t* bytes, int64_t i, uint64_t bits) {
       bytes[i / 2] = static_cast<uint8_t>((bytes[i / 2] & (0xF0 >> shift)) | (bits & 15) << shift);
       return;
     }
-    case 8:
-      bytes[i] = static_cast<uint8_t>(elem == Elem::kI1 ? bits & 1 : bits);
-      return;
-    case 16:
-      return Store<uint16_t>(bytes, i, bits);
-    case 32:
-      return Store<uint32_t>(bytes, i, bits);
-    default:
-      return Store<uint64_t>(bytes, i, bits);
+    case 8: bytes[i] = static_cast<uint8_t>(elem == Elem::kI1 ? bits & 1 : bits); return;
+    case 16: return Store<uint16_t>(bytes, i, bits);
+    case 32: return Store<uint32_t>(bytes, i, bits);
+    default: return Store<uint64_t>(bytes, i, bits);
   }
 }
 
@@ -157,26 +147,23 @@ void LoadDoubles(const ArrayView& array, int64_t first, int64_t n, double* out) 
   const uint8_t* bytes = array.bytes.data();
   const Elem elem = array.element.kind;
   switch (elem) {
-    case Elem::kF32:
-      return Widen<float>(bytes, first, n, out);
-    case Elem::kF64:
-      return Widen<double>(bytes, first, n, out);
-    case Elem::kI8:
-      return WidenInt<int8_t>(array, first, n, out);
-    case Elem::kI16:
-      return WidenInt<int16_t>(array, first, n, out);
-    case Elem::kI32:
-      return WidenInt<int32_t>(array, first, n, out);
-    case Elem::kI64:
-      return WidenInt<int64_t>(array, first, n, out);
+    case Elem::kF32: return Widen<float>(bytes, first, n, out);
+    case Elem::kF64: return Widen<double>(bytes, first, n, out);
+    case Elem::kI8: return WidenInt<int8_t>(array, first, n, out);
+    case Elem::kI16: return WidenInt<int16_t>(array, first, n, out);
+    case Elem::kI32: return WidenInt<int32_t>(array, first, n, out);
+    case Elem::kI64: return WidenInt<int64_t>(array, first, n, out);
     case Elem::kBF16:
       for (int64_t i = 0; i < n; ++i) out[i] = std::bit_cast<float>(uint32_t{Load<uint16_t>(bytes, first + i)} << 16);
       return;
-    default:
-      break;
+    default: break;
   }
   if (const double* table = TableOf(elem, array.bytes.size()); table != nullptr) {
-    for (int64_t i = 0; i < n; ++i) out[i] = table[LoadBits(elem, bytes, first + i)];
+    if (elem == Elem::kF16) {
+      for (int64_t i = 0; i < n; ++i) out[i] = table[Load<uint16_t>(bytes, first + i)];
+    } else {
+      for (int64_t i = 0; i < n; ++i) out[i] = table[LoadBits(elem, bytes, first + i)];
+    }
     return;
   }
   const bool is_float = ir::IsFloat(elem);
@@ -203,10 +190,11 @@ bool ParseElementName(absl::string_view text, ir::Element* element, bool* is_uns
     Elem elem;
     bool is_unsigned;
   } kAliases[] = {
-      {"bool", Elem::kI1, false},        {"u8", Elem::kI8, true},           {"u16", Elem::kI16, true},
-      {"u32", Elem::kI32, true},         {"u64", Elem::kI64, true},         {"f8e4m3", Elem::kF8E4M3FN, false},
-      {"f8e8m0", Elem::kF8E8M0FNU, false}, {"f8e5m3", Elem::kF8E5M3FNU, false}, {"f4", Elem::kF4E2M1FN, false},
-      {"f4e2m1", Elem::kF4E2M1FN, false},
+      {"bool", Elem::kI1, false},          {"u8", Elem::kI8, true},
+      {"u16", Elem::kI16, true},           {"u32", Elem::kI32, true},
+      {"u64", Elem::kI64, true},           {"f8e4m3", Elem::kF8E4M3FN, false},
+      {"f8e8m0", Elem::kF8E8M0FNU, false}, {"f8e5m3", Elem::kF8E5M3FNU, false},
+      {"f4", Elem::kF4E2M1FN, false},      {"f4e2m1", Elem::kF4E2M1FN, false},
   };
   for (const auto& alias : kAliases) {
     if (!absl::EqualsIgnoreCase(text, alias.name)) continue;

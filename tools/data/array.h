@@ -1,7 +1,7 @@
 // Arrays as the tools read and write them: an element type, a shape and the bytes as they lie in global memory.
 //
-// Row-major. i1 takes a byte (non-zero is true), i4 and f4E2M1FN are packed two to a byte, low nibble first (an odd last
-// element leaves the high nibble 0), tf32 takes a 32-bit word. Hosts are little-endian.
+// Row-major. i1 takes a byte (non-zero is true), i4 and f4E2M1FN are packed two to a byte, low nibble first (an odd
+// last element leaves the high nibble 0), tf32 takes a 32-bit word. Hosts are little-endian.
 //
 // Limits: rank at most kMaxRank, at most kMaxBytes bytes; a dimension may be 0. Pointers are not elements of arrays.
 // Types here are not thread-safe; views may be read from several threads.

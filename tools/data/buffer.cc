@@ -18,7 +18,9 @@ namespace {
 constexpr size_t kHuge = size_t{2} << 20;
 constexpr size_t kLarge = size_t{4} << 20;
 
-absl::Status NoMemory(size_t size) { return absl::ResourceExhaustedError(absl::StrCat("no memory for ", size, " bytes")); }
+absl::Status NoMemory(size_t size) {
+  return absl::ResourceExhaustedError(absl::StrCat("no memory for ", size, " bytes"));
+}
 
 // So many bytes at a multiple of 2 MiB, or null: takes more and gives back what sticks out.
 uint8_t* MapHuge(size_t size) {

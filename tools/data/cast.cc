@@ -17,8 +17,8 @@ using ir::Elem;
 
 constexpr int64_t kPiece = 4096;
 
-// An integer as a double that rounds to any type of 24 significant bits or fewer as the integer itself would: above 2^53
-// the low bits go, and the last kept one remembers whether any was set.
+// An integer as a double that rounds to any type of 24 significant bits or fewer as the integer itself would: above
+// 2^53 the low bits go, and the last kept one remembers whether any was set.
 double RoundToOdd(uint64_t magnitude, bool negative) {
   if (magnitude >> 53 != 0) magnitude = (magnitude >> 16 | ((magnitude & 0xFFFF) != 0)) << 16;
   const double value = static_cast<double>(magnitude);
@@ -107,7 +107,7 @@ absl::StatusOr<Array> Cast(const ArrayView& from, ir::Element to) {
   uint8_t* bytes = out->bytes.data();
   absl::Status s;
   if (from.element == to) {
-    std::memcpy(bytes, from.bytes.data(), from.bytes.size());
+    std::copy(from.bytes.begin(), from.bytes.end(), bytes);
     out->is_unsigned = from.is_unsigned;
   } else if (ir::IsFloat(to.kind)) {
     ToFloat(from, to.kind, bytes);

@@ -2,8 +2,8 @@
 //
 //   to a float       the nearest value, as ir::FromDouble rounds (ties to even, each element once): IEEE types overflow
 //                    to infinity, 8-bit and 4-bit floats saturate
-//   to an integer    fractions are cut off; a NaN or a value that the type holds neither signed nor unsigned is an error
-//                    that names the element
+//   to an integer    fractions are cut off; a NaN or a value that the type holds neither signed nor unsigned is an
+//                    error that names the element
 //   to i1            whether it is not zero (a NaN is not)
 //
 // Integers come as `from.is_unsigned` says: u8 255 becomes 255, i8 -1 becomes -1. Pure and thread-safe.

@@ -64,7 +64,8 @@ class Comparer {
     const bool less = a_.is_unsigned ? static_cast<uint64_t>(a) < static_cast<uint64_t>(x) : a < x;
     const uint64_t distance = less ? static_cast<uint64_t>(x) - a : static_cast<uint64_t>(a) - x;
     const double abs = static_cast<double>(distance);
-    const double size = std::fabs(a_.is_unsigned ? static_cast<double>(static_cast<uint64_t>(x)) : static_cast<double>(x));
+    const double size =
+        std::fabs(a_.is_unsigned ? static_cast<double>(static_cast<uint64_t>(x)) : static_cast<double>(x));
     c_.max_abs = std::max(c_.max_abs, abs);
     c_.max_ulp = std::max(c_.max_ulp, distance);
     if (size != 0) c_.max_rel = std::max(c_.max_rel, abs / size);

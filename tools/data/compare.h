@@ -31,12 +31,12 @@ struct Tolerance {
 };
 
 struct Comparison {
-  int64_t count = 0;       // of elements
-  int64_t differing = 0;   // elements that do not agree
-  int64_t first = -1;      // the first of them, as a row-major index; -1: none
+  int64_t count = 0;          // of elements
+  int64_t differing = 0;      // elements that do not agree
+  int64_t first = -1;         // the first of them, as a row-major index; -1: none
   int64_t nan_differing = 0;  // of those: exactly one is NaN, or both and !nan_equal
-  // Over all elements that are not NaN, also those that agree. Relative: |a - e| / |e|, where e is not 0. ULP of floats;
-  // for integers the difference.
+  // Over all elements that are not NaN, also those that agree. Relative: |a - e| / |e|, where e is not 0. ULP of
+  // floats; for integers the difference.
   double max_abs = 0, max_rel = 0;
   uint64_t max_ulp = 0;
 

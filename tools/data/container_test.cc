@@ -56,16 +56,17 @@ std::string Zip(const std::vector<Member>& members, const std::string& comment =
     const uint32_t crc = crc32(0, reinterpret_cast<const Bytef*>(m.contents.data()), m.contents.size());
     const uint32_t offset = file.size(), packed = data.size(), size = m.contents.size();
     const std::string method = Le<uint16_t>(m.deflate ? 8 : 0), extra("\x34\x12\x03\0abc", 7);
-    file += absl::StrCat("PK\3\4", std::string("\x14\0\0\0", 4), method, std::string(4, 0), Le(crc), Le(packed), Le(size),
-                         Le<uint16_t>(m.name.size()), Le<uint16_t>(extra.size()), m.name, extra, data);
+    file += absl::StrCat("PK\3\4", std::string("\x14\0\0\0", 4), method, std::string(4, 0), Le(crc), Le(packed),
+                         Le(size), Le<uint16_t>(m.name.size()), Le<uint16_t>(extra.size()), m.name, extra, data);
     std::string wide;
     if (m.zip64) {
-      wide = absl::StrCat(Le<uint16_t>(1), Le<uint16_t>(24), Le<uint64_t>(size), Le<uint64_t>(packed), Le<uint64_t>(offset));
+      wide = absl::StrCat(Le<uint16_t>(1), Le<uint16_t>(24), Le<uint64_t>(size), Le<uint64_t>(packed),
+                          Le<uint64_t>(offset));
     }
-    directory += absl::StrCat("PK\1\2", std::string("\x14\0\x14\0\0\0", 6), method, std::string(4, 0), Le(crc),
-                              Le(m.zip64 ? UINT32_MAX : packed), Le(m.zip64 ? UINT32_MAX : size),
-                              Le<uint16_t>(m.name.size()), Le<uint16_t>(wide.size()), std::string(10, 0),
-                              Le(m.zip64 ? UINT32_MAX : offset), m.name, wide);
+    directory +=
+        absl::StrCat("PK\1\2", std::string("\x14\0\x14\0\0\0", 6), method, std::string(4, 0), Le(crc),
+                     Le(m.zip64 ? UINT32_MAX : packed), Le(m.zip64 ? UINT32_MAX : size), Le<uint16_t>(m.name.size()),
+                     Le<uint16_t>(wide.size()), std::string(10, 0), Le(m.zip64 ? UINT32_MAX : offset), m.name, wide);
   }
   const uint16_t n = members.size();
   const uint32_t start = file.size(), size = directory.size();
@@ -95,7 +96,8 @@ TEST(NpzTest, ReadsWhatOthersWrite) {
 
 TEST(NpzTest, Refusals) {
   const std::string a = NpyBytes(Floats({2}, {1, 2}));
-  EXPECT_FAILS(Npz(Zip({{"a.npy", a}, {"b.npy", a}})).status(), "x.npz: has 2 arrays; choose one with x.npz:NAME of a, b");
+  EXPECT_FAILS(Npz(Zip({{"a.npy", a}, {"b.npy", a}})).status(),
+               "x.npz: has 2 arrays; choose one with x.npz:NAME of a, b");
   EXPECT_FAILS(Npz(Zip({{"a.npy", a}}), "c").status(), "x.npz: has no array 'c'; it has a");
   EXPECT_FAILS(Npz(Zip({})).status(), "x.npz: has no array at all");
   EXPECT_FAILS(Npz(Zip({{"a.npy", a}, {"a.npy", a}}), "a").status(), "x.npz:a: stands twice");
@@ -143,9 +145,11 @@ absl::StatusOr<Array> St(const std::string& bytes, absl::string_view name = "") 
   return ReadSafetensors(Buffer(bytes), "x.safetensors", name);
 }
 
-std::string OneTensor(absl::string_view dtype, absl::string_view shape, absl::string_view offsets, absl::string_view data) {
+std::string OneTensor(absl::string_view dtype, absl::string_view shape, absl::string_view offsets,
+                      absl::string_view data) {
   return Safetensors(
-      absl::StrCat("{\"t\":{\"dtype\":\"", dtype, "\",\"shape\":[", shape, "],\"data_offsets\":[", offsets, "]}}"), data);
+      absl::StrCat("{\"t\":{\"dtype\":\"", dtype, "\",\"shape\":[", shape, "],\"data_offsets\":[", offsets, "]}}"),
+      data);
 }
 
 TEST(SafetensorsTest, Types) {
@@ -198,7 +202,8 @@ TEST(SafetensorsTest, Refusals) {
   EXPECT_FAILS(St(Safetensors("{\"t\":{\"x\":1}}", "")).status(), "unknown key 'x'");
   EXPECT_FAILS(St(Safetensors("{} x", "")).status(), "offset 11: expected the end");
   EXPECT_FAILS(St(Safetensors("{\"__metadata__\":" + std::string(200, '[') + "}", "")).status(), "nested too deep");
-  EXPECT_FAILS(St(OneTensor("C64", "1", "0,8", "01234567")).status(), "x.safetensors:t: dtype 'C64' is not supported; BOOL, I8,");
+  EXPECT_FAILS(St(OneTensor("C64", "1", "0,8", "01234567")).status(),
+               "x.safetensors:t: dtype 'C64' is not supported; BOOL, I8,");
   EXPECT_FAILS(St(OneTensor("F32", "2", "0,4", "0123")).status(), "data_offsets [0,4] are 4 bytes; F32 [2] takes 8");
   EXPECT_FAILS(St(OneTensor("F32", "2", "0,8", "0123")).status(), "lie outside the file's 4 bytes of data");
   EXPECT_FAILS(St(OneTensor("U8", "0", "3,2", "0123")).status(), "lie outside");

@@ -42,13 +42,13 @@ inline Array Bits(ir::Elem elem, std::vector<int64_t> shape, std::initializer_li
 inline Array Floats(std::vector<int64_t> shape, std::initializer_list<float> values) {
   Array a = *Array::Make(ir::Element::Number(ir::Elem::kF32), std::move(shape));
   EXPECT_EQ(a.count(), static_cast<int64_t>(values.size()));
-  std::memcpy(a.bytes.data(), values.begin(), values.size() * 4);
+  if (values.size() > 0) std::memcpy(a.bytes.data(), values.begin(), values.size() * 4);
   return a;
 }
 
 inline AlignedBuffer Buffer(absl::string_view bytes) {
   AlignedBuffer b = *AlignedBuffer::Uninitialized(bytes.size());
-  std::memcpy(b.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(b.data(), bytes.data(), bytes.size());
   return b;
 }
 
@@ -67,17 +67,17 @@ inline std::vector<int64_t> Shape(const Array& a) { return a.shape; }
 
 }  // namespace tile::tools
 
-#define EXPECT_OK(expr)                                 \
-  do {                                                  \
-    const absl::Status status_ = (expr);                \
-    EXPECT_TRUE(status_.ok()) << status_.message();     \
+#define EXPECT_OK(expr)                             \
+  do {                                              \
+    const absl::Status status_ = (expr);            \
+    EXPECT_TRUE(status_.ok()) << status_.message(); \
   } while (0)
 
 // The status fails with a message that contains `text`.
-#define EXPECT_FAILS(status, text)                                                    \
-  do {                                                                                \
-    const absl::Status status_ = (status);                                            \
-    EXPECT_FALSE(status_.ok());                                                       \
+#define EXPECT_FAILS(status, text)                                                                \
+  do {                                                                                            \
+    const absl::Status status_ = (status);                                                        \
+    EXPECT_FALSE(status_.ok());                                                                   \
     EXPECT_NE(std::string(status_.message()).find(text), std::string::npos) << status_.message(); \
   } while (0)
 

@@ -33,7 +33,8 @@ class Words {
   uint64_t state_;
 };
 
-double Unit(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
+// Signed integers convert faster.
+double Unit(uint64_t word) { return static_cast<double>(static_cast<int64_t>(word >> 11)) * 0x1p-53; }
 
 // ln x for x > 0, normal. 2^k m with m in [0.7, 1.42): ln m = 2 atanh((m - 1) / (m + 1)), whose series is short there.
 double Log(double x) {
@@ -50,8 +51,8 @@ double Log(double x) {
   return 2 * s * sum + k * 0.6931471805599453;
 }
 
-// The area under exp(-x²/2), x >= 0, cut into layers of equal area v. Layer i > 0 is the rectangle from 0 to x[i] between
-// the heights f[i] and f[i + 1]; layer 0 has the tail beyond r. Constants of the 128-layer table: r solves
+// The area under exp(-x²/2), x >= 0, cut into layers of equal area v. Layer i > 0 is the rectangle from 0 to x[i]
+// between the heights f[i] and f[i + 1]; layer 0 has the tail beyond r. Constants of the 128-layer table: r solves
 // "the last layer ends at height 1".
 struct Ziggurat {
   static constexpr int kLayers = 128;
@@ -127,7 +128,8 @@ absl::Status Generator::Check() const {
   if (!count.ok()) return count.status();
   if (absl::StatusOr<int64_t> size = BytesOf(element, *count); !size.ok()) return size.status();
   if (kind == Kind::kNormal && (!ir::IsFloat(elem) || !ir::FloatFormatOf(elem).has_sign)) {
-    return absl::InvalidArgumentError(absl::StrCat("normal: ", spelling, " has no such values; a signed float type has"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("normal: ", spelling, " has no such values; a signed float type has"));
   }
   if (kind == Kind::kArange && *count > 0) {
     const absl::StatusOr<uint64_t> last = ParseElement(elem, absl::StrCat(*count - 1));
@@ -138,10 +140,12 @@ absl::Status Generator::Check() const {
     if (!(low < high) || !std::isfinite(high - low)) {
       return absl::InvalidArgumentError(absl::StrCat("rand: no number is from ", low, " to below ", high));
     }
-    const double most = ir::IsFloat(elem) ? ir::ToDouble(elem, ir::FloatFormatOf(elem).largest() << ir::FloatFormatOf(elem).unused)
-                                          : static_cast<double>(LargestInt(elem)) + 1;
-    const double least = ir::IsFloat(elem) ? (ir::FloatFormatOf(elem).has_sign ? -most : 0)
-                         : elem == Elem::kI1 ? 0 : -std::ldexp(1, ir::ElemInfoOf(elem).bits - 1);
+    const double most = ir::IsFloat(elem)
+                            ? ir::ToDouble(elem, ir::FloatFormatOf(elem).largest() << ir::FloatFormatOf(elem).unused)
+                            : static_cast<double>(LargestInt(elem)) + 1;
+    const double least = ir::IsFloat(elem)   ? (ir::FloatFormatOf(elem).has_sign ? -most : 0)
+                         : elem == Elem::kI1 ? 0
+                                             : -std::ldexp(1, ir::ElemInfoOf(elem).bits - 1);
     if (low < least || high > most) {
       return absl::InvalidArgumentError(absl::StrCat("rand: ", low, "..", high, " does not fit ", spelling));
     }
@@ -158,8 +162,7 @@ void Generator::Fill(absl::Span<uint8_t> bytes) const {
   const int64_t count = *CountElements(shape);
   const uint64_t key = Mix(Mix(seed + kGolden) ^ Mix(stream * kGolden + 0x632BE59BD9B4E019));
   switch (kind) {
-    case Kind::kFull:
-      return EachBits(elem, bytes, count, [v = fill](int64_t) { return v; });
+    case Kind::kFull: return EachBits(elem, bytes, count, [v = fill](int64_t) { return v; });
     case Kind::kArange:
       if (elem == Elem::kF32) {
         return Each<uint32_t>(bytes, count, [](int64_t i) { return std::bit_cast<uint32_t>(static_cast<float>(i)); });
@@ -176,7 +179,8 @@ void Generator::Fill(absl::Span<uint8_t> bytes) const {
         const uint64_t base = low < 0 ? static_cast<uint64_t>(static_cast<int64_t>(low)) : static_cast<uint64_t>(low);
         const uint64_t mask = LargestInt(elem);
         return EachBits(elem, bytes, count, [=](int64_t i) {  // the high word of a product; bias below 2^-11
-          return (base + static_cast<uint64_t>(static_cast<unsigned __int128>(Words(key, i).Next()) * range >> 64)) & mask;
+          return (base + static_cast<uint64_t>(static_cast<unsigned __int128>(Words(key, i).Next()) * range >> 64)) &
+                 mask;
         });
       }
       if (has_bounds) {
@@ -189,15 +193,21 @@ void Generator::Fill(absl::Span<uint8_t> bytes) const {
       }
       if (elem == Elem::kF32) {
         return Each<uint32_t>(bytes, count, [key](int64_t i) {
-          return std::bit_cast<uint32_t>(static_cast<float>(Words(key, i).Next() >> 40) * 0x1p-24f);
+          return std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(Words(key, i).Next() >> 40)) *
+                                         0x1p-24f);
         });
       }
       {
         const int p = GridBits(elem);
-        const double step = std::ldexp(1.0, -p);
-        return EachBits(elem, bytes, count, [=](int64_t i) {
-          return ir::FromDouble(elem, static_cast<double>(Words(key, i).Next() >> (64 - p)) * step, ir::Rounding::kZero);
-        });
+        const auto code = [=](uint64_t k) {
+          return ir::FromDouble(elem, std::ldexp(static_cast<double>(k), -p), ir::Rounding::kZero);
+        };
+        if (p > 11) {  // f64
+          return EachBits(elem, bytes, count, [&](int64_t i) { return code(Words(key, i).Next() >> (64 - p)); });
+        }
+        std::vector<uint32_t> codes(size_t{1} << p);
+        for (size_t k = 0; k < codes.size(); ++k) codes[k] = static_cast<uint32_t>(code(k));
+        return EachBits(elem, bytes, count, [&](int64_t i) { return codes[Words(key, i).Next() >> (64 - p)]; });
       }
     case Kind::kNormal: {
       static const Ziggurat& ziggurat = *new Ziggurat;

@@ -8,8 +8,8 @@
 //
 // Random element i is a function of (seed, stream, i) alone: its 64-bit words come from SplitMix64 (Steele, Lea, Flood
 // 2014) used as a counter: word j of element i is mix(key(seed, stream) + (i * 2^6 + j + 1) * 0x9E3779B97F4A7C15), with
-// mix the published finaliser. Normal values are made by the ziggurat method (Marsaglia, Tsang 2000) with 128 layers, in
-// IEEE additions, multiplications and square roots only, since libraries' log and cos differ.
+// mix the published finaliser. Normal values are made by the ziggurat method (Marsaglia, Tsang 2000) with 128 layers,
+// in IEEE additions, multiplications and square roots only, since libraries' log and cos differ.
 //
 // Pure and thread-safe.
 #ifndef TILE_TOOLS_DATA_GENERATE_H_
@@ -33,8 +33,8 @@ struct Generator {
   ir::Element element;
   std::vector<int64_t> shape;
   bool is_unsigned = false;
-  uint64_t fill = 0;         // kFull: the bits of each element
-  bool has_bounds = false;   // kRand
+  uint64_t fill = 0;        // kFull: the bits of each element
+  bool has_bounds = false;  // kRand
   double low = 0, high = 0;
   uint64_t seed = 0, stream = 0;
 

@@ -33,8 +33,10 @@ TEST(GenerateTest, Golden) {
   };
   EXPECT_EQ(bits("rand:i64[3]"), (std::vector<uint64_t>{0x225D75A96EB22172, 0x939944BC808BB3DA, 0xD5AD890C6914BC36}));
   EXPECT_EQ(bits("rand:f32[3]"), (std::vector<uint64_t>{0x3E0975D4, 0x3F139944, 0x3F55AD89}));
-  EXPECT_EQ(bits("rand:i32[6]=-2..4"), (std::vector<uint64_t>{0xFFFFFFFE, 0x00000001, 0x00000003, 0xFFFFFFFE, 0xFFFFFFFF, 0x00000002}));
-  EXPECT_EQ(bits("normal:f64[4]"), (std::vector<uint64_t>{0x3FBAAFF75DA09754, 0xBFE5C360D5676BE6, 0x3FF65484A5A4B82F, 0x3FC594CDEBE91BDB}));
+  EXPECT_EQ(bits("rand:i32[6]=-2..4"),
+            (std::vector<uint64_t>{0xFFFFFFFE, 0x00000001, 0x00000003, 0xFFFFFFFE, 0xFFFFFFFF, 0x00000002}));
+  EXPECT_EQ(bits("normal:f64[4]"),
+            (std::vector<uint64_t>{0x3FBAAFF75DA09754, 0xBFE5C360D5676BE6, 0x3FF65484A5A4B82F, 0x3FC594CDEBE91BDB}));
 }
 
 TEST(GenerateTest, SeedsAndStreamsDiffer) {
@@ -63,7 +65,8 @@ TEST(GenerateTest, UniformFloats) {
     ir::Element element;
     bool is_unsigned;
     ASSERT_TRUE(ParseElementName(type, &element, &is_unsigned));
-    const double grid = element.kind == Elem::kF4E2M1FN ? 0.5 : std::ldexp(1, -1 - ir::FloatFormatOf(element.kind).mantissa_bits);
+    const double grid =
+        element.kind == Elem::kF4E2M1FN ? 0.5 : std::ldexp(1, -1 - ir::FloatFormatOf(element.kind).mantissa_bits);
     EXPECT_NEAR(sum / v.size(), (1 - grid) / 2, 0.005) << type;
     EXPECT_NEAR(top, 1 - grid, 0.001) << type;
   }

@@ -81,7 +81,9 @@ class HeaderParser {
   absl::Status Error(absl::string_view what) const {
     return absl::InvalidArgumentError(absl::StrCat("offset ", offset_ + pos_, ": ", what));
   }
-  absl::Status Expected(absl::string_view what) const { return Error(absl::StrCat("expected ", what, " in the header")); }
+  absl::Status Expected(absl::string_view what) const {
+    return Error(absl::StrCat("expected ", what, " in the header"));
+  }
 
   absl::Status String(std::string* out) {
     Space();
@@ -127,7 +129,8 @@ class HeaderParser {
 
 absl::Status ParseHeader(absl::Span<const uint8_t> file, Header* h) {
   const absl::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  if (!absl::StartsWith(text, kMagic)) return absl::InvalidArgumentError("is not a .npy file: it lacks the magic bytes");
+  if (!absl::StartsWith(text, kMagic))
+    return absl::InvalidArgumentError("is not a .npy file: it lacks the magic bytes");
   if (file.size() < 10) return absl::InvalidArgumentError("ends inside its header");
   const int major = file[6];
   if (major < 1 || major > 3) {
@@ -158,8 +161,10 @@ std::string Unsupported(absl::string_view descr) {
   static constexpr struct {
     const char* start;
     const char* meaning;
-  } kKinds[] = {{"c8", "complex64"}, {"c16", "complex128"}, {"c", "complex"}, {"O", "Python objects"},
-                {"S", "text"},       {"a", "text"},         {"U", "text"},    {"M", "dates"},
+  } kKinds[] = {{"c8", "complex64"}, {"c16", "complex128"},
+                {"c", "complex"},    {"O", "Python objects"},
+                {"S", "text"},       {"a", "text"},
+                {"U", "text"},       {"M", "dates"},
                 {"m", "durations"},  {"f", "a float of another width"}};
   absl::string_view body = descr;
   while (!body.empty() && absl::StrContains("<>|=", body.substr(0, 1))) body.remove_prefix(1);
@@ -176,9 +181,12 @@ absl::StatusOr<Dtype> ParseDescr(const std::string& descr, std::optional<Elem> r
   static constexpr struct {
     const char* name;
     Elem elem;
-  } kMlTypes[] = {{"bfloat16", Elem::kBF16},          {"float8_e4m3fn", Elem::kF8E4M3FN},
-                  {"float8_e5m2", Elem::kF8E5M2},     {"float8_e8m0fnu", Elem::kF8E8M0FNU},
-                  {"float4_e2m1fn", Elem::kF4E2M1FN}, {"int4", Elem::kI4},
+  } kMlTypes[] = {{"bfloat16", Elem::kBF16},
+                  {"float8_e4m3fn", Elem::kF8E4M3FN},
+                  {"float8_e5m2", Elem::kF8E5M2},
+                  {"float8_e8m0fnu", Elem::kF8E8M0FNU},
+                  {"float4_e2m1fn", Elem::kF4E2M1FN},
+                  {"int4", Elem::kI4},
                   {"uint4", Elem::kI4}};
   for (const auto& t : kMlTypes) {
     if (descr == t.name) return Dtype{t.elem, t.elem == Elem::kBF16 ? 2 : 1, false, descr[0] == 'u'};
@@ -194,9 +202,9 @@ absl::StatusOr<Dtype> ParseDescr(const std::string& descr, std::optional<Elem> r
     const char* name;
     Elem elem;
     int bytes;
-  } kTypes[] = {{"b1", Elem::kI1, 1},  {"i1", Elem::kI8, 1},  {"i2", Elem::kI16, 2}, {"i4", Elem::kI32, 4},
-                {"i8", Elem::kI64, 8}, {"u1", Elem::kI8, 1},  {"u2", Elem::kI16, 2}, {"u4", Elem::kI32, 4},
-                {"u8", Elem::kI64, 8}, {"f2", Elem::kF16, 2}, {"f4", Elem::kF32, 4}, {"f8", Elem::kF64, 8},
+  } kTypes[] = {{"b1", Elem::kI1, 1},    {"i1", Elem::kI8, 1},  {"i2", Elem::kI16, 2}, {"i4", Elem::kI32, 4},
+                {"i8", Elem::kI64, 8},   {"u1", Elem::kI8, 1},  {"u2", Elem::kI16, 2}, {"u4", Elem::kI32, 4},
+                {"u8", Elem::kI64, 8},   {"f2", Elem::kF16, 2}, {"f4", Elem::kF32, 4}, {"f8", Elem::kF64, 8},
                 {"f1", Elem::kF8E5M2, 1}};
   for (const auto& t : kTypes) {
     if (body == t.name) return Dtype{t.elem, t.bytes, order == '>' && t.bytes > 1, body[0] == 'u'};
@@ -204,9 +212,11 @@ absl::StatusOr<Dtype> ParseDescr(const std::string& descr, std::optional<Elem> r
   if (body[0] != 'V') return absl::InvalidArgumentError(Unsupported(descr));
   if (!raw_as.has_value()) {
     const char* example = bytes == 2 ? "bf16" : bytes == 1 ? "f8E4M3FN" : "f32";
-    return absl::InvalidArgumentError(absl::StrCat(
-        "dtype '", descr, "' (raw bytes, as NumPy stores bfloat16 and float8) does not say what the elements are; add "
-        "the type: FILE.npy:", example));
+    return absl::InvalidArgumentError(
+        absl::StrCat("dtype '", descr,
+                     "' (raw bytes, as NumPy stores bfloat16 and float8) does not say what the elements are; add "
+                     "the type: FILE.npy:",
+                     example));
   }
   const int wanted = ir::StorageBytes(*raw_as);
   if (bytes != wanted) {
@@ -225,15 +235,12 @@ void PackNibbles(uint8_t* data, int64_t n) {
 // The letter of a type's descriptor.
 char Kind(const ArrayView& array) {
   switch (array.element.kind) {
-    case Elem::kI1:
-      return 'b';
+    case Elem::kI1: return 'b';
     case Elem::kF16:
     case Elem::kF32:
     case Elem::kTF32:
-    case Elem::kF64:
-      return 'f';
-    default:
-      return !ir::IsInt(array.element.kind) ? 'V' : array.is_unsigned ? 'u' : 'i';
+    case Elem::kF64: return 'f';
+    default: return !ir::IsInt(array.element.kind) ? 'V' : array.is_unsigned ? 'u' : 'i';
   }
 }
 
@@ -253,8 +260,8 @@ absl::StatusOr<Array> ReadNpy(AlignedBuffer file, absl::string_view name, std::o
   }
   const uint8_t* source = file.data() + h.data_offset;
   const bool transpose = h.fortran_order && h.shape.size() > 1;
-  absl::StatusOr<AlignedBuffer> data = transpose ? AlignedBuffer::Uninitialized(have)
-                                                 : AlignedBuffer::TakePart(std::move(file), h.data_offset, have);
+  absl::StatusOr<AlignedBuffer> data =
+      transpose ? AlignedBuffer::Uninitialized(have) : AlignedBuffer::TakePart(std::move(file), h.data_offset, have);
   if (!data.ok()) return WithName(name, data.status());
   if (transpose) FortranToRowMajor(source, h.shape, dtype->bytes, data->data());
   if (dtype->swap) SwapBytes(data->data(), *count, dtype->bytes);

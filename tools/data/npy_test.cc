@@ -28,7 +28,8 @@ std::string Npy(absl::string_view dict, absl::string_view data, int major = 1) {
 }
 
 std::string Dict(absl::string_view descr, absl::string_view shape, bool fortran = false) {
-  return absl::StrCat("{'descr': '", descr, "', 'fortran_order': ", fortran ? "True" : "False", ", 'shape': (", shape, "), }");
+  return absl::StrCat("{'descr': '", descr, "', 'fortran_order': ", fortran ? "True" : "False", ", 'shape': (", shape,
+                      "), }");
 }
 
 absl::StatusOr<Array> Read(absl::string_view bytes, std::optional<Elem> raw_as = std::nullopt) {
@@ -80,8 +81,9 @@ TEST(NpyTest, Types) {
 
 TEST(NpyTest, RawBytesNeedAType) {
   const std::string file = Npy(Dict("<V2", "1,"), "\xC0\x3F");
-  EXPECT_FAILS(Read(file).status(), "x.npy: dtype '<V2' (raw bytes, as NumPy stores bfloat16 and float8) does not say what "
-                                    "the elements are; add the type: FILE.npy:bf16");
+  EXPECT_FAILS(Read(file).status(),
+               "x.npy: dtype '<V2' (raw bytes, as NumPy stores bfloat16 and float8) does not say what "
+               "the elements are; add the type: FILE.npy:bf16");
   EXPECT_EQ(Numbers(*Read(file, Elem::kBF16)), std::vector<double>({1.5}));
   EXPECT_FAILS(Read(file, Elem::kF32).status(), "has 2 bytes an element; f32 has 4");
   EXPECT_EQ(Numbers(*Read(Npy(Dict("|V1", "3,"), "\1\3\7"), Elem::kF4E2M1FN)), std::vector<double>({0.5, 1.5, 6}));
@@ -95,7 +97,9 @@ TEST(NpyTest, FortranOrder) {
   // Rank 4, larger than a block of the transposition: element (i, j, k, l) is a function of its index.
   const int64_t n[] = {37, 3, 2, 65};
   std::string data(37 * 3 * 2 * 65, 0);
-  const auto value = [](int64_t i, int64_t j, int64_t k, int64_t l) { return static_cast<char>(i + 3 * j + 5 * k + 7 * l); };
+  const auto value = [](int64_t i, int64_t j, int64_t k, int64_t l) {
+    return static_cast<char>(i + 3 * j + 5 * k + 7 * l);
+  };
   for (int64_t at = 0; at < static_cast<int64_t>(data.size()); ++at) {
     data[at] = value(at % n[0], at / n[0] % n[1], at / n[0] / n[1] % n[2], at / n[0] / n[1] / n[2]);
   }
@@ -124,7 +128,8 @@ TEST(NpyTest, Refusals) {
                "offset 20: structured types are not supported");
   EXPECT_FAILS(Read("hello world").status(), "x.npy: is not a .npy file");
   EXPECT_FAILS(Read(Npy(Dict("<f4", "1,"), "0123", 4)).status(), "offset 6: format version 4.0 is not known");
-  EXPECT_FAILS(Read(Npy(Dict("<f4", "2,"), "0123")).status(), "has 4 bytes after its header; shape [2] of '<f4' takes 2 x 4");
+  EXPECT_FAILS(Read(Npy(Dict("<f4", "2,"), "0123")).status(),
+               "has 4 bytes after its header; shape [2] of '<f4' takes 2 x 4");
   EXPECT_FAILS(Read(Npy(Dict("<f4", "1,"), "01234")).status(), "has 5 bytes after its header");
   EXPECT_FAILS(Read(Npy(Dict("<f4", "-1,"), "0123")).status(), "expected a dimension");
   EXPECT_FAILS(Read(Npy(Dict("<f4", "99999999999999999999,"), "0123")).status(), "expected a dimension");

@@ -36,11 +36,13 @@ absl::StatusOr<Array> ReadNpz(AlignedBuffer bytes, absl::string_view file, absl:
     ++matches;
   }
   if (member.empty() && members->size() > 1) {
-    return WithName(file, absl::StrCat("has ", names.size(), " arrays; choose one with ", file, ":NAME of ", NameList(names)));
+    return WithName(
+        file, absl::StrCat("has ", names.size(), " arrays; choose one with ", file, ":NAME of ", NameList(names)));
   }
   if (matches == 0) {
-    return WithName(file, absl::NotFoundError(absl::StrCat("has no array ", member.empty() ? "" : absl::StrCat("'", member, "'; it has "),
-                                                           member.empty() ? "at all" : NameList(names))));
+    return WithName(file, absl::NotFoundError(absl::StrCat(
+                              "has no array ", member.empty() ? "" : absl::StrCat("'", member, "'; it has "),
+                              member.empty() ? "at all" : NameList(names))));
   }
   const std::string full = absl::StrCat(file, ":", absl::Utf8SafeCEscape(absl::StripSuffix(found->name, ".npy")));
   if (matches > 1) return WithName(full, "stands twice in the archive");

@@ -1,5 +1,5 @@
-// libpng reports errors by longjmp, which must not cross live C++ objects: everything that has a destructor lives outside
-// of the functions that call setjmp, and these keep their state in a struct of the caller.
+// libpng reports errors by longjmp, which must not cross live C++ objects: everything that has a destructor lives
+// outside of the functions that call setjmp, and these keep their state in a struct of the caller.
 
 #include "tools/data/png_image.h"
 
@@ -121,7 +121,8 @@ absl::StatusOr<Array> ReadPng(absl::Span<const uint8_t> file, absl::string_view 
   }
   // Each row is compressed with a byte in front of it.
   if ((uint64_t{r.packed_row} + 1) * r.height / kMaxExpansion > file.size()) {
-    return WithName(name, absl::StrCat("offset 16: ", file.size(), " bytes cannot hold ", r.width, " x ", r.height, " pixels"));
+    return WithName(
+        name, absl::StrCat("offset 16: ", file.size(), " bytes cannot hold ", r.width, " x ", r.height, " pixels"));
   }
   std::vector<int64_t> shape = {r.height, r.width};
   if (r.channels > 1) shape.push_back(r.channels);
@@ -136,12 +137,14 @@ absl::StatusOr<Array> ReadPng(absl::Span<const uint8_t> file, absl::string_view 
 }
 
 absl::Status WritePng(const ArrayView& array, OutputFile& out) {
-  static constexpr int kColor[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
+  static constexpr int kColor[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                                   PNG_COLOR_TYPE_RGB_ALPHA};
   const size_t rank = array.shape.size();
   const int64_t channels = rank == 3 ? array.shape[2] : 1;
   if (array.element.kind != ir::Elem::kI8 || rank < 2 || rank > 3 || channels < 1 || channels > 4) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        TypeText(array), " is not an image; .png takes i8 [height,width] or [height,width,1 to 4], .npy takes any array"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(TypeText(array),
+                     " is not an image; .png takes i8 [height,width] or [height,width,1 to 4], .npy takes any array"));
   }
   const int64_t height = array.shape[0], width = array.shape[1];
   if (height < 1 || width < 1 || height > kMaxSide || width > kMaxSide) {

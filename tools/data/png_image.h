@@ -1,9 +1,9 @@
 // PNG images as arrays of u8: [height, width] for grey, [height, width, channels] otherwise (2 grey + alpha, 3 RGB,
 // 4 RGBA).
 //
-// Read: 8 bits and fewer a sample. Palettes become RGB (RGBA if they have transparency), grey of 1, 2 and 4 bits is scaled
-// to 0…255. Samples are taken as they are: no gamma, no colour profile. 16-bit images are refused, since 8 bits would lose
-// what they hold. A small file cannot ask for more memory than its compressed bytes can fill.
+// Read: 8 bits and fewer a sample. Palettes become RGB (RGBA if they have transparency), grey of 1, 2 and 4 bits is
+// scaled to 0…255. Samples are taken as they are: no gamma, no colour profile. 16-bit images are refused, since 8 bits
+// would lose what they hold. A small file cannot ask for more memory than its compressed bytes can fill.
 // Written: i8 arrays of these shapes, with channels 1 to 4.
 //
 // Errors begin with `name`. Thread-safe.

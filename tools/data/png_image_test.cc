@@ -19,8 +19,8 @@ using ir::Elem;
 absl::StatusOr<Array> Read(const std::string& bytes) { return ReadPng(Buffer(bytes).span(), "x.png"); }
 
 // An image of any kind, written by libpng's own interface.
-std::string Png(uint32_t width, uint32_t height, int depth, int color, int interlace, const std::vector<std::string>& rows,
-                bool palette_alpha = false) {
+std::string Png(uint32_t width, uint32_t height, int depth, int color, int interlace,
+                const std::vector<std::string>& rows, bool palette_alpha = false) {
   std::string out;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png_create_info_struct(png);
@@ -30,7 +30,8 @@ std::string Png(uint32_t width, uint32_t height, int depth, int color, int inter
         static_cast<std::string*>(png_get_io_ptr(p))->append(reinterpret_cast<char*>(bytes), size);
       },
       nullptr);
-  png_set_IHDR(png, info, width, height, depth, color, interlace, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_IHDR(png, info, width, height, depth, color, interlace, PNG_COMPRESSION_TYPE_DEFAULT,
+               PNG_FILTER_TYPE_DEFAULT);
   const png_color palette[] = {{10, 20, 30}, {40, 50, 60}};
   if (color == PNG_COLOR_TYPE_PALETTE) png_set_PLTE(png, info, palette, 2);
   const png_byte alpha[] = {7, 255};
@@ -45,7 +46,8 @@ std::string Png(uint32_t width, uint32_t height, int depth, int color, int inter
 }
 
 TEST(PngTest, RoundTrips) {
-  for (const std::vector<int64_t>& shape : std::vector<std::vector<int64_t>>{{5, 7}, {5, 7, 1}, {5, 7, 2}, {5, 7, 3}, {1, 1, 4}}) {
+  for (const std::vector<int64_t>& shape :
+       std::vector<std::vector<int64_t>>{{5, 7}, {5, 7, 1}, {5, 7, 2}, {5, 7, 3}, {1, 1, 4}}) {
     Array a = *Array::Make(ir::Element::Number(Elem::kI8), shape);
     for (int64_t i = 0; i < a.count(); ++i) a.bytes.data()[i] = static_cast<uint8_t>(i * 37);
     ASSERT_TRUE(WriteArray(TestPath("r.png"), a).ok());
@@ -70,7 +72,8 @@ TEST(PngTest, KindsOfImages) {
 }
 
 TEST(PngTest, Refusals) {
-  EXPECT_FAILS(Read(Png(1, 1, 16, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, {"ab"})).status(), "x.png: has 16 bits a sample");
+  EXPECT_FAILS(Read(Png(1, 1, 16, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, {"ab"})).status(),
+               "x.png: has 16 bits a sample");
   EXPECT_FAILS(Read("hello").status(), "x.png: is not a PNG image");
   const std::string good = Png(2, 1, 8, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, {"ab"});
   EXPECT_FAILS(Read(good.substr(0, good.size() - 1)).status(), "the file is cut off");
@@ -89,7 +92,8 @@ TEST(PngTest, Refusals) {
 
 TEST(PngTest, WhatCannotBeWritten) {
   const std::string path = TestPath("bad.png");
-  EXPECT_FAILS(WriteArray(path, Floats({2, 2}, {0, 0, 0, 0})), "f32[2,2] is not an image; .png takes i8 [height,width]");
+  EXPECT_FAILS(WriteArray(path, Floats({2, 2}, {0, 0, 0, 0})),
+               "f32[2,2] is not an image; .png takes i8 [height,width]");
   EXPECT_FAILS(WriteArray(path, *Array::Make(ir::Element::Number(Elem::kI8), {2, 2, 5})), "i8[2,2,5] is not an image");
   EXPECT_FAILS(WriteArray(path, *Array::Make(ir::Element::Number(Elem::kI8), {4})), "i8[4] is not an image");
   EXPECT_FAILS(WriteArray(path, *Array::Make(ir::Element::Number(Elem::kI8), {0, 4})), "an image of 4 x 0 pixels");

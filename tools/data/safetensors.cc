@@ -30,12 +30,15 @@ struct TypeName {
   bool is_unsigned;
 };
 constexpr TypeName kTypes[] = {
-    {"BOOL", Elem::kI1, false},           {"I8", Elem::kI8, false},        {"I16", Elem::kI16, false},
-    {"I32", Elem::kI32, false},           {"I64", Elem::kI64, false},      {"U8", Elem::kI8, true},
-    {"U16", Elem::kI16, true},            {"U32", Elem::kI32, true},       {"U64", Elem::kI64, true},
-    {"F16", Elem::kF16, false},           {"BF16", Elem::kBF16, false},    {"F32", Elem::kF32, false},
-    {"F64", Elem::kF64, false},           {"F8_E4M3", Elem::kF8E4M3FN, false}, {"F8_E5M2", Elem::kF8E5M2, false},
-    {"F8_E8M0", Elem::kF8E8M0FNU, false}, {"F4", Elem::kF4E2M1FN, false},
+    {"BOOL", Elem::kI1, false},        {"I8", Elem::kI8, false},
+    {"I16", Elem::kI16, false},        {"I32", Elem::kI32, false},
+    {"I64", Elem::kI64, false},        {"U8", Elem::kI8, true},
+    {"U16", Elem::kI16, true},         {"U32", Elem::kI32, true},
+    {"U64", Elem::kI64, true},         {"F16", Elem::kF16, false},
+    {"BF16", Elem::kBF16, false},      {"F32", Elem::kF32, false},
+    {"F64", Elem::kF64, false},        {"F8_E4M3", Elem::kF8E4M3FN, false},
+    {"F8_E5M2", Elem::kF8E5M2, false}, {"F8_E8M0", Elem::kF8E8M0FNU, false},
+    {"F4", Elem::kF4E2M1FN, false},
 };
 
 struct Tensor {
@@ -74,8 +77,8 @@ absl::StatusOr<Array> ReadSafetensors(AlignedBuffer bytes, absl::string_view fil
   uint64_t length;
   std::memcpy(&length, bytes.data(), 8);
   if (length > kMaxHeader || length > bytes.size() - 8) {
-    return WithName(file, absl::StrCat("offset 0: a header of ", length, " bytes does not fit the file (",
-                                       bytes.size(), " bytes; at most ", kMaxHeader, ")"));
+    return WithName(file, absl::StrCat("offset 0: a header of ", length, " bytes does not fit the file (", bytes.size(),
+                                       " bytes; at most ", kMaxHeader, ")"));
   }
   // Tensors are looked at one by one; only the wanted one and the names are kept.
   JsonReader r(absl::string_view(reinterpret_cast<const char*>(bytes.data()) + 8, length), 8);
@@ -98,7 +101,8 @@ absl::StatusOr<Array> ReadSafetensors(AlignedBuffer bytes, absl::string_view fil
     return WithName(file, absl::NotFoundError(absl::StrCat("has no tensor '", name, "'; it has ", NameList(names))));
   }
   if (name.empty() && names.size() > 1) {
-    return WithName(file, absl::StrCat("has ", names.size(), " tensors; choose one with ", file, ":NAME of ", NameList(names)));
+    return WithName(
+        file, absl::StrCat("has ", names.size(), " tensors; choose one with ", file, ":NAME of ", NameList(names)));
   }
   const std::string full = absl::StrCat(file, ":", absl::Utf8SafeCEscape(name.empty() ? names[0] : name));
   const TypeName* type = nullptr;
@@ -106,9 +110,10 @@ absl::StatusOr<Array> ReadSafetensors(AlignedBuffer bytes, absl::string_view fil
     if (found->dtype == t.name) type = &t;
   }
   if (type == nullptr) {
-    return WithName(full, absl::StrCat("dtype '", absl::Utf8SafeCEscape(found->dtype), "' is not supported; ",
-                                       absl::StrJoin(kTypes, ", ", [](std::string* out, const TypeName& t) { *out += t.name; }),
-                                       " are"));
+    return WithName(
+        full,
+        absl::StrCat("dtype '", absl::Utf8SafeCEscape(found->dtype), "' is not supported; ",
+                     absl::StrJoin(kTypes, ", ", [](std::string* out, const TypeName& t) { *out += t.name; }), " are"));
   }
   if (found->offsets.size() != 2) return WithName(full, "lacks data_offsets of two numbers");
   const ir::Element element = ir::Element::Number(type->elem);
@@ -119,11 +124,12 @@ absl::StatusOr<Array> ReadSafetensors(AlignedBuffer bytes, absl::string_view fil
   const int64_t begin = found->offsets[0], end = found->offsets[1];
   const int64_t data = static_cast<int64_t>(bytes.size() - 8 - length);
   if (begin > end || end > data) {
-    return WithName(full, absl::StrCat("data_offsets [", begin, ",", end, "] lie outside the file's ", data, " bytes of data"));
+    return WithName(
+        full, absl::StrCat("data_offsets [", begin, ",", end, "] lie outside the file's ", data, " bytes of data"));
   }
   if (end - begin != *size) {
-    return WithName(full, absl::StrCat("data_offsets [", begin, ",", end, "] are ", end - begin, " bytes; ", found->dtype, " [",
-                                       absl::StrJoin(found->shape, ","), "] takes ", *size));
+    return WithName(full, absl::StrCat("data_offsets [", begin, ",", end, "] are ", end - begin, " bytes; ",
+                                       found->dtype, " [", absl::StrJoin(found->shape, ","), "] takes ", *size));
   }
   absl::StatusOr<AlignedBuffer> part = AlignedBuffer::TakePart(std::move(bytes), 8 + length + begin, *size);
   if (!part.ok()) return WithName(full, part.status());
@@ -145,7 +151,8 @@ absl::Status WriteSafetensors(absl::Span<const NamedArray> arrays, OutputFile& o
     }
     const int64_t size = a.array.bytes.size();
     entries.push_back(absl::StrCat(JsonQuote(a.name), ":{\"dtype\":\"", type->name, "\",\"shape\":[",
-                                   absl::StrJoin(a.array.shape, ","), "],\"data_offsets\":[", offset, ",", offset + size, "]}"));
+                                   absl::StrJoin(a.array.shape, ","), "],\"data_offsets\":[", offset, ",",
+                                   offset + size, "]}"));
     offset += size;
   }
   // Spaces bring the first tensor to a multiple of 64, so that it can be used where it is mapped.

@@ -1,8 +1,8 @@
 // .safetensors files (https://github.com/huggingface/safetensors): a JSON header, then the tensors' bytes.
 //
 // Read: BOOL, U8…U64, I8…I64, F16, BF16, F32, F64, F8_E4M3, F8_E5M2, F8_E8M0 and F4 (packed, low nibble first). The
-// limits of the format hold: a header of at most 100 MB, each tensor's byte range inside the file and as long as its shape
-// needs. Written: the same types; tf32 as F32 with the unused bits cleared. f8E5M3FNU and i4 have no name here.
+// limits of the format hold: a header of at most 100 MB, each tensor's byte range inside the file and as long as its
+// shape needs. Written: the same types; tf32 as F32 with the unused bits cleared. f8E5M3FNU and i4 have no name here.
 //
 // Errors begin with `file` or `file:tensor`. Thread-safe.
 #ifndef TILE_TOOLS_DATA_SAFETENSORS_H_

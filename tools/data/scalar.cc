@@ -86,9 +86,9 @@ absl::StatusOr<uint64_t> ParseIntegerElement(Elem elem, absl::string_view text) 
   bool overflow;
   const std::optional<Integer> x = ParseInteger(text, &overflow);
   if (!x.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", absl::Utf8SafeCEscape(text), "' is not ", elem == Elem::kI1 ? "true or false" : "an integer", ", as ",
-                     ir::ElemInfoOf(elem).spelling, " needs"));
+    return absl::InvalidArgumentError(absl::StrCat("'", absl::Utf8SafeCEscape(text), "' is not ",
+                                                   elem == Elem::kI1 ? "true or false" : "an integer", ", as ",
+                                                   ir::ElemInfoOf(elem).spelling, " needs"));
   }
   const int bits = ir::ElemInfoOf(elem).bits;
   const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
@@ -114,7 +114,9 @@ absl::StatusOr<uint64_t> ParseFloatElement(Elem elem, absl::string_view text) {
   const ir::FloatFormat& f = ir::FloatFormatOf(elem);
   const uint64_t bits = ir::FromDouble(elem, *value);
   const std::string largest = FormatElement(elem, f.largest() << f.unused);
-  const std::string range = absl::StrCat(!f.has_zero ? FormatElement(elem, 0) : f.has_sign ? absl::StrCat("-", largest) : "0",
+  const std::string range = absl::StrCat(!f.has_zero  ? FormatElement(elem, 0)
+                                         : f.has_sign ? absl::StrCat("-", largest)
+                                                      : "0",
                                          " to ", largest);
   if (std::isnan(*value)) return f.has_nan ? absl::StatusOr<uint64_t>(bits) : DoesNotFit(elem, text, range);
   if ((std::signbit(*value) && *value != 0 && !f.has_sign) || (*value == 0 && !f.has_zero)) {

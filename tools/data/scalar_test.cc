@@ -62,10 +62,12 @@ TEST(ScalarTest, Floats) {
 }
 
 TEST(ScalarTest, IsScalarText) {
-  for (const char* text : {"1", "-1", "+1", "0x10", "0b1", "1.5", ".5", "5.", "1e3", "inf", "-inf", "nan", "True", "infinity"}) {
+  for (const char* text :
+       {"1", "-1", "+1", "0x10", "0b1", "1.5", ".5", "5.", "1e3", "inf", "-inf", "nan", "True", "infinity"}) {
     EXPECT_TRUE(IsScalarText(text)) << text;
   }
-  for (const char* text : {"", "x", "3d.npy", "1.2.3", "-", "0x", "README", "info"}) EXPECT_FALSE(IsScalarText(text)) << text;
+  for (const char* text : {"", "x", "3d.npy", "1.2.3", "-", "0x", "README", "info"})
+    EXPECT_FALSE(IsScalarText(text)) << text;
 }
 
 TEST(ScalarTest, Format) {

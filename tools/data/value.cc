@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -36,7 +36,8 @@ struct Spec {
 bool ParseSpec(absl::string_view text, Spec* spec, std::string* error) {
   error->clear();
   const size_t bracket = text.find('[');
-  if (!ParseElementName(absl::StripAsciiWhitespace(text.substr(0, bracket)), &spec->element, &spec->is_unsigned)) return false;
+  if (!ParseElementName(absl::StripAsciiWhitespace(text.substr(0, bracket)), &spec->element, &spec->is_unsigned))
+    return false;
   if (bracket == absl::string_view::npos) return true;
   spec->has_shape = true;
   absl::string_view dims = text.substr(bracket + 1);
@@ -65,7 +66,8 @@ absl::StatusOr<Value> ParseGenerator(absl::string_view text, absl::string_view k
   Spec spec;
   std::string error;
   if (!ParseSpec(rest.substr(0, equals), &spec, &error) || !spec.has_shape) {
-    return WithName(text, error.empty() ? absl::StrCat("expected a type and a shape, such as ", kind, ":f32[64,64]") : error);
+    return WithName(text,
+                    error.empty() ? absl::StrCat("expected a type and a shape, such as ", kind, ":f32[64,64]") : error);
   }
   for (int64_t d : spec.shape) {
     if (d == kInferred) return WithName(text, "every dimension must be a number");
@@ -80,10 +82,14 @@ absl::StatusOr<Value> ParseGenerator(absl::string_view text, absl::string_view k
     return WithName(text, kind == "full" ? "expected the value, as in full:f32[4]=3.5" : "takes no '='");
   }
   if (kind == "rand" || kind == "normal" || kind == "arange") {
-    g.kind = kind == "rand" ? Generator::Kind::kRand : kind == "normal" ? Generator::Kind::kNormal : Generator::Kind::kArange;
+    g.kind = kind == "rand"     ? Generator::Kind::kRand
+             : kind == "normal" ? Generator::Kind::kNormal
+                                : Generator::Kind::kArange;
   } else {
     const absl::StatusOr<uint64_t> bits =
-        ParseElement(g.element.kind, kind == "zeros" ? "0" : kind == "ones" ? "1" : absl::StripAsciiWhitespace(parameter));
+        ParseElement(g.element.kind, kind == "zeros"  ? "0"
+                                     : kind == "ones" ? "1"
+                                                      : absl::StripAsciiWhitespace(parameter));
     if (!bits.ok()) return WithName(text, bits.status());
     g.fill = *bits;
   }
@@ -209,7 +215,8 @@ absl::StatusOr<Value> ReadFile(absl::string_view text, const ValueOptions& optio
   absl::StatusOr<AlignedBuffer> bytes = ReadWholeFile(path);
   if (!bytes.ok()) return bytes.status();
   if (has_spec) {
-    return form == Form::kNpy ? NpyAs(*std::move(bytes), text, spec) : RawArray(*std::move(bytes), text, std::move(spec));
+    return form == Form::kNpy ? NpyAs(*std::move(bytes), text, spec)
+                              : RawArray(*std::move(bytes), text, std::move(spec));
   }
   if (path == "-") form = FormOfContent(bytes->span());
   const std::string name = path == "-" ? "stdin" : path;
@@ -253,7 +260,7 @@ absl::StatusOr<Array> Value::TakeArray() && {
 void Value::CopyTo(absl::Span<uint8_t> memory) const {
   if (const Generator* g = std::get_if<Generator>(&form_)) return g->Fill(memory);
   const Array& a = std::get<Array>(form_);
-  std::memcpy(memory.data(), a.bytes.data(), a.bytes.size());
+  std::copy_n(a.bytes.data(), a.bytes.size(), memory.data());
 }
 
 absl::StatusOr<Value> ParseValue(absl::string_view text, const ValueOptions& options) {

@@ -70,7 +70,8 @@ TEST(ValueTest, GeneratorErrors) {
   EXPECT_FAILS(ParseValue("zeros:f8E8M0FNU[4]").status(), "0 does not fit f8E8M0FNU");
   EXPECT_FAILS(ParseValue("zeros:f32[4611686018427387904,4611686018427387904]").status(), "too large");
   EXPECT_FAILS(ParseValue("zeros:f32[1099511627776]").status(), "are more than");
-  EXPECT_FAILS(ParseValue("zeros:f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]").status(), "rank 33");
+  EXPECT_FAILS(ParseValue("zeros:f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]").status(),
+               "rank 33");
 }
 
 TEST(ValueTest, AnyFileIsItsBytes) {
@@ -98,8 +99,8 @@ TEST(ValueTest, RawSpecs) {
 
 // Every form that reads back what is written.
 TEST(ValueTest, RoundTrips) {
-  for (const char* spec : {"rand:f32[3,4,5]", "normal:f64[7]", "rand:i8[9]", "rand:u16[2,3]", "rand:i64[]", "rand:i1[6]",
-                           "rand:f16[0,3]", "normal:f16[1,1]", "rand:u32[300000]", "rand:f64[1000000]"}) {
+  for (const char* spec : {"rand:f32[3,4,5]", "normal:f64[7]", "rand:i8[9]", "rand:u16[2,3]", "rand:i64[]",
+                           "rand:i1[6]", "rand:f16[0,3]", "normal:f16[1,1]", "rand:u32[300000]", "rand:f64[1000000]"}) {
     const Array a = Take(spec, {.seed = 5});
     for (const char* extension : {".npy", ".npz", ".safetensors", ".bin"}) {
       const std::string path = TestPath(absl::StrCat("round", extension));

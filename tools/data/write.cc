@@ -39,8 +39,8 @@ struct Writer {
   absl::Status (*write)(absl::Span<const NamedArray>, OutputFile&);
 };
 constexpr Writer kWriters[] = {
-    {".npy", false, Npy},          {".npz", true, WriteNpz}, {".safetensors", true, WriteSafetensors},
-    {".png", false, Png},          {".bin", false, Bin},     {".txt", false, Txt},
+    {".npy", false, Npy}, {".npz", true, WriteNpz}, {".safetensors", true, WriteSafetensors},
+    {".png", false, Png}, {".bin", false, Bin},     {".txt", false, Txt},
 };
 
 const Writer* FindWriter(absl::string_view path) {

@@ -123,7 +123,8 @@ absl::StatusOr<std::vector<ZipMember>> ListZip(absl::Span<const uint8_t> file) {
   uint64_t at = start;
   for (uint64_t i = 0; i < entries; ++i) {
     const std::string where = absl::StrCat("offset ", at, ": directory entry ", i);
-    if (!Fits(at, 46, start + size) || Get<uint32_t>(file, at) != kCentral) return Bad(absl::StrCat(where, " is damaged"));
+    if (!Fits(at, 46, start + size) || Get<uint32_t>(file, at) != kCentral)
+      return Bad(absl::StrCat(where, " is damaged"));
     ZipMember m;
     m.flags = Get<uint16_t>(file, at + 8);
     m.method = Get<uint16_t>(file, at + 10);
@@ -148,7 +149,8 @@ absl::StatusOr<AlignedBuffer> TakeZipMember(AlignedBuffer file, const ZipMember&
   const absl::Span<const uint8_t> bytes = file.span();
   if (m.flags & 1) return Bad("is encrypted, which is not supported");
   if (m.method != 0 && m.method != 8) {
-    return Bad(absl::StrCat("is compressed by method ", m.method, "; stored (0) and deflated (8) members are supported"));
+    return Bad(
+        absl::StrCat("is compressed by method ", m.method, "; stored (0) and deflated (8) members are supported"));
   }
   if (!Fits(m.header, 30, bytes.size()) || Get<uint32_t>(bytes, m.header) != kLocal) {
     return Bad(absl::StrCat("offset ", m.header, ": there is no local header"));
