@@ -14,8 +14,8 @@ constexpr uint32_t kNoBlock = 0xffffffff;
 
 class CodeReader {
  public:
-  CodeReader(const fbs::Code& code, Module* module, ReadContext* context, CodeIndex* index)
-      : code_(code), module_(*module), context_(*context), index_(index) {}
+  CodeReader(const fbs::Code& code, Module* module, ReadContext* context, std::vector<Op*>* all_ops)
+      : code_(code), module_(*module), context_(*context), all_ops_(*all_ops) {}
 
   bool Run() {
     if (!ReadPools(code_, &module_, &context_, &pools_) || !OpenRows() || !ReadGlobals()) return false;
@@ -29,7 +29,6 @@ class CodeReader {
         next_group_ != groups_.size() || next_attribute_ != attributes_.size() || next_block_ != blocks_.size()) {
       return context_.Fail("format", "operations, values, operands, attributes or blocks that belong to no kernel");
     }
-    if (index_ != nullptr) index_->values = std::move(values_);
     return true;
   }
 
@@ -58,7 +57,7 @@ class CodeReader {
     values_.resize(value_types_.size());
     scope_.assign(value_types_.size(), kNoBlock);
     depth_.resize(blocks_.size());
-    if (index_ != nullptr) index_->ops.reserve(ops_.size());
+    all_ops_.reserve(ops_.size());
     return true;
   }
 
@@ -207,7 +206,7 @@ class CodeReader {
     spec.results = types_;
     spec.attrs = attrs_;
     Op* op = module_.CreateOp(spec);
-    if (index_ != nullptr) index_->ops.push_back(op);
+    all_ops_.push_back(op);
     ++next_op_;
     next_block_ += row.num_regions();
     for (int i = 0; i < op->num_results(); ++i) Define(op->result(i), kNoBlock);
@@ -397,7 +396,7 @@ class CodeReader {
   const fbs::Code& code_;
   Module& module_;
   ReadContext& context_;
-  CodeIndex* index_;
+  std::vector<Op*>& all_ops_;
   Pools pools_;
   absl::string_view where_;
   const OpInfo* current_ = nullptr;
@@ -423,8 +422,8 @@ class CodeReader {
 
 }  // namespace
 
-bool ReadCode(const fbs::Code& code, Module* module, ReadContext* context, CodeIndex* index) {
-  return CodeReader(code, module, context, index).Run();
+bool ReadCode(const fbs::Code& code, Module* module, ReadContext* context, std::vector<Op*>* ops) {
+  return CodeReader(code, module, context, ops).Run();
 }
 
 }  // namespace tile::ir

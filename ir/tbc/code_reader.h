@@ -8,16 +8,10 @@
 
 namespace tile::ir {
 
-// Where each thing came from, by its number in the file; for the debug section.
-struct CodeIndex {
-  std::vector<Value*> values;
-  std::vector<Op*> ops;
-};
-
 // What it guarantees: known operations, operands that are visible where they are used, as many operands, results, regions
 // and attributes of the right kind as the format asks for, and every limit. Types and the rules of operations are the
-// verifier's. `index` may be null.
-bool ReadCode(const fbs::Code& code, Module* module, ReadContext* context, CodeIndex* index);
+// verifier's. `ops` receives all operations in the order of the file.
+bool ReadCode(const fbs::Code& code, Module* module, ReadContext* context, std::vector<Op*>* ops);
 
 }  // namespace tile::ir
 

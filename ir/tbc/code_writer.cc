@@ -102,7 +102,6 @@ class CodeWriter {
   // Gives the value the next number. It can be used once it is in numbers_.
   uint32_t Number(const Value* v) {
     value_types_.push_back(pools_.TypeOf(v->type()));
-    out_.values.push_back(v);
     return static_cast<uint32_t>(value_types_.size() - 1);
   }
 

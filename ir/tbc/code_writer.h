@@ -14,9 +14,7 @@ namespace tile::ir {
 struct CodeSection {
   flatbuffers::DetachedBuffer bytes;
   Requirements needs;
-  // All of the module in the order of the file, for the debug section.
-  std::vector<const Value*> values;
-  std::vector<const Op*> ops;
+  std::vector<const Op*> ops;  // all of the module in the order of the file, for the debug section
 };
 
 // Error if the module holds what the format can't: an operand that is not defined before its use, a required attribute that

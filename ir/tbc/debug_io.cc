@@ -1,22 +1,13 @@
 #include "ir/tbc/debug_io.h"
 
 #include <algorithm>
+#include <array>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/ascii.h"
-#include "ir/limits.h"
 #include "ir/tbc/pools_reader.h"
 
 namespace tile::ir {
 namespace {
-
-// What a text may call a value. Names that are numbers are the text's own numbering and say nothing.
-bool IsValueName(absl::string_view s) {
-  if (s.empty() || static_cast<int64_t>(s.size()) > kMaxNameBytes || absl::ascii_isdigit(static_cast<unsigned char>(s[0]))) return false;
-  return std::all_of(s.begin(), s.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '.' || c == '-';
-  });
-}
 
 std::array<LocId, 4> References(const DebugRecord& r) { return {r.scope, r.file, r.callee, r.caller}; }
 
@@ -53,17 +44,16 @@ std::string RecordProblem(const std::vector<DebugRecord>& records) {
 
 class DebugReader {
  public:
-  DebugReader(const fbs::Debug& from, const CodeIndex& index, Module* module, ReadContext* context)
-      : from_(from), index_(index), module_(*module), context_(*context) {}
+  DebugReader(const fbs::Debug& from, const std::vector<Op*>& ops, Module* module, ReadContext* context)
+      : from_(from), ops_(ops), module_(*module), context_(*context) {}
 
   bool Run() {
     if (!ReadStrings(from_.strings(), "debug string", &module_, &context_, &strings_) || !Records()) return false;
-    return Locations(from_.op_locations(), "operations", index_.ops.size(), [&](size_t i) { return &index_.ops[i]->loc; }) &&
+    return Locations(from_.op_locations(), "operations", ops_.size(), [&](size_t i) { return &ops_[i]->loc; }) &&
            Locations(from_.function_locations(), "kernels", module_.functions.size(),
                      [&](size_t i) { return &module_.functions[i]->loc; }) &&
            Locations(from_.global_locations(), "globals", module_.globals.size(),
-                     [&](size_t i) { return &module_.globals[i]->loc; }) &&
-           Names();
+                     [&](size_t i) { return &module_.globals[i]->loc; });
   }
 
  private:
@@ -115,21 +105,8 @@ class DebugReader {
     return true;
   }
 
-  bool Names() {
-    absl::Span<const fbs::ValueName> rows;
-    if (!context_.Items(from_.value_names(), &rows)) return false;
-    for (const fbs::ValueName& row : rows) {
-      if (row.value() >= index_.values.size()) return context_.Fail("debug", "a name for value ", row.value(), ", which does not exist");
-      absl::string_view name;
-      if (!String(row.name(), &name)) return false;
-      if (!IsValueName(name)) return context_.Fail("debug", "the name of value ", row.value(), " is no identifier");
-      index_.values[row.value()]->name = name;
-    }
-    return true;
-  }
-
   const fbs::Debug& from_;
-  const CodeIndex& index_;
+  const std::vector<Op*>& ops_;
   Module& module_;
   ReadContext& context_;
   std::vector<absl::string_view> strings_;
@@ -139,7 +116,7 @@ class DebugWriter {
  public:
   explicit DebugWriter(flatbuffers::FlatBufferBuilder* fbb) : fbb_(*fbb) {}
 
-  absl::StatusOr<flatbuffers::Offset<fbs::Debug>> Run(const Module& module, const std::vector<const Value*>& values,
+  absl::StatusOr<flatbuffers::Offset<fbs::Debug>> Run(const Module& module,
                                                       const std::vector<const Op*>& ops) {
     if (const std::string problem = RecordProblem(module.debug); !problem.empty()) {
       return absl::InvalidArgumentError(problem);
@@ -152,10 +129,6 @@ class DebugWriter {
       records.emplace_back(static_cast<fbs::DebugKind>(r.kind), 0, 0, r.scope, r.file, r.callee, r.caller, name,
                            directory, linkage_name, r.line, r.column, r.scope_line, r.flags);
     }
-    std::vector<fbs::ValueName> names;
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (IsValueName(values[i]->name)) names.emplace_back(static_cast<uint32_t>(i), String(values[i]->name));
-    }
     std::vector<LocId> op_locs, function_locs, global_locs;
     for (const Op* op : ops) op_locs.push_back(op->loc);
     for (const auto& f : module.functions) function_locs.push_back(f->loc);
@@ -167,12 +140,11 @@ class DebugWriter {
         }
       }
     }
-    if (records.empty() && names.empty()) return flatbuffers::Offset<fbs::Debug>(0);
+    if (records.empty()) return flatbuffers::Offset<fbs::Debug>(0);
     const auto strings = strings_.empty() ? 0 : fbb_.CreateVectorOfStrings(strings_);
-    const auto record_rows = records.empty() ? 0 : fbb_.CreateVectorOfStructs(records);
+    const auto record_rows = fbb_.CreateVectorOfStructs(records);
     const auto op_rows = Locations(op_locs), function_rows = Locations(function_locs), global_rows = Locations(global_locs);
-    const auto name_rows = names.empty() ? 0 : fbb_.CreateVectorOfStructs(names);
-    return fbs::CreateDebug(fbb_, strings, record_rows, op_rows, function_rows, global_rows, name_rows);
+    return fbs::CreateDebug(fbb_, strings, record_rows, op_rows, function_rows, global_rows);
   }
 
  private:
@@ -195,14 +167,13 @@ class DebugWriter {
 
 }  // namespace
 
-bool ReadDebug(const fbs::Debug& from, const CodeIndex& index, Module* module, ReadContext* context) {
-  return DebugReader(from, index, module, context).Run();
+bool ReadDebug(const fbs::Debug& from, const std::vector<Op*>& ops, Module* module, ReadContext* context) {
+  return DebugReader(from, ops, module, context).Run();
 }
 
-absl::StatusOr<flatbuffers::Offset<fbs::Debug>> WriteDebug(const Module& module, const std::vector<const Value*>& values,
-                                                           const std::vector<const Op*>& ops,
+absl::StatusOr<flatbuffers::Offset<fbs::Debug>> WriteDebug(const Module& module, const std::vector<const Op*>& ops,
                                                            flatbuffers::FlatBufferBuilder* fbb) {
-  return DebugWriter(fbb).Run(module, values, ops);
+  return DebugWriter(fbb).Run(module, ops);
 }
 
 }  // namespace tile::ir

@@ -52,14 +52,14 @@ absl::StatusOr<std::unique_ptr<Module>> ReadTbc(absl::Span<const uint8_t> bytes,
   auto module = std::make_unique<Module>();
   module->name.clear();
   module->source_name = std::string(name);
-  CodeIndex index;
+  std::vector<Op*> ops;
   const fbs::Debug* debug = file.root().debug();
   std::vector<Image> images;  // read to be sure that they are sound
   if (!ReadName(file.root().name(), &context, &module->name) ||
       !ReadName(file.root().producer(), &context, &module->producer) ||
-      !ReadCode(file.code(), module.get(), &context, debug != nullptr ? &index : nullptr) ||
+      !ReadCode(file.code(), module.get(), &context, &ops) ||
       !ReadInterfaces(file.root(), module.get(), &context) ||
-      (debug != nullptr && !ReadDebug(*debug, index, module.get(), &context)) || !ReadImages(file, &context, &images)) {
+      (debug != nullptr && !ReadDebug(*debug, ops, module.get(), &context)) || !ReadImages(file, &context, &images)) {
     return context.status();
   }
   return module;

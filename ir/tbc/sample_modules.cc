@@ -154,7 +154,6 @@ void AddDebug(Module* m, Function* f) {
   };
   f->loc = 4;
   f->body()->front()->loc = 3;
-  f->param(0)->name = "x";
 }
 
 }  // namespace

@@ -24,7 +24,6 @@ static_assert(sizeof(fbs::Block) == 16 && alignof(fbs::Block) == 4);
 static_assert(sizeof(fbs::Scalar) == 16 && alignof(fbs::Scalar) == 8);
 static_assert(sizeof(fbs::ExprNode) == 24 && alignof(fbs::ExprNode) == 8);
 static_assert(sizeof(fbs::DebugRecord) == 48 && alignof(fbs::DebugRecord) == 4);
-static_assert(sizeof(fbs::ValueName) == 8 && alignof(fbs::ValueName) == 4);
 
 // --- numbers --------------------------------------------------------------------------------------------------------
 

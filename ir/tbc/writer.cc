@@ -24,7 +24,7 @@ absl::StatusOr<std::string> WriteTbc(const Module& module, const WriteOptions& o
   if (!images.ok()) return images.status();
   Offset<fbs::Debug> debug = 0;
   if (!options.strip_debug) {
-    absl::StatusOr<Offset<fbs::Debug>> written = WriteDebug(module, code->values, code->ops, &fbb);
+    absl::StatusOr<Offset<fbs::Debug>> written = WriteDebug(module, code->ops, &fbb);
     if (!written.ok()) return written.status();
     debug = *written;
   }

@@ -1,4 +1,5 @@
-// Writes a module as a .tbc file (schemas/FORMAT.md). Deterministic: equal modules give equal bytes, on every machine.
+// Writes a module as a .tbc file (schemas/FORMAT.md). Deterministic: equal modules (ir/compare.h) give equal bytes, on every
+// machine.
 //
 //   absl::StatusOr<std::string> bytes = WriteTbc(module);
 //   absl::StatusOr<std::string> old = WriteTbc(module, {.target_version = {0, 1}, .strip_debug = true});
@@ -21,7 +22,7 @@ namespace tile::ir {
 
 struct WriteOptions {
   TbcVersion target_version = {};       // newest version that readers must know; {0, 0}: any
-  bool strip_debug = false;             // leave out locations, debug records and names of values
+  bool strip_debug = false;             // leave out locations and debug records
   absl::Span<const Image> images = {};  // machine code to store beside the tile code
 };
 
