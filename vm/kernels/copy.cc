@@ -25,9 +25,6 @@ struct Box {
   Dim dims[kMaxDims];
 
   Box(void* to, const void* from) : dst(static_cast<char*>(to)), src(static_cast<const char*>(from)), rank(0) {}
-  Box(const Box& other) : dst(other.dst), src(other.src), rank(other.rank) {
-    std::copy(other.dims, other.dims + rank, dims);
-  }
 };
 
 // All destinations differ: each stride is larger than all that smaller strides reach. Expects positive strides in order.
@@ -81,29 +78,38 @@ void CopyBox(void* dst, const int64_t* dst_strides, const void* src, const int64
   Box b(dst, src);
   for (int i = 0; i < rank; ++i) {
     if (extents[i] <= 0) return;
-    if (extents[i] > 1) b.dims[b.rank++] = {extents[i], dst_strides[i] * elem_bytes, src_strides[i] * elem_bytes};
+    if (extents[i] == 1) continue;
+    Dim d{extents[i], dst_strides[i] * elem_bytes, src_strides[i] * elem_bytes};
+    if (d.dst < 0) {
+      // Backwards through the destination is forwards from its other end.
+      b.dst += d.dst * (d.extent - 1), b.src += d.src * (d.extent - 1);
+      d.dst = -d.dst, d.src = -d.src;
+    }
+    int at = b.rank++;
+    for (; at > 0 && b.dims[at - 1].dst < d.dst; --at) b.dims[at] = b.dims[at - 1];
+    b.dims[at] = d;
+  }
+  if (!Injective(b, elem_bytes)) {
+    Box in_order(dst, src);
+    for (int i = 0; i < rank; ++i) {
+      if (extents[i] == 1) continue;
+      in_order.dims[in_order.rank++] = {extents[i], dst_strides[i] * elem_bytes, src_strides[i] * elem_bytes};
+    }
+    return CopyStridedBox(in_order, elem_bytes, kernels);
   }
 
-  Box sorted = b;
-  for (Dim* d = sorted.dims; d < sorted.dims + sorted.rank; ++d) {
-    if (d->dst >= 0) continue;
-    // Backwards through the destination is forwards from its other end.
-    sorted.dst += d->dst * (d->extent - 1), sorted.src += d->src * (d->extent - 1);
-    d->dst = -d->dst, d->src = -d->src;
-  }
-  std::stable_sort(sorted.dims, sorted.dims + sorted.rank, [](const Dim& x, const Dim& y) { return x.dst > y.dst; });
-  if (!Injective(sorted, elem_bytes)) return CopyStridedBox(b, elem_bytes, kernels);
-
-  b.dst = sorted.dst, b.src = sorted.src, b.rank = 0;
-  for (int i = 0; i < sorted.rank; ++i) {
-    const Dim& d = sorted.dims[i];
-    Dim* outer = b.rank > 0 ? &b.dims[b.rank - 1] : nullptr;
+  // Neighbours that run on into each other on both sides are one dimension.
+  int merged = 0;
+  for (int i = 0; i < b.rank; ++i) {
+    const Dim d = b.dims[i];
+    Dim* outer = merged > 0 ? &b.dims[merged - 1] : nullptr;
     if (outer != nullptr && outer->dst == d.extent * d.dst && outer->src == d.extent * d.src) {
       *outer = {outer->extent * d.extent, d.dst, d.src};
     } else {
-      b.dims[b.rank++] = d;
+      b.dims[merged++] = d;
     }
   }
+  b.rank = merged;
 
   const Dim one{1, 0, 0};
   const Dim last = b.rank > 0 ? b.dims[b.rank - 1] : Dim{1, elem_bytes, elem_bytes};
