@@ -36,7 +36,7 @@ uint8_t* MapHuge(size_t size) {
 
 }  // namespace
 
-uint8_t AlignedBuffer::empty_[kBufferAlignment];
+alignas(kBufferAlignment) uint8_t AlignedBuffer::empty_[kBufferAlignment];
 
 AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
   if (this == &other) return *this;
