@@ -18,8 +18,8 @@ bool IsReservedInExpr(absl::string_view name) {
   for (const ExprOpInfo& info : kExprOps) {
     if (name == info.text) return true;
   }
-  for (absl::string_view word : {"num_sms", "in", "out", "inout", "scalar", "workspace", "grid", "at", "init", "strides",
-                                 "value", "default", "zero"}) {
+  for (absl::string_view word : {"num_sms", "in", "out", "inout", "scalar", "workspace", "grid", "at", "init",
+                                 "strides", "value", "default", "zero"}) {
     if (name == word) return true;
   }
   return false;

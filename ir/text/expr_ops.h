@@ -1,4 +1,5 @@
-// How the launch rule's expressions are spelled: one row per operator or function. Shared by the parser and the printer.
+// How the launch rule's expressions are spelled: one row per operator or function. Shared by the parser and the
+// printer.
 #ifndef TILE_IR_TEXT_EXPR_OPS_H_
 #define TILE_IR_TEXT_EXPR_OPS_H_
 
@@ -13,13 +14,20 @@ struct ExprOpInfo {
   ExprOp op;
   const char* text;  // an infix operator, or the name of a function
   size_t arity;
-  int binds;         // infix operators: the larger, the tighter; all of them group to the left
+  int binds;  // infix operators: the larger, the tighter; all of them group to the left
 };
 inline constexpr ExprOpInfo kExprOps[] = {
-    {ExprOp::kEqual, "==", 2, 1},        {ExprOp::kLess, "<", 2, 2},           {ExprOp::kAdd, "+", 2, 3},
-    {ExprOp::kSub, "-", 2, 3},           {ExprOp::kMul, "*", 2, 4},            {ExprOp::kDiv, "/", 2, 4},
-    {ExprOp::kMod, "%", 2, 4},           {ExprOp::kCeilDiv, "ceildiv", 2, kTightest},
-    {ExprOp::kMin, "min", 2, kTightest}, {ExprOp::kMax, "max", 2, kTightest},  {ExprOp::kSelect, "select", 3, kTightest},
+    {ExprOp::kEqual, "==", 2, 1},
+    {ExprOp::kLess, "<", 2, 2},
+    {ExprOp::kAdd, "+", 2, 3},
+    {ExprOp::kSub, "-", 2, 3},
+    {ExprOp::kMul, "*", 2, 4},
+    {ExprOp::kDiv, "/", 2, 4},
+    {ExprOp::kMod, "%", 2, 4},
+    {ExprOp::kCeilDiv, "ceildiv", 2, kTightest},
+    {ExprOp::kMin, "min", 2, kTightest},
+    {ExprOp::kMax, "max", 2, kTightest},
+    {ExprOp::kSelect, "select", 3, kTightest},
 };
 const ExprOpInfo* FindExprOp(ExprOp op);  // null for operands
 

@@ -162,7 +162,8 @@ Token Lexer::Next() {
   if (c == '%' || c == '@') {
     // NVIDIA's names of constants hold a minus sign: %cst_-1_i32.
     while (IsNameChar(at(i)) || (i > begin + 1 && at(i) == '-' && absl::ascii_isdigit(at(i + 1)))) ++i;
-    if (i > begin + 1) return Make(c == '%' ? Tok::kValue : Tok::kSymbol, begin, i, text_.substr(begin + 1, i - begin - 1));
+    if (i > begin + 1)
+      return Make(c == '%' ? Tok::kValue : Tok::kSymbol, begin, i, text_.substr(begin + 1, i - begin - 1));
     if (c == '@') return Make(Tok::kError, begin, i, "'@' stands before a name");
   }
   if (c == '#') {

@@ -1,11 +1,12 @@
 // Splits tile code into tokens, on demand. Comments (`// …`) and white space separate tokens and mean nothing else, but
-// each token remembers whether it opens a line, because error recovery goes on at the next line that can be an operation.
+// each token remembers whether it opens a line, because error recovery goes on at the next line that can be an
+// operation.
 //
 //   Lexer lexer("%a = addi %b, %c");
 //   lexer.Next().kind;    // Tok::kValue, text "a"
 //
-// A character that starts no token gives a token of kind kError whose text says what is wrong; the lexer goes on behind it.
-// Not thread-safe.
+// A character that starts no token gives a token of kind kError whose text says what is wrong; the lexer goes on behind
+// it. Not thread-safe.
 #ifndef TILE_IR_TEXT_LEXER_H_
 #define TILE_IR_TEXT_LEXER_H_
 
@@ -62,8 +63,8 @@ class Lexer {
   bool first_ = true;
 };
 
-bool IsNameChar(char c);                          // of values and symbols
-bool IsIdentifier(absl::string_view s);           // a word
+bool IsNameChar(char c);                 // of values and symbols
+bool IsIdentifier(absl::string_view s);  // a word
 // A string literal with quotes and escapes: \n \t \r \" \\ \xHH; every byte outside printable ASCII is escaped.
 std::string Quote(absl::string_view s);
 // The characters of a literal; nothing if an escape is wrong.

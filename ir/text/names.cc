@@ -23,8 +23,10 @@ bool IsValueName(absl::string_view s) {
 }
 
 // Names that readers of disassembled tile code know.
-constexpr struct { const char *full, *brief; } kBrief[] = {
-    {"tensor_view", "tview"}, {"partition_view", "pview"}, {"strided_view", "sview"},
+constexpr struct {
+  const char *full, *brief;
+} kBrief[] = {
+    {"tensor_view", "tview"},          {"partition_view", "pview"}, {"strided_view", "sview"},
     {"gather_scatter_view", "gsview"}, {"broadcast", "bcast"},
 };
 

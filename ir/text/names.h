@@ -1,10 +1,10 @@
-// Readable, unique names for the values of a function: %arg0, %cst_1_i32, %tile, %token_2, %for#1, %7. They follow from the
-// program alone, so that a file that keeps no names gives the same text. With `keep` the names that the text of a program
-// gave (Value::name) come first.
+// Readable, unique names for the values of a function: %arg0, %cst_1_i32, %tile, %token_2, %for#1, %7. They follow from
+// the program alone, so that a file that keeps no names gives the same text. With `keep` the names that the text of a
+// program gave (Value::name) come first.
 //
-// A value is called after its result field (%tile, %token), or, if that is just "result", after the mnemonic (%reshape);
-// results of elementwise operations are numbers. Operations with a `...` result field name their results together: %for:3,
-// used as %for#0. Not thread-safe; the function must outlive the object unchanged.
+// A value is called after its result field (%tile, %token), or, if that is just "result", after the mnemonic
+// (%reshape); results of elementwise operations are numbers. Operations with a `...` result field name their results
+// together: %for:3, used as %for#0. Not thread-safe; the function must outlive the object unchanged.
 #ifndef TILE_IR_TEXT_NAMES_H_
 #define TILE_IR_TEXT_NAMES_H_
 

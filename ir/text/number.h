@@ -20,8 +20,8 @@
 namespace tile::ir::text {
 
 std::string FormatNumber(Elem e, uint64_t bits);
-// `text`: a decimal or hexadecimal number without sign, or true, false, inf, nan. A float is rounded to the nearest element,
-// but must lie within the type's range; f8E8M0FNU takes powers of two only. Returns what is wrong, or nothing.
+// `text`: a decimal or hexadecimal number without sign, or true, false, inf, nan. A float is rounded to the nearest
+// element, but must lie within the type's range; f8E8M0FNU takes powers of two only. Returns what is wrong, or nothing.
 std::optional<std::string> ParseNumber(Elem e, bool negative, absl::string_view text, uint64_t* bits);
 
 // Bits that an element may use: 1 for i1, 0xF for i4, 0xFFFFE000 for tf32.

@@ -43,7 +43,9 @@ bool Parser::ParseIntList(std::vector<int64_t>* values) {
 bool Parser::ParseString(absl::string_view* value) {
   if (tok_.kind != Tok::kString) return FailExpected("a string in quotes");
   const std::optional<std::string> s = Unquote(tok_.text);
-  if (!s) return Fail(tok_, "string", "the string has a wrong escape", "known are \\n \\t \\r \\\" \\\\ and \\x with two digits");
+  if (!s)
+    return Fail(tok_, "string", "the string has a wrong escape",
+                "known are \\n \\t \\r \\\" \\\\ and \\x with two digits");
   *value = module_->Copy(*s);
   Advance();
   return true;
@@ -61,8 +63,11 @@ bool Parser::ParseSymbol(absl::string_view* value) {
   if (tok_.kind != Tok::kSymbol) return FailExpected("a name like @kernel");
   const std::optional<std::string> s =
       tok_.text.front() == '"' ? Unquote(tok_.text) : std::optional<std::string>(std::string(tok_.text));
-  if (!s) return Fail(tok_, "string", "the name has a wrong escape", "known are \\n \\t \\r \\\" \\\\ and \\x with two digits");
-  if (s->size() > kMaxNameBytes) return Fail(tok_, "limit", absl::StrCat("a name has at most ", kMaxNameBytes, " bytes"));
+  if (!s)
+    return Fail(tok_, "string", "the name has a wrong escape",
+                "known are \\n \\t \\r \\\" \\\\ and \\x with two digits");
+  if (s->size() > kMaxNameBytes)
+    return Fail(tok_, "limit", absl::StrCat("a name has at most ", kMaxNameBytes, " bytes"));
   *value = module_->Copy(*s);
   Advance();
   return true;
@@ -93,7 +98,8 @@ bool Parser::ParseNumberOf(Elem elem, uint64_t* bits) {
   if (tok_.kind != Tok::kInt && tok_.kind != Tok::kFloat && tok_.kind != Tok::kIdent) {
     return FailExpected(absl::StrCat("a number of type ", ElemInfoOf(elem).spelling));
   }
-  if (const std::optional<std::string> wrong = ParseNumber(elem, negative, tok_.text, bits)) return Fail(at, "number", *wrong);
+  if (const std::optional<std::string> wrong = ParseNumber(elem, negative, tok_.text, bits))
+    return Fail(at, "number", *wrong);
   Advance();
   return true;
 }
@@ -112,7 +118,8 @@ bool Parser::ParseDenseList(Elem elem, size_t level, std::vector<int64_t>* shape
     if (n > 0 && list == leaves) return Fail(tok_, "constant_shape", "numbers and lists stand side by side");
     leaves = !list;
     if (list) {
-      if (!first && level + 1 == shape->size()) return Fail(tok_, "constant_shape", "lists of one level nest differently");
+      if (!first && level + 1 == shape->size())
+        return Fail(tok_, "constant_shape", "lists of one level nest differently");
       if (!ParseDenseList(elem, level + 1, shape, bytes)) return false;
     } else {
       if (level + 1 != shape->size()) return Fail(tok_, "constant_shape", "lists of one level nest differently");
@@ -124,7 +131,8 @@ bool Parser::ParseDenseList(Elem elem, size_t level, std::vector<int64_t>* shape
   }
   Advance();
   if ((*shape)[level] >= 0 && (*shape)[level] != n) {
-    return Fail(open, "constant_shape", absl::StrCat("this list has ", n, " elements, the one before it ", (*shape)[level]));
+    return Fail(open, "constant_shape",
+                absl::StrCat("this list has ", n, " elements, the one before it ", (*shape)[level]));
   }
   (*shape)[level] = n;
   return true;
@@ -143,17 +151,20 @@ bool Parser::ParseDense(Dense* dense, std::vector<int64_t>* shape) {
     const bool marked = absl::StartsWith(hex, "0x");
     hex.remove_prefix(marked ? 2 : 0);
     for (char c : hex) {
-      if (!marked || !absl::ascii_isxdigit(c)) return Fail(at, "constant_bits", "the string is not 0x and hexadecimal digits");
+      if (!marked || !absl::ascii_isxdigit(c))
+        return Fail(at, "constant_bits", "the string is not 0x and hexadecimal digits");
     }
     if (hex.size() % (2 * size) != 0) {
-      return Fail(at, "constant_bits", absl::StrCat("the string has ", hex.size(), " digits; an element takes ", 2 * size));
+      return Fail(at, "constant_bits",
+                  absl::StrCat("the string has ", hex.size(), " digits; an element takes ", 2 * size));
     }
     const std::string raw = absl::HexStringToBytes(hex);
     bytes.assign(raw.begin(), raw.end());
     const uint64_t mask = ElementMask(dense->elem);
     for (size_t i = 0; i < bytes.size(); ++i) {
       if (bytes[i] & ~(mask >> (8 * (i % size)))) {
-        return Fail(at, "constant_bits", absl::StrCat("element ", i / size, " has bits that ", ElemInfoOf(dense->elem).spelling, " lacks"));
+        return Fail(at, "constant_bits",
+                    absl::StrCat("element ", i / size, " has bits that ", ElemInfoOf(dense->elem).spelling, " lacks"));
       }
     }
     Advance();
@@ -253,7 +264,8 @@ bool Parser::ParseHints(Hints* hints) {
     if (!archs.empty() && !Expect(",", "or '>' between architectures")) return false;
     ArchHints arch;
     std::vector<Hint> list;
-    if (!ParseKey(&arch.arch) || !Expect("=", "after the architecture") || !Expect("{", "before its hints")) return false;
+    if (!ParseKey(&arch.arch) || !Expect("=", "after the architecture") || !Expect("{", "before its hints"))
+      return false;
     while (!tok_.is("}")) {
       if (!list.empty() && !Expect(",", "or '}' between hints")) return false;
       list.emplace_back();

@@ -59,7 +59,8 @@ bool Parser::ParseRegion(Op* op, int index, const std::vector<Argument>& args, s
   Block* body = module_->CreateBlock(types);
   if (op != nullptr) op->set_region(index, body);
   const size_t scope = scope_.size();
-  for (size_t i = 0; i < args.size(); ++i) Define(args[i].name, args[i].type ? body->arg(static_cast<int>(i)) : nullptr);
+  for (size_t i = 0; i < args.size(); ++i)
+    Define(args[i].name, args[i].type ? body->arg(static_cast<int>(i)) : nullptr);
   ++depth_;
   ParseOps(body);
   --depth_;
@@ -110,8 +111,8 @@ bool Parser::ParseFor(PendingOp& op, Block* block, Op** created) {
   }
   if (!op.poisoned && (results.size() != inits.size() || (!op.names.empty() && op.num_names() != results.size()))) {
     return Fail(op.mnemonic, "result_count",
-                absl::StrCat("the loop carries ", Count(inits.size(), "value"), ", has ", Count(results.size(), "result type"),
-                             " and ", Count(op.num_names(), "named result")));
+                absl::StrCat("the loop carries ", Count(inits.size(), "value"), ", has ",
+                             Count(results.size(), "result type"), " and ", Count(op.num_names(), "named result")));
   }
   for (Argument& a : LoopArguments(names, inits, results)) args.push_back(std::move(a));
   *created = Create(op, results, block);
@@ -128,8 +129,8 @@ bool Parser::ParseLoop(PendingOp& op, Block* block, Op** created) {
   for (size_t i = 0; i < types.size() && !op.poisoned; ++i) {
     if (i < inits.size() && inits[i]->type() == types[i] && types.size() == inits.size()) continue;
     return Fail(tokens[i], "operand_types",
-                i < inits.size() ? absl::StrCat("the carried values are ", Count(inits.size(), "value"), ", this one of type ",
-                                                inits[i]->type().ToString())
+                i < inits.size() ? absl::StrCat("the carried values are ", Count(inits.size(), "value"),
+                                                ", this one of type ", inits[i]->type().ToString())
                                  : absl::StrCat("the loop carries ", Count(inits.size(), "value")));
   }
   if (!op.names.empty() && op.num_names() != results.size()) {
@@ -168,8 +169,8 @@ bool Parser::ParseReduce(PendingOp& op, Block* block, Op** created) {
   for (size_t i = 0; i < format.attrs.size(); ++i) {
     const AttrInfo& info = format.attrs[i];
     if (info.kind == AttrKind::kBool && !tok_.is(info.name)) continue;
-    if (!Expect(info.name, absl::StrCat("= in ", op.info->mnemonic)) || !Expect("=", absl::StrCat("after ", info.name)) ||
-        !ParseAttr(info, op, &op.attrs[i])) {
+    if (!Expect(info.name, absl::StrCat("= in ", op.info->mnemonic)) ||
+        !Expect("=", absl::StrCat("after ", info.name)) || !ParseAttr(info, op, &op.attrs[i])) {
       return false;
     }
   }
@@ -184,12 +185,14 @@ bool Parser::ParseReduce(PendingOp& op, Block* block, Op** created) {
       const size_t t = types.size() == 1 ? 0 : i;
       if (types[t] == operands[i]->type()) continue;
     }
-    return Fail(tokens[std::min(i, tokens.size() - 1)], "operand_types",
-                absl::StrCat("operand ", i + 1, " of ", operands.size(), " is of type ", operands[i]->type().ToString()));
+    return Fail(
+        tokens[std::min(i, tokens.size() - 1)], "operand_types",
+        absl::StrCat("operand ", i + 1, " of ", operands.size(), " is of type ", operands[i]->type().ToString()));
   }
   if (!op.names.empty() && op.num_names() != results.size()) {
-    return Fail(op.mnemonic, "result_count", absl::StrCat(op.info->mnemonic, " has ", Count(results.size(), "result type"), " and ",
-                                                Count(op.num_names(), "named result")));
+    return Fail(op.mnemonic, "result_count",
+                absl::StrCat(op.info->mnemonic, " has ", Count(results.size(), "result type"), " and ",
+                             Count(op.num_names(), "named result")));
   }
   std::vector<Argument> args;
   if (!Expect("(", "before the arguments of the body")) return false;
@@ -220,7 +223,8 @@ bool Parser::ParseSizes(PendingOp& op, absl::string_view name, std::vector<std::
     } else if (!ParseInt(&sizes->back().emplace())) {
       return false;
     }
-    if (sizes->size() > kMaxRank) return Fail(tok_, "limit", absl::StrCat("a type has at most ", kMaxRank, " dimensions"));
+    if (sizes->size() > kMaxRank)
+      return Fail(tok_, "limit", absl::StrCat("a type has at most ", kMaxRank, " dimensions"));
   }
   Advance();
   return true;
@@ -255,15 +259,16 @@ bool Parser::ParseMakeTensorView(PendingOp& op, Block* block, Op** created) {
   }
   const Type view = results[0];
   const auto fits = [](const std::vector<std::optional<int64_t>>& written, absl::Span<const int64_t> type) {
-    return std::equal(written.begin(), written.end(), type.begin(), type.end(), [](const auto& w, int64_t t) {
-      return w ? *w == t && t != kDynamic : t == kDynamic;
-    });
+    return std::equal(written.begin(), written.end(), type.begin(), type.end(),
+                      [](const auto& w, int64_t t) { return w ? *w == t && t != kDynamic : t == kDynamic; });
   };
   if (!view.is_tensor_view() || !fits(shape, view.shape()) || !fits(strides, view->strides)) {
-    return Fail(tokens.back(), "tensor_view", absl::StrCat("the lists of sizes and strides do not make a ", view.ToString()),
+    return Fail(tokens.back(), "tensor_view",
+                absl::StrCat("the lists of sizes and strides do not make a ", view.ToString()),
                 "numbers must agree with those of the type, values stand for its '?'");
   }
-  if (!op.names.empty() && op.num_names() != 1) return Fail(op.names[0].token, "result_count", "make_tensor_view gives 1 result");
+  if (!op.names.empty() && op.num_names() != 1)
+    return Fail(op.names[0].token, "result_count", "make_tensor_view gives 1 result");
   *created = Create(op, results, block);
   return true;
 }

@@ -34,9 +34,11 @@ const std::vector<KindInfo>& Kinds() {
   static const auto* kinds = new std::vector<KindInfo>{
       {"compile_unit", R::Kind::kCompileUnit, {ref("file", &R::file)}},
       {"file", R::Kind::kFile, {string("name", &R::name), string("directory", &R::directory)}},
-      {"lexical_block", R::Kind::kLexicalBlock,
+      {"lexical_block",
+       R::Kind::kLexicalBlock,
        {ref("scope", &R::scope), ref("file", &R::file), number("line", &R::line), number("column", &R::column)}},
-      {"subprogram", R::Kind::kSubprogram,
+      {"subprogram",
+       R::Kind::kSubprogram,
        {string("name", &R::name), string("linkage_name", &R::linkage_name), ref("file", &R::file),
         number("line", &R::line), ref("compile_unit", &R::scope), number("scope_line", &R::scope_line),
         number("flags", &R::flags)}},
@@ -55,7 +57,8 @@ bool Parser::ParseDebugFields(DebugRecord* record) {
     if (tok_.is(k.name)) kind = &k;
   }
   if (kind == nullptr) {
-    return FailExpected("compile_unit, file, lexical_block, subprogram, call_site or loc", DidYouMean(tok_.text, names));
+    return FailExpected("compile_unit, file, lexical_block, subprogram, call_site or loc",
+                        DidYouMean(tok_.text, names));
   }
   record->kind = kind->kind;
   Advance();
@@ -86,13 +89,14 @@ bool Parser::ParseDebugFields(DebugRecord* record) {
 }
 
 bool Parser::ParseDebugRecord() {
-  const size_t next = module_->debug.size() + 1;
   uint64_t id = 0;
-  if (!absl::SimpleAtoi(tok_.text, &id) || id != next) {
-    return Fail(tok_, "debug_order", absl::StrCat("the records are numbered in order; this one is #", next));
-  }
-  Advance();
+  const bool number = absl::SimpleAtoi(tok_.text, &id);
+  const uint64_t next = next_record_;
+  next_record_ = number ? id + 1 : next + 1;  // a gap is reported once
   module_->debug.emplace_back();
+  if (id != next)
+    return Fail(tok_, "debug_order", absl::StrCat("the records are numbered in order; this one is #", next));
+  Advance();
   DebugRecord record;
   if (!Expect("=", "after the number of a debug record")) return false;
   if (Accept("loc")) {
@@ -109,7 +113,7 @@ bool Parser::ParseDebugRecord() {
   } else if (!ParseDebugFields(&record)) {
     return false;
   }
-  module_->debug[next - 1] = record;
+  module_->debug.back() = record;
   return true;
 }
 

@@ -1,5 +1,5 @@
-// The interface block of an entry. Names of arrays and scalars are collected first, because an expression may speak of one
-// that stands further down.
+// The interface block of an entry. Names of arrays and scalars are collected first, because an expression may speak of
+// one that stands further down.
 #include <algorithm>
 
 #include "ir/text/expr_ops.h"
@@ -18,7 +18,8 @@ class InterfaceParser {
     const Token open = p_.tok();
     if (!p_.Expect("{", "after interface") || !CollectNames()) return false;
     while (!p_.tok().is("}")) {
-      if (p_.tok().kind == Tok::kEnd || p_.stop()) return p_.Fail(open, "unclosed", "this '{' is not closed", "add '}'");
+      if (p_.tok().kind == Tok::kEnd || p_.stop())
+        return p_.Fail(open, "unclosed", "this '{' is not closed", "add '}'");
       if (!ParseItem()) SkipItem();
     }
     p_.Advance();
@@ -34,7 +35,8 @@ class InterfaceParser {
   }
 
   void SkipItem() {
-    while (p_.tok().kind != Tok::kEnd && !p_.tok().is("}") && !(p_.tok().first_on_line && StartsItem(p_.tok()))) p_.Advance();
+    while (p_.tok().kind != Tok::kEnd && !p_.tok().is("}") && !(p_.tok().first_on_line && StartsItem(p_.tok())))
+      p_.Advance();
   }
 
   static std::optional<std::string> NameOf(const Token& t) {
@@ -57,7 +59,8 @@ class InterfaceParser {
       std::vector<std::string>& names = scalar ? scalars_ : arrays_;
       auto& numbers = scalar ? scalar_numbers_ : array_numbers_;
       if (!numbers.try_emplace(*name, static_cast<int>(names.size())).second) {
-        return p_.Fail(t, "redefined", absl::StrCat("the interface has two ", scalar ? "scalars" : "arrays", " of this name"),
+        return p_.Fail(t, "redefined",
+                       absl::StrCat("the interface has two ", scalar ? "scalars" : "arrays", " of this name"),
                        "choose another name");
       }
       names.push_back(*name);
@@ -72,7 +75,8 @@ class InterfaceParser {
     const std::optional<std::string> s = NameOf(p_.tok());
     if (!s) {
       const bool reserved = p_.tok().kind == Tok::kIdent;
-      return p_.FailExpected("a name", reserved ? absl::StrCat("the word means something else here; write \"", p_.tok().text, "\"") : "");
+      return p_.FailExpected(
+          "a name", reserved ? absl::StrCat("the word means something else here; write \"", p_.tok().text, "\"") : "");
     }
     *name = *s;
     p_.Advance();
@@ -82,13 +86,14 @@ class InterfaceParser {
   bool ParseParam(int* index) {
     const Token at = p_.tok();
     if (at.kind != Tok::kValue) return p_.FailExpected("a parameter like %x");
-    for (int i = 0; i < f_->num_params(); ++i) {
-      if (f_->param(i)->name != at.text) continue;
-      *index = i;
+    // Only parameters are defined in front of the body.
+    if (const auto it = p_.names_.find(at.text); it != p_.names_.end() && it->second.value != nullptr) {
+      *index = it->second.value->index();
       p_.Advance();
       return true;
     }
-    return p_.Fail(at, "undefined", absl::StrCat("@", f_->name, " has no parameter %", at.text), p_.ClosestName(at.text));
+    return p_.Fail(at, "undefined", absl::StrCat("@", f_->name, " has no parameter %", at.text),
+                   p_.ClosestName(at.text));
   }
 
   bool ParseItem() {
@@ -132,7 +137,8 @@ class InterfaceParser {
   }
 
   bool ParseArray(ArrayArg* a) {
-    if (!ParseName(&a->name) || !p_.Expect(":", "after the name") || !p_.ParseElement(&a->element) || !ParseDims(&a->shape)) {
+    if (!ParseName(&a->name) || !p_.Expect(":", "after the name") || !p_.ParseElement(&a->element) ||
+        !ParseDims(&a->shape)) {
       return false;
     }
     if (p_.Accept("strides") && !ParseDims(&a->strides)) return false;
@@ -160,7 +166,8 @@ class InterfaceParser {
       if (!dims->empty() && !p_.Expect(",", "or ']' in a list of sizes")) return false;
       dims->emplace_back();
       if (!ParseDim(&dims->back())) return false;
-      if (dims->size() > kMaxRank) return p_.Fail(p_.tok(), "limit", absl::StrCat("an array has at most ", kMaxRank, " dimensions"));
+      if (dims->size() > kMaxRank)
+        return p_.Fail(p_.tok(), "limit", absl::StrCat("an array has at most ", kMaxRank, " dimensions"));
     }
     p_.Advance();
     return true;
@@ -273,7 +280,8 @@ class InterfaceParser {
     if (!shape && !p_.tok().is("stride")) return p_.FailExpected("shape[…], stride[…] or align");
     p_.Advance();
     uint64_t dim;
-    if (!p_.Expect("[", "before a dimension") || !p_.ParseUint(&dim, kMaxRank - 1) || !p_.Expect("]", "behind a dimension")) {
+    if (!p_.Expect("[", "before a dimension") || !p_.ParseUint(&dim, kMaxRank - 1) ||
+        !p_.Expect("]", "behind a dimension")) {
       return false;
     }
     e->push_back({shape ? ExprOp::kShape : ExprOp::kStride, it->second, static_cast<int32_t>(dim)});

@@ -12,7 +12,8 @@ bool Parser::Define(const Token& name, Value* value, uint32_t count) {
   const auto [it, fresh] = names_.try_emplace(name.text, Definition{value, count, name.pos.line});
   if (!fresh) {
     const uint32_t line = it->second.line;
-    return Fail(name, "redefined", absl::StrCat("%", name.text, " is already defined in line ", line), "choose another name");
+    return Fail(name, "redefined", absl::StrCat("%", name.text, " is already defined in line ", line),
+                "choose another name");
   }
   scope_.push_back(name.text);
   if (value != nullptr && name.text.size() <= kMaxNameBytes) {
@@ -67,8 +68,10 @@ bool Parser::ParseUse(PendingOp& op, std::vector<Value*>* values) {
                 absl::StrCat("write %", name.text, "#0 for the first"));
   }
   if (index && *index >= d.count) {
-    return Fail(index_token, "result_index", absl::StrCat("%", name.text, " names ", d.count, d.count == 1 ? " value" : " values"),
-                d.count == 1 ? absl::StrCat("write %", name.text) : absl::StrCat("the last one is %", name.text, "#", d.count - 1));
+    return Fail(index_token, "result_index",
+                absl::StrCat("%", name.text, " names ", d.count, d.count == 1 ? " value" : " values"),
+                d.count == 1 ? absl::StrCat("write %", name.text)
+                             : absl::StrCat("the last one is %", name.text, "#", d.count - 1));
   }
   values->push_back(d.value + index.value_or(0));
   return true;
@@ -91,7 +94,8 @@ bool Parser::GroupStarts(const PendingOp& op, const SyntaxItem& group) const {
     case SyntaxItem::kOperand: return tok_.kind == Tok::kValue;
     case SyntaxItem::kAttr: {
       const AttrInfo& info = op.info->format->attrs[first.field];
-      if (info.kind == AttrKind::kEnum) return tok_.kind == Tok::kIdent && FindEnumKeyword(info.enum_id, tok_.text) != nullptr;
+      if (info.kind == AttrKind::kEnum)
+        return tok_.kind == Tok::kIdent && FindEnumKeyword(info.enum_id, tok_.text) != nullptr;
       return tok_.is(info.name);
     }
     case SyntaxItem::kGroup: break;
@@ -207,16 +211,19 @@ bool Parser::ParseTypes(PendingOp& op, std::vector<Type>* results) {
       Token behind = last_;
       behind.pos.column += last_.end - last_.begin;
       behind.begin = last_.end;
-      return Fail(behind, "result_types", absl::StrCat("the result type of ", op.info->mnemonic, " does not follow from its operands"),
+      return Fail(behind, "result_types",
+                  absl::StrCat("the result type of ", op.info->mnemonic, " does not follow from its operands"),
                   first.empty() && !colon ? "add \" : \" and the type" : "add \" -> \" and the type");
     }
-    return Fail(second_tokens[0], "result_types", absl::StrCat(op.info->mnemonic, " gives ", n, n == 1 ? " result, " : " results, ",
-                                                   second.size(), second.size() == 1 ? " type is" : " types are", " written"));
+    return Fail(second_tokens[0], "result_types",
+                absl::StrCat(op.info->mnemonic, " gives ", n, n == 1 ? " result, " : " results, ", second.size(),
+                             second.size() == 1 ? " type is" : " types are", " written"));
   }
   // Nested lists of a constant must have the shape of the tile.
   if (op.list_shape.size() > 1 && results->size() == 1 && (*results)[0].is_tile() &&
       absl::MakeConstSpan(op.list_shape) != (*results)[0].shape()) {
-    return Fail(op.list, "constant_shape", absl::StrCat("the lists do not have the shape of ", (*results)[0].ToString()),
+    return Fail(op.list, "constant_shape",
+                absl::StrCat("the lists do not have the shape of ", (*results)[0].ToString()),
                 "nest one list per dimension, or write all elements in one list");
   }
   return true;
@@ -231,8 +238,9 @@ Op* Parser::Create(const PendingOp& op, const std::vector<Type>& results, Block*
   Flatten(op, &values, &ends);
   num_values_ += static_cast<int64_t>(results.size());
   if (++num_ops_ > kMaxOps || num_values_ > kMaxValues || static_cast<int64_t>(values.size()) > kMaxOperands) {
-    Fail(op.mnemonic, "limit", absl::StrCat("a module has at most ", kMaxOps, " operations and ", kMaxValues,
-                                            " values, an operation ", kMaxOperands, " operands"));
+    Fail(op.mnemonic, "limit",
+         absl::StrCat("a module has at most ", kMaxOps, " operations and ", kMaxValues, " values, an operation ",
+                      kMaxOperands, " operands"));
     return nullptr;
   }
   OpSpec spec;
@@ -289,7 +297,8 @@ bool Parser::ParseOp(Block* block) {
   // Names are known, without a value, even if the rest is not understood.
   const auto fail = [&] {
     for (const ResultName& r : op.names) {
-      if (names_.try_emplace(r.token.text, Definition{nullptr, 1, r.token.pos.line}).second) scope_.push_back(r.token.text);
+      if (names_.try_emplace(r.token.text, Definition{nullptr, 1, r.token.pos.line}).second)
+        scope_.push_back(r.token.text);
     }
     return false;
   };
@@ -303,7 +312,8 @@ bool Parser::ParseOp(Block* block) {
   if (op.info == nullptr) {
     std::vector<absl::string_view> all;
     for (const OpInfo& info : AllOps()) all.push_back(info.mnemonic);
-    Fail(tok_, "unknown_op", absl::StrCat("there is no operation ", tok_.text.substr(0, 64)), DidYouMean(tok_.text, all));
+    Fail(tok_, "unknown_op", absl::StrCat("there is no operation ", tok_.text.substr(0, 64)),
+         DidYouMean(tok_.text, all));
     return fail();
   }
   Advance();

@@ -30,8 +30,8 @@ bool Parser::ParseElement(Element* element) {
   return true;
 }
 
-// Sizes joined by `x`, with one behind the last if an element type follows: `16x8x`. They are no tokens ("8xf32" is a word
-// for the lexer), so they are read as characters.
+// Sizes joined by `x`, with one behind the last if an element type follows: `16x8x`. They are no tokens ("8xf32" is a
+// word for the lexer), so they are read as characters.
 bool Parser::ParseDims(std::vector<int64_t>* dims) {
   const absl::string_view text = lexer_.text();
   const auto at = [&](uint32_t i) { return i < text.size() ? text[i] : '\0'; };
@@ -44,10 +44,12 @@ bool Parser::ParseDims(std::vector<int64_t>* dims) {
       const uint32_t begin = i;
       while (absl::ascii_isdigit(at(i))) ++i;
       int64_t n;
-      if (!absl::SimpleAtoi(text.substr(begin, i - begin), &n)) return Fail(tok_, "number", "a size is too large for 64 bits");
+      if (!absl::SimpleAtoi(text.substr(begin, i - begin), &n))
+        return Fail(tok_, "number", "a size is too large for 64 bits");
       dims->push_back(n);
     }
-    if (dims->size() > kMaxRank) return Fail(tok_, "limit", absl::StrCat("a type has at most ", kMaxRank, " dimensions"));
+    if (dims->size() > kMaxRank)
+      return Fail(tok_, "limit", absl::StrCat("a type has at most ", kMaxRank, " dimensions"));
     if (at(i) != 'x') break;
     ++i;
   }
@@ -68,7 +70,8 @@ bool Parser::ParseExtents(std::vector<int64_t>* extents) {
       if (n == kDynamic) return Fail(at, "number", "a stride is too large for 64 bits");
     }
     extents->push_back(n);
-    if (extents->size() > kMaxRank) return Fail(tok_, "limit", absl::StrCat("a type has at most ", kMaxRank, " dimensions"));
+    if (extents->size() > kMaxRank)
+      return Fail(tok_, "limit", absl::StrCat("a type has at most ", kMaxRank, " dimensions"));
   }
   Advance();
   return true;
@@ -92,7 +95,8 @@ bool Parser::ParseTensorView(Type* type) {
   }
   if (!Expect(">", "at the end of the tensor_view")) return false;
   if (shape.size() != strides.size()) {
-    return Fail(at, "type", absl::StrCat("the tensor_view has ", shape.size(), " sizes and ", strides.size(), " strides"),
+    return Fail(at, "type",
+                absl::StrCat("the tensor_view has ", shape.size(), " sizes and ", strides.size(), " strides"),
                 "write one stride per size: strides=[?,1]");
   }
   *type = module_->types().TensorView(element, shape, strides, space);
@@ -152,7 +156,8 @@ bool Parser::ParseType(Type* type) {
     const Token at = tok_;
     if (!Expect("<", "after tile") || !ParseDims(&shape) || !ParseElement(&element)) return false;
     for (int64_t n : shape) {
-      if (n == kDynamic) return Fail(at, "type", "the sizes of a tile are constants", "only a tensor_view can have '?'");
+      if (n == kDynamic)
+        return Fail(at, "type", "the sizes of a tile are constants", "only a tensor_view can have '?'");
     }
     *type = module_->types().Tile(element, shape);
     return Expect(">", "at the end of the type");

@@ -48,8 +48,8 @@ std::string Parser::Excerpt(const Token& at) const {
 
 bool Parser::Fail(const Token& at, absl::string_view code, absl::string_view message, absl::string_view fix) {
   ++errors_;
-  const std::string where =
-      absl::StrCat(module_->source_name.empty() ? "<input>" : module_->source_name, ":", at.pos.line, ":", at.pos.column);
+  const std::string where = absl::StrCat(module_->source_name.empty() ? "<input>" : module_->source_name, ":",
+                                         at.pos.line, ":", at.pos.column);
   diags_->Error(absl::StrCat("text.", code), where, message, fix, Excerpt(at));
   return false;
 }
@@ -57,17 +57,17 @@ bool Parser::Fail(const Token& at, absl::string_view code, absl::string_view mes
 bool Parser::FailExpected(absl::string_view what, absl::string_view fix) {
   if (tok_.kind == Tok::kError) return Fail(tok_, "token", tok_.text, fix);
   const bool ends = tok_.kind == Tok::kEnd;
-  const std::string found = ends                      ? "the end of the file"
-                            : tok_.first_on_line      ? "the end of the line"
-                            : tok_.end - tok_.begin > 40 ? "this"
-                                                      : absl::StrCat("'", lexer_.text().substr(tok_.begin, tok_.end - tok_.begin), "'");
-  Token at = tok_;
   if ((ends || tok_.first_on_line) && last_.kind != Tok::kEnd) {
-    at = last_;
-    at.pos.column += last_.end - last_.begin;
-    at.begin = last_.end;
+    Token behind = last_;
+    behind.pos.column += last_.end - last_.begin;
+    behind.begin = last_.end;
+    return Fail(behind, "syntax", absl::StrCat("expected ", what, ", found the end of the ", ends ? "file" : "line"),
+                fix);
   }
-  return Fail(at, "syntax", absl::StrCat("expected ", what, ", found ", found), fix);
+  const absl::string_view found = lexer_.text().substr(tok_.begin, tok_.end - tok_.begin);
+  return Fail(tok_, "syntax",
+              absl::StrCat("expected ", what, ", found ", found.size() > 40 ? "this" : absl::StrCat("'", found, "'")),
+              fix);
 }
 
 // To the next line that can start an operation, a closing brace of this block, or the end. Bodies are skipped whole.
@@ -86,7 +86,7 @@ void Parser::Recover() {
 
 std::string DidYouMean(absl::string_view word, const std::vector<absl::string_view>& candidates) {
   if (word.size() > 64) return "";
-  size_t best = std::max<size_t>(1, word.size() / 3) + 1;
+  size_t best = std::min(std::max<size_t>(1, word.size() / 3) + 1, word.size());
   absl::string_view found;
   std::vector<size_t> row;
   for (absl::string_view c : candidates) {
@@ -116,6 +116,7 @@ std::unique_ptr<Module> Parser::ParseModule() {
   if (tok_.kind == Tok::kEnd) Fail(tok_, "empty", "there is no program in this text", "write an entry");
   if (tok_.is("module") && !ParseHeader()) Recover();
   while (tok_.kind != Tok::kEnd && !stop()) {
+    const uint32_t begin = tok_.begin;
     bool ok;
     if (tok_.is("entry")) {
       ok = ParseEntry();
@@ -124,11 +125,12 @@ std::unique_ptr<Module> Parser::ParseModule() {
     } else if (tok_.kind == Tok::kHash) {
       ok = ParseDebugRecord();
     } else {
+      last_ = Token();  // the error is this token, not the end of what stands before it
       ok = FailExpected("entry, global or a debug record",
                         tok_.is("module") ? "one module stands in a file; its header comes first" : "");
-      Advance();
     }
     if (ok) continue;
+    if (tok_.begin == begin) Advance();
     while (tok_.kind != Tok::kEnd && !stop()) {
       Recover();
       if (tok_.is("entry") || tok_.is("global") || tok_.kind == Tok::kHash) break;
@@ -167,7 +169,8 @@ bool Parser::ParseGlobal() {
   Type type;
   if (!ParseType(&type)) return false;
   if (!type.is_tile() || type.rank() != 1 || type.element() != Element::Number(value.elem)) {
-    return Fail(at, "global_type", absl::StrCat("a global is a tile of one dimension with elements of its value, not ", type.ToString()),
+    return Fail(at, "global_type",
+                absl::StrCat("a global is a tile of one dimension with elements of its value, not ", type.ToString()),
                 absl::StrCat("write tile<Nx", ElemInfoOf(value.elem).spelling, ">"));
   }
   const int64_t count = type.shape()[0];
@@ -258,7 +261,8 @@ namespace tile::ir {
 
 std::unique_ptr<Module> Parse(absl::string_view text, absl::string_view file_name, Diagnostics* diags) {
   if (text.size() > kMaxFileBytes) {
-    diags->Error("text.limit", absl::StrCat(file_name, ":1:1"), absl::StrCat("the text is longer than ", kMaxFileBytes, " bytes"));
+    diags->Error("text.limit", absl::StrCat(file_name, ":1:1"),
+                 absl::StrCat("the text is longer than ", kMaxFileBytes, " bytes"));
     return nullptr;
   }
   return text::Parser(text, file_name, diags).ParseModule();

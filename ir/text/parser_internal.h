@@ -1,6 +1,6 @@
-// The parser: recursive descent with one token of lookahead. Functions called Parse… return false after reporting an error
-// and leave the rest of the operation to Recover(). A name whose definition failed is kept without a value, so that its uses
-// are not reported again; operations on such values are read but not built.
+// The parser: recursive descent with one token of lookahead. Functions called Parse… return false after reporting an
+// error and leave the rest of the operation to Recover(). A name whose definition failed is kept without a value, so
+// that its uses are not reported again; operations on such values are read but not built.
 #ifndef TILE_IR_TEXT_PARSER_INTERNAL_H_
 #define TILE_IR_TEXT_PARSER_INTERNAL_H_
 
@@ -45,8 +45,8 @@ struct PendingOp {
   std::vector<ResultName> names;
   std::vector<std::vector<Value*>> operands;  // per field
   std::vector<Attr> attrs;
-  bool poisoned = false;                      // an operand's definition had an error
-  Token list;                                 // of a constant written as nested lists
+  bool poisoned = false;  // an operand's definition had an error
+  Token list;             // of a constant written as nested lists
   std::vector<int64_t> list_shape;
 
   size_t num_names() const {
@@ -164,9 +164,10 @@ class Parser {
   size_t errors_ = 0;
   int depth_ = 0;
   int64_t num_ops_ = 0, num_values_ = 0;
+  uint64_t next_record_ = 1;
   absl::flat_hash_map<absl::string_view, Definition> names_;
-  std::vector<absl::string_view> scope_;                // names in order of definition
-  std::vector<std::pair<LocId, Token>> references_;     // to debug records, checked at the end
+  std::vector<absl::string_view> scope_;             // names in order of definition
+  std::vector<std::pair<LocId, Token>> references_;  // to debug records, checked at the end
 };
 
 // Interface block behind `interface {` up to its closing brace (parse_interface.cc).

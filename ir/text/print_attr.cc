@@ -56,7 +56,8 @@ std::string DenseText(const Dense& d, absl::Span<const int64_t> shape) {
     PutNested(d, {1}, &next, &list);
     list = list.substr(1, list.size() - 2);
   } else if (count > kMaxListed) {
-    list = absl::StrCat("\"0x", absl::BytesToHexString({reinterpret_cast<const char*>(d.bytes.data()), d.bytes.size()}), "\"");
+    list = absl::StrCat("\"0x", absl::BytesToHexString({reinterpret_cast<const char*>(d.bytes.data()), d.bytes.size()}),
+                        "\"");
   } else {
     int64_t product = 1;
     for (int64_t n : shape) product = n <= 0 || n > kMaxListed || product > kMaxListed ? -1 : product * n;
@@ -76,7 +77,9 @@ std::string HintsText(const Hints& hints) {
       absl::StrAppend(&s, first ? "" : ", ", key(h.name), " = ");
       first = false;
       switch (h.kind) {
-        case Hint::Kind::kInt: absl::StrAppend(&s, h.number, h.int_bits != 32 ? absl::StrCat(" : i", h.int_bits) : ""); break;
+        case Hint::Kind::kInt:
+          absl::StrAppend(&s, h.number, h.int_bits != 32 ? absl::StrCat(" : i", h.int_bits) : "");
+          break;
         case Hint::Kind::kBool: absl::StrAppend(&s, h.number ? "true" : "false"); break;
         case Hint::Kind::kString: absl::StrAppend(&s, Quote(h.text)); break;
       }
@@ -101,15 +104,20 @@ std::string AttrText(const AttrInfo& info, const Attr& attr, const Op& op) {
     }
     case AttrKind::kInts: return absl::StrCat("[", absl::StrJoin(attr.ints(), ", "), "]");
     case AttrKind::kBools:
-      return absl::StrCat("[", absl::StrJoin(attr.bools(), ", ", [](std::string* out, uint8_t b) {
-                            out->append(b ? "true" : "false");
-                          }), "]");
+      return absl::StrCat(
+          "[",
+          absl::StrJoin(attr.bools(), ", ", [](std::string* out, uint8_t b) { out->append(b ? "true" : "false"); }),
+          "]");
     case AttrKind::kPredicate: return PredicateText(attr.predicate());
     case AttrKind::kHints: return HintsText(attr.hints());
     case AttrKind::kScalars:
-      return absl::StrCat("[", absl::StrJoin(attr.scalars(), ", ", [](std::string* out, const Scalar& s) {
-                            absl::StrAppend(out, FormatNumber(s.elem, s.bits), " : ", ElemInfoOf(s.elem).spelling);
-                          }), "]");
+      return absl::StrCat("[",
+                          absl::StrJoin(attr.scalars(), ", ",
+                                        [](std::string* out, const Scalar& s) {
+                                          absl::StrAppend(out, FormatNumber(s.elem, s.bits), " : ",
+                                                          ElemInfoOf(s.elem).spelling);
+                                        }),
+                          "]");
   }
   return "?";
 }
@@ -118,19 +126,24 @@ std::string DebugText(const DebugRecord& r, LocId id) {
   using Kind = DebugRecord::Kind;
   std::string s = absl::StrCat("#", id, " = ");
   if (r.kind == Kind::kLocation) {
-    return absl::StrCat(s, "loc(", Quote(r.name), ":", r.line, ":", r.column, r.scope ? absl::StrCat(" in #", r.scope) : "", ")");
+    return absl::StrCat(s, "loc(", Quote(r.name), ":", r.line, ":", r.column,
+                        r.scope ? absl::StrCat(" in #", r.scope) : "", ")");
   }
   std::string fields;
   const auto add = [&](absl::string_view key, const std::string& value) {
     absl::StrAppend(&fields, fields.empty() ? "" : ", ", key, " = ", value);
   };
-  const auto ref = [&](absl::string_view key, LocId v) { if (v != 0) add(key, absl::StrCat("#", v)); };
-  const auto number = [&](absl::string_view key, uint32_t v) { if (v != 0) add(key, absl::StrCat(v)); };
-  const auto string = [&](absl::string_view key, absl::string_view v) { if (!v.empty()) add(key, Quote(v)); };
+  const auto ref = [&](absl::string_view key, LocId v) {
+    if (v != 0) add(key, absl::StrCat("#", v));
+  };
+  const auto number = [&](absl::string_view key, uint32_t v) {
+    if (v != 0) add(key, absl::StrCat(v));
+  };
+  const auto string = [&](absl::string_view key, absl::string_view v) {
+    if (!v.empty()) add(key, Quote(v));
+  };
   switch (r.kind) {
-    case Kind::kCompileUnit:
-      ref("file", r.file);
-      return absl::StrCat(s, "compile_unit<", fields, ">");
+    case Kind::kCompileUnit: ref("file", r.file); return absl::StrCat(s, "compile_unit<", fields, ">");
     case Kind::kFile:
       string("name", r.name);
       string("directory", r.directory);

@@ -1,5 +1,5 @@
-// Operations whose text the syntax column does not describe: those with regions, and make_tensor_view, whose operands stand
-// between the sizes and strides that its type fixes.
+// Operations whose text the syntax column does not describe: those with regions, and make_tensor_view, whose operands
+// stand between the sizes and strides that its type fixes.
 #include "absl/strings/str_join.h"
 #include "ir/text/number.h"
 #include "ir/text/print_internal.h"

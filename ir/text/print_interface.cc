@@ -26,9 +26,9 @@ class InterfacePrinter {
                       At(w.pointer_param), "\n");
     }
     if (!i_.grid.empty()) {
-      absl::StrAppend(&out, "  grid ", absl::StrJoin(i_.grid, ", ", [&](std::string* s, const Expr& e) {
-                        s->append(ExprText(e));
-                      }), "\n");
+      absl::StrAppend(&out, "  grid ",
+                      absl::StrJoin(i_.grid, ", ", [&](std::string* s, const Expr& e) { s->append(ExprText(e)); }),
+                      "\n");
     }
     return out;
   }
@@ -70,8 +70,10 @@ class InterfacePrinter {
       }
       std::string s;
       if (info->binds == kTightest) {
-        s = absl::StrCat(info->text, "(", absl::StrJoin(stack.end() - arity, stack.end(), ", ",
-                                                       [](std::string* out, const auto& x) { out->append(x.first); }), ")");
+        s = absl::StrCat(info->text, "(",
+                         absl::StrJoin(stack.end() - arity, stack.end(), ", ",
+                                       [](std::string* out, const auto& x) { out->append(x.first); }),
+                         ")");
       } else {
         const auto& [left, left_binds] = stack[stack.size() - 2];
         const auto& [right, right_binds] = stack.back();

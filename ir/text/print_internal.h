@@ -27,7 +27,8 @@ std::string AttrText(const AttrInfo& info, const Attr& attr, const Op& op);
 
 class Printer {
  public:
-  Printer(const PrintOptions& options, bool one_line) : options_(options), one_line_(one_line), names_(options.keep_names) {}
+  Printer(const PrintOptions& options, bool one_line)
+      : options_(options), one_line_(one_line), names_(options.keep_names) {}
 
   void PrintModule(const Module& module);
   void PrintOp(const Op& op, int indent);

@@ -117,9 +117,8 @@ void Printer::PrintOp(const Op& op, int indent) {
 // A terminator that the parser adds by itself.
 static bool IsImplied(const Op& op, const Op& parent, bool debug) {
   const int carried = parent.info()->format->operand_index("init_values");
-  const std::optional<Opcode> want =
-      ImpliedTerminator(*parent.info(), parent.num_results(),
-                        carried < 0 ? 0 : parent.group_end(carried) - parent.group_begin(carried));
+  const std::optional<Opcode> want = ImpliedTerminator(
+      *parent.info(), parent.num_results(), carried < 0 ? 0 : parent.group_end(carried) - parent.group_begin(carried));
   return want == op.opcode() && op.num_operands() == 0 && op.next() == nullptr && (op.loc == 0 || !debug) &&
          (op.prev() == nullptr || !op.prev()->info()->has(kTerminator));
 }

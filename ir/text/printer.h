@@ -1,6 +1,6 @@
-// Writes a program as tile code (docs/text.md). Equal programs give equal text: names of values are made from the program,
-// so text → any format → text changes nothing after the first time. Never fails: a program that breaks rules is written as
-// far as it goes, for diagnostics and debugging.
+// Writes a program as tile code (docs/text.md). Equal programs give equal text: names of values are made from the
+// program, so text → any format → text changes nothing after the first time. Never fails: a program that breaks rules
+// is written as far as it goes, for diagnostics and debugging.
 //
 //   std::string text = Print(module);
 //   std::string line = PrintOp(*op);      // "%2 = addf %a, %b : tile<128xf32>"
@@ -22,7 +22,8 @@ struct PrintOptions {
 
 std::string Print(const Module& module, const PrintOptions& options = {});
 
-// One operation on one line, as its author knows it: with the names of its text; bodies as { … }.
+// One operation on one line, as its author knows it: with the names of its text; bodies as { … }. Takes time proportional
+// to its function, whose names must be unique.
 std::string PrintOp(const Op& op);
 // "%acc": the name that PrintOp uses.
 std::string PrintValue(const Value& value);

@@ -50,10 +50,15 @@ std::vector<SyntaxItem> Compile(const FormatInfo& format, absl::string_view* s, 
 
 // --- constraints ----------------------------------------------------------------------------------------------------
 
-FieldRule* RuleOfField(const FormatInfo& format, TypeRule& rule, absl::string_view name) {
-  if (const int i = format.operand_index(name); i >= 0) return &rule.operands[i];
-  if (const int i = format.result_index(name); i >= 0) return &rule.results[i];
-  return nullptr;
+void SetOf(absl::string_view set, FieldRule* field) {
+  if (set == "ALL") field->kind = FieldRule::kAll;
+  if (set == "TOKEN") field->kind = FieldRule::kToken;
+  if (set == "TVIEW") field->kind = FieldRule::kUnderView;
+  const std::optional<Elem> elem = FindElem(absl::AsciiStrToLower(set.substr(0, set.find('.'))));
+  if (elem && absl::EndsWith(set, ".0")) {
+    field->kind = FieldRule::kFixed;
+    field->fixed = *elem;
+  }
 }
 
 TypeRule BuildRule(const OpInfo& info) {
@@ -65,27 +70,23 @@ TypeRule BuildRule(const OpInfo& info) {
   for (absl::string_view word : absl::StrSplit(info.constraints, ' ', absl::SkipEmpty())) {
     const size_t mark = word.find_first_of(":=~^");
     const absl::string_view name = word.substr(0, mark), right = word.substr(mark + 1);
-    FieldRule* field = RuleOfField(format, rule, name);
-    if (field == nullptr) continue;
+    const int as_operand = format.operand_index(name), as_result = format.result_index(name);
+    if (as_operand < 0 && as_result < 0) continue;
     if (word[mark] == ':') {
-      if (right == "ALL") field->kind = FieldRule::kAll;
-      if (right == "TOKEN") field->kind = FieldRule::kToken;
-      if (right == "TVIEW") field->kind = FieldRule::kUnderView;
-      if (right == "PVIEW" || right == "SVIEW" || right == "GVIEW") makes_view |= format.result_index(name) >= 0;
-      const std::optional<Elem> elem = FindElem(absl::AsciiStrToLower(right.substr(0, right.find('.'))));
-      if (elem && absl::EndsWith(right, ".0")) {
-        field->kind = FieldRule::kFixed;
-        field->fixed = *elem;
-      }
+      // A set holds for the operand and the result of this name (`token`).
+      if (as_operand >= 0) SetOf(right, &rule.operands[as_operand]);
+      if (as_result >= 0) SetOf(right, &rule.results[as_result]);
+      if (right == "PVIEW" || right == "SVIEW" || right == "GVIEW") makes_view |= as_result >= 0;
     } else if (word[mark] == '=') {
-      const int self = std::max(format.operand_index(name), format.result_index(name));
+      FieldRule* field = as_operand >= 0 ? &rule.operands[as_operand] : &rule.results[as_result];
+      const int self = as_operand >= 0 ? as_operand : as_result;
       const int operand = format.operand_index(right), result = format.result_index(right);
       if (name == right) {
         field->uniform = true;
-      } else if (operand >= 0 && (format.operand_index(name) < 0 || operand < self)) {
+      } else if (operand >= 0 && (as_operand < 0 || operand < self)) {
         field->kind = FieldRule::kOperand;
         field->same = operand;
-      } else if (result >= 0 && format.operand_index(name) < 0 && result < self) {
+      } else if (result >= 0 && as_operand < 0 && result < self) {
         field->kind = FieldRule::kResult;
         field->same = result;
       }
@@ -169,7 +170,8 @@ std::vector<Type> OperandTypes(const OpInfo& info, absl::Span<Value* const> oper
     const auto values = operands.subspan(begin, operand_ends[f] - begin);
     const FieldRule::Kind kind = rule.operands[f].kind;
     if (values.empty() || kind == FieldRule::kToken) continue;
-    const bool one = std::all_of(values.begin(), values.end(), [&](Value* v) { return v->type() == values[0]->type(); });
+    const bool one =
+        std::all_of(values.begin(), values.end(), [&](Value* v) { return v->type() == values[0]->type(); });
     if (full || kind == FieldRule::kAll || (kind == FieldRule::kListed && !one)) {
       for (Value* v : values) types.push_back(v->type());
     } else if (kind == FieldRule::kListed) {

@@ -1,16 +1,18 @@
 // What the tables say about the text of an operation, prepared once: the `syntax` column of formats.def as a list of
-// items, and the rule for the types behind it. Parser and printer both follow this, so that they cannot disagree and a new
-// operation needs nothing here.
+// items, and the rule for the types behind it. Parser and printer both follow this, so that they cannot disagree and a
+// new operation needs nothing here.
 //
 // The rule for types: ` : ` operand types ` -> ` result types.
-//   operands  one type per field in the order of the format. Left out: tokens, a field that the constraints make equal to
-//             an earlier one (`rhs=lhs`) or fix to one type (`indices:I32.0`), and the tensor_view under a view that the
-//             operation makes (the result names it). A `...` field gives its type once if all its values agree; a field
-//             that may hold anything (ALL) gives the type of every value.
-//   results   left out if the constraints make each of them equal to an operand; else one per result, but those that the
-//             constraints make equal to an earlier result are left out, and a `...` field of equal types is given once.
-// Where a program breaks its constraints, every type is written. If there is nothing to write for the operands, the result
-// types follow the colon without an arrow.
+//
+//   operands  One type per field in the order of the format. Left out: tokens, a field that the constraints make equal
+//             to an earlier one (`rhs=lhs`) or fix to one type (`indices:I32.0`), and the tensor_view under a view that
+//             the operation makes (the result names it). A `...` field gives its type once if all its values agree; a
+//             field that may hold anything (ALL) gives the type of every value.
+//   results   Left out if the constraints make each of them equal to an operand. Else one per result, but those made
+//             equal to an earlier result are left out, and a `...` field of equal types is given once.
+//
+// Where a program breaks its constraints, every type is written. If there is nothing to write for the operands, the
+// result types follow the colon without an arrow.
 //
 // Thread-safe.
 #ifndef TILE_IR_TEXT_SYNTAX_H_
@@ -42,8 +44,8 @@ const SyntaxItem& Decider(const SyntaxItem& group);
 // How the type of a field follows from its constraints.
 struct FieldRule {
   enum Kind {
-    kListed,   // it does not
-    kAll,      // operands: anything goes, every value has its own type
+    kListed,  // it does not
+    kAll,     // operands: anything goes, every value has its own type
     kToken,
     kFixed,    // tile<fixed>
     kOperand,  // type of operand field `same`
@@ -57,7 +59,7 @@ struct FieldRule {
 };
 struct TypeRule {
   std::vector<FieldRule> operands, results;
-  bool follow = false;   // every result equals an operand: not written
+  bool follow = false;  // every result equals an operand: not written
 };
 const TypeRule& TypeRuleOf(const OpInfo& info);
 
