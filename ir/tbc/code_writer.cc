@@ -139,6 +139,8 @@ class CodeWriter {
     }
     const auto who = [&] { return absl::StrCat(info.mnemonic, " in @", function_); };
     out_.needs.NeedTileIr(info.since, who);
+    const int later = TbcFeatureOfLaterOp(static_cast<int>(info.opcode));
+    if (later >= 0) out_.needs.Need(later, who);
 
     const uint32_t first_operand = static_cast<uint32_t>(operands_.size());
     const uint32_t first_group = static_cast<uint32_t>(groups_.size());

@@ -12,6 +12,7 @@
 #include "ir/tbc/sample_modules.h"
 #include "ir/tbc/schema.h"
 #include "ir/tbc/writer.h"
+#include "ir/verify.h"
 
 namespace tile::ir {
 namespace {
@@ -43,6 +44,8 @@ void ErrorOrSound(absl::Span<const uint8_t> bytes, const std::string& what) {
     EXPECT_THAT(std::string(module.status().message()), HasSubstr("damaged: error[tbc."));
     return;
   }
+  Diagnostics ignored;
+  Verify(**module, &ignored);  // must be able to run
   const auto written = WriteTbc(**module);
   ASSERT_TRUE(written.ok()) << what << ": " << written.status();
   const auto again = ReadTbc(Bytes(*written), "again");

@@ -4,10 +4,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "absl/strings/str_replace.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ir/op_info.h"
+#include "ir/tbc/version.h"
 
 namespace tile::ir {
 namespace {
@@ -27,6 +30,17 @@ TEST(OpList, EveryReleasedTableIsKept) {
         << entry.path() << " is part of a release: files of that version would be misread";
   }
   EXPECT_GT(lists, 0);
+}
+
+// Else --target-version=0.1 would write files that readers of 0.1 reject.
+TEST(OpList, LaterOperationsNeedAFeature) {
+  std::stringstream first;
+  first << std::ifstream("schemas/released/0.1.ops").rdbuf();
+  for (const OpInfo& op : AllOps()) {
+    const std::string key = absl::StrCat("op ", absl::Hex(static_cast<int>(op.opcode), absl::kZeroPad4), " ");
+    EXPECT_NE(absl::StrContains(first.str(), key), TbcFeatureOfLaterOp(static_cast<int>(op.opcode)) >= 0)
+        << op.mnemonic << ": operations that came after 0.1, and only they, have a TBC_LATER_OP row in features.def";
+  }
 }
 
 TEST(OpList, TellsWhatOldFilesSurvive) {

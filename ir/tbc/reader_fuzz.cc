@@ -5,6 +5,7 @@
 #include "ir/compare.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
+#include "ir/verify.h"
 
 namespace {
 
@@ -21,6 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static_cast<void>(InspectTbc({data, size}));
   const auto module = ReadTbc({data, size}, "fuzz");
   if (!module.ok()) return 0;
+  Diagnostics ignored;
+  Verify(**module, &ignored);  // must be able to run
   const auto images = ReadTbcImages({data, size}, "fuzz");
   Require(images.ok(), images.status().ToString());
   const auto bytes = WriteTbc(**module, {.images = *images});

@@ -1,5 +1,7 @@
 #include "ir/tbc/version.h"
 
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
@@ -16,7 +18,22 @@ constexpr TbcFeature kFeatures[] = {
 #include "ir/tbc/features.def"
 };
 
+struct LaterOp {
+  int opcode, bit;
+};
+constexpr LaterOp kLaterOps[] = {
+#define TBC_LATER_OP(number, Feature) {number, k##Feature},
+#include "ir/tbc/features.def"
+    {-1, -1}};
+
 }  // namespace
+
+int TbcFeatureOfLaterOp(int opcode) {
+  for (const LaterOp& op : kLaterOps) {
+    if (op.opcode == opcode) return op.bit;
+  }
+  return -1;
+}
 
 std::string TbcVersion::ToString() const { return absl::StrCat(major, ".", minor); }
 

@@ -39,6 +39,9 @@ absl::Span<const TbcFeature> AllTbcFeatures();
 uint64_t KnownTbcFeatures();
 std::vector<std::string> TbcFeatureNames(uint64_t bits);  // unknown ones as "bit 17"
 
+// Bit of the feature that an operation of this number needs because it came after 0.1; -1: none.
+int TbcFeatureOfLaterOp(int opcode);
+
 // What a module needs.
 class Requirements {
  public:
