@@ -1,5 +1,5 @@
-// A box is brought into a simple form first (dimensions of size 1 dropped, the others ordered by the destination's strides,
-// neighbours merged), then its two innermost dimensions go to one of three kernels.
+// A box is brought into a simple form first (dimensions of size 1 dropped, the others ordered by the destination's
+// strides, neighbours merged), then its two innermost dimensions go to one of three kernels.
 #include "vm/kernels/copy.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ struct Dim {
   int64_t extent, dst, src;  // strides in bytes
 };
 
-// Dimensions larger than 1, outermost first. Their extents' product is a number of elements, so there are at most 62; only
-// those in use are ever touched.
+// Dimensions larger than 1, outermost first. Their extents' product is a number of elements, so there are at most 62;
+// only those in use are ever touched.
 constexpr int kMaxDims = 64;
 struct Box {
   char* dst;
@@ -27,7 +27,8 @@ struct Box {
   Box(void* to, const void* from) : dst(static_cast<char*>(to)), src(static_cast<const char*>(from)), rank(0) {}
 };
 
-// All destinations differ: each stride is larger than all that smaller strides reach. Expects positive strides in order.
+// All destinations differ: each stride is larger than all that smaller strides reach. Expects positive strides in
+// order.
 bool Injective(const Box& b, int64_t elem_bytes) {
   int64_t reach = elem_bytes - 1;
   for (int i = b.rank - 1; i >= 0; --i) {
@@ -64,8 +65,7 @@ CopyPlane Plane(const Dim& row, const Dim& column) {
 
 void CopyStridedBox(const Box& b, int elem_bytes, const CopyKernels& kernels) {
   const Dim one{1, 0, 0};
-  const CopyPlane plane =
-      Plane(b.rank > 1 ? b.dims[b.rank - 2] : one, b.rank > 0 ? b.dims[b.rank - 1] : one);
+  const CopyPlane plane = Plane(b.rank > 1 ? b.dims[b.rank - 2] : one, b.rank > 0 ? b.dims[b.rank - 1] : one);
   ForOuter(b, std::max(b.rank - 2, 0),
            [&](char* dst, const char* src) { kernels.strided(dst, src, plane, elem_bytes); });
 }
@@ -122,7 +122,8 @@ void CopyBox(void* dst, const int64_t* dst_strides, const void* src, const int64
                     [&](char* to, const char* from) { kernels.rows(to, from, plane, streaming); });
   }
   if (last.dst == adjacent && last.src == 0) {
-    return ForOuter(b, b.rank - 1, [&](char* to, const char* from) { kernels.fill(to, from, elem_bytes, last.extent); });
+    return ForOuter(b, b.rank - 1,
+                    [&](char* to, const char* from) { kernels.fill(to, from, elem_bytes, last.extent); });
   }
   if (last.dst == adjacent) {
     for (int i = b.rank - 2; i >= 0; --i) {

@@ -4,9 +4,9 @@
 //   const int64_t extents[] = {64, 64}, tile[] = {64, 1}, matrix[] = {1, 8192};
 //   CopyBox(out, tile, m + i * 8192 + j, matrix, extents, 2, 4);
 //
-// Strides are in elements, may be negative or zero, and need not be multiples of anything; pointers need the alignment of a
-// byte. Source and destination must not overlap. Where elements of the destination coincide (a stride of 0, say), the last
-// one in row-major order wins. No function fails. Thread-safe; nothing is atomic.
+// Strides are in elements, may be negative or zero, and need not be multiples of anything; pointers need the alignment
+// of a byte. Source and destination must not overlap. Where elements of the destination coincide (a stride of 0, say),
+// the last one in row-major order wins. No function fails. Thread-safe; nothing is atomic.
 #ifndef TILE_VM_KERNELS_COPY_H_
 #define TILE_VM_KERNELS_COPY_H_
 
@@ -16,8 +16,8 @@
 
 namespace tile::vm {
 
-// How the destination is written: kStreaming goes around the caches where rows are contiguous, which pays for results of
-// many megabytes that nobody reads soon.
+// How the destination is written: kStreaming goes around the caches where rows are contiguous, which pays for results
+// of many megabytes that nobody reads soon.
 enum class CopyHint : uint8_t { kNone, kStreaming };
 
 // For each index i of `extents`: dst[i · dst_strides] = src[i · src_strides]. elem_bytes is 1, 2, 4 or 8; any rank.

@@ -1,5 +1,5 @@
-// Copies; bytes read and written a second. The matrix benchmarks move a matrix through tiles as a kernel does: load, permute,
-// store, tile by tile.
+// Copies; bytes read and written a second. The matrix benchmarks move a matrix through tiles as a kernel does: load,
+// permute, store, tile by tile.
 //
 //   bazel run //vm/kernels:copy_bench
 #include <cstring>

@@ -79,14 +79,13 @@ void CopyRows(char* dst, const char* src, const CopyPlane& p, bool streaming) {
 
 // --- transposes -----------------------------------------------------------------------------------------------------
 
-// Vectors are worked on in parts of 16 bytes, as the instructions do it: a block is kSide x kSide elements, side = 16 / bytes,
-// and a vector of 32 bytes holds the same row of two blocks that lie below each other.
+// Vectors are worked on in parts of 16 bytes, as the instructions do it: a block is kSide x kSide elements, side = 16 /
+// bytes, and a vector of 32 bytes holds the same row of two blocks that lie below each other.
 template <int side, bool high, class V, int... i>
 TILE_VM_INLINE V Interleave(V a, V b, Indices<i...>) {
   // Lane i of the result: from a if even, b if odd, of the low or high half of the same part.
   constexpr int n = sizeof...(i);
-  return __builtin_shufflevector(
-      a, b, (i / side * side + (high ? side / 2 : 0) + i % side / 2 + (i % 2 ? n : 0))...);
+  return __builtin_shufflevector(a, b, (i / side * side + (high ? side / 2 : 0) + i % side / 2 + (i % 2 ? n : 0))...);
 }
 
 template <class T, int parts>
@@ -134,7 +133,8 @@ void TransposeElements(char* dst, const char* src, const CopyPlane& p) {
   const int64_t whole_rows = p.rows / side * side;
   const auto scalar = [&](int64_t r0, int64_t r1, int64_t c0, int64_t c1) __attribute__((always_inline)) {
     for (int64_t r = r0; r < r1; ++r) {
-      for (int64_t c = c0; c < c1; ++c) __builtin_memcpy(dst + r * p.dst_row + c * S, src + c * p.src_column + r * S, S);
+      for (int64_t c = c0; c < c1; ++c)
+        __builtin_memcpy(dst + r * p.dst_row + c * S, src + c * p.src_column + r * S, S);
     }
   };
   // A cache line of each source row at a time, so that it is fetched once.
@@ -163,7 +163,8 @@ void CopyElements(char* dst, const char* src, const CopyPlane& p) {
   for (int64_t r = 0; r < p.rows; ++r) {
     char* to = dst + r * p.dst_row;
     const char* from = src + r * p.src_row;
-    for (int64_t c = 0; c < p.columns; ++c, to += p.dst_column, from += p.src_column) __builtin_memcpy(to, from, sizeof(T));
+    for (int64_t c = 0; c < p.columns; ++c, to += p.dst_column, from += p.src_column)
+      __builtin_memcpy(to, from, sizeof(T));
   }
 }
 
@@ -213,8 +214,7 @@ void LoadNibblePairs(uint8_t* dst, const uint8_t* packed, int64_t n) {
 void StoreNibblePairs(uint8_t* packed, const uint8_t* src, int64_t n) {
   for (; n >= kVecBytes; n -= kVecBytes, packed += kVecBytes / 2, src += kVecBytes) {
     const Vec<uint16_t> lanes = Load<uint16_t>(src) & 0x0f0f;
-    StoreAs<uint8_t, kVecBytes / 2>(packed,
-                                    __builtin_convertvector(lanes | lanes >> 4, Vec<uint8_t, kVecBytes / 2>));
+    StoreAs<uint8_t, kVecBytes / 2>(packed, __builtin_convertvector(lanes | lanes >> 4, Vec<uint8_t, kVecBytes / 2>));
   }
   for (int64_t i = 0; i < n; i += 2) packed[i / 2] = static_cast<uint8_t>((src[i] & 15) | (src[i + 1] << 4));
 }

@@ -82,7 +82,8 @@ TEST_P(CopyTest, RowsOfMatrices) {
 }
 TEST_P(CopyTest, Streaming) {
   for (const int bytes : {1, 2, 4, 8}) {
-    for (const int64_t n : {1, 5, 64, 100, 1000}) Check({4, n}, {n + 3, 1}, {2 * n, 1}, bytes, GetParam(), CopyHint::kStreaming);
+    for (const int64_t n : {1, 5, 64, 100, 1000})
+      Check({4, n}, {n + 3, 1}, {2 * n, 1}, bytes, GetParam(), CopyHint::kStreaming);
   }
 }
 TEST_P(CopyTest, Transposes) {

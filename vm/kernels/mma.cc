@@ -10,9 +10,9 @@ using ir::Signedness;
 
 MmaFn FindMma(const MmaKey& key, Isa isa) {
   if (key.scale.has_value()) {
-#define TILE_VM_ROW(AB, S)                                                                  \
-  if (key.ab == Elem::k##AB && *key.scale == Elem::k##S && key.c == Elem::kF32) {           \
-    return TILE_VM_SELECT(isa, MmaScaled##AB##S);                                           \
+#define TILE_VM_ROW(AB, S)                                                        \
+  if (key.ab == Elem::k##AB && *key.scale == Elem::k##S && key.c == Elem::kF32) { \
+    return TILE_VM_SELECT(isa, MmaScaled##AB##S);                                 \
   }
     TILE_VM_MMA_SCALED(TILE_VM_ROW)
 #undef TILE_VM_ROW
@@ -23,9 +23,9 @@ MmaFn FindMma(const MmaKey& key, Isa isa) {
   TILE_VM_MMA_FLOAT(TILE_VM_ROW)
 #undef TILE_VM_ROW
   if (key.ab != Elem::kI8 || key.c != Elem::kI32) return nullptr;
-#define TILE_VM_ROW(A, B)                                                                    \
-  if (key.signedness_a == Signedness::k##A && key.signedness_b == Signedness::k##B) {        \
-    return TILE_VM_SELECT(isa, MmaI8##A##B);                                                 \
+#define TILE_VM_ROW(A, B)                                                             \
+  if (key.signedness_a == Signedness::k##A && key.signedness_b == Signedness::k##B) { \
+    return TILE_VM_SELECT(isa, MmaI8##A##B);                                          \
   }
   TILE_VM_MMA_INT8(TILE_VM_ROW)
 #undef TILE_VM_ROW

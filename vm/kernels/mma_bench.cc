@@ -4,6 +4,7 @@
 #include <cblas.h>
 
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "benchmark/benchmark.h"
@@ -60,7 +61,8 @@ void Mma(benchmark::State& state, Elem ab, Elem c, Isa isa, bool wide_rows) {
 
 void OpenBlas(benchmark::State& state) {
   openblas_set_num_threads(1);
-  const int m = static_cast<int>(state.range(0)), n = static_cast<int>(state.range(1)), k = static_cast<int>(state.range(2));
+  const int m = static_cast<int>(state.range(0)), n = static_cast<int>(state.range(1)),
+            k = static_cast<int>(state.range(2));
   std::vector<float> a(m * k, 1.0f), b(k * n, 1.0f), c(m * n, 0.0f);
   for (auto _ : state) {
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1.0f, a.data(), k, b.data(), n, 1.0f, c.data(), n);
@@ -70,7 +72,7 @@ void OpenBlas(benchmark::State& state) {
 }
 
 void Register() {
-  const std::vector<std::vector<int64_t>> shapes = {{128, 128, 64}, {128, 128, 32}, {64, 64, 32},   {256, 256, 256},
+  const std::vector<std::vector<int64_t>> shapes = {{128, 128, 64}, {128, 128, 32}, {64, 64, 32},  {256, 256, 256},
                                                     {16, 16, 16},   {16, 128, 64},  {1, 128, 128}, {512, 512, 512}};
   const auto add = [&](benchmark::internal::Benchmark* b) {
     for (const auto& s : shapes) b->Args(s);
@@ -87,8 +89,8 @@ void Register() {
       for (const bool wide : {false, true}) {
         const std::string name = std::string(ir::ElemInfoOf(pair.ab).spelling) + "_" + ir::ElemInfoOf(pair.c).spelling +
                                  "/" + IsaName(isa) + (wide ? "/in_place" : "");
-        add(benchmark::RegisterBenchmark(
-            name.c_str(), [=](benchmark::State& s) { Mma(s, pair.ab, pair.c, isa, wide); }));
+        add(benchmark::RegisterBenchmark(name.c_str(),
+                                         [=](benchmark::State& s) { Mma(s, pair.ab, pair.c, isa, wide); }));
       }
     }
   }

@@ -2,9 +2,9 @@
 //
 //         k            n: panels of kPanel columns
 //     ┌───────┐      ┌────┬────┐
-//   m │ rows  │  ×  k│ B  │    │     B's panel is copied to scratch (k x panel, converted to lanes), then strips of kRows
-//     ├───────┤      │    │    │     rows of A pass over it; a strip's kRows x panel results stay in registers for all
-//     └───────┘      └────┴────┘     of k, and each step is a broadcast from A against a row of the panel.
+//   m │ rows  │  ×  k│ B  │    │     B's panel is copied to scratch (k x panel, converted to lanes), then strips of
+//     ├───────┤      │    │    │     kRows rows of A pass over it; a strip's kRows x panel results stay in registers
+//     └───────┘      └────┴────┘     for all of k, and each step is a broadcast from A against a row of the panel.
 //
 // A *source* says how elements become lanes:
 //   Acc                      type of a lane

@@ -133,8 +133,8 @@ struct ScaledSource : FloatSource<float, false> {
 TILE_VM_MMA_FLOAT(TILE_VM_DEFINE)
 #undef TILE_VM_DEFINE
 
-#define TILE_VM_DEFINE(AB, S) \
-  void MmaScaled##AB##S(const MmaParams& p) { \
+#define TILE_VM_DEFINE(AB, S)                                                            \
+  void MmaScaled##AB##S(const MmaParams& p) {                                            \
     simd::Multiply<simd::ScaledSource<simd::AB##Elem, simd::S##Elem>, simd::F32Elem>(p); \
   }
 TILE_VM_MMA_SCALED(TILE_VM_DEFINE)

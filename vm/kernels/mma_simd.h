@@ -145,9 +145,7 @@ TILE_VM_INLINE Vec<double> Fma(Vec<double> a, Vec<double> b, Vec<double> c) {
 
 using HalfVec = VecBeside<uint16_t, float>;
 
-TILE_VM_INLINE Vec<float> F32FromBF16(HalfVec h) {
-  return Vec<float>(__builtin_convertvector(h, Vec<uint32_t>) << 16);
-}
+TILE_VM_INLINE Vec<float> F32FromBF16(HalfVec h) { return Vec<float>(__builtin_convertvector(h, Vec<uint32_t>) << 16); }
 // Nearest even; a NaN stays one, quiet.
 TILE_VM_INLINE HalfVec BF16FromF32(Vec<float> f) {
   const Vec<uint32_t> u = Vec<uint32_t>(f);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -50,8 +51,8 @@ void Put(std::vector<uint8_t>& v, Elem e, int64_t i, uint64_t bits) {
   std::memcpy(&v[i * ir::StorageBytes(e)], &bits, ir::StorageBytes(e));
 }
 
-// Random codes. `wild` ones are any bits (infinities, NaN, subnormals); others have values of moderate size, so that sums
-// cancel and round.
+// Random codes. `wild` ones are any bits (infinities, NaN, subnormals); others have values of moderate size, so that
+// sums cancel and round.
 std::vector<uint8_t> Codes(Elem e, int64_t count, bool wild, Random& random) {
   std::vector<uint8_t> v(count * ir::StorageBytes(e));
   for (int64_t i = 0; i < count; ++i) {
@@ -153,15 +154,21 @@ void Check(const Case& c, Isa isa) {
 const std::vector<MmaKey>& Keys() {
   static const std::vector<MmaKey> keys = [] {
     std::vector<MmaKey> k;
-    for (const auto& [ab, c] : {std::pair{Elem::kF32, Elem::kF32}, {Elem::kF64, Elem::kF64}, {Elem::kTF32, Elem::kF32},
-                                {Elem::kF16, Elem::kF32}, {Elem::kF16, Elem::kF16}, {Elem::kBF16, Elem::kF32},
-                                {Elem::kF8E4M3FN, Elem::kF32}, {Elem::kF8E4M3FN, Elem::kF16},
-                                {Elem::kF8E5M2, Elem::kF32}, {Elem::kF8E5M2, Elem::kF16}}) {
-      k.push_back({.ab = ab, .c = c, .scale = {}});
+    for (const auto& [ab, c] : {std::pair{Elem::kF32, Elem::kF32},
+                                {Elem::kF64, Elem::kF64},
+                                {Elem::kTF32, Elem::kF32},
+                                {Elem::kF16, Elem::kF32},
+                                {Elem::kF16, Elem::kF16},
+                                {Elem::kBF16, Elem::kF32},
+                                {Elem::kF8E4M3FN, Elem::kF32},
+                                {Elem::kF8E4M3FN, Elem::kF16},
+                                {Elem::kF8E5M2, Elem::kF32},
+                                {Elem::kF8E5M2, Elem::kF16}}) {
+      k.push_back({.ab = ab, .c = c});
     }
     for (const Signedness a : {Signedness::kSigned, Signedness::kUnsigned}) {
       for (const Signedness b : {Signedness::kSigned, Signedness::kUnsigned}) {
-        k.push_back({.ab = Elem::kI8, .c = Elem::kI32, .signedness_a = a, .signedness_b = b, .scale = {}});
+        k.push_back({.ab = Elem::kI8, .c = Elem::kI32, .signedness_a = a, .signedness_b = b});
       }
     }
     return k;
@@ -217,14 +224,14 @@ INSTANTIATE_TEST_SUITE_P(All, MmaTest,
                            const MmaKey key = Keys()[std::get<0>(info.param)];
                            return std::string(ir::ElemInfoOf(key.ab).spelling) + "_" + ir::ElemInfoOf(key.c).spelling +
                                   (key.ab == Elem::kI8 ? ir::Keyword(key.signedness_a)[0] == 's' ? "_s" : "_u" : "") +
-                                  (key.ab == Elem::kI8 ? ir::Keyword(key.signedness_b)[0] == 's' ? "s" : "u" : "") + "_" +
-                                  IsaName(std::get<1>(info.param));
+                                  (key.ab == Elem::kI8 ? ir::Keyword(key.signedness_b)[0] == 's' ? "s" : "u" : "") +
+                                  "_" + IsaName(std::get<1>(info.param));
                          });
 
 // Sums a hair's breadth beside the middle of two floats: rounding them to double first would put them on the middle.
 TEST(MmaFloat, RoundsOnce) {
   const int64_t m = 64, n = 64;
-  const MmaKey key{.ab = Elem::kF32, .c = Elem::kF32, .scale = {}};
+  const MmaKey key{.ab = Elem::kF32, .c = Elem::kF32};
   std::vector<uint8_t> scratch(MmaScratchBytes(key, m, n, 1));
   for (const Isa isa : SupportedIsas()) {
     // Around 1, and where the results are subnormal.
@@ -240,8 +247,8 @@ TEST(MmaFloat, RoundsOnce) {
       p.a = a.data(), p.b = b.data(), p.c = c.data(), p.out = out.data(), p.scratch = scratch.data();
       FindMma(key, isa)(p);
       for (int i = 0; i < m * n; ++i) {
-        ASSERT_EQ(out[i], std::fmaf(a[i / n], b[i % n], c[i])) << IsaName(isa) << std::hexfloat << " " << a[i / n] << " * "
-                                                              << b[i % n] << " + " << c[i];
+        ASSERT_EQ(out[i], std::fmaf(a[i / n], b[i % n], c[i]))
+            << IsaName(isa) << std::hexfloat << " " << a[i / n] << " * " << b[i % n] << " + " << c[i];
       }
     }
   }
@@ -280,9 +287,9 @@ TEST(MmaScaled, ExampleOfTheReference) {
 }
 
 TEST(FindMma, RefusesOtherPairs) {
-  EXPECT_EQ(FindMma({.ab = Elem::kBF16, .c = Elem::kF16, .scale = {}}), nullptr);
-  EXPECT_EQ(FindMma({.ab = Elem::kI8, .c = Elem::kF32, .scale = {}}), nullptr);
-  EXPECT_EQ(FindMma({.ab = Elem::kF4E2M1FN, .c = Elem::kF32, .scale = {}}), nullptr);
+  EXPECT_EQ(FindMma({.ab = Elem::kBF16, .c = Elem::kF16}), nullptr);
+  EXPECT_EQ(FindMma({.ab = Elem::kI8, .c = Elem::kF32}), nullptr);
+  EXPECT_EQ(FindMma({.ab = Elem::kF4E2M1FN, .c = Elem::kF32}), nullptr);
   EXPECT_EQ(FindMma({.ab = Elem::kF32, .c = Elem::kF32, .scale = Elem::kF8E8M0FNU}), nullptr);
 }
 

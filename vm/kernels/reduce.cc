@@ -10,10 +10,10 @@ using ir::Opcode;
 
 struct Row {
   Opcode op;
-  Fold fold;           // of signed integers and floats
+  Fold fold;  // of signed integers and floats
   Fold unsigned_fold;
-  Fold signed_i1;      // of i1 read as 0 and -1
-  Fold unsigned_i1;    // of i1 read as 0 and 1
+  Fold signed_i1;    // of i1 read as 0 and -1
+  Fold unsigned_i1;  // of i1 read as 0 and 1
 };
 constexpr Row kInts[] = {
     {Opcode::kAddi, Fold::kAdd, Fold::kAdd, Fold::kXor, Fold::kXor},

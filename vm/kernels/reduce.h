@@ -9,11 +9,12 @@
 // Order of float operations, the same on every machine. Each step rounds to the element type, f16 and bf16 included.
 // * inner > 1, and every scan: from index 0 upward (reverse scan: from n - 1 downward), starting from the identity.
 // * A reduction with inner = 1: element i goes to partial result i mod 16, upward. Partial result 0 starts from the
-//   identity, the others from what changes nothing (-0 of a sum, 1 of a product). Then p[i] = p[i] op p[i + 8] for i < 8,
-//   p[i] = p[i] op p[i + 4] for i < 4, and so on to p[0]. The identity thus counts once, whatever it is.
+//   identity, the others from what changes nothing (-0 of a sum, 1 of a product). Then p[i] = p[i] op p[i + 8] for
+//   i < 8, p[i] = p[i] op p[i + 4] for i < 4, and so on to p[0]. The identity thus counts once, whatever it is.
 // Of integers, maxf and minf the order does not matter. Operations mean what vm/element.h says; NaN is canonical.
 //
-// in and out may be equal for scans and must not overlap otherwise. n >= 1. i1 elements are bytes of 0 or 1. Thread-safe.
+// in and out may be equal for scans and must not overlap otherwise. n >= 1. i1 elements are bytes of 0 or 1.
+// Thread-safe.
 #ifndef TILE_VM_KERNELS_REDUCE_H_
 #define TILE_VM_KERNELS_REDUCE_H_
 
@@ -27,8 +28,8 @@ namespace tile::vm {
 struct ReduceKey {
   ir::Opcode op;
   ir::Elem elem;
-  bool propagate_nan = false;  // of maxf, minf
-  bool flush_to_zero = false;  // of f32
+  bool propagate_nan = false;                           // of maxf, minf
+  bool flush_to_zero = false;                           // of f32
   ir::Signedness signedness = ir::Signedness::kSigned;  // of maxi, mini
 };
 

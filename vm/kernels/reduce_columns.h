@@ -27,8 +27,8 @@ TILE_VM_INLINE void OutPart(typename Body::Stored* p, Vec<typename Body::Lane> v
   __builtin_memcpy(p, t, count * sizeof(t[0]));
 }
 
-// `width` vectors of neighbouring columns, or the first `part` elements of one. The steps go through n rows, `step` elements
-// (negative: reverse) apart.
+// `width` vectors of neighbouring columns, or the first `part` elements of one. The steps go through n rows, `step`
+// elements (negative: reverse) apart.
 template <class Body, int width, bool is_scan>
 TILE_VM_INLINE void ColumnStrip(typename Body::Stored* out, const typename Body::Stored* in, int64_t n, int64_t step,
                                 uint64_t identity, int64_t part = 0) {
@@ -52,8 +52,8 @@ TILE_VM_INLINE void ColumnStrip(typename Body::Stored* out, const typename Body:
 }
 
 template <class Body, bool is_scan>
-TILE_VM_INLINE void Columns(void* out_bytes, const void* in_bytes, int64_t outer, int64_t n, int64_t inner, bool reverse,
-                            uint64_t identity) {
+TILE_VM_INLINE void Columns(void* out_bytes, const void* in_bytes, int64_t outer, int64_t n, int64_t inner,
+                            bool reverse, uint64_t identity) {
   constexpr int W = kLanes<typename Body::Lane>;
   auto* out = static_cast<typename Body::Stored*>(out_bytes);
   const auto* in = static_cast<const typename Body::Stored*>(in_bytes);

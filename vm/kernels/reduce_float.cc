@@ -64,7 +64,8 @@ TILE_VM_INLINE void Tree(V* p) {
 }
 
 template <class Body>
-TILE_VM_INLINE void ReduceRow(typename Body::Stored* out, const typename Body::Stored* in, int64_t n, uint64_t identity) {
+TILE_VM_INLINE void ReduceRow(typename Body::Stored* out, const typename Body::Stored* in, int64_t n,
+                              uint64_t identity) {
   using T = typename Body::Lane;
   constexpr int W = kLanes<T>, kVectors = kPartials / W;
   Vec<T> p[kVectors];
@@ -93,8 +94,8 @@ template <class Body>
 void Reduce(void* out, const void* in, int64_t outer, int64_t n, int64_t inner, uint64_t identity) {
   if (inner > 1) return Columns<Body, false>(out, in, outer, n, inner, false, identity);
   for (int64_t o = 0; o < outer; ++o) {
-    ReduceRow<Body>(static_cast<typename Body::Stored*>(out) + o, static_cast<const typename Body::Stored*>(in) + o * n, n,
-                    identity);
+    ReduceRow<Body>(static_cast<typename Body::Stored*>(out) + o, static_cast<const typename Body::Stored*>(in) + o * n,
+                    n, identity);
   }
 }
 

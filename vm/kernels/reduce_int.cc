@@ -1,7 +1,8 @@
 // Reductions and scans whose order does not matter: those of integers, and maxf and minf, which become integer maxima.
 //
-// The bits of a float, read as a signed integer after flipping the other bits of negative ones, are ordered as the floats
-// are, with -0 below +0. A NaN becomes the smallest or the largest of them, so that it loses or wins as it should.
+// The bits of a float, read as a signed integer after flipping the other bits of negative ones, are ordered as the
+// floats are, with -0 below +0. A NaN becomes the smallest or the largest of them, so that it loses or wins as it
+// should.
 #include "vm/kernels/reduce_columns.h"
 
 namespace tile::vm::TILE_VM_ISA {
@@ -74,7 +75,8 @@ TILE_VM_INLINE V AllLanes(V v) {
 
 // inner = 1: four vectors of partial results.
 template <class Body>
-TILE_VM_INLINE void ReduceRow(typename Body::Stored* out, const typename Body::Stored* in, int64_t n, uint64_t identity) {
+TILE_VM_INLINE void ReduceRow(typename Body::Stored* out, const typename Body::Stored* in, int64_t n,
+                              uint64_t identity) {
   using T = typename Body::Lane;
   constexpr int W = kLanes<T>;
   Vec<T> acc = Body::Start(identity);
@@ -112,8 +114,8 @@ template <class Body>
 void Reduce(void* out, const void* in, int64_t outer, int64_t n, int64_t inner, uint64_t identity) {
   if (inner > 1) return Columns<Body, false>(out, in, outer, n, inner, false, identity);
   for (int64_t o = 0; o < outer; ++o) {
-    ReduceRow<Body>(static_cast<typename Body::Stored*>(out) + o, static_cast<const typename Body::Stored*>(in) + o * n, n,
-                    identity);
+    ReduceRow<Body>(static_cast<typename Body::Stored*>(out) + o, static_cast<const typename Body::Stored*>(in) + o * n,
+                    n, identity);
   }
 }
 
@@ -143,7 +145,7 @@ TILE_VM_INLINE void ScanRow(typename Body::Stored* out, const typename Body::Sto
     const V sum = Prefix<Body, reverse>(Body::In(in + at));
     Body::Out(out + at, Body::Apply(sum, carry));
     // Not from what was just stored, so that only one step depends on the one before.
-    carry = Body::Apply(Repeat<reverse ? 0 : W - 1>(sum, Lanes<T>{}), carry);
+    carry = Body::Apply(Repeat<(reverse ? 0 : W - 1)>(sum, Lanes<T>{}), carry);
   }
   if (done < n) {
     const int64_t rest = n - done, at = reverse ? 0 : done;

@@ -28,9 +28,7 @@ Step StepOf(const ReduceKey& key) {
   if (ir::IsInt(key.elem)) {
     const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
     return [key, bits, mask](uint64_t a, uint64_t b) -> uint64_t {
-      const auto value = [&](uint64_t x) {
-        return static_cast<int64_t>(x << (64 - bits)) >> (64 - bits);
-      };
+      const auto value = [&](uint64_t x) { return static_cast<int64_t>(x << (64 - bits)) >> (64 - bits); };
       const bool less = key.signedness == Signedness::kSigned ? value(a) < value(b) : a < b;
       if (key.op == Opcode::kAddi) return (a + b) & mask;
       if (key.op == Opcode::kMuli) return (a * b) & mask;
@@ -60,7 +58,8 @@ Step StepOf(const ReduceKey& key) {
     } else if (std::isnan(a) || std::isnan(b)) {
       r = key.propagate_nan || (std::isnan(a) && std::isnan(b)) ? NAN : std::isnan(a) ? b : a;
     } else if (a == b) {
-      const bool negative = key.op == Opcode::kMaxf ? std::signbit(a) && std::signbit(b) : std::signbit(a) || std::signbit(b);
+      const bool negative =
+          key.op == Opcode::kMaxf ? std::signbit(a) && std::signbit(b) : std::signbit(a) || std::signbit(b);
       r = std::copysign(a, negative ? -1.0 : 1.0);
     } else {
       r = (key.op == Opcode::kMaxf) == (a > b) ? a : b;
@@ -93,8 +92,9 @@ uint64_t ReduceRow(const ReduceKey& key, const Step& step, const std::vector<uin
 struct Shape {
   int64_t outer, n, inner;
 };
-const Shape kShapes[] = {{1, 1, 1},  {3, 2, 1},   {2, 4, 1},  {5, 16, 1},  {1, 64, 1}, {2, 37, 1}, {1, 128, 1}, {9, 256, 1},
-                         {1, 700, 1}, {2, 1, 2},  {3, 8, 4},  {2, 5, 8},   {1, 16, 16}, {2, 3, 64}, {1, 4, 300}, {3, 2, 513}};
+const Shape kShapes[] = {{1, 1, 1},   {3, 2, 1},   {2, 4, 1},   {5, 16, 1}, {1, 64, 1}, {2, 37, 1},
+                         {1, 128, 1}, {9, 256, 1}, {1, 700, 1}, {2, 1, 2},  {3, 8, 4},  {2, 5, 8},
+                         {1, 16, 16}, {2, 3, 64},  {1, 4, 300}, {3, 2, 513}};
 
 class Data {
  public:
@@ -126,7 +126,8 @@ Data Input(const ReduceKey& key, int64_t count, bool wild, Random& random) {
       x &= 0x80ffffff;  // subnormals and their neighbours
     }
     if (wild && i % 7 == 0 && !ir::IsInt(key.elem)) x = Encode(FormatOf(key.elem), i % 2 ? 0.0 : -0.0);
-    if (wild && key.propagate_nan && i % 50 != 0 && !ir::IsInt(key.elem) && std::isnan(Decode(FormatOf(key.elem), x))) x = 0;
+    if (wild && key.propagate_nan && i % 50 != 0 && !ir::IsInt(key.elem) && std::isnan(Decode(FormatOf(key.elem), x)))
+      x = 0;
     d.Put(i, x);
   }
   return d;
@@ -134,13 +135,13 @@ Data Input(const ReduceKey& key, int64_t count, bool wild, Random& random) {
 
 std::string Name(const ReduceKey& key, Isa isa) {
   return std::to_string(static_cast<int>(key.op)) + " " + ir::ElemInfoOf(key.elem).spelling +
-         (key.propagate_nan ? " nan" : "") + (key.flush_to_zero ? " ftz" : "") + " " + ir::Keyword(key.signedness) + " " +
-         IsaName(isa);
+         (key.propagate_nan ? " nan" : "") + (key.flush_to_zero ? " ftz" : "") + " " + ir::Keyword(key.signedness) +
+         " " + IsaName(isa);
 }
 
 void Check(const ReduceKey& key, uint64_t identity, const Shape& s, bool wild, Isa isa) {
-  SCOPED_TRACE(Name(key, isa) + (wild ? " wild" : "") + " " + std::to_string(s.outer) + "x" + std::to_string(s.n) + "x" +
-               std::to_string(s.inner));
+  SCOPED_TRACE(Name(key, isa) + (wild ? " wild" : "") + " " + std::to_string(s.outer) + "x" + std::to_string(s.n) +
+               "x" + std::to_string(s.inner));
   const ReduceFn reduce = FindReduce(key, isa);
   const ScanFn scan = FindScan(key, isa);
   ASSERT_NE(reduce, nullptr);
@@ -185,9 +186,13 @@ TEST_P(ReduceTest, Integers) {
     const uint64_t ones = ~uint64_t{0} >> (64 - bits), top = uint64_t{1} << (bits - 1);
     for (const Signedness s : {Signedness::kSigned, Signedness::kUnsigned}) {
       const bool is_signed = s == Signedness::kSigned;
-      for (const auto& [op, identity] :
-           {std::pair<Opcode, uint64_t>{Opcode::kAddi, 0}, {Opcode::kMuli, 1}, {Opcode::kAndi, ones}, {Opcode::kOri, 0},
-            {Opcode::kXori, 0}, {Opcode::kMaxi, is_signed ? top : 0}, {Opcode::kMini, is_signed ? ones ^ top : ones}}) {
+      for (const auto& [op, identity] : {std::pair<Opcode, uint64_t>{Opcode::kAddi, 0},
+                                         {Opcode::kMuli, 1},
+                                         {Opcode::kAndi, ones},
+                                         {Opcode::kOri, 0},
+                                         {Opcode::kXori, 0},
+                                         {Opcode::kMaxi, is_signed ? top : 0},
+                                         {Opcode::kMini, is_signed ? ones ^ top : ones}}) {
         const ReduceKey key{.op = op, .elem = e, .signedness = s};
         for (const Shape& shape : kShapes) {
           Check(key, identity, shape, true, GetParam());
@@ -204,9 +209,15 @@ TEST_P(ReduceTest, Integers) {
 TEST_P(ReduceTest, Floats) {
   for (const Elem e : {Elem::kF16, Elem::kBF16, Elem::kF32, Elem::kF64}) {
     const auto bits = [&](double x) { return Encode(FormatOf(e), x); };
-    for (const auto& [op, identity] : {std::pair{Opcode::kAddf, 0.0}, {Opcode::kAddf, -0.0}, {Opcode::kMulf, 1.0},
-                                       {Opcode::kAddf, 3.0}, {Opcode::kMaxf, -HUGE_VAL}, {Opcode::kMaxf, double{NAN}},
-                                       {Opcode::kMinf, HUGE_VAL}, {Opcode::kMaxf, 0.5}, {Opcode::kMinf, -0.0}}) {
+    for (const auto& [op, identity] : {std::pair{Opcode::kAddf, 0.0},
+                                       {Opcode::kAddf, -0.0},
+                                       {Opcode::kMulf, 1.0},
+                                       {Opcode::kAddf, 3.0},
+                                       {Opcode::kMaxf, -HUGE_VAL},
+                                       {Opcode::kMaxf, double{NAN}},
+                                       {Opcode::kMinf, HUGE_VAL},
+                                       {Opcode::kMaxf, 0.5},
+                                       {Opcode::kMinf, -0.0}}) {
       for (const bool nan : {false, true}) {
         for (const bool flush : {false, true}) {
           if (flush && e != Elem::kF32) continue;
