@@ -1,0 +1,208 @@
+#include "ir/reference.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "ir/reference_internal.h"
+#include "ir/verify.h"
+
+namespace tile::ir {
+namespace {
+
+// The text of ops.def, put here by the build.
+constexpr char kOpsDef[] =
+#include "ir/ops_def.inc"
+    ;
+
+absl::flat_hash_map<int, std::string> ReadDocs() {
+  absl::flat_hash_map<int, std::string> docs;  // by number
+  std::string doc;
+  for (absl::string_view line : absl::StrSplit(kOpsDef, '\n')) {
+    if (absl::ConsumePrefix(&line, "///")) {
+      absl::StrAppend(&doc, doc.empty() ? "" : " ", absl::StripAsciiWhitespace(line));
+      continue;
+    }
+    int number = 0;
+    if ((absl::ConsumePrefix(&line, "TILE_OP(") || absl::ConsumePrefix(&line, "TILE_STRUCTURE(")) &&
+        absl::SimpleHexAtoi(line.substr(0, line.find(',')), &number)) {
+      docs[number] = doc;
+    }
+    doc.clear();
+  }
+  return docs;
+}
+
+std::string Version(int since) {
+  return since == 0 ? "extension" : absl::StrCat("Tile IR ", since / 100, ".", since % 100);
+}
+
+std::string FieldText(const OpInfo& op, const FieldInfo& field) {
+  std::vector<std::string> parts;
+  for (absl::string_view word : absl::StrSplit(op.constraints, ' ', absl::SkipEmpty())) {
+    const size_t at = word.find_first_of(":=~^");
+    if (word.substr(0, at) != field.name) continue;
+    absl::string_view right = word.substr(at + 1);
+    if (word[at] == ':') {
+      const size_t dot = right.find('.');
+      parts.push_back(absl::StrCat(SetText(right.substr(0, dot)),
+                                   dot == absl::string_view::npos ? "" : absl::StrCat(" of rank ", right.substr(dot + 1))));
+    } else if (right == field.name) {
+      parts.push_back(word[at] == '=' ? "all of one type" : "all of one shape");
+    } else {
+      parts.push_back(absl::StrCat(word[at] == '=' ? "type" : word[at] == '~' ? "shape" : "element type", " of ", right));
+    }
+  }
+  const char* arity = field.arity == Arity::kOptional ? " (optional)" : field.arity == Arity::kVariadic ? " (any number)" : "";
+  return absl::StrCat(absl::StrJoin(parts, ", "), arity, field.since ? absl::StrCat(", since ", Version(field.since)) : "");
+}
+
+std::string AttrText(const AttrInfo& a) {
+  std::string s = KindName(a);
+  if (a.kind == AttrKind::kEnum) {
+    std::vector<std::string> values;
+    for (const EnumValueInfo& v : kEnumValues) {
+      if (v.id == a.enum_id) {
+        values.push_back(absl::StrCat(v.keyword, !a.optional && v.number == a.default_value ? " (default)" : ""));
+      }
+    }
+    absl::StrAppend(&s, ": ", absl::StrJoin(values, ", "));
+  }
+  if (a.optional) absl::StrAppend(&s, " (optional)");
+  if (a.since != 0) absl::StrAppend(&s, ", since ", Version(a.since));
+  return s;
+}
+
+// "name", "text" of everything an operation has, for a table.
+std::vector<std::pair<std::string, std::string>> Rows(const OpInfo& op) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  const FormatInfo& f = *op.format;
+  for (const FieldInfo& x : f.operands) rows.emplace_back(x.name, FieldText(op, x));
+  for (const AttrInfo& x : f.attrs) rows.emplace_back(x.name, AttrText(x));
+  for (const std::string& x : f.regions) rows.emplace_back(x, "region");
+  for (const FieldInfo& x : f.results) rows.emplace_back("→ " + x.name, FieldText(op, x));
+  for (const RuleInfo* r : RulesOf(op)) {
+    rows.emplace_back(r->CodeFor(op), absl::StrCat(r->severity == Severity::kWarning ? "(warning) " : "", r->text));
+  }
+  return rows;
+}
+
+std::string Head(const OpInfo& op) {
+  return absl::StrFormat("0x%02X, %s%s", static_cast<int>(op.opcode), Version(op.since),
+                         absl::StrCat(TraitNames(op.traits).empty() ? "" : ", ", absl::StrJoin(TraitNames(op.traits), ", ")));
+}
+
+std::string Syntax(const OpInfo& op) {
+  const absl::string_view syntax = op.format->syntax;
+  if (syntax == "custom") return "";
+  return absl::StrCat(op.mnemonic, syntax.empty() ? "" : " ", syntax);
+}
+
+constexpr int kFamilies = static_cast<int>(Family::kView) + 1;
+
+void AppendFamily(Family family, std::string* page) {
+  absl::StrAppend(page, "\n## ", FamilyName(family), " operations\n");
+  for (const OpInfo& op : AllOps()) {
+    if (op.family != family) continue;
+    absl::StrAppend(page, "\n### ", op.mnemonic, "\n\n", DocOf(op.opcode), "\n\n");
+    if (const std::string syntax = Syntax(op); !syntax.empty()) absl::StrAppend(page, "`", syntax, "`\n\n");
+    absl::StrAppend(page, "| | ", Head(op), " |\n|---|---|\n");
+    for (const auto& [name, text] : Rows(op)) absl::StrAppend(page, "| ", name, " | ", text, " |\n");
+  }
+}
+
+}  // namespace
+
+const char* KindName(const AttrInfo& a) {
+  static constexpr const char* kNames[] = {"flag", "bool", "int", "", "string", "symbol", "dense", "ints", "bools",
+                                           "predicate", "hints", "scalars"};
+  return a.kind == AttrKind::kEnum ? EnumName(a.enum_id) : kNames[static_cast<int>(a.kind)];
+}
+
+std::vector<const char*> TraitNames(uint16_t traits) {
+  static constexpr struct { Trait bit; const char* name; } kNames[] = {
+      {kPure, "pure"}, {kElementwiseBit, "elementwise"}, {kCommutative, "commutative"}, {kTerminator, "terminator"},
+      {kReads, "reads"}, {kWrites, "writes"}, {kTko, "token-ordered"}, {kEffect, "effect"}, {kRegions, "regions"},
+  };
+  std::vector<const char*> names;
+  for (const auto& n : kNames) {
+    if (traits & n.bit) names.push_back(n.name);
+  }
+  return names;
+}
+
+absl::string_view DocOf(Opcode opcode) {
+  static const auto* docs = new absl::flat_hash_map<int, std::string>(ReadDocs());
+  const auto it = docs->find(static_cast<int>(opcode));
+  return it == docs->end() ? absl::string_view() : absl::string_view(it->second);
+}
+
+std::string OpReferenceText(const OpInfo& op) {
+  std::string s = absl::StrCat(op.mnemonic, "  (", Head(op), ")\n  ", DocOf(op.opcode), "\n");
+  if (const std::string syntax = Syntax(op); !syntax.empty()) absl::StrAppend(&s, "\n  ", syntax, "\n");
+  const auto rows = Rows(op);
+  // The arrow is one column of three bytes.
+  const auto columns = [](const std::string& name) { return name.size() - (absl::StartsWith(name, "→") ? 2 : 0); };
+  size_t width = 0;
+  for (const auto& row : rows) width = std::max(width, columns(row.first));
+  absl::StrAppend(&s, "\n");
+  for (const auto& [name, text] : rows) {
+    absl::StrAppend(&s, "  ", name, std::string(width + 2 - columns(name), ' '), text, "\n");
+  }
+  return s;
+}
+
+std::string OpListText() {
+  std::string s;
+  for (int f = 0; f < kFamilies; ++f) {
+    absl::StrAppend(&s, f == 0 ? "" : "\n", FamilyName(static_cast<Family>(f)), "\n");
+    for (const OpInfo& op : AllOps()) {
+      if (static_cast<int>(op.family) == f) absl::StrAppend(&s, absl::StrFormat("  %-30s  ", op.mnemonic), DocOf(op.opcode), "\n");
+    }
+  }
+  return s;
+}
+
+std::string OperationsPage() {
+  std::string page =
+      "# Operations\n\n"
+      "Made from ir/ops.def, ir/formats.def and ir/verify_rules.def by `bazel run //ir:write_reference`; do not edit.\n\n"
+      "An operation is written `%result = mnemonic …  : types`. In the syntax lines `$x` stands for operand or attribute x and\n"
+      "`( … )?` for a part that may be left out; docs/text.md says how types are written. Below the line stand operands,\n"
+      "attributes, results (→) and, with their labels, the rules that the verifier checks beyond the types.\n\n"
+      "| family | operations |\n|---|---|\n";
+  for (int f = 0; f < kFamilies; ++f) {
+    std::vector<std::string> links;
+    for (const OpInfo& op : AllOps()) {
+      if (static_cast<int>(op.family) == f) links.push_back(absl::StrCat("[", op.mnemonic, "](#", op.mnemonic, ")"));
+    }
+    const char* name = FamilyName(static_cast<Family>(f));
+    absl::StrAppend(&page, "| [", name, "](#", name, "-operations) | ", absl::StrJoin(links, " "), " |\n");
+  }
+  absl::StrAppend(&page, "\n## General rules\n\nThese hold for every operation; the label is the operation's: `addf.c1`.\n\n",
+                  "| label | rule |\n|---|---|\n");
+  for (const RuleInfo& r : AllRules()) {
+    if (absl::string_view(r.applies) == "*") absl::StrAppend(&page, "| *.c", r.number, " | ", r.text, " |\n");
+  }
+  absl::StrAppend(&page, "\n## Types and modules\n\n| label | rule |\n|---|---|\n");
+  for (const RuleInfo& r : AllRules()) {
+    if (r.Code().empty()) continue;
+    absl::StrAppend(&page, "| ", r.Code(), " | ", r.severity == Severity::kWarning ? "(warning) " : "", r.text, " |\n");
+  }
+  absl::StrAppend(&page, "\n## File structure\n\n| number | name | meaning |\n|---|---|---|\n");
+  for (const StructureInfo& s : AllStructures()) {
+    absl::StrAppend(&page, absl::StrFormat("| 0x%02X | %s | ", static_cast<int>(s.opcode), s.mnemonic), DocOf(s.opcode), " |\n");
+  }
+  for (int f = 0; f < kFamilies; ++f) AppendFamily(static_cast<Family>(f), &page);
+  return page;
+}
+
+}  // namespace tile::ir

@@ -1,0 +1,36 @@
+// The reference of the operations, made from the tables: text for a terminal, the page docs/operations.md, and JSON for
+// programs in other languages. What an operation means comes from the comment above its row in ops.def, which is part of
+// the library.
+//
+//   std::cout << OpReferenceText(*FindOp("addf"));
+//   bazel run //ir:write_reference          # brings docs/operations.md up to date; a test fails when it is not
+//
+// Pure functions of the tables; thread-safe.
+#ifndef TILE_IR_REFERENCE_H_
+#define TILE_IR_REFERENCE_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "ir/op_info.h"
+
+namespace tile::ir {
+
+// The comment above the row of this operation or structure, without slashes, in one line. Empty if it has none.
+absl::string_view DocOf(Opcode opcode);
+
+// What `tilevm ops addf` prints: meaning, syntax, operands, attributes, results, rules. Ends in a newline.
+std::string OpReferenceText(const OpInfo& op);
+
+// All operations by family, one line each: mnemonic and meaning.
+std::string OpListText();
+
+// docs/operations.md.
+std::string OperationsPage();
+
+// One object: elements, enums, formats, ops, structures and rules, in the order of the tables.
+std::string OpTableJson();
+
+}  // namespace tile::ir
+
+#endif  // TILE_IR_REFERENCE_H_

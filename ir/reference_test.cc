@@ -1,0 +1,55 @@
+#include "ir/reference.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace tile::ir {
+namespace {
+
+TEST(Reference, EveryRowHasADocComment) {
+  for (const OpInfo& op : AllOps()) EXPECT_FALSE(DocOf(op.opcode).empty()) << op.mnemonic;
+  for (const StructureInfo& s : AllStructures()) EXPECT_FALSE(DocOf(s.opcode).empty()) << s.mnemonic;
+  EXPECT_EQ(DocOf(Opcode::kAddf), "lhs + rhs, correctly rounded.");
+}
+
+TEST(Reference, TextOfAnOperation) {
+  EXPECT_EQ(OpReferenceText(*FindOp("negi")),
+            "negi  (0x50, Tile IR 13.1, pure, elementwise)\n"
+            "  0 - source; the minimum stays.\n"
+            "\n"
+            "  negi $source (overflow<$overflow>)?\n"
+            "\n"
+            "  source    a tile of i1, i8, i16, i32 or i64\n"
+            "  overflow  Overflow: none (default), no_signed_wrap, no_unsigned_wrap, no_wrap, since Tile IR 13.2\n"
+            "  → result  type of source\n"
+            "  negi.c10  overflow is none, no_signed_wrap or no_wrap.\n");
+}
+
+TEST(Reference, ListNamesEveryOperation) {
+  const std::string list = OpListText();
+  for (const OpInfo& op : AllOps()) EXPECT_TRUE(absl::StrContains(list, absl::StrCat("  ", op.mnemonic, " "))) << op.mnemonic;
+}
+
+TEST(Reference, Json) {
+  const std::string json = OpTableJson();
+  EXPECT_TRUE(absl::StrContains(json, "{\"number\": 2, \"mnemonic\": \"addf\", \"name\": \"Addf\", \"format\": \"BinaryRoundFtz\", "
+                                      "\"family\": \"float\", \"since\": 1301, \"traits\": [\"pure\", \"elementwise\", "
+                                      "\"commutative\"], \"constraints\": \"lhs:FP rhs=lhs result=lhs\", "
+                                      "\"rules\": [\"addf.c10\", \"addf.c11\"]"))
+      << json.substr(json.find("addf") - 40, 300);
+}
+
+// Update it with: bazel run //ir:write_reference
+TEST(Reference, PageIsUpToDate) {
+  std::ifstream in("docs/operations.md");
+  std::stringstream page;
+  page << in.rdbuf();
+  EXPECT_TRUE(page.str() == OperationsPage()) << "docs/operations.md is not what the tables say: bazel run //ir:write_reference";
+}
+
+}  // namespace
+}  // namespace tile::ir
