@@ -347,24 +347,20 @@ TILE_VM_INLINE T Floor(T a) {
   return Canonical<T>(__builtin_floorf(a));
 }
 
-// A NaN loses, or wins if kPropagateNan.
-template <class T, bool kPropagateNan>
-TILE_VM_INLINE T DecideNan(T a, T b, T result) {
-  if constexpr (kPropagateNan) return a == a && b == b ? result : Nan<T>();
-  result = a == a ? result : b;
-  result = b == b ? result : a;
-  return Canonical(result);
-}
-// +0 is larger than -0.
+// +0 is larger than -0. A NaN loses, or wins if kPropagateNan.
 template <class T, bool kPropagateNan>
 TILE_VM_INLINE T Maxf(T a, T b) {
-  const T larger = a > b ? a : b;
-  return DecideNan<T, kPropagateNan>(a, b, a == b ? FromBits<T>(ToBits(a) & ToBits(b)) : larger);
+  T result = a > b ? a : b;  // b if one is NaN
+  result = a == b ? FromBits<T>(ToBits(a) & ToBits(b)) : result;
+  if constexpr (kPropagateNan) return a == a && b == b ? result : Nan<T>();
+  return Canonical(b == b ? result : a);
 }
 template <class T, bool kPropagateNan>
 TILE_VM_INLINE T Minf(T a, T b) {
-  const T smaller = a < b ? a : b;
-  return DecideNan<T, kPropagateNan>(a, b, a == b ? FromBits<T>(ToBits(a) | ToBits(b)) : smaller);
+  T result = a < b ? a : b;
+  result = a == b ? FromBits<T>(ToBits(a) | ToBits(b)) : result;
+  if constexpr (kPropagateNan) return a == a && b == b ? result : Nan<T>();
+  return Canonical(b == b ? result : a);
 }
 // With a NaN: kOrdered false, else true.
 template <class T, bool kOrdered, Predicate kPredicate>

@@ -1,5 +1,6 @@
 #include "vm/kernels/elementwise_testing.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -238,7 +239,9 @@ uint64_t RoundTo(Elem e, mpfr_srcptr x, ir::Rounding rounding, bool inexact) {
   if (mpfr_zero_p(x)) return sign;
 
   const int lowest = 1 - f.bias - f.mantissa_bits;  // exponent of the last place of subnormals
-  const int last = std::max(static_cast<int>(mpfr_get_exp(x)) - 1 - f.mantissa_bits, lowest);
+  // An exponent above all others is as good as any that is.
+  const int exponent = static_cast<int>(std::clamp<int64_t>(mpfr_get_exp(x), -1000000, f.bias + 3));
+  const int last = std::max(exponent - 1 - f.mantissa_bits, lowest);
   mpfr_t scaled;
   mpfr_init2(scaled, mpfr_get_prec(x) + 2);
   mpfr_set(scaled, x, MPFR_RNDN);
@@ -251,7 +254,8 @@ uint64_t RoundTo(Elem e, mpfr_srcptr x, ir::Rounding rounding, bool inexact) {
     default: mpfr_roundeven(scaled, scaled); break;
   }
   mpfr_abs(scaled, scaled, MPFR_RNDN);
-  uint64_t code = (static_cast<uint64_t>(last - lowest) << f.mantissa_bits) + mpfr_get_ui(scaled, MPFR_RNDZ);
+  const uint64_t kept = mpfr_cmp_ui_2exp(scaled, 1, 60) > 0 ? 0 : mpfr_get_ui(scaled, MPFR_RNDZ);
+  uint64_t code = (static_cast<uint64_t>(last - lowest) << f.mantissa_bits) + kept;
   mpfr_clear(scaled);
   if (code >= f.infinity()) {
     const bool away = rounding == ir::Rounding::kNearestEven ||

@@ -2,8 +2,8 @@
 //
 //   SinF32(result, operands, n)               an ElementwiseFn
 //
-// f64 and what is rare in f32 come from SLEEF's deterministic functions without fma ("cinz"), which give the same bits in
-// every vector length and on every CPU. NaN results are canonical. Included by kernel sources only. MATH.md has the error
+// f32 is in math_f32.h. f64 comes from SLEEF's deterministic functions without fma ("cinz"), which give the same bits in every
+// vector length and on every CPU. NaN results are canonical. Included by kernel sources only. MATH.md has the error
 // bounds, elementwise_math_test.cc checks them.
 #ifndef TILE_VM_KERNELS_MATH_H_
 #define TILE_VM_KERNELS_MATH_H_
@@ -11,29 +11,22 @@
 #include <sleef.h>
 
 #include "vm/kernels/elementwise_loops.h"
+#include "vm/kernels/math_f32.h"
 
 namespace tile::vm::TILE_VM_ISA {
 
 // The vectors of this instruction set and SLEEF's names for its functions on them.
 #if defined(__AVX512F__)
-using VectorF32 = __m512;
 using VectorF64 = __m512d;
-#define TILE_SLEEF_F32(name) Sleef_cinz_##name##f16_u10avx512fnofma
 #define TILE_SLEEF_F64(name) Sleef_cinz_##name##d8_u10avx512fnofma
 #elif defined(__AVX__)
-using VectorF32 = __m256;
 using VectorF64 = __m256d;
-#define TILE_SLEEF_F32(name) Sleef_cinz_##name##f8_u10avx
 #define TILE_SLEEF_F64(name) Sleef_cinz_##name##d4_u10avx
 #elif defined(__SSE4_1__)
-using VectorF32 = __m128;
 using VectorF64 = __m128d;
-#define TILE_SLEEF_F32(name) Sleef_cinz_##name##f4_u10sse4
 #define TILE_SLEEF_F64(name) Sleef_cinz_##name##d2_u10sse4
 #else
-using VectorF32 = float;
 using VectorF64 = double;
-#define TILE_SLEEF_F32(name) Sleef_cinz_##name##f1_u10purec
 #define TILE_SLEEF_F64(name) Sleef_cinz_##name##d1_u10purec
 #endif
 
@@ -94,31 +87,86 @@ TILE_SLEEF1(Log, log, F64, double)
 TILE_SLEEF1(Log2, log2, F64, double)
 TILE_SLEEF1(Sin, sin, F64, double)
 TILE_SLEEF1(Cos, cos, F64, double)
-TILE_SLEEF1(Tan, tan, F64, double)
+TILE_SLEEF1(TanSleef, tan, F64, double)
 TILE_SLEEF1(Sinh, sinh, F64, double)
 TILE_SLEEF1(Cosh, cosh, F64, double)
 TILE_SLEEF1(Tanh, tanh, F64, double)
 TILE_SLEEF2(Atan2, atan2, F64, double)
-TILE_SLEEF2(Fpowf, pow, F64, double)
+TILE_SLEEF2(PowSleef, pow, F64, double)
 
-TILE_SLEEF1(Exp, exp, F32, float)
-TILE_SLEEF1(Exp2, exp2, F32, float)
-TILE_SLEEF1(Log, log, F32, float)
-TILE_SLEEF1(Log2, log2, F32, float)
-TILE_SLEEF1(Sin, sin, F32, float)
-TILE_SLEEF1(Cos, cos, F32, float)
-TILE_SLEEF1(Tan, tan, F32, float)
-TILE_SLEEF1(Sinh, sinh, F32, float)
-TILE_SLEEF1(Cosh, cosh, F32, float)
-TILE_SLEEF1(Tanh, tanh, F32, float)
-TILE_SLEEF2(Atan2, atan2, F32, float)
-TILE_SLEEF2(Fpowf, pow, F32, float)
+// SLEEF's tan loses the smallest subnormals.
+[[maybe_unused]] TILE_VM_LOOP TanF64(void* result, const void* const* operands, int64_t n) {
+  double* r = static_cast<double*>(result);
+  double a[kChunk];
+  for (int64_t i = 0; i < n; i += kChunk) {
+    const int64_t m = n - i < kChunk ? n - i : kChunk;
+    __builtin_memcpy(a, static_cast<const double*>(operands[0]) + i, static_cast<uint64_t>(m) * sizeof(double));
+    const void* chunk[] = {a};
+    TanSleefF64(r + i, chunk, m);
+    for (int64_t j = 0; j < m; ++j) r[i + j] = __builtin_fabs(a[j]) < 0x1p-30 ? a[j] : r[i + j];
+  }
+}
 
-// Through double: two roundings there are far below one of float.
-TILE_VM_INLINE float RsqrtOf(float a) { return Canonical(static_cast<float>(1.0 / __builtin_sqrt(a))); }
+// SLEEF's pow overflows by a millionth too early. There it is the square of the root, but the largest number itself to
+// the power 1.
+[[maybe_unused]] TILE_VM_LOOP FpowfF64(void* result, const void* const* operands, int64_t n) {
+  double* r = static_cast<double*>(result);
+  double a[kChunk], b[kChunk];
+  for (int64_t i = 0; i < n; i += kChunk) {
+    const int64_t m = n - i < kChunk ? n - i : kChunk;
+    __builtin_memcpy(a, static_cast<const double*>(operands[0]) + i, static_cast<uint64_t>(m) * sizeof(double));
+    __builtin_memcpy(b, static_cast<const double*>(operands[1]) + i, static_cast<uint64_t>(m) * sizeof(double));
+    const void* chunk[] = {a, b};
+    PowSleefF64(r + i, chunk, m);
+    for (int64_t j = 0; j < m; ++j) {
+      const bool finite = __builtin_fabs(a[j]) < __builtin_inf() && __builtin_fabs(b[j]) < __builtin_inf() && a[j] != 0;
+      if (__builtin_fabs(r[i + j]) != __builtin_inf() || !finite) continue;
+      const double root = Sleef_cinz_powd1_u10purec(__builtin_fabs(a[j]), 0.5 * b[j]);
+      r[i + j] = b[j] == 1 ? a[j] : __builtin_copysign(root * root, r[i + j]);
+    }
+  }
+}
+
 TILE_VM_INLINE double RsqrtOf64(double a) { return Canonical(1.0 / __builtin_sqrt(a)); }
-constexpr ElementwiseFn RsqrtF32 = Unary<float, float, RsqrtOf>;
 constexpr ElementwiseFn RsqrtF64 = Unary<double, double, RsqrtOf64>;
+
+constexpr ElementwiseFn ExpF32 = Unary<float, float, ExpOf>;
+constexpr ElementwiseFn Exp2F32 = Unary<float, float, Exp2Of>;
+constexpr ElementwiseFn LogF32 = Unary<float, float, LogOf>;
+constexpr ElementwiseFn Log2F32 = Unary<float, float, Log2Of>;
+constexpr ElementwiseFn SinhF32 = Unary<float, float, SinhOf>;
+constexpr ElementwiseFn CoshF32 = Unary<float, float, CoshOf>;
+constexpr ElementwiseFn TanhF32 = Unary<float, float, TanhOf>;
+constexpr ElementwiseFn RsqrtF32 = Unary<float, float, RsqrtOf>;
+constexpr ElementwiseFn Atan2F32 = Binary<float, float, float, Atan2Of, 0>;
+constexpr ElementwiseFn FpowfF32 = Binary<float, float, float, FpowfOf, 0>;
+
+// The loop over kOf, then again by kLarge, in double, what lies beyond the range of its reduction.
+template <float (*kOf)(float), double (*kLarge)(double)>
+TILE_VM_LOOP Trigonometric(void* result, const void* const* operands, int64_t n) {
+  float* r = static_cast<float*>(result);
+  const float* operand = static_cast<const float*>(operands[0]);
+  float a[kChunk];
+  for (int64_t i = 0; i < n; i += kChunk) {
+    const int64_t m = n - i < kChunk ? n - i : kChunk;
+    __builtin_memcpy(a, operand + i, static_cast<uint64_t>(m) * sizeof(float));  // r may be the operand
+    int large = 0;
+    TILE_VM_VECTOR_LOOP
+    for (int64_t j = 0; j < m; ++j) {
+      r[i + j] = kOf(a[j]);
+      large |= __builtin_fabsf(a[j]) > kLargestReduced;
+    }
+    for (int64_t j = 0; large != 0 && j < m; ++j) {
+      if (__builtin_fabsf(a[j]) > kLargestReduced) r[i + j] = Canonical(static_cast<float>(kLarge(a[j])));
+    }
+  }
+}
+TILE_VM_INLINE double LargeSin(double a) { return Sleef_cinz_sind1_u10purec(a); }
+TILE_VM_INLINE double LargeCos(double a) { return Sleef_cinz_cosd1_u10purec(a); }
+TILE_VM_INLINE double LargeTan(double a) { return Sleef_cinz_tand1_u10purec(a); }
+constexpr ElementwiseFn SinF32 = Trigonometric<SinOf, LargeSin>;
+constexpr ElementwiseFn CosF32 = Trigonometric<CosOf, LargeCos>;
+constexpr ElementwiseFn TanF32 = Trigonometric<TanOf, LargeTan>;
 
 }  // namespace tile::vm::TILE_VM_ISA
 
