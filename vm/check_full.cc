@@ -194,7 +194,7 @@ class FullChecker : public Checker {
     const int bits = a.element.is_pointer() ? 64 : ir::MemoryBits(a.element.kind);
     const auto element = static_cast<uint64_t>(std::max(1, bits / 8));
     for (size_t i = 0; i < region.chunks.size(); ++i) {
-      if (region.chunks[i].origin == nullptr) continue;
+      if (region.chunks[i].origins() == nullptr) continue;
       const uintptr_t chunk = (region.first_chunk() + i) << Chunk::kShift;
       const uintptr_t begin = std::max(chunk, a.begin), end = std::min(chunk + Chunk::kBytes, a.end());
       for (uintptr_t at = begin; at < end; ++at) {

@@ -1,8 +1,9 @@
-// The shadow of memory, for --check=full: who accessed each element last, and which bytes hold no specified value.
+// The shadow of memory, for --check=full: who accessed each byte last, and which bytes hold no specified value.
 //
-// A region stands for an allocation, cut into chunks of 4 KiB that are made when they are touched first. A chunk has one
-// cell of 8 bytes for each element of the smallest size with which it was accessed: at most 8 bytes for one of memory,
-// and one more byte where unspecified values are about.
+// A region stands for an allocation, cut into chunks of 4 KiB. A chunk tells its history as a few runs of bytes with the
+// same one, which is what accesses of whole tiles leave behind. Where elements are accessed one by one it turns to one cell
+// for each element of the smallest size: at most 8 bytes for one of memory, and one more where unspecified values are
+// about.
 //
 // Not thread-safe.
 #ifndef TILE_VM_CHECK_MEMORY_H_
@@ -26,16 +27,88 @@ struct Cell {
   friend bool operator==(const Cell&, const Cell&) = default;
 };
 
-struct Chunk {
+class Chunk {
+ public:
   static constexpr int kShift = 12;
   static constexpr uintptr_t kBytes = uintptr_t{1} << kShift;
 
-  std::unique_ptr<Cell[]> cells;
-  std::unique_ptr<uint8_t[]> origin;  // per byte; null: as the region began
-  int granule_shift = 0;              // bytes of memory for a cell, as a power of two
-  int num_cells() const { return static_cast<int>(kBytes >> granule_shift); }
-  // Makes cells for elements of this size, or makes them finer.
+  // Replaces the cells of [offset, offset + n): fn(old cell, offset of the first byte that has it) gives the new one for a
+  // stretch of equal cells. `element_shift`: size of the elements, as a power of two; offset and n are multiples of it.
+  template <class Fn>
+  void Update(uintptr_t offset, uint64_t n, int element_shift, Fn&& fn) {
+    if (cells_ != nullptr) return UpdateCells(offset, n, element_shift, fn);
+    if (runs_.empty()) runs_.push_back({static_cast<uint32_t>(kBytes), {}});
+    const uint64_t end = offset + n;
+    size_t i = 0;
+    while (runs_[i].end <= offset) ++i;
+    if ((i == 0 ? 0 : runs_[i - 1].end) == offset && runs_[i].end == end) {
+      runs_[i].cell = fn(runs_[i].cell, offset);
+      return;
+    }
+    // Cut at both ends; what lies between changes run by run.
+    uint64_t begin = offset;
+    if ((i == 0 ? 0 : runs_[i - 1].end) < offset) {
+      runs_.insert(runs_.begin() + static_cast<std::ptrdiff_t>(i), {static_cast<uint32_t>(offset), runs_[i].cell});
+      ++i;
+    }
+    const size_t first = i;
+    for (; begin < end; ++i) {
+      if (runs_[i].end > end) {
+        runs_.insert(runs_.begin() + static_cast<std::ptrdiff_t>(i), {static_cast<uint32_t>(end), runs_[i].cell});
+      }
+      runs_[i].cell = fn(runs_[i].cell, begin);
+      begin = runs_[i].end;
+    }
+    Join(first, i);
+    if (runs_.size() > kMaxRuns) MakeCells(element_shift);
+  }
+  // The history of a byte.
+  Cell At(uintptr_t offset) const;
+  // fn(Cell&) once for every stretch or element.
+  template <class Fn>
+  void ForEachCell(Fn&& fn) {
+    for (Run& r : runs_) fn(r.cell);
+    for (size_t i = 0; cells_ != nullptr && i < kBytes >> granule_shift_; ++i) fn(cells_[i]);
+  }
+
+  // Origins of unspecified values, per byte. `initial`: what all bytes have at first.
+  const uint8_t* origins() const { return origins_.get(); }  // null: all the same
+  uint8_t OriginAt(uintptr_t offset, uint8_t initial) const {
+    return origins_ != nullptr ? origins_[offset] : specified_ ? 0 : initial;
+  }
+  // null: the bytes have a specified value.
+  void SetOrigins(uintptr_t offset, uint64_t n, const uint8_t* from, uint8_t initial);
+
+ private:
+  struct Run {
+    uint32_t end;
+    Cell cell;
+  };
+  static constexpr size_t kMaxRuns = 48;
+
+  template <class Fn>
+  void UpdateCells(uintptr_t offset, uint64_t n, int element_shift, Fn&& fn) {
+    Refine(element_shift);
+    Cell* cell = cells_.get() + (offset >> granule_shift_);
+    Cell* const end = cell + (n >> granule_shift_);
+    while (cell != end) {
+      const Cell old = *cell;
+      Cell* same = cell + 1;
+      while (same != end && *same == old) ++same;
+      std::fill(cell, same, fn(old, static_cast<uintptr_t>(cell - cells_.get()) << granule_shift_));
+      cell = same;
+    }
+  }
+  void Join(size_t first, size_t last);
+  void MakeCells(int element_shift);
   void Refine(int element_shift);
+
+  std::vector<Run> runs_;
+  std::unique_ptr<Cell[]> cells_;
+  std::unique_ptr<uint8_t[]> origins_;
+  uint32_t unspecified_ = 0;   // bytes with an origin, if there are origins
+  int granule_shift_ = 0;      // bytes of memory for a cell, as a power of two
+  bool specified_ = false;     // without origins: all bytes have been written
 };
 
 struct Region {
@@ -60,7 +133,9 @@ struct Region {
   }
 
   // The origin of a byte.
-  uint8_t OriginOf(uintptr_t address) const;
+  uint8_t OriginOf(uintptr_t address) const {
+    return chunks[(address >> Chunk::kShift) - first_chunk()].OriginAt(address & (Chunk::kBytes - 1), initial);
+  }
   // Copies origins of a range.
   void GetOrigins(uintptr_t address, uint64_t bytes, uint8_t* to);
   // Sets them; null: all bytes have a specified value now.

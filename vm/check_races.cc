@@ -252,23 +252,14 @@ bool Races::OnAccess(BlockState& b, const Access& access, Region& region) {
   bool ok = true;
   region.ForEachChunk(access.address, bytes, [&](Chunk& chunk, uintptr_t offset, uint64_t n) {
     if (!ok) return;
-    chunk.Refine(shift);
-    Cell* cell = chunk.cells.get() + (offset >> chunk.granule_shift);
-    Cell* const end = cell + (n >> chunk.granule_shift);
-    while (cell != end) {
-      // Elements with the same history are judged at once.
-      const Cell old = *cell;
-      Cell* same = cell + 1;
-      while (same != end && *same == old) ++same;
-      const auto index = static_cast<uintptr_t>(cell - chunk.cells.get());
-      if (!CheckCell(b, region, old, at - offset + (index << chunk.granule_shift))) {
+    // Elements with the same history are judged at once.
+    chunk.Update(offset, n, shift, [&](const Cell& old, uintptr_t first) {
+      if (!ok || !CheckCell(b, region, old, at - offset + first)) {
         ok = false;
-        return;
+        return old;
       }
-      const Cell now = access.writes ? Cell{now_.record, 0} : Cell{old.write, Push(old.reads)};
-      std::fill(cell, same, now);
-      cell = same;
-    }
+      return access.writes ? Cell{now_.record, 0} : Cell{old.write, Push(old.reads)};
+    });
     at += n;
   });
   if (ok && (region.strong || (access.ordering != MemoryOrdering::kWeak && !scatter))) Synchronise(access, region);
@@ -377,8 +368,7 @@ const Instr* Races::Report(BlockState& b, const Region& region, uintptr_t addres
 
 std::pair<const Op*, int64_t> Races::LastWriter(Region& region, uintptr_t address) const {
   const Chunk& c = region.chunks[(address >> Chunk::kShift) - region.first_chunk()];
-  if (c.cells == nullptr) return {nullptr, 0};
-  const uint32_t record = c.cells[(address & (Chunk::kBytes - 1)) >> c.granule_shift].write;
+  const uint32_t record = c.At(address & (Chunk::kBytes - 1)).write;
   if (record == 0) return {nullptr, 0};
   return {memory_ops_[records_[record].event >> kInstanceBits]->op, records_[record].block};
 }
@@ -409,10 +399,7 @@ void Races::CollectGarbage() {
   };
   for (auto& [begin, region] : memory_.regions()) {
     for (Chunk& c : region->chunks) {
-      for (int i = 0; c.cells != nullptr && i < c.num_cells(); ++i) {
-        c.cells[static_cast<size_t>(i)] = {keep_record(c.cells[static_cast<size_t>(i)].write),
-                                           keep_reads(c.cells[static_cast<size_t>(i)].reads)};
-      }
+      c.ForEachCell([&](Cell& cell) { cell = {keep_record(cell.write), keep_reads(cell.reads)}; });
     }
   }
   records_ = std::move(records);
