@@ -32,6 +32,7 @@ struct AtomicData {
   Slot tensor, indices;
   int dim, index_bytes;
   bool index_i1, check_bounds;
+  bool (*add_lanes)(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t n);  // may be null
 };
 
 uint64_t LoadBits(const uint8_t* p, int bytes) {
@@ -134,7 +135,7 @@ const Instr* RunScatter(BlockState& b, const Instr* in) {
   bool changed = false;
   int64_t at[ir::kMaxRank] = {};
   for (int64_t lane = 0; lane < d.n; ++lane) {
-    const uint64_t picked = ReadIndex(indices, d.index_bytes, d.index_i1, lane);
+    const uint64_t picked = ReadSignedIndex(indices, d.index_bytes, d.index_i1, lane);
     __int128 offset = 0;
     int outside = -1;
     for (int k = 0; k < rank; ++k) {
@@ -168,6 +169,55 @@ const Instr* RunScatter(BlockState& b, const Instr* in) {
     }
   }
   Finish(b, d, changed);
+  return in + 1;
+}
+
+// --- histograms -----------------------------------------------------------------------------------------------------
+
+// One-dimensional scatter of additions whose old values nobody looks at. Shared memory belongs to one block, which runs
+// on one thread: there an update with the scope of the block needs no atomic instruction.
+template <class T, class Index, bool is_private>
+bool AddLanes(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t n) {
+  T* bins = reinterpret_cast<T*>(base);
+  const auto* index = static_cast<const Index*>(indices);
+  const auto* value = static_cast<const T*>(values);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t at = index[i];
+    if (at < 0 || at >= size) return false;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    if constexpr (is_private) {
+      bins[index[i]] = static_cast<T>(bins[index[i]] + value[i]);
+    } else {
+      __atomic_fetch_add(bins + index[i], value[i], __ATOMIC_RELAXED);
+    }
+  }
+  return true;
+}
+
+using AddLanesFn = bool (*)(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t n);
+
+template <class T, bool is_private>
+AddLanesFn FindAddLanes(int index_bytes) {
+  switch (index_bytes) {
+    case 1: return AddLanes<T, int8_t, is_private>;
+    case 2: return AddLanes<T, int16_t, is_private>;
+    case 4: return AddLanes<T, int32_t, is_private>;
+    default: return AddLanes<T, int64_t, is_private>;
+  }
+}
+
+const Instr* RunAddLanes(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const AtomicData*>(in->data);
+  const auto& view = b.get<ViewData>(d.tensor);
+  const int64_t size = view.size(0);
+  const uint64_t bytes = static_cast<uint64_t>(size) * static_cast<uint64_t>(d.bytes);
+  const auto base = reinterpret_cast<uintptr_t>(view.base);
+  const bool fits = size > 0 && size < (int64_t{1} << 40) && view.stride(1, 0) == 1 && base % static_cast<uintptr_t>(d.bytes) == 0 &&
+                    view.allocation != nullptr && view.allocation->Contains(base, bytes) && !view.allocation->read_only;
+  // What is out of the ordinary, and the messages, are the general form's business; nothing has been changed before it.
+  if (b.checker != nullptr || !fits || !d.add_lanes(view.base, size, b.at(d.indices), b.at(d.value), d.n)) return RunScatter(b, in);
+  Finish(b, d, true);
   return in + 1;
 }
 
@@ -250,7 +300,19 @@ void PrepareAtomicCasView(Preparer& p, const Op& op) {
   p.Emit(op, RunView, d);
 }
 
-void PrepareAtomicScatterView(Preparer& p, const Op& op) { p.Emit(op, RunScatter, NewScatter(p, op)); }
+void PrepareAtomicScatterView(Preparer& p, const Op& op) {
+  AtomicData* d = NewScatter(p, op);
+  const ir::Type view = op.operand("view")->type();
+  const bool add = op.attr("mode").as_enum<ir::RmwMode>() == ir::RmwMode::kAdd && (d->elem == Elem::kI32 || d->elem == Elem::kI64);
+  const bool is_private = view->space == ir::MemorySpace::kShared && d->scope == ir::MemoryScope::kTlBlk;
+  if (add && view.rank() == 1 && !op.result(0)->has_uses() && !d->index_i1 &&
+      (is_private || d->ordering == MemoryOrdering::kRelaxed)) {
+    const bool wide = d->elem == Elem::kI64;
+    d->add_lanes = is_private ? (wide ? FindAddLanes<uint64_t, true>(d->index_bytes) : FindAddLanes<uint32_t, true>(d->index_bytes))
+                              : (wide ? FindAddLanes<uint64_t, false>(d->index_bytes) : FindAddLanes<uint32_t, false>(d->index_bytes));
+  }
+  p.Emit(op, d->add_lanes != nullptr ? RunAddLanes : RunScatter, d);
+}
 
 void PrepareStoreScatterView(Preparer& p, const Op& op) {
   AtomicData* d = NewScatter(p, op);

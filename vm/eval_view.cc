@@ -97,6 +97,8 @@ void PrepareGetShape(Preparer& p, const Op& op, bool index_space) {
 
 // --- loads and stores -----------------------------------------------------------------------------------------------
 
+constexpr uint64_t kStreamingBytes = 64 << 20;  // buffers from this size on are larger than any cache
+
 struct ViewMoveData {
   const ViewAccess* access;
   Slot tile;
@@ -177,13 +179,16 @@ const Instr* RunStoreView(BlockState& b, const Instr* in) {
   if (!LocateView(b, in, v, &boxes)) return nullptr;
   Access access = AccessOf(d, tile);
   access.writes = true;
+  // A large result goes around the caches, where it would only push out what is still needed.
+  const Allocation* home = boxes.view->allocation;
+  const CopyHint hint = home != nullptr && home->bytes >= kStreamingBytes ? CopyHint::kStreaming : CopyHint::kNone;
   uint8_t* base = boxes.view->base;
   const bool ok = VisitBoxes(b, in, v, boxes, access, [&](const Box& box) {
     if (v.nibbles) {
       ForEachElement(v, box, [&](int64_t m, int64_t t) { WriteNibble(base, m, tile[t]); });
     } else if (d.ordering == MemoryOrdering::kWeak) {
       CopyBox(base + box.offset * v.bytes, box.stride, tile + box.tile_offset * v.bytes, v.tile_stride, box.extent, v.rank,
-              v.bytes);
+              v.bytes, hint);
     } else {
       ForEachElement(v, box, [&](int64_t m, int64_t t) {
         StoreElements(reinterpret_cast<uintptr_t>(base + m * v.bytes), tile + t * v.bytes, 1, v.bytes, d.ordering);

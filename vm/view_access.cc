@@ -102,7 +102,7 @@ bool MakeBox(const BlockState& b, const ViewAccess& v, const ViewBoxes& boxes, i
     box->stride[k] = boxes.view->stride(v.rank, d);
     box->extent[k] = std::min(v.tile[k], boxes.size[k] - origin);
     if (k == v.sparse_dim) {
-      const uint64_t picked = ReadIndex(b.at(v.index[k]), v.index_bytes[k], v.index_i1[k], row);
+      const uint64_t picked = ReadSignedIndex(b.at(v.index[k]), v.index_bytes[k], v.index_i1[k], row);
       if (picked >= static_cast<uint64_t>(boxes.size[k])) return false;
       origin = static_cast<int64_t>(picked);
       box->extent[k] = 1;

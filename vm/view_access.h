@@ -100,7 +100,15 @@ void ForEachElement(const ViewAccess& v, const Box& box, Fn&& fn) {
   }
 }
 
+// Element i of a tile of integers, read as unsigned.
 uint64_t ReadIndex(const void* p, int bytes, bool i1, int64_t i = 0);
+// The same with its sign extended: a negative row of a gather or scatter lies outside, whatever the width.
+inline uint64_t ReadSignedIndex(const void* p, int bytes, bool i1, int64_t i) {
+  const uint64_t v = ReadIndex(p, bytes, i1, i);
+  if (i1 || bytes == 8) return v;
+  const int shift = 64 - 8 * bytes;
+  return static_cast<uint64_t>(static_cast<int64_t>(v << shift) >> shift);
+}
 
 }  // namespace tile::vm
 
