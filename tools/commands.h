@@ -17,7 +17,9 @@ extern const Command kAsCommand;
 extern const Command kDisCommand;
 extern const Command kVerifyCommand;
 extern const Command kInfoCommand;
+extern const Command kOpsCommand;
 extern const Command kImportCommand;
+extern const Command kExportCommand;
 
 // What run and bench share: the options, and --grid, --arg, --check, --threads, --seed, --cast as a request. False after
 // an error on stderr.

@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/numbers.h"
+#include "ir/reference.h"
 #include "ir/tbc/writer.h"
 #include "ir/text/printer.h"
+#include "ir/tileir/writer.h"
 #include "tools/cli/report.h"
 #include "tools/commands.h"
 #include "tools/data/files.h"
@@ -81,6 +83,44 @@ int Import(const Options& options) {
   return WriteTbcFile(options, *loaded->module);
 }
 
+int Export(const Options& options) {
+  int exit = kOk;
+  if (!OneInput(options, &exit)) return exit;
+  const std::vector<std::string> parts = absl::StrSplit(options.has("version") ? options.value("version") : "13.3", '.');
+  int major = 0, minor = 0;
+  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &major) || !absl::SimpleAtoi(parts[1], &minor) || major != 13 ||
+      minor < 1 || minor > 5) {
+    return Fail(kUsage, "usage", absl::StrCat("--version ", options.value("version"), ": expected 13.1 to 13.5"));
+  }
+  auto loaded = Load(options.positional()[0], &exit);
+  if (loaded == nullptr) return exit;
+  absl::StatusOr<std::string> bytes = ir::WriteTileIr(*loaded->module, major * 100 + minor);
+  if (!bytes.ok()) return Fail(kRejected, "tileir.write", bytes.status());
+  const std::string& in = options.positional()[0];
+  const std::string out = options.has("output") ? options.value("output") : in == "-" ? "-" : WithExtension(in, ".tilebc");
+  if (out == in && out != "-") {
+    return Fail(kUsage, "output.same", absl::StrCat(in, ": the output would replace the input"), "name another file with -o");
+  }
+  return WriteFile(out, *bytes, true);
+}
+
+int Ops(const Options& options) {
+  if (options.has("json")) {
+    std::printf("%s\n", ir::OpTableJson().c_str());
+    return kOk;
+  }
+  if (options.positional().empty()) {
+    std::fputs(ir::OpListText().c_str(), stdout);
+    return kOk;
+  }
+  for (const std::string& name : options.positional()) {
+    const ir::OpInfo* op = ir::FindOp(name);
+    if (op == nullptr) return Fail(kRejected, "ops.unknown", absl::StrCat("there is no operation `", name, "`"), "`tilevm ops` lists them");
+    std::fputs(ir::OpReferenceText(*op).c_str(), stdout);
+  }
+  return kOk;
+}
+
 int Dis(const Options& options) {
   int exit = kOk;
   if (!OneInput(options, &exit)) return exit;
@@ -122,6 +162,18 @@ const Command kAsCommand = {"as", "FILE [-o FILE]", "assembles text into a .tbc 
 
 const Command kImportCommand = {"import", "FILE [-o FILE]", "turns NVIDIA Tile IR bytecode (13.1 to 13.5) into a .tbc file",
                                 WriteOptionSpecs(), "example:\n  tilevm import matmul.tilebc -o matmul.tbc\n", &Import};
+
+const Command kExportCommand = {
+    "export", "FILE [-o FILE]", "writes a program as NVIDIA Tile IR bytecode",
+    {{"output", 'o', "FILE", "where to write (default: the input's name with .tilebc; - for stdout)"},
+     {"version", 0, "13.N", "version of the bytecode, 13.1 to 13.5 (default 13.3)"}},
+    "Operations that NVIDIA's bytecode does not have are named in the error.\n\nexample:\n  tilevm export kernel.tbc -o "
+    "kernel.tilebc\n",
+    &Export};
+
+const Command kOpsCommand = {"ops", "[NAME…]", "the operations: all of them, or what one means",
+                             {{"json", 0, nullptr, "the whole table as JSON, for programs in other languages"}},
+                             "example:\n  tilevm ops atomic_rmw_tko\n", &Ops};
 
 const Command kDisCommand = {
     "dis", "FILE [-o FILE]", "prints a .tbc or Tile IR bytecode file as text",

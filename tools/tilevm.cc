@@ -5,6 +5,6 @@ int main(int argc, char** argv) {
   using namespace tile::tools;
   return RunTool("tilevm", "tilevm: runs and inspects tile kernels on any CPU\n",
                  {&kRunCommand, &kReplayCommand, &kBenchCommand, &kAsCommand, &kDisCommand, &kVerifyCommand, &kInfoCommand,
-                  &kImportCommand},
+                  &kOpsCommand, &kImportCommand, &kExportCommand},
                  argc, argv);
 }
