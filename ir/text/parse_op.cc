@@ -103,12 +103,23 @@ bool Parser::GroupStarts(const PendingOp& op, const SyntaxItem& group) const {
   return false;
 }
 
+// NVIDIA's listings leave out an absent mask without a mark: what stands there is then the padding value behind it.
+void Parser::MoveFromMask(PendingOp& op, const SyntaxItem& item, const SyntaxItem& next) {
+  const int mask = ListElement(item), field = ListElement(next);
+  if (mask < 0 || field < 0 || tok_.is(",") || !TypeRuleOf(*op.info).operands[mask].mask) return;
+  std::vector<Value*>& values = op.operands[mask];
+  if (values.size() != 1 || values[0] == nullptr || !values[0]->type().is_tile()) return;
+  if (values[0]->type().elem() != Elem::kI1) values.swap(op.operands[field]);
+}
+
 bool Parser::ParseItems(PendingOp& op, const std::vector<SyntaxItem>& items) {
   const FormatInfo& format = *op.info->format;
-  for (const SyntaxItem& item : items) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    const SyntaxItem& item = items[i];
     switch (item.kind) {
       case SyntaxItem::kGroup:
         if (GroupStarts(op, item) && !ParseItems(op, item.items)) return false;
+        if (i + 1 < items.size()) MoveFromMask(op, item, items[i + 1]);
         break;
       case SyntaxItem::kLiteral:
         if (!Expect(item.literal, absl::StrCat("in ", op.info->mnemonic))) return false;

@@ -116,6 +116,7 @@ class Parser {
   bool ParseOp(Block* block);
   bool ParseResultNames(PendingOp& op);
   bool ParseItems(PendingOp& op, const std::vector<SyntaxItem>& items);
+  void MoveFromMask(PendingOp& op, const SyntaxItem& item, const SyntaxItem& next);
   bool GroupStarts(const PendingOp& op, const SyntaxItem& group) const;
   bool ParseUse(PendingOp& op, std::vector<Value*>* values);
   bool ParseUses(PendingOp& op, std::vector<Value*>* values);

@@ -50,14 +50,16 @@ bool Printer::GroupPrinted(const Op& op, const SyntaxItem& group) const {
   return !IsDefault(op.info()->format->attrs[item.field], op.attr(item.field));
 }
 
-// An absent operand of `(, $x)?` is written as `_` if the operand of such a group behind it is there.
+// An absent operand of `(, $x)?` is written as `_` if the operand of such a group behind it is there, or if the one in
+// front of it is no proper mask and would be taken for this one.
 bool Printer::GroupSkipped(const Op& op, const std::vector<SyntaxItem>& items, size_t i) const {
-  const auto is_list_element = [](const SyntaxItem& g) {
-    return g.kind == SyntaxItem::kGroup && g.items.size() == 2 && g.items[0].literal == "," &&
-           g.items[1].kind == SyntaxItem::kOperand;
-  };
-  if (!is_list_element(items[i])) return false;
-  for (++i; i < items.size() && is_list_element(items[i]); ++i) {
+  if (ListElement(items[i]) < 0) return false;
+  const int before = i > 0 ? ListElement(items[i - 1]) : -1;
+  if (before >= 0 && TypeRuleOf(*op.info()).operands[before].mask && GroupPrinted(op, items[i - 1])) {
+    const Type t = op.operand(op.group_begin(before))->type();
+    if (t.is_tile() && t.elem() != Elem::kI1) return true;
+  }
+  for (++i; i < items.size() && ListElement(items[i]) >= 0; ++i) {
     if (GroupPrinted(op, items[i])) return true;
   }
   return false;

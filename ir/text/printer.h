@@ -22,8 +22,8 @@ struct PrintOptions {
 
 std::string Print(const Module& module, const PrintOptions& options = {});
 
-// One operation on one line, as its author knows it: with the names of its text; bodies as { … }. Takes time proportional
-// to its function, whose names must be unique.
+// One operation on one line, as its author knows it: with the names of its text; bodies as { … }. Takes time
+// proportional to its function, whose names must be unique.
 std::string PrintOp(const Op& op);
 // "%acc": the name that PrintOp uses.
 std::string PrintValue(const Value& value);

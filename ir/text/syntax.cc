@@ -52,6 +52,7 @@ std::vector<SyntaxItem> Compile(const FormatInfo& format, absl::string_view* s, 
 
 void SetOf(absl::string_view set, FieldRule* field) {
   if (set == "ALL") field->kind = FieldRule::kAll;
+  if (set == "I1") field->mask = true;
   if (set == "TOKEN") field->kind = FieldRule::kToken;
   if (set == "TVIEW") field->kind = FieldRule::kUnderView;
   const std::optional<Elem> elem = FindElem(absl::AsciiStrToLower(set.substr(0, set.find('.'))));
@@ -145,6 +146,12 @@ std::optional<Opcode> ImpliedTerminator(const OpInfo& info, size_t num_results, 
   if (f == Format::kIf && num_results == 0) return Opcode::kYield;
   if ((f == Format::kFor || f == Format::kLoop) && num_carried == 0) return Opcode::kContinue;
   return std::nullopt;
+}
+
+int ListElement(const SyntaxItem& item) {
+  const bool ok = item.kind == SyntaxItem::kGroup && item.items.size() == 2 && item.items[0].literal == "," &&
+                  item.items[1].kind == SyntaxItem::kOperand;
+  return ok ? item.items[1].field : -1;
 }
 
 const SyntaxItem& Decider(const SyntaxItem& group) {

@@ -38,6 +38,8 @@ struct SyntaxItem {
 // Items of a format whose syntax is not "custom".
 const std::vector<SyntaxItem>& SyntaxOf(const FormatInfo& format);
 bool HasCustomSyntax(const FormatInfo& format);
+// The operand of a group `(, $x)?`, or -1 for any other item.
+int ListElement(const SyntaxItem& item);
 // The item that decides whether a group is printed: its first operand or attribute.
 const SyntaxItem& Decider(const SyntaxItem& group);
 
@@ -55,6 +57,7 @@ struct FieldRule {
   Kind kind = kListed;
   int same = -1;
   Elem fixed = Elem::kI32;
+  bool mask = false;     // elements are i1
   bool uniform = false;  // `x=x`: all values of the `...` field have one type
 };
 struct TypeRule {

@@ -122,6 +122,11 @@ TEST(Text, DefaultsAreNotWritten) {
 TEST(Text, AnAbsentOperandBeforeAPresentOneIsAnUnderscore) {
   EXPECT_EQ(Body("%l, %k = load_ptr_tko weak %p, _, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token"),
             "  %l, %k = load_ptr_tko weak %p, _, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token\n");
+  // As in NVIDIA's listings: what is no mask is the padding value.
+  EXPECT_EQ(Body("%l, %k = load_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token"),
+            "  %l, %k = load_ptr_tko weak %p, _, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token\n");
+  EXPECT_EQ(Body("%l, %k = load_ptr_tko weak %p, %x, _ : tile<ptr<f32>>, tile<f32> -> tile<f32>, token"),
+            "  %l, %k = load_ptr_tko weak %p, %x, _ : tile<ptr<f32>>, tile<f32> -> tile<f32>, token\n");
   EXPECT_EQ(Body("%l, %k = load_ptr_tko weak %p, _ : tile<ptr<f32>> -> tile<f32>, token"),
             "  %l, %k = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token\n");
 }
