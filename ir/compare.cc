@@ -1,5 +1,5 @@
-// One pass over both modules side by side. A map from values of the one to numbers, and the same for the other, makes the
-// question "is it the same operand" one comparison. The message is only built once something differs.
+// One pass over both modules side by side. A map from values of the one to numbers, and the same for the other, makes
+// the question "is it the same operand" one comparison. The message is only built once something differs.
 #include "ir/compare.h"
 
 #include <algorithm>
@@ -37,11 +37,11 @@ std::string Describe(const Attr& a, const AttrInfo& info) {
     case AttrKind::kBools:
       return absl::StrCat("[", absl::StrJoin(a.bools().subspan(0, 16), ", "), "]");
     case AttrKind::kDense:
-      return absl::StrCat(ElemInfoOf(a.dense().elem).spelling, a.dense().splat ? " splat " : " elements ",
-                          absl::BytesToHexString(absl::string_view(
-                              reinterpret_cast<const char*>(a.dense().bytes.data()),
-                              std::min<size_t>(a.dense().bytes.size(), 32))),
-                          " (", a.dense().bytes.size(), " bytes)");
+      return absl::StrCat(
+          ElemInfoOf(a.dense().elem).spelling, a.dense().splat ? " splat " : " elements ",
+          absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(a.dense().bytes.data()),
+                                                   std::min<size_t>(a.dense().bytes.size(), 32))),
+          " (", a.dense().bytes.size(), " bytes)");
     case AttrKind::kPredicate:
     case AttrKind::kHints:
     case AttrKind::kScalars:
@@ -144,7 +144,8 @@ class Comparer {
       if (!SameOp(x, y, function)) return false;
     }
     if (x == nullptr && y == nullptr) return true;
-    return Differ("next op", x ? x->info()->mnemonic : "end of the block", y ? y->info()->mnemonic : "end of the block");
+    return Differ("next op", x ? x->info()->mnemonic : "end of the block",
+                  y ? y->info()->mnemonic : "end of the block");
   }
 
   bool SameOp(Op* a, Op* b, const std::string& function) {

@@ -1,11 +1,11 @@
-// Are two modules the same program? Compared are structure, types, attributes, interfaces, globals and debug records; not
-// compared are the names of values, positions in a text (`pos`) and the name of the file a module was read from.
+// Are two modules the same program? Compared are structure, types, attributes, interfaces, globals and debug records;
+// not compared are the names of values, positions in a text (`pos`) and the name of the file a module was read from.
 //
 //   EXPECT_EQ(FirstDifference(a, b), "");
 //   // "@scale, op 3 (addf): attribute rounding: nearest_even, other: zero"
 //
-// Types are compared by structure, since the modules have contexts of their own. Ops count from 0 in textual order inside
-// their function, values from 0 in order of definition. Takes time proportional to the modules. Reads only.
+// Types are compared by structure, since the modules have contexts of their own. Ops count from 0 in textual order
+// inside their function, values from 0 in order of definition. Takes time proportional to the modules. Reads only.
 #ifndef TILE_IR_COMPARE_H_
 #define TILE_IR_COMPARE_H_
 

@@ -1,6 +1,6 @@
 // One pass over the ops in file order, which is textual order. Each pool is used from its start to its end, so that the
-// position in it is known and nothing can be used twice. Open blocks stand on a stack of our own: nesting in a file never
-// becomes recursion here.
+// position in it is known and nothing can be used twice. Open blocks stand on a stack of our own: nesting in a file
+// never becomes recursion here.
 #include "ir/tbc/code_reader.h"
 
 #include "ir/limits.h"
@@ -62,7 +62,8 @@ class CodeReader {
   }
 
   bool String(uint32_t index, absl::string_view what, absl::string_view* out) {
-    if (index >= pools_.strings.size()) return context_.Fail("string", what, " is string ", index, ", which does not exist");
+    if (index >= pools_.strings.size())
+      return context_.Fail("string", what, " is string ", index, ", which does not exist");
     *out = pools_.strings[index];
     return true;
   }
@@ -81,7 +82,8 @@ class CodeReader {
     for (const fbs::GlobalVariable* g : *code_.globals()) {
       absl::string_view name;
       if (!String(g->name(), "the name of a global", &name)) return false;
-      if (g->value() >= pools_.constants.size()) return context_.Fail("constant", "@", name, ": its value does not exist");
+      if (g->value() >= pools_.constants.size())
+        return context_.Fail("constant", "@", name, ": its value does not exist");
       const Dense& value = *pools_.constants[g->value()];
       const int64_t size = StorageBytes(value.elem);
       if (g->count() < 0 || g->count() > kMaxConstantBytes / size) {
@@ -104,7 +106,8 @@ class CodeReader {
     absl::string_view name;
     if (!String(f.name(), "the name of a kernel", &name)) return false;
     where_ = name;
-    if (f.body() != next_block_ || next_block_ >= blocks_.size()) return FailHere("format", "its body is no block in turn");
+    if (f.body() != next_block_ || next_block_ >= blocks_.size())
+      return FailHere("format", "its body is no block in turn");
     const fbs::Block& row = blocks_[next_block_++];
     if (!row.present()) return FailHere("format", "it has no body");
     const size_t from = next_value_;
@@ -154,7 +157,8 @@ class CodeReader {
   }
 
   bool CheckBlock(const fbs::Block& row, size_t limit) {
-    if (row.first_op() != next_op_ || row.num_ops() > limit - next_op_) return FailHere("format", "a block has ops out of turn");
+    if (row.first_op() != next_op_ || row.num_ops() > limit - next_op_)
+      return FailHere("format", "a block has ops out of turn");
     if (row.first_argument() != next_value_ || row.num_arguments() > values_.size() - next_value_) {
       return FailHere("format", "a block has arguments out of turn");
     }
@@ -169,10 +173,12 @@ class CodeReader {
       const fbs::Block& row = blocks_[id];
       if (!CheckBlock(row, frames_.back().end)) return false;
       if (!row.present()) {
-        if (row.num_ops() != 0 || row.num_arguments() != 0) return FailHere("format", "ops in a region without a block");
+        if (row.num_ops() != 0 || row.num_arguments() != 0)
+          return FailHere("format", "ops in a region without a block");
         continue;
       }
-      if (frames_.size() > kMaxNesting) return FailHere("limit", "more than ", kMaxNesting, " regions inside each other");
+      if (frames_.size() > kMaxNesting)
+        return FailHere("limit", "more than ", kMaxNesting, " regions inside each other");
       types_.clear();
       for (size_t i = 0; i < row.num_arguments(); ++i) types_.push_back(pools_.types[value_types_[next_value_ + i]]);
       Block* block = module_.CreateBlock(types_);
@@ -235,7 +241,9 @@ class CodeReader {
       const fbs::Group& group = groups_[next_group_ + g];
       const int name = group.name() < pools_.names.size() ? pools_.names[group.name()] : -1;
       const int field = name < 0 ? -1 : plan.field_of_name[name];
-      if (field < 0) return FailHere("op", "operand field ", NameText(group.name()), " is unknown to this reader", context_.origin());
+      if (field < 0)
+        return FailHere("op", "operand field ", NameText(group.name()), " is unknown to this reader",
+                        context_.origin());
       if (field <= last || group.count() == 0) return FailHere("format", "operand fields out of order or empty");
       if (fields[field].arity == Arity::kOptional && group.count() > 1) {
         return FailHere("op", group.count(), " operands for ", fields[field].name, ", which takes one");
@@ -282,7 +290,8 @@ class CodeReader {
       const fbs::Attribute& a = attributes_[next_attribute_ + i];
       const int name = a.name() < pools_.names.size() ? pools_.names[a.name()] : -1;
       const int index = name < 0 ? -1 : plan.attr_of_name[name];
-      if (index < 0) return FailHere("op", "attribute ", NameText(a.name()), " is unknown to this reader", context_.origin());
+      if (index < 0)
+        return FailHere("op", "attribute ", NameText(a.name()), " is unknown to this reader", context_.origin());
       if (attrs_[index].present()) return FailHere("format", "attribute ", infos[index].name, " twice");
       if (a.kind() != static_cast<fbs::AttrKind>(infos[index].kind)) {
         return FailHere("op", "attribute ", infos[index].name, " is of another kind");
@@ -308,7 +317,8 @@ class CodeReader {
 
   template <class T>
   bool Slice(absl::Span<const T> pool, const fbs::Attribute& a, const AttrInfo& info, absl::Span<const T>* out) {
-    if (a.count() > kMaxListItems) return FailHere("limit", "attribute ", info.name, " has over ", kMaxListItems, " items");
+    if (a.count() > kMaxListItems)
+      return FailHere("limit", "attribute ", info.name, " has over ", kMaxListItems, " items");
     if (a.value() < 0 || static_cast<uint64_t>(a.value()) > pool.size() ||
         a.count() > pool.size() - static_cast<size_t>(a.value())) {
       return FailHere("format", "attribute ", info.name, " refers to items that do not exist");
@@ -335,7 +345,8 @@ class CodeReader {
         return true;
       case AttrKind::kEnum:
         if (!IsEnumValue(info.enum_id, a.value())) {
-          return FailHere("enum", EnumName(info.enum_id), " ", a.value(), " is unknown to this reader", context_.origin());
+          return FailHere("enum", EnumName(info.enum_id), " ", a.value(), " is unknown to this reader",
+                          context_.origin());
         }
         *out = Attr::Int(info.kind, a.value());
         return true;

@@ -8,9 +8,9 @@
 
 namespace tile::ir {
 
-// What it guarantees: known operations, operands that are visible where they are used, as many operands, results, regions
-// and attributes of the right kind as the format asks for, and every limit. Types and the rules of operations are the
-// verifier's. `ops` receives all operations in the order of the file.
+// What it guarantees: known operations, operands that are visible where they are used, as many operands, results,
+// regions and attributes of the right kind as the format asks for, and every limit. Types and the rules of operations
+// are the verifier's. `ops` receives all operations in the order of the file.
 bool ReadCode(const fbs::Code& code, Module* module, ReadContext* context, std::vector<Op*>* ops);
 
 }  // namespace tile::ir

@@ -1,5 +1,5 @@
-// Blocks, values and ops get their numbers in textual order; the results of an op come before the arguments of its regions.
-// That is the order in which the reader meets them, so both count the same way.
+// Blocks, values and ops get their numbers in textual order; the results of an op come before the arguments of its
+// regions. That is the order in which the reader meets them, so both count the same way.
 #include "ir/tbc/code_writer.h"
 
 #include "absl/container/flat_hash_map.h"
@@ -51,7 +51,8 @@ class CodeWriter {
 
   void CheckLimits() {
     if (static_cast<int64_t>(ops_.size()) > kMaxOps) Fail("the module has more than ", kMaxOps, " operations");
-    if (static_cast<int64_t>(value_types_.size()) > kMaxValues) Fail("the module has more than ", kMaxValues, " values");
+    if (static_cast<int64_t>(value_types_.size()) > kMaxValues)
+      Fail("the module has more than ", kMaxValues, " values");
     if (static_cast<int64_t>(std::max(module_.functions.size(), module_.globals.size())) > kMaxFunctions) {
       Fail("the module has more than ", kMaxFunctions, " kernels or globals");
     }
@@ -133,7 +134,8 @@ class CodeWriter {
     const FormatPlan& plan = PlanOf(*info.format);
     out_.ops.push_back(&op);
     if (FindOp(static_cast<int>(info.opcode)) != &info) return FailOp(op, "no operation of tile code");
-    if (op.num_operands() > kMaxOperands || op.num_results() > kMaxOperands) return FailOp(op, "too many operands or results");
+    if (op.num_operands() > kMaxOperands || op.num_results() > kMaxOperands)
+      return FailOp(op, "too many operands or results");
     if (op.num_results() < plan.min_results || (plan.max_results >= 0 && op.num_results() > plan.max_results)) {
       return FailOp(op, "has ", op.num_results(), " results");
     }
@@ -172,7 +174,9 @@ class CodeWriter {
       if (count == 0) continue;
       groups_.emplace_back(pools_.Name(fields[f].name), static_cast<uint16_t>(count));
       if (fields[f].since != 0) {
-        out_.needs.NeedTileIr(fields[f].since, [&] { return absl::StrCat(fields[f].name, " of ", op.info()->mnemonic, " in @", function_); });
+        out_.needs.NeedTileIr(fields[f].since, [&] {
+          return absl::StrCat(fields[f].name, " of ", op.info()->mnemonic, " in @", function_);
+        });
       }
     }
     if (!fields.empty() && op.group_end(static_cast<int>(fields.size()) - 1) != op.num_operands()) {

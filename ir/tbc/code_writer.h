@@ -17,8 +17,8 @@ struct CodeSection {
   std::vector<const Op*> ops;  // all of the module in the order of the file, for the debug section
 };
 
-// Error if the module holds what the format can't: an operand that is not defined before its use, a required attribute that
-// is missing, a type of code generation, or more than a limit allows.
+// Error if the module holds what the format can't: an operand that is not defined before its use, a required attribute
+// that is missing, a type of code generation, or more than a limit allows.
 absl::StatusOr<CodeSection> WriteCode(const Module& module);
 
 }  // namespace tile::ir

@@ -1,7 +1,8 @@
 // What the parts of the reader share: where an error goes and how much may be allocated. Internal to ir/tbc.
 //
-// The parts return false after Fail, which keeps the first error. Sizes in a file are bounded by the file, but FlatBuffers
-// lets many offsets point to one place: Charge counts every copy, so that a small file can't fill the memory.
+// The parts return false after Fail, which keeps the first error. Sizes in a file are bounded by the file, but
+// FlatBuffers lets many offsets point to one place: Charge counts every copy, so that a small file can't fill the
+// memory.
 #ifndef TILE_IR_TBC_CONTEXT_H_
 #define TILE_IR_TBC_CONTEXT_H_
 

@@ -1,5 +1,5 @@
-// Damaged and hostile files: an error that says what is wrong, or a module as sound as any other. Never a crash, and never
-// more memory than the file can account for.
+// Damaged and hostile files: an error that says what is wrong, or a module as sound as any other. Never a crash, and
+// never more memory than the file can account for.
 #include <cstring>
 #include <functional>
 
@@ -125,8 +125,9 @@ std::unique_ptr<Module> Small() {
   Op* branch = b.Create(Opcode::kIf, {{f->param(0)}}, {i32});
   {
     Builder::Scope scope(b, b.AddRegion(branch, 0, {}));
-    Value* sum = b.Create(Opcode::kAddi, {{f->param(0)}, {f->param(0)}}, {i32},
-                          {{"overflow", Attr::Enum(Overflow::kNoWrap)}})->result(0);
+    Value* sum =
+        b.Create(Opcode::kAddi, {{f->param(0)}, {f->param(0)}}, {i32}, {{"overflow", Attr::Enum(Overflow::kNoWrap)}})
+            ->result(0);
     b.Create(Opcode::kYield, {{sum}}, {});
   }
   b.Create(Opcode::kAssert, {{branch->result(0)}}, {}, {{"message", Attr::String(AttrKind::kString, "m")}});
@@ -152,8 +153,7 @@ TEST(Damaged, SaysWhatIsWrong) {
        [](auto& c) { Put<uint16_t>(Row(c.ops(), 1), kNumOperands, 1); }},
       {"op 1 (addi): 0 results, it has 1 to 1", [](auto& c) { Put<uint16_t>(Row(c.ops(), 1), kNumResults, 0); }},
       {"op 1 (addi): its regions are not those", [](auto& c) { Put<uint8_t>(Row(c.ops(), 1), kNumRegions, 1); }},
-      {"op 1 (addi): its operands are out of turn",
-       [](auto& c) { Put<uint32_t>(Row(c.ops(), 1), kFirstOperand, 0); }},
+      {"op 1 (addi): its operands are out of turn", [](auto& c) { Put<uint32_t>(Row(c.ops(), 1), kFirstOperand, 0); }},
       {"op 3 (assert): attribute message is missing",
        [](auto& c) { Put<uint8_t>(Row(c.ops(), 3), kNumAttributes, 0); }},
       {"error[tbc.enum]: @k, op 1 (addi): Overflow 4 is unknown to this reader",
@@ -170,8 +170,7 @@ TEST(Damaged, SaysWhatIsWrong) {
        [](auto& c) { Put<uint8_t>(Row(c.attributes(), 0), 2, 2); }},
       {"op 3 (assert): attribute message refers to 77, which does not exist",
        [](auto& c) { Put<int64_t>(Row(c.attributes(), 1), 8, 77); }},
-      {"error[tbc.type]: a value has type 9, which does not exist",
-       [](auto& c) { PutWord(c.value_types(), 0, 9); }},
+      {"error[tbc.type]: a value has type 9, which does not exist", [](auto& c) { PutWord(c.value_types(), 0, 9); }},
       {"a block has ops out of turn", [](auto& c) { Put<uint32_t>(Row(c.blocks(), 1), 4, 4); }},
       {"that belong to no kernel", [](auto& c) { Put<uint32_t>(Row(c.blocks(), 0), 4, 3); }},
   };
@@ -187,9 +186,7 @@ TEST(Damaged, SaysWhatIsWrong) {
 }
 
 TEST(Damaged, OtherFiles) {
-  const auto error = [](absl::string_view s) {
-    return std::string(ReadTbc(Exact(s).bytes(), "f").status().message());
-  };
+  const auto error = [](absl::string_view s) { return std::string(ReadTbc(Exact(s).bytes(), "f").status().message()); };
   EXPECT_EQ(error(""), "f: error[tbc.format]: this is no .tbc file");
   EXPECT_EQ(error("module { } and some more text"), "f: error[tbc.format]: this is no .tbc file");
   EXPECT_THAT(error(absl::string_view("\x10\0\0\0TBC7\0\0\0\0\0\0\0\0\0\0\0\0", 20)),
@@ -244,10 +241,10 @@ TEST(Damaged, OnePredicateAndOneHintSetTooOften) {
   EXPECT_THAT(ErrorOf(FileAround([](flatbuffers::FlatBufferBuilder& b) {
                 const auto strings = b.CreateVectorOfStrings({"a"});
                 const auto hint = fbs::CreateHint(b);
-                const auto arch = fbs::CreateArchHints(
-                    b, 0, b.CreateVector(std::vector<flatbuffers::Offset<fbs::Hint>>(4000, hint)));
-                const auto set = fbs::CreateHintSet(
-                    b, b.CreateVector(std::vector<flatbuffers::Offset<fbs::ArchHints>>(1000, arch)));
+                const auto arch =
+                    fbs::CreateArchHints(b, 0, b.CreateVector(std::vector<flatbuffers::Offset<fbs::Hint>>(4000, hint)));
+                const auto set =
+                    fbs::CreateHintSet(b, b.CreateVector(std::vector<flatbuffers::Offset<fbs::ArchHints>>(1000, arch)));
                 return fbs::CreateCode(b, 0, strings, 0, 0, 0, 0, 0, b.CreateVector(&set, 1));
               })),
               HasSubstr("error[tbc."));
@@ -269,7 +266,8 @@ TEST(Damaged, TypesOfOddSizes) {
     }));
   };
   const auto tile = [&](std::vector<int64_t> shape) {
-    return error([&](auto& b) { return fbs::CreateTypeDirect(b, fbs::TypeKind::Tile, fbs::Element::F32, {}, {}, &shape); });
+    return error(
+        [&](auto& b) { return fbs::CreateTypeDirect(b, fbs::TypeKind::Tile, fbs::Element::F32, {}, {}, &shape); });
   };
   EXPECT_EQ(tile({1 << 12, 1 << 12}), "");
   EXPECT_THAT(tile({1 << 12, 1 << 13}), HasSubstr("more than 2^24 elements"));
@@ -309,9 +307,10 @@ TEST(Damaged, NestingTooDeep) {
 
 TEST(Damaged, VersionsAndFeatures) {
   const auto empty = [](flatbuffers::FlatBufferBuilder& b) { return fbs::CreateCode(b); };
-  EXPECT_THAT(ErrorOf(FileAround(empty, {0, 7}, uint64_t{1} << 17)),
-              HasSubstr("error[tbc.feature]: the file needs features that this reader does not know: bit 17; the file is "
-                        "of version 0.7, this reader of 0.1"));
+  EXPECT_THAT(
+      ErrorOf(FileAround(empty, {0, 7}, uint64_t{1} << 17)),
+      HasSubstr("error[tbc.feature]: the file needs features that this reader does not know: bit 17; the file is "
+                "of version 0.7, this reader of 0.1"));
   EXPECT_THAT(ErrorOf(FileAround(empty, {3, 1})),
               HasSubstr("error[tbc.version]: the file is of version 3.1, this reader knows 0.1 to 0.1"));
   // A newer minor version without unknown features is welcome; what else is unknown in it is named together with it.

@@ -116,8 +116,7 @@ class DebugWriter {
  public:
   explicit DebugWriter(flatbuffers::FlatBufferBuilder* fbb) : fbb_(*fbb) {}
 
-  absl::StatusOr<flatbuffers::Offset<fbs::Debug>> Run(const Module& module,
-                                                      const std::vector<const Op*>& ops) {
+  absl::StatusOr<flatbuffers::Offset<fbs::Debug>> Run(const Module& module, const std::vector<const Op*>& ops) {
     if (const std::string problem = RecordProblem(module.debug); !problem.empty()) {
       return absl::InvalidArgumentError(problem);
     }
@@ -143,7 +142,8 @@ class DebugWriter {
     if (records.empty()) return flatbuffers::Offset<fbs::Debug>(0);
     const auto strings = strings_.empty() ? 0 : fbb_.CreateVectorOfStrings(strings_);
     const auto record_rows = fbb_.CreateVectorOfStructs(records);
-    const auto op_rows = Locations(op_locs), function_rows = Locations(function_locs), global_rows = Locations(global_locs);
+    const auto op_rows = Locations(op_locs), function_rows = Locations(function_locs),
+               global_rows = Locations(global_locs);
     return fbs::CreateDebug(fbb_, strings, record_rows, op_rows, function_rows, global_rows);
   }
 

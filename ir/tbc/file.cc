@@ -23,21 +23,23 @@ flatbuffers::Verifier MakeVerifier(const uint8_t* data, size_t size) {
 
 }  // namespace
 
-void OpenFile::Free::operator()(uint8_t* p) const { ::operator delete(p, std::align_val_t{kTbcAlignment}); }
+void OpenFile::Free::operator()(uint8_t* p) const { ::operator delete (p, std::align_val_t{kTbcAlignment}); }
 
 bool OpenFile::Open(absl::Span<const uint8_t> bytes, ReadContext* context, bool only_look) {
-  if (static_cast<int64_t>(bytes.size()) > kMaxFileBytes) return context->Fail("limit", "a .tbc file is smaller than 2 GiB");
+  if (static_cast<int64_t>(bytes.size()) > kMaxFileBytes)
+    return context->Fail("limit", "a .tbc file is smaller than 2 GiB");
   if (bytes.size() < 16 || std::memcmp(bytes.data() + 4, "TBC", 3) != 0) {
     return context->Fail("format", "this is no .tbc file");
   }
   callers_ = base_ = bytes.data();
   if (reinterpret_cast<uintptr_t>(base_) % kTbcAlignment != 0) {
-    copy_.reset(static_cast<uint8_t*>(::operator new(bytes.size(), std::align_val_t{kTbcAlignment})));
+    copy_.reset(static_cast<uint8_t*>(::operator new (bytes.size(), std::align_val_t{kTbcAlignment})));
     std::memcpy(copy_.get(), bytes.data(), bytes.size());
     base_ = copy_.get();
   }
   if (base_[7] != fbs::FileIdentifier()[3]) {
-    return context->Fail("version", "the file is of format TBC", absl::string_view(reinterpret_cast<const char*>(base_) + 7, 1),
+    return context->Fail("version", "the file is of format TBC",
+                         absl::string_view(reinterpret_cast<const char*>(base_) + 7, 1),
                          ", this reader knows TBC0 (versions 0.1 to ", kCurrentTbcVersion.ToString(), ")");
   }
   flatbuffers::Verifier verifier = MakeVerifier(base_, bytes.size());
@@ -62,7 +64,8 @@ bool OpenFile::Open(absl::Span<const uint8_t> bytes, ReadContext* context, bool 
   if (root_->code() == nullptr) return context->Fail("format", "the file has no code section");
   const uint8_t* code = root_->code()->data();
   const size_t size = root_->code()->size();
-  if ((code - base_) % kTbcAlignment != 0) return context->Fail("format", "the code section is not aligned to 32 bytes");
+  if ((code - base_) % kTbcAlignment != 0)
+    return context->Fail("format", "the code section is not aligned to 32 bytes");
   flatbuffers::Verifier nested = MakeVerifier(code, size);
   if (!nested.VerifyBuffer<fbs::Code>(nullptr)) return context->Fail("format", "the code section is damaged");
   code_ = flatbuffers::GetRoot<fbs::Code>(code);

@@ -1,5 +1,5 @@
-// A .tbc file, opened: the bytes at an aligned place, the structure verified, version and features accepted. Nothing in it
-// has been read beyond that. Internal to ir/tbc.
+// A .tbc file, opened: the bytes at an aligned place, the structure verified, version and features accepted. Nothing in
+// it has been read beyond that. Internal to ir/tbc.
 #ifndef TILE_IR_TBC_FILE_H_
 #define TILE_IR_TBC_FILE_H_
 

@@ -1,5 +1,5 @@
-// Device images: machine code of a kernel beside its tile code, and all that is needed to choose, prepare and launch it.
-// Plain data, filled in by code generation, stored by WriteTbc, read back by ReadTbcImages, used by the runtime.
+// Device images: machine code of a kernel beside its tile code, and all that is needed to choose, prepare and launch
+// it. Plain data, filled in by code generation, stored by WriteTbc, read back by ReadTbcImages, used by the runtime.
 //
 // Expressions (ir/interface.h, postfix) speak of the kernel's parameters, not of its interface, so that images work for
 // kernels without one:
@@ -46,14 +46,14 @@ struct ImageWorkspace {
   friend bool operator==(const ImageWorkspace&, const ImageWorkspace&) = default;
 };
 
-// A tensor map that the host encodes before the launch. Numbers of swizzle, interleave, l2_promotion and fill are those of
-// the driver's enumerations.
+// A tensor map that the host encodes before the launch. Numbers of swizzle, interleave, l2_promotion and fill are those
+// of the driver's enumerations.
 struct TmaDescriptor {
   Elem element = Elem::kF32;
-  uint32_t base_param = 0;              // kernel parameter with the address
-  Expr offset;                          // bytes; empty: 0
-  std::vector<Expr> sizes;              // elements, innermost first
-  std::vector<Expr> strides;            // bytes, every dimension but the innermost
+  uint32_t base_param = 0;    // kernel parameter with the address
+  Expr offset;                // bytes; empty: 0
+  std::vector<Expr> sizes;    // elements, innermost first
+  std::vector<Expr> strides;  // bytes, every dimension but the innermost
   std::vector<uint32_t> box;
   std::vector<uint32_t> element_strides;  // empty: all 1
   uint8_t swizzle = 0, interleave = 0, l2_promotion = 0, fill = 0;
@@ -66,7 +66,8 @@ struct ImageParam {
     kKernelParam,    // parameter `index` of the kernel, as it is
     kWorkspace,      // address of workspace `index`
     kTmaDescriptor,  // descriptor `index`, 128 bytes by value
-    kValue32, kValue64,  // `value`
+    kValue32,        // `value`
+    kValue64,        // `value`
   };
   Kind kind = Kind::kKernelParam;
   uint32_t index = 0;
@@ -76,22 +77,22 @@ struct ImageParam {
 
 struct Image {
   ImageKind kind = ImageKind::kCubin;
-  std::string arch;                       // "sm_90a"
-  uint32_t kernel = 0;                    // position in Module::functions
-  std::string symbol;                     // name in the payload
+  std::string arch;     // "sm_90a"
+  uint32_t kernel = 0;  // position in Module::functions
+  std::string symbol;   // name in the payload
   std::vector<ImageRequirement> requirements;
-  uint32_t threads = 0;                   // per block
-  uint32_t shared_bytes = 0;              // dynamic shared memory per block
+  uint32_t threads = 0;       // per block
+  uint32_t shared_bytes = 0;  // dynamic shared memory per block
   std::array<uint32_t, 3> cluster = {1, 1, 1};
-  std::vector<Expr> grid;                 // 3 expressions; empty: the grid of the launch
-  std::vector<ImageParam> params;         // empty: the kernel's parameters
+  std::vector<Expr> grid;          // 3 expressions; empty: the grid of the launch
+  std::vector<ImageParam> params;  // empty: the kernel's parameters
   std::vector<ImageWorkspace> workspaces;
   std::vector<TmaDescriptor> tma;
-  uint32_t driver_floor = 0;              // CUDA version, 12040 for 12.4; 0: any
-  uint32_t registers = 0;                 // per thread; 0: not known
-  uint64_t flags = 0;                     // ImageFlag
-  Sha256Digest code_hash = {};            // of the code section it was compiled from
-  absl::Span<const uint8_t> payload;      // not owned; lies in the bytes the image was read from
+  uint32_t driver_floor = 0;          // CUDA version, 12040 for 12.4; 0: any
+  uint32_t registers = 0;             // per thread; 0: not known
+  uint64_t flags = 0;                 // ImageFlag
+  Sha256Digest code_hash = {};        // of the code section it was compiled from
+  absl::Span<const uint8_t> payload;  // not owned; lies in the bytes the image was read from
 };
 
 }  // namespace tile::ir

@@ -18,7 +18,8 @@ class ImageReader {
 
   bool Run(const fbs::Image& from, Image* to) {
     const size_t kernels = file_.code().functions() == nullptr ? 0 : file_.code().functions()->size();
-    if (from.kernel() >= kernels) return context_.Fail("image", "an image of kernel ", from.kernel(), ", which does not exist");
+    if (from.kernel() >= kernels)
+      return context_.Fail("image", "an image of kernel ", from.kernel(), ", which does not exist");
     if (from.kind() > fbs::ImageKind::MAX) {
       return context_.Fail("image", "an image of unknown kind ", static_cast<int>(from.kind()), context_.origin());
     }
@@ -37,7 +38,8 @@ class ImageReader {
     if (from.payload() != nullptr) {
       to->payload = {file_.InCallersBytes(from.payload()->data()), from.payload()->size()};
     }
-    if (from.grid() != nullptr && from.grid()->size() != 3) return context_.Fail("image", "a grid of an image has 3 sizes");
+    if (from.grid() != nullptr && from.grid()->size() != 3)
+      return context_.Fail("image", "a grid of an image has 3 sizes");
     return Text(from.arch(), &to->arch) && Text(from.symbol(), &to->symbol) &&
            Each(from.requirements(), &to->requirements,
                 [&](const fbs::Requirement& f, ImageRequirement* t) {
@@ -64,7 +66,8 @@ class ImageReader {
 
   bool Text(const flatbuffers::String* from, std::string* to) {
     if (from == nullptr) return true;
-    if (from->size() > kMaxNameBytes) return context_.Fail("limit", "a name of over ", kMaxNameBytes, " bytes in an image");
+    if (from->size() > kMaxNameBytes)
+      return context_.Fail("limit", "a name of over ", kMaxNameBytes, " bytes in an image");
     if (!context_.Charge(from->size())) return false;
     to->assign(from->c_str(), from->size());
     return true;
@@ -103,7 +106,8 @@ class ImageReader {
   }
 
   bool Param(const fbs::ImageParam& f, const Image& image, ImageParam* t) {
-    if (f.kind() > fbs::ImageParamKind::MAX) return context_.Fail("image", "a parameter of unknown kind", context_.origin());
+    if (f.kind() > fbs::ImageParamKind::MAX)
+      return context_.Fail("image", "a parameter of unknown kind", context_.origin());
     t->kind = static_cast<ImageParam::Kind>(f.kind());
     t->index = f.index();
     if ((t->kind == ImageParam::Kind::kWorkspace && t->index >= image.workspaces.size()) ||
@@ -119,7 +123,8 @@ class ImageReader {
 
 static_assert(static_cast<int>(ImageKind::kPtx) == static_cast<int>(fbs::ImageKind::MAX));
 static_assert(static_cast<int>(ImageParam::Kind::kWorkspace) == static_cast<int>(fbs::ImageParamKind::Workspace));
-static_assert(static_cast<int>(ImageParam::Kind::kTmaDescriptor) == static_cast<int>(fbs::ImageParamKind::TmaDescriptor));
+static_assert(static_cast<int>(ImageParam::Kind::kTmaDescriptor) ==
+              static_cast<int>(fbs::ImageParamKind::TmaDescriptor));
 static_assert(static_cast<int>(ImageParam::Kind::kValue32) == static_cast<int>(fbs::ImageParamKind::Value32));
 static_assert(static_cast<int>(ImageParam::Kind::kValue64) == static_cast<int>(fbs::ImageParamKind::MAX));
 
@@ -157,7 +162,8 @@ Offset<fbs::Image> WriteImage(const Image& image, FlatBufferBuilder* fbb) {
     const auto bytes = WriteExpr(w.bytes, fbb);
     return fbs::CreateImageWorkspace(*fbb, bytes, w.alignment, w.zeroed);
   });
-  const auto tma = WriteAll<fbs::TmaDescriptor>(image.tma, fbb, [&](const TmaDescriptor& t) { return WriteTma(t, fbb); });
+  const auto tma =
+      WriteAll<fbs::TmaDescriptor>(image.tma, fbb, [&](const TmaDescriptor& t) { return WriteTma(t, fbb); });
   const auto hash = fbb->CreateVector(image.code_hash.data(), image.code_hash.size());
   fbb->ForceVectorAlignment(image.payload.size(), 1, kTbcAlignment);
   const auto payload = fbb->CreateVector(image.payload.data(), image.payload.size());
@@ -170,7 +176,8 @@ Offset<fbs::Image> WriteImage(const Image& image, FlatBufferBuilder* fbb) {
 
 bool ReadImages(const OpenFile& file, ReadContext* context, std::vector<Image>* images) {
   if (file.root().images() == nullptr) return true;
-  if (file.root().images()->size() > kMaxFunctions) return context->Fail("limit", "more than ", kMaxFunctions, " images");
+  if (file.root().images()->size() > kMaxFunctions)
+    return context->Fail("limit", "more than ", kMaxFunctions, " images");
   for (const fbs::Image* i : *file.root().images()) {
     if (!context->Charge(sizeof(Image))) return false;
     images->emplace_back();
@@ -184,9 +191,11 @@ absl::StatusOr<Offset<ImageList>> WriteImages(absl::Span<const Image> images, si
   std::vector<Offset<fbs::Image>> rows;
   for (const Image& image : images) {
     if (image.kernel >= num_kernels) {
-      return absl::InvalidArgumentError(absl::StrCat("an image of kernel ", image.kernel, ", the module has ", num_kernels));
+      return absl::InvalidArgumentError(
+          absl::StrCat("an image of kernel ", image.kernel, ", the module has ", num_kernels));
     }
-    if (!image.grid.empty() && image.grid.size() != 3) return absl::InvalidArgumentError("a grid of an image has 3 sizes");
+    if (!image.grid.empty() && image.grid.size() != 3)
+      return absl::InvalidArgumentError("a grid of an image has 3 sizes");
     rows.push_back(WriteImage(image, fbb));
   }
   return rows.empty() ? Offset<ImageList>(0) : fbb->CreateVector(rows);

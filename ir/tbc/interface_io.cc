@@ -26,7 +26,8 @@ class InterfaceReader {
   bool Run(const fbs::KernelInterface& from, Interface* to) {
     return Each(from.arrays(), &to->arrays, [&](const fbs::ArrayArg& f, ArrayArg* t) { return Array(f, t); }) &&
            Each(from.scalars(), &to->scalars, [&](const fbs::ScalarArg& f, ScalarArg* t) { return Scalar(f, t); }) &&
-           Each(from.workspaces(), &to->workspaces, [&](const fbs::Workspace& f, Workspace* t) { return Work(f, t); }) &&
+           Each(from.workspaces(), &to->workspaces,
+                [&](const fbs::Workspace& f, Workspace* t) { return Work(f, t); }) &&
            Grid(from.grid(), &to->grid);
   }
 
@@ -34,7 +35,8 @@ class InterfaceReader {
   template <class F, class T, class Fn>
   bool Each(const Vector<Offset<F>>* from, std::vector<T>* to, Fn fn) {
     if (from == nullptr) return true;
-    if (from->size() > kMaxArguments) return context_.Fail("limit", "more than ", kMaxArguments, " arguments in an interface");
+    if (from->size() > kMaxArguments)
+      return context_.Fail("limit", "more than ", kMaxArguments, " arguments in an interface");
     for (const F* f : *from) {
       if (!context_.Charge(sizeof(T))) return false;
       to->emplace_back();
@@ -125,7 +127,8 @@ bool ReadExpr(const fbs::Expr* from, absl::string_view what, ReadContext* contex
   absl::Span<const fbs::ExprNode> nodes;
   if (from == nullptr) return true;
   if (!context->Items(from->nodes(), &nodes)) return false;
-  if (nodes.size() > kMaxExprNodes) return context->Fail("limit", what, ": an expression of over ", kMaxExprNodes, " nodes");
+  if (nodes.size() > kMaxExprNodes)
+    return context->Fail("limit", what, ": an expression of over ", kMaxExprNodes, " nodes");
   if (!context->Charge(static_cast<int64_t>(nodes.size() * sizeof(ExprNode)))) return false;
   to->reserve(nodes.size());
   for (const fbs::ExprNode& n : nodes) {

@@ -49,7 +49,8 @@ std::map<std::string, std::vector<Words>> ParseList(absl::string_view text) {
   std::map<std::string, std::vector<Words>> rows;
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     std::vector<Words> parts;
-    for (absl::string_view part : absl::StrSplit(line, '|')) parts.push_back(absl::StrSplit(part, ' ', absl::SkipEmpty()));
+    for (absl::string_view part : absl::StrSplit(line, '|'))
+      parts.push_back(absl::StrSplit(part, ' ', absl::SkipEmpty()));
     if (parts[0].size() < 2) continue;
     const std::string key = absl::StrCat(parts[0][0], " ", parts[0][1]);
     parts[0].erase(parts[0].begin(), parts[0].begin() + 2);
@@ -74,7 +75,9 @@ bool OperandsFit(const Words& released, const Words& current) {
 }
 
 bool AttributesFit(const Words& released, const Words& current) {
-  const auto has = [](const Words& list, const std::string& a) { return std::find(list.begin(), list.end(), a) != list.end(); };
+  const auto has = [](const Words& list, const std::string& a) {
+    return std::find(list.begin(), list.end(), a) != list.end();
+  };
   return std::all_of(released.begin(), released.end(), [&](const std::string& a) { return has(current, a); }) &&
          std::all_of(current.begin(), current.end(),
                      [&](const std::string& a) { return has(released, a) || !absl::EndsWith(a, "!"); });

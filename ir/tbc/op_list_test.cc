@@ -52,7 +52,7 @@ TEST(OpList, TellsWhatOldFilesSurvive) {
     const char *from, *to;
     bool survives;
   } kCases[] = {
-      {"x y |", "x y z? |", true},          // a new optional operand
+      {"x y |", "x y z? |", true},  // a new optional operand
       {"x y |", "x more... y |", true},
       {"x y |", "x y z |", false},
       {"x y |", "y x |", false},
@@ -84,7 +84,8 @@ TEST(OpList, TellsWhatOldFilesSurvive) {
 
 TEST(OpList, Lines) {
   const std::string list = ListOps();
-  EXPECT_TRUE(absl::StrContains(list, "op 0002 addf | lhs rhs | flush_to_zero:Flag rounding:Enum:Rounding=0 | result |\n"));
+  EXPECT_TRUE(
+      absl::StrContains(list, "op 0002 addf | lhs rhs | flush_to_zero:Flag rounding:Enum:Rounding=0 | result |\n"));
   EXPECT_TRUE(absl::StrContains(list, "enum Signedness | unsigned=0 signed=1\n"));
 }
 

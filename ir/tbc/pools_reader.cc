@@ -61,7 +61,8 @@ class PoolsReader {
       return context_.Fail("type", "type ", index, ": unknown element ", static_cast<int>(t.element()), " or pointee ",
                            static_cast<int>(t.pointee()), context_.origin());
     }
-    if (!Dims(t.shape(), index, &d.shape) || !Dims(t.strides(), index, &d.strides) || !Dims(t.steps(), index, &d.steps)) {
+    if (!Dims(t.shape(), index, &d.shape) || !Dims(t.strides(), index, &d.strides) ||
+        !Dims(t.steps(), index, &d.steps)) {
       return false;
     }
     switch (d.kind) {
@@ -97,7 +98,8 @@ class PoolsReader {
         d = TypeData();
         break;
     }
-    if (d.kind != TypeKind::kTensorView && !d.strides.empty()) return context_.Fail("type", "type ", index, ": strides");
+    if (d.kind != TypeKind::kTensorView && !d.strides.empty())
+      return context_.Fail("type", "type ", index, ": strides");
     if (d.kind != TypeKind::kStridedView && !d.steps.empty()) return context_.Fail("type", "type ", index, ": steps");
     if (d.kind == TypeKind::kTile) d.space = MemorySpace::kGlobal;
     if (const char* problem = TypeProblem(d)) return context_.Fail("type", "type ", index, ": ", problem);
@@ -196,7 +198,8 @@ class PoolsReader {
   }
 
   bool String(uint32_t index, absl::string_view what, absl::string_view* out) {
-    if (index >= pools_.strings.size()) return context_.Fail("string", what, " is string ", index, ", which does not exist");
+    if (index >= pools_.strings.size())
+      return context_.Fail("string", what, " is string ", index, ", which does not exist");
     *out = pools_.strings[index];
     return true;
   }

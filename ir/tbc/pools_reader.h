@@ -1,5 +1,5 @@
-// The pools of a code section as objects of a module: every string, type, constant, predicate and hint set once, however
-// many operations refer to it. Internal to ir/tbc.
+// The pools of a code section as objects of a module: every string, type, constant, predicate and hint set once,
+// however many operations refer to it. Internal to ir/tbc.
 #ifndef TILE_IR_TBC_POOLS_READER_H_
 #define TILE_IR_TBC_POOLS_READER_H_
 

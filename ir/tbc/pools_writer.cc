@@ -54,7 +54,8 @@ uint16_t PoolsWriter::Name(absl::string_view name) {
 }
 
 uint32_t PoolsWriter::String(absl::string_view s) {
-  if (static_cast<int64_t>(s.size()) > kMaxNameBytes) Fail(absl::StrCat("a string has more than ", kMaxNameBytes, " bytes"));
+  if (static_cast<int64_t>(s.size()) > kMaxNameBytes)
+    Fail(absl::StrCat("a string has more than ", kMaxNameBytes, " bytes"));
   const auto it = string_numbers_.find(s);
   if (it != string_numbers_.end()) return it->second;
   strings_.emplace_back(s);
@@ -129,13 +130,15 @@ uint32_t PoolsWriter::Constant(const Dense& value) {
 }
 
 uint32_t PoolsWriter::Numbers(absl::Span<const int64_t> list) {
-  if (static_cast<int64_t>(list.size()) > kMaxListItems) Fail(absl::StrCat("a list has over ", kMaxListItems, " numbers"));
+  if (static_cast<int64_t>(list.size()) > kMaxListItems)
+    Fail(absl::StrCat("a list has over ", kMaxListItems, " numbers"));
   numbers_.insert(numbers_.end(), list.begin(), list.end());
   return static_cast<uint32_t>(numbers_.size() - list.size());
 }
 
 uint32_t PoolsWriter::Scalars(absl::Span<const Scalar> list) {
-  if (static_cast<int64_t>(list.size()) > kMaxListItems) Fail(absl::StrCat("a list has over ", kMaxListItems, " scalars"));
+  if (static_cast<int64_t>(list.size()) > kMaxListItems)
+    Fail(absl::StrCat("a list has over ", kMaxListItems, " scalars"));
   for (const Scalar& s : list) {
     uint8_t bytes[8];
     for (int b = 0; b < 8; ++b) bytes[b] = static_cast<uint8_t>(s.bits >> (8 * b));

@@ -1,5 +1,5 @@
-// The pools of a code section while it is written: each string, type, constant and hint set once, numbered in the order of
-// first use, so that equal modules give equal pools. Internal to ir/tbc.
+// The pools of a code section while it is written: each string, type, constant and hint set once, numbered in the order
+// of first use, so that equal modules give equal pools. Internal to ir/tbc.
 #ifndef TILE_IR_TBC_POOLS_WRITER_H_
 #define TILE_IR_TBC_POOLS_WRITER_H_
 

@@ -18,7 +18,8 @@ bool ReadInterfaces(const fbs::File& root, Module* module, ReadContext* context)
   int64_t last = -1;
   for (const fbs::KernelInterface* i : *root.interfaces()) {
     if (i->kernel() >= module->functions.size() || i->kernel() <= last) {
-      return context->Fail("interface", "an interface of kernel ", i->kernel(), ", which does not exist or is out of order");
+      return context->Fail("interface", "an interface of kernel ", i->kernel(),
+                           ", which does not exist or is out of order");
     }
     last = i->kernel();
     Function* f = module->functions[i->kernel()].get();
@@ -57,8 +58,7 @@ absl::StatusOr<std::unique_ptr<Module>> ReadTbc(absl::Span<const uint8_t> bytes,
   std::vector<Image> images;  // read to be sure that they are sound
   if (!ReadName(file.root().name(), &context, &module->name) ||
       !ReadName(file.root().producer(), &context, &module->producer) ||
-      !ReadCode(file.code(), module.get(), &context, &ops) ||
-      !ReadInterfaces(file.root(), module.get(), &context) ||
+      !ReadCode(file.code(), module.get(), &context, &ops) || !ReadInterfaces(file.root(), module.get(), &context) ||
       (debug != nullptr && !ReadDebug(*debug, ops, module.get(), &context)) || !ReadImages(file, &context, &images)) {
     return context.status();
   }
@@ -111,7 +111,8 @@ absl::StatusOr<TbcInfo> InspectTbc(absl::Span<const uint8_t> bytes) {
   info.num_values = code.value_types() == nullptr ? 0 : code.value_types()->size();
   info.num_types = code.types() == nullptr ? 0 : code.types()->size();
   if (code.constants() != nullptr) {
-    for (const fbs::Constant* c : *code.constants()) info.constant_bytes += c->data() == nullptr ? 0 : c->data()->size();
+    for (const fbs::Constant* c : *code.constants())
+      info.constant_bytes += c->data() == nullptr ? 0 : c->data()->size();
   }
   info.file_bytes = bytes.size();
   info.code_bytes = file.code_bytes().size();

@@ -1,15 +1,16 @@
-// Reads .tbc files (schemas/FORMAT.md). Any bytes may be given: what is no sound module is an error that says what is wrong,
-// with memory and time in proportion to the number of bytes.
+// Reads .tbc files (schemas/FORMAT.md). Any bytes may be given: what is no sound module is an error that says what is
+// wrong, with memory and time in proportion to the number of bytes.
 //
 //   absl::StatusOr<MappedFile> file = MappedFile::Open(path);
 //   absl::StatusOr<std::unique_ptr<Module>> module = ReadTbc(file->bytes(), path);
 //
-// What a module from here is sure to have: operations of the table with as many operands, results, regions and attributes
-// as their formats ask for, operands that are visible where they are used, types whose lists fit together, constants of
-// whole elements, references that exist. It is not verified otherwise: Verify() of ir/verify.h can run on all of them.
+// What a module from here is sure to have: operations of the table with as many operands, results, regions and
+// attributes as their formats ask for, operands that are visible where they are used, types whose lists fit together,
+// constants of whole elements, references that exist. It is not verified otherwise: Verify() of ir/verify.h can run on
+// all of them.
 //
-// The bytes are only needed during the call (images refer to them). They need no alignment: a base that is not aligned to 32
-// is copied. Errors: InvalidArgument, "NAME: error[tbc.CODE]: …". Safe from any thread.
+// The bytes are only needed during the call (images refer to them). They need no alignment: a base that is not aligned
+// to 32 is copied. Errors: InvalidArgument, "NAME: error[tbc.CODE]: …". Safe from any thread.
 #ifndef TILE_IR_TBC_READER_H_
 #define TILE_IR_TBC_READER_H_
 
@@ -49,8 +50,8 @@ struct TbcInfo {
   };
   TbcVersion version;
   uint64_t feature_bits = 0;
-  std::vector<std::string> features;   // by name; unknown ones as "bit 17"
-  bool readable = false;               // version and features are known to this reader
+  std::vector<std::string> features;  // by name; unknown ones as "bit 17"
+  bool readable = false;              // version and features are known to this reader
   std::string name, producer;
   std::vector<Kernel> kernels;
   std::vector<std::string> globals;

@@ -1,4 +1,5 @@
-// Budget: loading a 200-op kernel (this reader and the verifier together) takes at most 100 µs; the reader's part is 40 µs.
+// Budget: loading a 200-op kernel (this reader and the verifier together) takes at most 100 µs, of which 40 µs are
+// the reader's.
 //   bazel run -c opt //ir/tbc:reader_bench
 #include "benchmark/benchmark.h"
 #include "ir/tbc/file.h"
@@ -14,7 +15,8 @@ std::string Sample(const benchmark::State& state) { return *WriteTbc(*Typical(st
 absl::Span<const uint8_t> Bytes(const std::string& s) { return {reinterpret_cast<const uint8_t*>(s.data()), s.size()}; }
 
 void SetRates(benchmark::State& state, const std::string& bytes) {
-  state.counters["ops/s"] = benchmark::Counter(static_cast<double>(state.range(0)), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["ops/s"] =
+      benchmark::Counter(static_cast<double>(state.range(0)), benchmark::Counter::kIsIterationInvariantRate);
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(bytes.size()));
 }
 

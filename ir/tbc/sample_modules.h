@@ -9,8 +9,8 @@
 
 namespace tile::ir {
 
-// One kernel per operation of the table. `full`: every optional operand, several operands and results where any number is
-// allowed, attributes that differ from their defaults, regions with blocks; else as little as the format allows.
+// One kernel per operation of the table. `full`: every optional operand, several operands and results where any number
+// is allowed, attributes that differ from their defaults, regions with blocks; else as little as the format allows.
 std::unique_ptr<Module> EveryOp(bool full);
 
 // Types of every kind, globals, hints, an interface, debug records, names, nested loops.

@@ -1,5 +1,5 @@
-// What holds for every type in a file, on both sides: the sizes of its lists fit together and its numbers are small. The
-// rules of the language (powers of two, which element where) are the verifier's. Internal to ir/tbc.
+// What holds for every type in a file, on both sides: the sizes of its lists fit together and its numbers are small.
+// The rules of the language (powers of two, which element where) are the verifier's. Internal to ir/tbc.
 #ifndef TILE_IR_TBC_TYPE_CHECK_H_
 #define TILE_IR_TBC_TYPE_CHECK_H_
 

@@ -65,8 +65,8 @@ class Requirements {
   std::array<std::string, 64> who_;
 };
 
-// The lowest version in which all features exist. Error if it is newer than `target` ({0, 0}: no target), or if the target
-// is none that this code can write.
+// The lowest version in which all features exist. Error if it is newer than `target` ({0, 0}: no target), or if the
+// target is none that this code can write.
 absl::StatusOr<TbcVersion> LowestVersion(const Requirements& needs, TbcVersion target,
                                          absl::Span<const TbcFeature> features = AllTbcFeatures(),
                                          TbcVersion current = kCurrentTbcVersion);

@@ -32,8 +32,9 @@ TEST(Version, TargetThatIsTooOldNamesWhatForbidsIt) {
   Requirements needs;
   needs.Need(1, [] { return "frobnicate in @k"; });
   needs.Need(1, [] { return "another"; });
-  EXPECT_EQ(Message(LowestVersion(needs, {0, 2}, kFuture, {1, 2}).status()),
-            "target version 0.2 can't hold this module: frobnicate in @k needs the feature second, which came with 0.3");
+  EXPECT_EQ(
+      Message(LowestVersion(needs, {0, 2}, kFuture, {1, 2}).status()),
+      "target version 0.2 can't hold this module: frobnicate in @k needs the feature second, which came with 0.3");
 }
 
 TEST(Version, TargetMustExist) {

@@ -1,5 +1,5 @@
-// Writes a module as a .tbc file (schemas/FORMAT.md). Deterministic: equal modules (ir/compare.h) give equal bytes, on every
-// machine.
+// Writes a module as a .tbc file (schemas/FORMAT.md). Deterministic: equal modules (ir/compare.h) give equal bytes, on
+// every machine.
 //
 //   absl::StatusOr<std::string> bytes = WriteTbc(module);
 //   absl::StatusOr<std::string> old = WriteTbc(module, {.target_version = {0, 1}, .strip_debug = true});
@@ -28,8 +28,8 @@ struct WriteOptions {
 
 absl::StatusOr<std::string> WriteTbc(const Module& module, const WriteOptions& options = {});
 
-// SHA-256 of the code section that WriteTbc stores: the key of caches, and Image::code_hash. Debug information, interfaces,
-// images and the names of module and producer do not change it.
+// SHA-256 of the code section that WriteTbc stores: the key of caches, and Image::code_hash. Debug information,
+// interfaces, images and the names of module and producer do not change it.
 absl::StatusOr<Sha256Digest> HashCode(const Module& module);
 
 }  // namespace tile::ir

@@ -1,5 +1,5 @@
-// Every file that a released version wrote is read as the program that its text says, and can be written again. A folder for
-// each version: NAME.tbc, frozen for ever, and NAME.tile beside it.
+// Every file that a released version wrote is read as the program that its text says, and can be written again. A
+// folder for each version: NAME.tbc, frozen for ever, and NAME.tile beside it.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -31,9 +31,9 @@ TEST(Compat, EveryReleasedVersionHasFiles) {
     if (entry.path().extension() != ".fbs") continue;
     const std::string version = entry.path().stem().string();
     const auto files = FrozenFiles();
-    EXPECT_TRUE(std::any_of(files.begin(), files.end(), [&](const fs::path& f) {
-      return f.parent_path().filename().string() == version;
-    })) << "no files of version " << version << ": run tests/compat/freeze.sh";
+    EXPECT_TRUE(std::any_of(files.begin(), files.end(),
+                            [&](const fs::path& f) { return f.parent_path().filename().string() == version; }))
+        << "no files of version " << version << ": run tests/compat/freeze.sh";
   }
 }
 
