@@ -1,8 +1,8 @@
 // Bits of every float element type, and their values.
 //
-// ToDouble is exact; FromDouble rounds once. They say what `ftof` means (operations.md 3.5); the VM's kernels do the same
-// faster. A value stands in the low bits of a uint64_t; tf32 is a 32-bit word whose low 13 bits are zero. All functions
-// want a float element (IsFloat), and are pure and thread-safe. Example:
+// ToDouble is exact; FromDouble rounds once. They say what `ftof` means (operations.md 3.5); the VM's kernels do the
+// same faster. A value stands in the low bits of a uint64_t; tf32 is a 32-bit word whose low 13 bits are zero. All
+// functions want a float element (IsFloat), and are pure and thread-safe. Example:
 //
 //   FromDouble(Elem::kF16, 1.0);                         // 0x3C00
 //   FromDouble(Elem::kF16, 1e6);                         // 0x7C00, infinity
@@ -42,8 +42,8 @@ const FloatFormat& FloatFormatOf(Elem e);
 // The value of a code. Signalling NaNs may become quiet; bits outside of the type are ignored.
 double ToDouble(Elem e, uint64_t bits);
 
-// The nearest code in the direction of `rounding` (nearest_even, zero, negative_inf, positive_inf, nearest_away; any other
-// mode means nearest_even). Out of range:
+// The nearest code in the direction of `rounding` (nearest_even, zero, negative_inf, positive_inf, nearest_away; any
+// other mode means nearest_even). Out of range:
 //   f16 bf16 f32 tf32 f64   as IEEE: infinity, or the largest finite value if the rounding points toward zero
 //   f8 and f4 types         a finite value saturates; an infinity stays in f8E5M2, saturates in f4E2M1FN, else is NaN
 //   unsigned types          a negative value is NaN; -0 is 0

@@ -74,8 +74,8 @@ TEST(FromDouble, EveryCodeComesBackInEveryMode) {
   }
 }
 
-// Independent of the code under test but for ToDouble, which the test above and KnownValues pin down: picks among the two
-// neighbours in the sorted list of values.
+// Independent of the code under test but for ToDouble, which the test above and KnownValues pin down: picks among the
+// two neighbours in the sorted list of values.
 uint64_t Expected(Elem e, const std::vector<double>& values, size_t below, double v, bool negative, Rounding r) {
   const double lo = values[below], hi = values[below + 1];
   bool up;

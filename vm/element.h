@@ -1,6 +1,7 @@
 // What every elementwise operation does to one element. This is the definition: the vectorised kernels are loops over
 // these functions, and interpreters of single elements (atomics, reductions) call them too. A function is named as its
-// operation in ir/ops.def and reads like its row in the reference of operations; conversions stand in element_convert.h.
+// operation in ir/ops.def and reads like its row in the reference of operations; conversions stand in
+// element_convert.h.
 //
 // Integers: a function takes the type as Int<bits> (I1, I4, I8, …) and works on its unsigned bits U<I>; bits above the
 // type's are zero. Where the program says nothing (division by zero, overflow) the VM's result is given here.
@@ -8,8 +9,8 @@
 //   Addi<I8>(200, 100);             // 44
 //   Divi<I32, Signed, kToZero>(…)
 //
-// Floats: T is float or double. f16 and bf16 are computed as float and rounded again, which for one of these
-// operations gives what rounding once would (fma has FmaOdd for it). A result that is NaN is the positive quiet NaN without
+// Floats: T is float or double. f16 and bf16 are computed as float and rounded again, which for one of these operations
+// gives what rounding once would (fma has FmaOdd for it). A result that is NaN is the positive quiet NaN without
 // payload, so that results are equal on all machines; only absf and negf keep a NaN's bits.
 //
 // Everything lives in the namespace of the instruction set (kernels/isa.h), is inlined, and has no branch where a

@@ -1,9 +1,9 @@
-// Conversions of one element: between float types, and between floats and integers (operations.md 3.5). The same values as
-// ir/float.h, in a form that vectorises.
+// Conversions of one element: between float types, and between floats and integers (operations.md 3.5). The same values
+// as ir/float.h, in a form that vectorises.
 //
 // All floats but f64 are exact in float, so that is the hub: Decode<E>(storage) gives a float, Encode<E, …>(float)
-// rounds to nearest even or as told. What does not fit a float is brought there rounded to odd (ToFloatOdd), so that the
-// result is rounded once. E is one of the tags below; E::Storage its bits in a tile.
+// rounds to nearest even or as told. What does not fit a float is brought there rounded to odd (ToFloatOdd), so that
+// the result is rounded once. E is one of the tags below; E::Storage its bits in a tile.
 //
 //   Encode<F16, kNearestEven, kInfinity>(Decode<F8E5M2>(0x3C));   // 0x3C00
 #ifndef TILE_VM_ELEMENT_CONVERT_H_
@@ -19,7 +19,8 @@ enum FloatRounding { kNearestEven, kTowardZero, kNegativeInf, kPositiveInf, kNea
 // What a finite value out of range becomes: with kInfinity, NaN if there is no infinity, the largest value if neither.
 enum Overflow { kSaturate, kInfinity };
 
-template <class StorageType, int kExponent, int kMantissa, int kBiasOfType, bool kSign, bool kInf, bool kNan, int kLow = 0>
+template <class StorageType, int kExponent, int kMantissa, int kBiasOfType, bool kSign, bool kInf, bool kNan,
+          int kLow = 0>
 struct Small {
   using Storage = StorageType;
   static constexpr int kMantissaBits = kMantissa;
@@ -64,8 +65,8 @@ TILE_VM_INLINE float DecodeSmall(uint32_t bits) {
   if constexpr (E::kBias != 127) value *= kScale;
   if constexpr (E::kHasInfinity) value = magnitude == E::kInfinityCode ? __builtin_inff() : value;
   value = FromBits<float>(ToBits(value) | sign);
-  if constexpr (E::kHasNan) value = magnitude > (E::kHasInfinity ? E::kInfinityCode : E::kLargest) ? Nan<float>() : value;
-  return value;
+  constexpr uint32_t kLastNumber = E::kHasInfinity ? E::kInfinityCode : E::kLargest;
+  return E::kHasNan && magnitude > kLastNumber ? Nan<float>() : value;
 }
 
 template <class E>
@@ -186,10 +187,10 @@ TILE_VM_INLINE typename E::Storage Encode(float x) {
 // Truncates; out of range gives the nearest bound, NaN 0.
 template <class T, class I, Sign kSign>
 TILE_VM_INLINE U<I> FToI(T x) {
-  // 2^n bounds, exact in T, the upper one excluded. Values between -1 and 0 truncate to 0.
+  // kAbove is the power of two above the largest value, exact in T.
   constexpr int kValueBits = I::kBits - (kSign == kSigned ? 1 : 0);
-  constexpr T kAbove = static_cast<T>(uint64_t{1} << (kValueBits - (kValueBits > 0 ? 1 : 0))) * (kValueBits > 0 ? 2 : 1);
-  constexpr U<I> kLargest = static_cast<U<I>>(kValueBits == 0 ? 0 : ~uint64_t{0} >> (64 - (kValueBits ? kValueBits : 1)));
+  constexpr U<I> kLargest = static_cast<U<I>>(kValueBits == 64 ? ~uint64_t{0} : (uint64_t{1} << kValueBits % 64) - 1);
+  constexpr T kAbove = static_cast<T>(kLargest / 2 + 1) * (kLargest == 0 ? 1 : 2);
   if constexpr (kSign == kSigned) {
     constexpr U<I> kSmallest = static_cast<U<I>>(uint64_t{1} << (I::kBits - 1));
     const bool inside = x > -kAbove && x < kAbove;

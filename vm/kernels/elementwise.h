@@ -21,12 +21,13 @@
 
 namespace tile::vm {
 
-// An operation on certain types. Attributes that the operation does not have keep the value given here. Those that don't
-// change the VM's result (saturating of ftoi, the rounding of an exact conversion) may have any value.
+// An operation on certain types. Attributes that the operation does not have keep the value given here. Those that
+// don't change the VM's result (saturating of ftoi, the rounding of an exact conversion) may have any value.
 struct ElementwiseKey {
   ir::Opcode op = ir::Opcode::kAddi;
-  // `out` is the element of the result. `in` is that of the operand of another type, if there is one (the index of offset, the
-  // exponent of fpowi; both operands of a comparison), else the same. For select both are the type of the values.
+  // `out` is the element of the result. `in` is that of the operand of another type, if there is one (the index of
+  // offset, the exponent of fpowi; both operands of a comparison), else the same. For select both are the type of the
+  // values.
   ir::Elem in = ir::Elem::kI1;
   ir::Elem out = ir::Elem::kI1;
   ir::Rounding rounding = ir::Rounding::kNearestEven;
@@ -45,8 +46,8 @@ struct ElementwiseKey {
 using ElementwiseFn = void (*)(void* r, const void* const* operands, int64_t n);
 
 // Null if the operation is not elementwise or not defined on these types and attributes, or there is no kernel for this
-// splat mask. Without splats every legal operation has one. With them: arithmetic on two or three operands, comparisons,
-// select and offset have one for each mask that leaves at least one full operand; others have none.
+// splat mask. Without splats every legal operation has one. With them: arithmetic on two or three operands,
+// comparisons, select and offset have one for each mask that leaves at least one full operand; others have none.
 ElementwiseFn FindElementwise(const ElementwiseKey& key);
 
 // The same for a given instruction set, which IsaSupported. For tests.

@@ -1,4 +1,5 @@
-// Speed of elementwise kernels on tiles of 4096 elements, which stay in the cache. Bytes are those of operands and result.
+// Speed of elementwise kernels on tiles of 4096 elements, which stay in the cache. Bytes are those of operands and
+// result.
 //   bazel run -c opt //vm/kernels:elementwise_bench -- --benchmark_filter=f32
 #include <cstdint>
 #include <string>

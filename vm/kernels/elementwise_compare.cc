@@ -80,7 +80,8 @@ constexpr ElementwiseRow kRows[] = {
     TILE_ALL_CMPF(CmpfNarrow, F16, F16) TILE_ALL_CMPF(CmpfNarrow, BF16, BF16)
 
 #define TILE_ROW_SELECT(Type, mask) \
-  TILE_ROW((kSelect<U<Type>, mask>), .op = Opcode::kSelect, .in = Elem::k##Type, .out = Elem::k##Type, .splat_mask = mask)
+  TILE_ROW((kSelect<U<Type>, mask>), .op = Opcode::kSelect, .in = Elem::k##Type, .out = Elem::k##Type, \
+           .splat_mask = mask)
 #define TILE_ALL_SELECT(Type)                                                                               \
   TILE_ROW_SELECT(Type, 0) TILE_ROW_SELECT(Type, 1) TILE_ROW_SELECT(Type, 2) TILE_ROW_SELECT(Type, 3)       \
   TILE_ROW_SELECT(Type, 4) TILE_ROW_SELECT(Type, 5) TILE_ROW_SELECT(Type, 6)

@@ -1,4 +1,5 @@
 // Conversions against ir/float.h (which has its own exhaustive test) and 128-bit integers.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -129,7 +130,7 @@ TEST(Convert, FToI) {
           Check(key, {values}, [&](const uint64_t* x) -> uint64_t {
             const double v = std::trunc(ir::ToDouble(from, x[0]));
             if (std::isnan(v)) return 0;
-            const __int128 integer = v >= 0x1p100 ? one << 100 : v <= -0x1p100 ? -(one << 100) : static_cast<__int128>(v);
+            const __int128 integer = static_cast<__int128>(std::max(-0x1p100, std::min(v, 0x1p100)));
             const __int128 clamped = integer < lowest ? lowest : integer > highest ? highest : integer;
             return static_cast<uint64_t>(clamped) & MaskOf(to);
           });

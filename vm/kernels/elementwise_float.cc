@@ -43,8 +43,9 @@ consteval ElementwiseFn Loop3() {
   TILE_ROW((Rounded<kTowardZero, fn>), TILE_F(Name, E), TILE_MODE(kZero), __VA_ARGS__)               \
   TILE_ROW((Rounded<kNegativeInf, fn>), TILE_F(Name, E), TILE_MODE(kNegativeInf), __VA_ARGS__)       \
   TILE_ROW((Rounded<kPositiveInf, fn>), TILE_F(Name, E), TILE_MODE(kPositiveInf), __VA_ARGS__)
-#define TILE_ROW_NARROW_MODE(fn, Name, E, operands, mask, kHere, kThere)                                              \
-  TILE_ROW((Narrowed<E, operands, mask, Rounded<kHere, fn>, kHere>), TILE_F(Name, E), TILE_MODE(kThere), .splat_mask = mask)
+#define TILE_ROW_NARROW_MODE(fn, Name, E, operands, mask, kHere, kThere)                                 \
+  TILE_ROW((Narrowed<E, operands, mask, Rounded<kHere, fn>, kHere>), TILE_F(Name, E), TILE_MODE(kThere), \
+           .splat_mask = mask)
 #define TILE_ROW_NARROW(fn, Name, E, operands, mask) \
   TILE_ROW((Narrowed<E, operands, mask, fn>), TILE_F(Name, E), .splat_mask = mask)
 #define TILE_ROW_NARROW_MODES(fn, Name, E, operands, mask)                            \

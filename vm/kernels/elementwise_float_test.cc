@@ -58,7 +58,8 @@ std::vector<Bits> BinaryOperands(Elem e) {
     const uint64_t a = random() & MaskOf(e);
     const uint64_t exponent = (a >> f.mantissa_bits) + random() % 5 - 2;
     operands[0].push_back(a);
-    operands[1].push_back(((exponent << f.mantissa_bits) | (random() & ((uint64_t{1} << f.mantissa_bits) - 1))) & MaskOf(e));
+    const uint64_t mantissa = random() & ((uint64_t{1} << f.mantissa_bits) - 1);
+    operands[1].push_back((exponent << f.mantissa_bits | mantissa) & MaskOf(e));
   }
   return operands;
 }
@@ -123,15 +124,21 @@ TEST(Float, Fma) {
     CheckExact(Opcode::kFma, e, operands, FmaExact);
   }
 }
-// The cases where f16 or bf16 by way of an f32 sum would be rounded twice, or overflow on the way.
+// A product in the middle of two numbers, of which a far smaller term decides: what rounds the sum on the way to the
+// result's type loses it. And a product that overflows unless the term is added first.
 TEST(Float, FmaRoundsOnce) {
+  for (Elem e : kFloats) {
+    const double ulp = std::ldexp(1, -ir::FloatFormatOf(e).mantissa_bits);
+    Bits a, c;
+    for (double v : {1.5, -1.5}) a.push_back(ir::FromDouble(e, v));
+    const Bits b = {ir::FromDouble(e, 1 + ulp), ir::FromDouble(e, 1 + 3 * ulp)};
+    for (int exponent : {-10, -13, -24, -30, -60, -100, -130, -1000}) {
+      for (double sign : {1.0, -1.0}) c.push_back(ir::FromDouble(e, std::ldexp(sign, exponent)));
+    }
+    CheckExact(Opcode::kFma, e, Triples(a, b, c), FmaExact);
+  }
   const auto bf16 = [](double v) { return ir::FromDouble(Elem::kBF16, v); };
-  std::vector<Bits> operands = {
-      {bf16(1 + 1.0 / 128), bf16(0x1p64), bf16(0x1p-70)},
-      {bf16(1.5), bf16(0x1p64), bf16(0x1p-70)},
-      {bf16(0x1p-100), bf16(-0x1.fep127), bf16(0x1p-133)},
-  };
-  CheckExact(Opcode::kFma, Elem::kBF16, operands, FmaExact);
+  CheckExact(Opcode::kFma, Elem::kBF16, {{bf16(0x1p64)}, {bf16(0x1p64)}, {bf16(-0x1.fep127)}}, FmaExact);
 }
 
 TEST(Float, DivfApproxAndFull) {

@@ -20,8 +20,9 @@ constexpr ElementwiseRow kRows[] = {
   TILE_ROW((Loop2<Opcode::k##Name, U<I>, Name<I>, 2>()), TILE_KEY(Name, I), .splat_mask = 2)
 #define TILE_INT2(Name) TILE_TYPES(TILE_ROW_INT2, Name)
 
-#define TILE_ROW_SIGN(Name, I, kSign, mask) \
-  TILE_ROW((Loop2<Opcode::k##Name, U<I>, Name<I, kSign>, mask>()), TILE_KEY(Name, I), .signedness = ir::Signedness::kSign, .splat_mask = mask)
+#define TILE_ROW_SIGN(Name, I, kSign, mask)                                               \
+  TILE_ROW((Loop2<Opcode::k##Name, U<I>, Name<I, kSign>, mask>()), TILE_KEY(Name, I),     \
+           .signedness = ir::Signedness::kSign, .splat_mask = mask)
 #define TILE_ROW_INT2_SIGN(Name, I)   \
   TILE_ROW_SIGN(Name, I, kUnsigned, 0) \
   TILE_ROW_SIGN(Name, I, kUnsigned, 1) \
@@ -36,9 +37,9 @@ constexpr ElementwiseRow kRows[] = {
 
 #include "vm/kernels/elementwise.def"
 
-#define TILE_ROW_DIVI(I, kSign, kDiv, kRounding, mask)                                                              \
-  TILE_ROW((Loop2<Opcode::kDivi, U<I>, Divi<I, kSign, kDiv>, mask>()), TILE_KEY(Divi, I), .rounding = ir::Rounding::kRounding,          \
-           .signedness = ir::Signedness::kSign, .splat_mask = mask)
+#define TILE_ROW_DIVI(I, kSign, kDiv, kRounding, mask)                                   \
+  TILE_ROW((Loop2<Opcode::kDivi, U<I>, Divi<I, kSign, kDiv>, mask>()), TILE_KEY(Divi, I), \
+           .rounding = ir::Rounding::kRounding, .signedness = ir::Signedness::kSign, .splat_mask = mask)
 #define TILE_ROWS_DIVI(I, kSign, kDiv, kRounding)  \
   TILE_ROW_DIVI(I, kSign, kDiv, kRounding, 0)      \
   TILE_ROW_DIVI(I, kSign, kDiv, kRounding, 1)      \

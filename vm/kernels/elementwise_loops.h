@@ -145,7 +145,8 @@ struct NarrowedKernel {
   void (*narrow)(const float*, void*, int64_t);  // null: the result needs no conversion
 };
 
-[[maybe_unused]] TILE_VM_LOOP RunNarrowed(const NarrowedKernel& k, void* result, const void* const* operands, int64_t n) {
+[[maybe_unused]] TILE_VM_LOOP RunNarrowed(const NarrowedKernel& k, void* result, const void* const* operands,
+                                          int64_t n) {
   constexpr int kMaxOperands = 3;
   alignas(64) float buffer[kMaxOperands + 1][kChunk];
   const void* buffers[kMaxOperands];

@@ -118,7 +118,8 @@ Bits RunEverywhere(const ElementwiseKey& key, const std::vector<Bits>& operands)
         std::vector<Bits> full, short_form;
         for (size_t i = 0; i < operands.size(); ++i) {
           const bool is_splat = mask >> i & 1;
-          full.push_back(is_splat ? Bits(some, operands[i][at]) : Bits(operands[i].begin(), operands[i].begin() + some));
+          const auto first = operands[i].begin();
+          full.push_back(is_splat ? Bits(some, operands[i][at]) : Bits(first, first + some));
           short_form.push_back(is_splat ? Bits(1, operands[i][at]) : full.back());
         }
         EXPECT_EQ(Run(splat, splat_fn, short_form, some), Run(key, fn, full, some)) << Describe(splat, isa);
@@ -179,8 +180,9 @@ Bits EdgeValues(Elem e, int random) {
   const uint64_t one = static_cast<uint64_t>(f.bias) << f.mantissa_bits;
   const uint64_t normal = uint64_t{1} << f.mantissa_bits;
   // Zero, subnormals, the smallest normal, infinity and the largest below it, NaNs of both kinds.
-  for (uint64_t m : {uint64_t{0}, uint64_t{1}, uint64_t{2}, normal / 2, normal - 1, normal, normal + 1, f.infinity() - 1,
-                     f.infinity(), f.infinity() + 1, f.infinity() + normal / 2, f.infinity() + normal / 2 + 1}) {
+  const uint64_t inf = f.infinity();
+  for (uint64_t m : {uint64_t{0}, uint64_t{1}, uint64_t{2}, normal / 2, normal - 1, normal, normal + 1, inf - 1, inf,
+                     inf + 1, inf + normal / 2, inf + normal / 2 + 1}) {
     add(m);
   }
   // Around 1, 1.5, 2, 3, 4, 0.5, integers whose halves are ties, and the borders of integer types.

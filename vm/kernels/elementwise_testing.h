@@ -26,8 +26,8 @@ std::string Describe(const ElementwiseKey& key, Isa isa);
 // Element of operand i, from the operation's form.
 ir::Elem OperandElem(const ElementwiseKey& key, int operand);
 
-// Runs the kernel of the key on the operands, in every instruction set, and expects equal bits from all of them, in place
-// where sizes allow, in several lengths, and for every splat mask that has a kernel. Returns the results.
+// Runs the kernel of the key on the operands, in every instruction set, and expects equal bits from all of them, in
+// place where sizes allow, in several lengths, and for every splat mask that has a kernel. Returns the results.
 Bits RunEverywhere(const ElementwiseKey& key, const std::vector<Bits>& operands);
 
 // RunEverywhere, and every result equal to expected(bits of operand 0, 1, 2).
@@ -64,8 +64,8 @@ class Real {
   mpfr_t x_;
 };
 
-// x with a single rounding as a code of an IEEE type (f16, bf16, f32, f64, tf32), overflow as IEEE says, NaN canonical. If
-// `inexact` is not 0, x was truncated and the true value is a little farther from zero.
+// x with a single rounding as a code of an IEEE type (f16, bf16, f32, f64, tf32), overflow as IEEE says, NaN canonical.
+// If `inexact` is not 0, x was truncated and the true value is a little farther from zero.
 uint64_t RoundTo(ir::Elem e, mpfr_srcptr x, ir::Rounding rounding, bool inexact = false);
 
 }  // namespace tile::vm

@@ -1,16 +1,19 @@
 // Which instruction set the kernels use.
 //
-// A kernel source is compiled once per instruction set (isa.bzl), each time into its own namespace tile::vm::TILE_VM_ISA,
-// and the best one that the CPU has is picked at run time:
+// A kernel source is compiled once per instruction set (isa.bzl), each time into its own namespace
+// tile::vm::TILE_VM_ISA, and the best one that the CPU has is picked at run time:
 //
-//   // kernel.cc, compiled three times                  // caller.cc, compiled once
-//   namespace tile::vm::TILE_VM_ISA {                   TILE_VM_DECLARE_PER_ISA(void Copy(void* r, const void* a, int64_t n))
-//   void Copy(void* r, const void* a, int64_t n) {…}    auto* copy = TILE_VM_SELECT(BestIsa(), Copy);
+//   // kernel.cc, compiled three times
+//   namespace tile::vm::TILE_VM_ISA {
+//   void Copy(void* r, const void* a, int64_t n) {…}
 //   }
+//   // caller.cc, compiled once
+//   TILE_VM_DECLARE_PER_ISA(void Copy(void* r, const void* a, int64_t n))
+//   auto* copy = TILE_VM_SELECT(BestIsa(), Copy);
 //
 // The one-definition rule bites here: an inline function or template that is not in that namespace and is not inlined
-// would be kept once by the linker, maybe with AVX-512 instructions, and then run on a CPU without them. So kernel sources
-// use no function of std:: or ir:: at run time; helpers live in the namespace and are TILE_VM_INLINE. The test
+// would be kept once by the linker, maybe with AVX-512 instructions, and then run on a CPU without them. So kernel
+// sources use no function of std:: or ir:: at run time; helpers live in the namespace and are TILE_VM_INLINE. The test
 // NAME_symbols_test looks at the symbols of the archives.
 #ifndef TILE_VM_KERNELS_ISA_H_
 #define TILE_VM_KERNELS_ISA_H_
@@ -32,8 +35,9 @@ const char* IsaName(Isa isa);
 // x86-64, generic elsewhere.
 bool IsaSupported(Isa isa);
 
-// The best supported one, or the one that the environment variable TILEVM_ISA names; naming one that can't be used gives
-// a message on stderr and the best. Decided at the first call. x86-64-v2 is the least that is needed. Thread-safe.
+// The best supported one, or the one that the environment variable TILEVM_ISA names; naming one that can't be used
+// gives a message on stderr and the best. Decided at the first call. x86-64-v2 is the least that is needed.
+// Thread-safe.
 Isa BestIsa();
 
 }  // namespace tile::vm

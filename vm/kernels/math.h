@@ -2,9 +2,9 @@
 //
 //   SinF32(result, operands, n)               an ElementwiseFn
 //
-// f32 is in math_f32.h. f64 comes from SLEEF's deterministic functions without fma ("cinz"), which give the same bits in every
-// vector length and on every CPU. NaN results are canonical. Included by kernel sources only. MATH.md has the error
-// bounds, elementwise_math_test.cc checks them.
+// f32 is in math_f32.h. f64 comes from SLEEF's deterministic functions without fma ("cinz"), which give the same bits
+// in every vector length and on every CPU. NaN results are canonical. Included by kernel sources only. MATH.md has the
+// error bounds, elementwise_math_test.cc checks them.
 #ifndef TILE_VM_KERNELS_MATH_H_
 #define TILE_VM_KERNELS_MATH_H_
 

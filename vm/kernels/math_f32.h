@@ -1,9 +1,9 @@
 // f32 functions, one element each, without branches so that loops over them vectorise.
 //
-// Written for this project, because they are called for every element of softmax, GELU and the like. All but exp and exp2
-// compute in double, where a polynomial good to 2^-33 and a few roundings leave an error of 0.51 ulp in float; exp and
-// exp2 stay in float for speed. They use + - * / only, no fma, so that results are equal on all CPUs. MATH.md has the
-// bounds. Polynomials are near-minimax (Chebyshev) fits.
+// Written for this project, because they are called for every element of softmax, GELU and the like. All but exp and
+// exp2 compute in double, where a polynomial good to 2^-33 and a few roundings leave an error of 0.51 ulp in float; exp
+// and exp2 stay in float for speed. They use + - * / only, no fma, so that results are equal on all CPUs. MATH.md has
+// the bounds. Polynomials are near-minimax (Chebyshev) fits.
 #ifndef TILE_VM_KERNELS_MATH_F32_H_
 #define TILE_VM_KERNELS_MATH_F32_H_
 
@@ -13,8 +13,8 @@ namespace tile::vm::TILE_VM_ISA {
 
 // --- tools ----------------------------------------------------------------------------------------------------------
 
-// |a|, at most `limit`; NaN gives the limit. Integers, because a comparison of floats may be compiled into branches that
-// repeat what follows.
+// |a|, at most `limit`; NaN gives the limit. Integers, because a comparison of floats may be compiled into branches
+// that repeat what follows.
 TILE_VM_INLINE float Magnitude(float a, float limit) {
   const uint32_t bits = ToBits(a) & ~FloatBits<float>::kSign;
   return FromBits<float>(bits < ToBits(limit) ? bits : ToBits(limit));
@@ -84,8 +84,8 @@ TILE_VM_INLINE Logarithm SplitLog(float x) {
 
 // --- functions ------------------------------------------------------------------------------------------------------
 
-// p * 2^k rounded once, for 0.7 < p < 1.42, |k| < 190 in the low bits of `bits` and of the sign of `sign`: by 2^(k -+ 64),
-// which is exact, and 2^(+-64).
+// p * 2^k rounded once, for 0.7 < p < 1.42, |k| < 190 in the low bits of `bits` and of the sign of `sign`: by 2^(k -+
+// 64), which is exact, and 2^(+-64).
 TILE_VM_INLINE float Scale(float p, uint32_t bits, float sign) {
   const uint32_t negative = (ToBits(sign) & FloatBits<float>::kSign) >> 1;  // 128 as an exponent
   const uint32_t exact = ToBits(p) + (bits << 23) + (0xE0000000 + negative);
@@ -108,7 +108,8 @@ TILE_VM_INLINE float ExpOf(float a) {
 }
 
 TILE_VM_INLINE float Exp2Of(float a) {
-  constexpr float kP[] = {0x1.62e430p-1f, 0x1.ebfbe0p-3f, 0x1.c6af6cp-5f, 0x1.3b2a52p-7f, 0x1.5f0956p-10f, 0x1.441412p-13f};
+  constexpr float kP[] = {0x1.62e430p-1f, 0x1.ebfbe0p-3f,  0x1.c6af6cp-5f,
+                          0x1.3b2a52p-7f, 0x1.5f0956p-10f, 0x1.441412p-13f};
   const float x = Limit(a, 151.0f);
   const float shifted = x + 0x1.8p23f;
   const float f = x - (shifted - 0x1.8p23f);
@@ -152,8 +153,8 @@ TILE_VM_INLINE float CoshOf(float a) {
   return NanIfNan(a, static_cast<float>(0.5 * (e + 1 / e)));
 }
 
-// Sine and cosine of x - quadrant * pi/2 for |x| <= kLargestReduced: there every product with the first part of pi/2, of
-// 33 bits, is exact.
+// Sine and cosine of x - quadrant * pi/2 for |x| <= kLargestReduced: there every product with the first part of pi/2,
+// of 33 bits, is exact.
 constexpr float kLargestReduced = 0x1p20f;
 struct Angle {
   double sin, cos;
