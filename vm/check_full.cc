@@ -169,6 +169,7 @@ class FullChecker : public Checker {
       poison_.TrapOnUse(b, op, "an operand of the update", origin);
       return false;
     }
+    if (a.tile != nullptr) c.shadow.Set(a.tile, a.element_bytes, 0);  // a mask may have made the whole result unspecified
     if (!region.unspecified) return true;
     scratch_.resize(static_cast<size_t>(a.element_bytes));
     region.GetOrigins(a.address, static_cast<uint64_t>(a.element_bytes), scratch_.data());
@@ -219,7 +220,7 @@ class FullChecker : public Checker {
     b.id[2] = static_cast<int32_t>(block / g[0] / g[1]);
     AddReport(b, op, "vm.uninitialized",
               absl::StrCat("an unspecified value is left in `", a.name, "`", Races::IndexText(a, address),
-                           count > 1 ? absl::StrCat(" and ", count - 1, " more elements") : "", ": ",
+                           count > 1 ? absl::StrCat(" and ", count - 1, count == 2 ? " more element" : " more elements") : "", ": ",
                            origins_.Describe(origin, *code_.module)),
               origins_.Fix(origin));
   }
