@@ -24,7 +24,9 @@ Attr AttrReader::Read(Cursor& c, const AttrInfo& info, Type result) {
       return Attr::Int(info.kind, c.Bool(info.name));
     case AttrKind::kInt: {
       const uint64_t v = c.Varint(info.name);
-      if (v > static_cast<uint64_t>(INT64_MAX)) c.Fail(at, info.name, absl::StrCat("is ", v, ", which does not fit 63 bits"));
+      if (v > static_cast<uint64_t>(INT64_MAX)) {
+        c.Fail(at, info.name, absl::StrCat("is ", v, ", which does not fit 63 bits"));
+      }
       return Attr::Int(info.kind, static_cast<int64_t>(v));
     }
     case AttrKind::kEnum:
@@ -70,9 +72,7 @@ int64_t AttrReader::ReadEnum(Cursor& c, EnumId id) {
   if (info == nullptr || info->since == 0) {  // 0: a value of this project, which no such file can mean
     c.Fail(at, EnumName(id), absl::StrCat("has the unknown value ", v));
   } else if (!Exists(info->since, version_)) {
-    c.Fail(at, absl::StrCat(EnumName(id), " ", info->keyword),
-           absl::StrCat("came with version ", info->since / 100, ".", info->since % 100, ", but the file says ",
-                        version_ / 100, ".", version_ % 100));
+    c.Fail(at, absl::StrCat(EnumName(id), " ", info->keyword), TooNew(info->since, version_));
   }
   return static_cast<int64_t>(v);
 }
@@ -107,11 +107,13 @@ const Hints* AttrReader::ReadHints(Cursor& c) {
     const uint64_t at = c.offset();
     const absl::string_view arch = strings_->ReadString(c);
     if (arch == "default" && !Exists(kSinceDefaultHints, version_)) {
-      c.Fail(at, "hints for `default`", "came with version 13.3, but the file is older");
+      c.Fail(at, "hints for `default`", TooNew(kSinceDefaultHints, version_));
     }
     const uint64_t tag_at = c.offset();
     const uint64_t tag = ReadTag(c, "hints of an architecture");
-    if (tag != static_cast<uint64_t>(AttrTag::kDictionary)) FailTag(c, tag_at, tag, "hints of an architecture", "a dictionary");
+    if (tag != static_cast<uint64_t>(AttrTag::kDictionary)) {
+      FailTag(c, tag_at, tag, "hints of an architecture", "a dictionary");
+    }
     std::vector<Hint> hints;
     const uint64_t m = c.Count("hints of an architecture", 3, kMaxListItems);
     for (uint64_t j = 0; j < m && c.ok(); ++j) hints.push_back(ReadHint(c));
@@ -196,7 +198,7 @@ Scalar AttrReader::ReadScalar(Cursor& c) {
     c.Fail(at, "identity", absl::StrCat("has the type ", ElemInfoOf(elem).spelling, ", which does not fit its tag"));
   }
   // Floats of up to eight bits are stored as a byte, wider ones as if they were signed numbers.
-  const uint64_t bits = integer                         ? c.Varint("identity")
+  const uint64_t bits = integer                      ? c.Varint("identity")
                         : ElemInfoOf(elem).bits <= 8 ? c.U8("identity")
                                                      : static_cast<uint64_t>(c.SignedVarint("identity"));
   return {elem, FromContainerBits(elem, bits)};

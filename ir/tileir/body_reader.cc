@@ -33,9 +33,7 @@ const OpInfo* BodyReader::ReadOpcode(Cursor& c) {
   if (info == nullptr) {
     c.Fail(at, absl::StrCat("operation 0x", absl::Hex(number)), "no operation has this number");
   } else if (!Exists(info->since, version_)) {
-    c.Fail(at, info->mnemonic,
-           absl::StrCat("came with version ", info->since / 100, ".", info->since % 100, ", but the file says ",
-                        version_ / 100, ".", version_ % 100));
+    c.Fail(at, info->mnemonic, TooNew(info->since, version_));
   }
   return c.ok() ? info : nullptr;
 }
@@ -87,7 +85,9 @@ void BodyReader::ReadOp(Cursor& c, Block* block, int depth) {
   module_->Append(block, op);
   ReadRegions(c, op, depth);  // before the results have numbers: a region does not see them
   num_values_ += op->num_results();
-  if (num_values_ > kMaxValues) c.Fail(at, info->mnemonic, absl::StrCat("more than ", kMaxValues, " values in the module"));
+  if (num_values_ > kMaxValues) {
+    c.Fail(at, info->mnemonic, absl::StrCat("more than ", kMaxValues, " values in the module"));
+  }
   for (int i = 0; i < op->num_results(); ++i) values_.push_back(op->result(i));
 }
 
@@ -97,8 +97,8 @@ void BodyReader::ReadResults(Cursor& c, const OpInfo* info, Parts& p) {
   uint64_t n = layout.max_results;
   if (info->format->results_counted) {
     n = c.Count(absl::StrCat("results of ", info->mnemonic), 1);
-    if (n < static_cast<uint64_t>(layout.min_results) || (layout.max_results >= 0 && n > static_cast<uint64_t>(layout.max_results)) ||
-        n > static_cast<uint64_t>(kMaxOperands)) {
+    const uint64_t most = layout.max_results < 0 ? kMaxOperands : layout.max_results;
+    if (n < static_cast<uint64_t>(layout.min_results) || n > most) {
       c.Fail(at, info->mnemonic, absl::StrCat("cannot have ", n, " results"));
     }
   }

@@ -45,10 +45,10 @@ class BodyReader {
   DebugTable* debug_;
 
   uint64_t debug_function_ = 0;
-  uint64_t ordinal_ = 0;         // of the operation in its kernel, from 1
-  int64_t num_ops_ = 0;          // of the module so far
+  uint64_t ordinal_ = 0;  // of the operation in its kernel, from 1
+  int64_t num_ops_ = 0;   // of the module so far
   int64_t num_values_ = 0;
-  std::vector<Value*> values_;   // by number; those of a region go when it ends
+  std::vector<Value*> values_;  // by number; those of a region go when it ends
   Parts parts_;
 };
 

@@ -93,7 +93,8 @@ void BodyWriter::WriteAttr(const Op& op, int i, Sink& s) {
       break;
     case AttrKind::kEnum: {
       const EnumValueInfo* value = FindEnumValue(info.enum_id, a.as_int());
-      errors_->Need(value ? value->since : 0, absl::StrCat(info.name, " ", value ? value->keyword : "of unknown number"));
+      errors_->Need(value ? value->since : 0,
+                    absl::StrCat(info.name, " ", value ? value->keyword : "of unknown number"));
       s.Varint(static_cast<uint64_t>(a.as_int()));
       break;
     }

@@ -11,13 +11,13 @@ void Failure::Set(uint64_t offset, absl::string_view what, absl::string_view why
   if (!ok()) return;
   constexpr size_t kShown = 200;  // of a name that an attacker may have chosen
   const std::string kernel =
-      kernel_.empty() ? "" : absl::StrCat(" in kernel `", absl::CHexEscape(absl::string_view(kernel_).substr(0, kShown)), "`");
+      kernel_.empty()
+          ? ""
+          : absl::StrCat(" in kernel `", absl::CHexEscape(absl::string_view(kernel_).substr(0, kShown)), "`");
   message_ = absl::StrCat(file_, ": ", what, " at offset 0x", absl::Hex(offset), kernel, ": ", why);
 }
 
-absl::Status Failure::ToStatus() const {
-  return ok() ? absl::OkStatus() : absl::InvalidArgumentError(message_);
-}
+absl::Status Failure::ToStatus() const { return ok() ? absl::OkStatus() : absl::InvalidArgumentError(message_); }
 
 bool Cursor::Fail(uint64_t at, absl::string_view what, absl::string_view why) {
   failure_->Set(at, what, why);

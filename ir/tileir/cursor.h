@@ -54,9 +54,9 @@ class Cursor {
   uint16_t U16(absl::string_view what) { return static_cast<uint16_t>(Fixed(2, what)); }
   uint32_t U32(absl::string_view what) { return static_cast<uint32_t>(Fixed(4, what)); }
   uint64_t U64(absl::string_view what) { return Fixed(8, what); }
-  uint64_t Varint(absl::string_view what);         // LEB128, at most 64 bits
-  int64_t SignedVarint(absl::string_view what);    // zigzag
-  bool Bool(absl::string_view what);               // one byte, 0 or 1
+  uint64_t Varint(absl::string_view what);       // LEB128, at most 64 bits
+  int64_t SignedVarint(absl::string_view what);  // zigzag
+  bool Bool(absl::string_view what);             // one byte, 0 or 1
   // A varint that counts things of at least `min_bytes` each that follow; at most `limit`.
   uint64_t Count(absl::string_view what, uint64_t min_bytes, uint64_t limit = ~uint64_t{0});
   // A varint below `limit`, else a failure "<what> … out of range".

@@ -1,5 +1,5 @@
-// Damaged files give a status or a module, never a crash: every truncation, every byte changed in several ways, and some
-// thousand random combinations. Run under --config=asan now and then.
+// Damaged files give a status or a module, never a crash: every truncation, every byte changed in several ways, and
+// some thousand random combinations. Run under --config=asan now and then.
 
 #include <gtest/gtest.h>
 

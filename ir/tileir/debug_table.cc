@@ -36,10 +36,10 @@ LocId DebugTable::Find(Cursor& c, uint64_t function, uint64_t n) {
 
 LocId DebugTable::Resolve(Cursor& from, uint64_t id) {
   if (id == 0) return 0;
-  const char* wrong = id > resolved_.size()              ? "does not exist"
-                      : resolved_[id - 1] == kBusy         ? "refers to itself"
-                      : depth_ == kMaxDepth ? "is nested too deeply"
-                                                           : nullptr;
+  const char* wrong = id > resolved_.size()        ? "does not exist"
+                      : resolved_[id - 1] == kBusy ? "refers to itself"
+                      : depth_ == kMaxDepth        ? "is nested too deeply"
+                                                   : nullptr;
   if (wrong != nullptr) {
     from.Fail(absl::StrCat("debug record ", id), wrong);
     return 0;
@@ -101,16 +101,18 @@ LocId DebugTable::ReadReference(Cursor& c) {
 uint32_t DebugTable::ReadNumber(Cursor& c) {
   const uint64_t at = c.offset();
   const uint64_t v = c.Varint("debug record");
-  if (v > UINT32_MAX) c.Fail(at, "debug record", absl::StrCat("has the number ", v, "; lines and columns take 32 bits"));
+  if (v > UINT32_MAX) {
+    c.Fail(at, "debug record", absl::StrCat("has the number ", v, "; lines and columns take 32 bits"));
+  }
   return static_cast<uint32_t>(v);
 }
 
 LocId DebugTable::Add(const DebugRecord& r) {
   const auto identity = [](absl::string_view s) { return reinterpret_cast<uintptr_t>(s.data()); };
-  const auto [it, is_new] = known_.try_emplace(
-      {static_cast<uint64_t>(r.kind), r.scope, r.file, r.callee, r.caller, r.line, r.column, r.scope_line, r.flags,
-       identity(r.name), identity(r.directory), identity(r.linkage_name)},
-      static_cast<LocId>(module_->debug.size() + 1));
+  const auto [it, is_new] =
+      known_.try_emplace({static_cast<uint64_t>(r.kind), r.scope, r.file, r.callee, r.caller, r.line, r.column,
+                          r.scope_line, r.flags, identity(r.name), identity(r.directory), identity(r.linkage_name)},
+                         static_cast<LocId>(module_->debug.size() + 1));
   if (is_new) module_->debug.push_back(r);
   return it->second;
 }

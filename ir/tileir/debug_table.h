@@ -18,8 +18,8 @@ class DebugTable {
   bool Read(Cursor section);
 
   uint64_t num_functions() const { return starts_.size(); }
-  // Record of the n-th thing of a function (0: the function itself, then its operations in preorder). `function`: 1-based,
-  // 0: without debug information. Notes a failure at `c`.
+  // Record of the n-th thing of a function (0: the function itself, then its operations in preorder). `function`:
+  // 1-based, 0: without debug information. Notes a failure at `c`.
   LocId Find(Cursor& c, uint64_t function, uint64_t n);
 
  private:
@@ -37,7 +37,7 @@ class DebugTable {
   std::vector<uint32_t> starts_;   // per function: its first entry in indices_
   std::vector<uint64_t> indices_;  // ids of records, 0: unknown
   OffsetTable records_;
-  std::vector<LocId> resolved_;    // per record; kUnresolved, kBusy or the id in the module
+  std::vector<LocId> resolved_;                      // per record; kUnresolved, kBusy or the id in the module
   std::map<std::array<uint64_t, 12>, LocId> known_;  // by content; equal strings are one string
 };
 

@@ -2,11 +2,20 @@
 
 #include "ir/tileir/format.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace tile::ir::tileir {
 
 const char* SectionName(Section s) {
-  static constexpr const char* kNames[] = {"end", "string", "function", "debug", "constant", "type", "global", "producer"};
+  static constexpr const char* kNames[] = {"end",      "string", "function", "debug",
+                                           "constant", "type",   "global",   "producer"};
   return kNames[static_cast<int>(s)];
+}
+
+std::string VersionText(int version) { return absl::StrCat(version / 100, ".", version % 100); }
+
+std::string TooNew(int since, int version) {
+  return absl::StrCat("came with version ", VersionText(since), ", but the file says ", VersionText(version));
 }
 
 FormatLayouts::FormatLayouts(int version) {

@@ -1,6 +1,6 @@
-// NVIDIA's Tile IR bytecode as numbers: what the reader, the writer and the tests' encoder must agree on. The order of an
-// operation's fields is not here but in ir/formats.def; FormatLayouts turns it into the bits of the flag word for one
-// version of the container.
+// NVIDIA's Tile IR bytecode as numbers: what the reader, the writer and the tests' encoder must agree on. The order of
+// an operation's fields is not here but in ir/formats.def; FormatLayouts turns it into the bits of the flag word for
+// one version of the container.
 //
 //   FormatLayouts layouts(1304);
 //   layouts.Of(*op->format).attr_bits[1];   // bit of the second attribute, -1 if it has none
@@ -9,8 +9,8 @@
 #ifndef TILE_IR_TILEIR_FORMAT_H_
 #define TILE_IR_TILEIR_FORMAT_H_
 
-#include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "ir/op_info.h"
@@ -18,9 +18,9 @@
 namespace tile::ir::tileir {
 
 inline constexpr uint8_t kMagic[8] = {0x7F, 'T', 'i', 'l', 'e', 'I', 'R', 0};
-inline constexpr int kHeaderBytes = 12;      // magic, major, minor, 16-bit tag
-inline constexpr uint16_t kPreviewTag = 1;   // tag bit: the module uses preview operations
-inline constexpr uint8_t kFiller = 0xCB;     // between things that must be aligned
+inline constexpr int kHeaderBytes = 12;                             // magic, major, minor, 16-bit tag
+inline constexpr uint16_t kPreviewTag = 1;                          // tag bit: the module uses preview operations
+inline constexpr uint8_t kFiller = 0xCB;                            // between things that must be aligned
 inline constexpr int kOldestVersion = 1301, kNewestVersion = 1305;  // major * 100 + minor
 
 enum class Section : uint8_t { kEnd, kString, kFunction, kDebug, kConstant, kType, kGlobal, kProducer };
@@ -30,12 +30,29 @@ const char* SectionName(Section s);
 
 // Numbers of types that are no element types (those are in ir/elements.def).
 enum class TypeTag : uint8_t {
-  kPointer = 12, kTile = 13, kTensorView = 14, kPartitionView = 15, kFunction = 16, kToken = 17,
-  kGatherScatterView = 20, kStridedView = 21,
+  kPointer = 12,
+  kTile = 13,
+  kTensorView = 14,
+  kPartitionView = 15,
+  kFunction = 16,
+  kToken = 17,
+  kGatherScatterView = 20,
+  kStridedView = 21,
 };
 
 enum class AttrTag : uint8_t {
-  kInteger = 1, kFloat, kBool, kType, kString, kArray, kDense, kDivBy, kSameElements, kDictionary, kHints, kBounded,
+  kInteger = 1,
+  kFloat,
+  kBool,
+  kType,
+  kString,
+  kArray,
+  kDense,
+  kDivBy,
+  kSameElements,
+  kDictionary,
+  kHints,
+  kBounded,
 };
 
 enum FunctionFlag : uint8_t { kPrivate = 1, kEntry = 2, kHasHints = 4 };
@@ -45,8 +62,8 @@ inline constexpr int kSinceTypeFlags = 1303;         // partition_view and later
 inline constexpr int kSincePointerFlags = 1304;      // ptr, tensor_view: flags before the fields
 inline constexpr int kSinceGlobalVisibility = 1303;  // global: visibility, constant
 inline constexpr int kSinceProducer = 1303;
-inline constexpr int kSinceDefaultHints = 1303;      // hints for the architecture "default"
-inline constexpr int kSinceEntryAttributes = 1305;   // entry: hints always, then the arguments' attributes
+inline constexpr int kSinceDefaultHints = 1303;     // hints for the architecture "default"
+inline constexpr int kSinceEntryAttributes = 1305;  // entry: hints always, then the arguments' attributes
 inline constexpr int kSinceSubprogramFlags = 1305;
 
 inline constexpr int kFirstPreviewOp = 0x4000, kPreviewCall = 0x4002;
@@ -54,6 +71,11 @@ inline constexpr int kFirstExtensionOp = 0x8000;  // numbers of this project, ne
 
 // A field or value introduced at `since` (0: with its operation) can stand in a file of this version.
 constexpr bool Exists(int since, int version) { return since <= version; }
+
+// "13.4" of 1304.
+std::string VersionText(int version);
+// "came with version 13.4, but the file says 13.1".
+std::string TooNew(int since, int version);
 
 struct FormatLayout {
   std::vector<int> attr_bits, operand_bits;  // bit of the flag word that tells presence (a flag: its value); -1: none

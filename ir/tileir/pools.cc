@@ -13,8 +13,8 @@ void WriteErrors::Need(int since, absl::string_view item) {
   if (since == 0) {
     Add(absl::StrCat(item, " is an extension that Tile IR does not have; keep the module as .tbc or .tile"));
   } else if (!Exists(since, version_)) {
-    Add(absl::StrCat(item, " came with version ", since / 100, ".", since % 100, "; write that version instead of ",
-                     version_ / 100, ".", version_ % 100));
+    Add(absl::StrCat(item, " came with version ", VersionText(since), "; write that version instead of ",
+                     VersionText(version_)));
   }
 }
 

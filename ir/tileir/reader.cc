@@ -88,12 +88,14 @@ bool Reader::ReadSections() {
     const uint8_t id = c.U8("section");
     if (id == 0) break;
     const int number = id & ~kSectionAligned;
-    if (number == 0 || number >= kNumSections) return c.Fail(at, absl::StrCat("section ", number), "no section has this number");
+    if (number == 0 || number >= kNumSections) {
+      return c.Fail(at, absl::StrCat("section ", number), "no section has this number");
+    }
     TileIrInfo::Section& section = info_->sections[number];
     const std::string label = absl::StrCat(SectionName(static_cast<Section>(number)), " section");
     if (section.present) return c.Fail(at, label, "there is one already");
     if (number == static_cast<int>(Section::kProducer) && info_->version < kSinceProducer) {
-      return c.Fail(at, label, "came with version 13.3, but the file is older");
+      return c.Fail(at, label, TooNew(kSinceProducer, info_->version));
     }
     const uint64_t size = c.Varint(label);
     if (id & kSectionAligned) {
@@ -180,14 +182,19 @@ void Reader::ReadFunction(Cursor& c, AttrReader& attrs, TypeTable& types, DebugT
   const Type type = types.ReadFunctionType(c);
   if (!c.ok()) return;
   if (!type->results.empty() || type->inputs.size() > static_cast<size_t>(kMaxArguments)) {
-    c.Fail(type_at, "signature", absl::StrCat("has ", type->inputs.size(), " parameters and ", type->results.size(),
-                                              " results; a kernel has no results and at most ", kMaxArguments, " parameters"));
+    c.Fail(type_at, "signature",
+           absl::StrCat("has ", type->inputs.size(), " parameters and ", type->results.size(),
+                        " results; a kernel has no results and at most ", kMaxArguments, " parameters"));
     return;
   }
   const uint64_t flags_at = c.offset();
   const uint8_t flags = c.U8("flags of a kernel");
-  if (c.ok() && flags >= 2 * kHasHints) c.Fail(flags_at, absl::StrCat("flags 0x", absl::Hex(flags), " of a kernel"), "unknown");
-  if (c.ok() && !(flags & kEntry)) c.Fail(flags_at, "function", "is no kernel; functions to be called are not supported");
+  if (c.ok() && flags >= 2 * kHasHints) {
+    c.Fail(flags_at, absl::StrCat("flags 0x", absl::Hex(flags), " of a kernel"), "unknown");
+  }
+  if (c.ok() && !(flags & kEntry)) {
+    c.Fail(flags_at, "function", "is no kernel; functions to be called are not supported");
+  }
   const uint64_t debug_function = c.Index("debug information of a kernel", debug.num_functions() + 1);
   const bool entry_layout = Exists(kSinceEntryAttributes, info_->version);
   const Hints* hints = nullptr;

@@ -4,8 +4,8 @@
 //   absl::StatusOr<std::unique_ptr<Module>> m = ReadTileIr(bytes, "matmul.tilebc", &info);
 //
 // The module holds copies of everything: the bytes may go. Fields that an older version lacks get their defaults;
-// `inbounds` arrays that are all false become empty; debug records are kept once each, those that are used. The module is
-// named after the file ("matmul").
+// `inbounds` arrays that are all false become empty; debug records are kept once each, those that are used. The module
+// is named after the file ("matmul").
 //
 // Any input is safe: it gives a module or an InvalidArgument status whose message says where in the file and in which
 // kernel. The result is not verified yet (types may be wrong for an operation): run Verify (ir/verify.h) before use.
@@ -29,8 +29,8 @@ namespace tile::ir {
 
 // What the file says about itself.
 struct TileIrInfo {
-  int version = 0;       // major * 100 + minor: 1304
-  uint16_t tag = 0;      // bit 0: uses preview operations
+  int version = 0;   // major * 100 + minor: 1304
+  uint16_t tag = 0;  // bit 0: uses preview operations
   std::string producer;
   struct Section {
     bool present = false;
@@ -44,8 +44,8 @@ struct TileIrInfo {
 // Whether the bytes begin as this container does. True for damaged files too.
 bool LooksLikeTileIr(absl::Span<const uint8_t> bytes);
 
-// `name`: of the file, for messages and the module's name; may be empty. `info` (may be null) is filled as far as the file
-// could be read, also when reading fails.
+// `name`: of the file, for messages and the module's name; may be empty. `info` (may be null) is filled as far as the
+// file could be read, also when reading fails.
 absl::StatusOr<std::unique_ptr<Module>> ReadTileIr(absl::Span<const uint8_t> bytes, absl::string_view name,
                                                    TileIrInfo* info = nullptr);
 

@@ -30,16 +30,17 @@ std::string Kernel(int version, const std::function<Bytes(TestFile&, uint64_t i,
 }
 
 bool Contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-#define EXPECT_ERROR(bytes, part)                         \
-  do {                                                    \
-    const std::string e = Error(bytes);                   \
+#define EXPECT_ERROR(bytes, part)                              \
+  do {                                                         \
+    const std::string e = Error(bytes);                        \
     EXPECT_TRUE(Contains(e, part)) << e << "\nlacks " << part; \
   } while (false)
 
 TEST(Errors, NameFileOffsetKernelAndOperation) {
-  EXPECT_EQ(Error(Kernel(1305, [](auto&, auto, auto) { return Bytes().V(0x4002); })),
-            "t.tilebc: preview$call at offset 0x1a in kernel `k`: calls into SIMT libraries are not supported; export the "
-            "kernel without them");
+  EXPECT_EQ(
+      Error(Kernel(1305, [](auto&, auto, auto) { return Bytes().V(0x4002); })),
+      "t.tilebc: preview$call at offset 0x1a in kernel `k`: calls into SIMT libraries are not supported; export the "
+      "kernel without them");
 }
 
 TEST(Errors, Operations) {
@@ -47,35 +48,70 @@ TEST(Errors, Operations) {
   EXPECT_ERROR(Kernel(1305, [](auto&, auto, auto) { return Bytes().V(0x19); }), "operation 0x19 at offset");
   EXPECT_ERROR(Kernel(1305, [](auto&, auto, auto) { return Bytes().V(0x8000); }), "operation 0x8000 at offset");
   EXPECT_ERROR(Kernel(1305, [](auto&, auto, auto) { return Bytes().V(~0ull); }), "no operation has this number");
-  EXPECT_ERROR(Kernel(1305, [](auto&, auto i, auto) { return Bytes().Vs({0x03, i, 0, 0, 2}); }),
+  EXPECT_ERROR(Kernel(1305,
+                      [](auto&, auto i, auto) {
+                        return Bytes().Vs({0x03, i, 0, 0, 2});
+                      }),
                "value at offset 0x1e in kernel `k`: has number 2, but there are only 2");
   EXPECT_ERROR(Kernel(1305, [](auto&, auto i, auto) { return Bytes().Vs({0x03, i, 4, 0, 0}); }), "Overflow");
   EXPECT_ERROR(Kernel(1305, [](auto&, auto i, auto) { return Bytes().Vs({0x03, i + 50, 0, 0, 0}); }), "type at offset");
-  EXPECT_ERROR(Kernel(1305, [](auto&, auto i, auto) { return Bytes().Vs({0x03, i - 1, 0, 0, 0}); }),
+  EXPECT_ERROR(Kernel(1305,
+                      [](auto&, auto i, auto) {
+                        return Bytes().Vs({0x03, i - 1, 0, 0, 0});
+                      }),
                "is an element type; expected the type of a value");
-  EXPECT_ERROR(Kernel(1305, [](auto&, auto, auto f) { return Bytes().Vs({0x02, f, 2, 0, 1, 1}); }), "flags 0x2 of addf");
-  EXPECT_ERROR(Kernel(1305, [](auto&, auto i, auto) { return Bytes().Vs({0x32, 0, 0, 1, i}); }), "has 1 regions, expected 2");
-  EXPECT_ERROR(Kernel(1305, [](auto&, auto, auto) { return Bytes().Vs({0x32, 0, 0, 2, 2}); }), "has 2 blocks, expected 1");
+  EXPECT_ERROR(Kernel(1305,
+                      [](auto&, auto, auto f) {
+                        return Bytes().Vs({0x02, f, 2, 0, 1, 1});
+                      }),
+               "flags 0x2 of addf");
+  EXPECT_ERROR(Kernel(1305,
+                      [](auto&, auto i, auto) {
+                        return Bytes().Vs({0x32, 0, 0, 1, i});
+                      }),
+               "has 1 regions, expected 2");
+  EXPECT_ERROR(Kernel(1305,
+                      [](auto&, auto, auto) {
+                        return Bytes().Vs({0x32, 0, 0, 2, 2});
+                      }),
+               "has 2 blocks, expected 1");
   EXPECT_ERROR(Kernel(1305, [](auto&, auto, auto) { return Bytes().Vs({0x26, 0, 1, 0}); }), "cannot have 0 results");
-  EXPECT_ERROR(Kernel(1305, [](auto&, auto i, auto) { return Bytes().Vs({0x29, 1, i, 0, 2, 0, 0, 0}); }),
+  EXPECT_ERROR(Kernel(1305,
+                      [](auto&, auto i, auto) {
+                        return Bytes().Vs({0x29, 1, i, 0, 2, 0, 0, 0});
+                      }),
                "lacks its operand `step`");
-  EXPECT_ERROR(Kernel(1305, [](auto& t, auto, auto) { return Bytes().Vs({0x77, uint64_t(t.Token()), 2, 0, 0}); }),
+  EXPECT_ERROR(Kernel(1305,
+                      [](auto& t, auto, auto) {
+                        return Bytes().Vs({0x77, uint64_t(t.Token()), 2, 0, 0});
+                      }),
                "has 1 operands too many");
-  EXPECT_ERROR(Kernel(1305, [](auto&, auto, auto) { return Bytes().Vs({0x5C, 0, 100, 0}); }), "counts 100, but only 1 bytes follow");
+  EXPECT_ERROR(Kernel(1305,
+                      [](auto&, auto, auto) {
+                        return Bytes().Vs({0x5C, 0, 100, 0});
+                      }),
+               "counts 100, but only 1 bytes follow");
 }
 
 TEST(Errors, ValuesOfARegionAreNotVisibleOutside) {
-  EXPECT_ERROR(Kernel(1301, [](auto&, auto i, auto) {
-                 Bytes b = Bytes().Vs({0x32, 0, 0, 2, 1, 0, 2}).Vs({0x03, i, 0, 0, 0}).Vs({0x6D, 0, 0});
-                 return b.Vs({1, 0, 1}).Vs({0x03, i, 0, 0, 2});  // 2 was the addi of the other branch
-               }),
+  EXPECT_ERROR(Kernel(1301,
+                      [](auto&, auto i, auto) {
+                        Bytes b = Bytes().Vs({0x32, 0, 0, 2, 1, 0, 2}).Vs({0x03, i, 0, 0, 0}).Vs({0x6D, 0, 0});
+                        return b.Vs({1, 0, 1}).Vs({0x03, i, 0, 0, 2});  // 2 was the addi of the other branch
+                      }),
                "value at offset");
 }
 
 TEST(Errors, NewerThanTheFile) {
-  EXPECT_ERROR(Kernel(1301, [](auto&, auto, auto f) { return Bytes().Vs({0x6E, f, 1, 1}); }),
+  EXPECT_ERROR(Kernel(1301,
+                      [](auto&, auto, auto f) {
+                        return Bytes().Vs({0x6E, f, 1, 1});
+                      }),
                "atan2 at offset 0x16 in kernel `k`: came with version 13.2, but the file says 13.1");
-  EXPECT_ERROR(Kernel(1303, [](auto&, auto, auto f) { return Bytes().Vs({0x2A, f, 7, 1}); }),
+  EXPECT_ERROR(Kernel(1303,
+                      [](auto&, auto, auto f) {
+                        return Bytes().Vs({0x2A, f, 7, 1});
+                      }),
                "Rounding nearest_away at offset");
   EXPECT_ERROR(Kernel(1301, [](auto& t, auto, auto) { return t.Element(18), Bytes(); }), "type with tag 18");
   EXPECT_ERROR(Kernel(1302, [](auto& t, auto, auto) { return t.Element(19), Bytes(); }), "type with tag 19");
@@ -99,7 +135,8 @@ TEST(Errors, Types) {
     t.Type(type);
     return Error(t.Encode());
   };
-  EXPECT_TRUE(Contains(with(1304, Bytes().Vs({12, 1, 0})), "pointer attributes (peer and multicast memory) are not supported"));
+  EXPECT_TRUE(
+      Contains(with(1304, Bytes().Vs({12, 1, 0})), "pointer attributes (peer and multicast memory) are not supported"));
   EXPECT_TRUE(Contains(with(1303, Bytes().Vs({13, 1})), "contains itself"));
   EXPECT_TRUE(Contains(with(1303, Bytes().Vs({99})), "no type has this tag"));
   EXPECT_TRUE(Contains(with(1303, Bytes().Vs({13, 0}).Ints(8, {4, 0})), "has the size 0"));
@@ -115,11 +152,12 @@ TEST(Errors, EndlessNesting) {
   for (int i = 1; i < 100000; ++i) types.Type(Bytes().Vs({12, uint64_t(i)}));
   types.Element(3);
   EXPECT_ERROR(types.Encode(), "nested too deeply");
-  EXPECT_ERROR(Kernel(1301, [](auto&, auto, auto) {
-                 Bytes b;
-                 for (int i = 0; i < 100000; ++i) b.Vs({0x41, 0, 0, 1, 1, 0, 1});
-                 return b;
-               }),
+  EXPECT_ERROR(Kernel(1301,
+                      [](auto&, auto, auto) {
+                        Bytes b;
+                        for (int i = 0; i < 100000; ++i) b.Vs({0x41, 0, 0, 1, 1, 0, 1});
+                        return b;
+                      }),
                "nested more than 64 deep");
   TestFile debug(1301);
   std::vector<std::string> records;
@@ -163,7 +201,8 @@ TEST(Errors, Constants) {
     t.Kernel("k", {}, Bytes().Vs({0x10, type, uint64_t(t.Constant(elements))}).Return());
     return Error(t.Encode());
   };
-  EXPECT_TRUE(Contains(constant(3, {4}, "12345678"), "has 8 bytes, which is neither one element nor 4 elements of i32"));
+  EXPECT_TRUE(
+      Contains(constant(3, {4}, "12345678"), "has 8 bytes, which is neither one element nor 4 elements of i32"));
   EXPECT_TRUE(Contains(constant(3, {4}, ""), "has 0 bytes"));
   EXPECT_TRUE(Contains(constant(0, {16}, "\x01"), "has 1 bytes"));
   EXPECT_TRUE(Contains(constant(22, {2}, "\x01"), "cannot have the type tile<2xi4>"));
@@ -172,7 +211,10 @@ TEST(Errors, Constants) {
 }
 
 TEST(Errors, CountsLargerThanTheFile) {
-  EXPECT_ERROR(Kernel(1305, [](auto& t, auto, auto) { return Bytes().Vs({0x3C, 1, uint64_t(t.Token()), uint64_t{1} << 62}); }),
+  EXPECT_ERROR(Kernel(1305,
+                      [](auto& t, auto, auto) {
+                        return Bytes().Vs({0x3C, 1, uint64_t(t.Token()), uint64_t{1} << 62});
+                      }),
                "operands of join_tokens at offset");
   TestFile t(1305);
   t.debug.V(uint64_t{1} << 40);

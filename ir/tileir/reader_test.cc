@@ -1,5 +1,5 @@
-// What the reader makes of files written by hand: every kind of field, and every byte whose meaning changed between 13.1
-// and 13.5.
+// What the reader makes of files written by hand: every kind of field, and every byte whose meaning changed
+// between 13.1 and 13.5.
 
 #include "ir/tileir/reader.h"
 
@@ -46,7 +46,9 @@ Op* FindOpIn(const Module& m, absl::string_view mnemonic, int i = 0) {
 
 TEST(LooksLikeTileIr, TellsByTheMagic) {
   EXPECT_TRUE(LooksLikeTileIr(Span(TestFile(1301).Encode())));
-  EXPECT_FALSE(LooksLikeTileIr(Span("\x7F" "ELF")));
+  EXPECT_FALSE(
+      LooksLikeTileIr(Span("\x7F"
+                           "ELF")));
   EXPECT_FALSE(LooksLikeTileIr({}));
 }
 
@@ -75,7 +77,8 @@ TEST(ReadTileIr, ArithmeticAcrossVersions) {
     EXPECT_EQ(FindOpIn(*m, "cmpi")->attr("signedness").as_enum<Signedness>(), Signedness::kSigned);
     EXPECT_EQ(FindOpIn(*m, "negi")->attr("overflow").as_enum<Overflow>(),
               version >= 1302 ? Overflow::kNoSignedWrap : Overflow::kNone);
-    EXPECT_EQ(FindOpIn(*m, "exp")->attr("rounding").as_enum<Rounding>(), version >= 1303 ? Rounding::kApprox : Rounding::kFull);
+    EXPECT_EQ(FindOpIn(*m, "exp")->attr("rounding").as_enum<Rounding>(),
+              version >= 1303 ? Rounding::kApprox : Rounding::kFull);
     EXPECT_TRUE(FindOpIn(*m, "addf")->attr("flush_to_zero").as_bool());
     EXPECT_EQ(FindOpIn(*m, "select")->operand("val_if_false"), FindOpIn(*m, "addi")->result(0));
     const Predicate& div_by = FindOpIn(*m, "assume")->attr("predicate").predicate();
@@ -174,7 +177,8 @@ TEST(ReadTileIr, IdentitiesKeepTheirBits) {
 }
 
 TEST(ReadTileIr, Atomics) {
-  EXPECT_EQ(FindOpIn(*ReadSample("atomics", 1301), "atomic_cas_tko")->attr("scope").as_enum<MemoryScope>(), MemoryScope::kSys);
+  EXPECT_EQ(FindOpIn(*ReadSample("atomics", 1301), "atomic_cas_tko")->attr("scope").as_enum<MemoryScope>(),
+            MemoryScope::kSys);
   for (int version = 1303; version <= 1305; ++version) {
     auto m = ReadSample("atomics", version);
     Op* red = FindOpIn(*m, "atomic_red_view_tko");
@@ -239,9 +243,11 @@ TEST(ReadTileIr, ShapesAndFlagsOf13_4) {
 TEST(ReadTileIr, ViewsOf13_3AndTokensOf13_4) {
   auto m = ReadSample("new_views", 1304);
   EXPECT_EQ(FindOpIn(*m, "make_strided_view")->result(0)->type().ToString(),
-            "strided_view<tile=(4x2), traversal_strides=[4,3], padding_value = zero, tensor_view<64x16xf32, strides=[16,1]>>");
-  EXPECT_EQ(FindOpIn(*m, "make_gather_scatter_view")->result(0)->type().ToString(),
-            "gather_scatter_view<tile=(4x2), padding_value = pos_inf, tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0>");
+            "strided_view<tile=(4x2), traversal_strides=[4,3], padding_value = zero, tensor_view<64x16xf32, "
+            "strides=[16,1]>>");
+  EXPECT_EQ(
+      FindOpIn(*m, "make_gather_scatter_view")->result(0)->type().ToString(),
+      "gather_scatter_view<tile=(4x2), padding_value = pos_inf, tensor_view<64x16xf32, strides=[16,1]>, sparse_dim=0>");
   EXPECT_EQ(FindOpIn(*m, "gdc_launch_dependents_tko")->operand("token"), nullptr);
   EXPECT_EQ(FindOpIn(*m, "gdc_wait_tko")->operand("token"), FindOpIn(*m, "gdc_launch_dependents_tko")->result(0));
 }

@@ -1,5 +1,5 @@
-// Strings and constants. How a constant's elements lie in the container depends on their type: i1 takes a bit, tf32 three
-// bytes, everything else its own size; one element stands for all of a tile.
+// Strings and constants. How a constant's elements lie in the container depends on their type: i1 takes a bit, tf32
+// three bytes, everything else its own size; one element stands for all of a tile.
 
 #include "ir/tileir/tables.h"
 
@@ -63,7 +63,8 @@ absl::string_view StringTable::ReadString(Cursor& c) {
 const Dense* ConstantTable::ReadConstant(Cursor& c, Type type) {
   const uint64_t at = c.offset();
   if (!type.is_tile() || !IsNum(type.elem())) {
-    c.Fail(at, "constant", absl::StrCat("cannot have the type ", type.ToString(), "; only tiles of numbers can (not of i4)"));
+    c.Fail(at, "constant",
+           absl::StrCat("cannot have the type ", type.ToString(), "; only tiles of numbers can (not of i4)"));
     return nullptr;
   }
   const uint64_t i = table_.ReadIndex(c);
@@ -80,8 +81,8 @@ const Dense* ConstantTable::Decode(Cursor item, Elem elem, int64_t count) {
   std::vector<uint8_t> bytes;
   bool splat = false;
   if (!UnpackDense(elem, count, packed, &bytes, &splat)) {
-    item.Fail("constant", absl::StrCat("has ", size, " bytes, which is neither one element nor ", count, " elements of ",
-                                       ElemInfoOf(elem).spelling));
+    item.Fail("constant", absl::StrCat("has ", size, " bytes, which is neither one element nor ", count,
+                                       " elements of ", ElemInfoOf(elem).spelling));
     return nullptr;
   }
   Dense* dense = module_->arena().New<Dense>();

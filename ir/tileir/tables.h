@@ -34,8 +34,8 @@ class OffsetTable {
   Cursor data_{{}, 0, nullptr};
 };
 
-// Strings are copied into the arena when first used, equal ones once: equal strings have equal addresses, and the copies
-// are never larger than the section, however often they are referred to.
+// Strings are copied into the arena when first used, equal ones once: equal strings have equal addresses, and the
+// copies are never larger than the section, however often they are referred to.
 class StringTable {
  public:
   explicit StringTable(Module* module) : module_(module) {}

@@ -66,7 +66,9 @@ class TestFile {
     if (version_ >= 1304) b.V(0);
     return Type(b.V(pointee));
   }
-  int Tile(int element, std::initializer_list<int64_t> shape) { return Type(Bytes().Vs({13, uint64_t(element)}).Ints(8, shape)); }
+  int Tile(int element, std::initializer_list<int64_t> shape) {
+    return Type(Bytes().Vs({13, uint64_t(element)}).Ints(8, shape));
+  }
   int TensorView(int element, std::initializer_list<int64_t> shape, std::initializer_list<int64_t> strides) {
     Bytes b = Bytes().V(14);
     if (version_ >= 1304) b.V(0);
@@ -76,8 +78,8 @@ class TestFile {
   int Constant(absl::string_view elements) { return Push(constants_, Bytes().V(elements.size()).Add(elements).data); }
 
   // A kernel with these parameter types; `hints` replaces the empty hints of 13.5, or adds some before.
-  void Kernel(absl::string_view name, std::initializer_list<uint64_t> params, const Bytes& body, const Bytes& hints = {},
-              int flags = 2, int debug = 0) {
+  void Kernel(absl::string_view name, std::initializer_list<uint64_t> params, const Bytes& body,
+              const Bytes& hints = {}, int flags = 2, int debug = 0) {
     const int type = Type(Bytes().V(16).V(params.size()).Vs(params).V(0));
     const bool has_hints = !hints.data.empty();
     functions_.V(String(name)).V(type).U(flags | (has_hints && version_ < 1305 ? 4 : 0), 1).V(debug);

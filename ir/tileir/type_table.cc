@@ -1,5 +1,6 @@
-// Decodes types. Whether a type makes sense (powers of two, permutations) is the verifier's business; here only what would
-// make the in-memory form wrong is refused: kinds that do not nest, ranks that disagree, values no enumeration has.
+// Decodes types. Whether a type makes sense (powers of two, permutations) is the verifier's business; here only what
+// would make the in-memory form wrong is refused: kinds that do not nest, ranks that disagree, values no enumeration
+// has.
 
 #include "ir/tileir/type_table.h"
 
@@ -72,16 +73,16 @@ TypeTable::Item TypeTable::Decode(Cursor& c) {
   if (!c.ok()) return {};
   const auto too_new = [&](int since) {
     if (Exists(since, version_)) return false;
-    c.Fail(at, absl::StrCat("type with tag ", tag),
-           absl::StrCat("came with version ", since / 100, ".", since % 100, ", but the file says ", version_ / 100, ".",
-                        version_ % 100));
+    c.Fail(at, absl::StrCat("type with tag ", tag), TooNew(since, version_));
     return true;
   };
   if (tag == static_cast<uint64_t>(TypeTag::kPointer)) {
     ReadFlags(c, kSincePointerFlags, /*padding=*/false);
     const uint64_t pointee_at = c.offset();
     const Element pointee = ReadElement(c);
-    if (c.ok() && pointee.is_pointer()) c.Fail(pointee_at, "ptr", "points to a pointer; only number types can be pointed to");
+    if (c.ok() && pointee.is_pointer()) {
+      c.Fail(pointee_at, "ptr", "points to a pointer; only number types can be pointed to");
+    }
     return {State::kDone, Kind::kElement, Element::Pointer(pointee.kind), Type()};
   }
   if (const auto elem = FindElemByTag(tag > 1000 ? -1 : static_cast<int>(tag))) {
@@ -117,8 +118,9 @@ uint64_t TypeTable::ReadFlags(Cursor& c, int since, bool padding) {
   const uint64_t flags = c.Varint("flags of a type");
   if (padding ? flags > 1 : flags > 0) {
     c.Fail(at, absl::StrCat("flags 0x", absl::Hex(flags), " of a type"),
-           !padding && flags == 1 ? "pointer attributes (peer and multicast memory) are not supported; use plain global pointers"
-                                  : "unknown");
+           !padding && flags == 1
+               ? "pointer attributes (peer and multicast memory) are not supported; use plain global pointers"
+               : "unknown");
   }
   return flags;
 }

@@ -1,5 +1,5 @@
-// The type section. Items may refer forward, so they are decoded when first asked for; a type that contains itself is an
-// error.
+// The type section. Items may refer forward, so they are decoded when first asked for; a type that contains itself is
+// an error.
 #ifndef TILE_IR_TILEIR_TYPE_TABLE_H_
 #define TILE_IR_TILEIR_TYPE_TABLE_H_
 
@@ -15,8 +15,8 @@ class TypeTable {
   TypeTable(int version, TypeContext* types) : version_(version), types_(types) {}
   bool Read(Cursor section);
 
-  // The type whose index stands at `c`: of a value (tile, view, token), of an element, or a function's. After a failure:
-  // null, i1.
+  // The type whose index stands at `c`: of a value (tile, view, token), of an element, or a function's. After a
+  // failure: null, i1.
   Type ReadValueType(Cursor& c) { return ReadKind(c, Kind::kValue).type; }
   Type ReadFunctionType(Cursor& c) { return ReadKind(c, Kind::kFunction).type; }
   Element ReadElement(Cursor& c) { return ReadKind(c, Kind::kElement).element; }

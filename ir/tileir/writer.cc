@@ -191,7 +191,7 @@ std::string Writer::DebugItem(const DebugRecord& r) {
 absl::StatusOr<std::string> WriteTileIr(const Module& module, int version) {
   if (version < tileir::kOldestVersion || version > tileir::kNewestVersion) {
     return absl::InvalidArgumentError(
-        absl::StrCat("version ", version / 100, ".", version % 100, " is unknown; Tile IR 13.1 to 13.5 can be written"));
+        absl::StrCat("version ", tileir::VersionText(version), " is unknown; Tile IR 13.1 to 13.5 can be written"));
   }
   return tileir::Writer(module, version).Write();
 }

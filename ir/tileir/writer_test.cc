@@ -71,11 +71,15 @@ TEST(WriteTileIr, OlderVersionsRefuseWhatTheyLack) {
             "<unknown>: atomic_red_view_tko: `inbounds` came with version 13.5; write that version instead of 13.4");
   EXPECT_EQ(error("atomics", 1302),
             "<unknown>: atomic_red_view_tko: the operation came with version 13.3; write that version instead of 13.2");
-  EXPECT_EQ(error("constants", 1301), "<unknown>: constant: f8E8M0FNU came with version 13.2; write that version instead of 13.1");
-  EXPECT_EQ(error("control", 1301), "<unknown>: for: `unsigned_cmp` came with version 13.2; write that version instead of 13.1");
+  EXPECT_EQ(error("constants", 1301),
+            "<unknown>: constant: f8E8M0FNU came with version 13.2; write that version instead of 13.1");
+  EXPECT_EQ(error("control", 1301),
+            "<unknown>: for: `unsigned_cmp` came with version 13.2; write that version instead of 13.1");
   EXPECT_EQ(error("globals", 1302), "global table: private came with version 13.3; write that version instead of 13.2");
-  EXPECT_EQ(error("shapes", 1303), "<unknown>: ftoi: `saturating` came with version 13.4; write that version instead of 13.3");
-  EXPECT_EQ(error("views", 1303), "<unknown>: load_view_tko: `inbounds` came with version 13.4; write that version instead of 13.3");
+  EXPECT_EQ(error("shapes", 1303),
+            "<unknown>: ftoi: `saturating` came with version 13.4; write that version instead of 13.3");
+  EXPECT_EQ(error("views", 1303),
+            "<unknown>: load_view_tko: `inbounds` came with version 13.4; write that version instead of 13.3");
   EXPECT_EQ(error("globals", 1300), "version 13.0 is unknown; Tile IR 13.1 to 13.5 can be written");
 }
 
@@ -92,8 +96,9 @@ TEST(WriteTileIr, ExtensionsAreRefusedByName) {
     Kernel k;
     k.b.Create(Opcode::kAtomicRmw, {{k.f->param(0)}, {k.f->param(1)}, {}, {}}, {k.i32, k.token},
                {{"scope", Attr::Enum(MemoryScope::kCluster)}, {"mode", Attr::Enum(RmwMode::kAdd)}});
-    EXPECT_EQ(Error(k.m, 1305), "<unknown>: atomic_rmw_tko: scope cluster is an extension that Tile IR does not have; keep the "
-                                "module as .tbc or .tile");
+    EXPECT_EQ(Error(k.m, 1305),
+              "<unknown>: atomic_rmw_tko: scope cluster is an extension that Tile IR does not have; keep the "
+              "module as .tbc or .tile");
   }
   {
     Kernel k;
@@ -103,7 +108,8 @@ TEST(WriteTileIr, ExtensionsAreRefusedByName) {
   }
   {
     Kernel k;
-    k.b.Create(Opcode::kAllocShared, {}, {k.m.types().TensorView(Element::Number(Elem::kF32), {4}, {1}, MemorySpace::kShared)},
+    k.b.Create(Opcode::kAllocShared, {},
+               {k.m.types().TensorView(Element::Number(Elem::kF32), {4}, {1}, MemorySpace::kShared)},
                {{"alignment", Attr::Int(AttrKind::kInt, 4)}});
     EXPECT_NE(Error(k.m, 1305).find("alloc_shared: the operation is an extension"), std::string::npos);
   }
@@ -116,7 +122,8 @@ TEST(WriteTileIr, ExtensionsAreRefusedByName) {
 
 TEST(WriteTileIr, UsedTokenOfPrintNeeds13_2) {
   Kernel k;
-  Op* print = k.b.Create(Opcode::kPrint, {{k.f->param(1)}, {}}, {k.token}, {{"format", Attr::String(AttrKind::kString, "%d")}});
+  Op* print =
+      k.b.Create(Opcode::kPrint, {{k.f->param(1)}, {}}, {k.token}, {{"format", Attr::String(AttrKind::kString, "%d")}});
   EXPECT_EQ(Read(Write(k.m, 1301))->functions[0]->body()->front()->num_results(), 0) << "an unused token is left out";
   k.b.Create(Opcode::kPrint, {{}, {print->result(0)}}, {k.token}, {{"format", Attr::String(AttrKind::kString, "x")}});
   EXPECT_NE(Error(k.m, 1301).find("print_tko: a used result came with version 13.2"), std::string::npos);
@@ -129,10 +136,11 @@ TEST(WriteTileIr, PredicatesHintsAndIdentities) {
   k.m.name = "t";
   const Type tile = k.m.types().Tile(Element::Number(Elem::kI32), {8, 4});
   Value* v = k.b.Create(Opcode::kConstant, {}, {tile}, {{"value", Attr::Of([] {
-                          static const uint8_t bytes[] = {7, 0, 0, 0};
-                          static const Dense d{Elem::kI32, true, bytes};
-                          return &d;
-                        }())}})->result(0);
+                                                           static const uint8_t bytes[] = {7, 0, 0, 0};
+                                                           static const Dense d{Elem::kI32, true, bytes};
+                                                           return &d;
+                                                         }())}})
+                 ->result(0);
   Predicate every;
   every.divisor = uint64_t{1} << 62;
   every.every = 4;
@@ -148,8 +156,9 @@ TEST(WriteTileIr, PredicatesHintsAndIdentities) {
   upper.upper = -1;
   k.b.Create(Opcode::kAssume, {{v}}, {tile}, {{"predicate", Attr::Of(&upper)}});
 
-  const Scalar identities[] = {{Elem::kF16, 0xFC00}, {Elem::kTF32, 0xBF802000}, {Elem::kF8E4M3FN, 0xFF}, {Elem::kF64, ~uint64_t{0}},
-                               {Elem::kI64, uint64_t{1} << 63}, {Elem::kI1, 1}, {Elem::kF32, 0xFF800000}};
+  const Scalar identities[] = {{Elem::kF16, 0xFC00},       {Elem::kTF32, 0xBF802000},       {Elem::kF8E4M3FN, 0xFF},
+                               {Elem::kF64, ~uint64_t{0}}, {Elem::kI64, uint64_t{1} << 63}, {Elem::kI1, 1},
+                               {Elem::kF32, 0xFF800000}};
   std::vector<Value*> operands;
   std::vector<Type> results, args;
   for (const Scalar& s : identities) {
