@@ -3,8 +3,8 @@
     examples_test.py TILEVM EXAMPLE.tile...
 
 Each example must have cases here. It must verify without a warning, and each case must give what NumPy computes with
---check=bounds and --check=full, on one thread and on two, and the same bytes each time unless the program leaves the order
-of float additions open.
+--check=bounds and --check=full, on one thread and on two, and the same bytes each time unless the program leaves the
+order of float additions open.
 """
 
 import os
@@ -215,7 +215,8 @@ def gelu(rng):
     for n in (1, 4096, 5000):
         x = rng.standard_normal(n).astype(np.float32) * 3
         wide = x.astype(np.float64)
-        yield Case([x], {"y": wide / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (wide + 0.044715 * wide**3)))}, atol=1e-6, rtol=1e-5)
+        expected = wide / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (wide + 0.044715 * wide**3)))
+        yield Case([x], {"y": expected}, atol=1e-6, rtol=1e-5)
 
 
 def swiglu(rng):
