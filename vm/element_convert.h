@@ -74,6 +74,10 @@ TILE_VM_INLINE float Decode(typename E::Storage bits) {
   return DecodeSmall<E>(bits);
 }
 template <>
+TILE_VM_INLINE float Decode<BF16>(uint16_t bits) {  // the upper half of a float
+  return Canonical(FromBits<float>(uint32_t{bits} << 16));
+}
+template <>
 TILE_VM_INLINE float Decode<F4E2M1FN>(uint8_t bits) {
   return DecodeSmall<F4E2M1FN>(bits & 0xF);
 }
