@@ -170,6 +170,7 @@ class FullChecker : public Checker {
       return false;
     }
     if (a.tile != nullptr) c.shadow.Set(a.tile, a.element_bytes, 0);  // a mask may have made the whole result unspecified
+    if (a.tile != nullptr) c.shadow.Set(a.tile, a.element_bytes, 0);  // an active element
     if (!region.unspecified) return true;
     scratch_.resize(static_cast<size_t>(a.element_bytes));
     region.GetOrigins(a.address, static_cast<uint64_t>(a.element_bytes), scratch_.data());
