@@ -49,7 +49,9 @@ std::string Type::ToString() const {
   const std::string padding = d.padding ? absl::StrCat(", padding_value = ", Keyword(*d.padding)) : "";
   const std::string tile = absl::StrCat("tile=(", Dims(d.shape, "x"), ")");
   const auto map = [&] {
-    return IsIdentity(d.dim_map) ? std::string() : absl::StrCat(", dim_map=[", absl::StrJoin(d.dim_map, ", "), "]");
+    // An identity of another rank is wrong, and must be seen.
+    const bool implied = IsIdentity(d.dim_map) && d.dim_map.size() == d.shape.size();
+    return implied ? std::string() : absl::StrCat(", dim_map=[", absl::StrJoin(d.dim_map, ", "), "]");
   };
   switch (d.kind) {
     case TypeKind::kTile:
