@@ -34,7 +34,8 @@ bool AppendValues(absl::string_view word, std::vector<std::string>* values) {
     if (!absl::SimpleAtoi(word.substr(star + 1), &last) || last < 0 || last > kMaxValues) return false;
     values->insert(values->end(), static_cast<size_t>(last), std::string(word.substr(0, star)));
   } else if (const size_t dots = word.find(".."); dots != absl::string_view::npos) {
-    if (!absl::SimpleAtoi(word.substr(0, dots), &first) || !absl::SimpleAtoi(word.substr(dots + 2), &last)) return false;
+    if (!absl::SimpleAtoi(word.substr(0, dots), &first) || !absl::SimpleAtoi(word.substr(dots + 2), &last))
+      return false;
     if (last < first || last - first > kMaxValues) return false;
     for (int64_t i = first; i <= last; ++i) values->push_back(absl::StrCat(i));
   } else {
@@ -89,7 +90,8 @@ absl::Status ParseFields(const Line& line, absl::string_view rest, bool expectin
       text.remove_prefix(field.name.size());
       continue;
     }
-    if (end == absl::string_view::npos || text[end] == ' ') return Wrong(line.number, absl::StrCat(field.name, " has no ="));
+    if (end == absl::string_view::npos || text[end] == ' ')
+      return Wrong(line.number, absl::StrCat(field.name, " has no ="));
     text.remove_prefix(end + 1);
     if (absl::StartsWith(text, "[")) {
       field.is_list = true;
@@ -148,7 +150,8 @@ absl::StatusOr<std::string> Replace(absl::string_view text, const Line& line, ab
   std::string code(text);
   for (absl::string_view rule : absl::StrSplit(rules, ';')) {
     const std::pair<absl::string_view, absl::string_view> sides = absl::StrSplit(rule, absl::MaxSplits(" => ", 1));
-    const absl::string_view from = absl::StripAsciiWhitespace(sides.first), to = absl::StripAsciiWhitespace(sides.second);
+    const absl::string_view from = absl::StripAsciiWhitespace(sides.first),
+                            to = absl::StripAsciiWhitespace(sides.second);
     if (from.empty() || !absl::StrContains(rule, " => ")) return Wrong(line.number, "with OLD => NEW");
     std::vector<std::string> lines = absl::StrSplit(code, '\n');
     int replaced = 0;

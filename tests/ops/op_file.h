@@ -1,5 +1,5 @@
-// Test files of operations: a module of tile code whose comments say how its kernels are called and what comes out, so that
-// one file serves every engine that runs tile code.
+// Test files of operations: a module of tile code whose comments say how its kernels are called and what comes out, so
+// that one file serves every engine that runs tile code.
 //
 //   // run: @addf x=[1.5, -0.0, nan] y=[2, 0.0, 1]
 //   // expect: out=[3.5, 0.0, nan]
@@ -10,18 +10,18 @@
 //   run: @kernel NAME=VALUE… grid=4,1,1     a call. A list is the memory of a pointer parameter, a number a scalar
 //                                           parameter. Names are those of the parameters, or of the kernel's interface,
 //                                           which also fills sizes, strides (row-major) and defaults
-//   expect: NAME=[…]                        what a list holds afterwards. One that `run` does not name is memory without
-//                                           initial contents. Behind the list may stand `ulp=2`, or `any_order`
+//   expect: NAME=[…]                        what a list holds afterwards. One that `run` does not name is memory that
+//                                           holds nothing before. Behind the list may stand `ulp=2` or `any_order`
 //   expect-trap: vm.assert: part of text    the first report of the run
-//   expect-full: vm.overflow: part of text  the first report under full checks; unchecked, the expected values come out
+//   expect-full: vm.overflow: part of text  the same under full checks; unchecked, the expected values come out
 //   expect-print: "a\n"                     what is printed, escaped as in C
 //   expect-refused: part of text            the engine says that it cannot run the kernel
 //   with: OLD => NEW; OLD => NEW            the code with OLD replaced throughout. Holds until the next `with`, which
 //                                           starts from the file as it is. `expect` behind it repeats the last run
 //
-// A comment line that begins with three spaces continues the line above. Elements: as tools/data/scalar.h; `0x…` of a float
-// type are bits, `nan` any NaN, `_` no matter what, `5*8` eight times 5, `0..15` counts. Brackets may nest. Values must be
-// equal bit by bit, -0 and 0 are not.
+// A comment line that begins with three spaces continues the line above. Elements: as tools/data/scalar.h; `0x…` of a
+// float type are bits, `nan` any NaN, `_` no matter what, `5*8` eight times 5, `0..15` counts. Brackets may nest.
+// Values must be equal bit by bit, -0 and 0 are not.
 #ifndef TILE_TESTS_OPS_OP_FILE_H_
 #define TILE_TESTS_OPS_OP_FILE_H_
 

@@ -31,7 +31,8 @@ absl::StatusOr<Memory> MakeMemory(const Field& field, ir::Elem elem, bool conten
   if (!array.ok()) return array.status();
   m.array = *std::move(array);
   std::memset(m.array.bytes.data(), kUnwritten, m.array.bytes.size());
-  m.initialized = contents && std::any_of(field.values.begin(), field.values.end(), [](const auto& v) { return v != "_"; });
+  m.initialized =
+      contents && std::any_of(field.values.begin(), field.values.end(), [](const auto& v) { return v != "_"; });
   for (size_t i = 0; m.initialized && i < field.values.size(); ++i) {
     if (field.values[i] == "_") continue;
     absl::StatusOr<uint64_t> bits = ParseValue(elem, field.values[i]);
@@ -63,10 +64,12 @@ class Binder {
       if (f_.param(i)->name == field.name) param = i;
     }
     if (param < 0) return absl::InvalidArgumentError(absl::StrCat("no parameter ", field.name));
-    if (bound_[static_cast<size_t>(param)]) return absl::InvalidArgumentError(absl::StrCat(field.name, " is given twice"));
+    if (bound_[static_cast<size_t>(param)])
+      return absl::InvalidArgumentError(absl::StrCat(field.name, " is given twice"));
     const ir::Element element = f_.param(param)->type().element();
     if (element.is_pointer() != field.is_list) {
-      return absl::InvalidArgumentError(absl::StrCat(field.name, element.is_pointer() ? " needs a list" : " needs a number"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(field.name, element.is_pointer() ? " needs a list" : " needs a number"));
     }
     if (!field.is_list) {
       absl::StatusOr<uint64_t> bits = ParseValue(element.kind, field.values[0]);
@@ -105,8 +108,10 @@ class Binder {
   void SetSizes(const ir::ArrayArg& arg, const std::vector<int64_t>& shape) {
     int64_t stride = 1;
     for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
-      if (d < arg.shape.size() && arg.shape[d].param >= 0) SetScalar(arg.shape[d].param, static_cast<uint64_t>(shape[d]));
-      if (d < arg.strides.size() && arg.strides[d].param >= 0) SetScalar(arg.strides[d].param, static_cast<uint64_t>(stride));
+      if (d < arg.shape.size() && arg.shape[d].param >= 0)
+        SetScalar(arg.shape[d].param, static_cast<uint64_t>(shape[d]));
+      if (d < arg.strides.size() && arg.strides[d].param >= 0)
+        SetScalar(arg.strides[d].param, static_cast<uint64_t>(stride));
     }
   }
 
@@ -146,7 +151,8 @@ std::string CompareMemory(const Memory& m, const Expectation& e) {
       if (!Agrees(elem, actual, w, e.ulp)) return absl::StrCat(found, ", expected ", w);
       continue;
     }
-    auto match = std::find_if(wanted.begin(), wanted.end(), [&](const auto& w) { return Agrees(elem, actual, w, e.ulp); });
+    auto match =
+        std::find_if(wanted.begin(), wanted.end(), [&](const auto& w) { return Agrees(elem, actual, w, e.ulp); });
     if (match == wanted.end()) return absl::StrCat(found, ", which is not expected so often");
     wanted.erase(match);
   }
@@ -156,7 +162,8 @@ std::string CompareMemory(const Memory& m, const Expectation& e) {
 bool Matches(absl::string_view report, absl::string_view expected) {
   const size_t colon = expected.find(": ");
   if (colon == absl::string_view::npos) return absl::StartsWith(report, absl::StrCat(expected, ":"));
-  return absl::StartsWith(report, expected.substr(0, colon + 1)) && absl::StrContains(report, expected.substr(colon + 2));
+  return absl::StartsWith(report, expected.substr(0, colon + 1)) &&
+         absl::StrContains(report, expected.substr(colon + 2));
 }
 
 }  // namespace
@@ -195,7 +202,8 @@ std::string RunCall(const ir::Module& module, const Call& call, bool full_checks
   }
   if (!answer.reports.empty()) return answer.reports[0];
   if (call.printed && answer.printed != *call.printed) {
-    return absl::StrCat("printed \"", absl::CEscape(answer.printed), "\", expected \"", absl::CEscape(*call.printed), "\"");
+    return absl::StrCat("printed \"", absl::CEscape(answer.printed), "\", expected \"", absl::CEscape(*call.printed),
+                        "\"");
   }
   for (const Expectation& e : call.expected) {
     for (const Memory& m : arguments->memories) {

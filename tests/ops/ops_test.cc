@@ -1,5 +1,5 @@
-// Runs the files of this folder on the VM: one thread and two, without, with bounds and with full checks, all to the same
-// result. BUILD.bazel runs this once per instruction set.
+// Runs the files of this folder on the VM: one thread and two, without, with bounds and with full checks, all to the
+// same result. BUILD.bazel runs this once per instruction set.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +12,7 @@
 #include "ir/text/parser.h"
 #include "ir/verify.h"
 #include "tests/ops/op_file.h"
+#include "tests/roundtrip/round_trip.h"
 #include "vm/vm.h"
 
 namespace tile::ops {
@@ -19,7 +20,8 @@ namespace {
 
 constexpr char kFolder[] = "tests/ops";
 
-Answer RunOnVm(const ir::Module& module, absl::string_view kernel, Arguments* arguments, vm::CheckLevel level, int threads) {
+Answer RunOnVm(const ir::Module& module, absl::string_view kernel, Arguments* arguments, vm::CheckLevel level,
+               int threads) {
   Answer answer;
   auto program = vm::Program::Prepare(module, kernel);
   if (!program.ok()) {
@@ -33,8 +35,8 @@ Answer RunOnVm(const ir::Module& module, absl::string_view kernel, Arguments* ar
   launch.max_rounds = 1 << 20;
   launch.print = [&](absl::string_view text) { absl::StrAppend(&answer.printed, text); };
   for (Memory& m : arguments->memories) {
-    launch.buffers.push_back({m.name, m.array.bytes.data(), m.array.bytes.size(), m.array.element, m.array.shape,
-                              m.initialized});
+    launch.buffers.push_back(
+        {m.name, m.array.bytes.data(), m.array.bytes.size(), m.array.element, m.array.shape, m.initialized});
   }
   for (const Param& p : arguments->params) {
     launch.params.push_back(
@@ -42,7 +44,8 @@ Answer RunOnVm(const ir::Module& module, absl::string_view kernel, Arguments* ar
   }
   const vm::Outcome outcome = (*program)->Run(launch);
   answer.refused = outcome.status;
-  for (const vm::Report& r : outcome.reports) answer.reports.push_back(absl::StrCat(r.code, ": ", r.message, " at ", r.where));
+  for (const vm::Report& r : outcome.reports)
+    answer.reports.push_back(absl::StrCat(r.code, ": ", r.message, " at ", r.where));
   return answer;
 }
 
@@ -78,6 +81,7 @@ TEST_P(Ops, DoesWhatTheFileSays) {
     ASSERT_NE(module, nullptr) << diagnostics.ToString();
     ir::Verify(*module, &diagnostics);
     ASSERT_TRUE(diagnostics.ok()) << diagnostics.ToString();
+    EXPECT_EQ(RoundTripFault(*module), "");
     bool has_op = false;
     for (const auto& f : module->functions) {
       ir::Walk(f->body(), [&](ir::Op* op) { has_op |= op->info()->mnemonic == OpOf(GetParam()); });
@@ -100,7 +104,8 @@ TEST_P(Ops, DoesWhatTheFileSays) {
         if (first.empty()) first = std::move(results);
         for (size_t i = 0; i < results.size() && threads == 1; ++i) {
           const auto a = results[i].array.bytes.span(), b = first[i].array.bytes.span();
-          EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << where << ": " << results[i].name << " differs";
+          EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()))
+              << where << ": " << results[i].name << " differs";
         }
       }
     }
