@@ -35,10 +35,12 @@ struct Instr {
   const Instr* target = nullptr; // of jumps; set when all instructions are known
 };
 
-// Where a value lies: an offset into the frame, or ~offset into the constants.
+// Where a value lies: an offset into the frame, or ~offset into the constants. Offsets into the frame are multiples of 64;
+// an odd one, less 1, is that of a pointer to the value (Plan::forwarded).
 struct Slot {
   int64_t offset = 0;
   bool constant() const { return offset < 0; }
+  bool indirect() const { return offset > 0 && (offset & 1) != 0; }
   friend bool operator==(Slot, Slot) = default;
 };
 
@@ -111,7 +113,21 @@ struct BlockState {
   std::vector<void*> heap;                        // alloca, freed at the end
   uint64_t heap_bytes = 0;
 
+  // For the next block: everything but the frame, and without giving up memory.
+  void Reset() {
+    stop = Stop::kNone;
+    rounds = 0;
+    changed_memory = read_shared_memory = false;
+    unchanged_rounds = 0;
+    waiting = nullptr;
+    last_found = nullptr;
+    private_memory.clear();
+    heap.clear();
+    heap_bytes = 0;
+  }
+
   void* at(Slot s) const {
+    if (s.indirect()) return *reinterpret_cast<void**>(frame + (s.offset - 1));
     return s.offset >= 0 ? frame + s.offset : const_cast<uint8_t*>(constants) + ~s.offset;
   }
   template <class T>

@@ -102,6 +102,8 @@ constexpr uint64_t kStreamingBytes = 64 << 20;  // buffers from this size on are
 struct ViewMoveData {
   const ViewAccess* access;
   Slot tile;
+  bool forward;    // those that read the tile look up where it is
+  Slot pointer;
   MemoryOrdering ordering;
   ir::MemoryScope scope;
 };
@@ -135,12 +137,31 @@ void FillTile(const ViewAccess& v, void* tile) {
   ExpandCopy(tile, &bits, item);
 }
 
+// The tile lies in memory as it would in the frame.
+bool LiesDense(const ViewAccess& v, const ViewBoxes& boxes, const Box& box) {
+  for (int k = 0; k < v.rank; ++k) {
+    if (box.extent[k] > 1 && box.stride[k] != v.tile_stride[k]) return false;
+  }
+  return boxes.whole && reinterpret_cast<uintptr_t>(boxes.view->base) % static_cast<uintptr_t>(v.bytes) == 0;
+}
+
 const Instr* RunLoadView(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const ViewMoveData*>(in->data);
   const ViewAccess& v = *d.access;
   auto* tile = static_cast<uint8_t*>(b.at(d.tile));
   ViewBoxes boxes;
   if (!LocateView(b, in, v, &boxes)) return nullptr;
+  if (d.forward) {
+    b.get<void*>(d.pointer) = tile;
+    Box box;
+    if (boxes.whole && b.checker == nullptr && MakeBox(b, v, boxes, 0, &box) && LiesDense(v, boxes, box)) {
+      Access access = AccessOf(d, tile);
+      access.reads = true;
+      if (!CheckBox(b, in, v, boxes, box, access)) return nullptr;
+      b.get<const void*>(d.pointer) = boxes.view->base + box.offset * v.bytes;
+      return in + 1;
+    }
+  }
   if (!boxes.whole) {
     FillTile(v, tile);
     if (b.checker != nullptr) {
@@ -250,7 +271,9 @@ void PrepareGetIndexSpaceShape(Preparer& p, const Op& op) { PrepareGetShape(p, o
 
 void PrepareLoadView(Preparer& p, const Op& op) {
   ViewMoveData* d = PrepareMove(p, op);
-  d->tile = p.result(op, 0);
+  d->tile = p.home(op.result(0));
+  d->forward = p.plan().forwarded(op.result(0));
+  if (d->forward) d->pointer = p.pointer_to(op.result(0));
   p.Emit(op, RunLoadView, d);
 }
 

@@ -83,6 +83,8 @@ Plan::Plan(const ir::Function& f) {
     if (storage(v) >= 0) sharers_[storage(v)].push_back(v);
   }
   CoalesceLoops(f.body());
+  forwarded_.resize(values_.size());
+  FindForwarded(f.body());
   ComputeLiveness(f.body());
 }
 
@@ -249,6 +251,37 @@ void Plan::TryCoalesce(const Op* loop, const Value* carried, const Value* next) 
   sharers_[a].push_back(next);
   sharers_[b].clear();
   storages_[b].bytes = 0;
+}
+
+// --- loads without copies -------------------------------------------------------------------------------------------
+
+void Plan::FindForwarded(const Block* block) {
+  for (const Op* op : *block) {
+    for (int r = 0; r < op->num_regions(); ++r) {
+      if (op->region(r) != nullptr) FindForwarded(op->region(r));
+    }
+    if (op->opcode() != Opcode::kLoadView || op->attr("ordering").as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kWeak) {
+      continue;
+    }
+    const Value* tile = op->result(0);
+    const ir::Elem elem = tile->type().elem();
+    if (elem == ir::Elem::kI1 || ir::IsSubByte(elem) || !op->operand("view")->type().is_grid_view()) continue;
+    if (sharers_[static_cast<size_t>(storage(tile))].size() != 1 || batch_around(block) != 1) continue;
+    int last = -1;
+    bool suits = true;
+    for (const ir::Use* use = tile->uses(); use != nullptr && suits; use = use->next) {
+      const Op* user = use->owner;
+      suits = user->block() == block && ((user->info()->has(ir::kElementwise) && !MovesNothing(user)) ||
+                                         (user->opcode() == Opcode::kStoreView && user->operand(0) == tile));
+      last = std::max(last, suits ? position(user) : 0);
+    }
+    // Far uses would make this scan long; they gain nothing.
+    int steps = 0;
+    for (const Op* next = op->next(); suits && next != nullptr && position(next) < last; next = next->next()) {
+      suits = ++steps < 64 && next->num_regions() == 0 && !next->info()->has(ir::kWrites) && !next->info()->has(ir::kEffect);
+    }
+    forwarded_[static_cast<size_t>(tile->id)] = suits && last >= 0;
+  }
 }
 
 // --- liveness -------------------------------------------------------------------------------------------------------

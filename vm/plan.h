@@ -41,6 +41,9 @@ class Plan {
   int64_t elements(const ir::Value* v) const;
   const Form& form(const ir::Value* v) const { return forms_[v->id]; }
   bool dense(const ir::Value* v) const { return form(v).count == elements(v); }
+  // A weak load whose tile is read only by elementwise operations and stores of the same block, before anything writes
+  // memory: where the tile lies in memory as it would in the frame, those may read it there.
+  bool forwarded(const ir::Value* v) const { return forwarded_[static_cast<size_t>(v->id)] != 0; }
   // Storage index; -1 for tokens.
   int storage(const ir::Value* v) const { return storage_[v->id]; }
   Storage& at(int storage) { return storages_[storage]; }
@@ -61,12 +64,14 @@ class Plan {
   void Share(const ir::Value* v, const ir::Value* with, const Form& form);
   void CoalesceLoops(const ir::Block* block);
   void TryCoalesce(const ir::Op* loop, const ir::Value* carried, const ir::Value* next);
+  void FindForwarded(const ir::Block* block);
   void ComputeLiveness(const ir::Block* block);
   void Extend(int storage, int at);
   void UseAt(const ir::Value* v, const ir::Op* user);
 
   std::vector<Form> forms_;
   std::vector<int> storage_;
+  std::vector<uint8_t> forwarded_;
   std::vector<const ir::Value*> values_;
   std::vector<Storage> storages_;
   std::vector<std::vector<const ir::Value*>> sharers_;  // values of each storage

@@ -99,7 +99,15 @@ void Preparer::FreeFrame(int64_t offset, int64_t bytes) {
   free_[offset] = bytes;
 }
 
-Slot Preparer::raw(const Value* v) {
+Slot Preparer::pointer_to(const Value* v) {
+  const auto [it, is_new] = pointers_.try_emplace(v, 0);
+  if (is_new) it->second = AllocateFrame(sizeof(void*));
+  return Slot{it->second};
+}
+
+Slot Preparer::raw(const Value* v) { return plan_.forwarded(v) ? Slot{pointer_to(v).offset + 1} : home(v); }
+
+Slot Preparer::home(const Value* v) {
   const int s = plan_.storage(v);
   if (s < 0) return Slot{0};
   const Storage& storage = plan_.at(s);
@@ -316,7 +324,7 @@ Place Preparer::PlaceOf(const Value* v) {
   for (size_t known = same_value_.size(); known <= id; ++known) same_value_.push_back(static_cast<int32_t>(known));
   p.value = same_value_[id];
   code_->num_values = std::max(code_->num_values, v->id + 1);
-  p.at = raw(v);
+  p.at = home(v);  // full checks forward nothing
   p.run = plan_.form(v).run;
   p.count = plan_.form(v).count;
   p.bytes = static_cast<int32_t>(StoredElementBytes(v->type()));

@@ -51,6 +51,10 @@ class Preparer {
 
   // Place of a value as it is stored (see Plan::form).
   Slot raw(const ir::Value* v);
+  // Its own place in the frame, also of a forwarded value.
+  Slot home(const ir::Value* v);
+  // Where the pointer to a forwarded value lies.
+  Slot pointer_to(const ir::Value* v);
   // Place of a value with all of its elements; emits the expansion of a compact one.
   Slot dense(const ir::Value* v) { return dense(v, plan_.elements(v)); }
   // The same for a value that stands for this many elements (a scalar from outside of a batched body).
@@ -92,6 +96,7 @@ class Preparer {
   Code* code_;
   Plan plan_;
   absl::Status status_;
+  std::map<const ir::Value*, int64_t> pointers_;  // of forwarded values
   std::vector<std::pair<int, int>> targets_;
   std::map<int64_t, int64_t> free_;            // offset -> bytes, of the frame
   std::vector<std::pair<int64_t, int64_t>> temps_;  // offset, bytes of the current operation

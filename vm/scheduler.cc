@@ -66,7 +66,7 @@ class Grid {
   int64_t total() const { return total_; }
 
   void Work() {
-    std::unique_ptr<Frame> spare;
+    std::unique_ptr<Running> spare;  // a finished block, whose memory the next one takes
     while (!state_.stop.load(std::memory_order_relaxed)) {
       std::unique_ptr<Running> r = code_.must_park ? NextMayWait(spare) : Next(spare);
       if (r == nullptr) {
@@ -81,10 +81,14 @@ class Grid {
   }
 
  private:
-  std::unique_ptr<Running> Start(int64_t index, std::unique_ptr<Frame>& spare) {
-    auto r = std::make_unique<Running>();
-    r->frame = spare ? std::move(spare) : std::make_unique<Frame>(code_);
+  std::unique_ptr<Running> Start(int64_t index, std::unique_ptr<Running>& spare) {
+    std::unique_ptr<Running> r = std::move(spare);
+    if (r == nullptr) {
+      r = std::make_unique<Running>();
+      r->frame = std::make_unique<Frame>(code_);
+    }
     BlockState& b = r->state;
+    b.Reset();
     b.launch = &state_;
     b.code = &code_;
     b.index = index;
@@ -117,12 +121,12 @@ class Grid {
   }
 
   // Blocks that never wait: a counter is all that is needed.
-  std::unique_ptr<Running> Next(std::unique_ptr<Frame>& spare) {
+  std::unique_ptr<Running> Next(std::unique_ptr<Running>& spare) {
     const int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
     return index < total_ ? Start(index, spare) : nullptr;
   }
 
-  std::unique_ptr<Running> NextMayWait(std::unique_ptr<Frame>& spare) {
+  std::unique_ptr<Running> NextMayWait(std::unique_ptr<Running>& spare) {
     absl::MutexLock lock(&mutex_);
     const int64_t effects = state_.effects.load(std::memory_order_acquire);
     // First those for whom memory has changed, then new ones, then those that count rounds.
@@ -160,7 +164,7 @@ class Grid {
     return r;
   }
 
-  void Done(std::unique_ptr<Running> r, std::unique_ptr<Frame>& spare) {
+  void Done(std::unique_ptr<Running> r, std::unique_ptr<Running>& spare) {
     BlockState& b = r->state;
     if (b.stop == Stop::kParked) {
       absl::MutexLock lock(&mutex_);
@@ -169,7 +173,7 @@ class Grid {
       return;
     }
     EndBlock(b);
-    spare = std::move(r->frame);
+    spare = std::move(r);
     if (code_.must_park) {
       // The end of a block is news too: those that count on it look again.
       state_.effects.fetch_add(1, std::memory_order_relaxed);
