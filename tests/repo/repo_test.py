@@ -52,7 +52,31 @@ def no_unfinished_marks(files):
     return matches(files, UNFINISHED, "do it, or write down why not")
 
 
-RULES = [no_long_source, no_machine_paths, no_unfinished_marks]
+COVERAGE = "tests/source-coverage.md"
+COVERED = re.compile(r"`(tests/[\w./-]+\.tile)(?::(\w+))?`")
+
+
+def sources_are_covered(files):
+    """Every rule of the source documents names tests that exist, or why there is none here."""
+    texts = {name: lines for name, lines in files if name == COVERAGE or name.endswith(".tile")}
+    rows = [(n, line) for n, line in enumerate(texts.get(COVERAGE, []), 1) if re.match(r"\| S\d-\d+ \|", line)]
+    if not rows:
+        yield f"{COVERAGE}: has no rows"
+    for number, line in rows:
+        tests = re.split(r"(?<!\\)\|", line)[-2].strip()
+        for test in tests.split(", "):
+            match = COVERED.fullmatch(test)
+            if test in ("frontend", "gpu"):
+                continue
+            if not match:
+                yield f"{COVERAGE}:{number}: `{test}` names no test"
+            elif match.group(1) not in texts:
+                yield f"{COVERAGE}:{number}: there is no {match.group(1)}"
+            elif match.group(2) and not any(f"entry @{match.group(2)}(" in l for l in texts[match.group(1)]):
+                yield f"{COVERAGE}:{number}: {match.group(1)} has no kernel {match.group(2)}"
+
+
+RULES = [no_long_source, no_machine_paths, no_unfinished_marks, sources_are_covered]
 
 
 def main():
