@@ -37,6 +37,7 @@ int Bench(const Options& options) {
   double total = 0;
   // The first run touches memory for the first time and is not counted.
   for (int i = 0; i < 6 || (total < *seconds && i < 100000); ++i) {
+    ResetRun(*f, run->get());
     const auto start = std::chrono::steady_clock::now();
     const vm::Outcome outcome = (*program)->Run(launch);
     const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

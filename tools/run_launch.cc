@@ -1,5 +1,6 @@
 #include "tools/run_launch.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "absl/strings/numbers.h"
@@ -150,6 +151,7 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
       } else if (arg.init == ir::InitKind::kValue) {
         FillArray(*a, arg.init_bits);
       }
+      run->arrays[i].given = false;
       run->arrays[i].initialized = arg.init != ir::InitKind::kUndefined;
       run->arrays[i].array = *std::move(a);
       args.arrays[i].address = reinterpret_cast<uint64_t>(run->arrays[i].array.bytes.data());
@@ -238,6 +240,17 @@ BoundArray* PreparedRun::Find(absl::string_view name) {
     if (a.name == name) return &a;
   }
   return nullptr;
+}
+
+void ResetRun(const ir::Function& f, PreparedRun* run) {
+  for (Array& w : run->workspaces) std::fill(w.bytes.span().begin(), w.bytes.span().end(), uint8_t{0});
+  for (size_t i = 0; f.interface != nullptr && i < run->arrays.size(); ++i) {
+    const ir::ArrayArg& arg = f.interface->arrays[i];
+    Array& a = run->arrays[i].array;
+    if (run->arrays[i].given || arg.init == ir::InitKind::kUndefined) continue;
+    arg.init == ir::InitKind::kZero ? (void)std::fill(a.bytes.span().begin(), a.bytes.span().end(), uint8_t{0})
+                                    : FillArray(a, arg.init_bits);
+  }
 }
 
 absl::StatusOr<std::unique_ptr<PreparedRun>> PrepareRun(const ir::Function& f, const LaunchRequest& request) {

@@ -32,6 +32,7 @@ struct BoundArray {
   ir::Direction direction = ir::Direction::kInOut;
   Array array;
   bool initialized = true;
+  bool given = true;             // by the caller; false: made here, with the interface's initial value
 };
 
 struct PreparedRun {
@@ -41,6 +42,9 @@ struct PreparedRun {
 
   BoundArray* Find(absl::string_view name);
 };
+
+// Gives outputs their initial values and workspaces their zeros again, for another launch.
+void ResetRun(const ir::Function& f, PreparedRun* run);
 
 // Errors are InvalidArgument: what is missing, of the wrong type or shape.
 absl::StatusOr<std::unique_ptr<PreparedRun>> PrepareRun(const ir::Function& f, const LaunchRequest& request);

@@ -143,13 +143,15 @@ Outcome Program::Run(const Launch& launch) {
     return outcome;
   }
   for (int64_t n : launch.grid) {
-    if (n < 1 || n > kMaxGrid) {
+    if (n < 0 || n > kMaxGrid) {
       outcome.status = absl::InvalidArgumentError(
           absl::StrCat("a grid of ", launch.grid[0], " x ", launch.grid[1], " x ", launch.grid[2],
-                       ": each dimension must be from 1 to ", kMaxGrid));
+                       ": each dimension must be from 0 to ", kMaxGrid));
       return outcome;
     }
   }
+  // No blocks, as a launch rule gives for empty arrays: nothing to do.
+  if (launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0) return outcome;
   if (static_cast<double>(launch.grid[0]) * static_cast<double>(launch.grid[1]) * static_cast<double>(launch.grid[2]) > 9e18) {
     outcome.status = absl::InvalidArgumentError("the grid has more than 2^63 blocks");
     return outcome;

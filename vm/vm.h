@@ -43,7 +43,7 @@ struct Buffer {
 };
 
 struct Launch {
-  int64_t grid[3] = {1, 1, 1};
+  int64_t grid[3] = {1, 1, 1};   // 0 in one: no block runs
   std::vector<uint64_t> params;  // one per parameter: the low bits hold the scalar, or the address
   std::vector<Buffer> buffers;
   int threads = 0;               // 0: all cores
