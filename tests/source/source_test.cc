@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -122,7 +123,7 @@ Answer RunOnVm(const ir::Module& module, absl::string_view kernel, Arguments* ar
 void ExpectResults(const std::string& path, const std::string& text) {
   const absl::StatusOr<std::vector<Variant>> variants = ParseOpFile(text);
   ASSERT_TRUE(variants.ok()) << variants.status();
-  int calls = 0;
+  std::set<std::string> run;
   for (const Variant& v : *variants) {
     SCOPED_TRACE(v.name.empty() ? path : absl::StrCat(path, " with ", v.name));
     ir::Diagnostics diagnostics;
@@ -131,7 +132,7 @@ void ExpectResults(const std::string& path, const std::string& text) {
     ir::Verify(*module, &diagnostics);
     ASSERT_TRUE(diagnostics.ok()) << diagnostics.ToString();
     for (const Call& call : v.calls) {
-      ++calls;
+      run.insert(call.kernel);
       for (const Setting& s : {Setting{vm::CheckLevel::kBounds, 1}, Setting{vm::CheckLevel::kBounds, 2},
                                Setting{vm::CheckLevel::kNone, 2}, Setting{vm::CheckLevel::kFull, 1}}) {
         // Without checks a kernel that traps may do anything.
@@ -144,7 +145,10 @@ void ExpectResults(const std::string& path, const std::string& text) {
       }
     }
   }
-  EXPECT_GT(calls, 0) << "nothing is run";
+  ir::Diagnostics diagnostics;
+  const std::unique_ptr<ir::Module> module = ir::Parse(text, path, &diagnostics);
+  ASSERT_NE(module, nullptr) << diagnostics.ToString();
+  for (const auto& f : module->functions) EXPECT_EQ(run.count(std::string(f->name)), 1u) << f->name << " is never run";
 }
 
 class Source : public testing::TestWithParam<std::string> {};
