@@ -196,6 +196,8 @@ class Grid {
   }
 
   void ReportDeadlock(bool more) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::sort(parked_.begin(), parked_.end(),
+              [](const auto& a, const auto& b) { return a->state.index < b->state.index; });
     std::string lines;
     size_t shown = 0;
     for (const auto& p : parked_) {
