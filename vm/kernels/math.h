@@ -88,8 +88,8 @@ TILE_SLEEF1(Log2, log2, F64, double)
 TILE_SLEEF1(Sin, sin, F64, double)
 TILE_SLEEF1(Cos, cos, F64, double)
 TILE_SLEEF1(TanSleef, tan, F64, double)
-TILE_SLEEF1(Sinh, sinh, F64, double)
-TILE_SLEEF1(Cosh, cosh, F64, double)
+TILE_SLEEF1(SinhSleef, sinh, F64, double)
+TILE_SLEEF1(CoshSleef, cosh, F64, double)
 TILE_SLEEF1(Tanh, tanh, F64, double)
 TILE_SLEEF2(Atan2, atan2, F64, double)
 TILE_SLEEF2(PowSleef, pow, F64, double)
@@ -106,6 +106,29 @@ TILE_SLEEF2(PowSleef, pow, F64, double)
     for (int64_t j = 0; j < m; ++j) r[i + j] = __builtin_fabs(a[j]) < 0x1p-30 ? a[j] : r[i + j];
   }
 }
+
+// SLEEF's sinh and cosh are infinite from 710 on; e^|a| / 2, which they are there, is finite a little longer.
+template <ElementwiseFn kSleef, bool kOdd>
+[[maybe_unused]] TILE_VM_LOOP Hyperbolic(void* result, const void* const* operands, int64_t n) {
+  constexpr double kHalfE = 0x1.5bf0a8b145769p+0, kHalfELow = 0x1.4d57ee2b1013ap-54;
+  double* r = static_cast<double*>(result);
+  double a[kChunk];
+  for (int64_t i = 0; i < n; i += kChunk) {
+    const int64_t m = n - i < kChunk ? n - i : kChunk;
+    __builtin_memcpy(a, static_cast<const double*>(operands[0]) + i, static_cast<uint64_t>(m) * sizeof(double));
+    const void* chunk[] = {a};
+    kSleef(r + i, chunk, m);
+    for (int64_t j = 0; j < m; ++j) {
+      const double size = __builtin_fabs(a[j]);
+      if (!(size > 709.5) || size > 711) continue;
+      const double power = Sleef_cinz_expd1_u10purec(size - 1);
+      const double value = power * kHalfE + power * kHalfELow;
+      r[i + j] = kOdd ? __builtin_copysign(value, a[j]) : value;
+    }
+  }
+}
+constexpr ElementwiseFn SinhF64 = Hyperbolic<SinhSleefF64, true>;
+constexpr ElementwiseFn CoshF64 = Hyperbolic<CoshSleefF64, false>;
 
 // SLEEF's pow overflows by a millionth too early. There it is the square of the root, but the largest number itself to
 // the power 1.
