@@ -1,5 +1,7 @@
 #include "ir/tileir/attr_reader.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "ir/limits.h"
 #include "ir/tileir/dense_codec.h"
@@ -117,9 +119,12 @@ const Hints* AttrReader::ReadHints(Cursor& c) {
     std::vector<Hint> hints;
     const uint64_t m = c.Count("hints of an architecture", 3, kMaxListItems);
     for (uint64_t j = 0; j < m && c.ok(); ++j) hints.push_back(ReadHint(c));
+    std::stable_sort(hints.begin(), hints.end(), [](const Hint& a, const Hint& b) { return a.name < b.name; });
     archs.push_back({arch, module_->arena().Copy(absl::Span<const Hint>(hints))});
   }
   if (!c.ok()) return nullptr;
+  // Order means nothing; NVIDIA's tools sort by key.
+  std::stable_sort(archs.begin(), archs.end(), [](const ArchHints& a, const ArchHints& b) { return a.arch < b.arch; });
   Hints* result = module_->arena().New<Hints>();
   result->archs = module_->arena().Copy(absl::Span<const ArchHints>(archs));
   return result;

@@ -4,8 +4,8 @@
 //   absl::StatusOr<std::unique_ptr<Module>> m = ReadTileIr(bytes, "matmul.tilebc", &info);
 //
 // The module holds copies of everything: the bytes may go. Fields that an older version lacks get their defaults;
-// `inbounds` arrays that are all false become empty; debug records are kept once each, those that are used. The module
-// is named after the file ("matmul").
+// `inbounds` arrays that are all false become empty; hints are sorted by key; debug records are kept once each, those
+// that are used. The module is named after the file ("matmul").
 //
 // Any input is safe: it gives a module or an InvalidArgument status whose message says where in the file and in which
 // kernel. The result is not verified yet (types may be wrong for an operation): run Verify (ir/verify.h) before use.

@@ -252,6 +252,18 @@ TEST(ReadTileIr, ViewsOf13_3AndTokensOf13_4) {
   EXPECT_EQ(FindOpIn(*m, "gdc_wait_tko")->operand("token"), FindOpIn(*m, "gdc_launch_dependents_tko")->result(0));
 }
 
+TEST(ReadTileIr, HintsAreSortedByKey) {
+  TestFile t(1305);
+  const uint64_t i32 = t.Element(3), sm = t.String("sm_90"), any = t.String("default");
+  const uint64_t occupancy = t.String("occupancy"), cga = t.String("num_cta_in_cga");
+  t.Kernel("k", {}, Bytes().Return(), Bytes().Vs({11, 2, sm, 10, 2, occupancy, 1, i32, 2, cga, 1, i32, 1, any, 10, 0}));
+  auto m = Read(t.Encode());
+  const Hints& hints = *m->functions[0]->hints;
+  EXPECT_EQ(hints.archs[0].arch, "default");
+  EXPECT_EQ(hints.archs[1].hints[0].name, "num_cta_in_cga");
+  EXPECT_EQ(hints.archs[1].hints[1].number, 2);
+}
+
 TEST(ReadTileIr, PrivateKernel) {
   TestFile t(1303);
   t.Kernel("k", {}, Bytes().Return(), {}, 3);

@@ -185,7 +185,7 @@ TEST(WriteTileIr, PredicatesHintsAndIdentities) {
   list[2].name = "wide";
   list[2].number = -5;
   list[2].int_bits = 64;
-  const ArchHints archs[] = {{"sm_90", {list, 3}}, {"default", {}}};
+  const ArchHints archs[] = {{"default", {}}, {"sm_90", {list, 3}}};
   Hints hints;
   hints.archs = archs;
   k.f->hints = &hints;
