@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "vm/access.h"
 #include "vm/launch_state.h"
 #include "vm/prepare.h"
 
@@ -290,14 +291,8 @@ const Instr* RunAssert(BlockState& b, const Instr* in) {
     }
   }
   if (failed == 0) return in + 1;
-  std::string index;
-  for (int k = d.type.rank() - 1; k >= 0; --k) {
-    const int64_t size = d.type.shape()[k];
-    index = absl::StrCat(first % size, index.empty() ? "" : ", ", index);
-    first /= size;
-  }
   AddReport(b, in->op, "vm.assert",
-            absl::StrCat("assertion failed: ", d.message, d.type.rank() > 0 ? absl::StrCat(" (element [", index, "]") : "",
+            absl::StrCat("assertion failed: ", d.message, d.type.rank() > 0 ? absl::StrCat(" (element ", LaneText(d.type, first)) : "",
                          d.type.rank() > 0 ? (failed > 1 ? absl::StrCat(" and ", failed - 1, " more)") : ")") : ""));
   return in + 1;
 }

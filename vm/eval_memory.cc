@@ -64,9 +64,29 @@ void Normalise(Elem elem, void* tile, int64_t n) {
   }
 }
 
+// Checks every run of active lanes and calls fn(address, first lane, lanes); false after a trap. `tile`: the elements.
+template <class Fn>
+bool VisitRuns(BlockState& b, const Instr* in, const PointerData& d, Access access, const uint8_t* tile, Fn&& fn) {
+  const auto* pointers = static_cast<const uint64_t*>(b.at(d.pointers));
+  const uint8_t* mask = d.has_mask ? static_cast<const uint8_t*>(b.at(d.mask)) : nullptr;
+  access.element_bytes = d.bytes;
+  access.ordering = d.ordering;
+  access.scope = d.scope;
+  for (int64_t i = NextActive(mask, 0, d.n); i < d.n;) {
+    const int64_t run = RunLength(pointers, mask, i, d.n, d.bytes);
+    access.address = pointers[i];
+    access.elements = run;
+    access.tile = tile + i * d.bytes;
+    access.lane = i;
+    if (!CheckRun(b, in, access, d.type)) return false;
+    fn(pointers[i], i, run);
+    i = NextActive(mask, i + run, d.n);
+  }
+  return true;
+}
+
 const Instr* RunLoadPtr(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const PointerData*>(in->data);
-  const auto* pointers = static_cast<const uint64_t*>(b.at(d.pointers));
   const uint8_t* mask = d.has_mask ? static_cast<const uint8_t*>(b.at(d.mask)) : nullptr;
   auto* out = static_cast<uint8_t*>(b.at(d.value));
   if (d.has_padding) {
@@ -78,45 +98,25 @@ const Instr* RunLoadPtr(BlockState& b, const Instr* in) {
   if (b.checker != nullptr && mask != nullptr && !d.has_padding) b.checker->OnUnspecified(b, out, d.n * d.bytes);
   const bool weak = d.ordering == MemoryOrdering::kWeak;
   if (!weak) b.read_shared_memory = true;
-  for (int64_t i = NextActive(mask, 0, d.n); i < d.n;) {
-    const int64_t run = RunLength(pointers, mask, i, d.n, d.bytes);
-    Access a;
-    a.address = pointers[i];
-    a.elements = run;
-    a.element_bytes = d.bytes;
-    a.reads = true;
-    a.ordering = d.ordering;
-    a.scope = d.scope;
-    a.tile = out + i * d.bytes;
-    a.lane = i;
-    if (!CheckRun(b, in, a, d.type)) return nullptr;
-    LoadElements(out + i * d.bytes, pointers[i], run, d.bytes, d.ordering);
+  Access access;
+  access.reads = true;
+  const bool ok = VisitRuns(b, in, d, access, out, [&](uintptr_t address, int64_t i, int64_t run) {
+    LoadElements(out + i * d.bytes, address, run, d.bytes, d.ordering);
     Normalise(d.elem, out + i * d.bytes, run);
-    i = NextActive(mask, i + run, d.n);
-  }
+  });
+  if (!ok) return nullptr;
   return in + 1;
 }
 
 const Instr* RunStorePtr(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const PointerData*>(in->data);
-  const auto* pointers = static_cast<const uint64_t*>(b.at(d.pointers));
-  const uint8_t* mask = d.has_mask ? static_cast<const uint8_t*>(b.at(d.mask)) : nullptr;
   const auto* value = static_cast<const uint8_t*>(b.at(d.value));
-  for (int64_t i = NextActive(mask, 0, d.n); i < d.n;) {
-    const int64_t run = RunLength(pointers, mask, i, d.n, d.bytes);
-    Access a;
-    a.address = pointers[i];
-    a.elements = run;
-    a.element_bytes = d.bytes;
-    a.writes = true;
-    a.ordering = d.ordering;
-    a.scope = d.scope;
-    a.tile = value + i * d.bytes;
-    a.lane = i;
-    if (!CheckRun(b, in, a, d.type)) return nullptr;
-    StoreElements(pointers[i], value + i * d.bytes, run, d.bytes, d.ordering);
-    i = NextActive(mask, i + run, d.n);
-  }
+  Access access;
+  access.writes = true;
+  const bool ok = VisitRuns(b, in, d, access, value, [&](uintptr_t address, int64_t i, int64_t run) {
+    StoreElements(address, value + i * d.bytes, run, d.bytes, d.ordering);
+  });
+  if (!ok) return nullptr;
   NoteChange(b);
   return in + 1;
 }
