@@ -6,6 +6,7 @@
 //   kScalar a         value of integer parameter a
 //   kAlign a          largest power of two, at most 4096, that divides the pointer in parameter a
 //   kShape -1, b      size b (0 x, 1 y, 2 z) of the grid of the launch, in tile blocks
+//   kShape -2, b      size b of the hardware grid; in sizes of workspaces only
 //   kStride           not allowed
 //   kNumSms and the operators as they are
 #ifndef TILE_IR_TBC_IMAGE_H_
@@ -28,8 +29,10 @@ enum class ImageKind : uint8_t { kCubin, kPtx };
 enum ImageFlag : uint64_t {
   kCooperativeLaunch = 1,   // all blocks must be resident at once
   kProgrammaticLaunch = 2,  // may overlap with the end of the kernel before (griddepcontrol)
+  kTileAbi = 4,             // after its parameters the code receives grid, trap record, workspace: runtime/cuda/ABI.md
+  kPersistentGrid = 8,      // one row of at most as many blocks as the device runs at once; the code walks the grid
 };
-inline constexpr uint64_t kKnownImageFlags = kCooperativeLaunch | kProgrammaticLaunch;
+inline constexpr uint64_t kKnownImageFlags = kCooperativeLaunch | kProgrammaticLaunch | kTileAbi | kPersistentGrid;
 
 // The image may be used if the condition is not 0.
 struct ImageRequirement {
@@ -75,13 +78,30 @@ struct ImageParam {
   friend bool operator==(const ImageParam&, const ImageParam&) = default;
 };
 
+// An operand of a print.
+struct ImageOperand {
+  Elem element = Elem::kI32;
+  std::vector<int64_t> shape;  // of the tile; empty: a scalar
+  friend bool operator==(const ImageOperand&, const ImageOperand&) = default;
+};
+
+// A place in the code that may report something at run time: an assertion or a print (runtime/cuda/ABI.md).
+struct ImageSite {
+  std::string code;     // stable, as the VM's: "vm.assert"; empty: a print
+  std::string where;    // "file:line:col"
+  std::string op;       // mnemonic
+  std::string message;  // what is wrong; the format of a print
+  std::vector<ImageOperand> operands;
+  friend bool operator==(const ImageSite&, const ImageSite&) = default;
+};
+
 struct Image {
   ImageKind kind = ImageKind::kCubin;
   std::string arch;     // "sm_90a"
   uint32_t kernel = 0;  // position in Module::functions
   std::string symbol;   // name in the payload
   std::vector<ImageRequirement> requirements;
-  uint32_t threads = 0;       // per block
+  uint32_t threads = 0;       // per block, all in x; 0: as the code says
   uint32_t shared_bytes = 0;  // dynamic shared memory per block
   std::array<uint32_t, 3> cluster = {1, 1, 1};
   std::vector<Expr> grid;          // 3 expressions; empty: the grid of the launch
@@ -92,6 +112,8 @@ struct Image {
   uint32_t registers = 0;             // per thread; 0: not known
   uint64_t flags = 0;                 // ImageFlag
   Sha256Digest code_hash = {};        // of the code section it was compiled from
+  uint32_t static_shared_bytes = 0;   // of the code itself, per block, for people; 0: not known
+  std::vector<ImageSite> sites;
   absl::Span<const uint8_t> payload;  // not owned; lies in the bytes the image was read from
 };
 

@@ -31,6 +31,7 @@ class ImageReader {
     to->driver_floor = from.driver_floor();
     to->registers = from.registers();
     to->flags = from.flags();
+    to->static_shared_bytes = from.static_shared_bytes();
     if (from.code_hash() == nullptr || from.code_hash()->size() != to->code_hash.size()) {
       return context_.Fail("image", "the hash of an image is not 32 bytes long");
     }
@@ -48,7 +49,8 @@ class ImageReader {
            ReadExprs(from.grid(), "the grid of an image", &context_, &to->grid) &&
            Each(from.workspaces(), &to->workspaces, [&](const auto& f, ImageWorkspace* t) { return Work(f, t); }) &&
            Each(from.tma(), &to->tma, [&](const auto& f, TmaDescriptor* t) { return Tma(f, t); }) &&
-           Each(from.params(), &to->params, [&](const auto& f, ImageParam* t) { return Param(f, *to, t); });
+           Each(from.params(), &to->params, [&](const auto& f, ImageParam* t) { return Param(f, *to, t); }) &&
+           Each(from.sites(), &to->sites, [&](const auto& f, ImageSite* t) { return Site(f, t); });
   }
 
  private:
@@ -80,6 +82,29 @@ class ImageReader {
       return context_.Fail("image", "the alignment of a workspace is no power of two");
     }
     return ReadExpr(f.bytes(), "a workspace", &context_, &t->bytes);
+  }
+
+  bool Site(const fbs::ImageSite& f, ImageSite* t) {
+    return Text(f.code(), &t->code) && Text(f.where(), &t->where) && Text(f.op(), &t->op) &&
+           Text(f.message(), &t->message) &&
+           Each(f.operands(), &t->operands, [&](const auto& o, ImageOperand* to) { return Operand(o, to); });
+  }
+
+  bool Operand(const fbs::ImageOperand& f, ImageOperand* t) {
+    const std::optional<Elem> elem = FromFbs(f.element());
+    absl::Span<const int64_t> shape;
+    if (!elem) return context_.Fail("image", "an operand of unknown element ", static_cast<int>(f.element()));
+    if (!context_.Items(f.shape(), &shape)) return false;
+    if (shape.size() > kMaxRank) return context_.Fail("limit", "an operand of over ", kMaxRank, " dimensions");
+    int64_t elements = 1;
+    for (const int64_t n : shape) {
+      if (n < 1 || n > kMaxTileElements || (elements *= n) > kMaxTileElements) {
+        return context_.Fail("image", "an operand of more than ", kMaxTileElements, " elements");
+      }
+    }
+    t->element = *elem;
+    t->shape.assign(shape.begin(), shape.end());
+    return true;
   }
 
   bool Words(const Vector<uint32_t>* from, std::vector<uint32_t>* to) {
@@ -145,6 +170,18 @@ Offset<fbs::TmaDescriptor> WriteTma(const TmaDescriptor& t, FlatBufferBuilder* f
                                   t.swizzle, t.interleave, t.l2_promotion, t.fill);
 }
 
+Offset<fbs::ImageSite> WriteSite(const ImageSite& s, FlatBufferBuilder* fbb) {
+  const auto text = [&](const std::string& t) {
+    return t.empty() ? Offset<flatbuffers::String>(0) : fbb->CreateString(t);
+  };
+  const auto code = text(s.code), where = text(s.where), op = text(s.op), message = text(s.message);
+  const auto operands = WriteAll<fbs::ImageOperand>(s.operands, fbb, [&](const ImageOperand& o) {
+    const auto shape = o.shape.empty() ? 0 : fbb->CreateVector(o.shape);
+    return fbs::CreateImageOperand(*fbb, ToFbs(o.element), shape);
+  });
+  return fbs::CreateImageSite(*fbb, code, where, op, message, operands);
+}
+
 Offset<fbs::Image> WriteImage(const Image& image, FlatBufferBuilder* fbb) {
   const auto arch = fbb->CreateString(image.arch);
   const auto symbol = fbb->CreateString(image.symbol);
@@ -164,12 +201,14 @@ Offset<fbs::Image> WriteImage(const Image& image, FlatBufferBuilder* fbb) {
   });
   const auto tma =
       WriteAll<fbs::TmaDescriptor>(image.tma, fbb, [&](const TmaDescriptor& t) { return WriteTma(t, fbb); });
+  const auto sites = WriteAll<fbs::ImageSite>(image.sites, fbb, [&](const ImageSite& s) { return WriteSite(s, fbb); });
   const auto hash = fbb->CreateVector(image.code_hash.data(), image.code_hash.size());
   fbb->ForceVectorAlignment(image.payload.size(), 1, kTbcAlignment);
   const auto payload = fbb->CreateVector(image.payload.data(), image.payload.size());
   return fbs::CreateImage(*fbb, static_cast<fbs::ImageKind>(image.kind), arch, image.kernel, symbol, requirements,
                           image.threads, image.shared_bytes, image.cluster[0], image.cluster[1], image.cluster[2], grid,
-                          params, workspaces, tma, image.driver_floor, image.registers, image.flags, hash, payload);
+                          params, workspaces, tma, image.driver_floor, image.registers, image.flags, hash, payload,
+                          image.static_shared_bytes, sites);
 }
 
 }  // namespace

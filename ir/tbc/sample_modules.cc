@@ -279,6 +279,9 @@ Image SampleImage() {
   i.driver_floor = 12040;
   i.registers = 168;
   i.flags = kProgrammaticLaunch;
+  i.static_shared_bytes = 48;
+  i.sites = {{"vm.assert", "k.tile:3:1", "assert", "n is positive", {}},
+             {"", "", "print_tko", "%d %f", {{Elem::kI32, {}}, {Elem::kF16, {4, 8}}}}};
   i.code_hash.fill(0xab);
   i.payload = kPayload;
   return i;

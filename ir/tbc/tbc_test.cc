@@ -122,7 +122,8 @@ TEST(Tbc, Images) {
               std::tie(b.kind, b.arch, b.kernel, b.symbol, b.threads, b.shared_bytes, b.cluster, b.driver_floor));
     EXPECT_EQ(std::tie(a.grid, a.flags, a.registers, a.code_hash), std::tie(b.grid, b.flags, b.registers, b.code_hash));
     EXPECT_TRUE(a.requirements == b.requirements && a.params == b.params && a.workspaces == b.workspaces);
-    EXPECT_TRUE(a.tma == b.tma);
+    EXPECT_TRUE(a.tma == b.tma && a.sites == b.sites);
+    EXPECT_EQ(a.static_shared_bytes, b.static_shared_bytes);
     EXPECT_EQ(a.payload, b.payload);
     EXPECT_TRUE(b.payload.data() > span.data() && b.payload.data() < span.data() + span.size());
   }
