@@ -263,9 +263,10 @@ TEST(Damaged, VersionsAndFeatures) {
   EXPECT_THAT(
       ErrorOf(FileAround(empty, {0, 7}, uint64_t{1} << 17)),
       HasSubstr("error[tbc.feature]: the file needs features that this reader does not know: bit 17; the file is "
-                "of version 0.7, this reader of 0.1"));
+                "of version 0.7, this reader of " + kCurrentTbcVersion.ToString()));
   EXPECT_THAT(ErrorOf(FileAround(empty, {3, 1})),
-              HasSubstr("error[tbc.version]: the file is of version 3.1, this reader knows 0.1 to 0.1"));
+              HasSubstr("error[tbc.version]: the file is of version 3.1, this reader knows 0.1 to " +
+                        kCurrentTbcVersion.ToString()));
   // A newer minor version without unknown features is welcome; what else is unknown in it is named together with it.
   EXPECT_EQ(ErrorOf(FileAround(empty, {0, 9})), "");
   EXPECT_THAT(ErrorOf(FileAround(
@@ -274,7 +275,8 @@ TEST(Damaged, VersionsAndFeatures) {
                     return fbs::CreateCode(b, 0, 0, b.CreateVector(&type, 1));
                   },
                   {0, 9})),
-              HasSubstr("unknown kind 9 or memory space 0; the file is of version 0.9, this reader of 0.1"));
+              HasSubstr("unknown kind 9 or memory space 0; the file is of version 0.9, this reader of " +
+                        kCurrentTbcVersion.ToString()));
   // What can be said about them, is said.
   const std::string newer = FileAround(empty, {3, 1}, uint64_t{1} << 17);
   const auto info = InspectTbc(Bytes(newer));

@@ -18,21 +18,24 @@ constexpr TbcFeature kFeatures[] = {
 #include "ir/tbc/features.def"
 };
 
-struct LaterOp {
-  int opcode, bit;
+struct LaterOps {
+  int first, bit;
 };
-constexpr LaterOp kLaterOps[] = {
-#define TBC_LATER_OP(number, Feature) {number, k##Feature},
+constexpr LaterOps kLaterOps[] = {
+#define TBC_LATER_OPS(first, Feature) {first, k##Feature},
 #include "ir/tbc/features.def"
-    {-1, -1}};
+};
 
 }  // namespace
 
 int TbcFeatureOfLaterOp(int opcode) {
-  for (const LaterOp& op : kLaterOps) {
-    if (op.opcode == opcode) return op.bit;
+  // Tile IR's numbers and those of this project rise each for themselves.
+  const auto own = [](int number) { return number >= 0x8000; };
+  LaterOps found = {-1, -1};
+  for (const LaterOps& row : kLaterOps) {
+    if (own(row.first) == own(opcode) && row.first <= opcode && row.first > found.first) found = row;
   }
-  return -1;
+  return found.bit;
 }
 
 std::string TbcVersion::ToString() const { return absl::StrCat(major, ".", minor); }

@@ -26,7 +26,7 @@ struct TbcVersion {
 
 // The first version, and the newest that this code writes and reads in full.
 inline constexpr TbcVersion kFirstTbcVersion = {0, 1};
-inline constexpr TbcVersion kCurrentTbcVersion = {0, 1};
+inline constexpr TbcVersion kCurrentTbcVersion = {0, 2};
 
 struct TbcFeature {
   int bit;

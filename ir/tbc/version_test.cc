@@ -1,8 +1,9 @@
 #include "ir/tbc/version.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "ir/tbc/sample_modules.h"
+#include "ir/builder.h"
 #include "ir/tbc/writer.h"
 
 namespace tile::ir {
@@ -38,9 +39,25 @@ TEST(Version, TargetThatIsTooOldNamesWhatForbidsIt) {
 }
 
 TEST(Version, TargetMustExist) {
-  EXPECT_THAT(Message(LowestVersion({}, {0, 2}).status()), HasSubstr("target version 0.2 can't be written"));
-  EXPECT_THAT(Message(WriteTbc(Module(), {.target_version = {7, 0}}).status()), HasSubstr("choose one of 0.1 to 0.1"));
-  EXPECT_TRUE(WriteTbc(*EveryOp(true), {.target_version = {0, 1}}).ok());
+  EXPECT_THAT(Message(LowestVersion({}, {0, 9}).status()), HasSubstr("target version 0.9 can't be written"));
+  EXPECT_THAT(Message(WriteTbc(Module(), {.target_version = {7, 0}}).status()), HasSubstr(absl::StrCat("choose one of 0.1 to ", kCurrentTbcVersion.ToString())));
+}
+
+TEST(Version, OperationsOfLaterReleases) {
+  EXPECT_EQ(TbcFeatureOfLaterOp(0x7D), -1);
+  EXPECT_EQ(TbcFeatureOfLaterOp(0x8004), -1);
+  EXPECT_EQ(TbcFeatureOfLaterOp(0x8005), 5);
+  EXPECT_EQ(TbcFeatureOfLaterOp(0x8006), 5);
+
+  Module m;
+  Function* f = m.AddFunction("k", {m.types().Scalar(Elem::kF32)});
+  Builder b(&m, f->body());
+  b.Create(Opcode::kTanh, {{f->param(0)}}, {f->param(0)->type()});
+  EXPECT_TRUE(WriteTbc(m, {.target_version = {0, 1}}).ok());
+  b.Create(Opcode::kErf, {{f->param(0)}}, {f->param(0)->type()});
+  EXPECT_TRUE(WriteTbc(m, {.target_version = {0, 2}}).ok());
+  EXPECT_EQ(Message(WriteTbc(m, {.target_version = {0, 1}}).status()),
+            "target version 0.1 can't hold this module: erf in @k needs the feature extensions_0.2, which came with 0.2");
 }
 
 TEST(Version, TileIrVersionsSetBits) {
