@@ -1,0 +1,191 @@
+#include "codegen/compile.h"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/emit/emitter.h"
+#include "codegen/passes/assign_layouts.h"
+#include "codegen/plan.h"
+#include "codegen/ptxas.h"
+#include "ir/tbc/reader.h"
+#include "ir/tbc/writer.h"
+#include "ir/text/printer.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/IPO/Internalize.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+extern "C" void LLVMInitializeNVPTXTarget();
+extern "C" void LLVMInitializeNVPTXTargetInfo();
+extern "C" void LLVMInitializeNVPTXTargetMC();
+extern "C" void LLVMInitializeNVPTXAsmPrinter();
+
+namespace tile::codegen {
+namespace {
+
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target, int opt_level) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  const llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target* t = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (t == nullptr) return absl::InternalError(absl::StrCat("error[codegen.llvm]: ", error));
+  llvm::TargetOptions options;
+  return std::unique_ptr<llvm::TargetMachine>(
+      t->createTargetMachine(triple, target.arch, absl::StrCat("+ptx", target.ptx), options, llvm::Reloc::PIC_,
+                             std::nullopt, opt_level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Aggressive));
+}
+
+template <class T>
+std::string Print(const T& x) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  x.print(out, nullptr);
+  return text;
+}
+
+// Adds the functions of CUDA's device library that the module calls.
+absl::Status LinkLibdevice(llvm::Module* module) {
+  bool needed = false;
+  for (const llvm::Function& f : *module) needed = needed || (f.isDeclaration() && f.getName().starts_with("__nv_"));
+  if (!needed) return absl::OkStatus();
+  const std::string path = FindLibdevice();
+  if (path.empty()) {
+    return absl::NotFoundError(
+        "error[codegen.libdevice]: this kernel needs CUDA's device library for its math functions, and libdevice.10.bc "
+        "was not found. Install the CUDA toolkit and name its folder in CUDA_HOME, or the file in TILEC_LIBDEVICE");
+  }
+  llvm::SMDiagnostic why;
+  std::unique_ptr<llvm::Module> library = llvm::parseIRFile(path, why, module->getContext());
+  if (library == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("error[codegen.libdevice]: ", path, ": ", why.getMessage().str()));
+  }
+  library->setTargetTriple(module->getTargetTriple());
+  library->setDataLayout(module->getDataLayout());
+  if (llvm::Linker::linkModules(*module, std::move(library), llvm::Linker::Flags::LinkOnlyNeeded,
+                                [](llvm::Module& m, const llvm::StringSet<>& names) {
+                                  llvm::internalizeModule(m, [&](const llvm::GlobalValue& v) {
+                                    return !v.hasName() || !names.contains(v.getName());
+                                  });
+                                })) {
+    return absl::InternalError(absl::StrCat("error[codegen.libdevice]: ", path, " can't be linked"));
+  }
+  return absl::OkStatus();
+}
+
+void Optimise(llvm::Module* module, llvm::TargetMachine* machine, int opt_level) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = false;  // the tile operations are unrolled already
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager calls;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(calls);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, calls, modules);
+  const llvm::OptimizationLevel level = opt_level >= 2 ? llvm::OptimizationLevel::O2 : llvm::OptimizationLevel::O1;
+  if (opt_level > 0) {
+    builder.buildPerModuleDefaultPipeline(level).run(*module, modules);
+  } else {
+    builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0).run(*module, modules);
+  }
+}
+
+absl::StatusOr<std::string> EmitPtx(llvm::Module* module, llvm::TargetMachine* machine) {
+  llvm::SmallString<0> out;
+  llvm::raw_svector_ostream stream(out);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+    return absl::InternalError("error[codegen.llvm]: LLVM can't print PTX");
+  }
+  passes.run(*module);
+  return std::string(out.str());
+}
+
+// Lines of the text that the kernel was read from: a copy through bytes loses them.
+void CopyPositions(const ir::Function& from, ir::Function* to) {
+  std::vector<const ir::Op*> ops;
+  ir::Walk(from.body(), [&](ir::Op* op) { ops.push_back(op); });
+  size_t i = 0;
+  ir::Walk(to->body(), [&](ir::Op* op) { op->pos = ops[i++]->pos; });
+  to->pos = from.pos;
+}
+
+}  // namespace
+
+absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,
+                                 const CompileOptions& options) {
+  const Target& target = *options.target;
+  // A copy to work on.
+  absl::StatusOr<std::string> bytes = ir::WriteTbc(module);
+  if (!bytes.ok()) return bytes.status();
+  absl::StatusOr<std::unique_ptr<ir::Module>> copy = ir::ReadTbc(
+      {reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}, module.source_name);
+  if (!copy.ok()) return copy.status();
+  ir::Module& work = **copy;
+  ir::Function* f = work.FindFunction(function.name);
+  CopyPositions(function, f);
+
+  Plan plan = MakePlan(target, *f);
+  if (options.num_warps > 0) plan.num_warps = options.num_warps;
+  LayoutTable layouts;
+  if (absl::Status s = AssignLayouts(target, plan, &work, f, &layouts); !s.ok()) return s;
+  if (options.print) options.print("layouts", PrintWithLayouts(*f));
+
+  auto machine = MakeTargetMachine(target, options.opt_level);
+  if (!machine.ok()) return machine.status();
+  llvm::LLVMContext context;
+  llvm::Module llvm_module(std::string(function.name), context);
+  llvm_module.setTargetTriple((*machine)->getTargetTriple());
+  llvm_module.setDataLayout((*machine)->createDataLayout());
+  llvm_module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
+
+  Emitter emitter(target, plan, work, *f, &llvm_module);
+  if (absl::Status s = emitter.Run(); !s.ok()) return s;
+  for (llvm::Function& g : llvm_module) {
+    if (!g.isDeclaration()) llvm::EliminateUnreachableBlocks(g);
+  }
+  if (options.print) options.print("llvm", Print(llvm_module));
+  std::string broken;
+  llvm::raw_string_ostream broken_out(broken);
+  if (llvm::verifyModule(llvm_module, &broken_out)) {
+    return absl::InternalError(absl::StrCat("error[codegen.internal]: the code generator made wrong LLVM IR for @",
+                                            function.name, ": ", broken));
+  }
+  if (absl::Status s = LinkLibdevice(&llvm_module); !s.ok()) return s;
+  Optimise(&llvm_module, machine->get(), options.opt_level);
+  if (options.print) options.print("llvm-opt", Print(llvm_module));
+
+  Compiled result;
+  result.llvm_instructions = static_cast<int>(llvm_module.getInstructionCount());
+  result.symbol = std::string(function.name);
+  result.threads = 32 * plan.num_warps;
+  result.shared_bytes = emitter.shared_bytes();
+  absl::StatusOr<std::string> ptx = EmitPtx(&llvm_module, machine->get());
+  if (!ptx.ok()) return ptx.status();
+  result.ptx = *std::move(ptx);
+  return result;
+}
+
+}  // namespace tile::codegen

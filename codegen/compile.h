@@ -1,0 +1,44 @@
+// From a kernel to PTX: the pipeline, stage by stage.
+//
+//   CompileOptions options;
+//   options.target = FindTarget(90);
+//   absl::StatusOr<Compiled> c = Compile(module, *module.functions[0], options);
+//   c->ptx, c->threads, c->shared_bytes;
+//
+// `module` must be verified; it is not changed: the kernel is compiled from a copy. Same input, same options: same
+// output. Errors are complete messages with file:line:col. Different modules may be compiled in different threads.
+#ifndef TILE_CODEGEN_COMPILE_H_
+#define TILE_CODEGEN_COMPILE_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "codegen/target.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+struct CompileOptions {
+  const Target* target = nullptr;
+  int opt_level = 3;        // of LLVM and ptxas, 0 … 3
+  int num_warps = 0;        // 0: chosen by the plan
+  bool line_info = false;   // source lines in the machine code
+  // Called with each stage's text after it: "layouts" (tile code with layouts), "llvm" (as emitted), "llvm-opt".
+  std::function<void(absl::string_view stage, absl::string_view text)> print;
+};
+
+struct Compiled {
+  std::string ptx;
+  std::string symbol;       // of the kernel in the PTX
+  int threads = 0;          // per block
+  uint64_t shared_bytes = 0;  // dynamic shared memory per block
+  int llvm_instructions = 0;  // after optimisation
+};
+
+absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function, const CompileOptions& options);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_COMPILE_H_

@@ -1,0 +1,324 @@
+#include "codegen/emit/emitter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/gpu_ops.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace tile::codegen {
+namespace {
+
+using LowerFn = void (*)(Emitter&, const ir::Op&);
+
+// One register after the other: the operands of an elementwise operation have one layout.
+void LowerElementwise(Emitter& e, const ir::Op& op, llvm::Value* (*fn)(Emitter&, const ir::Op&, Operands)) {
+  const size_t n = e.layout(op.result(0)).registers();
+  Registers out(n);
+  std::vector<llvm::Value*> in(op.num_operands());
+  for (size_t r = 0; r < n && !e.refused(); ++r) {
+    for (int i = 0; i < op.num_operands(); ++i) in[i] = e.regs(op.operand(i))[r];
+    out[r] = fn(e, op, in);
+  }
+  if (!e.refused()) e.Set(op.result(0), std::move(out));
+}
+
+constexpr LowerFn kLower[] = {
+#define TILE_OP(number, Name, mnemonic, Format, Family, since, traits, constraints)    \
+  [](Emitter& e, const ir::Op& op) {                                                   \
+    using namespace ir;                                                                \
+    if constexpr (((traits) & kElementwise) == kElementwise) {                         \
+      LowerElementwise(e, op, Emit##Name);                                             \
+    } else {                                                                           \
+      Lower##Name(e, op);                                                              \
+    }                                                                                  \
+  },
+#include "ir/ops.def"
+};
+
+constexpr LowerFn kLowerGpu[] = {
+#define TILE_GPU_OP(number, Name, ...) Lower##Name,
+#include "codegen/gpu_ops.def"
+};
+
+int Log2(uint64_t n) { return 63 - __builtin_clzll(n); }
+
+}  // namespace
+
+Emitter::Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
+                 llvm::Module* module)
+    : target_(target), plan_(plan), source_(source), function_(function), module_(module),
+      builder_(module->getContext()), scalar_layout_(Layout::Replicated({}, plan.num_warps)) {}
+
+absl::Status Emitter::Run() {
+  std::vector<llvm::Type*> params;
+  for (int i = 0; i < function_.num_params(); ++i) {
+    const ir::Element e = function_.param(i)->type().element();
+    params.push_back(e.kind == ir::Elem::kI1 ? builder_.getInt8Ty() : RegisterType(e));
+  }
+  // kernel_abi.h: grid, trap record, workspace.
+  params.insert(params.end(), 3, builder_.getInt32Ty());
+  params.insert(params.end(), 2, builder_.getInt64Ty());
+  kernel_ = llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), params, false),
+                                   llvm::GlobalValue::ExternalLinkage, std::string(function_.name), module_);
+  kernel_->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  kernel_->addFnAttr("nvvm.reqntid", std::to_string(num_threads()));
+  kernel_->addFnAttr(llvm::Attribute::NoUnwind);
+
+  shared_ = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(builder_.getInt8Ty(), 0), false,
+                                     llvm::GlobalValue::ExternalLinkage, nullptr, "shared", nullptr,
+                                     llvm::GlobalValue::NotThreadLocal, 3);
+  shared_->setAlignment(llvm::Align(128));
+  scratch_ = new llvm::GlobalVariable(*module_, builder_.getInt8Ty(), false, llvm::GlobalValue::ExternalLinkage,
+                                      nullptr, "scratch", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+
+  llvm::BasicBlock* entry = NewBlock("entry");
+  llvm::BasicBlock* body = NewBlock("body");
+  builder_.SetInsertPoint(entry);
+  llvm::Instruction* end = builder_.CreateBr(body);
+  builder_.SetInsertPoint(end);
+  auto* tid = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
+  tid->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, num_threads())));
+  thread_ = tid;
+  lane_ = builder_.CreateAnd(thread_, I32(31), "lane");
+  warp_ = builder_.CreateLShr(thread_, I32(5), "warp");
+  for (int i = 0; i < function_.num_params(); ++i) {
+    llvm::Value* arg = kernel_->getArg(i);
+    if (function_.param(i)->type().elem() == ir::Elem::kI1) arg = builder_.CreateIsNotNull(arg);
+    SetScalar(function_.param(i), arg);
+  }
+
+  builder_.SetInsertPoint(body);
+  LowerBlock(*function_.body());
+  if (refused()) return status_;
+
+  // Only now is it known where the exchange area may begin.
+  reserved_bytes_ = (reserved_bytes_ + 127) / 128 * 128;
+  llvm::Constant* place = llvm::ConstantExpr::getGetElementPtr(builder_.getInt8Ty(), shared_,
+                                                               llvm::ArrayRef<llvm::Constant*>{I32(reserved_bytes_)});
+  scratch_->replaceAllUsesWith(place);
+  scratch_->eraseFromParent();
+  if (shared_bytes() > target_.shared_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        source_.Where(function_.loc, function_.pos), ": error[codegen.shared]: kernel @", function_.name, " needs ",
+        shared_bytes(), " bytes of shared memory; ", target_.arch, " offers ", target_.shared_bytes,
+        " to a block. Use smaller tiles or smaller shared arrays."));
+  }
+  return absl::OkStatus();
+}
+
+void Emitter::Refuse(const ir::Op& op, absl::string_view why) {
+  if (!status_.ok()) return;
+  status_ = absl::UnimplementedError(absl::StrCat(source_.Where(op.loc, op.pos), ": error[codegen.unsupported]: ",
+                                                  op.info()->mnemonic, " for ", target_.arch, ": ", why));
+}
+
+// --- values ---------------------------------------------------------------------------------------------------------
+
+void Emitter::Set(const ir::Value* v, Registers r) { regs_[v] = std::move(r); }
+
+llvm::Type* Emitter::RegisterType(ir::Element e) {
+  switch (e.kind) {
+    case ir::Elem::kPtr: return builder_.getInt64Ty();
+    case ir::Elem::kF16: return builder_.getHalfTy();
+    case ir::Elem::kBF16: return builder_.getBFloatTy();
+    case ir::Elem::kF32:
+    case ir::Elem::kTF32: return builder_.getFloatTy();
+    case ir::Elem::kF64: return builder_.getDoubleTy();
+    default: {
+      const int bits = ir::ElemInfoOf(e.kind).bits;
+      return builder_.getIntNTy(bits == 4 ? 8 : bits);
+    }
+  }
+}
+
+llvm::Constant* Emitter::Constant(ir::Element e, uint64_t bits) {
+  llvm::Type* type = RegisterType(e);
+  const int n = static_cast<int>(type->getPrimitiveSizeInBits());
+  if (e.kind == ir::Elem::kI4) bits &= 15;
+  llvm::Constant* c = llvm::ConstantInt::get(context(), llvm::APInt(64, bits).trunc(n));
+  return type->isIntegerTy() ? c : llvm::ConstantExpr::getBitCast(c, type);
+}
+
+llvm::Value* Emitter::ToBits(llvm::Value* v) {
+  llvm::Type* t = v->getType();
+  return t->isIntegerTy() ? v : builder_.CreateBitCast(v, builder_.getIntNTy(t->getPrimitiveSizeInBits()));
+}
+
+llvm::Value* Emitter::FromBits(llvm::Value* bits, llvm::Type* type) {
+  return bits->getType() == type ? bits : builder_.CreateBitCast(bits, type);
+}
+
+// --- threads and elements -------------------------------------------------------------------------------------------
+
+const Layout& Emitter::layout(ir::Type t) const {
+  const auto* encoding = static_cast<const Layout*>(t->encoding);
+  return encoding != nullptr ? *encoding : scalar_layout_;
+}
+
+llvm::Value* Emitter::LinearOfThread(absl::Span<const uint64_t> lane_bases, absl::Span<const uint64_t> warp_bases) {
+  std::vector<uint64_t> bases(lane_bases.begin(), lane_bases.end());
+  bases.resize(5, 0);
+  bases.insert(bases.end(), warp_bases.begin(), warp_bases.end());
+  std::string key(reinterpret_cast<const char*>(bases.data()), bases.size() * sizeof(uint64_t));
+  llvm::Value*& value = linear_[key];
+  if (value != nullptr) return value;
+
+  // In the entry block, so that it can be used everywhere.
+  llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  builder_.SetInsertPoint(kernel_->getEntryBlock().getTerminator());
+  llvm::Value* sum = I32(0);
+  for (size_t i = 0; i < bases.size();) {
+    if (bases[i] == 0) {
+      ++i;
+      continue;
+    }
+    // As many bits as stay neighbours.
+    size_t n = 1;
+    const bool one_bit = (bases[i] & (bases[i] - 1)) == 0;
+    while (one_bit && i + n < bases.size() && bases[i + n] == bases[i] << n) ++n;
+    llvm::Value* x = builder_.CreateAnd(builder_.CreateLShr(thread_, I32(i)), I32((1 << n) - 1));
+    x = one_bit ? builder_.CreateShl(x, I32(Log2(bases[i]))) : builder_.CreateMul(x, I32(bases[i]));
+    sum = builder_.CreateXor(sum, x);
+    i += n;
+  }
+  return value = sum;
+}
+
+llvm::Value* Emitter::ThreadPart(const Layout& layout) {
+  return LinearOfThread(layout.bases(In::kLane), layout.bases(In::kWarp));
+}
+
+uint32_t Emitter::RegisterPart(const Layout& layout, int r) const {
+  return static_cast<uint32_t>(layout.Apply(r, 0, 0));
+}
+
+namespace {
+
+uint64_t AllBits(const Layout& layout) {
+  uint64_t bits = 0;
+  for (uint64_t x : layout.bases(In::kLane)) bits |= x;
+  for (uint64_t x : layout.bases(In::kWarp)) bits |= x;
+  return bits;
+}
+
+}  // namespace
+
+llvm::Value* Emitter::Element(const Layout& layout, int r) {
+  const uint32_t part = RegisterPart(layout, r);
+  llvm::Value* thread = ThreadPart(layout);
+  if (part == 0) return thread;
+  return (AllBits(layout) & part) == 0 ? builder_.CreateNUWAdd(thread, I32(part)) : builder_.CreateXor(thread, I32(part));
+}
+
+llvm::Value* Emitter::Coordinate(const Layout& layout, int r, int dim) {
+  const int shift = layout.dim_shift(dim);
+  const uint64_t mask = layout.DimMask(dim);
+  std::vector<uint64_t> lane, warp;
+  uint64_t used = 0;
+  for (uint64_t x : layout.bases(In::kLane)) lane.push_back((x & mask) >> shift);
+  for (uint64_t x : layout.bases(In::kWarp)) warp.push_back((x & mask) >> shift);
+  for (uint64_t x : lane) used |= x;
+  for (uint64_t x : warp) used |= x;
+  llvm::Value* thread = LinearOfThread(lane, warp);
+  const uint32_t part = static_cast<uint32_t>((RegisterPart(layout, r) & mask) >> shift);
+  if (part == 0) return thread;
+  return (used & part) == 0 ? builder_.CreateNUWAdd(thread, I32(part)) : builder_.CreateXor(thread, I32(part));
+}
+
+llvm::Value* Emitter::HoldsFirstCopy(const Layout& layout) {
+  const uint64_t mask = layout.FreeMask(In::kLane) | layout.FreeMask(In::kWarp) << 5;
+  return mask == 0 ? nullptr : builder_.CreateIsNull(builder_.CreateAnd(thread_, I32(mask)));
+}
+
+bool Emitter::RegisterRepeats(const Layout& layout, int r) const {
+  return (layout.FreeMask(In::kRegister) & static_cast<uint32_t>(r)) != 0;
+}
+
+// --- shared memory --------------------------------------------------------------------------------------------------
+
+uint32_t Emitter::ReserveShared(uint64_t bytes, uint64_t alignment) {
+  reserved_bytes_ = (reserved_bytes_ + alignment - 1) / alignment * alignment;
+  const uint64_t at = reserved_bytes_;
+  reserved_bytes_ += bytes;
+  return static_cast<uint32_t>(std::min<uint64_t>(at, UINT32_MAX));
+}
+
+llvm::Value* Emitter::Scratch(uint64_t bytes) {
+  scratch_bytes_ = std::max(scratch_bytes_, bytes);
+  Barrier();
+  return scratch_;
+}
+
+llvm::Value* Emitter::SharedAddress(llvm::Value* byte_offset) {
+  return builder_.CreateGEP(builder_.getInt8Ty(), shared_, byte_offset);
+}
+
+uint64_t Emitter::shared_bytes() const { return reserved_bytes_ + scratch_bytes_; }
+
+void Emitter::Barrier() {
+  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {I32(0)});
+  order_.Synchronized();
+}
+
+llvm::Value* Emitter::Ptx(llvm::Type* result, absl::string_view text, absl::string_view constraints, Operands in,
+                          bool effect) {
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* v : in) types.push_back(v->getType());
+  std::string all(constraints);
+  if (effect) absl::StrAppend(&all, all.empty() ? "" : ",", "~{memory}");
+  auto* fn = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), std::string(text), all, effect);
+  return builder_.CreateCall(fn, llvm::ArrayRef<llvm::Value*>(in.data(), in.size()));
+}
+
+// --- control flow ---------------------------------------------------------------------------------------------------
+
+void Emitter::Lower(const ir::Op& op) {
+  if (refused()) return;
+  (IsGpuOp(*op.info()) ? kLowerGpu : kLower)[op.info()->index](*this, op);
+}
+
+void Emitter::LowerBlock(const ir::Block& block) {
+  for (const ir::Op* op : block) Lower(*op);
+}
+
+Registers Emitter::InlineBody(const ir::Block& body, Operands args) {
+  for (int i = 0; i < body.num_args(); ++i) SetScalar(body.arg(i), args[i]);
+  Registers out;
+  for (const ir::Op* op : body) {
+    if (refused()) break;
+    if (op->opcode() == ir::Opcode::kYield) {
+      for (int i = 0; i < op->num_operands(); ++i) out.push_back(scalar(op->operand(i)));
+      break;
+    }
+    Lower(*op);
+  }
+  if (refused()) out.resize(body.num_args() / 2, llvm::PoisonValue::get(builder_.getInt32Ty()));
+  return out;
+}
+
+llvm::BasicBlock* Emitter::NewBlock(absl::string_view name) {
+  return llvm::BasicBlock::Create(context(), std::string(name), kernel_);
+}
+
+std::vector<llvm::PHINode*> Emitter::NewPhis(ir::Type t) {
+  std::vector<llvm::PHINode*> phis;
+  if (!t.is_tile()) return phis;
+  for (int r = 0; r < static_cast<int>(layout(t).registers()); ++r) {
+    phis.push_back(builder_.CreatePHI(RegisterType(t.element()), 2));
+  }
+  return phis;
+}
+
+void Emitter::AddIncoming(const std::vector<std::vector<llvm::PHINode*>>& phis, absl::Span<ir::Value* const> values) {
+  for (size_t i = 0; i < phis.size(); ++i) {
+    for (size_t r = 0; r < phis[i].size(); ++r) {
+      phis[i][r]->addIncoming(regs(values[i])[r], builder_.GetInsertBlock());
+    }
+  }
+}
+
+}  // namespace tile::codegen

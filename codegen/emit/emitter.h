@@ -1,0 +1,185 @@
+// Turns one kernel whose tiles have layouts (codegen/passes/assign_layouts.h) into LLVM IR for one GPU thread.
+//
+// A tile is, in each thread, a list of registers: register r of lane l of warp w holds the element that the tile's layout
+// names. A scalar is a tile with one register that all threads hold alike; control flow follows scalars only, so all
+// threads of a block take the same way. Tokens have no value: they say where barriers must stand (codegen/emit/order.h).
+//
+// Each operation has one function, declared from the operation table, so that a forgotten one is a link error:
+//
+//   * elementwise: from the operands' registers to the result's register; also serves bodies of reduce and scan
+//       llvm::Value* EmitAddf(Emitter& e, const ir::Op& op, Operands in) { return e.b().CreateFAdd(in[0], in[1]); }
+//   * all others: reads e.regs(value), writes e.Set(value, registers)
+//       void LowerIota(Emitter& e, const ir::Op& op);
+//
+// How elements lie in registers: i1 as i1; i4, f4 and 8-bit floats as i8 (4-bit ones in the low bits, high bits zero);
+// f16 half, bf16 bfloat, tf32 float with its low 13 bits zero; pointers as i64.
+//
+// What a function can't do on this target it refuses: e.Refuse(op, "what, and what would work"); the first refusal ends
+// the compilation with an error at the op's source line. Not thread-safe.
+#ifndef TILE_CODEGEN_EMIT_EMITTER_H_
+#define TILE_CODEGEN_EMIT_EMITTER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "codegen/emit/order.h"
+#include "codegen/layout/layout.h"
+#include "codegen/plan.h"
+#include "codegen/target.h"
+#include "ir/module.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+namespace tile::codegen {
+
+class Emitter;
+using Registers = std::vector<llvm::Value*>;
+using Operands = absl::Span<llvm::Value* const>;
+
+// What a tensor_view or a view over one is at run time. The same in all threads.
+struct ViewValue {
+  llvm::Value* base = nullptr;          // i64 address; of a shared array: i32 offset in shared memory
+  std::vector<llvm::Value*> sizes;      // i64, per tensor dimension, constants where static
+  std::vector<llvm::Value*> strides;    // i64, in elements
+};
+
+class Emitter {
+ public:
+  // `function` has been through AssignLayouts; `module` has the target's triple and data layout.
+  Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
+          llvm::Module* module);
+
+  // Emits the kernel and the globals it uses. The message of an error is complete (file:line:col: error[…]: …).
+  absl::Status Run();
+
+  const Target& target() const { return target_; }
+  const Plan& plan() const { return plan_; }
+  const ir::Module& source() const { return source_; }
+  llvm::IRBuilder<>& b() { return builder_; }
+  llvm::LLVMContext& context() { return module_->getContext(); }
+  llvm::Module* module() { return module_; }
+  llvm::Function* kernel() { return kernel_; }
+  Order& order() { return order_; }
+
+  // --- values ---
+  const Registers& regs(const ir::Value* v) const { return regs_.at(v); }
+  llvm::Value* scalar(const ir::Value* v) const { return regs_.at(v)[0]; }
+  void Set(const ir::Value* v, Registers r);
+  void SetScalar(const ir::Value* v, llvm::Value* x) { Set(v, {x}); }
+  const ViewValue& view(const ir::Value* v) const { return views_.at(v); }
+  void SetView(const ir::Value* v, ViewValue x) { views_[v] = std::move(x); }
+
+  llvm::Type* RegisterType(ir::Element e);
+  llvm::Type* RegisterType(ir::Elem e) { return RegisterType(ir::Element::Number(e)); }
+  llvm::ConstantInt* I32(int64_t v) { return builder_.getInt32(static_cast<uint32_t>(v)); }
+  llvm::ConstantInt* I64(int64_t v) { return builder_.getInt64(static_cast<uint64_t>(v)); }
+  // A register that holds these bits (low bits of the element).
+  llvm::Constant* Constant(ir::Element e, uint64_t bits);
+  // A register as an integer of as many bits as its type, and back.
+  llvm::Value* ToBits(llvm::Value* v);
+  llvm::Value* FromBits(llvm::Value* bits, llvm::Type* type);
+
+  // --- parameters that every kernel has behind its own (runtime/cuda/kernel_abi.h) ---
+  llvm::Value* GridSize(int dim) { return kernel_->getArg(function_.num_params() + dim); }   // i32, in tile blocks
+  llvm::Value* TrapRecord() { return kernel_->getArg(function_.num_params() + 3); }          // i64, an address
+  llvm::Value* Workspace() { return kernel_->getArg(function_.num_params() + 4); }           // i64, an address
+
+  // --- threads and elements ---
+  llvm::Value* thread() { return thread_; }  // i32, 0 … 32 · warps - 1
+  llvm::Value* lane() { return lane_; }
+  llvm::Value* warp() { return warp_; }
+  int num_warps() const { return plan_.num_warps; }
+  int num_threads() const { return 32 * plan_.num_warps; }
+  const Layout& layout(const ir::Value* v) const { return layout(v->type()); }
+  // Of a tile with an encoding, or a scalar.
+  const Layout& layout(ir::Type t) const;
+  // Which element of the tile (row-major) this thread holds in register r: i32. Element(layout, 0) ^ RegisterPart = the
+  // rest; where bits do not overlap (all layouts but swizzled ones) ^ is +.
+  llvm::Value* ThreadPart(const Layout& layout);
+  uint32_t RegisterPart(const Layout& layout, int r) const;
+  llvm::Value* Element(const Layout& layout, int r);
+  // Coordinate of that element along a dimension: i32.
+  llvm::Value* Coordinate(const Layout& layout, int r, int dim);
+  // i1: this thread holds the first of several copies of its elements; null: there is one copy. Registers that repeat an
+  // earlier register: RegisterRepeats.
+  llvm::Value* HoldsFirstCopy(const Layout& layout);
+  bool RegisterRepeats(const Layout& layout, int r) const;
+  // Any linear function of the thread's number: XOR of lane_bases[i] for the set bits of lane, likewise warp.
+  llvm::Value* LinearOfThread(absl::Span<const uint64_t> lane_bases, absl::Span<const uint64_t> warp_bases);
+
+  // --- shared memory and barriers ---
+  // Bytes for the whole run of the block, at a fixed offset.
+  uint32_t ReserveShared(uint64_t bytes, uint64_t alignment);
+  // Memory to exchange values through, valid until the next call. Begins after a barrier, so that earlier readers are
+  // done; between writing and reading the caller needs Barrier().
+  llvm::Value* Scratch(uint64_t bytes);
+  llvm::Value* SharedAddress(llvm::Value* byte_offset);  // i32 -> ptr addrspace(3)
+  uint64_t shared_bytes() const;  // after Run
+  // bar.sync of the block; all earlier accesses of its threads are visible after it.
+  void Barrier();
+
+  // --- inline PTX ---
+  // `text` with $0, $1 … and LLVM's constraint string; volatile with memory clobber if `effect`.
+  llvm::Value* Ptx(llvm::Type* result, absl::string_view text, absl::string_view constraints, Operands in, bool effect);
+
+  // --- control flow ---
+  void LowerBlock(const ir::Block& block);
+  // Body of a reduce or scan: operands of its yield for these arguments (scalars).
+  Registers InlineBody(const ir::Block& body, Operands args);
+  llvm::BasicBlock* NewBlock(absl::string_view name);
+  void Lower(const ir::Op& op);
+
+  void Refuse(const ir::Op& op, absl::string_view why);
+  bool refused() const { return !status_.ok(); }
+
+  // The constructs that the current operation stands in, innermost last. Tokens have no phis.
+  struct Loop {
+    llvm::BasicBlock *next = nullptr, *exit = nullptr;
+    std::vector<std::vector<llvm::PHINode*>> carried, results;  // per value, per register
+  };
+  std::vector<Loop>& loops() { return loops_; }
+  struct Merge {
+    llvm::BasicBlock* after = nullptr;
+    std::vector<std::vector<llvm::PHINode*>> results;
+    Order::Pending pending;
+  };
+  std::vector<Merge>& merges() { return merges_; }
+  std::vector<llvm::PHINode*> NewPhis(ir::Type t);  // at the insertion point; one per register
+  void AddIncoming(const std::vector<std::vector<llvm::PHINode*>>& phis, absl::Span<ir::Value* const> values);
+
+ private:
+  const Target& target_;
+  const Plan& plan_;
+  const ir::Module& source_;
+  const ir::Function& function_;
+  llvm::Module* module_;
+  llvm::Function* kernel_ = nullptr;
+  llvm::IRBuilder<> builder_;
+  const Layout scalar_layout_;
+  llvm::Value *thread_ = nullptr, *lane_ = nullptr, *warp_ = nullptr;
+  llvm::GlobalVariable* shared_ = nullptr;   // all shared memory of the block
+  llvm::GlobalVariable* scratch_ = nullptr;  // stands for its last part until the end of Run
+  uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0;
+  absl::flat_hash_map<const ir::Value*, Registers> regs_;
+  absl::flat_hash_map<const ir::Value*, ViewValue> views_;
+  absl::flat_hash_map<std::string, llvm::Value*> linear_;  // LinearOfThread, by its bases; lives in the entry block
+  std::vector<Loop> loops_;
+  std::vector<Merge> merges_;
+  Order order_;
+  absl::Status status_;
+};
+
+#define TILE_OP(number, Name, ...)                        \
+  llvm::Value* Emit##Name(Emitter&, const ir::Op&, Operands); \
+  void Lower##Name(Emitter&, const ir::Op&);
+#include "ir/ops.def"
+#define TILE_GPU_OP(number, Name, ...) void Lower##Name(Emitter&, const ir::Op&);
+#include "codegen/gpu_ops.def"
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_EMITTER_H_

@@ -1,0 +1,189 @@
+#include "codegen/passes/assign_layouts.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "codegen/gpu_ops.h"
+#include "codegen/passes/layout_rules.h"
+#include "ir/text/printer.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+constexpr int kRemakeDepth = 12;  // operations that are made again for one value
+
+class Assigner : public LayoutRules {
+ public:
+  using LayoutRules::LayoutRules;
+
+  void Run(ir::Function* f) {
+    while (InferBlock(f->body())) {
+    }
+    SettleBlock(f->body());
+    RemoveUnused(f->body());
+  }
+
+ private:
+  bool InferBlock(ir::Block* block) {
+    changed_ = false;
+    ir::Walk(block, [&](Op* op) { Infer(*op); });
+    return changed_;
+  }
+
+  void SettleBlock(ir::Block* block) {
+    for (Op* op = block->front(); op != nullptr;) {
+      Op* next = op->next();
+      Settle(op);
+      op = next;
+    }
+  }
+
+  void Settle(Op* op) {
+    const ir::Opcode code = op->opcode();
+    if (code == ir::Opcode::kReduce || code == ir::Opcode::kScan) return SettleOperation(op);  // bodies are scalar
+    for (int r = 0; r < op->num_regions(); ++r) {
+      if (op->region(r) == nullptr) continue;
+      for (Value* arg : op->region(r)->args()) SettleValue(arg);
+    }
+    SettleOperation(op);
+    for (int r = 0; r < op->num_regions(); ++r) {
+      if (op->region(r) != nullptr) SettleBlock(op->region(r));
+    }
+  }
+
+  void SettleOperation(Op* op) {
+    for (int i = 0; i < op->num_results(); ++i) SettleValue(op->result(i));
+    // What this operation asks of its operands.
+    for (int i = 0; i < op->num_operands(); ++i) {
+      Value* v = op->operand(i);
+      if (!NeedsLayout(v->type())) continue;
+      if (const Layout* wanted = Wanted(*op, i)) op->set_operand(i, In(v, wanted));
+    }
+  }
+
+  void SettleValue(Value* v) {
+    if (!NeedsLayout(v->type()) || LayoutOf(v->type()) != nullptr) return;
+    SetLayout(v, Decided(v));
+  }
+
+  void SetLayout(Value* v, const Layout* layout) {
+    ir::TypeData data = *v->type().data();
+    data.encoding = layout;
+    v->set_type(module()->types().Intern(std::move(data)));
+  }
+
+  // The value in this layout: itself, made again, or converted. Stands behind the definition, so it serves all uses.
+  Value* In(Value* v, const Layout* layout) {
+    if (LayoutOf(v->type()) == layout) return v;
+    Value*& known = made_[{v, layout}];
+    if (known != nullptr) return known;
+    Value* made = Cheap(v, kRemakeDepth) ? Remake(v, layout) : Convert(v, layout);
+    return made_[{v, layout}] = made;
+  }
+
+  // Worth making again rather than moving through shared memory.
+  static bool Cheap(const Value* v, int depth) {
+    const Op* def = v->def();
+    if (v->type().is_scalar()) return true;
+    if (def == nullptr || depth == 0 || IsGpuOp(*def->info())) return false;
+    switch (def->info()->family) {
+      case ir::Family::kConstant:
+        return def->opcode() == ir::Opcode::kAssume ? Cheap(def->operand(0), depth - 1) : true;
+      case ir::Family::kShape:
+        // A broadcast asks for its small source elsewhere, which is cheaper than moving its result.
+        if (def->opcode() == ir::Opcode::kBroadcast) return true;
+        return (def->opcode() == ir::Opcode::kReshape || def->opcode() == ir::Opcode::kPermute) &&
+               Cheap(def->operand(0), depth - 1);
+      case ir::Family::kMath:
+        return false;
+      default:
+        if (!def->info()->has(ir::kElementwise)) return false;
+        for (int i = 0; i < def->num_operands(); ++i) {
+          if (!Cheap(def->operand(i), depth - 1)) return false;
+        }
+        return true;
+    }
+  }
+
+  Value* Remake(Value* v, const Layout* layout) {
+    Op* def = v->def();
+    std::vector<Value*> operands;
+    std::vector<uint32_t> ends;
+    std::vector<ir::Attr> attrs;
+    std::vector<ir::Type> results = {v->type()};
+    for (int i = 0; i < def->num_operands(); ++i) operands.push_back(def->operand(i));
+    for (size_t f = 0; f < def->info()->format->operands.size(); ++f) ends.push_back(def->group_end(static_cast<int>(f)));
+    for (size_t i = 0; i < def->info()->format->attrs.size(); ++i) attrs.push_back(def->attr(static_cast<int>(i)));
+    Op* op = module()->CreateOp({.info = def->info(), .operands = operands, .operand_ends = ends, .results = results,
+                                 .attrs = attrs, .loc = def->loc, .pos = def->pos});
+    SetLayout(op->result(0), layout);
+    module()->InsertBefore(def->block(), def->next(), op);
+    for (int i = 0; i < op->num_operands(); ++i) {
+      Value* from = op->operand(i);
+      if (!NeedsLayout(from->type())) continue;
+      if (const Layout* wanted = Wanted(*op, i)) op->set_operand(i, In(from, wanted));
+    }
+    return op->result(0);
+  }
+
+  Value* Convert(Value* v, const Layout* layout) {
+    ir::Type type = v->type();
+    const uint32_t end = 1;
+    Value* operand = v;
+    Op* op = module()->CreateOp({.info = GetGpuOp(GpuOpcode::kConvertLayout), .operands = {&operand, 1},
+                                 .operand_ends = {&end, 1}, .results = {&type, 1}});
+    SetLayout(op->result(0), layout);
+    if (Op* def = v->def()) {
+      op->loc = def->loc;
+      op->pos = def->pos;
+      module()->InsertBefore(def->block(), def->next(), op);
+    } else {
+      module()->InsertBefore(v->block(), v->block()->front(), op);
+    }
+    return op->result(0);
+  }
+
+  static void RemoveUnused(ir::Block* block) {
+    std::vector<Op*> ops;
+    ir::Walk(block, [&](Op* op) { ops.push_back(op); });
+    for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
+      const uint16_t traits = (*it)->info()->traits;
+      const bool free = (traits & (ir::kReads | ir::kWrites | ir::kEffect | ir::kTerminator)) == 0 && (traits & ir::kPure) != 0;
+      if (free && (*it)->unused()) (*it)->Erase();
+    }
+  }
+
+  absl::flat_hash_map<std::pair<Value*, const Layout*>, Value*> made_;
+};
+
+}  // namespace
+
+absl::Status AssignLayouts(const Target& target, const Plan& plan, ir::Module* module, ir::Function* function,
+                           LayoutTable* layouts) {
+  Assigner(target, plan, module, layouts).Run(function);
+  return absl::OkStatus();
+}
+
+std::string PrintWithLayouts(const ir::Function& function) {
+  std::string text;
+  ir::Walk(function.body(), [&](Op* op) {
+    int depth = 0;
+    for (const Op* p = op->parent(); p != nullptr; p = p->parent()) ++depth;
+    absl::StrAppend(&text, std::string(2 * depth, ' '), ir::PrintOp(*op));
+    for (int i = 0; i < op->num_results(); ++i) {
+      if (const Layout* l = op->result(i)->type().is_tile() ? LayoutOf(op->result(i)->type()) : nullptr) {
+        absl::StrAppend(&text, "  // ", l->ToString());
+      }
+    }
+    text += '\n';
+  });
+  return text;
+}
+
+}  // namespace tile::codegen

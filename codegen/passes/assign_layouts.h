@@ -1,0 +1,50 @@
+// Gives every tile a layout: which thread holds which of its elements, in which register.
+//
+//   LayoutTable layouts;                       // owns them; must live as long as the function is used
+//   AssignLayouts(target, plan, &module, function, &layouts);
+//   LayoutOf(value->type());                   // null for scalars
+//
+// Afterwards every tile type of rank 1 and more has an encoding (a `const Layout*`; equal layouts are one pointer), the
+// operands and the result of an elementwise operation have the same one, and `convert_layout` operations
+// (codegen/gpu_ops.def) stand where a value is needed in another layout than it has.
+//
+// How they are chosen, in two steps:
+//   1. Loads through views decide (neighbouring threads take neighbouring memory, 16 bytes each), and mma (its
+//      fragments). From there layouts flow through elementwise operations, reductions (what is left when a dimension
+//      goes), reshapes, permutations and carried values. Constants, iota and broadcasts decide nothing.
+//   2. What nobody decided gets rows over threads, 16 bytes each. Where a value is wanted in another layout, and it is
+//      cheap to make again (constants, iota, broadcasts of small tiles, arithmetic on those), it is made again;
+//      otherwise it is converted, right behind its definition.
+#ifndef TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_
+#define TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_
+
+#include <string>
+
+#include "absl/container/node_hash_set.h"
+#include "absl/status/status.h"
+#include "codegen/layout/layout.h"
+#include "codegen/plan.h"
+#include "codegen/target.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+class LayoutTable {
+ public:
+  const Layout* Intern(const Layout& layout) { return &*layouts_.insert(layout).first; }
+
+ private:
+  absl::node_hash_set<Layout> layouts_;  // stable addresses
+};
+
+inline const Layout* LayoutOf(ir::Type t) { return static_cast<const Layout*>(t->encoding); }
+
+absl::Status AssignLayouts(const Target& target, const Plan& plan, ir::Module* module, ir::Function* function,
+                           LayoutTable* layouts);
+
+// The function as text, with the layouts of results, for --print-after.
+std::string PrintWithLayouts(const ir::Function& function);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_

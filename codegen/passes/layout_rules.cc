@@ -1,0 +1,255 @@
+#include "codegen/passes/layout_rules.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/mma_layout.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Type;
+using ir::Value;
+
+enum class Rule : uint8_t {
+  kAny,        // nothing asked, nothing decided
+  kSame,       // all tiles of one layout
+  kReshape,
+  kPermute,
+  kBroadcast,
+  kInsert,     // the destination's
+  kReduce,
+  kLoadView,   // decides
+  kStoreView,
+  kMma,        // decides
+  kIf,
+  kLoop,       // for and loop: initial values as the arguments
+  kBranch,     // operands as the values that receive them
+};
+
+Rule RuleOf(const Op& op) {
+  static const auto* rules = [] {
+    auto* m = new absl::flat_hash_map<int, Rule>;
+#define TILE_LAYOUT_RULE(Name, rule) (*m)[static_cast<int>(ir::Opcode::k##Name)] = Rule::rule;
+#include "codegen/passes/layout_rules.def"
+    return m;
+  }();
+  if (op.info()->has(ir::kElementwise)) return Rule::kSame;
+  auto it = rules->find(static_cast<int>(op.opcode()));
+  return it == rules->end() ? Rule::kAny : it->second;
+}
+
+bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
+
+Layout SourceOfBroadcast(Layout layout, absl::Span<const int64_t> shape) {
+  for (int d = 0; d < layout.rank(); ++d) {
+    if (shape[d] == 1) layout = layout.Collapse(d);
+  }
+  return layout.RemoveZeroRegisters();
+}
+
+Layout OnlyDimension(Layout layout, int dim) {
+  for (int d = layout.rank() - 1; d >= 0; --d) {
+    if (d != dim) layout = layout.Slice(d);
+  }
+  return layout.RemoveZeroRegisters();
+}
+
+absl::InlinedVector<int, 8> PermutationOf(const Op& op) {
+  const auto p = op.attr("permutation").ints();
+  return {p.begin(), p.end()};
+}
+
+// The tile's dimension along which memory is contiguous; the last one if none is known to be.
+int FastestDim(Type view) {
+  const Type tensor = view.tensor();
+  for (int k = view.rank() - 1; k >= 0; --k) {
+    const int64_t d = view->dim_map.empty() ? k : view->dim_map[k];
+    if (tensor->strides[d] == 1 && view.shape()[k] > 1) return k;
+  }
+  return view.rank() - 1;
+}
+
+int64_t VectorOf(Type t) {
+  const ir::Elem e = t.element().is_pointer() ? t.element().pointee : t.elem();
+  return 128 / ir::MemoryBits(e);
+}
+
+}  // namespace
+
+const Layout* LayoutRules::Inferred(const Value* v) const {
+  auto it = inferred_.find(v);
+  return it == inferred_.end() ? nullptr : it->second;
+}
+
+void LayoutRules::SetInferred(const Value* v, const Layout* layout) {
+  if (!IsTile(v) || layout == nullptr) return;
+  const Layout*& known = inferred_[v];
+  if (known != nullptr) return;
+  known = layout;
+  changed_ = true;
+}
+
+const Value* LayoutRules::Receiver(const Op& branch, int i) {
+  const Op* to = branch.parent();
+  if (branch.opcode() == ir::Opcode::kYield) {
+    return to != nullptr && to->opcode() == ir::Opcode::kIf ? to->result(i) : nullptr;  // bodies of reduce are scalar
+  }
+  while (to->opcode() == ir::Opcode::kIf) to = to->parent();
+  if (branch.opcode() == ir::Opcode::kBreak) return to->result(i);
+  return to->region(0)->arg(i + (to->opcode() == ir::Opcode::kFor ? 1 : 0));
+}
+
+template <class Known>
+const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known known) {
+  switch (RuleOf(op)) {
+    case Rule::kSame:
+      for (int i = 0; i < op.num_operands(); ++i) {
+        if (!IsTile(op.operand(i))) continue;
+        if (const Layout* l = known(op.operand(i))) return l;
+      }
+      return nullptr;
+    case Rule::kReshape: {
+      const Layout* l = IsTile(op.operand(0)) ? known(op.operand(0)) : nullptr;
+      return l == nullptr ? nullptr : Intern(l->Reshape(result->type().shape()));
+    }
+    case Rule::kPermute: {
+      const Layout* l = known(op.operand(0));
+      return l == nullptr ? nullptr : Intern(l->Permute(PermutationOf(op)));
+    }
+    case Rule::kInsert: return known(op.operand("destination"));
+    case Rule::kReduce: {
+      const Layout* l = known(op.operand(0));
+      return l == nullptr ? nullptr : Intern(l->Slice(static_cast<int>(op.attr("dim").as_int())).RemoveZeroRegisters());
+    }
+    case Rule::kLoadView: return ForView(op.operand("view")->type());
+    case Rule::kMma: {
+      const std::optional<Layout> l = MmaResultLayout(target_, plan_, op);
+      return l.has_value() ? Intern(*l) : nullptr;
+    }
+    default: return nullptr;
+  }
+}
+
+void LayoutRules::Infer(const Op& op) {
+  auto known = [&](const Value* v) { return Inferred(v); };
+  switch (RuleOf(op)) {
+    case Rule::kBranch:
+      for (int i = 0; i < op.num_operands(); ++i) {
+        if (const Value* to = Receiver(op, i)) SetInferred(to, Inferred(op.operand(i)));
+      }
+      return;
+    case Rule::kLoop: {
+      const int first = op.opcode() == ir::Opcode::kFor ? 3 : 0, skip = op.opcode() == ir::Opcode::kFor ? 1 : 0;
+      for (int i = first; i < op.num_operands(); ++i) {
+        const Value* arg = op.region(0)->arg(i - first + skip);
+        SetInferred(arg, Inferred(op.operand(i)));
+        if (skip == 1) SetInferred(op.result(i - first), Inferred(arg));
+      }
+      return;
+    }
+    default:
+      for (int i = 0; i < op.num_results(); ++i) {
+        if (IsTile(op.result(i))) SetInferred(op.result(i), Forward(op, op.result(i), known));
+      }
+  }
+}
+
+const Layout* LayoutRules::Decided(const Value* v) {
+  const Op* def = v->def();
+  // What comes out of a for is what went around.
+  if (def != nullptr && def->opcode() == ir::Opcode::kFor) return LayoutOf(def->region(0)->arg(v->index() + 1)->type());
+  if (const Layout* l = Inferred(v)) return l;
+  if (def != nullptr) {
+    if (const Layout* l = Forward(*def, v, [](const Value* x) { return LayoutOf(x->type()); })) return l;
+  }
+  return DefaultFor(v->type());
+}
+
+const Layout* LayoutRules::Wanted(const Op& op, int i) {
+  const Value* v = op.operand(i);
+  switch (RuleOf(op)) {
+    case Rule::kSame: {
+      for (int r = 0; r < op.num_results(); ++r) {
+        if (IsTile(op.result(r))) return LayoutOf(op.result(r)->type());
+      }
+      // A store: the operand that something decided about, the later (the value) before the earlier (the pointers).
+      const Layout* best = nullptr;
+      for (int k = 0; k < op.num_operands(); ++k) {
+        if (!IsTile(op.operand(k))) continue;
+        if (best == nullptr || Inferred(op.operand(k)) != nullptr) best = LayoutOf(op.operand(k)->type());
+      }
+      return best;
+    }
+    case Rule::kReshape: return Intern(LayoutOf(op.result(0)->type()) != nullptr
+                                           ? LayoutOf(op.result(0)->type())->Reshape(v->type().shape())
+                                           : Layout::Replicated(v->type().shape(), plan_.num_warps));
+    case Rule::kPermute: {
+      const auto p = PermutationOf(op);
+      absl::InlinedVector<int, 8> inverse(p.size());
+      for (size_t k = 0; k < p.size(); ++k) inverse[p[k]] = static_cast<int>(k);
+      return Intern(LayoutOf(op.result(0)->type())->Permute(inverse));
+    }
+    case Rule::kBroadcast: return Intern(SourceOfBroadcast(*LayoutOf(op.result(0)->type()), v->type().shape()));
+    case Rule::kInsert: return v == op.operand("destination") ? LayoutOf(op.result(0)->type()) : nullptr;
+    case Rule::kReduce: return LayoutOf(op.operand(0)->type());
+    case Rule::kLoadView: {  // the index tile of a gather
+      const Type view = op.operand("view")->type();
+      return Intern(OnlyDimension(*LayoutOf(op.result(0)->type()), view->sparse_dim));
+    }
+    case Rule::kStoreView: {
+      const Type view = op.operand("view")->type();
+      const Value* tile = op.operand(op.info()->format->operand_index("tile") >= 0 ? "tile" : "value");
+      const Layout* l = ForStore(view, LayoutOf(tile->type()));
+      return v == tile ? l : Intern(OnlyDimension(*l, view->sparse_dim));
+    }
+    case Rule::kMma: return v == op.operand("acc") ? LayoutOf(op.result(0)->type()) : nullptr;
+    case Rule::kLoop: {
+      const int first = op.opcode() == ir::Opcode::kFor ? 3 : 0, skip = op.opcode() == ir::Opcode::kFor ? 1 : 0;
+      return LayoutOf(op.region(0)->arg(i - first + skip)->type());
+    }
+    case Rule::kBranch: {
+      const Value* to = Receiver(op, i);
+      return to == nullptr ? nullptr : LayoutOf(to->type());
+    }
+    default: return nullptr;
+  }
+}
+
+const Layout* LayoutRules::DefaultFor(Type t) {
+  return Intern(Layout::Default(t.shape(), plan_.num_warps, static_cast<int>(VectorOf(t))));
+}
+
+const Layout* LayoutRules::ForView(Type view) {
+  const int fastest = FastestDim(view), last = view.rank() - 1;
+  absl::InlinedVector<int, 8> swap;
+  Shape shape(view.shape().begin(), view.shape().end());
+  for (int d = 0; d <= last; ++d) swap.push_back(d);
+  std::swap(swap[fastest], swap[last]);
+  std::swap(shape[fastest], shape[last]);
+  return Intern(Layout::Default(shape, plan_.num_warps, static_cast<int>(VectorOf(view))).Permute(swap));
+}
+
+const Layout* LayoutRules::ForStore(Type view, const Layout* own) {
+  const int fastest = FastestDim(view);
+  const int bits = ir::MemoryBits(view.elem());
+  // How much of the fastest dimension a warp writes in one go, and a thread.
+  auto run = [&](std::initializer_list<In> ins) {
+    Subspace span;
+    for (In in : ins) {
+      for (Mask base : own->bases(in)) span.Insert(base);
+    }
+    int n = 0;
+    while (n < own->dim_bits(fastest) && span.Contains(Mask{1} << (own->dim_shift(fastest) + n))) ++n;
+    return bits << n;
+  };
+  const bool whole_sectors = run({In::kRegister, In::kLane}) >= 256 || view.shape()[fastest] * bits < 256;
+  const bool whole_words = run({In::kRegister}) >= 32 || view.shape()[fastest] * bits < 32;
+  const bool byte_pairs = bits >= 8 || run({In::kRegister}) >= 8;
+  if (whole_sectors && whole_words && byte_pairs) return own;
+  const Layout* best = ForView(view);
+  return best;
+}
+
+}  // namespace tile::codegen

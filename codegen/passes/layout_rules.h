@@ -1,0 +1,57 @@
+// The rules behind AssignLayouts: what an operation makes of its operands' layouts, and which layouts it wants them in.
+// A rule per operation, in codegen/passes/layout_rules.def. Internal to codegen/passes.
+#ifndef TILE_CODEGEN_PASSES_LAYOUT_RULES_H_
+#define TILE_CODEGEN_PASSES_LAYOUT_RULES_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "codegen/passes/assign_layouts.h"
+
+namespace tile::codegen {
+
+class LayoutRules {
+ public:
+  LayoutRules(const Target& target, const Plan& plan, ir::Module* module, LayoutTable* table)
+      : target_(target), plan_(plan), module_(module), table_(table) {}
+
+ protected:
+  ir::Module* module() const { return module_; }
+
+  // Step 1: sets what follows from what is known; `changed_` tells whether it did.
+  void Infer(const ir::Op& op);
+  bool changed_ = false;
+
+  // Step 2: the layout of a value whose definition's operands are settled. Never null.
+  const Layout* Decided(const ir::Value* v);
+  // The layout that operand i must have, given those of the results (or of the first operand that counts); null: any.
+  const Layout* Wanted(const ir::Op& op, int i);
+
+  static bool NeedsLayout(ir::Type t) { return t.is_tile() && t.rank() > 0; }
+
+ private:
+  // Layout of result i if it follows from the operands' as `known` tells them; null otherwise.
+  template <class Known>
+  const Layout* Forward(const ir::Op& op, const ir::Value* result, Known known);
+  const Layout* Inferred(const ir::Value* v) const;
+  void SetInferred(const ir::Value* v, const Layout* layout);
+  // Slots of what a branch jumps to: the value that receives operand i (an argument or a result).
+  static const ir::Value* Receiver(const ir::Op& branch, int i);
+
+  const Layout* DefaultFor(ir::Type t);
+  // Neighbours in memory in neighbouring threads.
+  const Layout* ForView(ir::Type view);
+  // Of the operand that a store to this view should have: its own if that is good enough.
+  const Layout* ForStore(ir::Type view, const Layout* own);
+  const Layout* Intern(const Layout& l) { return table_->Intern(l); }
+
+  const Target& target_;
+  const Plan& plan_;
+  ir::Module* module_;
+  LayoutTable* table_;
+  absl::flat_hash_map<const ir::Value*, const Layout*> inferred_;
+};
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_LAYOUT_RULES_H_

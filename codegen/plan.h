@@ -1,0 +1,23 @@
+// What authors need not choose: how many warps work on a block of tiles.
+//
+//   Plan plan = MakePlan(target, function);
+//
+// A block gets so many warps that its largest tile is at most about 64 registers of 32 bits in each thread, and no more
+// than it has work for. Not thread-safe with changes of the function.
+#ifndef TILE_CODEGEN_PLAN_H_
+#define TILE_CODEGEN_PLAN_H_
+
+#include "codegen/target.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+struct Plan {
+  int num_warps = 4;
+};
+
+Plan MakePlan(const Target& target, const ir::Function& function);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PLAN_H_

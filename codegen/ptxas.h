@@ -1,0 +1,40 @@
+// PTX to machine code by a `ptxas` executable.
+//
+//   absl::StatusOr<Assembled> a = Assemble(ptx, "sm_90a", {});
+//   a->cubin, a->log;    // the log holds registers, spills and warnings
+//
+// Where it is looked for: TILEC_PTXAS, CUDA_HOME, CUDA_PATH, /usr/local/cuda, PATH. Thread-safe.
+#ifndef TILE_CODEGEN_PTXAS_H_
+#define TILE_CODEGEN_PTXAS_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace tile::codegen {
+
+struct AssembleOptions {
+  int opt_level = 3;
+  bool line_info = false;
+};
+
+struct Assembled {
+  std::string cubin;
+  std::string log;
+  int registers = 0;        // per thread
+  int spill_bytes = 0;      // stores and loads
+  int stack_bytes = 0;
+};
+
+// NotFound if there is no ptxas; Internal with the assembler's words if it rejects the PTX.
+absl::StatusOr<Assembled> Assemble(const std::string& ptx, const std::string& arch, const AssembleOptions& options);
+
+// Where ptxas was found, empty if nowhere. For `tilec doctor`.
+std::string FindPtxas();
+// The device library of CUDA (libdevice.10.bc), empty if nowhere; TILEC_LIBDEVICE names it.
+std::string FindLibdevice();
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PTXAS_H_
