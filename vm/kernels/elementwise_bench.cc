@@ -16,6 +16,14 @@ namespace {
 
 constexpr int kElements = 4096;
 
+constexpr ir::Opcode kOps[] = {
+    ir::Opcode::kAddf, ir::Opcode::kMulf, ir::Opcode::kMaxf, ir::Opcode::kDivf, ir::Opcode::kFma,
+#define TILE_MATH1(Name, ...) ir::Opcode::k##Name,
+#define TILE_MATH1_FTZ TILE_MATH1
+#define TILE_MATH2 TILE_MATH1
+#include "vm/kernels/elementwise.def"
+};
+
 void Run(benchmark::State& state, ElementwiseFn fn, ir::Elem elem, int operands, int splat_mask) {
   const int bytes = ir::StorageBytes(elem);
   std::vector<std::vector<uint8_t>> tiles(operands + 1, std::vector<uint8_t>(kElements * bytes));
@@ -39,19 +47,18 @@ void Run(benchmark::State& state, ElementwiseFn fn, ir::Elem elem, int operands,
 int RegisterAll() {
   using ir::Elem;
   for (Elem elem : {Elem::kF32, Elem::kF16, Elem::kBF16, Elem::kF64}) {
-    for (const char* name : {"addf", "mulf", "maxf", "divf", "fma", "exp", "exp2", "log", "log2", "sin", "cos", "tan",
-                             "sinh", "cosh", "tanh", "rsqrt", "atan2", "fpowf"}) {
-      const ir::OpInfo* op = ir::FindOp(name);
+    for (ir::Opcode opcode : kOps) {
+      const ir::OpInfo* op = ir::GetOp(opcode);
       const int operands = static_cast<int>(op->format->operands.size());
       for (int splat_mask : {0, 2}) {
         ElementwiseKey key;
-        key.op = op->opcode;
+        key.op = opcode;
         key.in = key.out = elem;
         key.splat_mask = splat_mask;
         const ElementwiseFn fn = FindElementwise(key);
         if (fn == nullptr) continue;
         benchmark::RegisterBenchmark(
-            absl::StrCat(name, "/", ir::ElemInfoOf(elem).spelling, splat_mask ? "/splat" : "").c_str(),
+            absl::StrCat(op->mnemonic, "/", ir::ElemInfoOf(elem).spelling, splat_mask ? "/splat" : "").c_str(),
             [=](benchmark::State& state) { Run(state, fn, elem, operands, splat_mask); });
       }
     }

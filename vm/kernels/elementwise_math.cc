@@ -46,10 +46,10 @@ constexpr ElementwiseRow kRows[] = {
   TILE_ROW(Name##F64, TILE_F(Name, F64))                                      \
   TILE_ROW((Narrowed<F16, operands, 0, Name##F32>), TILE_F(Name, F16))        \
   TILE_ROW((Narrowed<BF16, operands, 0, Name##F32>), TILE_F(Name, BF16))
-#define TILE_MATH1(Name) TILE_MATH(Name, 1)
-#define TILE_MATH1_FTZ(Name) \
+#define TILE_MATH1(Name, ...) TILE_MATH(Name, 1)
+#define TILE_MATH1_FTZ(Name, ...) \
   TILE_MATH(Name, 1) TILE_ROW((Flushed<1, Name##F32>), TILE_F(Name, F32), .flush_to_zero = true)
-#define TILE_MATH2(Name) TILE_MATH(Name, 2)
+#define TILE_MATH2(Name, ...) TILE_MATH(Name, 2)
 #include "vm/kernels/elementwise.def"
 
 #define TILE_POWI(I, E, ...) TILE_ROW((__VA_ARGS__), .op = Opcode::kFpowi, .in = Elem::k##I, .out = Elem::k##E)
