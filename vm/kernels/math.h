@@ -91,6 +91,7 @@ TILE_SLEEF1(TanSleef, tan, F64, double)
 TILE_SLEEF1(SinhSleef, sinh, F64, double)
 TILE_SLEEF1(CoshSleef, cosh, F64, double)
 TILE_SLEEF1(Tanh, tanh, F64, double)
+TILE_SLEEF1(Erf, erf, F64, double)
 TILE_SLEEF2(Atan2, atan2, F64, double)
 TILE_SLEEF2(PowSleef, pow, F64, double)
 
@@ -160,6 +161,7 @@ constexpr ElementwiseFn Log2F32 = Unary<float, float, Log2Of>;
 constexpr ElementwiseFn SinhF32 = Unary<float, float, SinhOf>;
 constexpr ElementwiseFn CoshF32 = Unary<float, float, CoshOf>;
 constexpr ElementwiseFn TanhF32 = Unary<float, float, TanhOf>;
+constexpr ElementwiseFn ErfF32 = Unary<float, float, ErfOf>;
 constexpr ElementwiseFn RsqrtF32 = Unary<float, float, RsqrtOf>;
 constexpr ElementwiseFn Atan2F32 = Binary<float, float, float, Atan2Of, 0>;
 constexpr ElementwiseFn FpowfF32 = Binary<float, float, float, FpowfOf, 0>;

@@ -153,6 +153,16 @@ TILE_VM_INLINE float CoshOf(float a) {
   return NanIfNan(a, static_cast<float>(0.5 * (e + 1 / e)));
 }
 
+// 1 - e^(-x p(x)) with x p(x) = -ln(1 - erf(x)); from 4 on it is 1.
+TILE_VM_INLINE float ErfOf(float a) {
+  constexpr double kP[] = {0x1.20dd75040ddccp+0,   0x1.45f3070012e82p-1,  0x1.a4f4c58203cb3p-4,  -0x1.3961f27f3a183p-6,
+                           -0x1.c25603fadf08cp-13, 0x1.c0e9d33411d02p-10, -0x1.44dcb39107e74p-11, 0x1.f54b1e1cca898p-15,
+                           0x1.559011abe7acap-15,  -0x1.6d00d1d804d50p-16, 0x1.5f1c3823afeb8p-18, -0x1.6640b83293080p-21,
+                           0x1.3850e2a823900p-25};
+  const double x = Magnitude(a, 4.0f);
+  return NanIfNan(a, CopySign(static_cast<float>(-Expm1InDouble(-(x * Polynomial(x, kP)))), a));
+}
+
 // Sine and cosine of x - quadrant * pi/2 for |x| <= kLargestReduced: there every product with the first part of pi/2,
 // of 33 bits, is exact.
 constexpr float kLargestReduced = 0x1p20f;
