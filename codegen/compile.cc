@@ -182,6 +182,8 @@ absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& f
   result.symbol = std::string(function.name);
   result.threads = 32 * plan.num_warps;
   result.shared_bytes = emitter.shared_bytes();
+  result.workspace_bytes = emitter.workspace_bytes();
+  result.sites = emitter.sites();
   absl::StatusOr<std::string> ptx = EmitPtx(&llvm_module, machine->get());
   if (!ptx.ok()) return ptx.status();
   result.ptx = *std::move(ptx);

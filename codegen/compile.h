@@ -12,11 +12,13 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "codegen/target.h"
 #include "ir/module.h"
+#include "ir/tbc/image.h"
 
 namespace tile::codegen {
 
@@ -34,6 +36,8 @@ struct Compiled {
   std::string symbol;       // of the kernel in the PTX
   int threads = 0;          // per block
   uint64_t shared_bytes = 0;  // dynamic shared memory per block
+  uint64_t workspace_bytes = 0;  // device memory per block
+  std::vector<ir::ImageSite> sites;  // what may report something at run time
   int llvm_instructions = 0;  // after optimisation
 };
 

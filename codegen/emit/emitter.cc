@@ -101,6 +101,12 @@ absl::Status Emitter::Run() {
                                                                llvm::ArrayRef<llvm::Constant*>{I32(reserved_bytes_)});
   scratch_->replaceAllUsesWith(place);
   scratch_->eraseFromParent();
+  if (workspace_size_ != nullptr) {
+    workspace_bytes_ = (workspace_bytes_ + 255) / 256 * 256;
+    workspace_size_->replaceAllUsesWith(
+        llvm::ConstantExpr::getIntToPtr(I64(workspace_bytes_), workspace_size_->getType()));
+    workspace_size_->eraseFromParent();
+  }
   if (shared_bytes() > target_.shared_bytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         source_.Where(function_.loc, function_.pos), ": error[codegen.shared]: kernel @", function_.name, " needs ",
@@ -258,6 +264,29 @@ llvm::Value* Emitter::SharedAddress(llvm::Value* byte_offset) {
 }
 
 uint64_t Emitter::shared_bytes() const { return reserved_bytes_ + scratch_bytes_; }
+
+llvm::Value* Emitter::ReserveWorkspace(uint64_t bytes, uint64_t alignment) {
+  workspace_bytes_ = (workspace_bytes_ + alignment - 1) / alignment * alignment;
+  const uint64_t at = workspace_bytes_;
+  workspace_bytes_ += bytes;
+  // Every block has a part of the same size, which is known at the end only.
+  if (workspace_size_ == nullptr) {
+    workspace_size_ = new llvm::GlobalVariable(*module_, builder_.getInt8Ty(), false,
+                                               llvm::GlobalValue::ExternalLinkage, nullptr, "workspace_size");
+  }
+  auto id = [&](llvm::Intrinsic::ID i) { return builder_.CreateZExt(builder_.CreateIntrinsic(i, {}), builder_.getInt64Ty()); };
+  auto size = [&](int d) { return builder_.CreateZExt(GridSize(d), builder_.getInt64Ty()); };
+  llvm::Value* block = id(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z);
+  block = builder_.CreateAdd(builder_.CreateMul(block, size(1)), id(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y));
+  block = builder_.CreateAdd(builder_.CreateMul(block, size(0)), id(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x));
+  llvm::Value* stride = builder_.CreatePtrToInt(workspace_size_, builder_.getInt64Ty());
+  return builder_.CreateAdd(builder_.CreateAdd(Workspace(), builder_.CreateMul(block, stride)), I64(at));
+}
+
+int Emitter::AddSite(ir::ImageSite site) {
+  sites_.push_back(std::move(site));
+  return static_cast<int>(sites_.size()) - 1;
+}
 
 void Emitter::Barrier() {
   builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {I32(0)});

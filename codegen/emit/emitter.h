@@ -31,6 +31,7 @@
 #include "codegen/plan.h"
 #include "codegen/target.h"
 #include "ir/module.h"
+#include "ir/tbc/image.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
@@ -122,6 +123,14 @@ class Emitter {
   // bar.sync of the block; all earlier accesses of its threads are visible after it.
   void Barrier();
 
+  // --- the workspace: device memory of the block, and places that may report something ---
+  // Address (i64) of so many bytes that belong to this tile block alone.
+  llvm::Value* ReserveWorkspace(uint64_t bytes, uint64_t alignment);
+  uint64_t workspace_bytes() const { return workspace_bytes_; }  // per block, after Run
+  // Position of the site in the image's table.
+  int AddSite(ir::ImageSite site);
+  const std::vector<ir::ImageSite>& sites() const { return sites_; }
+
   // --- inline PTX ---
   // `text` with $0, $1 … and LLVM's constraint string; volatile with memory clobber if `effect`.
   llvm::Value* Ptx(llvm::Type* result, absl::string_view text, absl::string_view constraints, Operands in, bool effect);
@@ -163,7 +172,9 @@ class Emitter {
   llvm::Value *thread_ = nullptr, *lane_ = nullptr, *warp_ = nullptr;
   llvm::GlobalVariable* shared_ = nullptr;   // all shared memory of the block
   llvm::GlobalVariable* scratch_ = nullptr;  // stands for its last part until the end of Run
-  uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0;
+  uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, workspace_bytes_ = 0;
+  llvm::GlobalVariable* workspace_size_ = nullptr;  // its address stands for workspace_bytes_ until the end of Run
+  std::vector<ir::ImageSite> sites_;
   absl::flat_hash_map<const ir::Value*, Registers> regs_;
   absl::flat_hash_map<const ir::Value*, ViewValue> views_;
   absl::flat_hash_map<std::string, llvm::Value*> linear_;  // LinearOfThread, by its bases; lives in the entry block
