@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/expr.h"
 
 namespace tile::runtime {
 namespace {
@@ -18,11 +19,6 @@ using ir::ExprOp;
 using ir::Interface;
 
 absl::Status Error(std::string message) { return absl::InvalidArgumentError(std::move(message)); }
-
-int64_t SignExtend(uint64_t bits, int width) {
-  if (width >= 64) return static_cast<int64_t>(bits);
-  return static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
-}
 
 // Evaluates expressions over arguments that are being resolved: what an expression asks for is resolved first.
 class Resolver {
@@ -54,74 +50,31 @@ class Resolver {
   }
 
   absl::StatusOr<int64_t> Evaluate(const Expr& e) {
-    std::vector<int64_t> stack;
-    const auto pop = [&] {
-      const int64_t v = stack.back();
-      stack.pop_back();
-      return v;
-    };
-    for (const ExprNode& n : e) {
-      int64_t r = 0;
-      bool overflow = false;
-      switch (n.op) {
-        case ExprOp::kConst: r = n.value; break;
-        case ExprOp::kNumSms: r = env_.num_sms; break;
-        case ExprOp::kScalar: {
-          if (absl::Status s = ResolveScalar(static_cast<size_t>(n.a)); !s.ok()) return s;
-          const auto i = static_cast<size_t>(n.a);
-          r = SignExtend(*args_.scalars[i], ir::ElemInfoOf(f_.param(interface_.scalars[i].param)->type().elem()).bits);
-          break;
-        }
-        case ExprOp::kShape:
-        case ExprOp::kStride:
-        case ExprOp::kAlign: {
-          const auto i = static_cast<size_t>(n.a), d = static_cast<size_t>(n.b);
-          if (absl::Status s = ResolveArray(i); !s.ok()) return s;
-          const ArrayValue& a = args_.arrays[i];
-          if (n.op == ExprOp::kAlign) {
-            r = a.address == 0 ? 4096 : std::min<int64_t>(4096, static_cast<int64_t>(a.address & (~a.address + 1)));
-          } else {
-            r = n.op == ExprOp::kShape ? a.shape[d] : (a.strides.empty() ? RowMajorStrides(a.shape) : a.strides)[d];
-          }
-          break;
-        }
-        case ExprOp::kSelect: {
-          const int64_t b = pop(), a = pop(), c = pop();
-          r = c != 0 ? a : b;
-          break;
-        }
-        default: {
-          const int64_t b = pop(), a = pop();
-          if ((n.op == ExprOp::kDiv || n.op == ExprOp::kCeilDiv || n.op == ExprOp::kMod) &&
-              (b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min()))) {
-            return Error(absl::StrCat("the launch rule divides ", a, " by ", b, ": ", ExprToString(interface_, e)));
-          }
-          const int64_t q = b == 0 ? 0 : a / (b == 0 ? 1 : b), rest = b == 0 ? 0 : a % (b == 0 ? 1 : b);
-          const bool down = rest != 0 && ((rest < 0) != (b < 0)), up = rest != 0 && ((rest < 0) == (b < 0));
-          switch (n.op) {
-            case ExprOp::kAdd: overflow = __builtin_add_overflow(a, b, &r); break;
-            case ExprOp::kSub: overflow = __builtin_sub_overflow(a, b, &r); break;
-            case ExprOp::kMul: overflow = __builtin_mul_overflow(a, b, &r); break;
-            case ExprOp::kDiv: r = q - down; break;
-            case ExprOp::kCeilDiv: r = q + up; break;
-            case ExprOp::kMod: r = down ? rest + b : rest; break;
-            case ExprOp::kMin: r = std::min(a, b); break;
-            case ExprOp::kMax: r = std::max(a, b); break;
-            case ExprOp::kLess: r = a < b; break;
-            case ExprOp::kEqual: r = a == b; break;
-            default: return Error("internal: unknown operator in the launch rule");
-          }
-        }
-      }
-      if (overflow) return Error(absl::StrCat("the launch rule overflows 64 bits: ", ExprToString(interface_, e)));
-      stack.push_back(r);
-    }
-    if (stack.size() != 1) return Error("internal: malformed expression in the launch rule");
-    return stack[0];
+    absl::Status of_leaf;  // speaks for itself
+    absl::StatusOr<int64_t> v = EvaluateExpr(e, [&](const ExprNode& n) {
+      absl::StatusOr<int64_t> leaf = Leaf(n);
+      of_leaf = leaf.status();
+      return leaf;
+    });
+    if (v.ok() || !of_leaf.ok()) return v;
+    return Error(absl::StrCat("the launch rule ", v.status().message(), ": ", ExprToString(interface_, e)));
   }
 
  private:
   enum class State : uint8_t { kOpen, kBusy, kDone };
+
+  absl::StatusOr<int64_t> Leaf(const ExprNode& n) {
+    if (n.op == ExprOp::kNumSms) return env_.num_sms;
+    const auto i = static_cast<size_t>(n.a), d = static_cast<size_t>(n.b);
+    if (n.op == ExprOp::kScalar) {
+      if (absl::Status s = ResolveScalar(i); !s.ok()) return s;
+      return SignExtend(*args_.scalars[i], ir::ElemInfoOf(f_.param(interface_.scalars[i].param)->type().elem()).bits);
+    }
+    if (absl::Status s = ResolveArray(i); !s.ok()) return s;
+    const ArrayValue& a = args_.arrays[i];
+    if (n.op == ExprOp::kAlign) return AlignmentOf(a.address);
+    return n.op == ExprOp::kShape ? a.shape[d] : (a.strides.empty() ? RowMajorStrides(a.shape) : a.strides)[d];
+  }
 
   // A given array against the interface, before anything depends on it.
   absl::Status CheckGiven(size_t i) {

@@ -1,0 +1,323 @@
+#include "runtime/array_launch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/error.h"
+
+namespace tile::runtime {
+namespace {
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+template <class... Parts>
+absl::Status Invalid(const Parts&... parts) {
+  return MakeError(kInvalid, "run.arguments", absl::StrCat(parts...));
+}
+
+// Bytes from the first to behind the last element; strides are not negative.
+absl::StatusOr<uint64_t> Extent(const ArrayValue& a, ir::Elem e, absl::string_view name) {
+  const std::vector<int64_t> strides = a.strides.empty() ? RowMajorStrides(a.shape) : a.strides;
+  int64_t last = 0;
+  bool overflow = false, empty = false;
+  for (size_t d = 0; d < a.shape.size(); ++d) {
+    int64_t reach = 0;
+    if (strides[d] < 0) return Invalid("array `", name, "` has a negative stride");
+    empty |= a.shape[d] == 0;
+    overflow |= a.shape[d] > 0 && __builtin_mul_overflow(a.shape[d] - 1, strides[d], &reach);
+    overflow |= __builtin_add_overflow(last, reach, &last);
+  }
+  if (empty) return uint64_t{0};
+  int64_t bits = 0;
+  overflow |= __builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, ir::MemoryBits(e), &bits);
+  if (overflow || bits > (int64_t{1} << 50)) return Invalid("array `", name, "` is larger than any memory");
+  return (static_cast<uint64_t>(bits) + 7) / 8;
+}
+
+}  // namespace
+
+void BufferTable::Add(Range range) {
+  absl::MutexLock lock(&mutex_);
+  ranges_.emplace(range.address, range.bytes);
+}
+
+void BufferTable::Remove(uint64_t address) {
+  absl::MutexLock lock(&mutex_);
+  if (const auto it = ranges_.find(address); it != ranges_.end()) ranges_.erase(it);
+}
+
+std::optional<BufferTable::Range> BufferTable::Find(uint64_t address) const {
+  absl::MutexLock lock(&mutex_);
+  // Wrapped buffers may overlap: the nearest that contains it.
+  for (auto it = ranges_.upper_bound(address); it != ranges_.begin();) {
+    --it;
+    if (address - it->first < it->second || address == it->first) return Range{it->first, it->second};
+    if (address - it->first > (uint64_t{1} << 40)) break;
+  }
+  return std::nullopt;
+}
+
+ArrayLaunch::ArrayLaunch(std::shared_ptr<Device> device, std::shared_ptr<const Program> program,
+                         const ir::Function& function, std::shared_ptr<LoadedKernel> kernel,
+                         std::shared_ptr<const BufferTable> buffers)
+    : device_(std::move(device)), program_(std::move(program)), function_(function), kernel_(std::move(kernel)),
+      buffers_(std::move(buffers)), environment_{device_->info().num_sms},
+      words_(static_cast<size_t>(function.num_params())) {
+  if (function.interface != nullptr) given_ = Arguments::For(*function.interface);
+}
+
+ArrayLaunch::~ArrayLaunch() { Forget(); }
+
+void ArrayLaunch::Forget() {
+  resolved_.reset();
+  prepared_.reset();
+  initial_.clear();
+  for (const uint64_t address : owned_) device_->Free(address);
+  owned_.clear();
+}
+
+absl::StatusOr<size_t> ArrayLaunch::FindArray(absl::string_view name) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < given_.arrays.size(); ++i) {
+    names.push_back(function_.interface->arrays[i].name);
+    if (names.back() == name) return i;
+  }
+  return MakeError(absl::StatusCode::kNotFound, "run.no_argument",
+                   absl::StrCat("kernel `", function_.name, "` has no array `", name, "`",
+                                names.empty() ? ": set its parameters by position"
+                                              : absl::StrCat("; it has ", absl::StrJoin(names, ", "))));
+}
+
+absl::StatusOr<size_t> ArrayLaunch::FindScalar(absl::string_view name) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < given_.scalars.size(); ++i) {
+    names.push_back(function_.interface->scalars[i].name);
+    if (names.back() == name) return i;
+  }
+  return MakeError(absl::StatusCode::kNotFound, "run.no_argument",
+                   absl::StrCat("kernel `", function_.name, "` has no scalar `", name, "`",
+                                names.empty() ? "" : absl::StrCat("; it has ", absl::StrJoin(names, ", "))));
+}
+
+absl::Status ArrayLaunch::SetArray(absl::string_view name, ir::Elem element, ArrayValue value) {
+  absl::StatusOr<size_t> i = FindArray(name);
+  if (!i.ok()) return i.status();
+  const ir::Element want = function_.interface->arrays[*i].element;
+  if (want.kind != element) {
+    return Invalid("array `", name, "` is of ", ir::ElemInfoOf(element).spelling, ", the kernel takes ",
+                   ir::ElemInfoOf(want.kind).spelling);
+  }
+  absl::StatusOr<uint64_t> bytes = Extent(value, element, name);
+  if (!bytes.ok()) return bytes.status();
+  if (*bytes > 0 && value.address == 0) return Invalid("array `", name, "` has no address");
+  if (const auto buffer = buffers_->Find(value.address); buffer && *bytes > buffer->bytes - (value.address - buffer->address)) {
+    return Invalid("array `", name, "` of ", *bytes, " bytes does not fit its buffer, which has ",
+                   buffer->bytes - (value.address - buffer->address), " from there on");
+  }
+  Forget();
+  value.given = true;
+  given_.arrays[*i] = std::move(value);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ir::Elem> ArrayLaunch::ScalarType(absl::string_view name) const {
+  absl::StatusOr<size_t> i = FindScalar(name);
+  if (!i.ok()) return i.status();
+  return function_.param(function_.interface->scalars[*i].param)->type().elem();
+}
+
+absl::Status ArrayLaunch::SetScalar(absl::string_view name, uint64_t bits) {
+  absl::StatusOr<size_t> i = FindScalar(name);
+  if (!i.ok()) return i.status();
+  Forget();
+  given_.scalars[*i] = bits;
+  return absl::OkStatus();
+}
+
+absl::Status ArrayLaunch::SetParameter(uint32_t index, uint64_t word) {
+  if (function_.interface != nullptr) {
+    return Invalid("kernel `", function_.name, "` has an interface: set its arguments by name");
+  }
+  if (index >= words_.size()) {
+    return Invalid("kernel `", function_.name, "` has ", words_.size(), " parameters; there is no parameter ", index);
+  }
+  Forget();
+  words_[index] = word;
+  return absl::OkStatus();
+}
+
+void ArrayLaunch::SetGrid(const std::array<int64_t, 3>& grid) {
+  Forget();
+  grid_ = grid;
+}
+
+absl::Status ArrayLaunch::Resolve() {
+  if (resolved_ || function_.interface == nullptr) return absl::OkStatus();
+  Arguments args = given_;
+  if (absl::Status s = runtime::Resolve(function_, &args, environment_); !s.ok()) return Invalid(s.message());
+  resolved_ = std::move(args);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const ArrayValue*> ArrayLaunch::GetArray(absl::string_view name, ir::Element* element) {
+  absl::StatusOr<size_t> i = FindArray(name);
+  if (!i.ok()) return i.status();
+  *element = function_.interface->arrays[*i].element;
+  if (given_.arrays[*i].given) return &given_.arrays[*i];
+  if (absl::Status s = Resolve(); !s.ok()) return s;
+  return &resolved_->arrays[*i];
+}
+
+absl::StatusOr<std::array<int64_t, 3>> ArrayLaunch::GetGrid() {
+  if (grid_) return *grid_;
+  if (absl::Status s = Resolve(); !s.ok()) return s;
+  if (!resolved_ || function_.interface->grid.empty()) {
+    return Invalid("kernel `", function_.name, "` has no launch rule: set the grid");
+  }
+  absl::StatusOr<std::array<int64_t, 3>> grid = EvaluateGrid(function_, *resolved_, environment_);
+  if (!grid.ok()) return Invalid(grid.status().message());
+  return grid;
+}
+
+absl::StatusOr<uint64_t> ArrayLaunch::Allocate(uint64_t bytes) {
+  absl::StatusOr<uint64_t> address = device_->Allocate(bytes);
+  if (address.ok()) owned_.push_back(*address);
+  return address;
+}
+
+absl::Status ArrayLaunch::AddInitial(const ir::ArrayArg& arg, const ArrayValue& value, uint64_t bytes) {
+  if (arg.direction != ir::Direction::kOut || arg.init == ir::InitKind::kUndefined || bytes == 0) return absl::OkStatus();
+  if (!value.strides.empty() && value.strides != RowMajorStrides(value.shape)) {
+    return Invalid("array `", arg.name, "` gets an initial value and must be row-major without gaps");
+  }
+  const uint64_t bits = arg.init == ir::InitKind::kZero ? 0 : arg.init_bits;
+  const size_t width = static_cast<size_t>(ir::MemoryBits(arg.element.kind)) / 8;
+  std::vector<uint8_t> element(std::max<size_t>(width, 1));
+  for (size_t b = 0; b < element.size(); ++b) element[b] = static_cast<uint8_t>(bits >> (8 * b));
+  if (width == 0) element[0] = static_cast<uint8_t>((bits & 15) | (bits & 15) << 4);
+  Initial initial = {value.address, bytes, element[0], 0};
+  if (std::any_of(element.begin(), element.end(), [&](uint8_t b) { return b != element[0]; })) {
+    absl::StatusOr<uint64_t> pattern = Allocate(bytes);
+    if (!pattern.ok()) return pattern.status();
+    std::vector<uint8_t> host(bytes);
+    for (size_t i = 0; i < host.size(); ++i) host[i] = element[i % element.size()];
+    Stream* stream = device_->default_stream();
+    if (absl::Status s = device_->Upload(*pattern, host.data(), bytes, stream); !s.ok()) return s;
+    if (absl::Status s = stream->Synchronize(); !s.ok()) return s;
+    initial.pattern = *pattern;
+  }
+  initial_.push_back(initial);
+  return absl::OkStatus();
+}
+
+absl::Status ArrayLaunch::AddArrays(LaunchSpec* spec) {
+  for (size_t i = 0; i < resolved_->arrays.size(); ++i) {
+    const ir::ArrayArg& arg = function_.interface->arrays[i];
+    const ArrayValue& value = resolved_->arrays[i];
+    absl::StatusOr<uint64_t> bytes = Extent(value, arg.element.kind, arg.name);
+    if (!bytes.ok()) return bytes.status();
+    if (!value.given && *bytes > 0) {
+      return Invalid("output `", arg.name, "` (", ir::ElemInfoOf(arg.element.kind).spelling, "[",
+                     absl::StrJoin(value.shape, ","), "]) is not set");
+    }
+    if (absl::Status s = AddInitial(arg, value, *bytes); !s.ok()) return s;
+    spec->memory.push_back({arg.name, value.address, *bytes, arg.element, value.shape, true});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ArrayLaunch::AddWorkspaces(LaunchSpec* spec) {
+  for (size_t i = 0; i < function_.interface->workspaces.size(); ++i) {
+    const ir::Workspace& w = function_.interface->workspaces[i];
+    const uint64_t bytes = (static_cast<uint64_t>(resolved_->workspace_elements[i]) *
+                                static_cast<uint64_t>(ir::MemoryBits(w.element.kind)) + 7) / 8;
+    absl::StatusOr<uint64_t> address = Allocate(bytes);
+    if (!address.ok()) return address.status();
+    resolved_->workspaces.push_back(*address);
+    if (bytes > 0) initial_.push_back({*address, bytes, 0, 0});
+    spec->memory.push_back({w.name, *address, bytes, w.element, {resolved_->workspace_elements[i]}, true});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
+  for (size_t i = 0; i < words_.size(); ++i) {
+    const ir::Value* param = function_.param(static_cast<int>(i));
+    const ir::Element element = param->type().element();
+    if (!words_[i]) {
+      return Invalid("parameter ", i, " of kernel `", function_.name, "` (", param->type().ToString(), ") is not set");
+    }
+    spec->words.push_back(*words_[i]);
+    if (!element.is_pointer() || *words_[i] == 0) continue;
+    const auto buffer = buffers_->Find(*words_[i]);
+    const std::string name = param->name.empty() ? absl::StrCat("parameter ", i) : std::string(param->name);
+    if (buffer) {
+      spec->memory.push_back({name, buffer->address, buffer->bytes, ir::Element::Number(element.pointee), {}, true});
+    } else if (device_->info().kind == DeviceKind::kCpu) {
+      return Invalid("parameter ", i, " of kernel `", function_.name, "` points to no buffer of the device");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ArrayLaunch::Prepare() {
+  if (prepared_ != nullptr) return absl::OkStatus();
+  Forget();
+  absl::StatusOr<std::array<int64_t, 3>> grid = GetGrid();
+  if (!grid.ok()) return grid.status();
+  LaunchSpec spec;
+  spec.grid = *grid;
+  absl::Status status;
+  if (function_.interface == nullptr) {
+    status = AddRawParameters(&spec);
+  } else {
+    status = Resolve();  // a grid that was set did not need it
+    if (status.ok()) status = AddArrays(&spec);
+    if (status.ok()) status = AddWorkspaces(&spec);
+    if (status.ok()) {
+      absl::StatusOr<std::vector<uint64_t>> words = MakeParams(function_, *resolved_, environment_);
+      if (!words.ok()) {
+        status = Invalid(words.status().message());
+      } else {
+        spec.words = *std::move(words);
+      }
+    }
+  }
+  if (status.ok()) {
+    // Arrays may share memory; what the device gets must not overlap.
+    std::stable_sort(spec.memory.begin(), spec.memory.end(),
+                     [](const MemoryRange& a, const MemoryRange& b) { return a.address < b.address; });
+    std::vector<MemoryRange> merged;
+    for (MemoryRange& m : spec.memory) {
+      if (merged.empty() || m.address >= merged.back().address + merged.back().bytes) {
+        merged.push_back(std::move(m));
+        continue;
+      }
+      MemoryRange& before = merged.back();
+      before.bytes = std::max(before.address + before.bytes, m.address + m.bytes) - before.address;
+      if (before.name != m.name) absl::StrAppend(&before.name, ", ", m.name);
+    }
+    spec.memory = std::move(merged);
+    absl::StatusOr<std::shared_ptr<PreparedLaunch>> prepared = kernel_->Prepare(std::move(spec));
+    status = prepared.status();
+    if (prepared.ok()) prepared_ = *std::move(prepared);
+  }
+  if (!status.ok()) Forget();
+  return status;
+}
+
+absl::Status ArrayLaunch::Run(Stream* stream) {
+  if (prepared_ == nullptr) {
+    if (absl::Status s = Prepare(); !s.ok()) return s;
+  }
+  for (const Initial& i : initial_) {
+    absl::Status s = i.pattern != 0 ? device_->Copy(i.address, i.pattern, i.bytes, stream)
+                                    : device_->Fill(i.address, i.value, i.bytes, stream);
+    if (!s.ok()) return s;
+  }
+  return prepared_->Run(stream);
+}
+
+}  // namespace tile::runtime

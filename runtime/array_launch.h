@@ -1,0 +1,97 @@
+// A launch by its arguments: arrays and scalars by name, or raw parameters by position. Resolves what the interface leaves
+// open, prepares the launch on the device, fills outputs and workspace before each run.
+//
+//   ArrayLaunch launch(device, program, function, kernel, buffers);
+//   launch.SetArray("x", {ir::Element::Number(ir::Elem::kF32), {true, {1000}, {}, address}});
+//   launch.Run(stream);
+//
+// One thread. Errors: InvalidArgument and NotFound name the argument; those of Device and LoadedKernel.
+#ifndef TILE_RUNTIME_ARRAY_LAUNCH_H_
+#define TILE_RUNTIME_ARRAY_LAUNCH_H_
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/device.h"
+#include "runtime/launch_rule.h"
+
+namespace tile::runtime {
+
+// Which addresses belong to buffers, so that arrays can be checked against them. Thread-safe.
+class BufferTable {
+ public:
+  struct Range {
+    uint64_t address = 0, bytes = 0;
+  };
+  void Add(Range range);
+  void Remove(uint64_t address);
+  // The buffer that contains the address.
+  std::optional<Range> Find(uint64_t address) const;
+
+ private:
+  mutable absl::Mutex mutex_;
+  std::multimap<uint64_t, uint64_t> ranges_ ABSL_GUARDED_BY(mutex_);
+};
+
+class ArrayLaunch {
+ public:
+  ArrayLaunch(std::shared_ptr<Device> device, std::shared_ptr<const Program> program, const ir::Function& function,
+              std::shared_ptr<LoadedKernel> kernel, std::shared_ptr<const BufferTable> buffers);
+  ~ArrayLaunch();
+
+  absl::Status SetArray(absl::string_view name, ir::Elem element, ArrayValue value);
+  // Bits of the scalar's type.
+  absl::Status SetScalar(absl::string_view name, uint64_t bits);
+  absl::StatusOr<ir::Elem> ScalarType(absl::string_view name) const;
+  absl::Status SetParameter(uint32_t index, uint64_t word);
+  void SetGrid(const std::array<int64_t, 3>& grid);
+
+  // Sizes of outputs that are not set.
+  absl::StatusOr<const ArrayValue*> GetArray(absl::string_view name, ir::Element* element);
+  absl::StatusOr<std::array<int64_t, 3>> GetGrid();
+
+  absl::Status Prepare();
+  absl::Status Run(Stream* stream);
+
+ private:
+  // What happens before each run: a fill, or a copy of bytes that were prepared.
+  struct Initial {
+    uint64_t address = 0, bytes = 0;
+    uint8_t value = 0;
+    uint64_t pattern = 0;  // address; 0: fill
+  };
+
+  absl::StatusOr<size_t> FindArray(absl::string_view name) const;
+  absl::StatusOr<size_t> FindScalar(absl::string_view name) const;
+  absl::Status Resolve();
+  absl::StatusOr<uint64_t> Allocate(uint64_t bytes);
+  absl::Status AddArrays(LaunchSpec* spec);
+  absl::Status AddWorkspaces(LaunchSpec* spec);
+  absl::Status AddRawParameters(LaunchSpec* spec);
+  absl::Status AddInitial(const ir::ArrayArg& arg, const ArrayValue& value, uint64_t bytes);
+  void Forget();  // what was prepared
+
+  const std::shared_ptr<Device> device_;
+  const std::shared_ptr<const Program> program_;
+  const ir::Function& function_;
+  const std::shared_ptr<LoadedKernel> kernel_;
+  const std::shared_ptr<const BufferTable> buffers_;
+  const Environment environment_;
+
+  Arguments given_;                              // as the caller set them
+  std::vector<std::optional<uint64_t>> words_;   // raw parameters
+  std::optional<std::array<int64_t, 3>> grid_;
+  std::optional<Arguments> resolved_;
+  std::vector<uint64_t> owned_;
+  std::vector<Initial> initial_;
+  std::shared_ptr<PreparedLaunch> prepared_;
+};
+
+}  // namespace tile::runtime
+
+#endif  // TILE_RUNTIME_ARRAY_LAUNCH_H_

@@ -1,0 +1,230 @@
+#include "runtime/cpu_device.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/error.h"
+#include "vm/vm.h"
+
+namespace tile::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Work = std::function<absl::Status()>;
+
+constexpr uint64_t kAlignment = 256;
+
+absl::Status NotWhileCapturing(absl::string_view what) {
+  return MakeError(absl::StatusCode::kFailedPrecondition, "run.capturing",
+                   absl::StrCat(what, " while the stream records a graph"), "end the capture first");
+}
+
+class CpuGraph : public Graph {
+ public:
+  explicit CpuGraph(std::vector<Work> work) : work_(std::move(work)) {}
+  absl::Status Run(Stream* stream) override;
+
+ private:
+  std::vector<Work> work_;
+};
+
+class CpuStream : public Stream {
+ public:
+  explicit CpuStream(bool shared) : shared_(shared) {}
+  absl::Status Synchronize() override {
+    return capturing_ ? NotWhileCapturing("waiting for a stream") : absl::OkStatus();
+  }
+  absl::Status Wait(Event*) override { return Synchronize(); }
+  absl::Status BeginCapture() override {
+    if (capturing_) return NotWhileCapturing("beginning a capture");
+    if (shared_) {
+      return MakeError(absl::StatusCode::kFailedPrecondition, "run.capturing",
+                       "the default stream of a device can't record a graph", "use a stream of your own");
+    }
+    capturing_ = true;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::unique_ptr<Graph>> EndCapture() override {
+    if (!capturing_) {
+      return MakeError(absl::StatusCode::kFailedPrecondition, "run.capturing", "the stream records no graph");
+    }
+    capturing_ = false;
+    return std::make_unique<CpuGraph>(std::exchange(recorded_, {}));
+  }
+  void* native() const override { return nullptr; }
+
+  // Does it now, or keeps it for the graph.
+  absl::Status Submit(Work work) {
+    if (!capturing_) return work();
+    recorded_.push_back(std::move(work));
+    return absl::OkStatus();
+  }
+  bool capturing() const { return capturing_; }
+
+ private:
+  const bool shared_;  // by threads: never captures
+  bool capturing_ = false;
+  std::vector<Work> recorded_;
+};
+
+CpuStream* Own(Stream* stream) { return static_cast<CpuStream*>(stream); }
+
+absl::Status CpuGraph::Run(Stream* stream) {
+  for (const Work& w : work_) {
+    if (absl::Status s = Own(stream)->Submit(w); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+class CpuEvent : public Event {
+ public:
+  absl::Status Record(Stream* stream) override {
+    if (Own(stream)->capturing()) return NotWhileCapturing("recording an event");
+    at_ = Clock::now();
+    recorded_ = true;
+    return absl::OkStatus();
+  }
+  absl::Status Synchronize() override { return absl::OkStatus(); }
+  absl::StatusOr<double> MillisecondsSince(Event* start) override {
+    const auto* from = static_cast<CpuEvent*>(start);
+    if (!recorded_ || !from->recorded_) {
+      return MakeError(absl::StatusCode::kFailedPrecondition, "run.event", "an event that was never recorded has no time");
+    }
+    return std::chrono::duration<double, std::milli>(at_ - from->at_).count();
+  }
+
+ private:
+  Clock::time_point at_;
+  bool recorded_ = false;
+};
+
+// A program of the VM runs one launch at a time, because its globals keep their contents.
+struct CpuCode {
+  std::shared_ptr<const Program> program;
+  std::unique_ptr<vm::Program> code;
+  absl::Mutex mutex;
+};
+
+class CpuLaunch : public PreparedLaunch {
+ public:
+  CpuLaunch(std::shared_ptr<CpuCode> code, vm::Launch launch) : state_(std::make_shared<State>()) {
+    state_->code = std::move(code);
+    state_->launch = std::move(launch);
+  }
+  absl::Status Run(Stream* stream) override {
+    return Own(stream)->Submit([state = state_] {
+      absl::MutexLock lock(&state->code->mutex);
+      const vm::Outcome outcome = state->code->code->Run(state->launch);
+      if (outcome.reports.empty()) return outcome.status;
+      return absl::AbortedError(absl::StrJoin(outcome.reports, "\n", [](std::string* out, const vm::Report& r) {
+        absl::StrAppend(out, r.ToString());
+      }));
+    });
+  }
+
+ private:
+  struct State {
+    std::shared_ptr<CpuCode> code;
+    vm::Launch launch;
+  };
+  std::shared_ptr<State> state_;  // also of graphs
+};
+
+class CpuKernel : public LoadedKernel {
+ public:
+  CpuKernel(std::shared_ptr<Device> device, std::shared_ptr<CpuCode> code, int threads,
+            std::function<void(absl::string_view)> print)
+      : device_(std::move(device)), code_(std::move(code)), threads_(threads), print_(std::move(print)) {}
+
+  absl::StatusOr<std::shared_ptr<PreparedLaunch>> Prepare(LaunchSpec spec) override {
+    vm::Launch launch;
+    for (size_t d = 0; d < 3; ++d) launch.grid[d] = spec.grid[d];
+    launch.params = std::move(spec.words);
+    launch.threads = threads_;
+    launch.print = print_;
+    for (MemoryRange& m : spec.memory) {
+      launch.buffers.push_back({std::move(m.name), reinterpret_cast<void*>(m.address), m.bytes, m.element,
+                                std::move(m.shape), m.initialized});
+    }
+    return std::make_shared<CpuLaunch>(code_, std::move(launch));
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<CpuCode> code_;
+  int threads_;
+  std::function<void(absl::string_view)> print_;
+};
+
+class CpuDevice : public Device {
+ public:
+  explicit CpuDevice(int threads) : threads_(threads) {
+    info_.name = "cpu";
+    info_.description = "VM on this CPU";
+    const unsigned cores = std::thread::hardware_concurrency();
+    info_.num_sms = threads > 0 ? threads : cores > 0 ? static_cast<int>(cores) : 1;
+    info_.memory_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
+  }
+
+  absl::StatusOr<uint64_t> Allocate(uint64_t bytes) override {
+    void* p = nullptr;
+    if (bytes > (uint64_t{1} << 47) || posix_memalign(&p, kAlignment, bytes < 1 ? 1 : bytes) != 0) {
+      return MakeError(absl::StatusCode::kResourceExhausted, "run.out_of_memory", absl::StrCat("no memory for ", bytes, " bytes"));
+    }
+    return reinterpret_cast<uint64_t>(p);
+  }
+  void Free(uint64_t address) override { std::free(reinterpret_cast<void*>(address)); }
+  absl::Status Upload(uint64_t to, const void* from, uint64_t bytes, Stream* stream) override {
+    return Copy(to, reinterpret_cast<uint64_t>(from), bytes, stream);
+  }
+  absl::Status Download(void* to, uint64_t from, uint64_t bytes, Stream* stream) override {
+    return Copy(reinterpret_cast<uint64_t>(to), from, bytes, stream);
+  }
+  absl::Status Copy(uint64_t to, uint64_t from, uint64_t bytes, Stream* stream) override {
+    return Own(stream)->Submit([=] {
+      if (bytes > 0) std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+      return absl::OkStatus();
+    });
+  }
+  absl::Status Fill(uint64_t address, uint8_t value, uint64_t bytes, Stream* stream) override {
+    return Own(stream)->Submit([=] {
+      if (bytes > 0) std::memset(reinterpret_cast<void*>(address), value, bytes);
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<std::unique_ptr<Stream>> CreateStream() override { return std::make_unique<CpuStream>(false); }
+  absl::StatusOr<std::unique_ptr<Stream>> WrapStream(void*) override {
+    return MakeError(absl::StatusCode::kUnimplemented, "run.stream", "the cpu device has no streams of others");
+  }
+  Stream* default_stream() override { return &default_stream_; }
+  absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override { return std::make_unique<CpuEvent>(); }
+
+  absl::StatusOr<std::shared_ptr<LoadedKernel>> Load(std::shared_ptr<const Program> program,
+                                                     const ir::Function& function) override {
+    absl::StatusOr<std::unique_ptr<vm::Program>> code = vm::Program::Prepare(*program->module, function.name);
+    if (!code.ok()) return code.status();
+    auto kept = std::make_shared<CpuCode>();
+    kept->program = std::move(program);
+    kept->code = *std::move(code);
+    return std::make_shared<CpuKernel>(shared_from_this(), std::move(kept), threads_, print_);
+  }
+
+ private:
+  int threads_;
+  CpuStream default_stream_{true};
+};
+
+}  // namespace
+
+std::shared_ptr<Device> MakeCpuDevice(int threads) { return std::make_shared<CpuDevice>(threads); }
+
+}  // namespace tile::runtime

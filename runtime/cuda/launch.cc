@@ -1,0 +1,229 @@
+#include "runtime/cuda/launch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/error.h"
+
+namespace tile::runtime::cuda {
+namespace {
+
+using ir::Elem;
+using ir::ImageParam;
+
+constexpr uint64_t kMaxWorkspaceBytes = uint64_t{1} << 40;
+constexpr uint32_t kNaturalAlignment = 256;  // of cuMemAlloc
+
+template <class... Parts>
+absl::Status Unfit(const Parts&... parts) {
+  return absl::FailedPreconditionError(absl::StrCat(parts...));
+}
+
+bool TypeOfMap(Elem e, CUtensorMapDataType* type) {
+  switch (e) {
+    case Elem::kF16: *type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16; return true;
+    case Elem::kBF16: *type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16; return true;
+    case Elem::kF32: *type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32; return true;
+    case Elem::kTF32: *type = CU_TENSOR_MAP_DATA_TYPE_TFLOAT32; return true;
+    case Elem::kF64: *type = CU_TENSOR_MAP_DATA_TYPE_FLOAT64; return true;
+    default: break;
+  }
+  if (ir::IsSubByte(e) || e == Elem::kPtr) return false;
+  switch (ir::StorageBytes(e)) {
+    case 1: *type = CU_TENSOR_MAP_DATA_TYPE_UINT8; return true;
+    case 2: *type = CU_TENSOR_MAP_DATA_TYPE_UINT16; return true;
+    case 4: *type = CU_TENSOR_MAP_DATA_TYPE_INT32; return true;
+    default: *type = CU_TENSOR_MAP_DATA_TYPE_INT64; return true;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<CudaLaunch>> CudaLaunch::Make(LaunchTarget target, const LaunchSpec& spec) {
+  std::shared_ptr<CudaLaunch> launch(new CudaLaunch(std::move(target)));
+  const LaunchTarget& t = launch->target_;
+  Current current(*t.context);
+  ImageArguments arguments;
+  arguments.function = t.function;
+  arguments.words = spec.words;
+  arguments.grid = spec.grid;
+  arguments.num_sms = t.context->target.num_sms;
+  absl::StatusOr<std::array<int64_t, 3>> grid = HardwareGrid(t.image->image(), arguments, t.image->resident());
+  if (!grid.ok()) return Unfit(grid.status().message());
+  arguments.hardware_grid = *grid;
+  if (absl::Status s = launch->MakeWorkspaces(arguments); !s.ok()) return s;
+  if (absl::Status s = launch->EncodeMaps(arguments); !s.ok()) return s;
+  if (absl::Status s = launch->PackParams(arguments); !s.ok()) return s;
+  launch->config_.gridDimX = static_cast<unsigned>((*grid)[0]);
+  launch->config_.gridDimY = static_cast<unsigned>((*grid)[1]);
+  launch->config_.gridDimZ = static_cast<unsigned>((*grid)[2]);
+  if (absl::Status s = launch->Configure(); !s.ok()) return s;
+  return launch;
+}
+
+CudaLaunch::~CudaLaunch() {
+  if (record_ == nullptr) return;
+  Current current(*target_.context);
+  target_.context->traps->Return(record_);
+}
+
+absl::Status CudaLaunch::MakeWorkspaces(const ImageArguments& arguments) {
+  for (const ir::ImageWorkspace& w : target_.image->image().workspaces) {
+    absl::StatusOr<int64_t> bytes = Evaluate(w.bytes, arguments);
+    if (!bytes.ok()) return Unfit("has a workspace that ", bytes.status().message());
+    if (*bytes < 0 || static_cast<uint64_t>(*bytes) > kMaxWorkspaceBytes) return Unfit("wants a workspace of ", *bytes, " bytes");
+    if (*bytes == 0) {
+      workspace_addresses_.push_back(0);
+      continue;
+    }
+    const uint64_t slack = w.alignment > kNaturalAlignment ? w.alignment : 0;
+    CUdeviceptr address = 0;
+    absl::Status s = target_.context->Check(
+        target_.context->driver->cuMemAlloc(&address, static_cast<uint64_t>(*bytes) + slack),
+        absl::StrCat("allocating a workspace of ", *bytes, " bytes for `", target_.function->name, "`"));
+    if (!s.ok()) return s;
+    workspaces_.emplace_back(target_.context, address);
+    const uint64_t aligned = (address + w.alignment - 1) / w.alignment * w.alignment;
+    workspace_addresses_.push_back(aligned);
+    if (w.zeroed) cleared_.push_back({aligned, static_cast<uint64_t>(*bytes)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaLaunch::EncodeMaps(const ImageArguments& arguments) {
+  const auto& tma = target_.image->image().tma;
+  if (tma.empty()) return absl::OkStatus();
+  const Driver& driver = *target_.context->driver;
+  if (absl::Status s = driver.Require(driver.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", 12000); !s.ok()) return s;
+  maps_ = std::make_unique<CUtensorMap[]>(tma.size());
+  for (size_t i = 0; i < tma.size(); ++i) {
+    if (absl::Status s = EncodeMap(tma[i], arguments, &maps_[i]); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaLaunch::EncodeMap(const ir::TmaDescriptor& t, const ImageArguments& arguments, CUtensorMap* map) {
+  const size_t rank = t.sizes.size();
+  CUtensorMapDataType type;
+  if (rank < 1 || rank > 5 || t.strides.size() != rank - 1 || t.box.size() != rank ||
+      (!t.element_strides.empty() && t.element_strides.size() != rank) || t.base_param >= arguments.words.size() ||
+      !TypeOfMap(t.element, &type)) {
+    return Unfit("has a malformed TMA descriptor");
+  }
+  uint64_t sizes[5] = {}, strides[5] = {};
+  uint32_t steps[5] = {1, 1, 1, 1, 1};
+  std::copy(t.element_strides.begin(), t.element_strides.end(), steps);
+  for (size_t d = 0; d < rank; ++d) {
+    absl::StatusOr<int64_t> size = Evaluate(t.sizes[d], arguments);
+    absl::StatusOr<int64_t> stride = d + 1 < rank ? Evaluate(t.strides[d], arguments) : int64_t{0};
+    for (const auto* v : {&size, &stride}) {
+      if (!v->ok()) return Unfit("has a TMA descriptor that ", v->status().message());
+    }
+    sizes[d] = static_cast<uint64_t>(*size);
+    strides[d] = static_cast<uint64_t>(*stride);
+  }
+  uint64_t address = arguments.words[t.base_param];
+  if (!t.offset.empty()) {
+    absl::StatusOr<int64_t> offset = Evaluate(t.offset, arguments);
+    if (!offset.ok()) return Unfit("has a TMA descriptor that ", offset.status().message());
+    address += static_cast<uint64_t>(*offset);
+  }
+  const CUresult result = target_.context->driver->cuTensorMapEncodeTiled(
+      map, type, static_cast<uint32_t>(rank), reinterpret_cast<void*>(address), sizes, strides, t.box.data(), steps,
+      t.interleave, t.swizzle, t.l2_promotion, t.fill);
+  if (result != CUDA_SUCCESS) return Unfit("has a TMA descriptor that the driver rejects for these arguments");
+  return absl::OkStatus();
+}
+
+absl::Status CudaLaunch::PackParams(const ImageArguments& arguments) {
+  const ir::Image& image = target_.image->image();
+  const size_t own = image.params.empty() ? arguments.words.size() : image.params.size();
+  values_.reserve(own + TILE_ABI_EXTRA_PARAMS);  // params_ points into it
+  const auto add = [&](uint64_t value) {
+    values_.push_back(value);
+    params_.push_back(&values_.back());
+  };
+  if (image.params.empty()) {
+    for (const uint64_t word : arguments.words) add(word);
+  }
+  for (const ImageParam& p : image.params) {
+    switch (p.kind) {
+      case ImageParam::Kind::kKernelParam:
+        if (p.index >= arguments.words.size()) return Unfit("refers to parameter ", p.index, ", which does not exist");
+        add(arguments.words[p.index]);
+        break;
+      case ImageParam::Kind::kWorkspace: add(workspace_addresses_[p.index]); break;
+      case ImageParam::Kind::kTmaDescriptor: params_.push_back(&maps_[p.index]); break;
+      case ImageParam::Kind::kValue32:
+      case ImageParam::Kind::kValue64: {
+        absl::StatusOr<int64_t> v = Evaluate(p.value, arguments);
+        if (!v.ok()) return Unfit("has a parameter that ", v.status().message());
+        add(static_cast<uint64_t>(*v));
+        break;
+      }
+    }
+  }
+  if ((image.flags & ir::kTileAbi) == 0) return absl::OkStatus();
+  absl::StatusOr<TileTrapRecord*> record = target_.context->traps->Take(PrintCapacity(image));
+  if (!record.ok()) return record.status();
+  record_ = *record;
+  for (const int64_t n : arguments.grid) add(static_cast<uint64_t>(n));
+  add(reinterpret_cast<uint64_t>(record_));
+  add(workspace_addresses_.empty() ? 0 : workspace_addresses_[0]);
+  return absl::OkStatus();
+}
+
+absl::Status CudaLaunch::Configure() {
+  const ir::Image& image = target_.image->image();
+  config_.blockDimX = target_.image->threads();
+  config_.blockDimY = config_.blockDimZ = 1;
+  config_.sharedMemBytes = image.shared_bytes;
+  const auto attribute = [&](CUlaunchAttributeID id) -> CUlaunchAttribute& {
+    attributes_.push_back({});
+    attributes_.back().id = id;
+    return attributes_.back();
+  };
+  if (image.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
+    attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).value.clusterDim = {image.cluster[0], image.cluster[1], image.cluster[2]};
+  }
+  if ((image.flags & ir::kCooperativeLaunch) != 0) attribute(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).value.cooperative = 1;
+  if ((image.flags & ir::kProgrammaticLaunch) != 0) {
+    attribute(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).value.programmaticStreamSerializationAllowed = 1;
+  }
+  config_.attrs = attributes_.data();
+  config_.numAttrs = static_cast<unsigned>(attributes_.size());
+  if (attributes_.empty()) return absl::OkStatus();
+  const Driver& driver = *target_.context->driver;
+  return driver.Require(driver.cuLaunchKernelEx, "cuLaunchKernelEx", 11060);
+}
+
+absl::Status CudaLaunch::Run(Stream* stream) {
+  auto* on = static_cast<CudaStream*>(stream);
+  const Driver& driver = *target_.context->driver;
+  Current current(*target_.context);
+  for (const Cleared& c : cleared_) {
+    if (const CUresult r = driver.cuMemsetD8Async(c.address, 0, c.bytes, on->stream()); r != CUDA_SUCCESS) {
+      return driver.Check(r, "clearing a workspace");
+    }
+  }
+  CUresult result;
+  if (attributes_.empty()) {
+    result = driver.cuLaunchKernel(target_.image->function(), config_.gridDimX, config_.gridDimY, config_.gridDimZ,
+                                   config_.blockDimX, 1, 1, config_.sharedMemBytes, on->stream(), params_.data(), nullptr);
+  } else {
+    CUlaunchConfig config = config_;
+    config.hStream = on->stream();
+    result = driver.cuLaunchKernelEx(&config, target_.image->function(), params_.data(), nullptr);
+  }
+  if (result != CUDA_SUCCESS) return driver.Check(result, absl::StrCat("launching `", target_.function->name, "`"));
+  on->Note(shared_from_this());
+  return absl::OkStatus();
+}
+
+absl::Status CudaLaunch::TakeReport() {
+  if (record_ == nullptr) return absl::OkStatus();
+  return cuda::TakeReport(record_, target_.image->image(), *target_.function, target_.context->print);
+}
+
+}  // namespace tile::runtime::cuda

@@ -1,0 +1,60 @@
+// A launch with everything packed: Run costs what cuLaunchKernel costs. Internal to runtime/cuda.
+#ifndef TILE_RUNTIME_CUDA_LAUNCH_H_
+#define TILE_RUNTIME_CUDA_LAUNCH_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/loaded_image.h"
+#include "runtime/cuda/stream.h"
+#include "runtime/device.h"
+
+namespace tile::runtime::cuda {
+
+// What a launch is packed for. The kernel outlives it.
+struct LaunchTarget {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<const Program> program;
+  const ir::Function* function = nullptr;
+  std::shared_ptr<LoadedImage> image;
+};
+
+class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_shared_from_this<CudaLaunch> {
+ public:
+  // Errors that are clauses about the image ("has a workspace that …") are FailedPrecondition: the next image may do.
+  static absl::StatusOr<std::shared_ptr<CudaLaunch>> Make(LaunchTarget target, const LaunchSpec& spec);
+  ~CudaLaunch() override;
+
+  absl::Status Run(Stream* stream) override;
+  absl::Status TakeReport() override;
+  absl::string_view kernel_name() const override { return target_.function->name; }
+
+ private:
+  struct Cleared {
+    CUdeviceptr address;
+    uint64_t bytes;
+  };
+
+  explicit CudaLaunch(LaunchTarget target) : target_(std::move(target)) {}
+  absl::Status MakeWorkspaces(const ImageArguments& arguments);
+  absl::Status EncodeMaps(const ImageArguments& arguments);
+  absl::Status EncodeMap(const ir::TmaDescriptor& t, const ImageArguments& arguments, CUtensorMap* map);
+  absl::Status PackParams(const ImageArguments& arguments);
+  absl::Status Configure();
+
+  LaunchTarget target_;
+  std::vector<DeviceMemory> workspaces_;
+  std::vector<CUdeviceptr> workspace_addresses_;
+  std::vector<Cleared> cleared_;
+  std::unique_ptr<CUtensorMap[]> maps_;
+  std::vector<uint64_t> values_;   // what params_ points to, but for maps
+  std::vector<void*> params_;
+  std::vector<CUlaunchAttribute> attributes_;
+  CUlaunchConfig config_ = {};
+  TileTrapRecord* record_ = nullptr;
+};
+
+}  // namespace tile::runtime::cuda
+
+#endif  // TILE_RUNTIME_CUDA_LAUNCH_H_

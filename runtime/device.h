@@ -1,0 +1,141 @@
+// What every device can do: memory, order of work, kernels. The cpu device (cpu_device.h) runs kernels on the VM, cuda
+// devices (cuda/cuda_device.h) on a GPU. The C ABI (tilevm.h) and the tools stand on this.
+//
+//   absl::StatusOr<std::shared_ptr<Device>> device = OpenDevice("cuda:0");                   // open_device.h
+//   absl::StatusOr<std::shared_ptr<LoadedKernel>> kernel = (*device)->Load(program, *function);
+//   absl::StatusOr<std::shared_ptr<PreparedLaunch>> launch = (*kernel)->Prepare({grid, words, memory});
+//   (*launch)->Run((*device)->default_stream());
+//   (*device)->default_stream()->Synchronize();                                               // says if it trapped
+//
+// Addresses are those of the device, 64 bits; on the cpu device they are pointers. Work on a stream happens in order;
+// when a call returns it may still be running, but on the cpu device it is done. Objects keep what they need alive
+// (a kernel its device, a launch its kernel).
+//
+// Thread-safety: Device and LoadedKernel from any thread; a stream, an event or a launch by one thread at a time.
+// Errors: runtime/error.h. A kernel that trapped is Aborted with the report of the VM's form as text.
+#ifndef TILE_RUNTIME_DEVICE_H_
+#define TILE_RUNTIME_DEVICE_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ir/module.h"
+#include "runtime/program.h"
+
+namespace tile::runtime {
+
+enum class DeviceKind : uint8_t { kCpu, kCuda };
+
+struct DeviceInfo {
+  DeviceKind kind = DeviceKind::kCpu;
+  int ordinal = 0;
+  std::string name;         // "cpu", "cuda:1"
+  std::string description;  // "NVIDIA H100 80GB HBM3"
+  int num_sms = 1;          // multiprocessors; threads of the VM
+  int compute_major = 0, compute_minor = 0;
+  uint64_t memory_bytes = 0;
+  int driver_version = 0;   // 13000: CUDA 13.0
+};
+
+// Memory that a launch may touch, as messages call it.
+struct MemoryRange {
+  std::string name;
+  uint64_t address = 0, bytes = 0;
+  ir::Element element;
+  std::vector<int64_t> shape;
+  bool initialized = true;
+};
+
+struct LaunchSpec {
+  std::array<int64_t, 3> grid = {1, 1, 1};  // tile blocks; 0 in one: nothing runs
+  std::vector<uint64_t> words;              // one per parameter of the kernel: the scalar's bits, or the address
+  std::vector<MemoryRange> memory;          // checked by the cpu device
+};
+
+class Event;
+class Stream;
+
+// Work that was recorded and can be launched again and again.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+  virtual absl::Status Run(Stream* stream) = 0;
+};
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  // Until all work so far is done. Aborted if a kernel of this stream trapped since the last call.
+  virtual absl::Status Synchronize() = 0;
+  // Later work waits for the event as it was last recorded.
+  virtual absl::Status Wait(Event* event) = 0;
+  // Until EndCapture, work is recorded instead of done. Synchronize and events are errors meanwhile.
+  virtual absl::Status BeginCapture() = 0;
+  virtual absl::StatusOr<std::unique_ptr<Graph>> EndCapture() = 0;
+  virtual void* native() const = 0;  // CUstream; null on the cpu
+};
+
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual absl::Status Record(Stream* stream) = 0;
+  virtual absl::Status Synchronize() = 0;
+  // From `start` to this event; both recorded and reached.
+  virtual absl::StatusOr<double> MillisecondsSince(Event* start) = 0;
+};
+
+class PreparedLaunch {
+ public:
+  virtual ~PreparedLaunch() = default;
+  virtual absl::Status Run(Stream* stream) = 0;
+};
+
+class LoadedKernel {
+ public:
+  virtual ~LoadedKernel() = default;
+  virtual absl::StatusOr<std::shared_ptr<PreparedLaunch>> Prepare(LaunchSpec spec) = 0;
+};
+
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  virtual ~Device() = default;
+  const DeviceInfo& info() const { return info_; }
+
+  // At least 256-byte aligned, not initialised; of at least one byte.
+  virtual absl::StatusOr<uint64_t> Allocate(uint64_t bytes) = 0;
+  virtual void Free(uint64_t address) = 0;
+  // Host memory may be freed or changed when the stream is synchronised.
+  virtual absl::Status Upload(uint64_t to, const void* from, uint64_t bytes, Stream* stream) = 0;
+  virtual absl::Status Download(void* to, uint64_t from, uint64_t bytes, Stream* stream) = 0;
+  virtual absl::Status Copy(uint64_t to, uint64_t from, uint64_t bytes, Stream* stream) = 0;
+  virtual absl::Status Fill(uint64_t address, uint8_t value, uint64_t bytes, Stream* stream) = 0;
+
+  virtual absl::StatusOr<std::unique_ptr<Stream>> CreateStream() = 0;
+  // Of the caller: a CUstream. Not destroyed.
+  virtual absl::StatusOr<std::unique_ptr<Stream>> WrapStream(void* native) = 0;
+  virtual Stream* default_stream() = 0;
+  virtual absl::StatusOr<std::unique_ptr<Event>> CreateEvent() = 0;
+
+  // `function` is one of program.module. Without machine code for this device: error run.no_image, which says what there
+  // is and why it does not fit.
+  virtual absl::StatusOr<std::shared_ptr<LoadedKernel>> Load(std::shared_ptr<const Program> program,
+                                                             const ir::Function& function) = 0;
+
+  // Receives what print_tko prints, never two at once. Null: standard output. Before launches.
+  void set_print(std::function<void(absl::string_view)> print) { print_ = std::move(print); }
+
+ protected:
+  DeviceInfo info_;
+  std::function<void(absl::string_view)> print_;
+};
+
+}  // namespace tile::runtime
+
+#endif  // TILE_RUNTIME_DEVICE_H_

@@ -1,0 +1,31 @@
+// Evaluates expressions of interfaces and images (ir/interface.h).
+//
+//   EvaluateExpr(e, [&](const ir::ExprNode& n) -> absl::StatusOr<int64_t> { … value of a leaf … });
+//
+// Pure and thread-safe; time in proportion to the number of nodes. Errors are InvalidArgument: division by zero, a value
+// beyond 64 bits, nodes that form no expression, whatever `leaf` returns.
+#ifndef TILE_RUNTIME_EXPR_H_
+#define TILE_RUNTIME_EXPR_H_
+
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "ir/interface.h"
+
+namespace tile::runtime {
+
+// `leaf` gives the values of all nodes without operands but constants.
+using ExprLeaf = absl::FunctionRef<absl::StatusOr<int64_t>(const ir::ExprNode&)>;
+
+absl::StatusOr<int64_t> EvaluateExpr(const ir::Expr& e, ExprLeaf leaf);
+
+// The largest power of two, at most 4096, that divides an address.
+int64_t AlignmentOf(uint64_t address);
+
+// The low bits of a word as a signed integer.
+int64_t SignExtend(uint64_t bits, int width);
+
+}  // namespace tile::runtime
+
+#endif  // TILE_RUNTIME_EXPR_H_

@@ -1,0 +1,288 @@
+/* tilevm: runs tile kernels (.tbc files) from any program, on a GPU or, without one, on the CPU.
+ *
+ *   tilevm_device* device;  tilevm_module* module;  tilevm_kernel* kernel;  tilevm_launch* launch;
+ *   tilevm_device_open("auto", &device);                       // "cpu", "cuda", "cuda:1", "auto"
+ *   tilevm_module_from_file("vector_add.tbc", &module);
+ *   tilevm_kernel_create(device, module, "vector_add", &kernel);
+ *   tilevm_launch_create(kernel, &launch);
+ *   tilevm_launch_set_array(launch, "a", &a);                  // struct tilevm_array: address, type, shape
+ *   tilevm_launch_set_array(launch, "b", &b);
+ *   tilevm_launch_set_array(launch, "c", &c);
+ *   if (tilevm_launch_run(launch, NULL) != TILEVM_OK) fprintf(stderr, "%s\n", tilevm_error());
+ *
+ * Every function that can fail returns a tilevm_status. tilevm_error() is then the message, of the calling thread, until
+ * its next failing call. Nothing here throws, exits, prints (but what kernels print) or keeps state between handles.
+ *
+ * Handles. NULL where a handle is needed is TILEVM_INVALID_ARGUMENT. Destroying NULL does nothing. Objects keep alive what
+ * they need: destroy handles in any order. A buffer's memory must outlive the launches that use it. On failure, what a
+ * function would have returned through a pointer is NULL or unchanged.
+ *
+ * Threads. Devices, modules, kernels and buffers may be used by any number of threads; a stream, event, launch or graph by
+ * one at a time. Destroy a handle when nobody uses it any more.
+ *
+ * Streams. Work on a stream happens in order and may go on after the call. NULL for a stream means: the device's default
+ * stream, and wait until it is done. The cpu device is always done when a call returns.
+ *
+ * Traps. A kernel that makes a mistake (an access out of bounds on the cpu, a failed assertion anywhere) is reported as
+ * TILEVM_TRAPPED by whoever waits for it: tilevm_stream_synchronize, or any call with stream NULL.
+ *
+ * Sizes are bytes, shapes and strides count elements, strides NULL means row-major. Addresses are those of the device: on
+ * the cpu ordinary pointers. */
+#ifndef TILEVM_H_
+#define TILEVM_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TILEVM_API __attribute__((visibility("default")))
+#else
+#define TILEVM_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- status ------------------------------------------------------------------------------------------------------ */
+
+typedef int32_t tilevm_status;
+enum {
+  TILEVM_OK = 0,
+  TILEVM_INVALID_ARGUMENT = 1, /* the caller's mistake: NULL, wrong type, rank, size, a missing argument */
+  TILEVM_NOT_FOUND = 2,        /* no kernel, argument or file of that name */
+  TILEVM_INVALID_MODULE = 3,   /* no .tbc file, a damaged or too new one, or one that the verifier rejects */
+  TILEVM_UNAVAILABLE = 4,      /* no driver, no GPU, too old a driver */
+  TILEVM_UNSUPPORTED = 5,      /* the module has no machine code for this device, or the device can't do that */
+  TILEVM_OUT_OF_MEMORY = 6,
+  TILEVM_TRAPPED = 7,          /* a kernel made a mistake while running */
+  TILEVM_BAD_STATE = 8,        /* not now: the stream records a graph, the event was never recorded */
+  TILEVM_INTERNAL = 9          /* an unexpected answer of the driver */
+};
+
+/* Of the interface of this header; grows by additions only. */
+#define TILEVM_ABI_VERSION 1
+TILEVM_API uint32_t tilevm_abi_version(void);
+/* "TILEVM_TRAPPED"; "unknown status" for a number that is none. */
+TILEVM_API const char* tilevm_status_name(tilevm_status status);
+/* What went wrong in this thread's last failing call: "error[code]: what" and perhaps "\n  fix: how". Never NULL. */
+TILEVM_API const char* tilevm_error(void);
+/* The code in brackets, stable for programs: "cuda.no_library", "run.no_image", "vm.out_of_bounds". "" if there is none. */
+TILEVM_API const char* tilevm_error_code(void);
+
+/* --- element types ----------------------------------------------------------------------------------------------- */
+
+/* Integers are signless. i1 takes a byte in memory, tf32 a 32-bit word, 4-bit types half a byte. */
+typedef int32_t tilevm_type;
+enum {
+  TILEVM_I1 = 0, TILEVM_I8 = 1, TILEVM_I16 = 2, TILEVM_I32 = 3, TILEVM_I64 = 4,
+  TILEVM_F16 = 5, TILEVM_BF16 = 6, TILEVM_F32 = 7, TILEVM_TF32 = 8, TILEVM_F64 = 9,
+  TILEVM_F8E4M3FN = 10, TILEVM_F8E5M2 = 11, TILEVM_POINTER = 12, TILEVM_F8E8M0FNU = 18, TILEVM_F4E2M1FN = 19,
+  TILEVM_I4 = 22, TILEVM_F8E5M3FNU = 130
+};
+/* "f32"; NULL for a number that is none. */
+TILEVM_API const char* tilevm_type_name(tilevm_type type);
+/* Bits of one element in memory; 0 for a number that is none. */
+TILEVM_API int32_t tilevm_type_bits(tilevm_type type);
+
+/* --- devices ----------------------------------------------------------------------------------------------------- */
+
+typedef struct tilevm_device tilevm_device;
+
+/* "cpu", "cuda" (the first GPU), "cuda:N", or "auto": the first GPU if there is one, else the cpu. Opens the CUDA driver
+ * at run time, only for "cuda" and "auto". TILEVM_UNAVAILABLE says what is missing. */
+TILEVM_API tilevm_status tilevm_device_open(const char* name, tilevm_device** device);
+TILEVM_API void tilevm_device_close(tilevm_device* device);
+
+typedef struct tilevm_device_info {
+  size_t struct_size;         /* set to sizeof(tilevm_device_info) by the caller */
+  const char* name;           /* "cpu", "cuda:0"; lives as long as the device */
+  const char* description;    /* "NVIDIA H100 80GB HBM3" */
+  int32_t is_gpu;
+  int32_t ordinal;
+  int32_t multiprocessors;    /* threads of the VM on the cpu */
+  int32_t compute_major, compute_minor;
+  int32_t driver_version;     /* 13000: CUDA 13.0; 0 on the cpu */
+  uint64_t memory_bytes;
+} tilevm_device_info;
+TILEVM_API tilevm_status tilevm_device_get_info(const tilevm_device* device, tilevm_device_info* info);
+
+/* Receives what kernels print, never two texts at once, from any thread; NULL: standard output. For kernels created from
+ * here on. */
+typedef void (*tilevm_print_fn)(void* user, const char* text, size_t bytes);
+TILEVM_API tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_print_fn print, void* user);
+
+/* --- modules and kernels ----------------------------------------------------------------------------------------- */
+
+typedef struct tilevm_module tilevm_module;
+
+/* A .tbc file in memory; the bytes may be freed afterwards. Any bytes may be given: what is no sound module is
+ * TILEVM_INVALID_MODULE. `name` is for messages and may be NULL. */
+TILEVM_API tilevm_status tilevm_module_from_bytes(const void* bytes, size_t size, const char* name, tilevm_module** module);
+/* Mapped: the file must not be shortened while the module lives; replace it by renaming a new one over it. */
+TILEVM_API tilevm_status tilevm_module_from_file(const char* path, tilevm_module** module);
+TILEVM_API void tilevm_module_destroy(tilevm_module* module);
+/* 0 for NULL. */
+TILEVM_API size_t tilevm_module_num_kernels(const tilevm_module* module);
+/* NULL if there is no such kernel; lives as long as the module. */
+TILEVM_API const char* tilevm_module_kernel_name(const tilevm_module* module, size_t index);
+
+typedef struct tilevm_kernel tilevm_kernel;
+
+/* Ready to run on the device. `name` may be NULL if the module has one kernel. TILEVM_UNSUPPORTED on a GPU for which the
+ * module has no machine code; the message lists what there is. */
+TILEVM_API tilevm_status tilevm_kernel_create(tilevm_device* device, const tilevm_module* module, const char* name,
+                                              tilevm_kernel** kernel);
+TILEVM_API void tilevm_kernel_destroy(tilevm_kernel* kernel);
+
+enum { TILEVM_IN = 0, TILEVM_OUT = 1, TILEVM_INOUT = 2 };
+
+typedef struct tilevm_kernel_info {
+  size_t struct_size;       /* set by the caller */
+  const char* name;         /* lives as long as the kernel, as all strings here */
+  uint32_t num_parameters;  /* raw ones: pointers, sizes, strides, scalars */
+  uint32_t num_arrays;      /* arguments of the interface; 0 without one */
+  uint32_t num_scalars;
+  int32_t has_launch_rule;  /* the grid follows from the arguments */
+} tilevm_kernel_info;
+TILEVM_API tilevm_status tilevm_kernel_get_info(const tilevm_kernel* kernel, tilevm_kernel_info* info);
+
+typedef struct tilevm_array_info {
+  size_t struct_size;     /* set by the caller */
+  const char* name;
+  int32_t direction;      /* TILEVM_IN, TILEVM_OUT, TILEVM_INOUT */
+  tilevm_type type;
+  int32_t rank;
+  int64_t fixed_shape[16]; /* -1: any */
+} tilevm_array_info;
+TILEVM_API tilevm_status tilevm_kernel_get_array(const tilevm_kernel* kernel, uint32_t index, tilevm_array_info* info);
+
+typedef struct tilevm_scalar_info {
+  size_t struct_size;     /* set by the caller */
+  const char* name;
+  tilevm_type type;
+  int32_t optional;       /* has a default, or follows from the arrays */
+} tilevm_scalar_info;
+TILEVM_API tilevm_status tilevm_kernel_get_scalar(const tilevm_kernel* kernel, uint32_t index, tilevm_scalar_info* info);
+
+/* --- buffers ----------------------------------------------------------------------------------------------------- */
+
+typedef struct tilevm_buffer tilevm_buffer;
+typedef struct tilevm_stream tilevm_stream;
+
+/* Memory of the device, aligned to 256 at least, not initialised. */
+TILEVM_API tilevm_status tilevm_buffer_create(tilevm_device* device, size_t size, tilevm_buffer** buffer);
+/* Memory of somebody else, at an address of the device. When the buffer is destroyed `release` (may be NULL) is called. */
+TILEVM_API tilevm_status tilevm_buffer_wrap(tilevm_device* device, void* address, size_t size,
+                                            void (*release)(void* user), void* user, tilevm_buffer** buffer);
+TILEVM_API void tilevm_buffer_destroy(tilevm_buffer* buffer);
+/* NULL and 0 for NULL. */
+TILEVM_API void* tilevm_buffer_data(const tilevm_buffer* buffer);
+TILEVM_API size_t tilevm_buffer_size(const tilevm_buffer* buffer);
+/* Between host memory and [offset, offset + size) of a buffer. With a stream, host memory must stay until the copy is
+ * done. */
+TILEVM_API tilevm_status tilevm_buffer_upload(tilevm_buffer* buffer, size_t offset, const void* from, size_t size,
+                                              tilevm_stream* stream);
+TILEVM_API tilevm_status tilevm_buffer_download(const tilevm_buffer* buffer, size_t offset, void* to, size_t size,
+                                                tilevm_stream* stream);
+/* Buffers of one device. */
+TILEVM_API tilevm_status tilevm_buffer_copy(tilevm_buffer* to, size_t to_offset, const tilevm_buffer* from,
+                                            size_t from_offset, size_t size, tilevm_stream* stream);
+TILEVM_API tilevm_status tilevm_buffer_fill(tilevm_buffer* buffer, size_t offset, uint8_t value, size_t size,
+                                            tilevm_stream* stream);
+
+/* --- streams and events ------------------------------------------------------------------------------------------ */
+
+TILEVM_API tilevm_status tilevm_stream_create(tilevm_device* device, tilevm_stream** stream);
+/* A CUstream (cudaStream_t) of somebody else, who destroys it later. TILEVM_UNSUPPORTED on the cpu. */
+TILEVM_API tilevm_status tilevm_stream_wrap(tilevm_device* device, void* native, tilevm_stream** stream);
+TILEVM_API void tilevm_stream_destroy(tilevm_stream* stream);
+/* Waits for everything so far. TILEVM_TRAPPED if a kernel on this stream trapped since the last call. */
+TILEVM_API tilevm_status tilevm_stream_synchronize(tilevm_stream* stream);
+/* The CUstream; NULL on the cpu and for NULL. */
+TILEVM_API void* tilevm_stream_native(const tilevm_stream* stream);
+
+typedef struct tilevm_event tilevm_event;
+TILEVM_API tilevm_status tilevm_event_create(tilevm_device* device, tilevm_event** event);
+TILEVM_API void tilevm_event_destroy(tilevm_event* event);
+/* stream NULL: the default stream, without waiting. */
+TILEVM_API tilevm_status tilevm_event_record(tilevm_event* event, tilevm_stream* stream);
+TILEVM_API tilevm_status tilevm_event_synchronize(tilevm_event* event);
+TILEVM_API tilevm_status tilevm_event_elapsed_ms(tilevm_event* start, tilevm_event* end, double* milliseconds);
+/* Work on the stream from here on waits for the event as it was last recorded. */
+TILEVM_API tilevm_status tilevm_stream_wait_event(tilevm_stream* stream, tilevm_event* event);
+
+/* --- launches ---------------------------------------------------------------------------------------------------- */
+
+typedef struct tilevm_array {
+  void* data;               /* address on the device; may be NULL if the array has no elements */
+  tilevm_type type;
+  int32_t rank;             /* at most 16 */
+  const int64_t* shape;     /* rank sizes */
+  const int64_t* strides;   /* rank strides in elements, or NULL: row-major */
+} tilevm_array;
+
+/* The arguments of a kernel, and how to run it with them. Set arguments, then run, as often as you like; a launch costs
+ * one call of the driver as long as no argument changes. A launch must not run on two streams at once. */
+typedef struct tilevm_launch tilevm_launch;
+TILEVM_API tilevm_status tilevm_launch_create(tilevm_kernel* kernel, tilevm_launch** launch);
+TILEVM_API void tilevm_launch_destroy(tilevm_launch* launch);
+
+/* An array argument by its name in the interface. The array must lie in device memory; if it begins in a tilevm_buffer it
+ * must end there too. Shape and strides are copied. Arrays of direction `out` get the initial value that the interface
+ * names before each run. */
+TILEVM_API tilevm_status tilevm_launch_set_array(tilevm_launch* launch, const char* name, const tilevm_array* array);
+/* A scalar argument: rounded to its type (f64), checked to fit it (i64, signed or unsigned), or as bits. */
+TILEVM_API tilevm_status tilevm_launch_set_i64(tilevm_launch* launch, const char* name, int64_t value);
+TILEVM_API tilevm_status tilevm_launch_set_f64(tilevm_launch* launch, const char* name, double value);
+TILEVM_API tilevm_status tilevm_launch_set_bits(tilevm_launch* launch, const char* name, uint64_t bits);
+/* A raw parameter by position, for kernels without interface: an address, or the bits of a scalar. On the cpu device an
+ * address must lie in a tilevm_buffer (tilevm_buffer_wrap). */
+TILEVM_API tilevm_status tilevm_launch_set_parameter(tilevm_launch* launch, uint32_t index, uint64_t word);
+/* Instead of the launch rule, in tile blocks; 0 in one: nothing runs. */
+TILEVM_API tilevm_status tilevm_launch_set_grid(tilevm_launch* launch, int64_t x, int64_t y, int64_t z);
+
+/* What follows from the arguments that are set: the shape of an array that is not (data NULL; allocate it, then set it),
+ * and the grid. The shape lives until the launch changes. */
+TILEVM_API tilevm_status tilevm_launch_get_array(tilevm_launch* launch, const char* name, tilevm_array* array);
+TILEVM_API tilevm_status tilevm_launch_get_grid(tilevm_launch* launch, int64_t grid[3]);
+
+/* Checks everything, chooses machine code, allocates workspace; the next run does it otherwise. */
+TILEVM_API tilevm_status tilevm_launch_prepare(tilevm_launch* launch);
+TILEVM_API tilevm_status tilevm_launch_run(tilevm_launch* launch, tilevm_stream* stream);
+
+/* --- graphs ------------------------------------------------------------------------------------------------------ */
+
+/* Between begin and end, work on the stream is recorded instead of done (not with stream NULL). Prepare launches before. A
+ * graph keeps the launches that are in it. */
+typedef struct tilevm_graph tilevm_graph;
+TILEVM_API tilevm_status tilevm_stream_begin_capture(tilevm_stream* stream);
+TILEVM_API tilevm_status tilevm_stream_end_capture(tilevm_stream* stream, tilevm_graph** graph);
+TILEVM_API tilevm_status tilevm_graph_run(tilevm_graph* graph, tilevm_stream* stream);
+TILEVM_API void tilevm_graph_destroy(tilevm_graph* graph);
+
+/* --- DLPack ------------------------------------------------------------------------------------------------------ */
+
+/* Tensors of other libraries, without copying. The structs are those of dlpack.h, 1.x and before. */
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+
+/* Takes the tensor over if it succeeds: its deleter is called when the buffer is destroyed. The tensor must be on the
+ * device. `array` describes it; its shape and strides live as long as the buffer. Read-only tensors are accepted: don't
+ * bind them to `out`. */
+TILEVM_API tilevm_status tilevm_buffer_from_dlpack(tilevm_device* device, struct DLManagedTensorVersioned* tensor,
+                                                   tilevm_buffer** buffer, tilevm_array* array);
+TILEVM_API tilevm_status tilevm_buffer_from_dlpack_legacy(tilevm_device* device, struct DLManagedTensor* tensor,
+                                                          tilevm_buffer** buffer, tilevm_array* array);
+/* A tensor that shares a buffer; its memory lives until both the buffer and the tensor are gone. Whoever receives the
+ * tensor calls its deleter once. array->data must lie in the buffer. */
+TILEVM_API tilevm_status tilevm_buffer_to_dlpack(const tilevm_buffer* buffer, const tilevm_array* array,
+                                                 struct DLManagedTensorVersioned** tensor);
+TILEVM_API tilevm_status tilevm_buffer_to_dlpack_legacy(const tilevm_buffer* buffer, const tilevm_array* array,
+                                                        struct DLManagedTensor** tensor);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TILEVM_H_ */
