@@ -238,7 +238,7 @@ std::string Module::Where(LocId loc, SourcePos pos) const {
     if (d->kind != DebugRecord::Kind::kCallSite) break;
     loc = d->callee;
   }
-  if (pos.line == 0) return "<unknown>";
+  if (pos.line == 0) return source_name.empty() ? "<unknown>" : source_name;
   return absl::StrCat(source_name.empty() ? "<input>" : source_name, ":", pos.line, ":", pos.column);
 }
 

@@ -266,7 +266,7 @@ class Module {
   // Before `where`, or at the end if it is null.
   void InsertBefore(Block* block, Op* where, Op* op);
 
-  // "file:line:col" of an op, or of the text line it was read from; "<unknown>" without either.
+  // "file:line:col" of an op, or of the text line it was read from; without either the file, or "<unknown>".
   std::string Where(LocId loc, SourcePos pos) const;
 
  private:

@@ -69,7 +69,7 @@ int Info(const Options& options) {
   auto loaded = Load(path, &exit, {.warnings = false});
   if (loaded == nullptr) return exit;
   absl::StatusOr<AlignedBuffer> file = ReadWholeFile(path);
-  if (!file.ok()) return Fail(kRejected, "file.read", file.status());
+  if (!file.ok()) return FailAt(path, kRejected, "file.read", file.status());
   const auto facts = ContainerFacts(*loaded, file->span());
   const ir::Module& m = *loaded->module;
   if (options.has("json")) {

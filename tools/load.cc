@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/diagnostic.h"
+#include "ir/limits.h"
 #include "ir/tbc/reader.h"
 #include "ir/text/parser.h"
 #include "ir/tileir/reader.h"
@@ -13,12 +14,12 @@
 namespace tile::tools {
 
 std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const LoadOptions& options) {
-  absl::StatusOr<AlignedBuffer> file = ReadWholeFile(path);
+  const std::string name = NameOf(path);
+  absl::StatusOr<AlignedBuffer> file = ReadWholeFile(path, ir::kMaxFileBytes);
   if (!file.ok()) {
-    *exit = Fail(kRejected, "file.read", file.status());
+    *exit = FailAt(path == "-" ? "stdin" : path, kRejected, "file.read", file.status());
     return nullptr;
   }
-  const std::string name = path == "-" ? "<stdin>" : path;
   const absl::Span<const uint8_t> bytes = file->span();
   const absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   auto loaded = std::make_unique<LoadedModule>();
@@ -27,7 +28,7 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
     loaded->form = InputForm::kTbc;
     auto module = ir::ReadTbc(bytes, name);
     if (!module.ok()) {
-      *exit = Fail(kRejected, "tbc.read", module.status());
+      *exit = FailAt(name, kRejected, "tbc.read", module.status());
       return nullptr;
     }
     loaded->module = *std::move(module);
@@ -36,7 +37,7 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
     ir::TileIrInfo info;
     auto module = ir::ReadTileIr(bytes, name, &info);
     if (!module.ok()) {
-      *exit = Fail(kRejected, "tileir.read", module.status());
+      *exit = FailAt(name, kRejected, "tileir.read", module.status());
       return nullptr;
     }
     loaded->tileir_version = info.version;
@@ -49,8 +50,9 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
       return nullptr;
     }
   } else {
-    *exit = Fail(kRejected, "file.form", absl::StrCat(name, bytes.empty() ? ": the file is empty" : ": not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode"),
-                 "pass a file that `tilevm as`, a frontend or `nvcc --tilebc` wrote");
+    *exit = FailAt(name, kRejected, "file.form",
+                   bytes.empty() ? "the file is empty" : "not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode",
+                   "pass a file that `tilevm as`, a frontend or `nvcc --tilebc` wrote");
     return nullptr;
   }
   if (loaded->module->source_name.empty()) loaded->module->source_name = name;
@@ -65,20 +67,24 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
   return loaded;
 }
 
-const ir::Function* PickKernel(const ir::Module& module, const std::string& name, int* exit) {
+std::string NameOf(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+
+const ir::Function* PickKernel(const ir::Module& module, const std::string& file, const std::string& name, int* exit) {
   std::vector<std::string> names;
   for (const auto& f : module.functions) names.emplace_back(f->name);
-  const std::string list = names.empty() ? "the file has no kernels" : absl::StrCat("kernels: ", absl::StrJoin(names, ", "));
-  if (!name.empty()) {
-    if (const ir::Function* f = module.FindFunction(name)) return f;
-    *exit = Fail(kRejected, "run.no_kernel", absl::StrCat(module.source_name, ": no kernel `", name, "`"), list);
+  if (names.empty()) {
+    *exit = FailAt(file, kRejected, "run.no_kernel", "the file has no kernels");
     return nullptr;
   }
-  if (module.functions.size() == 1) return module.functions[0].get();
-  *exit = module.functions.empty()
-              ? Fail(kRejected, "run.no_kernel", absl::StrCat(module.source_name, ": the file has no kernels"))
-              : Fail(kUsage, "run.which_kernel", absl::StrCat(module.source_name, " has ", names.size(), " kernels"),
-                     absl::StrCat("name one with --kernel; ", list));
+  const std::string list = absl::StrCat("kernels: ", absl::StrJoin(names, ", "));
+  if (!name.empty()) {
+    if (const ir::Function* f = module.FindFunction(name)) return f;
+    *exit = FailAt(file, kRejected, "run.no_kernel", absl::StrCat("no kernel `", name, "`"), list);
+    return nullptr;
+  }
+  if (names.size() == 1) return module.functions[0].get();
+  *exit = FailAt(file, kUsage, "run.which_kernel", absl::StrCat("the file has ", names.size(), " kernels"),
+                 absl::StrCat("name one with --kernel; ", list));
   return nullptr;
 }
 

@@ -23,11 +23,11 @@ int WriteFile(const std::string& path, absl::string_view bytes, bool binary) {
   OutputFile file;
   absl::Status s = file.Open(path);
   if (s.ok() && binary && file.is_terminal()) {
-    return Fail(kUsage, "output.terminal", "will not write a binary file to a terminal", "name a file with -o, or redirect the output");
+    return FailAt("stdout", kUsage, "output.terminal", "will not write a binary file to a terminal", "name a file with -o, or redirect the output");
   }
   if (s.ok()) s = file.Write(bytes);
   if (s.ok()) s = file.Commit();
-  return s.ok() ? kOk : Fail(kRejected, "output.write", s);
+  return s.ok() ? kOk : FailAt(path == "-" ? "stdout" : path, kEnvironment, "output.write", s);
 }
 
 // "kernel.tile" -> "kernel.tbc".
@@ -49,17 +49,18 @@ int WriteTbcFile(const Options& options, const ir::Module& module) {
   if (options.has("target-version")) {
     const std::vector<std::string> parts = absl::StrSplit(options.value("target-version"), '.');
     uint32_t major = 0, minor = 0;
-    if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &major) || !absl::SimpleAtoi(parts[1], &minor)) {
+    if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &major) || !absl::SimpleAtoi(parts[1], &minor) ||
+        (major == 0 && minor == 0) || major > 65535 || minor > 65535) {
       return Fail(kUsage, "usage", absl::StrCat("--target-version ", options.value("target-version"), ": expected MAJOR.MINOR"));
     }
     write.target_version = {static_cast<int>(major), static_cast<int>(minor)};
   }
   absl::StatusOr<std::string> bytes = ir::WriteTbc(module, write);
-  if (!bytes.ok()) return Fail(kRejected, "tbc.write", bytes.status());
   const std::string& in = options.positional()[0];
+  if (!bytes.ok()) return FailAt(NameOf(in), kRejected, "tbc.write", bytes.status());
   const std::string out = options.has("output") ? options.value("output") : in == "-" ? "-" : WithExtension(in, ".tbc");
   if (out == in && out != "-") {
-    return Fail(kUsage, "output.same", absl::StrCat(in, ": the output would replace the input"), "name another file with -o");
+    return FailAt(in, kUsage, "output.same", "the output would replace the input", "name another file with -o");
   }
   return WriteFile(out, *bytes, true);
 }
@@ -77,8 +78,8 @@ int Import(const Options& options) {
   auto loaded = Load(options.positional()[0], &exit);
   if (loaded == nullptr) return exit;
   if (loaded->form != InputForm::kTileIr) {
-    return Fail(kRejected, "import.form", absl::StrCat(options.positional()[0], " is not Tile IR bytecode"),
-                "`tilevm as` turns text into .tbc");
+    return FailAt(NameOf(options.positional()[0]), kRejected, "import.form", "this is not Tile IR bytecode",
+                  "`tilevm as` turns text into .tbc");
   }
   return WriteTbcFile(options, *loaded->module);
 }
@@ -95,11 +96,11 @@ int Export(const Options& options) {
   auto loaded = Load(options.positional()[0], &exit);
   if (loaded == nullptr) return exit;
   absl::StatusOr<std::string> bytes = ir::WriteTileIr(*loaded->module, major * 100 + minor);
-  if (!bytes.ok()) return Fail(kRejected, "tileir.write", bytes.status());
   const std::string& in = options.positional()[0];
+  if (!bytes.ok()) return FailAt(NameOf(in), kRejected, "tileir.write", bytes.status());
   const std::string out = options.has("output") ? options.value("output") : in == "-" ? "-" : WithExtension(in, ".tilebc");
   if (out == in && out != "-") {
-    return Fail(kUsage, "output.same", absl::StrCat(in, ": the output would replace the input"), "name another file with -o");
+    return FailAt(in, kUsage, "output.same", "the output would replace the input", "name another file with -o");
   }
   return WriteFile(out, *bytes, true);
 }

@@ -1,5 +1,7 @@
 #include "tools/record.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "absl/strings/match.h"
@@ -97,6 +99,23 @@ absl::Status ReadParam(JsonReader& r, RecordedParam* p) {
   return absl::OkStatus();
 }
 
+absl::Status WriteText(const std::string& path, absl::string_view text, OutputFile* file) {
+  if (absl::Status s = file->Open(path); !s.ok()) return s;
+  if (absl::Status s = file->Write(text); !s.ok()) return s;
+  return file->Flush();
+}
+
+absl::Status WriteMemory(const std::string& path, const PreparedRun& run, OutputFile* file) {
+  if (absl::Status s = file->Open(path); !s.ok()) return s;
+  for (const BoundArray& a : run.arrays) {
+    if (absl::Status s = file->Write(a.array.bytes.span()); !s.ok()) return s;
+  }
+  for (const Array& a : run.workspaces) {
+    if (absl::Status s = file->Write(a.bytes.span()); !s.ok()) return s;
+  }
+  return file->Flush();
+}
+
 }  // namespace
 
 absl::StatusOr<RecordedLaunch> ParseRecord(absl::string_view json) {
@@ -133,18 +152,6 @@ absl::StatusOr<RecordedLaunch> ParseRecord(absl::string_view json) {
   return launch;
 }
 
-absl::Status Recorder::WriteMemory(const std::string& path, const PreparedRun& run) {
-  OutputFile file;
-  if (absl::Status s = file.Open(path); !s.ok()) return s;
-  for (const BoundArray& a : run.arrays) {
-    if (absl::Status s = file.Write(a.array.bytes.span()); !s.ok()) return s;
-  }
-  for (const Array& a : run.workspaces) {
-    if (absl::Status s = file.Write(a.bytes.span()); !s.ok()) return s;
-  }
-  return file.Commit();
-}
-
 absl::Status Recorder::Before(const std::string& name, const ir::Module& module, const ir::Function& f,
                               const PreparedRun& run) {
   name_ = name;
@@ -175,15 +182,22 @@ absl::Status Recorder::Before(const std::string& name, const ir::Module& module,
                                         "], \"params\": [", absl::StrJoin(params, ", "), "], \"sizes\": [", absl::StrJoin(sizes, ", "), "]}\n");
   absl::StatusOr<std::string> tbc = ir::WriteTbc(module);
   if (!tbc.ok()) return tbc.status();
-  for (const auto& [path, bytes] : {std::pair<std::string, const std::string*>{name + ".tbc", &*tbc}, {name + ".json", &json}}) {
-    OutputFile file;
-    if (absl::Status s = file.Open(path); !s.ok()) return s;
-    if (absl::Status s = file.Write(absl::string_view(*bytes)); !s.ok()) return s;
-    if (absl::Status s = file.Commit(); !s.ok()) return s;
-  }
-  return WriteMemory(name + ".before", run);
+  if (absl::Status s = WriteText(name + ".tbc", *tbc, &tbc_); !s.ok()) return s;
+  if (absl::Status s = WriteText(name + ".json", json, &json_); !s.ok()) return s;
+  return WriteMemory(name + ".before", run, &before_);
 }
 
-absl::Status Recorder::After(const PreparedRun& run) { return WriteMemory(name_ + ".after", run); }
+absl::Status Recorder::After(const PreparedRun& run, bool trapped) {
+  OutputFile after;
+  if (!trapped) {
+    if (absl::Status s = WriteMemory(name_ + ".after", run, &after); !s.ok()) return s;
+  }
+  for (OutputFile* file : {&tbc_, &json_, &before_}) {
+    if (absl::Status s = file->Commit(); !s.ok()) return s;
+  }
+  if (!trapped) return after.Commit();
+  unlink((name_ + ".after").c_str());  // of another launch
+  return absl::OkStatus();
+}
 
 }  // namespace tile::tools

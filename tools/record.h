@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "ir/module.h"
+#include "tools/data/files.h"
 #include "tools/run_launch.h"
 
 namespace tile::tools {
@@ -36,15 +37,16 @@ struct RecordedLaunch {
 // Errors name the field and the offset in the text.
 absl::StatusOr<RecordedLaunch> ParseRecord(absl::string_view json);
 
-// Writes a launch: Before() ahead of running it, After() behind.
+// Writes a launch: Before() ahead of running it, After() behind; only then the files appear. One that trapped has no
+// .after. Errors: InvalidArgument if the module cannot be written, else of the system.
 class Recorder {
  public:
   absl::Status Before(const std::string& name, const ir::Module& module, const ir::Function& f, const PreparedRun& run);
-  absl::Status After(const PreparedRun& run);
+  absl::Status After(const PreparedRun& run, bool trapped);
 
  private:
-  absl::Status WriteMemory(const std::string& path, const PreparedRun& run);
   std::string name_;
+  OutputFile tbc_, json_, before_;
 };
 
 }  // namespace tile::tools

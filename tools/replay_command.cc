@@ -1,6 +1,4 @@
 // tilevm replay: recorded launches against what was recorded (record.h).
-#include <chrono>
-#include <cmath>
 #include <cstdio>
 
 #include "absl/strings/match.h"
@@ -11,12 +9,14 @@
 #include "tools/data/compare.h"
 #include "tools/data/files.h"
 #include "tools/data/json.h"
-#include "tools/load.h"
+#include "tools/launch_command.h"
 #include "tools/record.h"
+#include "tools/run_report.h"
 
 namespace tile::tools {
 namespace {
 
+constexpr int64_t kMaxRecordText = 64 << 20;
 constexpr uint64_t kBlockAlignment = 256;  // as the recordings had it
 
 struct MemoryBlock {
@@ -141,15 +141,17 @@ absl::Status CompareBlocks(const RecordedLaunch& record, const std::vector<Memor
 
 // False after an error on stderr.
 bool ReplayOne(const std::string& json_path, const Options& options, const Tolerance& tolerance, vm::CheckLevel check,
-               int threads, Replayed* out, int* exit) {
+               int threads, Progress* progress, double from, double to, Replayed* out, int* exit) {
   const std::string base = absl::EndsWith(json_path, ".json") ? json_path.substr(0, json_path.size() - 5) : json_path;
   const size_t slash = base.find_last_of('/');
   out->name = slash == std::string::npos ? base : base.substr(slash + 1);
-  const auto fail = [&](const absl::Status& s) {
-    *exit = Fail(kRejected, "replay.read", WithName(json_path, s));
+  const std::string json = base + ".json";
+  const auto fail_in = [&](const std::string& file, const absl::Status& s) {
+    *exit = FailAt(file, kRejected, "replay.read", s);
     return false;
   };
-  absl::StatusOr<AlignedBuffer> text = ReadWholeFile(base + ".json");
+  const auto fail = [&](const absl::Status& s) { return fail_in(json, s); };
+  absl::StatusOr<AlignedBuffer> text = ReadWholeFile(json, kMaxRecordText);
   if (!text.ok()) return fail(text.status());
   absl::StatusOr<RecordedLaunch> record = ParseRecord({reinterpret_cast<const char*>(text->data()), text->size()});
   if (!record.ok()) return fail(record.status());
@@ -157,10 +159,10 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
   if (!module_path.ok()) return fail(module_path.status());
   auto loaded = Load(*module_path, exit, {.warnings = false});
   if (loaded == nullptr) return false;
-  const ir::Function* f = PickKernel(*loaded->module, record->symbol, exit);
+  const ir::Function* f = PickKernel(*loaded->module, *module_path, record->symbol, exit);
   if (f == nullptr) return false;
   std::vector<MemoryBlock> blocks;
-  if (absl::Status s = ReadBlocks(base + ".before", *record, &blocks); !s.ok()) return fail(s);
+  if (absl::Status s = ReadBlocks(base + ".before", *record, &blocks); !s.ok()) return fail_in(base + ".before", s);
 
   vm::Launch launch;
   launch.check = check;
@@ -192,14 +194,12 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
   }
   auto program = vm::Program::Prepare(*loaded->module, f->name);
   if (!program.ok()) {
-    *exit = Fail(kRejected, "replay.prepare", program.status());
+    *exit = FailAt(*module_path, kRejected, "replay.prepare", program.status());
     return false;
   }
   const bool quiet = options.has("json");
   if (quiet) launch.print = [](absl::string_view) {};
-  const auto start = std::chrono::steady_clock::now();
-  const vm::Outcome outcome = (*program)->Run(launch);
-  out->ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  const vm::Outcome outcome = RunLaunch(**program, launch, progress, from, to, &out->ms);
   if (!outcome.status.ok()) return fail(outcome.status);
   for (const vm::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
   if (!outcome.reports.empty()) {
@@ -211,7 +211,7 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
   if (after == nullptr) return true;
   std::fclose(after);
   std::vector<MemoryBlock> expected;
-  if (absl::Status s = ReadBlocks(base + ".after", *record, &expected); !s.ok()) return fail(s);
+  if (absl::Status s = ReadBlocks(base + ".after", *record, &expected); !s.ok()) return fail_in(base + ".after", s);
   if (absl::Status s = CompareBlocks(*record, blocks, expected, tolerance, out); !s.ok()) return fail(s);
   return true;
 }
@@ -223,19 +223,16 @@ int Replay(const Options& options) {
   vm::CheckLevel check;
   if (!ParseLaunchOptions(options, &request, &check, &exit)) return exit;
   Tolerance tolerance;
-  absl::StatusOr<double> rtol = options.Number("rtol", 0), atol = options.Number("atol", 0);
-  absl::StatusOr<int64_t> ulp = options.Integer("ulp", 0, 0, int64_t{1} << 62);
-  for (const absl::Status& s : {rtol.status(), atol.status(), ulp.status()}) {
-    if (!s.ok()) return Fail(kUsage, "usage", s);
-  }
-  tolerance.rtol = *rtol;
-  tolerance.atol = *atol;
-  tolerance.ulp = static_cast<uint64_t>(*ulp);
+  if (!ParseTolerance(options, &tolerance, &exit)) return exit;
+  Progress progress(!options.has("json"));
+  const double count = static_cast<double>(options.positional().size());
+  int64_t index = 0;
   int64_t differ = 0, trapped = 0, failed = 0;
   for (const std::string& path : options.positional()) {
     Replayed r;
     int one = kOk;
-    if (!ReplayOne(path, options, tolerance, check, request.threads, &r, &one)) {
+    const double from = static_cast<double>(index++) / count;
+    if (!ReplayOne(path, options, tolerance, check, request.threads, &progress, from, from + 1 / count, &r, &one)) {
       ++failed;
       exit = std::max(exit, one);
       continue;
@@ -248,8 +245,7 @@ int Replay(const Options& options) {
                   JsonQuote(r.name).c_str(),
                   r.trapped ? "trapped" : !r.compared ? "ran" : r.differing > 0 ? "differs" : "equal",
                   static_cast<long long>(r.elements), static_cast<long long>(r.differing),
-                  std::isfinite(r.max_abs) ? absl::StrCat(r.max_abs).c_str() : "null",
-                  std::isfinite(r.max_rel) ? absl::StrCat(r.max_rel).c_str() : "null",
+                  JsonNumber(r.max_abs).c_str(), JsonNumber(r.max_rel).c_str(),
                   static_cast<unsigned long long>(r.max_ulp), r.ms, JsonQuote(r.first).c_str());
     } else if (r.differing > 0) {
       std::printf("%s: differs: %s\n", r.name.c_str(), r.first.c_str());

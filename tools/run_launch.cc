@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <thread>
 
-#include "absl/strings/numbers.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/launch_rule.h"
+#include "tools/cli/report.h"
 #include "tools/data/cast.h"
 #include "tools/data/scalar.h"
 
@@ -27,7 +28,8 @@ class Values {
     options.seed = request_.seed;
     options.stream = stream_++;
     if (as && !as->is_pointer()) options.raw_as = as->kind;
-    return ParseValue(text, options);
+    absl::StatusOr<Value> value = ParseValue(text, options);
+    return value.ok() ? std::move(value) : ValueError(text, value.status());
   }
 
  private:
@@ -35,27 +37,29 @@ class Values {
   uint64_t stream_ = 0;
 };
 
-// A value as an array of the element that the parameter has.
-absl::StatusOr<Array> ToArray(Value value, Element want, absl::string_view name, bool cast) {
+// A value as an array of the element that the parameter has. `text` is what stands on the command line.
+absl::StatusOr<Array> ToArray(absl::string_view text, Value value, Element want, absl::string_view name, bool cast) {
+  const auto error = [&](absl::string_view message) { return Error(Located(text, "run.value", message)); };
   if (value.is_scalar()) {
-    return Error(absl::StrCat("argument `", name, "` is an array of ", ir::ToString(want), ", but `", value.scalar(),
+    return error(absl::StrCat("argument `", name, "` is an array of ", ir::ToString(want), ", but `", value.scalar(),
                               "` is a number; pass a file, or full:", ir::ToString(want), "[…]=", value.scalar()));
   }
   absl::StatusOr<Array> a = std::move(value).TakeArray();
-  if (!a.ok()) return a.status();
+  if (!a.ok()) return ValueError(text, a.status());
   if (a->element == want) return a;
-  // Bytes are bytes: u8 data may be read as any 8-bit type.
   if (!cast) {
-    return Error(absl::StrCat("argument `", name, "` takes ", ir::ToString(want), ", but the value is ", TypeText(*a),
+    return error(absl::StrCat("argument `", name, "` takes ", ir::ToString(want), ", but the value is ", TypeText(*a),
                               "; convert it with --cast"));
   }
   return Cast(*a, want);
 }
 
-absl::StatusOr<uint64_t> ToScalar(const Value& value, ir::Elem elem, absl::string_view name) {
-  if (!value.is_scalar()) return Error(absl::StrCat("argument `", name, "` is a number, but the value is an array"));
+absl::StatusOr<uint64_t> ToScalar(absl::string_view text, const Value& value, ir::Elem elem, absl::string_view name) {
+  if (!value.is_scalar()) {
+    return Error(Located(text, "run.value", absl::StrCat("argument `", name, "` is a number, but the value is an array")));
+  }
   absl::StatusOr<uint64_t> bits = ParseElement(elem, value.scalar());
-  if (!bits.ok()) return Error(absl::StrCat("argument `", name, "`: ", bits.status().message()));
+  if (!bits.ok()) return Error(Located(text, "run.value", absl::StrCat("argument `", name, "`: ", bits.status().message())));
   return bits;
 }
 
@@ -73,6 +77,35 @@ void AddBuffer(PreparedRun& run, const std::string& name, Array& a, bool initial
 void FillArray(Array& a, uint64_t bits) {
   const int64_t n = a.count();
   for (int64_t i = 0; i < n; ++i) StoreBits(a.element.kind, a.bytes.data(), i, bits);
+}
+
+// An array whose memory, fresh from the system, is zero and takes no room before it is touched.
+absl::StatusOr<Array> MakeZeroed(Element element, const std::vector<int64_t>& shape) {
+  absl::StatusOr<int64_t> count = CountElements(shape);
+  if (!count.ok()) return count.status();
+  absl::StatusOr<int64_t> bytes = BytesOf(element, *count);
+  if (!bytes.ok()) return bytes.status();
+  absl::StatusOr<AlignedBuffer> zero = AlignedBuffer::Zeroed(static_cast<size_t>(*bytes));
+  if (!zero.ok()) return zero.status();
+  Array a;
+  a.element = element;
+  a.shape = shape;
+  a.bytes = *std::move(zero);
+  return a;
+}
+
+// Initial contents of outputs and workspaces; those that are `fresh` are zero already.
+void Initialize(const ir::Function& f, PreparedRun* run, bool fresh) {
+  const auto zero = [fresh](Array& a) {
+    if (!fresh) std::fill(a.bytes.span().begin(), a.bytes.span().end(), uint8_t{0});
+  };
+  for (Array& w : run->workspaces) zero(w);
+  for (size_t i = 0; f.interface != nullptr && i < run->arrays.size(); ++i) {
+    const ir::ArrayArg& arg = f.interface->arrays[i];
+    if (run->arrays[i].given) continue;
+    if (arg.init == ir::InitKind::kZero) zero(run->arrays[i].array);
+    if (arg.init == ir::InitKind::kValue) FillArray(run->arrays[i].array, arg.init_bits);
+  }
 }
 
 absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& request, PreparedRun* run) {
@@ -124,7 +157,7 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
     if (text[i].empty()) continue;
     absl::StatusOr<Value> value = values.Parse(text[i], arg.element);
     if (!value.ok()) return value.status();
-    absl::StatusOr<Array> array = ToArray(*std::move(value), arg.element, arg.name, request.cast);
+    absl::StatusOr<Array> array = ToArray(text[i], *std::move(value), arg.element, arg.name, request.cast);
     if (!array.ok()) return array.status();
     run->arrays[i].array = *std::move(array);
     args.arrays[i].given = true;
@@ -134,7 +167,7 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
   for (const auto& [i, literal] : scalars) {
     absl::StatusOr<Value> value = values.Parse(literal, std::nullopt);
     if (!value.ok()) return value.status();
-    absl::StatusOr<uint64_t> bits = ToScalar(*value, f.param(interface.scalars[i].param)->type().elem(), interface.scalars[i].name);
+    absl::StatusOr<uint64_t> bits = ToScalar(literal, *value, f.param(interface.scalars[i].param)->type().elem(), interface.scalars[i].name);
     if (!bits.ok()) return bits.status();
     args.scalars[i] = *bits;
   }
@@ -142,15 +175,8 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
   for (size_t i = 0; i < interface.arrays.size(); ++i) {
     const ir::ArrayArg& arg = interface.arrays[i];
     if (!args.arrays[i].given) {
-      absl::StatusOr<Array> a = Array::Make(arg.element, args.arrays[i].shape);
+      absl::StatusOr<Array> a = MakeZeroed(arg.element, args.arrays[i].shape);
       if (!a.ok()) return Error(absl::StrCat("output `", arg.name, "`: ", a.status().message()));
-      if (arg.init == ir::InitKind::kZero) {
-        absl::StatusOr<AlignedBuffer> zero = AlignedBuffer::Zeroed(a->bytes.size());
-        if (!zero.ok()) return zero.status();
-        a->bytes = *std::move(zero);
-      } else if (arg.init == ir::InitKind::kValue) {
-        FillArray(*a, arg.init_bits);
-      }
       run->arrays[i].given = false;
       run->arrays[i].initialized = arg.init != ir::InitKind::kUndefined;
       run->arrays[i].array = *std::move(a);
@@ -160,18 +186,13 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
   }
   for (size_t i = 0; i < interface.workspaces.size(); ++i) {
     const ir::Workspace& w = interface.workspaces[i];
-    Array a;
-    a.element = w.element;
-    a.shape = {args.workspace_elements[i]};
-    absl::StatusOr<int64_t> bytes = BytesOf(w.element, args.workspace_elements[i]);
-    if (!bytes.ok()) return bytes.status();
-    absl::StatusOr<AlignedBuffer> zero = AlignedBuffer::Zeroed(static_cast<size_t>(*bytes));
-    if (!zero.ok()) return zero.status();
-    a.bytes = *std::move(zero);
-    args.workspaces.push_back(reinterpret_cast<uint64_t>(a.bytes.data()));
-    run->workspaces.push_back(std::move(a));
+    absl::StatusOr<Array> a = MakeZeroed(w.element, {args.workspace_elements[i]});
+    if (!a.ok()) return Error(absl::StrCat("workspace `", w.name, "`: ", a.status().message()));
+    args.workspaces.push_back(reinterpret_cast<uint64_t>(a->bytes.data()));
+    run->workspaces.push_back(*std::move(a));
   }
   for (size_t i = 0; i < interface.workspaces.size(); ++i) AddBuffer(*run, interface.workspaces[i].name, run->workspaces[i], true);
+  Initialize(f, run, /*fresh=*/true);
   absl::StatusOr<std::vector<uint64_t>> words = runtime::MakeParams(f, args, env);
   if (!words.ok()) return words.status();
   run->launch.params = *std::move(words);
@@ -215,12 +236,12 @@ absl::Status PrepareByParameter(const ir::Function& f, const LaunchRequest& requ
     absl::StatusOr<Value> value = values.Parse(text[i], pointer ? std::optional<Element>(pointee) : std::nullopt);
     if (!value.ok()) return value.status();
     if (!pointer) {
-      absl::StatusOr<uint64_t> bits = ToScalar(*value, type.elem(), names[i]);
+      absl::StatusOr<uint64_t> bits = ToScalar(text[i], *value, type.elem(), names[i]);
       if (!bits.ok()) return bits.status();
       run->launch.params.push_back(*bits);
       continue;
     }
-    absl::StatusOr<Array> array = ToArray(*std::move(value), pointee, names[i], request.cast);
+    absl::StatusOr<Array> array = ToArray(text[i], *std::move(value), pointee, names[i], request.cast);
     if (!array.ok()) return array.status();
     run->arrays.push_back({names[i], Direction::kInOut, *std::move(array), true});
     Array& a = run->arrays.back().array;
@@ -235,6 +256,14 @@ absl::Status PrepareByParameter(const ir::Function& f, const LaunchRequest& requ
 
 }  // namespace
 
+absl::Status ValueError(absl::string_view text, const absl::Status& status) {
+  // The file of "x.bin:f16[4]" is x.bin: messages begin with the one or the other.
+  const size_t colon = text.find(':');
+  const absl::string_view file = text.substr(0, colon);
+  const bool about_file = colon != absl::string_view::npos && absl::StartsWith(status.message(), absl::StrCat(file, ": "));
+  return absl::Status(status.code(), Located(about_file ? file : text, "run.value", status.message()));
+}
+
 BoundArray* PreparedRun::Find(absl::string_view name) {
   for (BoundArray& a : arrays) {
     if (a.name == name) return &a;
@@ -242,16 +271,7 @@ BoundArray* PreparedRun::Find(absl::string_view name) {
   return nullptr;
 }
 
-void ResetRun(const ir::Function& f, PreparedRun* run) {
-  for (Array& w : run->workspaces) std::fill(w.bytes.span().begin(), w.bytes.span().end(), uint8_t{0});
-  for (size_t i = 0; f.interface != nullptr && i < run->arrays.size(); ++i) {
-    const ir::ArrayArg& arg = f.interface->arrays[i];
-    Array& a = run->arrays[i].array;
-    if (run->arrays[i].given || arg.init == ir::InitKind::kUndefined) continue;
-    arg.init == ir::InitKind::kZero ? (void)std::fill(a.bytes.span().begin(), a.bytes.span().end(), uint8_t{0})
-                                    : FillArray(a, arg.init_bits);
-  }
-}
+void ResetRun(const ir::Function& f, PreparedRun* run) { Initialize(f, run, /*fresh=*/false); }
 
 absl::StatusOr<std::unique_ptr<PreparedRun>> PrepareRun(const ir::Function& f, const LaunchRequest& request) {
   auto run = std::make_unique<PreparedRun>();

@@ -43,10 +43,13 @@ struct PreparedRun {
   BoundArray* Find(absl::string_view name);
 };
 
-// Gives outputs their initial values and workspaces their zeros again, for another launch.
+// Gives outputs their initial values and workspaces their zeros, before a launch. PrepareRun has done so for the first.
 void ResetRun(const ir::Function& f, PreparedRun* run);
 
-// Errors are InvalidArgument: what is missing, of the wrong type or shape.
+// The error of a VALUE as a diagnostic: "x.npy: error[run.value]: …".
+absl::Status ValueError(absl::string_view text, const absl::Status& status);
+
+// Errors: what is missing, of the wrong type or shape. Those of one value are diagnostics already.
 absl::StatusOr<std::unique_ptr<PreparedRun>> PrepareRun(const ir::Function& f, const LaunchRequest& request);
 
 }  // namespace tile::tools

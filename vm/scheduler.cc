@@ -57,9 +57,14 @@ struct Running {
 
 class Grid {
  public:
-  Grid(LaunchState& state, Checker* checker) : state_(state), checker_(checker), code_(*state.code) {
+  Grid(LaunchState& state, Checker* checker)
+      : state_(state),
+        checker_(checker),
+        code_(*state.code),
+        blocks_run_(state.launch->blocks_done != nullptr ? *state.launch->blocks_done : own_blocks_run_) {
     const int64_t* g = state.launch->grid;
     total_ = g[0] * g[1] * g[2];
+    blocks_run_.store(0, std::memory_order_relaxed);
     max_frames_ = static_cast<int64_t>(state.launch->max_tile_bytes / std::max<uint64_t>(code_.frame_bytes, 1));
   }
 
@@ -230,7 +235,8 @@ class Grid {
   Checker* checker_;
   const Code& code_;
   int64_t total_ = 0, max_frames_ = 0;
-  std::atomic<int64_t> next_{0}, blocks_run_{0};
+  std::atomic<int64_t> next_{0}, own_blocks_run_{0};
+  std::atomic<int64_t>& blocks_run_;
   std::atomic<bool> finished_{false};
   std::atomic<int64_t> idle_{0};
   absl::Mutex mutex_;

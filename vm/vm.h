@@ -13,6 +13,7 @@
 #ifndef TILE_VM_VM_H_
 #define TILE_VM_VM_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -53,6 +54,8 @@ struct Launch {
   uint64_t max_tile_bytes = uint64_t{8} << 30;  // memory for tiles of the blocks that run at once
   // Receives what print_tko prints, one call per print, never two at once. Null: standard output.
   std::function<void(absl::string_view)> print;
+  // Counts the blocks that are done, from 0, for whoever shows progress meanwhile. May be null.
+  std::atomic<int64_t>* blocks_done = nullptr;
 };
 
 // A mistake of the kernel found while running.

@@ -1,6 +1,8 @@
 #include "tools/cli/options.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -29,6 +31,13 @@ const OptionSpec* FindByLetter(const Command& c, char letter) {
 std::string Flags(const OptionSpec& o) {
   return absl::StrCat(o.letter ? absl::StrCat("-", std::string(1, o.letter), ", ") : "    ", "--", o.name,
                       o.value ? absl::StrCat(" ", o.value) : "");
+}
+
+// The exit code, unless what was printed did not arrive.
+int Flushed(int exit) {
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!failed || (exit != kOk && exit != kDiffers)) return exit;  // one error is enough
+  return FailAt("stdout", kEnvironment, "output.write", absl::StrCat("cannot be written: ", std::strerror(errno)));
 }
 
 }  // namespace
@@ -133,8 +142,8 @@ std::string HelpOf(absl::string_view tool, const Command& c) {
   for (const OptionSpec& o : c.options) line(o);
   line(kHelp);
   if (c.details[0] != '\0') absl::StrAppend(&s, "\n", c.details);
-  absl::StrAppend(&s, "\nexit codes: 0 ok, 1 input rejected, 2 usage, 3 results differ, 4 kernel trapped, 5 environment, "
-                      "70 internal error\n");
+  absl::StrAppend(&s, "\nexit codes: 0 ok, 1 input rejected, 2 usage, 3 results differ, 4 kernel trapped, 5 environment (no\n"
+                      "such device, output cannot be written), 70 internal error\n");
   return s;
 }
 
@@ -157,7 +166,7 @@ int RunTool(absl::string_view tool, absl::string_view intro, const std::vector<c
   }
   if (args[0] == "--help" || args[0] == "-h" || (args[0] == "help" && args.size() == 1)) {
     std::fputs(overview().c_str(), stdout);
-    return kOk;
+    return Flushed(kOk);
   }
   const bool help = args[0] == "help";
   const std::string& name = help ? args[1] : args[0];
@@ -165,15 +174,15 @@ int RunTool(absl::string_view tool, absl::string_view intro, const std::vector<c
     if (name != c->name) continue;
     if (help) {
       std::fputs(HelpOf(tool, *c).c_str(), stdout);
-      return kOk;
+      return Flushed(kOk);
     }
     absl::StatusOr<Options> options = Options::Parse(*c, std::vector<std::string>(args.begin() + 1, args.end()));
     if (!options.ok()) return Fail(kUsage, "usage", options.status().message());
     if (options->has("help")) {
       std::fputs(HelpOf(tool, *c).c_str(), stdout);
-      return kOk;
+      return Flushed(kOk);
     }
-    return c->run(*options);
+    return Flushed(c->run(*options));
   }
   return Fail(kUsage, "usage", absl::StrCat("no command `", name, "`"), absl::StrCat("`", tool, " --help` lists them"));
 }

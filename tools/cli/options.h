@@ -25,7 +25,7 @@ enum ExitCode : int {
   kUsage = 2,         // the command line is wrong
   kDiffers = 3,       // results differ from what was expected
   kTrapped = 4,       // the kernel made a mistake while running; wins over kDiffers
-  kEnvironment = 5,   // something is missing on this machine
+  kEnvironment = 5,   // something on this machine is in the way: no such device, an output that cannot be written
   kInternal = 70,
 };
 

@@ -10,14 +10,11 @@
 #include "absl/strings/str_split.h"
 
 namespace tile::tools {
-namespace {
 
 bool UseColor() {
   const char* no_color = std::getenv("NO_COLOR");
   return isatty(2) != 0 && (no_color == nullptr || no_color[0] == '\0');
 }
-
-}  // namespace
 
 void PrintDiagnostics(absl::string_view text) {
   const bool color = UseColor();
@@ -48,6 +45,22 @@ int Fail(ExitCode exit, absl::string_view code, const absl::Status& status) {
     return exit;
   }
   return Fail(exit, code, status.message());
+}
+
+std::string Located(absl::string_view where, absl::string_view code, absl::string_view message) {
+  if (absl::StartsWith(message, absl::StrCat(where, ": "))) message.remove_prefix(where.size() + 2);
+  return absl::StrCat(where, ": error[", code, "]: ", message);
+}
+
+int FailAt(absl::string_view where, ExitCode exit, absl::string_view code, absl::string_view message,
+           absl::string_view fix) {
+  PrintDiagnostics(absl::StrCat(Located(where, code, message), fix.empty() ? "" : absl::StrCat("\n  fix: ", fix)));
+  return exit;
+}
+
+int FailAt(absl::string_view where, ExitCode exit, absl::string_view code, const absl::Status& status) {
+  if (absl::StrContains(status.message(), "error[")) return Fail(exit, code, status);
+  return FailAt(where, exit, code, status.message());
 }
 
 }  // namespace tile::tools

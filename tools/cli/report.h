@@ -2,11 +2,16 @@
 #ifndef TILE_TOOLS_CLI_REPORT_H_
 #define TILE_TOOLS_CLI_REPORT_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "tools/cli/options.h"
 
 namespace tile::tools {
+
+// Whether stderr is a terminal and NO_COLOR is not set.
+bool UseColor();
 
 // Prints text that already has the form of diagnostics, colouring "error" and "warning".
 void PrintDiagnostics(absl::string_view text);
@@ -15,6 +20,14 @@ void PrintDiagnostics(absl::string_view text);
 int Fail(ExitCode exit, absl::string_view code, absl::string_view message, absl::string_view fix = "");
 // The same for a status: a message that is a diagnostic already is printed as it is.
 int Fail(ExitCode exit, absl::string_view code, const absl::Status& status);
+// The same about a file or a place in one: "where: error[code]: message". A message that begins with the place does not
+// say it twice.
+int FailAt(absl::string_view where, ExitCode exit, absl::string_view code, absl::string_view message,
+           absl::string_view fix = "");
+int FailAt(absl::string_view where, ExitCode exit, absl::string_view code, const absl::Status& status);
+
+// "where: error[code]: message", without colour, for a status that is printed later.
+std::string Located(absl::string_view where, absl::string_view code, absl::string_view message);
 
 }  // namespace tile::tools
 

@@ -131,11 +131,14 @@ uint64_t UlpDistance(Elem elem, uint64_t a, uint64_t b) {
   return x < y ? static_cast<uint64_t>(y) - x : static_cast<uint64_t>(x) - y;
 }
 
-absl::StatusOr<Comparison> Compare(const ArrayView& actual, const ArrayView& expected, const Tolerance& tolerance) {
+absl::Status CheckComparable(const ArrayView& actual, const ArrayView& expected) {
   const Elem a = actual.element.kind, e = expected.element.kind;
-  if (actual.shape != expected.shape || (a != e && !(ir::IsFloat(a) && ir::IsFloat(e)))) {
-    return absl::InvalidArgumentError(absl::StrCat("is ", TypeText(actual), ", expected ", TypeText(expected)));
-  }
+  if (actual.shape == expected.shape && (a == e || (ir::IsFloat(a) && ir::IsFloat(e)))) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("is ", TypeText(actual), ", expected ", TypeText(expected)));
+}
+
+absl::StatusOr<Comparison> Compare(const ArrayView& actual, const ArrayView& expected, const Tolerance& tolerance) {
+  if (absl::Status s = CheckComparable(actual, expected); !s.ok()) return s;
   return Comparer(actual, expected, tolerance).Run();
 }
 

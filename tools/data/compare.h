@@ -44,6 +44,7 @@ struct Comparison {
 };
 
 // kInvalidArgument if the shapes differ, or the types do and are not both floats.
+absl::Status CheckComparable(const ArrayView& actual, const ArrayView& expected);
 absl::StatusOr<Comparison> Compare(const ArrayView& actual, const ArrayView& expected, const Tolerance& tolerance = {});
 
 // One or two lines: "3 of 4096 elements differ, first at [1,7]: 1.5, expected 1.25" and the largest differences.

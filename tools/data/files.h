@@ -7,7 +7,8 @@
 // new ones. Without Commit() the temporary file is removed. A symbolic link stays one; what is not a regular file
 // (/dev/null, a pipe) is written directly; "-" is stdout.
 //
-// Messages begin with the file's name. Objects belong to one thread.
+// Messages begin with the file's name. What keeps an output from being written is never kInvalidArgument. Objects belong
+// to one thread.
 #ifndef TILE_TOOLS_DATA_FILES_H_
 #define TILE_TOOLS_DATA_FILES_H_
 
@@ -24,7 +25,8 @@ namespace tile::tools {
 
 inline constexpr int64_t kMaxStreamBytes = int64_t{8} << 30;
 
-absl::StatusOr<AlignedBuffer> ReadWholeFile(const std::string& path);
+// More than `most_bytes` is an error, before memory is taken for it.
+absl::StatusOr<AlignedBuffer> ReadWholeFile(const std::string& path, int64_t most_bytes = kMaxBytes);
 
 // `name: message`, with the status's code.
 absl::Status WithName(absl::string_view name, const absl::Status& status);
@@ -37,14 +39,16 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();  // removes what was not committed
 
+  // Whether Open would do, found out before there is anything to write. Leaves nothing behind.
+  static absl::Status Check(const std::string& path);
   absl::Status Open(const std::string& path);
   absl::Status Write(absl::Span<const uint8_t> bytes);  // small pieces are gathered
   absl::Status Write(absl::string_view text);
+  absl::Status Flush();   // so that Commit has nothing left to write
   absl::Status Commit();
   bool is_terminal() const;
 
  private:
-  absl::Status Flush();
   absl::Status WriteOut(absl::Span<const uint8_t> bytes);
 
   std::string path_;    // as told, for messages

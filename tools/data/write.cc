@@ -53,32 +53,45 @@ const Writer* FindWriter(absl::string_view path) {
 
 }  // namespace
 
+bool IsStdout(absl::string_view path) { return path == "-" || absl::StartsWith(path, "-."); }
+
 absl::Status CheckOutputPath(absl::string_view path) {
-  if (FindWriter(path) != nullptr) return absl::OkStatus();
-  return WithName(path, "the extension does not say the form; .npy, .npz, .safetensors, .png, .bin or .txt does");
+  if (absl::Status s = CheckOutputForm(path); !s.ok()) return s;
+  return IsStdout(path) ? absl::OkStatus() : OutputFile::Check(std::string(path));
+}
+
+absl::Status CheckOutputForm(absl::string_view path, size_t arrays) {
+  const Writer* writer = FindWriter(path);
+  if (writer == nullptr) {
+    return WithName(path, "the extension does not say the form; .npy, .npz, .safetensors, .png, .bin or .txt does");
+  }
+  if (arrays == 1 || (arrays > 1 && writer->many)) return absl::OkStatus();
+  return WithName(path, absl::StrCat(arrays, " arrays, but ", writer->extension,
+                                     " holds one; .npz and .safetensors hold several"));
 }
 
 absl::Status WriteArrays(absl::string_view path, absl::Span<const NamedArray> arrays) {
-  if (absl::Status s = CheckOutputPath(path); !s.ok()) return s;
+  OutputFile out;
+  if (absl::Status s = WriteArrays(path, arrays, &out); !s.ok()) return s;
+  return out.Commit();
+}
+
+absl::Status WriteArrays(absl::string_view path, absl::Span<const NamedArray> arrays, OutputFile* uncommitted) {
+  if (absl::Status s = CheckOutputForm(path, arrays.size()); !s.ok()) return s;
+  OutputFile& out = *uncommitted;
   const Writer& writer = *FindWriter(path);
-  if (arrays.empty() || (arrays.size() > 1 && !writer.many)) {
-    return WithName(path, absl::StrCat(arrays.size(), " arrays, but ", writer.extension,
-                                       " holds one; .npz and .safetensors hold several"));
-  }
   absl::flat_hash_set<std::string> names;
   for (const NamedArray& a : arrays) {
     if (!names.insert(a.name).second) return WithName(path, absl::StrCat("two arrays have the name ", a.name));
   }
-  const bool to_stdout = path == "-" || absl::StartsWith(path, "-.");
-  OutputFile out;
-  if (absl::Status s = out.Open(to_stdout ? "-" : std::string(path)); !s.ok()) return s;
+  if (absl::Status s = out.Open(IsStdout(path) ? "-" : std::string(path)); !s.ok()) return s;
   if (writer.write != Txt && out.is_terminal()) {
     return WithName(path, absl::StrCat(writer.extension, " is not for a terminal; -.txt is"));
   }
   if (absl::Status s = writer.write(arrays, out); !s.ok()) {
     return absl::StartsWith(s.message(), path) ? s : WithName(path, s);
   }
-  return out.Commit();
+  return out.Flush();
 }
 
 absl::Status WriteArray(absl::string_view path, const ArrayView& array, absl::string_view name) {

@@ -7,7 +7,7 @@
 //   -  -.txt  -.bin …             stdout: .npy, or the form that follows. Only .txt goes to a terminal.
 //
 // .npz and .safetensors hold several arrays under their names; the others take one. Nothing is left half-written: see
-// files.h. Errors begin with the path: kInvalidArgument if the array does not suit the form, else the system's.
+// files.h. Errors begin with the path: kInvalidArgument if the array does not suit the form, else kFailedPrecondition.
 // Thread-safe for different paths.
 #ifndef TILE_TOOLS_DATA_WRITE_H_
 #define TILE_TOOLS_DATA_WRITE_H_
@@ -18,14 +18,21 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "tools/data/array.h"
+#include "tools/data/files.h"
 #include "tools/data/npz.h"
 
 namespace tile::tools {
 
-// Whether WriteArrays knows the form of this path, without writing: a tool asks before it runs a kernel.
+// A tool asks both before it runs a kernel, so that no result is lost: whether WriteArrays knows the form of this path
+// and it holds so many arrays, and whether it can be written now.
+absl::Status CheckOutputForm(absl::string_view path, size_t arrays = 1);
 absl::Status CheckOutputPath(absl::string_view path);
+// Where it goes: "-" or a file.
+bool IsStdout(absl::string_view path);
 
 absl::Status WriteArrays(absl::string_view path, absl::Span<const NamedArray> arrays);
+// The same in two steps: several files appear together or, if one cannot be written, not at all.
+absl::Status WriteArrays(absl::string_view path, absl::Span<const NamedArray> arrays, OutputFile* uncommitted);
 // One array; `name` is its name in .npz and .safetensors.
 absl::Status WriteArray(absl::string_view path, const ArrayView& array, absl::string_view name = "array");
 

@@ -83,7 +83,7 @@ TEST(OutputFileTest, KeepsLinksAndModes) {
 TEST(OutputFileTest, Failures) {
   EXPECT_FAILS(WriteArray(TestPath("no/such/dir/x.npy"), Floats({1}, {1})), "cannot be created");
   mkdir(TestPath("dir.npy").c_str(), 0777);
-  EXPECT_FAILS(WriteArray(TestPath("dir.npy"), Floats({1}, {1})), "is a directory");
+  EXPECT_FAILS(WriteArray(TestPath("dir.npy"), Floats({1}, {1})), "dir.npy: cannot be written: Is a directory");
   // A device is written, not replaced.
   const std::string null = TestPath("null.bin");
   ASSERT_EQ(symlink("/dev/null", null.c_str()), 0);

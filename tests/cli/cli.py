@@ -1,0 +1,96 @@
+"""What the tests of the command line share: a folder with kernels and data, and calls of tilevm in it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TILEVM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
+EXAMPLES = os.path.abspath("examples")
+COMPAT = os.path.abspath("tests/compat/0.1")
+
+# Long enough for a progress bar on any machine, and easily stopped: the test ends it.
+SLOW = """entry @slow(%out: tile<ptr<i32>>) interface {
+  out o: i32[1] at %out init zero
+  grid 1000000
+} {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %n = constant <i32: 2000> : tile<i32>
+  %x = constant <f32: 1.0> : tile<4096xf32>
+  %s = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%a = %x) -> (tile<4096xf32>) {
+    %b = addf %a, %x : tile<4096xf32>
+    continue %b : tile<4096xf32>
+  }
+  return
+}
+"""
+
+TRAP = """entry @trap(%x: tile<ptr<f32>>, %out: tile<ptr<f32>>) interface {
+  in x: f32[4] at %x
+  out o: f32[4] at %out init zero
+  grid 1
+} {
+  %far = constant <i32: 1000> : tile<i32>
+  %p = offset %x, %far : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+  %v, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  %t1 = store_ptr_tko weak %out, %v : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+"""
+
+PRINTS = """entry @prints(%out: tile<ptr<i32>>) interface {
+  out o: i32[1] at %out init 7
+  grid 1
+} {
+  %t = print_tko "hello\\n" : token
+  return
+}
+"""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        for name in ("vector_add", "matmul", "float_max"):
+            shutil.copy(os.path.join(EXAMPLES, name + ".tile"), self.folder)
+        for name, text in (("slow", SLOW), ("trap", TRAP), ("prints", PRINTS)):
+            self.write(name + ".tile", text)
+
+    def write(self, name, contents):
+        mode = "wb" if isinstance(contents, bytes) else "w"
+        with open(os.path.join(self.folder, name), mode) as f:
+            f.write(contents)
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name), "rb") as f:
+            return f.read()
+
+    def call(self, *arguments, **options):
+        """The finished process, its output as text."""
+        options.setdefault("stdout", subprocess.PIPE)
+        return subprocess.run([TILEVM, *arguments], cwd=self.folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                              universal_newlines=True, timeout=120, **options)
+
+    def good(self, *arguments):
+        done = self.call(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def files(self):
+        """Every file below the folder with its contents."""
+        found = {}
+        for folder, _, names in os.walk(self.folder):
+            for name in names:
+                path = os.path.join(folder, name)
+                if os.path.isfile(path):
+                    with open(path, "rb") as f:
+                        found[path] = f.read()
+        return found
+
+
+def main():
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

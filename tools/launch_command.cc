@@ -1,0 +1,144 @@
+#include "tools/launch_command.h"
+
+#include <chrono>
+#include <limits>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tools/cli/report.h"
+
+namespace tile::tools {
+
+bool ParseLaunchOptions(const Options& options, LaunchRequest* request, vm::CheckLevel* check, int* exit) {
+  const std::string grid = options.value("grid");
+  if (options.has("grid") && grid.empty()) {
+    *exit = Fail(kUsage, "usage", "--grid: expected X[,Y[,Z]], each at least 1");
+    return false;
+  }
+  for (absl::string_view part : absl::StrSplit(grid, ',')) {
+    if (grid.empty()) break;
+    int64_t n;
+    if (!absl::SimpleAtoi(part, &n) || n < 1 || request->grid.size() == 3) {
+      *exit = Fail(kUsage, "usage", absl::StrCat("--grid ", grid, ": expected X[,Y[,Z]], each at least 1"));
+      return false;
+    }
+    request->grid.push_back(n);
+  }
+  for (const std::string& arg : options.values("arg")) {
+    const size_t eq = arg.find('=');
+    if (eq == std::string::npos || eq == 0) {
+      *exit = Fail(kUsage, "usage", absl::StrCat("--arg ", arg, ": expected NAME=VALUE"));
+      return false;
+    }
+    request->args.push_back({arg.substr(0, eq), arg.substr(eq + 1)});
+  }
+  const std::string level = options.has("check") ? options.value("check") : "bounds";
+  if (level == "none") {
+    *check = vm::CheckLevel::kNone;
+  } else if (level == "bounds") {
+    *check = vm::CheckLevel::kBounds;
+  } else if (level == "full") {
+    *check = vm::CheckLevel::kFull;
+  } else {
+    *exit = Fail(kUsage, "usage", absl::StrCat("--check ", level, ": expected none, bounds or full"));
+    return false;
+  }
+  if (options.has("device") && options.value("device") != "cpu" && options.value("device") != "auto") {
+    *exit = Fail(kEnvironment, "run.device", absl::StrCat("device `", options.value("device"), "`: this build runs kernels on the cpu"),
+                 "use --device=cpu");
+    return false;
+  }
+  absl::StatusOr<int64_t> threads = options.Integer("threads", 0, 1, 4096);
+  absl::StatusOr<int64_t> seed = options.Integer("seed", 0, 0, std::numeric_limits<int64_t>::max());
+  for (const auto* n : {&threads, &seed}) {
+    if (!n->ok()) {
+      *exit = Fail(kUsage, "usage", n->status());
+      return false;
+    }
+  }
+  request->threads = static_cast<int>(*threads);
+  request->seed = static_cast<uint64_t>(*seed);
+  request->cast = options.has("cast");
+  return true;
+}
+
+std::vector<OptionSpec> LaunchOptionSpecs() {
+  return {
+      {"kernel", 'k', "NAME", "which kernel of the file (may be left out if it has one)"},
+      {"grid", 'g', "X[,Y[,Z]]", "blocks to launch, instead of the launch rule"},
+      {"arg", 'a', "NAME=VALUE", "an argument by name: a number or an array", true},
+      {"device", 0, "cpu|auto", "where to run"},
+      {"threads", 't', "N", "threads of the VM (default: all cores)"},
+      {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
+      {"seed", 0, "N", "seed of rand: and normal: (default 0)"},
+      {"cast", 0, nullptr, "convert arrays whose element type differs from the parameter's"},
+  };
+}
+
+bool ParseTolerance(const Options& options, Tolerance* tolerance, int* exit) {
+  const absl::StatusOr<double> rtol = options.Number("rtol", 0), atol = options.Number("atol", 0);
+  const absl::StatusOr<int64_t> ulp = options.Integer("ulp", 0, 0, int64_t{1} << 62);
+  for (const absl::Status& s : {rtol.status(), atol.status(), ulp.status()}) {
+    if (s.ok()) continue;
+    *exit = Fail(kUsage, "usage", s);
+    return false;
+  }
+  tolerance->rtol = *rtol;
+  tolerance->atol = *atol;
+  tolerance->ulp = static_cast<uint64_t>(*ulp);
+  return true;
+}
+
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit) {
+  if (options.positional().empty()) {
+    *exit = Fail(kUsage, "usage", "no kernel file", "name a .tbc, .tile or Tile IR bytecode file, then its inputs");
+    return nullptr;
+  }
+  LaunchRequest request;
+  vm::CheckLevel check;
+  if (!ParseLaunchOptions(options, &request, &check, exit)) return nullptr;
+  request.inputs.assign(options.positional().begin() + 1, options.positional().end());
+  auto job = std::make_unique<LaunchJob>();
+  job->file = NameOf(options.positional()[0]);
+  job->loaded = Load(options.positional()[0], exit);
+  if (job->loaded == nullptr) return nullptr;
+  job->function = PickKernel(*job->loaded->module, job->file, options.value("kernel"), exit);
+  if (job->function == nullptr) return nullptr;
+  absl::StatusOr<std::unique_ptr<PreparedRun>> run = PrepareRun(*job->function, request);
+  if (!run.ok()) {
+    *exit = FailAt(job->file, kRejected, "run.arguments", run.status());
+    return nullptr;
+  }
+  job->run = *std::move(run);
+  job->launch().check = check;
+  absl::StatusOr<std::unique_ptr<vm::Program>> program = vm::Program::Prepare(*job->loaded->module, job->function->name);
+  if (!program.ok()) {
+    *exit = FailAt(job->file, kRejected, "run.prepare", program.status());
+    return nullptr;
+  }
+  job->program = *std::move(program);
+  return job;
+}
+
+vm::Outcome RunLaunch(vm::Program& program, vm::Launch& launch, Progress* progress, double from, double to, double* ms) {
+  if (progress->active()) {
+    launch.blocks_done = progress->done();
+    // What the kernel prints would stand in the middle of the bar.
+    if (!launch.print) launch.print = [progress](absl::string_view text) { progress->Print(text); };
+    progress->Begin(program.function().name, from, to, LaunchJob::BlocksOf(launch));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  vm::Outcome outcome = program.Run(launch);
+  *ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  progress->End();
+  return outcome;
+}
+
+int ReportOutcome(const vm::Outcome& outcome, const std::string& file) {
+  if (!outcome.status.ok()) return FailAt(file, kRejected, "run.launch", outcome.status);
+  for (const vm::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
+  return outcome.reports.empty() ? kOk : kTrapped;
+}
+
+}  // namespace tile::tools

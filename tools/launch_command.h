@@ -1,0 +1,49 @@
+// What run, bench and replay share: their options, and everything between the command line and a launch.
+#ifndef TILE_TOOLS_LAUNCH_COMMAND_H_
+#define TILE_TOOLS_LAUNCH_COMMAND_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/cli/options.h"
+#include "tools/cli/progress.h"
+#include "tools/data/compare.h"
+#include "tools/load.h"
+#include "tools/run_launch.h"
+#include "vm/vm.h"
+
+namespace tile::tools {
+
+// --kernel, --grid, --arg, --device, --threads, --check, --seed, --cast.
+std::vector<OptionSpec> LaunchOptionSpecs();
+
+// They, without --kernel, as a request; --rtol, --atol and --ulp as a tolerance. False after an error on stderr.
+bool ParseLaunchOptions(const Options& options, LaunchRequest* request, vm::CheckLevel* check, int* exit);
+bool ParseTolerance(const Options& options, Tolerance* tolerance, int* exit);
+
+// A kernel with its arguments, ready to run. Later members refer to earlier ones.
+struct LaunchJob {
+  std::string file;   // for messages
+  std::unique_ptr<LoadedModule> loaded;
+  const ir::Function* function = nullptr;
+  std::unique_ptr<PreparedRun> run;
+  std::unique_ptr<vm::Program> program;
+
+  vm::Launch& launch() { return run->launch; }
+  int64_t blocks() const { return BlocksOf(run->launch); }
+  static int64_t BlocksOf(const vm::Launch& launch) { return launch.grid[0] * launch.grid[1] * launch.grid[2]; }
+};
+
+// From `K [INPUTS…] [options]`. Null after an error on stderr, with the exit code in *exit.
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit);
+
+// Runs and measures. The launch covers the part from `from` to `to` of what `progress` shows.
+vm::Outcome RunLaunch(vm::Program& program, vm::Launch& launch, Progress* progress, double from, double to, double* ms);
+
+// The exit code of a launch that could not be made or trapped, after printing why; kOk if all went well.
+int ReportOutcome(const vm::Outcome& outcome, const std::string& file);
+
+}  // namespace tile::tools
+
+#endif  // TILE_TOOLS_LAUNCH_COMMAND_H_
