@@ -68,18 +68,18 @@ TEST(WriteTileIr, OlderVersionsRefuseWhatTheyLack) {
   EXPECT_EQ(error("arithmetic", 1302),
             "kernel arithmetic: the hint key `default` came with version 13.3; write that version instead of 13.2");
   EXPECT_EQ(error("atomics", 1304),
-            "<unknown>: atomic_red_view_tko: `inbounds` came with version 13.5; write that version instead of 13.4");
+            "t: atomic_red_view_tko: `inbounds` came with version 13.5; write that version instead of 13.4");
   EXPECT_EQ(error("atomics", 1302),
-            "<unknown>: atomic_red_view_tko: the operation came with version 13.3; write that version instead of 13.2");
+            "t: atomic_red_view_tko: the operation came with version 13.3; write that version instead of 13.2");
   EXPECT_EQ(error("constants", 1301),
-            "<unknown>: constant: f8E8M0FNU came with version 13.2; write that version instead of 13.1");
+            "t: constant: f8E8M0FNU came with version 13.2; write that version instead of 13.1");
   EXPECT_EQ(error("control", 1301),
-            "<unknown>: for: `unsigned_cmp` came with version 13.2; write that version instead of 13.1");
+            "t: for: `unsigned_cmp` came with version 13.2; write that version instead of 13.1");
   EXPECT_EQ(error("globals", 1302), "global table: private came with version 13.3; write that version instead of 13.2");
   EXPECT_EQ(error("shapes", 1303),
-            "<unknown>: ftoi: `saturating` came with version 13.4; write that version instead of 13.3");
+            "t: ftoi: `saturating` came with version 13.4; write that version instead of 13.3");
   EXPECT_EQ(error("views", 1303),
-            "<unknown>: load_view_tko: `inbounds` came with version 13.4; write that version instead of 13.3");
+            "t: load_view_tko: `inbounds` came with version 13.4; write that version instead of 13.3");
   EXPECT_EQ(error("globals", 1300), "version 13.0 is unknown; Tile IR 13.1 to 13.5 can be written");
 }
 
