@@ -61,9 +61,9 @@ int CountSelects(const std::vector<Exchange>& exchanges, std::set<int>& needed) 
   return count;
 }
 
-// The plan in numbers of registers and slots. `src_packed` and `dst_packed` are the register bits that travel together.
-Conversion Emit(const ConversionPlan& plan, const Layout& dst, absl::Span<const int> src_packed, absl::Span<const int> dst_packed,
-                int element_bits) {
+// The plan in numbers of registers and slots. `src_packed` and `dst_packed`: the register bits that travel together.
+Conversion Emit(const ConversionPlan& plan, const Layout& dst, absl::Span<const int> src_packed,
+                absl::Span<const int> dst_packed, int element_bits) {
   const int packed = static_cast<int>(src_packed.size());
   Mask src_dropped = 0, dst_dropped = 0;
   for (int bit : src_packed) src_dropped |= Mask{1} << bit;

@@ -10,9 +10,9 @@
 //      32 bits travel packed: from[i] and to[i] are then several values that one shuffle moves.
 //   3. `after`: exchanges of slots; then register r of the result is slot result[r].
 //
-// There is a round for each register of the result that is no copy of others. Only where lanes need what one lane has in
-// several registers, and the source has no replicas and the result no further registers to tell them apart, there are
-// two, four, … times as many.
+// There is a round for each register of the result that is no copy of others. Only where lanes need what one lane has
+// in several registers, and the source has no replicas and the result no further registers to tell them apart, there
+// are two, four, … times as many.
 //
 // Example:
 //   Conversion c = Convert(src, dst, 16);

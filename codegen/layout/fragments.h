@@ -43,9 +43,9 @@ struct MmaTile {
 
 Layout MmaLayout(const MmaTile& tile, Operand operand);
 
-// wgmma: the instruction's M is 64, of four warps, so a warpgroup's piece of M has whole multiples of 64 rows. `n` of the
-// instruction is 8 to 256; K is 32 bytes. The accumulator, and A when it comes from registers; groups take the place of
-// warps: the warp's number is the warp in its group + 4 * (m + groups_m * n).
+// wgmma: the instruction's M is 64, of four warps, so a warpgroup's piece of M has whole multiples of 64 rows.
+// `instruction_n` is 8 to 256; the instruction's K is 32 bytes. The accumulator, and A when it comes from registers;
+// groups take the place of warps: the warp's number is the warp in its group + 4 * (m + groups_m * n).
 struct WgmmaTile {
   int instruction_n;
   int element_bits;  // of A and B

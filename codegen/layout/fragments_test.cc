@@ -28,7 +28,8 @@ const IsaFragment kIsa[] = {
      [](int i, int g, int t) { return Position(t * 2 + i, g); }},
     {{16, 8, 16, 16}, 8, 4,
      [](int i, int g, int t) {
-       return Position((i >= 0 && i < 2) || (i >= 4 && i < 6) ? g : g + 8, i < 4 ? t * 2 + (i & 1) : t * 2 + (i & 1) + 8);
+       return Position((i >= 0 && i < 2) || (i >= 4 && i < 6) ? g : g + 8,
+                       i < 4 ? t * 2 + (i & 1) : t * 2 + (i & 1) + 8);
      },
      [](int i, int g, int t) { return Position(i < 2 ? t * 2 + (i & 1) : t * 2 + (i & 1) + 8, g); }},
     {{16, 8, 4, 32}, 2, 1,  // .tf32
@@ -54,7 +55,8 @@ const IsaFragment kIsa[] = {
      [](int i, int g, int t) { return Position(t * 4 + i, g); }},
     {{16, 8, 32, 8}, 16, 8,  // and .e4m3 .e5m2
      [](int i, int g, int t) {
-       return Position((i >= 0 && i < 4) || (i >= 8 && i < 12) ? g : g + 8, i < 8 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16);
+       return Position((i >= 0 && i < 4) || (i >= 8 && i < 12) ? g : g + 8,
+                       i < 8 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16);
      },
      [](int i, int g, int t) { return Position(i < 4 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16, g); }},
     {{16, 8, 64, 4}, 32, 16,  // .s4 .u4, .e2m1
@@ -166,7 +168,8 @@ TEST(FragmentsTest, WgmmaAsInThePtxIsa) {
     EXPECT_TRUE(d.IsInjective() && d.IsSurjective());
     ForEachPlace(d, [&](const Place& p) {
       const int i = static_cast<int>(p.reg), lane = static_cast<int>(p.lane);
-      ASSERT_EQ(At(d, i, lane, p.warp), Position(16 * p.warp + lane / 4 + 8 * (i / 2 % 2), 8 * (i / 4) + lane % 4 * 2 + i % 2));
+      ASSERT_EQ(At(d, i, lane, static_cast<int>(p.warp)),
+                Position(16 * p.warp + lane / 4 + 8 * (i / 2 % 2), 8 * (i / 4) + lane % 4 * 2 + i % 2));
     });
   }
   // A in registers is that of mma.sync, 16 rows of each warp.

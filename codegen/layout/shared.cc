@@ -138,6 +138,7 @@ SharedExchange ChooseShared(const Layout& src, const Layout& dst, int element_bi
                                dst.bases(In::kWarp)});
   std::optional<SharedExchange> best;
   std::pair<int64_t, int64_t> best_cost;
+  std::set<Masks> tried;
   // Vectors of what both hold in registers, then of what one side does: bits that the other side's lanes differ in, or
   // those that they do not, first.
   for (int variant = 0; variant < 4; ++variant) {
@@ -154,6 +155,7 @@ SharedExchange ChooseShared(const Layout& src, const Layout& dst, int element_bi
     all.insert(all.end(), more.begin(), more.end());
     for (size_t size = 0; size <= std::min(widest, all.size()); ++size) {
       const Masks vector(all.begin(), all.begin() + size);
+      if (!tried.insert(vector).second) continue;
       const auto lanes = [&](const Layout& l, const Masks& regs) {
         const Subspace held(regs);
         int own = 0;
