@@ -1,9 +1,18 @@
-// Which thread holds which element of a matrix product.
+// How a matrix product is done on a target: which mma.sync instruction, how the warps share the tile, and so which thread
+// holds which element of the result. What no instruction does is multiplied out with fma.
+//
+//   MmaShape shape = ShapeOfMma(op);                    // batch, m, n, k
+//   std::optional<MmaPlan> p = PlanMma(target, plan, op);   // nullopt: fma
+//   MmaLayout(p->tile, Operand::kA)
+//
+// Pure functions.
 #ifndef TILE_CODEGEN_MMA_LAYOUT_H_
 #define TILE_CODEGEN_MMA_LAYOUT_H_
 
 #include <optional>
+#include <string>
 
+#include "codegen/layout/fragments.h"
 #include "codegen/layout/layout.h"
 #include "codegen/plan.h"
 #include "codegen/target.h"
@@ -11,8 +20,22 @@
 
 namespace tile::codegen {
 
-// The layout of the result (and accumulator) of mmaf, mmai or mmaf_scaled; nullopt: rows over threads will do.
-std::optional<Layout> MmaResultLayout(const Target& target, const Plan& plan, const ir::Op& op);
+struct MmaShape {
+  int64_t batch = 0;  // 0: the operands have rank 2
+  int64_t m = 0, n = 0, k = 0;
+};
+MmaShape ShapeOfMma(const ir::Op& op);
+
+struct MmaPlan {
+  MmaTile tile;
+  std::string instruction;  // "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+  int words_a = 0, words_b = 0, registers_c = 0;  // of one instruction, in a thread
+};
+
+std::optional<MmaPlan> PlanMma(const Target& target, const Plan& plan, const ir::Op& op);
+
+// The layout of the result (and accumulator) of mmaf, mmai or mmaf_scaled.
+Layout MmaResultLayout(const Target& target, const Plan& plan, const ir::Op& op);
 
 }  // namespace tile::codegen
 

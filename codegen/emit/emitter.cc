@@ -300,7 +300,13 @@ llvm::Value* Emitter::Ptx(llvm::Type* result, absl::string_view text, absl::stri
   std::string all(constraints);
   if (effect) absl::StrAppend(&all, all.empty() ? "" : ",", "~{memory}");
   auto* fn = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), std::string(text), all, effect);
-  return builder_.CreateCall(fn, llvm::ArrayRef<llvm::Value*>(in.data(), in.size()));
+  llvm::CallInst* call = builder_.CreateCall(fn, llvm::ArrayRef<llvm::Value*>(in.data(), in.size()));
+  if (!effect) {  // else LLVM takes it for a write to memory
+    call->setDoesNotAccessMemory();
+    call->addFnAttr(llvm::Attribute::WillReturn);
+  }
+  call->setDoesNotThrow();
+  return call;
 }
 
 // --- control flow ---------------------------------------------------------------------------------------------------

@@ -132,7 +132,8 @@ class Emitter {
   const std::vector<ir::ImageSite>& sites() const { return sites_; }
 
   // --- inline PTX ---
-  // `text` with $0, $1 … and LLVM's constraint string; volatile with memory clobber if `effect`.
+  // `text` with $0, $1 … and LLVM's constraint string; volatile with memory clobber if `effect`,
+  // else a function of its operands only, which may be removed, repeated and moved.
   llvm::Value* Ptx(llvm::Type* result, absl::string_view text, absl::string_view constraints, Operands in, bool effect);
 
   // --- control flow ---

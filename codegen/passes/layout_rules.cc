@@ -1,7 +1,6 @@
 #include "codegen/passes/layout_rules.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "codegen/mma_layout.h"
 
@@ -124,10 +123,7 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
       return l == nullptr ? nullptr : Intern(l->Slice(static_cast<int>(op.attr("dim").as_int())).RemoveZeroRegisters());
     }
     case Rule::kLoadView: return ForView(op.operand("view")->type());
-    case Rule::kMma: {
-      const std::optional<Layout> l = MmaResultLayout(target_, plan_, op);
-      return l.has_value() ? Intern(*l) : nullptr;
-    }
+    case Rule::kMma: return Intern(MmaResultLayout(target_, plan_, op));
     default: return nullptr;
   }
 }

@@ -1,0 +1,15 @@
+// Matrix products by mma.sync. Internal to codegen/emit.
+#ifndef TILE_CODEGEN_EMIT_MMA_SYNC_H_
+#define TILE_CODEGEN_EMIT_MMA_SYNC_H_
+
+#include "codegen/emit/emitter.h"
+#include "codegen/mma_layout.h"
+
+namespace tile::codegen {
+
+// The accumulator's registers, in the plan's layout, with the product of the operands added. f32 or i32.
+Registers MultiplyBySync(Emitter& e, const MmaPlan& plan, const ir::Value* lhs, const ir::Value* rhs, Registers acc);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_MMA_SYNC_H_

@@ -1,0 +1,301 @@
+// Runs test files of operations (tests/ops/op_file.h) and recorded launches (tools/record.h) on a GPU, each kernel compiled
+// by our code generator for it, and says what is not as expected.
+//
+//   gpu_check [--device=cuda:0] [--sm=90] FILE.tile… RECORD.json…
+//
+// A line per file: passed, failed, skipped (calls whose mistake only the VM finds), refused. Floats of recorded launches
+// may differ by rounding: the largest error relative to the norm of the array is printed, and judged by its type. With
+// --device=none everything is compiled and nothing is run. Exit code 3 if anything failed.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "codegen/image.h"
+#include "ir/float.h"
+#include "ir/tbc/writer.h"
+#include "ir/text/parser.h"
+#include "ir/tileir/reader.h"
+#include "ir/verify.h"
+#include "runtime/error.h"
+#include "runtime/host_launch.h"
+#include "runtime/open_device.h"
+#include "tests/ops/op_file.h"
+#include "tools/data/scalar.h"
+#include "tools/record.h"
+
+namespace tile::ops {
+namespace {
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream s;
+  s << in.rdbuf();
+  return s.str();
+}
+
+struct Setup {
+  std::shared_ptr<runtime::Device> device;  // null: compile only
+  const codegen::Target* target = nullptr;
+};
+
+// The kernel, compiled and loaded. Without a device: null.
+absl::StatusOr<std::shared_ptr<runtime::LoadedKernel>> Load(const Setup& setup, const ir::Module& module,
+                                                            absl::string_view kernel,
+                                                            std::shared_ptr<const runtime::Program>* program) {
+  const ir::Function* f = module.FindFunction(kernel);
+  if (f == nullptr) return absl::NotFoundError(absl::StrCat("no kernel ", std::string(kernel)));
+  codegen::CompileOptions options;
+  options.target = setup.target;
+  auto built = codegen::BuildImage(module, *f, options, ir::ImageKind::kCubin);
+  if (!built.ok()) return built.status();
+  if (setup.device == nullptr) return std::shared_ptr<runtime::LoadedKernel>();
+  absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = {&built->image, 1}});
+  if (!bytes.ok()) return bytes.status();
+  auto made = runtime::Program::FromBytes({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}, module.source_name);
+  if (!made.ok()) return made.status();
+  *program = *made;
+  return setup.device->Load(*program, *(*program)->module->FindFunction(kernel));
+}
+
+Answer RunOnGpu(const Setup& setup, const ir::Module& module, absl::string_view kernel, Arguments* arguments) {
+  Answer answer;
+  std::shared_ptr<const runtime::Program> program;
+  auto loaded = Load(setup, module, kernel, &program);
+  if (!loaded.ok()) {
+    answer.refused = loaded.status();
+    return answer;
+  }
+  setup.device->set_print([&](absl::string_view text) { absl::StrAppend(&answer.printed, text); });
+  runtime::HostLaunch launch(setup.device, *loaded);
+  std::vector<runtime::HostArray> arrays;
+  for (Memory& m : arguments->memories) {
+    // Uninitialised memory keeps the pattern that RunCall put there, so that what nobody wrote is seen.
+    arrays.push_back({m.name, m.array.bytes.data(), m.array.bytes.size(), m.array.element, m.array.shape, true, true});
+  }
+  std::vector<uint64_t> words;
+  for (const Param& p : arguments->params) {
+    words.push_back(p.memory < 0 ? p.bits : reinterpret_cast<uintptr_t>(arrays[static_cast<size_t>(p.memory)].data));
+  }
+  absl::Status s = launch.Bind(*program->module->FindFunction(kernel),
+                               {arguments->grid[0], arguments->grid[1], arguments->grid[2]}, words, arrays);
+  if (s.ok()) {
+    const absl::StatusOr<double> ms = launch.Run();
+    s = ms.status();
+  }
+  if (absl::IsAborted(s)) {
+    answer.reports.push_back(absl::StrCat(std::string(runtime::ErrorCodeOf(s)), ": ", std::string(s.message())));
+    s = absl::OkStatus();
+  }
+  if (s.ok()) s = launch.CopyOut();
+  answer.refused = s;
+  return answer;
+}
+
+struct Tally {
+  int passed = 0, failed = 0, skipped = 0, refused = 0;
+};
+
+void RunOpFile(const Setup& setup, const std::string& path, Tally* tally) {
+  const absl::StatusOr<std::vector<Variant>> variants = ParseOpFile(ReadAll(path));
+  if (!variants.ok()) {
+    std::printf("FAIL %s: %s\n", path.c_str(), std::string(variants.status().message()).c_str());
+    ++tally->failed;
+    return;
+  }
+  const Engine engine = [&](const ir::Module& m, absl::string_view kernel, Arguments* a) { return RunOnGpu(setup, m, kernel, a); };
+  for (const Variant& v : *variants) {
+    ir::Diagnostics diagnostics;
+    const std::unique_ptr<ir::Module> module = ir::Parse(v.text, path, &diagnostics);
+    if (module == nullptr) continue;
+    ir::Verify(*module, &diagnostics);
+    for (const Call& call : v.calls) {
+      // Mistakes that only the VM looks for are undefined behaviour here.
+      if (!call.refused.empty() || (!call.trap.empty() && !absl::StartsWith(call.trap, "vm.assert"))) {
+        ++tally->skipped;
+        continue;
+      }
+      if (setup.device == nullptr) {
+        std::shared_ptr<const runtime::Program> none;
+        const auto loaded = Load(setup, *module, call.kernel, &none);
+        if (loaded.ok()) {
+          ++tally->passed;
+        } else {
+          ++(absl::IsUnimplemented(loaded.status()) ? tally->refused : tally->failed);
+          std::printf("%s %s:%d %s: %s\n", absl::IsUnimplemented(loaded.status()) ? "REFUSED" : "FAIL", path.c_str(),
+                      call.line, v.name.c_str(), std::string(loaded.status().message()).substr(0, 400).c_str());
+        }
+        continue;
+      }
+      const std::string fault = RunCall(*module, call, false, engine);
+      if (fault.empty()) {
+        ++tally->passed;
+      } else if (absl::StrContains(fault, "error[codegen.unsupported]")) {
+        ++tally->refused;
+        std::printf("REFUSED %s:%d %s: %s\n", path.c_str(), call.line, v.name.c_str(), fault.substr(0, 300).c_str());
+      } else {
+        ++tally->failed;
+        std::printf("FAIL %s:%d %s: %s\n", path.c_str(), call.line, v.name.c_str(), fault.substr(0, 400).c_str());
+      }
+    }
+  }
+}
+
+// ‖a − b‖ / ‖b‖ over float elements, infinite if a NaN or infinity stands against something else.
+double NormError(ir::Elem elem, const uint8_t* a, const uint8_t* b, int64_t n) {
+  double difference = 0, norm = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double x = ir::ToDouble(elem, tools::LoadBits(elem, a, i)), y = ir::ToDouble(elem, tools::LoadBits(elem, b, i));
+    if (std::isnan(x) && std::isnan(y)) continue;
+    if (x == y) { norm += std::isfinite(y) ? y * y : 0; continue; }
+    if (!std::isfinite(x) || !std::isfinite(y)) return INFINITY;
+    difference += (x - y) * (x - y);
+    norm += y * y;
+  }
+  return difference == 0 ? 0 : norm == 0 ? std::sqrt(difference) : std::sqrt(difference / norm);
+}
+
+double Tolerance(ir::Elem elem) {
+  return elem == ir::Elem::kF64 ? 1e-12 : elem == ir::Elem::kF32 ? 1e-5 : elem == ir::Elem::kBF16 ? 8e-3 : 2e-3;
+}
+
+void RunRecord(const Setup& setup, const std::string& path, Tally* tally) {
+  const std::string base = path.substr(0, path.size() - 5);
+  auto fail = [&](absl::string_view what) {
+    std::printf("FAIL %s: %s\n", path.c_str(), std::string(what).substr(0, 500).c_str());
+    ++tally->failed;
+  };
+  const auto record = tools::ParseRecord(ReadAll(path));
+  if (!record.ok()) return fail(record.status().message());
+  const std::string bytes = ReadAll(base + ".tilebc");
+  auto module = ir::ReadTileIr({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, base + ".tilebc");
+  if (!module.ok()) return fail(module.status().message());
+  std::shared_ptr<const runtime::Program> program;
+  auto loaded = Load(setup, **module, record->symbol, &program);
+  if (!loaded.ok()) return fail(loaded.status().message());
+  if (setup.device == nullptr) {
+    ++tally->passed;
+    return;
+  }
+  const std::string before = ReadAll(base + ".before"), after = ReadAll(base + ".after");
+  std::vector<std::string> blocks;
+  size_t at = 0;
+  for (int64_t n : record->sizes) {
+    blocks.push_back(before.substr(at, static_cast<size_t>(n)));
+    at += static_cast<size_t>(n);
+  }
+  std::vector<uint64_t> words;
+  for (const tools::RecordedParam& p : record->params) {
+    if (p.kind == tools::RecordedParam::Kind::kScalar) {
+      words.push_back(p.bits);
+      continue;
+    }
+    words.push_back(reinterpret_cast<uintptr_t>(blocks[static_cast<size_t>(p.block)].data()) + static_cast<uint64_t>(p.offset));
+    words.insert(words.end(), p.shape.begin(), p.shape.end());
+    words.insert(words.end(), p.strides.begin(), p.strides.end());
+  }
+  std::vector<runtime::HostArray> arrays;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    arrays.push_back({absl::StrCat("block ", i), blocks[i].data(), blocks[i].size(), ir::Element::Number(ir::Elem::kI8),
+                      {static_cast<int64_t>(blocks[i].size())}, true, true});
+  }
+  runtime::HostLaunch launch(setup.device, *loaded);
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  for (size_t i = 0; i < record->grid.size() && i < 3; ++i) grid[i] = record->grid[i];
+  absl::Status s = launch.Bind(*program->module->FindFunction(record->symbol), grid, words, arrays);
+  if (s.ok()) s = launch.Run().status();
+  if (s.ok()) s = launch.CopyOut();
+  if (!s.ok()) return fail(s.message());
+
+  // Floats by the error of each array, all else bit by bit.
+  at = 0;
+  std::vector<std::string> expected;
+  for (int64_t n : record->sizes) {
+    expected.push_back(after.substr(at, static_cast<size_t>(n)));
+    at += static_cast<size_t>(n);
+  }
+  std::string worst;
+  bool exact = true, good = true;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i] == expected[i]) continue;
+    exact = false;
+    ir::Elem elem = ir::Elem::kI8;
+    for (const tools::RecordedParam& p : record->params) {
+      if (p.kind != tools::RecordedParam::Kind::kScalar && static_cast<size_t>(p.block) == i) elem = p.element.kind;
+    }
+    size_t first = 0;
+    while (blocks[i][first] == expected[i][first]) ++first;
+    if (!ir::IsFp(elem)) {
+      good = false;
+      absl::StrAppend(&worst, " block ", i, " (", ir::ElemInfoOf(elem).spelling, ") differs from byte ", first, " on;");
+      continue;
+    }
+    const double error = NormError(elem, reinterpret_cast<const uint8_t*>(blocks[i].data()),
+                                   reinterpret_cast<const uint8_t*>(expected[i].data()),
+                                   static_cast<int64_t>(blocks[i].size()) / ir::StorageBytes(elem));
+    good = good && error <= Tolerance(elem);
+    absl::StrAppend(&worst, " block ", i, " (", ir::ElemInfoOf(elem).spelling, ") norm error ", error, " from byte ", first, ";");
+  }
+  if (good) {
+    ++tally->passed;
+    if (!exact) std::printf("CLOSE %s:%s\n", path.c_str(), worst.c_str());
+  } else {
+    fail(worst);
+  }
+}
+
+int Main(int argc, char** argv) {
+  Setup setup;
+  std::string device = "cuda:0";
+  int sm = 90;
+  std::vector<std::string> files;
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view a = argv[i];
+    if (absl::ConsumePrefix(&a, "--device=")) {
+      device = std::string(a);
+    } else if (absl::ConsumePrefix(&a, "--sm=")) {
+      sm = std::atoi(std::string(a).c_str());
+    } else {
+      files.push_back(argv[i]);
+    }
+  }
+  setup.target = codegen::FindTarget(sm);
+  if (setup.target == nullptr) {
+    std::fprintf(stderr, "gpu_check: no target sm_%d\n", sm);
+    return 2;
+  }
+  if (device != "none") {
+    auto opened = runtime::OpenDevice(device);
+    if (!opened.ok()) {
+      std::fprintf(stderr, "%s\n", std::string(opened.status().message()).c_str());
+      return 5;
+    }
+    setup.device = *opened;
+  }
+  int failed = 0;
+  for (const std::string& f : files) {
+    Tally t;
+    if (absl::EndsWith(f, ".json")) {
+      RunRecord(setup, f, &t);
+    } else {
+      RunOpFile(setup, f, &t);
+    }
+    failed += t.failed;
+    std::printf("DONE %s: %d passed, %d failed, %d skipped, %d refused\n", f.c_str(), t.passed, t.failed, t.skipped, t.refused);
+    std::fflush(stdout);
+  }
+  return failed > 0 ? 3 : 0;
+}
+
+}  // namespace
+}  // namespace tile::ops
+
+int main(int argc, char** argv) { return tile::ops::Main(argc, argv); }
