@@ -7,6 +7,9 @@ packages_vm="bazel-bootstrap g++ libabsl-dev flatbuffers-compiler libflatbuffers
 # To build and run the tests.
 packages_test="libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev git python3 python3-numpy"
 
+# To build tilec: LLVM with the NVPTX target (Debian 12 has it in its security archive).
+packages_codegen="llvm-22-dev libzstd-dev"
+
 # For --config=fuzz only; the other sanitizers come with g++.
 packages_fuzz="clang-22 libclang-rt-22-dev"
 
