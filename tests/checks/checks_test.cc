@@ -9,10 +9,7 @@
 // a run without these checks leaves there.
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -21,12 +18,13 @@
 #include "ir/float.h"
 #include "ir/text/parser.h"
 #include "ir/verify.h"
+#include "tests/ops/tile_files.h"
 #include "vm/vm.h"
 
 namespace tile {
 namespace {
 
-constexpr char kFolder[] = "tests/checks";
+const std::vector<std::string> kFiles = TileFiles("tests/checks");
 
 struct Param {
   std::string name;
@@ -80,11 +78,8 @@ bool ParseParam(absl::string_view word, Param* p) {
 }
 
 bool ParseCase(const std::string& path, Case* c) {
-  std::ifstream file(path);
-  std::stringstream buffer;
-  buffer << file.rdbuf();
-  c->text = buffer.str();
-  c->name = std::filesystem::path(path).filename().string();
+  c->text = ReadFile(path);
+  c->name = StemOf(path) + ".tile";
   bool runs = false;
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(c->text, '\n'))) {
     if (line.rfind("// expect: ", 0) == 0) c->expected.push_back(line.substr(11));
@@ -175,24 +170,11 @@ TEST_P(Checks, FindsWhatTheFileSays) {
   }
 }
 
-std::vector<std::string> Files() {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder, error)) {
-    if (entry.path().extension() == ".tile") files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, Checks, testing::ValuesIn(Files()), [](const auto& info) {
-  return std::filesystem::path(info.param).stem().string();
-});
+INSTANTIATE_TEST_SUITE_P(All, Checks, testing::ValuesIn(kFiles), TileFileName);
 
 TEST(ChecksFolder, NamesTellWhetherThereIsAMistake) {
-  const std::vector<std::string> files = Files();
-  EXPECT_GT(files.size(), 40u);
-  for (const std::string& file : files) {
+  EXPECT_GT(kFiles.size(), 40u);
+  for (const std::string& file : kFiles) {
     const bool correct = file.ends_with("_ok.tile");
     Case c;
     ASSERT_TRUE(ParseCase(file, &c));
