@@ -132,7 +132,7 @@ void Races::Before(const InstrNote& note, BlockOrder& order, int64_t block) {
   now_.done = Add(now_.before, now_.event);
   now_.known = std::move(in.known);
   const int view = op->info()->format->operand_index("view");
-  now_.skip = view >= 0 && ir::IsSubByte(op->operand(op->group_begin(view))->type().elem());
+  now_.duplicates_allowed = view >= 0 && ir::IsSubByte(op->operand(op->group_begin(view))->type().elem());
 }
 
 void Races::After(const InstrNote& note, BlockOrder& order) {
@@ -230,7 +230,6 @@ bool Races::CheckCell(BlockState& b, const Region& region, const Cell& cell, uin
 }
 
 bool Races::OnAccess(BlockState& b, const Access& access, Region& region) {
-  if (now_.skip) return true;
   // store_scatter tells itself as an update that reads nothing: a weak store whose order is open.
   const bool scatter = access.atomic && !access.reads;
   if (now_.record == 0) {
@@ -242,7 +241,7 @@ bool Races::OnAccess(BlockState& b, const Access& access, Region& region) {
     r.reads = access.reads;
     r.writes = access.writes;
     r.bytes = access.element_bytes;
-    now_.duplicates_allowed = scatter;
+    now_.duplicates_allowed = now_.duplicates_allowed || scatter;
     now_.record = static_cast<uint32_t>(records_.size());
     records_.push_back(r);
   }

@@ -13,7 +13,8 @@
 //   vm.race            another block's access, unless both are strong, of one size, with scopes that hold both blocks
 //   vm.missing_token   an access of the same block
 //   vm.duplicate_store two elements of one weak store
-// 4-bit elements, two to a byte, are not followed.
+// The two 4-bit elements of a byte are one place, as neighbouring bit-fields are in C: whoever stores one, stores the byte.
+// A store of both is one; that two of its elements are the same is not found.
 //
 // Not thread-safe.
 #ifndef TILE_VM_CHECK_RACES_H_
@@ -91,7 +92,6 @@ class Races {
     SetRef before, done;       // done: and the event itself
     KnowledgeRef known, gained;
     uint32_t record = 0;       // 0 until the first access
-    bool skip = false;         // of 4-bit elements
     bool duplicates_allowed = false;
     uint32_t ordered_write = 0, ordered_reads = 0;   // found to be in order
     uint32_t pushed_on = 0, pushed = 0;
