@@ -95,61 +95,54 @@ TILE_SLEEF1(Erf, erf, F64, double)
 TILE_SLEEF2(Atan2, atan2, F64, double)
 TILE_SLEEF2(PowSleef, pow, F64, double)
 
-// SLEEF's tan loses the smallest subnormals.
-[[maybe_unused]] TILE_VM_LOOP TanF64(void* result, const void* const* operands, int64_t n) {
+// kSleef, then Repair::Do(its result, operands) for each element: SLEEF's own slips. In chunks, as r may be an operand.
+template <ElementwiseFn kSleef, class Repair, int kOperands>
+[[maybe_unused]] TILE_VM_LOOP Repaired(void* result, const void* const* operands, int64_t n) {
   double* r = static_cast<double*>(result);
-  double a[kChunk];
+  double a[kOperands][kChunk];
+  const void* chunk[kOperands];
+  for (int k = 0; k < kOperands; ++k) chunk[k] = a[k];
   for (int64_t i = 0; i < n; i += kChunk) {
     const int64_t m = n - i < kChunk ? n - i : kChunk;
-    __builtin_memcpy(a, static_cast<const double*>(operands[0]) + i, static_cast<uint64_t>(m) * sizeof(double));
-    const void* chunk[] = {a};
-    TanSleefF64(r + i, chunk, m);
-    for (int64_t j = 0; j < m; ++j) r[i + j] = __builtin_fabs(a[j]) < 0x1p-30 ? a[j] : r[i + j];
-  }
-}
-
-// SLEEF's sinh and cosh are infinite from 710 on; e^|a| / 2, which they are there, is finite a little longer.
-template <ElementwiseFn kSleef, bool kOdd>
-[[maybe_unused]] TILE_VM_LOOP Hyperbolic(void* result, const void* const* operands, int64_t n) {
-  constexpr double kHalfE = 0x1.5bf0a8b145769p+0, kHalfELow = 0x1.4d57ee2b1013ap-54;
-  double* r = static_cast<double*>(result);
-  double a[kChunk];
-  for (int64_t i = 0; i < n; i += kChunk) {
-    const int64_t m = n - i < kChunk ? n - i : kChunk;
-    __builtin_memcpy(a, static_cast<const double*>(operands[0]) + i, static_cast<uint64_t>(m) * sizeof(double));
-    const void* chunk[] = {a};
+    for (int k = 0; k < kOperands; ++k) {
+      __builtin_memcpy(a[k], static_cast<const double*>(operands[k]) + i, static_cast<uint64_t>(m) * sizeof(double));
+    }
     kSleef(r + i, chunk, m);
-    for (int64_t j = 0; j < m; ++j) {
-      const double size = __builtin_fabs(a[j]);
-      if (!(size > 709.5) || size > 711) continue;
-      const double power = Sleef_cinz_expd1_u10purec(size - 1);
-      const double value = power * kHalfE + power * kHalfELow;
-      r[i + j] = kOdd ? __builtin_copysign(value, a[j]) : value;
-    }
+    for (int64_t j = 0; j < m; ++j) r[i + j] = Repair::Do(r[i + j], a[0][j], a[kOperands - 1][j]);
   }
 }
-constexpr ElementwiseFn SinhF64 = Hyperbolic<SinhSleefF64, true>;
-constexpr ElementwiseFn CoshF64 = Hyperbolic<CoshSleefF64, false>;
 
-// SLEEF's pow overflows by a millionth too early. There it is the square of the root, but the largest number itself to
-// the power 1.
-[[maybe_unused]] TILE_VM_LOOP FpowfF64(void* result, const void* const* operands, int64_t n) {
-  double* r = static_cast<double*>(result);
-  double a[kChunk], b[kChunk];
-  for (int64_t i = 0; i < n; i += kChunk) {
-    const int64_t m = n - i < kChunk ? n - i : kChunk;
-    __builtin_memcpy(a, static_cast<const double*>(operands[0]) + i, static_cast<uint64_t>(m) * sizeof(double));
-    __builtin_memcpy(b, static_cast<const double*>(operands[1]) + i, static_cast<uint64_t>(m) * sizeof(double));
-    const void* chunk[] = {a, b};
-    PowSleefF64(r + i, chunk, m);
-    for (int64_t j = 0; j < m; ++j) {
-      const bool finite = __builtin_fabs(a[j]) < __builtin_inf() && __builtin_fabs(b[j]) < __builtin_inf() && a[j] != 0;
-      if (__builtin_fabs(r[i + j]) != __builtin_inf() || !finite) continue;
-      const double root = Sleef_cinz_powd1_u10purec(__builtin_fabs(a[j]), 0.5 * b[j]);
-      r[i + j] = b[j] == 1 ? a[j] : __builtin_copysign(root * root, r[i + j]);
-    }
+// tan loses the smallest subnormals.
+struct RepairTan {
+  TILE_VM_INLINE static double Do(double r, double a, double) { return __builtin_fabs(a) < 0x1p-30 ? a : r; }
+};
+constexpr ElementwiseFn TanF64 = Repaired<TanSleefF64, RepairTan, 1>;
+
+// sinh and cosh are infinite from 710 on; e^|a| / 2, which they are there, is finite a little longer.
+template <bool kOdd>
+struct RepairHyperbolic {
+  TILE_VM_INLINE static double Do(double r, double a, double) {
+    constexpr double kHalfE = 0x1.5bf0a8b145769p+0, kHalfELow = 0x1.4d57ee2b1013ap-54;
+    const double size = __builtin_fabs(a);
+    if (!(size > 709.5) || size > 711) return r;
+    const double power = Sleef_cinz_expd1_u10purec(size - 1);
+    const double value = power * kHalfE + power * kHalfELow;
+    return kOdd ? __builtin_copysign(value, a) : value;
   }
-}
+};
+constexpr ElementwiseFn SinhF64 = Repaired<SinhSleefF64, RepairHyperbolic<true>, 1>;
+constexpr ElementwiseFn CoshF64 = Repaired<CoshSleefF64, RepairHyperbolic<false>, 1>;
+
+// pow overflows by a millionth too early. There it is the square of the root, but the largest number itself to the power 1.
+struct RepairPow {
+  TILE_VM_INLINE static double Do(double r, double a, double b) {
+    const bool finite = __builtin_fabs(a) < __builtin_inf() && __builtin_fabs(b) < __builtin_inf() && a != 0;
+    if (__builtin_fabs(r) != __builtin_inf() || !finite) return r;
+    const double root = Sleef_cinz_powd1_u10purec(__builtin_fabs(a), 0.5 * b);
+    return b == 1 ? a : __builtin_copysign(root * root, r);
+  }
+};
+constexpr ElementwiseFn FpowfF64 = Repaired<PowSleefF64, RepairPow, 2>;
 
 TILE_VM_INLINE double RsqrtOf64(double a) { return Canonical(1.0 / __builtin_sqrt(a)); }
 constexpr ElementwiseFn RsqrtF64 = Unary<double, double, RsqrtOf64>;
