@@ -1,6 +1,7 @@
 // Tensor views and the tiles that views load and store.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "vm/kernels/copy.h"
@@ -116,13 +117,12 @@ Access AccessOf(const ViewMoveData& d, const void* tile) {
   return a;
 }
 
-uint8_t ReadNibble(const uint8_t* base, int64_t offset) {
-  return (base[offset / 2] >> (offset % 2 * 4)) & 15;
-}
-
-void WriteNibble(uint8_t* base, int64_t offset, uint8_t value) {
-  uint8_t& byte = base[offset / 2];
-  byte = offset % 2 ? static_cast<uint8_t>((byte & 15) | (value << 4)) : static_cast<uint8_t>((byte & 0xF0) | (value & 15));
+// Calls fn(memory offset, tile offset, elements) for what lies side by side in memory and in the tile.
+template <class Fn>
+void ForEachRow(const ViewAccess& v, Box box, Fn&& fn) {
+  int64_t n = 1;
+  if (v.rank > 0 && box.stride[v.rank - 1] == 1) std::swap(n, box.extent[v.rank - 1]);
+  ForEachElement(v, box, [&](int64_t m, int64_t t) { fn(m, t, n); });
 }
 
 void FillTile(const ViewAccess& v, void* tile) {
@@ -175,7 +175,7 @@ const Instr* RunLoadView(BlockState& b, const Instr* in) {
   const uint8_t* base = boxes.view->base;
   const bool ok = VisitBoxes(b, in, v, boxes, access, [&](const Box& box) {
     if (v.nibbles) {
-      ForEachElement(v, box, [&](int64_t m, int64_t t) { tile[t] = ReadNibble(base, m); });
+      ForEachRow(v, box, [&](int64_t m, int64_t t, int64_t n) { LoadNibbles(tile + t, base, m, n); });
     } else if (d.ordering == MemoryOrdering::kWeak) {
       CopyBox(tile + box.tile_offset * v.bytes, v.tile_stride, base + box.offset * v.bytes, box.stride, box.extent, v.rank,
               v.bytes);
@@ -206,7 +206,7 @@ const Instr* RunStoreView(BlockState& b, const Instr* in) {
   uint8_t* base = boxes.view->base;
   const bool ok = VisitBoxes(b, in, v, boxes, access, [&](const Box& box) {
     if (v.nibbles) {
-      ForEachElement(v, box, [&](int64_t m, int64_t t) { WriteNibble(base, m, tile[t]); });
+      ForEachRow(v, box, [&](int64_t m, int64_t t, int64_t n) { StoreNibbles(base, m, tile + t, n); });
     } else if (d.ordering == MemoryOrdering::kWeak) {
       CopyBox(base + box.offset * v.bytes, box.stride, tile + box.tile_offset * v.bytes, v.tile_stride, box.extent, v.rank,
               v.bytes, hint);
