@@ -1,5 +1,6 @@
 // reduce and scan. A body of one known operation runs as a kernel over the whole tile; any other body runs once per
-// position along the dimension, over a batch of lanes at a time (plan.h).
+// position along the dimension, over a batch of lanes at a time (plan.h). Where lanes are few, those of arg-max and its like
+// are cut into parts (fold_select.h).
 #include <cstring>
 
 #include "vm/kernels/reduce.h"
@@ -74,7 +75,8 @@ struct Stream {           // one operand of the reduce
 struct BodyData {
   int streams;
   const Stream* stream;
-  int64_t outer, n, inner, batch;
+  int64_t outer, n, inner, batch;  // parts of a line are lines of their own: [outer * parts, n / parts, inner]
+  int64_t parts;
   bool scan, reverse;
 };
 
@@ -109,6 +111,24 @@ void Move(const BodyData& d, int bytes, void* tile, void* batch, int64_t first, 
   }
 }
 
+// Combines neighbouring parts, the right one as the element, until one is left: [outer, parts, inner] accumulators become
+// [outer, inner]. The body works on the whole batch; what lies behind the pairs is of no use.
+bool CombineParts(BlockState& b, const Instr* in, const BodyData& d) {
+  for (int64_t pairs = d.outer / 2; pairs >= d.outer / d.parts; pairs /= 2) {
+    for (int s = 0; s < d.streams; ++s) {
+      const auto size = static_cast<size_t>(d.inner * d.stream[s].bytes);
+      auto* element = static_cast<uint8_t*>(b.at(d.stream[s].element));
+      auto* accumulator = static_cast<uint8_t*>(b.at(d.stream[s].accumulator));
+      for (int64_t i = 0; i < pairs; ++i) {
+        std::memcpy(element + static_cast<size_t>(i) * size, accumulator + static_cast<size_t>(2 * i + 1) * size, size);
+        std::memmove(accumulator + static_cast<size_t>(i) * size, accumulator + static_cast<size_t>(2 * i) * size, size);
+      }
+    }
+    if (!RunBody(b, in + 1)) return false;
+  }
+  return true;
+}
+
 const Instr* RunBodies(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const BodyData*>(in->data);
   const int64_t lanes = d.outer * d.inner;
@@ -134,10 +154,11 @@ const Instr* RunBodies(BlockState& b, const Instr* in) {
         Move<false>(d, stream.bytes, b.at(stream.result), b.at(stream.accumulator), first, i);
       }
     }
+    if (d.parts > 1 && !CombineParts(b, in, d)) return nullptr;
     for (int s = 0; !d.scan && s < d.streams; ++s) {
       const Stream& stream = d.stream[s];
       std::memcpy(static_cast<char*>(b.at(stream.result)) + first * stream.bytes, b.at(stream.accumulator),
-                  static_cast<size_t>(d.batch * stream.bytes));
+                  static_cast<size_t>(d.batch / d.parts * stream.bytes));
     }
   }
   return in->target;
@@ -173,7 +194,8 @@ void PrepareFold(Preparer& p, const Op& op, bool scan) {
     streams[i].bytes = ir::StorageBytes(op.operand(i)->type().elem());
     streams[i].identity = op.attr("identities").scalars()[static_cast<size_t>(i)].bits;
   }
-  *d = {op.num_operands(), streams, outer, n, inner, p.plan().batch(&op), scan, reverse};
+  const int64_t parts = p.plan().parts(&op);
+  *d = {op.num_operands(), streams, outer * parts, n / parts, inner, p.plan().batch(&op), parts, scan, reverse};
   const int run = p.Emit(op, RunBodies, d);
   p.PrepareBlock(body);
   p.SetTarget(run, p.next_instr());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vm/fold_select.h"
+
 namespace tile::vm {
 namespace {
 
@@ -12,6 +14,7 @@ using ir::Type;
 using ir::Value;
 
 constexpr int64_t kMaxBatch = 4096;
+constexpr int64_t kFewLanes = 16, kMaxParts = 64;  // together within a batch
 // A compact value is worth keeping when a kernel call covers at least this many elements.
 constexpr int64_t kMinRun = 32;
 
@@ -89,6 +92,7 @@ Plan::Plan(const ir::Function& f) {
 }
 
 int64_t Plan::batch(const Op* reduce) const { return batches_.at(reduce); }
+int64_t Plan::parts(const Op* reduce) const { return parts_.at(reduce); }
 
 int64_t Plan::batch_around(const Block* block) const {
   for (const Op* op = block->parent(); op != nullptr; op = op->parent()) {
@@ -118,7 +122,10 @@ void Plan::Number(const Block* block) {
       const Type t = op->operand(0)->type();
       const int64_t n = t.shape()[op->attr("dim").as_int()];
       const int64_t lanes = std::max<int64_t>(1, t.num_elements() / std::max<int64_t>(1, n));
-      batches_[op] = IsBatchable(op->region(0)) ? std::min(lanes, kMaxBatch) : 1;
+      // Few long lines: their parts are lanes too, where the body allows it.
+      const int64_t parts = lanes <= kFewLanes && n >= 16 && KeepsLeftmost(*op) ? std::min(n / 4, kMaxParts) : 1;
+      parts_[op] = parts;
+      batches_[op] = IsBatchable(op->region(0)) ? std::min(lanes * parts, kMaxBatch) : 1;
     }
     for (int r = 0; r < op->num_regions(); ++r) {
       if (op->region(r) != nullptr) Number(op->region(r));

@@ -53,6 +53,9 @@ class Plan {
   int end_position(const ir::Op* op) const { return positions_.at(op).second; }
   // Lanes that the body of this reduce or scan works on at once.
   int64_t batch(const ir::Op* reduce) const;
+  // Into how many parts of neighbours each line of it is cut, to be folded at once: a power of two. All are one batch, if
+  // there are several.
+  int64_t parts(const ir::Op* reduce) const;
   // Lanes in the body around this op; 1 outside of one.
   int64_t batch_around(const ir::Block* block) const;
 
@@ -76,7 +79,7 @@ class Plan {
   std::vector<Storage> storages_;
   std::vector<std::vector<const ir::Value*>> sharers_;  // values of each storage
   absl::flat_hash_map<const ir::Op*, std::pair<int, int>> positions_;
-  absl::flat_hash_map<const ir::Op*, int64_t> batches_;
+  absl::flat_hash_map<const ir::Op*, int64_t> batches_, parts_;
   int next_position_ = 0;
 };
 
