@@ -13,11 +13,12 @@
 
 namespace tile::vm {
 
-// Elements next to each other in memory and in the tile that one instruction reads or writes.
+// Elements next to each other in memory that one instruction reads or writes.
 struct Access {
   uintptr_t address = 0;
   int64_t elements = 0;
   int element_bytes = 0;
+  int64_t lane_step = 1;          // from one of them to the next in the tile, in elements
   bool reads = false, writes = false;
   ir::MemoryOrdering ordering = ir::MemoryOrdering::kWeak;
   ir::MemoryScope scope = ir::MemoryScope::kTlBlk;
@@ -41,6 +42,8 @@ class Checker {
   virtual void OnUnspecified(BlockState& b, const void* tile, int64_t bytes) = 0;
   // These elements of a tile have one (padding).
   virtual void OnSpecified(BlockState& b, const void* tile, int64_t bytes) = 0;
+  // All of these elements of a tile have one.
+  virtual bool IsSpecified(const BlockState& b, const void* tile, int64_t bytes) const = 0;
   // A block allocated memory, or gave it back.
   virtual void OnAllocate(BlockState& b, const Allocation& a) = 0;
   virtual void OnFree(BlockState& b, const Allocation& a) = 0;

@@ -78,18 +78,21 @@ class FullChecker : public Checker {
     BlockChecks& c = *b.checks;
     if (!races_.OnAccess(b, a, *region)) return false;
     if (!region->unspecified && !c.shadow.any()) return true;
-    if (a.atomic && a.reads) {
-      for (int64_t e = 0; e < a.elements; ++e) {
-        Access one = a;
-        one.address += static_cast<uintptr_t>(e * a.element_bytes);
-        one.elements = 1;
-        one.lane += e;
-        if (a.tile != nullptr) one.tile = static_cast<const uint8_t*>(a.tile) + e * a.element_bytes;
-        if (!Update(b, in, one, *region, c)) return false;
-      }
+    const bool update = a.atomic && a.reads;
+    const auto part = [&](const Access& p) {
+      if (update) return Update(b, in, p, *region, c);
+      a.writes ? Store(b, p, *region, c) : Load(p, *region, c);
       return true;
+    };
+    if (a.elements == 1 || (!update && a.lane_step == 1)) return part(a);
+    for (int64_t e = 0; e < a.elements; ++e) {
+      Access one = a;
+      one.address += static_cast<uintptr_t>(e * a.element_bytes);
+      one.elements = 1;
+      one.lane += e * a.lane_step;
+      if (a.tile != nullptr) one.tile = static_cast<const uint8_t*>(a.tile) + e * a.lane_step * a.element_bytes;
+      if (!part(one)) return false;
     }
-    a.writes ? Store(b, a, *region, c) : Load(a, *region, c);
     return true;
   }
 
@@ -99,6 +102,9 @@ class FullChecker : public Checker {
     b.checks->shadow.Set(tile, bytes, origins_.Number(masked ? Origin::Kind::kInactive : Origin::Kind::kOutside, op));
   }
   void OnSpecified(BlockState& b, const void* tile, int64_t bytes) override { b.checks->shadow.Set(tile, bytes, 0); }
+  bool IsSpecified(const BlockState& b, const void* tile, int64_t bytes) const override {
+    return Worst(b.checks->shadow.Of(tile), bytes) == 0;
+  }
 
   void OnAllocate(BlockState&, const Allocation& a) override { memory_.Add(a); }
   void OnFree(BlockState&, const Allocation& a) override { Drop(a); }
@@ -153,13 +159,9 @@ class FullChecker : public Checker {
   }
 
   uint8_t StoredOrigin(const BlockState& b, const Access& a, const BlockChecks& c) const {
-    const ir::FormatInfo& f = *c.current->op->info()->format;
-    for (absl::string_view name : {"arg", "val", "value", "values"}) {
-      const int field = f.operand_index(name);
-      if (field < 0) continue;
-      return Poison::OriginOf(b, c.shadow, c.current->operands[c.current->op->group_begin(field)], a.lane);
-    }
-    return 0;
+    const int field = poison_.stored_operand(*c.current->op);
+    if (field < 0) return 0;
+    return Poison::OriginOf(b, c.shadow, c.current->operands[c.current->op->group_begin(field)], a.lane);
   }
 
   // An update combines memory with its operand: both must be specified. What an exchange finds does not matter to it.
@@ -169,8 +171,8 @@ class FullChecker : public Checker {
       poison_.TrapOnUse(b, op, "an operand of the update", origin);
       return false;
     }
-    if (a.tile != nullptr) c.shadow.Set(a.tile, a.element_bytes, 0);  // a mask may have made the whole result unspecified
-    if (a.tile != nullptr) c.shadow.Set(a.tile, a.element_bytes, 0);  // an active element
+    // A mask may have made the whole result unspecified, but this element is active.
+    if (a.tile != nullptr) c.shadow.Set(a.tile, a.element_bytes, 0);
     if (!region.unspecified) return true;
     scratch_.resize(static_cast<size_t>(a.element_bytes));
     region.GetOrigins(a.address, static_cast<uint64_t>(a.element_bytes), scratch_.data());

@@ -154,7 +154,7 @@ Poison::Rule Poison::RuleOf(const ir::OpInfo& info) {
     if (is_one_of(name, kSteering)) use = Use::kAll;
     if (memory && is_one_of(name, kPointers)) use = Use::kAddress;
     r.uses.push_back(use);
-    if (info.has(ir::kReads) && info.has(ir::kWrites) && is_one_of(name, kStored)) r.stored = static_cast<int>(i);
+    if (info.has(ir::kWrites) && is_one_of(name, kStored)) r.stored = static_cast<int>(i);
     if (name == "mask") r.mask = static_cast<int>(i);
     if (memory && (name == "padding_value" || name == "cmp")) r.inactive = static_cast<int>(i);
   }

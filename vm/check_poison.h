@@ -79,7 +79,7 @@ class Poison {
   bool Before(BlockState& b, const Instr* in, const InstrNote& note, FrameShadow& shadow);
   // The origin of an element of an operand (by its index in the tile); 0 if it is specified.
   static uint8_t OriginOf(const BlockState& b, const FrameShadow& shadow, const Place& p, int64_t element);
-  // The operand whose elements an update of memory combines with it; -1: none.
+  // The operand field whose elements go to memory or are combined with it; -1: none.
   int stored_operand(const ir::Op& op) const { return rules_[static_cast<size_t>(op.info()->index)].stored; }
   const Instr* TrapOnUse(BlockState& b, const ir::Op* op, absl::string_view what, uint8_t origin) const;
 

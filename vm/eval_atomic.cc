@@ -2,6 +2,7 @@
 // real memory; the elements of an operation are taken in row-major order, which is one of the orders that are open.
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "vm/atomic.h"
@@ -207,6 +208,31 @@ AddLanesFn FindAddLanes(int index_bytes) {
   }
 }
 
+// Shows the checker each bin that lanes update, once; neighbours together. False after a trap.
+bool ShowBins(BlockState& b, const Instr* in, const AtomicData& d, const ViewData& view,
+              const std::vector<uint8_t>& used) {
+  const auto size = static_cast<int64_t>(used.size());
+  for (int64_t i = 0; i < size; ++i) {
+    if (used[static_cast<size_t>(i)] == 0) continue;
+    Access a = AccessOf(b, d, 0);
+    a.address = reinterpret_cast<uintptr_t>(view.base) + static_cast<uintptr_t>(i * d.bytes);
+    for (a.elements = 1; i + a.elements < size && used[static_cast<size_t>(i + a.elements)] != 0;) ++a.elements;
+    i += a.elements;
+    if (!CheckRun(b, in, a, d.type)) return false;
+  }
+  return true;
+}
+
+// Which bins are updated; false if an index is outside.
+bool FindBins(BlockState& b, const AtomicData& d, std::vector<uint8_t>& used) {
+  for (int64_t lane = 0; lane < d.n; ++lane) {
+    const uint64_t i = ReadSignedIndex(b.at(d.indices), d.index_bytes, false, lane);
+    if (i >= used.size()) return false;
+    used[i] = 1;
+  }
+  return true;
+}
+
 const Instr* RunAddLanes(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const AtomicData*>(in->data);
   const auto& view = b.get<ViewData>(d.tensor);
@@ -216,7 +242,14 @@ const Instr* RunAddLanes(BlockState& b, const Instr* in) {
   const bool fits = size > 0 && size < (int64_t{1} << 40) && view.stride(1, 0) == 1 && base % static_cast<uintptr_t>(d.bytes) == 0 &&
                     view.allocation != nullptr && view.allocation->Contains(base, bytes) && !view.allocation->read_only;
   // What is out of the ordinary, and the messages, are the general form's business; nothing has been changed before it.
-  if (b.checker != nullptr || !fits || !d.add_lanes(view.base, size, b.at(d.indices), b.at(d.value), d.n)) return RunScatter(b, in);
+  if (!fits) return RunScatter(b, in);
+  if (b.checker != nullptr) {
+    if (size > d.n || !b.checker->IsSpecified(b, b.at(d.value), d.n * d.bytes)) return RunScatter(b, in);
+    std::vector<uint8_t> used(static_cast<size_t>(size));
+    if (!FindBins(b, d, used)) return RunScatter(b, in);
+    if (!ShowBins(b, in, d, view, used)) return nullptr;
+  }
+  if (!d.add_lanes(view.base, size, b.at(d.indices), b.at(d.value), d.n)) return RunScatter(b, in);
   Finish(b, d, true);
   return in + 1;
 }
@@ -240,7 +273,7 @@ AtomicData* NewData(Preparer& p, const Op& op, const Value* value) {
       p.Refuse(op, absl::StrCat("mode ", ir::Keyword(mode), " is not defined on ", ir::ElemInfoOf(d->elem).spelling));
     }
   }
-  if (op.num_results() > 1) {
+  if (op.num_results() > 1 && op.result(0)->has_uses()) {
     d->has_old = true;
     d->old = p.result(op, 0);
   }

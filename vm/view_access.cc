@@ -203,11 +203,16 @@ bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBox
     return false;
   }
   if (b.checker == nullptr) return true;
-  // Element by element or row by row, for the shadow.
-  const bool rows = !v.nibbles && v.rank > 0 && box.stride[v.rank - 1] == 1 && v.tile_stride[v.rank - 1] == 1;
+  // Element by element or, along a dimension whose elements lie side by side in memory, run by run, for the shadow.
   Box outer = box;
-  const int64_t run = rows ? box.extent[v.rank - 1] : 1;
-  if (rows) outer.extent[v.rank - 1] = 1;
+  int64_t run = 1, lane_step = 1;
+  for (int k = v.rank - 1; k >= 0 && !v.nibbles; --k) {
+    if (box.stride[k] != 1 || box.extent[k] <= 1) continue;
+    run = box.extent[k];
+    lane_step = v.tile_stride[k];
+    outer.extent[k] = 1;
+    break;
+  }
   const char* tile = static_cast<const char*>(access.tile);
   bool ok = true;
   ForEachElement(v, outer, [&](int64_t offset, int64_t lane) {
@@ -216,6 +221,7 @@ bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBox
     a.address = reinterpret_cast<uintptr_t>(boxes.view->base) + static_cast<uintptr_t>(offset * bits / 8);
     a.elements = run;
     a.element_bytes = v.bytes;
+    a.lane_step = lane_step;
     a.tile = tile == nullptr ? nullptr : tile + lane * v.bytes;
     a.lane = lane;
     ok = b.checker->OnAccess(b, in, a);
