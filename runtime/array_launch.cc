@@ -17,16 +17,18 @@ absl::Status Invalid(const Parts&... parts) {
   return MakeError(kInvalid, "run.arguments", absl::StrCat(parts...));
 }
 
-// Bytes from the first to behind the last element; strides are not negative.
-absl::StatusOr<uint64_t> Extent(const ArrayValue& a, ir::Elem e, absl::string_view name) {
+}  // namespace
+
+absl::StatusOr<uint64_t> ExtentOf(const ArrayValue& a, ir::Elem e, absl::string_view name) {
   const std::vector<int64_t> strides = a.strides.empty() ? RowMajorStrides(a.shape) : a.strides;
   int64_t last = 0;
   bool overflow = false, empty = false;
   for (size_t d = 0; d < a.shape.size(); ++d) {
     int64_t reach = 0;
-    if (strides[d] < 0) return Invalid("array `", name, "` has a negative stride");
+    if (a.shape[d] < 0) return Invalid("array `", name, "` has a negative size");
+    if (strides[d] < 0 && a.shape[d] > 1) return Invalid("array `", name, "` has a negative stride");
     empty |= a.shape[d] == 0;
-    overflow |= a.shape[d] > 0 && __builtin_mul_overflow(a.shape[d] - 1, strides[d], &reach);
+    overflow |= a.shape[d] > 1 && __builtin_mul_overflow(a.shape[d] - 1, strides[d], &reach);
     overflow |= __builtin_add_overflow(last, reach, &last);
   }
   if (empty) return uint64_t{0};
@@ -35,8 +37,6 @@ absl::StatusOr<uint64_t> Extent(const ArrayValue& a, ir::Elem e, absl::string_vi
   if (overflow || bits > (int64_t{1} << 50)) return Invalid("array `", name, "` is larger than any memory");
   return (static_cast<uint64_t>(bits) + 7) / 8;
 }
-
-}  // namespace
 
 void BufferTable::Add(Range range) {
   absl::MutexLock lock(&mutex_);
@@ -109,7 +109,7 @@ absl::Status ArrayLaunch::SetArray(absl::string_view name, ir::Elem element, Arr
     return Invalid("array `", name, "` is of ", ir::ElemInfoOf(element).spelling, ", the kernel takes ",
                    ir::ElemInfoOf(want.kind).spelling);
   }
-  absl::StatusOr<uint64_t> bytes = Extent(value, element, name);
+  absl::StatusOr<uint64_t> bytes = ExtentOf(value, element, name);
   if (!bytes.ok()) return bytes.status();
   if (*bytes > 0 && value.address == 0) return Invalid("array `", name, "` has no address");
   if (const auto buffer = buffers_->Find(value.address); buffer && *bytes > buffer->bytes - (value.address - buffer->address)) {
@@ -216,7 +216,7 @@ absl::Status ArrayLaunch::AddArrays(LaunchSpec* spec) {
   for (size_t i = 0; i < resolved_->arrays.size(); ++i) {
     const ir::ArrayArg& arg = function_.interface->arrays[i];
     const ArrayValue& value = resolved_->arrays[i];
-    absl::StatusOr<uint64_t> bytes = Extent(value, arg.element.kind, arg.name);
+    absl::StatusOr<uint64_t> bytes = ExtentOf(value, arg.element.kind, arg.name);
     if (!bytes.ok()) return bytes.status();
     if (!value.given && *bytes > 0) {
       return Invalid("output `", arg.name, "` (", ir::ElemInfoOf(arg.element.kind).spelling, "[",

@@ -128,8 +128,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual absl::StatusOr<std::shared_ptr<LoadedKernel>> Load(std::shared_ptr<const Program> program,
                                                              const ir::Function& function) = 0;
 
-  // Receives what print_tko prints, never two at once. Null: standard output. Before launches.
-  void set_print(std::function<void(absl::string_view)> print) { print_ = std::move(print); }
+  // Receives what print_tko prints; null: standard output. Set before kernels are loaded, or while nothing runs.
+  virtual void set_print(std::function<void(absl::string_view)> print) { print_ = std::move(print); }
 
  protected:
   DeviceInfo info_;

@@ -13,7 +13,10 @@ constexpr uint64_t kAlignment = 4096;
 
 HostLaunch::~HostLaunch() {
   launch_.reset();
-  for (const Copy& c : copies_) device_->Free(c.allocation);
+  for (const Copy& c : copies_) {
+    device_->Free(c.allocation);
+    if (c.pristine != 0) device_->Free(c.pristine);
+  }
 }
 
 absl::StatusOr<uint64_t> HostLaunch::Translate(uint64_t address, int param) const {
@@ -38,9 +41,16 @@ absl::Status HostLaunch::Bind(const ir::Function& function, const std::array<int
     if (!allocation.ok()) return allocation.status();
     const uint64_t address = (*allocation + kAlignment - 1) / kAlignment * kAlignment;
     spec.memory.push_back({a.name, address, a.bytes, a.element, a.shape, a.initialized});
-    copies_.push_back({std::move(a), *allocation, address});
+    copies_.push_back({std::move(a), *allocation, address, 0});
   }
   if (absl::Status s = CopyIn(); !s.ok()) return s;
+  for (Copy& c : copies_) {
+    if (!c.host.restore || !c.host.initialized) continue;
+    absl::StatusOr<uint64_t> pristine = device_->Allocate(c.host.bytes);
+    if (!pristine.ok()) return pristine.status();
+    c.pristine = *pristine;
+    if (absl::Status s = device_->Copy(c.pristine, c.address, c.host.bytes, device_->default_stream()); !s.ok()) return s;
+  }
   for (int i = 0; i < function.num_params(); ++i) {
     if (!function.param(i)->type().element().is_pointer()) continue;
     absl::StatusOr<uint64_t> address = Translate(words[static_cast<size_t>(i)], i);
@@ -75,6 +85,14 @@ absl::StatusOr<double> HostLaunch::Run() {
   if (absl::Status s = end_->Record(stream); !s.ok()) return s;
   if (absl::Status s = stream->Synchronize(); !s.ok()) return s;
   return end_->MillisecondsSince(start_.get());
+}
+
+absl::Status HostLaunch::Restore() {
+  for (const Copy& c : copies_) {
+    if (c.pristine == 0) continue;
+    if (absl::Status s = device_->Copy(c.address, c.pristine, c.host.bytes, device_->default_stream()); !s.ok()) return s;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status HostLaunch::CopyOut() {

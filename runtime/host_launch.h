@@ -29,6 +29,7 @@ struct HostArray {
   std::vector<int64_t> shape;  // for messages; may be empty
   bool initialized = true;     // false: contents need not be copied in
   bool copy_out = true;
+  bool restore = false;        // Restore brings back what it held before the first launch
 };
 
 class HostLaunch {
@@ -44,14 +45,16 @@ class HostLaunch {
                     std::vector<HostArray> arrays);
   // Milliseconds between events around the launch.
   absl::StatusOr<double> Run();
-  // Copies the arrays' host contents in again, as Bind did.
   absl::Status CopyIn();
+  // Arrays with `restore` as they were after Bind, from a copy on the device.
+  absl::Status Restore();
   absl::Status CopyOut();
 
  private:
   struct Copy {
     HostArray host;
     uint64_t allocation = 0, address = 0;
+    uint64_t pristine = 0;  // 0: not restorable
   };
   // The device address of a host address.
   absl::StatusOr<uint64_t> Translate(uint64_t address, int param) const;

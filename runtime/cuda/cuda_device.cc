@@ -37,6 +37,8 @@ class CudaDevice : public Device {
     return status;
   }
 
+  void set_print(std::function<void(absl::string_view)> print) override { context_->print = std::move(print); }
+
   absl::StatusOr<uint64_t> Allocate(uint64_t bytes) override {
     Current current(*context_);
     CUdeviceptr address = 0;
@@ -85,7 +87,6 @@ class CudaDevice : public Device {
 
   absl::StatusOr<std::shared_ptr<LoadedKernel>> Load(std::shared_ptr<const Program> program,
                                                      const ir::Function& function) override {
-    context_->print = print_;
     return MakeKernel(context_, std::move(program), function);
   }
 

@@ -18,6 +18,7 @@
 #include "runtime/error.h"
 #include "runtime/host_launch.h"
 #include "runtime/open_device.h"
+#include "runtime/trap_report.h"
 
 namespace tile::runtime {
 namespace {
@@ -312,8 +313,14 @@ TEST_F(CudaDevice, Traps) {
   ASSERT_TRUE((*launch)->Run(stream).ok());
   absl::Status s = stream->Synchronize();
   EXPECT_EQ(s.code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(s.message(), "k.py:7:3: error[vm.assert]: n must be even\n  in kernel `k`, block (1, 2, 3), at assert, element 9 "
-                         "of the tile; 4 more like it or others");
+  EXPECT_EQ(s.message(), "k.py:7:3: error[vm.assert]: n must be even (element 9 of the tile); 4 more such reports were not "
+                         "kept\n  in kernel `k`, block (1, 2, 3), at assert");
+  const std::optional<TrapReport> report = FindTrapReport(s);
+  ASSERT_TRUE(report.has_value());
+  EXPECT_EQ(report->code, "vm.assert");
+  EXPECT_EQ(report->block[2], 3);
+  EXPECT_EQ(report->ToString(), s.message());
+  EXPECT_FALSE(FindTrapReport(absl::AbortedError("else")).has_value());
   // Said once; the next launch starts clean.
   EXPECT_TRUE(stream->Synchronize().ok());
   fails = false;
@@ -330,7 +337,7 @@ TEST_F(CudaDevice, TrapWithoutSite) {
   });
   EXPECT_THAT(std::string(RunOnce({MakeImage()}).message()),
               HasSubstr("error[vm.out_of_bounds]: an access is out of bounds (index 1000 of 1000)\n  in kernel `k`, block (0, 0, "
-                        "0), site 12"));
+                        "0), at site 12"));
 }
 
 TEST_F(CudaDevice, Prints) {

@@ -36,25 +36,25 @@ uint32_t PrintCapacity(const ir::Image& image) {
   return 0;
 }
 
-std::string TrapText(const TileTrapRecord& record, const ir::Image& image, const ir::Function& function) {
+TrapReport MakeTrapReport(const TileTrapRecord& record, const ir::Image& image, const ir::Function& function) {
   const bool known = record.site < image.sites.size() && !image.sites[record.site].code.empty();
   const ir::ImageSite* site = known ? &image.sites[record.site] : nullptr;
   const KindText text = TextOf(record.kind);
-  const std::string where = site != nullptr && !site->where.empty() ? site->where
-                                                                    : function.module()->Where(function.loc, function.pos);
-  std::string s = absl::StrCat(where, ": error[", site ? site->code : text.code, "]: ", site ? site->message : text.message);
+  TrapReport r;
+  r.code = site != nullptr ? site->code : text.code;
+  r.where = site != nullptr && !site->where.empty() ? site->where : function.module()->Where(function.loc, function.pos);
+  r.kernel = std::string(function.name);
+  r.op = site != nullptr ? site->op : absl::StrCat("site ", record.site);
+  r.message = site != nullptr ? site->message : text.message;
+  for (size_t d = 0; d < 3; ++d) r.block[d] = record.block[d];
   if (record.kind == TILE_TRAP_BOUNDS) {
-    absl::StrAppend(&s, " (index ", static_cast<int64_t>(record.value[0]), " of ", record.value[1], ")");
+    absl::StrAppend(&r.message, " (index ", static_cast<int64_t>(record.value[0]), " of ", record.value[1], ")");
   } else if (record.kind == TILE_TRAP_MISALIGNED) {
-    absl::StrAppend(&s, " (address 0x", absl::Hex(record.value[0]), ", alignment ", record.value[1], ")");
+    absl::StrAppend(&r.message, " (address 0x", absl::Hex(record.value[0]), ", alignment ", record.value[1], ")");
   }
-  absl::StrAppend(&s, "\n  in kernel `", function.name, "`, block (", record.block[0], ", ", record.block[1], ", ",
-                  record.block[2], ")");
-  if (site != nullptr && !site->op.empty()) absl::StrAppend(&s, ", at ", site->op);
-  if (site == nullptr) absl::StrAppend(&s, ", site ", record.site);
-  if (record.lane != 0xffffffffu) absl::StrAppend(&s, ", element ", record.lane, " of the tile");
-  if (record.count > 1) absl::StrAppend(&s, "; ", record.count - 1, " more like it or others");
-  return s;
+  if (record.lane != 0xffffffffu) absl::StrAppend(&r.message, " (element ", record.lane, " of the tile)");
+  if (record.count > 1) absl::StrAppend(&r.message, "; ", record.count - 1, " more such reports were not kept");
+  return r;
 }
 
 std::vector<std::string> PrintTexts(const TileTrapRecord& record, const uint8_t* area, const ir::Image& image) {
@@ -99,7 +99,7 @@ absl::Status TakeReport(TileTrapRecord* record, const ir::Image& image, const ir
     }
   }
   absl::Status status;
-  if (kind != TILE_TRAP_NONE) status = absl::AbortedError(TrapText(*record, image, function));
+  if (kind != TILE_TRAP_NONE) status = TrapStatus(MakeTrapReport(*record, image, function));
   const uint32_t capacity = record->print_capacity;
   std::memset(record, 0, sizeof *record);
   record->print_capacity = capacity;

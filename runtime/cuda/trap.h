@@ -15,14 +15,15 @@
 #include "ir/tbc/image.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/kernel_abi.h"
+#include "runtime/trap_report.h"
 
 namespace tile::runtime::cuda {
 
 // Bytes of the print area that a launch of this image gets.
 uint32_t PrintCapacity(const ir::Image& image);
 
-// The report of a record, if there is one: "file:line:col: error[vm.assert]: …".
-std::string TrapText(const TileTrapRecord& record, const ir::Image& image, const ir::Function& function);
+// The report of a record whose kind is not 0.
+TrapReport MakeTrapReport(const TileTrapRecord& record, const ir::Image& image, const ir::Function& function);
 
 // What the entries of a print area say, in order. Entries that make no sense end the list.
 std::vector<std::string> PrintTexts(const TileTrapRecord& record, const uint8_t* area, const ir::Image& image);

@@ -1,0 +1,156 @@
+// Devices, modules and kernels of tilevm.h.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/capi/handles.h"
+#include "runtime/error.h"
+#include "runtime/open_device.h"
+
+using tile::runtime::capi::Invalid;
+using tile::runtime::capi::Report;
+namespace capi = tile::runtime::capi;
+namespace ir = tile::ir;
+
+tilevm_status tilevm_device_open(const char* name, tilevm_device** device) {
+  TILEVM_NEED(device);
+  *device = nullptr;
+  TILEVM_NEED(name);
+  auto opened = tile::runtime::OpenDevice(name);
+  if (!opened.ok()) return Report(opened.status());
+  *device = new tilevm_device{{*std::move(opened)}};
+  return TILEVM_OK;
+}
+
+void tilevm_device_close(tilevm_device* device) { delete device; }
+
+tilevm_status tilevm_device_get_info(const tilevm_device* device, tilevm_device_info* info) {
+  TILEVM_NEED(device);
+  const tile::runtime::DeviceInfo& i = device->shared.device->info();
+  return capi::FillInfo(tilevm_device_info{0, i.name.c_str(), i.description.c_str(), i.kind != tile::runtime::DeviceKind::kCpu,
+                                           i.ordinal, i.num_sms, i.compute_major, i.compute_minor, i.driver_version,
+                                           i.memory_bytes},
+                        info);
+}
+
+tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_print_fn print, void* user) {
+  TILEVM_NEED(device);
+  if (print == nullptr) {
+    device->shared.device->set_print(nullptr);
+  } else {
+    auto one = std::make_shared<absl::Mutex>();  // kernels of several threads print one after the other
+    device->shared.device->set_print([=](absl::string_view text) {
+      absl::MutexLock lock(one.get());
+      print(user, text.data(), text.size());
+    });
+  }
+  return TILEVM_OK;
+}
+
+// --- modules --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+tilevm_status MakeModule(absl::StatusOr<std::shared_ptr<const tile::runtime::Program>> program, tilevm_module** module) {
+  if (!program.ok()) {
+    const tilevm_status status = Report(program.status());
+    return status == TILEVM_INVALID_ARGUMENT ? TILEVM_INVALID_MODULE : status;
+  }
+  auto made = std::make_unique<tilevm_module>();
+  made->program = *std::move(program);
+  for (const auto& f : made->program->module->functions) made->kernel_names.emplace_back(f->name);
+  *module = made.release();
+  return TILEVM_OK;
+}
+
+}  // namespace
+
+tilevm_status tilevm_module_from_bytes(const void* bytes, size_t size, const char* name, tilevm_module** module) {
+  TILEVM_NEED(module);
+  *module = nullptr;
+  TILEVM_NEED(bytes);
+  return MakeModule(tile::runtime::Program::FromBytes({static_cast<const uint8_t*>(bytes), size},
+                                                      name != nullptr ? name : "<memory>"),
+                    module);
+}
+
+tilevm_status tilevm_module_from_file(const char* path, tilevm_module** module) {
+  TILEVM_NEED(module);
+  *module = nullptr;
+  TILEVM_NEED(path);
+  return MakeModule(tile::runtime::Program::FromFile(path), module);
+}
+
+void tilevm_module_destroy(tilevm_module* module) { delete module; }
+
+size_t tilevm_module_num_kernels(const tilevm_module* module) {
+  return module == nullptr ? 0 : module->kernel_names.size();
+}
+const char* tilevm_module_kernel_name(const tilevm_module* module, size_t index) {
+  return index < tilevm_module_num_kernels(module) ? module->kernel_names[index].c_str() : nullptr;
+}
+
+// --- kernels --------------------------------------------------------------------------------------------------------
+
+tilevm_status tilevm_kernel_create(tilevm_device* device, const tilevm_module* module, const char* name,
+                                   tilevm_kernel** kernel) {
+  TILEVM_NEED(kernel);
+  *kernel = nullptr;
+  TILEVM_NEED(device);
+  TILEVM_NEED(module);
+  const auto& functions = module->program->module->functions;
+  if (name == nullptr && functions.size() != 1) {
+    return Invalid(absl::StrCat("the module has ", functions.size(), " kernels: name one of ",
+                                absl::StrJoin(module->kernel_names, ", ")));
+  }
+  const ir::Function* f = name == nullptr ? functions[0].get() : module->program->module->FindFunction(name);
+  if (f == nullptr) {
+    return Report(tile::runtime::MakeError(absl::StatusCode::kNotFound, "run.no_kernel",
+                            absl::StrCat("the module has no kernel `", name, "`; it has ",
+                                         absl::StrJoin(module->kernel_names, ", "))));
+  }
+  auto loaded = device->shared.device->Load(module->program, *f);
+  if (!loaded.ok()) return Report(loaded.status());
+  *kernel = new tilevm_kernel{device->shared, module->program, f, *std::move(loaded), std::string(f->name)};
+  return TILEVM_OK;
+}
+
+void tilevm_kernel_destroy(tilevm_kernel* kernel) { delete kernel; }
+
+tilevm_status tilevm_kernel_get_info(const tilevm_kernel* kernel, tilevm_kernel_info* info) {
+  TILEVM_NEED(kernel);
+  const ir::Interface* in = kernel->function->interface.get();
+  return capi::FillInfo(tilevm_kernel_info{0, kernel->name.c_str(), static_cast<uint32_t>(kernel->function->num_params()),
+                                           in ? static_cast<uint32_t>(in->arrays.size()) : 0,
+                                           in ? static_cast<uint32_t>(in->scalars.size()) : 0, in && !in->grid.empty()},
+                        info);
+}
+
+tilevm_status tilevm_kernel_get_array(const tilevm_kernel* kernel, uint32_t index, tilevm_array_info* info) {
+  TILEVM_NEED(kernel);
+  const ir::Interface* in = kernel->function->interface.get();
+  if (in == nullptr || index >= in->arrays.size()) return Invalid(absl::StrCat("there is no array ", index));
+  const ir::ArrayArg& a = in->arrays[index];
+  tilevm_array_info i = {};
+  i.name = a.name.c_str();
+  i.direction = static_cast<int32_t>(a.direction);
+  i.type = ir::ElemInfoOf(a.element.kind).tag;
+  i.rank = static_cast<int32_t>(a.shape.size());
+  for (size_t d = 0; d < std::size(i.fixed_shape); ++d) {
+    i.fixed_shape[d] = d < a.shape.size() ? a.shape[d].constant.value_or(-1) : -1;
+  }
+  return capi::FillInfo(i, info);
+}
+static_assert(TILEVM_IN == static_cast<int>(ir::Direction::kIn) && TILEVM_OUT == static_cast<int>(ir::Direction::kOut) &&
+              TILEVM_INOUT == static_cast<int>(ir::Direction::kInOut));
+
+tilevm_status tilevm_kernel_get_scalar(const tilevm_kernel* kernel, uint32_t index, tilevm_scalar_info* info) {
+  TILEVM_NEED(kernel);
+  const ir::Interface* in = kernel->function->interface.get();
+  if (in == nullptr || index >= in->scalars.size()) return Invalid(absl::StrCat("there is no scalar ", index));
+  const ir::ScalarArg& s = in->scalars[index];
+  return capi::FillInfo(tilevm_scalar_info{0, s.name.c_str(),
+                                           ir::ElemInfoOf(kernel->function->param(s.param)->type().elem()).tag,
+                                           s.default_bits.has_value() || !s.value.empty()},
+                        info);
+}

@@ -1,0 +1,111 @@
+// Launches of tilevm.h.
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ir/float.h"
+#include "runtime/capi/handles.h"
+
+using tile::runtime::ArrayValue;
+using tile::runtime::Stream;
+using tile::runtime::capi::Invalid;
+using tile::runtime::capi::OnStream;
+using tile::runtime::capi::Report;
+namespace ir = tile::ir;
+
+tilevm_status tilevm_launch_create(tilevm_kernel* kernel, tilevm_launch** launch) {
+  TILEVM_NEED(launch);
+  *launch = nullptr;
+  TILEVM_NEED(kernel);
+  *launch = new tilevm_launch{kernel->device, std::make_unique<tile::runtime::ArrayLaunch>(
+                                                  kernel->device.device, kernel->program, *kernel->function,
+                                                  kernel->kernel, kernel->device.buffers)};
+  return TILEVM_OK;
+}
+
+void tilevm_launch_destroy(tilevm_launch* launch) { delete launch; }
+
+tilevm_status tilevm_launch_set_array(tilevm_launch* launch, const char* name, const tilevm_array* array) {
+  TILEVM_NEED(launch);
+  TILEVM_NEED(name);
+  ArrayValue value;
+  if (const tilevm_status s = tile::runtime::capi::ReadArray(array, name, &value); s != TILEVM_OK) return s;
+  return Report(launch->launch->SetArray(name, *ir::FindElemByTag(array->type), std::move(value)));
+}
+
+tilevm_status tilevm_launch_set_i64(tilevm_launch* launch, const char* name, int64_t value) {
+  TILEVM_NEED(launch);
+  TILEVM_NEED(name);
+  auto type = launch->launch->ScalarType(name);
+  if (!type.ok()) return Report(type.status());
+  if (ir::IsFloat(*type)) return tilevm_launch_set_f64(launch, name, static_cast<double>(value));
+  const int bits = ir::ElemInfoOf(*type).bits;
+  if (bits < 64 && (value < -(int64_t{1} << (bits - 1)) || value >= int64_t{1} << bits)) {
+    return Invalid(absl::StrCat("scalar `", name, "` is ", value, ", which does not fit ", ir::ElemInfoOf(*type).spelling));
+  }
+  const uint64_t mask = bits < 64 ? (uint64_t{1} << bits) - 1 : ~uint64_t{0};
+  return Report(launch->launch->SetScalar(name, static_cast<uint64_t>(value) & mask));
+}
+
+tilevm_status tilevm_launch_set_f64(tilevm_launch* launch, const char* name, double value) {
+  TILEVM_NEED(launch);
+  TILEVM_NEED(name);
+  auto type = launch->launch->ScalarType(name);
+  if (!type.ok()) return Report(type.status());
+  if (!ir::IsFloat(*type)) {
+    return Invalid(absl::StrCat("scalar `", name, "` is of ", ir::ElemInfoOf(*type).spelling, ", not a float"));
+  }
+  return Report(launch->launch->SetScalar(name, ir::FromDouble(*type, value)));
+}
+
+tilevm_status tilevm_launch_set_bits(tilevm_launch* launch, const char* name, uint64_t bits) {
+  TILEVM_NEED(launch);
+  TILEVM_NEED(name);
+  return Report(launch->launch->SetScalar(name, bits));
+}
+
+tilevm_status tilevm_launch_set_parameter(tilevm_launch* launch, uint32_t index, uint64_t word) {
+  TILEVM_NEED(launch);
+  return Report(launch->launch->SetParameter(index, word));
+}
+
+tilevm_status tilevm_launch_set_grid(tilevm_launch* launch, int64_t x, int64_t y, int64_t z) {
+  TILEVM_NEED(launch);
+  if (x < 0 || y < 0 || z < 0) return Invalid("a size of the grid is negative");
+  launch->launch->SetGrid({x, y, z});
+  return TILEVM_OK;
+}
+
+tilevm_status tilevm_launch_get_array(tilevm_launch* launch, const char* name, tilevm_array* array) {
+  TILEVM_NEED(launch);
+  TILEVM_NEED(name);
+  TILEVM_NEED(array);
+  ir::Element element;
+  auto value = launch->launch->GetArray(name, &element);
+  if (!value.ok()) return Report(value.status());
+  array->data = reinterpret_cast<void*>((*value)->address);
+  array->type = ir::ElemInfoOf(element.kind).tag;
+  array->rank = static_cast<int32_t>((*value)->shape.size());
+  array->shape = (*value)->shape.data();
+  array->strides = (*value)->strides.empty() ? nullptr : (*value)->strides.data();
+  return TILEVM_OK;
+}
+
+tilevm_status tilevm_launch_get_grid(tilevm_launch* launch, int64_t grid[3]) {
+  TILEVM_NEED(launch);
+  TILEVM_NEED(grid);
+  auto sizes = launch->launch->GetGrid();
+  if (!sizes.ok()) return Report(sizes.status());
+  for (size_t d = 0; d < 3; ++d) grid[d] = (*sizes)[d];
+  return TILEVM_OK;
+}
+
+tilevm_status tilevm_launch_prepare(tilevm_launch* launch) {
+  TILEVM_NEED(launch);
+  return Report(launch->launch->Prepare());
+}
+
+tilevm_status tilevm_launch_run(tilevm_launch* launch, tilevm_stream* stream) {
+  TILEVM_NEED(launch);
+  return OnStream(launch->device, stream, [&](Stream* on) { return launch->launch->Run(on); });
+}
