@@ -2,6 +2,7 @@
 // result. Then, in PTX, the instructions that roundings and flush_to_zero promise.
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -317,6 +318,19 @@ TEST(Ptx, ConversionsByName) {
   }
 }
 
+// The rows of the target table name a PTX version that has the conversions.
+TEST(Ptx, ConversionsOfEveryTarget) {
+  for (const Target& t : AllTargets()) {
+    for (Elem e : {Elem::kF8E4M3FN, Elem::kF8E5M2, Elem::kBF16}) {
+      for (const auto& [from, to] : {std::pair(Elem::kF32, e), std::pair(e, Elem::kF32)}) {
+        const CompiledText c = CompileText(KernelText(from, {{"ftof %a", to, ""}}), t.sm);
+        EXPECT_EQ(c.error, "") << t.sm;
+        EXPECT_EQ(AssemblerErrors(c, t.sm), "");
+      }
+    }
+  }
+}
+
 // A product and a sum stay two roundings, also where one follows the other.
 TEST(Ptx, DoesNotFuse) {
   for (Elem e : {Elem::kF16, Elem::kBF16, Elem::kF32, Elem::kF64}) {
@@ -328,10 +342,10 @@ TEST(Ptx, DoesNotFuse) {
   }
 }
 
-// Shifts of PTX have the rule for large amounts, so that no comparison is left.
+// Shifts of PTX have the rule for large amounts, so that no choice is left.
 TEST(Ptx, ShiftsNeedNoSelect) {
   for (const char* op : {"shli %a, %b", "shri %a, %b unsigned"}) {
-    EXPECT_FALSE(absl::StrContains(PtxOf(Elem::kI32, {op, Elem::kI32, ""}, 90), "setp")) << op;
+    EXPECT_FALSE(absl::StrContains(PtxOf(Elem::kI32, {op, Elem::kI32, ""}, 90), "selp")) << op;
   }
 }
 
