@@ -49,8 +49,21 @@ int64_t NextActive(const uint8_t* mask, int64_t i, int64_t n) {
 }
 
 int64_t RunLength(const uint64_t* pointers, const uint8_t* mask, int64_t i, int64_t n, int bytes) {
+  const auto step = static_cast<uint64_t>(bytes);
+  const auto follows = [&](int64_t k) {
+    return (mask == nullptr || mask[k] != 0) && pointers[k] == pointers[k - 1] + step;
+  };
   int64_t end = i + 1;
-  while (end < n && (mask == nullptr || mask[end] != 0) && pointers[end] == pointers[end - 1] + static_cast<uint64_t>(bytes)) ++end;
+  while (end < n && end < i + 8 && follows(end)) ++end;
+  if (end < i + 8) return end - i;
+  // A long run: many lanes at a time, without a branch for each.
+  for (constexpr int64_t kLanes = 16; end + kLanes <= n; end += kLanes) {
+    uint64_t wrong = 0;
+    for (int64_t k = 0; k < kLanes; ++k) wrong |= (pointers[end + k] - pointers[end + k - 1]) ^ step;
+    for (int64_t k = 0; mask != nullptr && k < kLanes; ++k) wrong |= uint64_t{mask[end + k] == 0};
+    if (wrong != 0) break;
+  }
+  while (end < n && follows(end)) ++end;
   return end - i;
 }
 
