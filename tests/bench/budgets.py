@@ -18,6 +18,7 @@ INPUTS = {
     "attention": ["normal:f32[2,512,64]"] * 3,
     "float_max": ["normal:f32[4194304]"],
     "gelu": ["normal:f32[4194304]"],
+    "gelu_tanh": ["normal:f32[4194304]"],
     "histogram": ["rand:u8[1048576]=0..255"],
     "histogram_shared": ["rand:u8[4194304]=0..255"],
     "layer_norm": ["normal:f32[1024,4096]", "normal:f32[4096]", "normal:f32[4096]"],
@@ -35,7 +36,7 @@ INPUTS = {
     "vector_add": ["normal:f32[4194304]"] * 2,
 }
 
-# The kernel of a process, seen from a small parent: a large one's own size would be counted.
+# The peak of a process, seen from a small parent: the size of a large one would be counted too.
 PEAK = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
@@ -45,6 +46,15 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 def example(name):
     return os.path.join(EXAMPLES, name + ".tile")
+
+
+def names():
+    """All examples; ends the program if one has no inputs here."""
+    found = sorted(os.path.splitext(os.path.basename(path))[0] for path in glob.glob(os.path.join(EXAMPLES, "*.tile")))
+    missing = [name for name in found if name not in INPUTS]
+    if missing:
+        sys.exit("budgets.py has no inputs for " + ", ".join(missing))
+    return found
 
 
 def check(what, value, unit, budget):
@@ -68,7 +78,8 @@ def start_up(tilevm):
 
 def memory_beyond_buffers(tilevm, threads):
     """MiB of the process at its peak, less the three arrays, for vector addition of 2^26 elements."""
-    command = [tilevm, "run", example("vector_add"), "rand:f32[67108864]", "rand:f32[67108864]", "--threads", str(threads)]
+    array = "rand:f32[%d]" % (1 << 26)
+    command = [tilevm, "run", example("vector_add"), array, array, "--threads", str(threads)]
     run = subprocess.run([sys.executable, "-c", PEAK, *command], stdout=subprocess.PIPE, text=True, check=True)
     return int(run.stdout) / 1024 - 3 * 256
 
@@ -91,7 +102,6 @@ def measure(tilevm, threads):
         check("tilevm run of a small kernel, whole process", start_up(tilevm), "ms", 20),
         check("vector_add 2^26: memory beyond the buffers", memory_beyond_buffers(tilevm, threads), "MB", 64),
     ]
-    for path in sorted(glob.glob(os.path.join(EXAMPLES, "*.tile"))):
-        name = os.path.splitext(os.path.basename(path))[0]
+    for name in names():
         checks.append(check("%s: --check=full over bounds" % name, full_over_bounds(tilevm, name, threads), "x", 30))
     return checks

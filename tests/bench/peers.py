@@ -3,14 +3,14 @@
 
     python3 tests/bench/peers.py [--tilevm ./tilevm] [--threads N] [--rounds R] [--seconds S] [--json] [WORKLOAD…]
 
-Peers are NumPy (its own BLAS), torch's CPU kernels, Numba, and Triton's interpreter; one that cannot be imported is named
-and left out. All get N threads (Triton's interpreter runs one block after the other). Every result, the VM's too, is checked
-against NumPy before anything is timed.
+Peers are NumPy (its own BLAS), torch's CPU kernels, Numba, and Triton's interpreter; one that cannot be imported is
+named and left out. All get N threads (Triton's interpreter runs one block after the other). Every result, the VM's too,
+is checked against NumPy before it is timed.
 
 The VM and a peer take turns, R times; in each turn a side repeats for S seconds and its median counts, first calls
 do not. Prints the medians of the turns in milliseconds, the median of the turns' ratios (peer's time over the VM's:
-above 1 the VM is faster), and whether that reaches the target. Then what the VM promises by itself: start, memory, the price
-of --check=full (budgets.py). Exit 1 if a result is wrong; a missed target is not an error, since machines differ.
+above 1 the VM is faster), and whether that reaches the target. Then what the VM promises by itself: start, memory, the
+price of --check=full (budgets.py). Exit 1 if a result is wrong; a missed target is not an error: machines differ.
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Workload:
 
 
 class Peer:
-    """`function`, without arguments, does the work or a part of it and gives the result as something NumPy understands."""
+    """`function`, without arguments, does the work or a part of it and gives the result, as NumPy can read it."""
 
     def __init__(self, function, target, expected, share=1):
         self.function = function
@@ -330,6 +330,7 @@ def main():
     modules = import_peers(args)
     numpy = modules["numpy"]
     import budgets
+    budgets.names()
     work = make_workloads(numpy)
     unknown = set(args.workloads) - set(work) - {"budgets"}
     if unknown:
@@ -339,7 +340,8 @@ def main():
             add(work, modules[name])
     rows, failed = [], False
     if not args.json:
-        print("%d threads; ratio: peer's time over tilevm's; 1/N: a part of the work, its time scaled up" % args.threads)
+        print("%d threads; load %.1f; ratio: peer's time over tilevm's; 1/N: a part of the work, its time scaled up" %
+              (args.threads, os.getloadavg()[0]))
         show(("workload", "tilevm ms", "peer", "peer ms", "ratio", "target", ""))
     with tempfile.TemporaryDirectory() as directory:
         vm = Vm(args.tilevm, args.threads, args.seconds, directory)
@@ -364,10 +366,11 @@ def main():
                     show((name, cell(row["tilevm_ms"]), label, cell(row["peer_ms"]), cell(row["ratio"]),
                           cell(row["target"], "%g"), verdict))
             vm.forget(name)
-    checks = budgets.measure(args.tilevm, args.threads) if not args.workloads or "budgets" in args.workloads else []
+    wanted = not args.workloads or "budgets" in args.workloads
+    checks = budgets.measure(args.tilevm, args.threads) if wanted else []
     if args.json:
         versions = {n: m.__version__ for n, m in modules.items() if hasattr(m, "__version__")}
-        print(json.dumps({"threads": args.threads, "versions": versions, "rows": rows, "budgets": checks}, indent=1))
+        print(json.dumps({"threads": args.threads, "load": os.getloadavg()[0], "versions": versions, "rows": rows, "budgets": checks}, indent=1))
     else:
         for check in checks:
             print(budgets.line(check))

@@ -1,7 +1,8 @@
 """Triton's interpreter (TRITON_INTERPRET=1) on the work of the examples: the same tiles, one block after the other.
 
-It takes seconds where the VM takes milliseconds, so most kernels get a part of the data and the time is scaled up; every
-peer says by how much. Sizes divide the tiles, so nothing is masked: less work for the interpreter than for the VM.
+It takes seconds where the VM takes milliseconds, so most kernels get a part of the data and the time is scaled up;
+every peer says by how much. Sizes divide the tiles, so nothing is masked: less work for the interpreter than for the
+VM.
 
 Importing this module fails with ImportError where torch or Triton is missing.
 """
