@@ -72,6 +72,28 @@ const Instr* TrapMisaligned(BlockState& b, const Instr* in, uintptr_t address, i
               "align the buffer and the offsets to the element size");
 }
 
+bool CheckElements(BlockState& b, const Instr* in, const Access& a, ir::Type tile) {
+  const auto bytes = static_cast<uint64_t>(a.element_bytes);
+  for (int64_t i = 0; i < a.elements; ++i) {
+    const uintptr_t address = a.address + static_cast<uintptr_t>(i * a.element_bytes);
+    if (FindAllocation(b, address, bytes) == nullptr) {
+      TrapOutside(b, in, address, bytes, a.writes, tile, a.lane + i);
+      return false;
+    }
+  }
+  // It runs from one allocation into the next one.
+  const auto* first = static_cast<const uint8_t*>(a.tile);
+  for (int64_t i = 0; i < a.elements; ++i) {
+    Access one = a;
+    one.address += static_cast<uintptr_t>(i * a.element_bytes);
+    one.elements = 1;
+    one.lane += i;
+    if (first != nullptr) one.tile = first + i * a.element_bytes;
+    if (!CheckRun(b, in, one, tile)) return false;
+  }
+  return true;
+}
+
 const Instr* TrapReadOnly(BlockState& b, const Instr* in, const Allocation& a) {
   return Trap(b, in->op, "vm.write_to_constant", absl::StrCat("writes to the constant ", Describe(a)),
               "declare the global without `constant`");

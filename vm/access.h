@@ -17,6 +17,8 @@ const Instr* TrapOutside(BlockState& b, const Instr* in, uintptr_t address, uint
                          int64_t lane);
 const Instr* TrapMisaligned(BlockState& b, const Instr* in, uintptr_t address, int bytes, ir::Type tile, int64_t lane);
 const Instr* TrapReadOnly(BlockState& b, const Instr* in, const Allocation& a);
+// Checks a run that lies in no allocation as a whole, element by element; false after a trap.
+bool CheckElements(BlockState& b, const Instr* in, const Access& a, ir::Type tile);
 // "[1, 2]" of an element of a tile.
 std::string LaneText(ir::Type tile, int64_t lane);
 
@@ -27,23 +29,14 @@ inline bool CheckRun(BlockState& b, const Instr* in, const Access& a, ir::Type t
   const Allocation* found = b.last_found;
   if (found == nullptr || !found->Contains(a.address, bytes)) {
     found = FindAllocation(b, a.address, bytes);
-    if (found == nullptr) {
-      // Name the first element that lies outside.
-      for (int64_t i = 0; i < a.elements; ++i) {
-        const uintptr_t address = a.address + static_cast<uintptr_t>(i * a.element_bytes);
-        if (FindAllocation(b, address, static_cast<uint64_t>(a.element_bytes)) == nullptr) {
-          TrapOutside(b, in, address, static_cast<uint64_t>(a.element_bytes), a.writes, tile, a.lane + i);
-          return false;
-        }
-      }
-    }
+    if (found == nullptr) return CheckElements(b, in, a, tile);
     b.last_found = found;
   }
   if ((a.address & static_cast<uintptr_t>(a.element_bytes - 1)) != 0) {
     TrapMisaligned(b, in, a.address, a.element_bytes, tile, a.lane);
     return false;
   }
-  if (a.writes && found != nullptr && found->read_only) {
+  if (a.writes && found->read_only) {
     TrapReadOnly(b, in, *found);
     return false;
   }

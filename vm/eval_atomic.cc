@@ -137,22 +137,18 @@ const Instr* RunScatter(BlockState& b, const Instr* in) {
   int64_t at[ir::kMaxRank] = {};
   for (int64_t lane = 0; lane < d.n; ++lane) {
     const uint64_t picked = ReadSignedIndex(indices, d.index_bytes, d.index_i1, lane);
-    __int128 offset = 0;
+    int64_t offset = 0;
     int outside = -1;
     for (int k = 0; k < rank; ++k) {
       const uint64_t i = k == d.dim ? picked : static_cast<uint64_t>(at[k]);
       if (i >= static_cast<uint64_t>(view.size(k)) && outside < 0) outside = k;
-      offset += __int128{i} * view.stride(rank, k);
+      if (outside < 0) offset = AddOffset(offset, static_cast<int64_t>(i), view.stride(rank, k));
     }
     if (outside < 0) {
-      uint8_t* address = view.base + static_cast<int64_t>(offset) * d.bytes;
+      void* address = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(view.base) + static_cast<uintptr_t>(offset * d.bytes));
       if (b.checked) {
         Access a = AccessOf(b, d, lane);
         a.address = reinterpret_cast<uintptr_t>(address);
-        if (offset >= (__int128{1} << 60)) {
-          TrapOutside(b, in, ~uintptr_t{0} >> 1, static_cast<uint64_t>(d.bytes), true, d.type, lane);
-          return nullptr;
-        }
         if (!CheckRun(b, in, a, d.type)) return nullptr;
       }
       UpdateElement(b, d, address, lane, &changed);

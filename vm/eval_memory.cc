@@ -136,8 +136,6 @@ const Instr* RunStorePtr(BlockState& b, const Instr* in) {
 
 // --- allocation -----------------------------------------------------------------------------------------------------
 
-constexpr uint64_t kMaxHeap = uint64_t{1} << 30;  // of one block
-
 struct AllocaData {
   Slot out;
   uint64_t bytes, alignment;
@@ -147,19 +145,20 @@ struct AllocaData {
 
 const Instr* RunAlloca(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const AllocaData*>(in->data);
-  if (d.bytes > kMaxHeap - b.heap_bytes) {
+  const uint64_t limit = b.launch->launch->max_alloca_bytes;
+  const uint64_t size = (d.bytes + d.alignment) / d.alignment * d.alignment;  // at least one byte: addresses differ
+  if (size > limit - b.heap_bytes) {
     return Trap(b, in->op, "vm.out_of_memory",
-                absl::StrCat("alloca of ", d.bytes, " bytes: the block already holds ", b.heap_bytes, " of at most ", kMaxHeap),
+                absl::StrCat("alloca of ", d.bytes, " bytes: the block already holds ", b.heap_bytes, " of at most ", limit),
                 "allocate less, or outside of the loop");
   }
-  const uint64_t size = (d.bytes + d.alignment) / d.alignment * d.alignment;  // at least one byte: addresses differ
   void* p = std::aligned_alloc(d.alignment, size);
   if (p == nullptr) {
     return Trap(b, in->op, "vm.out_of_memory", absl::StrCat("alloca of ", d.bytes, " bytes: no memory"));
   }
   std::memset(p, 0xFF, size);
   b.heap.push_back(p);
-  b.heap_bytes += d.bytes;
+  b.heap_bytes += size;
   Allocation a;
   a.begin = reinterpret_cast<uintptr_t>(p);
   a.bytes = d.bytes;

@@ -64,7 +64,7 @@ const Instr* RunGetShape(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const ShapeData*>(in->data);
   const auto& view = b.get<ViewData>(d.view);
   for (int k = 0; k < d.rank; ++k) {
-    const int64_t n = d.step == nullptr ? view.size(k) : (view.size(static_cast<int>(d.dim[k])) + d.step[k] - 1) / d.step[k];
+    const int64_t n = d.step == nullptr ? view.size(k) : CountSteps(view.size(static_cast<int>(d.dim[k])), d.step[k]);
     std::memcpy(b.at(d.out[k]), &n, static_cast<size_t>(d.bytes));
   }
   return in + 1;

@@ -381,6 +381,15 @@ void Preparer::PlaceConstant(const Op& op) {
   const int s = plan_.storage(v);
   Storage& storage = plan_.at(s);
   storage.offset = RoundUp(static_cast<int64_t>(code_->constants.size()));
+  const auto end = static_cast<uint64_t>(storage.offset + storage.bytes);
+  if (end > max_constant_bytes_) {
+    if (status_.ok()) {
+      status_ = absl::ResourceExhaustedError(absl::StrCat(
+          code_->module->Where(op.loc, op.pos), ": error[vm.out_of_memory]: ", op.info()->mnemonic,
+          ": the constants of the kernel up to this one take ", end, " bytes; the limit leaves ", max_constant_bytes_));
+    }
+    return;
+  }
   code_->constants.resize(static_cast<size_t>(storage.offset + storage.bytes));
   if (op.opcode() == ir::Opcode::kIota) {
     const size_t bytes = static_cast<size_t>(StoredElementBytes(v->type()));
@@ -403,6 +412,7 @@ absl::Status Preparer::PrepareFunction() {
   ir::Walk(const_cast<ir::Block*>(body), [&](Op* op) {
     if (op->opcode() == ir::Opcode::kConstant || op->opcode() == ir::Opcode::kIota) PlaceConstant(*op);
   });
+  if (!status_.ok()) return status_;
   // Constants are addressed from an aligned base inside the vector.
   const size_t constant_bytes = code_->constants.size();
   code_->constants.resize(constant_bytes + 64);

@@ -27,7 +27,8 @@ namespace tile::vm {
 
 class Preparer {
  public:
-  Preparer(Code* code, const ir::Function& f) : code_(code), plan_(f) {}
+  Preparer(Code* code, const ir::Function& f, uint64_t max_constant_bytes)
+      : code_(code), plan_(f), max_constant_bytes_(max_constant_bytes) {}
 
   absl::Status PrepareFunction();
 
@@ -95,6 +96,7 @@ class Preparer {
 
   Code* code_;
   Plan plan_;
+  const uint64_t max_constant_bytes_;
   absl::Status status_;
   std::map<const ir::Value*, int64_t> pointers_;  // of forwarded values
   std::vector<std::pair<int, int>> targets_;

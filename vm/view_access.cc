@@ -77,7 +77,7 @@ bool LocateView(BlockState& b, const Instr* in, const ViewAccess& v, ViewBoxes* 
     boxes->origin[k] = 0;
     if (k == v.sparse_dim) continue;
     const uint64_t i = ReadIndex(b.at(v.index[k]), v.index_bytes[k], v.index_i1[k]);
-    const uint64_t space = static_cast<uint64_t>((size + v.step[k] - 1) / v.step[k]);
+    const auto space = static_cast<uint64_t>(CountSteps(size, v.step[k]));
     if (i >= space) {
       Trap(b, in->op, "vm.index_out_of_bounds",
            absl::StrCat("index ", static_cast<int64_t>(i), " of dimension ", k, " is outside of the view's ", space,
@@ -109,9 +109,7 @@ bool MakeBox(const BlockState& b, const ViewAccess& v, const ViewBoxes& boxes, i
       box->tile_offset = row * v.tile_stride[k];
     }
     if (box->extent[k] <= 0) return false;
-    // Wraps only where CheckBox finds that the exact offset lies outside.
-    box->offset = static_cast<int64_t>(static_cast<uint64_t>(box->offset) +
-                                       static_cast<uint64_t>(origin) * static_cast<uint64_t>(box->stride[k]));
+    box->offset = AddOffset(box->offset, origin, box->stride[k]);
   }
   return true;
 }
@@ -124,13 +122,10 @@ void TrapBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxe
   const int64_t bits = ir::MemoryBits(v.elem);
   const Allocation* home = boxes.view->allocation;
   int64_t at[ir::kMaxRank] = {};
-  __int128 start = 0;
-  for (int k = 0; k < v.rank; ++k) start += __int128{boxes.origin[k]} * box.stride[k];
-  if (v.gather) start = box.offset;
   const __int128 base = __int128{reinterpret_cast<uintptr_t>(boxes.view->base)};
   // The farthest element decides; search dimension by dimension for the first that is too far.
   for (int64_t n = 0; n < (int64_t{1} << 26); ++n) {
-    __int128 offset = start;
+    __int128 offset = box.offset;
     for (int k = 0; k < v.rank; ++k) offset += __int128{at[k]} * box.stride[k];
     const __int128 address = base + offset * bits / 8;
     const bool inside = address >= 0 && address < (__int128{1} << 63) &&
@@ -170,20 +165,14 @@ void TrapBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxe
 
 bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Box& box, Access access) {
   if (!b.checked) return true;
-  __int128 first = 0, last = 0;
-  if (v.gather) first = box.offset;
-  for (int k = 0; k < v.rank; ++k) {
-    if (!v.gather) first += __int128{boxes.origin[k]} * box.stride[k];
-    const __int128 span = __int128{box.extent[k] - 1} * box.stride[k];
-    if (span < 0) first += span;
-    last += span < 0 ? -span : span;
-  }
-  last += first;
+  const __int128 first = box.offset;
+  __int128 last = first;
+  for (int k = 0; k < v.rank; ++k) last += __int128{box.extent[k] - 1} * box.stride[k];
   const int64_t bits = ir::MemoryBits(v.elem);
   const __int128 base = __int128{reinterpret_cast<uintptr_t>(boxes.view->base)};
   const __int128 begin = base + (first * bits) / 8, end = base + ((last + 1) * bits + 7) / 8;
   const Allocation* home = boxes.view->allocation;
-  bool inside = first >= 0 && begin >= 0 && end < (__int128{1} << 63);
+  bool inside = end < (__int128{1} << 63);
   if (inside) {
     const auto address = static_cast<uintptr_t>(begin);
     const auto bytes = static_cast<uint64_t>(end - begin);

@@ -40,8 +40,17 @@ struct ViewAccess {
 
 ViewAccess* PrepareView(Preparer& p, const ir::Op& op, const ir::Value* view, absl::Span<ir::Value* const> index);
 
+// Offsets from here on are this one: no memory is that far away, and the sums that follow do not overflow.
+inline constexpr int64_t kFar = int64_t{1} << 59;
+
+// Sum of an offset and i * stride, none of which is negative.
+inline int64_t AddOffset(int64_t offset, int64_t i, int64_t stride) {
+  const __int128 sum = offset + __int128{i} * stride;
+  return sum < kFar ? static_cast<int64_t>(sum) : kFar;
+}
+
 struct Box {
-  int64_t offset = 0;                 // of the first element from the base, in elements
+  int64_t offset = 0;                 // of the first element from the base, in elements; at most kFar
   int64_t tile_offset = 0;            // in elements
   int64_t extent[ir::kMaxRank];
   int64_t stride[ir::kMaxRank];       // in memory, elements
@@ -61,6 +70,9 @@ bool LocateView(BlockState& b, const Instr* in, const ViewAccess& v, ViewBoxes* 
 bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Box& box, Access access);
 // Makes the box of sparse row `row` (of a view without sparse dimension: row 0, the only one); false if it is empty.
 bool MakeBox(const BlockState& b, const ViewAccess& v, const ViewBoxes& boxes, int64_t row, Box* box);
+
+// How many times `step` goes into `size`, the last time perhaps in part.
+inline int64_t CountSteps(int64_t size, int64_t step) { return size / step + (size % step != 0); }
 
 inline int64_t NumBoxes(const ViewAccess& v) { return v.gather ? v.tile[v.sparse_dim] : 1; }
 

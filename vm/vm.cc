@@ -35,13 +35,20 @@ void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::stri
   if (b.launch->outcome->reports.size() < kMaxReports) b.launch->outcome->reports.push_back(std::move(r));
 }
 
-absl::Status AddGlobals(const ir::Module& module, Code* code) {
+// Takes their bytes from `left`.
+absl::Status AddGlobals(const ir::Module& module, uint64_t* left, Code* code) {
   for (const auto& g : module.globals) {
     const uint64_t element = static_cast<uint64_t>(ir::StorageBytes(g->value.elem));
     const uint64_t bytes = ir::IsSubByte(g->value.elem) ? (static_cast<uint64_t>(g->count) + 1) / 2
                                                         : static_cast<uint64_t>(g->count) * element;
     const uint64_t alignment = std::max<uint64_t>(64, std::min<uint64_t>(g->alignment, 1 << 20));
-    auto* data = static_cast<uint8_t*>(std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment));
+    const uint64_t size = (bytes + alignment) / alignment * alignment;
+    if (size > *left) {
+      return absl::ResourceExhaustedError(absl::StrCat(module.Where(g->loc, g->pos), ": error[vm.out_of_memory]: global `",
+                                                       g->name, "` takes ", size, " bytes; the limit leaves ", *left));
+    }
+    *left -= size;
+    auto* data = static_cast<uint8_t*>(std::aligned_alloc(alignment, size));
     if (data == nullptr) {
       return absl::ResourceExhaustedError(absl::StrCat("no memory for global `", g->name, "` of ", bytes, " bytes"));
     }
@@ -122,15 +129,17 @@ Program::~Program() = default;
 const ir::Function& Program::function() const { return *code_->function; }
 uint64_t Program::frame_bytes() const { return code_->frame_bytes; }
 
-absl::StatusOr<std::unique_ptr<Program>> Program::Prepare(const ir::Module& module, absl::string_view kernel) {
+absl::StatusOr<std::unique_ptr<Program>> Program::Prepare(const ir::Module& module, absl::string_view kernel,
+                                                          const PrepareOptions& options) {
   const ir::Function* f = module.FindFunction(kernel);
   if (f == nullptr) return absl::NotFoundError(absl::StrCat("no kernel `", kernel, "` in the module"));
   auto code = std::make_unique<Code>();
   code->module = &module;
   code->function = f;
-  if (absl::Status s = AddGlobals(module, code.get()); !s.ok()) return s;
+  uint64_t left = options.max_constant_bytes;
+  if (absl::Status s = AddGlobals(module, &left, code.get()); !s.ok()) return s;
   ir::Walk(f->body(), [&](ir::Op* op) { code->must_park |= op->opcode() == ir::Opcode::kLoop; });
-  Preparer preparer(code.get(), *f);
+  Preparer preparer(code.get(), *f, left);
   if (absl::Status s = preparer.PrepareFunction(); !s.ok()) return s;
   return std::unique_ptr<Program>(new Program(std::move(code)));
 }

@@ -52,6 +52,7 @@ struct Launch {
   // Rounds of loops that one block may make; 0: no limit. A guard against endless programs when inputs are not trusted.
   int64_t max_rounds = 0;
   uint64_t max_tile_bytes = uint64_t{8} << 30;  // memory for tiles of the blocks that run at once
+  uint64_t max_alloca_bytes = uint64_t{1} << 30;  // memory that one block may allocate
   // Receives what print_tko prints, one call per print, never two at once. Null: standard output.
   std::function<void(absl::string_view)> print;
   // Counts the blocks that are done, from 0, for whoever shows progress meanwhile. May be null.
@@ -80,12 +81,18 @@ struct Outcome {
 };
 inline constexpr size_t kMaxReports = 32;
 
+struct PrepareOptions {
+  // Memory for constants (iota among them) and globals: a short program can ask for any amount.
+  uint64_t max_constant_bytes = uint64_t{8} << 30;
+};
+
 struct Code;
 
 class Program {
  public:
-  // Errors: no such kernel, or an operation that the VM refuses (named, with its place).
-  static absl::StatusOr<std::unique_ptr<Program>> Prepare(const ir::Module& module, absl::string_view kernel);
+  // Errors: no such kernel, an operation that the VM refuses (named, with its place), or more constants than allowed.
+  static absl::StatusOr<std::unique_ptr<Program>> Prepare(const ir::Module& module, absl::string_view kernel,
+                                                          const PrepareOptions& options = {});
   ~Program();
 
   Outcome Run(const Launch& launch);

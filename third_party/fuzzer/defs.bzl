@@ -12,7 +12,7 @@ def fuzz_test(name, srcs, deps = [], corpus = [], **kwargs):
       name: of the test.
       srcs: sources, with `extern "C" int LLVMFuzzerTestOneInput(const uint8_t*, size_t)`.
       deps: libraries.
-      corpus: input files.
+      corpus: input files, or labels of groups of them.
       **kwargs: what else cc_test takes.
     """
     native.cc_test(
@@ -20,7 +20,7 @@ def fuzz_test(name, srcs, deps = [], corpus = [], **kwargs):
         srcs = srcs,
         args = select({
             "//third_party/fuzzer:fuzzing": ["-max_total_time=10"],
-            "//conditions:default": ["$(rootpath %s)" % file for file in corpus],
+            "//conditions:default": ["$(rootpaths %s)" % files for files in corpus],
         }),
         data = corpus,
         deps = deps + ["//third_party/fuzzer"],
