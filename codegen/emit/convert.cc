@@ -99,30 +99,60 @@ Registers InWarp(Emitter& e, const Conversion& c, const Registers& in) {
   return out;
 }
 
+// More than this goes through in parts, so that large tiles fit.
+constexpr uint64_t kExchangeBytes = 64 << 10;
+
 Registers ThroughShared(Emitter& e, const Layout& from, const Layout& to, const Registers& in) {
   auto& b = e.b();
   llvm::Type* type = in[0]->getType();
   const int bytes = MemoryBytes(type);
   const SharedExchange x = ChooseShared(from, to, 8 * bytes);
-  llvm::Value* base = e.Scratch(static_cast<uint64_t>(from.elements()) * bytes);
-  auto address = [&](const Layout& in_shared, int reg) {
-    const uint32_t part = e.RegisterPart(in_shared, reg) * bytes;
-    llvm::Value* at = b.CreateMul(e.ThreadPart(in_shared), e.I32(bytes));
-    if (part != 0) at = b.CreateXor(at, e.I32(part));
-    return b.CreateGEP(b.getInt8Ty(), base, at);
-  };
   const Layout write = Compose(x.map.index, from), read = Compose(x.map.index, to);
-  for (int i = 0; i < x.write.instructions(); ++i) {
-    Registers values;
-    for (int k = 0; k < x.write.vector; ++k) values.push_back(in[x.write.registers[i * x.write.vector + k]]);
-    StoreVector(e, values, address(write, x.write.registers[i * x.write.vector]));
-  }
-  e.Barrier();
+  const uint64_t total = static_cast<uint64_t>(from.elements()) * bytes, part_bytes = std::min(total, kExchangeBytes);
+  const uint32_t high = static_cast<uint32_t>((total - 1) & ~(part_bytes - 1));  // bits of an address that name the part
+  auto address = [&](const Layout& in_shared, int reg) {
+    llvm::Value* at = b.CreateMul(e.ThreadPart(in_shared), e.I32(bytes));
+    const uint32_t rest = e.RegisterPart(in_shared, reg) * bytes;
+    return rest == 0 ? at : b.CreateXor(at, e.I32(rest));
+  };
+  // i1: the address lies in this part; null: always; false (as a constant) drops out.
+  auto in_part = [&](llvm::Value* at, uint64_t part) -> llvm::Value* {
+    if (high == 0) return nullptr;
+    return b.CreateICmpEQ(b.CreateAnd(at, e.I32(high)), e.I32(static_cast<int64_t>(part)));
+  };
   Registers out(to.registers());
-  for (int i = 0; i < x.read.instructions(); ++i) {
-    const int first = x.read.registers[i * x.read.vector];
-    const Registers values = LoadVector(e, type, x.read.vector, address(read, first));
-    for (int k = 0; k < x.read.vector; ++k) out[x.read.registers[i * x.read.vector + k]] = values[k];
+  for (uint64_t part = 0; part < total; part += part_bytes) {
+    llvm::Value* base = e.Scratch(part_bytes);
+    auto place = [&](llvm::Value* at) {
+      return b.CreateGEP(b.getInt8Ty(), base, high == 0 ? at : b.CreateAnd(at, e.I32(static_cast<int64_t>(part_bytes - 1))));
+    };
+    for (int i = 0; i < x.write.instructions(); ++i) {
+      Registers values;
+      for (int k = 0; k < x.write.vector; ++k) values.push_back(in[x.write.registers[i * x.write.vector + k]]);
+      llvm::Value* at = address(write, x.write.registers[i * x.write.vector]);
+      llvm::Value* here = in_part(at, part);
+      if (here == nullptr) {
+        StoreVector(e, values, place(at));
+        continue;
+      }
+      llvm::BasicBlock *store = e.NewBlock("store"), *stored = e.NewBlock("stored");
+      b.CreateCondBr(here, store, stored);
+      b.SetInsertPoint(store);
+      StoreVector(e, values, place(at));
+      b.CreateBr(stored);
+      b.SetInsertPoint(stored);
+    }
+    e.Barrier();
+    for (int i = 0; i < x.read.instructions(); ++i) {
+      const int first = x.read.registers[i * x.read.vector];
+      llvm::Value* at = address(read, first);
+      llvm::Value* here = in_part(at, part);
+      const Registers values = LoadVector(e, type, x.read.vector, place(at));
+      for (int k = 0; k < x.read.vector; ++k) {
+        llvm::Value*& register_value = out[x.read.registers[i * x.read.vector + k]];
+        register_value = register_value == nullptr ? values[k] : b.CreateSelect(here, values[k], register_value);
+      }
+    }
   }
   return Copies(to).Repeat(std::move(out));
 }

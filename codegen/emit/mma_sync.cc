@@ -161,7 +161,8 @@ Registers MultiplyBySync(Emitter& e, const MmaPlan& plan, const ir::Value* lhs, 
   const char kind = type->isFloatTy() ? 'f' : 'r';
   int next = 0;
   std::string text = absl::StrCat(plan.instruction, " ", List(&next, c));
-  absl::StrAppend(&text, ", ", List(&next, plan.words_a), ", ", List(&next, plan.words_b), ", ", List(&next, c), ";");
+  for (int n : {plan.words_a, plan.words_b, c}) absl::StrAppend(&text, ", ", List(&next, n));
+  text += ";";
   std::string constraints;
   for (int i = 0; i < c; ++i) absl::StrAppend(&constraints, i == 0 ? "=" : ",=", std::string(1, kind));
   for (int i = 0; i < plan.words_a + plan.words_b; ++i) absl::StrAppend(&constraints, ",r");

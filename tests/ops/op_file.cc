@@ -85,6 +85,11 @@ absl::Status ParseFields(const Line& line, absl::string_view rest, bool expectin
     Field field;
     const size_t end = text.find_first_of("= ");
     field.name = std::string(text.substr(0, end));
+    if (expecting && field.name == "in_order" && !call->expected.empty()) {
+      call->expected.back().in_order = true;
+      text.remove_prefix(field.name.size());
+      continue;
+    }
     if (expecting && field.name == "any_order" && !call->expected.empty()) {
       call->expected.back().any_order = true;
       text.remove_prefix(field.name.size());
