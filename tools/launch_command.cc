@@ -1,6 +1,5 @@
 #include "tools/launch_command.h"
 
-#include <chrono>
 #include <limits>
 
 #include "absl/strings/numbers.h"
@@ -44,11 +43,6 @@ bool ParseLaunchOptions(const Options& options, LaunchRequest* request, vm::Chec
     *exit = Fail(kUsage, "usage", absl::StrCat("--check ", level, ": expected none, bounds or full"));
     return false;
   }
-  if (options.has("device") && options.value("device") != "cpu" && options.value("device") != "auto") {
-    *exit = Fail(kEnvironment, "run.device", absl::StrCat("device `", options.value("device"), "`: this build runs kernels on the cpu"),
-                 "use --device=cpu");
-    return false;
-  }
   absl::StatusOr<int64_t> threads = options.Integer("threads", 0, 1, 4096);
   absl::StatusOr<int64_t> seed = options.Integer("seed", 0, 0, std::numeric_limits<int64_t>::max());
   for (const auto* n : {&threads, &seed}) {
@@ -68,7 +62,8 @@ std::vector<OptionSpec> LaunchOptionSpecs() {
       {"kernel", 'k', "NAME", "which kernel of the file (may be left out if it has one)"},
       {"grid", 'g', "X[,Y[,Z]]", "blocks to launch, instead of the launch rule"},
       {"arg", 'a', "NAME=VALUE", "an argument by name: a number or an array", true},
-      {"device", 0, "cpu|auto", "where to run"},
+      {"device", 0, "cpu|cuda[:N]|auto", "where to run (default: cpu, the VM); auto: a GPU if there is one"},
+      {"images", 0, "FILE|FOLDER", "machine code for --device=cuda from another .tbc, or from the one of this name in a folder"},
       {"threads", 't', "N", "threads of the VM (default: all cores)"},
       {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
       {"seed", 0, "N", "seed of rand: and normal: (default 0)"},
@@ -100,6 +95,9 @@ std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit) {
   if (!ParseLaunchOptions(options, &request, &check, exit)) return nullptr;
   request.inputs.assign(options.positional().begin() + 1, options.positional().end());
   auto job = std::make_unique<LaunchJob>();
+  job->device = ChooseDevice(options, exit);
+  if (job->device == nullptr) return nullptr;
+  request.num_sms = job->device->num_sms();
   job->file = NameOf(options.positional()[0]);
   job->loaded = Load(options.positional()[0], exit);
   if (job->loaded == nullptr) return nullptr;
@@ -112,25 +110,25 @@ std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit) {
   }
   job->run = *std::move(run);
   job->launch().check = check;
-  absl::StatusOr<std::unique_ptr<vm::Program>> program = vm::Program::Prepare(*job->loaded->module, job->function->name);
-  if (!program.ok()) {
-    *exit = FailAt(job->file, kRejected, "run.prepare", program.status());
-    return nullptr;
-  }
-  job->program = *std::move(program);
-  return job;
+  job->engine = job->device->Load(*job->loaded, *job->function, options.positional()[0], exit);
+  return job->engine == nullptr ? nullptr : std::move(job);
 }
 
-vm::Outcome RunLaunch(vm::Program& program, vm::Launch& launch, Progress* progress, double from, double to, double* ms) {
+std::vector<BufferUse> LaunchJob::Uses() const {
+  std::vector<BufferUse> uses;
+  for (const BoundArray& a : run->arrays) uses.push_back({a.direction != ir::Direction::kIn});
+  return uses;
+}
+
+vm::Outcome RunLaunch(Engine& engine, vm::Launch& launch, const std::vector<BufferUse>& uses, bool repeat,
+                      Progress* progress, double from, double to, double* ms) {
   if (progress->active()) {
-    launch.blocks_done = progress->done();
+    if (engine.reports_progress()) launch.blocks_done = progress->done();
     // What the kernel prints would stand in the middle of the bar.
     if (!launch.print) launch.print = [progress](absl::string_view text) { progress->Print(text); };
-    progress->Begin(program.function().name, from, to, LaunchJob::BlocksOf(launch));
+    progress->Begin(engine.function().name, from, to, LaunchJob::BlocksOf(launch));
   }
-  const auto start = std::chrono::steady_clock::now();
-  vm::Outcome outcome = program.Run(launch);
-  *ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  vm::Outcome outcome = repeat ? engine.Repeat(launch, uses, ms) : engine.Run(launch, uses, ms);
   progress->End();
   return outcome;
 }

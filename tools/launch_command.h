@@ -9,28 +9,31 @@
 #include "tools/cli/options.h"
 #include "tools/cli/progress.h"
 #include "tools/data/compare.h"
+#include "tools/engine.h"
 #include "tools/load.h"
 #include "tools/run_launch.h"
 #include "vm/vm.h"
 
 namespace tile::tools {
 
-// --kernel, --grid, --arg, --device, --threads, --check, --seed, --cast.
+// --kernel, --grid, --arg, --device, --images, --threads, --check, --seed, --cast.
 std::vector<OptionSpec> LaunchOptionSpecs();
 
-// They, without --kernel, as a request; --rtol, --atol and --ulp as a tolerance. False after an error on stderr.
+// They, without --kernel, --device and --images, as a request; --rtol, --atol and --ulp as a tolerance. False after an error on stderr.
 bool ParseLaunchOptions(const Options& options, LaunchRequest* request, vm::CheckLevel* check, int* exit);
 bool ParseTolerance(const Options& options, Tolerance* tolerance, int* exit);
 
 // A kernel with its arguments, ready to run. Later members refer to earlier ones.
 struct LaunchJob {
+  std::unique_ptr<DeviceChoice> device;
   std::string file;   // for messages
   std::unique_ptr<LoadedModule> loaded;
   const ir::Function* function = nullptr;
   std::unique_ptr<PreparedRun> run;
-  std::unique_ptr<vm::Program> program;
+  std::unique_ptr<Engine> engine;
 
   vm::Launch& launch() { return run->launch; }
+  std::vector<BufferUse> Uses() const;
   int64_t blocks() const { return BlocksOf(run->launch); }
   static int64_t BlocksOf(const vm::Launch& launch) { return launch.grid[0] * launch.grid[1] * launch.grid[2]; }
 };
@@ -39,7 +42,9 @@ struct LaunchJob {
 std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit);
 
 // Runs and measures. The launch covers the part from `from` to `to` of what `progress` shows.
-vm::Outcome RunLaunch(vm::Program& program, vm::Launch& launch, Progress* progress, double from, double to, double* ms);
+// `repeat`: Engine::Repeat instead of Run.
+vm::Outcome RunLaunch(Engine& engine, vm::Launch& launch, const std::vector<BufferUse>& uses, bool repeat,
+                      Progress* progress, double from, double to, double* ms);
 
 // The exit code of a launch that could not be made or trapped, after printing why; kOk if all went well.
 int ReportOutcome(const vm::Outcome& outcome, const std::string& file);

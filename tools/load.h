@@ -3,11 +3,13 @@
 #define TILE_TOOLS_LOAD_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "ir/module.h"
 #include "tools/cli/options.h"
+#include "tools/data/files.h"
 
 namespace tile::tools {
 
@@ -17,7 +19,7 @@ struct LoadedModule {
   std::unique_ptr<ir::Module> module;
   InputForm form = InputForm::kText;
   int tileir_version = 0;   // of Tile IR bytecode, major * 100 + minor
-  std::string bytes;        // the file, if it was read into memory
+  std::optional<AlignedBuffer> file;  // of a .tbc, for its images
 };
 
 struct LoadOptions {

@@ -141,7 +141,7 @@ absl::Status CompareBlocks(const RecordedLaunch& record, const std::vector<Memor
 
 // False after an error on stderr.
 bool ReplayOne(const std::string& json_path, const Options& options, const Tolerance& tolerance, vm::CheckLevel check,
-               int threads, Progress* progress, double from, double to, Replayed* out, int* exit) {
+               int threads, DeviceChoice& device, Progress* progress, double from, double to, Replayed* out, int* exit) {
   const std::string base = absl::EndsWith(json_path, ".json") ? json_path.substr(0, json_path.size() - 5) : json_path;
   const size_t slash = base.find_last_of('/');
   out->name = slash == std::string::npos ? base : base.substr(slash + 1);
@@ -192,14 +192,11 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
     buffer.bytes = static_cast<uint64_t>(blocks[i].bytes);
     launch.buffers.push_back(std::move(buffer));
   }
-  auto program = vm::Program::Prepare(*loaded->module, f->name);
-  if (!program.ok()) {
-    *exit = FailAt(*module_path, kRejected, "replay.prepare", program.status());
-    return false;
-  }
+  std::unique_ptr<Engine> engine = device.Load(*loaded, *f, *module_path, exit);
+  if (engine == nullptr) return false;
   const bool quiet = options.has("json");
   if (quiet) launch.print = [](absl::string_view) {};
-  const vm::Outcome outcome = RunLaunch(**program, launch, progress, from, to, &out->ms);
+  const vm::Outcome outcome = RunLaunch(*engine, launch, {}, false, progress, from, to, &out->ms);
   if (!outcome.status.ok()) return fail(outcome.status);
   for (const vm::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
   if (!outcome.reports.empty()) {
@@ -224,6 +221,8 @@ int Replay(const Options& options) {
   if (!ParseLaunchOptions(options, &request, &check, &exit)) return exit;
   Tolerance tolerance;
   if (!ParseTolerance(options, &tolerance, &exit)) return exit;
+  std::unique_ptr<DeviceChoice> device = ChooseDevice(options, &exit);
+  if (device == nullptr) return exit;
   Progress progress(!options.has("json"));
   const double count = static_cast<double>(options.positional().size());
   int64_t index = 0;
@@ -232,7 +231,7 @@ int Replay(const Options& options) {
     Replayed r;
     int one = kOk;
     const double from = static_cast<double>(index++) / count;
-    if (!ReplayOne(path, options, tolerance, check, request.threads, &progress, from, from + 1 / count, &r, &one)) {
+    if (!ReplayOne(path, options, tolerance, check, request.threads, *device, &progress, from, from + 1 / count, &r, &one)) {
       ++failed;
       exit = std::max(exit, one);
       continue;
@@ -268,7 +267,9 @@ const Command kReplayCommand = {
     "replay",
     "NAME.json… [options]",
     "runs recorded launches and compares the memory afterwards with the recording",
-    {{"threads", 't', "N", "threads of the VM (default: all cores)"},
+    {{"device", 0, "cpu|cuda[:N]|auto", "where to run (default: cpu, the VM); auto: a GPU if there is one"},
+     {"images", 0, "FILE|FOLDER", "machine code for --device=cuda from another .tbc, or from the one of this name in a folder"},
+     {"threads", 't', "N", "threads of the VM (default: all cores)"},
      {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
      {"rtol", 0, "R", "relative tolerance of floats (default 0)"},
      {"atol", 0, "A", "absolute tolerance of floats (default 0)"},

@@ -141,7 +141,7 @@ int Run(const Options& options) {
   report.kernel = std::string(job->function->name);
   // stdout is for the report alone.
   if (options.has("json")) job->launch().print = [](absl::string_view s) { std::fwrite(s.data(), 1, s.size(), stderr); };
-  const vm::Outcome outcome = RunLaunch(*job->program, job->launch(), &progress, 0, 1, &report.ms);
+  const vm::Outcome outcome = RunLaunch(*job->engine, job->launch(), job->Uses(), false, &progress, 0, 1, &report.ms);
   exit = ReportOutcome(outcome, job->file);
   if (exit == kTrapped && options.has("json")) std::printf("%s\n", ToJson(report, job->launch(), outcome).c_str());
   if (options.has("record") && (exit == kOk || exit == kTrapped)) {

@@ -113,6 +113,7 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
   runtime::Arguments args = runtime::Arguments::For(interface);
   runtime::Environment env;
   env.num_sms = request.threads > 0 ? request.threads : static_cast<int64_t>(std::thread::hardware_concurrency());
+  if (request.num_sms > 0) env.num_sms = request.num_sms;
   Values values(request);
   std::vector<std::string> text(interface.arrays.size());
   size_t next = 0;

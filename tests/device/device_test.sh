@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# tilevm run, bench and replay with --device.
+set -uo pipefail
+tilevm=tools/tilevm
+tile=examples/vector_add.tile
+work=$TEST_TMPDIR
+failed=0
+
+# expect STATUS PATTERN COMMAND…: exit status and what is printed.
+expect() {
+  local status=$1 pattern=$2
+  shift 2
+  local said
+  said=$("$@" 2>&1)
+  local got=$?
+  if [ $got -ne "$status" ] || ! grep -qF -- "$pattern" <<<"$said"; then
+    echo "FAILED: $*"
+    echo "  status $got (expected $status), expected: $pattern"
+    echo "  said: $said"
+    failed=1
+  fi
+}
+
+tests/device/embed_image $tile "$work/k.tbc" sm_90a || failed=1
+tests/device/embed_image $tile "$work/old.tbc" sm_75 || failed=1
+mkdir -p "$work/images"
+cp "$work/k.tbc" "$work/images/vector_add.tbc"
+sum='min 0, max 198, mean 99'
+
+# Without a driver.
+export TILEVM_LIBCUDA=libno_such_driver.so.1
+expect 5 'error[cuda.no_library]: there is no CUDA driver here' $tilevm run --device=cuda "$work/k.tbc" arange:f32[100] arange:f32[100]
+expect 0 'note: running on the VM: there is no CUDA driver here' $tilevm run --device=auto "$work/k.tbc" arange:f32[100] arange:f32[100]
+expect 0 "$sum" $tilevm run --device=auto "$work/k.tbc" arange:f32[100] arange:f32[100]
+expect 0 "$sum" $tilevm run "$work/k.tbc" arange:f32[100] arange:f32[100]
+
+# With one.
+export TILEVM_LIBCUDA=$PWD/runtime/cuda/libfake_cuda.so
+expect 0 "$sum" $tilevm run --device=cuda "$work/k.tbc" arange:f32[100] arange:f32[100]
+expect 0 "$sum" $tilevm run --device=cuda:0 "$work/k.tbc" arange:f32[100] arange:f32[100]
+expect 0 '1 blocks in 0.250 ms' $tilevm run --device=cuda --time "$work/k.tbc" arange:f32[100] arange:f32[100]
+expect 0 '"result":"ok"' $tilevm run --device=cuda --json "$work/k.tbc" arange:f32[100] arange:f32[100]
+expect 5 'error[cuda.no_such_device]: there is no GPU 1' $tilevm run --device=cuda:1 "$work/k.tbc" arange:f32[100] arange:f32[100]
+expect 0 'median 0.25 ms' $tilevm bench --seconds 0.01 --device=cuda "$work/k.tbc" arange:f32[100] arange:f32[100]
+expect 2 'expected cpu, cuda, cuda:N or auto' $tilevm run --device=gpu "$work/k.tbc"
+expect 2 '--check is done by the VM' $tilevm run --device=cuda --check=full "$work/k.tbc"
+
+# Machine code that is not there, does not fit, or lies elsewhere.
+expect 5 'error[run.no_image]: the file has no machine code' $tilevm run --device=cuda $tile arange:f32[100] arange:f32[100]
+expect 5 'sm_75 `vector_add` does not run on this GPU' $tilevm run --device=cuda "$work/old.tbc" arange:f32[100] arange:f32[100]
+expect 0 'note: running on the VM: no machine code of kernel `vector_add` fits this GPU' $tilevm run --device=auto "$work/old.tbc" arange:f32[100] arange:f32[100]
+expect 0 "$sum" $tilevm run --device=cuda --images "$work/k.tbc" $tile arange:f32[100] arange:f32[100]
+expect 0 "$sum" $tilevm run --device=cuda --images "$work/images" $tile arange:f32[100] arange:f32[100]
+expect 1 'none.tbc' $tilevm run --device=cuda --images "$work/none.tbc" $tile arange:f32[100] arange:f32[100]
+
+# A launch that was recorded on the VM, on the GPU.
+expect 0 '' $tilevm run --record "$work/launch" "$work/k.tbc" arange:f32[100] arange:f32[100]
+cp "$work/k.tbc" "$work/launch.tbc"
+expect 0 'launch: equal' $tilevm replay --device=cuda "$work/launch.json"
+expect 0 'launch: equal' $tilevm replay "$work/launch.json"
+exit $failed
