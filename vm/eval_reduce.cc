@@ -83,6 +83,17 @@ struct BodyData {
 // Position i of lanes [first, first + batch): between a whole tile and a batch.
 template <class T, bool to_batch>
 void MoveLanes(const BodyData& d, T* tile, T* batch, int64_t first, int64_t i) {
+  if (d.inner == 1) {
+    T* at = tile + first * d.n + i;
+    for (int64_t lane = 0; lane < d.batch; ++lane, at += d.n) {
+      if constexpr (to_batch) {
+        batch[lane] = *at;
+      } else {
+        *at = batch[lane];
+      }
+    }
+    return;
+  }
   for (int64_t lane = first; lane < first + d.batch;) {
     const int64_t o = lane / d.inner, j = lane % d.inner;
     const int64_t count = std::min(d.inner - j, first + d.batch - lane);

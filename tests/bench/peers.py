@@ -370,7 +370,8 @@ def main():
     checks = budgets.measure(args.tilevm, args.threads) if wanted else []
     if args.json:
         versions = {n: m.__version__ for n, m in modules.items() if hasattr(m, "__version__")}
-        print(json.dumps({"threads": args.threads, "load": os.getloadavg()[0], "versions": versions, "rows": rows, "budgets": checks}, indent=1))
+        report = {"threads": args.threads, "load": os.getloadavg()[0], "versions": versions, "rows": rows, "budgets": checks}
+        print(json.dumps(report, indent=1))
     else:
         for check in checks:
             print(budgets.line(check))
