@@ -62,7 +62,8 @@ void AddIntegerLines(Elem e, std::vector<Line>* out) {
       if (Bits(to) > Bits(e)) out->push_back({absl::StrCat("exti %a ", sign), to, ""});
     }
     if (e == Elem::kI1) {
-      out->push_back({absl::StrCat("exti %$ ", sign), Elem::kI16, absl::StrCat("%$ = exti %a ", sign, " -> ", Tile("i4"))});
+      out->push_back(
+          {absl::StrCat("exti %$ ", sign), Elem::kI16, absl::StrCat("%$ = exti %a ", sign, " -> ", Tile("i4"))});
     } else {
       out->push_back({absl::StrCat("exti %$ ", sign), Elem::kI64, absl::StrCat("%$ = trunci %a -> ", Tile("i4"))});
       out->push_back({"trunci %$", Elem::kI1, absl::StrCat("%$ = trunci %a -> ", Tile("i4"))});
@@ -79,8 +80,9 @@ void AddIntegerLines(Elem e, std::vector<Line>* out) {
     for (const char* pointee : {"f64", "f4E2M1FN", "i1"}) {
       const std::string p = Tile(absl::StrCat("ptr<", pointee, ">"));
       out->push_back({"ptr_to_int %$.4", e,
-                      absl::StrCat("%$ = int_to_ptr %a -> ", p, "\n  %$.1 = offset %$, %b\n  %$.2 = select %less, %$, %$.1",
-                                   "\n  %$.3 = ptr_to_ptr %$.2 -> ", Tile("ptr<i8>"), "\n  %$.4 = offset %$.3, %less")});
+                      absl::StrCat("%$ = int_to_ptr %a -> ", p, "\n  %$.1 = offset %$, %b",
+                                   "\n  %$.2 = select %less, %$, %$.1", "\n  %$.3 = ptr_to_ptr %$.2 -> ",
+                                   Tile("ptr<i8>"), "\n  %$.4 = offset %$.3, %less")});
     }
   }
 }
@@ -105,8 +107,8 @@ void AddFloatLines(Elem e, std::vector<Line>* out) {
     add("sqrt %a", {"approx"});
     for (const char* op : {"exp %a rounding<approx>", "tanh %a rounding<approx>"}) out->push_back({op, e, ""});
   }
-  for (const char* op : {"maxf %a, %b", "minf %a, %b", "maxf %a, %b propagate_nan", "minf %a, %b propagate_nan", "exp2 %a",
-                         "rsqrt %a"}) {
+  for (const char* op : {"maxf %a, %b", "minf %a, %b", "maxf %a, %b propagate_nan", "minf %a, %b propagate_nan",
+                         "exp2 %a", "rsqrt %a"}) {
     add(op, {""});
   }
   for (const char* op : {"absf %a", "negf %a", "ceil %a", "floor %a", "exp %a", "log %a", "log2 %a", "sin %a", "cos %a",
@@ -145,7 +147,9 @@ std::vector<Line> LinesOf(Elem e) {
     if (Bits(to) == Bits(e)) lines.push_back({"bitcast %a", to, ""});
     if (!ir::IsFloat(e)) continue;
     if (ir::IsFloat(to) && to != e) {
-      for (const std::string& r : FtofRoundings(e, to)) lines.push_back({absl::StrCat("ftof %a rounding<", r, ">"), to, ""});
+      for (const std::string& r : FtofRoundings(e, to)) {
+        lines.push_back({absl::StrCat("ftof %a rounding<", r, ">"), to, ""});
+      }
     }
     if (ir::IsInt(to)) {
       for (const char* sign : kSigns) {
@@ -181,7 +185,8 @@ std::string KernelText(Elem e, const std::vector<Line>& lines, int size = kSize)
   for (int i = 0; i < 3; ++i) {
     const std::string n = number(i);
     const std::string name(1, static_cast<char>('a' + i));
-    absl::StrAppend(&body, "  %", name, ", %", name, ".k = load_view_tko weak %in.v[", n, "] -> ", Tile(Name(e)), ", token\n");
+    absl::StrAppend(&body, "  %", name, ", %", name, ".k = load_view_tko weak %in.v[", n, "] -> ", Tile(Name(e)),
+                    ", token\n");
   }
   absl::StrAppend(&body, "  %less, %less.k = load_view_tko weak %cond.v[%n0] -> ", Tile("i1"), ", token\n");
   std::map<Elem, int> stored;
@@ -204,7 +209,7 @@ std::string KernelText(Elem e, const std::vector<Line>& lines, int size = kSize)
 class AllOperations : public testing::TestWithParam<Elem> {};
 
 TEST_P(AllOperations, CompileAndAssemble) {
-  if (FindLibdevice().empty()) GTEST_SKIP() << "libdevice was not found, so the mathematical functions can't be compiled";
+  if (FindLibdevice().empty()) GTEST_SKIP() << "libdevice was not found, which has the mathematical functions";
   const std::string text = KernelText(GetParam(), LinesOf(GetParam()));
   for (int sm : kTargets) {
     const CompiledText c = CompileText(text, sm);
@@ -223,10 +228,11 @@ TEST(AllOperations, AreAll) {
   for (Elem e : All()) {
     for (const Line& line : LinesOf(e)) absl::StrAppend(&all, " ", line.op, " ", line.before, "\n");
   }
-#define TILE_OP(number, Name, mnemonic, Format, Family, since, traits, constraints)                    \
-  {                                                                                                    \
-    using namespace ir;                                                                                \
-    if (((traits) & kElementwise) == kElementwise) EXPECT_TRUE(absl::StrContains(all, " " mnemonic " ")) << mnemonic; \
+#define TILE_OP(number, Name, mnemonic, Format, Family, since, traits, constraints)    \
+  {                                                                                    \
+    using namespace ir;                                                                \
+    constexpr bool kMine = ((traits) & kElementwise) == kElementwise;                  \
+    EXPECT_TRUE(!kMine || absl::StrContains(all, " " mnemonic " ")) << mnemonic;       \
   }
 #include "ir/ops.def"
 }

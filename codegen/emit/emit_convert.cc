@@ -95,7 +95,8 @@ Value* EmitFToF(Emitter& e, const ir::Op& op, Operands in) {
     }
   }
   // Elsewhere the rarer modes stand at exact conversions only.
-  const bool rounds = to == Elem::kF8E8M0FNU || (from == Elem::kF32 && to == Elem::kTF32) || rounding == Rounding::kZero;
+  const bool rounds =
+      to == Elem::kF8E8M0FNU || (from == Elem::kF32 && to == Elem::kTF32) || rounding == Rounding::kZero;
   if (!rounds) rounding = Rounding::kNearestEven;
   return FromFloat(e, to, ToFloat(e, from, in[0]), rounding,
                    IsIeee(to) ? OutOfRange::kInfinity : OutOfRange::kSaturate);

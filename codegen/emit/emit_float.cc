@@ -1,7 +1,8 @@
-// Float arithmetic. What rounds to nearest even is LLVM's plain instruction, which NVPTX prints with .rn and never fuses
-// without fast-math flags; other roundings and flush_to_zero are instructions of PTX by name. f16 and bf16 are computed
-// where the GPU can in their own type, which rounds once, else as float and rounded again: so does the VM, and for these
-// operations it is the same (fma goes by way of rounding to odd). NaN results are quiet, their payload is the GPU's.
+// Float arithmetic. What rounds to nearest even is LLVM's plain instruction, which NVPTX prints with .rn and never
+// fuses without fast-math flags; other roundings and flush_to_zero are instructions of PTX by name. f16 and bf16 are
+// computed where the GPU can in their own type, which rounds once, else as float and rounded again: so does the VM, and
+// for these operations it is the same (fma goes by way of rounding to odd). NaN results are quiet, their payload is the
+// GPU's.
 #include "codegen/emit/float_codes.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -121,7 +122,8 @@ Value* MinMax(Emitter& e, const ir::Op& op, Operands in, bool max) {
   }
   Value* result = nullptr;
   if (Flushes(op)) {
-    result = b.CreateIntrinsic(max ? llvm::Intrinsic::nvvm_fmax_ftz_f : llvm::Intrinsic::nvvm_fmin_ftz_f, {in[0], in[1]});
+    const ID id = max ? llvm::Intrinsic::nvvm_fmax_ftz_f : llvm::Intrinsic::nvvm_fmin_ftz_f;
+    result = b.CreateIntrinsic(id, {in[0], in[1]});
   } else {
     result = b.CreateBinaryIntrinsic(max ? llvm::Intrinsic::maximumnum : llvm::Intrinsic::minimumnum, in[0], in[1]);
   }

@@ -1,5 +1,5 @@
-// Integer arithmetic and bit operations, as vm/element.h defines them. i1 is arithmetic modulo 2 and has rules of its own,
-// since LLVM's NVPTX knows it as a predicate. Promises of `overflow` become LLVM's nsw and nuw.
+// Integer arithmetic and bit operations, as vm/element.h defines them. i1 is arithmetic modulo 2 and has rules of its
+// own, since LLVM's NVPTX knows it as a predicate. Promises of `overflow` become LLVM's nsw and nuw.
 #include "codegen/emit/emitter.h"
 #include "llvm/IR/Constants.h"
 

@@ -79,7 +79,7 @@ Value* HardwareExp2(Emitter& e, Value* x, bool ftz) {
                                {x->getType()}, {x});
 }
 
-// a * a …, for the exponents that programs write. Exact where the VM is but for a third rounding at most.
+// a * a …, for the exponents that programs write: rounded once, for 3 and 4 twice. Null for others.
 Value* SmallPower(Emitter& e, Value* a, int64_t n) {
   auto& b = e.b();
   llvm::Constant* one = llvm::ConstantFP::get(a->getType(), 1.0);
@@ -160,7 +160,8 @@ Value* EmitFpowi(Emitter& e, const ir::Op& op, Operands in) {
     Value* from_float = pow("__nv_powf", type, args[0]);
     b.CreateBr(end);
     b.SetInsertPoint(large);
-    Value* from_double = b.CreateFPTrunc(pow("__nv_pow", b.getDoubleTy(), b.CreateFPExt(args[0], b.getDoubleTy())), type);
+    llvm::Type* wide_type = b.getDoubleTy();
+    Value* from_double = b.CreateFPTrunc(pow("__nv_pow", wide_type, b.CreateFPExt(args[0], wide_type)), type);
     b.CreateBr(end);
     b.SetInsertPoint(end);
     llvm::PHINode* result = b.CreatePHI(type, 2);

@@ -5,7 +5,7 @@
 //   llvm::Value* x = ToFloat(e, ir::Elem::kF8E4M3FN, code);
 //   llvm::Value* h = FromFloat(e, ir::Elem::kF16, x, ir::Rounding::kNearestEven, OutOfRange::kSaturate);
 //
-// Instructions of the GPU are used where they do just this, else a dozen integer ones. Subnormals are values like others.
+// Instructions of the GPU are used where they do just this, else a dozen integer ones. Subnormals are values like any.
 #ifndef TILE_CODEGEN_EMIT_FLOAT_CODES_H_
 #define TILE_CODEGEN_EMIT_FLOAT_CODES_H_
 
@@ -21,7 +21,7 @@ enum class OutOfRange { kSaturate, kInfinity };
 llvm::Value* ToFloat(Emitter& e, ir::Elem from, llvm::Value* v);
 
 // Rounded to a float type. Nearest even and zero are for f16, bf16 and tf32, also negative_inf and positive_inf for f16
-// and bf16, nearest_away for tf32, zero and positive_inf for f8E8M0FNU; the smaller types take the nearest, f64 is exact.
+// and bf16, nearest_away for tf32; zero and positive_inf for f8E8M0FNU. Smaller types take the nearest; f64 is exact.
 llvm::Value* FromFloat(Emitter& e, ir::Elem to, llvm::Value* x, ir::Rounding rounding, OutOfRange out_of_range);
 
 // i1: the float, half, … is NaN.
