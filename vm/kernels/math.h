@@ -133,7 +133,8 @@ struct RepairHyperbolic {
 constexpr ElementwiseFn SinhF64 = Repaired<SinhSleefF64, RepairHyperbolic<true>, 1>;
 constexpr ElementwiseFn CoshF64 = Repaired<CoshSleefF64, RepairHyperbolic<false>, 1>;
 
-// pow overflows by a millionth too early. There it is the square of the root, but the largest number itself to the power 1.
+// pow overflows by a millionth too early. There it is the square of the root, but the largest number itself to the
+// power 1.
 struct RepairPow {
   TILE_VM_INLINE static double Do(double r, double a, double b) {
     const bool finite = __builtin_fabs(a) < __builtin_inf() && __builtin_fabs(b) < __builtin_inf() && a != 0;
