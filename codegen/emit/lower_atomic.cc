@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "codegen/emit/atomic.h"
+#include "codegen/emit/contended.h"
 #include "codegen/emit/copies.h"
 #include "codegen/emit/tile_box.h"
 
@@ -69,7 +70,10 @@ void RefuseMulticast(Emitter& e, const ir::Op& op) {
 
 }  // namespace
 
-void LowerAtomicRmw(Emitter& e, const ir::Op& op) { UpdatePointers(e, op, "arg", nullptr); }
+void LowerAtomicRmw(Emitter& e, const ir::Op& op) {
+  if (e.order().NeedsBarrier(op)) e.Barrier();
+  if (!CombineInShared(e, op)) UpdatePointers(e, op, "arg", nullptr);
+}
 void LowerAtomicCas(Emitter& e, const ir::Op& op) { UpdatePointers(e, op, "val", "cmp"); }
 void LowerAtomicRedView(Emitter& e, const ir::Op& op) { UpdateView(e, op, nullptr); }
 void LowerAtomicRmwView(Emitter& e, const ir::Op& op) { UpdateView(e, op, nullptr); }

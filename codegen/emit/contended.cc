@@ -1,0 +1,133 @@
+#include "codegen/emit/contended.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/emit/atomic.h"
+#include "codegen/emit/copies.h"
+#include "codegen/gpu_ops.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Opcode;
+using ir::Value;
+
+constexpr int64_t kMostAddresses = 4096;  // 16 KB of shared memory
+constexpr int64_t kLeastShare = 4;        // elements for each address, so that it pays
+
+bool MovesOnly(const ir::Op& op) {
+  return IsGpuOp(*op.info()) || op.opcode() == Opcode::kAssume || op.opcode() == Opcode::kBroadcast ||
+         op.opcode() == Opcode::kReshape || op.opcode() == Opcode::kPermute;
+}
+
+// The scalar that all elements of a tile are, or null.
+const Value* ScalarOf(const Value* v) {
+  while (!v->type().is_scalar()) {
+    if (v->def() == nullptr || !MovesOnly(*v->def())) return nullptr;
+    v = v->def()->operand(0);
+  }
+  return v;
+}
+
+std::optional<uint64_t> ConstantOf(const Value* v) {
+  const ir::Op* def = v->def();
+  while (def != nullptr && MovesOnly(*def)) def = def->operand(0)->def();
+  if (def == nullptr || def->opcode() != Opcode::kConstant || !def->attr("value").dense().splat) return std::nullopt;
+  uint64_t bits = 0;
+  const ir::Dense& d = def->attr("value").dense();
+  std::copy(d.bytes.begin(), d.bytes.begin() + ir::StorageBytes(d.elem), reinterpret_cast<uint8_t*>(&bits));
+  return bits;
+}
+
+// Elements lie in [0, n) for the n returned, whatever the data; 0: not known.
+int64_t RangeOf(const Value* v, int depth = 0) {
+  const ir::Op* def = v->def();
+  if (def == nullptr || depth > 16) return 0;
+  if (MovesOnly(*def)) return RangeOf(def->operand(0), depth + 1);
+  const auto is_unsigned = [&] { return def->attr("signedness").as_enum<ir::Signedness>() == ir::Signedness::kUnsigned; };
+  switch (def->opcode()) {
+    case Opcode::kExti: {
+      const int bits = ir::ElemInfoOf(def->operand(0)->type().elem()).bits;
+      const int64_t inside = RangeOf(def->operand(0), depth + 1);
+      return inside > 0 && inside <= int64_t{1} << (bits - 1) ? inside : is_unsigned() && bits < 32 ? int64_t{1} << bits : 0;
+    }
+    case Opcode::kAndi:
+      for (int i = 0; i < 2; ++i) {
+        const auto mask = ConstantOf(def->operand(i));
+        if (mask && *mask < static_cast<uint64_t>(kMostAddresses)) return static_cast<int64_t>(*mask) + 1;
+      }
+      return 0;
+    case Opcode::kRemi: {
+      const auto divisor = ConstantOf(def->operand(1));
+      return divisor && is_unsigned() && *divisor > 0 && *divisor <= static_cast<uint64_t>(kMostAddresses) ? static_cast<int64_t>(*divisor) : 0;
+    }
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+bool CombineInShared(Emitter& e, const ir::Op& op) {
+  auto& b = e.b();
+  const Value *arg = op.operand("arg"), *mask = op.operand("mask");
+  const ir::Op* offset = op.operand("pointers")->def();
+  if (op.attr("mode").as_enum<ir::RmwMode>() != ir::RmwMode::kAdd || arg->type().elem() != ir::Elem::kI32 ||
+      op.attr("ordering").as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kRelaxed || op.result(0)->has_uses() ||
+      offset == nullptr || offset->opcode() != Opcode::kOffset) {
+    return false;
+  }
+  const Value* base = ScalarOf(offset->operand(0));
+  const Value* index = offset->operand(1);
+  const int64_t addresses = RangeOf(index);
+  if (base == nullptr || addresses == 0 || addresses > kMostAddresses || arg->type().num_elements() < kLeastShare * addresses) {
+    return false;
+  }
+
+  // A table of zeros.
+  llvm::Value* table = e.Scratch(static_cast<uint64_t>(addresses) * 4);
+  const int64_t threads = e.num_threads();
+  auto entry = [&](int64_t first) { return b.CreateAdd(e.thread(), e.I32(first)); };
+  auto slot = [&](llvm::Value* i) { return b.CreateGEP(b.getInt32Ty(), table, i); };
+  auto each = [&](auto body) {  // for every entry, by one thread
+    for (int64_t first = 0; first < addresses; first += threads) {
+      llvm::Value* i = entry(first);
+      llvm::BasicBlock *inside = e.NewBlock("entry"), *next = e.NewBlock("next");
+      b.CreateCondBr(first + threads <= addresses ? b.getTrue() : b.CreateICmpULT(i, e.I32(addresses)), inside, next);
+      b.SetInsertPoint(inside);
+      body(i);
+      b.CreateBr(next);
+      b.SetInsertPoint(next);
+    }
+  };
+  each([&](llvm::Value* i) { b.CreateAlignedStore(e.I32(0), slot(i), llvm::Align(4)); });
+  e.Barrier();
+
+  const Layout& layout = e.layout(arg);
+  const Copies copies(layout);
+  llvm::Value* first = e.HoldsFirstCopy(layout);
+  for (int r : copies.firsts()) {
+    const auto i = static_cast<size_t>(r);
+    llvm::Value* at = b.CreatePtrToInt(slot(b.CreateZExtOrTrunc(e.regs(index)[i], b.getInt32Ty())), b.getInt32Ty());
+    llvm::Value* active = And(e, first, mask == nullptr ? nullptr : e.regs(mask)[i]);
+    if (active == nullptr) active = b.getTrue();
+    e.Ptx(b.getVoidTy(), "@$2 red.relaxed.cta.shared.add.u32 [$0], $1;", "r,r,b", {at, e.regs(arg)[i], active}, true);
+  }
+  e.Barrier();
+
+  AtomicUpdate u;
+  u.elem = ir::Elem::kI32;
+  u.mode = ir::RmwMode::kAdd;
+  u.how = AccessOf(e, op, false);
+  u.wants_old = false;
+  each([&](llvm::Value* i) {
+    llvm::Value* sum = b.CreateAlignedLoad(b.getInt32Ty(), slot(i), llvm::Align(4));
+    llvm::Value* at = b.CreateAdd(e.scalar(base), b.CreateShl(b.CreateZExt(i, b.getInt64Ty()), 2));
+    EmitAtomic(e, u, Address{at, 0}, sum, nullptr, b.CreateIsNotNull(sum), nullptr);
+  });
+  e.order().Did(op);
+  e.Set(op.result(0), Registers(static_cast<size_t>(layout.registers()), llvm::PoisonValue::get(b.getInt32Ty())));
+  return true;
+}
+
+}  // namespace tile::codegen
