@@ -21,7 +21,10 @@ bool IsIeee(Elem e) { return ir::IsFp(e) || e == Elem::kTF32; }
 
 Value* ToNearest(Emitter& e, Value* v, llvm::Type* type, bool is_signed) {
   auto& b = e.b();
-  if (v->getType()->isIntegerTy(1)) v = b.CreateIntCast(v, b.getInt32Ty(), is_signed);
+  // Two values; LLVM loses the sign of an i1 on its way to bf16.
+  if (v->getType()->isIntegerTy(1)) {
+    return b.CreateSelect(v, llvm::ConstantFP::get(type, is_signed ? -1.0 : 1.0), llvm::ConstantFP::get(type, 0.0));
+  }
   return is_signed ? b.CreateSIToFP(v, type) : b.CreateUIToFP(v, type);
 }
 

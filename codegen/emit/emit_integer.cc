@@ -129,10 +129,18 @@ Value* EmitRemi(Emitter& e, const ir::Op& op, Operands in) {
 Value* EmitMaxi(Emitter& e, const ir::Op& op, Operands in) { return MinMax(e, op, in, true); }
 Value* EmitMini(Emitter& e, const ir::Op& op, Operands in) { return MinMax(e, op, in, false); }
 
+// 64 bits by any amount, as the instruction does it: amounts are 32 bits there, and LLVM cuts theirs off without a look.
+Value* ShiftWide(Emitter& e, const char* text, Operands in) {
+  auto& b = e.b();
+  Value* amount = b.CreateTrunc(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, in[1], Number(in[1], 64)), b.getInt32Ty());
+  return e.Ptx(b.getInt64Ty(), text, "=l,l,r", {in[0], amount}, false);
+}
+
 // PTX's shifts have the rule for large amounts, LLVM's have not; it knows how to drop the select again.
 Value* EmitShli(Emitter& e, const ir::Op& op, Operands in) {
   auto& b = e.b();
   if (IsI1(in[0])) return AndNot(e, in[0], in[1]);
+  if (Width(in[0]) == 64 && !llvm::isa<llvm::Constant>(in[1])) return ShiftWide(e, "shl.b64 $0, $1, $2;", in);
   Value* shifted = b.CreateShl(in[0], in[1], "", NoUnsignedWrap(op), NoSignedWrap(op));
   return b.CreateSelect(b.CreateICmpULT(in[1], Number(in[1], Width(in[1]))), shifted, Number(in[0], 0));
 }
@@ -145,6 +153,7 @@ Value* EmitShri(Emitter& e, const ir::Op& op, Operands in) {
     return b.CreateAShr(in[0], b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, in[1], Number(in[1], n - 1)));
   }
   if (n == 1) return AndNot(e, in[0], in[1]);
+  if (n == 64 && !llvm::isa<llvm::Constant>(in[1])) return ShiftWide(e, "shr.u64 $0, $1, $2;", in);
   return b.CreateSelect(b.CreateICmpULT(in[1], Number(in[1], n)), b.CreateLShr(in[0], in[1]), Number(in[0], 0));
 }
 
