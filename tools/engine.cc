@@ -115,6 +115,7 @@ class DeviceEngine : public Engine {
       report.code = std::string(runtime::ErrorCodeOf(status));
       report.where = function_.module()->Where(function_.loc, function_.pos);
       report.kernel = std::string(function_.name);
+      for (int64_t& b : report.block) b = -1;
       report.message = parts[0].substr(parts[0].find("]: ") + 3);
       report.fix = parts.size() > 1 ? parts[1] : "";
     }

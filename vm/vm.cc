@@ -74,8 +74,9 @@ Code::~Code() {
 }
 
 std::string Report::ToString() const {
-  std::string s = absl::StrCat(where, ": error[", code, "]: ", message, "\n  in kernel `", kernel, "`, block (", block[0],
-                               ", ", block[1], ", ", block[2], ")", op.empty() ? "" : absl::StrCat(", at ", op));
+  std::string s = absl::StrCat(where, ": error[", code, "]: ", message, "\n  in kernel `", kernel, "`");
+  if (block[0] >= 0) absl::StrAppend(&s, ", block (", block[0], ", ", block[1], ", ", block[2], ")");
+  if (!op.empty()) absl::StrAppend(&s, ", at ", op);
   if (!fix.empty()) absl::StrAppend(&s, "\n  fix: ", fix);
   return s;
 }

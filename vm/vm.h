@@ -64,7 +64,7 @@ struct Report {
   std::string code;     // stable: "vm.out_of_bounds", "vm.race", "vm.assert", "vm.deadlock", …
   std::string where;    // file:line:col of the op
   std::string kernel;
-  int64_t block[3] = {0, 0, 0};
+  int64_t block[3] = {0, 0, 0};  // -1: not known
   std::string op;       // mnemonic
   std::string message;  // what is wrong: tensor, index, extent
   std::string fix;      // may be empty

@@ -19,6 +19,7 @@ static int fail_result;
 static FakeKernel kernel;
 static void* kernel_context;
 static long live;
+static int launched;
 static __thread void* current_context;
 
 static int number(const char* name, int otherwise) {
@@ -273,6 +274,7 @@ static int launch(Function* f, FakeLaunch l, void** params, Stream* s) {
     w.params[i] = w.values[i];
   }
   w.launch.params = w.params;
+  launched = 1;
   return submit(s, &w);
 }
 #ifndef FAKE_CUDA_INCOMPLETE
@@ -410,7 +412,7 @@ int cuStreamDestroy_v2(Stream* s) {
 }
 int cuStreamSynchronize(Stream* s) {
   CALL("%s", s ? "stream" : "default");
-  return 0;
+  return launched ? number("FAKE_CUDA_FAULT", 0) : 0;
 }
 int cuStreamWaitEvent(Stream* s, void* e, unsigned flags) {
   (void)s, (void)e;

@@ -3,7 +3,8 @@
  * function of the test, or of fake_cuda.c for the symbols that it knows.
  *
  * The environment plays a machine: FAKE_CUDA_INIT (what cuInit answers), FAKE_CUDA_VERSION (13000), FAKE_CUDA_DEVICES (1),
- * FAKE_CUDA_CC (90), FAKE_CUDA_SMS (4), FAKE_CUDA_OCCUPANCY (2). */
+ * FAKE_CUDA_CC (90), FAKE_CUDA_SMS (4), FAKE_CUDA_OCCUPANCY (2),
+ * FAKE_CUDA_FAULT (what waiting for a stream answers after a launch, 0). */
 #ifndef TILE_RUNTIME_CUDA_FAKE_CUDA_H_
 #define TILE_RUNTIME_CUDA_FAKE_CUDA_H_
 

@@ -53,6 +53,12 @@ expect 0 "$sum" $tilevm run --device=cuda --images "$work/k.tbc" $tile arange:f3
 expect 0 "$sum" $tilevm run --device=cuda --images "$work/images" $tile arange:f32[100] arange:f32[100]
 expect 1 'none.tbc' $tilevm run --device=cuda --images "$work/none.tbc" $tile arange:f32[100] arange:f32[100]
 
+# A kernel that the hardware stops.
+FAKE_CUDA_FAULT=700 expect 4 'error[cuda.illegal_address]: a kernel failed on the GPU (`vector_add`)' \
+  $tilevm run --device=cuda "$work/k.tbc" arange:f32[100] arange:f32[100]
+FAKE_CUDA_FAULT=700 expect 4 '"result":"trapped","reports":[{"code":"cuda.illegal_address"' \
+  $tilevm run --json --device=cuda "$work/k.tbc" arange:f32[100] arange:f32[100]
+
 # A launch that was recorded on the VM, on the GPU.
 expect 0 '' $tilevm run --record "$work/launch" "$work/k.tbc" arange:f32[100] arange:f32[100]
 cp "$work/k.tbc" "$work/launch.tbc"
