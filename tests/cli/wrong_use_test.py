@@ -45,7 +45,8 @@ CALLS = [
     (ADD + ["--grid", "99999999"], REJECTED, "vector_add.tile: error[run.launch]: a grid of 99999999 x 1 x 1"),
     (ADD + ["--check", "some"], USAGE, "error[usage]: --check some: expected none, bounds or full"),
     (ADD + ["--threads", "0"], USAGE, "error[usage]: --threads 0: expected a number"),
-    (ADD + ["--device", "cuda"], ENVIRONMENT, "error[run.device]: device `cuda`"),
+    (ADD + ["--device", "tpu"], USAGE, "error[usage]: --device tpu: expected cpu, cuda, cuda:N or auto"),
+    (ADD + ["--device", "cuda:999"], ENVIRONMENT, "error[cuda."),  # no driver, or no such GPU
     (ADD + ["--rtol", "-1"], USAGE, "error[usage]: --rtol -1: expected a number"),
     (ADD + ["--check"], USAGE, "error[usage]: --check needs a value"),
     # Arguments
