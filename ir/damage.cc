@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <new>
 
 #include "absl/strings/str_cat.h"
 
@@ -19,9 +20,11 @@ void* Count(size_t bytes, size_t alignment) {
 
 }  // namespace
 
-// The array and nothrow forms call these.
+// The array forms call these. So would the nothrow ones, but not under a sanitizer.
 void* operator new(size_t bytes) { return Count(bytes, 0); }
 void* operator new(size_t bytes, std::align_val_t alignment) { return Count(bytes, static_cast<size_t>(alignment)); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return Count(bytes, 0); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }

@@ -74,7 +74,7 @@ class Progress(cli.Case):
         never = re.compile(rb"(?!)")
         shown, _ = self.on_terminal("run", "vector_add.tile", "ones:f32[8]", "ones:f32[8]", until=never)
         self.assertEqual(shown, b"")
-        self.write("ends.tile", cli.SLOW.replace("grid 1000000", "grid 1").replace("i32: 2000>", "i32: 2000000>"))
+        self.write("ends.tile", cli.SLOW.replace("grid 1000000", "grid 1").replace("i32: 2000>", "i32: 10000000>"))
         for arguments, environment in ((["--json"], {}), ([], {"TERM": "dumb"})):
             start = time.monotonic()
             shown, _ = self.on_terminal("run", "ends.tile", *arguments, until=never, environment=environment.items())
