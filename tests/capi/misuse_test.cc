@@ -39,10 +39,10 @@ TEST(Misuse, Null) {
 #define NULL_ARGUMENT(call)                                                                       \
   EXPECT_EQ(call, TILEVM_INVALID_ARGUMENT) << #call;                                              \
   EXPECT_NE(std::string(tilevm_error()).find("is NULL"), std::string::npos) << #call << tilevm_error()
-  NULL_ARGUMENT(tilevm_device_open(nullptr, &device));
-  EXPECT_EQ(device, nullptr);  // as after every failure
+  tilevm_device* none = device;
+  NULL_ARGUMENT(tilevm_device_open(nullptr, &none));
+  EXPECT_EQ(none, nullptr);  // as after every failure
   NULL_ARGUMENT(tilevm_device_open("cpu", nullptr));
-  ASSERT_EQ(tilevm_device_open("cpu", &device), TILEVM_OK);
   NULL_ARGUMENT(tilevm_device_get_info(nullptr, &info));
   NULL_ARGUMENT(tilevm_device_get_info(device, nullptr));
   NULL_ARGUMENT(tilevm_device_set_print(nullptr, nullptr, nullptr));

@@ -17,7 +17,7 @@ BAR = re.compile(rb"#*-*  \d+%  slow: \d+ of 1000000 blocks")
 
 class Progress(cli.Case):
     def on_terminal(self, *arguments, until, columns=100, environment=()):
-        """Runs with stderr on a terminal until `until` matches what it shows or 60 s have passed. What was shown, and the
+        """Runs with stderr on a terminal until `until` matches what it shows or 150 s have passed. What was shown, and the
         seconds until the first byte."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -29,7 +29,7 @@ class Progress(cli.Case):
         os.close(slave)
         shown, first = b"", None
         try:
-            while time.monotonic() - start < 60 and not until.search(shown):
+            while time.monotonic() - start < 150 and not until.search(shown):
                 if not select.select([master], [], [], 0.2)[0]:
                     if process.poll() is not None:
                         break
