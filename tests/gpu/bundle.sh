@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Packs what a machine with an NVIDIA driver and ptxas needs to run all test files, recorded launches and benchmarks there:
+#   tests/gpu/bundle.sh OUT.tar.gz [FOLDER OF RECORDED LAUNCHES]
+# and there:
+#   tar -xzf OUT.tar.gz -C FOLDER && FOLDER/run.sh [RESULTS FOLDER]
+# LLVM is inside of the programs; they need glibc 2.34, zlib and zstd. BAZEL names another bazel to build with.
+set -euo pipefail
+out=$(realpath -m "${1:?usage: tests/gpu/bundle.sh OUT.tar.gz [RECORDED LAUNCHES]}")
+launches=${2:+$(realpath "$2")}
+cd "$(dirname "$0")/../.."
+read -ra bazel <<<"${BAZEL:-bazel}"
+"${bazel[@]}" build --define=llvm=static //tests/gpu:gpu_check //tools:tilec
+bin=$("${bazel[@]}" info --define=llvm=static bazel-bin)
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+for program in tests/gpu/gpu_check tools/tilec; do
+  strip -o "$folder/$(basename "$program")" "$bin/$program"
+done
+cp -L "$(ldconfig -p | awk '/libsleef.so.3 /{print $NF; exit}')" "$folder/"
+cp -r tests/ops tests/source examples tests/bench/gpu_peers.py tests/gpu/run.sh "$folder/"
+[ -n "$launches" ] && cp -r "$launches" "$folder/launches"
+tar -C "$folder" -czf "$out" .
+ls -l "$out"

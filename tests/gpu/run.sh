@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Runs a bundle (bundle.sh) on this machine's GPU: every file in a process of its own, then the benchmarks. The full output
+# goes to the results folder, a summary to standard output. Exit status 1 if anything was not as expected.
+cd "$(dirname "$0")" || exit 1
+results=${1:-results}
+mkdir -p "$results"
+export LD_LIBRARY_PATH=$PWD:${LD_LIBRARY_PATH:-}
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+one() {
+  timeout 100 ./gpu_check "$@" 2>&1
+  local status=$?
+  [ $status -le 3 ] || echo "FAIL $*: ended with status $status"
+}
+export -f one
+find ops source -name '*.tile' | sort | xargs -P "$(nproc)" -n 1 bash -c 'one "$@"' _ >"$results/files.txt"
+[ -d launches ] && find launches -name '*.json' | sort | xargs -P "$(nproc)" -n 4 bash -c 'one "$@"' _ >"$results/launches.txt"
+for part in files launches; do
+  [ -f "$results/$part.txt" ] || continue
+  awk -v part=$part '/^DONE/ { gsub(",", ""); for (i = 3; i < NF; i += 2) n[$(i + 1)] += $i }
+    END { print part ": " n["passed"] " passed, " n["failed"] " failed, " n["skipped"] " skipped, " n["refused"] " refused" }' "$results/$part.txt"
+done
+grep -h "^FAIL" "$results"/*.txt | cut -c1-200
+failed=$?
+python3 gpu_peers.py --tilec ./tilec --examples examples 2>"$results/peers.log"
+[ $failed -ne 0 ]
