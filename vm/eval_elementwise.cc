@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "vm/kernels/elementwise.h"
 #include "vm/prepare.h"
+#include "vm/strips.h"
 
 namespace tile::vm {
 namespace {
@@ -14,22 +15,9 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-constexpr int kMaxOperands = 3;
-
-struct ElementwiseData {
-  ElementwiseFn fn;
-  Slot out, in[kMaxOperands];
-  int64_t n, chunk;
-  int arity;
-  int out_bytes;
-  // Operand i begins at element (e / run) % count of its storage for result element e.
-  int64_t run[kMaxOperands], count[kMaxOperands];
-  int bytes[kMaxOperands];
-};
-
 const Instr* RunWhole(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const ElementwiseData*>(in->data);
-  const void* operands[kMaxOperands];
+  const void* operands[kMaxElementwiseOperands];
   for (int i = 0; i < d.arity; ++i) operands[i] = b.at(d.in[i]);
   d.fn(b.at(d.out), operands, d.n);
   return in + 1;
@@ -39,7 +27,7 @@ const Instr* RunChunks(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const ElementwiseData*>(in->data);
   auto* out = static_cast<char*>(b.at(d.out));
   for (int64_t e = 0; e < d.n; e += d.chunk) {
-    const void* operands[kMaxOperands];
+    const void* operands[kMaxElementwiseOperands];
     for (int i = 0; i < d.arity; ++i) {
       operands[i] = static_cast<const char*>(b.at(d.in[i])) + (e / d.run[i]) % d.count[i] * d.bytes[i];
     }
@@ -105,6 +93,10 @@ int PlanOperands(Plan& plan, const Op& op, bool compact_result, ElementwiseData*
 }
 
 }  // namespace
+
+const ElementwiseData* ElementwiseOf(const Instr& in) {
+  return in.fn == RunWhole || in.fn == RunChunks ? static_cast<const ElementwiseData*>(in.data) : nullptr;
+}
 
 void PrepareElementwise(Preparer& p, const Op& op) {
   if (MovesNothing(&op)) return;

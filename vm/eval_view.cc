@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "vm/kernels/copy.h"
+#include "vm/strips.h"
 #include "vm/view_access.h"
 
 namespace tile::vm {
@@ -192,6 +193,11 @@ const Instr* RunLoadView(BlockState& b, const Instr* in) {
   return in + 1;
 }
 
+// A large result would only push out of the caches what is still needed.
+bool GoesAroundCaches(const ViewData& view) {
+  return view.allocation != nullptr && view.allocation->bytes >= kStreamingBytes;
+}
+
 const Instr* RunStoreView(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const ViewMoveData*>(in->data);
   const ViewAccess& v = *d.access;
@@ -200,9 +206,7 @@ const Instr* RunStoreView(BlockState& b, const Instr* in) {
   if (!LocateView(b, in, v, &boxes)) return nullptr;
   Access access = AccessOf(d, tile);
   access.writes = true;
-  // A large result goes around the caches, where it would only push out what is still needed.
-  const Allocation* home = boxes.view->allocation;
-  const CopyHint hint = home != nullptr && home->bytes >= kStreamingBytes ? CopyHint::kStreaming : CopyHint::kNone;
+  const CopyHint hint = GoesAroundCaches(*boxes.view) ? CopyHint::kStreaming : CopyHint::kNone;
   uint8_t* base = boxes.view->base;
   const bool ok = VisitBoxes(b, in, v, boxes, access, [&](const Box& box) {
     if (v.nibbles) {
@@ -231,6 +235,25 @@ ViewMoveData* PrepareMove(Preparer& p, const Op& op) {
 }
 
 }  // namespace
+
+bool IsPlainStore(const Instr& in) {
+  if (in.fn != RunStoreView) return false;
+  const auto& d = *static_cast<const ViewMoveData*>(in.data);
+  return d.ordering == MemoryOrdering::kWeak && !d.access->nibbles && !d.access->gather && d.access->elem != Elem::kI1;
+}
+
+StoreTarget LocateStore(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const ViewMoveData*>(in->data);
+  const ViewAccess& v = *d.access;
+  ViewBoxes boxes;
+  if (!LocateView(b, in, v, &boxes)) return {StoreTarget::Kind::kTrap};
+  Box box;
+  if (!boxes.whole || !MakeBox(b, v, boxes, 0, &box) || !LiesDense(v, boxes, box)) return {StoreTarget::Kind::kScattered};
+  Access access = AccessOf(d, nullptr);
+  access.writes = true;
+  if (!CheckBox(b, in, v, boxes, box, access)) return {StoreTarget::Kind::kTrap};
+  return {StoreTarget::Kind::kDense, boxes.view->base + box.offset * v.bytes, GoesAroundCaches(*boxes.view)};
+}
 
 void PrepareMakeTensorView(Preparer& p, const Op& op) {
   const ir::Type t = op.result(0)->type();

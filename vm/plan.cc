@@ -273,21 +273,26 @@ void Plan::FindForwarded(const Block* block) {
     const Value* tile = op->result(0);
     const ir::Elem elem = tile->type().elem();
     if (elem == ir::Elem::kI1 || ir::IsSubByte(elem) || !op->operand("view")->type().is_grid_view()) continue;
-    if (sharers_[static_cast<size_t>(storage(tile))].size() != 1 || batch_around(block) != 1) continue;
+    if (batch_around(block) != 1) continue;
+    const std::vector<const Value*>& names = sharers_[static_cast<size_t>(storage(tile))];
     int last = -1;
     bool suits = true;
-    for (const ir::Use* use = tile->uses(); use != nullptr && suits; use = use->next) {
-      const Op* user = use->owner;
-      suits = user->block() == block && ((user->info()->has(ir::kElementwise) && !MovesNothing(user)) ||
-                                         (user->opcode() == Opcode::kStoreView && user->operand(0) == tile));
-      last = std::max(last, suits ? position(user) : 0);
+    for (const Value* v : names) {
+      suits = suits && (v == tile || (v->def() != nullptr && v->def()->block() == block && MovesNothing(v->def())));
+      for (const ir::Use* use = v->uses(); use != nullptr && suits; use = use->next) {
+        const Op* user = use->owner;
+        suits = user->block() == block && (user->info()->has(ir::kElementwise) || MovesNothing(user) || HasBodyPerElement(user) ||
+                                           (user->opcode() == Opcode::kStoreView && user->operand(0) == v));
+        last = std::max(last, suits ? position(user) : 0);
+      }
     }
     // Far uses would make this scan long; they gain nothing.
     int steps = 0;
     for (const Op* next = op->next(); suits && next != nullptr && position(next) < last; next = next->next()) {
-      suits = ++steps < 64 && next->num_regions() == 0 && !next->info()->has(ir::kWrites) && !next->info()->has(ir::kEffect);
+      suits = ++steps < 64 && (next->num_regions() == 0 || HasBodyPerElement(next)) && !next->info()->has(ir::kWrites) &&
+              !next->info()->has(ir::kEffect);
     }
-    forwarded_[static_cast<size_t>(tile->id)] = suits && last >= 0;
+    for (const Value* v : names) forwarded_[static_cast<size_t>(v->id)] = suits && last >= 0;
   }
 }
 

@@ -41,8 +41,8 @@ class Plan {
   int64_t elements(const ir::Value* v) const;
   const Form& form(const ir::Value* v) const { return forms_[v->id]; }
   bool dense(const ir::Value* v) const { return form(v).count == elements(v); }
-  // A weak load whose tile is read only by elementwise operations and stores of the same block, before anything writes
-  // memory: where the tile lies in memory as it would in the frame, those may read it there.
+  // A weak load whose tile is read only by elementwise operations, folds and stores of the same block, before anything
+  // writes memory: where the tile lies in memory as it would in the frame, those may read it there.
   bool forwarded(const ir::Value* v) const { return forwarded_[static_cast<size_t>(v->id)] != 0; }
   // Storage index; -1 for tokens.
   int storage(const ir::Value* v) const { return storage_[v->id]; }

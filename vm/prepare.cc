@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "vm/strips.h"
 
 namespace tile::vm {
 namespace {
@@ -100,7 +101,7 @@ void Preparer::FreeFrame(int64_t offset, int64_t bytes) {
 }
 
 Slot Preparer::pointer_to(const Value* v) {
-  const auto [it, is_new] = pointers_.try_emplace(v, 0);
+  const auto [it, is_new] = pointers_.try_emplace(plan_.storage(v), 0);
   if (is_new) it->second = AllocateFrame(sizeof(void*));
   return Slot{it->second};
 }
@@ -431,6 +432,7 @@ absl::Status Preparer::PrepareFunction() {
   }
   PrepareBlock(body);
   if (!status_.ok()) return status_;
+  JoinStrips(code_, targets_);
   for (const auto& [from, to] : targets_) code_->instrs[static_cast<size_t>(from)].target = code_->instrs.data() + to;
   return absl::OkStatus();
 }

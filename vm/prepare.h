@@ -98,7 +98,7 @@ class Preparer {
   Plan plan_;
   const uint64_t max_constant_bytes_;
   absl::Status status_;
-  std::map<const ir::Value*, int64_t> pointers_;  // of forwarded values
+  std::map<int, int64_t> pointers_;            // of forwarded values, by storage
   std::vector<std::pair<int, int>> targets_;
   std::map<int64_t, int64_t> free_;            // offset -> bytes, of the frame
   std::vector<std::pair<int64_t, int64_t>> temps_;  // offset, bytes of the current operation

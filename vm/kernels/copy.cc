@@ -158,6 +158,12 @@ void Broadcast(void* dst, const int64_t* dst_extents, const void* src, const int
   CopyBox(dst, dst_strides, src, src_strides, extents, used, elem_bytes, CopyHint::kNone, isa);
 }
 
+void CopyBytes(void* dst, const void* src, int64_t bytes, CopyHint hint, Isa isa) {
+  KernelsOf(isa).bytes(static_cast<char*>(dst), static_cast<const char*>(src), bytes, hint == CopyHint::kStreaming);
+}
+
+void StreamingDone(Isa isa) { KernelsOf(isa).fence(); }
+
 void LoadNibbles(uint8_t* dst, const uint8_t* packed, int64_t first, int64_t n, Isa isa) {
   packed += first / 2;
   if (first % 2 != 0 && n > 0) {

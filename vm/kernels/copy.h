@@ -24,6 +24,11 @@ enum class CopyHint : uint8_t { kNone, kStreaming };
 void CopyBox(void* dst, const int64_t* dst_strides, const void* src, const int64_t* src_strides, const int64_t* extents,
              int rank, int elem_bytes, CopyHint hint = CopyHint::kNone, Isa isa = BestIsa());
 
+// Contiguous bytes. After streaming copies, StreamingDone makes what they wrote visible in order with later writes; CopyBox
+// does that itself.
+void CopyBytes(void* dst, const void* src, int64_t bytes, CopyHint hint = CopyHint::kNone, Isa isa = BestIsa());
+void StreamingDone(Isa isa = BestIsa());
+
 // n times the element at `pattern`.
 void Fill(void* dst, const void* pattern, int elem_bytes, int64_t n, Isa isa = BestIsa());
 

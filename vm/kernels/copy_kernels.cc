@@ -62,6 +62,12 @@ TILE_VM_INLINE void StreamBytes(char* dst, const char* src, int64_t n) {
   CopyBytes(dst + i, src + i, n - i);
 }
 
+void Fence() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
 void CopyRows(char* dst, const char* src, const CopyPlane& p, bool streaming) {
   // The hardware fetches on within a page, but not the next row of a matrix.
   constexpr int64_t kAhead = 8, kPage = 4096, kLine = 64;
@@ -72,9 +78,11 @@ void CopyRows(char* dst, const char* src, const CopyPlane& p, bool streaming) {
     }
     streaming ? StreamBytes(dst, src, p.columns) : CopyBytes(dst, src, p.columns);
   }
-#if defined(__x86_64__)
-  if (streaming) _mm_sfence();
-#endif
+  if (streaming) Fence();
+}
+
+void CopyRow(char* dst, const char* src, int64_t n, bool streaming) {
+  streaming ? StreamBytes(dst, src, n) : CopyBytes(dst, src, n);
 }
 
 // --- transposes -----------------------------------------------------------------------------------------------------
@@ -223,6 +231,8 @@ void StoreNibblePairs(uint8_t* packed, const uint8_t* src, int64_t n) {
 
 const CopyKernels kCopyKernels = {
     .rows = simd::CopyRows,
+    .bytes = simd::CopyRow,
+    .fence = simd::Fence,
     .transpose = simd::Transpose,
     .strided = simd::CopyStrided,
     .fill = simd::FillAny,

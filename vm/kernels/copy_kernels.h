@@ -18,6 +18,9 @@ struct CopyPlane {
 struct CopyKernels {
   // Columns are adjacent bytes on both sides; plane.columns counts bytes.
   void (*rows)(char* dst, const char* src, const CopyPlane& plane, bool streaming);
+  // The same for one row, without the fence that ends streaming.
+  void (*bytes)(char* dst, const char* src, int64_t n, bool streaming);
+  void (*fence)();
   // Columns are adjacent elements in dst, rows are adjacent elements in src.
   void (*transpose)(char* dst, const char* src, const CopyPlane& plane, int elem_bytes);
   // Any steps, in row-major order.
