@@ -49,6 +49,9 @@ class Frame {
   std::deque<Allocation> shared_;
 };
 
+// A thread comes back for more at least so many times, so that all end together.
+constexpr int64_t kClaims = 64, kMaxClaim = 16;
+
 struct Running {
   BlockState state;
   std::unique_ptr<Frame> frame;
@@ -57,13 +60,14 @@ struct Running {
 
 class Grid {
  public:
-  Grid(LaunchState& state, Checker* checker)
+  Grid(LaunchState& state, int threads, Checker* checker)
       : state_(state),
         checker_(checker),
         code_(*state.code),
         blocks_run_(state.launch->blocks_done != nullptr ? *state.launch->blocks_done : own_blocks_run_) {
     const int64_t* g = state.launch->grid;
     total_ = g[0] * g[1] * g[2];
+    claim_size_ = std::clamp<int64_t>(total_ / (int64_t{threads} * kClaims), 1, kMaxClaim);
     blocks_run_.store(0, std::memory_order_relaxed);
     max_frames_ = static_cast<int64_t>(state.launch->max_tile_bytes / std::max<uint64_t>(code_.frame_bytes, 1));
   }
@@ -72,8 +76,9 @@ class Grid {
 
   void Work() {
     std::unique_ptr<Running> spare;  // a finished block, whose memory the next one takes
+    Claim claim;
     while (!state_.stop.load(std::memory_order_relaxed)) {
-      std::unique_ptr<Running> r = code_.must_park ? NextMayWait(spare) : Next(spare);
+      std::unique_ptr<Running> r = code_.must_park ? NextMayWait(spare) : Next(claim, spare);
       if (r == nullptr) {
         if (finished_.load(std::memory_order_acquire) || !code_.must_park) return;
         if (++idle_ % 64 == 0) absl::SleepFor(absl::Microseconds(50));
@@ -86,6 +91,11 @@ class Grid {
   }
 
  private:
+  // Blocks that a thread has taken and not yet run.
+  struct Claim {
+    int64_t next = 0, end = 0;
+  };
+
   std::unique_ptr<Running> Start(int64_t index, std::unique_ptr<Running>& spare) {
     std::unique_ptr<Running> r = std::move(spare);
     if (r == nullptr) {
@@ -125,10 +135,15 @@ class Grid {
     return r;
   }
 
-  // Blocks that never wait: a counter is all that is needed.
-  std::unique_ptr<Running> Next(std::unique_ptr<Running>& spare) {
-    const int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
-    return index < total_ ? Start(index, spare) : nullptr;
+  // Blocks that never wait: a counter is all that is needed. A thread takes a few neighbours at a time: their memory mostly
+  // lies together.
+  std::unique_ptr<Running> Next(Claim& claim, std::unique_ptr<Running>& spare) {
+    if (claim.next == claim.end) {
+      claim.next = next_.fetch_add(claim_size_, std::memory_order_relaxed);
+      claim.end = std::min(claim.next + claim_size_, total_);
+      if (claim.next >= total_) return nullptr;
+    }
+    return Start(claim.next++, spare);
   }
 
   std::unique_ptr<Running> NextMayWait(std::unique_ptr<Running>& spare) {
@@ -234,7 +249,7 @@ class Grid {
   LaunchState& state_;
   Checker* checker_;
   const Code& code_;
-  int64_t total_ = 0, max_frames_ = 0;
+  int64_t total_ = 0, max_frames_ = 0, claim_size_ = 1;
   std::atomic<int64_t> next_{0}, own_blocks_run_{0};
   std::atomic<int64_t>& blocks_run_;
   std::atomic<bool> finished_{false};
@@ -247,8 +262,9 @@ class Grid {
 }  // namespace
 
 void RunGrid(LaunchState& state, int threads, Checker* checker) {
-  Grid grid(state, checker);
-  const int n = static_cast<int>(std::min<int64_t>(std::max(threads, 1), grid.total()));
+  threads = std::max(threads, 1);
+  Grid grid(state, threads, checker);
+  const int n = static_cast<int>(std::min<int64_t>(threads, grid.total()));
   std::vector<std::thread> helpers;
   for (int i = 1; i < n; ++i) helpers.emplace_back([&grid] { grid.Work(); });
   grid.Work();
