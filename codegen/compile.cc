@@ -13,7 +13,11 @@
 #include "ir/tbc/writer.h"
 #include "ir/text/printer.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
@@ -33,6 +37,8 @@ extern "C" void LLVMInitializeNVPTXAsmPrinter();
 
 namespace tile::codegen {
 namespace {
+
+constexpr int kManyInstructions = 20000;
 
 absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target, int opt_level) {
   static std::once_flag once;
@@ -89,12 +95,24 @@ absl::Status LinkLibdevice(llvm::Module* module) {
   return absl::OkStatus();
 }
 
-void Optimise(llvm::Module* module, llvm::TargetMachine* machine, int opt_level) {
+// What an LLVM pass works on.
+std::string NameOf(const llvm::Any& ir) {
+  if (const auto* f = llvm::any_cast<const llvm::Function*>(&ir)) return (*f)->getName().str();
+  if (llvm::any_cast<const llvm::Module*>(&ir) != nullptr) return "module";
+  return "part of a function";
+}
+
+void Optimise(llvm::Module* module, llvm::TargetMachine* machine, int opt_level, Trace* trace) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = false;  // the tile operations are unrolled already
   tuning.LoopVectorization = false;
   tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  if (trace != nullptr && trace->step_limit.has_value()) {
+    callbacks.registerShouldRunOptionalPassCallback(
+        [trace](llvm::StringRef pass, llvm::Any ir) { return trace->TakesStep(pass.str(), NameOf(ir)); });
+  }
+  llvm::PassBuilder builder(machine, tuning, std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager calls;
@@ -134,6 +152,8 @@ void CopyPositions(const ir::Function& from, ir::Function* to) {
 
 }  // namespace
 
+std::string CompilerVersion() { return "LLVM " LLVM_VERSION_STRING; }
+
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,
                                  const CompileOptions& options) {
   const Target& target = *options.target;
@@ -147,45 +167,89 @@ absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& f
   ir::Function* f = work.FindFunction(function.name);
   CopyPositions(function, f);
 
+  Trace unused;
+  Trace& trace = options.trace != nullptr ? *options.trace : unused;
+  const auto remark = [&](absl::string_view about, absl::string_view what) {
+    if (trace.on_remark)
+      trace.on_remark(absl::StrCat(work.Where(f->loc, f->pos), ": remark[", about, "]: @", f->name, ": ", what));
+  };
+  TimedPass plan_time(options.trace, "plan");
   Plan plan = MakePlan(target, *f);
-  if (options.num_warps > 0) plan.num_warps = options.num_warps;
+  if (options.num_warps > 0) plan = {options.num_warps, "as told"};
+  plan_time.Done();
+  remark("plan", absl::StrCat(plan.num_warps, plan.num_warps == 1 ? " warp: " : " warps: ", plan.why));
+  trace.Text("plan", [&] { return absl::StrCat("@", f->name, ": ", plan.num_warps, " warps: ", plan.why, "\n"); });
   LayoutTable layouts;
-  if (absl::Status s = AssignLayouts(target, plan, &work, f, &layouts); !s.ok()) return s;
-  if (options.print) options.print("layouts", PrintWithLayouts(*f));
+  {
+    TimedPass time(options.trace, "layouts");
+    if (absl::Status s = AssignLayouts(target, plan, &work, f, &layouts); !s.ok()) return s;
+  }
+  trace.Text("layouts", [&] { return PrintWithLayouts(*f); });
 
   auto machine = MakeTargetMachine(target, options.opt_level);
   if (!machine.ok()) return machine.status();
   llvm::LLVMContext context;
+  // LLVM's own handler ends the process.
+  std::string llvm_error;
+  context.setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo* info, void* error) {
+        auto* text = static_cast<std::string*>(error);
+        if (info->getSeverity() != llvm::DS_Error || !text->empty()) return;
+        llvm::raw_string_ostream out(*text);
+        llvm::DiagnosticPrinterRawOStream printer(out);
+        info->print(printer);
+      },
+      &llvm_error);
   llvm::Module llvm_module(std::string(function.name), context);
   llvm_module.setTargetTriple((*machine)->getTargetTriple());
   llvm_module.setDataLayout((*machine)->createDataLayout());
   llvm_module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
 
-  Emitter emitter(target, plan, work, *f, &llvm_module);
+  Emitter emitter(target, plan, work, *f, &llvm_module, options.trace);
+  TimedPass emit_time(options.trace, "llvm");
   if (absl::Status s = emitter.Run(); !s.ok()) return s;
   for (llvm::Function& g : llvm_module) {
     if (!g.isDeclaration()) llvm::EliminateUnreachableBlocks(g);
   }
-  if (options.print) options.print("llvm", Print(llvm_module));
+  emit_time.Done();
+  trace.Text("llvm", [&] { return Print(llvm_module); });
   std::string broken;
   llvm::raw_string_ostream broken_out(broken);
   if (llvm::verifyModule(llvm_module, &broken_out)) {
     return absl::InternalError(absl::StrCat("error[codegen.internal]: the code generator made wrong LLVM IR for @",
                                             function.name, ": ", broken));
   }
-  if (absl::Status s = LinkLibdevice(&llvm_module); !s.ok()) return s;
-  Optimise(&llvm_module, machine->get(), options.opt_level);
-  if (options.print) options.print("llvm-opt", Print(llvm_module));
+  {
+    TimedPass time(options.trace, "libdevice");
+    if (absl::Status s = LinkLibdevice(&llvm_module); !s.ok()) return s;
+  }
+  trace.Text("libdevice", [&] { return Print(llvm_module); });
+  {
+    TimedPass time(options.trace, "llvm-opt");
+    Optimise(&llvm_module, machine->get(), options.opt_level, options.trace);
+  }
+  trace.Text("llvm-opt", [&] { return Print(llvm_module); });
 
   Compiled result;
   result.llvm_instructions = static_cast<int>(llvm_module.getInstructionCount());
+  if (result.llvm_instructions > kManyInstructions) {
+    remark("size", absl::StrCat(result.llvm_instructions, " LLVM instructions, more than ", kManyInstructions,
+                                ": the assembler will take long, and registers will spill. Use smaller tiles"));
+  }
   result.symbol = std::string(function.name);
   result.threads = 32 * plan.num_warps;
   result.shared_bytes = emitter.shared_bytes();
   result.workspace_bytes = emitter.workspace_bytes();
   result.sites = emitter.sites();
+  TimedPass ptx_time(options.trace, "ptx");
   absl::StatusOr<std::string> ptx = EmitPtx(&llvm_module, machine->get());
   if (!ptx.ok()) return ptx.status();
+  if (!llvm_error.empty()) {
+    return absl::InternalError(
+        absl::StrCat("error[codegen.llvm]: LLVM refuses the code of @", function.name, ": ", llvm_error));
+  }
+  ptx_time.Done();
+  trace.Text("ptx", [&] { return *ptx; });
   result.ptx = *std::move(ptx);
   return result;
 }

@@ -10,13 +10,13 @@
 #ifndef TILE_CODEGEN_COMPILE_H_
 #define TILE_CODEGEN_COMPILE_H_
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "codegen/target.h"
+#include "codegen/trace.h"
 #include "ir/module.h"
 #include "ir/tbc/image.h"
 
@@ -27,8 +27,7 @@ struct CompileOptions {
   int opt_level = 3;        // of LLVM and ptxas, 0 … 3
   int num_warps = 0;        // 0: chosen by the plan
   bool line_info = false;   // source lines in the machine code
-  // Called with each stage's text after it: "layouts" (tile code with layouts), "llvm" (as emitted), "llvm-opt".
-  std::function<void(absl::string_view stage, absl::string_view text)> print;
+  Trace* trace = nullptr;   // texts, times and remarks of the passes; may be null
 };
 
 struct Compiled {
@@ -40,6 +39,9 @@ struct Compiled {
   std::vector<ir::ImageSite> sites;  // what may report something at run time
   int llvm_instructions = 0;  // after optimisation
 };
+
+// "LLVM 22.1.8", for people and for keys of caches.
+std::string CompilerVersion();
 
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function, const CompileOptions& options);
 

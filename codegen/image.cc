@@ -16,7 +16,10 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
     AssembleOptions assemble;
     assemble.opt_level = options.opt_level;
     assemble.line_info = options.line_info;
+    TimedPass time(options.trace, "ptxas");
     absl::StatusOr<Assembled> assembled = Assemble(built.compiled.ptx, options.target->arch, assemble);
+    time.Done();
+    if (options.trace != nullptr && assembled.ok()) options.trace->Text("ptxas", [&] { return assembled->log; });
     if (!assembled.ok()) return assembled.status();
     built.assembled = *std::move(assembled);
     built.payload = std::make_unique<std::string>(std::move(built.assembled.cubin));

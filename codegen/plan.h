@@ -7,6 +7,8 @@
 #ifndef TILE_CODEGEN_PLAN_H_
 #define TILE_CODEGEN_PLAN_H_
 
+#include <string>
+
 #include "codegen/target.h"
 #include "ir/module.h"
 
@@ -14,6 +16,7 @@ namespace tile::codegen {
 
 struct Plan {
   int num_warps = 4;
+  std::string why;  // for people
 };
 
 Plan MakePlan(const Target& target, const ir::Function& function);

@@ -71,6 +71,21 @@ std::string ReadAll(const std::string& path) {
   return s.str();
 }
 
+// Runs a program, its words to a file. False if it could not be started.
+bool Run(std::vector<std::string> words, const std::string& log, int* status) {
+  std::vector<char*> argv;
+  for (std::string& w : words) argv.push_back(w.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  pid_t pid = 0;
+  const int spawned = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return spawned == 0 && waitpid(pid, status, 0) == pid;
+}
+
 // The number before `what` in the log of `ptxas -v`.
 int NumberBefore(const std::string& log, const std::string& what) {
   int best = 0;
@@ -95,6 +110,15 @@ std::string FindPtxas() {
   return "";
 }
 
+std::string PtxasVersion() {
+  const std::string ptxas = FindPtxas();
+  TemporaryFolder folder;
+  if (ptxas.empty() || !folder.ok()) return "";
+  const std::string log = folder.File("log");
+  int status = 0;
+  return Run({ptxas, "--version"}, log, &status) ? ReadAll(log) : "";
+}
+
 std::string FindLibdevice() {
   if (const std::string path = Env("TILEC_LIBDEVICE"); !path.empty()) return access(path.c_str(), R_OK) == 0 ? path : "";
   return FindBelowCuda({"nvvm/libdevice/libdevice.10.bc"}, R_OK);
@@ -108,27 +132,16 @@ absl::StatusOr<Assembled> Assemble(const std::string& ptx, const std::string& ar
         "folder in CUDA_HOME or the program in TILEC_PTXAS, or use --emit=ptx and let the driver compile");
   }
   TemporaryFolder folder;
-  if (!folder.ok()) return absl::InternalError("error[codegen.io]: no temporary folder could be made");
+  if (!folder.ok()) return absl::UnavailableError("error[codegen.io]: no temporary folder could be made");
   const std::string in = folder.File("kernel.ptx"), out = folder.File("kernel.cubin"), log = folder.File("log");
   std::ofstream(in, std::ios::binary) << ptx;
 
   std::vector<std::string> words = {ptxas, "-v", absl::StrCat("-O", options.opt_level), absl::StrCat("-arch=", arch)};
   if (options.line_info) words.push_back("-lineinfo");
   words.insert(words.end(), {in, "-o", out});
-  std::vector<char*> argv;
-  for (std::string& w : words) argv.push_back(w.data());
-  argv.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  pid_t pid = 0;
-  const int spawned = posix_spawn(&pid, ptxas.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
   int status = 0;
-  if (spawned != 0 || waitpid(pid, &status, 0) != pid) {
-    return absl::InternalError(absl::StrCat("error[codegen.ptxas]: ", ptxas, " could not be started"));
+  if (!Run(std::move(words), log, &status)) {
+    return absl::UnavailableError(absl::StrCat("error[codegen.ptxas]: ", ptxas, " could not be started"));
   }
   Assembled result;
   result.log = ReadAll(log);

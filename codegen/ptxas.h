@@ -27,11 +27,14 @@ struct Assembled {
   int stack_bytes = 0;
 };
 
-// NotFound if there is no ptxas; Internal with the assembler's words if it rejects the PTX.
+// NotFound if there is no ptxas; Unavailable if it cannot be run; Internal with the assembler's words if it rejects the
+// PTX.
 absl::StatusOr<Assembled> Assemble(const std::string& ptx, const std::string& arch, const AssembleOptions& options);
 
 // Where ptxas was found, empty if nowhere. For `tilec doctor`.
 std::string FindPtxas();
+// What `ptxas --version` says; empty if there is none.
+std::string PtxasVersion();
 // The device library of CUDA (libdevice.10.bc), empty if nowhere; TILEC_LIBDEVICE names it.
 std::string FindLibdevice();
 

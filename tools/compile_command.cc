@@ -2,15 +2,20 @@
 #include <cstdio>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "codegen/image.h"
+#include "ir/release.h"
 #include "ir/tbc/writer.h"
+#include "tools/c_header.h"
 #include "tools/cli/report.h"
+#include "tools/crash_bundle.h"
 #include "tools/data/files.h"
 #include "tools/load.h"
 #include "tools/tilec_commands.h"
@@ -19,7 +24,28 @@ namespace tile::tools {
 namespace {
 
 // What --emit takes. Stages print text and stop there.
-enum class Emit { kStage, kPtx, kCubin, kTbc };
+enum class Emit { kStage, kPtx, kCubin, kTbc, kHeader };
+
+struct EmitInfo {
+  const char* name;
+  Emit emit;
+  const char* extension;
+};
+constexpr EmitInfo kEmits[] = {
+    {"layouts", Emit::kStage, ""},   {"llvm", Emit::kStage, ""},        {"llvm-opt", Emit::kStage, ""},
+    {"ptx", Emit::kPtx, ".ptx"},     {"cubin", Emit::kCubin, ".cubin"}, {"tbc", Emit::kTbc, ".tbc"},
+    {"header", Emit::kHeader, ".h"},
+};
+
+// By --emit, else by the output's extension.
+const EmitInfo* FindEmit(const Options& options) {
+  const std::string what = options.value("emit"), out = options.value("output");
+  for (const EmitInfo& e : kEmits) {
+    if (!what.empty() ? what == e.name : e.extension[0] != '\0' && absl::EndsWith(out, e.extension)) return &e;
+  }
+  if (!what.empty()) return nullptr;
+  return &kEmits[options.has("embed") ? 5 : 4];
+}
 
 int ReadTargets(const Options& options, std::vector<const codegen::Target*>* targets) {
   for (const std::string& list : options.values("sm")) {
@@ -31,7 +57,8 @@ int ReadTargets(const Options& options, std::vector<const codegen::Target*>* tar
       if (t == nullptr) {
         std::string known;
         for (const codegen::Target& k : codegen::AllTargets()) absl::StrAppend(&known, known.empty() ? "" : ", ", k.sm);
-        return Fail(kUsage, "usage", absl::StrCat("--sm=", std::string(word), ": no such target"), absl::StrCat("known are ", known));
+        return Fail(kUsage, "usage", absl::StrCat("--sm=", std::string(word), ": no such target"),
+                    absl::StrCat("known are ", known));
       }
       targets->push_back(t);
     }
@@ -43,11 +70,12 @@ int Write(const std::string& path, absl::string_view bytes, bool binary) {
   OutputFile file;
   absl::Status s = file.Open(path);
   if (s.ok() && binary && file.is_terminal()) {
-    return Fail(kUsage, "output.terminal", "will not write a binary file to a terminal", "name a file with -o, or redirect the output");
+    return Fail(kUsage, "output.terminal", "will not write a binary file to a terminal",
+                "name a file with -o, or redirect the output");
   }
   if (s.ok()) s = file.Write(bytes);
   if (s.ok()) s = file.Commit();
-  return s.ok() ? kOk : Fail(kRejected, "output.write", s);
+  return s.ok() ? kOk : Fail(kEnvironment, "output.write", s);
 }
 
 // "dir/kernel.tile" -> "kernel.cubin", in the folder where tilec runs.
@@ -60,87 +88,135 @@ std::string DefaultOutput(const std::string& input, const char* extension) {
   return absl::StrCat(name, extension);
 }
 
-int FailedToCompile(const absl::Status& s) {
-  const bool missing = s.code() == absl::StatusCode::kNotFound;
-  const bool ours = s.code() == absl::StatusCode::kInternal;
-  return Fail(missing ? kEnvironment : ours ? kInternal : kRejected, "codegen", s);
+// What the compilation is asked to tell: --print-after, --remarks, --opt-bisect-limit.
+int MakeTrace(const Options& options, codegen::Trace* trace) {
+  const std::vector<std::string> passes = options.values("print-after");
+  for (const std::string& p : passes) {
+    bool known = p == "all";
+    std::vector<std::string> names;
+    for (const codegen::PassInfo& i : codegen::kPasses) {
+      known |= p == i.name;
+      names.push_back(i.name);
+    }
+    if (known) continue;
+    return Fail(kUsage, "usage", absl::StrCat("--print-after=", p, ": no such pass"),
+                absl::StrCat("passes are ", absl::StrJoin(names, ", "), "; or say all"));
+  }
+  trace->wants_text = [passes](absl::string_view pass) {
+    for (const std::string& p : passes) {
+      if (p == "all" || absl::string_view(p) == pass) return true;
+    }
+    return false;
+  };
+  if (options.has("remarks")) {
+    trace->on_remark = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  }
+  if (!options.has("opt-bisect-limit")) return kOk;
+  absl::StatusOr<int64_t> limit = options.Integer("opt-bisect-limit", 0, -1, int64_t{1} << 40);
+  if (!limit.ok()) return Fail(kUsage, "usage", limit.status());
+  trace->step_limit = *limit;
+  trace->on_step = [](int64_t number, bool taken, absl::string_view step, absl::string_view of) {
+    std::fprintf(stderr, "bisect: %s step %lld: %s: %s\n", taken ? "taking" : "leaving out",
+                 static_cast<long long>(number), std::string(step).c_str(), std::string(of).c_str());
+  };
+  return kOk;
 }
 
-int Compile(const Options& options) {
-  if (options.positional().size() != 1) {
-    return Fail(kUsage, "usage", options.positional().empty() ? "no input file" : "more than one input file");
+void PrintTimes(const codegen::Trace& trace) {
+  double all = 0;
+  for (const auto& t : trace.times()) all += t.seconds;
+  std::fprintf(stderr, "%10s %7s %5s  pass\n", "ms", "share", "runs");
+  for (const auto& t : trace.times()) {
+    std::fprintf(stderr, "%10.3f %5.1f %% %5d  %s\n", t.seconds * 1e3, all > 0 ? t.seconds / all * 100 : 0.0, t.runs,
+                 t.pass.c_str());
   }
-  std::vector<const codegen::Target*> targets;
-  if (const int exit = ReadTargets(options, &targets); exit != kOk) return exit;
-  absl::StatusOr<int64_t> level = options.Integer("opt", 3, 0, 3);
-  if (!level.ok()) return Fail(kUsage, "usage", level.status().message());
+  std::fprintf(stderr, "%10.3f                 all\n", all * 1e3);
+}
 
-  const std::string& input = options.positional()[0];
-  std::string out = options.value("output"), what = options.value("emit");
-  if (what.empty()) what = options.has("embed") || absl::EndsWith(out, ".tbc") ? "tbc" : absl::EndsWith(out, ".ptx") ? "ptx" : "cubin";
-  const Emit emit = what == "ptx" ? Emit::kPtx : what == "cubin" ? Emit::kCubin : what == "tbc" ? Emit::kTbc : Emit::kStage;
-  if (emit == Emit::kStage && what != "layouts" && what != "llvm" && what != "llvm-opt") {
-    return Fail(kUsage, "usage", absl::StrCat("--emit=", what), "takes layouts, llvm, llvm-opt, ptx, cubin or tbc");
-  }
+std::string Versions() {
+  return absl::StrCat("tilec ", ir::kRelease, "\n", codegen::CompilerVersion(), "\nptxas: ", codegen::FindPtxas(), "\n",
+                      codegen::PtxasVersion(), "libdevice: ", codegen::FindLibdevice(), "\n");
+}
 
-  int exit = kOk;
-  auto loaded = Load(input, &exit);
-  if (loaded == nullptr) return exit;
-  const ir::Module& module = *loaded->module;
-  std::vector<const ir::Function*> kernels;
-  if (options.has("kernel") || emit != Emit::kTbc) {
-    const ir::Function* f = PickKernel(module, NameOf(input), options.value("kernel"), &exit);
-    if (f == nullptr) return exit;
-    kernels.push_back(f);
-  } else {
-    for (const auto& f : module.functions) kernels.push_back(f.get());
-  }
-  if (emit != Emit::kTbc && targets.size() > 1) {
-    return Fail(kUsage, "usage", "one --sm at a time for this output", "use -o FILE.tbc, which holds any number of them");
-  }
+// A compilation of all kernels that are wanted for all targets.
+class Compilation {
+ public:
+  Compilation(const Options& options, const EmitInfo& emit, CrashBundle* bundle)
+      : options_(options), emit_(emit), bundle_(*bundle) {}
 
-  std::deque<codegen::BuiltImage> built;
-  std::vector<ir::Image> images;
-  std::string stage_text;
-  for (const ir::Function* f : kernels) {
-    for (const codegen::Target* t : targets) {
-      codegen::CompileOptions compile;
-      compile.target = t;
-      compile.opt_level = static_cast<int>(*level);
-      compile.line_info = options.has("lineinfo");
-      if (emit == Emit::kStage) {
-        compile.print = [&](absl::string_view stage, absl::string_view text) {
-          if (stage == what) stage_text = std::string(text);
+  int Run(const ir::Module& module, const std::vector<const ir::Function*>& kernels,
+          const std::vector<const codegen::Target*>& targets, codegen::CompileOptions compile, codegen::Trace* trace) {
+    const bool ptx_only = emit_.emit == Emit::kPtx || emit_.emit == Emit::kStage;
+    compile.trace = trace;
+    if (bundle_.active()) {
+      trace->wants_text = nullptr;
+      trace->on_remark = nullptr;
+      trace->on_step = nullptr;
+    } else if (emit_.emit == Emit::kStage) {
+      trace->wants_text = [this, asked = trace->wants_text](absl::string_view pass) {
+        return pass == emit_.name || asked(pass);
+      };
+    }
+    for (const ir::Function* f : kernels) {
+      for (const codegen::Target* t : targets) {
+        const std::string of = absl::StrCat("@", f->name, " for ", t->arch);
+        trace->on_text = [&](absl::string_view pass, absl::string_view text) {
+          if (bundle_.active()) return bundle_.Add(absl::StrCat(f->name, ".", t->arch, ".", pass, ".txt"), text);
+          if (emit_.emit == Emit::kStage && pass == emit_.name) stage_text_ = std::string(text);
+          if (!options_.has("print-after")) return;
+          std::fprintf(stderr, "---- after %s: %s ----\n%s", std::string(pass).c_str(), of.c_str(),
+                       std::string(text).c_str());
         };
+        compile.target = t;
+        absl::StatusOr<codegen::BuiltImage> image =
+            codegen::BuildImage(module, *f, compile, ptx_only ? ir::ImageKind::kPtx : ir::ImageKind::kCubin);
+        if (!image.ok()) return Failed(image.status());
+        if (options_.has("verbose") && !bundle_.active()) {
+          std::fprintf(
+              stderr,
+              "%s: %d threads, %d registers, %llu bytes of shared memory, %d bytes spilled, %d LLVM instructions\n",
+              of.c_str(), image->compiled.threads, image->assembled.registers,
+              static_cast<unsigned long long>(image->compiled.shared_bytes), image->assembled.spill_bytes,
+              image->compiled.llvm_instructions);
+        }
+        built_.push_back(*std::move(image));
+        images_.push_back(built_.back().image);
       }
-      const bool ptx_only = emit == Emit::kPtx || emit == Emit::kStage;
-      absl::StatusOr<codegen::BuiltImage> image =
-          codegen::BuildImage(module, *f, compile, ptx_only ? ir::ImageKind::kPtx : ir::ImageKind::kCubin);
-      if (!image.ok() && emit == Emit::kStage && !stage_text.empty()) {
-        if (const int e = Write(out.empty() ? "-" : out, stage_text, false); e != kOk) return e;
-      }
-      if (!image.ok()) return FailedToCompile(image.status());
-      if (options.has("verbose")) {
-        std::fprintf(stderr, "@%s for %s: %d threads, %d registers, %llu bytes of shared memory, %d bytes spilled, %d LLVM instructions\n",
-                     std::string(f->name).c_str(), t->arch, image->compiled.threads, image->assembled.registers,
-                     static_cast<unsigned long long>(image->compiled.shared_bytes), image->assembled.spill_bytes,
-                     image->compiled.llvm_instructions);
-      }
-      built.push_back(*std::move(image));
-      images.push_back(built.back().image);
+    }
+    return kOk;
+  }
+
+  const std::string& stage_text() const { return stage_text_; }
+  const std::string& payload() const { return *built_[0].payload; }
+  absl::Span<const ir::Image> images() const { return images_; }
+
+ private:
+  int Failed(const absl::Status& s) {
+    // A stage that was reached is shown although a later one fails.
+    if (!stage_text_.empty() && !bundle_.active()) {
+      const std::string out = options_.value("output");
+      if (const int e = Write(out.empty() ? "-" : out, stage_text_, false); e != kOk) return e;
+    }
+    switch (s.code()) {
+      case absl::StatusCode::kInternal:
+        return bundle_.Fail(s);
+      case absl::StatusCode::kNotFound:
+      case absl::StatusCode::kUnavailable:
+        return Fail(kEnvironment, "codegen", s);
+      default:
+        return Fail(kRejected, "codegen", s);
     }
   }
-  if (emit == Emit::kStage) return Write(out.empty() ? "-" : out, stage_text, false);
-  if (emit == Emit::kPtx) return Write(out.empty() ? DefaultOutput(input, ".ptx") : out, *built[0].payload, false);
-  if (emit == Emit::kCubin) return Write(out.empty() ? DefaultOutput(input, ".cubin") : out, *built[0].payload, true);
-  absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = images});
-  if (!bytes.ok()) return Fail(kRejected, "tbc.write", bytes.status());
-  if (out.empty()) out = DefaultOutput(input, ".tbc");
-  if (out == input && !options.has("embed")) {
-    return Fail(kUsage, "output.same", absl::StrCat(input, ": the output would replace the input"), "name another file with -o, or say --embed");
-  }
-  return Write(out, *bytes, true);
-}
+
+  const Options& options_;
+  const EmitInfo& emit_;
+  CrashBundle& bundle_;
+  std::deque<codegen::BuiltImage> built_;
+  std::vector<ir::Image> images_;
+  std::string stage_text_;
+};
+
+int Compile(const Options& options);
 
 }  // namespace
 
@@ -150,19 +226,106 @@ const Command kCompileCommand = {
     "compiles a kernel for NVIDIA GPUs",
     {
         {"sm", 0, "LIST", "GPUs to compile for: 75, 80, 86, 89, 90, 100, 120", true},
-        {"output", 'o', "FILE", "FILE.cubin, FILE.ptx, or FILE.tbc with images of all kernels and targets"},
-        {"emit", 0, "WHAT", "layouts, llvm, llvm-opt (text of a stage, on stdout without -o), ptx, cubin, tbc"},
+        {"output", 'o', "FILE",
+         "FILE.cubin, FILE.ptx, FILE.tbc (all kernels and targets), FILE.h (that as an array for C and C++)"},
+        {"emit", 0, "WHAT", "layouts, llvm, llvm-opt (text of a stage, on stdout without -o), ptx, cubin, tbc, header"},
         {"embed", 0, nullptr, "a .tbc with images; may replace the input"},
         {"kernel", 'k', "NAME", "which kernel, if there are several"},
         {"opt", 'O', "LEVEL", "0 to 3; default 3"},
         {"lineinfo", 0, nullptr, "source lines in the machine code"},
         {"verbose", 'v', nullptr, "threads, registers, shared memory and spills of each image, on stderr"},
+        {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
+        {"print-after", 0, "PASS",
+         "the program after a pass, on stderr: plan, layouts, llvm, libdevice, llvm-opt, ptx, ptxas; or all", true},
+        {"time-passes", 0, nullptr, "what each pass took, on stderr"},
+        {"opt-bisect-limit", 0, "N",
+         "take the first N optional steps only, and name them on stderr; -1: name and take all"},
     },
     "K is a .tbc, .tile or Tile IR bytecode file, told apart by content.\n\n"
+    "When the compiler itself fails (exit code 70), the input, all stages and a script that repeats the failure are "
+    "put into a\n"
+    "new folder below $TMPDIR or /tmp; stderr says where.\n\n"
     "examples:\n"
     "  tilec kernel.tbc --sm=90                     writes kernel.cubin\n"
     "  tilec kernel.tile --sm=80,90 -o kernel.tbc   portable tile code with machine code for two GPUs\n"
-    "  tilec kernel.tile --sm=90 --emit=ptx -o -    prints PTX\n",
+    "  tilec kernel.tile --sm=80,90 -o kernel.h     the same as an array, kernel_tbc, of kernel_tbc_size bytes\n"
+    "  tilec kernel.tile --sm=90 --emit=ptx -o -    prints PTX\n"
+    "  tilec kernel.tile --sm=90 --remarks          says why it is as fast as it is\n",
     Compile};
 
+namespace {
+
+int Compile(const Options& options) {
+  if (options.positional().size() != 1) {
+    return Fail(kUsage, "usage", options.positional().empty() ? "no input file" : "more than one input file");
+  }
+  std::vector<const codegen::Target*> targets;
+  if (const int exit = ReadTargets(options, &targets); exit != kOk) return exit;
+  absl::StatusOr<int64_t> level = options.Integer("opt", 3, 0, 3);
+  if (!level.ok()) return Fail(kUsage, "usage", level.status().message());
+  const EmitInfo* emit = FindEmit(options);
+  if (emit == nullptr) {
+    std::vector<std::string> names;
+    for (const EmitInfo& e : kEmits) names.push_back(e.name);
+    return Fail(kUsage, "usage", absl::StrCat("--emit=", options.value("emit")),
+                absl::StrCat("takes ", absl::StrJoin(names, ", ")));
+  }
+  codegen::Trace trace;
+  if (const int exit = MakeTrace(options, &trace); exit != kOk) return exit;
+  const bool whole_module = emit->emit == Emit::kTbc || emit->emit == Emit::kHeader;
+  if (!whole_module && targets.size() > 1) {
+    return Fail(kUsage, "usage", "one --sm at a time for this output",
+                "use -o FILE.tbc, which holds any number of them");
+  }
+
+  int exit = kOk;
+  const std::string& input = options.positional()[0];
+  auto loaded = Load(input, &exit);
+  if (loaded == nullptr) return exit;
+  const ir::Module& module = *loaded->module;
+  std::vector<const ir::Function*> kernels;
+  if (options.has("kernel") || !whole_module) {
+    const ir::Function* f = PickKernel(module, NameOf(input), options.value("kernel"), &exit);
+    if (f == nullptr) return exit;
+    kernels.push_back(f);
+  } else {
+    for (const auto& f : module.functions) kernels.push_back(f.get());
+  }
+  std::string out = options.value("output");
+  if (out.empty()) out = emit->emit == Emit::kStage ? "-" : DefaultOutput(input, emit->extension);
+  if (out == input && input != "-" && !options.has("embed")) {
+    return Fail(kUsage, "output.same", absl::StrCat(input, ": the output would replace the input"),
+                "name another file with -o, or say --embed");
+  }
+  absl::StatusOr<std::string> plain = ir::WriteTbc(module);
+  if (!plain.ok()) return Fail(kRejected, "tbc.write", plain.status());
+
+  CrashBundle bundle(kCompileCommand, options);
+  bundle.SetInput(input, *std::move(plain), bundle.active() ? Versions() : "");
+  codegen::CompileOptions compile;
+  compile.opt_level = static_cast<int>(*level);
+  compile.line_info = options.has("lineinfo");
+  Compilation compilation(options, *emit, &bundle);
+  if (exit = compilation.Run(module, kernels, targets, compile, &trace); exit != kOk) return exit;
+  if (bundle.active()) return bundle.DidNotFail();
+  if (options.has("time-passes")) PrintTimes(trace);
+
+  if (emit->emit == Emit::kStage) return Write(out, compilation.stage_text(), false);
+  if (!whole_module) return Write(out, compilation.payload(), emit->emit == Emit::kCubin);
+  absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = compilation.images()});
+  if (!bytes.ok()) return Fail(kRejected, "tbc.write", bytes.status());
+  if (emit->emit == Emit::kTbc) return Write(out, *bytes, true);
+  std::vector<std::string> contents;
+  for (const auto& f : module.functions) {
+    std::vector<std::string> archs;
+    for (const ir::Image& i : compilation.images()) {
+      if (module.functions[i.kernel].get() == f.get()) archs.push_back(i.arch);
+    }
+    contents.push_back(absl::StrCat("kernel ", f->name, ": tile code", archs.empty() ? "" : ", machine code for ",
+                                    absl::StrJoin(archs, ", ")));
+  }
+  return Write(out, CHeader(out == "-" ? NameOf(input) : out, *bytes, contents), false);
+}
+
+}  // namespace
 }  // namespace tile::tools

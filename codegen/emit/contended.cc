@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/emit/atomic.h"
 #include "codegen/emit/copies.h"
 #include "codegen/gpu_ops.h"
@@ -82,6 +83,12 @@ bool CombineInShared(Emitter& e, const ir::Op& op) {
   const int64_t addresses = RangeOf(index);
   if (base == nullptr || addresses == 0 || addresses > kMostAddresses || arg->type().num_elements() < kLeastShare * addresses) {
     return false;
+  }
+  if (!e.TakesStep("combine-in-shared", op)) return false;
+  if (e.wants_remarks()) {
+    e.Remark(op, "contended",
+             absl::StrCat("at most ", addresses, " addresses for ", arg->type().num_elements(),
+                          " elements: added up in shared memory first"));
   }
 
   // A table of zeros.

@@ -49,8 +49,8 @@ int Log2(uint64_t n) { return 63 - __builtin_clzll(n); }
 }  // namespace
 
 Emitter::Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
-                 llvm::Module* module)
-    : target_(target), plan_(plan), source_(source), function_(function), module_(module),
+                 llvm::Module* module, Trace* trace)
+    : target_(target), plan_(plan), source_(source), function_(function), module_(module), trace_(trace),
       builder_(module->getContext()), scalar_layout_(Layout::Replicated({}, plan.num_warps)) {}
 
 absl::Status Emitter::Run() {
@@ -120,6 +120,17 @@ void Emitter::Refuse(const ir::Op& op, absl::string_view why) {
   if (!status_.ok()) return;
   status_ = absl::UnimplementedError(absl::StrCat(source_.Where(op.loc, op.pos), ": error[codegen.unsupported]: ",
                                                   op.info()->mnemonic, " for ", target_.arch, ": ", why));
+}
+
+void Emitter::Remark(const ir::Op& op, absl::string_view about, absl::string_view what) {
+  if (!wants_remarks()) return;
+  trace_->on_remark(
+      absl::StrCat(source_.Where(op.loc, op.pos), ": remark[", about, "]: ", op.info()->mnemonic, ": ", what));
+}
+
+bool Emitter::TakesStep(absl::string_view step, const ir::Op& op) {
+  return trace_ == nullptr ||
+         trace_->TakesStep(step, absl::StrCat(op.info()->mnemonic, " at ", source_.Where(op.loc, op.pos)));
 }
 
 // --- values ---------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@
 #include "codegen/layout/layout.h"
 #include "codegen/plan.h"
 #include "codegen/target.h"
+#include "codegen/trace.h"
 #include "ir/module.h"
 #include "ir/tbc/image.h"
 #include "llvm/IR/IRBuilder.h"
@@ -52,7 +53,7 @@ class Emitter {
  public:
   // `function` has been through AssignLayouts; `module` has the target's triple and data layout.
   Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
-          llvm::Module* module);
+          llvm::Module* module, Trace* trace = nullptr);
 
   // Emits the kernel and the globals it uses. The message of an error is complete (file:line:col: error[…]: …).
   absl::Status Run();
@@ -146,6 +147,12 @@ class Emitter {
   void Refuse(const ir::Op& op, absl::string_view why);
   bool refused() const { return !status_.ok(); }
 
+  // For people who ask (codegen/trace.h): a line about what the compiler did with the operation; whether an optional
+  // step is taken there.
+  bool wants_remarks() const { return trace_ != nullptr && trace_->on_remark != nullptr; }
+  void Remark(const ir::Op& op, absl::string_view about, absl::string_view what);
+  bool TakesStep(absl::string_view step, const ir::Op& op);
+
   // The constructs that the current operation stands in, innermost last. Tokens have no phis.
   struct Loop {
     llvm::BasicBlock *next = nullptr, *exit = nullptr;
@@ -167,6 +174,7 @@ class Emitter {
   const ir::Module& source_;
   const ir::Function& function_;
   llvm::Module* module_;
+  Trace* trace_;
   llvm::Function* kernel_ = nullptr;
   llvm::IRBuilder<> builder_;
   const Layout scalar_layout_;

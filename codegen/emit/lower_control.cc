@@ -36,6 +36,14 @@ std::vector<ir::Value*> Results(const ir::Op& op) {
 // The accesses of the body may be of the round before, and those of the last round are pending behind it.
 void EnterLoop(Emitter& e, const ir::Op& op) {
   e.order().AddAll(*op.region(0));
+  if (!e.wants_remarks()) return;
+  int loads = 0;
+  for (const ir::Op* inside : *op.region(0)) {
+    loads += inside->opcode() == ir::Opcode::kLoadView || inside->opcode() == ir::Opcode::kLoadPtr;
+  }
+  if (loads > 0) {
+    e.Remark(op, "pipeline", "not pipelined: each round waits for its own loads, as rounds are not overlapped yet");
+  }
 }
 
 }  // namespace

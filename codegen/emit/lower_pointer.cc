@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "codegen/emit/copies.h"
 #include "codegen/emit/tile_box.h"
 #include "llvm/IR/Constants.h"
@@ -25,7 +26,8 @@ struct PointerTile {
 };
 
 // How many registers move together, and the test for it.
-PointerTile Analyse(Emitter& e, const ir::Value* pointers, const ir::Value* mask, const MemoryAccess& how) {
+PointerTile Analyse(Emitter& e, const ir::Op& op, const ir::Value* pointers, const ir::Value* mask,
+                    const MemoryAccess& how) {
   auto& b = e.b();
   PointerTile t{pointers, mask, StoredAs(pointers->type().element().pointee)};
   const ir::Type type = pointers->type();
@@ -41,11 +43,26 @@ PointerTile Analyse(Emitter& e, const ir::Value* pointers, const ir::Value* mask
                                                     static_cast<uint64_t>(MaxVector(how, t.elem))}));
     if (mask != nullptr) mask_line = facts.LineOf(mask, d);
   }
-  if (t.vector == 1) return t;
+  if (t.vector > 1 && !e.TakesStep("vectors", op)) t.vector = 1;
+  if (t.vector == 1) {
+    e.Remark(op, "vector", "element by element: the pointers that a thread holds are not known to be neighbours");
+    return t;
+  }
 
   const auto bytes = static_cast<uint64_t>(t.vector * ir::MemoryBits(t.elem) / 8);
   const bool test_start = line.start < bytes;
   const bool test_mask = mask != nullptr && mask_line.equal < static_cast<uint64_t>(t.vector);
+  if (e.wants_remarks()) {
+    std::vector<std::string> tested;
+    if (test_start)
+      tested.push_back(absl::StrCat("the first address is not known to be a multiple of ", bytes, " bytes"));
+    if (line.wraps) tested.push_back("the offsets may wrap around (overflow<no_signed_wrap> says that they don't)");
+    if (test_mask) tested.push_back(absl::StrCat("the mask is not known to be equal for ", t.vector, " neighbours"));
+    e.Remark(op, "vector",
+             absl::StrCat(
+                 t.vector, " elements (", bytes, " bytes) at a time",
+                 tested.empty() ? "" : ": tested at run time, else element by element: ", absl::StrJoin(tested, "; ")));
+  }
   if (!test_start && !line.wraps && !test_mask) return t;
   const Registers& p = e.regs(pointers);
   llvm::Value* all = nullptr;
@@ -78,7 +95,7 @@ void LowerLoadPtr(Emitter& e, const ir::Op& op) {
   const Copies copies(layout);
   const bool share = how.strong() && copies.across_threads();
   llvm::Value* first = share ? e.HoldsFirstCopy(layout) : nullptr;
-  const PointerTile t = Analyse(e, source, op.operand("mask"), how);
+  const PointerTile t = Analyse(e, op, source, op.operand("mask"), how);
   Registers out = InEitherWidth(e, t.vector, t.aligned, [&](int vector) {
     Registers out(static_cast<size_t>(layout.registers()), nullptr);
     for (int r : copies.firsts()) {
@@ -105,7 +122,7 @@ void LowerStorePtr(Emitter& e, const ir::Op& op) {
   const Layout& layout = e.layout(destination);
   const Copies copies(layout);
   llvm::Value* first = e.HoldsFirstCopy(layout);
-  const PointerTile t = Analyse(e, destination, op.operand("mask"), how);
+  const PointerTile t = Analyse(e, op, destination, op.operand("mask"), how);
   InEitherWidth(e, t.vector, t.aligned, [&](int vector) {
     for (int r : copies.firsts()) {
       if (r % vector != 0) continue;

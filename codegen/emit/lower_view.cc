@@ -49,9 +49,14 @@ void StoreNibble(Emitter& e, const MemoryAccess& how, TileBox& box, int r, llvm:
   update(how.strong() ? how.qualifiers() : relaxed, ".or.b32", set);
 }
 
+void LimitWidth(Emitter& e, const ir::Op& op, const MemoryAccess& how, TileBox* box) {
+  const int most = MaxVector(how, box->elem());
+  box->LimitVector(box->vector() > 1 && !e.TakesStep("vectors", op) ? 1 : most);
+  if (e.wants_remarks()) e.Remark(op, "vector", box->Width(most));
+}
+
 Registers LoadBox(Emitter& e, const MemoryAccess& how, TileBox& box, const Layout& layout, const Copies& copies,
                   llvm::Value* first, llvm::Value* padding) {
-  box.LimitVector(MaxVector(how, box.elem()));
   return InEitherWidth(e, box.vector(), box.Aligned(), [&](int vector) {
     box.Forget();
     Registers out(static_cast<size_t>(layout.registers()), nullptr);
@@ -74,7 +79,6 @@ Registers LoadBox(Emitter& e, const MemoryAccess& how, TileBox& box, const Layou
 void StoreBox(Emitter& e, const MemoryAccess& how, TileBox& box, const Layout& layout, const Registers& values) {
   const Copies copies(layout);
   llvm::Value* first = e.HoldsFirstCopy(layout);
-  box.LimitVector(MaxVector(how, box.elem()));
   InEitherWidth(e, box.vector(), box.Aligned(), [&](int vector) {
     box.Forget();
     for (int r : copies.firsts()) {
@@ -165,6 +169,7 @@ void LowerLoadView(Emitter& e, const ir::Op& op) {
       view->padding ? e.Constant(view.element(), ir::PaddingBits(view.elem(), *view->padding)) : nullptr;
   // Strong reads of one element may see different values: one thread reads for all.
   const bool share = how.strong() && copies.across_threads();
+  LimitWidth(e, op, how, &box);
   Registers out = LoadBox(e, how, box, layout, copies, share ? e.HoldsFirstCopy(layout) : nullptr, padding);
   e.order().Did(op);
   e.Set(tile, share ? copies.Share(e, std::move(out)) : copies.Repeat(std::move(out)));
@@ -175,7 +180,9 @@ void LowerStoreView(Emitter& e, const ir::Op& op) {
   const ir::Value* tile = op.operand("tile");
   TileBox box = TileBox::OfView(e, op, e.layout(tile));
   if (e.refused()) return;
-  StoreBox(e, AccessOf(e, op, box.shared()), box, e.layout(tile), e.regs(tile));
+  const MemoryAccess how = AccessOf(e, op, box.shared());
+  LimitWidth(e, op, how, &box);
+  StoreBox(e, how, box, e.layout(tile), e.regs(tile));
   e.order().Did(op);
 }
 
@@ -185,6 +192,7 @@ void LowerStoreScatterView(Emitter& e, const ir::Op& op) {
   TileBox box = TileBox::OfScatter(e, op, e.layout(values));
   // Equal indices may store at the same time: relaxed, so that each element is written as a whole.
   const MemoryAccess how{box.shared(), ir::MemoryOrdering::kRelaxed, box.shared() ? "cta" : "gpu"};
+  LimitWidth(e, op, how, &box);
   StoreBox(e, how, box, e.layout(values), e.regs(values));
   e.order().Did(op);
 }

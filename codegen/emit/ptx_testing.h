@@ -37,9 +37,10 @@ inline CompiledText CompileText(const std::string& text, int sm, const std::stri
     if (!kernel.empty() && absl::string_view(kernel) != f->name) continue;
     CompileOptions options;
     options.target = FindTarget(sm);
-    options.print = [&](absl::string_view stage, absl::string_view printed) {
-      if (stage == "llvm") absl::StrAppend(&out.llvm, printed);
-    };
+    Trace trace;
+    trace.wants_text = [](absl::string_view pass) { return pass == "llvm"; };
+    trace.on_text = [&](absl::string_view, absl::string_view printed) { absl::StrAppend(&out.llvm, printed); };
+    options.trace = &trace;
     absl::StatusOr<Compiled> c = Compile(*m, *f, options);
     if (!c.ok()) {
       absl::StrAppend(&out.error, c.status().message(), "\n");

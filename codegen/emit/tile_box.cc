@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "llvm/IR/Constants.h"
 
 namespace tile::codegen {
@@ -345,6 +347,57 @@ llvm::Value* TileBox::Aligned() {
     }
   }
   return all;
+}
+
+std::string TileBox::Width(int most) const {
+  const auto width = [&](int n) {
+    return n == 1 ? "element by element"
+                  : absl::StrCat(n, " elements (", n * ir::MemoryBits(elem_) / 8, " bytes) at a time");
+  };
+  if (contiguous_ < 0) {
+    bool picked = false, unit = false;
+    for (const Dim& d : dims_) {
+      const auto* stride = Constant(d.stride);
+      picked |= !d.picked.empty() && !d.picked_by_row;
+      unit |= d.picked.empty() && stride != nullptr && stride->isOne();
+    }
+    return absl::StrCat(width(1), ": ",
+                        picked ? "each element has an index of its own"
+                        : unit ? "a thread holds no neighbours along the dimension of stride 1"
+                               : "no dimension is known to have stride 1 (say strides=[…,1] in the view's type)");
+  }
+  const int held = std::min(most, NeighbouringRegisters(layout_, contiguous_));
+  std::vector<std::string> never, tested;
+  if (held < most) never.push_back(absl::StrCat("a thread holds ", held, " neighbours"));
+  const auto v = static_cast<uint64_t>(held), chosen = static_cast<uint64_t>(vector_);
+  // A doubt about the width that was wanted, if a constant speaks against it; else about the one that was chosen.
+  const auto doubt = [&](const llvm::Value* x, uint64_t divisor, absl::string_view what) {
+    if (x != nullptr && Constant(x) != nullptr && divisor < v) {
+      never.push_back(absl::StrCat(what, " is no multiple of ", v));
+    } else if (divisor < chosen) {
+      tested.push_back(absl::StrCat(what, " is not known to be a multiple of ", chosen));
+    }
+  };
+  if (vector_ > 1 && start_divisor_ < static_cast<uint64_t>(VectorBytes())) {
+    tested.push_back(absl::StrCat("the address is not known to be a multiple of ", VectorBytes(), " bytes"));
+  }
+  for (size_t k = 0; k < dims_.size(); ++k) {
+    const Dim& d = dims_[k];
+    if (static_cast<int>(k) != contiguous_) {
+      if (!Irrelevant(d)) doubt(d.stride, d.stride_divisor, absl::StrCat("stride ", k));
+      continue;
+    }
+    doubt(d.origin, d.origin_divisor, absl::StrCat("where the tile begins in dimension ", k));
+    if (d.tested) doubt(d.size, d.size_divisor, absl::StrCat("size ", k));
+  }
+  std::string text = width(vector_);
+  if (!never.empty()) absl::StrAppend(&text, ": ", absl::StrJoin(never, "; "));
+  if (!tested.empty()) {
+    absl::StrAppend(&text, never.empty() ? ": " : "; ",
+                    "tested at run time, else element by element: ", absl::StrJoin(tested, "; "),
+                    " (if they are, say so by assume div_by)");
+  }
+  return text;
 }
 
 }  // namespace tile::codegen

@@ -51,6 +51,8 @@ class TileBox {
   // Limits vector() to what one instruction moves, or less.
   void LimitVector(int most);
   llvm::Value* Aligned();
+  // After these: how wide the accesses are, and why not wider, where `most` neighbours would fill an instruction.
+  std::string Width(int most) const;
 
  private:
   struct Dim {

@@ -60,12 +60,187 @@ class Tilec(unittest.TestCase):
         self.assertIn("registers (1) (2)", layouts)
         self.assertIn("define ptx_kernel void @vector_add", self.call(self.example("vector_add"), "--sm=90", "--emit=llvm").stdout)
 
+    def script(self, name, lines):
+        """An executable that plays ptxas."""
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + lines)
+        os.chmod(path, 0o700)
+        return path
+
+    # Writes what looks like machine code to the file behind -o.
+    ASSEMBLES = 'while [ "$1" != -o ]; do shift; done; printf "\\177ELF" > "$2"; echo "Used 12 registers"\n'
+
+    def test_print_after(self):
+        passes = ("plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
+        ptxas = self.script("ptxas", self.ASSEMBLES)
+        add = self.example("vector_add")
+        texts = {}
+        for name in passes:
+            done = self.call(add, "--sm=90", "-o", "k.cubin", "--print-after=" + name, TILEC_PTXAS=ptxas)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            head = f"---- after {name}: @vector_add for sm_90a ----\n"
+            self.assertTrue(done.stderr.startswith(head), done.stderr)
+            texts[name] = done.stderr
+        self.assertIn("4 warps: the largest tile, tile<4096xf32>", texts["plan"])
+        self.assertIn("registers (1) (2)", texts["layouts"])
+        self.assertIn("define ptx_kernel void @vector_add", texts["llvm"])
+        self.assertNotEqual(texts["llvm"].split("\n", 1)[1], texts["llvm-opt"].split("\n", 1)[1])
+        self.assertIn(".target sm_90a", texts["ptx"])
+        self.assertIn("Used 12 registers", texts["ptxas"])
+        done = self.call(add, "--sm=90", "-o", "k.cubin", "--print-after=all", TILEC_PTXAS=ptxas)
+        self.assertEqual(done.stderr, "".join(texts[name] for name in passes))
+
+    def test_time_passes(self):
+        done = self.call(self.example("vector_add"), "--sm=90", "-o", "k.ptx", "--time-passes")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stderr.splitlines()
+        self.assertEqual(lines[0].split(), ["ms", "share", "runs", "pass"])
+        self.assertEqual([l.split()[-1] for l in lines[1:]], ["plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
+        self.assertAlmostEqual(sum(float(l.split()[0]) for l in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
+
+    def test_bisect(self):
+        """Few steps: less is done. All steps: the same as without the option."""
+        def ptx(*more):
+            done = self.call(self.example("histogram"), "--sm=90", "--emit=ptx", "-o", "-", *more)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done
+        none, everything = ptx("--opt-bisect-limit=0"), ptx("--opt-bisect-limit=-1")
+        self.assertEqual(everything.stdout, ptx().stdout)
+        self.assertNotIn("shared.add", none.stdout)
+        self.assertIn("shared.add", everything.stdout)
+        self.assertNotIn("taking", none.stderr)
+        steps = everything.stderr.splitlines()
+        self.assertRegex(steps[0], r"^bisect: taking step 1: vectors: load_ptr_tko at .*histogram\.tile:29:19$")
+        self.assertTrue(any(": combine-in-shared: atomic_rmw_tko at " in s for s in steps), steps)
+        self.assertTrue(any("SROAPass: histogram" in s for s in steps), steps)
+        two = ptx("--opt-bisect-limit=2").stderr.splitlines()
+        self.assertEqual([s for s in two if "taking" in s], steps[:2])
+
+    def test_remarks(self):
+        def remarks(text, sm="90"):
+            path = os.path.join(self.folder.name, "k.tile")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            done = self.call("k.tile", "--sm=" + sm, "--emit=ptx", "-o", "-", "--remarks")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stderr
+        matmul = self.call(self.example("matmul"), "--sm=90", "-o", "k.ptx", "--remarks").stderr
+        self.assertIn("remark[plan]: @matmul: ", matmul)
+        self.assertIn("stride 0 is not known to be a multiple of 4", matmul)
+        copy = """entry @k(%a: tile<ptr<f32>>) {{
+  %v = make_tensor_view {base}, shape = [4096], strides = [{stride}] : tensor_view<4096xf32, strides=[{stride}]>
+  %p = make_partition_view %v : partition_view<tile=(4096), tensor_view<4096xf32, strides=[{stride}]>>
+  %i = constant <i32: 0> : tile<i32>
+  %x, %t = load_view_tko weak %p[%i] : partition_view<tile=(4096), tensor_view<4096xf32, strides=[{stride}]>>, tile<i32> -> tile<4096xf32>, token
+  %u = store_view_tko weak %x, %p[%i] : tile<4096xf32>, partition_view<tile=(4096), tensor_view<4096xf32, strides=[{stride}]>>, tile<i32> -> token
+  return
+}}
+"""
+        assumed = copy.replace("{{\n", "{{\n  %b = assume div_by<16>, %a : tile<ptr<f32>>\n", 1).format(base="%b", stride=1)
+        self.assertIn("k.tile:6:12: remark[vector]: load_view_tko: 4 elements (16 bytes) at a time\n", remarks(assumed))
+        self.assertIn("the address is not known to be a multiple of 16 bytes", remarks(copy.format(base="%a", stride=1)))
+        self.assertIn("load_view_tko: element by element: no dimension is known to have stride 1", remarks(copy.format(base="%a", stride=2)))
+
+    def test_header(self):
+        ptxas = self.script("ptxas", self.ASSEMBLES)
+        add = self.example("vector_add")
+        for out, flags in (("my-add.h", []), ("other", ["--emit=header"])):
+            done = self.call(add, "--sm=80,90", "-o", out, *flags, TILEC_PTXAS=ptxas)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.call(add, "--sm=80,90", "-o", "k.tbc", TILEC_PTXAS=ptxas).returncode, 0)
+        with open(os.path.join(self.folder.name, "my-add.h"), encoding="utf-8") as file:
+            self.assertIn("kernel vector_add: tile code, machine code for sm_80, sm_90a", file.read())
+        program = ('#include <stdint.h>\n#include <stdio.h>\n#include "my-add.h"\n#include "my-add.h"\n#include "other"\n'
+                   "int main(void) {\n  if ((uintptr_t)my_add_tbc % 64 != 0 || other_tbc_size != my_add_tbc_size) return 1;\n"
+                   "  return fwrite(my_add_tbc, 1, my_add_tbc_size, stdout) != sizeof my_add_tbc;\n}\n")
+        for compiler, flags, name in (("gcc", ["-std=c11"], "p.c"), ("g++", ["-std=c++11"], "p.cc")):
+            with open(os.path.join(self.folder.name, name), "w", encoding="utf-8") as file:
+                file.write(program)
+            subprocess.run([compiler, *flags, "-Wall", "-Wextra", "-Werror", name, "-o", "p"], cwd=self.folder.name, check=True)
+            carried = subprocess.run(["./p"], cwd=self.folder.name, check=True, capture_output=True).stdout
+            with open(os.path.join(self.folder.name, "k.tbc"), "rb") as file:
+                self.assertEqual(carried, file.read())
+            self.assertEqual(carried.count(b"\x7fELF"), 2)
+
+    def bundle_of(self, done):
+        self.assertEqual(done.returncode, 70, done.stderr)
+        self.assertEqual(done.stderr.count("error["), 1, done.stderr)
+        folders = [f for f in os.listdir(self.folder.name) if f.startswith("tilec-crash-")]
+        self.assertEqual(len(folders), 1)
+        self.assertIn(folders[0] + " holds", done.stderr)
+        return os.path.join(self.folder.name, folders[0])
+
+    def check_bundle(self, bundle, input_name, error):
+        def text(name):
+            with open(os.path.join(bundle, name), encoding="utf-8") as file:
+                return file.read()
+        self.assertEqual(sorted(os.listdir(bundle)), sorted({
+            "error.txt", "module.tbc", "repeat.sh", "versions.txt", input_name,
+            *(f"vector_add.sm_90a.{s}.txt" for s in ("plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx"))}))
+        self.assertIn(error, text("error.txt"))
+        self.assertIn("LLVM", text("versions.txt"))
+        self.assertIn("the fake one", text("versions.txt"))
+        self.assertIn(".entry vector_add", text("vector_add.sm_90a.ptx.txt"))
+        return text("repeat.sh")
+
+    REFUSES = 'test "$1" = --version && { echo the fake one; exit; }\necho "ptxas fatal: I do not like it"; exit 1\n'
+
+    def test_bundle_when_ptxas_refuses(self):
+        ptxas = self.script("ptxas", self.REFUSES)
+        done = self.call(self.example("vector_add"), "--sm=90", "-O2", "--lineinfo", "-o", "k.tbc", TILEC_PTXAS=ptxas, TMPDIR=self.folder.name)
+        bundle = self.bundle_of(done)
+        self.assertIn("I do not like it", done.stderr)
+        script = self.check_bundle(bundle, "vector_add.tile", "I do not like it")
+        self.assertIn("compile --sm=90 --opt=2 --lineinfo -o k.tbc -- vector_add.tile", script)
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "k.tbc")))
+        other = os.path.join(self.folder.name, "other")
+        os.mkdir(other)
+        again = subprocess.run([os.path.join(bundle, "repeat.sh")], env={**os.environ, "TILEC": TILEC, "TILEC_PTXAS": ptxas, "TMPDIR": other},
+                               capture_output=True, text=True, timeout=100)
+        self.assertEqual(again.returncode, 70, again.stderr)
+        self.assertIn("I do not like it", again.stderr)
+
+    def test_bundle_of_a_crash(self):
+        """ptxas kills the compiler, as a mistake in it would. The input comes from a pipe."""
+        for number in (11, 6, 8):
+            ptxas = self.script("ptxas", f'test "$1" = --version && {{ echo the fake one; exit; }}\nkill -{number} $PPID; sleep 1; exit 1\n')
+            with open(self.example("vector_add"), "rb") as file:
+                done = subprocess.run([TILEC, "-", "--sm=90", "-o", "-"], stdin=file, cwd=self.folder.name, capture_output=True, text=True, timeout=100,
+                                      env={**os.environ, "TILEC_PTXAS": ptxas, "TMPDIR": self.folder.name})
+            self.assertIn(f"error[internal.crash]: the compiler crashed with signal {number:02}", done.stderr)
+            self.assertEqual(done.stdout, "")
+            bundle = self.bundle_of(done)
+            script = self.check_bundle(bundle, "module.tbc", f"signal {number:02}")
+            self.assertIn("-- module.tbc", script)
+            for name in os.listdir(bundle):
+                os.remove(os.path.join(bundle, name))
+            os.rmdir(bundle)
+
+    def test_no_place_for_a_bundle(self):
+        ptxas = self.script("ptxas", self.REFUSES)
+        done = self.call(self.example("vector_add"), "--sm=90", "-o", "k.cubin", TILEC_PTXAS=ptxas, TMPDIR="/nonexistent")
+        self.assertEqual(done.returncode, 5, done.stderr)  # ptxas has no place either
+        self.assertIn("error[codegen.io]", done.stderr)
+
+    def test_no_bundle_for_users_mistakes(self):
+        with open(os.path.join(self.folder.name, "k.tile"), "w", encoding="utf-8") as file:
+            file.write("entry @k() {\n  %a = alloc_shared alignment = 16 : tensor_view<60000xf32, strides=[1], shared>\n  return\n}\n")
+        done = self.call("k.tile", "--sm=90", "-o", "k.ptx", TMPDIR=self.folder.name)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(os.listdir(self.folder.name), ["k.tile"])
+
+    def test_version(self):
+        self.assertRegex(self.call("--version").stdout, r"^tilec \d+\.\d+\.\d+\n$")
+
     def test_wrong_use(self):
         add = self.example("vector_add")
         self.fails(self.call(add), 2, "error[usage]: no --sm")
         self.fails(self.call(add, "--sm=91"), 2, "error[usage]: --sm=91: no such target")
         self.fails(self.call("--sm=90"), 2, "error[usage]: no input file")
         self.fails(self.call(add, "--sm=90", "--emit=cuda"), 2, "error[usage]: --emit=cuda")
+        self.fails(self.call(add, "--sm=90", "--print-after=slice"), 2, "error[usage]: --print-after=slice: no such pass")
+        self.fails(self.call(add, "--sm=90", "--opt-bisect-limit=x"), 2, "error[usage]: --opt-bisect-limit x")
         self.fails(self.call(add, "--sm=80,90", "--emit=ptx"), 2, "error[usage]: one --sm at a time")
         self.fails(self.call(add, "--sm=90", "--kernel", "nobody"), 1, add + ": error[")
         self.fails(self.call("missing.tile", "--sm=90"), 1, "missing.tile: error[")

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "ir/release.h"
 #include "tools/cli/report.h"
 
 namespace tile::tools {
@@ -157,7 +158,7 @@ int RunTool(absl::string_view tool, absl::string_view intro, const std::vector<c
       name.resize(10, ' ');
       absl::StrAppend(&s, "  ", name, c->summary, "\n");
     }
-    absl::StrAppend(&s, "\n`", tool, " COMMAND --help` tells more.\n");
+    absl::StrAppend(&s, "\n`", tool, " COMMAND --help` tells more; `", tool, " --version` prints the release.\n");
     return s;
   };
   if (args.empty()) {
@@ -166,6 +167,10 @@ int RunTool(absl::string_view tool, absl::string_view intro, const std::vector<c
   }
   if (args[0] == "--help" || args[0] == "-h" || (args[0] == "help" && args.size() == 1)) {
     std::fputs(overview().c_str(), stdout);
+    return Flushed(kOk);
+  }
+  if (args[0] == "--version") {
+    std::printf("%s %s\n", std::string(tool).c_str(), ir::kRelease);
     return Flushed(kOk);
   }
   const bool help = args[0] == "help";
