@@ -1,0 +1,72 @@
+// Random tile programs whose results are well defined: every engine must give the same. A program is made from its seed
+// alone; it loads, computes, moves, reduces, multiplies, branches, loops, updates and stores, with all element types.
+//
+//   RandomProgram p = MakeRandomProgram({.seed = 7});
+//   ops::Arguments arguments = MakeArguments(p);              // memory with contents, parameters, grid
+//   engine(*p.module, "random", &arguments);                  // tests/ops: the VM, or a GPU
+//   Difference(p, expected, arguments) == "";
+//
+// What makes results well defined: indices, shift amounts and divisors are brought into range; blocks write different
+// memory, or update it in ways that commute; accesses of one block to memory that it writes are ordered by tokens. Floats
+// are of two kinds. Exact ones go through correctly rounded operations only, and through sums and products over many
+// elements only if they are whole numbers so small that every order gives the same; they must be equal bit by bit, NaN
+// to any NaN. Inexact ones (the result of sin, say) go to arrays of their own, which are judged by their error.
+//
+// Thread-safe: no state but what is returned.
+#ifndef TILE_TESTS_FUZZ_RANDOM_PROGRAM_H_
+#define TILE_TESTS_FUZZ_RANDOM_PROGRAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+#include "tests/ops/op_file.h"
+
+namespace tile::fuzz {
+
+struct RandomOptions {
+  uint64_t seed = 0;
+  // At most so many steps at the top level of the program, which are those of the whole program; -1: all. With
+  // `last_only` just what the last of them made is stored, and what does not lead there is left out: for finding the
+  // step that an engine gets wrong.
+  int steps = -1;
+  bool last_only = false;
+};
+
+enum class Fill : uint8_t {
+  kBits,       // any bits, edge values often
+  kSmall,      // whole numbers from -4 to 4
+  kZero,
+  kUnwritten,  // a pattern; the program does not read it
+};
+
+struct RandomArray {
+  std::string name;
+  ir::Elem elem = ir::Elem::kI32;
+  int64_t count = 0;
+  Fill fill = Fill::kBits;
+  double tolerance = 0;  // of the norm of the error; 0: bit by bit
+};
+
+struct RandomProgram {
+  std::unique_ptr<ir::Module> module;  // verified; one kernel, @random, with an interface
+  int64_t grid[3] = {1, 1, 1};
+  std::vector<RandomArray> arrays;     // the first parameters
+  std::vector<uint64_t> scalars;       // bits of the parameters behind them
+  uint64_t seed = 0;
+  int steps = 0;                       // at the top level
+};
+
+// Aborts with the program and what is wrong if the verifier rejects it: a mistake of the generator.
+RandomProgram MakeRandomProgram(const RandomOptions& options);
+
+ops::Arguments MakeArguments(const RandomProgram& program);
+
+// What differs in the memories after two runs, and by how much; empty if nothing does.
+std::string Difference(const RandomProgram& program, const ops::Arguments& expected, const ops::Arguments& actual);
+
+}  // namespace tile::fuzz
+
+#endif  // TILE_TESTS_FUZZ_RANDOM_PROGRAM_H_

@@ -1,0 +1,140 @@
+// Reductions and scans: with bodies that engines know and with others, commutative and not, of one operand and of two.
+#include <cmath>
+#include <limits>
+
+#include "ir/float.h"
+#include "tests/fuzz/generator.h"
+
+namespace tile::fuzz {
+namespace {
+
+using ir::Signedness;
+using op::Values;
+
+// A body with its identities.
+struct Body {
+  std::vector<ir::Scalar> identities;
+  ir::ops::internal::Combine combine;
+  double bound = -1;
+};
+
+ir::Scalar Int(Elem e, int64_t n) {
+  const int bits = ir::ElemInfoOf(e).bits;
+  return {e, bits == 64 ? static_cast<uint64_t>(n) : static_cast<uint64_t>(n) & ((uint64_t{1} << bits) - 1)};
+}
+
+int64_t Minimum(Elem e, Signedness s) { return s == Signedness::kUnsigned ? 0 : -(int64_t{1} << (ir::ElemInfoOf(e).bits - 1)); }
+int64_t Maximum(Elem e, Signedness s) { return s == Signedness::kUnsigned ? -1 : ~Minimum(e, s); }
+
+Body IntegerBody(ir::Builder& b, Random& r, Elem e, Signedness s) {
+  const int64_t any = r.Below(1 << 20);
+  const bool swap = r.Percent(30);
+  const auto two = [&b, swap](auto f) {
+    return [&b, swap, f](const Values& el, const Values& acc) -> Values {
+      return {swap ? f(b, acc[0], el[0]) : f(b, el[0], acc[0])};
+    };
+  };
+  const auto constant = [e](ir::Builder& in, int64_t n) { return op::Integer(in, in.types().Scalar(e), n); };
+  using Op = Value* (*)(ir::Builder&, Value*, Value*);
+  switch (r.Below(13)) {
+    case 0:
+    case 1: return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Addi(c, x, y); }))};
+    case 2: return {{Int(e, 1)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Muli(c, x, y); }))};
+    case 3: return {{Int(e, -1)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Andi(c, x, y); }))};
+    case 4: return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Ori(c, x, y); }))};
+    case 5: return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Xori(c, x, y); }))};
+    case 6:
+      return {{Int(e, Minimum(e, s))}, two([s](ir::Builder& c, Value* x, Value* y) { return op::Maxi(c, x, y, s); })};
+    case 7:
+      return {{Int(e, Maximum(e, s))}, two([s](ir::Builder& c, Value* x, Value* y) { return op::Mini(c, x, y, s); })};
+    case 8:  // (1 + x)(1 + y) - 1
+      return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) {
+                return op::Addi(c, op::Addi(c, x, y), op::Muli(c, x, y));
+              }))};
+    case 9:  // x ^ y ^ any
+      return {{Int(e, any)}, two([constant, any](ir::Builder& c, Value* x, Value* y) {
+                return op::Xori(c, op::Xori(c, x, y), constant(c, any));
+              })};
+    case 10: {  // the first that is not 0, or the last
+      const bool first = r.Percent(50);
+      return {{Int(e, 0)}, [&b, constant, first, s](const Values& el, const Values& acc) -> Values {
+                Value* probe = first ? acc[0] : el[0];
+                Value* some = op::CmpI(b, ir::ComparisonPredicate::kNotEqual, probe, constant(b, 0), s);
+                return {op::Select(b, some, probe, first ? el[0] : acc[0])};
+              }};
+    }
+    case 11:  // x -> p x + q, one after the other
+      return {{Int(e, 1), Int(e, 0)}, [&b](const Values& el, const Values& acc) -> Values {
+                Value* p = op::Muli(b, acc[0], el[0]);
+                return {p, op::Addi(b, op::Muli(b, acc[1], el[0]), el[1])};
+              }};
+    default: {  // the largest, and where; of equal ones the lowest number
+      return {{Int(e, Minimum(e, s)), Int(Elem::kI32, -1)}, [&b, s](const Values& el, const Values& acc) -> Values {
+                Value* more = op::CmpI(b, ir::ComparisonPredicate::kGreaterThan, el[0], acc[0], s);
+                Value* same = op::CmpI(b, ir::ComparisonPredicate::kEqual, el[0], acc[0], s);
+                Value* lower = op::CmpI(b, ir::ComparisonPredicate::kLessThan, el[1], acc[1], Signedness::kUnsigned);
+                Value* take = op::Ori(b, more, op::Andi(b, same, lower));
+                return {op::Select(b, take, el[0], acc[0]), op::Select(b, take, el[1], acc[1])};
+              }};
+    }
+  }
+}
+
+Body FloatBody(ir::Builder& b, Random& r, Elem e, double bound, int64_t n) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const bool swap = r.Percent(30), nan = r.Percent(50), most = r.Percent(50);
+  const double total = bound * static_cast<double>(n);
+  if (bound >= 0 && total <= LargestWhole(e) && r.Percent(60)) {
+    return {{op::Identity(e, 0)}, [&b, swap](const Values& el, const Values& acc) -> Values {
+              return {swap ? op::Addf(b, acc[0], el[0]) : op::Addf(b, el[0], acc[0])};
+            }, total};
+  }
+  if (bound >= 0 && r.Percent(40)) {  // arg-max by the number, of whole numbers
+    return {{{e, ir::FromDouble(e, -inf)}, Int(Elem::kI32, -1)}, [&b](const Values& el, const Values& acc) -> Values {
+              Value* more = op::CmpF(b, ir::ComparisonPredicate::kGreaterThan, el[0], acc[0]);
+              Value* same = op::CmpF(b, ir::ComparisonPredicate::kEqual, el[0], acc[0]);
+              Value* lower = op::CmpI(b, ir::ComparisonPredicate::kLessThan, el[1], acc[1], Signedness::kUnsigned);
+              Value* take = op::Ori(b, more, op::Andi(b, same, lower));
+              return {op::Select(b, take, el[0], acc[0]), op::Select(b, take, el[1], acc[1])};
+            }, bound};
+  }
+  // A NaN that loses is what changes nothing; else the infinity.
+  const double identity = !nan ? std::nan("") : most ? -inf : inf;
+  return {{{e, ir::FromDouble(e, identity)}}, [&b, swap, nan, most](const Values& el, const Values& acc) -> Values {
+            Value *x = swap ? acc[0] : el[0], *y = swap ? el[0] : acc[0];
+            return {most ? op::Maxf(b, x, y, nan) : op::Minf(b, x, y, nan)};
+          }, bound};
+}
+
+}  // namespace
+
+void Generator::StepReduce() {
+  Val x = Exact();
+  if (x.rank() == 0 || x.count() < 2) x = Operand(Element(), RandomShape(RandomCount()));
+  if (!ir::IsInt(x.elem()) && !ir::IsFp(x.elem())) x = Converted(x, r_.Percent(50) ? IntElement() : FloatElement());
+  if (x.rank() == 0) return;
+  const Elem e = x.elem();
+  if (ir::IsFp(e) && r_.Percent(40)) x = Small(e, x.shape(), 4);
+  const Shape s = x.shape();
+  const int64_t dim = r_.Below(x.rank()), n = s[static_cast<size_t>(dim)];
+  const Signedness sign = Sign();
+  const Body body = ir::IsInt(e) ? IntegerBody(b_, r_, e, sign) : FloatBody(b_, r_, e, x.bound, n);
+  Values operands = {x.v};
+  if (body.identities.size() == 2) {
+    if (body.identities[1] == Int(Elem::kI32, -1)) {
+      Value* number = op::Iota(b_, Tile(Elem::kI32, {x.count()}));
+      operands.push_back(op::Reshape(b_, Tile(Elem::kI32, s), number));
+    } else {
+      operands.push_back(Operand(e, s).v);
+    }
+  }
+  const bool reverse = r_.Percent(50);
+  const Values results = r_.Percent(60) ? op::Reduce(b_, operands, dim, body.identities, body.combine)
+                                        : op::Scan(b_, operands, dim, body.identities, body.combine, reverse);
+  for (Value* v : results) {
+    const bool is_float = ir::IsFp(v->type().elem());
+    Add({v, is_float ? body.bound : -1, true, !is_float || body.bound >= 0});
+  }
+}
+
+}  // namespace tile::fuzz
