@@ -9,6 +9,7 @@ namespace tile::tools {
 extern const Command kRunCommand;
 extern const Command kBenchCommand;
 extern const Command kReplayCommand;
+extern const Command kDiffCommand;
 extern const Command kAsCommand;
 extern const Command kDisCommand;
 extern const Command kVerifyCommand;

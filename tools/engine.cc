@@ -160,13 +160,17 @@ absl::Status FindImages(const LoadedModule& loaded, const std::string& images, c
   return absl::OkStatus();
 }
 
-std::unique_ptr<Engine> LoadOnVm(const LoadedModule& loaded, const ir::Function& function, const std::string& path, int* exit) {
+absl::StatusOr<std::unique_ptr<Engine>> MakeVmEngine(const LoadedModule& loaded, const ir::Function& function) {
   absl::StatusOr<std::unique_ptr<vm::Program>> program = vm::Program::Prepare(*loaded.module, function.name);
-  if (!program.ok()) {
-    *exit = FailAt(path, kRejected, "run.prepare", program.status());
-    return nullptr;
-  }
+  if (!program.ok()) return program.status();
   return std::make_unique<VmEngine>(*std::move(program));
+}
+
+std::unique_ptr<Engine> LoadOnVm(const LoadedModule& loaded, const ir::Function& function, const std::string& path, int* exit) {
+  absl::StatusOr<std::unique_ptr<Engine>> engine = MakeVmEngine(loaded, function);
+  if (engine.ok()) return *std::move(engine);
+  *exit = FailAt(path, kRejected, "run.prepare", engine.status());
+  return nullptr;
 }
 
 void SayOnVm(const absl::Status& why) {
@@ -179,6 +183,15 @@ void SayOnVm(const absl::Status& why) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<Engine>> DeviceChoice::TryLoad(const LoadedModule& loaded, const ir::Function& function) {
+  if (device_ == nullptr) return MakeVmEngine(loaded, function);
+  auto program = std::make_shared<runtime::Program>();
+  program->module = std::shared_ptr<const ir::Module>(std::shared_ptr<void>(), loaded.module.get());
+  absl::StatusOr<std::shared_ptr<runtime::LoadedKernel>> kernel = device_->Load(std::move(program), function);
+  if (!kernel.ok()) return kernel.status();
+  return std::make_unique<DeviceEngine>(device_, *std::move(kernel), function);
+}
 
 std::unique_ptr<Engine> DeviceChoice::Load(const LoadedModule& loaded, const ir::Function& function,
                                            const std::string& path, int* exit) {
@@ -199,6 +212,8 @@ std::unique_ptr<Engine> DeviceChoice::Load(const LoadedModule& loaded, const ir:
   *exit = FailAt(path, ExitOf(status), "run.device", status);
   return nullptr;
 }
+
+std::unique_ptr<DeviceChoice> ChooseVm() { return std::make_unique<DeviceChoice>(); }
 
 std::unique_ptr<DeviceChoice> ChooseDevice(const Options& options, int* exit) {
   const std::string name = options.has("device") ? options.value("device") : "cpu";

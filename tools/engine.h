@@ -42,6 +42,8 @@ class DeviceChoice {
   int64_t num_sms() const { return device_ == nullptr ? 0 : device_->info().num_sms; }
   bool is_gpu() const { return device_ != nullptr; }
 
+  // A program that was made here, of no file: without machine code. Says nothing on stderr. `loaded` must outlive it.
+  absl::StatusOr<std::unique_ptr<Engine>> TryLoad(const LoadedModule& loaded, const ir::Function& function);
   // `path`: of the file that was loaded.
   std::unique_ptr<Engine> Load(const LoadedModule& loaded, const ir::Function& function, const std::string& path, int* exit);
 
@@ -55,6 +57,8 @@ class DeviceChoice {
 
 // Opens the device that --device names. "auto" without a GPU says so on stderr and is the VM.
 std::unique_ptr<DeviceChoice> ChooseDevice(const Options& options, int* exit);
+// The VM, whatever the options say.
+std::unique_ptr<DeviceChoice> ChooseVm();
 
 }  // namespace tile::tools
 

@@ -90,18 +90,24 @@ std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit) {
     *exit = Fail(kUsage, "usage", "no kernel file", "name a .tbc, .tile or Tile IR bytecode file, then its inputs");
     return nullptr;
   }
+  std::unique_ptr<DeviceChoice> device = ChooseDevice(options, exit);
+  if (device == nullptr) return nullptr;
+  return PrepareJob(options, options.positional()[0], std::move(device), options.value("kernel"), exit);
+}
+
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string& path, std::unique_ptr<DeviceChoice> device,
+                                      const std::string& name, int* exit) {
   LaunchRequest request;
   vm::CheckLevel check;
   if (!ParseLaunchOptions(options, &request, &check, exit)) return nullptr;
   request.inputs.assign(options.positional().begin() + 1, options.positional().end());
   auto job = std::make_unique<LaunchJob>();
-  job->device = ChooseDevice(options, exit);
-  if (job->device == nullptr) return nullptr;
+  job->device = std::move(device);
   request.num_sms = job->device->num_sms();
-  job->file = NameOf(options.positional()[0]);
-  job->loaded = Load(options.positional()[0], exit);
+  job->file = NameOf(path);
+  job->loaded = Load(path, exit);
   if (job->loaded == nullptr) return nullptr;
-  job->function = PickKernel(*job->loaded->module, job->file, options.value("kernel"), exit);
+  job->function = PickKernel(*job->loaded->module, job->file, name, exit);
   if (job->function == nullptr) return nullptr;
   absl::StatusOr<std::unique_ptr<PreparedRun>> run = PrepareRun(*job->function, request);
   if (!run.ok()) {
@@ -110,7 +116,7 @@ std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit) {
   }
   job->run = *std::move(run);
   job->launch().check = check;
-  job->engine = job->device->Load(*job->loaded, *job->function, options.positional()[0], exit);
+  job->engine = job->device->Load(*job->loaded, *job->function, path, exit);
   return job->engine == nullptr ? nullptr : std::move(job);
 }
 

@@ -40,6 +40,10 @@ struct LaunchJob {
 
 // From `K [INPUTS…] [options]`. Null after an error on stderr, with the exit code in *exit.
 std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit);
+// The same of another file than the first, on a device of its own. `name`: of
+// the kernel; empty: the only one.
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string& path, std::unique_ptr<DeviceChoice> device,
+                                      const std::string& name, int* exit);
 
 // Runs and measures. The launch covers the part from `from` to `to` of what `progress` shows.
 // `repeat`: Engine::Repeat instead of Run.

@@ -4,7 +4,7 @@
 int main(int argc, char** argv) {
   using namespace tile::tools;
   return RunTool("tilevm", "tilevm: runs and inspects tile kernels on any CPU\n",
-                 {&kRunCommand, &kReplayCommand, &kBenchCommand, &kAsCommand, &kDisCommand, &kVerifyCommand, &kInfoCommand,
+                 {&kRunCommand, &kReplayCommand, &kDiffCommand, &kBenchCommand, &kAsCommand, &kDisCommand, &kVerifyCommand, &kInfoCommand,
                   &kOpsCommand, &kImportCommand, &kExportCommand},
                  argc, argv);
 }

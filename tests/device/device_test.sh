@@ -59,6 +59,16 @@ FAKE_CUDA_FAULT=700 expect 4 'error[cuda.illegal_address]: a kernel failed on th
 FAKE_CUDA_FAULT=700 expect 4 '"result":"trapped","reports":[{"code":"cuda.illegal_address"' \
   $tilevm run --json --device=cuda "$work/k.tbc" arange:f32[100] arange:f32[100]
 
+# Two engines.
+expect 0 'c: all 100 elements agree' $tilevm diff --device=cuda "$work/k.tbc" arange:f32[100] arange:f32[100]
+sed 's/addf %x, %y/subf %x, %y/' $tile > "$work/sub.tile"
+expect 3 'c: 99 of 100 elements differ, first at [1]: 2, expected 0' \
+  $tilevm diff --device=cuda "$work/sub.tile" arange:f32[100] arange:f32[100] --with "$work/k.tbc"
+expect 3 'note: the first operation that differs is not known: error[run.no_image]' \
+  $tilevm diff --device=cuda "$work/sub.tile" arange:f32[100] arange:f32[100] --with "$work/k.tbc"
+expect 5 'error[run.no_image]' $tilevm diff --device=cuda $tile arange:f32[100] arange:f32[100]
+FAKE_CUDA_FAULT=700 expect 4 'note: that was' $tilevm diff --device=cuda "$work/k.tbc" arange:f32[100] arange:f32[100]
+
 # A launch that was recorded on the VM, on the GPU.
 expect 0 '' $tilevm run --record "$work/launch" "$work/k.tbc" arange:f32[100] arange:f32[100]
 cp "$work/k.tbc" "$work/launch.tbc"
