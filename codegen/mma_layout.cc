@@ -93,10 +93,22 @@ Layout MmaResultLayout(const Target& target, const Plan& plan, const ir::Op& op)
     lanes[d] = d == 0 ? left : std::min<int64_t>(left, std::max<int64_t>(1, d == rank - 1 ? std::min<int64_t>(8, shape[d] / elements[d]) : shape[d] / elements[d]));
     left /= lanes[d];
   }
-  left = plan.num_warps;
-  for (int d = 0; d < rank; ++d) {
-    warps[d] = d == rank - 1 ? left : std::min<int64_t>(left, std::max<int64_t>(1, shape[d] / (elements[d] * lanes[d])));
-    left /= warps[d];
+  // Warps such that what a thread reads of one k, rows and columns, is least.
+  auto each_thread = [&](int d, int64_t w) { return std::max<int64_t>(elements[d], shape[d] / (lanes[d] * w)); };
+  int64_t best = 0;
+  for (int64_t w = 1; w <= plan.num_warps; w *= 2) {
+    const int64_t m = each_thread(rank - 2, w), n = each_thread(rank - 1, plan.num_warps / w);
+    const int64_t cost = m * n * 1024 + m + n;  // results held twice are work done twice
+    if (best != 0 && cost >= best) continue;
+    best = cost;
+    warps[rank - 2] = w;
+    warps[rank - 1] = plan.num_warps / w;
+  }
+  if (rank == 3) {
+    // What is left over goes along the batch.
+    for (int d = rank - 1; d > 0; --d) {
+      while (warps[d] > 1 && shape[d] / (elements[d] * lanes[d]) < warps[d]) warps[d] /= 2, warps[0] *= 2;
+    }
   }
   return Layout::Blocked(shape, elements, lanes, warps, order);
 }

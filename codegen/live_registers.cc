@@ -1,0 +1,109 @@
+#include "codegen/live_registers.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+bool IsLoop(const Op* op) { return op->opcode() == ir::Opcode::kFor || op->opcode() == ir::Opcode::kLoop; }
+
+// The result is made of the operand's registers, or of nothing.
+bool TakesNoRegisters(const Op* op) {
+  static constexpr ir::Opcode kFree[] = {ir::Opcode::kConstant, ir::Opcode::kIota,    ir::Opcode::kBroadcast, ir::Opcode::kReshape,
+                                         ir::Opcode::kPermute,  ir::Opcode::kBitcast, ir::Opcode::kAssume};
+  return std::find(std::begin(kFree), std::end(kFree), op->opcode()) != std::end(kFree);
+}
+
+class Liveness {
+ public:
+  explicit Liveness(const ir::Function& f) {
+    Number(f.body());
+    Use(f.body());
+    for (const auto& [value, range] : ranges_) {
+      if (range.end <= range.begin) continue;
+      change_[static_cast<size_t>(range.begin)] += RegistersOf(value->type());
+      change_[static_cast<size_t>(range.end)] -= RegistersOf(value->type());
+    }
+  }
+
+  LiveRegisters Most() const {
+    LiveRegisters most;
+    int64_t live = 0;
+    for (size_t i = 0; i < change_.size(); ++i) {
+      live += change_[i];
+      if (live > most.words) most = {live, ops_[i]};
+    }
+    return most;
+  }
+
+ private:
+  struct Range {
+    int begin = 0, end = 0;  // live behind the operations [begin, end)
+  };
+
+  void Number(const ir::Block* block) {
+    for (const Value* arg : block->args()) ranges_[arg] = {std::max(0, Next() - 1), 0};
+    for (const Op* op : *block) {
+      begin_[op] = Next();
+      Add(op);
+      if (op->opcode() != ir::Opcode::kReduce && op->opcode() != ir::Opcode::kScan) {  // bodies of scalars
+        for (int r = 0; r < op->num_regions(); ++r) {
+          if (op->region(r) != nullptr) Number(op->region(r));
+        }
+      }
+      end_[op] = Next();
+      if (op->num_regions() > 0) Add(op);
+      if (TakesNoRegisters(op)) continue;
+      for (int i = 0; i < op->num_results(); ++i) ranges_[op->result(i)] = {Next() - 1, 0};
+    }
+  }
+  int Next() const { return static_cast<int>(ops_.size()); }
+  void Add(const Op* op) {
+    ops_.push_back(op);
+    change_.push_back(0);
+  }
+
+  void Use(const ir::Block* block) {
+    for (const Op* op : *block) {
+      for (int i = 0; i < op->num_operands(); ++i) UseAt(op->operand(i), op);
+      if (op->opcode() == ir::Opcode::kReduce || op->opcode() == ir::Opcode::kScan) continue;
+      for (int r = 0; r < op->num_regions(); ++r) {
+        if (op->region(r) != nullptr) Use(op->region(r));
+      }
+    }
+  }
+
+  void UseAt(const Value* v, const Op* user) {
+    while (v->def() != nullptr && TakesNoRegisters(v->def()) && v->def()->num_operands() > 0) v = v->def()->operand(0);
+    const auto it = ranges_.find(v);
+    if (it == ranges_.end()) return;
+    int last = begin_.at(user);
+    // What comes from outside of a loop is there until its end.
+    const ir::Block* home = v->def() != nullptr ? v->def()->block() : v->block();
+    for (const ir::Block* at = user->block(); at != home && at->parent() != nullptr; at = at->parent()->block()) {
+      if (IsLoop(at->parent())) last = std::max(last, end_.at(at->parent()));
+    }
+    it->second.end = std::max(it->second.end, last);
+  }
+
+  std::vector<const Op*> ops_;
+  std::vector<int64_t> change_;
+  absl::flat_hash_map<const Op*, int> begin_, end_;
+  absl::flat_hash_map<const Value*, Range> ranges_;
+};
+
+}  // namespace
+
+int64_t RegistersOf(ir::Type t) {
+  return t.is_tile() && t.rank() > 0 ? t.num_elements() * std::max(1, ir::StorageBytes(t.elem()) / 4) : 0;
+}
+
+LiveRegisters MostLiveRegisters(const ir::Function& function) { return Liveness(function).Most(); }
+
+}  // namespace tile::codegen
