@@ -1,7 +1,11 @@
 // Runs test files of operations (tests/ops/op_file.h) and recorded launches (tools/record.h) on a GPU, each kernel compiled
 // by our code generator for it, and says what is not as expected.
 //
-//   gpu_check [--device=cuda:0] [--sm=90] FILE.tile… RECORD.json…
+//   gpu_check [--device=cuda:0] [--sm=90] [--random=FIRST,LAST] FILE.tile… RECORD.json…
+//
+// --random runs programs made from these seeds (tests/fuzz/random_program.h), here and on the VM. Of one that differs it
+// looks for the step that goes wrong, and writes the program up to it, without what does not matter, to
+// random_SEED.tile.
 //
 // A line per file: passed, failed, skipped (calls whose mistake only the VM finds), refused. Floats of recorded launches
 // may differ by rounding: the largest error relative to the norm of the array is printed, and judged by its type. With
@@ -11,23 +15,25 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "codegen/image.h"
 #include "ir/float.h"
-#include "ir/tbc/writer.h"
 #include "ir/text/parser.h"
+#include "ir/text/printer.h"
 #include "ir/tileir/reader.h"
 #include "ir/verify.h"
-#include "runtime/error.h"
-#include "runtime/host_launch.h"
-#include "runtime/open_device.h"
+#include "tests/fuzz/random_program.h"
+#include "tests/gpu/on_gpu.h"
+#include "tests/ops/on_vm.h"
 #include "tests/ops/op_file.h"
 #include "tools/data/scalar.h"
 #include "tools/record.h"
@@ -42,76 +48,18 @@ std::string ReadAll(const std::string& path) {
   return s.str();
 }
 
-struct Setup {
-  std::shared_ptr<runtime::Device> device;  // null: compile only
-  const codegen::Target* target = nullptr;
-};
-
-// The kernel, compiled and loaded. Without a device: null.
-absl::StatusOr<std::shared_ptr<runtime::LoadedKernel>> Load(const Setup& setup, const ir::Module& module,
-                                                            absl::string_view kernel,
-                                                            std::shared_ptr<const runtime::Program>* program) {
-  const ir::Function* f = module.FindFunction(kernel);
-  if (f == nullptr) return absl::NotFoundError(absl::StrCat("no kernel ", std::string(kernel)));
-  codegen::CompileOptions options;
-  options.target = setup.target;
-  auto built = codegen::BuildImage(module, *f, options, ir::ImageKind::kCubin);
-  if (!built.ok()) return built.status();
-  if (setup.device == nullptr) return std::shared_ptr<runtime::LoadedKernel>();
-  absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = {&built->image, 1}});
-  if (!bytes.ok()) return bytes.status();
-  auto made = runtime::Program::FromBytes({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}, module.source_name);
-  if (!made.ok()) return made.status();
-  *program = *made;
-  return setup.device->Load(*program, *(*program)->module->FindFunction(kernel));
-}
-
-Answer RunOnGpu(const Setup& setup, const ir::Module& module, absl::string_view kernel, Arguments* arguments) {
-  Answer answer;
-  std::shared_ptr<const runtime::Program> program;
-  auto loaded = Load(setup, module, kernel, &program);
-  if (!loaded.ok()) {
-    answer.refused = loaded.status();
-    return answer;
-  }
-  setup.device->set_print([&](absl::string_view text) { absl::StrAppend(&answer.printed, text); });
-  runtime::HostLaunch launch(setup.device, *loaded);
-  std::vector<runtime::HostArray> arrays;
-  for (Memory& m : arguments->memories) {
-    // Uninitialised memory keeps the pattern that RunCall put there, so that what nobody wrote is seen.
-    arrays.push_back({m.name, m.array.bytes.data(), m.array.bytes.size(), m.array.element, m.array.shape, true, true});
-  }
-  std::vector<uint64_t> words;
-  for (const Param& p : arguments->params) {
-    words.push_back(p.memory < 0 ? p.bits : reinterpret_cast<uintptr_t>(arrays[static_cast<size_t>(p.memory)].data));
-  }
-  absl::Status s = launch.Bind(*program->module->FindFunction(kernel),
-                               {arguments->grid[0], arguments->grid[1], arguments->grid[2]}, words, arrays);
-  if (s.ok()) {
-    const absl::StatusOr<double> ms = launch.Run();
-    s = ms.status();
-  }
-  if (absl::IsAborted(s)) {
-    answer.reports.push_back(absl::StrCat(std::string(runtime::ErrorCodeOf(s)), ": ", std::string(s.message())));
-    s = absl::OkStatus();
-  }
-  if (s.ok()) s = launch.CopyOut();
-  answer.refused = s;
-  return answer;
-}
-
 struct Tally {
   int passed = 0, failed = 0, skipped = 0, refused = 0;
 };
 
-void RunOpFile(const Setup& setup, const std::string& path, Tally* tally) {
+void RunOpFile(const Gpu& setup, const std::string& path, Tally* tally) {
   const absl::StatusOr<std::vector<Variant>> variants = ParseOpFile(ReadAll(path));
   if (!variants.ok()) {
     std::printf("FAIL %s: %s\n", path.c_str(), std::string(variants.status().message()).c_str());
     ++tally->failed;
     return;
   }
-  const Engine engine = [&](const ir::Module& m, absl::string_view kernel, Arguments* a) { return RunOnGpu(setup, m, kernel, a); };
+  const Engine engine = setup.Engine();
   for (const Variant& v : *variants) {
     ir::Diagnostics diagnostics;
     const std::unique_ptr<ir::Module> module = ir::Parse(v.text, path, &diagnostics);
@@ -125,8 +73,7 @@ void RunOpFile(const Setup& setup, const std::string& path, Tally* tally) {
         continue;
       }
       if (setup.device == nullptr) {
-        std::shared_ptr<const runtime::Program> none;
-        const auto loaded = Load(setup, *module, call.kernel, &none);
+        const auto loaded = setup.Load(*module, call.kernel);
         if (loaded.ok()) {
           ++tally->passed;
         } else {
@@ -168,7 +115,7 @@ double Tolerance(ir::Elem elem) {
   return elem == ir::Elem::kF64 ? 1e-12 : elem == ir::Elem::kF32 ? 1e-5 : elem == ir::Elem::kBF16 ? 8e-3 : 2e-3;
 }
 
-void RunRecord(const Setup& setup, const std::string& path, Tally* tally) {
+void RunRecord(const Gpu& setup, const std::string& path, Tally* tally) {
   const std::string base = path.substr(0, path.size() - 5);
   auto fail = [&](absl::string_view what) {
     std::printf("FAIL %s: %s\n", path.c_str(), std::string(what).substr(0, 500).c_str());
@@ -179,8 +126,7 @@ void RunRecord(const Setup& setup, const std::string& path, Tally* tally) {
   const std::string bytes = ReadAll(base + ".tilebc");
   auto module = ir::ReadTileIr({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, base + ".tilebc");
   if (!module.ok()) return fail(module.status().message());
-  std::shared_ptr<const runtime::Program> program;
-  auto loaded = Load(setup, **module, record->symbol, &program);
+  auto loaded = setup.Load(**module, record->symbol);
   if (!loaded.ok()) return fail(loaded.status().message());
   if (setup.device == nullptr) {
     ++tally->passed;
@@ -208,10 +154,10 @@ void RunRecord(const Setup& setup, const std::string& path, Tally* tally) {
     arrays.push_back({absl::StrCat("block ", i), blocks[i].data(), blocks[i].size(), ir::Element::Number(ir::Elem::kI8),
                       {static_cast<int64_t>(blocks[i].size())}, true, true});
   }
-  runtime::HostLaunch launch(setup.device, *loaded);
+  runtime::HostLaunch launch(setup.device, loaded->kernel);
   std::array<int64_t, 3> grid = {1, 1, 1};
   for (size_t i = 0; i < record->grid.size() && i < 3; ++i) grid[i] = record->grid[i];
-  absl::Status s = launch.Bind(*program->module->FindFunction(record->symbol), grid, words, arrays);
+  absl::Status s = launch.Bind(*loaded->program->module->FindFunction(record->symbol), grid, words, arrays);
   if (s.ok()) s = launch.Run().status();
   if (s.ok()) s = launch.CopyOut();
   if (!s.ok()) return fail(s.message());
@@ -253,17 +199,90 @@ void RunRecord(const Setup& setup, const std::string& path, Tally* tally) {
   }
 }
 
+// What the GPU makes of a random program and the VM does not; empty if nothing.
+struct RandomResult {
+  std::string difference;
+  bool refused = false, lost = false;  // lost: the device is of no more use
+};
+
+// What the target lacks, and a tile that is too large for its shared memory.
+bool Refuses(const absl::Status& s) {
+  return absl::IsUnimplemented(s) || absl::StrContains(s.message(), "error[codegen.shared]");
+}
+
+RandomResult CompareRandom(const Gpu& setup, const fuzz::RandomProgram& program) {
+  RandomResult result;
+  if (setup.device == nullptr) {
+    const auto loaded = setup.Load(*program.module, "random");
+    if (!loaded.ok()) result.difference = std::string(loaded.status().message());
+    result.refused = Refuses(loaded.status());
+    return result;
+  }
+  Arguments expected = fuzz::MakeArguments(program), actual = fuzz::MakeArguments(program);
+  const Answer vm = OnVm(vm::CheckLevel::kBounds, 1)(*program.module, "random", &expected);
+  if (!vm.refused.ok() || !vm.reports.empty()) {
+    result.difference = absl::StrCat("the VM: ", vm.refused.ToString(), vm.reports.empty() ? "" : vm.reports[0]);
+    return result;
+  }
+  const Answer gpu = setup.Run(*program.module, "random", &actual);
+  if (!gpu.refused.ok() || !gpu.reports.empty()) {
+    result.refused = Refuses(gpu.refused);
+    result.lost = !result.refused;
+    result.difference = absl::StrCat(gpu.refused.ToString(), gpu.reports.empty() ? "" : gpu.reports[0]);
+    return result;
+  }
+  result.difference = fuzz::Difference(program, expected, actual);
+  return result;
+}
+
+// Compares the programs of these seeds; gives the seed to go on with in another process, or -1.
+int64_t RunRandom(const Gpu& setup, int64_t first, int64_t last, Tally* tally) {
+  for (int64_t seed = first; seed <= last; ++seed) {
+    const fuzz::RandomOptions options = {.seed = static_cast<uint64_t>(seed)};
+    fuzz::RandomProgram program = fuzz::MakeRandomProgram(options);
+    RandomResult result = CompareRandom(setup, program);
+    if (result.difference.empty()) {
+      ++tally->passed;
+      continue;
+    }
+    ++(result.refused ? tally->refused : tally->failed);
+    const std::string what = result.difference;
+    const int steps = program.steps;
+    int found = steps;
+    for (int n = 1; n <= steps && !result.refused && !result.lost; ++n) {
+      fuzz::RandomProgram fewer = fuzz::MakeRandomProgram({.seed = options.seed, .steps = n, .last_only = true});
+      result = CompareRandom(setup, fewer);
+      if (result.difference.empty()) continue;
+      found = n;
+      program = std::move(fewer);
+      break;
+    }
+    std::printf("%s random %lld: %s\n  step %d of %d: %s\n", result.refused ? "REFUSED" : "FAIL", static_cast<long long>(seed),
+                what.substr(0, 400).c_str(), found, steps, result.difference.substr(0, 400).c_str());
+    std::ofstream(absl::StrCat("random_", seed, ".tile")) << ir::Print(*program.module);
+    if (result.lost) return seed + 1;
+  }
+  return -1;
+}
+
 int Main(int argc, char** argv) {
-  Setup setup;
+  Gpu setup;
   std::string device = "cuda:0";
   int sm = 90;
   std::vector<std::string> files;
+  int64_t seeds[2] = {0, -1};
   for (int i = 1; i < argc; ++i) {
     absl::string_view a = argv[i];
     if (absl::ConsumePrefix(&a, "--device=")) {
       device = std::string(a);
     } else if (absl::ConsumePrefix(&a, "--sm=")) {
       sm = std::atoi(std::string(a).c_str());
+    } else if (absl::ConsumePrefix(&a, "--random=")) {
+      const std::vector<std::string> both = absl::StrSplit(a, ',');
+      if (both.size() != 2 || !absl::SimpleAtoi(both[0], &seeds[0]) || !absl::SimpleAtoi(both[1], &seeds[1])) {
+        std::fprintf(stderr, "gpu_check: --random=FIRST,LAST\n");
+        return 2;
+      }
     } else {
       files.push_back(argv[i]);
     }
@@ -282,6 +301,22 @@ int Main(int argc, char** argv) {
     setup.device = *opened;
   }
   int failed = 0;
+  if (seeds[0] <= seeds[1]) {
+    Tally t;
+    const int64_t next = RunRandom(setup, seeds[0], seeds[1], &t);
+    const int64_t end = next < 0 ? seeds[1] : next - 1;
+    failed += t.failed;
+    std::printf("DONE random %lld,%lld: %d passed, %d failed, %d skipped, %d refused\n", static_cast<long long>(seeds[0]),
+                static_cast<long long>(end), t.passed, t.failed, t.skipped, t.refused);
+    std::fflush(stdout);
+    if (next >= 0 && next <= seeds[1]) {
+      // A kernel that the hardware stops takes the process's device with it.
+      const std::string rest = absl::StrCat("--random=", next, ",", seeds[1]), on = absl::StrCat("--device=", device),
+                        target = absl::StrCat("--sm=", sm);
+      execl("/proc/self/exe", argv[0], rest.c_str(), on.c_str(), target.c_str(), static_cast<char*>(nullptr));
+      return 70;
+    }
+  }
   for (const std::string& f : files) {
     Tally t;
     if (absl::EndsWith(f, ".json")) {
