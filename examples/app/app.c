@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/tilevm.h"
+#include <tilevm.h>
 
 extern const unsigned char kernel_tbc[], kernel_tbc_end[];
 

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "runtime/tilevm.hpp"
+#include <tilevm.hpp>
 
 extern "C" const unsigned char kernel_tbc[], kernel_tbc_end[];
 

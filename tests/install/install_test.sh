@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Installs the runtime into an empty folder, moves it, and builds examples/app with it by cc and pkg-config, and by CMake.
+set -uo pipefail
+if [ $# -gt 0 ]; then
+  echo "SKIPPED: built $*"
+  exit 0
+fi
+failed=0
+fail() {
+  echo "FAILED: $*"
+  failed=1
+}
+work=$TEST_TMPDIR
+root=$PWD
+
+runtime/package/copy.sh "$work/first" runtime/shared/libtilevm.so tools/tilevm || fail "copy.sh"
+# It may be moved, and its name may hold a space.
+prefix="$work/in stalled"
+mv "$work/first" "$prefix"
+lib=$prefix/lib/libtilevm.so
+
+for file in include/tilevm.h include/tilevm.hpp lib/libtilevm.so lib/libtilevm.so.1 lib/pkgconfig/tilevm.pc \
+  lib/cmake/tilevm/tilevmConfig.cmake lib/cmake/tilevm/tilevmConfigVersion.cmake bin/tilevm; do
+  [ -s "$prefix/$file" ] || fail "no $file"
+done
+
+# Only the C interface is exported, all of it.
+declared=$(grep -o 'tilevm_[a-z0-9_]*(' runtime/tilevm.h | grep -v '_fn(' | tr -d '(' | sort -u)
+exported=$(nm -D --defined-only "$lib" | awk '$2 != "A" {print $3}' | sed 's/@.*//' | sort -u)
+called=$(comm -13 <(echo "$declared") <(echo "$exported"))
+[ -z "$called" ] || fail "exported, but not of tilevm.h: $called"
+# The header's comments name functions, too: all of them exist.
+missing=$(comm -23 <(echo "$declared") <(echo "$exported"))
+[ -z "$missing" ] || fail "not exported: $missing"
+[ "$(echo "$exported" | wc -l)" -gt 50 ] || fail "exports only: $exported"
+
+# What it needs lies beside it, but for the C and C++ libraries. No driver, no LLVM, no Python.
+readelf -d "$lib" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | while read -r needed; do
+  case $needed in
+    libc.so.*|libm.so.*|libstdc++.so.*|libgcc_s.so.*|ld-linux-*|libpthread.so.*|libdl.so.*) ;;
+    libabsl_*|libsleef.*) [ -f "$prefix/lib/tilevm/$needed" ] || echo "$needed" ;;
+    *) echo "$needed" ;;
+  esac
+done > "$work/foreign"
+[ -s "$work/foreign" ] && fail "needs $(cat "$work/foreign")"
+elsewhere=$(ldd "$lib" | awk '$2 == "=>" {print}' | grep -E 'libabsl|libsleef' | grep -v "$prefix/lib/" || true)
+[ -z "$elsewhere" ] || fail "found elsewhere: $elsewhere"
+size=$(stat -Lc %s "$lib")
+[ "$size" -le 4500000 ] || fail "libtilevm.so has $size bytes, more than 4500000"
+
+# The command of the installation.
+mkdir "$work/app"
+cp -L examples/app/* "$work/app"
+rm -f "$work/app/BUILD.bazel"
+cd "$work/app" || exit 1
+export TILEVM_LIBCUDA=libno_such_driver.so.1
+"$prefix/bin/tilevm" as "$root/examples/vector_add.tile" -o vector_add.tbc || fail "tilevm as"
+runs() {
+  said=$(LD_LIBRARY_PATH="${2-}" "$1" 2>&1)
+  [ "$said" = "cpu (VM on this CPU): 1000000 sums, all right" ] || fail "$1 said: $said"
+}
+
+# cc and pkg-config.
+if pkg-config --version >/dev/null 2>&1; then
+  export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+  pkg-config --atleast-version=0.1 tilevm || fail "pkg-config's version"
+  flags=$(pkg-config --cflags --libs tilevm)
+  eval "gcc -std=c11 -Wall -Werror app.c embed.S '-DKERNEL_TBC=\"vector_add.tbc\"' -o app $flags" && runs ./app "$prefix/lib" || fail "app.c"
+  eval "g++ -std=c++17 -Wall -Werror app.cc embed.S '-DKERNEL_TBC=\"vector_add.tbc\"' -o app_cc $flags" && runs ./app_cc "$prefix/lib" ||
+    fail "app.cc"
+else
+  echo "SKIPPED: pkg-config is not installed"
+fi
+
+# CMake.
+if cmake --version >/dev/null 2>&1; then
+  cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && cmake --build build >>cmake.log 2>&1 || fail "cmake: $(cat cmake.log)"
+  runs build/app
+  runs build/app_cc
+  mkdir wrong
+  printf 'cmake_minimum_required(VERSION 3.13)\nproject(p C)\nfind_package(tilevm %s)\nmessage("FOUND=${tilevm_FOUND}")\n' 0.2 > wrong/CMakeLists.txt
+  said=$(cmake -S wrong -B wrong/build -DCMAKE_PREFIX_PATH="$prefix" 2>&1)
+  grep -q 'FOUND=0' <<<"$said" || fail "CMake takes another version: $said"
+else
+  echo "SKIPPED: cmake is not installed"
+fi
+exit $failed
