@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The examples on a GPU beside torch, in one run.
 
-    tests/bench/gpu_peers.py --tilec PATH [--examples FOLDER] [--sm 90]
+    tests/bench/gpu_peers.py --tilec PATH [--examples FOLDER] [--sm 90] [PART OF A NAME…]
 
-Needs a GPU, CuPy and torch. Each example is compiled by tilec as it is, without hints. Data is random; results are
+Needs a GPU, CuPy and torch. Each example (or kernel of tests/bench/kernels) is compiled by tilec as it is, without hints. Data is random; results are
 checked against torch in float64 (norm error) before anything is timed. Times are medians of events around replays of a
 CUDA graph of several launches; ours and the peer's alternate. A row: our microseconds, the peer's, peer/ours (above 1: we
 are faster), and the share of the measured ceiling (a copy of 1 GiB, counting bytes read and written; or for products
@@ -49,7 +49,8 @@ class Kernel:
     def __init__(self, options, name):
         folder = tempfile.mkdtemp()
         path = os.path.join(folder, name + ".cubin")
-        source = os.path.join(options.examples, name + ".tile")
+        folders = (options.examples, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels"))
+        source = next(p for p in (os.path.join(f, name + ".tile") for f in folders) if os.path.exists(p))
         done = subprocess.run([options.tilec, source, f"--sm={options.sm}", "-v", "-o", path], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(done.stderr)
@@ -74,70 +75,134 @@ def norm_error(out, reference):
     return ((out.double() - reference).norm() / reference.norm()).item()
 
 
-def cases(options):
-    """(name, bytes or None, operations or None, ours, peer, tolerance, result, reference)"""
-    i32, i64, ceildiv = np.int32, np.int64, lambda a, b: -(-a // b)
-    rand = lambda *shape, dtype=torch.float32: torch.randn(*shape, device="cuda").to(dtype)
-    def kernel(name):
-        return Kernel(options, name)
+class Case:
+    """One row: `bytes` moved or `operations` done by a call; `reference()` is what `out` should hold after ours()."""
 
+    def __init__(self, name, kernel, ours, peer, out, reference, tolerance, bytes=None, operations=None):
+        self.name, self.kernel, self.ours, self.peer = name, kernel, ours, peer
+        self.out, self.reference, self.tolerance = out, reference, tolerance
+        self.bytes, self.operations = bytes, operations
+
+
+def ceildiv(a, b):
+    return -(-a // b)
+
+
+def rand(*shape, dtype=torch.float32):
+    return torch.randn(*shape, device="cuda").to(dtype)
+
+
+def unset(*shape, dtype=torch.float32):
+    return torch.full(shape, float("nan"), device="cuda", dtype=dtype)
+
+
+I32, I64, F32 = np.int32, np.int64, np.float32
+
+
+def elementwise(kernel):
     n = 1 << 26
-    a, b, c = rand(n), rand(n), torch.full((n,), float("nan"), device="cuda")
-    k = kernel("vector_add")
-    yield "vector_add f32 2^26", 12 * n, None, k, lambda: k((ceildiv(n, 4096),), a, b, c, i64(n)), \
-        lambda: torch.add(a, b, out=c), 1e-7, c, lambda: a.double() + b.double()
-    del a, b, c
+    for name, dtype, block, tolerance in (("vector_add", torch.float32, 4096, 1e-7), ("vector_add_bf16", torch.bfloat16, 8192, 3e-3)):
+        a, b, c = rand(n, dtype=dtype), rand(n, dtype=dtype), unset(n, dtype=dtype)
+        k = kernel(name)
+        yield Case(f"{name} 2^26", k, lambda: k((ceildiv(n, block),), a, b, c, I64(n)), lambda: torch.add(a, b, out=c), c,
+                   lambda: a.double() + b.double(), tolerance, bytes=3 * n * a.element_size())
 
-    x, y = rand(8192, 4096), torch.full((8192, 4096), float("nan"), device="cuda")
-    rows, cols = x.shape
-    k1 = kernel("softmax")
-    yield f"softmax f32 {rows}x{cols}", 8 * x.numel(), None, k1, \
-        lambda: k1((ceildiv(rows, 4),), x, y, i32(rows), i32(cols)), \
-        lambda: torch.softmax(x, 1), 1e-5, y, lambda: torch.softmax(x.double(), 1)
-    w, bias = rand(cols), rand(cols)
-    k2 = kernel("layer_norm")
-    yield f"layer_norm f32 {rows}x{cols}", 8 * x.numel(), None, k2, \
-        lambda: k2((rows,), x, w, bias, y, i32(rows), i32(cols), np.float32(1e-5)), \
-        lambda: torch.nn.functional.layer_norm(x, (cols,), w, bias), 1e-5, y, \
-        lambda: torch.nn.functional.layer_norm(x.double(), (cols,), w.double(), bias.double())
-    s = torch.full((rows,), float("nan"), device="cuda")
-    k3 = kernel("row_sum")
-    yield f"row_sum f32 {rows}x{cols}", 4 * x.numel(), None, k3, \
-        lambda: k3((ceildiv(rows, 16),), x, s, i32(rows), i32(cols)), lambda: torch.sum(x, 1), 1e-5, s, \
-        lambda: x.double().sum(1)
-    del x, y
-    x = rand(8192, 8192)
-    t = torch.full((8192, 8192), float("nan"), device="cuda")
-    k4 = kernel("transpose")
-    yield "transpose f32 8192^2", 8 * x.numel(), None, k4, \
-        lambda: k4((64, 64), x, t, i32(8192), i32(8192)), lambda: t.copy_(x.t()), 0, t, lambda: x.t()
-    del x, t
 
-    for name, dtype in (("matmul_bf16", torch.bfloat16), ("matmul_f16", torch.float16), ("matmul", torch.float32)):
-        n = 4096
-        p, q = rand(n, n, dtype=dtype) * 0.5, rand(n, n, dtype=dtype) * 0.5
-        r = torch.full((n, n), float("nan"), device="cuda")
-        k5 = kernel(name)
-        yield f"{name} {n}^3", None, 2 * n**3, k5, lambda: k5((n // 128, n // 128), p, q, r, i32(n), i32(n), i32(n)), \
-            lambda: torch.mm(p, q), 1e-5, r, lambda: p.double() @ q.double()
-    heads, length = 64, 4096
-    q, k_, v = (rand(heads, length, 64) for _ in range(3))
-    o = torch.full_like(q, float("nan"))
-    k6 = kernel("attention")
-    yield f"attention f32 {heads}x{length}x64", None, 4 * heads * length * length * 64, k6, \
-        lambda: k6((ceildiv(length, 128), heads), q, k_, v, o, i32(heads), i32(length), i32(length), np.float32(0.125)), \
-        lambda: torch.nn.functional.scaled_dot_product_attention(q[None], k_[None], v[None]), 1e-4, o, \
-        lambda: torch.nn.functional.scaled_dot_product_attention(q[None], k_[None], v[None], scale=0.125)[0]
+def rows(kernel):
+    for suffix, m, n, dtype, softmax_rows, sum_rows, tolerance in (("", 8192, 4096, torch.float32, 4, 16, 1e-5),
+                                                                   ("_bf16", 8192, 8192, torch.bfloat16, 1, 8, 4e-3)):
+        x, y, w, bias, s = rand(m, n, dtype=dtype), unset(m, n, dtype=dtype), rand(n, dtype=dtype), rand(n, dtype=dtype), unset(m)
+        size = x.numel() * x.element_size()
+        k1, k2, k3 = kernel("softmax" + suffix), kernel("layer_norm" + suffix), kernel("row_sum" + suffix)
+        yield Case(f"softmax{suffix} {m}x{n}", k1, lambda: k1((ceildiv(m, softmax_rows),), x, y, I32(m), I32(n)),
+                   lambda: torch.softmax(x, 1), y, lambda: torch.softmax(x.double(), 1), tolerance, bytes=2 * size)
+        yield Case(f"layer_norm{suffix} {m}x{n}", k2, lambda: k2((m,), x, w, bias, y, I32(m), I32(n), F32(1e-5)),
+                   lambda: torch.nn.functional.layer_norm(x, (n,), w, bias), y,
+                   lambda: torch.nn.functional.layer_norm(x.double(), (n,), w.double(), bias.double()), tolerance, bytes=2 * size)
+        yield Case(f"row_sum{suffix} {m}x{n}", k3, lambda: k3((ceildiv(m, sum_rows),), x, s, I32(m), I32(n)),
+                   lambda: torch.sum(x, 1, dtype=torch.float32), s, lambda: x.double().sum(1), 1e-5, bytes=size)
 
+
+def moves(kernel):
+    n = 8192
+    x, t = rand(n, n), unset(n, n)
+    k = kernel("transpose")
+    yield Case("transpose f32 8192^2", k, lambda: k((n // 128, n // 128), x, t, I32(n), I32(n)), lambda: t.copy_(x.t()), t,
+               lambda: x.t(), 0, bytes=8 * x.numel())
+    k1 = kernel("row_scan")
+    yield Case("row prefix sum f32 8192^2", k1, lambda: k1((n,), x, t, I32(n), I32(n)), lambda: torch.cumsum(x, 1, out=t), t,
+               lambda: torch.cumsum(x.double(), 1), 1e-5, bytes=8 * x.numel())
+
+
+def scans(kernel):
+    n = 1 << 27
+    data = torch.randint(-100, 100, (n,), device="cuda", dtype=torch.int32)
+    sums, places = torch.zeros_like(data), ceildiv(n, 4096) + 1
+    ticket, ready, total = (torch.zeros(k, dtype=torch.int32, device="cuda") for k in (1, places, places))
+    k = kernel("prefix_sum")
+
+    def ours():
+        ticket.zero_(), ready.zero_()
+        k((ceildiv(n, 4096),), data, sums, I64(n), ticket, ready, total)
+
+    yield Case("prefix sum i32 2^27", k, ours, lambda: torch.cumsum(data, 0, dtype=torch.int32, out=sums), sums,
+               lambda: torch.cumsum(data.long(), 0), 0, bytes=8 * n)
+
+
+def updates(kernel):
     n = 1 << 26
     data = torch.randint(0, 256, (n,), device="cuda").to(torch.uint8)
     bins = torch.zeros(256, dtype=torch.int32, device="cuda")
-    k7 = kernel("histogram")
+    k = kernel("histogram")
+
     def histogram():
         bins.zero_()
-        k7((ceildiv(n, 4096),), data, i64(n), bins)
-    yield "histogram u8 2^26", n, None, k7, histogram, lambda: torch.histc(data.float(), 256, 0, 255), 0, bins, \
-        lambda: torch.bincount(data.int(), minlength=256)
+        k((ceildiv(n, 4096),), data, I64(n), bins)
+
+    yield Case("histogram u8 2^26", k, histogram, lambda: torch.histc(data.float(), 256, 0, 255), bins,
+               lambda: torch.bincount(data.int(), minlength=256), 0, bytes=n)
+    m, size = 1 << 24, 1 << 20
+    index = torch.randint(0, size, (m,), device="cuda", dtype=torch.int32)
+    # Small integers add up exactly, in any order.
+    values = torch.randint(-8, 9, (m,), device="cuda").float()
+    table, long_index = torch.zeros(size, device="cuda"), index.long()
+    k1 = kernel("scatter_add_flat")
+
+    def scatter():
+        table.zero_()
+        k1((ceildiv(m, 1024),), index, values, table, I32(m), I32(size))
+
+    yield Case("scatter add f32 2^24 to 2^20", k1, scatter, lambda: table.zero_().index_add_(0, index, values), table,
+               lambda: torch.zeros(size, device="cuda", dtype=torch.float64).index_add_(0, long_index, values.double()), 0, bytes=8 * m)
+    counter = torch.zeros(1, dtype=torch.int32, device="cuda")
+    ones = torch.ones(m, dtype=torch.int32, device="cuda")
+    nowhere = torch.zeros(m, dtype=torch.int64, device="cuda")
+    k2 = kernel("count")
+
+    def count():
+        counter.zero_()
+        k2((ceildiv(m, 4096),), counter, I32(m))
+
+    yield Case("2^24 adds to one place", k2, count, lambda: counter.zero_().index_add_(0, nowhere, ones), counter,
+               lambda: torch.tensor([m], device="cuda"), 0, bytes=4)
+
+
+def products(kernel):
+    for name, dtype, n in (("matmul_bf16", torch.bfloat16, 4096), ("matmul_bf16", torch.bfloat16, 8192),
+                           ("matmul_f16", torch.float16, 4096), ("matmul", torch.float32, 4096)):
+        p, q, r = rand(n, n, dtype=dtype) * 0.5, rand(n, n, dtype=dtype) * 0.5, unset(n, n)
+        k = kernel(name)
+        yield Case(f"{name} {n}^3", k, lambda: k((n // 128, n // 128), p, q, r, I32(n), I32(n), I32(n)), lambda: torch.mm(p, q), r,
+                   lambda: p.double() @ q.double(), 1e-5, operations=2 * n**3)
+    heads, length = 64, 4096
+    q, k_, v = (rand(heads, length, 64) for _ in range(3))
+    o = unset(heads, length, 64)
+    k1 = kernel("attention")
+    attention = torch.nn.functional.scaled_dot_product_attention
+    yield Case(f"attention f32 {heads}x{length}x64", k1,
+               lambda: k1((ceildiv(length, 128), heads), q, k_, v, o, I32(heads), I32(length), I32(length), F32(0.125)),
+               lambda: attention(q[None], k_[None], v[None]), o, lambda: attention(q[None], k_[None], v[None], scale=0.125)[0], 1e-4,
+               operations=4 * heads * length * length * 64)
 
 
 def main():
@@ -145,6 +210,7 @@ def main():
     parser.add_argument("--tilec", default="bazel-bin/tools/tilec")
     parser.add_argument("--examples", default="examples")
     parser.add_argument("--sm", default="90")
+    parser.add_argument("names", nargs="*", help="only rows whose names contain one of these")
     options = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
     big = torch.empty(1 << 28, device="cuda")
@@ -154,16 +220,20 @@ def main():
     print(f"{torch.cuda.get_device_name()}; copy of 1 GiB: {copy:.0f} GB/s")
     print(f"{'':30} {'ours us':>10} {'torch us':>10} {'torch/ours':>10} {'rate':>16}  error")
     bad = 0
-    for name, size, operations, kernel, ours, peer, tolerance, out, reference in cases(options):
-        ours()
-        torch.cuda.synchronize()
-        error = norm_error(out, reference())
-        if not error <= tolerance:
-            bad += 1
-        x, y = median_us(ours), median_us(peer)
-        rate = f"{size / x / 1e3:.0f} GB/s {size / x / 1e3 / copy:.2f}" if size else f"{operations / x / 1e6:.0f} TFLOP/s"
-        print(f"{name:30} {x:10.1f} {y:10.1f} {y / x:10.2f} {rate:>16}  {error:.1e}{'' if error <= tolerance else ' WRONG'}")
-        print(f"    {kernel.note}")
+    for group in (elementwise, rows, moves, scans, updates, products):
+        for case in group(lambda name: Kernel(options, name)):
+            if options.names and not any(part in case.name for part in options.names):
+                continue
+            case.ours()
+            torch.cuda.synchronize()
+            error = norm_error(case.out, case.reference())
+            wrong = not error <= case.tolerance
+            bad += wrong
+            x, y = median_us(case.ours), median_us(case.peer)
+            rate = (f"{case.bytes / x / 1e3:.0f} GB/s {case.bytes / x / 1e3 / copy:.2f}" if case.bytes
+                    else f"{case.operations / x / 1e6:.0f} TFLOP/s")
+            print(f"{case.name:30} {x:10.1f} {y:10.1f} {y / x:10.2f} {rate:>16}  {error:.1e}{' WRONG' if wrong else ''}", flush=True)
+            print(f"    {case.kernel.note}")
     return 1 if bad else 0
 
 
