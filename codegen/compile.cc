@@ -1,5 +1,6 @@
 #include "codegen/compile.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -7,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/passes/assign_layouts.h"
+#include "codegen/passes/fetch_ahead.h"
 #include "codegen/plan.h"
+#include "codegen/plan_rings.h"
 #include "codegen/ptxas.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
@@ -154,8 +157,9 @@ void CopyPositions(const ir::Function& from, ir::Function* to) {
 
 std::string CompilerVersion() { return "LLVM " LLVM_VERSION_STRING; }
 
-absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,
-                                 const CompileOptions& options) {
+namespace {
+
+absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Function& function, const CompileOptions& options) {
   const Target& target = *options.target;
   // A copy to work on.
   absl::StatusOr<std::string> bytes = ir::WriteTbc(module);
@@ -173,9 +177,22 @@ absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& f
     if (trace.on_remark)
       trace.on_remark(absl::StrCat(work.Where(f->loc, f->pos), ": remark[", about, "]: @", f->name, ": ", what));
   };
+  FetchPlan fetch;
+  {
+    TimedPass time(options.trace, "fetch");
+    if (options.descriptors) fetch = FetchAhead(target, options.num_warps, &work, f, options.trace);
+  }
+  trace.Text("fetch", [&] { return PrintWithLayouts(*f); });
   TimedPass plan_time(options.trace, "plan");
   Plan plan = MakePlan(target, *f);
-  if (options.num_warps > 0) plan = {options.num_warps, "as told"};
+  if (options.num_warps > 0) {
+    plan.num_warps = options.num_warps;
+    plan.why = "as told";
+  } else if (fetch.num_warps > 0) {
+    plan.num_warps = fetch.num_warps;
+    plan.why = "warpgroups for wgmma";
+  }
+  PlanRings(target, *f, &plan);
   plan_time.Done();
   remark("plan", absl::StrCat(plan.num_warps, plan.num_warps == 1 ? " warp: " : " warps: ", plan.why));
   trace.Text("plan", [&] { return absl::StrCat("@", f->name, ": ", plan.num_warps, " warps: ", plan.why, "\n"); });
@@ -205,7 +222,8 @@ absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& f
   llvm_module.setDataLayout((*machine)->createDataLayout());
   llvm_module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
 
-  Emitter emitter(target, plan, work, *f, &llvm_module, options.trace);
+  Emitter emitter(target, plan, work, *f, &llvm_module, options.trace, fetch.map_of,
+                  static_cast<int>(fetch.maps.size()));
   TimedPass emit_time(options.trace, "llvm");
   if (absl::Status s = emitter.Run(); !s.ok()) return s;
   for (llvm::Function& g : llvm_module) {
@@ -241,6 +259,13 @@ absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& f
   result.shared_bytes = emitter.shared_bytes();
   result.workspace_bytes = emitter.workspace_bytes();
   result.sites = emitter.sites();
+  for (const TensorMap& map : fetch.maps) {
+    result.maps.push_back(map.descriptor);
+    for (const ir::ImageRequirement& r : map.requirements) {
+      auto& all = result.requirements;
+      if (std::find(all.begin(), all.end(), r) == all.end()) all.push_back(r);
+    }
+  }
   TimedPass ptx_time(options.trace, "ptx");
   absl::StatusOr<std::string> ptx = EmitPtx(&llvm_module, machine->get());
   if (!ptx.ok()) return ptx.status();
@@ -251,6 +276,19 @@ absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& f
   ptx_time.Done();
   trace.Text("ptx", [&] { return *ptx; });
   result.ptx = *std::move(ptx);
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function, const CompileOptions& options) {
+  absl::StatusOr<Compiled> result = CompileOnce(module, function, options);
+  // The stages may have left too little shared memory for the rest.
+  if (!result.ok() && options.descriptors && !absl::IsInternal(result.status())) {
+    CompileOptions plain = options;
+    plain.descriptors = false;
+    return CompileOnce(module, function, plain);
+  }
   return result;
 }
 

@@ -27,6 +27,8 @@ struct CompileOptions {
   int opt_level = 3;        // of LLVM and ptxas, 0 … 3
   int num_warps = 0;        // 0: chosen by the plan
   bool line_info = false;   // source lines in the machine code
+  // The code may take TMA descriptors behind the kernel's parameters (Compiled::maps), which a runtime encodes.
+  bool descriptors = false;
   Trace* trace = nullptr;   // texts, times and remarks of the passes; may be null
 };
 
@@ -36,6 +38,9 @@ struct Compiled {
   int threads = 0;          // per block
   uint64_t shared_bytes = 0;  // dynamic shared memory per block
   uint64_t workspace_bytes = 0;  // device memory per block
+  // What the code needs beyond its parameters: descriptors, in order behind them; conditions under which it may be used.
+  std::vector<ir::TmaDescriptor> maps;
+  std::vector<ir::ImageRequirement> requirements;
   std::vector<ir::ImageSite> sites;  // what may report something at run time
   int llvm_instructions = 0;  // after optimisation
 };

@@ -37,6 +37,15 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
   image.registers = static_cast<uint32_t>(built.assembled.registers);
   image.flags = ir::kTileAbi;
   image.sites = built.compiled.sites;
+  image.requirements = built.compiled.requirements;
+  image.tma = built.compiled.maps;
+  if (!image.tma.empty()) {
+    using Kind = ir::ImageParam::Kind;
+    for (int i = 0; i < function.num_params(); ++i) image.params.push_back({Kind::kKernelParam, static_cast<uint32_t>(i), {}});
+    for (size_t i = 0; i < image.tma.size(); ++i) {
+      image.params.push_back({Kind::kTmaDescriptor, static_cast<uint32_t>(i), {}});
+    }
+  }
   if (built.compiled.workspace_bytes > 0) {
     // So many bytes for each block of the hardware grid, which is that of the launch.
     ir::ImageWorkspace w;
@@ -50,6 +59,20 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
   image.code_hash = *hash;
   image.payload = {reinterpret_cast<const uint8_t*>(built.payload->data()), built.payload->size()};
   return built;
+}
+
+absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
+                                                    const CompileOptions& options, ir::ImageKind kind) {
+  std::vector<BuiltImage> images;
+  CompileOptions now = options;
+  now.descriptors = true;
+  while (true) {
+    absl::StatusOr<BuiltImage> built = BuildImage(module, function, now, kind);
+    if (!built.ok()) return built.status();
+    images.push_back(*std::move(built));
+    if (images.back().image.tma.empty()) return images;
+    now.descriptors = false;
+  }
 }
 
 }  // namespace tile::codegen

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "codegen/compile.h"
@@ -25,8 +26,13 @@ struct BuiltImage {
   Assembled assembled;                   // of a cubin
 };
 
+// One image: the general one, or with options.descriptors the fastest.
 absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Function& function,
                                       const CompileOptions& options, ir::ImageKind kind);
+
+// All images that a file should have for this target, the fastest first; the last one runs with any arguments.
+absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
+                                                    const CompileOptions& options, ir::ImageKind kind);
 
 }  // namespace tile::codegen
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/wgmma_plan.h"
 
 namespace tile::codegen {
 namespace {
@@ -35,6 +36,8 @@ void ShareTile(int num_warps, const Instruction& i, const MmaShape& s, int* warp
   }
 }
 
+}  // namespace
+
 std::string WithSigns(const ir::Op& op, const char* types) {
   std::string out;
   int operand = 0;
@@ -48,8 +51,6 @@ std::string WithSigns(const ir::Op& op, const char* types) {
   }
   return out;
 }
-
-}  // namespace
 
 MmaShape ShapeOfMma(const ir::Op& op) {
   const auto a = op.operand("lhs")->type().shape(), b = op.operand("rhs")->type().shape();
@@ -76,6 +77,7 @@ std::optional<MmaPlan> PlanMma(const Target& target, const Plan& plan, const ir:
 }
 
 Layout MmaResultLayout(const Target& target, const Plan& plan, const ir::Op& op) {
+  if (FetchOf(op) != nullptr) return WgmmaLayout(PlanWgmma(target, plan.num_warps, op)->tile, Operand::kC);
   if (const auto p = PlanMma(target, plan, op)) return MmaLayout(p->tile, Operand::kC);
   // For fma: a square of results in each thread, so that what it reads serves several.
   const auto shape = op.result(0)->type().shape();

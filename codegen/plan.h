@@ -17,6 +17,10 @@ namespace tile::codegen {
 struct Plan {
   int num_warps = 4;
   std::string why;  // for people
+  // Of loops that fetch ahead (codegen/plan_rings.h).
+  int stages = 0;       // of their rings; 0: there are none
+  int blocks = 1;       // that should be resident on a multiprocessor, for which registers are kept free
+  int block_rows = 1;   // rows of the grid that are walked through together; a power of two
 };
 
 Plan MakePlan(const Target& target, const ir::Function& function);

@@ -29,6 +29,7 @@ struct PassInfo {
   const char* text;
 };
 inline constexpr PassInfo kPasses[] = {
+    {"fetch", "tile code whose loops fetch ahead"},
     {"plan", "warps and why"},
     {"layouts", "tile code with layouts"},
     {"llvm", "LLVM IR as emitted"},

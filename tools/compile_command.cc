@@ -138,6 +138,16 @@ std::string Versions() {
                       codegen::PtxasVersion(), "libdevice: ", codegen::FindLibdevice(), "\n");
 }
 
+absl::Status Append(absl::StatusOr<codegen::BuiltImage> image, std::vector<codegen::BuiltImage>* all) {
+  if (image.ok()) all->push_back(*std::move(image));
+  return image.status();
+}
+
+absl::Status Append(absl::StatusOr<std::vector<codegen::BuiltImage>> images, std::vector<codegen::BuiltImage>* all) {
+  if (images.ok()) *all = *std::move(images);
+  return images.status();
+}
+
 // A compilation of all kernels that are wanted for all targets.
 class Compilation {
  public:
@@ -168,19 +178,28 @@ class Compilation {
                        std::string(text).c_str());
         };
         compile.target = t;
-        absl::StatusOr<codegen::BuiltImage> image =
-            codegen::BuildImage(module, *f, compile, ptx_only ? ir::ImageKind::kPtx : ir::ImageKind::kCubin);
-        if (!image.ok()) return Failed(image.status());
-        if (options_.has("verbose") && !bundle_.active()) {
-          std::fprintf(
-              stderr,
-              "%s: %d threads, %d registers, %llu bytes of shared memory, %d bytes spilled, %d LLVM instructions\n",
-              of.c_str(), image->compiled.threads, image->assembled.registers,
-              static_cast<unsigned long long>(image->compiled.shared_bytes), image->assembled.spill_bytes,
-              image->compiled.llvm_instructions);
+        // A .tbc has room for what descriptors must be; beside a cubin nothing says it.
+        const bool in_tbc = emit_.emit == Emit::kTbc || emit_.emit == Emit::kHeader;
+        compile.descriptors = options_.has("descriptors");
+        const ir::ImageKind kind = ptx_only ? ir::ImageKind::kPtx : ir::ImageKind::kCubin;
+        std::vector<codegen::BuiltImage> made;
+        if (const absl::Status s = in_tbc ? Append(codegen::BuildImages(module, *f, compile, kind), &made)
+                                          : Append(codegen::BuildImage(module, *f, compile, kind), &made);
+            !s.ok()) {
+          return Failed(s);
         }
-        built_.push_back(*std::move(image));
-        images_.push_back(built_.back().image);
+        for (codegen::BuiltImage& image : made) {
+          if (options_.has("verbose") && !bundle_.active()) {
+            std::fprintf(
+                stderr,
+                "%s: %d threads, %d registers, %llu bytes of shared memory, %d bytes spilled, %d LLVM instructions%s\n",
+                of.c_str(), image.compiled.threads, image.assembled.registers,
+                static_cast<unsigned long long>(image.compiled.shared_bytes), image.assembled.spill_bytes,
+                image.compiled.llvm_instructions, image.image.tma.empty() ? "" : ", takes descriptors");
+          }
+          built_.push_back(std::move(image));
+          images_.push_back(built_.back().image);
+        }
       }
     }
     return kOk;
@@ -232,11 +251,13 @@ const Command kCompileCommand = {
         {"embed", 0, nullptr, "a .tbc with images; may replace the input"},
         {"kernel", 'k', "NAME", "which kernel, if there are several"},
         {"opt", 'O', "LEVEL", "0 to 3; default 3"},
+        {"descriptors", 0, nullptr,
+         "for ptx, cubin and stages: the code that takes TMA descriptors behind its parameters, if a .tbc would have it"},
         {"lineinfo", 0, nullptr, "source lines in the machine code"},
         {"verbose", 'v', nullptr, "threads, registers, shared memory and spills of each image, on stderr"},
         {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
         {"print-after", 0, "PASS",
-         "the program after a pass, on stderr: plan, layouts, llvm, libdevice, llvm-opt, ptx, ptxas; or all", true},
+         "the program after a pass, on stderr: fetch, plan, layouts, llvm, libdevice, llvm-opt, ptx, ptxas; or all", true},
         {"time-passes", 0, nullptr, "what each pass took, on stderr"},
         {"opt-bisect-limit", 0, "N",
          "take the first N optional steps only, and name them on stderr; -1: name and take all"},

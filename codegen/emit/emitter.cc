@@ -49,8 +49,9 @@ int Log2(uint64_t n) { return 63 - __builtin_clzll(n); }
 }  // namespace
 
 Emitter::Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
-                 llvm::Module* module, Trace* trace)
-    : target_(target), plan_(plan), source_(source), function_(function), module_(module), trace_(trace),
+                 llvm::Module* module, Trace* trace, const Maps& maps, int num_maps)
+    : target_(target), plan_(plan), source_(source), function_(function), module_(module), trace_(trace), maps_(maps),
+      num_maps_(num_maps),
       builder_(module->getContext()), scalar_layout_(Layout::Replicated({}, plan.num_warps)) {}
 
 absl::Status Emitter::Run() {
@@ -59,6 +60,7 @@ absl::Status Emitter::Run() {
     const ir::Element e = function_.param(i)->type().element();
     params.push_back(e.kind == ir::Elem::kI1 ? builder_.getInt8Ty() : RegisterType(e));
   }
+  params.insert(params.end(), static_cast<size_t>(num_maps_), llvm::PointerType::get(context(), 0));
   // kernel_abi.h: grid, trap record, workspace.
   params.insert(params.end(), 3, builder_.getInt32Ty());
   params.insert(params.end(), 2, builder_.getInt64Ty());
@@ -67,11 +69,22 @@ absl::Status Emitter::Run() {
   kernel_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   kernel_->addFnAttr("nvvm.reqntid", std::to_string(num_threads()));
   kernel_->addFnAttr(llvm::Attribute::NoUnwind);
+  if (plan_.blocks > 1) kernel_->addFnAttr("nvvm.minctasm", std::to_string(plan_.blocks));
+  for (int i = 0; i < num_maps_; ++i) {
+    // 128 bytes by value, read where they are.
+    llvm::AttrBuilder map(context());
+    map.addByValAttr(llvm::ArrayType::get(builder_.getInt8Ty(), 128));
+    map.addAlignmentAttr(llvm::Align(64));
+    map.addAttribute("nvvm.grid_constant");
+    kernel_->addParamAttrs(static_cast<unsigned>(function_.num_params() + i), map);
+  }
 
   shared_ = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(builder_.getInt8Ty(), 0), false,
                                      llvm::GlobalValue::ExternalLinkage, nullptr, "shared", nullptr,
                                      llvm::GlobalValue::NotThreadLocal, 3);
   shared_->setAlignment(llvm::Align(128));
+  ring_ = new llvm::GlobalVariable(*module_, builder_.getInt8Ty(), false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                                   "ring", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
   scratch_ = new llvm::GlobalVariable(*module_, builder_.getInt8Ty(), false, llvm::GlobalValue::ExternalLinkage,
                                       nullptr, "scratch", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
 
@@ -96,11 +109,16 @@ absl::Status Emitter::Run() {
   if (refused()) return status_;
 
   // Only now is it known where the exchange area may begin.
-  reserved_bytes_ = (reserved_bytes_ + 127) / 128 * 128;
-  llvm::Constant* place = llvm::ConstantExpr::getGetElementPtr(builder_.getInt8Ty(), shared_,
-                                                               llvm::ArrayRef<llvm::Constant*>{I32(reserved_bytes_)});
-  scratch_->replaceAllUsesWith(place);
-  scratch_->eraseFromParent();
+  const uint64_t alignment = ring_bytes_ > 0 ? 1024 : 128;
+  reserved_bytes_ = (reserved_bytes_ + alignment - 1) / alignment * alignment;
+  shared_->setAlignment(llvm::Align(alignment));
+  const auto put = [&](llvm::GlobalVariable* what, uint64_t at) {
+    what->replaceAllUsesWith(llvm::ConstantExpr::getGetElementPtr(builder_.getInt8Ty(), shared_,
+                                                                  llvm::ArrayRef<llvm::Constant*>{I32(at)}));
+    what->eraseFromParent();
+  };
+  put(ring_, reserved_bytes_);
+  put(scratch_, reserved_bytes_ + (scratch_in_loop_ ? ring_bytes_ : 0));
   if (workspace_size_ != nullptr) {
     workspace_bytes_ = (workspace_bytes_ + 255) / 256 * 256;
     workspace_size_->replaceAllUsesWith(
@@ -167,6 +185,47 @@ llvm::Value* Emitter::ToBits(llvm::Value* v) {
 
 llvm::Value* Emitter::FromBits(llvm::Value* bits, llvm::Type* type) {
   return bits->getType() == type ? bits : builder_.CreateBitCast(bits, type);
+}
+
+llvm::Value* Emitter::TensorMap(const ir::Op& load) {
+  llvm::Value* address = nullptr;
+  AtEntry([&] {
+    address = builder_.CreatePtrToInt(kernel_->getArg(static_cast<unsigned>(function_.num_params() + maps_.at(&load))),
+                                      builder_.getInt64Ty());
+  });
+  return address;
+}
+
+llvm::Value* Emitter::Warpgroup() {
+  if (warpgroup_ == nullptr) {
+    AtEntry([&] {
+      warpgroup_ = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                                            {I32(-1), builder_.CreateLShr(thread_, 7), I32(0), I32(31)});
+    });
+  }
+  return warpgroup_;
+}
+
+// Blocks that run at the same time should share tiles: instead of whole rows of the grid, `rows` rows are walked through
+// column by column, so that what runs at once is about a square.
+llvm::Value* Emitter::BlockId(int dim) {
+  constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+                                          llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
+  if (block_ids_[dim] != nullptr) return block_ids_[dim];
+  AtEntry([&] {
+    auto& b = builder_;
+    for (int d = 0; d < 3; ++d) block_ids_[d] = b.CreateIntrinsic(kIds[d], {});
+    if (plan_.block_rows == 1) return;
+    llvm::Value *x = block_ids_[0], *y = block_ids_[1], *columns = GridSize(0);
+    llvm::Value* first = b.CreateAnd(y, I32(-plan_.block_rows));
+    llvm::Value* rows = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateSub(GridSize(1), first), I32(plan_.block_rows));
+    llvm::Value* i = b.CreateAdd(b.CreateMul(b.CreateSub(y, first), columns), x);
+    // So that the product fits 32 bits.
+    llvm::Value* few = b.CreateICmpULT(columns, I32(1 << 24));
+    block_ids_[0] = b.CreateSelect(few, b.CreateUDiv(i, rows), x);
+    block_ids_[1] = b.CreateSelect(few, b.CreateAdd(first, b.CreateURem(i, rows)), y);
+  });
+  return block_ids_[dim];
 }
 
 // --- threads and elements -------------------------------------------------------------------------------------------
@@ -264,7 +323,22 @@ uint32_t Emitter::ReserveShared(uint64_t bytes, uint64_t alignment) {
   return static_cast<uint32_t>(std::min<uint64_t>(at, UINT32_MAX));
 }
 
+llvm::Value* Emitter::RingMemory(uint64_t bytes) {
+  ring_bytes_ = std::max(ring_bytes_, bytes);
+  return ring_;
+}
+
+llvm::AllocaInst* Emitter::Variable(llvm::Type* type, llvm::Value* start) {
+  llvm::AllocaInst* variable = nullptr;
+  AtEntry([&] {
+    variable = builder_.CreateAlloca(type);
+    if (start != nullptr) builder_.CreateStore(start, variable);
+  });
+  return variable;
+}
+
 llvm::Value* Emitter::Scratch(uint64_t bytes) {
+  scratch_in_loop_ = scratch_in_loop_ || !rings_.empty();
   scratch_bytes_ = std::max(scratch_bytes_, bytes);
   Barrier();
   return scratch_;
@@ -274,7 +348,9 @@ llvm::Value* Emitter::SharedAddress(llvm::Value* byte_offset) {
   return builder_.CreateGEP(builder_.getInt8Ty(), shared_, byte_offset);
 }
 
-uint64_t Emitter::shared_bytes() const { return reserved_bytes_ + scratch_bytes_; }
+uint64_t Emitter::shared_bytes() const {
+  return reserved_bytes_ + (scratch_in_loop_ ? ring_bytes_ + scratch_bytes_ : std::max(ring_bytes_, scratch_bytes_));
+}
 
 llvm::Value* Emitter::ReserveWorkspace(uint64_t bytes, uint64_t alignment) {
   workspace_bytes_ = (workspace_bytes_ + alignment - 1) / alignment * alignment;

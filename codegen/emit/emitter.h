@@ -39,6 +39,7 @@
 namespace tile::codegen {
 
 class Emitter;
+class Ring;
 using Registers = std::vector<llvm::Value*>;
 using Operands = absl::Span<llvm::Value* const>;
 
@@ -52,8 +53,10 @@ struct ViewValue {
 class Emitter {
  public:
   // `function` has been through AssignLayouts; `module` has the target's triple and data layout.
+  // `maps`: loads that TMA does, by the position of their descriptor among `num_maps` parameters behind the kernel's own.
+  using Maps = absl::flat_hash_map<const ir::Op*, int>;
   Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
-          llvm::Module* module, Trace* trace = nullptr);
+          llvm::Module* module, Trace* trace = nullptr, const Maps& maps = {}, int num_maps = 0);
 
   // Emits the kernel and the globals it uses. The message of an error is complete (file:line:col: error[…]: …).
   absl::Status Run();
@@ -86,11 +89,19 @@ class Emitter {
   llvm::Value* FromBits(llvm::Value* bits, llvm::Type* type);
 
   // --- parameters that every kernel has behind its own (runtime/cuda/kernel_abi.h) ---
-  llvm::Value* GridSize(int dim) { return kernel_->getArg(function_.num_params() + dim); }   // i32, in tile blocks
-  llvm::Value* TrapRecord() { return kernel_->getArg(function_.num_params() + 3); }          // i64, an address
-  llvm::Value* Workspace() { return kernel_->getArg(function_.num_params() + 4); }           // i64, an address
+  llvm::Value* GridSize(int dim) { return kernel_->getArg(extra() + dim); }   // i32, in tile blocks
+  llvm::Value* TrapRecord() { return kernel_->getArg(extra() + 3); }          // i64, an address
+  llvm::Value* Workspace() { return kernel_->getArg(extra() + 4); }           // i64, an address
+
+  // --- parameters between those ---
+  // Address (i64) of the TMA descriptor of a load.
+  llvm::Value* TensorMap(const ir::Op& load);
 
   // --- threads and elements ---
+  // Of the tile blocks: those of the hardware in another order, if the plan says so (i32).
+  llvm::Value* BlockId(int dim);
+  // Number of the warpgroup (four warps), the same in all lanes for the machine to see.
+  llvm::Value* Warpgroup();
   llvm::Value* thread() { return thread_; }  // i32, 0 … 32 · warps - 1
   llvm::Value* lane() { return lane_; }
   llvm::Value* warp() { return warp_; }
@@ -120,6 +131,10 @@ class Emitter {
   // done; between writing and reading the caller needs Barrier().
   llvm::Value* Scratch(uint64_t bytes);
   llvm::Value* SharedAddress(llvm::Value* byte_offset);  // i32 -> ptr addrspace(3)
+  // Memory of the ring of one loop, aligned to 1024; one ring at a time. Scratch memory outside of such loops lies there too.
+  llvm::Value* RingMemory(uint64_t bytes);
+  // Something else than the first ring may have been there before.
+  bool RingMayBeInUse() const { return ring_bytes_ > 0 || scratch_bytes_ > 0 || !loops_.empty(); }
   uint64_t shared_bytes() const;  // after Run
   // bar.sync of the block; all earlier accesses of its threads are visible after it.
   void Barrier();
@@ -131,6 +146,17 @@ class Emitter {
   // Position of the site in the image's table.
   int AddSite(ir::ImageSite site);
   const std::vector<ir::ImageSite>& sites() const { return sites_; }
+
+  // --- the entry block ---
+  // Runs `emit` where values live that can be used everywhere.
+  template <class Fn>
+  void AtEntry(Fn&& emit) {
+    llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+    builder_.SetInsertPoint(kernel_->getEntryBlock().getTerminator());
+    emit();
+  }
+  // A variable that becomes a register; `start` may be null.
+  llvm::AllocaInst* Variable(llvm::Type* type, llvm::Value* start);
 
   // --- inline PTX ---
   // `text` with $0, $1 … and LLVM's constraint string; volatile with memory clobber if `effect`,
@@ -165,23 +191,33 @@ class Emitter {
     Order::Pending pending;
   };
   std::vector<Merge>& merges() { return merges_; }
+  // Of the loops around that fetch ahead.
+  std::vector<Ring*>& rings() { return rings_; }
   std::vector<llvm::PHINode*> NewPhis(ir::Type t);  // at the insertion point; one per register
   void AddIncoming(const std::vector<std::vector<llvm::PHINode*>>& phis, absl::Span<ir::Value* const> values);
 
  private:
+  int extra() const { return function_.num_params() + num_maps_; }
+
   const Target& target_;
   const Plan& plan_;
   const ir::Module& source_;
   const ir::Function& function_;
   llvm::Module* module_;
   Trace* trace_;
+  const Maps& maps_;
+  int num_maps_;
   llvm::Function* kernel_ = nullptr;
   llvm::IRBuilder<> builder_;
   const Layout scalar_layout_;
   llvm::Value *thread_ = nullptr, *lane_ = nullptr, *warp_ = nullptr;
   llvm::GlobalVariable* shared_ = nullptr;   // all shared memory of the block
+  llvm::GlobalVariable* ring_ = nullptr;     // stands for the ring
+  bool scratch_in_loop_ = false;             // scratch memory is used while a ring is
+  llvm::Value* block_ids_[3] = {};
+  llvm::Value* warpgroup_ = nullptr;
   llvm::GlobalVariable* scratch_ = nullptr;  // stands for its last part until the end of Run
-  uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, workspace_bytes_ = 0;
+  uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, ring_bytes_ = 0, workspace_bytes_ = 0;
   llvm::GlobalVariable* workspace_size_ = nullptr;  // its address stands for workspace_bytes_ until the end of Run
   std::vector<ir::ImageSite> sites_;
   absl::flat_hash_map<const ir::Value*, Registers> regs_;
@@ -189,6 +225,7 @@ class Emitter {
   absl::flat_hash_map<std::string, llvm::Value*> linear_;  // LinearOfThread, by its bases; lives in the entry block
   std::vector<Loop> loops_;
   std::vector<Merge> merges_;
+  std::vector<Ring*> rings_;
   Order order_;
   absl::Status status_;
 };

@@ -9,8 +9,6 @@
 namespace tile::codegen {
 namespace {
 
-llvm::Value* Special(Emitter& e, llvm::Intrinsic::ID id) { return e.b().CreateIntrinsic(id, {}); }
-
 // $0: the record, $1: site, $2 … $4: block, $5: element, $6: how many. The kind is stored last, released to the host.
 std::string TrapText() {
   auto at = [](size_t offset) { return absl::StrCat("[$0+", offset, "]"); };
@@ -56,8 +54,8 @@ void LowerAssert(Emitter& e, const ir::Op& op) {
   }
   if (condition->type().rank() == 0) element = e.I32(-1);  // none in particular
   e.Ptx(b.getVoidTy(), TrapText(), "l,r,r,r,r,r,r",
-        {e.TrapRecord(), e.I32(site), Special(e, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x),
-         Special(e, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y), Special(e, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z),
+        {e.TrapRecord(), e.I32(site), e.BlockId(0),
+         e.BlockId(1), e.BlockId(2),
          element, count},
         true);
   b.CreateBr(after);

@@ -17,8 +17,6 @@ uint64_t BitsAt(const ir::Dense& d, size_t i) {
   return bits;
 }
 
-llvm::Value* Special(Emitter& e, llvm::Intrinsic::ID id) { return e.b().CreateIntrinsic(id, {}); }
-
 }  // namespace
 
 void LowerConstant(Emitter& e, const ir::Op& op) {
@@ -73,9 +71,7 @@ void LowerAssume(Emitter& e, const ir::Op& op) {
 }
 
 void LowerGetTileBlockId(Emitter& e, const ir::Op& op) {
-  e.SetScalar(op.result(0), Special(e, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x));
-  e.SetScalar(op.result(1), Special(e, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y));
-  e.SetScalar(op.result(2), Special(e, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z));
+  for (int i = 0; i < 3; ++i) e.SetScalar(op.result(i), e.BlockId(i));
 }
 
 void LowerGetNumTileBlocks(Emitter& e, const ir::Op& op) {

@@ -1,8 +1,10 @@
 // Control flow: if, for, loop and what ends their regions. Conditions are scalars, the same in all threads, so barriers
 // inside are safe.
+#include <optional>
 #include <utility>
 
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/ring.h"
 
 namespace tile::codegen {
 namespace {
@@ -101,8 +103,16 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   llvm::BasicBlock* head = e.NewBlock("for");
   llvm::BasicBlock* next = e.NewBlock("next");
   llvm::BasicBlock* exit = e.NewBlock("endfor");
+  llvm::Value* runs = b.CreateICmp(less, lower, upper);
+  std::optional<Ring> ring;
+  if (const ir::Op* fetch = FetchIn(op)) {
+    ring.emplace(e, op, *fetch);
+    ring->Begin(lower, upper, step, runs);
+    if (e.refused()) return;
+    e.rings().push_back(&*ring);
+  }
   llvm::BasicBlock* before = b.GetInsertBlock();
-  b.CreateCondBr(b.CreateICmp(less, lower, upper), head, exit);
+  b.CreateCondBr(runs, head, exit);
 
   b.SetInsertPoint(exit);
   const Phis out = PhisFor(e, results);
@@ -134,6 +144,10 @@ void LowerFor(Emitter& e, const ir::Op& op) {
 
   // Go on if another step stays below the bound: compared as a distance, since iv + step may overflow.
   b.SetInsertPoint(next);
+  if (ring) {
+    ring->Refill();
+    e.rings().pop_back();
+  }
   llvm::Value* more = nullptr;
   llvm::Value* stepped = nullptr;
   const auto* one = llvm::dyn_cast<llvm::ConstantInt>(step);
@@ -153,6 +167,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   }
   b.CreateCondBr(more, head, exit);
   b.SetInsertPoint(exit);
+  if (ring) ring->End();
   e.order().set_pending(at_entry);
 }
 

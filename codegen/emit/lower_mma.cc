@@ -1,9 +1,11 @@
-// Matrix products: by mma.sync where the target has an instruction for the types, else multiplied out with fma.
+// Matrix products: by wgmma where the operands are fetched ahead, by mma.sync where the target has an instruction for the
+// types, else multiplied out with fma.
 #include <utility>
 
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/mma_fma.h"
 #include "codegen/emit/mma_sync.h"
+#include "codegen/emit/ring.h"
 
 namespace tile::codegen {
 namespace {
@@ -12,7 +14,10 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
   const ir::Elem elem = op.result(0)->type().elem();
   Registers acc;
   for (llvm::Value* v : e.regs(op.operand("acc"))) acc.push_back(WidenForProduct(e, elem, v, true));
-  if (const auto plan = PlanMma(e.target(), e.plan(), op)) {
+  if (FetchOf(op) != nullptr) {
+    Ring& ring = *e.rings().back();
+    acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()), std::move(acc));
+  } else if (const auto plan = PlanMma(e.target(), e.plan(), op)) {
     acc = MultiplyBySync(e, *plan, op.operand("lhs"), op.operand("rhs"), std::move(acc));
   } else {
     acc = MultiplyByFma(e, op, std::move(acc));

@@ -69,9 +69,9 @@ void LowerPrint(Emitter& e, const ir::Op& op) {
   auto special = [&](llvm::Intrinsic::ID id) { return b.CreateIntrinsic(id, {}); };
   head(offsetof(TilePrintEntry, bytes), e.I32(static_cast<int64_t>(bytes)));
   head(offsetof(TilePrintEntry, site), e.I32(number));
-  head(offsetof(TilePrintEntry, block), special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x));
-  head(offsetof(TilePrintEntry, block) + 4, special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y));
-  head(offsetof(TilePrintEntry, block) + 8, special(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z));
+  head(offsetof(TilePrintEntry, block), e.BlockId(0));
+  head(offsetof(TilePrintEntry, block) + 4, e.BlockId(1));
+  head(offsetof(TilePrintEntry, block) + 8, e.BlockId(2));
   head(offsetof(TilePrintEntry, reserved), e.I32(0));
 
   uint64_t offset = sizeof(TilePrintEntry);

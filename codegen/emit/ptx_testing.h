@@ -23,8 +23,8 @@ struct CompiledText {
   std::vector<std::string> kernels;  // PTX of each
 };
 
-// All kernels of the text, or the one of this name.
-inline CompiledText CompileText(const std::string& text, int sm, const std::string& kernel = "") {
+// All kernels of the text, or the one of this name. `descriptors`: as in CompileOptions.
+inline CompiledText CompileText(const std::string& text, int sm, const std::string& kernel = "", bool descriptors = false) {
   CompiledText out;
   ir::Diagnostics diags;
   std::unique_ptr<ir::Module> m = ir::Parse(text, "test.tile", &diags);
@@ -37,6 +37,7 @@ inline CompiledText CompileText(const std::string& text, int sm, const std::stri
     if (!kernel.empty() && absl::string_view(kernel) != f->name) continue;
     CompileOptions options;
     options.target = FindTarget(sm);
+    options.descriptors = descriptors;
     Trace trace;
     trace.wants_text = [](absl::string_view pass) { return pass == "llvm"; };
     trace.on_text = [&](absl::string_view, absl::string_view printed) { absl::StrAppend(&out.llvm, printed); };

@@ -1,5 +1,7 @@
 #include "tests/gpu/on_gpu.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "codegen/image.h"
 #include "ir/tbc/writer.h"
@@ -12,10 +14,12 @@ absl::StatusOr<Compiled> Gpu::Load(const ir::Module& module, absl::string_view k
   if (f == nullptr) return absl::NotFoundError(absl::StrCat("no kernel ", std::string(kernel)));
   codegen::CompileOptions options;
   options.target = target;
-  auto built = codegen::BuildImage(module, *f, options, ir::ImageKind::kCubin);
+  auto built = codegen::BuildImages(module, *f, options, ir::ImageKind::kCubin);
   if (!built.ok()) return built.status();
+  std::vector<ir::Image> images;
+  for (const codegen::BuiltImage& b : *built) images.push_back(b.image);
   if (device == nullptr) return Compiled();
-  absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = {&built->image, 1}});
+  absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = images});
   if (!bytes.ok()) return bytes.status();
   auto made = runtime::Program::FromBytes({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}, module.source_name);
   if (!made.ok()) return made.status();

@@ -1,0 +1,159 @@
+// Loops over matrix products: operands fetched ahead by TMA into a ring of stages, multiplied by wgmma. Which loops, what
+// the code looks like, what the host has to do for it.
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "codegen/emit/ptx_testing.h"
+#include "codegen/image.h"
+#include "gtest/gtest.h"
+
+namespace tile::codegen {
+namespace {
+
+int Count(const std::string& text, const std::string& what) {
+  int n = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+// c = a * b in tiles of M x N, K at a time.
+std::string Product() {
+  return R"(
+entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %k: tile<i32>) {
+  %j, %i, %z = get_tile_block_id
+  %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>
+  %bt = make_tensor_view %b, shape = [%k, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>
+  %ct = make_tensor_view %c, shape = [%m, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+  %av = make_partition_view %at : partition_view<tile=(128x64), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>
+  %bv = make_partition_view %bt : partition_view<tile=(64x256), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>
+  %cv = make_partition_view %ct : partition_view<tile=(128x256), tensor_view<?x?xf32, strides=[?,1]>>
+  %first = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %zero = constant <f32: 0> : tile<128x256xf32>
+  %sum = for %step in (%first to %k, step %one) : tile<i32> iter_values(%acc = %zero) -> (tile<128x256xf32>) {
+    %x, %t1 = load_view_tko weak %av[%i, %step] -> tile<128x64xbf16>, token
+    %y, %t2 = load_view_tko weak %bv[%step, %j] -> tile<64x256xbf16>, token
+    %next = mmaf %x, %y, %acc
+    continue %next : tile<128x256xf32>
+  }
+  store_view_tko weak %sum, %cv[%i, %j] -> token
+  return
+}
+)";
+}
+
+CompiledText Compiled90(const std::string& text) {
+  const CompiledText c = CompileText(text, 90, "", true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  return c;
+}
+
+bool IsFetched(const std::string& text) { return absl::StrContains(Compiled90(text).ptx, "cp.async.bulk.tensor"); }
+
+TEST(FetchPtx, ALoopOverProductsBecomesAPipeline) {
+  const CompiledText c = Compiled90(Product());
+  // Two warpgroups of 64 rows, four steps of 16 along K, the right operand lies along N.
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"), 4);
+  EXPECT_EQ(Count(c.ptx, "add, 1, 1, 0, 1;"), 4);
+  EXPECT_EQ(Count(c.ptx, ".reqntid 256"), 1);
+  // Four stages: three filled before the loop, one in it, by a copy of the left operand and four of 64 columns each.
+  EXPECT_EQ(Count(c.ptx, "mbarrier.init"), 4);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.arrive.expect_tx"), 4);
+  EXPECT_EQ(Count(c.ptx, "cp.async.bulk.tensor.2d"), 20);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.try_wait"), 1);
+  // The products of a round are waited for in the next, all of them behind the loop.
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 1);
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 1);
+  EXPECT_EQ(Count(c.ptx, ".param .align 64 .b8"), 2);
+  EXPECT_EQ(Count(c.ptx, "ldmatrix"), 0);
+}
+
+TEST(FetchPtx, NothingSpillsAndNothingIsSerialised) {
+  if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
+  const absl::StatusOr<Assembled> a = Assemble(Compiled90(Product()).ptx, "sm_90a", {});
+  ASSERT_TRUE(a.ok()) << a.status();
+  EXPECT_EQ(a->spill_bytes, 0);
+  EXPECT_LE(a->registers, 168);
+  EXPECT_FALSE(absl::StrContains(a->log, "serialized")) << a->log;
+}
+
+TEST(FetchPtx, TheHostEncodesTensorsAndChecksThem) {
+  ir::Diagnostics diags;
+  const auto m = ir::Parse(Product(), "test.tile", &diags);
+  ASSERT_NE(m, nullptr) << diags.ToString();
+  CompileOptions options;
+  options.target = FindTarget(90);
+  const auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
+  ASSERT_TRUE(images.ok()) << images.status();
+  ASSERT_EQ(images->size(), 2u);
+  const ir::Image &fast = (*images)[0].image, &general = (*images)[1].image;
+  ASSERT_EQ(fast.tma.size(), 2u);
+  EXPECT_EQ(fast.tma[0].base_param, 0u);
+  EXPECT_EQ(fast.tma[0].box, (std::vector<uint32_t>{64, 128}));
+  EXPECT_EQ(fast.tma[1].base_param, 1u);
+  EXPECT_EQ(fast.tma[1].box, (std::vector<uint32_t>{64, 64}));
+  EXPECT_EQ(fast.tma[1].swizzle, 3);
+  EXPECT_EQ(fast.params.size(), 8u);
+  std::string texts;
+  for (const auto& r : fast.requirements) absl::StrAppend(&texts, r.text, "\n");
+  for (const char* text : {"the address of the tensor at parameter 0 is a multiple of 16", "stride 0 of the tensor at parameter 1 is a",
+                           "size 1 of the tensor at parameter 1 is not 0"}) {
+    EXPECT_TRUE(absl::StrContains(texts, text)) << texts;
+  }
+  EXPECT_TRUE(general.requirements.empty());
+  EXPECT_TRUE(general.params.empty());
+}
+
+TEST(FetchPtx, MajorOrdersAndTypes) {
+  // Along K: rows of 128 bytes, no transposition.
+  const CompiledText nt = Compiled90(absl::StrReplaceAll(
+      Product(), {{"shape = [%k, %n], strides = [%n, 1]", "shape = [%k, %n], strides = [1, %k]"},
+                  {"%bt : partition_view<tile=(64x256), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>",
+                   "%bt : partition_view<tile=(64x256), padding_value = zero, tensor_view<?x?xbf16, strides=[1,?]>>"},
+                  {"%bt = make_tensor_view %b, shape = [%k, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>",
+                   "%bt = make_tensor_view %b, shape = [%k, %n], strides = [1, %k] : tile<i32> -> tensor_view<?x?xbf16, strides=[1,?]>"}}));
+  EXPECT_EQ(Count(nt.ptx, "add, 1, 1, 0, 0;"), 4);
+  EXPECT_EQ(Count(nt.ptx, "cp.async.bulk.tensor.2d"), 8);
+  // f16 as bf16; f32 has no instruction; tf32 only along K.
+  EXPECT_TRUE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "f16"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "f32"}, {"128x64", "32x16"}, {"64x256", "16x32"}, {"128x256", "32x32"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "tf32"}, {"128x64", "64x32"}, {"64x256", "32x64"}, {"128x256", "64x64"}})));
+  // A sum in f16 is rounded in every step.
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"f32", "f16"}, {"bf16", "f16"}, {"256", "64"}})));
+}
+
+TEST(FetchPtx, WhatStaysAsItIs) {
+  const std::string small = absl::StrReplaceAll(Product(), {{"256", "64"}, {"128", "64"}});
+  EXPECT_TRUE(IsFetched(small));
+  // Another use of a loaded tile; other padding than zero; a load that a token orders behind a store; a strong load; an
+  // index that is carried; an address that the host does not know; fewer rows than an instruction.
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"%next = mmaf %x, %y, %acc", "%w = negf %x\n%s = mmaf %w, %y, %acc\n%next = mmaf %x, %y, %s"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"padding_value = zero", "padding_value = neg_inf"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
+      small, {{"%sum = for", "%before = store_view_tko weak %zero, %cv[%i, %j] -> token\n%sum = for"},
+              {"%av[%i, %step]", "%av[%i, %step] token = %before"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"load_view_tko weak %av", "load_view_tko relaxed device %av"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
+      small, {{"%sum = for", "%sum, %last = for"}, {"(%acc = %zero) -> (tile<64x64xf32>)", "(%acc = %zero, %at.k = %first) -> (tile<64x64xf32>, tile<i32>)"},
+              {"%av[%i, %step]", "%av[%i, %at.k]"}, {"continue %next : tile<64x64xf32>", "%k.1 = addi %at.k, %one\ncontinue %next, %k.1 : tile<64x64xf32>, tile<i32>"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"%at = make_tensor_view %a,", "%p = offset %a, %m\n%at = make_tensor_view %p,"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"64x64xf32", "32x64xf32"},
+                                                     {"%av[%i, %step] -> tile<64x64xbf16>", "%av[%i, %step] -> tile<32x64xbf16>"},
+                                                     {"%cv = make_partition_view %ct : partition_view<tile=(64x64)", "%cv = make_partition_view %ct : partition_view<tile=(32x64)"},
+                                                     {"%av = make_partition_view %at : partition_view<tile=(64x64)", "%av = make_partition_view %at : partition_view<tile=(32x64)"}})));
+  // Targets without TMA or wgmma.
+  for (int sm : {80, 100, 120}) EXPECT_FALSE(absl::StrContains(CompileText(small, sm, "", true).ptx, "cp.async.bulk")) << sm;
+}
+
+TEST(FetchPtx, IndicesMayBeComputedAndTokensPassedOn) {
+  const std::string small = absl::StrReplaceAll(Product(), {{"256", "64"}, {"128", "64"}});
+  EXPECT_TRUE(IsFetched(absl::StrReplaceAll(
+      small, {{"%x, %t1 =", "%step.2 = addi %step, %one\n%t0 = make_token : token\n%x, %t1 ="},
+              {"%av[%i, %step]", "%av[%i, %step.2] token = %t0"}, {"%bv[%step, %j]", "%bv[%step, %j] token = %t1"}})));
+}
+
+}  // namespace
+}  // namespace tile::codegen

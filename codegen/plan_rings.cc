@@ -1,0 +1,48 @@
+#include "codegen/plan_rings.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/staging.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr int kMostStages = 6;
+constexpr int kBlockRows = 16;            // about the square root of how many blocks run at once
+constexpr int64_t kBlockReserve = 1024;   // bytes of shared memory that the hardware takes for each block
+constexpr int64_t kBarrierBytes = 1024;
+constexpr int64_t kWorkRegisters = 128;   // of a thread, accumulators included
+constexpr int64_t kRegisters = 65536;     // of a multiprocessor
+
+}  // namespace
+
+// Stages as deep as shared memory allows, for two blocks on a multiprocessor (one's epilogue beside the other's products)
+// where their registers fit.
+void PlanRings(const Target& target, const ir::Function& function, Plan* plan) {
+  int64_t stage = 0, other = 0, accumulators = 0;
+  ir::Walk(function.body(), [&](ir::Op* op) {
+    if (op->opcode() == ir::Opcode::kAllocShared) {
+      int64_t elements = 1;
+      for (int64_t n : op->result(0)->type().shape()) elements *= n;
+      other += elements * ir::MemoryBits(op->result(0)->type().elem()) / 8 + 16;
+    }
+    if (op->opcode() == ir::Opcode::kFor && FetchIn(*op) != nullptr) stage = std::max(stage, LayoutStage(*FetchIn(*op)).bytes);
+    if ((op->opcode() == ir::Opcode::kMmaF || op->opcode() == ir::Opcode::kMmaI) && FetchOf(*op) != nullptr) {
+      accumulators = std::max(accumulators, op->result(0)->type().num_elements() / (32 * plan->num_warps));
+    }
+  });
+  if (stage == 0) return;
+  const auto stages = [&](int blocks) {
+    const int64_t bytes = (target.shared_bytes + kBlockReserve) / blocks - kBlockReserve - other - kBarrierBytes;
+    return static_cast<int>(std::min<int64_t>(kMostStages, bytes / stage));
+  };
+  const bool registers = 2 * plan->num_warps * 32 * kWorkRegisters <= kRegisters && accumulators <= kWorkRegisters / 2;
+  plan->blocks = registers && stages(2) >= 3 ? 2 : 1;
+  plan->stages = std::max(2, stages(plan->blocks));
+  plan->block_rows = kBlockRows;
+  absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are fetched ahead, ", plan->blocks,
+                  plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
+}
+
+}  // namespace tile::codegen

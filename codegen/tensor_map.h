@@ -1,0 +1,32 @@
+// TMA descriptors: what the host must encode before a launch so that a load can be done by TMA, and what must hold for it.
+//
+//   if (std::optional<TensorMap> map = MapTensor(load, tile)) …    // nullopt: the host can't know the tensor
+//
+// The host can if the tensor's address is a parameter of the kernel, and sizes and strides are parameters or constants.
+// Pure functions.
+#ifndef TILE_CODEGEN_TENSOR_MAP_H_
+#define TILE_CODEGEN_TENSOR_MAP_H_
+
+#include <optional>
+#include <vector>
+
+#include "codegen/staging.h"
+#include "ir/tbc/image.h"
+
+namespace tile::codegen {
+
+struct TensorMap {
+  ir::TmaDescriptor descriptor;
+  std::vector<ir::ImageRequirement> requirements;
+};
+
+std::optional<TensorMap> MapTensor(const ir::Op& load, const StagedTile& tile);
+
+// The tensor's dimensions as the descriptor lists them, the contiguous one first.
+std::vector<int> MapOrder(const ir::Op& load);
+// Rows of a chunk that one copy brings.
+inline int64_t BoxRows(const StagedTile& tile) { return tile.rows() < 256 ? tile.rows() : 256; }
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_TENSOR_MAP_H_
