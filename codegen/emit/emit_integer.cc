@@ -78,6 +78,11 @@ Value* MinMax(Emitter& e, const ir::Op& op, Operands in, bool max) {
 
 Value* EmitAbsi(Emitter& e, const ir::Op&, Operands in) {
   if (IsI1(in[0])) return in[0];
+  // ptxas takes the result of abs.s16 for positive, so that a minimum would be widened with zeros (seen with 13.0).
+  if (Width(in[0]) == 16) {
+    return e.Ptx(in[0]->getType(), "{ .reg .b16 m; shr.s16 m, $1, 15; xor.b16 $0, $1, m; sub.s16 $0, $0, m; }", "=&h,h",
+                 {in[0]}, false);
+  }
   return e.b().CreateBinaryIntrinsic(llvm::Intrinsic::abs, in[0], e.b().getFalse());
 }
 

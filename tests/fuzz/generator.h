@@ -24,7 +24,7 @@ using ir::Elem;
 using ir::Value;
 using Shape = std::vector<int64_t>;
 
-inline constexpr int64_t kMaxElements = 8192;  // of a tile
+inline constexpr int64_t kMaxElements = 16384;  // of a tile
 
 // A value with what is known of it.
 struct Val {
@@ -129,6 +129,7 @@ class Generator {
   void StepShape();
   void StepReduce();
   void StepMatrix();
+  void StepScaled();
 
   // --- memory (random_memory.cc) ------------------------------------------------------------------------------------
   Region InputRegion();
@@ -170,6 +171,7 @@ class Generator {
   void StepIf();
   void StepFor();
   void StepLoop();
+  void StepReturn();
   op::Values Inside(const std::function<op::Values()>& body);  // with the pool as it was afterwards
   std::vector<Val> Carried(int most);
 

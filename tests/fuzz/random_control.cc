@@ -77,6 +77,16 @@ void Generator::StepFor() {
       Add({i});
       for (size_t k = 0; k < carried.size(); ++k) Add({now[k], -1, true, !ir::IsFloat(now[k]->type().elem())});
       token_ = now.back();
+      if (r_.Percent(30)) {  // some rounds end here
+        const Val early = Operand(Elem::kI1, {});
+        op::If(b_, early.v, [&]() -> Values {
+          Values next;
+          for (const Val& v : carried) next.push_back(Operand(v.elem(), v.shape()).v);
+          next.push_back(token_);
+          op::Continue(b_, next);
+          return {};
+        });
+      }
       Steps(static_cast<int>(r_.In(1, 4)));
       Values next;
       for (const Val& v : carried) next.push_back(Operand(v.elem(), v.shape()).v);
@@ -133,6 +143,20 @@ void Generator::StepLoop() {
   rounds_ = outer;
   token_ = out.back();
   for (size_t i = 0; i < results.size(); ++i) Add({out[i], -1, true, !ir::IsFloat(out[i]->type().elem())});
+}
+
+// Some blocks end here.
+void Generator::StepReturn() {
+  if (depth_ > 0) return;
+  const Val condition = Operand(Elem::kI1, {});
+  op::If(b_, condition.v, [&]() -> Values {
+    Inside([&] {
+      Store(Exact());
+      return Values();
+    });
+    op::Return(b_);
+    return {};
+  });
 }
 
 }  // namespace tile::fuzz

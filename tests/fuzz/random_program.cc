@@ -88,7 +88,7 @@ Shape Generator::Permutation(int n) {
 }
 
 int64_t Generator::RandomCount() {
-  return int64_t{1} << (r_.Percent(60) ? r_.In(3, 10) : r_.Percent(80) ? r_.In(0, 11) : r_.In(11, 13));
+  return int64_t{1} << (r_.Percent(60) ? r_.In(3, 10) : r_.Percent(80) ? r_.In(0, 11) : r_.In(11, 14));
 }
 
 Shape Generator::RandomShape(int64_t count, int max_rank) {
@@ -205,7 +205,7 @@ void Generator::StepValues() {
   switch (r_.Below(4)) {
     case 0: {
       const Elem e = IntElement();
-      const int64_t n = std::min(RandomCount(), int64_t{1} << std::min(13, ir::ElemInfoOf(e).bits));
+      const int64_t n = std::min(RandomCount(), int64_t{1} << std::min(14, ir::ElemInfoOf(e).bits));
       return Add({op::Iota(b_, Tile(e, {n}))});
     }
     case 1: {
@@ -234,7 +234,7 @@ void Generator::Step() {
   if (w < 82) return StepMemory();
   if (w < 86) return StepAtomic();
   if (w < 88) return StepInexact();
-  if (w < 89) return StepGlobal();
+  if (w < 89) return r_.Percent(70) ? StepGlobal() : StepReturn();
   if (w < 91) return StepValues();
   if (w < 94) return Store(Exact());
   if (deep) return StepInteger();

@@ -19,7 +19,11 @@ uint64_t RandomBits(Random& r, Elem e, Fill fill) {
   if (fill == Fill::kZero) return 0;
   if (fill == Fill::kSmall) return ir::FromDouble(e, static_cast<double>(r.In(-4, 4)));
   if (e == Elem::kTF32) return (r.Percent(50) ? r.Next() : ir::FromDouble(e, static_cast<double>(r.In(-9, 9)) / 4)) & 0xFFFFE000;
-  if (ir::IsInt(e)) return (r.Percent(50) ? r.Next() : static_cast<uint64_t>(r.In(-9, 20))) & mask;
+  if (ir::IsInt(e)) {
+    const uint64_t minimum = uint64_t{1} << (bits - 1);
+    if (r.Percent(20)) return r.Of({minimum, minimum - 1, minimum + 1, mask, uint64_t{0}}) & mask;
+    return (r.Percent(50) ? r.Next() : static_cast<uint64_t>(r.In(-9, 20))) & mask;
+  }
   if (r.Percent(40)) return r.Next() & mask;
   if (r.Percent(70)) return ir::FromDouble(e, static_cast<double>(r.In(-1000, 1000)) / 16);
   const double edges[] = {0.0, -0.0, 1.0, HUGE_VAL, -HUGE_VAL, std::nan(""), 1e-45, 6e-8, 65504, 3e38, 1e-310, 2147483648.0};

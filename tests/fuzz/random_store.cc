@@ -6,8 +6,10 @@
 namespace tile::fuzz {
 
 void Generator::After(Value* token) {
-  if (in_loop_ || r_.Percent(30)) {
-    token_ = in_loop_ || r_.Percent(50) ? token : op::JoinTokens(b_, {token_, token});
+  if (in_loop_) {
+    token_ = token;
+  } else if (r_.Percent(30)) {
+    token_ = op::JoinTokens(b_, {token_, token});
   }
 }
 
