@@ -1,6 +1,7 @@
 #include "runtime/array_launch.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,17 +40,17 @@ absl::StatusOr<uint64_t> ExtentOf(const ArrayValue& a, ir::Elem e, absl::string_
 }
 
 void BufferTable::Add(Range range) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   ranges_.emplace(range.address, range.bytes);
 }
 
 void BufferTable::Remove(uint64_t address) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (const auto it = ranges_.find(address); it != ranges_.end()) ranges_.erase(it);
 }
 
 std::optional<BufferTable::Range> BufferTable::Find(uint64_t address) const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   // Wrapped buffers may overlap: the nearest that contains it.
   for (auto it = ranges_.upper_bound(address); it != ranges_.begin();) {
     --it;

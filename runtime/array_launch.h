@@ -12,11 +12,12 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "absl/base/thread_annotations.h"
 #include "runtime/device.h"
 #include "runtime/launch_rule.h"
 
@@ -34,7 +35,7 @@ class BufferTable {
   std::optional<Range> Find(uint64_t address) const;
 
  private:
-  mutable absl::Mutex mutex_;
+  mutable std::mutex mutex_;
   std::multimap<uint64_t, uint64_t> ranges_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/cpu_device.h"
 
+#include <mutex>
 #include <unistd.h>
 
 #include <chrono>
@@ -10,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/synchronization/mutex.h"
 #include "runtime/error.h"
 #include "vm/vm.h"
 
@@ -110,7 +110,7 @@ class CpuEvent : public Event {
 struct CpuCode {
   std::shared_ptr<const Program> program;
   std::unique_ptr<vm::Program> code;
-  absl::Mutex mutex;
+  std::mutex mutex;
 };
 
 class CpuLaunch : public PreparedLaunch {
@@ -121,7 +121,7 @@ class CpuLaunch : public PreparedLaunch {
   }
   absl::Status Run(Stream* stream) override {
     return Own(stream)->Submit([state = state_] {
-      absl::MutexLock lock(&state->code->mutex);
+      std::lock_guard<std::mutex> lock(state->code->mutex);
       const vm::Outcome outcome = state->code->code->Run(state->launch);
       if (outcome.reports.empty()) return outcome.status;
       return absl::AbortedError(absl::StrJoin(outcome.reports, "\n", [](std::string* out, const vm::Report& r) {

@@ -4,8 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
-#include "absl/synchronization/mutex.h"
 #include "vm/code.h"
 #include "vm/memory.h"
 #include "vm/vm.h"
@@ -20,7 +20,7 @@ struct LaunchState {
   // Counts changes of memory that waiting blocks may be waiting for.
   std::atomic<int64_t> effects{0};
   std::atomic<bool> stop{false};  // a block trapped
-  absl::Mutex mutex;              // guards outcome->reports and printing
+  std::mutex mutex;              // guards outcome->reports and printing
 };
 
 // Tells waiting blocks that memory has changed.

@@ -1,6 +1,7 @@
 #include "vm/memory.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 namespace tile::vm {
@@ -33,7 +34,7 @@ const Allocation* Memory::Find(uintptr_t address, uint64_t size) const {
     if (a->Contains(address, size)) return a;
     if (a->bytes > 0) break;
   }
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   for (const Allocation& a : published_) {
     if (a.Contains(address, size)) return &a;
   }
@@ -41,13 +42,13 @@ const Allocation* Memory::Find(uintptr_t address, uint64_t size) const {
 }
 
 const Allocation* Memory::Publish(Allocation a) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   published_.push_back(std::move(a));
   return &published_.back();
 }
 
 bool Memory::IsPublished(const Allocation* a) const {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   for (const Allocation& p : published_) {
     if (&p == a) return true;
   }
@@ -55,7 +56,7 @@ bool Memory::IsPublished(const Allocation* a) const {
 }
 
 void Memory::Retire(const Allocation* a) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   // The entry stays where it is, so that others' addresses hold, but contains nothing any more.
   for (Allocation& p : published_) {
     if (&p == a) p.begin = p.bytes = 0;

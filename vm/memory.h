@@ -7,10 +7,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
+#include "absl/base/thread_annotations.h"
 #include "ir/element.h"
 
 namespace tile::vm {
@@ -52,7 +53,7 @@ class Memory {
  private:
   std::deque<Allocation> allocations_;           // stable addresses
   std::vector<const Allocation*> sorted_;        // by begin
-  mutable absl::Mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<Allocation> published_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,5 +1,6 @@
 #include "vm/scheduler.h"
 
+#include <mutex>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -147,7 +148,7 @@ class Grid {
   }
 
   std::unique_ptr<Running> NextMayWait(std::unique_ptr<Running>& spare) {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     const int64_t effects = state_.effects.load(std::memory_order_acquire);
     // First those for whom memory has changed, then new ones, then those that count rounds.
     if (auto r = Take([&](const Running& p) { return p.effects_seen != effects; })) return Resume(std::move(r), effects);
@@ -187,7 +188,7 @@ class Grid {
   void Done(std::unique_ptr<Running> r, std::unique_ptr<Running>& spare) {
     BlockState& b = r->state;
     if (b.stop == Stop::kParked) {
-      absl::MutexLock lock(&mutex_);
+      std::lock_guard<std::mutex> lock(mutex_);
       --running_;
       parked_.push_back(std::move(r));
       return;
@@ -197,7 +198,7 @@ class Grid {
     if (code_.must_park) {
       // The end of a block is news too: those that count on it look again.
       state_.effects.fetch_add(1, std::memory_order_relaxed);
-      absl::MutexLock lock(&mutex_);
+      std::lock_guard<std::mutex> lock(mutex_);
       --running_;
     }
     blocks_run_.fetch_add(1, std::memory_order_relaxed);
@@ -240,7 +241,7 @@ class Grid {
  public:
   int64_t blocks_run() const { return blocks_run_.load(); }
   void Abandon() {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     for (auto& p : parked_) EndBlock(p->state);
     parked_.clear();
   }
@@ -254,7 +255,7 @@ class Grid {
   std::atomic<int64_t>& blocks_run_;
   std::atomic<bool> finished_{false};
   std::atomic<int64_t> idle_{0};
-  absl::Mutex mutex_;
+  std::mutex mutex_;
   int64_t running_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<std::unique_ptr<Running>> parked_ ABSL_GUARDED_BY(mutex_);
 };

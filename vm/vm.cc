@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -31,7 +32,7 @@ void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::stri
   } else {
     r.where = b.code->module->Where(b.code->function->loc, b.code->function->pos);
   }
-  absl::MutexLock lock(&b.launch->mutex);
+  std::lock_guard<std::mutex> lock(b.launch->mutex);
   if (b.launch->outcome->reports.size() < kMaxReports) b.launch->outcome->reports.push_back(std::move(r));
 }
 
@@ -94,7 +95,7 @@ void AddReport(BlockState& b, const ir::Op* op, absl::string_view code, absl::st
 }
 
 void PrintText(BlockState& b, absl::string_view text) {
-  absl::MutexLock lock(&b.launch->mutex);
+  std::lock_guard<std::mutex> lock(b.launch->mutex);
   if (b.launch->launch->print) {
     b.launch->launch->print(text);
   } else {

@@ -1,5 +1,6 @@
 #include "runtime/cuda/stream.h"
 
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -100,13 +101,13 @@ CudaStream::~CudaStream() {
 }
 
 void CudaStream::Remember(const std::shared_ptr<Reporting>& work, uint64_t epoch) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   noted_.push_back(work);
   work->epoch.store(epoch, std::memory_order_relaxed);
 }
 
 std::vector<std::shared_ptr<Reporting>> CudaStream::TakeNoted() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   epoch_.store(context_->epochs++, std::memory_order_relaxed);
   return std::exchange(noted_, {});
 }
@@ -158,7 +159,7 @@ absl::Status CudaStream::BeginCapture() {
                                    "beginning a capture");
   if (!s.ok()) return s;
   // What ran before keeps its place: only launches from here on belong to the graph.
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   before_capture_ = std::exchange(noted_, {});
   epoch_.store(context_->epochs++, std::memory_order_relaxed);
   capturing_ = true;
@@ -173,7 +174,7 @@ absl::StatusOr<std::unique_ptr<Graph>> CudaStream::EndCapture() {
   capturing_ = false;
   auto launches = TakeNoted();
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     noted_ = std::exchange(before_capture_, {});
   }
   CUgraph graph = nullptr;

@@ -4,10 +4,11 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "absl/base/thread_annotations.h"
 #include "runtime/cuda/context.h"
 #include "runtime/device.h"
 
@@ -52,7 +53,7 @@ class CudaStream : public Stream {
   Kind kind_;
   bool capturing_ = false;
   std::atomic<uint64_t> epoch_;
-  absl::Mutex mutex_;
+  std::mutex mutex_;
   std::vector<std::shared_ptr<Reporting>> noted_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Reporting>> before_capture_ ABSL_GUARDED_BY(mutex_);
 };

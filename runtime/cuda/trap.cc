@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "ir/print_format.h"
@@ -107,7 +108,7 @@ absl::Status TakeReport(TileTrapRecord* record, const ir::Image& image, const ir
 }
 
 TrapPool::~TrapPool() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   for (void* slab : slabs_) driver_.cuMemFreeHost(slab);
 }
 
@@ -116,7 +117,7 @@ absl::StatusOr<TileTrapRecord*> TrapPool::Take(uint32_t print_bytes) {
     return driver_.Check(driver_.cuMemHostAlloc(memory, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
                          "allocating a trap record");
   };
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   TileTrapRecord* record = nullptr;
   void* memory = nullptr;
   if (print_bytes > 0) {
@@ -137,7 +138,7 @@ absl::StatusOr<TileTrapRecord*> TrapPool::Take(uint32_t print_bytes) {
 }
 
 void TrapPool::Return(TileTrapRecord* record) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (record->print_capacity > 0) {
     driver_.cuMemFreeHost(record);
   } else {

@@ -4,13 +4,14 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "ir/module.h"
 #include "ir/tbc/image.h"
 #include "runtime/cuda/driver.h"
@@ -45,7 +46,7 @@ class TrapPool {
 
  private:
   const Driver& driver_;
-  absl::Mutex mutex_;
+  std::mutex mutex_;
   std::vector<void*> slabs_ ABSL_GUARDED_BY(mutex_);
   std::vector<TileTrapRecord*> free_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,5 +1,6 @@
 #include "tools/cli/progress.h"
 
+#include <mutex>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -46,16 +47,17 @@ Progress::Progress(bool wanted) : active_(wanted && CanDraw()), start_(absl::Now
 Progress::~Progress() {
   if (!active_) return;
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     Clear();
     quit_ = true;
   }
+  changed_.notify_all();
   thread_.join();
 }
 
 void Progress::Begin(absl::string_view what, double from, double to, int64_t total) {
   if (!active_) return;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   done_.store(0, std::memory_order_relaxed);
   what_ = Plain(what);
   from_ = from;
@@ -66,13 +68,13 @@ void Progress::Begin(absl::string_view what, double from, double to, int64_t tot
 
 void Progress::End() {
   if (!active_) return;
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   Clear();
   running_ = false;
 }
 
 void Progress::Print(absl::string_view text) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   Clear();
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!active_ || text.empty()) return;
@@ -81,12 +83,12 @@ void Progress::Print(absl::string_view text) {
 }
 
 void Progress::Loop() {
-  absl::MutexLock lock(&mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   const auto quit = [this] { return quit_; };
-  mutex_.AwaitWithDeadline(absl::Condition(&quit), start_ + kPatience);
+  changed_.wait_until(lock, absl::ToChronoTime(start_ + kPatience), quit);
   while (!quit_) {
     if (running_ && !line_open_) Draw();
-    mutex_.AwaitWithTimeout(absl::Condition(&quit), kBetween);
+    changed_.wait_for(lock, absl::ToChronoMilliseconds(kBetween), quit);
   }
 }
 

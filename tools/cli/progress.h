@@ -13,12 +13,14 @@
 #define TILE_TOOLS_CLI_PROGRESS_H_
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <thread>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace tile::tools {
@@ -48,7 +50,8 @@ class Progress {
   const absl::Time start_;
   std::atomic<int64_t> done_{0};
   std::thread thread_;
-  absl::Mutex mutex_;
+  std::mutex mutex_;
+  std::condition_variable changed_;  // quit_
   std::string what_ ABSL_GUARDED_BY(mutex_);
   double from_ ABSL_GUARDED_BY(mutex_) = 0, to_ ABSL_GUARDED_BY(mutex_) = 1;
   int64_t total_ ABSL_GUARDED_BY(mutex_) = 0;
