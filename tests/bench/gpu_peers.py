@@ -15,10 +15,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import warnings
 
 import cupy
 import numpy as np
 import torch
+
+
+warnings.filterwarnings("ignore", category=DeprecationWarning)
 
 
 def median_us(fn, calls=10, rounds=9):
@@ -51,7 +55,7 @@ class Kernel:
         path = os.path.join(folder, name + ".cubin")
         folders = (options.examples, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels"))
         source = next(p for p in (os.path.join(f, name + ".tile") for f in folders) if os.path.exists(p))
-        done = subprocess.run([options.tilec, source, f"--sm={options.sm}", "-v", "-o", path], capture_output=True, text=True)
+        done = subprocess.run([options.tilec, source, f"--sm={options.sm}", "-v", "-o", path, *options.tilec_options], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(done.stderr)
         note = done.stderr.strip().split(": ", 1)[1]
@@ -139,14 +143,21 @@ def scans(kernel):
     data = torch.randint(-100, 100, (n,), device="cuda", dtype=torch.int32)
     sums, places = torch.zeros_like(data), ceildiv(n, 4096) + 1
     ticket, ready, total = (torch.zeros(k, dtype=torch.int32, device="cuda") for k in (1, places, places))
-    k = kernel("prefix_sum")
+    words = torch.zeros(places + 63, dtype=torch.int64, device="cuda")
+    k1, k2 = kernel("prefix_sum_lookback"), kernel("prefix_sum")
 
-    def ours():
+    def look_back():
+        ticket.zero_(), words.zero_()
+        k1((ceildiv(n, 4096),), data, sums, I64(n), ticket, words)
+
+    def chain():
         ticket.zero_(), ready.zero_()
-        k((ceildiv(n, 4096),), data, sums, I64(n), ticket, ready, total)
+        k2((ceildiv(n, 4096),), data, sums, I64(n), ticket, ready, total)
 
-    yield Case("prefix sum i32 2^27", k, ours, lambda: torch.cumsum(data, 0, dtype=torch.int32, out=sums), sums,
-               lambda: torch.cumsum(data.long(), 0), 0, bytes=8 * n)
+    # torch's is CUB's.
+    for name, k, ours in (("prefix sum i32 2^27", k1, look_back), ("prefix sum, chained", k2, chain)):
+        yield Case(name, k, ours, lambda: torch.cumsum(data, 0, dtype=torch.int32, out=sums), sums,
+                   lambda: torch.cumsum(data.long(), 0), 0, bytes=8 * n)
 
 
 def updates(kernel):
@@ -210,6 +221,7 @@ def main():
     parser.add_argument("--tilec", default="bazel-bin/tools/tilec")
     parser.add_argument("--examples", default="examples")
     parser.add_argument("--sm", default="90")
+    parser.add_argument("--tilec-options", type=str.split, default=[], help='more options for tilec, as in "--warps=8"')
     parser.add_argument("names", nargs="*", help="only rows whose names contain one of these")
     options = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
