@@ -1,12 +1,15 @@
 #include "codegen/emit/contended.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/atomic.h"
+#include "codegen/emit/convert.h"
 #include "codegen/emit/copies.h"
 #include "codegen/gpu_ops.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
 namespace {
@@ -69,13 +72,14 @@ int64_t RangeOf(const Value* v, int depth = 0) {
 
 }  // namespace
 
-bool CombineInShared(Emitter& e, const ir::Op& op) {
+namespace {
+
+bool CombineInTable(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
   const Value *arg = op.operand("arg"), *mask = op.operand("mask");
   const ir::Op* offset = op.operand("pointers")->def();
-  if (op.attr("mode").as_enum<ir::RmwMode>() != ir::RmwMode::kAdd || arg->type().elem() != ir::Elem::kI32 ||
-      op.attr("ordering").as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kRelaxed || op.result(0)->has_uses() ||
-      offset == nullptr || offset->opcode() != Opcode::kOffset) {
+  if (op.attr("mode").as_enum<ir::RmwMode>() != ir::RmwMode::kAdd || arg->type().elem() != ir::Elem::kI32 || offset == nullptr ||
+      offset->opcode() != Opcode::kOffset) {
     return false;
   }
   const Value* base = ScalarOf(offset->operand(0));
@@ -135,6 +139,73 @@ bool CombineInShared(Emitter& e, const ir::Op& op) {
   e.order().Did(op);
   e.Set(op.result(0), Registers(static_cast<size_t>(layout.registers()), llvm::PoisonValue::get(b.getInt32Ty())));
   return true;
+}
+
+// How two updates of one place are one.
+struct Combination {
+  llvm::Value* identity;
+  std::function<llvm::Value*(llvm::Value*, llvm::Value*)> combine;
+};
+
+std::optional<Combination> CombinationOf(Emitter& e, ir::RmwMode mode, ir::Elem elem) {
+  if (elem != ir::Elem::kI32 && elem != ir::Elem::kI64) return std::nullopt;
+  auto& b = e.b();
+  auto* type = llvm::cast<llvm::IntegerType>(e.RegisterType(elem));
+  const unsigned bits = type->getBitWidth();
+  auto value = [&](const llvm::APInt& v) { return llvm::ConstantInt::get(type, v); };
+  auto which = [&b](llvm::Intrinsic::ID id) { return [&b, id](llvm::Value* x, llvm::Value* y) { return b.CreateBinaryIntrinsic(id, x, y); }; };
+  switch (mode) {
+    case ir::RmwMode::kAdd: return Combination{value(llvm::APInt(bits, 0)), [&b](auto* x, auto* y) { return b.CreateAdd(x, y); }};
+    case ir::RmwMode::kOr: return Combination{value(llvm::APInt(bits, 0)), [&b](auto* x, auto* y) { return b.CreateOr(x, y); }};
+    case ir::RmwMode::kXor: return Combination{value(llvm::APInt(bits, 0)), [&b](auto* x, auto* y) { return b.CreateXor(x, y); }};
+    case ir::RmwMode::kAnd: return Combination{value(llvm::APInt::getAllOnes(bits)), [&b](auto* x, auto* y) { return b.CreateAnd(x, y); }};
+    case ir::RmwMode::kMax: return Combination{value(llvm::APInt::getSignedMinValue(bits)), which(llvm::Intrinsic::smax)};
+    case ir::RmwMode::kMin: return Combination{value(llvm::APInt::getSignedMaxValue(bits)), which(llvm::Intrinsic::smin)};
+    case ir::RmwMode::kUmax: return Combination{value(llvm::APInt(bits, 0)), which(llvm::Intrinsic::umax)};
+    case ir::RmwMode::kUmin: return Combination{value(llvm::APInt::getAllOnes(bits)), which(llvm::Intrinsic::umin)};
+    default: return std::nullopt;
+  }
+}
+
+// All elements update one place: a warp puts its own together and updates it once.
+bool CombineToOne(Emitter& e, const ir::Op& op) {
+  auto& b = e.b();
+  const Value *arg = op.operand("arg"), *mask = op.operand("mask");
+  const Value* place = ScalarOf(op.operand("pointers"));
+  const ir::RmwMode mode = op.attr("mode").as_enum<ir::RmwMode>();
+  const std::optional<Combination> how = CombinationOf(e, mode, arg->type().elem());
+  if (place == nullptr || arg->type().is_scalar() || !how || !e.TakesStep("combine-to-one", op)) return false;
+  if (e.wants_remarks()) {
+    e.Remark(op, "contended", absl::StrCat("one address for ", arg->type().num_elements(), " elements: each warp updates it once"));
+  }
+  const Layout& layout = e.layout(arg);
+  llvm::Value *all = how->identity, *any = b.getFalse(), *first = e.HoldsFirstCopy(layout);
+  const Copies copies(layout);
+  for (int r : copies.firsts()) {
+    const auto i = static_cast<size_t>(r);
+    llvm::Value* active = And(e, first, mask == nullptr ? nullptr : e.regs(mask)[i]);
+    llvm::Value* value = active == nullptr ? e.regs(arg)[i] : b.CreateSelect(active, e.regs(arg)[i], how->identity);
+    all = how->combine(all, value);
+    any = active == nullptr ? b.getTrue() : b.CreateOr(any, active);
+  }
+  for (int lanes = 16; lanes > 0; lanes /= 2) all = how->combine(all, ShuffleXor(e, all, lanes));
+  any = b.CreateIntrinsic(b.getInt1Ty(), llvm::Intrinsic::nvvm_vote_any_sync, {e.I32(-1), any});
+  AtomicUpdate u;
+  u.elem = arg->type().elem();
+  u.mode = mode;
+  u.how = AccessOf(e, op, false);
+  u.wants_old = false;
+  EmitAtomic(e, u, Address{e.scalar(place), 0}, all, nullptr, b.CreateAnd(any, b.CreateIsNull(e.lane())), nullptr);
+  e.order().Did(op);
+  e.Set(op.result(0), Registers(static_cast<size_t>(layout.registers()), llvm::PoisonValue::get(all->getType())));
+  return true;
+}
+
+}  // namespace
+
+bool CombineUpdates(Emitter& e, const ir::Op& op) {
+  if (op.attr("ordering").as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kRelaxed || op.result(0)->has_uses()) return false;
+  return CombineToOne(e, op) || CombineInTable(e, op);
 }
 
 }  // namespace tile::codegen

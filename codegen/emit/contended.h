@@ -1,8 +1,8 @@
-// Contended atomic additions: many elements of a tile that go to a few neighbouring addresses, as those of a histogram. They
-// are added up in shared memory first, so that each address is updated once for the tile (operations.md 5.3 allows it for
-// relaxed integer updates without result).
+// Contended atomic updates: many elements of a tile that go to one address (each warp updates it once), or are added to a few
+// neighbouring ones, as those of a histogram (added up in shared memory first, so that each is updated once for the tile).
+// Allowed for relaxed integer updates whose old values nobody asks for.
 //
-//   if (CombineInShared(e, op)) return;      // atomic_rmw_tko, done; otherwise nothing was emitted
+//   if (CombineUpdates(e, op)) return;      // atomic_rmw_tko, done; otherwise nothing was emitted
 #ifndef TILE_CODEGEN_EMIT_CONTENDED_H_
 #define TILE_CODEGEN_EMIT_CONTENDED_H_
 
@@ -10,7 +10,7 @@
 
 namespace tile::codegen {
 
-bool CombineInShared(Emitter& e, const ir::Op& op);
+bool CombineUpdates(Emitter& e, const ir::Op& op);
 
 }  // namespace tile::codegen
 

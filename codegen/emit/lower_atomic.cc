@@ -72,7 +72,7 @@ void RefuseMulticast(Emitter& e, const ir::Op& op) {
 
 void LowerAtomicRmw(Emitter& e, const ir::Op& op) {
   if (e.order().NeedsBarrier(op)) e.Barrier();
-  if (!CombineInShared(e, op)) UpdatePointers(e, op, "arg", nullptr);
+  if (!CombineUpdates(e, op)) UpdatePointers(e, op, "arg", nullptr);
 }
 void LowerAtomicCas(Emitter& e, const ir::Op& op) { UpdatePointers(e, op, "val", "cmp"); }
 void LowerAtomicRedView(Emitter& e, const ir::Op& op) { UpdateView(e, op, nullptr); }

@@ -169,6 +169,32 @@ entry @scalar(%x: tile<ptr<i32>>) {
   EXPECT_LT(c.ptx.find("bar"), c.ptx.find("st.release"));
 }
 
+std::string ToOnePlace(absl::string_view mode, absl::string_view use) {
+  return absl::StrCat(R"(
+entry @one(%x: tile<ptr<i32>>, %a: tile<ptr<i32>>, %i: tile<i32>) {
+  %t = make_tensor_view %a, shape = [4096], strides = [1] : tensor_view<4096xi32, strides=[1]>
+  %v = make_partition_view %t : partition_view<tile=(1024), tensor_view<4096xi32, strides=[1]>>
+  %value, %k = load_view_tko weak %v[%i] -> tile<1024xi32>, token
+  %x1 = reshape %x : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %xs = broadcast %x1 : tile<1xptr<i32>> -> tile<1024xptr<i32>>
+  %old, %k2 = atomic_rmw_tko relaxed device %xs, )", mode, R"(, %value -> tile<1024xi32>, token
+)", use, R"(  return
+}
+)");
+}
+
+TEST(MemoryPtx, UpdatesOfOnePlaceArePutTogether) {
+  for (const char* mode : {"add", "umax", "min", "and", "xor"}) {
+    const CompiledText c = Compiled90(ToOnePlace(mode, ""));
+    EXPECT_EQ(Count(c.ptx, "red.relaxed.gpu.global."), 1) << mode;
+    EXPECT_EQ(Count(c.ptx, "shfl.sync.bfly"), 5) << mode;
+  }
+  // Each its own: who asks for old values, and what is not the same in any order.
+  const CompiledText asked = Compiled90(ToOnePlace("add", "  %k3 = store_view_tko weak %old, %v[%i] -> token\n"));
+  EXPECT_EQ(Count(asked.ptx, "atom.relaxed.gpu.global."), 8);
+  EXPECT_EQ(Count(Compiled90(ToOnePlace("xchg", "")).ptx, ".global.exch"), 8);
+}
+
 TEST(MemoryPtx, HalfBytes) {
   const CompiledText c = CompileText(Copy("f4E2M1FN", true, "8192"), 90);
   EXPECT_EQ(c.error, "");
