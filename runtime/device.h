@@ -60,6 +60,7 @@ struct LaunchSpec {
 };
 
 class Event;
+class Jit;
 class Stream;
 
 // Work that was recorded and can be launched again and again.
@@ -127,6 +128,9 @@ class Device : public std::enable_shared_from_this<Device> {
   // is and why it does not fit.
   virtual absl::StatusOr<std::shared_ptr<LoadedKernel>> Load(std::shared_ptr<const Program> program,
                                                              const ir::Function& function) = 0;
+
+  // Compiles what programs lack machine code for, from now on (jit/jit.h). Of no meaning where nothing is compiled.
+  virtual void set_jit(std::shared_ptr<Jit>) {}
 
   // Receives what print_tko prints; null: standard output. Set before kernels are loaded, or while nothing runs.
   virtual void set_print(std::function<void(absl::string_view)> print) { print_ = std::move(print); }

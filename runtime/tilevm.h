@@ -112,6 +112,18 @@ TILEVM_API tilevm_status tilevm_device_get_info(const tilevm_device* device, til
 typedef void (*tilevm_print_fn)(void* user, const char* text, size_t bytes);
 TILEVM_API tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_print_fn print, void* user);
 
+/* Lets kernels that a module has no machine code for be compiled on this machine, by libtilec.so.1, which is opened here and
+ * now: TILEVM_UNAVAILABLE if it is not there. Off until this is called; for kernels created from here on. Compiling takes
+ * from tenths of a second to seconds; what was compiled is kept in a folder, for other processes too. On the cpu device this
+ * does nothing. `options` may be NULL. */
+typedef struct tilevm_compile_options {
+  size_t struct_size;       /* set by the caller; what is 0 or NULL has a default */
+  const char* library;      /* a path; else what TILEVM_LIBTILEC names, else libtilec.so.1 as the system finds it */
+  const char* cache_folder; /* else what TILEVM_CACHE names, XDG_CACHE_HOME/tilevm, HOME/.cache/tilevm; "": keep nothing */
+  uint64_t cache_bytes;     /* the oldest go beyond that; default 1 GiB */
+} tilevm_compile_options;
+TILEVM_API tilevm_status tilevm_device_allow_compile(tilevm_device* device, const tilevm_compile_options* options);
+
 /* --- modules and kernels ----------------------------------------------------------------------------------------- */
 
 typedef struct tilevm_module tilevm_module;
@@ -130,7 +142,9 @@ TILEVM_API const char* tilevm_module_kernel_name(const tilevm_module* module, si
 typedef struct tilevm_kernel tilevm_kernel;
 
 /* Ready to run on the device. `name` may be NULL if the module has one kernel. TILEVM_UNSUPPORTED on a GPU for which the
- * module has no machine code; the message lists what there is. */
+ * module has no machine code; the message lists what there is. With tilevm_device_allow_compile it is compiled instead, and
+ * the compiler's errors are those of this function: TILEVM_UNSUPPORTED (what it refuses), TILEVM_UNAVAILABLE,
+ * TILEVM_INTERNAL. */
 TILEVM_API tilevm_status tilevm_kernel_create(tilevm_device* device, const tilevm_module* module, const char* name,
                                               tilevm_kernel** kernel);
 TILEVM_API void tilevm_kernel_destroy(tilevm_kernel* kernel);

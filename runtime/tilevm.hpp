@@ -135,6 +135,10 @@ class Device : public internal::Handle<tilevm_device, tilevm_device_close> {
   static Result<Device> Open(const char* name) {
     return internal::Make<Device, tilevm_device>([&](tilevm_device** d) { return tilevm_device_open(name, d); });
   }
+  // Lets kernels be compiled that a module has no machine code for. Null: what the C header says.
+  Error AllowCompile(const tilevm_compile_options* options = nullptr) {
+    return tilevm_device_allow_compile(get(), options);
+  }
   tilevm_device_info info() const {
     tilevm_device_info i = {};
     i.struct_size = sizeof i;

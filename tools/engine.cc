@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "ir/tbc/writer.h"
 #include "runtime/error.h"
+#include "runtime/jit/jit.h"
 #include "runtime/host_launch.h"
 #include "runtime/open_device.h"
 #include "runtime/trap_report.h"
@@ -130,6 +131,11 @@ class DeviceEngine : public Engine {
 };
 
 ExitCode ExitOf(const absl::Status& status) {
+  // What the compiler says of the program, and of itself.
+  if (absl::StartsWith(runtime::ErrorCodeOf(status), "codegen.")) {
+    if (absl::IsUnimplemented(status)) return kRejected;
+    if (absl::IsInternal(status)) return kInternal;
+  }
   return absl::IsInvalidArgument(status) || absl::IsNotFound(status) ? kRejected : kEnvironment;
 }
 
@@ -233,6 +239,14 @@ std::unique_ptr<DeviceChoice> ChooseDevice(const Options& options, int* exit) {
   absl::StatusOr<std::shared_ptr<runtime::Device>> device = runtime::OpenDevice(name == "auto" ? "cuda" : name);
   if (device.ok()) {
     choice->device_ = *std::move(device);
+    if (options.has("compile")) {
+      absl::StatusOr<std::shared_ptr<runtime::Jit>> jit = runtime::Jit::Open({});
+      if (!jit.ok()) {
+        *exit = Fail(kEnvironment, "run.device", jit.status());
+        return nullptr;
+      }
+      choice->device_->set_jit(*std::move(jit));
+    }
   } else if (choice->may_fall_back_) {
     SayOnVm(device.status());
     choice->said_ = true;

@@ -269,6 +269,7 @@ const Command kReplayCommand = {
     "runs recorded launches and compares the memory afterwards with the recording",
     {{"device", 0, "cpu|cuda[:N]|auto", "where to run (default: cpu, the VM); auto: a GPU if there is one"},
      {"images", 0, "FILE|FOLDER", "machine code for --device=cuda from another .tbc, or from the one of this name in a folder"},
+     {"compile", 0, nullptr, "with --device=cuda: compile what there is no machine code for, by libtilec.so; it is kept on disk"},
      {"threads", 't', "N", "threads of the VM (default: all cores)"},
      {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
      {"rtol", 0, "R", "relative tolerance of floats (default 0)"},

@@ -1,10 +1,12 @@
 // Devices, modules and kernels of tilevm.h.
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/capi/handles.h"
 #include "runtime/error.h"
+#include "runtime/jit/jit.h"
 #include "runtime/open_device.h"
 
 using tile::runtime::capi::Invalid;
@@ -38,12 +40,32 @@ tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_print_fn pri
   if (print == nullptr) {
     device->shared.device->set_print(nullptr);
   } else {
-    auto one = std::make_shared<absl::Mutex>();  // kernels of several threads print one after the other
+    auto one = std::make_shared<std::mutex>();  // kernels of several threads print one after the other
     device->shared.device->set_print([=](absl::string_view text) {
-      absl::MutexLock lock(one.get());
+      std::lock_guard<std::mutex> lock(*one);
       print(user, text.data(), text.size());
     });
   }
+  return TILEVM_OK;
+}
+
+tilevm_status tilevm_device_allow_compile(tilevm_device* device, const tilevm_compile_options* options) {
+  TILEVM_NEED(device);
+  tilevm_compile_options o = {};
+  if (options != nullptr) {
+    // Perhaps of an older, shorter version of the header.
+    if (options->struct_size < sizeof(size_t) || options->struct_size > 4096) return Invalid("struct_size of the options is not set");
+    __builtin_memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
+  }
+  if (device->shared.device->info().kind == tile::runtime::DeviceKind::kCpu) return TILEVM_OK;
+  tile::runtime::JitOptions jit;
+  if (o.library != nullptr) jit.library = o.library;
+  if (o.cache_folder != nullptr) jit.cache_folder = o.cache_folder;
+  jit.use_cache = o.cache_folder == nullptr || o.cache_folder[0] != '\0';
+  if (o.cache_bytes != 0) jit.cache_bytes = o.cache_bytes;
+  auto opened = tile::runtime::Jit::Open(jit);
+  if (!opened.ok()) return Report(opened.status());
+  device->shared.device->set_jit(*std::move(opened));
   return TILEVM_OK;
 }
 

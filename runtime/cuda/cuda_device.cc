@@ -1,12 +1,15 @@
 #include "runtime/cuda/cuda_device.h"
 
 #include <array>
+#include <mutex>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/stream.h"
 #include "runtime/error.h"
+#include "runtime/jit/jit.h"
 
 namespace tile::runtime {
 namespace cuda {
@@ -87,12 +90,23 @@ class CudaDevice : public Device {
 
   absl::StatusOr<std::shared_ptr<LoadedKernel>> Load(std::shared_ptr<const Program> program,
                                                      const ir::Function& function) override {
-    return MakeKernel(context_, std::move(program), function);
+    std::shared_ptr<Jit> jit;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      jit = jit_;
+    }
+    return MakeKernel(context_, std::move(program), function, std::move(jit));
+  }
+  void set_jit(std::shared_ptr<Jit> jit) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    jit_ = std::move(jit);
   }
 
  private:
   std::shared_ptr<Context> context_;
   CudaStream default_stream_;
+  std::mutex mutex_;
+  std::shared_ptr<Jit> jit_ ABSL_GUARDED_BY(mutex_);  // null: nothing is compiled
 };
 
 absl::StatusOr<std::shared_ptr<Context>> MakeContext(int ordinal) {

@@ -2,7 +2,8 @@
 //
 //   absl::StatusOr<std::shared_ptr<Device>> device = OpenCudaDevice(0);
 //
-// Kernels come from images of the program (ABI.md); nothing is compiled here but PTX, by the driver. The device uses the
+// Kernels come from images of the program (ABI.md). The driver compiles PTX; what no image fits is compiled if a Jit is set,
+// else refused. The device uses the
 // primary context, as the CUDA runtime and other libraries of the process do.
 //
 // Errors: those of Driver::Open, cuda.no_such_device.

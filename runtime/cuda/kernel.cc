@@ -1,13 +1,14 @@
 #include "runtime/cuda/kernel.h"
 
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/synchronization/mutex.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/error.h"
+#include "runtime/jit/jit.h"
 
 namespace tile::runtime::cuda {
 namespace {
@@ -22,28 +23,34 @@ class EmptyLaunch : public PreparedLaunch {
 class CudaKernel : public LoadedKernel {
  public:
   CudaKernel(std::shared_ptr<Context> context, std::shared_ptr<const Program> program, const ir::Function& function,
-             std::vector<const ir::Image*> images)
+             std::vector<const ir::Image*> images, std::shared_ptr<Jit> jit)
       : context_(std::move(context)), program_(std::move(program)), function_(function), images_(std::move(images)),
-        loaded_(images_.size()) {}
+        jit_(std::move(jit)), loaded_(images_.size()) {}
 
   absl::StatusOr<std::shared_ptr<PreparedLaunch>> Prepare(LaunchSpec spec) override;
 
  private:
   // Loads it the first time.
   absl::StatusOr<std::shared_ptr<LoadedImage>> Loaded(size_t i) {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     if (loaded_[i] != nullptr) return loaded_[i];
     absl::StatusOr<std::shared_ptr<LoadedImage>> loaded = LoadedImage::Load(context_, *images_[i]);
     if (loaded.ok()) loaded_[i] = *loaded;
     return loaded;
   }
 
+  // The kernel as it is compiled here, for arguments that no image takes.
+  absl::StatusOr<std::shared_ptr<LoadedKernel>> Compiled();
+
   const std::shared_ptr<Context> context_;
   const std::shared_ptr<const Program> program_;
   const ir::Function& function_;
   const std::vector<const ir::Image*> images_;  // that this device can run, in the order of the file
-  absl::Mutex mutex_;
+  const std::shared_ptr<Jit> jit_;              // may be null
+  std::mutex mutex_;
   std::vector<std::shared_ptr<LoadedImage>> loaded_;
+  std::mutex compiling_;
+  std::shared_ptr<LoadedKernel> compiled_;
 };
 
 std::string ImageName(const ir::Image& i) {
@@ -58,6 +65,22 @@ absl::Status NoImage(const ir::Function& f, const Target& target, absl::string_v
                                    : absl::StrCat("no machine code of kernel `", f.name, "` fits ", when, ":\n    ",
                                                   absl::StrJoin(reasons, "\n    ")),
                    absl::StrCat("compile it with `tilec --sm=", sm, " --embed`, or run it on the VM (device cpu)"));
+}
+
+absl::StatusOr<std::shared_ptr<LoadedKernel>> Compile(const std::shared_ptr<Context>& context, const Program& program,
+                                                      const ir::Function& function, Jit& jit) {
+  absl::StatusOr<std::shared_ptr<const Program>> compiled =
+      jit.Compile(program, function, 10 * context->target.major + context->target.minor);
+  if (!compiled.ok()) return compiled.status();
+  return MakeKernel(context, *std::move(compiled), function, nullptr);
+}
+
+absl::StatusOr<std::shared_ptr<LoadedKernel>> CudaKernel::Compiled() {
+  std::lock_guard<std::mutex> lock(compiling_);
+  if (compiled_ != nullptr) return compiled_;
+  absl::StatusOr<std::shared_ptr<LoadedKernel>> kernel = Compile(context_, *program_, function_, *jit_);
+  if (kernel.ok()) compiled_ = *kernel;
+  return kernel;
 }
 
 absl::StatusOr<std::shared_ptr<PreparedLaunch>> CudaKernel::Prepare(LaunchSpec spec) {
@@ -99,6 +122,10 @@ absl::StatusOr<std::shared_ptr<PreparedLaunch>> CudaKernel::Prepare(LaunchSpec s
     if (launch.status().code() != absl::StatusCode::kFailedPrecondition) return launch.status();
     unfit(launch.status().message());
   }
+  if (jit_ != nullptr) {
+    absl::StatusOr<std::shared_ptr<LoadedKernel>> compiled = Compiled();
+    return compiled.ok() ? (*compiled)->Prepare(std::move(spec)) : compiled.status();
+  }
   return NoImage(function_, context_->target, "these arguments", reasons);
 }
 
@@ -106,7 +133,7 @@ absl::StatusOr<std::shared_ptr<PreparedLaunch>> CudaKernel::Prepare(LaunchSpec s
 
 absl::StatusOr<std::shared_ptr<LoadedKernel>> MakeKernel(std::shared_ptr<Context> context,
                                                          std::shared_ptr<const Program> program,
-                                                         const ir::Function& function) {
+                                                         const ir::Function& function, std::shared_ptr<Jit> jit) {
   std::vector<const ir::Image*> images;
   std::vector<std::string> reasons;
   for (const ir::Image& image : program->images) {
@@ -121,8 +148,9 @@ absl::StatusOr<std::shared_ptr<LoadedKernel>> MakeKernel(std::shared_ptr<Context
       reasons.push_back(absl::StrCat(ImageName(image), " ", why));
     }
   }
+  if (images.empty() && jit != nullptr) return Compile(context, *program, function, *jit);
   if (images.empty()) return NoImage(function, context->target, "this GPU", reasons);
-  return std::make_shared<CudaKernel>(std::move(context), std::move(program), function, std::move(images));
+  return std::make_shared<CudaKernel>(std::move(context), std::move(program), function, std::move(images), std::move(jit));
 }
 
 }  // namespace tile::runtime::cuda

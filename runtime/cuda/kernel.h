@@ -9,10 +9,11 @@
 
 namespace tile::runtime::cuda {
 
-// Error run.no_image if no image can run on this device, whatever the arguments.
+// Where no image fits, the kernel is compiled; without a `jit` (null) that is error run.no_image: here if no image can run
+// on this device, whatever the arguments, else when a launch is prepared.
 absl::StatusOr<std::shared_ptr<LoadedKernel>> MakeKernel(std::shared_ptr<Context> context,
                                                          std::shared_ptr<const Program> program,
-                                                         const ir::Function& function);
+                                                         const ir::Function& function, std::shared_ptr<Jit> jit);
 
 }  // namespace tile::runtime::cuda
 

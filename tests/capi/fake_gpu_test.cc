@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -24,7 +25,7 @@ entry @vector_add(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %n
 }
 )";
 
-std::string ModuleWithImage() {
+std::string ModuleWithImage(const char* requires_text = nullptr) {
   static const char kCode[] = "FAKECUBIN vector_add 8 8 8 8 4 4 4 8 8\n";
   tile::ir::Diagnostics diagnostics;
   const auto module = tile::ir::Parse(kText, "k.tile", &diagnostics);
@@ -35,6 +36,7 @@ std::string ModuleWithImage() {
   i.threads = 128;
   i.flags = tile::ir::kTileAbi;
   i.code_hash = *tile::ir::HashCode(*module);
+  if (requires_text != nullptr) i.requirements.push_back({{{tile::ir::ExprOp::kConst, 0, 0, 0}}, requires_text});  // never
   i.payload = {reinterpret_cast<const uint8_t*>(kCode), sizeof kCode - 1};
   return *tile::ir::WriteTbc(*module, {.images = {&i, 1}});
 }
@@ -102,6 +104,136 @@ TEST(FakeGpu, FromBytesToLaunch) {
   tilevm_buffer_destroy(c);
   EXPECT_EQ(live(), 0) << "everything is freed with the last handle";
   unsetenv("TILEVM_LIBCUDA");
+}
+
+// A compiler that answers with a module which has the image.
+class FakeGpuCompiles : public ::testing::Test {
+ protected:
+  FakeGpuCompiles() {
+    std::string name = std::string(std::getenv("TEST_TMPDIR") ? std::getenv("TEST_TMPDIR") : "/tmp") + "/compile-XXXXXX";
+    folder_ = mkdtemp(name.data());
+    setenv("TILEVM_LIBCUDA", "runtime/cuda/libfake_cuda.so", 1);
+    setenv("FAKE_TILEC_OUTPUT", (folder_ + "/output").c_str(), 1);
+    std::ofstream(folder_ + "/output", std::ios::binary) << ModuleWithImage();
+    options_.struct_size = sizeof options_;
+    options_.library = "runtime/jit/libfake_tilec.so";
+    cache_ = folder_ + "/cache";
+    options_.cache_folder = cache_.c_str();
+    void* library = dlopen(options_.library, RTLD_NOW);
+    calls_ = reinterpret_cast<int (*)()>(dlsym(library, "fake_tilec_calls"));
+    capability_ = reinterpret_cast<int (*)()>(dlsym(library, "fake_tilec_capability"));
+    EXPECT_EQ(tilevm_device_open("cuda", &device_), TILEVM_OK) << tilevm_error();
+  }
+  ~FakeGpuCompiles() override {
+    tilevm_device_close(device_);
+    for (const char* name : {"TILEVM_LIBCUDA", "FAKE_TILEC_OUTPUT", "FAKE_TILEC_FAIL"}) unsetenv(name);
+  }
+  // The status of making the kernel of a module and running it once; the answer must be right.
+  tilevm_status Run(const std::string& bytes) {
+    tilevm_module* module = nullptr;
+    EXPECT_EQ(tilevm_module_from_bytes(bytes.data(), bytes.size(), nullptr, &module), TILEVM_OK) << tilevm_error();
+    tilevm_kernel* kernel = nullptr;
+    tilevm_status status = tilevm_kernel_create(device_, module, nullptr, &kernel);
+    tilevm_module_destroy(module);
+    if (status != TILEVM_OK) return status;
+    const int64_t n = 3;
+    float host[n] = {1, 2, 3};
+    tilevm_buffer* buffers[2];
+    tilevm_launch* launch = nullptr;
+    EXPECT_EQ(tilevm_launch_create(kernel, &launch), TILEVM_OK);
+    for (tilevm_buffer*& b : buffers) EXPECT_EQ(tilevm_buffer_create(device_, sizeof host, &b), TILEVM_OK);
+    EXPECT_EQ(tilevm_buffer_upload(buffers[0], 0, host, sizeof host, nullptr), TILEVM_OK);
+    const tilevm_array in = {tilevm_buffer_data(buffers[0]), TILEVM_F32, 1, &n, nullptr};
+    const tilevm_array out = {tilevm_buffer_data(buffers[1]), TILEVM_F32, 1, &n, nullptr};
+    EXPECT_EQ(tilevm_launch_set_array(launch, "a", &in), TILEVM_OK);
+    EXPECT_EQ(tilevm_launch_set_array(launch, "b", &in), TILEVM_OK);
+    EXPECT_EQ(tilevm_launch_set_array(launch, "c", &out), TILEVM_OK);
+    for (int i = 0; i < 2 && status == TILEVM_OK; ++i) status = tilevm_launch_run(launch, nullptr);
+    if (status == TILEVM_OK) {
+      EXPECT_EQ(tilevm_buffer_download(buffers[1], 0, host, sizeof host, nullptr), TILEVM_OK);
+      EXPECT_EQ(host[2], 6);
+    }
+    tilevm_launch_destroy(launch);
+    for (tilevm_buffer* b : buffers) tilevm_buffer_destroy(b);
+    tilevm_kernel_destroy(kernel);
+    return status;
+  }
+  static std::string ModuleWithoutImage() {
+    tile::ir::Diagnostics diagnostics;
+    return *tile::ir::WriteTbc(*tile::ir::Parse(kText, "k.tile", &diagnostics));
+  }
+
+  std::string folder_, cache_;
+  tilevm_compile_options options_ = {};
+  tilevm_device* device_ = nullptr;
+  int (*calls_)() = nullptr;
+  int (*capability_)() = nullptr;
+};
+
+TEST_F(FakeGpuCompiles, OnlyWhenAllowed) {
+  const int before = calls_();
+  EXPECT_EQ(Run(ModuleWithoutImage()), TILEVM_UNSUPPORTED);
+  EXPECT_STREQ(tilevm_error_code(), "run.no_image");
+  EXPECT_EQ(calls_(), before);
+  ASSERT_EQ(tilevm_device_allow_compile(device_, &options_), TILEVM_OK) << tilevm_error();
+  EXPECT_EQ(Run(ModuleWithoutImage()), TILEVM_OK) << tilevm_error();
+  EXPECT_EQ(calls_(), before + 1);
+  EXPECT_EQ(capability_(), 90);
+  EXPECT_EQ(Run(ModuleWithoutImage()), TILEVM_OK) << tilevm_error();
+  EXPECT_EQ(calls_(), before + 1) << "from disk";
+  EXPECT_EQ(Run(ModuleWithImage()), TILEVM_OK);
+  EXPECT_EQ(calls_(), before + 1) << "not needed";
+}
+
+TEST_F(FakeGpuCompiles, ForArgumentsThatNoImageTakes) {
+  const std::string picky = ModuleWithImage("something that never holds");
+  EXPECT_EQ(Run(picky), TILEVM_UNSUPPORTED);
+  EXPECT_STREQ(tilevm_error_code(), "run.no_image");
+  ASSERT_EQ(tilevm_device_allow_compile(device_, &options_), TILEVM_OK);
+  const int before = calls_();
+  EXPECT_EQ(Run(picky), TILEVM_OK) << tilevm_error();
+  EXPECT_EQ(calls_(), before + 1);
+}
+
+TEST_F(FakeGpuCompiles, WithoutKeepingIt) {
+  options_.cache_folder = "";
+  ASSERT_EQ(tilevm_device_allow_compile(device_, &options_), TILEVM_OK);
+  const int before = calls_();
+  for (int i = 1; i <= 2; ++i) {
+    EXPECT_EQ(Run(ModuleWithoutImage()), TILEVM_OK);
+    EXPECT_EQ(calls_(), before + i);
+  }
+}
+
+TEST_F(FakeGpuCompiles, Failures) {
+  ASSERT_EQ(tilevm_device_allow_compile(device_, &options_), TILEVM_OK);
+  const struct {
+    const char* fail;
+    tilevm_status status;
+    const char* code;
+  } kCases[] = {{"1 k.tile:2:1: error[codegen.unsupported]: no", TILEVM_UNSUPPORTED, "codegen.unsupported"},
+                {"5 error[codegen.libdevice]: no", TILEVM_UNAVAILABLE, "codegen.libdevice"},
+                {"70 error[codegen.internal]: no", TILEVM_INTERNAL, "codegen.internal"}};
+  for (const auto& c : kCases) {
+    setenv("FAKE_TILEC_FAIL", c.fail, 1);
+    EXPECT_EQ(Run(ModuleWithoutImage()), c.status);
+    EXPECT_STREQ(tilevm_error_code(), c.code);
+  }
+}
+
+TEST_F(FakeGpuCompiles, NoCompiler) {
+  options_.library = "libno_such_compiler.so.1";
+  EXPECT_EQ(tilevm_device_allow_compile(device_, &options_), TILEVM_UNAVAILABLE);
+  EXPECT_STREQ(tilevm_error_code(), "jit.no_compiler");
+  options_.struct_size = 0;
+  EXPECT_EQ(tilevm_device_allow_compile(device_, &options_), TILEVM_INVALID_ARGUMENT);
+  EXPECT_EQ(tilevm_device_allow_compile(nullptr, nullptr), TILEVM_INVALID_ARGUMENT);
+  // The cpu needs none.
+  tilevm_device* cpu = nullptr;
+  ASSERT_EQ(tilevm_device_open("cpu", &cpu), TILEVM_OK);
+  options_.struct_size = sizeof options_;
+  EXPECT_EQ(tilevm_device_allow_compile(cpu, &options_), TILEVM_OK);
+  tilevm_device_close(cpu);
 }
 
 }  // namespace

@@ -53,6 +53,20 @@ expect 0 "$sum" $tilevm run --device=cuda --images "$work/k.tbc" $tile arange:f3
 expect 0 "$sum" $tilevm run --device=cuda --images "$work/images" $tile arange:f32[100] arange:f32[100]
 expect 1 'none.tbc' $tilevm run --device=cuda --images "$work/none.tbc" $tile arange:f32[100] arange:f32[100]
 
+# Machine code that is made here, by a compiler that answers with a file.
+export TILEVM_LIBTILEC=$PWD/runtime/jit/libfake_tilec.so TILEVM_CACHE=$work/cache FAKE_TILEC_OUTPUT=$work/k.tbc
+expect 0 "$sum" $tilevm run --device=cuda --compile $tile arange:f32[100] arange:f32[100]
+FAKE_TILEC_FAIL='70 never asked' expect 0 "$sum" $tilevm run --device=cuda --compile $tile arange:f32[100] arange:f32[100]
+FAKE_TILEC_FAIL='70 never asked' expect 0 "$sum" $tilevm run --compile $tile arange:f32[100] arange:f32[100]
+expect 0 'c: all 100 elements agree' $tilevm diff --device=cuda --compile $tile arange:f32[100] arange:f32[100]
+rm -r "$work/cache"
+FAKE_TILEC_FAIL='1 k.tile:3:4: error[codegen.unsupported]: no' expect 1 'k.tile:3:4: error[codegen.unsupported]: no' \
+  $tilevm run --device=cuda --compile $tile arange:f32[100] arange:f32[100]
+FAKE_TILEC_FAIL='70 error[codegen.internal]: no' expect 70 'error[codegen.internal]: no' \
+  $tilevm run --device=cuda --compile $tile arange:f32[100] arange:f32[100]
+TILEVM_LIBTILEC=libno_such.so expect 5 'error[jit.no_compiler]: there is no compiler here (libno_such.so)' \
+  $tilevm run --device=cuda --compile $tile arange:f32[100] arange:f32[100]
+
 # A kernel that the hardware stops.
 FAKE_CUDA_FAULT=700 expect 4 'error[cuda.illegal_address]: a kernel failed on the GPU (`vector_add`)' \
   $tilevm run --device=cuda "$work/k.tbc" arange:f32[100] arange:f32[100]

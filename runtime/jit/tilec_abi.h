@@ -1,0 +1,49 @@
+/* What libtilec.so, the compiler as a library, offers to whoever opens it at run time. C11; grows by additions only.
+ *
+ *   tilec_output* output = NULL;
+ *   if (tilec_compile(bytes, size, "vector_add", 90, &output) != TILEC_OK) puts(tilec_output_bytes(output));
+ *
+ * Functions may be called from any thread at any time; two compilations run beside each other. */
+#ifndef TILEC_ABI_H_
+#define TILEC_ABI_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TILEC_ABI_VERSION 1
+
+typedef int32_t tilec_status;
+enum {
+  TILEC_OK = 0,
+  TILEC_REJECTED = 1,    /* the module or the GPU: no .tbc, no such kernel, what the target lacks */
+  TILEC_ENVIRONMENT = 5, /* something is missing on this machine: libdevice */
+  TILEC_INTERNAL = 70    /* a mistake of the compiler */
+};
+
+uint32_t tilec_abi_version(void);
+
+/* Of everything that decides the machine code: release, build, LLVM, ptxas. Two compilers of one version give equal output
+ * for equal input. Never NULL, lives as long as the library. */
+const char* tilec_version(void);
+
+/* Compiles one kernel of a .tbc file for GPUs of a compute capability (90: 9.0). The output is a .tbc file with the
+ * same tile code and images of the kernel, the fastest first, the last for any arguments: cubins or, where there is no
+ * ptxas, PTX. On failure it is the message, as text:
+ * "where: error[code]: what". Give *output to tilec_output_free either way; NULL only if there is no memory. */
+typedef struct tilec_output tilec_output;
+tilec_status tilec_compile(const void* tbc, size_t size, const char* kernel, int32_t compute_capability,
+                           tilec_output** output);
+/* With a zero byte behind the last. */
+const char* tilec_output_bytes(const tilec_output* output);
+size_t tilec_output_size(const tilec_output* output);
+void tilec_output_free(tilec_output* output);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TILEC_ABI_H_ */
