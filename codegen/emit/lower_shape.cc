@@ -53,7 +53,12 @@ std::vector<llvm::Value*> Begin(Emitter& e, const std::vector<ir::Value*>& indic
 
 }  // namespace
 
-void LowerReshape(Emitter& e, const ir::Op& op) { e.Set(op.result(0), e.regs(op.operand(0))); }
+void LowerReshape(Emitter& e, const ir::Op& op) {
+  Registers r = e.regs(op.operand(0));
+  // A scalar has one register; the tile that it becomes may have copies in several.
+  if (op.operand(0)->type().rank() == 0) r.resize(static_cast<size_t>(e.layout(op.result(0)).registers()), r[0]);
+  e.Set(op.result(0), std::move(r));
+}
 void LowerPermute(Emitter& e, const ir::Op& op) { e.Set(op.result(0), e.regs(op.operand(0))); }
 
 void LowerBroadcast(Emitter& e, const ir::Op& op) {
