@@ -8,8 +8,13 @@
 namespace tile::codegen {
 namespace {
 
-constexpr int64_t kWordsPerThread = 64;   // of the largest tile
-constexpr int64_t kLivePerThread = 128;   // of all tiles that live at once: as many again are for addresses and steps between
+// Registers of a thread that its part of the largest tile may take, and its parts of all tiles that live at once: as many
+// again are for addresses and steps between.
+struct Share {
+  int64_t largest, live;
+};
+constexpr Share kForProducts = {64, 128};  // many results in a thread serve each other
+constexpr Share kForMemory = {32, 64};     // several blocks on a multiprocessor, so that some load while others wait
 constexpr int kMaxWarps = 16;
 
 }  // namespace
@@ -17,7 +22,9 @@ constexpr int kMaxWarps = 16;
 Plan MakePlan(const Target&, const ir::Function& function) {
   int64_t largest = 0;
   std::string largest_type;
+  bool has_products = false;
   ir::Walk(function.body(), [&](ir::Op* op) {
+    has_products |= op->info()->family == ir::Family::kMma;
     // Constants are made where they are used.
     if (op->opcode() == ir::Opcode::kConstant) return;
     for (int i = 0; i < op->num_results(); ++i) {
@@ -26,14 +33,15 @@ Plan MakePlan(const Target&, const ir::Function& function) {
       largest_type = op->result(i)->type().ToString();
     }
   });
+  const Share share = has_products ? kForProducts : kForMemory;
   Plan plan;
   plan.num_warps = 1;
   // A thread should have at least four elements before there is another warp, up to four warps.
   while (plan.num_warps < 4 && largest > 32 * 4 * plan.num_warps) plan.num_warps *= 2;
-  while (plan.num_warps < kMaxWarps && largest > 32 * kWordsPerThread * plan.num_warps) plan.num_warps *= 2;
+  while (plan.num_warps < kMaxWarps && largest > 32 * share.largest * plan.num_warps) plan.num_warps *= 2;
   const LiveRegisters live = MostLiveRegisters(function);
   const int for_largest = plan.num_warps;
-  while (plan.num_warps < kMaxWarps && live.words > 32 * kLivePerThread * plan.num_warps) plan.num_warps *= 2;
+  while (plan.num_warps < kMaxWarps && live.words > 32 * share.live * plan.num_warps) plan.num_warps *= 2;
   plan.why = largest == 0
                  ? "there are no tiles"
                  : absl::StrCat("the largest tile, ", largest_type, ", takes ", largest, " registers of 32 bits, ",
