@@ -3,7 +3,8 @@
 //   Plan plan = MakePlan(target, function);
 //
 // A block gets so many warps that its tiles fit the registers of its threads (the largest, and all that live at once: more
-// for kernels with matrix products than for those that wait for memory), and no more than it has work for. Not thread-safe with changes of the function.
+// for kernels with matrix products than for those that wait for memory), and no more than it has work for. Not thread-safe
+// with changes of the function.
 #ifndef TILE_CODEGEN_PLAN_H_
 #define TILE_CODEGEN_PLAN_H_
 
