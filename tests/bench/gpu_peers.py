@@ -205,15 +205,17 @@ def products(kernel):
         k = kernel(name)
         yield Case(f"{name} {n}^3", k, lambda: k((n // 128, n // 128), p, q, r, I32(n), I32(n), I32(n)), lambda: torch.mm(p, q), r,
                    lambda: p.double() @ q.double(), 1e-5, operations=2 * n**3)
-    heads, length = 64, 4096
-    q, k_, v = (rand(heads, length, 64) for _ in range(3))
-    o = unset(heads, length, 64)
-    k1 = kernel("attention")
     attention = torch.nn.functional.scaled_dot_product_attention
-    yield Case(f"attention f32 {heads}x{length}x64", k1,
-               lambda: k1((ceildiv(length, 128), heads), q, k_, v, o, I32(heads), I32(length), I32(length), F32(0.125)),
-               lambda: attention(q[None], k_[None], v[None]), o, lambda: attention(q[None], k_[None], v[None], scale=0.125)[0], 1e-4,
-               operations=4 * heads * length * length * 64)
+    heads, length = 64, 4096
+    for name, dtype, tolerance in (("attention", torch.float32, 1e-4), ("attention_f16", torch.float16, 3e-3)):
+        q, k_, v = (rand(heads, length, 64, dtype=dtype) for _ in range(3))
+        o = unset(heads, length, 64, dtype=dtype)
+        k1 = kernel(name)
+        yield Case(f"{name} {heads}x{length}x64", k1,
+                   lambda: k1((ceildiv(length, 128), heads), q, k_, v, o, I32(heads), I32(length), I32(length), F32(0.125)),
+                   lambda: attention(q[None], k_[None], v[None]), o,
+                   lambda: attention(q[None].float(), k_[None].float(), v[None].float(), scale=0.125)[0], tolerance,
+                   operations=4 * heads * length * length * 64)
 
 
 def main():
