@@ -179,14 +179,16 @@ std::unique_ptr<Engine> LoadOnVm(const LoadedModule& loaded, const ir::Function&
   return nullptr;
 }
 
-void SayOnVm(const absl::Status& why) {
+// "note: running on the VM: there is no GPU".
+void SayOf(const char* what, const absl::Status& why) {
   absl::string_view text = why.message();
   text = text.substr(0, text.find('\n'));
   if (const size_t end = text.find("]: "); absl::StartsWith(text, "error[") && end != absl::string_view::npos) {
     text.remove_prefix(end + 3);
   }
-  std::fprintf(stderr, "note: running on the VM: %s\n", std::string(text).c_str());
+  std::fprintf(stderr, "note: %s: %s\n", what, std::string(text).c_str());
 }
+void SayOnVm(const absl::Status& why) { SayOf("running on the VM", why); }
 
 }  // namespace
 
@@ -245,6 +247,7 @@ std::unique_ptr<DeviceChoice> ChooseDevice(const Options& options, int* exit) {
         *exit = Fail(kEnvironment, "run.device", jit.status());
         return nullptr;
       }
+      if (const absl::Status kept = (*jit)->last_cache_error(); !kept.ok()) SayOf("compiled code is not kept", kept);
       choice->device_->set_jit(*std::move(jit));
     }
   } else if (choice->may_fall_back_) {

@@ -44,7 +44,7 @@ void EnterLoop(Emitter& e, const ir::Op& op) {
     loads += inside->opcode() == ir::Opcode::kLoadView || inside->opcode() == ir::Opcode::kLoadPtr;
   }
   if (loads > 0) {
-    e.Remark(op, "pipeline", "not pipelined: each round waits for its own loads, as rounds are not overlapped yet");
+    e.Remark(op, "pipeline", "not pipelined in this image: each round waits for its own loads");
   }
 }
 

@@ -104,6 +104,11 @@ absl::StatusOr<std::unique_ptr<DiskCache>> DiskCache::Open(const std::string& fo
     errno = ENOTDIR;
     return Error(folder, "cannot be used");
   }
+  // Whoever can write here decides what runs.
+  if (s.st_uid != geteuid() || (s.st_mode & 022) != 0) {
+    return MakeError(absl::StatusCode::kFailedPrecondition, "jit.cache",
+                     absl::StrCat(folder, ": cannot be used: other users may write there"), "name another folder in TILEVM_CACHE");
+  }
   return std::unique_ptr<DiskCache>(new DiskCache(folder, most_bytes));
 }
 

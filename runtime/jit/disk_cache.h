@@ -28,7 +28,8 @@ class DiskCache {
  public:
   using Key = ir::Sha256Digest;
 
-  // Makes the folder, and those above it, readable by this user alone. FailedPrecondition (jit.cache) if it can't.
+  // Makes the folder, and those above it, readable by this user alone. FailedPrecondition (jit.cache) if it can't, or if other
+  // users may write in a folder that is there.
   static absl::StatusOr<std::unique_ptr<DiskCache>> Open(const std::string& folder, uint64_t most_bytes);
 
   std::optional<std::string> Get(const Key& key);

@@ -207,6 +207,16 @@ TEST_F(DiskCacheTest, FolderThatCannotBeUsed) {
   }
 }
 
+TEST_F(DiskCacheTest, FolderOfOthers) {
+  Open();
+  for (const mode_t mode : {0770, 0707}) {
+    ASSERT_EQ(chmod(folder_.c_str(), mode), 0);
+    EXPECT_EQ(ErrorCodeOf(DiskCache::Open(folder_, kPlenty).status()), "jit.cache");
+  }
+  ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+  Open();
+}
+
 TEST_F(DiskCacheTest, FolderThatIsRemovedMeanwhile) {
   auto cache = Open();
   ASSERT_EQ(rmdir(folder_.c_str()), 0);

@@ -37,5 +37,9 @@ ldd "$library" "$tilevm" ${tilec:+"$tilec"} ${libtilec:+"$libtilec"} | awk '$2 =
   while read -r needed; do
     case $(basename "$needed") in
       libabsl_*|libsleef.*|libpng*|libz.*|libzstd.*) install -m 644 "$needed" "$prefix/lib/tilevm" ;;
+      libLLVM*)
+        echo "copy.sh: tilec is linked with $needed, which is not copied: build with --define=llvm=static" >&2
+        exit 1
+        ;;
     esac
   done

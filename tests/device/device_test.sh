@@ -59,6 +59,8 @@ expect 0 "$sum" $tilevm run --device=cuda --compile $tile arange:f32[100] arange
 FAKE_TILEC_FAIL='70 never asked' expect 0 "$sum" $tilevm run --device=cuda --compile $tile arange:f32[100] arange:f32[100]
 FAKE_TILEC_FAIL='70 never asked' expect 0 "$sum" $tilevm run --compile $tile arange:f32[100] arange:f32[100]
 expect 0 'c: all 100 elements agree' $tilevm diff --device=cuda --compile $tile arange:f32[100] arange:f32[100]
+TILEVM_CACHE=$work/k.tbc/below expect 0 'note: compiled code is not kept:' \
+  $tilevm run --device=cuda --compile $tile arange:f32[100] arange:f32[100]
 rm -r "$work/cache"
 FAKE_TILEC_FAIL='1 k.tile:3:4: error[codegen.unsupported]: no' expect 1 'k.tile:3:4: error[codegen.unsupported]: no' \
   $tilevm run --device=cuda --compile $tile arange:f32[100] arange:f32[100]
