@@ -253,6 +253,7 @@ const Command kCompileCommand = {
         {"opt", 'O', "LEVEL", "0 to 3; default 3"},
         {"descriptors", 0, nullptr,
          "for ptx, cubin and stages: the code that takes TMA descriptors behind its parameters, if a .tbc would have it"},
+        {"warps", 0, "N", "warps of a block: 1, 2, 4, 8 or 16; default: what fits the tiles (see --remarks)"},
         {"lineinfo", 0, nullptr, "source lines in the machine code"},
         {"verbose", 'v', nullptr, "threads, registers, shared memory and spills of each image, on stderr"},
         {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
@@ -284,6 +285,9 @@ int Compile(const Options& options) {
   if (const int exit = ReadTargets(options, &targets); exit != kOk) return exit;
   absl::StatusOr<int64_t> level = options.Integer("opt", 3, 0, 3);
   if (!level.ok()) return Fail(kUsage, "usage", level.status().message());
+  absl::StatusOr<int64_t> warps = options.Integer("warps", 0, 1, 16);
+  if (!warps.ok()) return Fail(kUsage, "usage", warps.status().message());
+  if ((*warps & (*warps - 1)) != 0) return Fail(kUsage, "usage", absl::StrCat("--warps=", *warps, " is no power of two"));
   const EmitInfo* emit = FindEmit(options);
   if (emit == nullptr) {
     std::vector<std::string> names;
@@ -326,6 +330,7 @@ int Compile(const Options& options) {
   codegen::CompileOptions compile;
   compile.opt_level = static_cast<int>(*level);
   compile.line_info = options.has("lineinfo");
+  compile.num_warps = static_cast<int>(*warps);
   Compilation compilation(options, *emit, &bundle);
   if (exit = compilation.Run(module, kernels, targets, compile, &trace); exit != kOk) return exit;
   if (bundle.active()) return bundle.DidNotFail();

@@ -91,6 +91,17 @@ class Tilec(unittest.TestCase):
         done = self.call(add, "--sm=90", "-o", "k.cubin", "--print-after=all", TILEC_PTXAS=ptxas)
         self.assertEqual(done.stderr, "".join(texts[name] for name in passes))
 
+    def test_warps(self):
+        for warps in ("1", "16"):
+            done = self.call(self.example("vector_add"), "--sm=90", "-o", "k.ptx", "--warps=" + warps)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(os.path.join(self.folder.name, "k.ptx")) as ptx:
+                self.assertIn(f".reqntid {32 * int(warps)}", ptx.read())
+        for wrong in ("3", "0", "32", "many"):
+            done = self.call(self.example("vector_add"), "--sm=90", "-o", "k.ptx", "--warps=" + wrong)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("--warps", done.stderr)
+
     def test_time_passes(self):
         done = self.call(self.example("vector_add"), "--sm=90", "-o", "k.ptx", "--time-passes")
         self.assertEqual(done.returncode, 0, done.stderr)
