@@ -102,8 +102,11 @@ const Op* FetchOf(const Op& mma) {
 }
 
 const Op* FetchIn(const Op& loop) {
-  const Op* first = loop.region(0)->front();
-  return IsFetch(first) ? first : nullptr;
+  // Conversions of what is carried may stand before it.
+  for (const Op* op : *loop.region(0)) {
+    if (IsFetch(op)) return op;
+  }
+  return nullptr;
 }
 
 StageLayout LayoutStage(const Op& fetch) {

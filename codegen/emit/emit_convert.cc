@@ -43,17 +43,19 @@ Value* ToOdd(Emitter& e, Value* v, bool is_signed) {
 // --- floats to integers ---------------------------------------------------------------------------------------------
 
 // Truncated to 32 or 64 bits; out of range gives the nearest bound, NaN 0. The instruction does this but for NaN, which
-// gives 0 only from float to 32 bits.
+// gives 0 only from float to 32 bits. Of a float chosen between 0 and -1, ptxas 13.0 makes an unsigned number with all bits
+// set: negative ones become 0 before, and NaN with them.
 Value* Truncate(Emitter& e, Value* v, bool is_signed, bool wide) {
   auto& b = e.b();
   const bool from_double = v->getType()->isDoubleTy();
   const char* text[2][2][2] = {
-      {{"cvt.rzi.u32.f32 $0, $1;", "cvt.rzi.s32.f32 $0, $1;"}, {"cvt.rzi.u64.f32 $0, $1;", "cvt.rzi.s64.f32 $0, $1;"}},
+      {{"{ .reg .f32 m; max.f32 m, $1, 0f00000000; cvt.rzi.u32.f32 $0, m; }", "cvt.rzi.s32.f32 $0, $1;"},
+       {"{ .reg .f32 m; max.f32 m, $1, 0f00000000; cvt.rzi.u64.f32 $0, m; }", "cvt.rzi.s64.f32 $0, $1;"}},
       {{"cvt.rzi.u32.f64 $0, $1;", "cvt.rzi.s32.f64 $0, $1;"}, {"cvt.rzi.u64.f64 $0, $1;", "cvt.rzi.s64.f64 $0, $1;"}}};
   const char* constraints[2][2] = {{"=r,f", "=l,f"}, {"=r,d", "=l,d"}};
   llvm::Type* type = wide ? b.getInt64Ty() : b.getInt32Ty();
   Value* i = e.Ptx(type, text[from_double][wide][is_signed], constraints[from_double][wide], {v}, false);
-  return from_double || wide ? b.CreateSelect(IsNan(e, v), llvm::ConstantInt::get(type, 0), i) : i;
+  return from_double || (wide && is_signed) ? b.CreateSelect(IsNan(e, v), llvm::ConstantInt::get(type, 0), i) : i;
 }
 
 // --- i4, whose register has zeros above it --------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // Loops over matrix products: operands fetched ahead by TMA into a ring of stages, multiplied by wgmma. Which loops, what
 // the code looks like, what the host has to do for it.
+#include <array>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -58,17 +59,41 @@ TEST(FetchPtx, ALoopOverProductsBecomesAPipeline) {
   // Two warpgroups of 64 rows, four steps of 16 along K, the right operand lies along N.
   EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"), 4);
   EXPECT_EQ(Count(c.ptx, "add, 1, 1, 0, 1;"), 4);
-  EXPECT_EQ(Count(c.ptx, ".reqntid 256"), 1);
-  // Four stages: three filled before the loop, one in it, by a copy of the left operand and four of 64 columns each.
-  EXPECT_EQ(Count(c.ptx, "mbarrier.init"), 4);
-  EXPECT_EQ(Count(c.ptx, "mbarrier.arrive.expect_tx"), 4);
-  EXPECT_EQ(Count(c.ptx, "cp.async.bulk.tensor.2d"), 20);
-  EXPECT_EQ(Count(c.ptx, "mbarrier.try_wait"), 1);
+  // A ninth warp fills four stages: a copy for the left operand, four of 64 columns for the right one.
+  EXPECT_EQ(Count(c.ptx, ".reqntid 288"), 1);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.init"), 8);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.arrive.expect_tx"), 1);
+  EXPECT_EQ(Count(c.ptx, "cp.async.bulk.tensor.2d"), 5);
+  EXPECT_EQ(Count(c.ptx, "cluster.arrive"), 0);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.try_wait"), 2);
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);  // barriers are initialised
   // The products of a round are waited for in the next, all of them behind the loop.
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 1);
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 1);
   EXPECT_EQ(Count(c.ptx, ".param .align 64 .b8"), 2);
   EXPECT_EQ(Count(c.ptx, "ldmatrix"), 0);
+}
+
+TEST(FetchPtx, BlocksOfAClusterShareLoads) {
+  const std::string text = absl::StrReplaceAll(Product(), {{"256", "128"}});
+  const CompiledText c = Compiled90(text);
+  EXPECT_EQ(Count(c.ptx, "cp.async.bulk.tensor.2d"), 3);
+  EXPECT_EQ(Count(c.ptx, "multicast::cluster"), 2);
+  EXPECT_EQ(Count(c.ptx, "mapa.shared::cluster"), 2);
+  // Blocks that differ in y share the right operand, in a grid of an even size there.
+  ir::Diagnostics diags;
+  const auto m = ir::Parse(text, "test.tile", &diags);
+  ASSERT_NE(m, nullptr) << diags.ToString();
+  CompileOptions options;
+  options.target = FindTarget(90);
+  const auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
+  ASSERT_TRUE(images.ok()) << images.status();
+  ASSERT_EQ(images->size(), 3u);
+  const ir::Image &clusters = (*images)[0].image, &alone = (*images)[1].image;
+  EXPECT_EQ(clusters.cluster, (std::array<uint32_t, 3>{2, 1, 1}));
+  EXPECT_EQ(clusters.requirements.back().text, "the grid's size in dimension 1 is a multiple of 2");
+  EXPECT_EQ(clusters.payload, alone.payload);
+  EXPECT_EQ(alone.cluster, (std::array<uint32_t, 3>{1, 1, 1}));
 }
 
 TEST(FetchPtx, NothingSpillsAndNothingIsSerialised) {
@@ -90,6 +115,7 @@ TEST(FetchPtx, TheHostEncodesTensorsAndChecksThem) {
   ASSERT_TRUE(images.ok()) << images.status();
   ASSERT_EQ(images->size(), 2u);
   const ir::Image &fast = (*images)[0].image, &general = (*images)[1].image;
+  EXPECT_EQ(fast.grid.size(), 3u);
   ASSERT_EQ(fast.tma.size(), 2u);
   EXPECT_EQ(fast.tma[0].base_param, 0u);
   EXPECT_EQ(fast.tma[0].box, (std::vector<uint32_t>{64, 128}));
@@ -116,7 +142,7 @@ TEST(FetchPtx, MajorOrdersAndTypes) {
                   {"%bt = make_tensor_view %b, shape = [%k, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>",
                    "%bt = make_tensor_view %b, shape = [%k, %n], strides = [1, %k] : tile<i32> -> tensor_view<?x?xbf16, strides=[1,?]>"}}));
   EXPECT_EQ(Count(nt.ptx, "add, 1, 1, 0, 0;"), 4);
-  EXPECT_EQ(Count(nt.ptx, "cp.async.bulk.tensor.2d"), 8);
+  EXPECT_EQ(Count(nt.ptx, "cp.async.bulk.tensor.2d"), 2);
   // f16 as bf16; f32 has no instruction; tf32 only along K.
   EXPECT_TRUE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "f16"}})));
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "f32"}, {"128x64", "32x16"}, {"64x256", "16x32"}, {"128x256", "32x32"}})));
@@ -146,6 +172,18 @@ TEST(FetchPtx, WhatStaysAsItIs) {
                                                      {"%av = make_partition_view %at : partition_view<tile=(64x64)", "%av = make_partition_view %at : partition_view<tile=(32x64)"}})));
   // Targets without TMA or wgmma.
   for (int sm : {80, 100, 120}) EXPECT_FALSE(absl::StrContains(CompileText(small, sm, "", true).ptx, "cp.async.bulk")) << sm;
+}
+
+// Accumulators in another layout are converted in every round, before anything is awaited.
+TEST(FetchPtx, WhatIsCarriedMayNeedConversion) {
+  const std::string small = absl::StrReplaceAll(Product(), {{"256", "64"}, {"128", "64"}});
+  EXPECT_TRUE(IsFetched(absl::StrReplaceAll(small, {{"%acc = %zero)", "%acc = %s.2)"}, {"%sum = for", R"(%s.1 = reshape %zero -> tile<16x64x4xf32>
+  %s = scan %s.1 dim=1 reverse=true identities=[0 : f32] : tile<16x64x4xf32> -> tile<16x64x4xf32> (%e: tile<f32>, %a1: tile<f32>) {
+    %b1 = addf %e, %a1
+    yield %b1 : tile<f32>
+  }
+  %s.2 = reshape %s -> tile<64x64xf32>
+  %sum = for)"}})));
 }
 
 TEST(FetchPtx, IndicesMayBeComputedAndTokensPassedOn) {

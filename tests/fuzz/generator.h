@@ -112,7 +112,7 @@ class Generator {
 
   // --- elementwise (random_elementwise.cc) --------------------------------------------------------------------------
   Val Converted(Val x, Elem to);
-  Val Bits(Val x);  // with one NaN only
+  Val Bits(Val x);  // what may be read as bits
   ir::Rounding FtofRounding(Elem from, Elem to);
   ir::Rounding Ieee();
   ir::Signedness Sign() { return r_.Percent(50) ? ir::Signedness::kSigned : ir::Signedness::kUnsigned; }
@@ -123,13 +123,14 @@ class Generator {
   void StepConvert();
   void StepInexact();
 
-  // --- shape, reduce, matrices (random_shape.cc, random_reduce.cc) --------------------------------------------------
+  // --- shape, reduce, matrices (random_shape.cc, random_reduce.cc, random_product.cc) --------------------------------------------------
   Val Shaped(Val x, const Shape& shape);
   Val Made(Value* v, const Val& like) { return {v, like.bound, like.exact, like.plain}; }
   void StepShape();
   void StepReduce();
   void StepMatrix();
   void StepScaled();
+  void StepProductLoop();
 
   // --- memory (random_memory.cc) ------------------------------------------------------------------------------------
   Region InputRegion();

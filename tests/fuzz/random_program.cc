@@ -271,8 +271,13 @@ RandomProgram Generator::Run() {
   };
   for (int i = 0; i < 2; ++i) take(ints), take(floats);
   if (elems_[0] == Elem::kI1 || elems_[2] == Elem::kI1) take(ints);
+  const bool product = r_.Percent(20);
+  if (product) elems_.push_back(r_.Of({Elem::kF16, Elem::kBF16, Elem::kTF32, Elem::kI8}));
+  std::sort(elems_.begin(), elems_.end());
+  elems_.erase(std::unique(elems_.begin(), elems_.end()), elems_.end());
   if (r_.Percent(40)) {
     elems_.push_back(r_.Of({Elem::kF8E4M3FN, Elem::kF8E5M2, Elem::kF8E8M0FNU, Elem::kF4E2M1FN, Elem::kTF32, Elem::kF8E5M3FNU}));
+    if (std::count(elems_.begin(), elems_.end(), elems_.back()) > 1) elems_.pop_back();
   }
 
   std::vector<ir::Type> params;
@@ -285,7 +290,7 @@ RandomProgram Generator::Run() {
   for (const Elem e : elems_) {
     const std::string name = ir::ElemInfoOf(e).spelling;
     array("in_" + name, e, Role::kInput, Fill::kBits, r_.In(1000, 12000) * 2);
-    if (LargestWhole(e) > 0 && r_.Percent(60)) array("small_" + name, e, Role::kInput, Fill::kSmall, r_.In(1000, 12000) * 2);
+    if (LargestWhole(e) > 0 && (product || r_.Percent(60))) array("small_" + name, e, Role::kInput, Fill::kSmall, r_.In(4000, 17000) * 2);
   }
   for (const Elem e : elems_) {
     const std::string name = ir::ElemInfoOf(e).spelling;
@@ -335,6 +340,7 @@ RandomProgram Generator::Run() {
   for (const auto& [param, value] : scalars_) Add({param});
   const int wanted = static_cast<int>(r_.In(4, 24));
   for (int i = 0; i < 3; ++i) StepLoad();
+  if (product) StepProductLoop();
   size_t last = 0;
   while (out_.steps < wanted && (options_.steps < 0 || out_.steps < options_.steps)) {
     last = pool_.size();

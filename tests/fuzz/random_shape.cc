@@ -1,6 +1,5 @@
-// Steps that move elements, and matrix products.
+// Steps that move elements.
 #include <algorithm>
-#include <iterator>
 
 #include "tests/fuzz/generator.h"
 
@@ -122,65 +121,6 @@ void Generator::StepShape() {
     }
   }
   Add(Made(v, x));
-}
-
-void Generator::StepMatrix() {
-  const int64_t m = int64_t{1} << r_.In(0, 6), n = int64_t{1} << r_.In(0, 6), k = int64_t{1} << r_.In(0, 6);
-  const int64_t batch = r_.Percent(25) ? int64_t{1} << r_.In(0, 2) : 0;
-  const auto shape = [&](int64_t rows, int64_t columns) {
-    return batch > 0 ? Shape{batch, rows, columns} : Shape{rows, columns};
-  };
-  if (r_.Percent(15)) return StepScaled();
-  if (r_.Percent(25)) {
-    const Val a = Operand(Elem::kI8, shape(m, k)), b = Operand(Elem::kI8, shape(k, n)), c = Operand(Elem::kI32, shape(m, n));
-    const ir::Signedness sa = Sign(), sb = Sign();
-    return Add({op::MmaI(b_, a.v, b.v, c.v, sa, sb)});
-  }
-  static constexpr struct { Elem factor, sum; } kPairs[] = {
-      {Elem::kF16, Elem::kF16}, {Elem::kF16, Elem::kF32}, {Elem::kBF16, Elem::kF32}, {Elem::kTF32, Elem::kF32},
-      {Elem::kF32, Elem::kF32}, {Elem::kF64, Elem::kF64}, {Elem::kF8E4M3FN, Elem::kF16}, {Elem::kF8E4M3FN, Elem::kF32},
-      {Elem::kF8E5M2, Elem::kF16}, {Elem::kF8E5M2, Elem::kF32},
-  };
-  const auto& pair = kPairs[r_.Below(std::size(kPairs))];
-  // f8 sums are kept with fewer bits by some hardware.
-  const double limit = ir::ElemInfoOf(pair.factor).bits == 8 ? 1024 : LargestWhole(pair.sum);
-  const Val a = Small(pair.factor, shape(m, k), 4), b = Small(pair.factor, shape(k, n), 4);
-  const double products = a.bound * b.bound * static_cast<double>(k);
-  if (products > limit) return;
-  const Val c = Small(pair.sum, shape(m, n), std::min(64.0, limit - products));
-  Val d{op::MmaF(b_, a.v, b.v, c.v), products + c.bound};
-  if (d.bound > LargestWhole(pair.sum)) return;
-  Add(d);
-}
-
-// Scales of 1 and 2, so that all products and sums are whole.
-void Generator::StepScaled() {
-  static constexpr struct { Elem data, scale; int64_t group; } kForms[] = {
-      {Elem::kF8E4M3FN, Elem::kF8E8M0FNU, 32}, {Elem::kF8E5M2, Elem::kF8E8M0FNU, 32}, {Elem::kF4E2M1FN, Elem::kF8E8M0FNU, 16},
-      {Elem::kF4E2M1FN, Elem::kF8E8M0FNU, 32}, {Elem::kF4E2M1FN, Elem::kF8E4M3FN, 16},
-  };
-  const auto& form = kForms[r_.Below(std::size(kForms))];
-  const int64_t m = int64_t{1} << r_.In(0, 5), n = int64_t{1} << r_.In(0, 5), groups = int64_t{1} << r_.In(0, 2);
-  const int64_t k = groups * form.group, batch = r_.Percent(25) ? 2 : 0;
-  const auto shape = [&](int64_t rows, int64_t columns) {
-    return batch > 0 ? Shape{batch, rows, columns} : Shape{rows, columns};
-  };
-  const auto factor = [&](const Shape& s) {
-    if (form.data != Elem::kF4E2M1FN) return Small(form.data, s, 4).v;
-    return op::FToF(b_, Tile(form.data, s), Small(Elem::kF32, s, 2).v);
-  };
-  const auto scale = [&](const Shape& s) {
-    Value* bit = op::Andi(b_, Operand(Elem::kI32, s).v, Splat(Elem::kI32, s, 1));
-    Value* number = op::IToF(b_, Tile(Elem::kF32, s), op::Shli(b_, Splat(Elem::kI32, s, 1), bit), ir::Signedness::kSigned);
-    const auto round = form.scale == Elem::kF8E8M0FNU ? ir::Rounding::kZero : ir::Rounding::kNearestEven;
-    return op::FToF(b_, Tile(form.scale, s), number, round);
-  };
-  Value* a = factor(shape(m, k));
-  Value* b = factor(shape(k, n));
-  const Val c = Small(Elem::kF32, shape(m, n), 64);
-  Value* sa = scale(shape(m, groups));
-  Value* sb = scale(shape(groups, n));
-  Add({op::MmaScaled(b_, a, b, c.v, sa, sb), 64.0 * static_cast<double>(k) + c.bound});
 }
 
 }  // namespace tile::fuzz
