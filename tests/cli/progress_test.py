@@ -16,8 +16,8 @@ BAR = re.compile(rb"#*-*  \d+%  slow: \d+ of 1000000 blocks")
 
 
 class Progress(cli.Case):
-    def on_terminal(self, *arguments, until, columns=100, environment=()):
-        """Runs with stderr on a terminal until `until` matches what it shows or 150 s have passed. What was shown, and the
+    def on_terminal(self, *arguments, until, columns=100, environment=(), limit=150):
+        """Runs with stderr on a terminal until `until` matches what it shows or `limit` seconds have passed. What was shown, and the
         seconds until the first byte."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -29,7 +29,7 @@ class Progress(cli.Case):
         os.close(slave)
         shown, first = b"", None
         try:
-            while time.monotonic() - start < 150 and not until.search(shown):
+            while time.monotonic() - start < limit and not until.search(shown):
                 if not select.select([master], [], [], 0.2)[0]:
                     if process.poll() is not None:
                         break
@@ -93,7 +93,7 @@ class Progress(cli.Case):
 
     def test_line_is_erased_at_the_end(self):
         self.write("ends.tile", cli.SLOW.replace("grid 1000000", "grid 300").replace("i32: 2000>", "i32: 40000>"))
-        shown, _ = self.on_terminal("run", "ends.tile", until=re.compile(rb"(?!)"))
+        shown, _ = self.on_terminal("run", "ends.tile", until=re.compile(rb"(?!)"), limit=1500)  # to its end, sanitizers too
         self.assertIn(b" of 300 blocks", shown)
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-60:])
 
