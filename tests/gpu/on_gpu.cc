@@ -14,6 +14,7 @@ absl::StatusOr<Compiled> Gpu::Load(const ir::Module& module, absl::string_view k
   if (f == nullptr) return absl::NotFoundError(absl::StrCat("no kernel ", std::string(kernel)));
   codegen::CompileOptions options;
   options.target = target;
+  options.opt_level = opt_level;
   auto built = codegen::BuildImages(module, *f, options, ir::ImageKind::kCubin);
   if (!built.ok()) return built.status();
   std::vector<ir::Image> images;

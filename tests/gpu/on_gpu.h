@@ -25,6 +25,7 @@ struct Compiled {
 struct Gpu {
   std::shared_ptr<runtime::Device> device;  // null: compile only
   const codegen::Target* target = nullptr;
+  int opt_level = 3;                        // of LLVM and ptxas
 
   absl::StatusOr<Compiled> Load(const ir::Module& module, absl::string_view kernel) const;
   // Needs a device. A kernel that asserts or that the hardware stops is a report.
