@@ -159,7 +159,8 @@ std::string CompilerVersion() { return "LLVM " LLVM_VERSION_STRING; }
 
 namespace {
 
-absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Function& function, const CompileOptions& options) {
+absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
+                                     int most_stages) {
   const Target& target = *options.target;
   // A copy to work on.
   absl::StatusOr<std::string> bytes = ir::WriteTbc(module);
@@ -192,7 +193,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
     plan.num_warps = fetch.num_warps;
     plan.why = "warpgroups for wgmma";
   }
-  PlanRings(target, *f, &plan);
+  PlanRings(target, *f, fetch.sharing.dim, most_stages, &plan);
   plan_time.Done();
   remark("plan", absl::StrCat(plan.num_warps, plan.num_warps == 1 ? " warp: " : " warps: ", plan.why));
   trace.Text("plan", [&] { return absl::StrCat("@", f->name, ": ", plan.num_warps, " warps: ", plan.why, "\n"); });
@@ -222,8 +223,8 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   llvm_module.setDataLayout((*machine)->createDataLayout());
   llvm_module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
 
-  Emitter emitter(target, plan, work, *f, &llvm_module, options.trace, fetch.map_of,
-                  static_cast<int>(fetch.maps.size()));
+  Emitter emitter(target, plan, work, *f, &llvm_module, options.trace,
+                  {fetch.map_of, static_cast<int>(fetch.maps.size()), fetch.sharing.loads});
   TimedPass emit_time(options.trace, "llvm");
   if (absl::Status s = emitter.Run(); !s.ok()) return s;
   for (llvm::Function& g : llvm_module) {
@@ -255,10 +256,13 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
                                 ": the assembler will take long, and registers will spill. Use smaller tiles"));
   }
   result.symbol = std::string(function.name);
-  result.threads = 32 * plan.num_warps;
+  result.threads = emitter.hardware_threads();
   result.shared_bytes = emitter.shared_bytes();
   result.workspace_bytes = emitter.workspace_bytes();
   result.sites = emitter.sites();
+  result.one_row = plan.square > 0;
+  result.persistent = plan.persistent;
+  if (plan.cluster) result.cluster_dim = plan.along;
   for (const TensorMap& map : fetch.maps) {
     result.maps.push_back(map.descriptor);
     for (const ir::ImageRequirement& r : map.requirements) {
@@ -282,14 +286,15 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
 }  // namespace
 
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function, const CompileOptions& options) {
-  absl::StatusOr<Compiled> result = CompileOnce(module, function, options);
-  // The stages may have left too little shared memory for the rest.
-  if (!result.ok() && options.descriptors && !absl::IsInternal(result.status())) {
-    CompileOptions plain = options;
-    plain.descriptors = false;
-    return CompileOnce(module, function, plain);
+  if (!options.descriptors) return CompileOnce(module, function, options, 0);
+  // The stages may leave too little shared memory for the rest.
+  for (int stages = kMostStages; stages >= 2; --stages) {
+    absl::StatusOr<Compiled> result = CompileOnce(module, function, options, stages);
+    if (result.ok() || !absl::IsInvalidArgument(result.status())) return result;
   }
-  return result;
+  CompileOptions plain = options;
+  plain.descriptors = false;
+  return CompileOnce(module, function, plain, 0);
 }
 
 }  // namespace tile::codegen

@@ -40,6 +40,9 @@ struct Compiled {
   uint64_t workspace_bytes = 0;  // device memory per block
   // What the code needs beyond its parameters: descriptors, in order behind them; conditions under which it may be used.
   std::vector<ir::TmaDescriptor> maps;
+  bool one_row = false;     // the hardware's grid is x·y, 1, z of the launch's
+  bool persistent = false;  // or a row of fewer blocks
+  int cluster_dim = -1;     // clusters of 2, 1, 1 do for grids whose size in this dimension is even
   std::vector<ir::ImageRequirement> requirements;
   std::vector<ir::ImageSite> sites;  // what may report something at run time
   int llvm_instructions = 0;  // after optimisation

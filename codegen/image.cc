@@ -2,9 +2,36 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "codegen/plan.h"
 #include "ir/tbc/writer.h"
 
 namespace tile::codegen {
+namespace {
+
+constexpr int64_t kMostIds = int64_t{1} << 30;     // a block's number and the next one's fit 32 bits
+constexpr int64_t kMostBlocks = int64_t{1} << 26;  // that many strips of blocks are counted in 32 bits
+
+ir::ExprNode Grid(int d) { return {ir::ExprOp::kShape, -1, d, 0}; }
+ir::ExprNode Const(int64_t v) { return {ir::ExprOp::kConst, 0, 0, v}; }
+ir::ExprNode Node(ir::ExprOp op) { return {op, 0, 0, 0}; }
+
+// The same code for launches whose grid clusters divide.
+BuiltImage InClusters(const BuiltImage& built) {
+  BuiltImage out;
+  out.image = built.image;
+  out.compiled = built.compiled;
+  out.assembled = built.assembled;
+  out.payload = std::make_unique<std::string>(*built.payload);
+  out.image.payload = {reinterpret_cast<const uint8_t*>(out.payload->data()), out.payload->size()};
+  out.image.cluster = {kClusterBlocks, 1, 1};
+  const int d = built.compiled.cluster_dim;
+  out.image.requirements.push_back({{Grid(d), Const(kClusterBlocks), Node(ir::ExprOp::kMod), Const(0), Node(ir::ExprOp::kEqual)},
+                                    absl::StrCat("the grid's size in dimension ", d, " is a multiple of ", kClusterBlocks)});
+  return out;
+}
+
+}  // namespace
 
 absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Function& function,
                                       const CompileOptions& options, ir::ImageKind kind) {
@@ -39,6 +66,19 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
   image.sites = built.compiled.sites;
   image.requirements = built.compiled.requirements;
   image.tma = built.compiled.maps;
+  if (built.compiled.persistent) {
+    image.flags |= ir::kPersistentGrid;
+    const ir::ExprNode times = Node(ir::ExprOp::kMul);
+    image.requirements.push_back({{Grid(0), Grid(1), times, Grid(2), times, Const(kMostIds), Node(ir::ExprOp::kLess)},
+                                  absl::StrCat("the grid has less than ", kMostIds, " blocks")});
+  }
+  if (built.compiled.one_row) {
+    image.grid = {{Grid(0), Grid(1), Node(ir::ExprOp::kMul)}, {Const(1)}, {Grid(2)}};
+    for (int d = 0; d < 2; ++d) {
+      image.requirements.push_back({{Grid(d), Const(kMostBlocks), Node(ir::ExprOp::kLess)},
+                                    absl::StrCat("the grid has less than ", kMostBlocks, " blocks in dimension ", d)});
+    }
+  }
   if (!image.tma.empty()) {
     using Kind = ir::ImageParam::Kind;
     for (int i = 0; i < function.num_params(); ++i) image.params.push_back({Kind::kKernelParam, static_cast<uint32_t>(i), {}});
@@ -69,6 +109,7 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
   while (true) {
     absl::StatusOr<BuiltImage> built = BuildImage(module, function, now, kind);
     if (!built.ok()) return built.status();
+    if (built->compiled.cluster_dim >= 0) images.push_back(InClusters(*built));
     images.push_back(*std::move(built));
     if (images.back().image.tma.empty()) return images;
     now.descriptors = false;

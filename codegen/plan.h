@@ -15,13 +15,19 @@
 
 namespace tile::codegen {
 
+inline constexpr int kClusterBlocks = 2;
+
 struct Plan {
   int num_warps = 4;
   std::string why;  // for people
   // Of loops that fetch ahead (codegen/plan_rings.h).
   int stages = 0;       // of their rings; 0: there are none
   int blocks = 1;       // that should be resident on a multiprocessor, for which registers are kept free
-  int block_rows = 1;   // rows of the grid that are walked through together; a power of two
+  // Blocks stand in one row of the hardware's grid; `square` (a power of two; 0: as the hardware has them) neighbours along
+  // dimension `along` of the grid are walked through together.
+  int square = 0, along = 1;
+  bool persistent = false;  // as many hardware blocks as fit walk through the grid, loads of the next block beside the end of one
+  bool cluster = false;  // two neighbours along that dimension may be a cluster, which shares loads
 };
 
 Plan MakePlan(const Target& target, const ir::Function& function);

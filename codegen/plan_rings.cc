@@ -8,18 +8,30 @@
 namespace tile::codegen {
 namespace {
 
-constexpr int kMostStages = 6;
-constexpr int kBlockRows = 16;            // about the square root of how many blocks run at once
+constexpr int kSquare = 16;               // about the square root of how many blocks run at once
 constexpr int64_t kBlockReserve = 1024;   // bytes of shared memory that the hardware takes for each block
 constexpr int64_t kBarrierBytes = 1024;
-constexpr int64_t kWorkRegisters = 128;   // of a thread, accumulators included
+constexpr int64_t kWorkRegisters = 112;   // of a thread, accumulators included
 constexpr int64_t kRegisters = 65536;     // of a multiprocessor
+
+// No block waits for another, which may only start when it has ended.
+bool IsIndependent(const ir::Function& function) {
+  bool independent = true;
+  ir::Walk(function.body(), [&](ir::Op* op) {
+    const int ordering = op->info()->format->attr_index("ordering");
+    const bool strong = ordering >= 0 && op->attr(ordering).present() &&
+                        op->info()->format->attrs[static_cast<size_t>(ordering)].enum_id == ir::EnumId::kMemoryOrdering &&
+                        op->attr(ordering).as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kWeak;
+    if (strong || op->opcode() == ir::Opcode::kLoop || op->info()->family == ir::Family::kAtomic) independent = false;
+  });
+  return independent;
+}
 
 }  // namespace
 
 // Stages as deep as shared memory allows, for two blocks on a multiprocessor (one's epilogue beside the other's products)
-// where their registers fit.
-void PlanRings(const Target& target, const ir::Function& function, Plan* plan) {
+// where that helps and their registers fit.
+void PlanRings(const Target& target, const ir::Function& function, int shared_dim, int most_stages, Plan* plan) {
   int64_t stage = 0, other = 0, accumulators = 0;
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (op->opcode() == ir::Opcode::kAllocShared) {
@@ -27,7 +39,7 @@ void PlanRings(const Target& target, const ir::Function& function, Plan* plan) {
       for (int64_t n : op->result(0)->type().shape()) elements *= n;
       other += elements * ir::MemoryBits(op->result(0)->type().elem()) / 8 + 16;
     }
-    if (op->opcode() == ir::Opcode::kFor && FetchIn(*op) != nullptr) stage = std::max(stage, LayoutStage(*FetchIn(*op)).bytes);
+    if (op->opcode() == ir::Opcode::kFor && FetchIn(*op) != nullptr) stage += LayoutStage(*FetchIn(*op)).bytes;
     if ((op->opcode() == ir::Opcode::kMmaF || op->opcode() == ir::Opcode::kMmaI) && FetchOf(*op) != nullptr) {
       accumulators = std::max(accumulators, op->result(0)->type().num_elements() / (32 * plan->num_warps));
     }
@@ -35,12 +47,17 @@ void PlanRings(const Target& target, const ir::Function& function, Plan* plan) {
   if (stage == 0) return;
   const auto stages = [&](int blocks) {
     const int64_t bytes = (target.shared_bytes + kBlockReserve) / blocks - kBlockReserve - other - kBarrierBytes;
-    return static_cast<int>(std::min<int64_t>(kMostStages, bytes / stage));
+    return static_cast<int>(std::min<int64_t>(most_stages, bytes / stage));
   };
-  const bool registers = 2 * plan->num_warps * 32 * kWorkRegisters <= kRegisters && accumulators <= kWorkRegisters / 2;
-  plan->blocks = registers && stages(2) >= 3 ? 2 : 1;
+  const bool registers = 2 * (plan->num_warps + 1) * 32 * kWorkRegisters <= kRegisters && accumulators <= 64;
+  plan->persistent = IsIndependent(function);
+  // A persistent block needs no other beside it to hide its end, if it has two warpgroups to keep the tensor cores busy.
+  const bool alone = plan->persistent && plan->num_warps >= 8;
+  plan->blocks = !alone && registers && stages(2) >= 3 ? 2 : 1;
   plan->stages = std::max(2, stages(plan->blocks));
-  plan->block_rows = kBlockRows;
+  plan->square = kSquare;
+  plan->along = shared_dim < 0 ? 1 : shared_dim;
+  plan->cluster = shared_dim >= 0;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are fetched ahead, ", plan->blocks,
                   plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
 }

@@ -68,7 +68,7 @@ std::vector<int> MapOrder(const ir::Op& load) {
   return order;
 }
 
-std::optional<TensorMap> MapTensor(const ir::Op& load, const StagedTile& tile) {
+std::optional<TensorMap> MapTensor(const ir::Op& load, const StagedTile& tile, int parts) {
   const ir::Value* tensor_value = load.operand("view");
   while (tensor_value->def() != nullptr && tensor_value->def()->opcode() != Opcode::kMakeTensorView) {
     if (tensor_value->def()->num_operands() == 0) return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<TensorMap> MapTensor(const ir::Op& load, const StagedTile& tile) {
       const int of = view->dim_map.empty() ? k : static_cast<int>(view->dim_map[static_cast<size_t>(k)]);
       if (of != dim) continue;
       if (k == tile.contiguous) box = tile.chunk_elements();
-      if (k == tile.other) box = BoxRows(tile);
+      if (k == tile.other) box = BoxRows(tile, parts);
     }
     d.box.push_back(static_cast<uint32_t>(box));
     if (i == 0) continue;

@@ -20,12 +20,16 @@ struct TensorMap {
   std::vector<ir::ImageRequirement> requirements;
 };
 
-std::optional<TensorMap> MapTensor(const ir::Op& load, const StagedTile& tile);
+// `parts`: how many blocks of a cluster bring a part of the tile each (1, 2).
+std::optional<TensorMap> MapTensor(const ir::Op& load, const StagedTile& tile, int parts);
 
 // The tensor's dimensions as the descriptor lists them, the contiguous one first.
 std::vector<int> MapOrder(const ir::Op& load);
-// Rows of a chunk that one copy brings.
-inline int64_t BoxRows(const StagedTile& tile) { return tile.rows() < 256 ? tile.rows() : 256; }
+// Rows of a chunk that one copy brings. Whole chunks make parts if they can.
+inline int64_t BoxRows(const StagedTile& tile, int parts) {
+  const int64_t rows = tile.chunks() % parts == 0 ? tile.rows() : tile.rows() / parts;
+  return rows < 256 ? rows : 256;
+}
 
 }  // namespace tile::codegen
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/emit/ring.h"
 #include "codegen/gpu_ops.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InlineAsm.h"
@@ -49,9 +50,8 @@ int Log2(uint64_t n) { return 63 - __builtin_clzll(n); }
 }  // namespace
 
 Emitter::Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
-                 llvm::Module* module, Trace* trace, const Maps& maps, int num_maps)
-    : target_(target), plan_(plan), source_(source), function_(function), module_(module), trace_(trace), maps_(maps),
-      num_maps_(num_maps),
+                 llvm::Module* module, Trace* trace, TmaLoads tma)
+    : target_(target), plan_(plan), source_(source), function_(function), module_(module), trace_(trace), tma_(std::move(tma)),
       builder_(module->getContext()), scalar_layout_(Layout::Replicated({}, plan.num_warps)) {}
 
 absl::Status Emitter::Run() {
@@ -60,17 +60,17 @@ absl::Status Emitter::Run() {
     const ir::Element e = function_.param(i)->type().element();
     params.push_back(e.kind == ir::Elem::kI1 ? builder_.getInt8Ty() : RegisterType(e));
   }
-  params.insert(params.end(), static_cast<size_t>(num_maps_), llvm::PointerType::get(context(), 0));
+  params.insert(params.end(), static_cast<size_t>(tma_.count), llvm::PointerType::get(context(), 0));
   // kernel_abi.h: grid, trap record, workspace.
   params.insert(params.end(), 3, builder_.getInt32Ty());
   params.insert(params.end(), 2, builder_.getInt64Ty());
   kernel_ = llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), params, false),
                                    llvm::GlobalValue::ExternalLinkage, std::string(function_.name), module_);
   kernel_->setCallingConv(llvm::CallingConv::PTX_Kernel);
-  kernel_->addFnAttr("nvvm.reqntid", std::to_string(num_threads()));
+  kernel_->addFnAttr("nvvm.reqntid", std::to_string(hardware_threads()));
   kernel_->addFnAttr(llvm::Attribute::NoUnwind);
   if (plan_.blocks > 1) kernel_->addFnAttr("nvvm.minctasm", std::to_string(plan_.blocks));
-  for (int i = 0; i < num_maps_; ++i) {
+  for (int i = 0; i < tma_.count; ++i) {
     // 128 bytes by value, read where they are.
     llvm::AttrBuilder map(context());
     map.addByValAttr(llvm::ArrayType::get(builder_.getInt8Ty(), 128));
@@ -94,7 +94,7 @@ absl::Status Emitter::Run() {
   llvm::Instruction* end = builder_.CreateBr(body);
   builder_.SetInsertPoint(end);
   auto* tid = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
-  tid->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, num_threads())));
+  tid->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, hardware_threads())));
   thread_ = tid;
   lane_ = builder_.CreateAnd(thread_, I32(31), "lane");
   warp_ = builder_.CreateLShr(thread_, I32(5), "warp");
@@ -105,7 +105,41 @@ absl::Status Emitter::Run() {
   }
 
   builder_.SetInsertPoint(body);
-  LowerBlock(*function_.body());
+  if (plan_.stages > 0) {
+    llvm::BasicBlock *producer = NewBlock("producer"), *workers = NewBlock("workers");
+    builder_.CreateCondBr(builder_.CreateICmpUGE(thread_, I32(num_threads())), producer, workers);
+    builder_.SetInsertPoint(producer);
+    const auto leave = [&] {
+      if (plan_.cluster) LeaveCluster(*this);
+      builder_.CreateRetVoid();
+    };
+    if (plan_.persistent) {
+      ForEachBlock(
+          [&] {
+            EmitProducer(*this, function_);
+            builder_.CreateBr(next_block_);
+          },
+          leave);
+    } else {
+      EmitProducer(*this, function_);
+      leave();
+    }
+    builder_.SetInsertPoint(workers);
+    ir::Walk(function_.body(), [&](ir::Op* op) {
+      if (op->opcode() != ir::Opcode::kFor || FetchIn(*op) == nullptr) return;
+      last_ring_ = op;
+      while (last_ring_->parent() != nullptr) last_ring_ = last_ring_->parent();
+    });
+  }
+  if (plan_.persistent) {
+    ForEachBlock([&] { LowerBlock(*function_.body()); },
+                 [&] {
+                   if (plan_.cluster) LeaveCluster(*this);
+                   builder_.CreateRetVoid();
+                 });
+  } else {
+    LowerBlock(*function_.body());
+  }
   if (refused()) return status_;
 
   // Only now is it known where the exchange area may begin.
@@ -118,7 +152,7 @@ absl::Status Emitter::Run() {
     what->eraseFromParent();
   };
   put(ring_, reserved_bytes_);
-  put(scratch_, reserved_bytes_ + (scratch_in_loop_ ? ring_bytes_ : 0));
+  put(scratch_, reserved_bytes_ + (scratch_beside_rings_ ? ring_bytes_ : 0));
   if (workspace_size_ != nullptr) {
     workspace_bytes_ = (workspace_bytes_ + 255) / 256 * 256;
     workspace_size_->replaceAllUsesWith(
@@ -190,7 +224,7 @@ llvm::Value* Emitter::FromBits(llvm::Value* bits, llvm::Type* type) {
 llvm::Value* Emitter::TensorMap(const ir::Op& load) {
   llvm::Value* address = nullptr;
   AtEntry([&] {
-    address = builder_.CreatePtrToInt(kernel_->getArg(static_cast<unsigned>(function_.num_params() + maps_.at(&load))),
+    address = builder_.CreatePtrToInt(kernel_->getArg(static_cast<unsigned>(function_.num_params() + tma_.map_of.at(&load))),
                                       builder_.getInt64Ty());
   });
   return address;
@@ -206,26 +240,71 @@ llvm::Value* Emitter::Warpgroup() {
   return warpgroup_;
 }
 
-// Blocks that run at the same time should share tiles: instead of whole rows of the grid, `rows` rows are walked through
-// column by column, so that what runs at once is about a square.
+// Blocks that run at the same time should share tiles: instead of whole rows of the grid, `square` of its rows (or columns)
+// are walked through column by column (row by row), so that what runs at once is about a square, and blocks that share
+// loads are neighbours.
+void Emitter::SetBlockIds(llvm::Value* i, llvm::Value* z) {
+  auto& b = builder_;
+  llvm::Value *along = GridSize(plan_.along), *across = GridSize(1 - plan_.along);
+  if (z == nullptr) {
+    llvm::Value* layer = b.CreateMul(along, across);
+    z = b.CreateUDiv(i, layer);
+    i = b.CreateURem(i, layer);
+  }
+  llvm::Value* strip = b.CreateMul(across, I32(plan_.square));  // blocks; an image's requirement keeps it small
+  llvm::Value* first = b.CreateMul(b.CreateUDiv(i, strip), I32(plan_.square));
+  llvm::Value* wide = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateSub(along, first), I32(plan_.square));
+  i = b.CreateURem(i, strip);
+  block_ids_[plan_.along] = b.CreateAdd(first, b.CreateURem(i, wide));
+  block_ids_[1 - plan_.along] = b.CreateUDiv(i, wide);
+  block_ids_[2] = z;
+}
+
 llvm::Value* Emitter::BlockId(int dim) {
   constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
                                           llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
   if (block_ids_[dim] != nullptr) return block_ids_[dim];
   AtEntry([&] {
-    auto& b = builder_;
-    for (int d = 0; d < 3; ++d) block_ids_[d] = b.CreateIntrinsic(kIds[d], {});
-    if (plan_.block_rows == 1) return;
-    llvm::Value *x = block_ids_[0], *y = block_ids_[1], *columns = GridSize(0);
-    llvm::Value* first = b.CreateAnd(y, I32(-plan_.block_rows));
-    llvm::Value* rows = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateSub(GridSize(1), first), I32(plan_.block_rows));
-    llvm::Value* i = b.CreateAdd(b.CreateMul(b.CreateSub(y, first), columns), x);
-    // So that the product fits 32 bits.
-    llvm::Value* few = b.CreateICmpULT(columns, I32(1 << 24));
-    block_ids_[0] = b.CreateSelect(few, b.CreateUDiv(i, rows), x);
-    block_ids_[1] = b.CreateSelect(few, b.CreateAdd(first, b.CreateURem(i, rows)), y);
+    for (int d = 0; d < 3; ++d) block_ids_[d] = builder_.CreateIntrinsic(kIds[d], {});
+    if (plan_.square > 0) SetBlockIds(block_ids_[0], block_ids_[2]);
   });
   return block_ids_[dim];
+}
+
+void Emitter::ForEachBlock(const std::function<void()>& emit, const std::function<void()>& leave) {
+  auto& b = builder_;
+  llvm::BasicBlock *before = b.GetInsertBlock(), *head = NewBlock("block"), *next = NewBlock("nextblock"), *exit = NewBlock("leave");
+  llvm::Value* first = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
+  llvm::Value* step = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, {});
+  llvm::Value* all = b.CreateMul(b.CreateMul(GridSize(0), GridSize(1)), GridSize(2));
+  b.CreateBr(head);  // there are no more hardware blocks than tile blocks
+  b.SetInsertPoint(head);
+  llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
+  i->addIncoming(first, before);
+  SetBlockIds(i, nullptr);
+  next_block_ = next;
+  emit();
+  next_block_ = nullptr;
+  b.SetInsertPoint(next);
+  llvm::Value* following = b.CreateAdd(i, step);
+  i->addIncoming(following, next);
+  b.CreateCondBr(b.CreateICmpULT(following, all), head, exit);
+  b.SetInsertPoint(exit);
+  leave();
+}
+
+llvm::Value* Emitter::ClusterSize() {
+  if (cluster_size_ == nullptr) {
+    AtEntry([&] { cluster_size_ = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_nctarank, {}); });
+  }
+  return cluster_size_;
+}
+
+llvm::Value* Emitter::ClusterRank() {
+  if (cluster_rank_ == nullptr) {
+    AtEntry([&] { cluster_rank_ = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank, {}); });
+  }
+  return cluster_rank_;
 }
 
 // --- threads and elements -------------------------------------------------------------------------------------------
@@ -323,9 +402,17 @@ uint32_t Emitter::ReserveShared(uint64_t bytes, uint64_t alignment) {
   return static_cast<uint32_t>(std::min<uint64_t>(at, UINT32_MAX));
 }
 
-llvm::Value* Emitter::RingMemory(uint64_t bytes) {
-  ring_bytes_ = std::max(ring_bytes_, bytes);
-  return ring_;
+Emitter::RingMemory Emitter::ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes) {
+  RingMemory& memory = ring_of_[&fetch];
+  if (memory.stages != nullptr) {
+    memory.is_new = false;
+    return memory;
+  }
+  memory.stages = llvm::ConstantExpr::getGetElementPtr(builder_.getInt8Ty(), ring_, llvm::ArrayRef<llvm::Constant*>{I32(ring_bytes_)});
+  memory.barriers = ReserveShared(barrier_bytes, 8);
+  memory.is_new = true;
+  ring_bytes_ += bytes;
+  return memory;
 }
 
 llvm::AllocaInst* Emitter::Variable(llvm::Type* type, llvm::Value* start) {
@@ -338,7 +425,7 @@ llvm::AllocaInst* Emitter::Variable(llvm::Type* type, llvm::Value* start) {
 }
 
 llvm::Value* Emitter::Scratch(uint64_t bytes) {
-  scratch_in_loop_ = scratch_in_loop_ || !rings_.empty();
+  scratch_beside_rings_ = scratch_beside_rings_ || last_ring_ != nullptr || plan_.persistent;
   scratch_bytes_ = std::max(scratch_bytes_, bytes);
   Barrier();
   return scratch_;
@@ -349,7 +436,7 @@ llvm::Value* Emitter::SharedAddress(llvm::Value* byte_offset) {
 }
 
 uint64_t Emitter::shared_bytes() const {
-  return reserved_bytes_ + (scratch_in_loop_ ? ring_bytes_ + scratch_bytes_ : std::max(ring_bytes_, scratch_bytes_));
+  return reserved_bytes_ + (scratch_beside_rings_ ? ring_bytes_ + scratch_bytes_ : std::max(ring_bytes_, scratch_bytes_));
 }
 
 llvm::Value* Emitter::ReserveWorkspace(uint64_t bytes, uint64_t alignment) {
@@ -376,7 +463,11 @@ int Emitter::AddSite(ir::ImageSite site) {
 }
 
 void Emitter::Barrier() {
-  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {I32(0)});
+  if (plan_.stages > 0) {  // without the producer
+    builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count, {I32(1), I32(num_threads())});
+  } else {
+    builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {I32(0)});
+  }
   order_.Synchronized();
 }
 
@@ -404,7 +495,10 @@ void Emitter::Lower(const ir::Op& op) {
 }
 
 void Emitter::LowerBlock(const ir::Block& block) {
-  for (const ir::Op* op : block) Lower(*op);
+  for (const ir::Op* op : block) {
+    Lower(*op);
+    if (op == last_ring_) last_ring_ = nullptr;
+  }
 }
 
 Registers Emitter::InlineBody(const ir::Block& body, Operands args) {

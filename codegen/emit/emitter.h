@@ -19,10 +19,12 @@
 #ifndef TILE_CODEGEN_EMIT_EMITTER_H_
 #define TILE_CODEGEN_EMIT_EMITTER_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -50,13 +52,19 @@ struct ViewValue {
   std::vector<llvm::Value*> strides;    // i64, in elements
 };
 
+// Loads that TMA does: the position of their descriptor among `count` parameters behind the kernel's own, and those that
+// two blocks of a cluster share.
+struct TmaLoads {
+  absl::flat_hash_map<const ir::Op*, int> map_of;
+  int count = 0;
+  absl::flat_hash_set<const ir::Op*> shared;
+};
+
 class Emitter {
  public:
   // `function` has been through AssignLayouts; `module` has the target's triple and data layout.
-  // `maps`: loads that TMA does, by the position of their descriptor among `num_maps` parameters behind the kernel's own.
-  using Maps = absl::flat_hash_map<const ir::Op*, int>;
   Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
-          llvm::Module* module, Trace* trace = nullptr, const Maps& maps = {}, int num_maps = 0);
+          llvm::Module* module, Trace* trace = nullptr, TmaLoads tma = {});
 
   // Emits the kernel and the globals it uses. The message of an error is complete (file:line:col: error[…]: …).
   absl::Status Run();
@@ -96,10 +104,13 @@ class Emitter {
   // --- parameters between those ---
   // Address (i64) of the TMA descriptor of a load.
   llvm::Value* TensorMap(const ir::Op& load);
+  bool IsShared(const ir::Op& load) const { return tma_.shared.contains(&load); }
 
   // --- threads and elements ---
   // Of the tile blocks: those of the hardware in another order, if the plan says so (i32).
   llvm::Value* BlockId(int dim);
+  // Where a tile block ends; null: with the kernel.
+  llvm::BasicBlock* next_block() const { return next_block_; }
   // Number of the warpgroup (four warps), the same in all lanes for the machine to see.
   llvm::Value* Warpgroup();
   llvm::Value* thread() { return thread_; }  // i32, 0 … 32 · warps - 1
@@ -107,6 +118,8 @@ class Emitter {
   llvm::Value* warp() { return warp_; }
   int num_warps() const { return plan_.num_warps; }
   int num_threads() const { return 32 * plan_.num_warps; }
+  // Of a hardware block: with the producer, which takes no part in anything that is written here for all threads.
+  int hardware_threads() const { return num_threads() + (plan_.stages > 0 ? 32 : 0); }
   const Layout& layout(const ir::Value* v) const { return layout(v->type()); }
   // Of a tile with an encoding, or a scalar.
   const Layout& layout(ir::Type t) const;
@@ -131,10 +144,17 @@ class Emitter {
   // done; between writing and reading the caller needs Barrier().
   llvm::Value* Scratch(uint64_t bytes);
   llvm::Value* SharedAddress(llvm::Value* byte_offset);  // i32 -> ptr addrspace(3)
-  // Memory of the ring of one loop, aligned to 1024; one ring at a time. Scratch memory outside of such loops lies there too.
-  llvm::Value* RingMemory(uint64_t bytes);
-  // Something else than the first ring may have been there before.
-  bool RingMayBeInUse() const { return ring_bytes_ > 0 || scratch_bytes_ > 0 || !loops_.empty(); }
+  // Memory of the ring of a loop that fetches ahead, aligned to 1024, and for its barriers (an offset); of one fetch_ahead
+  // always the same. Behind the last such loop scratch memory lies there too.
+  struct RingMemory {
+    llvm::Value* stages = nullptr;
+    uint32_t barriers = 0;
+    bool is_new = false;
+  };
+  RingMemory ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes);
+  // Blocks of the cluster: how many there are (1, 2), which this one is (i32).
+  llvm::Value* ClusterSize();
+  llvm::Value* ClusterRank();
   uint64_t shared_bytes() const;  // after Run
   // bar.sync of the block; all earlier accesses of its threads are visible after it.
   void Barrier();
@@ -197,7 +217,11 @@ class Emitter {
   void AddIncoming(const std::vector<std::vector<llvm::PHINode*>>& phis, absl::Span<ir::Value* const> values);
 
  private:
-  int extra() const { return function_.num_params() + num_maps_; }
+  // Sets block_ids_ for hardware block number `i` (all but the first: ids of the hardware), at the insertion point.
+  void SetBlockIds(llvm::Value* i, llvm::Value* z);
+  // emit() for each tile block that this hardware block does, which goes to next_block() at its end; behind them `leave()`.
+  void ForEachBlock(const std::function<void()>& emit, const std::function<void()>& leave);
+  int extra() const { return function_.num_params() + tma_.count; }
 
   const Target& target_;
   const Plan& plan_;
@@ -205,16 +229,19 @@ class Emitter {
   const ir::Function& function_;
   llvm::Module* module_;
   Trace* trace_;
-  const Maps& maps_;
-  int num_maps_;
+  TmaLoads tma_;
   llvm::Function* kernel_ = nullptr;
   llvm::IRBuilder<> builder_;
   const Layout scalar_layout_;
   llvm::Value *thread_ = nullptr, *lane_ = nullptr, *warp_ = nullptr;
   llvm::GlobalVariable* shared_ = nullptr;   // all shared memory of the block
-  llvm::GlobalVariable* ring_ = nullptr;     // stands for the ring
-  bool scratch_in_loop_ = false;             // scratch memory is used while a ring is
+  llvm::GlobalVariable* ring_ = nullptr;     // stands for the rings
+  absl::flat_hash_map<const ir::Op*, RingMemory> ring_of_;
+  const ir::Op* last_ring_ = nullptr;        // of the function's body, the last operation with a ring
+  bool scratch_beside_rings_ = false;        // scratch memory is used where they are in use, too
   llvm::Value* block_ids_[3] = {};
+  llvm::BasicBlock* next_block_ = nullptr;
+  llvm::Value *cluster_size_ = nullptr, *cluster_rank_ = nullptr;
   llvm::Value* warpgroup_ = nullptr;
   llvm::GlobalVariable* scratch_ = nullptr;  // stands for its last part until the end of Run
   uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, ring_bytes_ = 0, workspace_bytes_ = 0;

@@ -66,7 +66,8 @@ TEST(FetchPtx, ALoopOverProductsBecomesAPipeline) {
   EXPECT_EQ(Count(c.ptx, "cp.async.bulk.tensor.2d"), 5);
   EXPECT_EQ(Count(c.ptx, "cluster.arrive"), 0);
   EXPECT_EQ(Count(c.ptx, "mbarrier.try_wait"), 2);
-  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);  // barriers are initialised
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 2);  // barriers are initialised; a tile block ends
+  EXPECT_EQ(Count(c.ptx, "%nctaid.x"), 1);  // the hardware's blocks go through the grid
   // The products of a round are waited for in the next, all of them behind the loop.
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 1);
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 1);
@@ -98,11 +99,14 @@ TEST(FetchPtx, BlocksOfAClusterShareLoads) {
 
 TEST(FetchPtx, NothingSpillsAndNothingIsSerialised) {
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
-  const absl::StatusOr<Assembled> a = Assemble(Compiled90(Product()).ptx, "sm_90a", {});
-  ASSERT_TRUE(a.ok()) << a.status();
-  EXPECT_EQ(a->spill_bytes, 0);
-  EXPECT_LE(a->registers, 168);
-  EXPECT_FALSE(absl::StrContains(a->log, "serialized")) << a->log;
+  for (const char* columns : {"256", "128", "64"}) {
+    const std::string text = absl::StrReplaceAll(Product(), {{"256", columns}});
+    const absl::StatusOr<Assembled> a = Assemble(Compiled90(text).ptx, "sm_90a", {});
+    ASSERT_TRUE(a.ok()) << a.status();
+    EXPECT_EQ(a->spill_bytes, 0);
+    EXPECT_LE(a->registers, 168);
+    EXPECT_FALSE(absl::StrContains(a->log, "serialized")) << a->log;
+  }
 }
 
 TEST(FetchPtx, TheHostEncodesTensorsAndChecksThem) {
@@ -172,6 +176,26 @@ TEST(FetchPtx, WhatStaysAsItIs) {
                                                      {"%av = make_partition_view %at : partition_view<tile=(64x64)", "%av = make_partition_view %at : partition_view<tile=(32x64)"}})));
   // Targets without TMA or wgmma.
   for (int sm : {80, 100, 120}) EXPECT_FALSE(absl::StrContains(CompileText(small, sm, "", true).ptx, "cp.async.bulk")) << sm;
+}
+
+TEST(FetchPtx, BlocksThatMayWaitForOthersAreNotPersistent) {
+  const std::string text = absl::StrReplaceAll(
+      Product(), {{"256", "128"}, {"  return", "  %p, %t = atomic_rmw_tko relaxed device %c, addf, %zero.1 -> tile<f32>, token\n  return"},
+                  {"%first = ", "%zero.1 = constant <f32: 0> : tile<f32>\n  %first = "}});
+  const CompiledText c = Compiled90(text);
+  EXPECT_EQ(Count(c.ptx, "%nctaid.x"), 0);
+  EXPECT_GT(Count(c.ptx, "cp.async.bulk.tensor"), 0);
+}
+
+TEST(FetchPtx, ScratchMemoryLiesBesideTheStages) {
+  // A result in bf16 is turned for its store, through shared memory.
+  const std::string text = absl::StrReplaceAll(
+      Product(), {{"%c: tile<ptr<f32>>", "%c: tile<ptr<bf16>>"}, {"-> tensor_view<?x?xf32, strides=[?,1]>", "-> tensor_view<?x?xbf16, strides=[?,1]>"},
+                  {"tensor_view<?x?xf32, strides=[?,1]>>", "tensor_view<?x?xbf16, strides=[?,1]>>"},
+                  {"  store_view_tko weak %sum,", "  %short = ftof %sum : tile<128x256xf32> -> tile<128x256xbf16>\n  store_view_tko weak %short,"}});
+  const CompiledText c = Compiled90(text);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.init"), 8);
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 1);
 }
 
 // Accumulators in another layout are converted in every round, before anything is awaited.

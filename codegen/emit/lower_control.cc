@@ -107,8 +107,6 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   std::optional<Ring> ring;
   if (const ir::Op* fetch = FetchIn(op)) {
     ring.emplace(e, op, *fetch);
-    ring->Begin(lower, upper, step, runs);
-    if (e.refused()) return;
     e.rings().push_back(&*ring);
   }
   llvm::BasicBlock* before = b.GetInsertBlock();
@@ -145,7 +143,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   // Go on if another step stays below the bound: compared as a distance, since iv + step may overflow.
   b.SetInsertPoint(next);
   if (ring) {
-    ring->Refill();
+    ring->EndRound();
     e.rings().pop_back();
   }
   llvm::Value* more = nullptr;
@@ -159,13 +157,25 @@ void LowerFor(Emitter& e, const ir::Op& op) {
     more = b.CreateICmpULT(step, b.CreateSub(upper, iv));
   }
   iv->addIncoming(stepped, next);
+  llvm::BasicBlock* last = next;
+  std::vector<Registers> final;
+  for (const auto& phis : latch) final.push_back(AsRegisters(phis));
+  if (ring) {
+    // Products under way end before ways meet.
+    last = e.NewBlock("drain");
+    b.CreateCondBr(more, head, last);
+    b.SetInsertPoint(last);
+    ring->Drain(&final);
+    b.CreateBr(exit);
+  } else {
+    b.CreateCondBr(more, head, exit);
+  }
   for (size_t i = 0; i < latch.size(); ++i) {
     for (size_t r = 0; r < latch[i].size(); ++r) {
       carried[i][r]->addIncoming(latch[i][r], next);
-      out[i][r]->addIncoming(latch[i][r], next);
+      out[i][r]->addIncoming(final[i][r], last);
     }
   }
-  b.CreateCondBr(more, head, exit);
   b.SetInsertPoint(exit);
   if (ring) ring->End();
   e.order().set_pending(at_entry);
@@ -222,6 +232,15 @@ void LowerBreak(Emitter& e, const ir::Op& op) {
   e.b().CreateBr(e.loops().back().exit);
 }
 
-void LowerReturn(Emitter& e, const ir::Op&) { e.b().CreateRetVoid(); }
+void LowerReturn(Emitter& e, const ir::Op&) {
+  if (e.next_block() != nullptr) {
+    e.Barrier();  // what this tile block had in shared memory is not needed any more
+    e.b().CreateBr(e.next_block());
+    return;
+  }
+  // The first half stands behind the loop that shares loads (ring.cc).
+  if (e.plan().cluster) e.Ptx(e.b().getVoidTy(), "barrier.cluster.wait.acquire.aligned;", "", {}, true);
+  e.b().CreateRetVoid();
+}
 
 }  // namespace tile::codegen

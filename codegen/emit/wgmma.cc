@@ -60,6 +60,7 @@ Registers MultiplyStaged(Emitter& e, const Ring& ring, const ir::Op& mma, llvm::
   llvm::Value* group_n = b.CreateLShr(group, e.I32(__builtin_ctz(static_cast<unsigned>(t.groups_m))));
   const auto start = [&](const SharedOperand& x, llvm::Value* at, llvm::Value* part, int64_t piece) {
     at = b.CreateAdd(at, b.CreateMul(part, e.I32(x.Offset(piece, 0))));
+    at = b.CreateAnd(at, e.I32(0x3FFFF));  // in a cluster, higher bits say which block's memory
     return b.CreateOr(b.CreateZExt(b.CreateLShr(at, 4), b.getInt64Ty()), e.I64(static_cast<int64_t>(x.Fixed())));
   };
   lhs.start = start(lhs, a_at, group_m, piece_m);

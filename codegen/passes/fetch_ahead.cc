@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/gpu_ops.h"
+#include "codegen/producer_slice.h"
 #include "codegen/wgmma_plan.h"
 
 namespace tile::codegen {
@@ -72,7 +73,8 @@ class Loop {
     }
   }
 
-  void Rewrite(const std::vector<Op*>& products, FetchPlan* plan) {
+  // Returns the fetch_ahead.
+  const Op* Rewrite(const std::vector<Op*>& products) {
     std::vector<Value*> operands;
     std::vector<ir::Type> types;
     for (Op* mma : products) {
@@ -96,12 +98,7 @@ class Loop {
 
     std::vector<Value*> yielded;
     for (size_t i = 0; i < operands.size(); ++i) {
-      const Op& mma = *products[i / 2];
-      const StagedTile tile = *StageOperand(mma, static_cast<int>(i % 2));
       yielded.push_back(Copy(operands[i]));
-      const Op* load = CopyOf(tile.load);
-      plan->map_of[load] = static_cast<int>(plan->maps.size());
-      plan->maps.push_back(*MapTensor(*tile.load, tile));
     }
     const uint32_t all = static_cast<uint32_t>(yielded.size());
     ir::OpSpec yield;
@@ -113,6 +110,7 @@ class Loop {
       products[i / 2]->set_operand(static_cast<int>(i % 2), fetch->result(static_cast<int>(i)));
       Remove(operands[i]);
     }
+    return fetch;
   }
 
  private:
@@ -126,7 +124,8 @@ class Loop {
 
   // The value can be computed for another value of the induction variable, at another time.
   bool CanCopy(const Value* v) const {
-    if (v == body_->arg(0) || !InLoop(v)) return true;
+    if (v == body_->arg(0)) return true;
+    if (!InLoop(v)) return IsSliceable(v);
     const Op* def = v->def();
     if (def == nullptr || def->block() != body_ || !def->info()->has(ir::kPure) || def->num_regions() > 0) return false;
     if (v->type().is_tile() && !v->type().is_scalar()) return false;
@@ -139,7 +138,7 @@ class Loop {
   // Why operand i can't be fetched ahead; "" if it can.
   std::string WhyNot(const Op& mma, int i) const {
     const std::optional<StagedTile> tile = StageOperand(mma, i);
-    if (!tile || !MapTensor(*tile->load, *tile)) {
+    if (!tile || !MapTensor(*tile->load, *tile, 1)) {
       return "the host does not know the tensor: its address must be a parameter, sizes and strides parameters or constants";
     }
     for (const Value* v = mma.operand(i);; v = v->def()->operand(0)) {
@@ -149,13 +148,14 @@ class Loop {
     const Op& load = *tile->load;
     bool copies = CanCopy(load.operand("view"));
     for (const Value* index : load.group("index")) copies = copies && CanCopy(index);
-    if (!copies) return "an index does not follow from the loop's induction variable alone";
+    if (!copies || !IsSliceableLoop(*loop_)) {
+      return "where a load or the loop begins or ends does not follow from parameters, block numbers and induction variables "
+             "alone";
+    }
     absl::flat_hash_set<const Value*> seen;
     const Value* token = load.operand("token");
     return token == nullptr || IsHarmless(token, &seen) ? "" : "a token orders a load behind something";
   }
-
-  const Op* CopyOf(const Op* op) { return copies_.at(op->result(0))->def(); }
 
   Value* Copy(Value* v) {
     if (auto it = copies_.find(v); it != copies_.end()) return it->second;
@@ -247,13 +247,21 @@ FetchPlan FetchAhead(const Target& target, int num_warps, ir::Module* module, ir
       for (const Op* mma : products) warps = std::max(warps, WgmmaWarps(*mma));
     }
   }
+  std::vector<const Op*> fetches;
   for (auto& [loop, products] : loops) {
     products.erase(std::remove_if(products.begin(), products.end(),
                                   [&](const Op* mma) { return !PlanWgmma(target, warps, *mma).has_value(); }),
                    products.end());
     if (products.empty()) continue;
-    Loop(module, loop).Rewrite(products, &plan);
+    fetches.push_back(Loop(module, loop).Rewrite(products));
     plan.num_warps = warps;
+  }
+  if (target.has(kCluster)) plan.sharing = FindSharing(*function);
+  for (const Op* fetch : fetches) {
+    for (const StagedTile& tile : LayoutStage(*fetch).tiles) {
+      plan.map_of[tile.load] = static_cast<int>(plan.maps.size());
+      plan.maps.push_back(*MapTensor(*tile.load, tile, plan.sharing.loads.contains(tile.load) ? kClusterBlocks : 1));
+    }
   }
   return plan;
 }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "codegen/passes/share_loads.h"
 #include "codegen/target.h"
 #include "codegen/tensor_map.h"
 #include "codegen/trace.h"
@@ -33,6 +34,7 @@ struct FetchPlan {
   int num_warps = 0;                                 // that the products need; 0: nothing was changed
   std::vector<TensorMap> maps;
   absl::flat_hash_map<const ir::Op*, int> map_of;    // of a load in a fetch_ahead: position in maps
+  Sharing sharing;                                   // what clusters of two blocks share
 };
 
 // `num_warps`: 0: the plan's choice. The trace may be null.
