@@ -17,8 +17,8 @@ BAR = re.compile(rb"#*-*  \d+%  slow: \d+ of 1000000 blocks")
 
 class Progress(cli.Case):
     def on_terminal(self, *arguments, until, columns=100, environment=(), limit=150):
-        """Runs with stderr on a terminal until `until` matches what it shows or `limit` seconds have passed. What was shown, and the
-        seconds until the first byte."""
+        """Runs with stderr on a terminal until `until` matches what it shows or `limit` seconds have passed. What was shown,
+        and the seconds until the first byte."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         env = {**os.environ, "TERM": "xterm", **dict(environment)}
@@ -93,7 +93,8 @@ class Progress(cli.Case):
 
     def test_line_is_erased_at_the_end(self):
         self.write("ends.tile", cli.SLOW.replace("grid 1000000", "grid 300").replace("i32: 2000>", "i32: 40000>"))
-        shown, _ = self.on_terminal("run", "ends.tile", until=re.compile(rb"(?!)"), limit=1500)  # to its end, sanitizers too
+        # To its end, under sanitizers too.
+        shown, _ = self.on_terminal("run", "ends.tile", until=re.compile(rb"(?!)"), limit=1500)
         self.assertIn(b" of 300 blocks", shown)
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-60:])
 

@@ -1,0 +1,149 @@
+// Matrix products, of small whole numbers, so that every order of adding up gives the same.
+#include <algorithm>
+#include <iterator>
+
+#include "tests/fuzz/generator.h"
+
+namespace tile::fuzz {
+
+void Generator::StepMatrix() {
+  const int64_t m = int64_t{1} << r_.In(0, 6), n = int64_t{1} << r_.In(0, 6), k = int64_t{1} << r_.In(0, 6);
+  const int64_t batch = r_.Percent(25) ? int64_t{1} << r_.In(0, 2) : 0;
+  const auto shape = [&](int64_t rows, int64_t columns) {
+    return batch > 0 ? Shape{batch, rows, columns} : Shape{rows, columns};
+  };
+  if (r_.Percent(15)) return StepScaled();
+  if (r_.Percent(35)) return StepProductLoop();
+  if (r_.Percent(25)) {
+    const Val a = Operand(Elem::kI8, shape(m, k)), b = Operand(Elem::kI8, shape(k, n)), c = Operand(Elem::kI32, shape(m, n));
+    const ir::Signedness sa = Sign(), sb = Sign();
+    return Add({op::MmaI(b_, a.v, b.v, c.v, sa, sb)});
+  }
+  static constexpr struct { Elem factor, sum; } kPairs[] = {
+      {Elem::kF16, Elem::kF16}, {Elem::kF16, Elem::kF32}, {Elem::kBF16, Elem::kF32}, {Elem::kTF32, Elem::kF32},
+      {Elem::kF32, Elem::kF32}, {Elem::kF64, Elem::kF64}, {Elem::kF8E4M3FN, Elem::kF16}, {Elem::kF8E4M3FN, Elem::kF32},
+      {Elem::kF8E5M2, Elem::kF16}, {Elem::kF8E5M2, Elem::kF32},
+  };
+  const auto& pair = kPairs[r_.Below(std::size(kPairs))];
+  // f8 sums are kept with fewer bits by some hardware.
+  const double limit = ir::ElemInfoOf(pair.factor).bits == 8 ? 1024 : LargestWhole(pair.sum);
+  const Val a = Small(pair.factor, shape(m, k), 4), b = Small(pair.factor, shape(k, n), 4);
+  const double products = a.bound * b.bound * static_cast<double>(k);
+  if (products > limit) return;
+  const Val c = Small(pair.sum, shape(m, n), std::min(64.0, limit - products));
+  Val d{op::MmaF(b_, a.v, b.v, c.v), products + c.bound};
+  if (d.bound > LargestWhole(pair.sum)) return;
+  Add(d);
+}
+
+// Scales of 1 and 2, so that all products and sums are whole.
+void Generator::StepScaled() {
+  static constexpr struct { Elem data, scale; int64_t group; } kForms[] = {
+      {Elem::kF8E4M3FN, Elem::kF8E8M0FNU, 32}, {Elem::kF8E5M2, Elem::kF8E8M0FNU, 32}, {Elem::kF4E2M1FN, Elem::kF8E8M0FNU, 16},
+      {Elem::kF4E2M1FN, Elem::kF8E8M0FNU, 32}, {Elem::kF4E2M1FN, Elem::kF8E4M3FN, 16},
+  };
+  const auto& form = kForms[r_.Below(std::size(kForms))];
+  const int64_t m = int64_t{1} << r_.In(0, 5), n = int64_t{1} << r_.In(0, 5), groups = int64_t{1} << r_.In(0, 2);
+  const int64_t k = groups * form.group, batch = r_.Percent(25) ? 2 : 0;
+  const auto shape = [&](int64_t rows, int64_t columns) {
+    return batch > 0 ? Shape{batch, rows, columns} : Shape{rows, columns};
+  };
+  const auto factor = [&](const Shape& s) {
+    if (form.data != Elem::kF4E2M1FN) return Small(form.data, s, 4).v;
+    return op::FToF(b_, Tile(form.data, s), Small(Elem::kF32, s, 2).v);
+  };
+  const auto scale = [&](const Shape& s) {
+    Value* bit = op::Andi(b_, Operand(Elem::kI32, s).v, Splat(Elem::kI32, s, 1));
+    Value* number = op::IToF(b_, Tile(Elem::kF32, s), op::Shli(b_, Splat(Elem::kI32, s, 1), bit), ir::Signedness::kSigned);
+    const auto round = form.scale == Elem::kF8E8M0FNU ? ir::Rounding::kZero : ir::Rounding::kNearestEven;
+    return op::FToF(b_, Tile(form.scale, s), number, round);
+  };
+  Value* a = factor(shape(m, k));
+  Value* b = factor(shape(k, n));
+  const Val c = Small(Elem::kF32, shape(m, n), 64);
+  Value* sa = scale(shape(m, groups));
+  Value* sb = scale(shape(groups, n));
+  Add({op::MmaScaled(b_, a, b, c.v, sa, sb), 64.0 * static_cast<double>(k) + c.bound});
+}
+
+// A product in a loop over tiles of two matrices in memory, as matrix multiplication is written.
+void Generator::StepProductLoop() {
+  std::vector<int> arrays;
+  for (size_t i = 0; i < roles_.size(); ++i) {
+    const RandomArray& a = out_.arrays[i];
+    if (roles_[i] != Role::kInput || (a.fill != Fill::kSmall && a.elem != Elem::kI8)) continue;
+    // Types that have instructions for tiles in shared memory, more often.
+    const bool often = a.elem == Elem::kF16 || a.elem == Elem::kBF16 || a.elem == Elem::kTF32 || a.elem == Elem::kI8;
+    arrays.insert(arrays.end(), often ? 4 : 1, static_cast<int>(i));
+  }
+  if (arrays.empty()) return;
+  const int left = r_.Of(arrays);
+  int right = r_.Of(arrays);
+  const Elem e = out_.arrays[static_cast<size_t>(left)].elem;
+  if (out_.arrays[static_cast<size_t>(right)].elem != e) right = left;
+  const bool is_int = e == Elem::kI8;
+  const Elem sum = is_int ? Elem::kI32 : e == Elem::kF64 ? e : e == Elem::kF16 && r_.Percent(15) ? e : Elem::kF32;
+  const int64_t m = int64_t{1} << (r_.Percent(60) ? r_.In(6, 7) : r_.In(4, 7)), n = int64_t{1} << r_.In(3, 8),
+                k = int64_t{1} << r_.In(4, 6);
+  const int64_t rounds = r_.In(0, 4);
+  const double limit = ir::ElemInfoOf(e).bits == 8 ? 1024 : LargestWhole(sum), bound = 16.0 * static_cast<double>(k * std::max<int64_t>(1, rounds));
+  if (!is_int && bound + 4 > limit) return;
+
+  // One of the matrices: `rows` and `columns` of a tile, of which `depth` is the dimension that the loop goes along.
+  const auto matrix = [&](int array, int64_t rows, int64_t columns, size_t depth) {
+    Cut cut;
+    cut.tile = {rows, columns};
+    const bool turned = r_.Percent(20);
+    cut.dim_map = turned ? Shape{1, 0} : Shape{0, 1};
+    cut.sizes.assign(2, 1);
+    for (size_t d = 0; d < 2; ++d) {
+      const int64_t tiles = d == depth ? std::max<int64_t>(1, rounds) : r_.In(1, 2);
+      int64_t size = tiles * cut.tile[d];
+      if (r_.Percent(30)) size -= r_.Below(cut.tile[d]);
+      cut.sizes[static_cast<size_t>(cut.dim_map[d])] = size;
+    }
+    // The dimension of stride 1: of the loop, or of the rows.
+    const auto along = static_cast<size_t>(cut.dim_map[depth]);
+    const bool narrow = e == Elem::kTF32 || e == Elem::kI8;
+    const size_t inner = narrow && r_.Percent(70) ? along : r_.Percent(70) ? 1 : 0;
+    const int64_t pitch = (cut.sizes[inner] + 7) / 8 * 8 + (r_.Percent(20) ? r_.In(1, 3) : r_.Percent(20) ? 16 : 0);
+    cut.strides.assign(2, 1);
+    cut.strides[1 - inner] = pitch;
+    cut.span = (cut.sizes[1 - inner] - 1) * pitch + cut.sizes[inner];
+    Settle(&cut);
+    const RandomArray& a = out_.arrays[static_cast<size_t>(array)];
+    if (cut.span > a.count) return cut;
+    const Region region = r_.Percent(80) ? Part(array, nullptr, a.count, true) : Part(array, Number(Elem::kI32, 0), a.count, true);
+    Value* tensor = nullptr;
+    if (r_.Percent(60)) {
+      const ir::Type t = b_.types().TensorView(ir::Element::Number(e), cut.sizes, cut.strides);
+      tensor = op::MakeTensorView(b_, t, region.pointer, {}, {});
+    } else {
+      tensor = Tensor(region, cut.sizes, cut.strides);
+    }
+    std::optional<ir::Padding> padding;
+    if (!cut.inside || r_.Percent(50)) padding = ir::Padding::kZero;
+    const ir::Type view = b_.types().PartitionView(cut.tile, tensor->type(), turned ? cut.dim_map : Shape(), padding);
+    cut.view = op::MakePartitionView(b_, view, tensor);
+    return cut;
+  };
+  const Cut a = matrix(left, m, k, 1), b = matrix(right, k, n, 0);
+  if (a.view == nullptr || b.view == nullptr) return;
+  const auto tiles = [](const Cut& cut, size_t d) {
+    return (cut.sizes[static_cast<size_t>(cut.dim_map[d])] + cut.tile[d] - 1) / cut.tile[d];
+  };
+  Value* row = Index(tiles(a, 0), Elem::kI32);
+  Value* column = Index(tiles(b, 1), Elem::kI32);
+  const Val start = is_int ? Operand(sum, {m, n}) : Small(sum, {m, n}, 4);
+  const ir::Signedness sa = Sign(), sb = Sign();
+  Value* zero = Constant(Elem::kI32, 0);
+  Value* end = r_.Percent(60) ? Constant(Elem::kI32, rounds) : Number(Elem::kI32, rounds);
+  const op::Values sums = op::For(b_, zero, end, Constant(Elem::kI32, 1), {start.v}, [&](Value* i, const op::Values& now) -> op::Values {
+    Value* x = op::LoadView(b_, a.view, {row, i}).value;
+    Value* y = op::LoadView(b_, b.view, {i, column}).value;
+    return {is_int ? op::MmaI(b_, x, y, now[0], sa, sb) : op::MmaF(b_, x, y, now[0])};
+  });
+  Add({sums[0], is_int ? -1 : start.bound + bound});
+}
+
+}  // namespace tile::fuzz
