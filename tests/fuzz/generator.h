@@ -1,5 +1,5 @@
-// The making of a random program (random_program.h): what all kinds of steps share. Each file random_<kind>.cc holds the
-// steps of its kind.
+// The making of a random program (random_program.h): what all kinds of steps share. Each file random_<kind>.cc holds
+// the steps of its kind.
 //
 // A step takes values of the pool, brings them to the types that it wants by conversions and changes of shape, and puts
 // what it makes into the pool. At the end what nobody used is stored.
@@ -45,7 +45,7 @@ struct Region {
   Value* pointer = nullptr;
   Elem elem = Elem::kI32;
   int64_t size = 0;
-  double bound = -1;  // of what it holds, as Val::bound
+  double bound = -1;     // of what it holds, as Val::bound
   bool aligned = false;  // to 16 bytes
 };
 
@@ -59,10 +59,10 @@ struct Cut {
   Shape sizes, strides;  // of the tensor
   int64_t span = 0;      // elements of memory from its first to its last, with both
   Shape tile;
-  Shape dim_map;         // tile dimension k runs along tensor dimension dim_map[k]
-  Shape steps;           // of a strided view
-  int sparse = 0;        // of a gather_scatter_view
-  bool inside = false;   // no tile leaves the tensor
+  Shape dim_map;        // tile dimension k runs along tensor dimension dim_map[k]
+  Shape steps;          // of a strided view
+  int sparse = 0;       // of a gather_scatter_view
+  bool inside = false;  // no tile leaves the tensor
   Value* view = nullptr;
 };
 
@@ -123,7 +123,8 @@ class Generator {
   void StepConvert();
   void StepInexact();
 
-  // --- shape, reduce, matrices (random_shape.cc, random_reduce.cc, random_product.cc) --------------------------------------------------
+  // --- shape, reduce, matrices (random_shape.cc, random_reduce.cc, random_product.cc)
+  // --------------------------------------------------
   Val Shaped(Val x, const Shape& shape);
   Val Made(Value* v, const Val& like) { return {v, like.bound, like.exact, like.plain}; }
   void StepShape();
@@ -182,19 +183,19 @@ class Generator {
   ir::Builder b_;
   std::vector<Elem> elems_;
   std::vector<Val> pool_;
-  std::vector<Value*> arrays_;        // parameter of each array
+  std::vector<Value*> arrays_;  // parameter of each array
   std::vector<Role> roles_;
-  std::vector<int64_t> used_;         // elements given away of arrays that are no inputs
+  std::vector<int64_t> used_;                        // elements given away of arrays that are no inputs
   std::vector<std::pair<Value*, int64_t>> scalars_;  // parameters whose value is known here
-  std::vector<Region> shared_;        // shared arrays: `pointer` is the tensor
-  Value* block_ = nullptr;            // number of the block
+  std::vector<Region> shared_;                       // shared arrays: `pointer` is the tensor
+  Value* block_ = nullptr;                           // number of the block
   std::array<Value*, 3> ids_{};
   Value* token_ = nullptr;
   bool in_loop_ = false;
   int depth_ = 0;
-  int64_t rounds_ = 1;                // how often this place runs at most
+  int64_t rounds_ = 1;  // how often this place runs at most
   int64_t blocks_ = 1;
-  int64_t work_ = 0;                  // elements made so far
+  int64_t work_ = 0;  // elements made so far
 };
 
 }  // namespace tile::fuzz

@@ -27,8 +27,8 @@ void Generator::UpdateCommuting(Elem e) {
   const double total = x.bound * static_cast<double>(x.count() * blocks_ * rounds_);
   if (is_float && total > LargestWhole(e)) return;
   RmwMode mode = is_float ? r_.Of({RmwMode::kAddf, RmwMode::kSub})
-                          : r_.Of({RmwMode::kAdd, RmwMode::kAdd, RmwMode::kSub, RmwMode::kAnd, RmwMode::kOr, RmwMode::kXor,
-                                   RmwMode::kMax, RmwMode::kMin, RmwMode::kUmax, RmwMode::kUmin});
+                          : r_.Of({RmwMode::kAdd, RmwMode::kAdd, RmwMode::kSub, RmwMode::kAnd, RmwMode::kOr,
+                                   RmwMode::kXor, RmwMode::kMax, RmwMode::kMin, RmwMode::kUmax, RmwMode::kUmin});
   const int array = FindArray(Role::kUpdates, e);
   if (array < 0) return;
   int64_t& used = used_[static_cast<size_t>(array)];
@@ -127,8 +127,7 @@ void Generator::UpdateOwn(Elem e) {
     const Val old{done.value, is_float ? std::max(first.bound, expected.bound) : -1};
     Add(old);
   } else {
-    RmwMode mode = is_float ? r_.Of({RmwMode::kAddf, RmwMode::kSub})
-                            : static_cast<RmwMode>(r_.Below(13));
+    RmwMode mode = is_float ? r_.Of({RmwMode::kAddf, RmwMode::kSub}) : static_cast<RmwMode>(r_.Below(13));
     if (wide && is_float && r_.Percent(30)) mode = RmwMode::kXchg;
     if (!is_float && mode == RmwMode::kAddf) mode = RmwMode::kXchg;
     if (e == Elem::kI64 && (mode == RmwMode::kInc || mode == RmwMode::kDec)) mode = RmwMode::kAdd;

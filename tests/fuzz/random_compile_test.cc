@@ -1,5 +1,5 @@
-// Some random programs through the code generator for several kinds of GPU, and through ptxas if there is one. That they
-// compute the right thing takes a GPU: //tests/gpu.
+// Some random programs through the code generator for several kinds of GPU, and through ptxas if there is one. That
+// they compute the right thing takes a GPU: //tests/gpu.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/compile.h"

@@ -72,28 +72,31 @@ void Generator::StepFor() {
   const int64_t rounds = rounds_;
   in_loop_ = true;
   rounds_ *= std::max<int64_t>(1, most);
-  const Values results = op::For(b_, first, end, Number(e, step), init, [&](Value* i, const Values& now) -> Values {
-    return Inside([&]() -> Values {
-      Add({i});
-      for (size_t k = 0; k < carried.size(); ++k) Add({now[k], -1, true, !ir::IsFloat(now[k]->type().elem())});
-      token_ = now.back();
-      if (r_.Percent(30)) {  // some rounds end here
-        const Val early = Operand(Elem::kI1, {});
-        op::If(b_, early.v, [&]() -> Values {
+  const Values results = op::For(
+      b_, first, end, Number(e, step), init,
+      [&](Value* i, const Values& now) -> Values {
+        return Inside([&]() -> Values {
+          Add({i});
+          for (size_t k = 0; k < carried.size(); ++k) Add({now[k], -1, true, !ir::IsFloat(now[k]->type().elem())});
+          token_ = now.back();
+          if (r_.Percent(30)) {  // some rounds end here
+            const Val early = Operand(Elem::kI1, {});
+            op::If(b_, early.v, [&]() -> Values {
+              Values next;
+              for (const Val& v : carried) next.push_back(Operand(v.elem(), v.shape()).v);
+              next.push_back(token_);
+              op::Continue(b_, next);
+              return {};
+            });
+          }
+          Steps(static_cast<int>(r_.In(1, 4)));
           Values next;
           for (const Val& v : carried) next.push_back(Operand(v.elem(), v.shape()).v);
           next.push_back(token_);
-          op::Continue(b_, next);
-          return {};
+          return next;
         });
-      }
-      Steps(static_cast<int>(r_.In(1, 4)));
-      Values next;
-      for (const Val& v : carried) next.push_back(Operand(v.elem(), v.shape()).v);
-      next.push_back(token_);
-      return next;
-    });
-  }, lower >= 0 && r_.Percent(50));
+      },
+      lower >= 0 && r_.Percent(50));
   in_loop_ = was_in_loop;
   rounds_ = rounds;
   token_ = results.back();
@@ -110,7 +113,8 @@ void Generator::StepLoop() {
   for (const Val& v : results) types.push_back(v.v->type());
   types.push_back(b_.types().Token());
   const int64_t most = r_.In(1, 3);
-  Value* rounds = r_.Percent(50) ? Constant(Elem::kI32, most) : op::Addi(b_, Index(most, Elem::kI32), Constant(Elem::kI32, 1));
+  Value* rounds =
+      r_.Percent(50) ? Constant(Elem::kI32, most) : op::Addi(b_, Index(most, Elem::kI32), Constant(Elem::kI32, 1));
   const bool was_in_loop = in_loop_, middle = r_.Percent(40);
   const int64_t outer = rounds_;
   in_loop_ = true;

@@ -51,7 +51,8 @@ Val Generator::Converted(Val x, Elem to) {
   if (to_int) {
     if (to == Elem::kI1) {
       const Val i = Converted(x, Elem::kI8);
-      return {op::CmpI(b_, ir::ComparisonPredicate::kNotEqual, i.v, Splat(Elem::kI8, x.shape(), 0), Signedness::kSigned)};
+      return {
+          op::CmpI(b_, ir::ComparisonPredicate::kNotEqual, i.v, Splat(Elem::kI8, x.shape(), 0), Signedness::kSigned)};
     }
     const Signedness s = Sign();
     const bool fits = x.bound >= 0 && s == Signedness::kSigned && x.bound < std::ldexp(1, ir::ElemInfoOf(to).bits - 1);
@@ -65,8 +66,8 @@ Val Generator::Converted(Val x, Elem to) {
   return y;
 }
 
-// As integers of the same bits, a number in the place of NaN. (A NaN in its place would not do: LLVM takes NaNs for alike
-// and may leave out a select between them.)
+// As integers of the same bits, a number in the place of NaN. (A NaN in its place would not do: LLVM takes NaNs for
+// alike and may leave out a select between them.)
 Val Generator::Bits(Val x) {
   if (x.plain) return x;
   if (!ir::IsFp(x.elem())) return Bits(Converted(x, Elem::kF32));
@@ -85,17 +86,39 @@ void Generator::StepInteger() {
   const int bits = ir::ElemInfoOf(e).bits;
   Value* v = nullptr;
   switch (r_.Below(18)) {
-    case 0: v = op::Addi(b_, x.v, y.v); break;
-    case 1: v = op::Subi(b_, x.v, y.v); break;
-    case 2: v = op::Muli(b_, x.v, y.v); break;
-    case 3: v = op::Mulhii(b_, x.v, y.v); break;
-    case 4: v = op::Absi(b_, x.v); break;
-    case 5: v = op::Negi(b_, x.v); break;
-    case 6: v = op::Andi(b_, x.v, y.v); break;
-    case 7: v = op::Ori(b_, x.v, y.v); break;
-    case 8: v = op::Xori(b_, x.v, y.v); break;
-    case 9: v = op::Maxi(b_, x.v, y.v, Sign()); break;
-    case 10: v = op::Mini(b_, x.v, y.v, Sign()); break;
+    case 0:
+      v = op::Addi(b_, x.v, y.v);
+      break;
+    case 1:
+      v = op::Subi(b_, x.v, y.v);
+      break;
+    case 2:
+      v = op::Muli(b_, x.v, y.v);
+      break;
+    case 3:
+      v = op::Mulhii(b_, x.v, y.v);
+      break;
+    case 4:
+      v = op::Absi(b_, x.v);
+      break;
+    case 5:
+      v = op::Negi(b_, x.v);
+      break;
+    case 6:
+      v = op::Andi(b_, x.v, y.v);
+      break;
+    case 7:
+      v = op::Ori(b_, x.v, y.v);
+      break;
+    case 8:
+      v = op::Xori(b_, x.v, y.v);
+      break;
+    case 9:
+      v = op::Maxi(b_, x.v, y.v, Sign());
+      break;
+    case 10:
+      v = op::Mini(b_, x.v, y.v, Sign());
+      break;
     case 11:
     case 12:
     case 13: {
@@ -146,9 +169,15 @@ void Generator::StepFloat() {
   const Rounding round = small ? Rounding::kNearestEven : Ieee();
   Val z;
   switch (r_.Below(14)) {
-    case 0: z = {op::Addf(b_, x.v, y.v, round), whole(x.bound + y.bound)}; break;
-    case 1: z = {op::Subf(b_, x.v, y.v, round), whole(x.bound + y.bound)}; break;
-    case 2: z = {op::Mulf(b_, x.v, y.v, round)}; break;
+    case 0:
+      z = {op::Addf(b_, x.v, y.v, round), whole(x.bound + y.bound)};
+      break;
+    case 1:
+      z = {op::Subf(b_, x.v, y.v, round), whole(x.bound + y.bound)};
+      break;
+    case 2:
+      z = {op::Mulf(b_, x.v, y.v, round)};
+      break;
     case 3: {
       const Val a = Operand(e, x.shape());
       const bool all = small && a.bound >= 0;
@@ -156,15 +185,33 @@ void Generator::StepFloat() {
            all ? whole(x.bound * y.bound + a.bound) : -1};
       break;
     }
-    case 4: z = {op::Divf(b_, x.v, y.v, Ieee())}; break;
-    case 5: z = {op::Sqrt(b_, x.v, Ieee())}; break;
-    case 6: z = {op::Remf(b_, x.v, y.v)}; break;
-    case 7: z = {op::Maxf(b_, x.v, y.v, nan), small ? larger : -1}; break;
-    case 8: z = {op::Minf(b_, x.v, y.v, nan), small ? larger : -1}; break;
-    case 9: z = {op::Absf(b_, x.v), x.bound}; break;
-    case 10: z = {op::Negf(b_, x.v)}; break;
-    case 11: z = {op::Ceil(b_, x.v), x.bound}; break;
-    case 12: z = {op::Floor(b_, x.v), x.bound}; break;
+    case 4:
+      z = {op::Divf(b_, x.v, y.v, Ieee())};
+      break;
+    case 5:
+      z = {op::Sqrt(b_, x.v, Ieee())};
+      break;
+    case 6:
+      z = {op::Remf(b_, x.v, y.v)};
+      break;
+    case 7:
+      z = {op::Maxf(b_, x.v, y.v, nan), small ? larger : -1};
+      break;
+    case 8:
+      z = {op::Minf(b_, x.v, y.v, nan), small ? larger : -1};
+      break;
+    case 9:
+      z = {op::Absf(b_, x.v), x.bound};
+      break;
+    case 10:
+      z = {op::Negf(b_, x.v)};
+      break;
+    case 11:
+      z = {op::Ceil(b_, x.v), x.bound};
+      break;
+    case 12:
+      z = {op::Floor(b_, x.v), x.bound};
+      break;
     default:
       if (e != Elem::kF32) return;
       z = {op::Maxf(b_, x.v, y.v, nan, /*ftz=*/true), small ? larger : -1};
@@ -180,9 +227,8 @@ void Generator::StepCompare() {
   const Val y = Operand(x.elem(), x.shape());
   const ir::ComparisonPredicate predicate = Predicate();
   const Signedness sign = Sign();
-  Value* c = ir::IsInt(x.elem())
-                 ? op::CmpI(b_, predicate, x.v, y.v, sign)
-                 : op::CmpF(b_, predicate, x.v, y.v, static_cast<ir::ComparisonOrdering>(sign));
+  Value* c = ir::IsInt(x.elem()) ? op::CmpI(b_, predicate, x.v, y.v, sign)
+                                 : op::CmpF(b_, predicate, x.v, y.v, static_cast<ir::ComparisonOrdering>(sign));
   Add({c});
   if (r_.Percent(60)) {
     Elem e = Element();
@@ -201,10 +247,12 @@ void Generator::StepConvert() {
     if (!Legal(to, x.shape())) return;
     return Add(Converted(x, to));
   }
-  static constexpr struct { Elem a, b; } kPairs[] = {
-      {Elem::kI8, Elem::kF8E4M3FN}, {Elem::kI8, Elem::kF8E5M2}, {Elem::kF8E5M2, Elem::kF8E4M3FN},
-      {Elem::kI8, Elem::kF8E8M0FNU}, {Elem::kI16, Elem::kF16}, {Elem::kI16, Elem::kBF16},
-      {Elem::kF16, Elem::kBF16}, {Elem::kI32, Elem::kF32}, {Elem::kI64, Elem::kF64},
+  static constexpr struct {
+    Elem a, b;
+  } kPairs[] = {
+      {Elem::kI8, Elem::kF8E4M3FN},  {Elem::kI8, Elem::kF8E5M2}, {Elem::kF8E5M2, Elem::kF8E4M3FN},
+      {Elem::kI8, Elem::kF8E8M0FNU}, {Elem::kI16, Elem::kF16},   {Elem::kI16, Elem::kBF16},
+      {Elem::kF16, Elem::kBF16},     {Elem::kI32, Elem::kF32},   {Elem::kI64, Elem::kF64},
   };
   for (int i = 0; i < 8; ++i) {
     const auto& pair = kPairs[r_.Below(std::size(kPairs))];
@@ -230,20 +278,48 @@ void Generator::StepInexact() {
     z.exact = z.plain = false;
     z.bound = 64;
     switch (r_.Below(17)) {
-      case 0: z.v = op::Exp(b_, x.v); break;
-      case 1: z.v = op::Exp2(b_, x.v); break;
-      case 2: z.v = op::Sin(b_, x.v); break;
-      case 3: z.v = op::Cos(b_, x.v); break;
-      case 4: z.v = op::Tan(b_, x.v); break;
-      case 5: z.v = op::Sinh(b_, x.v); break;
-      case 6: z.v = op::Cosh(b_, x.v); break;
-      case 7: z.v = op::Tanh(b_, x.v); break;
-      case 8: z.v = op::Erf(b_, x.v); break;
-      case 9: z.v = op::Atan2(b_, x.v, positive); break;
-      case 10: z.v = op::Log(b_, positive); break;
-      case 11: z.v = op::Log2(b_, positive); break;
-      case 12: z.v = op::Rsqrt(b_, positive); break;
-      case 13: z.v = op::Fpowf(b_, positive, Small(e, s, 2).v), z.bound = 1024; break;
+      case 0:
+        z.v = op::Exp(b_, x.v);
+        break;
+      case 1:
+        z.v = op::Exp2(b_, x.v);
+        break;
+      case 2:
+        z.v = op::Sin(b_, x.v);
+        break;
+      case 3:
+        z.v = op::Cos(b_, x.v);
+        break;
+      case 4:
+        z.v = op::Tan(b_, x.v);
+        break;
+      case 5:
+        z.v = op::Sinh(b_, x.v);
+        break;
+      case 6:
+        z.v = op::Cosh(b_, x.v);
+        break;
+      case 7:
+        z.v = op::Tanh(b_, x.v);
+        break;
+      case 8:
+        z.v = op::Erf(b_, x.v);
+        break;
+      case 9:
+        z.v = op::Atan2(b_, x.v, positive);
+        break;
+      case 10:
+        z.v = op::Log(b_, positive);
+        break;
+      case 11:
+        z.v = op::Log2(b_, positive);
+        break;
+      case 12:
+        z.v = op::Rsqrt(b_, positive);
+        break;
+      case 13:
+        z.v = op::Fpowf(b_, positive, Small(e, s, 2).v), z.bound = 1024;
+        break;
       case 14: {
         const Elem exponent = r_.Of({Elem::kI8, Elem::kI16, Elem::kI32});
         z.v = op::Fpowi(b_, positive, Splat(exponent, s, r_.In(-2, 2)));
@@ -263,8 +339,12 @@ void Generator::StepInexact() {
   const Elem e = x.elem();
   Val z = x;
   switch (r_.Below(5)) {
-    case 0: z.v = op::Negf(b_, x.v); break;
-    case 1: z.v = op::Absf(b_, x.v); break;
+    case 0:
+      z.v = op::Negf(b_, x.v);
+      break;
+    case 1:
+      z.v = op::Absf(b_, x.v);
+      break;
     case 2:
       if (x.bound > 4096) return;
       z.v = op::Mulf(b_, x.v, Small(e, x.shape(), 4).v);
@@ -280,7 +360,9 @@ void Generator::StepInexact() {
     default: {
       if ((e != Elem::kF32 && e != Elem::kF64) || x.rank() == 0) return;
       const int64_t dim = r_.Below(x.rank());
-      const auto sum = [&](const op::Values& el, const op::Values& acc) -> op::Values { return {op::Addf(b_, el[0], acc[0])}; };
+      const auto sum = [&](const op::Values& el, const op::Values& acc) -> op::Values {
+        return {op::Addf(b_, el[0], acc[0])};
+      };
       if (r_.Percent(60)) {
         z.v = op::Reduce(b_, {x.v}, dim, {op::Identity(e, 0)}, sum)[0];
       } else {

@@ -17,7 +17,8 @@ int64_t Span(const Shape& sizes, const Shape& strides) {
 
 }  // namespace
 
-// --- memory -----------------------------------------------------------------------------------------------------------
+// --- memory
+// -----------------------------------------------------------------------------------------------------------
 
 int Generator::FindArray(Role role, Elem e) const {
   for (size_t i = 0; i < roles_.size(); ++i) {
@@ -49,7 +50,8 @@ Region Generator::InputRegion() {
   const int64_t bytes = std::max<int64_t>(1, ir::MemoryBits(a.elem) / 8);
   const int64_t most = a.count / 4 / unit;
   switch (r_.Below(4)) {
-    case 0: return Part(array, nullptr, a.count, true);
+    case 0:
+      return Part(array, nullptr, a.count, true);
     case 1: {
       const int64_t first = r_.Below(most / 16) * 16;
       return Part(array, Number(Elem::kI64, first), a.count - first * unit, first * bytes % 16 == 0);
@@ -102,7 +104,8 @@ Value* Generator::Tensor(const Region& region, const Shape& sizes, const Shape& 
   return op::MakeTensorView(b_, type, region.pointer, size_values, stride_values);
 }
 
-// --- views ------------------------------------------------------------------------------------------------------------
+// --- views
+// ------------------------------------------------------------------------------------------------------------
 
 // A tensor that a view with this tile cuts, in memory of at most `room` elements.
 Cut Generator::Design(Elem e, const Shape& tile, int64_t room, bool store) {
@@ -120,9 +123,15 @@ Cut Generator::Design(Elem e, const Shape& tile, int64_t room, bool store) {
     const int64_t step = r_.In(1, 2 * t);
     cut.steps.push_back(step);
     switch (cut.kind) {
-      case ViewKind::kPartition: n = t * r_.In(1, 2) - (r_.Percent(50) ? 0 : r_.Below(t)); break;
-      case ViewKind::kStrided: n = step * r_.In(0, 2) + r_.In(1, t); break;
-      case ViewKind::kGather: n = std::min<int64_t>(100, r_.In(1, 2 * t)); break;
+      case ViewKind::kPartition:
+        n = t * r_.In(1, 2) - (r_.Percent(50) ? 0 : r_.Below(t));
+        break;
+      case ViewKind::kStrided:
+        n = step * r_.In(0, 2) + r_.In(1, t);
+        break;
+      case ViewKind::kGather:
+        n = std::min<int64_t>(100, r_.In(1, 2 * t));
+        break;
     }
   }
   const bool half = ir::IsSubByte(e);
@@ -135,7 +144,8 @@ Cut Generator::Design(Elem e, const Shape& tile, int64_t room, bool store) {
       const auto d = static_cast<size_t>(order[static_cast<size_t>(i)]);
       cut.strides[d] = stride;
       stride *= cut.sizes[d];
-      if (attempt == 0 && r_.Percent(20)) stride = half || r_.Percent(50) ? RoundUp(stride + 1, 8) : stride + r_.In(1, 3);
+      if (attempt == 0 && r_.Percent(20))
+        stride = half || r_.Percent(50) ? RoundUp(stride + 1, 8) : stride + r_.In(1, 3);
       // Rows that overlap.
       if (attempt == 0 && !store && !half && r_.Percent(4)) stride = r_.In(1, stride);
     }
@@ -179,7 +189,8 @@ void Generator::MakeView(Cut* cut, Value* tensor, bool load) {
     using ir::Padding;
     padding = Padding::kZero;
     if (ir::IsFp(e) || e == Elem::kTF32 || e == Elem::kF8E5M2) {
-      padding = r_.Of({Padding::kZero, Padding::kZero, Padding::kNegZero, Padding::kNan, Padding::kPosInf, Padding::kNegInf});
+      padding =
+          r_.Of({Padding::kZero, Padding::kZero, Padding::kNegZero, Padding::kNan, Padding::kPosInf, Padding::kNegInf});
     } else if (e == Elem::kF8E4M3FN) {
       padding = r_.Of({Padding::kZero, Padding::kNegZero, Padding::kNan});
     } else if (e == Elem::kF8E8M0FNU) {
@@ -197,7 +208,8 @@ void Generator::MakeView(Cut* cut, Value* tensor, bool load) {
       cut->view = op::MakeStridedView(b_, b_.types().StridedView(cut->tile, cut->steps, t, dims, padding), tensor);
       break;
     case ViewKind::kGather:
-      cut->view = op::MakeGatherScatterView(b_, b_.types().GatherScatterView(cut->tile, t, cut->sparse, padding), tensor);
+      cut->view =
+          op::MakeGatherScatterView(b_, b_.types().GatherScatterView(cut->tile, t, cut->sparse, padding), tensor);
       break;
   }
 }
@@ -207,7 +219,8 @@ Value* Generator::Shuffled(Elem e, int64_t n) {
   const ir::Type t = Tile(e, {n});
   Value* v = op::Iota(b_, t);
   if (r_.Percent(60)) v = op::Xori(b_, v, op::Integer(b_, t, r_.Below(n)));
-  if (r_.Percent(40)) v = op::Andi(b_, op::Muli(b_, v, op::Integer(b_, t, 2 * r_.Below(n) + 1)), op::Integer(b_, t, n - 1));
+  if (r_.Percent(40))
+    v = op::Andi(b_, op::Muli(b_, v, op::Integer(b_, t, 2 * r_.Below(n) + 1)), op::Integer(b_, t, n - 1));
   return v;
 }
 
@@ -218,7 +231,9 @@ op::Values Generator::Indices(const Cut& cut, bool store) {
   op::Values indices;
   for (size_t k = 0; k < cut.tile.size(); ++k) {
     const int64_t n = cut.sizes[static_cast<size_t>(cut.dim_map[k])];
-    const int64_t step = cut.kind == ViewKind::kPartition ? cut.tile[k] : cut.kind == ViewKind::kStrided ? cut.steps[k] : 1;
+    const int64_t step = cut.kind == ViewKind::kPartition ? cut.tile[k]
+                         : cut.kind == ViewKind::kStrided ? cut.steps[k]
+                                                          : 1;
     if (cut.kind != ViewKind::kGather || static_cast<int>(k) != cut.sparse) {
       indices.push_back(Index((n + step - 1) / step, e));
     } else if (store) {
@@ -243,7 +258,8 @@ op::Access Generator::How(Value* token, bool store, Elem e) {
   return a;
 }
 
-// --- loads ------------------------------------------------------------------------------------------------------------
+// --- loads
+// ------------------------------------------------------------------------------------------------------------
 
 Val Generator::LoadCut(const Region& region, Cut cut, Value* token, Value** done) {
   Value* tensor = region.pointer->type().is_tensor_view() ? region.pointer : Tensor(region, cut.sizes, cut.strides);
@@ -374,7 +390,8 @@ void Generator::StepMemory() {
   }
   into.kind = ViewKind::kPartition;
   into.tile = tile;
-  if (r_.Percent(40) && tile.size() > 1 && std::count(tile.begin(), tile.end(), tile[0]) == static_cast<int64_t>(tile.size())) {
+  if (r_.Percent(40) && tile.size() > 1 &&
+      std::count(tile.begin(), tile.end(), tile[0]) == static_cast<int64_t>(tile.size())) {
     into.dim_map = Permutation(static_cast<int>(tile.size()));
   }
   Settle(&into);
@@ -387,7 +404,8 @@ void Generator::StepMemory() {
   double bound = x.bound;
   bool plain = x.plain;
   int64_t tiles = 1;
-  for (size_t k = 0; k < tile.size(); ++k) tiles *= (into.sizes[static_cast<size_t>(into.dim_map[k])] + tile[k] - 1) / tile[k];
+  for (size_t k = 0; k < tile.size(); ++k)
+    tiles *= (into.sizes[static_cast<size_t>(into.dim_map[k])] + tile[k] - 1) / tile[k];
   for (int64_t i = 0; i < tiles; ++i) {
     op::Values indices;
     int64_t rest = i;

@@ -15,14 +15,18 @@ void Generator::StepMatrix() {
   if (r_.Percent(15)) return StepScaled();
   if (r_.Percent(35)) return StepProductLoop();
   if (r_.Percent(25)) {
-    const Val a = Operand(Elem::kI8, shape(m, k)), b = Operand(Elem::kI8, shape(k, n)), c = Operand(Elem::kI32, shape(m, n));
+    const Val a = Operand(Elem::kI8, shape(m, k)), b = Operand(Elem::kI8, shape(k, n)),
+              c = Operand(Elem::kI32, shape(m, n));
     const ir::Signedness sa = Sign(), sb = Sign();
     return Add({op::MmaI(b_, a.v, b.v, c.v, sa, sb)});
   }
-  static constexpr struct { Elem factor, sum; } kPairs[] = {
-      {Elem::kF16, Elem::kF16}, {Elem::kF16, Elem::kF32}, {Elem::kBF16, Elem::kF32}, {Elem::kTF32, Elem::kF32},
-      {Elem::kF32, Elem::kF32}, {Elem::kF64, Elem::kF64}, {Elem::kF8E4M3FN, Elem::kF16}, {Elem::kF8E4M3FN, Elem::kF32},
-      {Elem::kF8E5M2, Elem::kF16}, {Elem::kF8E5M2, Elem::kF32},
+  static constexpr struct {
+    Elem factor, sum;
+  } kPairs[] = {
+      {Elem::kF16, Elem::kF16},      {Elem::kF16, Elem::kF32},      {Elem::kBF16, Elem::kF32},
+      {Elem::kTF32, Elem::kF32},     {Elem::kF32, Elem::kF32},      {Elem::kF64, Elem::kF64},
+      {Elem::kF8E4M3FN, Elem::kF16}, {Elem::kF8E4M3FN, Elem::kF32}, {Elem::kF8E5M2, Elem::kF16},
+      {Elem::kF8E5M2, Elem::kF32},
   };
   const auto& pair = kPairs[r_.Below(std::size(kPairs))];
   // f8 sums are kept with fewer bits by some hardware.
@@ -38,9 +42,13 @@ void Generator::StepMatrix() {
 
 // Scales of 1 and 2, so that all products and sums are whole.
 void Generator::StepScaled() {
-  static constexpr struct { Elem data, scale; int64_t group; } kForms[] = {
-      {Elem::kF8E4M3FN, Elem::kF8E8M0FNU, 32}, {Elem::kF8E5M2, Elem::kF8E8M0FNU, 32}, {Elem::kF4E2M1FN, Elem::kF8E8M0FNU, 16},
-      {Elem::kF4E2M1FN, Elem::kF8E8M0FNU, 32}, {Elem::kF4E2M1FN, Elem::kF8E4M3FN, 16},
+  static constexpr struct {
+    Elem data, scale;
+    int64_t group;
+  } kForms[] = {
+      {Elem::kF8E4M3FN, Elem::kF8E8M0FNU, 32}, {Elem::kF8E5M2, Elem::kF8E8M0FNU, 32},
+      {Elem::kF4E2M1FN, Elem::kF8E8M0FNU, 16}, {Elem::kF4E2M1FN, Elem::kF8E8M0FNU, 32},
+      {Elem::kF4E2M1FN, Elem::kF8E4M3FN, 16},
   };
   const auto& form = kForms[r_.Below(std::size(kForms))];
   const int64_t m = int64_t{1} << r_.In(0, 5), n = int64_t{1} << r_.In(0, 5), groups = int64_t{1} << r_.In(0, 2);
@@ -54,7 +62,8 @@ void Generator::StepScaled() {
   };
   const auto scale = [&](const Shape& s) {
     Value* bit = op::Andi(b_, Operand(Elem::kI32, s).v, Splat(Elem::kI32, s, 1));
-    Value* number = op::IToF(b_, Tile(Elem::kF32, s), op::Shli(b_, Splat(Elem::kI32, s, 1), bit), ir::Signedness::kSigned);
+    Value* number =
+        op::IToF(b_, Tile(Elem::kF32, s), op::Shli(b_, Splat(Elem::kI32, s, 1), bit), ir::Signedness::kSigned);
     const auto round = form.scale == Elem::kF8E8M0FNU ? ir::Rounding::kZero : ir::Rounding::kNearestEven;
     return op::FToF(b_, Tile(form.scale, s), number, round);
   };
@@ -86,7 +95,8 @@ void Generator::StepProductLoop() {
   const int64_t m = int64_t{1} << (r_.Percent(60) ? r_.In(6, 7) : r_.In(4, 7)), n = int64_t{1} << r_.In(3, 8),
                 k = int64_t{1} << r_.In(4, 6);
   const int64_t rounds = r_.In(0, 4);
-  const double limit = ir::ElemInfoOf(e).bits == 8 ? 1024 : LargestWhole(sum), bound = 16.0 * static_cast<double>(k * std::max<int64_t>(1, rounds));
+  const double limit = ir::ElemInfoOf(e).bits == 8 ? 1024 : LargestWhole(sum),
+               bound = 16.0 * static_cast<double>(k * std::max<int64_t>(1, rounds));
   if (!is_int && bound + 4 > limit) return;
 
   // One of the matrices: `rows` and `columns` of a tile, of which `depth` is the dimension that the loop goes along.
@@ -113,7 +123,8 @@ void Generator::StepProductLoop() {
     Settle(&cut);
     const RandomArray& a = out_.arrays[static_cast<size_t>(array)];
     if (cut.span > a.count) return cut;
-    const Region region = r_.Percent(80) ? Part(array, nullptr, a.count, true) : Part(array, Number(Elem::kI32, 0), a.count, true);
+    const Region region =
+        r_.Percent(80) ? Part(array, nullptr, a.count, true) : Part(array, Number(Elem::kI32, 0), a.count, true);
     Value* tensor = nullptr;
     if (r_.Percent(60)) {
       const ir::Type t = b_.types().TensorView(ir::Element::Number(e), cut.sizes, cut.strides);
@@ -138,11 +149,12 @@ void Generator::StepProductLoop() {
   const ir::Signedness sa = Sign(), sb = Sign();
   Value* zero = Constant(Elem::kI32, 0);
   Value* end = r_.Percent(60) ? Constant(Elem::kI32, rounds) : Number(Elem::kI32, rounds);
-  const op::Values sums = op::For(b_, zero, end, Constant(Elem::kI32, 1), {start.v}, [&](Value* i, const op::Values& now) -> op::Values {
-    Value* x = op::LoadView(b_, a.view, {row, i}).value;
-    Value* y = op::LoadView(b_, b.view, {i, column}).value;
-    return {is_int ? op::MmaI(b_, x, y, now[0], sa, sb) : op::MmaF(b_, x, y, now[0])};
-  });
+  const op::Values sums =
+      op::For(b_, zero, end, Constant(Elem::kI32, 1), {start.v}, [&](Value* i, const op::Values& now) -> op::Values {
+        Value* x = op::LoadView(b_, a.view, {row, i}).value;
+        Value* y = op::LoadView(b_, b.view, {i, column}).value;
+        return {is_int ? op::MmaI(b_, x, y, now[0], sa, sb) : op::MmaF(b_, x, y, now[0])};
+      });
   Add({sums[0], is_int ? -1 : start.bound + bound});
 }
 

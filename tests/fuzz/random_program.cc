@@ -39,13 +39,20 @@ void RemoveUnused(ir::Block* block, const std::vector<ir::Op*>& kept) {
 double LargestWhole(Elem e) {
   switch (e) {
     case Elem::kF16:
-    case Elem::kTF32: return 2048;
-    case Elem::kBF16: return 256;
-    case Elem::kF32: return 1 << 24;
-    case Elem::kF64: return 9007199254740992.0;
-    case Elem::kF8E4M3FN: return 16;
-    case Elem::kF8E5M2: return 8;
-    default: return 0;
+    case Elem::kTF32:
+      return 2048;
+    case Elem::kBF16:
+      return 256;
+    case Elem::kF32:
+      return 1 << 24;
+    case Elem::kF64:
+      return 9007199254740992.0;
+    case Elem::kF8E4M3FN:
+      return 16;
+    case Elem::kF8E5M2:
+      return 8;
+    default:
+      return 0;
   }
 }
 
@@ -65,7 +72,8 @@ Shape Identity(int n) {
 
 Generator::Generator(const RandomOptions& options) : options_(options), r_(options.seed), b_(nullptr, nullptr) {}
 
-// --- the pool ---------------------------------------------------------------------------------------------------------
+// --- the pool
+// ---------------------------------------------------------------------------------------------------------
 
 Val Generator::Pick(const std::function<bool(const Val&)>& wanted) {
   const auto n = static_cast<int64_t>(pool_.size());
@@ -199,7 +207,8 @@ Value* Generator::Number(Elem e, int64_t n) {
   return Constant(e, n);
 }
 
-// --- steps ------------------------------------------------------------------------------------------------------------
+// --- steps
+// ------------------------------------------------------------------------------------------------------------
 
 void Generator::StepValues() {
   switch (r_.Below(4)) {
@@ -276,7 +285,8 @@ RandomProgram Generator::Run() {
   std::sort(elems_.begin(), elems_.end());
   elems_.erase(std::unique(elems_.begin(), elems_.end()), elems_.end());
   if (r_.Percent(40)) {
-    elems_.push_back(r_.Of({Elem::kF8E4M3FN, Elem::kF8E5M2, Elem::kF8E8M0FNU, Elem::kF4E2M1FN, Elem::kTF32, Elem::kF8E5M3FNU}));
+    elems_.push_back(
+        r_.Of({Elem::kF8E4M3FN, Elem::kF8E5M2, Elem::kF8E8M0FNU, Elem::kF4E2M1FN, Elem::kTF32, Elem::kF8E5M3FNU}));
     if (std::count(elems_.begin(), elems_.end(), elems_.back()) > 1) elems_.pop_back();
   }
 
@@ -290,14 +300,18 @@ RandomProgram Generator::Run() {
   for (const Elem e : elems_) {
     const std::string name = ir::ElemInfoOf(e).spelling;
     array("in_" + name, e, Role::kInput, Fill::kBits, r_.In(1000, 12000) * 2);
-    if (LargestWhole(e) > 0 && (product || r_.Percent(60))) array("small_" + name, e, Role::kInput, Fill::kSmall, r_.In(4000, 17000) * 2);
+    if (LargestWhole(e) > 0 && (product || r_.Percent(60)))
+      array("small_" + name, e, Role::kInput, Fill::kSmall, r_.In(4000, 17000) * 2);
   }
   for (const Elem e : elems_) {
     const std::string name = ir::ElemInfoOf(e).spelling;
     array("out_" + name, e, Role::kOutput, Fill::kUnwritten, 0);
     if (!ir::IsFp(e)) continue;
     array("near_" + name, e, Role::kInexact, Fill::kUnwritten, 0,
-          e == Elem::kF64 ? 1e-11 : e == Elem::kF32 ? 1e-4 : e == Elem::kF16 ? 2e-2 : 1e-1);
+          e == Elem::kF64   ? 1e-11
+          : e == Elem::kF32 ? 1e-4
+          : e == Elem::kF16 ? 2e-2
+                            : 1e-1);
     array("sum_" + name, e, Role::kUpdates, Fill::kZero, 0);
   }
   for (const Elem e : {Elem::kI32, Elem::kI64}) {
@@ -321,13 +335,15 @@ RandomProgram Generator::Run() {
   }
 
   ids_ = op::GetTileBlockId(b_);
-  block_ = op::Addi(b_, ids_[0], op::Muli(b_, Constant(Elem::kI32, out_.grid[0]),
-                                          op::Addi(b_, ids_[1], op::Muli(b_, ids_[2], Constant(Elem::kI32, out_.grid[1])))));
+  block_ = op::Addi(b_, ids_[0],
+                    op::Muli(b_, Constant(Elem::kI32, out_.grid[0]),
+                             op::Addi(b_, ids_[1], op::Muli(b_, ids_[2], Constant(Elem::kI32, out_.grid[1])))));
   token_ = op::MakeToken(b_);
   for (int64_t i = r_.Below(3); i > 0; --i) {
     const Elem e = Element();
     Shape sizes;
-    for (int64_t d = r_.In(1, 3); d > 0; --d) sizes.push_back(r_.Percent(60) ? int64_t{1} << r_.In(0, 5) : r_.In(1, 20));
+    for (int64_t d = r_.In(1, 3); d > 0; --d)
+      sizes.push_back(r_.Percent(60) ? int64_t{1} << r_.In(0, 5) : r_.In(1, 20));
     if (ir::IsSubByte(e)) sizes.back() = (sizes.back() + 1) / 2 * 2;
     Shape strides(sizes.size(), 1);
     for (size_t d = sizes.size() - 1; d-- > 0;) strides[d] = strides[d + 1] * sizes[d + 1];

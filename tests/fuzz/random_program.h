@@ -7,10 +7,10 @@
 //   Difference(p, expected, arguments) == "";
 //
 // What makes results well defined: indices, shift amounts and divisors are brought into range; blocks write different
-// memory, or update it in ways that commute; accesses of one block to memory that it writes are ordered by tokens. Floats
-// are of two kinds. Exact ones go through correctly rounded operations only, and through sums and products over many
-// elements only if they are whole numbers so small that every order gives the same; they must be equal bit by bit, NaN
-// to any NaN. Inexact ones (the result of sin, say) go to arrays of their own, which are judged by their error.
+// memory, or update it in ways that commute; accesses of one block to memory that it writes are ordered by tokens.
+// Floats are of two kinds. Exact ones go through correctly rounded operations only, and through sums and products over
+// many elements only if they are whole numbers so small that every order gives the same; they must be equal bit by bit,
+// NaN to any NaN. Inexact ones (the result of sin, say) go to arrays of their own, which are judged by their error.
 //
 // Thread-safe: no state but what is returned.
 #ifndef TILE_TESTS_FUZZ_RANDOM_PROGRAM_H_
@@ -36,8 +36,8 @@ struct RandomOptions {
 };
 
 enum class Fill : uint8_t {
-  kBits,       // any bits, edge values often
-  kSmall,      // whole numbers from -4 to 4
+  kBits,   // any bits, edge values often
+  kSmall,  // whole numbers from -4 to 4
   kZero,
   kUnwritten,  // a pattern; the program does not read it
 };
@@ -53,10 +53,10 @@ struct RandomArray {
 struct RandomProgram {
   std::unique_ptr<ir::Module> module;  // verified; one kernel, @random, with an interface
   int64_t grid[3] = {1, 1, 1};
-  std::vector<RandomArray> arrays;     // the first parameters
-  std::vector<uint64_t> scalars;       // bits of the parameters behind them
+  std::vector<RandomArray> arrays;  // the first parameters
+  std::vector<uint64_t> scalars;    // bits of the parameters behind them
   uint64_t seed = 0;
-  int steps = 0;                       // at the top level
+  int steps = 0;  // at the top level
 };
 
 // Aborts with the program and what is wrong if the verifier rejects it: a mistake of the generator.

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   tile::fuzz::RandomOptions options;
   for (int i = 1; i < argc; ++i) {
     absl::string_view a = argv[i];
-    const bool good = a == "--last-only"                     ? (options.last_only = true)
+    const bool good = a == "--last-only"                    ? (options.last_only = true)
                       : absl::ConsumePrefix(&a, "--seed=")  ? absl::SimpleAtoi(a, &options.seed)
                       : absl::ConsumePrefix(&a, "--steps=") ? absl::SimpleAtoi(a, &options.steps)
                                                             : false;

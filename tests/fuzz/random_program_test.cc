@@ -2,6 +2,8 @@
 // few of them through the code generator, and through ptxas if there is one.
 //
 //   random_program_test --seeds=FIRST,LAST     others than those of the test
+#include "tests/fuzz/random_program.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -9,7 +11,6 @@
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
-#include "tests/fuzz/random_program.h"
 #include "tests/ops/on_vm.h"
 
 namespace tile::fuzz {

@@ -23,7 +23,9 @@ ir::Scalar Int(Elem e, int64_t n) {
   return {e, bits == 64 ? static_cast<uint64_t>(n) : static_cast<uint64_t>(n) & ((uint64_t{1} << bits) - 1)};
 }
 
-int64_t Minimum(Elem e, Signedness s) { return s == Signedness::kUnsigned ? 0 : -(int64_t{1} << (ir::ElemInfoOf(e).bits - 1)); }
+int64_t Minimum(Elem e, Signedness s) {
+  return s == Signedness::kUnsigned ? 0 : -(int64_t{1} << (ir::ElemInfoOf(e).bits - 1));
+}
 int64_t Maximum(Elem e, Signedness s) { return s == Signedness::kUnsigned ? -1 : ~Minimum(e, s); }
 
 Body IntegerBody(ir::Builder& b, Random& r, Elem e, Signedness s) {
@@ -38,11 +40,16 @@ Body IntegerBody(ir::Builder& b, Random& r, Elem e, Signedness s) {
   using Op = Value* (*)(ir::Builder&, Value*, Value*);
   switch (r.Below(13)) {
     case 0:
-    case 1: return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Addi(c, x, y); }))};
-    case 2: return {{Int(e, 1)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Muli(c, x, y); }))};
-    case 3: return {{Int(e, -1)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Andi(c, x, y); }))};
-    case 4: return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Ori(c, x, y); }))};
-    case 5: return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Xori(c, x, y); }))};
+    case 1:
+      return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Addi(c, x, y); }))};
+    case 2:
+      return {{Int(e, 1)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Muli(c, x, y); }))};
+    case 3:
+      return {{Int(e, -1)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Andi(c, x, y); }))};
+    case 4:
+      return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Ori(c, x, y); }))};
+    case 5:
+      return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Xori(c, x, y); }))};
     case 6:
       return {{Int(e, Minimum(e, s))}, two([s](ir::Builder& c, Value* x, Value* y) { return op::Maxi(c, x, y, s); })};
     case 7:
@@ -85,25 +92,31 @@ Body FloatBody(ir::Builder& b, Random& r, Elem e, double bound, int64_t n) {
   const bool swap = r.Percent(30), nan = r.Percent(50), most = r.Percent(50);
   const double total = bound * static_cast<double>(n);
   if (bound >= 0 && total <= LargestWhole(e) && r.Percent(60)) {
-    return {{op::Identity(e, 0)}, [&b, swap](const Values& el, const Values& acc) -> Values {
+    return {{op::Identity(e, 0)},
+            [&b, swap](const Values& el, const Values& acc) -> Values {
               return {swap ? op::Addf(b, acc[0], el[0]) : op::Addf(b, el[0], acc[0])};
-            }, total};
+            },
+            total};
   }
   if (bound >= 0 && r.Percent(40)) {  // arg-max by the number, of whole numbers
-    return {{{e, ir::FromDouble(e, -inf)}, Int(Elem::kI32, -1)}, [&b](const Values& el, const Values& acc) -> Values {
+    return {{{e, ir::FromDouble(e, -inf)}, Int(Elem::kI32, -1)},
+            [&b](const Values& el, const Values& acc) -> Values {
               Value* more = op::CmpF(b, ir::ComparisonPredicate::kGreaterThan, el[0], acc[0]);
               Value* same = op::CmpF(b, ir::ComparisonPredicate::kEqual, el[0], acc[0]);
               Value* lower = op::CmpI(b, ir::ComparisonPredicate::kLessThan, el[1], acc[1], Signedness::kUnsigned);
               Value* take = op::Ori(b, more, op::Andi(b, same, lower));
               return {op::Select(b, take, el[0], acc[0]), op::Select(b, take, el[1], acc[1])};
-            }, bound};
+            },
+            bound};
   }
   // A NaN that loses is what changes nothing; else the infinity.
   const double identity = !nan ? std::nan("") : most ? -inf : inf;
-  return {{{e, ir::FromDouble(e, identity)}}, [&b, swap, nan, most](const Values& el, const Values& acc) -> Values {
+  return {{{e, ir::FromDouble(e, identity)}},
+          [&b, swap, nan, most](const Values& el, const Values& acc) -> Values {
             Value *x = swap ? acc[0] : el[0], *y = swap ? el[0] : acc[0];
             return {most ? op::Maxf(b, x, y, nan) : op::Minf(b, x, y, nan)};
-          }, bound};
+          },
+          bound};
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ uint64_t RandomBits(Random& r, Elem e, Fill fill) {
   const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   if (fill == Fill::kZero) return 0;
   if (fill == Fill::kSmall) return ir::FromDouble(e, static_cast<double>(r.In(-4, 4)));
-  if (e == Elem::kTF32) return (r.Percent(50) ? r.Next() : ir::FromDouble(e, static_cast<double>(r.In(-9, 9)) / 4)) & 0xFFFFE000;
+  if (e == Elem::kTF32)
+    return (r.Percent(50) ? r.Next() : ir::FromDouble(e, static_cast<double>(r.In(-9, 9)) / 4)) & 0xFFFFE000;
   if (ir::IsInt(e)) {
     const uint64_t minimum = uint64_t{1} << (bits - 1);
     if (r.Percent(20)) return r.Of({minimum, minimum - 1, minimum + 1, mask, uint64_t{0}}) & mask;
@@ -26,7 +27,8 @@ uint64_t RandomBits(Random& r, Elem e, Fill fill) {
   }
   if (r.Percent(40)) return r.Next() & mask;
   if (r.Percent(70)) return ir::FromDouble(e, static_cast<double>(r.In(-1000, 1000)) / 16);
-  const double edges[] = {0.0, -0.0, 1.0, HUGE_VAL, -HUGE_VAL, std::nan(""), 1e-45, 6e-8, 65504, 3e38, 1e-310, 2147483648.0};
+  const double edges[] = {0.0,   -0.0, 1.0,   HUGE_VAL, -HUGE_VAL, std::nan(""),
+                          1e-45, 6e-8, 65504, 3e38,     1e-310,    2147483648.0};
   return ir::FromDouble(e, edges[r.Below(12)]);
 }
 
@@ -87,8 +89,9 @@ std::string Difference(const RandomProgram& program, const ops::Arguments& expec
     }
     if (differing == 0) continue;
     const uint64_t p = tools::LoadBits(a.elem, x, first), q = tools::LoadBits(a.elem, y, first);
-    absl::StrAppend(&text, a.name, "[", first, "] is ", tools::FormatElement(a.elem, q), " (0x", absl::Hex(q), "), expected ",
-                    tools::FormatElement(a.elem, p), " (0x", absl::Hex(p), "), ", differing, " of ", a.count, " differ; ");
+    absl::StrAppend(&text, a.name, "[", first, "] is ", tools::FormatElement(a.elem, q), " (0x", absl::Hex(q),
+                    "), expected ", tools::FormatElement(a.elem, p), " (0x", absl::Hex(p), "), ", differing, " of ",
+                    a.count, " differ; ");
   }
   return text;
 }

@@ -45,7 +45,9 @@ void Generator::StepShape() {
   const int rank = x.rank();
   Value* v = nullptr;
   switch (r_.Below(9)) {
-    case 0: v = op::Reshape(b_, Tile(e, RandomShape(x.count(), 5)), x.v); break;
+    case 0:
+      v = op::Reshape(b_, Tile(e, RandomShape(x.count(), 5)), x.v);
+      break;
     case 1:
     case 2: {
       if (rank < 2) {
@@ -113,7 +115,9 @@ void Generator::StepShape() {
       if (e == Elem::kTF32) return;
       Val y = Bits(x);
       const Elem from = y.elem();
-      const int64_t bits = from == Elem::kI1 ? 1 : from == Elem::kI4 || from == Elem::kF4E2M1FN ? 4 : ir::ElemInfoOf(from).bits;
+      const int64_t bits = from == Elem::kI1                              ? 1
+                           : from == Elem::kI4 || from == Elem::kF4E2M1FN ? 4
+                                                                          : ir::ElemInfoOf(from).bits;
       const int64_t n = y.count() * bits / 8;
       if (n == 0 || n > kMaxElements) return;
       Value* flat = op::Reshape(b_, Tile(from, {y.count()}), y.v);

@@ -13,7 +13,9 @@
 namespace tile::ops {
 namespace {
 
-absl::Status Wrong(absl::string_view line) { return absl::InvalidArgumentError(absl::StrCat("cannot read: ", std::string(line))); }
+absl::Status Wrong(absl::string_view line) {
+  return absl::InvalidArgumentError(absl::StrCat("cannot read: ", std::string(line)));
+}
 
 // NAME=NUMBER …
 bool ParsePairs(absl::string_view text, std::vector<std::pair<std::string, int64_t>>* pairs) {
@@ -130,11 +132,13 @@ absl::StatusOr<Arguments> LitmusArguments(const LitmusTest& test, const ir::Func
   for (const auto& [name, value] : test.forbidden) {
     if (Find(a, name) == nullptr) return absl::InvalidArgumentError(absl::StrCat("no array ", name));
   }
-  if (!test.total.empty() && Find(a, test.total) == nullptr) return absl::InvalidArgumentError(absl::StrCat("no array ", test.total));
+  if (!test.total.empty() && Find(a, test.total) == nullptr)
+    return absl::InvalidArgumentError(absl::StrCat("no array ", test.total));
   return a;
 }
 
-void CountOutcomes(const LitmusTest& test, const Arguments& arguments, int64_t rounds, int64_t tests, LitmusCounts* counts) {
+void CountOutcomes(const LitmusTest& test, const Arguments& arguments, int64_t rounds, int64_t tests,
+                   LitmusCounts* counts) {
   counts->runs += rounds * tests;
   if (!test.total.empty()) {
     const Memory* m = Find(arguments, test.total);

@@ -9,8 +9,8 @@
 //   // of test: lock=1 counter=64         elements of a test, for all rounds
 //   // weaker NAME: OLD => NEW; OLD => NEW    a twin in which the forbidden may come out
 //
-// A line that begins with three spaces continues the one above. Parameters of the kernel are arrays of i32, zero at first,
-// then %rounds, %tests. Round i of test t has the place t * rounds + i.
+// A line that begins with three spaces continues the one above. Parameters of the kernel are arrays of i32, zero at
+// first, then %rounds, %tests. Round i of test t has the place t * rounds + i.
 #ifndef TILE_TESTS_GPU_LITMUS_H_
 #define TILE_TESTS_GPU_LITMUS_H_
 
@@ -33,7 +33,7 @@ struct LitmusTest {
   std::string text;
   int64_t blocks = 0;
   std::vector<std::pair<std::string, int64_t>> forbidden;
-  std::string total;                         // empty: none
+  std::string total;                                 // empty: none
   std::map<std::string, int64_t> of_round, of_test;  // elements of arrays
 };
 
@@ -41,8 +41,8 @@ struct LitmusTest {
 absl::StatusOr<std::vector<LitmusTest>> ParseLitmus(absl::string_view text);
 
 struct LitmusCounts {
-  int64_t runs = 0;       // rounds of all tests
-  int64_t forbidden = 0;  // rounds, or lost counts of `total`
+  int64_t runs = 0;                         // rounds of all tests
+  int64_t forbidden = 0;                    // rounds, or lost counts of `total`
   std::map<std::string, int64_t> outcomes;  // "flag=1 word=1"
 
   // "flag=0 word=0: 12, flag=1 word=1: 500"
@@ -52,7 +52,8 @@ struct LitmusCounts {
 // The arguments of one launch, and what to make of them afterwards.
 absl::StatusOr<Arguments> LitmusArguments(const LitmusTest& test, const ir::Function& function, int64_t rounds,
                                           int64_t tests);
-void CountOutcomes(const LitmusTest& test, const Arguments& arguments, int64_t rounds, int64_t tests, LitmusCounts* counts);
+void CountOutcomes(const LitmusTest& test, const Arguments& arguments, int64_t rounds, int64_t tests,
+                   LitmusCounts* counts);
 
 }  // namespace tile::ops
 

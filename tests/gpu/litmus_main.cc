@@ -92,9 +92,14 @@ int Main(int argc, char** argv) {
       const absl::Status s = RunOne(gpu, t, o, &counts);
       const bool bad = !s.ok() || (!t.weaker && counts.forbidden > 0);
       failed += bad;
-      std::printf("%s %s (%s): %s\n", bad ? "FAIL" : t.weaker ? "WEAK" : "OK", f.c_str(), t.name.c_str(),
-                  s.ok() ? absl::StrCat(counts.forbidden, " forbidden of ", counts.runs, "; ", counts.ToString()).c_str()
-                         : std::string(s.message()).c_str());
+      std::printf("%s %s (%s): %s\n",
+                  bad        ? "FAIL"
+                  : t.weaker ? "WEAK"
+                             : "OK",
+                  f.c_str(), t.name.c_str(),
+                  s.ok()
+                      ? absl::StrCat(counts.forbidden, " forbidden of ", counts.runs, "; ", counts.ToString()).c_str()
+                      : std::string(s.message()).c_str());
       std::fflush(stdout);
     }
   }

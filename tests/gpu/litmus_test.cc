@@ -1,17 +1,19 @@
 // The litmus tests on the VM, with two threads and with all checks: nothing forbidden comes out, and nothing is found.
 // The weakened forms run too; in those that are races the VM finds them.
+#include "tests/gpu/litmus.h"
+
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/verify.h"
-#include "tests/gpu/litmus.h"
 #include "tests/ops/on_vm.h"
 #include "tests/ops/tile_files.h"
 
 namespace tile::ops {
 namespace {
 
-// Whether a weaker form is a mistake that a check finds: a scope too narrow, or what is guarded is read or written weakly.
+// Whether a weaker form is a mistake that a check finds: a scope too narrow, or what is guarded is read or written
+// weakly.
 bool Races(const LitmusTest& t, const std::string& file) {
   return absl::StrContains(t.name, "tl_blk") || StemOf(file) == "lock" || t.of_round.contains("x");
 }
@@ -53,12 +55,14 @@ TEST(LitmusFile, SaysWhatItCannotRead) {
   EXPECT_FALSE(ParseLitmus("// blocks: 2\n// scopes: device\n").ok());
   EXPECT_FALSE(ParseLitmus("// blocks: x\n// scopes: device\n// forbidden: a=1\n").ok());
   EXPECT_FALSE(ParseLitmus("// blocks: 2\n// scopes: device\n// forbidden: a\n").ok());
-  EXPECT_FALSE(ParseLitmus("// blocks: 2\n// scopes: device\n// forbidden: a=1\n// weaker b: no => such\nentry\n").ok());
+  EXPECT_FALSE(
+      ParseLitmus("// blocks: 2\n// scopes: device\n// forbidden: a=1\n// weaker b: no => such\nentry\n").ok());
 }
 
 TEST(LitmusFile, CountsOutcomes) {
-  const auto tests = ParseLitmus("// blocks: 2\n// scopes: device\n// forbidden: a=1 b=0\nentry @litmus(%a: tile<ptr<i32>>,"
-                                 "%b: tile<ptr<i32>>, %rounds: tile<i32>) {\n  return\n}\n");
+  const auto tests = ParseLitmus(
+      "// blocks: 2\n// scopes: device\n// forbidden: a=1 b=0\nentry @litmus(%a: tile<ptr<i32>>,"
+      "%b: tile<ptr<i32>>, %rounds: tile<i32>) {\n  return\n}\n");
   ASSERT_TRUE(tests.ok()) << tests.status();
   ir::Diagnostics diagnostics;
   const auto module = ir::Parse((*tests)[0].text, "t.tile", &diagnostics);

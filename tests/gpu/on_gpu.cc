@@ -22,7 +22,8 @@ absl::StatusOr<Compiled> Gpu::Load(const ir::Module& module, absl::string_view k
   if (device == nullptr) return Compiled();
   absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = images});
   if (!bytes.ok()) return bytes.status();
-  auto made = runtime::Program::FromBytes({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}, module.source_name);
+  auto made =
+      runtime::Program::FromBytes({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}, module.source_name);
   if (!made.ok()) return made.status();
   Compiled compiled;
   compiled.program = *made;

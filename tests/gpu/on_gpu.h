@@ -1,4 +1,5 @@
-// A GPU as an engine for tests (tests/ops/op_file.h): each kernel is compiled by our code generator, loaded and launched.
+// A GPU as an engine for tests (tests/ops/op_file.h): each kernel is compiled by our code generator, loaded and
+// launched.
 //
 //   Gpu gpu{*runtime::OpenDevice("cuda:0"), codegen::FindTarget(90)};
 //   RunCall(module, call, false, gpu.Engine());
@@ -25,7 +26,7 @@ struct Compiled {
 struct Gpu {
   std::shared_ptr<runtime::Device> device;  // null: compile only
   const codegen::Target* target = nullptr;
-  int opt_level = 3;                        // of LLVM and ptxas
+  int opt_level = 3;  // of LLVM and ptxas
 
   absl::StatusOr<Compiled> Load(const ir::Module& module, absl::string_view kernel) const;
   // Needs a device. A kernel that asserts or that the hardware stops is a report.

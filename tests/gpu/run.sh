@@ -14,9 +14,13 @@ one() {
 export -f one
 find ops source -name '*.tile' | sort | xargs -P "$(nproc)" -n 1 bash -c 'one "$@"' _ >"$results/files.txt"
 [ -d launches ] && find launches -name '*.json' | sort | xargs -P "$(nproc)" -n 4 bash -c 'one "$@"' _ >"$results/launches.txt"
-for part in files launches; do
+# 1000 random programs; RANDOM_FIRST=N begins at another seed.
+first=${RANDOM_FIRST:-0}
+seq "$first" 25 $((first + 999)) | awk '{ print "--random=" $1 "," $1 + 24 }' |
+  xargs -P "$(nproc)" -n 1 bash -c 'one "$@"' _ >"$results/random.txt"
+for part in files launches random; do
   [ -f "$results/$part.txt" ] || continue
-  awk -v part=$part '/^DONE/ { gsub(",", ""); for (i = 3; i < NF; i += 2) n[$(i + 1)] += $i }
+  awk -v part=$part '/^DONE/ { sub(/^DONE[^:]*:/, ""); gsub(",", ""); for (i = 1; i < NF; i += 2) n[$(i + 1)] += $i }
     END { print part ": " n["passed"] " passed, " n["failed"] " failed, " n["skipped"] " skipped, " n["refused"] " refused" }' "$results/$part.txt"
 done
 grep -h "^FAIL" "$results"/*.txt | cut -c1-200
