@@ -66,7 +66,6 @@ void LowerPrint(Emitter& e, const ir::Op& op) {
   auto head = [&](size_t offset, llvm::Value* v) {
     Store(e, weak, {entry, static_cast<int64_t>(offset)}, ir::Elem::kI32, {v}, first);
   };
-  auto special = [&](llvm::Intrinsic::ID id) { return b.CreateIntrinsic(id, {}); };
   head(offsetof(TilePrintEntry, bytes), e.I32(static_cast<int64_t>(bytes)));
   head(offsetof(TilePrintEntry, site), e.I32(number));
   head(offsetof(TilePrintEntry, block), e.BlockId(0));
