@@ -48,8 +48,8 @@ Layout MmaLayout(const MmaTile& tile, Operand operand) {
   const MmaInstruction& in = tile.instruction;
   assert((in.m == 8 || in.m == 16) && in.n == 8 && tile.k >= in.k);
   const int word = Log2(std::max(1, 32 / in.element_bits));
-  const int m_bits = Log2(in.m), k_bits = Log2(in.k);
-  assert(k_bits >= word + 2);
+  const int m_bits = Log2(in.m);
+  assert(Log2(in.k) >= word + 2);
   const int piece_m = PieceBits(tile.m, tile.warps_m, in.m), piece_n = PieceBits(tile.n, tile.warps_n, in.n);
   const int warps_m = Log2(tile.warps_m), warps_n = Log2(tile.warps_n);
   if (operand == Operand::kC) {

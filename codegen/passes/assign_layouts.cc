@@ -136,8 +136,12 @@ class Assigner : public LayoutRules {
     ir::Type type = v->type();
     const uint32_t end = 1;
     Value* operand = v;
-    Op* op = module()->CreateOp({.info = GetGpuOp(GpuOpcode::kConvertLayout), .operands = {&operand, 1},
-                                 .operand_ends = {&end, 1}, .results = {&type, 1}});
+    ir::OpSpec spec;
+    spec.info = GetGpuOp(GpuOpcode::kConvertLayout);
+    spec.operands = {&operand, 1};
+    spec.operand_ends = {&end, 1};
+    spec.results = {&type, 1};
+    Op* op = module()->CreateOp(spec);
     SetLayout(op->result(0), layout);
     if (Op* def = v->def()) {
       op->loc = def->loc;
