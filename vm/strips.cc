@@ -117,6 +117,7 @@ const Instr* RunStrips(BlockState& b, const Instr* in) {
 // --- finding rows ---------------------------------------------------------------------------------------------------
 
 Range FrameRange(Slot slot, int64_t bytes) { return {reinterpret_cast<const uint8_t*>(slot.offset), bytes}; }
+Range OutOf(const ElementwiseData& d) { return FrameRange(d.out, d.n * d.out_bytes); }
 
 class Row {
  public:
@@ -156,12 +157,11 @@ class Row {
   }
 
   static bool FrameApart(const ElementwiseData& reader, const ElementwiseData& writer) {
-    const Range out = FrameRange(writer.out, writer.n * writer.out_bytes);
+    const Range out = OutOf(writer);
     for (int i = 0; i < reader.arity; ++i) {
-      if (reader.in[i].constant()) continue;
       // Pointers are read before the first strip is written, so their own place does not matter; what they point to is
       // looked at when it is known.
-      if (reader.in[i].indirect()) continue;
+      if (reader.in[i].constant() || reader.in[i].indirect()) continue;
       const Range in = FrameRange(reader.in[i], reader.count[i] * reader.bytes[i]);
       if (!Apart(in, reader.bytes[i], IsDense(reader, i), out, writer.out_bytes)) return false;
     }
@@ -172,11 +172,9 @@ class Row {
   // in step.
   bool InOrder(const ElementwiseData& d) const {
     if (!FrameApart(d, d)) return false;
-    const Range out = FrameRange(d.out, d.n * d.out_bytes);
     for (const Step& step : steps_) {
-      const Range before = FrameRange(step.d->out, step.d->n * step.d->out_bytes);
       if (!FrameApart(d, *step.d) || !FrameApart(*step.d, d)) return false;
-      if (!Apart(before, step.d->out_bytes, true, out, d.out_bytes)) return false;
+      if (!Apart(OutOf(*step.d), step.d->out_bytes, true, OutOf(d), d.out_bytes)) return false;
     }
     return true;
   }
@@ -201,8 +199,6 @@ class Row {
     return v->def();
   }
 
-  Range OutOf(const Step& s) const { return FrameRange(s.d->out, s.d->n * s.d->out_bytes); }
-
   const Step* Steps(const Instr* store) const {
     Step* steps = code_.arena.NewArray<Step>(steps_.size());
     std::copy(steps_.begin(), steps_.end(), steps);
@@ -212,7 +208,7 @@ class Row {
     for (bool changed = true; changed;) {
       changed = false;
       for (Step* s = steps; s != end; ++s) {
-        const bool clash = s->local && std::any_of(steps, end, [&](const Step& t) { return !t.local && OutOf(t).Overlaps(OutOf(*s)); });
+        const bool clash = s->local && std::any_of(steps, end, [&](const Step& t) { return !t.local && OutOf(*t.d).Overlaps(OutOf(*s->d)); });
         if (clash) s->local = false, changed = true;
       }
     }

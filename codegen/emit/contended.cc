@@ -70,9 +70,15 @@ int64_t RangeOf(const Value* v, int depth = 0) {
   }
 }
 
-}  // namespace
-
-namespace {
+// The operation as one update of one element.
+AtomicUpdate UpdateOf(Emitter& e, const ir::Op& op) {
+  AtomicUpdate u;
+  u.elem = op.operand("arg")->type().elem();
+  u.mode = op.attr("mode").as_enum<ir::RmwMode>();
+  u.how = AccessOf(e, op, false);
+  u.wants_old = false;
+  return u;
+}
 
 bool CombineInTable(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
@@ -126,18 +132,12 @@ bool CombineInTable(Emitter& e, const ir::Op& op) {
   }
   e.Barrier();
 
-  AtomicUpdate u;
-  u.elem = ir::Elem::kI32;
-  u.mode = ir::RmwMode::kAdd;
-  u.how = AccessOf(e, op, false);
-  u.wants_old = false;
+  const AtomicUpdate u = UpdateOf(e, op);
   each([&](llvm::Value* i) {
     llvm::Value* sum = b.CreateAlignedLoad(b.getInt32Ty(), slot(i), llvm::Align(4));
     llvm::Value* at = b.CreateAdd(e.scalar(base), b.CreateShl(b.CreateZExt(i, b.getInt64Ty()), 2));
     EmitAtomic(e, u, Address{at, 0}, sum, nullptr, b.CreateIsNotNull(sum), nullptr);
   });
-  e.order().Did(op);
-  e.Set(op.result(0), Registers(static_cast<size_t>(layout.registers()), llvm::PoisonValue::get(b.getInt32Ty())));
   return true;
 }
 
@@ -172,8 +172,7 @@ bool CombineToOne(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
   const Value *arg = op.operand("arg"), *mask = op.operand("mask");
   const Value* place = ScalarOf(op.operand("pointers"));
-  const ir::RmwMode mode = op.attr("mode").as_enum<ir::RmwMode>();
-  const std::optional<Combination> how = CombinationOf(e, mode, arg->type().elem());
+  const std::optional<Combination> how = CombinationOf(e, op.attr("mode").as_enum<ir::RmwMode>(), arg->type().elem());
   if (place == nullptr || arg->type().is_scalar() || !how || !e.TakesStep("combine-to-one", op)) return false;
   if (e.wants_remarks()) {
     e.Remark(op, "contended", absl::StrCat("one address for ", arg->type().num_elements(), " elements: each warp updates it once"));
@@ -190,14 +189,7 @@ bool CombineToOne(Emitter& e, const ir::Op& op) {
   }
   for (int lanes = 16; lanes > 0; lanes /= 2) all = how->combine(all, ShuffleXor(e, all, lanes));
   any = b.CreateIntrinsic(b.getInt1Ty(), llvm::Intrinsic::nvvm_vote_any_sync, {e.I32(-1), any});
-  AtomicUpdate u;
-  u.elem = arg->type().elem();
-  u.mode = mode;
-  u.how = AccessOf(e, op, false);
-  u.wants_old = false;
-  EmitAtomic(e, u, Address{e.scalar(place), 0}, all, nullptr, b.CreateAnd(any, b.CreateIsNull(e.lane())), nullptr);
-  e.order().Did(op);
-  e.Set(op.result(0), Registers(static_cast<size_t>(layout.registers()), llvm::PoisonValue::get(all->getType())));
+  EmitAtomic(e, UpdateOf(e, op), Address{e.scalar(place), 0}, all, nullptr, b.CreateAnd(any, b.CreateIsNull(e.lane())), nullptr);
   return true;
 }
 
@@ -205,7 +197,13 @@ bool CombineToOne(Emitter& e, const ir::Op& op) {
 
 bool CombineUpdates(Emitter& e, const ir::Op& op) {
   if (op.attr("ordering").as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kRelaxed || op.result(0)->has_uses()) return false;
-  return CombineToOne(e, op) || CombineInTable(e, op);
+  if (!CombineToOne(e, op) && !CombineInTable(e, op)) return false;
+  e.order().Did(op);
+  // Nobody reads the old values.
+  const ir::Value* old = op.result(0);
+  llvm::Value* none = llvm::PoisonValue::get(e.RegisterType(old->type().elem()));
+  e.Set(old, Registers(static_cast<size_t>(e.layout(old).registers()), none));
+  return true;
 }
 
 }  // namespace tile::codegen
