@@ -18,7 +18,9 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
     Ring& ring = *e.rings().back();
     acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()), std::move(acc));
   } else if (const auto plan = PlanMma(e.target(), e.plan(), op)) {
-    acc = MultiplyBySync(e, *plan, op.operand("lhs"), op.operand("rhs"), std::move(acc));
+    const auto a = FragmentsThroughShared(e, op.operand("lhs"), MmaLayout(plan->tile, Operand::kA));
+    const auto b = FragmentsThroughShared(e, op.operand("rhs"), MmaLayout(plan->tile, Operand::kB));
+    acc = MultiplyBySync(e, *plan, *a, *b, std::move(acc));
   } else {
     acc = MultiplyByFma(e, op, std::move(acc));
   }

@@ -3,12 +3,14 @@
 #define TILE_CODEGEN_EMIT_MMA_SYNC_H_
 
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/fragment_source.h"
 #include "codegen/mma_layout.h"
 
 namespace tile::codegen {
 
-// The accumulator's registers, in the plan's layout, with the product of the operands added. f32 or i32.
-Registers MultiplyBySync(Emitter& e, const MmaPlan& plan, const ir::Value* lhs, const ir::Value* rhs, Registers acc);
+// The accumulator's registers, in the plan's layout, with the product of the operands added: a of fragments
+// MmaLayout(plan.tile, Operand::kA), b of kB. f32 or i32.
+Registers MultiplyBySync(Emitter& e, const MmaPlan& plan, FragmentSource& a, FragmentSource& b, Registers acc);
 
 }  // namespace tile::codegen
 
