@@ -1,9 +1,11 @@
-// PTX to machine code by a `ptxas` executable.
+// PTX to machine code by a `ptxas` executable, or without one by nvJitLink (codegen/nvjitlink.h). The executable comes first:
+// a mistake in it does not end this process.
 //
 //   absl::StatusOr<Assembled> a = Assemble(ptx, "sm_90a", {});
 //   a->cubin, a->log;    // the log holds registers, spills and warnings
 //
-// Where it is looked for: TILEC_PTXAS, CUDA_HOME, CUDA_PATH, /usr/local/cuda, PATH. Thread-safe.
+// Where ptxas is looked for: TILEC_PTXAS, CUDA_HOME, CUDA_PATH, /usr/local/cuda, PATH. TILEC_PTXAS or TILEC_NVJITLINK say
+// which of the two it is to be. Thread-safe.
 #ifndef TILE_CODEGEN_PTXAS_H_
 #define TILE_CODEGEN_PTXAS_H_
 
@@ -27,10 +29,15 @@ struct Assembled {
   int stack_bytes = 0;
 };
 
-// NotFound if there is no ptxas; Unavailable if it cannot be run; Internal with the assembler's words if it rejects the
-// PTX.
+// NotFound if there is no assembler; Unavailable if it cannot be run; Internal with its words if it rejects the PTX.
 absl::StatusOr<Assembled> Assemble(const std::string& ptx, const std::string& arch, const AssembleOptions& options);
 
+// What Assemble uses; without a path: nothing was found.
+struct Assembler {
+  std::string path;
+  bool in_process = false;  // it is nvJitLink
+};
+Assembler FindAssembler();
 // Where ptxas was found, empty if nowhere. For `tilec doctor`.
 std::string FindPtxas();
 // What `ptxas --version` says; empty if there is none.

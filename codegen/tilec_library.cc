@@ -101,7 +101,7 @@ absl::StatusOr<std::string> CompileFile(absl::Span<const uint8_t> tbc, absl::str
                      compute_capability % 10));
   }
   absl::StatusOr<std::vector<BuiltImage>> built =
-      BuildImages(**module, *f, options, FindPtxas().empty() ? ir::ImageKind::kPtx : ir::ImageKind::kCubin);
+      BuildImages(**module, *f, options, FindAssembler().path.empty() ? ir::ImageKind::kPtx : ir::ImageKind::kCubin);
   if (!built.ok()) return built.status();
   std::vector<ir::Image> images;
   for (const BuiltImage& b : *built) images.push_back(b.image);
@@ -127,7 +127,7 @@ const char* tilec_version(void) {
   namespace cg = tile::codegen;
   static const std::string* const version = new std::string(
       absl::StrCat("tilec ", tile::ir::kRelease, ", build ", cg::BuildId(), ", ", cg::CompilerVersion(), ", ptxas ",
-                   cg::FileVersion(cg::FindPtxas()), ", libdevice ", cg::FileVersion(cg::FindLibdevice())));
+                   cg::FileVersion(cg::FindAssembler().path), ", libdevice ", cg::FileVersion(cg::FindLibdevice())));
   return version->c_str();
 }
 

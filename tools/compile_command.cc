@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "codegen/disassemble.h"
 #include "codegen/image.h"
 #include "ir/release.h"
 #include "ir/tbc/writer.h"
@@ -23,18 +24,20 @@
 namespace tile::tools {
 namespace {
 
-// What --emit takes. Stages print text and stop there.
-enum class Emit { kStage, kPtx, kCubin, kTbc, kHeader };
+// What --emit takes. Stages print the text of a pass and stop there.
+enum class Emit { kStage, kPtx, kCubin, kSass, kTbc, kHeader };
 
 struct EmitInfo {
   const char* name;
   Emit emit;
   const char* extension;
+  const char* pass = "";
 };
 constexpr EmitInfo kEmits[] = {
-    {"layouts", Emit::kStage, ""},   {"llvm", Emit::kStage, ""},        {"llvm-opt", Emit::kStage, ""},
-    {"ptx", Emit::kPtx, ".ptx"},     {"cubin", Emit::kCubin, ".cubin"}, {"tbc", Emit::kTbc, ".tbc"},
-    {"header", Emit::kHeader, ".h"},
+    {"cubin", Emit::kCubin, ".cubin"},      {"tbc", Emit::kTbc, ".tbc"},         {"header", Emit::kHeader, ".h"},
+    {"ptx", Emit::kPtx, ".ptx"},            {"tile", Emit::kStage, "", "fetch"}, {"gpu", Emit::kStage, "", "layouts"},
+    {"llvm", Emit::kStage, "", "llvm"},     {"llvm-opt", Emit::kStage, "", "llvm-opt"},
+    {"sass", Emit::kSass, ".sass"},
 };
 
 // By --emit, else by the output's extension.
@@ -44,7 +47,7 @@ const EmitInfo* FindEmit(const Options& options) {
     if (!what.empty() ? what == e.name : e.extension[0] != '\0' && absl::EndsWith(out, e.extension)) return &e;
   }
   if (!what.empty()) return nullptr;
-  return &kEmits[options.has("embed") ? 5 : 4];
+  return &kEmits[options.has("embed") ? 1 : 0];
 }
 
 int ReadTargets(const Options& options, std::vector<const codegen::Target*>* targets) {
@@ -134,7 +137,7 @@ void PrintTimes(const codegen::Trace& trace) {
 }
 
 std::string Versions() {
-  return absl::StrCat("tilec ", ir::kRelease, "\n", codegen::CompilerVersion(), "\nptxas: ", codegen::FindPtxas(), "\n",
+  return absl::StrCat("tilec ", ir::kRelease, "\n", codegen::CompilerVersion(), "\nassembler: ", codegen::FindAssembler().path, "\n",
                       codegen::PtxasVersion(), "libdevice: ", codegen::FindLibdevice(), "\n");
 }
 
@@ -164,7 +167,7 @@ class Compilation {
       trace->on_step = nullptr;
     } else if (emit_.emit == Emit::kStage) {
       trace->wants_text = [this, asked = trace->wants_text](absl::string_view pass) {
-        return pass == emit_.name || asked(pass);
+        return pass == emit_.pass || asked(pass);
       };
     }
     for (const ir::Function* f : kernels) {
@@ -172,7 +175,7 @@ class Compilation {
         const std::string of = absl::StrCat("@", f->name, " for ", t->arch);
         trace->on_text = [&](absl::string_view pass, absl::string_view text) {
           if (bundle_.active()) return bundle_.Add(absl::StrCat(f->name, ".", t->arch, ".", pass, ".txt"), text);
-          if (emit_.emit == Emit::kStage && pass == emit_.name) stage_text_ = std::string(text);
+          if (emit_.emit == Emit::kStage && pass == emit_.pass) stage_text_ = std::string(text);
           if (!options_.has("print-after")) return;
           std::fprintf(stderr, "---- after %s: %s ----\n%s", std::string(pass).c_str(), of.c_str(),
                        std::string(text).c_str());
@@ -247,7 +250,8 @@ const Command kCompileCommand = {
         {"sm", 0, "LIST", "GPUs to compile for: 75, 80, 86, 89, 90, 100, 120", true},
         {"output", 'o', "FILE",
          "FILE.cubin, FILE.ptx, FILE.tbc (all kernels and targets), FILE.h (that as an array for C and C++)"},
-        {"emit", 0, "WHAT", "layouts, llvm, llvm-opt (text of a stage, on stdout without -o), ptx, cubin, tbc, header"},
+        {"emit", 0, "WHAT", "cubin, ptx, tbc, header; or text, on stdout without -o: tile (as it was changed for the GPU), gpu (with layouts), llvm, "
+         "llvm-opt, sass (machine code)"},
         {"embed", 0, nullptr, "a .tbc with images; may replace the input"},
         {"kernel", 'k', "NAME", "which kernel, if there are several"},
         {"opt", 'O', "LEVEL", "0 to 3; default 3"},
@@ -317,7 +321,7 @@ int Compile(const Options& options) {
     for (const auto& f : module.functions) kernels.push_back(f.get());
   }
   std::string out = options.value("output");
-  if (out.empty()) out = emit->emit == Emit::kStage ? "-" : DefaultOutput(input, emit->extension);
+  if (out.empty()) out = emit->emit == Emit::kStage || emit->emit == Emit::kSass ? "-" : DefaultOutput(input, emit->extension);
   if (out == input && input != "-" && !options.has("embed")) {
     return Fail(kUsage, "output.same", absl::StrCat(input, ": the output would replace the input"),
                 "name another file with -o, or say --embed");
@@ -337,6 +341,10 @@ int Compile(const Options& options) {
   if (options.has("time-passes")) PrintTimes(trace);
 
   if (emit->emit == Emit::kStage) return Write(out, compilation.stage_text(), false);
+  if (emit->emit == Emit::kSass) {
+    absl::StatusOr<std::string> text = codegen::Disassemble(compilation.payload());
+    return text.ok() ? Write(out, *text, false) : Fail(kEnvironment, "codegen", text.status());
+  }
   if (!whole_module) return Write(out, compilation.payload(), emit->emit == Emit::kCubin);
   absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = compilation.images()});
   if (!bytes.ok()) return Fail(kRejected, "tbc.write", bytes.status());

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <string>
 
+#include "codegen/disassemble.h"
+#include "codegen/nvjitlink.h"
 #include "codegen/ptxas.h"
 #include "codegen/target.h"
 #include "tools/tilec_commands.h"
@@ -20,8 +22,11 @@ int Doctor(const Options&) {
   for (const codegen::Target& t : codegen::AllTargets()) targets += (targets.empty() ? "" : ", ") + std::to_string(t.sm);
   Row("targets", targets, "");
   Row("ptxas", codegen::FindPtxas(),
-      "no machine code, only --emit=ptx, which the driver compiles. Install the CUDA toolkit and set CUDA_HOME, or "
-      "TILEC_PTXAS");
+      "without it and nvJitLink no machine code, only --emit=ptx, which the driver compiles. Install the CUDA toolkit and set "
+      "CUDA_HOME, or TILEC_PTXAS");
+  Row("nvJitLink", codegen::FindNvJitLink(),
+      "needed only where ptxas is missing. It comes with the CUDA toolkit, or alone; TILEC_NVJITLINK names it");
+  Row("nvdisasm", codegen::FindDisassembler(), "needed only for --emit=sass. TILEC_NVDISASM names it, or cuobjdump");
   Row("libdevice", codegen::FindLibdevice(),
       "kernels with exp, sin and other math functions can't be compiled. Install the CUDA toolkit and set CUDA_HOME, or "
       "TILEC_LIBDEVICE");

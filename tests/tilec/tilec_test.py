@@ -56,8 +56,10 @@ class Tilec(unittest.TestCase):
         self.assertIn("red.relaxed.gpu.global.add", ptx)
 
     def test_stages(self):
-        layouts = self.call(self.example("vector_add"), "--sm=90", "--emit=layouts").stdout
-        self.assertIn("registers (1) (2)", layouts)
+        add = self.example("vector_add")
+        self.assertIn("registers (1) (2)", self.call(add, "--sm=90", "--emit=gpu").stdout)
+        self.assertNotIn("registers (1) (2)", self.call(add, "--sm=90", "--emit=tile").stdout)
+        self.assertIn(" = addf ", self.call(add, "--sm=90", "--emit=tile").stdout)
         self.assertIn("define ptx_kernel void @vector_add", self.call(self.example("vector_add"), "--sm=90", "--emit=llvm").stdout)
 
     def script(self, name, lines):
@@ -70,6 +72,20 @@ class Tilec(unittest.TestCase):
 
     # Writes what looks like machine code to the file behind -o.
     ASSEMBLES = 'while [ "$1" != -o ]; do shift; done; printf "\\177ELF" > "$2"; echo "Used 12 registers"\n'
+
+    def test_machine_code_as_text(self):
+        add, ptxas = self.example("vector_add"), self.script("ptxas", self.ASSEMBLES)
+        shows = self.script("nvdisasm", 'test "$1" = -c && head -c 4 "$2" | tail -c 3 && echo " FADD"\n')
+        done = self.call(add, "--sm=90", "--emit=sass", TILEC_PTXAS=ptxas, TILEC_NVDISASM=shows)
+        self.assertEqual((done.returncode, done.stdout), (0, "ELF FADD\n"), done.stderr)
+        breaks = self.script("breaks", "echo I broke >&2; exit 1\n")
+        done = self.call(add, "--sm=90", "--emit=sass", "-o", "k.sass", TILEC_PTXAS=ptxas, TILEC_NVDISASM=breaks)
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("error[codegen.nvdisasm]: " + breaks + " failed: I broke", done.stderr)
+        done = self.call(add, "--sm=90", "--emit=sass", TILEC_PTXAS=ptxas, TILEC_NVDISASM="/nonexistent")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("error[codegen.nvdisasm]: no nvdisasm", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["breaks", "nvdisasm", "ptxas"])
 
     def test_print_after(self):
         passes = ("fetch", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
@@ -258,6 +274,21 @@ class Tilec(unittest.TestCase):
 
     def test_without_ptxas(self):
         self.fails(self.call(self.example("vector_add"), "--sm=90", TILEC_PTXAS="/nonexistent"), 5, "error[codegen.ptxas]: no ptxas")
+
+    def test_assembler_in_process(self):
+        add = self.example("vector_add")
+        self.fails(self.call(add, "--sm=90", TILEC_NVJITLINK="/nonexistent"), 5, "error[codegen.ptxas]: no ptxas and no nvJitLink")
+        self.fails(self.call(add, "--sm=90", TILEC_NVJITLINK=add), 5, f"error[codegen.nvjitlink]: {add} can't be opened: ")
+        other = next(line.split()[-1] for line in open("/proc/self/maps", encoding="utf-8") if "/libc.so" in line)
+        self.fails(self.call(add, "--sm=90", TILEC_NVJITLINK=other), 5, f"error[codegen.nvjitlink]: {other} has no function nvJitLink")
+        row = [l.split() for l in self.call("doctor").stdout.splitlines() if l.startswith("nvJitLink")][0]
+        if row[1] == "not":
+            self.skipTest("no nvJitLink on this machine")
+        done = self.call(add, "--sm=90", "-v", "-o", "k.cubin", TILEC_NVJITLINK=row[1])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "128 threads, [1-9][0-9]* registers")
+        with open(os.path.join(self.folder.name, "k.cubin"), "rb") as file:
+            self.assertEqual(file.read(4), b"\x7fELF")
 
     def test_what_a_target_has_not(self):
         path = os.path.join(self.folder.name, "k.tile")
