@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "ir/arena.h"
 #include "ir/module.h"
+#include "vm/combine.h"
 #include "vm/memory.h"
 #include "vm/vm.h"
 
@@ -88,6 +89,22 @@ struct ViewData {
 
 enum class Stop : uint8_t { kNone, kDone, kTrap, kParked, kYield };
 
+// Tiles that one load reads in one block after the other. While they lie side by side in memory, the next one is fetched
+// before its block begins.
+struct FetchAhead {
+  const uint8_t* expected = nullptr;                 // where the next tile lies, if they do
+  const uint8_t *next = nullptr, *end = nullptr;     // what is still to be fetched
+
+  // A tile was read. `more`: the thread goes on with the next block.
+  void Saw(const uint8_t* tile, int64_t bytes, bool more) {
+    const bool in_a_row = tile == expected;
+    expected = tile + bytes;
+    next = expected;
+    end = in_a_row && more ? expected + bytes : next;
+  }
+};
+inline constexpr int kMaxFetchAhead = 4;  // loads
+
 // A block of the grid that runs or waits.
 struct BlockState {
   uint8_t* frame = nullptr;
@@ -112,6 +129,9 @@ struct BlockState {
   std::vector<const Allocation*> private_memory;  // shared arrays and alloca of this block
   std::vector<void*> heap;                        // alloca, freed at the end
   uint64_t heap_bytes = 0;
+  PendingAdds pending;           // of this block and those that its thread ran just before it
+  FetchAhead ahead[kMaxFetchAhead];
+  bool more = false;             // its thread goes on with the next block
 
   // For the next block: everything but the frame, and without giving up memory.
   void Reset() {
@@ -155,6 +175,7 @@ struct Code {
   std::vector<int> param_bytes;
   uint64_t frame_bytes = 0;
   std::vector<SharedArray> shared;
+  int num_fetch_ahead = 0;                    // loads that fetch ahead, at most kMaxFetchAhead
   bool must_park = false;                     // has a loop in which a block may wait for others
   const uint8_t* aligned_constants() const {
     return reinterpret_cast<const uint8_t*>((reinterpret_cast<uintptr_t>(constants.data()) + 63) & ~uintptr_t{63});

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "vm/atomic.h"
+#include "vm/kernels/addresses.h"
 #include "vm/view_access.h"
 
 namespace tile::vm {
@@ -21,7 +22,9 @@ struct AtomicData {
   CasFn cas;                 // one of the two
   bool plain_store;          // store_scatter: neither
   Slot pointers, cmp, value, mask, old;
+  int value_step;            // from one lane's value to the next in bytes; 0: one value for all
   bool has_mask, has_old;
+  bool may_wait;             // combined additions: the block looks at no memory after them
   int64_t n;
   int bytes;
   Elem elem;
@@ -33,7 +36,8 @@ struct AtomicData {
   Slot tensor, indices;
   int dim, index_bytes;
   bool index_i1, check_bounds;
-  bool (*add_lanes)(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t n);  // may be null
+  bool (*add_lanes)(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t step, int64_t n);
+  bool is_private;                 // shared memory, seen by this block alone
 };
 
 uint64_t LoadBits(const uint8_t* p, int bytes) {
@@ -44,7 +48,7 @@ uint64_t LoadBits(const uint8_t* p, int bytes) {
 
 // Element `lane` of the tile against the element at `address`.
 inline void UpdateElement(BlockState& b, const AtomicData& d, void* address, int64_t lane, bool* changed) {
-  const auto* value = static_cast<const uint8_t*>(b.at(d.value)) + lane * d.bytes;
+  const auto* value = static_cast<const uint8_t*>(b.at(d.value)) + lane * d.value_step;
   if (d.plain_store) {
     StoreElements(reinterpret_cast<uintptr_t>(address), value, 1, d.bytes, MemoryOrdering::kRelaxed);
     *changed = true;
@@ -171,10 +175,11 @@ const Instr* RunScatter(BlockState& b, const Instr* in) {
 
 // --- histograms -----------------------------------------------------------------------------------------------------
 
-// One-dimensional scatter of additions whose old values nobody looks at. Shared memory belongs to one block, which runs
-// on one thread: there an update with the scope of the block needs no atomic instruction.
+// Additions whose old values nobody looks at. They are added up before they reach memory where that pays (combine.h),
+// and else done one by one: of a one-dimensional scatter in a loop of its own. Shared memory belongs to one block, which
+// runs on one thread: there an update with the scope of the block needs no atomic instruction.
 template <class T, class Index, bool is_private>
-bool AddLanes(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t n) {
+bool AddLanes(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t step, int64_t n) {
   T* bins = reinterpret_cast<T*>(base);
   const auto* index = static_cast<const Index*>(indices);
   const auto* value = static_cast<const T*>(values);
@@ -184,15 +189,15 @@ bool AddLanes(uint8_t* base, int64_t size, const void* indices, const void* valu
   }
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (is_private) {
-      bins[index[i]] = static_cast<T>(bins[index[i]] + value[i]);
+      bins[index[i]] = static_cast<T>(bins[index[i]] + value[i * step]);
     } else {
-      __atomic_fetch_add(bins + index[i], value[i], __ATOMIC_RELAXED);
+      __atomic_fetch_add(bins + index[i], value[i * step], __ATOMIC_RELAXED);
     }
   }
   return true;
 }
 
-using AddLanesFn = bool (*)(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t n);
+using AddLanesFn = bool (*)(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t step, int64_t n);
 
 template <class T, bool is_private>
 AddLanesFn FindAddLanes(int index_bytes) {
@@ -229,6 +234,16 @@ bool FindBins(BlockState& b, const AtomicData& d, std::vector<uint8_t>& used) {
   return true;
 }
 
+Additions AdditionsOf(const BlockState& b, const AtomicData& d) {
+  return {b.at(d.value), d.value_step == 0, d.n, d.bytes};
+}
+
+// Memory that outlives the block may get the additions of several blocks at once.
+void FlushUnlessLater(BlockState& b, const AtomicData& d, const Allocation& home) {
+  const bool lasts = home.kind == Allocation::Kind::kBuffer || home.kind == Allocation::Kind::kGlobal;
+  if (!d.may_wait || !lasts) b.pending.Flush();
+}
+
 const Instr* RunAddLanes(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const AtomicData*>(in->data);
   const auto& view = b.get<ViewData>(d.tensor);
@@ -240,12 +255,42 @@ const Instr* RunAddLanes(BlockState& b, const Instr* in) {
   // What is out of the ordinary, and the messages, are the general form's business; nothing has been changed before it.
   if (!fits) return RunScatter(b, in);
   if (b.checker != nullptr) {
-    if (size > d.n || !b.checker->IsSpecified(b, b.at(d.value), d.n * d.bytes)) return RunScatter(b, in);
+    const int64_t values = d.value_step == 0 ? 1 : d.n;
+    if (size > d.n || !b.checker->IsSpecified(b, b.at(d.value), values * d.bytes)) return RunScatter(b, in);
     std::vector<uint8_t> used(static_cast<size_t>(size));
     if (!FindBins(b, d, used)) return RunScatter(b, in);
     if (!ShowBins(b, in, d, view, used)) return nullptr;
   }
-  if (!d.add_lanes(view.base, size, b.at(d.indices), b.at(d.value), d.n)) return RunScatter(b, in);
+  const BinPlace place{view.base, size, d.is_private};
+  if (b.pending.AddAtIndices(place, b.at(d.indices), d.index_bytes, d.check_bounds, AdditionsOf(b, d))) {
+    FlushUnlessLater(b, d, *view.allocation);
+  } else if (!d.add_lanes(view.base, size, b.at(d.indices), b.at(d.value), d.value_step / d.bytes, d.n)) {
+    return RunScatter(b, in);
+  }
+  Finish(b, d, true);
+  return in + 1;
+}
+
+const Instr* RunAddPointers(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const AtomicData*>(in->data);
+  if (b.checker != nullptr) return RunPointers(b, in);
+  const auto* pointers = static_cast<const uint64_t*>(b.at(d.pointers));
+  const uint8_t* mask = d.has_mask ? static_cast<const uint8_t*>(b.at(d.mask)) : nullptr;
+  const AddressRange range = FindAddressKernels().range(pointers, mask, d.n);
+  const auto bytes = static_cast<uint64_t>(d.bytes);
+  if (range.lowest < 0 || range.lowest > range.highest || range.low_bits % bytes != 0) return RunPointers(b, in);
+  const auto first = static_cast<uint64_t>(range.lowest), used = static_cast<uint64_t>(range.highest) - first + bytes;
+  const Allocation* home = b.last_found;
+  if (home == nullptr || !home->Contains(first, used)) home = FindAllocation(b, first, used);
+  // Lanes that lie in several allocations or in none, and the messages, are the general form's business.
+  if (home == nullptr || home->read_only) return RunPointers(b, in);
+  b.last_found = home;
+  // All of a small allocation, so that the next tile has the same place.
+  const bool all = home->bytes / bytes <= uint64_t{kMaxBins} && home->begin % bytes == 0;
+  const BinPlace place{reinterpret_cast<uint8_t*>(all ? home->begin : first),
+                       static_cast<int64_t>((all ? home->bytes : used) / bytes), false};
+  if (!b.pending.AddAtAddresses(place, pointers, mask, AdditionsOf(b, d))) return RunPointers(b, in);
+  FlushUnlessLater(b, d, *home);
   Finish(b, d, true);
   return in + 1;
 }
@@ -258,7 +303,9 @@ AtomicData* NewData(Preparer& p, const Op& op, const Value* value) {
   d->n = p.plan().elements(value);
   d->elem = value->type().elem();
   d->bytes = ir::StorageBytes(d->elem);
-  d->value = p.dense(value);
+  const bool one_value = d->n > 1 && p.plan().form(value).count == 1;
+  d->value = one_value ? p.raw(value) : p.dense(value);
+  d->value_step = one_value ? 0 : d->bytes;
   const ir::FormatInfo& f = *op.info()->format;
   if (f.attr_index("ordering") >= 0) d->ordering = op.attr("ordering").as_enum<MemoryOrdering>();
   if (f.attr_index("scope") >= 0) d->scope = op.attr("scope").as_enum<ir::MemoryScope>();
@@ -274,6 +321,23 @@ AtomicData* NewData(Preparer& p, const Op& op, const Value* value) {
     d->old = p.result(op, 0);
   }
   return d;
+}
+
+// Integer additions whose old values nobody looks at.
+bool AddsUnseen(const Op& op, const AtomicData& d) {
+  const bool is_integer = d.elem == Elem::kI32 || d.elem == Elem::kI64;
+  return op.attr("mode").as_enum<ir::RmwMode>() == ir::RmwMode::kAdd && is_integer && !d.has_old;
+}
+
+// Whether memory may get what the operation adds when the block has ended: the block does not look at memory, fence or
+// stop after it, and no other can wait for it.
+bool MayWait(Preparer& p, const Op& op) {
+  if (op.block()->parent() != nullptr || p.code().must_park) return false;
+  for (const Op* next = op.next(); next != nullptr; next = next->next()) {
+    const ir::OpInfo& info = *next->info();
+    if (next->num_regions() > 0 || info.has(ir::kReads) || info.has(ir::kWrites) || info.has(ir::kEffect)) return false;
+  }
+  return true;
 }
 
 void SetCas(Preparer& p, const Op& op, AtomicData* d) {
@@ -312,7 +376,12 @@ AtomicData* NewScatter(Preparer& p, const Op& op) {
 
 }  // namespace
 
-void PrepareAtomicRmw(Preparer& p, const Op& op) { p.Emit(op, RunPointers, NewPointers(p, op, op.operand("arg"))); }
+void PrepareAtomicRmw(Preparer& p, const Op& op) {
+  AtomicData* d = NewPointers(p, op, op.operand("arg"));
+  const bool combines = AddsUnseen(op, *d) && d->ordering == MemoryOrdering::kRelaxed;
+  d->may_wait = combines && MayWait(p, op);
+  p.Emit(op, combines ? RunAddPointers : RunPointers, d);
+}
 
 void PrepareAtomicCas(Preparer& p, const Op& op) {
   AtomicData* d = NewPointers(p, op, op.operand("val"));
@@ -332,10 +401,10 @@ void PrepareAtomicCasView(Preparer& p, const Op& op) {
 void PrepareAtomicScatterView(Preparer& p, const Op& op) {
   AtomicData* d = NewScatter(p, op);
   const ir::Type view = op.operand("view")->type();
-  const bool add = op.attr("mode").as_enum<ir::RmwMode>() == ir::RmwMode::kAdd && (d->elem == Elem::kI32 || d->elem == Elem::kI64);
   const bool is_private = view->space == ir::MemorySpace::kShared && d->scope == ir::MemoryScope::kTlBlk;
-  if (add && view.rank() == 1 && !op.result(0)->has_uses() && !d->index_i1 &&
-      (is_private || d->ordering == MemoryOrdering::kRelaxed)) {
+  if (AddsUnseen(op, *d) && view.rank() == 1 && !d->index_i1 && (is_private || d->ordering == MemoryOrdering::kRelaxed)) {
+    d->is_private = is_private;
+    d->may_wait = !is_private && MayWait(p, op);
     const bool wide = d->elem == Elem::kI64;
     d->add_lanes = is_private ? (wide ? FindAddLanes<uint64_t, true>(d->index_bytes) : FindAddLanes<uint32_t, true>(d->index_bytes))
                               : (wide ? FindAddLanes<uint64_t, false>(d->index_bytes) : FindAddLanes<uint32_t, false>(d->index_bytes));

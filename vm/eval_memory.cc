@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "vm/access.h"
+#include "vm/kernels/addresses.h"
 #include "vm/prepare.h"
 
 namespace tile::vm {
@@ -57,13 +58,7 @@ int64_t RunLength(const uint64_t* pointers, const uint8_t* mask, int64_t i, int6
   while (end < n && end < i + 8 && follows(end)) ++end;
   if (end < i + 8) return end - i;
   // A long run: many lanes at a time, without a branch for each.
-  for (constexpr int64_t kLanes = 16; end + kLanes <= n; end += kLanes) {
-    uint64_t wrong = 0;
-    for (int64_t k = 0; k < kLanes; ++k) wrong |= (pointers[end + k] - pointers[end + k - 1]) ^ step;
-    for (int64_t k = 0; mask != nullptr && k < kLanes; ++k) wrong |= uint64_t{mask[end + k] == 0};
-    if (wrong != 0) break;
-  }
-  while (end < n && follows(end)) ++end;
+  end += FindAddressKernels().following(pointers + end, mask == nullptr ? nullptr : mask + end, n - end, step);
   return end - i;
 }
 

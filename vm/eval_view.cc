@@ -99,12 +99,16 @@ void PrepareGetShape(Preparer& p, const Op& op, bool index_space) {
 
 // --- loads and stores -----------------------------------------------------------------------------------------------
 
+// Tiles that are worth fetching before they are needed: the hardware sees by itself what goes on within a page, and
+// the second-level cache has room for them beside what the block works on.
+constexpr int64_t kMinFetch = 4 << 10, kMaxFetch = 128 << 10;
 constexpr uint64_t kStreamingBytes = 64 << 20;  // buffers from this size on are larger than any cache
 
 struct ViewMoveData {
   const ViewAccess* access;
   Slot tile;
   bool forward;    // those that read the tile look up where it is
+  int ahead;       // its number in BlockState::ahead; -1: none
   Slot pointer;
   MemoryOrdering ordering;
   ir::MemoryScope scope;
@@ -159,7 +163,9 @@ const Instr* RunLoadView(BlockState& b, const Instr* in) {
       Access access = AccessOf(d, tile);
       access.reads = true;
       if (!CheckBox(b, in, v, boxes, box, access)) return nullptr;
-      b.get<const void*>(d.pointer) = boxes.view->base + box.offset * v.bytes;
+      const uint8_t* at = boxes.view->base + box.offset * v.bytes;
+      b.get<const void*>(d.pointer) = at;
+      if (d.ahead >= 0) b.ahead[d.ahead].Saw(at, v.elements * v.bytes, b.more);
       return in + 1;
     }
   }
@@ -297,6 +303,9 @@ void PrepareLoadView(Preparer& p, const Op& op) {
   d->tile = p.home(op.result(0));
   d->forward = p.plan().forwarded(op.result(0));
   if (d->forward) d->pointer = p.pointer_to(op.result(0));
+  const int64_t bytes = d->access->elements * d->access->bytes;
+  const bool fetches = d->forward && bytes >= kMinFetch && bytes <= kMaxFetch && p.code().num_fetch_ahead < kMaxFetchAhead;
+  d->ahead = fetches ? p.code().num_fetch_ahead++ : -1;
   p.Emit(op, RunLoadView, d);
 }
 

@@ -15,6 +15,7 @@ using ir::Value;
 
 constexpr int64_t kAlign = 64;
 constexpr int64_t kMaxFrame = int64_t{1} << 36;
+constexpr int64_t kMaxExpanded = 64 << 10;  // bytes; larger ones would only push others out of the caches
 
 int64_t RoundUp(int64_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
 
@@ -134,8 +135,25 @@ CopyItem ItemOf(Plan& plan, const Value* from, Slot at, Slot to, int64_t element
 }
 }  // namespace
 
+// A constant that is one element everywhere, with all of its elements beside the other constants: no block needs to expand
+// it. Some place in the frame where it is too large for that or no such constant.
+Slot Preparer::ExpandedConstant(const Value* v, int64_t elements) {
+  const int s = plan_.storage(v);
+  if (!plan_.at(s).constant || plan_.form(v).count != 1) return {};
+  const int64_t bytes = elements * StoredElementBytes(v->type());
+  const auto [it, is_new] = expanded_.try_emplace({s, elements}, Slot{});
+  if (!is_new) return it->second;
+  const int64_t offset = RoundUp(static_cast<int64_t>(code_->constants.size()));
+  if (bytes > kMaxExpanded || static_cast<uint64_t>(offset + bytes) > max_constant_bytes_) return {};
+  code_->constants.resize(static_cast<size_t>(offset + bytes));
+  uint8_t* data = code_->constants.data();
+  ExpandCopy(data + offset, data + plan_.at(s).offset, ItemOf(plan_, v, {}, {}, elements));
+  return it->second = Slot{~offset};
+}
+
 Slot Preparer::dense(const Value* v, int64_t elements) {
   if (v->type().is_token() || plan_.form(v).count == elements) return raw(v);
+  if (const Slot constant = ExpandedConstant(v, elements); constant.constant()) return constant;
   auto* item = New<CopyItem>();
   const Slot to = temp(elements * StoredElementBytes(v->type()));
   *item = ItemOf(plan_, v, raw(v), to, elements);
@@ -414,10 +432,6 @@ absl::Status Preparer::PrepareFunction() {
     if (op->opcode() == ir::Opcode::kConstant || op->opcode() == ir::Opcode::kIota) PlaceConstant(*op);
   });
   if (!status_.ok()) return status_;
-  // Constants are addressed from an aligned base inside the vector.
-  const size_t constant_bytes = code_->constants.size();
-  code_->constants.resize(constant_bytes + 64);
-  std::memmove(const_cast<uint8_t*>(code_->aligned_constants()), code_->constants.data(), constant_bytes);
   for (size_t s = 0; s < plan_.storages().size(); ++s) {
     const Storage& storage = plan_.storages()[s];
     if (storage.constant || storage.end < 0 || storage.bytes == 0) continue;
@@ -432,6 +446,10 @@ absl::Status Preparer::PrepareFunction() {
   }
   PrepareBlock(body);
   if (!status_.ok()) return status_;
+  // Constants are addressed from an aligned base inside the vector.
+  const size_t constant_bytes = code_->constants.size();
+  code_->constants.resize(constant_bytes + 64);
+  std::memmove(const_cast<uint8_t*>(code_->aligned_constants()), code_->constants.data(), constant_bytes);
   JoinStrips(code_, targets_);
   for (const auto& [from, to] : targets_) code_->instrs[static_cast<size_t>(from)].target = code_->instrs.data() + to;
   return absl::OkStatus();

@@ -17,6 +17,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -89,6 +90,7 @@ class Preparer {
   int64_t AllocateFrame(int64_t bytes);
   void FreeFrame(int64_t offset, int64_t bytes);
   void PlaceConstant(const ir::Op& op);
+  Slot ExpandedConstant(const ir::Value* v, int64_t elements);
   void PrepareOp(const ir::Op& op);
   int64_t InPlaceOffset(const ir::Op& op, int storage);
   OpPlaces* PlacesOf(const ir::Op& op);
@@ -99,6 +101,7 @@ class Preparer {
   const uint64_t max_constant_bytes_;
   absl::Status status_;
   std::map<int, int64_t> pointers_;            // of forwarded values, by storage
+  std::map<std::pair<int, int64_t>, Slot> expanded_;  // constants of one element, by storage and elements
   std::vector<std::pair<int, int>> targets_;
   std::map<int64_t, int64_t> free_;            // offset -> bytes, of the frame
   std::vector<std::pair<int64_t, int64_t>> temps_;  // offset, bytes of the current operation

@@ -89,6 +89,7 @@ class Grid {
       RunInstrs(r->state, r->state.pc);
       Done(std::move(r), spare);
     }
+    if (spare != nullptr) spare->state.pending.Flush();
   }
 
  private:
@@ -140,11 +141,15 @@ class Grid {
   // lies together.
   std::unique_ptr<Running> Next(Claim& claim, std::unique_ptr<Running>& spare) {
     if (claim.next == claim.end) {
+      // Additions may wait for the thread's next blocks, but not for all that there are.
+      if (spare != nullptr) spare->state.pending.Flush();
       claim.next = next_.fetch_add(claim_size_, std::memory_order_relaxed);
       claim.end = std::min(claim.next + claim_size_, total_);
       if (claim.next >= total_) return nullptr;
     }
-    return Start(claim.next++, spare);
+    std::unique_ptr<Running> r = Start(claim.next++, spare);
+    r->state.more = claim.next != claim.end;
+    return r;
   }
 
   std::unique_ptr<Running> NextMayWait(std::unique_ptr<Running>& spare) {

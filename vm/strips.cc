@@ -21,6 +21,10 @@ struct Step {
   const ElementwiseData* d;
   bool local = false;          // nobody else uses the result: every strip of it lies where the first does
   bool local_in[kMaxElementwiseOperands] = {};
+  // A mask of the lanes below or above a bound, for selects alone: where it holds for the first and the last lane, it need
+  // not be computed, and the selects take their first choice.
+  int iota = -1;               // its operand that counts the lanes; -1: no such mask
+  int bound = -1;              // of such a select, the step that is its mask
 };
 
 struct StripData {
@@ -39,6 +43,15 @@ struct Range {
   int64_t bytes;
   bool Overlaps(const Range& o) const { return at < o.at + o.bytes && o.at < at + bytes; }
 };
+
+// The next block's tiles, a part at a time, so that they arrive while this one computes.
+void FetchSome(BlockState& b) {
+  constexpr int64_t kLine = 64;
+  for (FetchAhead& f : b.ahead) {
+    const uint8_t* end = f.end - f.next > kStripBytes ? f.next + kStripBytes : f.end;
+    for (; f.next < end; f.next += kLine) __builtin_prefetch(f.next, 0, 2);
+  }
+}
 
 // Writing strip after strip to `out` leaves alone what is still to be read of `in`: they lie apart, or each strip of `in` is
 // read just before its place is written.
@@ -71,6 +84,20 @@ bool MemoryIsApart(const StripData& g, const Places& p, const StoreTarget& to) {
   return true;
 }
 
+// Whether a mask of lanes below or above a bound holds for all.
+bool HoldsForAll(const Step& step, const uint8_t* const* in) {
+  const ElementwiseData& d = *step.d;
+  bool all = true;
+  for (const int64_t lane : {int64_t{0}, d.n - 1}) {
+    uint8_t holds = 0;
+    const void* operands[] = {in[0], in[1]};
+    operands[step.iota] = in[step.iota] + lane * d.bytes[step.iota];
+    d.fn(&holds, operands, 1);
+    all = all && holds != 0;
+  }
+  return all;
+}
+
 const Instr* RunStrips(BlockState& b, const Instr* in) {
   const auto& g = *static_cast<const StripData*>(in->data);
   const auto alone = [&] {
@@ -91,9 +118,13 @@ const Instr* RunStrips(BlockState& b, const Instr* in) {
   }
   if (!MemoryIsApart(g, p, to)) return alone();
   const Step* steps = to.at != nullptr ? g.steps : g.unstored;
+  bool holds[kMaxSteps];
+  for (int s = 0; s < g.count; ++s) holds[s] = steps[s].iota >= 0 && HoldsForAll(steps[s], p.in[s]);
 
   for (int64_t e = 0; e < g.n; e += g.strip) {
+    FetchSome(b);
     for (int s = 0; s < g.count; ++s) {
+      if (holds[s]) continue;
       const Step& step = steps[s];
       const ElementwiseData& d = *step.d;
       const void* operands[kMaxElementwiseOperands];
@@ -104,7 +135,11 @@ const Instr* RunStrips(BlockState& b, const Instr* in) {
       const bool stores = s == g.count - 1 && to.at != nullptr;
       uint8_t* memory = stores ? to.at + e * d.out_bytes : nullptr;
       uint8_t* out = stores && step.local && !to.streaming ? memory : p.out[s] + (step.local ? 0 : e * d.out_bytes);
-      d.fn(out, operands, g.strip);
+      if (step.bound < 0 || !holds[step.bound]) {
+        d.fn(out, operands, g.strip);
+      } else if (out != operands[1]) {
+        CopyBytes(out, operands[1], g.strip * d.out_bytes);
+      }
       if (stores && out != memory) CopyBytes(memory, out, g.strip * d.out_bytes, to.streaming ? CopyHint::kStreaming : CopyHint::kNone);
     }
   }
@@ -194,6 +229,32 @@ class Row {
     return true;
   }
 
+  // The operand of an integer comparison that is an iota, if the other is one element and the order of the comparison
+  // that of the lanes; else -1.
+  static int BoundedIota(const Op& op, const ElementwiseData& d) {
+    if (op.opcode() != ir::Opcode::kCmpI) return -1;
+    const auto predicate = op.attr("predicate").as_enum<ir::ComparisonPredicate>();
+    if (predicate == ir::ComparisonPredicate::kEqual || predicate == ir::ComparisonPredicate::kNotEqual) return -1;
+    for (int i = 0; i < 2; ++i) {
+      const Op* source = Source(op.operand(i));
+      const bool counts = source != nullptr && source->opcode() == ir::Opcode::kIota && IsDense(d, i);
+      if (counts && d.count[1 - i] == 1 && uint64_t(d.n) <= uint64_t{1} << (8 * d.bytes[i] - 1)) return i;
+    }
+    return -1;
+  }
+
+  // The members of the row that use the value are selects with it as their condition, and read their first choice element
+  // for element.
+  bool OnlyChooses(const Value* mask) const {
+    for (const Instr* i : instrs_) {
+      for (int k = 0; k < i->op->num_operands(); ++k) {
+        if (Source(i->op->operand(k)) != mask->def()) continue;
+        if (k != 0 || i->op->opcode() != ir::Opcode::kSelect || !IsDense(*ElementwiseOf(*i), 1)) return false;
+      }
+    }
+    return true;
+  }
+
   static const Op* Source(const Value* v) {
     while (v->def() != nullptr && MovesNothing(v->def())) v = v->def()->operand(0);
     return v->def();
@@ -214,9 +275,14 @@ class Row {
     }
     for (size_t s = 0; s < steps_.size(); ++s) {
       const Op* op = instrs_[s]->op;
+      if (OnlyUsedHere(op->result(0), nullptr) && OnlyChooses(op->result(0))) steps[s].iota = BoundedIota(*op, *steps[s].d);
       for (int i = 0; i < op->num_operands(); ++i) {
         const Op* source = Source(op->operand(i));
-        for (size_t w = 0; w < s; ++w) steps[s].local_in[i] |= instrs_[w]->op == source && steps[w].local;
+        for (size_t w = 0; w < s; ++w) {
+          if (instrs_[w]->op != source) continue;
+          steps[s].local_in[i] |= steps[w].local;
+          if (i == 0 && steps[w].iota >= 0) steps[s].bound = static_cast<int>(w);
+        }
       }
     }
     return steps;

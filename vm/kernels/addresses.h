@@ -1,0 +1,35 @@
+// Tiles of addresses: whether they follow each other, and how far they reach.
+//
+//   const AddressKernels& k = FindAddressKernels();
+//   const AddressRange r = k.range(addresses, /*mask=*/nullptr, 4096);
+//   if (r.low_bits % 4 == 0) …                                         // all are aligned to 4
+//
+// `mask` has a byte of 0 or 1 per lane, or is null: all lanes. Thread-safe.
+#ifndef TILE_VM_KERNELS_ADDRESSES_H_
+#define TILE_VM_KERNELS_ADDRESSES_H_
+
+#include <cstdint>
+
+#include "vm/kernels/isa.h"
+
+namespace tile::vm {
+
+struct AddressRange {
+  int64_t lowest, highest;  // as signed numbers; of no lanes lowest > highest
+  uint64_t low_bits;        // all of them or-ed: what they are aligned to
+};
+
+struct AddressKernels {
+  // Of the active lanes.
+  AddressRange (*range)(const uint64_t* addresses, const uint8_t* mask, int64_t n);
+  // How many lanes from the first on are active and lie `step` bytes behind the lane before them. The first is compared
+  // with addresses[-1].
+  int64_t (*following)(const uint64_t* addresses, const uint8_t* mask, int64_t n, uint64_t step);
+};
+TILE_VM_DECLARE_PER_ISA(extern const AddressKernels kAddressKernels)
+
+inline const AddressKernels& FindAddressKernels(Isa isa = BestIsa()) { return TILE_VM_SELECT(isa, kAddressKernels); }
+
+}  // namespace tile::vm
+
+#endif  // TILE_VM_KERNELS_ADDRESSES_H_
