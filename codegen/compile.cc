@@ -9,6 +9,7 @@
 #include "codegen/emit/emitter.h"
 #include "codegen/passes/assign_layouts.h"
 #include "codegen/passes/fetch_ahead.h"
+#include "codegen/passes/slice.h"
 #include "codegen/plan.h"
 #include "codegen/plan_rings.h"
 #include "codegen/ptxas.h"
@@ -184,6 +185,11 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
     if (options.descriptors) fetch = FetchAhead(target, options.num_warps, &work, f, options.trace);
   }
   trace.Text("fetch", [&] { return PrintWithLayouts(*f); });
+  {
+    TimedPass time(options.trace, "slice");
+    Slice(SlicesFor(options.num_warps), &work, f, options.trace);
+  }
+  trace.Text("slice", [&] { return PrintWithLayouts(*f); });
   TimedPass plan_time(options.trace, "plan");
   Plan plan = MakePlan(target, *f);
   if (options.num_warps > 0) {

@@ -30,6 +30,7 @@ struct PassInfo {
 };
 inline constexpr PassInfo kPasses[] = {
     {"fetch", "tile code whose loops fetch ahead"},
+    {"slice", "tile code whose large tiles are loops over slices"},
     {"plan", "warps and why"},
     {"layouts", "tile code with layouts"},
     {"llvm", "LLVM IR as emitted"},

@@ -8,6 +8,7 @@
 
 #include "codegen/emit/convert.h"
 #include "codegen/emit/emitter.h"
+#include "codegen/reduce_body.h"
 
 namespace tile::codegen {
 namespace {
@@ -15,14 +16,6 @@ namespace {
 using Tuple = Registers;  // one value per operand of the reduce
 
 int Log2(int64_t n) { return 63 - __builtin_clzll(static_cast<uint64_t>(n)); }
-
-// The body is one commutative operation on its two arguments.
-bool IsCommutative(const ir::Block& body) {
-  const ir::Op* op = body.front();
-  return body.num_args() == 2 && op->info()->has(ir::kCommutative) && op->next() == body.back() &&
-         body.back()->operand(0) == op->result(0) && op->operand(0) != op->operand(1) && op->operand(0)->block() == &body &&
-         op->operand(1)->block() == &body;
-}
 
 Tuple Combine(Emitter& e, const ir::Block& body, const Tuple& lower, const Tuple& upper) {
   Registers args;

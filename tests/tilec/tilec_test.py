@@ -88,7 +88,7 @@ class Tilec(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["breaks", "nvdisasm", "ptxas"])
 
     def test_print_after(self):
-        passes = ("fetch", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
+        passes = ("fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
         ptxas = self.script("ptxas", self.ASSEMBLES)
         add = self.example("vector_add")
         texts = {}
@@ -123,7 +123,7 @@ class Tilec(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stderr.splitlines()
         self.assertEqual(lines[0].split(), ["ms", "share", "runs", "pass"])
-        self.assertEqual([l.split()[-1] for l in lines[1:]], ["fetch", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
+        self.assertEqual([l.split()[-1] for l in lines[1:]], ["fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
         self.assertAlmostEqual(sum(float(l.split()[0]) for l in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
 
     def test_bisect(self):
@@ -204,7 +204,7 @@ class Tilec(unittest.TestCase):
                 return file.read()
         self.assertEqual(sorted(os.listdir(bundle)), sorted({
             "error.txt", "module.tbc", "repeat.sh", "versions.txt", input_name,
-            *(f"vector_add.sm_90a.{s}.txt" for s in ("fetch", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx"))}))
+            *(f"vector_add.sm_90a.{s}.txt" for s in ("fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx"))}))
         self.assertIn(error, text("error.txt"))
         self.assertIn("LLVM", text("versions.txt"))
         self.assertIn("the fake one", text("versions.txt"))

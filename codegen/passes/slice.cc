@@ -1,0 +1,482 @@
+#include "codegen/passes/slice.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "codegen/live_registers.h"
+#include "codegen/passes/slice_cone.h"
+#include "codegen/passes/slice_loop.h"
+#include "codegen/passes/slice_order.h"
+#include "codegen/passes/slice_rules.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Block;
+using ir::Op;
+using ir::Opcode;
+using ir::Value;
+
+constexpr int kMostWarps = 16;
+constexpr int64_t kMostRegisters = 64, kSliceRegisters = 16;  // of a thread
+
+bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
+bool IsStore(const Op& op) { return op.opcode() == Opcode::kStoreView || op.opcode() == Opcode::kStorePtr; }
+
+const Value* Stored(const Op& store) { return store.operand(store.opcode() == Opcode::kStoreView ? "tile" : "value"); }
+
+int64_t PowerOfTwoFrom(int64_t n) {
+  int64_t p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+
+// May stand between a load and the place where it is done instead, unless it must follow the load.
+bool LetsPass(const Op& op) {
+  if (op.opcode() == Opcode::kAllocShared || op.opcode() == Opcode::kAlloca) return true;
+  const bool tokens_only = op.opcode() == Opcode::kJoinTokens || op.opcode() == Opcode::kMakeToken;
+  if (op.info()->has(ir::kEffect) || (op.info()->has(ir::kTko) && !IsWeak(op) && !tokens_only)) return false;
+  bool passes = true;
+  for (int r = 0; r < op.num_regions(); ++r) {
+    ir::Walk(op.region(r), [&](Op* inside) {
+      if (inside->info()->has(ir::kEffect) || inside->info()->has(ir::kWrites) ||
+          (inside->info()->has(ir::kReads) && !IsWeak(*inside))) {
+        passes = false;
+      }
+    });
+  }
+  return passes;
+}
+
+// The tiles of one block of code.
+class BlockSlicer {
+ public:
+  BlockSlicer(const SliceOptions& options, ir::Module* module, Block* block, Trace* trace)
+      : options_(options), module_(module), block_(block), trace_(trace), scope_{block, &big_, &carried_} {}
+
+  int Run() {
+    FindSinks();
+    int loops = 0;
+    for (std::vector<int>& members : Groups()) loops += Group(members);
+    return loops;
+  }
+
+ private:
+  struct Sink {
+    SliceSink at;
+    std::unique_ptr<SliceCone> cone;
+  };
+
+  std::string Where(const Op& op) const { return module_->Where(op.loc, op.pos); }
+  void Remark(const Op& op, absl::string_view what) {
+    if (trace_ != nullptr && trace_->on_remark) trace_->on_remark(absl::StrCat(Where(op), ": remark[slice]: ", what));
+  }
+  bool IsBig(const Value* v) const { return IsTile(v) && (big_.contains(v) || RegistersOf(v->type()) > options_.limit); }
+  bool TakesBig(const Op& op) const {
+    for (int i = 0; i < op.num_operands(); ++i) {
+      if (IsBig(op.operand(i))) return true;
+    }
+    return false;
+  }
+
+  void Number() {
+    position_.clear();
+    int n = 0;
+    for (const Op* op : *block_) position_[op] = n++;
+  }
+
+  // --- sinks --------------------------------------------------------------------------------------------------------
+
+  // The best way to do the sink in slices along one of these dimensions; says why not if there is none.
+  std::string Choose(Op* op, const Value* tile, const std::vector<int>& dims, std::optional<Sink>* best) {
+    std::string why;
+    for (int dim : dims) {
+      int64_t slices = std::max<int64_t>(2, PowerOfTwoFrom((RegistersOf(tile->type()) + options_.slice - 1) / options_.slice));
+      while (slices <= tile->type().shape()[static_cast<size_t>(dim)]) {
+        Sink sink{{op, dim, nullptr}, std::make_unique<SliceCone>(scope_, slices)};
+        if (std::string not_here = sink.cone->Add(*op, dim); !not_here.empty()) {
+          if (why.empty()) why = not_here;
+          break;
+        }
+        const int64_t more = PowerOfTwoFrom((sink.cone->largest() + options_.slice - 1) / options_.slice);
+        if (more > slices) {
+          slices = more;
+          continue;
+        }
+        sink.at.cone = sink.cone.get();
+        if (!best->has_value() || sink.cone->cost() < (*best)->cone->cost()) *best = std::move(sink);
+        break;
+      }
+    }
+    if (best->has_value()) return "";
+    return why.empty() ? "no dimension is long enough for so many slices" : why;
+  }
+
+  void FindSinks() {
+    for (Op* op : *block_) {
+      for (int i = 0; i < op->num_results(); ++i) {
+        if (IsBig(op->result(i))) big_.insert(op->result(i));
+      }
+      if (!TakesBig(*op)) continue;
+      if (IsStore(*op)) {
+        std::vector<int> dims(static_cast<size_t>(Stored(*op)->type().rank()));
+        std::iota(dims.begin(), dims.end(), 0);
+        std::optional<Sink> sink;
+        why_not_[op] = Choose(op, Stored(*op), dims, &sink);
+        if (sink) sinks_.push_back(*std::move(sink));
+        else Remark(*op, absl::StrCat(op->info()->mnemonic, ": tiles stay whole: ", why_not_[op]));
+        continue;
+      }
+      if (op->opcode() == Opcode::kReduce) {
+        std::optional<Sink> sink;
+        if (!IsBig(op->result(0))) {
+          why_not_[op] = Choose(op, op->operand(0), {static_cast<int>(op->attr("dim").as_int())}, &sink);
+        }
+        if (sink) {
+          sinks_.push_back(*std::move(sink));
+          carried_.insert(op);
+          continue;
+        }
+      }
+      // What comes of a large tile otherwise is done in its slices.
+      if (!op->info()->has(ir::kPure) && op->opcode() != Opcode::kLoadPtr) continue;
+      for (int i = 0; i < op->num_results(); ++i) {
+        if (IsTile(op->result(i))) big_.insert(op->result(i));
+      }
+    }
+  }
+
+  // --- groups: sinks whose large tiles hang together ------------------------------------------------------------------
+
+  std::vector<std::vector<int>> Groups() {
+    std::vector<int> leader(sinks_.size());
+    std::iota(leader.begin(), leader.end(), 0);
+    auto find = [&](int i) {
+      while (leader[static_cast<size_t>(i)] != i) i = leader[static_cast<size_t>(i)];
+      return i;
+    };
+    absl::flat_hash_map<const Op*, int> first;
+    for (int i = 0; i < static_cast<int>(sinks_.size()); ++i) {
+      for (const Op* op : sinks_[static_cast<size_t>(i)].cone->ops()) {
+        if (!HoldsBig(*op)) continue;
+        const auto [it, fresh] = first.insert({op, i});
+        if (!fresh) leader[static_cast<size_t>(std::max(find(i), find(it->second)))] = std::min(find(i), find(it->second));
+      }
+    }
+    std::vector<std::vector<int>> groups(sinks_.size());
+    for (int i = 0; i < static_cast<int>(sinks_.size()); ++i) groups[static_cast<size_t>(find(i))].push_back(i);
+    groups.erase(std::remove_if(groups.begin(), groups.end(), [](const auto& g) { return g.empty(); }), groups.end());
+    return groups;
+  }
+
+  // A result takes registers.
+  bool HoldsBig(const Op& op) const {
+    for (int i = 0; i < op.num_results(); ++i) {
+      if (IsBig(op.result(i)) && !IsFreeTile(op.result(i))) return true;
+    }
+    return false;
+  }
+
+  int Group(const std::vector<int>& members) {
+    // What was written for the group before is there now.
+    Number();
+    order_ = SliceOrder();
+    std::vector<SliceLoop> loops = Fuse(members);
+    const Op& first = *loops[0].sinks[0].op;
+    std::string why = WhyNotCovered(members);
+    if (why.empty()) why = WhyNotLegal(loops);
+    if (why.empty() && trace_ != nullptr && !trace_->TakesStep("slice", absl::StrCat(first.info()->mnemonic, " at ", Where(first)))) {
+      why = "left out";
+    }
+    if (!why.empty()) {
+      Remark(first, absl::StrCat(first.info()->mnemonic, ": tiles stay whole: ", why));
+      return 0;
+    }
+    Write(&loops);
+    return static_cast<int>(loops.size());
+  }
+
+  // All large tiles of the group are needed by nothing else.
+  std::string WhyNotCovered(const std::vector<int>& members) {
+    absl::flat_hash_set<const Op*> inside;
+    for (int i : members) {
+      const Sink& s = sinks_[static_cast<size_t>(i)];
+      inside.insert(s.at.op);
+      inside.insert(s.cone->ops().begin(), s.cone->ops().end());
+    }
+    // In the order of the text, for one reason every time.
+    for (const Op* op : *block_) {
+      if (!inside.contains(op) || carried_.contains(op) || !HoldsBig(*op)) continue;
+      for (int i = 0; i < op->num_results(); ++i) {
+        if (!IsTile(op->result(i))) continue;
+        for (const ir::Use* use = op->result(i)->uses(); use != nullptr; use = use->next) {
+          const Op& user = *use->owner;
+          if (inside.contains(&user)) continue;
+          const auto it = why_not_.find(&user);
+          if (it != why_not_.end() && !it->second.empty()) return it->second;
+          return absl::StrCat(user.info()->mnemonic, " at ", Where(user), " needs all of one");
+        }
+      }
+    }
+    return "";
+  }
+
+  // --- loops --------------------------------------------------------------------------------------------------------
+
+  std::vector<SliceLoop> Fuse(const std::vector<int>& members) {
+    std::vector<SliceLoop> loops;
+    for (int i : members) {
+      const SliceSink& sink = sinks_[static_cast<size_t>(i)].at;
+      if (!loops.empty() && CanJoin(loops.back(), sink)) {
+        loops.back().sinks.push_back(sink);
+      } else {
+        loops.push_back({{sink}, sink.cone->slices(), nullptr});
+      }
+    }
+    return loops;
+  }
+
+  // The loads that the loop does, with the dimension of their slices.
+  static std::vector<std::pair<const Op*, int>> LoadsOf(const SliceLoop& loop) {
+    std::vector<std::pair<const Op*, int>> loads;
+    absl::flat_hash_set<SliceKey> seen;
+    for (const SliceSink& sink : loop.sinks) {
+      for (const SliceKey& key : sink.cone->made()) {
+        if (sink.cone->IsCut(key) || !IsAccessOfMemory(*key.first->def()) || !seen.insert(key).second) continue;
+        loads.emplace_back(key.first->def(), key.second);
+      }
+    }
+    return loads;
+  }
+
+  // The sink can be done in the rounds of the loop, behind what is there, and has loads in common with it.
+  bool CanJoin(const SliceLoop& loop, const SliceSink& sink) {
+    if (loop.slices != sink.cone->slices()) return false;
+    bool shares = false;
+    for (const auto& [load, dim] : LoadsOf(loop)) shares = shares || sink.cone->Makes({load->result(0), dim});
+    if (!shares) return false;
+    for (const SliceSink& before : loop.sinks) {
+      for (const Op* op = before.op->next(); op != sink.op->next(); op = op->next()) {
+        if (Uses(*op, *before.op)) return false;
+        if (op != sink.op && before.is_store() && !LetsPass(*op)) return false;
+      }
+    }
+    SliceLoop both = loop;
+    both.sinks.push_back(sink);
+    return WhyNotInOneLoop(both).empty();
+  }
+
+  static bool Uses(const Op& op, const Op& what) {
+    bool uses = false;
+    auto look = [&](const Op& user) {
+      for (int i = 0; i < user.num_operands(); ++i) uses = uses || user.operand(i)->def() == &what;
+    };
+    look(op);
+    for (int r = 0; r < op.num_regions(); ++r) ir::Walk(op.region(r), [&](Op* inside) { look(*inside); });
+    return uses;
+  }
+
+  // --- legality -----------------------------------------------------------------------------------------------------
+
+  // No store of a round changes what a later round loads.
+  std::string WhyNotInOneLoop(const SliceLoop& loop) {
+    for (const SliceSink& sink : loop.sinks) {
+      if (!sink.is_store()) continue;
+      for (const auto& [load, dim] : LoadsOf(loop)) {
+        if (!Precedes(*load, *sink.op) || !order_.MustFollow(*sink.op, *load)) continue;
+        if (dim == sink.dim && SliceOrder::SameElements(*sink.op, *load)) continue;
+        return absl::StrCat("the store at ", Where(*sink.op), " may overwrite other elements of what the load at ", Where(*load),
+                            " reads");
+      }
+    }
+    return "";
+  }
+
+  std::string WhyNotLegal(const std::vector<SliceLoop>& loops) {
+    absl::flat_hash_map<const Op*, size_t> loop_of, last;
+    for (size_t k = 0; k < loops.size(); ++k) {
+      if (std::string why = WhyNotInOneLoop(loops[k]); !why.empty()) return why;
+      for (const SliceSink& sink : loops[k].sinks) loop_of[sink.op] = k;
+      for (const auto& [load, dim] : LoadsOf(loops[k])) last[load] = k;
+    }
+    for (const Op* load : *block_) {
+      const auto it = last.find(load);
+      if (it == last.end()) continue;
+      for (const Op* op = load->next(); op != loops[it->second].place(); op = op->next()) {
+        const auto sink = loop_of.find(op);
+        if (sink != loop_of.end() && sink->second == it->second) continue;  // seen above
+        if (!LetsPass(*op)) {
+          return absl::StrCat("the load at ", Where(*load), " would be done behind the ", op->info()->mnemonic, " at ", Where(*op));
+        }
+        if (op->info()->has(ir::kWrites) && order_.MustFollow(*op, *load)) {
+          return absl::StrCat("the store at ", Where(*op), " may overwrite what the load at ", Where(*load), " reads, and it is read again");
+        }
+      }
+    }
+    return "";
+  }
+
+  bool Precedes(const Op& a, const Op& b) const { return position_.at(&a) < position_.at(&b); }
+
+  // --- the end ------------------------------------------------------------------------------------------------------
+
+  void Write(std::vector<SliceLoop>* loops) {
+    // What comes behind loads, by tokens that will not be there.
+    absl::flat_hash_map<const Op*, std::vector<SliceLoop*>> loops_with;
+    std::vector<Op*> loads;
+    for (SliceLoop& loop : *loops) {
+      for (const auto& [load, dim] : LoadsOf(loop)) {
+        std::vector<SliceLoop*>& with = loops_with[load];
+        if (with.empty()) loads.push_back(const_cast<Op*>(load));
+        if (with.empty() || with.back() != &loop) with.push_back(&loop);
+      }
+    }
+    absl::flat_hash_map<const Op*, std::vector<const Op*>> waits_for;
+    for (const Op* load : loads) {
+      for (const Op* op : order_.Followers(*load)) waits_for[op].push_back(load);
+    }
+    std::vector<std::pair<Op*, std::vector<SliceLoop*>>> later;
+    absl::flat_hash_set<const Op*> sinks;
+    for (const SliceLoop& loop : *loops) {
+      for (const SliceSink& sink : loop.sinks) sinks.insert(sink.op);
+    }
+    ir::Walk(block_, [&](Op* op) {
+      if (sinks.contains(op) || op->opcode() == Opcode::kJoinTokens) return;
+      std::vector<SliceLoop*> behind = LoopsBefore(*op, waits_for, loops_with);
+      if (!behind.empty()) later.emplace_back(op, std::move(behind));
+    });
+
+    const SliceWaits waits = {
+        [&](const Op& store, const Op& load) { return order_.Followers(load).contains(&store); },
+        [&](const Op& store) {
+          std::vector<Value*> tokens;
+          for (const SliceLoop* loop : LoopsBefore(store, waits_for, loops_with)) {
+            if (loop->done != nullptr) tokens.push_back(loop->done);
+          }
+          return tokens;
+        }};
+    for (SliceLoop& loop : *loops) {
+      WriteLoop(module_, &loop, waits);
+      Tell(loop);
+    }
+    for (auto& [op, behind] : later) AddTokens(op, behind);
+    for (const SliceLoop& loop : *loops) {
+      for (const SliceSink& sink : loop.sinks) sink.op->Erase();
+    }
+    RemoveUnused();
+    for (Op* load : loads) EraseLoad(load);
+    RemoveUnused();
+  }
+
+  // The loops in front of the operation that load what it waits for.
+  std::vector<SliceLoop*> LoopsBefore(const Op& op, const absl::flat_hash_map<const Op*, std::vector<const Op*>>& waits_for,
+                                      const absl::flat_hash_map<const Op*, std::vector<SliceLoop*>>& loops_with) {
+    std::vector<SliceLoop*> out;
+    const auto it = waits_for.find(&op);
+    if (it == waits_for.end()) return out;
+    const Op* at = &op;
+    while (at->block() != block_) at = at->parent();
+    for (const Op* load : it->second) {
+      for (SliceLoop* loop : loops_with.at(load)) {
+        const bool before = loop->place() == at || Precedes(*loop->place(), *at);
+        if (before && std::find(out.begin(), out.end(), loop) == out.end()) out.push_back(loop);
+      }
+    }
+    std::sort(out.begin(), out.end(), [&](const SliceLoop* a, const SliceLoop* b) { return Precedes(*a->place(), *b->place()); });
+    return out;
+  }
+
+  // Every token that the operation takes comes behind the loops, too.
+  void AddTokens(Op* op, const std::vector<SliceLoop*>& loops) {
+    for (int i = 0; i < op->num_operands(); ++i) {
+      if (!op->operand(i)->type().is_token()) continue;
+      std::vector<Value*> tokens = {op->operand(i)};
+      for (const SliceLoop* loop : loops) tokens.push_back(loop->done);
+      const uint32_t end = static_cast<uint32_t>(tokens.size());
+      const ir::Type type = module_->types().Token();
+      Op* join = module_->CreateOp({.info = ir::GetOp(Opcode::kJoinTokens), .operands = tokens, .operand_ends = {&end, 1},
+                                    .results = {&type, 1}, .attrs = {}, .loc = op->loc, .pos = op->pos});
+      module_->InsertBefore(op->block(), op, join);
+      op->set_operand(i, join->result(0));
+    }
+  }
+
+  // The load, if only slices of it are used. What waited for it waits for what it waited for.
+  void EraseLoad(Op* load) {
+    if (load->result(0)->has_uses()) return;
+    Value* token = load->result("token");
+    if (token != nullptr && token->has_uses()) {
+      Value* before = load->operand("token");
+      if (before == nullptr) {
+        const ir::Type type = module_->types().Token();
+        Op* make = module_->CreateOp({.info = ir::GetOp(Opcode::kMakeToken), .operands = {}, .operand_ends = {},
+                                      .results = {&type, 1}, .attrs = {}, .loc = load->loc, .pos = load->pos});
+        module_->InsertBefore(load->block(), load, make);
+        before = make->result(0);
+      }
+      token->ReplaceAllUsesWith(before);
+    }
+    load->Erase();
+  }
+
+  // Pure operations that nobody needs any more.
+  void RemoveUnused() {
+    for (Op* op = block_->back(); op != nullptr;) {
+      Op* before = op->prev();
+      const uint16_t stays = ir::kReads | ir::kWrites | ir::kEffect | ir::kTerminator;
+      if (op->info()->has(ir::kPure) && (op->info()->traits & stays) == 0 && op->unused()) op->Erase();
+      op = before;
+    }
+  }
+
+  void Tell(const SliceLoop& loop) {
+    if (trace_ == nullptr || !trace_->on_remark) return;
+    for (const SliceSink& sink : loop.sinks) {
+      const ir::Type type = sink.is_store() ? Stored(*sink.op)->type() : sink.op->operand(0)->type();
+      Remark(*sink.op, absl::StrCat(sink.op->info()->mnemonic, ": ", type.ToString(), " in a loop over ", loop.slices,
+                                    " slices along dimension ", sink.dim, loop.sinks.size() > 1 ? ", with others" : ""));
+    }
+  }
+
+  const SliceOptions& options_;
+  ir::Module* module_;
+  Block* block_;
+  Trace* trace_;
+  absl::flat_hash_set<const Value*> big_;    // tiles that are too large, and what is made of their slices
+  absl::flat_hash_set<const Op*> carried_;   // reductions that are sinks
+  absl::flat_hash_map<const Op*, int> position_;
+  absl::flat_hash_map<const Op*, std::string> why_not_;
+  SliceScope scope_;
+  std::vector<Sink> sinks_;
+  SliceOrder order_;
+};
+
+}  // namespace
+
+SliceOptions SlicesFor(int num_warps) {
+  const int64_t threads = 32 * (num_warps > 0 ? num_warps : kMostWarps);
+  return {threads * kMostRegisters, threads * kSliceRegisters};
+}
+
+int Slice(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
+  std::vector<Block*> blocks = {function->body()};
+  ir::Walk(function->body(), [&](Op* op) {
+    if (op->opcode() == Opcode::kReduce || op->opcode() == Opcode::kScan) return;
+    for (int r = 0; r < op->num_regions(); ++r) {
+      if (op->region(r) != nullptr) blocks.push_back(op->region(r));
+    }
+  });
+  int loops = 0;
+  for (Block* block : blocks) loops += BlockSlicer(options, module, block, trace).Run();
+  return loops;
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,53 @@
+// Tiles that exceed the registers are worked on in slices, by a loop, so that neither code nor registers grow with the tile.
+//
+//   int loops = Slice({.limit = 32768, .slice = 8192}, module, function, trace);   // 0: nothing was changed
+//
+// Before:                                             After:
+//   %x, %t = load_view_tko weak %a[%i]  (65536)         %acc = for %s in (0 to 8) iter_values(%m = -inf …) {
+//   %m = reduce %x … maxf                                 %x, %t = load_view_tko weak %a.slice[8 %i + %s]  (8192)
+//   %y = … subf %x, broadcast %m                          continue maxf %x, %m
+//   store_view_tko weak %y, %b[%i]                      }
+//                                                       %m = reduce %acc … maxf
+//                                                       for %s in (0 to 8) {
+//                                                         … loads again, subtracts, stores a slice
+//                                                       }
+//
+// Sinks (stores, and reductions along the sliced dimension) ask for slices of what they take; each operation in between
+// knows which slices of its operands it needs (slice_rules.h), down to loads, constants and small tiles. Sinks that load
+// the same become one loop, as long as none needs the end of another. Tiles that hang together are sliced together or
+// stay: what lives whole for one user need not be loaded again for the others.
+//
+// What makes that legal (operations.md 4): accesses of a loop happen in another order than those of whole tiles. A
+// load may be done later and again if it is weak, nothing but weak loads and weak stores that don't wait for it stand on
+// the way, and no store of an earlier round or loop can have changed what it reads. A store waits for a load if a token
+// says so, or if both may be of one allocation; then it must write the elements that the load reads, in the same
+// slice. Pointers of different parameters that no token relates don't overlap: what may overlap must be ordered by tokens.
+//
+// A slice may lie outside of its tensor where the tile stuck out: the view of slices goes in steps of half a slice, for
+// which code generation tests every element.
+//
+// --remarks tells of every loop, and why tiles stay whole. Each group of tiles is an optional step ("slice").
+#ifndef TILE_CODEGEN_PASSES_SLICE_H_
+#define TILE_CODEGEN_PASSES_SLICE_H_
+
+#include <cstdint>
+
+#include "codegen/trace.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+struct SliceOptions {
+  int64_t limit = 0;  // tiles of more registers of 32 bits, over all threads, are sliced
+  int64_t slice = 0;  // registers of a slice, at most; a power of two
+};
+
+// As many threads as `num_warps` (0: as many as a block can have) can hold.
+SliceOptions SlicesFor(int num_warps);
+
+// The loops made. The trace may be null.
+int Slice(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_SLICE_H_

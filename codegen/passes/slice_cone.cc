@@ -1,0 +1,122 @@
+#include "codegen/passes/slice_cone.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/live_registers.h"
+#include "codegen/passes/slice_rules.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Opcode;
+using ir::Value;
+
+constexpr int kDeepest = 1000;       // operations in a chain
+constexpr int64_t kWholeLine = 128;  // bytes that should be neighbours
+constexpr int kCostOfCut = 16;       // a tile goes through shared memory in every round
+
+bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
+
+// The tile's dimension whose elements are neighbours in memory; of pointers, the last one probably.
+int FastestDim(const Op& access, int rank) {
+  if (access.info()->format->operand_index("view") < 0) return rank - 1;
+  const ir::Type view = access.operand("view")->type();
+  for (int k = rank - 1; k >= 0; --k) {
+    const auto u = static_cast<size_t>(k);
+    if (view.tensor()->strides[view->dim_map.empty() ? u : static_cast<size_t>(view->dim_map[u])] == 1) return k;
+  }
+  return rank - 1;
+}
+
+}  // namespace
+
+bool IsFreeTile(const Value* v) {
+  const Op* def = v->def();
+  if (def == nullptr) return false;
+  return def->opcode() == Opcode::kConstant || def->opcode() == Opcode::kIota || def->opcode() == Opcode::kBroadcast;
+}
+
+std::string SliceCone::Add(const Op& sink, int dim) {
+  std::vector<int> dims;
+  std::string why;
+  if (sink.opcode() == Opcode::kReduce) {
+    dims.assign(static_cast<size_t>(sink.num_operands()), dim);
+    why = WhyNotCarried(sink);
+    if (sink.operand(0)->type().shape()[static_cast<size_t>(dim)] < slices_) why = "the reduced dimension is short";
+  } else {
+    why = OperandDims(sink, dim, slices_, &dims);
+    CountAccess(sink, dim);
+  }
+  if (!why.empty()) return absl::StrCat(sink.info()->mnemonic, ": ", why);
+  why = NeedOperands(sink, dims, 0);
+  for (const SliceKey& key : made_) {
+    if (!IsCut(key)) ops_.insert(key.first->def());
+  }
+  return why;
+}
+
+std::string SliceCone::NeedOperands(const Op& op, const std::vector<int>& dims, int depth) {
+  for (int i = 0; i < op.num_operands(); ++i) {
+    const Value* v = op.operand(i);
+    if (!IsTile(v)) continue;
+    const int dim = dims[static_cast<size_t>(i)];
+    if (dim == kWhole) {
+      if (scope_.big->contains(v)) return absl::StrCat(op.info()->mnemonic, " needs all of a large tile");
+      continue;
+    }
+    if (std::string why = Need(v, dim, depth + 1); !why.empty()) return why;
+  }
+  return "";
+}
+
+std::string SliceCone::Need(const Value* v, int dim, int depth) {
+  const SliceKey key{v, dim};
+  if (known_.contains(key)) return "";
+  if (v->type().shape()[static_cast<size_t>(dim)] < slices_) return "a dimension is too short for so many slices";
+  const size_t made = made_.size();
+  const int64_t largest = largest_;
+  const int cost = cost_;
+  std::string why = Make(v, dim, depth);
+  if (!why.empty()) {
+    if (scope_.big->contains(v)) return why;
+    // It is there whole.
+    for (; made_.size() > made; made_.pop_back()) {
+      known_.erase(made_.back());
+      cut_.erase(made_.back());
+    }
+    largest_ = largest;
+    cost_ = cost + kCostOfCut;
+    cut_.insert(key);
+  }
+  known_.insert(key);
+  made_.push_back(key);
+  if (!cut_.contains(key) && !IsFreeTile(v)) largest_ = std::max(largest_, RegistersOf(v->type()));
+  return "";
+}
+
+std::string SliceCone::Make(const Value* v, int dim, int depth) {
+  const Op* def = v->def();
+  if (def == nullptr) return "a tile goes round in a loop";
+  if (scope_.sinks->contains(def)) return "a result of a reduction is whole";
+  if (depth > kDeepest) return "the chain of operations is too long";
+  if (IsAccessOfMemory(*def) && def->block() != scope_.block) return "a tile is loaded outside of the loop";
+  std::vector<int> dims;
+  if (std::string why = OperandDims(*def, dim, slices_, &dims); !why.empty()) {
+    return absl::StrCat(def->info()->mnemonic, ": ", why);
+  }
+  if (IsAccessOfMemory(*def)) CountAccess(*def, dim);
+  return NeedOperands(*def, dims, depth);
+}
+
+void SliceCone::CountAccess(const Op& op, int dim) {
+  const Value* tile = op.num_results() > 0 && IsTile(op.result(0)) ? op.result(0)
+                      : op.operand(op.info()->format->operand_index("tile") >= 0 ? "tile" : "value");
+  if (FastestDim(op, tile->type().rank()) != dim) return;
+  const int64_t run =
+      tile->type().shape()[static_cast<size_t>(dim)] / slices_ * std::max(1, ir::MemoryBits(tile->type().elem()) / 8);
+  if (run < kWholeLine) cost_ += run < kWholeLine / 4 ? 8 : 2;
+}
+
+}  // namespace tile::codegen
