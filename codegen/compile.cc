@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/passes/assign_layouts.h"
+#include "codegen/passes/assume_aligned.h"
 #include "codegen/passes/fetch_ahead.h"
 #include "codegen/passes/slice.h"
 #include "codegen/plan.h"
@@ -172,6 +173,8 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   ir::Module& work = **copy;
   ir::Function* f = work.FindFunction(function.name);
   CopyPositions(function, f);
+  std::vector<ir::ImageRequirement> requirements;
+  if (options.aligned) requirements = AssumeAligned(&work, f);
 
   Trace unused;
   Trace& trace = options.trace != nullptr ? *options.trace : unused;
@@ -269,6 +272,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   result.one_row = plan.square > 0;
   result.persistent = plan.persistent;
   if (plan.cluster) result.cluster_dim = plan.along;
+  result.requirements = std::move(requirements);
   for (const TensorMap& map : fetch.maps) {
     result.maps.push_back(map.descriptor);
     for (const ir::ImageRequirement& r : map.requirements) {

@@ -29,6 +29,8 @@ struct CompileOptions {
   bool line_info = false;   // source lines in the machine code
   // The code may take TMA descriptors behind the kernel's parameters (Compiled::maps), which a runtime encodes.
   bool descriptors = false;
+  // The code may take arrays for aligned (Compiled::requirements; passes/assume_aligned.h).
+  bool aligned = false;
   Trace* trace = nullptr;   // texts, times and remarks of the passes; may be null
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/passes/assume_aligned.h"
 #include "codegen/plan.h"
 #include "ir/tbc/writer.h"
 
@@ -111,9 +112,18 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
     if (!built.ok()) return built.status();
     if (built->compiled.cluster_dim >= 0) images.push_back(InClusters(*built));
     images.push_back(*std::move(built));
-    if (images.back().image.tma.empty()) return images;
+    if (images.back().image.tma.empty()) break;
     now.descriptors = false;
   }
+  if (images.size() > 1 || !DependsOnAlignment(function)) return images;
+  // Without tests of what nearly always holds.
+  now.aligned = true;
+  absl::StatusOr<BuiltImage> aligned = BuildImage(module, function, now, kind);
+  if (!aligned.ok()) return aligned.status();
+  if (!aligned->compiled.requirements.empty() && aligned->compiled.ptx != images[0].compiled.ptx) {
+    images.insert(images.begin(), *std::move(aligned));
+  }
+  return images;
 }
 
 }  // namespace tile::codegen

@@ -184,6 +184,7 @@ class Compilation {
         // A .tbc has room for what descriptors must be; beside a cubin nothing says it.
         const bool in_tbc = emit_.emit == Emit::kTbc || emit_.emit == Emit::kHeader;
         compile.descriptors = options_.has("descriptors");
+        compile.aligned = options_.has("aligned");
         const ir::ImageKind kind = ptx_only ? ir::ImageKind::kPtx : ir::ImageKind::kCubin;
         std::vector<codegen::BuiltImage> made;
         if (const absl::Status s = in_tbc ? Append(codegen::BuildImages(module, *f, compile, kind), &made)
@@ -257,6 +258,8 @@ const Command kCompileCommand = {
         {"opt", 'O', "LEVEL", "0 to 3; default 3"},
         {"descriptors", 0, nullptr,
          "for ptx, cubin and stages: the code that takes TMA descriptors behind its parameters, if a .tbc would have it"},
+        {"aligned", 0, nullptr,
+         "for ptx, cubin and stages: the code for aligned arrays that a .tbc would have besides (--remarks says what it needs)"},
         {"warps", 0, "N", "warps of a block: 1, 2, 4, 8 or 16; default: what fits the tiles (see --remarks)"},
         {"lineinfo", 0, nullptr, "source lines in the machine code"},
         {"verbose", 'v', nullptr, "threads, registers, shared memory and spills of each image, on stderr"},
@@ -353,7 +356,9 @@ int Compile(const Options& options) {
   for (const auto& f : module.functions) {
     std::vector<std::string> archs;
     for (const ir::Image& i : compilation.images()) {
-      if (module.functions[i.kernel].get() == f.get()) archs.push_back(i.arch);
+      // One GPU may have several, for different arguments.
+      const bool is_new = archs.empty() || archs.back() != i.arch;
+      if (module.functions[i.kernel].get() == f.get() && is_new) archs.push_back(i.arch);
     }
     contents.push_back(absl::StrCat("kernel ", f->name, ": tile code", archs.empty() ? "" : ", machine code for ",
                                     absl::StrJoin(archs, ", ")));

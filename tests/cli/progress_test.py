@@ -92,8 +92,18 @@ class Progress(cli.Case):
         self.assertEqual(process.communicate()[1], b"")
 
     def test_line_is_erased_at_the_end(self):
-        self.write("ends.tile", cli.SLOW.replace("grid 1000000", "grid 300").replace("i32: 2000>", "i32: 40000>"))
-        # To its end, under sanitizers too.
+        def slow(rounds):
+            self.write("ends.tile", cli.SLOW.replace("grid 1000000", "grid 300").replace("i32: 2000>", f"i32: {rounds}>"))
+
+        # About ten seconds, under sanitizers too.
+        rounds, seconds = 20, 0.0
+        while seconds < 0.5:
+            rounds *= 2
+            slow(rounds)
+            start = time.monotonic()
+            subprocess.run([cli.TILEVM, "run", "ends.tile"], cwd=self.folder, capture_output=True, check=True)
+            seconds = time.monotonic() - start
+        slow(int(rounds * 10 / seconds))
         shown, _ = self.on_terminal("run", "ends.tile", until=re.compile(rb"(?!)"), limit=1500)
         self.assertIn(b" of 300 blocks", shown)
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-60:])

@@ -50,6 +50,13 @@ class Tilec(unittest.TestCase):
         self.assertIn("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", ptx)
         self.assertIn("ldmatrix.sync", ptx)
 
+    def test_aligned(self):
+        ptx = [self.call(self.example("vector_add"), "--sm=90", "--emit=ptx", "-o", "-", *flags).stdout for flags in ([], ["--aligned"])]
+        self.assertIn("ld.global.b32", ptx[0])
+        self.assertNotIn("ld.global.b32", ptx[1])
+        for text in ptx:
+            self.assertIn("ld.global.v4.b32", text)
+
     def test_contended_additions_meet_in_shared_memory(self):
         ptx = self.call(self.example("histogram"), "--sm=90", "--emit=ptx", "-o", "-").stdout
         self.assertIn("red.relaxed.cta.shared.add.u32", ptx)
@@ -188,7 +195,7 @@ class Tilec(unittest.TestCase):
             carried = subprocess.run(["./p"], cwd=self.folder.name, check=True, capture_output=True).stdout
             with open(os.path.join(self.folder.name, "k.tbc"), "rb") as file:
                 self.assertEqual(carried, file.read())
-            self.assertEqual(carried.count(b"\x7fELF"), 2)
+            self.assertEqual(carried.count(b"\x7fELF"), 4)  # for aligned arrays and for any, for two GPUs
 
     def bundle_of(self, done):
         self.assertEqual(done.returncode, 70, done.stderr)
@@ -266,7 +273,7 @@ class Tilec(unittest.TestCase):
         self.fails(self.call(add, "--sm=91"), 2, "error[usage]: --sm=91: no such target")
         self.fails(self.call("--sm=90"), 2, "error[usage]: no input file")
         self.fails(self.call(add, "--sm=90", "--emit=cuda"), 2, "error[usage]: --emit=cuda")
-        self.fails(self.call(add, "--sm=90", "--print-after=slice"), 2, "error[usage]: --print-after=slice: no such pass")
+        self.fails(self.call(add, "--sm=90", "--print-after=nothing"), 2, "error[usage]: --print-after=nothing: no such pass")
         self.fails(self.call(add, "--sm=90", "--opt-bisect-limit=x"), 2, "error[usage]: --opt-bisect-limit x")
         self.fails(self.call(add, "--sm=80,90", "--emit=ptx"), 2, "error[usage]: one --sm at a time")
         self.fails(self.call(add, "--sm=90", "--kernel", "nobody"), 1, add + ": error[")
@@ -306,7 +313,7 @@ class Tilec(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("@vector_add for sm_90a: 128 threads", done.stderr)
         with open(os.path.join(self.folder.name, "k.tbc"), "rb") as file:
-            self.assertEqual(file.read().count(b"\x7fELF"), 2)
+            self.assertEqual(file.read().count(b"\x7fELF"), 4)
 
 
 if __name__ == "__main__":

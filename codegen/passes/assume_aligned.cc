@@ -1,0 +1,138 @@
+#include "codegen/passes/assume_aligned.h"
+
+#include <set>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "codegen/facts.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::ExprOp;
+using ir::Op;
+using ir::Opcode;
+using ir::Value;
+
+constexpr int64_t kMultiple = 16;  // bytes of an address; elements otherwise
+
+bool IsInteger(const Value* v) {
+  return v->type().is_tile() && v->type().is_scalar() && !v->type().element().is_pointer() && ir::IsInt(v->type().elem());
+}
+
+// Finds the parameters that say whether something is a multiple.
+class Search {
+ public:
+  void OfView(const Op& maker) {
+    Follow(maker.operand("base"));
+    const ir::Type type = maker.result(0)->type();
+    for (const Value* stride : maker.group("dynamic_strides")) Follow(stride);
+    size_t open = 0;
+    for (size_t d = 0; d < type->shape.size(); ++d) {
+      if (type->shape[d] != ir::kDynamic) continue;
+      const Value* size = maker.group("dynamic_shape")[open++];
+      if (type->strides[d] == 1) Follow(size);
+    }
+  }
+
+  // Whatever decides where the elements of a tile of pointers lie, or which of them count.
+  void Follow(const Value* v) {
+    if (v == nullptr || v->type().is_token() || !seen_.insert(v).second) return;
+    if (facts_.Divisor(v) >= kMultiple) return;
+    const Op* def = v->def();
+    if (def == nullptr) return FollowArgument(v);
+    if (!def->info()->has(ir::kPure) || def->num_regions() > 0) return;
+    // The same along a whole row: rows of pointers and masks are wide whatever it is.
+    const bool of_rows = def->opcode() == Opcode::kBroadcast && !v->type().element().is_pointer() && IsMask(v) &&
+                         def->operand(0)->type().shape().back() == 1;
+    if (of_rows) return;
+    for (int i = 0; i < def->num_operands(); ++i) Follow(def->operand(i));
+  }
+
+  const std::set<int>& params() const { return params_; }
+
+ private:
+  static bool IsMask(const Value* v) { return v->type().elem() == ir::Elem::kI1; }
+
+  void FollowArgument(const Value* v) {
+    const Op* loop = v->block()->parent();
+    if (loop == nullptr) {
+      if (v->type().is_tile() && v->type().is_scalar() && (v->type().element().is_pointer() || IsInteger(v))) {
+        params_.insert(v->index());
+      }
+      return;
+    }
+    if (loop->opcode() != Opcode::kFor) return;
+    if (v->index() == 0) {
+      Follow(loop->operand(0));
+      return Follow(loop->operand(2));
+    }
+    Follow(loop->operand(v->index() + 2));
+    const Op* end = loop->region(0)->back();
+    if (end->opcode() == Opcode::kContinue) Follow(end->operand(v->index() - 1));
+  }
+
+  Facts facts_;
+  absl::flat_hash_set<const Value*> seen_;
+  std::set<int> params_;
+};
+
+std::set<int> DecidingParams(const ir::Function& function) {
+  Search search;
+  ir::Walk(function.body(), [&](Op* op) {
+    switch (op->opcode()) {
+      case Opcode::kMakeTensorView: return search.OfView(*op);
+      case Opcode::kLoadPtr:
+        search.Follow(op->operand("source"));
+        return search.Follow(op->operand("mask"));
+      case Opcode::kStorePtr:
+        search.Follow(op->operand("destination"));
+        return search.Follow(op->operand("mask"));
+      default: return;
+    }
+  });
+  return search.params();
+}
+
+void Assume(ir::Module* module, ir::Function* function, Value* param) {
+  ir::Predicate predicate;
+  predicate.divisor = kMultiple;
+  const ir::Attr attr = ir::Attr::Of(module->arena().New<ir::Predicate>(predicate));
+  const ir::Type type = param->type();
+  const uint32_t end = 1;
+  ir::OpSpec spec;
+  spec.info = ir::GetOp(Opcode::kAssume);
+  spec.operands = {&param, 1};
+  spec.operand_ends = {&end, 1};
+  spec.results = {&type, 1};
+  spec.attrs = {&attr, 1};
+  Op* op = module->CreateOp(spec);
+  op->loc = function->loc;
+  op->pos = function->pos;
+  module->InsertBefore(function->body(), function->body()->front(), op);
+  param->ReplaceAllUsesWith(op->result(0));
+  op->set_operand(0, param);
+}
+
+}  // namespace
+
+std::vector<ir::ImageRequirement> AssumeAligned(ir::Module* module, ir::Function* function) {
+  std::vector<ir::ImageRequirement> needs;
+  for (int i : DecidingParams(*function)) {
+    Value* param = function->body()->arg(i);
+    if (param->type().element().is_pointer()) {
+      needs.push_back({{{ExprOp::kConst, 0, 0, kMultiple - 1}, {ExprOp::kAlign, i, 0, 0}, {ExprOp::kLess, 0, 0, 0}},
+                       absl::StrCat("parameter ", i, " is a multiple of ", kMultiple, " bytes")});
+    } else {
+      needs.push_back({{{ExprOp::kScalar, i, 0, 0}, {ExprOp::kConst, 0, 0, kMultiple}, {ExprOp::kMod, 0, 0, 0},
+                        {ExprOp::kConst, 0, 0, 0}, {ExprOp::kEqual, 0, 0, 0}},
+                       absl::StrCat("parameter ", i, " is a multiple of ", kMultiple)});
+    }
+    Assume(module, function, param);
+  }
+  return needs;
+}
+
+bool DependsOnAlignment(const ir::Function& function) { return !DecidingParams(function).empty(); }
+
+}  // namespace tile::codegen

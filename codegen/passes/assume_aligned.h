@@ -1,0 +1,27 @@
+// Code for the common case: arrays begin at multiples of 16 bytes, and the sizes and strides that decide how wide an access may
+// be are multiples of 16. Where that is assumed, no test at run time and no second way stands beside a wide access, which also
+// took registers. An image of its own requires it; another one serves the other launches.
+//
+//   std::vector<ir::ImageRequirement> needs = AssumeAligned(&module, function);
+//   // {"parameter 0 is a multiple of 16 bytes", "parameter 3 is a multiple of 16"}; empty: nothing was assumed
+//
+// Pointer parameters under views and pointer tiles; integer parameters that strides, the size of the dimension of stride 1, and
+// the pointers and masks of pointer accesses follow from, where their own values do not say enough already. The function gets
+// `assume div_by<16>` operations at its front; everything behind takes it from there.
+#ifndef TILE_CODEGEN_PASSES_ASSUME_ALIGNED_H_
+#define TILE_CODEGEN_PASSES_ASSUME_ALIGNED_H_
+
+#include <vector>
+
+#include "ir/module.h"
+#include "ir/tbc/image.h"
+
+namespace tile::codegen {
+
+std::vector<ir::ImageRequirement> AssumeAligned(ir::Module* module, ir::Function* function);
+// Whether it would assume anything.
+bool DependsOnAlignment(const ir::Function& function);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_ASSUME_ALIGNED_H_
