@@ -9,6 +9,7 @@
 #include "codegen/emit/emitter.h"
 #include "codegen/passes/assign_layouts.h"
 #include "codegen/passes/assume_aligned.h"
+#include "codegen/passes/copy_ahead.h"
 #include "codegen/passes/fetch_ahead.h"
 #include "codegen/passes/slice.h"
 #include "codegen/plan.h"
@@ -161,8 +162,17 @@ std::string CompilerVersion() { return "LLVM " LLVM_VERSION_STRING; }
 
 namespace {
 
+// How loops over products are compiled.
+enum class Ahead : uint8_t { kNothing, kCopies, kTma };
+
+struct Attempt {
+  Ahead ahead = Ahead::kNothing;  // the most that may be done
+  int most_stages = 0;
+  Ahead done = Ahead::kNothing;   // what was: set by CompileOnce
+};
+
 absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
-                                     int most_stages) {
+                                     Attempt* attempt) {
   const Target& target = *options.target;
   // A copy to work on.
   absl::StatusOr<std::string> bytes = ir::WriteTbc(module);
@@ -185,7 +195,12 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   FetchPlan fetch;
   {
     TimedPass time(options.trace, "fetch");
-    if (options.descriptors) fetch = FetchAhead(target, options.num_warps, &work, f, options.trace);
+    if (attempt->ahead == Ahead::kTma) fetch = FetchAhead(target, options.num_warps, &work, f, options.trace);
+    if (fetch.num_warps > 0) {
+      attempt->done = Ahead::kTma;
+    } else if (attempt->ahead != Ahead::kNothing && CopyAhead(target, &work, f, options.trace)) {
+      attempt->done = Ahead::kCopies;
+    }
   }
   trace.Text("fetch", [&] { return PrintWithLayouts(*f); });
   {
@@ -202,7 +217,8 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
     plan.num_warps = fetch.num_warps;
     plan.why = "warpgroups for wgmma";
   }
-  PlanRings(target, *f, fetch.sharing.dim, most_stages, &plan);
+  PlanRings(target, *f, fetch.sharing.dim, attempt->most_stages, &plan);
+  PlanCopies(target, *f, attempt->most_stages, &plan);
   plan_time.Done();
   remark("plan", absl::StrCat(plan.num_warps, plan.num_warps == 1 ? " warp: " : " warps: ", plan.why));
   trace.Text("plan", [&] { return absl::StrCat("@", f->name, ": ", plan.num_warps, " warps: ", plan.why, "\n"); });
@@ -296,15 +312,19 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
 }  // namespace
 
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function, const CompileOptions& options) {
-  if (!options.descriptors) return CompileOnce(module, function, options, 0);
-  // The stages may leave too little shared memory for the rest.
-  for (int stages = kMostStages; stages >= 2; --stages) {
-    absl::StatusOr<Compiled> result = CompileOnce(module, function, options, stages);
-    if (result.ok() || !absl::IsInvalidArgument(result.status())) return result;
+  // The stages may leave too little shared memory for the rest: then fewer, then the next way.
+  Attempt attempt;
+  attempt.ahead = options.descriptors ? Ahead::kTma : Ahead::kCopies;
+  while (attempt.ahead != Ahead::kNothing) {
+    const int most = attempt.ahead == Ahead::kTma ? kMostStages : kMostCopyStages;
+    for (attempt.most_stages = most; attempt.most_stages >= 2; --attempt.most_stages) {
+      attempt.done = Ahead::kNothing;
+      absl::StatusOr<Compiled> result = CompileOnce(module, function, options, &attempt);
+      if (result.ok() || !absl::IsInvalidArgument(result.status()) || attempt.done == Ahead::kNothing) return result;
+    }
+    attempt.ahead = attempt.done == Ahead::kTma ? Ahead::kCopies : Ahead::kNothing;
   }
-  CompileOptions plain = options;
-  plain.descriptors = false;
-  return CompileOnce(module, function, plain, 0);
+  return CompileOnce(module, function, options, &attempt);
 }
 
 }  // namespace tile::codegen

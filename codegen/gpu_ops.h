@@ -9,7 +9,7 @@
 #define TILE_CODEGEN_GPU_OPS_H_
 
 #include "absl/types/span.h"
-#include "ir/op_info.h"
+#include "ir/module.h"
 
 namespace tile::codegen {
 
@@ -22,6 +22,11 @@ enum class GpuOpcode : uint16_t {
 absl::Span<const ir::OpInfo> AllGpuOps();
 const ir::OpInfo* GetGpuOp(GpuOpcode op);
 inline bool IsGpuOp(const ir::OpInfo& op) { return static_cast<int>(op.opcode) >= 0xF000; }
+inline bool IsGpuOp(const ir::Op* op, GpuOpcode code) {
+  return op != nullptr && static_cast<int>(op->opcode()) == static_cast<int>(code);
+}
+// Its results lie in shared memory: fetch_ahead, copy_ahead.
+inline bool IsFetch(const ir::Op* op) { return IsGpuOp(op, GpuOpcode::kFetchAhead) || IsGpuOp(op, GpuOpcode::kCopyAhead); }
 
 }  // namespace tile::codegen
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "codegen/gpu_ops.h"
 
 namespace tile::codegen {
 namespace {
@@ -12,6 +13,9 @@ using ir::Op;
 using ir::Value;
 
 bool IsLoop(const Op* op) { return op->opcode() == ir::Opcode::kFor || op->opcode() == ir::Opcode::kLoop; }
+
+// Bodies of scalars, or of what lies in shared memory.
+bool HasNoTiles(const Op* op) { return op->opcode() == ir::Opcode::kReduce || op->opcode() == ir::Opcode::kScan || IsFetch(op); }
 
 // The result is made of the operand's registers, or of nothing.
 bool TakesNoRegisters(const Op* op) {
@@ -52,14 +56,14 @@ class Liveness {
     for (const Op* op : *block) {
       begin_[op] = Next();
       Add(op);
-      if (op->opcode() != ir::Opcode::kReduce && op->opcode() != ir::Opcode::kScan) {  // bodies of scalars
+      if (!HasNoTiles(op)) {
         for (int r = 0; r < op->num_regions(); ++r) {
           if (op->region(r) != nullptr) Number(op->region(r));
         }
       }
       end_[op] = Next();
       if (op->num_regions() > 0) Add(op);
-      if (TakesNoRegisters(op)) continue;
+      if (TakesNoRegisters(op) || IsFetch(op)) continue;
       for (int i = 0; i < op->num_results(); ++i) ranges_[op->result(i)] = {Next() - 1, 0};
     }
   }
@@ -72,7 +76,7 @@ class Liveness {
   void Use(const ir::Block* block) {
     for (const Op* op : *block) {
       for (int i = 0; i < op->num_operands(); ++i) UseAt(op->operand(i), op);
-      if (op->opcode() == ir::Opcode::kReduce || op->opcode() == ir::Opcode::kScan) continue;
+      if (HasNoTiles(op)) continue;
       for (int r = 0; r < op->num_regions(); ++r) {
         if (op->region(r) != nullptr) Use(op->region(r));
       }

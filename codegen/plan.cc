@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/gpu_ops.h"
 #include "codegen/live_registers.h"
 
 namespace tile::codegen {
@@ -25,8 +26,8 @@ Plan MakePlan(const Target&, const ir::Function& function) {
   bool has_products = false;
   ir::Walk(function.body(), [&](ir::Op* op) {
     has_products |= op->info()->family == ir::Family::kMma;
-    // Constants are made where they are used.
-    if (op->opcode() == ir::Opcode::kConstant) return;
+    // Constants are made where they are used; what is fetched ahead lies in shared memory.
+    if (op->opcode() == ir::Opcode::kConstant || IsFetch(op) || IsFetch(op->parent())) return;
     for (int i = 0; i < op->num_results(); ++i) {
       if (RegistersOf(op->result(i)->type()) <= largest) continue;
       largest = RegistersOf(op->result(i)->type());

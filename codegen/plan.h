@@ -22,6 +22,7 @@ struct Plan {
   std::string why;  // for people
   // Of loops that fetch ahead (codegen/plan_rings.h).
   int stages = 0;       // of their rings; 0: there are none
+  bool producer = false;  // a warp of its own fills them, by TMA; else all threads do, by cp.async
   int blocks = 1;       // that should be resident on a multiprocessor, for which registers are kept free
   // Blocks stand in one row of the hardware's grid; `square` (a power of two; 0: as the hardware has them) neighbours along
   // dimension `along` of the grid are walked through together.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/gpu_ops.h"
+#include "codegen/live_registers.h"
 #include "codegen/staging.h"
 
 namespace tile::codegen {
@@ -12,7 +14,14 @@ constexpr int kSquare = 16;               // about the square root of how many b
 constexpr int64_t kBlockReserve = 1024;   // bytes of shared memory that the hardware takes for each block
 constexpr int64_t kBarrierBytes = 1024;
 constexpr int64_t kWorkRegisters = 112;   // of a thread, accumulators included
+constexpr int64_t kFragmentRegisters = 60;  // of a thread that multiplies, beside its part of the tiles
 constexpr int64_t kRegisters = 65536;     // of a multiprocessor
+
+int64_t SharedArray(const ir::Op& op) {
+  return op.result(0)->type().num_elements() * ir::MemoryBits(op.result(0)->type().elem()) / 8 + 16;
+}
+
+bool IsProduct(const ir::Op* op) { return op->opcode() == ir::Opcode::kMmaF || op->opcode() == ir::Opcode::kMmaI; }
 
 // No block waits for another, which may only start when it has ended.
 bool IsIndependent(const ir::Function& function) {
@@ -34,13 +43,9 @@ bool IsIndependent(const ir::Function& function) {
 void PlanRings(const Target& target, const ir::Function& function, int shared_dim, int most_stages, Plan* plan) {
   int64_t stage = 0, other = 0, accumulators = 0;
   ir::Walk(function.body(), [&](ir::Op* op) {
-    if (op->opcode() == ir::Opcode::kAllocShared) {
-      int64_t elements = 1;
-      for (int64_t n : op->result(0)->type().shape()) elements *= n;
-      other += elements * ir::MemoryBits(op->result(0)->type().elem()) / 8 + 16;
-    }
+    if (op->opcode() == ir::Opcode::kAllocShared) other += SharedArray(*op);
     if (op->opcode() == ir::Opcode::kFor && FetchIn(*op) != nullptr) stage += LayoutStage(*FetchIn(*op)).bytes;
-    if ((op->opcode() == ir::Opcode::kMmaF || op->opcode() == ir::Opcode::kMmaI) && FetchOf(*op) != nullptr) {
+    if (IsProduct(op) && FetchOf(*op) != nullptr) {
       accumulators = std::max(accumulators, op->result(0)->type().num_elements() / (32 * plan->num_warps));
     }
   });
@@ -55,10 +60,37 @@ void PlanRings(const Target& target, const ir::Function& function, int shared_di
   const bool alone = plan->persistent && plan->num_warps >= 8;
   plan->blocks = !alone && registers && stages(2) >= 3 ? 2 : 1;
   plan->stages = std::max(2, stages(plan->blocks));
+  plan->producer = true;
   plan->square = kSquare;
   plan->along = shared_dim < 0 ? 1 : shared_dim;
   plan->cluster = shared_dim >= 0;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are fetched ahead, ", plan->blocks,
+                  plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
+}
+
+void PlanCopies(const Target& target, const ir::Function& function, int most_stages, Plan* plan) {
+  int64_t stage = 0, other = 0, exchanged = 0;
+  ir::Walk(function.body(), [&](ir::Op* op) {
+    if (op->opcode() == ir::Opcode::kAllocShared) other += SharedArray(*op);
+    if (IsGpuOp(op, GpuOpcode::kCopyAhead)) stage = std::max(stage, LayoutStage(*op).bytes);
+    if (!IsProduct(op)) return;
+    int64_t bytes = 0;
+    for (int i = 0; i < 2; ++i) {
+      const ir::Type t = op->operand(i)->type();
+      if (CopyOf(*op, i) == nullptr) bytes += t.num_elements() * ir::MemoryBits(t.elem()) / 8;
+    }
+    exchanged = std::max(exchanged, bytes);
+  });
+  if (stage == 0) return;
+  const auto stages = [&](int blocks) {
+    const int64_t bytes = (target.shared_bytes + kBlockReserve) / blocks - kBlockReserve - other - exchanged;
+    return static_cast<int>(std::min<int64_t>({most_stages, kMostCopyStages, bytes / stage}));
+  };
+  const int64_t threads = 32 * plan->num_warps;
+  const int64_t registers = threads * (MostLiveRegisters(function).words / threads + kFragmentRegisters);
+  plan->blocks = 2 * registers <= kRegisters && stages(2) >= 3 ? 2 : 1;
+  plan->stages = std::max(2, stages(plan->blocks));
+  absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead, ", plan->blocks,
                   plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
 }
 

@@ -14,12 +14,10 @@ using ir::Opcode;
 using ir::Value;
 
 constexpr int64_t kSlotAlignment = 1024;  // of what is swizzled by 128 bytes
+constexpr int64_t kLineBytes = 128;       // of all banks
+constexpr int kRowBitsOfThread = 2;       // a thread multiplies so many neighbouring rows: MmaResultLayout
 
-bool IsFetch(const Op* op) {
-  return op != nullptr && IsGpuOp(*op->info()) && static_cast<int>(op->opcode()) == static_cast<int>(GpuOpcode::kFetchAhead);
-}
-
-// The value inside of a fetch_ahead that a result stands for.
+// The value inside of a fetch that a result stands for.
 const Value* Inside(const Value* v) {
   return IsFetch(v->def()) ? v->def()->region(0)->back()->operand(v->index()) : v;
 }
@@ -91,23 +89,66 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
   if (!s.k_major && !is_unit(mn_dim)) return std::nullopt;
   s.contiguous = s.k_major ? k_dim : mn_dim;
   s.other = s.k_major ? mn_dim : k_dim;
-  s.swizzle = static_cast<int>(std::min<int64_t>(128, s.inner() * s.element_bits / 8));
-  if (s.swizzle < 32 || s.chunk_bytes() % kSlotAlignment != 0) return std::nullopt;
+  s.swizzle = static_cast<int>(std::min<int64_t>(kLineBytes, s.inner() * s.element_bits / 8));
+  if (s.swizzle < 16) return std::nullopt;
+  if (const ir::Elem elem = view.elem(); elem == ir::Elem::kF32 || elem == ir::Elem::kF64) {
+    // For fma. Lanes read neighbours of one k, which need no swizzle, or several k of rows that are four apart: chunks
+    // change places with their numbers.
+    if (!s.k_major) s.swizzle = 16;
+    if (s.k_major) s.turned = std::min(kRowBitsOfThread, __builtin_ctzll(static_cast<uint64_t>(s.mn)));
+  }
   return s;
+}
+
+bool StagedTile::fits_tma() const { return swizzle >= 32 && chunk_bytes() % kSlotAlignment == 0; }
+
+int64_t StagedTile::slot_bytes() const { return (bytes() + kLineBytes - 1) / kLineBytes * kLineBytes; }
+
+Gf2Map StagedTile::Map(int from_contiguous, int from_other, int bits) const {
+  const SharedMap stored = TmaSwizzle({rows(), inner()}, element_bits, swizzle);
+  const int inner_bits = __builtin_ctzll(static_cast<uint64_t>(inner()));
+  const int row_bits = stored.index.in_bits() - inner_bits;
+  Masks columns;
+  for (int i = 0; i < bits; ++i) {
+    Mask at = 0;
+    if (i >= from_contiguous && i < from_contiguous + inner_bits) at = Mask{1} << (i - from_contiguous);
+    if (i >= from_other && i < from_other + row_bits) at = Mask{1} << ((i - from_other + row_bits - turned) % row_bits + inner_bits);
+    columns.push_back(stored.index.Apply(at));
+  }
+  return Gf2Map(std::move(columns), stored.index.out_bits());
+}
+
+SharedMap StagedTile::OperandMap() const {
+  // The operand is m x k or k x n: its last dimension has the low bits.
+  const bool contiguous_last = k_major == lhs;
+  const int last = __builtin_ctzll(static_cast<uint64_t>(lhs ? k : mn)), first = __builtin_ctzll(static_cast<uint64_t>(lhs ? mn : k));
+  return {contiguous_last ? Map(0, last, first + last) : Map(last, 0, first + last), element_bits};
 }
 
 const Op* FetchOf(const Op& mma) {
   const Op* fetch = mma.operand(0)->def();
-  return IsFetch(fetch) && mma.operand(1)->def() == fetch ? fetch : nullptr;
+  return IsGpuOp(fetch, GpuOpcode::kFetchAhead) && mma.operand(1)->def() == fetch ? fetch : nullptr;
 }
 
-const Op* FetchIn(const Op& loop) {
+const Op* CopyOf(const Op& mma, int operand) {
+  const Op* copy = mma.operand(operand)->def();
+  return IsGpuOp(copy, GpuOpcode::kCopyAhead) ? copy : nullptr;
+}
+
+namespace {
+
+const Op* FindIn(const Op& loop, GpuOpcode code) {
   // Conversions of what is carried may stand before it.
   for (const Op* op : *loop.region(0)) {
-    if (IsFetch(op)) return op;
+    if (IsGpuOp(op, code)) return op;
   }
   return nullptr;
 }
+
+}  // namespace
+
+const Op* FetchIn(const Op& loop) { return FindIn(loop, GpuOpcode::kFetchAhead); }
+const Op* CopyIn(const Op& loop) { return FindIn(loop, GpuOpcode::kCopyAhead); }
 
 StageLayout LayoutStage(const Op& fetch) {
   StageLayout stage;
@@ -117,7 +158,7 @@ StageLayout LayoutStage(const Op& fetch) {
     const Op& mma = *use->owner;
     stage.tiles.push_back(*StageOperand(mma, mma.operand(0) == fetch.result(i) ? 0 : 1));
     stage.offsets.push_back(stage.bytes);
-    stage.bytes += stage.tiles.back().bytes();
+    stage.bytes += stage.tiles.back().slot_bytes();
   }
   return stage;
 }

@@ -38,7 +38,7 @@ std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir
   if (!target.has(kWgmma) || num_warps % 4 != 0) return std::nullopt;
   if (mma.opcode() != ir::Opcode::kMmaF && mma.opcode() != ir::Opcode::kMmaI) return std::nullopt;
   const std::optional<StagedTile> a = StageOperand(mma, 0), b = StageOperand(mma, 1);
-  if (!a || !b) return std::nullopt;
+  if (!a || !b || !a->fits_tma() || !b->fits_tma()) return std::nullopt;
   const ir::Elem element = mma.operand(0)->type().elem();
   const Instruction* in = nullptr;
   for (const Instruction& i : kInstructions) {

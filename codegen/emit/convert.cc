@@ -249,4 +249,18 @@ void LowerConvertLayout(Emitter& e, const ir::Op& op) {
   e.Set(op.result(0), ConvertRegisters(e, e.layout(from), e.layout(op.result(0)), e.regs(from)));
 }
 
+llvm::Value* SharedPlace(Emitter& e, llvm::Value* base, absl::Span<const Mask> lanes, absl::Span<const Mask> warps, Mask reg, int bytes) {
+  auto& b = e.b();
+  std::vector<uint64_t> of_lane, of_warp;
+  Mask thread = 0;
+  for (Mask m : lanes) of_lane.push_back(m * static_cast<Mask>(bytes)), thread |= m;
+  for (Mask m : warps) of_warp.push_back(m * static_cast<Mask>(bytes)), thread |= m;
+  llvm::Value* at = e.LinearOfThread(of_lane, of_warp);
+  // Bits that no thread has are a constant in the instruction.
+  const Mask mixed = reg & thread, apart = reg & ~thread;
+  if (mixed != 0) at = b.CreateXor(at, e.I32(static_cast<int64_t>(mixed) * bytes));
+  at = b.CreateGEP(b.getInt8Ty(), base, at);
+  return apart == 0 ? at : b.CreateGEP(b.getInt8Ty(), at, e.I32(static_cast<int64_t>(apart) * bytes));
+}
+
 }  // namespace tile::codegen

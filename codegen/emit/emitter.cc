@@ -105,7 +105,7 @@ absl::Status Emitter::Run() {
   }
 
   builder_.SetInsertPoint(body);
-  if (plan_.stages > 0) {
+  if (plan_.producer) {
     llvm::BasicBlock *producer = NewBlock("producer"), *workers = NewBlock("workers");
     builder_.CreateCondBr(builder_.CreateICmpUGE(thread_, I32(num_threads())), producer, workers);
     builder_.SetInsertPoint(producer);
@@ -125,12 +125,12 @@ absl::Status Emitter::Run() {
       leave();
     }
     builder_.SetInsertPoint(workers);
-    ir::Walk(function_.body(), [&](ir::Op* op) {
-      if (op->opcode() != ir::Opcode::kFor || FetchIn(*op) == nullptr) return;
-      last_ring_ = op;
-      while (last_ring_->parent() != nullptr) last_ring_ = last_ring_->parent();
-    });
   }
+  ir::Walk(function_.body(), [&](ir::Op* op) {
+    if (!IsFetch(op)) return;
+    last_ring_ = op;
+    while (last_ring_->parent() != nullptr) last_ring_ = last_ring_->parent();
+  });
   if (plan_.persistent) {
     ForEachBlock([&] { LowerBlock(*function_.body()); },
                  [&] {
@@ -314,6 +314,25 @@ const Layout& Emitter::layout(ir::Type t) const {
   return encoding != nullptr ? *encoding : scalar_layout_;
 }
 
+llvm::Value* Emitter::LinearOf(llvm::Value* value, absl::Span<const uint64_t> bases) {
+  llvm::Value* sum = I32(0);
+  for (size_t i = 0; i < bases.size();) {
+    if (bases[i] == 0) {
+      ++i;
+      continue;
+    }
+    // As many bits as stay neighbours.
+    size_t n = 1;
+    const bool one_bit = (bases[i] & (bases[i] - 1)) == 0;
+    while (one_bit && i + n < bases.size() && bases[i + n] == bases[i] << n) ++n;
+    llvm::Value* x = builder_.CreateAnd(builder_.CreateLShr(value, I32(i)), I32((1 << n) - 1));
+    x = one_bit ? builder_.CreateShl(x, I32(Log2(bases[i]))) : builder_.CreateMul(x, I32(bases[i]));
+    sum = builder_.CreateXor(sum, x);
+    i += n;
+  }
+  return sum;
+}
+
 llvm::Value* Emitter::LinearOfThread(absl::Span<const uint64_t> lane_bases, absl::Span<const uint64_t> warp_bases) {
   std::vector<uint64_t> bases(lane_bases.begin(), lane_bases.end());
   bases.resize(5, 0);
@@ -325,22 +344,7 @@ llvm::Value* Emitter::LinearOfThread(absl::Span<const uint64_t> lane_bases, absl
   // In the entry block, so that it can be used everywhere.
   llvm::IRBuilder<>::InsertPointGuard guard(builder_);
   builder_.SetInsertPoint(kernel_->getEntryBlock().getTerminator());
-  llvm::Value* sum = I32(0);
-  for (size_t i = 0; i < bases.size();) {
-    if (bases[i] == 0) {
-      ++i;
-      continue;
-    }
-    // As many bits as stay neighbours.
-    size_t n = 1;
-    const bool one_bit = (bases[i] & (bases[i] - 1)) == 0;
-    while (one_bit && i + n < bases.size() && bases[i + n] == bases[i] << n) ++n;
-    llvm::Value* x = builder_.CreateAnd(builder_.CreateLShr(thread_, I32(i)), I32((1 << n) - 1));
-    x = one_bit ? builder_.CreateShl(x, I32(Log2(bases[i]))) : builder_.CreateMul(x, I32(bases[i]));
-    sum = builder_.CreateXor(sum, x);
-    i += n;
-  }
-  return value = sum;
+  return value = LinearOf(thread_, bases);
 }
 
 llvm::Value* Emitter::ThreadPart(const Layout& layout) {
@@ -415,6 +419,12 @@ Emitter::RingMemory Emitter::ReserveRing(const ir::Op& fetch, uint64_t bytes, ui
   return memory;
 }
 
+llvm::Value* Emitter::CopyMemory(uint64_t bytes, bool* used) {
+  *used = ring_bytes_ > 0;
+  ring_bytes_ = std::max(ring_bytes_, bytes);
+  return ring_;
+}
+
 llvm::AllocaInst* Emitter::Variable(llvm::Type* type, llvm::Value* start) {
   llvm::AllocaInst* variable = nullptr;
   AtEntry([&] {
@@ -463,7 +473,7 @@ int Emitter::AddSite(ir::ImageSite site) {
 }
 
 void Emitter::Barrier() {
-  if (plan_.stages > 0) {  // without the producer
+  if (plan_.producer) {  // without the producer
     builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count, {I32(1), I32(num_threads())});
   } else {
     builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {I32(0)});

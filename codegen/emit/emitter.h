@@ -41,6 +41,7 @@
 namespace tile::codegen {
 
 class Emitter;
+class CopyRing;
 class Ring;
 using Registers = std::vector<llvm::Value*>;
 using Operands = absl::Span<llvm::Value* const>;
@@ -119,7 +120,7 @@ class Emitter {
   int num_warps() const { return plan_.num_warps; }
   int num_threads() const { return 32 * plan_.num_warps; }
   // Of a hardware block: with the producer, which takes no part in anything that is written here for all threads.
-  int hardware_threads() const { return num_threads() + (plan_.stages > 0 ? 32 : 0); }
+  int hardware_threads() const { return num_threads() + (plan_.producer ? 32 : 0); }
   const Layout& layout(const ir::Value* v) const { return layout(v->type()); }
   // Of a tile with an encoding, or a scalar.
   const Layout& layout(ir::Type t) const;
@@ -134,6 +135,8 @@ class Emitter {
   // earlier register: RegisterRepeats.
   llvm::Value* HoldsFirstCopy(const Layout& layout);
   bool RegisterRepeats(const Layout& layout, int r) const;
+  // XOR of bases[i] for the set bits of an i32 value, at the insertion point; value's other bits don't count.
+  llvm::Value* LinearOf(llvm::Value* value, absl::Span<const uint64_t> bases);
   // Any linear function of the thread's number: XOR of lane_bases[i] for the set bits of lane, likewise warp.
   llvm::Value* LinearOfThread(absl::Span<const uint64_t> lane_bases, absl::Span<const uint64_t> warp_bases);
 
@@ -152,6 +155,9 @@ class Emitter {
     bool is_new = false;
   };
   RingMemory ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes);
+  // The same for loops whose threads copy ahead, in functions without the other kind: they all use the same memory. Whether
+  // another did is said in `used`.
+  llvm::Value* CopyMemory(uint64_t bytes, bool* used);
   // Blocks of the cluster: how many there are (1, 2), which this one is (i32).
   llvm::Value* ClusterSize();
   llvm::Value* ClusterRank();
@@ -213,6 +219,7 @@ class Emitter {
   std::vector<Merge>& merges() { return merges_; }
   // Of the loops around that fetch ahead.
   std::vector<Ring*>& rings() { return rings_; }
+  std::vector<CopyRing*>& copy_rings() { return copy_rings_; }
   std::vector<llvm::PHINode*> NewPhis(ir::Type t);  // at the insertion point; one per register
   void AddIncoming(const std::vector<std::vector<llvm::PHINode*>>& phis, absl::Span<ir::Value* const> values);
 
@@ -253,6 +260,7 @@ class Emitter {
   std::vector<Loop> loops_;
   std::vector<Merge> merges_;
   std::vector<Ring*> rings_;
+  std::vector<CopyRing*> copy_rings_;
   Order order_;
   absl::Status status_;
 };

@@ -13,29 +13,21 @@
 namespace tile::codegen {
 namespace {
 
-class Staged : public FragmentSource {
+// Fragments of a tile that lies in shared memory as the map says.
+class InShared : public FragmentSource {
  public:
-  Staged(Emitter& e, const ir::Value* v, Layout fragment) : e_(e), v_(v), source_(e.layout(v)), fragment_(std::move(fragment)) {
-    type_ = e.RegisterType(v->type().element());
-    bytes_ = MemoryBytes(type_);
-    const int bits = 8 * bytes_;
-    if (bits == 16) ldmatrix_ = BestLdMatrix(bits);
-    if (!ldmatrix_) shared_ = ChooseShared(source_, fragment_, bits);
+  InShared(Emitter& e, llvm::Type* type, Layout fragment)
+      : e_(e), type_(type), bytes_(MemoryBytes(type)), fragment_(std::move(fragment)) {
     elements_.resize(fragment_.registers());
     words_.resize(fragment_.registers() * bytes_ / 4);
   }
-
-  uint64_t scratch_bytes() const override { return (static_cast<uint64_t>(source_.elements()) * bytes_ + 127) / 128 * 128; }
-
-  void Write(llvm::Value* base) override {
+  // Chooses how it is read.
+  InShared(Emitter& e, llvm::Type* type, Layout fragment, SharedMap map, llvm::Value* base) : InShared(e, type, std::move(fragment)) {
+    map_ = std::move(map);
     base_ = base;
-    const VectorAccess& access = ldmatrix_ ? ldmatrix_->write : shared_->write;
-    const Layout write = Compose(map(), source_);
-    for (int i = 0; i < access.instructions(); ++i) {
-      Registers values;
-      for (int k = 0; k < access.vector; ++k) values.push_back(e_.regs(v_)[access.registers[i * access.vector + k]]);
-      StoreVector(e_, values, Address(e_.ThreadPart(write), e_.RegisterPart(write, access.registers[i * access.vector])));
-    }
+    ldmatrix_ = FitLdMatrix(map_, fragment_, false);
+    if (!ldmatrix_) ldmatrix_ = FitLdMatrix(map_, fragment_, true);
+    if (!ldmatrix_) access_ = Vectorise(Compose(map_.index, fragment_), 8 * bytes_, 0, 16 / bytes_);
   }
 
   llvm::Value* Word(int w) override {
@@ -50,32 +42,30 @@ class Staged : public FragmentSource {
     return words_[w];
   }
 
+ protected:
+  llvm::Value* Place(const Layout& in_shared, int r) {
+    return SharedPlace(e_, base_, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), e_.RegisterPart(in_shared, r), bytes_);
+  }
+
+  Emitter& e_;
+  llvm::Type* type_;
+  const int bytes_;
+  const Layout fragment_;
+  SharedMap map_;
+  std::optional<LdMatrix> ldmatrix_;
+  VectorAccess access_;  // if it is none
+  llvm::Value* base_ = nullptr;
+
  private:
-  const Gf2Map& map() const { return ldmatrix_ ? ldmatrix_->map.index : shared_->map.index; }
-
-  std::optional<LdMatrixExchange> BestLdMatrix(int bits) const {
-    auto plain = ChooseSharedForLdMatrix(source_, fragment_, bits, false);
-    auto trans = ChooseSharedForLdMatrix(source_, fragment_, bits, true);
-    if (!plain || !trans) return plain ? plain : trans;
-    return trans->write.vector > plain->write.vector ? trans : plain;
-  }
-
-  llvm::Value* Address(llvm::Value* thread_part, uint32_t rest) {
-    auto& b = e_.b();
-    llvm::Value* at = b.CreateMul(thread_part, e_.I32(bytes_));
-    if (rest != 0) at = b.CreateXor(at, e_.I32(rest * bytes_));
-    return b.CreateGEP(b.getInt8Ty(), base_, at);
-  }
-
   // The instruction that loads this register.
   void LoadMatrices(int reg) {
     auto& b = e_.b();
-    const LdMatrix& read = ldmatrix_->read;
+    const LdMatrix& read = *ldmatrix_;
     int i = 0;
     for (int at = 0; at < static_cast<int>(read.registers.size()); ++at) {
       if (read.registers[at] == reg) i = at / read.per_instruction;
     }
-    llvm::Value* address = Address(e_.LinearOfThread(read.lanes, read.warps), static_cast<uint32_t>(read.offsets[i]));
+    llvm::Value* address = SharedPlace(e_, base_, read.lanes, read.warps, read.offsets[i], bytes_);
     std::string outs, constraints;
     std::vector<llvm::Type*> types(read.matrices, b.getInt32Ty());
     for (int m = 0; m < read.matrices; ++m) {
@@ -97,19 +87,19 @@ class Staged : public FragmentSource {
 
   void LoadElements(int reg) {
     auto& b = e_.b();
-    const Layout read = Compose(map(), fragment_);
+    const Layout read = Compose(map_.index, fragment_);
     const int per_word = 4 / bytes_;
     const uint32_t repeats = static_cast<uint32_t>(fragment_.FreeMask(In::kRegister));
     for (int k = 0; k < per_word; ++k) {
       const int wanted = static_cast<int>(static_cast<uint32_t>(reg + k) & ~repeats);
       if (elements_[wanted] == nullptr) {
-        const VectorAccess& access = shared_->read;
+        const VectorAccess& access = access_;
         int i = 0;
         for (size_t at = 0; at < access.registers.size(); ++at) {
           if (access.registers[at] == wanted) i = static_cast<int>(at) / access.vector;
         }
         const int first = access.registers[i * access.vector];
-        const Registers values = LoadVector(e_, type_, access.vector, Address(e_.ThreadPart(read), e_.RegisterPart(read, first)));
+        const Registers values = LoadVector(e_, type_, access.vector, Place(read, first));
         for (int j = 0; j < access.vector; ++j) elements_[access.registers[i * access.vector + j]] = values[j];
       }
       elements_[reg + k] = elements_[wanted];
@@ -123,21 +113,61 @@ class Staged : public FragmentSource {
     words_[reg / per_word] = word;
   }
 
-  Emitter& e_;
-  const ir::Value* v_;
-  Layout source_, fragment_;
-  llvm::Type* type_ = nullptr;
-  int bytes_ = 0;
-  std::optional<LdMatrixExchange> ldmatrix_;
-  std::optional<SharedExchange> shared_;
-  llvm::Value* base_ = nullptr;
   Registers elements_, words_;
+};
+
+// The tile's registers go there first.
+class ThroughShared : public InShared {
+ public:
+  ThroughShared(Emitter& e, const ir::Value* v, Layout fragment)
+      : InShared(e, e.RegisterType(v->type().element()), std::move(fragment)), v_(v), source_(e.layout(v)) {
+    const int bits = 8 * bytes_;
+    if (std::optional<LdMatrixExchange> x = bits == 16 ? BestLdMatrix(bits) : std::nullopt) {
+      map_ = std::move(x->map);
+      write_ = std::move(x->write);
+      ldmatrix_ = std::move(x->read);
+    } else {
+      SharedExchange plain = ChooseShared(source_, fragment_, bits);
+      map_ = std::move(plain.map);
+      write_ = std::move(plain.write);
+      access_ = std::move(plain.read);
+    }
+  }
+
+  uint64_t scratch_bytes() const override { return (static_cast<uint64_t>(source_.elements()) * bytes_ + 127) / 128 * 128; }
+
+  void Write(llvm::Value* base) override {
+    base_ = base;
+    const Layout write = Compose(map_.index, source_);
+    for (int i = 0; i < write_.instructions(); ++i) {
+      Registers values;
+      for (int k = 0; k < write_.vector; ++k) values.push_back(e_.regs(v_)[write_.registers[i * write_.vector + k]]);
+      StoreVector(e_, values, Place(write, write_.registers[i * write_.vector]));
+    }
+  }
+
+ private:
+  std::optional<LdMatrixExchange> BestLdMatrix(int bits) const {
+    auto plain = ChooseSharedForLdMatrix(source_, fragment_, bits, false);
+    auto trans = ChooseSharedForLdMatrix(source_, fragment_, bits, true);
+    if (!plain || !trans) return plain ? plain : trans;
+    return trans->write.vector > plain->write.vector ? trans : plain;
+  }
+
+  const ir::Value* v_;
+  const Layout source_;
+  VectorAccess write_;
 };
 
 }  // namespace
 
 std::unique_ptr<FragmentSource> FragmentsThroughShared(Emitter& e, const ir::Value* v, const Layout& fragment) {
-  return std::make_unique<Staged>(e, v, fragment);
+  return std::make_unique<ThroughShared>(e, v, fragment);
+}
+
+std::unique_ptr<FragmentSource> FragmentsInShared(Emitter& e, ir::Elem elem, const SharedMap& map, llvm::Value* base,
+                                                  const Layout& fragment) {
+  return std::make_unique<InShared>(e, e.RegisterType(elem), fragment, map, base);
 }
 
 }  // namespace tile::codegen

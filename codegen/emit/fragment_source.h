@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "codegen/emit/emitter.h"
+#include "codegen/layout/shared.h"
 
 namespace tile::codegen {
 
@@ -28,6 +29,10 @@ class FragmentSource {
 
 // The tile's registers, through shared memory of the product. Elements of 8 bits and more.
 std::unique_ptr<FragmentSource> FragmentsThroughShared(Emitter& e, const ir::Value* v, const Layout& fragment);
+
+// A tile that is in shared memory already, from `base` on, each element where the map says.
+std::unique_ptr<FragmentSource> FragmentsInShared(Emitter& e, ir::Elem elem, const SharedMap& map, llvm::Value* base,
+                                                  const Layout& fragment);
 
 }  // namespace tile::codegen
 

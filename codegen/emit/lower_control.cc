@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "codegen/emit/copy_ring.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/ring.h"
 
@@ -109,6 +110,11 @@ void LowerFor(Emitter& e, const ir::Op& op) {
     ring.emplace(e, op, *fetch);
     e.rings().push_back(&*ring);
   }
+  std::optional<CopyRing> copies;
+  if (const ir::Op* copy = CopyIn(op)) {
+    copies.emplace(e, op, *copy, runs);
+    e.copy_rings().push_back(&*copies);
+  }
   llvm::BasicBlock* before = b.GetInsertBlock();
   b.CreateCondBr(runs, head, exit);
 
@@ -146,6 +152,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
     ring->EndRound();
     e.rings().pop_back();
   }
+  if (copies) e.copy_rings().pop_back();
   llvm::Value* more = nullptr;
   llvm::Value* stepped = nullptr;
   const auto* one = llvm::dyn_cast<llvm::ConstantInt>(step);

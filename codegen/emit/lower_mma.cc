@@ -1,7 +1,9 @@
 // Matrix products: by wgmma where the operands are fetched ahead, by mma.sync where the target has an instruction for the
 // types, else multiplied out with fma.
+#include <memory>
 #include <utility>
 
+#include "codegen/emit/copy_ring.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/mma_fma.h"
 #include "codegen/emit/mma_sync.h"
@@ -9,6 +11,13 @@
 
 namespace tile::codegen {
 namespace {
+
+std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int operand, const Layout& fragment) {
+  const ir::Value* v = op.operand(operand);
+  if (CopyOf(op, operand) == nullptr) return FragmentsThroughShared(e, v, fragment);
+  const CopyRing& ring = *e.copy_rings().back();
+  return FragmentsInShared(e, v->type().elem(), ring.tile(v->index()).OperandMap(), ring.Slot(v->index()), fragment);
+}
 
 void LowerProduct(Emitter& e, const ir::Op& op) {
   const ir::Elem elem = op.result(0)->type().elem();
@@ -18,8 +27,8 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
     Ring& ring = *e.rings().back();
     acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()), std::move(acc));
   } else if (const auto plan = PlanMma(e.target(), e.plan(), op)) {
-    const auto a = FragmentsThroughShared(e, op.operand("lhs"), MmaLayout(plan->tile, Operand::kA));
-    const auto b = FragmentsThroughShared(e, op.operand("rhs"), MmaLayout(plan->tile, Operand::kB));
+    const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));
+    const auto b = Fragments(e, op, 1, MmaLayout(plan->tile, Operand::kB));
     acc = MultiplyBySync(e, *plan, *a, *b, std::move(acc));
   } else {
     acc = MultiplyByFma(e, op, std::move(acc));

@@ -1,20 +1,25 @@
-// Both operands lie in shared memory, widened, as [batch][k][x], where x is the row of lhs or the column of rhs: what a thread
+// Operands lie in shared memory: those that are copied ahead as they are in a stage (fma_staged.cc), others widened, as [batch][k][x], where x is the row of lhs or the column of rhs: what a thread
 // needs of one k are neighbours, read by vectors. Groups of 16 bytes change places with k (a swizzle), so that writing a tile
 // whose rows go along k spreads over the banks.
 #include "codegen/emit/mma_fma.h"
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <optional>
 
 #include "codegen/emit/convert.h"
 #include "codegen/emit/copies.h"
+#include "codegen/emit/copy_ring.h"
 #include "codegen/emit/float_codes.h"
+#include "codegen/emit/fma_side.h"
 #include "codegen/mma_layout.h"
 
 namespace tile::codegen {
 namespace {
 
-constexpr int64_t kUnroll = 4;  // rounds of k in the body of the loop; the swizzle is the same for them
+constexpr int64_t kUnroll = 4;  // rounds of k in the body of the loop; a table's swizzle is the same for them
+constexpr int64_t kStagedUnroll = 8;
 
 llvm::Type* WideType(Emitter& e, ir::Elem elem) {
   if (elem == ir::Elem::kF64) return e.b().getDoubleTy();
@@ -110,7 +115,7 @@ class Table {
 };
 
 // One side of the product in a thread: which places of the table its results need, and their values of one k.
-class Side {
+class Side : public FmaSide {
  public:
   Side(Emitter& e, const Table& table, const Layout& result, bool is_lhs)
       : e_(e), table_(table), result_(result), dim_(result.rank() - (is_lhs ? 2 : 1)), batched_(result.rank() == 3) {
@@ -125,16 +130,14 @@ class Side {
     while (width_ < static_cast<uint64_t>(table.chunk()) && registers.Contains(width_ * Size()) && (threads_ & (width_ * Size())) == 0) width_ *= 2;
   }
 
-  // Begins a round at k; more than one k can be asked for if it is a multiple of kUnroll.
-  void Begin(llvm::Value* k) {
+  void Begin(llvm::Value* k) override {
     auto& b = e_.b();
     pointers_.clear();
     values_.clear();
     here_ = b.CreateXor(thread_, table_.Swizzle(e_, k));
     row_ = b.CreateGEP(b.getInt8Ty(), table_.base(), b.CreateMul(k, e_.I32(table_.step())));
   }
-  // The value that register r of the result needs at k + j.
-  llvm::Value* At(int64_t j, int r) {
+  llvm::Value* At(int64_t j, int r) override {
     const uint64_t at = Place(result_.Apply(static_cast<uint32_t>(r), 0, 0));
     const uint64_t bytes = width_ * Size(), group = at / bytes * bytes;
     Registers& values = values_[{j, group}];
@@ -185,6 +188,7 @@ llvm::Value* NarrowProduct(Emitter& e, ir::Elem to, llvm::Value* v) {
 
 Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
   auto& b = e.b();
+  const auto copied = [&](int i) { return CopyOf(op, i) != nullptr; };
   const bool scaled = op.opcode() == ir::Opcode::kMmaScaled;
   auto is_signed = [&](const char* name) {
     return op.info()->format->attr_index(name) >= 0 && op.attr(name).as_enum<ir::Signedness>() == ir::Signedness::kSigned;
@@ -196,14 +200,24 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
   std::vector<Source> sources = {{"lhs", "signedness_lhs", true}, {"rhs", "signedness_rhs", false}};
   if (scaled) sources.insert(sources.end(), {{"lhs_scale", "", true}, {"rhs_scale", "", false}});
   uint64_t total = 0;
-  std::vector<Table> tables;
-  for (const Source& s : sources) tables.emplace_back(e, op.operand(s.name), s.is_lhs, &total);
-  llvm::Value* scratch = e.Scratch(total);
-  for (size_t i = 0; i < sources.size(); ++i) tables[i].Fill(e, is_signed(sources[i].sign), scratch);
-  e.Barrier();
+  std::vector<std::optional<Table>> tables(sources.size());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (!copied(static_cast<int>(i))) tables[i].emplace(e, op.operand(sources[i].name), sources[i].is_lhs, &total);
+  }
+  if (total > 0) {
+    llvm::Value* scratch = e.Scratch(total);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      if (tables[i]) tables[i]->Fill(e, is_signed(sources[i].sign), scratch);
+    }
+    e.Barrier();
+  }
 
   const Layout& layout = e.layout(op.result(0));
-  const int64_t k_size = tables[0].k(), unroll = std::min(kUnroll, k_size);
+  const int64_t k_size = ShapeOfMma(op).k, unroll = std::min(total > 0 ? kUnroll : kStagedUnroll, k_size);
+  llvm::Value* slots[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    if (copied(i)) slots[i] = e.copy_rings().back()->Slot(op.operand(i)->index());
+  }
   llvm::BasicBlock *before = b.GetInsertBlock(), *round = e.NewBlock("product"), *after = e.NewBlock("endproduct");
   b.CreateBr(round);
   b.SetInsertPoint(round);
@@ -215,20 +229,28 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
     sums.back()->addIncoming(v, before);
   }
   for (size_t r = 0; r < acc.size(); ++r) acc[r] = sums[r];
-  std::vector<Side> sides;
-  for (size_t i = 0; i < sources.size(); ++i) sides.emplace_back(e, tables[i], layout, sources[i].is_lhs);
-  for (int i = 0; i < 2; ++i) sides[static_cast<size_t>(i)].Begin(k);
-  const int64_t each_scale = scaled ? k_size / tables[2].k() : k_size;  // so many k
+  std::vector<std::unique_ptr<FmaSide>> sides;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (tables[i]) {
+      sides.push_back(std::make_unique<Side>(e, *tables[i], layout, sources[i].is_lhs));
+      continue;
+    }
+    const CopyRing& ring = *e.copy_rings().back();
+    const ir::Value* v = op.operand(static_cast<int>(i));
+    sides.push_back(StagedFmaSide(e, v->type().elem(), ring.tile(v->index()), slots[i], layout, unroll));
+  }
+  for (size_t i = 0; i < 2; ++i) sides[i]->Begin(k);
+  const int64_t each_scale = scaled ? k_size / tables[2]->k() : k_size;  // so many k
   for (int64_t j = 0; j < unroll; ++j) {
     for (size_t i = 2; i < sides.size() && (j == 0 || each_scale < unroll); ++i) {
-      sides[i].Begin(b.CreateUDiv(b.CreateAdd(k, e.I32(j)), e.I32(each_scale)));
+      sides[i]->Begin(b.CreateUDiv(b.CreateAdd(k, e.I32(j)), e.I32(each_scale)));
     }
     for (size_t r = 0; r < acc.size(); ++r) {
       const int reg = static_cast<int>(r);
-      llvm::Value *x = sides[0].At(j, reg), *y = sides[1].At(j, reg);
+      llvm::Value *x = sides[0]->At(j, reg), *y = sides[1]->At(j, reg);
       if (scaled) {
-        x = b.CreateFMul(x, sides[2].At(0, reg));
-        y = b.CreateFMul(y, sides[3].At(0, reg));
+        x = b.CreateFMul(x, sides[2]->At(0, reg));
+        y = b.CreateFMul(y, sides[3]->At(0, reg));
       }
       acc[r] = x->getType()->isIntegerTy() ? b.CreateAdd(acc[r], b.CreateMul(x, y))
                                            : b.CreateIntrinsic(x->getType(), llvm::Intrinsic::fma, {x, y, acc[r]});

@@ -1,0 +1,61 @@
+#include "codegen/passes/copy_ahead.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "codegen/mma_layout.h"
+#include "codegen/passes/move_loads.h"
+#include "codegen/staging.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Opcode;
+using ir::Value;
+
+// Why operand i can't be fetched ahead; "" if it can.
+std::string WhyNot(const Target& target, const LoopLoads& loads, const Op& mma, int i) {
+  const std::optional<StagedTile> tile = StageOperand(mma, i);
+  if (!tile) {
+    return "it is not a tile of rank 2 that one weak load brings, through a partition view of a tensor in global memory, with rows "
+           "of stride 1 and at least 16 bytes, and zero as padding";
+  }
+  const ir::Elem elem = mma.operand(i)->type().elem();
+  if (!PlanMma(target, Plan(), mma) && elem != ir::Elem::kF32 && elem != ir::Elem::kF64) {
+    return "no matrix instruction takes these tiles, and for others the elements are widened on their way";
+  }
+  return loads.WhyNot(mma, i, *tile->load, [](const Value*) { return true; });
+}
+
+}  // namespace
+
+bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function, Trace* trace) {
+  if (!target.has(kCpAsync)) return false;
+  std::vector<Op*> loops;
+  std::vector<std::vector<ProductOperand>> moves;
+  ir::Walk(function->body(), [&](Op* op) {
+    if (op->opcode() != Opcode::kFor || op->region(0) == nullptr) return;
+    for (const Op* other : loops) {
+      if (StandsInOrHolds(op, other)) return;  // one ring at a time
+    }
+    std::vector<ProductOperand> operands;
+    const LoopLoads loads(module, op);
+    for (Op* mma : *op->region(0)) {
+      if (mma->opcode() != Opcode::kMmaF && mma->opcode() != Opcode::kMmaI) continue;
+      for (int i = 0; i < 2; ++i) {
+        if (TakesFetch(*module, *mma, "copy-ahead", i == 0 ? "lhs is" : "rhs is", WhyNot(target, loads, *mma, i), trace)) {
+          operands.push_back({mma, i});
+        }
+      }
+    }
+    if (operands.empty()) return;
+    loops.push_back(op);
+    moves.push_back(std::move(operands));
+  });
+  for (size_t i = 0; i < loops.size(); ++i) LoopLoads(module, loops[i]).Move(GpuOpcode::kCopyAhead, moves[i]);
+  return !loops.empty();
+}
+
+}  // namespace tile::codegen
