@@ -89,8 +89,8 @@ struct ViewData {
 
 enum class Stop : uint8_t { kNone, kDone, kTrap, kParked, kYield };
 
-// Tiles that one load reads in one block after the other. While they lie side by side in memory, the next one is fetched
-// before its block begins.
+// Tiles that one load reads in one block after the other. While they lie side by side in memory, the next one is
+// fetched before its block begins.
 struct FetchAhead {
   const uint8_t* expected = nullptr;                 // where the next tile lies, if they do
   const uint8_t *next = nullptr, *end = nullptr;     // what is still to be fetched

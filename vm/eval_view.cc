@@ -99,8 +99,8 @@ void PrepareGetShape(Preparer& p, const Op& op, bool index_space) {
 
 // --- loads and stores -----------------------------------------------------------------------------------------------
 
-// Tiles that are worth fetching before they are needed: the hardware sees by itself what goes on within a page, and
-// the second-level cache has room for them beside what the block works on.
+// Bytes of tiles that are fetched before their block begins: more than what the hardware sees coming, and no more than
+// the second-level cache has room for beside what the block works on.
 constexpr int64_t kMinFetch = 4 << 10, kMaxFetch = 128 << 10;
 constexpr uint64_t kStreamingBytes = 64 << 20;  // buffers from this size on are larger than any cache
 
@@ -231,6 +231,15 @@ const Instr* RunStoreView(BlockState& b, const Instr* in) {
   return in + 1;
 }
 
+// A fold of the tile, under whatever name, would wait for all of it; elementwise operations go through it as it arrives.
+bool IsFolded(const Value* tile) {
+  for (const ir::Use* use = tile->uses(); use != nullptr; use = use->next) {
+    const Op* user = use->owner;
+    if (user->info()->has(ir::kRegions) || (MovesNothing(user) && IsFolded(user->result(0)))) return true;
+  }
+  return false;
+}
+
 ViewMoveData* PrepareMove(Preparer& p, const Op& op) {
   auto* d = p.New<ViewMoveData>();
   ViewAccess* access = PrepareView(p, op, op.operand("view"), op.group("index"));
@@ -304,8 +313,8 @@ void PrepareLoadView(Preparer& p, const Op& op) {
   d->forward = p.plan().forwarded(op.result(0));
   if (d->forward) d->pointer = p.pointer_to(op.result(0));
   const int64_t bytes = d->access->elements * d->access->bytes;
-  const bool fetches = d->forward && bytes >= kMinFetch && bytes <= kMaxFetch && p.code().num_fetch_ahead < kMaxFetchAhead;
-  d->ahead = fetches ? p.code().num_fetch_ahead++ : -1;
+  const bool fetches = d->forward && IsFolded(op.result(0)) && bytes >= kMinFetch && bytes <= kMaxFetch;
+  d->ahead = fetches && p.code().num_fetch_ahead < kMaxFetchAhead ? p.code().num_fetch_ahead++ : -1;
   p.Emit(op, RunLoadView, d);
 }
 

@@ -20,7 +20,9 @@ constexpr size_t kMaxSteps = 16;
 struct Step {
   const ElementwiseData* d;
   bool local = false;          // nobody else uses the result: every strip of it lies where the first does
-  bool local_in[kMaxElementwiseOperands] = {};
+  // From one element to the next of an operand in bytes: 0 if every strip of it lies where the first does; -1: not that
+  // simple.
+  int step[kMaxElementwiseOperands] = {};
   // A mask of the lanes below or above a bound, for selects alone: where it holds for the first and the last lane, it need
   // not be computed, and the selects take their first choice.
   int iota = -1;               // its operand that counts the lanes; -1: no such mask
@@ -129,8 +131,8 @@ const Instr* RunStrips(BlockState& b, const Instr* in) {
       const ElementwiseData& d = *step.d;
       const void* operands[kMaxElementwiseOperands];
       for (int i = 0; i < d.arity; ++i) {
-        const int64_t element = step.local_in[i] || d.count[i] == 1 ? 0 : IsDense(d, i) ? e : e / d.run[i] % d.count[i];
-        operands[i] = p.in[s][i] + element * d.bytes[i];
+        const int64_t offset = step.step[i] >= 0 ? e * step.step[i] : e / d.run[i] % d.count[i] * d.bytes[i];
+        operands[i] = p.in[s][i] + offset;
       }
       const bool stores = s == g.count - 1 && to.at != nullptr;
       uint8_t* memory = stores ? to.at + e * d.out_bytes : nullptr;
@@ -276,11 +278,13 @@ class Row {
     for (size_t s = 0; s < steps_.size(); ++s) {
       const Op* op = instrs_[s]->op;
       if (OnlyUsedHere(op->result(0), nullptr) && OnlyChooses(op->result(0))) steps[s].iota = BoundedIota(*op, *steps[s].d);
+      const ElementwiseData& d = *steps[s].d;
       for (int i = 0; i < op->num_operands(); ++i) {
+        steps[s].step[i] = d.count[i] == 1 ? 0 : IsDense(d, i) ? d.bytes[i] : -1;
         const Op* source = Source(op->operand(i));
         for (size_t w = 0; w < s; ++w) {
           if (instrs_[w]->op != source) continue;
-          steps[s].local_in[i] |= steps[w].local;
+          if (steps[w].local) steps[s].step[i] = 0;
           if (i == 0 && steps[w].iota >= 0) steps[s].bound = static_cast<int>(w);
         }
       }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/verify.h"
@@ -184,6 +185,43 @@ class Chain {
   std::string text_;
   int count_ = 0;
 };
+
+// Masks of lanes below or above a bound that lies before, at and behind both ends of the tile; selects that work in place,
+// that copy, that are stored; masks that something else uses as well.
+TEST(Strips, BoundedLanes) {
+  constexpr char kMask[] = R"(  %lane1 = iota : tile<8192xTYPE>
+  %lane = reshape %lane1 : tile<8192xTYPE> -> tile<2x4096xTYPE>
+  %bound0 = constant <TYPE: BOUND> : tile<1x1xTYPE>
+  %bound = broadcast %bound0 : tile<1x1xTYPE> -> tile<2x4096xTYPE>
+  %m = cmpi PREDICATE ORDER, SIGN : tile<2x4096xTYPE> -> tile<2x4096xi1>
+  %c = mulf %a, %a : tile<2x4096xf32>
+)";
+  constexpr const char* kUses[] = {
+      "  %r = select %m, %c, %a : tile<2x4096xi1>, tile<2x4096xf32>\n",
+      "  %s = select %m, %c, %a : tile<2x4096xi1>, tile<2x4096xf32>\n  %r = addf %s, %c : tile<2x4096xf32>\n",
+      "  %s = select %m, %c, %a : tile<2x4096xi1>, tile<2x4096xf32>\n  %u = select %m, %a, %c : tile<2x4096xi1>, tile<2x4096xf32>\n"
+      "  %r = mulf %s, %u : tile<2x4096xf32>\n",
+      "  %s = select %m, %c, %a : tile<2x4096xi1>, tile<2x4096xf32>\n  %n = exti %m unsigned : tile<2x4096xi1> -> tile<2x4096xi32>\n"
+      "  %f = itof %n signed : tile<2x4096xi32> -> tile<2x4096xf32>\n  %r = mulf %s, %f : tile<2x4096xf32>\n",
+      "  %n = select %m, %m, %m : tile<2x4096xi1>, tile<2x4096xi1>\n  %r = select %n, %c, %a : tile<2x4096xi1>, tile<2x4096xf32>\n",
+      "  %z0 = constant <f32: 5.0> : tile<2x4096xf32>\n  %r = select %m, %z0, %c : tile<2x4096xi1>, tile<2x4096xf32>\n"};
+  for (const char* type : {"i16", "i32", "i64"}) {
+    for (const char* bound : {"-1", "0", "1", "8191", "8192", "8193"}) {
+      for (const char* predicate : {"less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal", "not_equal"}) {
+        for (const char* order : {"%lane, %bound", "%bound, %lane"}) {
+          for (const char* sign : {"signed", "unsigned"}) {
+            for (const char* use : kUses) {
+              const std::string mask = absl::StrReplaceAll(
+                  kMask, {{"TYPE", type}, {"BOUND", bound}, {"PREDICATE", predicate}, {"ORDER", order}, {"SIGN", sign}});
+              ExpectSame(Kernel(mask + use), 0, kElements);
+              if (HasFailure()) return;
+            }
+          }
+        }
+      }
+    }
+  }
+}
 
 TEST(Strips, RandomChains) {
   for (uint32_t seed = 0; seed < 200 && !HasFatalFailure(); ++seed) {
