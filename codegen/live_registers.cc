@@ -29,6 +29,9 @@ class Liveness {
   explicit Liveness(const ir::Function& f) {
     Number(f.body());
     Use(f.body());
+    ir::Walk(f.body(), [&](Op* op) {
+      if (op->opcode() == ir::Opcode::kIf && op->region(1) != nullptr) ThenOrElse(op);
+    });
     for (const auto& [value, range] : ranges_) {
       if (range.end <= range.begin) continue;
       change_[static_cast<size_t>(range.begin)] += RegistersOf(value->type());
@@ -83,17 +86,43 @@ class Liveness {
     }
   }
 
-  void UseAt(const Value* v, const Op* user) {
+  // What the second region needs is not there in the first, behind its last use: only one of them is run.
+  void ThenOrElse(const Op* op) {
+    const int begin = Of(op->region(0)->front()), end = Of(op->region(1)->front()), behind = end_.at(op);
+    for (const auto& [value, range] : ranges_) {
+      if (range.begin >= begin || range.end < end || range.end > behind) continue;
+      int last = begin;
+      ir::Walk(op->region(0), [&](Op* user) {
+        for (int i = 0; i < user->num_operands(); ++i) {
+          if (Source(user->operand(i)) == value) last = std::max(last, NeededUntil(value, user));
+        }
+      });
+      change_[static_cast<size_t>(last)] -= RegistersOf(value->type());
+      change_[static_cast<size_t>(end)] += RegistersOf(value->type());
+    }
+  }
+  int Of(const Op* op) const { return begin_.at(op); }
+
+  // The value whose registers these are.
+  static const Value* Source(const Value* v) {
     while (v->def() != nullptr && TakesNoRegisters(v->def()) && v->def()->num_operands() > 0) v = v->def()->operand(0);
+    return v;
+  }
+
+  void UseAt(const Value* v, const Op* user) {
+    v = Source(v);
     const auto it = ranges_.find(v);
-    if (it == ranges_.end()) return;
-    int last = begin_.at(user);
+    if (it != ranges_.end()) it->second.end = std::max(it->second.end, NeededUntil(v, user));
+  }
+
+  int NeededUntil(const Value* v, const Op* user) const {
+    int last = Of(user);
     // What comes from outside of a loop is there until its end.
     const ir::Block* home = v->def() != nullptr ? v->def()->block() : v->block();
     for (const ir::Block* at = user->block(); at != home && at->parent() != nullptr; at = at->parent()->block()) {
       if (IsLoop(at->parent())) last = std::max(last, end_.at(at->parent()));
     }
-    it->second.end = std::max(it->second.end, last);
+    return last;
   }
 
   std::vector<const Op*> ops_;

@@ -41,5 +41,20 @@ TEST(LiveRegisters, LoopsCarryTilesAndKeepWhatTheyUse) {
   EXPECT_EQ(Most(absl::StrCat(kPointers, "  %b = mulf %a, %a : tile<64xf32>\n", outside)), 128);
 }
 
+TEST(LiveRegisters, OneOfTwoRegionsIsRun) {
+  // What the second region gives on is not there beside what the first one makes.
+  EXPECT_EQ(Most(absl::StrCat(kPointers, "  %one = constant <i32: 1> : tile<i32>\n"
+                                         "  %is = cmpi less_than %n, %one, signed : tile<i32> -> tile<i1>\n"
+                                         "  %b = if %is -> (tile<64xf32>) {\n    %c = mulf %a, %a : tile<64xf32>\n"
+                                         "    yield %c : tile<64xf32>\n  } else {\n    yield %a : tile<64xf32>\n  }\n"
+                                         "  print_tko \"%b\", %b : tile<64xf32> -> token\n")), 64);
+  // But it is if it is used behind them.
+  EXPECT_EQ(Most(absl::StrCat(kPointers, "  %one = constant <i32: 1> : tile<i32>\n"
+                                         "  %is = cmpi less_than %n, %one, signed : tile<i32> -> tile<i1>\n"
+                                         "  %b = if %is -> (tile<64xf32>) {\n    %c = mulf %a, %a : tile<64xf32>\n"
+                                         "    yield %c : tile<64xf32>\n  } else {\n    yield %a : tile<64xf32>\n  }\n"
+                                         "  print_tko \"%b %a\", %b, %a : tile<64xf32>, tile<64xf32> -> token\n")), 128);
+}
+
 }  // namespace
 }  // namespace tile::codegen

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/product_chain.h"
 #include "codegen/wgmma_plan.h"
 
 namespace tile::codegen {
@@ -66,7 +67,11 @@ std::optional<MmaPlan> PlanMma(const Target& target, const Plan& plan, const ir:
     if (i.element != element || !target.has(i.feature) || s.k < i.k) continue;
     MmaPlan p;
     p.tile = {{i.m, i.n, i.k, ir::ElemInfoOf(element).storage * 8}, s.m, s.n, s.k, 1, 1};
-    ShareTile(plan.num_warps, i, s, &p.tile.warps_m, &p.tile.warps_n);
+    if (s.m >= static_cast<int64_t>(i.m) * plan.num_warps && WorksOnRows(op)) {
+      p.tile.warps_m = plan.num_warps;
+    } else {
+      ShareTile(plan.num_warps, i, s, &p.tile.warps_m, &p.tile.warps_n);
+    }
     p.instruction = absl::StrCat("mma.sync.aligned.", i.shape, ".", WithSigns(op, i.types));
     p.words_a = i.words_a;
     p.words_b = i.words_b;
@@ -78,6 +83,7 @@ std::optional<MmaPlan> PlanMma(const Target& target, const Plan& plan, const ir:
 
 Layout MmaResultLayout(const Target& target, const Plan& plan, const ir::Op& op) {
   if (FetchOf(op) != nullptr) return WgmmaLayout(PlanWgmma(target, plan.num_warps, op)->tile, Operand::kC);
+  if (const auto p = PlanWgmmaOfRegisters(target, plan.num_warps, op)) return WgmmaLayout(p->tile, Operand::kC);
   if (const auto p = PlanMma(target, plan, op)) return MmaLayout(p->tile, Operand::kC);
   // For fma: a square of results in each thread, so that what it reads serves several.
   const auto shape = op.result(0)->type().shape();

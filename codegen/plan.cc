@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/gpu_ops.h"
 #include "codegen/live_registers.h"
+#include "codegen/product_chain.h"
 
 namespace tile::codegen {
 namespace {
@@ -15,17 +16,25 @@ struct Share {
   int64_t largest, live;
 };
 constexpr Share kForProducts = {64, 128};  // many results in a thread serve each other
+// Products of products are used where they are, nothing stands between; wgmma wants 64 rows of four warps in two blocks rather
+// than twice as many in one (383 TFLOP/s against 363, attention of 128 x 64), mma.sync the other way round (285, 313).
+constexpr Share kForChains = {64, 208}, kForChainsByWgmma = {64, 176};
 constexpr Share kForMemory = {32, 64};     // several blocks on a multiprocessor, so that some load while others wait
 constexpr int kMaxWarps = 16;
+constexpr int64_t kWarpRows = 16;          // of a product
 
 }  // namespace
 
-Plan MakePlan(const Target&, const ir::Function& function) {
+Plan MakePlan(const Target& target, const ir::Function& function) {
   int64_t largest = 0;
   std::string largest_type;
   bool has_products = false;
+  int64_t chain_rows = 0;
   ir::Walk(function.body(), [&](ir::Op* op) {
-    has_products |= op->info()->family == ir::Family::kMma;
+    if (op->info()->family == ir::Family::kMma) {
+      has_products = true;
+      if (WorksOnRows(*op)) chain_rows = std::max(chain_rows, op->result(0)->type().shape()[0]);
+    }
     // Constants are made where they are used; what is fetched ahead lies in shared memory.
     if (op->opcode() == ir::Opcode::kConstant || IsFetch(op) || IsFetch(op->parent())) return;
     for (int i = 0; i < op->num_results(); ++i) {
@@ -34,7 +43,8 @@ Plan MakePlan(const Target&, const ir::Function& function) {
       largest_type = op->result(i)->type().ToString();
     }
   });
-  const Share share = has_products ? kForProducts : kForMemory;
+  const Share chain = target.has(kWgmma) ? kForChainsByWgmma : kForChains;
+  const Share share = chain_rows > 0 ? chain : has_products ? kForProducts : kForMemory;
   Plan plan;
   plan.num_warps = 1;
   // A thread should have at least four elements before there is another warp, up to four warps.
@@ -42,7 +52,12 @@ Plan MakePlan(const Target&, const ir::Function& function) {
   while (plan.num_warps < kMaxWarps && largest > 32 * share.largest * plan.num_warps) plan.num_warps *= 2;
   const LiveRegisters live = MostLiveRegisters(function);
   const int for_largest = plan.num_warps;
-  while (plan.num_warps < kMaxWarps && live.words > 32 * share.live * plan.num_warps) plan.num_warps *= 2;
+  while (plan.num_warps < kMaxWarps && live.words > 32 * share.live * plan.num_warps) {
+    // Rows are whole in a warp, while registers last.
+    const bool all_rows = chain_rows > 0 && kWarpRows * plan.num_warps >= chain_rows;
+    if (all_rows && live.words <= 32 * kForChains.live * plan.num_warps) break;
+    plan.num_warps *= 2;
+  }
   plan.why = largest == 0
                  ? "there are no tiles"
                  : absl::StrCat("the largest tile, ", largest_type, ", takes ", largest, " registers of 32 bits, ",

@@ -77,6 +77,21 @@ bool ComesFromProduct(const Value* operand) {
 
 }  // namespace
 
-bool WorksOnRows(const Op& mma) { return LeadsToRows(mma.result(0)) || ComesFromProduct(mma.operand("lhs")); }
+bool IsInvariant(const Op& mma, int operand) {
+  const Value* v = mma.operand(operand);
+  const Op* loop = mma.parent();
+  while (loop != nullptr && loop->opcode() != Opcode::kFor && loop->opcode() != Opcode::kLoop) loop = loop->parent();
+  if (loop == nullptr) return false;
+  const ir::Block* home = v->def() != nullptr ? v->def()->block() : v->block();
+  for (const ir::Block* b = home; b != nullptr; b = b->parent() != nullptr ? b->parent()->block() : nullptr) {
+    if (b->parent() == loop) return false;
+  }
+  return true;
+}
+
+bool WorksOnRows(const Op& mma) {
+  if (!IsProduct(mma)) return false;
+  return LeadsToRows(mma.result(0)) || ComesFromProduct(mma.operand("lhs"));
+}
 
 }  // namespace tile::codegen

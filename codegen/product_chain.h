@@ -4,6 +4,7 @@
 // accumulators are fragments of the next product where they are.
 //
 //   if (WorksOnRows(mma)) …
+//   if (IsInvariant(mma, 0)) …
 //
 // What goes around a loop before it is used that way does not count: a sum over many rounds is shared among warps as suits
 // the rounds. The answer is the same before and after layouts are assigned. Pure.
@@ -15,6 +16,9 @@
 namespace tile::codegen {
 
 bool WorksOnRows(const ir::Op& mma);
+
+// The operand is the same in all rounds of the innermost loop around the product; false if there is none.
+bool IsInvariant(const ir::Op& mma, int operand);
 
 }  // namespace tile::codegen
 

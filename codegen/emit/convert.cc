@@ -33,19 +33,21 @@ llvm::Value* Shuffle32(Emitter& e, llvm::Intrinsic::ID id, llvm::Value* x, llvm:
   return e.b().CreateIntrinsic(id, {e.I32(-1), x, which, e.I32(clamp)});
 }
 
-// Narrow values side by side in 32 bits, and apart again.
-llvm::Value* Pack(Emitter& e, Operands values) {
-  auto& b = e.b();
-  const int bits = 32 / static_cast<int>(values.size());
-  llvm::Value* word = nullptr;
-  for (size_t i = 0; i < values.size(); ++i) {
-    llvm::Value* x = b.CreateZExt(ToMemory(e, values[i]), b.getInt32Ty());
-    if (i > 0) x = b.CreateShl(x, i * bits);
-    word = word == nullptr ? x : b.CreateOr(word, x);
+// Two floats that were only just rounded to 16 bits: one instruction rounds and packs both. Null for others.
+llvm::Value* RoundPair(Emitter& e, Operands values) {
+  if (values.size() != 2 || !e.target().has(kBf16Fma)) return nullptr;
+  llvm::Value* wide[2];
+  for (int i = 0; i < 2; ++i) {
+    const auto* rounded = llvm::dyn_cast<llvm::FPTruncInst>(values[static_cast<size_t>(i)]);
+    if (rounded == nullptr || !rounded->getSrcTy()->isFloatTy()) return nullptr;
+    wide[i] = rounded->getOperand(0);
   }
-  return word;
+  const bool half = values[0]->getType()->isHalfTy();
+  return e.Ptx(e.b().getInt32Ty(), half ? "cvt.rn.f16x2.f32 $0, $1, $2;" : "cvt.rn.bf16x2.f32 $0, $1, $2;", "=r,f,f",
+               {wide[1], wide[0]}, false);
 }
 
+// What PackWord put side by side, apart again.
 Registers Unpack(Emitter& e, llvm::Value* word, size_t n, llvm::Type* type) {
   auto& b = e.b();
   const int bits = 32 / static_cast<int>(n);
@@ -88,7 +90,7 @@ Registers InWarp(Emitter& e, const Conversion& c, const Registers& in) {
       if (offered.size() == 1) {
         offered[0] = ShuffleFrom(e, offered[0], lane);
       } else {
-        offered = Unpack(e, ShuffleFrom(e, Pack(e, offered), lane), offered.size(), type);
+        offered = Unpack(e, ShuffleFrom(e, PackWord(e, offered), lane), offered.size(), type);
       }
     }
     for (size_t i = 0; i < round.to.size(); ++i) slots[round.to[i]] = offered[i];
@@ -184,6 +186,19 @@ llvm::Value* FromMemory(Emitter& e, llvm::Value* bits, llvm::Type* type) {
   return type->isIntegerTy(1) ? e.b().CreateTrunc(bits, type) : e.FromBits(bits, type);
 }
 
+llvm::Value* PackWord(Emitter& e, Operands values) {
+  auto& b = e.b();
+  if (llvm::Value* pair = RoundPair(e, values)) return pair;
+  const int bits = 8 * MemoryBytes(values[0]->getType());
+  llvm::Value* word = nullptr;
+  for (size_t i = 0; i < values.size(); ++i) {
+    llvm::Value* x = b.CreateZExt(ToMemory(e, values[i]), b.getInt32Ty());
+    if (i > 0) x = b.CreateShl(x, i * static_cast<size_t>(bits));
+    word = word == nullptr ? x : b.CreateOr(word, x);
+  }
+  return word;
+}
+
 void StoreVector(Emitter& e, Operands values, llvm::Value* address) {
   auto& b = e.b();
   const int bytes = MemoryBytes(values[0]->getType()), all = bytes * static_cast<int>(values.size());
@@ -196,13 +211,7 @@ void StoreVector(Emitter& e, Operands values, llvm::Value* address) {
   if (bytes < 4) {
     const size_t each = std::min<size_t>(4 / bytes, values.size());
     for (size_t i = 0; i < values.size(); i += each) {
-      llvm::Value* word = nullptr;
-      for (size_t k = 0; k < each; ++k) {
-        llvm::Value* x = b.CreateZExt(ToMemory(e, values[i + k]), b.getIntNTy(8 * bytes * each));
-        if (k > 0) x = b.CreateShl(x, k * 8 * bytes);
-        word = word == nullptr ? x : b.CreateOr(word, x);
-      }
-      words.push_back(word);
+      words.push_back(b.CreateTrunc(PackWord(e, values.subspan(i, each)), b.getIntNTy(8 * bytes * each)));
     }
   } else {
     for (llvm::Value* v : values) words.push_back(ToMemory(e, v));

@@ -23,6 +23,8 @@ llvm::Value* ToMemory(Emitter& e, llvm::Value* v);
 llvm::Value* FromMemory(Emitter& e, llvm::Value* bits, llvm::Type* type);
 // Bytes of a register in shared memory.
 int MemoryBytes(llvm::Type* type);
+// Registers of one type that fill 32 bits (or fewer bits, the others zero), side by side, the first lowest: i32.
+llvm::Value* PackWord(Emitter& e, Operands values);
 
 // Several registers of one type (a power of two, at most 16 bytes), neighbours in shared memory, in one access.
 void StoreVector(Emitter& e, Operands values, llvm::Value* address);

@@ -6,8 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/convert.h"
 #include "codegen/emit/copies.h"
+#include "codegen/emit/staged_operand.h"
 #include "codegen/emit/tile_box.h"
 #include "codegen/layout/algebra.h"
+#include "codegen/product_chain.h"
+#include "codegen/wgmma_plan.h"
 
 namespace tile::codegen {
 namespace {
@@ -61,6 +64,15 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   memory_ = e.CopyMemory(static_cast<uint64_t>(stage_.bytes * stages_), &used);
   // The ring of an earlier loop, or this one, may still be read.
   if (used || loop.parent() != nullptr) e.Barrier();
+  // The fence and barrier of the first round are behind this, too.
+  for (int i = 0; i < copy.num_results(); ++i) {
+    for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
+      const ir::Op& mma = *use->owner;
+      if (!PlanWgmmaOfRegisters(e.target(), e.num_warps(), mma)) continue;
+      read_by_wgmma_ = true;
+      if (IsInvariant(mma, 0)) staged_lhs_[&mma] = StageOnce(e, mma.operand(0), StagedLhs(mma));
+    }
+  }
   llvm::Value* lower = e.scalar(loop.operand(0));
   const auto variable = [&](llvm::Value* start) {
     llvm::AllocaInst* v = e.Variable(start->getType(), nullptr);
@@ -96,8 +108,15 @@ void CopyRing::Advance() {
   b.CreateStore(read, current_);
   b.CreateStore(Next(read), read_);
   e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - 2, ";"), "", {}, true);
+  // Before others read by wgmma what this thread has written.
+  if (read_by_wgmma_) e_.Ptx(b.getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true);
   e_.Barrier();
   Fetch();
+}
+
+llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {
+  const auto it = staged_lhs_.find(&mma);
+  return it == staged_lhs_.end() ? nullptr : it->second;
 }
 
 llvm::Value* CopyRing::Slot(int i) const {

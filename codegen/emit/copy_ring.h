@@ -12,6 +12,7 @@
 #ifndef TILE_CODEGEN_EMIT_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_COPY_RING_H_
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/staging.h"
@@ -27,6 +28,8 @@ class CopyRing {
   const StagedTile& tile(int i) const { return stage_.tiles[static_cast<size_t>(i)]; }
   // Where result i of the copy_ahead begins in this round's stage (a pointer to shared memory).
   llvm::Value* Slot(int i) const;
+  // Where the left operand of a product lies (i32) that is the same in all rounds and that wgmma reads; null: it is not there.
+  llvm::Value* StagedLhsOf(const ir::Op& mma) const;
 
  private:
   // The next round's copies, if there is one; a group in any case.
@@ -46,6 +49,8 @@ class CopyRing {
   // what is fetched next, and whether there is such a round.
   llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
+  bool read_by_wgmma_ = false;
+  absl::flat_hash_map<const ir::Op*, llvm::Value*> staged_lhs_;
 };
 
 }  // namespace tile::codegen

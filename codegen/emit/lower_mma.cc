@@ -5,6 +5,7 @@
 
 #include "codegen/emit/copy_ring.h"
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/fragment_registers.h"
 #include "codegen/emit/mma_fma.h"
 #include "codegen/emit/mma_sync.h"
 #include "codegen/emit/ring.h"
@@ -14,7 +15,10 @@ namespace {
 
 std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int operand, const Layout& fragment) {
   const ir::Value* v = op.operand(operand);
-  if (CopyOf(op, operand) == nullptr) return FragmentsThroughShared(e, v, fragment);
+  if (CopyOf(op, operand) == nullptr) {
+    if (auto held = FragmentsInRegisters(e, v, fragment)) return held;
+    return FragmentsThroughShared(e, v, fragment);
+  }
   const CopyRing& ring = *e.copy_rings().back();
   return FragmentsInShared(e, v->type().elem(), ring.tile(v->index()).OperandMap(), ring.Slot(v->index()), fragment);
 }
@@ -26,6 +30,16 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
   if (FetchOf(op) != nullptr) {
     Ring& ring = *e.rings().back();
     acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()), std::move(acc));
+  } else if (const auto held = PlanWgmmaOfRegisters(e.target(), e.num_warps(), op)) {
+    const CopyRing& ring = *e.copy_rings().back();
+    const int slot = op.operand(1)->index();
+    const StagedAt rhs = {ring.tile(slot), e.b().CreatePtrToInt(ring.Slot(slot), e.b().getInt32Ty())};
+    if (llvm::Value* at = ring.StagedLhsOf(op)) {
+      acc = MultiplyHeld(e, *held, StagedAt{StagedLhs(op), at}, rhs, std::move(acc));
+    } else {
+      const auto a = FragmentsBroughtToRegisters(e, op.operand(0), WgmmaLayout(held->tile, Operand::kA));
+      acc = MultiplyHeld(e, *held, *a, rhs, std::move(acc));
+    }
   } else if (const auto plan = PlanMma(e.target(), e.plan(), op)) {
     const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));
     const auto b = Fragments(e, op, 1, MmaLayout(plan->tile, Operand::kB));

@@ -16,7 +16,9 @@
 #define TILE_CODEGEN_EMIT_RING_H_
 
 #include "codegen/emit/emitter.h"
+#include "codegen/emit/fragment_source.h"
 #include "codegen/staging.h"
+#include "codegen/wgmma_plan.h"
 
 namespace tile::codegen {
 
@@ -82,6 +84,14 @@ void LeaveCluster(Emitter& e);
 
 // wgmma over the stage that `ring` awaited; acc and the result are those of the thread.
 Registers MultiplyStaged(Emitter& e, const Ring& ring, const ir::Op& mma, llvm::Value* a, llvm::Value* b, Registers acc);
+// An operand in shared memory, written by threads that have fenced it for the asynchronous proxy.
+struct StagedAt {
+  const StagedTile& tile;
+  llvm::Value* at;  // i32
+};
+// wgmma of the left operand's fragments (WgmmaLayout of kA), or of both from shared memory. Waits for the result.
+Registers MultiplyHeld(Emitter& e, const WgmmaPlan& plan, FragmentSource& a, const StagedAt& b, Registers acc);
+Registers MultiplyHeld(Emitter& e, const WgmmaPlan& plan, const StagedAt& a, const StagedAt& b, Registers acc);
 // Waits until at most `pending` groups of products run; the registers are valid in what it returns.
 Registers WaitForProducts(Emitter& e, int pending, Registers acc);
 

@@ -81,6 +81,9 @@ class Assigner : public LayoutRules {
   // The value in this layout: itself, made again, or converted. Stands behind the definition, so it serves all uses.
   Value* In(Value* v, const Layout* layout) {
     if (LayoutOf(v->type()) == layout) return v;
+    // Not by way of a third layout, in which nobody may want it in the end.
+    while (v->def() != nullptr && v->def()->info() == GetGpuOp(GpuOpcode::kConvertLayout)) v = v->def()->operand(0);
+    if (LayoutOf(v->type()) == layout) return v;
     Value*& known = made_[{v, layout}];
     if (known != nullptr) return known;
     Value* made = Cheap(v, kRemakeDepth) ? Remake(v, layout) : Convert(v, layout);

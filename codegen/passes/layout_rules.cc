@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "codegen/mma_layout.h"
+#include "codegen/product_chain.h"
+#include "codegen/staging.h"
+#include "codegen/wgmma_plan.h"
 
 namespace tile::codegen {
 namespace {
@@ -38,6 +41,9 @@ Rule RuleOf(const Op& op) {
   auto it = rules->find(static_cast<int>(op.opcode()));
   return it == rules->end() ? Rule::kAny : it->second;
 }
+
+// Of a thread, in which fragments may wait over all rounds of a loop.
+constexpr int kInvariantBits = 32 * 32;
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
@@ -200,7 +206,7 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
       const Layout* l = ForStore(view, LayoutOf(tile->type()));
       return v == tile ? l : Intern(OnlyDimension(*l, view->sparse_dim));
     }
-    case Rule::kMma: return v == op.operand("acc") ? LayoutOf(op.result(0)->type()) : nullptr;
+    case Rule::kMma: return v == op.operand("acc") ? LayoutOf(op.result(0)->type()) : ForInvariant(op, i);
     case Rule::kLoop: {
       const int first = op.opcode() == ir::Opcode::kFor ? 3 : 0, skip = op.opcode() == ir::Opcode::kFor ? 1 : 0;
       return LayoutOf(op.region(0)->arg(i - first + skip)->type());
@@ -211,6 +217,17 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
     }
     default: return nullptr;
   }
+}
+
+const Layout* LayoutRules::ForInvariant(const Op& mma, int i) {
+  const Value* v = mma.operand(i);
+  if (!IsInvariant(mma, i) || FetchOf(mma) != nullptr || CopyOf(mma, i) != nullptr) return nullptr;
+  if (PlanWgmmaOfRegisters(target_, plan_.num_warps, mma)) return nullptr;  // it is staged in shared memory
+  const auto plan = PlanMma(target_, plan_, mma);
+  if (!plan) return nullptr;
+  const Layout fragment = MmaLayout(plan->tile, i == 0 ? Operand::kA : Operand::kB);
+  const int bits = ir::ElemInfoOf(v->type().elem()).storage * 8;
+  return fragment.registers() * bits <= kInvariantBits ? Intern(fragment) : nullptr;
 }
 
 const Layout* LayoutRules::DefaultFor(Type t) {

@@ -38,6 +38,8 @@ class LayoutRules {
   // Slots of what a branch jumps to: the value that receives operand i (an argument or a result).
   static const ir::Value* Receiver(const ir::Op& branch, int i);
 
+  // Fragments of operand i of a product, if they should be there before the loop that the product stands in; null if not.
+  const Layout* ForInvariant(const ir::Op& mma, int i);
   const Layout* DefaultFor(ir::Type t);
   // Neighbours in memory in neighbouring threads.
   const Layout* ForView(ir::Type view);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The examples on a GPU beside torch, in one run.
+"""The examples on a GPU beside torch and Triton, in one run.
 
     tests/bench/gpu_peers.py --tilec PATH [--examples FOLDER] [--sm 90] [PART OF A NAME…]
 
-Needs a GPU, CuPy and torch. Each example (or kernel of tests/bench/kernels) is compiled by tilec as it is, without hints. Data is random; results are
+Needs a GPU, CuPy and torch; Triton if it is there. Each example (or kernel of tests/bench/kernels) is compiled by tilec as it is, without hints. Data is random; results are
 checked against torch in float64 (norm error) before anything is timed. Times are medians of events around replays of a
-CUDA graph of several launches; ours and the peer's alternate. A row: our microseconds, the peer's, peer/ours (above 1: we
-are faster), and the share of the measured ceiling (a copy of 1 GiB, counting bytes read and written; or for products
+CUDA graph of several launches; ours and the peers' alternate. A row: our microseconds, torch's, Triton's where gpu_triton.py
+has the kernel (the best of its configurations, checked like ours), peer/ours (above 1: we are faster), and the share of the measured ceiling (a copy of 1 GiB, counting bytes read and written; or for products
 the peer's best rate).
 """
 import argparse
@@ -21,6 +21,10 @@ import cupy
 import numpy as np
 import torch
 
+try:
+    import gpu_triton
+except ImportError:
+    gpu_triton = None
 
 warnings.filterwarnings("ignore", category=DeprecationWarning)
 
@@ -50,11 +54,17 @@ def median_us(fn, calls=10, rounds=9):
 class Kernel:
     """An example, compiled and loaded; called with a grid and its parameters (runtime/cuda/ABI.md)."""
 
-    def __init__(self, options, name):
+    def __init__(self, options, name, change=()):
         folder = tempfile.mkdtemp()
-        path = os.path.join(folder, name + ".cubin")
         folders = (options.examples, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels"))
         source = next(p for p in (os.path.join(f, name + ".tile") for f in folders) if os.path.exists(p))
+        if change:  # the same with one word for another, its name too
+            name = name.replace(*change)
+            with open(source) as old, open(os.path.join(folder, name + ".tile"), "w") as new:
+                new.write(old.read().replace(*change))
+            source = os.path.join(folder, name + ".tile")
+        self.name = name
+        path = os.path.join(folder, name + ".cubin")
         done = subprocess.run([options.tilec, source, f"--sm={options.sm}", "-v", "-o", path, *options.tilec_options], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(done.stderr)
@@ -80,12 +90,13 @@ def norm_error(out, reference):
 
 
 class Case:
-    """One row: `bytes` moved or `operations` done by a call; `reference()` is what `out` should hold after ours()."""
+    """One row: `bytes` moved or `operations` done by a call; `reference()` is what `out` should hold after ours(), and after
+    any of `triton()`, the calls to choose from."""
 
-    def __init__(self, name, kernel, ours, peer, out, reference, tolerance, bytes=None, operations=None):
+    def __init__(self, name, kernel, ours, peer, out, reference, tolerance, bytes=None, operations=None, triton=None):
         self.name, self.kernel, self.ours, self.peer = name, kernel, ours, peer
         self.out, self.reference, self.tolerance = out, reference, tolerance
-        self.bytes, self.operations = bytes, operations
+        self.bytes, self.operations, self.triton = bytes, operations, triton
 
 
 def ceildiv(a, b):
@@ -119,10 +130,12 @@ def rows(kernel):
         size = x.numel() * x.element_size()
         k1, k2, k3 = kernel("softmax" + suffix), kernel("layer_norm" + suffix), kernel("row_sum" + suffix)
         yield Case(f"softmax{suffix} {m}x{n}", k1, lambda: k1((ceildiv(m, softmax_rows),), x, y, I32(m), I32(n)),
-                   lambda: torch.softmax(x, 1), y, lambda: torch.softmax(x.double(), 1), tolerance, bytes=2 * size)
+                   lambda: torch.softmax(x, 1), y, lambda: torch.softmax(x.double(), 1), tolerance, bytes=2 * size,
+                   triton=lambda: gpu_triton.softmax(x, y))
         yield Case(f"layer_norm{suffix} {m}x{n}", k2, lambda: k2((m,), x, w, bias, y, I32(m), I32(n), F32(1e-5)),
                    lambda: torch.nn.functional.layer_norm(x, (n,), w, bias), y,
-                   lambda: torch.nn.functional.layer_norm(x.double(), (n,), w.double(), bias.double()), tolerance, bytes=2 * size)
+                   lambda: torch.nn.functional.layer_norm(x.double(), (n,), w.double(), bias.double()), tolerance, bytes=2 * size,
+                   triton=lambda: gpu_triton.layer_norm(x, w, bias, y, 1e-5))
         yield Case(f"row_sum{suffix} {m}x{n}", k3, lambda: k3((ceildiv(m, sum_rows),), x, s, I32(m), I32(n)),
                    lambda: torch.sum(x, 1, dtype=torch.float32), s, lambda: x.double().sum(1), 1e-5, bytes=size)
 
@@ -184,7 +197,8 @@ def updates(kernel):
         k1((ceildiv(m, 1024),), index, values, table, I32(m), I32(size))
 
     yield Case("scatter add f32 2^24 to 2^20", k1, scatter, lambda: table.zero_().index_add_(0, index, values), table,
-               lambda: torch.zeros(size, device="cuda", dtype=torch.float64).index_add_(0, long_index, values.double()), 0, bytes=8 * m)
+               lambda: torch.zeros(size, device="cuda", dtype=torch.float64).index_add_(0, long_index, values.double()), 0, bytes=8 * m,
+                   triton=lambda: gpu_triton.scatter_add(index, values, table))
     counter = torch.zeros(1, dtype=torch.int32, device="cuda")
     ones = torch.ones(m, dtype=torch.int32, device="cuda")
     nowhere = torch.zeros(m, dtype=torch.int64, device="cuda")
@@ -206,16 +220,34 @@ def products(kernel):
         yield Case(f"{name} {n}^3", k, lambda: k((n // 128, n // 128), p, q, r, I32(n), I32(n), I32(n)), lambda: torch.mm(p, q), r,
                    lambda: p.double() @ q.double(), 1e-5, operations=2 * n**3)
     attention = torch.nn.functional.scaled_dot_product_attention
-    heads, length = 64, 4096
-    for name, dtype, tolerance in (("attention", torch.float32, 1e-4), ("attention_f16", torch.float16, 3e-3)):
-        q, k_, v = (rand(heads, length, 64, dtype=dtype) for _ in range(3))
-        o = unset(heads, length, 64, dtype=dtype)
-        k1 = kernel(name)
-        yield Case(f"{name} {heads}x{length}x64", k1,
-                   lambda: k1((ceildiv(length, 128), heads), q, k_, v, o, I32(heads), I32(length), I32(length), F32(0.125)),
+    heads, length, size, scale = 64, 4096, 64, 0.125
+    for name, change, dtype, tolerance in (("attention", (), torch.float32, 1e-4), ("attention_f16", (), torch.float16, 3e-3),
+                                           ("attention_f16", ("f16", "bf16"), torch.bfloat16, 2e-2)):
+        q, k_, v = (rand(heads, length, size, dtype=dtype) for _ in range(3))
+        o = unset(heads, length, size, dtype=dtype)
+        k1 = kernel(name, change)
+        yield Case(f"{k1.name} {heads}x{length}x{size}", k1,
+                   lambda: k1((ceildiv(length, 128), heads), q, k_, v, o, I32(heads), I32(length), I32(length), F32(scale)),
                    lambda: attention(q[None], k_[None], v[None]), o,
-                   lambda: attention(q[None].float(), k_[None].float(), v[None].float(), scale=0.125)[0], tolerance,
-                   operations=4 * heads * length * length * 64)
+                   lambda: attention(q[None].float(), k_[None].float(), v[None].float(), scale=scale)[0], tolerance,
+                   operations=4 * heads * length * length * size,
+                   triton=None if dtype == torch.float32 else lambda: gpu_triton.attention(q, k_, v, o, scale))
+
+
+def best_of(case, calls):
+    """The fastest of the calls that give the right result, in microseconds; infinity if none does."""
+    best = float("inf")
+    reference = case.reference()
+    for call in calls:
+        case.out.zero_()
+        try:
+            call()
+            torch.cuda.synchronize()
+        except gpu_triton.OutOfResources:
+            continue
+        if norm_error(case.out, reference) <= case.tolerance:
+            best = min(best, median_us(call))
+    return best
 
 
 def main():
@@ -232,10 +264,10 @@ def main():
     copy = 2 * 4 * big.numel() / median_us(lambda: other.copy_(big)) / 1e3
     del big, other
     print(f"{torch.cuda.get_device_name()}; copy of 1 GiB: {copy:.0f} GB/s")
-    print(f"{'':30} {'ours us':>10} {'torch us':>10} {'torch/ours':>10} {'rate':>16}  error")
+    print(f"{'':30} {'ours us':>10} {'torch us':>10} {'torch/ours':>10} {'Triton us':>10} {'Triton/ours':>11} {'rate':>16}  error")
     bad = 0
     for group in (elementwise, rows, moves, scans, updates, products):
-        for case in group(lambda name: Kernel(options, name)):
+        for case in group(lambda name, change=(): Kernel(options, name, change)):
             if options.names and not any(part in case.name for part in options.names):
                 continue
             case.ours()
@@ -246,7 +278,9 @@ def main():
             x, y = median_us(case.ours), median_us(case.peer)
             rate = (f"{case.bytes / x / 1e3:.0f} GB/s {case.bytes / x / 1e3 / copy:.2f}" if case.bytes
                     else f"{case.operations / x / 1e6:.0f} TFLOP/s")
-            print(f"{case.name:30} {x:10.1f} {y:10.1f} {y / x:10.2f} {rate:>16}  {error:.1e}{' WRONG' if wrong else ''}", flush=True)
+            z = best_of(case, case.triton()) if case.triton and gpu_triton else None
+            triton = f"{z:10.1f} {z / x:11.2f}" if z else f"{'':22}"
+            print(f"{case.name:30} {x:10.1f} {y:10.1f} {y / x:10.2f} {triton} {rate:>16}  {error:.1e}{' WRONG' if wrong else ''}", flush=True)
             print(f"    {case.kernel.note}")
     return 1 if bad else 0
 

@@ -18,7 +18,7 @@ for program in tests/gpu/gpu_check tools/tilec; do
   strip -o "$folder/$(basename "$program")" "$bin/$program"
 done
 cp -L "$(ldconfig -p | awk '/libsleef.so.3 /{print $NF; exit}')" "$folder/"
-cp -r tests/ops tests/source examples tests/bench/gpu_peers.py tests/bench/kernels tests/gpu/run.sh "$folder/"
+cp -r tests/ops tests/source examples tests/bench/gpu_peers.py tests/bench/gpu_triton.py tests/bench/kernels tests/gpu/run.sh "$folder/"
 [ -n "$launches" ] && cp -r "$launches" "$folder/launches"
 tar -C "$folder" -czf "$out" .
 ls -l "$out"
