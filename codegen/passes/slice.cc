@@ -26,7 +26,7 @@ using ir::Opcode;
 using ir::Value;
 
 constexpr int kMostWarps = 16;
-constexpr int64_t kMostRegisters = 64, kSliceRegisters = 16;  // of a thread
+constexpr int64_t kMostRegisters = 64, kSliceRegisters = 32;  // of a thread
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 bool IsStore(const Op& op) { return op.opcode() == Opcode::kStoreView || op.opcode() == Opcode::kStorePtr; }
@@ -106,7 +106,8 @@ class BlockSlicer {
           if (why.empty()) why = not_here;
           break;
         }
-        const int64_t more = PowerOfTwoFrom((sink.cone->largest() + options_.slice - 1) / options_.slice);
+        const int64_t words = std::max(sink.cone->largest(), sink.cone->held() / 2);
+        const int64_t more = PowerOfTwoFrom((words + options_.slice - 1) / options_.slice);
         if (more > slices) {
           slices = more;
           continue;
@@ -432,7 +433,8 @@ class BlockSlicer {
     for (Op* op = block_->back(); op != nullptr;) {
       Op* before = op->prev();
       const uint16_t stays = ir::kReads | ir::kWrites | ir::kEffect | ir::kTerminator;
-      if (op->info()->has(ir::kPure) && (op->info()->traits & stays) == 0 && op->unused()) op->Erase();
+      const bool is_sink = carried_.contains(op);  // of another group, maybe
+      if (op->info()->has(ir::kPure) && (op->info()->traits & stays) == 0 && op->unused() && !is_sink) op->Erase();
       op = before;
     }
   }

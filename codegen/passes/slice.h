@@ -1,14 +1,14 @@
 // Tiles that exceed the registers are worked on in slices, by a loop, so that neither code nor registers grow with the tile.
 //
-//   int loops = Slice({.limit = 32768, .slice = 8192}, module, function, trace);   // 0: nothing was changed
+//   int loops = Slice({.limit = 32768, .slice = 16384}, module, function, trace);   // 0: nothing was changed
 //
 // Before:                                             After:
-//   %x, %t = load_view_tko weak %a[%i]  (65536)         %acc = for %s in (0 to 8) iter_values(%m = -inf …) {
-//   %m = reduce %x … maxf                                 %x, %t = load_view_tko weak %a.slice[8 %i + %s]  (8192)
+//   %x, %t = load_view_tko weak %a[%i]  (65536)         %acc = for %s in (0 to 4) iter_values(%m = -inf …) {
+//   %m = reduce %x … maxf                                 %x, %t = load_view_tko weak %a.slice[4 %i + %s] (16384)
 //   %y = … subf %x, broadcast %m                          continue maxf %x, %m
 //   store_view_tko weak %y, %b[%i]                      }
 //                                                       %m = reduce %acc … maxf
-//                                                       for %s in (0 to 8) {
+//                                                       for %s in (0 to 4) {
 //                                                         … loads again, subtracts, stores a slice
 //                                                       }
 //
@@ -39,7 +39,7 @@ namespace tile::codegen {
 
 struct SliceOptions {
   int64_t limit = 0;  // tiles of more registers of 32 bits, over all threads, are sliced
-  int64_t slice = 0;  // registers of a slice, at most; a power of two
+  int64_t slice = 0;  // registers of a slice, at most; all that are held at once may take twice as many. A power of two
 };
 
 // As many threads as `num_warps` (0: as many as a block can have) can hold.

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/live_registers.h"
 #include "codegen/passes/slice_rules.h"
+#include "codegen/reduce_body.h"
 
 namespace tile::codegen {
 namespace {
@@ -44,6 +45,7 @@ std::string SliceCone::Add(const Op& sink, int dim) {
   if (sink.opcode() == Opcode::kReduce) {
     dims.assign(static_cast<size_t>(sink.num_operands()), dim);
     why = WhyNotCarried(sink);
+    if (IsCommutative(*sink.region(0))) accumulators_ = RegistersOf(sink.operand(0)->type());
     if (sink.operand(0)->type().shape()[static_cast<size_t>(dim)] < slices_) why = "the reduced dimension is short";
   } else {
     why = OperandDims(sink, dim, slices_, &dims);
@@ -55,6 +57,14 @@ std::string SliceCone::Add(const Op& sink, int dim) {
     if (!IsCut(key)) ops_.insert(key.first->def());
   }
   return why;
+}
+
+int64_t SliceCone::held() const {
+  int64_t words = accumulators_;
+  for (const SliceKey& key : made_) {
+    if (!IsCut(key) && IsAccessOfMemory(*key.first->def())) words += RegistersOf(key.first->type());
+  }
+  return words;
 }
 
 std::string SliceCone::NeedOperands(const Op& op, const std::vector<int>& dims, int depth) {

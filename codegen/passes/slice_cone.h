@@ -3,7 +3,7 @@
 //
 //   SliceCone cone(around, /*slices=*/8);
 //   std::string why = cone.Add(store, /*dim=*/1);   // "": these can be made
-//   cone.ops(), cone.largest()
+//   cone.made(), cone.largest()
 //
 // Not thread-safe.
 #ifndef TILE_CODEGEN_PASSES_SLICE_CONE_H_
@@ -44,7 +44,9 @@ class SliceCone {
   // Operations that are done in slices, with the dimension of their results.
   const absl::flat_hash_set<const ir::Op*>& ops() const { return ops_; }
   bool Makes(const SliceKey& key) const { return known_.contains(key); }
-  int64_t largest() const { return largest_; }  // registers over all threads of the largest whole tile
+  // Registers over all threads of the largest whole tile, and of those that are held at once: what is loaded, accumulators.
+  int64_t largest() const { return largest_; }
+  int64_t held() const;
   int cost() const { return cost_; }            // what slices along this dimension do to memory accesses; less is better
 
  private:
@@ -55,6 +57,7 @@ class SliceCone {
 
   SliceScope scope_;
   int64_t slices_;
+  int64_t accumulators_ = 0;
   absl::flat_hash_set<SliceKey> known_, cut_;
   std::vector<SliceKey> made_;
   absl::flat_hash_set<const ir::Op*> ops_;

@@ -1,11 +1,11 @@
 // Runs test files of operations (tests/ops/op_file.h) and recorded launches (tools/record.h) on a GPU, each kernel compiled
 // by our code generator for it, and says what is not as expected.
 //
-//   gpu_check [--device=cuda:0] [--sm=90] [--opt=3] [--random=FIRST,LAST] FILE.tile… RECORD.json…
+//   gpu_check [--device=cuda:0] [--sm=90] [--opt=3] [--warps=N] [--random=FIRST,LAST] FILE.tile… RECORD.json…
 //
 // --random runs programs made from these seeds (tests/fuzz/random_program.h), here and on the VM. Of one that differs it
 // looks for the step that goes wrong, and writes the program up to it, without what does not matter, to
-// random_SEED.tile.
+// random_SEED.tile. With few warps (--warps=1) code generation cuts small tiles into slices, too.
 //
 // A line per file: passed, failed, skipped (calls whose mistake only the VM finds), refused. Floats of recorded launches
 // may differ by rounding: the largest error relative to the norm of the array is printed, and judged by its type. With
@@ -279,6 +279,8 @@ int Main(int argc, char** argv) {
       sm = std::atoi(std::string(a).c_str());
     } else if (absl::ConsumePrefix(&a, "--opt=")) {
       setup.opt_level = std::atoi(std::string(a).c_str());
+    } else if (absl::ConsumePrefix(&a, "--warps=")) {
+      setup.num_warps = std::atoi(std::string(a).c_str());
     } else if (absl::ConsumePrefix(&a, "--random=")) {
       const std::vector<std::string> both = absl::StrSplit(a, ',');
       if (both.size() != 2 || !absl::SimpleAtoi(both[0], &seeds[0]) || !absl::SimpleAtoi(both[1], &seeds[1])) {
@@ -314,8 +316,10 @@ int Main(int argc, char** argv) {
     if (next >= 0 && next <= seeds[1]) {
       // A kernel that the hardware stops takes the process's device with it.
       const std::string rest = absl::StrCat("--random=", next, ",", seeds[1]), on = absl::StrCat("--device=", device),
-                        target = absl::StrCat("--sm=", sm), opt = absl::StrCat("--opt=", setup.opt_level);
-      execl("/proc/self/exe", argv[0], rest.c_str(), on.c_str(), target.c_str(), opt.c_str(), static_cast<char*>(nullptr));
+                        target = absl::StrCat("--sm=", sm), opt = absl::StrCat("--opt=", setup.opt_level),
+                        warps = absl::StrCat("--warps=", setup.num_warps);
+      execl("/proc/self/exe", argv[0], rest.c_str(), on.c_str(), target.c_str(), opt.c_str(), warps.c_str(),
+            static_cast<char*>(nullptr));
       return 70;
     }
   }

@@ -15,6 +15,7 @@ absl::StatusOr<Compiled> Gpu::Load(const ir::Module& module, absl::string_view k
   codegen::CompileOptions options;
   options.target = target;
   options.opt_level = opt_level;
+  options.num_warps = num_warps;
   auto built = codegen::BuildImages(module, *f, options, ir::ImageKind::kCubin);
   if (!built.ok()) return built.status();
   std::vector<ir::Image> images;

@@ -27,6 +27,7 @@ struct Gpu {
   std::shared_ptr<runtime::Device> device;  // null: compile only
   const codegen::Target* target = nullptr;
   int opt_level = 3;  // of LLVM and ptxas
+  int num_warps = 0;  // 0: as many as code generation likes
 
   absl::StatusOr<Compiled> Load(const ir::Module& module, absl::string_view kernel) const;
   // Needs a device. A kernel that asserts or that the hardware stops is a report.
