@@ -25,14 +25,22 @@ _COPTS = [
     "-Wno-psabi",
 ]
 
-def isa_cc_library(name, srcs, hdrs = [], deps = [], copts = [], visibility = None):
-    """A cc_library whose sources are compiled for each instruction set."""
+# The least of several, which machines from before 2013 and plain emulators run: small rather than fast.
+_LEAST = "v2"
+
+def isa_cc_library(name, srcs, hdrs = [], deps = [], copts = [], least_copts = [], visibility = None):
+    """A cc_library whose sources are compiled for each instruction set.
+
+    Args:
+      least_copts: more options for the least of them
+    """
     for isa in _MARCH.keys() + ["generic"]:
         native.cc_library(
             name = name + "_" + isa,
             srcs = srcs,
             hdrs = hdrs,
-            copts = _COPTS + copts + (["-march=" + _MARCH[isa]] if isa in _MARCH else []),
+            copts = _COPTS + copts + (["-march=" + _MARCH[isa]] if isa in _MARCH else []) +
+                    (least_copts if isa == _LEAST else []),
             linkstatic = True,
             local_defines = ["TILE_VM_ISA=" + isa],
             tags = ["manual"],  # Only those of the machine's architecture are built, through the rules below.
