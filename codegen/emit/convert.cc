@@ -50,11 +50,11 @@ llvm::Value* RoundPair(Emitter& e, Operands values) {
 // What PackWord put side by side, apart again.
 Registers Unpack(Emitter& e, llvm::Value* word, size_t n, llvm::Type* type) {
   auto& b = e.b();
-  const int bits = 32 / static_cast<int>(n);
+  const size_t bits = 8 * static_cast<size_t>(MemoryBytes(type));
   Registers out;
   for (size_t i = 0; i < n; ++i) {
     llvm::Value* x = i == 0 ? word : b.CreateLShr(word, i * bits);
-    out.push_back(FromMemory(e, b.CreateTrunc(x, b.getIntNTy(8 * MemoryBytes(type))), type));
+    out.push_back(FromMemory(e, b.CreateTrunc(x, b.getIntNTy(static_cast<unsigned>(bits))), type));
   }
   return out;
 }
