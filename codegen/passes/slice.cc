@@ -16,6 +16,7 @@
 #include "codegen/passes/slice_loop.h"
 #include "codegen/passes/slice_order.h"
 #include "codegen/passes/slice_rules.h"
+#include "codegen/passes/slice_write.h"
 
 namespace tile::codegen {
 namespace {
@@ -201,7 +202,8 @@ class BlockSlicer {
       Remark(first, absl::StrCat(first.info()->mnemonic, ": tiles stay whole: ", why));
       return 0;
     }
-    Write(&loops);
+    for (const SliceLoop& loop : loops) Tell(loop);
+    WriteLoops(module_, block_, carried_, &order_, &loops);
     return static_cast<int>(loops.size());
   }
 
@@ -243,19 +245,6 @@ class BlockSlicer {
       }
     }
     return loops;
-  }
-
-  // The loads that the loop does, with the dimension of their slices.
-  static std::vector<std::pair<const Op*, int>> LoadsOf(const SliceLoop& loop) {
-    std::vector<std::pair<const Op*, int>> loads;
-    absl::flat_hash_set<SliceKey> seen;
-    for (const SliceSink& sink : loop.sinks) {
-      for (const SliceKey& key : sink.cone->made()) {
-        if (sink.cone->IsCut(key) || !IsAccessOfMemory(*key.first->def()) || !seen.insert(key).second) continue;
-        loads.emplace_back(key.first->def(), key.second);
-      }
-    }
-    return loads;
   }
 
   // The sink can be done in the rounds of the loop, behind what is there, and has loads in common with it.
@@ -326,118 +315,6 @@ class BlockSlicer {
   }
 
   bool Precedes(const Op& a, const Op& b) const { return position_.at(&a) < position_.at(&b); }
-
-  // --- the end ------------------------------------------------------------------------------------------------------
-
-  void Write(std::vector<SliceLoop>* loops) {
-    // What comes behind loads, by tokens that will not be there.
-    absl::flat_hash_map<const Op*, std::vector<SliceLoop*>> loops_with;
-    std::vector<Op*> loads;
-    for (SliceLoop& loop : *loops) {
-      for (const auto& [load, dim] : LoadsOf(loop)) {
-        std::vector<SliceLoop*>& with = loops_with[load];
-        if (with.empty()) loads.push_back(const_cast<Op*>(load));
-        if (with.empty() || with.back() != &loop) with.push_back(&loop);
-      }
-    }
-    absl::flat_hash_map<const Op*, std::vector<const Op*>> waits_for;
-    for (const Op* load : loads) {
-      for (const Op* op : order_.Followers(*load)) waits_for[op].push_back(load);
-    }
-    std::vector<std::pair<Op*, std::vector<SliceLoop*>>> later;
-    absl::flat_hash_set<const Op*> sinks;
-    for (const SliceLoop& loop : *loops) {
-      for (const SliceSink& sink : loop.sinks) sinks.insert(sink.op);
-    }
-    ir::Walk(block_, [&](Op* op) {
-      if (sinks.contains(op) || op->opcode() == Opcode::kJoinTokens) return;
-      std::vector<SliceLoop*> behind = LoopsBefore(*op, waits_for, loops_with);
-      if (!behind.empty()) later.emplace_back(op, std::move(behind));
-    });
-
-    const SliceWaits waits = {
-        [&](const Op& store, const Op& load) { return order_.Followers(load).contains(&store); },
-        [&](const Op& store) {
-          std::vector<Value*> tokens;
-          for (const SliceLoop* loop : LoopsBefore(store, waits_for, loops_with)) {
-            if (loop->done != nullptr) tokens.push_back(loop->done);
-          }
-          return tokens;
-        }};
-    for (SliceLoop& loop : *loops) {
-      WriteLoop(module_, &loop, waits);
-      Tell(loop);
-    }
-    for (auto& [op, behind] : later) AddTokens(op, behind);
-    for (const SliceLoop& loop : *loops) {
-      for (const SliceSink& sink : loop.sinks) sink.op->Erase();
-    }
-    RemoveUnused();
-    for (Op* load : loads) EraseLoad(load);
-    RemoveUnused();
-  }
-
-  // The loops in front of the operation that load what it waits for.
-  std::vector<SliceLoop*> LoopsBefore(const Op& op, const absl::flat_hash_map<const Op*, std::vector<const Op*>>& waits_for,
-                                      const absl::flat_hash_map<const Op*, std::vector<SliceLoop*>>& loops_with) {
-    std::vector<SliceLoop*> out;
-    const auto it = waits_for.find(&op);
-    if (it == waits_for.end()) return out;
-    const Op* at = &op;
-    while (at->block() != block_) at = at->parent();
-    for (const Op* load : it->second) {
-      for (SliceLoop* loop : loops_with.at(load)) {
-        const bool before = loop->place() == at || Precedes(*loop->place(), *at);
-        if (before && std::find(out.begin(), out.end(), loop) == out.end()) out.push_back(loop);
-      }
-    }
-    std::sort(out.begin(), out.end(), [&](const SliceLoop* a, const SliceLoop* b) { return Precedes(*a->place(), *b->place()); });
-    return out;
-  }
-
-  // Every token that the operation takes comes behind the loops, too.
-  void AddTokens(Op* op, const std::vector<SliceLoop*>& loops) {
-    for (int i = 0; i < op->num_operands(); ++i) {
-      if (!op->operand(i)->type().is_token()) continue;
-      std::vector<Value*> tokens = {op->operand(i)};
-      for (const SliceLoop* loop : loops) tokens.push_back(loop->done);
-      const uint32_t end = static_cast<uint32_t>(tokens.size());
-      const ir::Type type = module_->types().Token();
-      Op* join = module_->CreateOp({.info = ir::GetOp(Opcode::kJoinTokens), .operands = tokens, .operand_ends = {&end, 1},
-                                    .results = {&type, 1}, .attrs = {}, .loc = op->loc, .pos = op->pos});
-      module_->InsertBefore(op->block(), op, join);
-      op->set_operand(i, join->result(0));
-    }
-  }
-
-  // The load, if only slices of it are used. What waited for it waits for what it waited for.
-  void EraseLoad(Op* load) {
-    if (load->result(0)->has_uses()) return;
-    Value* token = load->result("token");
-    if (token != nullptr && token->has_uses()) {
-      Value* before = load->operand("token");
-      if (before == nullptr) {
-        const ir::Type type = module_->types().Token();
-        Op* make = module_->CreateOp({.info = ir::GetOp(Opcode::kMakeToken), .operands = {}, .operand_ends = {},
-                                      .results = {&type, 1}, .attrs = {}, .loc = load->loc, .pos = load->pos});
-        module_->InsertBefore(load->block(), load, make);
-        before = make->result(0);
-      }
-      token->ReplaceAllUsesWith(before);
-    }
-    load->Erase();
-  }
-
-  // Pure operations that nobody needs any more.
-  void RemoveUnused() {
-    for (Op* op = block_->back(); op != nullptr;) {
-      Op* before = op->prev();
-      const uint16_t stays = ir::kReads | ir::kWrites | ir::kEffect | ir::kTerminator;
-      const bool is_sink = carried_.contains(op);  // of another group, maybe
-      if (op->info()->has(ir::kPure) && (op->info()->traits & stays) == 0 && op->unused() && !is_sink) op->Erase();
-      op = before;
-    }
-  }
 
   void Tell(const SliceLoop& loop) {
     if (trace_ == nullptr || !trace_->on_remark) return;

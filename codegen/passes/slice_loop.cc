@@ -286,6 +286,18 @@ class Body {
 
 }  // namespace
 
+std::vector<std::pair<const Op*, int>> LoadsOf(const SliceLoop& loop) {
+  std::vector<std::pair<const Op*, int>> loads;
+  absl::flat_hash_set<SliceKey> seen;
+  for (const SliceSink& sink : loop.sinks) {
+    for (const SliceKey& key : sink.cone->made()) {
+      if (sink.cone->IsCut(key) || !IsAccessOfMemory(*key.first->def()) || !seen.insert(key).second) continue;
+      loads.emplace_back(key.first->def(), key.second);
+    }
+  }
+  return loads;
+}
+
 void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
   Block* apart = module->CreateBlock({});
   ir::Builder b(module, apart);

@@ -1,7 +1,8 @@
 // Writes one loop over slices. Internal to codegen/passes.
 //
 //   SliceLoop loop{.sinks = {{store, 0, &cone}}, .slices = 8};
-//   ir::Value* token = WriteLoop(module, &loop, …);
+//   WriteLoop(module, &loop, waits);
+//   loop.done                            // a token behind it
 //
 // The loop stands in front of its last sink. Results of reductions that end in it replace those of the sinks; the sinks
 // themselves stay, for their owner to erase.
@@ -9,6 +10,7 @@
 #define TILE_CODEGEN_PASSES_SLICE_LOOP_H_
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "codegen/passes/slice_cone.h"
@@ -30,6 +32,9 @@ struct SliceLoop {
 
   ir::Op* place() const { return sinks.back().op; }
 };
+
+// The loads that the loop does, with the dimension of their slices.
+std::vector<std::pair<const ir::Op*, int>> LoadsOf(const SliceLoop& loop);
 
 // `waits`: whether the store must come after the load, which is done in the same loop, too. `before`: tokens of earlier loops
 // that the store must come after.
