@@ -83,7 +83,7 @@ std::optional<MmaPlan> PlanMma(const Target& target, const Plan& plan, const ir:
 
 Layout MmaResultLayout(const Target& target, const Plan& plan, const ir::Op& op) {
   if (FetchOf(op) != nullptr) return WgmmaLayout(PlanWgmma(target, plan.num_warps, op)->tile, Operand::kC);
-  if (const auto p = PlanWgmmaOfRegisters(target, plan.num_warps, op)) return WgmmaLayout(p->tile, Operand::kC);
+  if (const auto p = PlanWgmmaOfCopies(target, plan.num_warps, op)) return WgmmaLayout(p->tile, Operand::kC);
   if (const auto p = PlanMma(target, plan, op)) return MmaLayout(p->tile, Operand::kC);
   // For fma: a square of results in each thread, so that what it reads serves several.
   const auto shape = op.result(0)->type().shape();

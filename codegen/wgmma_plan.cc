@@ -76,15 +76,18 @@ std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir
   return a && b ? PlanOf(target, num_warps, mma, &*a, *b) : std::nullopt;
 }
 
-std::optional<WgmmaPlan> PlanWgmmaOfRegisters(const Target& target, int num_warps, const ir::Op& mma) {
-  if (!IsProduct(mma) || CopyOf(mma, 0) != nullptr || CopyOf(mma, 1) == nullptr) return std::nullopt;
-  if (!IsInvariant(mma, 0)) {
+std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, const ir::Op& mma) {
+  if (!IsProduct(mma) || CopyOf(mma, 1) == nullptr) return std::nullopt;
+  std::optional<StagedTile> a;
+  if (CopyOf(mma, 0) != nullptr) {
+    a = StageOperand(mma, 0);
+  } else if (!IsInvariant(mma, 0)) {
     for (const ir::Use* use = mma.operand(0)->uses(); use != nullptr; use = use->next) {
       if (use->owner != &mma && IsProduct(*use->owner)) return std::nullopt;
     }
   }
   const std::optional<StagedTile> b = StageOperand(mma, 1);
-  return b ? PlanOf(target, num_warps, mma, nullptr, *b) : std::nullopt;
+  return b ? PlanOf(target, num_warps, mma, a ? &*a : nullptr, *b) : std::nullopt;
 }
 
 StagedTile StagedLhs(const ir::Op& mma) {

@@ -2,7 +2,7 @@
 // how the warpgroups (four warps each) share the tile.
 //
 //   if (std::optional<WgmmaPlan> p = PlanWgmma(target, num_warps, mma)) …   // nullopt: it can't be
-//   if (std::optional<WgmmaPlan> p = PlanWgmmaOfRegisters(target, num_warps, mma)) …
+//   if (std::optional<WgmmaPlan> p = PlanWgmmaOfCopies(target, num_warps, mma)) …
 //   WgmmaLayout(p->tile, Operand::kC)                                       // of the accumulator
 //
 // Pure functions.
@@ -29,11 +29,11 @@ struct WgmmaPlan {
 // Both operands must be staged (StageOperand). Null warps: as many as WgmmaWarps says.
 std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma);
 
-// The right operand in a stage that the threads copy (CopyOf); the left one, which is not, in registers (WgmmaLayout of kA). If it
-// is the same in all rounds of the loop it lies in shared memory all the time, and if it is that of several products there is no
-// plan: ptxas 13.0 overwrites fragments that live longer than one product with those of the next.
-std::optional<WgmmaPlan> PlanWgmmaOfRegisters(const Target& target, int num_warps, const ir::Op& mma);
-// How a left operand of such a product lies in shared memory.
+// The right operand in a stage that the threads copy (CopyOf); the left one, too, or in registers (WgmmaLayout of kA). If it is the
+// same in all rounds of the loop it lies in shared memory all the time, and if it is that of several products there is no plan:
+// ptxas 13.0 overwrites fragments that live longer than one product with those of the next.
+std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, const ir::Op& mma);
+// How a left operand that is the same in all rounds lies there.
 StagedTile StagedLhs(const ir::Op& mma);
 
 // Warps that the product should have: 64 accumulators in a thread, or 128 where that takes too many warps.

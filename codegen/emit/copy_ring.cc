@@ -68,7 +68,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
       const ir::Op& mma = *use->owner;
-      if (!PlanWgmmaOfRegisters(e.target(), e.num_warps(), mma)) continue;
+      if (!PlanWgmmaOfCopies(e.target(), e.num_warps(), mma)) continue;
       read_by_wgmma_ = true;
       if (IsInvariant(mma, 0)) staged_lhs_[&mma] = StageOnce(e, mma.operand(0), StagedLhs(mma));
     }

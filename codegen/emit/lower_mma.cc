@@ -30,15 +30,20 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
   if (FetchOf(op) != nullptr) {
     Ring& ring = *e.rings().back();
     acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()), std::move(acc));
-  } else if (const auto held = PlanWgmmaOfRegisters(e.target(), e.num_warps(), op)) {
+  } else if (const auto wgmma = PlanWgmmaOfCopies(e.target(), e.num_warps(), op)) {
     const CopyRing& ring = *e.copy_rings().back();
-    const int slot = op.operand(1)->index();
-    const StagedAt rhs = {ring.tile(slot), e.b().CreatePtrToInt(ring.Slot(slot), e.b().getInt32Ty())};
-    if (llvm::Value* at = ring.StagedLhsOf(op)) {
-      acc = MultiplyHeld(e, *held, StagedAt{StagedLhs(op), at}, rhs, std::move(acc));
+    const auto copied = [&](int i) {
+      const int slot = op.operand(i)->index();
+      return StagedAt{ring.tile(slot), e.b().CreatePtrToInt(ring.Slot(slot), e.b().getInt32Ty())};
+    };
+    const StagedAt rhs = copied(1);
+    if (CopyOf(op, 0) != nullptr) {
+      acc = MultiplyCopied(e, *wgmma, copied(0), rhs, std::move(acc));
+    } else if (llvm::Value* at = ring.StagedLhsOf(op)) {
+      acc = MultiplyCopied(e, *wgmma, StagedAt{StagedLhs(op), at}, rhs, std::move(acc));
     } else {
-      const auto a = FragmentsBroughtToRegisters(e, op.operand(0), WgmmaLayout(held->tile, Operand::kA));
-      acc = MultiplyHeld(e, *held, *a, rhs, std::move(acc));
+      const auto a = FragmentsBroughtToRegisters(e, op.operand(0), WgmmaLayout(wgmma->tile, Operand::kA));
+      acc = MultiplyCopied(e, *wgmma, *a, rhs, std::move(acc));
     }
   } else if (const auto plan = PlanMma(e.target(), e.plan(), op)) {
     const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));

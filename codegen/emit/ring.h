@@ -90,8 +90,8 @@ struct StagedAt {
   llvm::Value* at;  // i32
 };
 // wgmma of the left operand's fragments (WgmmaLayout of kA), or of both from shared memory. Waits for the result.
-Registers MultiplyHeld(Emitter& e, const WgmmaPlan& plan, FragmentSource& a, const StagedAt& b, Registers acc);
-Registers MultiplyHeld(Emitter& e, const WgmmaPlan& plan, const StagedAt& a, const StagedAt& b, Registers acc);
+Registers MultiplyCopied(Emitter& e, const WgmmaPlan& plan, FragmentSource& a, const StagedAt& b, Registers acc);
+Registers MultiplyCopied(Emitter& e, const WgmmaPlan& plan, const StagedAt& a, const StagedAt& b, Registers acc);
 // Waits until at most `pending` groups of products run; the registers are valid in what it returns.
 Registers WaitForProducts(Emitter& e, int pending, Registers acc);
 

@@ -156,7 +156,7 @@ Registers MultiplyStaged(Emitter& e, const Ring& ring, const ir::Op& mma, llvm::
   return ring.IsAsync(mma) ? acc : WaitForProducts(e, 0, std::move(acc));
 }
 
-Registers MultiplyHeld(Emitter& e, const WgmmaPlan& plan, FragmentSource& a, const StagedAt& right, Registers acc) {
+Registers MultiplyCopied(Emitter& e, const WgmmaPlan& plan, FragmentSource& a, const StagedAt& right, Registers acc) {
   SharedOperand rhs{right.tile};
   const Product product(e, plan);
   product.Start(&rhs, right.at);
@@ -171,7 +171,7 @@ Registers MultiplyHeld(Emitter& e, const WgmmaPlan& plan, FragmentSource& a, con
   return WaitForProducts(e, 0, product.Multiply(nullptr, words, rhs, std::move(acc)));
 }
 
-Registers MultiplyHeld(Emitter& e, const WgmmaPlan& plan, const StagedAt& left, const StagedAt& right, Registers acc) {
+Registers MultiplyCopied(Emitter& e, const WgmmaPlan& plan, const StagedAt& left, const StagedAt& right, Registers acc) {
   SharedOperand lhs{left.tile}, rhs{right.tile};
   const Product product(e, plan);
   product.Start(&lhs, left.at);

@@ -222,7 +222,7 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
 const Layout* LayoutRules::ForInvariant(const Op& mma, int i) {
   const Value* v = mma.operand(i);
   if (!IsInvariant(mma, i) || FetchOf(mma) != nullptr || CopyOf(mma, i) != nullptr) return nullptr;
-  if (PlanWgmmaOfRegisters(target_, plan_.num_warps, mma)) return nullptr;  // it is staged in shared memory
+  if (PlanWgmmaOfCopies(target_, plan_.num_warps, mma)) return nullptr;  // it is staged in shared memory
   const auto plan = PlanMma(target_, plan_, mma);
   if (!plan) return nullptr;
   const Layout fragment = MmaLayout(plan->tile, i == 0 ? Operand::kA : Operand::kB);
