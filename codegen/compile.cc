@@ -209,7 +209,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   }
   trace.Text("slice", [&] { return PrintWithLayouts(*f); });
   TimedPass plan_time(options.trace, "plan");
-  Plan plan = MakePlan(target, *f);
+  Plan plan = MakePlan(target, *f, options.aligned);
   if (options.num_warps > 0) {
     plan.num_warps = options.num_warps;
     plan.why = "as told";

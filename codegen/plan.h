@@ -1,6 +1,6 @@
 // What authors need not choose: how many warps work on a block of tiles.
 //
-//   Plan plan = MakePlan(target, function);
+//   Plan plan = MakePlan(target, function, /*aligned=*/false);
 //
 // A block gets so many warps that its tiles fit the registers of its threads (the largest, and all that live at once: more
 // for kernels with matrix products than for those that wait for memory), and no more than it has work for. Not thread-safe
@@ -31,7 +31,8 @@ struct Plan {
   bool cluster = false;  // two neighbours along that dimension may be a cluster, which shares loads
 };
 
-Plan MakePlan(const Target& target, const ir::Function& function);
+// `aligned`: arrays are (passes/assume_aligned.h).
+Plan MakePlan(const Target& target, const ir::Function& function, bool aligned);
 
 }  // namespace tile::codegen
 
