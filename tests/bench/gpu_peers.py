@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The examples on a GPU beside torch and Triton, in one run.
 
-    tests/bench/gpu_peers.py --tilec PATH [--examples FOLDER] [--sm 90] [PART OF A NAME…]
+    tests/bench/gpu_peers.py --tilec PATH [--library PATH] [--examples FOLDER] [--sm 90] [PART OF A NAME…]
 
-Needs a GPU, CuPy and torch; Triton if it is there. Each example (or kernel of tests/bench/kernels) is compiled by tilec as it is, without hints. Data is random; results are
-checked against torch in float64 (norm error) before anything is timed. Times are medians of events around replays of a
-CUDA graph of several launches; ours and the peers' alternate. A row: our microseconds, torch's, Triton's where gpu_triton.py
-has the kernel (the best of its configurations, checked like ours), peer/ours (above 1: we are faster), and the share of the measured ceiling (a copy of 1 GiB, counting bytes read and written; or for products
-the peer's best rate).
+Needs a GPU, CuPy and torch; Triton if it is there. Each example (or kernel of tests/bench/kernels) is compiled by tilec as it
+is, without hints, and launched as an application does (--library), or only its general image. Data is random; results are
+checked against torch in float64 (norm error) before anything is timed. Times are medians of events around replays of a CUDA
+graph of several launches after a rest; ours and the peers' take turns. A row: our microseconds, torch's, Triton's where
+gpu_triton.py has the kernel (the best of its configurations, checked like ours), peer/ours (above 1: we are faster), and the
+share of the measured ceiling (a copy of 1 GiB, counting bytes read and written; for products the rate).
 """
 import argparse
 import os
@@ -15,11 +16,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 
 import cupy
 import numpy as np
 import torch
+
+import tilevm_c
 
 try:
     import gpu_triton
@@ -42,6 +46,7 @@ def median_us(fn, calls=10, rounds=9):
                 fn()
         times = []
         for _ in range(rounds):
+            time.sleep(0.008)  # bursts, not what is left when the chip is hot
             start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             start.record(stream)
             graph.replay()
@@ -51,28 +56,32 @@ def median_us(fn, calls=10, rounds=9):
     return statistics.median(times)
 
 
-class Kernel:
-    """An example, compiled and loaded; called with a grid and its parameters (runtime/cuda/ABI.md)."""
+def compiled(options, name, change, extension):
+    """Where the kernel's code is, its name, and what tilec says of its images."""
+    folder = tempfile.mkdtemp()
+    folders = (options.examples, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels"))
+    source = next(p for p in (os.path.join(f, name + ".tile") for f in folders) if os.path.exists(p))
+    if change:  # the same with one word for another, its name too
+        name = name.replace(*change)
+        with open(source) as old, open(os.path.join(folder, name + ".tile"), "w") as new:
+            new.write(old.read().replace(*change))
+        source = os.path.join(folder, name + ".tile")
+    path = os.path.join(folder, name + extension)
+    done = subprocess.run([options.tilec, source, f"--sm={options.sm}", "-v", "-o", path, *options.tilec_options], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    return path, name, [line.split(": ", 1)[1] for line in done.stderr.strip().splitlines() if line.startswith("@")]
+
+
+class Cubin:
+    """A kernel's general image, loaded by CuPy; called with a grid and its parameters (runtime/cuda/ABI.md)."""
 
     def __init__(self, options, name, change=()):
-        folder = tempfile.mkdtemp()
-        folders = (options.examples, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels"))
-        source = next(p for p in (os.path.join(f, name + ".tile") for f in folders) if os.path.exists(p))
-        if change:  # the same with one word for another, its name too
-            name = name.replace(*change)
-            with open(source) as old, open(os.path.join(folder, name + ".tile"), "w") as new:
-                new.write(old.read().replace(*change))
-            source = os.path.join(folder, name + ".tile")
-        self.name = name
-        path = os.path.join(folder, name + ".cubin")
-        done = subprocess.run([options.tilec, source, f"--sm={options.sm}", "-v", "-o", path, *options.tilec_options], capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(done.stderr)
-        note = done.stderr.strip().split(": ", 1)[1]
-        self.note = note
-        self.threads = int(note.split(" threads")[0])
-        self.shared = int(note.split(" bytes of shared")[0].split()[-1])
-        self.function = cupy.RawModule(path=path).get_function(name)
+        path, self.name, notes = compiled(options, name, change, ".cubin")
+        self.note = notes[0]
+        self.threads = int(self.note.split(" threads")[0])
+        self.shared = int(self.note.split(" bytes of shared")[0].split()[-1])
+        self.function = cupy.RawModule(path=path).get_function(self.name)
         self.function.max_dynamic_shared_size_bytes = self.shared
         self.trap = torch.zeros(4096, dtype=torch.uint8, device="cuda")
 
@@ -82,6 +91,25 @@ class Kernel:
         words += [np.int32(g) for g in grid] + [np.uint64(self.trap.data_ptr()), np.uint64(0)]
         with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
             self.function(grid, (self.threads, 1, 1), tuple(words), shared_mem=self.shared)
+
+
+class Portable:
+    """A .tbc with all its images, launched by libtilevm.so, which chooses one; called like a Cubin. Arrays come first among
+    the parameters, scalars of the interface last; grid, sizes and working memory follow from the launch rule."""
+
+    device = None
+
+    def __init__(self, options, name, change=()):
+        if Portable.device is None:
+            Portable.device = tilevm_c.Library(options.library).device("cuda")
+        path, self.name, notes = compiled(options, name, change, ".tbc")
+        self.note = "\n    ".join(notes)
+        self.kernel = Portable.device.kernel(path)
+
+    def __call__(self, grid, *params):
+        tensors = [p for p in params if isinstance(p, torch.Tensor)][:len(self.kernel.arrays)]
+        numbers = [p.item() for p in params if not isinstance(p, torch.Tensor)]
+        self.kernel(torch.cuda.current_stream(), tensors, numbers[len(numbers) - len(self.kernel.scalars):])
 
 
 def norm_error(out, reference):
@@ -124,11 +152,12 @@ def elementwise(kernel):
 
 
 def rows(kernel):
-    for suffix, m, n, dtype, softmax_rows, sum_rows, tolerance in (("", 8192, 4096, torch.float32, 4, 16, 1e-5),
-                                                                   ("_bf16", 8192, 8192, torch.bfloat16, 1, 8, 4e-3)):
+    for suffix, sums, m, n, dtype, softmax_rows, sum_rows, tolerance in (
+            ("", "row_sum", 8192, 4096, torch.float32, 4, 16, 1e-5), ("_wide", "row_sum", 8192, 8192, torch.float32, 1, 16, 1e-5),
+            ("_bf16", "row_sum_bf16", 8192, 8192, torch.bfloat16, 1, 8, 4e-3)):
         x, y, w, bias, s = rand(m, n, dtype=dtype), unset(m, n, dtype=dtype), rand(n, dtype=dtype), rand(n, dtype=dtype), unset(m)
         size = x.numel() * x.element_size()
-        k1, k2, k3 = kernel("softmax" + suffix), kernel("layer_norm" + suffix), kernel("row_sum" + suffix)
+        k1, k2, k3 = kernel("softmax" + suffix), kernel("layer_norm" + suffix), kernel(sums)
         yield Case(f"softmax{suffix} {m}x{n}", k1, lambda: k1((ceildiv(m, softmax_rows),), x, y, I32(m), I32(n)),
                    lambda: torch.softmax(x, 1), y, lambda: torch.softmax(x.double(), 1), tolerance, bytes=2 * size,
                    triton=lambda: gpu_triton.softmax(x, y))
@@ -136,7 +165,7 @@ def rows(kernel):
                    lambda: torch.nn.functional.layer_norm(x, (n,), w, bias), y,
                    lambda: torch.nn.functional.layer_norm(x.double(), (n,), w.double(), bias.double()), tolerance, bytes=2 * size,
                    triton=lambda: gpu_triton.layer_norm(x, w, bias, y, 1e-5))
-        yield Case(f"row_sum{suffix} {m}x{n}", k3, lambda: k3((ceildiv(m, sum_rows),), x, s, I32(m), I32(n)),
+        yield Case(f"{sums} {m}x{n}", k3, lambda: k3((ceildiv(m, sum_rows),), x, s, I32(m), I32(n)),
                    lambda: torch.sum(x, 1, dtype=torch.float32), s, lambda: x.double().sum(1), 1e-5, bytes=size)
 
 
@@ -213,12 +242,16 @@ def updates(kernel):
 
 
 def products(kernel):
-    for name, dtype, n in (("matmul_bf16", torch.bfloat16, 4096), ("matmul_bf16", torch.bfloat16, 8192),
-                           ("matmul_f16", torch.float16, 4096), ("matmul", torch.float32, 4096)):
-        p, q, r = rand(n, n, dtype=dtype) * 0.5, rand(n, n, dtype=dtype) * 0.5, unset(n, n)
+    forms = [(name, torch.bfloat16, n) for n in (4096, 8192)
+             for name in ("matmul_bf16", "matmul_bf16_wide", "matmul_bf16_narrow", "matmul_bf16_wide_narrow")]
+    for name, dtype, n in forms + [("matmul_f16", torch.float16, 4096), ("matmul", torch.float32, 4096)]:
+        narrow = name.endswith("narrow")
+        p, q = rand(n, n, dtype=dtype) * 0.5, rand(n, n, dtype=dtype) * 0.5
+        r = unset(n, n, dtype=dtype if narrow else torch.float32)
         k = kernel(name)
-        yield Case(f"{name} {n}^3", k, lambda: k((n // 128, n // 128), p, q, r, I32(n), I32(n), I32(n)), lambda: torch.mm(p, q), r,
-                   lambda: p.double() @ q.double(), 1e-5, operations=2 * n**3)
+        # The peer's result is rounded to the operands' type.
+        yield Case(f"{name} {n}^3", k, lambda: k((n // (256 if "wide" in name else 128), n // 128), p, q, r, I32(n), I32(n), I32(n)),
+                   lambda: torch.mm(p, q), r, lambda: p.double() @ q.double(), 3e-3 if narrow else 1e-5, operations=2 * n**3)
     attention = torch.nn.functional.scaled_dot_product_attention
     heads, length, size, scale = 64, 4096, 64, 0.125
     for name, change, dtype, tolerance in (("attention", (), torch.float32, 1e-4), ("attention_f16", (), torch.float16, 3e-3),
@@ -254,6 +287,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tilec", default="bazel-bin/tools/tilec")
     parser.add_argument("--examples", default="examples")
+    parser.add_argument("--library", help="libtilevm.so.1, which launches all images of a .tbc; without it: the general one")
     parser.add_argument("--sm", default="90")
     parser.add_argument("--tilec-options", type=str.split, default=[], help='more options for tilec, as in "--warps=8"')
     parser.add_argument("names", nargs="*", help="only rows whose names contain one of these")
@@ -267,7 +301,7 @@ def main():
     print(f"{'':30} {'ours us':>10} {'torch us':>10} {'torch/ours':>10} {'Triton us':>10} {'Triton/ours':>11} {'rate':>16}  error")
     bad = 0
     for group in (elementwise, rows, moves, scans, updates, products):
-        for case in group(lambda name, change=(): Kernel(options, name, change)):
+        for case in group(lambda name, change=(): (Portable if options.library else Cubin)(options, name, change)):
             if options.names and not any(part in case.name for part in options.names):
                 continue
             case.ours()

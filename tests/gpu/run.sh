@@ -25,5 +25,5 @@ for part in files launches random; do
 done
 grep -h "^FAIL" "$results"/*.txt | cut -c1-200
 failed=$?
-python3 gpu_peers.py --tilec ./tilec --examples examples 2>"$results/peers.log"
+python3 gpu_peers.py --tilec ./tilec --library prefix/lib/libtilevm.so.1 --examples examples 2>"$results/peers.log"
 [ $failed -ne 0 ]
