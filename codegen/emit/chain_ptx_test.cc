@@ -97,6 +97,37 @@ TEST(ChainPtx, FragmentsOfSeveralProductsAreNotForWgmma) {
   EXPECT_EQ(Count(c.ptx, "mma.sync.aligned.m16"), 32);
 }
 
+TEST(ChainPtx, WgmmaReadsWhatThreadsCopied) {
+  // Without descriptors: both operands of a plain product.
+  constexpr char kProduct[] = R"(
+entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %n: tile<i32>) {
+  %at = make_tensor_view %a, shape = [%n, 64], strides = [64, 1] : tile<i32> -> tensor_view<?x64xbf16, strides=[64,1]>
+  %bt = make_tensor_view %b, shape = [%n, 128], strides = [128, 1] : tile<i32> -> tensor_view<?x128xbf16, strides=[128,1]>
+  %ct = make_tensor_view %c, shape = [%n, 128], strides = [128, 1] : tile<i32> -> tensor_view<?x128xf32, strides=[128,1]>
+  %av = make_partition_view %at : partition_view<tile=(64x64), padding_value = zero, tensor_view<?x64xbf16, strides=[64,1]>>
+  %bv = make_partition_view %bt : partition_view<tile=(64x128), padding_value = zero, tensor_view<?x128xbf16, strides=[128,1]>>
+  %cv = make_partition_view %ct : partition_view<tile=(64x128), tensor_view<?x128xf32, strides=[128,1]>>
+  %first = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %zero = constant <f32: 0> : tile<64x128xf32>
+  %sum = for %step in (%first to %n, step %one) : tile<i32> iter_values(%acc = %zero) -> (tile<64x128xf32>) {
+    %x, %t1 = load_view_tko weak %av[%step, %first] -> tile<64x64xbf16>, token
+    %y, %t2 = load_view_tko weak %bv[%step, %first] -> tile<64x128xbf16>, token
+    %next = mmaf %x, %y, %acc
+    continue %next : tile<64x128xf32>
+  }
+  store_view_tko weak %sum, %cv[%first, %first] -> token
+  return
+}
+)";
+  const CompiledText c = CompileText(kProduct, 90);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"), 4);
+  EXPECT_EQ(Count(c.ptx, "fence.proxy.async"), 1);
+  EXPECT_EQ(Count(CompileText(kProduct, 80).ptx, "wgmma"), 0);
+}
+
 TEST(ChainPtx, FewRowsAreSharedOverColumns) {
   const std::string ptx = Ptx("16", 80);
   EXPECT_GT(Count(ptx, "bar.sync") + Count(ptx, "barrier.sync"), 3);
