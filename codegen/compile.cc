@@ -167,7 +167,7 @@ enum class Ahead : uint8_t { kNothing, kCopies, kTma };
 
 struct Attempt {
   Ahead ahead = Ahead::kNothing;  // the most that may be done
-  int most_stages = 0;
+  int most_stages = 0;            // set to 0 if fewer would be of no use
   Ahead done = Ahead::kNothing;   // what was: set by CompileOnce
 };
 
@@ -218,7 +218,11 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
     plan.why = "warpgroups for wgmma";
   }
   PlanRings(target, *f, fetch.sharing.dim, attempt->most_stages, &plan);
-  PlanCopies(target, *f, attempt->most_stages, &plan);
+  if (!PlanCopies(target, *f, attempt->most_stages, options.num_warps == 0, &plan)) {
+    remark("fetch", "nothing is fetched ahead: shared memory does not hold the operands of two rounds");
+    attempt->most_stages = 0;
+    return absl::InvalidArgumentError("no room for a ring");
+  }
   plan_time.Done();
   remark("plan", absl::StrCat(plan.num_warps, plan.num_warps == 1 ? " warp: " : " warps: ", plan.why));
   trace.Text("plan", [&] { return absl::StrCat("@", f->name, ": ", plan.num_warps, " warps: ", plan.why, "\n"); });

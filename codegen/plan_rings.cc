@@ -14,6 +14,7 @@ constexpr int kSquare = 16;               // about the square root of how many b
 constexpr int64_t kBlockReserve = 1024;   // bytes of shared memory that the hardware takes for each block
 constexpr int64_t kBarrierBytes = 1024;
 constexpr int64_t kWorkRegisters = 112;   // of a thread, accumulators included
+constexpr int64_t kMostLive = 128;        // registers of a thread for tiles, where operands come from stages
 constexpr int64_t kFragmentRegisters = 60;  // of a thread that multiplies, beside its part of the tiles
 constexpr int64_t kRegisters = 65536;     // of a multiprocessor
 
@@ -68,8 +69,9 @@ void PlanRings(const Target& target, const ir::Function& function, int shared_di
                   plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
 }
 
-void PlanCopies(const Target& target, const ir::Function& function, int most_stages, Plan* plan) {
+bool PlanCopies(const Target& target, const ir::Function& function, int most_stages, bool chooses_warps, Plan* plan) {
   int64_t stage = 0, other = 0, exchanged = 0;
+  bool only_copies = true;
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (op->opcode() == ir::Opcode::kAllocShared) other += SharedArray(*op);
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) stage = std::max(stage, LayoutStage(*op).bytes);
@@ -79,19 +81,27 @@ void PlanCopies(const Target& target, const ir::Function& function, int most_sta
       const ir::Type t = op->operand(i)->type();
       if (CopyOf(*op, i) == nullptr) bytes += t.num_elements() * ir::MemoryBits(t.elem()) / 8;
     }
+    only_copies = only_copies && bytes == 0;
     exchanged = std::max(exchanged, bytes);
   });
-  if (stage == 0) return;
+  if (stage == 0) return true;
+  const int64_t live = MostLiveRegisters(function).words;
   const auto stages = [&](int blocks) {
     const int64_t bytes = (target.shared_bytes + kBlockReserve) / blocks - kBlockReserve - other - exchanged;
     return static_cast<int>(std::min<int64_t>({most_stages, kMostCopyStages, bytes / stage}));
   };
+  // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32 take. Warps
+  // of another block keep the multiprocessor busy.
+  chooses_warps = chooses_warps && only_copies && stages(2) >= 3;
+  while (chooses_warps && plan->num_warps > 4 && live <= 16 * plan->num_warps * kMostLive) plan->num_warps /= 2;
   const int64_t threads = 32 * plan->num_warps;
-  const int64_t registers = threads * (MostLiveRegisters(function).words / threads + kFragmentRegisters);
+  const int64_t registers = threads * (live / threads + kFragmentRegisters);
+  if (stages(1) < 2) return false;
   plan->blocks = 2 * registers <= kRegisters && stages(2) >= 3 ? 2 : 1;
-  plan->stages = std::max(2, stages(plan->blocks));
-  absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead, ", plan->blocks,
-                  plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
+  plan->stages = stages(plan->blocks);
+  absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps, " warps, ",
+                  plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
+  return true;
 }
 
 }  // namespace tile::codegen

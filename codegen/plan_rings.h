@@ -2,7 +2,7 @@
 // blocks go through the grid.
 //
 //   PlanRings(target, function, sharing.dim, kMostStages, &plan);   // after MakePlan; plan.num_warps is final
-//   PlanCopies(target, function, kMostCopyStages, &plan);           // the same for copy_ahead
+//   PlanCopies(target, function, kMostCopyStages, true, &plan);     // the same for copy_ahead
 #ifndef TILE_CODEGEN_PLAN_RINGS_H_
 #define TILE_CODEGEN_PLAN_RINGS_H_
 
@@ -21,8 +21,9 @@ inline constexpr int kMostCopyStages = 4;
 void PlanRings(const Target& target, const ir::Function& function, int shared_dim, int most_stages, Plan* plan);
 
 // Loops that copy ahead get two blocks on a multiprocessor, if their registers and three stages of each fit (one multiplies while
-// the other waits at its barrier), else one with as many stages as fit.
-void PlanCopies(const Target& target, const ir::Function& function, int most_stages, Plan* plan);
+// the other waits at its barrier), else one with as many stages as fit. False if not even two stages fit. `chooses_warps`: nobody
+// said how many; products of nothing but copies get fewer, with larger pieces of the result.
+bool PlanCopies(const Target& target, const ir::Function& function, int most_stages, bool chooses_warps, Plan* plan);
 
 }  // namespace tile::codegen
 

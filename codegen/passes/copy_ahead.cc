@@ -6,6 +6,7 @@
 
 #include "codegen/mma_layout.h"
 #include "codegen/passes/move_loads.h"
+#include "codegen/passes/split_rounds.h"
 #include "codegen/staging.h"
 
 namespace tile::codegen {
@@ -14,6 +15,9 @@ namespace {
 using ir::Op;
 using ir::Opcode;
 using ir::Value;
+
+constexpr int64_t kBlocks = 2, kRounds = 3;  // as PlanCopies likes it
+constexpr int64_t kBlockReserve = 1024;      // bytes of shared memory that the hardware takes for each block
 
 // Why operand i can't be fetched ahead; "" if it can.
 std::string WhyNot(const Target& target, const LoopLoads& loads, const Op& mma, int i) {
@@ -27,6 +31,15 @@ std::string WhyNot(const Target& target, const LoopLoads& loads, const Op& mma, 
     return "no matrix instruction takes these tiles, and for others the elements are widened on their way";
   }
   return loads.WhyNot(mma, i, *tile->load, [](const Value*) { return true; });
+}
+
+// A product whose operands take so much memory that three rounds of two blocks don't fit gets smaller rounds.
+void Split(const Target& target, ir::Module* module, Op* mma) {
+  const int64_t room = (target.shared_bytes / kBlocks - kBlockReserve) / kRounds;
+  const int64_t bytes = StageOperand(*mma, 0)->slot_bytes() + StageOperand(*mma, 1)->slot_bytes();
+  int parts = 1;
+  while (bytes / parts > room && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
+  if (parts > 1) SplitRounds(module, mma, parts);
 }
 
 }  // namespace
@@ -51,6 +64,7 @@ bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function,
       }
     }
     if (operands.empty()) return;
+    if (operands.size() == 2 && operands[0].mma == operands[1].mma) Split(target, module, operands[0].mma);
     loops.push_back(op);
     moves.push_back(std::move(operands));
   });

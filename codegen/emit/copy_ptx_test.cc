@@ -1,0 +1,140 @@
+// Loops over matrix products without TMA: operands copied ahead by all threads, multiplied by mma.sync or fma. Which operands, by
+// which instructions, and what waits for what.
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "codegen/emit/ptx_testing.h"
+#include "gtest/gtest.h"
+
+namespace tile::codegen {
+namespace {
+
+int Count(const std::string& text, const std::string& what) {
+  int n = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+// c = a * b in tiles of 64 x 64, 32 along K at a time.
+std::string Product() {
+  return R"(
+entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %k: tile<i32>) {
+  %j, %i, %z = get_tile_block_id
+  %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>
+  %bt = make_tensor_view %b, shape = [%k, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>
+  %ct = make_tensor_view %c, shape = [%m, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+  %av = make_partition_view %at : partition_view<tile=(64x32), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>
+  %bv = make_partition_view %bt : partition_view<tile=(32x64), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>
+  %cv = make_partition_view %ct : partition_view<tile=(64x64), tensor_view<?x?xf32, strides=[?,1]>>
+  %first = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %zero = constant <f32: 0> : tile<64x64xf32>
+  %sum = for %step in (%first to %k, step %one) : tile<i32> iter_values(%acc = %zero) -> (tile<64x64xf32>) {
+    %x, %t1 = load_view_tko weak %av[%i, %step] -> tile<64x32xbf16>, token
+    %y, %t2 = load_view_tko weak %bv[%step, %j] -> tile<32x64xbf16>, token
+    %next = mmaf %x, %y, %acc
+    continue %next : tile<64x64xf32>
+  }
+  store_view_tko weak %sum, %cv[%i, %j] -> token
+  return
+}
+)";
+}
+
+// The same where everything is known to be a multiple of 64.
+std::string Aligned() {
+  return absl::StrReplaceAll(Product(), {{"  %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1]",
+                                          "  %a1 = assume div_by<16>, %a : tile<ptr<bf16>>\n  %b1 = assume div_by<16>, %b : tile<ptr<bf16>>\n"
+                                          "  %n1 = assume div_by<64>, %n : tile<i32>\n  %k1 = assume div_by<64>, %k : tile<i32>\n"
+                                          "  %m1 = assume div_by<64>, %m : tile<i32>\n"
+                                          "  %at = make_tensor_view %a1, shape = [%m1, %k1], strides = [%k1, 1]"},
+                                         {"make_tensor_view %b, shape = [%k, %n], strides = [%n, 1]",
+                                          "make_tensor_view %b1, shape = [%k1, %n1], strides = [%n1, 1]"}});
+}
+
+CompiledText Compiled(const std::string& text, int sm = 80) {
+  const CompiledText c = CompileText(text, sm);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, sm), "");
+  return c;
+}
+
+// Operands that are copied ahead: loads in vectors of 16 bytes, of those 4 or 2 for each thread of 4 warps.
+bool IsCopied(const std::string& text, int sm = 80) { return absl::StrContains(Compiled(text, sm).ptx, "cp.async.commit_group"); }
+
+TEST(CopyPtx, ThreadsCopyLaterRoundsWhileTheyMultiply) {
+  const CompiledText c = Compiled(Aligned());
+  // Two operands of 4 KiB, 128 threads: two vectors of each, before the loop and in it.
+  EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 8);
+  EXPECT_EQ(Count(c.ptx, "cp.async.commit_group;"), 2);
+  EXPECT_EQ(Count(c.ptx, "cp.async.wait_group 2;"), 1);  // four stages
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);
+  // Nothing goes through registers: fragments come by ldmatrix, of the right operand across.
+  EXPECT_EQ(Count(c.ptx, "st.shared"), 0);
+  EXPECT_EQ(Count(c.ptx, "ld.global"), 0);
+  EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 4);
+  EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"), 4);
+  EXPECT_EQ(Count(c.ptx, "mma.sync.aligned.m16n8k16"), 16);
+}
+
+TEST(CopyPtx, WhatIsOutsideOrNotAligned) {
+  // Where sizes are not known to hold tiles, less than a vector's 16 bytes are read: none. Unaligned elements of two bytes go
+  // through registers, a test chooses once.
+  const CompiledText c = Compiled(Product());
+  EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 8);
+  EXPECT_EQ(Count(c.ptx, ", 16, %r"), 8);
+  EXPECT_EQ(Count(Compiled(Aligned()).ptx, ", 16, %r"), 0);
+  EXPECT_EQ(Count(c.ptx, "ld.global.b16"), 2 * 2 * 16);
+  // Elements of four bytes are copied one by one.
+  const std::string wide = absl::StrReplaceAll(Product(), {{"bf16", "f32"}});
+  EXPECT_GT(Count(Compiled(wide).ptx, "cp.async.ca.shared.global"), 0);
+  EXPECT_EQ(Count(Compiled(wide).ptx, "ld.global"), 0);
+}
+
+TEST(CopyPtx, OperandsOneByOne) {
+  // The left operand is computed: it goes through shared memory of its own, with two more barriers.
+  const CompiledText c = Compiled(absl::StrReplaceAll(Aligned(), {{"mmaf %x,", "mmaf %w,"}, {"    %next", "    %w = negf %x\n    %next"}}));
+  EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 4);
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 3);
+  // By fma; a load for both products of a loop.
+  EXPECT_TRUE(IsCopied(absl::StrReplaceAll(Product(), {{"bf16", "f32"}})));
+  EXPECT_TRUE(IsCopied(absl::StrReplaceAll(Product(), {{"bf16", "f64"}, {"f32", "f64"}})));
+  EXPECT_TRUE(IsCopied(absl::StrReplaceAll(Product(), {{"bf16", "tf32"}})));
+}
+
+TEST(CopyPtx, WhatStaysAsItIs) {
+  EXPECT_FALSE(IsCopied(Product(), 75));
+  for (int sm : {86, 89, 90, 100, 120}) EXPECT_TRUE(IsCopied(Product(), sm)) << sm;
+  const auto changed = [](const std::string& from, const std::string& to) { return IsCopied(absl::StrReplaceAll(Product(), {{from, to}})); };
+  // Another padding than zero; strong loads; loads ordered behind a store.
+  EXPECT_FALSE(changed("padding_value = zero", "padding_value = neg_inf"));
+  EXPECT_FALSE(IsCopied(absl::StrReplaceAll(Product(), {{"load_view_tko weak", "load_view_tko relaxed device"}})));
+  EXPECT_FALSE(IsCopied(absl::StrReplaceAll(Product(), {{"%sum = for", "%before = store_view_tko weak %zero, %cv[%i, %j] -> token\n%sum = for"},
+                                                        {"%av[%i, %step]", "%av[%i, %step] token = %before"},
+                                                        {"%bv[%step, %j]", "%bv[%step, %j] token = %before"}})));
+  // No stride is known to be 1.
+  EXPECT_FALSE(IsCopied(absl::StrReplaceAll(Product(), {{"strides=[?,1]", "strides=[?,?]"}, {"[%k, 1]", "[%k, %k]"}, {"[%n, 1]", "[%n, %n]"}})));
+}
+
+TEST(CopyPtx, LoopsThatAreRunAgainWaitForTheirReaders) {
+  const std::string nested = absl::StrReplaceAll(
+      Aligned(), {{"  %sum = for", "  %all = for %again in (%first to %m, step %one) : tile<i32> iter_values(%so.far = %zero) -> (tile<64x64xf32>) {\n  %sum = for"},
+                  {"%acc = %zero", "%acc = %so.far"},
+                  {"  store_view_tko weak %sum", "  continue %sum : tile<64x64xf32>\n  }\n  store_view_tko weak %all"}});
+  EXPECT_EQ(Count(Compiled(nested).ptx, "bar.sync"), 2);
+}
+
+TEST(CopyPtx, RoundsThatAreTooLargeAreSplit) {
+  // Stages of 64 KiB would not fit twice into 99 KiB.
+  const std::string large = absl::StrReplaceAll(Product(), {{"bf16", "f32"}, {"64x64", "128x128"}, {"64x32", "128x64"}, {"32x64", "64x128"}});
+  EXPECT_TRUE(IsCopied(large, 86));
+  // Not if the loop does something else, too: then nothing is copied ahead.
+  const std::string more = absl::StrReplaceAll(large, {{"%next = mmaf %x, %y, %acc", "%s = mmaf %x, %y, %acc\n%next = addf %s, %s"}});
+  EXPECT_FALSE(IsCopied(more, 86));
+  EXPECT_TRUE(IsCopied(more, 90));
+}
+
+}  // namespace
+}  // namespace tile::codegen
