@@ -57,16 +57,40 @@ bool LetsPass(const Op& op) {
   return passes;
 }
 
-// The tiles of one block of code.
+// The tiles of one block of code. `carry`: loops carry reductions along the sliced dimension, so that what needs their results
+// is another loop, which loads again; otherwise slices go along other dimensions, and reductions end in each.
 class BlockSlicer {
  public:
-  BlockSlicer(const SliceOptions& options, ir::Module* module, Block* block, Trace* trace)
-      : options_(options), module_(module), block_(block), trace_(trace), scope_{block, &big_, &carried_} {}
-
-  int Run() {
+  BlockSlicer(const SliceOptions& options, ir::Module* module, Block* block, Trace* trace, bool carry)
+      : options_(options), module_(module), block_(block), trace_(trace), carry_(carry), scope_{block, &big_, &carried_} {
     FindSinks();
+  }
+
+  // Registers that all loops together load; nothing if some large tile would stay whole.
+  std::optional<int64_t> Loaded() {
+    if (big_.empty()) return 0;
+    Number();
+    int64_t words = 0;
+    absl::flat_hash_set<const Op*> done;
+    for (const std::vector<int>& members : Groups()) {
+      const std::vector<SliceLoop> loops = Fuse(members);
+      if (!WhyNotCovered(members).empty() || !WhyNotLegal(loops).empty()) return std::nullopt;
+      for (const SliceLoop& loop : loops) {
+        for (const auto& [load, dim] : LoadsOf(loop)) words += RegistersOf(load->result(0)->type());
+      }
+      for (int i : members) done.insert(sinks_[static_cast<size_t>(i)].cone->ops().begin(), sinks_[static_cast<size_t>(i)].cone->ops().end());
+    }
+    for (const Op* op : *block_) {
+      if (HoldsBig(*op) && !done.contains(op)) return std::nullopt;
+    }
+    return words;
+  }
+
+  // Returns how many loops there are now.
+  int Run() {
+    for (const auto& [op, why] : failed_) Remark(*op, absl::StrCat(op->info()->mnemonic, ": tiles stay whole: ", why));
     int loops = 0;
-    for (std::vector<int>& members : Groups()) loops += Group(members);
+    for (const std::vector<int>& members : Groups()) loops += Group(members);
     return loops;
   }
 
@@ -134,10 +158,10 @@ class BlockSlicer {
         std::optional<Sink> sink;
         why_not_[op] = Choose(op, Stored(*op), dims, &sink);
         if (sink) sinks_.push_back(*std::move(sink));
-        else Remark(*op, absl::StrCat(op->info()->mnemonic, ": tiles stay whole: ", why_not_[op]));
+        else failed_.emplace_back(op, why_not_[op]);
         continue;
       }
-      if (op->opcode() == Opcode::kReduce) {
+      if (op->opcode() == Opcode::kReduce && carry_) {
         std::optional<Sink> sink;
         if (!IsBig(op->result(0))) {
           why_not_[op] = Choose(op, op->operand(0), {static_cast<int>(op->attr("dim").as_int())}, &sink);
@@ -329,10 +353,12 @@ class BlockSlicer {
   ir::Module* module_;
   Block* block_;
   Trace* trace_;
+  bool carry_;
   absl::flat_hash_set<const Value*> big_;    // tiles that are too large, and what is made of their slices
   absl::flat_hash_set<const Op*> carried_;   // reductions that are sinks
   absl::flat_hash_map<const Op*, int> position_;
   absl::flat_hash_map<const Op*, std::string> why_not_;
+  std::vector<std::pair<const Op*, std::string>> failed_;  // sinks that are done whole
   SliceScope scope_;
   std::vector<Sink> sinks_;
   SliceOrder order_;
@@ -354,7 +380,12 @@ int Slice(const SliceOptions& options, ir::Module* module, ir::Function* functio
     }
   });
   int loops = 0;
-  for (Block* block : blocks) loops += BlockSlicer(options, module, block, trace).Run();
+  for (Block* block : blocks) {
+    BlockSlicer within(options, module, block, trace, false), carried(options, module, block, trace, true);
+    const std::optional<int64_t> once = within.Loaded(), again = carried.Loaded();
+    const bool is_less = once.has_value() && (!again.has_value() || *once < *again);
+    loops += (is_less ? within : carried).Run();
+  }
   return loops;
 }
 
