@@ -10,8 +10,8 @@ namespace tile::codegen {
 inline bool IsCommutative(const ir::Block& body) {
   const ir::Op* op = body.front();
   return body.num_args() == 2 && op->info()->has(ir::kCommutative) && op->next() == body.back() &&
-         body.back()->operand(0) == op->result(0) && op->operand(0) != op->operand(1) && op->operand(0)->block() == &body &&
-         op->operand(1)->block() == &body;
+         body.back()->operand(0) == op->result(0) && op->operand(0) != op->operand(1) &&
+         op->operand(0)->block() == &body && op->operand(1)->block() == &body;
 }
 
 }  // namespace tile::codegen

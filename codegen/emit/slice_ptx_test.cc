@@ -33,7 +33,9 @@ entry @increment(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %n: tile<i32>) {
   store_view_tko weak %b, %yv[%i] TOKEN -> token
   return
 }
-)", {{"TO", to}, {"TOKEN", to == "%x" ? "token = %t" : ""}}), n);
+)",
+                                   {{"TO", to}, {"TOKEN", to == "%x" ? "token = %t" : ""}}),
+               n);
 }
 
 // y = x - max(x)
@@ -56,11 +58,13 @@ entry @below(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %n: tile<i32>) {
   store_view_tko weak %b, %yv[%i] -> token
   return
 }
-)", n);
+)",
+               n);
 }
 
 TEST(SlicePtx, CodeDoesNotGrowWithTheTile) {
-  for (std::string (*program)(int64_t) : {+[](int64_t n) { return Increment(n); }, +[](int64_t n) { return BelowMaximum(n); }}) {
+  for (std::string (*program)(int64_t) :
+       {+[](int64_t n) { return Increment(n); }, +[](int64_t n) { return BelowMaximum(n); }}) {
     const CompiledText small = CompileText(program(1 << 16), 90), large = CompileText(program(1 << 22), 90);
     ASSERT_EQ(small.error, "");
     ASSERT_EQ(large.error, "");
@@ -107,7 +111,8 @@ TEST(SlicePtx, StepsAreOptionalAndRemarked) {
   }
   EXPECT_GT(Count(ptx[0], "st.global"), 3 * Count(ptx[1], "st.global"));
   EXPECT_TRUE(absl::StrContains(remarks[0], "remark[slice]: store_view_tko: tiles stay whole: left out")) << remarks[0];
-  EXPECT_TRUE(absl::StrContains(remarks[1], "remark[slice]: store_view_tko: tile<65536xf32> in a loop over 4 slices along dimension 0"))
+  EXPECT_TRUE(absl::StrContains(
+      remarks[1], "remark[slice]: store_view_tko: tile<65536xf32> in a loop over 4 slices along dimension 0"))
       << remarks[1];
 }
 

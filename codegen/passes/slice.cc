@@ -57,12 +57,17 @@ bool LetsPass(const Op& op) {
   return passes;
 }
 
-// The tiles of one block of code. `carry`: loops carry reductions along the sliced dimension, so that what needs their results
-// is another loop, which loads again; otherwise slices go along other dimensions, and reductions end in each.
+// The tiles of one block of code. `carry`: loops carry reductions along the sliced dimension, so that what needs their
+// results is another loop, which loads again; otherwise slices go along other dimensions, and reductions end in each.
 class BlockSlicer {
  public:
   BlockSlicer(const SliceOptions& options, ir::Module* module, Block* block, Trace* trace, bool carry)
-      : options_(options), module_(module), block_(block), trace_(trace), carry_(carry), scope_{block, &big_, &carried_} {
+      : options_(options),
+        module_(module),
+        block_(block),
+        trace_(trace),
+        carry_(carry),
+        scope_{block, &big_, &carried_} {
     FindSinks();
   }
 
@@ -78,7 +83,9 @@ class BlockSlicer {
       for (const SliceLoop& loop : loops) {
         for (const auto& [load, dim] : LoadsOf(loop)) words += RegistersOf(load->result(0)->type());
       }
-      for (int i : members) done.insert(sinks_[static_cast<size_t>(i)].cone->ops().begin(), sinks_[static_cast<size_t>(i)].cone->ops().end());
+      for (int i : members)
+        done.insert(sinks_[static_cast<size_t>(i)].cone->ops().begin(),
+                    sinks_[static_cast<size_t>(i)].cone->ops().end());
     }
     for (const Op* op : *block_) {
       if (HoldsBig(*op) && !done.contains(op)) return std::nullopt;
@@ -104,7 +111,9 @@ class BlockSlicer {
   void Remark(const Op& op, absl::string_view what) {
     if (trace_ != nullptr && trace_->on_remark) trace_->on_remark(absl::StrCat(Where(op), ": remark[slice]: ", what));
   }
-  bool IsBig(const Value* v) const { return IsTile(v) && (big_.contains(v) || RegistersOf(v->type()) > options_.limit); }
+  bool IsBig(const Value* v) const {
+    return IsTile(v) && (big_.contains(v) || RegistersOf(v->type()) > options_.limit);
+  }
   bool TakesBig(const Op& op) const {
     for (int i = 0; i < op.num_operands(); ++i) {
       if (IsBig(op.operand(i))) return true;
@@ -124,7 +133,8 @@ class BlockSlicer {
   std::string Choose(Op* op, const Value* tile, const std::vector<int>& dims, std::optional<Sink>* best) {
     std::string why;
     for (int dim : dims) {
-      int64_t slices = std::max<int64_t>(2, PowerOfTwoFrom((RegistersOf(tile->type()) + options_.slice - 1) / options_.slice));
+      int64_t slices =
+          std::max<int64_t>(2, PowerOfTwoFrom((RegistersOf(tile->type()) + options_.slice - 1) / options_.slice));
       while (slices <= tile->type().shape()[static_cast<size_t>(dim)]) {
         Sink sink{{op, dim, nullptr}, std::make_unique<SliceCone>(scope_, slices)};
         if (std::string not_here = sink.cone->Add(*op, dim); !not_here.empty()) {
@@ -157,8 +167,10 @@ class BlockSlicer {
         std::iota(dims.begin(), dims.end(), 0);
         std::optional<Sink> sink;
         why_not_[op] = Choose(op, Stored(*op), dims, &sink);
-        if (sink) sinks_.push_back(*std::move(sink));
-        else failed_.emplace_back(op, why_not_[op]);
+        if (sink)
+          sinks_.push_back(*std::move(sink));
+        else
+          failed_.emplace_back(op, why_not_[op]);
         continue;
       }
       if (op->opcode() == Opcode::kReduce && carry_) {
@@ -180,7 +192,8 @@ class BlockSlicer {
     }
   }
 
-  // --- groups: sinks whose large tiles hang together ------------------------------------------------------------------
+  // --- groups: sinks whose large tiles hang together
+  // ------------------------------------------------------------------
 
   std::vector<std::vector<int>> Groups() {
     std::vector<int> leader(sinks_.size());
@@ -194,7 +207,8 @@ class BlockSlicer {
       for (const Op* op : sinks_[static_cast<size_t>(i)].cone->ops()) {
         if (!HoldsBig(*op)) continue;
         const auto [it, fresh] = first.insert({op, i});
-        if (!fresh) leader[static_cast<size_t>(std::max(find(i), find(it->second)))] = std::min(find(i), find(it->second));
+        if (!fresh)
+          leader[static_cast<size_t>(std::max(find(i), find(it->second)))] = std::min(find(i), find(it->second));
       }
     }
     std::vector<std::vector<int>> groups(sinks_.size());
@@ -219,7 +233,8 @@ class BlockSlicer {
     const Op& first = *loops[0].sinks[0].op;
     std::string why = WhyNotCovered(members);
     if (why.empty()) why = WhyNotLegal(loops);
-    if (why.empty() && trace_ != nullptr && !trace_->TakesStep("slice", absl::StrCat(first.info()->mnemonic, " at ", Where(first)))) {
+    if (why.empty() && trace_ != nullptr &&
+        !trace_->TakesStep("slice", absl::StrCat(first.info()->mnemonic, " at ", Where(first)))) {
       why = "left out";
     }
     if (!why.empty()) {
@@ -307,8 +322,8 @@ class BlockSlicer {
       for (const auto& [load, dim] : LoadsOf(loop)) {
         if (!Precedes(*load, *sink.op) || !order_.MustFollow(*sink.op, *load)) continue;
         if (dim == sink.dim && SliceOrder::SameElements(*sink.op, *load)) continue;
-        return absl::StrCat("the store at ", Where(*sink.op), " may overwrite other elements of what the load at ", Where(*load),
-                            " reads");
+        return absl::StrCat("the store at ", Where(*sink.op), " may overwrite other elements of what the load at ",
+                            Where(*load), " reads");
       }
     }
     return "";
@@ -328,10 +343,12 @@ class BlockSlicer {
         const auto sink = loop_of.find(op);
         if (sink != loop_of.end() && sink->second == it->second) continue;  // seen above
         if (!LetsPass(*op)) {
-          return absl::StrCat("the load at ", Where(*load), " would be done behind the ", op->info()->mnemonic, " at ", Where(*op));
+          return absl::StrCat("the load at ", Where(*load), " would be done behind the ", op->info()->mnemonic, " at ",
+                              Where(*op));
         }
         if (op->info()->has(ir::kWrites) && order_.MustFollow(*op, *load)) {
-          return absl::StrCat("the store at ", Where(*op), " may overwrite what the load at ", Where(*load), " reads, and it is read again");
+          return absl::StrCat("the store at ", Where(*op), " may overwrite what the load at ", Where(*load),
+                              " reads, and it is read again");
         }
       }
     }
@@ -344,8 +361,9 @@ class BlockSlicer {
     if (trace_ == nullptr || !trace_->on_remark) return;
     for (const SliceSink& sink : loop.sinks) {
       const ir::Type type = sink.is_store() ? Stored(*sink.op)->type() : sink.op->operand(0)->type();
-      Remark(*sink.op, absl::StrCat(sink.op->info()->mnemonic, ": ", type.ToString(), " in a loop over ", loop.slices,
-                                    " slices along dimension ", sink.dim, loop.sinks.size() > 1 ? ", with others" : ""));
+      Remark(*sink.op,
+             absl::StrCat(sink.op->info()->mnemonic, ": ", type.ToString(), " in a loop over ", loop.slices,
+                          " slices along dimension ", sink.dim, loop.sinks.size() > 1 ? ", with others" : ""));
     }
   }
 
@@ -354,8 +372,8 @@ class BlockSlicer {
   Block* block_;
   Trace* trace_;
   bool carry_;
-  absl::flat_hash_set<const Value*> big_;    // tiles that are too large, and what is made of their slices
-  absl::flat_hash_set<const Op*> carried_;   // reductions that are sinks
+  absl::flat_hash_set<const Value*> big_;   // tiles that are too large, and what is made of their slices
+  absl::flat_hash_set<const Op*> carried_;  // reductions that are sinks
   absl::flat_hash_map<const Op*, int> position_;
   absl::flat_hash_map<const Op*, std::string> why_not_;
   std::vector<std::pair<const Op*, std::string>> failed_;  // sinks that are done whole

@@ -1,4 +1,5 @@
-// Tiles that exceed the registers are worked on in slices, by a loop, so that neither code nor registers grow with the tile.
+// Tiles that exceed the registers are worked on in slices, by a loop, so that neither code nor registers grow with the
+// tile.
 //
 //   int loops = Slice({.limit = 32768, .slice = 16384}, module, function, trace);   // 0: nothing was changed
 //
@@ -13,15 +14,17 @@
 //                                                       }
 //
 // Sinks (stores, and reductions along the sliced dimension) ask for slices of what they take; each operation in between
-// knows which slices of its operands it needs (slice_rules.h), down to loads, constants and small tiles. Sinks that load
-// the same become one loop, as long as none needs the end of another. Tiles that hang together are sliced together or
-// stay: what lives whole for one user need not be loaded again for the others.
+// knows which slices of its operands it needs (slice_rules.h), down to loads, constants and small tiles. Sinks that
+// load the same become one loop, as long as none needs the end of another. Where slices can hold whole rows, so that
+// reductions end in each and nothing is loaded twice, they do. Tiles that hang together are sliced together or stay:
+// what lives whole for one user need not be loaded again for the others.
 //
 // What makes that legal (operations.md 4): accesses of a loop happen in another order than those of whole tiles. A
-// load may be done later and again if it is weak, nothing but weak loads and weak stores that don't wait for it stand on
-// the way, and no store of an earlier round or loop can have changed what it reads. A store waits for a load if a token
-// says so, or if both may be of one allocation; then it must write the elements that the load reads, in the same
-// slice. Pointers of different parameters that no token relates don't overlap: what may overlap must be ordered by tokens.
+// load may be done later and again if it is weak, nothing but weak loads and weak stores that don't wait for it stand
+// on the way, and no store of an earlier round or loop can have changed what it reads. A store waits for a load if a
+// token says so, or if both may be of one allocation; then it must write the elements that the load reads, in the same
+// slice. Pointers of different parameters that no token relates don't overlap: what may overlap must be ordered by
+// tokens.
 //
 // A slice may lie outside of its tensor where the tile stuck out: the view of slices goes in steps of half a slice, for
 // which code generation tests every element.

@@ -121,8 +121,9 @@ std::string SliceCone::Make(const Value* v, int dim, int depth) {
 }
 
 void SliceCone::CountAccess(const Op& op, int dim) {
-  const Value* tile = op.num_results() > 0 && IsTile(op.result(0)) ? op.result(0)
-                      : op.operand(op.info()->format->operand_index("tile") >= 0 ? "tile" : "value");
+  const Value* tile = op.num_results() > 0 && IsTile(op.result(0))
+                          ? op.result(0)
+                          : op.operand(op.info()->format->operand_index("tile") >= 0 ? "tile" : "value");
   if (FastestDim(op, tile->type().rank()) != dim) return;
   const int64_t run =
       tile->type().shape()[static_cast<size_t>(dim)] / slices_ * std::max(1, ir::MemoryBits(tile->type().elem()) / 8);

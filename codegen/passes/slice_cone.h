@@ -1,5 +1,5 @@
-// What a sink needs to be done in slices: the slices of values, back to loads, constants and what is there whole. Internal
-// to codegen/passes.
+// What a sink needs to be done in slices: the slices of values, back to loads, constants and what is there whole.
+// Internal to codegen/passes.
 //
 //   SliceCone cone(around, /*slices=*/8);
 //   std::string why = cone.Add(store, /*dim=*/1);   // "": these can be made
@@ -24,17 +24,17 @@ using SliceKey = std::pair<const ir::Value*, int>;
 
 // Where slices are made.
 struct SliceScope {
-  const ir::Block* block = nullptr;                       // loads of other blocks are not done again
-  const absl::flat_hash_set<const ir::Value*>* big = nullptr;    // tiles that should not be whole
-  const absl::flat_hash_set<const ir::Op*>* sinks = nullptr;     // reductions whose results are there before
+  const ir::Block* block = nullptr;                            // loads of other blocks are not done again
+  const absl::flat_hash_set<const ir::Value*>* big = nullptr;  // tiles that should not be whole
+  const absl::flat_hash_set<const ir::Op*>* sinks = nullptr;   // reductions whose results are there before
 };
 
 class SliceCone {
  public:
   SliceCone(const SliceScope& scope, int64_t slices) : scope_(scope), slices_(slices) {}
 
-  // The operands of a sink: of a store along dimension `dim` of its tile, of a reduce along its own. What it says is why
-  // not, and then the cone is of no use.
+  // The operands of a sink: of a store along dimension `dim` of its tile, of a reduce along its own. What it says is
+  // why not, and then the cone is of no use.
   std::string Add(const ir::Op& sink, int dim);
 
   int64_t slices() const { return slices_; }
@@ -44,10 +44,11 @@ class SliceCone {
   // Operations that are done in slices, with the dimension of their results.
   const absl::flat_hash_set<const ir::Op*>& ops() const { return ops_; }
   bool Makes(const SliceKey& key) const { return known_.contains(key); }
-  // Registers over all threads of the largest whole tile, and of those that are held at once: what is loaded, accumulators.
+  // Registers over all threads of the largest whole tile, and of those that are held at once: what is loaded,
+  // accumulators.
   int64_t largest() const { return largest_; }
   int64_t held() const;
-  int cost() const { return cost_; }            // what slices along this dimension do to memory accesses; less is better
+  int cost() const { return cost_; }  // what slices along this dimension do to memory accesses; less is better
 
  private:
   std::string Need(const ir::Value* v, int dim, int depth);

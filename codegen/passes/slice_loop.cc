@@ -32,10 +32,16 @@ Value* Mapped(const Map& map, Value* v) {
 Op* Copy(ir::Builder& b, const Op& from, const Values& operands, const std::vector<Type>& results) {
   std::vector<uint32_t> ends;
   std::vector<ir::Attr> attrs;
-  for (size_t f = 0; f < from.info()->format->operands.size(); ++f) ends.push_back(static_cast<uint32_t>(from.group_end(static_cast<int>(f))));
+  for (size_t f = 0; f < from.info()->format->operands.size(); ++f)
+    ends.push_back(static_cast<uint32_t>(from.group_end(static_cast<int>(f))));
   for (size_t i = 0; i < from.info()->format->attrs.size(); ++i) attrs.push_back(from.attr(static_cast<int>(i)));
-  Op* to = b.module()->CreateOp({.info = from.info(), .operands = operands, .operand_ends = ends, .results = results,
-                                 .attrs = attrs, .loc = from.loc, .pos = from.pos});
+  Op* to = b.module()->CreateOp({.info = from.info(),
+                                 .operands = operands,
+                                 .operand_ends = ends,
+                                 .results = results,
+                                 .attrs = attrs,
+                                 .loc = from.loc,
+                                 .pos = from.pos});
   b.module()->Append(b.block(), to);
   return to;
 }
@@ -97,7 +103,8 @@ Value* Number(ir::Builder& b, Type type, const ir::Scalar& number) {
   auto* d = b.module()->arena().New<ir::Dense>();
   d->elem = type.elem();
   d->splat = true;
-  d->bytes = b.module()->arena().Copy(absl::Span<const uint8_t>(bytes, static_cast<size_t>(ir::StorageBytes(type.elem()))));
+  d->bytes =
+      b.module()->arena().Copy(absl::Span<const uint8_t>(bytes, static_cast<size_t>(ir::StorageBytes(type.elem()))));
   return op::Constant(b, type, d);
 }
 
@@ -265,7 +272,8 @@ class Body {
     ir::Builder::NamedAttrs attrs;
     for (size_t f = 0; f < fields.size(); ++f) {
       groups.emplace_back();
-      for (int i = store.group_begin(static_cast<int>(f)); i < store.group_end(static_cast<int>(f)); ++i) groups.back().push_back(store.operand(i));
+      for (int i = store.group_begin(static_cast<int>(f)); i < store.group_end(static_cast<int>(f)); ++i)
+        groups.back().push_back(store.operand(i));
       if (fields[f].name == "token") groups.back() = {token};
     }
     for (size_t i = 0; i < store.info()->format->attrs.size(); ++i) {
@@ -339,7 +347,8 @@ void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
   size_t next = 0;
   for (const SliceSink& sink : loop->sinks) {
     if (sink.is_store()) continue;
-    Values results(out.begin() + static_cast<std::ptrdiff_t>(next), out.begin() + static_cast<std::ptrdiff_t>(next) + sink.op->num_operands());
+    Values results(out.begin() + static_cast<std::ptrdiff_t>(next),
+                   out.begin() + static_cast<std::ptrdiff_t>(next) + sink.op->num_operands());
     next += results.size();
     if (IsCommutative(*sink.op->region(0))) {
       Op* whole = Copy(b, *sink.op, results, ResultTypes(*sink.op));
@@ -349,7 +358,8 @@ void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
     for (size_t i = 0; i < results.size(); ++i) sink.op->result(static_cast<int>(i))->ReplaceAllUsesWith(results[i]);
   }
   for (const SliceSink& sink : loop->sinks) {
-    if (sink.is_store() && sink.op->result("token") != nullptr) sink.op->result("token")->ReplaceAllUsesWith(loop->done);
+    if (sink.is_store() && sink.op->result("token") != nullptr)
+      sink.op->result("token")->ReplaceAllUsesWith(loop->done);
   }
   Op* place = loop->place();
   while (!apart->empty()) {

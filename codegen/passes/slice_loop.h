@@ -28,7 +28,7 @@ struct SliceSink {
 struct SliceLoop {
   std::vector<SliceSink> sinks;  // in order of the text; all have as many slices
   int64_t slices = 0;
-  ir::Value* done = nullptr;     // a token behind its accesses, once it is written
+  ir::Value* done = nullptr;  // a token behind its accesses, once it is written
 
   ir::Op* place() const { return sinks.back().op; }
 };
@@ -36,8 +36,8 @@ struct SliceLoop {
 // The loads that the loop does, with the dimension of their slices.
 std::vector<std::pair<const ir::Op*, int>> LoadsOf(const SliceLoop& loop);
 
-// `waits`: whether the store must come after the load, which is done in the same loop, too. `before`: tokens of earlier loops
-// that the store must come after.
+// `waits`: whether the store must come after the load, which is done in the same loop, too. `before`: tokens of earlier
+// loops that the store must come after.
 struct SliceWaits {
   std::function<bool(const ir::Op& store, const ir::Op& load)> waits;
   std::function<std::vector<ir::Value*>(const ir::Op& store)> before;

@@ -26,9 +26,12 @@ Root RootOf(const Value* v) {
     const Op* def = v->def();
     if (def == nullptr) return v->block()->parent() == nullptr ? Root{v} : Root{};
     switch (def->opcode()) {
-      case Opcode::kAllocShared: return {v, true, true};
-      case Opcode::kAlloca: return {v, false, true};
-      case Opcode::kGetGlobal: return {v};
+      case Opcode::kAllocShared:
+        return {v, true, true};
+      case Opcode::kAlloca:
+        return {v, false, true};
+      case Opcode::kGetGlobal:
+        return {v};
       case Opcode::kOffset:
       case Opcode::kAssume:
       case Opcode::kReshape:
@@ -38,8 +41,11 @@ Root RootOf(const Value* v) {
       case Opcode::kMakeTensorView:
       case Opcode::kMakePartitionView:
       case Opcode::kMakeStridedView:
-      case Opcode::kMakeGatherScatterView: v = def->operand(0); break;
-      default: return {};
+      case Opcode::kMakeGatherScatterView:
+        v = def->operand(0);
+        break;
+      default:
+        return {};
     }
   }
   return {};
@@ -60,9 +66,11 @@ Root RootOf(const Op& access) {
 // One value, or the same operations on the same values.
 bool Same(const Value* a, const Value* b, int depth = 0) {
   if (a == b) return true;
-  if (a == nullptr || b == nullptr || depth > kDepth || a->type() != b->type() || a->index() != b->index()) return false;
+  if (a == nullptr || b == nullptr || depth > kDepth || a->type() != b->type() || a->index() != b->index())
+    return false;
   const Op *x = a->def(), *y = b->def();
-  if (x == nullptr || y == nullptr || x->info() != y->info() || !x->info()->has(ir::kPure) || x->num_regions() > 0) return false;
+  if (x == nullptr || y == nullptr || x->info() != y->info() || !x->info()->has(ir::kPure) || x->num_regions() > 0)
+    return false;
   if (x->num_operands() != y->num_operands()) return false;
   for (size_t i = 0; i < x->info()->format->attrs.size(); ++i) {
     const ir::Attr &p = x->attr(static_cast<int>(i)), &q = y->attr(static_cast<int>(i));
@@ -127,12 +135,14 @@ bool SliceOrder::MustFollow(const Op& store, const Op& load) {
 
 bool SliceOrder::SameElements(const Op& store, const Op& load) {
   if (store.opcode() == Opcode::kStorePtr && load.opcode() == Opcode::kLoadPtr) {
-    return Same(store.operand("destination"), load.operand("source")) && Same(store.operand("mask"), load.operand("mask"));
+    return Same(store.operand("destination"), load.operand("source")) &&
+           Same(store.operand("mask"), load.operand("mask"));
   }
   if (store.opcode() != Opcode::kStoreView || load.opcode() != Opcode::kLoadView) return false;
   const std::vector<Value*> at = store.group("index"), from = load.group("index");
   return SameView(store.operand("view"), load.operand("view")) &&
-         std::equal(at.begin(), at.end(), from.begin(), from.end(), [](const Value* a, const Value* b) { return Same(a, b); });
+         std::equal(at.begin(), at.end(), from.begin(), from.end(),
+                    [](const Value* a, const Value* b) { return Same(a, b); });
 }
 
 }  // namespace tile::codegen

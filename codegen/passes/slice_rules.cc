@@ -82,7 +82,8 @@ std::string View(const Op& op, int dim, int64_t slices, Dims* dims) {
   const ir::Type view = op.operand("view")->type();
   if (!view.is_grid_view()) return "rows are picked by an index tile";
   // Of a single element code generation believes that it lies inside.
-  if (view.shape()[static_cast<size_t>(dim)] < 2 * slices && !StaysInside(op, dim)) return "slices would be single elements";
+  if (view.shape()[static_cast<size_t>(dim)] < 2 * slices && !StaysInside(op, dim))
+    return "slices would be single elements";
   return Same(op, dim, slices, dims);
 }
 
@@ -91,9 +92,10 @@ struct Row {
   std::string (*rule)(const Op&, int, int64_t, Dims*);
 };
 constexpr Row kRules[] = {
-    {Opcode::kConstant, Constant},  {Opcode::kIota, Iota},        {Opcode::kAssume, Same},       {Opcode::kBroadcast, Broadcast},
-    {Opcode::kReshape, Reshape},    {Opcode::kPermute, Permute},  {Opcode::kReduce, Reduce},     {Opcode::kScan, Scan},
-    {Opcode::kLoadPtr, Pointers},   {Opcode::kStorePtr, Pointers}, {Opcode::kLoadView, View},    {Opcode::kStoreView, View},
+    {Opcode::kConstant, Constant},   {Opcode::kIota, Iota},       {Opcode::kAssume, Same},
+    {Opcode::kBroadcast, Broadcast}, {Opcode::kReshape, Reshape}, {Opcode::kPermute, Permute},
+    {Opcode::kReduce, Reduce},       {Opcode::kScan, Scan},       {Opcode::kLoadPtr, Pointers},
+    {Opcode::kStorePtr, Pointers},   {Opcode::kLoadView, View},   {Opcode::kStoreView, View},
 };
 
 }  // namespace
@@ -134,9 +136,10 @@ bool StaysInside(const Op& access, int k) {
 const ir::Predicate* SlicedPredicate(ir::Module* module, const Op& assume, int dim, int64_t length) {
   ir::Predicate p = assume.attr("predicate").predicate();
   const auto length_u = static_cast<uint64_t>(length);
-  if (p.kind == ir::Predicate::Kind::kDivBy && p.along.has_value() && *p.along == dim && *p.every > 0 && length % *p.every != 0) {
-    // Groups begin inside of slices, or go beyond their end: then each slice is a group, which begins at a multiple of what
-    // divides both.
+  if (p.kind == ir::Predicate::Kind::kDivBy && p.along.has_value() && *p.along == dim && *p.every > 0 &&
+      length % *p.every != 0) {
+    // Groups begin inside of slices, or go beyond their end: then each slice is a group, which begins at a multiple of
+    // what divides both.
     if (*p.every % length != 0) return nullptr;
     const ir::Element e = assume.result(0)->type().element();
     const uint64_t unit = e.is_pointer() ? static_cast<uint64_t>(std::max(1, ir::MemoryBits(e.pointee) / 8)) : 1;

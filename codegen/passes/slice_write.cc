@@ -48,15 +48,14 @@ class Writer {
       if (!behind.empty()) later.emplace_back(op, std::move(behind));
     });
 
-    const SliceWaits waits = {
-        [&](const Op& store, const Op& load) { return order_->Followers(load).contains(&store); },
-        [&](const Op& store) {
-          std::vector<Value*> tokens;
-          for (const SliceLoop* loop : LoopsBefore(store, waits_for, loops_with)) {
-            if (loop->done != nullptr) tokens.push_back(loop->done);
-          }
-          return tokens;
-        }};
+    const SliceWaits waits = {[&](const Op& store, const Op& load) { return order_->Followers(load).contains(&store); },
+                              [&](const Op& store) {
+                                std::vector<Value*> tokens;
+                                for (const SliceLoop* loop : LoopsBefore(store, waits_for, loops_with)) {
+                                  if (loop->done != nullptr) tokens.push_back(loop->done);
+                                }
+                                return tokens;
+                              }};
     for (SliceLoop& loop : *loops) {
       WriteLoop(module_, &loop, waits);
     }
@@ -73,7 +72,8 @@ class Writer {
   bool Precedes(const Op& a, const Op& b) const { return position_.at(&a) < position_.at(&b); }
 
   // The loops in front of the operation that load what it waits for.
-  std::vector<SliceLoop*> LoopsBefore(const Op& op, const absl::flat_hash_map<const Op*, std::vector<const Op*>>& waits_for,
+  std::vector<SliceLoop*> LoopsBefore(const Op& op,
+                                      const absl::flat_hash_map<const Op*, std::vector<const Op*>>& waits_for,
                                       const absl::flat_hash_map<const Op*, std::vector<SliceLoop*>>& loops_with) {
     std::vector<SliceLoop*> out;
     const auto it = waits_for.find(&op);
@@ -86,7 +86,8 @@ class Writer {
         if (before && std::find(out.begin(), out.end(), loop) == out.end()) out.push_back(loop);
       }
     }
-    std::sort(out.begin(), out.end(), [&](const SliceLoop* a, const SliceLoop* b) { return Precedes(*a->place(), *b->place()); });
+    std::sort(out.begin(), out.end(),
+              [&](const SliceLoop* a, const SliceLoop* b) { return Precedes(*a->place(), *b->place()); });
     return out;
   }
 
@@ -98,8 +99,13 @@ class Writer {
       for (const SliceLoop* loop : loops) tokens.push_back(loop->done);
       const uint32_t end = static_cast<uint32_t>(tokens.size());
       const ir::Type type = module_->types().Token();
-      Op* join = module_->CreateOp({.info = ir::GetOp(Opcode::kJoinTokens), .operands = tokens, .operand_ends = {&end, 1},
-                                    .results = {&type, 1}, .attrs = {}, .loc = op->loc, .pos = op->pos});
+      Op* join = module_->CreateOp({.info = ir::GetOp(Opcode::kJoinTokens),
+                                    .operands = tokens,
+                                    .operand_ends = {&end, 1},
+                                    .results = {&type, 1},
+                                    .attrs = {},
+                                    .loc = op->loc,
+                                    .pos = op->pos});
       module_->InsertBefore(op->block(), op, join);
       op->set_operand(i, join->result(0));
     }
@@ -113,8 +119,13 @@ class Writer {
       Value* before = load->operand("token");
       if (before == nullptr) {
         const ir::Type type = module_->types().Token();
-        Op* make = module_->CreateOp({.info = ir::GetOp(Opcode::kMakeToken), .operands = {}, .operand_ends = {},
-                                      .results = {&type, 1}, .attrs = {}, .loc = load->loc, .pos = load->pos});
+        Op* make = module_->CreateOp({.info = ir::GetOp(Opcode::kMakeToken),
+                                      .operands = {},
+                                      .operand_ends = {},
+                                      .results = {&type, 1},
+                                      .attrs = {},
+                                      .loc = load->loc,
+                                      .pos = load->pos});
         module_->InsertBefore(load->block(), load, make);
         before = make->result(0);
       }
@@ -128,7 +139,8 @@ class Writer {
     for (Op* op = block_->back(); op != nullptr;) {
       Op* before = op->prev();
       const uint16_t stays = ir::kReads | ir::kWrites | ir::kEffect | ir::kTerminator;
-      if (op->info()->has(ir::kPure) && (op->info()->traits & stays) == 0 && op->unused() && !kept_.contains(op)) op->Erase();
+      if (op->info()->has(ir::kPure) && (op->info()->traits & stays) == 0 && op->unused() && !kept_.contains(op))
+        op->Erase();
       op = before;
     }
   }

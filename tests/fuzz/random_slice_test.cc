@@ -1,5 +1,5 @@
-// Random programs with their tiles cut into slices: the program stays valid, and the VM gives the same results and finds no
-// token missing. Limits are so low that small tiles are cut, too.
+// Random programs with their tiles cut into slices: the program stays valid, and the VM gives the same results and
+// finds no token missing. Limits are so low that small tiles are cut, too.
 //
 //   random_slice_test --seeds=FIRST,LAST     others than those of the test
 #include <cstdio>
@@ -32,7 +32,8 @@ TEST(RandomSlice, SlicedProgramsDoTheSame) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     const RandomOptions options = {.seed = static_cast<uint64_t>(seed)};
     const RandomProgram p = MakeRandomProgram(options), q = MakeRandomProgram(options);
-    const int loops = codegen::Slice({.limit = 4 * slice, .slice = slice}, q.module.get(), q.module->functions[0].get(), nullptr);
+    const int loops =
+        codegen::Slice({.limit = 4 * slice, .slice = slice}, q.module.get(), q.module->functions[0].get(), nullptr);
     if (loops == 0) continue;
     sliced += loops;
     ir::Diagnostics diagnostics;

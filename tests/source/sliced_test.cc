@@ -1,5 +1,5 @@
-// sliced_tiles.tile on the VM after its tiles were cut into slices: what the file expects comes out, and what must stay whole
-// stays. Slices that lie outside of a tensor are for GPUs only; the VM reports them.
+// sliced_tiles.tile on the VM after its tiles were cut into slices: what the file expects comes out, and what must stay
+// whole stays. Slices that lie outside of a tensor are for GPUs only; the VM reports them.
 #include <map>
 #include <string>
 
@@ -23,10 +23,10 @@ TEST(Sliced, FilesGiveTheSame) {
   ASSERT_TRUE(variants.ok()) << variants.status();
   const Variant& v = variants->front();
   // Loops, and why there are none.
-  const std::map<std::string, int> loops = {{"add", 1},      {"add_pointers", 1}, {"edges", 1},      {"in_place", 1},
-                                            {"shifted_in_place", 0}, {"transposed", 2}, {"transposed_in_place", 0},
-                                            {"below_maximum", 4}, {"sums", 3},   {"argmax", 1},     {"softmax", 3},
-                                            {"layer_norm", 3}, {"twice", 1},   {"rows", 1},   {"in_loop", 1}};
+  const std::map<std::string, int> loops = {
+      {"add", 1},        {"add_pointers", 1},        {"edges", 1},         {"in_place", 1}, {"shifted_in_place", 0},
+      {"transposed", 2}, {"transposed_in_place", 0}, {"below_maximum", 4}, {"sums", 3},     {"argmax", 1},
+      {"softmax", 3},    {"layer_norm", 3},          {"twice", 1},         {"rows", 1},     {"in_loop", 1}};
   int outside = 0;
   for (int warps : {0, 4}) {
     ir::Diagnostics diagnostics;
@@ -36,8 +36,10 @@ TEST(Sliced, FilesGiveTheSame) {
       std::string remarks;
       codegen::Trace trace;
       trace.on_remark = [&](const std::string& line) { absl::StrAppend(&remarks, line, "\n"); };
-      EXPECT_EQ(codegen::Slice(codegen::SlicesFor(warps), module.get(), f.get(), &trace), loops.at(std::string(f->name)))
-          << f->name << "\n" << remarks;
+      EXPECT_EQ(codegen::Slice(codegen::SlicesFor(warps), module.get(), f.get(), &trace),
+                loops.at(std::string(f->name)))
+          << f->name << "\n"
+          << remarks;
     }
     ir::Verify(*module, &diagnostics);
     ASSERT_TRUE(diagnostics.ok()) << diagnostics.ToString() << ir::Print(*module);
