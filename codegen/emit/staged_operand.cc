@@ -20,9 +20,10 @@ llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile) {
   const VectorAccess access = Vectorise(in_shared, 8 * bytes, 0, 16 / bytes);
   for (int i = 0; i < access.instructions(); ++i) {
     Registers values;
-    for (int k = 0; k < access.vector; ++k) values.push_back(registers[static_cast<size_t>(access.registers[i * access.vector + k])]);
-    const int first = access.registers[i * access.vector];
-    StoreVector(e, values, SharedPlace(e, base, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), e.RegisterPart(in_shared, first), bytes));
+    for (int k = 0; k < access.vector; ++k) values.push_back(registers[access.registers[i * access.vector + k]]);
+    const uint32_t first = e.RegisterPart(in_shared, access.registers[i * access.vector]);
+    llvm::Value* at = SharedPlace(e, base, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), first, bytes);
+    StoreVector(e, values, at);
   }
   return b.CreatePtrToInt(base, b.getInt32Ty());
 }

@@ -37,7 +37,7 @@ struct SharedOperand {
 Registers Through(Emitter& e, const std::string& text, Registers values) {
   auto& b = e.b();
   std::string constraints;
-  for (size_t i = 0; i < values.size(); ++i) absl::StrAppend(&constraints, i == 0 ? "=" : ",=", values[i]->getType()->isFloatTy() ? "f" : "r");
+  for (llvm::Value* v : values) absl::StrAppend(&constraints, constraints.empty() ? "=" : ",=", v->getType()->isFloatTy() ? "f" : "r");
   for (size_t i = 0; i < values.size(); ++i) absl::StrAppend(&constraints, ",", i);
   std::vector<llvm::Type*> types;
   for (llvm::Value* v : values) types.push_back(v->getType());

@@ -14,7 +14,8 @@
 //      goes), reshapes, permutations and carried values. Constants, iota and broadcasts decide nothing.
 //   2. What nobody decided gets rows over threads, 16 bytes each. Where a value is wanted in another layout, and it is
 //      cheap to make again (constants, iota, broadcasts of small tiles, arithmetic on those), it is made again;
-//      otherwise it is converted, right behind its definition.
+//      otherwise it is converted, right behind its definition. An operand of mma.sync that stays the same in a loop is wanted as
+//      fragments, so that they are there before it.
 #ifndef TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_
 #define TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_
 
