@@ -1,5 +1,5 @@
-// The table of codegen/gpu_ops.def as data: operations that stand beside those of ir/ops.def once a kernel is on its way
-// to machine code.
+// The table of codegen/gpu_ops.def as data: operations that stand beside those of ir/ops.def once a kernel is on its
+// way to machine code.
 //
 //   Op* op = module->CreateOp({.info = GetGpuOp(GpuOpcode::kConvertLayout), …});
 //   IsGpuOp(*op.info());
@@ -26,7 +26,9 @@ inline bool IsGpuOp(const ir::Op* op, GpuOpcode code) {
   return op != nullptr && static_cast<int>(op->opcode()) == static_cast<int>(code);
 }
 // Its results lie in shared memory: fetch_ahead, copy_ahead.
-inline bool IsFetch(const ir::Op* op) { return IsGpuOp(op, GpuOpcode::kFetchAhead) || IsGpuOp(op, GpuOpcode::kCopyAhead); }
+inline bool IsFetch(const ir::Op* op) {
+  return IsGpuOp(op, GpuOpcode::kFetchAhead) || IsGpuOp(op, GpuOpcode::kCopyAhead);
+}
 
 }  // namespace tile::codegen
 

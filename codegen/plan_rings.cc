@@ -29,9 +29,10 @@ bool IsIndependent(const ir::Function& function) {
   bool independent = true;
   ir::Walk(function.body(), [&](ir::Op* op) {
     const int ordering = op->info()->format->attr_index("ordering");
-    const bool strong = ordering >= 0 && op->attr(ordering).present() &&
-                        op->info()->format->attrs[static_cast<size_t>(ordering)].enum_id == ir::EnumId::kMemoryOrdering &&
-                        op->attr(ordering).as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kWeak;
+    const bool strong =
+        ordering >= 0 && op->attr(ordering).present() &&
+        op->info()->format->attrs[static_cast<size_t>(ordering)].enum_id == ir::EnumId::kMemoryOrdering &&
+        op->attr(ordering).as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kWeak;
     if (strong || op->opcode() == ir::Opcode::kLoop || op->info()->family == ir::Family::kAtomic) independent = false;
   });
   return independent;
@@ -39,8 +40,8 @@ bool IsIndependent(const ir::Function& function) {
 
 }  // namespace
 
-// Stages as deep as shared memory allows, for two blocks on a multiprocessor (one's epilogue beside the other's products)
-// where that helps and their registers fit.
+// Stages as deep as shared memory allows, for two blocks on a multiprocessor (one's epilogue beside the other's
+// products) where that helps and their registers fit.
 void PlanRings(const Target& target, const ir::Function& function, int shared_dim, int most_stages, Plan* plan) {
   int64_t stage = 0, other = 0, accumulators = 0;
   ir::Walk(function.body(), [&](ir::Op* op) {
@@ -57,7 +58,8 @@ void PlanRings(const Target& target, const ir::Function& function, int shared_di
   };
   const bool registers = 2 * (plan->num_warps + 1) * 32 * kWorkRegisters <= kRegisters && accumulators <= 64;
   plan->persistent = IsIndependent(function);
-  // A persistent block needs no other beside it to hide its end, if it has two warpgroups to keep the tensor cores busy.
+  // A persistent block needs no other beside it to hide its end, if it has two warpgroups to keep the tensor cores
+  // busy.
   const bool alone = plan->persistent && plan->num_warps >= 8;
   plan->blocks = !alone && registers && stages(2) >= 3 ? 2 : 1;
   plan->stages = std::max(2, stages(plan->blocks));
@@ -90,8 +92,8 @@ bool PlanCopies(const Target& target, const ir::Function& function, int most_sta
     const int64_t bytes = (target.shared_bytes + kBlockReserve) / blocks - kBlockReserve - other - exchanged;
     return static_cast<int>(std::min<int64_t>({most_stages, kMostCopyStages, bytes / stage}));
   };
-  // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32 take. Warps
-  // of another block keep the multiprocessor busy.
+  // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32
+  // take. Warps of another block keep the multiprocessor busy.
   chooses_warps = chooses_warps && only_copies && stages(2) >= 3;
   while (chooses_warps && plan->num_warps > 4 && live <= 16 * plan->num_warps * kMostLive) plan->num_warps /= 2;
   const int64_t threads = 32 * plan->num_warps;
@@ -99,8 +101,8 @@ bool PlanCopies(const Target& target, const ir::Function& function, int most_sta
   if (stages(1) < 2) return false;
   plan->blocks = 2 * registers <= kRegisters && stages(2) >= 3 ? 2 : 1;
   plan->stages = stages(plan->blocks);
-  absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps, " warps, ",
-                  plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
+  absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
+                  " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
   return true;
 }
 

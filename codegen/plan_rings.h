@@ -1,5 +1,5 @@
-// What loops that fetch ahead (codegen/gpu_ops.def) get: how many stages, how many blocks beside each other, in which order
-// blocks go through the grid.
+// What loops that fetch ahead (codegen/gpu_ops.def) get: how many stages, how many blocks beside each other, in which
+// order blocks go through the grid.
 //
 //   PlanRings(target, function, sharing.dim, kMostStages, &plan);   // after MakePlan; plan.num_warps is final
 //   PlanCopies(target, function, kMostCopyStages, true, &plan);     // the same for copy_ahead
@@ -20,9 +20,10 @@ inline constexpr int kMostCopyStages = 4;
 // `most_stages`: no more than that.
 void PlanRings(const Target& target, const ir::Function& function, int shared_dim, int most_stages, Plan* plan);
 
-// Loops that copy ahead get two blocks on a multiprocessor, if their registers and three stages of each fit (one multiplies while
-// the other waits at its barrier), else one with as many stages as fit. False if not even two stages fit. `chooses_warps`: nobody
-// said how many; products of nothing but copies get fewer, with larger pieces of the result.
+// Loops that copy ahead get two blocks on a multiprocessor, if their registers and three stages of each fit (one
+// multiplies while the other waits at its barrier), else one with as many stages as fit. False if not even two stages
+// fit. `chooses_warps`: nobody said how many; products of nothing but copies get fewer, with larger pieces of the
+// result.
 bool PlanCopies(const Target& target, const ir::Function& function, int most_stages, bool chooses_warps, Plan* plan);
 
 }  // namespace tile::codegen

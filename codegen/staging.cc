@@ -112,7 +112,8 @@ Gf2Map StagedTile::Map(int from_contiguous, int from_other, int bits) const {
   for (int i = 0; i < bits; ++i) {
     Mask at = 0;
     if (i >= from_contiguous && i < from_contiguous + inner_bits) at = Mask{1} << (i - from_contiguous);
-    if (i >= from_other && i < from_other + row_bits) at = Mask{1} << ((i - from_other + row_bits - turned) % row_bits + inner_bits);
+    if (i >= from_other && i < from_other + row_bits)
+      at = Mask{1} << ((i - from_other + row_bits - turned) % row_bits + inner_bits);
     columns.push_back(stored.index.Apply(at));
   }
   return Gf2Map(std::move(columns), stored.index.out_bits());
@@ -121,7 +122,8 @@ Gf2Map StagedTile::Map(int from_contiguous, int from_other, int bits) const {
 SharedMap StagedTile::OperandMap() const {
   // The operand is m x k or k x n: its last dimension has the low bits.
   const bool contiguous_last = k_major == lhs;
-  const int last = __builtin_ctzll(static_cast<uint64_t>(lhs ? k : mn)), first = __builtin_ctzll(static_cast<uint64_t>(lhs ? mn : k));
+  const int last = __builtin_ctzll(static_cast<uint64_t>(lhs ? k : mn)),
+            first = __builtin_ctzll(static_cast<uint64_t>(lhs ? mn : k));
   return {contiguous_last ? Map(0, last, first + last) : Map(last, 0, first + last), element_bits};
 }
 

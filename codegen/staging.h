@@ -2,11 +2,11 @@
 //
 //   if (std::optional<StagedTile> a = StageOperand(mma, 0)) …   // before and after the pass that fetches ahead
 //   const ir::Op* fetch = FetchOf(mma);                          // the fetch_ahead that feeds it; null: there is none
-//   const ir::Op* copy = CopyOf(mma, 0);                         // the copy_ahead that feeds the operand; null: registers
+//   const ir::Op* copy = CopyOf(mma, 0);                         // the copy_ahead that feeds operand 0; null: registers
 //
-// An operand lies as TMA writes it with a swizzle and wgmma reads it (TmaSwizzle in layout/shared.h): cut into chunks of
-// at most 128 bytes along the dimension that is contiguous in memory, each chunk's rows one after another. So ldmatrix reads it
-// without bank conflicts, too.
+// An operand lies as TMA writes it with a swizzle and wgmma reads it (TmaSwizzle in layout/shared.h): cut into chunks
+// of at most 128 bytes along the dimension that is contiguous in memory, each chunk's rows one after another. So
+// ldmatrix reads it without bank conflicts, too.
 // Pure functions.
 #ifndef TILE_CODEGEN_STAGING_H_
 #define TILE_CODEGEN_STAGING_H_
@@ -42,13 +42,13 @@ struct StagedTile {
 
   // From offsets of the operand, as the product has it, to element numbers in the slot.
   SharedMap OperandMap() const;
-  // The same from any offsets of so many bits, in which the coordinates along the contiguous and the other dimension begin
-  // at these bits.
+  // The same from any offsets of so many bits, in which the coordinates along the contiguous and the other dimension
+  // begin at these bits.
   Gf2Map Map(int from_contiguous, int from_other, int bits) const;
 };
 
-// Operand 0 or 1 of a product, if it comes from a load whose tile can lie so, through nothing but permutations and reshapes
-// that drop dimensions of size 1.
+// Operand 0 or 1 of a product, if it comes from a load whose tile can lie so, through nothing but permutations and
+// reshapes that drop dimensions of size 1.
 std::optional<StagedTile> StageOperand(const ir::Op& mma, int operand);
 
 // The fetch_ahead whose results both operands of the product are; null if they are not.

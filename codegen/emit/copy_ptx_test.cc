@@ -1,5 +1,5 @@
-// Loops over matrix products without TMA: operands copied ahead by all threads, multiplied by mma.sync or fma. Which operands, by
-// which instructions, and what waits for what.
+// Loops over matrix products without TMA: operands copied ahead by all threads, multiplied by mma.sync or fma. Which
+// operands, by which instructions, and what waits for what.
 #include <string>
 
 #include "absl/strings/match.h"
@@ -45,13 +45,14 @@ entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %m:
 
 // The same where everything is known to be a multiple of 64.
 std::string Aligned() {
-  return absl::StrReplaceAll(Product(), {{"  %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1]",
-                                          "  %a1 = assume div_by<16>, %a : tile<ptr<bf16>>\n  %b1 = assume div_by<16>, %b : tile<ptr<bf16>>\n"
-                                          "  %n1 = assume div_by<64>, %n : tile<i32>\n  %k1 = assume div_by<64>, %k : tile<i32>\n"
-                                          "  %m1 = assume div_by<64>, %m : tile<i32>\n"
-                                          "  %at = make_tensor_view %a1, shape = [%m1, %k1], strides = [%k1, 1]"},
-                                         {"make_tensor_view %b, shape = [%k, %n], strides = [%n, 1]",
-                                          "make_tensor_view %b1, shape = [%k1, %n1], strides = [%n1, 1]"}});
+  return absl::StrReplaceAll(
+      Product(), {{"  %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1]",
+                   "  %a1 = assume div_by<16>, %a : tile<ptr<bf16>>\n  %b1 = assume div_by<16>, %b : tile<ptr<bf16>>\n"
+                   "  %n1 = assume div_by<64>, %n : tile<i32>\n  %k1 = assume div_by<64>, %k : tile<i32>\n"
+                   "  %m1 = assume div_by<64>, %m : tile<i32>\n"
+                   "  %at = make_tensor_view %a1, shape = [%m1, %k1], strides = [%k1, 1]"},
+                  {"make_tensor_view %b, shape = [%k, %n], strides = [%n, 1]",
+                   "make_tensor_view %b1, shape = [%k1, %n1], strides = [%n1, 1]"}});
 }
 
 CompiledText Compiled(const std::string& text, int sm = 80) {
@@ -62,7 +63,9 @@ CompiledText Compiled(const std::string& text, int sm = 80) {
 }
 
 // Operands that are copied ahead: loads in vectors of 16 bytes, of those 4 or 2 for each thread of 4 warps.
-bool IsCopied(const std::string& text, int sm = 80) { return absl::StrContains(Compiled(text, sm).ptx, "cp.async.commit_group"); }
+bool IsCopied(const std::string& text, int sm = 80) {
+  return absl::StrContains(Compiled(text, sm).ptx, "cp.async.commit_group");
+}
 
 TEST(CopyPtx, ThreadsCopyLaterRoundsWhileTheyMultiply) {
   const CompiledText c = Compiled(Aligned());
@@ -80,8 +83,8 @@ TEST(CopyPtx, ThreadsCopyLaterRoundsWhileTheyMultiply) {
 }
 
 TEST(CopyPtx, WhatIsOutsideOrNotAligned) {
-  // Where sizes are not known to hold tiles, less than a vector's 16 bytes are read: none. Unaligned elements of two bytes go
-  // through registers, a test chooses once.
+  // Where sizes are not known to hold tiles, less than a vector's 16 bytes are read: none. Unaligned elements of two
+  // bytes go through registers, a test chooses once.
   const CompiledText c = Compiled(Product());
   EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 8);
   EXPECT_EQ(Count(c.ptx, ", 16, %r"), 8);
@@ -95,7 +98,8 @@ TEST(CopyPtx, WhatIsOutsideOrNotAligned) {
 
 TEST(CopyPtx, OperandsOneByOne) {
   // The left operand is computed: it goes through shared memory of its own, with two more barriers.
-  const CompiledText c = Compiled(absl::StrReplaceAll(Aligned(), {{"mmaf %x,", "mmaf %w,"}, {"    %next", "    %w = negf %x\n    %next"}}));
+  const CompiledText c = Compiled(
+      absl::StrReplaceAll(Aligned(), {{"mmaf %x,", "mmaf %w,"}, {"    %next", "    %w = negf %x\n    %next"}}));
   EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 4);
   EXPECT_EQ(Count(c.ptx, "bar.sync"), 3);
   // By fma; a load for both products of a loop.
@@ -107,31 +111,40 @@ TEST(CopyPtx, OperandsOneByOne) {
 TEST(CopyPtx, WhatStaysAsItIs) {
   EXPECT_FALSE(IsCopied(Product(), 75));
   for (int sm : {86, 89, 90, 100, 120}) EXPECT_TRUE(IsCopied(Product(), sm)) << sm;
-  const auto changed = [](const std::string& from, const std::string& to) { return IsCopied(absl::StrReplaceAll(Product(), {{from, to}})); };
+  const auto changed = [](const std::string& from, const std::string& to) {
+    return IsCopied(absl::StrReplaceAll(Product(), {{from, to}}));
+  };
   // Another padding than zero; strong loads; loads ordered behind a store.
   EXPECT_FALSE(changed("padding_value = zero", "padding_value = neg_inf"));
   EXPECT_FALSE(IsCopied(absl::StrReplaceAll(Product(), {{"load_view_tko weak", "load_view_tko relaxed device"}})));
-  EXPECT_FALSE(IsCopied(absl::StrReplaceAll(Product(), {{"%sum = for", "%before = store_view_tko weak %zero, %cv[%i, %j] -> token\n%sum = for"},
-                                                        {"%av[%i, %step]", "%av[%i, %step] token = %before"},
-                                                        {"%bv[%step, %j]", "%bv[%step, %j] token = %before"}})));
+  EXPECT_FALSE(IsCopied(absl::StrReplaceAll(
+      Product(), {{"%sum = for", "%before = store_view_tko weak %zero, %cv[%i, %j] -> token\n%sum = for"},
+                  {"%av[%i, %step]", "%av[%i, %step] token = %before"},
+                  {"%bv[%step, %j]", "%bv[%step, %j] token = %before"}})));
   // No stride is known to be 1.
-  EXPECT_FALSE(IsCopied(absl::StrReplaceAll(Product(), {{"strides=[?,1]", "strides=[?,?]"}, {"[%k, 1]", "[%k, %k]"}, {"[%n, 1]", "[%n, %n]"}})));
+  EXPECT_FALSE(IsCopied(absl::StrReplaceAll(
+      Product(), {{"strides=[?,1]", "strides=[?,?]"}, {"[%k, 1]", "[%k, %k]"}, {"[%n, 1]", "[%n, %n]"}})));
 }
 
 TEST(CopyPtx, LoopsThatAreRunAgainWaitForTheirReaders) {
   const std::string nested = absl::StrReplaceAll(
-      Aligned(), {{"  %sum = for", "  %all = for %again in (%first to %m, step %one) : tile<i32> iter_values(%so.far = %zero) -> (tile<64x64xf32>) {\n  %sum = for"},
-                  {"%acc = %zero", "%acc = %so.far"},
-                  {"  store_view_tko weak %sum", "  continue %sum : tile<64x64xf32>\n  }\n  store_view_tko weak %all"}});
+      Aligned(),
+      {{"  %sum = for",
+        "  %all = for %again in (%first to %m, step %one) : tile<i32> iter_values(%so.far = %zero) -> "
+        "(tile<64x64xf32>) {\n  %sum = for"},
+       {"%acc = %zero", "%acc = %so.far"},
+       {"  store_view_tko weak %sum", "  continue %sum : tile<64x64xf32>\n  }\n  store_view_tko weak %all"}});
   EXPECT_EQ(Count(Compiled(nested).ptx, "bar.sync"), 2);
 }
 
 TEST(CopyPtx, RoundsThatAreTooLargeAreSplit) {
   // Stages of 64 KiB would not fit twice into 99 KiB.
-  const std::string large = absl::StrReplaceAll(Product(), {{"bf16", "f32"}, {"64x64", "128x128"}, {"64x32", "128x64"}, {"32x64", "64x128"}});
+  const std::string large =
+      absl::StrReplaceAll(Product(), {{"bf16", "f32"}, {"64x64", "128x128"}, {"64x32", "128x64"}, {"32x64", "64x128"}});
   EXPECT_TRUE(IsCopied(large, 86));
   // Not if the loop does something else, too: then nothing is copied ahead.
-  const std::string more = absl::StrReplaceAll(large, {{"%next = mmaf %x, %y, %acc", "%s = mmaf %x, %y, %acc\n%next = addf %s, %s"}});
+  const std::string more =
+      absl::StrReplaceAll(large, {{"%next = mmaf %x, %y, %acc", "%s = mmaf %x, %y, %acc\n%next = addf %s, %s"}});
   EXPECT_FALSE(IsCopied(more, 86));
   EXPECT_TRUE(IsCopied(more, 90));
 }

@@ -18,8 +18,8 @@ namespace {
 constexpr int kVectorBytes = 16;
 constexpr size_t kBatch = 8;  // loads before the first of them is waited for, where copies go through registers
 
-// Neighbouring lanes take neighbouring vectors along the tensor's contiguous dimension, then the rows behind. A tile with fewer
-// vectors than threads is held several times.
+// Neighbouring lanes take neighbouring vectors along the tensor's contiguous dimension, then the rows behind. A tile
+// with fewer vectors than threads is held several times.
 Layout CopyLayout(absl::Span<const int64_t> shape, const StagedTile& tile, int num_warps) {
   absl::InlinedVector<int64_t, 4> elements(shape.size(), 1), lanes(shape.size(), 1), warps(shape.size(), 1);
   absl::InlinedVector<int, 4> order = {tile.contiguous};
@@ -39,7 +39,8 @@ Layout CopyLayout(absl::Span<const int64_t> shape, const StagedTile& tile, int n
 void CopyVector(Emitter& e, llvm::Value* to, const Address& from, int bytes, llvm::Value* mine, llvm::Value* inside) {
   auto& b = e.b();
   Registers in = {to, from.base};
-  std::string text = absl::StrCat("cp.async.", bytes == 16 ? "cg" : "ca", ".shared.global [$0], ", AddressText(from, 1), ", ", bytes);
+  std::string text =
+      absl::StrCat("cp.async.", bytes == 16 ? "cg" : "ca", ".shared.global [$0], ", AddressText(from, 1), ", ", bytes);
   std::string constraints = absl::StrCat("r,", AddressConstraint(from));
   if (inside != nullptr) {
     // What is not read is zero.
@@ -163,7 +164,9 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
   auto& b = e_.b();
   const Layout layout = CopyLayout(load.result("tile")->type().shape(), tile, e_.num_warps());
   const Layout in_slot =
-      Compose(tile.Map(layout.dim_shift(tile.contiguous), tile.other >= 0 ? layout.dim_shift(tile.other) : layout.offset_bits(), layout.offset_bits()), layout);
+      Compose(tile.Map(layout.dim_shift(tile.contiguous),
+                       tile.other >= 0 ? layout.dim_shift(tile.other) : layout.offset_bits(), layout.offset_bits()),
+              layout);
   const int bytes = tile.element_bits / 8;
   TileBox box = TileBox::OfView(e_, load, layout);
   box.LimitVector(kVectorBytes / bytes);
@@ -172,7 +175,8 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
   const MemoryAccess how = AccessOf(e_, load, false);
   llvm::Value* mine = e_.HoldsFirstCopy(layout);
   const auto place = [&](int r) {
-    return SharedPlace(e_, slot, in_slot.bases(In::kLane), in_slot.bases(In::kWarp), e_.RegisterPart(in_slot, r), bytes);
+    return SharedPlace(e_, slot, in_slot.bases(In::kLane), in_slot.bases(In::kWarp), e_.RegisterPart(in_slot, r),
+                       bytes);
   };
   InEitherWidth(e_, box.vector(), box.Aligned(), [&](int vector) {
     box.Forget();
@@ -181,14 +185,16 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
       if (r % vector == 0) firsts.push_back(r);
     }
     if (vector * bytes >= 4) {
-      for (int r : firsts) CopyVector(e_, b.CreatePtrToInt(place(r), b.getInt32Ty()), box.At(r), vector * bytes, mine, box.Inside(r));
+      for (int r : firsts)
+        CopyVector(e_, b.CreatePtrToInt(place(r), b.getInt32Ty()), box.At(r), vector * bytes, mine, box.Inside(r));
       return Registers();
     }
     // Too small for cp.async. Copies of an element are written alike.
     const Registers zeros(static_cast<size_t>(vector), e_.Constant(ir::Element::Number(box.elem()), 0));
     std::vector<Registers> got(firsts.size());
     for (size_t i = 0; i < firsts.size() + kBatch; ++i) {
-      if (i < firsts.size()) got[i] = Load(e_, how, box.At(firsts[i]), box.elem(), vector, box.Inside(firsts[i]), zeros);
+      if (i < firsts.size())
+        got[i] = Load(e_, how, box.At(firsts[i]), box.elem(), vector, box.Inside(firsts[i]), zeros);
       if (i >= kBatch) StoreVector(e_, got[i - kBatch], place(firsts[i - kBatch]));
     }
     return Registers();

@@ -1,14 +1,16 @@
-// The ring of shared-memory stages behind a copy_ahead (codegen/gpu_ops.def). All threads of the block fill it, by cp.async, and
-// read it.
+// The ring of shared-memory stages behind a copy_ahead (codegen/gpu_ops.def). All threads of the block fill it, by
+// cp.async, and read it.
 //
 //   CopyRing ring(e, loop, copy, runs);   // before the loop: stages - 1 rounds are on their way
-//   …   ring.Advance();                   // in the body, where copy_ahead stands: this round's stage is full, and another
-//   …   ring.Slot(0)                      // round's copies began; the operand's address
+//   …   ring.Advance();                   // in the body, where copy_ahead stands: this round's stage is full,
+//                                         // and another round's copies began
+//   …   ring.Slot(0)                      // the operand's address
 //
-// One barrier a round: behind it this round's copies of all threads have arrived, and nobody reads the stage of the round before,
-// which is filled next. Copies of a round are a group of cp.async, empty behind the last round, so that always the same number
-// is waited for. Vectors of 16 bytes are copied where the tensor is aligned so; that is tested once for all. Else elements of
-// four bytes and more are copied one by one, and smaller ones go through registers. Outside of the tensor stands zero.
+// One barrier a round: behind it this round's copies of all threads have arrived, and nobody reads the stage of the
+// round before, which is filled next. Copies of a round are a group of cp.async, empty behind the last round, so that
+// always the same number is waited for. Vectors of 16 bytes are copied where the tensor is aligned so; that is tested
+// once for all. Else elements of four bytes and more are copied one by one, and smaller ones go through registers.
+// Outside of the tensor stands zero.
 #ifndef TILE_CODEGEN_EMIT_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_COPY_RING_H_
 
@@ -28,7 +30,8 @@ class CopyRing {
   const StagedTile& tile(int i) const { return stage_.tiles[static_cast<size_t>(i)]; }
   // Where result i of the copy_ahead begins in this round's stage (a pointer to shared memory).
   llvm::Value* Slot(int i) const;
-  // Where the left operand of a product lies (i32) that is the same in all rounds and that wgmma reads; null: it is not there.
+  // Where the left operand of a product lies (i32) that is the same in all rounds and that wgmma reads; null: it is not
+  // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
 
  private:
@@ -45,8 +48,8 @@ class CopyRing {
   const StageLayout stage_;
   const int stages_;
   llvm::Value* memory_;
-  // Variables, which become registers. Stages (i32): of this round, of the next, to be filled next; the induction variable of
-  // what is fetched next, and whether there is such a round.
+  // Variables, which become registers. Stages (i32): of this round, of the next, to be filled next; the induction
+  // variable of what is fetched next, and whether there is such a round.
   llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   bool read_by_wgmma_ = false;

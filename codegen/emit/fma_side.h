@@ -1,4 +1,5 @@
-// One operand of a product that is multiplied out with fma, as a thread reads it from shared memory. Internal to codegen/emit.
+// One operand of a product that is multiplied out with fma, as a thread reads it from shared memory. Internal to
+// codegen/emit.
 //
 //   side.Begin(k);        // i32, a multiple of the loop's step
 //   side.At(1, r)         // what register r of the result needs of k + 1
@@ -21,10 +22,10 @@ class FmaSide {
   virtual llvm::Value* At(int64_t j, int r) = 0;
 };
 
-// An operand that lies in a slot (a pointer) of a ring, of f32 or f64, for a result of rank 2 in this layout; `step`: of k, a
-// power of two.
-std::unique_ptr<FmaSide> StagedFmaSide(Emitter& e, ir::Elem elem, const StagedTile& tile, llvm::Value* slot, const Layout& result,
-                                       int64_t step);
+// An operand that lies in a slot (a pointer) of a ring, of f32 or f64, for a result of rank 2 in this layout; `step`:
+// of k, a power of two.
+std::unique_ptr<FmaSide> StagedFmaSide(Emitter& e, ir::Elem elem, const StagedTile& tile, llvm::Value* slot,
+                                       const Layout& result, int64_t step);
 
 }  // namespace tile::codegen
 

@@ -1,5 +1,6 @@
-// A slot is read by vectors along whatever is contiguous there: rows of results, or several k of one row. An element's number is the
-// XOR of what the thread, the register, k and the steps from k contribute; only what shares bits with others costs instructions.
+// A slot is read by vectors along whatever is contiguous there: rows of results, or several k of one row. An element's
+// number is the XOR of what the thread, the register, k and the steps from k contribute; only what shares bits with
+// others costs instructions.
 #include <map>
 
 #include "codegen/emit/convert.h"
@@ -11,7 +12,12 @@ namespace {
 class Staged : public FmaSide {
  public:
   Staged(Emitter& e, ir::Elem elem, const StagedTile& tile, llvm::Value* slot, const Layout& result, int64_t step)
-      : e_(e), type_(e.RegisterType(elem)), bytes_(MemoryBytes(type_)), slot_(slot), result_(result), dim_(tile.lhs ? 0 : 1) {
+      : e_(e),
+        type_(e.RegisterType(elem)),
+        bytes_(MemoryBytes(type_)),
+        slot_(slot),
+        result_(result),
+        dim_(tile.lhs ? 0 : 1) {
     const Masks columns = tile.OperandMap().index.columns();
     // The operand is m x k or k x n.
     const auto low = columns.begin() + __builtin_ctzll(static_cast<uint64_t>(tile.lhs ? tile.k : tile.mn));
@@ -43,13 +49,16 @@ class Staged : public FmaSide {
 
   llvm::Value* At(int64_t j, int r) override {
     auto& b = e_.b();
-    const Mask at = (Place(result_.Apply(static_cast<uint32_t>(r), 0, 0)) ^ Combine(k_, static_cast<Mask>(j))) * static_cast<Mask>(bytes_);
+    const Mask at = (Place(result_.Apply(static_cast<uint32_t>(r), 0, 0)) ^ Combine(k_, static_cast<Mask>(j))) *
+                    static_cast<Mask>(bytes_);
     const Mask first = at & ~(vector_ - 1);
     Registers& values = values_[first];
     if (values.empty()) {
       llvm::Value*& pointer = pointers_[first & moving_];
-      if (pointer == nullptr) pointer = b.CreateGEP(b.getInt8Ty(), slot_, b.CreateXor(here_, e_.I32(static_cast<int64_t>(first & moving_))));
-      values = LoadVector(e_, type_, static_cast<int>(vector_) / bytes_, b.CreateGEP(b.getInt8Ty(), pointer, e_.I32(static_cast<int64_t>(first & ~moving_))));
+      if (pointer == nullptr)
+        pointer = b.CreateGEP(b.getInt8Ty(), slot_, b.CreateXor(here_, e_.I32(static_cast<int64_t>(first & moving_))));
+      values = LoadVector(e_, type_, static_cast<int>(vector_) / bytes_,
+                          b.CreateGEP(b.getInt8Ty(), pointer, e_.I32(static_cast<int64_t>(first & ~moving_))));
     }
     return values[(at - first) / static_cast<Mask>(bytes_)];
   }
@@ -77,8 +86,8 @@ class Staged : public FmaSide {
 
 }  // namespace
 
-std::unique_ptr<FmaSide> StagedFmaSide(Emitter& e, ir::Elem elem, const StagedTile& tile, llvm::Value* slot, const Layout& result,
-                                       int64_t step) {
+std::unique_ptr<FmaSide> StagedFmaSide(Emitter& e, ir::Elem elem, const StagedTile& tile, llvm::Value* slot,
+                                       const Layout& result, int64_t step) {
   return std::make_unique<Staged>(e, elem, tile, slot, result, step);
 }
 

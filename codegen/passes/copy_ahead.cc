@@ -23,7 +23,8 @@ constexpr int64_t kBlockReserve = 1024;      // bytes of shared memory that the 
 std::string WhyNot(const Target& target, const LoopLoads& loads, const Op& mma, int i) {
   const std::optional<StagedTile> tile = StageOperand(mma, i);
   if (!tile) {
-    return "it is not a tile of rank 2 that one weak load brings, through a partition view of a tensor in global memory, with rows "
+    return "it is not a tile of rank 2 that one weak load brings, through a partition view of a tensor in global "
+           "memory, with rows "
            "of stride 1 and at least 16 bytes, and zero as padding";
   }
   const ir::Elem elem = mma.operand(i)->type().elem();
@@ -58,7 +59,8 @@ bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function,
     for (Op* mma : *op->region(0)) {
       if (mma->opcode() != Opcode::kMmaF && mma->opcode() != Opcode::kMmaI) continue;
       for (int i = 0; i < 2; ++i) {
-        if (TakesFetch(*module, *mma, "copy-ahead", i == 0 ? "lhs is" : "rhs is", WhyNot(target, loads, *mma, i), trace)) {
+        if (TakesFetch(*module, *mma, "copy-ahead", i == 0 ? "lhs is" : "rhs is", WhyNot(target, loads, *mma, i),
+                       trace)) {
           operands.push_back({mma, i});
         }
       }

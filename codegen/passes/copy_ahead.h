@@ -1,11 +1,13 @@
-// Overlaps loads with products on every GPU from sm_80 on: operands of products in a for that are nothing but loaded move into a
-// copy_ahead (codegen/gpu_ops.def), by which all threads bring tiles of later rounds while they multiply those of this one.
+// Overlaps loads with products on every GPU from sm_80 on: operands of products in a for that are nothing but loaded
+// move into a copy_ahead (codegen/gpu_ops.def), by which all threads bring tiles of later rounds while they multiply
+// those of this one.
 //
 //   bool any = CopyAhead(target, module, function, trace);
 //
-// An operand of its own, the other may be computed (attention: weights times values), and several products of a loop may take
-// part. What FetchAhead (fetch_ahead.h) asks of the host is not needed here: any tensor will do whose rows lie in one piece;
-// whether they are aligned is tested at run time (emit/copy_ring.h). Conditions on a load: passes/move_loads.h.
+// An operand of its own, the other may be computed (attention: weights times values), and several products of a loop
+// may take part. What FetchAhead (fetch_ahead.h) asks of the host is not needed here: any tensor will do whose rows lie
+// in one piece; whether they are aligned is tested at run time (emit/copy_ring.h). Conditions on a load:
+// passes/move_loads.h.
 #ifndef TILE_CODEGEN_PASSES_COPY_AHEAD_H_
 #define TILE_CODEGEN_PASSES_COPY_AHEAD_H_
 

@@ -65,14 +65,16 @@ bool LoopLoads::CanCopy(const Value* v, absl::FunctionRef<bool(const Value*)> ou
   return true;
 }
 
-std::string LoopLoads::WhyNot(const Op& mma, int i, const Op& load, absl::FunctionRef<bool(const Value*)> outside) const {
+std::string LoopLoads::WhyNot(const Op& mma, int i, const Op& load,
+                              absl::FunctionRef<bool(const Value*)> outside) const {
   for (const Value* v = mma.operand(i);; v = v->def()->operand(0)) {
     if (!OnlyUse(v) || v->def()->block() != body_) return "a loaded tile is used elsewhere too";
     if (v->def() == &load) break;
   }
   bool copies = CanCopy(load.operand("view"), outside);
   for (const Value* index : load.group("index")) copies = copies && CanCopy(index, outside);
-  if (!copies) return "where a load begins does not follow from the induction variable and from scalars of before the loop";
+  if (!copies)
+    return "where a load begins does not follow from the induction variable and from scalars of before the loop";
   absl::flat_hash_set<const Value*> seen;
   const Value* token = load.operand("token");
   return token == nullptr || IsHarmless(token, &seen) ? "" : "a token orders a load behind something";
@@ -175,13 +177,15 @@ bool StandsInOrHolds(const Op* loop, const Op* other) {
   return false;
 }
 
-bool TakesFetch(const ir::Module& module, const Op& mma, const char* step, const char* what, std::string why, Trace* trace) {
+bool TakesFetch(const ir::Module& module, const Op& mma, const char* step, const char* what, std::string why,
+                Trace* trace) {
   const std::string where = module.Where(mma.loc, mma.pos);
   if (why.empty() && trace != nullptr && !trace->TakesStep(step, absl::StrCat(mma.info()->mnemonic, " at ", where))) {
     why = "left out";
   }
   if (trace != nullptr && trace->on_remark) {
-    trace->on_remark(absl::StrCat(where, ": remark[fetch]: ", mma.info()->mnemonic, ": ", what, why.empty() ? " fetched ahead" : " not fetched ahead: ", why));
+    trace->on_remark(absl::StrCat(where, ": remark[fetch]: ", mma.info()->mnemonic, ": ", what,
+                                  why.empty() ? " fetched ahead" : " not fetched ahead: ", why));
   }
   return why.empty();
 }

@@ -1,5 +1,5 @@
-// Loads in a for that bring operands of its matrix products, moved into one operation whose region can be run for later values
-// of the induction variable: what fetch_ahead.h and copy_ahead.h have in common.
+// Loads in a for that bring operands of its matrix products, moved into one operation whose region can be run for later
+// values of the induction variable: what fetch_ahead.h and copy_ahead.h have in common.
 //
 //   LoopLoads loop(module, op);
 //   if (loop.WhyNot(*mma, 0, load, /*outside=*/IsSliceable).empty()) …
@@ -29,10 +29,11 @@ class LoopLoads {
  public:
   LoopLoads(ir::Module* module, ir::Op* loop) : module_(module), loop_(loop), body_(loop->region(0)) {}
 
-  // Why `load`, which brings operand i, can't move; "" if it can. It may if nothing else uses what it loads, no token orders it
-  // behind a write, and its view and indices follow by scalar operations from the induction variable and from values of before
-  // the loop for which `outside` holds.
-  std::string WhyNot(const ir::Op& mma, int i, const ir::Op& load, absl::FunctionRef<bool(const ir::Value*)> outside) const;
+  // Why `load`, which brings operand i, can't move; "" if it can. It may if nothing else uses what it loads, no token
+  // orders it behind a write, and its view and indices follow by scalar operations from the induction variable and from
+  // values of before the loop for which `outside` holds.
+  std::string WhyNot(const ir::Op& mma, int i, const ir::Op& load,
+                     absl::FunctionRef<bool(const ir::Value*)> outside) const;
 
   // Returns the new operation at the front of the body; its results are the operands, in this order.
   const ir::Op* Move(GpuOpcode code, absl::Span<const ProductOperand> operands);
@@ -53,8 +54,10 @@ class LoopLoads {
 // One of the loops stands in the other, or they are one.
 bool StandsInOrHolds(const ir::Op* loop, const ir::Op* other);
 
-// Whether a product, or operand of one, takes this optional step (`why` is empty, and the trace lets it), with a remark.
-bool TakesFetch(const ir::Module& module, const ir::Op& mma, const char* step, const char* what, std::string why, Trace* trace);
+// Whether a product, or operand of one, takes this optional step (`why` is empty, and the trace lets it), with a
+// remark.
+bool TakesFetch(const ir::Module& module, const ir::Op& mma, const char* step, const char* what, std::string why,
+                Trace* trace);
 
 }  // namespace tile::codegen
 

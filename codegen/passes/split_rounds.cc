@@ -36,14 +36,21 @@ class Writer {
   Writer(ir::Module* module, Op* where) : module_(module), where_(where) {}
 
   Type Scalar(ir::Elem e) { return module_->types().Scalar(e); }
-  Value* Make(Opcode code, std::vector<Value*> operands, Type result, std::vector<std::pair<absl::string_view, ir::Attr>> attrs = {}) {
+  Value* Make(Opcode code, std::vector<Value*> operands, Type result,
+              std::vector<std::pair<absl::string_view, ir::Attr>> attrs = {}) {
     const ir::OpInfo* info = ir::GetOp(code);
     std::vector<uint32_t> ends;
-    for (size_t i = 0; i < info->format->operands.size(); ++i) ends.push_back(static_cast<uint32_t>(std::min(i + 1, operands.size())));
+    for (size_t i = 0; i < info->format->operands.size(); ++i)
+      ends.push_back(static_cast<uint32_t>(std::min(i + 1, operands.size())));
     std::vector<ir::Attr> list(info->format->attrs.size());
     for (const auto& [name, attr] : attrs) list[static_cast<size_t>(info->format->attr_index(name))] = attr;
-    Op* op = module_->CreateOp({.info = info, .operands = operands, .operand_ends = ends, .results = {&result, 1}, .attrs = list,
-                                .loc = where_->loc, .pos = where_->pos});
+    Op* op = module_->CreateOp({.info = info,
+                                .operands = operands,
+                                .operand_ends = ends,
+                                .results = {&result, 1},
+                                .attrs = list,
+                                .loc = where_->loc,
+                                .pos = where_->pos});
     module_->InsertBefore(where_->block(), where_, op);
     return op->result(0);
   }
@@ -93,7 +100,8 @@ void SplitOperand(ir::Module* module, Op* mma, int i, int parts, Value* part) {
   const int index = load->group_begin(load->info()->format->operand_index("index")) + static_cast<int>(k);
   Value* at = load->operand(index);
   Value* scaled = w.Make(Opcode::kMuli, {at, w.Number(parts, at->type())}, at->type());
-  Value* moved = w.Make(Opcode::kAddi, {scaled, w.Resized(part, at->type().elem(), ir::Signedness::kUnsigned)}, at->type());
+  Value* moved =
+      w.Make(Opcode::kAddi, {scaled, w.Resized(part, at->type().elem(), ir::Signedness::kUnsigned)}, at->type());
   // Operations from the load to the product, with the smaller tile.
   std::vector<Op*> chain;
   for (Value* v = mma->operand(i); v->def() != load; v = v->def()->operand(0)) chain.push_back(v->def());
@@ -117,7 +125,8 @@ void SplitOperand(ir::Module* module, Op* mma, int i, int parts, Value* part) {
 
 bool CanSplitRounds(const Op& mma, int parts) {
   const Op* loop = mma.parent();
-  if (loop == nullptr || loop->opcode() != Opcode::kFor || !IsOne(loop->operand(2)) || loop->num_results() != 1) return false;
+  if (loop == nullptr || loop->opcode() != Opcode::kFor || !IsOne(loop->operand(2)) || loop->num_results() != 1)
+    return false;
   const ir::Block* body = loop->region(0);
   const Value *acc = mma.operand("acc"), *result = mma.result(0);
   if (acc != body->arg(1) || !OnlyUse(acc) || !OnlyUse(result) || body->back()->opcode() != Opcode::kContinue ||
@@ -142,7 +151,8 @@ bool CanSplitRounds(const Op& mma, int parts) {
 void SplitRounds(ir::Module* module, Op* mma, int parts) {
   Op* loop = mma->parent();
   ir::Block* body = loop->region(0);
-  const ir::Signedness sign = loop->attr("unsigned_cmp").as_bool() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned;
+  const ir::Signedness sign =
+      loop->attr("unsigned_cmp").as_bool() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned;
   Value* iv = body->arg(0);
   const Type old = iv->type();
   // 64 bits, in which the product with a small number does not overflow unless the loop would never end.

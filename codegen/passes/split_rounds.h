@@ -1,14 +1,17 @@
-// Makes the rounds of a matrix product smaller, so that more of them fit into shared memory at a time: each round of the loop
-// becomes two, four, … that take so much less along K. Sums come in the same order, so results are the same bit by bit.
+// Makes the rounds of a matrix product smaller, so that more of them fit into shared memory at a time: each round of
+// the loop becomes two, four, … that take so much less along K. Sums come in the same order, so results are the same
+// bit by bit.
 //
 //   if (CanSplitRounds(*mma, 4)) SplitRounds(module, mma, 4);
 //
 // Before:                                              After:
 //   for %k in (%a to %b, step 1) {                       for %t in (4 %a to 4 %b, step 1) {
-//     %x = load_view_tko %av[%i, %k]    // 128x64          %x = load_view_tko %aw[%i, 4 (%t >> 2) + (%t & 3)]    // 128x16
-//     %y = load_view_tko %bv[%k, %j]    // 64x128          %y = load_view_tko %bw[4 (%t >> 2) + (%t & 3), %j]    // 16x128
-//     %s = mmaf %x, %y, %acc                               %s = mmaf %x, %y, %acc
-//     continue %s                                          continue %s
+//     %x = load_view_tko %av[%i, %k]   // 128x64           %u = 4 (%t >> 2) + (%t & 3)
+//     %y = load_view_tko %bv[%k, %j]   // 64x128           %x = load_view_tko %aw[%i, %u]   // 128x16
+//     %s = mmaf %x, %y, %acc                               %y = load_view_tko %bw[%u, %j]   // 16x128
+//     continue %s                                          %s = mmaf %x, %y, %acc
+//   }                                                      continue %s
+//                                                        }
 //
 // Not thread-safe with other changes of the module.
 #ifndef TILE_CODEGEN_PASSES_SPLIT_ROUNDS_H_
