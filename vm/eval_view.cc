@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "vm/kernels/copy.h"
@@ -204,12 +205,35 @@ bool GoesAroundCaches(const ViewData& view) {
   return view.allocation != nullptr && view.allocation->bytes >= kStreamingBytes;
 }
 
+// The bytes from `tile` on share some with what a store to the boxes writes.
+bool LiesWhereItIsStored(const BlockState& b, const ViewAccess& v, const ViewBoxes& boxes, const uint8_t* tile) {
+  const auto from = reinterpret_cast<uintptr_t>(tile), base = reinterpret_cast<uintptr_t>(boxes.view->base);
+  for (int64_t row = 0; row < NumBoxes(v); ++row) {
+    Box box;
+    if (!MakeBox(b, v, boxes, row, &box)) continue;
+    int64_t low = box.offset, high = box.offset + 1;
+    for (int k = 0; k < v.rank; ++k) {
+      const int64_t reach = (box.extent[k] - 1) * box.stride[k];
+      (reach < 0 ? low : high) += reach;
+    }
+    const uintptr_t begin = base + static_cast<uintptr_t>(low * v.bytes), end = base + static_cast<uintptr_t>(high * v.bytes);
+    if (begin < from + static_cast<uintptr_t>(v.elements * v.bytes) && from < end) return true;
+  }
+  return false;
+}
+
 const Instr* RunStoreView(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const ViewMoveData*>(in->data);
   const ViewAccess& v = *d.access;
   const auto* tile = static_cast<const uint8_t*>(b.at(d.tile));
   ViewBoxes boxes;
   if (!LocateView(b, in, v, &boxes)) return nullptr;
+  // A loaded tile that was not copied, since nothing writes before this store.
+  std::vector<uint8_t> copy;
+  if (d.tile.indirect() && LiesWhereItIsStored(b, v, boxes, tile)) {
+    copy.assign(tile, tile + v.elements * v.bytes);
+    tile = copy.data();
+  }
   Access access = AccessOf(d, tile);
   access.writes = true;
   const CopyHint hint = GoesAroundCaches(*boxes.view) ? CopyHint::kStreaming : CopyHint::kNone;
