@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/facts.h"
 #include "codegen/staging.h"
 
 namespace tile::codegen {
@@ -20,6 +21,26 @@ bool OnlyUse(const Value* v) { return v->uses() != nullptr && v->uses()->next ==
 
 // Dimension of the load's tile along K.
 int DimOfK(const StagedTile& t) { return t.k_major ? t.contiguous : t.other; }
+
+// A part may begin behind the end of the tensor, where the whole tile sticks out: code generation must not take for inside what
+// an index inside of the index space would be (emit/tile_box.cc: where sizes are multiples of the tile's).
+bool TestsParts(const StagedTile& t, int parts) {
+  const Type view = t.load->operand("view")->type(), tensor = view.tensor();
+  const auto k = static_cast<size_t>(DimOfK(t));
+  const auto d = view->dim_map.empty() ? k : static_cast<size_t>(view->dim_map[k]);
+  uint64_t divisor = 1;
+  if (tensor->shape[d] != ir::kDynamic) {
+    divisor = PowerOfTwoIn(static_cast<uint64_t>(tensor->shape[d]));
+  } else {
+    const Op* maker = t.load->operand("view")->def()->operand(0)->def();
+    size_t open = 0;
+    for (size_t i = 0; i < d; ++i) open += tensor->shape[i] == ir::kDynamic;
+    if (maker != nullptr && maker->opcode() == Opcode::kMakeTensorView) {
+      divisor = Facts().Divisor(maker->group("dynamic_shape")[open]);
+    }
+  }
+  return divisor < static_cast<uint64_t>(t.k / parts) || divisor >= static_cast<uint64_t>(t.k);
+}
 
 bool IsOne(const Value* v) {
   const Op* def = v->def();
@@ -139,6 +160,11 @@ bool CanSplitRounds(const Op& mma, int parts) {
     if (!t || t->k / parts * t->element_bits < kLeastBytes * 8) return false;
     const Op* maker = t->load->operand("view")->def();
     if (maker == nullptr || maker->opcode() != Opcode::kMakePartitionView) return false;
+    if (!TestsParts(*t, parts)) return false;
+    // The index is multiplied by the number of parts.
+    for (const Value* index : t->load->group("index")) {
+      if (ir::ElemInfoOf(index->type().elem()).bits < 32) return false;
+    }
     loads[i] = t->load;
   }
   for (const Op* op : *body) {
