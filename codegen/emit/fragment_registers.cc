@@ -4,20 +4,26 @@
 
 #include "codegen/emit/convert.h"
 #include "codegen/layout/conversion.h"
+#include "ir/element.h"
 
 namespace tile::codegen {
 namespace {
 
 class Held : public FragmentSource {
  public:
-  Held(Emitter& e, Registers elements)
-      : e_(e), elements_(std::move(elements)), per_word_(static_cast<size_t>(4 / MemoryBytes(elements_[0]->getType()))) {
+  // `hide`: the assembler must not see that a word is a constant.
+  Held(Emitter& e, Registers elements, bool hide)
+      : e_(e), elements_(std::move(elements)), per_word_(static_cast<size_t>(4 / MemoryBytes(elements_[0]->getType()))), hide_(hide) {
     words_.resize(elements_.size() / per_word_);
   }
 
   llvm::Value* Word(int w) override {
     const auto at = static_cast<size_t>(w);
-    if (words_[at] == nullptr) words_[at] = PackWord(e_, Operands(elements_).subspan(at * per_word_, per_word_));
+    if (words_[at] == nullptr) {
+      words_[at] = PackWord(e_, Operands(elements_).subspan(at * per_word_, per_word_));
+      // Zero: grids are smaller.
+      if (hide_) words_[at] = e_.b().CreateOr(words_[at], e_.b().CreateLShr(e_.GridSize(0), 31));
+    }
     return words_[at];
   }
 
@@ -25,6 +31,7 @@ class Held : public FragmentSource {
   Emitter& e_;
   Registers elements_;
   size_t per_word_;
+  bool hide_;
   Registers words_;
 };
 
@@ -37,7 +44,10 @@ std::unique_ptr<FragmentSource> FragmentsInRegisters(Emitter& e, const ir::Value
 }
 
 std::unique_ptr<FragmentSource> FragmentsBroughtToRegisters(Emitter& e, const ir::Value* v, const Layout& fragment) {
-  return std::make_unique<Held>(e, ConvertRegisters(e, e.layout(v), fragment, e.regs(v)));
+  // ptxas 13.0 takes products of f8 apart into products of f16 for sm_90, and the upper halves of constants wrongly.
+  const ir::Elem elem = v->type().elem();
+  const bool hide = ir::IsFloat(elem) && ir::MemoryBits(elem) == 8;
+  return std::make_unique<Held>(e, ConvertRegisters(e, e.layout(v), fragment, e.regs(v)), hide);
 }
 
 }  // namespace tile::codegen

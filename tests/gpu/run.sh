@@ -13,12 +13,16 @@ one() {
 }
 export -f one
 find ops source -name '*.tile' | sort | xargs -P "$(nproc)" -n 1 bash -c 'one "$@"' _ >"$results/files.txt"
+# The same for one warp a block: other layouts, and slices of smaller tiles.
+find ops source -name '*.tile' | sort | xargs -P "$(nproc)" -n 1 bash -c 'one --warps=1 "$@"' _ >"$results/files_1warp.txt"
 [ -d launches ] && find launches -name '*.json' | sort | xargs -P "$(nproc)" -n 4 bash -c 'one "$@"' _ >"$results/launches.txt"
-# 1000 random programs; RANDOM_FIRST=N begins at another seed.
+# 1000 random programs, 500 of them with one warp, too; RANDOM_FIRST=N begins at another seed.
 first=${RANDOM_FIRST:-0}
 seq "$first" 25 $((first + 999)) | awk '{ print "--random=" $1 "," $1 + 24 }' |
   xargs -P "$(nproc)" -n 1 bash -c 'one "$@"' _ >"$results/random.txt"
-for part in files launches random; do
+seq "$first" 25 $((first + 499)) | awk '{ print "--random=" $1 "," $1 + 24 }' |
+  xargs -P "$(nproc)" -n 1 bash -c 'one --warps=1 "$@"' _ >"$results/random_1warp.txt"
+for part in files files_1warp launches random random_1warp; do
   [ -f "$results/$part.txt" ] || continue
   awk -v part=$part '/^DONE/ { sub(/^DONE[^:]*:/, ""); gsub(",", ""); for (i = 1; i < NF; i += 2) n[$(i + 1)] += $i }
     END { print part ": " n["passed"] " passed, " n["failed"] " failed, " n["skipped"] " skipped, " n["refused"] " refused" }' "$results/$part.txt"
