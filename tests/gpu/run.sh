@@ -20,7 +20,7 @@ find ops source -name '*.tile' | sort | xargs -P "$(nproc)" -n 1 bash -c 'one --
 first=${RANDOM_FIRST:-0}
 seq "$first" 25 $((first + 999)) | awk '{ print "--random=" $1 "," $1 + 24 }' |
   xargs -P "$(nproc)" -n 1 bash -c 'one "$@"' _ >"$results/random.txt"
-seq "$first" 25 $((first + 499)) | awk '{ print "--random=" $1 "," $1 + 24 }' |
+seq "$first" 5 $((first + 499)) | awk '{ print "--random=" $1 "," $1 + 4 }' |
   xargs -P "$(nproc)" -n 1 bash -c 'one --warps=1 "$@"' _ >"$results/random_1warp.txt"
 for part in files files_1warp launches random random_1warp; do
   [ -f "$results/$part.txt" ] || continue
