@@ -38,7 +38,7 @@ const char* tilec_version(void) {
 tilec_status tilec_compile(const void* tbc, size_t size, const char* kernel, int32_t compute_capability,
                            tilec_output** output) {
   __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
-  last_capability = compute_capability;
+  __atomic_store_n(&last_capability, compute_capability, __ATOMIC_RELAXED);
   const char* fail = getenv("FAKE_TILEC_FAIL");
   if (fail != NULL) {
     char* message;
