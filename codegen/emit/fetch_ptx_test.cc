@@ -13,37 +13,7 @@
 namespace tile::codegen {
 namespace {
 
-int Count(const std::string& text, const std::string& what) {
-  int n = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-  return n;
-}
-
-// c = a * b in tiles of M x N, K at a time.
-std::string Product() {
-  return R"(
-entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %k: tile<i32>) {
-  %j, %i, %z = get_tile_block_id
-  %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>
-  %bt = make_tensor_view %b, shape = [%k, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>
-  %ct = make_tensor_view %c, shape = [%m, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
-  %av = make_partition_view %at : partition_view<tile=(128x64), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>
-  %bv = make_partition_view %bt : partition_view<tile=(64x256), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>
-  %cv = make_partition_view %ct : partition_view<tile=(128x256), tensor_view<?x?xf32, strides=[?,1]>>
-  %first = constant <i32: 0> : tile<i32>
-  %one = constant <i32: 1> : tile<i32>
-  %zero = constant <f32: 0> : tile<128x256xf32>
-  %sum = for %step in (%first to %k, step %one) : tile<i32> iter_values(%acc = %zero) -> (tile<128x256xf32>) {
-    %x, %t1 = load_view_tko weak %av[%i, %step] -> tile<128x64xbf16>, token
-    %y, %t2 = load_view_tko weak %bv[%step, %j] -> tile<64x256xbf16>, token
-    %next = mmaf %x, %y, %acc
-    continue %next : tile<128x256xf32>
-  }
-  store_view_tko weak %sum, %cv[%i, %j] -> token
-  return
-}
-)";
-}
+std::string Product() { return ProductText(128, 256, 64); }
 
 CompiledText Compiled90(const std::string& text) {
   const CompiledText c = CompileText(text, 90, "", true);

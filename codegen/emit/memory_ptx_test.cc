@@ -13,12 +13,6 @@ namespace {
 
 constexpr int kSms[] = {75, 80, 90, 100, 120};
 
-int Count(const std::string& text, const std::string& what) {
-  int n = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-  return n;
-}
-
 CompiledText Compiled90(const std::string& text) {
   for (int sm : kSms) {
     const CompiledText c = CompileText(text, sm);

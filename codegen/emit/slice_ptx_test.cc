@@ -10,12 +10,6 @@
 namespace tile::codegen {
 namespace {
 
-int Count(const std::string& text, const std::string& what) {
-  int n = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-  return n;
-}
-
 std::string Sized(const std::string& text, int64_t n) { return absl::StrReplaceAll(text, {{"SIZE", absl::StrCat(n)}}); }
 
 // y = x + 1, to another tensor or, with tokens, to the same.
