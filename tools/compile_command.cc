@@ -35,7 +35,7 @@ struct EmitInfo {
 };
 constexpr EmitInfo kEmits[] = {
     {"cubin", Emit::kCubin, ".cubin"},      {"tbc", Emit::kTbc, ".tbc"},         {"header", Emit::kHeader, ".h"},
-    {"ptx", Emit::kPtx, ".ptx"},            {"tile", Emit::kStage, "", "fetch"}, {"gpu", Emit::kStage, "", "layouts"},
+    {"ptx", Emit::kPtx, ".ptx"},            {"tile", Emit::kStage, "", "slice"}, {"gpu", Emit::kStage, "", "layouts"},
     {"llvm", Emit::kStage, "", "llvm"},     {"llvm-opt", Emit::kStage, "", "llvm-opt"},
     {"sass", Emit::kSass, ".sass"},
 };
@@ -265,7 +265,7 @@ const Command kCompileCommand = {
         {"verbose", 'v', nullptr, "threads, registers, shared memory and spills of each image, on stderr"},
         {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
         {"print-after", 0, "PASS",
-         "the program after a pass, on stderr: fetch, plan, layouts, llvm, libdevice, llvm-opt, ptx, ptxas; or all", true},
+         "the program after a pass, on stderr: fetch, slice, plan, layouts, llvm, libdevice, llvm-opt, ptx, ptxas; or all", true},
         {"time-passes", 0, nullptr, "what each pass took, on stderr"},
         {"opt-bisect-limit", 0, "N",
          "take the first N optional steps only, and name them on stderr; -1: name and take all"},

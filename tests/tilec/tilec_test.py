@@ -96,6 +96,8 @@ class Tilec(unittest.TestCase):
 
     def test_print_after(self):
         passes = ("fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
+        told = self.call("compile", "--help").stdout
+        self.assertIn(", ".join(passes), " ".join(told.split()))
         ptxas = self.script("ptxas", self.ASSEMBLES)
         add = self.example("vector_add")
         texts = {}
