@@ -210,13 +210,12 @@ AddLanesFn FindAddLanes(int index_bytes) {
 }
 
 // Shows the checker each bin that lanes update, once; neighbours together. False after a trap.
-bool ShowBins(BlockState& b, const Instr* in, const AtomicData& d, const ViewData& view,
-              const std::vector<uint8_t>& used) {
+bool ShowBins(BlockState& b, const Instr* in, const AtomicData& d, uintptr_t first, const std::vector<uint8_t>& used) {
   const auto size = static_cast<int64_t>(used.size());
   for (int64_t i = 0; i < size; ++i) {
     if (used[static_cast<size_t>(i)] == 0) continue;
     Access a = AccessOf(b, d, 0);
-    a.address = reinterpret_cast<uintptr_t>(view.base) + static_cast<uintptr_t>(i * d.bytes);
+    a.address = first + static_cast<uintptr_t>(i * d.bytes);
     for (a.elements = 1; i + a.elements < size && used[static_cast<size_t>(i + a.elements)] != 0;) ++a.elements;
     i += a.elements;
     if (!CheckRun(b, in, a, d.type)) return false;
@@ -224,14 +223,30 @@ bool ShowBins(BlockState& b, const Instr* in, const AtomicData& d, const ViewDat
   return true;
 }
 
+// A checker may be shown `bins` bins in place of the lanes: they are not more, and all that is added has a value.
+bool MayShowBins(const BlockState& b, const AtomicData& d, int64_t bins) {
+  return bins <= d.n && b.checker->IsSpecified(b, b.at(d.value), (d.value_step == 0 ? 1 : d.n) * d.bytes);
+}
+
 // Which bins are updated; false if an index is outside.
-bool FindBins(BlockState& b, const AtomicData& d, std::vector<uint8_t>& used) {
-  for (int64_t lane = 0; lane < d.n; ++lane) {
-    const uint64_t i = ReadSignedIndex(b.at(d.indices), d.index_bytes, false, lane);
+template <class Index>
+bool FindBins(const void* indices, int64_t n, std::vector<uint8_t>& used) {
+  const auto* index = static_cast<const Index*>(indices);
+  for (int64_t lane = 0; lane < n; ++lane) {
+    const auto i = static_cast<uint64_t>(int64_t{index[lane]});
     if (i >= used.size()) return false;
     used[i] = 1;
   }
   return true;
+}
+
+bool FindBins(const void* indices, int index_bytes, int64_t n, std::vector<uint8_t>& used) {
+  switch (index_bytes) {
+    case 1: return FindBins<int8_t>(indices, n, used);
+    case 2: return FindBins<int16_t>(indices, n, used);
+    case 4: return FindBins<int32_t>(indices, n, used);
+    default: return FindBins<int64_t>(indices, n, used);
+  }
 }
 
 Additions AdditionsOf(const BlockState& b, const AtomicData& d) {
@@ -255,11 +270,10 @@ const Instr* RunAddLanes(BlockState& b, const Instr* in) {
   // What is out of the ordinary, and the messages, are the general form's business; nothing has been changed before it.
   if (!fits) return RunScatter(b, in);
   if (b.checker != nullptr) {
-    const int64_t values = d.value_step == 0 ? 1 : d.n;
-    if (size > d.n || !b.checker->IsSpecified(b, b.at(d.value), values * d.bytes)) return RunScatter(b, in);
+    if (!MayShowBins(b, d, size)) return RunScatter(b, in);
     std::vector<uint8_t> used(static_cast<size_t>(size));
-    if (!FindBins(b, d, used)) return RunScatter(b, in);
-    if (!ShowBins(b, in, d, view, used)) return nullptr;
+    if (!FindBins(b.at(d.indices), d.index_bytes, d.n, used)) return RunScatter(b, in);
+    if (!ShowBins(b, in, d, base, used)) return nullptr;
   }
   const BinPlace place{view.base, size, d.is_private};
   if (b.pending.AddAtIndices(place, b.at(d.indices), d.index_bytes, d.check_bounds, AdditionsOf(b, d))) {
@@ -273,7 +287,6 @@ const Instr* RunAddLanes(BlockState& b, const Instr* in) {
 
 const Instr* RunAddPointers(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const AtomicData*>(in->data);
-  if (b.checker != nullptr) return RunPointers(b, in);
   const auto* pointers = static_cast<const uint64_t*>(b.at(d.pointers));
   const uint8_t* mask = d.has_mask ? static_cast<const uint8_t*>(b.at(d.mask)) : nullptr;
   const AddressRange range = FindAddressKernels().range(pointers, mask, d.n);
@@ -285,6 +298,15 @@ const Instr* RunAddPointers(BlockState& b, const Instr* in) {
   // Lanes that lie in several allocations or in none, and the messages, are the general form's business.
   if (home == nullptr || home->read_only) return RunPointers(b, in);
   b.last_found = home;
+  if (b.checker != nullptr) {
+    const auto bins = static_cast<int64_t>(used / bytes);
+    if (!MayShowBins(b, d, bins)) return RunPointers(b, in);
+    std::vector<uint8_t> updated(static_cast<size_t>(bins));
+    for (int64_t i = 0; i < d.n; ++i) {
+      if (mask == nullptr || mask[i] != 0) updated[(pointers[i] - first) / bytes] = 1;
+    }
+    if (!ShowBins(b, in, d, first, updated)) return nullptr;
+  }
   // All of a small allocation, so that the next tile has the same place.
   const bool all = home->bytes / bytes <= uint64_t{kMaxBins} && home->begin % bytes == 0;
   const BinPlace place{reinterpret_cast<uint8_t*>(all ? home->begin : first),
