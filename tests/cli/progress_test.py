@@ -46,6 +46,20 @@ class Progress(cli.Case):
             os.close(master)
         return shown, first
 
+    def write_lasting(self, seconds, blocks):
+        """ends.tile: so many blocks that take about so long together, however fast the machine and the build are."""
+        def write(rounds):
+            self.write("ends.tile", cli.SLOW.replace("grid 1000000", f"grid {blocks}").replace("i32: 2000>", f"i32: {rounds}>"))
+
+        rounds, took = 20, 0.0
+        while took < 0.5:
+            rounds *= 2
+            write(rounds)
+            start = time.monotonic()
+            subprocess.run([cli.TILEVM, "run", "ends.tile"], cwd=self.folder, capture_output=True, check=True)
+            took = time.monotonic() - start
+        write(int(rounds * seconds / took))
+
     def test_appears_after_two_seconds(self):
         for command in (["run", "slow.tile"], ["bench", "slow.tile"]):
             shown, first = self.on_terminal(*command, until=BAR)
@@ -74,7 +88,7 @@ class Progress(cli.Case):
         never = re.compile(rb"(?!)")
         shown, _ = self.on_terminal("run", "vector_add.tile", "ones:f32[8]", "ones:f32[8]", until=never)
         self.assertEqual(shown, b"")
-        self.write("ends.tile", cli.SLOW.replace("grid 1000000", "grid 1").replace("i32: 2000>", "i32: 10000000>"))
+        self.write_lasting(5, blocks=1)
         for arguments, environment in ((["--json"], {}), ([], {"TERM": "dumb"})):
             start = time.monotonic()
             shown, _ = self.on_terminal("run", "ends.tile", *arguments, until=never, environment=environment.items())
@@ -92,18 +106,7 @@ class Progress(cli.Case):
         self.assertEqual(process.communicate()[1], b"")
 
     def test_line_is_erased_at_the_end(self):
-        def slow(rounds):
-            self.write("ends.tile", cli.SLOW.replace("grid 1000000", "grid 300").replace("i32: 2000>", f"i32: {rounds}>"))
-
-        # About ten seconds, under sanitizers too.
-        rounds, seconds = 20, 0.0
-        while seconds < 0.5:
-            rounds *= 2
-            slow(rounds)
-            start = time.monotonic()
-            subprocess.run([cli.TILEVM, "run", "ends.tile"], cwd=self.folder, capture_output=True, check=True)
-            seconds = time.monotonic() - start
-        slow(int(rounds * 10 / seconds))
+        self.write_lasting(10, blocks=300)
         shown, _ = self.on_terminal("run", "ends.tile", until=re.compile(rb"(?!)"), limit=1500)
         self.assertIn(b" of 300 blocks", shown)
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-60:])
