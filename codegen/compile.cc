@@ -15,6 +15,7 @@
 #include "codegen/plan.h"
 #include "codegen/plan_rings.h"
 #include "codegen/ptxas.h"
+#include "codegen/tma_store.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
 #include "ir/text/printer.h"
@@ -232,6 +233,16 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
     if (absl::Status s = AssignLayouts(target, plan, &work, f, &layouts); !s.ok()) return s;
   }
   trace.Text("layouts", [&] { return PrintWithLayouts(*f); });
+  TmaAccesses tma;
+  ir::Walk(f->body(), [&](ir::Op* op) {
+    if (!plan.producer || op->opcode() != ir::Opcode::kStoreView) return;
+    const Layout* layout = LayoutOf(op->operand("tile")->type());
+    std::optional<TmaStore> store = layout == nullptr ? std::nullopt : PlanTmaStore(*op, *layout);
+    if (!store) return;
+    tma.stores = true;
+    fetch.map_of[op] = static_cast<int>(fetch.maps.size());
+    fetch.maps.push_back(std::move(store->tensor));
+  });
 
   auto machine = MakeTargetMachine(target, options.opt_level);
   if (!machine.ok()) return machine.status();
@@ -252,8 +263,11 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   llvm_module.setDataLayout((*machine)->createDataLayout());
   llvm_module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
 
+  tma.map_of = fetch.map_of;
+  tma.count = static_cast<int>(fetch.maps.size());
+  tma.shared = fetch.sharing.loads;
   Emitter emitter(target, plan, work, *f, &llvm_module, options.trace,
-                  {fetch.map_of, static_cast<int>(fetch.maps.size()), fetch.sharing.loads});
+                  std::move(tma));
   TimedPass emit_time(options.trace, "llvm");
   if (absl::Status s = emitter.Run(); !s.ok()) return s;
   for (llvm::Function& g : llvm_module) {

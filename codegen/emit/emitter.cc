@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/ring.h"
+#include "codegen/emit/tma.h"
 #include "codegen/gpu_ops.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InlineAsm.h"
@@ -50,7 +51,7 @@ int Log2(uint64_t n) { return 63 - __builtin_clzll(n); }
 }  // namespace
 
 Emitter::Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
-                 llvm::Module* module, Trace* trace, TmaLoads tma)
+                 llvm::Module* module, Trace* trace, TmaAccesses tma)
     : target_(target), plan_(plan), source_(source), function_(function), module_(module), trace_(trace), tma_(std::move(tma)),
       builder_(module->getContext()), scalar_layout_(Layout::Replicated({}, plan.num_warps)) {}
 
@@ -127,6 +128,7 @@ absl::Status Emitter::Run() {
     builder_.SetInsertPoint(workers);
   }
   ir::Walk(function_.body(), [&](ir::Op* op) {
+    keeps_shared_ = keeps_shared_ || op->opcode() == ir::Opcode::kAllocShared;
     if (!IsFetch(op)) return;
     last_ring_ = op;
     while (last_ring_->parent() != nullptr) last_ring_ = last_ring_->parent();
@@ -134,6 +136,7 @@ absl::Status Emitter::Run() {
   if (plan_.persistent) {
     ForEachBlock([&] { LowerBlock(*function_.body()); },
                  [&] {
+                   if (StoresByTma()) AwaitTmaStores(*this);
                    if (plan_.cluster) LeaveCluster(*this);
                    builder_.CreateRetVoid();
                  });
@@ -221,10 +224,10 @@ llvm::Value* Emitter::FromBits(llvm::Value* bits, llvm::Type* type) {
   return bits->getType() == type ? bits : builder_.CreateBitCast(bits, type);
 }
 
-llvm::Value* Emitter::TensorMap(const ir::Op& load) {
+llvm::Value* Emitter::TensorMap(const ir::Op& access) {
   llvm::Value* address = nullptr;
   AtEntry([&] {
-    address = builder_.CreatePtrToInt(kernel_->getArg(static_cast<unsigned>(function_.num_params() + tma_.map_of.at(&load))),
+    address = builder_.CreatePtrToInt(kernel_->getArg(static_cast<unsigned>(function_.num_params() + tma_.map_of.at(&access))),
                                       builder_.getInt64Ty());
   });
   return address;

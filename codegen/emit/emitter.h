@@ -53,19 +53,20 @@ struct ViewValue {
   std::vector<llvm::Value*> strides;    // i64, in elements
 };
 
-// Loads that TMA does: the position of their descriptor among `count` parameters behind the kernel's own, and those that
-// two blocks of a cluster share.
-struct TmaLoads {
+// Loads and stores that TMA does: the position of their descriptor among `count` parameters behind the kernel's own; loads
+// that two blocks of a cluster share; whether there are stores.
+struct TmaAccesses {
   absl::flat_hash_map<const ir::Op*, int> map_of;
   int count = 0;
   absl::flat_hash_set<const ir::Op*> shared;
+  bool stores = false;
 };
 
 class Emitter {
  public:
   // `function` has been through AssignLayouts; `module` has the target's triple and data layout.
   Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
-          llvm::Module* module, Trace* trace = nullptr, TmaLoads tma = {});
+          llvm::Module* module, Trace* trace = nullptr, TmaAccesses tma = {});
 
   // Emits the kernel and the globals it uses. The message of an error is complete (file:line:col: error[…]: …).
   absl::Status Run();
@@ -103,15 +104,19 @@ class Emitter {
   llvm::Value* Workspace() { return kernel_->getArg(extra() + 4); }           // i64, an address
 
   // --- parameters between those ---
-  // Address (i64) of the TMA descriptor of a load.
-  llvm::Value* TensorMap(const ir::Op& load);
+  // Address (i64) of the TMA descriptor of a load or store.
+  llvm::Value* TensorMap(const ir::Op& access);
+  bool HasTensorMap(const ir::Op& access) const { return tma_.map_of.contains(&access); }
+  bool StoresByTma() const { return tma_.stores; }
   bool IsShared(const ir::Op& load) const { return tma_.shared.contains(&load); }
 
   // --- threads and elements ---
   // Of the tile blocks: those of the hardware in another order, if the plan says so (i32).
   llvm::Value* BlockId(int dim);
-  // Where a tile block ends; null: with the kernel.
+  // Where a tile block ends; null: with the kernel. Whether its warps must wait for each other there, because the next one
+  // has the same shared memory: rings and scratch memory look after themselves.
   llvm::BasicBlock* next_block() const { return next_block_; }
+  bool keeps_shared() const { return keeps_shared_; }
   // Number of the warpgroup (four warps), the same in all lanes for the machine to see.
   llvm::Value* Warpgroup();
   llvm::Value* thread() { return thread_; }  // i32, 0 … 32 · warps - 1
@@ -236,7 +241,7 @@ class Emitter {
   const ir::Function& function_;
   llvm::Module* module_;
   Trace* trace_;
-  TmaLoads tma_;
+  TmaAccesses tma_;
   llvm::Function* kernel_ = nullptr;
   llvm::IRBuilder<> builder_;
   const Layout scalar_layout_;
@@ -248,6 +253,7 @@ class Emitter {
   bool scratch_beside_rings_ = false;        // scratch memory is used where they are in use, too
   llvm::Value* block_ids_[3] = {};
   llvm::BasicBlock* next_block_ = nullptr;
+  bool keeps_shared_ = false;
   llvm::Value *cluster_size_ = nullptr, *cluster_rank_ = nullptr;
   llvm::Value* warpgroup_ = nullptr;
   llvm::GlobalVariable* scratch_ = nullptr;  // stands for its last part until the end of Run

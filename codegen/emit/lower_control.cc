@@ -6,6 +6,7 @@
 #include "codegen/emit/copy_ring.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/ring.h"
+#include "codegen/emit/tma.h"
 
 namespace tile::codegen {
 namespace {
@@ -241,10 +242,11 @@ void LowerBreak(Emitter& e, const ir::Op& op) {
 
 void LowerReturn(Emitter& e, const ir::Op&) {
   if (e.next_block() != nullptr) {
-    e.Barrier();  // what this tile block had in shared memory is not needed any more
+    if (e.keeps_shared()) e.Barrier();
     e.b().CreateBr(e.next_block());
     return;
   }
+  if (e.StoresByTma()) AwaitTmaStores(e);
   // The first half stands behind the loop that shares loads (ring.cc).
   if (e.plan().cluster) e.Ptx(e.b().getVoidTy(), "barrier.cluster.wait.acquire.aligned;", "", {}, true);
   e.b().CreateRetVoid();

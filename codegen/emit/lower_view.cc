@@ -5,6 +5,7 @@
 
 #include "codegen/emit/copies.h"
 #include "codegen/emit/tile_box.h"
+#include "codegen/emit/tma.h"
 #include "ir/float.h"
 #include "llvm/IR/Constants.h"
 
@@ -176,6 +177,7 @@ void LowerLoadView(Emitter& e, const ir::Op& op) {
 }
 
 void LowerStoreView(Emitter& e, const ir::Op& op) {
+  if (e.HasTensorMap(op)) return StoreByTma(e, op);
   if (e.order().NeedsBarrier(op)) e.Barrier();
   const ir::Value* tile = op.operand("tile");
   TileBox box = TileBox::OfView(e, op, e.layout(tile));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/ring.h"
+#include "codegen/emit/tma.h"
 #include "codegen/producer_slice.h"
 #include "codegen/tensor_map.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -15,21 +16,8 @@ namespace {
 
 void Copy(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* to, llvm::Value* barrier, llvm::Value* mine) {
   auto& b = e.b();
-  const ir::Type view = load.operand("view")->type();
-  const std::vector<ir::Value*> index = load.group("index");
-  const std::vector<int> order = MapOrder(load);
-  // Where the tile begins, and which of these move with chunks and rows.
-  Registers origin(order.size(), nullptr);
-  size_t inner = 0, outer = 0;
-  for (size_t i = 0; i < order.size(); ++i) {
-    for (size_t k = 0; k < static_cast<size_t>(view.rank()); ++k) {
-      if ((view->dim_map.empty() ? static_cast<int>(k) : static_cast<int>(view->dim_map[k])) != order[i]) continue;
-      origin[i] = b.CreateMul(b.CreateZExtOrTrunc(e.scalar(index[k]), b.getInt32Ty()), e.I32(view.shape()[k]));
-      if (static_cast<int>(k) == tile.contiguous) inner = i;
-      if (static_cast<int>(k) == tile.other) outer = i;
-    }
-  }
-  const int rank = static_cast<int>(order.size());
+  const TensorPlace place = PlaceInTensor(e, load, tile);
+  const int rank = static_cast<int>(place.origin.size());
   const bool shared = e.IsShared(load);
   const int parts = shared ? kClusterBlocks : 1;
   std::string text = absl::StrCat("@$", rank + 3, " cp.async.bulk.tensor.", rank, "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
@@ -56,12 +44,7 @@ void Copy(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* t
   for (int64_t c = 0; c < tile.chunks(); ++c) {
     for (int64_t row = 0; row < tile.rows(); row += rows) {
       Registers in = {b.CreateAdd(to, e.I32(c * tile.chunk_bytes() + row * tile.swizzle)), map};
-      for (size_t i = 0; i < order.size(); ++i) {
-        llvm::Value* at = origin[i];
-        if (i == inner) at = b.CreateAdd(at, e.I32(c * tile.chunk_elements()));
-        if (i == outer) at = b.CreateAdd(at, e.I32(row));
-        in.push_back(at);
-      }
+      for (llvm::Value* at : place.At(e, e.I32(c * tile.chunk_elements()), e.I32(row))) in.push_back(at);
       in.push_back(barrier);
       in.push_back(mine_of[copies++ % kClusterBlocks]);
       if (shared) in.push_back(all);

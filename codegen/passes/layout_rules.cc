@@ -5,6 +5,7 @@
 #include "codegen/mma_layout.h"
 #include "codegen/product_chain.h"
 #include "codegen/staging.h"
+#include "codegen/tma_store.h"
 #include "codegen/wgmma_plan.h"
 
 namespace tile::codegen {
@@ -64,16 +65,6 @@ Layout OnlyDimension(Layout layout, int dim) {
 absl::InlinedVector<int, 8> PermutationOf(const Op& op) {
   const auto p = op.attr("permutation").ints();
   return {p.begin(), p.end()};
-}
-
-// The tile's dimension along which memory is contiguous; the last one if none is known to be.
-int FastestDim(Type view) {
-  const Type tensor = view.tensor();
-  for (int k = view.rank() - 1; k >= 0; --k) {
-    const int64_t d = view->dim_map.empty() ? k : view->dim_map[k];
-    if (tensor->strides[d] == 1 && view.shape()[k] > 1) return k;
-  }
-  return view.rank() - 1;
 }
 
 int64_t VectorOf(Type t) {
@@ -203,7 +194,7 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
     case Rule::kStoreView: {
       const Type view = op.operand("view")->type();
       const Value* tile = op.operand(op.info()->format->operand_index("tile") >= 0 ? "tile" : "value");
-      const Layout* l = ForStore(view, LayoutOf(tile->type()));
+      const Layout* l = ForStore(op, LayoutOf(tile->type()));
       return v == tile ? l : Intern(OnlyDimension(*l, view->sparse_dim));
     }
     case Rule::kMma: return v == op.operand("acc") ? LayoutOf(op.result(0)->type()) : ForInvariant(op, i);
@@ -244,7 +235,9 @@ const Layout* LayoutRules::ForView(Type view) {
   return Intern(Layout::Default(shape, plan_.num_warps, static_cast<int>(VectorOf(view))).Permute(swap));
 }
 
-const Layout* LayoutRules::ForStore(Type view, const Layout* own) {
+const Layout* LayoutRules::ForStore(const Op& op, const Layout* own) {
+  if (plan_.producer && PlanTmaStore(op, *own)) return own;
+  const Type view = op.operand("view")->type();
   const int fastest = FastestDim(view);
   const int bits = ir::MemoryBits(view.elem());
   // How much of the fastest dimension a warp writes in one go, and a thread.
@@ -261,8 +254,7 @@ const Layout* LayoutRules::ForStore(Type view, const Layout* own) {
   const bool whole_words = run({In::kRegister}) >= 32 || view.shape()[fastest] * bits < 32;
   const bool byte_pairs = bits >= 8 || run({In::kRegister}) >= 8;
   if (whole_sectors && whole_words && byte_pairs) return own;
-  const Layout* best = ForView(view);
-  return best;
+  return ForView(view);
 }
 
 }  // namespace tile::codegen

@@ -43,8 +43,8 @@ class LayoutRules {
   const Layout* DefaultFor(ir::Type t);
   // Neighbours in memory in neighbouring threads.
   const Layout* ForView(ir::Type view);
-  // Of the operand that a store to this view should have: its own if that is good enough.
-  const Layout* ForStore(ir::Type view, const Layout* own);
+  // Of the tile that an operation stores: its own if that is good enough.
+  const Layout* ForStore(const ir::Op& op, const Layout* own);
   const Layout* Intern(const Layout& l) { return table_->Intern(l); }
 
   const Target& target_;

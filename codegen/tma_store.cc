@@ -1,0 +1,115 @@
+#include "codegen/tma_store.h"
+
+#include <algorithm>
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Type;
+
+constexpr int64_t kMostRows = 16;         // of a box: 2 KiB
+constexpr int64_t kSectorBits = 256, kSwizzleBits = 1024;
+
+int Log2(int64_t n) { return 63 - __builtin_clzll(static_cast<uint64_t>(n)); }
+
+// Nothing has to wait for the store, and it waits for nothing.
+bool IsFree(const Op& store) {
+  return store.attr("ordering").as_enum<ir::MemoryOrdering>() == ir::MemoryOrdering::kWeak &&
+         store.operand("token") == nullptr && !store.result("token")->has_uses();
+}
+
+// What a warp stores in one instruction, neighbours of each of its threads.
+bool WritesWholeSectors(Type view, int dim, const Layout& layout) {
+  Subspace span;
+  for (Mask base : layout.bases(In::kLane)) span.Insert(base);
+  int n = 0;
+  for (Mask bit = Mask{1} << layout.dim_shift(dim); n < layout.dim_bits(dim); ++n, bit <<= 1) {
+    const Masks& registers = layout.bases(In::kRegister);
+    if (!span.Contains(bit) && (n >= static_cast<int>(registers.size()) || registers[static_cast<size_t>(n)] != bit)) break;
+  }
+  return ir::MemoryBits(view.elem()) << n >= kSectorBits;
+}
+
+}  // namespace
+
+int FastestDim(Type view) {
+  const Type tensor = view.tensor();
+  for (int k = view.rank() - 1; k >= 0; --k) {
+    const auto u = static_cast<size_t>(k);
+    const size_t d = view->dim_map.empty() ? u : static_cast<size_t>(view->dim_map[u]);
+    if (tensor->strides[d] == 1 && view.shape()[u] > 1) return k;
+  }
+  return view.rank() - 1;
+}
+
+std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
+  if (store.opcode() != ir::Opcode::kStoreView || !IsFree(store)) return std::nullopt;
+  const Type view = store.operand("view")->type(), tensor = view.tensor();
+  if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal || view.rank() < 2) return std::nullopt;
+  const int contiguous = FastestDim(view);
+  if (WritesWholeSectors(view, contiguous, layout) || !layout.IsInjective()) return std::nullopt;
+  if (tensor->strides[view->dim_map.empty() ? static_cast<size_t>(contiguous)
+                                            : static_cast<size_t>(view->dim_map[static_cast<size_t>(contiguous)])] != 1) {
+    return std::nullopt;
+  }
+  int other = -1;
+  for (int k = 0; k < view.rank(); ++k) {
+    if (k == contiguous || view.shape()[static_cast<size_t>(k)] == 1) continue;
+    if (other >= 0) return std::nullopt;
+    other = k;
+  }
+  if (other < 0) return std::nullopt;
+
+  // A warp's elements: all values of the bits `own`.
+  Mask own = 0, of_lanes = 0;
+  Subspace span;
+  for (In in : {In::kRegister, In::kLane}) {
+    for (Mask base : layout.bases(in)) {
+      own |= base;
+      if (in == In::kLane) of_lanes |= base;
+      span.Insert(base);
+    }
+  }
+  if (span.dimension() != __builtin_popcountll(own)) return std::nullopt;
+  for (Mask base : layout.bases(In::kWarp)) {
+    if ((base & own) != 0) return std::nullopt;
+  }
+  const auto own_bits = [&](int dim) {
+    int n = 0;
+    while (n < layout.dim_bits(dim) && (own >> (layout.dim_shift(dim) + n) & 1) != 0) ++n;
+    return n;
+  };
+  const int element_bits = ir::MemoryBits(view.elem());
+  if (element_bits < 8 || view.elem() == ir::Elem::kI1) return std::nullopt;
+  const int columns = std::min(own_bits(contiguous), Log2(kSwizzleBits / element_bits));
+  const int rows = std::min(own_bits(other), Log2(kMostRows));
+
+  TmaStore s;
+  s.box.load = &store;
+  s.box.k_major = true;
+  s.box.element_bits = element_bits;
+  s.box.k = int64_t{1} << columns;
+  s.box.mn = int64_t{1} << rows;
+  s.box.contiguous = contiguous;
+  s.box.other = other;
+  s.box.swizzle = static_cast<int>(s.box.k * element_bits / 8);
+  if (!s.box.fits_tma()) return std::nullopt;
+  const auto bits = [](int n) { return (Mask{1} << n) - 1; };
+  const Mask inside = bits(columns) << layout.dim_shift(contiguous) | bits(rows) << layout.dim_shift(other);
+  s.between = own & ~inside;
+  if ((s.between & of_lanes) != 0) return std::nullopt;  // lanes of one instruction would write to several boxes
+  std::optional<TensorMap> tensor_map = MapTensor(store, s.box, 1);
+  if (!tensor_map) return std::nullopt;
+  s.tensor = *std::move(tensor_map);
+  s.map = s.box.Map(layout.dim_shift(contiguous), layout.dim_shift(other), layout.offset_bits());
+  // All subsets of the bits, in order.
+  Mask box = 0;
+  do {
+    s.boxes.push_back(box);
+    box = (box - s.between) & s.between;
+  } while (box != 0);
+  return s;
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,104 @@
+// Which stores TMA can do, and that every element comes to lie where the copy of its box looks for it.
+#include "codegen/tma_store.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_replace.h"
+#include "codegen/layout/fragments.h"
+#include "gtest/gtest.h"
+#include "ir/text/parser.h"
+#include "ir/verify.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr char kStore[] = R"(
+entry @k(%c: tile<ptr<bf16>>, %n: tile<i32>) {
+  %j, %i, %z = get_tile_block_id
+  %ct = make_tensor_view %c, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>
+  %cv = make_partition_view %ct : partition_view<tile=(128x256), tensor_view<?x?xbf16, strides=[?,1]>>
+  %v = constant <bf16: 1> : tile<128x256xbf16>
+  %done = store_view_tko weak %v, %cv[%i, %j] : tile<128x256xbf16>, partition_view<tile=(128x256), tensor_view<?x?xbf16, strides=[?,1]>>, tile<i32> -> token
+  return
+}
+)";
+
+Layout OfProduct() { return WgmmaLayout({256, 16, 128, 256, 64, 2, 1}, Operand::kC); }
+
+struct Store {
+  std::unique_ptr<ir::Module> module;
+  const ir::Op* op = nullptr;
+};
+
+Store Parse(const std::string& text) {
+  ir::Diagnostics diags;
+  Store s{ir::Parse(text, "test.tile", &diags)};
+  if (s.module != nullptr) ir::Verify(*s.module, &diags);
+  EXPECT_TRUE(s.module != nullptr && diags.ok()) << diags.ToString();
+  ir::Walk(s.module->functions[0]->body(), [&](ir::Op* op) {
+    if (op->opcode() == ir::Opcode::kStoreView && s.op == nullptr) s.op = op;
+  });
+  return s;
+}
+
+bool Plans(const std::string& text) { return PlanTmaStore(*Parse(text).op, OfProduct()).has_value(); }
+
+// The copy reads a box as the hardware defines a swizzle of 128 bytes: 16-byte pieces of a row change places with the row's number.
+TEST(TmaStore, ElementsLieWhereTheCopyLooksForThem) {
+  const Store store = Parse(kStore);
+  const Layout layout = OfProduct();
+  const std::optional<TmaStore> s = PlanTmaStore(*store.op, layout);
+  ASSERT_TRUE(s.has_value());
+  EXPECT_EQ(s->box.rows(), 16);
+  EXPECT_EQ(s->box.swizzle, 128);
+  ASSERT_EQ(s->boxes.size(), 4u);
+  EXPECT_EQ(s->tensor.descriptor.box, (std::vector<uint32_t>{64, 16}));
+  EXPECT_EQ(s->warp_bytes(), 4096);
+  std::set<std::pair<int64_t, int64_t>> seen;
+  for (uint32_t w = 0; w < 8; ++w) {
+    const auto first = layout.Coordinates(layout.Apply(0, 0, w));
+    for (Mask box : s->boxes) {
+      const auto begin = layout.Coordinates(layout.Apply(0, 0, w) ^ box);
+      for (uint32_t r = 0; r < static_cast<uint32_t>(layout.registers()); ++r) {
+        if ((layout.Apply(r, 0, 0) & s->between) != box) continue;
+        for (uint32_t l = 0; l < 32; ++l) {
+          const auto at = layout.Coordinates(layout.Apply(r, l, w));
+          const int64_t row = at[0] - begin[0], column = at[1] - begin[1];
+          ASSERT_TRUE(row >= 0 && row < 16 && column >= 0 && column < 64) << row << " " << column;
+          const int64_t bytes = 2 * static_cast<int64_t>(s->map.Apply(layout.Apply(r, 0, 0)) ^ s->map.Apply(layout.Apply(0, l, 0)));
+          EXPECT_EQ(bytes, (row * 128 + column * 2) ^ ((row & 7) << 4));
+          EXPECT_TRUE(seen.insert({at[0], at[1]}).second);
+        }
+      }
+    }
+    EXPECT_EQ(first[1], 0);
+  }
+  EXPECT_EQ(seen.size(), 128u * 256u);
+}
+
+TEST(TmaStore, OnlyWhereNothingWaitsAndTheHostKnowsTheTensor) {
+  EXPECT_TRUE(Plans(kStore));
+  // Somebody waits for it; it waits for somebody; it is more than a store.
+  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"  return", "  %all = join_tokens %done, %done\n  return"}})));
+  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"  %v =", "  %t = make_token : token\n  %v ="}, {"%cv[%i, %j] :", "%cv[%i, %j] token = %t :"}})));
+  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"weak", "relaxed device"}})));
+  // The address is computed.
+  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"  %ct =", "  %d = offset %c, %n : tile<ptr<bf16>>, tile<i32>\n  %ct ="}, {"view %c,", "view %d,"}})));
+  // No dimension is contiguous.
+  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"strides = [%n, 1] : tile<i32>", "strides = [%n, %n] : tile<i32>"}, {"[?,1]", "[?,?]"}})));
+}
+
+TEST(TmaStore, OnlyWhereInstructionsWouldWriteHalfSectors) {
+  // Eight neighbours in f32 are a sector.
+  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"bf16", "f32"}})));
+  const Store store = Parse(kStore);
+  EXPECT_FALSE(PlanTmaStore(*store.op, Layout::Default({128, 256}, 8, 8)).has_value());
+  // A warp without whole boxes.
+  EXPECT_FALSE(PlanTmaStore(*store.op, Layout::Blocked({128, 256}, {1, 2}, {32, 1}, {1, 8}, {1, 0})).has_value());
+}
+
+}  // namespace
+}  // namespace tile::codegen
