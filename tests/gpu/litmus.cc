@@ -122,18 +122,21 @@ absl::StatusOr<Arguments> LitmusArguments(const LitmusTest& test, const ir::Func
     if (const auto it = test.of_test.find(name); it != test.of_test.end()) count = tests * it->second;
     Memory m;
     m.name = name;
-    auto array = tools::Array::Make(ir::Element::Number(ir::Elem::kI32), {count});
+    auto array = tools::Array::Make(ir::Element::Number(p->type().element().pointee), {count});
     if (!array.ok()) return array.status();
     m.array = *std::move(array);
     std::memset(m.array.bytes.data(), 0, m.array.bytes.size());
     a.params.push_back({static_cast<int>(a.memories.size()), 0});
     a.memories.push_back(std::move(m));
   }
-  for (const auto& [name, value] : test.forbidden) {
-    if (Find(a, name) == nullptr) return absl::InvalidArgumentError(absl::StrCat("no array ", name));
+  std::vector<std::string> counted;
+  for (const auto& [name, value] : test.forbidden) counted.push_back(name);
+  if (!test.total.empty()) counted.push_back(test.total);
+  for (const std::string& name : counted) {
+    const Memory* m = Find(a, name);
+    if (m == nullptr || m->array.element.kind != ir::Elem::kI32)
+      return absl::InvalidArgumentError(absl::StrCat("no array of i32 ", name));
   }
-  if (!test.total.empty() && Find(a, test.total) == nullptr)
-    return absl::InvalidArgumentError(absl::StrCat("no array ", test.total));
   return a;
 }
 

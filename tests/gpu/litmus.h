@@ -9,8 +9,8 @@
 //   // of test: lock=1 counter=64         elements of a test, for all rounds
 //   // weaker NAME: OLD => NEW; OLD => NEW    a twin in which the forbidden may come out
 //
-// A line that begins with three spaces continues the one above. Parameters of the kernel are arrays of i32, zero at
-// first, then %rounds, %tests. Round i of test t has the place t * rounds + i.
+// A line that begins with three spaces continues the one above. Parameters of the kernel are arrays, zero at first (those
+// that are named as forbidden or total: of i32), then %rounds, %tests. Round i of test t has the place t * rounds + i.
 #ifndef TILE_TESTS_GPU_LITMUS_H_
 #define TILE_TESTS_GPU_LITMUS_H_
 
