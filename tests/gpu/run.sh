@@ -27,6 +27,10 @@ for part in files files_1warp launches random random_1warp; do
   awk -v part=$part '/^DONE/ { sub(/^DONE[^:]*:/, ""); gsub(",", ""); for (i = 1; i < NF; i += 2) n[$(i + 1)] += $i }
     END { print part ": " n["passed"] " passed, " n["failed"] " failed, " n["skipped"] " skipped, " n["refused"] " refused" }' "$results/$part.txt"
 done
+timeout 100 ./litmus --rounds=${LITMUS_ROUNDS:-32} --tests=64 --launches=2 litmus_files/*.tile >"$results/litmus.txt" 2>&1
+[ $? -le 3 ] || echo "FAIL litmus: it did not end" >>"$results/litmus.txt"
+awk '/forbidden of/ { n[$1]++ } END { print "litmus: " n["OK"] + 0 " forms as promised, " n["WEAK"] + 0 " weaker ones" }' "$results/litmus.txt"
+./tilec examples/vector_add.tile --sm=90 -o "$results/vector_add.tbc" 2>/dev/null && ./launch_overhead "$results/vector_add.tbc"
 grep -h "^FAIL" "$results"/*.txt | cut -c1-200
 failed=$?
 python3 gpu_peers.py --tilec ./tilec --library prefix/lib/libtilevm.so.1 --examples examples 2>"$results/peers.log"
