@@ -9,7 +9,7 @@ using ir::Op;
 using ir::Type;
 
 constexpr int64_t kMostRows = 16;         // of a box: 2 KiB
-constexpr int64_t kSectorBits = 256, kSwizzleBits = 1024;
+constexpr int64_t kRunBits = 512, kSwizzleBits = 1024;
 
 int Log2(int64_t n) { return 63 - __builtin_clzll(static_cast<uint64_t>(n)); }
 
@@ -19,8 +19,8 @@ bool IsFree(const Op& store) {
          store.operand("token") == nullptr && !store.result("token")->has_uses();
 }
 
-// What a warp stores in one instruction, neighbours of each of its threads.
-bool WritesWholeSectors(Type view, int dim, const Layout& layout) {
+// An instruction in which each thread stores neighbours writes runs of 64 bytes and more.
+bool WritesLongRuns(Type view, int dim, const Layout& layout) {
   Subspace span;
   for (Mask base : layout.bases(In::kLane)) span.Insert(base);
   int n = 0;
@@ -28,7 +28,7 @@ bool WritesWholeSectors(Type view, int dim, const Layout& layout) {
     const Masks& registers = layout.bases(In::kRegister);
     if (!span.Contains(bit) && (n >= static_cast<int>(registers.size()) || registers[static_cast<size_t>(n)] != bit)) break;
   }
-  return ir::MemoryBits(view.elem()) << n >= kSectorBits;
+  return ir::MemoryBits(view.elem()) << n >= kRunBits;
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
   const Type view = store.operand("view")->type(), tensor = view.tensor();
   if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal || view.rank() < 2) return std::nullopt;
   const int contiguous = FastestDim(view);
-  if (WritesWholeSectors(view, contiguous, layout) || !layout.IsInjective()) return std::nullopt;
+  if (WritesLongRuns(view, contiguous, layout) || !layout.IsInjective()) return std::nullopt;
   if (tensor->strides[view->dim_map.empty() ? static_cast<size_t>(contiguous)
                                             : static_cast<size_t>(view->dim_map[static_cast<size_t>(contiguous)])] != 1) {
     return std::nullopt;

@@ -6,8 +6,8 @@
 //                              to s->map.Apply(…) elements behind its begin
 //
 // A store can be done so if it is weak, no token orders it before or behind anything, the host can describe its tensor, and
-// each warp holds whole rows of boxes. It should if an instruction of its own would write parts of sectors (32 bytes): of
-// 16-bit results of a product, half of each.
+// each warp holds whole rows of boxes. It should if its own instructions would write short runs of bytes: of the results of
+// a product in 32 bits 32, in 16 bits 16.
 // Pure functions.
 #ifndef TILE_CODEGEN_TMA_STORE_H_
 #define TILE_CODEGEN_TMA_STORE_H_

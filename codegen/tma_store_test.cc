@@ -91,10 +91,13 @@ TEST(TmaStore, OnlyWhereNothingWaitsAndTheHostKnowsTheTensor) {
   EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"strides = [%n, 1] : tile<i32>", "strides = [%n, %n] : tile<i32>"}, {"[?,1]", "[?,?]"}})));
 }
 
-TEST(TmaStore, OnlyWhereInstructionsWouldWriteHalfSectors) {
-  // Eight neighbours in f32 are a sector.
-  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"bf16", "f32"}})));
-  const Store store = Parse(kStore);
+TEST(TmaStore, OnlyWhereInstructionsWouldWriteShortRuns) {
+  const Store wide = Parse(absl::StrReplaceAll(kStore, {{"bf16", "f32"}})), store = Parse(kStore);
+  const std::optional<TmaStore> s = PlanTmaStore(*wide.op, OfProduct());
+  ASSERT_TRUE(s.has_value());
+  EXPECT_EQ(s->boxes.size(), 8u);
+  EXPECT_EQ(s->tensor.descriptor.box, (std::vector<uint32_t>{32, 16}));
+  // Rows over threads, 16 bytes each.
   EXPECT_FALSE(PlanTmaStore(*store.op, Layout::Default({128, 256}, 8, 8)).has_value());
   // A warp without whole boxes.
   EXPECT_FALSE(PlanTmaStore(*store.op, Layout::Blocked({128, 256}, {1, 2}, {32, 1}, {1, 8}, {1, 0})).has_value());
