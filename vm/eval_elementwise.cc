@@ -3,6 +3,8 @@
 // Compact operands (plan.h) are read as they are: the result is computed in chunks in which each operand is either
 // contiguous or one element.
 #include <algorithm>
+#include <bit>
+#include <cassert>
 
 #include "absl/strings/str_cat.h"
 #include "vm/kernels/elementwise.h"
@@ -29,7 +31,7 @@ const Instr* RunChunks(BlockState& b, const Instr* in) {
   for (int64_t e = 0; e < d.n; e += d.chunk) {
     const void* operands[kMaxElementwiseOperands];
     for (int i = 0; i < d.arity; ++i) {
-      operands[i] = static_cast<const char*>(b.at(d.in[i])) + (e / d.run[i]) % d.count[i] * d.bytes[i];
+      operands[i] = static_cast<const char*>(b.at(d.in[i])) + d.Offset(i, e);
     }
     d.fn(out + e * d.out_bytes, operands, d.chunk);
   }
@@ -80,7 +82,7 @@ int PlanOperands(Plan& plan, const Op& op, bool compact_result, ElementwiseData*
       d->run[i] = d->n;
       mask |= 1 << i;
     } else if (compact_result) {
-      continue;  // compact in the same way: element for element
+      // Compact in the same way: element for element.
     } else if (f.run > 1) {
       d->run[i] = f.run;
       d->chunk = std::min(d->chunk, f.run);
@@ -88,6 +90,8 @@ int PlanOperands(Plan& plan, const Op& op, bool compact_result, ElementwiseData*
     } else {
       d->chunk = std::min(d->chunk, f.count);
     }
+    assert(std::has_single_bit(static_cast<uint64_t>(d->count[i])));
+    d->run_bits[i] = std::countr_zero(static_cast<uint64_t>(d->run[i]));
   }
   return mask;
 }

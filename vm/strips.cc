@@ -131,7 +131,7 @@ const Instr* RunStrips(BlockState& b, const Instr* in) {
       const ElementwiseData& d = *step.d;
       const void* operands[kMaxElementwiseOperands];
       for (int i = 0; i < d.arity; ++i) {
-        const int64_t offset = step.step[i] >= 0 ? e * step.step[i] : e / d.run[i] % d.count[i] * d.bytes[i];
+        const int64_t offset = step.step[i] >= 0 ? e * step.step[i] : d.Offset(i, e);
         operands[i] = p.in[s][i] + offset;
       }
       const bool stores = s == g.count - 1 && to.at != nullptr;

@@ -31,7 +31,11 @@ struct ElementwiseData {
   int arity;
   int out_bytes;
   int64_t run[kMaxElementwiseOperands], count[kMaxElementwiseOperands];
+  int run_bits[kMaxElementwiseOperands];  // run and count are powers of two, as sizes of tiles are
   int bytes[kMaxElementwiseOperands];
+
+  // Where operand i is read for element e of the result, in bytes.
+  int64_t Offset(int i, int64_t e) const { return ((e >> run_bits[i]) & (count[i] - 1)) * bytes[i]; }
 };
 
 // Null for any other instruction.

@@ -63,17 +63,15 @@ TILE_VM_INLINE void Tree(V* p) {
   if constexpr (distance > 1) Tree<Body, distance / 2>(p);
 }
 
+// `start`: the partial results before the first element.
 template <class Body>
 TILE_VM_INLINE void ReduceRow(typename Body::Stored* out, const typename Body::Stored* in, int64_t n,
-                              uint64_t identity) {
+                              const typename Body::V* start) {
   using T = typename Body::Lane;
   constexpr int W = kLanes<T>, kVectors = kPartials / W;
   Vec<T> p[kVectors];
-  alignas(kVecBytes) T first[kPartials];
-  for (T& x : first) x = Body::kNeutral;
-  first[0] = Body::Start(identity)[0];
 #pragma GCC unroll 8
-  for (int v = 0; v < kVectors; ++v) p[v] = Load<T>(first + v * W);
+  for (int v = 0; v < kVectors; ++v) p[v] = start[v];
   int64_t i = 0;
   for (; i + kPartials <= n; i += kPartials) {
 #pragma GCC unroll 8
@@ -81,10 +79,11 @@ TILE_VM_INLINE void ReduceRow(typename Body::Stored* out, const typename Body::S
   }
   if (i < n) {
     // Beyond the end stands what changes nothing.
-    for (T& x : first) x = Body::kNeutral;
-    for (int k = 0; k < n - i; ++k) first[k] = InPart<Body>(in + i + k, 1)[0];
+    alignas(kVecBytes) T rest[kPartials];
+    for (T& x : rest) x = Body::kNeutral;
+    for (int k = 0; k < n - i; ++k) rest[k] = InPart<Body>(in + i + k, 1)[0];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) p[v] = Body::Apply(Load<T>(first + v * W), p[v]);
+    for (int v = 0; v < kVectors; ++v) p[v] = Body::Apply(Load<T>(rest + v * W), p[v]);
   }
   Tree<Body, kPartials / 2>(p);
   OutPart<Body>(out, p[0], 1);
@@ -93,9 +92,16 @@ TILE_VM_INLINE void ReduceRow(typename Body::Stored* out, const typename Body::S
 template <class Body>
 void Reduce(void* out, const void* in, int64_t outer, int64_t n, int64_t inner, uint64_t identity) {
   if (inner > 1) return Columns<Body, false>(out, in, outer, n, inner, false, identity);
+  using T = typename Body::Lane;
+  constexpr int W = kLanes<T>, kVectors = kPartials / W;
+  alignas(kVecBytes) T first[kPartials];
+  for (T& x : first) x = Body::kNeutral;
+  first[0] = Body::Start(identity)[0];
+  Vec<T> start[kVectors];
+  for (int v = 0; v < kVectors; ++v) start[v] = Load<T>(first + v * W);
   for (int64_t o = 0; o < outer; ++o) {
     ReduceRow<Body>(static_cast<typename Body::Stored*>(out) + o, static_cast<const typename Body::Stored*>(in) + o * n,
-                    n, identity);
+                    n, start);
   }
 }
 

@@ -73,20 +73,15 @@ TILE_VM_INLINE V AllLanes(V v) {
   return v;
 }
 
-// inner = 1: four vectors of partial results.
+// inner = 1: four vectors of partial results. `start`: the identity, and beside it what changes nothing.
 template <class Body>
 TILE_VM_INLINE void ReduceRow(typename Body::Stored* out, const typename Body::Stored* in, int64_t n,
-                              uint64_t identity) {
+                              Vec<typename Body::Lane> start) {
   using T = typename Body::Lane;
   constexpr int W = kLanes<T>;
-  Vec<T> acc = Body::Start(identity);
+  Vec<T> acc = start;
   int64_t i = 0;
   if (n >= W) {
-    // The identity counts once.
-    alignas(kVecBytes) VecArray<T> first;
-    StoreAs<T>(first, acc);
-    for (int k = 1; k < W; ++k) first[k] = Body::kNeutral;
-    acc = Load<T>(first);
     if (n >= 4 * W) {
       Vec<T> b = Splat<T>(Body::kNeutral), c = b, d = b;
       for (; i + 4 * W <= n; i += 4 * W) {
@@ -113,9 +108,14 @@ TILE_VM_INLINE void ReduceRow(typename Body::Stored* out, const typename Body::S
 template <class Body>
 void Reduce(void* out, const void* in, int64_t outer, int64_t n, int64_t inner, uint64_t identity) {
   if (inner > 1) return Columns<Body, false>(out, in, outer, n, inner, false, identity);
+  using T = typename Body::Lane;
+  alignas(kVecBytes) VecArray<T> first;
+  StoreAs<T>(first, Body::Start(identity));
+  for (int k = 1; k < kLanes<T>; ++k) first[k] = Body::kNeutral;
+  const Vec<T> start = Load<T>(first);
   for (int64_t o = 0; o < outer; ++o) {
     ReduceRow<Body>(static_cast<typename Body::Stored*>(out) + o, static_cast<const typename Body::Stored*>(in) + o * n,
-                    n, identity);
+                    n, start);
   }
 }
 
