@@ -139,27 +139,36 @@ template <class T>
 void TransposeElements(char* dst, const char* src, const CopyPlane& p) {
   constexpr int64_t S = sizeof(T), side = 16 / S, tall = side * kParts, line = 64 / S;
   const int64_t whole_rows = p.rows / side * side;
+  const bool far = p.src_column >= 2048 || p.src_column <= -2048;
   const auto scalar = [&](int64_t r0, int64_t r1, int64_t c0, int64_t c1) __attribute__((always_inline)) {
     for (int64_t r = r0; r < r1; ++r) {
       for (int64_t c = c0; c < c1; ++c)
         __builtin_memcpy(dst + r * p.dst_row + c * S, src + c * p.src_column + r * S, S);
     }
   };
-  // A cache line of each source row at a time, so that it is fetched once.
-  for (int64_t r0 = 0; r0 < whole_rows; r0 += line) {
-    const int64_t r1 = r0 + line < whole_rows ? r0 + line : whole_rows;
-    int64_t c = 0;
-    for (; c + tall <= p.columns; c += tall) {
-      for (int64_t r = r0; r < r1; r += side) {
-        TransposeBlock<T, kParts>(dst + r * p.dst_row + c * S, p.dst_row, src + c * p.src_column + r * S, p.src_column);
+  // A cache line of each source row at a time, so that it is fetched once, of so few rows that their next lines can wait in
+  // a cache: rows of a matrix are often a power of two apart and meet in few of its sets.
+  constexpr int64_t kPanel = 32;
+  for (int64_t c0 = 0; c0 < p.columns; c0 += kPanel) {
+    const int64_t c1 = c0 + kPanel < p.columns ? c0 + kPanel : p.columns;
+    for (int64_t r0 = 0; r0 < whole_rows; r0 += line) {
+      const int64_t r1 = r0 + line < whole_rows ? r0 + line : whole_rows;
+      int64_t c = c0;
+      for (; c + tall <= c1; c += tall) {
+        if (far && r1 < whole_rows) {
+          for (int64_t i = c; i < c + tall; ++i) __builtin_prefetch(src + i * p.src_column + r1 * S);
+        }
+        for (int64_t r = r0; r < r1; r += side) {
+          TransposeBlock<T, kParts>(dst + r * p.dst_row + c * S, p.dst_row, src + c * p.src_column + r * S, p.src_column);
+        }
       }
-    }
-    for (; c + side <= p.columns; c += side) {
-      for (int64_t r = r0; r < r1; r += side) {
-        TransposeBlock<T, 1>(dst + r * p.dst_row + c * S, p.dst_row, src + c * p.src_column + r * S, p.src_column);
+      for (; c + side <= c1; c += side) {
+        for (int64_t r = r0; r < r1; r += side) {
+          TransposeBlock<T, 1>(dst + r * p.dst_row + c * S, p.dst_row, src + c * p.src_column + r * S, p.src_column);
+        }
       }
+      scalar(r0, r1, c, c1);
     }
-    scalar(r0, r1, c, p.columns);
   }
   scalar(whole_rows, p.rows, 0, p.columns);
 }
