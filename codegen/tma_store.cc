@@ -13,10 +13,19 @@ constexpr int64_t kRunBits = 512, kSwizzleBits = 1024;
 
 int Log2(int64_t n) { return 63 - __builtin_clzll(static_cast<uint64_t>(n)); }
 
-// Nothing has to wait for the store, and it waits for nothing.
-bool IsFree(const Op& store) {
-  return store.attr("ordering").as_enum<ir::MemoryOrdering>() == ir::MemoryOrdering::kWeak &&
-         store.operand("token") == nullptr && !store.result("token")->has_uses();
+// Nothing has to wait for the store.
+bool IsLast(const Op& store) {
+  return store.attr("ordering").as_enum<ir::MemoryOrdering>() == ir::MemoryOrdering::kWeak && !store.result("token")->has_uses();
+}
+
+// No access comes before the token. Frontends give every store one.
+bool IsFresh(const ir::Value* token) {
+  const Op* def = token->def();
+  if (def == nullptr || (def->opcode() != ir::Opcode::kMakeToken && def->opcode() != ir::Opcode::kJoinTokens)) return false;
+  for (int i = 0; i < def->num_operands(); ++i) {
+    if (!IsFresh(def->operand(i))) return false;
+  }
+  return true;
 }
 
 // An instruction in which each thread stores neighbours writes runs of 64 bytes and more.
@@ -44,7 +53,7 @@ int FastestDim(Type view) {
 }
 
 std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
-  if (store.opcode() != ir::Opcode::kStoreView || !IsFree(store)) return std::nullopt;
+  if (store.opcode() != ir::Opcode::kStoreView || !IsLast(store)) return std::nullopt;
   const Type view = store.operand("view")->type(), tensor = view.tensor();
   if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal || view.rank() < 2) return std::nullopt;
   const int contiguous = FastestDim(view);
@@ -103,6 +112,8 @@ std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
   if (!tensor_map) return std::nullopt;
   s.tensor = *std::move(tensor_map);
   s.map = s.box.Map(layout.dim_shift(contiguous), layout.dim_shift(other), layout.offset_bits());
+  const ir::Value* token = store.operand("token");
+  s.ordered = token != nullptr && !IsFresh(token);
   // All subsets of the bits, in order.
   Mask box = 0;
   do {

@@ -5,8 +5,8 @@
 //   for (Mask box : s->boxes) registers r with (RegisterPart(r) & s->between) == box go into one box,
 //                              to s->map.Apply(…) elements behind its begin
 //
-// A store can be done so if it is weak, no token orders it before or behind anything, the host can describe its tensor, and
-// each warp holds whole rows of boxes. It should if its own instructions would write short runs of bytes: of the results of
+// A store can be done so if it is weak, nothing waits for its token, the host can describe its tensor, and each warp holds
+// whole rows of boxes. It should if its own instructions would write short runs of bytes: of the results of
 // a product in 32 bits 32, in 16 bits 16.
 // Pure functions.
 #ifndef TILE_CODEGEN_TMA_STORE_H_
@@ -29,6 +29,7 @@ struct TmaStore {
   Gf2Map map;         // from an offset in the tile to the element's number in its box
   Mask between = 0;   // bits of the offset that tell a warp's boxes apart
   Masks boxes;        // all values of those bits
+  bool ordered = false;  // a token orders it behind other accesses
 
   // That a warp needs, at a multiple of 1024.
   int64_t warp_bytes() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/layout/fragments.h"
 #include "gtest/gtest.h"
@@ -81,14 +82,23 @@ TEST(TmaStore, ElementsLieWhereTheCopyLooksForThem) {
 
 TEST(TmaStore, OnlyWhereNothingWaitsAndTheHostKnowsTheTensor) {
   EXPECT_TRUE(Plans(kStore));
-  // Somebody waits for it; it waits for somebody; it is more than a store.
+  // Somebody waits for it; it is more than a store.
   EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"  return", "  %all = join_tokens %done, %done\n  return"}})));
-  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"  %v =", "  %t = make_token : token\n  %v ="}, {"%cv[%i, %j] :", "%cv[%i, %j] token = %t :"}})));
   EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"weak", "relaxed device"}})));
   // The address is computed.
   EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"  %ct =", "  %d = offset %c, %n : tile<ptr<bf16>>, tile<i32>\n  %ct ="}, {"view %c,", "view %d,"}})));
   // No dimension is contiguous.
   EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"strides = [%n, 1] : tile<i32>", "strides = [%n, %n] : tile<i32>"}, {"[?,1]", "[?,?]"}})));
+}
+
+TEST(TmaStore, KnowsWhetherAnythingComesBefore) {
+  const auto ordered = [](const char* before) {
+    const Store store = Parse(absl::StrReplaceAll(kStore, {{"  %v =", absl::StrCat(before, "  %v =")}, {"%cv[%i, %j] :", "%cv[%i, %j] token = %t :"}}));
+    return PlanTmaStore(*store.op, OfProduct())->ordered;
+  };
+  EXPECT_FALSE(ordered("  %t = make_token : token\n"));
+  EXPECT_FALSE(ordered("  %a = make_token : token\n  %b = make_token : token\n  %t = join_tokens %a, %b\n"));
+  EXPECT_TRUE(ordered("  %x, %t = load_ptr_tko weak %c : tile<ptr<bf16>> -> tile<bf16>, token\n"));
 }
 
 TEST(TmaStore, OnlyWhereInstructionsWouldWriteShortRuns) {

@@ -65,6 +65,20 @@ TEST(FetchPtx, ResultsAreStoredByTma) {
   EXPECT_EQ(Count(c.ptx, ".param .align 64 .b8"), 3);
 }
 
+// The store that a frontend's token orders behind a load of the same array waits for the load, on its own way to memory.
+TEST(FetchPtx, TokensOrderStoresByTma) {
+  const auto with = [](const std::string& before, const std::string& token) {
+    return Compiled90(absl::StrReplaceAll(Product(), {{"  store_view_tko weak %sum, %cv[%i, %j]", absl::StrCat(before, "  store_view_tko weak %sum, %cv[%i, %j] token = ", token)}})).ptx;
+  };
+  const std::string fresh = with("  %t = make_token : token\n", "%t");
+  EXPECT_EQ(Count(fresh, "fence.proxy.async;"), 0);
+  EXPECT_EQ(Count(fresh, "tile.bulk_group"), 8);
+  const std::string behind = with("  %old, %t = load_view_tko weak %cv[%i, %j] -> tile<128x256xf32>, token\n", "%t");
+  EXPECT_EQ(Count(behind, "fence.proxy.async;"), 1);
+  EXPECT_EQ(Count(behind, "tile.bulk_group"), 8);
+  EXPECT_EQ(Count(behind, "bar.sync"), Count(fresh, "bar.sync") + 1);
+}
+
 TEST(FetchPtx, BlocksOfAClusterShareLoads) {
   const std::string text = absl::StrReplaceAll(Product(), {{"256", "128"}});
   const CompiledText c = Compiled90(text);

@@ -65,6 +65,10 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
                                           " rows of ", s.box.swizzle, " bytes a warp"));
   }
 
+  if (e.order().NeedsBarrier(store)) e.Barrier();
+  // What comes before goes another way to memory.
+  if (s.ordered) ExecuteTogether(e, "fence.proxy.async;", "", {});
+
   // Where elements lie: the warp's memory, the buffer in it, the place in the box.
   llvm::Value* memory =
       e.SharedAddress(e.I32(e.ReserveShared(static_cast<uint64_t>(s.warp_bytes()) * static_cast<uint64_t>(e.num_warps()), kAlignment)));
