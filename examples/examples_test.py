@@ -1,6 +1,7 @@
 """Every example against NumPy.
 
     examples_test.py TILEVM EXAMPLE.tile...
+    examples_test.py TILEVM --on="--device=cuda --images FOLDER" EXAMPLE.tile...      in this way in place of the others
 
 Each example must have cases here. It must verify without a warning, and each case must give what NumPy computes with
 --check=bounds and --check=full, on one thread and on two, and the same bytes each time unless the program leaves the
@@ -17,7 +18,7 @@ import zlib
 
 import numpy as np
 
-RUNS = [(check, threads) for check in ("bounds", "full") for threads in ("1", "2")]
+RUNS = [["--check=" + check, "--threads", threads] for check in ("bounds", "full") for threads in ("1", "2")]
 
 
 class Bf16:
@@ -305,9 +306,9 @@ def check_case(tilevm, kernel, case, directory):
     """Runs a case in every way; yields what is wrong."""
     inputs = [write_input(directory, i, value) for i, value in enumerate(case.inputs)]
     bytes_before = {}
-    for check, threads in RUNS:
-        where = "--check=%s --threads %s: " % (check, threads)
-        command = [tilevm, "run", kernel, *inputs, "--check=" + check, "--threads", threads, *case.arguments]
+    for options in RUNS:
+        where = " ".join(options) + ": "
+        command = [tilevm, "run", kernel, *inputs, *options, *case.arguments]
         paths = {}
         for name, expected in case.outputs.items():
             extension = {Bf16: "bin", Png: "png"}.get(type(expected), "npy")
@@ -349,6 +350,8 @@ def check_example(tilevm, kernel):
 
 def main():
     tilevm, kernels = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    if kernels and kernels[0].startswith("--on="):
+        RUNS[:] = [kernels.pop(0).removeprefix("--on=").split()]
     if not kernels:
         sys.exit("no examples")
     failures = 0
