@@ -39,11 +39,14 @@ struct StripData {
   const Instr* next;           // behind the row
 };
 
-// An operand as elements in memory.
+// An operand as elements in memory, or in the frame.
 struct Range {
-  const uint8_t* at;
-  int64_t bytes;
+  Range(const uint8_t* p, int64_t n) : at(reinterpret_cast<intptr_t>(p)), bytes(n) {}
+  Range(Slot slot, int64_t n) : at(slot.offset), bytes(n) {}
   bool Overlaps(const Range& o) const { return at < o.at + o.bytes && o.at < at + bytes; }
+
+  intptr_t at;
+  int64_t bytes;
 };
 
 // The next block's tiles, a part at a time, so that they arrive while this one computes.
@@ -153,8 +156,7 @@ const Instr* RunStrips(BlockState& b, const Instr* in) {
 
 // --- finding rows ---------------------------------------------------------------------------------------------------
 
-Range FrameRange(Slot slot, int64_t bytes) { return {reinterpret_cast<const uint8_t*>(slot.offset), bytes}; }
-Range OutOf(const ElementwiseData& d) { return FrameRange(d.out, d.n * d.out_bytes); }
+Range OutOf(const ElementwiseData& d) { return {d.out, d.n * d.out_bytes}; }
 
 class Row {
  public:
@@ -199,7 +201,7 @@ class Row {
       // Pointers are read before the first strip is written, so their own place does not matter; what they point to is
       // looked at when it is known.
       if (reader.in[i].constant() || reader.in[i].indirect()) continue;
-      const Range in = FrameRange(reader.in[i], reader.count[i] * reader.bytes[i]);
+      const Range in(reader.in[i], reader.count[i] * reader.bytes[i]);
       if (!Apart(in, reader.bytes[i], IsDense(reader, i), out, writer.out_bytes)) return false;
     }
     return true;

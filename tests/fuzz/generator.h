@@ -132,6 +132,7 @@ class Generator {
   void StepMatrix();
   void StepScaled();
   void StepProductLoop();
+  void StoreProduct(Val x);
 
   // --- memory (random_memory.cc) ------------------------------------------------------------------------------------
   Region InputRegion();

@@ -11,14 +11,10 @@ namespace tile::fuzz {
 
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15 + 0x2545f4914f6cdd1d) {}
+  // Mixed, because the state counts: of neighbouring seeds one would give the numbers of the other, one place on.
+  explicit Random(uint64_t seed) : state_(Mixed(seed + 0x9e3779b97f4a7c15)) {}
 
-  uint64_t Next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
+  uint64_t Next() { return Mixed(state_ += 0x9e3779b97f4a7c15); }
   // 0 … n-1; n > 0.
   int64_t Below(int64_t n) { return static_cast<int64_t>(Next() % static_cast<uint64_t>(n)); }
   // lo … hi
@@ -34,6 +30,12 @@ class Random {
   }
 
  private:
+  static uint64_t Mixed(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+
   uint64_t state_;
 };
 

@@ -1,5 +1,7 @@
 // Some random programs through the code generator for several kinds of GPU, and through ptxas if there is one. That
 // they compute the right thing takes a GPU: //tests/gpu.
+#include <vector>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/compile.h"
@@ -12,15 +14,24 @@ namespace {
 
 class RandomCompile : public testing::TestWithParam<int> {};
 
-TEST_P(RandomCompile, MakesPtxThatPtxasTakes) {
-  int refused = 0;
+// Others for each target, and some of matrix products.
+std::vector<uint64_t> Seeds(int sm) {
+  std::vector<uint64_t> seeds;
   for (uint64_t i = 0; i < 12; ++i) {
-    // Others for each target.
-    const uint64_t seed = 1000 + 100 * static_cast<uint64_t>(GetParam()) + i;
+    seeds.push_back(1000 + 100 * static_cast<uint64_t>(sm) + i);
+    seeds.push_back(kProductSeeds + seeds.back());
+  }
+  return seeds;
+}
+
+TEST_P(RandomCompile, MakesPtxThatPtxasTakes) {
+  int refused = 0, by_tma = 0;
+  for (const uint64_t seed : Seeds(GetParam())) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     const RandomProgram p = MakeRandomProgram({.seed = seed});
     codegen::CompileOptions options;
     options.target = codegen::FindTarget(GetParam());
+    options.descriptors = seed >= kProductSeeds;
     const auto compiled = codegen::Compile(*p.module, *p.module->functions[0], options);
     if (!compiled.ok() && absl::StrContains(compiled.status().message(), "error[codegen.shared]")) {
       ++refused;  // a tile too large for what the target has
@@ -28,11 +39,13 @@ TEST_P(RandomCompile, MakesPtxThatPtxasTakes) {
     }
     ASSERT_TRUE(compiled.ok()) << compiled.status();
     EXPECT_FALSE(compiled->ptx.empty());
+    by_tma += absl::StrContains(compiled->ptx, "tile.bulk_group");
     if (codegen::FindPtxas().empty()) continue;
     const auto assembled = codegen::Assemble(compiled->ptx, options.target->arch, {});
     EXPECT_TRUE(assembled.ok()) << assembled.status();
   }
-  EXPECT_LE(refused, GetParam() == 75 ? 4 : 0);
+  EXPECT_LE(refused, GetParam() == 75 ? 8 : 0);
+  EXPECT_EQ(by_tma > 0, GetParam() == 90) << "the programs should store some results by TMA";
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, RandomCompile, testing::Values(75, 80, 90),

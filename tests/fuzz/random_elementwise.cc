@@ -222,7 +222,10 @@ void Generator::StepFloat() {
 
 void Generator::StepCompare() {
   Val x = Exact();
-  if (!ir::IsInt(x.elem()) && !ir::IsFp(x.elem())) x = Converted(x, Element());
+  if (!ir::IsInt(x.elem()) && !ir::IsFp(x.elem())) {
+    const Elem e = Element();
+    if (Legal(e, x.shape())) x = Converted(x, e);
+  }
   if (!ir::IsInt(x.elem()) && !ir::IsFp(x.elem())) return;
   const Val y = Operand(x.elem(), x.shape());
   const ir::ComparisonPredicate predicate = Predicate();

@@ -5,6 +5,11 @@
 #include "tests/fuzz/generator.h"
 
 namespace tile::fuzz {
+namespace {
+
+constexpr int64_t kMostElements = int64_t{1} << 19;  // of an array that results of products are stored in
+
+}  // namespace
 
 void Generator::StepMatrix() {
   const int64_t m = int64_t{1} << r_.In(0, 6), n = int64_t{1} << r_.In(0, 6), k = int64_t{1} << r_.In(0, 6);
@@ -77,13 +82,14 @@ void Generator::StepScaled() {
 
 // A product in a loop over tiles of two matrices in memory, as matrix multiplication is written.
 void Generator::StepProductLoop() {
+  const bool products = options_.seed >= kProductSeeds;
   std::vector<int> arrays;
   for (size_t i = 0; i < roles_.size(); ++i) {
     const RandomArray& a = out_.arrays[i];
     if (roles_[i] != Role::kInput || (a.fill != Fill::kSmall && a.elem != Elem::kI8)) continue;
     // Types that have instructions for tiles in shared memory, more often.
     const bool often = a.elem == Elem::kF16 || a.elem == Elem::kBF16 || a.elem == Elem::kTF32 || a.elem == Elem::kI8;
-    arrays.insert(arrays.end(), often ? 4 : 1, static_cast<int>(i));
+    arrays.insert(arrays.end(), often ? (products ? 16 : 4) : 1, static_cast<int>(i));
   }
   if (arrays.empty()) return;
   const int left = r_.Of(arrays);
@@ -92,7 +98,7 @@ void Generator::StepProductLoop() {
   if (out_.arrays[static_cast<size_t>(right)].elem != e) right = left;
   const bool is_int = e == Elem::kI8;
   const Elem sum = is_int ? Elem::kI32 : e == Elem::kF64 ? e : e == Elem::kF16 && r_.Percent(15) ? e : Elem::kF32;
-  const int64_t m = int64_t{1} << (r_.Percent(60) ? r_.In(6, 7) : r_.In(4, 7)), n = int64_t{1} << r_.In(3, 8),
+  const int64_t m = int64_t{1} << (r_.Percent(products ? 90 : 60) ? r_.In(6, 7) : r_.In(4, 7)), n = int64_t{1} << r_.In(3, 8),
                 k = int64_t{1} << r_.In(4, 6);
   const int64_t rounds = r_.In(0, 4);
   const double limit = ir::ElemInfoOf(e).bits == 8 ? 1024 : LargestWhole(sum),
@@ -155,7 +161,36 @@ void Generator::StepProductLoop() {
         Value* y = op::LoadView(b_, b.view, {i, column}).value;
         return {is_int ? op::MmaI(b_, x, y, now[0], sa, sb) : op::MmaF(b_, x, y, now[0])};
       });
-  Add({sums[0], is_int ? -1 : start.bound + bound});
+  const Val result{sums[0], is_int ? -1 : start.bound + bound};
+  if (!in_loop_ && depth_ == 0 && r_.Percent(75)) StoreProduct(result);
+  Add(result);
+}
+
+// Where matrix multiplication stores its result: in one matrix of all blocks, a tile of rows each, that begins where the
+// array does.
+void Generator::StoreProduct(Val x) {
+  const bool is_int = x.elem() == Elem::kI32;
+  const Elem e = r_.Percent(30) ? x.elem() : is_int ? r_.Of({Elem::kI8, Elem::kI16}) : r_.Of({Elem::kF16, Elem::kBF16});
+  const int array = FindArray(Role::kOutput, e);
+  if (array < 0) return;
+  if (e != x.elem()) x = Converted(x, e);
+  const int64_t m = x.shape()[0], n = x.shape()[1];
+  const int64_t pitch = (n + 15) / 16 * 16 + (r_.Percent(20) ? r_.In(1, 7) : r_.Percent(20) ? 16 : 0);
+  int64_t& used = used_[static_cast<size_t>(array)];
+  const int64_t first = (used + m * pitch - 1) / (m * pitch);  // tiles of other stores come before
+  if ((first + blocks_) * m * pitch > kMostElements) return;
+  used = (first + blocks_) * m * pitch;
+  const Shape sizes = {(first + blocks_) * m - (r_.Percent(40) ? r_.Below(m) : 0), n - (r_.Percent(40) ? r_.Below(n) : 0)},
+              strides = {pitch, 1};
+  const Region region = Part(array, nullptr, used, true);
+  Value* tensor = r_.Percent(60) ? op::MakeTensorView(b_, b_.types().TensorView(ir::Element::Number(e), sizes, strides), region.pointer, {}, {})
+                                 : Tensor(region, sizes, strides);
+  Value* view = op::MakePartitionView(b_, b_.types().PartitionView({m, n}, tensor->type(), {}, std::nullopt), tensor);
+  Value* row = op::Addi(b_, block_, Constant(Elem::kI32, first));
+  op::Access how;
+  how.token = Before();
+  Value* done = op::StoreView(b_, x.v, view, {row, Constant(Elem::kI32, 0)}, how);
+  if (r_.Percent(20)) After(done);
 }
 
 }  // namespace tile::fuzz

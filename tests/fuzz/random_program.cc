@@ -280,7 +280,8 @@ RandomProgram Generator::Run() {
   };
   for (int i = 0; i < 2; ++i) take(ints), take(floats);
   if (elems_[0] == Elem::kI1 || elems_[2] == Elem::kI1) take(ints);
-  const bool product = r_.Percent(20);
+  const bool products = options_.seed >= kProductSeeds, product = r_.Percent(20) || products;
+  if (products) elems_ = {Elem::kI8, Elem::kI16, Elem::kI32, Elem::kF16, Elem::kBF16, Elem::kF32};
   if (product) elems_.push_back(r_.Of({Elem::kF16, Elem::kBF16, Elem::kTF32, Elem::kI8}));
   std::sort(elems_.begin(), elems_.end());
   elems_.erase(std::unique(elems_.begin(), elems_.end()), elems_.end());
@@ -301,7 +302,7 @@ RandomProgram Generator::Run() {
     const std::string name = ir::ElemInfoOf(e).spelling;
     array("in_" + name, e, Role::kInput, Fill::kBits, r_.In(1000, 12000) * 2);
     if (LargestWhole(e) > 0 && (product || r_.Percent(60)))
-      array("small_" + name, e, Role::kInput, Fill::kSmall, r_.In(4000, 17000) * 2);
+      array("small_" + name, e, Role::kInput, Fill::kSmall, r_.In(4000, 17000) * (products ? 8 : 2));
   }
   for (const Elem e : elems_) {
     const std::string name = ir::ElemInfoOf(e).spelling;
@@ -354,9 +355,9 @@ RandomProgram Generator::Run() {
   }
   Add({block_});
   for (const auto& [param, value] : scalars_) Add({param});
-  const int wanted = static_cast<int>(r_.In(4, 24));
+  const int wanted = static_cast<int>(products ? r_.In(1, 6) : r_.In(4, 24));
   for (int i = 0; i < 3; ++i) StepLoad();
-  if (product) StepProductLoop();
+  for (int64_t i = products ? r_.In(1, 3) : product; i > 0; --i) StepProductLoop();
   size_t last = 0;
   while (out_.steps < wanted && (options_.steps < 0 || out_.steps < options_.steps)) {
     last = pool_.size();

@@ -26,6 +26,9 @@
 
 namespace tile::fuzz {
 
+// Programs from this seed on are mostly products of matrices in memory, as matrix multiplication is written.
+inline constexpr uint64_t kProductSeeds = 1000000;
+
 struct RandomOptions {
   uint64_t seed = 0;
   // At most so many steps at the top level of the program, which are those of the whole program; -1: all. With

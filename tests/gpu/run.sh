@@ -16,9 +16,12 @@ find ops source -name '*.tile' | sort | xargs -P "$(nproc)" -n 1 bash -c 'one "$
 # The same for one warp a block: other layouts, and slices of smaller tiles.
 find ops source -name '*.tile' | sort | xargs -P "$(nproc)" -n 1 bash -c 'one --warps=1 "$@"' _ >"$results/files_1warp.txt"
 [ -d launches ] && find launches -name '*.json' | sort | xargs -P "$(nproc)" -n 4 bash -c 'one "$@"' _ >"$results/launches.txt"
-# 1000 random programs, 500 of them with one warp, too; RANDOM_FIRST=N begins at another seed.
+# 1000 random programs, 500 of them with one warp, too; RANDOM_FIRST=N begins at another seed. 300 of matrix products.
 first=${RANDOM_FIRST:-0}
-seq "$first" 25 $((first + 999)) | awk '{ print "--random=" $1 "," $1 + 24 }' |
+{
+  seq "$first" 25 $((first + 999)) | awk '{ print "--random=" $1 "," $1 + 24 }'
+  seq $((first + 1000000)) 10 $((first + 1000299)) | awk '{ print "--random=" $1 "," $1 + 9 }'
+} |
   xargs -P "$(nproc)" -n 1 bash -c 'one "$@"' _ >"$results/random.txt"
 seq "$first" 5 $((first + 499)) | awk '{ print "--random=" $1 "," $1 + 4 }' |
   xargs -P "$(nproc)" -n 1 bash -c 'one --warps=1 "$@"' _ >"$results/random_1warp.txt"
