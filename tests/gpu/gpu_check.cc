@@ -2,6 +2,7 @@
 // by our code generator for it, and says what is not as expected.
 //
 //   gpu_check [--device=cuda:0] [--sm=90] [--opt=3] [--warps=N] [--random=FIRST,LAST] FILE.tile… RECORD.json…
+//   gpu_check litmus …        litmus_run.cc
 //
 // --random runs programs made from these seeds (tests/fuzz/random_program.h), here and on the VM. Of one that differs it
 // looks for the step that goes wrong, and writes the program up to it, without what does not matter, to
@@ -32,6 +33,7 @@
 #include "ir/tileir/reader.h"
 #include "ir/verify.h"
 #include "tests/fuzz/random_program.h"
+#include "tests/gpu/litmus_run.h"
 #include "tests/gpu/on_gpu.h"
 #include "tests/ops/on_vm.h"
 #include "tests/ops/op_file.h"
@@ -340,4 +342,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tile::ops
 
-int main(int argc, char** argv) { return tile::ops::Main(argc, argv); }
+int main(int argc, char** argv) {
+  if (argc > 1 && absl::string_view(argv[1]) == "litmus") return tile::ops::RunLitmus(argc - 1, argv + 1);
+  return tile::ops::Main(argc, argv);
+}

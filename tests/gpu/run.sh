@@ -37,7 +37,7 @@ done >"$results/examples.txt"
 python3 examples/examples_test.py prefix/bin/tilevm --on="--device=cuda --images $results/images" examples/*.tile >>"$results/examples.txt" 2>&1
 grep -v " cases, " "$results/examples.txt" | sed "s/^/FAIL /" | sed "s/^FAIL FAIL /FAIL /" >"$results/examples_wrong.txt"
 echo "examples: $(grep -c " cases, " "$results/examples.txt") ran, $(wc -l <"$results/examples_wrong.txt") lines of what is wrong"
-timeout 100 ./litmus --rounds=${LITMUS_ROUNDS:-32} --tests=64 --launches=2 litmus_files/*.tile >"$results/litmus.txt" 2>&1
+timeout 100 ./gpu_check litmus --rounds=${LITMUS_ROUNDS:-32} --tests=64 --launches=2 litmus_files/*.tile >"$results/litmus.txt" 2>&1
 [ $? -le 3 ] || echo "FAIL litmus: it did not end" >>"$results/litmus.txt"
 awk '/forbidden of/ { n[$1]++ } END { print "litmus: " n["OK"] + 0 " forms as promised, " n["WEAK"] + 0 " weaker ones" }' "$results/litmus.txt"
 ./tilec examples/vector_add.tile --sm=90 -o "$results/vector_add.tbc" 2>/dev/null && ./launch_overhead "$results/vector_add.tbc"

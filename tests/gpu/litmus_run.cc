@@ -1,6 +1,6 @@
 // Runs litmus tests (litmus.h) on a GPU and prints what came out how often.
 //
-//   litmus [--device=cuda:0] [--sm=90] [--rounds=1024] [--tests=128] [--launches=20] FILE.tile…
+//   gpu_check litmus [--device=cuda:0] [--sm=90] [--rounds=1024] [--tests=128] [--launches=20] FILE.tile…
 //
 // A line per form of each file. Exit code 3 if a form that is not weakened showed what is forbidden.
 #include <cstdio>
@@ -13,6 +13,7 @@
 #include "ir/text/parser.h"
 #include "ir/verify.h"
 #include "tests/gpu/litmus.h"
+#include "tests/gpu/litmus_run.h"
 #include "tests/gpu/on_gpu.h"
 
 namespace tile::ops {
@@ -41,7 +42,9 @@ absl::Status RunOne(const Gpu& gpu, const LitmusTest& test, const Options& o, Li
   return absl::OkStatus();
 }
 
-int Main(int argc, char** argv) {
+}  // namespace
+
+int RunLitmus(int argc, char** argv) {
   Options o;
   std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
@@ -106,7 +109,4 @@ int Main(int argc, char** argv) {
   return failed > 0 ? 3 : 0;
 }
 
-}  // namespace
 }  // namespace tile::ops
-
-int main(int argc, char** argv) { return tile::ops::Main(argc, argv); }
