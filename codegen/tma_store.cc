@@ -8,20 +8,22 @@ namespace {
 using ir::Op;
 using ir::Type;
 
-constexpr int64_t kMostRows = 16;         // of a box: 2 KiB
+constexpr int64_t kMostRows = 16;  // of a box: 2 KiB
 constexpr int64_t kRunBits = 512, kSwizzleBits = 1024;
 
 int Log2(int64_t n) { return 63 - __builtin_clzll(static_cast<uint64_t>(n)); }
 
 // Nothing has to wait for the store.
 bool IsLast(const Op& store) {
-  return store.attr("ordering").as_enum<ir::MemoryOrdering>() == ir::MemoryOrdering::kWeak && !store.result("token")->has_uses();
+  return store.attr("ordering").as_enum<ir::MemoryOrdering>() == ir::MemoryOrdering::kWeak &&
+         !store.result("token")->has_uses();
 }
 
 // No access comes before the token. Frontends give every store one.
 bool IsFresh(const ir::Value* token) {
   const Op* def = token->def();
-  if (def == nullptr || (def->opcode() != ir::Opcode::kMakeToken && def->opcode() != ir::Opcode::kJoinTokens)) return false;
+  if (def == nullptr || (def->opcode() != ir::Opcode::kMakeToken && def->opcode() != ir::Opcode::kJoinTokens))
+    return false;
   for (int i = 0; i < def->num_operands(); ++i) {
     if (!IsFresh(def->operand(i))) return false;
   }
@@ -35,7 +37,8 @@ bool WritesLongRuns(Type view, int dim, const Layout& layout) {
   int n = 0;
   for (Mask bit = Mask{1} << layout.dim_shift(dim); n < layout.dim_bits(dim); ++n, bit <<= 1) {
     const Masks& registers = layout.bases(In::kRegister);
-    if (!span.Contains(bit) && (n >= static_cast<int>(registers.size()) || registers[static_cast<size_t>(n)] != bit)) break;
+    if (!span.Contains(bit) && (n >= static_cast<int>(registers.size()) || registers[static_cast<size_t>(n)] != bit))
+      break;
   }
   return ir::MemoryBits(view.elem()) << n >= kRunBits;
 }
@@ -55,11 +58,13 @@ int FastestDim(Type view) {
 std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
   if (store.opcode() != ir::Opcode::kStoreView || !IsLast(store)) return std::nullopt;
   const Type view = store.operand("view")->type(), tensor = view.tensor();
-  if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal || view.rank() < 2) return std::nullopt;
+  if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal || view.rank() < 2)
+    return std::nullopt;
   const int contiguous = FastestDim(view);
   if (WritesLongRuns(view, contiguous, layout) || !layout.IsInjective()) return std::nullopt;
   if (tensor->strides[view->dim_map.empty() ? static_cast<size_t>(contiguous)
-                                            : static_cast<size_t>(view->dim_map[static_cast<size_t>(contiguous)])] != 1) {
+                                            : static_cast<size_t>(view->dim_map[static_cast<size_t>(contiguous)])] !=
+      1) {
     return std::nullopt;
   }
   int other = -1;

@@ -5,10 +5,9 @@
 //   for (Mask box : s->boxes) registers r with (RegisterPart(r) & s->between) == box go into one box,
 //                              to s->map.Apply(…) elements behind its begin
 //
-// A store can be done so if it is weak, nothing waits for its token, the host can describe its tensor, and each warp holds
-// whole rows of boxes. It should if its own instructions would write short runs of bytes: of the results of
-// a product in 32 bits 32, in 16 bits 16.
-// Pure functions.
+// A store can be done so if it is weak, nothing waits for its token, the host can describe its tensor, and each warp
+// holds whole rows of boxes. It should if its own instructions would write short runs of bytes: of the results of a
+// product in 32 bits 32, in 16 bits 16. Pure functions.
 #ifndef TILE_CODEGEN_TMA_STORE_H_
 #define TILE_CODEGEN_TMA_STORE_H_
 
@@ -24,11 +23,11 @@ namespace tile::codegen {
 inline constexpr int kTmaStoreBoxes = 2;
 
 struct TmaStore {
-  StagedTile box;     // what one copy takes; `load` is the store
+  StagedTile box;  // what one copy takes; `load` is the store
   TensorMap tensor;
-  Gf2Map map;         // from an offset in the tile to the element's number in its box
-  Mask between = 0;   // bits of the offset that tell a warp's boxes apart
-  Masks boxes;        // all values of those bits
+  Gf2Map map;            // from an offset in the tile to the element's number in its box
+  Mask between = 0;      // bits of the offset that tell a warp's boxes apart
+  Masks boxes;           // all values of those bits
   bool ordered = false;  // a token orders it behind other accesses
 
   // That a warp needs, at a multiple of 1024.

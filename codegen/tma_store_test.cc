@@ -47,7 +47,8 @@ Store Parse(const std::string& text) {
 
 bool Plans(const std::string& text) { return PlanTmaStore(*Parse(text).op, OfProduct()).has_value(); }
 
-// The copy reads a box as the hardware defines a swizzle of 128 bytes: 16-byte pieces of a row change places with the row's number.
+// The copy reads a box as the hardware defines a swizzle of 128 bytes: 16-byte pieces of a row change places with the
+// row's number.
 TEST(TmaStore, ElementsLieWhereTheCopyLooksForThem) {
   const Store store = Parse(kStore);
   const Layout layout = OfProduct();
@@ -69,7 +70,8 @@ TEST(TmaStore, ElementsLieWhereTheCopyLooksForThem) {
           const auto at = layout.Coordinates(layout.Apply(r, l, w));
           const int64_t row = at[0] - begin[0], column = at[1] - begin[1];
           ASSERT_TRUE(row >= 0 && row < 16 && column >= 0 && column < 64) << row << " " << column;
-          const int64_t bytes = 2 * static_cast<int64_t>(s->map.Apply(layout.Apply(r, 0, 0)) ^ s->map.Apply(layout.Apply(0, l, 0)));
+          const int64_t bytes =
+              2 * static_cast<int64_t>(s->map.Apply(layout.Apply(r, 0, 0)) ^ s->map.Apply(layout.Apply(0, l, 0)));
           EXPECT_EQ(bytes, (row * 128 + column * 2) ^ ((row & 7) << 4));
           EXPECT_TRUE(seen.insert({at[0], at[1]}).second);
         }
@@ -86,14 +88,17 @@ TEST(TmaStore, OnlyWhereNothingWaitsAndTheHostKnowsTheTensor) {
   EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"  return", "  %all = join_tokens %done, %done\n  return"}})));
   EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"weak", "relaxed device"}})));
   // The address is computed.
-  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"  %ct =", "  %d = offset %c, %n : tile<ptr<bf16>>, tile<i32>\n  %ct ="}, {"view %c,", "view %d,"}})));
+  EXPECT_FALSE(Plans(absl::StrReplaceAll(
+      kStore, {{"  %ct =", "  %d = offset %c, %n : tile<ptr<bf16>>, tile<i32>\n  %ct ="}, {"view %c,", "view %d,"}})));
   // No dimension is contiguous.
-  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"strides = [%n, 1] : tile<i32>", "strides = [%n, %n] : tile<i32>"}, {"[?,1]", "[?,?]"}})));
+  EXPECT_FALSE(Plans(absl::StrReplaceAll(
+      kStore, {{"strides = [%n, 1] : tile<i32>", "strides = [%n, %n] : tile<i32>"}, {"[?,1]", "[?,?]"}})));
 }
 
 TEST(TmaStore, KnowsWhetherAnythingComesBefore) {
   const auto ordered = [](const char* before) {
-    const Store store = Parse(absl::StrReplaceAll(kStore, {{"  %v =", absl::StrCat(before, "  %v =")}, {"%cv[%i, %j] :", "%cv[%i, %j] token = %t :"}}));
+    const Store store = Parse(absl::StrReplaceAll(
+        kStore, {{"  %v =", absl::StrCat(before, "  %v =")}, {"%cv[%i, %j] :", "%cv[%i, %j] token = %t :"}}));
     return PlanTmaStore(*store.op, OfProduct())->ordered;
   };
   EXPECT_FALSE(ordered("  %t = make_token : token\n"));

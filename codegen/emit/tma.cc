@@ -58,11 +58,13 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
   const Registers& values = e.regs(tile);
   const TmaStore s = *PlanTmaStore(store, layout);
   const int bytes = s.box.element_bits / 8;
-  const auto box_elements = static_cast<Mask>(s.box.chunk_bytes() / bytes), of_warp = static_cast<Mask>(s.warp_bytes() / bytes);
+  const auto box_elements = static_cast<Mask>(s.box.chunk_bytes() / bytes),
+             of_warp = static_cast<Mask>(s.warp_bytes() / bytes);
   const Mask buffers = of_warp / box_elements;
   if (e.wants_remarks()) {
-    e.Remark(store, "store", absl::StrCat("by TMA: ", s.boxes.size(), s.boxes.size() == 1 ? " box" : " boxes", " of ", s.box.rows(),
-                                          " rows of ", s.box.swizzle, " bytes a warp"));
+    e.Remark(store, "store",
+             absl::StrCat("by TMA: ", s.boxes.size(), s.boxes.size() == 1 ? " box" : " boxes", " of ", s.box.rows(),
+                          " rows of ", s.box.swizzle, " bytes a warp"));
   }
 
   if (e.order().NeedsBarrier(store)) e.Barrier();
@@ -70,8 +72,8 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
   if (s.ordered) ExecuteTogether(e, "fence.proxy.async;", "", {});
 
   // Where elements lie: the warp's memory, the buffer in it, the place in the box.
-  llvm::Value* memory =
-      e.SharedAddress(e.I32(e.ReserveShared(static_cast<uint64_t>(s.warp_bytes()) * static_cast<uint64_t>(e.num_warps()), kAlignment)));
+  llvm::Value* memory = e.SharedAddress(
+      e.I32(e.ReserveShared(static_cast<uint64_t>(s.warp_bytes()) * static_cast<uint64_t>(e.num_warps()), kAlignment)));
   Masks lanes, warps;
   for (Mask base : layout.bases(In::kLane)) lanes.push_back(s.map.Apply(base));
   for (int i = 0; i < layout.bits(In::kWarp); ++i) warps.push_back(of_warp << i);
@@ -86,7 +88,8 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
     return e.I32(static_cast<int64_t>((offset & layout.DimMask(dim)) >> layout.dim_shift(dim)));
   };
   const size_t rank = place.origin.size();
-  std::string copy = absl::StrCat("@$", rank + 2, " cp.async.bulk.tensor.", rank, "d.global.shared::cta.tile.bulk_group [$0, {");
+  std::string copy =
+      absl::StrCat("@$", rank + 2, " cp.async.bulk.tensor.", rank, "d.global.shared::cta.tile.bulk_group [$0, {");
   std::string constraints = "l";
   for (size_t i = 0; i < rank; ++i) {
     absl::StrAppend(&copy, i == 0 ? "" : ", ", "$", i + 1);

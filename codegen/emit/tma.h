@@ -8,8 +8,8 @@
 
 namespace tile::codegen {
 
-// Where the tile of a load or store begins in its tensor, in the order of the descriptor's dimensions (i32), and which of
-// them are the contiguous and the other dimension of the tile.
+// Where the tile of a load or store begins in its tensor, in the order of the descriptor's dimensions (i32), and which
+// of them are the contiguous and the other dimension of the tile.
 struct TensorPlace {
   Registers origin;
   size_t inner = 0, outer = 0;
