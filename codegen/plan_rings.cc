@@ -6,6 +6,7 @@
 #include "codegen/gpu_ops.h"
 #include "codegen/live_registers.h"
 #include "codegen/staging.h"
+#include "codegen/tma_store.h"
 
 namespace tile::codegen {
 namespace {
@@ -47,6 +48,7 @@ void PlanRings(const Target& target, const ir::Function& function, int shared_di
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (op->opcode() == ir::Opcode::kAllocShared) other += SharedArray(*op);
     if (op->opcode() == ir::Opcode::kFor && FetchIn(*op) != nullptr) stage += LayoutStage(*FetchIn(*op)).bytes;
+    other += TmaStoreBytes(*op, plan->num_warps);
     if (IsProduct(op) && FetchOf(*op) != nullptr) {
       accumulators = std::max(accumulators, op->result(0)->type().num_elements() / (32 * plan->num_warps));
     }

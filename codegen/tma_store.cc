@@ -43,6 +43,35 @@ bool WritesLongRuns(Type view, int dim, const Layout& layout) {
   return ir::MemoryBits(view.elem()) << n >= kRunBits;
 }
 
+// What is known of boxes without the layout, if the store may go by TMA: along which dimensions they lie.
+std::optional<StagedTile> BoxOf(const Op& store) {
+  if (store.opcode() != ir::Opcode::kStoreView || !IsLast(store)) return std::nullopt;
+  const Type view = store.operand("view")->type(), tensor = view.tensor();
+  if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal) return std::nullopt;
+  StagedTile box;
+  box.load = &store;
+  box.k_major = true;
+  box.element_bits = ir::MemoryBits(view.elem());
+  if (box.element_bits < 8 || view.elem() == ir::Elem::kI1) return std::nullopt;
+  box.contiguous = FastestDim(view);
+  box.other = -1;
+  for (int k = 0; k < view.rank(); ++k) {
+    const auto u = static_cast<size_t>(k);
+    if (k == box.contiguous) {
+      if (tensor->strides[view->dim_map.empty() ? u : static_cast<size_t>(view->dim_map[u])] != 1) return std::nullopt;
+    } else if (view.shape()[u] > 1) {
+      if (box.other >= 0) return std::nullopt;
+      box.other = k;
+    }
+  }
+  if (box.other < 0) return std::nullopt;
+  // As small as can be.
+  box.swizzle = 16;
+  box.k = 8 * box.swizzle / box.element_bits;
+  box.mn = 1;
+  return box;
+}
+
 }  // namespace
 
 int FastestDim(Type view) {
@@ -55,25 +84,18 @@ int FastestDim(Type view) {
   return view.rank() - 1;
 }
 
+int64_t TmaStoreBytes(const Op& store, int num_warps) {
+  std::optional<StagedTile> box = BoxOf(store);
+  if (!box || !MapTensor(store, *box, 1)) return 0;
+  return num_warps * kTmaStoreBoxes * kMostRows * kSwizzleBits / 8;
+}
+
 std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
-  if (store.opcode() != ir::Opcode::kStoreView || !IsLast(store)) return std::nullopt;
-  const Type view = store.operand("view")->type(), tensor = view.tensor();
-  if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal || view.rank() < 2)
-    return std::nullopt;
-  const int contiguous = FastestDim(view);
-  if (WritesLongRuns(view, contiguous, layout) || !layout.IsInjective()) return std::nullopt;
-  if (tensor->strides[view->dim_map.empty() ? static_cast<size_t>(contiguous)
-                                            : static_cast<size_t>(view->dim_map[static_cast<size_t>(contiguous)])] !=
-      1) {
+  std::optional<StagedTile> box = BoxOf(store);
+  if (!box || WritesLongRuns(store.operand("view")->type(), box->contiguous, layout) || !layout.IsInjective()) {
     return std::nullopt;
   }
-  int other = -1;
-  for (int k = 0; k < view.rank(); ++k) {
-    if (k == contiguous || view.shape()[static_cast<size_t>(k)] == 1) continue;
-    if (other >= 0) return std::nullopt;
-    other = k;
-  }
-  if (other < 0) return std::nullopt;
+  const int contiguous = box->contiguous, other = box->other;
 
   // A warp's elements: all values of the bits `own`.
   Mask own = 0, of_lanes = 0;
@@ -94,20 +116,14 @@ std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
     while (n < layout.dim_bits(dim) && (own >> (layout.dim_shift(dim) + n) & 1) != 0) ++n;
     return n;
   };
-  const int element_bits = ir::MemoryBits(view.elem());
-  if (element_bits < 8 || view.elem() == ir::Elem::kI1) return std::nullopt;
-  const int columns = std::min(own_bits(contiguous), Log2(kSwizzleBits / element_bits));
+  const int columns = std::min(own_bits(contiguous), Log2(kSwizzleBits / box->element_bits));
   const int rows = std::min(own_bits(other), Log2(kMostRows));
 
   TmaStore s;
-  s.box.load = &store;
-  s.box.k_major = true;
-  s.box.element_bits = element_bits;
+  s.box = *box;
   s.box.k = int64_t{1} << columns;
   s.box.mn = int64_t{1} << rows;
-  s.box.contiguous = contiguous;
-  s.box.other = other;
-  s.box.swizzle = static_cast<int>(s.box.k * element_bits / 8);
+  s.box.swizzle = static_cast<int>(s.box.k * s.box.element_bits / 8);
   if (!s.box.fits_tma()) return std::nullopt;
   const auto bits = [](int n) { return (Mask{1} << n) - 1; };
   const Mask inside = bits(columns) << layout.dim_shift(contiguous) | bits(rows) << layout.dim_shift(other);
@@ -120,11 +136,11 @@ std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
   const ir::Value* token = store.operand("token");
   s.ordered = token != nullptr && !IsFresh(token);
   // All subsets of the bits, in order.
-  Mask box = 0;
+  Mask begin = 0;
   do {
-    s.boxes.push_back(box);
-    box = (box - s.between) & s.between;
-  } while (box != 0);
+    s.boxes.push_back(begin);
+    begin = (begin - s.between) & s.between;
+  } while (begin != 0);
   return s;
 }
 

@@ -38,6 +38,8 @@ struct TmaStore {
 
 // The dimension of a view's tile along which memory is contiguous; the last one if none is known to be.
 int FastestDim(ir::Type view);
+// Shared memory that the store may take, whatever the layout; 0: it does not go by TMA.
+int64_t TmaStoreBytes(const ir::Op& store, int num_warps);
 std::optional<TmaStore> PlanTmaStore(const ir::Op& store, const Layout& layout);
 
 }  // namespace tile::codegen
