@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree as ElementTree
 
 TILEVM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
 EXAMPLES = os.path.abspath("examples")
@@ -92,5 +93,45 @@ class Case(unittest.TestCase):
         return found
 
 
+class CountedResult(unittest.TextTestResult):
+    """Writes what became of each test where Bazel asks for it, so that the report counts tests and names what was skipped."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.cases = ElementTree.Element("testsuite")
+
+    def add(self, test, kind=None, text=""):
+        case = ElementTree.SubElement(self.cases, "testcase", classname=type(test).__name__, name=test.id().split(".")[-1])
+        if kind:
+            # XML holds no control characters.
+            ElementTree.SubElement(case, kind, message="".join(c for c in text if c.isprintable() or c in "\n\t"))
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.add(test)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.add(test, "failure", str(err[1]))
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.add(test, "error", str(err[1]))
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.add(test, "skipped", reason)
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self.add(subtest, "failure", str(err[1]))
+
+    def stopTestRun(self):
+        super().stopTestRun()
+        if path := os.environ.get("XML_OUTPUT_FILE"):
+            ElementTree.ElementTree(self.cases).write(path)
+
+
 def main():
-    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], testRunner=unittest.TextTestRunner(resultclass=CountedResult))
