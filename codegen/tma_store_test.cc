@@ -106,6 +106,14 @@ TEST(TmaStore, KnowsWhetherAnythingComesBefore) {
   EXPECT_TRUE(ordered("  %x, %t = load_ptr_tko weak %c : tile<ptr<bf16>> -> tile<bf16>, token\n"));
 }
 
+// What the plan keeps free before it knows layouts is what the store takes.
+TEST(TmaStore, TakesTheRoomThatIsKept) {
+  const Store store = Parse(kStore);
+  EXPECT_EQ(TmaStoreBytes(*store.op, 8), 8 * PlanTmaStore(*store.op, OfProduct())->warp_bytes());
+  const Store relaxed = Parse(absl::StrReplaceAll(kStore, {{"weak", "relaxed device"}}));
+  EXPECT_EQ(TmaStoreBytes(*relaxed.op, 8), 0);
+}
+
 TEST(TmaStore, OnlyWhereInstructionsWouldWriteShortRuns) {
   const Store wide = Parse(absl::StrReplaceAll(kStore, {{"bf16", "f32"}})), store = Parse(kStore);
   const std::optional<TmaStore> s = PlanTmaStore(*wide.op, OfProduct());
