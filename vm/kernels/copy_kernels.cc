@@ -68,10 +68,13 @@ void Fence() {
 #endif
 }
 
+// The hardware fetches on within a page, but not the next row of a matrix.
+constexpr int64_t kPage = 4096;
+TILE_VM_INLINE bool FarApart(int64_t step) { return step >= kPage / 2 || step <= -kPage / 2; }
+
 void CopyRows(char* dst, const char* src, const CopyPlane& p, bool streaming) {
-  // The hardware fetches on within a page, but not the next row of a matrix.
-  constexpr int64_t kAhead = 8, kPage = 4096, kLine = 64;
-  const bool prefetch = p.columns <= kPage && (p.src_row >= kPage / 2 || p.src_row <= -kPage / 2);
+  constexpr int64_t kAhead = 8, kLine = 64;
+  const bool prefetch = p.columns <= kPage && FarApart(p.src_row);
   for (int64_t i = 0; i < p.rows; ++i, dst += p.dst_row, src += p.src_row) {
     if (prefetch && i + kAhead < p.rows) {
       for (int64_t b = 0; b < p.columns; b += kLine) __builtin_prefetch(src + kAhead * p.src_row + b);
@@ -139,7 +142,7 @@ template <class T>
 void TransposeElements(char* dst, const char* src, const CopyPlane& p) {
   constexpr int64_t S = sizeof(T), side = 16 / S, tall = side * kParts, line = 64 / S;
   const int64_t whole_rows = p.rows / side * side;
-  const bool far = p.src_column >= 2048 || p.src_column <= -2048;
+  const bool far = FarApart(p.src_column);
   const auto scalar = [&](int64_t r0, int64_t r1, int64_t c0, int64_t c1) __attribute__((always_inline)) {
     for (int64_t r = r0; r < r1; ++r) {
       for (int64_t c = c0; c < c1; ++c)
