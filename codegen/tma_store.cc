@@ -43,6 +43,11 @@ bool WritesLongRuns(Type view, int dim, const Layout& layout) {
   return ir::MemoryBits(view.elem()) << n >= kRunBits;
 }
 
+bool HasUnitStride(Type view, int k) {
+  const auto u = static_cast<size_t>(k);
+  return view.tensor()->strides[view->dim_map.empty() ? u : static_cast<size_t>(view->dim_map[u])] == 1;
+}
+
 // What is known of boxes without the layout, if the store may go by TMA: along which dimensions they lie.
 std::optional<StagedTile> BoxOf(const Op& store) {
   if (store.opcode() != ir::Opcode::kStoreView || !IsLast(store)) return std::nullopt;
@@ -58,7 +63,7 @@ std::optional<StagedTile> BoxOf(const Op& store) {
   for (int k = 0; k < view.rank(); ++k) {
     const auto u = static_cast<size_t>(k);
     if (k == box.contiguous) {
-      if (tensor->strides[view->dim_map.empty() ? u : static_cast<size_t>(view->dim_map[u])] != 1) return std::nullopt;
+      if (!HasUnitStride(view, k)) return std::nullopt;
     } else if (view.shape()[u] > 1) {
       if (box.other >= 0) return std::nullopt;
       box.other = k;
@@ -75,11 +80,8 @@ std::optional<StagedTile> BoxOf(const Op& store) {
 }  // namespace
 
 int FastestDim(Type view) {
-  const Type tensor = view.tensor();
   for (int k = view.rank() - 1; k >= 0; --k) {
-    const auto u = static_cast<size_t>(k);
-    const size_t d = view->dim_map.empty() ? u : static_cast<size_t>(view->dim_map[u]);
-    if (tensor->strides[d] == 1 && view.shape()[u] > 1) return k;
+    if (HasUnitStride(view, k) && view.shape()[static_cast<size_t>(k)] > 1) return k;
   }
   return view.rank() - 1;
 }
