@@ -2,7 +2,9 @@
 
 #include <cstring>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ir/expr.h"
 
 namespace tile::codegen {
 namespace {
@@ -40,14 +42,31 @@ std::optional<Expr> HostInteger(const Value* v) {
   return Expr{Const(static_cast<int64_t>(bits))};
 }
 
-void Require(TensorMap* map, Expr condition, std::string text) {
-  map->requirements.push_back({std::move(condition), std::move(text)});
+absl::Status NotKnown() {
+  return absl::FailedPreconditionError(
+      "the host does not know the tensor: its address must be a parameter, sizes and strides parameters or constants");
+}
+
+// Errors are those of conditions that can't hold.
+absl::Status Require(TensorMap* map, Expr condition, std::string text) {
+  const absl::StatusOr<int64_t> always =
+      ir::EvaluateExpr(condition, [](const ExprNode&) { return absl::UnavailableError("known at run time"); });
+  if (!always.ok()) {
+    map->requirements.push_back({std::move(condition), std::move(text)});
+  } else if (*always == 0) {
+    return absl::FailedPreconditionError(absl::StrCat("it does not hold that ", text));
+  }
+  return absl::OkStatus();
 }
 
 Expr Join(Expr a, const Expr& b, ExprNode op) {
   a.insert(a.end(), b.begin(), b.end());
   a.push_back(op);
   return a;
+}
+
+Expr MultipleOfAlignment(Expr bytes) {
+  return Join(Join(std::move(bytes), {Const(kTmaAlignment)}, Node(ExprOp::kMod)), {Const(0)}, Node(ExprOp::kEqual));
 }
 
 }  // namespace
@@ -68,27 +87,33 @@ std::vector<int> MapOrder(const ir::Op& load) {
   return order;
 }
 
-std::optional<TensorMap> MapTensor(const ir::Op& load, const StagedTile& tile, int parts) {
-  const ir::Value* tensor_value = load.operand("view");
+absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts) {
+  const ir::Value* tensor_value = access.operand("view");
   while (tensor_value->def() != nullptr && tensor_value->def()->opcode() != Opcode::kMakeTensorView) {
-    if (tensor_value->def()->num_operands() == 0) return std::nullopt;
+    if (tensor_value->def()->num_operands() == 0) return NotKnown();
     tensor_value = tensor_value->def()->operand(0);
   }
   const ir::Op* maker = tensor_value->def();
-  if (maker == nullptr) return std::nullopt;
+  if (maker == nullptr) return NotKnown();
   const Value* base = Assumed(maker->operand("base"));
-  if (!IsParameter(base)) return std::nullopt;
-  const ir::Type view = load.operand("view")->type(), tensor = view.tensor();
+  if (!IsParameter(base)) return NotKnown();
+  const ir::Type view = access.operand("view")->type(), tensor = view.tensor();
   const int rank = static_cast<int>(tensor->shape.size());
-  if (rank > kMostRank || view.rank() != rank) return std::nullopt;
+  if (rank > kMostRank || view.rank() != rank) {
+    return absl::FailedPreconditionError(absl::StrCat("the tensor has more than ", kMostRank, " dimensions"));
+  }
 
   TensorMap map;
   ir::TmaDescriptor& d = map.descriptor;
   d.element = view.elem();
   d.base_param = static_cast<uint32_t>(base->index());
   const std::string name = absl::StrCat("the tensor at parameter ", base->index());
-  Require(&map, {Const(kTmaAlignment - 1), {ExprOp::kAlign, base->index(), 0, 0}, Node(ExprOp::kLess)},
-          absl::StrCat("the address of ", name, " is a multiple of ", kTmaAlignment, " bytes"));
+  absl::Status status =
+      Require(&map, {Const(kTmaAlignment - 1), {ExprOp::kAlign, base->index(), 0, 0}, Node(ExprOp::kLess)},
+              absl::StrCat("the address of ", name, " is a multiple of ", kTmaAlignment, " bytes"));
+  const auto bytes = [&](const Expr& elements) {
+    return Join(elements, {Const(tile.element_bits / 8)}, Node(ExprOp::kMul));
+  };
   const auto host = [&](const std::vector<int64_t>& fixed, const char* field, int dim) -> std::optional<Expr> {
     const int64_t n = fixed[static_cast<size_t>(dim)];
     if (n != ir::kDynamic) return Expr{Const(n)};
@@ -96,14 +121,20 @@ std::optional<TensorMap> MapTensor(const ir::Op& load, const StagedTile& tile, i
     for (int i = 0; i < dim; ++i) open += fixed[static_cast<size_t>(i)] == ir::kDynamic;
     return HostInteger(maker->group(field)[open]);
   };
-  const std::vector<int> order = MapOrder(load);
+  const std::vector<int> order = MapOrder(access);
   for (size_t i = 0; i < order.size(); ++i) {
     const int dim = order[i];
     std::optional<Expr> size = host(tensor->shape, "dynamic_shape", dim);
-    if (!size) return std::nullopt;
-    Require(&map, Join({Const(0)}, *size, Node(ExprOp::kLess)), absl::StrCat("size ", dim, " of ", name, " is not 0"));
-    Require(&map, Join(*size, {Const(kMostSize)}, Node(ExprOp::kLess)),
-            absl::StrCat("size ", dim, " of ", name, " is less than 2^31"));
+    if (!size) return NotKnown();
+    const std::string size_name = absl::StrCat("size ", dim, " of ", name);
+    status.Update(Require(&map, Join({Const(0)}, *size, Node(ExprOp::kLess)), absl::StrCat(size_name, " is not 0")));
+    status.Update(Require(&map, Join(*size, {Const(kMostSize)}, Node(ExprOp::kLess)),
+                          absl::StrCat(size_name, " is less than 2^31")));
+    // What a store writes along the contiguous dimension ends at a multiple of 16 bytes, beyond the tensor's end.
+    if (i == 0 && access.opcode() == Opcode::kStoreView) {
+      status.Update(Require(&map, MultipleOfAlignment(bytes(*size)),
+                            absl::StrCat(size_name, " is a multiple of ", kTmaAlignment, " bytes")));
+    }
     d.sizes.push_back(*std::move(size));
     int64_t box = 1;
     for (int k = 0; k < view.rank(); ++k) {
@@ -115,14 +146,14 @@ std::optional<TensorMap> MapTensor(const ir::Op& load, const StagedTile& tile, i
     d.box.push_back(static_cast<uint32_t>(box));
     if (i == 0) continue;
     std::optional<Expr> stride = host(tensor->strides, "dynamic_strides", dim);
-    if (!stride) return std::nullopt;
-    Expr bytes = Join(*stride, {Const(tile.element_bits / 8)}, Node(ExprOp::kMul));
-    Require(&map, Join({Const(0)}, *stride, Node(ExprOp::kLess)), absl::StrCat("stride ", dim, " of ", name, " is positive"));
-    Expr multiple = Join(bytes, {Const(kTmaAlignment)}, Node(ExprOp::kMod));
-    Require(&map, Join(std::move(multiple), {Const(0)}, Node(ExprOp::kEqual)),
-            absl::StrCat("stride ", dim, " of ", name, " is a multiple of ", kTmaAlignment, " bytes"));
-    d.strides.push_back(std::move(bytes));
+    if (!stride) return NotKnown();
+    const std::string stride_name = absl::StrCat("stride ", dim, " of ", name);
+    status.Update(Require(&map, Join({Const(0)}, *stride, Node(ExprOp::kLess)), absl::StrCat(stride_name, " is positive")));
+    status.Update(Require(&map, MultipleOfAlignment(bytes(*stride)),
+                          absl::StrCat(stride_name, " is a multiple of ", kTmaAlignment, " bytes")));
+    d.strides.push_back(bytes(*stride));
   }
+  if (!status.ok()) return status;
   // CU_TENSOR_MAP_SWIZZLE_32B, 64B, 128B; CU_TENSOR_MAP_L2_PROMOTION_L2_256B.
   d.swizzle = tile.swizzle == 32 ? 1 : tile.swizzle == 64 ? 2 : 3;
   d.l2_promotion = 3;

@@ -1,15 +1,17 @@
-// TMA descriptors: what the host must encode before a launch so that a load can be done by TMA, and what must hold for it.
+// TMA descriptors: what the host must encode before a launch so that a load or store can be done by TMA, and what must hold
+// for it.
 //
-//   if (std::optional<TensorMap> map = MapTensor(load, tile)) …    // nullopt: the host can't know the tensor
+//   absl::StatusOr<TensorMap> map = MapTensor(load, tile, parts);   // FailedPrecondition: it can't be, and why
 //
-// The host can if the tensor's address is a parameter of the kernel, and sizes and strides are parameters or constants.
+// It can if the host knows the tensor: its address is a parameter of the kernel, sizes and strides are parameters or
+// constants. What must hold and follows from constants alone is found out here, the rest before every launch.
 // Pure functions.
 #ifndef TILE_CODEGEN_TENSOR_MAP_H_
 #define TILE_CODEGEN_TENSOR_MAP_H_
 
-#include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "codegen/staging.h"
 #include "ir/tbc/image.h"
 
@@ -21,7 +23,7 @@ struct TensorMap {
 };
 
 // `parts`: how many blocks of a cluster bring a part of the tile each (1, 2).
-std::optional<TensorMap> MapTensor(const ir::Op& load, const StagedTile& tile, int parts);
+absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts);
 
 // The tensor's dimensions as the descriptor lists them, the contiguous one first.
 std::vector<int> MapOrder(const ir::Op& load);

@@ -88,7 +88,7 @@ int FastestDim(Type view) {
 
 int64_t TmaStoreBytes(const Op& store, int num_warps) {
   std::optional<StagedTile> box = BoxOf(store);
-  if (!box || !MapTensor(store, *box, 1)) return 0;
+  if (!box || !MapTensor(store, *box, 1).ok()) return 0;
   return num_warps * kTmaStoreBoxes * kMostRows * kSwizzleBits / 8;
 }
 
@@ -131,8 +131,8 @@ std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
   const Mask inside = bits(columns) << layout.dim_shift(contiguous) | bits(rows) << layout.dim_shift(other);
   s.between = own & ~inside;
   if ((s.between & of_lanes) != 0) return std::nullopt;  // lanes of one instruction would write to several boxes
-  std::optional<TensorMap> tensor_map = MapTensor(store, s.box, 1);
-  if (!tensor_map) return std::nullopt;
+  absl::StatusOr<TensorMap> tensor_map = MapTensor(store, s.box, 1);
+  if (!tensor_map.ok()) return std::nullopt;
   s.tensor = *std::move(tensor_map);
   s.map = s.box.Map(layout.dim_shift(contiguous), layout.dim_shift(other), layout.offset_bits());
   const ir::Value* token = store.operand("token");

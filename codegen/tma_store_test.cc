@@ -1,6 +1,7 @@
 // Which stores TMA can do, and that every element comes to lie where the copy of its box looks for it.
 #include "codegen/tma_store.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -93,6 +94,28 @@ TEST(TmaStore, OnlyWhereNothingWaitsAndTheHostKnowsTheTensor) {
   // No dimension is contiguous.
   EXPECT_FALSE(Plans(absl::StrReplaceAll(
       kStore, {{"strides = [%n, 1] : tile<i32>", "strides = [%n, %n] : tile<i32>"}, {"[?,1]", "[?,?]"}})));
+}
+
+// The hardware writes along the contiguous dimension up to a multiple of 16 bytes, elements behind the tensor's end too.
+TEST(TmaStore, TheTensorEndsAtAMultipleOf16Bytes) {
+  const auto text = [](const char* shape, const char* type) {
+    return absl::StrReplaceAll(kStore, {{"shape = [%n, %n]", absl::StrCat("shape = ", shape)}, {"<?x?x", type}});
+  };
+  EXPECT_TRUE(Plans(text("[%n, 504]", "<?x504x")));
+  EXPECT_FALSE(Plans(text("[%n, 505]", "<?x505x")));
+  EXPECT_FALSE(Plans(text("[%n, 508]", "<?x508x")));
+  EXPECT_TRUE(Plans(text("[505, %n]", "<505x?x")));
+  const auto requires_multiple = [](const std::string& of) {
+    const Store store = Parse(of);
+    const TmaStore s = *PlanTmaStore(*store.op, OfProduct());
+    return std::any_of(s.tensor.requirements.begin(), s.tensor.requirements.end(), [](const ir::ImageRequirement& r) {
+      return r.text == "size 1 of the tensor at parameter 0 is a multiple of 16 bytes";
+    });
+  };
+  EXPECT_TRUE(requires_multiple(kStore));
+  EXPECT_FALSE(requires_multiple(text("[%n, 504]", "<?x504x")));
+  // A stride that TMA does not take.
+  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"strides = [%n, 1] : tile<i32>", "strides = [516, 1] : tile<i32>"}, {"[?,1]", "[516,1]"}})));
 }
 
 TEST(TmaStore, KnowsWhetherAnythingComesBefore) {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "runtime/expr.h"
+#include "ir/expr.h"
 
 namespace tile::runtime {
 namespace {
@@ -51,7 +51,7 @@ class Resolver {
 
   absl::StatusOr<int64_t> Evaluate(const Expr& e) {
     absl::Status of_leaf;  // speaks for itself
-    absl::StatusOr<int64_t> v = EvaluateExpr(e, [&](const ExprNode& n) {
+    absl::StatusOr<int64_t> v = ir::EvaluateExpr(e, [&](const ExprNode& n) {
       absl::StatusOr<int64_t> leaf = Leaf(n);
       of_leaf = leaf.status();
       return leaf;
@@ -68,11 +68,11 @@ class Resolver {
     const auto i = static_cast<size_t>(n.a), d = static_cast<size_t>(n.b);
     if (n.op == ExprOp::kScalar) {
       if (absl::Status s = ResolveScalar(i); !s.ok()) return s;
-      return SignExtend(*args_.scalars[i], ir::ElemInfoOf(f_.param(interface_.scalars[i].param)->type().elem()).bits);
+      return ir::SignExtend(*args_.scalars[i], ir::ElemInfoOf(f_.param(interface_.scalars[i].param)->type().elem()).bits);
     }
     if (absl::Status s = ResolveArray(i); !s.ok()) return s;
     const ArrayValue& a = args_.arrays[i];
-    if (n.op == ExprOp::kAlign) return AlignmentOf(a.address);
+    if (n.op == ExprOp::kAlign) return ir::AlignmentOf(a.address);
     return n.op == ExprOp::kShape ? a.shape[d] : (a.strides.empty() ? RowMajorStrides(a.shape) : a.strides)[d];
   }
 

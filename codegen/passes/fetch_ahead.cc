@@ -47,8 +47,9 @@ class Loop {
   // Why operand i can't be fetched ahead; "" if it can.
   std::string WhyNot(const Op& mma, int i) const {
     const std::optional<StagedTile> tile = StageOperand(mma, i);
-    if (!tile || !MapTensor(*tile->load, *tile, 1)) {
-      return "the host does not know the tensor: its address must be a parameter, sizes and strides parameters or constants";
+    if (!tile) return "an operand is not loaded by a view";
+    if (const absl::Status known = MapTensor(*tile->load, *tile, 1).status(); !known.ok()) {
+      return std::string(known.message());
     }
     std::string why = loads_.WhyNot(mma, i, *tile->load, IsSliceable);
     if (!why.empty() || IsSliceableLoop(*loop_)) return why;

@@ -5,8 +5,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ir/expr.h"
 #include "runtime/cuda/driver.h"
-#include "runtime/expr.h"
 
 namespace tile::runtime::cuda {
 namespace {
@@ -60,10 +60,10 @@ absl::StatusOr<int64_t> Leaf(const ExprNode& n, const ImageArguments& arguments)
     return wrong("refers to parameter ", n.a, ", which does not exist");
   }
   const uint64_t word = arguments.words[static_cast<size_t>(n.a)];
-  if (n.op == ExprOp::kAlign) return AlignmentOf(word);
+  if (n.op == ExprOp::kAlign) return ir::AlignmentOf(word);
   const ir::Type type = arguments.function->param(n.a)->type();
   if (!ir::IsInt(type.elem())) return wrong("asks for the value of parameter ", n.a, ", which is no integer");
-  return SignExtend(word, ir::ElemInfoOf(type.elem()).bits);
+  return ir::SignExtend(word, ir::ElemInfoOf(type.elem()).bits);
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ std::string WhyNotOn(const Image& image, const ir::Sha256Digest& code_hash, cons
 }
 
 absl::StatusOr<int64_t> Evaluate(const ir::Expr& e, const ImageArguments& arguments) {
-  return EvaluateExpr(e, [&](const ExprNode& n) { return Leaf(n, arguments); });
+  return ir::EvaluateExpr(e, [&](const ExprNode& n) { return Leaf(n, arguments); });
 }
 
 std::string WhyNotFor(const Image& image, const ImageArguments& arguments) {

@@ -1,4 +1,4 @@
-#include "runtime/expr.h"
+#include "ir/expr.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,10 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace tile::runtime {
+namespace tile::ir {
 namespace {
-
-using ir::ExprOp;
 
 // Of two operands. Divisions round down or up.
 absl::StatusOr<int64_t> Apply(ExprOp op, int64_t a, int64_t b) {
@@ -43,10 +41,10 @@ absl::StatusOr<int64_t> Apply(ExprOp op, int64_t a, int64_t b) {
 
 }  // namespace
 
-absl::StatusOr<int64_t> EvaluateExpr(const ir::Expr& e, ExprLeaf leaf) {
+absl::StatusOr<int64_t> EvaluateExpr(const Expr& e, ExprLeaf leaf) {
   std::vector<int64_t> stack;
   const auto malformed = [] { return absl::InvalidArgumentError("is no expression: operands do not match operators"); };
-  for (const ir::ExprNode& n : e) {
+  for (const ExprNode& n : e) {
     const size_t operands = n.op == ExprOp::kSelect ? 3 : n.op >= ExprOp::kAdd ? 2 : 0;
     if (stack.size() < operands) return malformed();
     if (n.op == ExprOp::kConst) {
@@ -79,4 +77,4 @@ int64_t SignExtend(uint64_t bits, int width) {
   return static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
 }
 
-}  // namespace tile::runtime
+}  // namespace tile::ir
