@@ -22,16 +22,28 @@ const Value* Inside(const Value* v) {
   return IsFetch(v->def()) ? v->def()->region(0)->back()->operand(v->index()) : v;
 }
 
-// Which dimension of the load's tile each dimension of the value runs along; false if something else happens to it.
-bool TraceToLoad(const Value* v, const Op** load, std::vector<int>* dims) {
+// A conversion after which elements lie where they were.
+bool KeepsSize(const Op& op) {
+  return op.opcode() == Opcode::kFToF &&
+         ir::MemoryBits(op.operand(0)->type().elem()) == ir::MemoryBits(op.result(0)->type().elem());
+}
+
+// Finds the load and the conversion, and which dimension of the load's tile each dimension of the value runs along;
+// false if something else happens to it.
+bool TraceToLoad(const Value* v, StagedTile* s, std::vector<int>* dims) {
   std::vector<const Op*> chain;
   const Op* def = v->def();
-  while (def != nullptr && (def->opcode() == Opcode::kPermute || def->opcode() == Opcode::kReshape)) {
-    chain.push_back(def);
-    def = def->operand(0)->def();
+  for (; def != nullptr; def = def->operand(0)->def()) {
+    if (def->opcode() == Opcode::kPermute || def->opcode() == Opcode::kReshape) {
+      chain.push_back(def);
+    } else if (KeepsSize(*def) && s->rounded == nullptr) {
+      s->rounded = def;
+    } else {
+      break;
+    }
   }
   if (def == nullptr || def->opcode() != Opcode::kLoadView) return false;
-  *load = def;
+  s->load = def;
   dims->clear();
   const ir::Type tile = def->result("tile")->type();
   for (int d = 0; d < tile.rank(); ++d) dims->push_back(tile.shape()[d] == 1 ? -1 : d);
@@ -68,7 +80,7 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
   StagedTile s;
   std::vector<int> dims;
   const Value* v = mma.operand(operand);
-  if (v->type().rank() != 2 || !TraceToLoad(Inside(v), &s.load, &dims)) return std::nullopt;
+  if (v->type().rank() != 2 || !TraceToLoad(Inside(v), &s, &dims)) return std::nullopt;
   const ir::Type view = s.load->operand("view")->type(), tensor = view.tensor();
   if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal) return std::nullopt;
   if (s.load->attr("ordering").as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kWeak) return std::nullopt;
@@ -91,7 +103,7 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
   s.other = s.k_major ? mn_dim : k_dim;
   s.swizzle = static_cast<int>(std::min<int64_t>(kLineBytes, s.inner() * s.element_bits / 8));
   if (s.swizzle < 16) return std::nullopt;
-  if (const ir::Elem elem = view.elem(); elem == ir::Elem::kF32 || elem == ir::Elem::kF64) {
+  if (const ir::Elem elem = v->type().elem(); elem == ir::Elem::kF32 || elem == ir::Elem::kF64) {
     // For fma. Lanes read neighbours of one k, which need no swizzle, or several k of rows that are four apart: chunks
     // change places with their numbers.
     if (!s.k_major) s.swizzle = 16;

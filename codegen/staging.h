@@ -23,6 +23,7 @@ namespace tile::codegen {
 
 struct StagedTile {
   const ir::Op* load = nullptr;  // what fills it: a load_view_tko
+  const ir::Op* rounded = nullptr;  // an ftof that gives the operand's type, of the same size, done where elements lie
   bool lhs = false;
   bool k_major = false;          // neighbours along K are neighbours in memory; else those along M or N
   int element_bits = 0;
@@ -47,8 +48,8 @@ struct StagedTile {
   Gf2Map Map(int from_contiguous, int from_other, int bits) const;
 };
 
-// Operand 0 or 1 of a product, if it comes from a load whose tile can lie so, through nothing but permutations and
-// reshapes that drop dimensions of size 1.
+// Operand 0 or 1 of a product, if it comes from a load whose tile can lie so, through nothing but permutations,
+// reshapes that drop dimensions of size 1, and one conversion of floats that keeps their size.
 std::optional<StagedTile> StageOperand(const ir::Op& mma, int operand);
 
 // The fetch_ahead whose results both operands of the product are; null if they are not.

@@ -28,6 +28,7 @@ enum Feature : uint32_t {
   kCluster = 1 << 10,
   kTma = 1 << 11,
   kWgmma = 1 << 12,
+  kTf32Convert = 1 << 13,  // cvt to tf32 to the nearest even, and toward zero
 };
 
 struct Target {

@@ -73,7 +73,8 @@ int WgmmaWarps(const ir::Op& mma) {
 std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma) {
   if (!IsProduct(mma)) return std::nullopt;
   const std::optional<StagedTile> a = StageOperand(mma, 0), b = StageOperand(mma, 1);
-  return a && b ? PlanOf(target, num_warps, mma, &*a, *b) : std::nullopt;
+  // TMA brings what the products read: nobody converts it in between.
+  return a && b && !a->rounded && !b->rounded ? PlanOf(target, num_warps, mma, &*a, *b) : std::nullopt;
 }
 
 std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, const ir::Op& mma) {

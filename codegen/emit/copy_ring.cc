@@ -16,6 +16,7 @@ namespace tile::codegen {
 namespace {
 
 constexpr int kVectorBytes = 16;
+constexpr size_t kConverted = 4;  // vectors that a thread converts at a time
 constexpr size_t kBatch = 8;  // loads before the first of them is waited for, where copies go through registers
 
 // Neighbouring lanes take neighbouring vectors along the tensor's contiguous dimension, then the rows behind. A tile
@@ -35,6 +36,45 @@ Layout CopyLayout(absl::Span<const int64_t> shape, const StagedTile& tile, int n
   }
   return Layout::Blocked(shape, elements, lanes, warps, order);
 }
+
+// Which thread copies what, and where it comes to lie.
+class SlotCopies {
+ public:
+  SlotCopies(Emitter& e, const StagedTile& tile, llvm::Value* slot)
+      : e_(e),
+        layout_(CopyLayout(tile.load->result("tile")->type().shape(), tile, e.num_warps())),
+        in_slot_(Compose(tile.Map(layout_.dim_shift(tile.contiguous),
+                                  tile.other >= 0 ? layout_.dim_shift(tile.other) : layout_.offset_bits(),
+                                  layout_.offset_bits()),
+                         layout_)),
+        slot_(slot),
+        bytes_(tile.element_bits / 8),
+        mine_(e.HoldsFirstCopy(layout_)) {}
+
+  const Layout& layout() const { return layout_; }
+  // Null: this thread's copies are the first of all threads'.
+  llvm::Value* mine() const { return mine_; }
+  // Registers that repeat no earlier one, where vectors of so many elements begin.
+  std::vector<int> Firsts(int vector) const {
+    const Copies copies(layout_);
+    std::vector<int> firsts;
+    for (int r : copies.firsts()) {
+      if (r % vector == 0) firsts.push_back(r);
+    }
+    return firsts;
+  }
+  llvm::Value* Place(int r) const {
+    return SharedPlace(e_, slot_, in_slot_.bases(In::kLane), in_slot_.bases(In::kWarp), e_.RegisterPart(in_slot_, r),
+                       bytes_);
+  }
+
+ private:
+  Emitter& e_;
+  const Layout layout_, in_slot_;
+  llvm::Value* slot_;
+  const int bytes_;
+  llvm::Value* mine_;
+};
 
 void CopyVector(Emitter& e, llvm::Value* to, const Address& from, int bytes, llvm::Value* mine, llvm::Value* inside) {
   auto& b = e.b();
@@ -109,6 +149,9 @@ void CopyRing::Advance() {
   b.CreateStore(read, current_);
   b.CreateStore(Next(read), read_);
   e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - 2, ";"), "", {}, true);
+  for (size_t i = 0; i < stage_.tiles.size(); ++i) {
+    if (stage_.tiles[i].rounded != nullptr) ConvertSlot(stage_.tiles[i], Slot(static_cast<int>(i)));
+  }
   // Before others read by wgmma what this thread has written.
   if (read_by_wgmma_) e_.Ptx(b.getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true);
   e_.Barrier();
@@ -162,31 +205,20 @@ void CopyRing::Fill(llvm::Value* iv, llvm::Value* at) {
 
 void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot) {
   auto& b = e_.b();
-  const Layout layout = CopyLayout(load.result("tile")->type().shape(), tile, e_.num_warps());
-  const Layout in_slot =
-      Compose(tile.Map(layout.dim_shift(tile.contiguous),
-                       tile.other >= 0 ? layout.dim_shift(tile.other) : layout.offset_bits(), layout.offset_bits()),
-              layout);
+  const SlotCopies copies(e_, tile, slot);
   const int bytes = tile.element_bits / 8;
-  TileBox box = TileBox::OfView(e_, load, layout);
+  TileBox box = TileBox::OfView(e_, load, copies.layout());
   box.LimitVector(kVectorBytes / bytes);
   if (e_.wants_remarks() && told_.insert(&load).second) e_.Remark(load, "vector", box.Width(kVectorBytes / bytes));
-  const Copies copies(layout);
   const MemoryAccess how = AccessOf(e_, load, false);
-  llvm::Value* mine = e_.HoldsFirstCopy(layout);
-  const auto place = [&](int r) {
-    return SharedPlace(e_, slot, in_slot.bases(In::kLane), in_slot.bases(In::kWarp), e_.RegisterPart(in_slot, r),
-                       bytes);
-  };
   InEitherWidth(e_, box.vector(), box.Aligned(), [&](int vector) {
     box.Forget();
-    std::vector<int> firsts;
-    for (int r : copies.firsts()) {
-      if (r % vector == 0) firsts.push_back(r);
-    }
+    const std::vector<int> firsts = copies.Firsts(vector);
     if (vector * bytes >= 4) {
-      for (int r : firsts)
-        CopyVector(e_, b.CreatePtrToInt(place(r), b.getInt32Ty()), box.At(r), vector * bytes, mine, box.Inside(r));
+      for (int r : firsts) {
+        CopyVector(e_, b.CreatePtrToInt(copies.Place(r), b.getInt32Ty()), box.At(r), vector * bytes, copies.mine(),
+                   box.Inside(r));
+      }
       return Registers();
     }
     // Too small for cp.async. Copies of an element are written alike.
@@ -195,10 +227,38 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
     for (size_t i = 0; i < firsts.size() + kBatch; ++i) {
       if (i < firsts.size())
         got[i] = Load(e_, how, box.At(firsts[i]), box.elem(), vector, box.Inside(firsts[i]), zeros);
-      if (i >= kBatch) StoreVector(e_, got[i - kBatch], place(firsts[i - kBatch]));
+      if (i >= kBatch) StoreVector(e_, got[i - kBatch], copies.Place(firsts[i - kBatch]));
     }
     return Registers();
   });
+}
+
+void CopyRing::ConvertSlot(const StagedTile& tile, llvm::Value* slot) {
+  auto& b = e_.b();
+  const SlotCopies copies(e_, tile, slot);
+  llvm::BasicBlock* done = nullptr;
+  if (copies.mine() != nullptr) {
+    llvm::BasicBlock* convert = e_.NewBlock("convert");
+    done = e_.NewBlock("converted");
+    b.CreateCondBr(copies.mine(), convert, done);
+    b.SetInsertPoint(convert);
+  }
+  const int vector = kVectorBytes * 8 / tile.element_bits;
+  llvm::Type* type = e_.RegisterType(tile.rounded->operand(0)->type().elem());
+  const std::vector<int> firsts = copies.Firsts(vector);
+  for (size_t begin = 0; begin < firsts.size(); begin += kConverted) {
+    const size_t end = std::min(firsts.size(), begin + kConverted);
+    std::vector<Registers> values;
+    for (size_t i = begin; i < end; ++i) values.push_back(LoadVector(e_, type, vector, copies.Place(firsts[i])));
+    for (size_t i = begin; i < end; ++i) {
+      Registers& now = values[i - begin];
+      for (llvm::Value*& v : now) v = EmitFToF(e_, *tile.rounded, {&v, 1});
+      StoreVector(e_, now, copies.Place(firsts[i]));
+    }
+  }
+  if (done == nullptr) return;
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
 }
 
 void LowerCopyAhead(Emitter& e, const ir::Op&) { e.copy_rings().back()->Advance(); }

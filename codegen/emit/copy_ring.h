@@ -8,7 +8,8 @@
 //
 // One barrier a round: behind it this round's copies of all threads have arrived, and nobody reads the stage of the
 // round before, which is filled next. Copies of a round are a group of cp.async, empty behind the last round, so that
-// always the same number is waited for. Vectors of 16 bytes are copied where the tensor is aligned so; that is tested
+// always the same number is waited for. What the product wants converted (StagedTile::rounded), each thread converts
+// where it lies, of what it copied itself, before that barrier. Vectors of 16 bytes are copied where the tensor is aligned so; that is tested
 // once for all. Else elements of four bytes and more are copied one by one, and smaller ones go through registers.
 // Outside of the tensor stands zero.
 #ifndef TILE_CODEGEN_EMIT_COPY_RING_H_
@@ -39,6 +40,8 @@ class CopyRing {
   void Fetch();
   void Fill(llvm::Value* iv, llvm::Value* at);
   void FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
+  // What this thread copied there, in the operand's type.
+  void ConvertSlot(const StagedTile& tile, llvm::Value* slot);
   // The stage behind this one; both by their first byte.
   llvm::Value* Next(llvm::Value* at) const;
 

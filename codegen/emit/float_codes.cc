@@ -91,6 +91,12 @@ llvm::Value* ToF16(Emitter& e, llvm::Value* x, Rounding rounding) {
   return AsType(e, e.Ptx(b.getInt16Ty(), text, "=h,f", {x}, false), b.getHalfTy());
 }
 
+llvm::Value* ToTf32(Emitter& e, llvm::Value* x, Rounding rounding) {
+  const bool even = rounding == Rounding::kNearestEven;
+  if (!e.target().has(kTf32Convert) || (!even && rounding != Rounding::kZero)) return Float(e, RoundBits(e, x, 13, rounding));
+  return Float(e, e.Ptx(e.b().getInt32Ty(), even ? "cvt.rn.tf32.f32 $0, $1;" : "cvt.rz.tf32.f32 $0, $1;", "=r,f", {x}, false));
+}
+
 llvm::Value* ToExponent(Emitter& e, llvm::Value* x, Rounding rounding) {
   auto& b = e.b();
   llvm::Value* bits = Bits(e, x);
@@ -196,7 +202,7 @@ llvm::Value* FromFloat(Emitter& e, Elem to, llvm::Value* x, Rounding rounding, O
     case Elem::kF64: return b.CreateFPExt(x, b.getDoubleTy());
     case Elem::kF16: return ToF16(e, x, rounding);
     case Elem::kBF16: return ToBf16(e, x, rounding);
-    case Elem::kTF32: return Float(e, RoundBits(e, x, 13, rounding));
+    case Elem::kTF32: return ToTf32(e, x, rounding);
     case Elem::kF8E8M0FNU: return ToExponent(e, x, rounding);
     case Elem::kF8E4M3FN:
     case Elem::kF8E5M2:

@@ -88,7 +88,8 @@ void Generator::StepProductLoop() {
     const RandomArray& a = out_.arrays[i];
     if (roles_[i] != Role::kInput || (a.fill != Fill::kSmall && a.elem != Elem::kI8)) continue;
     // Types that have instructions for tiles in shared memory, more often.
-    const bool often = a.elem == Elem::kF16 || a.elem == Elem::kBF16 || a.elem == Elem::kTF32 || a.elem == Elem::kI8;
+    const bool often = a.elem == Elem::kF16 || a.elem == Elem::kBF16 || a.elem == Elem::kTF32 || a.elem == Elem::kF32 ||
+                       a.elem == Elem::kI8;
     arrays.insert(arrays.end(), often ? (products ? 16 : 4) : 1, static_cast<int>(i));
   }
   if (arrays.empty()) return;
@@ -120,7 +121,7 @@ void Generator::StepProductLoop() {
     }
     // The dimension of stride 1: of the loop, or of the rows.
     const auto along = static_cast<size_t>(cut.dim_map[depth]);
-    const bool narrow = e == Elem::kTF32 || e == Elem::kI8;
+    const bool narrow = e == Elem::kTF32 || e == Elem::kF32 || e == Elem::kI8;
     const size_t inner = narrow && r_.Percent(70) ? along : r_.Percent(70) ? 1 : 0;
     const int64_t pitch = (cut.sizes[inner] + 7) / 8 * 8 + (r_.Percent(20) ? r_.In(1, 3) : r_.Percent(20) ? 16 : 0);
     cut.strides.assign(2, 1);
@@ -153,12 +154,17 @@ void Generator::StepProductLoop() {
   Value* column = Index(tiles(b, 1), Elem::kI32);
   const Val start = is_int ? Operand(sum, {m, n}) : Small(sum, {m, n}, 4);
   const ir::Signedness sa = Sign(), sb = Sign();
+  // As frontends bring f32 to the tensor cores.
+  const bool rounded = e == Elem::kF32 && r_.Percent(70);
+  const auto factor = [&](Value* x) {
+    return rounded ? op::FToF(b_, b_.types().Tile(ir::Element::Number(Elem::kTF32), x->type().shape()), x) : x;
+  };
   Value* zero = Constant(Elem::kI32, 0);
   Value* end = r_.Percent(60) ? Constant(Elem::kI32, rounds) : Number(Elem::kI32, rounds);
   const op::Values sums =
       op::For(b_, zero, end, Constant(Elem::kI32, 1), {start.v}, [&](Value* i, const op::Values& now) -> op::Values {
-        Value* x = op::LoadView(b_, a.view, {row, i}).value;
-        Value* y = op::LoadView(b_, b.view, {i, column}).value;
+        Value* x = factor(op::LoadView(b_, a.view, {row, i}).value);
+        Value* y = factor(op::LoadView(b_, b.view, {i, column}).value);
         return {is_int ? op::MmaI(b_, x, y, now[0], sa, sb) : op::MmaF(b_, x, y, now[0])};
       });
   const Val result{sums[0], is_int ? -1 : start.bound + bound};
