@@ -241,17 +241,25 @@ def updates(kernel):
                lambda: torch.tensor([m], device="cuda"), 0, bytes=4)
 
 
+def multiply(a, b, in_tf32):
+    torch.backends.cuda.matmul.allow_tf32 = in_tf32
+    torch.mm(a, b)
+    torch.backends.cuda.matmul.allow_tf32 = False
+
+
 def products(kernel):
     forms = [(name, torch.bfloat16, n) for n in (4096, 8192)
              for name in ("matmul_bf16", "matmul_bf16_wide", "matmul_bf16_narrow", "matmul_bf16_wide_narrow")]
-    for name, dtype, n in forms + [("matmul_f16", torch.float16, 4096), ("matmul", torch.float32, 4096)]:
-        narrow = name.endswith("narrow")
+    for name, dtype, n in forms + [("matmul_f16", torch.float16, 4096), ("matmul_tf32", torch.float32, 4096),
+                                       ("matmul", torch.float32, 4096)]:
+        narrow, in_tf32 = name.endswith("narrow"), name.endswith("tf32")
         p, q = rand(n, n, dtype=dtype) * 0.5, rand(n, n, dtype=dtype) * 0.5
         r = unset(n, n, dtype=dtype if narrow else torch.float32)
         k = kernel(name)
         # The peer's result is rounded to the operands' type.
         yield Case(f"{name} {n}^3", k, lambda: k((n // (256 if "wide" in name else 128), n // 128), p, q, r, I32(n), I32(n), I32(n)),
-                   lambda: torch.mm(p, q), r, lambda: p.double() @ q.double(), 3e-3 if narrow else 1e-5, operations=2 * n**3)
+                   lambda: multiply(p, q, in_tf32), r, lambda: p.double() @ q.double(),
+                   3e-3 if narrow else 1e-3 if in_tf32 else 1e-5, operations=2 * n**3)
     attention = torch.nn.functional.scaled_dot_product_attention
     heads, length, size, scale = 64, 4096, 64, 0.125
     for name, change, dtype, tolerance in (("attention", (), torch.float32, 1e-4), ("attention_f16", (), torch.float16, 3e-3),

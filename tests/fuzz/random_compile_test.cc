@@ -19,7 +19,7 @@ std::vector<uint64_t> Seeds(int sm) {
   std::vector<uint64_t> seeds;
   for (uint64_t i = 0; i < 12; ++i) {
     seeds.push_back(1000 + 100 * static_cast<uint64_t>(sm) + i);
-    seeds.push_back(kProductSeeds + seeds.back());
+    for (uint64_t more : {0, 50}) seeds.push_back(kProductSeeds + 1000 + 100 * static_cast<uint64_t>(sm) + i + more);
   }
   return seeds;
 }
@@ -49,7 +49,7 @@ TEST_P(RandomCompile, MakesPtxThatPtxasTakes) {
     EXPECT_TRUE(assembled.ok()) << assembled.status();
   }
   EXPECT_LE(refused, GetParam() == 75 ? 4 : 0);
-  EXPECT_LE(refused_products, GetParam() == 75 ? 5 : 0);
+  EXPECT_LE(refused_products, GetParam() == 75 ? 10 : 0);
   EXPECT_LE(without_library, 12) << "few programs have mathematical functions";
   EXPECT_EQ(by_tma > 0, GetParam() == 90) << "the programs should store some results by TMA";
 }

@@ -88,9 +88,9 @@ void Generator::StepProductLoop() {
     const RandomArray& a = out_.arrays[i];
     if (roles_[i] != Role::kInput || (a.fill != Fill::kSmall && a.elem != Elem::kI8)) continue;
     // Types that have instructions for tiles in shared memory, more often.
-    const bool often = a.elem == Elem::kF16 || a.elem == Elem::kBF16 || a.elem == Elem::kTF32 || a.elem == Elem::kF32 ||
-                       a.elem == Elem::kI8;
-    arrays.insert(arrays.end(), often ? (products ? 16 : 4) : 1, static_cast<int>(i));
+    const bool often = a.elem == Elem::kF16 || a.elem == Elem::kBF16 || a.elem == Elem::kTF32 || a.elem == Elem::kI8;
+    const int times = often ? 4 : a.elem == Elem::kF32 ? 2 : 1;
+    arrays.insert(arrays.end(), static_cast<size_t>(products && times > 1 ? 4 * times : times), static_cast<int>(i));
   }
   if (arrays.empty()) return;
   const int left = r_.Of(arrays);
@@ -186,7 +186,8 @@ void Generator::StoreProduct(Val x) {
   const int64_t first = (used + m * pitch - 1) / (m * pitch);  // tiles of other stores come before
   if ((first + blocks_) * m * pitch > kMostElements) return;
   used = (first + blocks_) * m * pitch;
-  const Shape sizes = {(first + blocks_) * m - (r_.Percent(40) ? r_.Below(m) : 0), n - (r_.Percent(40) ? r_.Below(n) : 0)},
+  const int64_t outside = r_.Percent(60) ? 0 : r_.Below(n);
+  const Shape sizes = {(first + blocks_) * m - (r_.Percent(40) ? r_.Below(m) : 0), n - (r_.Percent(50) ? outside / 8 * 8 : outside)},
               strides = {pitch, 1};
   const Region region = Part(array, nullptr, used, true);
   Value* tensor = r_.Percent(60) ? op::MakeTensorView(b_, b_.types().TensorView(ir::Element::Number(e), sizes, strides), region.pointer, {}, {})

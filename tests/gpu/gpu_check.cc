@@ -1,12 +1,14 @@
 // Runs test files of operations (tests/ops/op_file.h) and recorded launches (tools/record.h) on a GPU, each kernel compiled
 // by our code generator for it, and says what is not as expected.
 //
-//   gpu_check [--device=cuda:0] [--sm=90] [--opt=3] [--warps=N] [--random=FIRST,LAST] FILE.tile… RECORD.json…
+//   gpu_check [--device=cuda:0] [--sm=90] [--ptx] [--opt=3] [--warps=N] [--random=FIRST,LAST] FILE.tile… RECORD.json…
 //   gpu_check litmus …        litmus_run.cc
 //
 // --random runs programs made from these seeds (tests/fuzz/random_program.h), here and on the VM. Of one that differs it
 // looks for the step that goes wrong, and writes the program up to it, without what does not matter, to
 // random_SEED.tile. With few warps (--warps=1) code generation cuts small tiles into slices, too.
+//
+// With --ptx the driver compiles, so that a GPU also runs what code generation makes for older ones: --sm=75 --ptx.
 //
 // A line per file: passed, failed, skipped (calls whose mistake only the VM finds), refused. Floats of recorded launches
 // may differ by rounding: the largest error relative to the norm of the array is printed, and judged by its type. With
@@ -279,6 +281,8 @@ int Main(int argc, char** argv) {
       device = std::string(a);
     } else if (absl::ConsumePrefix(&a, "--sm=")) {
       sm = std::atoi(std::string(a).c_str());
+    } else if (a == "--ptx") {
+      setup.kind = ir::ImageKind::kPtx;
     } else if (absl::ConsumePrefix(&a, "--opt=")) {
       setup.opt_level = std::atoi(std::string(a).c_str());
     } else if (absl::ConsumePrefix(&a, "--warps=")) {
@@ -317,11 +321,13 @@ int Main(int argc, char** argv) {
     std::fflush(stdout);
     if (next >= 0 && next <= seeds[1]) {
       // A kernel that the hardware stops takes the process's device with it.
-      const std::string rest = absl::StrCat("--random=", next, ",", seeds[1]), on = absl::StrCat("--device=", device),
-                        target = absl::StrCat("--sm=", sm), opt = absl::StrCat("--opt=", setup.opt_level),
-                        warps = absl::StrCat("--warps=", setup.num_warps);
-      execl("/proc/self/exe", argv[0], rest.c_str(), on.c_str(), target.c_str(), opt.c_str(), warps.c_str(),
-            static_cast<char*>(nullptr));
+      std::string rest = absl::StrCat("--random=", next, ",", seeds[1]);
+      std::vector<char*> arguments(argv, argv + argc);
+      for (char*& a : arguments) {
+        if (absl::StartsWith(a, "--random=")) a = rest.data();
+      }
+      arguments.push_back(nullptr);
+      execv("/proc/self/exe", arguments.data());
       return 70;
     }
   }

@@ -16,7 +16,7 @@ absl::StatusOr<Compiled> Gpu::Load(const ir::Module& module, absl::string_view k
   options.target = target;
   options.opt_level = opt_level;
   options.num_warps = num_warps;
-  auto built = codegen::BuildImages(module, *f, options, ir::ImageKind::kCubin);
+  auto built = codegen::BuildImages(module, *f, options, kind);
   if (!built.ok()) return built.status();
   std::vector<ir::Image> images;
   for (const codegen::BuiltImage& b : *built) images.push_back(b.image);

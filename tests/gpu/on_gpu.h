@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "codegen/target.h"
+#include "ir/tbc/image.h"
 #include "runtime/host_launch.h"
 #include "runtime/open_device.h"
 #include "tests/ops/op_file.h"
@@ -28,6 +29,7 @@ struct Gpu {
   const codegen::Target* target = nullptr;
   int opt_level = 3;  // of LLVM and ptxas
   int num_warps = 0;  // 0: as many as code generation likes
+  ir::ImageKind kind = ir::ImageKind::kCubin;
 
   absl::StatusOr<Compiled> Load(const ir::Module& module, absl::string_view kernel) const;
   // Needs a device. A kernel that asserts or that the hardware stops is a report.
