@@ -106,14 +106,17 @@ absl::Status Emitter::Run() {
   }
 
   builder_.SetInsertPoint(body);
+  const auto leave = [&] {
+    if (plan_.cluster) {
+      ArriveInCluster(*this);
+      AwaitCluster(*this);
+    }
+    builder_.CreateRetVoid();
+  };
   if (plan_.producer) {
     llvm::BasicBlock *producer = NewBlock("producer"), *workers = NewBlock("workers");
     builder_.CreateCondBr(builder_.CreateICmpUGE(thread_, I32(num_threads())), producer, workers);
     builder_.SetInsertPoint(producer);
-    const auto leave = [&] {
-      if (plan_.cluster) LeaveCluster(*this);
-      builder_.CreateRetVoid();
-    };
     if (plan_.persistent) {
       ForEachBlock(
           [&] {
@@ -137,8 +140,7 @@ absl::Status Emitter::Run() {
     ForEachBlock([&] { LowerBlock(*function_.body()); },
                  [&] {
                    if (StoresByTma()) AwaitTmaStores(*this);
-                   if (plan_.cluster) LeaveCluster(*this);
-                   builder_.CreateRetVoid();
+                   leave();
                  });
   } else {
     LowerBlock(*function_.body());

@@ -247,8 +247,8 @@ void LowerReturn(Emitter& e, const ir::Op&) {
     return;
   }
   if (e.StoresByTma()) AwaitTmaStores(e);
-  // The first half stands behind the loop that shares loads (ring.cc).
-  if (e.plan().cluster) e.Ptx(e.b().getVoidTy(), "barrier.cluster.wait.acquire.aligned;", "", {}, true);
+  // They arrived behind the loop that shares loads (ring.cc).
+  if (e.plan().cluster) AwaitCluster(e);
   e.b().CreateRetVoid();
 }
 

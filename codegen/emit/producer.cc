@@ -134,8 +134,14 @@ void EmitProducer(Emitter& e, const ir::Function& function) {
   Producer(e, function).EmitBlock(*function.body());
 }
 
-void LeaveCluster(Emitter& e) {
-  ExecuteTogether(e, "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;", "", {});
+void ArriveInCluster(Emitter& e) {
+  llvm::Value* others = e.b().CreateICmpNE(e.ClusterSize(), e.I32(1));
+  ExecuteTogether(e, "@$0 barrier.cluster.arrive.release.aligned;", "b", {others});
+}
+
+void AwaitCluster(Emitter& e) {
+  llvm::Value* others = e.b().CreateICmpNE(e.ClusterSize(), e.I32(1));
+  ExecuteTogether(e, "@$0 barrier.cluster.wait.acquire.aligned;", "b", {others});
 }
 
 }  // namespace tile::codegen

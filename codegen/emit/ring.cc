@@ -148,8 +148,7 @@ void Ring::Drain(std::vector<Registers>* values) {
 }
 
 void Ring::End() {
-  // The first half of LeaveCluster; the other stands before the return.
-  if (e_.plan().cluster && !e_.plan().persistent) ExecuteTogether(e_, "barrier.cluster.arrive.release.aligned;", "", {});
+  if (e_.plan().cluster && !e_.plan().persistent) ArriveInCluster(e_);
 }
 
 void LowerFetchAhead(Emitter& e, const ir::Op&) { e.rings().back()->Await(); }

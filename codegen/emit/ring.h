@@ -79,8 +79,10 @@ void AwaitPhase(Emitter& e, llvm::Value* barrier, llvm::Value* phase);
 void ExecuteTogether(Emitter& e, absl::string_view text, absl::string_view constraints, Operands in);
 // What the producer warp does for one tile block.
 void EmitProducer(Emitter& e, const ir::Function& function);
-// Nobody leaves while others of the cluster may still reach into its memory.
-void LeaveCluster(Emitter& e);
+// Nobody leaves while others of the cluster may still reach into its memory: all arrive, and wait for each other before they
+// return. Warps of a block that is alone do neither, since they would meet at a barrier from several places.
+void ArriveInCluster(Emitter& e);
+void AwaitCluster(Emitter& e);
 
 // wgmma over the stage that `ring` awaited; acc and the result are those of the thread.
 Registers MultiplyStaged(Emitter& e, const Ring& ring, const ir::Op& mma, llvm::Value* a, llvm::Value* b, Registers acc);
