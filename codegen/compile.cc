@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/assembler_faults.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/passes/assign_layouts.h"
 #include "codegen/passes/assume_aligned.h"
@@ -289,6 +290,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   {
     TimedPass time(options.trace, "llvm-opt");
     Optimise(&llvm_module, machine->get(), options.opt_level, options.trace);
+    AvoidAssemblerFaults(&llvm_module);
   }
   trace.Text("llvm-opt", [&] { return Print(llvm_module); });
 
