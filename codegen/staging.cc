@@ -108,6 +108,10 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
     // change places with their numbers.
     if (!s.k_major) s.swizzle = 16;
     if (s.k_major) s.turned = std::min(kRowBitsOfThread, __builtin_ctzll(static_cast<uint64_t>(s.mn)));
+  } else if (s.element_bits == 32 && !s.k_major) {
+    // mma.sync reads these across, element by element: eight neighbours, two pieces of 16 bytes, of each of four k. So
+    // every second row's number swaps pieces.
+    s.turned = std::max(0, __builtin_ctzll(static_cast<uint64_t>(s.k)) - 1);
   }
   return s;
 }

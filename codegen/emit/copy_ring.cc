@@ -9,6 +9,7 @@
 #include "codegen/emit/staged_operand.h"
 #include "codegen/emit/tile_box.h"
 #include "codegen/layout/algebra.h"
+#include "codegen/mma_layout.h"
 #include "codegen/product_chain.h"
 #include "codegen/wgmma_plan.h"
 
@@ -150,12 +151,18 @@ void CopyRing::Advance() {
   b.CreateStore(Next(read), read_);
   e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - 2, ";"), "", {}, true);
   for (size_t i = 0; i < stage_.tiles.size(); ++i) {
-    if (stage_.tiles[i].rounded != nullptr) ConvertSlot(stage_.tiles[i], Slot(static_cast<int>(i)));
+    if (stage_.tiles[i].rounded != nullptr && ConvertsInPlace(static_cast<int>(i))) ConvertSlot(stage_.tiles[i], Slot(static_cast<int>(i)));
   }
   // Before others read by wgmma what this thread has written.
   if (read_by_wgmma_) e_.Ptx(b.getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true);
   e_.Barrier();
   Fetch();
+}
+
+bool CopyRing::ConvertsInPlace(int i) const {
+  if (tile(i).element_bits != 32) return true;
+  const ir::Op& mma = *copy_.result(i)->uses()->owner;
+  return PlanWgmmaOfCopies(e_.target(), e_.num_warps(), mma) || !PlanMma(e_.target(), e_.plan(), mma);
 }
 
 llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {

@@ -8,8 +8,8 @@
 //
 // One barrier a round: behind it this round's copies of all threads have arrived, and nobody reads the stage of the
 // round before, which is filled next. Copies of a round are a group of cp.async, empty behind the last round, so that
-// always the same number is waited for. What the product wants converted (StagedTile::rounded), each thread converts
-// where it lies, of what it copied itself, before that barrier. Vectors of 16 bytes are copied where the tensor is aligned so; that is tested
+// always the same number is waited for. What the product wants converted (StagedTile::rounded) is converted as it is read
+// by mma.sync, if elements have 32 bits; else each thread converts where it lies what it copied itself, before that barrier. Vectors of 16 bytes are copied where the tensor is aligned so; that is tested
 // once for all. Else elements of four bytes and more are copied one by one, and smaller ones go through registers.
 // Outside of the tensor stands zero.
 #ifndef TILE_CODEGEN_EMIT_COPY_RING_H_
@@ -29,6 +29,8 @@ class CopyRing {
 
   void Advance();
   const StagedTile& tile(int i) const { return stage_.tiles[static_cast<size_t>(i)]; }
+  // Result i has the type that the product wants where it lies in shared memory.
+  bool ConvertsInPlace(int i) const;
   // Where result i of the copy_ahead begins in this round's stage (a pointer to shared memory).
   llvm::Value* Slot(int i) const;
   // Where the left operand of a product lies (i32) that is the same in all rounds and that wgmma reads; null: it is not

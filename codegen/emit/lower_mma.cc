@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "codegen/emit/copy_ring.h"
 #include "codegen/emit/emitter.h"
 #include "codegen/emit/fragment_registers.h"
@@ -13,6 +14,28 @@
 namespace tile::codegen {
 namespace {
 
+// Elements of 32 bits that are converted on their way out of shared memory.
+class ConvertedWords : public FragmentSource {
+ public:
+  ConvertedWords(Emitter& e, std::unique_ptr<FragmentSource> from, const ir::Op& conversion)
+      : e_(e), from_(std::move(from)), conversion_(conversion) {}
+
+  llvm::Value* Word(int w) override {
+    llvm::Value*& word = words_[w];
+    if (word == nullptr) {
+      llvm::Value* x = e_.FromBits(from_->Word(w), e_.RegisterType(conversion_.operand(0)->type().elem()));
+      word = e_.ToBits(EmitFToF(e_, conversion_, {&x, 1}));
+    }
+    return word;
+  }
+
+ private:
+  Emitter& e_;
+  std::unique_ptr<FragmentSource> from_;
+  const ir::Op& conversion_;
+  absl::flat_hash_map<int, llvm::Value*> words_;
+};
+
 std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int operand, const Layout& fragment) {
   const ir::Value* v = op.operand(operand);
   if (CopyOf(op, operand) == nullptr) {
@@ -20,7 +43,10 @@ std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int oper
     return FragmentsThroughShared(e, v, fragment);
   }
   const CopyRing& ring = *e.copy_rings().back();
-  return FragmentsInShared(e, v->type().elem(), ring.tile(v->index()).OperandMap(), ring.Slot(v->index()), fragment);
+  const StagedTile& tile = ring.tile(v->index());
+  auto read = FragmentsInShared(e, v->type().elem(), tile.OperandMap(), ring.Slot(v->index()), fragment);
+  if (tile.rounded == nullptr || ring.ConvertsInPlace(v->index())) return read;
+  return std::make_unique<ConvertedWords>(e, std::move(read), *tile.rounded);
 }
 
 void LowerProduct(Emitter& e, const ir::Op& op) {
