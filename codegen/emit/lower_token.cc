@@ -13,8 +13,7 @@ bool HasGridDependency(const Emitter& e) { return e.target().has(kCluster); }
 
 // Each thread fences what it did, then the barrier lets the others go on: a fence lies on every way from an access before
 // to one after it, in whichever threads they are.
-void LowerMemoryFenceAlias(Emitter& e, const ir::Op& op) {
-  if (e.target().ptx < 75) return e.Refuse(op, "fence.proxy.alias needs PTX 7.5; compile for sm_89 or newer");
+void LowerMemoryFenceAlias(Emitter& e, const ir::Op&) {
   Execute(e, "fence.proxy.alias;");
   e.Barrier();
 }

@@ -234,5 +234,20 @@ entry @all(%c: tile<i1>, %i: tile<i32>) {
   EXPECT_EQ(Count(c.ptx, "st.release.sys.global.b32"), 1);
 }
 
+TEST(MemoryPtx, FencesOfAliasesOnAllTargets) {
+  for (const Target& target : AllTargets()) {
+    const CompiledText c = CompileText(R"(
+entry @k() {
+  %t = make_token : token
+  %done = memory_fence_alias_tko %t
+  return
+}
+)", target.sm);
+    EXPECT_EQ(c.error, "") << target.sm;
+    EXPECT_EQ(AssemblerErrors(c, target.sm), "");
+    EXPECT_EQ(Count(c.ptx, "fence.proxy.alias;"), 1) << target.sm;
+  }
+}
+
 }  // namespace
 }  // namespace tile::codegen
