@@ -13,6 +13,7 @@
 #include "codegen/passes/copy_ahead.h"
 #include "codegen/passes/fetch_ahead.h"
 #include "codegen/passes/slice.h"
+#include "codegen/passes/split_products.h"
 #include "codegen/plan.h"
 #include "codegen/plan_rings.h"
 #include "codegen/ptxas.h"
@@ -195,6 +196,10 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
       trace.on_remark(absl::StrCat(work.Where(f->loc, f->pos), ": remark[", about, "]: @", f->name, ": ", what));
   };
   FetchPlan fetch;
+  {
+    TimedPass time(options.trace, "split");
+    SplitProducts(MostProductElements(options.num_warps), &work, f, options.trace);
+  }
   {
     TimedPass time(options.trace, "fetch");
     if (attempt->ahead == Ahead::kTma) fetch = FetchAhead(target, options.num_warps, &work, f, options.trace);

@@ -24,7 +24,8 @@ constexpr Instruction kInstructions[] = {
 };
 
 constexpr int64_t kM = 64, kMostN = 256, kGroupThreads = 128;
-constexpr int64_t kMostAccumulators = 128;  // of a thread
+// Of a thread, which has 227 registers beside 256 others and a producer warp, 120 beside 512.
+constexpr int64_t kMostAccumulators = 128, kMostOfManyThreads = 64, kManyGroups = 4;
 
 // With the left operand in registers if `a` is null.
 std::optional<WgmmaPlan> PlanOf(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a, const StagedTile& b) {
@@ -49,7 +50,8 @@ std::optional<WgmmaPlan> PlanOf(const Target& target, int num_warps, const ir::O
   t.groups_n = static_cast<int>(groups / t.groups_m);
   t.instruction_n = static_cast<int>(std::min(kMostN, s.n / t.groups_n));
   if (s.m < kM || t.instruction_n < 8 || s.k < in->k) return std::nullopt;
-  if (s.m * s.n > kMostAccumulators * kGroupThreads * groups) return std::nullopt;
+  const int64_t most = groups < kManyGroups ? kMostAccumulators : kMostOfManyThreads;
+  if (s.m * s.n > most * kGroupThreads * groups) return std::nullopt;
   // A group's rows and columns begin where a chunk does, or a multiple of eight rows.
   if (!b.k_major && t.instruction_n < b.chunk_elements() && t.instruction_n < s.n) return std::nullopt;
   p.k = in->k;

@@ -21,11 +21,16 @@
 
 namespace tile::codegen {
 
-// The product stands in a for that steps by 1 and does nothing else, both operands come from loads by partition views
-// (StageOperand) that can move, and a part of their K is at least 32 bytes.
+// The product stands in a for that does nothing else, and both operands come from loads (StageOperand).
+bool IsProductLoop(const ir::Op& mma);
+// It stands in such a loop, which steps by 1; loads go by partition views that can be split, and a part of their K is
+// at least 32 bytes.
 bool CanSplitRounds(const ir::Op& mma, int parts);
 // `parts`: a power of two.
 void SplitRounds(ir::Module* module, ir::Op* mma, int parts);
+
+// Operand i (0, 1), of which one part along dimension `dim` of the load's tile is loaded and goes the same way.
+void SplitOperand(ir::Module* module, ir::Op* mma, int i, int dim, int parts, ir::Value* part);
 
 }  // namespace tile::codegen
 

@@ -99,7 +99,7 @@ void Generator::StepProductLoop() {
   if (out_.arrays[static_cast<size_t>(right)].elem != e) right = left;
   const bool is_int = e == Elem::kI8;
   const Elem sum = is_int ? Elem::kI32 : e == Elem::kF64 ? e : e == Elem::kF16 && r_.Percent(15) ? e : Elem::kF32;
-  const int64_t m = int64_t{1} << (r_.Percent(products ? 90 : 60) ? r_.In(6, 7) : r_.In(4, 7)), n = int64_t{1} << r_.In(3, 8),
+  const int64_t m = int64_t{1} << (r_.Percent(products ? 90 : 60) ? r_.In(6, products ? 8 : 7) : r_.In(4, 7)), n = int64_t{1} << r_.In(3, 8),
                 k = int64_t{1} << r_.In(4, 6);
   const int64_t rounds = r_.In(0, 4);
   const double limit = ir::ElemInfoOf(e).bits == 8 ? 1024 : LargestWhole(sum),

@@ -1,12 +1,14 @@
-// Random programs with their tiles cut into slices: the program stays valid, and the VM gives the same results and
+// Random programs with their tiles cut into slices, and products in parts: the program stays valid, and the VM gives the same results and
 // finds no token missing. Limits are so low that small tiles are cut, too.
 //
 //   random_slice_test --seeds=FIRST,LAST     others than those of the test
 #include <cstdio>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/passes/slice.h"
+#include "codegen/passes/split_products.h"
 #include "gtest/gtest.h"
 #include "ir/text/printer.h"
 #include "ir/verify.h"
@@ -16,7 +18,7 @@
 namespace tile::fuzz {
 namespace {
 
-int64_t first_seed = 0, last_seed = 299;
+uint64_t first_seed = 0, last_seed = 299;
 
 std::string OnVm(const RandomProgram& p, ops::Arguments* arguments) {
   *arguments = MakeArguments(p);
@@ -25,34 +27,50 @@ std::string OnVm(const RandomProgram& p, ops::Arguments* arguments) {
   return answer.reports.empty() ? "" : answer.reports[0];
 }
 
-TEST(RandomSlice, SlicedProgramsDoTheSame) {
-  int64_t sliced = 0, compared = 0, outside = 0;
-  for (int64_t seed = first_seed; seed <= last_seed; ++seed) {
-    const int64_t slice = int64_t{16} << (seed % 4);
+// `change` says how many changes it made. How many programs it changed that the VM could compare.
+int64_t Compared(uint64_t first, uint64_t last, absl::FunctionRef<int(uint64_t seed, ir::Module*, ir::Function*)> change) {
+  int64_t changes = 0, compared = 0, outside = 0;
+  for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
-    const RandomOptions options = {.seed = static_cast<uint64_t>(seed)};
+    const RandomOptions options = {.seed = seed};
     const RandomProgram p = MakeRandomProgram(options), q = MakeRandomProgram(options);
-    const int loops =
-        codegen::Slice({.limit = 4 * slice, .slice = slice}, q.module.get(), q.module->functions[0].get(), nullptr);
-    if (loops == 0) continue;
-    sliced += loops;
+    const int made = change(seed, q.module.get(), q.module->functions[0].get());
+    if (made == 0) continue;
+    changes += made;
     ir::Diagnostics diagnostics;
     ir::Verify(*q.module, &diagnostics);
-    ASSERT_TRUE(diagnostics.ok()) << diagnostics.ToString() << ir::Print(*q.module);
+    EXPECT_TRUE(diagnostics.ok()) << diagnostics.ToString() << ir::Print(*q.module);
+    if (!diagnostics.ok()) return 0;
     ops::Arguments expected, actual;
-    ASSERT_EQ(OnVm(p, &expected), "");
+    EXPECT_EQ(OnVm(p, &expected), "");
     const std::string report = OnVm(q, &actual);
     // A slice of a tile that sticks out of its tensor may lie outside altogether, which only GPUs take.
     if (absl::StartsWith(report, "vm.index_out_of_bounds")) {
       ++outside;
       continue;
     }
-    ASSERT_EQ(report, "") << ir::Print(*p.module) << ir::Print(*q.module);
-    ASSERT_EQ(Difference(p, expected, actual), "") << ir::Print(*p.module) << ir::Print(*q.module);
+    const std::string difference = Difference(p, expected, actual);
+    EXPECT_TRUE(report.empty() && difference.empty()) << report << difference << ir::Print(*p.module) << ir::Print(*q.module);
+    if (!report.empty() || !difference.empty()) return 0;
     ++compared;
   }
-  std::printf("%ld loops, %ld programs compared, %ld with slices outside\n", sliced, compared, outside);
-  EXPECT_GT(compared, (last_seed - first_seed + 1) / 20);
+  std::printf("%ld changes, %ld programs compared, %ld with parts outside\n", changes, compared, outside);
+  return compared;
+}
+
+TEST(RandomSlice, SlicedProgramsDoTheSame) {
+  const auto slice = [](uint64_t seed, ir::Module* module, ir::Function* function) {
+    const int64_t size = int64_t{16} << (seed % 4);
+    return codegen::Slice({.limit = 4 * size, .slice = size}, module, function, nullptr);
+  };
+  EXPECT_GT(Compared(first_seed, last_seed, slice), static_cast<int64_t>(last_seed - first_seed + 1) / 20);
+}
+
+TEST(RandomSlice, ProductsInPartsDoTheSame) {
+  const auto split = [](uint64_t, ir::Module* module, ir::Function* function) {
+    return codegen::SplitProducts(/*limit=*/4096, module, function, nullptr);
+  };
+  EXPECT_GT(Compared(kProductSeeds + first_seed, kProductSeeds + last_seed, split), static_cast<int64_t>(last_seed - first_seed + 1) / 30);
 }
 
 }  // namespace
@@ -60,6 +78,6 @@ TEST(RandomSlice, SlicedProgramsDoTheSame) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  if (argc > 1) std::sscanf(argv[1], "--seeds=%ld,%ld", &tile::fuzz::first_seed, &tile::fuzz::last_seed);
+  if (argc > 1) std::sscanf(argv[1], "--seeds=%lu,%lu", &tile::fuzz::first_seed, &tile::fuzz::last_seed);
   return RUN_ALL_TESTS();
 }

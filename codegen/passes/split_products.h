@@ -1,0 +1,40 @@
+// Matrix products whose results exceed the registers of a block are done in parts, one behind the other, so that each
+// part's sums stay in registers: half of the rows or columns, a quarter, … with what is computed from them and stored. Sums
+// come in the same order, so results are the same bit by bit.
+//
+//   int splits = SplitProducts(/*limit=*/32768, module, function, trace);
+//
+// Before:                                              After:
+//   %sum = for %k … iter_values(%acc = 0) {              for %part in (0 to 2) {
+//     %x = load_view_tko %av[%i, %k]   // 256x64           %sum = for %k … iter_values(%acc = 0) {
+//     %y = load_view_tko %bv[%k, %j]   // 64x256             %x = load_view_tko %aw[2 %i + %part, %k]   // 128x64
+//     … mmaf %x, %y, %acc              // 256x256            %y = load_view_tko %bv[%k, %j]             // 64x256
+//   }                                                        … mmaf %x, %y, %acc                        // 128x256
+//   %out = ftof %sum                                       }
+//   store_view_tko %out, %cv[%i, %j]                       %out = ftof %sum
+//                                                          store_view_tko %out, %cw[2 %i + %part, %j]
+//                                                        }
+//
+// For loops that do nothing but the product (IsProductLoop), whose result goes through operations that work element by
+// element into one weak store of a partition view, which can't change what later parts load (slice_order.h). --remarks tells of each, and why one stays whole. Each is an optional step ("split-product"). Not
+// thread-safe with other changes of the module.
+#ifndef TILE_CODEGEN_PASSES_SPLIT_PRODUCTS_H_
+#define TILE_CODEGEN_PASSES_SPLIT_PRODUCTS_H_
+
+#include <cstdint>
+
+#include "codegen/trace.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+// `limit`: elements of a result. Returns how often one was halved. The trace may be null.
+int SplitProducts(int64_t limit, ir::Module* module, ir::Function* function, Trace* trace);
+
+// Elements of a product's result that so many warps (0: as many as a block can have) hold in registers, beside what
+// they multiply.
+int64_t MostProductElements(int num_warps);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_SPLIT_PRODUCTS_H_
