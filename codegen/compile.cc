@@ -207,6 +207,8 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
       attempt->done = Ahead::kTma;
     } else if (attempt->ahead != Ahead::kNothing && CopyAhead(target, &work, f, options.trace)) {
       attempt->done = Ahead::kCopies;
+    } else {
+      FitRounds(target, &work, f);
     }
   }
   trace.Text("fetch", [&] { return PrintWithLayouts(*f); });

@@ -142,6 +142,12 @@ TEST(CopyPtx, LoopsThatAreRunAgainWaitForTheirReaders) {
   EXPECT_EQ(Count(Compiled(nested).ptx, "bar.sync"), 2);
 }
 
+TEST(CopyPtx, RoundsThatSharedMemoryDoesNotHoldAreSplit) {
+  // 64 KiB; elements are widened for fma, 128 KiB a round.
+  const std::string text = absl::StrReplaceAll(ProductText(128, 128, 128), {{"bf16", "tf32"}});
+  EXPECT_FALSE(IsCopied(text, 75));
+}
+
 TEST(CopyPtx, RoundsThatAreTooLargeAreSplit) {
   // Stages of 64 KiB would not fit twice into 99 KiB.
   const std::string large =

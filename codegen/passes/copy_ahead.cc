@@ -74,4 +74,21 @@ bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function,
   return !loops.empty();
 }
 
+void FitRounds(const Target& target, ir::Module* module, ir::Function* function) {
+  std::vector<Op*> products;
+  ir::Walk(function->body(), [&](Op* op) {
+    const bool product = op->opcode() == Opcode::kMmaF || op->opcode() == Opcode::kMmaI;
+    if (product && IsProductLoop(*op)) products.push_back(op);
+  });
+  for (Op* mma : products) {
+    const MmaShape s = ShapeOfMma(*mma);
+    // For fma elements are widened.
+    const int64_t element = ir::MemoryBits(mma->operand(0)->type().elem()) / 8;
+    const int64_t bytes = (s.m + s.n) * s.k * (PlanMma(target, Plan(), *mma) ? element : std::max<int64_t>(4, element));
+    int parts = 1;
+    while (bytes / parts > target.shared_bytes - kBlockReserve && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
+    if (parts > 1) SplitRounds(module, mma, parts);
+  }
+}
+
 }  // namespace tile::codegen

@@ -20,6 +20,10 @@ namespace tile::codegen {
 // For functions that FetchAhead left alone. Returns whether anything moved. The trace may be null.
 bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function, Trace* trace);
 
+// For functions that both left alone: operands go through shared memory, those of a round at once. Rounds that it does not hold
+// become smaller ones (split_rounds.h), where that is possible.
+void FitRounds(const Target& target, ir::Module* module, ir::Function* function);
+
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_PASSES_COPY_AHEAD_H_

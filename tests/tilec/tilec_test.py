@@ -132,7 +132,7 @@ class Tilec(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stderr.splitlines()
         self.assertEqual(lines[0].split(), ["ms", "share", "runs", "pass"])
-        self.assertEqual([l.split()[-1] for l in lines[1:]], ["fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
+        self.assertEqual([l.split()[-1] for l in lines[1:]], ["split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
         self.assertAlmostEqual(sum(float(l.split()[0]) for l in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
 
     def test_bisect(self):
