@@ -1,8 +1,11 @@
 #include "codegen/image.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "codegen/passes/assume_aligned.h"
 #include "codegen/plan.h"
 #include "ir/tbc/writer.h"
@@ -16,6 +19,21 @@ constexpr int64_t kMostBlocks = int64_t{1} << 26;  // that many strips of blocks
 ir::ExprNode Grid(int d) { return {ir::ExprOp::kShape, -1, d, 0}; }
 ir::ExprNode Const(int64_t v) { return {ir::ExprOp::kConst, 0, 0, v}; }
 ir::ExprNode Node(ir::ExprOp op) { return {op, 0, 0, 0}; }
+
+constexpr int kMostRegisters = 255, kRegistersOfMultiprocessor = 65536, kUnit = 8;  // of a thread; given out in units
+
+// ptxas 13.0 gives code that exceeds the registers in any case as few as 32 of them, so that more blocks fit beside each
+// other. Told that one is enough it spills less.
+absl::StatusOr<Assembled> AssembleWithFewSpills(const Compiled& compiled, const char* arch, const AssembleOptions& options) {
+  absl::StatusOr<Assembled> first = Assemble(compiled.ptx, arch, options);
+  if (!first.ok() || first->spill_bytes == 0 || absl::StrContains(compiled.ptx, ".minnctapersm")) return first;
+  const int most = std::min(kMostRegisters, kRegistersOfMultiprocessor / static_cast<int>(compiled.threads) / kUnit * kUnit);
+  if (first->registers + kUnit > most) return first;
+  const std::string threads = absl::StrCat(".reqntid ", compiled.threads);
+  absl::StatusOr<Assembled> second =
+      Assemble(absl::StrReplaceAll(compiled.ptx, {{threads, absl::StrCat(threads, "\n.minnctapersm 1")}}), arch, options);
+  return second.ok() && second->spill_bytes < first->spill_bytes ? second : first;
+}
 
 // The same code for launches whose grid clusters divide.
 BuiltImage InClusters(const BuiltImage& built) {
@@ -45,7 +63,7 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
     assemble.opt_level = options.opt_level;
     assemble.line_info = options.line_info;
     TimedPass time(options.trace, "ptxas");
-    absl::StatusOr<Assembled> assembled = Assemble(built.compiled.ptx, options.target->arch, assemble);
+    absl::StatusOr<Assembled> assembled = AssembleWithFewSpills(built.compiled, options.target->arch, assemble);
     time.Done();
     if (options.trace != nullptr && assembled.ok()) options.trace->Text("ptxas", [&] { return assembled->log; });
     if (!assembled.ok()) return assembled.status();

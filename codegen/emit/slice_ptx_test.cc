@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/emit/ptx_testing.h"
+#include "codegen/image.h"
 #include "gtest/gtest.h"
 
 namespace tile::codegen {
@@ -108,6 +109,34 @@ TEST(SlicePtx, StepsAreOptionalAndRemarked) {
   EXPECT_TRUE(absl::StrContains(
       remarks[1], "remark[slice]: store_view_tko: tile<65536xf32> in a loop over 4 slices along dimension 0"))
       << remarks[1];
+}
+
+// Scans work on whole tiles: what exceeds the registers takes all of them, rather than few for blocks that would wait for memory
+// as well.
+TEST(SlicePtx, WhatSpillsTakesAllRegisters) {
+  if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
+  ir::Diagnostics diags;
+  const auto m = ir::Parse(R"(
+entry @scan(%x: tile<ptr<f32>>) {
+  %i, %j, %k = get_tile_block_id
+  %t = make_tensor_view %x, shape = [65536], strides = [1] : tensor_view<65536xf32, strides=[1]>
+  %v = make_partition_view %t : partition_view<tile=(65536), tensor_view<65536xf32, strides=[1]>>
+  %a, %read = load_view_tko weak %v[%i] -> tile<65536xf32>, token
+  %s = scan %a dim=0 reverse=false identities=[0.0 : f32] : tile<65536xf32> -> tile<65536xf32> (%e: tile<f32>, %acc: tile<f32>) {
+    %r = addf %e, %acc
+    yield %r : tile<f32>
+  }
+  store_view_tko weak %s, %v[%i] token = %read -> token
+  return
+}
+)", "test.tile", &diags);
+  ASSERT_NE(m, nullptr) << diags.ToString();
+  CompileOptions options;
+  options.target = FindTarget(90);
+  const auto built = BuildImage(*m, *m->functions[0], options, ir::ImageKind::kCubin);
+  ASSERT_TRUE(built.ok()) << built.status();
+  EXPECT_GT(built->assembled.spill_bytes, 0);
+  EXPECT_GT(built->assembled.registers, 100);
 }
 
 }  // namespace
