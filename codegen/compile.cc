@@ -198,7 +198,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   FetchPlan fetch;
   {
     TimedPass time(options.trace, "split");
-    SplitProducts(MostProductElements(options.num_warps), &work, f, options.trace);
+    SplitProducts(MostProductRegisters(options.num_warps), &work, f, options.trace);
   }
   {
     TimedPass time(options.trace, "fetch");

@@ -8,11 +8,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/live_registers.h"
 #include "codegen/passes/slice_order.h"
 #include "codegen/passes/slice_rules.h"
-#include "codegen/passes/split_rounds.h"
 #include "codegen/passes/split_view.h"
-#include "codegen/staging.h"
 #include "ir/ops.h"
 
 namespace tile::codegen {
@@ -24,121 +23,85 @@ using ir::Opcode;
 using ir::Value;
 
 constexpr int kParts = 2;
-constexpr int64_t kLeastRows = 64;  // of a part: what wgmma multiplies
+constexpr int64_t kLeast = 64;  // rows and columns of a part: what wgmma multiplies
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
-// One product loop, what is computed from its result, and the store.
-class Product {
- public:
-  Product(ir::Module* module, Op* mma) : module_(module), mma_(mma), loop_(mma->parent()) {}
+bool IsProduct(const Op& op) { return op.opcode() == Opcode::kMmaF || op.opcode() == Opcode::kMmaI; }
 
-  // Why it can't be split so that the result is along this dimension (0: rows, 1: columns); "": it can.
+template <class F>
+void WalkInside(const Op& op, const F& visit) {
+  for (int r = 0; r < op.num_regions(); ++r) {
+    if (op.region(r) != nullptr) ir::Walk(op.region(r), [&](Op* inside) { visit(*inside); });
+  }
+}
+
+// Rows come from rows of the left operand, columns from columns of the right one.
+std::vector<int> ProductDims(const Op& mma, int dim) {
+  const int rank = mma.result(0)->type().rank();
+  return {dim == rank - 1 ? kWhole : dim, dim == rank - 2 ? kWhole : dim, dim};
+}
+
+// A store, and what it needs that can be made in parts, back to loads and constants.
+class Parts {
+ public:
+  Parts(ir::Module* module, Op* store) : module_(module), store_(store), block_(store->block()) {}
+
+  // Why it can't be done in parts along this dimension of what is stored; "": it can.
   std::string WhyNot(int dim) {
     dims_.clear();
-    store_ = nullptr;
-    if (std::string why = FindStore(); !why.empty()) return why;
-    if (loop_->result(0)->type().shape()[static_cast<size_t>(dim)] < kParts * kLeastRows) return "its parts would be too small";
-    // The store's dimension that the result's becomes.
-    std::string why = "the result's dimension is none of what is stored";
-    for (int d = 0; d < store_->operand("tile")->type().rank(); ++d) {
-      dims_.clear();
-      std::vector<int> dims;
-      why = OperandDims(*store_, d, kParts, &dims);
-      if (why.empty()) why = NeedOperands(*store_, dims);
-      if (!why.empty()) continue;
-      const auto it = dims_.find(loop_->result(0));
-      if (it == dims_.end() || it->second != dim) {
-        why = "the result's dimension is none of what is stored";
-        continue;
-      }
-      stored_dim_ = d;
-      break;
-    }
+    made_.clear();
+    products_ = 0;
+    dim_ = dim;
+    if (!IsWeak(*store_)) return "the store is ordered";
+    std::vector<int> dims;
+    std::string why = OperandDims(*store_, dim, kParts, &dims);
+    if (why.empty()) why = NeedOperands(*store_, dims);
     if (!why.empty()) return why;
-    if (why = Need(loop_->operand(3), dim); !why.empty()) return why;
-    if (!CanSplitAccess(*store_, stored_dim_, kParts)) return "the store's view can't be cut";
-    const StagedTile tile = *StageOperand(*mma_, dim);
-    if (!CanSplitAccess(*tile.load, DimOf(tile), kParts)) return "an operand's view can't be cut";
+    if (products_ == 0) return "no product is smaller for it";
+    if (!CanSplitAccess(*store_, dim, kParts)) return "the store's view can't be cut";
+    FindMoved();
     return WhyNotLegal();
   }
 
-  void Split(int dim) {
-    std::vector<Op*> moved;
-    for (Op* op : *loop_->block()) {
-      if (op == loop_ || op == store_ || IsMade(*op)) moved.push_back(op);
-    }
+  // Of WhyNot's last dimension: products that are smaller.
+  int products() const { return products_; }
+  bool Makes(const Value* v) const { return dims_.contains(v); }
+
+  void Split() {
     Block* apart = module_->CreateBlock({});
     ir::Builder b(module_, apart);
-    b.set_loc(loop_->loc);
+    b.set_loc(store_->loc);
     const ir::Type i32 = b.types().Scalar(ir::Elem::kI32);
     Value *zero = ir::ops::Integer(b, i32, 0), *one = ir::ops::Integer(b, i32, 1), *end = ir::ops::Integer(b, i32, kParts);
     // Who waits for the store waits for those of all parts.
     Value* stored = store_->result("token");
     ir::ops::Values tokens;
-    if (stored != nullptr && stored->has_uses()) {
-      tokens.push_back(store_->operand("token") != nullptr ? store_->operand("token") : ir::ops::MakeToken(b));
-    }
+    if (stored != nullptr && stored->has_uses()) tokens.push_back(ir::ops::MakeToken(b));
     const ir::ops::Values done =
         ir::ops::For(b, zero, end, one, tokens, [](Value*, const ir::ops::Values& carried) { return carried; });
     Block* body = apart->back()->region(0);
     if (!done.empty()) {
       stored->ReplaceAllUsesWith(done[0]);
-      body->back()->set_operand(0, stored);
+      OpWriter w(module_, body->back());
+      const ir::Type token = stored->type();
+      body->back()->set_operand(0, w.MakeMany(Opcode::kJoinTokens, {body->arg(1), stored}, token));
     }
     while (!apart->empty()) {
       Op* op = apart->front();
       op->Unlink();
-      module_->InsertBefore(store_->block(), store_, op);
+      module_->InsertBefore(block_, store_, op);
     }
-    for (Op* op : moved) {
+    Op* join = done.empty() ? nullptr : body->front();
+    for (Op* op : moved_) {
       op->Unlink();
-      module_->InsertBefore(body, body->back(), op);
+      module_->InsertBefore(body, join != nullptr ? join : body->back(), op);
     }
-    Retype(moved, body);
-    Value* part = body->arg(0);
-    SplitAccess(module_, store_, stored_dim_, kParts, part);
-    for (Op* op : moved) {
-      if (op->opcode() == Opcode::kLoadView) SplitAccess(module_, op, dims_.at(op->result("tile")), kParts, part);
-    }
-    SplitOperand(module_, mma_, dim, DimOf(*StageOperand(*mma_, dim)), kParts, part);
+    Retype(body);
+    SplitAccess(module_, store_, dim_, kParts, body->arg(0));
   }
-
-  const Op& loop() const { return *loop_; }
 
  private:
-  // Of the load's tile, not along K.
-  static int DimOf(const StagedTile& t) { return t.k_major ? t.other : t.contiguous; }
-  bool IsMade(const Op& op) const {
-    return &op != loop_ && op.opcode() != Opcode::kConstant && op.num_results() > 0 && dims_.contains(op.result(0));
-  }
-
-  // The one store that all uses of the result lead to.
-  std::string FindStore() {
-    std::vector<const Value*> open = {loop_->result(0)};
-    absl::flat_hash_set<const Value*> seen;
-    while (!open.empty()) {
-      const Value* v = open.back();
-      open.pop_back();
-      for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
-        Op* op = use->owner;
-        const std::string name(op->info()->mnemonic);
-        if (op->block() != loop_->block()) return absl::StrCat(name, " uses the result elsewhere");
-        if (op->opcode() == Opcode::kStoreView) {
-          if (!IsWeak(*op)) return "the store is ordered";
-          if (store_ != nullptr && store_ != op) return "there are several stores";
-          store_ = op;
-          continue;
-        }
-        if (!op->info()->has(ir::kPure) || op->num_regions() > 0) return absl::StrCat(name, " needs all of the result");
-        for (int i = 0; i < op->num_results(); ++i) {
-          if (seen.insert(op->result(i)).second) open.push_back(op->result(i));
-        }
-      }
-    }
-    return store_ == nullptr ? "nothing is stored" : "";
-  }
-
   std::string NeedOperands(const Op& op, const std::vector<int>& dims) {
     for (int i = 0; i < op.num_operands(); ++i) {
       if (!IsTile(op.operand(i)) || dims[static_cast<size_t>(i)] == kWhole) continue;
@@ -147,147 +110,283 @@ class Product {
     return "";
   }
 
+  // False: it is there already.
+  bool Add(const Value* v, int dim) {
+    if (!dims_.insert({v, dim}).second) return false;
+    made_.push_back(v);
+    return true;
+  }
+
   std::string Need(const Value* v, int dim) {
-    if (const auto [it, fresh] = dims_.insert({v, dim}); !fresh) {
-      return it->second == dim ? "" : "a tile would be cut in two ways";
-    }
+    if (!Add(v, dim)) return dims_.at(v) == dim ? "" : "a tile would be cut in two ways";
+    if (v->type().shape()[static_cast<size_t>(dim)] < kParts) return "a dimension has a single element";
     const Op* def = v->def();
-    if (def == loop_) return "";
-    const std::string name(def == nullptr ? "" : def->info()->mnemonic);
-    if (def == nullptr) return "a tile goes round in a loop";
-    std::vector<int> dims;
-    if (std::string why = OperandDims(*def, dim, kParts, &dims); !why.empty()) return absl::StrCat(name, ": ", why);
-    if (def->opcode() == Opcode::kConstant) return "";
-    if (def->block() != loop_->block()) return absl::StrCat(name, " stands elsewhere");
-    const bool copies = def->info()->has(ir::kElementwise) || def->opcode() == Opcode::kBroadcast ||
-                        def->opcode() == Opcode::kPermute || def->opcode() == Opcode::kLoadView;
-    if (!copies) return absl::StrCat(name, " is not cut");
-    if (def->opcode() == Opcode::kLoadView) {
-      if (!CanSplitAccess(*def, dim, kParts)) return absl::StrCat(name, ": its view can't be cut");
-      if (def->result("token") != nullptr && def->result("token")->has_uses()) return absl::StrCat(name, ": something waits for it");
+    if (def == nullptr) {
+      const Op* loop = v->block()->parent();
+      if (loop == nullptr || loop->opcode() != Opcode::kFor || v->index() == 0) return "a tile goes round in a loop";
+      return Need(loop->result(v->index() - 1), dim);
     }
+    if (!InBlock(*def) && def->opcode() != Opcode::kConstant) return absl::StrCat(def->info()->mnemonic, " stands elsewhere");
+    if (def->opcode() == Opcode::kFor) return NeedCarried(*def, v->index(), dim);
+    if (def->opcode() == Opcode::kIf) return NeedYielded(*def, v->index(), dim);
+    std::vector<int> dims;
+    if (IsProduct(*def)) {
+      dims = ProductDims(*def, dim);
+      if (v->type().shape()[static_cast<size_t>(dim)] < kParts * kLeast) return "parts of a product would be too small";
+      ++products_;
+    } else if (std::string why = OperandDims(*def, dim, kParts, &dims); !why.empty()) {
+      return absl::StrCat(def->info()->mnemonic, ": ", why);
+    }
+    for (int i = 0; i < def->num_results(); ++i) {
+      if (IsTile(def->result(i))) Add(def->result(i), dim);
+    }
+    if (def->opcode() == Opcode::kLoadView && !CanSplitAccess(*def, dim, kParts)) return "a load's view can't be cut";
+    if (def->opcode() == Opcode::kLoadPtr || def->opcode() == Opcode::kAssume || def->opcode() == Opcode::kScan)
+      return absl::StrCat(def->info()->mnemonic, " is not cut");
     return NeedOperands(*def, dims);
   }
 
-  std::string WhyNotLegal() {
-    const Op* first = nullptr;
-    std::vector<const Op*> loads;
-    for (const Op* op : *loop_->block()) {
-      const bool in_parts = op == loop_ || IsMade(*op);
-      if (in_parts && first == nullptr) first = op;
-      if (op == store_) break;
-      if (in_parts && op->opcode() == Opcode::kLoadView) loads.push_back(op);
-      // What is made in parts is needed by nothing else.
-      for (int i = 0; in_parts && op != loop_ && i < op->num_results(); ++i) {
-        for (const ir::Use* use = op->result(i)->uses(); use != nullptr; use = use->next) {
-          if (use->owner != store_ && use->owner != loop_ && !IsMade(*use->owner))
-            return absl::StrCat(use->owner->info()->mnemonic, " needs all of a tile");
-        }
-      }
-      if (first == nullptr || in_parts) continue;
-      bool passes = true;
-      const auto look = [&](const Op& o) {
-        passes = passes && !o.info()->has(ir::kWrites) && !o.info()->has(ir::kEffect) && (!o.info()->has(ir::kReads) || IsWeak(o));
-      };
-      look(*op);
-      for (int r = 0; r < op->num_regions(); ++r) {
-        if (op->region(r) != nullptr) ir::Walk(op->region(r), [&](Op* inside) { look(*inside); });
-      }
-      if (!passes) return absl::StrCat(op->info()->mnemonic, " stands between");
-    }
-    SliceOrder order;
-    for (const Op* load : loads) {
-      if (order.MustFollow(*store_, *load) && !SliceOrder::SameElements(*store_, *load))
-        return "the store may overwrite other elements of what is loaded for it";
-    }
-    for (int i = 0; i < 2; ++i) {
-      if (order.MustFollow(*store_, *StageOperand(*mma_, i)->load)) return "the store may overwrite an operand";
+  // What goes round in a loop.
+  std::string NeedCarried(const Op& loop, int i, int dim) {
+    const Op* end = loop.region(0)->back();
+    if (end->opcode() != Opcode::kContinue) return "a loop ends in several ways";
+    for (const Value* v : {static_cast<const Value*>(loop.operand(3 + i)), static_cast<const Value*>(loop.region(0)->arg(1 + i)),
+                           static_cast<const Value*>(end->operand(i))}) {
+      if (std::string why = Need(v, dim); !why.empty()) return why;
     }
     return "";
   }
 
-  void Retype(const std::vector<Op*>& moved, Block* body) {
-    ir::TypeContext& types = module_->types();
-    const auto retype = [&](Value* v, int dim) { v->set_type(SlicedType(types, v->type(), dim, kParts)); };
-    // Constants may be used by others, too.
-    absl::flat_hash_map<const Value*, Value*> constants;
-    for (Op* op : moved) {
-      for (int i = 0; i < op->num_operands(); ++i) {
-        Value* v = op->operand(i);
-        const auto it = dims_.find(v);
-        if (it == dims_.end() || v->def()->opcode() != Opcode::kConstant) continue;
-        Value*& part = constants[v];
-        if (part == nullptr) {
-          OpWriter w(module_, body->front());
-          part = w.Make(Opcode::kConstant, {}, SlicedType(types, v->type(), it->second, kParts), {{"value", v->def()->attr("value")}});
+  std::string NeedYielded(const Op& branch, int i, int dim) {
+    for (int r = 0; r < branch.num_regions(); ++r) {
+      if (branch.region(r) == nullptr || branch.region(r)->back()->opcode() != Opcode::kYield) return "a branch ends otherwise";
+      if (std::string why = Need(branch.region(r)->back()->operand(i), dim); !why.empty()) return why;
+    }
+    return "";
+  }
+
+  // The operation stands in the store's block or inside of an operation there.
+  const Op* InBlock(const Op& op) const {
+    const Op* at = &op;
+    while (at != nullptr && at->block() != block_) at = at->parent();
+    return at;
+  }
+
+  // What stands in the block and is made in parts, or holds such, and what needs that only for the store.
+  void FindMoved() {
+    absl::flat_hash_set<const Op*> in;
+    for (const Value* v : made_) {
+      const Op* def = v->def() != nullptr ? v->def() : v->block()->parent();
+      if (def->opcode() != Opcode::kConstant) in.insert(InBlock(*def));
+    }
+    moved_.clear();
+    for (Op* op : *block_) {
+      if (op == store_) break;
+      if (!in.contains(op) && op->info()->has(ir::kPure) && op->num_regions() == 0) {
+        for (int i = 0; i < op->num_operands(); ++i) {
+          if (op->operand(i)->def() != nullptr && in.contains(op->operand(i)->def())) in.insert(op);
         }
-        op->set_operand(i, part);
+      }
+      if (in.contains(op)) moved_.push_back(op);
+    }
+    moved_.push_back(store_);
+  }
+
+  std::string WhyNotLegal() {
+    const absl::flat_hash_set<const Op*> moved(moved_.begin(), moved_.end());
+    SliceOrder order;
+    std::string why;
+    const auto look = [&](const Op& op, bool is_moved) {
+      if (&op == store_ || !why.empty()) return;
+      if (op.info()->has(ir::kWrites) || op.info()->has(ir::kEffect) || (op.info()->has(ir::kReads) && !IsWeak(op))) {
+        why = absl::StrCat(op.info()->mnemonic, " stands between");
+      } else if (is_moved && op.info()->has(ir::kReads) && order.MustFollow(*store_, op)) {
+        const bool same = op.block() == block_ && SliceOrder::SameElements(*store_, op) && Makes(op.result(0)) &&
+                          dims_.at(op.result(0)) == dim_;
+        if (!same) why = "the store may overwrite other elements of what is loaded";
+      }
+    };
+    for (const Op* op = moved_.front(); op != store_; op = op->next()) {
+      look(*op, moved.contains(op));
+      WalkInside(*op, [&](const Op& inside) { look(inside, moved.contains(op)); });
+    }
+    // Nothing else needs what is only there in parts.
+    for (const Op* op : moved_) {
+      for (int i = 0; op != store_ && i < op->num_results(); ++i) {
+        for (const ir::Use* use = op->result(i)->uses(); use != nullptr; use = use->next) {
+          const Op* user = InBlock(*use->owner);
+          if (user == nullptr || !moved.contains(user)) return absl::StrCat(use->owner->info()->mnemonic, " needs all of a tile");
+        }
       }
     }
-    for (Op* op : moved) {
-      // Loads change with their views.
-      if (!IsMade(*op) || op->opcode() == Opcode::kLoadView) continue;
-      for (int i = 0; i < op->num_results(); ++i) retype(op->result(i), dims_.at(op->result(0)));
+    // Inside of what moves a tile is used by what is made of its parts alone.
+    for (const Value* v : made_) {
+      if (v->def() != nullptr && v->def()->opcode() == Opcode::kConstant) continue;
+      for (const ir::Use* use = v->uses(); use != nullptr && why.empty(); use = use->next) {
+        for (int i = 0; i < use->owner->num_operands(); ++i) {
+          if (use->owner->operand(i) == v && !TakesPart(*use->owner, i))
+            why = absl::StrCat(use->owner->info()->mnemonic, " needs all of a tile");
+        }
+      }
     }
-    const int dim = dims_.at(loop_->result(0));
-    for (Value* v : {loop_->result(0), loop_->region(0)->arg(1), mma_->result(0)}) retype(v, dim);
+    return why;
+  }
+
+  // The operand is there in parts when the operation is done; loops, their ends and those of branches carry it on.
+  bool TakesPart(const Op& user, int operand) const {
+    if (&user == store_) return true;
+    if (user.opcode() == Opcode::kFor) return operand >= 3 && Makes(user.result(operand - 3));
+    if (!user.info()->has(ir::kTerminator)) return user.num_results() > 0 && Makes(user.result(0));
+    const Op* parent = user.parent();
+    return parent != nullptr && operand < parent->num_results() && Makes(parent->result(operand));
+  }
+
+  void Retype(Block* body) {
+    ir::TypeContext& types = module_->types();
+    Value* part = body->arg(0);
+    for (const Value* value : made_) {
+      auto* v = const_cast<Value*>(value);
+      const int dim = dims_.at(v);
+      Op* def = v->def();
+      const ir::Type sliced = SlicedType(types, v->type(), dim, kParts);
+      if (def == nullptr || (def->opcode() != Opcode::kConstant && def->opcode() != Opcode::kLoadView && def->opcode() != Opcode::kIota)) {
+        v->set_type(sliced);
+        continue;
+      }
+      if (def->opcode() == Opcode::kLoadView) {
+        SplitAccess(module_, def, dim, kParts, part);
+        continue;
+      }
+      // Constants may be used by others, too.
+      OpWriter w(module_, body->front());
+      Value* replacement = nullptr;
+      if (def->opcode() == Opcode::kConstant) {
+        replacement = w.Make(Opcode::kConstant, {}, sliced, {{"value", def->attr("value")}});
+      } else {
+        const ir::Type scalar = types.Scalar(v->type().elem());
+        OpWriter at(module_, def);
+        Value* first = at.Make(Opcode::kMuli, {at.Resized(part, scalar.elem(), ir::Signedness::kUnsigned), at.Number(sliced.shape()[0], scalar)}, scalar);
+        Value* spread = at.Make(Opcode::kBroadcast, {at.Make(Opcode::kReshape, {first}, types.Tile(v->type().element(), {1}))}, sliced);
+        replacement = at.Make(Opcode::kAddi, {at.Make(Opcode::kIota, {}, sliced), spread}, sliced);
+      }
+      std::vector<std::pair<Op*, int>> uses;
+      for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+        for (int i = 0; i < use->owner->num_operands(); ++i) {
+          if (use->owner->operand(i) == v && TakesPart(*use->owner, i)) uses.emplace_back(use->owner, i);
+        }
+      }
+      for (const auto& [user, i] : uses) user->set_operand(i, replacement);
+    }
   }
 
   ir::Module* module_;
-  Op* mma_;
-  Op* loop_;
-  Op* store_ = nullptr;
-  int stored_dim_ = 0;
+  Op* store_;
+  Block* block_;
+  int dim_ = 0, products_ = 0;
+  std::vector<Op*> moved_;                         // in order, the store last
   absl::flat_hash_map<const Value*, int> dims_;  // of which parts are made, along which dimension
+  std::vector<const Value*> made_;               // the same values, always in the same order
 };
+
+// Registers over all threads for what goes round in the loop, and for results of its products that don't.
+int64_t Held(const Op& loop) {
+  int64_t words = 0;
+  for (int i = 0; i < loop.num_results(); ++i) {
+    if (IsTile(loop.result(i))) words += RegistersOf(loop.result(i)->type());
+  }
+  WalkInside(loop, [&](const Op& op) {
+    if (!IsProduct(op)) return;
+    bool carried = false;
+    for (const ir::Use* use = op.result(0)->uses(); use != nullptr; use = use->next) {
+      carried = carried || use->owner == loop.region(0)->back();
+    }
+    if (!carried) words += RegistersOf(op.result(0)->type());
+  });
+  return words;
+}
+
+bool HoldsProduct(const Op& loop) {
+  bool holds = false;
+  WalkInside(loop, [&](const Op& op) { holds = holds || IsProduct(op); });
+  return holds;
+}
+
+// Stores that results of the loop come to.
+std::vector<Op*> StoresOf(const Op& loop) {
+  std::vector<const Value*> open;
+  for (int i = 0; i < loop.num_results(); ++i) open.push_back(loop.result(i));
+  absl::flat_hash_set<const Value*> seen;
+  std::vector<Op*> stores;
+  while (!open.empty()) {
+    const Value* v = open.back();
+    open.pop_back();
+    if (!IsTile(v)) continue;
+    for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+      if (use->owner->opcode() == Opcode::kStoreView && std::find(stores.begin(), stores.end(), use->owner) == stores.end()) {
+        stores.push_back(use->owner);
+      }
+      for (int i = 0; i < use->owner->num_results(); ++i) {
+        if (seen.insert(use->owner->result(i)).second) open.push_back(use->owner->result(i));
+      }
+    }
+  }
+  return stores;
+}
 
 }  // namespace
 
 int SplitProducts(int64_t limit, ir::Module* module, ir::Function* function, Trace* trace) {
   int splits = 0;
   absl::flat_hash_set<const Op*> left;
-  for (bool again = true; again;) {
-    again = false;
-    std::vector<Op*> large;
+  while (true) {
+    const Op* loop = nullptr;
     ir::Walk(function->body(), [&](Op* op) {
-      const bool product = op->opcode() == Opcode::kMmaF || op->opcode() == Opcode::kMmaI;
-      if (product && !left.contains(op) && op->result(0)->type().num_elements() > limit && IsProductLoop(*op)) large.push_back(op);
+      if (op->opcode() != Opcode::kFor || left.contains(op) || op->region(0) == nullptr) return;
+      if (Held(*op) > limit && HoldsProduct(*op)) loop = op;
     });
-    for (Op* mma : large) {
-      Product product(module, mma);
-      const auto shape = mma->result(0)->type().shape();
-      const int longer = shape[0] >= shape[1] ? 0 : 1;
-      int dim = longer;
-      std::string why = product.WhyNot(dim);
-      if (!why.empty() && product.WhyNot(1 - longer).empty()) {
-        dim = 1 - longer;
+    if (loop == nullptr) return splits;
+    left.insert(loop);
+    const std::vector<Op*> stores = StoresOf(*loop);
+    std::string why = stores.empty() ? "nothing is stored" : stores.size() > 1 ? "there are several stores" : "";
+    const std::string where = module->Where(loop->loc, loop->pos);
+    int dim = 0;
+    if (why.empty()) {
+      // Along the dimension that makes most products smaller, the longest one.
+      Parts parts(module, stores[0]);
+      const auto shape = stores[0]->operand("tile")->type().shape();
+      int most = 0;
+      for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
+        std::string not_here = parts.WhyNot(d);
+        if (not_here.empty() && (parts.products() > most || (parts.products() == most && shape[static_cast<size_t>(d)] > shape[static_cast<size_t>(dim)]))) {
+          most = parts.products();
+          dim = d;
+        } else if (why.empty()) {
+          why = not_here;
+        }
+      }
+      if (most > 0) {
         why.clear();
+        if (trace != nullptr && !trace->TakesStep("split-product", absl::StrCat("for at ", where))) why = "left out";
       }
-      const std::string where = module->Where(mma->loc, mma->pos);
-      if (why.empty() && trace != nullptr && !trace->TakesStep("split-product", absl::StrCat(mma->info()->mnemonic, " at ", where))) {
-        why = "left out";
+      if (why.empty()) {
+        parts.WhyNot(dim);
+        parts.Split();
+        left.erase(loop);
+        ++splits;
       }
-      if (trace != nullptr && trace->on_remark) {
-        trace->on_remark(absl::StrCat(where, ": remark[split]: ", mma->info()->mnemonic, ": ", mma->result(0)->type().ToString(),
-                                      why.empty() ? absl::StrCat(" in ", kParts, " parts along dimension ", dim)
-                                                  : absl::StrCat(" exceeds the registers and stays whole: ", why)));
-      }
-      if (!why.empty()) {
-        left.insert(mma);
-        continue;
-      }
-      product.Split(dim);
-      ++splits;
-      again = true;
+    }
+    if (trace != nullptr && trace->on_remark) {
+      trace->on_remark(absl::StrCat(where, ": remark[split]: for: its products exceed the registers: ",
+                                    why.empty() ? absl::StrCat(kParts, " parts along dimension ", dim, " of what is stored")
+                                                : absl::StrCat("they stay whole: ", why)));
     }
   }
-  return splits;
 }
 
-int64_t MostProductElements(int num_warps) {
-  // 128 of a thread's 255 registers; with 16 warps it has half of them.
-  const int warps = num_warps == 0 ? 8 : std::min(num_warps, 8);
-  return int64_t{128} * 32 * warps;
+int64_t MostProductRegisters(int num_warps) {
+  // Three quarters of all; up to 200 of a thread.
+  const int64_t threads = 32 * (num_warps == 0 ? 16 : num_warps);
+  return std::min<int64_t>(49152, 200 * threads);
 }
 
 }  // namespace tile::codegen

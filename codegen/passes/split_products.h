@@ -1,6 +1,6 @@
-// Matrix products whose results exceed the registers of a block are done in parts, one behind the other, so that each
-// part's sums stay in registers: half of the rows or columns, a quarter, … with what is computed from them and stored. Sums
-// come in the same order, so results are the same bit by bit.
+// Loops over matrix products whose results exceed the registers of a block are run in parts, one behind the other, so that
+// each part's sums stay in registers: half of the rows or columns, a quarter, … with what is computed from them and
+// stored. Sums come in the same order, so results are the same bit by bit.
 //
 //   int splits = SplitProducts(/*limit=*/32768, module, function, trace);
 //
@@ -15,9 +15,11 @@
 //                                                          store_view_tko %out, %cw[2 %i + %part, %j]
 //                                                        }
 //
-// For loops that do nothing but the product (IsProductLoop), whose result goes through operations that work element by
-// element into one weak store of a partition view, which can't change what later parts load (slice_order.h). --remarks tells of each, and why one stays whole. Each is an optional step ("split-product"). Not
-// thread-safe with other changes of the module.
+// Rows of several products that hang together (attention: queries, scores, weights, sums) are cut together; what all rows
+// need is loaded again for each part. One weak store by a partition view takes all results; it can't change what later
+// parts load (slice_order.h). Every operation in between knows which parts of its operands it needs (slice_rules.h).
+// --remarks tells of each loop, and why one stays whole. Each is an optional step ("split-product"). Not thread-safe with
+// other changes of the module.
 #ifndef TILE_CODEGEN_PASSES_SPLIT_PRODUCTS_H_
 #define TILE_CODEGEN_PASSES_SPLIT_PRODUCTS_H_
 
@@ -28,12 +30,12 @@
 
 namespace tile::codegen {
 
-// `limit`: elements of a result. Returns how often one was halved. The trace may be null.
+// `limit`: registers of 32 bits, over all threads, that a loop may hold. Returns how often one was halved. The trace may be
+// null.
 int SplitProducts(int64_t limit, ir::Module* module, ir::Function* function, Trace* trace);
 
-// Elements of a product's result that so many warps (0: as many as a block can have) hold in registers, beside what
-// they multiply.
-int64_t MostProductElements(int num_warps);
+// The limit for so many warps (0: as many as a block can have).
+int64_t MostProductRegisters(int num_warps);
 
 }  // namespace tile::codegen
 

@@ -42,13 +42,12 @@ Type Reshaped(ir::TypeContext& types, Type old, absl::Span<const int64_t> from) 
   return types.Tile(old.element(), shape);
 }
 
-}  // namespace
-
-void SplitOperand(ir::Module* module, Op* mma, int i, int dim, int parts, Value* part) {
-  Op* load = const_cast<Op*>(StageOperand(*mma, i)->load);
+void SplitOperand(ir::Module* module, Op* mma, int i, int parts, Value* part) {
+  const StagedTile tile = *StageOperand(*mma, i);
+  Op* load = const_cast<Op*>(tile.load);
   std::vector<Op*> chain;  // from the load to the product
   for (Value* v = mma->operand(i); v->def() != load; v = v->def()->operand(0)) chain.push_back(v->def());
-  SplitAccess(module, load, dim, parts, part);
+  SplitAccess(module, load, DimOfK(tile), parts, part);
   ir::TypeContext& types = module->types();
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
     const auto from = (*it)->operand(0)->type().shape();
@@ -62,6 +61,8 @@ void SplitOperand(ir::Module* module, Op* mma, int i, int dim, int parts, Value*
     }
   }
 }
+
+}  // namespace
 
 bool IsProductLoop(const Op& mma) {
   const Op* loop = mma.parent();
@@ -119,7 +120,7 @@ void SplitRounds(ir::Module* module, Op* mma, int parts) {
     }
   });
   for (const auto& [op, i] : uses) op->set_operand(i, step);
-  for (int i = 0; i < 2; ++i) SplitOperand(module, mma, i, DimOfK(*StageOperand(*mma, i)), parts, part);
+  for (int i = 0; i < 2; ++i) SplitOperand(module, mma, i, parts, part);
 }
 
 }  // namespace tile::codegen

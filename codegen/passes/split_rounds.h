@@ -29,9 +29,6 @@ bool CanSplitRounds(const ir::Op& mma, int parts);
 // `parts`: a power of two.
 void SplitRounds(ir::Module* module, ir::Op* mma, int parts);
 
-// Operand i (0, 1), of which one part along dimension `dim` of the load's tile is loaded and goes the same way.
-void SplitOperand(ir::Module* module, ir::Op* mma, int i, int dim, int parts, ir::Value* part);
-
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_PASSES_SPLIT_ROUNDS_H_
