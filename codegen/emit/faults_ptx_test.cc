@@ -39,5 +39,34 @@ TEST(AssemblerFaults, NarrowMinimaAndMaxima) {
   }
 }
 
+// A tile of four elements is looked at by four threads, round after round.
+TEST(AssemblerFaults, LoopsWithGuardedStrongAccessesStayRolled) {
+  const std::string text = R"(
+entry @k(%p: tile<ptr<f16>>, %out: tile<ptr<f16>>, %n: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %xt = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf16, strides=[1]>
+  %ot = make_tensor_view %out, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf16, strides=[1]>
+  %xv = make_partition_view %xt : partition_view<tile=(4), padding_value = zero, tensor_view<?xf16, strides=[1]>>
+  %ov = make_partition_view %ot : partition_view<tile=(4), tensor_view<?xf16, strides=[1]>>
+  %none = constant <f16: 0.0> : tile<4xf16>
+  %sum = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%acc = %none) -> (tile<4xf16>) {
+    %x, %t1 = load_view_tko acquire device %xv[%i] -> tile<4xf16>, token
+    %next = addf %acc, %x : tile<4xf16>
+    continue %next : tile<4xf16>
+  }
+  store_view_tko weak %sum, %ov[%zero] -> token
+  return
+}
+)";
+  const CompiledText strong = CompileText(text, 90), weak = CompileText(absl::StrReplaceAll(text, {{"acquire device", "weak"}}), 90);
+  EXPECT_EQ(strong.error, "");
+  EXPECT_EQ(AssemblerErrors(strong, 90), "");
+  EXPECT_GE(Count(strong.ptx, "ld.acquire.gpu"), 1);
+  EXPECT_EQ(Count(strong.ptx, ".pragma \"nounroll\";"), 1) << strong.ptx;
+  EXPECT_EQ(weak.error, "");
+  EXPECT_EQ(Count(weak.ptx, ".pragma \"nounroll\";"), 0);
+}
+
 }  // namespace
 }  // namespace tile::codegen
