@@ -200,6 +200,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
     TimedPass time(options.trace, "split");
     SplitProducts(MostProductRegisters(options.num_warps), &work, f, options.trace);
   }
+  trace.Text("split", [&] { return PrintWithLayouts(*f); });
   {
     TimedPass time(options.trace, "fetch");
     if (attempt->ahead == Ahead::kTma) fetch = FetchAhead(target, options.num_warps, &work, f, options.trace);

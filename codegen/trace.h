@@ -29,6 +29,7 @@ struct PassInfo {
   const char* text;
 };
 inline constexpr PassInfo kPasses[] = {
+    {"split", "tile code with products that exceed the registers in parts"},
     {"fetch", "tile code whose loops fetch ahead"},
     {"slice", "tile code whose large tiles are loops over slices"},
     {"plan", "warps and why"},

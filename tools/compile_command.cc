@@ -265,7 +265,7 @@ const Command kCompileCommand = {
         {"verbose", 'v', nullptr, "threads, registers, shared memory and spills of each image, on stderr"},
         {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
         {"print-after", 0, "PASS",
-         "the program after a pass, on stderr: fetch, slice, plan, layouts, llvm, libdevice, llvm-opt, ptx, ptxas; or all", true},
+         "the program after a pass, on stderr: split, fetch, slice, plan, layouts, llvm, libdevice, llvm-opt, ptx, ptxas; or all", true},
         {"time-passes", 0, nullptr, "what each pass took, on stderr"},
         {"opt-bisect-limit", 0, "N",
          "take the first N optional steps only, and name them on stderr; -1: name and take all"},
