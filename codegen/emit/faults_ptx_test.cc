@@ -29,7 +29,7 @@ TEST(AssemblerFaults, NarrowMinimaAndMaxima) {
     for (const char* sign : {"signed", "unsigned"}) {
       for (const char* type : {"i8", "i16", "i32"}) {
         const CompiledText c =
-            CompileText(absl::StrReplaceAll(kReached, {{"mini", op}, {"%m = mini %x, %c signed", absl::StrCat("%m = ", op, " %x, %c ", sign)}, {"i16", type}}), 90);
+            CompileText(absl::StrReplaceAll(kReached, {{"%m = mini %x, %c signed", absl::StrCat("%m = ", op, " %x, %c ", sign)}, {"i16", type}}), 90);
         EXPECT_EQ(c.error, "");
         const std::string wide = absl::StrCat(std::string(op).substr(0, 3), ".", *sign == 's' ? "s" : "u", "32");
         EXPECT_GE(Count(c.ptx, wide), 1) << op << " " << sign << " " << type << c.ptx;

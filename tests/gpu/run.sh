@@ -13,7 +13,7 @@ mkdir -p "$results"
 export LD_LIBRARY_PATH=$PWD:${LD_LIBRARY_PATH:-}
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 one() {
-  timeout "${LIMIT:-100}" ./gpu_check "$@" 2>&1
+  timeout 100 ./gpu_check "$@" 2>&1
   local status=$?
   [ $status -le 3 ] || echo "FAIL $*: ended with status $status"
 }
@@ -73,7 +73,7 @@ run_overhead() {
 # Out of bounds, races in shared memory, barriers that not all reach: a sample of everything that has its own code.
 run_sanitizer() {
   local tool files
-  files=$(ls source/product*.tile source/*atomic*.tile source/*shared*.tile ops/{mmaf,mmai,mmaf_scaled,reduce,scan,permute,cat,extract,gather_view,atomic_rmw_tko,atomic_red_view_tko,print_tko,assert,alloca,load_view_tko,store_view_tko}.tile 2>/dev/null | sort -u)
+  files=$(ls source/product*.tile source/*atomic*.tile source/*shared*.tile ops/{mmaf,mmai,mmaf_scaled,reduce,scan,permute,cat,extract,make_gather_scatter_view,atomic_rmw_tko,atomic_red_view_tko,print_tko,assert,alloca,load_view_tko,store_view_tko}.tile | sort -u)
   for tool in memcheck racecheck synccheck; do
     echo $files | xargs -P "$(nproc)" -n 1 timeout 200 compute-sanitizer --tool $tool --error-exitcode 9 ./gpu_check >"$results/$tool.txt" 2>&1
     awk -v tool=$tool '/^DONE/ { ran++ } /ERROR SUMMARY|RACECHECK SUMMARY/ { seen++; if ($0 ~ /SUMMARY: 0 /) clean++ }
