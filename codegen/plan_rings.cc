@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/gpu_ops.h"
 #include "codegen/live_registers.h"
+#include "codegen/product_chain.h"
 #include "codegen/staging.h"
 #include "codegen/tma_store.h"
 
@@ -23,7 +24,6 @@ int64_t SharedArray(const ir::Op& op) {
   return op.result(0)->type().num_elements() * ir::MemoryBits(op.result(0)->type().elem()) / 8 + 16;
 }
 
-bool IsProduct(const ir::Op* op) { return op->opcode() == ir::Opcode::kMmaF || op->opcode() == ir::Opcode::kMmaI; }
 
 // No block waits for another, which may only start when it has ended.
 bool IsIndependent(const ir::Function& function) {
@@ -49,7 +49,7 @@ void PlanRings(const Target& target, const ir::Function& function, int shared_di
     if (op->opcode() == ir::Opcode::kAllocShared) other += SharedArray(*op);
     if (op->opcode() == ir::Opcode::kFor && FetchIn(*op) != nullptr) stage += LayoutStage(*FetchIn(*op)).bytes;
     other += TmaStoreBytes(*op, plan->num_warps);
-    if (IsProduct(op) && FetchOf(*op) != nullptr) {
+    if (IsProduct(*op) && FetchOf(*op) != nullptr) {
       accumulators = std::max(accumulators, op->result(0)->type().num_elements() / (32 * plan->num_warps));
     }
   });
@@ -79,7 +79,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, int most_sta
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (op->opcode() == ir::Opcode::kAllocShared) other += SharedArray(*op);
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) stage = std::max(stage, LayoutStage(*op).bytes);
-    if (!IsProduct(op)) return;
+    if (!IsProduct(*op)) return;
     int64_t bytes = 0;
     for (int i = 0; i < 2; ++i) {
       const ir::Type t = op->operand(i)->type();

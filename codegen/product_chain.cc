@@ -12,8 +12,6 @@ using ir::Op;
 using ir::Opcode;
 using ir::Value;
 
-bool IsProduct(const Op& op) { return op.opcode() == Opcode::kMmaF || op.opcode() == Opcode::kMmaI; }
-
 // The elements stay in their rows.
 bool KeepsRows(const Op& op) {
   return op.info()->has(ir::kElementwise) || op.info() == GetGpuOp(GpuOpcode::kConvertLayout);
@@ -88,6 +86,8 @@ bool IsInvariant(const Op& mma, int operand) {
   }
   return true;
 }
+
+bool IsProduct(const Op& op) { return op.opcode() == Opcode::kMmaF || op.opcode() == Opcode::kMmaI; }
 
 bool WorksOnRows(const Op& mma) {
   if (!IsProduct(mma)) return false;

@@ -15,6 +15,9 @@
 
 namespace tile::codegen {
 
+// mmaf, mmai.
+bool IsProduct(const ir::Op& op);
+
 bool WorksOnRows(const ir::Op& mma);
 
 // The operand is the same in all rounds of the innermost loop around the product; false if there is none.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "codegen/gpu_ops.h"
+#include "codegen/view_dim.h"
 #include "ir/float.h"
 
 namespace tile::codegen {
@@ -92,11 +93,7 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
   s.k = v->type().shape()[s.lhs ? 1 : 0];
   s.mn = v->type().shape()[s.lhs ? 0 : 1];
   // The tile's dimension along which memory is known to be contiguous.
-  const auto is_unit = [&](int d) {
-    if (d < 0) return false;
-    const auto u = static_cast<size_t>(d);
-    return tensor->strides[view->dim_map.empty() ? u : static_cast<size_t>(view->dim_map[u])] == 1;
-  };
+  const auto is_unit = [&](int d) { return d >= 0 && HasUnitStride(view, d); };
   s.k_major = is_unit(k_dim);
   if (!s.k_major && !is_unit(mn_dim)) return std::nullopt;
   s.contiguous = s.k_major ? k_dim : mn_dim;

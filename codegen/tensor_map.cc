@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/view_dim.h"
 #include "ir/expr.h"
 
 namespace tile::codegen {
@@ -77,7 +78,7 @@ std::vector<int> MapOrder(const ir::Op& load) {
   // The one of stride 1 that the tile runs along; the others in row-major order.
   int first = -1;
   for (int k = 0; k < view.rank(); ++k) {
-    const int d = view->dim_map.empty() ? k : static_cast<int>(view->dim_map[static_cast<size_t>(k)]);
+    const int d = static_cast<int>(TensorDim(view, k));
     if (tensor->strides[static_cast<size_t>(d)] == 1 && view.shape()[static_cast<size_t>(k)] > 1) first = d;
   }
   std::vector<int> order = {first};
@@ -138,8 +139,7 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
     d.sizes.push_back(*std::move(size));
     int64_t box = 1;
     for (int k = 0; k < view.rank(); ++k) {
-      const int of = view->dim_map.empty() ? k : static_cast<int>(view->dim_map[static_cast<size_t>(k)]);
-      if (of != dim) continue;
+      if (static_cast<int>(TensorDim(view, k)) != dim) continue;
       if (k == tile.contiguous) box = tile.chunk_elements();
       if (k == tile.other) box = BoxRows(tile, parts);
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codegen/view_dim.h"
+
 namespace tile::codegen {
 namespace {
 
@@ -41,11 +43,6 @@ bool WritesLongRuns(Type view, int dim, const Layout& layout) {
       break;
   }
   return ir::MemoryBits(view.elem()) << n >= kRunBits;
-}
-
-bool HasUnitStride(Type view, int k) {
-  const auto u = static_cast<size_t>(k);
-  return view.tensor()->strides[view->dim_map.empty() ? u : static_cast<size_t>(view->dim_map[u])] == 1;
 }
 
 // What is known of boxes without the layout, if the store may go by TMA: along which dimensions they lie.

@@ -61,8 +61,6 @@ std::optional<WgmmaPlan> PlanOf(const Target& target, int num_warps, const ir::O
   return p;
 }
 
-bool IsProduct(const ir::Op& op) { return op.opcode() == ir::Opcode::kMmaF || op.opcode() == ir::Opcode::kMmaI; }
-
 }  // namespace
 
 int WgmmaWarps(const ir::Op& mma) {

@@ -6,6 +6,7 @@
 #include "codegen/emit/copies.h"
 #include "codegen/emit/tile_box.h"
 #include "codegen/emit/tma.h"
+#include "codegen/view_dim.h"
 #include "ir/float.h"
 #include "llvm/IR/Constants.h"
 
@@ -151,7 +152,7 @@ void LowerGetIndexSpaceShape(Emitter& e, const ir::Op& op) {
   for (int k = 0; k < op.num_results(); ++k) {
     const auto u = static_cast<size_t>(k);
     const int64_t step = type.kind() == ir::TypeKind::kStridedView ? type->steps[u] : type.shape()[u];
-    llvm::Value* size = view.sizes[type->dim_map.empty() ? u : static_cast<size_t>(type->dim_map[u])];
+    llvm::Value* size = view.sizes[TensorDim(type, k)];
     llvm::Value* tiles = b.CreateUDiv(b.CreateAdd(size, e.I64(step - 1)), e.I64(step));
     e.SetScalar(op.result(k), b.CreateZExtOrTrunc(tiles, e.RegisterType(op.result(k)->type().element())));
   }

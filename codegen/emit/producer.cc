@@ -134,14 +134,15 @@ void EmitProducer(Emitter& e, const ir::Function& function) {
   Producer(e, function).EmitBlock(*function.body());
 }
 
-void ArriveInCluster(Emitter& e) {
-  llvm::Value* others = e.b().CreateICmpNE(e.ClusterSize(), e.I32(1));
-  ExecuteTogether(e, "@$0 barrier.cluster.arrive.release.aligned;", "b", {others});
+namespace {
+
+void WithOthersOfCluster(Emitter& e, absl::string_view text) {
+  ExecuteTogether(e, absl::StrCat("@$0 ", text), "b", {e.b().CreateICmpNE(e.ClusterSize(), e.I32(1))});
 }
 
-void AwaitCluster(Emitter& e) {
-  llvm::Value* others = e.b().CreateICmpNE(e.ClusterSize(), e.I32(1));
-  ExecuteTogether(e, "@$0 barrier.cluster.wait.acquire.aligned;", "b", {others});
-}
+}  // namespace
+
+void ArriveInCluster(Emitter& e) { WithOthersOfCluster(e, "barrier.cluster.arrive.release.aligned;"); }
+void AwaitCluster(Emitter& e) { WithOthersOfCluster(e, "barrier.cluster.wait.acquire.aligned;"); }
 
 }  // namespace tile::codegen

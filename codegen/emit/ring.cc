@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/product_chain.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -77,7 +78,7 @@ llvm::Value* RingPlace::NextPhase(llvm::Value* phase, llvm::Value* next) const {
 Ring::Ring(Emitter& e, const ir::Op& loop, const ir::Op& fetch) : e_(e), loop_(loop), fetch_(fetch), place_(e, fetch) {
   auto& b = e.b();
   for (const ir::Op* op : *loop.region(0)) {
-    if ((op->opcode() == ir::Opcode::kMmaF || op->opcode() == ir::Opcode::kMmaI) && IsAsync(*op)) ++async_;
+    if (IsProduct(*op) && IsAsync(*op)) ++async_;
   }
   read_ = e.Variable(b.getInt32Ty(), e.I32(0));
   phase_ = e.Variable(b.getInt32Ty(), e.I32(0));
@@ -130,7 +131,7 @@ void Ring::Drain(std::vector<Registers>* values) {
   std::vector<size_t> unfinished;
   Registers all;
   for (const ir::Op* op : *loop_.region(0)) {
-    if ((op->opcode() != ir::Opcode::kMmaF && op->opcode() != ir::Opcode::kMmaI) || !IsAsync(*op)) continue;
+    if (!IsProduct(*op) || !IsAsync(*op)) continue;
     unfinished.push_back(static_cast<size_t>(op->operand("acc")->index() - 1));
     const Registers& r = (*values)[unfinished.back()];
     all.insert(all.end(), r.begin(), r.end());

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "codegen/view_dim.h"
 #include "llvm/IR/Constants.h"
 
 namespace tile::codegen {
@@ -91,7 +92,7 @@ TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout) {
   for (int k = 0; k < type.rank(); ++k) {
     const auto u = static_cast<size_t>(k);
     const int64_t tile = type.shape()[u];
-    Dim d = box.MakeDim(tile, gather || type->dim_map.empty() ? k : static_cast<int>(type->dim_map[u]));
+    Dim d = box.MakeDim(tile, gather ? k : static_cast<int>(TensorDim(type, k)));
     const bool promised = !inbounds.empty() && inbounds[u] != 0;
     if (gather && k == type->sparse_dim) {
       // Each row of the tile has an index of its own, in the same thread.

@@ -7,6 +7,7 @@
 #include "codegen/emit/ring.h"
 #include "codegen/emit/tile_box.h"
 #include "codegen/tma_store.h"
+#include "codegen/view_dim.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -34,11 +35,12 @@ TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& ti
   TensorPlace place;
   place.origin.resize(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
-    for (size_t k = 0; k < static_cast<size_t>(view.rank()); ++k) {
-      if ((view->dim_map.empty() ? static_cast<int>(k) : static_cast<int>(view->dim_map[k])) != order[i]) continue;
-      place.origin[i] = b.CreateMul(b.CreateZExtOrTrunc(e.scalar(index[k]), b.getInt32Ty()), e.I32(view.shape()[k]));
-      if (static_cast<int>(k) == tile.contiguous) place.inner = i;
-      if (static_cast<int>(k) == tile.other) place.outer = i;
+    for (int k = 0; k < view.rank(); ++k) {
+      if (static_cast<int>(TensorDim(view, k)) != order[i]) continue;
+      const auto u = static_cast<size_t>(k);
+      place.origin[i] = b.CreateMul(b.CreateZExtOrTrunc(e.scalar(index[u]), b.getInt32Ty()), e.I32(view.shape()[u]));
+      if (k == tile.contiguous) place.inner = i;
+      if (k == tile.other) place.outer = i;
     }
   }
   return place;

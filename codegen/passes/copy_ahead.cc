@@ -7,6 +7,7 @@
 #include "codegen/mma_layout.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/split_rounds.h"
+#include "codegen/product_chain.h"
 #include "codegen/staging.h"
 
 namespace tile::codegen {
@@ -57,7 +58,7 @@ bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function,
     std::vector<ProductOperand> operands;
     const LoopLoads loads(module, op);
     for (Op* mma : *op->region(0)) {
-      if (mma->opcode() != Opcode::kMmaF && mma->opcode() != Opcode::kMmaI) continue;
+      if (!IsProduct(*mma)) continue;
       for (int i = 0; i < 2; ++i) {
         if (TakesFetch(*module, *mma, "copy-ahead", i == 0 ? "lhs is" : "rhs is", WhyNot(target, loads, *mma, i),
                        trace)) {
@@ -77,8 +78,7 @@ bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function,
 void FitRounds(const Target& target, ir::Module* module, ir::Function* function) {
   std::vector<Op*> products;
   ir::Walk(function->body(), [&](Op* op) {
-    const bool product = op->opcode() == Opcode::kMmaF || op->opcode() == Opcode::kMmaI;
-    if (product && IsProductLoop(*op)) products.push_back(op);
+    if (IsProduct(*op) && IsProductLoop(*op)) products.push_back(op);
   });
   for (Op* mma : products) {
     const MmaShape s = ShapeOfMma(*mma);

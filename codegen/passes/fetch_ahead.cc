@@ -6,6 +6,7 @@
 #include "codegen/gpu_ops.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/producer_slice.h"
+#include "codegen/product_chain.h"
 #include "codegen/wgmma_plan.h"
 
 namespace tile::codegen {
@@ -21,7 +22,7 @@ class Loop {
   // Products whose operands can be fetched ahead, for the pass to choose from.
   void Find(const Target& target, int num_warps, Trace* trace, std::vector<Op*>* products) const {
     for (Op* op : *loop_->region(0)) {
-      if (op->opcode() != Opcode::kMmaF && op->opcode() != Opcode::kMmaI) continue;
+      if (!IsProduct(*op)) continue;
       std::string why;
       if (!PlanWgmma(target, num_warps > 0 ? num_warps : WgmmaWarps(*op), *op)) {
         why = "wgmma does not multiply these tiles from shared memory: it needs operands that are nothing but loaded, of "

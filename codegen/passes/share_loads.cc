@@ -1,5 +1,6 @@
 #include "codegen/passes/share_loads.h"
 
+#include "codegen/product_chain.h"
 #include "codegen/staging.h"
 
 namespace tile::codegen {
@@ -54,7 +55,7 @@ Sharing FindSharing(const ir::Function& function) {
   const StageLayout stage = LayoutStage(*FetchIn(*loop));
   int64_t operations = 0;
   for (const Op* op : *loop->region(0)) {
-    if ((op->opcode() != Opcode::kMmaF && op->opcode() != Opcode::kMmaI) || FetchOf(*op) == nullptr) continue;
+    if (!IsProduct(*op) || FetchOf(*op) == nullptr) continue;
     operations += 2 * op->result(0)->type().num_elements() * op->operand("lhs")->type().shape().back();
   }
   if (operations >= kOperationsPerByte * stage.bytes) return best;

@@ -6,6 +6,7 @@
 #include "codegen/live_registers.h"
 #include "codegen/passes/slice_rules.h"
 #include "codegen/reduce_body.h"
+#include "codegen/view_dim.h"
 
 namespace tile::codegen {
 namespace {
@@ -25,8 +26,7 @@ int FastestDim(const Op& access, int rank) {
   if (access.info()->format->operand_index("view") < 0) return rank - 1;
   const ir::Type view = access.operand("view")->type();
   for (int k = rank - 1; k >= 0; --k) {
-    const auto u = static_cast<size_t>(k);
-    if (view.tensor()->strides[view->dim_map.empty() ? u : static_cast<size_t>(view->dim_map[u])] == 1) return k;
+    if (HasUnitStride(view, k)) return k;
   }
   return rank - 1;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/view_dim.h"
 
 namespace tile::codegen {
 namespace {
@@ -129,7 +130,7 @@ bool StaysInside(const Op& access, int k) {
   const auto inbounds = access.attr("inbounds").bools();
   if (!inbounds.empty() && inbounds[u] != 0) return true;
   const ir::Type view = access.operand("view")->type();
-  const int64_t size = view.tensor()->shape[view->dim_map.empty() ? u : static_cast<size_t>(view->dim_map[u])];
+  const int64_t size = view.tensor()->shape[TensorDim(view, k)];
   return view.kind() == ir::TypeKind::kPartitionView && size != ir::kDynamic && size % view.shape()[u] == 0;
 }
 

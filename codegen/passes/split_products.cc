@@ -12,6 +12,7 @@
 #include "codegen/passes/slice_order.h"
 #include "codegen/passes/slice_rules.h"
 #include "codegen/passes/split_view.h"
+#include "codegen/product_chain.h"
 #include "ir/ops.h"
 
 namespace tile::codegen {
@@ -26,8 +27,6 @@ constexpr int kParts = 2;
 constexpr int64_t kLeast = 64;  // rows and columns of a part: what wgmma multiplies
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
-
-bool IsProduct(const Op& op) { return op.opcode() == Opcode::kMmaF || op.opcode() == Opcode::kMmaI; }
 
 template <class F>
 void WalkInside(const Op& op, const F& visit) {
@@ -78,21 +77,20 @@ class Parts {
     Value* stored = store_->result("token");
     ir::ops::Values tokens;
     if (stored != nullptr && stored->has_uses()) tokens.push_back(ir::ops::MakeToken(b));
-    const ir::ops::Values done =
-        ir::ops::For(b, zero, end, one, tokens, [](Value*, const ir::ops::Values& carried) { return carried; });
+    const ir::ops::Values done = ir::ops::For(b, zero, end, one, tokens, [&](Value*, const ir::ops::Values& carried) {
+      return carried.empty() ? carried : ir::ops::Values{ir::ops::JoinTokens(b, {carried[0], stored})};
+    });
     Block* body = apart->back()->region(0);
-    if (!done.empty()) {
-      stored->ReplaceAllUsesWith(done[0]);
-      OpWriter w(module_, body->back());
-      const ir::Type token = stored->type();
-      body->back()->set_operand(0, w.MakeMany(Opcode::kJoinTokens, {body->arg(1), stored}, token));
+    Op* join = done.empty() ? nullptr : body->front();
+    if (join != nullptr) {
+      stored->ReplaceAllUsesWith(done[0]);  // in the join, too
+      join->set_operand(1, stored);
     }
     while (!apart->empty()) {
       Op* op = apart->front();
       op->Unlink();
       module_->InsertBefore(block_, store_, op);
     }
-    Op* join = done.empty() ? nullptr : body->front();
     for (Op* op : moved_) {
       op->Unlink();
       module_->InsertBefore(body, join != nullptr ? join : body->back(), op);

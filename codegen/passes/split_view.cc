@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "codegen/facts.h"
+#include "codegen/view_dim.h"
 
 namespace tile::codegen {
 
@@ -12,22 +13,12 @@ using ir::Opcode;
 using ir::Type;
 using ir::Value;
 
-Value* OpWriter::MakeMany(Opcode code, std::vector<Value*> operands, Type result) {
-  const std::vector<uint32_t> ends(ir::GetOp(code)->format->operands.size(), static_cast<uint32_t>(operands.size()));
-  return Make(code, operands, ends, result, {});
-}
-
 Value* OpWriter::Make(Opcode code, std::vector<Value*> operands, Type result,
                       std::vector<std::pair<absl::string_view, ir::Attr>> attrs) {
-  std::vector<uint32_t> ends;
-  for (size_t i = 0; i < ir::GetOp(code)->format->operands.size(); ++i)
-    ends.push_back(static_cast<uint32_t>(std::min(i + 1, operands.size())));
-  return Make(code, operands, ends, result, attrs);
-}
-
-Value* OpWriter::Make(Opcode code, const std::vector<Value*>& operands, const std::vector<uint32_t>& ends, Type result,
-                      const std::vector<std::pair<absl::string_view, ir::Attr>>& attrs) {
   const ir::OpInfo* info = ir::GetOp(code);
+  std::vector<uint32_t> ends;
+  for (size_t i = 0; i < info->format->operands.size(); ++i)
+    ends.push_back(static_cast<uint32_t>(std::min(i + 1, operands.size())));
   std::vector<ir::Attr> list(info->format->attrs.size());
   for (const auto& [name, attr] : attrs) list[static_cast<size_t>(info->format->attr_index(name))] = attr;
   Op* op = module_->CreateOp({.info = info,
@@ -64,7 +55,7 @@ bool CanSplitAccess(const Op& access, int dim, int64_t parts) {
     if (ir::ElemInfoOf(index->type().elem()).bits < 32) return false;
   }
   const auto k = static_cast<size_t>(dim);
-  const auto d = view->dim_map.empty() ? k : static_cast<size_t>(view->dim_map[k]);
+  const size_t d = TensorDim(view, dim);
   uint64_t divisor = 1;
   if (tensor->shape[d] != ir::kDynamic) {
     divisor = PowerOfTwoIn(static_cast<uint64_t>(tensor->shape[d]));

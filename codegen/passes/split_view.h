@@ -21,16 +21,11 @@ class OpWriter {
   // One operand for each field of the format, as far as they go.
   ir::Value* Make(ir::Opcode code, std::vector<ir::Value*> operands, ir::Type result,
                   std::vector<std::pair<absl::string_view, ir::Attr>> attrs = {});
-  // All of them for the first field.
-  ir::Value* MakeMany(ir::Opcode code, std::vector<ir::Value*> operands, ir::Type result);
   ir::Value* Number(int64_t n, ir::Type type);
   // As an integer of another width.
   ir::Value* Resized(ir::Value* v, ir::Elem to, ir::Signedness sign);
 
  private:
-  ir::Value* Make(ir::Opcode code, const std::vector<ir::Value*>& operands, const std::vector<uint32_t>& ends, ir::Type result,
-                  const std::vector<std::pair<absl::string_view, ir::Attr>>& attrs);
-
   ir::Module* module_;
   ir::Op* where_;
 };
