@@ -18,7 +18,8 @@ using ir::Value;
 
 constexpr int kMostRank = 5;
 constexpr int64_t kTmaAlignment = 16;             // bytes, of addresses and strides
-constexpr int64_t kMostSize = int64_t{1} << 31;   // coordinates are 32-bit
+// Coordinates are 32-bit, and those of a tile that lies outside, however far, are somewhere beyond (PlaceInTensor).
+constexpr int64_t kMostSize = (int64_t{1} << 31) - (int64_t{1} << 25);
 
 ExprNode Const(int64_t v) { return {ExprOp::kConst, 0, 0, v}; }
 ExprNode Node(ExprOp op) { return {op, 0, 0, 0}; }
@@ -130,7 +131,7 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
     const std::string size_name = absl::StrCat("size ", dim, " of ", name);
     status.Update(Require(&map, Join({Const(0)}, *size, Node(ExprOp::kLess)), absl::StrCat(size_name, " is not 0")));
     status.Update(Require(&map, Join(*size, {Const(kMostSize)}, Node(ExprOp::kLess)),
-                          absl::StrCat(size_name, " is less than 2^31")));
+                          absl::StrCat(size_name, " is less than 2^31 - 2^25")));
     // What a store writes along the contiguous dimension ends at a multiple of 16 bytes, beyond the tensor's end.
     if (i == 0 && access.opcode() == Opcode::kStoreView) {
       status.Update(Require(&map, MultipleOfAlignment(bytes(*size)),

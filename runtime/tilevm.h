@@ -10,24 +10,27 @@
  *   tilevm_launch_set_array(launch, "c", &c);
  *   if (tilevm_launch_run(launch, NULL) != TILEVM_OK) fprintf(stderr, "%s\n", tilevm_error());
  *
- * Every function that can fail returns a tilevm_status. tilevm_error() is then the message, of the calling thread, until
- * its next failing call. Nothing here throws, exits, prints (but what kernels print) or keeps state between handles.
+ * Every function that can fail returns a tilevm_status. tilevm_error() is then the message, of the calling thread,
+ * until its next failing call. Nothing here throws, exits, prints (but what kernels print) or keeps state between
+ * handles.
  *
- * Handles. NULL where a handle is needed is TILEVM_INVALID_ARGUMENT. Destroying NULL does nothing. Objects keep alive what
- * they need: destroy handles in any order. A buffer's memory must outlive the launches that use it. On failure, what a
- * function would have returned through a pointer is NULL or unchanged.
+ * Handles. NULL where a handle is needed is TILEVM_INVALID_ARGUMENT. Destroying NULL does nothing. Objects keep alive
+ * what they need: destroy handles in any order. A buffer's memory must outlive the launches that use it. On failure,
+ * what a function would have returned through a pointer is NULL or unchanged.
  *
- * Threads. Devices, modules, kernels and buffers may be used by any number of threads; a stream, event, launch or graph by
- * one at a time. Destroy a handle when nobody uses it any more.
+ * Threads. Devices, modules, kernels and buffers may be used by any number of threads; a stream, event, launch or graph
+ * by one at a time. Destroy a handle when nobody uses it any more.
  *
- * Streams. Work on a stream happens in order and may go on after the call. NULL for a stream means: the device's default
- * stream, and wait until it is done. The cpu device is always done when a call returns.
+ * Streams. Work on a stream happens in order and may go on after the call. NULL for a stream means: the device's
+ * default stream, and wait until it is done. The cpu device is always done when a call returns.
  *
  * Traps. A kernel that makes a mistake (an access out of bounds on the cpu, a failed assertion anywhere) is reported as
- * TILEVM_TRAPPED by whoever waits for it: tilevm_stream_synchronize, or any call with stream NULL.
+ * TILEVM_TRAPPED by whoever waits for it: tilevm_stream_synchronize, or any call with stream NULL. What GPUs put up
+ * with is none on the cpu either: a tile that lies wholly outside of its view is padding and stores nothing, elements
+ * without a specified value are zero. `tilevm run` warns of both.
  *
- * Sizes are bytes, shapes and strides count elements, strides NULL means row-major. Addresses are those of the device: on
- * the cpu ordinary pointers. */
+ * Sizes are bytes, shapes and strides count elements, strides NULL means row-major. Addresses are those of the device:
+ * on the cpu ordinary pointers. */
 #ifndef TILEVM_H_
 #define TILEVM_H_
 

@@ -43,6 +43,17 @@ bool ParseLaunchOptions(const Options& options, LaunchRequest* request, vm::Chec
     *exit = Fail(kUsage, "usage", absl::StrCat("--check ", level, ": expected none, bounds or full"));
     return false;
   }
+  const std::string unspecified = options.has("unspecified") ? options.value("unspecified") : "zero";
+  if (unspecified == "zero") {
+    request->unspecified = vm::Unspecified::kZero;
+  } else if (unspecified == "ones") {
+    request->unspecified = vm::Unspecified::kOnes;
+  } else if (unspecified == "random") {
+    request->unspecified = vm::Unspecified::kRandom;
+  } else {
+    *exit = Fail(kUsage, "usage", absl::StrCat("--unspecified ", unspecified, ": expected zero, ones or random"));
+    return false;
+  }
   absl::StatusOr<int64_t> threads = options.Integer("threads", 0, 1, 4096);
   absl::StatusOr<int64_t> seed = options.Integer("seed", 0, 0, std::numeric_limits<int64_t>::max());
   for (const auto* n : {&threads, &seed}) {
@@ -63,10 +74,14 @@ std::vector<OptionSpec> LaunchOptionSpecs() {
       {"grid", 'g', "X[,Y[,Z]]", "blocks to launch, instead of the launch rule"},
       {"arg", 'a', "NAME=VALUE", "an argument by name: a number or an array", true},
       {"device", 0, "cpu|cuda[:N]|auto", "where to run (default: cpu, the VM); auto: a GPU if there is one"},
-      {"images", 0, "FILE|FOLDER", "machine code for --device=cuda from another .tbc, or from the one of this name in a folder"},
-      {"compile", 0, nullptr, "with --device=cuda: compile what there is no machine code for, by libtilec.so; it is kept on disk"},
+      {"images", 0, "FILE|FOLDER",
+       "machine code for --device=cuda from another .tbc, or from the one of this name in a folder"},
+      {"compile", 0, nullptr,
+       "with --device=cuda: compile what there is no machine code for, by libtilec.so; it is kept on disk"},
       {"threads", 't', "N", "threads of the VM (default: all cores)"},
       {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
+      {"unspecified", 0, "zero|ones|random",
+       "what the VM reads where the program gives no value (default: zero, as GPUs do)"},
       {"seed", 0, "N", "seed of rand: and normal: (default 0)"},
       {"cast", 0, nullptr, "convert arrays whose element type differs from the parameter's"},
   };
@@ -86,12 +101,19 @@ bool ParseTolerance(const Options& options, Tolerance* tolerance, int* exit) {
   return true;
 }
 
+std::unique_ptr<DeviceChoice> ChooseOnlyDevice(const Options& options, int* exit) {
+  std::unique_ptr<DeviceChoice> device = ChooseDevice(options, exit);
+  if (device == nullptr || !device->is_gpu() || !options.has("unspecified")) return device;
+  *exit = Fail(kUsage, "usage", "--unspecified is for the VM: a GPU gives what it gives");
+  return nullptr;
+}
+
 std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit) {
   if (options.positional().empty()) {
     *exit = Fail(kUsage, "usage", "no kernel file", "name a .tbc, .tile or Tile IR bytecode file, then its inputs");
     return nullptr;
   }
-  std::unique_ptr<DeviceChoice> device = ChooseDevice(options, exit);
+  std::unique_ptr<DeviceChoice> device = ChooseOnlyDevice(options, exit);
   if (device == nullptr) return nullptr;
   return PrepareJob(options, options.positional()[0], std::move(device), options.value("kernel"), exit);
 }
@@ -142,6 +164,7 @@ vm::Outcome RunLaunch(Engine& engine, vm::Launch& launch, const std::vector<Buff
 
 int ReportOutcome(const vm::Outcome& outcome, const std::string& file) {
   if (!outcome.status.ok()) return FailAt(file, kRejected, "run.launch", outcome.status);
+  for (const vm::Report& r : outcome.warnings) PrintDiagnostics(r.ToString());
   for (const vm::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
   return outcome.reports.empty() ? kOk : kTrapped;
 }

@@ -16,7 +16,7 @@
 
 namespace tile::tools {
 
-// --kernel, --grid, --arg, --device, --images, --threads, --check, --seed, --cast.
+// --kernel, --grid, --arg, --device, --images, --threads, --check, --unspecified, --seed, --cast.
 std::vector<OptionSpec> LaunchOptionSpecs();
 
 // They, without --kernel, --device and --images, as a request; --rtol, --atol and --ulp as a tolerance. False after an error on stderr.
@@ -38,6 +38,9 @@ struct LaunchJob {
   static int64_t BlocksOf(const vm::Launch& launch) { return launch.grid[0] * launch.grid[1] * launch.grid[2]; }
 };
 
+// ChooseDevice for a command that runs nothing on the VM beside it: the VM's options do not go with a GPU.
+std::unique_ptr<DeviceChoice> ChooseOnlyDevice(const Options& options, int* exit);
+
 // From `K [INPUTS…] [options]`. Null after an error on stderr, with the exit code in *exit.
 std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit);
 // The same of another file than the first, on a device of its own. `name`: of
@@ -50,7 +53,7 @@ std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string&
 vm::Outcome RunLaunch(Engine& engine, vm::Launch& launch, const std::vector<BufferUse>& uses, bool repeat,
                       Progress* progress, double from, double to, double* ms);
 
-// The exit code of a launch that could not be made or trapped, after printing why; kOk if all went well.
+// The exit code of a launch that could not be made or trapped, after printing why, and warnings; kOk if all went well.
 int ReportOutcome(const vm::Outcome& outcome, const std::string& file);
 
 }  // namespace tile::tools

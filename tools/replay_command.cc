@@ -141,7 +141,8 @@ absl::Status CompareBlocks(const RecordedLaunch& record, const std::vector<Memor
 
 // False after an error on stderr.
 bool ReplayOne(const std::string& json_path, const Options& options, const Tolerance& tolerance, vm::CheckLevel check,
-               int threads, DeviceChoice& device, Progress* progress, double from, double to, Replayed* out, int* exit) {
+               const LaunchRequest& request, DeviceChoice& device, Progress* progress, double from, double to,
+               Replayed* out, int* exit) {
   const std::string base = absl::EndsWith(json_path, ".json") ? json_path.substr(0, json_path.size() - 5) : json_path;
   const size_t slash = base.find_last_of('/');
   out->name = slash == std::string::npos ? base : base.substr(slash + 1);
@@ -166,7 +167,8 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
 
   vm::Launch launch;
   launch.check = check;
-  launch.threads = threads;
+  launch.threads = request.threads;
+  launch.unspecified = request.unspecified;
   for (size_t d = 0; d < record->grid.size(); ++d) launch.grid[d] = record->grid[d];
   std::vector<std::string> names(blocks.size());
   for (const RecordedParam& p : record->params) {
@@ -198,6 +200,7 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
   if (quiet) launch.print = [](absl::string_view) {};
   const vm::Outcome outcome = RunLaunch(*engine, launch, {}, false, progress, from, to, &out->ms);
   if (!outcome.status.ok()) return fail(outcome.status);
+  for (const vm::Report& r : outcome.warnings) PrintDiagnostics(r.ToString());
   for (const vm::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
   if (!outcome.reports.empty()) {
     out->trapped = true;
@@ -221,7 +224,7 @@ int Replay(const Options& options) {
   if (!ParseLaunchOptions(options, &request, &check, &exit)) return exit;
   Tolerance tolerance;
   if (!ParseTolerance(options, &tolerance, &exit)) return exit;
-  std::unique_ptr<DeviceChoice> device = ChooseDevice(options, &exit);
+  std::unique_ptr<DeviceChoice> device = ChooseOnlyDevice(options, &exit);
   if (device == nullptr) return exit;
   Progress progress(!options.has("json"));
   const double count = static_cast<double>(options.positional().size());
@@ -231,7 +234,7 @@ int Replay(const Options& options) {
     Replayed r;
     int one = kOk;
     const double from = static_cast<double>(index++) / count;
-    if (!ReplayOne(path, options, tolerance, check, request.threads, *device, &progress, from, from + 1 / count, &r, &one)) {
+    if (!ReplayOne(path, options, tolerance, check, request, *device, &progress, from, from + 1 / count, &r, &one)) {
       ++failed;
       exit = std::max(exit, one);
       continue;
@@ -268,10 +271,14 @@ const Command kReplayCommand = {
     "NAME.json… [options]",
     "runs recorded launches and compares the memory afterwards with the recording",
     {{"device", 0, "cpu|cuda[:N]|auto", "where to run (default: cpu, the VM); auto: a GPU if there is one"},
-     {"images", 0, "FILE|FOLDER", "machine code for --device=cuda from another .tbc, or from the one of this name in a folder"},
-     {"compile", 0, nullptr, "with --device=cuda: compile what there is no machine code for, by libtilec.so; it is kept on disk"},
+     {"images", 0, "FILE|FOLDER",
+      "machine code for --device=cuda from another .tbc, or from the one of this name in a folder"},
+     {"compile", 0, nullptr,
+      "with --device=cuda: compile what there is no machine code for, by libtilec.so; it is kept on disk"},
      {"threads", 't', "N", "threads of the VM (default: all cores)"},
      {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
+     {"unspecified", 0, "zero|ones|random",
+      "what the VM reads where the program gives no value (default: zero, as GPUs do)"},
      {"rtol", 0, "R", "relative tolerance of floats (default 0)"},
      {"atol", 0, "A", "absolute tolerance of floats (default 0)"},
      {"ulp", 0, "U", "tolerance of floats in units in the last place (default 0)"},

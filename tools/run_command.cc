@@ -205,6 +205,7 @@ and what was in their files stays if something fails. A launch that traps is rec
   kernel, grid [x,y,z], blocks (that ran), ms, result: "ok", "differs" or "trapped"
   outputs: a list of name, type, shape, min, max, mean (of finite elements, else null), nan and inf (how many), files
   expect: a list of name, count, differing, max_abs, max_rel, max_ulp, one for each --expect
+  warnings, if there are any: a list of code, where, op, block (the first), message
   reports, if the kernel trapped, instead of outputs: a list of code, where, op, block, message
 
 examples:

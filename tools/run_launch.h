@@ -24,6 +24,7 @@ struct LaunchRequest {
   bool cast = false;
   uint64_t seed = 0;
   int threads = 0;
+  vm::Unspecified unspecified = vm::Unspecified::kZero;
   int64_t num_sms = 0;                                          // for launch rules; 0: as many as threads
 };
 

@@ -55,6 +55,7 @@ std::string ToJson(const RunReport& report, const vm::Launch& launch, const vm::
   std::string s = absl::StrCat("{\"kernel\":", JsonQuote(report.kernel), ",\"grid\":[", absl::StrJoin(launch.grid, ","),
                                "],\"blocks\":", outcome.blocks_run, ",\"ms\":", absl::StrFormat("%.3f", report.ms),
                                ",\"result\":\"", trapped ? "trapped" : differs ? "differs" : "ok", "\"");
+  if (!outcome.warnings.empty()) absl::StrAppend(&s, ",\"warnings\":", List(outcome.warnings, TrapJson));
   if (trapped) return absl::StrCat(s, ",\"reports\":", List(outcome.reports, TrapJson), "}");
   return absl::StrCat(s, ",\"outputs\":", List(report.outputs, OutputJson), ",\"expect\":", List(report.expected, ExpectedJson), "}");
 }

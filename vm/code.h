@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ir/arena.h"
 #include "ir/module.h"
@@ -197,6 +198,9 @@ const Instr* Trap(BlockState& b, const ir::Op* op, absl::string_view code, absl:
 // Reports, but lets the block go on (assert).
 void AddReport(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
                absl::string_view fix = "");
+// Says once per operation what is probably not meant. `message` makes the text of the first block's first time.
+void Warn(BlockState& b, const ir::Op* op, absl::string_view code, absl::FunctionRef<std::string()> message,
+          absl::string_view fix);
 // The sink of print_tko.
 void PrintText(BlockState& b, absl::string_view text);
 // Grid size.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "vm/atomic.h"
 #include "vm/kernels/addresses.h"
+#include "vm/unspecified.h"
 #include "vm/view_access.h"
 
 namespace tile::vm {
@@ -80,14 +81,14 @@ Access AccessOf(const BlockState& b, const AtomicData& d, int64_t lane) {
 }
 
 // Elements that are not updated: cas gives the expected value, the others nothing specified.
-void PrefillOld(BlockState& b, const AtomicData& d) {
+void PrefillOld(BlockState& b, const Instr* in, const AtomicData& d) {
   if (!d.has_old) return;
   void* old = b.at(d.old);
   if (d.cas != nullptr) {
     std::memcpy(old, b.at(d.cmp), static_cast<size_t>(d.n * d.bytes));
     return;
   }
-  std::memset(old, 0xFF, static_cast<size_t>(d.n * d.bytes));
+  FillUnspecified(b, in, old, d.n, d.elem);
   if (b.checker != nullptr) b.checker->OnUnspecified(b, old, d.n * d.bytes);
 }
 
@@ -100,7 +101,7 @@ const Instr* RunPointers(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const AtomicData*>(in->data);
   const auto* pointers = static_cast<const uint64_t*>(b.at(d.pointers));
   const uint8_t* mask = d.has_mask ? static_cast<const uint8_t*>(b.at(d.mask)) : nullptr;
-  if (mask != nullptr) PrefillOld(b, d);
+  if (mask != nullptr) PrefillOld(b, in, d);
   bool changed = false;
   for (int64_t i = 0; i < d.n; ++i) {
     if (mask != nullptr && mask[i] == 0) continue;
@@ -119,8 +120,9 @@ const Instr* RunView(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const AtomicData*>(in->data);
   const ViewAccess& v = *d.view;
   ViewBoxes boxes;
-  if (!LocateView(b, in, v, &boxes)) return nullptr;
-  if (!boxes.whole) PrefillOld(b, d);
+  LocateView(b, v, &boxes);
+  if (boxes.outside >= 0 && !NoteOutside(b, in, v, boxes)) return nullptr;
+  if (!boxes.whole) PrefillOld(b, in, d);
   Access access = AccessOf(b, d, 0);
   bool changed = false;
   const bool ok = VisitBoxes(b, in, v, boxes, access, [&](const Box& box) {
@@ -136,7 +138,7 @@ const Instr* RunScatter(BlockState& b, const Instr* in) {
   const auto& view = b.get<ViewData>(d.tensor);
   const void* indices = b.at(d.indices);
   const int rank = d.type.rank();
-  if (d.check_bounds) PrefillOld(b, d);
+  if (d.check_bounds) PrefillOld(b, in, d);
   bool changed = false;
   int64_t at[ir::kMaxRank] = {};
   for (int64_t lane = 0; lane < d.n; ++lane) {

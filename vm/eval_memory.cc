@@ -8,6 +8,8 @@
 #include "vm/access.h"
 #include "vm/kernels/addresses.h"
 #include "vm/prepare.h"
+#include "vm/reliance.h"
+#include "vm/unspecified.h"
 
 namespace tile::vm {
 namespace {
@@ -26,6 +28,7 @@ struct PointerData {
   MemoryOrdering ordering;
   ir::MemoryScope scope;
   ir::Type type;       // of the value
+  bool relied_on;      // of a masked load without padding: the result depends on elements that the mask leaves out
 };
 
 void FillData(Preparer& p, const Op& op, const Value* pointers, const Value* value, PointerData* d) {
@@ -93,6 +96,18 @@ bool VisitRuns(BlockState& b, const Instr* in, const PointerData& d, Access acce
   return true;
 }
 
+void WarnOfUnspecified(BlockState& b, const Instr* in, const PointerData& d, const uint8_t* mask) {
+  const void* off = std::memchr(mask, 0, static_cast<size_t>(d.n));
+  if (off == nullptr) return;
+  Warn(
+      b, in->op, "vm.unspecified",
+      [&] {
+        return absl::StrCat("the mask leaves out element ", LaneText(d.type, static_cast<const uint8_t*>(off) - mask),
+                            ", which has no specified value, and the result depends on it");
+      },
+      "give the load a padding value, or select another value for such elements");
+}
+
 const Instr* RunLoadPtr(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const PointerData*>(in->data);
   const uint8_t* mask = d.has_mask ? static_cast<const uint8_t*>(b.at(d.mask)) : nullptr;
@@ -100,8 +115,8 @@ const Instr* RunLoadPtr(BlockState& b, const Instr* in) {
   if (d.has_padding) {
     std::memcpy(out, b.at(d.padding), static_cast<size_t>(d.n * d.bytes));
   } else if (mask != nullptr) {
-    std::memset(out, 0xFF, static_cast<size_t>(d.n * d.bytes));
-    if (d.elem == Elem::kI1) std::memset(out, 1, static_cast<size_t>(d.n));
+    FillUnspecified(b, in, out, d.n, d.elem);
+    if (d.relied_on && b.checked && b.checker == nullptr) WarnOfUnspecified(b, in, d, mask);
   }
   if (b.checker != nullptr && mask != nullptr && !d.has_padding) b.checker->OnUnspecified(b, out, d.n * d.bytes);
   const bool weak = d.ordering == MemoryOrdering::kWeak;
@@ -151,7 +166,7 @@ const Instr* RunAlloca(BlockState& b, const Instr* in) {
   if (p == nullptr) {
     return Trap(b, in->op, "vm.out_of_memory", absl::StrCat("alloca of ", d.bytes, " bytes: no memory"));
   }
-  std::memset(p, 0xFF, size);
+  FillUnspecifiedMemory(b, b.heap_bytes + 1, p, size);
   b.heap.push_back(p);
   b.heap_bytes += size;
   Allocation a;
@@ -194,6 +209,7 @@ void PrepareLoadPtr(Preparer& p, const Op& op) {
     d->has_padding = true;
     d->padding = p.dense(padding);
   }
+  d->relied_on = d->has_mask && !d->has_padding && DimensionsReliedOn(op.result(0)) != 0;
   d->value = p.result(op, 0);
   p.Emit(op, RunLoadPtr, d);
 }

@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "vm/kernels/copy.h"
+#include "vm/reliance.h"
 #include "vm/strips.h"
+#include "vm/unspecified.h"
 #include "vm/view_access.h"
 
 namespace tile::vm {
@@ -113,6 +115,7 @@ struct ViewMoveData {
   Slot pointer;
   MemoryOrdering ordering;
   ir::MemoryScope scope;
+  uint32_t relied_on;  // of a load without padding: DimensionsReliedOn
 };
 
 Access AccessOf(const ViewMoveData& d, const void* tile) {
@@ -131,16 +134,40 @@ void ForEachRow(const ViewAccess& v, Box box, Fn&& fn) {
   ForEachElement(v, box, [&](int64_t m, int64_t t) { fn(m, t, n); });
 }
 
-void FillTile(const ViewAccess& v, void* tile) {
+void FillTile(const BlockState& b, const Instr* in, const ViewAccess& v, void* tile) {
+  if (!v.has_padding) return FillUnspecified(b, in, tile, v.elements, v.elem);
   CopyItem item;
   item.elements = v.elements;
   item.run = v.elements;
   item.count = 1;
   item.element_bytes = v.bytes;
-  uint64_t bits = v.has_padding ? v.padding : ~uint64_t{0};
-  if (!v.has_padding && v.elem == Elem::kI1) bits = 1;
-  if (!v.has_padding && v.nibbles) bits = 15;
-  ExpandCopy(tile, &bits, item);
+  ExpandCopy(tile, &v.padding, item);
+}
+
+// Elements outside take part in what is computed from the others.
+void WarnOfUnspecified(BlockState& b, const Instr* in, const ViewMoveData& d, const ViewBoxes& boxes) {
+  const ViewAccess& v = *d.access;
+  for (int k = 0; k < v.rank; ++k) {
+    if ((d.relied_on >> k & 1) == 0) continue;
+    bool outside = boxes.size[k] - boxes.origin[k] < v.tile[k];
+    if (k == v.sparse_dim) {
+      outside = false;
+      for (int64_t row = 0; row < v.tile[k] && !outside; ++row) {
+        outside = ReadSignedIndex(b.at(v.index[k]), v.index_bytes[k], v.index_i1[k], row) >=
+                  static_cast<uint64_t>(boxes.size[k]);
+      }
+    }
+    if (!outside) continue;
+    return Warn(
+        b, in->op, "vm.unspecified",
+        [&] {
+          return absl::StrCat(
+              "elements outside of ",
+              boxes.view->allocation ? absl::StrCat("`", boxes.view->allocation->name, "`") : "the tensor",
+              " along dimension ", k, " of the tile have no specified value, and the result depends on them");
+        },
+        "give the view a padding_value, or select another value for these elements");
+  }
 }
 
 // The tile lies in memory as it would in the frame.
@@ -156,7 +183,8 @@ const Instr* RunLoadView(BlockState& b, const Instr* in) {
   const ViewAccess& v = *d.access;
   auto* tile = static_cast<uint8_t*>(b.at(d.tile));
   ViewBoxes boxes;
-  if (!LocateView(b, in, v, &boxes)) return nullptr;
+  LocateView(b, v, &boxes);
+  if (boxes.outside >= 0 && !NoteOutside(b, in, v, boxes)) return nullptr;
   if (d.forward) {
     b.get<void*>(d.pointer) = tile;
     Box box;
@@ -171,7 +199,8 @@ const Instr* RunLoadView(BlockState& b, const Instr* in) {
     }
   }
   if (!boxes.whole) {
-    FillTile(v, tile);
+    FillTile(b, in, v, tile);
+    if (d.relied_on != 0 && b.checked && b.checker == nullptr) WarnOfUnspecified(b, in, d, boxes);
     if (b.checker != nullptr) {
       v.has_padding ? b.checker->OnSpecified(b, tile, v.elements * v.bytes)
                     : b.checker->OnUnspecified(b, tile, v.elements * v.bytes);
@@ -227,7 +256,8 @@ const Instr* RunStoreView(BlockState& b, const Instr* in) {
   const ViewAccess& v = *d.access;
   const auto* tile = static_cast<const uint8_t*>(b.at(d.tile));
   ViewBoxes boxes;
-  if (!LocateView(b, in, v, &boxes)) return nullptr;
+  LocateView(b, v, &boxes);
+  if (boxes.outside >= 0 && !NoteOutside(b, in, v, boxes)) return nullptr;
   // A loaded tile that was not copied, since nothing writes before this store.
   std::vector<uint8_t> copy;
   if (d.tile.indirect() && LiesWhereItIsStored(b, v, boxes, tile)) {
@@ -285,7 +315,7 @@ StoreTarget LocateStore(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const ViewMoveData*>(in->data);
   const ViewAccess& v = *d.access;
   ViewBoxes boxes;
-  if (!LocateView(b, in, v, &boxes)) return {StoreTarget::Kind::kTrap};
+  LocateView(b, v, &boxes);
   Box box;
   if (!boxes.whole || !MakeBox(b, v, boxes, 0, &box) || !LiesDense(v, boxes, box)) return {StoreTarget::Kind::kScattered};
   Access access = AccessOf(d, nullptr);
@@ -336,6 +366,7 @@ void PrepareLoadView(Preparer& p, const Op& op) {
   d->tile = p.home(op.result(0));
   d->forward = p.plan().forwarded(op.result(0));
   if (d->forward) d->pointer = p.pointer_to(op.result(0));
+  if (!d->access->has_padding) d->relied_on = DimensionsReliedOn(op.result(0));
   const int64_t bytes = d->access->elements * d->access->bytes;
   const bool fetches = d->forward && IsFolded(op.result(0)) && bytes >= kMinFetch && bytes <= kMaxFetch;
   d->ahead = fetches && p.code().num_fetch_ahead < kMaxFetchAhead ? p.code().num_fetch_ahead++ : -1;

@@ -4,13 +4,23 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include "vm/code.h"
 #include "vm/memory.h"
 #include "vm/vm.h"
 
 namespace tile::vm {
+
+// A warning, by operation and code.
+struct Warning {
+  int64_t block = 0;  // the first in linear order
+  int64_t count = 0;
+  Report report;
+};
 
 struct LaunchState {
   const Launch* launch = nullptr;
@@ -20,7 +30,8 @@ struct LaunchState {
   // Counts changes of memory that waiting blocks may be waiting for.
   std::atomic<int64_t> effects{0};
   std::atomic<bool> stop{false};  // a block trapped
-  std::mutex mutex;              // guards outcome->reports and printing
+  std::mutex mutex;               // guards outcome->reports, warnings and printing
+  std::map<std::pair<const ir::Op*, std::string>, Warning> warnings;
 };
 
 // Tells waiting blocks that memory has changed.

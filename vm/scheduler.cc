@@ -1,6 +1,5 @@
 #include "vm/scheduler.h"
 
-#include <mutex>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -8,12 +7,14 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "vm/check.h"
+#include "vm/unspecified.h"
 
 namespace tile::vm {
 namespace {
@@ -125,7 +126,8 @@ class Grid {
       return r;
     }
     for (const Allocation& a : r->frame->shared()) {
-      std::memset(reinterpret_cast<void*>(a.begin), 0xFF, a.bytes);
+      FillUnspecifiedMemory(b, a.begin - reinterpret_cast<uintptr_t>(b.frame), reinterpret_cast<void*>(a.begin),
+                            a.bytes);
       b.private_memory.push_back(&a);
     }
     for (size_t i = 0; i < code_.params.size(); ++i) {

@@ -67,7 +67,7 @@ ViewAccess* PrepareView(Preparer& p, const Op& op, const Value* view, absl::Span
   return v;
 }
 
-bool LocateView(BlockState& b, const Instr* in, const ViewAccess& v, ViewBoxes* boxes) {
+void LocateView(const BlockState& b, const ViewAccess& v, ViewBoxes* boxes) {
   const auto* view = static_cast<const ViewData*>(b.at(v.view));
   boxes->view = view;
   boxes->whole = !v.gather;
@@ -77,18 +77,45 @@ bool LocateView(BlockState& b, const Instr* in, const ViewAccess& v, ViewBoxes* 
     boxes->origin[k] = 0;
     if (k == v.sparse_dim) continue;
     const uint64_t i = ReadIndex(b.at(v.index[k]), v.index_bytes[k], v.index_i1[k]);
-    const auto space = static_cast<uint64_t>(CountSteps(size, v.step[k]));
-    if (i >= space) {
-      Trap(b, in->op, "vm.index_out_of_bounds",
-           absl::StrCat("index ", static_cast<int64_t>(i), " of dimension ", k, " is outside of the view's ", space,
-                        v.gather ? " positions" : " tiles",
-                        view->allocation ? absl::StrCat(" over `", view->allocation->name, "`") : "", " (", size,
-                        " elements in steps of ", v.step[k], ")"),
-           "launch fewer blocks, or guard the access");
-      return false;
+    if (i >= static_cast<uint64_t>(CountSteps(size, v.step[k]))) {
+      if (boxes->outside < 0) boxes->outside = k;
+      boxes->origin[k] = size;
+    } else {
+      boxes->origin[k] = static_cast<int64_t>(i) * v.step[k];
     }
-    boxes->origin[k] = static_cast<int64_t>(i) * v.step[k];
     if (size - boxes->origin[k] < v.tile[k]) boxes->whole = false;
+  }
+}
+
+bool NoteOutside(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes) {
+  const int k = boxes.outside;
+  const auto message = [&] {
+    const int bytes = v.index_bytes[k];
+    const auto signed_index = static_cast<int64_t>(ReadSignedIndex(b.at(v.index[k]), bytes, v.index_i1[k], 0));
+    const uint64_t index = ReadIndex(b.at(v.index[k]), bytes, v.index_i1[k]);
+    const int64_t space = CountSteps(boxes.size[k], v.step[k]);
+    return absl::StrCat("index ", signed_index, " of dimension ", k,
+                        signed_index < 0 ? absl::StrCat(", read as unsigned ", index, ",") : "",
+                        " is outside of the view's ", space, v.gather ? " position" : " tile", space == 1 ? "" : "s",
+                        boxes.view->allocation ? absl::StrCat(" over `", boxes.view->allocation->name, "`") : "", " (",
+                        boxes.size[k], " elements in steps of ", v.step[k], ")");
+  };
+  constexpr absl::string_view kFix = "launch fewer blocks, or guard the access";
+  if (b.checker != nullptr) {
+    Trap(b, in->op, "vm.index_out_of_bounds", message(), kFix);
+    return false;
+  }
+  if (b.checked) {
+    const bool reads = in->op->info()->has(ir::kReads), writes = in->op->info()->has(ir::kWrites);
+    Warn(
+        b, in->op, "vm.index_out_of_bounds",
+        [&] {
+          return absl::StrCat(message(), ": ",
+                              !writes ? "the tile is all padding"
+                              : reads ? "nothing is updated"
+                                      : "nothing is stored");
+        },
+        kFix);
   }
   return true;
 }

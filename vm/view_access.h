@@ -62,10 +62,13 @@ struct ViewBoxes {
   int64_t origin[ir::kMaxRank];       // tensor coordinate of the tile's first element, per tile dimension
   int64_t size[ir::kMaxRank];         // of the tensor, per tile dimension
   bool whole = false;                 // one box that is the whole tile
+  int outside = -1;  // a dimension whose index lies outside of the index space: no element is in the tensor
 };
 
-// Reads the indices; false after a trap (an index outside of the index space).
-bool LocateView(BlockState& b, const Instr* in, const ViewAccess& v, ViewBoxes* boxes);
+// Reads the indices. Those outside of the index space give boxes without elements; the access then does NoteOutside.
+void LocateView(const BlockState& b, const ViewAccess& v, ViewBoxes* boxes);
+// Says that the tile lies wholly outside (boxes.outside): a warning, or false after a trap of --check=full.
+bool NoteOutside(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes);
 // Checks that the box lies in memory that the kernel may touch; false after a trap.
 bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Box& box, Access access);
 // Makes the box of sparse row `row` (of a view without sparse dimension: row 0, the only one); false if it is empty.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 #include <thread>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "vm/check.h"
@@ -19,7 +20,8 @@ namespace {
 
 constexpr int64_t kMaxGrid = (int64_t{1} << 24) - 1;  // of one dimension, operations.md 2.1
 
-void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message, absl::string_view fix) {
+Report MakeReport(const BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
+                  absl::string_view fix) {
   Report r;
   r.code = std::string(code);
   r.message = std::string(message);
@@ -32,6 +34,12 @@ void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::stri
   } else {
     r.where = b.code->module->Where(b.code->function->loc, b.code->function->pos);
   }
+  return r;
+}
+
+void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
+             absl::string_view fix) {
+  Report r = MakeReport(b, op, code, message, fix);
   std::lock_guard<std::mutex> lock(b.launch->mutex);
   if (b.launch->outcome->reports.size() < kMaxReports) b.launch->outcome->reports.push_back(std::move(r));
 }
@@ -75,7 +83,8 @@ Code::~Code() {
 }
 
 std::string Report::ToString() const {
-  std::string s = absl::StrCat(where, ": error[", code, "]: ", message, "\n  in kernel `", kernel, "`");
+  std::string s =
+      absl::StrCat(where, warning ? ": warning[" : ": error[", code, "]: ", message, "\n  in kernel `", kernel, "`");
   if (block[0] >= 0) absl::StrAppend(&s, ", block (", block[0], ", ", block[1], ", ", block[2], ")");
   if (!op.empty()) absl::StrAppend(&s, ", at ", op);
   if (!fix.empty()) absl::StrAppend(&s, "\n  fix: ", fix);
@@ -92,6 +101,17 @@ const Instr* Trap(BlockState& b, const ir::Op* op, absl::string_view code, absl:
 
 void AddReport(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message, absl::string_view fix) {
   Report_(b, op, code, message, fix);
+}
+
+void Warn(BlockState& b, const ir::Op* op, absl::string_view code, absl::FunctionRef<std::string()> message,
+          absl::string_view fix) {
+  std::lock_guard<std::mutex> lock(b.launch->mutex);
+  Warning& w = b.launch->warnings[{op, std::string(code)}];
+  // Of a block the first time counts, of blocks the first: the same for any number of threads.
+  if (w.count++ > 0 && w.block <= b.index) return;
+  w.block = b.index;
+  w.report = MakeReport(b, op, code, message(), fix);
+  w.report.warning = true;
 }
 
 void PrintText(BlockState& b, absl::string_view text) {
@@ -205,6 +225,16 @@ Outcome Program::Run(const Launch& launch) {
   }
   RunGrid(state, threads, checker.get());
   if (checker != nullptr && !state.stop.load(std::memory_order_relaxed)) checker->EndLaunch();
+  // In the order of the text.
+  std::vector<std::pair<std::tuple<uint32_t, uint32_t, std::string, std::string>, Warning*>> warnings;
+  for (auto& [key, w] : state.warnings) {
+    warnings.push_back({{key.first->pos.line, key.first->pos.column, w.report.where, key.second}, &w});
+  }
+  std::sort(warnings.begin(), warnings.end());
+  for (const auto& [key, w] : warnings) {
+    if (w->count > 1) absl::StrAppend(&w->report.message, "; ", w->count, " times in all");
+    outcome.warnings.push_back(std::move(w->report));
+  }
   std::stable_sort(outcome.reports.begin(), outcome.reports.end(), [](const Report& a, const Report& b) {
     return std::make_tuple(a.block[2], a.block[1], a.block[0]) < std::make_tuple(b.block[2], b.block[1], b.block[0]);
   });

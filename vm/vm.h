@@ -33,6 +33,14 @@ enum class CheckLevel {
   kFull,    // also uninitialised reads, races, missing tokens, duplicate weak stores, broken promises. One thread
 };
 
+// What the program reads where it gave no value: elements outside of a tensor without padding, elements that a mask
+// leaves out, fresh storage (unspecified.h).
+enum class Unspecified {
+  kZero,    // as hardware has it
+  kOnes,    // all bits set: NaN in floats
+  kRandom,  // any bits, the same in every run
+};
+
 // Memory of the caller that a launch may touch.
 struct Buffer {
   std::string name;
@@ -49,6 +57,7 @@ struct Launch {
   std::vector<Buffer> buffers;
   int threads = 0;               // 0: all cores
   CheckLevel check = CheckLevel::kBounds;
+  Unspecified unspecified = Unspecified::kZero;
   // Rounds of loops that one block may make; 0: no limit. A guard against endless programs when inputs are not trusted.
   int64_t max_rounds = 0;
   uint64_t max_tile_bytes = uint64_t{8} << 30;  // memory for tiles of the blocks that run at once
@@ -61,6 +70,7 @@ struct Launch {
 
 // A mistake of the kernel found while running.
 struct Report {
+  bool warning = false;  // it went on, as hardware would
   std::string code;     // stable: "vm.out_of_bounds", "vm.race", "vm.assert", "vm.deadlock", …
   std::string where;    // file:line:col of the op
   std::string kernel;
@@ -69,13 +79,16 @@ struct Report {
   std::string message;  // what is wrong: tensor, index, extent
   std::string fix;      // may be empty
 
-  // "where: error[code]: message" and lines with kernel, block and op.
+  // "where: error[code]: message", or warning, and lines with kernel, block and op.
   std::string ToString() const;
 };
 
 struct Outcome {
   absl::Status status;            // the launch could not be made (wrong parameter count, grid, memory)
   std::vector<Report> reports;    // the kernel trapped, or asserted; at most kMaxReports
+  // What works as on hardware but is probably not meant: once for each operation, with its first block in linear order.
+  // "vm.index_out_of_bounds" and "vm.unspecified"; none of CheckLevel::kNone, and errors of kFull.
+  std::vector<Report> warnings;
   int64_t blocks_run = 0;
   bool ok() const { return status.ok() && reports.empty(); }
 };

@@ -1,6 +1,8 @@
 #include "codegen/emit/tile_box.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -19,6 +21,36 @@ const ir::Op* MakerOf(const ir::Value* view) {
     view = def->operand(0);
   }
   return nullptr;
+}
+
+// The index of dimension k never reaches the end of the index space: a constant, or counted by a loop up to that end.
+bool IsInSpace(const ir::Value* index, const ir::Value* view, int k) {
+  const auto u = static_cast<size_t>(k);
+  const ir::Type type = view->type();
+  if (!type.is_grid_view()) return false;
+  const int64_t size = type.tensor()->shape[TensorDim(type, k)];
+  const int64_t step = type.kind() == ir::TypeKind::kStridedView ? type->steps[u] : type.shape()[u];
+  const uint64_t count = size == ir::kDynamic ? 0 : static_cast<uint64_t>((size + step - 1) / step);
+  const auto constant = [](const ir::Value* v) -> std::optional<uint64_t> {
+    const ir::Op* def = v->def();
+    if (def == nullptr || def->opcode() != ir::Opcode::kConstant) return std::nullopt;
+    const ir::Dense& d = def->attr("value").dense();
+    uint64_t bits = 0;
+    std::memcpy(&bits, d.bytes.data(), static_cast<size_t>(ir::StorageBytes(d.elem)));
+    return bits;
+  };
+  while (index->def() != nullptr && index->def()->opcode() == ir::Opcode::kExti) index = index->def()->operand(0);
+  const int bits = ir::ElemInfoOf(index->type().elem()).bits;
+  if (const auto c = constant(index)) return *c < count && *c >> (bits - 1) == 0;
+  const ir::Op* loop = index->def() == nullptr ? index->block()->parent() : nullptr;
+  if (loop == nullptr || loop->opcode() != ir::Opcode::kFor || index->index() != 0) return false;
+  const auto first = constant(loop->operand(0));
+  if (!first || *first >> (bits - 1) != 0) return false;
+  const ir::Value* end = loop->operand(1);
+  if (const auto c = constant(end)) return *c <= count && *c >> (bits - 1) == 0;
+  const ir::Op* shape = end->def();
+  return shape != nullptr && shape->opcode() == ir::Opcode::kGetIndexSpaceShape && shape->operand(0) == view &&
+         end->index() == k && !loop->attr("unsigned_cmp").as_bool();
 }
 
 }  // namespace
@@ -63,13 +95,14 @@ void TileBox::AddDim(Dim d, bool tested) {
   d.tested = tested;
   const int k = static_cast<int>(dims_.size());
   if (tested && d.picked.empty()) {
-    // Signed: a tile wholly outside has a limit below zero.
+    // Below zero where the tile lies wholly outside.
     llvm::Value* left = d.origin == nullptr ? d.size : b.CreateSub(d.size, d.origin);
     if (const auto* c = Constant(left)) {
-      d.limit = e_.I32(std::min<int64_t>(c->getSExtValue(), d.tile));
+      d.limit = e_.I32(std::clamp<int64_t>(c->getSExtValue(), 0, d.tile));
       d.tested = c->getSExtValue() < d.tile;
     } else {
-      d.limit = b.CreateTrunc(b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, e_.I64(d.tile)), b.getInt32Ty());
+      left = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, e_.I64(0));
+      d.limit = b.CreateTrunc(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, e_.I64(d.tile)), b.getInt32Ty());
     }
   }
   Mask thread = 0, reg = 0;
@@ -116,14 +149,21 @@ TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout) {
       continue;
     }
     const int64_t step = gather ? 1 : type.kind() == ir::TypeKind::kStridedView ? type->steps[u] : tile;
+    // Indices are unsigned; one far outside must not come back by wrapping around.
     llvm::Value* i = b.CreateZExt(e.scalar(index[u]), b.getInt64Ty());
+    if (index[u]->type().elem() == ir::Elem::kI64) {
+      i = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, i, e.I64(INT64_MAX / step));
+    }
     d.origin = b.CreateMul(i, e.I64(step));
     d.origin_divisor = std::min(Facts::kMax, box.facts_.Divisor(index[u]) * PowerOfTwoIn(static_cast<uint64_t>(step)));
-    // An index inside of the index space leaves no part of the tile outside, if steps hold tiles and sizes hold steps.
+    // The tile lies inside or outside as a whole, if steps hold tiles and sizes hold steps: one test is enough.
     const auto* size = Constant(d.size);
     const bool divides = size != nullptr ? size->getSExtValue() % step == 0
                                          : (step & (step - 1)) == 0 && d.size_divisor >= static_cast<uint64_t>(step);
     const bool whole = tile == 1 || (!gather && step >= tile && divides);
+    if (whole && !promised && !IsInSpace(index[u], view, k)) {
+      box.in_space_ = And(e, box.in_space_, b.CreateICmpULT(d.origin, d.size));
+    }
     box.AddDim(std::move(d), !promised && !whole);
   }
   box.FindVector();
@@ -258,7 +298,7 @@ llvm::Value* TileBox::Test(size_t k, int r) {
 }
 
 llvm::Value* TileBox::Inside(int r) {
-  llvm::Value* inside = nullptr;
+  llvm::Value* inside = in_space_;
   for (size_t k = 0; k < dims_.size(); ++k) {
     if (dims_[k].tested) inside = And(e_, inside, Test(k, r));
   }

@@ -98,6 +98,7 @@ class TileBox {
   const ViewValue* tensor_ = nullptr;
   ir::Type tensor_type_;
   std::vector<Dim> dims_;
+  llvm::Value* in_space_ = nullptr;  // i1: not a tile outside, of dimensions that are not tested; null: always
   llvm::Value* base_ = nullptr;      // of this thread, register part 0
   std::map<std::vector<llvm::Value*>, llvm::Value*> sums_;
   int vector_ = 1;

@@ -38,7 +38,13 @@ TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& ti
     for (int k = 0; k < view.rank(); ++k) {
       if (static_cast<int>(TensorDim(view, k)) != order[i]) continue;
       const auto u = static_cast<size_t>(k);
-      place.origin[i] = b.CreateMul(b.CreateZExtOrTrunc(e.scalar(index[u]), b.getInt32Ty()), e.I32(view.shape()[u]));
+      // An index far outside must not come back by wrapping around: tensors end before this tile (tensor_map.cc).
+      llvm::Value* at = e.scalar(index[u]);
+      const int64_t last = INT32_MAX / view.shape()[u] - 1;
+      if (at->getType()->getIntegerBitWidth() < 32) at = b.CreateZExt(at, b.getInt32Ty());
+      at = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, at,
+                                   llvm::ConstantInt::get(at->getType(), static_cast<uint64_t>(last)));
+      place.origin[i] = b.CreateMul(b.CreateTrunc(at, b.getInt32Ty()), e.I32(view.shape()[u]));
       if (k == tile.contiguous) place.inner = i;
       if (k == tile.other) place.outer = i;
     }

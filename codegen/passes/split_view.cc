@@ -82,7 +82,11 @@ void SplitAccess(ir::Module* module, Op* access, int dim, int64_t parts, Value* 
   Value* smaller = w.Make(Opcode::kMakePartitionView, {view->def()->operand(0)},
                           types.PartitionView(shape, old.tensor(), old->dim_map, old->padding));
   const int index = access->group_begin(format.operand_index("index")) + dim;
+  // An index outside of the view, a negative one, say, stays outside.
   Value* at = access->operand(index);
+  const int64_t most = int64_t{1} << (ir::ElemInfoOf(at->type().elem()).bits - 2);
+  at = w.Make(Opcode::kMini, {at, w.Number(most / parts, at->type())}, at->type(),
+              {{"signedness", ir::Attr::Enum(ir::Signedness::kUnsigned)}});
   Value* scaled = w.Make(Opcode::kMuli, {at, w.Number(parts, at->type())}, at->type());
   Value* moved =
       w.Make(Opcode::kAddi, {scaled, w.Resized(part, at->type().elem(), ir::Signedness::kUnsigned)}, at->type());

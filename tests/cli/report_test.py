@@ -5,6 +5,35 @@ import json
 import cli
 
 
+# Of eight elements, three of which lie outside of a tensor of five.
+SUM = """entry @sum(%x: tile<ptr<f32>>, %out: tile<ptr<f32>>) interface {
+  in x: f32[5] at %x
+  out o: f32[1] at %out
+  grid 1
+} {
+  %first = constant <i32: 0> : tile<i32>
+  %t = make_tensor_view %x, shape = [5], strides = [1] : tensor_view<5xf32, strides=[1]>
+  %v = make_partition_view %t : partition_view<tile=(8), tensor_view<5xf32, strides=[1]>>
+  %a, %k = load_view_tko weak %v[%first] -> tile<8xf32>, token
+  %s = reduce %a dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32> (%e: tile<f32>, %acc: tile<f32>) {
+    %sum = addf %e, %acc
+    yield %sum : tile<f32>
+  }
+  store_ptr_tko weak %out, %s -> token
+  return
+}
+"""
+
+
+# pack came with 13.3.
+NEW = """entry @new() {
+  %a = constant <i16: 1> : tile<4xi16>
+  %b = pack %a : tile<4xi16> -> tile<8xi8>
+  return
+}
+"""
+
+
 class RunJson(cli.Case):
     def test_whole_report(self):
         self.good("run", "vector_add.tile", "arange:f32[8]", "full:f32[8]=0.5", "-o", "want.npy")
@@ -51,6 +80,43 @@ class RunJson(cli.Case):
         self.assertEqual((trap["code"], trap["op"], trap["block"]), ("vm.out_of_bounds", "load_ptr_tko", [0, 0, 0]))
         self.assertTrue(trap["where"].startswith("trap.tile:8:"), trap["where"])
         self.assertIn("error[vm.out_of_bounds]", done.stderr)
+
+    def test_warnings(self):
+        # A block more than the arrays have tiles.
+        arguments = ("run", "vector_add.tile", "ones:f32[8]", "ones:f32[8]", "--grid", "3", "--json")
+        done = self.good(*arguments)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["result"], "ok")
+        self.assertEqual([(w["code"], w["op"], w["block"]) for w in report["warnings"]],
+                         [("vm.index_out_of_bounds", "load_view_tko", [1, 0, 0])] * 2 +
+                         [("vm.index_out_of_bounds", "store_view_tko", [1, 0, 0])])
+        self.assertEqual(done.stderr.count("warning[vm.index_out_of_bounds]"), 3)
+        self.assertIn("nothing is stored; 2 times in all", done.stderr)
+        done = self.call(*arguments, "--check", "full")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("error[vm.index_out_of_bounds]", done.stderr)
+
+    def test_unspecified(self):
+        self.write("sum.tile", SUM)
+        values = {}
+        for choice in ("zero", "ones", "random"):
+            done = self.good("run", "sum.tile", "ones:f32[5]", "--unspecified", choice, "--json")
+            values[choice] = json.loads(done.stdout)["outputs"][0]
+            self.assertIn("sum.tile:9:12: warning[vm.unspecified]: elements outside of `x` along dimension 0", done.stderr)
+        self.assertEqual(values["zero"]["max"], 5)
+        self.assertEqual(values["ones"]["nan"], 1)
+        self.assertNotEqual(values["random"]["max"], 5)
+        again = json.loads(self.good("run", "sum.tile", "ones:f32[5]", "--unspecified", "random", "--json").stdout)
+        self.assertEqual(again["outputs"][0]["max"], values["random"]["max"])
+
+    def test_export_writes_the_lowest_version(self):
+        self.good("export", "vector_add.tile", "-o", "v.tilebc")
+        self.assertEqual(self.read("v.tilebc")[8:10], bytes([13, 1]))
+        self.write("new.tile", NEW)
+        self.good("export", "new.tile", "-o", "new.tilebc")
+        self.assertEqual(self.read("new.tilebc")[8:10], bytes([13, 3]))
+        self.good("export", "vector_add.tile", "-o", "v.tilebc", "--version", "13.4")
+        self.assertEqual(self.read("v.tilebc")[8:10], bytes([13, 4]))
 
     def test_kernel_output_leaves_stdout_alone(self):
         done = self.good("run", "prints.tile", "--json")

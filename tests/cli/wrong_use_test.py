@@ -48,6 +48,7 @@ CALLS = [
     (ADD + ["--device", "tpu"], USAGE, "error[usage]: --device tpu: expected cpu, cuda, cuda:N or auto"),
     (ADD + ["--device", "cuda:999"], ENVIRONMENT, "error[cuda."),  # no driver, or no such GPU
     (ADD + ["--rtol", "-1"], USAGE, "error[usage]: --rtol -1: expected a number"),
+    (ADD + ["--unspecified", "nan"], USAGE, "error[usage]: --unspecified nan: expected zero, ones or random"),
     (ADD + ["--check"], USAGE, "error[usage]: --check needs a value"),
     # Arguments
     (["run", "vector_add.tile"], REJECTED, "vector_add.tile: error[run.arguments]: argument `a` (in f32, rank 1) is missing"),
