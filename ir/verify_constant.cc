@@ -44,8 +44,8 @@ void CheckGetGlobal(OpCheck& c) {
 // --- assume ---------------------------------------------------------------------------------------------------------
 
 void CheckDivBy(OpCheck& c, const Predicate& p, Type t) {
-  const bool pow2 = p.divisor != 0 && (p.divisor & (p.divisor - 1)) == 0 && p.divisor <= uint64_t{1} << 62;
-  c.Require(pow2, Rule::kAssumeDivisor, [&] { return absl::StrCat("div_by<", p.divisor, ">"); });
+  const bool in_range = p.divisor != 0 && p.divisor <= uint64_t{1} << 62;
+  c.Require(in_range, Rule::kAssumeDivisor, [&] { return absl::StrCat("div_by<", p.divisor, ">"); });
   if (!p.every && !p.along) return;
   const bool good = p.every && p.along && t.is_tile() && *p.along >= 0 && *p.along < t.rank() && *p.every >= 0 &&
                     *p.every <= t->shape[*p.along];

@@ -287,9 +287,9 @@ double LoadFloat(Elem e, const uint8_t* p, int bytes) {
 
 }  // namespace
 
-// ftoi without `saturating`: what does not fit has no value.
+// ftoi without `saturating`: what does not fit has no value. To i1 everything fits.
 void Poison::OutOfRange(BlockState& b, const OpPlaces& o, FrameShadow& shadow) {
-  if (o.op->attr("saturating").as_bool()) return;
+  if (o.op->attr("saturating").as_bool() || o.op->result(0)->type().elem() == Elem::kI1) return;
   const Place &from = o.operands[0], &r = o.results[0];
   const Elem elem = o.op->operand(0)->type().elem();
   const int bits = ir::ElemInfoOf(o.op->result(0)->type().elem()).bits;

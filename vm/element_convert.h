@@ -207,6 +207,12 @@ TILE_VM_INLINE U<I> FToI(T x) {
   return inside ? Wrap<I>(static_cast<Wide<I>>(inside ? x : T{0})) : bound;
 }
 
+// To i1: anything but zero, NaN too.
+template <class T>
+TILE_VM_INLINE uint8_t IsNotZero(T x) {
+  return x != 0 ? 1 : 0;
+}
+
 // The nearest float or double.
 template <class T, class I, Sign kSign>
 TILE_VM_INLINE T IToF(U<I> a) {

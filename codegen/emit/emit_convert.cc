@@ -107,12 +107,15 @@ Value* EmitFToF(Emitter& e, const ir::Op& op, Operands in) {
                    IsIeee(to) ? OutOfRange::kInfinity : OutOfRange::kSaturate);
 }
 
-// Saturates always: without the attribute, a value out of range is the program's mistake.
+// Saturates always: without the attribute, a value out of range is the program's mistake. To i1 that is x != 0.
 Value* EmitFToI(Emitter& e, const ir::Op& op, Operands in) {
   auto& b = e.b();
   const bool is_signed = IsSigned(op);
   const int bits = ir::ElemInfoOf(To(op)).bits;
   Value* x = From(op) == Elem::kF64 ? in[0] : ToFloat(e, From(op), in[0]);
+  if (bits == 1 && !op.attr("saturating").as_bool()) {
+    return b.CreateFCmpUNE(x, llvm::ConstantFP::get(x->getType(), 0.0));
+  }
   Value* i = Truncate(e, x, is_signed, bits == 64);
   if (bits >= 32) return i;
   if (bits == 1) return is_signed ? b.CreateICmpSLT(i, e.I32(0)) : b.CreateIsNotNull(i);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/facts.h"
 #include "codegen/view_dim.h"
 
 namespace tile::codegen {
@@ -145,7 +146,7 @@ const ir::Predicate* SlicedPredicate(ir::Module* module, const Op& assume, int d
     const ir::Element e = assume.result(0)->type().element();
     const uint64_t unit = e.is_pointer() ? static_cast<uint64_t>(std::max(1, ir::MemoryBits(e.pointee) / 8)) : 1;
     p.every = length;
-    p.divisor = std::min(p.divisor, length_u * unit & (~(length_u * unit) + 1));
+    p.divisor = std::min(PowerOfTwoIn(p.divisor), PowerOfTwoIn(length_u * unit));
   } else if (p.kind == ir::Predicate::Kind::kSameElements) {
     std::vector<int64_t> groups(p.groups.begin(), p.groups.end());
     int64_t& n = groups[static_cast<size_t>(dim)];

@@ -99,7 +99,8 @@ bool Canonicalize(ElementwiseKey& k) {
       break;
     case Opcode::kFToI:
       k.rounding = Rounding::kNearestEven;
-      k.saturating = false;
+      k.saturating = k.saturating && k.out == Elem::kI1;
+      if (k.out == Elem::kI1 && !k.saturating) k.signedness = ir::Signedness::kUnsigned;
       break;
     case Opcode::kBitcast:
     case Opcode::kIntToPtr:

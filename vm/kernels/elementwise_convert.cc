@@ -39,6 +39,12 @@ TILE_VM_LOOP NarrowToInt(const float* a, void* result, int64_t n) {
   for (int64_t i = 0; i < n; ++i) r[i] = FToI<float, I, kSign>(a[i]);
 }
 
+TILE_VM_LOOP NarrowToTruth(const float* a, void* result, int64_t n) {
+  uint8_t* r = static_cast<uint8_t*>(result);
+  TILE_VM_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) r[i] = IsNotZero(a[i]);
+}
+
 // --- kernels --------------------------------------------------------------------------------------------------------
 
 template <class E>
@@ -70,6 +76,16 @@ consteval ElementwiseFn FToIKernel() {
   }
 }
 
+template <class From>
+consteval ElementwiseFn TruthKernel() {
+  if constexpr (kSame<From, F32> || kSame<From, F64>) {
+    using T = typename From::Storage;
+    return Unary<uint8_t, T, IsNotZero<T>>;
+  } else {
+    return ThroughF32<typename From::Storage, uint8_t, Widen<From>, NarrowToTruth>;
+  }
+}
+
 template <class I, class To, Sign kSign>
 consteval ElementwiseFn IToFKernel() {
   if constexpr (kSame<To, F32> || kSame<To, F64>) {
@@ -98,27 +114,26 @@ constexpr ElementwiseRow kRows[] = {
 // Of each pair those roundings that ftof may have there, and of a type with itself the copy that nobody asks for.
 #define TILE_FTOF(From, To, kHere, kThere) \
   TILE_ROW((FToFKernel<From, To, kHere>()), TILE_C(kFToF, From, To), .rounding = ir::Rounding::kThere)
-    TILE_FLOATS(TILE_FTOF, F16, kNearestEven, kNearestEven)
-    TILE_FLOATS(TILE_FTOF, F16, kTowardZero, kZero)
-    TILE_FLOATS(TILE_FTOF, BF16, kNearestEven, kNearestEven)
-    TILE_FLOATS(TILE_FTOF, BF16, kTowardZero, kZero)
-    TILE_FLOATS(TILE_FTOF, TF32, kNearestEven, kNearestEven)
-    TILE_FLOATS(TILE_FTOF, TF32, kTowardZero, kZero)
-    TILE_FTOF(F32, TF32, kNearestAway, kNearestAway)
-    TILE_FLOATS(TILE_FTOF, F8E4M3FN, kNearestEven, kNearestEven)
-    TILE_FLOATS(TILE_FTOF, F8E5M2, kNearestEven, kNearestEven)
-    TILE_FLOATS(TILE_FTOF, F8E5M3FNU, kNearestEven, kNearestEven)
-    TILE_FLOATS(TILE_FTOF, F4E2M1FN, kNearestEven, kNearestEven)
-    TILE_FLOATS(TILE_FTOF, F8E8M0FNU, kTowardZero, kZero)
-    TILE_FLOATS(TILE_FTOF, F8E8M0FNU, kPositiveInf, kPositiveInf)
-    TILE_FLOATS(TILE_FTOF, F32, kNearestEven, kNearestEven)
-    TILE_FTOF(F64, F32, kTowardZero, kZero)
-    TILE_FTOF(F64, F32, kNegativeInf, kNegativeInf)
-    TILE_FTOF(F64, F32, kPositiveInf, kPositiveInf)
-    TILE_FLOATS(TILE_FTOF, F64, kNearestEven, kNearestEven)
+    TILE_FLOATS(TILE_FTOF, F16, kNearestEven, kNearestEven) TILE_FLOATS(TILE_FTOF, F16, kTowardZero, kZero) TILE_FLOATS(
+        TILE_FTOF, BF16, kNearestEven, kNearestEven) TILE_FLOATS(TILE_FTOF, BF16, kTowardZero,
+                                                                 kZero) TILE_FLOATS(TILE_FTOF, TF32, kNearestEven,
+                                                                                    kNearestEven)
+        TILE_FLOATS(TILE_FTOF, TF32, kTowardZero, kZero) TILE_FTOF(F32, TF32, kNearestAway, kNearestAway) TILE_FLOATS(
+            TILE_FTOF, F8E4M3FN, kNearestEven, kNearestEven) TILE_FLOATS(TILE_FTOF, F8E5M2, kNearestEven, kNearestEven)
+            TILE_FLOATS(TILE_FTOF, F8E5M3FNU, kNearestEven, kNearestEven) TILE_FLOATS(
+                TILE_FTOF, F4E2M1FN, kNearestEven, kNearestEven) TILE_FLOATS(TILE_FTOF, F8E8M0FNU, kTowardZero, kZero)
+                TILE_FLOATS(TILE_FTOF, F8E8M0FNU, kPositiveInf, kPositiveInf)
+                    TILE_FLOATS(TILE_FTOF, F32, kNearestEven, kNearestEven) TILE_FTOF(F64, F32, kTowardZero, kZero)
+                        TILE_FTOF(F64, F32, kNegativeInf, kNegativeInf) TILE_FTOF(F64, F32, kPositiveInf, kPositiveInf)
+                            TILE_FLOATS(TILE_FTOF, F64, kNearestEven, kNearestEven)
 
-#define TILE_FTOI(From, I, kSign) \
-  TILE_ROW((FToIKernel<From, I, kSign>()), TILE_C(kFToI, From, I), .signedness = ir::Signedness::kSign)
+// To i1 only `saturating` truncates.
+#define TILE_FTOI(From, I, kSign)                                                              \
+  TILE_ROW((FToIKernel<From, I, kSign>()), TILE_C(kFToI, From, I), .saturating = kSame<I, I1>, \
+           .signedness = ir::Signedness::kSign)
+#define TILE_TRUTH(From, I) \
+  TILE_ROW((TruthKernel<From>()), TILE_C(kFToI, From, I), .signedness = ir::Signedness::kUnsigned)
+                                TILE_FLOATS(TILE_TRUTH, I1)
 #define TILE_ITOF(To, I, kSign) \
   TILE_ROW((IToFKernel<I, To, kSign>()), TILE_C(kIToF, I, To), .signedness = ir::Signedness::kSign)
 #define TILE_INT_FLOAT(I)                                                                                 \
@@ -126,7 +141,8 @@ constexpr ElementwiseRow kRows[] = {
   TILE_SMALL_FLOATS(TILE_ITOF, I, kUnsigned) TILE_SMALL_FLOATS(TILE_ITOF, I, kSigned)                     \
   TILE_ITOF(F32, I, kUnsigned) TILE_ITOF(F32, I, kSigned)                                                 \
   TILE_ITOF(F64, I, kUnsigned) TILE_ITOF(F64, I, kSigned)
-    TILE_INT_FLOAT(I1) TILE_INT_FLOAT(I8) TILE_INT_FLOAT(I16) TILE_INT_FLOAT(I32) TILE_INT_FLOAT(I64)
+                                    TILE_INT_FLOAT(I1) TILE_INT_FLOAT(I8) TILE_INT_FLOAT(I16) TILE_INT_FLOAT(I32)
+                                        TILE_INT_FLOAT(I64)
 
 #define TILE_EXTI(From, To, kSign)                                                  \
   TILE_ROW((Unary<U<To>, U<From>, Exti<From, To, kSign>>), TILE_C(kExti, From, To), \
@@ -134,15 +150,15 @@ constexpr ElementwiseRow kRows[] = {
 #define TILE_WIDTHS(From, To)                                         \
   TILE_EXTI(From, To, kUnsigned) TILE_EXTI(From, To, kSigned)         \
   TILE_ROW((Unary<U<From>, U<To>, Trunci<To, From>>), TILE_C(kTrunci, To, From))
-    TILE_WIDTHS(I1, I4) TILE_WIDTHS(I1, I8) TILE_WIDTHS(I1, I16) TILE_WIDTHS(I1, I32) TILE_WIDTHS(I1, I64)
-    TILE_WIDTHS(I4, I8) TILE_WIDTHS(I4, I16) TILE_WIDTHS(I4, I32) TILE_WIDTHS(I4, I64)
-    TILE_WIDTHS(I8, I16) TILE_WIDTHS(I8, I32) TILE_WIDTHS(I8, I64)
-    TILE_WIDTHS(I16, I32) TILE_WIDTHS(I16, I64) TILE_WIDTHS(I32, I64)
+                                            TILE_WIDTHS(I1, I4) TILE_WIDTHS(I1, I8) TILE_WIDTHS(I1, I16) TILE_WIDTHS(
+                                                I1, I32) TILE_WIDTHS(I1, I64) TILE_WIDTHS(I4, I8) TILE_WIDTHS(I4, I16)
+                                                TILE_WIDTHS(I4, I32) TILE_WIDTHS(I4, I64) TILE_WIDTHS(I8, I16)
+                                                    TILE_WIDTHS(I8, I32) TILE_WIDTHS(I8, I64) TILE_WIDTHS(I16, I32)
+                                                        TILE_WIDTHS(I16, I64) TILE_WIDTHS(I32, I64)
 
     // Stands for all that keeps the bits.
     TILE_ROW(Copy<1>, TILE_C(kBitcast, I8, I8)) TILE_ROW(Copy<2>, TILE_C(kBitcast, I16, I16))
-    TILE_ROW(Copy<4>, TILE_C(kBitcast, I32, I32)) TILE_ROW(Copy<8>, TILE_C(kBitcast, I64, I64))
-};
+        TILE_ROW(Copy<4>, TILE_C(kBitcast, I32, I32)) TILE_ROW(Copy<8>, TILE_C(kBitcast, I64, I64))};
 
 }  // namespace
 

@@ -128,6 +128,7 @@ TEST(Convert, FToI) {
           key.saturating = saturating;
           key.rounding = Rounding::kNearestIntToZero;
           Check(key, {values}, [&](const uint64_t* x) -> uint64_t {
+            if (to == Elem::kI1 && !saturating) return ir::ToDouble(from, x[0]) != 0 ? 1 : 0;
             const double v = std::trunc(ir::ToDouble(from, x[0]));
             if (std::isnan(v)) return 0;
             const __int128 integer = static_cast<__int128>(std::max(-0x1p100, std::min(v, 0x1p100)));
