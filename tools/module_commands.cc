@@ -87,15 +87,16 @@ int Import(const Options& options) {
 int Export(const Options& options) {
   int exit = kOk;
   if (!OneInput(options, &exit)) return exit;
-  const std::vector<std::string> parts = absl::StrSplit(options.has("version") ? options.value("version") : "13.3", '.');
+  const std::vector<std::string> parts = absl::StrSplit(options.value("version"), '.');
   int major = 0, minor = 0;
-  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &major) || !absl::SimpleAtoi(parts[1], &minor) || major != 13 ||
-      minor < 1 || minor > 5) {
+  if (options.has("version") && (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &major) ||
+                                 !absl::SimpleAtoi(parts[1], &minor) || major != 13 || minor < 1 || minor > 5)) {
     return Fail(kUsage, "usage", absl::StrCat("--version ", options.value("version"), ": expected 13.1 to 13.5"));
   }
   auto loaded = Load(options.positional()[0], &exit);
   if (loaded == nullptr) return exit;
-  absl::StatusOr<std::string> bytes = ir::WriteTileIr(*loaded->module, major * 100 + minor);
+  absl::StatusOr<std::string> bytes = options.has("version") ? ir::WriteTileIr(*loaded->module, major * 100 + minor)
+                                                             : ir::WriteOldestTileIr(*loaded->module);
   const std::string& in = options.positional()[0];
   if (!bytes.ok()) return FailAt(NameOf(in), kRejected, "tileir.write", bytes.status());
   const std::string out = options.has("output") ? options.value("output") : in == "-" ? "-" : WithExtension(in, ".tilebc");
@@ -165,10 +166,13 @@ const Command kImportCommand = {"import", "FILE [-o FILE]", "turns NVIDIA Tile I
                                 WriteOptionSpecs(), "example:\n  tilevm import matmul.tilebc -o matmul.tbc\n", &Import};
 
 const Command kExportCommand = {
-    "export", "FILE [-o FILE]", "writes a program as NVIDIA Tile IR bytecode",
+    "export",
+    "FILE [-o FILE]",
+    "writes a program as NVIDIA Tile IR bytecode",
     {{"output", 'o', "FILE", "where to write (default: the input's name with .tilebc; - for stdout)"},
-     {"version", 0, "13.N", "version of the bytecode, 13.1 to 13.5 (default 13.3)"}},
-    "Operations that NVIDIA's bytecode does not have are named in the error.\n\nexample:\n  tilevm export kernel.tbc -o "
+     {"version", 0, "13.N", "version of the bytecode, 13.1 to 13.5 (default: the lowest that holds the program)"}},
+    "Operations that NVIDIA's bytecode does not have are named in the error.\n\nexample:\n  tilevm export kernel.tbc "
+    "-o "
     "kernel.tilebc\n",
     &Export};
 

@@ -21,12 +21,8 @@ const OpInfo* BodyReader::ReadOpcode(Cursor& c) {
   const uint64_t at = c.offset();
   const uint64_t number = c.Varint("operation");
   if (!c.ok()) return nullptr;
-  if (number == kPreviewCall) {
-    c.Fail(at, "preview$call", "calls into SIMT libraries are not supported; export the kernel without them");
-    return nullptr;
-  }
   if (number >= kFirstPreviewOp && number < kFirstExtensionOp) {
-    c.Fail(at, absl::StrCat("preview operation 0x", absl::Hex(number)), "preview operations are not supported");
+    FailPreview(c, at, number);
     return nullptr;
   }
   const OpInfo* info = number < kFirstPreviewOp ? FindOp(static_cast<int>(number)) : nullptr;
@@ -36,6 +32,32 @@ const OpInfo* BodyReader::ReadOpcode(Cursor& c) {
     c.Fail(at, info->mnemonic, TooNew(info->since, version_));
   }
   return c.ok() ? info : nullptr;
+}
+
+// Says which function a preview$call wants and where, as far as the file tells.
+void BodyReader::FailPreview(Cursor& c, uint64_t at, uint64_t number) {
+  Failure unknown("");
+  Cursor rest = c.Apart(&unknown);
+  const LocId loc = debug_->Find(rest, debug_function_, ordinal_ + 1);
+  const std::string place = unknown.ok() && loc != 0 ? absl::StrCat(module_->Where(loc, {}), ": ") : "";
+  if (number != kPreviewCall) {
+    c.Fail(at, absl::StrCat("preview operation 0x", absl::Hex(number)),
+           absl::StrCat(place, "preview operations are not supported"));
+    return;
+  }
+  Failure unreadable("");
+  Cursor call = c.Apart(&unreadable);
+  for (uint64_t n = call.Count("results", 1); n > 0 && call.ok(); --n) call.Varint("result");
+  call.Varint("flags");
+  AttrInfo symbol;
+  symbol.name = "callee";
+  symbol.kind = AttrKind::kSymbol;
+  const Attr callee = attrs_->Read(call, symbol, Type());
+  c.Fail(
+      at, call.ok() ? absl::StrCat("preview$call of `", callee.as_string(), "`") : "preview$call",
+      absl::StrCat(
+          place,
+          "calls into SIMT libraries are not supported; export the kernel without them (and without --preview=simt)"));
 }
 
 void BodyReader::ReadOp(Cursor& c, Block* block, int depth) {

@@ -29,6 +29,7 @@ class BodyReader {
   };
 
   const OpInfo* ReadOpcode(Cursor& c);
+  void FailPreview(Cursor& c, uint64_t at, uint64_t number);
   void ReadOp(Cursor& c, Block* block, int depth);
   void ReadResults(Cursor& c, const OpInfo* info, Parts& p);
   void ReadOperands(Cursor& c, const OpInfo* info, uint64_t flags, Parts& p);

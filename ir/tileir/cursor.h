@@ -46,6 +46,13 @@ class Cursor {
   uint64_t offset() const { return base_ + pos_; }  // in the file
   Failure* failure() const { return failure_; }
 
+  // The same place, for a look ahead whose failures don't count: they go to `failure`.
+  Cursor Apart(Failure* failure) const {
+    Cursor c = *this;
+    c.failure_ = failure;
+    return c;
+  }
+
   // Notes a failure at `at` (an earlier offset()) or here, and goes to the end. Always false.
   bool Fail(uint64_t at, absl::string_view what, absl::string_view why);
   bool Fail(absl::string_view what, absl::string_view why) { return Fail(offset(), what, why); }

@@ -40,7 +40,26 @@ TEST(Errors, NameFileOffsetKernelAndOperation) {
   EXPECT_EQ(
       Error(Kernel(1305, [](auto&, auto, auto) { return Bytes().V(0x4002); })),
       "t.tilebc: preview$call at offset 0x1a in kernel `k`: calls into SIMT libraries are not supported; export the "
-      "kernel without them");
+      "kernel without them (and without --preview=simt)");
+}
+
+TEST(Errors, PreviewCallNamesItsFunctionAndPlace) {
+  TestFile t(1305);
+  t.tag = 1;  // the file says that it has preview operations
+  const uint64_t i = t.Tile(t.Element(3), {});
+  const uint64_t callee = t.String("simt_sine"), file = t.String("k.py"), dir = t.String("/src"), k = t.String("k");
+  // A file, its compile unit, a subprogram, a place in it; the kernel and its first operation are there.
+  const std::vector<std::string> records = {Bytes().Vs({2, file, dir}).data, Bytes().Vs({1, 1}).data,
+                                            Bytes().Vs({5, 1, 7, k, k, 2, 8, 0}).data,
+                                            Bytes().Vs({4, 3, file, 9, 4}).data};
+  t.debug.V(1).Pad(4).U(0, 4).V(2).Pad(8);
+  for (int id : {4, 4}) t.debug.U(id, 8);
+  t.debug.Add(TestFile::Table(records, 4));
+  // One result, no flags, the callee, then what is not looked at.
+  t.Kernel("k", {i}, Bytes().Vs({0x4002, 1, i, 0, callee, 0, 1, 0}), {}, 2, 1);
+  const std::string error = Error(t.Encode());
+  EXPECT_TRUE(Contains(error, "t.tilebc: preview$call of `simt_sine` at offset 0x")) << error;
+  EXPECT_TRUE(Contains(error, "in kernel `k`: k.py:9:4: calls into SIMT libraries are not supported")) << error;
 }
 
 TEST(Errors, Operations) {

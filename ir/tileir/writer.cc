@@ -196,4 +196,13 @@ absl::StatusOr<std::string> WriteTileIr(const Module& module, int version) {
   return tileir::Writer(module, version).Write();
 }
 
+absl::StatusOr<std::string> WriteOldestTileIr(const Module& module) {
+  absl::StatusOr<std::string> bytes;
+  for (int version = tileir::kOldestVersion; version <= tileir::kNewestVersion; ++version) {
+    bytes = WriteTileIr(module, version);
+    if (bytes.ok()) break;
+  }
+  return bytes;
+}
+
 }  // namespace tile::ir

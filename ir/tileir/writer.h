@@ -20,6 +20,8 @@ namespace tile::ir {
 
 // `version`: major * 100 + minor, 1301 to 1305.
 absl::StatusOr<std::string> WriteTileIr(const Module& module, int version);
+// In the lowest version that holds the program. The error is that of the newest.
+absl::StatusOr<std::string> WriteOldestTileIr(const Module& module);
 
 }  // namespace tile::ir
 

@@ -51,6 +51,20 @@ TEST(WriteTileIr, SamplesReadBackEqualAtEveryLaterVersion) {
   }
 }
 
+TEST(WriteOldestTileIr, IsTheLowestVersionThatHoldsTheProgram) {
+  for (int from = 1301; from <= 1305; ++from) {
+    for (const tileir::Sample& s : tileir::Samples(from)) {
+      auto m = Read(s.bytes);
+      auto bytes = WriteOldestTileIr(*m);
+      ASSERT_TRUE(bytes.ok()) << bytes.status();
+      int lowest = 1301;
+      while (!WriteTileIr(*m, lowest).ok()) ++lowest;
+      EXPECT_LE(lowest, from) << s.name;
+      EXPECT_EQ(*bytes, Write(*m, lowest)) << s.name;
+    }
+  }
+}
+
 TEST(WriteTileIr, EqualModulesGiveEqualBytes) {
   for (const tileir::Sample& s : tileir::Samples(1305)) {
     const std::string once = Write(*Read(s.bytes), 1305);
