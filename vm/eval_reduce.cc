@@ -2,7 +2,9 @@
 // position along the dimension, over a batch of lanes at a time (plan.h). Where lanes are few, those of arg-max and its like
 // are cut into parts (fold_select.h).
 #include <cstring>
+#include <vector>
 
+#include "vm/access.h"
 #include "vm/kernels/reduce.h"
 #include "vm/prepare.h"
 
@@ -21,15 +23,34 @@ struct KernelData {
   Slot in, out;
   int64_t outer, n, inner;
   bool reverse;
-  uint64_t identity;
+  uint64_t neutral;
+  int bytes;
+  bool flush;  // a step flushes subnormals, but the first element takes part in none
 };
 
 const Instr* RunKernel(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const KernelData*>(in->data);
+  const auto* from = static_cast<const uint8_t*>(b.at(d.in));
+  auto* to = static_cast<uint8_t*>(b.at(d.out));
+  const auto row = static_cast<size_t>(d.inner * d.bytes), line = row * static_cast<size_t>(d.n);
+  if (d.n == 1) {
+    std::memmove(to, from, row * static_cast<size_t>(d.outer));
+    return in + 1;
+  }
   if (d.reduce != nullptr) {
-    d.reduce(b.at(d.out), b.at(d.in), d.outer, d.n, d.inner, d.identity);
-  } else {
-    d.scan(b.at(d.out), b.at(d.in), d.outer, d.n, d.inner, d.reverse, d.identity);
+    d.reduce(to, from, d.outer, d.n, d.inner, d.neutral);
+    return in + 1;
+  }
+  // The two may be one.
+  std::vector<uint8_t> first;
+  const size_t first_row = d.reverse ? line - row : 0;
+  for (int64_t o = 0; d.flush && o < d.outer; ++o) {
+    const uint8_t* at = from + static_cast<size_t>(o) * line + first_row;
+    first.insert(first.end(), at, at + row);
+  }
+  d.scan(to, from, d.outer, d.n, d.inner, d.reverse, d.neutral);
+  for (int64_t o = 0; d.flush && o < d.outer; ++o) {
+    std::memcpy(to + static_cast<size_t>(o) * line + first_row, first.data() + static_cast<size_t>(o) * row, row);
   }
   return in + 1;
 }
@@ -69,7 +90,6 @@ ReduceKey KeyOf(const Op& op) {
 struct Stream {           // one operand of the reduce
   Slot source, element, accumulator, result;
   int bytes;
-  uint64_t identity;
 };
 
 struct BodyData {
@@ -122,6 +142,15 @@ void Move(const BodyData& d, int bytes, void* tile, void* batch, int64_t first, 
   }
 }
 
+// The first elements of whole lines as accumulators, the same one for all parts of a line.
+template <class T>
+void BeginLines(const BodyData& d, const T* tile, T* batch, int64_t first) {
+  for (int64_t lane = first; lane < first + d.batch; ++lane) {
+    const int64_t line = lane / d.inner / d.parts, element = d.reverse ? d.n - 1 : 0;
+    batch[lane - first] = tile[(line * d.parts * d.n + element) * d.inner + lane % d.inner];
+  }
+}
+
 // Combines neighbouring parts, the right one as the element, until one is left: [outer, parts, inner] accumulators become
 // [outer, inner]. The body works on the whole batch; what lies behind the pairs is of no use.
 bool CombineParts(BlockState& b, const Instr* in, const BodyData& d) {
@@ -146,20 +175,20 @@ const Instr* RunBodies(BlockState& b, const Instr* in) {
   for (int64_t first = 0; first < lanes; first += d.batch) {
     for (int s = 0; s < d.streams; ++s) {
       const Stream& stream = d.stream[s];
-      CopyItem fill;
-      fill.elements = d.batch;
-      fill.run = d.batch;
-      fill.count = 1;
-      fill.element_bytes = stream.bytes;
-      ExpandCopy(b.at(stream.accumulator), &stream.identity, fill);
+      WithWord(stream.bytes, [&](auto word) {
+        using T = decltype(word);
+        BeginLines(d, static_cast<const T*>(b.at(stream.source)), static_cast<T*>(b.at(stream.accumulator)), first);
+      });
     }
     for (int64_t step = 0; step < d.n; ++step) {
       const int64_t i = d.reverse ? d.n - 1 - step : step;
-      for (int s = 0; s < d.streams; ++s) {
+      // The accumulator begins with the first element, which a part that comes later still has to meet.
+      const bool meets = step > 0 || d.parts > 1;
+      for (int s = 0; meets && s < d.streams; ++s) {
         const Stream& stream = d.stream[s];
         Move<true>(d, stream.bytes, b.at(stream.source), b.at(stream.element), first, i);
       }
-      if (!RunBody(b, in + 1)) return nullptr;
+      if (meets && !RunBody(b, in + 1)) return nullptr;
       for (int s = 0; d.scan && s < d.streams; ++s) {
         const Stream& stream = d.stream[s];
         Move<false>(d, stream.bytes, b.at(stream.result), b.at(stream.accumulator), first, i);
@@ -189,8 +218,9 @@ void PrepareFold(Preparer& p, const Op& op, bool scan) {
     const ScanFn scan_fn = scan ? FindScan(KeyOf(*only)) : nullptr;
     if (reduce != nullptr || scan_fn != nullptr) {
       auto* d = p.New<KernelData>();
-      *d = {reduce, scan_fn, p.dense(op.operand(0)), p.result(op, 0), outer, n, inner, reverse,
-            op.attr("identities").scalars()[0].bits};
+      const ReduceKey key = KeyOf(*only);
+      *d = {reduce,  scan_fn,          p.dense(op.operand(0)),     p.result(op, 0),  outer, n, inner,
+            reverse, NeutralBits(key), ir::StorageBytes(key.elem), key.flush_to_zero};
       p.Emit(op, RunKernel, d);
       return;
     }
@@ -203,7 +233,6 @@ void PrepareFold(Preparer& p, const Op& op, bool scan) {
     streams[i].accumulator = p.raw(body->arg(2 * i + 1));
     streams[i].result = p.result(op, i);
     streams[i].bytes = ir::StorageBytes(op.operand(i)->type().elem());
-    streams[i].identity = op.attr("identities").scalars()[static_cast<size_t>(i)].bits;
   }
   const int64_t parts = p.plan().parts(&op);
   *d = {op.num_operands(), streams, outer * parts, n / parts, inner, p.plan().batch(&op), parts, scan, reverse};

@@ -4,8 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "ir/float.h"
-
 namespace tile::vm {
 namespace {
 
@@ -160,8 +158,6 @@ bool KeepsLeftmost(const Op& reduce) {
     if (t.element().is_pointer()) return false;
     const auto u = static_cast<size_t>(i);
     is_float[u] = ir::IsFloat(t.elem());
-    // A NaN is never taken, but an identity stands without being taken.
-    if (is_float[u] && ir::IsNanBits(t.elem(), reduce.attr("identities").scalars()[u].bits)) return false;
   }
   Body body(reduce);
   std::vector<PairOrder> orders = AllOrders(reduce);

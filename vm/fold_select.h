@@ -9,7 +9,8 @@
 //     … select %take, %e, %acc … select %take, %i, %acc_i
 // with or without a rule for ties. If the sides are compared by a total order of pairs (first operand, then perhaps
 // another), the result is the leftmost of the greatest: the same, bit for bit, when parts of the line are folded by
-// themselves and neighbours are then combined in order. Which bodies are so is found by running them over every outcome
+// themselves, each beginning with the line's first element, and neighbours are then combined in order. (A NaN is never
+// taken, but stands where it is the first.) Which bodies are so is found by running them over every outcome
 // of the comparisons.
 #ifndef TILE_VM_FOLD_SELECT_H_
 #define TILE_VM_FOLD_SELECT_H_
@@ -18,7 +19,7 @@
 
 namespace tile::vm {
 
-// The reduce has such a body, and an identity that is no NaN where NaN would matter.
+// The reduce has such a body.
 bool KeepsLeftmost(const ir::Op& reduce);
 
 }  // namespace tile::vm

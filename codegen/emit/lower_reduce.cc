@@ -4,6 +4,7 @@
 // accumulator. With a commutative body any layout will do; otherwise (and for scans) the dimension first gets into
 // order: its lowest bits in registers, the next in lanes, the highest in warps.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "codegen/emit/convert.h"
@@ -26,13 +27,12 @@ Tuple Combine(Emitter& e, const ir::Block& body, const Tuple& lower, const Tuple
   return e.InlineBody(body, args);
 }
 
-Tuple Identities(Emitter& e, const ir::Op& op) {
-  Tuple out;
-  const auto scalars = op.attr("identities").scalars();
-  for (size_t i = 0; i < scalars.size(); ++i) {
-    out.push_back(e.Constant(op.operand(static_cast<int>(i))->type().element(), scalars[i].bits));
-  }
-  return out;
+// What changes nothing, where the body is known to have it. The identities that the operation states take no part: a
+// row of NaN has the minimum NaN.
+std::optional<Tuple> Neutral(Emitter& e, const ir::Op& op) {
+  const std::optional<uint64_t> bits = NeutralOf(*op.region(0));
+  if (!bits) return std::nullopt;
+  return Tuple{e.Constant(op.operand(0)->type().element(), *bits)};
 }
 
 // Bits of registers, lanes and warps that move along one dimension, with the bit of its coordinate; lowest first.
@@ -146,15 +146,35 @@ class Work {
     const int at = bit.at + (in == In::kWarp ? 5 : 0);
     return e_.b().CreateIsNotNull(e_.b().CreateAnd(e_.thread(), e_.I32(int64_t{1} << at)));
   }
-  // The tree over what this thread has of result k.
-  Tuple InThread(int k) {
-    std::vector<Tuple> row;
-    for (int c = 0; c < in_thread(); ++c) row.push_back(At(k, c));
+  // The tree over a row of 2^n.
+  Tuple InTree(std::vector<Tuple> row) {
     while (row.size() > 1) {
       for (size_t i = 0; i + 1 < row.size(); i += 2) row[i / 2] = Join(row[i], row[i + 1]);
       row.resize(row.size() / 2);
     }
     return row[0];
+  }
+  // Over what this thread has of result k.
+  Tuple InThread(int k) {
+    std::vector<Tuple> row;
+    for (int c = 0; c < in_thread(); ++c) row.push_back(At(k, c));
+    return InTree(std::move(row));
+  }
+  // Each with all before it. A running sum of narrow floats stops growing: there each element of the upper half of a
+  // block of 2, 4, 8 … takes the total of the lower half.
+  void Prefixes(std::vector<Tuple>* row) {
+    const bool in_tree = std::any_of(values_.begin(), values_.end(), [](const Registers& r) {
+      return r[0]->getType()->isHalfTy() || r[0]->getType()->isBFloatTy();
+    });
+    if (!in_tree) {
+      for (size_t c = 1; c < row->size(); ++c) (*row)[c] = Join((*row)[c - 1], (*row)[c]);
+      return;
+    }
+    for (size_t half = 1; half < row->size(); half *= 2) {
+      for (size_t c = 0; c < row->size(); ++c) {
+        if ((c & half) != 0) (*row)[c] = Join((*row)[(c & ~(2 * half - 1)) + half - 1], (*row)[c]);
+      }
+    }
   }
   // Over the lanes; all get the result.
   Tuple OverLanes(Tuple t, bool commutative) {
@@ -243,21 +263,20 @@ void LowerReduce(Emitter& e, const ir::Op& op) {
   const bool commutative = IsCommutative(*op.region(0));
   Work work(e, op, !commutative);
   const Layout result = work.layout().Slice(dim).RemoveZeroRegisters();
-  const Tuple identity = Identities(e, op);
   std::vector<Tuple> own;
   for (int k = 0; k < work.results() && !e.refused(); ++k) own.push_back(work.OverLanes(work.InThread(k), commutative));
   if (e.refused()) return;
   if (!work.warps().empty()) {
     const auto parts = work.ShareParts(own, result, false);
     for (int k = 0; k < work.results(); ++k) {
-      own[k] = parts[0][k];
-      for (size_t p = 1; p < parts.size(); ++p) own[k] = work.Join(own[k], parts[p][k]);
+      std::vector<Tuple> row;
+      for (const auto& part : parts) row.push_back(part[k]);
+      own[k] = work.InTree(std::move(row));
     }
   }
   for (int i = 0; i < op.num_results(); ++i) {
     Registers out;
     for (int k = 0; k < work.results(); ++k) {
-      if (i == 0) own[k] = work.Join(identity, own[k]);
       out.push_back(own[k][i]);
     }
     e.Set(op.result(i), ConvertRegisters(e, result, e.layout(op.result(i)), out));
@@ -270,16 +289,18 @@ void LowerScan(Emitter& e, const ir::Op& op) {
   const int dim = static_cast<int>(op.attr("dim").as_int());
   Work work(e, op, true);
   const Layout totals = work.layout().Slice(dim).RemoveZeroRegisters();
-  const Tuple identity = Identities(e, op);
+  const std::optional<Tuple> neutral = Neutral(e, op);
   const int n = work.in_thread();
   auto place = [&](int c) { return reverse ? n - 1 - c : c; };
 
-  // Each thread's own prefixes, then what comes before the thread: first over lanes, then over warps.
+  // Each thread's own prefixes, then what comes before the thread: first over lanes, then over warps. Where nothing
+  // does, `before` is neutral; of a body without such a value it is of no use, and `preceded` (i1) says so.
   std::vector<std::vector<Tuple>> prefix(work.results());
   std::vector<Tuple> total, before;
+  llvm::Value* preceded = nullptr;
   for (int k = 0; k < work.results() && !e.refused(); ++k) {
-    prefix[k].push_back(work.At(k, place(0)));
-    for (int c = 1; c < n; ++c) prefix[k].push_back(work.Join(prefix[k].back(), work.At(k, place(c))));
+    for (int c = 0; c < n; ++c) prefix[k].push_back(work.At(k, place(c)));
+    work.Prefixes(&prefix[k]);
     Tuple sum = prefix[k].back();
     // Distances double; a lane that has none that far before it keeps its sum.
     llvm::Value* position = e.I32(0);
@@ -299,26 +320,40 @@ void LowerScan(Emitter& e, const ir::Op& op) {
       sum = work.Select(b.CreateICmpUGE(position, e.I32(d)), joined, sum);
     }
     total.push_back(sum);
-    before.push_back(lanes == 1 ? identity : work.Select(b.CreateIsNull(position), identity, from(sum, 1)));
+    if (lanes == 1) {
+      before.push_back(neutral ? *neutral : sum);
+      preceded = b.getFalse();
+    } else {
+      preceded = b.CreateIsNotNull(position);
+      before.push_back(neutral ? work.Select(preceded, from(sum, 1), *neutral) : from(sum, 1));
+    }
   }
   if (e.refused()) return;
   if (!work.warps().empty()) {
     const auto parts = work.ShareParts(total, totals, !reverse);
+    const auto part = [&](size_t i) { return reverse ? parts.size() - 1 - i : i; };
+    llvm::Value* in_first = work.PartIs(static_cast<int>(part(0)));
     for (int k = 0; k < work.results(); ++k) {
-      Tuple running = identity, mine = identity;
-      for (size_t i = 0; i < parts.size(); ++i) {
-        const size_t p = reverse ? parts.size() - 1 - i : i;
-        mine = work.Select(work.PartIs(static_cast<int>(p)), running, mine);
-        running = work.Join(running, parts[p][k]);
+      // Totals of the parts before this one.
+      Tuple running = parts[part(0)][k], mine = neutral ? *neutral : running;
+      for (size_t i = 1; i < parts.size(); ++i) {
+        mine = work.Select(work.PartIs(static_cast<int>(part(i))), running, mine);
+        if (i + 1 < parts.size()) running = work.Join(running, parts[part(i)][k]);
       }
-      before[k] = work.Join(mine, before[k]);
+      const Tuple both = work.Join(mine, before[k]);
+      before[k] = neutral ? both : work.Select(in_first, before[k], work.Select(preceded, both, mine));
     }
+    preceded = b.CreateOr(preceded, b.CreateNot(in_first));
   }
+  const bool alone = work.lanes().empty() && work.warps().empty();
   for (int i = 0; i < op.num_results(); ++i) {
     Registers out(work.layout().registers());
     for (int k = 0; k < work.results(); ++k) {
       for (int c = 0; c < n; ++c) {
-        if (i == 0) prefix[k][c] = work.Join(before[k], prefix[k][c]);
+        if (i == 0 && !alone) {
+          const Tuple joined = work.Join(before[k], prefix[k][c]);
+          prefix[k][c] = neutral ? joined : work.Select(preceded, joined, prefix[k][c]);
+        }
         out[work.Register(k, place(c))] = prefix[k][c][i];
       }
     }

@@ -45,7 +45,8 @@ std::string SliceCone::Add(const Op& sink, int dim) {
   if (sink.opcode() == Opcode::kReduce) {
     dims.assign(static_cast<size_t>(sink.num_operands()), dim);
     why = WhyNotCarried(sink);
-    if (IsCommutative(*sink.region(0))) accumulators_ = RegistersOf(sink.operand(0)->type());
+    if (IsCommutative(*sink.region(0)))
+      accumulators_ = RegistersOf(sink.operand(0)->type()) * (IsNarrowSum(*sink.region(0)) ? 2 : 1);
     if (sink.operand(0)->type().shape()[static_cast<size_t>(dim)] < slices_) why = "the reduced dimension is short";
   } else {
     why = OperandDims(sink, dim, slices_, &dims);

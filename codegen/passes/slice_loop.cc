@@ -160,12 +160,24 @@ class Body {
       CopyBody(b_, reduce, part);
       for (int i = 0; i < part->num_results(); ++i) parts[static_cast<size_t>(i)] = part->result(i);
     }
+    if (IsNarrowSum(body)) {
+      const Type wide = before[0]->type();
+      return {Copy(b_, *body.front(), {op::FToF(b_, wide, parts[0]), before[0]}, {wide})->result(0)};
+    }
     Values args;
     for (size_t i = 0; i < parts.size(); ++i) {
       args.push_back(parts[i]);
       args.push_back(before[i]);
     }
-    return OnTiles(b_, body, args, before[0]->type().shape());
+    Values joined = OnTiles(b_, body, args, before[0]->type().shape());
+    if (NeutralOf(body)) return joined;
+    // The first slice has nothing before it.
+    Value* is_first = op::CmpI(b_, ir::ComparisonPredicate::kEqual, slice_, op::Integer(b_, slice_->type(), 0),
+                               ir::Signedness::kSigned);
+    for (size_t i = 0; i < joined.size(); ++i) {
+      joined[i] = op::Select(b_, Spread(b_, is_first, joined[i]->type().shape()), parts[i], joined[i]);
+    }
+    return joined;
   }
 
   // Tokens of all that the loop loads.
@@ -226,8 +238,16 @@ class Body {
                                : static_cast<Value*>(op::MakeStridedView(b_, sliced, tensor));
     for (size_t i = 0; i < static_cast<size_t>(type.rank()); ++i) {
       Value*& index = (*operands)[at_index + i];
+      const bool may_overflow =
+          index->type().elem() == Elem::kI64 && (index->def() == nullptr || index->def()->opcode() != Opcode::kExti);
       index = Wide(index);
       if (i != k) continue;
+      // An index outside of the view, a negative one, say, stays outside.
+      if (may_overflow) {
+        int64_t most = int64_t{1} << 61;
+        for (int64_t n = step / unit; n > 1; n = (n + 1) / 2) most /= 2;
+        index = op::Mini(b_, index, op::Integer(b_, index->type(), most), ir::Signedness::kUnsigned);
+      }
       index = op::Addi(b_, Times(index, step / unit), Times(Wide(slice_), length / unit), ir::Overflow::kNoWrap);
     }
   }
@@ -315,11 +335,19 @@ void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
   for (const SliceSink& sink : loop->sinks) {
     if (sink.is_store()) continue;
     const auto identities = sink.op->attr("identities").scalars();
+    const Block& body = *sink.op->region(0);
     for (int i = 0; i < sink.op->num_operands(); ++i) {
-      const Type t = IsCommutative(*sink.op->region(0))
-                         ? SlicedType(b.types(), sink.op->operand(i)->type(), sink.dim, loop->slices)
-                         : sink.op->result(i)->type();
-      init.push_back(Number(b, t, identities[static_cast<size_t>(i)]));
+      Type t = IsCommutative(body) ? SlicedType(b.types(), sink.op->operand(i)->type(), sink.dim, loop->slices)
+                                   : sink.op->result(i)->type();
+      ir::Scalar start = identities[static_cast<size_t>(i)];
+      if (IsNarrowSum(body)) {
+        // Slices are added up in f32 and rounded at the end.
+        t = b.types().Tile(ir::Element::Number(Elem::kF32), t.shape());
+        start = {Elem::kF32, *ir::NeutralBits({body.front()->opcode(), Elem::kF32})};
+      } else if (const auto neutral = NeutralOf(body)) {
+        start.bits = *neutral;
+      }
+      init.push_back(Number(b, t, start));
     }
   }
   init.push_back(op::MakeToken(b));
@@ -350,6 +378,10 @@ void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
     Values results(out.begin() + static_cast<std::ptrdiff_t>(next),
                    out.begin() + static_cast<std::ptrdiff_t>(next) + sink.op->num_operands());
     next += results.size();
+    if (IsNarrowSum(*sink.op->region(0))) {
+      const Type t = SlicedType(b.types(), sink.op->operand(0)->type(), sink.dim, loop->slices);
+      results[0] = op::FToF(b, t, results[0]);
+    }
     if (IsCommutative(*sink.op->region(0))) {
       Op* whole = Copy(b, *sink.op, results, ResultTypes(*sink.op));
       CopyBody(b, *sink.op, whole);

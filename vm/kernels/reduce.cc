@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "ir/neutral.h"
+
 namespace tile::vm {
 namespace {
 
@@ -64,6 +66,10 @@ ReduceKernels Find(const ReduceKey& key, Isa isa) {
 }
 
 }  // namespace
+
+uint64_t NeutralBits(const ReduceKey& key) {
+  return ir::NeutralBits({key.op, key.elem, key.propagate_nan, key.signedness}).value_or(0);
+}
 
 ReduceFn FindReduce(const ReduceKey& key, Isa isa) { return Find(key, isa).reduce; }
 ScanFn FindScan(const ReduceKey& key, Isa isa) { return Find(key, isa).scan; }

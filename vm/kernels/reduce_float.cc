@@ -105,6 +105,159 @@ void Reduce(void* out, const void* in, int64_t outer, int64_t n, int64_t inner, 
   }
 }
 
+// --- narrow elements: balanced trees --------------------------------------------------------------------------------
+
+// Adds items one by one and combines neighbours of equal size, as a binary counter carries: an item is `vectors`
+// vectors.
+template <class Body, int vectors>
+class PairwiseFold {
+ public:
+  using V = typename Body::V;
+  TILE_VM_INLINE void Add(const V* item) {
+    V p[vectors];
+    for (int v = 0; v < vectors; ++v) p[v] = item[v];
+    int level = 0;
+    for (int64_t carries = count_++; (carries & 1) != 0; carries >>= 1, ++level) {
+      for (int v = 0; v < vectors; ++v) p[v] = Body::Apply(p[v], sums_[level][v]);
+    }
+    for (int v = 0; v < vectors; ++v) sums_[level][v] = p[v];
+  }
+  TILE_VM_INLINE void Total(V* total) const {
+    for (int v = 0; v < vectors; ++v) total[v] = Splat<typename Body::Lane>(Body::kNeutral);
+    for (int level = 0; count_ >> level != 0; ++level) {
+      if ((count_ >> level & 1) == 0) continue;
+      for (int v = 0; v < vectors; ++v) total[v] = Body::Apply(total[v], sums_[level][v]);
+    }
+  }
+
+ private:
+  static constexpr int kLevels = 26;  // more elements than a tile has
+  int64_t count_ = 0;
+  V sums_[kLevels][vectors];
+};
+
+// Rows as 16 interleaved partial results, each a tree over its elements, at the end a tree over them.
+template <class Body>
+TILE_VM_INLINE void ReduceRowAsTree(typename Body::Stored* out, const typename Body::Stored* in, int64_t n) {
+  using T = typename Body::Lane;
+  constexpr int W = kLanes<T>, kVectors = kPartials / W;
+  PairwiseFold<Body, kVectors> tree;
+  Vec<T> p[kVectors];
+  int64_t i = 0;
+  for (; i + kPartials <= n; i += kPartials) {
+    for (int v = 0; v < kVectors; ++v) p[v] = Body::In(in + i + v * W);
+    tree.Add(p);
+  }
+  if (i < n) {
+    alignas(kVecBytes) T rest[kPartials];
+    for (T& x : rest) x = Body::kNeutral;
+    for (int k = 0; k < n - i; ++k) rest[k] = InPart<Body>(in + i + k, 1)[0];
+    for (int v = 0; v < kVectors; ++v) p[v] = Load<T>(rest + v * W);
+    tree.Add(p);
+  }
+  tree.Total(p);
+  Tree<Body, kPartials / 2>(p);
+  OutPart<Body>(out, p[0], 1);
+}
+
+template <class Body>
+void ReduceAsTree(void* out_bytes, const void* in_bytes, int64_t outer, int64_t n, int64_t inner, uint64_t) {
+  constexpr int W = kLanes<typename Body::Lane>;
+  auto* out = static_cast<typename Body::Stored*>(out_bytes);
+  const auto* in = static_cast<const typename Body::Stored*>(in_bytes);
+  for (int64_t o = 0; o < outer; ++o, in += n * inner, out += inner) {
+    if (inner == 1) {
+      ReduceRowAsTree<Body>(out, in, n);
+      continue;
+    }
+    for (int64_t j = 0; j < inner; j += W) {
+      const int64_t part = inner - j < W ? inner - j : 0;
+      PairwiseFold<Body, 1> tree;
+      for (int64_t i = 0; i < n; ++i) {
+        const auto* from = in + i * inner + j;
+        const typename Body::V x = part ? InPart<Body>(from, part) : Body::In(from);
+        tree.Add(&x);
+      }
+      typename Body::V total;
+      tree.Total(&total);
+      part ? OutPart<Body>(out + j, total, part) : Body::Out(out + j, total);
+    }
+  }
+}
+
+// out[to + j] = out[to + j] op out[from + j] for j < count, or op out[from] for all.
+template <class Body, bool splat>
+TILE_VM_INLINE void ApplyRow(typename Body::Stored* to, const typename Body::Stored* from, int64_t count) {
+  using V = typename Body::V;
+  constexpr int W = kLanes<typename Body::Lane>;
+  V all{};
+  if constexpr (splat) all = Splat<typename Body::Lane>(InPart<Body>(from, 1)[0]);
+  int64_t j = 0;
+  for (; j + W <= count; j += W) Body::Out(to + j, Body::Apply(Body::In(to + j), splat ? all : Body::In(from + j)));
+  if (j < count) {
+    const V before = splat ? all : InPart<Body>(from + j, count - j);
+    OutPart<Body>(to + j, Body::Apply(InPart<Body>(to + j, count - j), before), count - j);
+  }
+}
+
+// The lane, or its mirror image.
+template <int W, bool reverse>
+constexpr int Place(int lane) {
+  return reverse ? W - 1 - lane : lane;
+}
+// Each lane of the upper half of a block of 2 * half lanes takes the last of the lower half.
+template <class Body, bool reverse, int half, class V, int... i>
+TILE_VM_INLINE V JoinHalves(V v, Indices<i...>) {
+  constexpr int W = kLanes<typename Body::Lane>;
+  const V before =
+      __builtin_shufflevector(v, v, Place<W, reverse>((Place<W, reverse>(i) & ~(2 * half - 1)) + half - 1)...);
+  const V joined = Body::Apply(v, before);
+  return __builtin_shufflevector(v, joined, ((Place<W, reverse>(i) & half) != 0 ? W + i : i)...);
+}
+template <class Body, bool reverse, int half = 1, class V>
+TILE_VM_INLINE V PrefixTree(V v) {
+  if constexpr (half < kLanes<typename Body::Lane>) {
+    return PrefixTree<Body, reverse, half * 2>(JoinHalves<Body, reverse, half>(v, Lanes<typename Body::Lane>{}));
+  }
+  return v;
+}
+
+// Prefixes of blocks of 2, 4, 8 … elements: the upper half takes the total of the lower one. Elements lie in the result
+// meanwhile, rounded as they must be.
+template <class Body>
+void ScanAsTree(void* out_bytes, const void* in_bytes, int64_t outer, int64_t n, int64_t inner, bool reverse,
+                uint64_t) {
+  using Stored = typename Body::Stored;
+  constexpr int W = kLanes<typename Body::Lane>;
+  auto* out = static_cast<Stored*>(out_bytes);
+  // With NaN made canonical, of the first element too.
+  const auto* in = static_cast<const Stored*>(in_bytes);
+  const int64_t all = outer * n * inner;
+  int64_t copied = 0;
+  for (; copied + W <= all; copied += W) Body::Out(out + copied, Body::In(in + copied));
+  if (copied < all) OutPart<Body>(out + copied, InPart<Body>(in + copied, all - copied), all - copied);
+  const bool in_vectors = inner == 1 && n % W == 0;
+  for (int64_t o = 0; o < outer; ++o, out += n * inner) {
+    for (int64_t i = 0; in_vectors && i < n; i += W) {
+      const typename Body::V v = Body::In(out + i);
+      Body::Out(out + i, reverse ? PrefixTree<Body, true>(v) : PrefixTree<Body, false>(v));
+    }
+    for (int64_t half = in_vectors ? W : 1; half < n; half *= 2) {
+      for (int64_t block = 0; block + half < n; block += 2 * half) {
+        const int64_t begin = block + half, end = begin + half < n ? begin + half : n;
+        // Places count from the end where the scan is in reverse.
+        const auto place = [&](int64_t i) { return (reverse ? n - 1 - i : i) * inner; };
+        const Stored* total = out + place(begin - 1);
+        if (inner == 1) {
+          ApplyRow<Body, true>(out + (reverse ? place(end - 1) : begin), total, end - begin);
+        } else {
+          for (int64_t i = begin; i < end; ++i) ApplyRow<Body, false>(out + place(i), total, inner);
+        }
+      }
+    }
+  }
+}
+
 // --- a scan of rows -------------------------------------------------------------------------------------------------
 
 // One element after the other; `rows` at once, since each waits for the one before it in its row.
@@ -158,7 +311,12 @@ template <class E, bool flush = false>
 TILE_VM_INLINE ReduceKernels OfElem(Fold fold) {
   using Sum = FloatBody<E, Fold::kAdd, flush>;
   using Product = FloatBody<E, Fold::kMul, flush>;
-  return fold == Fold::kAdd ? ReduceKernels{Reduce<Sum>, Scan<Sum>} : ReduceKernels{Reduce<Product>, Scan<Product>};
+  if constexpr (sizeof(typename E::Stored) == 2) {
+    return fold == Fold::kAdd ? ReduceKernels{ReduceAsTree<Sum>, ScanAsTree<Sum>}
+                              : ReduceKernels{ReduceAsTree<Product>, ScanAsTree<Product>};
+  } else {
+    return fold == Fold::kAdd ? ReduceKernels{Reduce<Sum>, Scan<Sum>} : ReduceKernels{Reduce<Product>, Scan<Product>};
+  }
 }
 
 }  // namespace simd

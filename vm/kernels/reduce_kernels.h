@@ -8,9 +8,10 @@
 
 namespace tile::vm {
 
-using ReduceFn = void (*)(void* out, const void* in, int64_t outer, int64_t n, int64_t inner, uint64_t identity);
+// `start`: bits of what the first partial result begins with.
+using ReduceFn = void (*)(void* out, const void* in, int64_t outer, int64_t n, int64_t inner, uint64_t start);
 using ScanFn = void (*)(void* out, const void* in, int64_t outer, int64_t n, int64_t inner, bool reverse,
-                        uint64_t identity);
+                        uint64_t start);
 
 struct ReduceKernels {
   ReduceFn reduce = nullptr;

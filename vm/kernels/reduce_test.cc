@@ -68,6 +68,33 @@ Step StepOf(const ReduceKey& key) {
   };
 }
 
+bool IsNarrow(Elem e) { return e == Elem::kF16 || e == Elem::kBF16; }
+
+// Neighbours, then pairs of them, and so on; what has no partner stays for the end.
+uint64_t Tree(const Step& step, const std::vector<uint64_t>& row) {
+  std::vector<std::pair<size_t, uint64_t>> sums;  // how many elements, their sum; as a binary counter
+  for (const uint64_t x : row) {
+    sums.push_back({1, x});
+    while (sums.size() > 1 && sums[sums.size() - 2].first == sums.back().first) {
+      const auto upper = sums.back();
+      sums.pop_back();
+      sums.back() = {2 * upper.first, step(upper.second, sums.back().second)};
+    }
+  }
+  uint64_t all = sums.back().second;
+  for (size_t i = sums.size() - 1; i-- > 0;) all = step(all, sums[i].second);
+  return all;
+}
+
+// Each element of the upper half of a block takes the total of the lower half.
+void ScanTree(const Step& step, std::vector<uint64_t>& row) {
+  for (size_t half = 1; half < row.size(); half *= 2) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      if ((i & half) != 0) row[i] = step(row[i], row[i / (2 * half) * (2 * half) + half - 1]);
+    }
+  }
+}
+
 // The order of reduce.h.
 uint64_t ReduceRow(const ReduceKey& key, const Step& step, const std::vector<uint64_t>& row, uint64_t identity,
                    bool partials) {
@@ -76,6 +103,18 @@ uint64_t ReduceRow(const ReduceKey& key, const Step& step, const std::vector<uin
   if (key.op == Opcode::kAddf) nothing = Encode(FormatOf(key.elem), -0.0);
   if (key.op == Opcode::kMulf) nothing = Encode(FormatOf(key.elem), 1.0);
   for (uint64_t& x : p) x = nothing;
+  if (IsNarrow(key.elem) && (key.op == Opcode::kAddf || key.op == Opcode::kMulf)) {
+    if (!partials) return Tree(step, row);
+    for (size_t k = 0; k < 16; ++k) {
+      std::vector<uint64_t> part;
+      for (size_t i = k; i < (row.size() + 15) / 16 * 16; i += 16) part.push_back(i < row.size() ? row[i] : nothing);
+      p[k] = Tree(step, part);
+    }
+    for (size_t half = 8; half >= 1; half /= 2) {
+      for (size_t i = 0; i < half; ++i) p[i] = step(p[i + half], p[i]);
+    }
+    return p[0];
+  }
   p[0] = identity;
   for (size_t i = 0; i < row.size(); ++i) {
     uint64_t& to = p[partials ? i % 16 : 0];
@@ -162,7 +201,20 @@ void Check(const ReduceKey& key, uint64_t identity, const Shape& s, bool wild, I
       const auto at = [&](int64_t i) { return (o * s.n + i) * s.inner + j; };
       std::vector<uint64_t> row(s.n);
       for (int64_t i = 0; i < s.n; ++i) row[i] = in.Get(at(i));
+      if (sum && IsNarrow(key.elem)) {
+        for (uint64_t& x : row) x = Encode(FormatOf(key.elem), Decode(FormatOf(key.elem), x));  // NaN is canonical
+      }
       want.Put(o * s.inner + j, ReduceRow(key, step, row, identity, sum && s.inner == 1));
+      if (sum && IsNarrow(key.elem)) {
+        std::vector<uint64_t> upward = row, downward(row.rbegin(), row.rend());
+        ScanTree(step, upward);
+        ScanTree(step, downward);
+        for (int64_t i = 0; i < s.n; ++i) {
+          want_forward.Put(at(i), upward[i]);
+          want_backward.Put(at(s.n - 1 - i), downward[i]);
+        }
+        continue;
+      }
       uint64_t acc = identity;
       for (int64_t i = 0; i < s.n; ++i) want_forward.Put(at(i), acc = step(row[i], acc));
       acc = identity;
@@ -233,6 +285,33 @@ TEST_P(ReduceTest, Floats) {
       }
     }
   }
+}
+
+// What a running sum cannot do: 256 + 1 is 256 in bf16.
+TEST_P(ReduceTest, NarrowSumsDoNotStop) {
+  const ReduceKey key{.op = Opcode::kAddf, .elem = Elem::kBF16};
+  const uint64_t one = Encode(FormatOf(key.elem), 1);
+  for (const int64_t inner : {1, 4}) {
+    Data in(key.elem, 65536 * inner), sum(key.elem, inner), prefix(key.elem, 65536 * inner);
+    for (int64_t i = 0; i < 65536 * inner; ++i) in.Put(i, one);
+    FindReduce(key, GetParam())(sum.v.data(), in.v.data(), 1, 65536, inner, NeutralBits(key));
+    FindScan(key, GetParam())(prefix.v.data(), in.v.data(), 1, 65536, inner, false, NeutralBits(key));
+    for (int64_t j = 0; j < inner; ++j) {
+      EXPECT_EQ(Decode(FormatOf(key.elem), sum.Get(j)), 65536);
+      for (int64_t i = 1; i <= 65536; i *= 2) EXPECT_EQ(Decode(FormatOf(key.elem), prefix.Get((i - 1) * inner + j)), i);
+    }
+  }
+}
+
+TEST(NeutralBits, ChangesNothing) {
+  const auto bits = [](Elem e, double x) { return Encode(FormatOf(e), x); };
+  EXPECT_EQ(NeutralBits({.op = Opcode::kAddf, .elem = Elem::kF32}), bits(Elem::kF32, -0.0));
+  EXPECT_EQ(NeutralBits({.op = Opcode::kMulf, .elem = Elem::kBF16}), bits(Elem::kBF16, 1));
+  EXPECT_TRUE(std::isnan(Decode(FormatOf(Elem::kF16), NeutralBits({.op = Opcode::kMaxf, .elem = Elem::kF16}))));
+  EXPECT_EQ(NeutralBits({.op = Opcode::kMinf, .elem = Elem::kF64, .propagate_nan = true}), bits(Elem::kF64, HUGE_VAL));
+  EXPECT_EQ(NeutralBits({.op = Opcode::kMaxi, .elem = Elem::kI8}), 0x80u);
+  EXPECT_EQ(NeutralBits({.op = Opcode::kMini, .elem = Elem::kI64}), ~uint64_t{0} >> 1);
+  EXPECT_EQ(NeutralBits({.op = Opcode::kMini, .elem = Elem::kI16, .signedness = Signedness::kUnsigned}), 0xffffu);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ReduceTest, testing::ValuesIn(SupportedIsas()),
