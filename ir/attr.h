@@ -30,7 +30,7 @@ struct Scalar {
   friend bool operator==(const Scalar& a, const Scalar& b) = default;
 };
 
-// Predicate of assume (operations.md 2.4).
+// Predicate of assume (semantics 10.4).
 struct Predicate {
   enum class Kind : uint8_t { kDivBy, kBounded, kSameElements };
   Kind kind = Kind::kDivBy;

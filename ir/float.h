@@ -1,6 +1,6 @@
 // Bits of every float element type, and their values.
 //
-// ToDouble is exact; FromDouble rounds once. They say what `ftof` means (operations.md 3.5); the VM's kernels do the
+// ToDouble is exact; FromDouble rounds once. They say what `ftof` means (semantics 4.1, 4.2); the VM's kernels do the
 // same faster. A value stands in the low bits of a uint64_t; tf32 is a 32-bit word whose low 13 bits are zero. All
 // functions want a float element (IsFloat), and are pure and thread-safe. Example:
 //

@@ -75,7 +75,7 @@ struct SourcePos {
   uint32_t line = 0, column = 0;
 };
 
-// Debug information (operations.md 2.5). Records refer to each other by id: position in Module::debug + 1; 0: unknown.
+// Debug information (semantics 9.9). Records refer to each other by id: position in Module::debug + 1; 0: unknown.
 using LocId = uint32_t;
 struct DebugRecord {
   enum class Kind : uint8_t { kCompileUnit = 1, kFile = 2, kLexicalBlock = 3, kLocation = 4, kSubprogram = 5, kCallSite = 6 };

@@ -6,7 +6,7 @@
 //               are defined before their use in this or an enclosing region; regions nest at most kMaxNesting deep
 //   operations  belong to the table; number and types of operands and results, kinds of attributes and numbers of
 //               enumerations are those of ops.def and formats.def; then the rules of each family (ir/verify_<family>.cc)
-//   types       legal by operations.md 1; ranks at most kMaxRank
+//   types       legal by semantics 1 and 2; ranks at most kMaxRank
 //   module      symbols unique; globals, kernel interfaces, launch rules and debug records refer to what exists
 //
 // What it does not guarantee, because only running tells: indices and addresses inside of their buffers, positive steps

@@ -1,4 +1,4 @@
-// Arithmetic of floats and integers, mathematical functions, selection: which modes they have (operations.md 3.2 to 3.4).
+// Arithmetic of floats and integers, mathematical functions, selection: which modes they have (semantics 3).
 
 #include "ir/verify_internal.h"
 

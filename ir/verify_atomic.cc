@@ -1,4 +1,4 @@
-// Atomic updates, and reductions over replicas (operations.md 3.12, 3.13, 5.2 to 5.5).
+// Atomic updates, and reductions over replicas (semantics 8, 9.10).
 
 #include "ir/verify_internal.h"
 

@@ -1,4 +1,4 @@
-// Constants, iota, addresses of globals, promises (operations.md 2.4, 3.1).
+// Constants, iota, addresses of globals, promises (semantics 1.5, 10.4).
 
 #include "ir/verify_internal.h"
 

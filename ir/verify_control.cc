@@ -1,4 +1,4 @@
-// if and for (operations.md 3.9). Regions and terminators are judged in verify_structure.cc.
+// if and for (semantics 9.3). Regions and terminators are judged in verify_structure.cc.
 
 #include "ir/verify_internal.h"
 

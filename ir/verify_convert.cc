@@ -1,4 +1,4 @@
-// Conversions (operations.md 3.5).
+// Conversions (semantics 4).
 
 #include "ir/float.h"
 #include "ir/verify_internal.h"

@@ -1,4 +1,4 @@
-// Debug information (operations.md 2.5): records refer to the right kinds, never to themselves, and scopes fit entries.
+// Debug information (semantics 9.9): records refer to the right kinds, never to themselves, and scopes fit entries.
 
 #include "ir/verify_internal.h"
 

@@ -1,4 +1,4 @@
-// Optimisation hints (operations.md 2.2). They never change results, so a hint without effect is a warning.
+// Optimisation hints (semantics 9.8). They never change results, so a hint without effect is a warning.
 
 #include "ir/verify_internal.h"
 

@@ -1,4 +1,4 @@
-// Memory through pointers and allocations; orderings and scopes of every access (operations.md 3.10, 4.2, 5.1).
+// Memory through pointers and allocations; orderings and scopes of every access (semantics 6.2, 6.3, 9.4).
 
 #include "ir/verify_internal.h"
 

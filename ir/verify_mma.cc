@@ -1,4 +1,4 @@
-// Matrix products (operations.md 3.8).
+// Matrix products (semantics 5.5).
 
 #include "ir/verify_internal.h"
 

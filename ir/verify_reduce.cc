@@ -1,4 +1,4 @@
-// reduce and scan (operations.md 3.7). Arguments, ends and contents of their bodies are judged in verify_structure.cc.
+// reduce and scan (semantics 5.1). Arguments, ends and contents of their bodies are judged in verify_structure.cc.
 
 #include "ir/verify_internal.h"
 

@@ -1,4 +1,4 @@
-// Operations that move elements (operations.md 3.6).
+// Operations that move elements (semantics 1.6).
 
 #include "ir/verify_internal.h"
 

@@ -1,4 +1,4 @@
-// Tokens and printing (operations.md 3.14).
+// Tokens and printing (semantics 7, 9.7).
 
 #include "ir/verify_internal.h"
 

@@ -1,4 +1,4 @@
-// Types (operations.md 1.1 to 1.3). A type is judged when the first value has it; equal types are one pointer.
+// Types (semantics 1, 2). A type is judged when the first value has it; equal types are one pointer.
 
 #include "ir/limits.h"
 #include "ir/verify_internal.h"

@@ -1,4 +1,4 @@
-// Views: making them, asking for their sizes, loading and storing through them (operations.md 1.3, 3.11, 5.6).
+// Views: making them, asking for their sizes, loading and storing through them (semantics 2, 8.3).
 
 #include <algorithm>
 

@@ -139,7 +139,7 @@ bool CheckOverflow(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, 
   for (const bool is_signed : {true, false}) {
     const Overflow flag = is_signed ? Overflow::kNoSignedWrap : Overflow::kNoUnsignedWrap;
     if (promise != Overflow::kNoWrap && promise != flag) continue;
-    // The sign of a negation is what it is about (operations.md 3.2).
+    // The sign of a negation is what it is about (semantics 3.1).
     if (op.opcode() == Opcode::kNegi && !is_signed) continue;
     if (!MayWrap(b, o, is_signed)) continue;
     const bool binary = op.num_operands() > 1;
@@ -166,7 +166,7 @@ bool CheckDivision(BlockState& b, const OpPlaces& o, const FrameShadow& shadow) 
   const bool is_signed = op.attr("signedness").as_enum<ir::Signedness>() == ir::Signedness::kSigned;
   const Reader lhs(b, o.operands[0], t), rhs(b, o.operands[1], t);
   const int64_t least = static_cast<int64_t>(~uint64_t{0} << (lhs.bits - 1));
-  // remi of the minimum by -1 is 0 (operations.md 3.2): only the quotient overflows.
+  // remi of the minimum by -1 is 0 (semantics 3.2): only the quotient overflows.
   const bool may_overflow = is_signed && op.opcode() == Opcode::kDivi;
   for (int64_t e = 0; e < o.results[0].count; ++e) {
     const int64_t i = OperandIndex(o, 0, e), j = OperandIndex(o, 1, e);

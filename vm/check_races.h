@@ -1,4 +1,4 @@
-// The order of memory accesses, for --check=full (operations.md 4).
+// The order of memory accesses, for --check=full (semantics 6, 7).
 //
 // Every execution of a memory operation is an event of its block (check_sets.h). Every value carries the events that must
 // have happened before it exists: a token those of the chain behind it, a tile those it was computed from. An operation

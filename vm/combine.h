@@ -2,7 +2,7 @@
 //
 // A histogram adds to few places from many lanes. One indivisible addition for each lane is slow, and slower still when
 // threads do it to the same places. The order of such additions is open and nobody sees what lies between them
-// (operations.md 5.3), so they are added up in a table of this thread first, and each place gets one addition:
+// (semantics 8.5), so they are added up in a table of this thread first, and each place gets one addition:
 //
 //   Additions a{values, /*one_value=*/false, lanes, /*bytes=*/4};
 //   if (!pending.AddAtAddresses(place, pointers, mask, a)) …           // does not pay: one by one

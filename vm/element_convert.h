@@ -1,4 +1,4 @@
-// Conversions of one element: between float types, and between floats and integers (operations.md 3.5). The same values
+// Conversions of one element: between float types, and between floats and integers (semantics 4). The same values
 // as ir/float.h, in a form that vectorises.
 //
 // All floats but f64 are exact in float, so that is the hub: Decode<E>(storage) gives a float, Encode<E, …>(float)

@@ -18,7 +18,7 @@
 namespace tile::vm {
 namespace {
 
-constexpr int64_t kMaxGrid = (int64_t{1} << 24) - 1;  // of one dimension, operations.md 2.1
+constexpr int64_t kMaxGrid = (int64_t{1} << 24) - 1;  // of one dimension, semantics 11.2
 
 Report MakeReport(const BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
                   absl::string_view fix) {

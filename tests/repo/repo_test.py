@@ -84,7 +84,92 @@ def sources_are_covered(files):
                 yield f"{COVERAGE}:{number}: {match.group(1)} has no kernel {match.group(2)}"
 
 
-RULES = [no_long_source, no_machine_paths, no_unfinished_marks, locks_are_seen_by_sanitizers, sources_are_covered]
+SEMANTICS = "docs/semantics/"
+SECTION = r"\d+(?:\.\d+)*"
+HEADING = re.compile(rf"#+ ({SECTION}) ")
+CITED = re.compile(rf"\bsemantics ({SECTION}(?:(?:, | and | to ){SECTION})*)")
+# Without the name of the page a number says nothing, and other documents are not in the repository.
+NAMELESS = re.compile(rf"\b(?:operations\.md|[Ss]ection|[Ss]ections) {SECTION}\b")
+CITING = SOURCES | {".md", ".bazel"}
+# "(6.7)", "(2.5, 10.3)": within the semantics a section needs no name.
+INNER = re.compile(rf"\(({SECTION}(?:, {SECTION})*)\)")
+
+
+def sections_exist(files):
+    """What comments and pages cite is a numbered section of docs/semantics."""
+    pages = {name: lines for name, lines in files if name.startswith(SEMANTICS)}
+    sections = {m.group(1) for lines in pages.values() for line in lines if (m := HEADING.match(line))}
+    if not sections:
+        yield f"{SEMANTICS}: has no numbered sections"
+    for name, lines in files:
+        if pathlib.Path(name).suffix not in CITING or name.startswith("third_party/"):
+            continue
+        for number, line in enumerate(lines, 1):
+            cited = [m.group(1) for m in CITED.finditer(line)]
+            if name in pages:
+                cited += [m.group(1) for m in INNER.finditer(line) if "." in m.group(1)]
+            elif m := NAMELESS.search(line):
+                yield f"{name}:{number}: `{m.group()}`: cite a section of {SEMANTICS} as `semantics 6.4`"
+            for section in re.findall(SECTION, " ".join(cited)):
+                if section not in sections:
+                    yield f"{name}:{number}: there is no section {section} in {SEMANTICS}"
+
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def anchor(heading):
+    """As GitHub names it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def links_lead_somewhere(files):
+    """Links of pages to files and headings of the repository."""
+    texts = dict(files)
+    for name, lines in files:
+        if not name.endswith(".md"):
+            continue
+        for number, line in enumerate(lines, 1):
+            for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
+                if "://" in target:
+                    continue
+                path, _, heading = target.partition("#")
+                page = ROOT / pathlib.Path(name).parent / path if path else ROOT / name
+                if not page.exists():
+                    yield f"{name}:{number}: there is no {target}"
+                elif heading and heading not in {
+                    anchor(l.lstrip("#").strip())
+                    for l in texts.get(str(page.resolve().relative_to(ROOT)), [])
+                    if l.startswith("#")
+                }:
+                    yield f"{name}:{number}: {path or name} has no heading #{heading}"
+
+
+def listings_stand_in_their_files(files):
+    """A listing of the semantics under a link to a test or example shows lines of that file, in order; `…` skips some."""
+    texts = dict(files)
+    for name, lines in files:
+        if not name.startswith(SEMANTICS):
+            continue
+        source, inside, place = None, False, 0
+        for number, line in enumerate(lines, 1):
+            if line.startswith("```"):
+                inside, place = not inside, 0
+                if not inside:
+                    source = None
+            elif not inside:
+                linked = [t for t in LINK.findall(line) if t.endswith(".tile")]
+                if linked and not line.startswith("|"):
+                    source = str((ROOT / SEMANTICS / linked[-1]).resolve().relative_to(ROOT))
+            elif source is not None and line.strip() not in ("", "…"):
+                stripped = [l.strip() for l in texts.get(source, [])]
+                if line.strip() in stripped[place:]:
+                    place = stripped.index(line.strip(), place) + 1
+                else:
+                    yield f"{name}:{number}: {source} has no such line here"
+
+
+RULES = [sections_exist, links_lead_somewhere, listings_stand_in_their_files, no_long_source, no_machine_paths, no_unfinished_marks, locks_are_seen_by_sanitizers, sources_are_covered]
 
 
 def main():

@@ -72,7 +72,7 @@ TEST(ArrayTest, CountsAndLimits) {
   EXPECT_FAILS(Array::Make(Element::Number(Elem::kF64), {int64_t{1} << 39}).status(), "more than");
 }
 
-// The example of operations.md 1.1: 0.5 and 1.5 are 0x31.
+// The example of semantics 1.2: 0.5 and 1.5 are 0x31.
 TEST(ArrayTest, NibblesStartLow) {
   const Array a = Bits(Elem::kF4E2M1FN, {3}, {1, 3, 7});
   EXPECT_EQ(a.bytes.size(), 2u);

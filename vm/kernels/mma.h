@@ -35,7 +35,7 @@ struct MmaKey {
   std::optional<ir::Elem> scale = std::nullopt;  // element of the scales of mmaf_scaled
 };
 
-// The kernel for these elements, or null if operations.md has no such product. 4-bit data take one byte an element.
+// The kernel for these elements, or null if semantics 5.5 has no such product. 4-bit data take one byte an element.
 MmaFn FindMma(const MmaKey& key, Isa isa = BestIsa());
 
 // Bytes of scratch that the kernel needs, for any row strides.

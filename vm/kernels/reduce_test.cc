@@ -22,7 +22,7 @@ FloatFormat FormatOf(Elem e) {
   return e == Elem::kF16 ? kF16Format : e == Elem::kBF16 ? kBF16Format : e == Elem::kF32 ? kF32Format : kF64Format;
 }
 
-// One operation on bits, as operations.md tells it.
+// One operation on bits, as docs/operations.md tells it.
 Step StepOf(const ReduceKey& key) {
   const int bits = ir::ElemInfoOf(key.elem).bits;
   if (ir::IsInt(key.elem)) {
