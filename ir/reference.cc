@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ir/reference_internal.h"
@@ -108,14 +109,32 @@ std::string Syntax(const OpInfo& op) {
 
 constexpr int kFamilies = static_cast<int>(Family::kView) + 1;
 
-void AppendFamily(Family family, std::string* page) {
-  absl::StrAppend(page, "\n## ", FamilyName(family), " operations\n");
+// The sections of the page before the families.
+constexpr int kGeneralSection = 1, kTypesSection = 2, kFilesSection = 3, kFirstFamilySection = 4;
+
+// "4 atomic operations", "4.1 atomic_cas_tko".
+std::string FamilyHeading(int family) {
+  return absl::StrCat(kFirstFamilySection + family, " ", FamilyName(static_cast<Family>(family)), " operations");
+}
+std::string OpHeading(int family, int number, const OpInfo& op) {
+  return absl::StrCat(kFirstFamilySection + family, ".", number, " ", op.mnemonic);
+}
+
+// "[text](#41-atomic_cas_tko)": links to headings, as GitHub and others name them.
+std::string LinkTo(absl::string_view text, absl::string_view heading) {
+  return absl::StrCat("[", text, "](#", absl::StrReplaceAll(heading, {{".", ""}, {" ", "-"}}), ")");
+}
+
+void AppendFamily(int family, std::string* page) {
+  absl::StrAppend(page, "\n## ", FamilyHeading(family), "\n");
+  int number = 0;
   for (const OpInfo& op : AllOps()) {
-    if (op.family != family) continue;
-    absl::StrAppend(page, "\n### ", op.mnemonic, "\n\n", DocOf(op.opcode), "\n\n");
+    if (static_cast<int>(op.family) != family) continue;
+    absl::StrAppend(page, "\n### ", OpHeading(family, ++number, op), "\n\n", DocOf(op.opcode), "\n\n");
     if (const std::string syntax = Syntax(op); !syntax.empty()) absl::StrAppend(page, "`", syntax, "`\n\n");
     absl::StrAppend(page, "| | ", Head(op), " |\n|---|---|\n");
     for (const auto& [name, text] : Rows(op)) absl::StrAppend(page, "| ", name, " | ", text, " |\n");
+    absl::StrAppend(page, "\n```\n", ExampleOf(op.opcode), "```\n");
   }
 }
 
@@ -157,6 +176,10 @@ std::string OpReferenceText(const OpInfo& op) {
   for (const auto& [name, text] : rows) {
     absl::StrAppend(&s, "  ", name, std::string(width + 2 - columns(name), ' '), text, "\n");
   }
+  absl::StrAppend(&s, "\n  example:\n");
+  for (absl::string_view line : absl::StrSplit(ExampleOf(op.opcode), '\n', absl::SkipEmpty())) {
+    absl::StrAppend(&s, "    ", line, "\n");
+  }
   return s;
 }
 
@@ -174,34 +197,37 @@ std::string OpListText() {
 std::string OperationsPage() {
   std::string page =
       "# Operations\n\n"
-      "Made from ir/ops.def, ir/formats.def and ir/verify_rules.def by `bazel run //ir:write_reference`; do not edit.\n\n"
+      "Made from ir/ops.def, ir/formats.def, ir/verify_rules.def and ir/examples by `bazel run //ir:write_reference`; do not\n"
+      "edit. What types, views, roundings, orderings and tokens mean for all of them stands in [semantics](semantics/README.md).\n\n"
       "An operation is written `%result = mnemonic …  : types`. In the syntax lines `$x` stands for operand or attribute x and\n"
-      "`( … )?` for a part that may be left out; docs/text.md says how types are written. Below the line stand operands,\n"
-      "attributes, results (→) and, with their labels, the rules that the verifier checks beyond the types.\n\n"
+      "`( … )?` for a part that may be left out; [docs/text.md](text.md) says how types are written. Below the line stand\n"
+      "operands, attributes, results (→) and, with their labels, the rules that the verifier checks beyond the types; then an\n"
+      "example. A comment `= …` there states the results of its line (`_` is any value, `;` stands between results), `prints`\n"
+      "what is printed, `traps` how the launch ends. A test runs every example.\n\n"
       "| family | operations |\n|---|---|\n";
   for (int f = 0; f < kFamilies; ++f) {
     std::vector<std::string> links;
+    int number = 0;
     for (const OpInfo& op : AllOps()) {
-      if (static_cast<int>(op.family) == f) links.push_back(absl::StrCat("[", op.mnemonic, "](#", op.mnemonic, ")"));
+      if (static_cast<int>(op.family) == f) links.push_back(LinkTo(op.mnemonic, OpHeading(f, ++number, op)));
     }
-    const char* name = FamilyName(static_cast<Family>(f));
-    absl::StrAppend(&page, "| [", name, "](#", name, "-operations) | ", absl::StrJoin(links, " "), " |\n");
+    absl::StrAppend(&page, "| ", LinkTo(FamilyName(static_cast<Family>(f)), FamilyHeading(f)), " | ", absl::StrJoin(links, " "), " |\n");
   }
-  absl::StrAppend(&page, "\n## General rules\n\nThese hold for every operation; the label is the operation's: `addf.c1`.\n\n",
+  absl::StrAppend(&page, "\n## ", kGeneralSection, " General rules\n\nThese hold for every operation; the label is the operation's: `addf.c1`.\n\n",
                   "| label | rule |\n|---|---|\n");
   for (const RuleInfo& r : AllRules()) {
     if (absl::string_view(r.applies) == "*") absl::StrAppend(&page, "| *.c", r.number, " | ", r.text, " |\n");
   }
-  absl::StrAppend(&page, "\n## Types and modules\n\n| label | rule |\n|---|---|\n");
+  absl::StrAppend(&page, "\n## ", kTypesSection, " Types and modules\n\n| label | rule |\n|---|---|\n");
   for (const RuleInfo& r : AllRules()) {
     if (r.Code().empty()) continue;
     absl::StrAppend(&page, "| ", r.Code(), " | ", r.severity == Severity::kWarning ? "(warning) " : "", r.text, " |\n");
   }
-  absl::StrAppend(&page, "\n## File structure\n\n| number | name | meaning |\n|---|---|---|\n");
+  absl::StrAppend(&page, "\n## ", kFilesSection, " File structure\n\n| number | name | meaning |\n|---|---|---|\n");
   for (const StructureInfo& s : AllStructures()) {
     absl::StrAppend(&page, absl::StrFormat("| 0x%02X | %s | ", static_cast<int>(s.opcode), s.mnemonic), DocOf(s.opcode), " |\n");
   }
-  for (int f = 0; f < kFamilies; ++f) AppendFamily(static_cast<Family>(f), &page);
+  for (int f = 0; f < kFamilies; ++f) AppendFamily(f, &page);
   return page;
 }
 

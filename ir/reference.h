@@ -1,6 +1,6 @@
 // The reference of the operations, made from the tables: text for a terminal, the page docs/operations.md, and JSON for
-// programs in other languages. What an operation means comes from the comment above its row in ops.def, which is part of
-// the library.
+// programs in other languages. What an operation means comes from the comment above its row in ops.def, its example from
+// ir/examples; both are part of the library.
 //
 //   std::cout << OpReferenceText(*FindOp("addf"));
 //   bazel run //ir:write_reference          # brings docs/operations.md up to date; a test fails when it is not
@@ -19,7 +19,12 @@ namespace tile::ir {
 // The comment above the row of this operation or structure, without slashes, in one line. Empty if it has none.
 absl::string_view DocOf(Opcode opcode);
 
-// What `tilevm ops addf` prints: meaning, syntax, operands, attributes, results, rules. Ends in a newline.
+// The kernel of the operation's name in ir/examples (a test runs them all), as it is meant to be read: its globals and its
+// body, without the braces and the last return. Lines end in newlines. A comment `= …` behind a line states the results.
+// Empty if there is none.
+absl::string_view ExampleOf(Opcode opcode);
+
+// What `tilevm ops addf` prints: meaning, syntax, operands, attributes, results, rules, example. Ends in a newline.
 std::string OpReferenceText(const OpInfo& op);
 
 // All operations by family, one line each: mnemonic and meaning.

@@ -81,7 +81,8 @@ std::string OpJson(const OpInfo& op) {
                  {"traits", Array(TraitNames(op.traits), Quote)},
                  {"constraints", Quote(op.constraints)},
                  {"rules", Array(RulesOf(op), [&](const RuleInfo* r) { return Quote(r->CodeFor(op)); })},
-                 {"doc", Quote(DocOf(op.opcode))}});
+                 {"doc", Quote(DocOf(op.opcode))},
+                 {"example", Quote(ExampleOf(op.opcode))}});
 }
 
 std::string ElementJson(const ElemInfo& e) {

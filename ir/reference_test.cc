@@ -16,6 +16,13 @@ TEST(Reference, EveryRowHasADocComment) {
   EXPECT_EQ(DocOf(Opcode::kAddf), "lhs + rhs, correctly rounded.");
 }
 
+TEST(Reference, EveryOperationHasAnExampleOfItself) {
+  for (const OpInfo& op : AllOps()) {
+    EXPECT_TRUE(absl::StrContains(ExampleOf(op.opcode), op.mnemonic)) << op.mnemonic << ": ir/examples has no kernel of it";
+  }
+  EXPECT_EQ(ExampleOf(Opcode::kIota), "%i = iota : tile<8xi32>  // = [0, 1, 2, 3, 4, 5, 6, 7]\n");
+}
+
 TEST(Reference, TextOfAnOperation) {
   EXPECT_EQ(OpReferenceText(*FindOp("negi")),
             "negi  (0x50, Tile IR 13.1, pure, elementwise)\n"
@@ -26,7 +33,11 @@ TEST(Reference, TextOfAnOperation) {
             "  source    a tile of i1, i8, i16, i32 or i64\n"
             "  overflow  Overflow: none (default), no_signed_wrap, no_unsigned_wrap, no_wrap, since Tile IR 13.2\n"
             "  → result  type of source\n"
-            "  negi.c10  overflow is none, no_signed_wrap or no_wrap.\n");
+            "  negi.c10  overflow is none, no_signed_wrap or no_wrap.\n"
+            "\n"
+            "  example:\n"
+            "    %x = constant <i8: [5, -5, 0, -128]> : tile<4xi8>\n"
+            "    %r = negi %x  // = [-5, 5, 0, -128]\n");
 }
 
 TEST(Reference, ListNamesEveryOperation) {
