@@ -40,6 +40,11 @@ TEST(Reference, TextOfAnOperation) {
             "    %r = negi %x  // = [-5, 5, 0, -128]\n");
 }
 
+TEST(Reference, RulesAboutMemoryAreThoseOfAccesses) {
+  EXPECT_TRUE(absl::StrContains(OpReferenceText(*FindOp("load_ptr_tko")), "load_ptr_tko.c11  The memory ordering"));
+  EXPECT_FALSE(absl::StrContains(OpReferenceText(*FindOp("cmpf")), "cmpf.c"));  // its ordering is about NaN
+}
+
 TEST(Reference, ListNamesEveryOperation) {
   const std::string list = OpListText();
   for (const OpInfo& op : AllOps()) EXPECT_TRUE(absl::StrContains(list, absl::StrCat("  ", op.mnemonic, " "))) << op.mnemonic;

@@ -28,7 +28,11 @@ bool RuleInfo::AppliesTo(const OpInfo& op) const {
   const absl::string_view a = applies;
   if (IsScope(a)) return false;
   if (a == "*") return true;
-  if (absl::StartsWith(a, "@")) return op.format->attr_index(a.substr(1)) >= 0;
+  if (absl::StartsWith(a, "@")) {
+    const std::pair<absl::string_view, absl::string_view> attr = absl::StrSplit(a.substr(1), absl::MaxSplits(':', 1));
+    const int i = op.format->attr_index(attr.first);
+    return i >= 0 && (attr.second.empty() || EnumName(op.format->attrs[static_cast<size_t>(i)].enum_id) == attr.second);
+  }
   for (absl::string_view mnemonic : absl::StrSplit(a, ' ')) {
     if (mnemonic == op.mnemonic) return true;
   }

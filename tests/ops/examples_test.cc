@@ -47,11 +47,11 @@ std::string StoreOf(const ir::Value& result, absl::string_view value, Stated* st
   const std::string tensor = absl::StrCat("tensor_view<", absl::StrJoin(shape, "x"), "x", elem, ", strides=[",
                                           absl::StrJoin(strides, ","), "]>");
   const std::vector<std::string> index(shape.size(), absl::StrCat("%", name, ".0"));
-  return absl::StrCat("  %", name, ".0 = constant <i32: 0> : tile<i32>\n",                                         //
-                      "  %", name, ".t = make_tensor_view %", name, ", shape = [", absl::StrJoin(shape, ", "),     //
-                      "], strides = [", absl::StrJoin(strides, ", "), "] : ", tensor, "\n",                        //
-                      "  %", name, ".v = make_partition_view %", name, ".t : partition_view<tile=(",               //
-                      absl::StrJoin(shape, "x"), "), ", tensor, ">\n",                                             //
+  return absl::StrCat("  %", name, ".0 = constant <i32: 0> : tile<i32>\n",                                      //
+                      "  %", name, ".t = make_tensor_view %", name, ", shape = [", absl::StrJoin(shape, ", "),  //
+                      "], strides = [", absl::StrJoin(strides, ", "), "] : ", tensor, "\n",                     //
+                      "  %", name, ".v = make_partition_view %", name, ".t : partition_view<tile=(",            //
+                      absl::StrJoin(shape, "x"), "), ", tensor, ">\n",                                          //
                       "  store_view_tko weak %", result.name, ", %", name, ".v[", absl::StrJoin(index, ", "), "]\n");
 }
 
