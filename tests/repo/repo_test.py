@@ -169,7 +169,40 @@ def listings_stand_in_their_files(files):
                     yield f"{name}:{number}: {source} has no such line here"
 
 
-RULES = [sections_exist, links_lead_somewhere, listings_stand_in_their_files, no_long_source, no_machine_paths, no_unfinished_marks, locks_are_seen_by_sanitizers, sources_are_covered]
+LIMITS = "docs/semantics/limits.md"
+LIMIT = re.compile(r"constexpr [\w:]+ (kMax\w+) = ([^;]+);")
+LIMIT_FILES = {"ir/limits.h": None, "ir/interface.h": {"kMaxExprNodes"}, "ir/verify_internal.h": {"kMaxAlignment"},
+               "vm/vm.cc": {"kMaxGrid"}, "vm/vm.h": {"kMaxReports"}, "runtime/cuda/kernel.cc": {"kMaxGrid"},
+               "codegen/plan.cc": {"kMaxWarps"}}
+
+
+def spellings(value):
+    """As pages write a number: 4096, 65,535, 2^24, 2^31 - 1."""
+    forms = {str(value), f"{value:,}"}
+    for less, text in ((0, ""), (1, " - 1")):
+        if (value + less) & (value + less - 1) == 0:
+            forms.add(f"2^{(value + less).bit_length() - 1}{text}")
+    return forms
+
+
+def limits_are_stated(files):
+    """The page of limits has the number of every limit that readers and engines keep."""
+    texts = dict(files)
+    page = "\n".join(texts.get(LIMITS, []))
+    for name, wanted in LIMIT_FILES.items():
+        found = dict(LIMIT.findall("\n".join(texts.get(name, []))))
+        for missing in (wanted or set()) - found.keys():
+            yield f"{name}: {missing} is not there any more: change LIMIT_FILES"
+        if not found:
+            yield f"{name}: has no limits"
+        for limit, expression in found.items():
+            if wanted is None or limit in wanted:
+                value = eval(re.sub(r"int64_t\{(\d+)\}", r"\1", expression), {})  # numbers of our own source
+                if not any(re.search(rf"(?<![\d^,]){re.escape(f)}(?![\d,]| - )", page) for f in spellings(value)):
+                    yield f"{LIMITS}: {limit} of {name}, {value}, is not stated"
+
+
+RULES = [sections_exist, limits_are_stated, links_lead_somewhere, listings_stand_in_their_files, no_long_source, no_machine_paths, no_unfinished_marks, locks_are_seen_by_sanitizers, sources_are_covered]
 
 
 def main():
