@@ -17,6 +17,7 @@
 #include "codegen/plan.h"
 #include "codegen/plan_rings.h"
 #include "codegen/ptxas.h"
+#include "codegen/symbol.h"
 #include "codegen/tma_store.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
@@ -267,7 +268,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
         info->print(printer);
       },
       &llvm_error);
-  llvm::Module llvm_module(std::string(function.name), context);
+  llvm::Module llvm_module(KernelSymbol(function.name), context);
   llvm_module.setTargetTriple((*machine)->getTargetTriple());
   llvm_module.setDataLayout((*machine)->createDataLayout());
   llvm_module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
@@ -308,7 +309,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
     remark("size", absl::StrCat(result.llvm_instructions, " LLVM instructions, more than ", kManyInstructions,
                                 ": the assembler will take long, and registers will spill. Use smaller tiles"));
   }
-  result.symbol = std::string(function.name);
+  result.symbol = KernelSymbol(function.name);
   result.threads = emitter.hardware_threads();
   result.shared_bytes = emitter.shared_bytes();
   result.workspace_bytes = emitter.workspace_bytes();

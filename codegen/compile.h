@@ -36,7 +36,7 @@ struct CompileOptions {
 
 struct Compiled {
   std::string ptx;
-  std::string symbol;       // of the kernel in the PTX
+  std::string symbol;       // of the kernel in the PTX (symbol.h)
   int threads = 0;          // per block
   uint64_t shared_bytes = 0;  // dynamic shared memory per block
   uint64_t workspace_bytes = 0;  // device memory per block

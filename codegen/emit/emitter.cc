@@ -7,6 +7,7 @@
 #include "codegen/emit/ring.h"
 #include "codegen/emit/tma.h"
 #include "codegen/gpu_ops.h"
+#include "codegen/symbol.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -66,7 +67,7 @@ absl::Status Emitter::Run() {
   params.insert(params.end(), 3, builder_.getInt32Ty());
   params.insert(params.end(), 2, builder_.getInt64Ty());
   kernel_ = llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), params, false),
-                                   llvm::GlobalValue::ExternalLinkage, std::string(function_.name), module_);
+                                   llvm::GlobalValue::ExternalLinkage, KernelSymbol(function_.name), module_);
   kernel_->setCallingConv(llvm::CallingConv::PTX_Kernel);
   kernel_->addFnAttr("nvvm.reqntid", std::to_string(hardware_threads()));
   kernel_->addFnAttr(llvm::Attribute::NoUnwind);
@@ -81,13 +82,13 @@ absl::Status Emitter::Run() {
   }
 
   shared_ = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(builder_.getInt8Ty(), 0), false,
-                                     llvm::GlobalValue::ExternalLinkage, nullptr, "shared", nullptr,
+                                     llvm::GlobalValue::ExternalLinkage, nullptr, "shared$", nullptr,
                                      llvm::GlobalValue::NotThreadLocal, 3);
   shared_->setAlignment(llvm::Align(128));
   ring_ = new llvm::GlobalVariable(*module_, builder_.getInt8Ty(), false, llvm::GlobalValue::ExternalLinkage, nullptr,
-                                   "ring", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+                                   "ring$", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
   scratch_ = new llvm::GlobalVariable(*module_, builder_.getInt8Ty(), false, llvm::GlobalValue::ExternalLinkage,
-                                      nullptr, "scratch", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+                                      nullptr, "scratch$", nullptr, llvm::GlobalValue::NotThreadLocal, 3);
 
   llvm::BasicBlock* entry = NewBlock("entry");
   llvm::BasicBlock* body = NewBlock("body");
@@ -461,7 +462,7 @@ llvm::Value* Emitter::ReserveWorkspace(uint64_t bytes, uint64_t alignment) {
   // Every block has a part of the same size, which is known at the end only.
   if (workspace_size_ == nullptr) {
     workspace_size_ = new llvm::GlobalVariable(*module_, builder_.getInt8Ty(), false,
-                                               llvm::GlobalValue::ExternalLinkage, nullptr, "workspace_size");
+                                               llvm::GlobalValue::ExternalLinkage, nullptr, "workspace_size$");
   }
   auto id = [&](llvm::Intrinsic::ID i) { return builder_.CreateZExt(builder_.CreateIntrinsic(i, {}), builder_.getInt64Ty()); };
   auto size = [&](int d) { return builder_.CreateZExt(GridSize(d), builder_.getInt64Ty()); };

@@ -36,7 +36,7 @@ void LowerConstant(Emitter& e, const ir::Op& op) {
   for (int64_t i = 0; i < type.num_elements(); ++i) entries.push_back(llvm::ConstantInt::get(entry, BitsAt(d, i)));
   auto* table_type = llvm::ArrayType::get(entry, entries.size());
   auto* table = new llvm::GlobalVariable(*e.module(), table_type, true, llvm::GlobalValue::InternalLinkage,
-                                         llvm::ConstantArray::get(table_type, entries), "constant", nullptr,
+                                         llvm::ConstantArray::get(table_type, entries), "constant$", nullptr,
                                          llvm::GlobalValue::NotThreadLocal, 1);
   table->setAlignment(llvm::Align(16));
   for (int r = 0; r < layout.registers(); ++r) {

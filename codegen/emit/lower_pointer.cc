@@ -4,11 +4,11 @@
 // aligned, and their masks agree, is tested by each thread for itself if the facts do not say so.
 #include <algorithm>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/emit/copies.h"
 #include "codegen/emit/tile_box.h"
+#include "codegen/symbol.h"
 #include "llvm/IR/Constants.h"
 
 namespace tile::codegen {
@@ -151,19 +151,6 @@ void LowerAlloca(Emitter& e, const ir::Op& op) {
 
 namespace {
 
-// Names of PTX have letters, digits, _ and $; others are written as $ and their code. Apart from all other names.
-std::string Symbol(absl::string_view name) {
-  std::string out = "global$";
-  for (char c : name) {
-    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_') {
-      out += c;
-    } else {
-      absl::StrAppend(&out, "$", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
-    }
-  }
-  return out;
-}
-
 // The elements as in memory, in words of the element's size; of 4 bits: two to a byte.
 llvm::Constant* InitialValue(Emitter& e, const ir::Global& g) {
   const ir::Elem elem = g.value.elem;
@@ -194,7 +181,7 @@ llvm::Constant* InitialValue(Emitter& e, const ir::Global& g) {
 void LowerGetGlobal(Emitter& e, const ir::Op& op) {
   const absl::string_view name = op.attr("name").as_string();
   const ir::Global* g = e.source().FindGlobal(name);
-  const std::string symbol = Symbol(name);
+  const std::string symbol = GlobalSymbol(name);
   llvm::GlobalVariable* variable = e.module()->getGlobalVariable(symbol, true);
   if (variable == nullptr) {
     if (g->count > (int64_t{1} << 24)) return e.Refuse(op, "the global has more than 2^24 elements; pass it as an argument");
