@@ -84,32 +84,6 @@ void Parser::Recover() {
   }
 }
 
-std::string DidYouMean(absl::string_view word, const std::vector<absl::string_view>& candidates) {
-  if (word.size() > 64) return "";
-  size_t best = std::min(std::max<size_t>(1, word.size() / 3) + 1, word.size());
-  absl::string_view found;
-  std::vector<size_t> row;
-  for (absl::string_view c : candidates) {
-    if (c.size() > word.size() + best || word.size() > c.size() + best) continue;
-    row.resize(c.size() + 1);
-    for (size_t j = 0; j < row.size(); ++j) row[j] = j;
-    for (size_t i = 0; i < word.size(); ++i) {
-      size_t diagonal = row[0];
-      row[0] = i + 1;
-      for (size_t j = 1; j < row.size(); ++j) {
-        const size_t change = diagonal + (word[i] != c[j - 1]);
-        diagonal = row[j];
-        row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-      }
-    }
-    if (row.back() < best) {
-      best = row.back();
-      found = c;
-    }
-  }
-  return found.empty() ? "" : absl::StrCat("did you mean ", found, "?");
-}
-
 // --- file level -----------------------------------------------------------------------------------------------------
 
 std::unique_ptr<Module> Parser::ParseModule() {

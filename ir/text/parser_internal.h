@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ir/diagnostic.h"
+#include "ir/did_you_mean.h"
 #include "ir/limits.h"
 #include "ir/module.h"
 #include "ir/text/lexer.h"
@@ -173,9 +174,6 @@ class Parser {
 
 // Interface block behind `interface {` up to its closing brace (parse_interface.cc).
 bool ParseInterface(Parser& parser, Function* f);
-
-// "did you mean x?" for the candidate that differs least from the word, or empty.
-std::string DidYouMean(absl::string_view word, const std::vector<absl::string_view>& candidates);
 
 }  // namespace tile::ir::text
 
