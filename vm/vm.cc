@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "ir/escape.h"
 #include "vm/check.h"
 #include "vm/check_full.h"
 #include "vm/launch_state.h"
@@ -119,7 +120,7 @@ void PrintText(BlockState& b, absl::string_view text) {
   if (b.launch->launch->print) {
     b.launch->launch->print(text);
   } else {
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    ir::WritePrinted(text, stdout);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "ir/escape.h"
 #include "ir/print_format.h"
 
 namespace tile::runtime::cuda {
@@ -96,7 +97,7 @@ absl::Status TakeReport(TileTrapRecord* record, const ir::Image& image, const ir
     if (sink) {
       sink(text);
     } else {
-      std::fwrite(text.data(), 1, text.size(), stdout);
+      ir::WritePrinted(text, stdout);
     }
   }
   absl::Status status;
