@@ -105,10 +105,19 @@ absl::StatusOr<size_t> ArrayLaunch::FindScalar(absl::string_view name) const {
 absl::Status ArrayLaunch::SetArray(absl::string_view name, ir::Elem element, ArrayValue value) {
   absl::StatusOr<size_t> i = FindArray(name);
   if (!i.ok()) return i.status();
-  const ir::Element want = function_.interface->arrays[*i].element;
+  const ir::ArrayArg& arg = function_.interface->arrays[*i];
+  const ir::Element want = arg.element;
   if (want.kind != element) {
     return Invalid("array `", name, "` is of ", ir::ElemInfoOf(element).spelling, ", the kernel takes ",
                    ir::ElemInfoOf(want.kind).spelling);
+  }
+  if (value.shape.size() != arg.shape.size()) {
+    return Invalid("array `", name, "` has rank ", value.shape.size(), ", the kernel takes rank ", arg.shape.size());
+  }
+  for (size_t d = 0; d < value.shape.size(); ++d) {
+    if (const auto& size = arg.shape[d].constant; size && *size != value.shape[d]) {
+      return Invalid("array `", name, "` has size ", value.shape[d], " in dimension ", d, ", the kernel takes ", *size);
+    }
   }
   absl::StatusOr<uint64_t> bytes = ExtentOf(value, element, name);
   if (!bytes.ok()) return bytes.status();

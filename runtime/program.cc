@@ -59,7 +59,7 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::FromBytes(absl::Span<con
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::FromFile(const std::string& path) {
   absl::StatusOr<ir::MappedFile> file = ir::MappedFile::Open(path);
-  if (!file.ok()) return file.status();
+  if (!file.ok()) return MakeError(file.status().code(), "file.read", file.status().message());
   auto kept = std::make_shared<ir::MappedFile>(*std::move(file));
   absl::StatusOr<std::shared_ptr<Program>> program = Read(kept->bytes(), path);
   if (!program.ok()) return program.status();

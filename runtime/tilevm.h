@@ -54,8 +54,8 @@ enum {
   TILEVM_OK = 0,
   TILEVM_INVALID_ARGUMENT = 1, /* the caller's mistake: NULL, wrong type, rank, size, a missing argument */
   TILEVM_NOT_FOUND = 2,        /* no kernel, argument or file of that name */
-  TILEVM_INVALID_MODULE = 3,   /* no .tbc file, a damaged or too new one, or one that the verifier rejects */
-  TILEVM_UNAVAILABLE = 4,      /* no driver, no GPU, too old a driver */
+  TILEVM_INVALID_MODULE = 3,   /* no .tbc file (a directory), a damaged or too new one, or one that the verifier rejects */
+  TILEVM_UNAVAILABLE = 4,      /* no driver, no GPU, too old a driver; a file that may not be read */
   TILEVM_UNSUPPORTED = 5,      /* the module has no machine code for this device, or the device can't do that */
   TILEVM_OUT_OF_MEMORY = 6,
   TILEVM_TRAPPED = 7,          /* a kernel made a mistake while running */
@@ -70,7 +70,7 @@ TILEVM_API uint32_t tilevm_abi_version(void);
 TILEVM_API const char* tilevm_status_name(tilevm_status status);
 /* What went wrong in this thread's last failing call: "error[code]: what" and perhaps "\n  fix: how". Never NULL. */
 TILEVM_API const char* tilevm_error(void);
-/* The code in brackets, stable for programs: "cuda.no_library", "run.no_image", "vm.out_of_bounds". "" if there is none. */
+/* The code in brackets, stable for programs: "cuda.no_library", "run.no_image", "vm.out_of_bounds", "file.read". "" if there is none. */
 TILEVM_API const char* tilevm_error_code(void);
 
 /* --- element types ----------------------------------------------------------------------------------------------- */
@@ -110,8 +110,9 @@ typedef struct tilevm_device_info {
 } tilevm_device_info;
 TILEVM_API tilevm_status tilevm_device_get_info(const tilevm_device* device, tilevm_device_info* info);
 
-/* Receives what kernels print, never two texts at once, from any thread; NULL: standard output. For kernels created from
- * here on. */
+/* Receives what kernels print, never two texts at once, from any thread; NULL: standard output, where a terminal gets
+ * control characters and bytes that are not UTF-8 as \xNN. Texts are the module's: any bytes. For kernels created from here
+ * on. */
 typedef void (*tilevm_print_fn)(void* user, const char* text, size_t bytes);
 TILEVM_API tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_print_fn print, void* user);
 
@@ -245,12 +246,14 @@ typedef struct tilevm_launch tilevm_launch;
 TILEVM_API tilevm_status tilevm_launch_create(tilevm_kernel* kernel, tilevm_launch** launch);
 TILEVM_API void tilevm_launch_destroy(tilevm_launch* launch);
 
-/* An array argument by its name in the interface. The array must lie in device memory; if it begins in a tilevm_buffer it
+/* An array argument by its name in the interface, of the type and rank that stand there. The array must lie in device memory; if it begins in a tilevm_buffer it
  * must end there too. Shape and strides are copied. Arrays of direction `out` get the initial value that the interface
  * names before each run. */
 TILEVM_API tilevm_status tilevm_launch_set_array(tilevm_launch* launch, const char* name, const tilevm_array* array);
-/* A scalar argument: rounded to its type (f64), checked to fit it (i64, signed or unsigned), or as bits. */
+/* A scalar argument: rounded to its type (f64), checked to fit it as a signed or an unsigned number of that width (i64,
+ * u64), or as bits. Integers may be given for floats, too. */
 TILEVM_API tilevm_status tilevm_launch_set_i64(tilevm_launch* launch, const char* name, int64_t value);
+TILEVM_API tilevm_status tilevm_launch_set_u64(tilevm_launch* launch, const char* name, uint64_t value);
 TILEVM_API tilevm_status tilevm_launch_set_f64(tilevm_launch* launch, const char* name, double value);
 TILEVM_API tilevm_status tilevm_launch_set_bits(tilevm_launch* launch, const char* name, uint64_t bits);
 /* A raw parameter by position, for kernels without interface: an address, or the bits of a scalar. On the cpu device an

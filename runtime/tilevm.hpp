@@ -9,18 +9,27 @@
 //   launch.Set("a", a.Array<float>({n})).Set("b", b.Array<float>({n})).Set("c", c.Array<float>({n}));
 //   if (tilevm::Error e = launch.Run()) std::cerr << e.message();
 //
+// kernel.arrays() and kernel.scalars() say what a kernel takes; Buffer::FromDlpack and ToDlpack share tensors with other
+// libraries. C++ types stand for element types through TypeOf, which may be specialised: tilevm::Float16 and BFloat16 are
+// 16-bit floats to store and convert, and
+//
+//   template <> struct tilevm::TypeOf<__half> { static constexpr tilevm_type value = TILEVM_F16; };
+//
 // value() throws tilevm::Exception after a failure; where exceptions are off it prints the message and aborts. Ask ok()
 // first, or use error(). Rules about threads, streams and lifetimes are those of tilevm.h.
 #ifndef TILEVM_HPP_
 #define TILEVM_HPP_
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -107,27 +116,104 @@ Result<T> Make(F&& f) {
   if (Error e = f(&handle)) return e;
   return T(handle);
 }
+}  // namespace internal
 
+// --- element types --------------------------------------------------------------------------------------------------
+
+namespace internal {
+inline uint32_t BitsOf(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+inline float FloatOf(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+}  // namespace internal
+
+// IEEE binary16, to store; arithmetic is that of float. Conversion rounds to the nearest, ties to even; what is too large
+// becomes infinite.
+struct Float16 {
+  uint16_t bits = 0;
+
+  Float16() = default;
+  explicit Float16(float value) {
+    const uint32_t f = internal::BitsOf(value), sign = f >> 16 & 0x8000, magnitude = f & 0x7fffffff;
+    uint32_t half;
+    if (magnitude >= 0x7f800000) {  // infinite, NaN: quiet, its upper bits stay
+      half = magnitude == 0x7f800000 ? 0x7c00 : 0x7e00 | (magnitude >> 13 & 0x3ff);
+    } else if (magnitude < 0x38800000) {  // below 2^-14: a multiple of 2^-24
+      const float grid = internal::FloatOf(magnitude) + 0.5f;  // whose last bit is 2^-24
+      half = internal::BitsOf(grid) - internal::BitsOf(0.5f);
+    } else {
+      half = (magnitude + 0xfff + (magnitude >> 13 & 1) - 0x38000000) >> 13;
+      if (half > 0x7c00) half = 0x7c00;
+    }
+    bits = static_cast<uint16_t>(sign | half);
+  }
+  explicit operator float() const {
+    const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
+    if (magnitude >= 0x7c00) return internal::FloatOf(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
+    // A significand with the exponent of 2^-24 * 2^23, scaled exactly.
+    const float value = magnitude < 0x400 ? static_cast<float>(magnitude) * 0x1p-24f
+                                          : internal::FloatOf((magnitude << 13) + 0x38000000);
+    return internal::FloatOf(sign | internal::BitsOf(value));
+  }
+};
+
+// The upper half of a float, likewise.
+struct BFloat16 {
+  uint16_t bits = 0;
+
+  BFloat16() = default;
+  explicit BFloat16(float value) {
+    const uint32_t f = internal::BitsOf(value);
+    const bool nan = (f & 0x7fffffff) > 0x7f800000;
+    bits = static_cast<uint16_t>(nan ? f >> 16 | 0x40 : (f + 0x7fff + (f >> 16 & 1)) >> 16);
+  }
+  explicit operator float() const { return internal::FloatOf(static_cast<uint32_t>(bits) << 16); }
+};
+
+// The element type of a C++ type. bool is a byte that is 0 or 1.
 template <class T>
-struct TypeOf;
+struct TypeOf {
+  static_assert(!std::is_same_v<T, T>, "no element type is known for this type: specialise tilevm::TypeOf");
+};
 #define TILEVM_TYPE_OF(T, type) \
   template <>                   \
   struct TypeOf<T> {            \
     static constexpr tilevm_type value = type; \
   };
 TILEVM_TYPE_OF(bool, TILEVM_I1)
-TILEVM_TYPE_OF(int8_t, TILEVM_I8)
-TILEVM_TYPE_OF(uint8_t, TILEVM_I8)
-TILEVM_TYPE_OF(int16_t, TILEVM_I16)
-TILEVM_TYPE_OF(uint16_t, TILEVM_I16)
-TILEVM_TYPE_OF(int32_t, TILEVM_I32)
-TILEVM_TYPE_OF(uint32_t, TILEVM_I32)
-TILEVM_TYPE_OF(int64_t, TILEVM_I64)
-TILEVM_TYPE_OF(uint64_t, TILEVM_I64)
+TILEVM_TYPE_OF(char, TILEVM_I8)
+TILEVM_TYPE_OF(signed char, TILEVM_I8)
+TILEVM_TYPE_OF(unsigned char, TILEVM_I8)
+TILEVM_TYPE_OF(short, TILEVM_I16)
+TILEVM_TYPE_OF(unsigned short, TILEVM_I16)
+TILEVM_TYPE_OF(int, TILEVM_I32)
+TILEVM_TYPE_OF(unsigned, TILEVM_I32)
+TILEVM_TYPE_OF(long, sizeof(long) == 8 ? TILEVM_I64 : TILEVM_I32)
+TILEVM_TYPE_OF(unsigned long, sizeof(long) == 8 ? TILEVM_I64 : TILEVM_I32)
+TILEVM_TYPE_OF(long long, TILEVM_I64)
+TILEVM_TYPE_OF(unsigned long long, TILEVM_I64)
+TILEVM_TYPE_OF(Float16, TILEVM_F16)
+TILEVM_TYPE_OF(BFloat16, TILEVM_BF16)
 TILEVM_TYPE_OF(float, TILEVM_F32)
 TILEVM_TYPE_OF(double, TILEVM_F64)
 #undef TILEVM_TYPE_OF
-}  // namespace internal
+
+// Sizes of an array, of any integer types: {rows, v.size()}.
+struct Shape {
+  std::vector<int64_t> sizes;
+
+  template <class... N, std::enable_if_t<(std::is_integral_v<N> && ...), int> = 0>
+  Shape(N... n) : sizes{static_cast<int64_t>(n)...} {}                  // NOLINT: written as {2, 3}
+  Shape(std::vector<int64_t> all) : sizes(std::move(all)) {}            // NOLINT
+};
+
+// --- devices, modules, kernels --------------------------------------------------------------------------------------
 
 class Device : public internal::Handle<tilevm_device, tilevm_device_close> {
  public:
@@ -170,6 +256,52 @@ class Kernel : public internal::Handle<tilevm_kernel, tilevm_kernel_destroy> {
   static Result<Kernel> Create(const Device& device, const Module& module, const char* name = nullptr) {
     return internal::Make<Kernel, tilevm_kernel>(
         [&](tilevm_kernel** k) { return tilevm_kernel_create(device.get(), module.get(), name, k); });
+  }
+
+  // What it takes. fixed_shape: -1 where any size will do. optional: has a default, or follows from the arrays.
+  struct ArrayInfo {
+    std::string name;
+    int direction;  // TILEVM_IN, TILEVM_OUT, TILEVM_INOUT
+    tilevm_type type;
+    std::vector<int64_t> fixed_shape;
+  };
+  struct ScalarInfo {
+    std::string name;
+    tilevm_type type;
+    bool optional;
+  };
+  std::string name() const { return info().name; }
+  // Raw ones, for Launch::SetParameter.
+  uint32_t num_parameters() const { return info().num_parameters; }
+  // Whether the grid follows from the arguments.
+  bool has_launch_rule() const { return info().has_launch_rule != 0; }
+  std::vector<ArrayInfo> arrays() const {
+    std::vector<ArrayInfo> all;
+    for (uint32_t i = 0; i < info().num_arrays; ++i) {
+      tilevm_array_info a = {};
+      a.struct_size = sizeof a;
+      (void)tilevm_kernel_get_array(get(), i, &a);
+      all.push_back({a.name, a.direction, a.type, {a.fixed_shape, a.fixed_shape + a.rank}});
+    }
+    return all;
+  }
+  std::vector<ScalarInfo> scalars() const {
+    std::vector<ScalarInfo> all;
+    for (uint32_t i = 0; i < info().num_scalars; ++i) {
+      tilevm_scalar_info s = {};
+      s.struct_size = sizeof s;
+      (void)tilevm_kernel_get_scalar(get(), i, &s);
+      all.push_back({s.name, s.type, s.optional != 0});
+    }
+    return all;
+  }
+
+ private:
+  tilevm_kernel_info info() const {
+    tilevm_kernel_info i = {};
+    i.struct_size = sizeof i;
+    (void)tilevm_kernel_get_info(get(), &i);
+    return i;
   }
 };
 
@@ -215,6 +347,11 @@ struct Array {
   void* data = nullptr;
   tilevm_type type = TILEVM_F32;
   std::vector<int64_t> shape, strides;  // strides empty: row-major
+
+  // For calls of tilevm.h, as long as the array stays.
+  tilevm_array c() const {
+    return {data, type, static_cast<int32_t>(shape.size()), shape.data(), strides.empty() ? nullptr : strides.data()};
+  }
 };
 
 class Buffer : public internal::Handle<tilevm_buffer, tilevm_buffer_destroy> {
@@ -242,10 +379,44 @@ class Buffer : public internal::Handle<tilevm_buffer, tilevm_buffer_destroy> {
   Error Fill(uint8_t value, Stream* stream = nullptr) {
     return tilevm_buffer_fill(get(), 0, value, size(), stream ? stream->get() : nullptr);
   }
-  tilevm::Array Array(tilevm_type type, std::vector<int64_t> shape) const { return {data(), type, std::move(shape), {}}; }
+  tilevm::Array Array(tilevm_type type, Shape shape) const { return {data(), type, std::move(shape.sizes), {}}; }
   template <class T>
-  tilevm::Array Array(std::vector<int64_t> shape) const {
-    return Array(internal::TypeOf<T>::value, std::move(shape));
+  tilevm::Array Array(Shape shape) const {
+    return Array(TypeOf<T>::value, std::move(shape));
+  }
+
+  // A tensor of another library, not copied, with its description. It is taken over if that succeeds: its deleter is called
+  // when the buffer is destroyed.
+  static Result<std::pair<Buffer, tilevm::Array>> FromDlpack(const Device& device, DLManagedTensorVersioned* tensor) {
+    return TakeDlpack(device, tensor, tilevm_buffer_from_dlpack);
+  }
+  static Result<std::pair<Buffer, tilevm::Array>> FromDlpack(const Device& device, DLManagedTensor* tensor) {
+    return TakeDlpack(device, tensor, tilevm_buffer_from_dlpack_legacy);
+  }
+  // A tensor that shares this buffer. Whoever receives it calls its deleter once.
+  Result<DLManagedTensorVersioned*> ToDlpack(const tilevm::Array& a) const {
+    return GiveDlpack<DLManagedTensorVersioned>(a, tilevm_buffer_to_dlpack);
+  }
+  Result<DLManagedTensor*> ToDlpackLegacy(const tilevm::Array& a) const {
+    return GiveDlpack<DLManagedTensor>(a, tilevm_buffer_to_dlpack_legacy);
+  }
+
+ private:
+  template <class T, class F>
+  static Result<std::pair<Buffer, tilevm::Array>> TakeDlpack(const Device& device, T* tensor, F&& take) {
+    tilevm_buffer* buffer = nullptr;
+    tilevm_array a = {};
+    if (Error e = take(device.get(), tensor, &buffer, &a)) return e;
+    tilevm::Array array = {a.data, a.type, {a.shape, a.shape + a.rank}, {}};
+    if (a.strides != nullptr) array.strides.assign(a.strides, a.strides + a.rank);
+    return std::pair<Buffer, tilevm::Array>(Buffer(buffer), std::move(array));
+  }
+  template <class T, class F>
+  Result<T*> GiveDlpack(const tilevm::Array& a, F&& give) const {
+    T* tensor = nullptr;
+    const tilevm_array array = a.c();
+    if (Error e = give(get(), &array, &tensor)) return e;
+    return tensor;
   }
 };
 
@@ -257,21 +428,34 @@ class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
     return internal::Make<Launch, tilevm_launch>([&](tilevm_launch** l) { return tilevm_launch_create(kernel.get(), l); });
   }
   Launch& Set(const char* name, const Array& a) {
-    const tilevm_array array = {a.data, a.type, static_cast<int32_t>(a.shape.size()), a.shape.data(),
-                                a.strides.empty() ? nullptr : a.strides.data()};
+    const tilevm_array array = a.c();
     if (!a.strides.empty() && a.strides.size() != a.shape.size()) {
       if (!first_) first_ = Error(TILEVM_INVALID_ARGUMENT, "an array has not as many strides as sizes");
       return *this;
     }
     return Note(tilevm_launch_set_array(get(), name, &array));
   }
-  Launch& Set(const char* name, int64_t value) { return Note(tilevm_launch_set_i64(get(), name, value)); }
-  Launch& Set(const char* name, int value) { return Set(name, int64_t{value}); }
-  Launch& Set(const char* name, double value) { return Note(tilevm_launch_set_f64(get(), name, value)); }
+  // A number of any integer or floating-point type. An integer must fit the scalar's; a float must not meet an integer.
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  Launch& Set(const char* name, T value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return Note(tilevm_launch_set_f64(get(), name, static_cast<double>(value)));
+    } else if constexpr (std::is_signed_v<T>) {
+      return Note(tilevm_launch_set_i64(get(), name, value));
+    } else {
+      return Note(tilevm_launch_set_u64(get(), name, value));
+    }
+  }
+  Launch& Set(const char* name, Float16 value) { return Set(name, static_cast<float>(value)); }
+  Launch& Set(const char* name, BFloat16 value) { return Set(name, static_cast<float>(value)); }
+  // An address, or the bits of an integer.
   Launch& SetParameter(uint32_t index, const void* address) {
     return SetParameter(index, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(address)));
   }
-  Launch& SetParameter(uint32_t index, uint64_t bits) { return Note(tilevm_launch_set_parameter(get(), index, bits)); }
+  template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
+  Launch& SetParameter(uint32_t index, T bits) {
+    return Note(tilevm_launch_set_parameter(get(), index, static_cast<uint64_t>(bits)));
+  }
   Launch& SetGrid(int64_t x, int64_t y = 1, int64_t z = 1) { return Note(tilevm_launch_set_grid(get(), x, y, z)); }
 
   // The shape that follows from the arguments that are set.

@@ -17,7 +17,8 @@ namespace {
 
 absl::Status SystemError(const std::string& path, int error) {
   const std::string text = absl::StrCat(path, ": ", std::strerror(error));
-  return error == ENOENT ? absl::NotFoundError(text) : absl::FailedPreconditionError(text);
+  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(text);
+  return error == EISDIR ? absl::InvalidArgumentError(text) : absl::FailedPreconditionError(text);
 }
 
 // The rest of a file whose size is not known.
@@ -45,6 +46,7 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
   MappedFile file;
   struct stat info;
   if (fstat(fd, &info) != 0) return SystemError(path, errno);
+  if (S_ISDIR(info.st_mode)) return SystemError(path, EISDIR);
   if (S_ISREG(info.st_mode) && info.st_size > 0) {
     void* p = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
     if (p != MAP_FAILED) {

@@ -20,7 +20,8 @@ namespace tile::ir {
 
 class MappedFile {
  public:
-  // A regular file; an empty one has no bytes. What can't be mapped (a pipe, /dev/stdin) is read into memory.
+  // A regular file; an empty one has no bytes. What can't be mapped (a pipe, /dev/stdin) is read into memory. Errors:
+  // NotFound; InvalidArgument for a directory and what is larger than 2 GiB; FailedPrecondition where the system refuses.
   static absl::StatusOr<MappedFile> Open(const std::string& path);
 
   MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }

@@ -33,19 +33,29 @@ tilevm_status tilevm_launch_set_array(tilevm_launch* launch, const char* name, c
   return Report(launch->launch->SetArray(name, *ir::FindElemByTag(array->type), std::move(value)));
 }
 
-tilevm_status tilevm_launch_set_i64(tilevm_launch* launch, const char* name, int64_t value) {
+namespace {
+
+// `T`: int64_t or uint64_t.
+template <class T>
+tilevm_status SetInteger(tilevm_launch* launch, const char* name, T value) {
   TILEVM_NEED(launch);
   TILEVM_NEED(name);
   auto type = launch->launch->ScalarType(name);
   if (!type.ok()) return Report(type.status());
   if (ir::IsFloat(*type)) return tilevm_launch_set_f64(launch, name, static_cast<double>(value));
   const int bits = ir::ElemInfoOf(*type).bits;
-  if (bits < 64 && (value < -(int64_t{1} << (bits - 1)) || value >= int64_t{1} << bits)) {
+  const __int128 wide = value;  // both kinds of numbers, and their limits
+  if (wide < -(__int128{1} << (bits - 1)) || wide >= __int128{1} << bits) {
     return Invalid(absl::StrCat("scalar `", name, "` is ", value, ", which does not fit ", ir::ElemInfoOf(*type).spelling));
   }
   const uint64_t mask = bits < 64 ? (uint64_t{1} << bits) - 1 : ~uint64_t{0};
   return Report(launch->launch->SetScalar(name, static_cast<uint64_t>(value) & mask));
 }
+
+}  // namespace
+
+tilevm_status tilevm_launch_set_i64(tilevm_launch* launch, const char* name, int64_t value) { return SetInteger(launch, name, value); }
+tilevm_status tilevm_launch_set_u64(tilevm_launch* launch, const char* name, uint64_t value) { return SetInteger(launch, name, value); }
 
 tilevm_status tilevm_launch_set_f64(tilevm_launch* launch, const char* name, double value) {
   TILEVM_NEED(launch);

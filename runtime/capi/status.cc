@@ -25,9 +25,10 @@ tilevm_status Translate(const absl::Status& status) {
     case absl::StatusCode::kInvalidArgument: return TILEVM_INVALID_ARGUMENT;
     case absl::StatusCode::kNotFound: return TILEVM_NOT_FOUND;
     case absl::StatusCode::kFailedPrecondition:
-      return absl::StartsWith(code, "cuda.") || absl::StartsWith(code, "jit.") || absl::StartsWith(code, "codegen.")
-                 ? TILEVM_UNAVAILABLE
-                 : TILEVM_BAD_STATE;
+      for (const char* family : {"cuda.", "jit.", "codegen.", "file."}) {
+        if (absl::StartsWith(code, family)) return TILEVM_UNAVAILABLE;
+      }
+      return TILEVM_BAD_STATE;
     case absl::StatusCode::kUnimplemented: return TILEVM_UNSUPPORTED;
     case absl::StatusCode::kResourceExhausted: return TILEVM_OUT_OF_MEMORY;
     case absl::StatusCode::kAborted: return TILEVM_TRAPPED;

@@ -1,12 +1,16 @@
 // The C++ wrapper.
 #include "runtime/tilevm.hpp"
 
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/capi/dlpack_types.h"
 
 namespace {
 
@@ -72,6 +76,194 @@ TEST(Cpp, Errors) {
   EXPECT_NE(e.message().find("has no array `d`; it has a, b, c"), std::string::npos) << e.message();
   launch.Set("a", tilevm::Array{nullptr, TILEVM_F32, {1}, {1, 1}});
   EXPECT_EQ(launch.Run().message(), "an array has not as many strides as sizes");
+}
+
+// What stands in the scalars after a run.
+struct Stored {
+  uint8_t b;
+  int32_t i;
+  int64_t l;
+  float f;
+  tilevm::Float16 h;
+};
+
+class Scalars : public testing::Test {
+ protected:
+  // An error, or what the kernel stored.
+  tilevm::Error Run(tilevm::Launch& launch, Stored* stored) {
+    std::vector<tilevm::Buffer> buffers;
+    for (const tilevm::Kernel::ArrayInfo& a : kernel_.arrays()) {
+      buffers.push_back(tilevm::Buffer::Create(device_, 8).value());
+      launch.Set(a.name.c_str(), buffers.back().Array(a.type, {1}));
+    }
+    if (tilevm::Error e = launch.Run()) return e;
+    void* fields[] = {&stored->b, &stored->i, &stored->l, &stored->f, &stored->h};
+    const size_t sizes[] = {1, 4, 8, 4, 2};
+    for (size_t k = 0; k < 5; ++k) EXPECT_FALSE(buffers[k].Download(fields[k], sizes[k]));
+    return {};
+  }
+
+  tilevm::Device device_ = tilevm::Device::Open("cpu").value();
+  tilevm::Module module_ = tilevm::Module::FromFile("tests/capi/scalars.tbc").value();
+  tilevm::Kernel kernel_ = tilevm::Kernel::Create(device_, module_).value();
+};
+
+TEST_F(Scalars, OfAnyArithmeticType) {
+  const std::vector<float> v(3);
+  Stored s;
+  const auto run = [&](auto b, auto i, auto l, auto f, auto h) {
+    tilevm::Launch launch = tilevm::Launch::Create(kernel_).value();
+    launch.Set("b", b).Set("i", i).Set("l", l).Set("f", f).Set("h", h);
+    const tilevm::Error e = Run(launch, &s);
+    EXPECT_FALSE(e) << e.message();
+  };
+  run(true, -5, v.size(), 1.5f, tilevm::Float16(0.25f));
+  EXPECT_EQ(s.b, 1);
+  EXPECT_EQ(s.i, -5);
+  EXPECT_EQ(s.l, 3);
+  EXPECT_EQ(s.f, 1.5f);
+  EXPECT_EQ(s.h.bits, 0x3400);
+  run(0u, 4000000000u, std::numeric_limits<uint64_t>::max(), 3, tilevm::BFloat16(2.0f));
+  EXPECT_EQ(s.b, 0);
+  EXPECT_EQ(static_cast<uint32_t>(s.i), 4000000000u);
+  EXPECT_EQ(static_cast<uint64_t>(s.l), std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(s.f, 3.0f);
+  EXPECT_EQ(s.h.bits, 0x4000);
+  run(int8_t{1}, int16_t{-7}, static_cast<long long>(-8), std::numeric_limits<uint64_t>::max(), 1.0L);
+  EXPECT_EQ(s.i, -7);
+  EXPECT_EQ(s.l, -8);
+  EXPECT_EQ(s.f, 0x1p64f);
+  EXPECT_EQ(s.h.bits, 0x3c00);
+  run(uint8_t{1}, uint16_t{65535}, std::numeric_limits<int64_t>::min(), 0.1, short{2});
+  EXPECT_EQ(s.i, 65535);
+  EXPECT_EQ(s.l, std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(s.f, 0.1f);
+}
+
+TEST_F(Scalars, WhatDoesNotFit) {
+  const auto message = [&](const char* name, auto value) {
+    tilevm::Launch launch = tilevm::Launch::Create(kernel_).value();
+    launch.Set(name, value);
+    return launch.Run().message();
+  };
+  EXPECT_EQ(message("i", uint64_t{1} << 32), "error[run.arguments]: scalar `i` is 4294967296, which does not fit i32");
+  // Not -1.
+  EXPECT_EQ(message("i", std::numeric_limits<uint64_t>::max()),
+            "error[run.arguments]: scalar `i` is 18446744073709551615, which does not fit i32");
+  EXPECT_EQ(message("i", int64_t{-2147483649}), "error[run.arguments]: scalar `i` is -2147483649, which does not fit i32");
+  EXPECT_EQ(message("b", 2), "error[run.arguments]: scalar `b` is 2, which does not fit i1");
+  EXPECT_EQ(message("i", 1.0), "error[run.arguments]: scalar `i` is of i32, not a float");
+}
+
+TEST_F(Scalars, Reflection) {
+  EXPECT_EQ(kernel_.name(), "scalars");
+  EXPECT_EQ(kernel_.num_parameters(), 10u);
+  EXPECT_TRUE(kernel_.has_launch_rule());
+  const std::vector<tilevm::Kernel::ScalarInfo> scalars = kernel_.scalars();
+  ASSERT_EQ(scalars.size(), 5u);
+  EXPECT_EQ(scalars[2].name, "l");
+  EXPECT_EQ(scalars[2].type, TILEVM_I64);
+  EXPECT_TRUE(scalars[2].optional);
+  EXPECT_FALSE(scalars[0].optional);
+  const std::vector<tilevm::Kernel::ArrayInfo> arrays = kernel_.arrays();
+  ASSERT_EQ(arrays.size(), 5u);
+  EXPECT_EQ(arrays[4].name, "hs");
+  EXPECT_EQ(arrays[4].type, TILEVM_F16);
+  EXPECT_EQ(arrays[4].direction, TILEVM_OUT);
+  EXPECT_EQ(arrays[4].fixed_shape, std::vector<int64_t>{1});
+  tilevm::Module add = tilevm::Module::FromFile("tests/capi/vector_add.tbc").value();
+  const tilevm::Kernel kernel = tilevm::Kernel::Create(device_, add).value();
+  EXPECT_EQ(kernel.arrays()[0].fixed_shape, std::vector<int64_t>{-1});
+  EXPECT_EQ(kernel.arrays()[0].direction, TILEVM_IN);
+  EXPECT_TRUE(kernel.scalars().empty());
+}
+
+TEST(Cpp, ShapesOfAnyIntegerType) {
+  tilevm::Device device = tilevm::Device::Open("cpu").value();
+  const std::vector<float> v = {1, 2, 3, 4, 5, 6};
+  const tilevm::Buffer b = tilevm::Buffer::From(device, v.data(), v.size()).value();
+  const std::vector<int64_t> as_vector = {2, 3};
+  EXPECT_EQ(b.Array<float>({v.size()}).shape, std::vector<int64_t>{6});
+  EXPECT_EQ(b.Array<float>({2u, int64_t{3}}).shape, as_vector);
+  EXPECT_EQ(b.Array<float>(as_vector).shape, as_vector);
+  EXPECT_EQ(b.Array<float>({}).shape, std::vector<int64_t>{});
+}
+
+TEST(Cpp, ElementTypes) {
+  EXPECT_EQ(tilevm::TypeOf<tilevm::Float16>::value, TILEVM_F16);
+  EXPECT_EQ(tilevm::TypeOf<tilevm::BFloat16>::value, TILEVM_BF16);
+  EXPECT_EQ(tilevm::TypeOf<size_t>::value, TILEVM_I64);
+  EXPECT_EQ(tilevm::TypeOf<long long>::value, TILEVM_I64);
+  EXPECT_EQ(tilevm::TypeOf<uint16_t>::value, TILEVM_I16);
+  EXPECT_EQ(tilevm::TypeOf<char>::value, TILEVM_I8);
+}
+
+TEST(Cpp, SixteenBitFloats) {
+  // Every value is itself again.
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    tilevm::Float16 h;
+    tilevm::BFloat16 b;
+    h.bits = b.bits = static_cast<uint16_t>(bits);
+    const float x = static_cast<float>(h), y = static_cast<float>(b);
+    if (!std::isnan(x)) EXPECT_EQ(tilevm::Float16(x).bits, bits);
+    if (!std::isnan(y)) EXPECT_EQ(tilevm::BFloat16(y).bits, bits);
+    if (std::isnan(x)) EXPECT_TRUE(std::isnan(static_cast<float>(tilevm::Float16(x))));
+    if (std::isnan(y)) EXPECT_TRUE(std::isnan(static_cast<float>(tilevm::BFloat16(y))));
+  }
+  const auto half = [](float x) { return tilevm::Float16(x).bits; };
+  EXPECT_EQ(half(65504), 0x7bff);
+  EXPECT_EQ(half(65519.996f), 0x7bff);
+  EXPECT_EQ(half(65520), 0x7c00);
+  EXPECT_EQ(half(-3e38f), 0xfc00);
+  EXPECT_EQ(half(1 + 0x1p-11f), 0x3c00);            // ties go to even
+  EXPECT_EQ(half(1 + 3 * 0x1p-11f), 0x3c02);
+  EXPECT_EQ(half(0x1p-25f), 0);
+  EXPECT_EQ(half(3 * 0x1p-25f), 2);
+  EXPECT_EQ(half(std::nextafter(0x1p-25f, 1.0f)), 1);
+  EXPECT_EQ(half(-0.0f), 0x8000);
+  EXPECT_EQ(half(0x1p-14f - 0x1p-26f), 0x0400);     // rounded up to a normal number
+  const auto bfloat = [](float x) { return tilevm::BFloat16(x).bits; };
+  EXPECT_EQ(bfloat(1 + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(bfloat(1 + 3 * 0x1p-8f), 0x3f82);
+  EXPECT_EQ(bfloat(std::numeric_limits<float>::max()), 0x7f80);
+}
+
+TEST(Cpp, Dlpack) {
+  tilevm::Device device = tilevm::Device::Open("cpu").value();
+  float data[6] = {1, 2, 3, 4, 5, 6};
+  int64_t shape[] = {2, 3};
+  int deleted = 0;
+  DLManagedTensorVersioned theirs = {};
+  theirs.version = {1, 1};
+  theirs.manager_ctx = &deleted;
+  theirs.deleter = [](DLManagedTensorVersioned* t) { ++*static_cast<int*>(t->manager_ctx); };
+  theirs.dl_tensor = {data, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  {
+    auto [buffer, array] = tilevm::Buffer::FromDlpack(device, &theirs).value();
+    EXPECT_EQ(buffer.data(), data);
+    EXPECT_EQ(array.shape, (std::vector<int64_t>{2, 3}));
+    EXPECT_EQ(array.type, TILEVM_F32);
+    EXPECT_TRUE(array.strides.empty());
+    EXPECT_EQ(deleted, 0);
+  }
+  EXPECT_EQ(deleted, 1);
+  theirs.dl_tensor.device = {kDLCUDA, 0};
+  EXPECT_EQ(tilevm::Buffer::FromDlpack(device, &theirs).error().status(), TILEVM_INVALID_ARGUMENT);
+
+  DLManagedTensorVersioned* ours = nullptr;
+  DLManagedTensor* legacy = nullptr;
+  {
+    const tilevm::Buffer buffer = tilevm::Buffer::From(device, data, 6).value();
+    ours = buffer.ToDlpack(buffer.Array<float>({3, 2})).value();
+    legacy = buffer.ToDlpackLegacy(buffer.Array<float>({6})).value();
+    EXPECT_FALSE(buffer.ToDlpack(tilevm::Array{data, TILEVM_F32, {6}, {}}).ok()) << "not in the buffer";
+  }
+  // The memory lives as long as the tensors.
+  EXPECT_EQ(ours->dl_tensor.ndim, 2);
+  EXPECT_EQ(static_cast<float*>(ours->dl_tensor.data)[5], 6.0f);
+  EXPECT_EQ(static_cast<float*>(legacy->dl_tensor.data)[0], 1.0f);
+  ours->deleter(ours);
+  legacy->deleter(legacy);
 }
 
 // One kernel and its device, launches of eight threads.
