@@ -163,6 +163,28 @@ void ArrayLaunch::SetGrid(const std::array<int64_t, 3>& grid) {
   grid_ = grid;
 }
 
+absl::Status ArrayLaunch::SetOptions(RunOptions options) {
+  if (device_->info().kind != DeviceKind::kCpu && options.check > CheckLevel::kNone) {
+    return MakeError(absl::StatusCode::kUnimplemented, "run.check", "code for GPUs carries no checks",
+                     "launch on the cpu device to have accesses checked");
+  }
+  Forget();
+  options_ = std::move(options);
+  return absl::OkStatus();
+}
+
+absl::Status ArrayLaunch::AddMemory(absl::string_view name, ir::Elem element, const ArrayValue& value) {
+  if (function_.interface != nullptr) {
+    return Invalid("kernel `", function_.name, "` has an interface, which says what it may touch");
+  }
+  absl::StatusOr<uint64_t> bytes = ExtentOf(value, element, name);
+  if (!bytes.ok()) return bytes.status();
+  if (*bytes > 0 && value.address == 0) return Invalid("memory `", name, "` has no address");
+  Forget();
+  memory_.push_back({std::string(name), value.address, *bytes, ir::Element::Number(element), value.shape, true});
+  return absl::OkStatus();
+}
+
 absl::Status ArrayLaunch::Resolve() {
   if (resolved_ || function_.interface == nullptr) return absl::OkStatus();
   Arguments args = given_;
@@ -233,7 +255,8 @@ absl::Status ArrayLaunch::AddArrays(LaunchSpec* spec) {
                      absl::StrJoin(value.shape, ","), "]) is not set");
     }
     if (absl::Status s = AddInitial(arg, value, *bytes); !s.ok()) return s;
-    spec->memory.push_back({arg.name, value.address, *bytes, arg.element, value.shape, true});
+    const bool filled = arg.direction != ir::Direction::kOut || arg.init != ir::InitKind::kUndefined;
+    spec->memory.push_back({arg.name, value.address, *bytes, arg.element, value.shape, filled});
   }
   return absl::OkStatus();
 }
@@ -253,6 +276,7 @@ absl::Status ArrayLaunch::AddWorkspaces(LaunchSpec* spec) {
 }
 
 absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
+  spec->memory = memory_;
   for (size_t i = 0; i < words_.size(); ++i) {
     const ir::Value* param = function_.param(static_cast<int>(i));
     const ir::Element element = param->type().element();
@@ -261,6 +285,11 @@ absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
     }
     spec->words.push_back(*words_[i]);
     if (!element.is_pointer() || *words_[i] == 0) continue;
+    if (std::any_of(memory_.begin(), memory_.end(), [&](const MemoryRange& m) {
+          return *words_[i] == m.address || *words_[i] - m.address < m.bytes;
+        })) {
+      continue;
+    }
     const auto buffer = buffers_->Find(*words_[i]);
     const std::string name = param->name.empty() ? absl::StrCat("parameter ", i) : std::string(param->name);
     if (buffer) {
@@ -279,6 +308,7 @@ absl::Status ArrayLaunch::Prepare() {
   if (!grid.ok()) return grid.status();
   LaunchSpec spec;
   spec.grid = *grid;
+  spec.options = options_;
   absl::Status status;
   if (function_.interface == nullptr) {
     status = AddRawParameters(&spec);
@@ -308,6 +338,8 @@ absl::Status ArrayLaunch::Prepare() {
       MemoryRange& before = merged.back();
       before.bytes = std::max(before.address + before.bytes, m.address + m.bytes) - before.address;
       if (before.name != m.name) absl::StrAppend(&before.name, ", ", m.name);
+      if (before.shape != m.shape) before.shape.clear();
+      before.initialized |= m.initialized;
     }
     spec.memory = std::move(merged);
     absl::StatusOr<std::shared_ptr<PreparedLaunch>> prepared = kernel_->Prepare(std::move(spec));

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/base/thread_annotations.h"
 #include "runtime/device.h"
 #include "runtime/launch_rule.h"
 
@@ -55,6 +54,10 @@ class ArrayLaunch {
   absl::StatusOr<ir::Elem> ScalarType(absl::string_view name) const;
   absl::Status SetParameter(uint32_t index, uint64_t word);
   void SetGrid(const std::array<int64_t, 3>& grid);
+  // Unimplemented on a GPU for what only the VM can do.
+  absl::Status SetOptions(RunOptions options);
+  // Memory that a kernel without interface may touch, and what messages call it. Raw parameters may point into it.
+  absl::Status AddMemory(absl::string_view name, ir::Elem element, const ArrayValue& value);
 
   // Sizes of outputs that are not set.
   absl::StatusOr<const ArrayValue*> GetArray(absl::string_view name, ir::Element* element);
@@ -91,6 +94,8 @@ class ArrayLaunch {
   Arguments given_;                              // as the caller set them
   std::vector<std::optional<uint64_t>> words_;   // raw parameters
   std::optional<std::array<int64_t, 3>> grid_;
+  RunOptions options_;
+  std::vector<MemoryRange> memory_;              // of raw parameters
   std::optional<Arguments> resolved_;
   std::vector<uint64_t> owned_;
   std::vector<Initial> initial_;

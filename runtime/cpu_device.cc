@@ -110,8 +110,16 @@ class CpuEvent : public Event {
 struct CpuCode {
   std::shared_ptr<const Program> program;
   std::unique_ptr<vm::Program> code;
-  std::mutex mutex;
+  std::timed_mutex mutex;
 };
+
+vm::CheckLevel ToVm(CheckLevel check) {
+  switch (check) {
+    case CheckLevel::kNone: return vm::CheckLevel::kNone;
+    case CheckLevel::kFull: return vm::CheckLevel::kFull;
+    default: return vm::CheckLevel::kBounds;
+  }
+}
 
 class CpuLaunch : public PreparedLaunch {
  public:
@@ -121,7 +129,12 @@ class CpuLaunch : public PreparedLaunch {
   }
   absl::Status Run(Stream* stream) override {
     return Own(stream)->Submit([state = state_] {
-      std::lock_guard<std::mutex> lock(state->code->mutex);
+      std::unique_lock<std::timed_mutex> lock(state->code->mutex, std::defer_lock);
+      while (!lock.try_lock_for(std::chrono::milliseconds(20))) {
+        if (state->launch.interrupted && state->launch.interrupted()) {
+          return absl::CancelledError("error[vm.interrupted]: the launch was stopped while it waited for another one of its kernel");
+        }
+      }
       const vm::Outcome outcome = state->code->code->Run(state->launch);
       if (outcome.reports.empty()) return outcome.status;
       return absl::AbortedError(absl::StrJoin(outcome.reports, "\n", [](std::string* out, const vm::Report& r) {
@@ -148,7 +161,9 @@ class CpuKernel : public LoadedKernel {
     vm::Launch launch;
     for (size_t d = 0; d < 3; ++d) launch.grid[d] = spec.grid[d];
     launch.params = std::move(spec.words);
-    launch.threads = threads_;
+    launch.threads = spec.options.threads > 0 ? spec.options.threads : threads_;
+    launch.check = ToVm(spec.options.check);
+    launch.interrupted = std::move(spec.options.interrupted);
     launch.print = print_;
     for (MemoryRange& m : spec.memory) {
       launch.buffers.push_back({std::move(m.name), reinterpret_cast<void*>(m.address), m.bytes, m.element,

@@ -53,10 +53,20 @@ struct MemoryRange {
   bool initialized = true;
 };
 
+enum class CheckLevel : uint8_t { kDefault, kNone, kBounds, kFull };  // as vm/vm.h has them; default: bounds
+
+// How the cpu device runs a launch. A GPU checks nothing and is not interrupted.
+struct RunOptions {
+  CheckLevel check = CheckLevel::kDefault;
+  int threads = 0;                    // 0: as many as the device has
+  std::function<bool()> interrupted;  // asked now and then by the thread that waits; true: stop
+};
+
 struct LaunchSpec {
   std::array<int64_t, 3> grid = {1, 1, 1};  // tile blocks; 0 in one: nothing runs
   std::vector<uint64_t> words;              // one per parameter of the kernel: the scalar's bits, or the address
   std::vector<MemoryRange> memory;          // checked by the cpu device
+  RunOptions options;
 };
 
 class Event;

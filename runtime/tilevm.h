@@ -60,7 +60,8 @@ enum {
   TILEVM_OUT_OF_MEMORY = 6,
   TILEVM_TRAPPED = 7,          /* a kernel made a mistake while running */
   TILEVM_BAD_STATE = 8,        /* not now: the stream records a graph, the event was never recorded */
-  TILEVM_INTERNAL = 9          /* an unexpected answer of the driver */
+  TILEVM_INTERNAL = 9,         /* an unexpected answer of the driver */
+  TILEVM_INTERRUPTED = 10      /* the caller's tilevm_interrupt_fn stopped the launch */
 };
 
 /* Of the interface of this header; grows by additions only. */
@@ -261,6 +262,22 @@ TILEVM_API tilevm_status tilevm_launch_set_bits(tilevm_launch* launch, const cha
 TILEVM_API tilevm_status tilevm_launch_set_parameter(tilevm_launch* launch, uint32_t index, uint64_t word);
 /* Instead of the launch rule, in tile blocks; 0 in one: nothing runs. */
 TILEVM_API tilevm_status tilevm_launch_set_grid(tilevm_launch* launch, int64_t x, int64_t y, int64_t z);
+
+/* Memory that a kernel without interface may touch, on the cpu device in place of a tilevm_buffer: raw parameters may point
+ * into it, and messages call it by this name, type and shape. Adds to what was added before. */
+TILEVM_API tilevm_status tilevm_launch_add_memory(tilevm_launch* launch, const char* name, const tilevm_array* array);
+
+enum { TILEVM_CHECK_DEFAULT = 0, TILEVM_CHECK_NONE = 1, TILEVM_CHECK_BOUNDS = 2, TILEVM_CHECK_FULL = 3 };
+/* Asked about every 20 ms by the thread that waits for a kernel on the cpu; not 0: stop it, TILEVM_INTERRUPTED. */
+typedef int32_t (*tilevm_interrupt_fn)(void* user);
+typedef struct tilevm_launch_options {
+  size_t struct_size;            /* set by the caller; what is 0 or NULL has a default */
+  int32_t check;                 /* default: bounds on the cpu, none on a GPU, which can do no other: TILEVM_UNSUPPORTED */
+  int32_t threads;               /* of the VM; default: all cores */
+  tilevm_interrupt_fn interrupt; /* a GPU is not interrupted */
+  void* interrupt_user;
+} tilevm_launch_options;
+TILEVM_API tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_launch_options* options);
 
 /* What follows from the arguments that are set: the shape of an array that is not (data NULL; allocate it, then set it),
  * and the grid. The shape lives until the launch changes. */

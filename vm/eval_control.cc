@@ -58,9 +58,12 @@ const Instr* RunBranch(BlockState& b, const Instr* in) {
 // False if the block must stop: another one trapped, or it made more rounds than the launch allows.
 bool CountRound(BlockState& b, const Instr* in) {
   ++b.rounds;
-  if ((b.rounds & 63) == 0 && b.launch->stop.load(std::memory_order_relaxed)) {
-    b.stop = Stop::kDone;
-    return false;
+  if ((b.rounds & 63) == 0) {
+    b.launch->Poll();
+    if (b.launch->stop.load(std::memory_order_relaxed)) {
+      b.stop = Stop::kDone;
+      return false;
+    }
   }
   const int64_t limit = b.launch->launch->max_rounds;
   if (limit > 0 && b.rounds > limit) {

@@ -3,10 +3,12 @@
 #define TILE_VM_LAUNCH_STATE_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "vm/code.h"
@@ -32,6 +34,22 @@ struct LaunchState {
   std::atomic<bool> stop{false};  // a block trapped
   std::mutex mutex;               // guards outcome->reports, warnings and printing
   std::map<std::pair<const ir::Op*, std::string>, Warning> warnings;
+
+  // Asks Launch::interrupted if this is the thread that launched and it has not been asked for a while. Cheap enough for
+  // every block.
+  void Poll() {
+    if (!launch->interrupted || std::this_thread::get_id() != launcher || interrupted) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_poll) return;
+    next_poll = now + kPollInterval;
+    if (!launch->interrupted()) return;
+    interrupted = true;
+    stop.store(true, std::memory_order_relaxed);
+  }
+  static constexpr std::chrono::milliseconds kPollInterval{20};
+  const std::thread::id launcher = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point next_poll = std::chrono::steady_clock::now() + kPollInterval;
+  bool interrupted = false;
 };
 
 // Tells waiting blocks that memory has changed.

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -80,6 +81,7 @@ class Grid {
     std::unique_ptr<Running> spare;  // a finished block, whose memory the next one takes
     Claim claim;
     while (!state_.stop.load(std::memory_order_relaxed)) {
+      state_.Poll();
       std::unique_ptr<Running> r = code_.must_park ? NextMayWait(spare) : Next(claim, spare);
       if (r == nullptr) {
         if (finished_.load(std::memory_order_acquire) || !code_.must_park) return;
@@ -274,8 +276,21 @@ void RunGrid(LaunchState& state, int threads, Checker* checker) {
   Grid grid(state, threads, checker);
   const int n = static_cast<int>(std::min<int64_t>(threads, grid.total()));
   std::vector<std::thread> helpers;
-  for (int i = 1; i < n; ++i) helpers.emplace_back([&grid] { grid.Work(); });
+  std::mutex mutex;
+  std::condition_variable ended;
+  int at_work = n - 1;
+  for (int i = 1; i < n; ++i) {
+    helpers.emplace_back([&] {
+      grid.Work();
+      std::lock_guard<std::mutex> lock(mutex);
+      --at_work;
+      ended.notify_one();
+    });
+  }
   grid.Work();
+  for (std::unique_lock<std::mutex> lock(mutex); at_work > 0;) {
+    if (ended.wait_for(lock, LaunchState::kPollInterval) == std::cv_status::timeout) state.Poll();
+  }
   for (std::thread& t : helpers) t.join();
   grid.Abandon();
   state.outcome->blocks_run = grid.blocks_run();

@@ -225,6 +225,10 @@ Outcome Program::Run(const Launch& launch) {
     threads = 1;
   }
   RunGrid(state, threads, checker.get());
+  if (state.interrupted) {
+    outcome.status = absl::CancelledError(
+        absl::StrCat("error[vm.interrupted]: kernel `", code_->function->name, "` was stopped from outside"));
+  }
   if (checker != nullptr && !state.stop.load(std::memory_order_relaxed)) checker->EndLaunch();
   // In the order of the text.
   std::vector<std::pair<std::tuple<uint32_t, uint32_t, std::string, std::string>, Warning*>> warnings;

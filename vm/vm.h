@@ -64,6 +64,9 @@ struct Launch {
   uint64_t max_alloca_bytes = uint64_t{1} << 30;  // memory that one block may allocate
   // Receives what print_tko prints, one call per print, never two at once. Null: standard output.
   std::function<void(absl::string_view)> print;
+  // Asked now and then by the thread that called Run, while it waits too; true: stop, the status is then Cancelled. What
+  // was written so far stays. May be null.
+  std::function<bool()> interrupted;
   // Counts the blocks that are done, from 0, for whoever shows progress meanwhile. May be null.
   std::atomic<int64_t>* blocks_done = nullptr;
 };
@@ -84,7 +87,7 @@ struct Report {
 };
 
 struct Outcome {
-  absl::Status status;            // the launch could not be made (wrong parameter count, grid, memory)
+  absl::Status status;            // the launch could not be made (wrong parameter count, grid, memory), or was interrupted
   std::vector<Report> reports;    // the kernel trapped, or asserted; at most kMaxReports
   // What works as on hardware but is probably not meant: once for each operation, with its first block in linear order.
   // "vm.index_out_of_bounds" and "vm.unspecified"; none of CheckLevel::kNone, and errors of kFull.

@@ -51,12 +51,8 @@ tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_print_fn pri
 
 tilevm_status tilevm_device_allow_compile(tilevm_device* device, const tilevm_compile_options* options) {
   TILEVM_NEED(device);
-  tilevm_compile_options o = {};
-  if (options != nullptr) {
-    // Perhaps of an older, shorter version of the header.
-    if (options->struct_size < sizeof(size_t) || options->struct_size > 4096) return Invalid("struct_size of the options is not set");
-    __builtin_memcpy(&o, options, options->struct_size < sizeof o ? options->struct_size : sizeof o);
-  }
+  tilevm_compile_options o;
+  if (const tilevm_status s = capi::ReadOptions(options, &o); s != TILEVM_OK) return s;
   if (device->shared.device->info().kind == tile::runtime::DeviceKind::kCpu) return TILEVM_OK;
   tile::runtime::JitOptions jit;
   if (o.library != nullptr) jit.library = o.library;

@@ -84,6 +84,16 @@ tilevm_status FillInfo(T from, T* to) {
   return TILEVM_OK;
 }
 
+// The options of a caller, perhaps of an older, shorter version of the header; all defaults for NULL.
+template <class T>
+tilevm_status ReadOptions(const T* from, T* to) {
+  *to = {};
+  if (from == nullptr) return TILEVM_OK;
+  if (from->struct_size < sizeof(size_t) || from->struct_size > 4096) return Invalid("struct_size of the options is not set");
+  __builtin_memcpy(to, from, from->struct_size < sizeof(T) ? from->struct_size : sizeof(T));
+  return TILEVM_OK;
+}
+
 // Runs work(stream) on the stream of the handle, or on the default stream and waits. Error if the stream belongs to
 // another device.
 template <class Work>

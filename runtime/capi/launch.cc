@@ -86,6 +86,29 @@ tilevm_status tilevm_launch_set_grid(tilevm_launch* launch, int64_t x, int64_t y
   return TILEVM_OK;
 }
 
+tilevm_status tilevm_launch_add_memory(tilevm_launch* launch, const char* name, const tilevm_array* array) {
+  TILEVM_NEED(launch);
+  TILEVM_NEED(name);
+  ArrayValue value;
+  if (const tilevm_status s = tile::runtime::capi::ReadArray(array, name, &value); s != TILEVM_OK) return s;
+  return Report(launch->launch->AddMemory(name, *ir::FindElemByTag(array->type), value));
+}
+
+tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_launch_options* options) {
+  TILEVM_NEED(launch);
+  tilevm_launch_options o;
+  if (const tilevm_status s = tile::runtime::capi::ReadOptions(options, &o); s != TILEVM_OK) return s;
+  if (o.check < TILEVM_CHECK_DEFAULT || o.check > TILEVM_CHECK_FULL) {
+    return Invalid(absl::StrCat("there is no check level ", o.check));
+  }
+  if (o.threads < 0) return Invalid("a negative number of threads");
+  tile::runtime::RunOptions run;
+  run.check = static_cast<tile::runtime::CheckLevel>(o.check);
+  run.threads = o.threads;
+  if (o.interrupt != nullptr) run.interrupted = [ask = o.interrupt, user = o.interrupt_user] { return ask(user) != 0; };
+  return Report(launch->launch->SetOptions(std::move(run)));
+}
+
 tilevm_status tilevm_launch_get_array(tilevm_launch* launch, const char* name, tilevm_array* array) {
   TILEVM_NEED(launch);
   TILEVM_NEED(name);

@@ -32,6 +32,7 @@ tilevm_status Translate(const absl::Status& status) {
     case absl::StatusCode::kUnimplemented: return TILEVM_UNSUPPORTED;
     case absl::StatusCode::kResourceExhausted: return TILEVM_OUT_OF_MEMORY;
     case absl::StatusCode::kAborted: return TILEVM_TRAPPED;
+    case absl::StatusCode::kCancelled: return TILEVM_INTERRUPTED;
     default: return TILEVM_INTERNAL;
   }
 }
@@ -84,7 +85,8 @@ uint32_t tilevm_abi_version(void) { return TILEVM_ABI_VERSION; }
 const char* tilevm_status_name(tilevm_status status) {
   static constexpr const char* kNames[] = {
       "TILEVM_OK",          "TILEVM_INVALID_ARGUMENT", "TILEVM_NOT_FOUND", "TILEVM_INVALID_MODULE", "TILEVM_UNAVAILABLE",
-      "TILEVM_UNSUPPORTED", "TILEVM_OUT_OF_MEMORY",    "TILEVM_TRAPPED",   "TILEVM_BAD_STATE",      "TILEVM_INTERNAL"};
+      "TILEVM_UNSUPPORTED", "TILEVM_OUT_OF_MEMORY",    "TILEVM_TRAPPED",   "TILEVM_BAD_STATE",      "TILEVM_INTERNAL",
+      "TILEVM_INTERRUPTED"};
   return status >= 0 && static_cast<size_t>(status) < std::size(kNames) ? kNames[status] : "unknown status";
 }
 
