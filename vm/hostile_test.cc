@@ -1,10 +1,12 @@
 // Programs that the verifier accepts and nobody would write: what they cost can be bounded, each limit ends in an error that
 // names the place; addresses that no integer holds are outside like any other.
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -52,6 +54,52 @@ TEST(Limits, RoundsOfLoops) {
   ASSERT_EQ(o.reports.size(), 1u);
   EXPECT_EQ(o.reports[0].code, "vm.round_limit");
   EXPECT_EQ(o.reports[0].where, "k.tile:2:3");
+}
+
+// Blocks that take centuries, of the launching thread, and of its helpers when it has nothing left to do.
+TEST(Interrupt, StopsFromOutside) {
+  constexpr char kCounts[] = R"(entry @k() {
+  %zero = constant <i64: 0> : tile<i64>
+  %one = constant <i64: 1> : tile<i64>
+  %many = constant <i64: 4611686018427387904> : tile<i64>
+  for %i in (%zero to %many, step %one) : tile<i64> {
+  }
+  return
+}
+)";
+  constexpr char kLastCounts[] = R"(entry @k() {
+  %zero = constant <i64: 0> : tile<i64>
+  %one = constant <i64: 1> : tile<i64>
+  %x, %y, %z = get_tile_block_id
+  %id = exti %x signed : tile<i32> -> tile<i64>
+  %factor = constant <i64: 4611686018427387904> : tile<i64>
+  %many = muli %id, %factor : tile<i64>
+  for %i in (%zero to %many, step %one) : tile<i64> {
+  }
+  return
+}
+)";
+  for (const char* text : {kCounts, kLastCounts}) {
+    for (const int threads : {1, 2}) {
+      for (const CheckLevel check : {CheckLevel::kNone, CheckLevel::kFull}) {
+        std::atomic<int> asked = 0;
+        const std::thread::id self = std::this_thread::get_id();
+        const Outcome o = RunKernel(text, [&](Launch& l) {
+          l.grid[0] = 2;
+          l.threads = threads;
+          l.check = check;
+          l.interrupted = [&] {
+            EXPECT_EQ(std::this_thread::get_id(), self);
+            return ++asked == 2;
+          };
+        });
+        EXPECT_TRUE(absl::IsCancelled(o.status)) << o.status;
+        EXPECT_THAT(std::string(o.status.message()), HasSubstr("error[vm.interrupted]"));
+        EXPECT_TRUE(o.reports.empty());
+        EXPECT_EQ(asked, 2);
+      }
+    }
+  }
 }
 
 // Memory lives until the block ends, so that a loop adds up.

@@ -32,7 +32,7 @@ TEST(Describe, SaysHowKernelsAreCalled) {
            R"({"name": "x", "direction": "in", "element": "f32", "parameter": 0, "shape": [{"parameter": 1}]})",
            R"("shape": [{"size": "x.shape[0]"}], "init_bits": "0"})",
            R"({"name": "f", "element": "f32", "parameter": 3, "default_bits": "1073741824"})",
-           R"("grid": ["ceildiv(x.shape[0], 1024)"])",
+           R"x("grid": ["ceildiv(x.shape[0], 1024)"])x",
            R"({"name": "raw", "parameters": [{"name": "p", "type": "tile<ptr<f16>>", "element": "f16", "pointer": true}], "arrays": null)",
            R"("images": [])",
        }) {

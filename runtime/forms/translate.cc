@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
+#include "ir/places.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
 #include "ir/text/parser.h"
@@ -88,6 +89,7 @@ absl::StatusOr<tilevm_bytes> Translate(absl::Span<const uint8_t> bytes, const ti
     if (!diagnostics.ok()) return diagnostics.ToStatus();
     made.warnings = diagnostics.ToString();
   }
+  if (o.form == TILEVM_FORM_TBC && o.no_debug == 0) ir::KeepPlaces(module->get());
   absl::StatusOr<std::string> written = WriteForm(**module, bytes, name, o);
   if (!written.ok()) return written.status();
   made.data = *std::move(written);

@@ -75,6 +75,15 @@ TEST(Translate, MistakesHaveTheirPlaces) {
   EXPECT_EQ(Translate(wrong, unverified).status, TILEVM_OK);
 }
 
+TEST(Translate, PlacesOfTheTextStay) {
+  const Result tbc = Translate(kText, To(TILEVM_FORM_TBC));
+  const Result text = Translate(tbc.bytes, To(TILEVM_FORM_TEXT));
+  EXPECT_NE(text.bytes.find(R"(loc("twice.tile":6:3))"), std::string::npos) << text.bytes;
+  tilevm_translate_options without = To(TILEVM_FORM_TBC);
+  without.no_debug = 1;
+  EXPECT_EQ(Translate(Translate(tbc.bytes, without).bytes, To(TILEVM_FORM_TEXT)).bytes.find("loc("), std::string::npos);
+}
+
 TEST(Translate, OtherBytesAndOptionsAreRefused) {
   EXPECT_NE(Translate("", To(TILEVM_FORM_TBC)).bytes.find("error[file.form]"), std::string::npos);
   EXPECT_NE(Translate(std::string("\0\1\2\3", 4), To(TILEVM_FORM_TBC)).bytes.find("error[file.form]"),

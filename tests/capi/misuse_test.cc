@@ -113,6 +113,10 @@ TEST(Misuse, Null) {
   NULL_ARGUMENT(tilevm_launch_set_bits(launch, nullptr, 1));
   NULL_ARGUMENT(tilevm_launch_set_parameter(nullptr, 0, 1));
   NULL_ARGUMENT(tilevm_launch_set_grid(nullptr, 1, 1, 1));
+  NULL_ARGUMENT(tilevm_launch_set_options(nullptr, nullptr));
+  NULL_ARGUMENT(tilevm_launch_add_memory(nullptr, "a", &array));
+  NULL_ARGUMENT(tilevm_launch_add_memory(launch, nullptr, &array));
+  NULL_ARGUMENT(tilevm_launch_add_memory(launch, "a", nullptr));
   NULL_ARGUMENT(tilevm_launch_get_array(nullptr, "a", &array));
   NULL_ARGUMENT(tilevm_launch_get_array(launch, nullptr, &array));
   NULL_ARGUMENT(tilevm_launch_get_array(launch, "a", nullptr));
@@ -225,6 +229,21 @@ TEST_F(Wrong, Kernels) {
   tilevm_scalar_info s = {};
   s.struct_size = sizeof s;
   Expect(tilevm_kernel_get_scalar(kernel_, 0, &s), TILEVM_INVALID_ARGUMENT, "no scalar 0");
+}
+
+TEST_F(Wrong, LaunchOptions) {
+  tilevm_launch_options o = {};
+  Expect(tilevm_launch_set_options(launch_, &o), TILEVM_INVALID_ARGUMENT, "struct_size");
+  o.struct_size = sizeof o;
+  o.check = 4;
+  Expect(tilevm_launch_set_options(launch_, &o), TILEVM_INVALID_ARGUMENT, "no check level 4");
+  o.check = TILEVM_CHECK_FULL;
+  o.threads = -1;
+  Expect(tilevm_launch_set_options(launch_, &o), TILEVM_INVALID_ARGUMENT, "negative number of threads");
+  o.threads = 1;
+  EXPECT_EQ(tilevm_launch_set_options(launch_, &o), TILEVM_OK);
+  EXPECT_EQ(tilevm_launch_set_options(launch_, nullptr), TILEVM_OK);
+  Expect(tilevm_launch_add_memory(launch_, "table", &array_), TILEVM_INVALID_ARGUMENT, "has an interface");
 }
 
 TEST_F(Wrong, Buffers) {

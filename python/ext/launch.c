@@ -1,0 +1,214 @@
+/* Launches. */
+#include <string.h>
+
+#include "extension.h"
+
+PyTypeObject* LaunchType;
+
+static tilevm_launch* launch_of(PyObject* self) { return ((Handle*)self)->handle; }
+static void destroy_launch(void* handle) { tilevm_launch_destroy(handle); }
+
+static void launch_dealloc(PyObject* self) {
+  destroy_launch(((Handle*)self)->handle);
+  free_object(self);
+}
+
+/* Launch(kernel, check, threads, …): subclasses may take more. */
+static PyObject* launch_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  (void)keywords;
+  PyObject* kernel;
+  tilevm_launch_options o = {sizeof o};
+  o.interrupt = ask_interrupt;
+  if (!PyArg_ParseTuple(arguments, "Oii:Launch", &kernel, &o.check, &o.threads)) return NULL;
+  tilevm_kernel* k = handle_of(kernel, KernelType);
+  if (k == NULL) return NULL;
+  tilevm_launch* launch = NULL;
+  tilevm_status status = tilevm_launch_create(k, &launch);
+  if (status == TILEVM_OK) status = tilevm_launch_set_options(launch, &o);
+  if (status == TILEVM_OK) return new_handle(type, launch, destroy_launch);
+  tilevm_launch_destroy(launch);
+  return raise_status(status);
+}
+
+static int read_sizes(PyObject* tuple, int64_t values[16], int32_t* count) {
+  const Py_ssize_t n = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : -1;
+  if (n < 0 || n > 16) {
+    PyErr_SetString(n < 0 ? PyExc_TypeError : PyExc_ValueError,
+                    n < 0 ? "shape and strides are tuples of integers" : "an array has at most 16 dimensions");
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    values[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+    if (values[i] == -1 && PyErr_Occurred() != NULL) return -1;
+  }
+  *count = (int32_t)n;
+  return 0;
+}
+
+int read_array(PyObject* address, int type, PyObject* shape, PyObject* strides, tilevm_array* array, int64_t sizes[16],
+               int64_t steps[16]) {
+  int32_t rank = 0;
+  memset(array, 0, sizeof *array);
+  array->data = PyLong_AsVoidPtr(address);
+  if (array->data == NULL && PyErr_Occurred() != NULL) return -1;
+  array->type = type;
+  if (read_sizes(shape, sizes, &array->rank) != 0) return -1;
+  array->shape = sizes;
+  if (strides == Py_None) return 0;
+  if (read_sizes(strides, steps, &rank) != 0) return -1;
+  if (rank != array->rank) {
+    PyErr_Format(PyExc_ValueError, "%d strides of an array of rank %d", (int)rank, (int)array->rank);
+    return -1;
+  }
+  array->strides = steps;
+  return 0;
+}
+
+PyObject* tuple_of(const int64_t* values, int32_t count) {
+  PyObject* tuple = PyTuple_New(count);
+  for (int32_t i = 0; tuple != NULL && i < count; ++i) {
+    PyObject* item = PyLong_FromLongLong(values[i]);
+    if (item == NULL || PyTuple_SetItem(tuple, i, item) != 0) {
+      Py_DECREF(tuple);
+      return NULL;
+    }
+  }
+  return tuple;
+}
+
+/* A call under the lock. */
+#define LOCKED(self, call)                   \
+  do {                                       \
+    enter(self);                             \
+    PyObject* result_ = none_or_raise(call); \
+    leave(self);                             \
+    return result_;                          \
+  } while (0)
+
+typedef tilevm_status (*TakesArray)(tilevm_launch*, const char*, const tilevm_array*);
+static PyObject* with_array(PyObject* self, PyObject* arguments, TakesArray take) {
+  const char* name;
+  PyObject *address, *shape, *strides;
+  int type;
+  tilevm_array array;
+  int64_t sizes[16], steps[16];
+  if (!PyArg_ParseTuple(arguments, "sOiOO", &name, &address, &type, &shape, &strides)) return NULL;
+  if (read_array(address, type, shape, strides, &array, sizes, steps) != 0) return NULL;
+  LOCKED(self, take(launch_of(self), name, &array));
+}
+static PyObject* set_array(PyObject* self, PyObject* arguments) {
+  return with_array(self, arguments, tilevm_launch_set_array);
+}
+static PyObject* add_memory(PyObject* self, PyObject* arguments) {
+  return with_array(self, arguments, tilevm_launch_add_memory);
+}
+
+static PyObject* set_scalar(PyObject* self, PyObject* arguments) {
+  const char* name;
+  PyObject* value;
+  if (!PyArg_ParseTuple(arguments, "sO:set_scalar", &name, &value)) return NULL;
+  if (PyFloat_Check(value)) LOCKED(self, tilevm_launch_set_f64(launch_of(self), name, PyFloat_AsDouble(value)));
+  int overflow = 0;
+  const long long i = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (i == -1 && PyErr_Occurred() != NULL) return NULL;
+  if (overflow == 0) LOCKED(self, tilevm_launch_set_i64(launch_of(self), name, i));
+  const unsigned long long bits = PyLong_AsUnsignedLongLong(value); /* 2^63 and more: only 64 bits hold it */
+  if (PyErr_Occurred() != NULL) return NULL;
+  LOCKED(self, tilevm_launch_set_bits(launch_of(self), name, bits));
+}
+
+static PyObject* set_bits(PyObject* self, PyObject* arguments) {
+  const char* name;
+  unsigned long long bits;
+  if (!PyArg_ParseTuple(arguments, "sK:set_bits", &name, &bits)) return NULL;
+  LOCKED(self, tilevm_launch_set_bits(launch_of(self), name, bits));
+}
+
+static PyObject* set_parameter(PyObject* self, PyObject* arguments) {
+  unsigned int index;
+  unsigned long long word;
+  if (!PyArg_ParseTuple(arguments, "IK:set_parameter", &index, &word)) return NULL;
+  LOCKED(self, tilevm_launch_set_parameter(launch_of(self), index, word));
+}
+
+static PyObject* set_grid(PyObject* self, PyObject* arguments) {
+  long long x, y, z;
+  if (!PyArg_ParseTuple(arguments, "LLL:set_grid", &x, &y, &z)) return NULL;
+  LOCKED(self, tilevm_launch_set_grid(launch_of(self), x, y, z));
+}
+
+static PyObject* get_array(PyObject* self, PyObject* arguments) {
+  const char* name;
+  tilevm_array array = {0};
+  if (!PyArg_ParseTuple(arguments, "s:get_array", &name)) return NULL;
+  enter(self);
+  const tilevm_status status = tilevm_launch_get_array(launch_of(self), name, &array);
+  PyObject* result = status != TILEVM_OK ? raise_status(status)
+                                         : Py_BuildValue("iN", (int)array.type, tuple_of(array.shape, array.rank));
+  leave(self);
+  return result;
+}
+
+static PyObject* get_grid(PyObject* self, PyObject* unused) {
+  (void)unused;
+  int64_t grid[3];
+  enter(self);
+  const tilevm_status status = tilevm_launch_get_grid(launch_of(self), grid);
+  PyObject* result = status == TILEVM_OK ? tuple_of(grid, 3) : raise_status(status);
+  leave(self);
+  return result;
+}
+
+static PyObject* prepare(PyObject* self, PyObject* unused) {
+  (void)unused;
+  tilevm_status status;
+  enter(self);
+  Py_BEGIN_ALLOW_THREADS status = tilevm_launch_prepare(launch_of(self));
+  Py_END_ALLOW_THREADS PyObject* result = none_or_raise(status);
+  leave(self);
+  return result;
+}
+
+/* run() waits; run(stream) does not. */
+static PyObject* run(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  if (count > 1) {
+    PyErr_SetString(PyExc_TypeError, "run takes a stream, or nothing");
+    return NULL;
+  }
+  PyObject* on = count == 1 && arguments[0] != Py_None ? arguments[0] : NULL;
+  tilevm_stream* stream = on == NULL ? NULL : handle_of(on, StreamType);
+  if (on != NULL && stream == NULL) return NULL;
+  tilevm_status status;
+  enter(self);
+  if (on != NULL) enter(on);
+  begin_work();
+  Py_BEGIN_ALLOW_THREADS status = tilevm_launch_run(launch_of(self), stream);
+  end_work();
+  Py_END_ALLOW_THREADS PyObject* result = none_or_raise(status);
+  if (on != NULL) leave(on);
+  leave(self);
+  return result;
+}
+
+static PyMethodDef methods[] = {
+    {"set_array", set_array, METH_VARARGS, "set_array(name, address, type, shape, strides or None)"},
+    {"add_memory", add_memory, METH_VARARGS, "add_memory(name, address, type, shape, strides or None)"},
+    {"set_scalar", set_scalar, METH_VARARGS, "set_scalar(name, int or float)"},
+    {"set_bits", set_bits, METH_VARARGS, "set_bits(name, bits)"},
+    {"set_parameter", set_parameter, METH_VARARGS, "set_parameter(index, word)"},
+    {"set_grid", set_grid, METH_VARARGS, "set_grid(x, y, z)"},
+    {"get_array", get_array, METH_VARARGS, "get_array(name) -> (type, shape)"},
+    {"get_grid", get_grid, METH_NOARGS, "get_grid() -> (x, y, z)"},
+    {"prepare", prepare, METH_NOARGS, "checks everything, chooses machine code"},
+    {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL,
+     "run(stream=None): without a stream, waits until it is done"},
+    {NULL, NULL, 0, NULL},
+};
+static PyType_Slot slots[] = {{Py_tp_new, launch_new},
+                              {Py_tp_dealloc, launch_dealloc},
+                              {Py_tp_methods, methods},
+                              {Py_tp_doc, "Launch(kernel, check, threads)"},
+                              {0, NULL}};
+static PyType_Spec spec = {"_tilevm.Launch", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+
+int add_launch(PyObject* module) { return add_type(module, &spec, &LaunchType); }

@@ -1,0 +1,23 @@
+/* Programs from one form to another, by libtilevm_forms. */
+#include <tilevm_forms.h>
+
+#include "extension.h"
+
+PyObject* translate(PyObject* module, PyObject* arguments) {
+  (void)module;
+  tilevm_translate_options o = {sizeof o};
+  const char* bytes;
+  Py_ssize_t size;
+  if (!PyArg_ParseTuple(arguments, "y#siipp:translate", &bytes, &size, &o.name, &o.form, &o.version, &o.no_debug,
+                        &o.no_verify)) {
+    return NULL;
+  }
+  tilevm_bytes* output = NULL;
+  tilevm_status status;
+  Py_BEGIN_ALLOW_THREADS status = tilevm_translate(bytes, (size_t)size, &o, &output);
+  Py_END_ALLOW_THREADS PyObject* result =
+      Py_BuildValue("iy#s", (int)status, tilevm_bytes_data(output), (Py_ssize_t)tilevm_bytes_size(output),
+                    tilevm_bytes_warnings(output));
+  tilevm_bytes_destroy(output);
+  return result;
+}

@@ -1,0 +1,76 @@
+"""Programs of the examples, found by TILEVM_EXAMPLES or beside this folder."""
+import os
+import pathlib
+
+import pytest
+import tilevm
+
+EXAMPLES = pathlib.Path(os.environ.get("TILEVM_EXAMPLES", pathlib.Path(__file__).resolve().parents[2] / "examples"))
+
+# Adds what lies behind the mask of the example: reads past the end of arrays that are no multiple of 4.
+OUTSIDE = """entry @outside(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>) interface {
+  in x: f32[?] at %x
+  out y: f32[4] at %y
+  grid 1
+} {
+  %i = iota : tile<4xi32>
+  %one = reshape %x : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %all = broadcast %one : tile<1xptr<f32>> -> tile<4xptr<f32>>
+  %at = offset %all, %i : tile<4xptr<f32>>, tile<4xi32> -> tile<4xptr<f32>>
+  %v, %t = load_ptr_tko weak %at : tile<4xptr<f32>> -> tile<4xf32>, token
+  %o = reshape %y : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %oo = broadcast %o : tile<1xptr<f32>> -> tile<4xptr<f32>>
+  %to = offset %oo, %i : tile<4xptr<f32>>, tile<4xi32> -> tile<4xptr<f32>>
+  %u = store_ptr_tko weak %to, %v : tile<4xptr<f32>>, tile<4xf32> -> token
+  return
+}
+"""
+
+# x[0] = f * x[0], without interface.
+RAW = """entry @raw(%x: tile<ptr<f32>>, %f: tile<f32>) {
+  %v, %t = load_ptr_tko weak %x : tile<ptr<f32>> -> tile<f32>, token
+  %w = mulf %v, %f : tile<f32>
+  %u = store_ptr_tko weak %x, %w token = %t : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+"""
+
+# Takes n rounds; prints each block's number.
+COUNTS = """entry @counts(%n: tile<i64>) interface {
+  scalar n = %n
+  grid 2
+} {
+  %zero = constant <i64: 0> : tile<i64>
+  %one = constant <i64: 1> : tile<i64>
+  for %i in (%zero to %n, step %one) : tile<i64> {
+  }
+  %x, %y, %z = get_tile_block_id
+  print_tko "block %d\\n", %x : tile<i32>
+  return
+}
+"""
+
+
+@pytest.fixture
+def example():
+    return lambda name: tilevm.load(EXAMPLES / f"{name}.tile")
+
+
+@pytest.fixture
+def add(example):
+    return example("vector_add")["vector_add"]
+
+
+@pytest.fixture
+def outside():
+    return tilevm.loads(OUTSIDE, "outside.tile")["outside"]
+
+
+@pytest.fixture
+def raw():
+    return tilevm.loads(RAW, "raw.tile")["raw"]
+
+
+@pytest.fixture
+def counts():
+    return tilevm.loads(COUNTS, "counts.tile")["counts"]

@@ -1,0 +1,172 @@
+"""Arrays of any library, as the C interface wants them.
+
+    view = view_of(numpy.zeros((4, 8), "float32"))
+    view.address, view.element.name, view.shape, view.strides, view.device     # …, "f32", (4, 8), None, "cpu"
+
+Taken without importing their library: NumPy's array interface, torch's methods, `__cuda_array_interface__`, `__dlpack__`.
+"""
+from __future__ import annotations
+
+from . import _tilevm
+from ._errors import argument_error
+from ._types import BY_DLPACK, BY_DTYPE, BY_KIND, Element
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional, Tuple
+
+_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # DLPack's device types
+
+
+class View:
+    """Memory of an array: address, element, shape, strides in elements (None: row-major), device ("cpu", "cuda:0"), whether it is
+    read-only, the library it is of ("numpy", "torch", "dlpack"), and what keeps it alive."""
+
+    __slots__ = ("address", "element", "shape", "strides", "device", "read_only", "library", "owner")
+
+    def __init__(self, address: int, element: Element, shape: "Tuple[int, ...]", strides: "Optional[Tuple[int, ...]]",
+                 device: str, read_only: bool, library: str, owner: object) -> None:
+        self.address = address
+        self.element = element
+        self.shape = shape
+        self.strides = strides
+        self.device = device
+        self.read_only = read_only
+        self.library = library
+        self.owner = owner
+
+    @property
+    def contiguous(self) -> bool:
+        if self.strides is None or 0 in self.shape:
+            return True
+        step = 1
+        for size, stride in zip(reversed(self.shape), reversed(self.strides)):
+            if size != 1 and stride != step:
+                return False
+            step *= size
+        return True
+
+    @property
+    def bytes(self) -> int:
+        """From the first to behind the last element."""
+        if 0 in self.shape:
+            return 0
+        last = 0
+        for size, stride in zip(self.shape, self.strides or row_major(self.shape)):
+            last += (size - 1) * stride
+        return ((last + 1) * self.element.bits + 7) // 8
+
+
+def row_major(shape: "Tuple[int, ...]") -> "Tuple[int, ...]":
+    """Strides in elements of an array without gaps."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+def is_array(value: object) -> bool:
+    """Whether view_of takes it."""
+    return hasattr(value, "__array_struct__") or hasattr(value, "data_ptr") or hasattr(value, "__dlpack__") or hasattr(
+        value, "__cuda_array_interface__")
+
+
+def _dtype_element(dtype: Any) -> Element:
+    name = getattr(dtype, "name", None) or str(dtype).rsplit(".", 1)[-1]
+    element = BY_DTYPE.get(name)
+    if element is None:
+        raise argument_error(f"an array of {name}: tilevm has no such elements")
+    return element
+
+
+_torch_elements: "dict[Any, Element]" = {}
+
+
+def _view_torch(tensor: Any) -> View:
+    element = _torch_elements.get(tensor.dtype)
+    if element is None:
+        element = _torch_elements[tensor.dtype] = _dtype_element(tensor.dtype)
+    device = tensor.device
+    where = "cpu" if device.type == "cpu" else f"cuda:{device.index or 0}" if device.type == "cuda" else str(device)
+    return View(tensor.data_ptr(), element, tuple(tensor.shape), tensor.stride(), where, False, "torch", tensor)
+
+
+def _elements_of_bytes(strides: "Tuple[int, ...]", shape: "Tuple[int, ...]", size: int) -> "Tuple[int, ...]":
+    for stride, n in zip(strides, shape):
+        if n > 1 and stride % size:
+            raise argument_error(f"an array with a stride of {stride} bytes, no multiple of its elements' {size}",
+                                 "copy it (numpy.ascontiguousarray)")
+    return tuple(stride // size for stride in strides)
+
+
+def _view_numpy(array: Any) -> View:
+    if not array.dtype.isnative:
+        raise argument_error(f"an array of {array.dtype}, of the other byte order", "convert it (astype(dtype.newbyteorder('=')))")
+    capsule = array.__array_struct__
+    address, kind, size, shape, strides, read_only = _tilevm.describe_array(capsule)
+    element = BY_KIND.get((kind, size)) or _dtype_element(array.dtype)
+    if element.bits != 8 * size:
+        raise argument_error(f"an array of {array.dtype}: tilevm has no such elements")
+    return View(address, element, shape, _elements_of_bytes(strides, shape, size), "cpu", read_only, "numpy", array)
+
+
+def _view_cuda(array: Any) -> View:
+    interface = array.__cuda_array_interface__
+    typestr = interface["typestr"]
+    size = int(typestr[2:])
+    element = BY_KIND.get((typestr[1], size)) or _dtype_element(array.dtype)
+    shape = tuple(interface["shape"])
+    strides = interface.get("strides")
+    address, read_only = interface["data"]
+    return View(address, element, shape, None if strides is None else _elements_of_bytes(tuple(strides), shape, size),
+                "cuda", read_only, "cuda", array)
+
+
+def _view_dlpack(array: Any) -> View:
+    try:
+        capsule = array.__dlpack__(max_version=(1, 0))
+    except TypeError:  # of before 1.0
+        capsule = array.__dlpack__()
+    address, code, bits, shape, strides, device, index, read_only = _tilevm.describe_dlpack(capsule)
+    element = BY_DLPACK.get((code, bits))
+    if element is None:
+        raise argument_error(f"an array of DLPack's type {code} with {bits} bits: tilevm has no such elements")
+    if device in (_CPU, _CUDA_HOST):
+        where = "cpu"
+    elif device in (_CUDA, _CUDA_MANAGED):
+        where = f"cuda:{index}"
+    else:
+        raise argument_error(f"an array on DLPack's device {device}: tilevm has no such device", "copy it to the CPU")
+    return View(address, element, shape, strides, where, read_only, "dlpack", (array, capsule))
+
+
+def view_of(value: Any) -> View:
+    """The memory of an array of any library. Errors: ArgumentError if it is none, or of elements that tilevm lacks."""
+    if hasattr(value, "data_ptr") and hasattr(value, "stride"):
+        return _view_torch(value)
+    if hasattr(value, "__array_struct__"):
+        return _view_numpy(value)
+    if hasattr(value, "__cuda_array_interface__"):
+        return _view_cuda(value)
+    if hasattr(value, "__dlpack__"):
+        return _view_dlpack(value)
+    raise argument_error(f"{type(value).__name__} is no array", "pass a NumPy array, a torch tensor or what has __dlpack__")
+
+
+def new_array(element: Element, shape: "Tuple[int, ...]", like: "Optional[Any]", library: str) -> Any:
+    """An array without contents: a torch tensor where `library` is "torch" (on the device of `like`), else of NumPy."""
+    if library == "torch":
+        import sys
+
+        torch = sys.modules["torch"]
+        if not element.torch or not hasattr(torch, element.torch):
+            raise argument_error(f"torch has no type for {element.name}", "pass the output")
+        return torch.empty(shape, dtype=getattr(torch, element.torch), device=like.device)  # type: ignore[union-attr]
+    if library == "cuda":
+        raise argument_error("outputs beside arrays of this library are not allocated", "pass them with out=")
+    import numpy
+
+    from ._types import numpy_dtype
+
+    return numpy.empty(shape, numpy_dtype(element))

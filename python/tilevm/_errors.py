@@ -1,0 +1,167 @@
+"""What goes wrong, as exceptions that carry what the diagnostic says.
+
+    try:
+        kernel(x, y)
+    except tilevm.TrapError as error:
+        print(error.code, error.file, error.line, error.array, error.index)
+
+A message is "file:line:col: error[code]: what", further lines, "  fix: how"; this module takes it apart.
+"""
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional, Tuple, Type, Union
+
+
+class Diagnostic:
+    """One mistake: `code` (stable, "vm.out_of_bounds"), `severity` ("error" or "warning"), `file`, `line` and `column` (from 1;
+    None where there is no place), `message`, `fix` ("" if there is none), `notes` (further lines: the source, where it happened)."""
+
+    __slots__ = ("code", "severity", "file", "line", "column", "message", "fix", "notes")
+
+    def __init__(self, code: str, severity: str, where: str, message: str, fix: str, notes: Tuple[str, ...]) -> None:
+        self.code = code
+        self.severity = severity
+        self.file: Optional[str] = None
+        self.line: Optional[int] = None
+        self.column: Optional[int] = None
+        self.message = message
+        self.fix = fix
+        self.notes = notes
+        parts = where.rsplit(":", 2)
+        if len(parts) == 3 and parts[1].isdigit() and parts[2].isdigit():
+            self.file, self.line, self.column = parts[0], int(parts[1]), int(parts[2])
+        elif where:
+            self.file = where
+
+    def __repr__(self) -> str:
+        place = "" if self.file is None else self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
+        return f"<{self.severity} {self.code} at {place or 'no place'}: {self.message}>"
+
+
+def parse(text: str) -> "Tuple[Diagnostic, ...]":
+    """The diagnostics of a message, in order."""
+    import re
+
+    head = re.compile(r"^(?:(?P<where>[^\n]*?): )?(?P<severity>error|warning)\[(?P<code>[^\]\s]*)\]: (?P<message>.*)$")
+    found: "list[Diagnostic]" = []
+    lines: "list[str]" = []
+
+    def finish() -> None:
+        match = head.match(lines[0]) if lines else None
+        if match is None:
+            return
+        fixes = [line.strip()[5:] for line in lines[1:] if line.startswith("  fix: ")]
+        notes = tuple(line for line in lines[1:] if not line.startswith("  fix: "))
+        found.append(Diagnostic(match["code"], match["severity"], match["where"] or "", match["message"], "\n".join(fixes), notes))
+
+    for line in text.splitlines():
+        if line[:1] not in ("", " ") and head.match(line):
+            finish()
+            lines = []
+        lines.append(line)
+    finish()
+    return tuple(found)
+
+
+class Error(Exception):
+    """What every failure of tilevm is. `str(error)` is the whole text, as the command line prints it.
+
+    `diagnostics` has every mistake of a program; `code`, `file`, `line`, `column`, `message`, `fix` and `notes` are those of the
+    first."""
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(text)
+        self.diagnostics: "Tuple[Diagnostic, ...]" = parse(text)
+        if not self.diagnostics:
+            self.diagnostics = (Diagnostic(code, "error", "", text, "", ()),)
+        first = self.diagnostics[0]
+        self.code: str = first.code
+        self.file: "Optional[str]" = first.file
+        self.line: "Optional[int]" = first.line
+        self.column: "Optional[int]" = first.column
+        self.message: str = first.message
+        self.fix: str = first.fix
+        self.notes: "Tuple[str, ...]" = first.notes
+
+
+class ArgumentError(Error, ValueError):
+    """A wrong argument: type, shape, size, a missing one."""
+
+
+class NotFoundError(Error, LookupError):
+    """There is no kernel, argument or file of that name."""
+
+
+class ModuleError(Error):
+    """A program that cannot be read, or that breaks rules; `diagnostics` has every mistake."""
+
+
+class UnavailableError(Error):
+    """This machine lacks it: a driver, a GPU, the compiler."""
+
+
+class UnsupportedError(Error):
+    """The module has no machine code for this device, or the device cannot do that."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """No memory, on the machine or on the device."""
+
+
+class TrapError(Error):
+    """A kernel made a mistake while it ran.
+
+    `kernel`, `block` (x, y, z), `op` (mnemonic), and, where the mistake is an access, `array` (its name) and `index` (elements,
+    a number or one per dimension); None where they are not known."""
+
+    def __init__(self, text: str, code: str = "") -> None:
+        super().__init__(text, code)
+        import re
+
+        rest = "\n".join(self.notes)
+        kernel = re.search(r"in kernel `([^`]*)`", rest)
+        block = re.search(r"block \((\d+), (\d+), (\d+)\)", rest)
+        op = re.search(r", at (\S+)", rest)
+        array = re.search(r"(?:of|over|constant) `([^`]+)`", self.message)
+        index = re.search(r"at index (\d+)|element \[([\d, ]+)\] of the [^`]*tensor|index (-?\d+) of dimension", self.message)
+        self.kernel: "Optional[str]" = kernel[1] if kernel else None
+        self.block: "Optional[Tuple[int, int, int]]" = (int(block[1]), int(block[2]), int(block[3])) if block else None
+        self.op: "Optional[str]" = op[1] if op else None
+        self.array: "Optional[str]" = array[1] if array else None
+        self.index: "Union[int, Tuple[int, ...], None]" = None
+        if index and index[2]:
+            self.index = tuple(int(part) for part in index[2].split(","))
+        elif index:
+            self.index = int(index[1] or index[3])
+
+
+class StateError(Error):
+    """Not now: the stream records a graph, the event was never recorded."""
+
+
+class InternalError(Error):
+    """A mistake of tilevm or of the driver."""
+
+
+class StoppedError(Error):
+    """The launch was stopped from outside: the interpreter ends."""
+
+
+_BY_STATUS: "dict[int, Type[Error]]" = {
+    1: ArgumentError, 2: NotFoundError, 3: ModuleError, 4: UnavailableError, 5: UnsupportedError,
+    6: OutOfMemoryError, 7: TrapError, 8: StateError, 9: InternalError, 10: StoppedError,
+}
+
+
+def make_error(status: int, code: str, text: "Union[str, bytes]") -> Error:
+    """The exception of a status of tilevm.h and its message."""
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    return _BY_STATUS.get(status, InternalError)(text, code)
+
+
+def argument_error(message: str, fix: str = "") -> ArgumentError:
+    """A mistake that Python finds before the library does."""
+    return ArgumentError(f"error[python.arguments]: {message}" + (f"\n  fix: {fix}" if fix else ""))

@@ -1,0 +1,104 @@
+"""A launch whose arguments are bound: run it once or often."""
+from __future__ import annotations
+
+from . import _arrays, _device, _tilevm
+from ._errors import argument_error
+from ._types import BY_NAME, fits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, List, Optional, Tuple
+
+    from ._interface import Array
+    from ._kernel import Kernel
+
+
+class _Copy:
+    """An array of the host and its copy on a GPU."""
+
+    __slots__ = ("view", "buffer", "back")
+
+    def __init__(self, view: "_arrays.View", buffer: "Any", back: bool) -> None:
+        self.view, self.buffer, self.back = view, buffer, back
+
+
+class Launch(_tilevm.Launch):
+    """Made by `Kernel.prepare`. Calling it runs the kernel on the arrays that were bound, with what they hold then.
+
+        launch = kernel.prepare(x, out=y)
+        for _ in range(100):
+            launch()
+
+    `outputs` (what a call returns), `kernel`, `device`, `grid`. Keeps its arrays alive. Threads that call one launch wait for each
+    other; prepare one for each."""
+
+    kernel: "Kernel"
+    device: "_device.Device"
+    outputs: "Any"
+
+    def begin(self, kernel: "Kernel", device: "_device.Device") -> None:
+        """For Kernel.prepare."""
+        self.kernel = kernel
+        self.device = device
+        self.outputs = None
+        self._kept: "List[object]" = []
+        self._copies: "List[_Copy]" = []
+        self._torch = False
+
+    @property
+    def grid(self) -> "Tuple[int, int, int]":
+        """Blocks in x, y, z."""
+        return self.get_grid()
+
+    def __repr__(self) -> str:
+        return f"<tilevm.Launch {self.kernel.name} on {self.device.name}, grid {self.grid}>"
+
+    def __call__(self, stream: "Any" = None) -> "Any":
+        """Runs it and returns `outputs`. Without a stream, waits; with one (a tilevm.Stream, torch.cuda.Stream, CUstream's number)
+        does not, but for arrays that are copied back to the host. Errors: TrapError; StateError."""
+        if stream is None and not self._copies and not self._torch:
+            self.run()
+            return self.outputs
+        return self._run_elsewhere(stream)
+
+    def _run_elsewhere(self, stream: "Any") -> "Any":
+        on = _device.stream_of(stream, self.device)
+        wait = on is None
+        if on is None and self._torch:  # in order with what torch does
+            import sys
+
+            on = _device.stream_of(sys.modules["torch"].cuda.current_stream(self.device.ordinal), self.device)
+        handle = None if on is None else on.handle
+        for copy in self._copies:
+            copy.buffer.copy(0, copy.view.address, copy.view.bytes, handle, True)
+        self.run(handle)
+        for copy in self._copies:
+            if copy.back:
+                copy.buffer.copy(0, copy.view.address, copy.view.bytes, handle, False)
+        if on is not None and (wait or self._copies):
+            on.synchronize()
+        return self.outputs
+
+    def address_of(self, view: "_arrays.View", back: bool) -> int:
+        """On the device: of the array, or of its copy. Keeps the array alive."""
+        self._kept.append(view.owner)
+        if not self.device.is_gpu:
+            return view.address
+        self._torch |= view.library == "torch" and view.device != "cpu"
+        if view.device != "cpu":
+            return view.address
+        buffer = _tilevm.Buffer(self.device.handle, view.bytes)
+        self._copies.append(_Copy(view, buffer, back))
+        return buffer.address()
+
+    def bind(self, argument: "Array", value: "Any", view: "_arrays.View") -> None:
+        """For Kernel.prepare: an array of the interface."""
+        writes = argument.direction != "in"
+        if writes and view.read_only:
+            raise argument_error(f"argument `{argument.name}` ({argument.direction}) is read-only")
+        wanted = BY_NAME.get(argument.element)
+        number = wanted.number if wanted is not None and fits(view.element, wanted) else view.element.number
+        strides = None if view.contiguous else view.strides
+        if strides is not None and any(s < 0 and n > 1 for s, n in zip(strides, view.shape)):
+            raise argument_error(f"argument `{argument.name}` has a negative stride", "copy it (numpy.ascontiguousarray)")
+        self.set_array(argument.name, self.address_of(view, writes), number, view.shape, strides)

@@ -1,0 +1,242 @@
+"""Programs: loading them from any form, looking into them, compiling them, writing them."""
+from __future__ import annotations
+
+import os
+
+from . import _tilevm
+from ._errors import ModuleError, NotFoundError, UnavailableError, make_error, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, Iterator, Mapping, Optional, Sequence, Tuple, Union
+
+    from ._errors import Diagnostic
+    from ._kernel import Kernel
+
+    Source = Union[str, bytes, bytearray, memoryview, "os.PathLike[str]"]
+
+_TBC, _TEXT, _TILEIR, _JSON = range(4)
+
+
+def _translate(data: bytes, name: str, form: int, version: int = 0, debug: bool = True, verify: bool = True) -> "Tuple[bytes, str]":
+    status, output, warnings = _tilevm.translate(data, name, form, version, not debug, not verify)
+    if status != 0:
+        raise make_error(status, "", output)
+    return output, warnings
+
+
+def _version(text: "Optional[str]") -> int:
+    if text is None:
+        return 0
+    parts = text.split(".")
+    if len(parts) != 2 or not all(part.isdigit() for part in parts) or int(parts[1]) > 99:
+        raise make_error(1, "", f"error[python.arguments]: version {text!r} is not of the form 'MAJOR.MINOR'")
+    return int(parts[0]) * 100 + int(parts[1])
+
+
+class Module:
+    """A verified program: kernels, and machine code for GPUs if it was compiled. Made by `tilevm.load`; never changes.
+
+        module = tilevm.load("vector_add.tbc")
+        c = module["vector_add"](a, b)
+    """
+
+    def __init__(self, data: bytes, name: str) -> None:
+        self.name = name
+        self._original = data
+        self._tbc, warnings = _translate(data, name, _TBC)
+        self.warnings: "Tuple[Diagnostic, ...]" = parse(warnings) if warnings else ()
+        self._program: "Any" = None
+        self._description: "Optional[Dict[str, Any]]" = None
+        self._kernels: "Dict[str, Kernel]" = {}
+
+    # --- what it is
+
+    @property
+    def description(self) -> "Dict[str, Any]":
+        """Everything that tools ask, as plain data: form, version, producer, kernels with parameters, arguments and launch rules
+        (expressions as text), images. runtime/forms/describe.h shows its form."""
+        if self._description is None:
+            import json
+
+            text = _translate(self._original, self.name, _JSON, verify=False)[0]
+            self._description = json.loads(text.decode("utf-8", "surrogateescape"))
+        return self._description
+
+    @property
+    def kernels(self) -> "Mapping[str, Kernel]":
+        """The kernels by name, in the order of the program."""
+        if not self._kernels:
+            from ._kernel import Kernel
+
+            self._kernels = {k["name"]: Kernel(self, k) for k in self.description["kernels"]}
+        return self._kernels
+
+    def __getitem__(self, name: str) -> "Kernel":
+        """Errors: NotFoundError lists the kernels that there are."""
+        try:
+            return self.kernels[name]
+        except KeyError:
+            have = ", ".join(self.kernels) or "none"
+            raise NotFoundError(f"{self.name}: error[run.no_kernel]: the module has no kernel `{name}`; it has {have}") from None
+
+    def __iter__(self) -> "Iterator[str]":
+        return iter(self.kernels)
+
+    def __len__(self) -> int:
+        return len(self.kernels)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.kernels
+
+    def __repr__(self) -> str:
+        return f"<tilevm.Module {self.name}: {', '.join(self.kernels)}>"
+
+    @property
+    def kernel(self) -> "Kernel":
+        """The only kernel. Errors: NotFoundError if there are several."""
+        if len(self.kernels) != 1:
+            raise NotFoundError(f"{self.name}: error[run.which_kernel]: the module has {len(self.kernels)} kernels: "
+                                f"{', '.join(self.kernels)}\n  fix: name one, as in module['{next(iter(self.kernels), 'name')}']")
+        return next(iter(self.kernels.values()))
+
+    @property
+    def images(self) -> "Sequence[Dict[str, Any]]":
+        """Machine code: dicts with kernel, arch ("sm_90a"), kind ("cubin" or "ptx"), symbol, bytes, and current: false if it was
+        compiled from other code than the module's."""
+        images: "Sequence[Dict[str, Any]]" = self.description["images"]
+        return images
+
+    # --- other forms
+
+    def disassemble(self, debug: bool = False) -> str:
+        """The program as text (docs/text.md), with debug records if asked.
+
+            print(tilevm.load("kernel.tilebc").disassemble())
+        """
+        return _translate(self._tbc, self.name, _TEXT, debug=debug, verify=False)[0].decode("utf-8", "surrogateescape")
+
+    def to_bytes(self, version: "Optional[str]" = None, debug: bool = True) -> bytes:
+        """The module as a .tbc file: for readers of `version` ("0.3") and newer; without debug information if not asked.
+
+        Errors: ModuleError names what that version lacks."""
+        if version is None and debug:
+            return self._tbc
+        return _translate(self._tbc, self.name, _TBC, _version(version), debug)[0]
+
+    def save(self, path: "Union[str, os.PathLike[str]]", version: "Optional[str]" = None, debug: bool = True) -> None:
+        """Writes to_bytes() to a file: complete, or not at all. Errors: OSError; those of to_bytes.
+
+            tilevm.load("kernel.tile").save("kernel.tbc")
+        """
+        _write(path, self.to_bytes(version, debug))
+
+    def export(self, path: "Union[str, os.PathLike[str], None]" = None, version: str = "13.3") -> bytes:
+        """NVIDIA's Tile IR bytecode of a version, "13.1" to "13.5"; also to a file if one is named.
+
+        Errors: ModuleError names the operation that the version lacks."""
+        data = _translate(self._tbc, self.name, _TILEIR, _version(version))[0]
+        if path is not None:
+            _write(path, data)
+        return data
+
+    def compile(self, sm: "Union[int, str, Iterable[Union[int, str]]]", options: "Iterable[str]" = ()) -> "Module":
+        """The same module with machine code for GPUs of these compute capabilities (90, or [80, 90]), for all kernels.
+
+        `options` are those of the command `tilec` ("-O2", "--lineinfo"). Takes from tenths of a second to seconds a kernel and GPU.
+        Runs the compiler of this package in a process of its own. Errors: ModuleError for what the compiler refuses, with the
+        place in the source; UnavailableError without compiler, ptxas or libdevice.
+
+            tilevm.load("matmul.tile").compile([80, 90]).save("matmul.tbc")
+        """
+        targets = [sm] if isinstance(sm, (int, str)) else list(sm)
+        return load(_compile(self._tbc, self.name, ",".join(str(t) for t in targets), list(options)), name=self.name)
+
+    # --- for launches
+
+    @property
+    def program(self) -> "Any":
+        if self._program is None:
+            self._program = _tilevm.Program(self._tbc, self.name)
+        return self._program
+
+
+def _write(path: "Union[str, os.PathLike[str]]", data: bytes) -> None:
+    path = os.fspath(path)
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        with open(part, "wb") as file:
+            file.write(data)
+        os.replace(part, path)
+    except BaseException:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise
+
+
+def tool(name: str) -> str:
+    """The path of a command of this package: "tilevm", "tilec". Errors: UnavailableError if this package was built without it."""
+    path = os.path.join(os.path.dirname(__file__), "_native", "bin", name)
+    if not os.path.exists(path):
+        raise UnavailableError(f"error[python.no_tool]: this build of the package has no `{name}`\n"
+                               "  fix: install a wheel that was built with it")
+    return path
+
+
+def _compile(tbc: bytes, name: str, sm: str, options: "list[str]") -> bytes:
+    import subprocess
+    import tempfile
+
+    command = tool("tilec")
+    with tempfile.TemporaryDirectory(prefix="tilevm") as folder:
+        source, result = os.path.join(folder, os.path.basename(name) or "kernel"), os.path.join(folder, "compiled", "out.tbc")
+        os.mkdir(os.path.dirname(result))
+        with open(source, "wb") as file:
+            file.write(tbc)
+        ran = subprocess.run([command, source, f"--sm={sm}", "-o", result, *options], capture_output=True, stdin=subprocess.DEVNULL)
+        if ran.returncode == 0:
+            with open(result, "rb") as file:
+                return file.read()
+    text = ran.stderr.decode("utf-8", "replace").replace(source, name).strip()
+    status = {1: 3, 2: 1, 5: 4}.get(ran.returncode, 9)
+    raise make_error(status, "", text or f"error[python.compile]: tilec ended with status {ran.returncode}")
+
+
+def load(source: Source, name: "Optional[str]" = None) -> Module:
+    """A program from a file, or from bytes: .tbc, text, or NVIDIA's Tile IR bytecode, told apart by content.
+
+    A str or path names a file (text itself goes through `tilevm.loads`). `name` is for messages; a file has its own.
+    Errors: NotFoundError or OSError for files; ModuleError with every mistake of the program, each with its place and fix.
+
+        module = tilevm.load("attention.tilebc")
+        module = tilevm.load(open("attention.tbc", "rb").read(), name="attention")
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return Module(bytes(source), name or "<memory>")
+    path = os.fspath(source)
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: error[file.read]: there is no such file") from None
+    return Module(data, name or path)
+
+
+def loads(text: str, name: str = "<text>") -> Module:
+    """A program from text (docs/text.md). Errors: ModuleError.
+
+        module = tilevm.loads("entry @nothing() { return }")
+    """
+    return Module(text.encode(), name)
+
+
+def verify(source: Source, name: "Optional[str]" = None) -> "Tuple[Diagnostic, ...]":
+    """Every mistake and warning of a program, in order; empty if there is none. Takes what `load` takes.
+
+        for d in tilevm.verify("kernel.tile"):
+            print(d.file, d.line, d.code, d.message, d.fix)
+    """
+    try:
+        return load(source, name).warnings
+    except ModuleError as error:
+        return error.diagnostics
