@@ -73,6 +73,23 @@ def versions(path):
     return newest
 
 
+# Of every system that a manylinux tag stands for.
+SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6",
+          "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+
+
+def check_needed(files):
+    """Every library that something needs is of the system, or inside."""
+    inside = {path.name for _, path in files}
+    for name, path in files:
+        if path.read_bytes()[:4] != b"\x7fELF":
+            continue
+        text = subprocess.run(["objdump", "-p", str(path)], capture_output=True, text=True, check=True).stdout
+        for needed in re.findall(r"^ +NEEDED +(\S+)", text, re.M):
+            if needed not in SYSTEM and needed not in inside:
+                fail(f"{name} needs {needed}, which is neither inside nor on every system")
+
+
 def platform_tag(files):
     floor, because = 17, "manylinux2014"
     for name, path in files:
@@ -141,6 +158,7 @@ def main():
         work = pathlib.Path(work)
         compile_extension(prefix, work)
         files = package_files(prefix, work)
+        check_needed(files)
         version, tag = release(), platform_tag(files)
         path = args.out / f"tilevm-{version}-cp310-abi3-{tag}.whl"
         write_wheel(path, files, version, tag)

@@ -7,6 +7,10 @@ packages_vm="bazel-bootstrap g++ libabsl-dev flatbuffers-compiler libflatbuffers
 # To build and run the tests.
 packages_test="libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev git python3 python3-numpy"
 
+# To build the Python package, and to test it.
+packages_python="python3-dev"
+packages_python_test="python3-venv python3-pytest mypy"
+
 # To build tilec: LLVM with the NVPTX target (Debian 12 has it in its security archive).
 packages_codegen="llvm-22-dev libzstd-dev"
 

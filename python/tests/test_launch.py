@@ -67,6 +67,19 @@ def test_checks(outside):
         outside(four, check="all")
 
 
+def test_check_level_of_the_environment(outside, monkeypatch):
+    seen = []
+    monkeypatch.setattr("tilevm._kernel.Launch", lambda handle, check, threads: seen.append(check) or 1 / 0)
+    for value, number in (("none", 1), ("full", 3), ("", 0)):
+        monkeypatch.setenv("TILEVM_CHECK", value)
+        with pytest.raises(ZeroDivisionError):
+            outside(numpy.ones(4, "float32"))
+        assert seen.pop() == number
+    monkeypatch.setenv("TILEVM_CHECK", "everything")
+    with pytest.raises(tilevm.ArgumentError, match="everything"):
+        outside(numpy.ones(4, "float32"))
+
+
 def test_prints_reach_python(counts, capsys):
     counts(1)
     assert sorted(capsys.readouterr().out.splitlines()) == ["block 0", "block 1"]

@@ -109,7 +109,7 @@ def test_compile(example):
     except tilevm.UnavailableError:
         pytest.skip("this wheel was built without tilec")
     compiled = example("vector_add").compile([80, 90])
-    assert {i["arch"] for i in compiled.images} == {"sm_80", "sm_90a"}
+    assert {i["arch"].rstrip("a") for i in compiled.images} == {"sm_80", "sm_90"}
     assert all(i["kernel"] == "vector_add" and i["current"] for i in compiled.images)
     with pytest.raises(tilevm.Error, match="sm"):
         example("vector_add").compile("12345")

@@ -1,6 +1,8 @@
 """Kernels as callables: binding arguments, allocating outputs, launching."""
 from __future__ import annotations
 
+import os
+
 from . import _arrays, _device, _tilevm
 from ._errors import argument_error
 from ._interface import Array, Parameter, Scalar, signature
@@ -96,19 +98,23 @@ class Kernel:
         `out`: the array of direction out, or a sequence of them, None for one that is to be allocated as the launch rule says, of
         the library of the first array. `grid`: blocks, (x, y, z), in place of the launch rule. `device`: "cpu", "cuda:N", "auto" or
         a Device; None: where the arrays are. On a GPU, arrays of the host are copied there and back. `check`: "none", "bounds"
-        (default on the cpu) or "full". `threads` of the VM: 0: all cores.
+        (default on the cpu, unless TILEVM_CHECK names another) or "full". `threads` of the VM: 0: all cores.
 
         A kernel without interface takes its raw parameters in order: arrays (or addresses) for pointers, numbers for the rest.
         `memory` names further arrays that it may touch, such as those that a table of pointers leads to.
 
         Errors: ArgumentError names the argument; UnsupportedError, UnavailableError as `load`."""
-        if check not in _CHECKS:
-            raise argument_error(f"check={check!r}", "use 'none', 'bounds' or 'full'")
         values = self._bind(args, arguments, named, out) if self.has_interface else self._bind_raw(args, arguments, named, out)
         views = {name: _arrays.view_of(value) for name, value in values.items() if _arrays.is_array(value)}
+        if memory and self.has_interface:
+            raise argument_error(f"kernel `{self.name}` has an interface, which says what it may touch", "leave memory= out")
         for name, value in (memory or {}).items():
             views[f"memory {name}"] = _arrays.view_of(value)
         on = _choose(device, views)
+        if check is None and not on.is_gpu:
+            check = os.environ.get("TILEVM_CHECK") or None
+        if check not in _CHECKS:
+            raise argument_error(f"check={check!r}", "use 'none', 'bounds' or 'full'")
         launch = Launch(self._handle(on), _CHECKS[check], threads)
         launch.begin(self, on)
         if self.has_interface:

@@ -175,8 +175,10 @@ def _write(path: "Union[str, os.PathLike[str]]", data: bytes) -> None:
 
 
 def tool(name: str) -> str:
-    """The path of a command of this package: "tilevm", "tilec". Errors: UnavailableError if this package was built without it."""
-    path = os.path.join(os.path.dirname(__file__), "_native", "bin", name)
+    """The path of a command of this package: "tilevm", "tilec", unless TILEVM_TILEVM or TILEVM_TILEC names another one.
+
+    Errors: UnavailableError if this package was built without it."""
+    path = os.environ.get(f"TILEVM_{name.upper()}") or os.path.join(os.path.dirname(__file__), "_native", "bin", name)
     if not os.path.exists(path):
         raise UnavailableError(f"error[python.no_tool]: this build of the package has no `{name}`\n"
                                "  fix: install a wheel that was built with it")

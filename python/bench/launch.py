@@ -1,0 +1,95 @@
+"""What Python adds to a launch on the CPU:  launch.py   (needs a C compiler, and the package installed)
+
+Prints, each the median of several turns: a prepared launch in C and in Python of one small kernel on the same memory, the
+difference, a whole call, and the time that `import tilevm` takes beside NumPy.
+"""
+import ctypes
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+import tilevm
+
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/vector_add.tile"
+TURNS, ROUNDS = 15, 2000
+
+C = r"""
+#include <stdlib.h>
+#include <time.h>
+#include <tilevm.h>
+static tilevm_launch* launch;
+int begin(const void* bytes, size_t size, float* a, float* b, float* c, int64_t n) {
+  tilevm_device* device; tilevm_module* module; tilevm_kernel* kernel;
+  tilevm_array array = {NULL, TILEVM_F32, 1, &n, NULL};
+  if (tilevm_device_open("cpu", &device) || tilevm_module_from_bytes(bytes, size, "k", &module) ||
+      tilevm_kernel_create(device, module, NULL, &kernel) || tilevm_launch_create(kernel, &launch)) return 1;
+  array.data = a; if (tilevm_launch_set_array(launch, "a", &array)) return 1;
+  array.data = b; if (tilevm_launch_set_array(launch, "b", &array)) return 1;
+  array.data = c; if (tilevm_launch_set_array(launch, "c", &array)) return 1;
+  return tilevm_launch_prepare(launch);
+}
+double turn(int rounds) {
+  struct timespec t, u;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  for (int i = 0; i < rounds; ++i) if (tilevm_launch_run(launch, NULL)) abort();
+  clock_gettime(CLOCK_MONOTONIC, &u);
+  return ((u.tv_sec - t.tv_sec) * 1e6 + (u.tv_nsec - t.tv_nsec) * 1e-3) / rounds;
+}
+"""
+
+
+def in_c(folder):
+    """The same through C: a library, made here."""
+    native = pathlib.Path(tilevm.get_include()).parent
+    (folder / "bench.c").write_text(C)
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", str(folder / "bench.c"), f"-I{native}/include", f"-L{native}/lib",
+                    "-l:libtilevm.so.1", f"-Wl,-rpath,{native}/lib", "-o", str(folder / "bench.so")], check=True)
+    library = ctypes.CDLL(str(folder / "bench.so"))
+    library.turn.restype = ctypes.c_double
+    return library
+
+
+def turn(function, rounds):
+    begin = time.perf_counter()
+    for _ in range(rounds):
+        function()
+    return (time.perf_counter() - begin) / rounds * 1e6
+
+
+def import_ms():
+    code = "import time, numpy; t = time.perf_counter(); import tilevm; print((time.perf_counter() - t) * 1e3)"
+    return statistics.median(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+                             for _ in range(TURNS))
+
+
+def main():
+    module = tilevm.load(EXAMPLE)
+    data = module.to_bytes()
+    a, b, c = numpy.ones((3, 8), "float32")
+    kernel = module.kernel
+    launch = kernel.prepare(a, b, out=c)
+    rows = {"C call": [], "prepared": [], "whole call": []}
+    with tempfile.TemporaryDirectory() as folder:
+        library = in_c(pathlib.Path(folder))
+        pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, c)]
+        if library.begin(data, ctypes.c_size_t(len(data)), *pointers, ctypes.c_int64(8)) != 0:
+            sys.exit("the launch in C failed")
+        for _ in range(TURNS):  # in turns, so that all see the same machine
+            rows["C call"].append(library.turn(ROUNDS))
+            rows["prepared"].append(turn(launch, ROUNDS))
+            rows["whole call"].append(turn(lambda: kernel(a, b, out=c), ROUNDS // 4))
+    us = {name: statistics.median(values) for name, values in rows.items()}
+    print(f"launch of {kernel.name} on 8 elements, {os.cpu_count()} cores")
+    print(f"  in C                {us['C call']:8.2f} us")
+    print(f"  prepared, Python    {us['prepared']:8.2f} us   {us['prepared'] - us['C call']:+.2f} us, {us['prepared'] / us['C call']:.2f} times")
+    print(f"  whole call, Python  {us['whole call']:8.2f} us")
+    print(f"import tilevm         {import_ms():8.2f} ms beside NumPy")
+
+
+if __name__ == "__main__":
+    main()

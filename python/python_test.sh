@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Builds the wheel, installs it into an environment of its own, and runs the tests there:  python_test.sh [TILEC]
+# With TILEC, only those that need the compiler. The cases are in the XML file that Bazel asks for.
+set -euo pipefail
+if [ "${1-}" = --skip=a-sanitizer ]; then
+  echo "SKIPPED: built with a sanitizer"
+  exit 0
+fi
+work=$TEST_TMPDIR
+root=$PWD
+runtime/package/copy.sh "$work/prefix" runtime/shared/libtilevm.so runtime/forms/shared/libtilevm_forms.so tools/tilevm
+wheel=$(/usr/bin/python3 python/build_wheel.py --prefix="$work/prefix" --out="$work")
+
+# NumPy, pytest and mypy are those of the system.
+/usr/bin/python3 -m venv --system-site-packages "$work/venv"
+"$work/venv/bin/pip" install --quiet --no-index --no-deps --disable-pip-version-check "$wheel"
+
+options=()
+if [ $# -gt 0 ]; then
+  TILEVM_TILEC=$(realpath "$1")
+  export TILEVM_TILEC
+  options=(-k compile)
+fi
+cd "$work" # so that the package is the installed one
+export TILEVM_EXAMPLES=$root/examples HOME=$work
+status=0
+"$work/venv/bin/python" -m pytest -q -p no:cacheprovider --rootdir="$root/python/tests" --junitxml="$work/results.xml" \
+  "${options[@]}" "$root/python/tests" || status=$?
+if [ -n "${XML_OUTPUT_FILE-}" ]; then cp "$work/results.xml" "$XML_OUTPUT_FILE"; fi
+exit "$status"
