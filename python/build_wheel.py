@@ -18,7 +18,7 @@ import sysconfig
 import tempfile
 import zipfile
 
-HERE = pathlib.Path(__file__).resolve().parent
+HERE = pathlib.Path(__file__).absolute().parent
 ROOT = HERE.parent
 
 # The first glibc of the systems whose C++ library has a version of its symbols, as the manylinux policies have it.

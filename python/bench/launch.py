@@ -1,7 +1,7 @@
 """What Python adds to a launch on the CPU:  launch.py   (needs a C compiler, and the package installed)
 
 Prints, each the median of several turns: a prepared launch in C and in Python of one small kernel on the same memory, the
-difference, a whole call, and the time that `import tilevm` takes beside NumPy.
+difference, a whole call, the time that `import tilevm` takes beside NumPy, and a first launch in a new process.
 """
 import ctypes
 import os
@@ -61,9 +61,17 @@ def turn(function, rounds):
     return (time.perf_counter() - begin) / rounds * 1e6
 
 
-def import_ms():
-    code = "import time, numpy; t = time.perf_counter(); import tilevm; print((time.perf_counter() - t) * 1e3)"
-    return statistics.median(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+IMPORT = "import time, numpy; t = time.perf_counter(); import tilevm; print((time.perf_counter() - t) * 1e3)"
+FIRST = """import sys, time, numpy, tilevm
+a = numpy.ones(8, "float32")
+t = time.perf_counter()
+tilevm.load(sys.argv[1]).kernel(a, a)
+print((time.perf_counter() - t) * 1e3)"""
+
+
+def process_ms(code, *arguments):
+    """What a new process measures."""
+    return statistics.median(float(subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True).stdout)
                              for _ in range(TURNS))
 
 
@@ -88,7 +96,10 @@ def main():
     print(f"  in C                {us['C call']:8.2f} us")
     print(f"  prepared, Python    {us['prepared']:8.2f} us   {us['prepared'] - us['C call']:+.2f} us, {us['prepared'] / us['C call']:.2f} times")
     print(f"  whole call, Python  {us['whole call']:8.2f} us")
-    print(f"import tilevm         {import_ms():8.2f} ms beside NumPy")
+    print(f"import tilevm         {process_ms(IMPORT):8.2f} ms beside NumPy")
+    with tempfile.TemporaryDirectory() as folder:
+        module.save(f"{folder}/k.tbc")
+        print(f"first launch          {process_ms(FIRST, folder + '/k.tbc'):8.2f} ms in a new process, from a file, beyond imports")
 
 
 if __name__ == "__main__":
