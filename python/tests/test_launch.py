@@ -129,6 +129,22 @@ def test_raw_parameters(raw):
     assert x[0] == 3
 
 
+def test_raw_memory_has_names_in_messages():
+    kernel = tilevm.loads("""entry @far(%p: tile<ptr<f32>>) {
+  %i = constant <i32: 5> : tile<i32>
+  %at = offset %p, %i : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+  %v, %t = load_ptr_tko weak %at : tile<ptr<f32>> -> tile<f32>, token
+  return
+}
+""", "far.tile").kernel
+    x = numpy.ones(4, "float32")
+    for memory, name in ((None, "p"), ({"weights": x}, "weights")):  # a parameter has its name as far as the program keeps it
+        with pytest.raises(tilevm.TrapError, match=r"\(f32\[4\], 16 bytes\)") as info:
+            kernel(x, grid=1, memory=memory)
+        assert info.value.index == 5
+        assert info.value.array in ({name} if memory else {name, "parameter 0"})
+
+
 def test_empty_arrays(add):
     assert add(numpy.empty(0, "float32"), numpy.empty(0, "float32")).shape == (0,)
 

@@ -101,7 +101,7 @@ class Kernel:
         (default on the cpu, unless TILEVM_CHECK names another) or "full". `threads` of the VM: 0: all cores.
 
         A kernel without interface takes its raw parameters in order: arrays (or addresses) for pointers, numbers for the rest.
-        `memory` names further arrays that it may touch, such as those that a table of pointers leads to.
+        `memory` names arrays that it may touch: those that a table of pointers leads to, or parameters, for messages.
 
         Errors: ArgumentError names the argument; UnsupportedError, UnavailableError as `load`."""
         values = self._bind(args, arguments, named, out) if self.has_interface else self._bind_raw(args, arguments, named, out)
@@ -194,12 +194,13 @@ class Kernel:
         return {str(i): value for i, value in enumerate(args)}
 
     def _set_raw(self, launch: Launch, values: "Dict[str, Any]", views: "Dict[str, _arrays.View]") -> None:
+        named = {view.address for name, view in views.items() if name.startswith("memory ")}
         for i, p in enumerate(self.parameters):
             value = values[str(i)]
             if p.is_pointer and str(i) in views:
                 view = views[str(i)]
                 address = launch.address_of(view, True)
-                if not launch.device.is_gpu:
+                if not launch.device.is_gpu and address not in named:
                     launch.add_memory(p.name, address, view.element.number, view.shape, view.strides)
                 launch.set_parameter(i, address)
             elif p.is_pointer:
