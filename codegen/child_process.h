@@ -6,10 +6,12 @@
 //   int status;                                   // of waitpid
 //   if (Run({FindCudaProgram("ptxas", "TILEC_PTXAS"), in}, out, log, &status)) ReadAll(out)
 //
-// Thread-safe as long as nobody changes the environment.
+// A child has a process group of its own, so that it can be ended with all that it has started. Thread-safe as long as
+// nobody changes the environment.
 #ifndef TILE_CODEGEN_CHILD_PROCESS_H_
 #define TILE_CODEGEN_CHILD_PROCESS_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,6 @@ class TemporaryFolder {
 
  private:
   std::string path_;
-  std::vector<std::string> files_;
 };
 
 std::string ReadAll(const std::string& path);
@@ -39,6 +40,16 @@ void WriteAll(const std::string& path, const std::string& bytes);
 // Runs words[0] with the others; its standard output and error go to files, which may be one. False if it could not be
 // started.
 bool Run(std::vector<std::string> words, const std::string& out, const std::string& err, int* status);
+
+// For programs, at the start of main, when there is one thread: a signal that ends this process ends its children and
+// removes its temporary folders first. Signals that are ignored stay ignored. A library leaves signals to its host.
+//
+// SIGALRM calls `on_alarm`, if there is one, instead of ending the process by that signal; it must not return.
+void CleanUpOnSignals(std::function<void()> on_alarm = nullptr);
+
+// Does so now, when this process is about to end or to become another. Whatever thread asks for a folder or a child, or
+// has waited for one, is held up from here on. May be called by a handler of a crash; then it may be too late for it.
+void CleanUpNow();
 
 }  // namespace tile::codegen
 

@@ -13,6 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "codegen/child_process.h"
 #include "tools/cli/report.h"
 #include "tools/data/files.h"
 
@@ -70,6 +71,7 @@ void StartSecondRun(const char* error, size_t size) {
 void OnSignal(int number) {
   Prepared& p = *g_prepared;
   if (p.second_run) {
+    codegen::CleanUpNow();
     WriteAll(2, p.said.data(), p.said.size());
     _exit(kInternal);
   }
@@ -77,6 +79,7 @@ void OnSignal(int number) {
   char* digits = std::strstr(text, "00");
   digits[0] = static_cast<char>('0' + number / 10);
   digits[1] = static_cast<char>('0' + number % 10);
+  codegen::CleanUpNow();
   StartSecondRun(text, sizeof text - 1);
   WriteAll(2, text, sizeof text - 1);
   _exit(kInternal);

@@ -2,10 +2,12 @@
 #include <string>
 #include <vector>
 
+#include "codegen/child_process.h"
 #include "tools/tilec_commands.h"
 
 int main(int argc, char** argv) {
   using namespace tile::tools;
+  tile::codegen::CleanUpOnSignals();
   // What is no command is a kernel to compile.
   std::string compile = "compile";
   std::vector<char*> args(argv, argv + argc);

@@ -1,9 +1,11 @@
 """tilec: what it writes, and what wrong use gives. Needs no GPU; machine code only where ptxas is.    tilec_test.py TILEC"""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TILEC = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
@@ -265,6 +267,48 @@ class Tilec(unittest.TestCase):
         done = self.call("k.tile", "--sm=90", "-o", "k.ptx", TMPDIR=self.folder.name)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual(os.listdir(self.folder.name), ["k.tile"])
+
+    def test_signals_leave_nothing(self):
+        """While ptxas runs: its process, that one's children and the temporary folder go, too."""
+        ptxas = self.script("ptxas", 'sleep 100 & echo $! > "$NOTE.new"; mv "$NOTE.new" "$NOTE"; wait\n')
+        note = os.path.join(self.folder.name, "note")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            temporary = os.path.join(self.folder.name, "temporary")
+            os.mkdir(temporary)
+            tilec = subprocess.Popen([TILEC, self.example("vector_add"), "--sm=90", "-o", "k.tbc"], cwd=self.folder.name, stderr=subprocess.PIPE, text=True,
+                                     env={**os.environ, "TILEC_PTXAS": ptxas, "TMPDIR": temporary, "NOTE": note})
+            self.until(lambda: os.path.exists(note))
+            self.assertEqual([n[:6] for n in os.listdir(temporary)], ["tilec-"])
+            tilec.send_signal(number)
+            self.assertEqual(tilec.communicate(timeout=60)[1], "")
+            self.assertEqual(tilec.returncode, -number)
+            self.assertEqual(os.listdir(temporary), [])
+            self.assertFalse(os.path.exists(os.path.join(self.folder.name, "k.tbc")))
+            with open(note, encoding="utf-8") as file:
+                sleeper = file.read().strip()
+            self.until(lambda: not self.runs(sleeper))
+            os.rmdir(temporary)
+            os.remove(note)
+
+    def until(self, condition):
+        for _ in range(600):
+            if condition():
+                return
+            time.sleep(0.1)
+        self.fail("waited in vain")
+
+    def runs(self, process):
+        try:
+            with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+                return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+        except OSError:
+            return False
+
+    def test_ptxas_although_children_are_ignored(self):
+        ptxas = self.script("ptxas", self.ASSEMBLES)
+        done = subprocess.run([TILEC, self.example("vector_add"), "--sm=90", "-o", "k.cubin"], cwd=self.folder.name, capture_output=True, text=True, timeout=100,
+                              env={**os.environ, "TILEC_PTXAS": ptxas}, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_version(self):
         self.assertRegex(self.call("--version").stdout, r"^tilec \d+\.\d+\.\d+\n$")
