@@ -1,4 +1,6 @@
 // tilec K --sm=90: compiles kernels to cubin, PTX or a .tbc that carries them.
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <deque>
 #include <string>
@@ -40,14 +42,30 @@ constexpr EmitInfo kEmits[] = {
     {"sass", Emit::kSass, ".sass"},
 };
 
-// By --emit, else by the output's extension.
+// "/dev/null" and other things that have no extension to tell from.
+bool IsDevice(const std::string& path) {
+  struct stat s;
+  return path == "-" || (stat(path.c_str(), &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode));
+}
+
+// By --emit, else by the output's extension. Null after an error on stderr.
 const EmitInfo* FindEmit(const Options& options) {
   const std::string what = options.value("emit"), out = options.value("output");
+  std::vector<std::string> names, extensions;
   for (const EmitInfo& e : kEmits) {
     if (!what.empty() ? what == e.name : e.extension[0] != '\0' && absl::EndsWith(out, e.extension)) return &e;
+    names.push_back(e.name);
+    if (e.extension[0] != '\0') extensions.push_back(e.extension);
   }
-  if (!what.empty()) return nullptr;
-  return &kEmits[options.has("embed") ? 1 : 0];
+  if (!what.empty()) {
+    Fail(kUsage, "usage", absl::StrCat("--emit=", what), absl::StrCat("takes ", absl::StrJoin(names, ", ")));
+    return nullptr;
+  }
+  if (options.has("embed")) return &kEmits[1];
+  if (out.empty() || IsDevice(out)) return &kEmits[0];
+  FailAt(out, kUsage, "output.form", "the extension does not say what to write",
+         absl::StrCat("known are ", absl::StrJoin(extensions, ", "), "; or say --emit"));
+  return nullptr;
 }
 
 int ReadTargets(const Options& options, std::vector<const codegen::Target*>* targets) {
@@ -73,12 +91,12 @@ int Write(const std::string& path, absl::string_view bytes, bool binary) {
   OutputFile file;
   absl::Status s = file.Open(path);
   if (s.ok() && binary && file.is_terminal()) {
-    return Fail(kUsage, "output.terminal", "will not write a binary file to a terminal",
+    return FailAt("stdout", kUsage, "output.terminal", "will not write a binary file to a terminal",
                 "name a file with -o, or redirect the output");
   }
   if (s.ok()) s = file.Write(bytes);
   if (s.ok()) s = file.Commit();
-  return s.ok() ? kOk : Fail(kEnvironment, "output.write", s);
+  return s.ok() ? kOk : FailAt(path == "-" ? "stdout" : path, kEnvironment, "output.write", s);
 }
 
 // "dir/kernel.tile" -> "kernel.cubin", in the folder where tilec runs.
@@ -151,6 +169,17 @@ absl::Status Append(absl::StatusOr<std::vector<codegen::BuiltImage>> images, std
   return images.status();
 }
 
+// For --verbose: what is known of an image. Registers and spills are known of machine code only, as the assembler told them.
+std::string FiguresOf(const ir::Function& f, const codegen::BuiltImage& image) {
+  const bool assembled = image.image.kind == ir::ImageKind::kCubin;
+  const codegen::Compiled& c = image.compiled;
+  return absl::StrCat(c.threads, " threads, ", assembled ? absl::StrCat(image.assembled.registers, " registers, ") : "", c.shared_bytes,
+                      " bytes of shared memory, ",
+                      assembled ? absl::StrCat(image.assembled.spill_bytes, " bytes spilled, ") : "", c.llvm_instructions,
+                      " LLVM instructions", image.image.tma.empty() ? "" : ", takes descriptors",
+                      c.symbol == f.name ? "" : absl::StrCat(", symbol ", c.symbol));
+}
+
 // A compilation of all kernels that are wanted for all targets.
 class Compilation {
  public:
@@ -194,12 +223,7 @@ class Compilation {
         }
         for (codegen::BuiltImage& image : made) {
           if (options_.has("verbose") && !bundle_.active()) {
-            std::fprintf(
-                stderr,
-                "%s: %d threads, %d registers, %llu bytes of shared memory, %d bytes spilled, %d LLVM instructions%s\n",
-                of.c_str(), image.compiled.threads, image.assembled.registers,
-                static_cast<unsigned long long>(image.compiled.shared_bytes), image.assembled.spill_bytes,
-                image.compiled.llvm_instructions, image.image.tma.empty() ? "" : ", takes descriptors");
+            std::fprintf(stderr, "%s: %s\n", of.c_str(), FiguresOf(*f, image).c_str());
           }
           built_.push_back(std::move(image));
           images_.push_back(built_.back().image);
@@ -262,7 +286,7 @@ const Command kCompileCommand = {
          "for ptx, cubin and stages: the code for aligned arrays that a .tbc would have besides (--remarks says what it needs)"},
         {"warps", 0, "N", "warps of a block: 1, 2, 4, 8 or 16; default: what fits the tiles (see --remarks)"},
         {"lineinfo", 0, nullptr, "source lines in the machine code"},
-        {"verbose", 'v', nullptr, "threads, registers, shared memory and spills of each image, on stderr"},
+        {"verbose", 'v', nullptr, "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},
         {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
         {"print-after", 0, "PASS",
          "the program after a pass, on stderr: split, fetch, slice, plan, layouts, llvm, libdevice, llvm-opt, ptx, ptxas; or all", true},
@@ -296,12 +320,7 @@ int Compile(const Options& options) {
   if (!warps.ok()) return Fail(kUsage, "usage", warps.status().message());
   if ((*warps & (*warps - 1)) != 0) return Fail(kUsage, "usage", absl::StrCat("--warps=", *warps, " is no power of two"));
   const EmitInfo* emit = FindEmit(options);
-  if (emit == nullptr) {
-    std::vector<std::string> names;
-    for (const EmitInfo& e : kEmits) names.push_back(e.name);
-    return Fail(kUsage, "usage", absl::StrCat("--emit=", options.value("emit")),
-                absl::StrCat("takes ", absl::StrJoin(names, ", ")));
-  }
+  if (emit == nullptr) return kUsage;
   codegen::Trace trace;
   if (const int exit = MakeTrace(options, &trace); exit != kOk) return exit;
   const bool whole_module = emit->emit == Emit::kTbc || emit->emit == Emit::kHeader;
@@ -326,11 +345,10 @@ int Compile(const Options& options) {
   std::string out = options.value("output");
   if (out.empty()) out = emit->emit == Emit::kStage || emit->emit == Emit::kSass ? "-" : DefaultOutput(input, emit->extension);
   if (out == input && input != "-" && !options.has("embed")) {
-    return Fail(kUsage, "output.same", absl::StrCat(input, ": the output would replace the input"),
-                "name another file with -o, or say --embed");
+    return FailAt(input, kUsage, "output.same", "the output would replace the input", "name another file with -o, or say --embed");
   }
   absl::StatusOr<std::string> plain = ir::WriteTbc(module);
-  if (!plain.ok()) return Fail(kRejected, "tbc.write", plain.status());
+  if (!plain.ok()) return FailAt(NameOf(input), kRejected, "tbc.write", plain.status());
 
   CrashBundle bundle(kCompileCommand, options);
   bundle.SetInput(input, *std::move(plain), bundle.active() ? Versions() : "");
@@ -350,7 +368,7 @@ int Compile(const Options& options) {
   }
   if (!whole_module) return Write(out, compilation.payload(), emit->emit == Emit::kCubin);
   absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = compilation.images()});
-  if (!bytes.ok()) return Fail(kRejected, "tbc.write", bytes.status());
+  if (!bytes.ok()) return FailAt(NameOf(input), kRejected, "tbc.write", bytes.status());
   if (emit->emit == Emit::kTbc) return Write(out, *bytes, true);
   std::vector<std::string> contents;
   for (const auto& f : module.functions) {

@@ -310,6 +310,48 @@ class Tilec(unittest.TestCase):
                               env={**os.environ, "TILEC_PTXAS": ptxas}, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_any_name(self):
+        """The machine code is found by the recorded symbol; -v says it."""
+        ptxas = self.script("ptxas", self.ASSEMBLES)
+        for name, symbol in (("a.b", "tile$a$2eb"), ("1a", "tile$1a"), ("größe", "tile$gr$c3$b6$c3$9fe"), ("a b", "tile$a$20b"), ("WARP_SZ", "tile$WARP_SZ"),
+                             ("plain", None)):
+            with open(os.path.join(self.folder.name, "k.tile"), "w", encoding="utf-8") as file:
+                file.write(f'entry @"{name}"() {{\n  return\n}}\n')
+            done = self.call("k.tile", "--sm=90", "-o", "k.ptx", "-v")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            if symbol:
+                self.assertTrue(done.stderr.endswith(f" LLVM instructions, symbol {symbol}\n"), done.stderr)
+            else:
+                self.assertNotIn("symbol", done.stderr)
+            with open(os.path.join(self.folder.name, "k.ptx"), encoding="utf-8") as file:
+                self.assertIn(f".entry {symbol or name}(", file.read())
+            done = self.call("k.tile", "--sm=90", "-o", "k.tbc", TILEC_PTXAS=ptxas)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(os.path.join(self.folder.name, "k.tbc"), "rb") as file:
+                self.assertIn((symbol or name).encode(), file.read())
+
+    def test_verbose_says_what_is_known(self):
+        add = self.example("vector_add")
+        ptx = self.call(add, "--sm=90", "-o", "k.ptx", "-v").stderr
+        self.assertRegex(ptx, r"^@vector_add for sm_90a: 128 threads, \d+ bytes of shared memory, \d+ LLVM instructions\n$")
+        ptxas = self.script("ptxas", self.ASSEMBLES)
+        cubin = self.call(add, "--sm=90", "-o", "k.cubin", "-v", TILEC_PTXAS=ptxas).stderr
+        self.assertRegex(cubin, r"^@vector_add for sm_90a: 128 threads, 12 registers, \d+ bytes of shared memory, 0 bytes spilled, \d+ LLVM instructions\n$")
+
+    def test_errors_begin_with_the_place(self):
+        add = self.example("vector_add")
+        self.fails(self.call(add, "--sm=90", "--emit=ptx", "-o", "missing/k.ptx"), 5, "missing/k.ptx: error[output.write]: ")
+        self.fails(self.call(add, "--sm=90", "--emit=ptx", "-o", add), 2, add + ": error[output.same]: ")
+
+    def test_extensions_that_say_nothing(self):
+        add = self.example("vector_add")
+        for out in ("x.foo", "x", "x.cubin.gz", "x.tile"):
+            done = self.call(add, "--sm=90", "-o", out)
+            self.fails(done, 2, out + ": error[output.form]: the extension does not say what to write")
+            self.assertIn("known are .cubin, .tbc, .h, .ptx, .sass; or say --emit", done.stderr)
+        self.assertEqual(self.call(add, "--sm=90", "--emit=ptx", "-o", "x.foo").returncode, 0)
+        self.assertEqual(os.listdir(self.folder.name), ["x.foo"])
+
     def test_version(self):
         self.assertRegex(self.call("--version").stdout, r"^tilec \d+\.\d+\.\d+\n$")
 
