@@ -205,10 +205,8 @@ TEST(Cpp, SixteenBitFloats) {
     tilevm::BFloat16 b;
     h.bits = b.bits = static_cast<uint16_t>(bits);
     const float x = static_cast<float>(h), y = static_cast<float>(b);
-    if (!std::isnan(x)) EXPECT_EQ(tilevm::Float16(x).bits, bits);
-    if (!std::isnan(y)) EXPECT_EQ(tilevm::BFloat16(y).bits, bits);
-    if (std::isnan(x)) EXPECT_TRUE(std::isnan(static_cast<float>(tilevm::Float16(x))));
-    if (std::isnan(y)) EXPECT_TRUE(std::isnan(static_cast<float>(tilevm::BFloat16(y))));
+    EXPECT_TRUE(std::isnan(x) ? std::isnan(static_cast<float>(tilevm::Float16(x))) : tilevm::Float16(x).bits == bits) << bits;
+    EXPECT_TRUE(std::isnan(y) ? std::isnan(static_cast<float>(tilevm::BFloat16(y))) : tilevm::BFloat16(y).bits == bits) << bits;
   }
   const auto half = [](float x) { return tilevm::Float16(x).bits; };
   EXPECT_EQ(half(65504), 0x7bff);
