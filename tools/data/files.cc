@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -72,7 +73,13 @@ absl::Status WithName(absl::string_view name, absl::string_view message) {
 }
 
 absl::StatusOr<AlignedBuffer> ReadWholeFile(const std::string& path, int64_t most_bytes) {
-  if (path == "-") return ReadStream(STDIN_FILENO, "stdin", most_bytes);
+  if (path == "-") {
+    static std::atomic<bool> taken = false;
+    if (taken.exchange(true)) {
+      return WithName("stdin", "can be read once, and was read already; put it into a file, or name it once");
+    }
+    return ReadStream(STDIN_FILENO, "stdin", most_bytes);
+  }
   Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) return SystemError(path, "cannot be opened");
   struct stat info;
@@ -170,9 +177,10 @@ absl::Status OutputFile::Flush() {
 
 absl::Status OutputFile::WriteOut(absl::Span<const uint8_t> bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = write(fd_, bytes.data(), std::min<size_t>(bytes.size(), size_t{1} << 30));
+    const ssize_t n = write(fd_, bytes.data(), std::min<size_t>(bytes.size(), written_ == nullptr ? size_t{1} << 30 : size_t{1} << 24));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return OutputError(path_, "cannot be written");
+    if (written_ != nullptr) written_->fetch_add(n, std::memory_order_relaxed);
     bytes.remove_prefix(n);
   }
   return absl::OkStatus();

@@ -1,7 +1,8 @@
 // Whole files in and out.
 //
 // In: a regular file of 1 MiB or more is mapped (private, copy-on-write), so that reading it costs no second copy in
-// memory; smaller ones, pipes and "-" (stdin) are read. What has no size beforehand may be kMaxStreamBytes long.
+// memory; smaller ones, pipes and "-" (stdin) are read. What has no size beforehand may be kMaxStreamBytes long. stdin can
+// be read once in a process; a second time is an error, not an empty file.
 //
 // Out: bytes go to FILE.tmp.PID, which Commit() renames to FILE: whoever opens FILE sees the old contents or all of the
 // new ones. Without Commit() the temporary file is removed. A symbolic link stays one; what is not a regular file
@@ -12,6 +13,7 @@
 #ifndef TILE_TOOLS_DATA_FILES_H_
 #define TILE_TOOLS_DATA_FILES_H_
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -47,6 +49,8 @@ class OutputFile {
   absl::Status Flush();   // so that Commit has nothing left to write
   absl::Status Commit();
   bool is_terminal() const;
+  // Counts bytes as they are written.
+  void set_progress(std::atomic<int64_t>* written) { written_ = written; }
 
  private:
   absl::Status WriteOut(absl::Span<const uint8_t> bytes);
@@ -56,6 +60,7 @@ class OutputFile {
   std::string temp_;    // empty: written directly
   std::string pending_;
   int fd_ = -1;
+  std::atomic<int64_t>* written_ = nullptr;
 };
 
 }  // namespace tile::tools

@@ -96,26 +96,43 @@ int GridBits(Elem elem) { return ir::FloatFormatOf(elem).mantissa_bits + 1; }
 
 uint64_t LargestInt(Elem elem) { return ~uint64_t{0} >> (64 - ir::ElemInfoOf(elem).bits); }
 
-// Calls store(i) for every element with the width known at compile time.
+// How far a Fill is.
+constexpr int64_t kStep = int64_t{1} << 20;
+void Count(std::atomic<int64_t>* made, int64_t n) {
+  if (made != nullptr) made->fetch_add(n, std::memory_order_relaxed);
+}
+
+struct Out {
+  absl::Span<uint8_t> bytes;
+  int64_t count;
+  std::atomic<int64_t>* made;
+};
+
+// Stores value(i) for every element, with the width known at compile time.
 template <class T, class F>
-void Each(absl::Span<uint8_t> bytes, int64_t count, F value) {
-  uint8_t* out = bytes.data();
-  for (int64_t i = 0; i < count; ++i) {
-    const T v = static_cast<T>(value(i));
-    std::memcpy(out + i * sizeof(T), &v, sizeof(T));
+void Each(const Out& out, F value) {
+  uint8_t* bytes = out.bytes.data();
+  for (int64_t begin = 0; begin < out.count; begin += kStep) {
+    const int64_t end = std::min(begin + kStep, out.count);
+    for (int64_t i = begin; i < end; ++i) {
+      const T v = static_cast<T>(value(i));
+      std::memcpy(bytes + i * sizeof(T), &v, sizeof(T));
+    }
+    Count(out.made, end - begin);
   }
 }
 
 template <class F>
-void EachBits(Elem elem, absl::Span<uint8_t> bytes, int64_t count, F value) {
+void EachBits(Elem elem, const Out& out, F value) {
   switch (ir::MemoryBits(elem)) {
-    case 8: return Each<uint8_t>(bytes, count, value);
-    case 16: return Each<uint16_t>(bytes, count, value);
-    case 32: return Each<uint32_t>(bytes, count, value);
-    case 64: return Each<uint64_t>(bytes, count, value);
+    case 8: return Each<uint8_t>(out, value);
+    case 16: return Each<uint16_t>(out, value);
+    case 32: return Each<uint32_t>(out, value);
+    case 64: return Each<uint64_t>(out, value);
     default:
-      std::fill(bytes.begin(), bytes.end(), uint8_t{0});
-      for (int64_t i = 0; i < count; ++i) StoreBits(elem, bytes.data(), i, value(i));
+      std::fill(out.bytes.begin(), out.bytes.end(), uint8_t{0});
+      for (int64_t i = 0; i < out.count; ++i) StoreBits(elem, out.bytes.data(), i, value(i));
+      Count(out.made, out.count);
   }
 }
 
@@ -157,34 +174,34 @@ absl::Status Generator::Check() const {
   return absl::OkStatus();
 }
 
-void Generator::Fill(absl::Span<uint8_t> bytes) const {
+void Generator::Fill(absl::Span<uint8_t> bytes, std::atomic<int64_t>* made) const {
   const Elem elem = element.kind;
-  const int64_t count = *CountElements(shape);
+  const Out out = {bytes, *CountElements(shape), made};
   const uint64_t key = Mix(Mix(seed + kGolden) ^ Mix(stream * kGolden + 0x632BE59BD9B4E019));
   switch (kind) {
-    case Kind::kFull: return EachBits(elem, bytes, count, [v = fill](int64_t) { return v; });
+    case Kind::kFull: return EachBits(elem, out, [v = fill](int64_t) { return v; });
     case Kind::kArange:
       if (elem == Elem::kF32) {
-        return Each<uint32_t>(bytes, count, [](int64_t i) { return std::bit_cast<uint32_t>(static_cast<float>(i)); });
+        return Each<uint32_t>(out, [](int64_t i) { return std::bit_cast<uint32_t>(static_cast<float>(i)); });
       }
-      if (!ir::IsFloat(elem)) return EachBits(elem, bytes, count, [](int64_t i) { return static_cast<uint64_t>(i); });
-      return EachBits(elem, bytes, count, [elem](int64_t i) { return ir::FromDouble(elem, static_cast<double>(i)); });
+      if (!ir::IsFloat(elem)) return EachBits(elem, out, [](int64_t i) { return static_cast<uint64_t>(i); });
+      return EachBits(elem, out, [elem](int64_t i) { return ir::FromDouble(elem, static_cast<double>(i)); });
     case Kind::kRand:
       if (!ir::IsFloat(elem)) {
         if (!has_bounds) {
           const uint64_t mask = LargestInt(elem);
-          return EachBits(elem, bytes, count, [=](int64_t i) { return Words(key, i).Next() & mask; });
+          return EachBits(elem, out, [=](int64_t i) { return Words(key, i).Next() & mask; });
         }
         const uint64_t range = static_cast<uint64_t>(high - low);
         const uint64_t base = low < 0 ? static_cast<uint64_t>(static_cast<int64_t>(low)) : static_cast<uint64_t>(low);
         const uint64_t mask = LargestInt(elem);
-        return EachBits(elem, bytes, count, [=](int64_t i) {  // the high word of a product; bias below 2^-11
+        return EachBits(elem, out, [=](int64_t i) {  // the high word of a product; bias below 2^-11
           return (base + static_cast<uint64_t>(static_cast<unsigned __int128>(Words(key, i).Next()) * range >> 64)) &
                  mask;
         });
       }
       if (has_bounds) {
-        return EachBits(elem, bytes, count, [=, this](int64_t i) {
+        return EachBits(elem, out, [=, this](int64_t i) {
           const double v = low + Unit(Words(key, i).Next()) * (high - low);
           uint64_t bits = ir::FromDouble(elem, v);
           if (ir::ToDouble(elem, bits) >= high) bits = ir::FromDouble(elem, v, ir::Rounding::kNegativeInf);
@@ -192,7 +209,7 @@ void Generator::Fill(absl::Span<uint8_t> bytes) const {
         });
       }
       if (elem == Elem::kF32) {
-        return Each<uint32_t>(bytes, count, [key](int64_t i) {
+        return Each<uint32_t>(out, [key](int64_t i) {
           return std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(Words(key, i).Next() >> 40)) *
                                          0x1p-24f);
         });
@@ -203,26 +220,26 @@ void Generator::Fill(absl::Span<uint8_t> bytes) const {
           return ir::FromDouble(elem, std::ldexp(static_cast<double>(k), -p), ir::Rounding::kZero);
         };
         if (p > 11) {  // f64
-          return EachBits(elem, bytes, count, [&](int64_t i) { return code(Words(key, i).Next() >> (64 - p)); });
+          return EachBits(elem, out, [&](int64_t i) { return code(Words(key, i).Next() >> (64 - p)); });
         }
         std::vector<uint32_t> codes(size_t{1} << p);
         for (size_t k = 0; k < codes.size(); ++k) codes[k] = static_cast<uint32_t>(code(k));
-        return EachBits(elem, bytes, count, [&](int64_t i) { return codes[Words(key, i).Next() >> (64 - p)]; });
+        return EachBits(elem, out, [&](int64_t i) { return codes[Words(key, i).Next() >> (64 - p)]; });
       }
     case Kind::kNormal: {
       static const Ziggurat& ziggurat = *new Ziggurat;
       if (elem == Elem::kF32) {
-        return Each<uint32_t>(bytes, count, [key](int64_t i) {
+        return Each<uint32_t>(out, [key](int64_t i) {
           return std::bit_cast<uint32_t>(static_cast<float>(ziggurat.Sample(Words(key, i))));
         });
       }
-      return EachBits(elem, bytes, count,
+      return EachBits(elem, out,
                       [=](int64_t i) { return ir::FromDouble(elem, ziggurat.Sample(Words(key, i))); });
     }
   }
 }
 
-absl::StatusOr<Array> Generator::Make() const {
+absl::StatusOr<Array> Generator::Make(std::atomic<int64_t>* made) const {
   if (absl::Status s = Check(); !s.ok()) return s;
   absl::StatusOr<Array> array = Array::Make(element, shape);
   if (!array.ok()) return array;
@@ -233,7 +250,7 @@ absl::StatusOr<Array> Generator::Make() const {
     if (!zeroed.ok()) return zeroed.status();
     array->bytes = *std::move(zeroed);
   } else {
-    Fill(array->bytes.span());
+    Fill(array->bytes.span(), made);
   }
   return array;
 }

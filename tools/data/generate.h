@@ -15,6 +15,7 @@
 #ifndef TILE_TOOLS_DATA_GENERATE_H_
 #define TILE_TOOLS_DATA_GENERATE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,8 +43,9 @@ struct Generator {
   // are empty or that the type cannot hold. Fill and Make want a checked generator.
   absl::Status Check() const;
   // All elements, into memory of BytesOf(element, count) bytes.
-  void Fill(absl::Span<uint8_t> bytes) const;
-  absl::StatusOr<Array> Make() const;
+  // `made` counts them as they are made.
+  void Fill(absl::Span<uint8_t> bytes, std::atomic<int64_t>* made = nullptr) const;
+  absl::StatusOr<Array> Make(std::atomic<int64_t>* made = nullptr) const;
 };
 
 }  // namespace tile::tools

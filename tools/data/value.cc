@@ -139,6 +139,9 @@ bool Exists(const std::string& path) {
   return stat(path.c_str(), &info) == 0;
 }
 
+// "-", "-:f16[4]", "-.npz:name".
+bool IsStdin(absl::string_view text) { return text == "-" || absl::StartsWith(text, "-:") || absl::StartsWith(text, "-."); }
+
 // x.npy:bf16
 absl::StatusOr<Value> NpyAs(AlignedBuffer bytes, absl::string_view text, const Spec& spec) {
   if (spec.has_shape) return WithName(text, "the shape stands in the file; name the type only");
@@ -184,7 +187,8 @@ absl::StatusOr<Value> ReadFile(absl::string_view text, const ValueOptions& optio
   std::string path(text);
   absl::string_view suffix;
   bool has_suffix = false;
-  if (!Exists(path) && text != "-") {
+  const bool from_stdin = IsStdin(text);
+  if (text != "-" && (from_stdin || !Exists(path))) {
     // The suffix starts after an extension that has members, else at the last colon.
     size_t colon = text.rfind(':');
     for (size_t c = text.find(':'); c != absl::string_view::npos; c = text.find(':', c + 1)) {
@@ -200,6 +204,9 @@ absl::StatusOr<Value> ReadFile(absl::string_view text, const ValueOptions& optio
     }
   }
   Form form = FormOfName(path);
+  if (from_stdin && path != "-" && form == Form::kBytes && !absl::EndsWithIgnoreCase(path, ".bin")) {
+    return WithName(text, "stdin is read as -.npy, -.npz, -.safetensors, -.png or -.bin; a file of this name is ./NAME");
+  }
   const bool has_members = form == Form::kNpz || form == Form::kSafetensors;
   Spec spec;
   bool has_spec = false;
@@ -207,19 +214,19 @@ absl::StatusOr<Value> ReadFile(absl::string_view text, const ValueOptions& optio
     std::string error;
     has_spec = ParseSpec(suffix, &spec, &error);
     if (!error.empty()) return WithName(text, error);
-    if (!has_spec && (path == "-" || Exists(path))) {
+    if (!has_spec && (from_stdin || Exists(path))) {
       return WithName(text, absl::StrCat("'", suffix, "' is not a type and shape, such as f16[64,64]"));
     }
     if (!has_spec) path = std::string(text);
   }
-  absl::StatusOr<AlignedBuffer> bytes = ReadWholeFile(path);
+  absl::StatusOr<AlignedBuffer> bytes = ReadWholeFile(from_stdin ? "-" : path);
   if (!bytes.ok()) return bytes.status();
   if (has_spec) {
     return form == Form::kNpy ? NpyAs(*std::move(bytes), text, spec)
                               : RawArray(*std::move(bytes), text, std::move(spec));
   }
   if (path == "-") form = FormOfContent(bytes->span());
-  const std::string name = path == "-" ? "stdin" : path;
+  const std::string name = from_stdin ? "stdin" : path;
   switch (form) {
     case Form::kNpy: return FromArray(ReadNpy(*std::move(bytes), name, options.raw_as));
     case Form::kNpz: return FromArray(ReadNpz(*std::move(bytes), name, suffix, options.raw_as));
@@ -251,9 +258,9 @@ std::string Value::type_text() const { return TypeText({element(), shape(), {}, 
 
 int64_t Value::bytes() const { return *BytesOf(element(), *CountElements(shape())); }
 
-absl::StatusOr<Array> Value::TakeArray() && {
+absl::StatusOr<Array> Value::TakeArray(std::atomic<int64_t>* made) && {
   if (Array* a = std::get_if<Array>(&form_)) return std::move(*a);
-  if (const Generator* g = std::get_if<Generator>(&form_)) return g->Make();
+  if (const Generator* g = std::get_if<Generator>(&form_)) return g->Make(made);
   return absl::InvalidArgumentError(absl::StrCat(scalar(), " is a scalar, not an array"));
 }
 

@@ -9,6 +9,7 @@
 //   FILE:f16[64,64]                      its bytes as that; one dimension may be `?`; `FILE:f16` is `FILE:f16[?]`
 //   -                                    stdin: .npy, .npz, .png or .safetensors by its first bytes, else bytes; also
 //                                        -:f16[64,64]
+//   -.npy  -.npz:name  -.bin:f16[4] …    stdin, as that form
 //   zeros:f32[4,4]  ones:…  arange:…     made up, see generate.h
 //   full:f32[4]=3.5
 //   rand:f32[4]  rand:i32[9]=0..10       with --seed
@@ -24,6 +25,7 @@
 #ifndef TILE_TOOLS_DATA_VALUE_H_
 #define TILE_TOOLS_DATA_VALUE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -61,8 +63,8 @@ class Value {
   bool is_unsigned() const;
   std::string type_text() const;  // "f32[128,128]"
   int64_t bytes() const;
-  // Hands the array over, or makes it; once.
-  absl::StatusOr<Array> TakeArray() &&;
+  // Hands the array over, or makes it; once. `made` counts elements as they are made.
+  absl::StatusOr<Array> TakeArray(std::atomic<int64_t>* made = nullptr) &&;
   // Into memory of bytes() bytes that the caller has: a generated array then exists once only.
   void CopyTo(absl::Span<uint8_t> memory) const;
 
