@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "absl/strings/str_format.h"
+#include "ir/escape.h"
 #include "tools/cli/report.h"
 #include "tools/commands.h"
 #include "tools/launch_command.h"
@@ -16,7 +18,7 @@ int Bench(const Options& options) {
     if (!s.ok()) return Fail(kUsage, "usage", s);
   }
   Progress progress(!options.has("json"));
-  std::unique_ptr<LaunchJob> job = PrepareJob(options, &exit);
+  std::unique_ptr<LaunchJob> job = PrepareJob(options, &progress, &exit);
   if (job == nullptr) return exit;
   job->launch().print = [](absl::string_view) {};
   std::vector<double> times;
@@ -30,12 +32,14 @@ int Bench(const Options& options) {
     vm::Outcome outcome = RunLaunch(*job->engine, job->launch(), job->Uses(), true, &progress, so_far,
                                     so_far + (1 - so_far) / std::max(6 - i, 1), &ms);
     if (i > 0) outcome.warnings.clear();  // said already
+    if (!outcome.ok()) progress.End();
     if (exit = ReportOutcome(outcome, job->file); exit != kOk) return exit;
     if (i == 0) continue;
     times.push_back(ms * 1e-3);
     total += ms * 1e-3;
     if (total > 10 * *seconds && i >= 3) break;
   }
+  progress.End();
   std::sort(times.begin(), times.end());
   const double median = times[times.size() / 2];
   // Each array is counted once, twice if it is read and written.
@@ -45,10 +49,10 @@ int Bench(const Options& options) {
   }
   const double gbs = bytes / median * 1e-9, gflops = *flops / median * 1e-9;
   if (options.has("json")) {
-    std::printf("{\"median_ms\":%.6g,\"min_ms\":%.6g,\"max_ms\":%.6g,\"runs\":%zu,\"gb_per_s\":%.6g,\"gflop_per_s\":%.6g}\n",
-                median * 1e3, times.front() * 1e3, times.back() * 1e3, times.size(), gbs, gflops);
+    PrintJson(absl::StrFormat("{\"median_ms\":%.6g,\"min_ms\":%.6g,\"max_ms\":%.6g,\"runs\":%d,\"gb_per_s\":%.6g,\"gflop_per_s\":%.6g}",
+                              median * 1e3, times.front() * 1e3, times.back() * 1e3, times.size(), gbs, gflops));
   } else {
-    std::printf("%s: median %.4g ms (%.4g to %.4g, %zu runs), %.4g GB/s", std::string(job->function->name).c_str(), median * 1e3,
+    std::printf("%s: median %.4g ms (%.4g to %.4g, %zu runs), %.4g GB/s", ir::Escaped(job->function->name).c_str(), median * 1e3,
                 times.front() * 1e3, times.back() * 1e3, times.size(), gbs);
     if (*flops > 0) std::printf(", %.4g GFLOP/s", gflops);
     std::printf("\n");

@@ -8,18 +8,20 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "codegen/disassemble.h"
 #include "codegen/image.h"
+#include "ir/escape.h"
 #include "ir/release.h"
 #include "ir/tbc/writer.h"
 #include "tools/c_header.h"
 #include "tools/cli/report.h"
+#include "tools/compile_targets.h"
 #include "tools/crash_bundle.h"
 #include "tools/data/files.h"
+#include "tools/data/json.h"
+#include "tools/image_text.h"
 #include "tools/load.h"
 #include "tools/tilec_commands.h"
 
@@ -68,25 +70,6 @@ const EmitInfo* FindEmit(const Options& options) {
   return nullptr;
 }
 
-int ReadTargets(const Options& options, std::vector<const codegen::Target*>* targets) {
-  for (const std::string& list : options.values("sm")) {
-    for (absl::string_view word : absl::StrSplit(list, ',', absl::SkipEmpty())) {
-      absl::string_view number = word;
-      if (absl::StartsWith(number, "sm_")) number.remove_prefix(3);
-      int sm = 0;
-      const codegen::Target* t = absl::SimpleAtoi(number, &sm) ? codegen::FindTarget(sm) : nullptr;
-      if (t == nullptr) {
-        std::string known;
-        for (const codegen::Target& k : codegen::AllTargets()) absl::StrAppend(&known, known.empty() ? "" : ", ", k.sm);
-        return Fail(kUsage, "usage", absl::StrCat("--sm=", std::string(word), ": no such target"),
-                    absl::StrCat("known are ", known));
-      }
-      targets->push_back(t);
-    }
-  }
-  return targets->empty() ? Fail(kUsage, "usage", "no --sm", "say which GPU to compile for, for example --sm=90") : kOk;
-}
-
 int Write(const std::string& path, absl::string_view bytes, bool binary) {
   OutputFile file;
   absl::Status s = file.Open(path);
@@ -110,7 +93,7 @@ std::string DefaultOutput(const std::string& input, const char* extension) {
 }
 
 // What the compilation is asked to tell: --print-after, --remarks, --opt-bisect-limit.
-int MakeTrace(const Options& options, codegen::Trace* trace) {
+int MakeTrace(const Options& options, codegen::Trace* trace, std::vector<std::string>* remarks) {
   const std::vector<std::string> passes = options.values("print-after");
   for (const std::string& p : passes) {
     bool known = p == "all";
@@ -129,8 +112,11 @@ int MakeTrace(const Options& options, codegen::Trace* trace) {
     }
     return false;
   };
-  if (options.has("remarks")) {
-    trace->on_remark = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  if (options.has("remarks") || options.has("json")) {
+    trace->on_remark = [print = options.has("remarks"), remarks](const std::string& line) {
+      remarks->push_back(line);
+      if (print) std::fprintf(stderr, "%s\n", ir::Escaped(line).c_str());
+    };
   }
   if (!options.has("opt-bisect-limit")) return kOk;
   absl::StatusOr<int64_t> limit = options.Integer("opt-bisect-limit", 0, -1, int64_t{1} << 40);
@@ -138,7 +124,7 @@ int MakeTrace(const Options& options, codegen::Trace* trace) {
   trace->step_limit = *limit;
   trace->on_step = [](int64_t number, bool taken, absl::string_view step, absl::string_view of) {
     std::fprintf(stderr, "bisect: %s step %lld: %s: %s\n", taken ? "taking" : "leaving out",
-                 static_cast<long long>(number), std::string(step).c_str(), std::string(of).c_str());
+                 static_cast<long long>(number), std::string(step).c_str(), ir::Escaped(of).c_str());
   };
   return kOk;
 }
@@ -223,8 +209,11 @@ class Compilation {
         }
         for (codegen::BuiltImage& image : made) {
           if (options_.has("verbose") && !bundle_.active()) {
-            std::fprintf(stderr, "%s: %s\n", of.c_str(), FiguresOf(*f, image).c_str());
+            std::fprintf(stderr, "%s: %s\n", ir::Escaped(of).c_str(), FiguresOf(*f, image).c_str());
           }
+          const bool told = image.image.kind == ir::ImageKind::kCubin;
+          json_.push_back(ImageJson(image.image, f->name, absl::StrCat(",\"spill_bytes\":", told ? absl::StrCat(image.assembled.spill_bytes) : "null",
+                                                                       ",\"llvm_instructions\":", image.compiled.llvm_instructions)));
           built_.push_back(std::move(image));
           images_.push_back(built_.back().image);
         }
@@ -236,6 +225,8 @@ class Compilation {
   const std::string& stage_text() const { return stage_text_; }
   const std::string& payload() const { return *built_[0].payload; }
   absl::Span<const ir::Image> images() const { return images_; }
+  // A list of ImageJson.
+  std::string json() const { return absl::StrCat("[", absl::StrJoin(json_, ","), "]"); }
 
  private:
   int Failed(const absl::Status& s) {
@@ -260,6 +251,7 @@ class Compilation {
   CrashBundle& bundle_;
   std::deque<codegen::BuiltImage> built_;
   std::vector<ir::Image> images_;
+  std::vector<std::string> json_;
   std::string stage_text_;
 };
 
@@ -272,7 +264,7 @@ const Command kCompileCommand = {
     "K --sm=90[,80,…]",
     "compiles a kernel for NVIDIA GPUs",
     {
-        {"sm", 0, "LIST", "GPUs to compile for: 75, 80, 86, 89, 90, 100, 120", true},
+        {"sm", 0, "LIST", "GPUs to compile for: 75, 80, 86, 89, 90, 100, 120 (90a is 90); all; native: those of this machine", true},
         {"output", 'o', "FILE",
          "FILE.cubin, FILE.ptx, FILE.tbc (all kernels and targets), FILE.h (that as an array for C and C++)"},
         {"emit", 0, "WHAT", "cubin, ptx, tbc, header; or text, on stdout without -o: tile (as it was changed for the GPU), gpu (with layouts), llvm, "
@@ -291,10 +283,17 @@ const Command kCompileCommand = {
         {"print-after", 0, "PASS",
          "the program after a pass, on stderr: split, fetch, slice, plan, layouts, llvm, libdevice, llvm-opt, ptx, ptxas; or all", true},
         {"time-passes", 0, nullptr, "what each pass took, on stderr"},
+        {"json", 0, nullptr, "print one JSON object about the result, see below"},
         {"opt-bisect-limit", 0, "N",
          "take the first N optional steps only, and name them on stderr; -1: name and take all"},
     },
     "K is a .tbc, .tile or Tile IR bytecode file, told apart by content.\n\n"
+    "--json prints one object on stdout:\n"
+    "  result: \"ok\" (else \"rejected\" or another word for the exit code, and diagnostics), output, emit\n"
+    "  images: a list of kernel, arch, kind, symbol, threads, registers, shared_bytes, cluster, requires, descriptors,\n"
+    "    workspaces, bytes, driver, spill_bytes (null if no assembler told), llvm_instructions\n"
+    "  remarks, as with --remarks\n"
+    "  diagnostics: warnings, a list of severity, code, file, line, col, message, fix, details\n\n"
     "When the compiler itself fails (exit code 70), the input, all stages and a script that repeats the failure are "
     "put into a\n"
     "new folder below $TMPDIR or /tmp; stderr says where.\n\n"
@@ -308,12 +307,38 @@ const Command kCompileCommand = {
 
 namespace {
 
+// What was asked for, into `out`.
+int WriteResult(const EmitInfo& emit, const ir::Module& module, const Compilation& compilation, const std::string& input,
+                const std::string& out) {
+  if (emit.emit == Emit::kStage) return Write(out, compilation.stage_text(), false);
+  if (emit.emit == Emit::kSass) {
+    absl::StatusOr<std::string> text = codegen::Disassemble(compilation.payload());
+    return text.ok() ? Write(out, *text, false) : Fail(kEnvironment, "codegen", text.status());
+  }
+  if (emit.emit != Emit::kTbc && emit.emit != Emit::kHeader) return Write(out, compilation.payload(), emit.emit == Emit::kCubin);
+  absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = compilation.images()});
+  if (!bytes.ok()) return FailAt(NameOf(input), kRejected, "tbc.write", bytes.status());
+  if (emit.emit == Emit::kTbc) return Write(out, *bytes, true);
+  std::vector<std::string> contents;
+  for (const auto& f : module.functions) {
+    std::vector<std::string> archs;
+    for (const ir::Image& i : compilation.images()) {
+      // One GPU may have several, for different arguments.
+      const bool is_new = archs.empty() || archs.back() != i.arch;
+      if (module.functions[i.kernel].get() == f.get() && is_new) archs.push_back(i.arch);
+    }
+    contents.push_back(absl::StrCat("kernel ", f->name, ": tile code", archs.empty() ? "" : ", machine code for ",
+                                    absl::StrJoin(archs, ", ")));
+  }
+  return Write(out, CHeader(out == "-" ? NameOf(input) : out, *bytes, contents), false);
+}
+
 int Compile(const Options& options) {
   if (options.positional().size() != 1) {
     return Fail(kUsage, "usage", options.positional().empty() ? "no input file" : "more than one input file");
   }
   std::vector<const codegen::Target*> targets;
-  if (const int exit = ReadTargets(options, &targets); exit != kOk) return exit;
+  if (const int exit = ReadTargets(options.values("sm"), &targets); exit != kOk) return exit;
   absl::StatusOr<int64_t> level = options.Integer("opt", 3, 0, 3);
   if (!level.ok()) return Fail(kUsage, "usage", level.status().message());
   absl::StatusOr<int64_t> warps = options.Integer("warps", 0, 1, 16);
@@ -322,7 +347,8 @@ int Compile(const Options& options) {
   const EmitInfo* emit = FindEmit(options);
   if (emit == nullptr) return kUsage;
   codegen::Trace trace;
-  if (const int exit = MakeTrace(options, &trace); exit != kOk) return exit;
+  std::vector<std::string> remarks;
+  if (const int exit = MakeTrace(options, &trace, &remarks); exit != kOk) return exit;
   const bool whole_module = emit->emit == Emit::kTbc || emit->emit == Emit::kHeader;
   if (!whole_module && targets.size() > 1) {
     return Fail(kUsage, "usage", "one --sm at a time for this output",
@@ -344,6 +370,7 @@ int Compile(const Options& options) {
   }
   std::string out = options.value("output");
   if (out.empty()) out = emit->emit == Emit::kStage || emit->emit == Emit::kSass ? "-" : DefaultOutput(input, emit->extension);
+  if (out == "-" && options.has("json")) return Fail(kUsage, "usage", "--json prints on stdout: give the output a file with -o");
   if (out == input && input != "-" && !options.has("embed")) {
     return FailAt(input, kUsage, "output.same", "the output would replace the input", "name another file with -o, or say --embed");
   }
@@ -361,27 +388,12 @@ int Compile(const Options& options) {
   if (bundle.active()) return bundle.DidNotFail();
   if (options.has("time-passes")) PrintTimes(trace);
 
-  if (emit->emit == Emit::kStage) return Write(out, compilation.stage_text(), false);
-  if (emit->emit == Emit::kSass) {
-    absl::StatusOr<std::string> text = codegen::Disassemble(compilation.payload());
-    return text.ok() ? Write(out, *text, false) : Fail(kEnvironment, "codegen", text.status());
-  }
-  if (!whole_module) return Write(out, compilation.payload(), emit->emit == Emit::kCubin);
-  absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = compilation.images()});
-  if (!bytes.ok()) return FailAt(NameOf(input), kRejected, "tbc.write", bytes.status());
-  if (emit->emit == Emit::kTbc) return Write(out, *bytes, true);
-  std::vector<std::string> contents;
-  for (const auto& f : module.functions) {
-    std::vector<std::string> archs;
-    for (const ir::Image& i : compilation.images()) {
-      // One GPU may have several, for different arguments.
-      const bool is_new = archs.empty() || archs.back() != i.arch;
-      if (module.functions[i.kernel].get() == f.get() && is_new) archs.push_back(i.arch);
-    }
-    contents.push_back(absl::StrCat("kernel ", f->name, ": tile code", archs.empty() ? "" : ", machine code for ",
-                                    absl::StrJoin(archs, ", ")));
-  }
-  return Write(out, CHeader(out == "-" ? NameOf(input) : out, *bytes, contents), false);
+  if (exit = WriteResult(*emit, module, compilation, input, out); exit != kOk || !options.has("json")) return exit;
+  for (std::string& r : remarks) r = JsonQuote(ir::Escaped(r));
+  PrintJson(absl::StrCat("{\"result\":\"ok\",\"output\":", JsonQuote(ir::Escaped(out)), ",\"emit\":\"", emit->name, "\",\"images\":",
+                         compilation.json(), ",\"remarks\":[", absl::StrJoin(remarks, ","), "],\"diagnostics\":",
+                         DiagnosticsJson(TakeDiagnostics()), "}"));
+  return kOk;
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/escape.h"
 #include "tools/cli/report.h"
 #include "tools/commands.h"
 #include "tools/data/json.h"
@@ -150,7 +152,7 @@ std::string Json(const std::vector<ArrayDifference>& arrays, const Origin& origi
   const std::string list = absl::StrJoin(arrays, ",", [&](std::string* out, const ArrayDifference& d) {
     const Comparison& c = d.comparison;
     differs |= !c.ok();
-    absl::StrAppend(out, "{\"name\":", JsonQuote(d.name), ",\"count\":", c.count, ",\"differing\":", c.differing,
+    absl::StrAppend(out, "{\"name\":", JsonQuote(ir::Escaped(d.name)), ",\"count\":", c.count, ",\"differing\":", c.differing,
                     ",\"first\":", c.first, ",\"max_abs\":", JsonNumber(c.max_abs),
                     ",\"max_rel\":", JsonNumber(c.max_rel), ",\"max_ulp\":", c.max_ulp, "}");
   });
@@ -160,8 +162,8 @@ std::string Json(const std::vector<ArrayDifference>& arrays, const Origin& origi
                                          : "equal",
                                "\",\"arrays\":[", list, "]");
   if (!origin.op.empty()) {
-    absl::StrAppend(&s, ",\"first_op\":{\"op\":", JsonQuote(origin.op), ",\"where\":", JsonQuote(origin.where),
-                    ",\"text\":", JsonQuote(origin.text), "}");
+    absl::StrAppend(&s, ",\"first_op\":{\"op\":", JsonQuote(ir::Escaped(origin.op)), ",\"where\":", JsonQuote(ir::Escaped(origin.where)),
+                    ",\"text\":", JsonQuote(ir::Escaped(origin.text)), "}");
   }
   return s + "}";
 }
@@ -176,6 +178,10 @@ int Diff(const Options& options) {
                 "--device=cuda compares a GPU with the VM, --with=FILE another program with this one");
   }
   if (device == "auto") return Fail(kUsage, "usage", "--device auto: say which: cpu, cuda or cuda:N");
+  const auto is_stdin = [](absl::string_view s) { return s == "-" || absl::StartsWith(s, "-:") || absl::StartsWith(s, "-."); };
+  for (size_t i = 1; i < options.positional().size(); ++i) {
+    if (is_stdin(options.positional()[i])) return Fail(kUsage, "usage", "inputs cannot come from stdin: each side reads them");
+  }
   if (file == "-" || with == "-") return Fail(kUsage, "usage", "programs cannot come from stdin: they are read twice");
   int exit = kOk;
   Tolerance tolerance;
@@ -183,12 +189,12 @@ int Diff(const Options& options) {
   Progress progress(!options.has("json"));
 
   Side a, b;
-  a.job = PrepareJob(options, file, ChooseVm(), options.value("kernel"), &exit);
+  a.job = PrepareJob(options, file, ChooseVm(), options.value("kernel"), &progress, &exit);
   if (a.job == nullptr) return exit;
   std::unique_ptr<DeviceChoice> choice = ChooseDevice(options, &exit);
   if (choice == nullptr) return exit;
   const std::string second_kernel = options.has("with-kernel") ? options.value("with-kernel") : options.value("kernel");
-  b.job = PrepareJob(options, with.empty() ? file : with, std::move(choice), second_kernel, &exit);
+  b.job = PrepareJob(options, with.empty() ? file : with, std::move(choice), second_kernel, &progress, &exit);
   if (b.job == nullptr) return exit;
   a.name = absl::StrCat(file, " on the VM");
   b.name = absl::StrCat(with.empty() ? file : with, " on ", device.empty() || device == "cpu" ? "the VM" : device);
@@ -210,7 +216,7 @@ int Diff(const Options& options) {
     trapped |= exit == kTrapped;
   }
   if (trapped) {
-    if (options.has("json")) std::printf("%s\n", Json({}, {}, true).c_str());
+    if (options.has("json")) PrintJson(Json({}, {}, true));
     return kTrapped;
   }
   const std::vector<ArrayDifference> arrays = CompareOutputs(a, b, tolerance);
@@ -219,10 +225,10 @@ int Diff(const Options& options) {
   Origin origin;
   if (differs && !options.has("outputs-only")) origin = FindOrigin(a, b, tolerance, &progress);
   if (options.has("json")) {
-    std::printf("%s\n", Json(arrays, origin, false).c_str());
+    PrintJson(Json(arrays, origin, false));
     return differs ? kDiffers : kOk;
   }
-  for (const ArrayDifference& d : arrays) std::printf("%s: %s\n", d.name.c_str(), d.text.c_str());
+  for (const ArrayDifference& d : arrays) std::printf("%s: %s\n", ir::Escaped(d.name).c_str(), d.text.c_str());
   if (!differs) return kOk;
   std::printf("actual: %s; expected: %s\n", b.name.c_str(), a.name.c_str());
   if (!origin.op.empty()) {

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "ir/escape.h"
 #include "ir/tbc/writer.h"
 #include "runtime/error.h"
 #include "runtime/jit/jit.h"
@@ -151,7 +152,7 @@ absl::Status FindImages(const LoadedModule& loaded, const std::string& images, c
                         runtime::Program* program) {
   if (images.empty()) {
     if (loaded.form != InputForm::kTbc) return absl::OkStatus();
-    return runtime::ReadImages(loaded.file->span(), path, program);
+    return runtime::ReadImages(loaded.bytes(), path, program);
   }
   const std::string from = ImagesFor(images, path);
   absl::StatusOr<AlignedBuffer> file = ReadWholeFile(from);
@@ -186,7 +187,7 @@ void SayOf(const char* what, const absl::Status& why) {
   if (const size_t end = text.find("]: "); absl::StartsWith(text, "error[") && end != absl::string_view::npos) {
     text.remove_prefix(end + 3);
   }
-  std::fprintf(stderr, "note: %s: %s\n", what, std::string(text).c_str());
+  std::fprintf(stderr, "note: %s: %s\n", what, ir::Escaped(text).c_str());
 }
 void SayOnVm(const absl::Status& why) { SayOf("running on the VM", why); }
 

@@ -4,17 +4,19 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/escape.h"
 #include "ir/tbc/reader.h"
-#include "ir/tileir/reader.h"
 #include "runtime/launch_rule.h"
 #include "tools/cli/report.h"
 #include "tools/commands.h"
-#include "tools/data/files.h"
 #include "tools/data/json.h"
+#include "tools/image_text.h"
 #include "tools/load.h"
 
 namespace tile::tools {
 namespace {
+
+std::string Quote(absl::string_view text) { return JsonQuote(ir::Escaped(text)); }
 
 const char* DirectionName(ir::Direction d) {
   return d == ir::Direction::kIn ? "in" : d == ir::Direction::kOut ? "out" : "inout";
@@ -40,15 +42,28 @@ int CountOps(const ir::Function& f) {
   return n;
 }
 
-// Facts of the container, before the program.
-std::vector<std::pair<std::string, std::string>> ContainerFacts(const LoadedModule& loaded, absl::Span<const uint8_t> bytes) {
-  std::vector<std::pair<std::string, std::string>> facts;
+// A fact of the container. Numbers and truth values are JSON already, the rest is text.
+struct Fact {
+  const char* key;
+  std::string value;
+  bool is_json = false;
+
+  std::string json() const { return is_json ? value : Quote(value); }
+  // As people read it.
+  std::string text() const { return value == "true" ? "yes" : value == "false" ? "no" : ir::Escaped(value); }
+};
+
+std::vector<Fact> ContainerFacts(const LoadedModule& loaded) {
+  std::vector<Fact> facts;
   if (loaded.form == InputForm::kTbc) {
-    if (absl::StatusOr<ir::TbcInfo> info = ir::InspectTbc(bytes); info.ok()) {
-      facts = {{"form", "tbc"}, {"version", info->version.ToString()}, {"features", absl::StrJoin(info->features, ", ")},
-               {"code_bytes", absl::StrCat(info->code_bytes)}, {"images", absl::StrCat(info->images.size())},
-               {"debug", info->has_debug ? "yes" : "no"},
-               {"code_sha256", absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(info->code_hash.data()), info->code_hash.size()))}};
+    if (absl::StatusOr<ir::TbcInfo> info = ir::InspectTbc(loaded.bytes()); info.ok()) {
+      const absl::string_view hash(reinterpret_cast<const char*>(info->code_hash.data()), info->code_hash.size());
+      facts = {{"form", "tbc"},
+               {"version", info->version.ToString()},
+               {"features", absl::StrJoin(info->features, ", ")},
+               {"code_bytes", absl::StrCat(info->code_bytes), true},
+               {"debug", info->has_debug ? "true" : "false", true},
+               {"code_sha256", absl::BytesToHexString(hash)}};
     }
   } else if (loaded.form == InputForm::kTileIr) {
     facts = {{"form", "Tile IR bytecode"},
@@ -56,75 +71,116 @@ std::vector<std::pair<std::string, std::string>> ContainerFacts(const LoadedModu
   } else {
     facts = {{"form", "text"}};
   }
-  facts.push_back({"bytes", absl::StrCat(bytes.size())});
+  facts.push_back({"bytes", absl::StrCat(loaded.bytes().size()), true});
   if (!loaded.module->producer.empty()) facts.push_back({"producer", loaded.module->producer});
   return facts;
+}
+
+std::string ArgumentsJson(const ir::Function& f) {
+  std::vector<std::string> all;
+  if (f.interface == nullptr) return "";
+  for (const ir::ArrayArg& a : f.interface->arrays) {
+    all.push_back(absl::StrCat("{\"name\":", Quote(a.name), ",\"direction\":\"", DirectionName(a.direction), "\",\"type\":",
+                               Quote(ir::ToString(a.element)), ",\"rank\":", a.shape.size(), "}"));
+  }
+  for (const ir::ScalarArg& a : f.interface->scalars) {
+    all.push_back(absl::StrCat("{\"name\":", Quote(a.name), ",\"type\":", Quote(f.param(a.param)->type().ToString()), "}"));
+  }
+  return absl::StrJoin(all, ",");
+}
+
+std::string KernelJson(const ir::Function& f) {
+  std::vector<std::string> parameters;
+  for (int i = 0; i < f.num_params(); ++i) parameters.push_back(Quote(f.param(i)->type().ToString()));
+  return absl::StrCat("{\"name\":", Quote(f.name), ",\"ops\":", CountOps(f), ",\"parameters\":[", absl::StrJoin(parameters, ","),
+                      "],\"arguments\":[", ArgumentsJson(f), "],\"launch_rule\":",
+                      f.interface && !f.interface->grid.empty() ? "true" : "false", "}");
+}
+
+std::string ModuleJson(const ir::Module& m, const std::vector<Fact>& facts, const std::vector<ir::Image>& images) {
+  std::string s = "{";
+  for (const Fact& fact : facts) absl::StrAppend(&s, "\"", fact.key, "\":", fact.json(), ",");
+  std::vector<std::string> globals, kernels, described;
+  for (const auto& g : m.globals) globals.push_back(Quote(g->name));
+  for (const auto& f : m.functions) kernels.push_back(KernelJson(*f));
+  for (const ir::Image& i : images) described.push_back(ImageJson(i, m.functions[i.kernel]->name));
+  return absl::StrCat(s, "\"name\":", Quote(m.name), ",\"globals\":[", absl::StrJoin(globals, ","), "],\"kernels\":[",
+                      absl::StrJoin(kernels, ","), "],\"images\":[", absl::StrJoin(described, ","), "]}");
+}
+
+std::string KernelText(const ir::Function& f) {
+  std::string s = absl::StrCat("  kernel ", f.name, ": ", f.num_params(), " parameters, ", CountOps(f), " operations\n");
+  if (f.interface == nullptr) {
+    for (int i = 0; i < f.num_params(); ++i) absl::StrAppend(&s, "    parameter ", i, ": ", f.param(i)->type().ToString(), "\n");
+    return s;
+  }
+  const ir::Interface& in = *f.interface;
+  for (const ir::ArrayArg& a : in.arrays) absl::StrAppend(&s, "    ", ArrayText(in, f, a), "\n");
+  for (const ir::ScalarArg& a : in.scalars) absl::StrAppend(&s, "    scalar ", a.name, ": ", f.param(a.param)->type().ToString(), "\n");
+  for (const ir::Workspace& w : in.workspaces) {
+    absl::StrAppend(&s, "    workspace ", w.name, ": ", runtime::ExprToString(in, w.count), " elements of ", ir::ToString(w.element), "\n");
+  }
+  std::vector<std::string> grid;
+  for (const ir::Expr& e : in.grid) grid.push_back(runtime::ExprToString(in, e));
+  absl::StrAppend(&s, "    grid: ", grid.empty() ? "none (give --grid)" : absl::StrJoin(grid, ", "), "\n");
+  return s;
+}
+
+std::string ModuleText(const std::string& file, const ir::Module& m, const std::vector<Fact>& facts,
+                       const std::vector<ir::Image>& images) {
+  std::string s = absl::StrCat(file, ": module `", m.name, "`\n");
+  for (const Fact& fact : facts) absl::StrAppend(&s, "  ", fact.key, ": ", fact.text(), "\n");
+  for (const auto& g : m.globals) {
+    absl::StrAppend(&s, "  global ", g->name, ": ", g->type.ToString(), g->constant ? ", constant" : "", "\n");
+  }
+  for (const auto& f : m.functions) {
+    absl::StrAppend(&s, KernelText(*f));
+    for (const ir::Image& i : images) {
+      if (m.functions[i.kernel].get() != f.get()) continue;
+      absl::StrAppend(&s, "    image ", ImageText(i), "\n");
+      for (const ir::ImageRequirement& r : i.requirements) absl::StrAppend(&s, "      requires ", r.text, "\n");
+    }
+  }
+  return s;
 }
 
 int Info(const Options& options) {
   if (options.positional().size() != 1) return Fail(kUsage, "usage", "expected one file");
   const std::string& path = options.positional()[0];
-  if (path == "-") return Fail(kUsage, "usage", "info reads a file, not stdin");
   int exit = kOk;
   auto loaded = Load(path, &exit, {.warnings = false});
   if (loaded == nullptr) return exit;
-  absl::StatusOr<AlignedBuffer> file = ReadWholeFile(path);
-  if (!file.ok()) return FailAt(path, kRejected, "file.read", file.status());
-  const auto facts = ContainerFacts(*loaded, file->span());
-  const ir::Module& m = *loaded->module;
+  std::vector<ir::Image> images;
+  if (loaded->form == InputForm::kTbc) {
+    absl::StatusOr<std::vector<ir::Image>> read = ir::ReadTbcImages(loaded->bytes(), NameOf(path));
+    if (!read.ok()) return FailAt(NameOf(path), kRejected, "tbc.read", read.status());
+    images = *std::move(read);
+  }
+  const std::vector<Fact> facts = ContainerFacts(*loaded);
   if (options.has("json")) {
-    std::string s = "{";
-    for (const auto& [key, value] : facts) absl::StrAppend(&s, JsonQuote(key), ":", JsonQuote(value), ",");
-    absl::StrAppend(&s, "\"name\":", JsonQuote(m.name), ",\"globals\":[");
-    for (const auto& g : m.globals) absl::StrAppend(&s, g == m.globals.front() ? "" : ",", JsonQuote(g->name));
-    absl::StrAppend(&s, "],\"kernels\":[");
-    for (const auto& f : m.functions) {
-      absl::StrAppend(&s, f == m.functions.front() ? "" : ",", "{\"name\":", JsonQuote(f->name), ",\"ops\":", CountOps(*f), ",\"parameters\":[");
-      for (int i = 0; i < f->num_params(); ++i) absl::StrAppend(&s, i ? "," : "", JsonQuote(f->param(i)->type().ToString()));
-      absl::StrAppend(&s, "],\"arguments\":[");
-      if (f->interface) {
-        bool first = true;
-        for (const ir::ArrayArg& a : f->interface->arrays) {
-          absl::StrAppend(&s, first ? "" : ",", "{\"name\":", JsonQuote(a.name), ",\"direction\":\"", DirectionName(a.direction),
-                          "\",\"type\":", JsonQuote(ir::ToString(a.element)), ",\"rank\":", a.shape.size(), "}");
-          first = false;
-        }
-        for (const ir::ScalarArg& a : f->interface->scalars) {
-          absl::StrAppend(&s, first ? "" : ",", "{\"name\":", JsonQuote(a.name), ",\"type\":", JsonQuote(f->param(a.param)->type().ToString()), "}");
-          first = false;
-        }
-      }
-      absl::StrAppend(&s, "],\"launch_rule\":", f->interface && !f->interface->grid.empty() ? "true" : "false", "}");
-    }
-    absl::StrAppend(&s, "]}\n");
-    std::fputs(s.c_str(), stdout);
-    return kOk;
-  }
-  std::printf("%s: module `%s`\n", path.c_str(), m.name.c_str());
-  for (const auto& [key, value] : facts) std::printf("  %s: %s\n", key.c_str(), value.c_str());
-  for (const auto& g : m.globals) {
-    std::printf("  global %s: %s%s\n", std::string(g->name).c_str(), g->type.ToString().c_str(), g->constant ? ", constant" : "");
-  }
-  for (const auto& f : m.functions) {
-    std::printf("  kernel %s: %d parameters, %d operations\n", std::string(f->name).c_str(), f->num_params(), CountOps(*f));
-    if (!f->interface) {
-      for (int i = 0; i < f->num_params(); ++i) std::printf("    parameter %d: %s\n", i, f->param(i)->type().ToString().c_str());
-      continue;
-    }
-    const ir::Interface& in = *f->interface;
-    for (const ir::ArrayArg& a : in.arrays) std::printf("    %s\n", ArrayText(in, *f, a).c_str());
-    for (const ir::ScalarArg& a : in.scalars) std::printf("    scalar %s: %s\n", a.name.c_str(), f->param(a.param)->type().ToString().c_str());
-    for (const ir::Workspace& w : in.workspaces) std::printf("    workspace %s: %s elements of %s\n", w.name.c_str(), runtime::ExprToString(in, w.count).c_str(), ir::ToString(w.element).c_str());
-    std::vector<std::string> grid;
-    for (const ir::Expr& e : in.grid) grid.push_back(runtime::ExprToString(in, e));
-    std::printf("    grid: %s\n", grid.empty() ? "none (give --grid)" : absl::StrJoin(grid, ", ").c_str());
+    PrintJson(ModuleJson(*loaded->module, facts, images));
+  } else {
+    std::fputs(ir::Escaped(ModuleText(NameOf(path), *loaded->module, facts, images)).c_str(), stdout);
   }
   return kOk;
 }
 
 }  // namespace
 
-const Command kInfoCommand = {"info", "FILE", "says what a file is, and how its kernels are called",
-                              {{"json", 0, nullptr, "as one JSON object"}}, "example:\n  tilevm info kernel.tbc --json\n", &Info};
+const Command kInfoCommand = {
+    "info", "FILE", "says what a file is, how its kernels are called, and what machine code it carries",
+    {{"json", 0, nullptr, "as one JSON object, see below"}},
+    R"(--json prints one object on stdout:
+  form ("tbc", "text", "Tile IR bytecode"), bytes; of a .tbc: version, features, code_bytes, debug, code_sha256
+  name, producer (if it has one), globals
+  kernels: a list of name, ops, parameters, arguments (name, type; of arrays direction, rank), launch_rule
+  images: a list of kernel, arch, kind ("cubin", "ptx"), symbol, threads, registers (null: not known), shared_bytes, cluster,
+    requires (what the arguments must be), descriptors, workspaces, bytes, driver (CUDA version: 12080 for 12.8; 0: any)
+
+examples:
+  tilevm info kernel.tbc
+  tilec kernel.tile --sm=80,90 -o - --emit=tbc | tilevm info - --json
+)",
+    &Info};
 
 }  // namespace tile::tools

@@ -108,19 +108,20 @@ std::unique_ptr<DeviceChoice> ChooseOnlyDevice(const Options& options, int* exit
   return nullptr;
 }
 
-std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit) {
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, Progress* progress, int* exit) {
   if (options.positional().empty()) {
     *exit = Fail(kUsage, "usage", "no kernel file", "name a .tbc, .tile or Tile IR bytecode file, then its inputs");
     return nullptr;
   }
   std::unique_ptr<DeviceChoice> device = ChooseOnlyDevice(options, exit);
   if (device == nullptr) return nullptr;
-  return PrepareJob(options, options.positional()[0], std::move(device), options.value("kernel"), exit);
+  return PrepareJob(options, options.positional()[0], std::move(device), options.value("kernel"), progress, exit);
 }
 
 std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string& path, std::unique_ptr<DeviceChoice> device,
-                                      const std::string& name, int* exit) {
+                                      const std::string& name, Progress* progress, int* exit) {
   LaunchRequest request;
+  request.progress = progress;
   vm::CheckLevel check;
   if (!ParseLaunchOptions(options, &request, &check, exit)) return nullptr;
   request.inputs.assign(options.positional().begin() + 1, options.positional().end());
@@ -158,7 +159,7 @@ vm::Outcome RunLaunch(Engine& engine, vm::Launch& launch, const std::vector<Buff
     progress->Begin(engine.function().name, from, to, LaunchJob::BlocksOf(launch));
   }
   vm::Outcome outcome = repeat ? engine.Repeat(launch, uses, ms) : engine.Run(launch, uses, ms);
-  progress->End();
+  if (!repeat) progress->End();
   return outcome;
 }
 

@@ -41,15 +41,16 @@ struct LaunchJob {
 // ChooseDevice for a command that runs nothing on the VM beside it: the VM's options do not go with a GPU.
 std::unique_ptr<DeviceChoice> ChooseOnlyDevice(const Options& options, int* exit);
 
-// From `K [INPUTS…] [options]`. Null after an error on stderr, with the exit code in *exit.
-std::unique_ptr<LaunchJob> PrepareJob(const Options& options, int* exit);
+// From `K [INPUTS…] [options]`. Null after an error on stderr, with the exit code in *exit. `progress` shows how far the
+// inputs are.
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, Progress* progress, int* exit);
 // The same of another file than the first, on a device of its own. `name`: of
 // the kernel; empty: the only one.
 std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string& path, std::unique_ptr<DeviceChoice> device,
-                                      const std::string& name, int* exit);
+                                      const std::string& name, Progress* progress, int* exit);
 
 // Runs and measures. The launch covers the part from `from` to `to` of what `progress` shows.
-// `repeat`: Engine::Repeat instead of Run.
+// `repeat`: Engine::Repeat instead of Run; the caller ends the progress.
 vm::Outcome RunLaunch(Engine& engine, vm::Launch& launch, const std::vector<BufferUse>& uses, bool repeat,
                       Progress* progress, double from, double to, double* ms);
 

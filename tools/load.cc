@@ -64,7 +64,7 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
       return nullptr;
     }
   }
-  if (loaded->form == InputForm::kTbc) loaded->file = *std::move(file);
+  loaded->file = *std::move(file);
   return loaded;
 }
 

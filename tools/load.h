@@ -3,10 +3,10 @@
 #define TILE_TOOLS_LOAD_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "ir/module.h"
 #include "tools/cli/options.h"
 #include "tools/data/files.h"
@@ -19,7 +19,9 @@ struct LoadedModule {
   std::unique_ptr<ir::Module> module;
   InputForm form = InputForm::kText;
   int tileir_version = 0;   // of Tile IR bytecode, major * 100 + minor
-  std::optional<AlignedBuffer> file;  // of a .tbc, for its images
+  AlignedBuffer file;       // as it was read; the images of a .tbc lie in it
+
+  absl::Span<const uint8_t> bytes() const { return file.span(); }
 };
 
 struct LoadOptions {

@@ -5,8 +5,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/numbers.h"
+#include "ir/did_you_mean.h"
+#include "ir/escape.h"
 #include "ir/reference.h"
 #include "ir/tbc/writer.h"
 #include "ir/text/printer.h"
@@ -14,6 +17,7 @@
 #include "tools/cli/report.h"
 #include "tools/commands.h"
 #include "tools/data/files.h"
+#include "tools/data/json.h"
 #include "tools/load.h"
 
 namespace tile::tools {
@@ -106,9 +110,15 @@ int Export(const Options& options) {
   return WriteFile(out, *bytes, true);
 }
 
+std::vector<std::string> OpNames() {
+  std::vector<std::string> names;
+  for (const ir::OpInfo& op : ir::AllOps()) names.emplace_back(op.mnemonic);
+  return names;
+}
+
 int Ops(const Options& options) {
   if (options.has("json")) {
-    std::printf("%s\n", ir::OpTableJson().c_str());
+    PrintJson(ir::OpTableJson());
     return kOk;
   }
   if (options.positional().empty()) {
@@ -117,7 +127,12 @@ int Ops(const Options& options) {
   }
   for (const std::string& name : options.positional()) {
     const ir::OpInfo* op = ir::FindOp(name);
-    if (op == nullptr) return Fail(kRejected, "ops.unknown", absl::StrCat("there is no operation `", name, "`"), "`tilevm ops` lists them");
+    if (op == nullptr) {
+      const std::vector<std::string> names = OpNames();
+      const std::string suggestion = ir::DidYouMean(name, {names.begin(), names.end()});
+      return Fail(kRejected, "ops.unknown", absl::StrCat("there is no operation `", name, "`"),
+                  absl::StrCat(suggestion, suggestion.empty() ? "" : " ", "`tilevm ops` lists them"));
+    }
     std::fputs(ir::OpReferenceText(*op).c_str(), stdout);
   }
   return kOk;
@@ -137,13 +152,20 @@ int Dis(const Options& options) {
 int VerifyFiles(const Options& options) {
   if (options.positional().empty()) return Fail(kUsage, "usage", "no input file");
   int result = kOk;
+  std::vector<std::string> files;
   for (const std::string& path : options.positional()) {
     int exit = kOk;
-    if (Load(path, &exit) == nullptr) {
-      result = std::max(result, exit);
-    } else if (!options.has("quiet")) {
-      std::printf("%s: ok\n", path.c_str());
+    const bool ok = Load(path, &exit) != nullptr;
+    if (options.has("json")) {
+      files.push_back(absl::StrCat("{\"file\":", JsonQuote(ir::Escaped(NameOf(path))), ",\"ok\":", ok ? "true" : "false",
+                                   ",\"diagnostics\":", DiagnosticsJson(TakeDiagnostics()), "}"));
+    } else if (ok && !options.has("quiet")) {
+      std::printf("%s: ok\n", ir::Escaped(NameOf(path)).c_str());
     }
+    if (!ok) result = std::max(result, exit);
+  }
+  if (options.has("json")) {
+    PrintJson(absl::StrCat("{\"result\":\"", result == kOk ? "ok" : "rejected", "\",\"files\":[", absl::StrJoin(files, ","), "]}"));
   }
   return result;
 }
@@ -178,7 +200,7 @@ const Command kExportCommand = {
 
 const Command kOpsCommand = {"ops", "[NAME…]", "the operations: all of them, or what one means",
                              {{"json", 0, nullptr, "the whole table as JSON, for programs in other languages"}},
-                             "example:\n  tilevm ops atomic_rmw_tko\n", &Ops};
+                             "example:\n  tilevm ops atomic_rmw_tko\n", &Ops, &OpNames};
 
 const Command kDisCommand = {
     "dis", "FILE [-o FILE]", "prints a .tbc or Tile IR bytecode file as text",
@@ -186,8 +208,22 @@ const Command kDisCommand = {
      {"debug", 'g', nullptr, "with debug information, so that `as` gives back the same file"}},
     "example:\n  tilevm dis kernel.tbc | less\n", &Dis};
 
-const Command kVerifyCommand = {"verify", "FILES…", "checks programs and names every mistake",
-                                {{"quiet", 'q', nullptr, "print nothing for files without mistakes"}},
-                                "example:\n  tilevm verify kernels/*.tile\n", &VerifyFiles};
+const Command kVerifyCommand = {
+    "verify", "FILES…", "checks programs and names every mistake",
+    {{"quiet", 'q', nullptr, "print nothing for files without mistakes"},
+     {"json", 0, nullptr, "print one JSON object about all files, see below"}},
+    R"(--json prints one object on stdout; the same diagnostics stand on stderr as text:
+  result: "ok" or "rejected"
+  files: a list of file, ok, diagnostics: a list of severity ("error", "warning"), code, file, line, col, message, fix,
+    details (the source line with a caret); null where there is none
+
+Every command with --json that fails prints an object with result ("rejected", "usage", "environment", "internal") and
+diagnostics, of this form, instead of its own.
+
+examples:
+  tilevm verify kernels/*.tile
+  tilevm verify --json kernel.tile | jq '.files[].diagnostics[] | [.line, .code, .message]'
+)",
+    &VerifyFiles};
 
 }  // namespace tile::tools

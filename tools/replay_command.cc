@@ -1,9 +1,12 @@
 // tilevm replay: recorded launches against what was recorded (record.h).
 #include <cstdio>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "ir/escape.h"
 #include "tools/cli/report.h"
 #include "tools/commands.h"
 #include "tools/data/compare.h"
@@ -218,6 +221,9 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
 
 int Replay(const Options& options) {
   if (options.positional().empty()) return Fail(kUsage, "usage", "no recorded launch", "tilevm replay NAME.json…");
+  if (absl::c_linear_search(options.positional(), "-")) {
+    return Fail(kUsage, "usage", "a recorded launch is several files and cannot come from stdin", "name its .json");
+  }
   int exit = kOk;
   LaunchRequest request;
   vm::CheckLevel check;
@@ -237,20 +243,19 @@ int Replay(const Options& options) {
     if (!ReplayOne(path, options, tolerance, check, request, *device, &progress, from, from + 1 / count, &r, &one)) {
       ++failed;
       exit = std::max(exit, one);
+      if (options.has("json")) PrintJson(absl::StrCat("{\"name\":", JsonQuote(ir::Escaped(r.name)), ",", FailureMembers(one), "}"));
       continue;
     }
     trapped += r.trapped;
     differ += r.differing > 0;
     if (options.has("json")) {
-      std::printf("{\"name\":%s,\"result\":\"%s\",\"elements\":%lld,\"differing\":%lld,\"max_abs\":%s,\"max_rel\":%s,"
-                  "\"max_ulp\":%llu,\"ms\":%.3f,\"first\":%s}\n",
-                  JsonQuote(r.name).c_str(),
-                  r.trapped ? "trapped" : !r.compared ? "ran" : r.differing > 0 ? "differs" : "equal",
-                  static_cast<long long>(r.elements), static_cast<long long>(r.differing),
-                  JsonNumber(r.max_abs).c_str(), JsonNumber(r.max_rel).c_str(),
-                  static_cast<unsigned long long>(r.max_ulp), r.ms, JsonQuote(r.first).c_str());
+      PrintJson(absl::StrFormat("{\"name\":%s,\"result\":\"%s\",\"elements\":%d,\"differing\":%d,\"max_abs\":%s,\"max_rel\":%s,"
+                                "\"max_ulp\":%d,\"ms\":%.3f,\"first\":%s}",
+                                JsonQuote(ir::Escaped(r.name)), r.trapped ? "trapped" : !r.compared ? "ran" : r.differing > 0 ? "differs" : "equal",
+                                r.elements, r.differing, JsonNumber(r.max_abs), JsonNumber(r.max_rel), r.max_ulp, r.ms,
+                                JsonQuote(ir::Escaped(r.first))));
     } else if (r.differing > 0) {
-      std::printf("%s: differs: %s\n", r.name.c_str(), r.first.c_str());
+      std::printf("%s: differs: %s\n", ir::Escaped(r.name).c_str(), ir::Escaped(r.first).c_str());
     } else if (!r.trapped && options.positional().size() == 1) {
       std::printf("%s: %s\n", r.name.c_str(), r.compared ? "equal" : "ran (nothing to compare with)");
     }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/escape.h"
 #include "tools/cli/report.h"
 #include "tools/commands.h"
 #include "tools/data/summary.h"
@@ -77,12 +78,21 @@ int PlanOutputs(const Options& options, LaunchJob& job, std::vector<OutputPlan>*
 }
 
 // All or none of them.
-int WriteOutputs(const std::vector<OutputPlan>& plans) {
+int WriteOutputs(const std::vector<OutputPlan>& plans, Progress* progress) {
   std::vector<OutputFile> files(plans.size());
   for (size_t i = 0; i < plans.size(); ++i) {
     std::vector<NamedArray> arrays;
-    for (const BoundArray* a : plans[i].arrays) arrays.push_back({a->name, a->array.view()});
-    if (absl::Status s = WriteArrays(plans[i].file, arrays, &files[i]); !s.ok()) {
+    int64_t bytes = 0;
+    for (const BoundArray* a : plans[i].arrays) {
+      arrays.push_back({a->name, a->array.view()});
+      bytes += static_cast<int64_t>(a->array.bytes.size());
+    }
+    // Text is longer or shorter than what it stands for, a picture is compressed: the bar is near the truth.
+    progress->Begin(absl::StrCat("writing ", plans[i].file), 0, 1, bytes, "bytes");
+    if (progress->active()) files[i].set_progress(progress->done());
+    absl::Status s = WriteArrays(plans[i].file, arrays, &files[i]);
+    progress->End();
+    if (!s.ok()) {
       return FailAt(plans[i].file, absl::IsInvalidArgument(s) ? kRejected : kEnvironment, "output.write", s);
     }
   }
@@ -116,7 +126,7 @@ int LoadExpected(const Options& options, LaunchJob& job, std::vector<Expected>* 
 
 void Summarize(const PreparedRun& run) {
   for (const BoundArray& a : run.arrays) {
-    if (a.direction != ir::Direction::kIn) std::printf("%s: %s\n", a.name.c_str(), Summary(a.array).c_str());
+    if (a.direction != ir::Direction::kIn) std::printf("%s: %s\n", ir::Escaped(a.name).c_str(), Summary(a.array).c_str());
   }
 }
 
@@ -124,8 +134,13 @@ int Run(const Options& options) {
   int exit = kOk;
   Tolerance tolerance;
   if (!ParseTolerance(options, &tolerance, &exit)) return exit;
+  for (const char* name : {"rtol", "atol", "ulp"}) {
+    if (options.has(name) && !options.has("expect")) {
+      return Fail(kUsage, "usage", absl::StrCat("--", name, " without --expect: there is nothing to compare"), "name what you expect with --expect [NAME=]VALUE");
+    }
+  }
   Progress progress(!options.has("json"));
-  std::unique_ptr<LaunchJob> job = PrepareJob(options, &exit);
+  std::unique_ptr<LaunchJob> job = PrepareJob(options, &progress, &exit);
   if (job == nullptr) return exit;
   std::vector<OutputPlan> outputs;
   std::vector<Expected> expected;
@@ -140,17 +155,17 @@ int Run(const Options& options) {
   RunReport report;
   report.kernel = std::string(job->function->name);
   // stdout is for the report alone.
-  if (options.has("json")) job->launch().print = [](absl::string_view s) { std::fwrite(s.data(), 1, s.size(), stderr); };
+  if (options.has("json")) job->launch().print = [](absl::string_view s) { ir::WritePrinted(s, stderr); };
   const vm::Outcome outcome = RunLaunch(*job->engine, job->launch(), job->Uses(), false, &progress, 0, 1, &report.ms);
   exit = ReportOutcome(outcome, job->file);
-  if (exit == kTrapped && options.has("json")) std::printf("%s\n", ToJson(report, job->launch(), outcome).c_str());
+  if (exit == kTrapped && options.has("json")) PrintJson(ToJson(report, job->launch(), outcome));
   if (options.has("record") && (exit == kOk || exit == kTrapped)) {
     if (absl::Status s = recorder.After(*job->run, exit == kTrapped); !s.ok()) {
       return FailAt(job->file, kEnvironment, "run.record", s);
     }
   }
   if (exit != kOk) return exit;
-  if (exit = WriteOutputs(outputs); exit != kOk) return exit;
+  if (exit = WriteOutputs(outputs, &progress); exit != kOk) return exit;
   for (const Expected& e : expected) {
     const Comparison c = *Compare(e.actual->array, e.array, tolerance);
     report.expected.push_back({e.actual->name, c});
@@ -165,7 +180,7 @@ int Run(const Options& options) {
         if (std::find(p.arrays.begin(), p.arrays.end(), &a) != p.arrays.end()) report.outputs.back().files.push_back(p.file);
       }
     }
-    std::printf("%s\n", ToJson(report, job->launch(), outcome).c_str());
+    PrintJson(ToJson(report, job->launch(), outcome));
   } else if (outputs.empty() && expected.empty()) {
     Summarize(*job->run);
   }

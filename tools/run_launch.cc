@@ -37,17 +37,26 @@ class Values {
   uint64_t stream_ = 0;
 };
 
+// Made arrays take time.
+absl::StatusOr<Array> Take(Value value, absl::string_view name, Progress* progress) {
+  if (progress == nullptr || !progress->active()) return std::move(value).TakeArray();
+  progress->Begin(absl::StrCat("making ", name), 0, 1, *CountElements(value.shape()), "elements");
+  absl::StatusOr<Array> a = std::move(value).TakeArray(progress->done());
+  progress->End();
+  return a;
+}
+
 // A value as an array of the element that the parameter has. `text` is what stands on the command line.
-absl::StatusOr<Array> ToArray(absl::string_view text, Value value, Element want, absl::string_view name, bool cast) {
+absl::StatusOr<Array> ToArray(absl::string_view text, Value value, Element want, absl::string_view name, const LaunchRequest& request) {
   const auto error = [&](absl::string_view message) { return Error(Located(text, "run.value", message)); };
   if (value.is_scalar()) {
     return error(absl::StrCat("argument `", name, "` is an array of ", ir::ToString(want), ", but `", value.scalar(),
                               "` is a number; pass a file, or full:", ir::ToString(want), "[…]=", value.scalar()));
   }
-  absl::StatusOr<Array> a = std::move(value).TakeArray();
+  absl::StatusOr<Array> a = Take(std::move(value), name, request.progress);
   if (!a.ok()) return ValueError(text, a.status());
   if (a->element == want) return a;
-  if (!cast) {
+  if (!request.cast) {
     return error(absl::StrCat("argument `", name, "` takes ", ir::ToString(want), ", but the value is ", TypeText(*a),
                               "; convert it with --cast"));
   }
@@ -158,7 +167,7 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
     if (text[i].empty()) continue;
     absl::StatusOr<Value> value = values.Parse(text[i], arg.element);
     if (!value.ok()) return value.status();
-    absl::StatusOr<Array> array = ToArray(text[i], *std::move(value), arg.element, arg.name, request.cast);
+    absl::StatusOr<Array> array = ToArray(text[i], *std::move(value), arg.element, arg.name, request);
     if (!array.ok()) return array.status();
     run->arrays[i].array = *std::move(array);
     args.arrays[i].given = true;
@@ -242,7 +251,7 @@ absl::Status PrepareByParameter(const ir::Function& f, const LaunchRequest& requ
       run->launch.params.push_back(*bits);
       continue;
     }
-    absl::StatusOr<Array> array = ToArray(text[i], *std::move(value), pointee, names[i], request.cast);
+    absl::StatusOr<Array> array = ToArray(text[i], *std::move(value), pointee, names[i], request);
     if (!array.ok()) return array.status();
     run->arrays.push_back({names[i], Direction::kInOut, *std::move(array), true});
     Array& a = run->arrays.back().array;

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "ir/module.h"
+#include "tools/cli/progress.h"
 #include "tools/data/array.h"
 #include "tools/data/value.h"
 #include "vm/vm.h"
@@ -26,6 +27,7 @@ struct LaunchRequest {
   int threads = 0;
   vm::Unspecified unspecified = vm::Unspecified::kZero;
   int64_t num_sms = 0;                                          // for launch rules; 0: as many as threads
+  Progress* progress = nullptr;                                 // shows how far the inputs are
 };
 
 // An array argument of a prepared run.

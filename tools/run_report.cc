@@ -6,12 +6,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "ir/escape.h"
 #include "tools/data/json.h"
 #include "tools/data/scalar.h"
 #include "tools/data/summary.h"
 
 namespace tile::tools {
 namespace {
+
+std::string Quote(absl::string_view text) { return JsonQuote(ir::Escaped(text)); }
 
 std::string OutputJson(const RunReport::Output& out) {
   const Array& a = out.array->array;
@@ -21,8 +24,8 @@ std::string OutputJson(const RunReport::Output& out) {
     return FormatElement(a.element.kind, LoadBits(a.element.kind, a.bytes.data(), i), a.is_unsigned);
   };
   std::vector<std::string> files;
-  for (const std::string& f : out.files) files.push_back(JsonQuote(f));
-  return absl::StrCat("{\"name\":", JsonQuote(out.array->name), ",\"type\":", JsonQuote(ElementText(a.element, a.is_unsigned)),
+  for (const std::string& f : out.files) files.push_back(Quote(f));
+  return absl::StrCat("{\"name\":", Quote(out.array->name), ",\"type\":", Quote(ElementText(a.element, a.is_unsigned)),
                       ",\"shape\":[", absl::StrJoin(a.shape, ","), "],\"min\":", element(s.min_index), ",\"max\":",
                       element(s.max_index), ",\"mean\":", s.min_index < 0 ? "null" : JsonNumber(s.mean), ",\"nan\":", s.nans,
                       ",\"inf\":", s.infinities, ",\"files\":[", absl::StrJoin(files, ","), "]}");
@@ -30,13 +33,13 @@ std::string OutputJson(const RunReport::Output& out) {
 
 std::string ExpectedJson(const RunReport::Expected& e) {
   const Comparison& c = e.comparison;
-  return absl::StrCat("{\"name\":", JsonQuote(e.name), ",\"count\":", c.count, ",\"differing\":", c.differing, ",\"max_abs\":",
+  return absl::StrCat("{\"name\":", Quote(e.name), ",\"count\":", c.count, ",\"differing\":", c.differing, ",\"max_abs\":",
                       JsonNumber(c.max_abs), ",\"max_rel\":", JsonNumber(c.max_rel), ",\"max_ulp\":", c.max_ulp, "}");
 }
 
 std::string TrapJson(const vm::Report& r) {
-  return absl::StrCat("{\"code\":", JsonQuote(r.code), ",\"where\":", JsonQuote(r.where), ",\"op\":", JsonQuote(r.op),
-                      ",\"block\":[", absl::StrJoin(r.block, ","), "],\"message\":", JsonQuote(r.message), "}");
+  return absl::StrCat("{\"code\":", Quote(r.code), ",\"where\":", Quote(r.where), ",\"op\":", Quote(r.op),
+                      ",\"block\":[", absl::StrJoin(r.block, ","), "],\"message\":", Quote(r.message), "}");
 }
 
 template <class T, class F>
@@ -52,7 +55,7 @@ std::string ToJson(const RunReport& report, const vm::Launch& launch, const vm::
   const bool trapped = !outcome.reports.empty();
   const bool differs = std::any_of(report.expected.begin(), report.expected.end(),
                                    [](const RunReport::Expected& e) { return !e.comparison.ok(); });
-  std::string s = absl::StrCat("{\"kernel\":", JsonQuote(report.kernel), ",\"grid\":[", absl::StrJoin(launch.grid, ","),
+  std::string s = absl::StrCat("{\"kernel\":", Quote(report.kernel), ",\"grid\":[", absl::StrJoin(launch.grid, ","),
                                "],\"blocks\":", outcome.blocks_run, ",\"ms\":", absl::StrFormat("%.3f", report.ms),
                                ",\"result\":\"", trapped ? "trapped" : differs ? "differs" : "ok", "\"");
   if (!outcome.warnings.empty()) absl::StrAppend(&s, ",\"warnings\":", List(outcome.warnings, TrapJson));

@@ -73,11 +73,12 @@ class Case(unittest.TestCase):
     def call(self, *arguments, **options):
         """The finished process, its output as text."""
         options.setdefault("stdout", subprocess.PIPE)
-        return subprocess.run([TILEVM, *arguments], cwd=self.folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                              universal_newlines=True, timeout=120, **options)
+        options.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.run([TILEVM, *arguments], cwd=self.folder, stderr=subprocess.PIPE, universal_newlines=True,
+                              timeout=120, **options)
 
-    def good(self, *arguments):
-        done = self.call(*arguments)
+    def good(self, *arguments, **options):
+        done = self.call(*arguments, **options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 

@@ -70,6 +70,30 @@ class Progress(cli.Case):
             self.assertGreaterEqual(first, 1.9)
             self.assertIn(b"\x1b[32m", shown)
 
+    def test_inputs_are_made(self):
+        self.write("eight.tile", "entry @eight(%x: tile<ptr<f8E4M3FN>>, %n: tile<i64>) interface {\n"
+                                 "  in x: f8E4M3FN[%n] at %x\n  grid 1\n} {\n  return\n}\n")
+        bar = re.compile(rb"#*-*  \d+%  making x: (\d+) of 900000000 elements")
+        shown, first = self.on_terminal("run", "eight.tile", "rand:f8E4M3FN[900000000]=0..1", until=bar)
+        self.assertRegex(shown, bar)
+        self.assertGreaterEqual(first, 1.9)
+        self.assertGreater(int(bar.search(shown).group(1)), 0)
+
+    def test_outputs_are_written(self):
+        path = os.path.join(self.folder, "slow.bin")
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # who never reads
+        self.addCleanup(os.close, reader)
+        bar = re.compile(rb"#*-*  \d+%  writing slow\.bin: \d+ of 4000000 bytes")
+        shown, _ = self.on_terminal("run", "vector_add.tile", "ones:f32[1000000]", "ones:f32[1000000]", "-o", "slow.bin", until=bar)
+        self.assertRegex(shown, bar)
+
+    def test_many_short_launches_show_one_bar(self):
+        draws = re.compile(rb"(?:  (\d+)%  vector_add: \d+ of 1 blocks.*?){8}", re.DOTALL)
+        shown, _ = self.on_terminal("bench", "vector_add.tile", "ones:f32[8]", "ones:f32[8]", "--seconds", "60", until=draws)
+        self.assertRegex(shown, draws)
+        self.assertNotIn(b"\r\x1b[K", shown)  # erased between launches, nobody would see it
+
     def test_blocks_are_counted(self):
         done = re.compile(rb"slow: (\d+) of")
         shown, _ = self.on_terminal("run", "slow.tile", until=re.compile(rb"(?:slow: [^\r]*\r.*){5}", re.DOTALL))

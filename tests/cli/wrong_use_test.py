@@ -3,6 +3,7 @@
     wrong_use_test.py TILEVM
 """
 
+import json
 import os
 import re
 import shutil
@@ -109,7 +110,6 @@ CALLS = [
     (["export", "shared.tbc"], REJECTED, "shared.tbc: error[tileir.write]: "),
     (["ops", "nonsense"], REJECTED, "error[ops.unknown]: there is no operation `nonsense`"),
     (["bench", "vector_add.tile", ONES, ONES, "--seconds", "x"], USAGE, "error[usage]: --seconds x: expected a number"),
-    (["info", "-"], USAGE, "error[usage]: info reads a file"),
     # Recorded launches
     (["replay", "missing"], REJECTED, "missing.json: error[replay.read]: cannot be opened: No such file"),
     (["replay", "folder"], REJECTED, "folder.json: error[replay.read]: cannot be opened: No such file"),
@@ -174,7 +174,10 @@ class WrongUse(cli.Case):
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertTrue(done.stderr.startswith(begins), done.stderr)
             self.assertEqual(done.stderr.count("error["), 1, done.stderr)
-            self.assertEqual(done.stdout, "")
+            if "--json" in arguments:
+                self.assertEqual(len(json.loads(done.stdout)["diagnostics"]), 1)
+            else:
+                self.assertEqual(done.stdout, "")
             self.assertEqual(sorted(self.files()), sorted(before))
             self.assertEqual(self.files(), before)
 

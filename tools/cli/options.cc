@@ -1,47 +1,65 @@
 #include "tools/cli/options.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "ir/release.h"
-#include "tools/cli/report.h"
+#include "absl/strings/str_split.h"
+#include "ir/did_you_mean.h"
 
 namespace tile::tools {
 namespace {
-
-const OptionSpec kHelp = {"help", 'h', nullptr, "print this help"};
 
 const OptionSpec* FindByName(const Command& c, absl::string_view name) {
   for (const OptionSpec& o : c.options) {
     if (name == o.name) return &o;
   }
-  return name == "help" ? &kHelp : nullptr;
+  return name == "help" ? &kHelpOption : nullptr;
 }
 
 const OptionSpec* FindByLetter(const Command& c, char letter) {
   for (const OptionSpec& o : c.options) {
     if (o.letter == letter) return &o;
   }
-  return letter == 'h' ? &kHelp : nullptr;
+  return letter == 'h' ? &kHelpOption : nullptr;
 }
 
-std::string Flags(const OptionSpec& o) {
+// For a misspelled option; its flags as a user writes them.
+std::string Suggestion(const Command& c, absl::string_view name) {
+  std::vector<absl::string_view> names = {kHelpOption.name};
+  for (const OptionSpec& o : c.options) names.push_back(o.name);
+  std::string s = ir::DidYouMean(name, names);
+  constexpr absl::string_view kBefore = "did you mean ";
+  if (!s.empty()) s.insert(kBefore.size(), "--");
+  return s;
+}
+
+}  // namespace
+
+const char kExitCodes[] =
+    "0 ok, 1 input rejected, 2 usage, 3 results differ, 4 kernel trapped, 5 environment (no\n"
+    "such device, output cannot be written), 70 internal error\n";
+
+const OptionSpec kHelpOption = {"help", 'h', nullptr, "print this help"};
+
+std::string OptionFlags(const OptionSpec& o) {
   return absl::StrCat(o.letter ? absl::StrCat("-", std::string(1, o.letter), ", ") : "    ", "--", o.name,
                       o.value ? absl::StrCat(" ", o.value) : "");
 }
 
-// The exit code, unless what was printed did not arrive.
-int Flushed(int exit) {
-  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
-  if (!failed || (exit != kOk && exit != kDiffers)) return exit;  // one error is enough
-  return FailAt("stdout", kEnvironment, "output.write", absl::StrCat("cannot be written: ", std::strerror(errno)));
+std::vector<std::string> ValueWords(const OptionSpec& option) {
+  std::vector<std::string> words;
+  if (option.value == nullptr || !absl::StrContains(option.value, '|')) return words;
+  for (absl::string_view word : absl::StrSplit(option.value, '|')) {
+    word = word.substr(0, word.find_first_of("[:"));
+    // Capitals stand for anything: FILE|FOLDER.
+    if (std::any_of(word.begin(), word.end(), absl::ascii_isupper)) return {};
+    words.emplace_back(word);
+  }
+  return words;
 }
-
-}  // namespace
 
 std::string Options::value(absl::string_view name) const {
   auto it = values_.find(name);
@@ -74,8 +92,9 @@ absl::StatusOr<double> Options::Number(absl::string_view name, double missing) c
 absl::StatusOr<Options> Options::Parse(const Command& command, const std::vector<std::string>& args) {
   Options result;
   result.command_line_ = args;
-  const auto unknown = [&](absl::string_view text) {
-    return absl::InvalidArgumentError(absl::StrCat("unknown option ", text, "; see `--help` of ", command.name));
+  const auto unknown = [&](absl::string_view text, const std::string& suggestion) {
+    return absl::InvalidArgumentError(absl::StrCat("unknown option ", text, "\n  fix: ", suggestion, suggestion.empty() ? "" : " ",
+                                                   "`", command.name, " --help` lists them"));
   };
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string& arg = args[i];
@@ -97,14 +116,14 @@ absl::StatusOr<Options> Options::Parse(const Command& command, const std::vector
       const size_t eq = arg.find('=');
       const std::string name = arg.substr(2, eq == std::string::npos ? std::string::npos : eq - 2);
       spec = FindByName(command, name);
-      if (spec == nullptr) return unknown(absl::StrCat("--", name));
+      if (spec == nullptr) return unknown(absl::StrCat("--", name), Suggestion(command, name));
       if (eq != std::string::npos) {
         value = arg.substr(eq + 1);
         has_value = true;
       }
     } else {
       spec = FindByLetter(command, arg[1]);
-      if (spec == nullptr) return unknown(arg);
+      if (spec == nullptr) return unknown(arg, arg.size() > 2 ? Suggestion(command, absl::string_view(arg).substr(1)) : "");
       if (arg.size() > 2) {
         value = arg.substr(2);
         has_value = true;
@@ -126,13 +145,13 @@ absl::StatusOr<Options> Options::Parse(const Command& command, const std::vector
   return result;
 }
 
-std::string HelpOf(absl::string_view tool, const Command& c) {
-  std::string s = absl::StrCat("usage: ", tool, " ", c.name, " ", c.arguments, "\n\n", c.summary, "\n\noptions:\n");
-  size_t width = Flags(kHelp).size();
-  for (const OptionSpec& o : c.options) width = std::max(width, Flags(o).size());
+std::string HelpOf(const Tool& tool, const Command& c) {
+  std::string s = absl::StrCat("usage: ", tool.name, " ", c.name, " ", c.arguments, "\n\n", c.summary, "\n\noptions:\n");
+  size_t width = OptionFlags(kHelpOption).size();
+  for (const OptionSpec& o : c.options) width = std::max(width, OptionFlags(o).size());
   width = std::min<size_t>(width, 30);
   const auto line = [&](const OptionSpec& o) {
-    std::string flags = Flags(o);
+    std::string flags = OptionFlags(o);
     if (flags.size() > width) {
       absl::StrAppend(&s, "  ", flags, "\n  ", std::string(width, ' '), "  ", o.help, "\n");
     } else {
@@ -141,55 +160,23 @@ std::string HelpOf(absl::string_view tool, const Command& c) {
     }
   };
   for (const OptionSpec& o : c.options) line(o);
-  line(kHelp);
+  line(kHelpOption);
   if (c.details[0] != '\0') absl::StrAppend(&s, "\n", c.details);
-  absl::StrAppend(&s, "\nexit codes: 0 ok, 1 input rejected, 2 usage, 3 results differ, 4 kernel trapped, 5 environment (no\n"
-                      "such device, output cannot be written), 70 internal error\n");
+  absl::StrAppend(&s, "\nexit codes: ", kExitCodes);
   return s;
 }
 
-int RunTool(absl::string_view tool, absl::string_view intro, const std::vector<const Command*>& commands, int argc,
-            char** argv) {
-  const std::vector<std::string> args(argv + 1, argv + argc);
-  const auto overview = [&] {
-    std::string s = absl::StrCat(intro, "\nusage: ", tool, " COMMAND [ARGUMENTS…]\n\ncommands:\n");
-    for (const Command* c : commands) {
-      std::string name = c->name;
-      name.resize(10, ' ');
-      absl::StrAppend(&s, "  ", name, c->summary, "\n");
-    }
-    absl::StrAppend(&s, "\n`", tool, " COMMAND --help` tells more; `", tool, " --version` prints the release.\n");
-    return s;
+std::string HelpOf(const Tool& tool) {
+  std::string s = absl::StrCat(tool.intro, "\nusage: ", tool.name, " COMMAND [ARGUMENTS…]\n\ncommands:\n");
+  const auto line = [&](std::string name, absl::string_view summary) {
+    name.resize(std::max<size_t>(name.size() + 1, 12), ' ');
+    absl::StrAppend(&s, "  ", name, summary, "\n");
   };
-  if (args.empty()) {
-    std::fputs(overview().c_str(), stderr);
-    return kUsage;
-  }
-  if (args[0] == "--help" || args[0] == "-h" || (args[0] == "help" && args.size() == 1)) {
-    std::fputs(overview().c_str(), stdout);
-    return Flushed(kOk);
-  }
-  if (args[0] == "--version") {
-    std::printf("%s %s\n", std::string(tool).c_str(), ir::kRelease);
-    return Flushed(kOk);
-  }
-  const bool help = args[0] == "help";
-  const std::string& name = help ? args[1] : args[0];
-  for (const Command* c : commands) {
-    if (name != c->name) continue;
-    if (help) {
-      std::fputs(HelpOf(tool, *c).c_str(), stdout);
-      return Flushed(kOk);
-    }
-    absl::StatusOr<Options> options = Options::Parse(*c, std::vector<std::string>(args.begin() + 1, args.end()));
-    if (!options.ok()) return Fail(kUsage, "usage", options.status().message());
-    if (options->has("help")) {
-      std::fputs(HelpOf(tool, *c).c_str(), stdout);
-      return Flushed(kOk);
-    }
-    return Flushed(c->run(*options));
-  }
-  return Fail(kUsage, "usage", absl::StrCat("no command `", name, "`"), absl::StrCat("`", tool, " --help` lists them"));
+  for (const Command* c : tool.commands) line(c->name, c->summary);
+  line("completion", "prints a script that completes commands and options: `completion bash`, `completion zsh`");
+  line("manual", "prints the manual page, for `man -l`");
+  absl::StrAppend(&s, "\n`", tool.name, " COMMAND --help` tells more; `", tool.name, " --version` prints the release.\n");
+  return s;
 }
 
 }  // namespace tile::tools

@@ -29,6 +29,9 @@ enum ExitCode : int {
   kInternal = 70,
 };
 
+// What they mean, for help; ends with a line break.
+extern const char kExitCodes[];
+
 struct OptionSpec {
   const char* name;
   char letter;           // 0: none
@@ -46,6 +49,16 @@ struct Command {
   std::vector<OptionSpec> options;
   const char* details;     // examples and more, printed below the options
   int (*run)(const Options&);
+  // What its arguments may be, for completion; null: files.
+  std::vector<std::string> (*words)() = nullptr;
+};
+
+// A tool: its commands, what is said above their list, and the command that takes what names none of them.
+struct Tool {
+  const char* name;
+  const char* intro;
+  std::vector<const Command*> commands;
+  const Command* otherwise = nullptr;
 };
 
 class Options {
@@ -68,12 +81,16 @@ class Options {
   std::vector<std::string> positional_, command_line_;
 };
 
-// Help of one command and of the whole tool.
-std::string HelpOf(absl::string_view tool, const Command& command);
+extern const OptionSpec kHelpOption;  // every command has it
 
-// The main program: picks the command, handles --help and --version, parses, runs. Returns the exit code.
-int RunTool(absl::string_view tool, absl::string_view intro, const std::vector<const Command*>& commands, int argc,
-            char** argv);
+// "-o, --output FILE".
+std::string OptionFlags(const OptionSpec& option);
+// What the value of an option may be, where its table lists that: {"none", "bounds", "full"}. Empty: anything.
+std::vector<std::string> ValueWords(const OptionSpec& option);
+
+// Help of one command and of the whole tool.
+std::string HelpOf(const Tool& tool, const Command& command);
+std::string HelpOf(const Tool& tool);
 
 }  // namespace tile::tools
 

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "ir/escape.h"
 #include "tools/cli/report.h"
 
 namespace tile::tools {
@@ -17,12 +17,6 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(2), kBetween = absl::Milliseconds(100);
 constexpr int kBar = 28;
-
-// A terminal that can erase a line.
-bool CanDraw() {
-  const char* term = std::getenv("TERM");
-  return isatty(STDERR_FILENO) != 0 && term != nullptr && absl::string_view(term) != "dumb" && *term != '\0';
-}
 
 size_t Columns() {
   winsize size = {};
@@ -55,11 +49,12 @@ Progress::~Progress() {
   thread_.join();
 }
 
-void Progress::Begin(absl::string_view what, double from, double to, int64_t total) {
+void Progress::Begin(absl::string_view what, double from, double to, int64_t total, absl::string_view unit) {
   if (!active_) return;
   std::lock_guard<std::mutex> lock(mutex_);
   done_.store(0, std::memory_order_relaxed);
   what_ = Plain(what);
+  unit_ = Plain(unit);
   from_ = from;
   to_ = to;
   total_ = total;
@@ -76,7 +71,7 @@ void Progress::End() {
 void Progress::Print(absl::string_view text) {
   std::lock_guard<std::mutex> lock(mutex_);
   Clear();
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  ir::WritePrinted(text, stdout);
   if (!active_ || text.empty()) return;
   std::fflush(stdout);  // it stands above the bar
   line_open_ = text.back() != '\n';
@@ -98,7 +93,7 @@ void Progress::Draw() {
   const double all = std::clamp(from_ + (to_ - from_) * here, 0.0, 1.0);
   const int full = static_cast<int>(all * kBar);
   std::string bar(static_cast<size_t>(full), '#'), rest(static_cast<size_t>(kBar - full), '-');
-  std::string text = absl::StrCat("  ", static_cast<int>(all * 100), "%  ", what_, ": ", done, " of ", total_, " blocks");
+  std::string text = absl::StrCat("  ", static_cast<int>(all * 100), "%  ", what_, ": ", done, " of ", total_, " ", unit_);
   const size_t columns = Columns();
   const size_t room = columns > kBar + 1 ? columns - kBar - 1 : 0;  // a full line would wrap
   if (room < 8) return;

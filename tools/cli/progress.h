@@ -35,8 +35,9 @@ class Progress {
   bool active() const { return active_; }
   std::atomic<int64_t>* done() { return &done_; }
 
-  // A launch of `total` blocks, which is the part from `from` to `to` (0 to 1) of everything.
-  void Begin(absl::string_view what, double from, double to, int64_t total);
+  // A launch of `total` blocks (or other units), which is the part from `from` to `to` (0 to 1) of everything. Ends what
+  // was begun before without erasing the line, so that many short launches show one bar.
+  void Begin(absl::string_view what, double from, double to, int64_t total, absl::string_view unit = "blocks");
   void End();
   // Text of the kernel for stdout: the bar makes room.
   void Print(absl::string_view text);
@@ -52,7 +53,7 @@ class Progress {
   std::thread thread_;
   std::mutex mutex_;
   std::condition_variable changed_;  // quit_
-  std::string what_ ABSL_GUARDED_BY(mutex_);
+  std::string what_ ABSL_GUARDED_BY(mutex_), unit_ ABSL_GUARDED_BY(mutex_);
   double from_ ABSL_GUARDED_BY(mutex_) = 0, to_ ABSL_GUARDED_BY(mutex_) = 1;
   int64_t total_ ABSL_GUARDED_BY(mutex_) = 0;
   bool running_ ABSL_GUARDED_BY(mutex_) = false;   // between Begin and End

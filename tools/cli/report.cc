@@ -4,22 +4,54 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "ir/escape.h"
 
 namespace tile::tools {
 
-bool UseColor() {
-  const char* no_color = std::getenv("NO_COLOR");
-  return isatty(2) != 0 && (no_color == nullptr || no_color[0] == '\0');
+namespace {
+
+std::mutex g_mutex;
+bool g_keep = false;
+std::vector<PrintedDiagnostic>& Kept() {
+  static auto* kept = new std::vector<PrintedDiagnostic>;
+  return *kept;
+}
+bool g_printed_json = false;
+
+const char* ResultName(int exit) {
+  switch (exit) {
+    case kRejected: return "rejected";
+    case kUsage: return "usage";
+    case kDiffers: return "differs";
+    case kTrapped: return "trapped";
+    case kEnvironment: return "environment";
+    default: return "internal";
+  }
 }
 
-void PrintDiagnostics(absl::string_view text) {
+}  // namespace
+
+bool CanDraw() {
+  const char* term = std::getenv("TERM");
+  return isatty(STDERR_FILENO) != 0 && term != nullptr && *term != '\0' && absl::string_view(term) != "dumb";
+}
+
+bool UseColor() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return CanDraw() && (no_color == nullptr || no_color[0] == '\0');
+}
+
+void PrintDiagnostics(absl::string_view unsafe) {
+  const std::string text = ir::Escaped(absl::StripSuffix(unsafe, "\n"));
   const bool color = UseColor();
   std::string out;
-  for (absl::string_view line : absl::StrSplit(absl::StripSuffix(text, "\n"), '\n')) {
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
     for (const auto& [word, code] : {std::pair<absl::string_view, const char*>{"error[", "\033[1;31m"}, {"warning[", "\033[1;33m"}}) {
       const size_t at = color ? line.find(word) : absl::string_view::npos;
       const size_t end = at == absl::string_view::npos ? at : line.find(']', at);
@@ -30,8 +62,37 @@ void PrintDiagnostics(absl::string_view text) {
     }
     absl::StrAppend(&out, line, "\n");
   }
+  std::lock_guard<std::mutex> lock(g_mutex);
   std::fflush(stdout);
   std::fwrite(out.data(), 1, out.size(), stderr);
+  if (!g_keep) return;
+  for (PrintedDiagnostic& d : ParseDiagnostics(text)) Kept().push_back(std::move(d));
+}
+
+void KeepDiagnostics(bool keep) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  g_keep = keep;
+}
+
+std::vector<PrintedDiagnostic> TakeDiagnostics() {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  return std::exchange(Kept(), {});
+}
+
+std::string FailureMembers(int exit) {
+  return absl::StrCat("\"result\":\"", ResultName(exit), "\",\"diagnostics\":", DiagnosticsJson(TakeDiagnostics()));
+}
+
+void PrintJson(absl::string_view json) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  std::fwrite(json.data(), 1, json.size(), stdout);
+  std::fputc('\n', stdout);
+  g_printed_json = true;
+}
+
+bool HasPrintedJson() {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  return g_printed_json;
 }
 
 int Fail(ExitCode exit, absl::string_view code, absl::string_view message, absl::string_view fix) {

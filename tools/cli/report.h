@@ -1,16 +1,22 @@
-// Diagnostics on stderr: `file:line:col: error[code]: what`, in colour on a terminal unless NO_COLOR is set.
+// Diagnostics on stderr: `file:line:col: error[code]: what`, in colour on a terminal unless NO_COLOR is set or TERM is
+// dumb. Control characters and bytes that are not UTF-8 are shown as \xNN, wherever stderr goes: names and assertions come
+// from files. Results of --json on stdout. Thread-safe.
 #ifndef TILE_TOOLS_CLI_REPORT_H_
 #define TILE_TOOLS_CLI_REPORT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "tools/cli/diagnostic_json.h"
 #include "tools/cli/options.h"
 
 namespace tile::tools {
 
-// Whether stderr is a terminal and NO_COLOR is not set.
+// Whether stderr is a terminal that can do more than append lines: TERM names one, and not `dumb`.
+bool CanDraw();
+// Whether it may be coloured: CanDraw, and NO_COLOR is not set.
 bool UseColor();
 
 // Prints text that already has the form of diagnostics, colouring "error" and "warning".
@@ -25,6 +31,16 @@ int Fail(ExitCode exit, absl::string_view code, const absl::Status& status);
 int FailAt(absl::string_view where, ExitCode exit, absl::string_view code, absl::string_view message,
            absl::string_view fix = "");
 int FailAt(absl::string_view where, ExitCode exit, absl::string_view code, const absl::Status& status);
+
+// Whether what PrintDiagnostics prints is kept, too; and takes what was kept.
+void KeepDiagnostics(bool keep);
+std::vector<PrintedDiagnostic> TakeDiagnostics();
+// `"result":"rejected","diagnostics":[…]` for an exit code other than kOk, with what was kept.
+std::string FailureMembers(int exit);
+
+// One line of JSON on stdout.
+void PrintJson(absl::string_view json);
+bool HasPrintedJson();
 
 // "where: error[code]: message", without colour, for a status that is printed later.
 std::string Located(absl::string_view where, absl::string_view code, absl::string_view message);

@@ -1,0 +1,118 @@
+#include "tools/cli/tool.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "ir/did_you_mean.h"
+#include "ir/release.h"
+#include "tools/cli/completion.h"
+#include "tools/cli/manual.h"
+#include "tools/cli/report.h"
+
+namespace tile::tools {
+namespace {
+
+// The exit code, unless what was printed did not arrive.
+int Flushed(int exit) {
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!failed || (exit != kOk && exit != kDiffers)) return exit;  // one error is enough
+  return FailAt("stdout", kEnvironment, "output.write", absl::StrCat("cannot be written: ", std::strerror(errno)));
+}
+
+int Print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return Flushed(kOk);
+}
+
+const Command* Find(const Tool& tool, absl::string_view name) {
+  for (const Command* c : tool.commands) {
+    if (name == c->name) return c;
+  }
+  return nullptr;
+}
+
+std::string Suggestion(const Tool& tool, const std::string& name) {
+  std::vector<absl::string_view> names = {"help", "completion", "manual"};
+  for (const Command* c : tool.commands) names.push_back(c->name);
+  return ir::DidYouMean(name, names);
+}
+
+int NoCommand(const Tool& tool, const std::string& name, absl::string_view what) {
+  const std::string suggestion = Suggestion(tool, name);
+  return Fail(kUsage, "usage", absl::StrCat("no ", what, " `", name, "`"),
+              absl::StrCat(suggestion, suggestion.empty() ? "" : " ", "`", tool.name, " --help` lists them"));
+}
+
+int Completion(const Tool& tool, const std::vector<std::string>& args) {
+  if (args.size() == 2 && args[1] == "bash") return Print(BashCompletion(tool));
+  if (args.size() == 2 && args[1] == "zsh") return Print(ZshCompletion(tool));
+  if (args.size() == 2 && (args[1] == "--help" || args[1] == "-h")) {
+    return Print(absl::StrCat("usage: ", tool.name, " completion bash|zsh\n\nPrints a script that completes commands, options and ",
+                              "their values.\n\n  . <(", tool.name, " completion bash)               for this shell\n  ", tool.name,
+                              " completion zsh > FOLDER/_", tool.name, "   FOLDER being in $fpath\n\n./install puts both where shells look.\n"));
+  }
+  return Fail(kUsage, "usage", absl::StrCat("expected `", tool.name, " completion bash` or `completion zsh`"));
+}
+
+// What a command that was to print JSON has not: why it failed.
+int WithJson(int exit) {
+  if (exit == kOk || HasPrintedJson()) return exit;
+  PrintJson(absl::StrCat("{", FailureMembers(exit), "}"));
+  return exit;
+}
+
+int RunCommand(const Tool& tool, const Command& command, const std::vector<std::string>& args) {
+  const bool has_json = std::any_of(command.options.begin(), command.options.end(),
+                                    [](const OptionSpec& o) { return absl::string_view(o.name) == "json"; });
+  const auto end = std::find(args.begin(), args.end(), "--");
+  const bool json = has_json && std::find(args.begin(), end, "--json") != end;
+  KeepDiagnostics(json);
+  absl::StatusOr<Options> options = Options::Parse(command, args);
+  int exit = kOk;
+  if (!options.ok()) {
+    exit = Fail(kUsage, "usage", options.status().message());
+  } else if (options->has("help")) {
+    return Print(HelpOf(tool, command));
+  } else {
+    exit = command.run(*options);
+  }
+  return Flushed(json ? WithJson(exit) : exit);
+}
+
+}  // namespace
+
+int RunTool(const Tool& tool, int argc, char** argv) {
+  std::vector<std::string> args(argv + 1, argv + argc);
+  if (args.empty()) {
+    std::fputs(HelpOf(tool).c_str(), stderr);
+    return kUsage;
+  }
+  const std::string first = args[0];
+  if (first == "--help" || first == "-h" || (first == "help" && args.size() == 1)) return Print(HelpOf(tool));
+  if (first == "--version") return Print(absl::StrCat(tool.name, " ", ir::kRelease, "\n"));
+  if (first == "completion") return Completion(tool, args);
+  if (first == "manual" && args.size() == 1) return Print(ManualPage(tool));
+  if (first == "help") {
+    const Command* c = Find(tool, args[1]);
+    return c == nullptr ? NoCommand(tool, args[1], "command") : Print(HelpOf(tool, *c));
+  }
+  const Command* c = Find(tool, first);
+  if (c != nullptr) {
+    args.erase(args.begin());
+  } else if (tool.otherwise != nullptr) {
+    // Alone, and near the name of a command: no file was meant.
+    const bool misspelled = args.size() == 1 && first[0] != '-' && access(first.c_str(), F_OK) != 0;
+    if (misspelled && !Suggestion(tool, first).empty()) return NoCommand(tool, first, "command or file");
+    c = tool.otherwise;
+  } else {
+    return NoCommand(tool, first, "command");
+  }
+  return RunCommand(tool, *c, args);
+}
+
+}  // namespace tile::tools
