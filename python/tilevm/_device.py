@@ -58,6 +58,8 @@ class Device:
         Errors: UnsupportedError for a stream of others on the cpu."""
         if native is None:
             return Stream(self, None)
+        if not isinstance(native, int):
+            raise argument_error(f"a stream of others is the number of a CUstream, not {type(native).__name__}")
         if native not in self._streams:
             self._streams[native] = Stream(self, native)
         return self._streams[native]
@@ -123,6 +125,8 @@ def set_print(printer: "Optional[Callable[[str], object]]") -> "Optional[Callabl
         tilevm.set_print(lines.append)
     """
     global _printer
+    if printer is not None and not callable(printer):
+        raise argument_error(f"set_print takes a function, not {type(printer).__name__}")
     before, _printer = _printer, printer
     return before
 

@@ -125,10 +125,7 @@ class Kernel:
                     launch.add_memory(name[7:], launch.address_of(view, True), view.element.number, view.shape, view.strides)
             self._set_raw(launch, values, views)
         if grid is not None:
-            sizes = (grid,) if isinstance(grid, int) else tuple(int(n) for n in grid)
-            if not 1 <= len(sizes) <= 3:
-                raise argument_error(f"a grid of {len(sizes)} sizes", "pass one to three")
-            launch.set_grid(*sizes, *(1,) * (3 - len(sizes)))
+            launch.set_grid(*_blocks(grid))
         if self.has_interface:
             self._add_outputs(launch, values, views)
         launch.prepare()
@@ -207,6 +204,19 @@ class Kernel:
                 launch.set_parameter(i, 0 if value is None else _word(p.name, value, 64))
             else:
                 launch.set_parameter(i, _bits(p.name, p.element, value))
+
+
+def _blocks(grid: "Any") -> "Tuple[int, int, int]":
+    from operator import index
+
+    try:
+        sizes = tuple(map(index, grid if isinstance(grid, (tuple, list)) else (grid,)))
+    except TypeError:
+        raise argument_error(f"grid={grid!r} is no number of blocks", "pass x, (x, y) or (x, y, z)") from None
+    if not 1 <= len(sizes) <= 3:
+        raise argument_error(f"a grid of {len(sizes)} sizes", "pass one to three")
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
 
 
 def _number(name: str, value: "Any") -> "Union[int, float]":

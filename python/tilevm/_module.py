@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 
 from . import _tilevm
-from ._errors import ModuleError, NotFoundError, UnavailableError, make_error, parse
+from ._errors import ModuleError, NotFoundError, UnavailableError, argument_error, make_error, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _version(text: "Optional[str]") -> int:
         return 0
     parts = text.split(".")
     if len(parts) != 2 or not all(part.isdigit() for part in parts) or int(parts[1]) > 99:
-        raise make_error(1, "", f"error[python.arguments]: version {text!r} is not of the form 'MAJOR.MINOR'")
+        raise argument_error(f"version {text!r} is not of the form 'MAJOR.MINOR'")
     return int(parts[0]) * 100 + int(parts[1])
 
 
@@ -150,6 +150,10 @@ class Module:
             tilevm.load("matmul.tile").compile([80, 90]).save("matmul.tbc")
         """
         targets = [sm] if isinstance(sm, (int, str)) else list(sm)
+        if not targets:
+            raise argument_error("compile for no GPU", "pass sm=90, or several as sm=[80, 90]")
+        if isinstance(options, str):
+            raise argument_error(f"options={options!r} is one string", f"pass [{options!r}]")
         return load(_compile(self._tbc, self.name, ",".join(str(t) for t in targets), list(options)), name=self.name)
 
     # --- for launches
@@ -215,6 +219,8 @@ def load(source: Source, name: "Optional[str]" = None) -> Module:
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return Module(bytes(source), name or "<memory>")
+    if not isinstance(source, (str, os.PathLike)):
+        raise argument_error(f"load takes a file's name or bytes, not {type(source).__name__}", "loads takes text")
     path = os.fspath(source)
     try:
         with open(path, "rb") as file:
@@ -229,6 +235,8 @@ def loads(text: str, name: str = "<text>") -> Module:
 
         module = tilevm.loads("entry @nothing() { return }")
     """
+    if not isinstance(text, str):
+        raise argument_error(f"loads takes text, not {type(text).__name__}", "load takes bytes and files")
     return Module(text.encode(), name)
 
 
