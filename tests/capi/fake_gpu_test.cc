@@ -78,6 +78,13 @@ TEST(FakeGpu, FromBytesToLaunch) {
   ASSERT_EQ(tilevm_launch_set_array(launch, "a", &in), TILEVM_OK);
   ASSERT_EQ(tilevm_launch_set_array(launch, "b", &in), TILEVM_OK);
   ASSERT_EQ(tilevm_launch_set_array(launch, "c", &out), TILEVM_OK);
+  // A GPU checks nothing; asking it to is an error, not a launch without checks.
+  tilevm_launch_options options = {};
+  options.struct_size = sizeof options;
+  options.check = TILEVM_CHECK_FULL;
+  EXPECT_EQ(tilevm_launch_set_options(launch, &options), TILEVM_UNSUPPORTED) << tilevm_error();
+  options.check = TILEVM_CHECK_NONE;
+  ASSERT_EQ(tilevm_launch_set_options(launch, &options), TILEVM_OK) << tilevm_error();
   tilevm_stream* stream = nullptr;
   ASSERT_EQ(tilevm_stream_create(device, &stream), TILEVM_OK);
   EXPECT_NE(tilevm_stream_native(stream), nullptr);
