@@ -92,6 +92,15 @@ def test_prints_reach_python(counts, capsys):
     assert sorted(lines) == ["block 0\n", "block 1\n"]
 
 
+def test_prints_cannot_steer_a_terminal(monkeypatch, capsys):
+    kernel = tilevm.loads('entry @k() {\n  print_tko "a\\x1b[2Jb\\n"\n  return\n}\n').kernel
+    kernel(grid=1)
+    assert capsys.readouterr().out == "a\x1b[2Jb\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    kernel(grid=1)
+    assert capsys.readouterr().out == "a\\x1b[2Jb\n"
+
+
 def test_a_failing_printer_is_reported_and_harms_nothing(counts, capsys, monkeypatch):
     seen = []
     monkeypatch.setattr(sys, "unraisablehook", lambda u: seen.append(u.exc_type))

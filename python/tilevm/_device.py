@@ -138,8 +138,11 @@ def deliver_print(text: str) -> None:
         return
     import sys
 
-    if sys.stdout is not None:
-        sys.stdout.write(text)
+    if sys.stdout is None:
+        return
+    if sys.stdout.isatty():  # what a program says must not steer it
+        text = "".join(c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    sys.stdout.write(text)
 
 
 def _after_fork() -> None:
