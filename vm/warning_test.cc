@@ -119,10 +119,10 @@ TEST(Warning, NoneWhereElementsOutsideAreOnlyComputedAlong) {
 )"), Floats(15, 1), &out, Blocks(3));
   EXPECT_EQ(out, Floats(15, 2));
   EXPECT_TRUE(outcome.warnings.empty());
-  // Along the rows everything is inside.
+  // Under another shape the sum still runs over them.
   outcome = RunOn(Kernel(R"(
-  %turned = permute %a [1, 0]
-  %many = reshape %turned -> tile<4x2x1xf32>
+  %turned = permute %a [1, 0] : tile<2x4xf32> -> tile<4x2xf32>
+  %many = reshape %turned : tile<4x2xf32> -> tile<4x2x1xf32>
   %s = reduce %many dim=0 identities=[0.0 : f32] : tile<4x2x1xf32> -> tile<2x1xf32> (%e: tile<f32>, %acc: tile<f32>) {
     %sum = addf %e, %acc
     yield %sum : tile<f32>
