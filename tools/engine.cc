@@ -17,16 +17,18 @@
 #include "runtime/open_device.h"
 #include "runtime/trap_report.h"
 #include "tools/cli/report.h"
+#include "tools/unchecked.h"
 
 namespace tile::tools {
 namespace {
 
 class VmEngine : public Engine {
  public:
-  explicit VmEngine(std::unique_ptr<vm::Program> program) : program_(std::move(program)) {}
+  VmEngine(std::string file, std::unique_ptr<vm::Program> program) : file_(std::move(file)), program_(std::move(program)) {}
   const ir::Function& function() const override { return program_->function(); }
   bool reports_progress() const override { return true; }
   vm::Outcome Run(const vm::Launch& launch, const std::vector<BufferUse>&, double* ms) override {
+    if (launch.check == vm::CheckLevel::kNone) ExpectStrayAccesses(file_, program_->function().name);
     const auto start = std::chrono::steady_clock::now();
     vm::Outcome outcome = program_->Run(launch);
     *ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -38,6 +40,7 @@ class VmEngine : public Engine {
   }
 
  private:
+  const std::string file_;
   std::unique_ptr<vm::Program> program_;
 };
 
@@ -170,7 +173,7 @@ absl::Status FindImages(const LoadedModule& loaded, const std::string& images, c
 absl::StatusOr<std::unique_ptr<Engine>> MakeVmEngine(const LoadedModule& loaded, const ir::Function& function) {
   absl::StatusOr<std::unique_ptr<vm::Program>> program = vm::Program::Prepare(*loaded.module, function.name);
   if (!program.ok()) return program.status();
-  return std::make_unique<VmEngine>(*std::move(program));
+  return std::make_unique<VmEngine>(loaded.module->source_name, *std::move(program));
 }
 
 std::unique_ptr<Engine> LoadOnVm(const LoadedModule& loaded, const ir::Function& function, const std::string& path, int* exit) {
