@@ -23,7 +23,6 @@
 #include "ir/tbc/writer.h"
 #include "ir/text/printer.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -159,12 +158,6 @@ void CopyPositions(const ir::Function& from, ir::Function* to) {
   ir::Walk(to->body(), [&](ir::Op* op) { op->pos = ops[i++]->pos; });
   to->pos = from.pos;
 }
-
-}  // namespace
-
-std::string CompilerVersion() { return "LLVM " LLVM_VERSION_STRING; }
-
-namespace {
 
 // How loops over products are compiled.
 enum class Ahead : uint8_t { kNothing, kCopies, kTma };

@@ -50,9 +50,6 @@ struct Compiled {
   int llvm_instructions = 0;  // after optimisation
 };
 
-// "LLVM 22.1.8", for people and for keys of caches.
-std::string CompilerVersion();
-
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function, const CompileOptions& options);
 
 }  // namespace tile::codegen

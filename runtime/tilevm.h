@@ -119,8 +119,9 @@ TILEVM_API tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_p
 
 /* Lets kernels that a module has no machine code for be compiled on this machine, by libtilec.so.1, which is opened here and
  * now: TILEVM_UNAVAILABLE if it is not there. Off until this is called; for kernels created from here on. Compiling takes
- * from tenths of a second to seconds; what was compiled is kept in a folder, for other processes too. On the cpu device this
- * does nothing. `options` may be NULL. */
+ * from tenths of a second to seconds, in a process of its own, which may crash or run out of memory: that is an error here
+ * and no more. What was compiled is kept in a folder, for other processes too. On the cpu device this does nothing.
+ * `options` may be NULL. */
 typedef struct tilevm_compile_options {
   size_t struct_size;       /* set by the caller; what is 0 or NULL has a default */
   const char* library;      /* a path; else what TILEVM_LIBTILEC names, else libtilec.so.1 as the system finds it */

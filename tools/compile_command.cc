@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "codegen/disassemble.h"
 #include "codegen/image.h"
+#include "codegen/llvm_version.h"
 #include "ir/escape.h"
 #include "ir/release.h"
 #include "ir/tbc/writer.h"
@@ -141,7 +142,7 @@ void PrintTimes(const codegen::Trace& trace) {
 }
 
 std::string Versions() {
-  return absl::StrCat("tilec ", ir::kRelease, "\n", codegen::CompilerVersion(), "\nassembler: ", codegen::FindAssembler().path, "\n",
+  return absl::StrCat("tilec ", ir::kRelease, "\n", codegen::LlvmVersion(), "\nassembler: ", codegen::FindAssembler().path, "\n",
                       codegen::PtxasVersion(), "libdevice: ", codegen::FindLibdevice(), "\n");
 }
 

@@ -3,7 +3,17 @@
  *   tilec_output* output = NULL;
  *   if (tilec_compile(bytes, size, "vector_add", 90, &output) != TILEC_OK) puts(tilec_output_bytes(output));
  *
- * Functions may be called from any thread at any time; two compilations run beside each other. */
+ * Functions may be called from any thread at any time; two compilations run beside each other.
+ *
+ * No input ends or harms the process that calls. Each compilation is done by a process of its own, the program
+ * tilevm/tilec-worker in the folder of the library (TILEC_WORKER names another): a fatal error of LLVM, a crash, a stack that
+ * overflows, want of memory are statuses here. The library holds no LLVM; it installs no handlers of signals, leaves those
+ * and the signal mask of the host alone, needs no standard files, and leaves no process, no open file and no temporary file
+ * behind. The host may block or ignore signals (SIGCHLD, too) and collect children itself. If the host ends, the program does.
+ * What is left to the host: memory for request and answer, and its own limits on processes and open files.
+ *
+ * The environment may set limits for one compilation: TILEC_TIME_LIMIT (seconds) and TILEC_MEMORY_LIMIT (MiB of address
+ * space). There are none by default, but where the system runs out of memory it ends the program first. */
 #ifndef TILEC_ABI_H_
 #define TILEC_ABI_H_
 
@@ -20,8 +30,8 @@ typedef int32_t tilec_status;
 enum {
   TILEC_OK = 0,
   TILEC_REJECTED = 1,    /* the module or the GPU: no .tbc, no such kernel, what the target lacks */
-  TILEC_ENVIRONMENT = 5, /* something is missing on this machine: libdevice */
-  TILEC_INTERNAL = 70    /* a mistake of the compiler */
+  TILEC_ENVIRONMENT = 5, /* something is missing on this machine: libdevice, tilec-worker, memory, time that a limit allows */
+  TILEC_INTERNAL = 70    /* a mistake of the compiler: it crashed or gave up, or ptxas refuses what it made */
 };
 
 uint32_t tilec_abi_version(void);
@@ -32,7 +42,7 @@ const char* tilec_version(void);
 
 /* Compiles one kernel of a .tbc file for GPUs of a compute capability (90: 9.0). The output is a .tbc file with the
  * same tile code and images of the kernel, the fastest first, the last for any arguments: cubins or, where there is no
- * ptxas, PTX. On failure it is the message, as text:
+ * ptxas, PTX. The kernel may have any name that a file may hold; images record what it is called in the machine code. On failure it is the message, as text:
  * "where: error[code]: what". Give *output to tilec_output_free either way; NULL only if there is no memory. */
 typedef struct tilec_output tilec_output;
 tilec_status tilec_compile(const void* tbc, size_t size, const char* kernel, int32_t compute_capability,

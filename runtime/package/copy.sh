@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Copies a built tilevm to where it is used from:  copy.sh PREFIX FILE...
-# FILES, known by their names: libtilevm.so and tilevm, and as wanted tilec, libtilec.so, libtilevm_forms.so.
+# FILES, known by their names: libtilevm.so and tilevm, and as wanted tilec, libtilec.so, tilec-worker, libtilevm_forms.so.
 # Works from the root of the repository (headers) and is what ./install runs; the result may be moved as a whole.
 #
 #   include/tilevm.h tilevm.hpp          bin/tilevm [tilec]
 #   lib/libtilevm.so -> libtilevm.so.1   lib/pkgconfig/tilevm.pc   lib/cmake/tilevm/   [lib/libtilec.so.1]
 #   [include/tilevm_forms.h              lib/libtilevm_forms.so -> libtilevm_forms.so.1]
-#   lib/tilevm/                          libraries that these need and a machine may lack
+#   lib/tilevm/                          libraries that these need and a machine may lack [tilec-worker, which libtilec starts]
 set -euo pipefail
 prefix=$1
 shift
@@ -20,6 +20,10 @@ for file in "$@"; do
   case $name in
     tilevm | tilec)
       install -s -m 755 "$file" "$prefix/bin"
+      continue
+      ;;
+    tilec-worker)
+      install -s -m 755 "$file" "$prefix/lib/tilevm"
       continue
       ;;
     libtilevm.so | libtilec.so) ;;
