@@ -1,6 +1,6 @@
 """Fuzz targets that are ordinary tests too."""
 
-def fuzz_test(name, srcs, deps = [], corpus = [], **kwargs):
+def fuzz_test(name, srcs, deps = [], corpus = [], programs = [], **kwargs):
     """A test over a source that defines LLVMFuzzerTestOneInput.
 
     `bazel test :NAME` runs every file of the corpus once, with any compiler. With --config=fuzz it
@@ -13,6 +13,7 @@ def fuzz_test(name, srcs, deps = [], corpus = [], **kwargs):
       srcs: sources, with `extern "C" int LLVMFuzzerTestOneInput(const uint8_t*, size_t)`.
       deps: libraries.
       corpus: input files, or labels of groups of them.
+      programs: what the test starts, beside where it runs.
       **kwargs: what else cc_test takes.
     """
     native.cc_test(
@@ -22,7 +23,7 @@ def fuzz_test(name, srcs, deps = [], corpus = [], **kwargs):
             "//third_party/fuzzer:fuzzing": ["-max_total_time=10"],
             "//conditions:default": ["$(rootpaths %s)" % files for files in corpus],
         }),
-        data = corpus,
+        data = corpus + programs,
         deps = deps + ["//third_party/fuzzer"],
         **kwargs
     )
