@@ -1,25 +1,39 @@
 #!/usr/bin/env bash
 # Copies a built tilevm to where it is used from:  copy.sh PREFIX FILE...
-# FILES, known by their names: libtilevm.so and tilevm, and as wanted tilec, libtilec.so, tilec-worker, libtilevm_forms.so.
+# FILES, known by their names: libtilevm.so and tilevm, and as wanted tilec, libtilec.so, tilec-worker, libtilevm_forms.so,
+# libtilevm-ir.a.
 # Works from the root of the repository (headers) and is what ./install runs; the result may be moved as a whole.
 #
 #   include/tilevm.h tilevm.hpp          bin/tilevm [tilec]
 #   lib/libtilevm.so -> libtilevm.so.1   lib/pkgconfig/tilevm.pc   lib/cmake/tilevm/   [lib/libtilec.so.1]
 #   [include/tilevm_forms.h              lib/libtilevm_forms.so -> libtilevm_forms.so.1]
 #   lib/tilevm/                          libraries that these need and a machine may lack [tilec-worker, which libtilec starts]
+#   share/tilevm/                        for frontends: tbc.fbs, FORMAT.md, text.md, operations.md, operations.json
+#   share/man, share/bash-completion, share/zsh
+#   [include/tilevm-ir/                  the C++ builder: lib/libtilevm-ir.a lib/pkgconfig/tilevm-ir.pc]
 set -euo pipefail
 prefix=$1
 shift
 version=$(sed -n 's/.*kRelease\[\] = "\(.*\)".*/\1/p' ir/release.h)
 [ -n "$version" ] || { echo "copy.sh: no release in ir/release.h" >&2; exit 1; }
+builder_headers="ir/arena.h ir/attr.h ir/builder.h ir/diagnostic.h ir/element.h ir/elements.def ir/enums.def ir/formats.def
+  ir/interface.h ir/module.h ir/op_info.h ir/ops.def ir/ops.h ir/type.h ir/verify.h ir/tbc/image.h ir/tbc/reader.h
+  ir/tbc/sha256.h ir/tbc/version.h ir/tbc/writer.h ir/text/parser.h ir/text/printer.h"
 
 mkdir -p "$prefix"/{bin,include,lib/pkgconfig,lib/cmake/tilevm,lib/tilevm}
 install -m 644 runtime/tilevm.h runtime/tilevm.hpp "$prefix/include"
+tools=()
+builder=
 for file in "$@"; do
   name=$(basename "$file")
   case $name in
     tilevm | tilec)
       install -s -m 755 "$file" "$prefix/bin"
+      tools+=("$file")
+      continue
+      ;;
+    libtilevm-ir.a)
+      builder=$file
       continue
       ;;
     tilec-worker)
@@ -37,7 +51,31 @@ for file in "$@"; do
   strip --strip-unneeded "$prefix/lib/$name.1"
   [ "$name" = libtilec.so ] || ln -sfn "$name.1" "$prefix/lib/$name"
 done
-for file in tilevm.pc.in tilevmConfigVersion.cmake.in; do
+for tool in "${tools[@]}"; do
+  name=$(basename "$tool")
+  man=$prefix/share/man/man1 bash=$prefix/share/bash-completion/completions zsh=$prefix/share/zsh/site-functions
+  mkdir -p "$man" "$bash" "$zsh"
+  "$tool" manual > "$man/$name.1"
+  "$tool" completion bash > "$bash/$name"
+  "$tool" completion zsh > "$zsh/_$name"
+done
+
+# What a frontend needs to know.
+share=$prefix/share/tilevm
+mkdir -p "$share"
+install -m 644 schemas/tbc.fbs schemas/FORMAT.md docs/text.md docs/operations.md "$share"
+"$prefix/bin/tilevm" ops --json > "$share/operations.json"
+if [ -n "$builder" ]; then
+  headers=$prefix/include/tilevm-ir
+  rm -rf "$headers"
+  # The headers that its interface consists of; the rest of ir/ is nobody else's business.
+  for file in $builder_headers; do
+    mkdir -p "$headers/$(dirname "$file")"
+    install -m 644 "$file" "$headers/$file"
+  done
+  install -m 644 "$builder" "$prefix/lib/libtilevm-ir.a"
+fi
+for file in tilevm.pc.in ${builder:+tilevm-ir.pc.in} tilevmConfigVersion.cmake.in; do
   case $file in
     *.pc.in) to=lib/pkgconfig ;;
     *) to=lib/cmake/tilevm ;;
@@ -48,7 +86,7 @@ install -m 644 runtime/package/tilevmConfig.cmake "$prefix/lib/cmake/tilevm"
 
 # All but what every system with the C++ library has, and LLVM, which tilec is linked with for an installation.
 rm -f "$prefix"/lib/tilevm/*.so*
-ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u |
+find "$prefix/bin" "$prefix/lib" -type f \( -name '*.so.1' -o -perm -u+x \) -print0 | xargs -0 ldd | awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u |
   while read -r needed; do
     case $(basename "$needed") in
       libabsl_*|libsleef.*|libpng*|libz.*|libzstd.*) install -m 644 "$needed" "$prefix/lib/tilevm" ;;

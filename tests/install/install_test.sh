@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the runtime into an empty folder, moves it, and builds examples/app with it by cc and pkg-config, and by CMake.
+# Installs the runtime into an empty folder, moves it, and builds examples/app with it by cc and pkg-config, and by CMake;
+# builds a frontend, examples/builder, with the installed builder, and runs what it writes.
 set -uo pipefail
 if [ $# -gt 0 ]; then
   echo "SKIPPED: built $*"
@@ -13,14 +14,17 @@ fail() {
 work=$TEST_TMPDIR
 root=$PWD
 
-runtime/package/copy.sh "$work/first" runtime/shared/libtilevm.so tools/tilevm || fail "copy.sh"
+runtime/package/copy.sh "$work/first" runtime/shared/libtilevm.so tools/tilevm ir/libtilevm-ir.a || fail "copy.sh"
 # It may be moved, and its name may hold a space.
 prefix="$work/in stalled"
 mv "$work/first" "$prefix"
 lib=$prefix/lib/libtilevm.so
 
 for file in include/tilevm.h include/tilevm.hpp lib/libtilevm.so lib/libtilevm.so.1 lib/pkgconfig/tilevm.pc \
-  lib/cmake/tilevm/tilevmConfig.cmake lib/cmake/tilevm/tilevmConfigVersion.cmake bin/tilevm; do
+  lib/cmake/tilevm/tilevmConfig.cmake lib/cmake/tilevm/tilevmConfigVersion.cmake bin/tilevm \
+  lib/libtilevm-ir.a lib/pkgconfig/tilevm-ir.pc include/tilevm-ir/ir/builder.h include/tilevm-ir/ir/tbc/writer.h \
+  share/tilevm/tbc.fbs share/tilevm/FORMAT.md share/tilevm/text.md share/tilevm/operations.md share/tilevm/operations.json \
+  share/man/man1/tilevm.1 share/bash-completion/completions/tilevm share/zsh/site-functions/_tilevm; do
   [ -s "$prefix/$file" ] || fail "no $file"
 done
 
@@ -59,6 +63,39 @@ runs() {
   said=$(LD_LIBRARY_PATH="${2-}" "$1" 2>&1)
   [ "$said" = "cpu (VM on this CPU): 1000000 sums, all right" ] || fail "$1 said: $said"
 }
+
+# What frontends in other languages read: the table, and the schema, by which a file's fields are found.
+python3 - "$prefix/share/tilevm/operations.json" <<'END' || fail "operations.json"
+import json, sys
+table = json.load(open(sys.argv[1]))
+sys.exit("addf" not in {op["mnemonic"] for op in table["ops"]})
+END
+if flatc --version >/dev/null 2>&1; then
+  mkdir "$work/decoded"
+  flatc --json --strict-json --raw-binary -o "$work/decoded" "$prefix/share/tilevm/tbc.fbs" -- vector_add.tbc &&
+    grep -q '"version_minor"' "$work/decoded/vector_add.json" || fail "tbc.fbs does not describe a .tbc"
+else
+  echo "SKIPPED: flatc is not installed"
+fi
+bash -n "$prefix/share/bash-completion/completions/tilevm" || fail "bash completion"
+if zsh --version >/dev/null 2>&1; then
+  zsh -n "$prefix/share/zsh/site-functions/_tilevm" || fail "zsh completion"
+fi
+if man --version >/dev/null 2>&1; then
+  warned=$(LC_ALL=C.UTF-8 man --warnings -E UTF-8 -l "$prefix/share/man/man1/tilevm.1" 2>&1 >/dev/null)
+  [ -z "$warned" ] || fail "manual: $warned"
+fi
+
+# A frontend.
+if pkg-config --version >/dev/null 2>&1; then
+  mkdir "$work/frontend"
+  cp -L "$root/examples/builder/matmul.cc" "$work/frontend"
+  flags=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs tilevm-ir) || fail "no tilevm-ir"
+  eval "g++ -std=c++20 -Wall '$work/frontend/matmul.cc' -o '$work/frontend/matmul' $flags" || fail "the frontend does not build"
+  "$work/frontend/matmul" "$work/frontend/matmul.tbc" || fail "the frontend"
+  "$prefix/bin/tilevm" run "$work/frontend/matmul.tbc" ones:f32[100,50] ones:f32[50,70] --expect full:f32[100,70]=50 ||
+    fail "what the frontend wrote"
+fi
 
 # cc and pkg-config.
 if pkg-config --version >/dev/null 2>&1; then
