@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/assembler_faults.h"
 #include "codegen/emit/emitter.h"
+#include "codegen/live_registers.h"
 #include "codegen/passes/assign_layouts.h"
 #include "codegen/passes/assume_aligned.h"
 #include "codegen/passes/copy_ahead.h"
@@ -48,6 +49,7 @@ namespace tile::codegen {
 namespace {
 
 constexpr int kManyInstructions = 20000;
+constexpr int64_t kMostRegistersOfThread = 1024;  // that a tile may take, in memory as what exceeds them is
 
 absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target, int opt_level) {
   static std::once_flag once;
@@ -209,9 +211,14 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   trace.Text("fetch", [&] { return PrintWithLayouts(*f); });
   {
     TimedPass time(options.trace, "slice");
-    Slice(SlicesFor(options.num_warps), &work, f, options.trace);
+    Slice(SlicesFor(options.num_warps, static_cast<int64_t>(target.shared_bytes)), &work, f, options.trace);
   }
   trace.Text("slice", [&] { return PrintWithLayouts(*f); });
+  const LargestTile largest = FindLargestTile(*f);
+  if (largest.op != nullptr) {
+    trace.largest_tile = absl::StrCat(work.Where(largest.op->loc, largest.op->pos), ": ", largest.op->info()->mnemonic, " of ",
+                                      largest.tile->type().ToString());
+  }
   TimedPass plan_time(options.trace, "plan");
   Plan plan = MakePlan(target, *f, options.aligned);
   if (options.num_warps > 0) {
@@ -228,6 +235,19 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
     return absl::InvalidArgumentError("no room for a ring");
   }
   plan_time.Done();
+  if (largest.op != nullptr) {
+    // LLVM and ptxas take minutes for what would be of no use.
+    const int64_t each = RegistersOf(largest.tile->type()) / (32 * plan.num_warps);
+    if (each > kMostRegistersOfThread) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          work.Where(largest.op->loc, largest.op->pos), ": error[codegen.registers]: ", largest.op->info()->mnemonic, " in kernel @",
+          f->name, " works on the whole of ", largest.tile->type().ToString(), ", which is ", each,
+          " registers of 32 bits in each of ", 32 * plan.num_warps, " threads; ", target.arch,
+          " has 255, and code for more than ", kMostRegistersOfThread, " is not made. Use tiles of 1/",
+          (each + kMostRegistersOfThread - 1) / kMostRegistersOfThread * 8,
+          " of the elements there, or a program that can be done in slices (--remarks says what hinders it)"));
+    }
+  }
   remark("plan", absl::StrCat(plan.num_warps, plan.num_warps == 1 ? " warp: " : " warps: ", plan.why));
   trace.Text("plan", [&] { return absl::StrCat("@", f->name, ": ", plan.num_warps, " warps: ", plan.why, "\n"); });
   LayoutTable layouts;

@@ -20,6 +20,21 @@ ir::ExprNode Grid(int d) { return {ir::ExprOp::kShape, -1, d, 0}; }
 ir::ExprNode Const(int64_t v) { return {ir::ExprOp::kConst, 0, 0, v}; }
 ir::ExprNode Node(ir::ExprOp op) { return {op, 0, 0, 0}; }
 
+constexpr int kManySpills = 1024;  // bytes of a thread
+
+// Memory traffic that the source does not show.
+void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const Target& target, const Trace& trace) {
+  if (built.assembled.spill_bytes <= kManySpills || !trace.on_warning) return;
+  const size_t what = trace.largest_tile.rfind(": ");
+  const bool known = what != std::string::npos;
+  const ir::Module& module = *function.module();
+  trace.on_warning(absl::StrCat(
+      known ? trace.largest_tile.substr(0, what) : module.Where(function.loc, function.pos), ": warning[codegen.spill]: @",
+      function.name, " for ", target.arch, ": each thread spills ", built.assembled.spill_bytes, " bytes of registers to memory",
+      known ? absl::StrCat("; the largest tile that is worked on at once is that of ", trace.largest_tile.substr(what + 2)) : "",
+      ". Smaller tiles need fewer registers; --remarks says what stays whole, and why"));
+}
+
 constexpr int kMostRegisters = 255, kRegistersOfMultiprocessor = 65536, kUnit = 8;  // of a thread; given out in units
 
 // ptxas 13.0 gives code that exceeds the registers in any case as few as 32 of them, so that more blocks fit beside each
@@ -69,6 +84,7 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
     if (!assembled.ok()) return assembled.status();
     built.assembled = *std::move(assembled);
     built.payload = std::make_unique<std::string>(std::move(built.assembled.cubin));
+    if (options.trace != nullptr) WarnOfSpills(built, function, *options.target, *options.trace);
   } else {
     built.payload = std::make_unique<std::string>(built.compiled.ptx);
   }

@@ -137,6 +137,22 @@ int64_t RegistersOf(ir::Type t) {
   return t.is_tile() && t.rank() > 0 ? t.num_elements() * std::max(1, ir::StorageBytes(t.elem()) / 4) : 0;
 }
 
+LargestTile FindLargestTile(const ir::Function& function) {
+  LargestTile largest;
+  int64_t most = 0;
+  const auto look = [&](const Op* op, const Value* v) {
+    if (RegistersOf(v->type()) <= most || (v->def() != nullptr && v->def()->opcode() == ir::Opcode::kConstant)) return;
+    most = RegistersOf(v->type());
+    largest = {op, v};
+  };
+  ir::Walk(function.body(), [&](const Op* op) {
+    if (TakesNoRegisters(op) || IsFetch(op)) return;
+    for (int i = 0; i < op->num_results(); ++i) look(op, op->result(i));
+    for (int i = 0; i < op->num_operands(); ++i) look(op, op->operand(i));
+  });
+  return largest;
+}
+
 LiveRegisters MostLiveRegisters(const ir::Function& function) { return Liveness(function).Most(); }
 
 }  // namespace tile::codegen

@@ -21,6 +21,13 @@ struct LiveRegisters {
 };
 LiveRegisters MostLiveRegisters(const ir::Function& function);
 
+// The operation that gives or takes the tile of most registers, and that tile; null: there are none. The first of several.
+struct LargestTile {
+  const ir::Op* op = nullptr;
+  const ir::Value* tile = nullptr;
+};
+LargestTile FindLargestTile(const ir::Function& function);
+
 // 32-bit registers that a tile takes over all threads; 0 for scalars and for what is no tile.
 int64_t RegistersOf(ir::Type t);
 

@@ -47,6 +47,12 @@ class Trace {
   std::function<bool(absl::string_view pass)> wants_text;
   std::function<void(absl::string_view pass, absl::string_view text)> on_text;
   std::function<void(const std::string& line)> on_remark;
+  // What people should know although nothing fails: "k.tile:3:4: warning[codegen.spill]: …".
+  std::function<void(const std::string& line)> on_warning;
+  // A pass begins.
+  std::function<void(absl::string_view pass)> on_pass;
+  // The largest tile that is worked on at once, for people: "k.tile:3:4: scan of tile<65536xf32>". Set behind "slice".
+  std::string largest_tile;
   // Only the first so many optional steps are taken: a program that is right with N and wrong with N + 1 was broken by
   // that step. Steps are numbered from 1 in the order in which the compiler comes to them.
   std::optional<int64_t> step_limit;
@@ -91,7 +97,9 @@ class Trace {
 // Adds the time until it goes out of scope, or until Done. The trace may be null.
 class TimedPass {
  public:
-  TimedPass(Trace* trace, absl::string_view pass) : trace_(trace), pass_(pass), start_(Clock::now()) {}
+  TimedPass(Trace* trace, absl::string_view pass) : trace_(trace), pass_(pass), start_(Clock::now()) {
+    if (trace != nullptr && trace->on_pass) trace->on_pass(pass);
+  }
   ~TimedPass() { Done(); }
   TimedPass(const TimedPass&) = delete;
   TimedPass& operator=(const TimedPass&) = delete;

@@ -132,7 +132,7 @@ absl::Status Emitter::Run() {
     builder_.SetInsertPoint(workers);
   }
   ir::Walk(function_.body(), [&](ir::Op* op) {
-    keeps_shared_ = keeps_shared_ || op->opcode() == ir::Opcode::kAllocShared;
+    keeps_shared_ = keeps_shared_ || op->opcode() == ir::Opcode::kAllocShared || op->opcode() == ir::Opcode::kAlloca;
     if (!IsFetch(op)) return;
     last_ring_ = op;
     while (last_ring_->parent() != nullptr) last_ring_ = last_ring_->parent();
@@ -165,13 +165,40 @@ absl::Status Emitter::Run() {
         llvm::ConstantExpr::getIntToPtr(I64(workspace_bytes_), workspace_size_->getType()));
     workspace_size_->eraseFromParent();
   }
-  if (shared_bytes() > target_.shared_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        source_.Where(function_.loc, function_.pos), ": error[codegen.shared]: kernel @", function_.name, " needs ",
-        shared_bytes(), " bytes of shared memory; ", target_.arch, " offers ", target_.shared_bytes,
-        " to a block. Use smaller tiles or smaller shared arrays."));
-  }
+  if (shared_bytes() > target_.shared_bytes) return TooMuchShared();
   return absl::OkStatus();
+}
+
+absl::Status Emitter::TooMuchShared() const {
+  std::vector<SharedUser> users = shared_users_;
+  if (scratch_user_.op != nullptr) users.push_back(scratch_user_);
+  if (ring_user_.op != nullptr) users.push_back(ring_user_);
+  // The largest first; of equal ones the first in the text.
+  std::stable_sort(users.begin(), users.end(), [](const SharedUser& a, const SharedUser& b) { return a.bytes > b.bytes; });
+  std::string where = source_.Where(function_.loc, function_.pos), who;
+  uint64_t most = 0;
+  constexpr size_t kNamed = 3;
+  for (size_t i = 0; i < users.size() && i < kNamed; ++i) {
+    const SharedUser& u = users[i];
+    if (i == 0) {
+      where = source_.Where(u.op->loc, u.op->pos);
+      most = u.bytes;
+      absl::StrAppend(&who, ": ", u.op->info()->mnemonic, " needs ", u.bytes, " ", u.what);
+    } else if (u.bytes > 0) {
+      absl::StrAppend(&who, i == 1 ? ", besides " : ", ", u.op->info()->mnemonic, " at ", source_.Where(u.op->loc, u.op->pos), " ", u.bytes);
+    }
+  }
+  // What the greatest would have to come down to.
+  const uint64_t others = shared_bytes() - std::min(most, shared_bytes());
+  std::string fix = "Use smaller tiles or smaller shared arrays";
+  if (others < target_.shared_bytes && most > 0) {
+    uint64_t parts = 2;
+    while (most / parts > target_.shared_bytes - others) parts *= 2;
+    absl::StrAppend(&fix, ": with 1/", parts, " of the elements there it fits");
+  }
+  return absl::InvalidArgumentError(absl::StrCat(where, ": error[codegen.shared]: kernel @", function_.name, " needs ", shared_bytes(),
+                                                 " bytes of shared memory; ", target_.arch, " offers ", target_.shared_bytes,
+                                                 " to a block", who, ". ", fix, "."));
 }
 
 void Emitter::Refuse(const ir::Op& op, absl::string_view why) {
@@ -409,6 +436,9 @@ uint32_t Emitter::ReserveShared(uint64_t bytes, uint64_t alignment) {
   reserved_bytes_ = (reserved_bytes_ + alignment - 1) / alignment * alignment;
   const uint64_t at = reserved_bytes_;
   reserved_bytes_ += bytes;
+  if (current_ != nullptr) {
+    shared_users_.push_back({current_, bytes, current_->opcode() == ir::Opcode::kAllocShared ? "for the array" : "for itself"});
+  }
   return static_cast<uint32_t>(std::min<uint64_t>(at, UINT32_MAX));
 }
 
@@ -422,12 +452,14 @@ Emitter::RingMemory Emitter::ReserveRing(const ir::Op& fetch, uint64_t bytes, ui
   memory.barriers = ReserveShared(barrier_bytes, 8);
   memory.is_new = true;
   ring_bytes_ += bytes;
+  if (bytes > ring_user_.bytes) ring_user_ = {&fetch, bytes, "for what is fetched ahead"};
   return memory;
 }
 
 llvm::Value* Emitter::CopyMemory(uint64_t bytes, bool* used) {
   *used = ring_bytes_ > 0;
   ring_bytes_ = std::max(ring_bytes_, bytes);
+  if (bytes > ring_user_.bytes && current_ != nullptr) ring_user_ = {current_, bytes, "for what is copied ahead"};
   return ring_;
 }
 
@@ -443,6 +475,7 @@ llvm::AllocaInst* Emitter::Variable(llvm::Type* type, llvm::Value* start) {
 llvm::Value* Emitter::Scratch(uint64_t bytes) {
   scratch_beside_rings_ = scratch_beside_rings_ || last_ring_ != nullptr || plan_.persistent;
   scratch_bytes_ = std::max(scratch_bytes_, bytes);
+  if (bytes > scratch_user_.bytes && current_ != nullptr) scratch_user_ = {current_, bytes, "in which threads exchange elements"};
   Barrier();
   return scratch_;
 }
@@ -453,6 +486,12 @@ llvm::Value* Emitter::SharedAddress(llvm::Value* byte_offset) {
 
 uint64_t Emitter::shared_bytes() const {
   return reserved_bytes_ + (scratch_beside_rings_ ? ring_bytes_ + scratch_bytes_ : std::max(ring_bytes_, scratch_bytes_));
+}
+
+uint64_t Emitter::SharedLeft() const {
+  const bool beside = scratch_beside_rings_ || last_ring_ != nullptr || plan_.persistent;
+  const uint64_t used = reserved_bytes_ + 1024 + (beside ? ring_bytes_ : 0);  // and what begins at a round place
+  return target_.shared_bytes > used ? target_.shared_bytes - used : 0;
 }
 
 llvm::Value* Emitter::ReserveWorkspace(uint64_t bytes, uint64_t alignment) {
@@ -507,7 +546,9 @@ llvm::Value* Emitter::Ptx(llvm::Type* result, absl::string_view text, absl::stri
 
 void Emitter::Lower(const ir::Op& op) {
   if (refused()) return;
+  const ir::Op* outer = std::exchange(current_, &op);
   (IsGpuOp(*op.info()) ? kLowerGpu : kLower)[op.info()->index](*this, op);
+  current_ = outer;
 }
 
 void Emitter::LowerBlock(const ir::Block& block) {

@@ -167,6 +167,8 @@ class Emitter {
   llvm::Value* ClusterSize();
   llvm::Value* ClusterRank();
   uint64_t shared_bytes() const;  // after Run
+  // What Scratch can still give, as far as is known.
+  uint64_t SharedLeft() const;
   // bar.sync of the block; all earlier accesses of its threads are visible after it.
   void Barrier();
 
@@ -257,6 +259,16 @@ class Emitter {
   llvm::Value *cluster_size_ = nullptr, *cluster_rank_ = nullptr;
   llvm::Value* warpgroup_ = nullptr;
   llvm::GlobalVariable* scratch_ = nullptr;  // stands for its last part until the end of Run
+  // Who asked for shared memory: what is reserved for it alone, the most that was asked to exchange elements, rings.
+  struct SharedUser {
+    const ir::Op* op = nullptr;
+    uint64_t bytes = 0;
+    const char* what = "";
+  };
+  absl::Status TooMuchShared() const;
+  std::vector<SharedUser> shared_users_;
+  SharedUser scratch_user_, ring_user_;
+  const ir::Op* current_ = nullptr;  // that is lowered at the moment
   uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, ring_bytes_ = 0, workspace_bytes_ = 0;
   llvm::GlobalVariable* workspace_size_ = nullptr;  // its address stands for workspace_bytes_ until the end of Run
   std::vector<ir::ImageSite> sites_;

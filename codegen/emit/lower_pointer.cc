@@ -135,8 +135,10 @@ void LowerStorePtr(Emitter& e, const ir::Op& op) {
   e.order().Did(op);
 }
 
-// Lives as long as the block that it stands in, so each time around a loop may have the same memory.
+// Lives as long as the block that it stands in, so each time around a loop may have the same memory, once no thread uses
+// it any more.
 void LowerAlloca(Emitter& e, const ir::Op& op) {
+  if (StandsInLoop(op) && !e.order().pending().empty()) e.Barrier();
   const ir::Elem elem = op.result(0)->type().element().pointee;
   const auto bytes = static_cast<uint64_t>(op.attr("num_elem").as_int() * std::max(1, ir::MemoryBits(elem) / 8));
   const auto alignment = static_cast<uint64_t>(op.attr("alignment").as_int());

@@ -122,6 +122,8 @@ void LowerMakeStridedView(Emitter& e, const ir::Op& op) { SameView(e, op); }
 void LowerMakeGatherScatterView(Emitter& e, const ir::Op& op) { SameView(e, op); }
 
 void LowerAllocShared(Emitter& e, const ir::Op& op) {
+  // Each time around a loop it is the same memory, once no thread uses it any more.
+  if (StandsInLoop(op) && !e.order().pending().empty()) e.Barrier();
   const ir::Type type = op.result(0)->type();
   ViewValue view;
   uint64_t elements = 1;

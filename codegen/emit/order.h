@@ -46,6 +46,13 @@ class Order {
 
 bool Acquires(const ir::Op& op);
 bool Releases(const ir::Op& op);
+// Any loop around it may run it again.
+inline bool StandsInLoop(const ir::Op& op) {
+  for (const ir::Op* at = op.parent(); at != nullptr; at = at->parent()) {
+    if (at->opcode() == ir::Opcode::kFor || at->opcode() == ir::Opcode::kLoop) return true;
+  }
+  return false;
+}
 inline bool IsAccess(const ir::Op& op) { return op.info()->has(ir::kReads) || op.info()->has(ir::kWrites); }
 
 }  // namespace tile::codegen

@@ -111,32 +111,39 @@ TEST(SlicePtx, StepsAreOptionalAndRemarked) {
       << remarks[1];
 }
 
-// Scans work on whole tiles: what exceeds the registers takes all of them, rather than few for blocks that would wait for memory
-// as well.
+// What goes around a loop stands in registers: what exceeds them takes all of them, rather than few for blocks that would
+// wait for memory as well. People are told.
 TEST(SlicePtx, WhatSpillsTakesAllRegisters) {
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
   ir::Diagnostics diags;
   const auto m = ir::Parse(R"(
-entry @scan(%x: tile<ptr<f32>>) {
+entry @powers(%x: tile<ptr<f32>>, %n: tile<i32>) {
   %i, %j, %k = get_tile_block_id
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
   %t = make_tensor_view %x, shape = [65536], strides = [1] : tensor_view<65536xf32, strides=[1]>
   %v = make_partition_view %t : partition_view<tile=(65536), tensor_view<65536xf32, strides=[1]>>
   %a, %read = load_view_tko weak %v[%i] -> tile<65536xf32>, token
-  %s = scan %a dim=0 reverse=false identities=[0.0 : f32] : tile<65536xf32> -> tile<65536xf32> (%e: tile<f32>, %acc: tile<f32>) {
-    %r = addf %e, %acc
-    yield %r : tile<f32>
+  %last = for %round in (%zero to %n, step %one) : tile<i32> iter_values(%p = %a) -> (tile<65536xf32>) {
+    %q = mulf %p, %p : tile<65536xf32>
+    continue %q : tile<65536xf32>
   }
-  store_view_tko weak %s, %v[%i] token = %read -> token
+  store_view_tko weak %last, %v[%i] token = %read -> token
   return
 }
 )", "test.tile", &diags);
   ASSERT_NE(m, nullptr) << diags.ToString();
   CompileOptions options;
   options.target = FindTarget(90);
+  Trace trace;
+  std::string warning;
+  trace.on_warning = [&](const std::string& line) { warning = line; };
+  options.trace = &trace;
   const auto built = BuildImage(*m, *m->functions[0], options, ir::ImageKind::kCubin);
   ASSERT_TRUE(built.ok()) << built.status();
   EXPECT_GT(built->assembled.spill_bytes, 0);
   EXPECT_GT(built->assembled.registers, 100);
+  EXPECT_EQ(absl::StrContains(warning, "test.tile:9:"), built->assembled.spill_bytes > 1024) << warning;
 }
 
 }  // namespace

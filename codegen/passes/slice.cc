@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/live_registers.h"
+#include "codegen/passes/keep_tiles.h"
 #include "codegen/passes/slice_cone.h"
 #include "codegen/passes/slice_loop.h"
 #include "codegen/passes/slice_order.h"
@@ -28,11 +29,14 @@ using ir::Value;
 
 constexpr int kMostWarps = 16;
 constexpr int64_t kMostRegisters = 64, kSliceRegisters = 32;  // of a thread
+constexpr int64_t kExchangeBytes = 5;  // for each register of a slice that threads exchange, and more for totals
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
-bool IsStore(const Op& op) { return op.opcode() == Opcode::kStoreView || op.opcode() == Opcode::kStorePtr; }
-
-const Value* Stored(const Op& store) { return store.operand(store.opcode() == Opcode::kStoreView ? "tile" : "value"); }
+// A store, or an update whose old values nobody needs.
+bool IsStore(const Op& op) {
+  const Value* tile = WrittenTile(op);
+  return tile != nullptr && IsTile(tile) && !GivesTile(op);
+}
 
 int64_t PowerOfTwoFrom(int64_t n) {
   int64_t p = 1;
@@ -40,18 +44,28 @@ int64_t PowerOfTwoFrom(int64_t n) {
   return p;
 }
 
-// May stand between a load and the place where it is done instead, unless it must follow the load.
+// Of an access.
+ir::MemoryOrdering OrderingOf(const Op& op) {
+  const int i = op.info()->format->attr_index("ordering");
+  return i < 0 ? ir::MemoryOrdering::kWeak : op.attr(i).as_enum<ir::MemoryOrdering>();
+}
+bool IsRelaxed(const Op& op) { return IsOrdered(op) && OrderingOf(op) == ir::MemoryOrdering::kRelaxed; }
+// Others may write behind it what was read before.
+bool Releases(const Op& op) {
+  return IsOrdered(op) &&
+         (OrderingOf(op) == ir::MemoryOrdering::kRelease || OrderingOf(op) == ir::MemoryOrdering::kAcqRel);
+}
+
+// May stand between a weak load and the place where it is done instead, unless it must follow the load.
 bool LetsPass(const Op& op) {
   if (op.opcode() == Opcode::kAllocShared || op.opcode() == Opcode::kAlloca) return true;
   const bool tokens_only = op.opcode() == Opcode::kJoinTokens || op.opcode() == Opcode::kMakeToken;
-  if (op.info()->has(ir::kEffect) || (op.info()->has(ir::kTko) && !IsWeak(op) && !tokens_only)) return false;
+  if (op.info()->has(ir::kEffect) || (op.info()->has(ir::kTko) && !IsWeak(op) && !IsRelaxed(op) && !tokens_only))
+    return false;
   bool passes = true;
   for (int r = 0; r < op.num_regions(); ++r) {
     ir::Walk(op.region(r), [&](Op* inside) {
-      if (inside->info()->has(ir::kEffect) || inside->info()->has(ir::kWrites) ||
-          (inside->info()->has(ir::kReads) && !IsWeak(*inside))) {
-        passes = false;
-      }
+      passes = passes && LetsPass(*inside) && inside->opcode() != Opcode::kReturn;
     });
   }
   return passes;
@@ -67,7 +81,7 @@ class BlockSlicer {
         block_(block),
         trace_(trace),
         carry_(carry),
-        scope_{block, &big_, &carried_} {
+        scope_{block, &big_, &carried_, options.limit} {
     FindSinks();
   }
 
@@ -163,10 +177,10 @@ class BlockSlicer {
       }
       if (!TakesBig(*op)) continue;
       if (IsStore(*op)) {
-        std::vector<int> dims(static_cast<size_t>(Stored(*op)->type().rank()));
+        std::vector<int> dims(static_cast<size_t>(WrittenTile(*op)->type().rank()));
         std::iota(dims.begin(), dims.end(), 0);
         std::optional<Sink> sink;
-        why_not_[op] = Choose(op, Stored(*op), dims, &sink);
+        why_not_[op] = Choose(op, WrittenTile(*op), dims, &sink);
         if (sink)
           sinks_.push_back(*std::move(sink));
         else
@@ -185,7 +199,7 @@ class BlockSlicer {
         }
       }
       // What comes of a large tile otherwise is done in its slices.
-      if (!op->info()->has(ir::kPure) && op->opcode() != Opcode::kLoadPtr) continue;
+      if (!op->info()->has(ir::kPure) && !IsAccessOfMemory(*op)) continue;
       for (int i = 0; i < op->num_results(); ++i) {
         if (IsTile(op->result(i))) big_.insert(op->result(i));
       }
@@ -289,6 +303,10 @@ class BlockSlicer {
   // The sink can be done in the rounds of the loop, behind what is there, and has loads in common with it.
   bool CanJoin(const SliceLoop& loop, const SliceSink& sink) {
     if (loop.slices != sink.cone->slices()) return false;
+    const Turn turn = loop.turn(), own = sink.cone->turn();
+    if (turn != Turn::kAny && own != Turn::kAny && turn != own) return false;
+    // What others may see is done by itself.
+    if (IsDoneOnce(sink) || IsDoneOnce(loop.sinks.back())) return false;
     bool shares = false;
     for (const auto& [load, dim] : LoadsOf(loop)) shares = shares || sink.cone->Makes({load->result(0), dim});
     if (!shares) return false;
@@ -302,6 +320,8 @@ class BlockSlicer {
     both.sinks.push_back(sink);
     return WhyNotInOneLoop(both).empty();
   }
+
+  static bool IsDoneOnce(const SliceSink& sink) { return IsOrdered(*sink.op) || sink.cone->once() != nullptr; }
 
   static bool Uses(const Op& op, const Op& what) {
     bool uses = false;
@@ -319,7 +339,17 @@ class BlockSlicer {
   std::string WhyNotInOneLoop(const SliceLoop& loop) {
     for (const SliceSink& sink : loop.sinks) {
       if (!sink.is_store()) continue;
+      const Op* once = sink.cone->once();
       for (const auto& [load, dim] : LoadsOf(loop)) {
+        if (load != once && !SliceOrder::ReadsOwn(*load)) {
+          if (Releases(*sink.op) || (once != nullptr && Releases(*once)))
+            return absl::StrCat("slices of the load at ", Where(*load), " would be read behind the release of others");
+          if (once != nullptr && once->info()->has(ir::kWrites) && Precedes(*load, *once) &&
+              order_.MustFollow(*once, *load)) {
+            return absl::StrCat("the update at ", Where(*once), " may change other elements of what the load at ",
+                                Where(*load), " reads");
+          }
+        }
         if (!Precedes(*load, *sink.op) || !order_.MustFollow(*sink.op, *load)) continue;
         if (dim == sink.dim && SliceOrder::SameElements(*sink.op, *load)) continue;
         return absl::StrCat("the store at ", Where(*sink.op), " may overwrite other elements of what the load at ",
@@ -336,17 +366,26 @@ class BlockSlicer {
       for (const SliceSink& sink : loops[k].sinks) loop_of[sink.op] = k;
       for (const auto& [load, dim] : LoadsOf(loops[k])) last[load] = k;
     }
+    absl::flat_hash_map<const Op*, size_t> once;
+    for (size_t k = 0; k < loops.size(); ++k) {
+      for (const SliceSink& sink : loops[k].sinks) {
+        if (sink.cone->once() != nullptr && !once.insert({sink.cone->once(), k}).second)
+          return absl::StrCat(sink.cone->once()->info()->mnemonic, " would be done twice");
+      }
+    }
     for (const Op* load : *block_) {
       const auto it = last.find(load);
-      if (it == last.end()) continue;
+      if (it == last.end() || once.contains(load)) continue;  // that one is where it may be: IsRightBefore
       for (const Op* op = load->next(); op != loops[it->second].place(); op = op->next()) {
         const auto sink = loop_of.find(op);
         if (sink != loop_of.end() && sink->second == it->second) continue;  // seen above
-        if (!LetsPass(*op)) {
+        const auto in_place = once.find(op);
+        if (in_place != once.end() && in_place->second == it->second) continue;  // so was that
+        if (!LetsPass(*op) && !SliceOrder::ReadsOwn(*load)) {
           return absl::StrCat("the load at ", Where(*load), " would be done behind the ", op->info()->mnemonic, " at ",
                               Where(*op));
         }
-        if (op->info()->has(ir::kWrites) && order_.MustFollow(*op, *load)) {
+        if (MustFollow(*op, *load)) {
           return absl::StrCat("the store at ", Where(*op), " may overwrite what the load at ", Where(*load),
                               " reads, and it is read again");
         }
@@ -355,12 +394,24 @@ class BlockSlicer {
     return "";
   }
 
+  // What the operation or its regions write.
+  bool MustFollow(const Op& op, const Op& load) {
+    if (op.info()->has(ir::kWrites) && order_.MustFollow(op, load)) return true;
+    // A strong load behind it by a token may tell others that it is done.
+    if (IsOrdered(op) && order_.Followers(load).contains(&op)) return true;
+    bool follows = false;
+    for (int r = 0; r < op.num_regions(); ++r) {
+      ir::Walk(op.region(r), [&](Op* inside) { follows = follows || MustFollow(*inside, load); });
+    }
+    return follows;
+  }
+
   bool Precedes(const Op& a, const Op& b) const { return position_.at(&a) < position_.at(&b); }
 
   void Tell(const SliceLoop& loop) {
     if (trace_ == nullptr || !trace_->on_remark) return;
     for (const SliceSink& sink : loop.sinks) {
-      const ir::Type type = sink.is_store() ? Stored(*sink.op)->type() : sink.op->operand(0)->type();
+      const ir::Type type = sink.is_store() ? WrittenTile(*sink.op)->type() : sink.op->operand(0)->type();
       Remark(*sink.op,
              absl::StrCat(sink.op->info()->mnemonic, ": ", type.ToString(), " in a loop over ", loop.slices,
                           " slices along dimension ", sink.dim, loop.sinks.size() > 1 ? ", with others" : ""));
@@ -384,12 +435,45 @@ class BlockSlicer {
 
 }  // namespace
 
-SliceOptions SlicesFor(int num_warps) {
+SliceOptions SlicesFor(int num_warps, int64_t shared_bytes) {
   const int64_t threads = 32 * (num_warps > 0 ? num_warps : kMostWarps);
-  return {threads * kMostRegisters, threads * kSliceRegisters};
+  const int64_t exchange = threads * kSliceRegisters * kExchangeBytes;
+  return {threads * kMostRegisters, threads * kSliceRegisters, std::max<int64_t>(0, shared_bytes - exchange)};
 }
 
-int Slice(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
+namespace {
+
+// Weak loads that nobody looks at: nobody can tell.
+void DropUnusedLoads(int64_t limit, ir::Module* module, ir::Function* function) {
+  std::vector<Op*> unused;
+  ir::Walk(function->body(), [&](Op* op) {
+    const bool loads = op->opcode() == Opcode::kLoadView || op->opcode() == Opcode::kLoadPtr;
+    if (loads && IsWeak(*op) && !op->result(0)->has_uses() && RegistersOf(op->result(0)->type()) > limit)
+      unused.push_back(op);
+  });
+  for (Op* load : unused) {
+    Value* token = load->result("token");
+    if (token != nullptr && token->has_uses()) {
+      Value* before = load->operand("token");
+      if (before == nullptr) {
+        const ir::Type type = module->types().Token();
+        Op* make = module->CreateOp({.info = ir::GetOp(Opcode::kMakeToken),
+                                     .operands = {},
+                                     .operand_ends = {},
+                                     .results = {&type, 1},
+                                     .attrs = {},
+                                     .loc = load->loc,
+                                     .pos = load->pos});
+        module->InsertBefore(load->block(), load, make);
+        before = make->result(0);
+      }
+      token->ReplaceAllUsesWith(before);
+    }
+    load->Erase();
+  }
+}
+
+int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
   std::vector<Block*> blocks = {function->body()};
   ir::Walk(function->body(), [&](Op* op) {
     if (op->opcode() == Opcode::kReduce || op->opcode() == Opcode::kScan) return;
@@ -403,6 +487,20 @@ int Slice(const SliceOptions& options, ir::Module* module, ir::Function* functio
     const std::optional<int64_t> once = within.Loaded(), again = carried.Loaded();
     const bool is_less = once.has_value() && (!again.has_value() || *once < *again);
     loops += (is_less ? within : carried).Run();
+  }
+  return loops;
+}
+
+}  // namespace
+
+int Slice(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
+  DropUnusedLoads(options.limit, module, function);
+  TileKeeper keeper({options.limit, options.shared_bytes}, module, function, trace);
+  keeper.Prepare();
+  int loops = SliceBlocks(options, module, function, trace);
+  // What is loaded may be kept from others; then whatever hangs together in ways that slices can't follow.
+  for (bool all : {false, true}) {
+    if (keeper.KeepRest(all)) loops += SliceBlocks(options, module, function, trace);
   }
   return loops;
 }

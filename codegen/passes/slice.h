@@ -26,6 +26,10 @@
 // slice. Pointers of different parameters that no token relates don't overlap: what may overlap must be ordered by
 // tokens.
 //
+// A scan along the sliced dimension carries what the slices before add up to (slice_carry.h). Updates and accesses that
+// others may see are done once, slice by slice, where they stand. What would have to live whole is kept in memory and
+// read again (keep_tiles.h).
+//
 // A slice may lie outside of its tensor where the tile stuck out: the view of slices goes in steps of half a slice, for
 // which code generation tests every element.
 //
@@ -43,10 +47,12 @@ namespace tile::codegen {
 struct SliceOptions {
   int64_t limit = 0;  // tiles of more registers of 32 bits, over all threads, are sliced
   int64_t slice = 0;  // registers of a slice, at most; all that are held at once may take twice as many. A power of two
+  int64_t shared_bytes = 0;  // shared memory that tiles may be kept in; behind it comes the workspace
 };
 
-// As many threads as `num_warps` (0: as many as a block can have) can hold.
-SliceOptions SlicesFor(int num_warps);
+// As many threads as `num_warps` (0: as many as a block can have) can hold. `shared_bytes`: of a block, what slices use
+// on their way included.
+SliceOptions SlicesFor(int num_warps, int64_t shared_bytes = 0);
 
 // The loops made. The trace may be null.
 int Slice(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/live_registers.h"
+#include "codegen/passes/slice_carry.h"
 #include "codegen/passes/slice_rules.h"
 #include "codegen/reduce_body.h"
 #include "codegen/view_dim.h"
@@ -17,7 +18,9 @@ using ir::Value;
 
 constexpr int kDeepest = 1000;       // operations in a chain
 constexpr int64_t kWholeLine = 128;  // bytes that should be neighbours
+constexpr int64_t kWholeOperands = 2;
 constexpr int kCostOfCut = 16;       // a tile goes through shared memory in every round
+constexpr int kCostOfScan = 4;       // each round waits for the one before, and adds up its slice once more
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
@@ -25,6 +28,12 @@ bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0
 int FastestDim(const Op& access, int rank) {
   if (access.info()->format->operand_index("view") < 0) return rank - 1;
   const ir::Type view = access.operand("view")->type();
+  if (!view.is_view()) {  // a tensor view, which a scatter takes
+    for (int k = rank - 1; k >= 0; --k) {
+      if (view->strides[static_cast<size_t>(k)] == 1) return k;
+    }
+    return rank - 1;
+  }
   for (int k = rank - 1; k >= 0; --k) {
     if (HasUnitStride(view, k)) return k;
   }
@@ -39,14 +48,32 @@ bool IsFreeTile(const Value* v) {
   return def->opcode() == Opcode::kConstant || def->opcode() == Opcode::kIota || def->opcode() == Opcode::kBroadcast;
 }
 
+bool IsRightBefore(const Op& access, const Op& sink) {
+  if (access.block() != sink.block()) return false;
+  for (const Op* op = access.next(); op != &sink; op = op->next()) {
+    if (op == nullptr) return false;
+    const bool memory = op->opcode() == Opcode::kAlloca || op->opcode() == Opcode::kAllocShared;
+    if (!memory && op->opcode() != Opcode::kMakeToken && (!op->info()->has(ir::kPure) || IsAccessOfMemory(*op)))
+      return false;
+  }
+  return true;
+}
+
 std::string SliceCone::Add(const Op& sink, int dim) {
   std::vector<int> dims;
   std::string why;
+  sink_ = &sink;
   if (sink.opcode() == Opcode::kReduce) {
     dims.assign(static_cast<size_t>(sink.num_operands()), dim);
     why = WhyNotCarried(sink);
-    if (IsCommutative(*sink.region(0)))
-      accumulators_ = RegistersOf(sink.operand(0)->type()) * (IsNarrowSum(*sink.region(0)) ? 2 : 1);
+    if (CarriesElements(sink)) {
+      accumulators_ = RegistersOf(sink.operand(0)->type());
+    } else {
+      turn_ = Turn::kForward;
+      const int64_t words = RegistersOf(sink.result(0)->type()) * TotalsOf(sink, slices_);
+      if (words > scope_.limit) why = "what rounds carry exceeds the registers";
+      accumulators_ = words * slices_;
+    }
     if (sink.operand(0)->type().shape()[static_cast<size_t>(dim)] < slices_) why = "the reduced dimension is short";
   } else {
     why = OperandDims(sink, dim, slices_, &dims);
@@ -74,7 +101,9 @@ std::string SliceCone::NeedOperands(const Op& op, const std::vector<int>& dims, 
     if (!IsTile(v)) continue;
     const int dim = dims[static_cast<size_t>(i)];
     if (dim == kWhole) {
-      if (scope_.big->contains(v)) return absl::StrCat(op.info()->mnemonic, " needs all of a large tile");
+      // The other operand of a product may be there whole if registers nearly hold it.
+      const bool fits = op.info()->family == ir::Family::kMma && RegistersOf(v->type()) <= kWholeOperands * scope_.limit;
+      if (scope_.big->contains(v) && !fits) return absl::StrCat(op.info()->mnemonic, " needs all of a large tile");
       continue;
     }
     if (std::string why = Need(v, dim, depth + 1); !why.empty()) return why;
@@ -87,8 +116,10 @@ std::string SliceCone::Need(const Value* v, int dim, int depth) {
   if (known_.contains(key)) return "";
   if (v->type().shape()[static_cast<size_t>(dim)] < slices_) return "a dimension is too short for so many slices";
   const size_t made = made_.size();
-  const int64_t largest = largest_;
+  const int64_t largest = largest_, accumulators = accumulators_;
   const int cost = cost_;
+  const Turn turn = turn_;
+  const Op* once = once_;
   std::string why = Make(v, dim, depth);
   if (!why.empty()) {
     if (scope_.big->contains(v)) return why;
@@ -98,6 +129,9 @@ std::string SliceCone::Need(const Value* v, int dim, int depth) {
       cut_.erase(made_.back());
     }
     largest_ = largest;
+    accumulators_ = accumulators;
+    turn_ = turn;
+    once_ = once;
     cost_ = cost + kCostOfCut;
     cut_.insert(key);
   }
@@ -117,14 +151,43 @@ std::string SliceCone::Make(const Value* v, int dim, int depth) {
   if (std::string why = OperandDims(*def, dim, slices_, &dims); !why.empty()) {
     return absl::StrCat(def->info()->mnemonic, ": ", why);
   }
-  if (IsAccessOfMemory(*def)) CountAccess(*def, dim);
+  if (ScansAlong(*def, dim)) {
+    if (std::string why = MakeScan(*def, dim); !why.empty()) return why;
+  }
+  if (IsAccessOfMemory(*def)) {
+    if (std::string why = IsOrdered(*def) ? MakeOnce(*def, dim) : ""; !why.empty()) return why;
+    CountAccess(*def, dim);
+  }
   return NeedOperands(*def, dims, depth);
 }
 
+bool SliceCone::GoBy(Turn turn) {
+  if (turn_ != Turn::kAny && turn_ != turn) return false;
+  turn_ = turn;
+  return true;
+}
+
+std::string SliceCone::MakeScan(const Op& scan, int dim) {
+  if (!GoBy(scan.attr("reverse").as_bool() ? Turn::kBackward : Turn::kForward)) return "two scans go opposite ways";
+  const ir::Type type = scan.result(0)->type();
+  const int64_t words = RegistersOf(type) / type.shape()[static_cast<size_t>(dim)] * TotalsOf(scan, slices_);
+  if (words > scope_.limit) return "what rounds carry exceeds the registers";
+  accumulators_ += words * slices_;
+  cost_ += kCostOfScan;
+  return "";
+}
+
+// It moves down to the sink, so nothing may stand between that it could be told from.
+std::string SliceCone::MakeOnce(const Op& access, int dim) {
+  if (once_ != nullptr && (once_ != &access || once_dim_ != dim)) return "accesses that are done once would be done twice";
+  if (!IsRightBefore(access, *sink_)) return absl::StrCat(access.info()->mnemonic, " is done where it stands");
+  once_ = &access;
+  once_dim_ = dim;
+  return "";
+}
+
 void SliceCone::CountAccess(const Op& op, int dim) {
-  const Value* tile = op.num_results() > 0 && IsTile(op.result(0))
-                          ? op.result(0)
-                          : op.operand(op.info()->format->operand_index("tile") >= 0 ? "tile" : "value");
+  const Value* tile = op.num_results() > 0 && IsTile(op.result(0)) ? op.result(0) : WrittenTile(op);
   if (FastestDim(op, tile->type().rank()) != dim) return;
   const int64_t run =
       tile->type().shape()[static_cast<size_t>(dim)] / slices_ * std::max(1, ir::MemoryBits(tile->type().elem()) / 8);

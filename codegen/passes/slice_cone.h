@@ -27,7 +27,11 @@ struct SliceScope {
   const ir::Block* block = nullptr;                            // loads of other blocks are not done again
   const absl::flat_hash_set<const ir::Value*>* big = nullptr;  // tiles that should not be whole
   const absl::flat_hash_set<const ir::Op*>* sinks = nullptr;   // reductions whose results are there before
+  int64_t limit = 0;                                           // registers that one tile may take, over all threads
 };
+
+// Slices go by: in any order, from the first on, from the last on.
+enum class Turn : int8_t { kAny = 0, kForward = 1, kBackward = -1 };
 
 class SliceCone {
  public:
@@ -41,6 +45,9 @@ class SliceCone {
   // Slices that are made, in order; and those that are cut out of values that stay whole.
   const std::vector<SliceKey>& made() const { return made_; }
   bool IsCut(const SliceKey& key) const { return cut_.contains(key); }
+  Turn turn() const { return turn_; }
+  // An access that is done once, slice by slice, where the sink stands; null: none.
+  const ir::Op* once() const { return once_; }
   // Operations that are done in slices, with the dimension of their results.
   const absl::flat_hash_set<const ir::Op*>& ops() const { return ops_; }
   bool Makes(const SliceKey& key) const { return known_.contains(key); }
@@ -54,10 +61,18 @@ class SliceCone {
   std::string Need(const ir::Value* v, int dim, int depth);
   std::string NeedOperands(const ir::Op& op, const std::vector<int>& dims, int depth);
   std::string Make(const ir::Value* v, int dim, int depth);
+  std::string MakeScan(const ir::Op& scan, int dim);
+  std::string MakeOnce(const ir::Op& access, int dim);
+  // False: the slices go by the other way.
+  bool GoBy(Turn turn);
   void CountAccess(const ir::Op& op, int dim);
 
   SliceScope scope_;
   int64_t slices_;
+  const ir::Op* sink_ = nullptr;
+  const ir::Op* once_ = nullptr;
+  int once_dim_ = 0;
+  Turn turn_ = Turn::kAny;
   int64_t accumulators_ = 0;
   absl::flat_hash_set<SliceKey> known_, cut_;
   std::vector<SliceKey> made_;
@@ -65,6 +80,9 @@ class SliceCone {
   int64_t largest_ = 0;
   int cost_ = 0;
 };
+
+// Behind the access, up to the sink, nothing happens.
+bool IsRightBefore(const ir::Op& access, const ir::Op& sink);
 
 // Constants and what is spread from small tiles: no registers are held for them.
 bool IsFreeTile(const ir::Value* v);

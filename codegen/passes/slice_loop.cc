@@ -1,10 +1,11 @@
 #include "codegen/passes/slice_loop.h"
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "codegen/passes/slice_carry.h"
 #include "codegen/passes/slice_rules.h"
 #include "codegen/reduce_body.h"
 #include "ir/ops.h"
@@ -20,98 +21,73 @@ using ir::Opcode;
 using ir::Type;
 using ir::Value;
 
-using Values = std::vector<Value*>;
-using Map = absl::flat_hash_map<const Value*, Value*>;
+// What a loop carries for one operation along the slices: of a reduce or scan the totals so far, or of a reduce whose
+// elements are added up place by place a slice of sums.
+struct Carried {
+  const Op* op = nullptr;
+  std::optional<Totals> totals;
+  std::vector<Type> types;  // of the sums, if there are no totals
+  size_t first = 0;         // among all that goes round
 
-Value* Mapped(const Map& map, Value* v) {
-  const auto it = map.find(v);
-  return it == map.end() ? v : it->second;
-}
-
-// The operation with other operands and types, at the end of the builder's block. Regions are not copied.
-Op* Copy(ir::Builder& b, const Op& from, const Values& operands, const std::vector<Type>& results) {
-  std::vector<uint32_t> ends;
-  std::vector<ir::Attr> attrs;
-  for (size_t f = 0; f < from.info()->format->operands.size(); ++f)
-    ends.push_back(static_cast<uint32_t>(from.group_end(static_cast<int>(f))));
-  for (size_t i = 0; i < from.info()->format->attrs.size(); ++i) attrs.push_back(from.attr(static_cast<int>(i)));
-  Op* to = b.module()->CreateOp({.info = from.info(),
-                                 .operands = operands,
-                                 .operand_ends = ends,
-                                 .results = results,
-                                 .attrs = attrs,
-                                 .loc = from.loc,
-                                 .pos = from.pos});
-  b.module()->Append(b.block(), to);
-  return to;
-}
-
-std::vector<Type> ResultTypes(const Op& of) {
-  std::vector<Type> types;
-  for (int i = 0; i < of.num_results(); ++i) types.push_back(of.result(i)->type());
-  return types;
-}
-
-// The body of a reduce or scan, for a copy of it.
-void CopyBody(ir::Builder& b, const Op& from, Op* to) {
-  const Block& body = *from.region(0);
-  std::vector<Type> types;
-  for (const Value* arg : body.args()) types.push_back(arg->type());
-  Block* copy = b.AddRegion(to, 0, types);
-  Map map;
-  for (int i = 0; i < body.num_args(); ++i) map[body.arg(i)] = copy->arg(i);
-  ir::Builder::Scope scope(b, copy);
-  for (const Op* inside : body) {
-    Values operands;
-    for (int i = 0; i < inside->num_operands(); ++i) operands.push_back(Mapped(map, inside->operand(i)));
-    const Op* made = Copy(b, *inside, operands, ResultTypes(*inside));
-    for (int i = 0; i < made->num_results(); ++i) map[inside->result(i)] = made->result(i);
+  size_t size() const { return totals ? totals->size() : types.size(); }
+  Values Of(const Values& all) const {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    return Values(begin, begin + static_cast<std::ptrdiff_t>(size()));
   }
-}
-
-// A tile of one number.
-Value* Spread(ir::Builder& b, Value* scalar, absl::Span<const int64_t> shape) {
-  if (shape.empty()) return scalar;
-  const ir::Element e = scalar->type().element();
-  Value* one = op::Reshape(b, b.types().Tile(e, std::vector<int64_t>(shape.size(), 1)), scalar);
-  return op::Broadcast(b, b.types().Tile(e, shape), one);
-}
-
-// The body on tiles instead of scalars.
-Values OnTiles(ir::Builder& b, const Block& body, const Values& args, absl::Span<const int64_t> shape) {
-  Map map;
-  for (int i = 0; i < body.num_args(); ++i) map[body.arg(i)] = args[static_cast<size_t>(i)];
-  Values out;
-  for (const Op* inside : body) {
-    Values operands;
-    for (int i = 0; i < inside->num_operands(); ++i) {
-      Value* v = Mapped(map, inside->operand(i));
-      operands.push_back(v == inside->operand(i) ? Spread(b, v, shape) : v);  // of outside
+  Values Init(ir::Builder& b) const {
+    if (totals) return totals->Init(b);
+    Values init;
+    for (size_t i = 0; i < types.size(); ++i) {
+      ir::Scalar start = op->attr("identities").scalars()[i];
+      start.bits = NeutralOf(*op->region(0)).value_or(start.bits);
+      init.push_back(Number(b, types[i], start));
     }
-    if (inside == body.back()) return operands;
-    std::vector<Type> types;
-    for (const Type t : ResultTypes(*inside)) types.push_back(b.types().Tile(t.element(), shape));
-    const Op* made = Copy(b, *inside, operands, types);
-    for (int i = 0; i < made->num_results(); ++i) map[inside->result(i)] = made->result(i);
+    return init;
   }
-  return out;
+  // Where they start may take part: it changes nothing.
+  bool starts_neutral() const { return NeutralOf(*op->region(0)).has_value(); }
+};
+
+// Of everything that the loop does, in order.
+std::vector<Carried> CarriedBy(ir::TypeContext& types, const SliceLoop& loop) {
+  std::vector<Carried> all;
+  size_t next = 0;
+  const auto add = [&](Carried c) {
+    c.first = next;
+    next += c.size();
+    all.push_back(std::move(c));
+  };
+  for (const SliceSink& sink : loop.sinks) {
+    for (const SliceKey& key : sink.cone->made()) {
+      const Op* scan = key.first->def();
+      if (scan == nullptr || sink.cone->IsCut(key) || !ScansAlong(*scan, key.second)) continue;
+      if (std::any_of(all.begin(), all.end(), [&](const Carried& c) { return c.op == scan; })) continue;
+      std::vector<Type> totals;
+      for (int i = 0; i < scan->num_results(); ++i) {
+        const Type t = scan->result(i)->type();
+        totals.push_back(SlicedType(types, t, key.second, t.shape()[static_cast<size_t>(key.second)]));
+      }
+      add({.op = scan, .totals = Totals(*scan, loop.slices, std::move(totals)), .types = {}});
+    }
+    if (sink.is_store()) continue;
+    if (!CarriesElements(*sink.op)) {
+      add({.op = sink.op, .totals = Totals(*sink.op, loop.slices, ResultTypes(*sink.op)), .types = {}});
+      continue;
+    }
+    Carried sums{.op = sink.op, .totals = std::nullopt, .types = {}};
+    for (int i = 0; i < sink.op->num_operands(); ++i)
+      sums.types.push_back(SlicedType(types, sink.op->operand(i)->type(), sink.dim, loop.slices));
+    add(std::move(sums));
+  }
+  return all;
 }
 
-Value* Number(ir::Builder& b, Type type, const ir::Scalar& number) {
-  uint8_t bytes[8];
-  std::memcpy(bytes, &number.bits, sizeof(bytes));
-  auto* d = b.module()->arena().New<ir::Dense>();
-  d->elem = type.elem();
-  d->splat = true;
-  d->bytes =
-      b.module()->arena().Copy(absl::Span<const uint8_t>(bytes, static_cast<size_t>(ir::StorageBytes(type.elem()))));
-  return op::Constant(b, type, d);
-}
-
-// What the body of the loop makes.
+// What the body of the loop makes. `round` counts up from 0, `slice` may go down.
 class Body {
  public:
-  Body(ir::Builder& b, const SliceLoop& loop, Value* slice) : b_(b), loop_(loop), slice_(slice) {}
+  Body(ir::Builder& b, const SliceLoop& loop, const std::vector<Carried>& carries, const Values& carried, Value* round,
+       Value* slice)
+      : b_(b), loop_(loop), carries_(carries), carried_(carried), round_(round), slice_(slice), next_(carried) {}
 
   // The slice of a value along a dimension.
   Value* Of(Value* v, int dim) {
@@ -126,15 +102,16 @@ class Body {
     const Op& def = *v->def();
     if (def.opcode() == Opcode::kIota) return made_[key] = Iota(v);
     if (def.opcode() == Opcode::kAssume) return made_[key] = Assume(def, dim);
-    const Op* copy = CopyOf(def, dim, true);
+    const Op* copy = CopyOf(def, dim);
     for (int i = 0; i < def.num_results(); ++i) made_[{def.result(i), dim}] = copy->result(i);
+    if (ScansAlong(def, dim)) AddWhatCameBefore(def, *copy, dim);
     if (Value* token = IsAccessOfMemory(def) ? copy->result("token") : nullptr) loads_.push_back({&def, token});
     return made_[key];
   }
 
   // Does the store of a slice and gives its token.
   Value* Store(const SliceSink& sink, const SliceWaits& waits) {
-    Op* copy = CopyOf(*sink.op, sink.dim, false);
+    Op* copy = CopyOf(*sink.op, sink.dim);
     Value* token = copy->operand("token");
     Values tokens = waits.before(*sink.op);
     for (const auto& [load, done] : loads_) {
@@ -149,36 +126,22 @@ class Body {
     return copy->result("token");
   }
 
-  // The accumulators of the next round.
-  Values Reduce(const SliceSink& sink, const Values& before) {
+  void Reduce(const SliceSink& sink) {
     const Op& reduce = *sink.op;
-    const Block& body = *reduce.region(0);
+    const Carried& carried = CarriedFor(reduce);
+    const Values before = carried.Of(carried_);
     Values parts;
     for (int i = 0; i < reduce.num_operands(); ++i) parts.push_back(Of(reduce.operand(i), sink.dim));
-    if (!IsCommutative(body)) {
-      Op* part = Copy(b_, reduce, parts, ResultTypes(reduce));
-      CopyBody(b_, reduce, part);
-      for (int i = 0; i < part->num_results(); ++i) parts[static_cast<size_t>(i)] = part->result(i);
+    if (carried.totals) {
+      SetNext(carried, carried.totals->After(b_, round_, before, Total(reduce, parts, false)));
+      return;
     }
-    if (IsNarrowSum(body)) {
-      const Type wide = before[0]->type();
-      return {Copy(b_, *body.front(), {op::FToF(b_, wide, parts[0]), before[0]}, {wide})->result(0)};
-    }
-    Values args;
-    for (size_t i = 0; i < parts.size(); ++i) {
-      args.push_back(parts[i]);
-      args.push_back(before[i]);
-    }
-    Values joined = OnTiles(b_, body, args, before[0]->type().shape());
-    if (NeutralOf(body)) return joined;
-    // The first slice has nothing before it.
-    Value* is_first = op::CmpI(b_, ir::ComparisonPredicate::kEqual, slice_, op::Integer(b_, slice_->type(), 0),
-                               ir::Signedness::kSigned);
-    for (size_t i = 0; i < joined.size(); ++i) {
-      joined[i] = op::Select(b_, Spread(b_, is_first, joined[i]->type().shape()), parts[i], joined[i]);
-    }
-    return joined;
+    const Values sums = OnTiles(b_, *reduce.region(0), {parts[0], before[0]}, before[0]->type().shape());
+    SetNext(carried, {carried.starts_neutral() ? sums[0] : Choose(b_, IsZero(b_, round_), parts[0], sums[0])});
   }
+
+  // What goes round, for the next round.
+  const Values& next() const { return next_; }
 
   // Tokens of all that the loop loads.
   Values LoadTokens() const {
@@ -189,7 +152,55 @@ class Body {
   Value* Join(const Values& tokens) { return tokens.size() == 1 ? tokens[0] : op::JoinTokens(b_, tokens); }
 
  private:
-  Op* CopyOf(const Op& def, int dim, bool slice_results) {
+  const Carried& CarriedFor(const Op& op) const {
+    return *std::find_if(carries_.begin(), carries_.end(), [&](const Carried& c) { return c.op == &op; });
+  }
+  void SetNext(const Carried& carried, const Values& values) {
+    std::copy(values.begin(), values.end(), next_.begin() + static_cast<std::ptrdiff_t>(carried.first));
+  }
+
+  // What one slice comes to. `turned`: from its end to its beginning.
+  Values Total(const Op& of, const Values& parts, bool turned) {
+    const int dim = static_cast<int>(of.attr("dim").as_int());
+    std::vector<Type> types;
+    for (const Value* part : parts) {
+      std::vector<int64_t> shape(part->type().shape().begin(), part->type().shape().end());
+      shape.erase(shape.begin() + dim);
+      types.push_back(b_.types().Tile(part->type().element(), shape));
+    }
+    Op* total = b_.Create(Opcode::kReduce, {parts}, types,
+                          {{"dim", of.attr("dim")}, {"identities", of.attr("identities")}});
+    total->loc = of.loc;
+    total->pos = of.pos;
+    CopyBody(b_, of, total, turned);
+    Values results;
+    for (int i = 0; i < total->num_results(); ++i) results.push_back(total->result(i));
+    return results;
+  }
+
+  // A scan of this slice alone becomes that of all slices so far.
+  void AddWhatCameBefore(const Op& scan, const Op& own, int dim) {
+    const Carried& carried = CarriedFor(scan);
+    Values parts, totals = {}, element_and_before;
+    for (int i = 0; i < own.num_operands(); ++i) parts.push_back(own.operand(i));
+    const Values before = carried.totals->Before(b_, round_, carried.Of(carried_));
+    for (int i = 0; i < own.num_results(); ++i) {
+      element_and_before.push_back(own.result(i));
+      element_and_before.push_back(op::Broadcast(b_, own.result(i)->type(), before[static_cast<size_t>(i)]));
+    }
+    const Values all = OnTiles(b_, *scan.region(0), element_and_before, own.result(0)->type().shape());
+    Value* first = IsZero(b_, round_);
+    for (int i = 0; i < own.num_results(); ++i) {
+      made_[{scan.result(i), dim}] = Choose(b_, first, own.result(i), all[static_cast<size_t>(i)]);
+    }
+    for (Value* total : Total(scan, parts, scan.attr("reverse").as_bool())) {
+      const size_t i = totals.size();
+      totals.push_back(op::Reshape(b_, before[i]->type(), total));
+    }
+    SetNext(carried, carried.totals->After(b_, round_, carried.Of(carried_), totals));
+  }
+
+  Op* CopyOf(const Op& def, int dim) {
     std::vector<int> dims;
     OperandDims(def, dim, loop_.slices, &dims);
     const bool is_view = def.info()->format->operand_index("view") >= 0;
@@ -198,10 +209,11 @@ class Body {
       const int d = dims[static_cast<size_t>(i)];
       operands.push_back(d == kWhole ? def.operand(i) : Of(def.operand(i), d));
     }
-    if (is_view) SliceView(def, dim, &operands);
+    if (is_view && def.operand("view")->type().is_view()) SliceView(def, dim, &operands);
+    if (is_view && !def.operand("view")->type().is_view()) MoveTensor(def, dim, &operands);
     std::vector<Type> types = ResultTypes(def);
     for (Type& t : types) {
-      if (slice_results && t.is_tile()) t = SlicedType(b_.types(), t, dim, loop_.slices);
+      if (t.is_tile() && t.rank() > 0) t = SlicedType(b_.types(), t, dim, loop_.slices);
     }
     Op* copy = Copy(b_, def, operands, types);
     if (def.num_regions() > 0) CopyBody(b_, def, copy);
@@ -216,6 +228,19 @@ class Body {
     const auto k = static_cast<size_t>(dim);
     Value* old = (*operands)[at_view];
     const Type type = old->type();
+    if (type.kind() == ir::TypeKind::kGatherScatterView) {
+      std::vector<int64_t> tile(type.shape().begin(), type.shape().end());
+      tile[k] /= loop_.slices;
+      (*operands)[at_view] = op::MakeGatherScatterView(
+          b_, b_.types().GatherScatterView(tile, type.tensor(), type->sparse_dim, type->padding), old->def()->operand(0));
+      for (size_t i = 0; i < static_cast<size_t>(type.rank()); ++i) {
+        if (static_cast<int>(i) == type->sparse_dim) continue;  // the index tile
+        Value*& index = (*operands)[at_index + i];
+        index = Wide(index);
+        if (i == k) index = op::Addi(b_, index, Times(Wide(slice_), tile[k]), ir::Overflow::kNoWrap);
+      }
+      return;
+    }
     const int64_t step = type.kind() == ir::TypeKind::kStridedView ? type->steps[k] : type.shape()[k];
     const int64_t length = type.shape()[k] / loop_.slices;
     std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
@@ -250,6 +275,40 @@ class Body {
       }
       index = op::Addi(b_, Times(index, step / unit), Times(Wide(slice_), length / unit), ir::Overflow::kNoWrap);
     }
+  }
+
+  // A tensor that begins where this slice does, unless indices say where the dimension goes.
+  void MoveTensor(const Op& scatter, int dim, Values* operands) {
+    if (dim == scatter.attr("dim").as_int()) return;
+    const auto k = static_cast<size_t>(dim);
+    Value*& view = (*operands)[static_cast<size_t>(scatter.group_begin(scatter.info()->format->operand_index("view")))];
+    const Op& made = *view->def();
+    const Type type = view->type();
+    const int64_t length = WrittenTile(scatter)->type().shape()[k] / loop_.slices;
+    Values sizes, strides;
+    for (Value* v : made.group("dynamic_shape")) sizes.push_back(Wide(v));
+    for (Value* v : made.group("dynamic_strides")) strides.push_back(Wide(v));
+    // Operands of the sizes in front of this one, and of the strides.
+    const auto open = [k](const std::vector<int64_t>& fixed) {
+      return std::count(fixed.begin(), fixed.begin() + static_cast<std::ptrdiff_t>(k), ir::kDynamic);
+    };
+    const Type i64 = b_.types().Scalar(Elem::kI64);
+    const auto number = [&](const std::vector<int64_t>& fixed, const Values& given) {
+      return fixed[k] == ir::kDynamic ? given[static_cast<size_t>(open(fixed))] : op::Integer(b_, i64, fixed[k]);
+    };
+    Value* start = Times(Wide(slice_), length);
+    Value* size = number(type->shape, sizes);
+    Value* left = op::Maxi(b_, op::Subi(b_, size, start), op::Integer(b_, i64, 0), ir::Signedness::kSigned);
+    std::vector<int64_t> shape = type->shape;
+    if (shape[k] == ir::kDynamic) {
+      sizes[static_cast<size_t>(open(shape))] = left;
+    } else {
+      sizes.insert(sizes.begin() + open(shape), left);
+      shape[k] = ir::kDynamic;
+    }
+    Value* base = op::Offset(b_, made.operand("base"), op::Muli(b_, start, number(type->strides, strides)));
+    view = op::MakeTensorView(b_, b_.types().TensorView(type.element(), shape, type->strides, type->space), base, sizes,
+                              strides);
   }
 
   Value* Wide(Value* v) {
@@ -307,7 +366,10 @@ class Body {
 
   ir::Builder& b_;
   const SliceLoop& loop_;
-  Value* slice_;
+  const std::vector<Carried>& carries_;
+  const Values& carried_;
+  Value *round_, *slice_;
+  Values next_;
   absl::flat_hash_map<SliceKey, Value*> made_;
   std::vector<std::pair<const Op*, Value*>> loads_;
 };
@@ -326,68 +388,58 @@ std::vector<std::pair<const Op*, int>> LoadsOf(const SliceLoop& loop) {
   return loads;
 }
 
+Turn SliceLoop::turn() const {
+  for (const SliceSink& sink : sinks) {
+    if (sink.cone->turn() != Turn::kAny) return sink.cone->turn();
+  }
+  return Turn::kAny;
+}
+
 void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
   Block* apart = module->CreateBlock({});
   ir::Builder b(module, apart);
   b.set_loc(loop->place()->loc);
-  // Carried: accumulators of all reductions, then a token.
+  // Carried: of all reductions and scans, then a token.
+  const std::vector<Carried> carries = CarriedBy(b.types(), *loop);
   Values init;
-  for (const SliceSink& sink : loop->sinks) {
-    if (sink.is_store()) continue;
-    const auto identities = sink.op->attr("identities").scalars();
-    const Block& body = *sink.op->region(0);
-    for (int i = 0; i < sink.op->num_operands(); ++i) {
-      Type t = IsCommutative(body) ? SlicedType(b.types(), sink.op->operand(i)->type(), sink.dim, loop->slices)
-                                   : sink.op->result(i)->type();
-      ir::Scalar start = identities[static_cast<size_t>(i)];
-      if (IsNarrowSum(body)) {
-        // Slices are added up in f32 and rounded at the end.
-        t = b.types().Tile(ir::Element::Number(Elem::kF32), t.shape());
-        start = {Elem::kF32, *ir::NeutralBits({body.front()->opcode(), Elem::kF32})};
-      } else if (const auto neutral = NeutralOf(body)) {
-        start.bits = *neutral;
-      }
-      init.push_back(Number(b, t, start));
-    }
+  for (const Carried& c : carries) {
+    const Values of = c.Init(b);
+    init.insert(init.end(), of.begin(), of.end());
   }
   init.push_back(op::MakeToken(b));
   const Type i32 = b.types().Scalar(Elem::kI32);
   Value *zero = op::Integer(b, i32, 0), *one = op::Integer(b, i32, 1), *end = op::Integer(b, i32, loop->slices);
-  const Values out = op::For(b, zero, end, one, init, [&](Value* slice, const Values& carried) {
-    Body body(b, *loop, slice);
-    Values next, tokens = {carried.back()};
+  const Values out = op::For(b, zero, end, one, init, [&](Value* round, const Values& carried) {
+    Value* slice = round;
+    if (loop->turn() == Turn::kBackward) slice = op::Subi(b, op::Integer(b, i32, loop->slices - 1), round);
+    Body body(b, *loop, carries, carried, round, slice);
+    Values tokens = {carried.back()};
     for (const SliceSink& sink : loop->sinks) {
       if (sink.is_store()) {
         tokens.push_back(body.Store(sink, waits));
-        continue;
+      } else {
+        body.Reduce(sink);
       }
-      const auto first = carried.begin() + static_cast<std::ptrdiff_t>(next.size());
-      const Values made = body.Reduce(sink, Values(first, first + sink.op->num_operands()));
-      next.insert(next.end(), made.begin(), made.end());
     }
     const Values loads = body.LoadTokens();
     tokens.insert(tokens.end(), loads.begin(), loads.end());
-    next.push_back(body.Join(tokens));
+    Values next = body.next();
+    next.back() = body.Join(tokens);
     return next;
   });
   loop->done = out.back();
 
-  size_t next = 0;
-  for (const SliceSink& sink : loop->sinks) {
-    if (sink.is_store()) continue;
-    Values results(out.begin() + static_cast<std::ptrdiff_t>(next),
-                   out.begin() + static_cast<std::ptrdiff_t>(next) + sink.op->num_operands());
-    next += results.size();
-    if (IsNarrowSum(*sink.op->region(0))) {
-      const Type t = SlicedType(b.types(), sink.op->operand(0)->type(), sink.dim, loop->slices);
-      results[0] = op::FToF(b, t, results[0]);
-    }
-    if (IsCommutative(*sink.op->region(0))) {
-      Op* whole = Copy(b, *sink.op, results, ResultTypes(*sink.op));
-      CopyBody(b, *sink.op, whole);
+  for (const Carried& c : carries) {
+    if (c.op->opcode() != Opcode::kReduce) continue;
+    Values results = c.Of(out);
+    if (c.totals) {
+      results = c.totals->Result(results);
+    } else {
+      Op* whole = Copy(b, *c.op, results, ResultTypes(*c.op));
+      CopyBody(b, *c.op, whole);
       for (int i = 0; i < whole->num_results(); ++i) results[static_cast<size_t>(i)] = whole->result(i);
     }
-    for (size_t i = 0; i < results.size(); ++i) sink.op->result(static_cast<int>(i))->ReplaceAllUsesWith(results[i]);
+    for (size_t i = 0; i < results.size(); ++i) c.op->result(static_cast<int>(i))->ReplaceAllUsesWith(results[i]);
   }
   for (const SliceSink& sink : loop->sinks) {
     if (sink.is_store() && sink.op->result("token") != nullptr)

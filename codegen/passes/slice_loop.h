@@ -17,11 +17,12 @@
 
 namespace tile::codegen {
 
-// A store or a reduce that is done in slices.
+// A store, an update or a reduce that is done in slices.
 struct SliceSink {
   ir::Op* op = nullptr;
   int dim = 0;  // of the tile that is stored or reduced
   SliceCone* cone = nullptr;
+  // Memory is written, or updated.
   bool is_store() const { return op->opcode() != ir::Opcode::kReduce; }
 };
 
@@ -31,6 +32,7 @@ struct SliceLoop {
   ir::Value* done = nullptr;  // a token behind its accesses, once it is written
 
   ir::Op* place() const { return sinks.back().op; }
+  Turn turn() const;
 };
 
 // The loads that the loop does, with the dimension of their slices.

@@ -133,6 +133,8 @@ bool SliceOrder::MustFollow(const Op& store, const Op& load) {
   return true;  // it is not known where
 }
 
+bool SliceOrder::ReadsOwn(const Op& load) { return RootOf(load).own; }
+
 bool SliceOrder::SameElements(const Op& store, const Op& load) {
   if (store.opcode() == Opcode::kStorePtr && load.opcode() == Opcode::kLoadPtr) {
     return Same(store.operand("destination"), load.operand("source")) &&

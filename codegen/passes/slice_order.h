@@ -24,6 +24,9 @@ class SliceOrder {
   // For a store behind a load in the text: a token says so, or both may be of one allocation.
   bool MustFollow(const ir::Op& store, const ir::Op& load);
 
+  // It reads memory that no other block can reach.
+  static bool ReadsOwn(const ir::Op& load);
+
   static bool SameElements(const ir::Op& store, const ir::Op& load);
 
  private:

@@ -71,22 +71,35 @@ std::string Reduce(const Op& op, int dim, int64_t slices, Dims* dims) {
 
 std::string Scan(const Op& op, int dim, int64_t slices, Dims* dims) {
   if (!IsPlain(*op.region(0))) return kBody;
-  if (dim == op.attr("dim").as_int()) return "a scan goes along the slices";
   return Same(op, dim, slices, dims);
-}
-
-std::string Pointers(const Op& op, int dim, int64_t slices, Dims* dims) {
-  return IsWeak(op) ? Same(op, dim, slices, dims) : "its accesses are ordered";
 }
 
 std::string View(const Op& op, int dim, int64_t slices, Dims* dims) {
-  if (!IsWeak(op)) return "its accesses are ordered";
   const ir::Type view = op.operand("view")->type();
-  if (!view.is_grid_view()) return "rows are picked by an index tile";
-  // Of a single element code generation believes that it lies inside.
-  if (view.shape()[static_cast<size_t>(dim)] < 2 * slices && !StaysInside(op, dim))
+  const bool gather = view.kind() == ir::TypeKind::kGatherScatterView, picked = gather && dim == view->sparse_dim;
+  // Of a single element code generation believes that it lies inside, unless an index tile picks it.
+  if (!picked && view.shape()[static_cast<size_t>(dim)] < 2 * slices && !StaysInside(op, dim))
     return "slices would be single elements";
+  Same(op, dim, slices, dims);
+  if (gather) {
+    const auto at = static_cast<size_t>(op.group_begin(op.info()->format->operand_index("index")) + view->sparse_dim);
+    (*dims)[at] = picked ? 0 : kWhole;
+  }
+  return "";
+}
+
+// Indices stand for one dimension; along another one a slice begins further inside of the tensor.
+std::string Scatter(const Op& op, int dim, int64_t slices, Dims* dims) {
+  const Op* view = op.operand("view")->def();
+  if (dim != op.attr("dim").as_int() && (view == nullptr || view->opcode() != Opcode::kMakeTensorView))
+    return "slices of a shared array along another dimension than that of the indices have no view";
   return Same(op, dim, slices, dims);
+}
+
+std::string Product(const Op& op, int dim, int64_t, Dims* dims) {
+  const Dims of_all = ProductDims(op, dim);
+  dims->assign(of_all.begin(), of_all.begin() + op.num_operands());
+  return "";
 }
 
 struct Row {
@@ -96,9 +109,17 @@ struct Row {
 constexpr Row kRules[] = {
     {Opcode::kConstant, Constant},   {Opcode::kIota, Iota},       {Opcode::kAssume, Same},
     {Opcode::kBroadcast, Broadcast}, {Opcode::kReshape, Reshape}, {Opcode::kPermute, Permute},
-    {Opcode::kReduce, Reduce},       {Opcode::kScan, Scan},       {Opcode::kLoadPtr, Pointers},
-    {Opcode::kStorePtr, Pointers},   {Opcode::kLoadView, View},   {Opcode::kStoreView, View},
+    {Opcode::kReduce, Reduce},       {Opcode::kScan, Scan},       {Opcode::kLoadPtr, Same},
+    {Opcode::kStorePtr, Same},       {Opcode::kLoadView, View},   {Opcode::kStoreView, View},
+    {Opcode::kAtomicRmw, Same},      {Opcode::kAtomicCas, Same},  {Opcode::kAtomicRedView, View},
+    {Opcode::kAtomicRmwView, View},  {Opcode::kAtomicCasView, View},
+    {Opcode::kAtomicScatterView, Scatter},
+    {Opcode::kStoreScatterView, Scatter},
+    {Opcode::kMmaF, Product},        {Opcode::kMmaI, Product},    {Opcode::kMmaScaled, Product},
 };
+
+// Operands of accesses that go to memory.
+constexpr const char* kWritten[] = {"tile", "value", "values", "arg", "val"};
 
 }  // namespace
 
@@ -111,6 +132,12 @@ std::string OperandDims(const Op& op, int dim, int64_t slices, std::vector<int>*
   return "it works on whole tiles";
 }
 
+std::vector<int> ProductDims(const Op& mma, int dim) {
+  const int rank = mma.result(0)->type().rank();
+  const int left = dim == rank - 1 ? kWhole : dim, right = dim == rank - 2 ? kWhole : dim;
+  return {left, right, dim, left, right};
+}
+
 std::string WhyNotCarried(const Op& reduce) { return IsPlain(*reduce.region(0)) ? "" : kBody; }
 
 ir::Type SlicedType(ir::TypeContext& types, ir::Type t, int dim, int64_t slices) {
@@ -121,8 +148,20 @@ ir::Type SlicedType(ir::TypeContext& types, ir::Type t, int dim, int64_t slices)
 
 bool IsWeak(const Op& op) {
   const int i = op.info()->format->attr_index("ordering");
-  return i >= 0 && op.attr(i).as_enum<ir::MemoryOrdering>() == ir::MemoryOrdering::kWeak;
+  return op.opcode() == Opcode::kStoreScatterView || (i >= 0 && op.attr(i).as_enum<ir::MemoryOrdering>() == ir::MemoryOrdering::kWeak);
 }
+
+const ir::Value* WrittenTile(const Op& op) {
+  if (!op.info()->has(ir::kWrites)) return nullptr;
+  for (const char* field : kWritten) {
+    if (op.info()->format->operand_index(field) >= 0) return op.operand(field);
+  }
+  return nullptr;
+}
+
+bool GivesTile(const Op& op) { return op.num_results() > 0 && IsTile(op.result(0)->type()) && op.result(0)->has_uses(); }
+
+bool ScansAlong(const Op& op, int dim) { return op.opcode() == Opcode::kScan && dim == op.attr("dim").as_int(); }
 
 bool IsAccessOfMemory(const Op& op) { return op.info()->has(ir::kReads) || op.info()->has(ir::kWrites); }
 

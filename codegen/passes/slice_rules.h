@@ -20,6 +20,9 @@ inline constexpr int kWhole = -1;  // the operand is needed whole, or is no tile
 
 std::string OperandDims(const ir::Op& op, int dim, int64_t slices, std::vector<int>* dims);
 
+// Of a matrix product: rows come from rows of the left operand and its scales, columns from columns of the right ones.
+std::vector<int> ProductDims(const ir::Op& mma, int dim);
+
 // Of reduce, along its own dimension: the loop carries what it has so far.
 std::string WhyNotCarried(const ir::Op& reduce);
 
@@ -28,6 +31,15 @@ ir::Type SlicedType(ir::TypeContext& types, ir::Type t, int dim, int64_t slices)
 // Weak: nobody else touches the elements at the same time.
 bool IsWeak(const ir::Op& op);
 bool IsAccessOfMemory(const ir::Op& op);
+// An access that is done once, where it stands: an update, or one that other threads may see.
+inline bool IsOrdered(const ir::Op& op) { return IsAccessOfMemory(op) && !IsWeak(op); }
+// The tile that an access writes to memory or updates it with; null: it only reads, or is none.
+const ir::Value* WrittenTile(const ir::Op& op);
+// What an access gives besides its token is needed.
+bool GivesTile(const ir::Op& op);
+
+// A scan along this dimension of its result: slices need what those before them add up to.
+bool ScansAlong(const ir::Op& op, int dim);
 
 // Dimension k of the tile never leaves the tensor.
 bool StaysInside(const ir::Op& access, int k);

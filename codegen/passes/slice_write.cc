@@ -64,8 +64,12 @@ class Writer {
       for (const SliceSink& sink : loop.sinks) sink.op->Erase();
     }
     RemoveUnused();
-    for (Op* load : loads) EraseLoad(load);
-    RemoveUnused();
+    // The last first: what it loads may have served for the addresses of another.
+    std::sort(loads.begin(), loads.end(), [&](const Op* a, const Op* b) { return Precedes(*b, *a); });
+    for (Op* load : loads) {
+      EraseLoad(load);
+      RemoveUnused();
+    }
   }
 
  private:

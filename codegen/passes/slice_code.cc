@@ -1,0 +1,106 @@
+#include "codegen/passes/slice_code.h"
+
+#include <cstring>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace tile::codegen {
+
+namespace op = ir::ops;
+using ir::Block;
+using ir::Op;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+using Map = absl::flat_hash_map<const Value*, Value*>;
+
+Value* Mapped(const Map& map, Value* v) {
+  const auto it = map.find(v);
+  return it == map.end() ? v : it->second;
+}
+
+}  // namespace
+
+Op* Copy(ir::Builder& b, const Op& from, const Values& operands, const std::vector<Type>& results) {
+  std::vector<uint32_t> ends;
+  std::vector<ir::Attr> attrs;
+  for (size_t f = 0; f < from.info()->format->operands.size(); ++f)
+    ends.push_back(static_cast<uint32_t>(from.group_end(static_cast<int>(f))));
+  for (size_t i = 0; i < from.info()->format->attrs.size(); ++i) attrs.push_back(from.attr(static_cast<int>(i)));
+  Op* to = b.module()->CreateOp({.info = from.info(),
+                                 .operands = operands,
+                                 .operand_ends = ends,
+                                 .results = results,
+                                 .attrs = attrs,
+                                 .loc = from.loc,
+                                 .pos = from.pos});
+  b.module()->Append(b.block(), to);
+  return to;
+}
+
+std::vector<Type> ResultTypes(const Op& of) {
+  std::vector<Type> types;
+  for (int i = 0; i < of.num_results(); ++i) types.push_back(of.result(i)->type());
+  return types;
+}
+
+void CopyBody(ir::Builder& b, const Op& from, Op* to, bool turned) {
+  const Block& body = *from.region(0);
+  std::vector<Type> types;
+  for (const Value* arg : body.args()) types.push_back(arg->type());
+  Block* copy = b.AddRegion(to, 0, types);
+  Map map;
+  for (int i = 0; i < body.num_args(); ++i) map[body.arg(i)] = copy->arg(turned ? i ^ 1 : i);
+  ir::Builder::Scope scope(b, copy);
+  for (const Op* inside : body) {
+    Values operands;
+    for (int i = 0; i < inside->num_operands(); ++i) operands.push_back(Mapped(map, inside->operand(i)));
+    const Op* made = Copy(b, *inside, operands, ResultTypes(*inside));
+    for (int i = 0; i < made->num_results(); ++i) map[inside->result(i)] = made->result(i);
+  }
+}
+
+Value* Spread(ir::Builder& b, Value* scalar, absl::Span<const int64_t> shape) {
+  if (shape.empty()) return scalar;
+  const ir::Element e = scalar->type().element();
+  Value* one = op::Reshape(b, b.types().Tile(e, std::vector<int64_t>(shape.size(), 1)), scalar);
+  return op::Broadcast(b, b.types().Tile(e, shape), one);
+}
+
+Values OnTiles(ir::Builder& b, const Block& body, const Values& args, absl::Span<const int64_t> shape) {
+  Map map;
+  for (int i = 0; i < body.num_args(); ++i) map[body.arg(i)] = args[static_cast<size_t>(i)];
+  Values out;
+  for (const Op* inside : body) {
+    Values operands;
+    for (int i = 0; i < inside->num_operands(); ++i) {
+      Value* v = Mapped(map, inside->operand(i));
+      operands.push_back(v == inside->operand(i) ? Spread(b, v, shape) : v);  // of outside
+    }
+    if (inside == body.back()) return operands;
+    std::vector<Type> types;
+    for (const Type t : ResultTypes(*inside)) types.push_back(b.types().Tile(t.element(), shape));
+    const Op* made = Copy(b, *inside, operands, types);
+    for (int i = 0; i < made->num_results(); ++i) map[inside->result(i)] = made->result(i);
+  }
+  return out;
+}
+
+Value* Number(ir::Builder& b, Type type, const ir::Scalar& number) {
+  uint8_t bytes[8];
+  std::memcpy(bytes, &number.bits, sizeof(bytes));
+  auto* d = b.module()->arena().New<ir::Dense>();
+  d->elem = type.elem();
+  d->splat = true;
+  d->bytes =
+      b.module()->arena().Copy(absl::Span<const uint8_t>(bytes, static_cast<size_t>(ir::StorageBytes(type.elem()))));
+  return op::Constant(b, type, d);
+}
+
+Value* Choose(ir::Builder& b, Value* condition, Value* yes, Value* no) {
+  return op::Select(b, Spread(b, condition, yes->type().shape()), yes, no);
+}
+
+}  // namespace tile::codegen
