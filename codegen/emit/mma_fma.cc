@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/emit/convert.h"
 #include "codegen/emit/copies.h"
 #include "codegen/emit/copy_ring.h"
@@ -20,26 +21,28 @@ namespace {
 
 constexpr int64_t kUnroll = 4;  // rounds of k in the body of the loop; a table's swizzle is the same for them
 constexpr int64_t kStagedUnroll = 8;
+constexpr int kPartBit = 40;  // above all places
 
 llvm::Type* WideType(Emitter& e, ir::Elem elem) {
   if (elem == ir::Elem::kF64) return e.b().getDoubleTy();
   return elem == ir::Elem::kI8 ? static_cast<llvm::Type*>(e.b().getInt32Ty()) : e.b().getFloatTy();
 }
 
-// An operand in shared memory. Every position is a linear function, over bits, of (batch, k, x).
+// An operand in shared memory, or one of so many equal parts of it along k at a time. Every position is a linear function,
+// over bits, of (batch, k, x).
 class Table {
  public:
-  Table(Emitter& e, const ir::Value* v, bool is_lhs, uint64_t* total) : value_(v), type_(WideType(e, v->type().elem())) {
+  Table(Emitter& e, const ir::Value* v, bool is_lhs, int64_t parts, uint64_t* total) : value_(v), type_(WideType(e, v->type().elem())) {
     const auto shape = v->type().shape();
     rank_ = static_cast<int>(shape.size());
     x_dim_ = is_lhs ? rank_ - 2 : rank_ - 1;
     k_dim_ = is_lhs ? rank_ - 1 : rank_ - 2;
-    k_ = shape[static_cast<size_t>(k_dim_)];
+    k_ = shape[static_cast<size_t>(k_dim_)] / parts;
     x_ = shape[static_cast<size_t>(x_dim_)];
     chunk_ = 16 / size();
     chunks_ = std::clamp<int64_t>(x_ / chunk_, 1, 8);
     start_ = *total;
-    *total += (static_cast<uint64_t>(v->type().num_elements()) * static_cast<uint64_t>(size()) + 15) / 16 * 16;
+    *total += (static_cast<uint64_t>(v->type().num_elements() / parts) * static_cast<uint64_t>(size()) + 15) / 16 * 16;
   }
 
   int size() const { return MemoryBytes(type_); }
@@ -60,41 +63,60 @@ class Table {
     return e.b().CreateMul(turn, e.I32(16));
   }
 
-  void Fill(Emitter& e, bool is_signed, llvm::Value* scratch) {
+  // `part` (i32): which one; null if there is only one.
+  void Fill(Emitter& e, bool is_signed, llvm::Value* scratch, llvm::Value* part) {
     auto& b = e.b();
     base_ = b.CreateGEP(b.getInt8Ty(), scratch, e.I32(static_cast<int64_t>(start_)));
     const Layout& layout = e.layout(value_);
     auto place = [&](Mask element) {
       const auto c = layout.Coordinates(element);
-      return At(rank_ == 3 ? c[0] : 0, c[static_cast<size_t>(k_dim_)], c[static_cast<size_t>(x_dim_)]);
+      return At(rank_ == 3 ? c[0] : 0, c[static_cast<size_t>(k_dim_)] & (k_ - 1), c[static_cast<size_t>(x_dim_)]);
     };
-    std::vector<uint64_t> lanes, warps;
-    for (Mask m : layout.bases(In::kLane)) lanes.push_back(place(m));
-    for (Mask m : layout.bases(In::kWarp)) warps.push_back(place(m));
+    auto part_of = [&](Mask element) {
+      return static_cast<uint64_t>(layout.Coordinates(element)[static_cast<size_t>(k_dim_)] / k_);
+    };
+    std::vector<uint64_t> lanes, warps, lane_parts, warp_parts;
+    for (Mask m : layout.bases(In::kLane)) lanes.push_back(place(m)), lane_parts.push_back(part_of(m));
+    for (Mask m : layout.bases(In::kWarp)) warps.push_back(place(m)), warp_parts.push_back(part_of(m));
     llvm::Value* thread = e.LinearOfThread(lanes, warps);
     // Registers whose elements are neighbours in the table go together.
-    const int width = NeighboursIn(layout, place);
+    const int width = NeighboursIn(layout, place, part_of);
     const Copies copies(layout);
-    std::map<uint64_t, llvm::Value*> values;
+    std::map<uint64_t, std::map<uint64_t, llvm::Value*>> values;  // by part, then by place
     for (int r : copies.firsts()) {
-      values[place(layout.Apply(static_cast<uint32_t>(r), 0, 0))] = WidenForProduct(e, value_->type().elem(), e.regs(value_)[static_cast<size_t>(r)], is_signed);
+      const Mask element = layout.Apply(static_cast<uint32_t>(r), 0, 0);
+      values[part_of(element)][place(element)] =
+          WidenForProduct(e, value_->type().elem(), e.regs(value_)[static_cast<size_t>(r)], is_signed);
     }
     const uint64_t bytes = static_cast<uint64_t>(width * size());
-    for (const auto& [at, first] : values) {
-      if (at % bytes != 0) continue;
-      Registers neighbours;
-      for (int i = 0; i < width; ++i) neighbours.push_back(values.at(at + static_cast<uint64_t>(i * size())));
-      StoreVector(e, neighbours, b.CreateGEP(b.getInt8Ty(), base_, b.CreateXor(thread, e.I32(static_cast<int64_t>(at)))));
+    llvm::Value* thread_part = part == nullptr ? nullptr : b.CreateXor(part, e.LinearOfThread(lane_parts, warp_parts));
+    for (const auto& [number, of_part] : values) {
+      llvm::BasicBlock* after = nullptr;
+      if (part != nullptr) {
+        llvm::BasicBlock* fill = e.NewBlock("fill");
+        after = e.NewBlock("filled");
+        b.CreateCondBr(b.CreateICmpEQ(thread_part, e.I32(static_cast<int64_t>(number))), fill, after);
+        b.SetInsertPoint(fill);
+      }
+      for (const auto& [at, first] : of_part) {
+        if (at % bytes != 0) continue;
+        Registers neighbours;
+        for (int i = 0; i < width; ++i) neighbours.push_back(of_part.at(at + static_cast<uint64_t>(i * size())));
+        StoreVector(e, neighbours, b.CreateGEP(b.getInt8Ty(), base_, b.CreateXor(thread, e.I32(static_cast<int64_t>(at)))));
+      }
+      if (after == nullptr) continue;
+      b.CreateBr(after);
+      b.SetInsertPoint(after);
     }
   }
 
   llvm::Value* base() const { return base_; }
 
  private:
-  template <class Place>
-  int NeighboursIn(const Layout& layout, Place place) const {
+  template <class Place, class Part>
+  int NeighboursIn(const Layout& layout, Place place, Part part_of) const {
     Subspace registers;
-    for (Mask m : layout.bases(In::kRegister)) registers.Insert(place(m));
+    for (Mask m : layout.bases(In::kRegister)) registers.Insert(place(m) | part_of(m) << kPartBit);
     Mask threads = 0;
     for (In in : {In::kLane, In::kWarp}) {
       for (Mask m : layout.bases(in)) threads |= place(m);
@@ -199,21 +221,50 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
   };
   std::vector<Source> sources = {{"lhs", "signedness_lhs", true}, {"rhs", "signedness_rhs", false}};
   if (scaled) sources.insert(sources.end(), {{"lhs_scale", "", true}, {"rhs_scale", "", false}});
+  const Layout& layout = e.layout(op.result(0));
+  const int64_t k_size = ShapeOfMma(op).k;
+  // Operands that shared memory does not hold come in parts along k; scales, which are few, are there whole.
+  int64_t parts = 1;
   uint64_t total = 0;
   std::vector<std::optional<Table>> tables(sources.size());
-  for (size_t i = 0; i < sources.size(); ++i) {
-    if (!copied(static_cast<int>(i))) tables[i].emplace(e, op.operand(sources[i].name), sources[i].is_lhs, &total);
+  const auto make_tables = [&] {
+    total = 0;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      if (!copied(static_cast<int>(i)))
+        tables[i].emplace(e, op.operand(sources[i].name), sources[i].is_lhs, i < 2 ? parts : 1, &total);
+    }
+  };
+  make_tables();
+  while (total > e.SharedLeft() && k_size / parts > kUnroll) {
+    parts *= 2;
+    make_tables();
+  }
+  if (parts > 1) e.Remark(op, "product", absl::StrCat("its operands come to shared memory in ", parts, " parts along k"));
+  const int64_t k_part = k_size / parts;
+  llvm::BasicBlock *head = nullptr, *before_parts = b.GetInsertBlock();
+  llvm::PHINode* part = nullptr;
+  std::vector<llvm::PHINode*> so_far;
+  if (parts > 1) {
+    head = e.NewBlock("part");
+    b.CreateBr(head);
+    b.SetInsertPoint(head);
+    part = b.CreatePHI(b.getInt32Ty(), 2, "part");
+    part->addIncoming(e.I32(0), before_parts);
+    for (llvm::Value*& v : acc) {
+      so_far.push_back(b.CreatePHI(v->getType(), 2));
+      so_far.back()->addIncoming(v, before_parts);
+      v = so_far.back();
+    }
   }
   if (total > 0) {
-    llvm::Value* scratch = e.Scratch(total);
+    llvm::Value* scratch = e.Scratch(total);  // behind a barrier: nobody reads the part before any more
     for (size_t i = 0; i < sources.size(); ++i) {
-      if (tables[i]) tables[i]->Fill(e, is_signed(sources[i].sign), scratch);
+      if (tables[i]) tables[i]->Fill(e, is_signed(sources[i].sign), scratch, i < 2 ? part : nullptr);
     }
     e.Barrier();
   }
 
-  const Layout& layout = e.layout(op.result(0));
-  const int64_t k_size = ShapeOfMma(op).k, unroll = std::min(total > 0 ? kUnroll : kStagedUnroll, k_size);
+  const int64_t unroll = std::min(total > 0 ? kUnroll : kStagedUnroll, k_part);
   llvm::Value* slots[2] = {};
   for (int i = 0; i < 2; ++i) {
     if (copied(i)) slots[i] = e.copy_rings().back()->Slot(op.operand(i)->index());
@@ -229,6 +280,8 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
     sums.back()->addIncoming(v, before);
   }
   for (size_t r = 0; r < acc.size(); ++r) acc[r] = sums[r];
+  // Among all of k, not of the part.
+  llvm::Value* k_of_all = part == nullptr ? k : b.CreateAdd(b.CreateMul(part, e.I32(k_part)), k);
   std::vector<std::unique_ptr<FmaSide>> sides;
   for (size_t i = 0; i < sources.size(); ++i) {
     if (tables[i]) {
@@ -239,11 +292,11 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
     const ir::Value* v = op.operand(static_cast<int>(i));
     sides.push_back(StagedFmaSide(e, v->type().elem(), ring.tile(v->index()), slots[i], layout, unroll));
   }
-  for (size_t i = 0; i < 2; ++i) sides[i]->Begin(k);
+  for (size_t i = 0; i < 2; ++i) sides[i]->Begin(tables[i] ? k : k_of_all);
   const int64_t each_scale = scaled ? k_size / tables[2]->k() : k_size;  // so many k
   for (int64_t j = 0; j < unroll; ++j) {
     for (size_t i = 2; i < sides.size() && (j == 0 || each_scale < unroll); ++i) {
-      sides[i]->Begin(b.CreateUDiv(b.CreateAdd(k, e.I32(j)), e.I32(each_scale)));
+      sides[i]->Begin(b.CreateUDiv(b.CreateAdd(k_of_all, e.I32(j)), e.I32(each_scale)));
     }
     for (size_t r = 0; r < acc.size(); ++r) {
       const int reg = static_cast<int>(r);
@@ -259,8 +312,15 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
   llvm::Value* next = b.CreateAdd(k, e.I32(unroll));
   k->addIncoming(next, round);
   for (size_t r = 0; r < acc.size(); ++r) sums[r]->addIncoming(acc[r], round);
-  b.CreateCondBr(b.CreateICmpULT(next, e.I32(k_size)), round, after);
+  b.CreateCondBr(b.CreateICmpULT(next, e.I32(k_part)), round, after);
   b.SetInsertPoint(after);
+  if (part == nullptr) return acc;
+  llvm::BasicBlock* end = e.NewBlock("endparts");
+  llvm::Value* next_part = b.CreateAdd(part, e.I32(1));
+  part->addIncoming(next_part, after);
+  for (size_t r = 0; r < acc.size(); ++r) so_far[r]->addIncoming(acc[r], after);
+  b.CreateCondBr(b.CreateICmpULT(next_part, e.I32(parts)), head, end);
+  b.SetInsertPoint(end);
   return acc;
 }
 

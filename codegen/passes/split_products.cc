@@ -35,11 +35,7 @@ void WalkInside(const Op& op, const F& visit) {
   }
 }
 
-// Rows come from rows of the left operand, columns from columns of the right one.
-std::vector<int> ProductDims(const Op& mma, int dim) {
-  const int rank = mma.result(0)->type().rank();
-  return {dim == rank - 1 ? kWhole : dim, dim == rank - 2 ? kWhole : dim, dim};
-}
+bool IsAnyProduct(const Op& op) { return IsProduct(op) || op.opcode() == Opcode::kMmaScaled; }
 
 // A store, and what it needs that can be made in parts, back to loads and constants.
 class Parts {
@@ -128,7 +124,7 @@ class Parts {
     if (def->opcode() == Opcode::kFor) return NeedCarried(*def, v->index(), dim);
     if (def->opcode() == Opcode::kIf) return NeedYielded(*def, v->index(), dim);
     std::vector<int> dims;
-    if (IsProduct(*def)) {
+    if (IsAnyProduct(*def)) {
       dims = ProductDims(*def, dim);
       if (v->type().shape()[static_cast<size_t>(dim)] < kParts * kLeast) return "parts of a product would be too small";
       ++products_;
@@ -138,6 +134,7 @@ class Parts {
     for (int i = 0; i < def->num_results(); ++i) {
       if (IsTile(def->result(i))) Add(def->result(i), dim);
     }
+    if (IsOrdered(*def)) return absl::StrCat(def->info()->mnemonic, "'s accesses are ordered");
     if (def->opcode() == Opcode::kLoadView && !CanSplitAccess(*def, dim, kParts)) return "a load's view can't be cut";
     if (def->opcode() == Opcode::kLoadPtr || def->opcode() == Opcode::kAssume || def->opcode() == Opcode::kScan)
       return absl::StrCat(def->info()->mnemonic, " is not cut");
@@ -293,7 +290,7 @@ int64_t Held(const Op& loop) {
     if (IsTile(loop.result(i))) words += RegistersOf(loop.result(i)->type());
   }
   WalkInside(loop, [&](const Op& op) {
-    if (!IsProduct(op)) return;
+    if (!IsAnyProduct(op)) return;
     bool carried = false;
     for (const ir::Use* use = op.result(0)->uses(); use != nullptr; use = use->next) {
       carried = carried || use->owner == loop.region(0)->back();
@@ -305,7 +302,7 @@ int64_t Held(const Op& loop) {
 
 bool HoldsProduct(const Op& loop) {
   bool holds = false;
-  WalkInside(loop, [&](const Op& op) { holds = holds || IsProduct(op); });
+  WalkInside(loop, [&](const Op& op) { holds = holds || IsAnyProduct(op); });
   return holds;
 }
 
