@@ -1,8 +1,10 @@
 // tilec K --sm=90: compiles kernels to cubin, PTX or a .tbc that carries them.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <deque>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "ir/release.h"
 #include "ir/tbc/writer.h"
 #include "tools/c_header.h"
+#include "tools/cli/progress.h"
 #include "tools/cli/report.h"
 #include "tools/compile_targets.h"
 #include "tools/crash_bundle.h"
@@ -25,6 +28,7 @@
 #include "tools/image_text.h"
 #include "tools/load.h"
 #include "tools/tilec_commands.h"
+#include "tools/time_limit.h"
 
 namespace tile::tools {
 namespace {
@@ -113,6 +117,7 @@ int MakeTrace(const Options& options, codegen::Trace* trace, std::vector<std::st
     }
     return false;
   };
+  trace->on_warning = [](const std::string& line) { std::fprintf(stderr, "%s\n", ir::Escaped(line).c_str()); };
   if (options.has("remarks") || options.has("json")) {
     trace->on_remark = [print = options.has("remarks"), remarks](const std::string& line) {
       remarks->push_back(line);
@@ -170,8 +175,8 @@ std::string FiguresOf(const ir::Function& f, const codegen::BuiltImage& image) {
 // A compilation of all kernels that are wanted for all targets.
 class Compilation {
  public:
-  Compilation(const Options& options, const EmitInfo& emit, CrashBundle* bundle)
-      : options_(options), emit_(emit), bundle_(*bundle) {}
+  Compilation(const Options& options, const EmitInfo& emit, CrashBundle* bundle, TimeLimit* limit)
+      : options_(options), emit_(emit), bundle_(*bundle), limit_(*limit) {}
 
   int Run(const ir::Module& module, const std::vector<const ir::Function*>& kernels,
           const std::vector<const codegen::Target*>& targets, codegen::CompileOptions compile, codegen::Trace* trace) {
@@ -180,15 +185,34 @@ class Compilation {
     if (bundle_.active()) {
       trace->wants_text = nullptr;
       trace->on_remark = nullptr;
+      trace->on_warning = nullptr;
       trace->on_step = nullptr;
     } else if (emit_.emit == Emit::kStage) {
       trace->wants_text = [this, asked = trace->wants_text](absl::string_view pass) {
         return pass == emit_.pass || asked(pass);
       };
     }
+    // Where other lines go to stderr, no bar stands between them.
+    const bool talks = trace->on_remark || trace->on_step || options_.has("print-after") || bundle_.active();
+    Progress progress(!talks);
+    const double count = static_cast<double>(kernels.size() * targets.size());
+    double number = 0;
+    trace->on_warning = [&progress, warn = trace->on_warning](const std::string& line) {
+      progress.End();
+      if (warn) warn(line);
+    };
     for (const ir::Function* f : kernels) {
       for (const codegen::Target* t : targets) {
         const std::string of = absl::StrCat("@", f->name, " for ", t->arch);
+        trace->largest_tile.clear();
+        trace->on_pass = [&, from = number++](absl::string_view pass) {
+          const std::string what = absl::StrCat(of, ": ", pass);
+          limit_.At(what, trace->largest_tile);
+          const auto at = std::find_if(std::begin(codegen::kPasses), std::end(codegen::kPasses),
+                                       [&](const codegen::PassInfo& i) { return pass == i.name; });
+          const double part = static_cast<double>(at - std::begin(codegen::kPasses)) / std::size(codegen::kPasses);
+          progress.Begin(what, (from + part) / count, (from + part) / count, 0);
+        };
         trace->on_text = [&](absl::string_view pass, absl::string_view text) {
           if (bundle_.active()) return bundle_.Add(absl::StrCat(f->name, ".", t->arch, ".", pass, ".txt"), text);
           if (emit_.emit == Emit::kStage && pass == emit_.pass) stage_text_ = std::string(text);
@@ -206,8 +230,11 @@ class Compilation {
         if (const absl::Status s = in_tbc ? Append(codegen::BuildImages(module, *f, compile, kind), &made)
                                           : Append(codegen::BuildImage(module, *f, compile, kind), &made);
             !s.ok()) {
+          progress.End();
+          limit_.Lift();
           return Failed(s);
         }
+        progress.End();
         for (codegen::BuiltImage& image : made) {
           if (options_.has("verbose") && !bundle_.active()) {
             std::fprintf(stderr, "%s: %s\n", ir::Escaped(of).c_str(), FiguresOf(*f, image).c_str());
@@ -220,6 +247,7 @@ class Compilation {
         }
       }
     }
+    trace->on_pass = nullptr;  // which speaks of what ends here
     return kOk;
   }
 
@@ -250,6 +278,7 @@ class Compilation {
   const Options& options_;
   const EmitInfo& emit_;
   CrashBundle& bundle_;
+  TimeLimit& limit_;
   std::deque<codegen::BuiltImage> built_;
   std::vector<ir::Image> images_;
   std::vector<std::string> json_;
@@ -278,6 +307,7 @@ const Command kCompileCommand = {
         {"aligned", 0, nullptr,
          "for ptx, cubin and stages: the code for aligned arrays that a .tbc would have besides (--remarks says what it needs)"},
         {"warps", 0, "N", "warps of a block: 1, 2, 4, 8 or 16; default: what fits the tiles (see --remarks)"},
+        {"time-limit", 0, "SECONDS", "give up after so long, with exit code 5, and say at what"},
         {"lineinfo", 0, nullptr, "source lines in the machine code"},
         {"verbose", 'v', nullptr, "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},
         {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
@@ -342,6 +372,8 @@ int Compile(const Options& options) {
   if (const int exit = ReadTargets(options.values("sm"), &targets); exit != kOk) return exit;
   absl::StatusOr<int64_t> level = options.Integer("opt", 3, 0, 3);
   if (!level.ok()) return Fail(kUsage, "usage", level.status().message());
+  absl::StatusOr<int64_t> seconds = options.Integer("time-limit", 0, 1, 1000000);
+  if (!seconds.ok()) return Fail(kUsage, "usage", seconds.status().message());
   absl::StatusOr<int64_t> warps = options.Integer("warps", 0, 1, 16);
   if (!warps.ok()) return Fail(kUsage, "usage", warps.status().message());
   if ((*warps & (*warps - 1)) != 0) return Fail(kUsage, "usage", absl::StrCat("--warps=", *warps, " is no power of two"));
@@ -384,8 +416,10 @@ int Compile(const Options& options) {
   compile.opt_level = static_cast<int>(*level);
   compile.line_info = options.has("lineinfo");
   compile.num_warps = static_cast<int>(*warps);
-  Compilation compilation(options, *emit, &bundle);
+  TimeLimit limit(*seconds);
+  Compilation compilation(options, *emit, &bundle, &limit);
   if (exit = compilation.Run(module, kernels, targets, compile, &trace); exit != kOk) return exit;
+  limit.Lift();
   if (bundle.active()) return bundle.DidNotFail();
   if (options.has("time-passes")) PrintTimes(trace);
 

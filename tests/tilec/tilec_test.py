@@ -391,8 +391,38 @@ class Tilec(unittest.TestCase):
             file.write("entry @k() {\n  %a = alloc_shared alignment = 16 : tensor_view<60000xf32, strides=[1], shared>\n  return\n}\n")
         done = self.call("k.tile", "--sm=90", "--emit=ptx", "-o", "k.ptx")
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("error[codegen.shared]: kernel @k needs 240000 bytes of shared memory; sm_90a offers 232448", done.stderr)
+        self.assertIn("k.tile:2:8: error[codegen.shared]: kernel @k needs 240000 bytes of shared memory; sm_90a offers 232448 to a "
+                      "block: alloc_shared needs 240000 for the array", done.stderr)
         self.assertEqual(os.listdir(self.folder.name), ["k.tile"])
+
+    def test_time_limit(self):
+        # What goes around the loop stands in registers, a thousand of each thread.
+        path = os.path.join(self.folder.name, "k.tile")
+        tile, view = "tile<524288xf32>", "tensor_view<524288xf32, strides=[1]>"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"""entry @k(%x: tile<ptr<f32>>, %n: tile<i32>) {{
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %t = make_tensor_view %x, shape = [524288], strides = [1] : {view}
+  %v = make_partition_view %t : partition_view<tile=(524288), {view}>
+  %a, %read = load_view_tko weak %v[%zero] -> {tile}, token
+  %last = for %round in (%zero to %n, step %one) : tile<i32> iter_values(%p = %a) -> ({tile}) {{
+    %q = mulf %p, %p : {tile}
+    continue %q : {tile}
+  }}
+  store_view_tko weak %last, %v[%zero] token = %read -> token
+  return
+}}
+""")
+        temporary = os.path.join(self.folder.name, "tmp")
+        os.mkdir(temporary)
+        done = self.call("k.tile", "--sm=90", "--time-limit=1", "-o", "k.cubin", TMPDIR=temporary)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertRegex(done.stderr, "error\\[compile.time\\]: @k for sm_90a: [a-z-]+: not done after the 1 second that --time-limit allows")
+        self.assertIn("k.tile:", done.stderr)
+        self.assertEqual(os.listdir(temporary), [])
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["k.tile", "tmp"])
+        self.assertEqual(self.call("k.tile", "--sm=90", "--time-limit=0").returncode, 2)
 
     def test_machine_code(self):
         if "not found" in [l for l in self.call("doctor").stdout.splitlines() if l.startswith("ptxas")][0]:

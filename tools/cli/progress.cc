@@ -93,7 +93,8 @@ void Progress::Draw() {
   const double all = std::clamp(from_ + (to_ - from_) * here, 0.0, 1.0);
   const int full = static_cast<int>(all * kBar);
   std::string bar(static_cast<size_t>(full), '#'), rest(static_cast<size_t>(kBar - full), '-');
-  std::string text = absl::StrCat("  ", static_cast<int>(all * 100), "%  ", what_, ": ", done, " of ", total_, " ", unit_);
+  std::string text = absl::StrCat("  ", static_cast<int>(all * 100), "%  ", what_);
+  if (total_ > 0) absl::StrAppend(&text, ": ", done, " of ", total_, " ", unit_);
   const size_t columns = Columns();
   const size_t room = columns > kBar + 1 ? columns - kBar - 1 : 0;  // a full line would wrap
   if (room < 8) return;

@@ -35,8 +35,8 @@ class Progress {
   bool active() const { return active_; }
   std::atomic<int64_t>* done() { return &done_; }
 
-  // A launch of `total` blocks (or other units), which is the part from `from` to `to` (0 to 1) of everything. Ends what
-  // was begun before without erasing the line, so that many short launches show one bar.
+  // A launch of `total` blocks (or other units; 0: nothing that is counted), which is the part from `from` to `to` (0 to 1)
+  // of everything. Ends what was begun before without erasing the line, so that many short launches show one bar.
   void Begin(absl::string_view what, double from, double to, int64_t total, absl::string_view unit = "blocks");
   void End();
   // Text of the kernel for stdout: the bar makes room.
