@@ -106,6 +106,21 @@ absl::Status LinkLibdevice(llvm::Module* module) {
   return absl::OkStatus();
 }
 
+// Math functions are called, not copied to each place, where copies would make most of very much code.
+void CallManyMathFunctions(llvm::Module* module) {
+  const auto is_math = [](const llvm::Function& f) { return !f.isDeclaration() && f.getName().starts_with("__nv_"); };
+  uint64_t copies = 0;
+  for (const llvm::Function& f : *module) {
+    if (is_math(f)) copies += uint64_t{f.getInstructionCount()} * f.getNumUses();
+  }
+  if (copies <= kManyInstructions) return;
+  for (llvm::Function& f : *module) {
+    if (!is_math(f)) continue;
+    f.removeFnAttr(llvm::Attribute::AlwaysInline);
+    f.addFnAttr(llvm::Attribute::NoInline);
+  }
+}
+
 // What an LLVM pass works on.
 std::string NameOf(const llvm::Any& ir) {
   if (const auto* f = llvm::any_cast<const llvm::Function*>(&ir)) return (*f)->getName().str();
@@ -307,6 +322,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   {
     TimedPass time(options.trace, "libdevice");
     if (absl::Status s = LinkLibdevice(&llvm_module); !s.ok()) return s;
+    CallManyMathFunctions(&llvm_module);
   }
   trace.Text("libdevice", [&] { return Print(llvm_module); });
   {

@@ -138,6 +138,27 @@ entry @scaled(%a: tile<ptr<f8E4M3FN>>, %b: tile<ptr<f8E4M3FN>>, %s: tile<ptr<f8E
   }
 }
 
+// Hundreds of math functions: each is there once.
+TEST(SliceUpdatesPtx, MathFunctionsAreNotCopiedToEveryPlace) {
+  std::string text = R"(
+entry @chain(%a: tile<ptr<f32>>) {
+  %z = constant <i32: 0> : tile<i32>
+  %at = make_tensor_view %a, shape = [512], strides = [1] : tensor_view<512xf32, strides=[1]>
+  %av = make_partition_view %at : partition_view<tile=(512), tensor_view<512xf32, strides=[1]>>
+  %v0, %t = load_view_tko weak %av[%z] -> tile<512xf32>, token
+)";
+  constexpr int kOps = 400;
+  for (int i = 0; i < kOps; ++i) {
+    absl::StrAppend(&text, "  %v", i + 1, " = ", i % 2 == 0 ? "sin" : "cos", " %v", i, " : tile<512xf32>\n");
+  }
+  absl::StrAppend(&text, "  store_view_tko weak %v", kOps, ", %av[%z] token = %t -> token\n  return\n}\n");
+  const CompiledText c = CompileText(text, 90);
+  if (absl::StrContains(c.error, "codegen.libdevice")) GTEST_SKIP() << "no libdevice";
+  ASSERT_EQ(c.error, "");
+  EXPECT_LT(Count(c.ptx, "\n"), 40 * kOps);
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+}
+
 TEST(SliceUpdatesPtx, WhatIsTooLargeIsRefused) {
   const CompiledText t = CompileText(R"(
 entry @square(%a: tile<ptr<f32>>) {
