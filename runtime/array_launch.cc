@@ -255,8 +255,9 @@ absl::Status ArrayLaunch::AddArrays(LaunchSpec* spec) {
                      absl::StrJoin(value.shape, ","), "]) is not set");
     }
     if (absl::Status s = AddInitial(arg, value, *bytes); !s.ok()) return s;
-    const bool filled = arg.direction != ir::Direction::kOut || arg.init != ir::InitKind::kUndefined;
-    spec->memory.push_back({arg.name, value.address, *bytes, arg.element, value.shape, filled});
+    spec->memory.push_back({arg.name, value.address, *bytes, arg.element, value.shape, true});
+    const bool initialized = arg.direction != ir::Direction::kOut || arg.init != ir::InitKind::kUndefined;
+    spec->arrays.push_back({arg.name, value.address, arg.element, value.shape, value.strides, arg.direction, initialized});
   }
   return absl::OkStatus();
 }

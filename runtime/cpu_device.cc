@@ -169,6 +169,10 @@ class CpuKernel : public LoadedKernel {
       launch.buffers.push_back({std::move(m.name), reinterpret_cast<void*>(m.address), m.bytes, m.element,
                                 std::move(m.shape), m.initialized});
     }
+    for (ArrayUse& a : spec.arrays) {
+      launch.arrays.push_back({std::move(a.name), reinterpret_cast<void*>(a.address), a.element, std::move(a.shape),
+                               std::move(a.strides), a.direction, a.initialized});
+    }
     return std::make_shared<CpuLaunch>(code_, std::move(launch));
   }
 

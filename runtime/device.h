@@ -62,11 +62,23 @@ struct RunOptions {
   std::function<bool()> interrupted;  // asked now and then by the thread that waits; true: stop
 };
 
+// An array argument, as the interface describes it: what full checks of the cpu device hold the kernel to.
+struct ArrayUse {
+  std::string name;
+  uint64_t address = 0;
+  ir::Element element;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;  // in elements; empty: row-major
+  ir::Direction direction = ir::Direction::kInOut;
+  bool initialized = true;       // false, of an out: no element has a value before the kernel writes it
+};
+
 struct LaunchSpec {
   std::array<int64_t, 3> grid = {1, 1, 1};  // tile blocks; 0 in one: nothing runs
   std::vector<uint64_t> words;              // one per parameter of the kernel: the scalar's bits, or the address
   std::vector<MemoryRange> memory;          // checked by the cpu device
   RunOptions options;
+  std::vector<ArrayUse> arrays;             // of kernels with an interface; each lies in one of `memory`
 };
 
 class Event;

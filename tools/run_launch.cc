@@ -193,6 +193,10 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
       args.arrays[i].address = reinterpret_cast<uint64_t>(run->arrays[i].array.bytes.data());
     }
     AddBuffer(*run, arg.name, run->arrays[i].array, run->arrays[i].initialized);
+    // What an output is to hold comes from the kernel or the launch rule, also in memory of the caller.
+    const bool initialized = arg.direction != Direction::kOut || arg.init != ir::InitKind::kUndefined;
+    Array& array = run->arrays[i].array;
+    run->launch.arrays.push_back({arg.name, array.bytes.data(), array.element, array.shape, {}, arg.direction, initialized});
   }
   for (size_t i = 0; i < interface.workspaces.size(); ++i) {
     const ir::Workspace& w = interface.workspaces[i];

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "absl/strings/str_cat.h"
+#include "vm/check_arrays.h"
 #include "vm/check_memory.h"
 #include "vm/check_poison.h"
 #include "vm/check_promises.h"
@@ -29,6 +30,7 @@ class FullChecker : public Checker {
     for (const Allocation& a : state.memory.all()) memory_.Add(a);
     for (const InstrNote& note : code_.notes) {
       promises_.push_back(note.role == Role::kWork && note.places != nullptr && MakesPromises(*note.places->op));
+    arrays_ = std::make_unique<Arrays>(*state.launch, memory_);
     }
   }
 
@@ -80,6 +82,7 @@ class FullChecker : public Checker {
     if (!region->unspecified && !c.shadow.any()) return true;
     const bool update = a.atomic && a.reads;
     const auto part = [&](const Access& p) {
+    if (a.writes && region->holds_input && !CheckInput(b, a, *region)) return false;
       if (update) return Update(b, in, p, *region, c);
       a.writes ? Store(b, p, *region, c) : Load(p, *region, c);
       return true;
@@ -117,6 +120,7 @@ class FullChecker : public Checker {
 
  private:
   void Drop(const Allocation& a) {
+    for (const Arrays::Unwritten& u : arrays_->FindUnwritten(memory_)) ReportUnwritten(u);
     memory_.Remove(a);
     races_.Forget(a);
   }
@@ -194,6 +198,28 @@ class FullChecker : public Checker {
   void ReportLeft(Region& region) {
     const Allocation& a = *region.allocation;
     if (a.kind != Allocation::Kind::kBuffer) return;
+  bool CheckInput(BlockState& b, const Access& a, const Region& region) const {
+    const auto input = arrays_->InputAt(region, a.address, static_cast<uint64_t>(a.elements * a.element_bytes));
+    if (!input) return true;
+    Trap(b, b.checks->current->op, "vm.write_to_input", absl::StrCat("writes ", *input, ", an `in` array"),
+         "declare the array `inout` in the interface, or store to another one");
+    return false;
+  }
+
+  void ReportUnwritten(const Arrays::Unwritten& u) {
+    // Of no block and no operation.
+    BlockState b;
+    b.code = &code_;
+    b.launch = &state_;
+    for (int32_t& id : b.id) id = -1;
+    const std::string what = u.total == 1 ? absl::StrCat("the only element of `", u.array->name, "` was never written")
+                             : u.count == u.total ? absl::StrCat("none of the ", u.total, " elements of `", u.array->name, "` was written")
+                                                : absl::StrCat(u.count, " of the ", u.total, " elements of `", u.array->name,
+                                                               u.count == 1 ? "` was" : "` were", " never written, first ", u.first);
+    AddReport(b, nullptr, "vm.not_written", what,
+              "store every element, give the array an `init`, or declare it `inout` if it is to keep what it held");
+  }
+
     uint64_t count = 0, first = 0;
     const int bits = a.element.is_pointer() ? 64 : ir::MemoryBits(a.element.kind);
     const auto element = static_cast<uint64_t>(std::max(1, bits / 8));
@@ -235,6 +261,7 @@ class FullChecker : public Checker {
   Poison poison_;
   Races races_;
   std::vector<bool> promises_;                       // by instruction
+  std::unique_ptr<Arrays> arrays_;
   std::vector<std::unique_ptr<BlockChecks>> all_;
   std::vector<BlockChecks*> spare_;
   std::vector<uint8_t> scratch_;

@@ -75,6 +75,16 @@ void Chunk::SetOrigins(uintptr_t offset, uint64_t n, const uint8_t* from, uint8_
   specified_ = true;
 }
 
+bool Region::AnyOrigin(uintptr_t address, uint64_t bytes) const {
+  if (bytes == 0) return false;
+  const size_t first = (address >> Chunk::kShift) - first_chunk();
+  const size_t last = ((address + bytes - 1) >> Chunk::kShift) - first_chunk();
+  for (size_t i = first; i <= last; ++i) {
+    if (chunks[i].origins() != nullptr || chunks[i].OriginAt(0, initial) != 0) return true;
+  }
+  return false;
+}
+
 void Region::GetOrigins(uintptr_t address, uint64_t bytes, uint8_t* to) {
   ForEachChunk(address, bytes, [&](const Chunk& c, uintptr_t offset, uint64_t n) {
     if (c.origins() != nullptr) {

@@ -116,6 +116,7 @@ struct Region {
   uint8_t initial = 0;       // origin of every byte at first
   bool unspecified = false;  // some byte may have an origin
   bool strong = false;       // was accessed by more than weak accesses
+  bool holds_input = false;  // elements of an `in` array are here (check_arrays.h)
   std::vector<Chunk> chunks;
 
   uintptr_t first_chunk() const { return allocation->begin >> Chunk::kShift; }
@@ -136,6 +137,8 @@ struct Region {
   uint8_t OriginOf(uintptr_t address) const {
     return chunks[(address >> Chunk::kShift) - first_chunk()].OriginAt(address & (Chunk::kBytes - 1), initial);
   }
+  // Whether some byte of a range may have one. Fast: looks at whole chunks.
+  bool AnyOrigin(uintptr_t address, uint64_t bytes) const;
   // Copies origins of a range.
   void GetOrigins(uintptr_t address, uint64_t bytes, uint8_t* to);
   // Sets them; null: all bytes have a specified value now.

@@ -53,11 +53,25 @@ struct Buffer {
 
 struct Launch {
   int64_t grid[3] = {1, 1, 1};   // 0 in one: no block runs
+// An array argument as the interface describes it, for --check=full. Its elements lie in a buffer of the launch, which other
+// arrays may share.
+struct ArrayArgument {
+  std::string name;
+  void* data = nullptr;
+  ir::Element element;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;  // in elements; empty: row-major
+  // in: the kernel must not write to it; out: it must write every element; inout: it may do both.
+  ir::Direction direction = ir::Direction::kInOut;
+  bool initialized = true;       // false, of an out: no element has a value before the kernel writes it
+};
+
   std::vector<uint64_t> params;  // one per parameter: the low bits hold the scalar, or the address
   std::vector<Buffer> buffers;
   int threads = 0;               // 0: all cores
   CheckLevel check = CheckLevel::kBounds;
   Unspecified unspecified = Unspecified::kZero;
+  std::vector<ArrayArgument> arrays;  // none are known of a launch without interface
   // Rounds of loops that one block may make; 0: no limit. A guard against endless programs when inputs are not trusted.
   int64_t max_rounds = 0;
   uint64_t max_tile_bytes = uint64_t{8} << 30;  // memory for tiles of the blocks that run at once

@@ -12,10 +12,12 @@
 #include <memory>
 
 #include "absl/strings/numbers.h"
+#include <optional>
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "ir/float.h"
+#include "absl/strings/strip.h"
 #include "ir/text/parser.h"
 #include "ir/verify.h"
 #include "tests/ops/tile_files.h"
@@ -33,6 +35,8 @@ struct Param {
   std::string contents;
   bool scalar = false;
   uint64_t value = 0;
+  std::optional<ir::Direction> direction;
+  std::vector<int64_t> shape, strides;
   std::vector<uint64_t> memory;  // of a buffer; 8-byte aligned
 };
 
@@ -56,6 +60,25 @@ void Fill(Param& p) {
 
 bool ParseParam(absl::string_view word, Param* p) {
   const std::vector<std::string> sides = absl::StrSplit(word, absl::MaxSplits('=', 1));
+bool ParseSizes(absl::string_view text, std::vector<int64_t>* sizes) {
+  for (absl::string_view part : absl::StrSplit(text, 'x')) {
+    if (!absl::SimpleAtoi(part, &sizes->emplace_back())) return false;
+  }
+  return true;
+}
+
+// What follows a colon.
+bool ParseProperty(absl::string_view text, Param* p) {
+  if (absl::ConsumePrefix(&text, "shape=")) return ParseSizes(text, &p->shape);
+  if (absl::ConsumePrefix(&text, "strides=")) return ParseSizes(text, &p->strides);
+  if (text == "zeros" || text == "ones" || text == "iota") {
+    p->contents = std::string(text);
+    return true;
+  }
+  p->direction = text == "in" ? ir::Direction::kIn : text == "out" ? ir::Direction::kOut : ir::Direction::kInOut;
+  return text == "in" || text == "out" || text == "inout";
+}
+
   if (sides.size() != 2) return false;
   p->name = sides[0];
   int64_t number = 0;
@@ -65,7 +88,9 @@ bool ParseParam(absl::string_view word, Param* p) {
     return true;
   }
   const std::vector<std::string> parts = absl::StrSplit(sides[1], ':');
-  if (parts.size() > 1) p->contents = parts[1];
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (!ParseProperty(parts[i], p)) return false;
+  }
   std::string type = parts[0];
   p->count = 1;
   if (const size_t open = type.find('['); open != std::string::npos) {
@@ -74,7 +99,8 @@ bool ParseParam(absl::string_view word, Param* p) {
   }
   const auto elem = ir::FindElem(type);
   if (elem) p->elem = *elem;
-  return elem.has_value() && (p->contents.empty() || p->contents == "zeros" || p->contents == "ones" || p->contents == "iota");
+  if (p->shape.empty()) p->shape = {p->count};
+  return elem.has_value();
 }
 
 bool ParseCase(const std::string& path, Case* c) {
@@ -130,6 +156,10 @@ vm::Outcome RunCase(Case& c, const ir::Module& module, vm::CheckLevel level) {
     launch.buffers.push_back(std::move(b));
   }
   return (*program)->Run(launch);
+    if (p.direction) {
+      const bool initialized = *p.direction != ir::Direction::kOut || b.initialized;
+      launch.arrays.push_back({p.name, b.data, b.element, p.shape, p.strides, *p.direction, initialized});
+    }
 }
 
 // "line: code: message" of a report.
