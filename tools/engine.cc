@@ -236,9 +236,10 @@ std::unique_ptr<DeviceChoice> ChooseDevice(const Options& options, int* exit) {
   }
   choice->images_ = options.value("images");
   if (name == "cpu") return choice;
-  if (options.has("check")) {
+  for (const char* option : {"check", "order"}) {
+    if (!options.has(option)) continue;
     if (name == "auto") return choice;
-    *exit = Fail(kUsage, "usage", absl::StrCat("--check is done by the VM, not on --device ", name));
+    *exit = Fail(kUsage, "usage", absl::StrCat("--", option, " is done by the VM, not on --device ", name));
     return nullptr;
   }
   choice->may_fall_back_ = name == "auto";

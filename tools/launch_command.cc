@@ -1,5 +1,6 @@
 #include "tools/launch_command.h"
 
+#include <cstdio>
 #include <limits>
 
 #include "absl/strings/numbers.h"
@@ -62,6 +63,14 @@ bool ParseLaunchOptions(const Options& options, LaunchRequest* request, vm::Chec
       return false;
     }
   }
+  if (options.has("order")) {
+    absl::StatusOr<vm::StartOrder> order = vm::ParseStartOrder(options.value("order"));
+    if (!order.ok()) {
+      *exit = Fail(kUsage, "usage", absl::StrCat("--order ", order.status().message()));
+      return false;
+    }
+    request->order = *order;
+  }
   request->threads = static_cast<int>(*threads);
   request->seed = static_cast<uint64_t>(*seed);
   request->cast = options.has("cast");
@@ -82,6 +91,7 @@ std::vector<OptionSpec> LaunchOptionSpecs() {
       {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
       {"unspecified", 0, "zero|ones|random",
        "what the VM reads where the program gives no value (default: zero, as GPUs do)"},
+      {"order", 0, "linear|reverse|random[:SEED]", "how blocks start on the VM (default: linear; --check=full tries several)"},
       {"seed", 0, "N", "seed of rand: and normal: (default 0)"},
       {"cast", 0, nullptr, "convert arrays whose element type differs from the parameter's"},
   };
@@ -161,6 +171,11 @@ vm::Outcome RunLaunch(Engine& engine, vm::Launch& launch, const std::vector<Buff
   vm::Outcome outcome = repeat ? engine.Repeat(launch, uses, ms) : engine.Run(launch, uses, ms);
   if (!repeat) progress->End();
   return outcome;
+}
+
+void ReportOrders(const vm::Launch& launch, const vm::Outcome& outcome) {
+  if (launch.check != vm::CheckLevel::kFull || launch.order || LaunchJob::BlocksOf(launch) < 2 || !outcome.ok()) return;
+  std::fprintf(stderr, "note: checked in %d order%s of blocks\n", outcome.orders, outcome.orders == 1 ? "" : "s");
 }
 
 int ReportOutcome(const vm::Outcome& outcome, const std::string& file) {

@@ -16,7 +16,7 @@
 
 namespace tile::tools {
 
-// --kernel, --grid, --arg, --device, --images, --threads, --check, --unspecified, --seed, --cast.
+// --kernel, --grid, --arg, --device, --images, --threads, --check, --unspecified, --order, --seed, --cast.
 std::vector<OptionSpec> LaunchOptionSpecs();
 
 // They, without --kernel, --device and --images, as a request; --rtol, --atol and --ulp as a tolerance. False after an error on stderr.
@@ -53,6 +53,9 @@ std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string&
 // `repeat`: Engine::Repeat instead of Run; the caller ends the progress.
 vm::Outcome RunLaunch(Engine& engine, vm::Launch& launch, const std::vector<BufferUse>& uses, bool repeat,
                       Progress* progress, double from, double to, double* ms);
+
+// How many orders of the blocks --check=full tried, on stderr. Nothing of other launches.
+void ReportOrders(const vm::Launch& launch, const vm::Outcome& outcome);
 
 // The exit code of a launch that could not be made or trapped, after printing why, and warnings; kOk if all went well.
 int ReportOutcome(const vm::Outcome& outcome, const std::string& file);

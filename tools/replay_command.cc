@@ -172,6 +172,7 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
   launch.check = check;
   launch.threads = request.threads;
   launch.unspecified = request.unspecified;
+  launch.order = request.order;
   for (size_t d = 0; d < record->grid.size(); ++d) launch.grid[d] = record->grid[d];
   std::vector<std::string> names(blocks.size());
   for (const RecordedParam& p : record->params) {
@@ -203,6 +204,7 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
   if (quiet) launch.print = [](absl::string_view) {};
   const vm::Outcome outcome = RunLaunch(*engine, launch, {}, false, progress, from, to, &out->ms);
   if (!outcome.status.ok()) return fail(outcome.status);
+  if (options.positional().size() == 1 && !quiet) ReportOrders(launch, outcome);
   for (const vm::Report& r : outcome.warnings) PrintDiagnostics(r.ToString());
   for (const vm::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
   if (!outcome.reports.empty()) {
@@ -284,6 +286,7 @@ const Command kReplayCommand = {
      {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
      {"unspecified", 0, "zero|ones|random",
       "what the VM reads where the program gives no value (default: zero, as GPUs do)"},
+     {"order", 0, "linear|reverse|random[:SEED]", "how blocks start on the VM (default: linear; --check=full tries several)"},
      {"rtol", 0, "R", "relative tolerance of floats (default 0)"},
      {"atol", 0, "A", "absolute tolerance of floats (default 0)"},
      {"ulp", 0, "U", "tolerance of floats in units in the last place (default 0)"},

@@ -158,6 +158,7 @@ int Run(const Options& options) {
   if (options.has("json")) job->launch().print = [](absl::string_view s) { ir::WritePrinted(s, stderr); };
   const vm::Outcome outcome = RunLaunch(*job->engine, job->launch(), job->Uses(), false, &progress, 0, 1, &report.ms);
   exit = ReportOutcome(outcome, job->file);
+  ReportOrders(job->launch(), outcome);
   if (exit == kTrapped && options.has("json")) PrintJson(ToJson(report, job->launch(), outcome));
   if (options.has("record") && (exit == kOk || exit == kTrapped)) {
     if (absl::Status s = recorder.After(*job->run, exit == kTrapped); !s.ok()) {
@@ -217,11 +218,16 @@ Without -o a short summary of every output is printed. Outputs are written when 
 and what was in their files stays if something fails. A launch that traps is recorded without .after.
 
 --json prints one object on stdout; what the kernel prints goes to stderr:
-  kernel, grid [x,y,z], blocks (that ran), ms, result: "ok", "differs" or "trapped"
+  kernel, grid [x,y,z], blocks (that ran), orders (of blocks that were tried), ms, result: "ok", "differs" or "trapped"
   outputs: a list of name, type, shape, min, max, mean (of finite elements, else null), nan and inf (how many), files
   expect: a list of name, count, differing, max_abs, max_rel, max_ulp, one for each --expect
-  warnings, if there are any: a list of code, where, op, block (the first), message
-  reports, if the kernel trapped, instead of outputs: a list of code, where, op, block, message
+  warnings, if there are any: as reports
+  reports, if the kernel trapped, instead of outputs: a list of code, where, op, block (the first), message, and order if
+    not linear
+
+--order says how the blocks start: a program must not depend on it. --check=full without it runs the linear order, whose
+results count, then the reverse one and random ones from the same memory, as long as that takes at most 2 s, or 2.5 times
+the first; it says how many there were. A mistake that only another order shows names it: --order=random:7 repeats it.
 
 examples:
   tilevm run examples/histogram.tile README.md

@@ -292,6 +292,7 @@ absl::StatusOr<std::unique_ptr<PreparedRun>> PrepareRun(const ir::Function& f, c
   for (size_t d = 0; d < request.grid.size() && d < 3; ++d) run->launch.grid[d] = request.grid[d];
   run->launch.threads = request.threads;
   run->launch.unspecified = request.unspecified;
+  run->launch.order = request.order;
   absl::Status s = f.interface ? PrepareByInterface(f, request, run.get()) : PrepareByParameter(f, request, run.get());
   if (!s.ok()) return s;
   return run;

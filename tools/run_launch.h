@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct LaunchRequest {
   uint64_t seed = 0;
   int threads = 0;
   vm::Unspecified unspecified = vm::Unspecified::kZero;
+  std::optional<vm::StartOrder> order;                          // of the blocks; none: as the VM takes it
   int64_t num_sms = 0;                                          // for launch rules; 0: as many as threads
   Progress* progress = nullptr;                                 // shows how far the inputs are
 };

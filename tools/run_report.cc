@@ -38,8 +38,9 @@ std::string ExpectedJson(const RunReport::Expected& e) {
 }
 
 std::string TrapJson(const vm::Report& r) {
+  const std::string order = r.order.empty() ? "" : absl::StrCat(",\"order\":", Quote(r.order));
   return absl::StrCat("{\"code\":", Quote(r.code), ",\"where\":", Quote(r.where), ",\"op\":", Quote(r.op),
-                      ",\"block\":[", absl::StrJoin(r.block, ","), "],\"message\":", Quote(r.message), "}");
+                      ",\"block\":[", absl::StrJoin(r.block, ","), "],\"message\":", Quote(r.message), order, "}");
 }
 
 template <class T, class F>
@@ -56,7 +57,7 @@ std::string ToJson(const RunReport& report, const vm::Launch& launch, const vm::
   const bool differs = std::any_of(report.expected.begin(), report.expected.end(),
                                    [](const RunReport::Expected& e) { return !e.comparison.ok(); });
   std::string s = absl::StrCat("{\"kernel\":", Quote(report.kernel), ",\"grid\":[", absl::StrJoin(launch.grid, ","),
-                               "],\"blocks\":", outcome.blocks_run, ",\"ms\":", absl::StrFormat("%.3f", report.ms),
+                               "],\"blocks\":", outcome.blocks_run, ",\"orders\":", outcome.orders, ",\"ms\":", absl::StrFormat("%.3f", report.ms),
                                ",\"result\":\"", trapped ? "trapped" : differs ? "differs" : "ok", "\"");
   if (!outcome.warnings.empty()) absl::StrAppend(&s, ",\"warnings\":", List(outcome.warnings, TrapJson));
   if (trapped) return absl::StrCat(s, ",\"reports\":", List(outcome.reports, TrapJson), "}");

@@ -194,10 +194,6 @@ class FullChecker : public Checker {
     return true;
   }
 
-  // Values without meaning that the kernel stored into a buffer of the caller. What it never wrote is not its mistake.
-  void ReportLeft(Region& region) {
-    const Allocation& a = *region.allocation;
-    if (a.kind != Allocation::Kind::kBuffer) return;
   bool CheckInput(BlockState& b, const Access& a, const Region& region) const {
     const auto input = arrays_->InputAt(region, a.address, static_cast<uint64_t>(a.elements * a.element_bytes));
     if (!input) return true;
@@ -224,6 +220,10 @@ class FullChecker : public Checker {
     const int bits = a.element.is_pointer() ? 64 : ir::MemoryBits(a.element.kind);
     const auto element = static_cast<uint64_t>(std::max(1, bits / 8));
     for (size_t i = 0; i < region.chunks.size(); ++i) {
+  // Values without meaning that the kernel stored into a buffer of the caller. What it never wrote is not its mistake.
+  void ReportLeft(Region& region) {
+    const Allocation& a = *region.allocation;
+    if (a.kind != Allocation::Kind::kBuffer) return;
       if (region.chunks[i].origins() == nullptr) continue;
       const uintptr_t chunk = (region.first_chunk() + i) << Chunk::kShift;
       const uintptr_t begin = std::max(chunk, a.begin), end = std::min(chunk + Chunk::kBytes, a.end());

@@ -7,8 +7,8 @@
 //   vm.race, vm.missing_token, vm.duplicate_store
 //                       accesses that nothing orders                                               check_races.h
 //
-// Costs: at most 16 bytes for each byte of memory that the kernel touches, one for each byte of tiles, and a few dozen
-// for each memory operation that a block executes.
+// Costs: at most 16 bytes for each byte of memory that the kernel touches, one or two for each byte of tiles, and a few
+// dozen for each memory operation that a block executes. orders.h tells what trying several orders adds.
 #ifndef TILE_VM_CHECK_FULL_H_
 #define TILE_VM_CHECK_FULL_H_
 

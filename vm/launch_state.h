@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "vm/code.h"
 #include "vm/memory.h"
 #include "vm/vm.h"
@@ -29,6 +31,10 @@ struct LaunchState {
   const Code* code = nullptr;
   Memory memory;
   Outcome* outcome = nullptr;
+  StartOrder order;
+  // A run that only looks for mistakes: it ends without a result at this time, or if no memory is left to start blocks.
+  std::optional<absl::Time> give_up_at;
+  std::atomic<bool> gave_up{false};
   // Counts changes of memory that waiting blocks may be waiting for.
   std::atomic<int64_t> effects{0};
   std::atomic<bool> stop{false};  // a block trapped

@@ -67,9 +67,9 @@ class Grid {
       : state_(state),
         checker_(checker),
         code_(*state.code),
+        total_(state.launch->grid[0] * state.launch->grid[1] * state.launch->grid[2]),
+        sequence_(state.order, total_),
         blocks_run_(state.launch->blocks_done != nullptr ? *state.launch->blocks_done : own_blocks_run_) {
-    const int64_t* g = state.launch->grid;
-    total_ = g[0] * g[1] * g[2];
     claim_size_ = std::clamp<int64_t>(total_ / (int64_t{threads} * kClaims), 1, kMaxClaim);
     blocks_run_.store(0, std::memory_order_relaxed);
     max_frames_ = static_cast<int64_t>(state.launch->max_tile_bytes / std::max<uint64_t>(code_.frame_bytes, 1));
@@ -82,6 +82,7 @@ class Grid {
     Claim claim;
     while (!state_.stop.load(std::memory_order_relaxed)) {
       state_.Poll();
+      if (state_.give_up_at && absl::Now() > *state_.give_up_at) return GiveUp();
       std::unique_ptr<Running> r = code_.must_park ? NextMayWait(spare) : Next(claim, spare);
       if (r == nullptr) {
         if (finished_.load(std::memory_order_acquire) || !code_.must_park) return;
@@ -101,7 +102,14 @@ class Grid {
     int64_t next = 0, end = 0;
   };
 
-  std::unique_ptr<Running> Start(int64_t index, std::unique_ptr<Running>& spare) {
+  void GiveUp() {
+    state_.gave_up.store(true, std::memory_order_relaxed);
+    state_.stop.store(true, std::memory_order_relaxed);
+  }
+
+  // The block that comes as number n.
+  std::unique_ptr<Running> Start(int64_t n, std::unique_ptr<Running>& spare) {
+    const int64_t index = sequence_[n];
     std::unique_ptr<Running> r = std::move(spare);
     if (r == nullptr) {
       r = std::make_unique<Running>();
@@ -170,7 +178,7 @@ class Grid {
     }
     if (auto r = Take([](const Running& p) { return p.state.unchanged_rounds == 0; })) return Resume(std::move(r), effects);
     if (running_ == 0) {
-      if (!parked_.empty()) ReportDeadlock(next < total_);
+      if (!parked_.empty()) next < total_ && state_.give_up_at ? GiveUp() : ReportDeadlock(next < total_);
       finished_.store(true, std::memory_order_release);
     }
     return nullptr;
@@ -259,7 +267,9 @@ class Grid {
   LaunchState& state_;
   Checker* checker_;
   const Code& code_;
-  int64_t total_ = 0, max_frames_ = 0, claim_size_ = 1;
+  const int64_t total_;
+  const BlockSequence sequence_;
+  int64_t max_frames_ = 0, claim_size_ = 1;
   std::atomic<int64_t> next_{0}, own_blocks_run_{0};
   std::atomic<int64_t>& blocks_run_;
   std::atomic<bool> finished_{false};

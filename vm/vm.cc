@@ -5,16 +5,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <thread>
-#include <tuple>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "ir/escape.h"
 #include "vm/check.h"
-#include "vm/check_full.h"
 #include "vm/launch_state.h"
+#include "vm/orders.h"
 #include "vm/prepare.h"
-#include "vm/scheduler.h"
 
 namespace tile::vm {
 namespace {
@@ -35,6 +33,7 @@ Report MakeReport(const BlockState& b, const ir::Op* op, absl::string_view code,
   } else {
     r.where = b.code->module->Where(b.code->function->loc, b.code->function->pos);
   }
+  if (b.launch->order.kind != StartOrder::Kind::kLinear) r.order = tile::vm::ToString(b.launch->order);
   return r;
 }
 
@@ -88,6 +87,7 @@ std::string Report::ToString() const {
       absl::StrCat(where, warning ? ": warning[" : ": error[", code, "]: ", message, "\n  in kernel `", kernel, "`");
   if (block[0] >= 0) absl::StrAppend(&s, ", block (", block[0], ", ", block[1], ", ", block[2], ")");
   if (!op.empty()) absl::StrAppend(&s, ", at ", op);
+  if (!order.empty()) absl::StrAppend(&s, "\n  when blocks start in the order ", order, "; repeat it with --order=", order);
   if (!fix.empty()) absl::StrAppend(&s, "\n  fix: ", fix);
   return s;
 }
@@ -167,83 +167,34 @@ absl::StatusOr<std::unique_ptr<Program>> Program::Prepare(const ir::Module& modu
   return std::unique_ptr<Program>(new Program(std::move(code)));
 }
 
-Outcome Program::Run(const Launch& launch) {
-  Outcome outcome;
+absl::Status Program::CheckLaunch(const Launch& launch) const {
   if (launch.params.size() != code_->params.size()) {
-    outcome.status = absl::InvalidArgumentError(absl::StrCat("kernel `", code_->function->name, "` takes ",
-                                                             code_->params.size(), " parameters, not ", launch.params.size()));
-    return outcome;
+    return absl::InvalidArgumentError(absl::StrCat("kernel `", code_->function->name, "` takes ", code_->params.size(),
+                                                   " parameters, not ", launch.params.size()));
   }
   for (int64_t n : launch.grid) {
-    if (n < 0 || n > kMaxGrid) {
-      outcome.status = absl::InvalidArgumentError(
-          absl::StrCat("a grid of ", launch.grid[0], " x ", launch.grid[1], " x ", launch.grid[2],
-                       ": each dimension must be from 0 to ", kMaxGrid));
-      return outcome;
-    }
+    if (n >= 0 && n <= kMaxGrid) continue;
+    return absl::InvalidArgumentError(absl::StrCat("a grid of ", launch.grid[0], " x ", launch.grid[1], " x ",
+                                                   launch.grid[2], ": each dimension must be from 0 to ", kMaxGrid));
   }
-  // No blocks, as a launch rule gives for empty arrays: nothing to do.
-  if (launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0) return outcome;
   if (static_cast<double>(launch.grid[0]) * static_cast<double>(launch.grid[1]) * static_cast<double>(launch.grid[2]) > 9e18) {
-    outcome.status = absl::InvalidArgumentError("the grid has more than 2^63 blocks");
-    return outcome;
+    return absl::InvalidArgumentError("the grid has more than 2^63 blocks");
   }
   if (code_->frame_bytes > launch.max_tile_bytes) {
-    outcome.status = absl::ResourceExhaustedError(
+    return absl::ResourceExhaustedError(
         absl::StrCat("the tiles of one block take ", code_->frame_bytes, " bytes, more than the limit of ", launch.max_tile_bytes));
+  }
+  return absl::OkStatus();
+}
+
+Outcome Program::Run(const Launch& launch) {
+  if (absl::Status s = CheckLaunch(launch); !s.ok()) {
+    Outcome outcome;
+    outcome.status = s;
     return outcome;
   }
-  LaunchState state;
-  state.launch = &launch;
-  state.code = code_.get();
-  state.outcome = &outcome;
-  for (const Buffer& buffer : launch.buffers) {
-    Allocation a;
-    a.begin = reinterpret_cast<uintptr_t>(buffer.data);
-    a.bytes = buffer.bytes;
-    a.name = buffer.name;
-    a.element = buffer.element;
-    a.shape = buffer.shape;
-    a.initialized = buffer.initialized;
-    state.memory.Add(std::move(a));
-  }
-  for (const Code::GlobalMemory& g : code_->globals) {
-    Allocation a;
-    a.begin = reinterpret_cast<uintptr_t>(g.data);
-    a.bytes = g.bytes;
-    a.name = std::string(g.global->name);
-    a.kind = Allocation::Kind::kGlobal;
-    a.element = ir::Element::Number(g.global->value.elem);
-    a.shape = {g.global->count};
-    a.read_only = g.global->constant;
-    state.memory.Add(std::move(a));
-  }
-  int threads = launch.threads > 0 ? launch.threads : static_cast<int>(std::thread::hardware_concurrency());
-  std::unique_ptr<Checker> checker;
-  if (launch.check == CheckLevel::kFull) {
-    checker = MakeFullChecker(state);
-    threads = 1;
-  }
-  RunGrid(state, threads, checker.get());
-  if (state.interrupted) {
-    outcome.status = absl::CancelledError(
-        absl::StrCat("error[vm.interrupted]: kernel `", code_->function->name, "` was stopped from outside"));
-  }
-  if (checker != nullptr && !state.stop.load(std::memory_order_relaxed)) checker->EndLaunch();
-  // In the order of the text.
-  std::vector<std::pair<std::tuple<uint32_t, uint32_t, std::string, std::string>, Warning*>> warnings;
-  for (auto& [key, w] : state.warnings) {
-    warnings.push_back({{key.first->pos.line, key.first->pos.column, w.report.where, key.second}, &w});
-  }
-  std::sort(warnings.begin(), warnings.end());
-  for (const auto& [key, w] : warnings) {
-    if (w->count > 1) absl::StrAppend(&w->report.message, "; ", w->count, " times in all");
-    outcome.warnings.push_back(std::move(w->report));
-  }
-  std::stable_sort(outcome.reports.begin(), outcome.reports.end(), [](const Report& a, const Report& b) {
-    return std::make_tuple(a.block[2], a.block[1], a.block[0]) < std::make_tuple(b.block[2], b.block[1], b.block[0]);
-  });
-  return outcome;
+  if (launch.check == CheckLevel::kFull && !launch.order) return RunInOrders(*code_, launch);
+  return RunOnce(*code_, launch, launch.order.value_or(StartOrder()), std::nullopt).outcome;
 }
 
 }  // namespace tile::vm

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ir/module.h"
+#include "vm/start_order.h"
 
 namespace tile::vm {
 
 enum class CheckLevel {
   kNone,    // no checks: a wild access is a wild access
   kBounds,  // every access lies in a bound buffer, is aligned; indices and divisors are sane
-  kFull,    // also uninitialised reads, races, missing tokens, duplicate weak stores, broken promises. One thread
+  kFull,    // all that check_full.h lists, in several orders of the blocks (orders.h). One thread
 };
 
 // What the program reads where it gave no value: elements outside of a tensor without padding, elements that a mask
@@ -51,8 +53,6 @@ struct Buffer {
   bool initialized = true;      // false: reading it before writing is reported by --check=full
 };
 
-struct Launch {
-  int64_t grid[3] = {1, 1, 1};   // 0 in one: no block runs
 // An array argument as the interface describes it, for --check=full. Its elements lie in a buffer of the launch, which other
 // arrays may share.
 struct ArrayArgument {
@@ -66,6 +66,8 @@ struct ArrayArgument {
   bool initialized = true;       // false, of an out: no element has a value before the kernel writes it
 };
 
+struct Launch {
+  int64_t grid[3] = {1, 1, 1};   // 0 in one: no block runs
   std::vector<uint64_t> params;  // one per parameter: the low bits hold the scalar, or the address
   std::vector<Buffer> buffers;
   int threads = 0;               // 0: all cores
@@ -76,6 +78,9 @@ struct ArrayArgument {
   int64_t max_rounds = 0;
   uint64_t max_tile_bytes = uint64_t{8} << 30;  // memory for tiles of the blocks that run at once
   uint64_t max_alloca_bytes = uint64_t{1} << 30;  // memory that one block may allocate
+  // How the blocks start; none: linear, and under kFull then other orders, from the same memory (orders.h). Results are those
+  // of the linear order.
+  std::optional<StartOrder> order;
   // Receives what print_tko prints, one call per print, never two at once. Null: standard output.
   std::function<void(absl::string_view)> print;
   // Asked now and then by the thread that called Run, while it waits too; true: stop, the status is then Cancelled. What
@@ -85,7 +90,7 @@ struct ArrayArgument {
   std::atomic<int64_t>* blocks_done = nullptr;
 };
 
-// A mistake of the kernel found while running.
+// A mistake of the kernel found while running, or what may be one.
 struct Report {
   bool warning = false;  // it went on, as hardware would
   std::string code;     // stable: "vm.out_of_bounds", "vm.race", "vm.assert", "vm.deadlock", …
@@ -95,8 +100,9 @@ struct Report {
   std::string op;       // mnemonic
   std::string message;  // what is wrong: tensor, index, extent
   std::string fix;      // may be empty
+  std::string order;    // of the blocks, as ParseStartOrder reads it, where it is not the linear one; else empty
 
-  // "where: error[code]: message", or warning, and lines with kernel, block and op.
+  // "where: error[code]: message", or warning, and lines with kernel, block, op, order and fix.
   std::string ToString() const;
 };
 
@@ -104,9 +110,10 @@ struct Outcome {
   absl::Status status;            // the launch could not be made (wrong parameter count, grid, memory), or was interrupted
   std::vector<Report> reports;    // the kernel trapped, or asserted; at most kMaxReports
   // What works as on hardware but is probably not meant: once for each operation, with its first block in linear order.
-  // "vm.index_out_of_bounds" and "vm.unspecified"; none of CheckLevel::kNone, and errors of kFull.
+  // Of kFull some are errors instead; of kNone there are none.
   std::vector<Report> warnings;
   int64_t blocks_run = 0;
+  int orders = 1;                 // in how many orders of the blocks the launch ran
   bool ok() const { return status.ok() && reports.empty(); }
 };
 inline constexpr size_t kMaxReports = 32;
@@ -133,6 +140,7 @@ class Program {
 
  private:
   explicit Program(std::unique_ptr<Code> code);
+  absl::Status CheckLaunch(const Launch& launch) const;
   std::unique_ptr<Code> code_;
 };
 

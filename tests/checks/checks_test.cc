@@ -4,9 +4,11 @@
 //   // expect: 12: vm.race: the whole message
 //
 // After the grid come the parameters of the first kernel in order: NAME=TYPE[COUNT] is a buffer, without initial contents
-// unless `:zeros`, `:ones` or `:iota` follows; NAME=TYPE is a buffer of one element; NAME=NUMBER a scalar. `expect` gives
-// line, code and message of the first report. Without it nothing must be found, and the buffers must hold in the end what
-// a run without these checks leaves there.
+// unless `:zeros`, `:ones` or `:iota` follows; NAME=TYPE is a buffer of one element; NAME=NUMBER a scalar. A buffer with
+// `:in`, `:out` or `:inout` is an array argument of the interface; an `out` with contents has an initial value. It is all of
+// the buffer, or has the sizes `:shape=4x8` and strides `:strides=16x1`. `expect` gives line, code and message of the first
+// report, and " (ORDER)" if the blocks must start in another order than the linear one. Without it nothing must be found,
+// and the buffers must hold in the end what a run without these checks leaves there. `warn` gives the warnings likewise.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -44,7 +46,7 @@ struct Case {
   std::string text, name;
   int64_t grid[3] = {1, 1, 1};
   std::vector<Param> params;
-  std::vector<std::string> expected;
+  std::vector<std::string> expected, warnings;
 };
 
 void Fill(Param& p) {
@@ -109,6 +111,7 @@ bool ParseCase(const std::string& path, Case* c) {
   bool runs = false;
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(c->text, '\n'))) {
     if (line.rfind("// expect: ", 0) == 0) c->expected.push_back(line.substr(11));
+    if (line.rfind("// warn: ", 0) == 0) c->warnings.push_back(line.substr(9));
     if (line.rfind("// run: ", 0) != 0) continue;
     runs = true;
     for (const std::string& word : std::vector<std::string>(absl::StrSplit(line.substr(8), ' ', absl::SkipEmpty()))) {
@@ -165,7 +168,8 @@ vm::Outcome RunCase(Case& c, const ir::Module& module, vm::CheckLevel level) {
 // "line: code: message" of a report.
 std::string Short(const vm::Report& r) {
   const std::vector<std::string> where = absl::StrSplit(r.where, ':');
-  return absl::StrCat(where.size() > 1 ? where[1] : r.where, ": ", r.code, ": ", r.message);
+  return absl::StrCat(where.size() > 1 ? where[1] : r.where, ": ", r.code, ": ", r.message,
+                      r.order.empty() ? "" : absl::StrCat(" (", r.order, ")"));
 }
 
 class Checks : public testing::TestWithParam<std::string> {};
@@ -182,6 +186,8 @@ TEST_P(Checks, FindsWhatTheFileSays) {
 
   const vm::Outcome outcome = RunCase(c, *module, vm::CheckLevel::kFull);
   ASSERT_TRUE(outcome.status.ok()) << outcome.status.ToString();
+  ASSERT_EQ(outcome.warnings.size(), c.warnings.size()) << (outcome.warnings.empty() ? "" : Short(outcome.warnings[0]));
+  for (size_t i = 0; i < c.warnings.size(); ++i) EXPECT_EQ(Short(outcome.warnings[i]), c.warnings[i]);
   std::string all;
   for (const vm::Report& r : outcome.reports) absl::StrAppend(&all, Short(r), "\n");
   if (!c.expected.empty()) {
@@ -208,7 +214,7 @@ TEST(ChecksFolder, NamesTellWhetherThereIsAMistake) {
     const bool correct = file.ends_with("_ok.tile");
     Case c;
     ASSERT_TRUE(ParseCase(file, &c));
-    EXPECT_EQ(c.expected.empty(), correct) << file << ": `_ok` means that nothing is found";
+    EXPECT_EQ(c.expected.empty() && c.warnings.empty(), correct) << file << ": `_ok` means that nothing is found";
   }
 }
 

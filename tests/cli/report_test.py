@@ -44,7 +44,7 @@ class RunJson(cli.Case):
         self.assertGreaterEqual(report.pop("ms"), 0)
         same = {"name": "c", "count": 8, "differing": 0, "max_abs": 0, "max_rel": 0, "max_ulp": 0}
         self.assertEqual(report, {
-            "kernel": "vector_add", "grid": [1, 1, 1], "blocks": 1, "result": "ok",
+            "kernel": "vector_add", "grid": [1, 1, 1], "blocks": 1, "orders": 1, "result": "ok",
             "outputs": [{"name": "c", "type": "f32", "shape": [8], "min": 0.5, "max": 7.5, "mean": 4, "nan": 0, "inf": 0,
                          "files": ["c.npy", "c.txt"]}],
             "expect": [same, same]})

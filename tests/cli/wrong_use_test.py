@@ -50,6 +50,9 @@ CALLS = [
     (ADD + ["--device", "cuda:999"], ENVIRONMENT, "error[cuda."),  # no driver, or no such GPU
     (ADD + ["--rtol", "-1"], USAGE, "error[usage]: --rtol -1: expected a number"),
     (ADD + ["--unspecified", "nan"], USAGE, "error[usage]: --unspecified nan: expected zero, ones or random"),
+    (ADD + ["--order", "backwards"], USAGE, "error[usage]: --order `backwards`: expected linear, reverse, random or random:SEED"),
+    (ADD + ["--order=random:x"], USAGE, "error[usage]: --order `random:x`: expected linear, reverse"),
+    (ADD + ["--order=linear", "--device=cuda"], USAGE, "error[usage]: --order is done by the VM, not on --device cuda"),
     (ADD + ["--check"], USAGE, "error[usage]: --check needs a value"),
     # Arguments
     (["run", "vector_add.tile"], REJECTED, "vector_add.tile: error[run.arguments]: argument `a` (in f32, rank 1) is missing"),
