@@ -89,6 +89,15 @@ bool Suspicious(Opcode opcode, const T* a, bool step_a, const T* b, bool step_b,
     const T x = a[step_a ? e : 0], y = b[step_b ? e : 0];
     any |= opcode == Opcode::kAddi ? __builtin_add_overflow(x, y, &r)
            : opcode == Opcode::kSubi ? __builtin_sub_overflow(x, y, &r) : __builtin_mul_overflow(x, y, &r);
+// "the address of byte 4 of `x`" and, if that is not what is to blame, how x itself is aligned.
+std::string AddressText(BlockState& b, uint64_t address, uint64_t divisor) {
+  const Allocation* a = FindAllocation(b, address, 1);
+  if (a == nullptr) return absl::StrCat("the address 0x", absl::Hex(address));
+  const uint64_t byte = address - a->begin;
+  const std::string begins = byte % divisor != 0 ? "" : absl::StrCat(" (which begins at a multiple of ", a->begin & -a->begin, ")");
+  return absl::StrCat("the address of byte ", byte, " of `", a->name, "`", begins);
+}
+
   }
   return any;
 }
@@ -108,6 +117,7 @@ bool MayWrap(const BlockState& b, const OpPlaces& o, bool is_signed) {
   const void *x = b.at(o.operands[0].at), *y = b.at(o.operands[1].at);
   return WithWord(r.bytes, [&](auto word) {
     using U = decltype(word);
+  const auto text = [&](Wide v) { return pointers ? AddressText(b, static_cast<uint64_t>(v), p.divisor) : Decimal(v); };
     using S = std::make_signed_t<U>;
     return is_signed ? Suspicious(opcode, static_cast<const S*>(x), step[0], static_cast<const S*>(y), step[1], r.count)
                      : Suspicious(opcode, static_cast<const U*>(x), step[0], static_cast<const U*>(y), step[1], r.count);
@@ -199,7 +209,7 @@ bool CheckDivBy(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, con
   if (!t.is_tile()) {
     const auto base = reinterpret_cast<uintptr_t>(b.get<ViewData>(o.operands[0].at).base);
     if (base % p.divisor == 0) return true;
-    Broken(b, op, absl::StrCat("the address 0x", absl::Hex(base), " of the tensor is not a multiple of ", p.divisor));
+    Broken(b, op, absl::StrCat(AddressText(b, base, p.divisor), " is not a multiple of ", p.divisor));
     return false;
   }
   const Reader r(b, o.operands[0], t);
@@ -222,13 +232,13 @@ bool CheckDivBy(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, con
     const Wide v = value(e);
     if (in_group == 0) {
       if (v % static_cast<Wide>(p.divisor) == 0) continue;
-      Broken(b, op, absl::StrCat(ElementText(t, e), Decimal(v), " is not a multiple of ", p.divisor));
+      Broken(b, op, absl::StrCat(ElementText(t, e), text(v), " is not a multiple of ", p.divisor));
       return false;
     }
     const int64_t before = e - inner;
     if (Poison::OriginOf(b, shadow, o.operands[0], before) != 0 || v == value(before) + rise) continue;
-    Broken(b, op, absl::StrCat(ElementText(t, e), Decimal(v), " does not follow ", Decimal(value(before)), " by ", rise,
-                               " inside a group of ", every));
+    Broken(b, op, absl::StrCat(ElementText(t, e), text(v), " does not follow ", text(value(before)), " by ", rise,
+                               pointers ? " bytes" : "", " inside a group of ", every));
     return false;
   }
   return true;
