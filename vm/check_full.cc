@@ -10,12 +10,14 @@
 #include "vm/check_poison.h"
 #include "vm/check_promises.h"
 #include "vm/check_races.h"
+#include "vm/check_wraps.h"
 
 namespace tile::vm {
 
 // What is known about one block that runs or waits.
 struct BlockChecks {
   FrameShadow shadow;
+  FrameShadow wraps;   // marks of check_wraps.h
   BlockOrder order;
   const OpPlaces* current = nullptr;  // the operation whose accesses follow
   const Instr* instr = nullptr;
@@ -26,7 +28,7 @@ namespace {
 class FullChecker : public Checker {
  public:
   explicit FullChecker(LaunchState& state)
-      : state_(state), code_(*state.code), poison_(*state.code, &origins_), races_(state, memory_) {
+      : state_(state), code_(*state.code), poison_(*state.code, &origins_), wraps_(*state.code), races_(state, memory_) {
     for (const Allocation& a : state.memory.all()) memory_.Add(a);
     for (const InstrNote& note : code_.notes) {
       promises_.push_back(note.role == Role::kWork && note.places != nullptr && MakesPromises(*note.places->op));
@@ -43,6 +45,7 @@ class FullChecker : public Checker {
       b.checks = all_.back().get();
     }
     b.checks->shadow = FrameShadow(b.frame, code_.frame_bytes);
+    b.checks->wraps = FrameShadow(b.frame, code_.frame_bytes);
     b.checks->order = races_.NewBlock();
     for (const Allocation* a : b.private_memory) memory_.Add(*a);  // shared arrays
   }
@@ -63,6 +66,7 @@ class FullChecker : public Checker {
     BlockChecks& c = *b.checks;
     if (promises_[at] && !CheckPromises(b, *note.places, c.shadow)) return false;
     if (!poison_.Before(b, in, note, c.shadow)) return false;
+    if (!wraps_.Before(b, at, note, c.wraps)) return false;
     if (note.places == nullptr || (note.role != Role::kWork && note.role != Role::kEnter)) return true;
     c.current = note.places;
     races_.Before(note, c.order, b.index);
@@ -260,6 +264,7 @@ class FullChecker : public Checker {
   Origins origins_;
   Poison poison_;
   Races races_;
+  Wraps wraps_;
   std::vector<bool> promises_;                       // by instruction
   std::unique_ptr<Arrays> arrays_;
   std::vector<std::unique_ptr<BlockChecks>> all_;

@@ -4,6 +4,9 @@
 //                       asserted value, operand of an atomic update), or is left in a buffer      check_poison.h
 //   vm.assume, vm.overflow, vm.inbounds, vm.division_by_zero, vm.division_overflow
 //                       a broken promise                                                           check_promises.h
+//   vm.not_written      elements of an `out` array that the kernel did not write, at the end       check_arrays.h
+//   vm.write_to_input   a store to an `in` array
+//   vm.index_wrap       (a warning) an address or index from integers that wrapped around          check_wraps.h
 //   vm.race, vm.missing_token, vm.duplicate_store
 //                       accesses that nothing orders                                               check_races.h
 //

@@ -122,27 +122,49 @@ uint8_t Poison::OriginOf(const BlockState& b, const FrameShadow& shadow, const P
 
 // --- rules ----------------------------------------------------------------------------------------------------------
 
-Poison::Rule Poison::RuleOf(const ir::OpInfo& info) {
+namespace {
+
+// What marks of Mark::kWrapped pass through beside what moves elements: their result may be as far off as an operand.
+// Others bound it (andi, remi, divi, shri, mini, maxi, cmpi, mulhii), or make something else of it (itof, reduce).
+constexpr ir::Opcode kPassWrapOn[] = {
+    ir::Opcode::kAddi,   ir::Opcode::kSubi,    ir::Opcode::kMuli,     ir::Opcode::kNegi,     ir::Opcode::kAbsi,
+    ir::Opcode::kShli,   ir::Opcode::kOri,     ir::Opcode::kXori,     ir::Opcode::kExti,     ir::Opcode::kTrunci,
+    ir::Opcode::kSelect, ir::Opcode::kBitcast, ir::Opcode::kIntToPtr, ir::Opcode::kPtrToInt, ir::Opcode::kPtrToPtr,
+    ir::Opcode::kOffset};
+
+// A shape operation that keeps the element type moves elements as they are.
+bool MovesElements(const ir::OpInfo& info) {
+  return info.family == ir::Family::kShape && absl::string_view(info.constraints).find('^') != absl::string_view::npos;
+}
+
+}  // namespace
+
+bool Poison::PassesWrapOn(const ir::OpInfo& info) {
+  return MovesElements(info) || info.opcode == ir::Opcode::kAssume ||
+         std::find(std::begin(kPassWrapOn), std::end(kPassWrapOn), info.opcode) != std::end(kPassWrapOn);
+}
+
+Poison::Rule Poison::RuleOf(const ir::OpInfo& info, Mark mark) {
   Rule r;
   const bool memory = info.has(ir::kReads) || info.has(ir::kWrites);
   if (info.has(ir::kElementwise)) {
-    r.flow = Flow::kElementwise;
+    r.way = Way::kElementwise;
   } else if (info.family == ir::Family::kReduce) {
-    r.flow = Flow::kFold;
+    r.way = Way::kFold;
   } else if (info.has(ir::kRegions) || info.has(ir::kTerminator)) {
-    r.flow = Flow::kNone;
+    r.way = Way::kNone;
   } else if (info.family == ir::Family::kShape) {
-    // A shape operation that keeps the element type moves elements as they are.
-    const bool moves = absl::string_view(info.constraints).find('^') != absl::string_view::npos;
-    r.flow = moves ? Flow::kMove : Flow::kPack;
+    r.way = MovesElements(info) ? Way::kMove : Way::kPack;
   } else if (info.family == ir::Family::kMma) {
-    r.flow = Flow::kMma;
+    r.way = Way::kMma;
   } else {
-    r.flow = memory ? Flow::kMemory : Flow::kWhole;
+    r.way = memory ? Way::kMemory : Way::kWhole;
   }
+  if (mark == Mark::kWrapped && r.way != Way::kNone && !PassesWrapOn(info)) r.way = Way::kClear;
   // What steers the program must be specified. Pointers count where an element is active.
   static constexpr absl::string_view kSteering[] = {"condition", "lower_bound", "upper_bound", "step", "base",
                                                     "dynamic_shape", "dynamic_strides", "index", "indices", "mask", "args"};
+  static constexpr absl::string_view kAddressing[] = {"base", "dynamic_strides", "index", "indices"};
   static constexpr absl::string_view kPointers[] = {"pointers", "source", "destination", "cmp"};
   static constexpr absl::string_view kStored[] = {"arg", "val", "value", "values"};
   const auto is_one_of = [](absl::string_view name, absl::Span<const absl::string_view> names) {
@@ -151,7 +173,7 @@ Poison::Rule Poison::RuleOf(const ir::OpInfo& info) {
   for (size_t i = 0; i < info.format->operands.size(); ++i) {
     const absl::string_view name = info.format->operands[i].name;
     Use use = Use::kNone;
-    if (is_one_of(name, kSteering)) use = Use::kAll;
+    if (mark == Mark::kWrapped ? is_one_of(name, kAddressing) : is_one_of(name, kSteering)) use = Use::kAll;
     if (memory && is_one_of(name, kPointers)) use = Use::kAddress;
     r.uses.push_back(use);
     if (info.has(ir::kWrites) && is_one_of(name, kStored)) r.stored = static_cast<int>(i);
@@ -161,10 +183,11 @@ Poison::Rule Poison::RuleOf(const ir::OpInfo& info) {
   return r;
 }
 
-Poison::Poison(const Code& code, Origins* origins) : code_(code), origins_(*origins), constants_(code.constants.size()) {
+Poison::Poison(const Code& code, Origins* origins, Mark mark)
+    : code_(code), origins_(origins), mark_(mark), constants_(code.constants.size()) {
   for (const ir::OpInfo& info : ir::AllOps()) {
     rules_.resize(std::max(rules_.size(), static_cast<size_t>(info.index) + 1));
-    rules_[static_cast<size_t>(info.index)] = RuleOf(info);
+    rules_[static_cast<size_t>(info.index)] = RuleOf(info, mark);
   }
 }
 
@@ -176,28 +199,35 @@ bool Poison::Before(BlockState& b, const Instr* in, const InstrNote& note, Frame
     if (note.role == Role::kWork && o.op->opcode() == ir::Opcode::kFToI) OutOfRange(b, o, shadow);
     return true;
   }
+  if (note.role != Role::kMove && !CheckUses(b, o, shadow)) return false;
+  return Flow(b, in, note, shadow);
+}
+
+bool Poison::Flow(BlockState& b, const Instr* in, const InstrNote& note, FrameShadow& shadow) {
+  if (note.role == Role::kOther || note.places == nullptr) return true;
+  const OpPlaces& o = *note.places;
   if (note.role == Role::kMove) {
     Move(b, in, nullptr, nullptr, shadow);
     return true;
   }
-  const Rule& rule = rules_[static_cast<size_t>(o.op->info()->index)];
-  if (!CheckUses(b, o, rule, shadow)) return false;
   if (note.role == Role::kEnter) {
     if (o.op->opcode() == ir::Opcode::kFor) SetAll(b, shadow, o.args[0], 0);
     return true;
   }
-  switch (rule.flow) {
-    case Flow::kNone: return true;
-    case Flow::kElementwise:
+  const Rule& rule = rules_[static_cast<size_t>(o.op->info()->index)];
+  switch (rule.way) {
+    case Way::kNone: return true;
+    case Way::kElementwise:
       Elementwise(b, o, shadow);
-      if (o.op->opcode() == ir::Opcode::kFToI) OutOfRange(b, o, shadow);
+      if (mark_ == Mark::kUnspecified && o.op->opcode() == ir::Opcode::kFToI) OutOfRange(b, o, shadow);
       return true;
-    case Flow::kMove: Move(b, in, &o, &rule, shadow); return b.stop != Stop::kTrap;
-    case Flow::kPack: Pack(b, o, shadow); return true;
-    case Flow::kFold: Fold(b, o, shadow); return true;
-    case Flow::kMma: Mma(b, o, shadow); return true;
-    case Flow::kMemory: Memory(b, o, rule, shadow); return true;
-    case Flow::kWhole: Whole(b, o, shadow); return true;
+    case Way::kMove: Move(b, in, &o, &rule, shadow); return b.stop != Stop::kTrap;
+    case Way::kPack: Pack(b, o, shadow); return true;
+    case Way::kFold: Fold(b, o, shadow); return true;
+    case Way::kMma: Mma(b, o, shadow); return true;
+    case Way::kMemory: Memory(b, o, rule, shadow); return true;
+    case Way::kWhole: Whole(b, o, shadow); return true;
+    case Way::kClear: Clear(b, o, shadow); return true;
   }
   return true;
 }
@@ -206,10 +236,11 @@ bool Poison::Before(BlockState& b, const Instr* in, const InstrNote& note, Frame
 
 const Instr* Poison::TrapOnUse(BlockState& b, const Op* op, absl::string_view what, uint8_t origin) const {
   return Trap(b, op, "vm.uninitialized",
-              absl::StrCat(what, " has no specified value: ", origins_.Describe(origin, *code_.module)), origins_.Fix(origin));
+              absl::StrCat(what, " has no specified value: ", origins_->Describe(origin, *code_.module)), origins_->Fix(origin));
 }
 
-bool Poison::CheckUses(BlockState& b, const OpPlaces& o, const Rule& rule, const FrameShadow& shadow) {
+std::optional<Poison::MarkedUse> Poison::FindUse(const BlockState& b, const OpPlaces& o, const FrameShadow& shadow) const {
+  const Rule& rule = rules_[static_cast<size_t>(o.op->info()->index)];
   for (size_t field = 0; field < rule.uses.size(); ++field) {
     if (rule.uses[field] == Use::kNone) continue;
     for (int i = o.op->group_begin(static_cast<int>(field)); i < o.op->group_end(static_cast<int>(field)); ++i) {
@@ -222,17 +253,24 @@ bool Poison::CheckUses(BlockState& b, const OpPlaces& o, const Rule& rule, const
       }
       const int64_t n = t.is_tile() ? t.num_elements() : 1;
       for (int64_t e = 0; e < n; ++e) {
-        const uint8_t origin = OriginOf(b, shadow, p, e);
-        if (origin == 0) continue;
+        const uint8_t mark = OriginOf(b, shadow, p, e);
+        if (mark == 0) continue;
         if (mask != nullptr && static_cast<const uint8_t*>(b.at(mask->at))[StoredIndex(*mask, e)] == 0) continue;
-        const std::string& name = o.op->info()->format->operands[field].name;
-        const std::string which = t.is_tile() && t.rank() > 0 ? absl::StrCat("element ", LaneText(t, e), " of ") : "";
-        TrapOnUse(b, o.op, absl::StrCat(which, "the operand `", name, "`"), origin);
-        return false;
+        return MarkedUse{static_cast<int>(field), i, e, mark};
       }
     }
   }
-  return true;
+  return std::nullopt;
+}
+
+bool Poison::CheckUses(BlockState& b, const OpPlaces& o, const FrameShadow& shadow) {
+  const auto use = FindUse(b, o, shadow);
+  if (!use) return true;
+  const std::string& name = o.op->info()->format->operands[static_cast<size_t>(use->field)].name;
+  const ir::Type t = o.op->operand(use->operand)->type();
+  const std::string which = t.is_tile() && t.rank() > 0 ? absl::StrCat("element ", LaneText(t, use->element), " of ") : "";
+  TrapOnUse(b, o.op, absl::StrCat(which, "the operand `", name, "`"), use->mark);
+  return false;
 }
 
 // --- flow -----------------------------------------------------------------------------------------------------------
@@ -304,7 +342,7 @@ void Poison::OutOfRange(BlockState& b, const OpPlaces& o, FrameShadow& shadow) {
     const int64_t i = from.count == r.count && from.run == r.run ? e : StoredIndex(from, e);
     const double x = LoadFloat(elem, source + i * from.bytes, from.bytes);
     if ((x > low || (low_fits && x == low)) && x < high) continue;
-    if (origin == 0) origin = origins_.Number(Origin::Kind::kOutOfRange, o.op);
+    if (origin == 0) origin = origins_->Number(Origin::Kind::kOutOfRange, o.op);
     shadow.Set(static_cast<uint8_t*>(b.at(r.at)) + e * r.bytes, r.bytes, origin);
   }
 }
@@ -423,6 +461,12 @@ void Poison::Memory(BlockState& b, const OpPlaces& o, const Rule& rule, FrameSha
   if (WorstOf(b, shadow, p) == 0) return;
   uint8_t* out = ShadowOf(b, shadow, o.results[0]);
   for (int64_t e = 0; e < o.results[0].count; ++e) Put(out, e, o.results[0].bytes, OriginOf(b, shadow, p, e));
+}
+
+void Poison::Clear(BlockState& b, const OpPlaces& o, FrameShadow& shadow) {
+  for (int i = 0; i < o.op->num_results(); ++i) SetAll(b, shadow, o.results[i], 0);
+  if (o.op->num_regions() == 0) return;
+  for (int i = 0; i < o.op->region(0)->num_args(); ++i) SetAll(b, shadow, o.args[i], 0);
 }
 
 void Poison::Whole(BlockState& b, const OpPlaces& o, FrameShadow& shadow) {

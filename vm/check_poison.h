@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,13 +71,31 @@ uint8_t Worst(const uint8_t* p, int64_t n);
 // Index of the stored element that is element i of the tile.
 inline int64_t StoredIndex(const Place& p, int64_t i) { return p.count == 1 ? 0 : (i / p.run) % p.count; }
 
-// Moves origins from operands to results.
+// What the marks of a shadow stand for.
+enum class Mark : uint8_t {
+  kUnspecified,  // numbers of Origins
+  kWrapped,      // of integers that wrapped around: numbers of check_wraps.h. What bounds a value drops them
+};
+
+// Moves marks from operands to results.
 class Poison {
  public:
-  Poison(const Code& code, Origins* origins);
+  // `origins`: of Mark::kUnspecified, else null.
+  Poison(const Code& code, Origins* origins, Mark mark = Mark::kUnspecified);
 
   // Before an instruction: false after a trap, because it uses an unspecified value for what must be known.
   bool Before(BlockState& b, const Instr* in, const InstrNote& note, FrameShadow& shadow);
+  // The part that moves marks, once there are any. False after a trap of the operation itself.
+  bool Flow(BlockState& b, const Instr* in, const InstrNote& note, FrameShadow& shadow);
+  // A marked element of an operand for which the mark matters.
+  struct MarkedUse {
+    int field, operand;  // of the format, of the operation
+    int64_t element;
+    uint8_t mark;
+  };
+  std::optional<MarkedUse> FindUse(const BlockState& b, const OpPlaces& o, const FrameShadow& shadow) const;
+  // Whether Mark::kWrapped goes from an operand of this operation to a result.
+  static bool PassesWrapOn(const ir::OpInfo& info);
   // The origin of an element of an operand (by its index in the tile); 0 if it is specified.
   static uint8_t OriginOf(const BlockState& b, const FrameShadow& shadow, const Place& p, int64_t element);
   // The operand field whose elements go to memory or are combined with it; -1: none.
@@ -84,16 +103,16 @@ class Poison {
   const Instr* TrapOnUse(BlockState& b, const ir::Op* op, absl::string_view what, uint8_t origin) const;
 
  private:
-  enum class Flow : uint8_t { kNone, kElementwise, kMove, kPack, kFold, kMma, kMemory, kWhole };
+  enum class Way : uint8_t { kNone, kElementwise, kMove, kPack, kFold, kMma, kMemory, kWhole, kClear };
   enum class Use : uint8_t { kNone, kAll, kAddress };
   struct Rule {
-    Flow flow = Flow::kNone;
+    Way way = Way::kNone;
     std::vector<Use> uses;   // by operand field
     int stored = -1, inactive = -1, mask = -1;  // operand fields
   };
-  static Rule RuleOf(const ir::OpInfo& info);
+  static Rule RuleOf(const ir::OpInfo& info, Mark mark);
 
-  bool CheckUses(BlockState& b, const OpPlaces& o, const Rule& rule, const FrameShadow& shadow);
+  bool CheckUses(BlockState& b, const OpPlaces& o, const FrameShadow& shadow);
   void Elementwise(BlockState& b, const OpPlaces& o, FrameShadow& shadow);
   void OutOfRange(BlockState& b, const OpPlaces& o, FrameShadow& shadow);
   void Move(BlockState& b, const Instr* in, const OpPlaces* o, const Rule* rule, FrameShadow& shadow);
@@ -102,9 +121,11 @@ class Poison {
   void Mma(BlockState& b, const OpPlaces& o, FrameShadow& shadow);
   void Memory(BlockState& b, const OpPlaces& o, const Rule& rule, FrameShadow& shadow);
   void Whole(BlockState& b, const OpPlaces& o, FrameShadow& shadow);
+  void Clear(BlockState& b, const OpPlaces& o, FrameShadow& shadow);
 
   const Code& code_;
-  Origins& origins_;
+  Origins* const origins_;
+  const Mark mark_;
   std::vector<Rule> rules_;                // by OpInfo::index
   std::vector<uint8_t> constants_;         // the shadow of constants: zeros
 };

@@ -1,10 +1,10 @@
 #include "vm/check_promises.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "vm/access.h"
+#include "vm/check_integers.h"
 #include "vm/view_access.h"
 
 namespace tile::vm {
@@ -151,7 +151,7 @@ bool CheckOverflow(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, 
     if (promise != Overflow::kNoWrap && promise != flag) continue;
     // The sign of a negation is what it is about (semantics 3.1).
     if (op.opcode() == Opcode::kNegi && !is_signed) continue;
-    if (!MayWrap(b, o, is_signed)) continue;
+    if (!MayWrap(b, o, is_signed, !is_signed)) continue;
     const bool binary = op.num_operands() > 1;
     for (int64_t e = 0; e < o.results[0].count; ++e) {
       const int64_t i = OperandIndex(o, 0, e), j = binary ? OperandIndex(o, 1, e) : 0;
@@ -326,11 +326,6 @@ bool CheckInbounds(BlockState& b, const OpPlaces& o, absl::Span<const uint8_t> i
     }
   }
   return true;
-}
-
-Overflow PromiseOf(const Op& op) {
-  const int i = op.info()->format->attr_index("overflow");
-  return i < 0 || !op.attr(i).present() ? Overflow::kNone : op.attr(i).as_enum<Overflow>();
 }
 
 absl::Span<const uint8_t> InboundsOf(const Op& op) {
