@@ -30,9 +30,9 @@ class FullChecker : public Checker {
   explicit FullChecker(LaunchState& state)
       : state_(state), code_(*state.code), poison_(*state.code, &origins_), wraps_(*state.code), races_(state, memory_) {
     for (const Allocation& a : state.memory.all()) memory_.Add(a);
+    arrays_ = std::make_unique<Arrays>(*state.launch, memory_);
     for (const InstrNote& note : code_.notes) {
       promises_.push_back(note.role == Role::kWork && note.places != nullptr && MakesPromises(*note.places->op));
-    arrays_ = std::make_unique<Arrays>(*state.launch, memory_);
     }
   }
 
@@ -82,11 +82,11 @@ class FullChecker : public Checker {
     Region* region = memory_.Find(a.address, static_cast<uint64_t>(a.elements) * static_cast<uint64_t>(a.element_bytes));
     if (region == nullptr) return true;  // an empty access
     BlockChecks& c = *b.checks;
+    if (a.writes && region->holds_input && !CheckInput(b, a, *region)) return false;
     if (!races_.OnAccess(b, a, *region)) return false;
     if (!region->unspecified && !c.shadow.any()) return true;
     const bool update = a.atomic && a.reads;
     const auto part = [&](const Access& p) {
-    if (a.writes && region->holds_input && !CheckInput(b, a, *region)) return false;
       if (update) return Update(b, in, p, *region, c);
       a.writes ? Store(b, p, *region, c) : Load(p, *region, c);
       return true;
@@ -120,11 +120,11 @@ class FullChecker : public Checker {
     for (auto& [begin, region] : memory_.regions()) {
       if (region->unspecified) ReportLeft(*region);
     }
+    for (const Arrays::Unwritten& u : arrays_->FindUnwritten(memory_)) ReportUnwritten(u);
   }
 
  private:
   void Drop(const Allocation& a) {
-    for (const Arrays::Unwritten& u : arrays_->FindUnwritten(memory_)) ReportUnwritten(u);
     memory_.Remove(a);
     races_.Forget(a);
   }
@@ -220,14 +220,14 @@ class FullChecker : public Checker {
               "store every element, give the array an `init`, or declare it `inout` if it is to keep what it held");
   }
 
-    uint64_t count = 0, first = 0;
-    const int bits = a.element.is_pointer() ? 64 : ir::MemoryBits(a.element.kind);
-    const auto element = static_cast<uint64_t>(std::max(1, bits / 8));
-    for (size_t i = 0; i < region.chunks.size(); ++i) {
   // Values without meaning that the kernel stored into a buffer of the caller. What it never wrote is not its mistake.
   void ReportLeft(Region& region) {
     const Allocation& a = *region.allocation;
     if (a.kind != Allocation::Kind::kBuffer) return;
+    uint64_t count = 0, first = 0;
+    const int bits = a.element.is_pointer() ? 64 : ir::MemoryBits(a.element.kind);
+    const auto element = static_cast<uint64_t>(std::max(1, bits / 8));
+    for (size_t i = 0; i < region.chunks.size(); ++i) {
       if (region.chunks[i].origins() == nullptr) continue;
       const uintptr_t chunk = (region.first_chunk() + i) << Chunk::kShift;
       const uintptr_t begin = std::max(chunk, a.begin), end = std::min(chunk + Chunk::kBytes, a.end());
@@ -261,12 +261,12 @@ class FullChecker : public Checker {
   LaunchState& state_;
   const Code& code_;
   ShadowMemory memory_;
+  std::unique_ptr<Arrays> arrays_;
   Origins origins_;
   Poison poison_;
-  Races races_;
   Wraps wraps_;
+  Races races_;
   std::vector<bool> promises_;                       // by instruction
-  std::unique_ptr<Arrays> arrays_;
   std::vector<std::unique_ptr<BlockChecks>> all_;
   std::vector<BlockChecks*> spare_;
   std::vector<uint8_t> scratch_;

@@ -14,120 +14,6 @@ using ir::Elem;
 using ir::Op;
 using ir::Opcode;
 using ir::Overflow;
-using Wide = __int128;
-
-// Reads elements of an operand by their index in the tile.
-struct Reader {
-  Reader(const BlockState& b, const Place& p, ir::Type t)
-      : place(p), data(static_cast<const uint8_t*>(b.at(p.at))), bits(ir::ElemInfoOf(t.elem()).bits) {}
-  uint64_t Unsigned(int64_t stored) const {
-    uint64_t v = 0;
-    std::memcpy(&v, data + stored * place.bytes, static_cast<size_t>(place.bytes));
-    return bits < 8 ? v & ((uint64_t{1} << bits) - 1) : v;
-  }
-  int64_t Signed(int64_t stored) const {
-    const int shift = 64 - bits;
-    return static_cast<int64_t>(Unsigned(stored) << shift) >> shift;
-  }
-  const Place& place;
-  const uint8_t* data;
-  int bits;
-};
-
-std::string ElementText(ir::Type t, int64_t element) {
-  return t.rank() == 0 ? std::string() : absl::StrCat("element ", LaneText(t, element % t.num_elements()), ": ");
-}
-
-std::string Decimal(Wide v) {
-  if (v == 0) return "0";
-  const bool negative = v < 0;
-  std::string s;
-  for (unsigned __int128 u = negative ? -static_cast<unsigned __int128>(v) : static_cast<unsigned __int128>(v); u != 0; u /= 10) {
-    s.insert(s.begin(), static_cast<char>('0' + static_cast<int>(u % 10)));
-  }
-  return negative ? "-" + s : s;
-}
-
-// --- elementwise ----------------------------------------------------------------------------------------------------
-
-// The result without wrapping; where it needs more than 127 bits, one that does not fit any type either.
-Wide ExactOf(Opcode opcode, Wide a, Wide b) {
-  using Unsigned = unsigned __int128;
-  switch (opcode) {
-    case Opcode::kAddi: return a + b;
-    case Opcode::kSubi: return a - b;
-    case Opcode::kMuli: return static_cast<Wide>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b));
-    case Opcode::kNegi: return -a;
-    case Opcode::kShli: return static_cast<Wide>(static_cast<Unsigned>(a) << static_cast<int>(std::min<Wide>(b, 64)));
-    default: return a;  // trunci
-  }
-}
-
-std::string ExactText(Opcode opcode, Wide a, Wide b) {
-  const std::string x = Decimal(a), y = Decimal(b);
-  switch (opcode) {
-    case Opcode::kAddi: return absl::StrCat(x, " + ", y);
-    case Opcode::kSubi: return absl::StrCat(x, " - ", y);
-    case Opcode::kMuli: return absl::StrCat(x, " * ", y);
-    case Opcode::kNegi: return absl::StrCat("-(", x, ")");
-    case Opcode::kShli: return absl::StrCat(x, " << ", y);
-    default: return x;
-  }
-}
-
-bool Fits(Wide v, int bits, bool is_signed) {
-  const Wide one = 1;
-  return is_signed ? v >= -(one << (bits - 1)) && v < one << (bits - 1) : v >= 0 && v < one << bits;
-}
-
-// Whether some element may break the promise, element type known: the exact check follows only then.
-template <class T>
-bool Suspicious(Opcode opcode, const T* a, bool step_a, const T* b, bool step_b, int64_t n) {
-  bool any = false;
-  for (int64_t e = 0; e < n; ++e) {
-    T r;
-    const T x = a[step_a ? e : 0], y = b[step_b ? e : 0];
-    any |= opcode == Opcode::kAddi ? __builtin_add_overflow(x, y, &r)
-           : opcode == Opcode::kSubi ? __builtin_sub_overflow(x, y, &r) : __builtin_mul_overflow(x, y, &r);
-// "the address of byte 4 of `x`" and, if that is not what is to blame, how x itself is aligned.
-std::string AddressText(BlockState& b, uint64_t address, uint64_t divisor) {
-  const Allocation* a = FindAllocation(b, address, 1);
-  if (a == nullptr) return absl::StrCat("the address 0x", absl::Hex(address));
-  const uint64_t byte = address - a->begin;
-  const std::string begins = byte % divisor != 0 ? "" : absl::StrCat(" (which begins at a multiple of ", a->begin & -a->begin, ")");
-  return absl::StrCat("the address of byte ", byte, " of `", a->name, "`", begins);
-}
-
-  }
-  return any;
-}
-
-// False if no element can wrap, found out quickly for the common operations.
-bool MayWrap(const BlockState& b, const OpPlaces& o, bool is_signed) {
-  const Opcode opcode = o.op->opcode();
-  if (opcode != Opcode::kAddi && opcode != Opcode::kSubi && opcode != Opcode::kMuli) return true;
-  if (ir::ElemInfoOf(o.op->result(0)->type().elem()).bits < 8) return true;
-  const Place& r = o.results[0];
-  bool step[2];
-  for (int i = 0; i < 2; ++i) {
-    const Place& p = o.operands[i];
-    step[i] = p.count == r.count && p.run == r.run;
-    if (!step[i] && p.count != 1) return true;
-  }
-  const void *x = b.at(o.operands[0].at), *y = b.at(o.operands[1].at);
-  return WithWord(r.bytes, [&](auto word) {
-    using U = decltype(word);
-  const auto text = [&](Wide v) { return pointers ? AddressText(b, static_cast<uint64_t>(v), p.divisor) : Decimal(v); };
-    using S = std::make_signed_t<U>;
-    return is_signed ? Suspicious(opcode, static_cast<const S*>(x), step[0], static_cast<const S*>(y), step[1], r.count)
-                     : Suspicious(opcode, static_cast<const U*>(x), step[0], static_cast<const U*>(y), step[1], r.count);
-  });
-}
-
-int64_t OperandIndex(const OpPlaces& o, int i, int64_t e) {
-  const Place &p = o.operands[i], &r = o.results[0];
-  return p.count == r.count && p.run == r.run ? e : StoredIndex(p, e);
-}
 
 bool HasPoison(const BlockState& b, const OpPlaces& o, const FrameShadow& shadow, int64_t e) {
   if (!shadow.any()) return false;
@@ -203,6 +89,15 @@ const Instr* Broken(BlockState& b, const Op& op, absl::string_view message) {
   return Trap(b, &op, "vm.assume", message, "drop the assumption, or make it true before this operation");
 }
 
+// "the address of byte 4 of `x`" and, if that is not what is to blame, how x itself is aligned.
+std::string AddressText(BlockState& b, uint64_t address, uint64_t divisor) {
+  const Allocation* a = FindAllocation(b, address, 1);
+  if (a == nullptr) return absl::StrCat("the address 0x", absl::Hex(address));
+  const uint64_t byte = address - a->begin;
+  const std::string begins = byte % divisor != 0 ? "" : absl::StrCat(" (which begins at a multiple of ", a->begin & -a->begin, ")");
+  return absl::StrCat("the address of byte ", byte, " of `", a->name, "`", begins);
+}
+
 bool CheckDivBy(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, const ir::Predicate& p) {
   const Op& op = *o.op;
   const ir::Type t = op.operand(0)->type();
@@ -222,6 +117,7 @@ bool CheckDivBy(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, con
     for (size_t k = static_cast<size_t>(*p.along) + 1; k < t.shape().size(); ++k) inner *= t.shape()[k];
   }
   const int64_t rise = pointers ? std::max(1, ir::MemoryBits(t.element().pointee) / 8) : 1;
+  const auto text = [&](Wide v) { return pointers ? AddressText(b, static_cast<uint64_t>(v), p.divisor) : Decimal(v); };
   const auto value = [&](int64_t e) {
     const int64_t i = StoredIndex(o.operands[0], e);
     return pointers ? Wide{r.Unsigned(i)} : Wide{r.Signed(i)};

@@ -70,10 +70,10 @@ struct Launch {
   int64_t grid[3] = {1, 1, 1};   // 0 in one: no block runs
   std::vector<uint64_t> params;  // one per parameter: the low bits hold the scalar, or the address
   std::vector<Buffer> buffers;
+  std::vector<ArrayArgument> arrays;  // none are known of a launch without interface
   int threads = 0;               // 0: all cores
   CheckLevel check = CheckLevel::kBounds;
   Unspecified unspecified = Unspecified::kZero;
-  std::vector<ArrayArgument> arrays;  // none are known of a launch without interface
   // Rounds of loops that one block may make; 0: no limit. A guard against endless programs when inputs are not trusted.
   int64_t max_rounds = 0;
   uint64_t max_tile_bytes = uint64_t{8} << 30;  // memory for tiles of the blocks that run at once

@@ -12,14 +12,14 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/numbers.h"
-#include <optional>
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "gtest/gtest.h"
 #include "ir/float.h"
-#include "absl/strings/strip.h"
 #include "ir/text/parser.h"
 #include "ir/verify.h"
 #include "tests/ops/tile_files.h"
@@ -35,10 +35,10 @@ struct Param {
   ir::Elem elem = ir::Elem::kI32;
   int64_t count = 0;
   std::string contents;
-  bool scalar = false;
-  uint64_t value = 0;
   std::optional<ir::Direction> direction;
   std::vector<int64_t> shape, strides;
+  bool scalar = false;
+  uint64_t value = 0;
   std::vector<uint64_t> memory;  // of a buffer; 8-byte aligned
 };
 
@@ -60,8 +60,6 @@ void Fill(Param& p) {
   }
 }
 
-bool ParseParam(absl::string_view word, Param* p) {
-  const std::vector<std::string> sides = absl::StrSplit(word, absl::MaxSplits('=', 1));
 bool ParseSizes(absl::string_view text, std::vector<int64_t>* sizes) {
   for (absl::string_view part : absl::StrSplit(text, 'x')) {
     if (!absl::SimpleAtoi(part, &sizes->emplace_back())) return false;
@@ -81,6 +79,8 @@ bool ParseProperty(absl::string_view text, Param* p) {
   return text == "in" || text == "out" || text == "inout";
 }
 
+bool ParseParam(absl::string_view word, Param* p) {
+  const std::vector<std::string> sides = absl::StrSplit(word, absl::MaxSplits('=', 1));
   if (sides.size() != 2) return false;
   p->name = sides[0];
   int64_t number = 0;
@@ -156,13 +156,13 @@ vm::Outcome RunCase(Case& c, const ir::Module& module, vm::CheckLevel level) {
     b.element = ir::Element::Number(p.elem);
     b.shape = {p.count};
     b.initialized = !p.contents.empty();
-    launch.buffers.push_back(std::move(b));
-  }
-  return (*program)->Run(launch);
     if (p.direction) {
       const bool initialized = *p.direction != ir::Direction::kOut || b.initialized;
       launch.arrays.push_back({p.name, b.data, b.element, p.shape, p.strides, *p.direction, initialized});
     }
+    launch.buffers.push_back(std::move(b));
+  }
+  return (*program)->Run(launch);
 }
 
 // "line: code: message" of a report.
