@@ -8,7 +8,11 @@
 
 namespace tile::ir {
 
-void Verify(const Module& module, Diagnostics* diagnostics) { verify::Verifier(module, diagnostics).Run(); }
+void Verify(const Module& module, Diagnostics* diagnostics) { verify::Verifier(module, nullptr, diagnostics).Run(); }
+
+void Verify(const Module& module, const Reading& reading, Diagnostics* diagnostics) {
+  verify::Verifier(module, &reading, diagnostics).Run();
+}
 
 namespace verify {
 
@@ -38,6 +42,24 @@ bool PointerSet::Insert(const void* p) {
 
 // --- reports --------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// What to do about a rule that says nothing more special: what it asks for, and where that is written.
+std::string FixOf(const RuleInfo& info, const Op* op) {
+  std::string fix = absl::StrCat("what must hold: ", info.text);
+  while (!fix.empty() && fix.back() == '.') fix.pop_back();
+  if (op != nullptr) absl::StrAppend(&fix, "; `tilevm ops ", op->info()->mnemonic, "` has the types");
+  return fix;
+}
+
+}  // namespace
+
+const Reading::Entry* Verifier::PlacesOf(const Function& function) const {
+  if (reading_ == nullptr) return nullptr;
+  const auto it = reading_->entries.find(&function);
+  return it == reading_->entries.end() ? nullptr : &it->second;
+}
+
 void Verifier::Report(Rule rule, const Op* op, LocId loc, SourcePos pos, absl::string_view subject,
                       absl::string_view message, absl::string_view fix) {
   const RuleInfo& info = AllRules()[static_cast<int>(rule)];
@@ -45,6 +67,11 @@ void Verifier::Report(Rule rule, const Op* op, LocId loc, SourcePos pos, absl::s
   if (code.empty()) code = info.CodeFor(*op->info());
   const std::string text = subject.empty() ? std::string(message) : absl::StrCat(subject, ": ", message);
   const std::string where = module_.Where(loc, pos);
+  std::string rule_text;
+  if (fix.empty()) {
+    rule_text = FixOf(info, op);
+    fix = rule_text;
+  }
   if (info.severity == Severity::kError) {
     diagnostics_->Error(code, where, text, fix);
   } else {
@@ -92,7 +119,7 @@ const Global* Verifier::FindGlobal(absl::string_view name) const {
 
 void Verifier::Run() {
   CheckSymbols();
-  CheckDebugRecords();
+  if (reading_ == nullptr || !reading_->lacks_debug) CheckDebugRecords();
   for (const auto& g : module_.globals) CheckGlobal(*g);
   for (const auto& f : module_.functions) {
     if (full()) return;
@@ -124,7 +151,7 @@ void Verifier::CheckGlobal(const Global& g) {
     Report(rule, nullptr, g.loc, g.pos, absl::StrCat("global @", g.name), message, fix);
   };
   const Dense& v = g.value;
-  CheckGlobalLocation(g);
+  if (reading_ == nullptr || !reading_->lacks_debug) CheckGlobalLocation(g);
   if (!IsNum(v.elem) || g.count <= 0 || !g.type || !g.type.is_tile() ||
       g.type.element() != Element::Number(v.elem) || g.type.shape() != absl::Span<const int64_t>({g.count})) {
     return fail(Rule::kGlobalType, absl::StrCat("the type is ", g.type ? g.type.ToString() : "missing", ", the value ",
@@ -154,14 +181,17 @@ void Verifier::CheckFunction(const Function& f) {
   };
   if (f.num_params() > kMaxArguments) fail(Rule::kEntryParams, absl::StrCat("has ", f.num_params(), " parameters"));
   bool params_ok = true;
+  const Reading::Entry* places = PlacesOf(f);
   for (int i = 0; i < f.num_params() && !full(); ++i) {
     const Type t = f.param(i)->type();
-    if (!CheckType(t, nullptr, &f)) {
+    const SourcePos pos = places != nullptr ? places->params[i] : f.pos;
+    if (!CheckType(t, nullptr, &f, pos)) {
       params_ok = false;
     } else if (!t.is_scalar() || t.elem() == Elem::kI4) {
       params_ok = false;
-      fail(Rule::kEntryParams, absl::StrCat("parameter ", i, " is ", t.ToString()),
-           "pass scalars and pointers, and make tiles and views of them in the body");
+      Report(Rule::kEntryParams, nullptr, f.loc, pos, absl::StrCat("entry @", f.name),
+             absl::StrCat("parameter ", i, " is ", t.ToString()),
+             "pass scalars and pointers, and make tiles and views of them in the body");
     }
   }
   const int* c = f.blocks_per_cluster;
@@ -171,7 +201,7 @@ void Verifier::CheckFunction(const Function& f) {
     break;
   }
   if (f.hints != nullptr) CheckHints(*f.hints, nullptr, &f);
-  CheckEntryLocation(f);
+  if (reading_ == nullptr || !reading_->lacks_debug) CheckEntryLocation(f);
   if (f.interface != nullptr && params_ok) CheckInterface(f);
   shared_bytes = 0;
   CheckBody(*this, f);

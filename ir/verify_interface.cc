@@ -16,7 +16,13 @@ int OperandsOf(ExprOp op) {
 class InterfaceCheck {
  public:
   InterfaceCheck(Verifier& verifier, const Function& f)
-      : verifier_(verifier), f_(f), i_(*f.interface), uses_(f.num_params(), Use::kNone), input_sizes_(f.num_params()) {
+      : verifier_(verifier),
+        f_(f),
+        i_(*f.interface),
+        places_(verifier.PlacesOf(f)),
+        at_(f.pos),
+        uses_(f.num_params(), Use::kNone),
+        input_sizes_(f.num_params()) {
     for (const ArrayArg& a : i_.arrays) {
       for (const DimBinding& d : a.shape) {
         if (a.direction != Direction::kOut && d.param >= 0 && d.param < f.num_params()) input_sizes_[d.param] = true;
@@ -26,14 +32,28 @@ class InterfaceCheck {
 
   void Run() {
     if (!CheckLimits()) return;
-    for (size_t a = 0; a < i_.arrays.size(); ++a) CheckArray(i_.arrays[a]);
-    for (const ScalarArg& s : i_.scalars) CheckScalar(s);
-    for (const Workspace& w : i_.workspaces) CheckWorkspace(w);
-    for (size_t d = 0; d < i_.grid.size(); ++d) CheckExpr(i_.grid[d], absl::StrCat("grid size ", d));
+    for (size_t a = 0; a < i_.arrays.size(); ++a) {
+      if (places_ != nullptr) at_ = places_->arrays[a];
+      CheckArray(i_.arrays[a]);
+    }
+    for (size_t s = 0; s < i_.scalars.size(); ++s) {
+      if (places_ != nullptr) at_ = places_->scalars[s];
+      CheckScalar(i_.scalars[s]);
+    }
+    for (size_t w = 0; w < i_.workspaces.size(); ++w) {
+      if (places_ != nullptr) at_ = places_->workspaces[w];
+      CheckWorkspace(i_.workspaces[w]);
+    }
+    for (size_t d = 0; d < i_.grid.size(); ++d) {
+      if (places_ != nullptr) at_ = places_->grid[d];
+      CheckExpr(i_.grid[d], absl::StrCat("grid size ", d));
+    }
     for (int p = 0; p < f_.num_params(); ++p) {
+      if (places_ != nullptr) at_ = places_->params[p];
       if (uses_[p] == Use::kNone) Fail(Rule::kAllBound, absl::StrCat("parameter ", Param(p), " is bound to nothing"),
                                        "bind it as a pointer, size, stride, scalar or workspace");
     }
+    at_ = f_.pos;
     if (expressions_ok_) CheckOrder();
   }
 
@@ -41,7 +61,7 @@ class InterfaceCheck {
   enum class Use : uint8_t { kNone, kWhole, kSize };
 
   void Fail(Rule rule, absl::string_view message, absl::string_view fix = "") {
-    verifier_.Report(rule, nullptr, f_.loc, f_.pos, absl::StrCat("interface of @", f_.name), message, fix);
+    verifier_.Report(rule, nullptr, f_.loc, at_, absl::StrCat("interface of @", f_.name), message, fix);
   }
 
   std::string Param(int p) const {
@@ -71,12 +91,18 @@ class InterfaceCheck {
   // The type of parameter p, taken for `use`; no type if that is an error. Sizes may share a parameter: they must be equal
   // then.
   Type Bind(int p, Use use, absl::string_view what) {
+    if (p == -1) {
+      Fail(Rule::kBoundParam, absl::StrCat(what, " is bound to no pointer"),
+           "say which parameter receives it: at %x, a parameter of type tile<ptr<…>>");
+      return Type();
+    }
     if (p < 0 || p >= f_.num_params()) {
       Fail(Rule::kBoundParam, absl::StrCat(what, " binds parameter ", p, " of ", f_.num_params()));
       return Type();
     }
     if (uses_[p] != Use::kNone && (uses_[p] != Use::kSize || use != Use::kSize)) {
-      Fail(Rule::kBoundParam, absl::StrCat(what, " binds parameter ", Param(p), ", which is bound already"));
+      Fail(Rule::kBoundParam, absl::StrCat(what, " binds parameter ", Param(p), ", which is bound already"),
+           "give each argument a parameter of its own");
       return Type();
     }
     uses_[p] = use;
@@ -229,6 +255,8 @@ class InterfaceCheck {
   Verifier& verifier_;
   const Function& f_;
   const Interface& i_;
+  const Reading::Entry* places_;   // null unless read from text
+  SourcePos at_;                   // of the item that is judged
   std::vector<Use> uses_;          // per parameter
   std::vector<bool> input_sizes_;  // per parameter: it is a size of an input
   absl::flat_hash_set<std::string> names_;

@@ -21,6 +21,7 @@
 #include "absl/types/span.h"
 #include "ir/diagnostic.h"
 #include "ir/module.h"
+#include "ir/reading.h"
 
 namespace tile::ir::verify {
 
@@ -44,20 +45,24 @@ class PointerSet {
 
 class Verifier {
  public:
-  Verifier(const Module& module, Diagnostics* diagnostics) : module_(module), diagnostics_(diagnostics) {}
+  Verifier(const Module& module, const Reading* reading, Diagnostics* diagnostics)
+      : module_(module), reading_(reading), diagnostics_(diagnostics) {}
 
   void Run();
 
   const Module& module() const { return module_; }
   const Global* FindGlobal(absl::string_view name) const;
   bool full() const { return diagnostics_->full(); }
+  // Null unless the program was read from text.
+  const Reading* reading() const { return reading_; }
+  const Reading::Entry* PlacesOf(const Function& function) const;
 
   // `subject` opens the message: the mnemonic, or what else the rule is about. `op` gives the label its mnemonic.
   void Report(Rule rule, const Op* op, LocId loc, SourcePos pos, absl::string_view subject, absl::string_view message,
               absl::string_view fix);
 
   // verify_type.cc. Each type is judged once; false if it is wrong, however often one asks.
-  bool CheckType(Type type, const Op* where, const Function* function);
+  bool CheckType(Type type, const Op* where, const Function* function, SourcePos pos = {});
   // verify_hints.cc
   void CheckHints(const Hints& hints, const Op* op, const Function* function);
 
@@ -80,6 +85,7 @@ class Verifier {
   bool LocationExists(LocId loc, SourcePos pos, absl::string_view subject);
 
   const Module& module_;
+  const Reading* reading_;
   Diagnostics* diagnostics_;
   absl::flat_hash_map<absl::string_view, const Global*> globals_;
   PointerSet good_types_, bad_types_;

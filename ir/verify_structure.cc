@@ -22,10 +22,24 @@ class Walk {
     }
     VisitBlock(*body, Surroundings());
     const Op* end = body->terminator();
-    if (end == nullptr) FailEntry("the body does not end in return");
+    if (end == nullptr && !Short(*body)) FailEntry("the body does not end in return");
   }
 
  private:
+  // An operation of the block could not be read, perhaps its last.
+  bool Short(const Block& block) const {
+    return verifier_.reading() != nullptr && verifier_.reading()->short_blocks.contains(&block);
+  }
+
+  // False for an operation with an error, or one that uses the result of such a one.
+  bool Known(const Op& op) const {
+    if (verifier_.reading() == nullptr) return true;
+    bool known = !verifier_.reading()->short_ops.contains(&op);
+    for (int i = 0; i < op.num_operands(); ++i) known &= op.operand(i) == nullptr || op.operand(i)->type();
+    for (int i = 0; i < op.num_results(); ++i) known &= static_cast<bool>(op.result(i)->type());
+    return known;
+  }
+
   void FailEntry(absl::string_view message) {
     verifier_.Report(Rule::kEntryBody, nullptr, function_.loc, function_.pos, absl::StrCat("entry @", function_.name),
                      message, "end the body with return");
@@ -43,16 +57,22 @@ class Walk {
                        "does not belong to the tile level of this module", "");
       return;
     }
-    verifier_.CheckDebugOp(op, function_);
     OpCheck c(verifier_, op, around);
-    if (OperandsVisible(c) && CheckAgainstTable(c)) {
+    const bool known = Known(op);
+    if (verifier_.reading() == nullptr || !verifier_.reading()->lacks_debug) verifier_.CheckDebugOp(op, function_);
+    if (!known) {
+      c.failed = true;
+      misshapen_.Insert(&op);
+    } else if (OperandsVisible(c) && CheckAgainstTable(c)) {
       if (const OpVerifier rules = RulesFor(*op.info())) rules(c);
       if (around.inside_reduction) CheckReductionBody(c);
     } else {
       misshapen_.Insert(&op);
     }
     if (op.info()->has(kTerminator)) CheckTerminator(c);
-    for (int r = 0; r < op.num_regions(); ++r) VisitRegion(c, r);
+    for (int r = 0; r < op.num_regions(); ++r) {
+      if (known || op.region(r) != nullptr) VisitRegion(c, r);
+    }
   }
 
   bool OperandsVisible(OpCheck& c) {
@@ -110,7 +130,7 @@ class Walk {
       inner.inside_reduction = true;
     }
     VisitBlock(*block, inner);
-    if (block->terminator() == nullptr) {
+    if (block->terminator() == nullptr && !Short(*block)) {
       c.Fail(Rule::kTerminator, absl::StrCat("the region ", name, " does not end in a terminator"),
              op.opcode() == Opcode::kFor || op.opcode() == Opcode::kLoop ? "end it with continue" : "end it with yield");
     }

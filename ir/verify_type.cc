@@ -7,8 +7,8 @@ namespace tile::ir::verify {
 
 class TypeCheck {
  public:
-  TypeCheck(Verifier& verifier, const Op* op, const Function* function)
-      : verifier_(verifier), op_(op), function_(function) {}
+  TypeCheck(Verifier& verifier, const Op* op, const Function* function, SourcePos pos)
+      : verifier_(verifier), op_(op), function_(function), pos_(pos) {}
 
   bool Check(Type t) {
     if (!t || t.kind() == TypeKind::kFunction) {
@@ -27,8 +27,9 @@ class TypeCheck {
       verifier_.Report(rule, nullptr, op_->loc, op_->pos, absl::StrCat(op_->info()->mnemonic, ": ", subject), message,
                        fix);
     } else {
-      verifier_.Report(rule, nullptr, function_ ? function_->loc : 0, function_ ? function_->pos : SourcePos(), subject,
-                       message, fix);
+      const bool place = pos_.line == 0 && function_ != nullptr;
+      verifier_.Report(rule, nullptr, function_ ? function_->loc : 0, place ? function_->pos : pos_, subject, message,
+                       fix);
     }
     return false;
   }
@@ -139,12 +140,13 @@ class TypeCheck {
   Verifier& verifier_;
   const Op* op_;
   const Function* function_;
+  SourcePos pos_;
 };
 
-bool Verifier::CheckType(Type type, const Op* where, const Function* function) {
+bool Verifier::CheckType(Type type, const Op* where, const Function* function, SourcePos pos) {
   if (type && good_types_.Contains(type.data())) return true;
   if (type && bad_types_.Contains(type.data())) return false;
-  const bool good = TypeCheck(*this, where, function).Check(type);
+  const bool good = TypeCheck(*this, where, function, pos).Check(type);
   if (type) (good ? good_types_ : bad_types_).Insert(type.data());
   return good;
 }

@@ -5,6 +5,7 @@
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
 #include "ir/tbc/reader.h"
+#include "ir/text/check.h"
 #include "ir/text/parser.h"
 #include "ir/tileir/reader.h"
 #include "ir/verify.h"
@@ -43,7 +44,8 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
     loaded->tileir_version = info.version;
     loaded->module = *std::move(module);
   } else if (!bytes.empty() && ir::LooksLikeText(text)) {
-    loaded->module = ir::Parse(text, name, &diagnostics);
+    loaded->module =
+        options.verify ? ir::ParseAndVerify(text, name, &diagnostics) : ir::Parse(text, name, &diagnostics);
     if (loaded->module == nullptr) {
       PrintDiagnostics(diagnostics.ToString());
       *exit = kRejected;
@@ -57,7 +59,7 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
   }
   if (loaded->module->source_name.empty()) loaded->module->source_name = name;
   if (options.verify) {
-    ir::Verify(*loaded->module, &diagnostics);
+    if (loaded->form != InputForm::kText) ir::Verify(*loaded->module, &diagnostics);
     if (!diagnostics.ok() || (options.warnings && !diagnostics.list().empty())) PrintDiagnostics(diagnostics.ToString());
     if (!diagnostics.ok()) {
       *exit = kRejected;

@@ -168,7 +168,11 @@ Token Lexer::Next() {
   }
   if (c == '#') {
     while (absl::ascii_isdigit(at(i))) ++i;
-    if (i == begin + 1) return Make(Tok::kError, begin, i, "'#' stands before a number");
+    if (i == begin + 1) {
+      // Taken for a comment, so that its words are no more errors.
+      while (i < text_.size() && text_[i] != '\n') ++i;
+      return Make(Tok::kError, begin, i, "'#' stands before the number of a debug record; a comment begins with //");
+    }
     return Make(Tok::kHash, begin, i, text_.substr(begin + 1, i - begin - 1));
   }
   if ((c == '-' && at(i) == '>') || (c == '=' && at(i) == '=')) ++i;

@@ -181,10 +181,11 @@ bool Parser::ParseDense(Dense* dense, std::vector<int64_t>* shape) {
   return Expect(">", "behind the elements");
 }
 
-bool Parser::ParseScalars(std::vector<Scalar>* scalars) {
-  if (!Expect("[", "before typed numbers, as in [0 : i32]")) return false;
+// Identities of the operands, in order; one without a type has that of its operand's elements.
+bool Parser::ParseScalars(const PendingOp& op, std::vector<Scalar>* scalars) {
+  if (!Expect("[", "before numbers, as in [0.0, -inf]")) return false;
   while (!tok_.is("]")) {
-    if (!scalars->empty() && !Expect(",", "or ']' between typed numbers")) return false;
+    if (!scalars->empty() && !Expect(",", "or ']' between numbers")) return false;
     // The type decides what the number means and stands behind it.
     const Token number = tok_;
     const bool negative = Accept("-");
@@ -192,8 +193,26 @@ bool Parser::ParseScalars(std::vector<Scalar>* scalars) {
     if (tok_.kind != Tok::kInt && tok_.kind != Tok::kFloat && tok_.kind != Tok::kIdent) return FailExpected("a number");
     Advance();
     Scalar s;
-    if (!Expect(":", "and the type of the number") || !ParseElem(&s.elem)) return false;
-    if (const auto wrong = ParseNumber(s.elem, negative, digits.text, &s.bits)) return Fail(number, "number", *wrong);
+    const size_t i = scalars->size();
+    bool known = true;
+    if (Accept(":")) {
+      if (!ParseElem(&s.elem)) return false;
+    } else {
+      const Value* like = i < op.operands[0].size() ? op.operands[0][i] : nullptr;
+      if (i >= op.operands[0].size() || (like != nullptr && !like->type().is_tile())) {
+        return Fail(number, "number_type", "the type of this number does not follow from an operand",
+                    "there is one number per operand, in the same order");
+      }
+      known = like != nullptr;
+      if (known) s.elem = like->type().elem();
+    }
+    if (s.elem == Elem::kPtr) {
+      return Fail(number, "number_type", "a pointer is wanted here, not a number", "reduce tiles of numbers");
+    }
+    if (!known) {
+      // The operand has an error; what the number means is not known.
+    } else if (const auto wrong = ParseNumber(s.elem, negative, digits.text, &s.bits))
+      return Fail(number, "number", *wrong);
     scalars->push_back(s);
   }
   Advance();
@@ -346,7 +365,7 @@ bool Parser::ParseAttr(const AttrInfo& info, PendingOp& op, Attr* attr) {
     }
     case AttrKind::kScalars: {
       std::vector<Scalar> v;
-      if (!ParseScalars(&v)) return false;
+      if (!ParseScalars(op, &v)) return false;
       *attr = Attr::Scalars(Copy(v));
       return true;
     }

@@ -91,16 +91,26 @@ bool Parser::ParseFor(PendingOp& op, Block* block, Op** created) {
   if (tok_.kind != Tok::kValue) return FailExpected("the loop's index, as in for %i in (%a to %b, step %c)");
   std::vector<Argument> args = {{tok_, Type()}};
   Advance();
-  if (!Expect("in", "after the loop's index") || !Expect("(", "before the bounds") || !ParseUse(op, &op.operands[0]) ||
-      !Expect("to", "between the bounds") || !ParseUse(op, &op.operands[1]) || !Expect(",", "after the bounds") ||
-      !Expect("step", "and a value") || !ParseUse(op, &op.operands[2]) || !Expect(")", "behind the step") ||
-      !Expect(":", "and the type of the loop's index")) {
+  if (!Expect("in", "after the loop's index") || !Expect("(", "before the bounds") || !ParseOperand(op, 0) ||
+      !Expect("to", "between the bounds") || !ParseOperand(op, 1) || !Expect(",", "after the bounds") ||
+      !Expect("step", "and a value") || !ParseOperand(op, 2) || !Expect(")", "behind the step")) {
     return false;
   }
-  const Token at = tok_;
-  if (!ParseType(&args[0].type)) return false;
-  if (const Value* lower = op.operands[0][0]; lower != nullptr && lower->type() != args[0].type) {
-    return Fail(at, "operand_types", absl::StrCat("the lower bound is of type ", lower->type().ToString()));
+  Type& index = args[0].type;
+  Element fallback = Element::Number(Elem::kI32);
+  if (Accept(":")) {
+    const Token at = tok_;
+    if (!ParseType(&index)) return false;
+    const Value* lower = op.operands[0][0];
+    if (lower != nullptr && lower->type() != index) {
+      return Fail(at, "operand_types", absl::StrCat("the lower bound is of type ", lower->type().ToString()),
+                  absl::StrCat("write \": ", lower->type().ToString(), "\", or nothing"));
+    }
+    if (index.is_tile()) fallback = index.element();
+  }
+  if (!PlaceNumbers(op, block, fallback)) return false;
+  for (int f = 0; f < 3 && !index; ++f) {
+    if (op.operands[f][0] != nullptr) index = op.operands[f][0]->type();
   }
   std::vector<Token> names;
   std::vector<Value*>& inits = op.operands[3];
@@ -119,6 +129,47 @@ bool Parser::ParseFor(PendingOp& op, Block* block, Op** created) {
   return ParseRegion(*created, 0, args, ImpliedTerminator(*op.info, results.size(), inits.size()));
 }
 
+// Types of results that are named, but have no types, from what passes them: an operation with these operands.
+bool Parser::TakeResultTypes(const PendingOp& op, Op* created, const Op* passes, absl::string_view what) {
+  if (created == nullptr) return true;
+  const int n = created->num_results();
+  if (passes == nullptr || passes->num_operands() != n) {
+    const std::string found =
+        passes == nullptr ? absl::StrCat("no ", what, " passes a value")
+                          : absl::StrCat("its first ", what, " passes ", Count(passes->num_operands(), "value"));
+    return Fail(op.mnemonic, "result_count",
+                absl::StrCat("the ", op.info->mnemonic, " has ", Count(n, "named result"), ", but ", found),
+                absl::StrCat("pass one value per result: ", what, " %x"));
+  }
+  for (int i = 0; i < n; ++i) created->result(i)->set_type(passes->operand(i)->type());
+  return true;
+}
+
+namespace {
+
+// The break that leaves the loop of this body and stands first in the text; null if there is none.
+const Op* FirstBreak(const Block* body) {
+  if (body == nullptr) return nullptr;
+  for (const Op* op : *body) {
+    if (op->opcode() == Opcode::kBreak) return op;
+    if (op->opcode() != Opcode::kIf) continue;
+    for (int r = 0; r < op->num_regions(); ++r) {
+      if (const Op* found = FirstBreak(op->region(r))) return found;
+    }
+  }
+  return nullptr;
+}
+
+const Op* FirstYield(const Op& branch) {
+  for (int r = 0; r < branch.num_regions(); ++r) {
+    const Op* end = branch.region(r) == nullptr ? nullptr : branch.region(r)->terminator();
+    if (end != nullptr && end->opcode() == Opcode::kYield) return end;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 bool Parser::ParseLoop(PendingOp& op, Block* block, Op** created) {
   std::vector<Token> names, tokens;
   std::vector<Value*>& inits = op.operands[0];
@@ -133,30 +184,44 @@ bool Parser::ParseLoop(PendingOp& op, Block* block, Op** created) {
                                                 ", this one of type ", inits[i]->type().ToString())
                                  : absl::StrCat("the loop carries ", Count(inits.size(), "value")));
   }
+  const bool follows = results.empty() && !op.names.empty();
+  if (follows) results.resize(op.num_names());
   if (!op.names.empty() && op.num_names() != results.size()) {
     return Fail(op.mnemonic, "result_count",
                 absl::StrCat("the loop has ", Count(results.size(), "result type"), " and ",
                              Count(op.num_names(), "named result")),
-                "the types of its results follow an arrow: loop -> tile<i32> {");
+                "name as many results as there are types behind the arrow");
   }
   *created = Create(op, results, block);
-  return ParseRegion(*created, 0, LoopArguments(names, inits, results),
-                     ImpliedTerminator(*op.info, results.size(), inits.size()));
+  const size_t gaps = reading_->short_blocks.size();
+  if (!ParseRegion(*created, 0, LoopArguments(names, inits, results),
+                   ImpliedTerminator(*op.info, results.size(), inits.size()))) {
+    return false;
+  }
+  if (!follows || *created == nullptr) return true;
+  const Op* passes = FirstBreak((*created)->region(0));
+  return (passes == nullptr && reading_->short_blocks.size() != gaps) || TakeResultTypes(op, *created, passes, "break");
 }
 
 bool Parser::ParseIf(PendingOp& op, Block* block, Op** created) {
   std::vector<Type> results;
   if (!ParseUse(op, &op.operands[0]) || !ParseArrowTypes(&results)) return false;
+  const bool follows = results.empty() && !op.names.empty();
+  if (follows) results.resize(op.num_names());
   if (!op.names.empty() && op.num_names() != results.size()) {
     return Fail(op.mnemonic, "result_count",
                 absl::StrCat("the if has ", Count(results.size(), "result type"), " and ",
                              Count(op.num_names(), "named result")),
-                "the types of its results follow an arrow: if %c -> (tile<i32>) {");
+                "name as many results as there are types behind the arrow");
   }
   *created = Create(op, results, block);
+  const size_t gaps = reading_->short_blocks.size();
   const std::optional<Opcode> implied = ImpliedTerminator(*op.info, results.size(), 0);
   if (!ParseRegion(*created, 0, {}, implied)) return false;
-  return !Accept("else") || ParseRegion(*created, 1, {}, implied);
+  if (Accept("else") && !ParseRegion(*created, 1, {}, implied)) return false;
+  if (!follows || *created == nullptr) return true;
+  const Op* passes = FirstYield(**created);
+  return (passes == nullptr && reading_->short_blocks.size() != gaps) || TakeResultTypes(op, *created, passes, "yield");
 }
 
 bool Parser::ParseReduce(PendingOp& op, Block* block, Op** created) {
@@ -176,36 +241,68 @@ bool Parser::ParseReduce(PendingOp& op, Block* block, Op** created) {
   }
   std::vector<Type> types, results;
   std::vector<Token> tokens;
-  if (!Expect(":", "and the operands' types") || !ParseTypeList(&types, &tokens) ||
-      !Expect("->", "and the results' types") || !ParseTypeList(&results)) {
-    return false;
-  }
-  for (size_t i = 0; i < operands.size() && !op.poisoned; ++i) {
+  if (Accept(":") && !ParseTypeList(&types, &tokens)) return false;
+  if (Accept("->") && !ParseTypeList(&results)) return false;
+  for (size_t i = 0; i < operands.size() && !types.empty() && !op.poisoned; ++i) {
     if (types.size() == 1 || types.size() == operands.size()) {
       const size_t t = types.size() == 1 ? 0 : i;
       if (types[t] == operands[i]->type()) continue;
     }
     return Fail(
         tokens[std::min(i, tokens.size() - 1)], "operand_types",
-        absl::StrCat("operand ", i + 1, " of ", operands.size(), " is of type ", operands[i]->type().ToString()));
+        absl::StrCat("operand ", i + 1, " of ", operands.size(), " is of type ", operands[i]->type().ToString()),
+        "write the types of the operands, or nothing");
   }
+  if (results.empty() && !ReducedTypes(op, &results)) return false;
   if (!op.names.empty() && op.num_names() != results.size()) {
     return Fail(op.mnemonic, "result_count",
-                absl::StrCat(op.info->mnemonic, " has ", Count(results.size(), "result type"), " and ",
-                             Count(op.num_names(), "named result")));
+                absl::StrCat(op.info->mnemonic, " has ", Count(results.size(), "result"), ", ",
+                             Count(op.num_names(), "named one")),
+                "name one result per operand");
   }
   std::vector<Argument> args;
   if (!Expect("(", "before the arguments of the body")) return false;
   while (!tok_.is(")")) {
     if (!args.empty() && !Expect(",", "or ')' between arguments")) return false;
-    if (tok_.kind != Tok::kValue) return FailExpected("an argument like %x: tile<f32>");
+    if (tok_.kind != Tok::kValue) return FailExpected("an argument like %x");
     args.push_back({tok_, Type()});
     Advance();
-    if (!Expect(":", "and the type of the argument") || !ParseType(&args.back().type)) return false;
+    const size_t of = (args.size() - 1) / 2;  // element and accumulator of each operand
+    if (Accept(":")) {
+      if (!ParseType(&args.back().type)) return false;
+    } else if (of >= operands.size()) {
+      return Fail(args.back().name, "argument_type",
+                  absl::StrCat(op.info->mnemonic, " of ", Count(operands.size(), "operand"), " has a body with ",
+                               Count(2 * operands.size(), "argument")),
+                  "name an element and an accumulator per operand: (%e, %acc)");
+    } else if (operands[of] != nullptr && operands[of]->type().is_tile()) {
+      args.back().type = module_->types().Scalar(operands[of]->type().element());
+    }
   }
   Advance();
   *created = Create(op, results, block);
   return ParseRegion(*created, 0, args, std::nullopt);
+}
+
+// scan keeps the types of its operands, reduce drops a dimension.
+bool Parser::ReducedTypes(const PendingOp& op, std::vector<Type>* results) {
+  const bool keeps = op.info->opcode == Opcode::kScan;
+  const Attr& dim = op.attrs[op.info->format->attr_index("dim")];
+  for (const Value* v : op.operands[0]) {
+    if (v == nullptr || keeps || !v->type().is_tile()) {
+      results->push_back(v == nullptr ? Type() : v->type());
+      continue;
+    }
+    std::vector<int64_t> shape(v->type().shape().begin(), v->type().shape().end());
+    if (dim.as_int() < 0 || dim.as_int() >= static_cast<int64_t>(shape.size())) {
+      return Fail(op.mnemonic, "result_types",
+                  absl::StrCat("there is no dimension ", dim.as_int(), " in ", v->type().ToString()),
+                  shape.empty() ? "a scalar cannot be reduced" : absl::StrCat("dim is 0 to ", shape.size() - 1));
+    }
+    shape.erase(shape.begin() + dim.as_int());
+    results->push_back(module_->types().Tile(v->type().element(), shape));
+  }
+  return true;
 }
 
 // A list like [%m, 16]: numbers are part of the type, values are operands.
@@ -233,13 +330,19 @@ bool Parser::ParseSizes(PendingOp& op, absl::string_view name, std::vector<std::
 bool Parser::ParseMakeTensorView(PendingOp& op, Block* block, Op** created) {
   std::vector<std::optional<int64_t>> shape, strides;
   if (!ParseUse(op, &op.operands[0]) || !ParseSizes(op, "shape", &shape, &op.operands[1]) ||
-      !ParseSizes(op, "strides", &strides, &op.operands[2]) || !Expect(":", "and the types")) {
+      !ParseSizes(op, "strides", &strides, &op.operands[2])) {
     return false;
   }
   std::vector<Type> types, results;
-  std::vector<Token> tokens;
-  if (!ParseTypeList(&types, &tokens)) return false;
-  if (tok_.is("->")) {
+  std::vector<Token> tokens = {op.mnemonic};
+  if (Accept(":")) {
+    tokens.clear();
+    if (!ParseTypeList(&types, &tokens)) return false;
+  }
+  if (types.empty()) {
+    results.emplace_back();
+    if (!op.poisoned && !TensorOfLists(op, shape, strides, &results[0])) return false;
+  } else if (tok_.is("->")) {
     Advance();
     tokens.push_back(tok_);
     results.emplace_back();
@@ -251,12 +354,16 @@ bool Parser::ParseMakeTensorView(PendingOp& op, Block* block, Op** created) {
       if (i < open.size() && t < types.size() && types[t] == open[i]->type()) continue;
       return Fail(tokens[std::min(t, types.size() - 1)], "operand_types",
                   i < open.size() ? absl::StrCat("size or stride ", i + 1, " is of type ", open[i]->type().ToString())
-                                  : absl::StrCat("there are ", open.size(), " sizes and strides that are values"));
+                                  : absl::StrCat("there are ", open.size(), " sizes and strides that are values"),
+                  "write the types of the sizes and strides, or leave all types out");
     }
   } else {
     results = {types[0]};
     if (types.size() > 1) return Fail(tokens[1], "result_count", "make_tensor_view gives 1 result");
   }
+  if (!op.names.empty() && op.num_names() != 1)
+    return Fail(op.names[0].token, "result_count", "make_tensor_view gives 1 result");
+  if (!results[0]) return true;  // an operand has an error
   const Type view = results[0];
   const auto fits = [](const std::vector<std::optional<int64_t>>& written, absl::Span<const int64_t> type) {
     return std::equal(written.begin(), written.end(), type.begin(), type.end(),
@@ -267,9 +374,27 @@ bool Parser::ParseMakeTensorView(PendingOp& op, Block* block, Op** created) {
                 absl::StrCat("the lists of sizes and strides do not make a ", view.ToString()),
                 "numbers must agree with those of the type, values stand for its '?'");
   }
-  if (!op.names.empty() && op.num_names() != 1)
-    return Fail(op.names[0].token, "result_count", "make_tensor_view gives 1 result");
   *created = Create(op, results, block);
+  return true;
+}
+
+// The type that the lists of make_tensor_view spell out.
+bool Parser::TensorOfLists(const PendingOp& op, const std::vector<std::optional<int64_t>>& shape,
+                           const std::vector<std::optional<int64_t>>& strides, Type* type) {
+  const Type base = op.operands[0][0]->type();
+  if (!base.is_tile() || base.elem() != Elem::kPtr) {
+    return Fail(op.mnemonic, "tensor_view", absl::StrCat("a tensor lies at a pointer, not at ", base.ToString()),
+                "give a value of type tile<ptr<…>>");
+  }
+  if (shape.size() != strides.size()) {
+    return Fail(op.mnemonic, "tensor_view",
+                absl::StrCat("there are ", Count(shape.size(), "size"), " and ", Count(strides.size(), "stride")),
+                "give one stride per size");
+  }
+  std::vector<int64_t> sizes, steps;
+  for (const auto& n : shape) sizes.push_back(n.value_or(kDynamic));
+  for (const auto& n : strides) steps.push_back(n.value_or(kDynamic));
+  *type = module_->types().TensorView(Element::Number(base.element().pointee), sizes, steps);
   return true;
 }
 

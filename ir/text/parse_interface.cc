@@ -98,18 +98,22 @@ class InterfaceParser {
 
   bool ParseItem() {
     Interface& i = *f_->interface;
+    Reading::Entry& places = p_.reading_->entries[f_];
+    const SourcePos pos = p_.tok().pos;
     for (int d = 0; d < 3; ++d) {
       if (!p_.Accept(kDirections[d])) continue;
       ArrayArg a;
       a.direction = static_cast<Direction>(d);
       if (!ParseArray(&a)) return false;
       i.arrays.push_back(std::move(a));
+      places.arrays.push_back(pos);
       return true;
     }
     if (p_.Accept("scalar")) {
       ScalarArg s;
       if (!ParseScalar(&s)) return false;
       i.scalars.push_back(std::move(s));
+      places.scalars.push_back(pos);
       return true;
     }
     if (p_.Accept("workspace")) {
@@ -120,6 +124,7 @@ class InterfaceParser {
         return false;
       }
       i.workspaces.push_back(std::move(w));
+      places.workspaces.push_back(pos);
       return true;
     }
     const Token at = p_.tok();
@@ -127,6 +132,7 @@ class InterfaceParser {
       if (!i.grid.empty()) return p_.Fail(at, "syntax", "the interface has two grids");
       do {
         Expr e;
+        places.grid.push_back(p_.tok().pos);
         if (!ParseExpr(&e)) return false;
         i.grid.push_back(std::move(e));
         if (i.grid.size() > 3) return p_.Fail(at, "syntax", "a grid has at most three sizes");

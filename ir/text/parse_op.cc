@@ -1,6 +1,7 @@
 // Operations by the table: names of results, the syntax column, types, locations.
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "ir/text/parser_internal.h"
 
@@ -12,6 +13,7 @@ bool Parser::Define(const Token& name, Value* value, uint32_t count) {
   const auto [it, fresh] = names_.try_emplace(name.text, Definition{value, count, name.pos.line});
   if (!fresh) {
     const uint32_t line = it->second.line;
+    it->second.value = nullptr;  // which of the two a use means is not known
     return Fail(name, "redefined", absl::StrCat("%", name.text, " is already defined in line ", line),
                 "choose another name");
   }
@@ -54,7 +56,9 @@ bool Parser::ParseUse(PendingOp& op, std::vector<Value*>* values) {
     op.poisoned = true;
     values->push_back(nullptr);
     // The rest of the operation can still be read.
-    Fail(name, "undefined", absl::StrCat("%", name.text, " is not defined here"), ClosestName(name.text));
+    const std::string closest = ClosestName(name.text);
+    Fail(name, "undefined", absl::StrCat("%", name.text, " is not defined here"),
+         closest.empty() ? "define it above, in this region or one around it" : closest);
     return true;
   }
   const Definition& d = it->second;
@@ -74,14 +78,6 @@ bool Parser::ParseUse(PendingOp& op, std::vector<Value*>* values) {
                              : absl::StrCat("the last one is %", name.text, "#", d.count - 1));
   }
   values->push_back(d.value + index.value_or(0));
-  return true;
-}
-
-bool Parser::ParseUses(PendingOp& op, std::vector<Value*>* values) {
-  if (tok_.kind != Tok::kValue) return true;
-  do {
-    if (!ParseUse(op, values)) return false;
-  } while (Accept(","));
   return true;
 }
 
@@ -109,7 +105,41 @@ void Parser::MoveFromMask(PendingOp& op, const SyntaxItem& item, const SyntaxIte
   if (mask < 0 || field < 0 || tok_.is(",") || !TypeRuleOf(*op.info).operands[mask].mask) return;
   std::vector<Value*>& values = op.operands[mask];
   if (values.size() != 1 || values[0] == nullptr || !values[0]->type().is_tile()) return;
-  if (values[0]->type().elem() != Elem::kI1) values.swap(op.operands[field]);
+  if (values[0]->type().elem() == Elem::kI1) return;
+  values.swap(op.operands[field]);
+  op.places[mask].swap(op.places[field]);
+}
+
+namespace {
+
+// The token is a keyword that this item, an enumeration, may be.
+bool KeywordOf(const PendingOp& op, const SyntaxItem& item, const Token& t) {
+  if (item.kind != SyntaxItem::kAttr || t.kind != Tok::kIdent) return false;
+  const AttrInfo& info = op.info->format->attrs[item.field];
+  return info.kind == AttrKind::kEnum && FindEnumKeyword(info.enum_id, t.text) != nullptr;
+}
+
+// Forms of the operations that the syntax column leaves to parse_custom.cc.
+constexpr struct {
+  Format format;
+  const char* form;
+} kCustomForms[] = {
+    {Format::kFor, "for %i in (%from to %to, step %step) iter_values(%x = %init) { … }"},
+    {Format::kLoop, "loop iter_values(%x = %init) { … }"},
+    {Format::kIf, "if %condition { … } else { … }"},
+    {Format::kReduce, "reduce %x dim=0 identities=[0.0] (%element, %accumulator) { … }"},
+    {Format::kScan, "scan %x dim=0 reverse=false identities=[0.0] (%element, %accumulator) { … }"},
+    {Format::kMakeTensorView, "make_tensor_view %base, shape = [%n, 8], strides = [8, 1]"},
+};
+
+}  // namespace
+
+std::string FormOf(const OpInfo& info) {
+  for (const auto& row : kCustomForms) {
+    if (row.format == info.format->id) return absl::StrCat("the form is: ", row.form);
+  }
+  const absl::string_view syntax = info.format->syntax;
+  return absl::StrCat("the form is: ", info.mnemonic, syntax.empty() || syntax[0] == ' ' ? "" : " ", syntax);
 }
 
 bool Parser::ParseItems(PendingOp& op, const std::vector<SyntaxItem>& items) {
@@ -122,18 +152,23 @@ bool Parser::ParseItems(PendingOp& op, const std::vector<SyntaxItem>& items) {
         if (i + 1 < items.size()) MoveFromMask(op, item, items[i + 1]);
         break;
       case SyntaxItem::kLiteral:
+        // The comma in front of a keyword may be missing, or be there though the form has none.
+        if (item.literal == "," && !tok_.is(",") && i + 1 < items.size() && KeywordOf(op, items[i + 1], tok_)) break;
         if (!Expect(item.literal, absl::StrCat("in ", op.info->mnemonic))) return false;
         break;
       case SyntaxItem::kAttr:
+        if (tok_.is(",") && i > 0) {
+          Lexer ahead = lexer_;
+          if (KeywordOf(op, item, ahead.Next())) Advance();
+        }
         if (!ParseAttr(format.attrs[item.field], op, &op.attrs[item.field])) return false;
         break;
       case SyntaxItem::kOperand: {
-        std::vector<Value*>* values = &op.operands[item.field];
         if (format.operands[item.field].arity == Arity::kVariadic) {
-          if (!ParseUses(op, values)) return false;
+          if (!ParseOperands(op, item.field)) return false;
         } else if (format.operands[item.field].arity == Arity::kOptional && Accept("_")) {
           // Absent, though one behind it is there.
-        } else if (!ParseUse(op, values)) {
+        } else if (!ParseOperand(op, item.field)) {
           return false;
         }
         break;
@@ -147,30 +182,51 @@ bool Parser::ParseItems(PendingOp& op, const std::vector<SyntaxItem>& items) {
 
 namespace {
 
-void Flatten(const PendingOp& op, std::vector<Value*>* values, std::vector<uint32_t>* ends) {
-  for (const std::vector<Value*>& field : op.operands) {
-    values->insert(values->end(), field.begin(), field.end());
-    ends->push_back(static_cast<uint32_t>(values->size()));
+// What a view that the operation makes lies over. If that is not known, because of an error, any tensor_view will do.
+Type SourceTensorOf(const PendingOp& op, TypeContext& types) {
+  const auto& rules = TypeRuleOf(*op.info).operands;
+  for (size_t f = 0; f < rules.size(); ++f) {
+    if (rules[f].kind != FieldRule::kUnderView || op.operands[f].size() != 1) continue;
+    const Value* v = op.operands[f][0];
+    if (v == nullptr) return types.TensorView(Element::Number(Elem::kF32), {}, {});
+    if (v->type().is_tensor_view()) return v->type();
   }
+  return Type();
+}
+
+// What a result type that does not follow may look like.
+const char* ExampleType(const OpInfo& info) {
+  const absl::string_view c = info.constraints;
+  if (absl::StrContains(c, "result:PVIEW")) return "partition_view<tile=(64)>";
+  if (absl::StrContains(c, "result:SVIEW")) return "strided_view<tile=(64), traversal_strides=[32]>";
+  if (absl::StrContains(c, "result:GVIEW")) return "gather_scatter_view<tile=(64x64), sparse_dim=0>";
+  if (absl::StrContains(c, "result:TVIEW")) return "tensor_view<64xf32, strides=[1], shared>";
+  if (absl::StrContains(c, "result:PTR")) return "tile<ptr<f32>>";
+  if (absl::StrContains(c, "result:INT")) return "tile<64xi32>";
+  return "tile<64xf32>";
 }
 
 }  // namespace
 
-bool Parser::CheckOperandTypes(const PendingOp& op, const std::vector<Type>& types, const std::vector<Token>& tokens) {
+bool Parser::OperandTypesAgree(const PendingOp& op, const std::vector<Type>& types) {
   std::vector<Value*> values;
   std::vector<uint32_t> ends;
-  Flatten(op, &values, &ends);
-  const std::vector<Type> brief = OperandTypes(*op.info, values, ends, false);
-  if (types == brief) return true;
+  Open(op, &values, &ends);
+  return types == OperandTypes(*op.info, values, ends, false) || types == OperandTypes(*op.info, values, ends, true);
+}
+
+bool Parser::FailOperandTypes(const PendingOp& op, const std::vector<Type>& types, const std::vector<Token>& tokens) {
+  std::vector<Value*> values;
+  std::vector<uint32_t> ends;
+  Open(op, &values, &ends);
   const std::vector<Type> full = OperandTypes(*op.info, values, ends, true);
-  if (types == full) return true;
-  const std::vector<Type>& want = types.size() == full.size() ? full : brief;
+  const std::vector<Type> want = types.size() == full.size() ? full : OperandTypes(*op.info, values, ends, false);
   size_t i = 0;
   while (i + 1 < types.size() && i < want.size() && types[i] == want[i]) ++i;
   return Fail(tokens[i], "operand_types",
               want.empty() ? absl::StrCat(op.info->mnemonic, " has no operands whose types are written")
                            : absl::StrCat("the operands are of type ", TypeList(want)),
-              want.empty() ? "" : absl::StrCat("write \": ", TypeList(want), "\""));
+              want.empty() ? "leave the type out" : absl::StrCat("write \": ", TypeList(want), "\", or nothing"));
 }
 
 bool Parser::CheckResultCount(const PendingOp& op, size_t types, size_t* n) {
@@ -184,6 +240,9 @@ bool Parser::CheckResultCount(const PendingOp& op, size_t types, size_t* n) {
   }
   const size_t named = op.num_names();
   *n = named > 0 ? named : least == most && !open ? least : types;
+  // A token that nobody uses needs no name.
+  const bool ends_in_token = least > 1 && TypeRuleOf(*op.info).results.back().kind == FieldRule::kToken;
+  if (ends_in_token && named + 1 == least && named > 0) *n = least;
   if (*n < least || (*n > most && !open)) {
     const std::string count = least == most ? absl::StrCat(least) : absl::StrCat(least, " to ", most);
     return Fail(named > 0 ? op.names[0].token : op.mnemonic, "result_count",
@@ -193,9 +252,10 @@ bool Parser::CheckResultCount(const PendingOp& op, size_t types, size_t* n) {
   return true;
 }
 
-bool Parser::ParseTypes(PendingOp& op, std::vector<Type>* results) {
+bool Parser::ParseTypes(PendingOp& op, Block* block, std::vector<Type>* results) {
   std::vector<Type> first, second;
   std::vector<Token> first_tokens, second_tokens;
+  source_tensor_ = SourceTensorOf(op, module_->types());
   const bool colon = Accept(":");
   if (colon && !ParseTypeList(&first, &first_tokens)) return false;
   const bool arrow = Accept("->");
@@ -204,27 +264,42 @@ bool Parser::ParseTypes(PendingOp& op, std::vector<Type>* results) {
     if (!ParseTypeList(&second, &second_tokens)) return false;
     if (parenthesis && !Expect(")", "behind the result types")) return false;
   }
+  source_tensor_ = Type();
   if (op.poisoned) return true;
+  if (!PlaceNumbers(op, block) || !StretchOperands(op, block, first)) return false;
 
   std::vector<Value*> values;
   std::vector<uint32_t> ends;
-  Flatten(op, &values, &ends);
-  if (colon && !arrow && OperandTypes(*op.info, values, ends, false).empty() && !op.info->format->results.empty()) {
+  const OpenOp open = Open(op, &values, &ends);
+  size_t n;
+  const auto swap = [&] {
     std::swap(first, second);
     std::swap(first_tokens, second_tokens);
-  }
-  if (!first.empty() && !CheckOperandTypes(op, first, first_tokens)) return false;
-  size_t n;
-  if (!CheckResultCount(op, second.size(), &n)) return false;
+  };
+  const bool nothing_else = OperandTypes(*op.info, values, ends, false).empty() && !op.info->format->results.empty();
+  if (colon && !arrow && nothing_else) swap();
+  const bool agree = first.empty() || OperandTypesAgree(op, first);
+  if (!CheckResultCount(op, second.empty() && !agree ? first.size() : second.size(), &n)) return false;
   if (n > static_cast<size_t>(kMaxOperands)) return Fail(op.mnemonic, "limit", "too many results");
-  if (!InferResults(*op.info, module_->types(), values, ends, second, n, results)) {
+  if (!agree) {
+    // One list that is not that of the operands is that of the results, where they do not follow.
+    if (arrow || InferResults(open, *module_, {}, n, results) || !InferResults(open, *module_, first, n, results)) {
+      return FailOperandTypes(op, first, first_tokens);
+    }
+    swap();
+  }
+  if (!InferResults(open, *module_, second, n, results)) {
     if (second.empty()) {
       Token behind = last_;
       behind.pos.column += last_.end - last_.begin;
       behind.begin = last_.end;
+      const char* mark = values.empty() ? ": " : "-> ";
       return Fail(behind, "result_types",
                   absl::StrCat("the result type of ", op.info->mnemonic, " does not follow from its operands"),
-                  first.empty() && !colon ? "add \" : \" and the type" : "add \" -> \" and the type");
+                  ResultsFollow(*op.info)
+                      ? absl::StrCat("its operands are not what it takes; `tilevm ops ", op.info->mnemonic,
+                                     "` says what that is")
+                      : absl::StrCat("add the type of the result, like \"", mark, ExampleType(*op.info), "\""));
     }
     return Fail(second_tokens[0], "result_types",
                 absl::StrCat(op.info->mnemonic, " gives ", n, n == 1 ? " result, " : " results, ", second.size(),
@@ -243,11 +318,17 @@ bool Parser::ParseTypes(PendingOp& op, std::vector<Type>* results) {
 // --- operations -----------------------------------------------------------------------------------------------------
 
 Op* Parser::Create(const PendingOp& op, const std::vector<Type>& results, Block* block) {
-  if (op.poisoned) return nullptr;
+  if (op.poisoned && !op.info->has(kRegions)) return nullptr;
   std::vector<Value*> values;
   std::vector<uint32_t> ends;
-  Flatten(op, &values, &ends);
-  num_values_ += static_cast<int64_t>(results.size());
+  std::vector<Type> types(results);
+  Open(op, &values, &ends);
+  if (op.poisoned) {
+    if (error_value_ == nullptr) error_value_ = module_->CreateBlock(std::vector<Type>(1))->arg(0);
+    std::replace(values.begin(), values.end(), static_cast<Value*>(nullptr), error_value_);
+    if (types.size() < op.num_names()) types.resize(op.num_names());
+  }
+  num_values_ += static_cast<int64_t>(types.size());
   if (++num_ops_ > kMaxOps || num_values_ > kMaxValues || static_cast<int64_t>(values.size()) > kMaxOperands) {
     Fail(op.mnemonic, "limit",
          absl::StrCat("a module has at most ", kMaxOps, " operations and ", kMaxValues, " values, an operation ",
@@ -258,7 +339,7 @@ Op* Parser::Create(const PendingOp& op, const std::vector<Type>& results, Block*
   spec.info = op.info;
   spec.operands = values;
   spec.operand_ends = ends;
-  spec.results = results;
+  spec.results = types;
   spec.attrs = op.attrs;
   spec.pos = op.mnemonic.pos;
   Op* created = module_->CreateOp(spec);
@@ -270,6 +351,7 @@ void Parser::DefineResults(const PendingOp& op, Op* created) {
   int next = 0;
   for (const ResultName& r : op.names) {
     Value* first = created != nullptr && next < created->num_results() ? created->result(next) : nullptr;
+    if (first != nullptr && !first->type()) first = nullptr;
     Define(r.token, first, first != nullptr ? r.count : 1);
     next += static_cast<int>(r.count);
   }
@@ -305,8 +387,11 @@ bool Parser::ParseLoc(LocId* loc) {
 
 bool Parser::ParseOp(Block* block) {
   PendingOp op;
+  Op* created = nullptr;
   // Names are known, without a value, even if the rest is not understood.
   const auto fail = [&] {
+    reading_->short_blocks.insert(block);
+    if (created != nullptr) reading_->short_ops.insert(created);
     for (const ResultName& r : op.names) {
       if (names_.try_emplace(r.token.text, Definition{nullptr, 1, r.token.pos.line}).second)
         scope_.push_back(r.token.text);
@@ -323,24 +408,28 @@ bool Parser::ParseOp(Block* block) {
   if (op.info == nullptr) {
     std::vector<absl::string_view> all;
     for (const OpInfo& info : AllOps()) all.push_back(info.mnemonic);
+    const std::string closest = DidYouMean(tok_.text, all);
     Fail(tok_, "unknown_op", absl::StrCat("there is no operation ", tok_.text.substr(0, 64)),
-         DidYouMean(tok_.text, all));
+         closest.empty() ? "`tilevm ops` lists the operations" : closest);
     return fail();
   }
   Advance();
   op.operands.resize(op.info->format->operands.size());
+  op.places.resize(op.operands.size());
   op.attrs.resize(op.info->format->attrs.size());
-  Op* created = nullptr;
+  info_ = op.info;
   if (HasCustomSyntax(*op.info->format)) {
     if (!ParseCustom(op, block, &created)) return fail();
   } else {
     std::vector<Type> results;
-    if (!ParseItems(op, SyntaxOf(*op.info->format)) || !ParseTypes(op, &results)) return fail();
+    if (!ParseItems(op, SyntaxOf(*op.info->format)) || !ParseTypes(op, block, &results)) return fail();
     created = Create(op, results, block);
   }
   LocId loc = 0;
   if (!ParseLoc(&loc)) return fail();
   if (created != nullptr) created->loc = loc;
+  for (Op* inserted : op.inserted) inserted->loc = loc;
+  if (created == nullptr) reading_->short_blocks.insert(block);
   DefineResults(op, created);
   return true;
 }
@@ -351,17 +440,26 @@ void Parser::ParseOps(Block* block) {
   while (tok_.kind != Tok::kEnd && !tok_.is("}") && !stop()) {
     if (tok_.first_on_line && (tok_.is("entry") || tok_.is("global"))) break;
     if (!fresh_line && !tok_.first_on_line) {
-      Fail(tok_, "same_line", absl::StrCat("the operation ends before this"), "start the next operation on a new line");
+      if (tok_.kind == Tok::kError) {
+        Fail(tok_, "token", tok_.text);
+      } else {
+        Fail(tok_, "same_line", "the operation ends before this",
+             absl::StrCat("start the next operation on a new line",
+                          info_ == nullptr ? "" : absl::StrCat("; ", FormOf(*info_))));
+      }
       Recover();
       continue;
     }
     const uint32_t begin = tok_.begin;
+    info_ = nullptr;
     if (!ParseOp(block)) {
+      info_ = nullptr;
       if (tok_.begin == begin) Advance();
       Recover();
     }
     fresh_line = false;
   }
+  info_ = nullptr;
   CloseScope(scope);
 }
 

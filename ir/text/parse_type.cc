@@ -132,6 +132,7 @@ bool Parser::ParseView(TypeKind kind, Type* type) {
     }
   }
   if (!Expect(">", "at the end of the view")) return false;
+  if (!tensor) tensor = source_tensor_;
   if (!tensor) return Fail(at, "type", "the view lacks the tensor_view it cuts", "add tensor_view<…>");
   if (std::max(steps.size(), dim_map.size()) > kMaxRank) {
     return Fail(at, "limit", absl::StrCat("a type has at most ", kMaxRank, " dimensions"));

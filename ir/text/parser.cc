@@ -10,8 +10,8 @@ namespace tile::ir::text {
 
 // --- tokens and errors ----------------------------------------------------------------------------------------------
 
-Parser::Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags)
-    : lexer_(text), diags_(diags), module_(std::make_unique<Module>()) {
+Parser::Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading)
+    : lexer_(text), diags_(diags), reading_(reading), module_(std::make_unique<Module>()) {
   module_->source_name = std::string(file_name);
   tok_ = lexer_.Next();
 }
@@ -31,17 +31,15 @@ bool Parser::Expect(absl::string_view s, absl::string_view where) {
   return Accept(s) || FailExpected(absl::StrCat("'", s, "' ", where));
 }
 
-std::string Parser::Excerpt(const Token& at) const {
+std::string Excerpt(absl::string_view text, size_t line, size_t at) {
   constexpr size_t kWidth = 100;
-  const absl::string_view text = lexer_.text();
-  const size_t line = at.begin - (at.pos.column - 1);
   size_t begin = line;
-  if (at.begin - line > kWidth) begin = at.begin - kWidth / 2;  // only what stands around the error in a very long line
+  if (at - line > kWidth) begin = at - kWidth / 2;  // only what stands around the error in a very long line
   std::string code = "    ", caret = "    ";
   for (size_t i = begin; i < text.size() && text[i] != '\n' && i < begin + 2 * kWidth; ++i) {
     const unsigned char c = text[i];
     code += c < 0x20 && c != '\t' ? ' ' : c == 0x7F ? ' ' : text[i];
-    if (i < at.begin && (c & 0xC0) != 0x80) caret += c == '\t' ? '\t' : ' ';
+    if (i < at && (c & 0xC0) != 0x80) caret += c == '\t' ? '\t' : ' ';
   }
   return absl::StrCat(absl::StripTrailingAsciiWhitespace(code), "\n", caret, "^");
 }
@@ -50,7 +48,10 @@ bool Parser::Fail(const Token& at, absl::string_view code, absl::string_view mes
   ++errors_;
   const std::string where = absl::StrCat(module_->source_name.empty() ? "<input>" : module_->source_name, ":",
                                          at.pos.line, ":", at.pos.column);
-  diags_->Error(absl::StrCat("text.", code), where, message, fix, Excerpt(at));
+  std::string form;
+  if (fix.empty() && info_ != nullptr) fix = form = FormOf(*info_);
+  diags_->Error(absl::StrCat("text.", code), where, message, fix,
+                Excerpt(lexer_.text(), at.begin - (at.pos.column - 1), at.begin));
   return false;
 }
 
@@ -86,11 +87,12 @@ void Parser::Recover() {
 
 // --- file level -----------------------------------------------------------------------------------------------------
 
-std::unique_ptr<Module> Parser::ParseModule() {
+std::unique_ptr<Module> Parser::ParseModule(bool partly) {
   if (tok_.kind == Tok::kEnd) Fail(tok_, "empty", "there is no program in this text", "write an entry");
   if (tok_.is("module") && !ParseHeader()) Recover();
   while (tok_.kind != Tok::kEnd && !stop()) {
     const uint32_t begin = tok_.begin;
+    const bool record = tok_.kind == Tok::kHash;
     bool ok;
     if (tok_.is("entry")) {
       ok = ParseEntry();
@@ -104,6 +106,7 @@ std::unique_ptr<Module> Parser::ParseModule() {
                         tok_.is("module") ? "one module stands in a file; its header comes first" : "");
     }
     if (ok) continue;
+    (record ? reading_->lacks_debug : reading_->lacks_symbols) = true;
     if (tok_.begin == begin) Advance();
     while (tok_.kind != Tok::kEnd && !stop()) {
       Recover();
@@ -112,7 +115,7 @@ std::unique_ptr<Module> Parser::ParseModule() {
     }
   }
   CheckLocs();
-  return errors_ == 0 && !stop() ? std::move(module_) : nullptr;
+  return (errors_ == 0 || partly) && !stop() ? std::move(module_) : nullptr;
 }
 
 bool Parser::ParseHeader() {
@@ -187,9 +190,15 @@ bool Parser::ParseEntry() {
   f->visibility = is_private ? Visibility::kPrivate : Visibility::kPublic;
   f->pos = at.pos;
   for (size_t i = 0; i < params.size(); ++i) Define(params[i], f->param(static_cast<int>(i)));
-  if (!ParseEntryOptions(f)) return false;
+  for (const Token& t : params) reading_->entries[f].params.push_back(t.pos);
+  const size_t errors = errors_;
+  const bool options = ParseEntryOptions(f);
+  if (errors_ != errors) f->interface = nullptr;  // in part it says the wrong thing
   const Token open = tok_;
-  if (!Expect("{", "before the body")) return false;
+  if (!options || !Expect("{", "before the body")) {
+    reading_->short_blocks.insert(f->body());
+    return false;
+  }
   ParseOps(f->body());
   if (stop()) return false;
   if (!tok_.is("}")) return Fail(open, "unclosed", "this '{' is not closed", "add '}' behind the last operation");
@@ -223,6 +232,7 @@ bool Parser::ParseEntryOptions(Function* f) {
 void Parser::CheckLocs() {
   for (const auto& [id, token] : references_) {
     if (id <= module_->debug.size() || stop()) continue;
+    reading_->lacks_debug = true;
     Fail(token, "debug_reference", absl::StrCat("there is no debug record #", id),
          module_->debug.empty() ? "remove it, or add the records at the end of the file"
                                 : absl::StrCat("the last one is #", module_->debug.size()));
@@ -239,7 +249,14 @@ std::unique_ptr<Module> Parse(absl::string_view text, absl::string_view file_nam
                  absl::StrCat("the text is longer than ", kMaxFileBytes, " bytes"));
     return nullptr;
   }
-  return text::Parser(text, file_name, diags).ParseModule();
+  Reading reading;
+  return text::Parser(text, file_name, diags, &reading).ParseModule(/*partly=*/false);
+}
+
+std::unique_ptr<Module> ParsePartly(absl::string_view text, absl::string_view file_name, Diagnostics* diags,
+                                    Reading* reading) {
+  if (text.size() > kMaxFileBytes) return Parse(text, file_name, diags);
+  return text::Parser(text, file_name, diags, reading).ParseModule(/*partly=*/true);
 }
 
 bool LooksLikeText(absl::string_view bytes) {

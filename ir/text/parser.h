@@ -19,11 +19,17 @@
 #include "absl/strings/string_view.h"
 #include "ir/diagnostic.h"
 #include "ir/module.h"
+#include "ir/reading.h"
 
 namespace tile::ir {
 
 // Null if there is any error; `diags` then has at least one more. Nothing of the module refers to `text`.
 std::unique_ptr<Module> Parse(absl::string_view text, absl::string_view file_name, Diagnostics* diags);
+
+// The program as far as it could be read, and what is known of the rest; it is whole if `diags` got no error. Null if
+// the text cannot be read at all. ir/text/check.h makes use of it.
+std::unique_ptr<Module> ParsePartly(absl::string_view text, absl::string_view file_name, Diagnostics* diags,
+                                    Reading* reading);
 
 // True unless the bytes are those of a binary file: no control characters in the first few thousand bytes.
 bool LooksLikeText(absl::string_view bytes);

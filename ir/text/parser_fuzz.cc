@@ -1,10 +1,13 @@
 // Whatever the parser accepts can be printed, and the printed text is a fixed point: it reads back to the same program.
+// What it does not accept can be judged in part; text that is read whole is judged as Verify judges the program.
 #include <cstdio>
 #include <cstdlib>
 
 #include "ir/compare.h"
+#include "ir/text/check.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
+#include "ir/verify.h"
 
 namespace tile::ir {
 namespace {
@@ -18,10 +21,17 @@ void Check(bool ok, const std::string& what, const std::string& text) {
 void Run(absl::string_view text) {
   Diagnostics diags;
   const std::unique_ptr<Module> m = Parse(text, "fuzz.tile", &diags);
+  Diagnostics round;
+  const std::unique_ptr<Module> judged = ParseAndVerify(text, "fuzz.tile", &round);
+  Check((judged == nullptr) == !round.ok(), "rejected without a reason, or accepted with an error", round.ToString());
+  Check(round.num_errors() >= diags.num_errors(), "an error of the parser is lost", diags.ToString());
   if (m == nullptr) {
     Check(!diags.ok(), "rejected without a reason", "");
     return;
   }
+  Diagnostics rules;
+  Verify(*m, &rules);
+  Check(rules.num_errors() == round.num_errors(), rules.ToString(), round.ToString());
   const std::string once = Print(*m);
   const std::unique_ptr<Module> again = Parse(once, "printed.tile", &diags);
   Check(again != nullptr, diags.ToString(), once);

@@ -1,6 +1,7 @@
 // The parser: recursive descent with one token of lookahead. Functions called Parse… return false after reporting an
 // error and leave the rest of the operation to Recover(). A name whose definition failed is kept without a value, so
-// that its uses are not reported again; operations on such values are read but not built.
+// that its uses are not reported again; operations on such values are read but not built, unless they have regions:
+// what stands in those can be judged. Reading keeps record of all that is missing.
 #ifndef TILE_IR_TEXT_PARSER_INTERNAL_H_
 #define TILE_IR_TEXT_PARSER_INTERNAL_H_
 
@@ -15,6 +16,7 @@
 #include "ir/did_you_mean.h"
 #include "ir/limits.h"
 #include "ir/module.h"
+#include "ir/text/infer.h"
 #include "ir/text/lexer.h"
 #include "ir/text/syntax.h"
 
@@ -46,8 +48,18 @@ struct PendingOp {
   std::vector<ResultName> names;
   std::vector<std::vector<Value*>> operands;  // per field
   std::vector<Attr> attrs;
-  bool poisoned = false;  // an operand's definition had an error
-  Token list;             // of a constant written as nested lists
+  std::vector<std::vector<SourcePos>> places;  // of the operands, per field
+  // An operand written as a number; its place among the operands holds null until its type is known.
+  struct Number {
+    int field = 0;
+    size_t index = 0;
+    Token at, digits;
+    bool negative = false;
+  };
+  std::vector<Number> numbers;
+  std::vector<Op*> inserted;  // in front of it, for operands written in short
+  bool poisoned = false;      // an operand's definition had an error
+  Token list;                 // of a constant written as nested lists
   std::vector<int64_t> list_shape;
 
   size_t num_names() const {
@@ -59,8 +71,9 @@ struct PendingOp {
 
 class Parser {
  public:
-  Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags);
-  std::unique_ptr<Module> ParseModule();
+  Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading);
+  // Null after an error, unless it is wanted `partly`.
+  std::unique_ptr<Module> ParseModule(bool partly);
 
  private:
   friend class InterfaceParser;
@@ -73,7 +86,6 @@ class Parser {
   bool Fail(const Token& at, absl::string_view code, absl::string_view message, absl::string_view fix = "");
   // "expected WHAT, found …" at the current token, or behind the last one if the line ends there.
   bool FailExpected(absl::string_view what, absl::string_view fix = "");
-  std::string Excerpt(const Token& at) const;
   void Recover();
   bool stop() const { return diags_->full(); }
 
@@ -110,7 +122,7 @@ class Parser {
   bool ParseBound(std::optional<int64_t>* bound);
   bool ParseHints(Hints* hints);
   bool ParseHint(Hint* hint);
-  bool ParseScalars(std::vector<Scalar>* scalars);
+  bool ParseScalars(const PendingOp& op, std::vector<Scalar>* scalars);
 
   // --- operations (parse_op.cc)
   void ParseOps(Block* block);
@@ -120,14 +132,26 @@ class Parser {
   void MoveFromMask(PendingOp& op, const SyntaxItem& item, const SyntaxItem& next);
   bool GroupStarts(const PendingOp& op, const SyntaxItem& group) const;
   bool ParseUse(PendingOp& op, std::vector<Value*>* values);
-  bool ParseUses(PendingOp& op, std::vector<Value*>* values);
-  bool ParseTypes(PendingOp& op, std::vector<Type>* results);
-  bool CheckOperandTypes(const PendingOp& op, const std::vector<Type>& types, const std::vector<Token>& tokens);
+  bool ParseTypes(PendingOp& op, Block* block, std::vector<Type>* results);
+  bool OperandTypesAgree(const PendingOp& op, const std::vector<Type>& types);
+  bool FailOperandTypes(const PendingOp& op, const std::vector<Type>& types, const std::vector<Token>& tokens);
   bool CheckResultCount(const PendingOp& op, size_t types, size_t* n);
-  // Null if the operation is poisoned; then its results are too.
+  // Null if the operation is poisoned and has no regions; then its results are poisoned, too. With regions it takes
+  // values without a type in place of those that are not known.
   Op* Create(const PendingOp& op, const std::vector<Type>& results, Block* block);
   void DefineResults(const PendingOp& op, Op* created);
   bool ParseLoc(LocId* loc);
+
+  // --- operands (parse_operand.cc)
+  bool NumberStarts() const;
+  bool ParseOperand(PendingOp& op, int field);
+  bool ParseOperands(PendingOp& op, int field);
+  // The operation as far as it is read; the vectors hold its operands.
+  OpenOp Open(const PendingOp& op, std::vector<Value*>* values, std::vector<uint32_t>* ends);
+  // Makes the constants; `fallback` is their element where none follows.
+  bool PlaceNumbers(PendingOp& op, Block* block, std::optional<Element> fallback = std::nullopt);
+  bool StretchOperands(PendingOp& op, Block* block, const std::vector<Type>& written);
+  Value* Insert(PendingOp& op, Block* block, Opcode opcode, Value* operand, Attr attr, Type type, SourcePos pos);
 
   // --- names (parse_op.cc)
   bool Define(const Token& name, Value* value, uint32_t count = 1);
@@ -139,10 +163,14 @@ class Parser {
   bool ParseFor(PendingOp& op, Block* block, Op** created);
   bool ParseLoop(PendingOp& op, Block* block, Op** created);
   bool ParseIf(PendingOp& op, Block* block, Op** created);
+  bool TakeResultTypes(const PendingOp& op, Op* created, const Op* passes, absl::string_view what);
   bool ParseReduce(PendingOp& op, Block* block, Op** created);
+  bool ReducedTypes(const PendingOp& op, std::vector<Type>* results);
   bool ParseMakeTensorView(PendingOp& op, Block* block, Op** created);
   bool ParseSizes(PendingOp& op, absl::string_view name, std::vector<std::optional<int64_t>>* sizes,
                   std::vector<Value*>* values);
+  bool TensorOfLists(const PendingOp& op, const std::vector<std::optional<int64_t>>& shape,
+                     const std::vector<std::optional<int64_t>>& strides, Type* type);
   bool ParseIterValues(PendingOp& op, std::vector<Token>* names, std::vector<Value*>* inits);
   bool ParseArrowTypes(std::vector<Type>* types);
   bool ParseRegion(Op* op, int index, const std::vector<Argument>& args, std::optional<Opcode> implied);
@@ -161,12 +189,16 @@ class Parser {
 
   Lexer lexer_;
   Diagnostics* diags_;
+  Reading* reading_;
   std::unique_ptr<Module> module_;
+  const OpInfo* info_ = nullptr;  // of the operation that is being read, for its form in messages
+  Value* error_value_ = nullptr;  // without a type, made when needed
   Token tok_, last_;
   size_t errors_ = 0;
   int depth_ = 0;
   int64_t num_ops_ = 0, num_values_ = 0;
   uint64_t next_record_ = 1;
+  Type source_tensor_;  // what a view type that names no tensor_view lies over, while one may be left out
   absl::flat_hash_map<absl::string_view, Definition> names_;
   std::vector<absl::string_view> scope_;             // names in order of definition
   std::vector<std::pair<LocId, Token>> references_;  // to debug records, checked at the end
@@ -174,6 +206,12 @@ class Parser {
 
 // Interface block behind `interface {` up to its closing brace (parse_interface.cc).
 bool ParseInterface(Parser& parser, Function* f);
+
+// The line that begins at byte `line` and, below, a caret under byte `at`.
+std::string Excerpt(absl::string_view text, size_t line, size_t at);
+
+// "the form is: addf $lhs, $rhs …", as `tilevm ops` prints it.
+std::string FormOf(const OpInfo& info);
 
 }  // namespace tile::ir::text
 

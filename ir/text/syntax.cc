@@ -107,7 +107,8 @@ TypeRule BuildRule(const OpInfo& info) {
   return rule;
 }
 
-// Number of results that each field takes when there are n.
+}  // namespace
+
 std::vector<size_t> SpreadResults(const FormatInfo& format, size_t n) {
   std::vector<size_t> counts;
   size_t left = n;
@@ -120,8 +121,6 @@ std::vector<size_t> SpreadResults(const FormatInfo& format, size_t n) {
   }
   return counts;
 }
-
-}  // namespace
 
 bool HasCustomSyntax(const FormatInfo& format) { return absl::string_view(format.syntax) == "custom"; }
 
@@ -188,24 +187,41 @@ std::vector<Type> OperandTypes(const OpInfo& info, absl::Span<Value* const> oper
   return types;
 }
 
-bool OperandsFollowRule(const Op& op) {
-  const TypeRule& rule = TypeRuleOf(*op.info());
-  for (size_t f = 0; f < rule.operands.size(); ++f) {
+bool OperandsFollowRule(const OpInfo& info, absl::Span<Value* const> operands,
+                        absl::Span<const uint32_t> operand_ends) {
+  const TypeRule& rule = TypeRuleOf(info);
+  uint32_t begin = 0;
+  for (size_t f = 0; f < rule.operands.size(); begin = operand_ends[f], ++f) {
     const FieldRule& field = rule.operands[f];
-    for (int i = op.group_begin(static_cast<int>(f)); i < op.group_end(static_cast<int>(f)); ++i) {
-      const Type t = op.operand(i)->type();
+    for (uint32_t i = begin; i < operand_ends[f]; ++i) {
+      const Type t = operands[i]->type();
       bool ok = true;
       if (field.kind == FieldRule::kToken) ok = t.is_token();
       if (field.kind == FieldRule::kFixed) ok = t.is_scalar() && t.element() == Element::Number(field.fixed);
-      if (field.kind == FieldRule::kUnderView) ok = op.num_results() > 0 && op.result(0)->type().tensor() == t;
       if (field.kind == FieldRule::kOperand) {
-        const int other = op.group_begin(field.same);
-        ok = other < op.group_end(field.same) && op.operand(other)->type() == t;
+        const uint32_t other = field.same == 0 ? 0 : operand_ends[field.same - 1];
+        ok = other < operand_ends[field.same] && operands[other]->type() == t;
       }
       if (!ok) return false;
     }
   }
   return true;
+}
+
+bool OperandsFollowRule(const Op& op) {
+  const FormatInfo& format = *op.info()->format;
+  std::vector<Value*> operands;
+  std::vector<uint32_t> ends;
+  for (int i = 0; i < op.num_operands(); ++i) operands.push_back(op.operand(i));
+  for (size_t f = 0; f < format.operands.size(); ++f) ends.push_back(op.group_end(static_cast<int>(f)));
+  const std::vector<FieldRule>& rules = TypeRuleOf(*op.info()).operands;
+  for (size_t f = 0; f < rules.size(); ++f) {
+    if (rules[f].kind != FieldRule::kUnderView) continue;
+    for (int i = op.group_begin(static_cast<int>(f)); i < op.group_end(static_cast<int>(f)); ++i) {
+      if (op.num_results() == 0 || op.result(0)->type().tensor() != operands[i]->type()) return false;
+    }
+  }
+  return OperandsFollowRule(*op.info(), operands, ends);
 }
 
 std::vector<Type> ResultTypes(const Op& op) {
@@ -236,41 +252,6 @@ std::vector<Type> ResultTypes(const Op& op) {
   }
   if (follow) return {};
   return fold ? folded : all;
-}
-
-bool InferResults(const OpInfo& info, TypeContext& types, absl::Span<Value* const> operands,
-                  absl::Span<const uint32_t> operand_ends, absl::Span<const Type> written, size_t n,
-                  std::vector<Type>* results) {
-  results->assign(written.begin(), written.end());
-  if (written.size() == n && n > 0) return true;
-  results->clear();
-  const TypeRule& rule = TypeRuleOf(info);
-  const std::vector<size_t> counts = SpreadResults(*info.format, n);
-  std::vector<size_t> begins;
-  size_t next = 0;
-  for (size_t f = 0; f < counts.size(); ++f) {
-    const FieldRule& field = rule.results[f];
-    begins.push_back(results->size());
-    if (counts[f] == 0) continue;
-    if (field.kind == FieldRule::kResult && counts[field.same] > 0) {
-      results->push_back((*results)[begins[field.same]]);
-    } else if (!written.empty()) {
-      if (next >= written.size()) return false;
-      if (counts[f] > 1 && (!field.uniform || counts[f] > kMaxFolded)) return false;
-      results->insert(results->end(), counts[f], written[next++]);
-    } else if (field.kind == FieldRule::kOperand) {
-      const uint32_t begin = field.same == 0 ? 0 : operand_ends[field.same - 1];
-      if (begin == operand_ends[field.same]) return false;
-      results->push_back(operands[begin]->type());
-    } else if (field.kind == FieldRule::kToken) {
-      results->push_back(types.Token());
-    } else if (field.kind == FieldRule::kFixed) {
-      results->push_back(types.Scalar(field.fixed));
-    } else {
-      return false;
-    }
-  }
-  return next == written.size();
 }
 
 }  // namespace tile::ir::text

@@ -11,8 +11,8 @@
 //   results   Left out if the constraints make each of them equal to an operand. Else one per result, but those made
 //             equal to an earlier result are left out, and a `...` field of equal types is given once.
 //
-// Where a program breaks its constraints, every type is written. If there is nothing to write for the operands, the
-// result types follow the colon without an arrow.
+// What a program may leave out besides is in infer.h. Where a program breaks its constraints, every type is written. If
+// there is nothing to write for the operands, the result types follow the colon without an arrow.
 //
 // Thread-safe.
 #ifndef TILE_IR_TEXT_SYNTAX_H_
@@ -73,10 +73,10 @@ std::vector<Type> OperandTypes(const OpInfo& info, absl::Span<Value* const> oper
 std::vector<Type> ResultTypes(const Op& op);
 // True if types of operands agree with the constraints, so that the short list tells everything.
 bool OperandsFollowRule(const Op& op);
-// The types of n results, from those written (perhaps none). Empty and false if they do not follow.
-bool InferResults(const OpInfo& info, TypeContext& types, absl::Span<Value* const> operands,
-                  absl::Span<const uint32_t> operand_ends, absl::Span<const Type> written, size_t n,
-                  std::vector<Type>* results);
+// The same of an operation without results yet.
+bool OperandsFollowRule(const OpInfo& info, absl::Span<Value* const> operands, absl::Span<const uint32_t> operand_ends);
+// Number of results that each field takes when there are n.
+std::vector<size_t> SpreadResults(const FormatInfo& format, size_t n);
 
 // The terminator without operands that a region of this operation may leave out: `yield` of an if without results,
 // `continue` of a for or loop that carries nothing.

@@ -1,6 +1,8 @@
-// Runs every file of this folder through the parser and the verifier. A file is named after the rule it is about,
-// `addf.c10.tile`, and announces what must be reported where (tests/ops/announced.h).
-// Rules that the text form cannot break have a case in unwritable.cc. A rule without file and case fails the test.
+// Runs every file of this folder through the parser and the verifier, in one round. A file is named after the rule it
+// is about, `addf.c10.tile`, and announces what must be reported where (tests/ops/announced.h). Rules that the text
+// form cannot break have a case in unwritable.cc. A rule without file and case fails the test.
+
+#include "ir/verify.h"
 
 #include <algorithm>
 #include <set>
@@ -10,8 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/text/check.h"
 #include "tests/ops/announced.h"
 #include "tests/ops/tile_files.h"
 #include "tests/verify/unwritable.h"
@@ -24,10 +25,14 @@ class VerifyFile : public testing::TestWithParam<std::string> {};
 TEST_P(VerifyFile, ReportsWhatItSays) {
   const std::string text = ReadFile(GetParam()), label = StemOf(GetParam()), name = label + ".tile";
   Diagnostics d;
-  const std::unique_ptr<Module> module = Parse(text, name, &d);
-  ASSERT_NE(module, nullptr) << d.ToString();
-  Verify(*module, &d);
+  ParseAndVerify(text, name, &d);
   ExpectAnnounced(name, ParseAnnounced(text), d);
+  // Every error says where in the text, unless it speaks of another file, and what to do.
+  for (const Diagnostic& got : d.list()) {
+    if (got.severity != Severity::kError) continue;
+    EXPECT_NE(got.fix, "") << got.ToString();
+    if (absl::StartsWith(got.where, absl::StrCat(name, ":"))) EXPECT_NE(got.excerpt, "") << got.ToString();
+  }
   // A file shows what its name says.
   EXPECT_TRUE(label == "valid" || absl::StrContains(text, absl::StrCat(": ", label, ":"))) << label;
 }
