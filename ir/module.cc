@@ -238,7 +238,11 @@ std::string Module::Where(LocId loc, SourcePos pos) const {
     if (d->kind != DebugRecord::Kind::kCallSite) break;
     loc = d->callee;
   }
-  if (pos.line == 0) return source_name.empty() ? "<unknown>" : source_name;
+  if (pos.line == 0) {
+    // Readers of files without lines put the number of the operation in place of a column.
+    const std::string file = source_name.empty() ? "<unknown>" : source_name;
+    return pos.column == 0 ? file : absl::StrCat(file, ": operation ", pos.column);
+  }
   return absl::StrCat(source_name.empty() ? "<input>" : source_name, ":", pos.line, ":", pos.column);
 }
 

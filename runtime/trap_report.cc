@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "ir/debug_lines.h"
 
 namespace tile::runtime {
 namespace {
@@ -17,7 +18,8 @@ constexpr char kPayload[] = "tilevm/trap";
 
 std::string TrapReport::ToString() const {
   return absl::StrCat(where, ": error[", code, "]: ", message, "\n  in kernel `", kernel, "`, block (",
-                      absl::StrJoin(block, ", "), ")", op.empty() ? "" : absl::StrCat(", at ", op));
+                      absl::StrJoin(block, ", "), ")", op.empty() ? "" : absl::StrCat(", at ", op),
+                      ir::NoteOnLines(where));
 }
 
 // Fields with a zero byte between; text has none.

@@ -4,10 +4,11 @@
 #include <cstdio>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/numbers.h"
+#include "ir/debug_lines.h"
 #include "ir/did_you_mean.h"
 #include "ir/escape.h"
 #include "ir/reference.h"
@@ -72,8 +73,13 @@ int WriteTbcFile(const Options& options, const ir::Module& module) {
 int As(const Options& options) {
   int exit = kOk;
   if (!OneInput(options, &exit)) return exit;
+  if (options.has("debug") && options.has("strip")) {
+    return Fail(kUsage, "usage", "-g keeps lines, --strip leaves them out", "give one of them");
+  }
   auto loaded = Load(options.positional()[0], &exit);
-  return loaded == nullptr ? exit : WriteTbcFile(options, *loaded->module);
+  if (loaded == nullptr) return exit;
+  if (options.has("debug")) ir::AddDebugLines(loaded->module.get());
+  return WriteTbcFile(options, *loaded->module);
 }
 
 int Import(const Options& options) {
@@ -146,6 +152,7 @@ int Dis(const Options& options) {
   if (loaded == nullptr) return exit;
   ir::PrintOptions print;
   print.debug = options.has("debug");
+  print.numbers = options.has("numbers");
   return WriteFile(options.has("output") ? options.value("output") : "-", ir::Print(*loaded->module, print), false);
 }
 
@@ -179,10 +186,25 @@ const std::vector<OptionSpec>& WriteOptionSpecs() {
   return *specs;
 }
 
+const std::vector<OptionSpec>& AsOptionSpecs() {
+  static const auto* specs = [] {
+    auto* all = new std::vector<OptionSpec>(WriteOptionSpecs());
+    all->push_back({"debug", 'g', nullptr, "keep the lines of the text as debug information"});
+    return all;
+  }();
+  return *specs;
+}
+
 }  // namespace
 
-const Command kAsCommand = {"as", "FILE [-o FILE]", "assembles text into a .tbc file", WriteOptionSpecs(),
-                            "examples:\n  tilevm as kernel.tile\n  tilevm as - -o kernel.tbc < kernel.tile\n", &As};
+const Command kAsCommand = {
+    "as",
+    "FILE [-o FILE]",
+    "assembles text into a .tbc file",
+    AsOptionSpecs(),
+    "With -g a trap names the line of the text, also in an application; without, the operation's number.\n\n"
+    "examples:\n  tilevm as kernel.tile\n  tilevm as -g kernel.tile\n  tilevm as - -o kernel.tbc < kernel.tile\n",
+    &As};
 
 const Command kImportCommand = {"import", "FILE [-o FILE]", "turns NVIDIA Tile IR bytecode (13.1 to 13.5) into a .tbc file",
                                 WriteOptionSpecs(), "example:\n  tilevm import matmul.tilebc -o matmul.tbc\n", &Import};
@@ -203,10 +225,14 @@ const Command kOpsCommand = {"ops", "[NAME…]", "the operations: all of them, o
                              "example:\n  tilevm ops atomic_rmw_tko\n", &Ops, &OpNames};
 
 const Command kDisCommand = {
-    "dis", "FILE [-o FILE]", "prints a .tbc or Tile IR bytecode file as text",
+    "dis",
+    "FILE [-o FILE]",
+    "prints a .tbc or Tile IR bytecode file as text",
     {{"output", 'o', "FILE", "where to write (default: stdout)"},
-     {"debug", 'g', nullptr, "with debug information, so that `as` gives back the same file"}},
-    "example:\n  tilevm dis kernel.tbc | less\n", &Dis};
+     {"debug", 'g', nullptr, "with debug information, so that `as` gives back the same file"},
+     {"numbers", 'n', nullptr, "each operation with its number, by which messages about a file without lines call it"}},
+    "example:\n  tilevm dis kernel.tbc | less\n",
+    &Dis};
 
 const Command kVerifyCommand = {
     "verify", "FILES…", "checks programs and names every mistake",

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ir/debug_lines.h"
 #include "ir/escape.h"
 #include "vm/check.h"
 #include "vm/launch_state.h"
@@ -88,6 +89,7 @@ std::string Report::ToString() const {
   if (block[0] >= 0) absl::StrAppend(&s, ", block (", block[0], ", ", block[1], ", ", block[2], ")");
   if (!op.empty()) absl::StrAppend(&s, ", at ", op);
   if (!order.empty()) absl::StrAppend(&s, "\n  when blocks start in the order ", order, "; repeat it with --order=", order);
+  absl::StrAppend(&s, ir::NoteOnLines(where));
   if (!fix.empty()) absl::StrAppend(&s, "\n  fix: ", fix);
   return s;
 }

@@ -130,6 +130,7 @@ class CodeReader {
   }
 
   bool ReadBody(Block* body, const fbs::Block& row) {
+    first_op_ = next_op_;
     Enter({body, next_block_ - 1, row.first_op() + row.num_ops(), nullptr, 0, 0, 0});
     while (!frames_.empty()) {
       if (next_op_ < frames_.back().end) {
@@ -211,6 +212,7 @@ class CodeReader {
     spec.operand_ends = ends_;
     spec.results = types_;
     spec.attrs = attrs_;
+    spec.pos.column = static_cast<uint32_t>(next_op_ - first_op_ + 1);  // without a line: its number
     Op* op = module_.CreateOp(spec);
     all_ops_.push_back(op);
     ++next_op_;
@@ -417,6 +419,7 @@ class CodeReader {
   absl::Span<const fbs::Attribute> attributes_;
   absl::Span<const fbs::Block> blocks_;
   absl::Span<const fbs::Op> ops_;
+  uint32_t first_op_ = 0;  // of the kernel
   uint32_t next_op_ = 0, next_value_ = 0, next_operand_ = 0, next_group_ = 0, next_attribute_ = 0, next_block_ = 0;
 
   std::vector<Value*> values_;

@@ -62,6 +62,7 @@ class Printer {
   const PrintOptions options_;
   const bool one_line_;
   Names names_;
+  int op_number_ = 0;  // of the last operation, in its function
   std::string out_;
 };
 

@@ -94,6 +94,7 @@ void Printer::PutItems(const Op& op, const std::vector<SyntaxItem>& items, bool*
 // --- operations -----------------------------------------------------------------------------------------------------
 
 void Printer::PrintOp(const Op& op, int indent) {
+  const int number = ++op_number_;
   if (!one_line_) out_.append(indent * 2, ' ');
   const std::string results = names_.Results(op);
   Put(results, results.empty() ? "" : " = ", op.info()->mnemonic);
@@ -113,6 +114,7 @@ void Printer::PrintOp(const Op& op, int indent) {
     PutTypes(OperandTypes(*op.info(), operands, ends, !OperandsFollowRule(op)), ResultTypes(op));
   }
   PutLoc(op.loc);
+  if (options_.numbers) Put("  // ", number);
   if (!one_line_) Put("\n");
 }
 
@@ -134,7 +136,11 @@ void Printer::PutBody(const Op& op, int region, int indent) {
   const Block* body = op.region(region);
   if (body != nullptr) {
     for (Op* inner : *body) {
-      if (!IsImplied(*inner, op, options_.debug)) PrintOp(*inner, indent + 1);
+      if (!IsImplied(*inner, op, options_.debug)) {
+        PrintOp(*inner, indent + 1);
+      } else {
+        ++op_number_;
+      }
     }
   }
   out_.append(indent * 2, ' ');
@@ -153,6 +159,7 @@ void Printer::PutGlobal(const Global& g) {
 }
 
 void Printer::PutFunction(Function& f) {
+  op_number_ = 0;
   names_ = Names(options_.keep_names);
   names_.AddBlock(f.body());
   Put("entry ", f.visibility == Visibility::kPrivate ? "private " : "", SymbolText(f.name), "(");

@@ -18,6 +18,7 @@ namespace tile::ir {
 struct PrintOptions {
   bool debug = true;        // debug records and the loc(#n) that refer to them
   bool keep_names = false;  // names that the text of the program gave (Value::name) instead of made ones
+  bool numbers = false;     // a comment behind each operation: its number in the entry, from 1
 };
 
 std::string Print(const Module& module, const PrintOptions& options = {});
