@@ -177,6 +177,16 @@ def sobel(rng):
         yield Case([Png(image)], {"edges": Png(np.minimum(length, 255).astype(np.uint8))})
 
 
+def stencil(rng):
+    for m, n in ((1, 1), (2, 5), (32, 32), (33, 100), (100, 31)):
+        x = rng.random((m, n), np.float32)
+        y = x.copy()
+        if m > 2 and n > 2:
+            around = x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]
+            y[1:-1, 1:-1] = around * np.float32(0.25) - x[1:-1, 1:-1]
+        yield Case([x], {"y": y})
+
+
 def scatter_add(rng):
     for m, n, rows in ((1, 1, 1), (64, 64, 5), (150, 100, 40)):
         index = rng.integers(0, rows, m).astype(np.int32)
@@ -253,6 +263,7 @@ CASES = {
     "scatter_add": scatter_add,
     "sobel": sobel,
     "softmax": softmax,
+    "stencil": stencil,
     "swiglu": swiglu,
     "transpose": transpose,
     "vector_add": vector_add,
