@@ -16,6 +16,7 @@
 #include "ir/did_you_mean.h"
 #include "ir/limits.h"
 #include "ir/module.h"
+#include "ir/reading.h"
 #include "ir/text/infer.h"
 #include "ir/text/lexer.h"
 #include "ir/text/syntax.h"
