@@ -1,4 +1,4 @@
-// Values that a program reads although it gave them none (operations.md 9): elements outside of a tensor loaded without
+// Values that a program reads although it gave them none (semantics 10.3): elements outside of a tensor loaded without
 // padding, elements that a mask leaves out, old values of updates that are not made, fresh storage of a block.
 //
 // They are zero, as hardware gives them, unless Launch::unspecified says otherwise. What they are does not depend on

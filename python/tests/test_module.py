@@ -11,10 +11,11 @@ def test_every_form_by_content(example, tmp_path):
     module = example("matmul")
     module.save(tmp_path / "anything.xyz")
     again = tilevm.load(str(tmp_path / "anything.xyz"))
-    bytecode = tilevm.load(module.export(), name="m.tilebc")
+    bytecode = tilevm.load(module.export(version="13.3"), name="m.tilebc")
     assert again.to_bytes() == module.to_bytes()
     assert [m.description["form"] for m in (module, again, bytecode)] == ["text", "tbc", "tileir"]
     assert bytecode.description["version"] == "13.3"
+    assert tilevm.load(module.export()).description["version"] == "13.1"  # the lowest that holds it
     assert list(again) == list(bytecode) == list(module) == ["matmul"]
     assert tilevm.load(memoryview(again.to_bytes())).kernel.name == "matmul"
 

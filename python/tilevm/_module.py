@@ -131,8 +131,9 @@ class Module:
         """
         _write(path, self.to_bytes(version, debug))
 
-    def export(self, path: "Union[str, os.PathLike[str], None]" = None, version: str = "13.3") -> bytes:
-        """NVIDIA's Tile IR bytecode of a version, "13.1" to "13.5"; also to a file if one is named.
+    def export(self, path: "Union[str, os.PathLike[str], None]" = None, version: "Optional[str]" = None) -> bytes:
+        """NVIDIA's Tile IR bytecode of a version, "13.1" to "13.5", or of the lowest that holds the program; also to a file
+        if one is named.
 
         Errors: ModuleError names the operation that the version lacks."""
         data = _translate(self._tbc, self.name, _TILEIR, _version(version))[0]

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ir/debug_lines.h"
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
-#include "ir/places.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
 #include "ir/text/parser.h"
@@ -58,7 +58,7 @@ absl::StatusOr<std::string> WriteForm(const ir::Module& module, absl::Span<const
     case TILEVM_FORM_TEXT:
       return ir::Print(module, {.debug = o.no_debug == 0});
     case TILEVM_FORM_TILEIR:
-      return ir::WriteTileIr(module, o.version == 0 ? 1303 : o.version);
+      return o.version == 0 ? ir::WriteOldestTileIr(module) : ir::WriteTileIr(module, o.version);
     case TILEVM_FORM_JSON:
       return tile::runtime::DescribeModule(module, bytes);
     default:
@@ -89,7 +89,7 @@ absl::StatusOr<tilevm_bytes> Translate(absl::Span<const uint8_t> bytes, const ti
     if (!diagnostics.ok()) return diagnostics.ToStatus();
     made.warnings = diagnostics.ToString();
   }
-  if (o.form == TILEVM_FORM_TBC && o.no_debug == 0) ir::KeepPlaces(module->get());
+  if (o.form == TILEVM_FORM_TBC && o.no_debug == 0) ir::AddDebugLines(module->get());
   absl::StatusOr<std::string> written = WriteForm(**module, bytes, name, o);
   if (!written.ok()) return written.status();
   made.data = *std::move(written);

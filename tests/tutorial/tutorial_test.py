@@ -47,7 +47,9 @@ def run_all(text, folder):
         if line.startswith("$ "):
             done = subprocess.run(line[2:], shell=True, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, universal_newlines=True, timeout=300)
-            result += line + "\n" + done.stdout + ("" if done.stdout.endswith("\n") or not done.stdout else "\n")
+            # How many orders fit into the time depends on the machine.
+            said = re.sub(r"checked in [3-8] orders", "checked in 8 orders", done.stdout)
+            result += line + "\n" + said + ("" if said.endswith("\n") or not said else "\n")
     return result
 
 
