@@ -443,15 +443,22 @@ SliceOptions SlicesFor(int num_warps, int64_t shared_bytes) {
 
 namespace {
 
-// Weak loads that nobody looks at: nobody can tell.
+// Weak loads that nobody looks at, or only what nobody looks at: nobody can tell.
 void DropUnusedLoads(int64_t limit, ir::Module* module, ir::Function* function) {
-  std::vector<Op*> unused;
-  ir::Walk(function->body(), [&](Op* op) {
-    const bool loads = op->opcode() == Opcode::kLoadView || op->opcode() == Opcode::kLoadPtr;
-    if (loads && IsWeak(*op) && !op->result(0)->has_uses() && RegistersOf(op->result(0)->type()) > limit)
-      unused.push_back(op);
-  });
-  for (Op* load : unused) {
+  std::vector<Op*> ops;
+  ir::Walk(function->body(), [&](Op* op) { ops.push_back(op); });
+  // Users stand behind what they use.
+  for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
+    Op* load = *it;
+    const uint16_t traits = load->info()->traits;
+    const bool does_nothing =
+        (traits & (ir::kReads | ir::kWrites | ir::kEffect | ir::kTerminator)) == 0 && (traits & ir::kPure) != 0;
+    if (does_nothing && load->unused()) {
+      load->Erase();
+      continue;
+    }
+    const bool loads = load->opcode() == Opcode::kLoadView || load->opcode() == Opcode::kLoadPtr;
+    if (!loads || !IsWeak(*load) || load->result(0)->has_uses() || RegistersOf(load->result(0)->type()) <= limit) continue;
     Value* token = load->result("token");
     if (token != nullptr && token->has_uses()) {
       Value* before = load->operand("token");

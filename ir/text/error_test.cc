@@ -56,7 +56,7 @@ const Case kCases[] = {
     {"GlobalType", "global @g <i32: 1> : tile<4xf32>", "1:22", "text.global_type",
      "a global is a tile of one dimension with elements of its value, not tile<4xf32>", "write tile<Nxi32>"},
     {"GlobalCount", "global @g <i32: [1, 2]> : tile<4xi32>", "1:27", "text.global_type",
-     "the global has 4 elements, its value has 2", ""},
+     "the global has 4 elements, its value has 2", "write tile<2xi32>, or other values"},
     {"HintKey", "entry @k() optimization_hints=<sm_90 = 2> {\nreturn\n}", "1:40", "text.syntax",
      "expected '{' before its hints, found '2'", ""},
     {"HintWidth", "entry @k() optimization_hints=<sm_90 = {a = 2 : f32}> {\nreturn\n}", "1:49", "text.syntax",

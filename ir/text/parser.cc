@@ -27,8 +27,8 @@ bool Parser::Accept(absl::string_view s) {
   return true;
 }
 
-bool Parser::Expect(absl::string_view s, absl::string_view where) {
-  return Accept(s) || FailExpected(absl::StrCat("'", s, "' ", where));
+bool Parser::Expect(absl::string_view s, absl::string_view where, absl::string_view fix) {
+  return Accept(s) || FailExpected(absl::StrCat("'", s, "' ", where), fix);
 }
 
 std::string Excerpt(absl::string_view text, size_t line, size_t at) {
@@ -153,7 +153,8 @@ bool Parser::ParseGlobal() {
   const int64_t count = type.shape()[0];
   const int64_t given = static_cast<int64_t>(value.bytes.size()) / StorageBytes(value.elem);
   if (!value.splat && given != count) {
-    return Fail(at, "global_type", absl::StrCat("the global has ", count, " elements, its value has ", given));
+    return Fail(at, "global_type", absl::StrCat("the global has ", count, " elements, its value has ", given),
+                absl::StrCat("write tile<", given, "x", ElemInfoOf(value.elem).spelling, ">, or other values"));
   }
   Global* g = module_->AddGlobal(name, value.elem, count);
   g->value = value;
@@ -180,7 +181,7 @@ bool Parser::ParseEntry() {
     params.push_back(tok_);
     Advance();
     types.emplace_back();
-    if (!Expect(":", "and the type of the parameter") || !ParseType(&types.back())) return false;
+    if (!Expect(":", "and the type of the parameter", "write it like %x: tile<i32>") || !ParseType(&types.back())) return false;
   }
   Advance();
   if (params.size() > static_cast<size_t>(kMaxArguments)) {

@@ -83,7 +83,7 @@ class Parser {
   const Token& tok() const { return tok_; }
   void Advance();
   bool Accept(absl::string_view s);
-  bool Expect(absl::string_view s, absl::string_view where);
+  bool Expect(absl::string_view s, absl::string_view where, absl::string_view fix = "");
   bool Fail(const Token& at, absl::string_view code, absl::string_view message, absl::string_view fix = "");
   // "expected WHAT, found …" at the current token, or behind the last one if the line ends there.
   bool FailExpected(absl::string_view what, absl::string_view fix = "");

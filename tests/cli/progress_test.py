@@ -89,8 +89,8 @@ class Progress(cli.Case):
         self.assertRegex(shown, bar)
 
     def test_many_short_launches_show_one_bar(self):
-        draws = re.compile(rb"(?:  (\d+)%  vector_add: \d+ of 1 blocks.*?){8}", re.DOTALL)
-        shown, _ = self.on_terminal("bench", "vector_add.tile", "ones:f32[8]", "ones:f32[8]", "--seconds", "60", until=draws)
+        draws = re.compile(rb"(?:  (\d+)%  vector_add: \d+ of 98 blocks.*?){8}", re.DOTALL)
+        shown, _ = self.on_terminal("bench", "vector_add.tile", "ones:f32[400000]", "ones:f32[400000]", "--seconds", "60", until=draws)
         self.assertRegex(shown, draws)
         self.assertNotIn(b"\r\x1b[K", shown)  # erased between launches, nobody would see it
 

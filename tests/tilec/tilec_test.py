@@ -149,7 +149,7 @@ class Tilec(unittest.TestCase):
         self.assertIn("shared.add", everything.stdout)
         self.assertNotIn("taking", none.stderr)
         steps = everything.stderr.splitlines()
-        self.assertRegex(steps[0], r"^bisect: taking step 1: vectors: load_ptr_tko at .*histogram\.tile:29:19$")
+        self.assertRegex(steps[0], r"^bisect: taking step 1: vectors: load_ptr_tko at .*histogram\.tile:21:12$")
         self.assertTrue(any(": combine-in-shared: atomic_rmw_tko at " in s for s in steps), steps)
         self.assertTrue(any("SROAPass: histogram" in s for s in steps), steps)
         two = ptx("--opt-bisect-limit=2").stderr.splitlines()
