@@ -86,7 +86,9 @@ bool TileKeeper::Prepare() {
   std::vector<Op*> once, moves;
   ir::Walk(function_->body(), [&](Op* op) {
     bool large = op->num_results() > 0 && IsLarge(op->result(0));
-    if (IsOrdered(*op) && GivesTile(*op) && large && OnlyStore(*op) == nullptr) once.push_back(op);
+    // What is copied ahead (operations with a region) lies in shared memory for products; it is never in registers.
+    const bool is_access = op->num_regions() == 0 && IsOrdered(*op) && GivesTile(*op);
+    if (is_access && large && OnlyStore(*op) == nullptr) once.push_back(op);
     for (int i = 0; i < op->num_operands(); ++i) large = large || IsLarge(op->operand(i));
     static constexpr Opcode kMoves[] = {Opcode::kCat, Opcode::kExtract, Opcode::kInsert, Opcode::kPack, Opcode::kUnpack};
     if (large && std::find(std::begin(kMoves), std::end(kMoves), op->opcode()) != std::end(kMoves)) moves.push_back(op);
