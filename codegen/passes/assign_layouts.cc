@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/gpu_ops.h"
 #include "codegen/passes/layout_rules.h"
+#include "codegen/passes/unused.h"
 #include "ir/text/printer.h"
 
 namespace tile::codegen {
@@ -160,9 +161,7 @@ class Assigner : public LayoutRules {
     std::vector<Op*> ops;
     ir::Walk(block, [&](Op* op) { ops.push_back(op); });
     for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
-      const uint16_t traits = (*it)->info()->traits;
-      const bool free = (traits & (ir::kReads | ir::kWrites | ir::kEffect | ir::kTerminator)) == 0 && (traits & ir::kPure) != 0;
-      if (free && (*it)->unused()) (*it)->Erase();
+      if (IsUnused(**it)) (*it)->Erase();
     }
   }
 

@@ -18,6 +18,7 @@
 #include "codegen/passes/slice_order.h"
 #include "codegen/passes/slice_rules.h"
 #include "codegen/passes/slice_write.h"
+#include "codegen/passes/unused.h"
 
 namespace tile::codegen {
 namespace {
@@ -450,33 +451,13 @@ void DropUnusedLoads(int64_t limit, ir::Module* module, ir::Function* function) 
   // Users stand behind what they use.
   for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
     Op* load = *it;
-    const uint16_t traits = load->info()->traits;
-    const bool does_nothing =
-        (traits & (ir::kReads | ir::kWrites | ir::kEffect | ir::kTerminator)) == 0 && (traits & ir::kPure) != 0;
-    if (does_nothing && load->unused()) {
+    if (IsUnused(*load)) {
       load->Erase();
       continue;
     }
     const bool loads = load->opcode() == Opcode::kLoadView || load->opcode() == Opcode::kLoadPtr;
     if (!loads || !IsWeak(*load) || load->result(0)->has_uses() || RegistersOf(load->result(0)->type()) <= limit) continue;
-    Value* token = load->result("token");
-    if (token != nullptr && token->has_uses()) {
-      Value* before = load->operand("token");
-      if (before == nullptr) {
-        const ir::Type type = module->types().Token();
-        Op* make = module->CreateOp({.info = ir::GetOp(Opcode::kMakeToken),
-                                     .operands = {},
-                                     .operand_ends = {},
-                                     .results = {&type, 1},
-                                     .attrs = {},
-                                     .loc = load->loc,
-                                     .pos = load->pos});
-        module->InsertBefore(load->block(), load, make);
-        before = make->result(0);
-      }
-      token->ReplaceAllUsesWith(before);
-    }
-    load->Erase();
+    EraseLoad(module, load);
   }
 }
 

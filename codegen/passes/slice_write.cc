@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/passes/slice_rules.h"
+#include "codegen/passes/unused.h"
 
 namespace tile::codegen {
 namespace {
@@ -67,7 +68,8 @@ class Writer {
     // The last first: what it loads may have served for the addresses of another.
     std::sort(loads.begin(), loads.end(), [&](const Op* a, const Op* b) { return Precedes(*b, *a); });
     for (Op* load : loads) {
-      EraseLoad(load);
+      // Unless somebody also uses it whole.
+      if (!load->result(0)->has_uses()) EraseLoad(module_, load);
       RemoveUnused();
     }
   }
@@ -115,36 +117,11 @@ class Writer {
     }
   }
 
-  // The load, if only slices of it are used. What waited for it waits for what it waited for.
-  void EraseLoad(Op* load) {
-    if (load->result(0)->has_uses()) return;
-    Value* token = load->result("token");
-    if (token != nullptr && token->has_uses()) {
-      Value* before = load->operand("token");
-      if (before == nullptr) {
-        const ir::Type type = module_->types().Token();
-        Op* make = module_->CreateOp({.info = ir::GetOp(Opcode::kMakeToken),
-                                      .operands = {},
-                                      .operand_ends = {},
-                                      .results = {&type, 1},
-                                      .attrs = {},
-                                      .loc = load->loc,
-                                      .pos = load->pos});
-        module_->InsertBefore(load->block(), load, make);
-        before = make->result(0);
-      }
-      token->ReplaceAllUsesWith(before);
-    }
-    load->Erase();
-  }
-
   // Pure operations that nobody needs any more.
   void RemoveUnused() {
     for (Op* op = block_->back(); op != nullptr;) {
       Op* before = op->prev();
-      const uint16_t stays = ir::kReads | ir::kWrites | ir::kEffect | ir::kTerminator;
-      if (op->info()->has(ir::kPure) && (op->info()->traits & stays) == 0 && op->unused() && !kept_.contains(op))
-        op->Erase();
+      if (IsUnused(*op) && !kept_.contains(op)) op->Erase();
       op = before;
     }
   }

@@ -1,0 +1,31 @@
+#include "codegen/passes/unused.h"
+
+namespace tile::codegen {
+
+bool IsUnused(const ir::Op& op) {
+  const uint16_t stays = ir::kReads | ir::kWrites | ir::kEffect | ir::kTerminator;
+  return op.info()->has(ir::kPure) && (op.info()->traits & stays) == 0 && op.unused();
+}
+
+void EraseLoad(ir::Module* module, ir::Op* load) {
+  ir::Value* token = load->result("token");
+  if (token != nullptr && token->has_uses()) {
+    ir::Value* before = load->operand("token");
+    if (before == nullptr) {
+      const ir::Type type = module->types().Token();
+      ir::Op* make = module->CreateOp({.info = ir::GetOp(ir::Opcode::kMakeToken),
+                                       .operands = {},
+                                       .operand_ends = {},
+                                       .results = {&type, 1},
+                                       .attrs = {},
+                                       .loc = load->loc,
+                                       .pos = load->pos});
+      module->InsertBefore(load->block(), load, make);
+      before = make->result(0);
+    }
+    token->ReplaceAllUsesWith(before);
+  }
+  load->Erase();
+}
+
+}  // namespace tile::codegen
