@@ -1,0 +1,43 @@
+"""Every program compiles for one warp and for eight warps a block: other layouts, and slices of smaller tiles, than those that the
+compiler chooses by itself. What does not fit in registers is refused with the error that says so; nothing else may go wrong.
+
+warps_test.py TILEC FILE…"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TILEC = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
+FILES = [f for f in sys.argv[2:] if not f.endswith("_reject.tile")]
+
+
+def compile(name, *options):
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run([TILEC, name, "--sm=90", *options, "-o", os.path.join(folder, "k.tbc")], capture_output=True,
+                              text=True, env={**os.environ, "NO_COLOR": "1"}, timeout=300)
+
+
+class Warps(unittest.TestCase):
+    def test_files(self):
+        made = 0
+        for name in FILES:
+            done = {}
+            for warps in ("1", "8"):
+                with self.subTest(name, warps=warps):
+                    done[warps] = compile(name, "--warps=" + warps)
+                    self.assertIn(done[warps].returncode, (0, 1), done[warps].stderr)
+                    made += done[warps].returncode == 0
+            if all(d.returncode == 0 for d in done.values()):
+                continue
+            plain = compile(name)  # a program that breaks rules breaks them with any number of warps
+            for warps, d in done.items():
+                if d.returncode != 0:
+                    with self.subTest(name, warps=warps):
+                        self.assertIn("error[codegen.registers]" if plain.returncode == 0 else plain.stderr.splitlines()[0], d.stderr)
+        self.assertGreater(made, len(FILES))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
