@@ -168,6 +168,11 @@ absl::Status ArrayLaunch::SetOptions(RunOptions options) {
     return MakeError(absl::StatusCode::kUnimplemented, "run.check", "code for GPUs carries no checks",
                      "launch on the cpu device to have accesses checked");
   }
+  if (device_->info().kind != DeviceKind::kCpu && (!options.order.empty() || options.unspecified != Unspecified::kZero)) {
+    return MakeError(absl::StatusCode::kUnimplemented, "run.option",
+                     "a GPU starts blocks, and fills what nobody specified, in its own way",
+                     "choose an order of blocks or unspecified values on the cpu device");
+  }
   Forget();
   options_ = std::move(options);
   return absl::OkStatus();

@@ -121,11 +121,21 @@ vm::CheckLevel ToVm(CheckLevel check) {
   }
 }
 
+vm::Unspecified ToVm(Unspecified unspecified) {
+  switch (unspecified) {
+    case Unspecified::kOnes: return vm::Unspecified::kOnes;
+    case Unspecified::kRandom: return vm::Unspecified::kRandom;
+    default: return vm::Unspecified::kZero;
+  }
+}
+
 class CpuLaunch : public PreparedLaunch {
  public:
-  CpuLaunch(std::shared_ptr<CpuCode> code, vm::Launch launch) : state_(std::make_shared<State>()) {
+  CpuLaunch(std::shared_ptr<CpuCode> code, vm::Launch launch, std::function<void(absl::string_view)> warn)
+      : state_(std::make_shared<State>()) {
     state_->code = std::move(code);
     state_->launch = std::move(launch);
+    state_->warn = std::move(warn);
   }
   absl::Status Run(Stream* stream) override {
     return Own(stream)->Submit([state = state_] {
@@ -136,6 +146,10 @@ class CpuLaunch : public PreparedLaunch {
         }
       }
       const vm::Outcome outcome = state->code->code->Run(state->launch);
+      lock.unlock();  // whoever hears a warning may launch again
+      if (state->warn) {
+        for (const vm::Report& r : outcome.warnings) state->warn(r.ToString());
+      }
       if (outcome.reports.empty()) return outcome.status;
       return absl::AbortedError(absl::StrJoin(outcome.reports, "\n", [](std::string* out, const vm::Report& r) {
         absl::StrAppend(out, r.ToString());
@@ -147,6 +161,7 @@ class CpuLaunch : public PreparedLaunch {
   struct State {
     std::shared_ptr<CpuCode> code;
     vm::Launch launch;
+    std::function<void(absl::string_view)> warn;
   };
   std::shared_ptr<State> state_;  // also of graphs
 };
@@ -164,6 +179,15 @@ class CpuKernel : public LoadedKernel {
     launch.threads = spec.options.threads > 0 ? spec.options.threads : threads_;
     launch.check = ToVm(spec.options.check);
     launch.interrupted = std::move(spec.options.interrupted);
+    launch.unspecified = ToVm(spec.options.unspecified);
+    if (!spec.options.order.empty()) {
+      absl::StatusOr<vm::StartOrder> order = vm::ParseStartOrder(spec.options.order);
+      if (!order.ok()) {
+        return MakeError(absl::StatusCode::kInvalidArgument, "run.order",
+                         absl::StrCat("order `", spec.options.order, "`: ", order.status().message()));
+      }
+      launch.order = *order;
+    }
     launch.print = print_;
     for (MemoryRange& m : spec.memory) {
       launch.buffers.push_back({std::move(m.name), reinterpret_cast<void*>(m.address), m.bytes, m.element,
@@ -173,7 +197,7 @@ class CpuKernel : public LoadedKernel {
       launch.arrays.push_back({std::move(a.name), reinterpret_cast<void*>(a.address), a.element, std::move(a.shape),
                                std::move(a.strides), a.direction, a.initialized});
     }
-    return std::make_shared<CpuLaunch>(code_, std::move(launch));
+    return std::make_shared<CpuLaunch>(code_, std::move(launch), std::move(spec.options.warn));
   }
 
  private:

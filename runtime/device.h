@@ -54,12 +54,19 @@ struct MemoryRange {
 };
 
 enum class CheckLevel : uint8_t { kDefault, kNone, kBounds, kFull };  // as vm/vm.h has them; default: bounds
+enum class Unspecified : uint8_t { kZero, kOnes, kRandom };              // as vm/vm.h has them
 
-// How the cpu device runs a launch. A GPU checks nothing and is not interrupted.
+// How the cpu device runs a launch. A GPU checks nothing, is not interrupted, and starts blocks and fills what nobody
+// specified in its own way.
 struct RunOptions {
   CheckLevel check = CheckLevel::kDefault;
   int threads = 0;                    // 0: as many as the device has
   std::function<bool()> interrupted;  // asked now and then by the thread that waits; true: stop
+  Unspecified unspecified = Unspecified::kZero;
+  std::string order;                  // in which blocks start, as vm::ParseStartOrder reads it; empty: see vm::Launch
+  // Receives each warning of a run, "where: warning[code]: message" and lines with kernel, block, op and fix, when the run
+  // is over, on the thread that ran it. May be null.
+  std::function<void(absl::string_view)> warn;
 };
 
 // An array argument, as the interface describes it: what full checks of the cpu device hold the kernel to.

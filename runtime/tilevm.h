@@ -271,12 +271,22 @@ TILEVM_API tilevm_status tilevm_launch_add_memory(tilevm_launch* launch, const c
 enum { TILEVM_CHECK_DEFAULT = 0, TILEVM_CHECK_NONE = 1, TILEVM_CHECK_BOUNDS = 2, TILEVM_CHECK_FULL = 3 };
 /* Asked about every 20 ms by the thread that waits for a kernel on the cpu; not 0: stop it, TILEVM_INTERRUPTED. */
 typedef int32_t (*tilevm_interrupt_fn)(void* user);
+/* Told what works as on hardware but is probably not meant, once for each operation and run: "file:line:col: warning[code]:
+ * message" and lines with kernel, block, operation and fix. Called when the run is over, by the thread that ran it. */
+typedef void (*tilevm_warning_fn)(void* user, const char* text);
+/* What a kernel reads where nobody gave a value: elements outside of a tensor, or under a mask, without padding. */
+enum { TILEVM_UNSPECIFIED_ZERO = 0, TILEVM_UNSPECIFIED_ONES = 1, TILEVM_UNSPECIFIED_RANDOM = 2 };
 typedef struct tilevm_launch_options {
   size_t struct_size;            /* set by the caller; what is 0 or NULL has a default */
   int32_t check;                 /* default: bounds on the cpu, none on a GPU, which can do no other: TILEVM_UNSUPPORTED */
   int32_t threads;               /* of the VM; default: all cores */
   tilevm_interrupt_fn interrupt; /* a GPU is not interrupted */
   void* interrupt_user;
+  int32_t unspecified;           /* default: zero; all bits set (NaN); any bits, the same in every run. Not on a GPU */
+  const char* order;             /* in which blocks start: "linear", "reverse", "random", "random:SEED"; copied. Default:
+                                  * linear; full checks try several. Not on a GPU */
+  tilevm_warning_fn warning;     /* default: warnings are dropped. A GPU gives none */
+  void* warning_user;
 } tilevm_launch_options;
 TILEVM_API tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_launch_options* options);
 

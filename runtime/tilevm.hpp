@@ -25,6 +25,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -421,6 +422,16 @@ class Buffer : public internal::Handle<tilevm_buffer, tilevm_buffer_destroy> {
 };
 
 // Set returns the launch itself; the first mistake is reported by Prepare and Run.
+// How the cpu device runs a launch; see tilevm_launch_options. A function must not throw.
+struct LaunchOptions {
+  int32_t check = TILEVM_CHECK_DEFAULT;
+  int32_t threads = 0;
+  std::function<bool()> interrupted;               // true: stop
+  int32_t unspecified = TILEVM_UNSPECIFIED_ZERO;
+  std::string order;                               // "": the default
+  std::function<void(const std::string&)> warning;
+};
+
 class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
  public:
   using Handle::Handle;
@@ -457,6 +468,21 @@ class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
     return Note(tilevm_launch_set_parameter(get(), index, static_cast<uint64_t>(bits)));
   }
   Launch& SetGrid(int64_t x, int64_t y = 1, int64_t z = 1) { return Note(tilevm_launch_set_grid(get(), x, y, z)); }
+  Launch& SetOptions(LaunchOptions options) {
+    auto kept = std::make_unique<LaunchOptions>(std::move(options));
+    tilevm_launch_options c = {};
+    c.struct_size = sizeof c;
+    c.check = kept->check;
+    c.threads = kept->threads;
+    c.unspecified = kept->unspecified;
+    c.order = kept->order.empty() ? nullptr : kept->order.c_str();
+    c.interrupt_user = c.warning_user = kept.get();
+    if (kept->interrupted) c.interrupt = [](void* o) -> int32_t { return static_cast<LaunchOptions*>(o)->interrupted(); };
+    if (kept->warning) c.warning = [](void* o, const char* text) { static_cast<LaunchOptions*>(o)->warning(text); };
+    Note(tilevm_launch_set_options(get(), &c));
+    if (!first_) options_ = std::move(kept);
+    return *this;
+  }
 
   // The shape that follows from the arguments that are set.
   Result<std::vector<int64_t>> ShapeOf(const char* name) {
@@ -476,6 +502,7 @@ class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
     return *this;
   }
   Error first_;
+  std::unique_ptr<LaunchOptions> options_;  // what the C launch points to
 };
 
 }  // namespace tilevm

@@ -102,10 +102,18 @@ tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_laun
     return Invalid(absl::StrCat("there is no check level ", o.check));
   }
   if (o.threads < 0) return Invalid("a negative number of threads");
+  if (o.unspecified < TILEVM_UNSPECIFIED_ZERO || o.unspecified > TILEVM_UNSPECIFIED_RANDOM) {
+    return Invalid(absl::StrCat("there are no unspecified values of kind ", o.unspecified));
+  }
   tile::runtime::RunOptions run;
   run.check = static_cast<tile::runtime::CheckLevel>(o.check);
   run.threads = o.threads;
   if (o.interrupt != nullptr) run.interrupted = [ask = o.interrupt, user = o.interrupt_user] { return ask(user) != 0; };
+  run.unspecified = static_cast<tile::runtime::Unspecified>(o.unspecified);
+  if (o.order != nullptr) run.order = o.order;
+  if (o.warning != nullptr) {
+    run.warn = [tell = o.warning, user = o.warning_user](absl::string_view text) { tell(user, std::string(text).c_str()); };
+  }
   return Report(launch->launch->SetOptions(std::move(run)));
 }
 

@@ -84,6 +84,12 @@ TEST(FakeGpu, FromBytesToLaunch) {
   options.check = TILEVM_CHECK_FULL;
   EXPECT_EQ(tilevm_launch_set_options(launch, &options), TILEVM_UNSUPPORTED) << tilevm_error();
   options.check = TILEVM_CHECK_NONE;
+  options.order = "reverse";
+  EXPECT_EQ(tilevm_launch_set_options(launch, &options), TILEVM_UNSUPPORTED) << tilevm_error();
+  options.order = nullptr;
+  options.unspecified = TILEVM_UNSPECIFIED_ONES;
+  EXPECT_EQ(tilevm_launch_set_options(launch, &options), TILEVM_UNSUPPORTED) << tilevm_error();
+  options.unspecified = TILEVM_UNSPECIFIED_ZERO;
   ASSERT_EQ(tilevm_launch_set_options(launch, &options), TILEVM_OK) << tilevm_error();
   tilevm_stream* stream = nullptr;
   ASSERT_EQ(tilevm_stream_create(device, &stream), TILEVM_OK);

@@ -241,6 +241,9 @@ TEST_F(Wrong, LaunchOptions) {
   o.threads = -1;
   Expect(tilevm_launch_set_options(launch_, &o), TILEVM_INVALID_ARGUMENT, "negative number of threads");
   o.threads = 1;
+  o.unspecified = 3;
+  Expect(tilevm_launch_set_options(launch_, &o), TILEVM_INVALID_ARGUMENT, "no unspecified values of kind 3");
+  o.unspecified = TILEVM_UNSPECIFIED_ONES;
   EXPECT_EQ(tilevm_launch_set_options(launch_, &o), TILEVM_OK);
   EXPECT_EQ(tilevm_launch_set_options(launch_, nullptr), TILEVM_OK);
   Expect(tilevm_launch_add_memory(launch_, "table", &array_), TILEVM_INVALID_ARGUMENT, "has an interface");
