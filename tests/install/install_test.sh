@@ -114,6 +114,17 @@ if cmake --version >/dev/null 2>&1; then
   cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && cmake --build build >>cmake.log 2>&1 || fail "cmake: $(cat cmake.log)"
   runs build/app
   runs build/app_cc
+  mkdir frontend
+  cp -L "$root/examples/builder/matmul.cc" frontend
+  cat > frontend/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.13)
+project(frontend CXX)
+find_package(tilevm REQUIRED COMPONENTS ir)
+add_executable(matmul matmul.cc)
+target_link_libraries(matmul tilevm::ir)
+END
+  { cmake -S frontend -B frontend/build -DCMAKE_PREFIX_PATH="$prefix" && cmake --build frontend/build; } >cmake.log 2>&1 &&
+    frontend/build/matmul frontend/matmul.tbc && "$prefix/bin/tilevm" verify frontend/matmul.tbc || fail "cmake, frontend: $(cat cmake.log)"
   mkdir wrong
   printf 'cmake_minimum_required(VERSION 3.13)\nproject(p C)\nfind_package(tilevm %s)\nmessage("FOUND=${tilevm_FOUND}")\n' 0.2 > wrong/CMakeLists.txt
   said=$(cmake -S wrong -B wrong/build -DCMAKE_PREFIX_PATH="$prefix" 2>&1)
