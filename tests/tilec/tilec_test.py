@@ -1,6 +1,8 @@
 """tilec: what it writes, and what wrong use gives. Needs no GPU; machine code only where ptxas is.    tilec_test.py TILEC"""
 
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
@@ -423,6 +425,41 @@ class Tilec(unittest.TestCase):
         self.assertEqual(os.listdir(temporary), [])
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["k.tile", "tmp"])
         self.assertEqual(self.call("k.tile", "--sm=90", "--time-limit=0").returncode, 2)
+
+    def test_progress(self):
+        """On a terminal, after two seconds, with kernel, GPU and pass; gone when it is done."""
+        # An assembler that waits to be let go on.
+        ptxas = self.script("ptxas", 'test "$1" = --version && { echo the fake one; exit; }\n'
+                                     'while [ ! -e go ]; do sleep 0.1; done\n' + self.ASSEMBLES)
+        try:
+            master, slave = pty.openpty()
+        except OSError as error:
+            self.skipTest("no terminals on this machine: %s" % error)
+        env = {**os.environ, "TERM": "xterm", "TILEC_PTXAS": ptxas}
+        process = subprocess.Popen([TILEC, self.example("vector_add"), "--sm=90", "-o", "k.cubin"], cwd=self.folder.name, env=env,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave)
+        os.close(slave)
+        bar, gone = b"%  @vector_add for sm_90a: ptxas", b"\r\x1b[K"
+        shown, start = b"", time.monotonic()
+        try:
+            while time.monotonic() - start < 100:
+                if bar in shown:
+                    open(os.path.join(self.folder.name, "go"), "w").close()
+                if select.select([master], [], [], 0.2)[0]:
+                    try:
+                        shown += os.read(master, 65536)
+                    except OSError:  # the other end is closed
+                        break
+                elif process.poll() is not None:
+                    break
+        finally:
+            if bar not in shown:
+                process.kill()
+            process.communicate()
+            os.close(master)
+        self.assertIn(bar, shown)
+        self.assertEqual(process.returncode, 0, shown)
+        self.assertTrue(shown.endswith(gone), shown)
 
     def test_machine_code(self):
         if "not found" in [l for l in self.call("doctor").stdout.splitlines() if l.startswith("ptxas")][0]:
