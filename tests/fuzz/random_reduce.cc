@@ -24,7 +24,7 @@ ir::Scalar Int(Elem e, int64_t n) {
 }
 
 int64_t Minimum(Elem e, Signedness s) {
-  return s == Signedness::kUnsigned ? 0 : -(int64_t{1} << (ir::ElemInfoOf(e).bits - 1));
+  return s == Signedness::kUnsigned ? 0 : static_cast<int64_t>(~uint64_t{0} << (ir::ElemInfoOf(e).bits - 1));
 }
 int64_t Maximum(Elem e, Signedness s) { return s == Signedness::kUnsigned ? -1 : ~Minimum(e, s); }
 
