@@ -91,3 +91,27 @@ def test_wrong_calls():
                 call()
         with pytest.raises(AttributeError, match="no operation 'nothing'"):
             b.nothing
+
+
+def test_a_launch_that_fails_names_the_python_line():
+    b = tilevm.Builder("far")
+    with b.entry("far", x="tile<ptr<f32>>", interface=["inout x: f32[4] at %x", "grid 1"]) as (x,):
+        with b.if_(b.constant(value="<i1: true>", result="tile<i1>")):
+            far = b.offset(x, b.constant(value="<i32: 7>", result="tile<i32>"))
+            b.load_ptr_tko(far, ordering="weak", results=["tile<f32>", "token"])  # here
+        with b.else_():
+            pass
+    with pytest.raises(tilevm.TrapError) as e:
+        b.build()["far"](numpy.zeros(4, "float32"))
+    here = next(n for n, line in enumerate(open(__file__), 1) if line.rstrip().endswith("# here"))
+    assert (e.value.file, e.value.line, e.value.array, e.value.index) == (__file__, here, "x", 7)
+
+
+def test_mistakes_of_programs_with_places_name_the_python_line():
+    b = tilevm.Builder("wrong")
+    with b.entry("wrong") as ():
+        b.iota(result="tile<3xi32>")  # three
+    with pytest.raises(tilevm.ModuleError) as e:
+        b.build()
+    three = next(n for n, line in enumerate(open(__file__), 1) if line.rstrip().endswith("# three"))
+    assert (e.value.file, e.value.line, e.value.code) == (__file__, three, "type.c1")

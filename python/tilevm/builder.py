@@ -10,7 +10,8 @@
 Every operation of the table is a method: operands by position or by name, attributes by name, `result=` (or `results=`) the types
 that do not follow from the operands. `print(tilevm.Builder.help("addf"))` says what one takes and means. The three with bodies and
 a count of their own are context managers: `for_`, `loop`, `if_`; their siblings `reduce` and `scan` too. Whatever the text form can
-say can be added by `line`. The place of every operation is the Python line that made it: messages about it name file and line.
+say can be added by `line`. The place of every operation is the Python line that made it: messages about it name file and line, and
+so does a launch that it ends (operations that `line` added have no place of their own).
 """
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ import os
 import sys
 
 from ._errors import argument_error
+from ._places import located
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, Union
 
     from ._module import Module
+    from ._places import Place
 
 _table: "Optional[Dict[str, Any]]" = None
 
@@ -67,7 +70,8 @@ class Body:
         self._end = end
 
     def __enter__(self) -> "Tuple[Value, ...]":
-        self._builder.line(self._head + " {")
+        self._place = self._builder._place()
+        self._builder._put(self._head + " {", "open")
         self._builder._depth += 1
         return self._arguments
 
@@ -76,9 +80,33 @@ class Body:
         if kind is not None:
             return
         if self._end and not self._builder._lines[-1].lstrip().startswith(self._end):
-            self._builder.line(self._end)
+            self._builder._put(self._end, "op")
         self._builder._depth -= 1
-        self._builder.line("}")
+        self._builder._put("}", "close", self._place)
+
+
+class Else(Body):
+    """The other body of an `if_`."""
+
+    def __enter__(self) -> "Tuple[Value, ...]":
+        arguments = super().__enter__()
+        self._builder._kinds[-1] = ""
+        return arguments
+
+
+class Entry(Body):
+    """The inside of an entry."""
+
+    def __enter__(self) -> "Tuple[Value, ...]":
+        arguments = super().__enter__()
+        self._builder._kinds[-1] = "entry"
+        return arguments
+
+    def __exit__(self, kind: "Optional[Type[BaseException]]", error: "Optional[BaseException]",
+                 trace: "Optional[TracebackType]") -> None:
+        super().__exit__(kind, error, trace)
+        if kind is None:
+            self._builder._kinds[-1] = "end"
 
 
 class Builder:
@@ -87,7 +115,8 @@ class Builder:
     def __init__(self, name: str = "kernels") -> None:
         self.name = name
         self._lines: "List[str]" = [f"module @{name}"]
-        self._places: "List[Tuple[str, int]]" = [("", 0)]
+        self._places: "List[Place]" = [("", 0, 1)]
+        self._kinds: "List[str]" = [""]  # of a line: "op", "open" and "close" (of an operation with a body), "entry", "end", ""
         self._depth = 0
         self._next = 0
 
@@ -106,7 +135,7 @@ class Builder:
         if self._depth != 0:
             raise argument_error("build() inside of a body", "call it behind the `with`")
         try:
-            return loads(self.text, self.name)
+            return loads(located(self._lines, self._places, self._kinds), self.name)
         except ModuleError as error:
             raise ModuleError(self._with_places(str(error)), error.code) from None
 
@@ -114,19 +143,28 @@ class Builder:
         import re
 
         def place(match: "re.Match[str]") -> str:
-            file, line = self._places[min(int(match[1]), len(self._places)) - 1]
-            return f"{file}:{line}:1: " if file else match[0]
+            file, line, column = self._places[min(int(match[1]), len(self._places)) - 1]
+            return f"{file}:{line}:{column}: " if file else match[0]
 
         return re.sub(rf"^{re.escape(self.name)}:(\d+):\d+: ", place, message, flags=re.M)
 
     def line(self, text: str) -> None:
         """Adds a line of the text form (docs/text.md)."""
+        self._put(text, "")
+
+    def _put(self, text: str, kind: str, place: "Optional[Place]" = None) -> None:
+        place = place or self._place()
+        for part in text.split("\n"):
+            self._lines.append("  " * self._depth + part)
+            self._places.append(place)
+            self._kinds.append(kind)
+
+    def _place(self) -> "Place":
+        """Of the Python code that called: file, line, column."""
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename == __file__:
             frame = frame.f_back
-        for part in text.split("\n"):
-            self._lines.append("  " * self._depth + part)
-            self._places.append((frame.f_code.co_filename, frame.f_lineno))
+        return frame.f_code.co_filename, frame.f_lineno, 1
 
     def entry(self, name: str, *, interface: "Sequence[str]" = (), **parameters: str) -> Body:
         """A kernel: parameters with their types, in order, and the lines of its interface."""
@@ -137,7 +175,7 @@ class Builder:
             for item in interface:
                 self.line("  " + item)
             head = "}"
-        return Body(self, head, arguments, end="return")
+        return Entry(self, head, arguments, end="return")
 
     def _value(self, type: str) -> Value:
         self._next += 1
@@ -182,7 +220,8 @@ class Builder:
             raise argument_error("else_() does not follow the body of an if_()")
         self._lines.pop()
         self._places.pop()
-        return Body(self, "} else", ())
+        self._kinds.pop()
+        return Else(self, "} else", ())
 
     def _combine(self, name: str, operands: "Sequence[Value]", dim: int, identities: "Sequence[str]", results: "Sequence[str]",
                  more: str) -> Body:
@@ -212,7 +251,7 @@ class Builder:
         dynamic = next((s.type for s in (*shape, *strides) if isinstance(s, Value)), None)
         sizes, steps = (", ".join(s.name if isinstance(s, Value) else str(s) for s in part) for part in (shape, strides))
         into = f"{dynamic} -> " if dynamic else ""
-        self.line(f"{made.name} = make_tensor_view {base.name}, shape = [{sizes}], strides = [{steps}] : {into}{result}")
+        self._put(f"{made.name} = make_tensor_view {base.name}, shape = [{sizes}], strides = [{steps}] : {into}{result}", "op")
         return made
 
     # --- the rest, from the table
@@ -263,7 +302,7 @@ class Builder:
         made = [self._value(t) for t in types]
         text = f"{', '.join(v.name for v in made)} = " if made else ""
         text += f"{op['mnemonic']} {_syntax(op, form, given)}".rstrip()
-        self.line(text + _types(op, form, given, made))
+        self._put(text + _types(op, form, given, made), "op")
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 
     def _result_types(self, op: "Dict[str, Any]", form: "Dict[str, Any]", given: "Dict[str, Any]") -> "List[str]":
