@@ -61,12 +61,13 @@ def locks_are_seen_by_sanitizers(files):
 
 
 COVERAGE = "tests/source-coverage.md"
-COVERED = re.compile(r"`(tests/[\w./-]+\.tile)(?::(\w+))?`")
+COVERED = re.compile(r"`((?:python/)?tests/[\w./-]+\.(tile|py))(?::(\w+))?`")
+DEFINES = {"tile": ("entry @{}(", "kernel"), "py": ("def {}(", "test")}
 
 
 def sources_are_covered(files):
     """Every rule of the source documents names tests that exist, or why there is none here."""
-    texts = {name: lines for name, lines in files if name == COVERAGE or name.endswith(".tile")}
+    texts = {name: lines for name, lines in files if name == COVERAGE or name.endswith((".tile", ".py"))}
     rows = [(n, line) for n, line in enumerate(texts.get(COVERAGE, []), 1) if re.match(r"\| S\d-\d+ \|", line)]
     if not rows:
         yield f"{COVERAGE}: has no rows"
@@ -74,14 +75,16 @@ def sources_are_covered(files):
         tests = re.split(r"(?<!\\)\|", line)[-2].strip()
         for test in tests.split(", "):
             match = COVERED.fullmatch(test)
-            if test in ("frontend", "gpu"):
+            if test == "gpu":
                 continue
             if not match:
                 yield f"{COVERAGE}:{number}: `{test}` names no test"
             elif match.group(1) not in texts:
                 yield f"{COVERAGE}:{number}: there is no {match.group(1)}"
-            elif match.group(2) and not any(f"entry @{match.group(2)}(" in l for l in texts[match.group(1)]):
-                yield f"{COVERAGE}:{number}: {match.group(1)} has no kernel {match.group(2)}"
+            elif match.group(3):
+                head, what = DEFINES[match.group(2)]
+                if not any(head.format(match.group(3)) in l for l in texts[match.group(1)]):
+                    yield f"{COVERAGE}:{number}: {match.group(1)} has no {what} {match.group(3)}"
 
 
 SEMANTICS = "docs/semantics/"
