@@ -175,7 +175,7 @@ def test_inc_and_dec_compare_unsigned(run):
 
 
 @pytest.mark.source("S2-022")
-def test_the_least_target(ptx):
+def test_compiled_for_the_least_target(ptx):
     """Every target has these functions: the least is 7.5, they needed 1.1 to 2.0."""
     for kernel in (of_pointers, of_shared):
         for f in ("atomicAdd", "atomicExch"):

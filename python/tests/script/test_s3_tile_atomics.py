@@ -451,7 +451,7 @@ def in_code(x, v, old, f, used, space="global", sem="relaxed", scope="gpu", T="i
 
 
 @pytest.mark.source("S3-041", "S3-043", "S3-044", "S3-045", "S3-046", "S3-051", "S3-052", "S3-053")
-def test_instructions(ptx):
+def test_compiled_instructions(ptx):
     """Ordering, scope, space, function and type; `red` where nobody looks at the old value."""
     for f, function, type in (("add", "add", "u32"), ("min", "min", "s32"), ("scatter_add", "add", "u32"), ("scatter_max", "max", "s32")):
         for sem, scope in (("relaxed", "gpu"), ("release", "sys"), ("relaxed", "cta")):
@@ -468,6 +468,6 @@ def test_instructions(ptx):
 
 
 @pytest.mark.source("S3-008", "S3-035", "S3-041", "S3-044")
-def test_instructions_on_shared_memory(ptx):
+def test_compiled_instructions_on_shared_memory(ptx):
     text = ptx(in_code.specialize(f="scatter_add", used=True, space="shared", scope="cta"))
     assert "atom.relaxed.cta.shared.add.u32" in text
