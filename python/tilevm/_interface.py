@@ -11,13 +11,31 @@ def _size_name(parameters: "Sequence[Parameter]", index: int) -> str:
     return f"n{index}" if " " in name else name
 
 
+def _number(element: str, bits: int) -> "Union[int, float, None]":
+    """The number of an element's bits; None for 8-bit floats."""
+    formats = {"f16": "<e", "f32": "<f", "tf32": "<f", "bf16": "<f", "f64": "<d"}
+    if element in formats:
+        import struct
+
+        bits <<= 16 if element == "bf16" else 0
+        number: float = struct.unpack(formats[element], bits.to_bytes(struct.calcsize(formats[element]), "little"))[0]
+        return number
+    if element[0] != "i":
+        return None
+    width = int(element[1:])
+    return bits - (1 << width) if width > 1 and bits >> (width - 1) else bits
+
+
 class Array:
     """An array argument: `name`, `direction` ("in", "out", "inout"), `element` ("f32"), `rank`, and `shape`: per dimension a number
     that it must be, the name of the parameter that receives it, the expression that gives it ("ceildiv(x.shape[0], 2)"), or "?"."""
 
-    __slots__ = ("name", "direction", "element", "shape", "strided")
+    __slots__ = ("name", "direction", "element", "shape", "strided", "sizes", "strides")
 
     def __init__(self, data: "Dict[str, Any]", parameters: "Sequence[Parameter]") -> None:
+        # Per dimension what fills it, as the description has it: "parameter", "constant", "size".
+        self.sizes: "Sequence[Dict[str, Any]]" = data["shape"]
+        self.strides: "Sequence[Dict[str, Any]]" = data.get("strides", ())
         self.name: str = data["name"]
         self.direction: str = data["direction"]
         self.element: str = data["element"]
@@ -35,16 +53,17 @@ class Array:
 
 
 class Scalar:
-    """A scalar argument: `name`, `element` ("f32"), `optional` (it has a default, or follows from the arrays), `value` (the
-    expression that it follows from, or None)."""
+    """A scalar argument: `name`, `element` ("f32"), `optional` (it has a default, or follows from the arrays), `default` (a number,
+    or None), `value` (the expression that it follows from, or None)."""
 
-    __slots__ = ("name", "element", "optional", "value")
+    __slots__ = ("name", "element", "optional", "default", "value")
 
     def __init__(self, data: "Dict[str, Any]") -> None:
         self.name: str = data["name"]
         self.element: str = data["element"]
         self.value: "Optional[str]" = data.get("value")
         self.optional: bool = self.value is not None or "default_bits" in data
+        self.default: "Union[int, float, None]" = _number(self.element, int(data["default_bits"])) if "default_bits" in data else None
 
     def __repr__(self) -> str:
         return f"scalar {self.name}: {self.element}" + (" (optional)" if self.optional else "")
