@@ -29,8 +29,12 @@ _TOKEN = re.compile(r"\s*(-?\d+|[A-Za-z_]\w*|==|[-+*/%<(),.\[\]])")
 _FUNCTIONS = ("ceildiv", "min", "max", "select")
 
 
-def _one_if(condition: "Any") -> "Size":
-    size: "Size" = torch.sym_ite(condition, 1, 0)
+def _choose(condition: "Any", a: "Size", b: "Size") -> "Size":
+    if isinstance(condition, bool):
+        return a if condition else b
+    if isinstance(a, int) != isinstance(b, int):  # sym_ite wants both of one kind
+        a, b = a + 0 * b, b + 0 * a
+    size: "Size" = torch.sym_ite(condition, a, b)
     return size
 
 
@@ -40,12 +44,12 @@ _OPERATORS: "Dict[str, Callable[..., Size]]" = {
     "*": lambda a, b: a * b,
     "/": lambda a, b: a // b,
     "%": lambda a, b: a % b,
-    "<": lambda a, b: _one_if(a < b),
-    "==": lambda a, b: _one_if(a == b),
+    "<": lambda a, b: _choose(a < b, 1, 0),
+    "==": lambda a, b: _choose(a == b, 1, 0),
     "ceildiv": lambda a, b: -(-a // b),
     "min": torch.sym_min,
     "max": torch.sym_max,
-    "select": lambda c, a, b: torch.sym_ite(c != 0, a, b),
+    "select": lambda c, a, b: _choose(c != 0, a, b),
 }
 
 
