@@ -1,38 +1,5 @@
 /* Arrays of others: what their capsules say, without importing the library they come from. */
-#include <stddef.h>
-
-#include "extension.h"
-
-/* NumPy's PyArrayInterface (__array_struct__), version 2. */
-typedef struct ArrayInterface {
-  int two;
-  int rank;
-  char kind;
-  int item_bytes;
-  int flags;
-  Py_ssize_t *shape, *strides;
-  void* data;
-  PyObject* description;
-} ArrayInterface;
-enum { kNotSwapped = 0x200, kWriteable = 0x400 };
-
-/* The structs of dlpack.h, 1.x and before. */
-typedef struct Tensor {
-  void* data;
-  int32_t device_type, device_id;
-  int32_t rank;
-  uint8_t code, bits;
-  uint16_t lanes;
-  int64_t *shape, *strides;
-  uint64_t byte_offset;
-} Tensor;
-typedef struct Versioned {
-  uint32_t major, minor;
-  void* context;
-  void (*deleter)(struct Versioned*);
-  uint64_t flags; /* 1: read-only */
-  Tensor tensor;
-} Versioned;
+#include "array_forms.h"
 
 static PyObject* tuple_of_sizes(const Py_ssize_t* values, int count) {
   int64_t wide[64];

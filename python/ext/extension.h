@@ -16,6 +16,7 @@
 typedef struct Handle {
   PyObject_HEAD void* handle;
   PyThread_type_lock lock; /* of handles that one thread may use at a time: launches, streams, events, graphs */
+  int capturing;           /* of a stream: it records a graph */
 } Handle;
 /* Waits, without the GIL, until no other thread uses the object; it lives until leave. */
 void enter(PyObject* self);
@@ -55,6 +56,7 @@ extern PyTypeObject *DeviceType, *ProgramType, *KernelType, *LaunchType, *Stream
 int add_device(PyObject* module);
 int add_launch(PyObject* module);
 int add_stream(PyObject* module);
+int add_call(PyObject* module);
 int add_type(PyObject* module, PyType_Spec* spec, PyTypeObject** type);
 
 /* Functions of the module. */

@@ -5,12 +5,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "extension.h"
 
 /* Of the interpreter; set by tilevm/__init__.py. */
 static PyObject *make_error, *print_hook;
 static atomic_int finalizing, working;
 static unsigned long finalizer; /* the thread that ends the interpreter */
+uint64_t forks;
 
 void* handle_of(PyObject* object, PyTypeObject* type) {
   if (!PyObject_TypeCheck(object, type)) {
@@ -124,6 +126,7 @@ static PyObject* finalize(PyObject* module, PyObject* unused) {
 static PyObject* after_fork(PyObject* module, PyObject* unused) {
   (void)module, (void)unused;
   atomic_store(&working, 0);
+  forks += 1;
   Py_RETURN_NONE;
 }
 
@@ -162,6 +165,7 @@ static PyMethodDef functions[] = {
      "__array_struct__ -> (address, kind, bytes of an element, shape, strides in bytes, read-only)"},
     {"translate", translate, METH_VARARGS,
      "translate(bytes, name, form, version, no_debug, no_verify) -> (status, bytes, warnings)"},
+    {"know_type", know_type, METH_O, "arrays of exactly this type are read in C from here on, if they can be"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -176,7 +180,7 @@ PyMODINIT_FUNC PyInit__tilevm(void) {
   }
   PyObject* module = PyModule_Create(&definition);
   if (module == NULL) return NULL;
-  if (add_device(module) != 0 || add_launch(module) != 0 || add_stream(module) != 0) {
+  if (add_device(module) != 0 || add_launch(module) != 0 || add_stream(module) != 0 || add_call(module) != 0) {
     Py_DECREF(module);
     return NULL;
   }

@@ -73,12 +73,14 @@ static PyObject* stream_wait(PyObject* self, PyObject* event) {
 static PyObject* stream_begin_capture(PyObject* self, PyObject* unused) {
   (void)unused;
   WITHOUT_GIL(self, tilevm_stream_begin_capture(((Handle*)self)->handle));
+  if (result != NULL) ((Handle*)self)->capturing = 1;
   return result;
 }
 static PyObject* stream_end_capture(PyObject* self, PyObject* unused) {
   (void)unused;
   tilevm_graph* graph = NULL;
   WITHOUT_GIL(self, tilevm_stream_end_capture(((Handle*)self)->handle, &graph));
+  ((Handle*)self)->capturing = 0;
   if (result == NULL) return NULL;
   Py_DECREF(result);
   return new_handle(GraphType, graph, destroy_graph);

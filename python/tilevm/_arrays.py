@@ -87,9 +87,17 @@ def _view_torch(tensor: Any) -> View:
     element = _torch_elements.get(tensor.dtype)
     if element is None:
         element = _torch_elements[tensor.dtype] = _dtype_element(tensor.dtype)
+    if getattr(tensor, "is_neg", bool)():
+        raise argument_error("a tensor that stands for the negative of its memory (the imaginary part of a conjugate)",
+                             "make one of its own (tensor.resolve_neg())")
     device = tensor.device
     where = "cpu" if device.type == "cpu" else f"cuda:{device.index or 0}" if device.type == "cuda" else str(device)
-    return View(tensor.data_ptr(), element, tuple(tensor.shape), tensor.stride(), where, False, "torch", tensor)
+    try:
+        address, strides = tensor.data_ptr(), tensor.stride()
+    except RuntimeError as error:  # sparse, of torch.compile and torch.func
+        raise argument_error(f"a tensor without memory of its own: {str(error).splitlines()[0]}",
+                             "pass a dense tensor; inside of torch.compile and torch.func call the kernel as an operator (tilevm.torch.op)") from None
+    return View(address, element, tuple(tensor.shape), strides, where, False, "torch", tensor)
 
 
 def _elements_of_bytes(strides: "Tuple[int, ...]", shape: "Tuple[int, ...]", size: int) -> "Tuple[int, ...]":

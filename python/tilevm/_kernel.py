@@ -1,9 +1,12 @@
-"""Kernels as callables: binding arguments, allocating outputs, launching."""
+"""Kernels as callables: binding arguments, allocating outputs, launching.
+
+A call is bound and checked here; the extension then remembers what it came to, and does calls that are alike by itself
+(_plans.py, ext/call.c)."""
 from __future__ import annotations
 
 import os
 
-from . import _arrays, _device, _tilevm
+from . import _arrays, _device, _plans, _tilevm
 from ._errors import argument_error
 from ._interface import Array, Parameter, Scalar, signature
 from ._launch import Launch
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 _CHECKS = {None: 0, "none": 1, "bounds": 2, "full": 3}
 
 
-class Kernel:
+class Kernel(_tilevm.Callable):
     """A kernel of a module. Call it with arrays.
 
         add = tilevm.load("vector_add.tbc")["vector_add"]
@@ -44,9 +47,13 @@ class Kernel:
         self.grid: "Tuple[str, ...]" = tuple(description["grid"])
         self._by_name: "Dict[str, Union[Array, Scalar]]" = {a.name: a for a in self.arrays}
         self._by_name.update((s.name, s) for s in self.scalars)
-        self._positional = [a.name for a in self.arrays if a.direction != "out"] + [s.name for s in self.scalars]
-        self._outputs = [a.name for a in self.arrays if a.direction == "out"]
+        self.positional = [a.name for a in self.arrays if a.direction != "out"] + [s.name for s in self.scalars]
+        self.outputs = [a.name for a in self.arrays if a.direction == "out"]
         self._handles: "Dict[str, Tuple[int, Any]]" = {}
+
+    def argument(self, name: str) -> "Union[Array, Scalar]":
+        """An argument of the interface by its name. Errors: KeyError."""
+        return self._by_name[name]
 
     @property
     def signature(self) -> str:
@@ -72,20 +79,26 @@ class Kernel:
         self._handles[device.name] = (device.generation, handle)
         return handle
 
-    def __call__(self, *args: "Any", out: "Any" = None, grid: "Optional[Grid]" = None, device: "Union[str, Device, None]" = None,
-                 stream: "Any" = None, check: "Optional[str]" = None, threads: int = 0,
-                 arguments: "Optional[Mapping[str, Any]]" = None, memory: "Optional[Mapping[str, Any]]" = None,
-                 **named: "Any") -> "Any":
-        """Runs the kernel; without `stream`, waits until it is done. Takes what `prepare` takes, and `stream`: a tilevm.Stream, a
-        torch.cuda.Stream, or the number of a CUstream.
+    if TYPE_CHECKING:
+        def __call__(self, /, *args: "Any", out: "Any" = None, grid: "Optional[Grid]" = None, device: "Union[str, Device, None]" = None,
+                     stream: "Any" = None, check: "Optional[str]" = None, threads: int = 0,
+                     arguments: "Optional[Mapping[str, Any]]" = None, memory: "Optional[Mapping[str, Any]]" = None,
+                     **named: "Any") -> "Any":
+            """Runs the kernel; without `stream`, waits until it is done. Takes what `prepare` takes, and `stream`: a tilevm.Stream, a
+            torch.cuda.Stream, or the number of a CUstream.
 
-        Returns the array of direction `out`, or a tuple if there are several, or None. Errors: those of `prepare`; TrapError for a
-        mistake of the kernel while it runs."""
-        launch = self.prepare(*args, out=out, grid=grid, device=device, check=check, threads=threads, arguments=arguments,
-                              memory=memory, **named)
-        return launch(stream)
+            Returns the array of direction `out`, or a tuple if there are several, or None. Errors: those of `prepare`; TrapError for a
+            mistake of the kernel while it runs."""
 
-    def prepare(self, *args: "Any", out: "Any" = None, grid: "Optional[Grid]" = None,
+    def _call(self, key: "Optional[bytes]", keep: "Any", args: "Tuple[Any, ...]", named: "Dict[str, Any]") -> "Any":
+        """A call that the extension does not know yet; `key` is what calls like this one have in common, None if it cannot say."""
+        launch = self.prepare(*args, **{name: value for name, value in named.items() if name != "stream"})
+        stream = named.get("stream")
+        result = launch(stream)
+        _plans.remember(self, key, keep, launch, args, named)
+        return result
+
+    def prepare(self, /, *args: "Any", out: "Any" = None, grid: "Optional[Grid]" = None,
                 device: "Union[str, Device, None]" = None, check: "Optional[str]" = None, threads: int = 0,
                 arguments: "Optional[Mapping[str, Any]]" = None, memory: "Optional[Mapping[str, Any]]" = None,
                 **named: "Any") -> Launch:
@@ -115,8 +128,10 @@ class Kernel:
             check = os.environ.get("TILEVM_CHECK") or None
         if check not in _CHECKS:
             raise argument_error(f"check={check!r}", "use 'none', 'bounds' or 'full'")
-        launch = Launch(self._handle(on), _CHECKS[check], threads)
-        launch.begin(self, on)
+        handle = self._handle(on)
+        launch = Launch(handle, _CHECKS[check], threads)
+        blocks = None if grid is None else _blocks(grid)
+        launch.begin(self, handle, on, (_CHECKS[check], threads, blocks))
         if self.has_interface:
             self._set(launch, values, views)
         else:
@@ -124,8 +139,8 @@ class Kernel:
                 if name.startswith("memory "):
                     launch.add_memory(name[7:], launch.address_of(view, True), view.element.number, view.shape, view.strides)
             self._set_raw(launch, values, views)
-        if grid is not None:
-            launch.set_grid(*_blocks(grid))
+        if blocks is not None:
+            launch.set_grid(*blocks)
         if self.has_interface:
             self._add_outputs(launch, values, views)
         launch.prepare()
@@ -135,9 +150,9 @@ class Kernel:
 
     def _bind(self, args: "Tuple[Any, ...]", arguments: "Optional[Mapping[str, Any]]", named: "Dict[str, Any]",
               out: "Any") -> "Dict[str, Any]":
-        if len(args) > len(self._positional):
-            raise argument_error(f"{len(args)} positional arguments; {self.signature} takes {len(self._positional)}")
-        values = dict(zip(self._positional, args))
+        if len(args) > len(self.positional):
+            raise argument_error(f"{len(args)} positional arguments; {self.signature} takes {len(self.positional)}")
+        values = dict(zip(self.positional, args))
         for name, value in (*named.items(), *(arguments or {}).items()):
             if name not in self._by_name:
                 raise argument_error(f"kernel `{self.name}` has no argument `{name}`; it has {', '.join(self._by_name) or 'none'}")
@@ -146,9 +161,9 @@ class Kernel:
             values[name] = value
         if out is not None:
             given = [out] if _arrays.is_array(out) else list(out)
-            if len(given) > len(self._outputs):
-                raise argument_error(f"out= has {len(given)} arrays; {self.signature} gives {len(self._outputs)}")
-            for name, value in zip(self._outputs, given):
+            if len(given) > len(self.outputs):
+                raise argument_error(f"out= has {len(given)} arrays; {self.signature} gives {len(self.outputs)}")
+            for name, value in zip(self.outputs, given):
                 if name in values:
                     raise argument_error(f"argument `{name}` is given twice")
                 values[name] = value
@@ -169,7 +184,7 @@ class Kernel:
     def _add_outputs(self, launch: Launch, values: "Dict[str, Any]", views: "Dict[str, _arrays.View]") -> None:
         first = next((name for name in values if name in views), None)
         library = views[first].library if first is not None else "numpy"
-        for name in self._outputs:
+        for name in self.outputs:
             if name not in values:
                 _, shape = launch.get_array(name)
                 argument = self._by_name[name]
@@ -177,7 +192,7 @@ class Kernel:
                 values[name] = made
                 assert isinstance(argument, Array)
                 launch.bind(argument, made, _arrays.view_of(made))
-        made = tuple(values[name] for name in self._outputs)
+        made = tuple(values[name] for name in self.outputs)
         launch.outputs = made[0] if len(made) == 1 else made or None
 
     # --- without

@@ -22,6 +22,18 @@ class _Copy:
         self.view, self.buffer, self.back = view, buffer, back
 
 
+def _records_gradients() -> bool:
+    import sys
+
+    return bool(sys.modules["torch"].is_grad_enabled()) if "torch" in sys.modules else False
+
+
+def element_number(argument: "Array", view: "_arrays.View") -> int:
+    """The element type that an array is bound as."""
+    wanted = BY_NAME.get(argument.element)
+    return wanted.number if wanted is not None and fits(view.element, wanted) else view.element.number
+
+
 class Launch(_tilevm.Launch):
     """Made by `Kernel.prepare`. Calling it runs the kernel on the arrays that were bound, with what they hold then.
 
@@ -36,13 +48,19 @@ class Launch(_tilevm.Launch):
     device: "_device.Device"
     outputs: "Any"
 
-    def begin(self, kernel: "Kernel", device: "_device.Device") -> None:
-        """For Kernel.prepare."""
+    stream: "Optional[_device.Stream]"
+
+    def begin(self, kernel: "Kernel", handle: "Any", device: "_device.Device",
+              options: "Tuple[int, int, Optional[Tuple[int, int, int]]]") -> None:
+        """For Kernel.prepare; `options`: check level, threads, grid."""
+        self.kernel_handle = handle
+        self.options = options
+        self.stream = None  # of the last run
         self.kernel = kernel
         self.device = device
         self.outputs = None
         self._kept: "List[object]" = []
-        self._copies: "List[_Copy]" = []
+        self.copies: "List[_Copy]" = []
         self._torch = False
 
     @property
@@ -56,7 +74,7 @@ class Launch(_tilevm.Launch):
     def __call__(self, stream: "Any" = None) -> "Any":
         """Runs it and returns `outputs`. Without a stream, waits; with one (a tilevm.Stream, torch.cuda.Stream, CUstream's number)
         does not, but for arrays that are copied back to the host. Errors: TrapError; StateError."""
-        if stream is None and not self._copies and not self._torch:
+        if stream is None and not self.copies and not self._torch:
             self.run()
             return self.outputs
         return self._run_elsewhere(stream)
@@ -69,13 +87,14 @@ class Launch(_tilevm.Launch):
 
             on = _device.stream_of(sys.modules["torch"].cuda.current_stream(self.device.ordinal), self.device)
         handle = None if on is None else on.handle
-        for copy in self._copies:
+        self.stream = on
+        for copy in self.copies:
             copy.buffer.copy(0, copy.view.address, copy.view.bytes, handle, True)
         self.run(handle)
-        for copy in self._copies:
+        for copy in self.copies:
             if copy.back:
                 copy.buffer.copy(0, copy.view.address, copy.view.bytes, handle, False)
-        if on is not None and (wait or self._copies):
+        if on is not None and (wait or self.copies):
             on.synchronize()
         return self.outputs
 
@@ -88,7 +107,7 @@ class Launch(_tilevm.Launch):
         if view.device != "cpu":
             return view.address
         buffer = _tilevm.Buffer(self.device.handle, view.bytes)
-        self._copies.append(_Copy(view, buffer, back))
+        self.copies.append(_Copy(view, buffer, back))
         return buffer.address()
 
     def bind(self, argument: "Array", value: "Any", view: "_arrays.View") -> None:
@@ -96,9 +115,10 @@ class Launch(_tilevm.Launch):
         writes = argument.direction != "in"
         if writes and view.read_only:
             raise argument_error(f"argument `{argument.name}` ({argument.direction}) is read-only")
-        wanted = BY_NAME.get(argument.element)
-        number = wanted.number if wanted is not None and fits(view.element, wanted) else view.element.number
+        if writes and view.library == "torch" and getattr(value, "requires_grad", False) and _records_gradients():
+            raise argument_error(f"argument `{argument.name}` ({argument.direction}) requires grad, but torch does not see what a kernel writes",
+                                 "pass a detached tensor, call under torch.no_grad(), or make the kernel an operator (tilevm.torch.op)")
         strides = None if view.contiguous else view.strides
         if strides is not None and any(s < 0 and n > 1 for s, n in zip(strides, view.shape)):
             raise argument_error(f"argument `{argument.name}` has a negative stride", "copy it (numpy.ascontiguousarray)")
-        self.set_array(argument.name, self.address_of(view, writes), number, view.shape, strides)
+        self.set_array(argument.name, self.address_of(view, writes), element_number(argument, view), view.shape, strides)
