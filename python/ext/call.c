@@ -68,6 +68,13 @@ static void plan_dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
+/* PyArg_ParseTuple of what must be a tuple. */
+static PyObject* a_tuple(PyObject* object) {
+  if (PyTuple_Check(object)) return object;
+  PyErr_SetString(PyExc_TypeError, "a plan is made of tuples");
+  return NULL;
+}
+
 static int read_roles(Plan* p, PyObject* roles) {
   const Py_ssize_t n = PyTuple_Size(roles);
   if (n > kMaxSlots) return -1;
@@ -75,7 +82,7 @@ static int read_roles(Plan* p, PyObject* roles) {
   for (int i = 0; i < p->num_slots; ++i) {
     PyObject* role = PyTuple_GetItem(roles, i);
     if (role == Py_None) continue;
-    if (!PyArg_ParseTuple(role, "si", &p->roles[i].name, &p->roles[i].type)) return -1;
+    if (a_tuple(role) == NULL || !PyArg_ParseTuple(role, "si", &p->roles[i].name, &p->roles[i].type)) return -1;
   }
   return 0;
 }
@@ -92,7 +99,9 @@ static int read_mades(Plan* p, PyObject* mades) {
   for (; p->num_made < n; ++p->num_made) {
     Made* m = &p->made[p->num_made];
     PyObject *allocate, *tail, *named;
+    if (a_tuple(PyTuple_GetItem(mades, p->num_made)) == NULL) return -1;
     if (!PyArg_ParseTuple(PyTuple_GetItem(mades, p->num_made), "siOOO", &m->name, &m->type, &allocate, &tail, &named)) return -1;
+    if (tail != Py_None && a_tuple(tail) == NULL) return -1;
     m->allocate = kept(allocate);
     m->tail = kept(tail);
     m->named = kept(named);
@@ -122,7 +131,7 @@ static PyObject* plan_new(PyTypeObject* type, PyObject* arguments, PyObject* key
   int ok = p->keep != NULL && read_roles(p, roles) == 0 && read_mades(p, made) == 0;
   if (ok && grid != Py_None) {
     p->has_grid = 1;
-    ok = PyArg_ParseTuple(grid, "LLL", &p->grid[0], &p->grid[1], &p->grid[2]);
+    ok = a_tuple(grid) != NULL && PyArg_ParseTuple(grid, "LLL", &p->grid[0], &p->grid[1], &p->grid[2]);
   }
   const Py_ssize_t n = PyTuple_Size(outputs);
   ok = ok && n <= kMaxSlots + kMaxMade;
