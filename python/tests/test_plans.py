@@ -92,7 +92,7 @@ def random_call(rng):
     t = numpy.zeros(rng.choice([1, 1, 1, 1, 2]), rng.choice(["int32"] * 6 + ["uint32", "int64"]))
     if rng.random() < 0.1:
         t.flags.writeable = False
-    named = {}
+    named = {"threads": 1}  # so that the block which fails is always the same
     if rng.random() < 0.5:
         named["f"] = rng.choice([1.0, 3, -2.5, True, "x", 1 << 70, numpy.float32(4)])
     if rng.random() < 0.3:
@@ -102,7 +102,7 @@ def random_call(rng):
     if rng.random() < 0.1:
         named["grid"] = rng.choice([1, (1, 1), (1, 2, 3, 4), -1, None, "x"])
     if rng.random() < 0.05:
-        named[rng.choice(["nothing", "device", "threads"])] = rng.choice([1, "cpu", None])
+        named[rng.choice(["nothing", "device"])] = rng.choice([1, "cpu", None])
     return (x, t, rng.choice([0, 1, m, m, m, 7, -1, 2.5, None])), named
 
 

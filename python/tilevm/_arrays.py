@@ -8,7 +8,7 @@ Taken without importing their library: NumPy's array interface, torch's methods,
 from __future__ import annotations
 
 from . import _tilevm
-from ._errors import argument_error
+from ._errors import ArgumentError, argument_error
 from ._types import BY_DLPACK, BY_DTYPE, BY_KIND, Element
 
 TYPE_CHECKING = False
@@ -83,6 +83,11 @@ def _dtype_element(dtype: Any) -> Element:
 _torch_elements: "dict[Any, Element]" = {}
 
 
+def _no_memory(what: str) -> "ArgumentError":
+    return argument_error(f"a tensor without memory of its own: {what}",
+                          "pass a dense tensor; inside of torch.compile and torch.func call the kernel as an operator (tilevm.torch.op)")
+
+
 def _view_torch(tensor: Any) -> View:
     element = _torch_elements.get(tensor.dtype)
     if element is None:
@@ -92,12 +97,14 @@ def _view_torch(tensor: Any) -> View:
                              "make one of its own (tensor.resolve_neg())")
     device = tensor.device
     where = "cpu" if device.type == "cpu" else f"cuda:{device.index or 0}" if device.type == "cuda" else str(device)
+    shape = tuple(tensor.shape)
     try:
         address, strides = tensor.data_ptr(), tensor.stride()
-    except RuntimeError as error:  # sparse, of torch.compile and torch.func
-        raise argument_error(f"a tensor without memory of its own: {str(error).splitlines()[0]}",
-                             "pass a dense tensor; inside of torch.compile and torch.func call the kernel as an operator (tilevm.torch.op)") from None
-    return View(address, element, tuple(tensor.shape), strides, where, False, "torch", tensor)
+    except RuntimeError as error:  # sparse, or of torch.func
+        raise _no_memory(str(error).splitlines()[0]) from None
+    if address == 0 and 0 not in shape:
+        raise _no_memory(f"{type(tensor).__name__} on {device}")
+    return View(address, element, shape, strides, where, False, "torch", tensor)
 
 
 def _elements_of_bytes(strides: "Tuple[int, ...]", shape: "Tuple[int, ...]", size: int) -> "Tuple[int, ...]":

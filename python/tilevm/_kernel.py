@@ -236,7 +236,10 @@ def _blocks(grid: "Any") -> "Tuple[int, int, int]":
 
 def _number(name: str, value: "Any") -> "Union[int, float]":
     if hasattr(value, "item"):
-        value = value.item()
+        try:
+            value = value.item()
+        except (RuntimeError, ValueError, TypeError) as error:  # of torch, of NumPy: several elements
+            raise argument_error(f"argument `{name}` is no single number: {error}") from None
     if isinstance(value, (int, float)):
         return value
     raise argument_error(f"argument `{name}` is {type(value).__name__}, no number")
