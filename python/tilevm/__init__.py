@@ -13,19 +13,20 @@ from __future__ import annotations
 from . import _tilevm
 from ._errors import (ArgumentError, Diagnostic, Error, InternalError, ModuleError, NotFoundError, OutOfMemoryError, StateError,
                       StoppedError, TrapError, UnavailableError, UnsupportedError, make_error)
-from ._device import Device, Stream, deliver_print, device, has_gpu, set_print
+from ._device import Device, deliver_print, device, has_gpu, set_print
 from ._interface import Array, Parameter, Scalar
 from ._kernel import Kernel
 from ._launch import Launch
 from ._module import Module, load, loads, tool, verify
 from ._release import __version__
+from ._stream import Event, Graph, Stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .builder import Builder as Builder
 
 __all__ = [
-    "ArgumentError", "Array", "Builder", "Device", "Diagnostic", "Error", "InternalError", "Kernel", "Launch", "Module",
+    "ArgumentError", "Array", "Builder", "Device", "Diagnostic", "Error", "Event", "Graph", "InternalError", "Kernel", "Launch", "Module",
     "ModuleError", "NotFoundError", "OutOfMemoryError", "Parameter", "Scalar", "StateError", "StoppedError", "Stream", "TrapError",
     "UnavailableError", "UnsupportedError", "__version__", "device", "get_include", "has_gpu", "load", "loads", "set_print", "tool",
     "verify",

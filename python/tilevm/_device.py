@@ -1,4 +1,4 @@
-"""Devices, streams, and what kernels print.
+"""Devices, and what kernels print.
 
 Devices are opened once a process. A child of `fork` opens its own.
 """
@@ -8,6 +8,7 @@ import os
 
 from . import _tilevm
 from ._errors import UnavailableError, argument_error
+from ._stream import Event, Stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,24 +65,14 @@ class Device:
             self._streams[native] = Stream(self, native)
         return self._streams[native]
 
+    def event(self) -> "Event":
+        """A new event: a point in a stream's work, to wait for and to measure time.
 
-class Stream:
-    """Work that happens in order. Launches on a stream do not wait; `synchronize` does, and raises what kernels did wrong.
-
-    Arrays must live until the work on them is done; tensors of torch do, if the stream is the one that torch uses them on."""
-
-    def __init__(self, device: Device, native: "Optional[int]") -> None:
-        self.device = device
-        self.handle = _tilevm.Stream(device.handle, native)
-
-    @property
-    def cuda_stream(self) -> int:
-        """The CUstream; 0 on the cpu."""
-        return self.handle.native()
-
-    def synchronize(self) -> None:
-        """Waits for everything so far. Errors: TrapError if a kernel on this stream made a mistake since the last call."""
-        self.handle.synchronize()
+            start, end = device.event(), device.event()
+            start.record(stream); launch(stream); end.record(stream)
+            print(end.elapsed_ms(start))
+        """
+        return Event(self)
 
 
 def device(name: "Union[str, Device]" = "auto") -> Device:
@@ -153,15 +144,3 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-def stream_of(stream: Any, on: Device) -> "Optional[Stream]":
-    """A Stream from what callers pass: None, a Stream, a number, or what has `cuda_stream` (torch) or `ptr` (cupy)."""
-    if stream is None or isinstance(stream, Stream):
-        if stream is not None and stream.device is not on:
-            raise argument_error(f"the stream is of {stream.device.name}, the launch of {on.name}")
-        return stream
-    native = stream if isinstance(stream, int) else getattr(stream, "cuda_stream", getattr(stream, "ptr", None))
-    if not isinstance(native, int):
-        raise argument_error(f"{stream!r} is no stream", "pass a tilevm.Stream, a torch.cuda.Stream or the number of a CUstream")
-    return on.stream(native)

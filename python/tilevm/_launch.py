@@ -1,14 +1,16 @@
 """A launch whose arguments are bound: run it once or often."""
 from __future__ import annotations
 
-from . import _arrays, _device, _tilevm
+from . import _arrays, _tilevm
 from ._errors import argument_error
+from ._stream import Stream, stream_of
 from ._types import BY_NAME, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, List, Optional, Tuple
 
+    from ._device import Device
     from ._interface import Array
     from ._kernel import Kernel
 
@@ -45,12 +47,12 @@ class Launch(_tilevm.Launch):
     other; prepare one for each."""
 
     kernel: "Kernel"
-    device: "_device.Device"
+    device: "Device"
     outputs: "Any"
 
-    stream: "Optional[_device.Stream]"
+    stream: "Optional[Stream]"
 
-    def begin(self, kernel: "Kernel", handle: "Any", device: "_device.Device",
+    def begin(self, kernel: "Kernel", handle: "Any", device: "Device",
               options: "Tuple[int, int, Optional[Tuple[int, int, int]]]") -> None:
         """For Kernel.prepare; `options`: check level, threads, grid."""
         self.kernel_handle = handle
@@ -80,14 +82,16 @@ class Launch(_tilevm.Launch):
         return self._run_elsewhere(stream)
 
     def _run_elsewhere(self, stream: "Any") -> "Any":
-        on = _device.stream_of(stream, self.device)
+        on = stream_of(stream, self.device)
         wait = on is None
         if on is None and self._torch:  # in order with what torch does
             import sys
 
-            on = _device.stream_of(sys.modules["torch"].cuda.current_stream(self.device.ordinal), self.device)
+            on = stream_of(sys.modules["torch"].cuda.current_stream(self.device.ordinal), self.device)
         handle = None if on is None else on.handle
         self.stream = on
+        if on is not None:
+            on.note(self)
         for copy in self.copies:
             copy.buffer.copy(0, copy.view.address, copy.view.bytes, handle, True)
         self.run(handle)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from . import _arrays, _device, _tilevm
+from . import _arrays, _tilevm
 from ._interface import Array
 from ._launch import element_number
+from ._stream import stream_of
 from ._types import BY_NAME
 
 TYPE_CHECKING = False
@@ -112,7 +113,7 @@ def _stream(launch: "Launch", named: "Dict[str, Any]") -> "Any":
     current = sys.modules["torch"].cuda.current_stream
 
     def of_torch() -> "Any":
-        stream = _device.stream_of(current(device.ordinal), device)
+        stream = stream_of(current(device.ordinal), device)
         return None if stream is None else stream.handle
 
     return of_torch
