@@ -43,6 +43,80 @@ def test_without_a_type_there_is_an_error_that_helps():
         _types.numpy_dtype(_types.BY_NAME["i4"])
 
 
+# y = x as f32, and z = x, for rows of f4E2M1FN.
+NIBBLES = """entry @nibbles(%x: tile<ptr<f4E2M1FN>>, %y: tile<ptr<f32>>, %z: tile<ptr<f4E2M1FN>>, %m: tile<i32>, %n: tile<i32>, %s: tile<i32>) interface {
+  in x: f4E2M1FN[%m, %n] strides [%s, 1] at %x
+  out y: f32[%m, %n] at %y
+  out z: f4E2M1FN[%m, %n] at %z
+  grid x.shape[0]
+} {
+  %i, %_, %__ = get_tile_block_id
+  %xt = make_tensor_view %x, shape = [%m, %n], strides = [%s, 1]
+  %yt = make_tensor_view %y, shape = [%m, %n], strides = [%n, 1]
+  %zt = make_tensor_view %z, shape = [%m, %n], strides = [%n, 1]
+  %xv = make_partition_view %xt : partition_view<tile=(1x16)>
+  %yv = make_partition_view %yt : partition_view<tile=(1x16)>
+  %zv = make_partition_view %zt : partition_view<tile=(1x16)>
+  %v = load_view_tko weak %xv[%i, 0]
+  %w = ftof %v : tile<1x16xf32>
+  store_view_tko weak %w, %yv[%i, 0]
+  store_view_tko weak %v, %zv[%i, 0]
+  return
+}
+"""
+
+
+@pytest.fixture
+def nibbles():
+    return tilevm.loads(NIBBLES, "nibbles.tile").kernel
+
+
+def halves():
+    values = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], "float32")
+    return numpy.concatenate([values, -values])
+
+
+def test_pairs_of_4_bits(nibbles):
+    packed = (numpy.arange(0, 16, 2) | numpy.arange(1, 16, 2) << 4).astype("uint8").reshape(1, 8)  # the first in the low half
+    rows = numpy.concatenate([packed, packed[:, ::-1]])
+    for dtype in ("uint8", "int8"):
+        for x in (rows.view(dtype), numpy.repeat(rows, 2, 0)[::2].view(dtype)):
+            for _ in range(3):
+                y, z = nibbles(x)
+                numpy.testing.assert_array_equal(y[0], halves())
+                assert y.shape == (2, 16) and z.shape == (2, 8) and z.dtype == numpy.uint8
+                numpy.testing.assert_array_equal(z, rows)
+    out = numpy.zeros((2, 8), "uint8")
+    assert nibbles(rows, out=[None, out])[1] is out and (out == rows).all()
+
+
+def test_pairs_of_4_bits_of_torch(nibbles):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    if not hasattr(torch, "float4_e2m1fn_x2"):
+        pytest.skip("this torch has no float4_e2m1fn_x2")
+    x = torch.arange(16, dtype=torch.uint8).reshape(2, 8)
+    for view in (x, x.view(torch.float4_e2m1fn_x2)):
+        for _ in range(3):
+            y, z = nibbles(view)
+            assert y.shape == (2, 16) and z.dtype == torch.float4_e2m1fn_x2 and torch.equal(z.view(torch.uint8), x)
+    with pytest.raises(tilevm.ArgumentError, match="is of f4E2M1FN, the kernel takes f32"):
+        copy_kernel("f32")(x[0, :1].view(torch.float4_e2m1fn_x2))
+
+
+def test_wrong_pairs(nibbles):
+    x = numpy.zeros((2, 8), "uint8")
+    with pytest.raises(tilevm.ArgumentError, match="side by side"):
+        nibbles(numpy.zeros((2, 16), "uint8")[:, ::2])
+    with pytest.raises(tilevm.ArgumentError, match="`x` is of f32"):
+        nibbles(x.astype("float32"))
+    with pytest.raises(tilevm.ArgumentError, match="has rank 1"):
+        nibbles(x[0])
+    with pytest.raises(tilevm.ArgumentError, match=r"f4E2M1FN\[3\]: two elements share a byte"):
+        _arrays.new_array(_types.BY_NAME["f4E2M1FN"], (3,), None, "numpy")
+    with pytest.raises(tilevm.ArgumentError, match="pack two of them into a byte"):
+        _arrays._dtype_element(type("float4", (), {"name": "float4_e2m1fn"}))
+
+
 class Device:
     """Speaks DLPack, as tensors of before and after 1.0 do, and is no NumPy array."""
 

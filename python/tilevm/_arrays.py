@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from . import _tilevm
 from ._errors import ArgumentError, argument_error
-from ._types import BY_DLPACK, BY_DTYPE, BY_KIND, Element
+from ._types import BY_DLPACK, BY_DTYPE, BY_KIND, BY_NAME, Element
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,9 +76,12 @@ def _dtype_element(dtype: Any) -> Element:
     name = getattr(dtype, "name", None) or str(dtype).rsplit(".", 1)[-1]
     element = BY_DTYPE.get(name)
     if element is None:
-        raise argument_error(f"an array of {name}: tilevm has no such elements")
+        raise argument_error(f"an array of {name}: tilevm has no such elements",
+                             "pack two of them into a byte (uint8), the first in its low half" if name in _FOUR_BITS else "")
     return element
 
+
+_FOUR_BITS = ("float4_e2m1fn", "int4", "uint4")  # of ml_dtypes: a byte each
 
 _torch_elements: "dict[Any, Element]" = {}
 
@@ -169,8 +172,23 @@ def view_of(value: Any) -> View:
     raise argument_error(f"{type(value).__name__} is no array", "pass a NumPy array, a torch tensor or what has __dlpack__")
 
 
+def unpacked(view: View, name: str) -> View:
+    """Bytes that hold pairs of f4E2M1FN, as an array of these. `name` is for messages."""
+    if not view.shape or (view.strides is not None and view.shape[-1] > 1 and view.strides[-1] != 1):
+        raise argument_error(f"argument `{name}` holds pairs of f4E2M1FN, whose bytes must lie side by side in the innermost dimension",
+                             "copy it (numpy.ascontiguousarray)" if view.shape else "pass an array of rank 1 at least")
+    strides = None if view.strides is None else (*(2 * s for s in view.strides[:-1]), 1)
+    return View(view.address, BY_NAME["f4E2M1FN"], (*view.shape[:-1], 2 * view.shape[-1]), strides, view.device, view.read_only,
+                view.library, view.owner)
+
+
 def new_array(element: Element, shape: "Tuple[int, ...]", like: "Optional[Any]", library: str) -> Any:
-    """An array without contents: a torch tensor where `library` is "torch" (on the device of `like`), else of NumPy."""
+    """An array without contents, of this many elements: a torch tensor where `library` is "torch" (on the device of `like`), else of NumPy."""
+    if element.bits == 4:
+        if not shape or shape[-1] % 2:
+            raise argument_error(f"no array holds {element.name}[{', '.join(map(str, shape))}]: two elements share a byte",
+                                 "let the launch rule give an even innermost dimension")
+        shape = (*shape[:-1], shape[-1] // 2)
     if library == "torch":
         import sys
 

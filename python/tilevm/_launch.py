@@ -122,6 +122,8 @@ class Launch(_tilevm.Launch):
         if writes and view.library == "torch" and getattr(value, "requires_grad", False) and _records_gradients():
             raise argument_error(f"argument `{argument.name}` ({argument.direction}) requires grad, but torch does not see what a kernel writes",
                                  "pass a detached tensor, call under torch.no_grad(), or make the kernel an operator (tilevm.torch.op)")
+        if argument.element == "f4E2M1FN" and fits(view.element, BY_NAME[argument.element]):
+            view = _arrays.unpacked(view, argument.name)
         strides = None if view.contiguous else view.strides
         if strides is not None and any(s < 0 and n > 1 for s, n in zip(strides, view.shape)):
             raise argument_error(f"argument `{argument.name}` has a negative stride", "copy it (numpy.ascontiguousarray)")

@@ -68,7 +68,7 @@ def remember(kernel: "Kernel", key: "Optional[bytes]", keep: "Any", launch: "Lau
         argument = kernel.argument(name)
         assert isinstance(argument, Array)
         allocate = _allocation(array)
-        if allocate is None:
+        if allocate is None or BY_NAME[argument.element].bits < 8:
             return
         outputs.append(-1 - len(made))
         made.append((name, BY_NAME[argument.element].number, *allocate))
@@ -81,6 +81,8 @@ def _plain(kernel: "Kernel", name: str, value: "Any") -> bool:
     """Whether nothing about the argument hangs on more than its key."""
     argument = kernel.argument(name)
     if isinstance(argument, Array):
+        if BY_NAME[argument.element].bits < 8:  # its sizes are not those of the bytes
+            return False
         return argument.direction == "in" or not getattr(value, "requires_grad", False)  # whether it is refused hangs on torch's mode
     return value is None or isinstance(value, (int, float))
 

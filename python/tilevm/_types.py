@@ -1,6 +1,7 @@
 """Element types: how tilevm, NumPy, torch and DLPack call them.
 
-Integers are signless: i32 takes int32 and uint32. bf16 and 8-bit floats of NumPy are those of the package ml_dtypes.
+Integers are signless: i32 takes int32 and uint32. bf16 and 8-bit floats of NumPy are those of the package ml_dtypes. Two elements of
+4 bits share a byte, the first in its low half: their arrays are of bytes, with half as many in the innermost dimension.
 """
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ ELEMENTS = (
     Element("f8E5M2", 11, 8, "float8_e5m2", "float8_e5m2"),
     Element("ptr", 12, 64, "int64", "int64"),
     Element("f8E8M0FNU", 18, 8, "float8_e8m0fnu", "float8_e8m0fnu"),
-    Element("f4E2M1FN", 19, 4),
+    Element("f4E2M1FN", 19, 4, "uint8", "float4_e2m1fn_x2"),
     Element("i4", 22, 4),
     Element("f8E5M3FNU", 130, 8),
 )
@@ -52,7 +53,8 @@ BY_NAME = {e.name: e for e in ELEMENTS}
 BY_NUMBER = {e.number: e for e in ELEMENTS}
 
 # What dtypes of NumPy, ml_dtypes and torch are called, to elements.
-BY_DTYPE = {e.numpy: e for e in ELEMENTS if e.numpy and e.name not in ("tf32", "ptr")}
+BY_DTYPE = {e.numpy: e for e in ELEMENTS if e.numpy and e.bits >= 8 and e.name not in ("tf32", "ptr")}
+BY_DTYPE["float4_e2m1fn_x2"] = Element("pairs of f4E2M1FN", BY_NAME["f4E2M1FN"].number, 8)
 BY_DTYPE.update({f"u{name}": BY_NAME[e] for name, e in (("int8", "i8"), ("int16", "i16"), ("int32", "i32"), ("int64", "i64"))})
 
 # Kind and bytes of NumPy's array interface.
@@ -71,7 +73,7 @@ def fits(given: Element, wanted: Element) -> bool:
     """Whether an array of `given` is one of `wanted`: also types of the same bits that no Python library has a name for."""
     if given is wanted:
         return True
-    pairs = {"tf32": ("f32",), "ptr": ("i64",), "f8E5M3FNU": ("i8",), "f8E8M0FNU": ("i8",)}
+    pairs = {"tf32": ("f32",), "ptr": ("i64",), "f8E5M3FNU": ("i8",), "f8E8M0FNU": ("i8",), "f4E2M1FN": ("i8", "pairs of f4E2M1FN")}
     return given.name in pairs.get(wanted.name, ())
 
 

@@ -57,7 +57,7 @@ def op(name: str, module: "Union[Module, Kernel]", kernel: "Optional[str]" = Non
 
 
 def _torch_dtype(element: str, of: str) -> "torch.dtype":
-    found = BY_NAME[element].torch if element in BY_NAME else ""
+    found = BY_NAME[element].torch if element in BY_NAME and BY_NAME[element].bits >= 8 else ""
     dtype = getattr(torch, found, None) if found else torch.int8 if element == "f8E5M3FNU" else None
     if not isinstance(dtype, torch.dtype):
         raise argument_error(f"{of} is of {element}, for which torch has no dtype")
