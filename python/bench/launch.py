@@ -1,12 +1,12 @@
 """What Python adds to a launch on the CPU:  launch.py   (needs a C compiler, and the package installed)
 
-Prints, each the best of several turns: a prepared launch in C and in Python of one small kernel on the same memory, the
-difference, a whole call, the time that `import tilevm` takes beside NumPy, and a first launch in a new process.
+Prints, each the best of several turns: a prepared launch in C of one small kernel, the same in Python, whole calls (binding,
+checking, allocating the output, launching), with one block and with none, where nothing but the launch itself is left; the time that
+`import tilevm` takes beside NumPy, and a first launch in a new process.
 """
 import ctypes
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -80,41 +80,72 @@ print((time.perf_counter() - t) * 1e3)"""
 
 
 def process_ms(code, *arguments):
-    """What a new process measures."""
-    return statistics.median(float(subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True).stdout)
-                             for _ in range(15))
+    """What new processes measure."""
+    return [float(subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True).stdout)
+            for _ in range(15)]
+
+
+def measure(rows, library):
+    """Fills lists of microseconds. In turns, so that all see the same machine."""
+    for _ in range(TURNS):
+        for blocks in (1, 0):
+            library.grid(ctypes.c_int64(blocks))
+            rows.setdefault(("C, prepared", blocks), []).append(library.turn(ROUNDS))
+        for name, call in CALLS.items():
+            for blocks in (1, 0):
+                rows.setdefault((name, blocks), []).append(turn(call[blocks], ROUNDS))
+
+
+CALLS = {}  # name: (without blocks, with one)
+
+
+def prepare_calls(kernel):
+    a, b, c = numpy.ones((3, 1), "float32")
+    launches = [kernel.prepare(a, out=c, grid=blocks) for blocks in (0, 1)]
+    ends = [a, b]
+
+    def other_addresses(blocks):
+        ends.reverse()  # what was prepared is of no use
+        return kernel(ends[0], out=c, grid=blocks)
+
+    def both(call):
+        return (lambda: call(0)), (lambda: call(1))
+
+    CALLS["Python, prepared"] = (launches[0], launches[1])
+    CALLS["Python, whole call"] = both(lambda blocks: kernel(a, out=c, grid=blocks))
+    CALLS["  its output made by the call"] = both(lambda blocks: kernel(a, grid=blocks))
+    CALLS["  each on other arrays"] = both(other_addresses)
+    try:
+        import torch
+    except ImportError:
+        return a, c
+    t, u = torch.ones(2, 1)
+    CALLS["  on tensors of torch"] = both(lambda blocks: kernel(t, out=u, grid=blocks))
+    CALLS["  its output, of torch, made"] = both(lambda blocks: kernel(t, grid=blocks))
+    return a, c
 
 
 def main():
     module = tilevm.loads(KERNEL)
     data = module.to_bytes()
-    a, c = numpy.ones((2, 1), "float32")
     kernel = module.kernel
-    launch = kernel.prepare(a, out=c)
-    empty = kernel.prepare(a, out=c, grid=0)
-    rows = {"C call": [], "prepared": [], "whole call": [], "C call, no block": [], "prepared, no block": []}
+    rows = {}
+    a, c = prepare_calls(kernel)
     with tempfile.TemporaryDirectory() as folder:
         library = in_c(pathlib.Path(folder))
         pointers = [ctypes.c_void_p(x.ctypes.data) for x in (a, c)]
         if library.begin(data, ctypes.c_size_t(len(data)), *pointers, ctypes.c_int64(1)) != 0:
             sys.exit("the launch in C failed")
-        for _ in range(TURNS):  # in turns, so that all see the same machine
-            rows["C call"].append(library.turn(ROUNDS))
-            rows["prepared"].append(turn(launch, ROUNDS))
-            rows["whole call"].append(turn(lambda: kernel(a, out=c), ROUNDS))
-            library.grid(ctypes.c_int64(0))
-            rows["C call, no block"].append(library.turn(ROUNDS))
-            rows["prepared, no block"].append(turn(empty, ROUNDS))
-            library.grid(ctypes.c_int64(1))
+        measure(rows, library)
     us = {name: min(values) for name, values in rows.items()}  # others on the machine only add
-    print(f"launch of {kernel.name}, {os.cpu_count()} cores        C    prepared, Python   whole call, Python")
-    print(f"  one block of one element {us['C call']:8.2f} us {us['prepared']:12.2f} us {us['whole call']:17.2f} us")
-    print(f"  no block                 {us['C call, no block']:8.2f} us {us['prepared, no block']:12.2f} us   what Python adds: "
-          f"{us['prepared, no block'] - us['C call, no block']:.2f} us")
-    print(f"import tilevm         {process_ms(IMPORT):8.2f} ms beside NumPy")
+    print(f"us a launch of {kernel.name}, {os.cpu_count()} cores        one block     no block     over C")
+    for name in ["C, prepared", *CALLS]:
+        over = us[name, 0] - us["C, prepared", 0]
+        print(f"{name:36s} {us[name, 1]:12.2f} {us[name, 0]:12.2f}" + (f" {over:10.2f}" if name in CALLS else ""))
+    print(f"import tilevm   {min(process_ms(IMPORT)):8.2f} ms beside NumPy")
     with tempfile.TemporaryDirectory() as folder:
         module.save(f"{folder}/k.tbc")
-        print(f"first launch          {process_ms(FIRST, folder + '/k.tbc'):8.2f} ms in a new process, from a file, beyond imports")
+        print(f"first launch    {min(process_ms(FIRST, folder + '/k.tbc')):8.2f} ms in a new process, from a file, beyond imports")
 
 
 if __name__ == "__main__":
