@@ -51,6 +51,8 @@ class Device:
 
             tilevm.device("cuda").allow_compile()
         """
+        if not (cache_folder is None or isinstance(cache_folder, str)) or not isinstance(cache_bytes, int) or cache_bytes < 0:
+            raise argument_error(f"allow_compile({cache_folder!r}, {cache_bytes!r})", "pass a folder's name and a number of bytes")
         self.handle.allow_compile(os.environ.get("TILEVM_LIBTILEC") or _own_libtilec(), cache_folder, cache_bytes)
 
     def stream(self, native: "Optional[int]" = None) -> "Stream":
@@ -86,7 +88,7 @@ def device(name: "Union[str, Device]" = "auto") -> Device:
         if name.generation != generation:
             return device(name.name)
         return name
-    if not isinstance(name, str):
+    if not isinstance(name, str) or "\0" in name:
         raise argument_error(f"a device is a name such as 'cpu' or 'cuda:0', not {name!r}")
     found = _devices.get(name)
     if found is None:

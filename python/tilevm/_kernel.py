@@ -52,7 +52,7 @@ class Kernel(_tilevm.Callable):
         self._handles: "Dict[str, Tuple[int, Any]]" = {}
 
     def argument(self, name: str) -> "Union[Array, Scalar]":
-        """An argument of the interface by its name. Errors: KeyError."""
+        """For the package: an argument of the interface by its name."""
         return self._by_name[name]
 
     @property
@@ -117,6 +117,11 @@ class Kernel(_tilevm.Callable):
         `memory` names arrays that it may touch: those that a table of pointers leads to, or parameters, for messages.
 
         Errors: ArgumentError names the argument; UnsupportedError, UnavailableError as `load`."""
+        for option, given in (("arguments", arguments), ("memory", memory)):
+            if given is not None and not hasattr(given, "items"):
+                raise argument_error(f"{option}= is {type(given).__name__}, no mapping of names", f"pass {option}={{'name': array}}")
+        if not hasattr(threads, "__index__"):
+            raise argument_error(f"threads={threads!r} is no number")
         values = self._bind(args, arguments, named, out) if self.has_interface else self._bind_raw(args, arguments, named, out)
         views = {name: _arrays.view_of(value) for name, value in values.items() if _arrays.is_array(value)}
         if memory and self.has_interface:
@@ -126,7 +131,7 @@ class Kernel(_tilevm.Callable):
         on = _choose(device, views)
         if check is None and not on.is_gpu:
             check = os.environ.get("TILEVM_CHECK") or None
-        if check not in _CHECKS:
+        if not (check is None or isinstance(check, str)) or check not in _CHECKS:
             raise argument_error(f"check={check!r}", "use 'none', 'bounds' or 'full'")
         handle = self._handle(on)
         launch = Launch(handle, _CHECKS[check], threads)
@@ -160,6 +165,8 @@ class Kernel(_tilevm.Callable):
                 raise argument_error(f"argument `{name}` is given twice")
             values[name] = value
         if out is not None:
+            if not _arrays.is_array(out) and not isinstance(out, (list, tuple)):
+                raise argument_error(f"out= is {type(out).__name__}, no array", "pass an array, or a sequence of them")
             given = [out] if _arrays.is_array(out) else list(out)
             if len(given) > len(self.outputs):
                 raise argument_error(f"out= has {len(given)} arrays; {self.signature} gives {len(self.outputs)}")
@@ -230,6 +237,8 @@ def _blocks(grid: "Any") -> "Tuple[int, int, int]":
         raise argument_error(f"grid={grid!r} is no number of blocks", "pass x, (x, y) or (x, y, z)") from None
     if not 1 <= len(sizes) <= 3:
         raise argument_error(f"a grid of {len(sizes)} sizes", "pass one to three")
+    if not all(abs(size) < 1 << 63 for size in sizes):
+        raise argument_error(f"grid={grid!r} is larger than any", "pass numbers below 2^63")
     x, y, z = (*sizes, 1, 1)[:3]
     return x, y, z
 

@@ -103,7 +103,7 @@ class Launch(_tilevm.Launch):
         return self.outputs
 
     def address_of(self, view: "_arrays.View", back: bool) -> int:
-        """On the device: of the array, or of its copy. Keeps the array alive."""
+        """For Kernel.prepare: on the device, of the array, or of its copy. Keeps the array alive."""
         self._kept.append(view.owner)
         if not self.device.is_gpu:
             return view.address

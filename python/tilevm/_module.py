@@ -28,7 +28,7 @@ def _translate(data: bytes, name: str, form: int, version: int = 0, debug: bool 
 def _version(text: "Optional[str]") -> int:
     if text is None:
         return 0
-    parts = text.split(".")
+    parts = text.split(".") if isinstance(text, str) else []
     if len(parts) != 2 or not all(part.isdigit() for part in parts) or int(parts[1]) > 99:
         raise argument_error(f"version {text!r} is not of the form 'MAJOR.MINOR'")
     return int(parts[0]) * 100 + int(parts[1])
@@ -150,12 +150,18 @@ class Module:
 
             tilevm.load("matmul.tile").compile([80, 90]).save("matmul.tbc")
         """
-        targets = [sm] if isinstance(sm, (int, str)) else list(sm)
+        try:
+            targets = [sm] if isinstance(sm, (int, str)) else list(sm)
+        except TypeError:
+            raise argument_error(f"sm={sm!r} is no GPU", "pass sm=90, or several as sm=[80, 90]") from None
         if not targets:
             raise argument_error("compile for no GPU", "pass sm=90, or several as sm=[80, 90]")
         if isinstance(options, str):
             raise argument_error(f"options={options!r} is one string", f"pass [{options!r}]")
-        return load(_compile(self._tbc, self.name, ",".join(str(t) for t in targets), list(options)), name=self.name)
+        words = list(options)
+        if not all(isinstance(word, str) for word in words):
+            raise argument_error(f"options={words!r}", "pass words as text, as on the command line of tilec")
+        return load(_compile(self._tbc, self.name, ",".join(str(t) for t in targets), words), name=self.name)
 
     # --- for launches
 
@@ -173,9 +179,11 @@ def _write(path: "Union[str, os.PathLike[str]]", data: bytes) -> None:
         with open(part, "wb") as file:
             file.write(data)
         os.replace(part, path)
-    except BaseException:
+    except BaseException as error:
         if os.path.exists(part):
             os.unlink(part)
+        if isinstance(error, OSError):
+            error.filename = path
         raise
 
 
@@ -183,6 +191,8 @@ def tool(name: str) -> str:
     """The path of a command of this package: "tilevm", "tilec", unless TILEVM_TILEVM or TILEVM_TILEC names another one.
 
     Errors: UnavailableError if this package was built without it."""
+    if name not in ("tilevm", "tilec"):
+        raise argument_error(f"{name!r} is no command of this package", "name 'tilevm' or 'tilec'")
     path = os.environ.get(f"TILEVM_{name.upper()}") or os.path.join(os.path.dirname(__file__), "_native", "bin", name)
     if not os.path.exists(path):
         raise UnavailableError(f"error[python.no_tool]: this build of the package has no `{name}`\n"
@@ -209,6 +219,11 @@ def _compile(tbc: bytes, name: str, sm: str, options: "list[str]") -> bytes:
     raise make_error(status, "", text or f"error[python.compile]: tilec ended with status {ran.returncode}")
 
 
+def _need_name(name: object) -> None:
+    if name is not None and (not isinstance(name, str) or "\0" in name):
+        raise argument_error(f"name={name!r} is no text for messages")
+
+
 def load(source: Source, name: "Optional[str]" = None) -> Module:
     """A program from a file, or from bytes: .tbc, text, or NVIDIA's Tile IR bytecode, told apart by content.
 
@@ -218,6 +233,7 @@ def load(source: Source, name: "Optional[str]" = None) -> Module:
         module = tilevm.load("attention.tilebc")
         module = tilevm.load(open("attention.tbc", "rb").read(), name="attention")
     """
+    _need_name(name)
     if isinstance(source, (bytes, bytearray, memoryview)):
         return Module(bytes(source), name or "<memory>")
     if not isinstance(source, (str, os.PathLike)):
@@ -238,7 +254,11 @@ def loads(text: str, name: str = "<text>") -> Module:
     """
     if not isinstance(text, str):
         raise argument_error(f"loads takes text, not {type(text).__name__}", "load takes bytes and files")
-    return Module(text.encode(), name)
+    _need_name(name)
+    try:
+        return Module(text.encode(), name)
+    except UnicodeEncodeError as error:
+        raise argument_error(f"the text has half a character at {error.start}", "load takes bytes as they are") from None
 
 
 def verify(source: Source, name: "Optional[str]" = None) -> "Tuple[Diagnostic, ...]":

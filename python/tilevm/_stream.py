@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from ._device import Device
 
 
+def _need_device(device: object) -> None:
+    if not hasattr(device, "handle"):
+        raise argument_error(f"{device!r} is no tilevm.Device", "make streams and events by the methods of tilevm.device(…)")
+
+
 class Stream:
     """Work that happens in order. Launches on a stream do not wait; `synchronize` does, and raises what kernels did wrong.
 
@@ -29,6 +34,7 @@ class Stream:
     uses them on. For one thread at a time."""
 
     def __init__(self, device: "Device", native: "Optional[int]") -> None:
+        _need_device(device)
         self.device = device
         self.handle = _tilevm.Stream(device.handle, native)
         self._recorded: "Optional[List[object]]" = None  # what a graph that is being recorded needs
@@ -55,7 +61,7 @@ class Stream:
         self.handle.wait(event.handle)
 
     def capture(self) -> "_Capture":
-        """For `with`: launches on this stream are recorded in a Graph instead of done. Prepare them before (Kernel.prepare); their
+        """To be used by `with`: launches on this stream are recorded in a Graph instead of done. Prepare them before (Kernel.prepare); their
         arrays are those of the graph's runs. Errors: StateError if a graph is being recorded already.
 
             with stream.capture() as graph:
@@ -64,7 +70,7 @@ class Stream:
         return _Capture(self)
 
     def note(self, work: object) -> None:
-        """For launches: a graph that is being recorded keeps them."""
+        """For Launch: a graph that is being recorded keeps them."""
         if self._recorded is not None:
             self._recorded.append(work)
 
@@ -121,6 +127,7 @@ class Event:
     """A point in a stream's work. Made by Device.event. For one thread at a time."""
 
     def __init__(self, device: "Device") -> None:
+        _need_device(device)
         self.device = device
         self.handle = _tilevm.Event(device.handle)
 

@@ -114,7 +114,7 @@ class Builder:
 
     def __init__(self, name: str = "kernels") -> None:
         self.name = name
-        self._lines: "List[str]" = [f"module @{name}"]
+        self._lines: "List[str]" = [f"module {_symbol(name)}"]
         self._places: "List[Place]" = [("", 0, 1)]
         self._kinds: "List[str]" = [""]  # of a line: "op", "open" and "close" (of an operation with a body), "entry", "end", ""
         self._depth = 0
@@ -150,6 +150,8 @@ class Builder:
 
     def line(self, text: str) -> None:
         """Adds a line of the text form (docs/text.md)."""
+        if not isinstance(text, str):
+            raise argument_error(f"a line is text, not {type(text).__name__}")
         self._put(text, "")
 
     def _put(self, text: str, kind: str, place: "Optional[Place]" = None) -> None:
@@ -168,8 +170,13 @@ class Builder:
 
     def entry(self, name: str, *, interface: "Sequence[str]" = (), **parameters: str) -> Body:
         """A kernel: parameters with their types, in order, and the lines of its interface."""
+        for parameter, type_ in parameters.items():
+            if not isinstance(type_, str):
+                raise argument_error(f"the type of parameter `{parameter}` is {type(type_).__name__}, no text", "write 'tile<ptr<f32>>'")
+        if isinstance(interface, str):
+            raise argument_error(f"interface={interface!r} is one string", f"pass [{interface!r}]")
         arguments = tuple(Value(f"%{n}", t) for n, t in parameters.items())
-        head = f"entry @{name}({', '.join(f'{a.name}: {a.type}' for a in arguments)})"
+        head = f"entry {_symbol(name)}({', '.join(f'{a.name}: {a.type}' for a in arguments)})"
         if interface:
             self.line(head + " interface {")
             for item in interface:
@@ -184,6 +191,7 @@ class Builder:
     # --- operations with bodies
 
     def _carried(self, init: "Sequence[Value]") -> "Tuple[str, Tuple[Value, ...], Tuple[Value, ...]]":
+        _need_values("init", *init)
         inside = tuple(self._value(v.type) for v in init)
         results = tuple(self._value(v.type) for v in init)
         names = ", ".join(f"{i.name} = {v.name}" for i, v in zip(inside, init))
@@ -191,6 +199,7 @@ class Builder:
 
     def for_(self, lower: Value, upper: Value, step: Value, init: "Sequence[Value]" = (), unsigned: bool = False) -> Body:
         """A loop over lower, lower + step, … below upper; gives the index and what is carried. End it with `continue_`."""
+        _need_values("bounds of a for", lower, upper, step)
         carry, inside, results = self._carried(init)
         index = self._value(lower.type)
         begin = ", ".join(r.name for r in results) + (" = " if results else "")
@@ -201,7 +210,7 @@ class Builder:
     def loop(self, init: "Sequence[Value]" = (), results: "Sequence[str]" = ()) -> Body:
         """A loop until `break_`, which gives the results; `continue_` gives what is carried to the next round."""
         carry, inside, _ = self._carried(init)
-        made = tuple(self._value(t) for t in results)
+        made = tuple(self._value(t) for t in _types_of(results))
         begin = ", ".join(r.name for r in made) + (" = " if made else "")
         into = f" : {', '.join(v.type for v in init)}" if init else ""
         out = f" -> {', '.join(results)}" if results else ""
@@ -209,7 +218,8 @@ class Builder:
 
     def if_(self, condition: Value, results: "Sequence[str]" = ()) -> Body:
         """What happens if the condition holds; `else_` follows for the other case. `yield_` gives the results."""
-        made = tuple(self._value(t) for t in results)
+        _need_values("condition of an if", condition)
+        made = tuple(self._value(t) for t in _types_of(results))
         begin = ", ".join(r.name for r in made) + (" = " if made else "")
         out = f" -> ({', '.join(results)})" if results else ""
         return Body(self, f"{begin}if {condition.name}{out}", (), made)
@@ -225,6 +235,9 @@ class Builder:
 
     def _combine(self, name: str, operands: "Sequence[Value]", dim: int, identities: "Sequence[str]", results: "Sequence[str]",
                  more: str) -> Body:
+        if not operands:
+            raise argument_error(f"{name} of nothing", "give it the tiles to combine")
+        _need_values(f"operands of {name}", *operands)
         elements = [v.type[:-1].rsplit("x", 1)[-1] for v in operands]
         if len(identities) != len(operands) or len(results) != len(operands):
             raise argument_error(f"{name} takes an identity and a result type for each operand")
@@ -247,6 +260,10 @@ class Builder:
     def make_tensor_view(self, base: Value, shape: "Sequence[Union[int, Value]]", strides: "Sequence[Union[int, Value]]",
                          result: str) -> Value:
         """A tensor over memory; `result` is its type ("tensor_view<?xf32, strides=[1]>")."""
+        _need_values("base of a view", base)
+        for what, part in (("shape", shape), ("strides", strides)):
+            if not isinstance(part, (list, tuple)) or not all(isinstance(n, (int, Value)) for n in part):
+                raise argument_error(f"{what}={part!r} of a view", "pass a list of numbers and values")
         made = self._value(result)
         dynamic = next((s.type for s in (*shape, *strides) if isinstance(s, Value)), None)
         sizes, steps = (", ".join(s.name if isinstance(s, Value) else str(s) for s in part) for part in (shape, strides))
@@ -323,6 +340,27 @@ class Builder:
                 raise argument_error(f"{op['mnemonic']}: the type of `{result['name']}` does not follow from the operands",
                                      "give it as result='tile<…>', or all of them as results=[…]")
         return types
+
+
+def _symbol(name: object) -> str:
+    """A name of a module or kernel in the text form."""
+    import re
+
+    if not isinstance(name, str) or not name:
+        raise argument_error(f"{name!r} is no name", "pass text")
+    return f"@{name}" if re.fullmatch(r"[A-Za-z_][\w$.]*", name, re.ASCII) else '@"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _need_values(what: str, *values: object) -> None:
+    for value in values:
+        if not isinstance(value, Value):
+            raise argument_error(f"{what}: {value!r} is no value of this program", "pass what operations return, such as constants")
+
+
+def _types_of(results: object) -> "Sequence[str]":
+    if not isinstance(results, (list, tuple)) or not all(isinstance(r, str) for r in results):
+        raise argument_error(f"results={results!r}", "pass a list of types, as in ['tile<f32>']")
+    return results
 
 
 def _values_of(attribute: "Dict[str, Any]") -> str:
