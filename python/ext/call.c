@@ -10,7 +10,7 @@
 #include "call.h"
 
 static PyTypeObject *CallableType, *PlanType;
-enum { kMaxPlans = 64, kMaxIdle = 4, kMaxMade = 8 };
+enum { kMaxPlans = 64, kMaxIdle = 4 };
 
 /* What a slot of the request is to the launch. */
 typedef struct Role {
@@ -394,6 +394,6 @@ static PyType_Slot plan_slots[] = {
 static PyType_Spec plan_spec = {"_tilevm.Plan", sizeof(Plan), 0, Py_TPFLAGS_DEFAULT, plan_slots};
 
 int add_call(PyObject* module) {
-  if (add_request() != 0 || add_type(module, &plan_spec, &PlanType) != 0) return -1;
+  if (PyModule_AddIntConstant(module, "max_made", kMaxMade) != 0 || add_request() != 0 || add_type(module, &plan_spec, &PlanType) != 0) return -1;
   return add_type(module, &callable_spec, &CallableType);
 }

@@ -6,7 +6,7 @@
 
 #include "extension.h"
 
-enum { kMaxSlots = 24, kMaxWords = 256, kMaxRank = 16 };
+enum { kMaxSlots = 24, kMaxMade = 8, kMaxWords = 256, kMaxRank = 16 };
 
 /* An array or number of a call. */
 typedef struct Argument {

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-    from ._device import Device, Stream
+    from ._device import Device
     from ._module import Module
 
     Grid = Union[int, Sequence[int]]

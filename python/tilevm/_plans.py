@@ -72,6 +72,8 @@ def remember(kernel: "Kernel", key: "Optional[bytes]", keep: "Any", launch: "Lau
             return
         outputs.append(-1 - len(made))
         made.append((name, BY_NAME[argument.element].number, *allocate))
+    if len(made) > _tilevm.max_made:
+        return
     check, threads, grid = launch.options
     plan = _tilevm.Plan(launch.kernel_handle, check, threads, grid, roles, tuple(made), tuple(outputs), _stream(launch, named), keep)
     kernel._remember(key, plan)

@@ -36,13 +36,14 @@ class Stream:
     def __init__(self, device: "Device", native: "Optional[int]") -> None:
         _need_device(device)
         self.device = device
-        self.handle = _tilevm.Stream(device.handle, native)
+        self.handle: "Any" = _tilevm.Stream(device.handle, native)
         self._recorded: "Optional[List[object]]" = None  # what a graph that is being recorded needs
 
     @property
     def cuda_stream(self) -> int:
         """The CUstream; 0 on the cpu."""
-        return self.handle.native()
+        native: int = self.handle.native()
+        return native
 
     def synchronize(self) -> None:
         """Waits for everything so far. Errors: TrapError if a kernel on this stream made a mistake since the last call; StateError
@@ -129,7 +130,7 @@ class Event:
     def __init__(self, device: "Device") -> None:
         _need_device(device)
         self.device = device
-        self.handle = _tilevm.Event(device.handle)
+        self.handle: "Any" = _tilevm.Event(device.handle)
 
     def record(self, stream: "Any" = None) -> None:
         """Behind everything so far on the stream (None: the device's own). Errors: ArgumentError for one of another device;
@@ -145,7 +146,8 @@ class Event:
         """Milliseconds from `start` to this event, both recorded and done. Errors: ArgumentError, StateError."""
         if not isinstance(start, Event):
             raise argument_error(f"time passes from a tilevm.Event, not from {type(start).__name__}")
-        return start.handle.elapsed_ms(self.handle)
+        milliseconds: float = start.handle.elapsed_ms(self.handle)
+        return milliseconds
 
 
 def stream_of(stream: "Any", on: "Device") -> "Optional[Stream]":

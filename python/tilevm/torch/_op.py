@@ -89,7 +89,7 @@ class _Operator:
             raise argument_error(f"kernel `{kernel.name}` takes no array: torch could not know on which device it runs")
         self.dtypes = {a.name: _torch_dtype(a.element, f"array `{a.name}` of kernel `{kernel.name}`") for a in kernel.arrays}
         self.defaults: "List[Any]" = [None] * len(self.taken) + [s.default for s in kernel.scalars]
-        self.launch_options: "Dict[str, Any]" = {}
+        self.captured: "List[Any]" = []
         self.cpu_options: "Dict[str, Any]" = {k: v for k, v in (("check", check), ("threads", threads)) if v}
         changed = [a.name for a in self.taken if a.direction == "inout"]
         self.definition = torch.library.custom_op(name, self.run, mutates_args=changed, device_types=("cpu", "cuda"), schema=self.schema())
@@ -133,11 +133,22 @@ class _Operator:
                     back.append((tensor, values[i]))
         first = values[0]
         if first.is_cuda:
-            outputs = self.kernel(*values, stream=torch.cuda.current_stream(first.device).cuda_stream)
+            outputs = self.run_on_gpu(first.device, values)
         else:
             outputs = self.kernel(*values, **self.cpu_options)
         for tensor, copy in back:
             tensor.copy_(copy)
+        return outputs
+
+    def run_on_gpu(self, device: "torch.device", values: "List[Any]") -> "Any":
+        """On the stream that torch uses there, without waiting."""
+        stream = torch.cuda.current_stream(device).cuda_stream
+        if not torch.cuda.is_current_stream_capturing():
+            return self.kernel(*values, stream=stream)
+        launch = self.kernel.prepare(*values)
+        outputs = launch(stream)
+        launch.let_go()  # of arrays: the graph has its own way to keep their memory
+        self.captured.append(launch)  # whose workspaces the graph uses whenever it runs
         return outputs
 
     # --- without
@@ -161,7 +172,7 @@ _UNSIGNED = {"uint8": "int8", "uint16": "int16", "uint32": "int32", "uint64": "i
 def _same_bits(given: "torch.dtype", wanted: "torch.dtype") -> bool:
     """Integers are signless; a type without name in torch comes as int8."""
     name = str(given).rsplit(".", 1)[-1]
-    return given == wanted or _UNSIGNED.get(name) == str(wanted).rsplit(".", 1)[-1]
+    return bool(given == wanted or _UNSIGNED.get(name) == str(wanted).rsplit(".", 1)[-1])
 
 
 def _takes_strides(array: "Array", tensor: "torch.Tensor") -> bool:

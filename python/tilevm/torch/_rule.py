@@ -133,7 +133,7 @@ class Rule:
         self.taken = [a for a in kernel.arrays if a.direction != "out"]
         self.given = [a for a in kernel.arrays if a.direction == "out"]
         self.values = {s.name: _parse(s.value, f"scalar `{s.name}`") for s in kernel.scalars if s.value is not None and s.default is None}
-        self.defaults = {s.name: s.default for s in kernel.scalars if s.default is not None}
+        self.defaults: "Dict[str, Any]" = {s.name: s.default for s in kernel.scalars if s.default is not None}
         known = {d["parameter"] for a in self.taken for d in a.sizes if "parameter" in d}
         self.sizes: "Dict[Tuple[str, int], Node]" = {}
         for a in self.given:
@@ -194,10 +194,10 @@ class Rule:
                 return stride_of(node[1], node[2])
             if kind == "scalar":
                 name = node[1]
-                given = scalars.get(name)
-                if given is None:
-                    return value(self.values[name]) if name in self.values else self.defaults[name]  # type: ignore[return-value]
-                return given  # type: ignore[no-any-return]
+                if scalars.get(name) is None and name in self.values:
+                    return value(self.values[name])
+                size: "Size" = self.defaults[name] if scalars.get(name) is None else scalars[name]
+                return size
             return _OPERATORS[kind](*map(value, node[1:]))
 
         return {a.name: shape_of(a.name) for a in self.given}
