@@ -177,6 +177,6 @@ def _same_bits(given: "torch.dtype", wanted: "torch.dtype") -> bool:
 
 def _takes_strides(array: "Array", tensor: "torch.Tensor") -> bool:
     if not array.strided:
-        return tensor.is_contiguous()
+        return bool(tensor.is_contiguous())
     return all("constant" not in d or d["constant"] == step or size <= 1
                for d, step, size in zip(array.strides, tensor.stride(), tensor.shape))
