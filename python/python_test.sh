@@ -21,6 +21,10 @@ if [ $# -gt 0 ]; then
   export TILEVM_TILEC
   options=(-k compile)
 fi
+if [ -x tests/device/embed_image ]; then # a GPU that a driver for tests plays
+  tests/device/embed_image examples/vector_add.tile "$work/vector_add.tbc" sm_90a
+  export TILEVM_FAKE_CUDA=$root/runtime/cuda/libfake_cuda.so TILEVM_FAKE_MODULE=$work/vector_add.tbc
+fi
 cd "$work" # so that the package is the installed one
 export TILEVM_EXAMPLES=$root/examples HOME=$work
 status=0
