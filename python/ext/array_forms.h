@@ -38,8 +38,8 @@ typedef struct Versioned {
   Tensor tensor;
 } Versioned;
 
-/* What a type of arrays offers to C under the name __dlpack_c_exchange_api__, since DLPack 1.2: the part that is used here, and
- * what stands before it. */
+/* What a type of arrays offers to C under the name __dlpack_c_exchange_api__, since DLPack 1.2: the part that is used
+ * here, and what stands before it. */
 typedef struct Exchange {
   uint32_t major, minor;
   const void* older;

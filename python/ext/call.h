@@ -1,6 +1,7 @@
-/* Calls of kernels whose like was bound before. A call is read into a Request: a key, which is equal for calls that Python
- * would bind, check and report in the same way (types, element types, ranks, devices, what is read-only, names, options), and what
- * may differ between them: addresses, sizes, strides, numbers. These the library checks anew (tilevm_launch_set_array, …). */
+/* Calls of kernels whose like was bound before. A call is read into a Request: a key, which is equal for calls that
+ * Python would bind, check and report in the same way (types, element types, ranks, devices, what is read-only, names,
+ * options), and what may differ between them: addresses, sizes, strides, numbers. These the library checks anew
+ * (tilevm_launch_set_array, …). */
 #ifndef TILEVM_PYTHON_CALL_H_
 #define TILEVM_PYTHON_CALL_H_
 
@@ -12,7 +13,7 @@ enum { kMaxSlots = 24, kMaxMade = 8, kMaxWords = 256, kMaxRank = 16 };
 typedef struct Argument {
   enum { kNothing, kInteger, kFloat, kArray } kind;
   int32_t rank;
-  int32_t row_major;          /* without gaps; strides are not compared then */
+  int32_t row_major; /* without gaps; strides are not compared then */
   void* data;
   int64_t shape[kMaxRank], strides[kMaxRank]; /* in elements */
   int64_t integer;
@@ -34,6 +35,11 @@ void clear_request(Request* r);
 int read_made(PyObject* array, Argument* a);
 /* Equal but for the address. */
 int same_form(const Argument* a, const Argument* b);
+
+/* Of a Plan. 1: it ran, with the result, or NULL and an exception. 0, without an exception: it did not. */
+int run_plan(PyObject* plan, const Request* r, PyObject** result);
+extern PyTypeObject* PlanType;
+int add_plan(PyObject* module);
 
 /* A function of the module. */
 PyObject* know_type(PyObject* module, PyObject* type);

@@ -15,9 +15,9 @@ enum { kMaxKnown = 16 };
 static Known known[kMaxKnown];
 static int num_known;
 
-static PyObject *options;           /* name -> number */
+static PyObject* options; /* name -> number */
 static PyObject *array_struct, *dtype_name, *is_neg, *requires_grad, *handle_name, *cuda_stream;
-enum { kOut = 1, kStream = 2 };     /* numbers of options; others have none of their own here */
+enum { kOut = 1, kStream = 2 }; /* numbers of options; others have none of their own here */
 
 int add_request(void) {
   static const char* const kOptions[] = {"out", "stream", "grid", "device", "check", "threads", "arguments", "memory"};
@@ -99,7 +99,8 @@ static int read_numpy(PyObject* value, Argument* a, Request* r) {
   PyObject* capsule = PyObject_GetAttr(value, array_struct);
   if (capsule == NULL) return 0;
   const ArrayInterface* s = PyCapsule_GetPointer(capsule, NULL);
-  int ok = s != NULL && s->two == 2 && (s->flags & kNotSwapped) != 0 && s->rank >= 0 && s->rank <= kMaxRank && s->item_bytes > 0;
+  int ok = s != NULL && s->two == 2 && (s->flags & kNotSwapped) != 0 && s->rank >= 0 && s->rank <= kMaxRank &&
+           s->item_bytes > 0;
   if (ok) {
     a->data = s->data;
     a->rank = s->rank;
