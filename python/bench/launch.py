@@ -125,6 +125,33 @@ def prepare_calls(kernel):
     return a, c
 
 
+def on_gpu(module):
+    """Microseconds that the caller is busy with a launch that it does not wait for."""
+    device = tilevm.device("cuda")
+    major, minor = device.compute_capability
+    kernel = module.compile(10 * major + minor).kernel
+    try:
+        import torch
+    except ImportError:
+        print("on the GPU: nothing without torch")
+        return
+    a, c = torch.ones(2, 1, device="cuda")
+    stream, of_torch = device.stream(), torch.cuda.current_stream().cuda_stream
+    launch = kernel.prepare(a, out=c)
+    rows = {"Python, prepared": lambda: launch(stream), "Python, prepared, on torch's stream": lambda: launch(of_torch),
+            "Python, whole call": lambda: kernel(a, out=c, stream=of_torch),
+            "  its output made by the call": lambda: kernel(a, stream=of_torch)}
+    print(f"on {device.description}, without waiting")
+    for name, call in rows.items():
+        call()
+        best = []
+        for _ in range(TURNS):
+            best.append(turn(call, ROUNDS))
+            torch.cuda.synchronize()
+            stream.synchronize()
+        print(f"{name:36s} {min(best):12.2f} us")
+
+
 def main():
     module = tilevm.loads(KERNEL)
     data = module.to_bytes()
@@ -142,6 +169,8 @@ def main():
     for name in ["C, prepared", *CALLS]:
         over = us[name, 0] - us["C, prepared", 0]
         print(f"{name:36s} {us[name, 1]:12.2f} {us[name, 0]:12.2f}" + (f" {over:10.2f}" if name in CALLS else ""))
+    if tilevm.has_gpu():
+        on_gpu(module)
     print(f"import tilevm   {min(process_ms(IMPORT)):8.2f} ms beside NumPy")
     with tempfile.TemporaryDirectory() as folder:
         module.save(f"{folder}/k.tbc")

@@ -93,3 +93,77 @@ def test_torch(compiled):
         d = torch.empty_like(a)
         add(b, b, out=d, stream=torch.cuda.current_stream())
         assert torch.equal(d, 6 * a)
+
+
+def test_events_and_graphs(compiled, x):
+    device = tilevm.device("cuda")
+    stream, start, end = device.stream(), device.event(), device.event()
+    a, c = OnDevice(x), OnDevice(numpy.zeros(N, "float32"))
+    launch = compiled("vector_add").prepare(a, a, out=c)
+    start.record(stream)
+    launch(stream)
+    end.record(stream)
+    end.synchronize()
+    assert 0 < end.elapsed_ms(start) < 1000
+    again = compiled("vector_add").prepare(c, a, out=c)
+    with stream.capture() as graph:
+        launch(stream)
+        again(stream)
+    del launch, again
+    for _ in range(3):
+        graph(stream)
+    stream.synchronize()
+    numpy.testing.assert_array_equal(c.back(), 3 * x)
+    other = device.stream()
+    other.wait(end)
+    other.synchronize()
+
+
+def test_whole_calls_of_torch_are_remembered(compiled):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    add = compiled("vector_add")
+    for n in (1000, 1000, 7, 1000):
+        a = torch.arange(n, device="cuda", dtype=torch.float32)
+        for _ in range(3):
+            assert torch.equal(add(a, a), 2 * a)
+    assert add._num_plans() == 1
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        b = torch.ones(1 << 20, device="cuda")
+        for _ in range(50):  # each reads what the one before wrote; nobody waits
+            b = add(b, b * 0 + 1, stream=stream)
+    stream.synchronize()
+    assert torch.equal(b, torch.full_like(b, 51))
+    with pytest.raises(tilevm.ArgumentError, match="is on cuda:0, the launch on cpu"):
+        add(b, b, device="cpu")
+
+
+def test_operator_of_torch(example):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import tilevm.torch
+
+    major, minor = tilevm.device("cuda").compute_capability
+    module = example("python/layer_norm").compile(10 * major + minor)
+    norm = tilevm.torch.op("tilevm_test_gpu::layer_norm", module, "layer_norm", backward=["layer_norm_backward_x", "layer_norm_backward_weight"])
+    torch.manual_seed(0)
+    inputs = [torch.randn(*shape, device="cuda", requires_grad=True) for shape in ((100, 200), (200,), (200,))]
+    gradient = torch.randn(100, 200, device="cuda")
+    expected = torch.nn.functional.layer_norm(inputs[0], (200,), inputs[1], inputs[2])
+    for call in (norm, torch.compile(lambda *a: norm(*a), fullgraph=True)):
+        y = call(*inputs)[0]
+        torch.testing.assert_close(y, expected)
+        for ours, theirs in zip(torch.autograd.grad(y, inputs, gradient), torch.autograd.grad(expected, inputs, gradient, retain_graph=True)):
+            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+    torch.library.opcheck(norm, tuple(inputs))
+
+    x, weight, bias = (t.detach() for t in inputs)
+    norm(x, weight, bias)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = norm(x, weight, bias)[0]
+    for factor in (1, 2):
+        x.mul_(factor)
+        graph.replay()
+        torch.cuda.synchronize()
+        torch.testing.assert_close(y, torch.nn.functional.layer_norm(x, (200,), weight, bias))
