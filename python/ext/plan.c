@@ -14,9 +14,9 @@ enum { kMaxIdle = 4 };
 /* What a slot of the request is to the launch. */
 typedef struct Role {
   const char* name; /* NULL: nothing */
-  int type;         /* of an array; kScalar */
+  int type;         /* of an array; kScalar. Of kernels without interface kSingle, kDouble, kWord - bits */
 } Role;
-enum { kScalar = -1 };
+enum { kScalar = -1, kSingle = -2, kDouble = -3, kWord = -100 };
 
 /* An output that each call allocates: allocate(shape, *tail, **named), or allocate(*shape, **named) without tail. */
 typedef struct Made {
@@ -36,6 +36,7 @@ typedef struct Plan {
   PyObject_HEAD PyObject *kernel, *keep,
       *stream; /* stream: NULL: wait; a Stream: don't; a function that gives one: wait for it */
   tilevm_launch_options options;
+  enum { kInterface, kRaw, kRawWithMemory } raw; /* slots are parameters; their memory is added */
   int has_grid;
   int64_t grid[3];
   int num_slots, num_made, num_outputs, num_idle;
@@ -115,8 +116,8 @@ static int read_mades(Plan* p, PyObject* mades) {
 static PyObject* plan_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   (void)keywords;
   PyObject *kernel, *grid, *roles, *made, *outputs, *stream, *keep;
-  int check, threads;
-  if (!PyArg_ParseTuple(arguments, "OiiOO!O!O!OO:Plan", &kernel, &check, &threads, &grid, &PyTuple_Type, &roles,
+  int check, threads, raw;
+  if (!PyArg_ParseTuple(arguments, "OiiOiO!O!O!OO:Plan", &kernel, &check, &threads, &grid, &raw, &PyTuple_Type, &roles,
                         &PyTuple_Type, &made, &PyTuple_Type, &outputs, &stream, &keep)) {
     return NULL;
   }
@@ -126,6 +127,7 @@ static PyObject* plan_new(PyTypeObject* type, PyObject* arguments, PyObject* key
   p->kernel = kept(kernel);
   p->keep = Py_BuildValue("OOO", keep, roles, made);
   p->stream = kept(stream);
+  p->raw = raw;
   p->options.struct_size = sizeof p->options;
   p->options.check = check;
   p->options.threads = threads;
@@ -154,7 +156,42 @@ static int set_array(tilevm_launch* launch, const char* name, int type, const Ar
   return tilevm_launch_set_array(launch, name, &array) == TILEVM_OK;
 }
 
-static int set_slot(tilevm_launch* launch, const Role* role, const Argument* a) {
+static uint64_t bits_of_single(double value) {
+  const float single = (float)value;
+  uint32_t bits;
+  memcpy(&bits, &single, sizeof bits);
+  return bits;
+}
+
+/* A parameter of a kernel without interface. */
+static int set_raw(const Plan* p, tilevm_launch* launch, uint32_t index, const Argument* a) {
+  const Role* role = &p->roles[index];
+  if (a->kind == kArray) {
+    const tilevm_array array = {a->data, role->type, a->rank, a->shape, a->row_major ? NULL : a->strides};
+    if (p->raw == kRawWithMemory && tilevm_launch_add_memory(launch, role->name, &array) != TILEVM_OK) return 0;
+    return role->type >= 0 && tilevm_launch_set_parameter(launch, index, (uint64_t)(uintptr_t)a->data) == TILEVM_OK;
+  }
+  uint64_t word = 0;
+  const double number = a->kind == kFloat ? a->number : (double)a->integer;
+  if (role->type == kSingle) {
+    word = bits_of_single(number);
+  } else if (role->type == kDouble) {
+    memcpy(&word, &number, sizeof word);
+  } else {
+    const int bits = kWord - role->type;
+    if (a->kind == kFloat || bits < 1 || bits > 64) return 0;
+    word = a->kind == kNothing ? 0 : (uint64_t)a->integer;
+    if (bits < 64) {
+      if (a->integer < -((int64_t)1 << (bits - 1)) || a->integer >= (int64_t)1 << bits) return 0;
+      word &= ((uint64_t)1 << bits) - 1;
+    }
+  }
+  return tilevm_launch_set_parameter(launch, index, word) == TILEVM_OK;
+}
+
+static int set_slot(const Plan* p, tilevm_launch* launch, int slot, const Argument* a) {
+  if (p->raw != kInterface) return set_raw(p, launch, (uint32_t)slot, a);
+  const Role* role = &p->roles[slot];
   if (role->name == NULL) return a->kind == kNothing;
   if (role->type != kScalar) return a->kind == kArray && set_array(launch, role->name, role->type, a);
   if (a->kind == kFloat) return tilevm_launch_set_f64(launch, role->name, a->number) == TILEVM_OK;
@@ -166,13 +203,18 @@ static int set_slot(tilevm_launch* launch, const Role* role, const Argument* a) 
 static int take(Plan* p, const Request* r, Idle* taken) {
   for (int i = p->num_idle - 1; i >= 0; --i) {
     int same = 1;
-    for (int s = 0; same && s < p->num_slots; ++s) same = same_form(&p->idle[i].slots[s], &r->slots[s]);
+    for (int s = 0; same && s < p->num_slots; ++s) {
+      const Argument* last = &p->idle[i].slots[s];
+      same = same_form(last, &r->slots[s]);
+      if (p->raw != kInterface && last->kind == kArray)
+        same &= last->data == r->slots[s].data; /* memory is never taken away */
+    }
     if (!same) continue;
     *taken = p->idle[i];
     p->idle[i] = p->idle[--p->num_idle];
     for (int s = 0; s < p->num_slots; ++s) { /* addresses */
       if (r->slots[s].kind != kArray || taken->slots[s].data == r->slots[s].data) continue;
-      if (!set_slot(taken->launch, &p->roles[s], &r->slots[s])) return 0;
+      if (!set_slot(p, taken->launch, s, &r->slots[s])) return 0;
       taken->slots[s].data = r->slots[s].data;
     }
     return 1;
@@ -185,7 +227,7 @@ static int take(Plan* p, const Request* r, Idle* taken) {
   }
   if (p->has_grid && tilevm_launch_set_grid(taken->launch, p->grid[0], p->grid[1], p->grid[2]) != TILEVM_OK) return 0;
   for (int s = 0; s < p->num_slots; ++s) {
-    if (!set_slot(taken->launch, &p->roles[s], &r->slots[s])) return 0;
+    if (!set_slot(p, taken->launch, s, &r->slots[s])) return 0;
     taken->slots[s] = r->slots[s];
   }
   return 1;

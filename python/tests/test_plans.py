@@ -2,6 +2,7 @@
 import gc
 import os
 import random
+import re
 import signal
 import sys
 import threading
@@ -287,9 +288,10 @@ def test_plans_are_checked():
     from tilevm import _tilevm
 
     handle = kernel()._handle(tilevm.device("cpu"))
-    for wrong in ((3, 0, 0, None, (), (), (), None, None), (handle, 0, 0, None, (), (), (0,), None, None),
-                  (handle, 0, 0, None, (3,), (), (), None, None), (handle, 0, 0, (1,), (), (), (), None, None),
-                  (handle, 0, 0, None, (None,) * 25, (), (), None, None), (handle, 0, 0, None, [], (), (), None, None)):
+    for wrong in ((3, 0, 0, None, 0, (), (), (), None, None), (handle, 0, 0, None, 0, (), (), (0,), None, None),
+                  (handle, 0, 0, None, 0, (3,), (), (), None, None), (handle, 0, 0, (1,), 0, (), (), (), None, None),
+                  (handle, 0, 0, None, 0, (None,) * 25, (), (), None, None), (handle, 0, 0, None, 0, [], (), (), None, None),
+                  (handle, 0, 0, None, 0, (), ((3,),), (), None, None), (handle, 0, 0, None, 0, (), (("y", 7, int, 3, None),), (), None, None)):
         with pytest.raises((TypeError, ValueError)):
             _tilevm.Plan(*wrong)
     with pytest.raises(TypeError):
@@ -297,3 +299,49 @@ def test_plans_are_checked():
     with pytest.raises(TypeError):
         _tilevm.know_type(3)
     assert _tilevm.know_type(int) is False and sys.getrefcount(handle) < 10
+
+
+# o[i] = x[i] * f + d + k, for k that is added as i8 and as i64 are; without interface.
+RAW_KERNEL = """entry @k(%x: tile<ptr<f32>>, %o: tile<ptr<f32>>, %f: tile<f32>, %d: tile<f64>, %k: tile<i8>, %n: tile<i64>, %p: tile<ptr<f32>>) {
+  %i, %_, %__ = get_tile_block_id
+  %a = offset %x, %i
+  %v = load_ptr_tko weak %a
+  %w = mulf %v, %f
+  %e = ftof %d : tile<f32>
+  %kf = itof %k signed : tile<f32>
+  %nf = itof %n signed : tile<f32>
+  %r = addf %w, %e
+  %s = addf %r, %kf
+  %t = addf %s, %nf
+  %b = offset %o, %i
+  store_ptr_tko weak %b, %t
+  return
+}
+"""
+
+
+def random_raw_call(rng):
+    n = rng.randint(1, 5)
+    x = numpy.arange(n, dtype=rng.choice(["float32"] * 5 + ["int32"]))
+    o = numpy.zeros(rng.choice([n, n, n, n + 2, 1]), "float32")
+    if rng.random() < 0.1:
+        x = x[::-1]
+    numbers = [1, 2.5, -3, True, 1e300, float("nan"), "x", 300, -200, 255, 1 << 63, None]
+    return (x, o, *(rng.choice([2, 0.5, 3.0] + numbers) if rng.random() < 0.3 else 2 for _ in range(4)), rng.choice([None, None, 0, 5, o, 2.5])), {
+        "grid": rng.choice([n, n, n, (n,), (n, 1), n + 1, 0, None, -1]), "threads": 1}
+
+
+def test_kernels_without_interface():
+    fresh = lambda: tilevm.loads(RAW_KERNEL, "raw.tile").kernel  # noqa: E731
+    rng, warm, failed = random.Random(3), fresh(), 0
+    for _ in range(700):
+        args, named = random_raw_call(rng)
+        copy = args[1].copy()
+        other = tuple(copy if a is args[1] else a for a in args)
+        ours, theirs = outcome(lambda: warm(*args, **named)), outcome(lambda: fresh()(*other, **named))
+        if isinstance(ours, tuple):
+            failed += 1
+            ours, theirs = ([re.sub("0x[0-9a-f]+", "", text) for text in map(str, said)] for said in (ours, theirs))
+        assert ours == theirs, args
+        numpy.testing.assert_array_equal(args[1], other[1])
+    assert warm._num_plans() >= 5 and 100 < failed < 600

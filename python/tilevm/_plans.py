@@ -17,11 +17,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional, Set, Tuple
 
+    from ._interface import Parameter
     from ._kernel import Kernel
     from ._launch import Launch
 
 _OPTIONS = ("out", "stream", "grid", "device", "check", "threads", "arguments", "memory")
-_SCALAR = -1
+_SCALAR, _SINGLE, _DOUBLE, _WORD = -1, -2, -3, -100  # kinds of numbers in place of element types (ext/plan.c)
+_INTERFACE, _RAW, _RAW_WITH_MEMORY = range(3)
 _seen: "Set[type]" = set()
 
 
@@ -45,7 +47,14 @@ def remember(kernel: "Kernel", key: "Optional[bytes]", keep: "Any", launch: "Lau
         for value in (*args, *named.values(), *outs):
             _know(value)
         return
-    if not kernel.has_interface or named.get("arguments") is not None or named.get("memory") is not None or launch.copies:
+    if named.get("arguments") is not None or named.get("memory") is not None or launch.copies:
+        return
+    check, threads, grid = launch.options
+    if not kernel.has_interface:
+        raw_roles = tuple(_raw_role(parameter, value) for parameter, value in zip(kernel.parameters, args))
+        if all(role is not None for role in raw_roles):
+            raw = _RAW if launch.device.is_gpu else _RAW_WITH_MEMORY
+            kernel._remember(key, _tilevm.Plan(launch.kernel_handle, check, threads, grid, raw, raw_roles, (), (), _stream(launch, named), keep))
         return
     # In the order in which the extension reads them.
     slots: "List[Tuple[str, Any]]" = list(zip(kernel.positional, args))
@@ -74,9 +83,8 @@ def remember(kernel: "Kernel", key: "Optional[bytes]", keep: "Any", launch: "Lau
         made.append((name, BY_NAME[argument.element].number, *allocate))
     if len(made) > _tilevm.max_made:
         return
-    check, threads, grid = launch.options
-    plan = _tilevm.Plan(launch.kernel_handle, check, threads, grid, roles, tuple(made), tuple(outputs), _stream(launch, named), keep)
-    kernel._remember(key, plan)
+    kernel._remember(key, _tilevm.Plan(launch.kernel_handle, check, threads, grid, _INTERFACE, roles, tuple(made), tuple(outputs),
+                                       _stream(launch, named), keep))
 
 
 def _plain(kernel: "Kernel", name: str, value: "Any") -> bool:
@@ -96,6 +104,21 @@ def _role(kernel: "Kernel", name: str, value: "Any") -> "Optional[Tuple[str, int
     if isinstance(argument, Array):
         return name, element_number(argument, _arrays.view_of(value))
     return name, _SCALAR
+
+
+def _raw_role(parameter: "Parameter", value: "Any") -> "Optional[Tuple[str, int]]":
+    """Of a kernel without interface; None if the extension cannot pass it."""
+    if parameter.is_pointer:
+        if _arrays.is_array(value):
+            return parameter.name, _arrays.view_of(value).element.number
+        return parameter.name, _WORD - 64
+    if not isinstance(value, (int, float)):
+        return None
+    if parameter.element in ("f32", "f64"):
+        return parameter.name, _SINGLE if parameter.element == "f32" else _DOUBLE
+    if parameter.element[0] != "i":
+        return None
+    return parameter.name, _WORD - int(parameter.element[1:])
 
 
 def _allocation(array: "Any") -> "Optional[Tuple[Any, Any, Any]]":

@@ -21,6 +21,7 @@ class Plan:
         check: int,
         threads: int,
         grid: Optional[Tuple[int, int, int]],
+        raw: int,
         roles: Tuple[Optional[Tuple[str, int]], ...],
         made: Tuple[Tuple[str, int, Any, Any, Any], ...],
         outputs: Tuple[int, ...],

@@ -54,7 +54,7 @@ BY_NUMBER = {e.number: e for e in ELEMENTS}
 
 # What dtypes of NumPy, ml_dtypes and torch are called, to elements.
 BY_DTYPE = {e.numpy: e for e in ELEMENTS if e.numpy and e.bits >= 8 and e.name not in ("tf32", "ptr")}
-BY_DTYPE["float4_e2m1fn_x2"] = Element("pairs of f4E2M1FN", BY_NAME["f4E2M1FN"].number, 8)
+BY_DTYPE["float4_e2m1fn_x2"] = Element("pairs of f4E2M1FN", BY_NAME["i8"].number, 8)
 BY_DTYPE.update({f"u{name}": BY_NAME[e] for name, e in (("int8", "i8"), ("int16", "i16"), ("int32", "i32"), ("int64", "i64"))})
 
 # Kind and bytes of NumPy's array interface.
