@@ -4,6 +4,7 @@ import os
 import random
 import re
 import signal
+import subprocess
 import sys
 import threading
 import weakref
@@ -247,6 +248,28 @@ def test_keyboard_interrupt():
     finally:
         tilevm.set_print(before)
     assert warm._num_plans() == 1
+
+
+def test_the_interpreter_ends_during_remembered_calls():
+    code = f"""if True:
+        import numpy, sys, threading, time, tilevm
+        tilevm.set_print(lambda text: None)
+        kernels = [tilevm.loads({COUNTS!r}).kernel for _ in range(3)]
+        for kernel in kernels:
+            for _ in range(3):
+                kernel(1)
+            assert kernel._num_plans() == 1
+            threading.Thread(target=kernel, args=(1 << 62,), daemon=True).start()
+        sys.modules["keep"] = kernels
+        class Late:
+            def __del__(self, kernel=kernels[0]):
+                kernel(1)
+        late = Late()
+        time.sleep(0.3)
+        print("end")
+    """
+    said = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=120)
+    assert (said.returncode, said.stdout) == (0, "end\n"), said.stderr
 
 
 def test_streams():

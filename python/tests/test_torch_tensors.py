@@ -211,3 +211,18 @@ def test_examples_against_torch():
     a, b = torch.randn(64, 64).bfloat16(), torch.randn(64, 64).bfloat16()
     product = tilevm.load(EXAMPLES / "matmul_bf16.tile").kernel(a, b)
     torch.testing.assert_close(product.float(), a.float() @ b.float(), rtol=2e-2, atol=2e-1)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_inside_of_compiled_functions(add):
+    """A graph ends there; the kernel runs each time."""
+    def function(x):
+        return add(x * 2, x) + 1
+
+    compiled = torch.compile(function)
+    for i in range(3):
+        x = torch.arange(4.0) + i
+        assert torch.equal(compiled(x), 3 * x + 1)
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="tilevm.Kernel vector_add"):
+        torch.compile(function, fullgraph=True)(torch.arange(4.0))
