@@ -218,3 +218,19 @@ def test_a_kernel_that_fails_is_told_by_who_waits():
             raise AssertionError("accepted")
         print("done")
     """, FAKE_CUDA_FAULT="700")
+
+
+def test_streams_that_nobody_waits_for_are_asked_now_and_then():
+    play("""
+        a, b, c = Tensor(range(8)), Tensor(range(8)), Tensor(range(8))
+        stream = device.stream(of_torch.cuda_stream)
+
+        def work():
+            for _ in range(4100):
+                add(a, b, out=c, stream=stream)
+                stream.count_launch()
+
+        _, seen = calls(work)
+        assert seen.count("cuStreamSynchronize") == 1 and seen.count("cuLaunchKernel") > 4000, seen
+        print("done")
+    """)

@@ -37,6 +37,7 @@ class Stream:
         _need_device(device)
         self.device = device
         self.handle: "Any" = _tilevm.Stream(device.handle, native)
+        self._launches = 0
         self._recorded: "Optional[List[object]]" = None  # what a graph that is being recorded needs
 
     @property
@@ -69,6 +70,13 @@ class Stream:
                 launch(stream)
         """
         return _Capture(self)
+
+    def count_launch(self) -> None:
+        """For tilevm.torch: after a launch on a stream that nobody else synchronizes by this object. The library keeps each prepared
+        launch until then, to ask it what went wrong and what it printed; so every 4096th call does."""
+        self._launches += 1
+        if self._launches % 4096 == 0:
+            self.synchronize()
 
     def note(self, work: object) -> None:
         """For Launch: a graph that is being recorded keeps them."""

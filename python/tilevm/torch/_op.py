@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import torch
 
+from .._device import device as get_device
 from .._errors import argument_error
 from .._kernel import Kernel
 from .._types import BY_NAME
@@ -142,9 +143,11 @@ class _Operator:
 
     def run_on_gpu(self, device: "torch.device", values: "List[Any]") -> "Any":
         """On the stream that torch uses there, without waiting."""
-        stream = torch.cuda.current_stream(device).cuda_stream
+        stream = get_device(f"cuda:{device.index or 0}").stream(torch.cuda.current_stream(device).cuda_stream)
         if not torch.cuda.is_current_stream_capturing():
-            return self.kernel(*values, stream=stream)
+            outputs = self.kernel(*values, stream=stream)
+            stream.count_launch()
+            return outputs
         launch = self.kernel.prepare(*values)
         outputs = launch(stream)
         launch.let_go()  # of arrays: the graph has its own way to keep their memory
