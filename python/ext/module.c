@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "driver.h"
 #include "extension.h"
 
 /* Of the interpreter; set by tilevm/__init__.py. */
@@ -166,6 +167,15 @@ static PyMethodDef functions[] = {
     {"translate", translate, METH_VARARGS,
      "translate(bytes, name, form, version, no_debug, no_verify) -> (status, bytes, warnings)"},
     {"know_type", know_type, METH_O, "arrays of exactly this type are read in C from here on, if they can be"},
+    {"driver_open", driver_open, METH_VARARGS,
+     "driver_open(device, is_gpu, capability, real, check, threads) -> address of a pointer to cuGetProcAddress_v2"},
+    {"driver_error", driver_error, METH_NOARGS, "what the last launch of this thread through it did wrong, or None"},
+    {"driver_capture", driver_capture, METH_VARARGS,
+     "driver_capture(stream, list or None): launches on the stream go into the list"},
+    {"driver_deadline", driver_deadline, METH_O,
+     "driver_deadline(seconds): launches of this thread stop then, with TimeoutError; 0: no more"},
+    {"as_cuda_dlpack", as_cuda_dlpack, METH_VARARGS,
+     "as_cuda_dlpack(to_dlpack, tensor): a capsule that says it were on a GPU"},
     {NULL, NULL, 0, NULL},
 };
 

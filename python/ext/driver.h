@@ -1,0 +1,100 @@
+/* The part of the CUDA driver that cuTile Python's extension calls, on top of tilevm: cuTile binds the arguments of a
+ * launch in its own compiled code, and what it hands to the driver comes here.
+ *
+ *   driver.c          the table of functions, and those of a machine without a GPU
+ *   driver_image.c    what cuTile takes for a cubin: a .tbc with names and types of the arguments
+ *   driver_launch.c   launches: prepared ones are kept, by their parameters
+ *
+ * On the cpu every function is one of ours; on a GPU all but those of libraries, kernels and launches are the driver's.
+ * cuTile calls all of them with the GIL. */
+#ifndef TILEVM_PYTHON_DRIVER_H_
+#define TILEVM_PYTHON_DRIVER_H_
+
+#include "extension.h"
+
+/* Results of the driver that are used here. */
+enum {
+  CU_SUCCESS = 0,
+  CU_INVALID_VALUE = 1,
+  CU_OUT_OF_MEMORY = 2,
+  CU_INVALID_IMAGE = 200,
+  CU_NOT_FOUND = 500,
+  CU_LAUNCH_FAILED = 719,
+  CU_NOT_SUPPORTED = 801,
+};
+
+/* An argument of a kernel as cuTile passes it: one word, or for an array its address, shape and strides, or for a list the
+ * address of a table of arrays and its length. */
+typedef struct Argument {
+  enum { kScalar, kArray, kList } kind;
+  int rank;
+  int bits; /* of a scalar; of shapes and strides */
+  int type; /* of tilevm.h */
+  const char* name;
+} Argument;
+
+/* A launch with parameters bound, and who uses it. */
+typedef struct Variant {
+  uint64_t* words; /* parameters, then the grid */
+  tilevm_launch* launch;
+  uint64_t last_use;
+  int busy;
+} Variant;
+enum { kVariants = 8 };
+
+/* What cuTile holds as CUlibrary and as CUkernel: an image has one kernel that is asked for by name, perhaps of several. */
+typedef struct Kernel {
+  struct Kernel* next;
+  char* name;
+  tilevm_kernel* kernel;
+  struct Image* image;
+  Variant variants[kVariants];
+} Kernel;
+typedef struct Image {
+  char* bytes; /* of which arguments have their names */
+  tilevm_module* module;
+  Argument* arguments;
+  int num_arguments, num_words;
+  int has_lists;
+  Kernel* kernels;
+} Image;
+
+/* Of the table. One a process: cuTile has one, too. */
+typedef struct Driver {
+  tilevm_device* device;
+  int is_gpu;
+  int capability[2];
+  int32_t check, threads;
+  void* capture_stream;  /* launches on it are kept in capture_list instead of run; the cpu only */
+  PyObject* capture_list;
+  int (*is_capturing)(void* stream, int* status); /* the driver's, on a GPU */
+} Driver;
+extern Driver driver;
+
+/* Keeps the exception that is set, for the caller of cuTile's function in this thread; returns `result`. */
+int keep_error(int result);
+
+/* A word as the kernel has it: its low bits. */
+uint64_t low_bits(uint64_t word, int bits);
+
+/* Functions of the driver. */
+int load_image(Image** image, const void* data, void* a, void* b, unsigned c, void* d, void* e, unsigned f);
+int unload_image(Image* image);
+int get_kernel(Kernel** kernel, Image* image, const char* name);
+typedef struct LaunchConfig { /* CUlaunchConfig */
+  unsigned grid[3], block[3], shared_bytes;
+  void* stream;
+  void* attributes;
+  unsigned num_attributes;
+} LaunchConfig;
+int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters, void** extra);
+void destroy_variants(Kernel* kernel);
+
+/* Of the module. */
+PyObject* driver_open(PyObject* module, PyObject* arguments);
+PyObject* driver_error(PyObject* module, PyObject* unused);
+PyObject* driver_capture(PyObject* module, PyObject* arguments);
+PyObject* driver_deadline(PyObject* module, PyObject* seconds);
+PyObject* as_cuda_dlpack(PyObject* module, PyObject* arguments);
+
+#endif /* TILEVM_PYTHON_DRIVER_H_ */

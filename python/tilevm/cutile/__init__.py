@@ -1,0 +1,27 @@
+"""cuTile Python, unmodified, on any CPU and on GPUs through tilevm's compiler.
+
+    python -m tilevm.cutile script.py …            # a program
+    python -m tilevm.cutile -m pytest tests/ …     # a module
+
+    import tilevm.cutile
+    tilevm.cutile.install(device="cpu")            # or "cuda"; before the first launch
+    import cuda.tile as ct, numpy
+    ct.launch(0, (8,), kernel, (x, y))             # NumPy arrays, torch tensors
+
+cuTile's own frontend compiles a kernel to Tile IR bytecode and binds the arguments of launches; in place of NVIDIA's assembler and
+driver stand the VM (device "cpu"), or this package's compiler and runtime ("cuda"). On the cpu, torch's "cuda" device is the
+CPU: programs for a GPU run on a machine without one. What a kernel does wrong is a `tilevm.TrapError` with the line of the Python
+file. Needs the package cuda-tile; docs/python.md says which versions.
+
+    _install.py      what is put in place of what, and when
+    _versions.py     what differs between versions of cuda-tile
+    _compile.py      bytecode to .tbc;   _image.py: what cuTile takes for a cubin
+    _launch.py       launches, host arrays, time limits;   _tune.py: cuda.tile.tune
+    torch_cuda/      a torch whose GPU is the CPU
+    site/            the same for child processes
+"""
+from __future__ import annotations
+
+from ._install import State, install, installed
+
+__all__ = ["State", "install", "installed"]

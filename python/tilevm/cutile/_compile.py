@@ -1,0 +1,133 @@
+"""In place of NVIDIA's assembler: bytecode to a .tbc, for a GPU with machine code in it.
+
+cuTile keeps the result in its cache on disk, under the assembler's version, bytecode and options: the version here is tilevm's, so that
+neither takes what the other made.
+"""
+from __future__ import annotations
+
+import os
+
+from .. import _module
+from .._errors import Error, UnavailableError
+from .._release import __version__
+from ._image import arguments, pack
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any, Callable, Optional, Sequence
+
+    from ._install import State
+    from ._versions import Frontend
+
+
+class Compiler:
+    """For kernels of one device."""
+
+    def __init__(self, state: "State", frontend: "Frontend") -> None:
+        self._state = state
+        self._frontend = frontend
+        self._tag: "Optional[str]" = None
+
+    # --- questions about the assembler
+
+    def find_binary(self, original: "Callable[[], Any]") -> "Callable[[], Any]":
+        """NVIDIA's assembler if it is installed, for programs that ask where it is; else our compiler's place."""
+
+        def find() -> "Any":
+            try:
+                return original()
+            except FileNotFoundError:
+                try:
+                    path = _module.tool("tilec")
+                except UnavailableError:
+                    path = _module.tool("tilevm")
+                binary = getattr(__import__("cuda.tile._compile", fromlist=["_CompilerBinary"]), "_CompilerBinary")
+                return binary(path, os.environ.get("PATH", ""), os.environ.get("LD_LIBRARY_PATH", ""), False)
+
+        return find
+
+    def newest_bytecode(self, original: "Any") -> "Callable[..., Any]":
+        """The newest bytecode that cuTile writes by default; tilevm reads all of them."""
+        newest = max(self._frontend.bytecode_versions.values())
+
+        def version(temp_dir: str, allow_dev: bool = False) -> "Any":
+            return newest
+
+        return version
+
+    def version_string(self, original: "Any") -> "Callable[[], str]":
+        def version() -> str:
+            if self._tag is None:
+                self._tag = f"tilevm {__version__} {_digest_of_libraries(self._state.is_gpu)} for {_kind(self._state)}"
+            return self._tag
+
+        return version
+
+    # --- compiling
+
+    def compile_cubin(self, fname_bytecode: "Any", compiler_options: "Any", sm_arch: str, timeout_sec: "Optional[float]" = None,
+                      remarks_output_file: "Any" = None, preview_features: "Sequence[str]" = (),
+                      linker_inputs: "Sequence[Path]" = ()) -> "Path":
+        """Writes a .tbc beside the bytecode. Errors: CompilationError, of cuTile's TileCompilerExecutionError; its
+        TileCompilerTimeoutError."""
+        from pathlib import Path
+
+        if linker_inputs or preview_features:
+            raise self._error(f"error[cutile.link]: the kernel wants {', '.join((*preview_features, *map(str, linker_inputs)))}: "
+                              "tilevm compiles tile code only\n  fix: replace calls of foreign functions by tile operations")
+        source = Path(fname_bytecode)
+        try:
+            module = _module.load(source.read_bytes(), name=source.name)
+            if self._state.is_gpu:
+                options = [f"-O{compiler_options.opt_level_for_target(sm_arch)}", "--lineinfo"]
+                if timeout_sec is not None:
+                    options.append(f"--time-limit={max(1, round(timeout_sec))}")
+                module = module.compile(sm_arch.removeprefix("sm_").rstrip("af"), options)
+        except Error as error:
+            if timeout_sec is not None and "time limit" in str(error) or error.code == "codegen.time_limit":
+                raise self._frontend.errors.TileCompilerTimeoutError(str(error), "", self.version_string(None)()) from error
+            raise self._error(str(error)) from error
+        result = source.with_suffix(".cubin")
+        result.write_bytes(module.to_bytes())
+        return result
+
+    def _error(self, text: str) -> Exception:
+        errors = self._frontend.errors
+        made: "Any" = type("CompilationError", (errors.TileCompilerExecutionError,), {"__module__": __name__, "__init__": _init})
+        error: Exception = made(text, errors.Loc.unknown(), errors.TileCompilerError, self.version_string(None)())
+        return error
+
+    def with_arguments(self, original: "Callable[..., Any]") -> "Callable[..., Any]":
+        """kernel._compile, whose result says what the parameters are."""
+
+        def _compile(kernel: "Any", signature: "Any", context: "Any", *more: "Any") -> "Any":
+            code, *rest = original(kernel, signature, context, *more)
+            function = kernel._annotated_function.pyfunc
+            names = function.__code__.co_varnames[:len(signature.parameters)]
+            return (pack(arguments(signature.parameters, names), code), *rest)
+
+        return _compile
+
+
+def _init(self: "Any", text: str, place: "Any", base: "Any", version: str) -> None:
+    """Of a CompilationError: cuTile's own classes take apart what its assembler prints."""
+    base.__init__(self, text, place, "", version)
+
+
+def _kind(state: "State") -> str:
+    return state.architecture if state.is_gpu else "cpu"
+
+
+def _digest_of_libraries(gpu: bool) -> str:
+    """Of a build: size and time of the libraries that compile."""
+    import hashlib
+
+    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "_native", "lib")
+    text = ""
+    for name in ("libtilevm_forms.so.1", *(("libtilec.so.1",) if gpu else ())):
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            about = os.stat(path)
+            text += f"{name} {about.st_size} {about.st_mtime_ns};"
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,0 +1,122 @@
+"""Launches: cuTile's own, with our errors, and with arrays of the host, which it does not take itself."""
+from __future__ import annotations
+
+import dataclasses
+
+from .. import _arrays, _tilevm
+from .._errors import TrapError, UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, List, Tuple
+
+    from ._install import State
+
+
+def wrap(original: "Callable[..., None]", state: "State") -> "Callable[..., None]":
+    """cuTile's `launch`, which also takes NumPy arrays, and raises what the kernel did wrong."""
+    take_error = _tilevm.driver_error
+
+    def launch(*args: "Any", **options: "Any") -> None:
+        try:
+            return original(*args, **options)
+        except Exception:
+            found = take_error()
+            if found is not None:
+                raise _named(found, args[2]) from None
+            if len(args) != 4 or not _has_host_arrays(args[3], state.is_gpu):
+                raise
+        host = HostArrays(state)
+        try:
+            original(*args[:3], host.convert(args[3]), **options)
+        except Exception:
+            found = take_error()
+            if found is not None:
+                raise _named(found, args[2]) from None
+            raise
+        host.copy_back()
+
+    launch.__name__ = launch.__qualname__ = "launch"
+    launch.__doc__ = original.__doc__
+    return launch
+
+
+def _named(error: BaseException, kernel: "Any") -> BaseException:
+    """The error with the kernel's name in Python, in place of the one that cuTile made for the types of its arguments."""
+    function = getattr(getattr(kernel, "_annotated_function", None), "pyfunc", None)
+    if not isinstance(error, TrapError) or error.kernel is None or function is None:
+        return error
+    return TrapError(str(error).replace(f"in kernel `{error.kernel}`", f"in kernel `{function.__name__}`"), error.code)
+
+
+def refuse_extended(original: "Any") -> "Callable[..., None]":
+    def launch_extended(*args: "Any", **options: "Any") -> None:
+        """Of kernels with threads, which are no tile code."""
+        raise UnsupportedError("error[cutile.threads]: launch_extended runs kernels with threads: tilevm runs tile kernels\n"
+                               "  fix: use launch, with a kernel of tile code")
+
+    return launch_extended
+
+
+def _is_host_array(value: "Any", gpu: bool) -> bool:
+    if hasattr(value, "__cuda_array_interface__") and not hasattr(value, "data_ptr"):
+        return False
+    if hasattr(value, "data_ptr"):
+        return gpu and getattr(value, "is_cuda", True) is False
+    return hasattr(value, "__array_interface__")
+
+
+def _has_host_arrays(value: "Any", gpu: bool) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(_has_host_arrays(item, gpu) for item in value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return any(_has_host_arrays(getattr(value, field.name), gpu) for field in dataclasses.fields(value))
+    return _is_host_array(value, gpu)
+
+
+class _Array:
+    """Memory that cuTile takes for that of a GPU."""
+
+    def __init__(self, like: "Any", address: int, strides: "Any") -> None:
+        about = like.__array_interface__
+        self.__cuda_array_interface__ = {"shape": about["shape"], "typestr": about["typestr"], "strides": strides,
+                                         "data": (address, False), "version": 3}
+        self.owner = like
+
+
+class HostArrays:
+    """Those of one launch: on the cpu they are used as they are, on a GPU they are copied there and back."""
+
+    def __init__(self, state: "State") -> None:
+        self._state = state
+        self._copies: "List[Tuple[Any, Any]]" = []
+
+    def convert(self, value: "Any") -> "Any":
+        """An argument with every array of the host replaced. Errors: ArgumentError for arrays that cannot be copied."""
+        if isinstance(value, (tuple, list)):
+            return type(value)(self.convert(item) for item in value)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            parts = {field.name: self.convert(getattr(value, field.name)) for field in dataclasses.fields(value)}
+            return dataclasses.replace(value, **parts)
+        if not _is_host_array(value, self._state.is_gpu):
+            return value
+        if hasattr(value, "data_ptr"):  # torch
+            copy = value.cuda(self._state.device.ordinal)
+            self._copies.append((value, copy))
+            return copy
+        view = _arrays.view_of(value)
+        if not self._state.is_gpu:
+            return _Array(value, view.address, value.__array_interface__["strides"])
+        buffer = _tilevm.Buffer(self._state.device.handle, view.bytes)
+        buffer.copy(0, view.address, view.bytes, None, True)
+        self._copies.append((view, buffer))
+        return _Array(value, buffer.address(), value.strides)
+
+    def copy_back(self) -> None:
+        """Waits for the launch."""
+        for host, copy in self._copies:
+            if isinstance(host, _arrays.View):
+                if not host.read_only:
+                    copy.copy(0, host.address, host.bytes, None, False)
+            else:
+                host.copy_(copy)

@@ -1,0 +1,102 @@
+"""cuda.tile.tune. On the cpu its times are those of the VM, which say nothing about a GPU, so that a search does not repeat them."""
+from __future__ import annotations
+
+import time
+
+from .. import _tilevm
+from .._device import stream_of
+from .._errors import UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Callable, Optional
+
+    from ._install import State
+
+
+class Tuner:
+    """Measures launches; `launch` is cuTile's, with our errors."""
+
+    def __init__(self, state: "State", launch: "Callable[..., None]") -> None:
+        self._state = state
+        self._launch = launch
+        self._flush: "Optional[Any]" = None
+
+    def benchmark(self, stream: "Any", grid: "Any", kernel: "Any", kernel_args: "Any", flush_l2: bool = True) -> float:
+        """Microseconds of one launch, as cuda.tile._cext._benchmark gives them."""
+        if not self._state.is_gpu:
+            start = time.perf_counter()
+            self._launch(stream, grid, kernel, kernel_args)
+            return (time.perf_counter() - start) * 1e6
+        on = stream_of(stream, self._state.device)
+        device = self._state.device.handle
+        if flush_l2:
+            self._empty_cache(on)
+        start_event, end_event = _tilevm.Event(device), _tilevm.Event(device)
+        handle = None if on is None else on.handle
+        start_event.record(handle)
+        self._launch(stream, grid, kernel, kernel_args)
+        end_event.record(handle)
+        end_event.synchronize()
+        return start_event.elapsed_ms(end_event) * 1e3
+
+    def _empty_cache(self, on: "Any") -> None:
+        """Writes more than any L2 cache holds."""
+        import numpy
+
+        if self._flush is None:
+            zeros = numpy.zeros(128 << 20, "uint8")
+            self._flush = (_tilevm.Buffer(self._state.device.handle, zeros.nbytes), zeros)
+        buffer, zeros = self._flush
+        buffer.copy(0, zeros.ctypes.data, zeros.nbytes, None if on is None else on.handle, True)
+
+    def benchmark_with_timeout(self, stream: "Any", grid: "Any", kernel: "Any", kernel_args: "Any", timeout_sec: float,
+                               flush_l2: bool = True) -> "tuple[float, Optional[float]]":
+        """Microseconds of a launch, and seconds of the call. Errors: TileLaunchTimeoutError after timeout_sec, on the cpu;
+        UnsupportedError on a GPU, where nobody can stop a kernel."""
+        from cuda.tile.tune._tune_utils import TileLaunchTimeoutError
+
+        if self._state.is_gpu:
+            raise UnsupportedError("error[cutile.timeout]: single_run_timeout_sec on a GPU\n  fix: leave it out")
+        start = time.perf_counter()
+        _tilevm.driver_deadline(timeout_sec)
+        try:
+            microseconds = self.benchmark(stream, grid, kernel, kernel_args, flush_l2)
+        except TimeoutError:
+            raise TileLaunchTimeoutError(f"CUDA kernel launch exceeded timeout {timeout_sec} sec") from None
+        finally:
+            _tilevm.driver_deadline(0.0)
+        return microseconds, time.perf_counter() - start
+
+    def searching(self, module: "ModuleType") -> "Callable[[Any], Any]":
+        """For exhaustive_search of cuda.tile.tune._tune: what it does on the cpu."""
+        for name in ("_WARM_UP_REPEATS", "_BATCH_REPEATS", "_MIN_REPEATS", "_MAX_REPEATS"):
+            setattr(module, name, 1)
+
+        def replace(original: "Callable[..., Any]") -> "Callable[..., Any]":
+            return original if self._state.tune == "once" else _first_that_runs(original)
+
+        return replace
+
+
+def _first_that_runs(original: "Callable[..., Any]") -> "Callable[..., Any]":
+    def exhaustive_search(search_space: "Any", *args: "Any", **options: "Any") -> "Any":
+        failures: "list[Any]" = []
+        last: "Optional[Exception]" = None
+        for config in search_space:
+            try:
+                result = original([config], *args, **options)
+            except ValueError as error:
+                failures.append((config, type(error), str(error)))
+                last = error
+                continue
+            import dataclasses
+
+            return dataclasses.replace(result, failures=tuple(failures))
+        if last is None:
+            return original(search_space, *args, **options)  # its own error for an empty one
+        raise last
+
+    exhaustive_search.__doc__ = original.__doc__
+    return exhaustive_search

@@ -1,0 +1,30 @@
+"""Run by Python at start, for child processes of `python -m tilevm.cutile`: installs tilevm there, then does what the
+sitecustomize of the environment does."""
+import os
+import sys
+
+
+def _install() -> None:
+    try:
+        import tilevm.cutile
+
+        tilevm.cutile.install(os.environ.get("TILEVM_CUTILE_DEVICE", "cpu"))
+    except Exception as error:  # Python goes on without a sitecustomize that fails, and says too little
+        print(f"tilevm.cutile: not installed in this process: {error}", file=sys.stderr)
+
+
+def _next() -> None:
+    import importlib.machinery
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = [part for part in sys.path if os.path.abspath(part) != here]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
+    if spec is not None and spec.loader is not None:
+        import importlib.util
+
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+if "TILEVM_CUTILE_DEVICE" in os.environ:
+    _install()
+_next()

@@ -1,0 +1,27 @@
+"""A torch whose "cuda" is the CPU, for programs that were written for a GPU and run on a machine without one.
+
+    redirect.py   device="cuda" in any call of torch means the CPU; which tensors are said to be where
+    streams.py    streams and events: work is done when a call returns
+    graphs.py     graphs that record and replay
+    device.py     the properties of the device, its memory, its random numbers
+
+Tensors that were put on "cuda" say so. Copies between "cpu" and "cuda" are copies, so that a reference stays what it was. What a GPU
+would refuse, such as an operation on tensors of both, is not refused.
+"""
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from .._install import State
+
+
+def install(torch: "ModuleType", state: "State") -> None:
+    """Once, right after torch was imported; for all threads."""
+    from . import device, graphs, redirect, streams
+
+    device.install(torch, state)
+    streams.install(torch)
+    graphs.install(torch)
+    redirect.install(torch)

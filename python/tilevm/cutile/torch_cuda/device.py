@@ -1,0 +1,178 @@
+"""What torch.cuda answers: one device, of the capability that was asked for, with the memory and the cores of this machine."""
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from typing import Any, Dict, Iterator, Tuple
+
+import torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .._install import State
+
+_CUDA = torch.device("cuda", 0)
+_NAME = "tilevm (this CPU)"
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _free_memory() -> int:
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+class Properties:
+    """torch.cuda.get_device_properties()."""
+
+    def __init__(self, capability: "Tuple[int, int]", cores: int) -> None:
+        self.name = _NAME
+        self.major, self.minor = capability
+        self.multi_processor_count = cores
+        self.total_memory = _memory()
+        self.L2_cache_size = 1 << 20
+        self.warp_size = 32
+        self.max_threads_per_block = 1024
+        self.max_threads_per_multi_processor = 2048
+        self.regs_per_multiprocessor = 65536
+        self.shared_memory_per_block = 48 << 10
+        self.shared_memory_per_block_optin = 227 << 10
+        self.shared_memory_per_multiprocessor = 228 << 10
+        self.is_integrated = self.is_multi_gpu_board = 0
+        self.gcnArchName = ""
+        self.uuid = uuid.UUID(int=0)
+        self.clock_rate = self.memory_clock_rate = self.memory_bus_width = 0
+        self.pci_bus_id = self.pci_device_id = self.pci_domain_id = 0
+
+    def __repr__(self) -> str:
+        return (f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+                f"total_memory={self.total_memory >> 20}MB, multi_processor_count={self.multi_processor_count})")
+
+
+class _Device:
+    """torch.cuda.device and device_of: there is one device."""
+
+    def __init__(self, device: Any = None) -> None:
+        self.idx = 0
+        self.prev_idx = 0
+
+    def __enter__(self) -> "_Device":
+        return self
+
+    def __exit__(self, *unused: object) -> bool:
+        return False
+
+
+def _check_device(device: Any = None) -> None:
+    number = device if isinstance(device, int) else getattr(device, "index", None)
+    if isinstance(device, str) and ":" in device:
+        number = int(device.split(":")[1])
+    if number not in (None, 0, -1):
+        raise RuntimeError("CUDA error: invalid device ordinal")
+
+
+class _GeneratorType(type):
+    """torch.Generator: what says "cuda" is one of the CPU."""
+
+    real = torch.Generator
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, _GeneratorType.real)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return issubclass(other, _GeneratorType.real)
+
+    def __call__(cls, device: Any = None) -> Any:
+        return _GeneratorType.real("cpu")
+
+
+@contextlib.contextmanager
+def _nothing(*arguments: Any, **keywords: Any) -> "Iterator[None]":
+    yield
+
+
+def _random(module: Any) -> None:
+    cuda = module.cuda
+    generator = module.default_generator
+    module.Generator = _GeneratorType("Generator", (), {})
+    cuda.default_generators = (generator,)
+    for place in (cuda, cuda.random):
+        place.manual_seed = place.manual_seed_all = lambda seed: generator.manual_seed(seed) and None
+        place.seed = place.seed_all = lambda: generator.seed() and None
+        place.initial_seed = generator.initial_seed
+        place.get_rng_state = lambda device=None: generator.get_state()
+        place.set_rng_state = lambda state, device=None: generator.set_state(state) and None
+        place.get_rng_state_all = lambda: [generator.get_state()]
+        place.set_rng_state_all = lambda states: generator.set_state(states[0]) and None
+
+
+def _accelerator(module: Any) -> None:
+    from . import streams
+
+    accelerator: "Dict[str, Any]" = {
+        "is_available": lambda: True, "device_count": lambda: 1, "current_device_index": lambda: 0, "current_device_idx": lambda: 0,
+        "current_accelerator": lambda check_available=False: module.device("cuda"), "set_device_index": _check_device,
+        "set_device_idx": _check_device, "synchronize": lambda device=None: None,
+        "current_stream": lambda device=None: streams.current_stream(), "set_stream": streams.set_stream, "empty_cache": lambda: None,
+    }
+    for name, value in accelerator.items():
+        if hasattr(module, "accelerator") and hasattr(module.accelerator, name):
+            setattr(module.accelerator, name, value)
+
+
+def _autocast(module: Any) -> None:
+    """What is cast automatically on "cuda" is cast on the CPU, to float16 if nothing else is said, as there."""
+    real = module.autocast
+
+    class autocast(real):  # type: ignore[misc,valid-type]
+        def __init__(self, device_type: str, dtype: Any = None, *arguments: Any, **keywords: Any) -> None:
+            if device_type == "cuda":
+                device_type, dtype = "cpu", dtype or torch.float16
+            super().__init__(device_type, dtype, *arguments, **keywords)
+
+    autocast.__name__ = autocast.__qualname__ = "autocast"
+    module.autocast = module.amp.autocast = autocast
+
+
+def install(module: Any, state: "State") -> None:
+    cuda = module.cuda
+    properties = Properties(state.capability, state.device.multiprocessors)
+    capability = state.capability
+    answers: "Dict[str, Any]" = {
+        "is_available": lambda: True, "is_initialized": lambda: True, "init": lambda: None, "_lazy_init": lambda: None,
+        "device_count": lambda: 1, "current_device": lambda: 0, "set_device": _check_device, "device": _Device, "device_of": _Device,
+        "get_device_properties": lambda device=None: (_check_device(device), properties)[1],
+        "get_device_capability": lambda device=None: (_check_device(device), capability)[1],
+        "get_device_name": lambda device=None: (_check_device(device), _NAME)[1],
+        "get_arch_list": lambda: [state.architecture], "is_bf16_supported": lambda including_emulation=True: True,
+        "is_tf32_supported": lambda: True, "can_device_access_peer": lambda device, peer: False,
+        "get_sync_debug_mode": lambda: 0, "set_sync_debug_mode": lambda mode: None, "ipc_collect": lambda: None,
+        "utilization": lambda device=None: 0, "_sleep": lambda cycles: None,
+    }
+    memory: "Dict[str, Any]" = {
+        "mem_get_info": lambda device=None: (_free_memory(), _memory()), "empty_cache": lambda: None,
+        "memory_stats": lambda device=None: {}, "memory_summary": lambda device=None, abbreviated=False: _NAME,
+        "set_per_process_memory_fraction": lambda fraction, device=None: None, "memory_snapshot": lambda: [],
+        "caching_allocator_alloc": None,
+    }
+    memory.pop("caching_allocator_alloc")
+    for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"):
+        memory[name] = lambda device=None: 0
+    for name in ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
+                 "reset_accumulated_memory_stats"):
+        memory[name] = lambda device=None: None
+    for name, value in {**answers, **memory}.items():
+        setattr(cuda, name, value)
+    for name, value in memory.items():
+        setattr(cuda.memory, name, value)
+    for name in ("range_push", "range_pop", "mark"):
+        setattr(cuda.nvtx, name, lambda *arguments, **keywords: 0)
+    cuda.nvtx.range = _nothing
+    if module.version.cuda is None:
+        module.version.cuda = "13.0"
+    module.nn.attention.sdpa_kernel = _nothing  # which kernel a GPU would use
+    _random(module)
+    _accelerator(module)
+    _autocast(module)

@@ -1,0 +1,198 @@
+"""Calls of torch with device="cuda": done on the CPU; their tensors say that they are on "cuda:0".
+
+A tensor is on "cuda" unless it was made on the CPU: by a function without a device, by `.cpu()`, from NumPy, or from such tensors only.
+Those are marked. What torch makes by itself, gradients for example, is not, and is on "cuda".
+"""
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any, Callable, Dict, Optional, Tuple
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+_CPU = torch.device("cpu")
+_CUDA = torch.device("cuda", 0)
+_MARK = "_tilevm_on_cpu"
+
+_real_device = torch.Tensor.device.__get__  # type: ignore[attr-defined]
+
+# Operations whose float32 operands a GPU rounds to TF32 when torch.backends.cuda.matmul.allow_tf32 is set.
+_PRODUCTS = frozenset(("matmul", "__matmul__", "__rmatmul__", "bmm", "mm", "linear", "addmm", "baddbmm"))
+# Those that run code of the caller, outside of this mode.
+_CALL_BACK = frozenset(("backward", "grad"))
+_FACTORIES = ("zeros", "ones", "empty", "full", "rand", "randn", "randint", "arange", "tensor", "zeros_like", "ones_like", "empty_like",
+              "full_like", "randn_like", "rand_like", "randint_like", "eye", "linspace", "logspace", "randperm", "empty_strided",
+              "as_tensor", "asarray", "scalar_tensor", "range", "normal", "from_numpy", "frombuffer")
+
+
+def _named(device: Any) -> "Optional[str]":
+    """"cuda" or "cpu", if it is the name of one; a number is one of a GPU."""
+    if isinstance(device, torch.device):
+        return device.type if device.type in ("cuda", "cpu") else None
+    if isinstance(device, str):
+        kind = device.split(":")[0]
+        return kind if kind in ("cuda", "cpu") else None
+    return None
+
+
+def on_cpu(tensor: "torch.Tensor") -> bool:
+    """Whether the tensor is one of the CPU to the program."""
+    return _MARK in tensor.__dict__
+
+
+def _mark(result: Any, cpu: bool, arguments: "Tuple[Any, ...]") -> None:
+    if isinstance(result, torch.Tensor):
+        if cpu and not any(result is a for a in arguments):
+            result.__dict__[_MARK] = True
+    elif isinstance(result, (tuple, list)):
+        for item in result:
+            _mark(item, cpu, arguments)
+
+
+def _tensors(values: Any) -> "list[torch.Tensor]":
+    found = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (tuple, list)):
+            found += _tensors(value)
+    return found
+
+
+def _as_tf32(value: Any) -> Any:
+    """A float32 operand with ten bits of mantissa, rounded as the hardware does: to nearest, ties away from zero."""
+    if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
+        return value
+    with torch.no_grad():
+        source = value.detach()
+        bits = source.clone().view(torch.int32)
+        rounded = torch.where(torch.isfinite(source), (bits + 0x1000) & ~0x1FFF, bits).view(torch.float32)
+    return value + (rounded - source) if value.requires_grad else rounded
+
+
+def _to(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords: "Dict[str, Any]", target: "Optional[str]") -> Any:
+    """`.to`, `.cpu`, `.cuda`: between the two a copy, as there is one."""
+    source = arguments[0]
+    if target is None:
+        others = [a for a in arguments[1:] if isinstance(a, torch.Tensor)]
+        if others:
+            target = "cpu" if on_cpu(others[0]) else "cuda"
+    result = function(*arguments, **keywords)
+    if not isinstance(source, torch.Tensor) or not isinstance(result, torch.Tensor):
+        return result
+    was_cpu = on_cpu(source)
+    is_cpu = was_cpu if target is None else target == "cpu"
+    if is_cpu != was_cpu and result.data_ptr() == source.data_ptr():
+        result = result.clone()
+    if result is not source:
+        result.__dict__.pop(_MARK, None)
+        if is_cpu:
+            result.__dict__[_MARK] = True
+    return result
+
+
+def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords: "Dict[str, Any]") -> Any:
+    """A function of torch, outside of the mode."""
+    name = getattr(function, "__name__", "")
+    target = None
+    if "device" in keywords:
+        target = _named(keywords["device"])
+        if target == "cuda" or (isinstance(keywords["device"], int) and not isinstance(keywords["device"], bool)):
+            target = "cuda"
+            keywords["device"] = _CPU
+    for i, value in enumerate(arguments):
+        if isinstance(value, (torch.device, str)):
+            named = _named(value)
+            target = named or target
+            if named == "cuda":
+                arguments = (*arguments[:i], _CPU, *arguments[i + 1:])
+    keywords.pop("pin_memory", None)
+    if name == "to":
+        return _to(function, arguments, keywords, target)
+    if name in _PRODUCTS and torch.backends.cuda.matmul.allow_tf32:
+        arguments = tuple(map(_as_tf32, arguments))
+    result = function(*arguments, **keywords)
+    if target is None:
+        sources = _tensors(arguments) + _tensors(keywords.values())
+        cpu = all(map(on_cpu, sources)) if sources else True
+    else:
+        cpu = target == "cpu"
+    if cpu:
+        _mark(result, True, arguments)
+    return result
+
+
+class _Redirect(TorchFunctionMode):
+    """In every thread."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        keywords = dict(kwargs or {})
+        if getattr(func, "__name__", "") in _CALL_BACK:
+            with _Redirect():
+                return func(*args, **keywords)
+        return _call(func, args, keywords)
+
+
+def _anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
+    """A factory for where the mode is not: threads and callbacks that torch itself starts."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        if _named(keywords.get("device")) == "cuda":
+            keywords["device"] = _CPU
+            result = function(*arguments, **keywords)
+            if isinstance(result, torch.Tensor):
+                result.__dict__.pop(_MARK, None)
+            return result
+        return function(*arguments, **keywords)
+
+    return call
+
+
+def _device_of(tensor: "torch.Tensor") -> "torch.device":
+    real: torch.device = _real_device(tensor)
+    return _CUDA if real.type == "cpu" and _MARK not in tensor.__dict__ else real
+
+
+def _move(target: str, name: str) -> "Callable[..., Any]":
+    def move(tensor: Any, *arguments: Any, **keywords: Any) -> Any:
+        return _to(lambda t: t, (tensor,), {}, target)
+
+    move.__name__ = name
+    return move
+
+
+def _patch_tensor() -> None:
+    tensor: Any = torch.Tensor
+    tensor.device = property(_device_of)
+    tensor.is_cuda = property(lambda t: _device_of(t).type == "cuda")
+    tensor.is_cpu = property(lambda t: _device_of(t).type == "cpu")
+    tensor.get_device = lambda t: 0 if _device_of(t).type == "cuda" else -1
+    tensor.cuda = _move("cuda", "cuda")
+    tensor.cpu = _move("cpu", "cpu")
+    tensor.pin_memory = lambda t, *a, **k: t
+    tensor.is_pinned = lambda t, *a, **k: on_cpu(t)
+    tensor.record_stream = lambda t, stream: None
+    torch.nn.Module.cuda = lambda m, device=None: m._apply(lambda t: t.cuda())  # type: ignore[method-assign,assignment,misc]
+
+
+def _in_new_threads() -> None:
+    start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
+
+    def bootstrap(thread: "threading.Thread") -> None:
+        with _Redirect():
+            start(thread)
+
+    threading.Thread._bootstrap_inner = bootstrap  # type: ignore[attr-defined]
+
+
+def install(module: Any) -> None:
+    """For good, in this thread and those that start later."""
+    for name in _FACTORIES:
+        if hasattr(module, name):
+            setattr(module, name, _anywhere(getattr(module, name)))
+    _patch_tensor()
+    _in_new_threads()
+    _Redirect().__enter__()
