@@ -272,11 +272,18 @@ PyObject* driver_open(PyObject* module, PyObject* arguments) {
   return PyLong_FromVoidPtr((void*)(uintptr_t)&get);
 }
 
-/* as_cuda_dlpack(to_dlpack, tensor): the capsule that to_dlpack gives for the tensor, as one of memory of a GPU. */
-PyObject* as_cuda_dlpack(PyObject* module, PyObject* arguments) {
+/* as_cuda_dlpack(to_dlpack, tensor): the capsule that to_dlpack gives for the tensor, as one of memory of a GPU. Who says more
+ * than the tensor (torch's own __dlpack__) gets what to_dlpack gives. */
+PyObject* as_cuda_dlpack(PyObject* module, PyObject* arguments, PyObject* keywords) {
   (void)module;
   PyObject *function, *tensor;
   if (!PyArg_ParseTuple(arguments, "OO:as_cuda_dlpack", &function, &tensor)) return NULL;
+  if (keywords != NULL && PyDict_Size(keywords) > 0) {
+    PyObject* only = PyTuple_Pack(1, tensor);
+    PyObject* result = only == NULL ? NULL : PyObject_Call(function, only, keywords);
+    Py_XDECREF(only);
+    return result;
+  }
   PyObject* capsule = PyObject_CallFunctionObjArgs(function, tensor, NULL);
   if (capsule == NULL) return NULL;
   struct {

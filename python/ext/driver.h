@@ -95,6 +95,6 @@ PyObject* driver_open(PyObject* module, PyObject* arguments);
 PyObject* driver_error(PyObject* module, PyObject* unused);
 PyObject* driver_capture(PyObject* module, PyObject* arguments);
 PyObject* driver_deadline(PyObject* module, PyObject* seconds);
-PyObject* as_cuda_dlpack(PyObject* module, PyObject* arguments);
+PyObject* as_cuda_dlpack(PyObject* module, PyObject* arguments, PyObject* keywords);
 
 #endif /* TILEVM_PYTHON_DRIVER_H_ */

@@ -174,7 +174,7 @@ static PyMethodDef functions[] = {
      "driver_capture(stream, list or None): launches on the stream go into the list"},
     {"driver_deadline", driver_deadline, METH_O,
      "driver_deadline(seconds): launches of this thread stop then, with TimeoutError; 0: no more"},
-    {"as_cuda_dlpack", as_cuda_dlpack, METH_VARARGS,
+    {"as_cuda_dlpack", (PyCFunction)(void (*)(void))as_cuda_dlpack, METH_VARARGS | METH_KEYWORDS,
      "as_cuda_dlpack(to_dlpack, tensor): a capsule that says it were on a GPU"},
     {NULL, NULL, 0, NULL},
 };

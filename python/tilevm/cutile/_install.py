@@ -117,10 +117,7 @@ def _patch_cutile(module: "ModuleType") -> None:
     from ._versions import Frontend
 
     assert _state is not None
-    frontend = Frontend(module)
-    frontend.replace(_state)
-    if "torch" in sys.modules and not _state.is_gpu:
-        frontend.accept_cpu_tensors()
+    Frontend(module).replace(_state)
 
 
 def _patch_torch(module: "ModuleType") -> None:
@@ -128,10 +125,6 @@ def _patch_torch(module: "ModuleType") -> None:
 
     assert _state is not None
     torch_cuda.install(module, _state)
-    if "cuda.tile" in sys.modules and hasattr(sys.modules["cuda.tile"], "launch"):
-        from ._versions import Frontend
-
-        Frontend(sys.modules["cuda.tile"]).accept_cpu_tensors()
 
 
 # --- what is to be done when a module is imported

@@ -4,7 +4,6 @@ Everything here is private to cuda-tile, and may be elsewhere in the next versio
 """
 from __future__ import annotations
 
-import functools
 import sys
 
 from .._errors import UnsupportedError
@@ -69,24 +68,6 @@ class Frontend:
         search = self._part("tune._tune")
         if not state.is_gpu:
             self._put(search, "exhaustive_search", tune.searching(search))
-
-    # --- arguments
-
-    def accept_cpu_tensors(self) -> None:
-        """cuTile's extension asks torch for DLPack capsules and takes those of GPUs only. It looks the function up once: here."""
-        import torch
-
-        from .. import _tilevm
-
-        original = torch._C._to_dlpack  # type: ignore[attr-defined]
-        torch._C._to_dlpack = functools.partial(_tilevm.as_cuda_dlpack, original)  # type: ignore[attr-defined]
-        try:
-            extension = self._part("_cext")
-            kernel = self.module.kernel(lambda x: None)
-            convention = extension.CallingConvention.cutile_python_v1()
-            self._part("compilation").KernelSignature.from_kernel_args(kernel, (torch.empty(1),), convention)
-        finally:
-            torch._C._to_dlpack = original  # type: ignore[attr-defined]
 
     # --- names
 

@@ -101,7 +101,7 @@ def _random(module: Any) -> None:
     for place in (cuda, cuda.random):
         place.manual_seed = place.manual_seed_all = lambda seed: generator.manual_seed(seed) and None
         place.seed = place.seed_all = lambda: generator.seed() and None
-        place.initial_seed = generator.initial_seed
+        place.initial_seed = lambda: generator.initial_seed()
         place.get_rng_state = lambda device=None: generator.get_state()
         place.set_rng_state = lambda state, device=None: generator.set_state(state) and None
         place.get_rng_state_all = lambda: [generator.get_state()]

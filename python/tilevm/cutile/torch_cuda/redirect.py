@@ -12,13 +12,16 @@ from typing import Any, Callable, Dict, Optional, Tuple
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ... import _tilevm
+
 _CPU = torch.device("cpu")
 _CUDA = torch.device("cuda", 0)
 _MARK = "_tilevm_on_cpu"
 
 _real_device = torch.Tensor.device.__get__  # type: ignore[attr-defined]
 
-# Operations whose float32 operands a GPU rounds to TF32 when torch.backends.cuda.matmul.allow_tf32 is set.
+# Operations whose 16-bit operands a GPU multiplies exactly and adds in float32, and whose float32 operands it rounds to TF32 when
+# torch.backends.cuda.matmul.allow_tf32 is set. On the CPU 16-bit sums may be rounded on the way.
 _PRODUCTS = frozenset(("matmul", "__matmul__", "__rmatmul__", "bmm", "mm", "linear", "addmm", "baddbmm"))
 # Those that run code of the caller, outside of this mode.
 _CALL_BACK = frozenset(("backward", "grad"))
@@ -72,6 +75,17 @@ def _as_tf32(value: Any) -> Any:
     return value + (rounded - source) if value.requires_grad else rounded
 
 
+def _product(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords: "Dict[str, Any]") -> Any:
+    """As a GPU computes it."""
+    types = {a.dtype for a in arguments if isinstance(a, torch.Tensor)}
+    if types in ({torch.float16}, {torch.bfloat16}) and not keywords:
+        wide = (a.float() if isinstance(a, torch.Tensor) else a for a in arguments)
+        return function(*wide).to(types.pop())
+    if torch.backends.cuda.matmul.allow_tf32:
+        arguments = tuple(map(_as_tf32, arguments))
+    return function(*arguments, **keywords)
+
+
 def _to(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords: "Dict[str, Any]", target: "Optional[str]") -> Any:
     """`.to`, `.cpu`, `.cuda`: between the two a copy, as there is one."""
     source = arguments[0]
@@ -111,9 +125,10 @@ def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords
     keywords.pop("pin_memory", None)
     if name == "to":
         return _to(function, arguments, keywords, target)
-    if name in _PRODUCTS and torch.backends.cuda.matmul.allow_tf32:
-        arguments = tuple(map(_as_tf32, arguments))
-    result = function(*arguments, **keywords)
+    if name in _PRODUCTS:
+        result = _product(function, arguments, keywords)
+    else:
+        result = function(*arguments, **keywords)
     if target is None:
         sources = _tensors(arguments) + _tensors(keywords.values())
         cpu = all(map(on_cpu, sources)) if sources else True
@@ -129,10 +144,10 @@ class _Redirect(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         keywords = dict(kwargs or {})
-        if getattr(func, "__name__", "") in _CALL_BACK:
-            with _Redirect():
-                return func(*args, **keywords)
-        return _call(func, args, keywords)
+        if getattr(func, "__name__", "") not in _CALL_BACK:
+            return _call(func, args, keywords)
+        with torch._C.DisableTorchFunction():  # it would come here again
+            return func(*args, **keywords)
 
 
 def _anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
@@ -193,6 +208,8 @@ def install(module: Any) -> None:
     for name in _FACTORIES:
         if hasattr(module, name):
             setattr(module, name, _anywhere(getattr(module, name)))
+    # cuTile's extension asks this function for tensors, without more arguments, and takes those of GPUs only.
+    module._C._to_dlpack = functools.partial(_tilevm.as_cuda_dlpack, module._C._to_dlpack)
     _patch_tensor()
     _in_new_threads()
     _Redirect().__enter__()
