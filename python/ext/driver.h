@@ -42,21 +42,20 @@ typedef struct Variant {
 } Variant;
 enum { kVariants = 8 };
 
-/* What cuTile holds as CUlibrary and as CUkernel: an image has one kernel that is asked for by name, perhaps of several. */
+/* What cuTile holds as CUkernel and as CUlibrary. */
 typedef struct Kernel {
-  struct Kernel* next;
-  char* name;
-  tilevm_kernel* kernel;
-  struct Image* image;
-  Variant variants[kVariants];
-} Kernel;
-typedef struct Image {
-  char* bytes; /* of which arguments have their names */
-  tilevm_module* module;
+  const char* name;
   Argument* arguments;
   int num_arguments, num_words;
   int has_lists;
+  tilevm_kernel* kernel; /* NULL until it is asked for */
+  Variant variants[kVariants];
+} Kernel;
+typedef struct Image {
+  char* bytes; /* of which names are part */
+  tilevm_module* module;
   Kernel* kernels;
+  uint32_t num_kernels;
 } Image;
 
 /* Of the table. One a process: cuTile has one, too. */

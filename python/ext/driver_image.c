@@ -1,7 +1,8 @@
 /* What cuTile takes for a cubin. tilevm.cutile makes it (cutile/_image.py), all numbers little-endian:
  *
- *   "TILEVM-CUTILE-1\0"  u64: bytes of all   u32: arguments   u32: bytes of their records
- *   records              u8: kind, rank, bits, 0   i32: type   u32: bytes of the name and its NUL   the name
+ *   "TILEVM-CUTILE-1\0"  u64: bytes of all   u32: kernels   u32: bytes of their records
+ *   of each kernel       u32: arguments   u32: bytes of its name and NUL   the name   its arguments
+ *   of each argument     u8: kind, rank, bits, 0   i32: type   u32: bytes of its name and NUL   the name
  *   a .tbc               to the end, from a multiple of 32 on */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
@@ -13,16 +14,13 @@ static const char kMagic[16] = "TILEVM-CUTILE-1";
 
 static void free_image(Image* image) {
   if (image == NULL) return;
-  for (Kernel* k = image->kernels; k != NULL;) {
-    Kernel* next = k->next;
-    destroy_variants(k);
-    tilevm_kernel_destroy(k->kernel);
-    free(k->name);
-    free(k);
-    k = next;
+  for (uint32_t i = 0; image->kernels != NULL && i < image->num_kernels; ++i) {
+    destroy_variants(&image->kernels[i]);
+    tilevm_kernel_destroy(image->kernels[i].kernel);
+    free(image->kernels[i].arguments);
   }
   tilevm_module_destroy(image->module);
-  free(image->arguments);
+  free(image->kernels);
   free(image->bytes);
   free(image);
 }
@@ -32,25 +30,53 @@ static int refuse(const char* why) {
   return keep_error(CU_INVALID_IMAGE);
 }
 
-/* 0 if a record is cut off. */
-static int read_arguments(Image* image, const char* at, const char* end) {
-  for (int i = 0; i < image->num_arguments; ++i) {
-    uint32_t name_bytes;
-    int32_t type;
-    if (end - at < 12) return 0;
-    memcpy(&type, at + 4, 4);
-    memcpy(&name_bytes, at + 8, 4);
-    if ((size_t)(end - at - 12) < name_bytes || name_bytes == 0 || at[12 + name_bytes - 1] != 0) return 0;
-    Argument* a = &image->arguments[i];
-    a->kind = (unsigned char)at[0];
-    a->rank = (unsigned char)at[1];
-    a->bits = (unsigned char)at[2];
-    a->type = type;
-    a->name = at + 12;
-    if (a->kind > kList || a->rank > 16) return 0;
-    image->num_words += a->kind == kArray ? 1 + 2 * a->rank : a->kind == kList ? 2 : 1;
-    image->has_lists |= a->kind == kList;
-    at += 12 + name_bytes;
+/* The name of `size` bytes at *at, which moves behind it; NULL if it is cut off. */
+static const char* read_name(const char** at, const char* end, uint32_t size) {
+  const char* name = *at;
+  if (size == 0 || (size_t)(end - name) < size || name[size - 1] != 0) return NULL;
+  *at += size;
+  return name;
+}
+
+/* These return 0 if a record is cut off or wrong. */
+static int read_argument(Kernel* kernel, Argument* a, const char** at, const char* end) {
+  uint32_t name_bytes;
+  int32_t type;
+  if (end - *at < 12) return 0;
+  memcpy(&type, *at + 4, 4);
+  memcpy(&name_bytes, *at + 8, 4);
+  a->kind = (unsigned char)(*at)[0];
+  a->rank = (unsigned char)(*at)[1];
+  a->bits = (unsigned char)(*at)[2];
+  a->type = type;
+  *at += 12;
+  a->name = read_name(at, end, name_bytes);
+  if (a->name == NULL || a->kind > kList || a->rank > 16) return 0;
+  kernel->num_words += a->kind == kArray ? 1 + 2 * a->rank : a->kind == kList ? 2 : 1;
+  kernel->has_lists |= a->kind == kList;
+  return 1;
+}
+
+static int read_kernel(Kernel* kernel, const char** at, const char* end) {
+  uint32_t count, name_bytes;
+  if (end - *at < 8) return 0;
+  memcpy(&count, *at, 4);
+  memcpy(&name_bytes, *at + 4, 4);
+  *at += 8;
+  kernel->name = read_name(at, end, name_bytes);
+  if (kernel->name == NULL || count > (size_t)(end - *at)) return 0;
+  kernel->arguments = calloc((size_t)count + 1, sizeof *kernel->arguments);
+  if (kernel->arguments == NULL) return 0;
+  kernel->num_arguments = (int)count;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!read_argument(kernel, &kernel->arguments[i], at, end)) return 0;
+  }
+  return 1;
+}
+
+static int read_kernels(Image* image, const char* at, const char* end) {
+  for (uint32_t i = 0; i < image->num_kernels; ++i) {
+    if (!read_kernel(&image->kernels[i], &at, end)) return 0;
   }
   return 1;
 }
@@ -69,14 +95,14 @@ int load_image(Image** result, const void* data, void* a, void* b, unsigned c, v
   const uint64_t start = (32 + (uint64_t)record_bytes + 31) / 32 * 32;
   Image* image = calloc(1, sizeof *image);
   if (image != NULL && size > start) image->bytes = malloc(size);
-  if (image != NULL && count < size) image->arguments = calloc(count + 1, sizeof *image->arguments);
-  if (image == NULL || image->bytes == NULL || image->arguments == NULL) {
+  if (image != NULL && count < size) image->kernels = calloc((size_t)count + 1, sizeof *image->kernels);
+  if (image == NULL || image->bytes == NULL || image->kernels == NULL) {
     free_image(image);
     return refuse("a damaged image");
   }
+  image->num_kernels = count;
   memcpy(image->bytes, data, size);
-  image->num_arguments = (int)count;
-  if (!read_arguments(image, image->bytes + 32, image->bytes + 32 + record_bytes)) {
+  if (!read_kernels(image, image->bytes + 32, image->bytes + 32 + record_bytes)) {
     free_image(image);
     return refuse("a damaged image");
   }
@@ -97,33 +123,30 @@ int unload_image(Image* image) {
 
 int get_kernel(Kernel** result, Image* image, const char* name) {
   *result = NULL;
-  for (Kernel* k = image->kernels; k != NULL; k = k->next) {
-    if (strcmp(k->name, name) == 0) {
-      *result = k;
-      return CU_SUCCESS;
+  Kernel* kernel = image->kernels;
+  while (kernel != image->kernels + image->num_kernels && strcmp(kernel->name, name) != 0) ++kernel;
+  if (kernel == image->kernels + image->num_kernels) return CU_NOT_FOUND;
+  if (kernel->kernel == NULL) {
+    tilevm_kernel* made = NULL;
+    tilevm_status status;
+    Py_BEGIN_ALLOW_THREADS status = tilevm_kernel_create(driver.device, image->module, name, &made);
+    Py_END_ALLOW_THREADS if (status != TILEVM_OK) {
+      raise_status(status);
+      return keep_error(CU_NOT_FOUND);
+    }
+    tilevm_kernel_info info = {sizeof info};
+    if (tilevm_kernel_get_info(made, &info) == TILEVM_OK && info.num_parameters != (uint32_t)kernel->num_words) {
+      PyErr_Format(PyExc_RuntimeError, "kernel `%s` has %u parameters; its signature stands for %d", name,
+                   (unsigned)info.num_parameters, kernel->num_words);
+      tilevm_kernel_destroy(made);
+      return keep_error(CU_INVALID_IMAGE);
+    }
+    if (kernel->kernel == NULL) {
+      kernel->kernel = made;
+    } else { /* another thread was faster */
+      tilevm_kernel_destroy(made);
     }
   }
-  Kernel* kernel = calloc(1, sizeof *kernel);
-  if (kernel == NULL) return CU_OUT_OF_MEMORY;
-  tilevm_status status;
-  Py_BEGIN_ALLOW_THREADS status = tilevm_kernel_create(driver.device, image->module, name, &kernel->kernel);
-  Py_END_ALLOW_THREADS if (status != TILEVM_OK) {
-    free(kernel);
-    raise_status(status);
-    return keep_error(CU_NOT_FOUND);
-  }
-  tilevm_kernel_info info = {sizeof info};
-  if (tilevm_kernel_get_info(kernel->kernel, &info) == TILEVM_OK && info.num_parameters != (uint32_t)image->num_words) {
-    PyErr_Format(PyExc_RuntimeError, "kernel `%s` has %u parameters; its signature stands for %d", name,
-                 (unsigned)info.num_parameters, image->num_words);
-    tilevm_kernel_destroy(kernel->kernel);
-    free(kernel);
-    return keep_error(CU_INVALID_IMAGE);
-  }
-  kernel->name = strdup(name);
-  kernel->image = image;
-  kernel->next = image->kernels;
-  image->kernels = kernel;
   *result = kernel;
   return CU_SUCCESS;
 }

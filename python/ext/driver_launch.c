@@ -79,14 +79,14 @@ static tilevm_status add_list(tilevm_launch* launch, const Argument* a, const ui
   return status;
 }
 
-static tilevm_status bind(tilevm_launch* launch, const Image* image, const uint64_t* words) {
+static tilevm_status bind(tilevm_launch* launch, const Kernel* kernel, const uint64_t* words) {
   tilevm_status status = TILEVM_OK;
-  for (int i = 0; i < image->num_words && status == TILEVM_OK; ++i) {
+  for (int i = 0; i < kernel->num_words && status == TILEVM_OK; ++i) {
     status = tilevm_launch_set_parameter(launch, (uint32_t)i, words[i]);
   }
   if (driver.is_gpu) return status;
-  for (int i = 0; i < image->num_arguments && status == TILEVM_OK; ++i) {
-    const Argument* a = &image->arguments[i];
+  for (int i = 0; i < kernel->num_arguments && status == TILEVM_OK; ++i) {
+    const Argument* a = &kernel->arguments[i];
     if (a->kind == kArray) status = add_array(launch, a, a->name, words, a->bits);
     if (a->kind == kList) status = add_list(launch, a, words);
     words += a->kind == kArray ? 1 + 2 * a->rank : a->kind == kList ? 2 : 1;
@@ -96,7 +96,7 @@ static tilevm_status bind(tilevm_launch* launch, const Image* image, const uint6
 
 /* A launch that is ready to run, or NULL with an exception. */
 static tilevm_launch* make(Kernel* kernel, const uint64_t* words) {
-  const uint64_t* grid = words + kernel->image->num_words;
+  const uint64_t* grid = words + kernel->num_words;
   tilevm_launch_options options = {sizeof options};
   options.check = driver.is_gpu ? TILEVM_CHECK_DEFAULT : driver.check;
   options.threads = driver.threads;
@@ -104,7 +104,7 @@ static tilevm_launch* make(Kernel* kernel, const uint64_t* words) {
   tilevm_launch* launch = NULL;
   tilevm_status status = tilevm_launch_create(kernel->kernel, &launch);
   if (status == TILEVM_OK) status = tilevm_launch_set_options(launch, &options);
-  if (status == TILEVM_OK) status = bind(launch, kernel->image, words);
+  if (status == TILEVM_OK) status = bind(launch, kernel, words);
   if (status == TILEVM_OK) {
     status = tilevm_launch_set_grid(launch, (int64_t)grid[0], (int64_t)grid[1], (int64_t)grid[2]);
   }
@@ -130,9 +130,9 @@ void destroy_variants(Kernel* kernel) {
 
 /* The launch of these words: one that is kept and free, or a new one. `*kept` is its place, or NULL if the caller has it. */
 static tilevm_launch* find(Kernel* kernel, const uint64_t* words, Variant** kept) {
-  const size_t bytes = ((size_t)kernel->image->num_words + 3) * sizeof *words;
+  const size_t bytes = ((size_t)kernel->num_words + 3) * sizeof *words;
   *kept = NULL;
-  if (kernel->image->has_lists) return make(kernel, words);
+  if (kernel->has_lists) return make(kernel, words);
   for (int i = 0; i < kVariants; ++i) {
     Variant* v = &kernel->variants[i];
     if (v->launch == NULL || v->busy || memcmp(v->words, words, bytes) != 0) continue;
@@ -226,13 +226,12 @@ static int run_on_cpu(Kernel* kernel, const uint64_t* words) {
 
 int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters, void** extra) {
   (void)extra;
-  const Image* image = kernel->image;
   uint64_t few[64], *words = few;
-  if (image->num_words + 3 > 64) words = malloc(((size_t)image->num_words + 3) * sizeof *words);
+  if (kernel->num_words + 3 > 64) words = malloc(((size_t)kernel->num_words + 3) * sizeof *words);
   if (words == NULL) return CU_OUT_OF_MEMORY;
   int at = 0;
-  for (int i = 0; i < image->num_arguments; ++i) {
-    const Argument* a = &image->arguments[i];
+  for (int i = 0; i < kernel->num_arguments; ++i) {
+    const Argument* a = &kernel->arguments[i];
     const int count = a->kind == kArray ? 1 + 2 * a->rank : a->kind == kList ? 2 : 1;
     for (int j = 0; j < count; ++j, ++at) {
       const int bits = j == 0 && a->kind != kScalar ? 64 : a->kind == kList ? 32 : a->bits;

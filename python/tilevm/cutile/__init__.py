@@ -22,6 +22,20 @@ file. Needs the package cuda-tile; docs/python.md says which versions.
 """
 from __future__ import annotations
 
+from .._module import Module, load
+from ._image import unpack
 from ._install import State, install, installed
 
-__all__ = ["State", "install", "installed"]
+__all__ = ["State", "install", "installed", "load_exported"]
+
+
+def load_exported(image: bytes, name: str = "<exported>") -> Module:
+    """What `cuda.tile.compilation.export_kernel(…, output_format="cubin")` wrote under tilevm, as a module: save it, compile it, embed it.
+
+    Errors: ArgumentError for other machine code.
+
+        buffer = io.BytesIO()
+        export_kernel(kernel, [signature], buffer, gpu_code="sm_90", output_format="cubin")
+        tilevm.cutile.load_exported(buffer.getvalue()).save("kernel.tbc")
+    """
+    return load(unpack(image), name=name)

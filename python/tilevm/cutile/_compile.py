@@ -99,15 +99,17 @@ class Compiler:
         return error
 
     def with_arguments(self, original: "Callable[..., Any]") -> "Callable[..., Any]":
-        """kernel._compile, whose result says what the parameters are."""
+        """compile_tile, whose machine code says what the parameters of each kernel in it are."""
 
-        def _compile(kernel: "Any", signature: "Any", context: "Any", *more: "Any") -> "Any":
-            code, *rest = original(kernel, signature, context, *more)
-            function = kernel._annotated_function.pyfunc
-            names = function.__code__.co_varnames[:len(signature.parameters)]
-            return (pack(arguments(signature.parameters, names), code), *rest)
+        def compile_tile(function: "Any", *more: "Any", **options: "Any") -> "Any":
+            result = original(function, *more, **options)
+            if result.cubin is not None:
+                code = getattr(function, "pyfunc", function).__code__
+                kernels = {s.symbol: arguments(s.parameters, code.co_varnames[:len(s.parameters)]) for s in result.kernel_signatures}
+                result.cubin = pack(kernels, result.cubin)
+            return result
 
-        return _compile
+        return compile_tile
 
 
 def _init(self: "Any", text: str, place: "Any", base: "Any", version: str) -> None:

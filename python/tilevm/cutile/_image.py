@@ -1,17 +1,17 @@
 """What cuTile takes for a cubin: a .tbc, and what its parameters are (python/ext/driver_image.c reads it).
 
-    image = pack(arguments(signature.parameters, ["x", "y", "TILE"]), tbc)
+    image = pack({symbol: arguments(signature.parameters, ["x", "y", "TILE"])}, tbc)
 """
 from __future__ import annotations
 
 import struct
 
-from .._errors import UnsupportedError
+from .._errors import UnsupportedError, argument_error
 from .._types import BY_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterable, List, Sequence, Tuple
+    from typing import Any, Iterable, List, Mapping, Sequence, Tuple
 
     Argument = Tuple[int, int, int, int, str]
 
@@ -69,12 +69,23 @@ def arguments(constraints: "Iterable[Any]", names: "Sequence[str]") -> "List[Arg
     return found
 
 
-def pack(parameters: "Sequence[Argument]", tbc: bytes) -> bytes:
-    """An image of a .tbc whose kernels take these."""
+def pack(kernels: "Mapping[str, Sequence[Argument]]", tbc: bytes) -> bytes:
+    """An image of a .tbc whose kernels, by name, take these."""
     records = b""
-    for kind, rank, bits, number, name in parameters:
-        text = name.encode() + b"\0"
-        records += struct.pack("<BBBxiI", kind, rank, bits, number, len(text)) + text
+    for symbol, parameters in kernels.items():
+        name = symbol.encode() + b"\0"
+        records += struct.pack("<II", len(parameters), len(name)) + name
+        for kind, rank, bits, number, parameter in parameters:
+            name = parameter.encode() + b"\0"
+            records += struct.pack("<BBBxiI", kind, rank, bits, number, len(name)) + name
     start = (32 + len(records) + 31) // 32 * 32
-    head = _MAGIC + struct.pack("<QII", start + len(tbc), len(parameters), len(records))
+    head = _MAGIC + struct.pack("<QII", start + len(tbc), len(kernels), len(records))
     return (head + records).ljust(start, b"\0") + tbc
+
+
+def unpack(image: bytes) -> bytes:
+    """The .tbc of an image, for example of one that cuTile's export_kernel wrote. Errors: ArgumentError if it is none."""
+    if image[:16] != _MAGIC or len(image) < 32:
+        raise argument_error("no machine code of tilevm.cutile", "export the kernel under tilevm.cutile, with output_format='cubin'")
+    size, _, records = struct.unpack_from("<QII", image, 16)
+    return image[(32 + records + 31) // 32 * 32:size]

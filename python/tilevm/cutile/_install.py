@@ -106,10 +106,13 @@ def _real_driver() -> int:
 
 def _publish_table(address: int) -> None:
     """Where cuTile's extension looks for the driver, when it needs it first."""
+    import ctypes
     from types import ModuleType
 
     module = ModuleType("cuda.tile._load_libcuda", "tilevm's, in place of NVIDIA's driver.")
     setattr(module, "cuGetProcAddress_v2_ptrptr", address)
+    pointer = ctypes.c_void_p.from_address(address).value
+    setattr(module, "_cuGetProcAddress_v2", ctypes.CFUNCTYPE(ctypes.c_int)(pointer or 0))  # as NVIDIA's has it
     sys.modules[module.__name__] = module
 
 

@@ -54,8 +54,7 @@ class Frontend:
         self._put(compile_module, "_get_max_supported_bytecode_version", compiler.newest_bytecode)
         self._put(compile_module, "_get_compiler_version_string", compiler.version_string)
         self._put(compile_module, "compile_cubin", lambda original: compiler.compile_cubin)
-        kernel = self.module.kernel
-        kernel._compile = compiler.with_arguments(kernel._compile)
+        self._put(compile_module, "compile_tile", compiler.with_arguments)
 
         self._put(extension, "launch", lambda original: _launch.wrap(original, state))
         if hasattr(extension, "launch_extended"):

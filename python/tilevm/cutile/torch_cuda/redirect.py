@@ -13,6 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ... import _tilevm
+from . import numerics
 
 _CPU = torch.device("cpu")
 _CUDA = torch.device("cuda", 0)
@@ -20,9 +21,6 @@ _MARK = "_tilevm_on_cpu"
 
 _real_device = torch.Tensor.device.__get__  # type: ignore[attr-defined]
 
-# Operations whose 16-bit operands a GPU multiplies exactly and adds in float32, and whose float32 operands it rounds to TF32 when
-# torch.backends.cuda.matmul.allow_tf32 is set. On the CPU 16-bit sums may be rounded on the way.
-_PRODUCTS = frozenset(("matmul", "__matmul__", "__rmatmul__", "bmm", "mm", "linear", "addmm", "baddbmm"))
 # Those that run code of the caller, outside of this mode.
 _CALL_BACK = frozenset(("backward", "grad"))
 _FACTORIES = ("zeros", "ones", "empty", "full", "rand", "randn", "randint", "arange", "tensor", "zeros_like", "ones_like", "empty_like",
@@ -64,28 +62,6 @@ def _tensors(values: Any) -> "list[torch.Tensor]":
     return found
 
 
-def _as_tf32(value: Any) -> Any:
-    """A float32 operand with ten bits of mantissa, rounded as the hardware does: to nearest, ties away from zero."""
-    if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
-        return value
-    with torch.no_grad():
-        source = value.detach()
-        bits = source.clone().view(torch.int32)
-        rounded = torch.where(torch.isfinite(source), (bits + 0x1000) & ~0x1FFF, bits).view(torch.float32)
-    return value + (rounded - source) if value.requires_grad else rounded
-
-
-def _product(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords: "Dict[str, Any]") -> Any:
-    """As a GPU computes it."""
-    types = {a.dtype for a in arguments if isinstance(a, torch.Tensor)}
-    if types in ({torch.float16}, {torch.bfloat16}) and not keywords:
-        wide = (a.float() if isinstance(a, torch.Tensor) else a for a in arguments)
-        return function(*wide).to(types.pop())
-    if torch.backends.cuda.matmul.allow_tf32:
-        arguments = tuple(map(_as_tf32, arguments))
-    return function(*arguments, **keywords)
-
-
 def _to(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords: "Dict[str, Any]", target: "Optional[str]") -> Any:
     """`.to`, `.cpu`, `.cuda`: between the two a copy, as there is one."""
     source = arguments[0]
@@ -125,8 +101,8 @@ def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords
     keywords.pop("pin_memory", None)
     if name == "to":
         return _to(function, arguments, keywords, target)
-    if name in _PRODUCTS:
-        result = _product(function, arguments, keywords)
+    if name in numerics.CHANGED:
+        result = numerics.call(function, name, arguments, keywords)
     else:
         result = function(*arguments, **keywords)
     if target is None:
