@@ -170,10 +170,37 @@ static int kernel_attribute(int* value, int attribute, void* kernel, int device)
   *value = 0;
   return CU_SUCCESS;
 }
+/* cuTile calls with the GIL; programs that load the functions themselves may come without. */
+static int load(Image** image, const void* data, void* a, void* b, unsigned c, void* d, void* e, unsigned f) {
+  (void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
+  PyGILState_STATE state = PyGILState_Ensure();
+  const int result = load_image(image, data);
+  PyGILState_Release(state);
+  return result;
+}
+static int unload(Image* image) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  unload_image(image);
+  PyGILState_Release(state);
+  return CU_SUCCESS;
+}
+static int find_kernel(Kernel** kernel, Image* image, const char* name) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  const int result = get_kernel(kernel, image, name);
+  PyGILState_Release(state);
+  return result;
+}
+static int launch(const LaunchConfig* config, Kernel* kernel, void** parameters, void** extra) {
+  (void)extra;
+  PyGILState_STATE state = PyGILState_Ensure();
+  const int result = launch_kernel(config, kernel, parameters);
+  PyGILState_Release(state);
+  return result;
+}
 static int launch_plain(Kernel* kernel, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz,
                         unsigned shared, void* stream, void** parameters, void** extra) {
   const LaunchConfig config = {{x, y, z}, {bx, by, bz}, shared, stream, NULL, 0};
-  return launch_kernel(&config, kernel, parameters, extra);
+  return launch(&config, kernel, parameters, extra);
 }
 
 /* --- the table */
@@ -186,14 +213,14 @@ typedef struct Entry {
 } Entry;
 #define ENTRY(name, function, on_gpu) {#name, (Function)(function), on_gpu}
 static const Entry entries[] = {
-    ENTRY(cuLibraryLoadData, load_image, 1),
-    ENTRY(cuLibraryUnload, unload_image, 1),
-    ENTRY(cuLibraryGetKernel, get_kernel, 1),
+    ENTRY(cuLibraryLoadData, load, 1),
+    ENTRY(cuLibraryUnload, unload, 1),
+    ENTRY(cuLibraryGetKernel, find_kernel, 1),
     ENTRY(cuKernelGetFunction, function_of_kernel, 1),
     ENTRY(cuKernelGetAttribute, kernel_attribute, 1),
     ENTRY(cuKernelSetAttribute, succeed, 1),
     ENTRY(cuLaunchKernel, launch_plain, 1),
-    ENTRY(cuLaunchKernelEx, launch_kernel, 1),
+    ENTRY(cuLaunchKernelEx, launch, 1),
     ENTRY(cuGraphAddKernelNode, not_supported, 1),
     ENTRY(cuInit, succeed, 0),
     ENTRY(cuDriverGetVersion, driver_get_version, 0),

@@ -5,8 +5,7 @@
  *   driver_image.c    what cuTile takes for a cubin: a .tbc with names and types of the arguments
  *   driver_launch.c   launches: prepared ones are kept, by their parameters
  *
- * On the cpu every function is one of ours; on a GPU all but those of libraries, kernels and launches are the driver's.
- * cuTile calls all of them with the GIL. */
+ * On the cpu every function is one of ours; on a GPU all but those of libraries, kernels and launches are the driver's. */
 #ifndef TILEVM_PYTHON_DRIVER_H_
 #define TILEVM_PYTHON_DRIVER_H_
 
@@ -76,9 +75,9 @@ int keep_error(int result);
 /* A word as the kernel has it: its low bits. */
 uint64_t low_bits(uint64_t word, int bits);
 
-/* Functions of the driver. */
-int load_image(Image** image, const void* data, void* a, void* b, unsigned c, void* d, void* e, unsigned f);
-int unload_image(Image* image);
+/* With the GIL; results of the driver. */
+int load_image(Image** image, const void* data);
+void unload_image(Image* image);
 int get_kernel(Kernel** kernel, Image* image, const char* name);
 typedef struct LaunchConfig { /* CUlaunchConfig */
   unsigned grid[3], block[3], shared_bytes;
@@ -86,7 +85,7 @@ typedef struct LaunchConfig { /* CUlaunchConfig */
   void* attributes;
   unsigned num_attributes;
 } LaunchConfig;
-int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters, void** extra);
+int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters);
 void destroy_variants(Kernel* kernel);
 
 /* Of the module. */

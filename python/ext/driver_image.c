@@ -81,8 +81,7 @@ static int read_kernels(Image* image, const char* at, const char* end) {
   return 1;
 }
 
-int load_image(Image** result, const void* data, void* a, void* b, unsigned c, void* d, void* e, unsigned f) {
-  (void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
+int load_image(Image** result, const void* data) {
   uint64_t size;
   uint32_t count, record_bytes;
   *result = NULL;
@@ -116,10 +115,7 @@ int load_image(Image** result, const void* data, void* a, void* b, unsigned c, v
   return CU_SUCCESS;
 }
 
-int unload_image(Image* image) {
-  free_image(image);
-  return CU_SUCCESS;
-}
+void unload_image(Image* image) { free_image(image); }
 
 int get_kernel(Kernel** result, Image* image, const char* name) {
   *result = NULL;

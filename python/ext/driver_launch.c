@@ -224,8 +224,7 @@ static int run_on_cpu(Kernel* kernel, const uint64_t* words) {
   return status == TILEVM_OK ? CU_SUCCESS : keep_error(CU_LAUNCH_FAILED);
 }
 
-int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters, void** extra) {
-  (void)extra;
+int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters) {
   uint64_t few[64], *words = few;
   if (kernel->num_words + 3 > 64) words = malloc(((size_t)kernel->num_words + 3) * sizeof *words);
   if (words == NULL) return CU_OUT_OF_MEMORY;

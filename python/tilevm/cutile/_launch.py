@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 
 from .. import _arrays, _tilevm
+from .._device import deliver_print
 from .._errors import TrapError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -43,6 +44,8 @@ def wrap(original: "Callable[..., None]", state: "State") -> "Callable[..., None
 
 def _named(error: BaseException, kernel: "Any") -> BaseException:
     """The error with the kernel's name in Python, in place of the one that cuTile made for the types of its arguments."""
+    if isinstance(error, TrapError) and error.code == "vm.assert":
+        deliver_print(error.message + "\n")  # as a GPU does
     function = getattr(getattr(kernel, "_annotated_function", None), "pyfunc", None)
     if not isinstance(error, TrapError) or error.kernel is None or function is None:
         return error
@@ -59,11 +62,9 @@ def refuse_extended(original: "Any") -> "Callable[..., None]":
 
 
 def _is_host_array(value: "Any", gpu: bool) -> bool:
-    if hasattr(value, "__cuda_array_interface__") and not hasattr(value, "data_ptr"):
-        return False
-    if hasattr(value, "data_ptr"):
+    if hasattr(value, "data_ptr"):  # torch; asking it for interfaces raises for some types
         return gpu and getattr(value, "is_cuda", True) is False
-    return hasattr(value, "__array_interface__")
+    return hasattr(value, "__array_interface__") and not hasattr(value, "__cuda_array_interface__")
 
 
 def _has_host_arrays(value: "Any", gpu: bool) -> bool:

@@ -51,27 +51,33 @@ class Tuner:
         buffer, zeros = self._flush
         buffer.copy(0, zeros.ctypes.data, zeros.nbytes, None if on is None else on.handle, True)
 
-    def benchmark_with_timeout(self, stream: "Any", grid: "Any", kernel: "Any", kernel_args: "Any", timeout_sec: float,
-                               flush_l2: bool = True) -> "tuple[float, Optional[float]]":
-        """Microseconds of a launch, and seconds of the call. Errors: TileLaunchTimeoutError after timeout_sec, on the cpu;
-        UnsupportedError on a GPU, where nobody can stop a kernel."""
-        from cuda.tile.tune._tune_utils import TileLaunchTimeoutError
+    def export_payload(self, *launch: "Any") -> None:
+        """For cuda.tile._cext._export_ipc_benchmark_payload: None: the launch is measured in this process."""
 
-        if self._state.is_gpu:
-            raise UnsupportedError("error[cutile.timeout]: single_run_timeout_sec on a GPU\n  fix: leave it out")
-        start = time.perf_counter()
-        _tilevm.driver_deadline(timeout_sec)
-        try:
-            microseconds = self.benchmark(stream, grid, kernel, kernel_args, flush_l2)
-        except TimeoutError:
-            raise TileLaunchTimeoutError(f"CUDA kernel launch exceeded timeout {timeout_sec} sec") from None
-        finally:
-            _tilevm.driver_deadline(0.0)
-        return microseconds, time.perf_counter() - start
+    def with_timeout(self, original: "Callable[..., Any]") -> "Callable[..., Any]":
+        """benchmark_with_timeout of cuda.tile.tune: microseconds of a launch, and seconds of the call.
+
+        Errors: TileLaunchTimeoutError, on the cpu; UnsupportedError on a GPU, where nobody can stop a kernel."""
+
+        def benchmark_with_timeout(stream: "Any", grid: "Any", kernel: "Any", kernel_args: "Any", timeout_sec: float,
+                                   *more: "Any") -> "Any":
+            from cuda.tile.tune._tune_utils import TileLaunchTimeoutError
+
+            if self._state.is_gpu:
+                raise UnsupportedError("error[cutile.timeout]: single_run_timeout_sec on a GPU\n  fix: leave it out")
+            _tilevm.driver_deadline(timeout_sec)
+            try:
+                return original(stream, grid, kernel, kernel_args, timeout_sec, *more)
+            except TimeoutError:
+                raise TileLaunchTimeoutError(f"CUDA kernel launch exceeded timeout {timeout_sec} sec") from None
+            finally:
+                _tilevm.driver_deadline(0.0)
+
+        return benchmark_with_timeout
 
     def searching(self, module: "ModuleType") -> "Callable[[Any], Any]":
         """For exhaustive_search of cuda.tile.tune._tune: what it does on the cpu."""
-        for name in ("_WARM_UP_REPEATS", "_BATCH_REPEATS", "_MIN_REPEATS", "_MAX_REPEATS"):
+        for name in ("_WARM_UP_REPEATS", "_BATCH_REPEATS", "_MIN_REPEATS"):
             setattr(module, name, 1)
 
         def replace(original: "Callable[..., Any]") -> "Callable[..., Any]":

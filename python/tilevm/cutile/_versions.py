@@ -63,7 +63,8 @@ class Frontend:
         for name in ("cuda.tile.tune._tune", "cuda.tile.tune._tune_utils", "cuda.tile.tune"):
             __import__(name)
         self._put(extension, "_benchmark", lambda original: tune.benchmark)
-        self._put(self._part("tune._tune_utils"), "benchmark_with_timeout", lambda original: tune.benchmark_with_timeout)
+        self._put(extension, "_export_ipc_benchmark_payload", lambda original: tune.export_payload)
+        self._put(self._part("tune._tune_utils"), "benchmark_with_timeout", tune.with_timeout)
         search = self._part("tune._tune")
         if not state.is_gpu:
             self._put(search, "exhaustive_search", tune.searching(search))

@@ -66,9 +66,9 @@ class _Device:
 
 
 def _check_device(device: Any = None) -> None:
-    number = device if isinstance(device, int) else getattr(device, "index", None)
-    if isinstance(device, str) and ":" in device:
-        number = int(device.split(":")[1])
+    if isinstance(device, str):
+        device = torch.device(device)
+    number = device.index if isinstance(device, torch.device) else device
     if number not in (None, 0, -1):
         raise RuntimeError("CUDA error: invalid device ordinal")
 
@@ -155,9 +155,7 @@ def install(module: Any, state: "State") -> None:
         "mem_get_info": lambda device=None: (_free_memory(), _memory()), "empty_cache": lambda: None,
         "memory_stats": lambda device=None: {}, "memory_summary": lambda device=None, abbreviated=False: _NAME,
         "set_per_process_memory_fraction": lambda fraction, device=None: None, "memory_snapshot": lambda: [],
-        "caching_allocator_alloc": None,
     }
-    memory.pop("caching_allocator_alloc")
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"):
         memory[name] = lambda device=None: 0
     for name in ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",

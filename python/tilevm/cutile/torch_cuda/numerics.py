@@ -17,7 +17,7 @@ _PRODUCTS = _MATMUL | {"__rmatmul__", "linear", "addmm", "baddbmm", "einsum"}
 _WIDE = frozenset(("layer_norm", "group_norm", "rms_norm", "batch_norm", "scaled_dot_product_attention", "instance_norm"))
 _ROUNDED_ONCE = frozenset(("sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh",
                            "tanh", "asin", "acos", "atan", "atan2", "erf", "sigmoid", "pow", "__pow__"))
-CHANGED = _PRODUCTS | _WIDE | _ROUNDED_ONCE
+CHANGED = _PRODUCTS | _WIDE | _ROUNDED_ONCE | {"abs"}
 
 _HALF = (torch.float16, torch.bfloat16)
 _MOST_STEPS = 1 << 29  # multiplications that are done one k after the other
@@ -42,13 +42,13 @@ def _widened(value: Any) -> Any:
 
 
 def _as_tf32(value: Any) -> Any:
-    """A float32 operand with ten bits of mantissa, rounded as the hardware does: to nearest, ties away from zero."""
+    """A float32 operand with ten bits of mantissa, rounded as tile code rounds: to nearest, ties to even."""
     if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
         return value
     with torch.no_grad():
         source = value.detach()
         bits = source.clone().view(torch.int32)
-        rounded = torch.where(torch.isfinite(source), (bits + 0x1000) & ~0x1FFF, bits).view(torch.float32)
+        rounded = torch.where(torch.isfinite(source), (bits + 0xFFF + ((bits >> 13) & 1)) & ~0x1FFF, bits).view(torch.float32)
     return value + (rounded - source) if value.requires_grad else rounded
 
 
@@ -102,6 +102,8 @@ def call(function: Function, name: str, arguments: "Tuple[Any, ...]", keywords: 
         return _product(function, name, arguments, keywords)
     if name in _ROUNDED_ONCE:
         return _rounded_once(function, arguments, keywords) if _types(arguments) else function(*arguments, **keywords)
+    if name == "abs":  # a GPU has that of bool, too
+        return arguments[0].clone() if arguments[0].dtype == torch.bool else function(*arguments, **keywords)
     types = _types(arguments) & set(_HALF)
     if len(types) != 1:
         return function(*arguments, **keywords)
