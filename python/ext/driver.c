@@ -273,21 +273,22 @@ static int get_proc_address(const char* name, void** function, int version, uint
 }
 static GetProcAddress const get = get_proc_address;
 
-/* driver_open(device, is_gpu, capability, address of the real cuGetProcAddress or 0, check, threads): the address of a
- * pointer to ours. The device is kept for ever. */
+/* driver_open(device, is_gpu, capability, address of the real cuGetProcAddress or 0, check, threads, warn): the address
+ * of a pointer to ours. Device and function are kept for ever. */
 PyObject* driver_open(PyObject* module, PyObject* arguments) {
   (void)module;
   PyObject *device, *address;
   Driver made;
   memset(&made, 0, sizeof made);
-  if (!PyArg_ParseTuple(arguments, "Op(ii)Oii:driver_open", &device, &made.is_gpu, &made.capability[0],
-                        &made.capability[1], &address, &made.check, &made.threads)) {
+  if (!PyArg_ParseTuple(arguments, "Op(ii)OiiO:driver_open", &device, &made.is_gpu, &made.capability[0],
+                        &made.capability[1], &address, &made.check, &made.threads, &made.warn)) {
     return NULL;
   }
   made.device = handle_of(device, DeviceType);
   void* getter = made.device == NULL ? NULL : PyLong_AsVoidPtr(address);
   if (PyErr_Occurred() != NULL) return NULL;
   Py_INCREF(device);
+  Py_INCREF(made.warn);
   memcpy(&real, &getter, sizeof real);
   if (real != NULL) {
     void* function = NULL;

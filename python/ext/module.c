@@ -168,7 +168,7 @@ static PyMethodDef functions[] = {
      "translate(bytes, name, form, version, no_debug, no_verify) -> (status, bytes, warnings)"},
     {"know_type", know_type, METH_O, "arrays of exactly this type are read in C from here on, if they can be"},
     {"driver_open", driver_open, METH_VARARGS,
-     "driver_open(device, is_gpu, capability, real, check, threads) -> address of a pointer to cuGetProcAddress_v2"},
+     "driver_open(device, is_gpu, capability, real, check, threads, warn) -> address of a pointer to cuGetProcAddress_v2"},
     {"driver_error", driver_error, METH_NOARGS, "what the last launch of this thread through it did wrong, or None"},
     {"driver_capture", driver_capture, METH_VARARGS,
      "driver_capture(stream, list or None): launches on the stream go into the list"},

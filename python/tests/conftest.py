@@ -1,6 +1,9 @@
-"""Programs of the examples, found by TILEVM_EXAMPLES or beside this folder."""
+"""Programs of the examples, found by TILEVM_EXAMPLES or beside this folder; programs of cuTile Python, in processes of their own."""
+import importlib.util
 import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 import tilevm
@@ -74,3 +77,32 @@ def raw():
 @pytest.fixture
 def counts():
     return tilevm.loads(COUNTS, "counts.tile")["counts"]
+
+
+@pytest.fixture
+def run_cutile(tmp_path):
+    """Runs a program under tilevm.cutile, because it changes cuTile and torch for good: run(text, *options, **environment)."""
+    needed = {"cuda.tile": "cuda-tile", "numpy": "NumPy"}
+    for module, package in needed.items():
+        if not is_installed(module):
+            pytest.skip(f"{package} is not installed")
+
+    def run(text, *options, status=0, **environment):
+        if "import torch" in text and not is_installed("torch"):
+            pytest.skip("torch is not installed")
+        program = tmp_path / "program.py"
+        program.write_text(text)
+        environment = {**os.environ, "CUDA_TILE_CACHE_DIR": str(tmp_path / "cache"), "TILEVM_CHECK": "", **environment}
+        ran = subprocess.run([sys.executable, "-m", "tilevm.cutile", *options, str(program)], capture_output=True, text=True,
+                             env=environment, cwd=tmp_path)
+        assert ran.returncode == status, ran.stdout + ran.stderr
+        return ran.stdout + (ran.stderr if status else "")
+
+    return run
+
+
+def is_installed(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

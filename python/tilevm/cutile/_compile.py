@@ -11,6 +11,7 @@ from .. import _module
 from .._errors import Error, UnavailableError
 from .._release import __version__
 from ._image import arguments, pack
+from ._report import name_kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +105,10 @@ class Compiler:
         def compile_tile(function: "Any", *more: "Any", **options: "Any") -> "Any":
             result = original(function, *more, **options)
             if result.cubin is not None:
-                code = getattr(function, "pyfunc", function).__code__
+                python = getattr(function, "pyfunc", function)
+                code = python.__code__
+                for signature in result.kernel_signatures:
+                    name_kernel(signature.symbol, python.__name__)
                 kernels = {s.symbol: arguments(s.parameters, code.co_varnames[:len(s.parameters)]) for s in result.kernel_signatures}
                 result.cubin = pack(kernels, result.cubin)
             return result

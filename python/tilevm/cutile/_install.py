@@ -7,6 +7,7 @@ import sys
 from .. import _tilevm
 from .._device import device as open_device
 from .._errors import StateError, argument_error
+from ._report import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
     wanted = capability or os.environ.get("TILEVM_CUTILE_CAPABILITY") or "9.0"
     state = State(on, on.compute_capability if on.is_gpu else _capability(wanted), check, threads, tune)
     state.table = _tilevm.driver_open(on.handle, state.is_gpu, state.capability, _real_driver() if state.is_gpu else 0,
-                                      _CHECKS[check], threads)
+                                      _CHECKS[check], threads, tell)
     _publish_table(state.table)
     _state = state
     _when_imported("cuda.tile", _patch_cutile)
@@ -140,7 +141,7 @@ def _when_imported(name: str, then: "Callable[[ModuleType], None]") -> None:
         then(sys.modules[name])
         return
     if not _waiting:
-        sys.meta_path.insert(0, _Finder())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Finder())
     _waiting[name] = then
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 import dataclasses
 
 from .. import _arrays, _tilevm
-from .._device import deliver_print
-from .._errors import TrapError, UnsupportedError
+from .._errors import UnsupportedError
+from ._report import named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def wrap(original: "Callable[..., None]", state: "State") -> "Callable[..., None
         except Exception:
             found = take_error()
             if found is not None:
-                raise _named(found, args[2]) from None
+                raise named(found) from None
             if len(args) != 4 or not _has_host_arrays(args[3], state.is_gpu):
                 raise
         host = HostArrays(state)
@@ -33,23 +33,13 @@ def wrap(original: "Callable[..., None]", state: "State") -> "Callable[..., None
         except Exception:
             found = take_error()
             if found is not None:
-                raise _named(found, args[2]) from None
+                raise named(found) from None
             raise
         host.copy_back()
 
     launch.__name__ = launch.__qualname__ = "launch"
     launch.__doc__ = original.__doc__
     return launch
-
-
-def _named(error: BaseException, kernel: "Any") -> BaseException:
-    """The error with the kernel's name in Python, in place of the one that cuTile made for the types of its arguments."""
-    if isinstance(error, TrapError) and error.code == "vm.assert":
-        deliver_print(error.message + "\n")  # as a GPU does
-    function = getattr(getattr(kernel, "_annotated_function", None), "pyfunc", None)
-    if not isinstance(error, TrapError) or error.kernel is None or function is None:
-        return error
-    return TrapError(str(error).replace(f"in kernel `{error.kernel}`", f"in kernel `{function.__name__}`"), error.code)
 
 
 def refuse_extended(original: "Any") -> "Callable[..., None]":

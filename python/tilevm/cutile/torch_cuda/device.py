@@ -4,11 +4,13 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from typing import Any, Dict, Iterator, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Tuple
 
-import torch
+if TYPE_CHECKING:  # torch need not be installed where hints are checked
+    torch: Any
+else:
+    import torch
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .._install import State
 
@@ -61,8 +63,18 @@ class _Device:
     def __enter__(self) -> "_Device":
         return self
 
-    def __exit__(self, *unused: object) -> bool:
-        return False
+    def __exit__(self, *unused: object) -> None:
+        pass
+
+
+def _answer(value: Any) -> Any:
+    """A function of a device that gives the value."""
+
+    def answer(device: Any = None) -> Any:
+        _check_device(device)
+        return value
+
+    return answer
 
 
 def _check_device(device: Any = None) -> None:
@@ -143,9 +155,9 @@ def install(module: Any, state: "State") -> None:
     answers: "Dict[str, Any]" = {
         "is_available": lambda: True, "is_initialized": lambda: True, "init": lambda: None, "_lazy_init": lambda: None,
         "device_count": lambda: 1, "current_device": lambda: 0, "set_device": _check_device, "device": _Device, "device_of": _Device,
-        "get_device_properties": lambda device=None: (_check_device(device), properties)[1],
-        "get_device_capability": lambda device=None: (_check_device(device), capability)[1],
-        "get_device_name": lambda device=None: (_check_device(device), _NAME)[1],
+        "get_device_properties": _answer(properties),
+        "get_device_capability": _answer(capability),
+        "get_device_name": _answer(_NAME),
         "get_arch_list": lambda: [state.architecture], "is_bf16_supported": lambda including_emulation=True: True,
         "is_tf32_supported": lambda: True, "can_device_access_peer": lambda device, peer: False,
         "get_sync_debug_mode": lambda: 0, "set_sync_debug_mode": lambda mode: None, "ipc_collect": lambda: None,

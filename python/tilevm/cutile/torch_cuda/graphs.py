@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import Any, Callable, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional
 
-import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+if TYPE_CHECKING:  # torch need not be installed where hints are checked
+    torch: Any
+    TorchDispatchMode: Any
+else:
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
 
 from ... import _tilevm
 from . import streams
@@ -32,7 +36,7 @@ def recording_on(stream: "streams.Stream") -> bool:
     return found is not None and found.stream == stream
 
 
-def _flat(value: Any) -> "List[torch.Tensor]":
+def _flat(value: Any) -> "List[Any]":
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, (tuple, list)):
@@ -59,7 +63,7 @@ class Recording:
                 step()
 
 
-class _Operations(TorchDispatchMode):
+class _Operations(TorchDispatchMode):  # type: ignore[misc]
     """Records what torch does."""
 
     def __init__(self, into: Recording) -> None:
@@ -88,7 +92,7 @@ class _Operations(TorchDispatchMode):
         return result
 
 
-def _again(function: Any, arguments: Any, keywords: Any, outputs: "List[torch.Tensor]") -> None:
+def _again(function: Any, arguments: Any, keywords: Any, outputs: "List[Any]") -> None:
     with torch.no_grad():
         for into, value in zip(outputs, _flat(function(*arguments, **keywords))):
             into.copy_(value)

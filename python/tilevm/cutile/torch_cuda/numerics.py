@@ -8,9 +8,12 @@ compared closely, come out as they would there.
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Tuple
 
-import torch
+if TYPE_CHECKING:  # torch need not be installed where hints are checked
+    torch: Any
+else:
+    import torch
 
 _MATMUL = frozenset(("matmul", "__matmul__", "mm", "bmm"))
 _PRODUCTS = _MATMUL | {"__rmatmul__", "linear", "addmm", "baddbmm", "einsum"}
@@ -25,7 +28,7 @@ _MOST_STEPS = 1 << 29  # multiplications that are done one k after the other
 Function = Callable[..., Any]
 
 
-def _types(values: "Tuple[Any, ...]") -> "set[torch.dtype]":
+def _types(values: "Tuple[Any, ...]") -> "set[Any]":
     found = set()
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -52,7 +55,7 @@ def _as_tf32(value: Any) -> Any:
     return value + (rounded - source) if value.requires_grad else rounded
 
 
-def _in_order(a: "torch.Tensor", b: "torch.Tensor") -> Any:
+def _in_order(a: Any, b: Any) -> Any:
     """a @ b of 16-bit operands in float32, or None where that would take too long."""
     if a.dim() < 2 or b.dim() < 2 or a.requires_grad or b.requires_grad:
         return None
@@ -67,7 +70,7 @@ def _in_order(a: "torch.Tensor", b: "torch.Tensor") -> Any:
     return total
 
 
-def _product(function: Function, name: str, arguments: "Tuple[Any, ...]", keywords: "Dict[str, Any]") -> Any:
+def _product(function: Function, name: str, arguments: Any, keywords: "Dict[str, Any]") -> Any:
     wanted = keywords.pop("out_dtype", None) if name in _PRODUCTS else None
     if wanted is None and name in _MATMUL and len(arguments) == 3 and isinstance(arguments[2], torch.dtype):
         arguments, wanted = arguments[:2], arguments[2]

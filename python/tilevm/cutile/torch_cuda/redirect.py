@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
-import torch
-from torch.overrides import TorchFunctionMode
+if TYPE_CHECKING:  # torch need not be installed where hints are checked
+    torch: Any
+    TorchFunctionMode: Any
+else:
+    import torch
+    from torch.overrides import TorchFunctionMode
 
 from ... import _tilevm
 from . import numerics
@@ -19,7 +23,7 @@ _CPU = torch.device("cpu")
 _CUDA = torch.device("cuda", 0)
 _MARK = "_tilevm_on_cpu"
 
-_real_device = torch.Tensor.device.__get__  # type: ignore[attr-defined]
+_real_device = torch.Tensor.device.__get__
 
 # Those that run code of the caller, outside of this mode.
 _CALL_BACK = frozenset(("backward", "grad"))
@@ -38,7 +42,7 @@ def _named(device: Any) -> "Optional[str]":
     return None
 
 
-def on_cpu(tensor: "torch.Tensor") -> bool:
+def on_cpu(tensor: Any) -> bool:
     """Whether the tensor is one of the CPU to the program."""
     return _MARK in tensor.__dict__
 
@@ -52,7 +56,7 @@ def _mark(result: Any, cpu: bool, arguments: "Tuple[Any, ...]") -> None:
             _mark(item, cpu, arguments)
 
 
-def _tensors(values: Any) -> "list[torch.Tensor]":
+def _tensors(values: Any) -> "list[Any]":
     found = []
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -115,11 +119,13 @@ def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords
     return result
 
 
-class _Redirect(TorchFunctionMode):
+class _Redirect(TorchFunctionMode):  # type: ignore[misc]
     """In every thread."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         keywords = dict(kwargs or {})
+        if func is torch.device:
+            return func(*args, **keywords)
         if getattr(func, "__name__", "") not in _CALL_BACK:
             return _call(func, args, keywords)
         with torch._C.DisableTorchFunction():  # it would come here again
@@ -142,8 +148,8 @@ def _anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
     return call
 
 
-def _device_of(tensor: "torch.Tensor") -> "torch.device":
-    real: torch.device = _real_device(tensor)
+def _device_of(tensor: Any) -> Any:
+    real = _real_device(tensor)
     return _CUDA if real.type == "cpu" and _MARK not in tensor.__dict__ else real
 
 
@@ -166,7 +172,7 @@ def _patch_tensor() -> None:
     tensor.pin_memory = lambda t, *a, **k: t
     tensor.is_pinned = lambda t, *a, **k: on_cpu(t)
     tensor.record_stream = lambda t, stream: None
-    torch.nn.Module.cuda = lambda m, device=None: m._apply(lambda t: t.cuda())  # type: ignore[method-assign,assignment,misc]
+    torch.nn.Module.cuda = lambda m, device=None: m._apply(lambda t: t.cuda())
 
 
 def _in_new_threads() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from typing import Any, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, Iterator, List, Optional
 
-import torch
+if TYPE_CHECKING:  # torch need not be installed where hints are checked
+    torch: Any
+else:
+    import torch
 
 _CUDA = torch.device("cuda", 0)
 _local = threading.local()
@@ -89,7 +92,7 @@ _default = Stream(stream_ptr=0)
 
 
 def current_stream(device: Any = None) -> Stream:
-    stream = getattr(_local, "stream", None)
+    stream: "Optional[Stream]" = getattr(_local, "stream", None)
     return _default if stream is None else stream
 
 
