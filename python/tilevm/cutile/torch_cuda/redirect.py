@@ -187,6 +187,7 @@ def _in_new_threads() -> None:
 
 def install(module: Any) -> None:
     """For good, in this thread and those that start later."""
+    module.utils._device._device_constructors()  # remembers the factories as they are, for `with torch.device("cuda")`
     for name in _FACTORIES:
         if hasattr(module, name):
             setattr(module, name, _anywhere(getattr(module, name)))
