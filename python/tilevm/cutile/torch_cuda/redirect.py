@@ -6,6 +6,7 @@ Those are marked. What torch makes by itself, gradients for example, is not, and
 from __future__ import annotations
 
 import functools
+import importlib
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
@@ -187,7 +188,7 @@ def _in_new_threads() -> None:
 
 def install(module: Any) -> None:
     """For good, in this thread and those that start later."""
-    module.utils._device._device_constructors()  # remembers the factories as they are, for `with torch.device("cuda")`
+    importlib.import_module("torch.utils._device")._device_constructors()  # remembers the factories as they are, for `with torch.device("cuda")`
     for name in _FACTORIES:
         if hasattr(module, name):
             setattr(module, name, _anywhere(getattr(module, name)))
