@@ -17,25 +17,29 @@ if TYPE_CHECKING:
 def wrap(original: "Callable[..., None]", state: "State") -> "Callable[..., None]":
     """cuTile's `launch`, which also takes NumPy arrays, and raises what the kernel did wrong."""
     take_error = _tilevm.driver_error
+    expected = False  # whether the last launch had arrays of the host; cuTile is asked first otherwise, because it is faster
 
     def launch(*args: "Any", **options: "Any") -> None:
-        try:
-            return original(*args, **options)
-        except Exception:
-            found = take_error()
-            if found is not None:
-                raise named(found) from None
-            if len(args) != 4 or not _has_host_arrays(args[3], state.is_gpu):
-                raise
+        nonlocal expected
+        if not expected:
+            try:
+                return original(*args, **options)
+            except Exception:
+                found = take_error()
+                if found is not None:
+                    raise named(found) from None
+                if len(args) != 4 or not _has_host_arrays(args[3], state.is_gpu):
+                    raise
         host = HostArrays(state)
         try:
-            original(*args[:3], host.convert(args[3]), **options)
+            original(*args[:3], *map(host.convert, args[3:4]), **options)
         except Exception:
             found = take_error()
             if found is not None:
                 raise named(found) from None
             raise
         host.copy_back()
+        expected = host.found
 
     launch.__name__ = launch.__qualname__ = "launch"
     launch.__doc__ = original.__doc__
@@ -66,42 +70,52 @@ def _has_host_arrays(value: "Any", gpu: bool) -> bool:
 
 
 class _Array:
-    """Memory that cuTile takes for that of a GPU."""
+    """Memory that cuTile takes for that of a GPU; `interface`: of NumPy, which says the same in the same words."""
 
-    def __init__(self, like: "Any", address: int, strides: "Any") -> None:
-        about = like.__array_interface__
-        self.__cuda_array_interface__ = {"shape": about["shape"], "typestr": about["typestr"], "strides": strides,
-                                         "data": (address, False), "version": 3}
-        self.owner = like
+    __slots__ = ("__cuda_array_interface__", "owner")
+
+    def __init__(self, interface: "Any", owner: "Any") -> None:
+        self.__cuda_array_interface__ = interface
+        self.owner = owner
 
 
 class HostArrays:
-    """Those of one launch: on the cpu they are used as they are, on a GPU they are copied there and back."""
+    """Those of one launch: on the cpu they are used as they are, on a GPU they are copied there and back. `found`: there were some."""
 
     def __init__(self, state: "State") -> None:
         self._state = state
         self._copies: "List[Tuple[Any, Any]]" = []
+        self.found = False
 
     def convert(self, value: "Any") -> "Any":
         """An argument with every array of the host replaced. Errors: ArgumentError for arrays that cannot be copied."""
-        if isinstance(value, (tuple, list)):
-            return type(value)(self.convert(item) for item in value)
+        kind = type(value)
+        if kind is tuple or kind is list:
+            return kind(map(self.convert, value))
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return kind(*map(self.convert, value))
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             parts = {field.name: self.convert(getattr(value, field.name)) for field in dataclasses.fields(value)}
             return dataclasses.replace(value, **parts)
         if not _is_host_array(value, self._state.is_gpu):
             return value
+        self.found = True
+        if not self._state.is_gpu:
+            return _Array(value.__array_interface__, value)
+        return self._copied(value)
+
+    def _copied(self, value: "Any") -> "Any":
+        """On the GPU, of the same strides."""
         if hasattr(value, "data_ptr"):  # torch
             copy = value.cuda(self._state.device.ordinal)
             self._copies.append((value, copy))
             return copy
         view = _arrays.view_of(value)
-        if not self._state.is_gpu:
-            return _Array(value, view.address, value.__array_interface__["strides"])
         buffer = _tilevm.Buffer(self._state.device.handle, view.bytes)
         buffer.copy(0, view.address, view.bytes, None, True)
         self._copies.append((view, buffer))
-        return _Array(value, buffer.address(), value.strides)
+        interface = {**value.__array_interface__, "data": (buffer.address(), False), "strides": value.strides}
+        return _Array(interface, value)
 
     def copy_back(self) -> None:
         """Waits for the launch."""
