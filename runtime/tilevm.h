@@ -147,7 +147,9 @@ TILEVM_API const char* tilevm_module_kernel_name(const tilevm_module* module, si
 
 typedef struct tilevm_kernel tilevm_kernel;
 
-/* Ready to run on the device. `name` may be NULL if the module has one kernel. TILEVM_UNSUPPORTED on a GPU for which the
+/* Ready to run on the device. `name` is its symbol or, if that is a mangled C++ name, what C++ calls the kernel, as long as
+ * no other one is called so: "add", "lib::scale<float, 64>", "add(float const*, float*, int)". It may be NULL if the module
+ * has one kernel. TILEVM_UNSUPPORTED on a GPU for which the
  * module has no machine code; the message lists what there is. With tilevm_device_allow_compile it is compiled instead, and
  * the compiler's errors are those of this function: TILEVM_UNSUPPORTED (what it refuses), TILEVM_UNAVAILABLE,
  * TILEVM_INTERNAL. */

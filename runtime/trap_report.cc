@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "ir/cpp_name.h"
 #include "ir/debug_lines.h"
 
 namespace tile::runtime {
@@ -17,7 +18,7 @@ constexpr char kPayload[] = "tilevm/trap";
 }  // namespace
 
 std::string TrapReport::ToString() const {
-  return absl::StrCat(where, ": error[", code, "]: ", message, "\n  in kernel `", kernel, "`, block (",
+  return absl::StrCat(where, ": error[", code, "]: ", message, "\n  in kernel `", ir::ReadableName(kernel), "`, block (",
                       absl::StrJoin(block, ", "), ")", op.empty() ? "" : absl::StrCat(", at ", op),
                       ir::NoteOnLines(where));
 }

@@ -4,6 +4,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/cpp_name.h"
 #include "ir/escape.h"
 #include "ir/tbc/reader.h"
 #include "runtime/launch_rule.h"
@@ -92,7 +93,8 @@ std::string ArgumentsJson(const ir::Function& f) {
 std::string KernelJson(const ir::Function& f) {
   std::vector<std::string> parameters;
   for (int i = 0; i < f.num_params(); ++i) parameters.push_back(Quote(f.param(i)->type().ToString()));
-  return absl::StrCat("{\"name\":", Quote(f.name), ",\"ops\":", CountOps(f), ",\"parameters\":[", absl::StrJoin(parameters, ","),
+  const std::string cpp_name = ir::CppName(f.name);
+  return absl::StrCat("{\"name\":", Quote(f.name), cpp_name.empty() ? "" : absl::StrCat(",\"cpp_name\":", Quote(cpp_name)), ",\"ops\":", CountOps(f), ",\"parameters\":[", absl::StrJoin(parameters, ","),
                       "],\"arguments\":[", ArgumentsJson(f), "],\"launch_rule\":",
                       f.interface && !f.interface->grid.empty() ? "true" : "false", "}");
 }
@@ -109,9 +111,16 @@ std::string ModuleJson(const ir::Module& m, const std::vector<Fact>& facts, cons
 }
 
 std::string KernelText(const ir::Function& f) {
-  std::string s = absl::StrCat("  kernel ", f.name, ": ", f.num_params(), " parameters, ", CountOps(f), " operations\n");
+  const std::string cpp_name = ir::CppName(f.name);
+  const std::vector<std::string> cpp = ir::CppParameters(f.name);
+  std::string s = absl::StrCat("  kernel ", ir::ReadableName(f.name), ": ", f.num_params(), " parameters, ", CountOps(f), " operations\n");
+  if (!cpp_name.empty()) absl::StrAppend(&s, "    symbol ", f.name, "\n");
   if (f.interface == nullptr) {
-    for (int i = 0; i < f.num_params(); ++i) absl::StrAppend(&s, "    parameter ", i, ": ", f.param(i)->type().ToString(), "\n");
+    for (int i = 0; i < f.num_params(); ++i) {
+      absl::StrAppend(&s, "    parameter ", i, ": ", f.param(i)->type().ToString());
+      if (cpp.size() == static_cast<size_t>(f.num_params())) absl::StrAppend(&s, ", ", cpp[static_cast<size_t>(i)]);
+      absl::StrAppend(&s, "\n");
+    }
     return s;
   }
   const ir::Interface& in = *f.interface;
@@ -173,7 +182,7 @@ const Command kInfoCommand = {
     R"(--json prints one object on stdout:
   form ("tbc", "text", "Tile IR bytecode"), bytes; of a .tbc: version, features, code_bytes, debug, code_sha256
   name, producer (if it has one), globals
-  kernels: a list of name, ops, parameters, arguments (name, type; of arrays direction, rank), launch_rule
+  kernels: a list of name (the symbol), cpp_name (what C++ calls it, if it comes from there), ops, parameters, arguments (name, type; of arrays direction, rank), launch_rule
   images: a list of kernel, arch, kind ("cubin", "ptx"), symbol, threads, registers (null: not known), shared_bytes, cluster,
     requires (what the arguments must be), descriptors, workspaces, bytes, driver (CUDA version: 12080 for 12.8; 0: any)
 

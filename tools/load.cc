@@ -1,7 +1,7 @@
 #include "tools/load.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "ir/cpp_name.h"
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
 #include "ir/tbc/reader.h"
@@ -73,20 +73,22 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
 std::string NameOf(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
 const ir::Function* PickKernel(const ir::Module& module, const std::string& file, const std::string& name, int* exit) {
-  std::vector<std::string> names;
-  for (const auto& f : module.functions) names.emplace_back(f->name);
-  if (names.empty()) {
+  if (module.functions.empty()) {
     *exit = FailAt(file, kRejected, "run.no_kernel", "the file has no kernels");
     return nullptr;
   }
-  const std::string list = absl::StrCat("kernels: ", absl::StrJoin(names, ", "));
+  const std::string list = absl::StrCat("kernels: ", ir::ListKernels(module));
   if (!name.empty()) {
-    if (const ir::Function* f = module.FindFunction(name)) return f;
-    *exit = FailAt(file, kRejected, "run.no_kernel", absl::StrCat("no kernel `", name, "`"), list);
+    const std::vector<const ir::Function*> found = ir::FindKernels(module, name);
+    if (found.size() == 1) return found[0];
+    *exit = found.empty() ? FailAt(file, kRejected, "run.no_kernel", absl::StrCat("no kernel `", name, "`"), list)
+                          : FailAt(file, kUsage, "run.which_kernel",
+                                   absl::StrCat(found.size(), " kernels are called `", name, "`"),
+                                   absl::StrCat("give template arguments, parameters or the symbol; ", list));
     return nullptr;
   }
-  if (names.size() == 1) return module.functions[0].get();
-  *exit = FailAt(file, kUsage, "run.which_kernel", absl::StrCat("the file has ", names.size(), " kernels"),
+  if (module.functions.size() == 1) return module.functions[0].get();
+  *exit = FailAt(file, kUsage, "run.which_kernel", absl::StrCat("the file has ", module.functions.size(), " kernels"),
                  absl::StrCat("name one with --kernel; ", list));
   return nullptr;
 }

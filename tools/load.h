@@ -36,7 +36,7 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
 // What messages call a file of the command line: its name, or <stdin>.
 std::string NameOf(const std::string& path);
 
-// The kernel to work on: the one named, or the only one. Null after an error on stderr, which begins with `file`.
+// The kernel to work on: the one named, by symbol or as C++ calls it, or the only one. Null after an error on stderr, which begins with `file`.
 const ir::Function* PickKernel(const ir::Module& module, const std::string& file, const std::string& name, int* exit);
 
 }  // namespace tile::tools

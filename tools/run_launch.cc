@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/cpp_name.h"
 #include "runtime/launch_rule.h"
 #include "tools/cli/report.h"
 #include "tools/data/cast.h"
@@ -63,11 +64,13 @@ absl::StatusOr<Array> ToArray(absl::string_view text, Value value, Element want,
   return Cast(*a, want);
 }
 
-absl::StatusOr<uint64_t> ToScalar(absl::string_view text, const Value& value, ir::Elem elem, absl::string_view name) {
+// cpp_type: that of the parameter, if its kernel comes from C++, where bool takes a byte.
+absl::StatusOr<uint64_t> ToScalar(absl::string_view text, const Value& value, ir::Elem elem, absl::string_view name,
+                                  absl::string_view cpp_type = "") {
   if (!value.is_scalar()) {
     return Error(Located(text, "run.value", absl::StrCat("argument `", name, "` is a number, but the value is an array")));
   }
-  absl::StatusOr<uint64_t> bits = ParseElement(elem, value.scalar());
+  absl::StatusOr<uint64_t> bits = ParseElement(cpp_type == "bool" ? ir::Elem::kI1 : elem, value.scalar());
   if (!bits.ok()) return Error(Located(text, "run.value", absl::StrCat("argument `", name, "`: ", bits.status().message())));
   return bits;
 }
@@ -218,22 +221,25 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
   return absl::OkStatus();
 }
 
-// Without interface: parameter i is called by its name in the text or by its number.
+// Without interface: parameter i is called by its name in the text or by its number. The symbol of a kernel from C++ says
+// what each one is, so that a pointer to const is an input.
 absl::Status PrepareByParameter(const ir::Function& f, const LaunchRequest& request, PreparedRun* run) {
   const auto n = static_cast<size_t>(f.num_params());
-  std::vector<std::string> text(n), names(n);
+  std::vector<std::string> text(n), names(n), cpp = ir::CppParameters(f.name);
+  const bool from_cpp = cpp.size() == n;
+  cpp.resize(n);
   for (size_t i = 0; i < n; ++i) {
     const absl::string_view name = f.param(static_cast<int>(i))->name;
     names[i] = name.empty() ? absl::StrCat(i) : std::string(name);
   }
   if (request.inputs.size() > n) {
-    return Error(absl::StrCat("too many inputs: kernel `", f.name, "` takes ", n, " parameters"));
+    return Error(absl::StrCat("too many inputs: kernel `", ir::ReadableName(f.name), "` takes ", n, " parameters"));
   }
   for (size_t i = 0; i < request.inputs.size(); ++i) text[i] = request.inputs[i];
   for (const auto& [name, value] : request.args) {
     size_t i = 0;
     while (i < n && names[i] != name && absl::StrCat(i) != name) ++i;
-    if (i == n) return Error(absl::StrCat("kernel `", f.name, "` has no parameter `", name, "`; it has ", absl::StrJoin(names, ", ")));
+    if (i == n) return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no parameter `", name, "`; it has ", absl::StrJoin(names, ", ")));
     if (!text[i].empty()) return Error(absl::StrCat("parameter `", name, "` is given twice"));
     text[i] = value;
   }
@@ -242,7 +248,7 @@ absl::Status PrepareByParameter(const ir::Function& f, const LaunchRequest& requ
   for (size_t i = 0; i < n; ++i) {
     const ir::Type type = f.param(static_cast<int>(i))->type();
     if (text[i].empty()) {
-      return Error(absl::StrCat("parameter ", i, " of kernel `", f.name, "` (%", names[i], ": ", type.ToString(),
+      return Error(absl::StrCat("parameter ", i, " of kernel `", ir::ReadableName(f.name), "` (", from_cpp ? cpp[i] : absl::StrCat("%", names[i], ": ", type.ToString()),
                                 ") is missing: the kernel has no interface, so each parameter needs a value (--arg ", names[i], "=VALUE)"));
     }
     const bool pointer = type.element().is_pointer();
@@ -250,20 +256,21 @@ absl::Status PrepareByParameter(const ir::Function& f, const LaunchRequest& requ
     absl::StatusOr<Value> value = values.Parse(text[i], pointer ? std::optional<Element>(pointee) : std::nullopt);
     if (!value.ok()) return value.status();
     if (!pointer) {
-      absl::StatusOr<uint64_t> bits = ToScalar(text[i], *value, type.elem(), names[i]);
+      absl::StatusOr<uint64_t> bits = ToScalar(text[i], *value, type.elem(), names[i], cpp[i]);
       if (!bits.ok()) return bits.status();
       run->launch.params.push_back(*bits);
       continue;
     }
     absl::StatusOr<Array> array = ToArray(text[i], *std::move(value), pointee, names[i], request);
     if (!array.ok()) return array.status();
-    run->arrays.push_back({names[i], Direction::kInOut, *std::move(array), true});
+    const Direction direction = ir::IsPointerToConst(cpp[i]) ? Direction::kIn : Direction::kInOut;
+    run->arrays.push_back({names[i], direction, *std::move(array), true});
     Array& a = run->arrays.back().array;
     run->launch.params.push_back(reinterpret_cast<uint64_t>(a.bytes.data()));
     AddBuffer(*run, names[i], a, true);
   }
   if (request.grid.empty()) {
-    return Error(absl::StrCat("kernel `", f.name, "` has neither a launch rule nor a grid: give --grid X[,Y[,Z]]"));
+    return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has neither a launch rule nor a grid: give --grid X[,Y[,Z]]"));
   }
   return absl::OkStatus();
 }

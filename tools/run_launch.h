@@ -1,6 +1,6 @@
 // One run of a kernel on arrays of this process: binds values to arguments by the kernel's interface, allocates outputs
 // and workspace, and runs it on the VM. A kernel without interface takes its parameters one by one: an array for a
-// pointer, a number for a scalar.
+// pointer, a number for a scalar. Arrays are in and out then, but for pointers to const of a kernel from C++.
 #ifndef TILE_TOOLS_RUN_LAUNCH_H_
 #define TILE_TOOLS_RUN_LAUNCH_H_
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ir/cpp_name.h"
 #include "ir/debug_lines.h"
 #include "ir/escape.h"
 #include "vm/check.h"
@@ -85,7 +86,7 @@ Code::~Code() {
 
 std::string Report::ToString() const {
   std::string s =
-      absl::StrCat(where, warning ? ": warning[" : ": error[", code, "]: ", message, "\n  in kernel `", kernel, "`");
+      absl::StrCat(where, warning ? ": warning[" : ": error[", code, "]: ", message, "\n  in kernel `", ir::ReadableName(kernel), "`");
   if (block[0] >= 0) absl::StrAppend(&s, ", block (", block[0], ", ", block[1], ", ", block[2], ")");
   if (!op.empty()) absl::StrAppend(&s, ", at ", op);
   if (!order.empty()) absl::StrAppend(&s, "\n  when blocks start in the order ", order, "; repeat it with --order=", order);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/cpp_name.h"
 #include "runtime/capi/handles.h"
 #include "runtime/error.h"
 #include "runtime/jit/jit.h"
@@ -121,12 +122,22 @@ tilevm_status tilevm_kernel_create(tilevm_device* device, const tilevm_module* m
     return Invalid(absl::StrCat("the module has ", functions.size(), " kernels: name one of ",
                                 absl::StrJoin(module->kernel_names, ", ")));
   }
-  const ir::Function* f = name == nullptr ? functions[0].get() : module->program->module->FindFunction(name);
-  if (f == nullptr) {
-    return Report(tile::runtime::MakeError(absl::StatusCode::kNotFound, "run.no_kernel",
-                            absl::StrCat("the module has no kernel `", name, "`; it has ",
-                                         absl::StrJoin(module->kernel_names, ", "))));
+  std::vector<const ir::Function*> found;
+  if (name == nullptr) {
+    found = {functions[0].get()};
+  } else {
+    found = ir::FindKernels(*module->program->module, name);
   }
+  if (found.size() != 1) {
+    const std::string list = ir::ListKernels(*module->program->module);
+    if (!found.empty()) {
+      return Invalid(absl::StrCat(found.size(), " kernels of the module are called `", name, "`: add template arguments or "
+                                  "parameters, or give the symbol; it has ", list));
+    }
+    return Report(tile::runtime::MakeError(absl::StatusCode::kNotFound, "run.no_kernel",
+                            absl::StrCat("the module has no kernel `", name, "`; it has ", list)));
+  }
+  const ir::Function* f = found[0];
   auto loaded = device->shared.device->Load(module->program, *f);
   if (!loaded.ok()) return Report(loaded.status());
   *kernel = new tilevm_kernel{device->shared, module->program, f, *std::move(loaded), std::string(f->name)};
