@@ -61,13 +61,13 @@ def locks_are_seen_by_sanitizers(files):
 
 
 COVERAGE = "tests/source-coverage.md"
-COVERED = re.compile(r"`((?:python/)?tests/[\w./-]+\.(tile|py))(?::(\w+))?`")
-DEFINES = {"tile": ("entry @{}(", "kernel"), "py": ("def {}(", "test")}
+COVERED = re.compile(r"`((?:python/)?tests/[\w./-]+\.(tile|py|cu))(?::(\w+))?`")
+DEFINES = {"tile": ("entry @{}(", "kernel"), "cu": ("__tile_global__ void {}(", "kernel"), "py": ("def {}(", "test")}
 
 
 def sources_are_covered(files):
     """Every rule of the source documents names tests that exist, or why there is none here."""
-    texts = {name: lines for name, lines in files if name == COVERAGE or name.endswith((".tile", ".py"))}
+    texts = {name: lines for name, lines in files if name == COVERAGE or name.endswith((".tile", ".py", ".cu"))}
     rows = [(n, line) for n, line in enumerate(texts.get(COVERAGE, []), 1) if re.match(r"\| S\d-\d+ \|", line)]
     if not rows:
         yield f"{COVERAGE}: has no rows"
