@@ -214,6 +214,25 @@ struct Shape {
   Shape(std::vector<int64_t> all) : sizes(std::move(all)) {}            // NOLINT
 };
 
+namespace internal {
+// The word of a raw parameter; its upper bytes mean nothing.
+template <class T>
+uint64_t WordOf(T value) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(uint64_t), "a parameter is a number or an address");
+  uint64_t word = 0;
+  std::memcpy(&word, &value, sizeof value);
+  return word;
+}
+
+template <class Signature>
+struct Words;
+template <class... P>
+struct Words<void(P...)> {
+  // Arguments convert as in a call.
+  static std::vector<uint64_t> Of(P... arguments) { return {WordOf(arguments)...}; }
+};
+}  // namespace internal
+
 // --- devices, modules, kernels --------------------------------------------------------------------------------------
 
 class Device : public internal::Handle<tilevm_device, tilevm_device_close> {
@@ -370,6 +389,10 @@ class Buffer : public internal::Handle<tilevm_buffer, tilevm_buffer_destroy> {
     return buffer;
   }
   void* data() const { return tilevm_buffer_data(get()); }
+  template <class T>
+  T* data_as() const {
+    return static_cast<T*>(data());
+  }
   size_t size() const { return tilevm_buffer_size(get()); }
   Error Upload(const void* from, size_t bytes, size_t offset = 0, Stream* stream = nullptr) {
     return tilevm_buffer_upload(get(), offset, from, bytes, stream ? stream->get() : nullptr);
@@ -466,6 +489,14 @@ class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
   template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
   Launch& SetParameter(uint32_t index, T bits) {
     return Note(tilevm_launch_set_parameter(get(), index, static_cast<uint64_t>(bits)));
+  }
+  // All raw parameters, as C++ passes them to a kernel that it declares so: SetParameters<void(const float*, int)>(x, n).
+  // Addresses are of the device.
+  template <class Signature, class... A>
+  Launch& SetParameters(A&&... arguments) {
+    uint32_t index = 0;
+    for (uint64_t word : internal::Words<Signature>::Of(std::forward<A>(arguments)...)) SetParameter(index++, word);
+    return *this;
   }
   Launch& SetGrid(int64_t x, int64_t y = 1, int64_t z = 1) { return Note(tilevm_launch_set_grid(get(), x, y, z)); }
   Launch& SetOptions(LaunchOptions options) {

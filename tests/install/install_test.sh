@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the runtime into an empty folder, moves it, and builds examples/app with it by cc and pkg-config, and by CMake;
+# Installs the runtime into an empty folder, moves it, and builds examples/app with it by cc and pkg-config, and by CMake
+# (examples/tile_cpp, too, where nvcc compiles CUDA Tile C++);
 # builds a frontend, examples/builder, with the installed builder, and runs what it writes.
 set -uo pipefail
 if [ $# -gt 0 ]; then
@@ -125,6 +126,16 @@ target_link_libraries(matmul tilevm::ir)
 END
   { cmake -S frontend -B frontend/build -DCMAKE_PREFIX_PATH="$prefix" && cmake --build frontend/build; } >cmake.log 2>&1 &&
     frontend/build/matmul frontend/matmul.tbc && "$prefix/bin/tilevm" verify frontend/matmul.tbc || fail "cmake, frontend: $(cat cmake.log)"
+  # A kernel in CUDA Tile C++, where its compiler is.
+  if [ -n "${TILEVM_NVCC:-}" ] && "$TILEVM_NVCC" --help | grep -q -- --enable-tile; then
+    cp -rL "$root/examples/tile_cpp" "$work/tile_cpp"
+    cmake -S "$work/tile_cpp" -B tile_cpp -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && cmake --build tile_cpp >>cmake.log 2>&1 ||
+      fail "cmake: $(cat cmake.log)"
+    said=$(tile_cpp/saxpy)
+    [ "$said" = "cpu (VM on this CPU): 1000000 elements, all right" ] || fail "saxpy said: $said"
+  else
+    echo "SKIPPED: examples/tile_cpp: TILEVM_NVCC names no nvcc that compiles CUDA Tile C++"
+  fi
   mkdir wrong
   printf 'cmake_minimum_required(VERSION 3.13)\nproject(p C)\nfind_package(tilevm %s)\nmessage("FOUND=${tilevm_FOUND}")\n' 0.2 > wrong/CMakeLists.txt
   said=$(cmake -S wrong -B wrong/build -DCMAKE_PREFIX_PATH="$prefix" 2>&1)
