@@ -34,6 +34,39 @@ TEST(Cpp, VectorAdd) {
   for (int64_t i = 0; i < n; ++i) ASSERT_EQ(y[i], 2 * x[i]) << i;
 }
 
+TEST(Cpp, KernelsFromCppByTheirNames) {
+  tilevm::Device device = tilevm::Device::Open("cpu").value();
+  tilevm::Module module = tilevm::Module::FromFile("tests/capi/cpp_kernels.tbc").value();
+  for (const char* name : {"put", "_Z3putfPfib", "put(float, float*, int, bool)", "same<int>"}) {
+    EXPECT_TRUE(tilevm::Kernel::Create(device, module, name).ok()) << name;
+  }
+  const auto none = tilevm::Kernel::Create(device, module, "pu");
+  EXPECT_EQ(none.error().status(), TILEVM_NOT_FOUND);
+  EXPECT_NE(none.error().message().find("same<int>(int*) [_Z4sameIiEvPT_]"), std::string::npos) << none.error().message();
+  const auto two = tilevm::Kernel::Create(device, module, "same");
+  EXPECT_EQ(two.error().status(), TILEVM_INVALID_ARGUMENT);
+  EXPECT_NE(two.error().message().find("2 kernels of the module are called `same`"), std::string::npos) << two.error().message();
+}
+
+// Arguments convert to the types of the signature: a double and an integer to float, a comparison to bool.
+TEST(Cpp, ParametersBySignature) {
+  tilevm::Device device = tilevm::Device::Open("cpu").value();
+  tilevm::Module module = tilevm::Module::FromFile("tests/capi/cpp_kernels.tbc").value();
+  tilevm::Kernel kernel = tilevm::Kernel::Create(device, module, "put").value();
+  using Put = void(float value, float* y, int at, bool twice);
+  float y[3] = {};
+  tilevm::Buffer buffer = tilevm::Buffer::From(device, y, 3).value();
+  tilevm::Launch launch = tilevm::Launch::Create(kernel).value();
+  launch.SetGrid(1);
+  float* const middle = buffer.data_as<float>() + 1;
+  launch.SetParameters<Put>(2.5, middle, -1, 3 > 2).Run().OrThrow();
+  launch.SetParameters<Put>(7, middle, int64_t{1}, false).Run().OrThrow();
+  buffer.Download(y, sizeof y).OrThrow();
+  EXPECT_EQ(y[0], 5);
+  EXPECT_EQ(y[1], 0);
+  EXPECT_EQ(y[2], 7);
+}
+
 TEST(Cpp, InitialValuesBeforeEachRun) {
   tilevm::Device device = tilevm::Device::Open("cpu").value();
   tilevm::Module module = tilevm::Module::FromFile("tests/capi/histogram.tbc").value();
