@@ -5,6 +5,7 @@
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
 #include "ir/text/check.h"
+#include "ir/tileir/reader.h"
 #include "ir/tileir/writer.h"
 #include "ir/verify.h"
 
@@ -79,6 +80,30 @@ TEST(DebugLines, LocationsOfTheTextStay) {
   Diagnostics diags;
   Verify(*m, &diags);
   EXPECT_TRUE(diags.list().empty()) << diags.ToString();
+}
+
+// As nvcc writes it for code that it makes itself.
+TEST(DebugLines, ACallOfCodeWithoutPlaceStandsWhereItsCallerDoes) {
+  const auto m = Read(
+      "entry @k() {\n"
+      "  %0 = make_token : token loc(#2)\n"
+      "  %1 = make_token : token loc(#3)\n"
+      "  return loc(#4)\n"
+      "}\n"
+      "#1 = loc(\"k.cu\":7:5)\n"
+      "#2 = call_site<caller = #1>\n"
+      "#3 = call_site<callee = #1>\n"
+      "#4 = call_site<>\n");
+  const std::vector<std::string> places = Places(*ThroughFile(*m));
+  ASSERT_EQ(places.size(), 4u);
+  EXPECT_EQ(places[1], "k.cu:7:5");
+  EXPECT_EQ(places[2], "k.cu:7:5");
+  EXPECT_NE(places[3], "k.cu:7:5");
+  const auto bytecode = WriteTileIr(*m, 1305);
+  ASSERT_TRUE(bytecode.ok()) << bytecode.status();
+  const auto back = ReadTileIr({reinterpret_cast<const uint8_t*>(bytecode->data()), bytecode->size()}, "k.tilebc");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(Places(**back)[1], "k.cu:7:5");
 }
 
 }  // namespace

@@ -230,13 +230,13 @@ void Module::InsertBefore(Block* block, Op* where, Op* op) {
 }
 
 std::string Module::Where(LocId loc, SourcePos pos) const {
-  // A call site stands for the place of the caller's code it came from: the callee's own line tells more.
+  // A call site stands for the place of the caller's code it came from: the callee's own line tells more, if there is one.
   for (int depth = 0; depth < 32; ++depth) {
     const DebugRecord* d = FindDebug(loc);
     if (d == nullptr) break;
     if (d->kind == DebugRecord::Kind::kLocation) return absl::StrCat(d->name, ":", d->line, ":", d->column);
     if (d->kind != DebugRecord::Kind::kCallSite) break;
-    loc = d->callee;
+    loc = d->callee != 0 ? d->callee : d->caller;
   }
   if (pos.line == 0) {
     // Readers of files without lines put the number of the operation in place of a column.

@@ -28,7 +28,7 @@ References ReferencesOf(const DebugRecord& r) {
     case Kind::kLexicalBlock: return {{{r.scope, kScope, false}, {r.file, kFile, true}}, 2};
     case Kind::kLocation: return {{{r.scope, kScope, true}}, 1};
     case Kind::kSubprogram: return {{{r.scope, kUnit, true}, {r.file, kFile, true}}, 2};
-    case Kind::kCallSite: return {{{r.callee, kPlace, false}, {r.caller, kPlace, false}}, 2};
+    case Kind::kCallSite: return {{{r.callee, kPlace, true}, {r.caller, kPlace, true}}, 2};
   }
   return {{}, -1};
 }

@@ -195,7 +195,7 @@ std::vector<UnwritableCase> UnwritableCases() {
 
       // Debug records.
       {"debug.c1", "is of an unknown kind", OneDebugRecord(static_cast<DebugRecord::Kind>(9))},
-      {"debug.c1", "refers to record 0", OneDebugRecord(DebugRecord::Kind::kCallSite)},
+      {"debug.c1", "refers to record 0", OneDebugRecord(DebugRecord::Kind::kLexicalBlock)},
   };
 }
 
