@@ -140,6 +140,11 @@ Hint AttrReader::ReadHint(Cursor& c) {
     const Element type = types_->ReadElement(c);
     const uint64_t bits = c.Varint("value of a hint");
     if (c.ok() && !IsInt(type.kind)) c.Fail(at, "value of a hint", "an integer attribute without integer type");
+    if (type.kind == Elem::kI1) {  // a truth value, as nvcc writes it
+      hint.kind = Hint::Kind::kBool;
+      hint.number = static_cast<int64_t>(bits & 1);
+      return hint;
+    }
     hint.int_bits = ElemInfoOf(type.kind).bits;
     hint.number = SignExtend(bits, hint.int_bits);
   } else if (tag == static_cast<uint64_t>(AttrTag::kBool)) {

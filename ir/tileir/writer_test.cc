@@ -207,6 +207,26 @@ TEST(WriteTileIr, PredicatesHintsAndIdentities) {
   for (int version = 1303; version <= 1305; ++version) EXPECT_EQ(FirstDifference(k.m, *Read(Write(k.m, version))), "");
 }
 
+// nvcc writes a truth value as an integer of one bit, whose 1 is all ones.
+TEST(WriteTileIr, HintsOfOneBitAreTruthValues) {
+  for (const int64_t number : {0, 1, -1}) {
+    Kernel k;
+    Hint hint;
+    hint.name = "allow_tma";
+    hint.number = number;
+    hint.int_bits = 1;
+    const ArchHints archs[] = {{"sm_90", {&hint, 1}}};
+    Hints hints;
+    hints.archs = archs;
+    k.f->hints = &hints;
+    k.b.Create(Opcode::kReturn, {{}}, {});
+    const auto m = Read(Write(k.m, 1305));
+    const Hint& read = m->functions[0]->hints->archs[0].hints[0];
+    EXPECT_EQ(read.kind, Hint::Kind::kBool);
+    EXPECT_EQ(read.number, number != 0);
+  }
+}
+
 TEST(WriteTileIr, EmptyDefaultHintsAreLeftOutBefore13_3) {
   Kernel k;
   const ArchHints archs[] = {{"default", {}}};
