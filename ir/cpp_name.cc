@@ -2,7 +2,6 @@
 
 #include <cxxabi.h>
 
-#include <array>
 #include <cstdlib>
 #include <memory>
 
@@ -113,28 +112,31 @@ std::vector<std::string> CppParameters(absl::string_view symbol) {
 
 bool IsPointerToConst(absl::string_view cpp_type) { return absl::EndsWith(cpp_type, " const*"); }
 
+std::vector<std::string> CppNames(absl::string_view symbol) {
+  const std::string whole = CppName(symbol);
+  if (whole.empty()) return {};
+  const absl::string_view function = absl::string_view(whole).substr(0, ParametersAt(whole));
+  const absl::string_view inner = WithoutNamespaces(function);
+  return {whole, std::string(function), std::string(WithoutTemplateArguments(function)), std::string(inner),
+          std::string(WithoutTemplateArguments(inner))};
+}
+
 std::vector<const Function*> FindKernels(const Module& module, absl::string_view name) {
   if (const Function* f = module.FindFunction(name)) return {f};
   const std::string wanted = WithoutSpaces(name);
-  // In order of how much of the name was left out.
-  std::array<std::vector<const Function*>, 5> found;
+  std::vector<const Function*> found;
+  size_t best = 0;  // of their CppNames
   for (const auto& f : module.functions) {
-    const std::string whole = CppName(f->name);
-    if (whole.empty()) continue;
-    const absl::string_view function = absl::string_view(whole).substr(0, ParametersAt(whole));
-    const std::array<absl::string_view, 5> forms = {whole, function, WithoutTemplateArguments(function),
-                                                    WithoutNamespaces(function),
-                                                    WithoutTemplateArguments(WithoutNamespaces(function))};
-    for (size_t i = 0; i < forms.size(); ++i) {
-      if (WithoutSpaces(forms[i]) != wanted) continue;
-      found[i].push_back(f.get());
+    const std::vector<std::string> names = CppNames(f->name);
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (WithoutSpaces(names[i]) != wanted || (!found.empty() && i > best)) continue;
+      if (i < best) found.clear();
+      best = i;
+      found.push_back(f.get());
       break;
     }
   }
-  for (const auto& kernels : found) {
-    if (!kernels.empty()) return kernels;
-  }
-  return {};
+  return found;
 }
 
 std::string ListKernels(const Module& module) {

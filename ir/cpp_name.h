@@ -29,14 +29,18 @@ std::string CppName(absl::string_view symbol);
 // Namespaces and template arguments, without parameters.
 std::string ReadableName(absl::string_view symbol);
 
+// What the kernel may be called, from the whole name to the shortest: without parameters, template arguments, namespaces, and
+// without both. None if the symbol is not mangled.
+std::vector<std::string> CppNames(absl::string_view symbol);
+
 // Types of the parameters; none if the symbol is not mangled.
 std::vector<std::string> CppParameters(absl::string_view symbol);
 
 // `float const*`, not `float*` or `float const**`.
 bool IsPointerToConst(absl::string_view cpp_type);
 
-// The kernel of that symbol; else those whose C++ name is the given one, whatever the spaces, whole or without parameters,
-// template arguments or namespaces: what says more wins. More than one: the name is not enough to tell them apart.
+// The kernel of that symbol; else those one of whose CppNames is the given one, whatever the spaces: a longer one wins. More than
+// one: the name is not enough to tell them apart.
 std::vector<const Function*> FindKernels(const Module& module, absl::string_view name);
 
 // Symbols of all kernels, a C++ name before its symbol: "add(float*) [_Z3addPf], other". For messages.

@@ -22,6 +22,12 @@ TEST(CppName, OfFunctionsAndTemplates) {
   EXPECT_EQ(ReadableName(kNested), "lib::demo::copy<lib::pair<int, float>, true>");
 }
 
+TEST(CppName, FromLongToShort) {
+  EXPECT_THAT(CppNames("_ZN3lib5scaleIfEEvPT_"),
+              ElementsAre("lib::scale<float>(float*)", "lib::scale<float>", "lib::scale", "scale<float>", "scale"));
+  EXPECT_THAT(CppNames("scale"), IsEmpty());
+}
+
 TEST(CppName, OtherNamesStay) {
   for (const char* name : {"add", "", "_Z", "_Znonsense", "_ZTVSt9exception", "_Z1a"}) {
     EXPECT_EQ(CppName(name), "") << name;
@@ -81,6 +87,14 @@ TEST(CppName, KernelsAreFoundByWhatIsWritten) {
   EXPECT_THAT(Found(m, "lib::demo::copy"), ElementsAre(kNested));
   EXPECT_THAT(Found(m, "ad"), IsEmpty());
   EXPECT_EQ(ListKernels(m).substr(0, 48), "add(float const*, float*, int) [_Z3addPKfPfi], s");
+}
+
+TEST(CppName, WhatSaysMoreWins) {
+  Module m;
+  constexpr char kInner[] = "_ZN3lib3addEPf";  // lib::add
+  for (const char* name : {kInner, kAdd}) m.AddFunction(name, {});
+  EXPECT_THAT(Found(m, "add"), ElementsAre(kAdd));
+  EXPECT_THAT(Found(m, "lib::add"), ElementsAre(kInner));
 }
 
 // A kernel whose symbol is what another one is called in C++.

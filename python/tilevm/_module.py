@@ -8,7 +8,7 @@ from ._errors import ModuleError, NotFoundError, UnavailableError, argument_erro
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, Iterator, Mapping, Optional, Sequence, Tuple, Union
+    from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
     from ._errors import Diagnostic
     from ._kernel import Kernel
@@ -73,12 +73,30 @@ class Module:
         return self._kernels
 
     def __getitem__(self, name: str) -> "Kernel":
-        """Errors: NotFoundError lists the kernels that there are."""
+        """A kernel by its symbol or, for kernels from C++, by what C++ calls them, as long as no other is called so:
+        module["scale"], module["scale<float, 64>"].
+
+        Errors: NotFoundError lists the kernels that there are."""
         try:
             return self.kernels[name]
         except KeyError:
-            have = ", ".join(self.kernels) or "none"
+            found = self._called(name)
+            if len(found) == 1:
+                return self.kernels[found[0]]
+            have = ", ".join(found or self.kernels) or "none"
+            if found:
+                raise NotFoundError(f"{self.name}: error[run.which_kernel]: {len(found)} kernels are called `{name}`: {have}") from None
             raise NotFoundError(f"{self.name}: error[run.no_kernel]: the module has no kernel `{name}`; it has {have}") from None
+
+    def _called(self, name: str) -> "List[str]":
+        """Symbols of the kernels that C++ calls so; a longer name wins."""
+        wanted = name.replace(" ", "")
+        ranks = {}
+        for k in self.description["kernels"]:
+            names = [n.replace(" ", "") for n in k["cpp_names"]]
+            if wanted in names:
+                ranks[k["name"]] = names.index(wanted)
+        return [symbol for symbol, rank in ranks.items() if rank == min(ranks.values())]
 
     def __iter__(self) -> "Iterator[str]":
         return iter(self.kernels)

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "ir/cpp_name.h"
 #include "ir/tbc/reader.h"
 #include "ir/tileir/reader.h"
 #include "runtime/launch_rule.h"
@@ -80,6 +81,7 @@ std::string ScalarJson(const ir::Function& f, const ir::Interface& in, const ir:
 std::string KernelJson(const ir::Function& f) {
   Object o;
   o.Text("name", f.name);
+  o.Add("cpp_names", Array(ir::CppNames(f.name), [](const std::string& name) { return Quote(name); }));
   std::vector<std::string> parameters;
   for (int i = 0; i < f.num_params(); ++i) {
     const ir::Value& p = *f.param(i);

@@ -18,6 +18,9 @@ entry @scale(%x: tile<ptr<f32>>, %n: tile<i64>, %y: tile<ptr<f32>>, %f: tile<f32
 entry @raw(%p: tile<ptr<f16>>) {
   return
 }
+entry @_Z5scalePf(%p: tile<ptr<f32>>) {
+  return
+}
 )";
 
 TEST(Describe, SaysHowKernelsAreCalled) {
@@ -33,7 +36,8 @@ TEST(Describe, SaysHowKernelsAreCalled) {
            R"("shape": [{"size": "x.shape[0]"}], "init_bits": "0"})",
            R"({"name": "f", "element": "f32", "parameter": 3, "default_bits": "1073741824"})",
            R"x("grid": ["ceildiv(x.shape[0], 1024)"])x",
-           R"({"name": "raw", "parameters": [{"name": "p", "type": "tile<ptr<f16>>", "element": "f16", "pointer": true}], "arrays": null)",
+           R"({"name": "raw", "cpp_names": [], "parameters": [{"name": "p", "type": "tile<ptr<f16>>", "element": "f16", "pointer": true}], "arrays": null)",
+           R"x({"name": "_Z5scalePf", "cpp_names": ["scale(float*)", "scale", "scale", "scale", "scale"])x",
            R"("images": [])",
        }) {
     EXPECT_NE(json.find(part), std::string::npos) << part << "\nis not in\n" << json;
