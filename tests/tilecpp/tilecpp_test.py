@@ -24,7 +24,7 @@ import harness  # noqa: E402
 import nvcc  # noqa: E402
 
 MODULES = ("load", "store", "orders", "compare_exchange", "atomic_and", "atomic_or", "atomic_xor", "atomic_max", "atomic_min",
-           "atomic_add", "atomic_sub", "atomic_xchg")
+           "atomic_add", "atomic_sub", "atomic_xchg", "views")
 for name in MODULES:
     importlib.import_module(name)
 

@@ -3,24 +3,24 @@
     cuda_core.install("cpu")       # before anything imports cuda.core
 
 Kernels get addresses. On the CPU the VM wants to know what stands there: the storage of every tensor that was asked for its address
-(`data_ptr`), which is what a launch may touch. A parameter that is no such address, or whose tensor is gone, may not be followed.
+(`data_ptr`), which is what a launch may touch. A parameter that is no such address, or whose storage is gone, may not be followed.
 """
 
 import ctypes
 import sys
 import types
-import weakref
 
 import numpy
 import tilevm
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 DTYPES = {torch.float16: "float16", torch.float32: "float32", torch.float64: "float64", torch.int8: "int8", torch.uint8: "uint8",
           torch.int16: "int16", torch.int32: "int32", torch.int64: "int64", torch.bool: "uint8"}
 
 
 class Tensors:
-    """Tensors by address, as long as they live."""
+    """Storages of tensors by address, as long as they live; the tensor itself may be a view that is gone."""
 
     def __init__(self):
         self.known = {}
@@ -28,7 +28,11 @@ class Tensors:
 
         def data_ptr(tensor):
             address = original(tensor)
-            self.known[address] = weakref.ref(tensor)
+            storage = tensor.untyped_storage()
+            dtype = DTYPES.get(tensor.dtype, "uint16" if tensor.element_size() == 2 else "uint8")
+            whole = tensor.is_contiguous() and tensor.numel() * tensor.element_size() == storage.nbytes()
+            shape = tuple(tensor.shape) if whole else (-1,)
+            self.known[address] = (StorageWeakRef(storage), storage.data_ptr(), storage.nbytes(), dtype, shape)
             return address
 
         torch.Tensor.data_ptr = data_ptr
@@ -37,17 +41,11 @@ class Tensors:
         """Arrays over the storages that the addresses point into, by a name for messages: "parameter 3"."""
         found = {}
         for index, address in addresses.items():
-            tensor = self.known.get(address, lambda: None)()
-            if tensor is None:
-                continue
-            storage = tensor.untyped_storage()
-            if storage.nbytes() and storage.data_ptr() not in found:
-                dtype = DTYPES.get(tensor.dtype, "uint16" if tensor.element_size() == 2 else "uint8")
-                bytes_ = (ctypes.c_uint8 * storage.nbytes()).from_address(storage.data_ptr())
-                array = numpy.frombuffer(bytes_, dtype)
-                if tensor.is_contiguous() and tensor.numel() == array.size:
-                    array = array.reshape(tuple(tensor.shape))
-                found[storage.data_ptr()] = ("parameter %d" % index, array)
+            storage, base, size, dtype, shape = self.known.get(address, (None, 0, 0, None, None))
+            if size and base not in found and not storage.expired():
+                bytes_ = (ctypes.c_uint8 * size).from_address(base)
+                size -= size % numpy.dtype(dtype).itemsize
+                found[base] = ("parameter %d" % index, numpy.frombuffer(bytes_, dtype, size // numpy.dtype(dtype).itemsize).reshape(shape))
         return dict(found.values())
 
 
