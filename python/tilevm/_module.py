@@ -91,7 +91,7 @@ class Module:
     def _called(self, name: str) -> "List[str]":
         """Symbols of the kernels that C++ calls so; a longer name wins."""
         wanted = name.replace(" ", "")
-        ranks = {}
+        ranks: "Dict[str, int]" = {}
         for k in self.description["kernels"]:
             names = [n.replace(" ", "") for n in k["cpp_names"]]
             if wanted in names:
