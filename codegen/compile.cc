@@ -6,20 +6,20 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/assembler_faults.h"
-#include "codegen/emit/emitter.h"
-#include "codegen/live_registers.h"
+#include "codegen/llvm/assembler_faults.h"
+#include "codegen/emit/lower/kernel.h"
+#include "codegen/analysis/live_registers.h"
 #include "codegen/passes/assign_layouts.h"
 #include "codegen/passes/assume_aligned.h"
 #include "codegen/passes/copy_ahead.h"
 #include "codegen/passes/fetch_ahead.h"
 #include "codegen/passes/slice.h"
 #include "codegen/passes/split_products.h"
-#include "codegen/plan.h"
-#include "codegen/plan_rings.h"
-#include "codegen/ptxas.h"
-#include "codegen/symbol.h"
-#include "codegen/tma_store.h"
+#include "codegen/plan/plan.h"
+#include "codegen/plan/plan_rings.h"
+#include "codegen/assemble/ptxas.h"
+#include "codegen/emit/context/symbol.h"
+#include "codegen/plan/tma_store.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
 #include "ir/text/printer.h"
@@ -307,7 +307,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   Emitter emitter(target, plan, work, *f, &llvm_module, options.trace,
                   std::move(tma));
   TimedPass emit_time(options.trace, "llvm");
-  if (absl::Status s = emitter.Run(); !s.ok()) return s;
+  if (absl::Status s = EmitKernel(*f, &emitter); !s.ok()) return s;
   for (llvm::Function& g : llvm_module) {
     if (!g.isDeclaration()) llvm::EliminateUnreachableBlocks(g);
   }

@@ -15,8 +15,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "codegen/target.h"
-#include "codegen/trace.h"
+#include "codegen/target/target.h"
+#include "codegen/trace/trace.h"
 #include "ir/module.h"
 #include "ir/tbc/image.h"
 

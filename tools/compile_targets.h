@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/target.h"
+#include "codegen/target/target.h"
 
 namespace tile::tools {
 

@@ -13,7 +13,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "codegen/child_process.h"
+#include "codegen/assemble/child_process.h"
 #include "tools/cli/report.h"
 #include "tools/data/files.h"
 

@@ -1,5 +1,5 @@
 // The tilec command: `tilec K --sm=90` compiles, `tilec doctor` tells what was found on this machine.
-#include "codegen/child_process.h"
+#include "codegen/assemble/child_process.h"
 #include "tools/cli/tool.h"
 #include "tools/tilec_commands.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/child_process.h"
+#include "codegen/assemble/child_process.h"
 #include "tools/cli/report.h"
 
 namespace tile::tools {

@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/gpu_ops.h"
+#include "codegen/target/gpu_ops.h"
 #include "codegen/passes/layout_rules.h"
 #include "codegen/passes/unused.h"
 #include "ir/text/printer.h"

@@ -6,7 +6,7 @@
 //
 // Afterwards every tile type of rank 1 and more has an encoding (a `const Layout*`; equal layouts are one pointer), the
 // operands and the result of an elementwise operation have the same one, and `convert_layout` operations
-// (codegen/gpu_ops.def) stand where a value is needed in another layout than it has.
+// (codegen/target/gpu_ops.def) stand where a value is needed in another layout than it has.
 //
 // How they are chosen, in two steps:
 //   1. Loads through views decide (neighbouring threads take neighbouring memory, 16 bytes each), and mma (its
@@ -24,8 +24,8 @@
 #include "absl/container/node_hash_set.h"
 #include "absl/status/status.h"
 #include "codegen/layout/layout.h"
-#include "codegen/plan.h"
-#include "codegen/target.h"
+#include "codegen/plan/plan.h"
+#include "codegen/target/target.h"
 #include "ir/module.h"
 
 namespace tile::codegen {

@@ -4,7 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/facts.h"
+#include "codegen/analysis/facts.h"
 
 namespace tile::codegen {
 namespace {

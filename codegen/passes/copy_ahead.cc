@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "codegen/mma_layout.h"
+#include "codegen/plan/mma_layout.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/split_rounds.h"
-#include "codegen/product_chain.h"
-#include "codegen/staging.h"
+#include "codegen/analysis/product_chain.h"
+#include "codegen/plan/staging.h"
 
 namespace tile::codegen {
 namespace {

@@ -1,5 +1,5 @@
 // Overlaps loads with products on every GPU from sm_80 on: operands of products in a for that are nothing but loaded
-// move into a copy_ahead (codegen/gpu_ops.def), by which all threads bring tiles of later rounds while they multiply
+// move into a copy_ahead (codegen/target/gpu_ops.def), by which all threads bring tiles of later rounds while they multiply
 // those of this one.
 //
 //   bool any = CopyAhead(target, module, function, trace);
@@ -11,8 +11,8 @@
 #ifndef TILE_CODEGEN_PASSES_COPY_AHEAD_H_
 #define TILE_CODEGEN_PASSES_COPY_AHEAD_H_
 
-#include "codegen/target.h"
-#include "codegen/trace.h"
+#include "codegen/target/target.h"
+#include "codegen/trace/trace.h"
 #include "ir/module.h"
 
 namespace tile::codegen {

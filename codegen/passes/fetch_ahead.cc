@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "codegen/gpu_ops.h"
+#include "codegen/target/gpu_ops.h"
 #include "codegen/passes/move_loads.h"
-#include "codegen/producer_slice.h"
-#include "codegen/product_chain.h"
-#include "codegen/wgmma_plan.h"
+#include "codegen/plan/producer_slice.h"
+#include "codegen/analysis/product_chain.h"
+#include "codegen/plan/wgmma_plan.h"
 
 namespace tile::codegen {
 namespace {

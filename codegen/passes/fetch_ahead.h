@@ -1,5 +1,5 @@
 // Turns loops over matrix products into pipelines: loads whose only use is as operand of a product in the same for move
-// into a fetch_ahead (codegen/gpu_ops.def), which brings later tiles while earlier ones are multiplied.
+// into a fetch_ahead (codegen/target/gpu_ops.def), which brings later tiles while earlier ones are multiplied.
 //
 //   FetchPlan fetch = FetchAhead(target, /*num_warps=*/0, module, function, trace);
 //   fetch.num_warps, fetch.maps, fetch.map_of[load]
@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "codegen/passes/share_loads.h"
-#include "codegen/target.h"
-#include "codegen/tensor_map.h"
-#include "codegen/trace.h"
+#include "codegen/plan/share_loads.h"
+#include "codegen/target/target.h"
+#include "codegen/plan/tensor_map.h"
+#include "codegen/trace/trace.h"
 #include "ir/module.h"
 
 namespace tile::codegen {

@@ -6,10 +6,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/live_registers.h"
+#include "codegen/analysis/live_registers.h"
 #include "codegen/passes/slice_cone.h"
-#include "codegen/passes/slice_order.h"
-#include "codegen/passes/slice_rules.h"
+#include "codegen/analysis/access_order.h"
+#include "codegen/analysis/slice_dims.h"
 
 namespace tile::codegen {
 namespace {

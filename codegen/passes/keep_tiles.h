@@ -22,7 +22,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
-#include "codegen/trace.h"
+#include "codegen/trace/trace.h"
 #include "ir/ops.h"
 
 namespace tile::codegen {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "codegen/mma_layout.h"
-#include "codegen/product_chain.h"
-#include "codegen/staging.h"
-#include "codegen/tma_store.h"
-#include "codegen/wgmma_plan.h"
+#include "codegen/plan/mma_layout.h"
+#include "codegen/analysis/product_chain.h"
+#include "codegen/plan/staging.h"
+#include "codegen/plan/tma_store.h"
+#include "codegen/plan/wgmma_plan.h"
 
 namespace tile::codegen {
 namespace {

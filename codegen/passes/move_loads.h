@@ -14,8 +14,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "codegen/gpu_ops.h"
-#include "codegen/trace.h"
+#include "codegen/target/gpu_ops.h"
+#include "codegen/trace/trace.h"
 #include "ir/module.h"
 
 namespace tile::codegen {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "codegen/reduce_body.h"
+#include "codegen/analysis/reduce_body.h"
 
 namespace tile::codegen {
 namespace {

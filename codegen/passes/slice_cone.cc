@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/live_registers.h"
+#include "codegen/analysis/live_registers.h"
 #include "codegen/passes/slice_carry.h"
-#include "codegen/passes/slice_rules.h"
-#include "codegen/reduce_body.h"
-#include "codegen/view_dim.h"
+#include "codegen/analysis/slice_dims.h"
+#include "codegen/analysis/reduce_body.h"
+#include "codegen/analysis/view_dim.h"
 
 namespace tile::codegen {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/passes/slice_carry.h"
-#include "codegen/passes/slice_rules.h"
-#include "codegen/reduce_body.h"
+#include "codegen/analysis/slice_dims.h"
+#include "codegen/analysis/reduce_body.h"
 #include "ir/ops.h"
 
 namespace tile::codegen {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "codegen/passes/slice_rules.h"
+#include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/unused.h"
 
 namespace tile::codegen {

@@ -12,7 +12,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "codegen/passes/slice_loop.h"
-#include "codegen/passes/slice_order.h"
+#include "codegen/analysis/access_order.h"
 
 namespace tile::codegen {
 

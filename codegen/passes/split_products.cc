@@ -8,11 +8,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/live_registers.h"
-#include "codegen/passes/slice_order.h"
-#include "codegen/passes/slice_rules.h"
+#include "codegen/analysis/live_registers.h"
+#include "codegen/analysis/access_order.h"
+#include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/split_view.h"
-#include "codegen/product_chain.h"
+#include "codegen/analysis/product_chain.h"
 #include "ir/ops.h"
 
 namespace tile::codegen {

@@ -25,7 +25,7 @@
 
 #include <cstdint>
 
-#include "codegen/trace.h"
+#include "codegen/trace/trace.h"
 #include "ir/module.h"
 
 namespace tile::codegen {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/passes/split_view.h"
-#include "codegen/staging.h"
+#include "codegen/plan/staging.h"
 
 namespace tile::codegen {
 namespace {

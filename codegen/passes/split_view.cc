@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "codegen/facts.h"
-#include "codegen/view_dim.h"
+#include "codegen/analysis/facts.h"
+#include "codegen/analysis/view_dim.h"
 
 namespace tile::codegen {
 

@@ -44,7 +44,7 @@ struct Counts {
 // For the whole process: which program compiles, for how long, and that it leaves the rest to a driver unless it is
 // told.
 bool SetUp() {
-  setenv("TILEC_WORKER", "codegen/tilec-worker", 0);
+  setenv("TILEC_WORKER", "codegen/library/tilec-worker", 0);
   setenv("TILEC_TIME_LIMIT", "20", 0);
   return true;
 }

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/compile.h"
-#include "codegen/ptxas.h"
+#include "codegen/assemble/ptxas.h"
 #include "gtest/gtest.h"
 #include "tests/fuzz/random_program.h"
 

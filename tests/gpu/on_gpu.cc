@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/image.h"
+#include "codegen/build_image.h"
 #include "ir/tbc/writer.h"
 #include "runtime/error.h"
 

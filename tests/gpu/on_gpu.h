@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "codegen/target.h"
+#include "codegen/target/target.h"
 #include "ir/tbc/image.h"
 #include "runtime/host_launch.h"
 #include "runtime/open_device.h"

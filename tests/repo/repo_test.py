@@ -176,7 +176,7 @@ LIMITS = "docs/semantics/limits.md"
 LIMIT = re.compile(r"constexpr [\w:]+ (kMax\w+) = ([^;]+);")
 LIMIT_FILES = {"ir/limits.h": None, "ir/interface.h": {"kMaxExprNodes"}, "ir/verify_internal.h": {"kMaxAlignment"},
                "vm/vm.cc": {"kMaxGrid"}, "vm/vm.h": {"kMaxReports"}, "runtime/cuda/kernel.cc": {"kMaxGrid"},
-               "codegen/plan.cc": {"kMaxWarps"}}
+               "codegen/plan/plan.cc": {"kMaxWarps"}}
 
 
 def spellings(value):

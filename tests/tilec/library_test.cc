@@ -30,7 +30,7 @@
 namespace tile::runtime {
 namespace {
 
-constexpr char kLibrary[] = "codegen/shared/libtilec.so";
+constexpr char kLibrary[] = "codegen/library/shared/libtilec.so";
 
 std::shared_ptr<Program> Parse(const std::string& text, const std::string& name = "test") {
   ir::Diagnostics diagnostics;
@@ -269,7 +269,7 @@ TEST_F(HostTest, AnotherBuildOfTheProgram) {
   EXPECT_EQ(compile_(*Load("vector_add")).status, TILEC_OK);
   std::string program;
   {
-    std::ifstream in("codegen/shared/tilevm/tilec-worker", std::ios::binary);
+    std::ifstream in("codegen/library/shared/tilevm/tilec-worker", std::ios::binary);
     std::stringstream bytes;
     bytes << in.rdbuf();
     program = bytes.str();

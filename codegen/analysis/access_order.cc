@@ -1,0 +1,150 @@
+#include "codegen/analysis/access_order.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "codegen/analysis/slice_dims.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Opcode;
+using ir::Value;
+
+constexpr int kDepth = 32;  // operations that are looked at for one question
+
+// Where an address comes from: a parameter, a global, an allocation; null: unknown.
+struct Root {
+  const Value* value = nullptr;
+  bool shared = false;
+  bool own = false;  // an allocation of this block
+};
+
+Root RootOf(const Value* v) {
+  for (int depth = 0; depth < kDepth; ++depth) {
+    const Op* def = v->def();
+    if (def == nullptr) return v->block()->parent() == nullptr ? Root{v} : Root{};
+    switch (def->opcode()) {
+      case Opcode::kAllocShared:
+        return {v, true, true};
+      case Opcode::kAlloca:
+        return {v, false, true};
+      case Opcode::kGetGlobal:
+        return {v};
+      case Opcode::kOffset:
+      case Opcode::kAssume:
+      case Opcode::kReshape:
+      case Opcode::kBroadcast:
+      case Opcode::kPermute:
+      case Opcode::kPtrToPtr:
+      case Opcode::kMakeTensorView:
+      case Opcode::kMakePartitionView:
+      case Opcode::kMakeStridedView:
+      case Opcode::kMakeGatherScatterView:
+        v = def->operand(0);
+        break;
+      default:
+        return {};
+    }
+  }
+  return {};
+}
+
+const Value* AddressOf(const Op& access) {
+  for (const char* field : {"view", "source", "destination", "pointers"}) {
+    if (access.info()->format->operand_index(field) >= 0) return access.operand(field);
+  }
+  return nullptr;
+}
+
+Root RootOf(const Op& access) {
+  const Value* address = AddressOf(access);
+  return address == nullptr ? Root{} : RootOf(address);
+}
+
+// One value, or the same operations on the same values.
+bool Same(const Value* a, const Value* b, int depth = 0) {
+  if (a == b) return true;
+  if (a == nullptr || b == nullptr || depth > kDepth || a->type() != b->type() || a->index() != b->index())
+    return false;
+  const Op *x = a->def(), *y = b->def();
+  if (x == nullptr || y == nullptr || x->info() != y->info() || !x->info()->has(ir::kPure) || x->num_regions() > 0)
+    return false;
+  if (x->num_operands() != y->num_operands()) return false;
+  for (size_t i = 0; i < x->info()->format->attrs.size(); ++i) {
+    const ir::Attr &p = x->attr(static_cast<int>(i)), &q = y->attr(static_cast<int>(i));
+    if (p.present() != q.present() || (p.present() && !ir::Equal(p, q))) return false;
+  }
+  for (int i = 0; i < x->num_operands(); ++i) {
+    if (!Same(x->operand(i), y->operand(i), depth + 1)) return false;
+  }
+  return true;
+}
+
+// The same tensor cut in the same way; what lies outside may read as something else.
+bool SameView(const Value* a, const Value* b) {
+  const ir::Type s = a->type(), t = b->type();
+  return s.kind() == t.kind() && s->shape == t->shape && s->dim_map == t->dim_map && s->steps == t->steps &&
+         Same(a->def()->operand(0), b->def()->operand(0));
+}
+
+}  // namespace
+
+const SliceOrder::Ops& SliceOrder::Followers(const Op& load) {
+  if (auto it = followers_.find(&load); it != followers_.end()) return it->second;
+  Ops ops;
+  absl::flat_hash_set<const Value*> seen;
+  std::vector<const Value*> open;
+  auto reach = [&](const Value* v) {
+    if (v->type().is_token() && seen.insert(v).second) open.push_back(v);
+  };
+  auto reach_results = [&](const Op& op) {
+    for (int i = 0; i < op.num_results(); ++i) reach(op.result(i));
+  };
+  reach_results(load);
+  while (!open.empty()) {
+    const Value* v = open.back();
+    open.pop_back();
+    for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+      const Op* op = use->owner;
+      ops.insert(op);
+      reach_results(*op);
+      for (int r = 0; r < op->num_regions(); ++r) {
+        for (int i = 0; op->region(r) != nullptr && i < op->region(r)->num_args(); ++i) reach(op->region(r)->arg(i));
+      }
+      // Out of a region, not round the loop that the load stands in.
+      for (const Op* in = op; in->block() != load.block() && in->parent() != nullptr; in = in->parent()) {
+        ops.insert(in->parent());
+        if (op->info()->has(ir::kTerminator)) reach_results(*in->parent());
+      }
+    }
+  }
+  return followers_[&load] = std::move(ops);
+}
+
+bool SliceOrder::MustFollow(const Op& store, const Op& load) {
+  const Root s = RootOf(store), l = RootOf(load);
+  if (s.value != nullptr && l.value != nullptr) {
+    if (Same(s.value, l.value)) return true;
+    if (s.shared != l.shared || s.own || l.own) return false;
+    return Followers(load).contains(&store);
+  }
+  return true;  // it is not known where
+}
+
+bool SliceOrder::ReadsOwn(const Op& load) { return RootOf(load).own; }
+
+bool SliceOrder::SameElements(const Op& store, const Op& load) {
+  if (store.opcode() == Opcode::kStorePtr && load.opcode() == Opcode::kLoadPtr) {
+    return Same(store.operand("destination"), load.operand("source")) &&
+           Same(store.operand("mask"), load.operand("mask"));
+  }
+  if (store.opcode() != Opcode::kStoreView || load.opcode() != Opcode::kLoadView) return false;
+  const std::vector<Value*> at = store.group("index"), from = load.group("index");
+  return SameView(store.operand("view"), load.operand("view")) &&
+         std::equal(at.begin(), at.end(), from.begin(), from.end(),
+                    [](const Value* a, const Value* b) { return Same(a, b); });
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,158 @@
+#include "codegen/analysis/live_registers.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "codegen/target/gpu_ops.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+bool IsLoop(const Op* op) { return op->opcode() == ir::Opcode::kFor || op->opcode() == ir::Opcode::kLoop; }
+
+// Bodies of scalars, or of what lies in shared memory.
+bool HasNoTiles(const Op* op) { return op->opcode() == ir::Opcode::kReduce || op->opcode() == ir::Opcode::kScan || IsFetch(op); }
+
+// The result is made of the operand's registers, or of nothing.
+bool TakesNoRegisters(const Op* op) {
+  static constexpr ir::Opcode kFree[] = {ir::Opcode::kConstant, ir::Opcode::kIota,    ir::Opcode::kBroadcast, ir::Opcode::kReshape,
+                                         ir::Opcode::kPermute,  ir::Opcode::kBitcast, ir::Opcode::kAssume};
+  return std::find(std::begin(kFree), std::end(kFree), op->opcode()) != std::end(kFree);
+}
+
+class Liveness {
+ public:
+  explicit Liveness(const ir::Function& f) {
+    Number(f.body());
+    Use(f.body());
+    ir::Walk(f.body(), [&](Op* op) {
+      if (op->opcode() == ir::Opcode::kIf && op->region(1) != nullptr) ThenOrElse(op);
+    });
+    for (const auto& [value, range] : ranges_) {
+      if (range.end <= range.begin) continue;
+      change_[static_cast<size_t>(range.begin)] += RegistersOf(value->type());
+      change_[static_cast<size_t>(range.end)] -= RegistersOf(value->type());
+    }
+  }
+
+  LiveRegisters Most() const {
+    LiveRegisters most;
+    int64_t live = 0;
+    for (size_t i = 0; i < change_.size(); ++i) {
+      live += change_[i];
+      if (live > most.words) most = {live, ops_[i]};
+    }
+    return most;
+  }
+
+ private:
+  struct Range {
+    int begin = 0, end = 0;  // live behind the operations [begin, end)
+  };
+
+  void Number(const ir::Block* block) {
+    for (const Value* arg : block->args()) ranges_[arg] = {std::max(0, Next() - 1), 0};
+    for (const Op* op : *block) {
+      begin_[op] = Next();
+      Add(op);
+      if (!HasNoTiles(op)) {
+        for (int r = 0; r < op->num_regions(); ++r) {
+          if (op->region(r) != nullptr) Number(op->region(r));
+        }
+      }
+      end_[op] = Next();
+      if (op->num_regions() > 0) Add(op);
+      if (TakesNoRegisters(op) || IsFetch(op)) continue;
+      for (int i = 0; i < op->num_results(); ++i) ranges_[op->result(i)] = {Next() - 1, 0};
+    }
+  }
+  int Next() const { return static_cast<int>(ops_.size()); }
+  void Add(const Op* op) {
+    ops_.push_back(op);
+    change_.push_back(0);
+  }
+
+  void Use(const ir::Block* block) {
+    for (const Op* op : *block) {
+      for (int i = 0; i < op->num_operands(); ++i) UseAt(op->operand(i), op);
+      if (HasNoTiles(op)) continue;
+      for (int r = 0; r < op->num_regions(); ++r) {
+        if (op->region(r) != nullptr) Use(op->region(r));
+      }
+    }
+  }
+
+  // What the second region needs is not there in the first, behind its last use: only one of them is run.
+  void ThenOrElse(const Op* op) {
+    const int begin = Of(op->region(0)->front()), end = Of(op->region(1)->front()), behind = end_.at(op);
+    for (const auto& [value, range] : ranges_) {
+      if (range.begin >= begin || range.end < end || range.end > behind) continue;
+      int last = begin;
+      ir::Walk(op->region(0), [&](Op* user) {
+        for (int i = 0; i < user->num_operands(); ++i) {
+          if (Source(user->operand(i)) == value) last = std::max(last, NeededUntil(value, user));
+        }
+      });
+      change_[static_cast<size_t>(last)] -= RegistersOf(value->type());
+      change_[static_cast<size_t>(end)] += RegistersOf(value->type());
+    }
+  }
+  int Of(const Op* op) const { return begin_.at(op); }
+
+  // The value whose registers these are.
+  static const Value* Source(const Value* v) {
+    while (v->def() != nullptr && TakesNoRegisters(v->def()) && v->def()->num_operands() > 0) v = v->def()->operand(0);
+    return v;
+  }
+
+  void UseAt(const Value* v, const Op* user) {
+    v = Source(v);
+    const auto it = ranges_.find(v);
+    if (it != ranges_.end()) it->second.end = std::max(it->second.end, NeededUntil(v, user));
+  }
+
+  int NeededUntil(const Value* v, const Op* user) const {
+    int last = Of(user);
+    // What comes from outside of a loop is there until its end.
+    const ir::Block* home = v->def() != nullptr ? v->def()->block() : v->block();
+    for (const ir::Block* at = user->block(); at != home && at->parent() != nullptr; at = at->parent()->block()) {
+      if (IsLoop(at->parent())) last = std::max(last, end_.at(at->parent()));
+    }
+    return last;
+  }
+
+  std::vector<const Op*> ops_;
+  std::vector<int64_t> change_;
+  absl::flat_hash_map<const Op*, int> begin_, end_;
+  absl::flat_hash_map<const Value*, Range> ranges_;
+};
+
+}  // namespace
+
+int64_t RegistersOf(ir::Type t) {
+  return t.is_tile() && t.rank() > 0 ? t.num_elements() * std::max(1, ir::StorageBytes(t.elem()) / 4) : 0;
+}
+
+LargestTile FindLargestTile(const ir::Function& function) {
+  LargestTile largest;
+  int64_t most = 0;
+  const auto look = [&](const Op* op, const Value* v) {
+    if (RegistersOf(v->type()) <= most || (v->def() != nullptr && v->def()->opcode() == ir::Opcode::kConstant)) return;
+    most = RegistersOf(v->type());
+    largest = {op, v};
+  };
+  ir::Walk(function.body(), [&](const Op* op) {
+    if (TakesNoRegisters(op) || IsFetch(op)) return;
+    for (int i = 0; i < op->num_results(); ++i) look(op, op->result(i));
+    for (int i = 0; i < op->num_operands(); ++i) look(op, op->operand(i));
+  });
+  return largest;
+}
+
+LiveRegisters MostLiveRegisters(const ir::Function& function) { return Liveness(function).Most(); }
+
+}  // namespace tile::codegen

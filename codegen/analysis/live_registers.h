@@ -1,0 +1,36 @@
+// How many registers the tiles of a kernel need at once, before anything is known of layouts.
+//
+//   LiveRegisters most = MostLiveRegisters(function);
+//   most.words      // 32-bit registers over all threads, where most are needed
+//   most.at         // the operation behind which that is
+//
+// Counts what is live behind each operation: tiles whose elements exist nowhere else. Constants, broadcasts and reshapes
+// cost nothing; a loop carries its tiles from round to round. Elements under 32 bits take a register each. Pure functions.
+#ifndef TILE_CODEGEN_ANALYSIS_LIVE_REGISTERS_H_
+#define TILE_CODEGEN_ANALYSIS_LIVE_REGISTERS_H_
+
+#include <cstdint>
+
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+struct LiveRegisters {
+  int64_t words = 0;
+  const ir::Op* at = nullptr;
+};
+LiveRegisters MostLiveRegisters(const ir::Function& function);
+
+// The operation that gives or takes the tile of most registers, and that tile; null: there are none. The first of several.
+struct LargestTile {
+  const ir::Op* op = nullptr;
+  const ir::Value* tile = nullptr;
+};
+LargestTile FindLargestTile(const ir::Function& function);
+
+// 32-bit registers that a tile takes over all threads; 0 for scalars and for what is no tile.
+int64_t RegistersOf(ir::Type t);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_ANALYSIS_LIVE_REGISTERS_H_

@@ -1,0 +1,97 @@
+#include "codegen/analysis/product_chain.h"
+
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "codegen/target/gpu_ops.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Opcode;
+using ir::Value;
+
+// The elements stay in their rows.
+bool KeepsRows(const Op& op) {
+  return op.info()->has(ir::kElementwise) || op.info() == GetGpuOp(GpuOpcode::kConvertLayout);
+}
+
+// Values still to be looked at, each once.
+class Worklist {
+ public:
+  void Add(const Value* v) {
+    if (v->type().is_tile() && v->type().rank() == 2 && seen_.insert(v).second) todo_.push_back(v);
+  }
+  const Value* Next() {
+    if (todo_.empty()) return nullptr;
+    const Value* v = todo_.back();
+    todo_.pop_back();
+    return v;
+  }
+
+ private:
+  std::vector<const Value*> todo_;
+  absl::flat_hash_set<const Value*> seen_;
+};
+
+bool LeadsToRows(const Value* result) {
+  Worklist list;
+  list.Add(result);
+  while (const Value* v = list.Next()) {
+    for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+      const Op& op = *use->owner;
+      if (op.opcode() == Opcode::kReduce && op.attr("dim").as_int() == 1) return true;
+      if (IsProduct(op) && op.operand("lhs") == v) return true;
+      if (KeepsRows(op)) list.Add(op.result(0));
+      const Op* parent = op.parent();
+      if (op.opcode() != Opcode::kYield || parent == nullptr || parent->opcode() != Opcode::kIf) continue;
+      for (int i = 0; i < op.num_operands(); ++i) {
+        if (op.operand(i) == v) list.Add(parent->result(i));
+      }
+    }
+  }
+  return false;
+}
+
+bool ComesFromProduct(const Value* operand) {
+  Worklist list;
+  list.Add(operand);
+  while (const Value* v = list.Next()) {
+    const Op* op = v->def();
+    if (op == nullptr) continue;
+    if (IsProduct(*op)) return true;
+    if (KeepsRows(*op)) {
+      for (int i = 0; i < op->num_operands(); ++i) list.Add(op->operand(i));
+    } else if (op->opcode() == Opcode::kIf) {
+      for (int r = 0; r < op->num_regions(); ++r) {
+        const Op* end = op->region(r) != nullptr ? op->region(r)->back() : nullptr;
+        if (end != nullptr && end->opcode() == Opcode::kYield) list.Add(end->operand(v->index()));
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsInvariant(const Op& mma, int operand) {
+  const Value* v = mma.operand(operand);
+  const Op* loop = mma.parent();
+  while (loop != nullptr && loop->opcode() != Opcode::kFor && loop->opcode() != Opcode::kLoop) loop = loop->parent();
+  if (loop == nullptr) return false;
+  const ir::Block* home = v->def() != nullptr ? v->def()->block() : v->block();
+  for (const ir::Block* b = home; b != nullptr; b = b->parent() != nullptr ? b->parent()->block() : nullptr) {
+    if (b->parent() == loop) return false;
+  }
+  return true;
+}
+
+bool IsProduct(const Op& op) { return op.opcode() == Opcode::kMmaF || op.opcode() == Opcode::kMmaI; }
+
+bool WorksOnRows(const Op& mma) {
+  if (!IsProduct(mma)) return false;
+  return LeadsToRows(mma.result(0)) || ComesFromProduct(mma.operand("lhs"));
+}
+
+}  // namespace tile::codegen

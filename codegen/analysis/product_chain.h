@@ -1,0 +1,28 @@
+// Which matrix products are links of a chain that works on whole rows, as attention does: what such a product gives is
+// reduced along its rows, or is (through elementwise operations) the left operand of another product, or its own left operand
+// came so from a product. If all warps stand along M, a row's elements are in one warp: reductions need no shared memory, and
+// accumulators are fragments of the next product where they are.
+//
+//   if (WorksOnRows(mma)) …
+//   if (IsInvariant(mma, 0)) …
+//
+// What goes around a loop before it is used that way does not count: a sum over many rounds is shared among warps as suits
+// the rounds. The answer is the same before and after layouts are assigned. Pure.
+#ifndef TILE_CODEGEN_ANALYSIS_PRODUCT_CHAIN_H_
+#define TILE_CODEGEN_ANALYSIS_PRODUCT_CHAIN_H_
+
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+// mmaf, mmai.
+bool IsProduct(const ir::Op& op);
+
+bool WorksOnRows(const ir::Op& mma);
+
+// The operand is the same in all rounds of the innermost loop around the product; false if there is none.
+bool IsInvariant(const ir::Op& mma, int operand);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_ANALYSIS_PRODUCT_CHAIN_H_

@@ -1,0 +1,114 @@
+#include "codegen/assemble/ptxas.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "codegen/assemble/child_process.h"
+#include "codegen/assemble/cuda_files.h"
+#include "codegen/assemble/nvjitlink.h"
+
+namespace tile::codegen {
+namespace {
+
+// The number before `what` in the log of `ptxas -v`.
+int NumberBefore(const std::string& log, const std::string& what) {
+  int best = 0;
+  for (size_t at = log.find(what); at != std::string::npos; at = log.find(what, at + 1)) {
+    size_t begin = at;
+    while (begin > 0 && std::isdigit(static_cast<unsigned char>(log[begin - 1])) != 0) --begin;
+    int n = 0;
+    if (absl::SimpleAtoi(log.substr(begin, at - begin), &n)) best = std::max(best, n);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string FindPtxas() { return FindCudaProgram("ptxas", "TILEC_PTXAS"); }
+
+std::string PtxasVersion() {
+  const std::string ptxas = FindPtxas();
+  TemporaryFolder folder;
+  if (ptxas.empty() || !folder.ok()) return "";
+  const std::string log = folder.File("log");
+  int status = 0;
+  return Run({ptxas, "--version"}, log, log, &status) ? ReadAll(log) : "";
+}
+
+std::string FindLibdevice() {
+  if (const std::string path = Environment("TILEC_LIBDEVICE"); !path.empty()) return IsReadable(path) ? path : "";
+  return FindBelowCuda("nvvm/libdevice/libdevice.10.bc", /*executable=*/false);
+}
+
+Assembler FindAssembler() {
+  // What is named is used, and nothing else.
+  if (!Environment("TILEC_PTXAS").empty()) return {FindPtxas(), false};
+  if (!Environment("TILEC_NVJITLINK").empty()) return {FindNvJitLink(), true};
+  const std::string ptxas = FindPtxas();
+  return ptxas.empty() ? Assembler{FindNvJitLink(), true} : Assembler{ptxas, false};
+}
+
+namespace {
+
+// What the assembler's words say.
+void ReadLog(Assembled* result) {
+  result->registers = NumberBefore(result->log, " registers");
+  result->spill_bytes = NumberBefore(result->log, " bytes spill stores") + NumberBefore(result->log, " bytes spill loads");
+  result->stack_bytes = NumberBefore(result->log, " bytes stack frame");
+}
+
+absl::StatusOr<Assembled> AssembleByLibrary(const std::string& library, const std::string& ptx, const std::string& arch,
+                                            const AssembleOptions& options) {
+  // -O of its own knows 0 and 3 only.
+  std::vector<std::string> words = {absl::StrCat("-arch=", arch), absl::StrCat("-Xptxas=-O", options.opt_level), "-Xptxas=-v"};
+  if (options.line_info) words.push_back("-lineinfo");
+  absl::StatusOr<Linked> linked = AssembleInProcess(library, ptx, words);
+  if (!linked.ok()) return linked.status();
+  Assembled result;
+  result.cubin = std::move(linked->cubin);
+  result.log = std::move(linked->log);
+  ReadLog(&result);
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Assembled> Assemble(const std::string& ptx, const std::string& arch, const AssembleOptions& options) {
+  const auto [ptxas, in_process] = FindAssembler();
+  if (ptxas.empty()) {
+    return absl::NotFoundError(
+        "error[codegen.ptxas]: no ptxas and no nvJitLink was found, so there is no machine code. Install the CUDA toolkit (or "
+        "nvJitLink alone), name its folder in CUDA_HOME, the program in TILEC_PTXAS or the library in TILEC_NVJITLINK, or use "
+        "--emit=ptx and let the driver compile");
+  }
+  if (in_process) return AssembleByLibrary(ptxas, ptx, arch, options);
+  TemporaryFolder folder;
+  if (!folder.ok()) return absl::UnavailableError("error[codegen.io]: no temporary folder could be made");
+  const std::string in = folder.File("kernel.ptx"), out = folder.File("kernel.cubin"), log = folder.File("log");
+  WriteAll(in, ptx);
+
+  std::vector<std::string> words = {ptxas, "-v", absl::StrCat("-O", options.opt_level), absl::StrCat("-arch=", arch)};
+  if (options.line_info) words.push_back("-lineinfo");
+  words.insert(words.end(), {in, "-o", out});
+  int status = 0;
+  if (!Run(std::move(words), log, log, &status)) {
+    return absl::UnavailableError(absl::StrCat("error[codegen.ptxas]: ", ptxas, " could not be started"));
+  }
+  Assembled result;
+  result.log = ReadAll(log);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return absl::InternalError(absl::StrCat("error[codegen.ptxas]: ptxas rejects the PTX of this kernel, which is an "
+                                            "error of the code generator:\n", result.log));
+  }
+  result.cubin = ReadAll(out);
+  ReadLog(&result);
+  return result;
+}
+
+}  // namespace tile::codegen

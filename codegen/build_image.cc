@@ -1,0 +1,163 @@
+#include "codegen/build_image.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "codegen/passes/assume_aligned.h"
+#include "codegen/plan/plan.h"
+#include "ir/tbc/writer.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr int64_t kMostIds = int64_t{1} << 30;     // a block's number and the next one's fit 32 bits
+constexpr int64_t kMostBlocks = int64_t{1} << 26;  // that many strips of blocks are counted in 32 bits
+
+ir::ExprNode Grid(int d) { return {ir::ExprOp::kShape, -1, d, 0}; }
+ir::ExprNode Const(int64_t v) { return {ir::ExprOp::kConst, 0, 0, v}; }
+ir::ExprNode Node(ir::ExprOp op) { return {op, 0, 0, 0}; }
+
+constexpr int kManySpills = 1024;  // bytes of a thread
+
+// Memory traffic that the source does not show.
+void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const Target& target, const Trace& trace) {
+  if (built.assembled.spill_bytes <= kManySpills || !trace.on_warning) return;
+  const size_t what = trace.largest_tile.rfind(": ");
+  const bool known = what != std::string::npos;
+  const ir::Module& module = *function.module();
+  trace.on_warning(absl::StrCat(
+      known ? trace.largest_tile.substr(0, what) : module.Where(function.loc, function.pos), ": warning[codegen.spill]: @",
+      function.name, " for ", target.arch, ": each thread spills ", built.assembled.spill_bytes, " bytes of registers to memory",
+      known ? absl::StrCat("; the largest tile that is worked on at once is that of ", trace.largest_tile.substr(what + 2)) : "",
+      ". Smaller tiles need fewer registers; --remarks says what stays whole, and why"));
+}
+
+constexpr int kMostRegisters = 255, kRegistersOfMultiprocessor = 65536, kUnit = 8;  // of a thread; given out in units
+
+// ptxas 13.0 gives code that exceeds the registers in any case as few as 32 of them, so that more blocks fit beside each
+// other. Told that one is enough it spills less.
+absl::StatusOr<Assembled> AssembleWithFewSpills(const Compiled& compiled, const char* arch, const AssembleOptions& options) {
+  absl::StatusOr<Assembled> first = Assemble(compiled.ptx, arch, options);
+  if (!first.ok() || first->spill_bytes == 0 || absl::StrContains(compiled.ptx, ".minnctapersm")) return first;
+  const int most = std::min(kMostRegisters, kRegistersOfMultiprocessor / static_cast<int>(compiled.threads) / kUnit * kUnit);
+  if (first->registers + kUnit > most) return first;
+  const std::string threads = absl::StrCat(".reqntid ", compiled.threads);
+  absl::StatusOr<Assembled> second =
+      Assemble(absl::StrReplaceAll(compiled.ptx, {{threads, absl::StrCat(threads, "\n.minnctapersm 1")}}), arch, options);
+  return second.ok() && second->spill_bytes < first->spill_bytes ? second : first;
+}
+
+// The same code for launches whose grid clusters divide.
+BuiltImage InClusters(const BuiltImage& built) {
+  BuiltImage out;
+  out.image = built.image;
+  out.compiled = built.compiled;
+  out.assembled = built.assembled;
+  out.payload = std::make_unique<std::string>(*built.payload);
+  out.image.payload = {reinterpret_cast<const uint8_t*>(out.payload->data()), out.payload->size()};
+  out.image.cluster = {kClusterBlocks, 1, 1};
+  const int d = built.compiled.cluster_dim;
+  out.image.requirements.push_back({{Grid(d), Const(kClusterBlocks), Node(ir::ExprOp::kMod), Const(0), Node(ir::ExprOp::kEqual)},
+                                    absl::StrCat("the grid's size in dimension ", d, " is a multiple of ", kClusterBlocks)});
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Function& function,
+                                      const CompileOptions& options, ir::ImageKind kind) {
+  absl::StatusOr<Compiled> compiled = Compile(module, function, options);
+  if (!compiled.ok()) return compiled.status();
+  BuiltImage built;
+  built.compiled = *std::move(compiled);
+  if (kind == ir::ImageKind::kCubin) {
+    AssembleOptions assemble;
+    assemble.opt_level = options.opt_level;
+    assemble.line_info = options.line_info;
+    TimedPass time(options.trace, "ptxas");
+    absl::StatusOr<Assembled> assembled = AssembleWithFewSpills(built.compiled, options.target->arch, assemble);
+    time.Done();
+    if (options.trace != nullptr && assembled.ok()) options.trace->Text("ptxas", [&] { return assembled->log; });
+    if (!assembled.ok()) return assembled.status();
+    built.assembled = *std::move(assembled);
+    built.payload = std::make_unique<std::string>(std::move(built.assembled.cubin));
+    if (options.trace != nullptr) WarnOfSpills(built, function, *options.target, *options.trace);
+  } else {
+    built.payload = std::make_unique<std::string>(built.compiled.ptx);
+  }
+
+  ir::Image& image = built.image;
+  image.kind = kind;
+  image.arch = options.target->arch;
+  while (module.functions[image.kernel].get() != &function) ++image.kernel;
+  image.symbol = built.compiled.symbol;
+  image.threads = static_cast<uint32_t>(built.compiled.threads);
+  image.shared_bytes = static_cast<uint32_t>(built.compiled.shared_bytes);
+  image.registers = static_cast<uint32_t>(built.assembled.registers);
+  image.flags = ir::kTileAbi;
+  image.sites = built.compiled.sites;
+  image.requirements = built.compiled.requirements;
+  image.tma = built.compiled.maps;
+  if (built.compiled.persistent) {
+    image.flags |= ir::kPersistentGrid;
+    const ir::ExprNode times = Node(ir::ExprOp::kMul);
+    image.requirements.push_back({{Grid(0), Grid(1), times, Grid(2), times, Const(kMostIds), Node(ir::ExprOp::kLess)},
+                                  absl::StrCat("the grid has less than ", kMostIds, " blocks")});
+  }
+  if (built.compiled.one_row) {
+    image.grid = {{Grid(0), Grid(1), Node(ir::ExprOp::kMul)}, {Const(1)}, {Grid(2)}};
+    for (int d = 0; d < 2; ++d) {
+      image.requirements.push_back({{Grid(d), Const(kMostBlocks), Node(ir::ExprOp::kLess)},
+                                    absl::StrCat("the grid has less than ", kMostBlocks, " blocks in dimension ", d)});
+    }
+  }
+  if (!image.tma.empty()) {
+    using Kind = ir::ImageParam::Kind;
+    for (int i = 0; i < function.num_params(); ++i) image.params.push_back({Kind::kKernelParam, static_cast<uint32_t>(i), {}});
+    for (size_t i = 0; i < image.tma.size(); ++i) {
+      image.params.push_back({Kind::kTmaDescriptor, static_cast<uint32_t>(i), {}});
+    }
+  }
+  if (built.compiled.workspace_bytes > 0) {
+    // So many bytes for each block of the hardware grid, which is that of the launch.
+    ir::ImageWorkspace w;
+    w.bytes = {{ir::ExprOp::kShape, -1, 0, 0}, {ir::ExprOp::kShape, -1, 1, 0}, {ir::ExprOp::kMul, 0, 0, 0},
+               {ir::ExprOp::kShape, -1, 2, 0}, {ir::ExprOp::kMul, 0, 0, 0},
+               {ir::ExprOp::kConst, 0, 0, static_cast<int64_t>(built.compiled.workspace_bytes)}, {ir::ExprOp::kMul, 0, 0, 0}};
+    image.workspaces.push_back(std::move(w));
+  }
+  absl::StatusOr<ir::Sha256Digest> hash = ir::HashCode(module);
+  if (!hash.ok()) return hash.status();
+  image.code_hash = *hash;
+  image.payload = {reinterpret_cast<const uint8_t*>(built.payload->data()), built.payload->size()};
+  return built;
+}
+
+absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
+                                                    const CompileOptions& options, ir::ImageKind kind) {
+  std::vector<BuiltImage> images;
+  CompileOptions now = options;
+  now.descriptors = true;
+  while (true) {
+    absl::StatusOr<BuiltImage> built = BuildImage(module, function, now, kind);
+    if (!built.ok()) return built.status();
+    if (built->compiled.cluster_dim >= 0) images.push_back(InClusters(*built));
+    images.push_back(*std::move(built));
+    if (images.back().image.tma.empty()) break;
+    now.descriptors = false;
+  }
+  if (images.size() > 1 || !DependsOnAlignment(function)) return images;
+  // Without tests of what nearly always holds.
+  now.aligned = true;
+  absl::StatusOr<BuiltImage> aligned = BuildImage(module, function, now, kind);
+  if (!aligned.ok()) return aligned.status();
+  if (!aligned->compiled.requirements.empty() && aligned->compiled.ptx != images[0].compiled.ptx) {
+    images.insert(images.begin(), *std::move(aligned));
+  }
+  return images;
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,39 @@
+// Operands of matrix instructions, word by word, wherever they come from. Internal to codegen/emit.
+//
+//   FragmentSource& a = …;               // its fragments are MmaLayout(tile, operand) of the product's plan
+//   a.Write(scratch);                    // if scratch_bytes() > 0: memory of the product, a barrier behind it
+//   a.Word(0)                            // i32: registers 0 and 1 of that layout, if they have 16 bits
+//
+// A source emits its code when it is asked: what a step along K needs is read just before, so that it takes few registers.
+// Not thread-safe.
+#ifndef TILE_CODEGEN_EMIT_CONTEXT_FRAGMENT_SOURCE_H_
+#define TILE_CODEGEN_EMIT_CONTEXT_FRAGMENT_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "codegen/emit/context/emitter.h"
+#include "codegen/layout/shared.h"
+
+namespace tile::codegen {
+
+class FragmentSource {
+ public:
+  virtual ~FragmentSource() = default;
+  // Shared memory that Write fills, a multiple of 128; 0: none, and no barrier is needed before Word.
+  virtual uint64_t scratch_bytes() const { return 0; }
+  virtual void Write(llvm::Value* /*scratch*/) {}
+  // 32 bits: neighbouring registers of the fragment layout from register w * (32 / element bits) on, the first lowest.
+  virtual llvm::Value* Word(int w) = 0;
+};
+
+// The tile's registers, through shared memory of the product. Elements of 8 bits and more.
+std::unique_ptr<FragmentSource> FragmentsThroughShared(Emitter& e, const ir::Value* v, const Layout& fragment);
+
+// A tile that is in shared memory already, from `base` on, each element where the map says.
+std::unique_ptr<FragmentSource> FragmentsInShared(Emitter& e, ir::Elem elem, const SharedMap& map, llvm::Value* base,
+                                                  const Layout& fragment);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_CONTEXT_FRAGMENT_SOURCE_H_

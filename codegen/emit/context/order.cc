@@ -1,0 +1,65 @@
+#include "codegen/emit/context/order.h"
+
+namespace tile::codegen {
+namespace {
+
+ir::MemoryOrdering OrderingOf(const ir::Op& op) {
+  const int i = op.info()->format->attr_index("ordering");
+  return i < 0 ? ir::MemoryOrdering::kWeak : op.attr(i).as_enum<ir::MemoryOrdering>();
+}
+
+}  // namespace
+
+bool Acquires(const ir::Op& op) {
+  const ir::MemoryOrdering o = OrderingOf(op);
+  return o == ir::MemoryOrdering::kAcquire || o == ir::MemoryOrdering::kAcqRel;
+}
+
+bool Releases(const ir::Op& op) {
+  const ir::MemoryOrdering o = OrderingOf(op);
+  return o == ir::MemoryOrdering::kRelease || o == ir::MemoryOrdering::kAcqRel;
+}
+
+const Order::Sources& Order::SourcesOf(const ir::Value* token) const {
+  if (auto it = sources_.find(token); it != sources_.end()) return it->second;
+  Sources s;
+  const ir::Op* def = token->def();
+  if (def == nullptr || def->num_regions() > 0) {
+    s.all = true;
+  } else {
+    if (IsAccess(*def)) s.ops.insert(def);
+    for (int i = 0; i < def->num_operands(); ++i) {
+      if (!def->operand(i)->type().is_token()) continue;
+      const Sources& from = SourcesOf(def->operand(i));
+      s.all = s.all || from.all;
+      s.ops.insert(from.ops.begin(), from.ops.end());
+    }
+    // Long chains: everything before is close enough.
+    if (s.ops.size() > 64) s = {.all = true, .ops = {}};
+  }
+  return sources_[token] = std::move(s);
+}
+
+bool Order::NeedsBarrier(const ir::Op& op) const {
+  if (pending_.empty()) return false;
+  for (int i = 0; i < op.num_operands(); ++i) {
+    if (!op.operand(i)->type().is_token()) continue;
+    const Sources s = SourcesOf(op.operand(i));
+    for (const ir::Op* before : pending_) {
+      if (!s.all && !s.ops.contains(before)) continue;
+      if (op.info()->has(ir::kWrites) || before->info()->has(ir::kWrites)) return true;
+      if (Acquires(*before) || Releases(op)) return true;
+    }
+  }
+  return false;
+}
+
+void Order::Did(const ir::Op& op) { pending_.insert(&op); }
+
+void Order::AddAll(const ir::Block& block) {
+  ir::Walk(const_cast<ir::Block*>(&block), [&](ir::Op* op) {
+    if (IsAccess(*op)) pending_.insert(op);
+  });
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,60 @@
+// Where barriers must stand. Accesses of one tile block are spread over its threads, so an access that a token orders
+// after another one needs a barrier between them unless neither writes. Only what tokens order is ordered.
+//
+// The emitter walks the program in order; Order remembers the accesses since the last barrier:
+//
+//   if (order.NeedsBarrier(op)) { e.Barrier(); }      // Emitter::Barrier tells Order
+//   … emit the access …
+//   order.Did(op);
+//
+// Where ways meet (after an if), what is pending on any of them is pending; at the head of a loop all accesses of its
+// body are, since they may be of the round before.
+#ifndef TILE_CODEGEN_EMIT_CONTEXT_ORDER_H_
+#define TILE_CODEGEN_EMIT_CONTEXT_ORDER_H_
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+class Order {
+ public:
+  using Pending = absl::flat_hash_set<const ir::Op*>;
+
+  // A token leads to `op` from an access since the last barrier, and one of the two writes, or the earlier one acquires
+  // or the later one releases (then everything before it must be done).
+  bool NeedsBarrier(const ir::Op& op) const;
+  void Did(const ir::Op& op);
+  void Synchronized() { pending_.clear(); }
+
+  const Pending& pending() const { return pending_; }
+  void set_pending(Pending p) { pending_ = std::move(p); }
+  // All accesses in the block and its regions become pending.
+  void AddAll(const ir::Block& block);
+
+ private:
+  // Accesses that a chain of tokens leads from. Carried tokens of loops and results of ifs stand for all accesses.
+  struct Sources {
+    bool all = false;
+    absl::flat_hash_set<const ir::Op*> ops;
+  };
+  const Sources& SourcesOf(const ir::Value* token) const;
+  mutable absl::flat_hash_map<const ir::Value*, Sources> sources_;
+  Pending pending_;
+};
+
+bool Acquires(const ir::Op& op);
+bool Releases(const ir::Op& op);
+// Any loop around it may run it again.
+inline bool StandsInLoop(const ir::Op& op) {
+  for (const ir::Op* at = op.parent(); at != nullptr; at = at->parent()) {
+    if (at->opcode() == ir::Opcode::kFor || at->opcode() == ir::Opcode::kLoop) return true;
+  }
+  return false;
+}
+inline bool IsAccess(const ir::Op& op) { return op.info()->has(ir::kReads) || op.info()->has(ir::kWrites); }
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_CONTEXT_ORDER_H_

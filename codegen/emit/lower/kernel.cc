@@ -1,0 +1,254 @@
+#include "codegen/emit/lower/kernel.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/emit/context/symbol.h"
+#include "codegen/emit/pipeline/producer.h"
+#include "codegen/emit/pipeline/ring.h"
+#include "codegen/emit/pipeline/tma.h"
+#include "codegen/target/gpu_ops.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace tile::codegen {
+namespace {
+
+using LowerFn = void (*)(Emitter&, const ir::Op&);
+
+// One register after the other: the operands of an elementwise operation have one layout.
+void LowerElementwise(Emitter& e, const ir::Op& op, llvm::Value* (*fn)(Emitter&, const ir::Op&, Operands)) {
+  const size_t n = e.layout(op.result(0)).registers();
+  Registers out(n);
+  std::vector<llvm::Value*> in(op.num_operands());
+  for (size_t r = 0; r < n && !e.refused(); ++r) {
+    for (int i = 0; i < op.num_operands(); ++i) in[i] = e.regs(op.operand(i))[r];
+    out[r] = fn(e, op, in);
+  }
+  if (!e.refused()) e.Set(op.result(0), std::move(out));
+}
+
+constexpr LowerFn kLower[] = {
+#define TILE_OP(number, Name, mnemonic, Format, Family, since, traits, constraints)    \
+  [](Emitter& e, const ir::Op& op) {                                                   \
+    using namespace ir;                                                                \
+    if constexpr (((traits) & kElementwise) == kElementwise) {                         \
+      LowerElementwise(e, op, Emit##Name);                                             \
+    } else {                                                                           \
+      Lower##Name(e, op);                                                              \
+    }                                                                                  \
+  },
+#include "ir/ops.def"
+};
+
+constexpr LowerFn kLowerGpu[] = {
+#define TILE_GPU_OP(number, Name, ...) Lower##Name,
+#include "codegen/target/gpu_ops.def"
+};
+
+void LowerOp(Emitter& e, const ir::Op& op) { (IsGpuOp(*op.info()) ? kLowerGpu : kLower)[op.info()->index](e, op); }
+
+}  // namespace
+
+class KernelFrame {
+ public:
+  KernelFrame(const ir::Function& function, Emitter& e) : function_(function), e_(e), b_(e.builder_) { e_.lower_ = LowerOp; }
+
+  absl::Status Run() {
+    MakeKernel();
+    llvm::BasicBlock* body = MakeEntry();
+    b_.SetInsertPoint(body);
+    if (e_.plan_.producer) MakeProducer();
+    ir::Walk(function_.body(), [&](ir::Op* op) {
+      e_.keeps_shared_ = e_.keeps_shared_ || op->opcode() == ir::Opcode::kAllocShared || op->opcode() == ir::Opcode::kAlloca;
+      if (!IsFetch(op)) return;
+      e_.last_ring_ = op;
+      while (e_.last_ring_->parent() != nullptr) e_.last_ring_ = e_.last_ring_->parent();
+    });
+    if (e_.plan_.persistent) {
+      ForEachBlock([&] { e_.LowerBlock(*function_.body()); },
+                   [&] {
+                     if (e_.StoresByTma()) AwaitTmaStores(e_);
+                     Leave();
+                   });
+    } else {
+      e_.LowerBlock(*function_.body());
+    }
+    if (e_.refused()) return e_.status_;
+    PlaceMemory();
+    return e_.shared_bytes() > e_.target_.shared_bytes ? TooMuchShared() : absl::OkStatus();
+  }
+
+ private:
+  // The function, with its own parameters, descriptors, and those of runtime/cuda/kernel_abi.h; the names of shared memory.
+  void MakeKernel() {
+    std::vector<llvm::Type*> params;
+    for (int i = 0; i < function_.num_params(); ++i) {
+      const ir::Element e = function_.param(i)->type().element();
+      params.push_back(e.kind == ir::Elem::kI1 ? b_.getInt8Ty() : e_.RegisterType(e));
+    }
+    params.insert(params.end(), static_cast<size_t>(e_.tma_.count), llvm::PointerType::get(e_.context(), 0));
+    // kernel_abi.h: grid, trap record, workspace.
+    params.insert(params.end(), 3, b_.getInt32Ty());
+    params.insert(params.end(), 2, b_.getInt64Ty());
+    llvm::Function* kernel = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), params, false),
+                                                    llvm::GlobalValue::ExternalLinkage, KernelSymbol(function_.name), e_.module_);
+    e_.kernel_ = kernel;
+    kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
+    kernel->addFnAttr("nvvm.reqntid", std::to_string(e_.hardware_threads()));
+    kernel->addFnAttr(llvm::Attribute::NoUnwind);
+    if (e_.plan_.blocks > 1) kernel->addFnAttr("nvvm.minctasm", std::to_string(e_.plan_.blocks));
+    for (int i = 0; i < e_.tma_.count; ++i) {
+      // 128 bytes by value, read where they are.
+      llvm::AttrBuilder map(e_.context());
+      map.addByValAttr(llvm::ArrayType::get(b_.getInt8Ty(), 128));
+      map.addAlignmentAttr(llvm::Align(64));
+      map.addAttribute("nvvm.grid_constant");
+      kernel->addParamAttrs(static_cast<unsigned>(function_.num_params() + i), map);
+    }
+    e_.shared_ = Shared(llvm::ArrayType::get(b_.getInt8Ty(), 0), "shared$");
+    e_.shared_->setAlignment(llvm::Align(128));
+    e_.ring_ = Shared(b_.getInt8Ty(), "ring$");
+    e_.scratch_ = Shared(b_.getInt8Ty(), "scratch$");
+  }
+
+  llvm::GlobalVariable* Shared(llvm::Type* type, const char* name) {
+    return new llvm::GlobalVariable(*e_.module_, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, name, nullptr,
+                                    llvm::GlobalValue::NotThreadLocal, 3);
+  }
+
+  // Where values live that can be used everywhere. The block behind it.
+  llvm::BasicBlock* MakeEntry() {
+    llvm::BasicBlock* entry = e_.NewBlock("entry");
+    llvm::BasicBlock* body = e_.NewBlock("body");
+    b_.SetInsertPoint(entry);
+    llvm::Instruction* end = b_.CreateBr(body);
+    b_.SetInsertPoint(end);
+    auto* tid = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
+    tid->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, e_.hardware_threads())));
+    e_.thread_ = tid;
+    e_.lane_ = b_.CreateAnd(e_.thread_, e_.I32(31), "lane");
+    e_.warp_ = b_.CreateLShr(e_.thread_, e_.I32(5), "warp");
+    for (int i = 0; i < function_.num_params(); ++i) {
+      llvm::Value* arg = e_.kernel_->getArg(i);
+      if (function_.param(i)->type().elem() == ir::Elem::kI1) arg = b_.CreateIsNotNull(arg);
+      e_.SetScalar(function_.param(i), arg);
+    }
+    return body;
+  }
+
+  // One warp becomes the producer; the others go on at the insertion point.
+  void MakeProducer() {
+    llvm::BasicBlock *producer = e_.NewBlock("producer"), *workers = e_.NewBlock("workers");
+    b_.CreateCondBr(b_.CreateICmpUGE(e_.thread_, e_.I32(e_.num_threads())), producer, workers);
+    b_.SetInsertPoint(producer);
+    if (e_.plan_.persistent) {
+      ForEachBlock(
+          [&] {
+            EmitProducer(e_, function_);
+            b_.CreateBr(e_.next_block_);
+          },
+          [&] { Leave(); });
+    } else {
+      EmitProducer(e_, function_);
+      Leave();
+    }
+    b_.SetInsertPoint(workers);
+  }
+
+  // The end of the hardware block.
+  void Leave() {
+    if (e_.plan_.cluster) {
+      ArriveInCluster(e_);
+      AwaitCluster(e_);
+    }
+    b_.CreateRetVoid();
+  }
+
+  // emit() for each tile block that this hardware block does, which goes to next_block() at its end; behind them leave().
+  void ForEachBlock(const std::function<void()>& emit, const std::function<void()>& leave) {
+    auto& b = b_;
+    llvm::BasicBlock *before = b.GetInsertBlock(), *head = e_.NewBlock("block"), *next = e_.NewBlock("nextblock"), *exit = e_.NewBlock("leave");
+    llvm::Value* first = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
+    llvm::Value* step = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, {});
+    llvm::Value* all = b.CreateMul(b.CreateMul(e_.GridSize(0), e_.GridSize(1)), e_.GridSize(2));
+    b.CreateBr(head);  // there are no more hardware blocks than tile blocks
+    b.SetInsertPoint(head);
+    llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
+    i->addIncoming(first, before);
+    e_.SetBlockIds(i, nullptr);
+    e_.next_block_ = next;
+    emit();
+    e_.next_block_ = nullptr;
+    b.SetInsertPoint(next);
+    llvm::Value* following = b.CreateAdd(i, step);
+    i->addIncoming(following, next);
+    b.CreateCondBr(b.CreateICmpULT(following, all), head, exit);
+    b.SetInsertPoint(exit);
+    leave();
+  }
+
+  void PlaceMemory() {
+    // Only now is it known where the exchange area may begin.
+    const uint64_t alignment = e_.ring_bytes_ > 0 ? 1024 : 128;
+    e_.reserved_bytes_ = (e_.reserved_bytes_ + alignment - 1) / alignment * alignment;
+    e_.shared_->setAlignment(llvm::Align(alignment));
+    const auto put = [&](llvm::GlobalVariable* what, uint64_t at) {
+      what->replaceAllUsesWith(llvm::ConstantExpr::getGetElementPtr(b_.getInt8Ty(), e_.shared_,
+                                                                    llvm::ArrayRef<llvm::Constant*>{e_.I32(at)}));
+      what->eraseFromParent();
+    };
+    put(e_.ring_, e_.reserved_bytes_);
+    put(e_.scratch_, e_.reserved_bytes_ + (e_.scratch_beside_rings_ ? e_.ring_bytes_ : 0));
+    if (e_.workspace_size_ != nullptr) {
+      e_.workspace_bytes_ = (e_.workspace_bytes_ + 255) / 256 * 256;
+      e_.workspace_size_->replaceAllUsesWith(
+          llvm::ConstantExpr::getIntToPtr(e_.I64(e_.workspace_bytes_), e_.workspace_size_->getType()));
+      e_.workspace_size_->eraseFromParent();
+    }
+  }
+
+  absl::Status TooMuchShared() const {
+    std::vector<Emitter::SharedUser> users = e_.shared_users_;
+    if (e_.scratch_user_.op != nullptr) users.push_back(e_.scratch_user_);
+    if (e_.ring_user_.op != nullptr) users.push_back(e_.ring_user_);
+    // The largest first; of equal ones the first in the text.
+    std::stable_sort(users.begin(), users.end(), [](const Emitter::SharedUser& a, const Emitter::SharedUser& b) { return a.bytes > b.bytes; });
+    std::string where = e_.source_.Where(function_.loc, function_.pos), who;
+    uint64_t most = 0;
+    constexpr size_t kNamed = 3;
+    for (size_t i = 0; i < users.size() && i < kNamed; ++i) {
+      const Emitter::SharedUser& u = users[i];
+      if (i == 0) {
+        where = e_.source_.Where(u.op->loc, u.op->pos);
+        most = u.bytes;
+        absl::StrAppend(&who, ": ", u.op->info()->mnemonic, " needs ", u.bytes, " ", u.what);
+      } else if (u.bytes > 0) {
+        absl::StrAppend(&who, i == 1 ? ", besides " : ", ", u.op->info()->mnemonic, " at ", e_.source_.Where(u.op->loc, u.op->pos), " ", u.bytes);
+      }
+    }
+    // What the greatest would have to come down to.
+    const uint64_t others = e_.shared_bytes() - std::min(most, e_.shared_bytes());
+    std::string fix = "Use smaller tiles or smaller shared arrays";
+    if (others < e_.target_.shared_bytes && most > 0) {
+      uint64_t parts = 2;
+      while (most / parts > e_.target_.shared_bytes - others) parts *= 2;
+      absl::StrAppend(&fix, ": with 1/", parts, " of the elements there it fits");
+    }
+    return absl::InvalidArgumentError(absl::StrCat(where, ": error[codegen.shared]: kernel @", function_.name, " needs ", e_.shared_bytes(),
+                                                   " bytes of shared memory; ", e_.target_.arch, " offers ", e_.target_.shared_bytes,
+                                                   " to a block", who, ". ", fix, "."));
+  }
+
+  const ir::Function& function_;
+  Emitter& e_;
+  llvm::IRBuilder<>& b_;
+};
+
+absl::Status EmitKernel(const ir::Function& function, Emitter* emitter) { return KernelFrame(function, *emitter).Run(); }
+
+}  // namespace tile::codegen

@@ -1,0 +1,255 @@
+// Control flow: if, for, loop and what ends their regions. Conditions are scalars, the same in all threads, so barriers
+// inside are safe.
+#include <optional>
+#include <utility>
+
+#include "codegen/emit/pipeline/copy_ring.h"
+#include "codegen/emit/context/emitter.h"
+#include "codegen/emit/pipeline/ring.h"
+#include "codegen/emit/pipeline/tma.h"
+
+namespace tile::codegen {
+namespace {
+
+using Phis = std::vector<std::vector<llvm::PHINode*>>;
+
+std::vector<ir::Value*> Operands1(const ir::Op& op, int first) {
+  std::vector<ir::Value*> out;
+  for (int i = first; i < op.num_operands(); ++i) out.push_back(op.operand(i));
+  return out;
+}
+
+Registers AsRegisters(const std::vector<llvm::PHINode*>& phis) { return Registers(phis.begin(), phis.end()); }
+
+// Phis for values of these types, as the values' registers.
+Phis PhisFor(Emitter& e, absl::Span<ir::Value* const> values) {
+  Phis phis;
+  for (const ir::Value* v : values) {
+    phis.push_back(e.NewPhis(v->type()));
+    if (v->type().is_tile()) e.Set(v, AsRegisters(phis.back()));
+  }
+  return phis;
+}
+
+std::vector<ir::Value*> Results(const ir::Op& op) {
+  std::vector<ir::Value*> out;
+  for (int i = 0; i < op.num_results(); ++i) out.push_back(op.result(i));
+  return out;
+}
+
+// The accesses of the body may be of the round before, and those of the last round are pending behind it.
+void EnterLoop(Emitter& e, const ir::Op& op) {
+  e.order().AddAll(*op.region(0));
+  if (!e.wants_remarks()) return;
+  int loads = 0;
+  for (const ir::Op* inside : *op.region(0)) {
+    loads += inside->opcode() == ir::Opcode::kLoadView || inside->opcode() == ir::Opcode::kLoadPtr;
+  }
+  if (loads > 0) {
+    e.Remark(op, "pipeline", "not pipelined in this image: each round waits for its own loads");
+  }
+}
+
+}  // namespace
+
+void LowerIf(Emitter& e, const ir::Op& op) {
+  auto& b = e.b();
+  llvm::BasicBlock* then = e.NewBlock("then");
+  llvm::BasicBlock* otherwise = e.NewBlock("else");
+  llvm::BasicBlock* after = e.NewBlock("endif");
+  b.CreateCondBr(e.scalar(op.operand(0)), then, otherwise);
+
+  b.SetInsertPoint(after);
+  Emitter::Merge merge;
+  merge.after = after;
+  const std::vector<ir::Value*> results = Results(op);
+  merge.results = PhisFor(e, results);
+  e.merges().push_back(std::move(merge));
+
+  const Order::Pending before = e.order().pending();
+  for (int i = 0; i < 2; ++i) {
+    b.SetInsertPoint(i == 0 ? then : otherwise);
+    e.order().set_pending(before);
+    if (op.region(i) != nullptr) {
+      e.LowerBlock(*op.region(i));
+      if (e.refused()) return;
+    }
+    if (b.GetInsertBlock()->getTerminator() == nullptr) {  // no region, or one without results
+      e.merges().back().pending.insert(e.order().pending().begin(), e.order().pending().end());
+      b.CreateBr(after);
+    }
+  }
+  e.order().set_pending(std::move(e.merges().back().pending));
+  e.merges().pop_back();
+  b.SetInsertPoint(after);
+}
+
+void LowerYield(Emitter& e, const ir::Op& op) {
+  Emitter::Merge& merge = e.merges().back();
+  const std::vector<ir::Value*> values = Operands1(op, 0);
+  e.AddIncoming(merge.results, values);
+  merge.pending.insert(e.order().pending().begin(), e.order().pending().end());
+  e.b().CreateBr(merge.after);
+}
+
+void LowerFor(Emitter& e, const ir::Op& op) {
+  auto& b = e.b();
+  llvm::Value* lower = e.scalar(op.operand(0));
+  llvm::Value* upper = e.scalar(op.operand(1));
+  llvm::Value* step = e.scalar(op.operand(2));
+  const bool is_unsigned = op.attr("unsigned_cmp").as_bool();
+  const auto less = is_unsigned ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
+  const std::vector<ir::Value*> inits = Operands1(op, 3), results = Results(op);
+  const ir::Block& body = *op.region(0);
+
+  llvm::BasicBlock* head = e.NewBlock("for");
+  llvm::BasicBlock* next = e.NewBlock("next");
+  llvm::BasicBlock* exit = e.NewBlock("endfor");
+  llvm::Value* runs = b.CreateICmp(less, lower, upper);
+  std::optional<Ring> ring;
+  if (const ir::Op* fetch = FetchIn(op)) {
+    ring.emplace(e, op, *fetch);
+    e.rings().push_back(&*ring);
+  }
+  std::optional<CopyRing> copies;
+  if (const ir::Op* copy = CopyIn(op)) {
+    copies.emplace(e, op, *copy, runs);
+    e.copy_rings().push_back(&*copies);
+  }
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  b.CreateCondBr(runs, head, exit);
+
+  b.SetInsertPoint(exit);
+  const Phis out = PhisFor(e, results);
+  b.SetInsertPoint(head);
+  llvm::PHINode* iv = b.CreatePHI(lower->getType(), 2, "iv");
+  iv->addIncoming(lower, before);
+  e.SetScalar(body.arg(0), iv);
+  const Phis carried = PhisFor(e, body.args().subspan(1));
+  // Operands of the phis come from the block before the loop.
+  for (size_t i = 0; i < inits.size(); ++i) {
+    for (size_t r = 0; r < carried[i].size(); ++r) {
+      carried[i][r]->addIncoming(e.regs(inits[i])[r], before);
+      out[i][r]->addIncoming(e.regs(inits[i])[r], before);
+    }
+  }
+  Emitter::Loop loop;
+  loop.next = next;
+  b.SetInsertPoint(next);
+  for (size_t i = 0; i < inits.size(); ++i) loop.carried.push_back(e.NewPhis(inits[i]->type()));
+  const Phis latch = loop.carried;
+  e.loops().push_back(std::move(loop));
+
+  EnterLoop(e, op);
+  const Order::Pending at_entry = e.order().pending();
+  b.SetInsertPoint(head);
+  e.LowerBlock(body);
+  if (e.refused()) return;
+  e.loops().pop_back();
+
+  // Go on if another step stays below the bound: compared as a distance, since iv + step may overflow.
+  b.SetInsertPoint(next);
+  if (ring) {
+    ring->EndRound();
+    e.rings().pop_back();
+  }
+  if (copies) e.copy_rings().pop_back();
+  llvm::Value* more = nullptr;
+  llvm::Value* stepped = nullptr;
+  const auto* one = llvm::dyn_cast<llvm::ConstantInt>(step);
+  if (one != nullptr && one->isOne()) {
+    stepped = b.CreateAdd(iv, step, "", is_unsigned, !is_unsigned);
+    more = b.CreateICmp(less, stepped, upper);
+  } else {
+    stepped = b.CreateAdd(iv, step);
+    more = b.CreateICmpULT(step, b.CreateSub(upper, iv));
+  }
+  iv->addIncoming(stepped, next);
+  llvm::BasicBlock* last = next;
+  std::vector<Registers> final;
+  for (const auto& phis : latch) final.push_back(AsRegisters(phis));
+  if (ring) {
+    // Products under way end before ways meet.
+    last = e.NewBlock("drain");
+    b.CreateCondBr(more, head, last);
+    b.SetInsertPoint(last);
+    ring->Drain(&final);
+    b.CreateBr(exit);
+  } else {
+    b.CreateCondBr(more, head, exit);
+  }
+  for (size_t i = 0; i < latch.size(); ++i) {
+    for (size_t r = 0; r < latch[i].size(); ++r) {
+      carried[i][r]->addIncoming(latch[i][r], next);
+      out[i][r]->addIncoming(final[i][r], last);
+    }
+  }
+  b.SetInsertPoint(exit);
+  if (ring) ring->End();
+  e.order().set_pending(at_entry);
+}
+
+void LowerLoop(Emitter& e, const ir::Op& op) {
+  auto& b = e.b();
+  const std::vector<ir::Value*> inits = Operands1(op, 0), results = Results(op);
+  const ir::Block& body = *op.region(0);
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  Emitter::Loop loop;
+  llvm::BasicBlock* head = e.NewBlock("loop");
+  loop.next = e.NewBlock("next");
+  loop.exit = e.NewBlock("endloop");
+  b.CreateBr(head);
+
+  b.SetInsertPoint(loop.exit);
+  loop.results = PhisFor(e, results);
+  b.SetInsertPoint(loop.next);
+  for (const ir::Value* v : inits) loop.carried.push_back(e.NewPhis(v->type()));
+  b.SetInsertPoint(head);
+  const Phis carried = PhisFor(e, body.args());
+  for (size_t i = 0; i < inits.size(); ++i) {
+    for (size_t r = 0; r < carried[i].size(); ++r) {
+      carried[i][r]->addIncoming(e.regs(inits[i])[r], before);
+      carried[i][r]->addIncoming(loop.carried[i][r], loop.next);
+    }
+  }
+  llvm::BasicBlock *next = loop.next, *exit = loop.exit;
+  e.loops().push_back(std::move(loop));
+
+  EnterLoop(e, op);
+  const Order::Pending at_entry = e.order().pending();
+  b.SetInsertPoint(head);
+  e.LowerBlock(body);
+  if (e.refused()) return;
+  e.loops().pop_back();
+
+  b.SetInsertPoint(next);
+  b.CreateBr(head);
+  b.SetInsertPoint(exit);
+  e.order().set_pending(at_entry);
+}
+
+void LowerContinue(Emitter& e, const ir::Op& op) {
+  const std::vector<ir::Value*> values = Operands1(op, 0);
+  e.AddIncoming(e.loops().back().carried, values);
+  e.b().CreateBr(e.loops().back().next);
+}
+
+void LowerBreak(Emitter& e, const ir::Op& op) {
+  const std::vector<ir::Value*> values = Operands1(op, 0);
+  e.AddIncoming(e.loops().back().results, values);
+  e.b().CreateBr(e.loops().back().exit);
+}
+
+void LowerReturn(Emitter& e, const ir::Op&) {
+  if (e.next_block() != nullptr) {
+    if (e.keeps_shared()) e.Barrier();
+    e.b().CreateBr(e.next_block());
+    return;
+  }
+  if (e.StoresByTma()) AwaitTmaStores(e);
+  // They arrived behind the loop that shares loads (ring.cc).
+  if (e.plan().cluster) AwaitCluster(e);
+  e.b().CreateRetVoid();
+}
+
+}  // namespace tile::codegen

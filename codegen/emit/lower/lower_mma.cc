@@ -1,0 +1,92 @@
+// Matrix products: by wgmma where the operands are fetched ahead, by mma.sync where the target has an instruction for the
+// types, else multiplied out with fma.
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "codegen/emit/context/emitter.h"
+#include "codegen/emit/mma/fragment_registers.h"
+#include "codegen/emit/mma/mma_fma.h"
+#include "codegen/emit/mma/mma_sync.h"
+#include "codegen/emit/mma/wgmma.h"
+#include "codegen/emit/pipeline/copy_ring.h"
+#include "codegen/emit/pipeline/ring.h"
+
+namespace tile::codegen {
+namespace {
+
+// Elements of 32 bits that are converted on their way out of shared memory.
+class ConvertedWords : public FragmentSource {
+ public:
+  ConvertedWords(Emitter& e, std::unique_ptr<FragmentSource> from, const ir::Op& conversion)
+      : e_(e), from_(std::move(from)), conversion_(conversion) {}
+
+  llvm::Value* Word(int w) override {
+    llvm::Value*& word = words_[w];
+    if (word == nullptr) {
+      llvm::Value* x = e_.FromBits(from_->Word(w), e_.RegisterType(conversion_.operand(0)->type().elem()));
+      word = e_.ToBits(EmitFToF(e_, conversion_, {&x, 1}));
+    }
+    return word;
+  }
+
+ private:
+  Emitter& e_;
+  std::unique_ptr<FragmentSource> from_;
+  const ir::Op& conversion_;
+  absl::flat_hash_map<int, llvm::Value*> words_;
+};
+
+std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int operand, const Layout& fragment) {
+  const ir::Value* v = op.operand(operand);
+  if (CopyOf(op, operand) == nullptr) {
+    if (auto held = FragmentsInRegisters(e, v, fragment)) return held;
+    return FragmentsThroughShared(e, v, fragment);
+  }
+  const CopyRing& ring = *e.copy_rings().back();
+  const StagedTile& tile = ring.tile(v->index());
+  auto read = FragmentsInShared(e, v->type().elem(), tile.OperandMap(), ring.Slot(v->index()), fragment);
+  if (tile.rounded == nullptr || ring.ConvertsInPlace(v->index())) return read;
+  return std::make_unique<ConvertedWords>(e, std::move(read), *tile.rounded);
+}
+
+void LowerProduct(Emitter& e, const ir::Op& op) {
+  const ir::Elem elem = op.result(0)->type().elem();
+  Registers acc;
+  for (llvm::Value* v : e.regs(op.operand("acc"))) acc.push_back(WidenForProduct(e, elem, v, true));
+  if (FetchOf(op) != nullptr) {
+    Ring& ring = *e.rings().back();
+    acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()), std::move(acc));
+  } else if (const auto wgmma = PlanWgmmaOfCopies(e.target(), e.num_warps(), op)) {
+    const CopyRing& ring = *e.copy_rings().back();
+    const auto copied = [&](int i) {
+      const int slot = op.operand(i)->index();
+      return StagedAt{ring.tile(slot), e.b().CreatePtrToInt(ring.Slot(slot), e.b().getInt32Ty())};
+    };
+    const StagedAt rhs = copied(1);
+    if (CopyOf(op, 0) != nullptr) {
+      acc = MultiplyCopied(e, *wgmma, copied(0), rhs, std::move(acc));
+    } else if (llvm::Value* at = ring.StagedLhsOf(op)) {
+      acc = MultiplyCopied(e, *wgmma, StagedAt{StagedLhs(op), at}, rhs, std::move(acc));
+    } else {
+      const auto a = FragmentsBroughtToRegisters(e, op.operand(0), WgmmaLayout(wgmma->tile, Operand::kA));
+      acc = MultiplyCopied(e, *wgmma, *a, rhs, std::move(acc));
+    }
+  } else if (const auto plan = PlanMma(e.target(), e.plan(), op)) {
+    const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));
+    const auto b = Fragments(e, op, 1, MmaLayout(plan->tile, Operand::kB));
+    acc = MultiplyBySync(e, *plan, *a, *b, std::move(acc));
+  } else {
+    acc = MultiplyByFma(e, op, std::move(acc));
+  }
+  for (llvm::Value*& v : acc) v = NarrowProduct(e, elem, v);
+  e.Set(op.result(0), std::move(acc));
+}
+
+}  // namespace
+
+void LowerMmaF(Emitter& e, const ir::Op& op) { LowerProduct(e, op); }
+void LowerMmaI(Emitter& e, const ir::Op& op) { LowerProduct(e, op); }
+void LowerMmaScaled(Emitter& e, const ir::Op& op) { LowerProduct(e, op); }
+
+}  // namespace tile::codegen

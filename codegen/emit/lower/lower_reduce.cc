@@ -1,0 +1,367 @@
+// reduce and scan: each thread combines what it has, then lanes with lanes, then warps with warps.
+//
+// The body is associative, but need not be commutative: a result combines neighbouring ranges, the lower one as the
+// accumulator. With a commutative body any layout will do; otherwise (and for scans) the dimension first gets into
+// order: its lowest bits in registers, the next in lanes, the highest in warps.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "codegen/emit/context/convert.h"
+#include "codegen/emit/context/emitter.h"
+#include "codegen/analysis/reduce_body.h"
+
+namespace tile::codegen {
+namespace {
+
+using Tuple = Registers;  // one value per operand of the reduce
+
+int Log2(int64_t n) { return 63 - __builtin_clzll(static_cast<uint64_t>(n)); }
+
+Tuple Combine(Emitter& e, const ir::Block& body, const Tuple& lower, const Tuple& upper) {
+  Registers args;
+  for (size_t i = 0; i < lower.size(); ++i) {
+    args.push_back(upper[i]);  // element
+    args.push_back(lower[i]);  // accumulator
+  }
+  return e.InlineBody(body, args);
+}
+
+// What changes nothing, where the body is known to have it. The identities that the operation states take no part: a
+// row of NaN has the minimum NaN.
+std::optional<Tuple> Neutral(Emitter& e, const ir::Op& op) {
+  const std::optional<uint64_t> bits = NeutralOf(*op.region(0));
+  if (!bits) return std::nullopt;
+  return Tuple{e.Constant(op.operand(0)->type().element(), *bits)};
+}
+
+// Bits of registers, lanes and warps that move along one dimension, with the bit of its coordinate; lowest first.
+struct Bit {
+  int at;          // position among the bits of the register, lane or warp
+  int coordinate;  // position among the bits of the coordinate
+};
+struct Along {
+  std::vector<Bit> in[kNumIns];
+  bool simple = true;   // every basis lies within the dimension or outside of it, and is one bit inside
+  bool ordered = true;  // registers below lanes below warps, lane after lane
+};
+
+Along BitsAlong(const Layout& l, int dim) {
+  Along a;
+  const Mask mask = l.DimMask(dim);
+  int highest = -1;
+  for (In in : kIns) {
+    auto& bits = a.in[static_cast<int>(in)];
+    for (int i = 0; i < l.bits(in); ++i) {
+      const Mask base = l.bases(in)[i], inside = base & mask;
+      if (inside == 0) continue;
+      if (base != inside || (inside & (inside - 1)) != 0) a.simple = false;
+      bits.push_back({i, __builtin_ctzll(inside) - l.dim_shift(dim)});
+    }
+    std::sort(bits.begin(), bits.end(), [](Bit x, Bit y) { return x.coordinate < y.coordinate; });
+    for (const Bit& b : bits) {
+      if (b.coordinate < highest) a.ordered = false;
+      highest = std::max(highest, b.coordinate);
+    }
+    // Lanes in order are neighbours, so that one shuffle reaches the lane so far away.
+    for (size_t i = 1; in == In::kLane && i < bits.size(); ++i) a.ordered = a.ordered && bits[i].at == bits[i - 1].at + 1;
+  }
+  return a;
+}
+
+// The dimension in order, with at least 16 elements of it in a thread; threads that this leaves go along the others.
+Layout OrderedLayout(absl::Span<const int64_t> shape, int dim, int num_warps) {
+  const Layout any = Layout::Replicated(shape, num_warps);
+  const int bits = any.dim_bits(dim), warp_bits = Log2(num_warps), threads = 5 + warp_bits;
+  const int in_thread = std::min(bits, std::max(4, bits - threads));
+  const int in_lanes = std::min(bits - in_thread, 5);
+  Masks other;  // bits of the other dimensions, last first
+  for (int d = any.rank() - 1; d >= 0; --d) {
+    for (int i = 0; d != dim && i < any.dim_bits(d); ++i) other.push_back(Mask{1} << (any.dim_shift(d) + i));
+  }
+  Masks reg, lane, warp;
+  int next = 0;
+  size_t used = 0;
+  auto along = [&] { return Mask{1} << (any.dim_shift(dim) + next++); };
+  auto across = [&] { return used < other.size() ? other[used++] : Mask{0}; };
+  for (int i = 0; i < in_thread; ++i) reg.push_back(along());
+  for (int i = 0; i < 5; ++i) lane.push_back(i < in_lanes ? along() : across());
+  for (int i = 0; i < warp_bits; ++i) warp.push_back(next < bits ? along() : across());
+  while (used < other.size()) reg.push_back(other[used++]);
+  return Layout::FromBases(Shape(shape.begin(), shape.end()), reg, lane, warp);
+}
+
+// The number with the bits of `value` at these positions.
+uint32_t Spread(const std::vector<int>& positions, uint32_t value) {
+  uint32_t out = 0;
+  for (size_t i = 0; i < positions.size(); ++i) out |= (value >> i & 1) << positions[i];
+  return out;
+}
+
+// A reduce or scan under way: operands in one layout, and how that layout moves along the dimension.
+class Work {
+ public:
+  Work(Emitter& e, const ir::Op& op, bool need_order)
+      : e_(e), body_(*op.region(0)), dim_(static_cast<int>(op.attr("dim").as_int())),
+        n_(op.num_results()), layout_(e.layout(op.operand(0))) {
+    along_ = BitsAlong(layout_, dim_);
+    const bool fits = along_.simple && (along_.ordered || !need_order);
+    const Layout to = fits ? layout_ : OrderedLayout(op.operand(0)->type().shape(), dim_, e.num_warps());
+    for (int i = 0; i < n_; ++i) values_.push_back(ConvertRegisters(e, layout_, to, e.regs(op.operand(i))));
+    layout_ = to;
+    along_ = BitsAlong(layout_, dim_);
+    // The other register bits that hold different elements: one result each.
+    const Mask repeats = layout_.FreeMask(In::kRegister);
+    std::vector<bool> taken(layout_.bits(In::kRegister), false);
+    for (const Bit& b : registers()) {
+      taken[b.at] = true;
+      inside_.push_back(b.at);
+    }
+    for (size_t i = 0; i < taken.size(); ++i) {
+      if (!taken[i] && (repeats >> i & 1) == 0) outside_.push_back(static_cast<int>(i));
+    }
+  }
+
+  const std::vector<Bit>& registers() const { return along_.in[0]; }
+  const std::vector<Bit>& lanes() const { return along_.in[1]; }
+  const std::vector<Bit>& warps() const { return along_.in[2]; }
+  const Layout& layout() const { return layout_; }
+  int results() const { return 1 << outside_.size(); }
+  int in_thread() const { return 1 << inside_.size(); }
+  // The register of result k that is `c`th along the dimension in this thread.
+  int Register(int k, int c) const { return static_cast<int>(Spread(outside_, k) | Spread(inside_, c)); }
+  Tuple At(int k, int c) const {
+    Tuple t;
+    for (int i = 0; i < n_; ++i) t.push_back(values_[i][Register(k, c)]);
+    return t;
+  }
+  Tuple Join(const Tuple& lower, const Tuple& upper) { return Combine(e_, body_, lower, upper); }
+  Tuple Select(llvm::Value* condition, const Tuple& yes, const Tuple& no) {
+    Tuple t;
+    for (int i = 0; i < n_; ++i) t.push_back(e_.b().CreateSelect(condition, yes[i], no[i]));
+    return t;
+  }
+  // i1: this bit of the thread's number is set.
+  llvm::Value* IsSet(In in, const Bit& bit) {
+    const int at = bit.at + (in == In::kWarp ? 5 : 0);
+    return e_.b().CreateIsNotNull(e_.b().CreateAnd(e_.thread(), e_.I32(int64_t{1} << at)));
+  }
+  // The tree over a row of 2^n.
+  Tuple InTree(std::vector<Tuple> row) {
+    while (row.size() > 1) {
+      for (size_t i = 0; i + 1 < row.size(); i += 2) row[i / 2] = Join(row[i], row[i + 1]);
+      row.resize(row.size() / 2);
+    }
+    return row[0];
+  }
+  // Over what this thread has of result k.
+  Tuple InThread(int k) {
+    std::vector<Tuple> row;
+    for (int c = 0; c < in_thread(); ++c) row.push_back(At(k, c));
+    return InTree(std::move(row));
+  }
+  // Each with all before it. A running sum of narrow floats stops growing: there each element of the upper half of a
+  // block of 2, 4, 8 … takes the total of the lower half.
+  void Prefixes(std::vector<Tuple>* row) {
+    const bool in_tree = std::any_of(values_.begin(), values_.end(), [](const Registers& r) {
+      return r[0]->getType()->isHalfTy() || r[0]->getType()->isBFloatTy();
+    });
+    if (!in_tree) {
+      for (size_t c = 1; c < row->size(); ++c) (*row)[c] = Join((*row)[c - 1], (*row)[c]);
+      return;
+    }
+    for (size_t half = 1; half < row->size(); half *= 2) {
+      for (size_t c = 0; c < row->size(); ++c) {
+        if ((c & half) != 0) (*row)[c] = Join((*row)[(c & ~(2 * half - 1)) + half - 1], (*row)[c]);
+      }
+    }
+  }
+  // Over the lanes; all get the result.
+  Tuple OverLanes(Tuple t, bool commutative) {
+    for (const Bit& bit : lanes()) {
+      Tuple other;
+      for (llvm::Value* v : t) other.push_back(ShuffleXor(e_, v, 1u << bit.at));
+      if (commutative) {
+        t = Join(t, other);
+      } else {
+        llvm::Value* upper = IsSet(In::kLane, bit);
+        t = Join(Select(upper, other, t), Select(upper, t, other));
+      }
+    }
+    return t;
+  }
+
+  // Gives to every warp what each of the warps along the dimension has: part[p][k], p in the order of the dimension.
+  std::vector<std::vector<Tuple>> ShareParts(const std::vector<Tuple>& own, const Layout& result, bool last_lane_only) {
+    auto& b = e_.b();
+    const int parts = 1 << warps().size();
+    const int64_t elements = result.elements();
+    std::vector<uint64_t> size;  // bytes before each operand's parts
+    uint64_t total = 0;
+    for (int i = 0; i < n_; ++i) {
+      size.push_back(total);
+      total += (static_cast<uint64_t>(parts) * elements * MemoryBytes(own[0][i]->getType()) + 15) / 16 * 16;
+    }
+    llvm::Value* base = e_.Scratch(total);
+    std::vector<uint64_t> no_lanes(5, 0), order(Log2(e_.num_warps()), 0);
+    for (size_t i = 0; i < warps().size(); ++i) order[warps()[i].at] = uint64_t{1} << i;
+    llvm::Value* part = e_.LinearOfThread(no_lanes, order);
+    auto address = [&](llvm::Value* p, int k, int i) {
+      const int bytes = MemoryBytes(own[0][i]->getType());
+      llvm::Value* at = b.CreateAdd(b.CreateMul(p, e_.I32(elements)), e_.Element(result, k));
+      return b.CreateGEP(b.getInt8Ty(), base, b.CreateAdd(b.CreateMul(at, e_.I32(bytes)), e_.I32(size[i])));
+    };
+    // Of the lanes along the dimension one writes: all have the same value, or the last has that of all.
+    llvm::Value* writes = nullptr;
+    for (const Bit& bit : lanes()) {
+      llvm::Value* set = IsSet(In::kLane, bit);
+      if (!last_lane_only) set = b.CreateNot(set);
+      writes = writes == nullptr ? set : b.CreateAnd(writes, set);
+    }
+    llvm::BasicBlock *write = e_.NewBlock("write"), *written = e_.NewBlock("written");
+    if (writes != nullptr) b.CreateCondBr(writes, write, written);
+    else b.CreateBr(write);
+    b.SetInsertPoint(write);
+    for (int k = 0; k < results(); ++k) {
+      for (int i = 0; i < n_; ++i) StoreVector(e_, {own[k][i]}, address(part, k, i));
+    }
+    b.CreateBr(written);
+    b.SetInsertPoint(written);
+    e_.Barrier();
+    std::vector<std::vector<Tuple>> all(parts);
+    for (int p = 0; p < parts; ++p) {
+      for (int k = 0; k < results(); ++k) {
+        Tuple t;
+        for (int i = 0; i < n_; ++i) t.push_back(LoadVector(e_, own[0][i]->getType(), 1, address(e_.I32(p), k, i))[0]);
+        all[p].push_back(std::move(t));
+      }
+    }
+    return all;
+  }
+
+  // i1: this warp's part is p.
+  llvm::Value* PartIs(int p) {
+    std::vector<uint64_t> no_lanes(5, 0), order(Log2(e_.num_warps()), 0);
+    for (size_t i = 0; i < warps().size(); ++i) order[warps()[i].at] = uint64_t{1} << i;
+    return e_.b().CreateICmpEQ(e_.LinearOfThread(no_lanes, order), e_.I32(p));
+  }
+
+ private:
+  Emitter& e_;
+  const ir::Block& body_;
+  int dim_, n_;
+  Layout layout_;
+  Along along_;
+  std::vector<Registers> values_;
+  std::vector<int> inside_, outside_;
+};
+
+}  // namespace
+
+void LowerReduce(Emitter& e, const ir::Op& op) {
+  const int dim = static_cast<int>(op.attr("dim").as_int());
+  const bool commutative = IsCommutative(*op.region(0));
+  Work work(e, op, !commutative);
+  const Layout result = work.layout().Slice(dim).RemoveZeroRegisters();
+  std::vector<Tuple> own;
+  for (int k = 0; k < work.results() && !e.refused(); ++k) own.push_back(work.OverLanes(work.InThread(k), commutative));
+  if (e.refused()) return;
+  if (!work.warps().empty()) {
+    const auto parts = work.ShareParts(own, result, false);
+    for (int k = 0; k < work.results(); ++k) {
+      std::vector<Tuple> row;
+      for (const auto& part : parts) row.push_back(part[k]);
+      own[k] = work.InTree(std::move(row));
+    }
+  }
+  for (int i = 0; i < op.num_results(); ++i) {
+    Registers out;
+    for (int k = 0; k < work.results(); ++k) {
+      out.push_back(own[k][i]);
+    }
+    e.Set(op.result(i), ConvertRegisters(e, result, e.layout(op.result(i)), out));
+  }
+}
+
+void LowerScan(Emitter& e, const ir::Op& op) {
+  auto& b = e.b();
+  const bool reverse = op.attr("reverse").as_bool();
+  const int dim = static_cast<int>(op.attr("dim").as_int());
+  Work work(e, op, true);
+  const Layout totals = work.layout().Slice(dim).RemoveZeroRegisters();
+  const std::optional<Tuple> neutral = Neutral(e, op);
+  const int n = work.in_thread();
+  auto place = [&](int c) { return reverse ? n - 1 - c : c; };
+
+  // Each thread's own prefixes, then what comes before the thread: first over lanes, then over warps. Where nothing
+  // does, `before` is neutral; of a body without such a value it is of no use, and `preceded` (i1) says so.
+  std::vector<std::vector<Tuple>> prefix(work.results());
+  std::vector<Tuple> total, before;
+  llvm::Value* preceded = nullptr;
+  for (int k = 0; k < work.results() && !e.refused(); ++k) {
+    for (int c = 0; c < n; ++c) prefix[k].push_back(work.At(k, place(c)));
+    work.Prefixes(&prefix[k]);
+    Tuple sum = prefix[k].back();
+    // Distances double; a lane that has none that far before it keeps its sum.
+    llvm::Value* position = e.I32(0);
+    for (size_t i = 0; i < work.lanes().size(); ++i) {
+      position = b.CreateOr(position, b.CreateShl(b.CreateZExt(work.IsSet(In::kLane, work.lanes()[i]), b.getInt32Ty()), i));
+    }
+    const int lanes = 1 << work.lanes().size();
+    if (reverse) position = b.CreateSub(e.I32(lanes - 1), position);
+    auto from = [&](const Tuple& t, int distance) {  // of the lane so far before
+      Tuple out;
+      const uint32_t step = work.lanes().empty() ? 0 : 1u << work.lanes()[0].at;
+      for (llvm::Value* v : t) out.push_back(ShuffleBy(e, v, distance * step, !reverse));
+      return out;
+    };
+    for (int d = 1; d < lanes; d *= 2) {
+      const Tuple joined = work.Join(from(sum, d), sum);
+      sum = work.Select(b.CreateICmpUGE(position, e.I32(d)), joined, sum);
+    }
+    total.push_back(sum);
+    if (lanes == 1) {
+      before.push_back(neutral ? *neutral : sum);
+      preceded = b.getFalse();
+    } else {
+      preceded = b.CreateIsNotNull(position);
+      before.push_back(neutral ? work.Select(preceded, from(sum, 1), *neutral) : from(sum, 1));
+    }
+  }
+  if (e.refused()) return;
+  if (!work.warps().empty()) {
+    const auto parts = work.ShareParts(total, totals, !reverse);
+    const auto part = [&](size_t i) { return reverse ? parts.size() - 1 - i : i; };
+    llvm::Value* in_first = work.PartIs(static_cast<int>(part(0)));
+    for (int k = 0; k < work.results(); ++k) {
+      // Totals of the parts before this one.
+      Tuple running = parts[part(0)][k], mine = neutral ? *neutral : running;
+      for (size_t i = 1; i < parts.size(); ++i) {
+        mine = work.Select(work.PartIs(static_cast<int>(part(i))), running, mine);
+        if (i + 1 < parts.size()) running = work.Join(running, parts[part(i)][k]);
+      }
+      const Tuple both = work.Join(mine, before[k]);
+      before[k] = neutral ? both : work.Select(in_first, before[k], work.Select(preceded, both, mine));
+    }
+    preceded = b.CreateOr(preceded, b.CreateNot(in_first));
+  }
+  const bool alone = work.lanes().empty() && work.warps().empty();
+  for (int i = 0; i < op.num_results(); ++i) {
+    Registers out(work.layout().registers());
+    for (int k = 0; k < work.results(); ++k) {
+      for (int c = 0; c < n; ++c) {
+        if (i == 0 && !alone) {
+          const Tuple joined = work.Join(before[k], prefix[k][c]);
+          prefix[k][c] = neutral ? joined : work.Select(preceded, joined, prefix[k][c]);
+        }
+        out[work.Register(k, place(c))] = prefix[k][c][i];
+      }
+    }
+    for (size_t r = 0; r < out.size(); ++r) {
+      if (out[r] == nullptr) out[r] = out[r & ~work.layout().FreeMask(In::kRegister)];
+    }
+    e.Set(op.result(i), ConvertRegisters(e, work.layout(), e.layout(op.result(i)), out));
+  }
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,53 @@
+#include "codegen/emit/mma/fragment_registers.h"
+
+#include <utility>
+
+#include "codegen/emit/context/convert.h"
+#include "codegen/layout/conversion.h"
+#include "ir/element.h"
+
+namespace tile::codegen {
+namespace {
+
+class Held : public FragmentSource {
+ public:
+  // `hide`: the assembler must not see that a word is a constant.
+  Held(Emitter& e, Registers elements, bool hide)
+      : e_(e), elements_(std::move(elements)), per_word_(static_cast<size_t>(4 / MemoryBytes(elements_[0]->getType()))), hide_(hide) {
+    words_.resize(elements_.size() / per_word_);
+  }
+
+  llvm::Value* Word(int w) override {
+    const auto at = static_cast<size_t>(w);
+    if (words_[at] == nullptr) {
+      words_[at] = PackWord(e_, Operands(elements_).subspan(at * per_word_, per_word_));
+      // Zero: grids are smaller.
+      if (hide_) words_[at] = e_.b().CreateOr(words_[at], e_.b().CreateLShr(e_.GridSize(0), 31));
+    }
+    return words_[at];
+  }
+
+ private:
+  Emitter& e_;
+  Registers elements_;
+  size_t per_word_;
+  bool hide_;
+  Registers words_;
+};
+
+}  // namespace
+
+std::unique_ptr<FragmentSource> FragmentsInRegisters(Emitter& e, const ir::Value* v, const Layout& fragment) {
+  const int bits = 8 * MemoryBytes(e.regs(v)[0]->getType());
+  if (Convert(e.layout(v), fragment, bits).kind == ConversionKind::kShared) return nullptr;
+  return FragmentsBroughtToRegisters(e, v, fragment);
+}
+
+std::unique_ptr<FragmentSource> FragmentsBroughtToRegisters(Emitter& e, const ir::Value* v, const Layout& fragment) {
+  // ptxas 13.0 takes products of f8 apart into products of f16 for sm_90, and the upper halves of constants wrongly.
+  const ir::Elem elem = v->type().elem();
+  const bool hide = ir::IsFloat(elem) && ir::MemoryBits(elem) == 8;
+  return std::make_unique<Held>(e, ConvertRegisters(e, e.layout(v), fragment, e.regs(v)), hide);
+}
+
+}  // namespace tile::codegen

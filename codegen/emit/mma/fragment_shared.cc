@@ -1,0 +1,173 @@
+// The tile lies in shared memory swizzled so that neither writing nor reading meets bank conflicts, and comes back as fragments:
+// by ldmatrix where it fits (16-bit elements), else by vector loads.
+#include "codegen/emit/context/fragment_source.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/emit/context/convert.h"
+#include "codegen/layout/algebra.h"
+#include "codegen/layout/fragments.h"
+
+namespace tile::codegen {
+namespace {
+
+// Fragments of a tile that lies in shared memory as the map says.
+class InShared : public FragmentSource {
+ public:
+  InShared(Emitter& e, llvm::Type* type, Layout fragment)
+      : e_(e), type_(type), bytes_(MemoryBytes(type)), fragment_(std::move(fragment)) {
+    elements_.resize(fragment_.registers());
+    words_.resize(fragment_.registers() * bytes_ / 4);
+  }
+  // Chooses how it is read.
+  InShared(Emitter& e, llvm::Type* type, Layout fragment, SharedMap map, llvm::Value* base) : InShared(e, type, std::move(fragment)) {
+    map_ = std::move(map);
+    base_ = base;
+    ldmatrix_ = FitLdMatrix(map_, fragment_, false);
+    if (!ldmatrix_) ldmatrix_ = FitLdMatrix(map_, fragment_, true);
+    if (!ldmatrix_) access_ = Vectorise(Compose(map_.index, fragment_), 8 * bytes_, 0, 16 / bytes_);
+  }
+
+  llvm::Value* Word(int w) override {
+    if (words_[w] == nullptr) {
+      const int reg = w * (4 / bytes_);
+      if (ldmatrix_) {
+        LoadMatrices(reg);
+      } else {
+        LoadElements(reg);
+      }
+    }
+    return words_[w];
+  }
+
+ protected:
+  llvm::Value* Place(const Layout& in_shared, int r) {
+    return SharedPlace(e_, base_, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), e_.RegisterPart(in_shared, r), bytes_);
+  }
+
+  Emitter& e_;
+  llvm::Type* type_;
+  const int bytes_;
+  const Layout fragment_;
+  SharedMap map_;
+  std::optional<LdMatrix> ldmatrix_;
+  VectorAccess access_;  // if it is none
+  llvm::Value* base_ = nullptr;
+
+ private:
+  // The instruction that loads this register.
+  void LoadMatrices(int reg) {
+    auto& b = e_.b();
+    const LdMatrix& read = *ldmatrix_;
+    int i = 0;
+    for (int at = 0; at < static_cast<int>(read.registers.size()); ++at) {
+      if (read.registers[at] == reg) i = at / read.per_instruction;
+    }
+    llvm::Value* address = SharedPlace(e_, base_, read.lanes, read.warps, read.offsets[i], bytes_);
+    std::string outs, constraints;
+    std::vector<llvm::Type*> types(read.matrices, b.getInt32Ty());
+    for (int m = 0; m < read.matrices; ++m) {
+      absl::StrAppend(&outs, m == 0 ? "" : ", ", "$", m);
+      absl::StrAppend(&constraints, "=r,");
+    }
+    llvm::Type* result = read.matrices == 1 ? types[0] : llvm::StructType::get(e_.context(), types);
+    llvm::Value* offset = b.CreatePtrToInt(address, b.getInt32Ty());
+    llvm::Value* loaded = e_.Ptx(result,
+                                 absl::StrCat("ldmatrix.sync.aligned.m8n8.x", read.matrices, read.trans ? ".trans" : "",
+                                              ".shared.b16 {", outs, "}, [$", read.matrices, "];"),
+                                 absl::StrCat(constraints, "r"), {offset}, true);
+    const int per_word = 4 / bytes_;
+    for (int m = 0; m < read.matrices; ++m) {
+      const int first = read.registers[i * read.per_instruction + m * per_word];
+      words_[first / per_word] = read.matrices == 1 ? loaded : b.CreateExtractValue(loaded, m);
+    }
+  }
+
+  void LoadElements(int reg) {
+    auto& b = e_.b();
+    const Layout read = Compose(map_.index, fragment_);
+    const int per_word = 4 / bytes_;
+    const uint32_t repeats = static_cast<uint32_t>(fragment_.FreeMask(In::kRegister));
+    for (int k = 0; k < per_word; ++k) {
+      const int wanted = static_cast<int>(static_cast<uint32_t>(reg + k) & ~repeats);
+      if (elements_[wanted] == nullptr) {
+        const VectorAccess& access = access_;
+        int i = 0;
+        for (size_t at = 0; at < access.registers.size(); ++at) {
+          if (access.registers[at] == wanted) i = static_cast<int>(at) / access.vector;
+        }
+        const int first = access.registers[i * access.vector];
+        const Registers values = LoadVector(e_, type_, access.vector, Place(read, first));
+        for (int j = 0; j < access.vector; ++j) elements_[access.registers[i * access.vector + j]] = values[j];
+      }
+      elements_[reg + k] = elements_[wanted];
+    }
+    llvm::Value* word = nullptr;
+    for (int k = 0; k < per_word; ++k) {
+      llvm::Value* x = b.CreateZExt(ToMemory(e_, elements_[reg + k]), b.getInt32Ty());
+      if (k > 0) x = b.CreateShl(x, k * 8 * bytes_);
+      word = word == nullptr ? x : b.CreateOr(word, x);
+    }
+    words_[reg / per_word] = word;
+  }
+
+  Registers elements_, words_;
+};
+
+// The tile's registers go there first.
+class ThroughShared : public InShared {
+ public:
+  ThroughShared(Emitter& e, const ir::Value* v, Layout fragment)
+      : InShared(e, e.RegisterType(v->type().element()), std::move(fragment)), v_(v), source_(e.layout(v)) {
+    const int bits = 8 * bytes_;
+    if (std::optional<LdMatrixExchange> x = bits == 16 ? BestLdMatrix(bits) : std::nullopt) {
+      map_ = std::move(x->map);
+      write_ = std::move(x->write);
+      ldmatrix_ = std::move(x->read);
+    } else {
+      SharedExchange plain = ChooseShared(source_, fragment_, bits);
+      map_ = std::move(plain.map);
+      write_ = std::move(plain.write);
+      access_ = std::move(plain.read);
+    }
+  }
+
+  uint64_t scratch_bytes() const override { return (static_cast<uint64_t>(source_.elements()) * bytes_ + 127) / 128 * 128; }
+
+  void Write(llvm::Value* base) override {
+    base_ = base;
+    const Layout write = Compose(map_.index, source_);
+    for (int i = 0; i < write_.instructions(); ++i) {
+      Registers values;
+      for (int k = 0; k < write_.vector; ++k) values.push_back(e_.regs(v_)[write_.registers[i * write_.vector + k]]);
+      StoreVector(e_, values, Place(write, write_.registers[i * write_.vector]));
+    }
+  }
+
+ private:
+  std::optional<LdMatrixExchange> BestLdMatrix(int bits) const {
+    auto plain = ChooseSharedForLdMatrix(source_, fragment_, bits, false);
+    auto trans = ChooseSharedForLdMatrix(source_, fragment_, bits, true);
+    if (!plain || !trans) return plain ? plain : trans;
+    return trans->write.vector > plain->write.vector ? trans : plain;
+  }
+
+  const ir::Value* v_;
+  const Layout source_;
+  VectorAccess write_;
+};
+
+}  // namespace
+
+std::unique_ptr<FragmentSource> FragmentsThroughShared(Emitter& e, const ir::Value* v, const Layout& fragment) {
+  return std::make_unique<ThroughShared>(e, v, fragment);
+}
+
+std::unique_ptr<FragmentSource> FragmentsInShared(Emitter& e, ir::Elem elem, const SharedMap& map, llvm::Value* base,
+                                                  const Layout& fragment) {
+  return std::make_unique<InShared>(e, e.RegisterType(elem), fragment, map, base);
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,62 @@
+// Fragments of one step along K are asked for just before they are multiplied.
+#include "codegen/emit/mma/mma_sync.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/layout/fragments.h"
+
+namespace tile::codegen {
+namespace {
+
+std::string List(int* next, int n) {
+  std::string s = "{";
+  for (int i = 0; i < n; ++i) absl::StrAppend(&s, i == 0 ? "" : ", ", "$", (*next)++);
+  return s + "}";
+}
+
+}  // namespace
+
+Registers MultiplyBySync(Emitter& e, const MmaPlan& plan, FragmentSource& a, FragmentSource& w, Registers acc) {
+  auto& b = e.b();
+  const MmaTile& t = plan.tile;
+  if (const uint64_t bytes = a.scratch_bytes() + w.scratch_bytes(); bytes > 0) {
+    llvm::Value* base = e.Scratch(bytes);
+    a.Write(base);
+    w.Write(b.CreateGEP(b.getInt8Ty(), base, e.I32(static_cast<int64_t>(a.scratch_bytes()))));
+    e.Barrier();
+  }
+
+  const int rows = static_cast<int>(std::max<int64_t>(1, t.m / t.warps_m / t.instruction.m));
+  const int columns = static_cast<int>(std::max<int64_t>(1, t.n / t.warps_n / t.instruction.n));
+  const int steps = static_cast<int>(t.k / t.instruction.k);
+  const int c = plan.registers_c;
+  llvm::Type* type = acc[0]->getType();
+  const char kind = type->isFloatTy() ? 'f' : 'r';
+  int next = 0;
+  std::string text = absl::StrCat(plan.instruction, " ", List(&next, c));
+  for (int n : {plan.words_a, plan.words_b, c}) absl::StrAppend(&text, ", ", List(&next, n));
+  text += ";";
+  std::string constraints;
+  for (int i = 0; i < c; ++i) absl::StrAppend(&constraints, i == 0 ? "=" : ",=", std::string(1, kind));
+  for (int i = 0; i < plan.words_a + plan.words_b; ++i) absl::StrAppend(&constraints, ",r");
+  for (int i = 0; i < c; ++i) absl::StrAppend(&constraints, ",", std::string(1, kind));
+  llvm::Type* result = llvm::StructType::get(e.context(), std::vector<llvm::Type*>(c, type));
+
+  for (int k = 0; k < steps; ++k) {
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j < columns; ++j) {
+        Registers in;
+        for (int x = 0; x < plan.words_a; ++x) in.push_back(a.Word((i * steps + k) * plan.words_a + x));
+        for (int x = 0; x < plan.words_b; ++x) in.push_back(w.Word((j * steps + k) * plan.words_b + x));
+        const int first = (i * columns + j) * c;
+        for (int x = 0; x < c; ++x) in.push_back(acc[first + x]);
+        llvm::Value* out = e.Ptx(result, text, constraints, in, false);
+        for (int x = 0; x < c; ++x) acc[first + x] = b.CreateExtractValue(out, x);
+      }
+    }
+  }
+  return acc;
+}
+
+}  // namespace tile::codegen

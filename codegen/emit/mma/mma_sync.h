@@ -1,0 +1,17 @@
+// Matrix products by mma.sync. Internal to codegen/emit.
+#ifndef TILE_CODEGEN_EMIT_MMA_MMA_SYNC_H_
+#define TILE_CODEGEN_EMIT_MMA_MMA_SYNC_H_
+
+#include "codegen/emit/context/emitter.h"
+#include "codegen/emit/context/fragment_source.h"
+#include "codegen/plan/mma_layout.h"
+
+namespace tile::codegen {
+
+// The accumulator's registers, in the plan's layout, with the product of the operands added: a of fragments
+// MmaLayout(plan.tile, Operand::kA), b of kB. f32 or i32.
+Registers MultiplyBySync(Emitter& e, const MmaPlan& plan, FragmentSource& a, FragmentSource& b, Registers acc);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_MMA_MMA_SYNC_H_

@@ -1,0 +1,19 @@
+// Products that run while the warp goes on (wgmma): their registers belong to the hardware until they are waited for.
+#ifndef TILE_CODEGEN_EMIT_PIPELINE_ASYNC_PRODUCTS_H_
+#define TILE_CODEGEN_EMIT_PIPELINE_ASYNC_PRODUCTS_H_
+
+#include "absl/strings/string_view.h"
+#include "codegen/emit/context/emitter.h"
+
+namespace tile::codegen {
+
+// PTX with effects that all lanes execute together, and through which these values go: nothing that makes them comes after
+// it, nothing that uses them before.
+Registers Through(Emitter& e, absl::string_view text, Registers values);
+// Waits until at most `pending` groups of products run; the registers are valid in what it returns.
+Registers WaitForProducts(Emitter& e, int pending, Registers acc);
+
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_PIPELINE_ASYNC_PRODUCTS_H_

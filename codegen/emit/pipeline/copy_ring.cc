@@ -1,0 +1,273 @@
+#include "codegen/emit/pipeline/copy_ring.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/emit/context/convert.h"
+#include "codegen/emit/context/copies.h"
+#include "codegen/emit/pipeline/staged_operand.h"
+#include "codegen/emit/memory/tile_box.h"
+#include "codegen/layout/algebra.h"
+#include "codegen/plan/mma_layout.h"
+#include "codegen/analysis/product_chain.h"
+#include "codegen/plan/wgmma_plan.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr int kVectorBytes = 16;
+constexpr size_t kConverted = 4;  // vectors that a thread converts at a time
+constexpr size_t kBatch = 8;  // loads before the first of them is waited for, where copies go through registers
+
+// Neighbouring lanes take neighbouring vectors along the tensor's contiguous dimension, then the rows behind. A tile
+// with fewer vectors than threads is held several times.
+Layout CopyLayout(absl::Span<const int64_t> shape, const StagedTile& tile, int num_warps) {
+  absl::InlinedVector<int64_t, 4> elements(shape.size(), 1), lanes(shape.size(), 1), warps(shape.size(), 1);
+  absl::InlinedVector<int, 4> order = {tile.contiguous};
+  const auto c = static_cast<size_t>(tile.contiguous);
+  elements[c] = kVectorBytes * 8 / tile.element_bits;
+  lanes[c] = std::min<int64_t>(32, shape[c] / elements[c]);
+  const size_t rows = tile.other >= 0 ? static_cast<size_t>(tile.other) : c;
+  lanes[rows] *= 32 / lanes[c];
+  warps[rows] = num_warps;
+  if (rows != c) order.push_back(tile.other);
+  for (int d = static_cast<int>(shape.size()) - 1; d >= 0; --d) {
+    if (d != tile.contiguous && d != tile.other) order.push_back(d);
+  }
+  return Layout::Blocked(shape, elements, lanes, warps, order);
+}
+
+// Which thread copies what, and where it comes to lie.
+class SlotCopies {
+ public:
+  SlotCopies(Emitter& e, const StagedTile& tile, llvm::Value* slot)
+      : e_(e),
+        layout_(CopyLayout(tile.load->result("tile")->type().shape(), tile, e.num_warps())),
+        in_slot_(Compose(tile.Map(layout_.dim_shift(tile.contiguous),
+                                  tile.other >= 0 ? layout_.dim_shift(tile.other) : layout_.offset_bits(),
+                                  layout_.offset_bits()),
+                         layout_)),
+        slot_(slot),
+        bytes_(tile.element_bits / 8),
+        mine_(e.HoldsFirstCopy(layout_)) {}
+
+  const Layout& layout() const { return layout_; }
+  // Null: this thread's copies are the first of all threads'.
+  llvm::Value* mine() const { return mine_; }
+  // Registers that repeat no earlier one, where vectors of so many elements begin.
+  std::vector<int> Firsts(int vector) const {
+    const Copies copies(layout_);
+    std::vector<int> firsts;
+    for (int r : copies.firsts()) {
+      if (r % vector == 0) firsts.push_back(r);
+    }
+    return firsts;
+  }
+  llvm::Value* Place(int r) const {
+    return SharedPlace(e_, slot_, in_slot_.bases(In::kLane), in_slot_.bases(In::kWarp), e_.RegisterPart(in_slot_, r),
+                       bytes_);
+  }
+
+ private:
+  Emitter& e_;
+  const Layout layout_, in_slot_;
+  llvm::Value* slot_;
+  const int bytes_;
+  llvm::Value* mine_;
+};
+
+void CopyVector(Emitter& e, llvm::Value* to, const Address& from, int bytes, llvm::Value* mine, llvm::Value* inside) {
+  auto& b = e.b();
+  Registers in = {to, from.base};
+  std::string text =
+      absl::StrCat("cp.async.", bytes == 16 ? "cg" : "ca", ".shared.global [$0], ", AddressText(from, 1), ", ", bytes);
+  std::string constraints = absl::StrCat("r,", AddressConstraint(from));
+  if (inside != nullptr) {
+    // What is not read is zero.
+    absl::StrAppend(&text, ", $", in.size());
+    constraints += ",r";
+    in.push_back(b.CreateSelect(inside, e.I32(bytes), e.I32(0)));
+  }
+  if (mine != nullptr) {
+    text = absl::StrCat("@$", in.size(), " ", text);
+    constraints += ",b";
+    in.push_back(mine);
+  }
+  e.Ptx(b.getVoidTy(), text + ";", constraints, in, true);
+}
+
+}  // namespace
+
+CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs)
+    : e_(e), loop_(loop), copy_(copy), stage_(LayoutStage(copy)), stages_(e.plan().stages) {
+  auto& b = e.b();
+  bool used = false;
+  memory_ = e.CopyMemory(static_cast<uint64_t>(stage_.bytes * stages_), &used);
+  // The ring of an earlier loop, or this one, may still be read.
+  if (used || loop.parent() != nullptr) e.Barrier();
+  // The fence and barrier of the first round are behind this, too.
+  for (int i = 0; i < copy.num_results(); ++i) {
+    for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
+      const ir::Op& mma = *use->owner;
+      if (!PlanWgmmaOfCopies(e.target(), e.num_warps(), mma)) continue;
+      read_by_wgmma_ = true;
+      if (IsInvariant(mma, 0)) staged_lhs_[&mma] = StageOnce(e, mma.operand(0), StagedLhs(mma));
+    }
+  }
+  llvm::Value* lower = e.scalar(loop.operand(0));
+  const auto variable = [&](llvm::Value* start) {
+    llvm::AllocaInst* v = e.Variable(start->getType(), nullptr);
+    b.CreateStore(start, v);
+    return v;
+  };
+  current_ = variable(e.I32(0));
+  read_ = variable(e.I32(0));
+  write_ = variable(e.I32(0));
+  ahead_ = variable(lower);
+  more_ = variable(runs);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *round = e.NewBlock("begin"), *after = e.NewBlock("begun");
+  b.CreateBr(round);
+  b.SetInsertPoint(round);
+  llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
+  i->addIncoming(e.I32(0), before);
+  Fetch();
+  llvm::Value* next = b.CreateAdd(i, e.I32(1));
+  i->addIncoming(next, b.GetInsertBlock());
+  b.CreateCondBr(b.CreateICmpULT(next, e.I32(stages_ - 1)), round, after);
+  b.SetInsertPoint(after);
+}
+
+llvm::Value* CopyRing::Next(llvm::Value* at) const {
+  auto& b = e_.b();
+  llvm::Value* next = b.CreateAdd(at, e_.I32(stage_.bytes));
+  return b.CreateSelect(b.CreateICmpEQ(next, e_.I32(stage_.bytes * stages_)), e_.I32(0), next);
+}
+
+void CopyRing::Advance() {
+  auto& b = e_.b();
+  llvm::Value* read = b.CreateLoad(b.getInt32Ty(), read_);
+  b.CreateStore(read, current_);
+  b.CreateStore(Next(read), read_);
+  e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - 2, ";"), "", {}, true);
+  for (size_t i = 0; i < stage_.tiles.size(); ++i) {
+    if (stage_.tiles[i].rounded != nullptr && ConvertsInPlace(static_cast<int>(i))) ConvertSlot(stage_.tiles[i], Slot(static_cast<int>(i)));
+  }
+  // Before others read by wgmma what this thread has written.
+  if (read_by_wgmma_) e_.Ptx(b.getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true);
+  e_.Barrier();
+  Fetch();
+}
+
+bool CopyRing::ConvertsInPlace(int i) const {
+  if (tile(i).element_bits != 32) return true;
+  const ir::Op& mma = *copy_.result(i)->uses()->owner;
+  return PlanWgmmaOfCopies(e_.target(), e_.num_warps(), mma) || !PlanMma(e_.target(), e_.plan(), mma);
+}
+
+llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {
+  const auto it = staged_lhs_.find(&mma);
+  return it == staged_lhs_.end() ? nullptr : it->second;
+}
+
+llvm::Value* CopyRing::Slot(int i) const {
+  auto& b = e_.b();
+  llvm::Value* at = b.CreateAdd(b.CreateLoad(b.getInt32Ty(), current_), e_.I32(stage_.offsets[static_cast<size_t>(i)]));
+  return b.CreateGEP(b.getInt8Ty(), memory_, at);
+}
+
+void CopyRing::Fetch() {
+  auto& b = e_.b();
+  llvm::BasicBlock *fill = e_.NewBlock("fetch"), *filled = e_.NewBlock("fetched");
+  b.CreateCondBr(b.CreateLoad(b.getInt1Ty(), more_), fill, filled);
+  b.SetInsertPoint(fill);
+  llvm::Value *upper = e_.scalar(loop_.operand(1)), *step = e_.scalar(loop_.operand(2));
+  llvm::Value* iv = b.CreateLoad(upper->getType(), ahead_);
+  llvm::Value* at = b.CreateLoad(b.getInt32Ty(), write_);
+  Fill(iv, at);
+  b.CreateStore(Next(at), write_);
+  // Compared as a distance, since the sum may overflow.
+  b.CreateStore(b.CreateICmpULT(step, b.CreateSub(upper, iv)), more_);
+  b.CreateStore(b.CreateAdd(iv, step), ahead_);
+  b.CreateBr(filled);
+  b.SetInsertPoint(filled);
+  e_.Ptx(b.getVoidTy(), "cp.async.commit_group;", "", {}, true);
+}
+
+void CopyRing::Fill(llvm::Value* iv, llvm::Value* at) {
+  auto& b = e_.b();
+  const ir::Block& region = *copy_.region(0);
+  e_.SetScalar(region.arg(0), iv);
+  for (const ir::Op* op : region) {
+    if (op->opcode() == ir::Opcode::kLoadView) {
+      for (size_t i = 0; i < stage_.tiles.size(); ++i) {
+        if (stage_.tiles[i].load != op) continue;
+        FillSlot(*op, stage_.tiles[i], b.CreateGEP(b.getInt8Ty(), memory_, b.CreateAdd(at, e_.I32(stage_.offsets[i]))));
+      }
+    } else if (op->num_results() > 0 && (!op->result(0)->type().is_tile() || op->result(0)->type().is_scalar())) {
+      e_.Lower(*op);  // permutations and reshapes of what is loaded are in how the products read it
+    }
+  }
+}
+
+void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot) {
+  auto& b = e_.b();
+  const SlotCopies copies(e_, tile, slot);
+  const int bytes = tile.element_bits / 8;
+  TileBox box = TileBox::OfView(e_, load, copies.layout());
+  box.LimitVector(kVectorBytes / bytes);
+  if (e_.wants_remarks() && told_.insert(&load).second) e_.Remark(load, "vector", box.Width(kVectorBytes / bytes));
+  const MemoryAccess how = AccessOf(e_, load, false);
+  InEitherWidth(e_, box.vector(), box.Aligned(), [&](int vector) {
+    box.Forget();
+    const std::vector<int> firsts = copies.Firsts(vector);
+    if (vector * bytes >= 4) {
+      for (int r : firsts) {
+        CopyVector(e_, b.CreatePtrToInt(copies.Place(r), b.getInt32Ty()), box.At(r), vector * bytes, copies.mine(),
+                   box.Inside(r));
+      }
+      return Registers();
+    }
+    // Too small for cp.async. Copies of an element are written alike.
+    const Registers zeros(static_cast<size_t>(vector), e_.Constant(ir::Element::Number(box.elem()), 0));
+    std::vector<Registers> got(firsts.size());
+    for (size_t i = 0; i < firsts.size() + kBatch; ++i) {
+      if (i < firsts.size())
+        got[i] = Load(e_, how, box.At(firsts[i]), box.elem(), vector, box.Inside(firsts[i]), zeros);
+      if (i >= kBatch) StoreVector(e_, got[i - kBatch], copies.Place(firsts[i - kBatch]));
+    }
+    return Registers();
+  });
+}
+
+void CopyRing::ConvertSlot(const StagedTile& tile, llvm::Value* slot) {
+  auto& b = e_.b();
+  const SlotCopies copies(e_, tile, slot);
+  llvm::BasicBlock* done = nullptr;
+  if (copies.mine() != nullptr) {
+    llvm::BasicBlock* convert = e_.NewBlock("convert");
+    done = e_.NewBlock("converted");
+    b.CreateCondBr(copies.mine(), convert, done);
+    b.SetInsertPoint(convert);
+  }
+  const int vector = kVectorBytes * 8 / tile.element_bits;
+  llvm::Type* type = e_.RegisterType(tile.rounded->operand(0)->type().elem());
+  const std::vector<int> firsts = copies.Firsts(vector);
+  for (size_t begin = 0; begin < firsts.size(); begin += kConverted) {
+    const size_t end = std::min(firsts.size(), begin + kConverted);
+    std::vector<Registers> values;
+    for (size_t i = begin; i < end; ++i) values.push_back(LoadVector(e_, type, vector, copies.Place(firsts[i])));
+    for (size_t i = begin; i < end; ++i) {
+      Registers& now = values[i - begin];
+      for (llvm::Value*& v : now) v = EmitFToF(e_, *tile.rounded, {&v, 1});
+      StoreVector(e_, now, copies.Place(firsts[i]));
+    }
+  }
+  if (done == nullptr) return;
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+void LowerCopyAhead(Emitter& e, const ir::Op&) { e.copy_rings().back()->Advance(); }
+
+}  // namespace tile::codegen

@@ -1,0 +1,66 @@
+// The ring of shared-memory stages behind a copy_ahead (codegen/target/gpu_ops.def). All threads of the block fill it, by
+// cp.async, and read it.
+//
+//   CopyRing ring(e, loop, copy, runs);   // before the loop: stages - 1 rounds are on their way
+//   …   ring.Advance();                   // in the body, where copy_ahead stands: this round's stage is full,
+//                                         // and another round's copies began
+//   …   ring.Slot(0)                      // the operand's address
+//
+// One barrier a round: behind it this round's copies of all threads have arrived, and nobody reads the stage of the
+// round before, which is filled next. Copies of a round are a group of cp.async, empty behind the last round, so that
+// always the same number is waited for. What the product wants converted (StagedTile::rounded) is converted as it is read
+// by mma.sync, if elements have 32 bits; else each thread converts where it lies what it copied itself, before that barrier. Vectors of 16 bytes are copied where the tensor is aligned so; that is tested
+// once for all. Else elements of four bytes and more are copied one by one, and smaller ones go through registers.
+// Outside of the tensor stands zero.
+#ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
+#define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "codegen/emit/context/emitter.h"
+#include "codegen/plan/staging.h"
+
+namespace tile::codegen {
+
+class CopyRing {
+ public:
+  // At the insertion point before the loop; `runs` (i1): it has a round.
+  CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs);
+
+  void Advance();
+  const StagedTile& tile(int i) const { return stage_.tiles[static_cast<size_t>(i)]; }
+  // Result i has the type that the product wants where it lies in shared memory.
+  bool ConvertsInPlace(int i) const;
+  // Where result i of the copy_ahead begins in this round's stage (a pointer to shared memory).
+  llvm::Value* Slot(int i) const;
+  // Where the left operand of a product lies (i32) that is the same in all rounds and that wgmma reads; null: it is not
+  // there.
+  llvm::Value* StagedLhsOf(const ir::Op& mma) const;
+
+ private:
+  // The next round's copies, if there is one; a group in any case.
+  void Fetch();
+  void Fill(llvm::Value* iv, llvm::Value* at);
+  void FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
+  // What this thread copied there, in the operand's type.
+  void ConvertSlot(const StagedTile& tile, llvm::Value* slot);
+  // The stage behind this one; both by their first byte.
+  llvm::Value* Next(llvm::Value* at) const;
+
+  Emitter& e_;
+  const ir::Op& loop_;
+  const ir::Op& copy_;
+  const StageLayout stage_;
+  const int stages_;
+  llvm::Value* memory_;
+  // Variables, which become registers. Stages (i32): of this round, of the next, to be filled next; the induction
+  // variable of what is fetched next, and whether there is such a round.
+  llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
+  absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
+  bool read_by_wgmma_ = false;
+  absl::flat_hash_map<const ir::Op*, llvm::Value*> staged_lhs_;
+};
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_

@@ -1,0 +1,147 @@
+#include "codegen/emit/pipeline/producer.h"
+
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/emit/pipeline/ring.h"
+#include "codegen/emit/pipeline/tma.h"
+#include "codegen/plan/producer_slice.h"
+#include "codegen/plan/tensor_map.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace tile::codegen {
+namespace {
+
+void Copy(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* to, llvm::Value* barrier, llvm::Value* mine) {
+  auto& b = e.b();
+  const TensorPlace place = PlaceInTensor(e, load, tile);
+  const int rank = static_cast<int>(place.origin.size());
+  const bool shared = e.IsShared(load);
+  const int parts = shared ? kClusterBlocks : 1;
+  std::string text = absl::StrCat("@$", rank + 3, " cp.async.bulk.tensor.", rank, "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+                                  shared ? ".multicast::cluster" : "", " [$0], [$1, {");
+  std::string constraints = "r,l";
+  for (int i = 0; i < rank; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", "$", i + 2);
+    absl::StrAppend(&constraints, ",r");
+  }
+  absl::StrAppend(&text, "}], [$", rank + 2, "]", shared ? absl::StrCat(", $", rank + 4) : "", ";");
+  absl::StrAppend(&constraints, ",r,b", shared ? ",h" : "");
+  llvm::Value* map = e.TensorMap(load);
+  const int64_t rows = BoxRows(tile, parts);
+  // Every block brings every second copy, to all blocks.
+  llvm::Value *last = nullptr, *all = nullptr, *mine_of[kClusterBlocks] = {mine, mine};
+  if (shared) {
+    last = b.CreateSub(e.ClusterSize(), e.I32(1));
+    all = b.CreateTrunc(b.CreateSub(b.CreateShl(e.I32(1), e.ClusterSize()), e.I32(1)), b.getInt16Ty());
+    for (int p = 0; p < kClusterBlocks; ++p) {
+      mine_of[p] = b.CreateAnd(mine, b.CreateICmpEQ(b.CreateAnd(e.I32(p), last), e.ClusterRank()));
+    }
+  }
+  int copies = 0;
+  for (int64_t c = 0; c < tile.chunks(); ++c) {
+    for (int64_t row = 0; row < tile.rows(); row += rows) {
+      Registers in = {b.CreateAdd(to, e.I32(c * tile.chunk_bytes() + row * tile.swizzle)), map};
+      for (llvm::Value* at : place.At(e, e.I32(c * tile.chunk_elements()), e.I32(row))) in.push_back(at);
+      in.push_back(barrier);
+      in.push_back(mine_of[copies++ % kClusterBlocks]);
+      if (shared) in.push_back(all);
+      ExecuteTogether(e, text, constraints, in);
+    }
+  }
+}
+
+// Fills the stage with the tiles for this value of the induction variable; one thread does.
+void Fill(Emitter& e, const ir::Op& fetch, const RingPlace& place, llvm::Value* iv, llvm::Value* stage) {
+  auto& b = e.b();
+  const ir::Block& region = *fetch.region(0);
+  e.SetScalar(region.arg(0), iv);
+  llvm::Value* mine = b.CreateICmpEQ(e.lane(), e.I32(0));
+  llvm::Value* full = place.Full(stage);
+  ExecuteTogether(e, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,b",
+                  {full, e.I32(place.stage().bytes), mine});
+  for (const ir::Op* op : region) {
+    if (op->opcode() == ir::Opcode::kLoadView) {
+      const auto& tiles = place.stage().tiles;
+      for (size_t i = 0; i < tiles.size(); ++i) {
+        if (tiles[i].load == op) Copy(e, *op, tiles[i], place.Slot(stage, static_cast<int>(i)), full, mine);
+      }
+    } else if (op->num_results() > 0 && (!op->result(0)->type().is_tile() || op->result(0)->type().is_scalar())) {
+      e.Lower(*op);  // permutations and reshapes of what is loaded are in how the products read it
+    }
+  }
+}
+
+class Producer {
+ public:
+  Producer(Emitter& e, const ir::Function& function) : e_(e), ops_(ProducerOps(function)) {}
+
+  void EmitBlock(const ir::Block& block) {
+    for (const ir::Op* op : block) {
+      if (!ops_.contains(op)) continue;
+      if (op->opcode() == ir::Opcode::kFor) {
+        EmitLoop(*op);
+      } else {
+        e_.Lower(*op);
+      }
+    }
+  }
+
+ private:
+  void EmitLoop(const ir::Op& op) {
+    auto& b = e_.b();
+    llvm::Value *lower = e_.scalar(op.operand(0)), *upper = e_.scalar(op.operand(1)), *step = e_.scalar(op.operand(2));
+    const auto less = op.attr("unsigned_cmp").as_bool() ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
+    const ir::Op* fetch = FetchIn(op);
+    std::optional<RingPlace> place;
+    llvm::AllocaInst *stage = nullptr, *phase = nullptr;
+    if (fetch != nullptr) {
+      place.emplace(e_, *fetch);
+      stage = e_.Variable(b.getInt32Ty(), e_.I32(0));
+      phase = e_.Variable(b.getInt32Ty(), e_.I32(1));  // of a stage that nobody has had before
+    }
+    llvm::BasicBlock *before = b.GetInsertBlock(), *round = e_.NewBlock("produce"), *after = e_.NewBlock("produced");
+    b.CreateCondBr(b.CreateICmp(less, lower, upper), round, after);
+    b.SetInsertPoint(round);
+    llvm::PHINode* iv = b.CreatePHI(lower->getType(), 2);
+    iv->addIncoming(lower, before);
+    if (fetch != nullptr) {
+      llvm::Value *s = b.CreateLoad(b.getInt32Ty(), stage), *p = b.CreateLoad(b.getInt32Ty(), phase);
+      AwaitPhase(e_, place->Free(s), p);
+      Fill(e_, *fetch, *place, iv, s);
+      llvm::Value* next = place->Next(s);
+      b.CreateStore(place->NextPhase(p, next), phase);
+      b.CreateStore(next, stage);
+    } else {
+      e_.SetScalar(op.region(0)->arg(0), iv);
+      EmitBlock(*op.region(0));
+    }
+    // Compared as a distance, since the sum may overflow.
+    iv->addIncoming(b.CreateAdd(iv, step), b.GetInsertBlock());
+    b.CreateCondBr(b.CreateICmpULT(step, b.CreateSub(upper, iv)), round, after);
+    b.SetInsertPoint(after);
+  }
+
+  Emitter& e_;
+  const absl::flat_hash_set<const ir::Op*> ops_;
+};
+
+}  // namespace
+
+void EmitProducer(Emitter& e, const ir::Function& function) {
+  Producer(e, function).EmitBlock(*function.body());
+}
+
+namespace {
+
+void WithOthersOfCluster(Emitter& e, absl::string_view text) {
+  ExecuteTogether(e, absl::StrCat("@$0 ", text), "b", {e.b().CreateICmpNE(e.ClusterSize(), e.I32(1))});
+}
+
+}  // namespace
+
+void ArriveInCluster(Emitter& e) { WithOthersOfCluster(e, "barrier.cluster.arrive.release.aligned;"); }
+void AwaitCluster(Emitter& e) { WithOthersOfCluster(e, "barrier.cluster.wait.acquire.aligned;"); }
+
+}  // namespace tile::codegen

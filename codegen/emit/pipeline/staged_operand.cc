@@ -1,0 +1,31 @@
+#include "codegen/emit/pipeline/staged_operand.h"
+
+#include "codegen/emit/context/convert.h"
+#include "codegen/layout/access.h"
+#include "codegen/layout/algebra.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr uint64_t kAlignment = 1024;  // of what is swizzled by 128 bytes
+
+}  // namespace
+
+llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile) {
+  auto& b = e.b();
+  const Registers& registers = e.regs(v);
+  const int bytes = MemoryBytes(registers[0]->getType());
+  llvm::Value* base = e.SharedAddress(e.I32(e.ReserveShared(static_cast<uint64_t>(tile.bytes()), kAlignment)));
+  const Layout in_shared = Compose(tile.OperandMap().index, e.layout(v));
+  const VectorAccess access = Vectorise(in_shared, 8 * bytes, 0, 16 / bytes);
+  for (int i = 0; i < access.instructions(); ++i) {
+    Registers values;
+    for (int k = 0; k < access.vector; ++k) values.push_back(registers[access.registers[i * access.vector + k]]);
+    const uint32_t first = e.RegisterPart(in_shared, access.registers[i * access.vector]);
+    llvm::Value* at = SharedPlace(e, base, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), first, bytes);
+    StoreVector(e, values, at);
+  }
+  return b.CreatePtrToInt(base, b.getInt32Ty());
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,16 @@
+// Operands that are brought to shared memory once, for wgmma to read in every round of a loop. Internal to codegen/emit.
+#ifndef TILE_CODEGEN_EMIT_PIPELINE_STAGED_OPERAND_H_
+#define TILE_CODEGEN_EMIT_PIPELINE_STAGED_OPERAND_H_
+
+#include "codegen/emit/context/emitter.h"
+#include "codegen/plan/staging.h"
+
+namespace tile::codegen {
+
+// Writes the value's registers to memory of its own, as `tile` says. Where it begins: i32. Before others read it they need a
+// proxy fence of the writers and a barrier; before it is written again, a barrier.
+llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_PIPELINE_STAGED_OPERAND_H_

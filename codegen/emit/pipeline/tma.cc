@@ -1,0 +1,136 @@
+#include "codegen/emit/pipeline/tma.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/emit/context/convert.h"
+#include "codegen/emit/pipeline/ring.h"
+#include "codegen/emit/memory/tile_box.h"
+#include "codegen/plan/tma_store.h"
+#include "codegen/analysis/view_dim.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr int kVectorBits = 128;
+constexpr uint64_t kAlignment = 1024;  // of boxes
+
+void SynchronizeWarp(Emitter& e) { e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {e.I32(-1)}); }
+
+// Along a dimension of the tile: where the warp's elements begin (i32).
+llvm::Value* WarpCoordinate(Emitter& e, const Layout& layout, int dim) {
+  std::vector<uint64_t> warps;
+  for (Mask base : layout.bases(In::kWarp)) warps.push_back((base & layout.DimMask(dim)) >> layout.dim_shift(dim));
+  return e.LinearOfThread({}, warps);
+}
+
+}  // namespace
+
+TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& tile) {
+  auto& b = e.b();
+  const ir::Type view = access.operand("view")->type();
+  const std::vector<ir::Value*> index = access.group("index");
+  const std::vector<int> order = MapOrder(access);
+  TensorPlace place;
+  place.origin.resize(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (int k = 0; k < view.rank(); ++k) {
+      if (static_cast<int>(TensorDim(view, k)) != order[i]) continue;
+      const auto u = static_cast<size_t>(k);
+      // An index far outside must not come back by wrapping around: tensors end before this tile (tensor_map.cc).
+      llvm::Value* at = e.scalar(index[u]);
+      const int64_t last = INT32_MAX / view.shape()[u] - 1;
+      if (at->getType()->getIntegerBitWidth() < 32) at = b.CreateZExt(at, b.getInt32Ty());
+      at = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, at,
+                                   llvm::ConstantInt::get(at->getType(), static_cast<uint64_t>(last)));
+      place.origin[i] = b.CreateMul(b.CreateTrunc(at, b.getInt32Ty()), e.I32(view.shape()[u]));
+      if (k == tile.contiguous) place.inner = i;
+      if (k == tile.other) place.outer = i;
+    }
+  }
+  return place;
+}
+
+Registers TensorPlace::At(Emitter& e, llvm::Value* inner_offset, llvm::Value* outer_offset) const {
+  Registers at = origin;
+  at[inner] = e.b().CreateAdd(at[inner], inner_offset);
+  at[outer] = e.b().CreateAdd(at[outer], outer_offset);
+  return at;
+}
+
+void StoreByTma(Emitter& e, const ir::Op& store) {
+  auto& b = e.b();
+  const ir::Value* tile = store.operand("tile");
+  const Layout& layout = e.layout(tile);
+  const Registers& values = e.regs(tile);
+  const TmaStore s = *PlanTmaStore(store, layout);
+  const int bytes = s.box.element_bits / 8;
+  const auto box_elements = static_cast<Mask>(s.box.chunk_bytes() / bytes),
+             of_warp = static_cast<Mask>(s.warp_bytes() / bytes);
+  const Mask buffers = of_warp / box_elements;
+  if (e.wants_remarks()) {
+    e.Remark(store, "store",
+             absl::StrCat("by TMA: ", s.boxes.size(), s.boxes.size() == 1 ? " box" : " boxes", " of ", s.box.rows(),
+                          " rows of ", s.box.swizzle, " bytes a warp"));
+  }
+
+  if (e.order().NeedsBarrier(store)) e.Barrier();
+  // What comes before goes another way to memory.
+  if (s.ordered) ExecuteTogether(e, "fence.proxy.async;", "", {});
+
+  // Where elements lie: the warp's memory, the buffer in it, the place in the box.
+  llvm::Value* memory = e.SharedAddress(
+      e.I32(e.ReserveShared(static_cast<uint64_t>(s.warp_bytes()) * static_cast<uint64_t>(e.num_warps()), kAlignment)));
+  Masks lanes, warps;
+  for (Mask base : layout.bases(In::kLane)) lanes.push_back(s.map.Apply(base));
+  for (int i = 0; i < layout.bits(In::kWarp); ++i) warps.push_back(of_warp << i);
+  llvm::Value* from = b.CreateTrunc(b.CreatePtrToInt(memory, b.getInt64Ty()), b.getInt32Ty());
+  from = b.CreateAdd(from, b.CreateMul(e.warp(), e.I32(s.warp_bytes())));
+  const int vector = std::min(NeighbouringRegisters(layout, s.box.contiguous), kVectorBits / s.box.element_bits);
+
+  // Where they go.
+  const TensorPlace place = PlaceInTensor(e, store, s.box);
+  llvm::Value *inner = WarpCoordinate(e, layout, s.box.contiguous), *outer = WarpCoordinate(e, layout, s.box.other);
+  const auto coordinate = [&](Mask offset, int dim) {
+    return e.I32(static_cast<int64_t>((offset & layout.DimMask(dim)) >> layout.dim_shift(dim)));
+  };
+  const size_t rank = place.origin.size();
+  std::string copy =
+      absl::StrCat("@$", rank + 2, " cp.async.bulk.tensor.", rank, "d.global.shared::cta.tile.bulk_group [$0, {");
+  std::string constraints = "l";
+  for (size_t i = 0; i < rank; ++i) {
+    absl::StrAppend(&copy, i == 0 ? "" : ", ", "$", i + 1);
+    absl::StrAppend(&constraints, ",r");
+  }
+  absl::StrAppend(&copy, "}], [$", rank + 1, "]; @$", rank + 2, " cp.async.bulk.commit_group;");
+  absl::StrAppend(&constraints, ",r,b");
+  llvm::Value *map = e.TensorMap(store), *mine = b.CreateICmpEQ(e.lane(), e.I32(0));
+  for (size_t i = 0; i < s.boxes.size(); ++i) {
+    const Mask buffer = i % buffers;
+    // The copy that read this buffer last is the oldest of those on their way.
+    ExecuteTogether(e, absl::StrCat("@$0 cp.async.bulk.wait_group.read ", buffers - 1, ";"), "b", {mine});
+    SynchronizeWarp(e);
+    for (int r = 0; r < layout.registers(); r += vector) {
+      const Mask offset = e.RegisterPart(layout, r);
+      if ((offset & s.between) != s.boxes[i]) continue;
+      StoreVector(e, Operands(values).subspan(static_cast<size_t>(r), static_cast<size_t>(vector)),
+                  SharedPlace(e, memory, lanes, warps, s.map.Apply(offset) | buffer * box_elements, bytes));
+    }
+    ExecuteTogether(e, "fence.proxy.async.shared::cta;", "", {});
+    SynchronizeWarp(e);
+    Registers in = {map};
+    for (llvm::Value* at : place.At(e, b.CreateAdd(inner, coordinate(s.boxes[i], s.box.contiguous)),
+                                    b.CreateAdd(outer, coordinate(s.boxes[i], s.box.other)))) {
+      in.push_back(at);
+    }
+    in.push_back(b.CreateAdd(from, e.I32(static_cast<int64_t>(buffer) * s.box.chunk_bytes())));
+    in.push_back(mine);
+    ExecuteTogether(e, copy, constraints, in);
+  }
+  e.order().Did(store);
+}
+
+void AwaitTmaStores(Emitter& e) { ExecuteTogether(e, "cp.async.bulk.wait_group.read 0;", "", {}); }
+
+}  // namespace tile::codegen

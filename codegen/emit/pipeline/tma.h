@@ -1,0 +1,29 @@
+// What TMA copies have in common, and those from shared memory to a tensor (codegen/plan/tma_store.h); those in the other
+// direction are the producer's (ring.h).
+#ifndef TILE_CODEGEN_EMIT_PIPELINE_TMA_H_
+#define TILE_CODEGEN_EMIT_PIPELINE_TMA_H_
+
+#include "codegen/emit/context/emitter.h"
+#include "codegen/plan/staging.h"
+
+namespace tile::codegen {
+
+// Where the tile of a load or store begins in its tensor, in the order of the descriptor's dimensions (i32), and which
+// of them are the contiguous and the other dimension of the tile.
+struct TensorPlace {
+  Registers origin;
+  size_t inner = 0, outer = 0;
+
+  // The box that begins so many elements further along those two.
+  Registers At(Emitter& e, llvm::Value* inner_offset, llvm::Value* outer_offset) const;
+};
+TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& tile);
+
+// The store, which has a descriptor.
+void StoreByTma(Emitter& e, const ir::Op& store);
+// Behind all of them: shared memory is not read any more.
+void AwaitTmaStores(Emitter& e);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_PIPELINE_TMA_H_

@@ -1,0 +1,71 @@
+#include "codegen/llvm/assembler_faults.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+
+namespace tile::codegen {
+namespace {
+
+// PTX of our own with a predicate, that orders other accesses or is ordered.
+bool IsGuardedStrongAccess(const llvm::Instruction& i) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
+  const auto* text = call == nullptr ? nullptr : llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+  if (text == nullptr) return false;
+  const bool guarded = std::any_of(call->arg_begin(), call->arg_end(), [](const llvm::Use& v) { return v->getType()->isIntegerTy(1); });
+  if (!guarded) return false;
+  const llvm::StringRef ptx = text->getAsmString();
+  return ptx.contains(".acquire") || ptx.contains(".relaxed") || ptx.contains(".release") || ptx.contains(".acq_rel");
+}
+
+void KeepRolled(llvm::Loop* loop) {
+  llvm::LLVMContext& context = loop->getHeader()->getContext();
+  llvm::MDNode* disable = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+  llvm::MDNode* id = llvm::MDNode::getDistinct(context, {nullptr, disable});
+  id->replaceOperandWith(0, id);
+  loop->setLoopID(id);
+}
+
+void KeepRolledWhatIsGuarded(llvm::Function& f) {
+  llvm::DominatorTree dominators(f);
+  llvm::LoopInfo loops(dominators);
+  for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    for (llvm::BasicBlock* block : loop->blocks()) {
+      if (std::any_of(block->begin(), block->end(), IsGuardedStrongAccess)) {
+        KeepRolled(loop);
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void AvoidAssemblerFaults(llvm::Module* module) {
+  for (llvm::Function& f : *module) {
+    if (!f.isDeclaration()) KeepRolledWhatIsGuarded(f);
+  }
+  std::vector<llvm::MinMaxIntrinsic*> narrow;
+  for (llvm::Function& f : *module) {
+    for (llvm::Instruction& i : llvm::instructions(f)) {
+      auto* m = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&i);
+      if (m != nullptr && m->getType()->isIntegerTy() && m->getType()->getIntegerBitWidth() < 32) narrow.push_back(m);
+    }
+  }
+  for (llvm::MinMaxIntrinsic* m : narrow) {
+    llvm::IRBuilder<> b(m);
+    const auto wide = [&](llvm::Value* v) { return b.CreateIntCast(v, b.getInt32Ty(), m->isSigned()); };
+    llvm::Value* result = b.CreateBinaryIntrinsic(m->getIntrinsicID(), wide(m->getLHS()), wide(m->getRHS()));
+    m->replaceAllUsesWith(b.CreateTrunc(result, m->getType()));
+    m->eraseFromParent();
+  }
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,22 @@
+// Keeps ptxas from mistakes that it is known to make: changes optimised LLVM IR into what means the same.
+//
+//   AvoidAssemblerFaults(&llvm_module);   // the last before PTX is printed
+//
+// * Minima and maxima of fewer than 32 bits are taken in 32. ptxas 13.0 for sm_90 takes the answer to `min.u16(x, c) == c`, c a
+//   constant it knows, from an instruction for two pairs of numbers, and gets that of the unused pair. (13.5 does not.)
+// * Loops with strong accesses that only some threads do stay rolled (.pragma "nounroll"). ptxas 13.0 unrolls them, loses
+//   the predicate that says which threads those are, and uses it behind the loop.
+#ifndef TILE_CODEGEN_LLVM_ASSEMBLER_FAULTS_H_
+#define TILE_CODEGEN_LLVM_ASSEMBLER_FAULTS_H_
+
+namespace llvm {
+class Module;
+}
+
+namespace tile::codegen {
+
+void AvoidAssemblerFaults(llvm::Module* module);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_LLVM_ASSEMBLER_FAULTS_H_

@@ -1,0 +1,124 @@
+#include "codegen/plan/mma_layout.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/analysis/product_chain.h"
+#include "codegen/plan/wgmma_plan.h"
+
+namespace tile::codegen {
+namespace {
+
+struct Instruction {
+  ir::Elem element;
+  Feature feature;
+  int m, n, k, words_a, words_b, registers_c;
+  const char *shape, *types;
+};
+
+constexpr Instruction kInstructions[] = {
+#define TILE_MMA(Element, feature, ...) {ir::Elem::k##Element, feature, __VA_ARGS__},
+#include "codegen/target/mma_instructions.def"
+};
+
+// Warps along m and n such that a warp's piece is as square as can be: it loads m·k + k·n elements for m·n products.
+void ShareTile(int num_warps, const Instruction& i, const MmaShape& s, int* warps_m, int* warps_n) {
+  int64_t best = 0;
+  for (int wm = 1; wm <= num_warps; wm *= 2) {
+    const int wn = num_warps / wm;
+    const int64_t m = std::max<int64_t>(s.m / wm, i.m), n = std::max<int64_t>(s.n / wn, i.n);
+    // Pieces smaller than an instruction are work done twice.
+    const int64_t cost = (m * wm * n * wn) * 1024 + m + n;
+    if (best == 0 || cost < best) {
+      best = cost;
+      *warps_m = wm;
+      *warps_n = wn;
+    }
+  }
+}
+
+}  // namespace
+
+std::string WithSigns(const ir::Op& op, const char* types) {
+  std::string out;
+  int operand = 0;
+  for (const char* c = types; *c != 0; ++c) {
+    if (*c != '%') {
+      out += *c;
+      continue;
+    }
+    const char* name = operand++ == 0 ? "signedness_lhs" : "signedness_rhs";
+    out += op.attr(name).as_enum<ir::Signedness>() == ir::Signedness::kSigned ? 's' : 'u';
+  }
+  return out;
+}
+
+MmaShape ShapeOfMma(const ir::Op& op) {
+  const auto a = op.operand("lhs")->type().shape(), b = op.operand("rhs")->type().shape();
+  const size_t first = a.size() - 2;
+  return {first == 1 ? a[0] : 0, a[first], b[first + 1], a[first + 1]};
+}
+
+std::optional<MmaPlan> PlanMma(const Target& target, const Plan& plan, const ir::Op& op) {
+  const MmaShape s = ShapeOfMma(op);
+  if (s.batch != 0 || op.opcode() == ir::Opcode::kMmaScaled) return std::nullopt;
+  const ir::Elem element = op.operand("lhs")->type().elem();
+  for (const Instruction& i : kInstructions) {
+    if (i.element != element || !target.has(i.feature) || s.k < i.k) continue;
+    MmaPlan p;
+    p.tile = {{i.m, i.n, i.k, ir::ElemInfoOf(element).storage * 8}, s.m, s.n, s.k, 1, 1};
+    if (s.m >= static_cast<int64_t>(i.m) * plan.num_warps && WorksOnRows(op)) {
+      p.tile.warps_m = plan.num_warps;
+    } else {
+      ShareTile(plan.num_warps, i, s, &p.tile.warps_m, &p.tile.warps_n);
+    }
+    p.instruction = absl::StrCat("mma.sync.aligned.", i.shape, ".", WithSigns(op, i.types));
+    p.words_a = i.words_a;
+    p.words_b = i.words_b;
+    p.registers_c = i.registers_c;
+    return p;
+  }
+  return std::nullopt;
+}
+
+Layout MmaResultLayout(const Target& target, const Plan& plan, const ir::Op& op) {
+  if (FetchOf(op) != nullptr) return WgmmaLayout(PlanWgmma(target, plan.num_warps, op)->tile, Operand::kC);
+  if (const auto p = PlanWgmmaOfCopies(target, plan.num_warps, op)) return WgmmaLayout(p->tile, Operand::kC);
+  if (const auto p = PlanMma(target, plan, op)) return MmaLayout(p->tile, Operand::kC);
+  // For fma: a square of results in each thread, so that what it reads serves several.
+  const auto shape = op.result(0)->type().shape();
+  const int rank = static_cast<int>(shape.size());
+  const int64_t each = std::max<int64_t>(1, op.result(0)->type().num_elements() / (32 * plan.num_warps));
+  const int64_t columns = std::min<int64_t>({shape[rank - 1], each, 4});
+  const int64_t rows = std::min<int64_t>({shape[rank - 2], each / columns, 4});
+  absl::InlinedVector<int64_t, 4> elements(rank, 1), lanes(rank, 1), warps(rank, 1);
+  absl::InlinedVector<int, 4> order;
+  for (int d = rank - 1; d >= 0; --d) order.push_back(d);
+  elements[rank - 1] = columns;
+  elements[rank - 2] = rows;
+  int64_t left = 32;
+  for (int d = rank - 1; d >= 0; --d) {
+    lanes[d] = d == 0 ? left : std::min<int64_t>(left, std::max<int64_t>(1, d == rank - 1 ? std::min<int64_t>(8, shape[d] / elements[d]) : shape[d] / elements[d]));
+    left /= lanes[d];
+  }
+  // Warps such that what a thread reads of one k, rows and columns, is least.
+  auto each_thread = [&](int d, int64_t w) { return std::max<int64_t>(elements[d], shape[d] / (lanes[d] * w)); };
+  int64_t best = 0;
+  for (int64_t w = 1; w <= plan.num_warps; w *= 2) {
+    const int64_t m = each_thread(rank - 2, w), n = each_thread(rank - 1, plan.num_warps / w);
+    const int64_t cost = m * n * 1024 + m + n;  // results held twice are work done twice
+    if (best != 0 && cost >= best) continue;
+    best = cost;
+    warps[rank - 2] = w;
+    warps[rank - 1] = plan.num_warps / w;
+  }
+  if (rank == 3) {
+    // What is left over goes along the batch.
+    for (int d = rank - 1; d > 0; --d) {
+      while (warps[d] > 1 && shape[d] / (elements[d] * lanes[d]) < warps[d]) warps[d] /= 2, warps[0] *= 2;
+    }
+  }
+  return Layout::Blocked(shape, elements, lanes, warps, order);
+}
+
+}  // namespace tile::codegen

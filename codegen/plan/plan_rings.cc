@@ -1,0 +1,111 @@
+#include "codegen/plan/plan_rings.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/target/gpu_ops.h"
+#include "codegen/analysis/live_registers.h"
+#include "codegen/analysis/product_chain.h"
+#include "codegen/plan/staging.h"
+#include "codegen/plan/tma_store.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr int kSquare = 16;               // about the square root of how many blocks run at once
+constexpr int64_t kBlockReserve = 1024;   // bytes of shared memory that the hardware takes for each block
+constexpr int64_t kBarrierBytes = 1024;
+constexpr int64_t kWorkRegisters = 112;   // of a thread, accumulators included
+constexpr int64_t kMostLive = 128;        // registers of a thread for tiles, where operands come from stages
+constexpr int64_t kFragmentRegisters = 60;  // of a thread that multiplies, beside its part of the tiles
+constexpr int64_t kRegisters = 65536;     // of a multiprocessor
+
+int64_t SharedArray(const ir::Op& op) {
+  return op.result(0)->type().num_elements() * ir::MemoryBits(op.result(0)->type().elem()) / 8 + 16;
+}
+
+
+// No block waits for another, which may only start when it has ended.
+bool IsIndependent(const ir::Function& function) {
+  bool independent = true;
+  ir::Walk(function.body(), [&](ir::Op* op) {
+    const int ordering = op->info()->format->attr_index("ordering");
+    const bool strong =
+        ordering >= 0 && op->attr(ordering).present() &&
+        op->info()->format->attrs[static_cast<size_t>(ordering)].enum_id == ir::EnumId::kMemoryOrdering &&
+        op->attr(ordering).as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kWeak;
+    if (strong || op->opcode() == ir::Opcode::kLoop || op->info()->family == ir::Family::kAtomic) independent = false;
+  });
+  return independent;
+}
+
+}  // namespace
+
+// Stages as deep as shared memory allows, for two blocks on a multiprocessor (one's epilogue beside the other's
+// products) where that helps and their registers fit.
+void PlanRings(const Target& target, const ir::Function& function, int shared_dim, int most_stages, Plan* plan) {
+  int64_t stage = 0, other = 0, accumulators = 0;
+  ir::Walk(function.body(), [&](ir::Op* op) {
+    if (op->opcode() == ir::Opcode::kAllocShared) other += SharedArray(*op);
+    if (op->opcode() == ir::Opcode::kFor && FetchIn(*op) != nullptr) stage += LayoutStage(*FetchIn(*op)).bytes;
+    other += TmaStoreBytes(*op, plan->num_warps);
+    if (IsProduct(*op) && FetchOf(*op) != nullptr) {
+      accumulators = std::max(accumulators, op->result(0)->type().num_elements() / (32 * plan->num_warps));
+    }
+  });
+  if (stage == 0) return;
+  const auto stages = [&](int blocks) {
+    const int64_t bytes = (target.shared_bytes + kBlockReserve) / blocks - kBlockReserve - other - kBarrierBytes;
+    return static_cast<int>(std::min<int64_t>(most_stages, bytes / stage));
+  };
+  const bool registers = 2 * (plan->num_warps + 1) * 32 * kWorkRegisters <= kRegisters && accumulators <= 64;
+  plan->persistent = IsIndependent(function);
+  // A persistent block needs no other beside it to hide its end, if it has two warpgroups to keep the tensor cores
+  // busy.
+  const bool alone = plan->persistent && plan->num_warps >= 8;
+  plan->blocks = !alone && registers && stages(2) >= 3 ? 2 : 1;
+  plan->stages = std::max(2, stages(plan->blocks));
+  plan->producer = true;
+  plan->square = kSquare;
+  plan->along = shared_dim < 0 ? 1 : shared_dim;
+  plan->cluster = shared_dim >= 0;
+  absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are fetched ahead, ", plan->blocks,
+                  plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
+}
+
+bool PlanCopies(const Target& target, const ir::Function& function, int most_stages, bool chooses_warps, Plan* plan) {
+  int64_t stage = 0, other = 0, exchanged = 0;
+  bool only_copies = true;
+  ir::Walk(function.body(), [&](ir::Op* op) {
+    if (op->opcode() == ir::Opcode::kAllocShared) other += SharedArray(*op);
+    if (IsGpuOp(op, GpuOpcode::kCopyAhead)) stage = std::max(stage, LayoutStage(*op).bytes);
+    if (!IsProduct(*op)) return;
+    int64_t bytes = 0;
+    for (int i = 0; i < 2; ++i) {
+      const ir::Type t = op->operand(i)->type();
+      if (CopyOf(*op, i) == nullptr) bytes += t.num_elements() * ir::MemoryBits(t.elem()) / 8;
+    }
+    only_copies = only_copies && bytes == 0;
+    exchanged = std::max(exchanged, bytes);
+  });
+  if (stage == 0) return true;
+  const int64_t live = MostLiveRegisters(function).words;
+  const auto stages = [&](int blocks) {
+    const int64_t bytes = (target.shared_bytes + kBlockReserve) / blocks - kBlockReserve - other - exchanged;
+    return static_cast<int>(std::min<int64_t>({most_stages, kMostCopyStages, bytes / stage}));
+  };
+  // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32
+  // take. Warps of another block keep the multiprocessor busy.
+  chooses_warps = chooses_warps && only_copies && stages(2) >= 3;
+  while (chooses_warps && plan->num_warps > 4 && live <= 16 * plan->num_warps * kMostLive) plan->num_warps /= 2;
+  const int64_t threads = 32 * plan->num_warps;
+  const int64_t registers = threads * (live / threads + kFragmentRegisters);
+  if (stages(1) < 2) return false;
+  plan->blocks = 2 * registers <= kRegisters && stages(2) >= 3 ? 2 : 1;
+  plan->stages = stages(plan->blocks);
+  absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
+                  " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
+  return true;
+}
+
+}  // namespace tile::codegen

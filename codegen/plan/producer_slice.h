@@ -1,0 +1,23 @@
+// What of a program the producer of its loads needs (codegen/emit/pipeline/producer.cc): scalars and views that follow from parameters,
+// block numbers and induction variables without reading memory, and the loops around fetch_ahead operations.
+//
+//   IsSliceable(value)        // the producer can compute it
+//   ProducerOps(function)     // operations that it runs, those in a fetch_ahead apart
+//
+// Pure functions.
+#ifndef TILE_CODEGEN_PLAN_PRODUCER_SLICE_H_
+#define TILE_CODEGEN_PLAN_PRODUCER_SLICE_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+bool IsSliceable(const ir::Value* v);
+// The loop's bounds are sliceable, and it stands in nothing but such loops.
+bool IsSliceableLoop(const ir::Op& loop);
+absl::flat_hash_set<const ir::Op*> ProducerOps(const ir::Function& function);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PLAN_PRODUCER_SLICE_H_

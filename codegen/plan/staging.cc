@@ -1,0 +1,181 @@
+#include "codegen/plan/staging.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "codegen/target/gpu_ops.h"
+#include "codegen/analysis/view_dim.h"
+#include "ir/float.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Opcode;
+using ir::Value;
+
+constexpr int64_t kSlotAlignment = 1024;  // of what is swizzled by 128 bytes
+constexpr int64_t kLineBytes = 128;       // of all banks
+constexpr int kRowBitsOfThread = 2;       // a thread multiplies so many neighbouring rows: MmaResultLayout
+
+// The value inside of a fetch that a result stands for.
+const Value* Inside(const Value* v) {
+  return IsFetch(v->def()) ? v->def()->region(0)->back()->operand(v->index()) : v;
+}
+
+// A conversion after which elements lie where they were.
+bool KeepsSize(const Op& op) {
+  return op.opcode() == Opcode::kFToF &&
+         ir::MemoryBits(op.operand(0)->type().elem()) == ir::MemoryBits(op.result(0)->type().elem());
+}
+
+// Finds the load and the conversion, and which dimension of the load's tile each dimension of the value runs along;
+// false if something else happens to it.
+bool TraceToLoad(const Value* v, StagedTile* s, std::vector<int>* dims) {
+  std::vector<const Op*> chain;
+  const Op* def = v->def();
+  for (; def != nullptr; def = def->operand(0)->def()) {
+    if (def->opcode() == Opcode::kPermute || def->opcode() == Opcode::kReshape) {
+      chain.push_back(def);
+    } else if (KeepsSize(*def) && s->rounded == nullptr) {
+      s->rounded = def;
+    } else {
+      break;
+    }
+  }
+  if (def == nullptr || def->opcode() != Opcode::kLoadView) return false;
+  s->load = def;
+  dims->clear();
+  const ir::Type tile = def->result("tile")->type();
+  for (int d = 0; d < tile.rank(); ++d) dims->push_back(tile.shape()[d] == 1 ? -1 : d);
+  for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
+    const Op* op = *it;
+    std::vector<int> next;
+    if (op->opcode() == Opcode::kPermute) {
+      for (int64_t d : op->attr("permutation").ints()) next.push_back((*dims)[static_cast<size_t>(d)]);
+    } else {
+      // Only dimensions of size 1 may come or go.
+      std::vector<int> real;
+      for (int d : *dims) {
+        if (d >= 0) real.push_back(d);
+      }
+      size_t at = 0;
+      for (int64_t size : op->result(0)->type().shape()) {
+        if (size == 1) {
+          next.push_back(-1);
+          continue;
+        }
+        if (at == real.size() || tile.shape()[static_cast<size_t>(real[at])] != size) return false;
+        next.push_back(real[at++]);
+      }
+      if (at != real.size()) return false;
+    }
+    *dims = std::move(next);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
+  StagedTile s;
+  std::vector<int> dims;
+  const Value* v = mma.operand(operand);
+  if (v->type().rank() != 2 || !TraceToLoad(Inside(v), &s, &dims)) return std::nullopt;
+  const ir::Type view = s.load->operand("view")->type(), tensor = view.tensor();
+  if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal) return std::nullopt;
+  if (s.load->attr("ordering").as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kWeak) return std::nullopt;
+  if (view->padding && ir::PaddingBits(view.elem(), *view->padding) != 0) return std::nullopt;
+  s.lhs = operand == 0;
+  s.element_bits = ir::MemoryBits(view.elem());
+  if (s.element_bits < 8) return std::nullopt;
+  const int k_dim = s.lhs ? dims[1] : dims[0], mn_dim = s.lhs ? dims[0] : dims[1];
+  s.k = v->type().shape()[s.lhs ? 1 : 0];
+  s.mn = v->type().shape()[s.lhs ? 0 : 1];
+  // The tile's dimension along which memory is known to be contiguous.
+  const auto is_unit = [&](int d) { return d >= 0 && HasUnitStride(view, d); };
+  s.k_major = is_unit(k_dim);
+  if (!s.k_major && !is_unit(mn_dim)) return std::nullopt;
+  s.contiguous = s.k_major ? k_dim : mn_dim;
+  s.other = s.k_major ? mn_dim : k_dim;
+  s.swizzle = static_cast<int>(std::min<int64_t>(kLineBytes, s.inner() * s.element_bits / 8));
+  if (s.swizzle < 16) return std::nullopt;
+  if (const ir::Elem elem = v->type().elem(); elem == ir::Elem::kF32 || elem == ir::Elem::kF64) {
+    // For fma. Lanes read neighbours of one k, which need no swizzle, or several k of rows that are four apart: chunks
+    // change places with their numbers.
+    if (!s.k_major) s.swizzle = 16;
+    if (s.k_major) s.turned = std::min(kRowBitsOfThread, __builtin_ctzll(static_cast<uint64_t>(s.mn)));
+  } else if (s.element_bits == 32 && !s.k_major) {
+    // mma.sync reads these across, element by element: eight neighbours, two pieces of 16 bytes, of each of four k. So
+    // every second row's number swaps pieces.
+    s.turned = std::max(0, __builtin_ctzll(static_cast<uint64_t>(s.k)) - 1);
+  }
+  return s;
+}
+
+bool StagedTile::fits_tma() const { return swizzle >= 32 && chunk_bytes() % kSlotAlignment == 0; }
+
+int64_t StagedTile::slot_bytes() const { return (bytes() + kLineBytes - 1) / kLineBytes * kLineBytes; }
+
+Gf2Map StagedTile::Map(int from_contiguous, int from_other, int bits) const {
+  const SharedMap stored = TmaSwizzle({rows(), inner()}, element_bits, swizzle);
+  const int inner_bits = __builtin_ctzll(static_cast<uint64_t>(inner()));
+  const int row_bits = stored.index.in_bits() - inner_bits;
+  Masks columns;
+  for (int i = 0; i < bits; ++i) {
+    Mask at = 0;
+    if (i >= from_contiguous && i < from_contiguous + inner_bits) at = Mask{1} << (i - from_contiguous);
+    if (i >= from_other && i < from_other + row_bits)
+      at = Mask{1} << ((i - from_other + row_bits - turned) % row_bits + inner_bits);
+    columns.push_back(stored.index.Apply(at));
+  }
+  return Gf2Map(std::move(columns), stored.index.out_bits());
+}
+
+SharedMap StagedTile::OperandMap() const {
+  // The operand is m x k or k x n: its last dimension has the low bits.
+  const bool contiguous_last = k_major == lhs;
+  const int last = __builtin_ctzll(static_cast<uint64_t>(lhs ? k : mn)),
+            first = __builtin_ctzll(static_cast<uint64_t>(lhs ? mn : k));
+  return {contiguous_last ? Map(0, last, first + last) : Map(last, 0, first + last), element_bits};
+}
+
+const Op* FetchOf(const Op& mma) {
+  const Op* fetch = mma.operand(0)->def();
+  return IsGpuOp(fetch, GpuOpcode::kFetchAhead) && mma.operand(1)->def() == fetch ? fetch : nullptr;
+}
+
+const Op* CopyOf(const Op& mma, int operand) {
+  const Op* copy = mma.operand(operand)->def();
+  return IsGpuOp(copy, GpuOpcode::kCopyAhead) ? copy : nullptr;
+}
+
+namespace {
+
+const Op* FindIn(const Op& loop, GpuOpcode code) {
+  // Conversions of what is carried may stand before it.
+  for (const Op* op : *loop.region(0)) {
+    if (IsGpuOp(op, code)) return op;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const Op* FetchIn(const Op& loop) { return FindIn(loop, GpuOpcode::kFetchAhead); }
+const Op* CopyIn(const Op& loop) { return FindIn(loop, GpuOpcode::kCopyAhead); }
+
+StageLayout LayoutStage(const Op& fetch) {
+  StageLayout stage;
+  for (int i = 0; i < fetch.num_results(); ++i) {
+    // The product that reads it.
+    const ir::Use* use = fetch.result(i)->uses();
+    const Op& mma = *use->owner;
+    stage.tiles.push_back(*StageOperand(mma, mma.operand(0) == fetch.result(i) ? 0 : 1));
+    stage.offsets.push_back(stage.bytes);
+    stage.bytes += stage.tiles.back().slot_bytes();
+  }
+  return stage;
+}
+
+}  // namespace tile::codegen

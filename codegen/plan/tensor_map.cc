@@ -1,0 +1,164 @@
+#include "codegen/plan/tensor_map.h"
+
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "codegen/analysis/view_dim.h"
+#include "ir/expr.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Expr;
+using ir::ExprNode;
+using ir::ExprOp;
+using ir::Opcode;
+using ir::Value;
+
+constexpr int kMostRank = 5;
+constexpr int64_t kTmaAlignment = 16;             // bytes, of addresses and strides
+// Coordinates are 32-bit, and those of a tile that lies outside, however far, are somewhere beyond (PlaceInTensor).
+constexpr int64_t kMostSize = (int64_t{1} << 31) - (int64_t{1} << 25);
+
+ExprNode Const(int64_t v) { return {ExprOp::kConst, 0, 0, v}; }
+ExprNode Node(ExprOp op) { return {op, 0, 0, 0}; }
+
+const Value* Assumed(const Value* v) {
+  while (v->def() != nullptr && v->def()->opcode() == Opcode::kAssume) v = v->def()->operand(0);
+  return v;
+}
+
+bool IsParameter(const Value* v) { return v->def() == nullptr && v->block()->parent() == nullptr; }
+
+// An integer that the host knows: a parameter or a constant, perhaps extended.
+std::optional<Expr> HostInteger(const Value* v) {
+  v = Assumed(v);
+  const ir::Op* def = v->def();
+  if (def != nullptr && def->opcode() == Opcode::kExti) return HostInteger(def->operand(0));
+  if (IsParameter(v)) return Expr{{ExprOp::kScalar, v->index(), 0, 0}};
+  if (def == nullptr || def->opcode() != Opcode::kConstant) return std::nullopt;
+  const ir::Dense& d = def->attr("value").dense();
+  uint64_t bits = 0;
+  std::memcpy(&bits, d.bytes.data(), static_cast<size_t>(ir::StorageBytes(d.elem)));
+  return Expr{Const(static_cast<int64_t>(bits))};
+}
+
+absl::Status NotKnown() {
+  return absl::FailedPreconditionError(
+      "the host does not know the tensor: its address must be a parameter, sizes and strides parameters or constants");
+}
+
+// Errors are those of conditions that can't hold.
+absl::Status Require(TensorMap* map, Expr condition, std::string text) {
+  const absl::StatusOr<int64_t> always =
+      ir::EvaluateExpr(condition, [](const ExprNode&) { return absl::UnavailableError("known at run time"); });
+  if (!always.ok()) {
+    map->requirements.push_back({std::move(condition), std::move(text)});
+  } else if (*always == 0) {
+    return absl::FailedPreconditionError(absl::StrCat("it does not hold that ", text));
+  }
+  return absl::OkStatus();
+}
+
+Expr Join(Expr a, const Expr& b, ExprNode op) {
+  a.insert(a.end(), b.begin(), b.end());
+  a.push_back(op);
+  return a;
+}
+
+Expr MultipleOfAlignment(Expr bytes) {
+  return Join(Join(std::move(bytes), {Const(kTmaAlignment)}, Node(ExprOp::kMod)), {Const(0)}, Node(ExprOp::kEqual));
+}
+
+}  // namespace
+
+std::vector<int> MapOrder(const ir::Op& load) {
+  const ir::Type view = load.operand("view")->type(), tensor = view.tensor();
+  const int rank = static_cast<int>(tensor->shape.size());
+  // The one of stride 1 that the tile runs along; the others in row-major order.
+  int first = -1;
+  for (int k = 0; k < view.rank(); ++k) {
+    const int d = static_cast<int>(TensorDim(view, k));
+    if (tensor->strides[static_cast<size_t>(d)] == 1 && view.shape()[static_cast<size_t>(k)] > 1) first = d;
+  }
+  std::vector<int> order = {first};
+  for (int d = rank - 1; d >= 0; --d) {
+    if (d != first) order.push_back(d);
+  }
+  return order;
+}
+
+absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts) {
+  const ir::Value* tensor_value = access.operand("view");
+  while (tensor_value->def() != nullptr && tensor_value->def()->opcode() != Opcode::kMakeTensorView) {
+    if (tensor_value->def()->num_operands() == 0) return NotKnown();
+    tensor_value = tensor_value->def()->operand(0);
+  }
+  const ir::Op* maker = tensor_value->def();
+  if (maker == nullptr) return NotKnown();
+  const Value* base = Assumed(maker->operand("base"));
+  if (!IsParameter(base)) return NotKnown();
+  const ir::Type view = access.operand("view")->type(), tensor = view.tensor();
+  const int rank = static_cast<int>(tensor->shape.size());
+  if (rank > kMostRank || view.rank() != rank) {
+    return absl::FailedPreconditionError(absl::StrCat("the tensor has more than ", kMostRank, " dimensions"));
+  }
+
+  TensorMap map;
+  ir::TmaDescriptor& d = map.descriptor;
+  d.element = view.elem();
+  d.base_param = static_cast<uint32_t>(base->index());
+  const std::string name = absl::StrCat("the tensor at parameter ", base->index());
+  absl::Status status =
+      Require(&map, {Const(kTmaAlignment - 1), {ExprOp::kAlign, base->index(), 0, 0}, Node(ExprOp::kLess)},
+              absl::StrCat("the address of ", name, " is a multiple of ", kTmaAlignment, " bytes"));
+  const auto bytes = [&](const Expr& elements) {
+    return Join(elements, {Const(tile.element_bits / 8)}, Node(ExprOp::kMul));
+  };
+  const auto host = [&](const std::vector<int64_t>& fixed, const char* field, int dim) -> std::optional<Expr> {
+    const int64_t n = fixed[static_cast<size_t>(dim)];
+    if (n != ir::kDynamic) return Expr{Const(n)};
+    size_t open = 0;
+    for (int i = 0; i < dim; ++i) open += fixed[static_cast<size_t>(i)] == ir::kDynamic;
+    return HostInteger(maker->group(field)[open]);
+  };
+  const std::vector<int> order = MapOrder(access);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const int dim = order[i];
+    std::optional<Expr> size = host(tensor->shape, "dynamic_shape", dim);
+    if (!size) return NotKnown();
+    const std::string size_name = absl::StrCat("size ", dim, " of ", name);
+    status.Update(Require(&map, Join({Const(0)}, *size, Node(ExprOp::kLess)), absl::StrCat(size_name, " is not 0")));
+    status.Update(Require(&map, Join(*size, {Const(kMostSize)}, Node(ExprOp::kLess)),
+                          absl::StrCat(size_name, " is less than 2^31 - 2^25")));
+    // What a store writes along the contiguous dimension ends at a multiple of 16 bytes, beyond the tensor's end.
+    if (i == 0 && access.opcode() == Opcode::kStoreView) {
+      status.Update(Require(&map, MultipleOfAlignment(bytes(*size)),
+                            absl::StrCat(size_name, " is a multiple of ", kTmaAlignment, " bytes")));
+    }
+    d.sizes.push_back(*std::move(size));
+    int64_t box = 1;
+    for (int k = 0; k < view.rank(); ++k) {
+      if (static_cast<int>(TensorDim(view, k)) != dim) continue;
+      if (k == tile.contiguous) box = tile.chunk_elements();
+      if (k == tile.other) box = BoxRows(tile, parts);
+    }
+    d.box.push_back(static_cast<uint32_t>(box));
+    if (i == 0) continue;
+    std::optional<Expr> stride = host(tensor->strides, "dynamic_strides", dim);
+    if (!stride) return NotKnown();
+    const std::string stride_name = absl::StrCat("stride ", dim, " of ", name);
+    status.Update(Require(&map, Join({Const(0)}, *stride, Node(ExprOp::kLess)), absl::StrCat(stride_name, " is positive")));
+    status.Update(Require(&map, MultipleOfAlignment(bytes(*stride)),
+                          absl::StrCat(stride_name, " is a multiple of ", kTmaAlignment, " bytes")));
+    d.strides.push_back(bytes(*stride));
+  }
+  if (!status.ok()) return status;
+  // CU_TENSOR_MAP_SWIZZLE_32B, 64B, 128B; CU_TENSOR_MAP_L2_PROMOTION_L2_256B.
+  d.swizzle = tile.swizzle == 32 ? 1 : tile.swizzle == 64 ? 2 : 3;
+  d.l2_promotion = 3;
+  return map;
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,146 @@
+#include "codegen/plan/tma_store.h"
+
+#include <algorithm>
+
+#include "codegen/analysis/view_dim.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Type;
+
+constexpr int64_t kMostRows = 16;  // of a box: 2 KiB
+constexpr int64_t kRunBits = 512, kSwizzleBits = 1024;
+
+int Log2(int64_t n) { return 63 - __builtin_clzll(static_cast<uint64_t>(n)); }
+
+// Nothing has to wait for the store.
+bool IsLast(const Op& store) {
+  return store.attr("ordering").as_enum<ir::MemoryOrdering>() == ir::MemoryOrdering::kWeak &&
+         !store.result("token")->has_uses();
+}
+
+// No access comes before the token. Frontends give every store one.
+bool IsFresh(const ir::Value* token) {
+  const Op* def = token->def();
+  if (def == nullptr || (def->opcode() != ir::Opcode::kMakeToken && def->opcode() != ir::Opcode::kJoinTokens))
+    return false;
+  for (int i = 0; i < def->num_operands(); ++i) {
+    if (!IsFresh(def->operand(i))) return false;
+  }
+  return true;
+}
+
+// An instruction in which each thread stores neighbours writes runs of 64 bytes and more.
+bool WritesLongRuns(Type view, int dim, const Layout& layout) {
+  Subspace span;
+  for (Mask base : layout.bases(In::kLane)) span.Insert(base);
+  int n = 0;
+  for (Mask bit = Mask{1} << layout.dim_shift(dim); n < layout.dim_bits(dim); ++n, bit <<= 1) {
+    const Masks& registers = layout.bases(In::kRegister);
+    if (!span.Contains(bit) && (n >= static_cast<int>(registers.size()) || registers[static_cast<size_t>(n)] != bit))
+      break;
+  }
+  return ir::MemoryBits(view.elem()) << n >= kRunBits;
+}
+
+// What is known of boxes without the layout, if the store may go by TMA: along which dimensions they lie.
+std::optional<StagedTile> BoxOf(const Op& store) {
+  if (store.opcode() != ir::Opcode::kStoreView || !IsLast(store)) return std::nullopt;
+  const Type view = store.operand("view")->type(), tensor = view.tensor();
+  if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal) return std::nullopt;
+  StagedTile box;
+  box.load = &store;
+  box.k_major = true;
+  box.element_bits = ir::MemoryBits(view.elem());
+  if (box.element_bits < 8 || view.elem() == ir::Elem::kI1) return std::nullopt;
+  box.contiguous = FastestDim(view);
+  box.other = -1;
+  for (int k = 0; k < view.rank(); ++k) {
+    const auto u = static_cast<size_t>(k);
+    if (k == box.contiguous) {
+      if (!HasUnitStride(view, k)) return std::nullopt;
+    } else if (view.shape()[u] > 1) {
+      if (box.other >= 0) return std::nullopt;
+      box.other = k;
+    }
+  }
+  if (box.other < 0) return std::nullopt;
+  // As small as can be.
+  box.swizzle = 16;
+  box.k = 8 * box.swizzle / box.element_bits;
+  box.mn = 1;
+  return box;
+}
+
+}  // namespace
+
+int FastestDim(Type view) {
+  for (int k = view.rank() - 1; k >= 0; --k) {
+    if (HasUnitStride(view, k) && view.shape()[static_cast<size_t>(k)] > 1) return k;
+  }
+  return view.rank() - 1;
+}
+
+int64_t TmaStoreBytes(const Op& store, int num_warps) {
+  std::optional<StagedTile> box = BoxOf(store);
+  if (!box || !MapTensor(store, *box, 1).ok()) return 0;
+  return num_warps * kTmaStoreBoxes * kMostRows * kSwizzleBits / 8;
+}
+
+std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
+  std::optional<StagedTile> box = BoxOf(store);
+  if (!box || WritesLongRuns(store.operand("view")->type(), box->contiguous, layout) || !layout.IsInjective()) {
+    return std::nullopt;
+  }
+  const int contiguous = box->contiguous, other = box->other;
+
+  // A warp's elements: all values of the bits `own`.
+  Mask own = 0, of_lanes = 0;
+  Subspace span;
+  for (In in : {In::kRegister, In::kLane}) {
+    for (Mask base : layout.bases(in)) {
+      own |= base;
+      if (in == In::kLane) of_lanes |= base;
+      span.Insert(base);
+    }
+  }
+  if (span.dimension() != __builtin_popcountll(own)) return std::nullopt;
+  for (Mask base : layout.bases(In::kWarp)) {
+    if ((base & own) != 0) return std::nullopt;
+  }
+  const auto own_bits = [&](int dim) {
+    int n = 0;
+    while (n < layout.dim_bits(dim) && (own >> (layout.dim_shift(dim) + n) & 1) != 0) ++n;
+    return n;
+  };
+  const int columns = std::min(own_bits(contiguous), Log2(kSwizzleBits / box->element_bits));
+  const int rows = std::min(own_bits(other), Log2(kMostRows));
+
+  TmaStore s;
+  s.box = *box;
+  s.box.k = int64_t{1} << columns;
+  s.box.mn = int64_t{1} << rows;
+  s.box.swizzle = static_cast<int>(s.box.k * s.box.element_bits / 8);
+  if (!s.box.fits_tma()) return std::nullopt;
+  const auto bits = [](int n) { return (Mask{1} << n) - 1; };
+  const Mask inside = bits(columns) << layout.dim_shift(contiguous) | bits(rows) << layout.dim_shift(other);
+  s.between = own & ~inside;
+  if ((s.between & of_lanes) != 0) return std::nullopt;  // lanes of one instruction would write to several boxes
+  absl::StatusOr<TensorMap> tensor_map = MapTensor(store, s.box, 1);
+  if (!tensor_map.ok()) return std::nullopt;
+  s.tensor = *std::move(tensor_map);
+  s.map = s.box.Map(layout.dim_shift(contiguous), layout.dim_shift(other), layout.offset_bits());
+  const ir::Value* token = store.operand("token");
+  s.ordered = token != nullptr && !IsFresh(token);
+  // All subsets of the bits, in order.
+  Mask begin = 0;
+  do {
+    s.boxes.push_back(begin);
+    begin = (begin - s.between) & s.between;
+  } while (begin != 0);
+  return s;
+}
+
+}  // namespace tile::codegen

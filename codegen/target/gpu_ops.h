@@ -1,0 +1,35 @@
+// The table of codegen/target/gpu_ops.def as data: operations that stand beside those of ir/ops.def once a kernel is on its
+// way to machine code.
+//
+//   Op* op = module->CreateOp({.info = GetGpuOp(GpuOpcode::kConvertLayout), …});
+//   IsGpuOp(*op.info());
+//
+// Immutable; safe from any thread.
+#ifndef TILE_CODEGEN_TARGET_GPU_OPS_H_
+#define TILE_CODEGEN_TARGET_GPU_OPS_H_
+
+#include "absl/types/span.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+enum class GpuOpcode : uint16_t {
+#define TILE_GPU_OP(number, Name, ...) k##Name = number,
+#include "codegen/target/gpu_ops.def"
+};
+
+// `index` of a row is its position here.
+absl::Span<const ir::OpInfo> AllGpuOps();
+const ir::OpInfo* GetGpuOp(GpuOpcode op);
+inline bool IsGpuOp(const ir::OpInfo& op) { return static_cast<int>(op.opcode) >= 0xF000; }
+inline bool IsGpuOp(const ir::Op* op, GpuOpcode code) {
+  return op != nullptr && static_cast<int>(op->opcode()) == static_cast<int>(code);
+}
+// Its results lie in shared memory: fetch_ahead, copy_ahead.
+inline bool IsFetch(const ir::Op* op) {
+  return IsGpuOp(op, GpuOpcode::kFetchAhead) || IsGpuOp(op, GpuOpcode::kCopyAhead);
+}
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_TARGET_GPU_OPS_H_

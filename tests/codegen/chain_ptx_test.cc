@@ -1,0 +1,131 @@
+// Products of products: warps stand along the rows, so that what one product gives is reduced by shuffles and goes on as the
+// left operand of the next without leaving the registers; a left operand that stays the same is brought into fragments once.
+#include <string>
+
+#include "absl/strings/str_replace.h"
+#include "tests/codegen/ptx_testing.h"
+#include "gtest/gtest.h"
+
+namespace tile::codegen {
+namespace {
+
+// y = sum over steps of narrow(x * k) * v, and the greatest elements of the rows of the first products.
+constexpr char kChain[] = R"(
+entry @chain(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f16>>, %y: tile<ptr<f32>>, %z: tile<ptr<f32>>, %n: tile<i32>) {
+  %at = make_tensor_view %a, shape = [%n, 32], strides = [32, 1] : tile<i32> -> tensor_view<?x32xf16, strides=[32,1]>
+  %bt = make_tensor_view %b, shape = [%n, 32], strides = [32, 1] : tile<i32> -> tensor_view<?x32xf16, strides=[32,1]>
+  %ct = make_tensor_view %c, shape = [%n, 64], strides = [64, 1] : tile<i32> -> tensor_view<?x64xf16, strides=[64,1]>
+  %yt = make_tensor_view %y, shape = [%n, 64], strides = [64, 1] : tile<i32> -> tensor_view<?x64xf32, strides=[64,1]>
+  %zt = make_tensor_view %z, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf32, strides=[1]>
+  %av = make_partition_view %at : partition_view<tile=(MMx32), tensor_view<?x32xf16, strides=[32,1]>>
+  %bv = make_partition_view %bt : partition_view<tile=(32x32), padding_value = zero, dim_map=[1, 0], tensor_view<?x32xf16, strides=[32,1]>>
+  %cv = make_partition_view %ct : partition_view<tile=(32x64), padding_value = zero, tensor_view<?x64xf16, strides=[64,1]>>
+  %yv = make_partition_view %yt : partition_view<tile=(MMx64), tensor_view<?x64xf32, strides=[64,1]>>
+  %zv = make_partition_view %zt : partition_view<tile=(MM), tensor_view<?xf32, strides=[1]>>
+  %first = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %none = constant <f32: 0> : tile<MMx32xf32>
+  %y0 = constant <f32: 0> : tile<MMx64xf32>
+  %max0 = constant <f32: 0xFF800000> : tile<MMxf32>
+  %x, %t1 = load_view_tko weak %av[%first, %first] -> tile<MMx32xf16>, token
+  %max, %sum = for %step in (%first to %n, step %one) : tile<i32> iter_values(%old = %max0, %acc = %y0) -> (tile<MMxf32>, tile<MMx64xf32>) {
+    %k, %t2 = load_view_tko weak %bv[%first, %step] -> tile<32x32xf16>, token
+    %product = mmaf %x, %k, %none
+    %greatest = reduce %product dim=1 identities=[0xFF800000 : f32] : tile<MMx32xf32> -> tile<MMxf32> (%e: tile<f32>, %s: tile<f32>) {
+      %r = maxf %e, %s
+      yield %r : tile<f32>
+    }
+    %new = maxf %old, %greatest
+    %narrow = ftof %product : tile<MMx32xf32> -> tile<MMx32xf16>
+    %v, %t3 = load_view_tko weak %cv[%step, %first] -> tile<32x64xf16>, token
+    %next = mmaf %narrow, %v, %acc
+    continue %new, %next : tile<MMxf32>, tile<MMx64xf32>
+  }
+  store_view_tko weak %sum, %yv[%first, %first] -> token
+  store_view_tko weak %max, %zv[%first] -> token
+  return
+}
+)";
+
+// With so many rows, for four warps.
+std::string Ptx(const char* rows, int sm) {
+  const CompiledText c = CompileText(absl::StrReplaceAll(kChain, {{"MM", rows}}), sm);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, sm), "");
+  return c.ptx;
+}
+
+TEST(ChainPtx, AccumulatorsAreTheNextProductsFragments) {
+  for (int sm : {80, 100, 120}) {
+    const std::string ptx = Ptx("64", sm);
+    // 16 rows of a warp: 4 pieces of 8 columns in 2 steps along K, then 8 pieces in 2 steps.
+    EXPECT_EQ(Count(ptx, "mma.sync"), 24);
+    // Two to bring the left operand into fragments before the loop, one a round for what is copied ahead.
+    EXPECT_EQ(Count(ptx, "bar.sync") + Count(ptx, "barrier.sync"), 3);
+    // The greatest of a row: two rows of a thread, over four lanes.
+    EXPECT_EQ(Count(ptx, "shfl.sync"), 4);
+    // Pairs are rounded together.
+    EXPECT_EQ(Count(ptx, "cvt.rn.f16x2.f32"), 8);
+    EXPECT_EQ(Count(ptx, "cvt.rn.f16.f32"), 0);
+  }
+}
+
+TEST(ChainPtx, WithWgmmaOnlyWhatChangesIsInRegisters) {
+  const std::string ptx = Ptx("64", 90);
+  EXPECT_EQ(Count(ptx, "mma.sync.aligned.m16"), 0);
+  // Two steps along K each: of the first product both operands lie in shared memory, of the second the right one.
+  EXPECT_EQ(Count(ptx, "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16"), 2);
+  EXPECT_EQ(Count(ptx, "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"), 2);
+  EXPECT_EQ(Count(ptx, "cvt.rn.f16x2.f32"), 8);
+  EXPECT_EQ(Count(ptx, "shfl.sync.bfly"), 4);
+  // A barrier a round, behind the fence for what wgmma reads; none for the left operand, which is written once.
+  EXPECT_EQ(Count(ptx, "bar.sync") + Count(ptx, "barrier.sync"), 1);
+  EXPECT_EQ(Count(ptx, "fence.proxy.async"), 1);
+}
+
+TEST(ChainPtx, FragmentsOfSeveralProductsAreNotForWgmma) {
+  // ptxas 13.0 would overwrite them.
+  std::string text = absl::StrReplaceAll(kChain, {{"MM", "64"}, {"%next = mmaf %narrow, %v, %acc", "%twice = mmaf %narrow, %v, %acc\n    %next = mmaf %narrow, %v, %twice"}});
+  const CompiledText c = CompileText(text, 90);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(Count(c.ptx, "mma.sync.aligned.m16"), 32);
+}
+
+TEST(ChainPtx, WgmmaReadsWhatThreadsCopied) {
+  // Without descriptors: both operands of a plain product.
+  constexpr char kProduct[] = R"(
+entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %n: tile<i32>) {
+  %at = make_tensor_view %a, shape = [%n, 64], strides = [64, 1] : tile<i32> -> tensor_view<?x64xbf16, strides=[64,1]>
+  %bt = make_tensor_view %b, shape = [%n, 128], strides = [128, 1] : tile<i32> -> tensor_view<?x128xbf16, strides=[128,1]>
+  %ct = make_tensor_view %c, shape = [%n, 128], strides = [128, 1] : tile<i32> -> tensor_view<?x128xf32, strides=[128,1]>
+  %av = make_partition_view %at : partition_view<tile=(64x64), padding_value = zero, tensor_view<?x64xbf16, strides=[64,1]>>
+  %bv = make_partition_view %bt : partition_view<tile=(64x128), padding_value = zero, tensor_view<?x128xbf16, strides=[128,1]>>
+  %cv = make_partition_view %ct : partition_view<tile=(64x128), tensor_view<?x128xf32, strides=[128,1]>>
+  %first = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %zero = constant <f32: 0> : tile<64x128xf32>
+  %sum = for %step in (%first to %n, step %one) : tile<i32> iter_values(%acc = %zero) -> (tile<64x128xf32>) {
+    %x, %t1 = load_view_tko weak %av[%step, %first] -> tile<64x64xbf16>, token
+    %y, %t2 = load_view_tko weak %bv[%step, %first] -> tile<64x128xbf16>, token
+    %next = mmaf %x, %y, %acc
+    continue %next : tile<64x128xf32>
+  }
+  store_view_tko weak %sum, %cv[%first, %first] -> token
+  return
+}
+)";
+  const CompiledText c = CompileText(kProduct, 90);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"), 4);
+  EXPECT_EQ(Count(c.ptx, "fence.proxy.async"), 1);
+  EXPECT_EQ(Count(CompileText(kProduct, 80).ptx, "wgmma"), 0);
+}
+
+TEST(ChainPtx, FewRowsAreSharedOverColumns) {
+  const std::string ptx = Ptx("16", 80);
+  EXPECT_GT(Count(ptx, "bar.sync") + Count(ptx, "barrier.sync"), 3);
+}
+
+}  // namespace
+}  // namespace tile::codegen

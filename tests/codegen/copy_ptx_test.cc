@@ -1,0 +1,165 @@
+// Loops over matrix products without TMA: operands copied ahead by all threads, multiplied by mma.sync or fma. Which
+// operands, by which instructions, and what waits for what.
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/codegen/ptx_testing.h"
+#include "gtest/gtest.h"
+
+namespace tile::codegen {
+namespace {
+
+std::string Product() { return ProductText(64, 64, 32); }
+
+// The same where everything is known to be a multiple of 64.
+std::string Aligned() {
+  return absl::StrReplaceAll(
+      Product(), {{"  %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1]",
+                   "  %a1 = assume div_by<16>, %a : tile<ptr<bf16>>\n  %b1 = assume div_by<16>, %b : tile<ptr<bf16>>\n"
+                   "  %n1 = assume div_by<64>, %n : tile<i32>\n  %k1 = assume div_by<64>, %k : tile<i32>\n"
+                   "  %m1 = assume div_by<64>, %m : tile<i32>\n"
+                   "  %at = make_tensor_view %a1, shape = [%m1, %k1], strides = [%k1, 1]"},
+                  {"make_tensor_view %b, shape = [%k, %n], strides = [%n, 1]",
+                   "make_tensor_view %b1, shape = [%k1, %n1], strides = [%n1, 1]"}});
+}
+
+CompiledText Compiled(const std::string& text, int sm = 80) {
+  const CompiledText c = CompileText(text, sm);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, sm), "");
+  return c;
+}
+
+// Operands that are copied ahead: loads in vectors of 16 bytes, of those 4 or 2 for each thread of 4 warps.
+bool IsCopied(const std::string& text, int sm = 80) {
+  return absl::StrContains(Compiled(text, sm).ptx, "cp.async.commit_group");
+}
+
+TEST(CopyPtx, ThreadsCopyLaterRoundsWhileTheyMultiply) {
+  const CompiledText c = Compiled(Aligned());
+  // Two operands of 4 KiB, 128 threads: two vectors of each, before the loop and in it.
+  EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 8);
+  EXPECT_EQ(Count(c.ptx, "cp.async.commit_group;"), 2);
+  EXPECT_EQ(Count(c.ptx, "cp.async.wait_group 2;"), 1);  // four stages
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);
+  // Nothing goes through registers: fragments come by ldmatrix, of the right operand across.
+  EXPECT_EQ(Count(c.ptx, "st.shared"), 0);
+  EXPECT_EQ(Count(c.ptx, "ld.global"), 0);
+  EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 4);
+  EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"), 4);
+  EXPECT_EQ(Count(c.ptx, "mma.sync.aligned.m16n8k16"), 16);
+}
+
+TEST(CopyPtx, WhatIsOutsideOrNotAligned) {
+  // Where sizes are not known to hold tiles, less than a vector's 16 bytes are read: none. Unaligned elements of two
+  // bytes go through registers, a test chooses once.
+  const CompiledText c = Compiled(Product());
+  EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 8);
+  EXPECT_EQ(Count(c.ptx, ", 16, %r"), 8);
+  // Of whole tiles, too: they may lie outside.
+  EXPECT_EQ(Count(Compiled(Aligned()).ptx, ", 16, %r"), 8);
+  EXPECT_EQ(Count(c.ptx, "ld.global.b16"), 2 * 2 * 16);
+  // Elements of four bytes are copied one by one.
+  const std::string wide = absl::StrReplaceAll(Product(), {{"bf16", "f32"}});
+  EXPECT_GT(Count(Compiled(wide).ptx, "cp.async.ca.shared.global"), 0);
+  EXPECT_EQ(Count(Compiled(wide).ptx, "ld.global"), 0);
+}
+
+TEST(CopyPtx, OperandsOneByOne) {
+  // The left operand is computed: it goes through shared memory of its own, with two more barriers.
+  const CompiledText c = Compiled(
+      absl::StrReplaceAll(Aligned(), {{"mmaf %x,", "mmaf %w,"}, {"    %next", "    %w = negf %x\n    %next"}}));
+  EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 4);
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 3);
+  // By fma; a load for both products of a loop.
+  EXPECT_TRUE(IsCopied(absl::StrReplaceAll(Product(), {{"bf16", "f32"}})));
+  EXPECT_TRUE(IsCopied(absl::StrReplaceAll(Product(), {{"bf16", "f64"}, {"f32", "f64"}})));
+  EXPECT_TRUE(IsCopied(absl::StrReplaceAll(Product(), {{"bf16", "tf32"}})));
+}
+
+// f32 that is rounded to tf32 for the product lies in the stages as it is: mma.sync rounds fragments, of both operands here
+// 32 elements a thread; for wgmma each thread rounds what it copied, before the one barrier.
+TEST(CopyPtx, ConversionsThatKeepTheSize) {
+  const std::string text = absl::StrReplaceAll(
+      Aligned(), {{"bf16", "f32"},
+                  {"mmaf %x, %y,", "mmaf %xr, %yr,"},
+                  {"    %next", "    %xr = ftof %x : tile<64x32xf32> -> tile<64x32xtf32>\n"
+                                "    %yr = ftof %y : tile<32x64xf32> -> tile<32x64xtf32>\n    %next"}});
+  const CompiledText old = Compiled(text), now = Compiled(text, 90);
+  for (const CompiledText* c : {&old, &now}) {
+    EXPECT_EQ(Count(c->ptx, "cp.async.cg.shared.global"), 16);
+    EXPECT_EQ(Count(c->ptx, "bar.sync"), 1);
+    EXPECT_EQ(Count(c->ptx, "st.shared"), 0);
+    EXPECT_EQ(Count(c->ptx, "ld.global"), 0);
+    EXPECT_EQ(Count(c->ptx, "mma.sync.aligned.m16n8k8"), 32);
+  }
+  EXPECT_EQ(Count(old.ptx, "cvt.rn.tf32.f32"), 0);
+  EXPECT_EQ(Count(now.ptx, "cvt.rn.tf32.f32"), 64);
+  // With the right operand along K, too, by wgmma, which sees what other threads wrote behind a fence.
+  const CompiledText across = Compiled(
+      absl::StrReplaceAll(text, {{"strides = [%n1, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>",
+                                  "strides = [1, %k1] : tile<i32> -> tensor_view<?x?xf32, strides=[1,?]>"},
+                                 {"(32x64), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>",
+                                  "(32x64), padding_value = zero, tensor_view<?x?xf32, strides=[1,?]>"}}),
+      90);
+  EXPECT_EQ(Count(across.ptx, "cvt.rn.tf32.f32"), 32);
+  EXPECT_EQ(Count(across.ptx, "ld.shared.v4"), 8);
+  EXPECT_EQ(Count(across.ptx, "st.shared.v4"), 8);
+  EXPECT_EQ(Count(across.ptx, "fence.proxy.async.shared::cta"), 1);
+  EXPECT_EQ(Count(across.ptx, "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32"), 4);
+  EXPECT_EQ(Count(across.ptx, "cp.async.bulk"), 0);
+  // Not if something else happens to a tile, too.
+  EXPECT_EQ(Count(Compiled(absl::StrReplaceAll(text, {{"%xr = ftof %x", "%x2 = negf %x\n    %xr = ftof %x2"}})).ptx, "cp.async.cg.shared.global"), 8);
+}
+
+TEST(CopyPtx, WhatStaysAsItIs) {
+  EXPECT_FALSE(IsCopied(Product(), 75));
+  for (int sm : {86, 89, 90, 100, 120}) EXPECT_TRUE(IsCopied(Product(), sm)) << sm;
+  const auto changed = [](const std::string& from, const std::string& to) {
+    return IsCopied(absl::StrReplaceAll(Product(), {{from, to}}));
+  };
+  // Another padding than zero; strong loads; loads ordered behind a store.
+  EXPECT_FALSE(changed("padding_value = zero", "padding_value = neg_inf"));
+  EXPECT_FALSE(IsCopied(absl::StrReplaceAll(Product(), {{"load_view_tko weak", "load_view_tko relaxed device"}})));
+  EXPECT_FALSE(IsCopied(absl::StrReplaceAll(
+      Product(), {{"%sum = for", "%before = store_view_tko weak %zero, %cv[%i, %j] -> token\n%sum = for"},
+                  {"%av[%i, %step]", "%av[%i, %step] token = %before"},
+                  {"%bv[%step, %j]", "%bv[%step, %j] token = %before"}})));
+  // No stride is known to be 1.
+  EXPECT_FALSE(IsCopied(absl::StrReplaceAll(
+      Product(), {{"strides=[?,1]", "strides=[?,?]"}, {"[%k, 1]", "[%k, %k]"}, {"[%n, 1]", "[%n, %n]"}})));
+}
+
+TEST(CopyPtx, LoopsThatAreRunAgainWaitForTheirReaders) {
+  const std::string nested = absl::StrReplaceAll(
+      Aligned(),
+      {{"  %sum = for",
+        "  %all = for %again in (%first to %m, step %one) : tile<i32> iter_values(%so.far = %zero) -> "
+        "(tile<64x64xf32>) {\n  %sum = for"},
+       {"%acc = %zero", "%acc = %so.far"},
+       {"  store_view_tko weak %sum", "  continue %sum : tile<64x64xf32>\n  }\n  store_view_tko weak %all"}});
+  EXPECT_EQ(Count(Compiled(nested).ptx, "bar.sync"), 2);
+}
+
+TEST(CopyPtx, RoundsThatSharedMemoryDoesNotHoldAreSplit) {
+  // 64 KiB; elements are widened for fma, 128 KiB a round.
+  const std::string text = absl::StrReplaceAll(ProductText(128, 128, 128), {{"bf16", "tf32"}});
+  EXPECT_FALSE(IsCopied(text, 75));
+}
+
+TEST(CopyPtx, RoundsThatAreTooLargeAreSplit) {
+  // Stages of 64 KiB would not fit twice into 99 KiB.
+  const std::string large =
+      absl::StrReplaceAll(Product(), {{"bf16", "f32"}, {"64x64", "128x128"}, {"64x32", "128x64"}, {"32x64", "64x128"}});
+  EXPECT_TRUE(IsCopied(large, 86));
+  // Not if the loop does something else, too: then nothing is copied ahead.
+  const std::string more =
+      absl::StrReplaceAll(large, {{"%next = mmaf %x, %y, %acc", "%s = mmaf %x, %y, %acc\n%next = addf %s, %s"}});
+  EXPECT_FALSE(IsCopied(more, 86));
+  EXPECT_TRUE(IsCopied(more, 90));
+}
+
+}  // namespace
+}  // namespace tile::codegen

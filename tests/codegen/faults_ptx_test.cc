@@ -1,0 +1,72 @@
+// PTX that ptxas is known to take wrongly is not made (codegen/llvm/assembler_faults.h).
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/codegen/ptx_testing.h"
+#include "gtest/gtest.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr char kReached[] = R"(
+entry @k(%p: tile<ptr<i16>>, %out: tile<ptr<i16>>) {
+  %f = constant <f32: 5.0> : tile<f32>
+  %c = ftoi %f signed : tile<f32> -> tile<i16>
+  %g = constant <f64: 5.0> : tile<f64>
+  %d = ftoi %g signed : tile<f64> -> tile<i16>
+  %x, %t1 = load_ptr_tko weak %p : tile<ptr<i16>> -> tile<i16>, token
+  %m = mini %x, %c signed
+  %is = cmpi equal %m, %d, signed : tile<i16> -> tile<i1>
+  %w = exti %is unsigned : tile<i1> -> tile<i16>
+  store_ptr_tko weak %out, %w : tile<ptr<i16>>, tile<i16> -> token
+  return
+}
+)";
+
+TEST(AssemblerFaults, NarrowMinimaAndMaxima) {
+  for (const char* op : {"mini", "maxi"}) {
+    for (const char* sign : {"signed", "unsigned"}) {
+      for (const char* type : {"i8", "i16", "i32"}) {
+        const CompiledText c =
+            CompileText(absl::StrReplaceAll(kReached, {{"%m = mini %x, %c signed", absl::StrCat("%m = ", op, " %x, %c ", sign)}, {"i16", type}}), 90);
+        EXPECT_EQ(c.error, "");
+        const std::string wide = absl::StrCat(std::string(op).substr(0, 3), ".", *sign == 's' ? "s" : "u", "32");
+        EXPECT_GE(Count(c.ptx, wide), 1) << op << " " << sign << " " << type << c.ptx;
+        for (const char* narrow : {"min.s16", "min.u16", "max.s16", "max.u16"}) EXPECT_EQ(Count(c.ptx, narrow), 0) << c.ptx;
+      }
+    }
+  }
+}
+
+// A tile of four elements is looked at by four threads, round after round.
+TEST(AssemblerFaults, LoopsWithGuardedStrongAccessesStayRolled) {
+  const std::string text = R"(
+entry @k(%p: tile<ptr<f16>>, %out: tile<ptr<f16>>, %n: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %xt = make_tensor_view %p, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf16, strides=[1]>
+  %ot = make_tensor_view %out, shape = [%n], strides = [1] : tile<i32> -> tensor_view<?xf16, strides=[1]>
+  %xv = make_partition_view %xt : partition_view<tile=(4), padding_value = zero, tensor_view<?xf16, strides=[1]>>
+  %ov = make_partition_view %ot : partition_view<tile=(4), tensor_view<?xf16, strides=[1]>>
+  %none = constant <f16: 0.0> : tile<4xf16>
+  %sum = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%acc = %none) -> (tile<4xf16>) {
+    %x, %t1 = load_view_tko acquire device %xv[%i] -> tile<4xf16>, token
+    %next = addf %acc, %x : tile<4xf16>
+    continue %next : tile<4xf16>
+  }
+  store_view_tko weak %sum, %ov[%zero] -> token
+  return
+}
+)";
+  const CompiledText strong = CompileText(text, 90), weak = CompileText(absl::StrReplaceAll(text, {{"acquire device", "weak"}}), 90);
+  EXPECT_EQ(strong.error, "");
+  EXPECT_EQ(AssemblerErrors(strong, 90), "");
+  EXPECT_GE(Count(strong.ptx, "ld.acquire.gpu"), 1);
+  EXPECT_EQ(Count(strong.ptx, ".pragma \"nounroll\";"), 1) << strong.ptx;
+  EXPECT_EQ(weak.error, "");
+  EXPECT_EQ(Count(weak.ptx, ".pragma \"nounroll\";"), 0);
+}
+
+}  // namespace
+}  // namespace tile::codegen

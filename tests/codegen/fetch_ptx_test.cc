@@ -1,0 +1,227 @@
+// Loops over matrix products: operands fetched ahead by TMA into a ring of stages, multiplied by wgmma. Which loops, what
+// the code looks like, what the host has to do for it.
+#include <array>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/codegen/ptx_testing.h"
+#include "codegen/build_image.h"
+#include "gtest/gtest.h"
+
+namespace tile::codegen {
+namespace {
+
+std::string Product() { return ProductText(128, 256, 64); }
+
+CompiledText Compiled90(const std::string& text) {
+  const CompiledText c = CompileText(text, 90, "", true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  return c;
+}
+
+bool IsFetched(const std::string& text) { return absl::StrContains(Compiled90(text).ptx, "cp.async.bulk.tensor"); }
+
+TEST(FetchPtx, ALoopOverProductsBecomesAPipeline) {
+  const CompiledText c = Compiled90(Product());
+  // Two warpgroups of 64 rows, four steps of 16 along K, the right operand lies along N.
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"), 4);
+  EXPECT_EQ(Count(c.ptx, "add, 1, 1, 0, 1;"), 4);
+  // A ninth warp fills four stages: a copy for the left operand, four of 64 columns for the right one.
+  EXPECT_EQ(Count(c.ptx, ".reqntid 288"), 1);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.init"), 8);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.arrive.expect_tx"), 1);
+  EXPECT_EQ(Count(c.ptx, "cp.async.bulk.tensor.2d.shared"), 5);
+  EXPECT_EQ(Count(c.ptx, "cluster.arrive"), 0);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.try_wait"), 2);
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);  // barriers are initialised
+  EXPECT_EQ(Count(c.ptx, "%nctaid.x"), 2);  // the hardware's blocks go through the grid
+  // The products of a round are waited for in the next, all of them behind the loop.
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 1);
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 1);
+  // Both operands and the result.
+  EXPECT_EQ(Count(c.ptx, ".param .align 64 .b8"), 3);
+  EXPECT_EQ(Count(c.ptx, "ldmatrix"), 0);
+}
+
+TEST(FetchPtx, ResultsAreStoredByTma) {
+  EXPECT_EQ(Count(Compiled90(Product()).ptx, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"), 8);
+  const CompiledText c = Compiled90(absl::StrReplaceAll(
+      Product(), {{"%c: tile<ptr<f32>>", "%c: tile<ptr<bf16>>"},
+                  {"tensor_view<?x?xf32", "tensor_view<?x?xbf16"},
+                  {"  store_view_tko weak %sum", "  %out = ftof %sum : tile<128x256xf32> -> tile<128x256xbf16>\n  store_view_tko weak %out"}}));
+  // In 16 bits four boxes of 16 rows of 128 bytes for each warp, two at a time, beside which there is room for four stages.
+  EXPECT_EQ(Count(c.ptx, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"), 4);
+  EXPECT_EQ(Count(c.ptx, "cp.async.bulk.wait_group.read 1;"), 4);
+  EXPECT_EQ(Count(c.ptx, "cp.async.bulk.wait_group.read 0;"), 1);
+  EXPECT_EQ(Count(c.ptx, "fence.proxy.async.shared::cta;"), 4);
+  EXPECT_EQ(Count(c.ptx, "st.shared.b32"), 64);
+  EXPECT_EQ(Count(c.ptx, "cvt.rn.bf16x2.f32"), 64);
+  EXPECT_EQ(Count(c.ptx, "st.global"), 0);
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.init"), 8);
+  EXPECT_EQ(Count(c.ptx, ".param .align 64 .b8"), 3);
+}
+
+// The store that a frontend's token orders behind a load of the same array waits for the load, on its own way to memory.
+TEST(FetchPtx, TokensOrderStoresByTma) {
+  const auto with = [](const std::string& before, const std::string& token) {
+    return Compiled90(absl::StrReplaceAll(Product(), {{"  store_view_tko weak %sum, %cv[%i, %j]", absl::StrCat(before, "  store_view_tko weak %sum, %cv[%i, %j] token = ", token)}})).ptx;
+  };
+  const std::string fresh = with("  %t = make_token : token\n", "%t");
+  EXPECT_EQ(Count(fresh, "fence.proxy.async;"), 0);
+  EXPECT_EQ(Count(fresh, "tile.bulk_group"), 8);
+  const std::string behind = with("  %old, %t = load_view_tko weak %cv[%i, %j] -> tile<128x256xf32>, token\n", "%t");
+  EXPECT_EQ(Count(behind, "fence.proxy.async;"), 1);
+  EXPECT_EQ(Count(behind, "tile.bulk_group"), 8);
+  EXPECT_EQ(Count(behind, "bar.sync"), Count(fresh, "bar.sync") + 1);
+}
+
+TEST(FetchPtx, BlocksOfAClusterShareLoads) {
+  const std::string text = absl::StrReplaceAll(Product(), {{"256", "128"}});
+  const CompiledText c = Compiled90(text);
+  EXPECT_EQ(Count(c.ptx, "cp.async.bulk.tensor.2d.shared"), 3);
+  EXPECT_EQ(Count(c.ptx, "multicast::cluster"), 2);
+  EXPECT_EQ(Count(c.ptx, "mapa.shared::cluster"), 2);
+  // Blocks that differ in y share the right operand, in a grid of an even size there.
+  ir::Diagnostics diags;
+  const auto m = ir::Parse(text, "test.tile", &diags);
+  ASSERT_NE(m, nullptr) << diags.ToString();
+  CompileOptions options;
+  options.target = FindTarget(90);
+  const auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
+  ASSERT_TRUE(images.ok()) << images.status();
+  ASSERT_EQ(images->size(), 3u);
+  const ir::Image &clusters = (*images)[0].image, &alone = (*images)[1].image;
+  EXPECT_EQ(clusters.cluster, (std::array<uint32_t, 3>{2, 1, 1}));
+  EXPECT_EQ(clusters.requirements.back().text, "the grid's size in dimension 1 is a multiple of 2");
+  EXPECT_EQ(clusters.payload, alone.payload);
+  EXPECT_EQ(alone.cluster, (std::array<uint32_t, 3>{1, 1, 1}));
+}
+
+TEST(FetchPtx, NothingSpillsAndNothingIsSerialised) {
+  if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
+  for (const char* columns : {"256", "128", "64"}) {
+    const std::string text = absl::StrReplaceAll(Product(), {{"256", columns}});
+    const absl::StatusOr<Assembled> a = Assemble(Compiled90(text).ptx, "sm_90a", {});
+    ASSERT_TRUE(a.ok()) << a.status();
+    EXPECT_EQ(a->spill_bytes, 0);
+    EXPECT_LE(a->registers, 168);
+    EXPECT_FALSE(absl::StrContains(a->log, "serialized")) << a->log;
+  }
+}
+
+TEST(FetchPtx, TheHostEncodesTensorsAndChecksThem) {
+  ir::Diagnostics diags;
+  const auto m = ir::Parse(Product(), "test.tile", &diags);
+  ASSERT_NE(m, nullptr) << diags.ToString();
+  CompileOptions options;
+  options.target = FindTarget(90);
+  const auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
+  ASSERT_TRUE(images.ok()) << images.status();
+  ASSERT_EQ(images->size(), 2u);
+  const ir::Image &fast = (*images)[0].image, &general = (*images)[1].image;
+  EXPECT_EQ(fast.grid.size(), 3u);
+  ASSERT_EQ(fast.tma.size(), 3u);
+  EXPECT_EQ(fast.tma[0].base_param, 0u);
+  EXPECT_EQ(fast.tma[0].box, (std::vector<uint32_t>{64, 128}));
+  EXPECT_EQ(fast.tma[1].base_param, 1u);
+  EXPECT_EQ(fast.tma[1].box, (std::vector<uint32_t>{64, 64}));
+  EXPECT_EQ(fast.tma[1].swizzle, 3);
+  EXPECT_EQ(fast.tma[2].base_param, 2u);
+  EXPECT_EQ(fast.tma[2].box, (std::vector<uint32_t>{32, 16}));
+  EXPECT_EQ(fast.params.size(), 9u);
+  std::string texts;
+  for (const auto& r : fast.requirements) absl::StrAppend(&texts, r.text, "\n");
+  for (const char* text : {"the address of the tensor at parameter 0 is a multiple of 16", "stride 0 of the tensor at parameter 1 is a",
+                           "size 1 of the tensor at parameter 1 is not 0"}) {
+    EXPECT_TRUE(absl::StrContains(texts, text)) << texts;
+  }
+  EXPECT_TRUE(general.requirements.empty());
+  EXPECT_TRUE(general.params.empty());
+}
+
+TEST(FetchPtx, MajorOrdersAndTypes) {
+  // Along K: rows of 128 bytes, no transposition.
+  const CompiledText nt = Compiled90(absl::StrReplaceAll(
+      Product(), {{"shape = [%k, %n], strides = [%n, 1]", "shape = [%k, %n], strides = [1, %k]"},
+                  {"%bt : partition_view<tile=(64x256), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>",
+                   "%bt : partition_view<tile=(64x256), padding_value = zero, tensor_view<?x?xbf16, strides=[1,?]>>"},
+                  {"%bt = make_tensor_view %b, shape = [%k, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>",
+                   "%bt = make_tensor_view %b, shape = [%k, %n], strides = [1, %k] : tile<i32> -> tensor_view<?x?xbf16, strides=[1,?]>"}}));
+  EXPECT_EQ(Count(nt.ptx, "add, 1, 1, 0, 0;"), 4);
+  EXPECT_EQ(Count(nt.ptx, "cp.async.bulk.tensor.2d.shared"), 2);
+  // f16 as bf16; f32 has no instruction; tf32 only along K.
+  EXPECT_TRUE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "f16"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "f32"}, {"128x64", "32x16"}, {"64x256", "16x32"}, {"128x256", "32x32"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "tf32"}, {"128x64", "64x32"}, {"64x256", "32x64"}, {"128x256", "64x64"}})));
+  // A sum in f16 is rounded in every step.
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"f32", "f16"}, {"bf16", "f16"}, {"256", "64"}})));
+}
+
+TEST(FetchPtx, WhatStaysAsItIs) {
+  const std::string small = absl::StrReplaceAll(Product(), {{"256", "64"}, {"128", "64"}});
+  EXPECT_TRUE(IsFetched(small));
+  // Another use of a loaded tile; other padding than zero; a load that a token orders behind a store; a strong load; an
+  // index that is carried; an address that the host does not know; fewer rows than an instruction.
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"%next = mmaf %x, %y, %acc", "%w = negf %x\n%s = mmaf %w, %y, %acc\n%next = mmaf %x, %y, %s"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"padding_value = zero", "padding_value = neg_inf"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
+      small, {{"%sum = for", "%before = store_view_tko weak %zero, %cv[%i, %j] -> token\n%sum = for"},
+              {"%av[%i, %step]", "%av[%i, %step] token = %before"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"load_view_tko weak %av", "load_view_tko relaxed device %av"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
+      small, {{"%sum = for", "%sum, %last = for"}, {"(%acc = %zero) -> (tile<64x64xf32>)", "(%acc = %zero, %at.k = %first) -> (tile<64x64xf32>, tile<i32>)"},
+              {"%av[%i, %step]", "%av[%i, %at.k]"}, {"continue %next : tile<64x64xf32>", "%k.1 = addi %at.k, %one\ncontinue %next, %k.1 : tile<64x64xf32>, tile<i32>"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"%at = make_tensor_view %a,", "%p = offset %a, %m\n%at = make_tensor_view %p,"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"64x64xf32", "32x64xf32"},
+                                                     {"%av[%i, %step] -> tile<64x64xbf16>", "%av[%i, %step] -> tile<32x64xbf16>"},
+                                                     {"%cv = make_partition_view %ct : partition_view<tile=(64x64)", "%cv = make_partition_view %ct : partition_view<tile=(32x64)"},
+                                                     {"%av = make_partition_view %at : partition_view<tile=(64x64)", "%av = make_partition_view %at : partition_view<tile=(32x64)"}})));
+  // Targets without TMA or wgmma.
+  for (int sm : {80, 100, 120}) EXPECT_FALSE(absl::StrContains(CompileText(small, sm, "", true).ptx, "cp.async.bulk")) << sm;
+}
+
+TEST(FetchPtx, BlocksThatMayWaitForOthersAreNotPersistent) {
+  const std::string text = absl::StrReplaceAll(
+      Product(), {{"256", "128"}, {"  return", "  %p, %t = atomic_rmw_tko relaxed device %c, addf, %zero.1 -> tile<f32>, token\n  return"},
+                  {"%first = ", "%zero.1 = constant <f32: 0> : tile<f32>\n  %first = "}});
+  const CompiledText c = Compiled90(text);
+  EXPECT_EQ(Count(c.ptx, "%nctaid.x"), 0);
+  EXPECT_GT(Count(c.ptx, "cp.async.bulk.tensor"), 0);
+}
+
+TEST(FetchPtx, ScratchMemoryLiesBesideTheStages) {
+  // A result in bf16 is turned for its store, through shared memory.
+  const std::string text = absl::StrReplaceAll(
+      Product(), {{"%c: tile<ptr<f32>>", "%c: tile<ptr<bf16>>"}, {"-> tensor_view<?x?xf32, strides=[?,1]>", "-> tensor_view<?x?xbf16, strides=[?,1]>"},
+                  {"tensor_view<?x?xf32, strides=[?,1]>>", "tensor_view<?x?xbf16, strides=[?,1]>>"},
+                  {"  store_view_tko weak %sum,", "  %short = ftof %sum : tile<128x256xf32> -> tile<128x256xbf16>\n  store_view_tko weak %short,"}});
+  const CompiledText c = Compiled90(text);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.init"), 8);
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 1);
+}
+
+// Accumulators in another layout are converted in every round, before anything is awaited.
+TEST(FetchPtx, WhatIsCarriedMayNeedConversion) {
+  const std::string small = absl::StrReplaceAll(Product(), {{"256", "64"}, {"128", "64"}});
+  EXPECT_TRUE(IsFetched(absl::StrReplaceAll(small, {{"%acc = %zero)", "%acc = %s.2)"}, {"%sum = for", R"(%s.1 = reshape %zero -> tile<16x64x4xf32>
+  %s = scan %s.1 dim=1 reverse=true identities=[0 : f32] : tile<16x64x4xf32> -> tile<16x64x4xf32> (%e: tile<f32>, %a1: tile<f32>) {
+    %b1 = addf %e, %a1
+    yield %b1 : tile<f32>
+  }
+  %s.2 = reshape %s -> tile<64x64xf32>
+  %sum = for)"}})));
+}
+
+TEST(FetchPtx, IndicesMayBeComputedAndTokensPassedOn) {
+  const std::string small = absl::StrReplaceAll(Product(), {{"256", "64"}, {"128", "64"}});
+  EXPECT_TRUE(IsFetched(absl::StrReplaceAll(
+      small, {{"%x, %t1 =", "%step.2 = addi %step, %one\n%t0 = make_token : token\n%x, %t1 ="},
+              {"%av[%i, %step]", "%av[%i, %step.2] token = %t0"}, {"%bv[%step, %j]", "%bv[%step, %j] token = %t1"}})));
+}
+
+}  // namespace
+}  // namespace tile::codegen

@@ -1,0 +1,105 @@
+// For tests: a few lines of tile code to PTX.
+//
+//   CompiledText c = CompileText("entry @k(…) { … }", 90);
+//   c.error, c.ptx, c.llvm; AssemblerErrors(c, 90) == "";
+#ifndef TILE_TESTS_CODEGEN_PTX_TESTING_H_
+#define TILE_TESTS_CODEGEN_PTX_TESTING_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "codegen/compile.h"
+#include "codegen/assemble/ptxas.h"
+#include "ir/text/parser.h"
+#include "ir/verify.h"
+
+namespace tile::codegen {
+
+struct CompiledText {
+  std::string error;                 // empty: all kernels compiled
+  std::string ptx;                   // of all kernels, one after another
+  std::string llvm;                  // as emitted
+  std::vector<std::string> kernels;  // PTX of each
+};
+
+// All kernels of the text, or the one of this name. `descriptors`: as in CompileOptions.
+inline CompiledText CompileText(const std::string& text, int sm, const std::string& kernel = "", bool descriptors = false) {
+  CompiledText out;
+  ir::Diagnostics diags;
+  std::unique_ptr<ir::Module> m = ir::Parse(text, "test.tile", &diags);
+  if (m != nullptr) ir::Verify(*m, &diags);
+  if (m == nullptr || !diags.ok()) {
+    out.error = absl::StrCat("bad text: ", diags.ToString());
+    return out;
+  }
+  for (const auto& f : m->functions) {
+    if (!kernel.empty() && absl::string_view(kernel) != f->name) continue;
+    CompileOptions options;
+    options.target = FindTarget(sm);
+    options.descriptors = descriptors;
+    Trace trace;
+    trace.wants_text = [](absl::string_view pass) { return pass == "llvm"; };
+    trace.on_text = [&](absl::string_view, absl::string_view printed) { absl::StrAppend(&out.llvm, printed); };
+    options.trace = &trace;
+    absl::StatusOr<Compiled> c = Compile(*m, *f, options);
+    if (!c.ok()) {
+      absl::StrAppend(&out.error, c.status().message(), "\n");
+      continue;
+    }
+    absl::StrAppend(&out.ptx, c->ptx);
+    out.kernels.push_back(c->ptx);
+  }
+  return out;
+}
+
+inline int Count(const std::string& text, const std::string& what) {
+  int n = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+// c = a * b of bf16 matrices, in tiles of m x n, k at a time.
+inline std::string ProductText(int m, int n, int k) {
+  return absl::StrReplaceAll(R"(
+entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %k: tile<i32>) {
+  %j, %i, %z = get_tile_block_id
+  %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>
+  %bt = make_tensor_view %b, shape = [%k, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>
+  %ct = make_tensor_view %c, shape = [%m, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+  %av = make_partition_view %at : partition_view<tile=(MxK), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>
+  %bv = make_partition_view %bt : partition_view<tile=(KxN), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>
+  %cv = make_partition_view %ct : partition_view<tile=(MxN), tensor_view<?x?xf32, strides=[?,1]>>
+  %first = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %zero = constant <f32: 0> : tile<MxNxf32>
+  %sum = for %step in (%first to %k, step %one) : tile<i32> iter_values(%acc = %zero) -> (tile<MxNxf32>) {
+    %x, %t1 = load_view_tko weak %av[%i, %step] -> tile<MxKxbf16>, token
+    %y, %t2 = load_view_tko weak %bv[%step, %j] -> tile<KxNxbf16>, token
+    %next = mmaf %x, %y, %acc
+    continue %next : tile<MxNxf32>
+  }
+  store_view_tko weak %sum, %cv[%i, %j] -> token
+  return
+}
+)",
+                             {{"MxN", absl::StrCat(m, "x", n)}, {"MxK", absl::StrCat(m, "x", k)}, {"KxN", absl::StrCat(k, "x", n)}});
+}
+
+// What ptxas has against the kernels; nothing if there is no ptxas.
+inline std::string AssemblerErrors(const CompiledText& c, int sm) {
+  std::string errors;
+  if (FindPtxas().empty()) return errors;
+  for (const std::string& ptx : c.kernels) {
+    AssembleOptions options;
+    options.opt_level = 0;
+    absl::StatusOr<Assembled> a = Assemble(ptx, FindTarget(sm)->arch, options);
+    if (!a.ok()) absl::StrAppend(&errors, a.status().message(), "\n");
+  }
+  return errors;
+}
+
+}  // namespace tile::codegen
+
+#endif  // TILE_TESTS_CODEGEN_PTX_TESTING_H_
