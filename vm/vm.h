@@ -13,110 +13,17 @@
 #ifndef TILE_VM_VM_H_
 #define TILE_VM_VM_H_
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ir/module.h"
-#include "vm/start_order.h"
+#include "vm/machine/launch.h"  // IWYU pragma: export
 
 namespace tile::vm {
-
-enum class CheckLevel {
-  kNone,    // no checks: a wild access is a wild access
-  kBounds,  // every access lies in a bound buffer, is aligned; indices and divisors are sane
-  kFull,    // all that check_full.h lists, in several orders of the blocks (orders.h). One thread
-};
-
-// What the program reads where it gave no value: elements outside of a tensor without padding, elements that a mask
-// leaves out, fresh storage (unspecified.h).
-enum class Unspecified {
-  kZero,    // as hardware has it
-  kOnes,    // all bits set: NaN in floats
-  kRandom,  // any bits, the same in every run
-};
-
-// Memory of the caller that a launch may touch.
-struct Buffer {
-  std::string name;
-  void* data = nullptr;
-  uint64_t bytes = 0;
-  ir::Element element;
-  std::vector<int64_t> shape;   // for messages; may be empty
-  bool initialized = true;      // false: reading it before writing is reported by --check=full
-};
-
-// An array argument as the interface describes it, for --check=full. Its elements lie in a buffer of the launch, which other
-// arrays may share.
-struct ArrayArgument {
-  std::string name;
-  void* data = nullptr;
-  ir::Element element;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;  // in elements; empty: row-major
-  // in: the kernel must not write to it; out: it must write every element; inout: it may do both.
-  ir::Direction direction = ir::Direction::kInOut;
-  bool initialized = true;       // false, of an out: no element has a value before the kernel writes it
-};
-
-struct Launch {
-  int64_t grid[3] = {1, 1, 1};   // 0 in one: no block runs
-  std::vector<uint64_t> params;  // one per parameter: the low bits hold the scalar, or the address
-  std::vector<Buffer> buffers;
-  std::vector<ArrayArgument> arrays;  // none are known of a launch without interface
-  int threads = 0;               // 0: all cores
-  CheckLevel check = CheckLevel::kBounds;
-  Unspecified unspecified = Unspecified::kZero;
-  // Rounds of loops that one block may make; 0: no limit. A guard against endless programs when inputs are not trusted.
-  int64_t max_rounds = 0;
-  uint64_t max_tile_bytes = uint64_t{8} << 30;  // memory for tiles of the blocks that run at once
-  uint64_t max_alloca_bytes = uint64_t{1} << 30;  // memory that one block may allocate
-  // How the blocks start; none: linear, and under kFull then other orders, from the same memory (orders.h). Results are those
-  // of the linear order.
-  std::optional<StartOrder> order;
-  // Receives what print_tko prints, one call per print, never two at once. Null: standard output.
-  std::function<void(absl::string_view)> print;
-  // Asked now and then by the thread that called Run, while it waits too; true: stop, the status is then Cancelled. What
-  // was written so far stays. May be null.
-  std::function<bool()> interrupted;
-  // Counts the blocks that are done, from 0, for whoever shows progress meanwhile. May be null.
-  std::atomic<int64_t>* blocks_done = nullptr;
-};
-
-// A mistake of the kernel found while running, or what may be one.
-struct Report {
-  bool warning = false;  // it went on, as hardware would
-  std::string code;     // stable: "vm.out_of_bounds", "vm.race", "vm.assert", "vm.deadlock", …
-  std::string where;    // file:line:col of the op
-  std::string kernel;
-  int64_t block[3] = {0, 0, 0};  // -1: not known
-  std::string op;       // mnemonic
-  std::string message;  // what is wrong: tensor, index, extent
-  std::string fix;      // may be empty
-  std::string order;    // of the blocks, as ParseStartOrder reads it, where it is not the linear one; else empty
-
-  // "where: error[code]: message", or warning, and lines with kernel, block, op, order and fix.
-  std::string ToString() const;
-};
-
-struct Outcome {
-  absl::Status status;            // the launch could not be made (wrong parameter count, grid, memory), or was interrupted
-  std::vector<Report> reports;    // the kernel trapped, or asserted; at most kMaxReports
-  // What works as on hardware but is probably not meant: once for each operation, with its first block in linear order.
-  // Of kFull some are errors instead; of kNone there are none.
-  std::vector<Report> warnings;
-  int64_t blocks_run = 0;
-  int orders = 1;                 // in how many orders of the blocks the launch ran
-  bool ok() const { return status.ok() && reports.empty(); }
-};
-inline constexpr size_t kMaxReports = 32;
 
 struct PrepareOptions {
   // Memory for constants (iota among them) and globals: a short program can ask for any amount.

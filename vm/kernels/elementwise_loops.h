@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #endif
 
-#include "vm/element_convert.h"
+#include "vm/kernels/scalar_convert.h"
 #include "vm/kernels/elementwise_table.h"
 
 // Element i of the result depends on elements i only, so that in-place use carries nothing from one round to another.

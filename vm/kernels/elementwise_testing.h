@@ -1,5 +1,5 @@
 // Helpers for tests of elementwise kernels: run a kernel in every form on vectors of bits, edge values, and rounding
-// from MPFR. Nothing here uses vm/element.h.
+// from MPFR. Nothing here uses vm/kernels/scalar.h.
 #ifndef TILE_VM_KERNELS_ELEMENTWISE_TESTING_H_
 #define TILE_VM_KERNELS_ELEMENTWISE_TESTING_H_
 

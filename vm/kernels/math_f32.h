@@ -7,7 +7,7 @@
 #ifndef TILE_VM_KERNELS_MATH_F32_H_
 #define TILE_VM_KERNELS_MATH_F32_H_
 
-#include "vm/element.h"
+#include "vm/kernels/scalar.h"
 
 namespace tile::vm::TILE_VM_ISA {
 

@@ -3,7 +3,7 @@
 // only where the extensions have no word for an instruction.
 //
 // For kernel files only (see isa.h): everything is in its namespace and inlined. What is computed agrees with
-// vm/element.h bit for bit.
+// vm/kernels/scalar.h bit for bit.
 //
 //   Vec<float> x = Load<float>(p);                 // kLanes<float> elements, any alignment
 //   Store(q, Fma(x, Splat<float>(2), x));

@@ -19,7 +19,7 @@
 // then
 //   neighbouring pairs, and so on; with inner = 1 in each of the 16 partial results, which end as above. A scan takes
 //   blocks of 2, 4, 8 … elements: each element of the upper half takes the total of the lower half.
-// Of integers, maxf and minf the order does not matter. Operations mean what vm/element.h says; NaN is canonical.
+// Of integers, maxf and minf the order does not matter. Operations mean what vm/kernels/scalar.h says; NaN is canonical.
 //
 // in and out may be equal for scans and must not overlap otherwise. n >= 1. i1 elements are bytes of 0 or 1.
 // Thread-safe.

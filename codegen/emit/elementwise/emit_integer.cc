@@ -1,4 +1,4 @@
-// Integer arithmetic and bit operations, as vm/element.h defines them. i1 is arithmetic modulo 2 and has rules of its
+// Integer arithmetic and bit operations, as vm/kernels/scalar.h defines them. i1 is arithmetic modulo 2 and has rules of its
 // own, since LLVM's NVPTX knows it as a predicate. Promises of `overflow` become LLVM's nsw and nuw.
 #include "codegen/emit/context/emitter.h"
 #include "llvm/IR/Constants.h"

@@ -1,6 +1,6 @@
 // Values of the float types as LLVM IR. LLVM knows half, bfloat, float and double; the smaller ones are codes in an i8.
 // float is the hub: it holds every value of every type but f64, and what comes from there (or from a large integer) is
-// brought to it rounded to odd, so that the result is rounded once in the end. The same values as vm/element_convert.h.
+// brought to it rounded to odd, so that the result is rounded once in the end. The same values as vm/kernels/scalar_convert.h.
 //
 //   llvm::Value* x = ToFloat(e, ir::Elem::kF8E4M3FN, code);
 //   llvm::Value* h = FromFloat(e, ir::Elem::kF16, x, ir::Rounding::kNearestEven, OutOfRange::kSaturate);

@@ -1,0 +1,254 @@
+// Loads and stores through tiles of pointers, and memory that a block allocates.
+//
+// Lanes are taken in runs whose addresses follow each other: a run is checked and copied at once.
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "vm/machine/memory_access.h"
+#include "vm/kernels/addresses.h"
+#include "vm/prepare/prepare.h"
+#include "vm/prepare/reliance.h"
+#include "vm/machine/unspecified.h"
+
+namespace tile::vm {
+namespace {
+
+using ir::Elem;
+using ir::MemoryOrdering;
+using ir::Op;
+using ir::Value;
+
+struct PointerData {
+  Slot pointers, value, mask, padding;
+  bool has_mask, has_padding;
+  int64_t n;
+  int bytes;
+  Elem elem;
+  MemoryOrdering ordering;
+  ir::MemoryScope scope;
+  ir::Type type;       // of the value
+  bool relied_on;      // of a masked load without padding: the result depends on elements that the mask leaves out
+};
+
+void FillData(Preparer& p, const Op& op, const Value* pointers, const Value* value, PointerData* d) {
+  d->pointers = p.dense(pointers);
+  d->n = p.plan().elements(pointers);
+  d->type = value->type();
+  d->elem = value->type().elem();
+  d->bytes = ir::StorageBytes(d->elem);
+  d->ordering = op.attr("ordering").as_enum<MemoryOrdering>();
+  d->scope = op.attr("scope").present() ? op.attr("scope").as_enum<ir::MemoryScope>() : ir::MemoryScope::kTlBlk;
+  if (const Value* mask = op.operand("mask")) {
+    d->has_mask = true;
+    d->mask = p.dense(mask);
+  }
+}
+
+// First lane at or after i that is active.
+int64_t NextActive(const uint8_t* mask, int64_t i, int64_t n) {
+  if (mask == nullptr) return i;
+  while (i < n && mask[i] == 0) ++i;
+  return i;
+}
+
+int64_t RunLength(const uint64_t* pointers, const uint8_t* mask, int64_t i, int64_t n, int bytes) {
+  const auto step = static_cast<uint64_t>(bytes);
+  const auto follows = [&](int64_t k) {
+    return (mask == nullptr || mask[k] != 0) && pointers[k] == pointers[k - 1] + step;
+  };
+  int64_t end = i + 1;
+  while (end < n && end < i + 8 && follows(end)) ++end;
+  if (end < i + 8) return end - i;
+  // A long run: many lanes at a time, without a branch for each.
+  end += FindAddressKernels().following(pointers + end, mask == nullptr ? nullptr : mask + end, n - end, step);
+  return end - i;
+}
+
+// Memory form to tile form.
+void Normalise(Elem elem, void* tile, int64_t n) {
+  auto* bytes = static_cast<uint8_t*>(tile);
+  if (elem == Elem::kI1) {
+    for (int64_t i = 0; i < n; ++i) bytes[i] = bytes[i] != 0;
+  } else if (ir::IsSubByte(elem)) {
+    for (int64_t i = 0; i < n; ++i) bytes[i] &= 15;
+  }
+}
+
+// Checks every run of active lanes and calls fn(address, first lane, lanes); false after a trap. `tile`: the elements.
+template <class Fn>
+bool VisitRuns(BlockState& b, const Instr* in, const PointerData& d, Access access, const uint8_t* tile, Fn&& fn) {
+  const auto* pointers = static_cast<const uint64_t*>(b.at(d.pointers));
+  const uint8_t* mask = d.has_mask ? static_cast<const uint8_t*>(b.at(d.mask)) : nullptr;
+  access.element_bytes = d.bytes;
+  access.ordering = d.ordering;
+  access.scope = d.scope;
+  for (int64_t i = NextActive(mask, 0, d.n); i < d.n;) {
+    const int64_t run = RunLength(pointers, mask, i, d.n, d.bytes);
+    access.address = pointers[i];
+    access.elements = run;
+    access.tile = tile + i * d.bytes;
+    access.lane = i;
+    if (!CheckRun(b, in, access, d.type)) return false;
+    fn(pointers[i], i, run);
+    i = NextActive(mask, i + run, d.n);
+  }
+  return true;
+}
+
+void WarnOfUnspecified(BlockState& b, const Instr* in, const PointerData& d, const uint8_t* mask) {
+  const void* off = std::memchr(mask, 0, static_cast<size_t>(d.n));
+  if (off == nullptr) return;
+  Warn(
+      b, in->op, "vm.unspecified",
+      [&] {
+        return absl::StrCat("the mask leaves out element ", LaneText(d.type, static_cast<const uint8_t*>(off) - mask),
+                            ", which has no specified value, and the result depends on it");
+      },
+      "give the load a padding value, or select another value for such elements");
+}
+
+const Instr* RunLoadPtr(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const PointerData*>(in->data);
+  const uint8_t* mask = d.has_mask ? static_cast<const uint8_t*>(b.at(d.mask)) : nullptr;
+  auto* out = static_cast<uint8_t*>(b.at(d.value));
+  if (d.has_padding) {
+    std::memcpy(out, b.at(d.padding), static_cast<size_t>(d.n * d.bytes));
+  } else if (mask != nullptr) {
+    FillUnspecified(b, in, out, d.n, d.elem);
+    if (d.relied_on && b.checked && b.checker == nullptr) WarnOfUnspecified(b, in, d, mask);
+  }
+  if (b.checker != nullptr && mask != nullptr && !d.has_padding) b.checker->OnUnspecified(b, out, d.n * d.bytes);
+  const bool weak = d.ordering == MemoryOrdering::kWeak;
+  if (!weak) b.read_shared_memory = true;
+  Access access;
+  access.reads = true;
+  const bool ok = VisitRuns(b, in, d, access, out, [&](uintptr_t address, int64_t i, int64_t run) {
+    LoadElements(out + i * d.bytes, address, run, d.bytes, d.ordering);
+    Normalise(d.elem, out + i * d.bytes, run);
+  });
+  if (!ok) return nullptr;
+  return in + 1;
+}
+
+const Instr* RunStorePtr(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const PointerData*>(in->data);
+  const auto* value = static_cast<const uint8_t*>(b.at(d.value));
+  Access access;
+  access.writes = true;
+  const bool ok = VisitRuns(b, in, d, access, value, [&](uintptr_t address, int64_t i, int64_t run) {
+    StoreElements(address, value + i * d.bytes, run, d.bytes, d.ordering);
+  });
+  if (!ok) return nullptr;
+  NoteChange(b);
+  return in + 1;
+}
+
+// --- allocation -----------------------------------------------------------------------------------------------------
+
+struct AllocaData {
+  Slot out;
+  uint64_t bytes, alignment;
+  bool global;
+  Elem elem;
+};
+
+const Instr* RunAlloca(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const AllocaData*>(in->data);
+  const uint64_t limit = b.launch->launch->max_alloca_bytes;
+  const uint64_t size = (d.bytes + d.alignment) / d.alignment * d.alignment;  // at least one byte: addresses differ
+  if (size > limit - b.heap_bytes) {
+    return Trap(b, in->op, "vm.out_of_memory",
+                absl::StrCat("alloca of ", d.bytes, " bytes: the block already holds ", b.heap_bytes, " of at most ", limit),
+                "allocate less, or outside of the loop");
+  }
+  void* p = std::aligned_alloc(d.alignment, size);
+  if (p == nullptr) {
+    return Trap(b, in->op, "vm.out_of_memory", absl::StrCat("alloca of ", d.bytes, " bytes: no memory"));
+  }
+  FillUnspecifiedMemory(b, b.heap_bytes + 1, p, size);
+  b.heap.push_back(p);
+  b.heap_bytes += size;
+  Allocation a;
+  a.begin = reinterpret_cast<uintptr_t>(p);
+  a.bytes = d.bytes;
+  a.name = "alloca";
+  a.kind = Allocation::Kind::kAlloca;
+  a.element = ir::Element::Number(d.elem);
+  a.initialized = false;
+  const Allocation* kept = d.global ? MemoryOf(b).Publish(std::move(a)) : new Allocation(std::move(a));
+  b.private_memory.push_back(kept);
+  if (b.checker != nullptr) b.checker->OnAllocate(b, *kept);
+  b.get<void*>(d.out) = p;
+  return in + 1;
+}
+
+struct SharedData {
+  Slot out;
+  int64_t offset;
+  int rank;
+  const int64_t* dims;  // sizes, strides
+  const SharedArray* array;
+};
+
+const Instr* RunAllocShared(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const SharedData*>(in->data);
+  auto& view = b.get<ViewData>(d.out);
+  view.base = b.frame + d.offset;
+  view.allocation = FindAllocation(b, reinterpret_cast<uintptr_t>(view.base), 1);
+  std::memcpy(view.dims, d.dims, sizeof(int64_t) * static_cast<size_t>(2 * d.rank));
+  return in + 1;
+}
+
+}  // namespace
+
+void PrepareLoadPtr(Preparer& p, const Op& op) {
+  auto* d = p.New<PointerData>();
+  FillData(p, op, op.operand("source"), op.result(0), d);
+  if (const Value* padding = op.operand("padding_value")) {
+    d->has_padding = true;
+    d->padding = p.dense(padding);
+  }
+  d->relied_on = d->has_mask && !d->has_padding && DimensionsReliedOn(op.result(0)) != 0;
+  d->value = p.result(op, 0);
+  p.Emit(op, RunLoadPtr, d);
+}
+
+void PrepareStorePtr(Preparer& p, const Op& op) {
+  auto* d = p.New<PointerData>();
+  FillData(p, op, op.operand("destination"), op.operand("value"), d);
+  d->value = p.dense(op.operand("value"));
+  p.Emit(op, RunStorePtr, d);
+}
+
+void PrepareAlloca(Preparer& p, const Op& op) {
+  auto* d = p.New<AllocaData>();
+  d->elem = op.result(0)->type().element().pointee;
+  const uint64_t element = static_cast<uint64_t>(std::max(1, ir::MemoryBits(d->elem) / 8));
+  d->bytes = static_cast<uint64_t>(op.attr("num_elem").as_int()) * element;
+  d->alignment = std::max<uint64_t>(static_cast<uint64_t>(op.attr("alignment").as_int()), 8);
+  d->global = op.attr("global").as_bool();
+  d->out = p.result(op, 0);
+  p.Emit(op, RunAlloca, d);
+}
+
+void PrepareAllocShared(Preparer& p, const Op& op) {
+  const ir::Type t = op.result(0)->type();
+  auto* d = p.New<SharedData>();
+  d->rank = t.rank();
+  auto* dims = p.NewArray<int64_t>(static_cast<size_t>(2 * d->rank));
+  int64_t elements = 1;
+  for (int k = d->rank - 1; k >= 0; --k) {
+    dims[k] = t.shape()[k];
+    dims[d->rank + k] = t->strides[static_cast<size_t>(k)];
+    elements *= t.shape()[k];
+  }
+  d->dims = dims;
+  const int64_t bytes = (elements * ir::MemoryBits(t.elem()) + 7) / 8;
+  d->offset = p.permanent(bytes).offset;
+  d->out = p.result(op, 0);
+  p.code().shared.push_back({d->offset, static_cast<uint64_t>(bytes), &op});
+  p.Emit(op, RunAllocShared, d);
+}
+
+}  // namespace tile::vm

@@ -1,0 +1,112 @@
+#include "vm/machine/code.h"
+
+#include <cstdlib>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "ir/cpp_name.h"
+#include "ir/debug_lines.h"
+#include "ir/escape.h"
+#include "vm/machine/checker.h"
+#include "vm/machine/launch_state.h"
+
+namespace tile::vm {
+namespace {
+
+Report MakeReport(const BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
+                  absl::string_view fix) {
+  Report r;
+  r.code = std::string(code);
+  r.message = std::string(message);
+  r.fix = std::string(fix);
+  r.kernel = std::string(b.code->function->name);
+  for (int i = 0; i < 3; ++i) r.block[i] = b.id[i];
+  if (op != nullptr) {
+    r.op = op->info()->mnemonic;
+    r.where = b.code->module->Where(op->loc, op->pos);
+  } else {
+    r.where = b.code->module->Where(b.code->function->loc, b.code->function->pos);
+  }
+  if (b.launch->order.kind != StartOrder::Kind::kLinear) r.order = tile::vm::ToString(b.launch->order);
+  return r;
+}
+
+void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
+             absl::string_view fix) {
+  Report r = MakeReport(b, op, code, message, fix);
+  std::lock_guard<std::mutex> lock(b.launch->mutex);
+  if (b.launch->outcome->reports.size() < kMaxReports) b.launch->outcome->reports.push_back(std::move(r));
+}
+
+}  // namespace
+
+Code::~Code() {
+  for (const GlobalMemory& g : globals) std::free(g.data);
+}
+
+std::string Report::ToString() const {
+  std::string s =
+      absl::StrCat(where, warning ? ": warning[" : ": error[", code, "]: ", message, "\n  in kernel `", ir::ReadableName(kernel), "`");
+  if (block[0] >= 0) absl::StrAppend(&s, ", block (", block[0], ", ", block[1], ", ", block[2], ")");
+  if (!op.empty()) absl::StrAppend(&s, ", at ", op);
+  if (!order.empty()) absl::StrAppend(&s, "\n  when blocks start in the order ", order, "; repeat it with --order=", order);
+  absl::StrAppend(&s, ir::NoteOnLines(where));
+  if (!fix.empty()) absl::StrAppend(&s, "\n  fix: ", fix);
+  return s;
+}
+
+const Instr* Trap(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
+                  absl::string_view fix) {
+  Report_(b, op, code, message, fix);
+  b.stop = Stop::kTrap;
+  b.launch->stop.store(true, std::memory_order_relaxed);
+  return nullptr;
+}
+
+void AddReport(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message, absl::string_view fix) {
+  Report_(b, op, code, message, fix);
+}
+
+void Warn(BlockState& b, const ir::Op* op, absl::string_view code, absl::FunctionRef<std::string()> message,
+          absl::string_view fix) {
+  std::lock_guard<std::mutex> lock(b.launch->mutex);
+  Warning& w = b.launch->warnings[{op, std::string(code)}];
+  // Of a block the first time counts, of blocks the first: the same for any number of threads.
+  if (w.count++ > 0 && w.block <= b.index) return;
+  w.block = b.index;
+  w.report = MakeReport(b, op, code, message(), fix);
+  w.report.warning = true;
+}
+
+void PrintText(BlockState& b, absl::string_view text) {
+  std::lock_guard<std::mutex> lock(b.launch->mutex);
+  if (b.launch->launch->print) {
+    b.launch->launch->print(text);
+  } else {
+    ir::WritePrinted(text, stdout);
+  }
+}
+
+const int64_t* GridOf(const BlockState& b) { return b.launch->launch->grid; }
+Memory& MemoryOf(const BlockState& b) { return b.launch->memory; }
+
+void RunInstrs(BlockState& b, const Instr* in) {
+  if (b.checker == nullptr) {
+    while (in != nullptr) in = in->fn(b, in);
+    return;
+  }
+  while (in != nullptr && b.checker->Before(b, in)) {
+    const Instr* next = in->fn(b, in);
+    if (b.stop != Stop::kTrap) b.checker->After(b, in);
+    in = next;
+  }
+}
+
+bool RunBody(BlockState& b, const Instr* first) {
+  RunInstrs(b, first);
+  if (b.stop != Stop::kYield) return false;
+  b.stop = Stop::kNone;
+  return true;
+}
+
+}  // namespace tile::vm

@@ -1,0 +1,69 @@
+// What all blocks of one launch share.
+#ifndef TILE_VM_MACHINE_LAUNCH_STATE_H_
+#define TILE_VM_MACHINE_LAUNCH_STATE_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "vm/machine/code.h"
+#include "vm/machine/memory.h"
+#include "vm/machine/launch.h"
+
+namespace tile::vm {
+
+// A warning, by operation and code.
+struct Warning {
+  int64_t block = 0;  // the first in linear order
+  int64_t count = 0;
+  Report report;
+};
+
+struct LaunchState {
+  const Launch* launch = nullptr;
+  const Code* code = nullptr;
+  Memory memory;
+  Outcome* outcome = nullptr;
+  StartOrder order;
+  // A run that only looks for mistakes: it ends without a result at this time, or if no memory is left to start blocks.
+  std::optional<absl::Time> give_up_at;
+  std::atomic<bool> gave_up{false};
+  // Counts changes of memory that waiting blocks may be waiting for.
+  std::atomic<int64_t> effects{0};
+  std::atomic<bool> stop{false};  // a block trapped
+  std::mutex mutex;               // guards outcome->reports, warnings and printing
+  std::map<std::pair<const ir::Op*, std::string>, Warning> warnings;
+
+  // Asks Launch::interrupted if this is the thread that launched and it has not been asked for a while. Cheap enough for
+  // every block.
+  void Poll() {
+    if (!launch->interrupted || std::this_thread::get_id() != launcher || interrupted) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_poll) return;
+    next_poll = now + kPollInterval;
+    if (!launch->interrupted()) return;
+    interrupted = true;
+    stop.store(true, std::memory_order_relaxed);
+  }
+  static constexpr std::chrono::milliseconds kPollInterval{20};
+  const std::thread::id launcher = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point next_poll = std::chrono::steady_clock::now() + kPollInterval;
+  bool interrupted = false;
+};
+
+// Tells waiting blocks that memory has changed.
+inline void NoteChange(BlockState& b) {
+  b.changed_memory = true;
+  if (b.code->must_park) b.launch->effects.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace tile::vm
+
+#endif  // TILE_VM_MACHINE_LAUNCH_STATE_H_

@@ -1,0 +1,181 @@
+#include "vm/prepare/fold_select.h"
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace tile::vm {
+namespace {
+
+using ir::Op;
+using ir::Opcode;
+using ir::Value;
+
+// How an element compares with its accumulator.
+enum Outcome { kLess, kEqual, kGreater, kUnordered, kOutcomes };
+constexpr int kMaxStreams = 3;
+using Outcomes = std::array<int, kMaxStreams>;  // by operand of the reduce
+
+// What a value of the body is: a truth value, or one side of an operand.
+struct Meaning {
+  enum Kind { kFalse, kTrue, kElement, kAccumulator } kind = kFalse;
+  int stream = 0;  // of the last two
+};
+
+class Body {
+ public:
+  explicit Body(const Op& reduce) : reduce_(reduce), body_(reduce.region(0)), signedness_(kMaxStreams, -1) {}
+
+  // true: yields all elements; false: all accumulators; neither, or something else than choosing: nullopt.
+  std::optional<bool> Takes(const Outcomes& outcomes) {
+    known_.clear();
+    for (int i = 0; i < reduce_.num_operands(); ++i) {
+      known_.push_back({body_->arg(2 * i), {Meaning::kElement, i}});
+      known_.push_back({body_->arg(2 * i + 1), {Meaning::kAccumulator, i}});
+    }
+    for (const Op* op : *body_) {
+      if (op->opcode() == Opcode::kYield) return Yielded(*op);
+      const std::optional<Meaning> result = Evaluate(*op, outcomes);
+      if (!result) return std::nullopt;
+      known_.push_back({op->result(0), *result});
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Meaning> Find(const Value* v) const {
+    for (const auto& [value, meaning] : known_) {
+      if (value == v) return meaning;
+    }
+    return std::nullopt;  // from outside of the body
+  }
+
+  std::optional<bool> Yielded(const Op& yield) const {
+    std::optional<bool> takes;
+    for (int i = 0; i < yield.num_operands(); ++i) {
+      const std::optional<Meaning> m = Find(yield.operand(i));
+      if (!m || m->kind < Meaning::kElement || m->stream != i) return std::nullopt;
+      const bool element = m->kind == Meaning::kElement;
+      if (takes && *takes != element) return std::nullopt;
+      takes = element;
+    }
+    return takes;
+  }
+
+  std::optional<Meaning> Evaluate(const Op& op, const Outcomes& outcomes) {
+    const auto truth = [](bool b) { return Meaning{b ? Meaning::kTrue : Meaning::kFalse, 0}; };
+    const auto operand = [&](int i) { return Find(op.operand(i)); };
+    switch (op.opcode()) {
+      case Opcode::kCmpI:
+      case Opcode::kCmpF: {
+        const std::optional<bool> holds = Compare(op, operand(0), operand(1), outcomes);
+        return holds ? std::optional(truth(*holds)) : std::nullopt;
+      }
+      case Opcode::kAndi:
+      case Opcode::kOri:
+      case Opcode::kXori: {
+        const auto a = operand(0), b = operand(1);
+        if (!a || !b || a->kind > Meaning::kTrue || b->kind > Meaning::kTrue) return std::nullopt;
+        const bool x = a->kind == Meaning::kTrue, y = b->kind == Meaning::kTrue;
+        return truth(op.opcode() == Opcode::kAndi ? x && y : op.opcode() == Opcode::kOri ? x || y : x != y);
+      }
+      case Opcode::kSelect: {
+        const auto condition = operand(0);
+        if (!condition || condition->kind > Meaning::kTrue) return std::nullopt;
+        return operand(condition->kind == Meaning::kTrue ? 1 : 2);
+      }
+      default: return std::nullopt;
+    }
+  }
+
+  std::optional<bool> Compare(const Op& op, std::optional<Meaning> a, std::optional<Meaning> b,
+                              const Outcomes& outcomes) {
+    if (!a || !b || a->kind < Meaning::kElement || b->kind < Meaning::kElement) return std::nullopt;
+    if (a->stream != b->stream || a->kind == b->kind) return std::nullopt;
+    int outcome = outcomes[static_cast<size_t>(a->stream)];
+    if (a->kind == Meaning::kAccumulator && outcome != kUnordered) outcome = kGreater - outcome;
+    const auto predicate = op.attr("predicate").as_enum<ir::ComparisonPredicate>();
+    if (op.opcode() == Opcode::kCmpF) {
+      const auto ordering = op.attr("ordering").as_enum<ir::ComparisonOrdering>();
+      if (outcome == kUnordered) return ordering == ir::ComparisonOrdering::kUnordered;
+    } else if (predicate != ir::ComparisonPredicate::kEqual && predicate != ir::ComparisonPredicate::kNotEqual) {
+      // Signed and unsigned numbers have different orders: one of them an operand.
+      int& signedness = signedness_[static_cast<size_t>(a->stream)];
+      const int here = static_cast<int>(op.attr("signedness").as_int());
+      if (signedness >= 0 && signedness != here) return std::nullopt;
+      signedness = here;
+    }
+    switch (predicate) {
+      case ir::ComparisonPredicate::kEqual: return outcome == kEqual;
+      case ir::ComparisonPredicate::kNotEqual: return outcome != kEqual;
+      case ir::ComparisonPredicate::kLessThan: return outcome == kLess;
+      case ir::ComparisonPredicate::kLessThanOrEqual: return outcome != kGreater;
+      case ir::ComparisonPredicate::kGreaterThan: return outcome == kGreater;
+      case ir::ComparisonPredicate::kGreaterThanOrEqual: return outcome != kLess;
+    }
+    return std::nullopt;
+  }
+
+  const Op& reduce_;
+  const ir::Block* body_;
+  std::vector<int> signedness_;  // by operand of the reduce; -1: not yet seen
+  std::vector<std::pair<const Value*, Meaning>> known_;
+};
+
+// An order of pairs: an element is taken if operand `first` is on the side `better`, or equal and operand `second` (-1:
+// none) is on the side `earlier`.
+struct PairOrder {
+  int first, better, second, earlier;
+  bool Takes(const Outcomes& o) const {
+    if (o[static_cast<size_t>(first)] == better) return true;
+    return second >= 0 && o[static_cast<size_t>(first)] == kEqual && o[static_cast<size_t>(second)] == earlier;
+  }
+};
+
+std::vector<PairOrder> AllOrders(const Op& reduce) {
+  std::vector<PairOrder> all;
+  for (int first = 0; first < reduce.num_operands(); ++first) {
+    for (const int better : {kLess, kGreater}) {
+      all.push_back({first, better, -1, 0});
+      for (int second = 0; second < reduce.num_operands(); ++second) {
+        // A NaN that decides a tie would make the order depend on the way.
+        if (second == first || ir::IsFloat(reduce.operand(second)->type().elem())) continue;
+        for (const int earlier : {kLess, kGreater}) all.push_back({first, better, second, earlier});
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+bool KeepsLeftmost(const Op& reduce) {
+  const int streams = reduce.num_operands();
+  if (reduce.opcode() != Opcode::kReduce || streams > kMaxStreams) return false;
+  std::array<bool, kMaxStreams> is_float{};
+  for (int i = 0; i < streams; ++i) {
+    const ir::Type t = reduce.operand(i)->type();
+    if (t.element().is_pointer()) return false;
+    const auto u = static_cast<size_t>(i);
+    is_float[u] = ir::IsFloat(t.elem());
+  }
+  Body body(reduce);
+  std::vector<PairOrder> orders = AllOrders(reduce);
+  Outcomes o{};
+  while (true) {
+    const std::optional<bool> takes = body.Takes(o);
+    if (!takes) return false;
+    std::erase_if(orders, [&](const PairOrder& order) { return order.Takes(o) != *takes; });
+    if (orders.empty()) return false;
+    // The next combination.
+    int i = 0;
+    for (; i < streams; ++i) {
+      const auto u = static_cast<size_t>(i);
+      if (++o[u] < (is_float[u] ? kOutcomes : kUnordered)) break;
+      o[u] = 0;
+    }
+    if (i == streams) return true;
+  }
+}
+
+}  // namespace tile::vm

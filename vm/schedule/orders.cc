@@ -1,0 +1,205 @@
+#include "vm/schedule/orders.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "vm/machine/checker.h"
+#include "vm/check/check_full.h"
+#include "vm/machine/launch_state.h"
+#include "vm/schedule/scheduler.h"
+
+namespace tile::vm {
+namespace {
+
+constexpr int kMostOrders = 8;
+constexpr absl::Duration kShort = absl::Seconds(2);
+constexpr double kLong = 2.5;                           // times the first order
+constexpr uint64_t kMostTileBytes = uint64_t{1} << 30;  // of blocks that wait, beyond the first order
+
+void AddMemory(const Code& code, const Launch& launch, Memory* memory) {
+  for (const Buffer& buffer : launch.buffers) {
+    Allocation a;
+    a.begin = reinterpret_cast<uintptr_t>(buffer.data);
+    a.bytes = buffer.bytes;
+    a.name = buffer.name;
+    a.element = buffer.element;
+    a.shape = buffer.shape;
+    a.initialized = buffer.initialized;
+    memory->Add(std::move(a));
+  }
+  for (const Code::GlobalMemory& g : code.globals) {
+    Allocation a;
+    a.begin = reinterpret_cast<uintptr_t>(g.data);
+    a.bytes = g.bytes;
+    a.name = std::string(g.global->name);
+    a.kind = Allocation::Kind::kGlobal;
+    a.element = ir::Element::Number(g.global->value.elem);
+    a.shape = {g.global->count};
+    a.read_only = g.global->constant;
+    memory->Add(std::move(a));
+  }
+}
+
+// Fresh pages of the system: a large copy must not be able to end the process.
+class Copy {
+ public:
+  Copy(uint8_t* original, uint64_t bytes) : original_(original), bytes_(bytes) {
+    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p != MAP_FAILED) data_ = static_cast<uint8_t*>(p);
+  }
+  Copy(Copy&& other) noexcept
+      : original_(other.original_), bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
+  ~Copy() {
+    if (data_ != nullptr) munmap(data_, bytes_);
+  }
+  bool ok() const { return data_ != nullptr; }
+  void Take() { std::memcpy(data_, original_, bytes_); }
+  void PutBack() const { std::memcpy(original_, data_, bytes_); }
+
+ private:
+  uint8_t* original_;
+  uint64_t bytes_;
+  uint8_t* data_ = nullptr;
+};
+
+// All memory that the kernel may change. Empty if there is no room for it, or nothing to copy.
+class Snapshot {
+ public:
+  Snapshot(const Code& code, const Launch& launch) {
+    for (const Buffer& b : launch.buffers) {
+      if (b.bytes > 0 && !IsInput(launch, b)) Add(static_cast<uint8_t*>(b.data), b.bytes);
+    }
+    for (const Code::GlobalMemory& g : code.globals) {
+      if (g.bytes > 0 && !g.global->constant) Add(g.data, g.bytes);
+    }
+  }
+  bool ok() const { return ok_; }
+  void Take() {
+    for (Copy& c : copies_) c.Take();
+  }
+  void PutBack() const {
+    for (const Copy& c : copies_) c.PutBack();
+  }
+
+ private:
+  void Add(uint8_t* data, uint64_t bytes) {
+    copies_.emplace_back(data, bytes);
+    ok_ = ok_ && copies_.back().ok();
+  }
+  // It holds `in` arrays and no others: a write would be a mistake.
+  static bool IsInput(const Launch& launch, const Buffer& b) {
+    bool any = false;
+    for (const ArrayArgument& a : launch.arrays) {
+      const auto* data = static_cast<const uint8_t*>(a.data);
+      const auto* begin = static_cast<const uint8_t*>(b.data);
+      if (data < begin || data >= begin + b.bytes) continue;
+      if (a.direction != ir::Direction::kIn) return false;
+      any = true;
+    }
+    return any;
+  }
+
+  std::vector<Copy> copies_;
+  bool ok_ = true;
+};
+
+bool SameMistake(const Report& a, const Report& b) { return a.code == b.code && a.where == b.where; }
+
+// In how many orders n blocks can start, as far as it matters.
+int64_t OrdersOf(int64_t blocks) { return blocks <= 1 ? 1 : blocks == 2 ? 2 : kMostOrders; }
+
+}  // namespace
+
+OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, std::optional<absl::Time> give_up_at) {
+  OneRun run;
+  // No blocks, as a launch rule gives for empty arrays: nothing to do, but outputs may be left unwritten.
+  const bool empty = launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0;
+  if (empty && launch.check != CheckLevel::kFull) return run;
+  LaunchState state;
+  state.launch = &launch;
+  state.code = &code;
+  state.outcome = &run.outcome;
+  state.order = order;
+  state.give_up_at = give_up_at;
+  AddMemory(code, launch, &state.memory);
+  int threads = launch.threads > 0 ? launch.threads : static_cast<int>(std::thread::hardware_concurrency());
+  std::unique_ptr<Checker> checker;
+  if (launch.check == CheckLevel::kFull) {
+    checker = MakeFullChecker(state);
+    threads = 1;
+  }
+  RunGrid(state, threads, checker.get());
+  run.gave_up = state.gave_up.load(std::memory_order_relaxed);
+  if (state.interrupted) {
+    run.outcome.status = absl::CancelledError(
+        absl::StrCat("error[vm.interrupted]: kernel `", code.function->name, "` was stopped from outside"));
+  }
+  if (checker != nullptr && !state.stop.load(std::memory_order_relaxed)) checker->EndLaunch();
+  Outcome& outcome = run.outcome;
+  // In the order of the text.
+  std::vector<std::pair<std::tuple<uint32_t, uint32_t, std::string, std::string>, Warning*>> warnings;
+  for (auto& [key, w] : state.warnings) {
+    warnings.push_back({{key.first->pos.line, key.first->pos.column, w.report.where, key.second}, &w});
+  }
+  std::sort(warnings.begin(), warnings.end());
+  for (const auto& [key, w] : warnings) {
+    if (w->count > 1) absl::StrAppend(&w->report.message, "; ", w->count, " times in all");
+    outcome.warnings.push_back(std::move(w->report));
+  }
+  std::stable_sort(outcome.reports.begin(), outcome.reports.end(), [](const Report& a, const Report& b) {
+    return std::make_tuple(a.block[2], a.block[1], a.block[0]) < std::make_tuple(b.block[2], b.block[1], b.block[0]);
+  });
+  return run;
+}
+
+Outcome RunInOrders(const Code& code, const Launch& launch) {
+  const int64_t orders = OrdersOf(launch.grid[0] * launch.grid[1] * launch.grid[2]);
+  std::unique_ptr<Snapshot> before;
+  if (orders > 1) {
+    before = std::make_unique<Snapshot>(code, launch);
+    if (before->ok()) before->Take();
+  }
+  const absl::Time start = absl::Now();
+  Outcome outcome = RunOnce(code, launch, {}, std::nullopt).outcome;
+  if (!outcome.ok() || orders == 1 || !before->ok()) return outcome;
+  const absl::Duration first = absl::Now() - start;
+
+  Snapshot result(code, launch);
+  if (!result.ok()) return outcome;
+  result.Take();
+  Launch other = launch;
+  other.print = [](absl::string_view) {};  // it is printed already
+  other.blocks_done = nullptr;
+  other.max_tile_bytes = std::max(code.frame_bytes, std::min(launch.max_tile_bytes, kMostTileBytes));
+  for (int64_t i = 1; i < orders && outcome.reports.empty(); ++i) {
+    const StartOrder order = i == 1 ? StartOrder{StartOrder::Kind::kReverse}
+                                    : StartOrder{StartOrder::Kind::kRandom, static_cast<uint64_t>(i - 1)};
+    if (absl::Now() - start + first > std::max(kShort, first * kLong)) break;
+    before->PutBack();
+    OneRun run = RunOnce(code, other, order, absl::Now() + 4 * first + absl::Seconds(1));
+    if (run.gave_up) continue;
+    if (outcome.status = run.outcome.status; !outcome.status.ok()) break;
+    ++outcome.orders;
+    outcome.reports = std::move(run.outcome.reports);
+    for (Report& w : run.outcome.warnings) {
+      const auto same = [&w](const Report& r) { return SameMistake(r, w); };
+      if (std::none_of(outcome.warnings.begin(), outcome.warnings.end(), same))
+        outcome.warnings.push_back(std::move(w));
+    }
+  }
+  result.PutBack();
+  return outcome;
+}
+
+}  // namespace tile::vm
