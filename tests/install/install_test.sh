@@ -127,7 +127,7 @@ END
   { cmake -S frontend -B frontend/build -DCMAKE_PREFIX_PATH="$prefix" && cmake --build frontend/build; } >cmake.log 2>&1 &&
     frontend/build/matmul frontend/matmul.tbc && "$prefix/bin/tilevm" verify frontend/matmul.tbc || fail "cmake, frontend: $(cat cmake.log)"
   # A kernel in CUDA Tile C++, where its compiler is.
-  if [ -n "${TILEVM_NVCC:-}" ] && "$TILEVM_NVCC" --help | grep -q -- --enable-tile; then
+  if [ -n "${TILEVM_NVCC:-}" ] && grep -q -- --enable-tile <<<"$("$TILEVM_NVCC" --help)"; then
     cp -rL "$root/examples/tile_cpp" "$work/tile_cpp"
     cmake -S "$work/tile_cpp" -B tile_cpp -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && cmake --build tile_cpp >>cmake.log 2>&1 ||
       fail "cmake: $(cat cmake.log)"
