@@ -40,29 +40,6 @@ static int32_t ask(void* user) {
   return ask_interrupt(user);
 }
 
-static _Thread_local PyObject* warnings; /* texts, of the launch that runs in this thread */
-
-static void collect(void* user, const char* text) {
-  (void)user;
-  PyGILState_STATE state = PyGILState_Ensure();
-  PyObject* string = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-  if (warnings == NULL) warnings = PyList_New(0);
-  if (string == NULL || warnings == NULL || PyList_Append(warnings, string) != 0) PyErr_WriteUnraisable(NULL);
-  Py_XDECREF(string);
-  PyGILState_Release(state);
-}
-
-/* Tells Python what was collected. Not 0, with an exception, if that is to be an error. */
-static int tell_warnings(void) {
-  PyObject* texts = warnings;
-  warnings = NULL;
-  if (texts == NULL) return 0;
-  PyObject* result = PyObject_CallFunctionObjArgs(driver.warn, texts, NULL);
-  Py_DECREF(texts);
-  Py_XDECREF(result);
-  return result == NULL;
-}
-
 uint64_t low_bits(uint64_t word, int bits) {
   return bits >= 64 || bits <= 0 ? word : word & (((uint64_t)1 << bits) - 1);
 }
@@ -124,7 +101,7 @@ static tilevm_launch* make(Kernel* kernel, const uint64_t* words) {
   options.check = driver.is_gpu ? TILEVM_CHECK_DEFAULT : driver.check;
   options.threads = driver.threads;
   options.interrupt = ask;
-  if (!driver.is_gpu) options.warning = collect;
+  if (!driver.is_gpu) options.warning = collect_warning;
   tilevm_launch* launch = NULL;
   tilevm_status status = tilevm_launch_create(kernel->kernel, &launch);
   if (status == TILEVM_OK) status = tilevm_launch_set_options(launch, &options);
@@ -245,8 +222,8 @@ static int run_on_cpu(Kernel* kernel, const uint64_t* words) {
   if (status != TILEVM_OK) raise_status(status);
   if (kept != NULL) kept->busy = 0;
   if (kept == NULL) tilevm_launch_destroy(launch);
-  if (status != TILEVM_OK) Py_CLEAR(warnings);
-  return status == TILEVM_OK && tell_warnings() == 0 ? CU_SUCCESS : keep_error(CU_LAUNCH_FAILED);
+  if (status != TILEVM_OK) forget_warnings();
+  return status == TILEVM_OK && tell_warnings_to(driver.warn) == 0 ? CU_SUCCESS : keep_error(CU_LAUNCH_FAILED);
 }
 
 int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters) {

@@ -38,6 +38,16 @@ PyObject* none_or_raise(tilevm_status status);
 /* The callbacks of the library. */
 void print_text(void* user, const char* text, size_t bytes);
 int32_t ask_interrupt(void* user);
+void collect_warning(void* user, const char* text);
+/* What was collected in this thread: told to a function that takes a list of texts, or to the package's; or forgotten. Not 0, with an
+ * exception, if a warning is to be an error. With the GIL, no exception set. */
+int tell_warnings_to(PyObject* teller);
+int tell_warnings(void);
+void forget_warnings(void);
+/* The interpreter ends: no callback may take the GIL any more. */
+int is_finalizing(void);
+/* None, or raise_status; tells warnings of what succeeded. */
+PyObject* none_or_raise_told(tilevm_status status);
 /* Around a call that runs kernels, without the GIL. What goes on when the interpreter ends is stopped and waited for, and its
  * thread never comes back. */
 void begin_work(void);

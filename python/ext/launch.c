@@ -19,6 +19,7 @@ static PyObject* launch_new(PyTypeObject* type, PyObject* arguments, PyObject* k
   PyObject* kernel;
   tilevm_launch_options o = {sizeof o};
   o.interrupt = ask_interrupt;
+  o.warning = collect_warning;
   if (!PyArg_ParseTuple(arguments, "Oii:Launch", &kernel, &o.check, &o.threads)) return NULL;
   tilevm_kernel* k = handle_of(kernel, KernelType);
   if (k == NULL) return NULL;
@@ -184,7 +185,7 @@ static PyObject* run(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
   begin_work();
   Py_BEGIN_ALLOW_THREADS status = tilevm_launch_run(launch_of(self), stream);
   end_work();
-  Py_END_ALLOW_THREADS PyObject* result = none_or_raise(status);
+  Py_END_ALLOW_THREADS PyObject* result = none_or_raise_told(status);
   if (on != NULL) leave(on);
   leave(self);
   return result;

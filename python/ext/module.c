@@ -10,7 +10,7 @@
 #include "extension.h"
 
 /* Of the interpreter; set by tilevm/__init__.py. */
-static PyObject *make_error, *print_hook;
+static PyObject *make_error, *print_hook, *warn_hook;
 static atomic_int finalizing, working;
 static unsigned long finalizer; /* the thread that ends the interpreter */
 uint64_t forks;
@@ -81,6 +81,19 @@ PyObject* none_or_raise(tilevm_status status) {
   Py_RETURN_NONE;
 }
 
+int tell_warnings(void) { return tell_warnings_to(warn_hook); }
+
+PyObject* none_or_raise_told(tilevm_status status) {
+  if (status != TILEVM_OK) {
+    forget_warnings();
+    return raise_status(status);
+  }
+  if (tell_warnings() != 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+int is_finalizing(void) { return atomic_load(&finalizing); }
+
 void print_text(void* user, const char* text, size_t bytes) {
   (void)user;
   if (atomic_load(&finalizing)) return;
@@ -133,15 +146,18 @@ static PyObject* after_fork(PyObject* module, PyObject* unused) {
 
 static PyObject* set_hooks(PyObject* module, PyObject* arguments) {
   (void)module;
-  PyObject *error, *print;
-  if (!PyArg_ParseTuple(arguments, "OO:set_hooks", &error, &print)) return NULL;
+  PyObject *error, *print, *warn;
+  if (!PyArg_ParseTuple(arguments, "OOO:set_hooks", &error, &print, &warn)) return NULL;
   Py_INCREF(error);
   Py_INCREF(print);
-  PyObject *old_error = make_error, *old_print = print_hook;
+  Py_INCREF(warn);
+  PyObject *old_error = make_error, *old_print = print_hook, *old_warn = warn_hook;
   make_error = error;
   print_hook = print;
+  warn_hook = warn;
   Py_XDECREF(old_error);
   Py_XDECREF(old_print);
+  Py_XDECREF(old_warn);
   Py_RETURN_NONE;
 }
 
@@ -157,7 +173,7 @@ int add_type(PyObject* module, PyType_Spec* spec, PyTypeObject** type) {
 
 static PyMethodDef functions[] = {
     {"set_hooks", set_hooks, METH_VARARGS,
-     "set_hooks(make_error, print): callables (status, code, text) -> exception, (text)"},
+     "set_hooks(make_error, print, warn): callables (status, code, text) -> exception, (text), (list of texts)"},
     {"finalize", finalize, METH_NOARGS, "stops running kernels; nothing may be launched afterwards"},
     {"after_fork", after_fork, METH_NOARGS, "in the child"},
     {"describe_dlpack", describe_dlpack, METH_O,

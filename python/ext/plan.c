@@ -132,6 +132,7 @@ static PyObject* plan_new(PyTypeObject* type, PyObject* arguments, PyObject* key
   p->options.check = check;
   p->options.threads = threads;
   p->options.interrupt = ask_interrupt;
+  p->options.warning = collect_warning;
   int ok = p->keep != NULL && read_roles(p, roles) == 0 && read_mades(p, made) == 0;
   if (ok && grid != Py_None) {
     p->has_grid = 1;
@@ -326,7 +327,8 @@ int run_plan(PyObject* plan, const Request* r, PyObject** result) {
       const tilevm_status status = run(taken.launch, on, on != p->stream, &prepared);
       ok = status == TILEVM_OK;
       done = prepared;
-      if (done) *result = ok ? results(p, r, made) : raise_status(status);
+      if (!ok) forget_warnings();
+      if (done) *result = !ok ? raise_status(status) : tell_warnings() == 0 ? results(p, r, made) : NULL;
     }
     if (ok) {
       give_back(p, &taken);

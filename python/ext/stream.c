@@ -96,7 +96,7 @@ static PyObject* graph_run(PyObject* self, PyObject* stream) {
   status = tilevm_graph_run(((Handle*)self)->handle, s);
   end_work();
   Py_END_ALLOW_THREADS
-  PyObject* result = none_or_raise(status);
+  PyObject* result = none_or_raise_told(status);
   leave(self);
   return result;
 }

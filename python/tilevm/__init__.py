@@ -13,6 +13,7 @@ from __future__ import annotations
 from . import _tilevm
 from ._errors import (ArgumentError, Diagnostic, Error, InternalError, ModuleError, NotFoundError, OutOfMemoryError, StateError,
                       StoppedError, TrapError, UnavailableError, UnsupportedError, make_error)
+from ._warnings import KernelWarning, tell_warnings
 from ._device import Device, deliver_print, device, has_gpu, set_print
 from ._interface import Array, Parameter, Scalar
 from ._kernel import Kernel
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from .builder import Builder as Builder
 
 __all__ = [
-    "ArgumentError", "Array", "Builder", "Device", "Diagnostic", "Error", "Event", "Graph", "InternalError", "Kernel", "Launch", "Module",
-    "ModuleError", "NotFoundError", "OutOfMemoryError", "Parameter", "Scalar", "StateError", "StoppedError", "Stream", "TrapError",
+    "ArgumentError", "Array", "Builder", "Device", "Diagnostic", "Error", "Event", "Graph", "InternalError", "Kernel", "KernelWarning", "Launch",
+    "Module", "ModuleError", "NotFoundError", "OutOfMemoryError", "Parameter", "Scalar", "StateError", "StoppedError", "Stream", "TrapError",
     "UnavailableError", "UnsupportedError", "__version__", "device", "get_include", "has_gpu", "load", "loads", "set_print", "tool",
     "verify",
 ]
@@ -48,7 +49,7 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'tilevm' has no attribute {name!r}")
 
 
-_tilevm.set_hooks(make_error, deliver_print)
+_tilevm.set_hooks(make_error, deliver_print, tell_warnings)
 
 
 def _at_exit() -> None:

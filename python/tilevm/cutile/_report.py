@@ -4,23 +4,16 @@ from __future__ import annotations
 import re
 
 from .._device import deliver_print
-from .._errors import TrapError, parse
+from .._errors import TrapError
+from .._warnings import KernelWarning, tell_warnings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List
+    from typing import Dict, List
+
+__all__ = ["KernelWarning", "name_kernel", "named", "tell"]
 
 _names: "Dict[str, str]" = {}
-_said: "Dict[Any, Any]" = {}  # where Python's warnings remember what was issued
-
-
-class KernelWarning(UserWarning):
-    """What a kernel does that works on hardware, but is probably not meant. `code` is stable ("vm.index_out_of_bounds"); the warning is
-    issued at the line of the kernel, once if Python's filters are as always."""
-
-    def __init__(self, text: str, code: str = "") -> None:
-        super().__init__(text)
-        self.code = code
 
 
 def name_kernel(symbol: str, name: str) -> None:
@@ -43,10 +36,4 @@ def named(error: BaseException) -> BaseException:
 
 def tell(texts: "List[str]") -> None:
     """Issues warnings, for the extension."""
-    import warnings
-
-    for text in texts:
-        for found in parse(text):
-            warnings.warn_explicit(KernelWarning(_renamed(text), found.code), KernelWarning, found.file or "<kernel>", found.line or 1,
-                                   registry=_said)
-            break
+    tell_warnings(texts, _renamed)

@@ -1,0 +1,30 @@
+/* Warnings of the VM, on their way to Python's. They come while the library runs, and are told when it is done: what is told may
+ * raise. */
+#include <string.h>
+
+#include "extension.h"
+
+static _Thread_local PyObject* texts; /* of the launches that run in this thread */
+
+void collect_warning(void* user, const char* text) {
+  (void)user;
+  if (is_finalizing()) return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyObject* string = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+  if (texts == NULL) texts = PyList_New(0);
+  if (string == NULL || texts == NULL || PyList_Append(texts, string) != 0) PyErr_WriteUnraisable(NULL);
+  Py_XDECREF(string);
+  PyGILState_Release(state);
+}
+
+void forget_warnings(void) { Py_CLEAR(texts); }
+
+int tell_warnings_to(PyObject* teller) {
+  PyObject* told = texts;
+  texts = NULL;
+  if (told == NULL) return 0;
+  PyObject* result = teller == NULL ? NULL : PyObject_CallFunctionObjArgs(teller, told, NULL);
+  Py_DECREF(told);
+  Py_XDECREF(result);
+  return result == NULL && PyErr_Occurred() != NULL;
+}

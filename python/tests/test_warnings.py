@@ -1,0 +1,99 @@
+"""What works on hardware and is probably not meant is a Python warning at the kernel's line."""
+import threading
+import warnings
+
+import numpy
+import pytest
+import tilevm
+
+# The sum of eight elements, of which five exist.
+SUM = """entry @past_the_end(%x: tile<ptr<f32>>, %out: tile<ptr<f32>>) interface {
+  in x: f32[5] at %x
+  out y: f32[1] at %out
+  grid 1
+} {
+  %zero = constant <i32: 0> : tile<i32>
+  %t = make_tensor_view %x, shape = [5], strides = [1] : tensor_view<5xf32, strides=[1]>
+  %v = make_partition_view %t : partition_view<tile=(8), tensor_view<5xf32, strides=[1]>>
+  %a, %k = load_view_tko weak %v[%zero] -> tile<8xf32>, token
+  %s = reduce %a dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32> (%e: tile<f32>, %acc: tile<f32>) {
+    %sum = addf %e, %acc
+    yield %sum : tile<f32>
+  }
+  store_ptr_tko weak %out, %s : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+"""
+X = numpy.ones(5, "float32")
+
+
+@pytest.fixture
+def kernel():
+    return tilevm.loads(SUM, "sum.tile")["past_the_end"]
+
+
+def test_a_warning_names_the_line(kernel):
+    with pytest.warns(tilevm.KernelWarning) as told:
+        assert kernel(X)[0] == 5
+    assert [w.message.code for w in told] == ["vm.unspecified"]
+    assert (told[0].filename, told[0].lineno) == ("sum.tile", 9)
+    assert "in kernel `past_the_end`" in str(told[0].message) and "fix: " in str(told[0].message)
+
+
+def test_every_way_to_launch_warns(kernel):
+    out = numpy.zeros(1, "float32")
+    launch = kernel.prepare(X, out=out)
+    device = tilevm.device("cpu")
+    stream = device.stream()
+    with stream.capture() as graph:
+        launch(stream)
+    for run in (launch, lambda: launch(stream), graph, lambda: kernel(X), lambda: kernel(X), lambda: kernel(X, out=out)):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            run()
+        assert [w.category for w in told] == [tilevm.KernelWarning]
+
+
+def test_a_warning_may_be_an_error(kernel):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tilevm.KernelWarning)
+        for _ in range(3):  # the third call is one that the extension remembers
+            with pytest.raises(tilevm.KernelWarning):
+                kernel(X)
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        assert kernel(X)[0] == 5
+
+
+def test_full_checks_make_an_error_of_it(kernel):
+    with pytest.raises(tilevm.TrapError, match="vm.unspecified"):
+        kernel(X, check="full")
+
+
+def test_a_fault_leaves_no_warning_to_the_next_launch(kernel):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tilevm.KernelWarning)
+        with pytest.raises(tilevm.TrapError):
+            kernel(X, check="full")
+        assert kernel(X, check="none")[0] == 5  # looks for nothing, says nothing
+
+
+def test_threads_hear_their_own(kernel):
+    heard = []
+
+    def work():
+        launch = kernel.prepare(X)
+        for _ in range(50):
+            try:
+                launch()
+            except tilevm.KernelWarning:
+                heard.append(1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tilevm.KernelWarning)
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert len(heard) == 200
