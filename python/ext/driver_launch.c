@@ -1,8 +1,8 @@
 /* Launches of cuTile.
  *
  * A launch that was prepared is kept with its parameters and grid, and run again when they come again: addresses, shapes and
- * strides are among them, so that they say everything about the memory, but for lists, whose tables hold other arrays
- * each time. On the cpu the GIL is released while the kernel runs. */
+ * strides are among them, so that they say everything about the memory, but for lists on the cpu, whose tables hold other
+ * arrays each time. On the cpu the GIL is released while the kernel runs; a launch on a GPU does not wait, and keeps it. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +133,7 @@ void destroy_variants(Kernel* kernel) {
 static tilevm_launch* find(Kernel* kernel, const uint64_t* words, Variant** kept) {
   const size_t bytes = ((size_t)kernel->num_words + 3) * sizeof *words;
   *kept = NULL;
-  if (kernel->has_lists) return make(kernel, words);
+  if (kernel->has_lists && !driver.is_gpu) return make(kernel, words);
   for (int i = 0; i < kVariants; ++i) {
     Variant* v = &kernel->variants[i];
     if (v->launch == NULL || v->busy || memcmp(v->words, words, bytes) != 0) continue;
