@@ -24,13 +24,13 @@ enum {
 
 /* An argument of a kernel as cuTile passes it: one word, or for an array its address, shape and strides, or for a list the
  * address of a table of arrays and its length. */
-typedef struct Argument {
-  enum { kScalar, kArray, kList } kind;
+typedef struct Parameter {
+  enum { kScalarParameter, kArrayParameter, kListParameter } kind;
   int rank;
   int bits; /* of a scalar; of shapes and strides */
   int type; /* of tilevm.h */
   const char* name;
-} Argument;
+} Parameter;
 
 /* A launch with parameters bound, and who uses it. */
 typedef struct Variant {
@@ -44,7 +44,7 @@ enum { kVariants = 8 };
 /* What cuTile holds as CUkernel and as CUlibrary. */
 typedef struct Kernel {
   const char* name;
-  Argument* arguments;
+  Parameter* arguments;
   int num_arguments, num_words;
   int has_lists;
   tilevm_kernel* kernel; /* NULL until it is asked for */

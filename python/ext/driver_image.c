@@ -39,7 +39,7 @@ static const char* read_name(const char** at, const char* end, uint32_t size) {
 }
 
 /* These return 0 if a record is cut off or wrong. */
-static int read_argument(Kernel* kernel, Argument* a, const char** at, const char* end) {
+static int read_argument(Kernel* kernel, Parameter* a, const char** at, const char* end) {
   uint32_t name_bytes;
   int32_t type;
   if (end - *at < 12) return 0;
@@ -51,9 +51,9 @@ static int read_argument(Kernel* kernel, Argument* a, const char** at, const cha
   a->type = type;
   *at += 12;
   a->name = read_name(at, end, name_bytes);
-  if (a->name == NULL || a->kind > kList || a->rank > 16) return 0;
-  kernel->num_words += a->kind == kArray ? 1 + 2 * a->rank : a->kind == kList ? 2 : 1;
-  kernel->has_lists |= a->kind == kList;
+  if (a->name == NULL || a->kind > kListParameter || a->rank > 16) return 0;
+  kernel->num_words += a->kind == kArrayParameter ? 1 + 2 * a->rank : a->kind == kListParameter ? 2 : 1;
+  kernel->has_lists |= a->kind == kListParameter;
   return 1;
 }
 

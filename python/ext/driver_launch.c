@@ -52,7 +52,7 @@ static int64_t signed_bits(uint64_t word, int bits) {
 }
 
 /* `words`: address, shape, strides. */
-static tilevm_status add_array(tilevm_launch* launch, const Argument* a, const char* name, const uint64_t* words,
+static tilevm_status add_array(tilevm_launch* launch, const Parameter* a, const char* name, const uint64_t* words,
                                int bits) {
   int64_t shape[kMaxRank], strides[kMaxRank];
   for (int d = 0; d < a->rank; ++d) {
@@ -64,7 +64,7 @@ static tilevm_status add_array(tilevm_launch* launch, const Argument* a, const c
 }
 
 /* The table of a list, and the arrays that it names. */
-static tilevm_status add_list(tilevm_launch* launch, const Argument* a, const uint64_t* words) {
+static tilevm_status add_list(tilevm_launch* launch, const Parameter* a, const uint64_t* words) {
   const uint64_t* table = (const uint64_t*)(uintptr_t)words[0];
   const int64_t length = signed_bits(words[1], 32), row = 1 + 2 * a->rank;
   const int64_t shape[2] = {length, row};
@@ -86,10 +86,10 @@ static tilevm_status bind(tilevm_launch* launch, const Kernel* kernel, const uin
   }
   if (driver.is_gpu) return status;
   for (int i = 0; i < kernel->num_arguments && status == TILEVM_OK; ++i) {
-    const Argument* a = &kernel->arguments[i];
-    if (a->kind == kArray) status = add_array(launch, a, a->name, words, a->bits);
-    if (a->kind == kList) status = add_list(launch, a, words);
-    words += a->kind == kArray ? 1 + 2 * a->rank : a->kind == kList ? 2 : 1;
+    const Parameter* a = &kernel->arguments[i];
+    if (a->kind == kArrayParameter) status = add_array(launch, a, a->name, words, a->bits);
+    if (a->kind == kListParameter) status = add_list(launch, a, words);
+    words += a->kind == kArrayParameter ? 1 + 2 * a->rank : a->kind == kListParameter ? 2 : 1;
   }
   return status;
 }
@@ -232,10 +232,10 @@ int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters)
   if (words == NULL) return CU_OUT_OF_MEMORY;
   int at = 0;
   for (int i = 0; i < kernel->num_arguments; ++i) {
-    const Argument* a = &kernel->arguments[i];
-    const int count = a->kind == kArray ? 1 + 2 * a->rank : a->kind == kList ? 2 : 1;
+    const Parameter* a = &kernel->arguments[i];
+    const int count = a->kind == kArrayParameter ? 1 + 2 * a->rank : a->kind == kListParameter ? 2 : 1;
     for (int j = 0; j < count; ++j, ++at) {
-      const int bits = j == 0 && a->kind != kScalar ? 64 : a->kind == kList ? 32 : a->bits;
+      const int bits = j == 0 && a->kind != kScalarParameter ? 64 : a->kind == kListParameter ? 32 : a->bits;
       uint64_t word;
       memcpy(&word, parameters[at], sizeof word);
       words[at] = low_bits(word, bits);

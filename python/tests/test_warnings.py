@@ -66,7 +66,7 @@ def test_a_warning_may_be_an_error(kernel):
 
 
 def test_full_checks_make_an_error_of_it(kernel):
-    with pytest.raises(tilevm.TrapError, match="vm.unspecified"):
+    with pytest.raises(tilevm.TrapError, match="unspecified value is left in `y`"):
         kernel(X, check="full")
 
 

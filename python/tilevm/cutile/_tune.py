@@ -4,7 +4,7 @@ from __future__ import annotations
 import time
 
 from .. import _tilevm
-from .._device import stream_of
+from .._stream import stream_of
 from .._errors import UnsupportedError
 
 TYPE_CHECKING = False
