@@ -17,7 +17,9 @@ TILEVM, TILEC = (os.path.abspath(a) for a in (sys.argv[1:3] if len(sys.argv) > 2
 ROOT = os.getcwd()
 
 # What a test cannot do: build and install everything.
-NOT_RUN = {"bazel build //tools:tilec", "./install --prefix=$HOME/tilevm", "./install --wheel=dist && pip install dist/tilevm-*.whl"}
+NOT_RUN = {"./install --wheel=dist && pip install dist/tilevm-*.whl cuda-tile torch",
+           "python -m tilevm.cutile examples/cutile/neighbours.py", "python -m tilevm.cutile examples/cutile/neighbours.py --wrong",
+           "bazel build //tools:tilec", "./install --prefix=$HOME/tilevm", "./install --wheel=dist && pip install dist/tilevm-*.whl"}
 
 # Inputs that only the reader has.
 OF_THE_READER = {"sobel": "photo.png"}
