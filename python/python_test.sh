@@ -11,8 +11,11 @@ root=$PWD
 runtime/package/copy.sh "$work/prefix" runtime/shared/libtilevm.so runtime/forms/shared/libtilevm_forms.so tools/tilevm
 wheel=$(/usr/bin/python3 python/build_wheel.py --prefix="$work/prefix" --out="$work")
 
-# NumPy, pytest and mypy are those of the system.
+# NumPy, pytest and mypy are those of the system; cuTile and torch, and their NumPy, come from TILEVM_SITE, if that is set.
 /usr/bin/python3 -m venv --system-site-packages "$work/venv"
+if [ -n "${TILEVM_SITE-}" ]; then
+  echo "import sys; sys.path.insert(1, '$TILEVM_SITE')" >"$("$work/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/frontends.pth"
+fi
 "$work/venv/bin/pip" install --quiet --no-index --no-deps --disable-pip-version-check "$wheel"
 
 options=()

@@ -109,7 +109,11 @@ def test_compile(example):
         tilevm.tool("tilec")
     except tilevm.UnavailableError:
         pytest.skip("this wheel was built without tilec")
-    compiled = example("vector_add").compile([80, 90])
+    try:
+        compiled = example("vector_add").compile([80, 90])
+    except tilevm.UnavailableError as error:
+        assert error.code == "codegen.ptxas", error
+        pytest.skip("no ptxas")
     assert {i["arch"].rstrip("a") for i in compiled.images} == {"sm_80", "sm_90"}
     assert all(i["kernel"] == "vector_add" and i["current"] for i in compiled.images)
     with pytest.raises(tilevm.Error, match="sm"):

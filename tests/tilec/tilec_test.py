@@ -418,12 +418,14 @@ class Tilec(unittest.TestCase):
 """)
         temporary = os.path.join(self.folder.name, "tmp")
         os.mkdir(temporary)
-        done = self.call("k.tile", "--sm=90", "--time-limit=1", "-o", "k.cubin", TMPDIR=temporary)
+        # An assembler that takes longer than anybody waits, should the compiler be quick.
+        ptxas = self.script("ptxas", 'test "$1" = --version && { echo the fake one; exit; }\nexec sleep 50\n')
+        done = self.call("k.tile", "--sm=90", "--time-limit=1", "-o", "k.cubin", TMPDIR=temporary, TILEC_PTXAS=ptxas)
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertRegex(done.stderr, "error\\[compile.time\\]: @k for sm_90a: [a-z-]+: not done after the 1 second that --time-limit allows")
         self.assertIn("k.tile:", done.stderr)
         self.assertEqual(os.listdir(temporary), [])
-        self.assertEqual(sorted(os.listdir(self.folder.name)), ["k.tile", "tmp"])
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["k.tile", "ptxas", "tmp"])
         self.assertEqual(self.call("k.tile", "--sm=90", "--time-limit=0").returncode, 2)
 
     def test_progress(self):
