@@ -83,7 +83,7 @@ print("done")
 """
 
 # Paths of files with debug information, names of libraries without.
-OURS = re.compile(r"tilevm|/ext/\w+\.c:\d+\)")
+OURS = re.compile(r"_tilevm\.|libtilevm|/ext/\w+\.c:\d+\)")
 
 
 def records(log):
