@@ -307,7 +307,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   Emitter emitter(target, plan, work, *f, &llvm_module, options.trace,
                   std::move(tma));
   TimedPass emit_time(options.trace, "llvm");
-  if (absl::Status s = EmitKernel(*f, &emitter); !s.ok()) return s;
+  if (absl::Status s = EmitKernel(&emitter); !s.ok()) return s;
   for (llvm::Function& g : llvm_module) {
     if (!g.isDeclaration()) llvm::EliminateUnreachableBlocks(g);
   }

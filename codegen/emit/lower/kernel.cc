@@ -56,7 +56,7 @@ void LowerOp(Emitter& e, const ir::Op& op) { (IsGpuOp(*op.info()) ? kLowerGpu : 
 
 class KernelFrame {
  public:
-  KernelFrame(const ir::Function& function, Emitter& e) : function_(function), e_(e), b_(e.builder_) { e_.lower_ = LowerOp; }
+  explicit KernelFrame(Emitter& e) : function_(e.function_), e_(e), b_(e.builder_) { e_.lower_ = LowerOp; }
 
   absl::Status Run() {
     MakeKernel();
@@ -249,6 +249,6 @@ class KernelFrame {
   llvm::IRBuilder<>& b_;
 };
 
-absl::Status EmitKernel(const ir::Function& function, Emitter* emitter) { return KernelFrame(function, *emitter).Run(); }
+absl::Status EmitKernel(Emitter* emitter) { return KernelFrame(*emitter).Run(); }
 
 }  // namespace tile::codegen

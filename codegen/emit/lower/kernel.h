@@ -2,7 +2,7 @@
 // operations, and at the end the place of everything in shared memory.
 //
 //   Emitter emitter(target, plan, module, function, &llvm_module);
-//   absl::Status done = EmitKernel(function, &emitter);   // then emitter.shared_bytes(), sites(), …
+//   absl::Status done = EmitKernel(&emitter);   // then emitter.shared_bytes(), sites(), …
 //
 // The message of an error is complete (file:line:col: error[…]: …).
 #ifndef TILE_CODEGEN_EMIT_LOWER_KERNEL_H_
@@ -13,8 +13,8 @@
 
 namespace tile::codegen {
 
-// `function` is that of the emitter. Once for each emitter.
-absl::Status EmitKernel(const ir::Function& function, Emitter* emitter);
+// Once for each emitter.
+absl::Status EmitKernel(Emitter* emitter);
 
 }  // namespace tile::codegen
 
