@@ -7,7 +7,7 @@
 #include "ir/text/check.h"
 #include "ir/tileir/reader.h"
 #include "ir/tileir/writer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::ir {
 namespace {

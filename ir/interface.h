@@ -10,7 +10,7 @@
 //     grid ceildiv(x.shape[0], 1024)
 //   } { … }
 //
-// Everything is plain data, checked by ir/verify_interface.cc. Loop-free: evaluating costs time proportional to its size.
+// Everything is plain data, checked by ir/verify/verify_interface.cc. Loop-free: evaluating costs time proportional to its size.
 #ifndef TILE_IR_INTERFACE_H_
 #define TILE_IR_INTERFACE_H_
 

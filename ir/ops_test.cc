@@ -5,7 +5,7 @@
 #include <set>
 
 #include "gtest/gtest.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::ir {
 namespace {

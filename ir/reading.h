@@ -28,7 +28,7 @@ struct Reading {
   bool lacks_debug = false;    // debug records
 };
 
-// Verify (ir/verify.h) of a program that was read in part. Values without a type are results of operations with an
+// Verify (ir/verify/verify.h) of a program that was read in part. Values without a type are results of operations with an
 // error: nothing is said about operations that have or use them.
 void Verify(const Module& module, const Reading& reading, Diagnostics* diagnostics);
 

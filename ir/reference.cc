@@ -14,7 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ir/reference_internal.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::ir {
 namespace {
@@ -197,7 +197,7 @@ std::string OpListText() {
 std::string OperationsPage() {
   std::string page =
       "# Operations\n\n"
-      "Made from ir/ops.def, ir/formats.def, ir/verify_rules.def and ir/examples by `bazel run //ir:write_reference`; do not\n"
+      "Made from ir/ops.def, ir/formats.def, ir/verify/verify_rules.def and ir/examples by `bazel run //ir:write_reference`; do not\n"
       "edit. What types, views, roundings, orderings and tokens mean for all of them stands in [semantics](semantics/README.md).\n\n"
       "An operation is written `%result = mnemonic …  : types`. In the syntax lines `$x` stands for operand or attribute x and\n"
       "`( … )?` for a part that may be left out; [docs/text.md](text.md) says how types are written. Below the line stand\n"

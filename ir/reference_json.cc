@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "ir/reference.h"
 #include "ir/reference_internal.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::ir {
 namespace {

@@ -1,5 +1,5 @@
 // Types of values. A Type is a pointer to interned, immutable data owned by a TypeContext (one per Module): equal types
-// of one module are equal pointers. Building a type checks nothing; `ir/verify_type.cc` holds the rules.
+// of one module are equal pointers. Building a type checks nothing; `ir/verify/verify_type.cc` holds the rules.
 //
 //   TypeContext types;
 //   Type t = types.Tile(Element::Number(Elem::kF32), {128, 64});

@@ -6,7 +6,7 @@
 #include "ir/diagnostic.h"
 #include "ir/tbc/mapped_file.h"
 #include "ir/tbc/reader.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "runtime/error.h"
 
 namespace tile::runtime {

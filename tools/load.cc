@@ -8,7 +8,7 @@
 #include "ir/text/check.h"
 #include "ir/text/parser.h"
 #include "ir/tileir/reader.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tools/cli/report.h"
 #include "tools/data/files.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "vm/vm.h"
 
 namespace tile::vm {

@@ -9,7 +9,7 @@
 #include "ir/diagnostic.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::codegen {
 namespace {

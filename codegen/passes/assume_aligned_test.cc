@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::codegen {
 namespace {

@@ -11,7 +11,7 @@
 #include "codegen/plan/mma_layout.h"
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::codegen {
 namespace {

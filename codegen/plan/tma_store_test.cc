@@ -12,7 +12,7 @@
 #include "codegen/layout/fragments.h"
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::codegen {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "ir/ops.h"
 #include "ir/tbc/writer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace {
 

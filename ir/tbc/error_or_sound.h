@@ -11,7 +11,7 @@
 #include "ir/damage.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::ir {
 

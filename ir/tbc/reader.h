@@ -6,7 +6,7 @@
 //
 // What a module from here is sure to have: operations of the table with as many operands, results, regions and
 // attributes as their formats ask for, operands that are visible where they are used, types whose lists fit together,
-// constants of whole elements, references that exist. It is not verified otherwise: Verify() of ir/verify.h can run on
+// constants of whole elements, references that exist. It is not verified otherwise: Verify() of ir/verify/verify.h can run on
 // all of them.
 //
 // The bytes are only needed during the call (images refer to them). They need no alignment: a base that is not aligned

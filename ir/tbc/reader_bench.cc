@@ -13,7 +13,7 @@
 #include "ir/tbc/reader.h"
 #include "ir/tbc/sample_modules.h"
 #include "ir/tbc/writer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::ir {
 namespace {

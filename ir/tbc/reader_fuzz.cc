@@ -5,7 +5,7 @@
 #include "ir/compare.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 //   //   fix: did you mean addf?
 //
 // The parser goes on behind an error at the next operation, so that one call reports all of them. What it gives back is
-// well formed but not verified (ir/verify.h): types of operands may be wrong. Limits: ir/limits.h. Time and memory are
+// well formed but not verified (ir/verify/verify.h): types of operands may be wrong. Limits: ir/limits.h. Time and memory are
 // proportional to the text. Thread-safe.
 #ifndef TILE_IR_TEXT_PARSER_H_
 #define TILE_IR_TEXT_PARSER_H_

@@ -7,7 +7,7 @@
 #include "ir/text/check.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::ir {
 namespace {

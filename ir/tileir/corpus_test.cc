@@ -20,7 +20,7 @@
 #include "ir/text/printer.h"
 #include "ir/tileir/reader.h"
 #include "ir/tileir/writer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::ir {
 namespace {

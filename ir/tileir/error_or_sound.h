@@ -12,7 +12,7 @@
 #include "ir/tbc/writer.h"
 #include "ir/tileir/reader.h"
 #include "ir/tileir/writer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::ir::tileir {
 

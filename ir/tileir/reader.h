@@ -8,7 +8,7 @@
 // that are used. The module is named after the file ("matmul").
 //
 // Any input is safe: it gives a module or an InvalidArgument status whose message says where in the file and in which
-// kernel. The result is not verified yet (types may be wrong for an operation): run Verify (ir/verify.h) before use.
+// kernel. The result is not verified yet (types may be wrong for an operation): run Verify (ir/verify/verify.h) before use.
 // Refused: preview operations (calls into SIMT libraries), pointer attributes, anything newer than the file's version.
 //
 // Thread-safe.

@@ -16,7 +16,7 @@
 #include "ir/text/printer.h"
 #include "ir/tileir/reader.h"
 #include "ir/tileir/writer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "runtime/forms/describe.h"
 #include "runtime/forms/tilevm_forms.h"
 

@@ -21,7 +21,7 @@
 #include "gtest/gtest.h"
 #include "ir/float.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/ops/tile_files.h"
 #include "vm/vm.h"
 

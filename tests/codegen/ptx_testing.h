@@ -13,7 +13,7 @@
 #include "codegen/compile.h"
 #include "codegen/assemble/ptxas.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::codegen {
 

@@ -17,7 +17,7 @@
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "runtime/jit/tilec_abi.h"
 #include "tests/fuzz/random_program.h"
 

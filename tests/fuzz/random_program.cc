@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/float.h"
 #include "ir/text/printer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/fuzz/generator.h"
 
 namespace tile::fuzz {

@@ -11,7 +11,7 @@
 #include "codegen/passes/split_products.h"
 #include "gtest/gtest.h"
 #include "ir/text/printer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/fuzz/random_program.h"
 #include "tests/ops/on_vm.h"
 

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/tbc/reader.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "vm/vm.h"
 
 namespace tile {

@@ -33,7 +33,7 @@
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "ir/tileir/reader.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/fuzz/random_program.h"
 #include "tests/gpu/litmus_run.h"
 #include "tests/gpu/on_gpu.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/gpu/litmus.h"
 #include "tests/gpu/litmus_run.h"
 #include "tests/gpu/on_gpu.h"

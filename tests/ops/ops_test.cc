@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/ops/on_vm.h"
 #include "tests/ops/tile_files.h"
 #include "tests/roundtrip/round_trip.h"

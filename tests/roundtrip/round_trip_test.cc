@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile {
 namespace {

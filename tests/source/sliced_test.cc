@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/ops/on_vm.h"
 #include "tests/ops/op_file.h"
 #include "tests/ops/tile_files.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "tests/ops/announced.h"
 #include "tests/ops/on_vm.h"
 #include "tests/ops/tile_files.h"

@@ -22,7 +22,7 @@
 #include "gtest/gtest.h"
 #include "ir/tbc/writer.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "runtime/error.h"
 #include "runtime/jit/jit.h"
 #include "runtime/jit/tilec_abi.h"

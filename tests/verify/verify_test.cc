@@ -2,7 +2,7 @@
 // is about, `addf.c10.tile`, and announces what must be reported where (tests/ops/announced.h). Rules that the text
 // form cannot break have a case in unwritable.cc. A rule without file and case fails the test.
 
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 #include <algorithm>
 #include <set>

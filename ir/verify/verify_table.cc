@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "ir/verify.h"
-#include "ir/verify_internal.h"
+#include "ir/verify/verify.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

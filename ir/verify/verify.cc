@@ -1,10 +1,10 @@
 // Module, globals and entries; how a rule becomes a diagnostic. Bodies are walked in verify_structure.cc.
 
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 #include "absl/strings/str_join.h"
 #include "ir/limits.h"
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir {
 

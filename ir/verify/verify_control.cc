@@ -1,6 +1,6 @@
 // if and for (semantics 9.3). Regions and terminators are judged in verify_structure.cc.
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

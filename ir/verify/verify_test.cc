@@ -1,6 +1,6 @@
 // The table behind the verifier, and its speed. What each rule says is tested in tests/verify.
 
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 #include <map>
 

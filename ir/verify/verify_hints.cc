@@ -1,6 +1,6 @@
 // Optimisation hints (semantics 9.8). They never change results, so a hint without effect is a warning.
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

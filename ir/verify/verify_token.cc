@@ -1,6 +1,6 @@
 // Tokens and printing (semantics 7, 9.7).
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

@@ -1,6 +1,6 @@
 // Debug information (semantics 9.9): records refer to the right kinds, never to themselves, and scopes fit entries.
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

@@ -1,6 +1,6 @@
 // Matrix products (semantics 5.5).
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

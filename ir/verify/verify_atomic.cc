@@ -1,6 +1,6 @@
 // Atomic updates, and reductions over replicas (semantics 8, 9.10).
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 
 namespace tile::ir {
 namespace {
@@ -42,7 +42,7 @@ bool RuleInfo::AppliesTo(const OpInfo& op) const {
 const std::vector<RuleInfo>& AllRules() {
   static const auto* rules = new std::vector<RuleInfo>{
 #define TILE_RULE(Name, severity, applies, number, text) {#Name, Severity::severity, applies, number, text},
-#include "ir/verify_rules.def"
+#include "ir/verify/verify_rules.def"
   };
   return *rules;
 }

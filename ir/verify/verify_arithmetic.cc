@@ -1,6 +1,6 @@
 // Arithmetic of floats and integers, mathematical functions, selection: which modes they have (semantics 3).
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ir/limits.h"
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

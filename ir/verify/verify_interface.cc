@@ -3,7 +3,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "ir/limits.h"
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

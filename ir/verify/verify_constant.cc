@@ -1,6 +1,6 @@
 // Constants, iota, addresses of globals, promises (semantics 1.5, 10.4).
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

@@ -1,7 +1,7 @@
 // Types (semantics 1, 2). A type is judged when the first value has it; equal types are one pointer.
 
 #include "ir/limits.h"
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 

@@ -1,6 +1,6 @@
 // reduce and scan (semantics 5.1). Arguments, ends and contents of their bodies are judged in verify_structure.cc.
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

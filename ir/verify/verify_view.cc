@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

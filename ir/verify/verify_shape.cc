@@ -1,6 +1,6 @@
 // Operations that move elements (semantics 1.6).
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {

@@ -8,8 +8,8 @@
 //
 // The functions run after the general checks: operands, results and attributes are then as the table says. They build
 // text only on failure.
-#ifndef TILE_IR_VERIFY_INTERNAL_H_
-#define TILE_IR_VERIFY_INTERNAL_H_
+#ifndef TILE_IR_VERIFY_VERIFY_INTERNAL_H_
+#define TILE_IR_VERIFY_VERIFY_INTERNAL_H_
 
 #include <cstdint>
 #include <string>
@@ -27,7 +27,7 @@ namespace tile::ir::verify {
 
 enum class Rule : uint16_t {
 #define TILE_RULE(Name, ...) k##Name,
-#include "ir/verify_rules.def"
+#include "ir/verify/verify_rules.def"
 };
 
 // A set of pointers that only grows, for the hot path: a module's values and types.
@@ -203,4 +203,4 @@ bool CanonicalBits(const Dense& dense);
 
 }  // namespace tile::ir::verify
 
-#endif  // TILE_IR_VERIFY_INTERNAL_H_
+#endif  // TILE_IR_VERIFY_VERIFY_INTERNAL_H_

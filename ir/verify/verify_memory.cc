@@ -1,6 +1,6 @@
 // Memory through pointers and allocations; orderings and scopes of every access (semantics 6.2, 6.3, 9.4).
 
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 

@@ -5,7 +5,7 @@
 //               block arguments and the values that terminators pass have the types that the operation says; operands
 //               are defined before their use in this or an enclosing region; regions nest at most kMaxNesting deep
 //   operations  belong to the table; number and types of operands and results, kinds of attributes and numbers of
-//               enumerations are those of ops.def and formats.def; then the rules of each family (ir/verify_<family>.cc)
+//               enumerations are those of ops.def and formats.def; then the rules of each family (ir/verify/verify_<family>.cc)
 //   types       legal by semantics 1 and 2; ranks at most kMaxRank
 //   module      symbols unique; globals, kernel interfaces, launch rules and debug records refer to what exists
 //
@@ -21,8 +21,8 @@
 //   if (!d.ok()) return d.ToStatus();
 //
 // Thread-safe: the module is only read.
-#ifndef TILE_IR_VERIFY_H_
-#define TILE_IR_VERIFY_H_
+#ifndef TILE_IR_VERIFY_VERIFY_H_
+#define TILE_IR_VERIFY_VERIFY_H_
 
 #include <string>
 #include <vector>
@@ -59,4 +59,4 @@ const char* SetText(absl::string_view set);
 
 }  // namespace tile::ir
 
-#endif  // TILE_IR_VERIFY_H_
+#endif  // TILE_IR_VERIFY_VERIFY_H_

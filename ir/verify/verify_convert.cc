@@ -1,7 +1,7 @@
 // Conversions (semantics 4).
 
 #include "ir/float.h"
-#include "ir/verify_internal.h"
+#include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
 namespace {
