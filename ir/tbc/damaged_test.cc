@@ -1,4 +1,5 @@
-// Damaged and hostile files: an error that says what is wrong, or a module as sound as any other (error_or_sound.h).
+// Damaged and hostile files: an error that says what is wrong, or a module as sound as any other
+// (ir/testing/error_or_sound.h).
 #include <cstring>
 #include <functional>
 
@@ -6,9 +7,12 @@
 #include "gtest/gtest.h"
 #include "ir/builder.h"
 #include "ir/limits.h"
-#include "ir/tbc/error_or_sound.h"
-#include "ir/tbc/sample_modules.h"
+#include "ir/tbc/reader.h"
 #include "ir/tbc/schema.h"
+#include "ir/tbc/writer.h"
+#include "ir/testing/damage.h"
+#include "ir/testing/error_or_sound.h"
+#include "ir/testing/tbc_samples.h"
 
 namespace tile::ir {
 namespace {
@@ -25,7 +29,7 @@ std::vector<std::string> Samples() {
 TEST(Damaged, EveryTruncationAndEveryByte) {
   for (const std::string& sample : Samples()) {
     ForEachDamage(sample, {0x01, 0x02, 0x10, 0x80, 0xff}, [](const Damage& d) {
-      ErrorOrSound(d.bytes, "");
+      TbcErrorOrSound(d.bytes, "");
       EXPECT_FALSE(testing::Test::HasFailure()) << d.ToString();
       return !testing::Test::HasFailure();
     });
@@ -41,7 +45,7 @@ TEST(Damaged, WordsSwapped) {
   for (size_t i = 0; i < n; i += 3) {
     for (size_t j = i + 1; j < n; j += 7) {
       std::swap(words[i], words[j]);
-      ErrorOrSound(file.bytes(), absl::StrCat("words ", i, " and ", j));
+      TbcErrorOrSound(file.bytes(), absl::StrCat("words ", i, " and ", j));
       if (testing::Test::HasFailure()) return;
       std::swap(words[i], words[j]);
     }

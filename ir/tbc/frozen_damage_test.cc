@@ -1,10 +1,12 @@
-// Every truncation and every changed bit of the frozen files (tests/compat): see error_or_sound.h.
+// Every truncation and every changed bit of the frozen files (tests/compat): see ir/testing/error_or_sound.h.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
-#include "ir/tbc/error_or_sound.h"
+#include "gtest/gtest.h"
+#include "ir/testing/damage.h"
+#include "ir/testing/error_or_sound.h"
 
 namespace tile::ir {
 namespace {
@@ -27,11 +29,11 @@ TEST_P(FrozenDamage, IsAnErrorOrASoundModule) {
   std::ifstream in(GetParam(), std::ios::binary);
   const std::string file((std::istreambuf_iterator<char>(in)), {});
   const Exact whole(file);
-  ASSERT_NE(ErrorOrSound(whole.bytes(), "undamaged"), Verdict::kRejected);
+  ASSERT_NE(TbcErrorOrSound(whole.bytes(), "undamaged"), Verdict::kRejected);
   int64_t count = 0, rejected = 0, verified = 0;
   const auto flips = file.size() <= kSmall ? absl::MakeConstSpan(kEveryBit) : absl::MakeConstSpan(kFourFlips);
   ForEachDamage(file, flips, [&](const Damage& d) {
-    const Verdict v = ErrorOrSound(d.bytes, "");
+    const Verdict v = TbcErrorOrSound(d.bytes, "");
     ++count;
     rejected += v == Verdict::kRejected;
     verified += v == Verdict::kVerified;

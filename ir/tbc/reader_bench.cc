@@ -11,8 +11,8 @@
 #include "ir/tbc/file.h"
 #include "ir/tbc/mapped_file.h"
 #include "ir/tbc/reader.h"
-#include "ir/tbc/sample_modules.h"
 #include "ir/tbc/writer.h"
+#include "ir/testing/tbc_samples.h"
 #include "ir/verify/verify.h"
 
 namespace tile::ir {

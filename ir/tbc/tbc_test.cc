@@ -10,8 +10,8 @@
 #include "ir/limits.h"
 #include "ir/tbc/mapped_file.h"
 #include "ir/tbc/reader.h"
-#include "ir/tbc/sample_modules.h"
 #include "ir/tbc/writer.h"
+#include "ir/testing/tbc_samples.h"
 
 namespace tile::ir {
 namespace {

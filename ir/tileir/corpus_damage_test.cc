@@ -1,5 +1,5 @@
-// Every truncation and every changed bit of ten real modules: see error_or_sound.h. They are chosen from the folder that
-// TILEVM_CORPUS names, so that small files show many operations; without it the test is skipped.
+// Every truncation and every changed bit of ten real modules: see ir/testing/error_or_sound.h. They are chosen from the
+// folder that TILEVM_CORPUS names, so that small files show many operations; without it the test is skipped.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,9 @@
 #include <iterator>
 #include <set>
 
-#include "ir/tileir/error_or_sound.h"
+#include "ir/testing/damage.h"
+#include "ir/testing/error_or_sound.h"
+#include "ir/tileir/reader.h"
 
 namespace tile::ir::tileir {
 namespace {
@@ -69,7 +71,7 @@ TEST(CorpusDamage, EveryCutAndEveryBit) {
     SCOPED_TRACE(f.path);
     int64_t count = 0, rejected = 0, verified = 0;
     ForEachDamage(f.bytes, kEveryBit, [&](const Damage& d) {
-      const Verdict v = ErrorOrSound(d.bytes);
+      const Verdict v = TileIrErrorOrSound(d.bytes);
       ++count;
       rejected += v == Verdict::kRejected;
       verified += v == Verdict::kVerified;

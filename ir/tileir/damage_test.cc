@@ -1,6 +1,6 @@
-// Damaged files: see error_or_sound.h. Every truncation, every byte changed in several ways, and some thousand random
-// combinations, of hand-encoded samples and of what this project's writer makes of the examples. Run under --config=asan
-// now and then.
+// Damaged files: see ir/testing/error_or_sound.h. Every truncation, every byte changed in several ways, and some thousand
+// random combinations, of hand-encoded samples and of what this project's writer makes of the examples. Run under
+// --config=asan now and then.
 
 #include <gtest/gtest.h>
 
@@ -10,14 +10,16 @@
 #include <iterator>
 #include <random>
 
+#include "ir/testing/damage.h"
+#include "ir/testing/error_or_sound.h"
+#include "ir/testing/tileir_samples.h"
 #include "ir/text/parser.h"
-#include "ir/tileir/error_or_sound.h"
-#include "ir/tileir/test_samples.h"
+#include "ir/tileir/writer.h"
 
 namespace tile::ir::tileir {
 namespace {
 
-bool Accepted(absl::string_view bytes) { return ErrorOrSound(AsBytes(bytes)) != Verdict::kRejected; }
+bool Accepted(absl::string_view bytes) { return TileIrErrorOrSound(AsBytes(bytes)) != Verdict::kRejected; }
 
 // Every cut and every flip; no file that lacks its end is accepted.
 void ExpectSound(absl::string_view file, absl::Span<const uint8_t> flips, const std::string& name) {
@@ -25,7 +27,7 @@ void ExpectSound(absl::string_view file, absl::Span<const uint8_t> flips, const 
   ASSERT_TRUE(Accepted(file));
   int64_t rejected = 0;
   ForEachDamage(file, flips, [&](const tile::ir::Damage& d) {
-    const Verdict v = ErrorOrSound(d.bytes);
+    const Verdict v = TileIrErrorOrSound(d.bytes);
     rejected += v == Verdict::kRejected;
     EXPECT_TRUE(v == Verdict::kRejected || d.flip != 0);
     EXPECT_FALSE(testing::Test::HasFailure()) << d.ToString();

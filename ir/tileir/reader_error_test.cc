@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "ir/testing/tileir_encoder.h"
 #include "ir/tileir/reader.h"
-#include "ir/tileir/test_encoder.h"
 
 namespace tile::ir {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/tileir/test_encoder.h"
-#include "ir/tileir/test_samples.h"
+#include "ir/testing/tileir_encoder.h"
+#include "ir/testing/tileir_samples.h"
 
 namespace tile::ir {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "ir/builder.h"
 #include "ir/compare.h"
+#include "ir/testing/tileir_encoder.h"
+#include "ir/testing/tileir_samples.h"
 #include "ir/tileir/reader.h"
-#include "ir/tileir/test_encoder.h"
-#include "ir/tileir/test_samples.h"
 
 namespace tile::ir {
 namespace {

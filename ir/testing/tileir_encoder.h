@@ -6,8 +6,8 @@
 //   f.Kernel("k", {tile}, Bytes().V(0x03).V(tile).V(0).V(0).V(0)   // addi, result type, overflow, operands 0 and 0
 //                             .Return());
 //   std::string file = f.Encode();
-#ifndef TILE_IR_TILEIR_TEST_ENCODER_H_
-#define TILE_IR_TILEIR_TEST_ENCODER_H_
+#ifndef TILE_IR_TESTING_TILEIR_ENCODER_H_
+#define TILE_IR_TESTING_TILEIR_ENCODER_H_
 
 #include <cstdint>
 #include <initializer_list>
@@ -138,4 +138,4 @@ class TestFile {
 
 }  // namespace tile::ir::tileir
 
-#endif  // TILE_IR_TILEIR_TEST_ENCODER_H_
+#endif  // TILE_IR_TESTING_TILEIR_ENCODER_H_

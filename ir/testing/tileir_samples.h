@@ -1,7 +1,7 @@
 // Small modules as NVIDIA's tools would write them, at any version that can hold them: what the tests damage, the fuzz
 // target starts from and the writer is compared with.
-#ifndef TILE_IR_TILEIR_TEST_SAMPLES_H_
-#define TILE_IR_TILEIR_TEST_SAMPLES_H_
+#ifndef TILE_IR_TESTING_TILEIR_SAMPLES_H_
+#define TILE_IR_TESTING_TILEIR_SAMPLES_H_
 
 #include <string>
 #include <vector>
@@ -18,4 +18,4 @@ std::vector<Sample> Samples(int version);
 
 }  // namespace tile::ir::tileir
 
-#endif  // TILE_IR_TILEIR_TEST_SAMPLES_H_
+#endif  // TILE_IR_TESTING_TILEIR_SAMPLES_H_

@@ -9,8 +9,8 @@
 //   });
 //
 // A binary that links this has a counting `operator new`. Only for tests.
-#ifndef TILE_IR_DAMAGE_H_
-#define TILE_IR_DAMAGE_H_
+#ifndef TILE_IR_TESTING_DAMAGE_H_
+#define TILE_IR_TESTING_DAMAGE_H_
 
 #include <cstdint>
 #include <cstring>
@@ -69,4 +69,4 @@ void ForEachDamage(absl::string_view file, absl::Span<const uint8_t> flips, cons
 
 }  // namespace tile::ir
 
-#endif  // TILE_IR_DAMAGE_H_
+#endif  // TILE_IR_TESTING_DAMAGE_H_

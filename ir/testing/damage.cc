@@ -1,4 +1,4 @@
-#include "ir/damage.h"
+#include "ir/testing/damage.h"
 
 #include <cstdlib>
 #include <ctime>

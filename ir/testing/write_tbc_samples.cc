@@ -1,15 +1,15 @@
-// Writes the sample modules as files: write_samples FOLDER.
+// Writes the sample modules as files: write_tbc_samples FOLDER.
 #include <fstream>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
-#include "ir/tbc/sample_modules.h"
 #include "ir/tbc/writer.h"
+#include "ir/testing/tbc_samples.h"
 
 int main(int argc, char** argv) {
   using namespace tile::ir;
   if (argc != 2) {
-    std::cerr << "usage: write_samples FOLDER\n";
+    std::cerr << "usage: write_tbc_samples FOLDER\n";
     return 2;
   }
   const Image image = SampleImage();

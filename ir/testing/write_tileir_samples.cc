@@ -3,11 +3,11 @@
 #include <fstream>
 #include <iostream>
 
-#include "ir/tileir/test_samples.h"
+#include "ir/testing/tileir_samples.h"
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::cerr << "usage: write_samples FILE...   each named NAME.VERSION.tilebc\n";
+    std::cerr << "usage: write_tileir_samples FILE...   each named NAME.VERSION.tilebc\n";
     return 2;
   }
   for (int i = 1; i < argc; ++i) {

@@ -1,6 +1,6 @@
 // Modules for tests of the format, built from the operation table alone. Their structure is sound; they mean nothing.
-#ifndef TILE_IR_TBC_SAMPLE_MODULES_H_
-#define TILE_IR_TBC_SAMPLE_MODULES_H_
+#ifndef TILE_IR_TESTING_TBC_SAMPLES_H_
+#define TILE_IR_TESTING_TBC_SAMPLES_H_
 
 #include <memory>
 
@@ -24,4 +24,4 @@ Image SampleImage();
 
 }  // namespace tile::ir
 
-#endif  // TILE_IR_TBC_SAMPLE_MODULES_H_
+#endif  // TILE_IR_TESTING_TBC_SAMPLES_H_

@@ -1,8 +1,8 @@
 // Values are numbered as the container does: parameters first, then every result in order.
 
-#include "ir/tileir/test_samples.h"
+#include "ir/testing/tileir_samples.h"
 
-#include "ir/tileir/test_encoder.h"
+#include "ir/testing/tileir_encoder.h"
 
 namespace tile::ir::tileir {
 namespace {

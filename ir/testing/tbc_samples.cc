@@ -1,4 +1,4 @@
-#include "ir/tbc/sample_modules.h"
+#include "ir/testing/tbc_samples.h"
 
 #include <algorithm>
 
