@@ -8,7 +8,7 @@ if [ "${1-}" = --skip=a-sanitizer ]; then
 fi
 work=$TEST_TMPDIR
 root=$PWD
-runtime/package/copy.sh "$work/prefix" runtime/shared/libtilevm.so runtime/forms/shared/libtilevm_forms.so tools/tilevm
+runtime/package/copy.sh "$work/prefix" runtime/shared/libtilevm.so runtime/forms/shared/libtilevm_forms.so tools/tilevm/tilevm
 wheel=$(/usr/bin/python3 python/build_wheel.py --prefix="$work/prefix" --out="$work")
 
 # NumPy, pytest and mypy are those of the system; cuTile and torch, and their NumPy, come from TILEVM_SITE, if that is set.

@@ -293,7 +293,7 @@ def best_of(case, calls):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tilec", default="bazel-bin/tools/tilec")
+    parser.add_argument("--tilec", default="bazel-bin/tools/tilec/tilec")
     parser.add_argument("--examples", default="examples")
     parser.add_argument("--library", help="libtilevm.so.1, which launches all images of a .tbc; without it: the general one")
     parser.add_argument("--sm", default="90")

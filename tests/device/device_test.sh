@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tilevm run, bench and replay with --device.
 set -uo pipefail
-tilevm=tools/tilevm
+tilevm=tools/tilevm/tilevm
 tile=examples/vector_add.tile
 work=$TEST_TMPDIR
 failed=0

@@ -9,15 +9,15 @@ out=$(realpath -m "${1:?usage: tests/gpu/bundle.sh OUT.tar.gz [RECORDED LAUNCHES
 launches=${2:+$(realpath "$2")}
 cd "$(dirname "$0")/../.."
 read -ra bazel <<<"${BAZEL:-bazel}"
-"${bazel[@]}" build --define=llvm=static //tests/gpu:gpu_check //runtime/cuda:launch_overhead //tools:tilec //tools:tilevm //runtime:shared
+"${bazel[@]}" build --define=llvm=static //tests/gpu:gpu_check //runtime/cuda:launch_overhead //tools/tilec //tools/tilevm //runtime:shared
 bin=$("${bazel[@]}" info --define=llvm=static bazel-bin)
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-for program in tests/gpu/gpu_check runtime/cuda/launch_overhead tools/tilec; do
+for program in tests/gpu/gpu_check runtime/cuda/launch_overhead tools/tilec/tilec; do
   strip -o "$folder/$(basename "$program")" "$bin/$program"
 done
-runtime/package/copy.sh "$folder/prefix" "$bin/runtime/shared/libtilevm.so" "$bin/tools/tilevm"
+runtime/package/copy.sh "$folder/prefix" "$bin/runtime/shared/libtilevm.so" "$bin/tools/tilevm/tilevm"
 cp -L "$(ldconfig -p | awk '/libsleef.so.3 /{print $NF; exit}')" "$folder/"
 mkdir "$folder/litmus_files"
 cp tests/gpu/litmus/*.tile "$folder/litmus_files/"

@@ -1,4 +1,4 @@
-// Runs test files of operations (tests/ops/op_file.h) and recorded launches (tools/record.h) on a GPU, each kernel compiled
+// Runs test files of operations (tests/ops/op_file.h) and recorded launches (tools/launch/record.h) on a GPU, each kernel compiled
 // by our code generator for it, and says what is not as expected.
 //
 //   gpu_check [--device=cuda:0] [--sm=90] [--ptx] [--opt=3] [--warps=N] [--random=FIRST,LAST] FILE.tile… RECORD.json…
@@ -40,7 +40,7 @@
 #include "tests/ops/on_vm.h"
 #include "tests/ops/op_file.h"
 #include "tools/data/scalar.h"
-#include "tools/record.h"
+#include "tools/launch/record.h"
 
 namespace tile::ops {
 namespace {

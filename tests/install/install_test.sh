@@ -15,7 +15,7 @@ fail() {
 work=$TEST_TMPDIR
 root=$PWD
 
-runtime/package/copy.sh "$work/first" runtime/shared/libtilevm.so tools/tilevm ir/libtilevm-ir.a || fail "copy.sh"
+runtime/package/copy.sh "$work/first" runtime/shared/libtilevm.so tools/tilevm/tilevm ir/libtilevm-ir.a || fail "copy.sh"
 # It may be moved, and its name may hold a space.
 prefix="$work/in stalled"
 mv "$work/first" "$prefix"

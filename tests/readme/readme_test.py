@@ -19,7 +19,7 @@ ROOT = os.getcwd()
 # What a test cannot do: build and install everything.
 NOT_RUN = {"./install --wheel=dist && pip install dist/tilevm-*.whl cuda-tile torch",
            "python -m tilevm.cutile examples/cutile/neighbours.py", "python -m tilevm.cutile examples/cutile/neighbours.py --wrong",
-           "bazel build //tools:tilec", "./install --prefix=$HOME/tilevm", "./install --wheel=dist && pip install dist/tilevm-*.whl"}
+           "bazel build //tools/tilec", "./install --prefix=$HOME/tilevm", "./install --wheel=dist && pip install dist/tilevm-*.whl"}
 
 # Inputs that only the reader has.
 OF_THE_READER = {"sobel": "photo.png"}

@@ -1,7 +1,7 @@
 """The tutorial does what it says: its listings are the files, its commands print what stands below them.
 
     tutorial_test.py PAGE KERNELS TILEVM [TILEC]      without TILEC, listings with commands of it are skipped
-    python3 tests/tutorial/tutorial_test.py docs/tutorial.md examples/tutorial bazel-bin/tools/tilevm bazel-bin/tools/tilec --update
+    python3 tests/tutorial/tutorial_test.py docs/tutorial.md examples/tutorial bazel-bin/tools/tilevm/tilevm bazel-bin/tools/tilec/tilec --update
 
 The page has three kinds of listings:
 
@@ -63,10 +63,10 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(kernels, os.path.join(folder, "examples", "tutorial"))
-        os.makedirs(os.path.join(folder, "bazel-bin", "tools"))
+        os.makedirs(os.path.join(folder, "bazel-bin", "tools", "tilec"))
         os.symlink(os.path.abspath(tilevm), os.path.join(folder, "tilevm"))
         if tilec:
-            os.symlink(os.path.abspath(tilec), os.path.join(folder, "bazel-bin", "tools", "tilec"))
+            os.symlink(os.path.abspath(tilec), os.path.join(folder, "bazel-bin", "tools", "tilec", "tilec"))
 
         def actual(match):
             kind, names, written = match[1], match[2].split(), match[3]

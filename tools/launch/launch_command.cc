@@ -1,0 +1,188 @@
+#include "tools/launch/launch_command.h"
+
+#include <cstdio>
+#include <limits>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tools/cli/report.h"
+
+namespace tile::tools {
+
+bool ParseLaunchOptions(const Options& options, LaunchRequest* request, vm::CheckLevel* check, int* exit) {
+  const std::string grid = options.value("grid");
+  if (options.has("grid") && grid.empty()) {
+    *exit = Fail(kUsage, "usage", "--grid: expected X[,Y[,Z]], each at least 1");
+    return false;
+  }
+  for (absl::string_view part : absl::StrSplit(grid, ',')) {
+    if (grid.empty()) break;
+    int64_t n;
+    if (!absl::SimpleAtoi(part, &n) || n < 1 || request->grid.size() == 3) {
+      *exit = Fail(kUsage, "usage", absl::StrCat("--grid ", grid, ": expected X[,Y[,Z]], each at least 1"));
+      return false;
+    }
+    request->grid.push_back(n);
+  }
+  for (const std::string& arg : options.values("arg")) {
+    const size_t eq = arg.find('=');
+    if (eq == std::string::npos || eq == 0) {
+      *exit = Fail(kUsage, "usage", absl::StrCat("--arg ", arg, ": expected NAME=VALUE"));
+      return false;
+    }
+    request->args.push_back({arg.substr(0, eq), arg.substr(eq + 1)});
+  }
+  const std::string level = options.has("check") ? options.value("check") : "bounds";
+  if (level == "none") {
+    *check = vm::CheckLevel::kNone;
+  } else if (level == "bounds") {
+    *check = vm::CheckLevel::kBounds;
+  } else if (level == "full") {
+    *check = vm::CheckLevel::kFull;
+  } else {
+    *exit = Fail(kUsage, "usage", absl::StrCat("--check ", level, ": expected none, bounds or full"));
+    return false;
+  }
+  const std::string unspecified = options.has("unspecified") ? options.value("unspecified") : "zero";
+  if (unspecified == "zero") {
+    request->unspecified = vm::Unspecified::kZero;
+  } else if (unspecified == "ones") {
+    request->unspecified = vm::Unspecified::kOnes;
+  } else if (unspecified == "random") {
+    request->unspecified = vm::Unspecified::kRandom;
+  } else {
+    *exit = Fail(kUsage, "usage", absl::StrCat("--unspecified ", unspecified, ": expected zero, ones or random"));
+    return false;
+  }
+  absl::StatusOr<int64_t> threads = options.Integer("threads", 0, 1, 4096);
+  absl::StatusOr<int64_t> seed = options.Integer("seed", 0, 0, std::numeric_limits<int64_t>::max());
+  for (const auto* n : {&threads, &seed}) {
+    if (!n->ok()) {
+      *exit = Fail(kUsage, "usage", n->status());
+      return false;
+    }
+  }
+  if (options.has("order")) {
+    absl::StatusOr<vm::StartOrder> order = vm::ParseStartOrder(options.value("order"));
+    if (!order.ok()) {
+      *exit = Fail(kUsage, "usage", absl::StrCat("--order ", order.status().message()));
+      return false;
+    }
+    request->order = *order;
+  }
+  request->threads = static_cast<int>(*threads);
+  request->seed = static_cast<uint64_t>(*seed);
+  request->cast = options.has("cast");
+  return true;
+}
+
+std::vector<OptionSpec> LaunchOptionSpecs() {
+  return {
+      {"kernel", 'k', "NAME", "which kernel of the file (may be left out if it has one)"},
+      {"grid", 'g', "X[,Y[,Z]]", "blocks to launch, instead of the launch rule"},
+      {"arg", 'a', "NAME=VALUE", "an argument by name: a number or an array", true},
+      {"device", 0, "cpu|cuda[:N]|auto", "where to run (default: cpu, the VM); auto: a GPU if there is one"},
+      {"images", 0, "FILE|FOLDER",
+       "machine code for --device=cuda from another .tbc, or from the one of this name in a folder"},
+      {"compile", 0, nullptr,
+       "with --device=cuda: compile what there is no machine code for, by libtilec.so; it is kept on disk"},
+      {"threads", 't', "N", "threads of the VM (default: all cores)"},
+      {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
+      {"unspecified", 0, "zero|ones|random",
+       "what the VM reads where the program gives no value (default: zero, as GPUs do)"},
+      {"order", 0, "linear|reverse|random[:SEED]", "how blocks start on the VM (default: linear; --check=full tries several)"},
+      {"seed", 0, "N", "seed of rand: and normal: (default 0)"},
+      {"cast", 0, nullptr, "convert arrays whose element type differs from the parameter's"},
+  };
+}
+
+bool ParseTolerance(const Options& options, Tolerance* tolerance, int* exit) {
+  const absl::StatusOr<double> rtol = options.Number("rtol", 0), atol = options.Number("atol", 0);
+  const absl::StatusOr<int64_t> ulp = options.Integer("ulp", 0, 0, int64_t{1} << 62);
+  for (const absl::Status& s : {rtol.status(), atol.status(), ulp.status()}) {
+    if (s.ok()) continue;
+    *exit = Fail(kUsage, "usage", s);
+    return false;
+  }
+  tolerance->rtol = *rtol;
+  tolerance->atol = *atol;
+  tolerance->ulp = static_cast<uint64_t>(*ulp);
+  return true;
+}
+
+std::unique_ptr<DeviceChoice> ChooseOnlyDevice(const Options& options, int* exit) {
+  std::unique_ptr<DeviceChoice> device = ChooseDevice(options, exit);
+  if (device == nullptr || !device->is_gpu() || !options.has("unspecified")) return device;
+  *exit = Fail(kUsage, "usage", "--unspecified is for the VM: a GPU gives what it gives");
+  return nullptr;
+}
+
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, Progress* progress, int* exit) {
+  if (options.positional().empty()) {
+    *exit = Fail(kUsage, "usage", "no kernel file", "name a .tbc, .tile or Tile IR bytecode file, then its inputs");
+    return nullptr;
+  }
+  std::unique_ptr<DeviceChoice> device = ChooseOnlyDevice(options, exit);
+  if (device == nullptr) return nullptr;
+  return PrepareJob(options, options.positional()[0], std::move(device), options.value("kernel"), progress, exit);
+}
+
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string& path, std::unique_ptr<DeviceChoice> device,
+                                      const std::string& name, Progress* progress, int* exit) {
+  LaunchRequest request;
+  request.progress = progress;
+  vm::CheckLevel check;
+  if (!ParseLaunchOptions(options, &request, &check, exit)) return nullptr;
+  request.inputs.assign(options.positional().begin() + 1, options.positional().end());
+  auto job = std::make_unique<LaunchJob>();
+  job->device = std::move(device);
+  request.num_sms = job->device->num_sms();
+  job->file = NameOf(path);
+  job->loaded = Load(path, exit);
+  if (job->loaded == nullptr) return nullptr;
+  job->function = PickKernel(*job->loaded->module, job->file, name, exit);
+  if (job->function == nullptr) return nullptr;
+  absl::StatusOr<std::unique_ptr<PreparedRun>> run = PrepareRun(*job->function, request);
+  if (!run.ok()) {
+    *exit = FailAt(job->file, kRejected, "run.arguments", run.status());
+    return nullptr;
+  }
+  job->run = *std::move(run);
+  job->launch().check = check;
+  job->engine = job->device->Load(*job->loaded, *job->function, path, exit);
+  return job->engine == nullptr ? nullptr : std::move(job);
+}
+
+std::vector<BufferUse> LaunchJob::Uses() const {
+  std::vector<BufferUse> uses;
+  for (const BoundArray& a : run->arrays) uses.push_back({a.direction != ir::Direction::kIn});
+  return uses;
+}
+
+vm::Outcome RunLaunch(Engine& engine, vm::Launch& launch, const std::vector<BufferUse>& uses, bool repeat,
+                      Progress* progress, double from, double to, double* ms) {
+  if (progress->active()) {
+    if (engine.reports_progress()) launch.blocks_done = progress->done();
+    // What the kernel prints would stand in the middle of the bar.
+    if (!launch.print) launch.print = [progress](absl::string_view text) { progress->Print(text); };
+    progress->Begin(engine.function().name, from, to, LaunchJob::BlocksOf(launch));
+  }
+  vm::Outcome outcome = repeat ? engine.Repeat(launch, uses, ms) : engine.Run(launch, uses, ms);
+  if (!repeat) progress->End();
+  return outcome;
+}
+
+void ReportOrders(const vm::Launch& launch, const vm::Outcome& outcome) {
+  if (launch.check != vm::CheckLevel::kFull || launch.order || LaunchJob::BlocksOf(launch) < 2 || !outcome.ok()) return;
+  std::fprintf(stderr, "note: checked in %d order%s of blocks\n", outcome.orders, outcome.orders == 1 ? "" : "s");
+}
+
+int ReportOutcome(const vm::Outcome& outcome, const std::string& file) {
+  if (!outcome.status.ok()) return FailAt(file, kRejected, "run.launch", outcome.status);
+  for (const vm::Report& r : outcome.warnings) PrintDiagnostics(r.ToString());
+  for (const vm::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
+  return outcome.reports.empty() ? kOk : kTrapped;
+}
+
+}  // namespace tile::tools

@@ -1,0 +1,435 @@
+// tilec K --sm=90: compiles kernels to cubin, PTX or a .tbc that carries them.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "codegen/assemble/disassemble.h"
+#include "codegen/build_image.h"
+#include "codegen/llvm/llvm_version.h"
+#include "ir/escape.h"
+#include "ir/release.h"
+#include "ir/tbc/writer.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/report.h"
+#include "tools/data/files.h"
+#include "tools/data/json.h"
+#include "tools/module/image_text.h"
+#include "tools/module/load.h"
+#include "tools/tilec/c_header.h"
+#include "tools/tilec/compile_targets.h"
+#include "tools/tilec/crash_bundle.h"
+#include "tools/tilec/tilec_commands.h"
+#include "tools/tilec/time_limit.h"
+
+namespace tile::tools {
+namespace {
+
+// What --emit takes. Stages print the text of a pass and stop there.
+enum class Emit { kStage, kPtx, kCubin, kSass, kTbc, kHeader };
+
+struct EmitInfo {
+  const char* name;
+  Emit emit;
+  const char* extension;
+  const char* pass = "";
+};
+constexpr EmitInfo kEmits[] = {
+    {"cubin", Emit::kCubin, ".cubin"},      {"tbc", Emit::kTbc, ".tbc"},         {"header", Emit::kHeader, ".h"},
+    {"ptx", Emit::kPtx, ".ptx"},            {"tile", Emit::kStage, "", "slice"}, {"gpu", Emit::kStage, "", "layouts"},
+    {"llvm", Emit::kStage, "", "llvm"},     {"llvm-opt", Emit::kStage, "", "llvm-opt"},
+    {"sass", Emit::kSass, ".sass"},
+};
+
+// "/dev/null" and other things that have no extension to tell from.
+bool IsDevice(const std::string& path) {
+  struct stat s;
+  return path == "-" || (stat(path.c_str(), &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode));
+}
+
+// By --emit, else by the output's extension. Null after an error on stderr.
+const EmitInfo* FindEmit(const Options& options) {
+  const std::string what = options.value("emit"), out = options.value("output");
+  std::vector<std::string> names, extensions;
+  for (const EmitInfo& e : kEmits) {
+    if (!what.empty() ? what == e.name : e.extension[0] != '\0' && absl::EndsWith(out, e.extension)) return &e;
+    names.push_back(e.name);
+    if (e.extension[0] != '\0') extensions.push_back(e.extension);
+  }
+  if (!what.empty()) {
+    Fail(kUsage, "usage", absl::StrCat("--emit=", what), absl::StrCat("takes ", absl::StrJoin(names, ", ")));
+    return nullptr;
+  }
+  if (options.has("embed")) return &kEmits[1];
+  if (out.empty() || IsDevice(out)) return &kEmits[0];
+  FailAt(out, kUsage, "output.form", "the extension does not say what to write",
+         absl::StrCat("known are ", absl::StrJoin(extensions, ", "), "; or say --emit"));
+  return nullptr;
+}
+
+int Write(const std::string& path, absl::string_view bytes, bool binary) {
+  OutputFile file;
+  absl::Status s = file.Open(path);
+  if (s.ok() && binary && file.is_terminal()) {
+    return FailAt("stdout", kUsage, "output.terminal", "will not write a binary file to a terminal",
+                "name a file with -o, or redirect the output");
+  }
+  if (s.ok()) s = file.Write(bytes);
+  if (s.ok()) s = file.Commit();
+  return s.ok() ? kOk : FailAt(path == "-" ? "stdout" : path, kEnvironment, "output.write", s);
+}
+
+// "dir/kernel.tile" -> "kernel.cubin", in the folder where tilec runs.
+std::string DefaultOutput(const std::string& input, const char* extension) {
+  if (input == "-") return "-";
+  const size_t slash = input.find_last_of('/');
+  std::string name = slash == std::string::npos ? input : input.substr(slash + 1);
+  const size_t dot = name.find_last_of('.');
+  if (dot != std::string::npos && dot > 0) name.resize(dot);
+  return absl::StrCat(name, extension);
+}
+
+// What the compilation is asked to tell: --print-after, --remarks, --opt-bisect-limit.
+int MakeTrace(const Options& options, codegen::Trace* trace, std::vector<std::string>* remarks) {
+  const std::vector<std::string> passes = options.values("print-after");
+  for (const std::string& p : passes) {
+    bool known = p == "all";
+    std::vector<std::string> names;
+    for (const codegen::PassInfo& i : codegen::kPasses) {
+      known |= p == i.name;
+      names.push_back(i.name);
+    }
+    if (known) continue;
+    return Fail(kUsage, "usage", absl::StrCat("--print-after=", p, ": no such pass"),
+                absl::StrCat("passes are ", absl::StrJoin(names, ", "), "; or say all"));
+  }
+  trace->wants_text = [passes](absl::string_view pass) {
+    for (const std::string& p : passes) {
+      if (p == "all" || absl::string_view(p) == pass) return true;
+    }
+    return false;
+  };
+  trace->on_warning = [](const std::string& line) { std::fprintf(stderr, "%s\n", ir::Escaped(line).c_str()); };
+  if (options.has("remarks") || options.has("json")) {
+    trace->on_remark = [print = options.has("remarks"), remarks](const std::string& line) {
+      remarks->push_back(line);
+      if (print) std::fprintf(stderr, "%s\n", ir::Escaped(line).c_str());
+    };
+  }
+  if (!options.has("opt-bisect-limit")) return kOk;
+  absl::StatusOr<int64_t> limit = options.Integer("opt-bisect-limit", 0, -1, int64_t{1} << 40);
+  if (!limit.ok()) return Fail(kUsage, "usage", limit.status());
+  trace->step_limit = *limit;
+  trace->on_step = [](int64_t number, bool taken, absl::string_view step, absl::string_view of) {
+    std::fprintf(stderr, "bisect: %s step %lld: %s: %s\n", taken ? "taking" : "leaving out",
+                 static_cast<long long>(number), std::string(step).c_str(), ir::Escaped(of).c_str());
+  };
+  return kOk;
+}
+
+void PrintTimes(const codegen::Trace& trace) {
+  double all = 0;
+  for (const auto& t : trace.times()) all += t.seconds;
+  std::fprintf(stderr, "%10s %7s %5s  pass\n", "ms", "share", "runs");
+  for (const auto& t : trace.times()) {
+    std::fprintf(stderr, "%10.3f %5.1f %% %5d  %s\n", t.seconds * 1e3, all > 0 ? t.seconds / all * 100 : 0.0, t.runs,
+                 t.pass.c_str());
+  }
+  std::fprintf(stderr, "%10.3f                 all\n", all * 1e3);
+}
+
+std::string Versions() {
+  return absl::StrCat("tilec ", ir::kRelease, "\n", codegen::LlvmVersion(), "\nassembler: ", codegen::FindAssembler().path, "\n",
+                      codegen::PtxasVersion(), "libdevice: ", codegen::FindLibdevice(), "\n");
+}
+
+absl::Status Append(absl::StatusOr<codegen::BuiltImage> image, std::vector<codegen::BuiltImage>* all) {
+  if (image.ok()) all->push_back(*std::move(image));
+  return image.status();
+}
+
+absl::Status Append(absl::StatusOr<std::vector<codegen::BuiltImage>> images, std::vector<codegen::BuiltImage>* all) {
+  if (images.ok()) *all = *std::move(images);
+  return images.status();
+}
+
+// For --verbose: what is known of an image. Registers and spills are known of machine code only, as the assembler told them.
+std::string FiguresOf(const ir::Function& f, const codegen::BuiltImage& image) {
+  const bool assembled = image.image.kind == ir::ImageKind::kCubin;
+  const codegen::Compiled& c = image.compiled;
+  return absl::StrCat(c.threads, " threads, ", assembled ? absl::StrCat(image.assembled.registers, " registers, ") : "", c.shared_bytes,
+                      " bytes of shared memory, ",
+                      assembled ? absl::StrCat(image.assembled.spill_bytes, " bytes spilled, ") : "", c.llvm_instructions,
+                      " LLVM instructions", image.image.tma.empty() ? "" : ", takes descriptors",
+                      c.symbol == f.name ? "" : absl::StrCat(", symbol ", c.symbol));
+}
+
+// A compilation of all kernels that are wanted for all targets.
+class Compilation {
+ public:
+  Compilation(const Options& options, const EmitInfo& emit, CrashBundle* bundle, TimeLimit* limit)
+      : options_(options), emit_(emit), bundle_(*bundle), limit_(*limit) {}
+
+  int Run(const ir::Module& module, const std::vector<const ir::Function*>& kernels,
+          const std::vector<const codegen::Target*>& targets, codegen::CompileOptions compile, codegen::Trace* trace) {
+    const bool ptx_only = emit_.emit == Emit::kPtx || emit_.emit == Emit::kStage;
+    compile.trace = trace;
+    if (bundle_.active()) {
+      trace->wants_text = nullptr;
+      trace->on_remark = nullptr;
+      trace->on_warning = nullptr;
+      trace->on_step = nullptr;
+    } else if (emit_.emit == Emit::kStage) {
+      trace->wants_text = [this, asked = trace->wants_text](absl::string_view pass) {
+        return pass == emit_.pass || asked(pass);
+      };
+    }
+    // Where other lines go to stderr, no bar stands between them.
+    const bool talks = trace->on_remark || trace->on_step || options_.has("print-after") || bundle_.active();
+    Progress progress(!talks);
+    const double count = static_cast<double>(kernels.size() * targets.size());
+    double number = 0;
+    trace->on_warning = [&progress, warn = trace->on_warning](const std::string& line) {
+      progress.End();
+      if (warn) warn(line);
+    };
+    for (const ir::Function* f : kernels) {
+      for (const codegen::Target* t : targets) {
+        const std::string of = absl::StrCat("@", f->name, " for ", t->arch);
+        trace->largest_tile.clear();
+        trace->on_pass = [&, from = number++](absl::string_view pass) {
+          const std::string what = absl::StrCat(of, ": ", pass);
+          limit_.At(what, trace->largest_tile);
+          const auto at = std::find_if(std::begin(codegen::kPasses), std::end(codegen::kPasses),
+                                       [&](const codegen::PassInfo& i) { return pass == i.name; });
+          const double part = static_cast<double>(at - std::begin(codegen::kPasses)) / std::size(codegen::kPasses);
+          progress.Begin(what, (from + part) / count, (from + part) / count, 0);
+        };
+        trace->on_text = [&](absl::string_view pass, absl::string_view text) {
+          if (bundle_.active()) return bundle_.Add(absl::StrCat(f->name, ".", t->arch, ".", pass, ".txt"), text);
+          if (emit_.emit == Emit::kStage && pass == emit_.pass) stage_text_ = std::string(text);
+          if (!options_.has("print-after")) return;
+          std::fprintf(stderr, "---- after %s: %s ----\n%s", std::string(pass).c_str(), of.c_str(),
+                       std::string(text).c_str());
+        };
+        compile.target = t;
+        // A .tbc has room for what descriptors must be; beside a cubin nothing says it.
+        const bool in_tbc = emit_.emit == Emit::kTbc || emit_.emit == Emit::kHeader;
+        compile.descriptors = options_.has("descriptors");
+        compile.aligned = options_.has("aligned");
+        const ir::ImageKind kind = ptx_only ? ir::ImageKind::kPtx : ir::ImageKind::kCubin;
+        std::vector<codegen::BuiltImage> made;
+        if (const absl::Status s = in_tbc ? Append(codegen::BuildImages(module, *f, compile, kind), &made)
+                                          : Append(codegen::BuildImage(module, *f, compile, kind), &made);
+            !s.ok()) {
+          progress.End();
+          limit_.Lift();
+          return Failed(s);
+        }
+        progress.End();
+        for (codegen::BuiltImage& image : made) {
+          if (options_.has("verbose") && !bundle_.active()) {
+            std::fprintf(stderr, "%s: %s\n", ir::Escaped(of).c_str(), FiguresOf(*f, image).c_str());
+          }
+          const bool told = image.image.kind == ir::ImageKind::kCubin;
+          json_.push_back(ImageJson(image.image, f->name, absl::StrCat(",\"spill_bytes\":", told ? absl::StrCat(image.assembled.spill_bytes) : "null",
+                                                                       ",\"llvm_instructions\":", image.compiled.llvm_instructions)));
+          built_.push_back(std::move(image));
+          images_.push_back(built_.back().image);
+        }
+      }
+    }
+    trace->on_pass = nullptr;  // which speaks of what ends here
+    return kOk;
+  }
+
+  const std::string& stage_text() const { return stage_text_; }
+  const std::string& payload() const { return *built_[0].payload; }
+  absl::Span<const ir::Image> images() const { return images_; }
+  // A list of ImageJson.
+  std::string json() const { return absl::StrCat("[", absl::StrJoin(json_, ","), "]"); }
+
+ private:
+  int Failed(const absl::Status& s) {
+    // A stage that was reached is shown although a later one fails.
+    if (!stage_text_.empty() && !bundle_.active()) {
+      const std::string out = options_.value("output");
+      if (const int e = Write(out.empty() ? "-" : out, stage_text_, false); e != kOk) return e;
+    }
+    switch (s.code()) {
+      case absl::StatusCode::kInternal:
+        return bundle_.Fail(s);
+      case absl::StatusCode::kNotFound:
+      case absl::StatusCode::kUnavailable:
+        return Fail(kEnvironment, "codegen", s);
+      default:
+        return Fail(kRejected, "codegen", s);
+    }
+  }
+
+  const Options& options_;
+  const EmitInfo& emit_;
+  CrashBundle& bundle_;
+  TimeLimit& limit_;
+  std::deque<codegen::BuiltImage> built_;
+  std::vector<ir::Image> images_;
+  std::vector<std::string> json_;
+  std::string stage_text_;
+};
+
+int Compile(const Options& options);
+
+}  // namespace
+
+const Command kCompileCommand = {
+    "compile",
+    "K --sm=90[,80,…]",
+    "compiles a kernel for NVIDIA GPUs",
+    {
+        {"sm", 0, "LIST", "GPUs to compile for: 75, 80, 86, 89, 90, 100, 120 (90a is 90); all; native: those of this machine", true},
+        {"output", 'o', "FILE",
+         "FILE.cubin, FILE.ptx, FILE.tbc (all kernels and targets), FILE.h (that as an array for C and C++)"},
+        {"emit", 0, "WHAT", "cubin, ptx, tbc, header; or text, on stdout without -o: tile (as it was changed for the GPU), gpu (with layouts), llvm, "
+         "llvm-opt, sass (machine code)"},
+        {"embed", 0, nullptr, "a .tbc with images; may replace the input"},
+        {"kernel", 'k', "NAME", "which kernel, if there are several"},
+        {"opt", 'O', "LEVEL", "0 to 3; default 3"},
+        {"descriptors", 0, nullptr,
+         "for ptx, cubin and stages: the code that takes TMA descriptors behind its parameters, if a .tbc would have it"},
+        {"aligned", 0, nullptr,
+         "for ptx, cubin and stages: the code for aligned arrays that a .tbc would have besides (--remarks says what it needs)"},
+        {"warps", 0, "N", "warps of a block: 1, 2, 4, 8 or 16; default: what fits the tiles (see --remarks)"},
+        {"time-limit", 0, "SECONDS", "give up after so long, with exit code 5, and say at what"},
+        {"lineinfo", 0, nullptr, "source lines in the machine code"},
+        {"verbose", 'v', nullptr, "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},
+        {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
+        {"print-after", 0, "PASS",
+         "the program after a pass, on stderr: split, fetch, slice, plan, layouts, llvm, libdevice, llvm-opt, ptx, ptxas; or all", true},
+        {"time-passes", 0, nullptr, "what each pass took, on stderr"},
+        {"json", 0, nullptr, "print one JSON object about the result, see below"},
+        {"opt-bisect-limit", 0, "N",
+         "take the first N optional steps only, and name them on stderr; -1: name and take all"},
+    },
+    "K is a .tbc, .tile or Tile IR bytecode file, told apart by content.\n\n"
+    "--json prints one object on stdout:\n"
+    "  result: \"ok\" (else \"rejected\" or another word for the exit code, and diagnostics), output, emit\n"
+    "  images: a list of kernel, arch, kind, symbol, threads, registers, shared_bytes, cluster, requires, descriptors,\n"
+    "    workspaces, bytes, driver, spill_bytes (null if no assembler told), llvm_instructions\n"
+    "  remarks, as with --remarks\n"
+    "  diagnostics: warnings, a list of severity, code, file, line, col, message, fix, details\n\n"
+    "When the compiler itself fails (exit code 70), the input, all stages and a script that repeats the failure are "
+    "put into a\n"
+    "new folder below $TMPDIR or /tmp; stderr says where.\n\n"
+    "examples:\n"
+    "  tilec kernel.tbc --sm=90                     writes kernel.cubin\n"
+    "  tilec kernel.tile --sm=80,90 -o kernel.tbc   portable tile code with machine code for two GPUs\n"
+    "  tilec kernel.tile --sm=80,90 -o kernel.h     the same as an array, kernel_tbc, of kernel_tbc_size bytes\n"
+    "  tilec kernel.tile --sm=90 --emit=ptx -o -    prints PTX\n"
+    "  tilec kernel.tile --sm=90 --remarks          says why it is as fast as it is\n",
+    Compile};
+
+namespace {
+
+// What was asked for, into `out`.
+int WriteResult(const EmitInfo& emit, const ir::Module& module, const Compilation& compilation, const std::string& input,
+                const std::string& out) {
+  if (emit.emit == Emit::kStage) return Write(out, compilation.stage_text(), false);
+  if (emit.emit == Emit::kSass) {
+    absl::StatusOr<std::string> text = codegen::Disassemble(compilation.payload());
+    return text.ok() ? Write(out, *text, false) : Fail(kEnvironment, "codegen", text.status());
+  }
+  if (emit.emit != Emit::kTbc && emit.emit != Emit::kHeader) return Write(out, compilation.payload(), emit.emit == Emit::kCubin);
+  absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = compilation.images()});
+  if (!bytes.ok()) return FailAt(NameOf(input), kRejected, "tbc.write", bytes.status());
+  if (emit.emit == Emit::kTbc) return Write(out, *bytes, true);
+  std::vector<std::string> contents;
+  for (const auto& f : module.functions) {
+    std::vector<std::string> archs;
+    for (const ir::Image& i : compilation.images()) {
+      // One GPU may have several, for different arguments.
+      const bool is_new = archs.empty() || archs.back() != i.arch;
+      if (module.functions[i.kernel].get() == f.get() && is_new) archs.push_back(i.arch);
+    }
+    contents.push_back(absl::StrCat("kernel ", f->name, ": tile code", archs.empty() ? "" : ", machine code for ",
+                                    absl::StrJoin(archs, ", ")));
+  }
+  return Write(out, CHeader(out == "-" ? NameOf(input) : out, *bytes, contents), false);
+}
+
+int Compile(const Options& options) {
+  if (options.positional().size() != 1) {
+    return Fail(kUsage, "usage", options.positional().empty() ? "no input file" : "more than one input file");
+  }
+  std::vector<const codegen::Target*> targets;
+  if (const int exit = ReadTargets(options.values("sm"), &targets); exit != kOk) return exit;
+  absl::StatusOr<int64_t> level = options.Integer("opt", 3, 0, 3);
+  if (!level.ok()) return Fail(kUsage, "usage", level.status().message());
+  absl::StatusOr<int64_t> seconds = options.Integer("time-limit", 0, 1, 1000000);
+  if (!seconds.ok()) return Fail(kUsage, "usage", seconds.status().message());
+  absl::StatusOr<int64_t> warps = options.Integer("warps", 0, 1, 16);
+  if (!warps.ok()) return Fail(kUsage, "usage", warps.status().message());
+  if ((*warps & (*warps - 1)) != 0) return Fail(kUsage, "usage", absl::StrCat("--warps=", *warps, " is no power of two"));
+  const EmitInfo* emit = FindEmit(options);
+  if (emit == nullptr) return kUsage;
+  codegen::Trace trace;
+  std::vector<std::string> remarks;
+  if (const int exit = MakeTrace(options, &trace, &remarks); exit != kOk) return exit;
+  const bool whole_module = emit->emit == Emit::kTbc || emit->emit == Emit::kHeader;
+  if (!whole_module && targets.size() > 1) {
+    return Fail(kUsage, "usage", "one --sm at a time for this output",
+                "use -o FILE.tbc, which holds any number of them");
+  }
+
+  int exit = kOk;
+  const std::string& input = options.positional()[0];
+  auto loaded = Load(input, &exit);
+  if (loaded == nullptr) return exit;
+  const ir::Module& module = *loaded->module;
+  std::vector<const ir::Function*> kernels;
+  if (options.has("kernel") || !whole_module) {
+    const ir::Function* f = PickKernel(module, NameOf(input), options.value("kernel"), &exit);
+    if (f == nullptr) return exit;
+    kernels.push_back(f);
+  } else {
+    for (const auto& f : module.functions) kernels.push_back(f.get());
+  }
+  std::string out = options.value("output");
+  if (out.empty()) out = emit->emit == Emit::kStage || emit->emit == Emit::kSass ? "-" : DefaultOutput(input, emit->extension);
+  if (out == "-" && options.has("json")) return Fail(kUsage, "usage", "--json prints on stdout: give the output a file with -o");
+  if (out == input && input != "-" && !options.has("embed")) {
+    return FailAt(input, kUsage, "output.same", "the output would replace the input", "name another file with -o, or say --embed");
+  }
+  absl::StatusOr<std::string> plain = ir::WriteTbc(module);
+  if (!plain.ok()) return FailAt(NameOf(input), kRejected, "tbc.write", plain.status());
+
+  CrashBundle bundle(kCompileCommand, options);
+  bundle.SetInput(input, *std::move(plain), bundle.active() ? Versions() : "");
+  codegen::CompileOptions compile;
+  compile.opt_level = static_cast<int>(*level);
+  compile.line_info = options.has("lineinfo");
+  compile.num_warps = static_cast<int>(*warps);
+  TimeLimit limit(*seconds);
+  Compilation compilation(options, *emit, &bundle, &limit);
+  if (exit = compilation.Run(module, kernels, targets, compile, &trace); exit != kOk) return exit;
+  limit.Lift();
+  if (bundle.active()) return bundle.DidNotFail();
+  if (options.has("time-passes")) PrintTimes(trace);
+
+  if (exit = WriteResult(*emit, module, compilation, input, out); exit != kOk || !options.has("json")) return exit;
+  for (std::string& r : remarks) r = JsonQuote(ir::Escaped(r));
+  PrintJson(absl::StrCat("{\"result\":\"ok\",\"output\":", JsonQuote(ir::Escaped(out)), ",\"emit\":\"", emit->name, "\",\"images\":",
+                         compilation.json(), ",\"remarks\":[", absl::StrJoin(remarks, ","), "],\"diagnostics\":",
+                         DiagnosticsJson(TakeDiagnostics()), "}"));
+  return kOk;
+}
+
+}  // namespace
+}  // namespace tile::tools

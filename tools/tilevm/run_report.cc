@@ -1,0 +1,67 @@
+#include "tools/tilevm/run_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "ir/escape.h"
+#include "tools/data/json.h"
+#include "tools/data/scalar.h"
+#include "tools/data/summary.h"
+
+namespace tile::tools {
+namespace {
+
+std::string Quote(absl::string_view text) { return JsonQuote(ir::Escaped(text)); }
+
+std::string OutputJson(const RunReport::Output& out) {
+  const Array& a = out.array->array;
+  const Statistics s = Measure(a);
+  const auto element = [&](int64_t i) {
+    if (i < 0) return std::string("null");
+    return FormatElement(a.element.kind, LoadBits(a.element.kind, a.bytes.data(), i), a.is_unsigned);
+  };
+  std::vector<std::string> files;
+  for (const std::string& f : out.files) files.push_back(Quote(f));
+  return absl::StrCat("{\"name\":", Quote(out.array->name), ",\"type\":", Quote(ElementText(a.element, a.is_unsigned)),
+                      ",\"shape\":[", absl::StrJoin(a.shape, ","), "],\"min\":", element(s.min_index), ",\"max\":",
+                      element(s.max_index), ",\"mean\":", s.min_index < 0 ? "null" : JsonNumber(s.mean), ",\"nan\":", s.nans,
+                      ",\"inf\":", s.infinities, ",\"files\":[", absl::StrJoin(files, ","), "]}");
+}
+
+std::string ExpectedJson(const RunReport::Expected& e) {
+  const Comparison& c = e.comparison;
+  return absl::StrCat("{\"name\":", Quote(e.name), ",\"count\":", c.count, ",\"differing\":", c.differing, ",\"max_abs\":",
+                      JsonNumber(c.max_abs), ",\"max_rel\":", JsonNumber(c.max_rel), ",\"max_ulp\":", c.max_ulp, "}");
+}
+
+std::string TrapJson(const vm::Report& r) {
+  const std::string order = r.order.empty() ? "" : absl::StrCat(",\"order\":", Quote(r.order));
+  return absl::StrCat("{\"code\":", Quote(r.code), ",\"where\":", Quote(r.where), ",\"op\":", Quote(r.op),
+                      ",\"block\":[", absl::StrJoin(r.block, ","), "],\"message\":", Quote(r.message), order, "}");
+}
+
+template <class T, class F>
+std::string List(const std::vector<T>& items, F&& text) {
+  return absl::StrCat("[", absl::StrJoin(items, ",", [&](std::string* out, const T& item) { out->append(text(item)); }), "]");
+}
+
+}  // namespace
+
+std::string JsonNumber(double x) { return std::isfinite(x) ? absl::StrFormat("%.9g", x) : "null"; }
+
+std::string ToJson(const RunReport& report, const vm::Launch& launch, const vm::Outcome& outcome) {
+  const bool trapped = !outcome.reports.empty();
+  const bool differs = std::any_of(report.expected.begin(), report.expected.end(),
+                                   [](const RunReport::Expected& e) { return !e.comparison.ok(); });
+  std::string s = absl::StrCat("{\"kernel\":", Quote(report.kernel), ",\"grid\":[", absl::StrJoin(launch.grid, ","),
+                               "],\"blocks\":", outcome.blocks_run, ",\"orders\":", outcome.orders, ",\"ms\":", absl::StrFormat("%.3f", report.ms),
+                               ",\"result\":\"", trapped ? "trapped" : differs ? "differs" : "ok", "\"");
+  if (!outcome.warnings.empty()) absl::StrAppend(&s, ",\"warnings\":", List(outcome.warnings, TrapJson));
+  if (trapped) return absl::StrCat(s, ",\"reports\":", List(outcome.reports, TrapJson), "}");
+  return absl::StrCat(s, ",\"outputs\":", List(report.outputs, OutputJson), ",\"expect\":", List(report.expected, ExpectedJson), "}");
+}
+
+}  // namespace tile::tools
