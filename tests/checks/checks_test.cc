@@ -22,7 +22,7 @@
 #include "ir/float.h"
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"
-#include "tests/ops/tile_files.h"
+#include "tests/harness/tile_files.h"
 #include "vm/vm.h"
 
 namespace tile {

@@ -3,7 +3,7 @@
 //
 //   RandomProgram p = MakeRandomProgram({.seed = 7});
 //   ops::Arguments arguments = MakeArguments(p);              // memory with contents, parameters, grid
-//   engine(*p.module, "random", &arguments);                  // tests/ops: the VM, or a GPU
+//   engine(*p.module, "random", &arguments);                  // tests/harness: the VM, or a GPU
 //   Difference(p, expected, arguments) == "";
 //
 // What makes results well defined: indices, shift amounts and divisors are brought into range; blocks write different
@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "ir/module.h"
-#include "tests/ops/op_file.h"
+#include "tests/harness/op_file.h"
 
 namespace tile::fuzz {
 

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
-#include "tests/ops/on_vm.h"
+#include "tests/harness/on_vm.h"
 
 namespace tile::fuzz {
 namespace {

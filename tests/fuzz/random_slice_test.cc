@@ -13,7 +13,7 @@
 #include "ir/text/printer.h"
 #include "ir/verify/verify.h"
 #include "tests/fuzz/random_program.h"
-#include "tests/ops/on_vm.h"
+#include "tests/harness/on_vm.h"
 
 namespace tile::fuzz {
 namespace {

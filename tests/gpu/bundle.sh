@@ -21,7 +21,7 @@ runtime/package/copy.sh "$folder/prefix" "$bin/runtime/shared/libtilevm.so" "$bi
 cp -L "$(ldconfig -p | awk '/libsleef.so.3 /{print $NF; exit}')" "$folder/"
 mkdir "$folder/litmus_files"
 cp tests/gpu/litmus/*.tile "$folder/litmus_files/"
-cp -r tests/ops tests/source examples tests/bench/gpu_peers.py tests/bench/gpu_triton.py tests/bench/tilevm_c.py tests/bench/kernels tests/gpu/run.sh "$folder/"
+cp -r tests/ops tests/spec tests/codegen/regressions examples tests/bench/gpu_peers.py tests/bench/gpu_triton.py tests/bench/tilevm_c.py tests/bench/kernels tests/gpu/run.sh "$folder/"
 [ -n "$launches" ] && cp -r "$launches" "$folder/launches"
 tar -C "$folder" -czf "$out" .
 ls -l "$out"

@@ -1,4 +1,4 @@
-// Runs test files of operations (tests/ops/op_file.h) and recorded launches (tools/launch/record.h) on a GPU, each kernel compiled
+// Runs test files of operations (tests/harness/op_file.h) and recorded launches (tools/launch/record.h) on a GPU, each kernel compiled
 // by our code generator for it, and says what is not as expected.
 //
 //   gpu_check [--device=cuda:0] [--sm=90] [--ptx] [--opt=3] [--warps=N] [--random=FIRST,LAST] FILE.tile… RECORD.json…
@@ -37,8 +37,8 @@
 #include "tests/fuzz/random_program.h"
 #include "tests/gpu/litmus_run.h"
 #include "tests/gpu/on_gpu.h"
-#include "tests/ops/on_vm.h"
-#include "tests/ops/op_file.h"
+#include "tests/harness/on_vm.h"
+#include "tests/harness/op_file.h"
 #include "tools/data/scalar.h"
 #include "tools/launch/record.h"
 

@@ -23,7 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "tests/ops/op_file.h"
+#include "tests/harness/op_file.h"
 
 namespace tile::ops {
 

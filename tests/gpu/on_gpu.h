@@ -1,4 +1,4 @@
-// A GPU as an engine for tests (tests/ops/op_file.h): each kernel is compiled by our code generator, loaded and
+// A GPU as an engine for tests (tests/harness/op_file.h): each kernel is compiled by our code generator, loaded and
 // launched.
 //
 //   Gpu gpu{*runtime::OpenDevice("cuda:0"), codegen::FindTarget(90)};
@@ -15,7 +15,7 @@
 #include "ir/tbc/image.h"
 #include "runtime/host_launch.h"
 #include "runtime/open_device.h"
-#include "tests/ops/op_file.h"
+#include "tests/harness/op_file.h"
 
 namespace tile::ops {
 

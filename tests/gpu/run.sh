@@ -30,9 +30,9 @@ checked() {
 seeds() { seq "$1" "$3" $(($1 + $2 - 1)) | awk -v each="$3" '{ print "--random=" $1 "," $1 + each - 1 }'; }
 wrong=0
 run_files() {
-  find ops source -name '*.tile' | sort | checked files 1
+  find ops spec regressions -name '*.tile' | sort | checked files 1
   # The same for one warp a block: other layouts, and slices of smaller tiles.
-  find ops source -name '*.tile' | sort | checked files_1warp 1 --warps=1
+  find ops spec regressions -name '*.tile' | sort | checked files_1warp 1 --warps=1
 }
 run_launches() {
   [ -d launches ] && find launches -name '*.json' | sort | checked launches 4
@@ -46,7 +46,7 @@ run_random() {
 # What is made for older GPUs, compiled by the driver for this one.
 run_older() {
   local sm
-  for sm in 75 80 89; do find ops source -name '*.tile' | sort | checked "files_sm$sm" 1 --sm=$sm --ptx; done
+  for sm in 75 80 89; do find ops spec regressions -name '*.tile' | sort | checked "files_sm$sm" 1 --sm=$sm --ptx; done
   [ -d launches ] && find launches -name '*.json' | sort | checked launches_sm80 4 --sm=80 --ptx
   { seeds "${RANDOM_FIRST:-0}" 200 10; seeds $((${RANDOM_FIRST:-0} + 1000000)) 100 5; } | checked random_sm80 1 --sm=80 --ptx
 }
@@ -73,7 +73,7 @@ run_overhead() {
 # Out of bounds, races in shared memory, barriers that not all reach: a sample of everything that has its own code.
 run_sanitizer() {
   local tool files
-  files=$(ls source/product*.tile source/*atomic*.tile source/*shared*.tile ops/{mmaf,mmai,mmaf_scaled,reduce,scan,permute,cat,extract,make_gather_scatter_view,atomic_rmw_tko,atomic_red_view_tko,print_tko,assert,alloca,load_view_tko,store_view_tko}.tile | sort -u)
+  files=$(ls regressions/product*.tile spec/*atomic*.tile spec/*shared*.tile ops/{mmaf,mmai,mmaf_scaled,reduce,scan,permute,cat,extract,make_gather_scatter_view,atomic_rmw_tko,atomic_red_view_tko,print_tko,assert,alloca,load_view_tko,store_view_tko}.tile | sort -u)
   for tool in memcheck racecheck synccheck; do
     echo $files | xargs -P "$(nproc)" -n 1 timeout 200 compute-sanitizer --tool $tool --error-exitcode 9 ./gpu_check >"$results/$tool.txt" 2>&1
     awk -v tool=$tool '/^DONE/ { ran++ } /ERROR SUMMARY|RACECHECK SUMMARY/ { seen++; if ($0 ~ /SUMMARY: 0 /) clean++ }

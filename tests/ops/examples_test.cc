@@ -21,8 +21,8 @@
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"
-#include "tests/ops/on_vm.h"
-#include "tests/ops/tile_files.h"
+#include "tests/harness/on_vm.h"
+#include "tests/harness/tile_files.h"
 
 namespace tile::ops {
 namespace {

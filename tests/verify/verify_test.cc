@@ -1,5 +1,5 @@
 // Runs every file of this folder through the parser and the verifier, in one round. A file is named after the rule it
-// is about, `addf.c10.tile`, and announces what must be reported where (tests/ops/announced.h). Rules that the text
+// is about, `addf.c10.tile`, and announces what must be reported where (tests/harness/announced.h). Rules that the text
 // form cannot break have a case in unwritable.cc. A rule without file and case fails the test.
 
 #include "ir/verify/verify.h"
@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "ir/text/check.h"
-#include "tests/ops/announced.h"
-#include "tests/ops/tile_files.h"
+#include "tests/harness/announced.h"
+#include "tests/harness/tile_files.h"
 #include "tests/verify/unwritable.h"
 
 namespace tile::ir {

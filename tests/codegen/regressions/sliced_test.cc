@@ -10,9 +10,9 @@
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "ir/verify/verify.h"
-#include "tests/ops/on_vm.h"
-#include "tests/ops/op_file.h"
-#include "tests/ops/tile_files.h"
+#include "tests/harness/on_vm.h"
+#include "tests/harness/op_file.h"
+#include "tests/harness/tile_files.h"
 
 namespace tile::ops {
 namespace {
@@ -56,7 +56,7 @@ void GivesTheSame(const std::string& path, const LoopsOf& loops, int most_outsid
 }
 
 TEST(Sliced, TilesGiveTheSame) {
-  GivesTheSame("tests/source/sliced_tiles.tile",
+  GivesTheSame("tests/codegen/regressions/sliced_tiles.tile",
                {{"add", {1, 1}},
                 {"add_pointers", {1, 1}},
                 {"edges", {1, 1}},
@@ -76,7 +76,7 @@ TEST(Sliced, TilesGiveTheSame) {
 }
 
 TEST(Sliced, UpdatesGiveTheSame) {
-  GivesTheSame("tests/source/sliced_updates.tile",
+  GivesTheSame("tests/codegen/regressions/sliced_updates.tile",
                {{"running", {1, 1}},
                 {"running_back", {1, 1}},
                 {"running_rows", {1, 1}},

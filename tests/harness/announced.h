@@ -4,8 +4,8 @@
 //
 // The line must give exactly the diagnostics that its comments name (`error:` or `warning:`, several separated by `//`), the
 // message holding the text behind the code. `error anywhere:` is about one that has no line, or one of another file.
-#ifndef TILE_TESTS_OPS_ANNOUNCED_H_
-#define TILE_TESTS_OPS_ANNOUNCED_H_
+#ifndef TILE_TESTS_HARNESS_ANNOUNCED_H_
+#define TILE_TESTS_HARNESS_ANNOUNCED_H_
 
 #include <string>
 #include <vector>
@@ -25,4 +25,4 @@ void ExpectAnnounced(const std::string& name, std::vector<Announced> expected, c
 
 }  // namespace tile
 
-#endif  // TILE_TESTS_OPS_ANNOUNCED_H_
+#endif  // TILE_TESTS_HARNESS_ANNOUNCED_H_

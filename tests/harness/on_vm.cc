@@ -1,4 +1,4 @@
-#include "tests/ops/on_vm.h"
+#include "tests/harness/on_vm.h"
 
 #include <algorithm>
 

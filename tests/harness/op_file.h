@@ -23,8 +23,8 @@
 // A comment line that begins with three spaces continues the line above. Elements: as tools/data/scalar.h; `0x…` of a
 // float type are bits, `nan` any NaN, `_` no matter what, `5*8` eight times 5, `0..15` counts. Brackets may nest.
 // Values must be equal bit by bit, -0 and 0 are not.
-#ifndef TILE_TESTS_OPS_OP_FILE_H_
-#define TILE_TESTS_OPS_OP_FILE_H_
+#ifndef TILE_TESTS_HARNESS_OP_FILE_H_
+#define TILE_TESTS_HARNESS_OP_FILE_H_
 
 #include <cstdint>
 #include <functional>
@@ -107,4 +107,4 @@ std::string RunCall(const ir::Module& module, const Call& call, bool full_checks
 
 }  // namespace tile::ops
 
-#endif  // TILE_TESTS_OPS_OP_FILE_H_
+#endif  // TILE_TESTS_HARNESS_OP_FILE_H_

@@ -1,4 +1,4 @@
-#include "tests/ops/announced.h"
+#include "tests/harness/announced.h"
 
 #include <algorithm>
 

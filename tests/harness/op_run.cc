@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ir/float.h"
-#include "tests/ops/op_file.h"
+#include "tests/harness/op_file.h"
 #include "tools/data/compare.h"
 #include "tools/data/scalar.h"
 

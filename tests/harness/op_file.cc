@@ -1,5 +1,5 @@
 // Parsing of the annotations; op_run.cc binds and compares.
-#include "tests/ops/op_file.h"
+#include "tests/harness/op_file.h"
 
 #include <algorithm>
 #include <utility>

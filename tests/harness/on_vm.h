@@ -1,10 +1,10 @@
 // The VM as an engine for test files of operations (op_file.h).
 //
 //   EXPECT_EQ(RunCall(*module, call, false, OnVm(vm::CheckLevel::kBounds, /*threads=*/2)), "");
-#ifndef TILE_TESTS_OPS_ON_VM_H_
-#define TILE_TESTS_OPS_ON_VM_H_
+#ifndef TILE_TESTS_HARNESS_ON_VM_H_
+#define TILE_TESTS_HARNESS_ON_VM_H_
 
-#include "tests/ops/op_file.h"
+#include "tests/harness/op_file.h"
 #include "vm/vm.h"
 
 namespace tile::ops {
@@ -14,4 +14,4 @@ Engine OnVm(vm::CheckLevel level, int threads);
 
 }  // namespace tile::ops
 
-#endif  // TILE_TESTS_OPS_ON_VM_H_
+#endif  // TILE_TESTS_HARNESS_ON_VM_H_

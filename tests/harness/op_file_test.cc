@@ -1,5 +1,5 @@
 // What the runner of the files accepts, binds and finds, with engines that only write numbers.
-#include "tests/ops/op_file.h"
+#include "tests/harness/op_file.h"
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-#include "tests/ops/tile_files.h"
+#include "tests/harness/tile_files.h"
 
 #include <algorithm>
 #include <filesystem>

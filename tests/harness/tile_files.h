@@ -1,8 +1,8 @@
 // The .tile files of a test folder.
 //
 //   INSTANTIATE_TEST_SUITE_P(All, Checks, testing::ValuesIn(TileFiles("tests/checks")), TileFileName);
-#ifndef TILE_TESTS_OPS_TILE_FILES_H_
-#define TILE_TESTS_OPS_TILE_FILES_H_
+#ifndef TILE_TESTS_HARNESS_TILE_FILES_H_
+#define TILE_TESTS_HARNESS_TILE_FILES_H_
 
 #include <string>
 #include <vector>
@@ -23,4 +23,4 @@ std::string ReadFile(const std::string& path);
 
 }  // namespace tile
 
-#endif  // TILE_TESTS_OPS_TILE_FILES_H_
+#endif  // TILE_TESTS_HARNESS_TILE_FILES_H_

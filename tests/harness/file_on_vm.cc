@@ -1,6 +1,5 @@
-// Runs the files of this folder, which show the rules of the documents that the operations come from
-// (tests/source-coverage.md says which rule stands where). A file is either of the form of tests/ops/op_file.h, or, if
-// it announces something (tests/ops/announced.h), a program on which the parser or the verifier must report exactly that.
+#include "tests/harness/file_on_vm.h"
+
 #include <memory>
 #include <set>
 #include <string>
@@ -12,9 +11,9 @@
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"
-#include "tests/ops/announced.h"
-#include "tests/ops/on_vm.h"
-#include "tests/ops/tile_files.h"
+#include "tests/harness/announced.h"
+#include "tests/harness/on_vm.h"
+#include "tests/harness/tile_files.h"
 
 namespace tile::ops {
 namespace {
@@ -61,19 +60,16 @@ void ExpectResults(const std::string& path, const std::string& text) {
   for (const auto& f : module->functions) EXPECT_EQ(run.count(std::string(f->name)), 1u) << f->name << " is never run";
 }
 
-class Source : public testing::TestWithParam<std::string> {};
+}  // namespace
 
-TEST_P(Source, DoesWhatTheFileSays) {
-  const std::string text = ReadFile(GetParam());
+void ExpectFileHolds(const std::string& path) {
+  const std::string text = ReadFile(path);
   std::vector<Announced> rejections = ParseAnnounced(text);
   if (rejections.empty()) {
-    ExpectResults(GetParam(), text);
+    ExpectResults(path, text);
   } else {
     ExpectRejected(text, std::move(rejections));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Source, testing::ValuesIn(TileFiles("tests/source")), TileFileName);
-
-}  // namespace
 }  // namespace tile::ops
