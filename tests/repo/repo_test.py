@@ -8,6 +8,8 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 
+import build_deps
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = {".cc", ".h", ".def", ".py", ".fbs", ".tile", ".bzl"}
 MAX_LINES = 900
@@ -205,7 +207,11 @@ def limits_are_stated(files):
                     yield f"{LIMITS}: {limit} of {name}, {value}, is not stated"
 
 
-RULES = [sections_exist, limits_are_stated, links_lead_somewhere, listings_stand_in_their_files, no_long_source, no_machine_paths, no_unfinished_marks, locks_are_seen_by_sanitizers, sources_are_covered]
+def deps_are_what_is_included(files):
+    return build_deps.deps_are_what_is_included(ROOT, files)
+
+
+RULES = [deps_are_what_is_included, sections_exist, limits_are_stated, links_lead_somewhere, listings_stand_in_their_files, no_long_source, no_machine_paths, no_unfinished_marks, locks_are_seen_by_sanitizers, sources_are_covered]
 
 
 def main():

@@ -34,7 +34,7 @@ def isa_cc_library(name, srcs, hdrs = [], deps = [], copts = [], least_copts = [
     Args:
       least_copts: more options for the least of them
     """
-    for isa in _MARCH.keys() + ["generic"]:
+    for isa in list(_MARCH) + ["generic"]:
         native.cc_library(
             name = name + "_" + isa,
             srcs = srcs,
