@@ -24,7 +24,7 @@ namespace tile::ir {
 struct ProbePoint {
   int op = 0;  // position in the text, as Walk counts
   int result = 0;
-  Type type;      // a tile or scalar of numbers of 8 bits and more, or i1
+  Type type;          // a tile or scalar of numbers of 8 bits and more, or i1
   std::string name;   // mnemonic
   std::string where;  // "file:line:col"
 
@@ -38,12 +38,11 @@ struct ProbePoint {
 std::vector<ProbePoint> ProbePoints(const Function& f);
 
 // The errors of WriteTbc.
-absl::StatusOr<std::unique_ptr<Module>> WithProbe(const Module& module, const Function& f,
-                                                      const ProbePoint& point);
+absl::StatusOr<std::unique_ptr<Module>> WithProbe(const Module& module, const Function& f, const ProbePoint& point);
 
 // Pairs of equal keys, in order, as many as possible; between them what is of equal type in the same place.
 std::vector<std::pair<const ProbePoint*, const ProbePoint*>> MatchProbePoints(const std::vector<ProbePoint>& a,
-                                                                   const std::vector<ProbePoint>& b);
+                                                                              const std::vector<ProbePoint>& b);
 
 }  // namespace tile::ir
 

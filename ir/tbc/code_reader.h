@@ -3,7 +3,7 @@
 #define TILE_IR_TBC_CODE_READER_H_
 
 #include "ir/module.h"
-#include "ir/tbc/context.h"
+#include "ir/tbc/read_context.h"
 #include "ir/tbc/schema.h"
 
 namespace tile::ir {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "ir/tbc/context.h"
+#include "ir/tbc/read_context.h"
 #include "ir/tbc/schema.h"
 
 namespace tile::ir {

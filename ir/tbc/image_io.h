@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "ir/tbc/context.h"
 #include "ir/tbc/file.h"
 #include "ir/tbc/image.h"
+#include "ir/tbc/read_context.h"
 #include "ir/tbc/schema.h"
 
 namespace tile::ir {

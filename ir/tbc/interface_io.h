@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "ir/interface.h"
-#include "ir/tbc/context.h"
+#include "ir/tbc/read_context.h"
 #include "ir/tbc/schema.h"
 
 namespace tile::ir {

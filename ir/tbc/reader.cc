@@ -4,11 +4,11 @@
 
 #include "ir/limits.h"
 #include "ir/tbc/code_reader.h"
-#include "ir/tbc/context.h"
 #include "ir/tbc/debug_io.h"
 #include "ir/tbc/file.h"
 #include "ir/tbc/image_io.h"
 #include "ir/tbc/interface_io.h"
+#include "ir/tbc/read_context.h"
 
 namespace tile::ir {
 namespace {

@@ -6,7 +6,7 @@
 #include "ir/float.h"
 #include "tests/fuzz/random.h"
 #include "tests/fuzz/random_program.h"
-#include "tools/data/scalar.h"
+#include "tools/data/element_text.h"
 
 namespace tile::fuzz {
 namespace {

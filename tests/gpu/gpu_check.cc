@@ -39,7 +39,7 @@
 #include "tests/gpu/on_gpu.h"
 #include "tests/harness/on_vm.h"
 #include "tests/harness/op_file.h"
-#include "tools/data/scalar.h"
+#include "tools/data/element_text.h"
 #include "tools/launch/record.h"
 
 namespace tile::ops {

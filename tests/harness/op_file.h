@@ -20,7 +20,7 @@
 //   with: OLD => NEW; OLD => NEW            the code with OLD replaced throughout. Holds until the next `with`, which
 //                                           starts from the file as it is. `expect` behind it repeats the last run
 //
-// A comment line that begins with three spaces continues the line above. Elements: as tools/data/scalar.h; `0x…` of a
+// A comment line that begins with three spaces continues the line above. Elements: as tools/data/element_text.h; `0x…` of a
 // float type are bits, `nan` any NaN, `_` no matter what, `5*8` eight times 5, `0..15` counts. Brackets may nest.
 // Values must be equal bit by bit, -0 and 0 are not.
 #ifndef TILE_TESTS_HARNESS_OP_FILE_H_

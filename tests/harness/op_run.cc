@@ -10,8 +10,8 @@
 #include "absl/strings/strip.h"
 #include "ir/float.h"
 #include "tests/harness/op_file.h"
-#include "tools/data/compare.h"
-#include "tools/data/scalar.h"
+#include "tools/data/compare_arrays.h"
+#include "tools/data/element_text.h"
 
 namespace tile::ops {
 namespace {

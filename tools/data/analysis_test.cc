@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "ir/float.h"
 #include "tools/data/cast.h"
-#include "tools/data/compare.h"
+#include "tools/data/compare_arrays.h"
 #include "tools/data/data_test_util.h"
 #include "tools/data/summary.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/float.h"
-#include "tools/data/scalar.h"
+#include "tools/data/element_text.h"
 
 namespace tile::tools {
 namespace {

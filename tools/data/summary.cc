@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tools/data/scalar.h"
+#include "tools/data/element_text.h"
 
 namespace tile::tools {
 namespace {

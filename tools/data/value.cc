@@ -11,12 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "tools/data/element_text.h"
 #include "tools/data/files.h"
 #include "tools/data/npy.h"
 #include "tools/data/npz.h"
 #include "tools/data/png_image.h"
 #include "tools/data/safetensors.h"
-#include "tools/data/scalar.h"
 
 namespace tile::tools {
 namespace {

@@ -3,11 +3,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tools/data/element_text.h"
 #include "tools/data/files.h"
 #include "tools/data/npy.h"
 #include "tools/data/png_image.h"
 #include "tools/data/safetensors.h"
-#include "tools/data/scalar.h"
 
 namespace tile::tools {
 namespace {

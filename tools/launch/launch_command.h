@@ -8,7 +8,7 @@
 
 #include "tools/cli/options.h"
 #include "tools/cli/progress.h"
-#include "tools/data/compare.h"
+#include "tools/data/compare_arrays.h"
 #include "tools/launch/engine.h"
 #include "tools/launch/run_launch.h"
 #include "tools/module/load.h"

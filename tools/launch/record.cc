@@ -10,9 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "ir/tbc/writer.h"
+#include "tools/data/element_text.h"
 #include "tools/data/files.h"
 #include "tools/data/json.h"
-#include "tools/data/scalar.h"
 
 namespace tile::tools {
 namespace {

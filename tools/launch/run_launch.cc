@@ -10,7 +10,7 @@
 #include "runtime/launch_rule.h"
 #include "tools/cli/report.h"
 #include "tools/data/cast.h"
-#include "tools/data/scalar.h"
+#include "tools/data/element_text.h"
 
 namespace tile::tools {
 namespace {

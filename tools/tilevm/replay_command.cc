@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "ir/escape.h"
 #include "tools/cli/report.h"
-#include "tools/data/compare.h"
+#include "tools/data/compare_arrays.h"
 #include "tools/data/files.h"
 #include "tools/data/json.h"
 #include "tools/launch/launch_command.h"

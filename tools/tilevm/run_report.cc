@@ -7,8 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ir/escape.h"
+#include "tools/data/element_text.h"
 #include "tools/data/json.h"
-#include "tools/data/scalar.h"
 #include "tools/data/summary.h"
 
 namespace tile::tools {

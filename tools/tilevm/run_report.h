@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/data/compare.h"
+#include "tools/data/compare_arrays.h"
 #include "tools/launch/run_launch.h"
 #include "vm/vm.h"
 

@@ -11,8 +11,8 @@
 //   FormatElement(Elem::kF16, 0x3E00);   // "1.5"
 //
 // Pure and thread-safe.
-#ifndef TILE_TOOLS_DATA_SCALAR_H_
-#define TILE_TOOLS_DATA_SCALAR_H_
+#ifndef TILE_TOOLS_DATA_ELEMENT_TEXT_H_
+#define TILE_TOOLS_DATA_ELEMENT_TEXT_H_
 
 #include <cstdint>
 #include <string>
@@ -35,4 +35,4 @@ std::string FormatElement(ir::Elem elem, uint64_t bits, bool is_unsigned = false
 
 }  // namespace tile::tools
 
-#endif  // TILE_TOOLS_DATA_SCALAR_H_
+#endif  // TILE_TOOLS_DATA_ELEMENT_TEXT_H_

@@ -3,8 +3,8 @@
 // The parts return false after Fail, which keeps the first error. Sizes in a file are bounded by the file, but
 // FlatBuffers lets many offsets point to one place: Charge counts every copy, so that a small file can't fill the
 // memory.
-#ifndef TILE_IR_TBC_CONTEXT_H_
-#define TILE_IR_TBC_CONTEXT_H_
+#ifndef TILE_IR_TBC_READ_CONTEXT_H_
+#define TILE_IR_TBC_READ_CONTEXT_H_
 
 #include <cstdint>
 #include <string>
@@ -67,4 +67,4 @@ class ReadContext {
 
 }  // namespace tile::ir
 
-#endif  // TILE_IR_TBC_CONTEXT_H_
+#endif  // TILE_IR_TBC_READ_CONTEXT_H_

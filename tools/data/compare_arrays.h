@@ -12,8 +12,8 @@
 // compared as they are for rtol and atol, and rounded to the actual array's type for the ULP distance.
 //
 // Pure and thread-safe.
-#ifndef TILE_TOOLS_DATA_COMPARE_H_
-#define TILE_TOOLS_DATA_COMPARE_H_
+#ifndef TILE_TOOLS_DATA_COMPARE_ARRAYS_H_
+#define TILE_TOOLS_DATA_COMPARE_ARRAYS_H_
 
 #include <cstdint>
 #include <string>
@@ -55,4 +55,4 @@ uint64_t UlpDistance(ir::Elem elem, uint64_t a, uint64_t b);
 
 }  // namespace tile::tools
 
-#endif  // TILE_TOOLS_DATA_COMPARE_H_
+#endif  // TILE_TOOLS_DATA_COMPARE_ARRAYS_H_

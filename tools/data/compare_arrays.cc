@@ -1,4 +1,4 @@
-#include "tools/data/compare.h"
+#include "tools/data/compare_arrays.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ir/float.h"
-#include "tools/data/scalar.h"
+#include "tools/data/element_text.h"
 
 namespace tile::tools {
 namespace {

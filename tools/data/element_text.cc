@@ -1,4 +1,4 @@
-#include "tools/data/scalar.h"
+#include "tools/data/element_text.h"
 
 #include <bit>
 #include <charconv>
