@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "runtime/error.h"
 #include "vm/vm.h"
 
@@ -131,11 +130,12 @@ vm::Unspecified ToVm(Unspecified unspecified) {
 
 class CpuLaunch : public PreparedLaunch {
  public:
-  CpuLaunch(std::shared_ptr<CpuCode> code, vm::Launch launch, std::function<void(absl::string_view)> warn)
+  CpuLaunch(std::shared_ptr<CpuCode> code, vm::Launch launch, std::function<void(const Report&)> warn, RunCounts* counts)
       : state_(std::make_shared<State>()) {
     state_->code = std::move(code);
     state_->launch = std::move(launch);
     state_->warn = std::move(warn);
+    state_->counts = counts;
   }
   absl::Status Run(Stream* stream) override {
     return Own(stream)->Submit([state = state_] {
@@ -147,13 +147,11 @@ class CpuLaunch : public PreparedLaunch {
       }
       const vm::Outcome outcome = state->code->code->Run(state->launch);
       lock.unlock();  // whoever hears a warning may launch again
+      if (state->counts != nullptr) *state->counts = {outcome.blocks_run, outcome.orders};
       if (state->warn) {
-        for (const vm::Report& r : outcome.warnings) state->warn(r.ToString());
+        for (const Report& r : outcome.warnings) state->warn(r);
       }
-      if (outcome.reports.empty()) return outcome.status;
-      return absl::AbortedError(absl::StrJoin(outcome.reports, "\n", [](std::string* out, const vm::Report& r) {
-        absl::StrAppend(out, r.ToString());
-      }));
+      return outcome.reports.empty() ? outcome.status : ReportStatus(outcome.reports);
     });
   }
 
@@ -161,7 +159,8 @@ class CpuLaunch : public PreparedLaunch {
   struct State {
     std::shared_ptr<CpuCode> code;
     vm::Launch launch;
-    std::function<void(absl::string_view)> warn;
+    std::function<void(const Report&)> warn;
+    RunCounts* counts = nullptr;
   };
   std::shared_ptr<State> state_;  // also of graphs
 };
@@ -179,6 +178,7 @@ class CpuKernel : public LoadedKernel {
     launch.threads = spec.options.threads > 0 ? spec.options.threads : threads_;
     launch.check = ToVm(spec.options.check);
     launch.interrupted = std::move(spec.options.interrupted);
+    launch.blocks_done = spec.options.blocks_done;
     launch.unspecified = ToVm(spec.options.unspecified);
     if (!spec.options.order.empty()) {
       absl::StatusOr<vm::StartOrder> order = vm::ParseStartOrder(spec.options.order);
@@ -197,7 +197,7 @@ class CpuKernel : public LoadedKernel {
       launch.arrays.push_back({std::move(a.name), reinterpret_cast<void*>(a.address), a.element, std::move(a.shape),
                                std::move(a.strides), a.direction, a.initialized});
     }
-    return std::make_shared<CpuLaunch>(code_, std::move(launch), std::move(spec.options.warn));
+    return std::make_shared<CpuLaunch>(code_, std::move(launch), std::move(spec.options.warn), spec.options.counts);
   }
 
  private:

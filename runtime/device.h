@@ -12,11 +12,12 @@
 // (a kernel its device, a launch its kernel).
 //
 // Thread-safety: Device and LoadedKernel from any thread; a stream, an event or a launch by one thread at a time.
-// Errors: runtime/error.h. A kernel that trapped is Aborted with the report of the VM's form as text.
+// Errors: runtime/error.h. A kernel that trapped is Aborted, with the reports inside (report.h).
 #ifndef TILE_RUNTIME_DEVICE_H_
 #define TILE_RUNTIME_DEVICE_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,7 @@
 #include "absl/strings/string_view.h"
 #include "ir/module.h"
 #include "runtime/program.h"
+#include "runtime/report.h"
 
 namespace tile::runtime {
 
@@ -56,6 +58,11 @@ struct MemoryRange {
 enum class CheckLevel : uint8_t { kDefault, kNone, kBounds, kFull };  // as vm/vm.h has them; default: bounds
 enum class Unspecified : uint8_t { kZero, kOnes, kRandom };              // as vm/vm.h has them
 
+struct RunCounts {
+  int64_t blocks = 0;  // that ran
+  int orders = 1;      // of the blocks, in which the launch ran (full checks)
+};
+
 // How the cpu device runs a launch. A GPU checks nothing, is not interrupted, and starts blocks and fills what nobody
 // specified in its own way.
 struct RunOptions {
@@ -64,9 +71,12 @@ struct RunOptions {
   std::function<bool()> interrupted;  // asked now and then by the thread that waits; true: stop
   Unspecified unspecified = Unspecified::kZero;
   std::string order;                  // in which blocks start, as vm::ParseStartOrder reads it; empty: see vm::Launch
-  // Receives each warning of a run, "where: warning[code]: message" and lines with kernel, block, op and fix, when the run
-  // is over, on the thread that ran it. May be null.
-  std::function<void(absl::string_view)> warn;
+  // Receives each warning of a run when the run is over, on the thread that ran it. May be null.
+  std::function<void(const Report&)> warn;
+  // Counts the blocks that are done, from 0, for whoever shows progress meanwhile. May be null.
+  std::atomic<int64_t>* blocks_done = nullptr;
+  // Filled in when a run is over. May be null.
+  RunCounts* counts = nullptr;
 };
 
 // An array argument, as the interface describes it: what full checks of the cpu device hold the kernel to.

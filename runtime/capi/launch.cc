@@ -112,7 +112,7 @@ tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_laun
   run.unspecified = static_cast<tile::runtime::Unspecified>(o.unspecified);
   if (o.order != nullptr) run.order = o.order;
   if (o.warning != nullptr) {
-    run.warn = [tell = o.warning, user = o.warning_user](absl::string_view text) { tell(user, std::string(text).c_str()); };
+    run.warn = [tell = o.warning, user = o.warning_user](const ir::RunReport& r) { tell(user, r.ToString().c_str()); };
   }
   return Report(launch->launch->SetOptions(std::move(run)));
 }

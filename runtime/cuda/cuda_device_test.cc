@@ -18,7 +18,7 @@
 #include "runtime/error.h"
 #include "runtime/host_launch.h"
 #include "runtime/open_device.h"
-#include "runtime/trap_report.h"
+#include "runtime/report.h"
 
 namespace tile::runtime {
 namespace {
@@ -315,12 +315,12 @@ TEST_F(CudaDevice, Traps) {
   EXPECT_EQ(s.code(), absl::StatusCode::kAborted);
   EXPECT_EQ(s.message(), "k.py:7:3: error[vm.assert]: n must be even (element 9 of the tile); 4 more such reports were not "
                          "kept\n  in kernel `k`, block (1, 2, 3), at assert");
-  const std::optional<TrapReport> report = FindTrapReport(s);
-  ASSERT_TRUE(report.has_value());
-  EXPECT_EQ(report->code, "vm.assert");
-  EXPECT_EQ(report->block[2], 3);
-  EXPECT_EQ(report->ToString(), s.message());
-  EXPECT_FALSE(FindTrapReport(absl::AbortedError("else")).has_value());
+  const std::vector<Report> reports = ReportsOf(s);
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].code, "vm.assert");
+  EXPECT_EQ(reports[0].block[2], 3);
+  EXPECT_EQ(reports[0].ToString(), s.message());
+  EXPECT_TRUE(ReportsOf(absl::AbortedError("else")).empty());
   // Said once; the next launch starts clean.
   EXPECT_TRUE(stream->Synchronize().ok());
   fails = false;

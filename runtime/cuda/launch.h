@@ -28,7 +28,7 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
 
   absl::Status Run(Stream* stream) override;
   absl::Status TakeReport() override;
-  absl::string_view kernel_name() const override { return target_.function->name; }
+  const ir::Function& function() const override { return *target_.function; }
 
  private:
   struct Cleared {

@@ -131,15 +131,23 @@ absl::Status CudaStream::Fault(CUresult result, const std::vector<std::shared_pt
   const char* code = FaultCode(result);
   if (code == nullptr) return plain;
   const std::string names = absl::StrJoin(noted, ", ", [](std::string* out, const auto& w) {
-    absl::StrAppend(out, "`", w->kernel_name(), "`");
+    absl::StrAppend(out, "`", w->function().name, "`");
   });
   const char *name = "", *text = "";
   context_->driver->cuGetErrorName(result, &name);
   context_->driver->cuGetErrorString(result, &text);
-  return MakeError(absl::StatusCode::kAborted, code,
-                   absl::StrCat("a kernel failed on the GPU", names.empty() ? "" : absl::StrCat(" (", names, ")"), ": ",
-                                text ? text : "", " (", name ? name : "", "); the device can't be used any more in this process"),
-                   "run it on the VM (device cpu), which says which access of which block is wrong");
+  Report report;  // The hardware says neither block nor place.
+  report.code = code;
+  if (noted.size() == 1) {
+    const ir::Function& f = noted[0]->function();
+    report.kernel = std::string(f.name);
+    report.where = f.module()->Where(f.loc, f.pos);
+  }
+  for (int64_t& b : report.block) b = -1;
+  report.message = absl::StrCat("a kernel failed on the GPU", names.empty() ? "" : absl::StrCat(" (", names, ")"), ": ",
+                                text ? text : "", " (", name ? name : "", "); the device can't be used any more in this process");
+  report.fix = "run it on the VM (device cpu), which says which access of which block is wrong";
+  return ReportStatus({report}, MakeError(absl::StatusCode::kAborted, code, report.message, report.fix).message());
 }
 
 absl::Status CudaStream::Wait(Event* event) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/base/thread_annotations.h"
 #include "runtime/cuda/context.h"
 #include "runtime/device.h"
 
@@ -19,7 +18,7 @@ class Reporting {
  public:
   virtual ~Reporting() = default;
   virtual absl::Status TakeReport() = 0;
-  virtual absl::string_view kernel_name() const = 0;
+  virtual const ir::Function& function() const = 0;
 
   std::atomic<uint64_t> epoch{0};  // of the stream that last noted it
 };

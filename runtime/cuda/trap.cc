@@ -38,11 +38,11 @@ uint32_t PrintCapacity(const ir::Image& image) {
   return 0;
 }
 
-TrapReport MakeTrapReport(const TileTrapRecord& record, const ir::Image& image, const ir::Function& function) {
+Report MakeReport(const TileTrapRecord& record, const ir::Image& image, const ir::Function& function) {
   const bool known = record.site < image.sites.size() && !image.sites[record.site].code.empty();
   const ir::ImageSite* site = known ? &image.sites[record.site] : nullptr;
   const KindText text = TextOf(record.kind);
-  TrapReport r;
+  Report r;
   r.code = site != nullptr ? site->code : text.code;
   r.where = site != nullptr && !site->where.empty() ? site->where : function.module()->Where(function.loc, function.pos);
   r.kernel = std::string(function.name);
@@ -101,7 +101,7 @@ absl::Status TakeReport(TileTrapRecord* record, const ir::Image& image, const ir
     }
   }
   absl::Status status;
-  if (kind != TILE_TRAP_NONE) status = TrapStatus(MakeTrapReport(*record, image, function));
+  if (kind != TILE_TRAP_NONE) status = ReportStatus({MakeReport(*record, image, function)});
   const uint32_t capacity = record->print_capacity;
   std::memset(record, 0, sizeof *record);
   record->print_capacity = capacity;

@@ -9,14 +9,13 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ir/module.h"
 #include "ir/tbc/image.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/kernel_abi.h"
-#include "runtime/trap_report.h"
+#include "runtime/report.h"
 
 namespace tile::runtime::cuda {
 
@@ -24,7 +23,7 @@ namespace tile::runtime::cuda {
 uint32_t PrintCapacity(const ir::Image& image);
 
 // The report of a record whose kind is not 0.
-TrapReport MakeTrapReport(const TileTrapRecord& record, const ir::Image& image, const ir::Function& function);
+Report MakeReport(const TileTrapRecord& record, const ir::Image& image, const ir::Function& function);
 
 // What the entries of a print area say, in order. Entries that make no sense end the list.
 std::vector<std::string> PrintTexts(const TileTrapRecord& record, const uint8_t* area, const ir::Image& image);

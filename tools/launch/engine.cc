@@ -8,14 +8,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "ir/escape.h"
 #include "ir/tbc/writer.h"
 #include "runtime/error.h"
 #include "runtime/jit/jit.h"
 #include "runtime/host_launch.h"
 #include "runtime/open_device.h"
-#include "runtime/trap_report.h"
+#include "runtime/report.h"
 #include "tools/cli/report.h"
 #include "tools/launch/unchecked.h"
 
@@ -106,25 +105,7 @@ class DeviceEngine : public Engine {
       outcome.status = status;
       return outcome;
     }
-    vm::Report report;
-    if (const auto trap = runtime::FindTrapReport(status)) {
-      report.code = trap->code;
-      report.where = trap->where;
-      report.kernel = trap->kernel;
-      for (size_t d = 0; d < 3; ++d) report.block[d] = trap->block[d];
-      report.op = trap->op;
-      report.message = trap->message;
-    } else {
-      // A fault of the hardware, which says neither block nor place.
-      const std::vector<std::string> parts = absl::StrSplit(std::string(status.message()), "\n  fix: ");
-      report.code = std::string(runtime::ErrorCodeOf(status));
-      report.where = function_.module()->Where(function_.loc, function_.pos);
-      report.kernel = std::string(function_.name);
-      for (int64_t& b : report.block) b = -1;
-      report.message = parts[0].substr(parts[0].find("]: ") + 3);
-      report.fix = parts.size() > 1 ? parts[1] : "";
-    }
-    outcome.reports.push_back(std::move(report));
+    outcome.reports = runtime::ReportsOf(status);
     return outcome;
   }
 

@@ -4,8 +4,6 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
-#include "ir/cpp_name.h"
-#include "ir/debug_lines.h"
 #include "ir/escape.h"
 #include "vm/machine/checker.h"
 #include "vm/machine/launch_state.h"
@@ -42,17 +40,6 @@ void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::stri
 
 Code::~Code() {
   for (const GlobalMemory& g : globals) std::free(g.data);
-}
-
-std::string Report::ToString() const {
-  std::string s =
-      absl::StrCat(where, warning ? ": warning[" : ": error[", code, "]: ", message, "\n  in kernel `", ir::ReadableName(kernel), "`");
-  if (block[0] >= 0) absl::StrAppend(&s, ", block (", block[0], ", ", block[1], ", ", block[2], ")");
-  if (!op.empty()) absl::StrAppend(&s, ", at ", op);
-  if (!order.empty()) absl::StrAppend(&s, "\n  when blocks start in the order ", order, "; repeat it with --order=", order);
-  absl::StrAppend(&s, ir::NoteOnLines(where));
-  if (!fix.empty()) absl::StrAppend(&s, "\n  fix: ", fix);
-  return s;
 }
 
 const Instr* Trap(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,

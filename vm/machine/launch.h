@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ir/module.h"
+#include "ir/run_report.h"
 #include "vm/machine/start_order.h"
 
 namespace tile::vm {
@@ -78,20 +79,7 @@ struct Launch {
 };
 
 // A mistake of the kernel found while running, or what may be one.
-struct Report {
-  bool warning = false;  // it went on, as hardware would
-  std::string code;     // stable: "vm.out_of_bounds", "vm.race", "vm.assert", "vm.deadlock", …
-  std::string where;    // file:line:col of the op
-  std::string kernel;
-  int64_t block[3] = {0, 0, 0};  // -1: not known
-  std::string op;       // mnemonic
-  std::string message;  // what is wrong: tensor, index, extent
-  std::string fix;      // may be empty
-  std::string order;    // of the blocks, as ParseStartOrder reads it, where it is not the linear one; else empty
-
-  // "where: error[code]: message", or warning, and lines with kernel, block, op, order and fix.
-  std::string ToString() const;
-};
+using Report = ir::RunReport;
 
 struct Outcome {
   absl::Status status;            // the launch could not be made (wrong parameter count, grid, memory), or was interrupted

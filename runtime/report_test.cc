@@ -1,0 +1,46 @@
+#include "runtime/report.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace tile::runtime {
+namespace {
+
+TEST(Report, ComesOutAsItWentIn) {
+  Report a;
+  a.code = "vm.assert";
+  a.where = "k.tile:3:1";
+  a.kernel = "k";
+  a.block[2] = 7;
+  a.op = "assert";
+  a.message = std::string("n: even\0\n12:x", 13);  // whatever a program says
+  Report b;
+  b.warning = true;
+  b.code = "vm.race";
+  for (int64_t& i : b.block) i = -1;
+  b.fix = "use an atomic";
+  b.order = "random:7";
+  const absl::Status status = ReportStatus({a, b});
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(status.message(), a.ToString() + "\n" + b.ToString());
+  const std::vector<Report> reports = ReportsOf(status);
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_FALSE(reports[0].warning);
+  EXPECT_TRUE(reports[1].warning);
+  EXPECT_EQ(reports[0].message, a.message);
+  EXPECT_EQ(reports[0].block[2], 7);
+  EXPECT_EQ(reports[1].block[0], -1);
+  EXPECT_EQ(reports[1].fix, b.fix);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(reports[static_cast<size_t>(i)].ToString(), (i == 0 ? a : b).ToString());
+}
+
+TEST(Report, OthersHaveNone) {
+  EXPECT_TRUE(ReportsOf(absl::OkStatus()).empty());
+  EXPECT_TRUE(ReportsOf(absl::AbortedError("else")).empty());
+  EXPECT_EQ(ReportsOf(ReportStatus({Report()}, "a fault")).size(), 1u);
+  EXPECT_EQ(ReportStatus({Report()}, "a fault").message(), "a fault");
+}
+
+}  // namespace
+}  // namespace tile::runtime
