@@ -3,15 +3,28 @@
 # CUDA, which torch loads though no GPU is there).  install.sh DIR
 # Prints the folder of the packages, which python/python_test.sh takes from the environment:
 #   export TILEVM_SITE=$(third_party/frontends/install.sh "$HOME/frontends")
-# What is there is kept.
+# What is there is kept. Any number may be started at once: one installs, the others wait for it.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: install.sh DIR" >&2; exit 2; }
 # As in tests/cutile/PINNED.
 packages=(cuda-tile==1.7.0 torch==2.15.0 numpy==2.4.6)
-if [ "$(cat "$1/installed" 2>/dev/null)" != "${packages[*]}" ]; then
-  rm -rf "$1/venv" "$1/installed"
-  /usr/bin/python3 -m venv "$1/venv"
-  "$1/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-cache-dir "${packages[@]}" >&2
-  echo "${packages[*]}" >"$1/installed"
+root=$(realpath -m "$1")
+venv=$root/venv
+is_there() { [ "$(cat "$root/installed" 2>/dev/null)" = "${packages[*]}" ]; }
+if ! is_there; then
+  mkdir -p "$root"
+  exec {lock}>"$root/lock"
+  flock "$lock"
+  if ! is_there; then
+    # Beside the old one, which nobody sees half-replaced, whatever ends this.
+    rm -rf "$venv.new"
+    /usr/bin/python3 -m venv "$venv.new"
+    "$venv.new/bin/python" -m pip install --quiet --disable-pip-version-check --no-cache-dir "${packages[@]}" >&2
+    grep -rlIF "$venv.new" "$venv.new/bin" "$venv.new/pyvenv.cfg" | xargs -r sed -i "s|$venv.new|$venv|g" # scripts begin with their path
+    rm -rf "$root/installed" "$venv"
+    mv "$venv.new" "$venv"
+    echo "${packages[*]}" >"$root/installed"
+  fi
+  exec {lock}>&-
 fi
-"$1/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
+"$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
