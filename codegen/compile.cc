@@ -13,6 +13,7 @@
 #include "codegen/passes/assume_aligned.h"
 #include "codegen/passes/copy_ahead.h"
 #include "codegen/passes/fetch_ahead.h"
+#include "codegen/passes/resolve_hints.h"
 #include "codegen/passes/slice.h"
 #include "codegen/passes/split_products.h"
 #include "codegen/plan/plan.h"
@@ -197,6 +198,7 @@ absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Functio
   ir::Module& work = **copy;
   ir::Function* f = work.FindFunction(function.name);
   CopyPositions(function, f);
+  ResolveHints(target, &work, f);
   std::vector<ir::ImageRequirement> requirements;
   if (options.aligned) requirements = AssumeAligned(&work, f);
 

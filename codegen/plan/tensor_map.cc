@@ -73,6 +73,18 @@ Expr MultipleOfAlignment(Expr bytes) {
 
 }  // namespace
 
+bool AllowsTma(const ir::Op& access) {
+  const ir::Attr& hints = access.attr("hints");
+  if (!hints.present()) return true;
+  for (const ir::ArchHints& a : hints.hints().archs) {
+    if (a.arch != "default") continue;
+    for (const ir::Hint& hint : a.hints) {
+      if (hint.name == "allow_tma" && hint.kind == ir::Hint::Kind::kBool) return hint.number != 0;
+    }
+  }
+  return true;
+}
+
 std::vector<int> MapOrder(const ir::Op& load) {
   const ir::Type view = load.operand("view")->type(), tensor = view.tensor();
   const int rank = static_cast<int>(tensor->shape.size());
@@ -90,6 +102,7 @@ std::vector<int> MapOrder(const ir::Op& load) {
 }
 
 absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts) {
+  if (!AllowsTma(access)) return absl::FailedPreconditionError("a hint says allow_tma = false");
   const ir::Value* tensor_value = access.operand("view");
   while (tensor_value->def() != nullptr && tensor_value->def()->opcode() != Opcode::kMakeTensorView) {
     if (tensor_value->def()->num_operands() == 0) return NotKnown();

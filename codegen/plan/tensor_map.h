@@ -3,8 +3,8 @@
 //
 //   absl::StatusOr<TensorMap> map = MapTensor(load, tile, parts);   // FailedPrecondition: it can't be, and why
 //
-// It can if the host knows the tensor: its address is a parameter of the kernel, sizes and strides are parameters or
-// constants. What must hold and follows from constants alone is found out here, the rest before every launch.
+// It can if no hint forbids it and the host knows the tensor: its address is a parameter of the kernel, sizes and strides are
+// parameters or constants. What must hold and follows from constants alone is found out here, the rest before every launch.
 // Pure functions.
 #ifndef TILE_CODEGEN_PLAN_TENSOR_MAP_H_
 #define TILE_CODEGEN_PLAN_TENSOR_MAP_H_
@@ -24,6 +24,9 @@ struct TensorMap {
 
 // `parts`: how many blocks of a cluster bring a part of the tile each (1, 2).
 absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts);
+
+// False if the access has the hint `allow_tma = false` (of `default`: passes/resolve_hints.h).
+bool AllowsTma(const ir::Op& access);
 
 // The tensor's dimensions as the descriptor lists them, the contiguous one first.
 std::vector<int> MapOrder(const ir::Op& load);

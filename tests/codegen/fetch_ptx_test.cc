@@ -79,6 +79,34 @@ TEST(FetchPtx, TokensOrderStoresByTma) {
   EXPECT_EQ(Count(behind, "bar.sync"), Count(fresh, "bar.sync") + 1);
 }
 
+// A program may forbid TMA for each access. If one load of a loop takes another way, all do.
+TEST(FetchPtx, HintsForbidTma) {
+  const auto with = [](const char* access, absl::string_view hints) {
+    return Compiled90(absl::StrReplaceAll(Product(), {{access, absl::StrCat(access, " optimization_hints = <", hints, ">")}})).ptx;
+  };
+  const auto loads = [](const std::string& ptx) { return Count(ptx, "cp.async.bulk.tensor.2d.shared"); };
+  const auto stores = [](const std::string& ptx) { return Count(ptx, "cp.async.bulk.tensor.2d.global"); };
+  constexpr char kLeft[] = "%av[%i, %step]", kStore[] = "%cv[%i, %j]";
+  const std::string left = with(kLeft, "default = {allow_tma = false}");
+  EXPECT_EQ(loads(left), 0);
+  EXPECT_GT(Count(left, "cp.async.cg"), 0);
+  const std::string store = with(kStore, "default = {allow_tma = false}");
+  EXPECT_EQ(loads(store), 5);
+  EXPECT_EQ(stores(store), 0);
+  EXPECT_GT(Count(store, "st.global"), 0);
+  // The target's own hints come before the default; those of others count for nothing.
+  for (const char* allowing : {"sm_90 = {allow_tma = true}, default = {allow_tma = false}", "sm_100 = {allow_tma = false}",
+                               "default = {allow_tma = true, latency = 3}"}) {
+    EXPECT_EQ(loads(with(kLeft, allowing)), 5) << allowing;
+    EXPECT_EQ(stores(with(kStore, allowing)), 8) << allowing;
+  }
+  for (const char* forbidding : {"sm_90 = {allow_tma = false}, default = {allow_tma = true}",
+                                 "sm_90 = {latency = 2}, default = {allow_tma = false}"}) {
+    EXPECT_EQ(loads(with(kLeft, forbidding)), 0) << forbidding;
+    EXPECT_EQ(stores(with(kStore, forbidding)), 0) << forbidding;
+  }
+}
+
 TEST(FetchPtx, BlocksOfAClusterShareLoads) {
   const std::string text = absl::StrReplaceAll(Product(), {{"256", "128"}});
   const CompiledText c = Compiled90(text);
