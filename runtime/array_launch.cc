@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/cpp_name.h"
 #include "runtime/error.h"
 
 namespace tile::runtime {
@@ -86,7 +87,7 @@ absl::StatusOr<size_t> ArrayLaunch::FindArray(absl::string_view name) const {
     if (names.back() == name) return i;
   }
   return MakeError(absl::StatusCode::kNotFound, "run.no_argument",
-                   absl::StrCat("kernel `", function_.name, "` has no array `", name, "`",
+                   absl::StrCat("kernel `", ir::ReadableName(function_.name), "` has no array `", name, "`",
                                 names.empty() ? ": set its parameters by position"
                                               : absl::StrCat("; it has ", absl::StrJoin(names, ", "))));
 }
@@ -98,7 +99,7 @@ absl::StatusOr<size_t> ArrayLaunch::FindScalar(absl::string_view name) const {
     if (names.back() == name) return i;
   }
   return MakeError(absl::StatusCode::kNotFound, "run.no_argument",
-                   absl::StrCat("kernel `", function_.name, "` has no scalar `", name, "`",
+                   absl::StrCat("kernel `", ir::ReadableName(function_.name), "` has no scalar `", name, "`",
                                 names.empty() ? "" : absl::StrCat("; it has ", absl::StrJoin(names, ", "))));
 }
 
@@ -148,10 +149,10 @@ absl::Status ArrayLaunch::SetScalar(absl::string_view name, uint64_t bits) {
 
 absl::Status ArrayLaunch::SetParameter(uint32_t index, uint64_t word) {
   if (function_.interface != nullptr) {
-    return Invalid("kernel `", function_.name, "` has an interface: set its arguments by name");
+    return Invalid("kernel `", ir::ReadableName(function_.name), "` has an interface: set its arguments by name");
   }
   if (index >= words_.size()) {
-    return Invalid("kernel `", function_.name, "` has ", words_.size(), " parameters; there is no parameter ", index);
+    return Invalid("kernel `", ir::ReadableName(function_.name), "` has ", words_.size(), " parameters; there is no parameter ", index);
   }
   Forget();
   words_[index] = word;
@@ -180,7 +181,7 @@ absl::Status ArrayLaunch::SetOptions(RunOptions options) {
 
 absl::Status ArrayLaunch::AddMemory(absl::string_view name, ir::Elem element, const ArrayValue& value) {
   if (function_.interface != nullptr) {
-    return Invalid("kernel `", function_.name, "` has an interface, which says what it may touch");
+    return Invalid("kernel `", ir::ReadableName(function_.name), "` has an interface, which says what it may touch");
   }
   absl::StatusOr<uint64_t> bytes = ExtentOf(value, element, name);
   if (!bytes.ok()) return bytes.status();
@@ -211,7 +212,7 @@ absl::StatusOr<std::array<int64_t, 3>> ArrayLaunch::GetGrid() {
   if (grid_) return *grid_;
   if (absl::Status s = Resolve(); !s.ok()) return s;
   if (!resolved_ || function_.interface->grid.empty()) {
-    return Invalid("kernel `", function_.name, "` has no launch rule: set the grid");
+    return Invalid("kernel `", ir::ReadableName(function_.name), "` has no launch rule: set the grid");
   }
   absl::StatusOr<std::array<int64_t, 3>> grid = EvaluateGrid(function_, *resolved_, environment_);
   if (!grid.ok()) return Invalid(grid.status().message());
@@ -287,7 +288,9 @@ absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
     const ir::Value* param = function_.param(static_cast<int>(i));
     const ir::Element element = param->type().element();
     if (!words_[i]) {
-      return Invalid("parameter ", i, " of kernel `", function_.name, "` (", param->type().ToString(), ") is not set");
+      const std::vector<std::string> cpp = ir::CppParameters(function_.name);
+      return Invalid("parameter ", i, " of kernel `", ir::ReadableName(function_.name), "` (",
+                     cpp.size() == words_.size() ? cpp[i] : param->type().ToString(), ") is not set");
     }
     spec->words.push_back(*words_[i]);
     if (!element.is_pointer() || *words_[i] == 0) continue;
@@ -301,7 +304,7 @@ absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
     if (buffer) {
       spec->memory.push_back({name, buffer->address, buffer->bytes, ir::Element::Number(element.pointee), {}, true});
     } else if (device_->info().kind == DeviceKind::kCpu) {
-      return Invalid("parameter ", i, " of kernel `", function_.name, "` points to no buffer of the device");
+      return Invalid("parameter ", i, " of kernel `", ir::ReadableName(function_.name), "` points to no buffer of the device");
     }
   }
   return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/cpp_name.h"
 
 namespace tile::runtime {
 namespace {
@@ -31,7 +32,7 @@ absl::StatusOr<uint64_t> HostLaunch::Translate(uint64_t address, int param) cons
 absl::Status HostLaunch::Bind(const ir::Function& function, const std::array<int64_t, 3>& grid,
                               std::vector<uint64_t> words, std::vector<HostArray> arrays) {
   if (words.size() != static_cast<size_t>(function.num_params())) {
-    return absl::InvalidArgumentError(absl::StrCat("kernel `", function.name, "` takes ", function.num_params(),
+    return absl::InvalidArgumentError(absl::StrCat("kernel `", ir::ReadableName(function.name), "` takes ", function.num_params(),
                                                    " parameters, not ", words.size()));
   }
   LaunchSpec spec;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/cpp_name.h"
 #include "ir/expr.h"
 
 namespace tile::runtime {
@@ -213,14 +214,14 @@ std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& shape) {
 }
 
 absl::Status Resolve(const ir::Function& f, Arguments* args, const Environment& env) {
-  if (f.interface == nullptr) return Error(absl::StrCat("kernel `", f.name, "` has no interface"));
+  if (f.interface == nullptr) return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no interface"));
   args->workspace_elements.clear();
   return Resolver(f, args, env).Run();
 }
 
 absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(const ir::Function& f, const Arguments& args, const Environment& env) {
   if (f.interface == nullptr || f.interface->grid.empty()) {
-    return Error(absl::StrCat("kernel `", f.name, "` has no launch rule: give the grid (--grid X[,Y[,Z]])"));
+    return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no launch rule: give the grid (--grid X[,Y[,Z]])"));
   }
   Arguments copy = args;
   Resolver resolver(f, &copy, env);
@@ -273,7 +274,7 @@ absl::StatusOr<std::vector<uint64_t>> MakeParams(const ir::Function& f, const Ar
   for (size_t i = 0; i < words.size(); ++i) {
     if (bound[i]) continue;
     const absl::string_view name = f.param(static_cast<int>(i))->name;
-    return Error(absl::StrCat("the interface of `", f.name, "` binds nothing to parameter ", i,
+    return Error(absl::StrCat("the interface of `", ir::ReadableName(f.name), "` binds nothing to parameter ", i,
                               name.empty() ? "" : absl::StrCat(" (%", name, ")")));
   }
   return words;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ir/cpp_name.h"
 #include "vm/eval/prepare_op.h"
 #include "vm/prepare/prepare.h"
 #include "vm/schedule/orders.h"
@@ -72,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Program>> Program::Prepare(const ir::Module& modu
 
 absl::Status Program::CheckLaunch(const Launch& launch) const {
   if (launch.params.size() != code_->params.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("kernel `", code_->function->name, "` takes ", code_->params.size(),
+    return absl::InvalidArgumentError(absl::StrCat("kernel `", ir::ReadableName(code_->function->name), "` takes ", code_->params.size(),
                                                    " parameters, not ", launch.params.size()));
   }
   for (int64_t n : launch.grid) {

@@ -27,10 +27,26 @@ def test_found(name):
 def test_several():
     module = tilevm.load(TEXT.encode())
     assert module["same<int>"].name == "_Z4sameIiEvPT_"
-    with pytest.raises(tilevm.NotFoundError, match="2 kernels are called `same`: _Z4sameIfEvPT_, _Z4sameIiEvPT_"):
+    with pytest.raises(tilevm.NotFoundError, match=r"2 kernels are called `same`: same<float>\(float\*\) \[_Z4sameIfEvPT_\], same<int>"):
         module["same"]
+    with pytest.raises(tilevm.NotFoundError, match=r"the module has 3 kernels: lib::put<float>\(float, float\*\) \[_ZN3lib"):
+        module.kernel
 
 
 def test_none():
     with pytest.raises(tilevm.NotFoundError, match="no kernel `pu`"):
         tilevm.load(TEXT.encode())["pu"]
+
+
+def test_messages_call_kernels_as_cpp_does():
+    put = tilevm.load(TEXT.encode())["put"]
+    y = numpy.zeros(1, "float32")
+    assert put.signature == "lib::put<float>(value: tile<f32>, y: tile<ptr<f32>>)"
+    for wrong, said in ((lambda: put(2.5, y, out=y), "kernel `lib::put<float>` has no interface"),
+                        (lambda: put(2.5, y, grid=-1), "`lib::put<float>`|grid"),
+                        (lambda: put(2.5, y), "kernel `lib::put<float>` has no launch rule"),
+                        (lambda: put(2.5, 64, grid=1), "parameter 1 of kernel `lib::put<float>` points to no buffer")):
+        with pytest.raises(tilevm.Error, match=said) as caught:
+            wrong()
+        assert "_ZN3lib" not in str(caught.value)
+    assert "_ZN3lib" not in repr(put.prepare(2.5, y, grid=1))

@@ -34,12 +34,13 @@ class Kernel(_tilevm.Callable):
         launch = add.prepare(a, b, out=c)   # checked once …
         launch()                            # … run often: what the C interface costs, and a microsecond
 
-    `name`, `module`, `arrays`, `scalars` (of its interface), `parameters` (raw), `has_interface`, `grid` (the launch rule, as
+    `name` (its symbol), `readable` (what C++ calls it, if it comes from there, for messages), `module`, `arrays`, `scalars` (of its interface), `parameters` (raw), `has_interface`, `grid` (the launch rule, as
     expressions), `signature`. May be called by any number of threads."""
 
     def __init__(self, module: "Module", description: "Dict[str, Any]") -> None:
         self.module = module
         self.name: str = description["name"]
+        self.readable: str = description["cpp_names"][1] if description["cpp_names"] else self.name
         self.parameters = tuple(Parameter(p, i) for i, p in enumerate(description["parameters"]))
         self.has_interface: bool = description["arrays"] is not None
         self.arrays = tuple(Array(a, self.parameters) for a in description["arrays"] or ())
@@ -58,7 +59,7 @@ class Kernel(_tilevm.Callable):
     @property
     def signature(self) -> str:
         """How it is called: "vector_add(a: f32[n], b: f32[n]) -> c: f32[n]"."""
-        return signature(self.name, self.arrays, self.scalars, self.parameters, self.has_interface)
+        return signature(self.readable, self.arrays, self.scalars, self.parameters, self.has_interface)
 
     def __repr__(self) -> str:
         return f"<tilevm.Kernel {self.signature}>"
@@ -125,7 +126,7 @@ class Kernel(_tilevm.Callable):
         values = self._bind(args, arguments, named, out) if self.has_interface else self._bind_raw(args, arguments, named, out)
         views = {name: _arrays.view_of(value) for name, value in values.items() if _arrays.is_array(value)}
         if memory and self.has_interface:
-            raise argument_error(f"kernel `{self.name}` has an interface, which says what it may touch", "leave memory= out")
+            raise argument_error(f"kernel `{self.readable}` has an interface, which says what it may touch", "leave memory= out")
         for name, value in (memory or {}).items():
             views[f"memory {name}"] = _arrays.view_of(value)
         on = _choose(device, views)
@@ -160,7 +161,7 @@ class Kernel(_tilevm.Callable):
         values = dict(zip(self.positional, args))
         for name, value in (*named.items(), *(arguments or {}).items()):
             if name not in self._by_name:
-                raise argument_error(f"kernel `{self.name}` has no argument `{name}`; it has {', '.join(self._by_name) or 'none'}")
+                raise argument_error(f"kernel `{self.readable}` has no argument `{name}`; it has {', '.join(self._by_name) or 'none'}")
             if name in values:
                 raise argument_error(f"argument `{name}` is given twice")
             values[name] = value
@@ -207,7 +208,7 @@ class Kernel(_tilevm.Callable):
     def _bind_raw(self, args: "Tuple[Any, ...]", arguments: "Optional[Mapping[str, Any]]", named: "Dict[str, Any]",
                   out: "Any") -> "Dict[str, Any]":
         if named or arguments or out is not None:
-            raise argument_error(f"kernel `{self.name}` has no interface: pass its {len(self.parameters)} parameters by position")
+            raise argument_error(f"kernel `{self.readable}` has no interface: pass its {len(self.parameters)} parameters by position")
         if len(args) != len(self.parameters):
             raise argument_error(f"{len(args)} arguments; {self.signature} takes {len(self.parameters)} parameters")
         return {str(i): value for i, value in enumerate(args)}

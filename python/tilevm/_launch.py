@@ -71,7 +71,7 @@ class Launch(_tilevm.Launch):
         return self.get_grid()
 
     def __repr__(self) -> str:
-        return f"<tilevm.Launch {self.kernel.name} on {self.device.name}, grid {self.grid}>"
+        return f"<tilevm.Launch {self.kernel.readable} on {self.device.name}, grid {self.grid}>"
 
     def __call__(self, stream: "Any" = None) -> "Any":
         """Runs it and returns `outputs`. Without a stream, waits; with one (a tilevm.Stream, torch.cuda.Stream, CUstream's number)

@@ -83,7 +83,7 @@ class Module:
             found = self._called(name)
             if len(found) == 1:
                 return self.kernels[found[0]]
-            have = ", ".join(found or self.kernels) or "none"
+            have = self._list(found or self.kernels) or "none"
             if found:
                 raise NotFoundError(f"{self.name}: error[run.which_kernel]: {len(found)} kernels are called `{name}`: {have}") from None
             raise NotFoundError(f"{self.name}: error[run.no_kernel]: the module has no kernel `{name}`; it has {have}") from None
@@ -98,6 +98,11 @@ class Module:
                 ranks[k["name"]] = names.index(wanted)
         return [symbol for symbol, rank in ranks.items() if rank == min(ranks.values())]
 
+    def _list(self, symbols: "Iterable[str]") -> str:
+        """For messages: what C++ calls the kernels, then their symbols."""
+        cpp = {k["name"]: k["cpp_names"][0] for k in self.description["kernels"] if k["cpp_names"]}
+        return ", ".join(f"{cpp[symbol]} [{symbol}]" if symbol in cpp else symbol for symbol in symbols)
+
     def __iter__(self) -> "Iterator[str]":
         return iter(self.kernels)
 
@@ -108,14 +113,14 @@ class Module:
         return name in self.kernels
 
     def __repr__(self) -> str:
-        return f"<tilevm.Module {self.name}: {', '.join(self.kernels)}>"
+        return f"<tilevm.Module {self.name}: {self._list(self.kernels)}>"
 
     @property
     def kernel(self) -> "Kernel":
         """The only kernel. Errors: NotFoundError if there are several."""
         if len(self.kernels) != 1:
             raise NotFoundError(f"{self.name}: error[run.which_kernel]: the module has {len(self.kernels)} kernels: "
-                                f"{', '.join(self.kernels)}\n  fix: name one, as in module['{next(iter(self.kernels), 'name')}']")
+                                f"{self._list(self.kernels)}\n  fix: name one, as in module['{next(iter(self.kernels), 'name')}']")
         return next(iter(self.kernels.values()))
 
     @property

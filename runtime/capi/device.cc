@@ -120,7 +120,7 @@ tilevm_status tilevm_kernel_create(tilevm_device* device, const tilevm_module* m
   const auto& functions = module->program->module->functions;
   if (name == nullptr && functions.size() != 1) {
     return Invalid(absl::StrCat("the module has ", functions.size(), " kernels: name one of ",
-                                absl::StrJoin(module->kernel_names, ", ")));
+                                ir::ListKernels(*module->program->module)));
   }
   std::vector<const ir::Function*> found;
   if (name == nullptr) {

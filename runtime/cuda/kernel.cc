@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/cpp_name.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/error.h"
 #include "runtime/jit/jit.h"
@@ -61,8 +62,8 @@ absl::Status NoImage(const ir::Function& f, const Target& target, absl::string_v
                      const std::vector<std::string>& reasons) {
   const std::string sm = absl::StrCat(target.major, target.minor);
   return MakeError(absl::StatusCode::kUnimplemented, "run.no_image",
-                   reasons.empty() ? absl::StrCat("the file has no machine code of kernel `", f.name, "`")
-                                   : absl::StrCat("no machine code of kernel `", f.name, "` fits ", when, ":\n    ",
+                   reasons.empty() ? absl::StrCat("the file has no machine code of kernel `", ir::ReadableName(f.name), "`")
+                                   : absl::StrCat("no machine code of kernel `", ir::ReadableName(f.name), "` fits ", when, ":\n    ",
                                                   absl::StrJoin(reasons, "\n    ")),
                    absl::StrCat("compile it with `tilec --sm=", sm, " --embed`, or run it on the VM (device cpu)"));
 }
@@ -85,7 +86,7 @@ absl::StatusOr<std::shared_ptr<LoadedKernel>> CudaKernel::Compiled() {
 
 absl::StatusOr<std::shared_ptr<PreparedLaunch>> CudaKernel::Prepare(LaunchSpec spec) {
   if (spec.words.size() != static_cast<size_t>(function_.num_params())) {
-    return absl::InvalidArgumentError(absl::StrCat("kernel `", function_.name, "` takes ", function_.num_params(),
+    return absl::InvalidArgumentError(absl::StrCat("kernel `", ir::ReadableName(function_.name), "` takes ", function_.num_params(),
                                                    " parameters, not ", spec.words.size()));
   }
   bool empty = false;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/cpp_name.h"
 #include "runtime/error.h"
 
 namespace tile::runtime::cuda {
@@ -63,6 +64,8 @@ absl::StatusOr<std::shared_ptr<CudaLaunch>> CudaLaunch::Make(LaunchTarget target
 }
 
 CudaLaunch::~CudaLaunch() {
+std::string CudaLaunch::kernel_name() const { return ir::ReadableName(target_.function->name); }
+
   if (record_ == nullptr) return;
   Current current(*target_.context);
   target_.context->traps->Return(record_);
@@ -81,7 +84,7 @@ absl::Status CudaLaunch::MakeWorkspaces(const ImageArguments& arguments) {
     CUdeviceptr address = 0;
     absl::Status s = target_.context->Check(
         target_.context->driver->cuMemAlloc(&address, static_cast<uint64_t>(*bytes) + slack),
-        absl::StrCat("allocating a workspace of ", *bytes, " bytes for `", target_.function->name, "`"));
+        absl::StrCat("allocating a workspace of ", *bytes, " bytes for `", kernel_name(), "`"));
     if (!s.ok()) return s;
     workspaces_.emplace_back(target_.context, address);
     const uint64_t aligned = (address + w.alignment - 1) / w.alignment * w.alignment;

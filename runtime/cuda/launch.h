@@ -29,6 +29,7 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
   absl::Status Run(Stream* stream) override;
   absl::Status TakeReport() override;
   const ir::Function& function() const override { return *target_.function; }
+  std::string kernel_name() const override;
 
  private:
   struct Cleared {

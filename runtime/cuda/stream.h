@@ -19,6 +19,7 @@ class Reporting {
   virtual ~Reporting() = default;
   virtual absl::Status TakeReport() = 0;
   virtual const ir::Function& function() const = 0;
+  virtual std::string kernel_name() const = 0;  // for messages
 
   std::atomic<uint64_t> epoch{0};  // of the stream that last noted it
 };

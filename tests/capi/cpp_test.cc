@@ -67,6 +67,26 @@ TEST(Cpp, ParametersBySignature) {
   EXPECT_EQ(y[2], 7);
 }
 
+TEST(Cpp, MessagesCallKernelsAsCppDoes) {
+  tilevm::Device device = tilevm::Device::Open("cpu").value();
+  tilevm::Module module = tilevm::Module::FromFile("tests/capi/cpp_kernels.tbc").value();
+  tilevm::Kernel kernel = tilevm::Kernel::Create(device, module, "put").value();
+  tilevm::Launch launch = tilevm::Launch::Create(kernel).value();
+  std::vector<tilevm::Error> errors;
+  errors.push_back(launch.Run());  // neither grid nor parameters
+  launch.SetGrid(1);
+  errors.push_back(launch.Run());
+  for (uint32_t i = 0; i < 4; ++i) tilevm_launch_set_parameter(launch.get(), i, 64);
+  errors.push_back(launch.Run());
+  EXPECT_NE(tilevm_launch_set_parameter(launch.get(), 4, 0), TILEVM_OK);
+  const std::string last = tilevm_error();
+  EXPECT_EQ(errors[0].message(), "error[run.arguments]: kernel `put` has no launch rule: set the grid");
+  EXPECT_EQ(errors[1].message(), "error[run.arguments]: parameter 0 of kernel `put` (float) is not set");
+  EXPECT_EQ(errors[2].message(), "error[run.arguments]: parameter 1 of kernel `put` points to no buffer of the device");
+  EXPECT_EQ(last, "error[run.arguments]: kernel `put` has 4 parameters; there is no parameter 4");
+  EXPECT_NE(tilevm::Kernel::Create(device, module).error().message().find("same<int>(int*)"), std::string::npos);
+}
+
 TEST(Cpp, InitialValuesBeforeEachRun) {
   tilevm::Device device = tilevm::Device::Open("cpu").value();
   tilevm::Module module = tilevm::Module::FromFile("tests/capi/histogram.tbc").value();

@@ -136,7 +136,7 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
       for (const ir::ArrayArg& a : interface.arrays) {
         if (a.direction != Direction::kOut) names.push_back(a.name);
       }
-      return Error(absl::StrCat("too many inputs: `", input, "` has no argument left; kernel `", f.name, "` takes ",
+      return Error(absl::StrCat("too many inputs: `", input, "` has no argument left; kernel `", ir::ReadableName(f.name), "` takes ",
                                 names.size(), " (", absl::StrJoin(names, ", "), ")"));
     }
     text[next++] = input;
@@ -159,7 +159,7 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
       std::vector<std::string> names;
       for (const ir::ArrayArg& a : interface.arrays) names.push_back(a.name);
       for (const ir::ScalarArg& a : interface.scalars) names.push_back(a.name);
-      return Error(absl::StrCat("kernel `", f.name, "` has no argument `", name, "`; it has ", absl::StrJoin(names, ", ")));
+      return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no argument `", name, "`; it has ", absl::StrJoin(names, ", ")));
     }
   }
   run->arrays.resize(interface.arrays.size());

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_format.h"
+#include "ir/cpp_name.h"
 #include "ir/escape.h"
 #include "tools/cli/report.h"
 #include "tools/launch/launch_command.h"
@@ -54,7 +55,7 @@ int Bench(const Options& options) {
     PrintJson(absl::StrFormat("{\"median_ms\":%.6g,\"min_ms\":%.6g,\"max_ms\":%.6g,\"runs\":%d,\"gb_per_s\":%.6g,\"gflop_per_s\":%.6g}",
                               median * 1e3, times.front() * 1e3, times.back() * 1e3, times.size(), gbs, gflops));
   } else {
-    std::printf("%s: median %.4g ms (%.4g to %.4g, %zu runs), %.4g GB/s", ir::Escaped(job->function->name).c_str(), median * 1e3,
+    std::printf("%s: median %.4g ms (%.4g to %.4g, %zu runs), %.4g GB/s", ir::Escaped(ir::ReadableName(job->function->name)).c_str(), median * 1e3,
                 times.front() * 1e3, times.back() * 1e3, times.size(), gbs);
     if (*flops > 0) std::printf(", %.4g GFLOP/s", gflops);
     std::printf("\n");

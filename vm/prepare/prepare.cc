@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "ir/cpp_name.h"
 #include "vm/prepare/strips.h"
 
 namespace tile::vm {
@@ -55,7 +56,7 @@ int64_t Preparer::AllocateFrame(int64_t bytes) {
   if (bytes > kMaxFrame - offset) {
     if (status_.ok()) {
       status_ = absl::ResourceExhaustedError(absl::StrCat(
-          "kernel `", code_->function->name, "` needs more than ", kMaxFrame, " bytes for its tiles in one block"));
+          "kernel `", ir::ReadableName(code_->function->name), "` needs more than ", kMaxFrame, " bytes for its tiles in one block"));
     }
     return 0;
   }

@@ -40,13 +40,13 @@ class _Step:
         known = {a.name for a in kernel.arrays} | {s.name for s in kernel.scalars}
         for name in names:
             if name not in known:
-                raise argument_error(f"backward kernel `{kernel.name}` has no argument `{name}`; it has {', '.join(sorted(known))}")
+                raise argument_error(f"backward kernel `{kernel.readable}` has no argument `{name}`; it has {', '.join(sorted(known))}")
         self.kernel = kernel
         self.reads: "List[Tuple[Array, str]]" = []
         self.gives: "List[Tuple[Array, str]]" = []
         for a in kernel.arrays:
             if a.direction == "inout":
-                raise argument_error(f"backward kernel `{kernel.name}` changes `{a.name}`", "let it give a new array (out)")
+                raise argument_error(f"backward kernel `{kernel.readable}` changes `{a.name}`", "let it give a new array (out)")
             (self.gives if a.direction == "out" else self.reads).append((a, names.get(a.name, a.name)))
         self.scalars = [(s, names.get(s.name, s.name)) for s in kernel.scalars]
         self.operator: "Callable[..., Any]"
@@ -63,7 +63,7 @@ class Formula:
         self.arrays = {a.name: a for a in kernel.arrays}
         changed = [a.name for a in kernel.arrays if a.direction == "inout"]
         if changed:
-            raise argument_error(f"kernel `{kernel.name}` changes `{changed[0]}`, and torch differentiates only operators that change nothing",
+            raise argument_error(f"kernel `{kernel.readable}` changes `{changed[0]}`, and torch differentiates only operators that change nothing",
                                  "let the kernel give a new array (out), or leave backward= out")
         listed = [backward] if isinstance(backward, (str, Kernel, Gradient)) else list(backward)
         self.steps = [_Step(*_kernel_of(b, kernel)) for b in listed]
@@ -81,17 +81,17 @@ class Formula:
                 found = self.arrays[incoming] if incoming in self.outputs else there.get(source)
                 if found is None:
                     raise argument_error(
-                        f"backward kernel `{step.kernel.name}` reads `{source}`, which is neither an argument of the operator, nor a result "
+                        f"backward kernel `{step.kernel.readable}` reads `{source}`, which is neither an argument of the operator, nor a result "
                         f"of a kernel before it, nor the gradient of an output ({', '.join(_GRAD + o for o in self.outputs)})",
                         "name it by tilevm.torch.Gradient(kernel, {...})")
                 _same_form(step, array, found, source)
             for scalar, source in step.scalars:
                 if source not in self.scalars and not scalar.optional:
-                    raise argument_error(f"backward kernel `{step.kernel.name}` takes the scalar `{source}`, which the operator does not have")
+                    raise argument_error(f"backward kernel `{step.kernel.readable}` takes the scalar `{source}`, which the operator does not have")
             for array, target in step.gives:
                 wanted = target[len(_GRAD):] if target.startswith(_GRAD) else None
                 if target in there:
-                    raise argument_error(f"backward kernel `{step.kernel.name}` gives `{target}`, which is there already")
+                    raise argument_error(f"backward kernel `{step.kernel.readable}` gives `{target}`, which is there already")
                 if wanted in self.inputs and wanted in self.arrays:
                     _same_form(step, array, self.arrays[wanted], target)
                 there[target] = array
@@ -156,5 +156,5 @@ def _kernel_of(item: "Any", forward: Kernel) -> "Tuple[Kernel, Dict[str, str]]":
 
 def _same_form(step: _Step, array: "Array", other: "Array", name: str) -> None:
     if array.element != other.element or array.rank != other.rank:
-        raise argument_error(f"`{array.name}` of backward kernel `{step.kernel.name}` is {array.element} of rank {array.rank}, but "
+        raise argument_error(f"`{array.name}` of backward kernel `{step.kernel.readable}` is {array.element} of rank {array.rank}, but "
                              f"`{name}` is {other.element} of rank {other.rank}")

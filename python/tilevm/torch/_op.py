@@ -80,15 +80,15 @@ class _Operator:
 
     def __init__(self, name: str, kernel: Kernel, check: "Optional[str]", threads: int) -> None:
         if not kernel.has_interface:
-            raise argument_error(f"kernel `{kernel.name}` has no interface, from which shapes of results would follow")
+            raise argument_error(f"kernel `{kernel.readable}` has no interface, from which shapes of results would follow")
         if not kernel.grid:
-            raise argument_error(f"kernel `{kernel.name}` has no launch rule", "give its interface a `grid`")
+            raise argument_error(f"kernel `{kernel.readable}` has no launch rule", "give its interface a `grid`")
         self.kernel = kernel
         self.rule = Rule(kernel)
         self.taken, self.given = self.rule.taken, self.rule.given
         if not self.taken:
-            raise argument_error(f"kernel `{kernel.name}` takes no array: torch could not know on which device it runs")
-        self.dtypes = {a.name: _torch_dtype(a.element, f"array `{a.name}` of kernel `{kernel.name}`") for a in kernel.arrays}
+            raise argument_error(f"kernel `{kernel.readable}` takes no array: torch could not know on which device it runs")
+        self.dtypes = {a.name: _torch_dtype(a.element, f"array `{a.name}` of kernel `{kernel.readable}`") for a in kernel.arrays}
         self.defaults: "List[Any]" = [None] * len(self.taken) + [s.default for s in kernel.scalars]
         self.captured: "List[Any]" = []
         self.cpu_options: "Dict[str, Any]" = {k: v for k, v in (("check", check), ("threads", threads)) if v}
@@ -101,7 +101,7 @@ class _Operator:
             import keyword
 
             if not name.isidentifier() or keyword.iskeyword(name) or not name.isascii():
-                raise argument_error(f"argument `{name}` of kernel `{self.kernel.name}`: operators of torch cannot have arguments of that name",
+                raise argument_error(f"argument `{name}` of kernel `{self.kernel.readable}`: operators of torch cannot have arguments of that name",
                                      "rename it in the interface")
         arguments = [f"Tensor({chr(ord('a') + i) if i < 26 else f'a{i}'}!) {a.name}" if a.direction == "inout" else f"Tensor {a.name}"
                      for i, a in enumerate(self.taken)]

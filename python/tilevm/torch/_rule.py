@@ -141,7 +141,7 @@ class Rule:
                 if "size" in d:
                     self.sizes[a.name, i] = _parse(d["size"], f"dimension {i} of `{a.name}`")
                 elif "constant" not in d and d.get("parameter") not in known:
-                    raise argument_error(f"nothing in the interface of `{kernel.name}` gives dimension {i} of its output `{a.name}`",
+                    raise argument_error(f"nothing in the interface of `{kernel.readable}` gives dimension {i} of its output `{a.name}`",
                                          f"give its size there, as in `out {a.name}: {a.element}[x.shape[0]]`")
 
     def check(self, tensors: "Mapping[str, torch.Tensor]") -> "Dict[int, Size]":
