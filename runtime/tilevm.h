@@ -281,7 +281,7 @@ enum { TILEVM_UNSPECIFIED_ZERO = 0, TILEVM_UNSPECIFIED_ONES = 1, TILEVM_UNSPECIF
 typedef struct tilevm_launch_options {
   size_t struct_size;            /* set by the caller; what is 0 or NULL has a default */
   int32_t check;                 /* default: bounds on the cpu, none on a GPU, which can do no other: TILEVM_UNSUPPORTED */
-  int32_t threads;               /* of the VM; default: all cores */
+  int32_t threads;               /* of the VM, at most; default: all cores. Little work takes fewer */
   tilevm_interrupt_fn interrupt; /* a GPU is not interrupted */
   void* interrupt_user;
   int32_t unspecified;           /* default: zero; all bits set (NaN); any bits, the same in every run. Not on a GPU */

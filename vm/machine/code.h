@@ -8,6 +8,7 @@
 #ifndef TILE_VM_MACHINE_CODE_H_
 #define TILE_VM_MACHINE_CODE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -179,6 +180,7 @@ struct Code {
   std::vector<SharedArray> shared;
   int num_fetch_ahead = 0;                    // loads that fetch ahead, at most kMaxFetchAhead
   bool must_park = false;                     // has a loop in which a block may wait for others
+  mutable std::atomic<int64_t> block_ns{0};   // what a block took in the last launch; 0: none has run
   const uint8_t* aligned_constants() const {
     return reinterpret_cast<const uint8_t*>((reinterpret_cast<uintptr_t>(constants.data()) + 63) & ~uintptr_t{63});
   }

@@ -59,7 +59,7 @@ struct Launch {
   std::vector<uint64_t> params;  // one per parameter: the low bits hold the scalar, or the address
   std::vector<Buffer> buffers;
   std::vector<ArrayArgument> arrays;  // none are known of a launch without interface
-  int threads = 0;               // 0: all cores
+  int threads = 0;               // at most; 0: all cores. Little work takes fewer
   CheckLevel check = CheckLevel::kBounds;
   Unspecified unspecified = Unspecified::kZero;
   // Rounds of loops that one block may make; 0: no limit. A guard against endless programs when inputs are not trusted.
@@ -89,6 +89,7 @@ struct Outcome {
   std::vector<Report> warnings;
   int64_t blocks_run = 0;
   int orders = 1;                 // in how many orders of the blocks the launch ran
+  int threads = 1;                // that ran it, the caller's among them
   bool ok() const { return status.ok() && reports.empty(); }
 };
 inline constexpr size_t kMaxReports = 32;

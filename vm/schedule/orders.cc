@@ -117,6 +117,12 @@ class Snapshot {
 
 bool SameMistake(const Report& a, const Report& b) { return a.code == b.code && a.where == b.where; }
 
+// Asking the system takes as long as a small launch.
+int Cores() {
+  static const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return cores;
+}
+
 // In how many orders n blocks can start, as far as it matters.
 int64_t OrdersOf(int64_t blocks) { return blocks <= 1 ? 1 : blocks == 2 ? 2 : kMostOrders; }
 
@@ -134,7 +140,7 @@ OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, 
   state.order = order;
   state.give_up_at = give_up_at;
   AddMemory(code, launch, &state.memory);
-  int threads = launch.threads > 0 ? launch.threads : static_cast<int>(std::thread::hardware_concurrency());
+  int threads = launch.threads > 0 ? launch.threads : Cores();
   std::unique_ptr<Checker> checker;
   if (launch.check == CheckLevel::kFull) {
     checker = MakeFullChecker(state);

@@ -3,13 +3,16 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -52,6 +55,30 @@ class Frame {
   std::deque<Allocation> shared_;
 };
 
+using Clock = std::chrono::steady_clock;
+
+// Work of so many nanoseconds is worth a thread. To start one takes 10 to 20 microseconds of the caller, and about as long again
+// until it runs.
+constexpr int64_t kWorthAThread = 30'000;
+constexpr int64_t kForever = int64_t{1} << 60;
+
+// Whether a launch takes much longer than was thought; then calls `late`, if it is not null. Looked at after every instruction.
+class Watch {
+ public:
+  Watch(int64_t expected_ns, std::function<void()> late)
+      : end_(Clock::now() + std::chrono::nanoseconds(2 * expected_ns + kWorthAThread)), late_(std::move(late)) {}
+  bool over() const { return late_ == nullptr; }
+  void Look() {
+    if (++looks_ % 8 != 0 || over() || Clock::now() < end_) return;  // the clock costs as much as a small instruction
+    std::exchange(late_, nullptr)();
+  }
+
+ private:
+  const Clock::time_point end_;
+  std::function<void()> late_;
+  uint32_t looks_ = 0;
+};
+
 // A thread comes back for more at least so many times, so that all end together.
 constexpr int64_t kClaims = 64, kMaxClaim = 16;
 
@@ -77,7 +104,17 @@ class Grid {
 
   int64_t total() const { return total_; }
 
-  void Work() {
+  // Of all blocks on one thread, as the last launch went; for ever, if there was none.
+  int64_t ExpectedNs() const {
+    int64_t ns = 0;
+    const int64_t block = code_.block_ns.load(std::memory_order_relaxed);
+    return block == 0 || __builtin_mul_overflow(block, total_, &ns) || ns > kForever ? kForever : ns;
+  }
+
+  // `watch`: of the caller; null of helpers.
+  void Work(Watch* watch) {
+    const Clock::time_point begin = Clock::now();
+    int64_t blocks = 0;
     std::unique_ptr<Running> spare;  // a finished block, whose memory the next one takes
     Claim claim;
     while (!state_.stop.load(std::memory_order_relaxed)) {
@@ -85,12 +122,16 @@ class Grid {
       if (state_.give_up_at && absl::Now() > *state_.give_up_at) return GiveUp();
       std::unique_ptr<Running> r = code_.must_park ? NextMayWait(spare) : Next(claim, spare);
       if (r == nullptr) {
-        if (finished_.load(std::memory_order_acquire) || !code_.must_park) return;
+        if (finished_.load(std::memory_order_acquire) || !code_.must_park) {
+          if (watch != nullptr && blocks > 0) Measured((Clock::now() - begin).count() / blocks);
+          return;
+        }
         if (++idle_ % 64 == 0) absl::SleepFor(absl::Microseconds(50));
         std::this_thread::yield();
         continue;
       }
-      RunInstrs(r->state, r->state.pc);
+      Run(r->state, watch);
+      ++blocks;
       Done(std::move(r), spare);
     }
     if (spare != nullptr) spare->state.pending.Flush();
@@ -101,6 +142,16 @@ class Grid {
   struct Claim {
     int64_t next = 0, end = 0;
   };
+
+  void Measured(int64_t block_ns) const { code_.block_ns.store(std::max<int64_t>(block_ns, 1), std::memory_order_relaxed); }
+
+  static void Run(BlockState& b, Watch* watch) {
+    const Instr* in = b.pc;
+    if (watch != nullptr && b.checker == nullptr) {
+      for (; in != nullptr && !watch->over(); watch->Look()) in = in->fn(b, in);
+    }
+    RunInstrs(b, in);
+  }
 
   void GiveUp() {
     state_.gave_up.store(true, std::memory_order_relaxed);
@@ -284,26 +335,37 @@ class Grid {
 void RunGrid(LaunchState& state, int threads, Checker* checker) {
   threads = std::max(threads, 1);
   Grid grid(state, threads, checker);
-  const int n = static_cast<int>(std::min<int64_t>(threads, grid.total()));
+  const int most = static_cast<int>(std::min<int64_t>(threads, grid.total()));
   std::vector<std::thread> helpers;
   std::mutex mutex;
   std::condition_variable ended;
-  int at_work = n - 1;
-  for (int i = 1; i < n; ++i) {
-    helpers.emplace_back([&] {
-      grid.Work();
+  int at_work = 0;
+  const auto start = [&](int count) {
+    {
       std::lock_guard<std::mutex> lock(mutex);
-      --at_work;
-      ended.notify_one();
-    });
-  }
-  grid.Work();
+      at_work += count;
+    }
+    for (int i = 0; i < count; ++i) {
+      helpers.emplace_back([&] {
+        grid.Work(nullptr);
+        std::lock_guard<std::mutex> lock(mutex);
+        --at_work;
+        ended.notify_one();
+      });
+    }
+  };
+  const int64_t expected = grid.ExpectedNs();  // of all blocks, on one thread
+  const int first = static_cast<int>(std::clamp<int64_t>(expected / kWorthAThread, 1, std::max(most, 1)));
+  start(first - 1);
+  Watch watch(expected / first, first == most ? std::function<void()>() : [&] { start(most - first); });
+  grid.Work(&watch);
   for (std::unique_lock<std::mutex> lock(mutex); at_work > 0;) {
     if (ended.wait_for(lock, LaunchState::kPollInterval) == std::cv_status::timeout) state.Poll();
   }
   for (std::thread& t : helpers) t.join();
   grid.Abandon();
   state.outcome->blocks_run = grid.blocks_run();
+  state.outcome->threads = 1 + static_cast<int>(helpers.size());
 }
 
 }  // namespace tile::vm

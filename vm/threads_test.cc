@@ -1,0 +1,92 @@
+// How many threads a launch takes: one for few short blocks, all for whatever takes long, also if the launches before took little.
+#include <memory>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "ir/text/parser.h"
+#include "ir/verify.h"
+#include "vm/vm.h"
+
+namespace tile::vm {
+namespace {
+
+// Adds 1 to a tile n times.
+constexpr char kLoop[] = R"(
+entry @k(%n: tile<i32>, %out: tile<ptr<f32>>) {
+  %i, %j, %l = get_tile_block_id
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %x = constant <f32: 0.0> : tile<64xf32>
+  %y = constant <f32: 1.0> : tile<64xf32>
+  %t = make_tensor_view %out, shape = [4, 64], strides = [64, 1] : tensor_view<4x64xf32, strides=[64,1]>
+  %v = make_partition_view %t : partition_view<tile=(1x64), tensor_view<4x64xf32, strides=[64,1]>>
+  %sum = for %step in (%zero to %n, step %one) : tile<i32> iter_values(%acc = %x) -> (tile<64xf32>) {
+    %next = addf %acc, %y
+    continue %next : tile<64xf32>
+  }
+  %row = reshape %sum : tile<64xf32> -> tile<1x64xf32>
+  %k = store_view_tko weak %row, %v[%i, %zero] : tile<1x64xf32>, partition_view<tile=(1x64), tensor_view<4x64xf32, strides=[64,1]>>, tile<i32> -> token
+  return
+}
+)";
+
+class Threads : public testing::Test {
+ protected:
+  Threads() {
+    ir::Diagnostics diagnostics;
+    module_ = ir::Parse(kLoop, "k.tile", &diagnostics);
+    if (module_ != nullptr) ir::Verify(*module_, &diagnostics);
+    EXPECT_TRUE(diagnostics.ok()) << diagnostics.ToString();
+    program_ = *Program::Prepare(*module_, "k");
+  }
+  // Threads that took part. Every block must have made its rounds.
+  int Run(int32_t rounds, CheckLevel check = CheckLevel::kBounds) {
+    std::vector<float> out(256);
+    Launch launch;
+    launch.grid[0] = 4;
+    launch.threads = 4;
+    launch.check = check;
+    launch.params = {static_cast<uint32_t>(rounds), reinterpret_cast<uint64_t>(out.data())};
+    Buffer b;
+    b.name = "out";
+    b.data = out.data();
+    b.bytes = out.size() * sizeof(float);
+    b.element = ir::Element::Number(ir::Elem::kF32);
+    launch.buffers.push_back(b);
+    const Outcome outcome = program_->Run(launch);
+    EXPECT_TRUE(outcome.ok()) << outcome.status;
+    EXPECT_EQ(outcome.blocks_run, 4);
+    for (const float x : out) {
+      if (x != static_cast<float>(rounds)) ADD_FAILURE() << x << " of " << rounds;
+    }
+    return outcome.threads;
+  }
+  // Launches little work until one thread does it; some take more while the machine does something else.
+  bool ComesToOneThread() {
+    for (int i = 0; i < 1000; ++i) {
+      if (Run(1) == 1) return true;
+    }
+    return false;
+  }
+
+  std::unique_ptr<ir::Module> module_;
+  std::unique_ptr<Program> program_;
+};
+
+TEST_F(Threads, TheFirstLaunchTakesAll) { EXPECT_EQ(Run(1), 4); }
+
+TEST_F(Threads, LittleWorkTakesOne) { EXPECT_TRUE(ComesToOneThread()); }
+
+// The launch before says that one thread is enough; the others start in the first block, and the launch after begins with all.
+TEST_F(Threads, LongBlocksTakeAllWhateverCameBefore) {
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(ComesToOneThread());
+    EXPECT_EQ(Run(100'000), 4);
+    EXPECT_EQ(Run(100'000), 4);
+  }
+}
+
+TEST_F(Threads, FullChecksTakeOne) { EXPECT_EQ(Run(1, CheckLevel::kFull), 1); }
+
+}  // namespace
+}  // namespace tile::vm
