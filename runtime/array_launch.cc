@@ -61,6 +61,26 @@ std::optional<BufferTable::Range> BufferTable::Find(uint64_t address) const {
   return std::nullopt;
 }
 
+// Workspaces and patterns of a launch that was prepared.
+class ArrayLaunch::OwnedMemory {
+ public:
+  explicit OwnedMemory(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  ~OwnedMemory() {
+    for (const uint64_t address : addresses_) device_->Free(address);
+  }
+  OwnedMemory(const OwnedMemory&) = delete;
+  OwnedMemory& operator=(const OwnedMemory&) = delete;
+  absl::StatusOr<uint64_t> Allocate(uint64_t bytes) {
+    absl::StatusOr<uint64_t> address = device_->Allocate(bytes);
+    if (address.ok()) addresses_.push_back(*address);
+    return address;
+  }
+
+ private:
+  const std::shared_ptr<Device> device_;
+  std::vector<uint64_t> addresses_;
+};
+
 ArrayLaunch::ArrayLaunch(std::shared_ptr<Device> device, std::shared_ptr<const Program> program,
                          const ir::Function& function, std::shared_ptr<LoadedKernel> kernel,
                          std::shared_ptr<const BufferTable> buffers)
@@ -70,14 +90,13 @@ ArrayLaunch::ArrayLaunch(std::shared_ptr<Device> device, std::shared_ptr<const P
   if (function.interface != nullptr) given_ = Arguments::For(*function.interface);
 }
 
-ArrayLaunch::~ArrayLaunch() { Forget(); }
+ArrayLaunch::~ArrayLaunch() = default;
 
 void ArrayLaunch::Forget() {
   resolved_.reset();
   prepared_.reset();
   initial_.clear();
-  for (const uint64_t address : owned_) device_->Free(address);
-  owned_.clear();
+  owned_.reset();
 }
 
 absl::StatusOr<size_t> ArrayLaunch::FindArray(absl::string_view name) const {
@@ -220,9 +239,8 @@ absl::StatusOr<std::array<int64_t, 3>> ArrayLaunch::GetGrid() {
 }
 
 absl::StatusOr<uint64_t> ArrayLaunch::Allocate(uint64_t bytes) {
-  absl::StatusOr<uint64_t> address = device_->Allocate(bytes);
-  if (address.ok()) owned_.push_back(*address);
-  return address;
+  if (owned_ == nullptr) owned_ = std::make_shared<OwnedMemory>(device_);
+  return owned_->Allocate(bytes);
 }
 
 absl::Status ArrayLaunch::AddInitial(const ir::ArrayArg& arg, const ArrayValue& value, uint64_t bytes) {
@@ -351,6 +369,7 @@ absl::Status ArrayLaunch::Prepare() {
       before.initialized |= m.initialized;
     }
     spec.memory = std::move(merged);
+    spec.keeps = owned_;
     absl::StatusOr<std::shared_ptr<PreparedLaunch>> prepared = kernel_->Prepare(std::move(spec));
     status = prepared.status();
     if (prepared.ok()) prepared_ = *std::move(prepared);

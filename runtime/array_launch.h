@@ -67,6 +67,7 @@ class ArrayLaunch {
   absl::Status Run(Stream* stream);
 
  private:
+  class OwnedMemory;
   // What happens before each run: a fill, or a copy of bytes that were prepared.
   struct Initial {
     uint64_t address = 0, bytes = 0;
@@ -97,7 +98,7 @@ class ArrayLaunch {
   RunOptions options_;
   std::vector<MemoryRange> memory_;              // of raw parameters
   std::optional<Arguments> resolved_;
-  std::vector<uint64_t> owned_;
+  std::shared_ptr<OwnedMemory> owned_;           // of what was prepared; graphs may share it
   std::vector<Initial> initial_;
   std::shared_ptr<PreparedLaunch> prepared_;
 };

@@ -130,12 +130,14 @@ vm::Unspecified ToVm(Unspecified unspecified) {
 
 class CpuLaunch : public PreparedLaunch {
  public:
-  CpuLaunch(std::shared_ptr<CpuCode> code, vm::Launch launch, std::function<void(const Report&)> warn, RunCounts* counts)
+  CpuLaunch(std::shared_ptr<CpuCode> code, vm::Launch launch, std::function<void(const Report&)> warn, RunCounts* counts,
+            std::shared_ptr<const void> keeps)
       : state_(std::make_shared<State>()) {
     state_->code = std::move(code);
     state_->launch = std::move(launch);
     state_->warn = std::move(warn);
     state_->counts = counts;
+    state_->keeps = std::move(keeps);
   }
   absl::Status Run(Stream* stream) override {
     return Own(stream)->Submit([state = state_] {
@@ -161,6 +163,7 @@ class CpuLaunch : public PreparedLaunch {
     vm::Launch launch;
     std::function<void(const Report&)> warn;
     RunCounts* counts = nullptr;
+    std::shared_ptr<const void> keeps;
   };
   std::shared_ptr<State> state_;  // also of graphs
 };
@@ -197,7 +200,8 @@ class CpuKernel : public LoadedKernel {
       launch.arrays.push_back({std::move(a.name), reinterpret_cast<void*>(a.address), a.element, std::move(a.shape),
                                std::move(a.strides), a.direction, a.initialized});
     }
-    return std::make_shared<CpuLaunch>(code_, std::move(launch), std::move(spec.options.warn), spec.options.counts);
+    return std::make_shared<CpuLaunch>(code_, std::move(launch), std::move(spec.options.warn), spec.options.counts,
+                                       std::move(spec.keeps));
   }
 
  private:

@@ -303,8 +303,10 @@ TILEVM_API tilevm_status tilevm_launch_run(tilevm_launch* launch, tilevm_stream*
 
 /* --- graphs ------------------------------------------------------------------------------------------------------ */
 
-/* Between begin and end, work on the stream is recorded instead of done (not with stream NULL). Prepare launches before. A
- * graph keeps the launches that are in it. */
+/* Between begin and end, work on the stream is recorded instead of done (not with stream NULL). Prepare launches before.
+ * A graph keeps what the launches in it need, workspaces included: they may be changed or destroyed while it is used. The same
+ * holds for a graph that somebody else records with a CUstream of ours or of theirs (tilevm_stream_wrap); what it kept is freed
+ * with the next launch that is prepared, or stream that is waited for, after it is gone. */
 typedef struct tilevm_graph tilevm_graph;
 TILEVM_API tilevm_status tilevm_stream_begin_capture(tilevm_stream* stream);
 TILEVM_API tilevm_status tilevm_stream_end_capture(tilevm_stream* stream, tilevm_graph** graph);

@@ -200,11 +200,12 @@ static int run_on_gpu(Kernel* kernel, const uint64_t* words, void* native) {
   int capturing = 0;
   if (driver.is_capturing != NULL) driver.is_capturing(native, &capturing);
   Variant* kept = NULL;
+  /* Of a graph: its workspaces are not those of other launches, which may run meanwhile. */
   tilevm_launch* launch = capturing ? make(kernel, words) : find(kernel, words, &kept);
   if (launch == NULL) return keep_error(CU_LAUNCH_FAILED);
   const tilevm_status status = tilevm_launch_run(launch, stream);
   if (status != TILEVM_OK) raise_status(status);
-  if (kept == NULL && !capturing) tilevm_launch_destroy(launch); /* a graph goes on using its workspace */
+  if (kept == NULL) tilevm_launch_destroy(launch); /* a graph keeps what it uses of it */
   return status == TILEVM_OK ? CU_SUCCESS : keep_error(CU_LAUNCH_FAILED);
 }
 
@@ -246,6 +247,7 @@ int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters)
     words[at + d] = config->grid[d];
     if (config->grid[d] == 0 || (d > 0 && config->grid[d] > 65535)) result = CU_INVALID_VALUE; /* as every GPU says */
   }
+  if (result == CU_SUCCESS) result = renew_kernel(kernel);
   if (result == CU_SUCCESS) {
     result = driver.is_gpu ? run_on_gpu(kernel, words, config->stream)
              : driver.capture_list != NULL && driver.capture_stream == config->stream ? record(kernel, words)

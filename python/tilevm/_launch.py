@@ -102,11 +102,6 @@ class Launch(_tilevm.Launch):
             on.synchronize()
         return self.outputs
 
-    def let_go(self) -> None:
-        """For tilevm.torch: keeps no array alive any more; not to be called again."""
-        self._kept.clear()
-        self.outputs = None
-
     def address_of(self, view: "_arrays.View", back: bool) -> int:
         """For Kernel.prepare: on the device, of the array, or of its copy. Keeps the array alive."""
         self._kept.append(view.owner)

@@ -72,8 +72,8 @@ class Stream:
         return _Capture(self)
 
     def count_launch(self) -> None:
-        """For tilevm.torch: after a launch on a stream that nobody else synchronizes by this object. The library keeps each prepared
-        launch until then, to ask it what went wrong and what it printed; so every 4096th call does."""
+        """For tilevm.torch: after a launch on a stream that nobody else synchronizes by this object, and so would hear what kernels did
+        wrong; every 4096th call does."""
         self._launches += 1
         if self._launches % 4096 == 0:
             self.synchronize()

@@ -49,6 +49,21 @@ class Current {
   bool pushed_ = false;
 };
 
+// As Current, for calls that are no work on a stream: allocate, free, load, ask. Without it the driver would refuse them, and end
+// the capture, while this thread or another one records a graph.
+class CurrentUnrecorded {
+ public:
+  explicit CurrentUnrecorded(const Context& c) : current_(c), driver_(*c.driver) { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
+  ~CurrentUnrecorded() { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
+  CurrentUnrecorded(const CurrentUnrecorded&) = delete;
+  CurrentUnrecorded& operator=(const CurrentUnrecorded&) = delete;
+
+ private:
+  const Current current_;
+  const Driver& driver_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
 inline Context::~Context() {
   if (context == nullptr) return;
   {
@@ -71,7 +86,7 @@ class DeviceMemory {
   }
   ~DeviceMemory() {
     if (context_ == nullptr) return;
-    Current current(*context_);
+    CurrentUnrecorded current(*context_);
     context_->driver->cuMemFree(address_);
   }
   CUdeviceptr address() const { return address_; }

@@ -43,7 +43,7 @@ class CudaDevice : public Device {
   void set_print(std::function<void(absl::string_view)> print) override { context_->print = std::move(print); }
 
   absl::StatusOr<uint64_t> Allocate(uint64_t bytes) override {
-    Current current(*context_);
+    CurrentUnrecorded current(*context_);
     CUdeviceptr address = 0;
     absl::Status s = context_->Check(context_->driver->cuMemAlloc(&address, bytes < 1 ? 1 : bytes),
                                      absl::StrCat("allocating ", bytes, " bytes"));
@@ -51,7 +51,7 @@ class CudaDevice : public Device {
     return address;
   }
   void Free(uint64_t address) override {
-    Current current(*context_);
+    CurrentUnrecorded current(*context_);
     context_->driver->cuMemFree(address);
   }
   absl::Status Upload(uint64_t to, const void* from, uint64_t bytes, Stream* stream) override {
@@ -110,6 +110,7 @@ class CudaDevice : public Device {
 };
 
 absl::StatusOr<std::shared_ptr<Context>> MakeContext(int ordinal) {
+  FreeReleased();
   absl::StatusOr<std::shared_ptr<const Driver>> opened = Driver::Open();
   if (!opened.ok()) return opened.status();
   auto context = std::make_shared<Context>();

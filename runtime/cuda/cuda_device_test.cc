@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -410,6 +411,7 @@ TEST_F(CudaDevice, StreamsEventsGraphs) {
   ASSERT_TRUE((*launch)->Run(stream->get()).ok());
   ASSERT_TRUE((*launch)->Run(stream->get()).ok());
   EXPECT_EQ(runs, 0);
+  EXPECT_EQ(ErrorCodeOf((*stream)->Synchronize()), "run.capturing");  // and goes on recording
   auto graph = (*stream)->EndCapture();
   ASSERT_TRUE(graph.ok()) << graph.status();
   launch->reset();  // the graph keeps it
@@ -420,6 +422,110 @@ TEST_F(CudaDevice, StreamsEventsGraphs) {
   EXPECT_EQ((*stream)->Synchronize().code(), absl::StatusCode::kAborted);
   EXPECT_EQ(ErrorCodeOf((*stream)->EndCapture().status()), "run.capturing");
   EXPECT_EQ(ErrorCodeOf(device_->default_stream()->BeginCapture()), "run.capturing");
+}
+
+// A stream that nobody waits for holds a bounded number of launches, and forgets none that is still to be asked.
+TEST_F(CudaDevice, LaunchesThatNobodyWaitsFor) {
+  int trap = 100;
+  OnLaunch([&](const FakeLaunch& l) {
+    if (--trap == 0) Param<TileTrapRecord*>(l, 7)->kind = TILE_TRAP_ASSERT;
+  });
+  auto kernel = Load({MakeImage()});
+  ASSERT_TRUE(kernel.ok());
+  auto stream = device_->CreateStream();
+  ASSERT_TRUE(stream.ok());
+  std::vector<std::weak_ptr<PreparedLaunch>> launches;
+  const auto alive = [&] { return std::count_if(launches.begin(), launches.end(), [](const auto& l) { return !l.expired(); }); };
+  const auto launch = [&](int n) {
+    for (int i = 0; i < n; ++i) {
+      auto prepared = (*kernel)->Prepare({{1, 1, 1}, {0, 0, 0, 0}, {}});
+      ASSERT_TRUE(prepared.ok()) << prepared.status();
+      ASSERT_TRUE((*prepared)->Run(stream->get()).ok());
+      launches.push_back(*prepared);
+    }
+  };
+  launch(3000);
+  EXPECT_LE(alive(), 512);
+  absl::Status s = (*stream)->Synchronize();
+  EXPECT_EQ(s.code(), absl::StatusCode::kAborted) << s;
+  EXPECT_TRUE((*stream)->Synchronize().ok());
+  EXPECT_EQ(alive(), 0);
+
+  // The GPU has not come so far: all stay.
+  launches.clear();
+  launch(256);
+  Fail("cuEventQuery", 600);
+  launch(256);
+  EXPECT_EQ(alive(), 512);
+  // One of them is launched again and traps: behind the event, so that it is not asked too early.
+  auto again = launches[0].lock();
+  ASSERT_NE(again, nullptr);
+  trap = 1;
+  ASSERT_TRUE(again->Run(stream->get()).ok());
+  trap = -1;
+  EXPECT_EQ((*stream)->Synchronize().code(), absl::StatusCode::kAborted);
+  EXPECT_TRUE((*stream)->Synchronize().ok());
+  again.reset();
+  EXPECT_EQ(alive(), 0);
+
+  // A graph keeps as many as there are.
+  launches.clear();
+  ASSERT_TRUE((*stream)->BeginCapture().ok());
+  launch(1000);
+  auto graph = (*stream)->EndCapture();
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(alive(), 1000);
+  ASSERT_TRUE((*graph)->Run(stream->get()).ok());
+  EXPECT_TRUE((*stream)->Synchronize().ok());
+  graph->reset();
+  EXPECT_EQ(alive(), 0);
+}
+
+// The driver ends a capture when memory is allocated or code loaded meanwhile, unless the thread says that this is no part of it.
+TEST_F(CudaDevice, KernelsArePreparedWhileAGraphIsRecorded) {
+  int runs = 0;
+  OnLaunch([&](const FakeLaunch&) { ++runs; });
+  ir::Image i = MakeImage();
+  i.workspaces = {{{{ExprOp::kConst, 0, 0, 64}}, 256, false}};
+  auto kernel = Load({i});
+  ASSERT_TRUE(kernel.ok());
+  auto stream = device_->CreateStream();
+  ASSERT_TRUE(stream.ok() && (*stream)->BeginCapture().ok());
+  {
+    auto launch = (*kernel)->Prepare({{1, 1, 1}, {0, 0, 0, 0}, {}});
+    ASSERT_TRUE(launch.ok()) << launch.status();
+    ASSERT_TRUE((*launch)->Run(stream->get()).ok());
+    ASSERT_TRUE((*kernel)->Prepare({{1, 1, 1}, {0, 0, 0, 0}, {}}).ok());  // and goes at once
+    auto memory = device_->Allocate(100);
+    ASSERT_TRUE(memory.ok()) << memory.status();
+    device_->Free(*memory);
+  }
+  auto graph = (*stream)->EndCapture();
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  ASSERT_TRUE((*graph)->Run(stream->get()).ok());
+  EXPECT_TRUE((*stream)->Synchronize().ok());
+  EXPECT_EQ(runs, 1);
+}
+
+TEST_F(CudaDevice, NamesOfCpp) {
+  ir::Diagnostics diagnostics;
+  module_ = ir::Parse("entry @_Z5scaleIfEvPT_i(%a: tile<ptr<f32>>, %n: tile<i32>) {\n  return\n}\n", "k.tile", &diagnostics);
+  ASSERT_NE(module_, nullptr) << diagnostics.ToString();
+  EXPECT_THAT(std::string(Load({}).status().message()), HasSubstr("no machine code of kernel `scale<float>`"));
+  static const char kTwo[] = "FAKECUBIN k 8 4 4 4 4 8 8\n";
+  ir::Image two = MakeImage();
+  two.payload = {reinterpret_cast<const uint8_t*>(kTwo), sizeof kTwo - 1};
+  auto kernel = Load({two});
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_THAT(std::string((*kernel)->Prepare({{1, 1, 1}, {0}, {}}).status().message()),
+              HasSubstr("kernel `scale<float>` takes 2 parameters, not 1"));
+  auto launch = (*kernel)->Prepare({{1, 1, 1}, {0, 0}, {}});
+  ASSERT_TRUE(launch.ok()) << launch.status();
+  Fail("cuLaunchKernel", 999);
+  EXPECT_THAT(std::string((*launch)->Run(device_->default_stream()).message()), HasSubstr("launching `scale<float>`"));
+  ASSERT_TRUE((*launch)->Run(device_->default_stream()).ok());
+  Fail("cuStreamSynchronize", 700);
+  EXPECT_THAT(std::string(device_->default_stream()->Synchronize().message()), HasSubstr("(`scale<float>`)"));
 }
 
 TEST_F(CudaDevice, OldDriver) {

@@ -52,6 +52,17 @@ __attribute__((format(printf, 2, 3))) static int call(const char* function, cons
     if (failed) return failed;                \
   } while (0)
 
+/* As the driver's global mode has it: what is no work on a stream ends a capture, but in a thread that says that it knows. */
+static int captures, lost_captures;
+static __thread int capture_mode;
+#define ASIDE()                                       \
+  do {                                                \
+    if (captures > 0 && capture_mode != 2) {          \
+      lost_captures = captures;                       \
+      return 900;                                     \
+    }                                                 \
+  } while (0)
+
 static void count(int n) { __atomic_add_fetch(&live, n, __ATOMIC_SEQ_CST); }
 
 const char* fake_cuda_log(void) { return log_text; }
@@ -153,6 +164,7 @@ typedef struct Function {
 
 int cuModuleLoadDataEx(Function** module, const char* image, unsigned n, int* options, void** values) {
   CALL("%.9s options=%u", image, n);
+  ASIDE();
   *module = NULL;
   if (strncmp(image, "FAKECUBIN ", 10) != 0) {
     for (unsigned i = 0; i < n; ++i) {
@@ -178,6 +190,7 @@ int cuModuleLoadDataEx(Function** module, const char* image, unsigned n, int* op
 }
 int cuModuleUnload(Function* module) {
   CALL(" ");
+  ASIDE();
   while (module) {
     Function* next = module->next;
     free(module);
@@ -224,9 +237,23 @@ typedef struct Work {
   unsigned char value;
   struct Work* next;
 } Work;
-typedef struct Stream {
-  int capturing;
+/* Recorded work, of a graph and of those that were made executable from it; a user object has one reference of each graph. */
+typedef struct Object {
+  void (*destroy)(void*);
+  void* pointer;
+  unsigned references;
+} Object;
+typedef struct Kept {
+  Object* object;
+  struct Kept* next;
+} Kept;
+typedef struct Graph {
   Work *first, **last;
+  Kept* kept;
+  int references;
+} Graph;
+typedef struct Stream {
+  Graph* graph; /* while it records one */
 } Stream;
 
 /* c = a + b over f32[n]: what the command line's test runs. */
@@ -249,14 +276,14 @@ static void run(Work* w) {
   }
 }
 static int submit(Stream* s, const Work* work) {
-  if (s && s->capturing) {
+  if (s && s->graph) {
     Work* copy = malloc(sizeof *copy);
     *copy = *work;
     for (unsigned i = 0; i < copy->launch.num_params; ++i) copy->params[i] = copy->values[i];
     copy->launch.params = copy->params;
     copy->next = NULL;
-    *s->last = copy;
-    s->last = &copy->next;
+    *s->graph->last = copy;
+    s->graph->last = &copy->next;
     return 0;
   }
   run((Work*)work);
@@ -331,6 +358,7 @@ int cuTensorMapEncodeTiled(uint64_t* map, int type, uint32_t rank, void* address
 
 int cuMemAlloc_v2(uint64_t* p, size_t n) {
   CALL("%zu", n);
+  ASIDE();
   if (n == 0) return 1;
   if (n > (size_t)1 << 34) return 2;
   void* memory = aligned_alloc(512, (n + 511) / 512 * 512);
@@ -342,12 +370,14 @@ int cuMemAlloc_v2(uint64_t* p, size_t n) {
 }
 int cuMemFree_v2(uint64_t p) {
   CALL(" ");
+  ASIDE();
   free((void*)(uintptr_t)p);
   count(-1);
   return 0;
 }
 int cuMemHostAlloc(void** p, size_t n, unsigned flags) {
   CALL("%zu flags=%u", n, flags);
+  ASIDE();
   *p = aligned_alloc(4096, (n + 4095) / 4096 * 4096);
   memset(*p, 0xCD, n);
   count(1);
@@ -355,6 +385,7 @@ int cuMemHostAlloc(void** p, size_t n, unsigned flags) {
 }
 int cuMemFreeHost(void* p) {
   CALL(" ");
+  ASIDE();
   free(p);
   count(-1);
   return 0;
@@ -421,46 +452,99 @@ int cuStreamWaitEvent(Stream* s, void* e, unsigned flags) {
 }
 int cuStreamBeginCapture_v2(Stream* s, int mode) {
   CALL("%d", mode);
-  if (!s || s->capturing) return 901;
-  s->capturing = 1;
-  s->first = NULL;
-  s->last = &s->first;
+  if (!s || s->graph) return 901;
+  s->graph = calloc(1, sizeof *s->graph);
+  s->graph->last = &s->graph->first;
+  s->graph->references = 1;
+  ++captures;
   return 0;
 }
-int cuStreamEndCapture(Stream* s, Work** graph) {
+int cuStreamEndCapture(Stream* s, Graph** graph) {
   CALL(" ");
-  if (!s->capturing) return 901;
-  s->capturing = 0;
-  *graph = s->first;
+  if (!s->graph) return 901;
+  *graph = s->graph;
+  s->graph = NULL;
+  count(1);
+  --captures;
+  if (lost_captures == 0) return 0;
+  --lost_captures;
+  return 901;
+}
+int cuStreamGetCaptureInfo_v2(Stream* s, int* status, uint64_t* id, Graph** graph, void*** dependencies, size_t* n) {
+  (void)id, (void)dependencies, (void)n;
+  *status = s && s->graph;
+  if (*status && graph) *graph = s->graph;
+  return 0;
+}
+int cuThreadExchangeStreamCaptureMode(int* mode) {
+  const int before = capture_mode;
+  capture_mode = *mode;
+  *mode = before;
+  return 0;
+}
+int cuUserObjectCreate(Object** object, void* pointer, void (*destroy)(void*), unsigned references, unsigned flags) {
+  CALL("%u %u", references, flags);
+  if (flags != 1 || references == 0) return 1;
+  *object = malloc(sizeof **object);
+  **object = (Object){destroy, pointer, references};
   count(1);
   return 0;
 }
-int cuGraphInstantiateWithFlags(Work** exec, Work* graph, unsigned long long flags) {
+int cuUserObjectRelease(Object* object, unsigned n) {
+  CALL("%u", n);
+  object->references -= n;
+  if (object->references > 0) return 0;
+  object->destroy(object->pointer);
+  free(object);
+  count(-1);
+  return 0;
+}
+int cuGraphRetainUserObject(Graph* graph, Object* object, unsigned n, unsigned flags) {
+  CALL("%u %u", n, flags);
+  if (n != 1) return 1;
+  if (flags != 1) object->references += n;
+  Kept* kept = malloc(sizeof *kept);
+  *kept = (Kept){object, graph->kept};
+  graph->kept = kept;
+  return 0;
+}
+static void release(Graph* graph) {
+  count(-1);
+  if (--graph->references > 0) return;
+  for (Work* w = graph->first; w;) {
+    Work* next = w->next;
+    free(w);
+    w = next;
+  }
+  for (Kept* k = graph->kept; k;) {
+    Kept* next = k->next;
+    cuUserObjectRelease(k->object, 1);
+    free(k);
+    k = next;
+  }
+  free(graph);
+}
+int cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long flags) {
   CALL("%llu", flags);
   *exec = graph;
+  ++graph->references;
   count(1);
   return 0;
 }
-int cuGraphLaunch(Work* exec, Stream* s) {
+int cuGraphLaunch(Graph* exec, Stream* s) {
   (void)s;
   CALL(" ");
-  for (; exec; exec = exec->next) run(exec);
+  for (Work* w = exec->first; w; w = w->next) run(w);
   return 0;
 }
-int cuGraphExecDestroy(Work* exec) {
+int cuGraphExecDestroy(Graph* exec) {
   CALL(" ");
-  while (exec) {
-    Work* next = exec->next;
-    free(exec);
-    exec = next;
-  }
-  count(-1);
+  release(exec);
   return 0;
 }
-int cuGraphDestroy(Work* graph) {
-  (void)graph;
+int cuGraphDestroy(Graph* graph) {
   CALL(" ");
-  count(-1);
+  release(graph);
   return 0;
 }
 int cuEventCreate(void** e, unsigned flags) {
@@ -478,6 +562,12 @@ int cuEventDestroy_v2(void* e) {
 int cuEventRecord(void* e, Stream* s) {
   (void)e, (void)s;
   CALL(" ");
+  return 0;
+}
+int cuEventQuery(void* e) {
+  (void)e;
+  CALL(" ");
+  ASIDE();
   return 0;
 }
 int cuEventSynchronize(void* e) {

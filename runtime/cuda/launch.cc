@@ -42,9 +42,10 @@ bool TypeOfMap(Elem e, CUtensorMapDataType* type) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<CudaLaunch>> CudaLaunch::Make(LaunchTarget target, const LaunchSpec& spec) {
-  std::shared_ptr<CudaLaunch> launch(new CudaLaunch(std::move(target)));
+  FreeReleased();
+  std::shared_ptr<CudaLaunch> launch(new CudaLaunch(std::move(target), spec.keeps));
   const LaunchTarget& t = launch->target_;
-  Current current(*t.context);
+  CurrentUnrecorded current(*t.context);
   ImageArguments arguments;
   arguments.function = t.function;
   arguments.words = spec.words;
@@ -63,11 +64,11 @@ absl::StatusOr<std::shared_ptr<CudaLaunch>> CudaLaunch::Make(LaunchTarget target
   return launch;
 }
 
-CudaLaunch::~CudaLaunch() {
 std::string CudaLaunch::kernel_name() const { return ir::ReadableName(target_.function->name); }
 
+CudaLaunch::~CudaLaunch() {
   if (record_ == nullptr) return;
-  Current current(*target_.context);
+  CurrentUnrecorded current(*target_.context);
   target_.context->traps->Return(record_);
 }
 
@@ -219,9 +220,8 @@ absl::Status CudaLaunch::Run(Stream* stream) {
     config.hStream = on->stream();
     result = driver.cuLaunchKernelEx(&config, target_.image->function(), params_.data(), nullptr);
   }
-  if (result != CUDA_SUCCESS) return driver.Check(result, absl::StrCat("launching `", target_.function->name, "`"));
-  on->Note(shared_from_this());
-  return absl::OkStatus();
+  if (result != CUDA_SUCCESS) return driver.Check(result, absl::StrCat("launching `", kernel_name(), "`"));
+  return on->Note(shared_from_this());
 }
 
 absl::Status CudaLaunch::TakeReport() {

@@ -37,7 +37,7 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
     uint64_t bytes;
   };
 
-  explicit CudaLaunch(LaunchTarget target) : target_(std::move(target)) {}
+  CudaLaunch(LaunchTarget target, std::shared_ptr<const void> keeps) : target_(std::move(target)), keeps_(std::move(keeps)) {}
   absl::Status MakeWorkspaces(const ImageArguments& arguments);
   absl::Status EncodeMaps(const ImageArguments& arguments);
   absl::Status EncodeMap(const ir::TmaDescriptor& t, const ImageArguments& arguments, CUtensorMap* map);
@@ -45,6 +45,7 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
   absl::Status Configure();
 
   LaunchTarget target_;
+  std::shared_ptr<const void> keeps_;
   std::vector<DeviceMemory> workspaces_;
   std::vector<CUdeviceptr> workspace_addresses_;
   std::vector<Cleared> cleared_;

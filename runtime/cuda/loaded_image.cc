@@ -14,7 +14,7 @@ constexpr uint32_t kPortableCluster = 8;
 
 absl::StatusOr<std::shared_ptr<LoadedImage>> LoadedImage::Load(std::shared_ptr<Context> context, const ir::Image& image) {
   const Driver& driver = *context->driver;
-  Current current(*context);
+  CurrentUnrecorded current(*context);
   std::shared_ptr<LoadedImage> loaded(new LoadedImage(context, image));
   std::array<char, 4096> log = {};
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -73,7 +73,7 @@ absl::Status LoadedImage::Configure() {
 
 LoadedImage::~LoadedImage() {
   if (module_ == nullptr) return;
-  Current current(*context_);
+  CurrentUnrecorded current(*context_);
   context_->driver->cuModuleUnload(module_);
 }
 

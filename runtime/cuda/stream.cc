@@ -1,5 +1,7 @@
 #include "runtime/cuda/stream.h"
 
+#include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -58,8 +60,7 @@ class CudaGraph : public Graph {
         !s.ok()) {
       return s;
     }
-    for (const auto& launch : launches_) on->Note(launch);
-    return absl::OkStatus();
+    return on->Note(launches_);
   }
 
  private:
@@ -68,6 +69,34 @@ class CudaGraph : public Graph {
   CUgraphExec executable_;
   std::vector<std::shared_ptr<Reporting>> launches_;
 };
+
+constexpr size_t kMany = 256;  // works without a report that a stream remembers before it asks
+
+// What graphs of others kept, until FreeReleased. Of the process, as the driver's graphs are, which may live longer than any device.
+class Released {
+ public:
+  void Add(std::shared_ptr<Reporting> work) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    works_.push_back(std::move(work));
+    any_.store(true, std::memory_order_relaxed);
+  }
+  void Free() {
+    if (!any_.load(std::memory_order_relaxed)) return;
+    std::vector<std::shared_ptr<Reporting>> works;
+    std::lock_guard<std::mutex> lock(mutex_);
+    works.swap(works_);
+    any_.store(false, std::memory_order_relaxed);
+  }  // the works go after the lock
+
+ private:
+  std::atomic<bool> any_{false};
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Reporting>> works_ ABSL_GUARDED_BY(mutex_);
+};
+Released& ReleasedWorks() {
+  static auto* released = new Released;  // never destroyed: the driver calls at any time
+  return *released;
+}
 
 // Answers after which nothing works any more in this process, because a kernel did what it may not.
 const char* FaultCode(CUresult result) {
@@ -92,32 +121,99 @@ absl::StatusOr<std::unique_ptr<Event>> MakeEvent(std::shared_ptr<Context> contex
 }
 
 CudaStream::CudaStream(std::shared_ptr<Context> context, CUstream stream, Kind kind)
-    : context_(std::move(context)), stream_(stream), kind_(kind), epoch_(context_->epochs++) {}
+    : context_(std::move(context)), stream_(stream), kind_(kind), others_(kind == Kind::kWrapped), epoch_(context_->epochs++) {}
 
 CudaStream::~CudaStream() {
-  if (kind_ != Kind::kOwned) return;
   Current current(*context_);
-  context_->driver->cuStreamDestroy(stream_);
+  if (passed_ != nullptr) context_->driver->cuEventDestroy(passed_);
+  if (kind_ == Kind::kOwned) context_->driver->cuStreamDestroy(stream_);
 }
 
-void CudaStream::Remember(const std::shared_ptr<Reporting>& work, uint64_t epoch) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  noted_.push_back(work);
-  work->epoch.store(epoch, std::memory_order_relaxed);
+absl::Status CudaStream::KeepIn(CUgraph graph, const std::shared_ptr<Reporting>& work) const {
+  using Kept = std::shared_ptr<Reporting>;
+  const Driver& driver = *context_->driver;
+  auto kept = std::make_unique<Kept>(work);
+  const CUhostFn release = [](void* user) {
+    const std::unique_ptr<Kept> owned(static_cast<Kept*>(user));
+    ReleasedWorks().Add(std::move(*owned));
+  };
+  CUuserObject object = nullptr;
+  absl::Status s = context_->Check(
+      driver.cuUserObjectCreate(&object, kept.get(), release, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), "keeping a launch for a graph");
+  if (!s.ok()) return s;
+  kept.release();  // the object's
+  s = context_->Check(driver.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE), "keeping a launch for a graph");
+  if (!s.ok()) driver.cuUserObjectRelease(object, 1);
+  return s;
 }
 
-std::vector<std::shared_ptr<Reporting>> CudaStream::TakeNoted() {
-  std::lock_guard<std::mutex> lock(mutex_);
+void FreeReleased() { ReleasedWorks().Free(); }
+
+// `recorded`: it goes into a graph, and nothing else may happen to the stream meanwhile.
+void CudaStream::Remember(const std::shared_ptr<Reporting>& work, uint64_t epoch, bool recorded) {
+  bool many = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    noted_.push_back(work);
+    work->epoch.store(epoch, std::memory_order_relaxed);
+    many = !recorded && noted_.size() % kMany == 0;
+  }
+  if (many) AskThoseThatAreDone();
+}
+
+// If the driver fails here, it will fail whoever waits, too, and everything stays for him.
+void CudaStream::AskThoseThatAreDone() {
+  CurrentUnrecorded current(*context_);
+  const Driver& driver = *context_->driver;
+  Works done;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (passed_ == nullptr && driver.cuEventCreate(&passed_, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) return;
+    if (!passing_.empty() && driver.cuEventQuery(passed_) != CUDA_SUCCESS) return;
+    done = TakePassing();
+    if (driver.cuEventRecord(passed_, stream_) == CUDA_SUCCESS) {
+      passing_.swap(noted_);
+      passing_epoch_ = epoch_.load(std::memory_order_relaxed);
+      epoch_.store(context_->epochs++, std::memory_order_relaxed);  // what runs again is noted again
+    }
+  }
+  for (const auto& work : done) {
+    absl::Status s = work->TakeReport();
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (trapped_.ok()) trapped_ = s;
+  }
+}
+
+CudaStream::Works CudaStream::TakePassing() {
+  Works works = std::exchange(passing_, {});
+  // What was launched again since is noted there.
+  const auto again = [this](const auto& work) { return work->epoch.load(std::memory_order_relaxed) != passing_epoch_; };
+  works.erase(std::remove_if(works.begin(), works.end(), again), works.end());
+  return works;
+}
+
+CudaStream::Works CudaStream::TakeNoted() {
   epoch_.store(context_->epochs++, std::memory_order_relaxed);
   return std::exchange(noted_, {});
 }
 
 absl::Status CudaStream::Synchronize() {
+  if (capturing_) {
+    return MakeError(absl::StatusCode::kFailedPrecondition, "run.capturing", "waiting for a stream while it records a graph",
+                     "end the capture first");
+  }
   Current current(*context_);
   // Taken first: what another thread launches from here on is for the next call.
-  const auto noted = TakeNoted();
-  const CUresult result = context_->driver->cuStreamSynchronize(stream_);
+  Works noted;
   absl::Status status;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    status = std::exchange(trapped_, absl::OkStatus());
+    noted = TakePassing();
+    for (auto& work : TakeNoted()) noted.push_back(std::move(work));
+  }
+  const CUresult result = context_->driver->cuStreamSynchronize(stream_);
+  FreeReleased();
   for (const auto& work : noted) {
     absl::Status s = work->TakeReport();
     if (status.ok()) status = s;
@@ -126,13 +222,16 @@ absl::Status CudaStream::Synchronize() {
   return result == CUDA_SUCCESS ? absl::OkStatus() : Fault(result, noted);
 }
 
-absl::Status CudaStream::Fault(CUresult result, const std::vector<std::shared_ptr<Reporting>>& noted) const {
+absl::Status CudaStream::Fault(CUresult result, const Works& noted) const {
   const absl::Status plain = context_->Check(result, "running kernels");
   const char* code = FaultCode(result);
   if (code == nullptr) return plain;
-  const std::string names = absl::StrJoin(noted, ", ", [](std::string* out, const auto& w) {
-    absl::StrAppend(out, "`", w->function().name, "`");
-  });
+  std::vector<std::string> kernels;
+  for (const auto& work : noted) {
+    std::string name = absl::StrCat("`", work->kernel_name(), "`");
+    if (std::find(kernels.begin(), kernels.end(), name) == kernels.end()) kernels.push_back(std::move(name));
+  }
+  const std::string names = absl::StrJoin(kernels, ", ");
   const char *name = "", *text = "";
   context_->driver->cuGetErrorName(result, &name);
   context_->driver->cuGetErrorString(result, &text);
@@ -152,6 +251,7 @@ absl::Status CudaStream::Fault(CUresult result, const std::vector<std::shared_pt
 
 absl::Status CudaStream::Wait(Event* event) {
   Current current(*context_);
+  others_.store(true, std::memory_order_relaxed);
   return context_->Check(context_->driver->cuStreamWaitEvent(stream_, static_cast<CudaEvent*>(event)->event(), 0),
                          "waiting for an event");
 }
@@ -180,9 +280,10 @@ absl::StatusOr<std::unique_ptr<Graph>> CudaStream::EndCapture() {
   }
   Current current(*context_);
   capturing_ = false;
-  auto launches = TakeNoted();
+  Works launches;
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    launches = TakeNoted();
     noted_ = std::exchange(before_capture_, {});
   }
   CUgraph graph = nullptr;

@@ -17,11 +17,15 @@ using CUstream = struct CUstr*;
 using CUevent = struct CUevt*;
 using CUgraph = struct CUgra*;
 using CUgraphExec = struct CUgraExec*;
+using CUgraphNode = struct CUgraNode*;
+using CUuserObject = struct CUuserObj*;
+using CUhostFn = void (*)(void* user);
 
 enum CUresult : int {
   CUDA_SUCCESS = 0,
   CUDA_ERROR_INVALID_VALUE = 1,
   CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NOT_INITIALIZED = 3,
   CUDA_ERROR_STUB_LIBRARY = 34,
   CUDA_ERROR_DEVICE_UNAVAILABLE = 46,
   CUDA_ERROR_NO_DEVICE = 100,
@@ -72,7 +76,9 @@ enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 };
 
-enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1 };
+enum CUstreamCaptureMode : int { CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1, CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
+
+enum CUstreamCaptureStatus : int { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1 };
 
 enum CUtensorMapDataType : int {
   CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
@@ -122,6 +128,8 @@ struct CUlaunchConfig {
 static_assert(sizeof(CUlaunchConfig) == 56);
 
 inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
+inline constexpr unsigned CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1, CU_GRAPH_USER_OBJECT_MOVE = 1;
 inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1, CU_MEMHOSTALLOC_DEVICEMAP = 2;
 
 }  // namespace tile::runtime::cuda

@@ -90,7 +90,6 @@ class _Operator:
             raise argument_error(f"kernel `{kernel.readable}` takes no array: torch could not know on which device it runs")
         self.dtypes = {a.name: _torch_dtype(a.element, f"array `{a.name}` of kernel `{kernel.readable}`") for a in kernel.arrays}
         self.defaults: "List[Any]" = [None] * len(self.taken) + [s.default for s in kernel.scalars]
-        self.captured: "List[Any]" = []
         self.cpu_options: "Dict[str, Any]" = {k: v for k, v in (("check", check), ("threads", threads)) if v}
         changed = [a.name for a in self.taken if a.direction == "inout"]
         self.definition = torch.library.custom_op(name, self.run, mutates_args=changed, device_types=("cpu", "cuda"), schema=self.schema())
@@ -148,11 +147,7 @@ class _Operator:
             outputs = self.kernel(*values, stream=stream)
             stream.count_launch()
             return outputs
-        launch = self.kernel.prepare(*values)
-        outputs = launch(stream)
-        launch.let_go()  # of arrays: the graph has its own way to keep their memory
-        self.captured.append(launch)  # whose workspaces the graph uses whenever it runs
-        return outputs
+        return self.kernel.prepare(*values)(stream)  # a launch of its own: the graph keeps its workspaces, and others use theirs meanwhile
 
     # --- without
 
