@@ -44,6 +44,5 @@ int add_plan(PyObject* module);
 /* A function of the module. */
 PyObject* know_type(PyObject* module, PyObject* type);
 int add_request(void);
-extern uint64_t forks; /* of this process's ancestors: what they prepared is not used here */
 
 #endif /* TILEVM_PYTHON_CALL_H_ */

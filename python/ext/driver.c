@@ -203,6 +203,26 @@ static int launch_plain(Kernel* kernel, unsigned x, unsigned y, unsigned z, unsi
   return launch(&config, kernel, parameters, extra);
 }
 
+int renew_device(void) {
+  if (driver.forks == forks) return CU_SUCCESS;
+  tilevm_device* device = NULL;
+  tilevm_status status = TILEVM_OK;
+  if (driver.is_gpu) {
+    raise_error(TILEVM_BAD_STATE, "cutile.fork", "error[cutile.fork]: a GPU that was used before fork() can't be used in the child\n"
+                "  fix: start processes by multiprocessing's \"spawn\", or fork before the first use of the GPU");
+    return keep_error(CU_LAUNCH_FAILED);
+  }
+  status = tilevm_device_open("cpu", &device);
+  if (status == TILEVM_OK) status = tilevm_device_set_print(device, print_text, NULL);
+  if (status != TILEVM_OK) {
+    raise_status(status);
+    return keep_error(CU_LAUNCH_FAILED);
+  }
+  driver.device = device; /* the other one stays: a thread that is gone may have held its locks */
+  driver.forks = forks;
+  return CU_SUCCESS;
+}
+
 /* --- the table */
 
 typedef void (*Function)(void);
@@ -285,6 +305,7 @@ PyObject* driver_open(PyObject* module, PyObject* arguments) {
     return NULL;
   }
   made.device = handle_of(device, DeviceType);
+  made.forks = forks;
   void* getter = made.device == NULL ? NULL : PyLong_AsVoidPtr(address);
   if (PyErr_Occurred() != NULL) return NULL;
   Py_INCREF(device);

@@ -43,11 +43,13 @@ enum { kVariants = 8 };
 
 /* What cuTile holds as CUkernel and as CUlibrary. */
 typedef struct Kernel {
+  struct Image* image;
   const char* name;
   Parameter* arguments;
   int num_arguments, num_words;
   int has_lists;
   tilevm_kernel* kernel; /* NULL until it is asked for */
+  uint64_t forks;        /* when it was made */
   Variant variants[kVariants];
 } Kernel;
 typedef struct Image {
@@ -60,6 +62,7 @@ typedef struct Image {
 /* Of the table. One a process: cuTile has one, too. */
 typedef struct Driver {
   tilevm_device* device;
+  uint64_t forks; /* when it was opened */
   int is_gpu;
   int capability[2];
   int32_t check, threads;
@@ -80,6 +83,10 @@ uint64_t low_bits(uint64_t word, int bits);
 int load_image(Image** image, const void* data);
 void unload_image(Image* image);
 int get_kernel(Kernel** kernel, Image* image, const char* name);
+/* In a child of fork: makes the kernel again, because a thread that is gone may have held locks of it. */
+int renew_kernel(Kernel* kernel);
+/* The same for the device. A GPU that the parent used can't be used. */
+int renew_device(void);
 typedef struct LaunchConfig { /* CUlaunchConfig */
   unsigned grid[3], block[3], shared_bytes;
   void* stream;

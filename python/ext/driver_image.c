@@ -71,11 +71,13 @@ static int read_kernel(Kernel* kernel, const char** at, const char* end) {
   for (uint32_t i = 0; i < count; ++i) {
     if (!read_argument(kernel, &kernel->arguments[i], at, end)) return 0;
   }
+  kernel->forks = forks;
   return 1;
 }
 
 static int read_kernels(Image* image, const char* at, const char* end) {
   for (uint32_t i = 0; i < image->num_kernels; ++i) {
+    image->kernels[i].image = image;
     if (!read_kernel(&image->kernels[i], &at, end)) return 0;
   }
   return 1;
@@ -117,32 +119,48 @@ int load_image(Image** result, const void* data) {
 
 void unload_image(Image* image) { free_image(image); }
 
+static int make_kernel(Kernel* kernel) {
+  tilevm_kernel* made = NULL;
+  tilevm_status status;
+  const int result = renew_device();
+  if (result != CU_SUCCESS) return result;
+  Py_BEGIN_ALLOW_THREADS status = tilevm_kernel_create(driver.device, kernel->image->module, kernel->name, &made);
+  Py_END_ALLOW_THREADS if (status != TILEVM_OK) {
+    raise_status(status);
+    return keep_error(CU_NOT_FOUND);
+  }
+  tilevm_kernel_info info = {sizeof info};
+  if (tilevm_kernel_get_info(made, &info) == TILEVM_OK && info.num_parameters != (uint32_t)kernel->num_words) {
+    PyErr_Format(PyExc_RuntimeError, "kernel `%s` has %u parameters; its signature stands for %d", kernel->name,
+                 (unsigned)info.num_parameters, kernel->num_words);
+    tilevm_kernel_destroy(made);
+    return keep_error(CU_INVALID_IMAGE);
+  }
+  if (kernel->kernel == NULL) {
+    kernel->kernel = made;
+    kernel->forks = forks;
+  } else { /* another thread was faster */
+    tilevm_kernel_destroy(made);
+  }
+  return CU_SUCCESS;
+}
+
+int renew_kernel(Kernel* kernel) {
+  if (kernel->kernel != NULL && kernel->forks == forks) return CU_SUCCESS;
+  if (kernel->forks != forks) { /* not destroyed, with the launches: that might wait for the thread, too */
+    memset(kernel->variants, 0, sizeof kernel->variants);
+    kernel->kernel = NULL;
+    kernel->forks = forks;
+  }
+  return make_kernel(kernel);
+}
+
 int get_kernel(Kernel** result, Image* image, const char* name) {
   *result = NULL;
   Kernel* kernel = image->kernels;
   while (kernel != image->kernels + image->num_kernels && strcmp(kernel->name, name) != 0) ++kernel;
   if (kernel == image->kernels + image->num_kernels) return CU_NOT_FOUND;
-  if (kernel->kernel == NULL) {
-    tilevm_kernel* made = NULL;
-    tilevm_status status;
-    Py_BEGIN_ALLOW_THREADS status = tilevm_kernel_create(driver.device, image->module, name, &made);
-    Py_END_ALLOW_THREADS if (status != TILEVM_OK) {
-      raise_status(status);
-      return keep_error(CU_NOT_FOUND);
-    }
-    tilevm_kernel_info info = {sizeof info};
-    if (tilevm_kernel_get_info(made, &info) == TILEVM_OK && info.num_parameters != (uint32_t)kernel->num_words) {
-      PyErr_Format(PyExc_RuntimeError, "kernel `%s` has %u parameters; its signature stands for %d", name,
-                   (unsigned)info.num_parameters, kernel->num_words);
-      tilevm_kernel_destroy(made);
-      return keep_error(CU_INVALID_IMAGE);
-    }
-    if (kernel->kernel == NULL) {
-      kernel->kernel = made;
-    } else { /* another thread was faster */
-      tilevm_kernel_destroy(made);
-    }
-  }
-  *result = kernel;
-  return CU_SUCCESS;
+  const int status = renew_kernel(kernel);
+  if (status == CU_SUCCESS) *result = kernel;
+  return status;
 }

@@ -29,9 +29,13 @@ PyObject* new_handle(PyTypeObject* type, void* handle, void (*destroy)(void*));
 /* Frees the object, after its handle was destroyed. */
 void free_object(PyObject* self);
 
+extern uint64_t forks; /* of this process's ancestors: what they prepared is not used here */
+
 /* NULL with an exception for a status that is none of TILEVM_OK: what the factory makes of status and message. Call it
  * in the thread of the failed call, with the GIL. */
 PyObject* raise_status(tilevm_status status);
+/* An error of our own, in the same form: "error[CODE]: what\n  fix: how". */
+PyObject* raise_error(tilevm_status status, const char* code, const char* message);
 /* None, or raise_status. */
 PyObject* none_or_raise(tilevm_status status);
 

@@ -64,14 +64,18 @@ void free_object(PyObject* self) {
 
 PyObject* raise_status(tilevm_status status) {
   if (PyErr_Occurred() != NULL) return NULL; /* of a callback: KeyboardInterrupt */
-  PyObject* error = make_error == NULL ? NULL
-                                       : PyObject_CallFunction(make_error, "iss#", (int)status, tilevm_error_code(),
-                                                               tilevm_error(), (Py_ssize_t)strlen(tilevm_error()));
+  return raise_error(status, tilevm_error_code(), tilevm_error());
+}
+
+PyObject* raise_error(tilevm_status status, const char* code, const char* message) {
+  PyObject* error = make_error == NULL
+                        ? NULL
+                        : PyObject_CallFunction(make_error, "iss#", (int)status, code, message, (Py_ssize_t)strlen(message));
   if (error != NULL) {
     PyErr_SetObject((PyObject*)Py_TYPE(error), error);
     Py_DECREF(error);
   } else if (PyErr_Occurred() == NULL) {
-    PyErr_SetString(PyExc_RuntimeError, tilevm_error());
+    PyErr_SetString(PyExc_RuntimeError, message);
   }
   return NULL;
 }

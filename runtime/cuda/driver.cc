@@ -21,6 +21,8 @@ struct InitError {
   const char *code, *message, *fix;
 };
 constexpr InitError kInitErrors[] = {
+    {CUDA_ERROR_NOT_INITIALIZED, "cuda.fork", "can't be used in a process that was forked from one that used it",
+     "start processes by exec (multiprocessing's \"spawn\"), or fork before the GPU is used"},
     {CUDA_ERROR_STUB_LIBRARY, "cuda.stub_library", "is the CUDA toolkit's stub, which is no driver",
      "take the toolkit's `stubs` folder out of LD_LIBRARY_PATH"},
     {CUDA_ERROR_NO_DEVICE, "cuda.no_device", "found no GPU",

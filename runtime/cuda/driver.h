@@ -12,6 +12,7 @@
 //   cuda.bad_library       there is one, but it can't be loaded (another architecture, damaged)
 //   cuda.missing_symbol    a library without a function that every driver has
 //   cuda.old_driver        a driver older than kDriverFloor
+//   cuda.fork              a process that was forked from one that used the driver
 //   cuda.stub_library      the toolkit's stub, which only helps to link
 //   cuda.no_device         a driver, but no GPU (or CUDA_VISIBLE_DEVICES hides it)
 //   cuda.driver_mismatch   library and kernel module are of different versions

@@ -91,6 +91,7 @@ TEST(Driver, AnswersOfInit) {
   const struct {
     const char *answer, *code, *part;
   } kCases[] = {
+      {"3", "cuda.fork", "forked from one that used it"},
       {"34", "cuda.stub_library", "stub"},
       {"100", "cuda.no_device", "found no GPU"},
       {"802", "cuda.not_ready", "not ready"},

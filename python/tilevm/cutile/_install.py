@@ -78,7 +78,7 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
         raise argument_error(f"tune={tune!r}", "use 'once' or 'first'")
     on = open_device(device)
     if _state is not None:
-        if _state.device is not on:
+        if _state.device.name != on.name:
             raise StateError(f"error[cutile.installed]: tilevm.cutile is installed for {_state.device.name}, not for {on.name}\n"
                              "  fix: one device a process")
         return _state
