@@ -1,4 +1,5 @@
-"""What the VM promises without a peer: how fast a process starts, how much memory it takes, what --check=full costs.
+"""What the VM promises without a peer: how fast a process starts, how much memory it takes, what threads that are not needed
+and --check=full cost.
 
     measure(tilevm, threads) -> [{"what", "value", "unit", "budget", "ok"}]; line(check) is one as text.
 """
@@ -84,8 +85,8 @@ def memory_beyond_buffers(tilevm, threads):
     return int(run.stdout) / 1024 - 3 * 256
 
 
-def bench(tilevm, name, threads, level):
-    command = [tilevm, "bench", example(name), *INPUTS[name], "--threads", str(threads), "--check=" + level, "--json",
+def bench(tilevm, name, threads, level, inputs=None):
+    command = [tilevm, "bench", example(name), *(inputs or INPUTS[name]), "--threads", str(threads), "--check=" + level, "--json",
                "--seconds", "0.1"]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)["median_ms"]
 
@@ -96,11 +97,19 @@ def full_over_bounds(tilevm, name, threads):
                              for _ in range(3))
 
 
+def few_blocks(tilevm):
+    """A launch of four short blocks with four threads over one with one; the median of three turns."""
+    inputs = ["arange:f32[16384]"] * 2
+    return statistics.median(bench(tilevm, "vector_add", 4, "bounds", inputs) / bench(tilevm, "vector_add", 1, "bounds", inputs)
+                             for _ in range(3))
+
+
 def measure(tilevm, threads):
     tilevm = os.path.abspath(tilevm)
     checks = [
         check("tilevm run of a small kernel, whole process", start_up(tilevm), "ms", 20),
         check("vector_add 2^26: memory beyond the buffers", memory_beyond_buffers(tilevm, threads), "MB", 64),
+        check("vector_add of 4 blocks: 4 threads over one", few_blocks(tilevm), "x", 1.5),
     ]
     for name in names():
         checks.append(check("%s: --check=full over bounds" % name, full_over_bounds(tilevm, name, threads), "x", 30))
