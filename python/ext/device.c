@@ -29,7 +29,9 @@ static PyObject* device_new(PyTypeObject* type, PyObject* arguments, PyObject* k
   tilevm_device* device = NULL;
   tilevm_status status;
   Py_BEGIN_ALLOW_THREADS status = tilevm_device_open(name, &device);
-  if (status == TILEVM_OK) status = tilevm_device_set_print(device, print_text, NULL);
+  tilevm_device_info info = {sizeof info};
+  if (status == TILEVM_OK) status = tilevm_device_get_info(device, &info);
+  if (status == TILEVM_OK) status = tilevm_device_set_print(device, print_text, info.is_gpu ? device : NULL);
   Py_END_ALLOW_THREADS if (status == TILEVM_OK) return new_handle(type, device, destroy_device);
   tilevm_device_close(device);
   return raise_status(status);

@@ -223,6 +223,48 @@ int renew_device(void) {
   return CU_SUCCESS;
 }
 
+/* --- graphs of a GPU, which are the driver's. A launch is more than one call of it (workspaces to clear, prints to fetch), so
+ * that a kernel's node is a graph of its own: what the launch does on a stream that records. */
+
+enum { kNonBlocking = 1, kRelaxed = 2 }; /* of streams; of captures: a launch may allocate */
+static struct {
+  int (*create_stream)(void** stream, unsigned flags);
+  int (*destroy_stream)(void* stream);
+  int (*begin)(void* stream, int mode);
+  int (*end)(void* stream, void** graph);
+  int (*add_graph)(void** node, void* graph, void* const* after, size_t count, void* child);
+  int (*destroy_graph)(void* graph);
+} graphs;
+
+typedef struct KernelNode { /* CUDA_KERNEL_NODE_PARAMS */
+  Kernel* function;
+  unsigned grid[3], block[3], shared_bytes;
+  void **parameters, **extra;
+  Kernel* kernel;
+  void* context;
+} KernelNode;
+
+static int add_kernel_node(void** node, void* graph, void* const* after, size_t count, const KernelNode* n) {
+  LaunchConfig config = {{n->grid[0], n->grid[1], n->grid[2]}, {n->block[0], n->block[1], n->block[2]}, n->shared_bytes, NULL, NULL, 0};
+  void* child = NULL;
+  if (graphs.add_graph == NULL) return CU_NOT_SUPPORTED;
+  int result = graphs.create_stream(&config.stream, kNonBlocking);
+  if (result != CU_SUCCESS) return result;
+  result = graphs.begin(config.stream, kRelaxed);
+  if (result == CU_SUCCESS) {
+    result = launch(&config, n->function != NULL ? n->function : n->kernel, n->parameters, n->extra);
+    const int ended = graphs.end(config.stream, &child);
+    if (result == CU_SUCCESS) result = ended;
+  }
+  if (result == CU_SUCCESS) result = graphs.add_graph(node, graph, after, count, child);
+  if (child != NULL) graphs.destroy_graph(child);
+  PyGILState_STATE state = PyGILState_Ensure();
+  forget_stream(config.stream);
+  PyGILState_Release(state);
+  graphs.destroy_stream(config.stream);
+  return result;
+}
+
 /* --- the table */
 
 typedef void (*Function)(void);
@@ -241,7 +283,7 @@ static const Entry entries[] = {
     ENTRY(cuKernelSetAttribute, succeed, 1),
     ENTRY(cuLaunchKernel, launch_plain, 1),
     ENTRY(cuLaunchKernelEx, launch, 1),
-    ENTRY(cuGraphAddKernelNode, not_supported, 1),
+    ENTRY(cuGraphAddKernelNode, add_kernel_node, 1),
     ENTRY(cuInit, succeed, 0),
     ENTRY(cuDriverGetVersion, driver_get_version, 0),
     ENTRY(cuGetErrorString, get_error_string, 0),
@@ -293,6 +335,12 @@ static int get_proc_address(const char* name, void** function, int version, uint
 }
 static GetProcAddress const get = get_proc_address;
 
+/* A function of the real driver, as of CUDA 12.0; stays NULL where there is none. */
+static void find_real(const char* name, void* pointer) {
+  void* function = NULL;
+  if (real != NULL && real(name, &function, 12000, 0, NULL) == CU_SUCCESS) memcpy(pointer, &function, sizeof function);
+}
+
 /* driver_open(device, is_gpu, capability, address of the real cuGetProcAddress or 0, check, threads, warn): the address
  * of a pointer to ours. Device and function are kept for ever. */
 PyObject* driver_open(PyObject* module, PyObject* arguments) {
@@ -311,12 +359,13 @@ PyObject* driver_open(PyObject* module, PyObject* arguments) {
   Py_INCREF(device);
   Py_INCREF(made.warn);
   memcpy(&real, &getter, sizeof real);
-  if (real != NULL) {
-    void* function = NULL;
-    if (real("cuStreamIsCapturing", &function, 10000, 0, NULL) == CU_SUCCESS) {
-      memcpy(&made.is_capturing, &function, sizeof function);
-    }
-  }
+  find_real("cuStreamIsCapturing", &made.is_capturing);
+  find_real("cuStreamCreate", &graphs.create_stream);
+  find_real("cuStreamDestroy", &graphs.destroy_stream);
+  find_real("cuStreamBeginCapture", &graphs.begin);
+  find_real("cuStreamEndCapture", &graphs.end);
+  find_real("cuGraphDestroy", &graphs.destroy_graph);
+  find_real("cuGraphAddChildGraphNode", &graphs.add_graph);
   driver = made;
   return PyLong_FromVoidPtr((void*)(uintptr_t)&get);
 }

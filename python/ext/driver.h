@@ -95,11 +95,13 @@ typedef struct LaunchConfig { /* CUlaunchConfig */
 } LaunchConfig;
 int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters);
 void destroy_variants(Kernel* kernel);
+void forget_stream(void* native); /* one that ends; with the GIL */
 
 /* Of the module. */
 PyObject* driver_open(PyObject* module, PyObject* arguments);
 PyObject* driver_error(PyObject* module, PyObject* unused);
 PyObject* driver_capture(PyObject* module, PyObject* arguments);
+PyObject* driver_check(PyObject* module, PyObject* stream);
 PyObject* driver_deadline(PyObject* module, PyObject* seconds);
 PyObject* as_cuda_dlpack(PyObject* module, PyObject* arguments, PyObject* keywords);
 

@@ -160,13 +160,15 @@ static tilevm_launch* find(Kernel* kernel, const uint64_t* words, Variant** kept
 }
 
 /* Streams of the driver, wrapped; few live at a time. */
+enum { kStreams = 64 };
+static struct {
+  void* native;
+  tilevm_stream* stream;
+} known[kStreams];
+
 static tilevm_stream* wrapped(void* native) {
-  static struct {
-    void* native;
-    tilevm_stream* stream;
-  } known[64];
   static int next;
-  for (int i = 0; i < 64; ++i) {
+  for (int i = 0; i < kStreams; ++i) {
     if (known[i].stream != NULL && known[i].native == native) return known[i].stream;
   }
   tilevm_stream* stream = NULL;
@@ -178,8 +180,32 @@ static tilevm_stream* wrapped(void* native) {
   tilevm_stream_destroy(known[next].stream);
   known[next].native = native;
   known[next].stream = stream;
-  next = (next + 1) % 64;
+  next = (next + 1) % kStreams;
   return stream;
+}
+
+void forget_stream(void* native) {
+  for (int i = 0; i < kStreams; ++i) {
+    if (known[i].stream == NULL || known[i].native != native) continue;
+    tilevm_stream_destroy(known[i].stream);
+    known[i].stream = NULL;
+  }
+}
+
+/* driver_check(stream or None): raises what a kernel on the stream, or on any, has reported. Waits for it. */
+PyObject* driver_check(PyObject* module, PyObject* stream) {
+  (void)module;
+  void* native = stream == Py_None ? NULL : PyLong_AsVoidPtr(stream);
+  if (PyErr_Occurred() != NULL) return NULL;
+  for (int i = 0; i < kStreams; ++i) {
+    tilevm_stream* of = known[i].stream;
+    if (of == NULL || (stream != Py_None && known[i].native != native)) continue;
+    tilevm_status status;
+    Py_BEGIN_ALLOW_THREADS status = tilevm_stream_synchronize(of);
+    Py_END_ALLOW_THREADS
+    if (status == TILEVM_TRAPPED) return raise_status(status); /* others are of streams that are gone, or the caller's to find */
+  }
+  Py_RETURN_NONE;
 }
 
 static void destroy_launch(void* launch) { tilevm_launch_destroy(launch); }

@@ -99,8 +99,12 @@ PyObject* none_or_raise_told(tilevm_status status) {
 int is_finalizing(void) { return atomic_load(&finalizing); }
 
 void print_text(void* user, const char* text, size_t bytes) {
-  (void)user;
   if (atomic_load(&finalizing)) return;
+  if (user != NULL && PyGILState_GetThisThreadState() == NULL) {
+    /* A thread of the GPU's driver, for which streams wait. Who waits for them may hold the GIL, so that this may not. */
+    fwrite(text, 1, bytes, stdout);
+    return;
+  }
   PyGILState_STATE state = PyGILState_Ensure();
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -192,6 +196,8 @@ static PyMethodDef functions[] = {
     {"driver_error", driver_error, METH_NOARGS, "what the last launch of this thread through it did wrong, or None"},
     {"driver_capture", driver_capture, METH_VARARGS,
      "driver_capture(stream, list or None): launches on the stream go into the list"},
+    {"driver_check", driver_check, METH_O,
+     "driver_check(stream or None): waits for the stream, or for all that launches used; raises what kernels reported"},
     {"driver_deadline", driver_deadline, METH_O,
      "driver_deadline(seconds): launches of this thread stop then, with TimeoutError; 0: no more"},
     {"as_cuda_dlpack", (PyCFunction)(void (*)(void))as_cuda_dlpack, METH_VARARGS | METH_KEYWORDS,

@@ -56,6 +56,15 @@ struct Tally {
   int passed = 0, failed = 0, skipped = 0, refused = 0;
 };
 
+// A tile that is too large for the registers of so few warps.
+bool IsTooLarge(absl::string_view message) { return absl::StrContains(message, "error[codegen.registers]"); }
+
+// What the target lacks, and tiles that are too large for its shared memory or, with --warps, for the warps.
+bool Refuses(const Gpu& setup, const absl::Status& s) {
+  return absl::IsUnimplemented(s) || absl::StrContains(s.message(), "error[codegen.shared]") ||
+         (setup.num_warps != 0 && IsTooLarge(s.message()));
+}
+
 void RunOpFile(const Gpu& setup, const std::string& path, Tally* tally) {
   const absl::StatusOr<std::vector<Variant>> variants = ParseOpFile(ReadAll(path));
   if (!variants.ok()) {
@@ -90,7 +99,7 @@ void RunOpFile(const Gpu& setup, const std::string& path, Tally* tally) {
       const std::string fault = RunCall(*module, call, false, engine);
       if (fault.empty()) {
         ++tally->passed;
-      } else if (absl::StrContains(fault, "error[codegen.unsupported]")) {
+      } else if (absl::StrContains(fault, "error[codegen.unsupported]") || (setup.num_warps != 0 && IsTooLarge(fault))) {
         ++tally->refused;
         std::printf("REFUSED %s:%d %s: %s\n", path.c_str(), call.line, v.name.c_str(), fault.substr(0, 300).c_str());
       } else {
@@ -209,17 +218,12 @@ struct RandomResult {
   bool refused = false, lost = false;  // lost: the device is of no more use
 };
 
-// What the target lacks, and a tile that is too large for its shared memory.
-bool Refuses(const absl::Status& s) {
-  return absl::IsUnimplemented(s) || absl::StrContains(s.message(), "error[codegen.shared]");
-}
-
 RandomResult CompareRandom(const Gpu& setup, const fuzz::RandomProgram& program) {
   RandomResult result;
   if (setup.device == nullptr) {
     const auto loaded = setup.Load(*program.module, "random");
     if (!loaded.ok()) result.difference = std::string(loaded.status().message());
-    result.refused = Refuses(loaded.status());
+    result.refused = Refuses(setup, loaded.status());
     return result;
   }
   Arguments expected = fuzz::MakeArguments(program), actual = fuzz::MakeArguments(program);
@@ -230,7 +234,7 @@ RandomResult CompareRandom(const Gpu& setup, const fuzz::RandomProgram& program)
   }
   const Answer gpu = setup.Run(*program.module, "random", &actual);
   if (!gpu.refused.ok() || !gpu.reports.empty()) {
-    result.refused = Refuses(gpu.refused);
+    result.refused = Refuses(setup, gpu.refused);
     result.lost = !result.refused;
     result.difference = absl::StrCat(gpu.refused.ToString(), gpu.reports.empty() ? "" : gpu.reports[0]);
     return result;

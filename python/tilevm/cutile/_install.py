@@ -7,7 +7,7 @@ import sys
 from .. import _tilevm
 from .._device import device as open_device
 from .._errors import StateError, argument_error
-from ._report import tell
+from ._report import check_at_exit, tell, watch_torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,12 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
     _publish_table(state.table)
     _state = state
     _when_imported("cuda.tile", _patch_cutile)
-    if not state.is_gpu:
+    if state.is_gpu:
+        import atexit
+
+        atexit.register(check_at_exit)
+        _when_imported("torch", watch_torch)
+    else:
         _when_imported("torch", _patch_torch)
     return state
 

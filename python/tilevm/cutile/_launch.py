@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 from .. import _arrays, _tilevm
 from .._errors import UnsupportedError
-from ._report import named
+from ._report import check_gpu, named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +45,22 @@ def wrap(original: "Callable[..., None]", state: "State") -> "Callable[..., None
     launch.__name__ = launch.__qualname__ = "launch"
     launch.__doc__ = original.__doc__
     return launch
+
+
+def with_errors(original: "Callable[..., Any]") -> "Callable[..., Any]":
+    """A function of cuTile's extension, with what went wrong below it."""
+
+    @functools.wraps(original)
+    def call(*args: "Any", **options: "Any") -> "Any":
+        try:
+            return original(*args, **options)
+        except Exception:
+            found = _tilevm.driver_error()
+            if found is not None:
+                raise named(found) from None
+            raise
+
+    return call
 
 
 def refuse_extended(original: "Any") -> "Callable[..., None]":
@@ -118,7 +135,9 @@ class HostArrays:
         return _Array(interface, value)
 
     def copy_back(self) -> None:
-        """Waits for the launch."""
+        """Waits for the launch. Errors: TrapError."""
+        if self._copies:
+            check_gpu()
         for host, copy in self._copies:
             if isinstance(host, _arrays.View):
                 if not host.read_only:

@@ -59,15 +59,19 @@ class Frontend:
         self._put(extension, "launch", lambda original: _launch.wrap(original, state))
         if hasattr(extension, "launch_extended"):
             self._put(extension, "launch_extended", _launch.refuse_extended)
-        tune = _tune.Tuner(state, extension.launch)
         for name in ("cuda.tile.tune._tune", "cuda.tile.tune._tune_utils", "cuda.tile.tune"):
             __import__(name)
+        if state.is_gpu:
+            self._put(extension, "_benchmark", _launch.with_errors)
+            self._put(extension, "_export_ipc_benchmark_payload", _launch.with_errors)
+            self._put(self._part("tune._tune_utils"), "benchmark_with_timeout",
+                      lambda original: _tune.in_a_child(original, state.device.name))
+            return
+        tune, search = _tune.Tuner(extension.launch), self._part("tune._tune")
         self._put(extension, "_benchmark", lambda original: tune.benchmark)
         self._put(extension, "_export_ipc_benchmark_payload", lambda original: tune.export_payload)
         self._put(self._part("tune._tune_utils"), "benchmark_with_timeout", tune.with_timeout)
-        search = self._part("tune._tune")
-        if not state.is_gpu:
-            self._put(search, "exhaustive_search", tune.searching(search))
+        self._put(search, "exhaustive_search", tune.searching(search, state.tune))
 
     # --- names
 
