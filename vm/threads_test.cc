@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "vm/vm.h"
 
 namespace tile::vm {

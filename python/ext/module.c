@@ -1,6 +1,7 @@
 /* The module: hooks into Python, errors, what ends with the interpreter. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>

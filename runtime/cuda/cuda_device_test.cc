@@ -375,6 +375,23 @@ TEST_F(CudaDevice, Prints) {
   ASSERT_TRUE((*launch)->Run(device_->default_stream()).ok());
   EXPECT_TRUE(device_->default_stream()->Synchronize().ok());
   EXPECT_THAT(printed, HasSubstr("[100 bytes of prints were lost"));
+
+  // Who has the stream itself waits without us.
+  used = 40;
+  printed.clear();
+  auto own = device_->CreateStream();
+  ASSERT_TRUE(own.ok());
+  ASSERT_TRUE((*launch)->Run(own->get()).ok());
+  EXPECT_EQ(printed, "");
+  EXPECT_TRUE((*own)->Synchronize().ok());
+  EXPECT_EQ(printed, "n = 42, x = [0.5, -3.0]\n");
+  printed.clear();
+  auto wrapped = device_->WrapStream((*own)->native());
+  ASSERT_TRUE(wrapped.ok());
+  ASSERT_TRUE((*launch)->Run(wrapped->get()).ok());
+  EXPECT_EQ(printed, "n = 42, x = [0.5, -3.0]\n");
+  EXPECT_TRUE((*wrapped)->Synchronize().ok());
+  EXPECT_EQ(printed, "n = 42, x = [0.5, -3.0]\n");
 }
 
 TEST_F(CudaDevice, Faults) {

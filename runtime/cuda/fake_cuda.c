@@ -227,7 +227,8 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function* f, int th
 /* --- work: done at once, or kept by a capture --- */
 
 typedef struct Work {
-  enum { kLaunch, kCopy, kFill } kind;
+  enum { kLaunch, kCopy, kFill, kHost } kind;
+  void (*host)(void*);
   Function* function;
   FakeLaunch launch;
   uint64_t values[FAKE_PARAMS][16];
@@ -269,6 +270,8 @@ static void run(Work* w) {
     memmove(w->to, w->from, w->bytes);
   } else if (w->kind == kFill) {
     memset(w->to, w->value, w->bytes);
+  } else if (w->kind == kHost) {
+    w->host(w->to);
   } else if (kernel) {
     kernel(&w->launch, kernel_context);
   } else if (strcmp(w->launch.symbol, "vector_add") == 0) {
@@ -419,6 +422,15 @@ int cuMemsetD8Async(uint64_t p, unsigned char v, size_t n, Stream* s) {
   w.to = (void*)(uintptr_t)p;
   w.value = v;
   w.bytes = n;
+  return submit(s, &w);
+}
+int cuLaunchHostFunc(Stream* s, void (*function)(void*), void* user) {
+  Work w;
+  CALL(" ");
+  memset(&w, 0, sizeof w);
+  w.kind = kHost;
+  w.host = function;
+  w.to = user;
   return submit(s, &w);
 }
 int cuPointerGetAttribute(void* value, int what, uint64_t p) {

@@ -19,16 +19,17 @@ constexpr int64_t kMaxGrid = (int64_t{1} << 24) - 1;  // of one dimension, as fo
 // Of a grid without blocks. What stands before it in a graph may need what it keeps.
 class EmptyLaunch : public PreparedLaunch, public Reporting, public std::enable_shared_from_this<EmptyLaunch> {
  public:
-  EmptyLaunch(std::string kernel_name, std::shared_ptr<const void> keeps)
-      : kernel_name_(std::move(kernel_name)), keeps_(std::move(keeps)) {}
+  EmptyLaunch(std::shared_ptr<const Program> program, const ir::Function& function, std::shared_ptr<const void> keeps)
+      : program_(std::move(program)), function_(function), keeps_(std::move(keeps)) {}
   absl::Status Run(Stream* stream) override {
     return keeps_ == nullptr ? absl::OkStatus() : static_cast<CudaStream*>(stream)->Note(shared_from_this());
   }
   absl::Status TakeReport() override { return absl::OkStatus(); }
-  std::string kernel_name() const override { return kernel_name_; }
+  const ir::Function& function() const override { return function_; }
 
  private:
-  const std::string kernel_name_;
+  const std::shared_ptr<const Program> program_;
+  const ir::Function& function_;
   const std::shared_ptr<const void> keeps_;
 };
 
@@ -108,7 +109,7 @@ absl::StatusOr<std::shared_ptr<PreparedLaunch>> CudaKernel::Prepare(LaunchSpec s
     }
     empty |= n == 0;
   }
-  if (empty) return std::make_shared<EmptyLaunch>(ir::ReadableName(function_.name), std::move(spec.keeps));
+  if (empty) return std::make_shared<EmptyLaunch>(program_, function_, std::move(spec.keeps));
   ImageArguments arguments;
   arguments.function = &function_;
   arguments.words = spec.words;

@@ -221,8 +221,18 @@ absl::Status CudaLaunch::Run(Stream* stream) {
     result = driver.cuLaunchKernelEx(&config, target_.image->function(), params_.data(), nullptr);
   }
   if (result != CUDA_SUCCESS) return driver.Check(result, absl::StrCat("launching `", kernel_name(), "`"));
+  // Others wait for the stream without us: what the kernel prints goes out when the stream comes to it. The graph or the stream
+  // that notes this launch keeps it alive until then.
+  if (record_ != nullptr && record_->print_capacity > 0 && on->used_by_others()) {
+    const CUhostFn print = [](void* self) { static_cast<CudaLaunch*>(self)->TakePrints(); };
+    result = driver.cuLaunchHostFunc(on->stream(), print, this);
+    if (result != CUDA_SUCCESS) return driver.Check(result, absl::StrCat("waiting for the prints of `", kernel_name(), "`"));
+  }
   return on->Note(shared_from_this());
 }
+
+// In a thread of the driver, where no function of it may be called.
+void CudaLaunch::TakePrints() { cuda::TakePrints(record_, target_.image->image(), target_.context->print); }
 
 absl::Status CudaLaunch::TakeReport() {
   if (record_ == nullptr) return absl::OkStatus();

@@ -29,7 +29,6 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
   absl::Status Run(Stream* stream) override;
   absl::Status TakeReport() override;
   const ir::Function& function() const override { return *target_.function; }
-  std::string kernel_name() const override;
 
  private:
   struct Cleared {
@@ -43,6 +42,8 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
   absl::Status EncodeMap(const ir::TmaDescriptor& t, const ImageArguments& arguments, CUtensorMap* map);
   absl::Status PackParams(const ImageArguments& arguments);
   absl::Status Configure();
+  std::string kernel_name() const;  // for messages
+  void TakePrints();
 
   LaunchTarget target_;
   std::shared_ptr<const void> keeps_;

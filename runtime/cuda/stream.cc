@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/cpp_name.h"
 #include "runtime/error.h"
 
 namespace tile::runtime::cuda {
@@ -228,7 +229,7 @@ absl::Status CudaStream::Fault(CUresult result, const Works& noted) const {
   if (code == nullptr) return plain;
   std::vector<std::string> kernels;
   for (const auto& work : noted) {
-    std::string name = absl::StrCat("`", work->kernel_name(), "`");
+    std::string name = absl::StrCat("`", ir::ReadableName(work->function().name), "`");
     if (std::find(kernels.begin(), kernels.end(), name) == kernels.end()) kernels.push_back(std::move(name));
   }
   const std::string names = absl::StrJoin(kernels, ", ");

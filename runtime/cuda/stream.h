@@ -21,7 +21,6 @@ class Reporting {
   virtual ~Reporting() = default;
   virtual absl::Status TakeReport() = 0;
   virtual const ir::Function& function() const = 0;
-  virtual std::string kernel_name() const = 0;  // for messages
 
   std::atomic<uint64_t> epoch{0};  // of the stream that last noted it
 };
@@ -41,6 +40,8 @@ class CudaStream : public Stream {
     return stream_;
   }
   CUstream stream() const { return stream_; }
+  // Whether somebody else has it, and may record it or wait for it without us.
+  bool used_by_others() const { return others_.load(std::memory_order_relaxed); }
 
   using Works = std::vector<std::shared_ptr<Reporting>>;
 

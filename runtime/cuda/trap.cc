@@ -87,11 +87,7 @@ std::vector<std::string> PrintTexts(const TileTrapRecord& record, const uint8_t*
   return texts;
 }
 
-absl::Status TakeReport(TileTrapRecord* record, const ir::Image& image, const ir::Function& function,
-                        const std::function<void(absl::string_view)>& sink) {
-  // The launch is over: nobody writes the record any more. The load pairs with the release of the kernel.
-  const uint32_t kind = __atomic_load_n(&record->kind, __ATOMIC_ACQUIRE);
-  if (kind == TILE_TRAP_NONE && record->print_used == 0) return absl::OkStatus();
+void TakePrints(TileTrapRecord* record, const ir::Image& image, const std::function<void(absl::string_view)>& sink) {
   const auto* area = reinterpret_cast<const uint8_t*>(record + 1);
   for (const std::string& text : PrintTexts(*record, area, image)) {
     if (sink) {
@@ -100,6 +96,15 @@ absl::Status TakeReport(TileTrapRecord* record, const ir::Image& image, const ir
       ir::WritePrinted(text, stdout);
     }
   }
+  record->print_used = 0;
+}
+
+absl::Status TakeReport(TileTrapRecord* record, const ir::Image& image, const ir::Function& function,
+                        const std::function<void(absl::string_view)>& sink) {
+  // The launch is over: nobody writes the record any more. The load pairs with the release of the kernel.
+  const uint32_t kind = __atomic_load_n(&record->kind, __ATOMIC_ACQUIRE);
+  if (kind == TILE_TRAP_NONE && record->print_used == 0) return absl::OkStatus();
+  TakePrints(record, image, sink);
   absl::Status status;
   if (kind != TILE_TRAP_NONE) status = ReportStatus({MakeReport(*record, image, function)});
   const uint32_t capacity = record->print_capacity;

@@ -28,7 +28,10 @@ Report MakeReport(const TileTrapRecord& record, const ir::Image& image, const ir
 // What the entries of a print area say, in order. Entries that make no sense end the list.
 std::vector<std::string> PrintTexts(const TileTrapRecord& record, const uint8_t* area, const ir::Image& image);
 
-// Prints to `sink` (null: standard output), clears the record, and returns the report as an Aborted status.
+// Prints to `sink` (null: standard output), and empties the print area.
+void TakePrints(TileTrapRecord* record, const ir::Image& image, const std::function<void(absl::string_view)>& sink);
+
+// The same; clears the record, and returns the report as an Aborted status.
 absl::Status TakeReport(TileTrapRecord* record, const ir::Image& image, const ir::Function& function,
                         const std::function<void(absl::string_view)>& sink);
 
