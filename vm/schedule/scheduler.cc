@@ -143,7 +143,12 @@ class Grid {
     int64_t next = 0, end = 0;
   };
 
-  void Measured(int64_t block_ns) const { code_.block_ns.store(std::max<int64_t>(block_ns, 1), std::memory_order_relaxed); }
+  // One launch counts at most four times as much as those before it: the system may have stopped the thread for a while.
+  void Measured(int64_t block_ns) const {
+    const int64_t before = code_.block_ns.load(std::memory_order_relaxed);
+    if (before > 0 && block_ns / 4 > before) block_ns = 4 * before;
+    code_.block_ns.store(std::max<int64_t>(block_ns, 1), std::memory_order_relaxed);
+  }
 
   static void Run(BlockState& b, Watch* watch) {
     const Instr* in = b.pc;
