@@ -1,8 +1,8 @@
 // Attribute values of operations. An Attr is a small, trivially copyable tagged value; what it points to lives in the
 // arena of the module. An absent optional attribute has `present() == false`.
 //
-//   op->attr("rounding").as_enum<Rounding>();
-//   op->attr("permutation").ints();
+//   const Attr& a = op->attr("rounding");   // AddfOp(op).rounding() of ir/op_views.h has the type already
+//   a.as_enum<Rounding>();
 #ifndef TILE_IR_ATTR_H_
 #define TILE_IR_ATTR_H_
 

@@ -93,10 +93,16 @@ inline constexpr EnumValueInfo kEnumValues[] = {
 
 template <class E>
 struct EnumIdOf;
+template <EnumId kId>
+struct EnumOf;
 #define TILE_ENUM_BEGIN(Name) \
   template <>                 \
   struct EnumIdOf<Name> {     \
     static constexpr EnumId value = EnumId::k##Name; \
+  };                          \
+  template <>                 \
+  struct EnumOf<EnumId::k##Name> { \
+    using type = Name;        \
   };
 #include "ir/enums.def"
 

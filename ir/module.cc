@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "absl/strings/str_cat.h"
+#include "ir/check.h"
 
 namespace tile::ir {
 
@@ -43,13 +44,13 @@ void Op::set_operand(int i, Value* v) {
 
 Value* Op::operand(absl::string_view field) const {
   const int f = info_->format->operand_index(field);
-  assert(f >= 0 && "no such operand in the format");
+  TILE_CHECK(f >= 0, "the format has no such operand");
   return group_begin(f) == group_end(f) ? nullptr : operand(group_begin(f));
 }
 
 std::vector<Value*> Op::group(absl::string_view field) const {
   const int f = info_->format->operand_index(field);
-  assert(f >= 0 && "no such operand in the format");
+  TILE_CHECK(f >= 0, "the format has no such operand");
   std::vector<Value*> values;
   for (int i = group_begin(f); i < group_end(f); ++i) values.push_back(operand(i));
   return values;
@@ -57,19 +58,19 @@ std::vector<Value*> Op::group(absl::string_view field) const {
 
 Value* Op::result(absl::string_view field) const {
   const int f = info_->format->result_index(field);
-  assert(f >= 0 && "no such result in the format");
+  TILE_CHECK(f >= 0, "the format has no such result");
   return f < num_results() ? result(f) : nullptr;
 }
 
 const Attr& Op::attr(absl::string_view name) const {
   const int i = info_->format->attr_index(name);
-  assert(i >= 0 && "no such attribute in the format");
+  TILE_CHECK(i >= 0, "the format has no such attribute");
   return attrs_[i];
 }
 
 void Op::set_attr(absl::string_view name, Attr a) {
   const int i = info_->format->attr_index(name);
-  assert(i >= 0 && "no such attribute in the format");
+  TILE_CHECK(i >= 0, "the format has no such attribute");
   attrs_[i] = a;
 }
 

@@ -7,9 +7,8 @@
 //   Value* id = b.Create(Opcode::kGetTileBlockId, {}, {i32, i32, i32})->result(0);
 //
 //   for (Op* op : *f->body()) …                   // in order
-//   op->operand("mask");                          // null if absent; by position: op->operand(i)
-//   op->group("index");                           // the operands of a `...` field
-//   op->attr("rounding").as_enum<Rounding>();
+//   LoadPtrOp(op).mask();                         // by its view, ir/op_views.h; by position: op->operand(i)
+//   op->operand("mask"), op->attr("rounding");    // by name: for what works on any operation, and for tests
 //
 // Not thread-safe for writing; any number of threads may read.
 #ifndef TILE_IR_MODULE_H_
@@ -141,7 +140,7 @@ class Op {
   int num_operands() const { return num_operands_; }
   Value* operand(int i) const { return operands_[i].value; }
   void set_operand(int i, Value* v);
-  // The operand of a field that is not `...`; null if it is absent. The field must exist in the format.
+  // The operand of a field that is not `...`; null if it is absent. A name that the format lacks ends the process.
   Value* operand(absl::string_view field) const;
   // Operands of a field by its position in the format; of a `...` field any number.
   int group_begin(int field) const { return field == 0 ? 0 : operand_ends_[field - 1]; }

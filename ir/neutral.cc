@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ir/float.h"
+#include "ir/op_views.h"
 
 namespace tile::ir {
 
@@ -40,9 +41,8 @@ std::optional<uint64_t> NeutralBits(const FoldKind& fold) {
 
 FoldKind FoldKindOf(const Op& op) {
   FoldKind fold{op.opcode(), op.result(0)->type().elem()};
-  const FormatInfo& f = *op.info()->format;
-  if (const int i = f.attr_index("propagate_nan"); i >= 0) fold.propagate_nan = op.attr(i).as_bool();
-  if (const int i = f.attr_index("signedness"); i >= 0) fold.signedness = op.attr(i).as_enum<Signedness>();
+  if (const Attr* a = FindAttr(op, Field::kPropagateNan)) fold.propagate_nan = a->as_bool();
+  if (const Attr* a = FindAttr(op, Field::kSignedness)) fold.signedness = a->as_enum<Signedness>();
   return fold;
 }
 

@@ -1,10 +1,10 @@
 #include "ir/op_info.h"
 
 #include <array>
+#include <string_view>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "ir/format_text.h"
 
 namespace tile::ir {
 namespace {
@@ -23,79 +23,72 @@ constexpr bool Rising() {
 }
 static_assert(Rising(), "rows of ops.def must be sorted by number");
 
-int ParseSince(absl::string_view& text) {
-  const size_t at = text.find('@');
-  if (at == absl::string_view::npos) return 0;
-  int v = 0;
-  for (char c : text.substr(at + 1)) v = v * 10 + (c - '0');
-  text = text.substr(0, at);
-  return v;
-}
-
-std::vector<FieldInfo> ParseFields(absl::string_view text, char mark, bool* marked) {
-  std::vector<FieldInfo> fields;
-  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
-    if (word.size() == 1 && word[0] == mark) {
-      *marked = true;
-      continue;
-    }
-    FieldInfo f;
-    f.since = ParseSince(word);
-    if (absl::ConsumeSuffix(&word, "...")) f.arity = Arity::kVariadic;
-    if (absl::ConsumeSuffix(&word, "?")) f.arity = Arity::kOptional;
-    f.name = std::string(word);
-    fields.push_back(std::move(f));
+// Every name of formats.def has a row in fields.def, so that no operand is without a method.
+constexpr int FieldOf(std::string_view name) {
+  for (int i = 0; i < kNumFields; ++i) {
+    if (format_text::kFieldNames[i] == name) return i;
   }
+  return -1;
+}
+constexpr bool AllNamed() {
+  bool all = true;
+  for (const format_text::Row& row : format_text::kRows) {
+    const auto field = [&](std::string_view word) {
+      all = all && (format_text::IsMark(word) || FieldOf(format_text::ParseField(word).name) >= 0);
+    };
+    format_text::ForEachWord(row.operands, field);
+    format_text::ForEachWord(row.results, field);
+    format_text::ForEachWord(row.attrs, [&](std::string_view word) { all = all && FieldOf(format_text::ParseAttr(word).name) >= 0; });
+  }
+  return all;
+}
+static_assert(AllNamed(), "a name of formats.def has no row in fields.def");
+
+std::vector<FieldInfo> MakeFields(std::string_view text, bool* marked) {
+  std::vector<FieldInfo> fields;
+  format_text::ForEachWord(text, [&](std::string_view word) {
+    if (format_text::IsMark(word)) {
+      *marked = true;
+      return;
+    }
+    const format_text::FieldText f = format_text::ParseField(word);
+    fields.push_back({std::string(f.name), f.arity, f.since});
+  });
   return fields;
 }
 
-AttrInfo ParseAttr(absl::string_view word) {
+AttrInfo MakeAttr(std::string_view word) {
+  const format_text::AttrText t = format_text::ParseAttr(word);
   AttrInfo a;
-  a.since = ParseSince(word);
-  absl::string_view default_keyword;
-  if (const size_t eq = word.find('='); eq != absl::string_view::npos) {
-    default_keyword = word.substr(eq + 1);
-    word = word.substr(0, eq);
-  }
-  if (absl::ConsumeSuffix(&word, "?")) a.optional = true;
-  const size_t colon = word.find(':');
-  a.name = std::string(word.substr(0, colon));
-  const absl::string_view kind = word.substr(colon + 1);
-  static constexpr struct { const char* name; AttrKind kind; } kKinds[] = {
-      {"flag", AttrKind::kFlag}, {"bool", AttrKind::kBool}, {"int", AttrKind::kInt}, {"string", AttrKind::kString},
-      {"symbol", AttrKind::kSymbol}, {"dense", AttrKind::kDense}, {"ints", AttrKind::kInts},
-      {"bools", AttrKind::kBools}, {"predicate", AttrKind::kPredicate}, {"hints", AttrKind::kHints},
-      {"scalars", AttrKind::kScalars},
-  };
-  for (const auto& k : kKinds) {
-    if (kind == k.name) {
-      a.kind = k.kind;
-      return a;
-    }
-  }
-  a.kind = AttrKind::kEnum;
-  a.enum_id = FindEnum(kind).value();
-  if (!default_keyword.empty()) a.default_value = FindEnumKeyword(a.enum_id, default_keyword)->number;
+  a.name = std::string(t.name);
+  a.kind = t.kind;
+  a.enum_id = t.enum_id;
+  a.optional = t.optional;
+  a.since = t.since;
+  const absl::string_view keyword(t.default_keyword.data(), t.default_keyword.size());
+  if (!keyword.empty()) a.default_value = FindEnumKeyword(a.enum_id, keyword)->number;
   return a;
 }
 
-std::vector<FormatInfo> ParseFormats() {
-  struct Row { Format id; const char *name, *operands, *attrs, *results, *regions, *syntax; };
-  static constexpr Row kRows[] = {
-#define TILE_FORMAT(Name, operands, attrs, results, regions, syntax) \
-  {Format::k##Name, #Name, operands, attrs, results, regions, syntax},
-#include "ir/formats.def"
-  };
+template <class Fields>
+void Place(const Fields& fields, int8_t FieldPlace::*part, FormatInfo* f) {
+  for (size_t i = 0; i < fields.size(); ++i) f->places[static_cast<size_t>(FieldOf(fields[i].name))].*part = static_cast<int8_t>(i);
+}
+
+std::vector<FormatInfo> MakeFormats() {
   std::vector<FormatInfo> formats;
-  for (const Row& row : kRows) {
+  for (const format_text::Row& row : format_text::kRows) {
     FormatInfo f;
     f.id = row.id;
     f.name = row.name;
     f.syntax = row.syntax;
-    f.operands = ParseFields(row.operands, '#', &f.operands_counted);
-    f.results = ParseFields(row.results, '*', &f.results_counted);
-    for (absl::string_view word : absl::StrSplit(row.attrs, ' ', absl::SkipEmpty())) f.attrs.push_back(ParseAttr(word));
-    for (absl::string_view word : absl::StrSplit(row.regions, ' ', absl::SkipEmpty())) f.regions.emplace_back(word);
+    f.operands = MakeFields(row.operands, &f.operands_counted);
+    f.results = MakeFields(row.results, &f.results_counted);
+    format_text::ForEachWord(row.attrs, [&](std::string_view word) { f.attrs.push_back(MakeAttr(word)); });
+    format_text::ForEachWord(row.regions, [&](std::string_view word) { f.regions.emplace_back(word); });
+    Place(f.operands, &FieldPlace::operand, &f);
+    Place(f.attrs, &FieldPlace::attr, &f);
+    Place(f.results, &FieldPlace::result, &f);
     formats.push_back(std::move(f));
   }
   return formats;
@@ -126,6 +119,8 @@ int FormatInfo::operand_index(absl::string_view n) const { return IndexOf(operan
 int FormatInfo::attr_index(absl::string_view n) const { return IndexOf(attrs, n); }
 int FormatInfo::result_index(absl::string_view n) const { return IndexOf(results, n); }
 
+const char* FieldName(Field f) { return format_text::kFieldNames[static_cast<size_t>(f)].data(); }
+
 const char* FamilyName(Family f) {
   static constexpr const char* kNames[] = {"atomic", "compare", "constant", "control", "convert", "float", "integer",
                                            "math", "memory", "mma", "multimem", "reduce", "shape", "token", "view"};
@@ -133,7 +128,7 @@ const char* FamilyName(Family f) {
 }
 
 const std::vector<FormatInfo>& AllFormats() {
-  static const auto* formats = new std::vector<FormatInfo>(ParseFormats());
+  static const auto* formats = new std::vector<FormatInfo>(MakeFormats());
   return *formats;
 }
 

@@ -3,12 +3,16 @@
 //
 //   const OpInfo* op = FindOp("addf");          // or GetOp(Opcode::kAddf)
 //   op->format->operands[0].name;               // "lhs"
-//   op->format->attr_index("rounding");         // position among the attributes, -1 if it has none
+//   op->format->place(Field::kRounding).attr;   // position among the attributes, -1 if it has none
+//   op->has(kLoop), op->is_access()
+//
+// What the operands and attributes of one operation are is asked through the views of op_views.h.
 //
 // Immutable after first use; safe from any thread.
 #ifndef TILE_IR_OP_INFO_H_
 #define TILE_IR_OP_INFO_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,6 +33,17 @@ enum class Format : uint8_t {
 #include "ir/formats.def"
 };
 
+// Every name that formats.def gives to an operand, an attribute or a result.
+enum class Field : uint8_t {
+#define TILE_FIELD(Name, name) k##Name,
+#include "ir/fields.def"
+};
+inline constexpr int kNumFields = 0
+#define TILE_FIELD(...) +1
+#include "ir/fields.def"
+    ;
+const char* FieldName(Field f);  // "lower_bound"
+
 enum class Family : uint8_t {
   kAtomic, kCompare, kConstant, kControl, kConvert, kFloat, kInteger, kMath, kMemory, kMma, kMultimem, kReduce, kShape,
   kToken, kView,
@@ -46,6 +61,11 @@ enum Trait : uint16_t {
   kTko = 64,         // ordered by tokens only
   kEffect = 128,     // must stay even if its results are unused
   kRegions = 256,    // has regions; effects are those of its body
+  kLoop = 512,       // runs its body again and again, carrying values: ir/loops.h
+  kElementBody = 1024,  // its body combines two elements: scalars in, scalars out
+  kAlias = 2048,     // the result is operand 0, bit for bit and in order: only its type or what is known of it differs
+  kMoves = 4096,     // each element of the result is one of operand 0, unchanged
+  kProduct = 8192,   // acc + lhs * rhs of matrices, without scales
 };
 
 enum class Arity : uint8_t { kOne, kOptional, kVariadic };
@@ -70,6 +90,11 @@ struct AttrInfo {
   int since = 0;
 };
 
+// Where a format has a field: positions among its operand fields, attributes and result fields; -1: nowhere.
+struct FieldPlace {
+  int8_t operand = -1, attr = -1, result = -1;
+};
+
 struct FormatInfo {
   Format id;
   const char* name;
@@ -79,8 +104,11 @@ struct FormatInfo {
   std::vector<std::string> regions;
   bool operands_counted = false;  // leading `#`: one count before all operands in NVIDIA's container
   bool results_counted = false;   // leading `*`
+  std::array<FieldPlace, kNumFields> places;
 
-  int operand_index(absl::string_view name) const;  // -1 if there is none
+  FieldPlace place(Field f) const { return places[static_cast<size_t>(f)]; }
+  // By name, for code that works on any format; -1 if there is none.
+  int operand_index(absl::string_view name) const;
   int attr_index(absl::string_view name) const;
   int result_index(absl::string_view name) const;
 };
@@ -97,6 +125,8 @@ struct OpInfo {
   int index;  // position in AllOps()
 
   bool has(Trait t) const { return (traits & t) == t; }
+  bool is_access() const { return (traits & (kReads | kWrites)) != 0; }
+  bool is_load() const { return (traits & (kReads | kWrites | kRegions)) == kReads; }
   bool is_extension() const { return static_cast<int>(opcode) >= 0x8000; }
 };
 

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ir/loops.h"
 #include "ir/text/lexer.h"
 #include "ir/text/number.h"
 
@@ -89,11 +90,10 @@ void Names::AddArguments(Block* block) {
   for (int i = 0; i < block->num_args(); ++i) {
     std::string base = absl::StrCat("arg", i);
     if (parent != nullptr) {
-      const bool loop_index = parent->info()->opcode == Opcode::kFor && i == 0;
-      const int carried = i - (parent->info()->opcode == Opcode::kFor ? 1 : 0);
-      base = loop_index ? "i" : absl::StrCat("iter", carried);
+      const int carried = IsLoop(parent) ? CarryingLoop(*parent).carried_by(block->arg(i)) : i;
+      base = carried < 0 ? "i" : absl::StrCat("iter", carried);
       // Of reduce and scan: pairs of an element and an accumulator.
-      if (parent->info()->family == Family::kReduce) {
+      if (parent->info()->has(kElementBody)) {
         base = absl::StrCat(i % 2 == 0 ? "elem" : "acc", block->num_args() > 2 ? absl::StrCat(i / 2) : "");
       }
     }

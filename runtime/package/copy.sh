@@ -16,8 +16,9 @@ prefix=$1
 shift
 version=$(sed -n 's/.*kRelease\[\] = "\(.*\)".*/\1/p' ir/release.h)
 [ -n "$version" ] || { echo "copy.sh: no release in ir/release.h" >&2; exit 1; }
-builder_headers="ir/arena.h ir/attr.h ir/builder.h ir/diagnostic.h ir/element.h ir/elements.def ir/enums.def ir/formats.def
-  ir/interface.h ir/module.h ir/op_info.h ir/ops.def ir/ops.h ir/type.h ir/verify/verify.h ir/tbc/image.h ir/tbc/reader.h
+builder_headers="ir/arena.h ir/attr.h ir/builder.h ir/diagnostic.h ir/element.h ir/elements.def ir/enums.def ir/fields.def
+  ir/formats.def ir/interface.h ir/module.h ir/op_info.h ir/ops.def ir/ops.h ir/type.h ir/verify/verify.h ir/tbc/image.h
+  ir/tbc/reader.h
   ir/tbc/sha256.h ir/tbc/version.h ir/tbc/writer.h ir/text/parser.h ir/text/printer.h"
 
 mkdir -p "$prefix"/{bin,include,lib/pkgconfig,lib/cmake/tilevm,lib/tilevm}
