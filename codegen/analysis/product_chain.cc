@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "codegen/target/gpu_ops.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -41,8 +42,8 @@ bool LeadsToRows(const Value* result) {
   while (const Value* v = list.Next()) {
     for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
       const Op& op = *use->owner;
-      if (op.opcode() == Opcode::kReduce && op.attr("dim").as_int() == 1) return true;
-      if (IsProduct(op) && op.operand("lhs") == v) return true;
+      if (ir::ReduceOp::Is(&op) && ir::ReduceOp(op).dim() == 1) return true;
+      if (IsProduct(op) && ir::ProductOp(op).lhs() == v) return true;
       if (KeepsRows(op)) list.Add(op.result(0));
       const Op* parent = op.parent();
       if (op.opcode() != Opcode::kYield || parent == nullptr || parent->opcode() != Opcode::kIf) continue;
@@ -78,7 +79,7 @@ bool ComesFromProduct(const Value* operand) {
 bool IsInvariant(const Op& mma, int operand) {
   const Value* v = mma.operand(operand);
   const Op* loop = mma.parent();
-  while (loop != nullptr && loop->opcode() != Opcode::kFor && loop->opcode() != Opcode::kLoop) loop = loop->parent();
+  while (loop != nullptr && !loop->info()->has(ir::kLoop)) loop = loop->parent();
   if (loop == nullptr) return false;
   const ir::Block* home = v->def() != nullptr ? v->def()->block() : v->block();
   for (const ir::Block* b = home; b != nullptr; b = b->parent() != nullptr ? b->parent()->block() : nullptr) {
@@ -87,11 +88,11 @@ bool IsInvariant(const Op& mma, int operand) {
   return true;
 }
 
-bool IsProduct(const Op& op) { return op.opcode() == Opcode::kMmaF || op.opcode() == Opcode::kMmaI; }
+bool IsProduct(const Op& op) { return op.info()->has(ir::kProduct); }
 
 bool WorksOnRows(const Op& mma) {
   if (!IsProduct(mma)) return false;
-  return LeadsToRows(mma.result(0)) || ComesFromProduct(mma.operand("lhs"));
+  return LeadsToRows(mma.result(0)) || ComesFromProduct(ir::ProductOp(mma).lhs());
 }
 
 }  // namespace tile::codegen

@@ -6,6 +6,7 @@
 
 #include "ir/module.h"
 #include "ir/neutral.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 
@@ -22,8 +23,7 @@ inline std::optional<uint64_t> NeutralOf(const ir::Block& body) {
   if (!IsCommutative(body)) return std::nullopt;
   const ir::Op& op = *body.front();
   // Combining an element with anything flushes it.
-  const int flush = op.info()->format->attr_index("flush_to_zero");
-  if (flush >= 0 && op.attr(flush).as_bool()) return std::nullopt;
+  if (const ir::Attr* flush = ir::FindAttr(op, ir::Field::kFlushToZero); flush != nullptr && flush->as_bool()) return std::nullopt;
   return ir::NeutralBits(ir::FoldKindOf(op));
 }
 
@@ -35,7 +35,7 @@ inline bool IsNarrowSum(const ir::Block& body) {
   const ir::Op& op = *body.front();
   return (op.opcode() == ir::Opcode::kAddf || op.opcode() == ir::Opcode::kMulf) &&
          IsNarrowFloat(op.result(0)->type()) &&
-         op.attr("rounding").as_enum<ir::Rounding>() == ir::Rounding::kNearestEven;
+         ir::RoundingOp(op).rounding() == ir::Rounding::kNearestEven;
 }
 
 }  // namespace tile::codegen

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/facts.h"
+#include "ir/loops.h"
 
 namespace tile::codegen {
 namespace {
@@ -23,14 +24,14 @@ bool IsInteger(const Value* v) {
 // Finds the parameters that say whether something is a multiple.
 class Search {
  public:
-  void OfView(const Op& maker) {
-    Follow(maker.operand("base"));
-    const ir::Type type = maker.result(0)->type();
-    for (const Value* stride : maker.group("dynamic_strides")) Follow(stride);
+  void OfView(const ir::MakeTensorViewOp& maker) {
+    Follow(maker.base());
+    const ir::Type type = maker.result()->type();
+    for (const Value* stride : maker.dynamic_strides()) Follow(stride);
     size_t open = 0;
     for (size_t d = 0; d < type->shape.size(); ++d) {
       if (type->shape[d] != ir::kDynamic) continue;
-      const Value* size = maker.group("dynamic_shape")[open++];
+      const Value* size = maker.dynamic_shape()[open++];
       if (type->strides[d] == 1) Follow(size);
     }
   }
@@ -55,21 +56,22 @@ class Search {
   static bool IsMask(const Value* v) { return v->type().elem() == ir::Elem::kI1; }
 
   void FollowArgument(const Value* v) {
-    const Op* loop = v->block()->parent();
-    if (loop == nullptr) {
+    const Op* parent = v->block()->parent();
+    if (parent == nullptr) {
       if (v->type().is_tile() && v->type().is_scalar() && (v->type().element().is_pointer() || IsInteger(v))) {
         params_.insert(v->index());
       }
       return;
     }
-    if (loop->opcode() != Opcode::kFor) return;
-    if (v->index() == 0) {
-      Follow(loop->operand(0));
-      return Follow(loop->operand(2));
+    if (!ir::ForOp::Is(parent)) return;
+    const ir::CarryingLoop loop(*parent);
+    const int carried = loop.carried_by(v);
+    if (carried < 0) {
+      Follow(ir::ForOp(parent).lower_bound());
+      return Follow(ir::ForOp(parent).step());
     }
-    Follow(loop->operand(v->index() + 2));
-    const Op* end = loop->region(0)->back();
-    if (end->opcode() == Opcode::kContinue) Follow(end->operand(v->index() - 1));
+    Follow(loop.init(carried));
+    if (loop.latch() != nullptr) Follow(loop.next(carried));
   }
 
   Facts facts_;
@@ -80,15 +82,14 @@ class Search {
 std::set<int> DecidingParams(const ir::Function& function) {
   Search search;
   ir::Walk(function.body(), [&](Op* op) {
-    switch (op->opcode()) {
-      case Opcode::kMakeTensorView: return search.OfView(*op);
-      case Opcode::kLoadPtr:
-        search.Follow(op->operand("source"));
-        return search.Follow(op->operand("mask"));
-      case Opcode::kStorePtr:
-        search.Follow(op->operand("destination"));
-        return search.Follow(op->operand("mask"));
-      default: return;
+    if (const auto maker = ir::As<ir::MakeTensorViewOp>(op)) search.OfView(*maker);
+    if (const auto load = ir::As<ir::LoadPtrOp>(op)) {
+      search.Follow(load->source());
+      search.Follow(load->mask());
+    }
+    if (const auto store = ir::As<ir::StorePtrOp>(op)) {
+      search.Follow(store->destination());
+      search.Follow(store->mask());
     }
   });
   return search.params();

@@ -10,6 +10,7 @@
 #include "codegen/passes/slice_cone.h"
 #include "codegen/analysis/access_order.h"
 #include "codegen/analysis/slice_dims.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -103,7 +104,7 @@ bool TileKeeper::KeepRest(bool all) {
   std::vector<Value*> rest;
   ir::Walk(function_->body(), [&](Op* op) {
     if (!all && !IsAccessOfMemory(*op)) return;
-    if (op->opcode() == Opcode::kReduce || op->opcode() == Opcode::kScan || op->num_regions() == 0) {
+    if (op->info()->has(ir::kElementBody) || op->num_regions() == 0) {
       for (int i = 0; i < op->num_results(); ++i) {
         Value* v = op->result(i);
         if (IsLarge(v) && v->has_uses() && !IsFreeTile(v) && !from_memory_.contains(v) && !IsTied(v)) rest.push_back(v);
@@ -122,7 +123,7 @@ bool TileKeeper::IsTied(const Value* v) const {
   if (v->def() == nullptr || v->def()->info()->family == ir::Family::kMma) return true;
   for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
     const Op& user = *use->owner;
-    const bool loops = user.num_regions() > 0 && user.opcode() != Opcode::kReduce && user.opcode() != Opcode::kScan;
+    const bool loops = user.num_regions() > 0 && !user.info()->has(ir::kElementBody);
     if (loops || user.info()->has(ir::kTerminator) || user.info()->family == ir::Family::kMma) return true;
   }
   return false;
@@ -241,7 +242,7 @@ bool TileKeeper::DoInMemory(Op* op) {
     const Type i32 = b.types().Scalar(Elem::kI32);
     const auto all = [&] { return View(b, memory, type.shape()); };
     if (code == Opcode::kCat) {
-      const auto dim = static_cast<size_t>(op->attr("dim").as_int());
+      const auto dim = static_cast<size_t>(ir::CatOp(op).dim());
       Value* halves = View(b, memory, op->operand(0)->type().shape());
       Values tokens;
       for (int i = 0; i < 2; ++i) {
@@ -251,14 +252,15 @@ bool TileKeeper::DoInMemory(Op* op) {
       }
       given = op::LoadView(b, all(), Zeros(b, rank), {.token = op::JoinTokens(b, tokens)}).value;
     } else if (code == Opcode::kInsert) {
-      Value* before = op::StoreView(b, op->operand("destination"), all(), Zeros(b, rank));
-      Value* part = View(b, memory, op->operand("source")->type().shape());
-      Value* after = op::StoreView(b, op->operand("source"), part, op->group("indices"), {.token = before});
+      const ir::InsertOp insert(op);
+      Value* before = op::StoreView(b, insert.destination(), all(), Zeros(b, rank));
+      Value* part = View(b, memory, insert.source()->type().shape());
+      Value* after = op::StoreView(b, insert.source(), part, insert.indices().list(), {.token = before});
       given = op::LoadView(b, all(), Zeros(b, rank), {.token = after}).value;
     } else {
       Value* stored = op::StoreView(b, op->operand(0), all(), Zeros(b, rank));
       if (code == Opcode::kExtract) {
-        given = op::LoadView(b, View(b, memory, result.shape()), op->group("indices"), {.token = stored}).value;
+        given = op::LoadView(b, View(b, memory, result.shape()), ir::ExtractOp(op).indices().list(), {.token = stored}).value;
       } else {
         Value* bytes = op::PtrToPtr(b, b.types().Tile(ir::Element::Pointer(result.elem()), {}), memory->def()->operand(0));
         Value* tensor = op::MakeTensorView(b, b.types().TensorView(result.element(), result.shape(), RowMajor(result.shape())), bytes, {}, {});

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ir/loops.h"
 
 namespace tile::codegen {
 namespace {
@@ -16,26 +17,18 @@ using ir::Value;
 
 bool OnlyUse(const Value* v) { return v->uses() != nullptr && v->uses()->next == nullptr; }
 
-// The operation that ends every way through the body of a loop and carries values on; null if there are several.
-const Op* ContinueOf(const Op& loop) {
-  const Op* last = loop.region(0)->back();
-  return last->opcode() == Opcode::kContinue ? last : nullptr;
-}
-
 // No write comes before this token.
 bool IsHarmless(const Value* token, absl::flat_hash_set<const Value*>* seen) {
   if (!seen->insert(token).second) return true;
   const Op* def = token->def();
   if (def == nullptr) {
-    const Op* loop = token->block()->parent();
-    if (loop == nullptr || loop->opcode() != Opcode::kFor) return false;
-    const Op* end = ContinueOf(*loop);
-    return end != nullptr && IsHarmless(loop->operand(token->index() + 2), seen) &&
-           IsHarmless(end->operand(token->index() - 1), seen);
+    if (!ir::ForOp::Is(token->block()->parent())) return false;
+    const ir::CarryingLoop loop(*token->block()->parent());
+    const int i = loop.carried_by(token);
+    return loop.latch() != nullptr && IsHarmless(loop.init(i), seen) && IsHarmless(loop.next(i), seen);
   }
   if (def->num_regions() > 0 || def->info()->has(ir::kWrites) || def->info()->has(ir::kEffect)) return false;
-  const int ordering = def->info()->format->attr_index("ordering");
-  if (ordering >= 0 && def->attr(ordering).as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kWeak) return false;
+  if (ir::OrderingOf(*def) != ir::MemoryOrdering::kWeak) return false;
   for (int i = 0; i < def->num_operands(); ++i) {
     if (def->operand(i)->type().is_token() && !IsHarmless(def->operand(i), seen)) return false;
   }
@@ -71,12 +64,13 @@ std::string LoopLoads::WhyNot(const Op& mma, int i, const Op& load,
     if (!OnlyUse(v) || v->def()->block() != body_) return "a loaded tile is used elsewhere too";
     if (v->def() == &load) break;
   }
-  bool copies = CanCopy(load.operand("view"), outside);
-  for (const Value* index : load.group("index")) copies = copies && CanCopy(index, outside);
+  const ir::LoadViewOp fields(load);
+  bool copies = CanCopy(fields.view(), outside);
+  for (const Value* index : fields.index()) copies = copies && CanCopy(index, outside);
   if (!copies)
     return "where a load begins does not follow from the induction variable and from scalars of before the loop";
   absl::flat_hash_set<const Value*> seen;
-  const Value* token = load.operand("token");
+  const Value* token = fields.token();
   return token == nullptr || IsHarmless(token, &seen) ? "" : "a token orders a load behind something";
 }
 
@@ -146,9 +140,9 @@ void LoopLoads::Remove(Value* v) {
     Op* def = v->def();
     Value* source = def->opcode() == Opcode::kLoadView ? nullptr : def->operand(0);
     if (source == nullptr) {
-      Value* token = def->result("token");
+      Value* token = ir::LoadViewOp(def).result_token();
       if (token != nullptr && token->has_uses()) {
-        Value* before = def->operand("token");
+        Value* before = ir::LoadViewOp(def).token();
         if (before == nullptr) {
           ir::OpSpec spec;
           spec.info = ir::GetOp(Opcode::kMakeToken);

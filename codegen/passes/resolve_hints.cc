@@ -34,7 +34,7 @@ const ir::Hints* ForTarget(const ir::Hints& hints, const std::string& arch, ir::
 void ResolveHints(const Target& target, ir::Module* module, ir::Function* function) {
   const std::string arch = absl::StrCat("sm_", target.sm);
   ir::Walk(function->body(), [&](ir::Op* op) {
-    const int hints = op->info()->format->attr_index("hints");
+    const int hints = op->info()->format->place(ir::Field::kHints).attr;
     if (hints < 0 || !op->attr(hints).present()) return;
     op->set_attr(hints, ir::Attr::Of(ForTarget(op->attr(hints).hints(), arch, module)));
   });

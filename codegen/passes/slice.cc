@@ -19,6 +19,7 @@
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/slice_write.h"
 #include "codegen/passes/unused.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -45,16 +46,11 @@ int64_t PowerOfTwoFrom(int64_t n) {
   return p;
 }
 
-// Of an access.
-ir::MemoryOrdering OrderingOf(const Op& op) {
-  const int i = op.info()->format->attr_index("ordering");
-  return i < 0 ? ir::MemoryOrdering::kWeak : op.attr(i).as_enum<ir::MemoryOrdering>();
-}
-bool IsRelaxed(const Op& op) { return IsOrdered(op) && OrderingOf(op) == ir::MemoryOrdering::kRelaxed; }
+bool IsRelaxed(const Op& op) { return IsOrdered(op) && ir::OrderingOf(op) == ir::MemoryOrdering::kRelaxed; }
 // Others may write behind it what was read before.
 bool Releases(const Op& op) {
   return IsOrdered(op) &&
-         (OrderingOf(op) == ir::MemoryOrdering::kRelease || OrderingOf(op) == ir::MemoryOrdering::kAcqRel);
+         (ir::OrderingOf(op) == ir::MemoryOrdering::kRelease || ir::OrderingOf(op) == ir::MemoryOrdering::kAcqRel);
 }
 
 // May stand between a weak load and the place where it is done instead, unless it must follow the load.
@@ -191,7 +187,7 @@ class BlockSlicer {
       if (op->opcode() == Opcode::kReduce && carry_) {
         std::optional<Sink> sink;
         if (!IsBig(op->result(0))) {
-          why_not_[op] = Choose(op, op->operand(0), {static_cast<int>(op->attr("dim").as_int())}, &sink);
+          why_not_[op] = Choose(op, op->operand(0), {static_cast<int>(ir::ReduceOp(op).dim())}, &sink);
         }
         if (sink) {
           sinks_.push_back(*std::move(sink));
@@ -464,7 +460,7 @@ void DropUnusedLoads(int64_t limit, ir::Module* module, ir::Function* function) 
 int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
   std::vector<Block*> blocks = {function->body()};
   ir::Walk(function->body(), [&](Op* op) {
-    if (op->opcode() == Opcode::kReduce || op->opcode() == Opcode::kScan) return;
+    if (op->info()->has(ir::kElementBody)) return;
     for (int r = 0; r < op->num_regions(); ++r) {
       if (op->region(r) != nullptr) blocks.push_back(op->region(r));
     }

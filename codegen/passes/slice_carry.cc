@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "codegen/analysis/reduce_body.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -57,7 +58,7 @@ Totals::Totals(const Op& op, int64_t slices, std::vector<ir::Type> types)
     : op_(op), types_(std::move(types)), levels_(TotalsOf(op, slices)) {}
 
 Values Totals::Init(ir::Builder& b) const {
-  const auto identities = op_.attr("identities").scalars();
+  const auto identities = ir::FoldOp(op_).identities();
   Values values;
   for (int64_t level = 0; level < levels_; ++level) {
     for (size_t i = 0; i < types_.size(); ++i) values.push_back(Number(b, types_[i], identities[i]));

@@ -8,6 +8,7 @@
 #include "codegen/passes/slice_carry.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/analysis/reduce_body.h"
+#include "ir/op_views.h"
 #include "ir/ops.h"
 
 namespace tile::codegen {
@@ -38,7 +39,7 @@ struct Carried {
     if (totals) return totals->Init(b);
     Values init;
     for (size_t i = 0; i < types.size(); ++i) {
-      ir::Scalar start = op->attr("identities").scalars()[i];
+      ir::Scalar start = ir::FoldOp(op).identities()[i];
       start.bits = NeutralOf(*op->region(0)).value_or(start.bits);
       init.push_back(Number(b, types[i], start));
     }
@@ -105,14 +106,14 @@ class Body {
     const Op* copy = CopyOf(def, dim);
     for (int i = 0; i < def.num_results(); ++i) made_[{def.result(i), dim}] = copy->result(i);
     if (ScansAlong(def, dim)) AddWhatCameBefore(def, *copy, dim);
-    if (Value* token = IsAccessOfMemory(def) ? copy->result("token") : nullptr) loads_.push_back({&def, token});
+    if (Value* token = IsAccessOfMemory(def) ? ir::AccessOp(copy).result_token() : nullptr) loads_.push_back({&def, token});
     return made_[key];
   }
 
   // Does the store of a slice and gives its token.
   Value* Store(const SliceSink& sink, const SliceWaits& waits) {
     Op* copy = CopyOf(*sink.op, sink.dim);
-    Value* token = copy->operand("token");
+    Value* token = ir::AccessOp(copy).token();
     Values tokens = waits.before(*sink.op);
     for (const auto& [load, done] : loads_) {
       if (waits.waits(*sink.op, *load)) tokens.push_back(done);
@@ -123,7 +124,7 @@ class Body {
       copy->Erase();
       copy = waiting;
     }
-    return copy->result("token");
+    return ir::AccessOp(copy).result_token();
   }
 
   void Reduce(const SliceSink& sink) {
@@ -161,7 +162,7 @@ class Body {
 
   // What one slice comes to. `turned`: from its end to its beginning.
   Values Total(const Op& of, const Values& parts, bool turned) {
-    const int dim = static_cast<int>(of.attr("dim").as_int());
+    const int dim = static_cast<int>(ir::FoldOp(of).dim());
     std::vector<Type> types;
     for (const Value* part : parts) {
       std::vector<int64_t> shape(part->type().shape().begin(), part->type().shape().end());
@@ -169,7 +170,7 @@ class Body {
       types.push_back(b_.types().Tile(part->type().element(), shape));
     }
     Op* total = b_.Create(Opcode::kReduce, {parts}, types,
-                          {{"dim", of.attr("dim")}, {"identities", of.attr("identities")}});
+                          {{"dim", *ir::FindAttr(of, ir::Field::kDim)}, {"identities", *ir::FindAttr(of, ir::Field::kIdentities)}});
     total->loc = of.loc;
     total->pos = of.pos;
     CopyBody(b_, of, total, turned);
@@ -193,7 +194,7 @@ class Body {
     for (int i = 0; i < own.num_results(); ++i) {
       made_[{scan.result(i), dim}] = Choose(b_, first, own.result(i), all[static_cast<size_t>(i)]);
     }
-    for (Value* total : Total(scan, parts, scan.attr("reverse").as_bool())) {
+    for (Value* total : Total(scan, parts, ir::ScanOp(scan).reverse())) {
       const size_t i = totals.size();
       totals.push_back(op::Reshape(b_, before[i]->type(), total));
     }
@@ -203,14 +204,14 @@ class Body {
   Op* CopyOf(const Op& def, int dim) {
     std::vector<int> dims;
     OperandDims(def, dim, loop_.slices, &dims);
-    const bool is_view = def.info()->format->operand_index("view") >= 0;
+    const Value* view = ir::FindOperand(def, ir::Field::kView);
     Values operands;
     for (int i = 0; i < def.num_operands(); ++i) {
       const int d = dims[static_cast<size_t>(i)];
       operands.push_back(d == kWhole ? def.operand(i) : Of(def.operand(i), d));
     }
-    if (is_view && def.operand("view")->type().is_view()) SliceView(def, dim, &operands);
-    if (is_view && !def.operand("view")->type().is_view()) MoveTensor(def, dim, &operands);
+    if (view != nullptr && view->type().is_view()) SliceView(def, dim, &operands);
+    if (view != nullptr && !view->type().is_view()) MoveTensor(def, dim, &operands);
     std::vector<Type> types = ResultTypes(def);
     for (Type& t : types) {
       if (t.is_tile() && t.rank() > 0) t = SlicedType(b_.types(), t, dim, loop_.slices);
@@ -222,9 +223,8 @@ class Body {
 
   // A view whose tiles are slices, and the index of this one. All its indices are i64.
   void SliceView(const Op& access, int dim, Values* operands) {
-    const auto& fields = *access.info()->format;
-    const auto at_view = static_cast<size_t>(access.group_begin(fields.operand_index("view")));
-    const auto at_index = static_cast<size_t>(access.group_begin(fields.operand_index("index")));
+    const auto at_view = static_cast<size_t>(ir::ViewAccessOp(access).view_at());
+    const auto at_index = static_cast<size_t>(ir::ViewAccessOp(access).index_at());
     const auto k = static_cast<size_t>(dim);
     Value* old = (*operands)[at_view];
     const Type type = old->type();
@@ -279,15 +279,15 @@ class Body {
 
   // A tensor that begins where this slice does, unless indices say where the dimension goes.
   void MoveTensor(const Op& scatter, int dim, Values* operands) {
-    if (dim == scatter.attr("dim").as_int()) return;
+    if (dim == ir::ScatterOp(scatter).dim()) return;
     const auto k = static_cast<size_t>(dim);
-    Value*& view = (*operands)[static_cast<size_t>(scatter.group_begin(scatter.info()->format->operand_index("view")))];
-    const Op& made = *view->def();
+    Value*& view = (*operands)[static_cast<size_t>(ir::ScatterOp(scatter).view_at())];
+    const ir::MakeTensorViewOp made(view->def());
     const Type type = view->type();
     const int64_t length = WrittenTile(scatter)->type().shape()[k] / loop_.slices;
     Values sizes, strides;
-    for (Value* v : made.group("dynamic_shape")) sizes.push_back(Wide(v));
-    for (Value* v : made.group("dynamic_strides")) strides.push_back(Wide(v));
+    for (Value* v : made.dynamic_shape()) sizes.push_back(Wide(v));
+    for (Value* v : made.dynamic_strides()) strides.push_back(Wide(v));
     // Operands of the sizes in front of this one, and of the strides.
     const auto open = [k](const std::vector<int64_t>& fixed) {
       return std::count(fixed.begin(), fixed.begin() + static_cast<std::ptrdiff_t>(k), ir::kDynamic);
@@ -306,7 +306,7 @@ class Body {
       sizes.insert(sizes.begin() + open(shape), left);
       shape[k] = ir::kDynamic;
     }
-    Value* base = op::Offset(b_, made.operand("base"), op::Muli(b_, start, number(type->strides, strides)));
+    Value* base = op::Offset(b_, made.base(), op::Muli(b_, start, number(type->strides, strides)));
     view = op::MakeTensorView(b_, b_.types().TensorView(type.element(), shape, type->strides, type->space), base, sizes,
                               strides);
   }
@@ -442,8 +442,8 @@ void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
     for (size_t i = 0; i < results.size(); ++i) c.op->result(static_cast<int>(i))->ReplaceAllUsesWith(results[i]);
   }
   for (const SliceSink& sink : loop->sinks) {
-    if (sink.is_store() && sink.op->result("token") != nullptr)
-      sink.op->result("token")->ReplaceAllUsesWith(loop->done);
+    if (!sink.is_store()) continue;
+    if (Value* token = ir::AccessOp(sink.op).result_token()) token->ReplaceAllUsesWith(loop->done);
   }
   Op* place = loop->place();
   while (!apart->empty()) {

@@ -13,6 +13,7 @@
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/split_view.h"
 #include "codegen/analysis/product_chain.h"
+#include "ir/loops.h"
 #include "ir/ops.h"
 
 namespace tile::codegen {
@@ -35,7 +36,7 @@ void WalkInside(const Op& op, const F& visit) {
   }
 }
 
-bool IsAnyProduct(const Op& op) { return IsProduct(op) || op.opcode() == Opcode::kMmaScaled; }
+bool IsAnyProduct(const Op& op) { return op.info()->family == ir::Family::kMma; }
 
 // A store, and what it needs that can be made in parts, back to loads and constants.
 class Parts {
@@ -70,7 +71,7 @@ class Parts {
     const ir::Type i32 = b.types().Scalar(ir::Elem::kI32);
     Value *zero = ir::ops::Integer(b, i32, 0), *one = ir::ops::Integer(b, i32, 1), *end = ir::ops::Integer(b, i32, kParts);
     // Who waits for the store waits for those of all parts.
-    Value* stored = store_->result("token");
+    Value* stored = ir::StoreViewOp(store_).result_token();
     ir::ops::Values tokens;
     if (stored != nullptr && stored->has_uses()) tokens.push_back(ir::ops::MakeToken(b));
     const ir::ops::Values done = ir::ops::For(b, zero, end, one, tokens, [&](Value*, const ir::ops::Values& carried) {
@@ -116,12 +117,12 @@ class Parts {
     if (v->type().shape()[static_cast<size_t>(dim)] < kParts) return "a dimension has a single element";
     const Op* def = v->def();
     if (def == nullptr) {
-      const Op* loop = v->block()->parent();
-      if (loop == nullptr || loop->opcode() != Opcode::kFor || v->index() == 0) return "a tile goes round in a loop";
-      return Need(loop->result(v->index() - 1), dim);
+      const auto loop = ir::CarryingLoop::Around(v);
+      if (!loop || !loop->counts() || loop->carried_by(v) < 0) return "a tile goes round in a loop";
+      return Need(loop->result(loop->carried_by(v)), dim);
     }
     if (!InBlock(*def) && def->opcode() != Opcode::kConstant) return absl::StrCat(def->info()->mnemonic, " stands elsewhere");
-    if (def->opcode() == Opcode::kFor) return NeedCarried(*def, v->index(), dim);
+    if (ir::ForOp::Is(def)) return NeedCarried(ir::CarryingLoop(*def), v->index(), dim);
     if (def->opcode() == Opcode::kIf) return NeedYielded(*def, v->index(), dim);
     std::vector<int> dims;
     if (IsAnyProduct(*def)) {
@@ -142,11 +143,9 @@ class Parts {
   }
 
   // What goes round in a loop.
-  std::string NeedCarried(const Op& loop, int i, int dim) {
-    const Op* end = loop.region(0)->back();
-    if (end->opcode() != Opcode::kContinue) return "a loop ends in several ways";
-    for (const Value* v : {static_cast<const Value*>(loop.operand(3 + i)), static_cast<const Value*>(loop.region(0)->arg(1 + i)),
-                           static_cast<const Value*>(end->operand(i))}) {
+  std::string NeedCarried(const ir::CarryingLoop& loop, int i, int dim) {
+    if (loop.latch() == nullptr) return "a loop ends in several ways";
+    for (const Value* v : {loop.init(i), loop.arg(i), loop.next(i)}) {
       if (std::string why = Need(v, dim); !why.empty()) return why;
     }
     return "";
@@ -230,7 +229,11 @@ class Parts {
   // The operand is there in parts when the operation is done; loops, their ends and those of branches carry it on.
   bool TakesPart(const Op& user, int operand) const {
     if (&user == store_) return true;
-    if (user.opcode() == Opcode::kFor) return operand >= 3 && Makes(user.result(operand - 3));
+    if (ir::ForOp::Is(&user)) {
+      const ir::CarryingLoop loop(user);
+      const int carried = loop.carried_by_operand(operand);
+      return carried >= 0 && Makes(loop.result(carried));
+    }
     if (!user.info()->has(ir::kTerminator)) return user.num_results() > 0 && Makes(user.result(0));
     const Op* parent = user.parent();
     return parent != nullptr && operand < parent->num_results() && Makes(parent->result(operand));
@@ -256,7 +259,7 @@ class Parts {
       OpWriter w(module_, body->front());
       Value* replacement = nullptr;
       if (def->opcode() == Opcode::kConstant) {
-        replacement = w.Make(Opcode::kConstant, {}, sliced, {{"value", def->attr("value")}});
+        replacement = w.Make(Opcode::kConstant, {}, sliced, {{"value", *ir::FindAttr(*def, ir::Field::kValue)}});
       } else {
         const ir::Type scalar = types.Scalar(v->type().elem());
         OpWriter at(module_, def);
@@ -348,7 +351,7 @@ int SplitProducts(int64_t limit, ir::Module* module, ir::Function* function, Tra
     if (why.empty()) {
       // Along the dimension that makes most products smaller, the longest one.
       Parts parts(module, stores[0]);
-      const auto shape = stores[0]->operand("tile")->type().shape();
+      const auto shape = ir::StoreViewOp(stores[0]).tile()->type().shape();
       int most = 0;
       for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
         std::string not_here = parts.WhyNot(d);

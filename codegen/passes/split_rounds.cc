@@ -6,6 +6,7 @@
 
 #include "codegen/passes/split_view.h"
 #include "codegen/plan/staging.h"
+#include "ir/loops.h"
 
 namespace tile::codegen {
 namespace {
@@ -23,9 +24,9 @@ bool OnlyUse(const Value* v) { return v->uses() != nullptr && v->uses()->next ==
 int DimOfK(const StagedTile& t) { return t.k_major ? t.contiguous : t.other; }
 
 bool IsOne(const Value* v) {
-  const Op* def = v->def();
-  if (def == nullptr || def->opcode() != Opcode::kConstant) return false;
-  const ir::Dense& d = def->attr("value").dense();
+  const auto constant = ir::DefAs<ir::ConstantOp>(v);
+  if (!constant) return false;
+  const ir::Dense& d = constant->value();
   uint64_t bits = 0;
   std::memcpy(&bits, d.bytes.data(), static_cast<size_t>(ir::StorageBytes(d.elem)));
   return bits == 1;
@@ -52,9 +53,9 @@ void SplitOperand(ir::Module* module, Op* mma, int i, int parts, Value* part) {
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
     const auto from = (*it)->operand(0)->type().shape();
     Value* result = (*it)->result(0);
-    if ((*it)->opcode() == Opcode::kPermute) {
+    if (const auto permute = ir::As<ir::PermuteOp>(*it)) {
       std::vector<int64_t> to;
-      for (int64_t d : (*it)->attr("permutation").ints()) to.push_back(from[static_cast<size_t>(d)]);
+      for (int64_t d : permute->permutation()) to.push_back(from[static_cast<size_t>(d)]);
       result->set_type(types.Tile(result->type().element(), to));
     } else {
       result->set_type(Reshaped(types, result->type(), from));
@@ -65,12 +66,12 @@ void SplitOperand(ir::Module* module, Op* mma, int i, int parts, Value* part) {
 }  // namespace
 
 bool IsProductLoop(const Op& mma) {
-  const Op* loop = mma.parent();
-  if (loop == nullptr || loop->opcode() != Opcode::kFor || loop->num_results() != 1) return false;
-  const ir::Block* body = loop->region(0);
-  const Value *acc = mma.operand("acc"), *result = mma.result(0);
-  if (acc != body->arg(1) || !OnlyUse(acc) || !OnlyUse(result) || body->back()->opcode() != Opcode::kContinue ||
-      body->back()->operand(0) != result) {
+  if (!ir::ForOp::Is(mma.parent())) return false;
+  const ir::CarryingLoop loop(*mma.parent());
+  const ir::Block* body = loop.body();
+  const Value *acc = ir::MmaOp(mma).acc(), *result = mma.result(0);
+  if (loop.num_carried() != 1 || acc != loop.arg(0) || !OnlyUse(acc) || !OnlyUse(result) || loop.latch() == nullptr ||
+      loop.next(0) != result) {
     return false;
   }
   const std::optional<StagedTile> a = StageOperand(mma, 0), b = StageOperand(mma, 1);
@@ -83,7 +84,7 @@ bool IsProductLoop(const Op& mma) {
 }
 
 bool CanSplitRounds(const Op& mma, int parts) {
-  if (!IsProductLoop(mma) || !IsOne(mma.parent()->operand(2))) return false;
+  if (!IsProductLoop(mma) || !IsOne(ir::ForOp(mma.parent()).step())) return false;
   for (int i = 0; i < 2; ++i) {
     const StagedTile t = *StageOperand(mma, i);
     if (t.k / parts * t.element_bits < kLeastBytes * 8 || !CanSplitAccess(*t.load, DimOfK(t), parts)) return false;
@@ -95,17 +96,18 @@ void SplitRounds(ir::Module* module, Op* mma, int parts) {
   Op* loop = mma->parent();
   ir::Block* body = loop->region(0);
   const ir::Signedness sign =
-      loop->attr("unsigned_cmp").as_bool() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned;
+      ir::ForOp(loop).unsigned_cmp() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned;
   Value* iv = body->arg(0);
   const Type old = iv->type();
   // 64 bits, in which the product with a small number does not overflow unless the loop would never end.
   OpWriter before(module, loop);
   const Type wide = before.Scalar(ir::Elem::kI64);
-  for (int i = 0; i < 2; ++i) {
+  const ir::ForOp counted(loop);
+  for (int i : {counted.lower_bound_at(), counted.upper_bound_at()}) {
     Value* bound = before.Resized(loop->operand(i), ir::Elem::kI64, sign);
     loop->set_operand(i, before.Make(Opcode::kMuli, {bound, before.Number(parts, wide)}, wide));
   }
-  loop->set_operand(2, before.Number(1, wide));
+  loop->set_operand(counted.step_at(), before.Number(1, wide));
   OpWriter w(module, body->front());
   iv->set_type(wide);
   Value* shift = w.Number(__builtin_ctz(static_cast<unsigned>(parts)), wide);

@@ -5,6 +5,7 @@
 
 #include "codegen/analysis/facts.h"
 #include "codegen/analysis/view_dim.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 
@@ -48,10 +49,11 @@ Value* OpWriter::Resized(Value* v, ir::Elem to, ir::Signedness sign) {
 }
 
 bool CanSplitAccess(const Op& access, int dim, int64_t parts) {
-  const Type view = access.operand("view")->type(), tensor = view.tensor();
-  const Op* of = access.operand("view")->def();
-  if (view.kind() != ir::TypeKind::kPartitionView || of == nullptr || of->opcode() != Opcode::kMakePartitionView) return false;
-  for (const Value* index : access.group("index")) {
+  const ir::ViewAccessOp fields(access);
+  const Type view = fields.view()->type(), tensor = view.tensor();
+  const auto of = ir::DefAs<ir::MakePartitionViewOp>(fields.view());
+  if (view.kind() != ir::TypeKind::kPartitionView || !of) return false;
+  for (const Value* index : fields.index()) {
     if (ir::ElemInfoOf(index->type().elem()).bits < 32) return false;
   }
   const auto k = static_cast<size_t>(dim);
@@ -60,12 +62,10 @@ bool CanSplitAccess(const Op& access, int dim, int64_t parts) {
   if (tensor->shape[d] != ir::kDynamic) {
     divisor = PowerOfTwoIn(static_cast<uint64_t>(tensor->shape[d]));
   } else {
-    const Op* maker = of->operand(0)->def();
+    const auto maker = ir::DefAs<ir::MakeTensorViewOp>(of->source());
     size_t open = 0;
     for (size_t i = 0; i < d; ++i) open += tensor->shape[i] == ir::kDynamic;
-    if (maker != nullptr && maker->opcode() == Opcode::kMakeTensorView) {
-      divisor = Facts().Divisor(maker->group("dynamic_shape")[open]);
-    }
+    if (maker) divisor = Facts().Divisor(maker->dynamic_shape()[open]);
   }
   const int64_t whole = view.shape()[k];
   return whole % parts == 0 && (divisor < static_cast<uint64_t>(whole / parts) || divisor >= static_cast<uint64_t>(whole));
@@ -74,14 +74,14 @@ bool CanSplitAccess(const Op& access, int dim, int64_t parts) {
 void SplitAccess(ir::Module* module, Op* access, int dim, int64_t parts, Value* part) {
   ir::TypeContext& types = module->types();
   OpWriter w(module, access);
-  const auto& format = *access->info()->format;
-  Value* view = access->operand("view");
+  const ir::ViewAccessOp fields(access);
+  Value* view = fields.view();
   const Type old = view->type();
   std::vector<int64_t> shape(old.shape().begin(), old.shape().end());
   shape[static_cast<size_t>(dim)] /= parts;
   Value* smaller = w.Make(Opcode::kMakePartitionView, {view->def()->operand(0)},
                           types.PartitionView(shape, old.tensor(), old->dim_map, old->padding));
-  const int index = access->group_begin(format.operand_index("index")) + dim;
+  const int index = fields.index_at() + dim;
   // An index outside of the view, a negative one, say, stays outside.
   Value* at = access->operand(index);
   const int64_t most = int64_t{1} << (ir::ElemInfoOf(at->type().elem()).bits - 2);
@@ -90,9 +90,9 @@ void SplitAccess(ir::Module* module, Op* access, int dim, int64_t parts, Value* 
   Value* scaled = w.Make(Opcode::kMuli, {at, w.Number(parts, at->type())}, at->type());
   Value* moved =
       w.Make(Opcode::kAddi, {scaled, w.Resized(part, at->type().elem(), ir::Signedness::kUnsigned)}, at->type());
-  access->set_operand(access->group_begin(format.operand_index("view")), smaller);
+  access->set_operand(fields.view_at(), smaller);
   access->set_operand(index, moved);
-  if (access->opcode() == Opcode::kLoadView) access->result("tile")->set_type(types.Tile(old.element(), shape));
+  if (const auto load = ir::As<ir::LoadViewOp>(access)) load->tile()->set_type(types.Tile(old.element(), shape));
 }
 
 }  // namespace tile::codegen

@@ -1,5 +1,7 @@
 #include "codegen/passes/unused.h"
 
+#include "ir/op_views.h"
+
 namespace tile::codegen {
 
 bool IsUnused(const ir::Op& op) {
@@ -8,9 +10,9 @@ bool IsUnused(const ir::Op& op) {
 }
 
 void EraseLoad(ir::Module* module, ir::Op* load) {
-  ir::Value* token = load->result("token");
+  ir::Value* token = ir::AccessOp(load).result_token();
   if (token != nullptr && token->has_uses()) {
-    ir::Value* before = load->operand("token");
+    ir::Value* before = ir::AccessOp(load).token();
     if (before == nullptr) {
       const ir::Type type = module->types().Token();
       ir::Op* make = module->CreateOp({.info = ir::GetOp(ir::Opcode::kMakeToken),

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/wgmma_plan.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -47,22 +48,23 @@ std::string WithSigns(const ir::Op& op, const char* types) {
       out += *c;
       continue;
     }
-    const char* name = operand++ == 0 ? "signedness_lhs" : "signedness_rhs";
-    out += op.attr(name).as_enum<ir::Signedness>() == ir::Signedness::kSigned ? 's' : 'u';
+    const ir::MmaIOp product(op);
+    const ir::Signedness sign = operand++ == 0 ? product.signedness_lhs() : product.signedness_rhs();
+    out += sign == ir::Signedness::kSigned ? 's' : 'u';
   }
   return out;
 }
 
 MmaShape ShapeOfMma(const ir::Op& op) {
-  const auto a = op.operand("lhs")->type().shape(), b = op.operand("rhs")->type().shape();
+  const auto a = ir::MmaOp(op).lhs()->type().shape(), b = ir::MmaOp(op).rhs()->type().shape();
   const size_t first = a.size() - 2;
   return {first == 1 ? a[0] : 0, a[first], b[first + 1], a[first + 1]};
 }
 
 std::optional<MmaPlan> PlanMma(const Target& target, const Plan& plan, const ir::Op& op) {
   const MmaShape s = ShapeOfMma(op);
-  if (s.batch != 0 || op.opcode() == ir::Opcode::kMmaScaled) return std::nullopt;
-  const ir::Elem element = op.operand("lhs")->type().elem();
+  if (s.batch != 0 || !op.info()->has(ir::kProduct)) return std::nullopt;
+  const ir::Elem element = ir::MmaOp(op).lhs()->type().elem();
   for (const Instruction& i : kInstructions) {
     if (i.element != element || !target.has(i.feature) || s.k < i.k) continue;
     MmaPlan p;

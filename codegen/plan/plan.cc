@@ -29,7 +29,7 @@ constexpr int kMaxWarps = 16;
 constexpr int64_t kWarpRows = 16;          // of a product
 
 bool LoadsInRounds(const ir::Op& op) {
-  if (op.opcode() != ir::Opcode::kLoadView && op.opcode() != ir::Opcode::kLoadPtr) return false;
+  if (!op.info()->is_load()) return false;
   const ir::Op* parent = op.parent();
   return parent != nullptr && parent->opcode() == ir::Opcode::kFor && !op.result(0)->type().is_scalar();
 }

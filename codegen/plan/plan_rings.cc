@@ -8,6 +8,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tma_store.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -29,12 +30,8 @@ int64_t SharedArray(const ir::Op& op) {
 bool IsIndependent(const ir::Function& function) {
   bool independent = true;
   ir::Walk(function.body(), [&](ir::Op* op) {
-    const int ordering = op->info()->format->attr_index("ordering");
-    const bool strong =
-        ordering >= 0 && op->attr(ordering).present() &&
-        op->info()->format->attrs[static_cast<size_t>(ordering)].enum_id == ir::EnumId::kMemoryOrdering &&
-        op->attr(ordering).as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kWeak;
-    if (strong || op->opcode() == ir::Opcode::kLoop || op->info()->family == ir::Family::kAtomic) independent = false;
+    const bool strong = ir::OrderingOf(*op) != ir::MemoryOrdering::kWeak;
+    if (strong || ir::LoopOp::Is(op) || op->info()->family == ir::Family::kAtomic) independent = false;
   });
   return independent;
 }
@@ -46,8 +43,8 @@ bool IsIndependent(const ir::Function& function) {
 void PlanRings(const Target& target, const ir::Function& function, int shared_dim, int most_stages, Plan* plan) {
   int64_t stage = 0, other = 0, accumulators = 0;
   ir::Walk(function.body(), [&](ir::Op* op) {
-    if (op->opcode() == ir::Opcode::kAllocShared) other += SharedArray(*op);
-    if (op->opcode() == ir::Opcode::kFor && FetchIn(*op) != nullptr) stage += LayoutStage(*FetchIn(*op)).bytes;
+    if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
+    if (ir::ForOp::Is(op) && FetchIn(*op) != nullptr) stage += LayoutStage(*FetchIn(*op)).bytes;
     other += TmaStoreBytes(*op, plan->num_warps);
     if (IsProduct(*op) && FetchOf(*op) != nullptr) {
       accumulators = std::max(accumulators, op->result(0)->type().num_elements() / (32 * plan->num_warps));
@@ -77,7 +74,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, int most_sta
   int64_t stage = 0, other = 0, exchanged = 0;
   bool only_copies = true;
   ir::Walk(function.body(), [&](ir::Op* op) {
-    if (op->opcode() == ir::Opcode::kAllocShared) other += SharedArray(*op);
+    if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) stage = std::max(stage, LayoutStage(*op).bytes);
     if (!IsProduct(*op)) return;
     int64_t bytes = 0;

@@ -1,12 +1,12 @@
 #include "codegen/plan/producer_slice.h"
 
 #include "codegen/plan/staging.h"
+#include "ir/loops.h"
 
 namespace tile::codegen {
 namespace {
 
 using ir::Op;
-using ir::Opcode;
 using ir::Value;
 
 constexpr int kDepth = 64;
@@ -15,8 +15,8 @@ bool Sliceable(const Value* v, int depth) {
   if (depth > kDepth) return false;
   const Op* def = v->def();
   if (def == nullptr) {
-    const Op* parent = v->block()->parent();
-    return parent == nullptr || (parent->opcode() == Opcode::kFor && v->index() == 0);
+    const auto loop = ir::CarryingLoop::Around(v);
+    return v->block()->parent() == nullptr || (loop && loop->index() == v);
   }
   if (!def->info()->has(ir::kPure) || def->num_regions() > 0) return false;
   if (v->type().is_tile() && !v->type().is_scalar()) return false;
@@ -38,9 +38,9 @@ bool IsSliceable(const Value* v) { return Sliceable(v, 0); }
 
 bool IsSliceableLoop(const Op& loop) {
   for (const Op* op = &loop; op != nullptr; op = op->parent()) {
-    if (op->opcode() != Opcode::kFor) return false;
-    for (int i = 0; i < 3; ++i) {
-      if (!IsSliceable(op->operand(i))) return false;
+    if (!ir::ForOp::Is(op)) return false;
+    for (const Value* v : ir::BoundsOf(ir::ForOp(op))) {
+      if (!IsSliceable(v)) return false;
     }
   }
   return true;
@@ -49,10 +49,10 @@ bool IsSliceableLoop(const Op& loop) {
 absl::flat_hash_set<const Op*> ProducerOps(const ir::Function& function) {
   absl::flat_hash_set<const Op*> ops;
   ir::Walk(function.body(), [&](Op* loop) {
-    if (loop->opcode() != Opcode::kFor || FetchIn(*loop) == nullptr) return;
+    if (!ir::ForOp::Is(loop) || FetchIn(*loop) == nullptr) return;
     for (const Op* op = loop; op != nullptr; op = op->parent()) {
       ops.insert(op);
-      for (int i = 0; i < 3; ++i) Add(op->operand(i), &ops);
+      for (const Value* v : ir::BoundsOf(ir::ForOp(op))) Add(v, &ops);
     }
     const ir::Block* region = FetchIn(*loop)->region(0);
     for (const Op* op : *region) {

@@ -2,12 +2,12 @@
 
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/staging.h"
+#include "ir/loops.h"
 
 namespace tile::codegen {
 namespace {
 
 using ir::Op;
-using ir::Opcode;
 using ir::Value;
 
 // Bits: the block's place in dimensions 0, 1, 2 of the grid; kUnknown: what may be different for other reasons.
@@ -24,14 +24,15 @@ uint32_t DependsOn(const Value* v, int depth = 0) {
     const Op* parent = v->block()->parent();
     if (parent == nullptr) return 0;  // a parameter
     if (v->index() != 0) return kUnknown;
-    if (parent->opcode() == Opcode::kFor) {
-      return DependsOn(parent->operand(0), depth + 1) | DependsOn(parent->operand(1), depth + 1) |
-             DependsOn(parent->operand(2), depth + 1);
+    if (const auto loop = ir::As<ir::ForOp>(parent)) {
+      uint32_t all = 0;
+      for (const Value* bound : ir::BoundsOf(*loop)) all |= DependsOn(bound, depth + 1);
+      return all;
     }
     const Op* loop = parent->parent();
     return loop != nullptr && FetchIn(*loop) == parent ? DependsOn(parent->operand(0), depth + 1) : kUnknown;
   }
-  if (def->opcode() == Opcode::kGetTileBlockId) return 1u << v->index();
+  if (ir::GetTileBlockIdOp::Is(def)) return 1u << v->index();
   if (!def->info()->has(ir::kPure) || def->num_regions() > 0) return kUnknown;
   uint32_t all = 0;
   for (int i = 0; i < def->num_operands(); ++i) all |= DependsOn(def->operand(i), depth + 1);
@@ -44,19 +45,19 @@ Sharing FindSharing(const ir::Function& function) {
   const Op* loop = nullptr;
   int loops = 0;
   ir::Walk(function.body(), [&](Op* op) {
-    if (op->opcode() != Opcode::kFor || FetchIn(*op) == nullptr) return;
+    if (!ir::ForOp::Is(op) || FetchIn(*op) == nullptr) return;
     loop = op;
     ++loops;
   });
   Sharing best;
   if (loops != 1 || loop->parent() != nullptr) return best;
   uint32_t bounds = 0;
-  for (int i = 0; i < 3; ++i) bounds |= DependsOn(loop->operand(i));
+  for (const Value* v : ir::BoundsOf(ir::ForOp(loop))) bounds |= DependsOn(v);
   const StageLayout stage = LayoutStage(*FetchIn(*loop));
   int64_t operations = 0;
   for (const Op* op : *loop->region(0)) {
     if (!IsProduct(*op) || FetchOf(*op) == nullptr) continue;
-    operations += 2 * op->result(0)->type().num_elements() * op->operand("lhs")->type().shape().back();
+    operations += 2 * op->result(0)->type().num_elements() * ir::ProductOp(op).lhs()->type().shape().back();
   }
   if (operations >= kOperationsPerByte * stage.bytes) return best;
   int64_t most = 0;
@@ -67,8 +68,9 @@ Sharing FindSharing(const ir::Function& function) {
     s.dim = dim;
     int64_t bytes = 0;
     for (const StagedTile& tile : stage.tiles) {
-      uint32_t depends = DependsOn(tile.load->operand("view"));
-      for (const Value* index : tile.load->group("index")) depends |= DependsOn(index);
+      const ir::LoadViewOp load(tile.load);
+      uint32_t depends = DependsOn(load.view());
+      for (const Value* index : load.index()) depends |= DependsOn(index);
       if ((depends & mask) != 0) continue;
       s.loads.insert(tile.load);
       bytes += tile.bytes();

@@ -6,6 +6,7 @@
 #include "codegen/target/gpu_ops.h"
 #include "codegen/analysis/view_dim.h"
 #include "ir/float.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -43,16 +44,16 @@ bool TraceToLoad(const Value* v, StagedTile* s, std::vector<int>* dims) {
       break;
     }
   }
-  if (def == nullptr || def->opcode() != Opcode::kLoadView) return false;
+  if (!ir::LoadViewOp::Is(def)) return false;
   s->load = def;
   dims->clear();
-  const ir::Type tile = def->result("tile")->type();
+  const ir::Type tile = ir::LoadViewOp(def).tile()->type();
   for (int d = 0; d < tile.rank(); ++d) dims->push_back(tile.shape()[d] == 1 ? -1 : d);
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
     const Op* op = *it;
     std::vector<int> next;
-    if (op->opcode() == Opcode::kPermute) {
-      for (int64_t d : op->attr("permutation").ints()) next.push_back((*dims)[static_cast<size_t>(d)]);
+    if (const auto permute = ir::As<ir::PermuteOp>(op)) {
+      for (int64_t d : permute->permutation()) next.push_back((*dims)[static_cast<size_t>(d)]);
     } else {
       // Only dimensions of size 1 may come or go.
       std::vector<int> real;
@@ -82,9 +83,9 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
   std::vector<int> dims;
   const Value* v = mma.operand(operand);
   if (v->type().rank() != 2 || !TraceToLoad(Inside(v), &s, &dims)) return std::nullopt;
-  const ir::Type view = s.load->operand("view")->type(), tensor = view.tensor();
+  const ir::Type view = ir::LoadViewOp(s.load).view()->type(), tensor = view.tensor();
   if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal) return std::nullopt;
-  if (s.load->attr("ordering").as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kWeak) return std::nullopt;
+  if (ir::OrderingOf(*s.load) != ir::MemoryOrdering::kWeak) return std::nullopt;
   if (view->padding && ir::PaddingBits(view.elem(), *view->padding) != 0) return std::nullopt;
   s.lhs = operand == 0;
   s.element_bits = ir::MemoryBits(view.elem());

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/view_dim.h"
 #include "ir/expr.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 using ir::Expr;
 using ir::ExprNode;
 using ir::ExprOp;
-using ir::Opcode;
 using ir::Value;
 
 constexpr int kMostRank = 5;
@@ -25,7 +25,7 @@ ExprNode Const(int64_t v) { return {ExprOp::kConst, 0, 0, v}; }
 ExprNode Node(ExprOp op) { return {op, 0, 0, 0}; }
 
 const Value* Assumed(const Value* v) {
-  while (v->def() != nullptr && v->def()->opcode() == Opcode::kAssume) v = v->def()->operand(0);
+  while (const auto assume = ir::DefAs<ir::AssumeOp>(v)) v = assume->value();
   return v;
 }
 
@@ -34,11 +34,11 @@ bool IsParameter(const Value* v) { return v->def() == nullptr && v->block()->par
 // An integer that the host knows: a parameter or a constant, perhaps extended.
 std::optional<Expr> HostInteger(const Value* v) {
   v = Assumed(v);
-  const ir::Op* def = v->def();
-  if (def != nullptr && def->opcode() == Opcode::kExti) return HostInteger(def->operand(0));
+  if (const auto extended = ir::DefAs<ir::ExtiOp>(v)) return HostInteger(extended->from());
   if (IsParameter(v)) return Expr{{ExprOp::kScalar, v->index(), 0, 0}};
-  if (def == nullptr || def->opcode() != Opcode::kConstant) return std::nullopt;
-  const ir::Dense& d = def->attr("value").dense();
+  const auto constant = ir::DefAs<ir::ConstantOp>(v);
+  if (!constant) return std::nullopt;
+  const ir::Dense& d = constant->value();
   uint64_t bits = 0;
   std::memcpy(&bits, d.bytes.data(), static_cast<size_t>(ir::StorageBytes(d.elem)));
   return Expr{Const(static_cast<int64_t>(bits))};
@@ -74,9 +74,9 @@ Expr MultipleOfAlignment(Expr bytes) {
 }  // namespace
 
 bool AllowsTma(const ir::Op& access) {
-  const ir::Attr& hints = access.attr("hints");
-  if (!hints.present()) return true;
-  for (const ir::ArchHints& a : hints.hints().archs) {
+  const ir::Hints* hints = ir::OpView<ir::WithFields<ir::Field::kHints>>(access).hints();
+  if (hints == nullptr) return true;
+  for (const ir::ArchHints& a : hints->archs) {
     if (a.arch != "default") continue;
     for (const ir::Hint& hint : a.hints) {
       if (hint.name == "allow_tma" && hint.kind == ir::Hint::Kind::kBool) return hint.number != 0;
@@ -86,7 +86,7 @@ bool AllowsTma(const ir::Op& access) {
 }
 
 std::vector<int> MapOrder(const ir::Op& load) {
-  const ir::Type view = load.operand("view")->type(), tensor = view.tensor();
+  const ir::Type view = ir::ViewAccessOp(load).view()->type(), tensor = view.tensor();
   const int rank = static_cast<int>(tensor->shape.size());
   // The one of stride 1 that the tile runs along; the others in row-major order.
   int first = -1;
@@ -103,16 +103,16 @@ std::vector<int> MapOrder(const ir::Op& load) {
 
 absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts) {
   if (!AllowsTma(access)) return absl::FailedPreconditionError("a hint says allow_tma = false");
-  const ir::Value* tensor_value = access.operand("view");
-  while (tensor_value->def() != nullptr && tensor_value->def()->opcode() != Opcode::kMakeTensorView) {
+  const ir::Value* tensor_value = ir::ViewAccessOp(access).view();
+  while (tensor_value->def() != nullptr && !ir::MakeTensorViewOp::Is(tensor_value->def())) {
     if (tensor_value->def()->num_operands() == 0) return NotKnown();
     tensor_value = tensor_value->def()->operand(0);
   }
-  const ir::Op* maker = tensor_value->def();
-  if (maker == nullptr) return NotKnown();
-  const Value* base = Assumed(maker->operand("base"));
+  const auto maker = ir::DefAs<ir::MakeTensorViewOp>(tensor_value);
+  if (!maker) return NotKnown();
+  const Value* base = Assumed(maker->base());
   if (!IsParameter(base)) return NotKnown();
-  const ir::Type view = access.operand("view")->type(), tensor = view.tensor();
+  const ir::Type view = ir::ViewAccessOp(access).view()->type(), tensor = view.tensor();
   const int rank = static_cast<int>(tensor->shape.size());
   if (rank > kMostRank || view.rank() != rank) {
     return absl::FailedPreconditionError(absl::StrCat("the tensor has more than ", kMostRank, " dimensions"));
@@ -129,24 +129,24 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
   const auto bytes = [&](const Expr& elements) {
     return Join(elements, {Const(tile.element_bits / 8)}, Node(ExprOp::kMul));
   };
-  const auto host = [&](const std::vector<int64_t>& fixed, const char* field, int dim) -> std::optional<Expr> {
+  const auto host = [](const std::vector<int64_t>& fixed, ir::OperandRange given, int dim) -> std::optional<Expr> {
     const int64_t n = fixed[static_cast<size_t>(dim)];
     if (n != ir::kDynamic) return Expr{Const(n)};
     size_t open = 0;
     for (int i = 0; i < dim; ++i) open += fixed[static_cast<size_t>(i)] == ir::kDynamic;
-    return HostInteger(maker->group(field)[open]);
+    return HostInteger(given[open]);
   };
   const std::vector<int> order = MapOrder(access);
   for (size_t i = 0; i < order.size(); ++i) {
     const int dim = order[i];
-    std::optional<Expr> size = host(tensor->shape, "dynamic_shape", dim);
+    std::optional<Expr> size = host(tensor->shape, maker->dynamic_shape(), dim);
     if (!size) return NotKnown();
     const std::string size_name = absl::StrCat("size ", dim, " of ", name);
     status.Update(Require(&map, Join({Const(0)}, *size, Node(ExprOp::kLess)), absl::StrCat(size_name, " is not 0")));
     status.Update(Require(&map, Join(*size, {Const(kMostSize)}, Node(ExprOp::kLess)),
                           absl::StrCat(size_name, " is less than 2^31 - 2^25")));
     // What a store writes along the contiguous dimension ends at a multiple of 16 bytes, beyond the tensor's end.
-    if (i == 0 && access.opcode() == Opcode::kStoreView) {
+    if (i == 0 && ir::StoreViewOp::Is(&access)) {
       status.Update(Require(&map, MultipleOfAlignment(bytes(*size)),
                             absl::StrCat(size_name, " is a multiple of ", kTmaAlignment, " bytes")));
     }
@@ -159,7 +159,7 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
     }
     d.box.push_back(static_cast<uint32_t>(box));
     if (i == 0) continue;
-    std::optional<Expr> stride = host(tensor->strides, "dynamic_strides", dim);
+    std::optional<Expr> stride = host(tensor->strides, maker->dynamic_strides(), dim);
     if (!stride) return NotKnown();
     const std::string stride_name = absl::StrCat("stride ", dim, " of ", name);
     status.Update(Require(&map, Join({Const(0)}, *stride, Node(ExprOp::kLess)), absl::StrCat(stride_name, " is positive")));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/analysis/view_dim.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -17,15 +18,13 @@ int Log2(int64_t n) { return 63 - __builtin_clzll(static_cast<uint64_t>(n)); }
 
 // Nothing has to wait for the store.
 bool IsLast(const Op& store) {
-  return store.attr("ordering").as_enum<ir::MemoryOrdering>() == ir::MemoryOrdering::kWeak &&
-         !store.result("token")->has_uses();
+  return ir::OrderingOf(store) == ir::MemoryOrdering::kWeak && !ir::StoreViewOp(store).result_token()->has_uses();
 }
 
 // No access comes before the token. Frontends give every store one.
 bool IsFresh(const ir::Value* token) {
   const Op* def = token->def();
-  if (def == nullptr || (def->opcode() != ir::Opcode::kMakeToken && def->opcode() != ir::Opcode::kJoinTokens))
-    return false;
+  if (!ir::MakeTokenOp::Is(def) && !ir::JoinTokensOp::Is(def)) return false;
   for (int i = 0; i < def->num_operands(); ++i) {
     if (!IsFresh(def->operand(i))) return false;
   }
@@ -47,8 +46,8 @@ bool WritesLongRuns(Type view, int dim, const Layout& layout) {
 
 // What is known of boxes without the layout, if the store may go by TMA: along which dimensions they lie.
 std::optional<StagedTile> BoxOf(const Op& store) {
-  if (store.opcode() != ir::Opcode::kStoreView || !IsLast(store)) return std::nullopt;
-  const Type view = store.operand("view")->type(), tensor = view.tensor();
+  if (!ir::StoreViewOp::Is(&store) || !IsLast(store)) return std::nullopt;
+  const Type view = ir::StoreViewOp(store).view()->type(), tensor = view.tensor();
   if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal) return std::nullopt;
   StagedTile box;
   box.load = &store;
@@ -91,7 +90,7 @@ int64_t TmaStoreBytes(const Op& store, int num_warps) {
 
 std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
   std::optional<StagedTile> box = BoxOf(store);
-  if (!box || WritesLongRuns(store.operand("view")->type(), box->contiguous, layout) || !layout.IsInjective()) {
+  if (!box || WritesLongRuns(ir::StoreViewOp(store).view()->type(), box->contiguous, layout) || !layout.IsInjective()) {
     return std::nullopt;
   }
   const int contiguous = box->contiguous, other = box->other;
@@ -132,7 +131,7 @@ std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
   if (!tensor_map.ok()) return std::nullopt;
   s.tensor = *std::move(tensor_map);
   s.map = s.box.Map(layout.dim_shift(contiguous), layout.dim_shift(other), layout.offset_bits());
-  const ir::Value* token = store.operand("token");
+  const ir::Value* token = ir::StoreViewOp(store).token();
   s.ordered = token != nullptr && !IsFresh(token);
   // All subsets of the bits, in order.
   Mask begin = 0;

@@ -1,22 +1,15 @@
 #include "codegen/emit/context/order.h"
 
+#include "ir/op_views.h"
+
 namespace tile::codegen {
-namespace {
-
-ir::MemoryOrdering OrderingOf(const ir::Op& op) {
-  const int i = op.info()->format->attr_index("ordering");
-  return i < 0 ? ir::MemoryOrdering::kWeak : op.attr(i).as_enum<ir::MemoryOrdering>();
-}
-
-}  // namespace
-
 bool Acquires(const ir::Op& op) {
-  const ir::MemoryOrdering o = OrderingOf(op);
+  const ir::MemoryOrdering o = ir::OrderingOf(op);
   return o == ir::MemoryOrdering::kAcquire || o == ir::MemoryOrdering::kAcqRel;
 }
 
 bool Releases(const ir::Op& op) {
-  const ir::MemoryOrdering o = OrderingOf(op);
+  const ir::MemoryOrdering o = ir::OrderingOf(op);
   return o == ir::MemoryOrdering::kRelease || o == ir::MemoryOrdering::kAcqRel;
 }
 
@@ -27,7 +20,7 @@ const Order::Sources& Order::SourcesOf(const ir::Value* token) const {
   if (def == nullptr || def->num_regions() > 0) {
     s.all = true;
   } else {
-    if (IsAccess(*def)) s.ops.insert(def);
+    if (def->info()->is_access()) s.ops.insert(def);
     for (int i = 0; i < def->num_operands(); ++i) {
       if (!def->operand(i)->type().is_token()) continue;
       const Sources& from = SourcesOf(def->operand(i));
@@ -58,7 +51,7 @@ void Order::Did(const ir::Op& op) { pending_.insert(&op); }
 
 void Order::AddAll(const ir::Block& block) {
   ir::Walk(const_cast<ir::Block*>(&block), [&](ir::Op* op) {
-    if (IsAccess(*op)) pending_.insert(op);
+    if (op->info()->is_access()) pending_.insert(op);
   });
 }
 

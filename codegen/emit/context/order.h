@@ -49,11 +49,10 @@ bool Releases(const ir::Op& op);
 // Any loop around it may run it again.
 inline bool StandsInLoop(const ir::Op& op) {
   for (const ir::Op* at = op.parent(); at != nullptr; at = at->parent()) {
-    if (at->opcode() == ir::Opcode::kFor || at->opcode() == ir::Opcode::kLoop) return true;
+    if (at->info()->has(ir::kLoop)) return true;
   }
   return false;
 }
-inline bool IsAccess(const ir::Op& op) { return op.info()->has(ir::kReads) || op.info()->has(ir::kWrites); }
 
 }  // namespace tile::codegen
 

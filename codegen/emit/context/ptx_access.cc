@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 
@@ -130,9 +131,9 @@ std::string MemoryAccess::qualifiers() const {
 MemoryAccess AccessOf(const Emitter& e, const ir::Op& op, bool shared) {
   MemoryAccess how;
   how.shared = shared;
-  how.ordering = op.attr("ordering").as_enum<ir::MemoryOrdering>();
+  how.ordering = ir::OrderedOp(op).ordering();
   if (!how.strong()) return how;
-  switch (op.attr("scope").as_enum<ir::MemoryScope>()) {
+  switch (ir::OrderedOp(op).scope().value_or(ir::MemoryScope::kTlBlk)) {
     case ir::MemoryScope::kTlBlk: how.scope = "cta"; break;
     case ir::MemoryScope::kDevice: how.scope = "gpu"; break;
     case ir::MemoryScope::kSys: how.scope = "sys"; break;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "codegen/emit/context/emitter.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -23,7 +24,7 @@ constexpr Predicates kPredicates[] = {
     {CmpInst::ICMP_SGE, CmpInst::ICMP_UGE, CmpInst::FCMP_OGE, CmpInst::FCMP_UGE},
 };
 
-const Predicates& RowOf(const ir::Op& op) { return kPredicates[op.attr("predicate").as_int()]; }
+const Predicates& RowOf(ComparisonPredicate p) { return kPredicates[static_cast<size_t>(p)]; }
 
 // Of i1 as logic: predicates are no numbers to the GPU. As signed, true is the smaller.
 Value* CompareBits(Emitter& e, ComparisonPredicate p, bool is_signed, Value* x, Value* y) {
@@ -43,17 +44,18 @@ Value* CompareBits(Emitter& e, ComparisonPredicate p, bool is_signed, Value* x, 
 }  // namespace
 
 Value* EmitCmpI(Emitter& e, const ir::Op& op, Operands in) {
-  const bool is_signed = op.attr("signedness").as_enum<ir::Signedness>() == ir::Signedness::kSigned;
+  const ir::CmpIOp cmp(op);
+  const bool is_signed = cmp.signedness() == ir::Signedness::kSigned;
   if (in[0]->getType()->isIntegerTy(1)) {
-    return CompareBits(e, op.attr("predicate").as_enum<ComparisonPredicate>(), is_signed, in[0], in[1]);
+    return CompareBits(e, cmp.predicate(), is_signed, in[0], in[1]);
   }
-  const Predicates& p = RowOf(op);
+  const Predicates& p = RowOf(cmp.predicate());
   return e.b().CreateICmp(is_signed ? p.is_signed : p.is_unsigned, in[0], in[1]);
 }
 
 Value* EmitCmpF(Emitter& e, const ir::Op& op, Operands in) {
-  const bool ordered = op.attr("ordering").as_enum<ir::ComparisonOrdering>() == ir::ComparisonOrdering::kOrdered;
-  const Predicates& p = RowOf(op);
+  const bool ordered = ir::CmpFOp(op).ordering() == ir::ComparisonOrdering::kOrdered;
+  const Predicates& p = RowOf(ir::CmpFOp(op).predicate());
   return e.b().CreateFCmp(ordered ? p.ordered : p.unordered, in[0], in[1]);
 }
 

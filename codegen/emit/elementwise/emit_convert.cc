@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codegen/emit/elementwise/float_codes.h"
+#include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -14,7 +15,7 @@ using llvm::Value;
 
 Elem From(const ir::Op& op) { return op.operand(0)->type().elem(); }
 Elem To(const ir::Op& op) { return op.result(0)->type().elem(); }
-bool IsSigned(const ir::Op& op) { return op.attr("signedness").as_enum<ir::Signedness>() == ir::Signedness::kSigned; }
+bool IsSigned(const ir::Op& op) { return ir::SignednessOp(op).signedness() == ir::Signedness::kSigned; }
 bool IsIeee(Elem e) { return ir::IsFp(e) || e == Elem::kTF32; }
 
 // --- integers to floats ---------------------------------------------------------------------------------------------
@@ -89,7 +90,7 @@ Value* EmitTrunci(Emitter& e, const ir::Op& op, Operands in) {
 Value* EmitFToF(Emitter& e, const ir::Op& op, Operands in) {
   auto& b = e.b();
   const Elem from = From(op), to = To(op);
-  Rounding rounding = op.attr("rounding").as_enum<Rounding>();
+  Rounding rounding = ir::FToFOp(op).rounding();
   if (to == Elem::kF64) return b.CreateFPExt(ToFloat(e, from, in[0]), b.getDoubleTy());
   if (from == Elem::kF64 && to == Elem::kF32) {
     switch (rounding) {
@@ -113,7 +114,7 @@ Value* EmitFToI(Emitter& e, const ir::Op& op, Operands in) {
   const bool is_signed = IsSigned(op);
   const int bits = ir::ElemInfoOf(To(op)).bits;
   Value* x = From(op) == Elem::kF64 ? in[0] : ToFloat(e, From(op), in[0]);
-  if (bits == 1 && !op.attr("saturating").as_bool()) {
+  if (bits == 1 && !ir::FToIOp(op).saturating()) {
     return b.CreateFCmpUNE(x, llvm::ConstantFP::get(x->getType(), 0.0));
   }
   Value* i = Truncate(e, x, is_signed, bits == 64);

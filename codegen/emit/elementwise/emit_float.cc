@@ -4,6 +4,7 @@
 // for these operations it is the same (fma goes by way of rounding to odd). NaN results are quiet, their payload is the
 // GPU's.
 #include "codegen/emit/elementwise/float_codes.h"
+#include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -17,8 +18,8 @@ using llvm::Intrinsic::ID;
 
 Elem ElemOf(const ir::Op& op) { return op.result(0)->type().elem(); }
 bool IsShort(Elem e) { return e == Elem::kF16 || e == Elem::kBF16; }
-Rounding RoundingOf(const ir::Op& op) { return op.attr("rounding").as_enum<Rounding>(); }
-bool Flushes(const ir::Op& op) { return op.attr("flush_to_zero").as_bool(); }
+Rounding RoundingOf(const ir::Op& op) { return ir::RoundingOp(op).rounding(); }
+bool Flushes(const ir::Op& op) { return ir::FlushToZeroOp(op).flush_to_zero(); }
 
 Value* Narrow(Emitter& e, Elem elem, Value* x, Rounding rounding = Rounding::kNearestEven) {
   return FromFloat(e, elem, x, rounding, OutOfRange::kInfinity);
@@ -115,7 +116,7 @@ Value* ChangeSign(Emitter& e, Operands in, bool clear) {
 
 Value* MinMax(Emitter& e, const ir::Op& op, Operands in, bool max) {
   auto& b = e.b();
-  const bool propagate = op.attr("propagate_nan").as_bool();
+  const bool propagate = ir::OpView<ir::WithFields<ir::Field::kPropagateNan>>(op).propagate_nan();
   llvm::Type* type = in[0]->getType();
   if (propagate && !Flushes(op) && !type->isDoubleTy()) {
     return b.CreateBinaryIntrinsic(max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, in[0], in[1]);

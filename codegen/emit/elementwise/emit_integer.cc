@@ -1,6 +1,7 @@
 // Integer arithmetic and bit operations, as vm/kernels/scalar.h defines them. i1 is arithmetic modulo 2 and has rules of its
 // own, since LLVM's NVPTX knows it as a predicate. Promises of `overflow` become LLVM's nsw and nuw.
 #include "codegen/emit/context/emitter.h"
+#include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 
 namespace tile::codegen {
@@ -11,14 +12,14 @@ using llvm::Value;
 bool IsI1(Value* v) { return v->getType()->isIntegerTy(1); }
 int Width(Value* v) { return static_cast<int>(v->getType()->getIntegerBitWidth()); }
 llvm::Constant* Number(Value* like, uint64_t n) { return llvm::ConstantInt::get(like->getType(), n); }
-bool IsSigned(const ir::Op& op) { return op.attr("signedness").as_enum<ir::Signedness>() == ir::Signedness::kSigned; }
+bool IsSigned(const ir::Op& op) { return ir::SignednessOp(op).signedness() == ir::Signedness::kSigned; }
 
 bool NoSignedWrap(const ir::Op& op) {
-  const auto o = op.attr("overflow").as_enum<ir::Overflow>();
+  const ir::Overflow o = ir::OverflowOp(op).overflow();
   return o == ir::Overflow::kNoSignedWrap || o == ir::Overflow::kNoWrap;
 }
 bool NoUnsignedWrap(const ir::Op& op) {
-  const auto o = op.attr("overflow").as_enum<ir::Overflow>();
+  const ir::Overflow o = ir::OverflowOp(op).overflow();
   return o == ir::Overflow::kNoUnsignedWrap || o == ir::Overflow::kNoWrap;
 }
 
@@ -117,7 +118,7 @@ Value* EmitMulhii(Emitter& e, const ir::Op&, Operands in) {
 
 Value* EmitDivi(Emitter& e, const ir::Op& op, Operands in) {
   if (IsI1(in[0])) return e.b().CreateAnd(in[0], in[1]);  // 1 / 1 and -1 / -1 are 1
-  const auto rounding = op.attr("rounding").as_enum<ir::Rounding>();
+  const auto rounding = ir::DiviOp(op).rounding();
   return IsSigned(op) ? DivideSigned(e, in[0], in[1], rounding) : DivideUnsigned(e, in[0], in[1], rounding);
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/elementwise/float_codes.h"
+#include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -18,7 +19,7 @@ constexpr int kInlineRegisters = 8;  // of a tile, for which a long function is 
 
 Elem ElemOf(const ir::Op& op) { return op.result(0)->type().elem(); }
 bool IsShort(Elem e) { return e == Elem::kF16 || e == Elem::kBF16; }
-Rounding RoundingOf(const ir::Op& op) { return op.attr("rounding").as_enum<Rounding>(); }
+Rounding RoundingOf(const ir::Op& op) { return ir::RoundingOp(op).rounding(); }
 
 Value* Widen(Emitter& e, const ir::Op& op, Value* v) { return IsShort(ElemOf(op)) ? ToFloat(e, ElemOf(op), v) : v; }
 Value* Narrow(Emitter& e, const ir::Op& op, Value* x) {
@@ -118,7 +119,7 @@ Value* EmitExp(Emitter& e, const ir::Op& op, Operands in) {
 
 Value* EmitExp2(Emitter& e, const ir::Op& op, Operands in) {
   if (ElemOf(op) == Elem::kF64) return Math(e, op, "exp2", true, in);
-  return Narrow(e, op, HardwareExp2(e, Widen(e, op, in[0]), op.attr("flush_to_zero").as_bool()));
+  return Narrow(e, op, HardwareExp2(e, Widen(e, op, in[0]), ir::FlushToZeroOp(op).flush_to_zero()));
 }
 
 Value* EmitTanh(Emitter& e, const ir::Op& op, Operands in) {
@@ -128,7 +129,7 @@ Value* EmitTanh(Emitter& e, const ir::Op& op, Operands in) {
 
 Value* EmitRsqrt(Emitter& e, const ir::Op& op, Operands in) {
   if (ElemOf(op) == Elem::kF64) return Math(e, op, "rsqrt", true, in);
-  const bool ftz = op.attr("flush_to_zero").as_bool();
+  const bool ftz = ir::FlushToZeroOp(op).flush_to_zero();
   const auto id = ftz ? llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f : llvm::Intrinsic::nvvm_rsqrt_approx_f;
   return Narrow(e, op, e.b().CreateIntrinsic(id, {Widen(e, op, in[0])}));
 }

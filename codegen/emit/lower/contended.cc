@@ -8,7 +8,7 @@
 #include "codegen/emit/memory/ptx_atomic.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
-#include "codegen/target/gpu_ops.h"
+#include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -20,10 +20,7 @@ using ir::Value;
 constexpr int64_t kMostAddresses = 4096;  // 16 KB of shared memory
 constexpr int64_t kLeastShare = 4;        // elements for each address, so that it pays
 
-bool MovesOnly(const ir::Op& op) {
-  return IsGpuOp(*op.info()) || op.opcode() == Opcode::kAssume || op.opcode() == Opcode::kBroadcast ||
-         op.opcode() == Opcode::kReshape || op.opcode() == Opcode::kPermute;
-}
+bool MovesOnly(const ir::Op& op) { return op.info()->has(ir::kMoves); }
 
 // The scalar that all elements of a tile are, or null.
 const Value* ScalarOf(const Value* v) {
@@ -37,9 +34,10 @@ const Value* ScalarOf(const Value* v) {
 std::optional<uint64_t> ConstantOf(const Value* v) {
   const ir::Op* def = v->def();
   while (def != nullptr && MovesOnly(*def)) def = def->operand(0)->def();
-  if (def == nullptr || def->opcode() != Opcode::kConstant || !def->attr("value").dense().splat) return std::nullopt;
+  const auto constant = ir::As<ir::ConstantOp>(def);
+  if (!constant || !constant->value().splat) return std::nullopt;
   uint64_t bits = 0;
-  const ir::Dense& d = def->attr("value").dense();
+  const ir::Dense& d = constant->value();
   std::copy(d.bytes.begin(), d.bytes.begin() + ir::StorageBytes(d.elem), reinterpret_cast<uint8_t*>(&bits));
   return bits;
 }
@@ -49,32 +47,30 @@ int64_t RangeOf(const Value* v, int depth = 0) {
   const ir::Op* def = v->def();
   if (def == nullptr || depth > 16) return 0;
   if (MovesOnly(*def)) return RangeOf(def->operand(0), depth + 1);
-  const auto is_unsigned = [&] { return def->attr("signedness").as_enum<ir::Signedness>() == ir::Signedness::kUnsigned; };
-  switch (def->opcode()) {
-    case Opcode::kExti: {
-      const int bits = ir::ElemInfoOf(def->operand(0)->type().elem()).bits;
-      const int64_t inside = RangeOf(def->operand(0), depth + 1);
-      return inside > 0 && inside <= int64_t{1} << (bits - 1) ? inside : is_unsigned() && bits < 32 ? int64_t{1} << bits : 0;
-    }
-    case Opcode::kAndi:
-      for (int i = 0; i < 2; ++i) {
-        const auto mask = ConstantOf(def->operand(i));
-        if (mask && *mask < static_cast<uint64_t>(kMostAddresses)) return static_cast<int64_t>(*mask) + 1;
-      }
-      return 0;
-    case Opcode::kRemi: {
-      const auto divisor = ConstantOf(def->operand(1));
-      return divisor && is_unsigned() && *divisor > 0 && *divisor <= static_cast<uint64_t>(kMostAddresses) ? static_cast<int64_t>(*divisor) : 0;
-    }
-    default: return 0;
+  if (const auto extended = ir::As<ir::ExtiOp>(def)) {
+    const int bits = ir::ElemInfoOf(extended->from()->type().elem()).bits;
+    const int64_t inside = RangeOf(extended->from(), depth + 1);
+    if (inside > 0 && inside <= int64_t{1} << (bits - 1)) return inside;
+    return extended->signedness() == ir::Signedness::kUnsigned && bits < 32 ? int64_t{1} << bits : 0;
   }
+  if (const auto masked = ir::As<ir::AndiOp>(def)) {
+    for (const Value* v : {masked->lhs(), masked->rhs()}) {
+      const auto mask = ConstantOf(v);
+      if (mask && *mask < static_cast<uint64_t>(kMostAddresses)) return static_cast<int64_t>(*mask) + 1;
+    }
+  }
+  if (const auto rest = ir::As<ir::RemiOp>(def); rest && rest->signedness() == ir::Signedness::kUnsigned) {
+    const auto divisor = ConstantOf(rest->rhs());
+    if (divisor && *divisor > 0 && *divisor <= static_cast<uint64_t>(kMostAddresses)) return static_cast<int64_t>(*divisor);
+  }
+  return 0;
 }
 
 // The operation as one update of one element.
 AtomicUpdate UpdateOf(Emitter& e, const ir::Op& op) {
   AtomicUpdate u;
-  u.elem = op.operand("arg")->type().elem();
-  u.mode = op.attr("mode").as_enum<ir::RmwMode>();
+  u.elem = ir::AtomicRmwOp(op).arg()->type().elem();
+  u.mode = ir::AtomicRmwOp(op).mode();
   u.how = AccessOf(e, op, false);
   u.wants_old = false;
   return u;
@@ -82,9 +78,10 @@ AtomicUpdate UpdateOf(Emitter& e, const ir::Op& op) {
 
 bool CombineInTable(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
-  const Value *arg = op.operand("arg"), *mask = op.operand("mask");
-  const ir::Op* offset = op.operand("pointers")->def();
-  if (op.attr("mode").as_enum<ir::RmwMode>() != ir::RmwMode::kAdd || arg->type().elem() != ir::Elem::kI32 || offset == nullptr ||
+  const ir::AtomicRmwOp update(op);
+  const Value *arg = update.arg(), *mask = update.mask();
+  const ir::Op* offset = update.pointers()->def();
+  if (update.mode() != ir::RmwMode::kAdd || arg->type().elem() != ir::Elem::kI32 || offset == nullptr ||
       offset->opcode() != Opcode::kOffset) {
     return false;
   }
@@ -170,9 +167,10 @@ std::optional<Combination> CombinationOf(Emitter& e, ir::RmwMode mode, ir::Elem 
 // All elements update one place: a warp puts its own together and updates it once.
 bool CombineToOne(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
-  const Value *arg = op.operand("arg"), *mask = op.operand("mask");
-  const Value* place = ScalarOf(op.operand("pointers"));
-  const std::optional<Combination> how = CombinationOf(e, op.attr("mode").as_enum<ir::RmwMode>(), arg->type().elem());
+  const ir::AtomicRmwOp update(op);
+  const Value *arg = update.arg(), *mask = update.mask();
+  const Value* place = ScalarOf(update.pointers());
+  const std::optional<Combination> how = CombinationOf(e, update.mode(), arg->type().elem());
   if (place == nullptr || arg->type().is_scalar() || !how || !e.TakesStep("combine-to-one", op)) return false;
   if (e.wants_remarks()) {
     e.Remark(op, "contended", absl::StrCat("one address for ", arg->type().num_elements(), " elements: each warp updates it once"));
@@ -196,7 +194,7 @@ bool CombineToOne(Emitter& e, const ir::Op& op) {
 }  // namespace
 
 bool CombineUpdates(Emitter& e, const ir::Op& op) {
-  if (op.attr("ordering").as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kRelaxed || op.result(0)->has_uses()) return false;
+  if (ir::AtomicRmwOp(op).ordering() != ir::MemoryOrdering::kRelaxed || op.result(0)->has_uses()) return false;
   if (!CombineToOne(e, op) && !CombineInTable(e, op)) return false;
   e.order().Did(op);
   // Nobody reads the old values.

@@ -2,6 +2,7 @@
 // thread that finds one fills in the record; the record counts all.
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/context/copies.h"
+#include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/MDBuilder.h"
 #include "runtime/cuda/kernel_abi.h"
@@ -30,7 +31,7 @@ std::string TrapText() {
 
 void LowerAssert(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
-  const ir::Value* condition = op.operand("condition");
+  const ir::Value* condition = ir::AssertOp(op).condition();
   const Layout& layout = e.layout(condition);
   const Copies copies(layout);
   llvm::Value* any = nullptr;
@@ -41,7 +42,7 @@ void LowerAssert(Emitter& e, const ir::Op& op) {
   if (llvm::Value* first = e.HoldsFirstCopy(layout)) any = b.CreateAnd(any, first);
 
   const int site = e.AddSite({"vm.assert", e.source().Where(op.loc, op.pos), op.info()->mnemonic,
-                              std::string(op.attr("message").as_string()), {}});
+                              std::string(ir::AssertOp(op).message()), {}});
   llvm::BasicBlock *report = e.NewBlock("assert_failed"), *after = e.NewBlock("asserted");
   b.CreateCondBr(any, report, after, llvm::MDBuilder(e.context()).createUnlikelyBranchWeights());
   b.SetInsertPoint(report);

@@ -10,6 +10,7 @@
 #include "codegen/emit/lower/contended.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -21,7 +22,7 @@ void Update(Emitter& e, const ir::Op& op, const ir::Value* value, const ir::Valu
   AtomicUpdate u;
   u.elem = value->type().elem();
   u.how = AccessOf(e, op, shared);
-  if (expected == nullptr) u.mode = op.attr("mode").as_enum<ir::RmwMode>();
+  if (expected == nullptr) u.mode = ir::OpView<ir::WithFields<ir::Field::kMode>>(op).mode();
   const ir::Value* result = op.result(0)->type().is_token() ? nullptr : op.result(0);
   u.wants_old = result != nullptr && result->has_uses();
   const Layout& layout = e.layout(value);
@@ -43,11 +44,11 @@ void Update(Emitter& e, const ir::Op& op, const ir::Value* value, const ir::Valu
   e.Set(result, copies.Share(e, std::move(out)));
 }
 
-void UpdatePointers(Emitter& e, const ir::Op& op, const char* value, const char* expected) {
+void UpdatePointers(Emitter& e, const ir::Op& op, const ir::Value* value, const ir::Value* expected) {
   if (e.order().NeedsBarrier(op)) e.Barrier();
-  const Registers& pointers = e.regs(op.operand("pointers"));
-  const ir::Value* mask = op.operand("mask");
-  Update(e, op, op.operand(value), expected == nullptr ? nullptr : op.operand(expected), false,
+  const Registers& pointers = e.regs(ir::PointerUpdateOp(op).pointers());
+  const ir::Value* mask = ir::PointerUpdateOp(op).mask();
+  Update(e, op, value, expected, false,
          [&](int r) { return Address{pointers[static_cast<size_t>(r)], 0}; },
          [&](int r) { return mask == nullptr ? nullptr : e.regs(mask)[static_cast<size_t>(r)]; });
 }
@@ -59,7 +60,7 @@ void UpdateBox(Emitter& e, const ir::Op& op, TileBox box, const ir::Value* value
 
 void UpdateView(Emitter& e, const ir::Op& op, const ir::Value* expected) {
   if (e.order().NeedsBarrier(op)) e.Barrier();
-  const ir::Value* value = op.operand("value");
+  const ir::Value* value = ir::ViewUpdateOp(op).value();
   UpdateBox(e, op, TileBox::OfView(e, op, e.layout(value)), value, expected);
 }
 
@@ -72,16 +73,16 @@ void RefuseMulticast(Emitter& e, const ir::Op& op) {
 
 void LowerAtomicRmw(Emitter& e, const ir::Op& op) {
   if (e.order().NeedsBarrier(op)) e.Barrier();
-  if (!CombineUpdates(e, op)) UpdatePointers(e, op, "arg", nullptr);
+  if (!CombineUpdates(e, op)) UpdatePointers(e, op, ir::AtomicRmwOp(op).arg(), nullptr);
 }
-void LowerAtomicCas(Emitter& e, const ir::Op& op) { UpdatePointers(e, op, "val", "cmp"); }
+void LowerAtomicCas(Emitter& e, const ir::Op& op) { UpdatePointers(e, op, ir::AtomicCasOp(op).val(), ir::AtomicCasOp(op).cmp()); }
 void LowerAtomicRedView(Emitter& e, const ir::Op& op) { UpdateView(e, op, nullptr); }
 void LowerAtomicRmwView(Emitter& e, const ir::Op& op) { UpdateView(e, op, nullptr); }
-void LowerAtomicCasView(Emitter& e, const ir::Op& op) { UpdateView(e, op, op.operand("cmp")); }
+void LowerAtomicCasView(Emitter& e, const ir::Op& op) { UpdateView(e, op, ir::AtomicCasViewOp(op).cmp()); }
 
 void LowerAtomicScatterView(Emitter& e, const ir::Op& op) {
   if (e.order().NeedsBarrier(op)) e.Barrier();
-  const ir::Value* values = op.operand("values");
+  const ir::Value* values = ir::AtomicScatterViewOp(op).values();
   UpdateBox(e, op, TileBox::OfScatter(e, op, e.layout(values)), values, nullptr);
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/context/emitter.h"
+#include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -20,7 +21,7 @@ uint64_t BitsAt(const ir::Dense& d, size_t i) {
 }  // namespace
 
 void LowerConstant(Emitter& e, const ir::Op& op) {
-  const ir::Dense& d = op.attr("value").dense();
+  const ir::Dense& d = ir::ConstantOp(op).value();
   const ir::Type type = op.result(0)->type();
   const Layout& layout = e.layout(type);
   Registers out;

@@ -7,6 +7,7 @@
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
+#include "ir/loops.h"
 
 namespace tile::codegen {
 namespace {
@@ -43,7 +44,7 @@ void EnterLoop(Emitter& e, const ir::Op& op) {
   if (!e.wants_remarks()) return;
   int loads = 0;
   for (const ir::Op* inside : *op.region(0)) {
-    loads += inside->opcode() == ir::Opcode::kLoadView || inside->opcode() == ir::Opcode::kLoadPtr;
+    loads += inside->info()->is_load();
   }
   if (loads > 0) {
     e.Remark(op, "pipeline", "not pipelined in this image: each round waits for its own loads");
@@ -94,12 +95,13 @@ void LowerYield(Emitter& e, const ir::Op& op) {
 
 void LowerFor(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
-  llvm::Value* lower = e.scalar(op.operand(0));
-  llvm::Value* upper = e.scalar(op.operand(1));
-  llvm::Value* step = e.scalar(op.operand(2));
-  const bool is_unsigned = op.attr("unsigned_cmp").as_bool();
+  const ir::ForOp loop_op(op);
+  llvm::Value* lower = e.scalar(loop_op.lower_bound());
+  llvm::Value* upper = e.scalar(loop_op.upper_bound());
+  llvm::Value* step = e.scalar(loop_op.step());
+  const bool is_unsigned = loop_op.unsigned_cmp();
   const auto less = is_unsigned ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
-  const std::vector<ir::Value*> inits = Operands1(op, 3), results = Results(op);
+  const std::vector<ir::Value*> inits = loop_op.init_values().list(), results = Results(op);
   const ir::Block& body = *op.region(0);
 
   llvm::BasicBlock* head = e.NewBlock("for");
@@ -125,7 +127,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   llvm::PHINode* iv = b.CreatePHI(lower->getType(), 2, "iv");
   iv->addIncoming(lower, before);
   e.SetScalar(body.arg(0), iv);
-  const Phis carried = PhisFor(e, body.args().subspan(1));
+  const Phis carried = PhisFor(e, body.args().subspan(ir::CarryingLoop(op).first_arg()));
   // Operands of the phis come from the block before the loop.
   for (size_t i = 0; i < inits.size(); ++i) {
     for (size_t r = 0; r < carried[i].size(); ++r) {
@@ -191,7 +193,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
 
 void LowerLoop(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
-  const std::vector<ir::Value*> inits = Operands1(op, 0), results = Results(op);
+  const std::vector<ir::Value*> inits = ir::LoopOp(op).init_values().list(), results = Results(op);
   const ir::Block& body = *op.region(0);
   llvm::BasicBlock* before = b.GetInsertBlock();
   Emitter::Loop loop;

@@ -11,6 +11,7 @@
 #include "codegen/emit/mma/wgmma.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -53,7 +54,7 @@ std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int oper
 void LowerProduct(Emitter& e, const ir::Op& op) {
   const ir::Elem elem = op.result(0)->type().elem();
   Registers acc;
-  for (llvm::Value* v : e.regs(op.operand("acc"))) acc.push_back(WidenForProduct(e, elem, v, true));
+  for (llvm::Value* v : e.regs(ir::MmaOp(op).acc())) acc.push_back(WidenForProduct(e, elem, v, true));
   if (FetchOf(op) != nullptr) {
     Ring& ring = *e.rings().back();
     acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()), std::move(acc));

@@ -9,6 +9,7 @@
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/context/symbol.h"
+#include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 
 namespace tile::codegen {
@@ -87,15 +88,14 @@ void LowerLoadPtr(Emitter& e, const ir::Op& op) {
   if (e.order().NeedsBarrier(op)) e.Barrier();
   auto& b = e.b();
   const MemoryAccess how = AccessOf(e, op, false);
-  const ir::Value* source = op.operand("source");
-  const ir::Value* result = op.result("result");
-  const ir::Value* padding = op.operand("padding_value");
+  const ir::LoadPtrOp load(op);
+  const ir::Value *source = load.source(), *result = load.result(), *padding = load.padding_value();
   const bool sub_byte = ir::IsSubByte(result->type().elem());
   const Layout& layout = e.layout(result);
   const Copies copies(layout);
   const bool share = how.strong() && copies.across_threads();
   llvm::Value* first = share ? e.HoldsFirstCopy(layout) : nullptr;
-  const PointerTile t = Analyse(e, op, source, op.operand("mask"), how);
+  const PointerTile t = Analyse(e, op, source, load.mask(), how);
   Registers out = InEitherWidth(e, t.vector, t.aligned, [&](int vector) {
     Registers out(static_cast<size_t>(layout.registers()), nullptr);
     for (int r : copies.firsts()) {
@@ -117,12 +117,13 @@ void LowerStorePtr(Emitter& e, const ir::Op& op) {
   // one, and the release of one thread covers all that happens before it, so that each thread's own release will do.
   if (e.order().NeedsBarrier(op)) e.Barrier();
   const MemoryAccess how = AccessOf(e, op, false);
-  const ir::Value* destination = op.operand("destination");
-  const Registers& values = e.regs(op.operand("value"));
+  const ir::StorePtrOp store(op);
+  const ir::Value* destination = store.destination();
+  const Registers& values = e.regs(store.value());
   const Layout& layout = e.layout(destination);
   const Copies copies(layout);
   llvm::Value* first = e.HoldsFirstCopy(layout);
-  const PointerTile t = Analyse(e, op, destination, op.operand("mask"), how);
+  const PointerTile t = Analyse(e, op, destination, store.mask(), how);
   InEitherWidth(e, t.vector, t.aligned, [&](int vector) {
     for (int r : copies.firsts()) {
       if (r % vector != 0) continue;
@@ -140,8 +141,8 @@ void LowerStorePtr(Emitter& e, const ir::Op& op) {
 void LowerAlloca(Emitter& e, const ir::Op& op) {
   if (StandsInLoop(op) && !e.order().pending().empty()) e.Barrier();
   const ir::Elem elem = op.result(0)->type().element().pointee;
-  const auto bytes = static_cast<uint64_t>(op.attr("num_elem").as_int() * std::max(1, ir::MemoryBits(elem) / 8));
-  const auto alignment = static_cast<uint64_t>(op.attr("alignment").as_int());
+  const auto bytes = static_cast<uint64_t>(ir::AllocaOp(op).num_elem() * std::max(1, ir::MemoryBits(elem) / 8));
+  const auto alignment = static_cast<uint64_t>(ir::AllocaOp(op).alignment());
   constexpr uint64_t kMost = uint64_t{1} << 30;
   if (bytes > kMost || alignment > 256) {
     return e.Refuse(op, absl::StrCat("a block has at most ", kMost, " bytes, aligned to at most 256; this asks for ", bytes,
@@ -181,7 +182,7 @@ llvm::Constant* InitialValue(Emitter& e, const ir::Global& g) {
 }  // namespace
 
 void LowerGetGlobal(Emitter& e, const ir::Op& op) {
-  const absl::string_view name = op.attr("name").as_string();
+  const absl::string_view name = ir::GetGlobalOp(op).name();
   const ir::Global* g = e.source().FindGlobal(name);
   const std::string symbol = GlobalSymbol(name);
   llvm::GlobalVariable* variable = e.module()->getGlobalVariable(symbol, true);

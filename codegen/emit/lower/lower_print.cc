@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/context/ptx_access.h"
 #include "codegen/emit/context/copies.h"
+#include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "runtime/cuda/kernel_abi.h"
 
@@ -31,9 +32,9 @@ uint64_t RoundUp(uint64_t n) { return (n + 7) / 8 * 8; }
 
 void LowerPrint(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
-  const std::vector<ir::Value*> args = op.group("args");
+  const ir::OperandRange args = ir::PrintOp(op).args();
   ir::ImageSite site{"", e.source().Where(op.loc, op.pos), op.info()->mnemonic,
-                     std::string(op.attr("format").as_string()), {}};
+                     std::string(ir::PrintOp(op).format()), {}};
   uint64_t bytes = sizeof(TilePrintEntry);
   for (const ir::Value* v : args) {
     const ir::Type t = v->type();

@@ -10,6 +10,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/analysis/reduce_body.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -102,7 +103,7 @@ uint32_t Spread(const std::vector<int>& positions, uint32_t value) {
 class Work {
  public:
   Work(Emitter& e, const ir::Op& op, bool need_order)
-      : e_(e), body_(*op.region(0)), dim_(static_cast<int>(op.attr("dim").as_int())),
+      : e_(e), body_(*op.region(0)), dim_(static_cast<int>(ir::FoldOp(op).dim())),
         n_(op.num_results()), layout_(e.layout(op.operand(0))) {
     along_ = BitsAlong(layout_, dim_);
     const bool fits = along_.simple && (along_.ordered || !need_order);
@@ -259,7 +260,7 @@ class Work {
 }  // namespace
 
 void LowerReduce(Emitter& e, const ir::Op& op) {
-  const int dim = static_cast<int>(op.attr("dim").as_int());
+  const int dim = static_cast<int>(ir::FoldOp(op).dim());
   const bool commutative = IsCommutative(*op.region(0));
   Work work(e, op, !commutative);
   const Layout result = work.layout().Slice(dim).RemoveZeroRegisters();
@@ -285,8 +286,8 @@ void LowerReduce(Emitter& e, const ir::Op& op) {
 
 void LowerScan(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
-  const bool reverse = op.attr("reverse").as_bool();
-  const int dim = static_cast<int>(op.attr("dim").as_int());
+  const bool reverse = ir::ScanOp(op).reverse();
+  const int dim = static_cast<int>(ir::FoldOp(op).dim());
   Work work(e, op, true);
   const Layout totals = work.layout().Slice(dim).RemoveZeroRegisters();
   const std::optional<Tuple> neutral = Neutral(e, op);

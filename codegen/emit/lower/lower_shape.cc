@@ -6,6 +6,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/context/emitter.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -45,7 +46,7 @@ llvm::Value* Position(Emitter& e, absl::Span<const int64_t> shape, absl::Span<ll
 }
 
 // Where slice number `indices` of a shape begins, along each dimension.
-std::vector<llvm::Value*> Begin(Emitter& e, const std::vector<ir::Value*>& indices, absl::Span<const int64_t> slice) {
+std::vector<llvm::Value*> Begin(Emitter& e, ir::OperandRange indices, absl::Span<const int64_t> slice) {
   std::vector<llvm::Value*> out;
   for (size_t d = 0; d < slice.size(); ++d) out.push_back(e.b().CreateMul(e.scalar(indices[d]), e.I32(slice[d])));
   return out;
@@ -82,7 +83,7 @@ void LowerBroadcast(Emitter& e, const ir::Op& op) {
 
 void LowerCat(Emitter& e, const ir::Op& op) {
   const ir::Type type = op.result(0)->type();
-  const int dim = static_cast<int>(op.attr("dim").as_int());
+  const int dim = static_cast<int>(ir::CatOp(op).dim());
   const int64_t half = op.operand(0)->type().shape()[dim];
   llvm::Value* base = e.Scratch(BytesOf(e, type));
   for (int side = 0; side < 2; ++side) {
@@ -106,12 +107,13 @@ void LowerCat(Emitter& e, const ir::Op& op) {
 }
 
 void LowerExtract(Emitter& e, const ir::Op& op) {
-  const ir::Value* source = op.operand("source");
+  const ir::ExtractOp extract(op);
+  const ir::Value* source = extract.source();
   const ir::Type type = op.result(0)->type();
   llvm::Value* base = e.Scratch(BytesOf(e, source->type()));
   WriteRowMajor(e, source, base);
   e.Barrier();
-  const std::vector<llvm::Value*> begin = Begin(e, op.group("indices"), type.shape());
+  const std::vector<llvm::Value*> begin = Begin(e, extract.indices(), type.shape());
   const Layout& layout = e.layout(op.result(0));
   Registers out;
   for (int r = 0; r < layout.registers(); ++r) {
@@ -124,13 +126,13 @@ void LowerExtract(Emitter& e, const ir::Op& op) {
 
 void LowerInsert(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
-  const ir::Value* source = op.operand("source");
-  const ir::Value* destination = op.operand("destination");
+  const ir::InsertOp insert(op);
+  const ir::Value *source = insert.source(), *destination = insert.destination();
   const auto slice = source->type().shape();
   llvm::Value* base = e.Scratch(BytesOf(e, source->type()));
   WriteRowMajor(e, source, base);
   e.Barrier();
-  const std::vector<llvm::Value*> begin = Begin(e, op.group("indices"), slice);
+  const std::vector<llvm::Value*> begin = Begin(e, insert.indices(), slice);
   const Layout& layout = e.layout(op.result(0));
   Registers out;
   for (int r = 0; r < layout.registers(); ++r) {

@@ -8,6 +8,7 @@
 #include "codegen/emit/pipeline/tma.h"
 #include "codegen/analysis/view_dim.h"
 #include "ir/float.h"
+#include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 
 namespace tile::codegen {
@@ -105,14 +106,15 @@ void SameView(Emitter& e, const ir::Op& op) { e.SetView(op.result(0), e.view(op.
 
 void LowerMakeTensorView(Emitter& e, const ir::Op& op) {
   const ir::Type type = op.result(0)->type();
+  const ir::MakeTensorViewOp make(op);
   ViewValue view;
-  view.base = e.scalar(op.operand("base"));
-  auto fill = [&](const std::vector<int64_t>& fixed, const std::vector<ir::Value*>& open, std::vector<llvm::Value*>* out) {
+  view.base = e.scalar(make.base());
+  auto fill = [&](const std::vector<int64_t>& fixed, ir::OperandRange open, std::vector<llvm::Value*>* out) {
     size_t next = 0;
     for (int64_t n : fixed) out->push_back(n == ir::kDynamic ? ShapeOperand(e, open[next++]) : e.I64(n));
   };
-  fill(type->shape, op.group("dynamic_shape"), &view.sizes);
-  fill(type->strides, op.group("dynamic_strides"), &view.strides);
+  fill(type->shape, make.dynamic_shape(), &view.sizes);
+  fill(type->strides, make.dynamic_strides(), &view.strides);
   e.SetView(op.result(0), std::move(view));
 }
 
@@ -162,8 +164,8 @@ void LowerGetIndexSpaceShape(Emitter& e, const ir::Op& op) {
 
 void LowerLoadView(Emitter& e, const ir::Op& op) {
   if (e.order().NeedsBarrier(op)) e.Barrier();
-  const ir::Value* tile = op.result("tile");
-  const ir::Type view = op.operand("view")->type();
+  const ir::Value* tile = ir::LoadViewOp(op).tile();
+  const ir::Type view = ir::LoadViewOp(op).view()->type();
   const Layout& layout = e.layout(tile);
   const Copies copies(layout);
   TileBox box = TileBox::OfView(e, op, layout);
@@ -182,7 +184,7 @@ void LowerLoadView(Emitter& e, const ir::Op& op) {
 void LowerStoreView(Emitter& e, const ir::Op& op) {
   if (e.HasTensorMap(op)) return StoreByTma(e, op);
   if (e.order().NeedsBarrier(op)) e.Barrier();
-  const ir::Value* tile = op.operand("tile");
+  const ir::Value* tile = ir::StoreViewOp(op).tile();
   TileBox box = TileBox::OfView(e, op, e.layout(tile));
   if (e.refused()) return;
   const MemoryAccess how = AccessOf(e, op, box.shared());
@@ -193,7 +195,7 @@ void LowerStoreView(Emitter& e, const ir::Op& op) {
 
 void LowerStoreScatterView(Emitter& e, const ir::Op& op) {
   if (e.order().NeedsBarrier(op)) e.Barrier();
-  const ir::Value* values = op.operand("values");
+  const ir::Value* values = ir::StoreScatterViewOp(op).values();
   TileBox box = TileBox::OfScatter(e, op, e.layout(values));
   // Equal indices may store at the same time: relaxed, so that each element is written as a whole.
   const MemoryAccess how{box.shared(), ir::MemoryOrdering::kRelaxed, box.shared() ? "cta" : "gpu"};

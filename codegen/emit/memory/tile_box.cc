@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/analysis/view_dim.h"
+#include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 
 namespace tile::codegen {
@@ -32,9 +33,9 @@ bool IsInSpace(const ir::Value* index, const ir::Value* view, int k) {
   const int64_t step = type.kind() == ir::TypeKind::kStridedView ? type->steps[u] : type.shape()[u];
   const uint64_t count = size == ir::kDynamic ? 0 : static_cast<uint64_t>((size + step - 1) / step);
   const auto constant = [](const ir::Value* v) -> std::optional<uint64_t> {
-    const ir::Op* def = v->def();
-    if (def == nullptr || def->opcode() != ir::Opcode::kConstant) return std::nullopt;
-    const ir::Dense& d = def->attr("value").dense();
+    const auto def = ir::DefAs<ir::ConstantOp>(v);
+    if (!def) return std::nullopt;
+    const ir::Dense& d = def->value();
     uint64_t bits = 0;
     std::memcpy(&bits, d.bytes.data(), static_cast<size_t>(ir::StorageBytes(d.elem)));
     return bits;
@@ -42,15 +43,14 @@ bool IsInSpace(const ir::Value* index, const ir::Value* view, int k) {
   while (index->def() != nullptr && index->def()->opcode() == ir::Opcode::kExti) index = index->def()->operand(0);
   const int bits = ir::ElemInfoOf(index->type().elem()).bits;
   if (const auto c = constant(index)) return *c < count && *c >> (bits - 1) == 0;
-  const ir::Op* loop = index->def() == nullptr ? index->block()->parent() : nullptr;
-  if (loop == nullptr || loop->opcode() != ir::Opcode::kFor || index->index() != 0) return false;
-  const auto first = constant(loop->operand(0));
+  const auto loop = index->def() == nullptr ? ir::As<ir::ForOp>(index->block()->parent()) : std::nullopt;
+  if (!loop || index->index() != 0) return false;
+  const auto first = constant(loop->lower_bound());
   if (!first || *first >> (bits - 1) != 0) return false;
-  const ir::Value* end = loop->operand(1);
+  const ir::Value* end = loop->upper_bound();
   if (const auto c = constant(end)) return *c <= count && *c >> (bits - 1) == 0;
-  const ir::Op* shape = end->def();
-  return shape != nullptr && shape->opcode() == ir::Opcode::kGetIndexSpaceShape && shape->operand(0) == view &&
-         end->index() == k && !loop->attr("unsigned_cmp").as_bool();
+  const auto shape = ir::DefAs<ir::GetIndexSpaceShapeOp>(end);
+  return shape && shape->source() == view && end->index() == k && !loop->unsigned_cmp();
 }
 
 }  // namespace
@@ -72,21 +72,22 @@ TileBox::TileBox(Emitter& e, const ir::Value* view, const Layout& layout) : e_(e
 
 TileBox::Dim TileBox::MakeDim(int64_t tile, int tensor_dim) {
   // What is known of the sizes and strides that the type leaves open.
-  auto divisor = [&](const llvm::Value* v, const std::vector<int64_t>& of_type, const char* field) -> uint64_t {
+  const auto maker = ir::As<ir::MakeTensorViewOp>(maker_);
+  auto divisor = [&](const llvm::Value* v, const std::vector<int64_t>& of_type, bool strides) -> uint64_t {
     if (const auto* c = Constant(v)) return PowerOfTwoIn(c->getZExtValue());
-    if (maker_ == nullptr || maker_->opcode() != ir::Opcode::kMakeTensorView) return 1;
+    if (!maker) return 1;
     size_t open = 0;
     for (int d = 0; d < tensor_dim; ++d) open += of_type[static_cast<size_t>(d)] == ir::kDynamic;
-    const std::vector<ir::Value*> values = maker_->group(field);
+    const ir::OperandRange values = strides ? maker->dynamic_strides() : maker->dynamic_shape();
     return open < values.size() ? facts_.Divisor(values[open]) : 1;
   };
   const auto t = static_cast<size_t>(tensor_dim);
   Dim d;
   d.tile = tile;
   d.size = tensor_->sizes[t];
-  d.size_divisor = divisor(d.size, tensor_type_->shape, "dynamic_shape");
+  d.size_divisor = divisor(d.size, tensor_type_->shape, false);
   d.stride = tensor_->strides[t];
-  d.stride_divisor = divisor(d.stride, tensor_type_->strides, "dynamic_strides");
+  d.stride_divisor = divisor(d.stride, tensor_type_->strides, true);
   return d;
 }
 
@@ -115,12 +116,11 @@ void TileBox::AddDim(Dim d, bool tested) {
 
 TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout) {
   auto& b = e.b();
-  const ir::Value* view = op.operand("view");
+  const ir::Value* view = ir::ViewAccessOp(op).view();
   const ir::Type type = view->type();
   TileBox box(e, view, layout);
-  const std::vector<ir::Value*> index = op.group("index");
-  const int inbounds_at = op.info()->format->attr_index("inbounds");
-  const auto inbounds = inbounds_at < 0 ? absl::Span<const uint8_t>() : op.attr(inbounds_at).bools();
+  const ir::OperandRange index = ir::ViewAccessOp(op).index();
+  const auto inbounds = ir::ViewAccessOp(op).inbounds();
   const bool gather = type.kind() == ir::TypeKind::kGatherScatterView;
   for (int k = 0; k < type.rank(); ++k) {
     const auto u = static_cast<size_t>(k);
@@ -173,12 +173,13 @@ TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout) {
 
 TileBox TileBox::OfScatter(Emitter& e, const ir::Op& op, const Layout& layout) {
   auto& b = e.b();
-  TileBox box(e, op.operand("view"), layout);
-  const ir::Value* indices = op.operand("indices");
-  const bool check = op.attr("check_bounds").as_bool();
+  const ir::ScatterOp scatter(op);
+  TileBox box(e, scatter.view(), layout);
+  const ir::Value* indices = scatter.indices();
+  const bool check = scatter.check_bounds();
   for (int k = 0; k < layout.rank(); ++k) {
     Dim d = box.MakeDim(layout.shape()[static_cast<size_t>(k)], k);
-    if (k == op.attr("dim").as_int()) {
+    if (k == scatter.dim()) {
       for (llvm::Value* x : e.regs(indices)) {
         d.picked.push_back(indices->type().elem() == ir::Elem::kI1 ? b.CreateZExt(x, b.getInt64Ty())
                                                                   : b.CreateSExt(x, b.getInt64Ty()));

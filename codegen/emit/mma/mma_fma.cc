@@ -15,6 +15,7 @@
 #include "codegen/emit/elementwise/float_codes.h"
 #include "codegen/emit/mma/fma_side.h"
 #include "codegen/plan/mma_layout.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -211,16 +212,19 @@ llvm::Value* NarrowProduct(Emitter& e, ir::Elem to, llvm::Value* v) {
 Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
   auto& b = e.b();
   const auto copied = [&](int i) { return CopyOf(op, i) != nullptr; };
-  const bool scaled = op.opcode() == ir::Opcode::kMmaScaled;
-  auto is_signed = [&](const char* name) {
-    return op.info()->format->attr_index(name) >= 0 && op.attr(name).as_enum<ir::Signedness>() == ir::Signedness::kSigned;
-  };
+  const bool scaled = ir::MmaScaledOp::Is(&op);
   struct Source {
-    const char *name, *sign;
-    bool is_lhs;
+    const ir::Value* value;
+    bool is_lhs, is_signed;
   };
-  std::vector<Source> sources = {{"lhs", "signedness_lhs", true}, {"rhs", "signedness_rhs", false}};
-  if (scaled) sources.insert(sources.end(), {{"lhs_scale", "", true}, {"rhs_scale", "", false}});
+  const ir::MmaOp product(op);
+  const auto integers = ir::As<ir::MmaIOp>(&op);
+  const auto is_signed = [&](ir::Signedness s) { return s == ir::Signedness::kSigned; };
+  std::vector<Source> sources = {{product.lhs(), true, integers && is_signed(integers->signedness_lhs())},
+                                 {product.rhs(), false, integers && is_signed(integers->signedness_rhs())}};
+  if (const auto scales = ir::As<ir::MmaScaledOp>(&op)) {
+    sources.insert(sources.end(), {{scales->lhs_scale(), true, false}, {scales->rhs_scale(), false, false}});
+  }
   const Layout& layout = e.layout(op.result(0));
   const int64_t k_size = ShapeOfMma(op).k;
   // Operands that shared memory does not hold come in parts along k; scales, which are few, are there whole.
@@ -231,7 +235,7 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
     total = 0;
     for (size_t i = 0; i < sources.size(); ++i) {
       if (!copied(static_cast<int>(i)))
-        tables[i].emplace(e, op.operand(sources[i].name), sources[i].is_lhs, i < 2 ? parts : 1, &total);
+        tables[i].emplace(e, sources[i].value, sources[i].is_lhs, i < 2 ? parts : 1, &total);
     }
   };
   make_tables();
@@ -259,7 +263,7 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
   if (total > 0) {
     llvm::Value* scratch = e.Scratch(total);  // behind a barrier: nobody reads the part before any more
     for (size_t i = 0; i < sources.size(); ++i) {
-      if (tables[i]) tables[i]->Fill(e, is_signed(sources[i].sign), scratch, i < 2 ? part : nullptr);
+      if (tables[i]) tables[i]->Fill(e, sources[i].is_signed, scratch, i < 2 ? part : nullptr);
     }
     e.Barrier();
   }

@@ -12,6 +12,7 @@
 #include "codegen/plan/mma_layout.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/wgmma_plan.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -43,7 +44,7 @@ class SlotCopies {
  public:
   SlotCopies(Emitter& e, const StagedTile& tile, llvm::Value* slot)
       : e_(e),
-        layout_(CopyLayout(tile.load->result("tile")->type().shape(), tile, e.num_warps())),
+        layout_(CopyLayout(ir::LoadViewOp(tile.load).tile()->type().shape(), tile, e.num_warps())),
         in_slot_(Compose(tile.Map(layout_.dim_shift(tile.contiguous),
                                   tile.other >= 0 ? layout_.dim_shift(tile.other) : layout_.offset_bits(),
                                   layout_.offset_bits()),
@@ -199,7 +200,7 @@ void CopyRing::Fill(llvm::Value* iv, llvm::Value* at) {
   const ir::Block& region = *copy_.region(0);
   e_.SetScalar(region.arg(0), iv);
   for (const ir::Op* op : region) {
-    if (op->opcode() == ir::Opcode::kLoadView) {
+    if (ir::LoadViewOp::Is(op)) {
       for (size_t i = 0; i < stage_.tiles.size(); ++i) {
         if (stage_.tiles[i].load != op) continue;
         FillSlot(*op, stage_.tiles[i], b.CreateGEP(b.getInt8Ty(), memory_, b.CreateAdd(at, e_.I32(stage_.offsets[i]))));

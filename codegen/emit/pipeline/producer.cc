@@ -8,6 +8,7 @@
 #include "codegen/emit/pipeline/tma.h"
 #include "codegen/plan/producer_slice.h"
 #include "codegen/plan/tensor_map.h"
+#include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -62,7 +63,7 @@ void Fill(Emitter& e, const ir::Op& fetch, const RingPlace& place, llvm::Value* 
   ExecuteTogether(e, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,b",
                   {full, e.I32(place.stage().bytes), mine});
   for (const ir::Op* op : region) {
-    if (op->opcode() == ir::Opcode::kLoadView) {
+    if (ir::LoadViewOp::Is(op)) {
       const auto& tiles = place.stage().tiles;
       for (size_t i = 0; i < tiles.size(); ++i) {
         if (tiles[i].load == op) Copy(e, *op, tiles[i], place.Slot(stage, static_cast<int>(i)), full, mine);
@@ -80,7 +81,7 @@ class Producer {
   void EmitBlock(const ir::Block& block) {
     for (const ir::Op* op : block) {
       if (!ops_.contains(op)) continue;
-      if (op->opcode() == ir::Opcode::kFor) {
+      if (ir::ForOp::Is(op)) {
         EmitLoop(*op);
       } else {
         e_.Lower(*op);
@@ -91,8 +92,9 @@ class Producer {
  private:
   void EmitLoop(const ir::Op& op) {
     auto& b = e_.b();
-    llvm::Value *lower = e_.scalar(op.operand(0)), *upper = e_.scalar(op.operand(1)), *step = e_.scalar(op.operand(2));
-    const auto less = op.attr("unsigned_cmp").as_bool() ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
+    const ir::ForOp loop(op);
+    llvm::Value *lower = e_.scalar(loop.lower_bound()), *upper = e_.scalar(loop.upper_bound()), *step = e_.scalar(loop.step());
+    const auto less = loop.unsigned_cmp() ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
     const ir::Op* fetch = FetchIn(op);
     std::optional<RingPlace> place;
     llvm::AllocaInst *stage = nullptr, *phase = nullptr;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/emit/pipeline/async_products.h"
+#include "ir/loops.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -90,11 +91,11 @@ Ring::Ring(Emitter& e, const ir::Op& loop, const ir::Op& fetch) : e_(e), loop_(l
 
 bool Ring::IsAsync(const ir::Op& mma) const {
   if (FetchOf(mma) != &fetch_) return false;
-  const ir::Value *acc = mma.operand("acc"), *result = mma.result(0);
-  const ir::Op* end = loop_.region(0)->back();
+  const ir::Value *acc = ir::ProductOp(mma).acc(), *result = mma.result(0);
+  const ir::CarryingLoop loop(loop_);
   const auto once = [](const ir::Value* v) { return v->uses() != nullptr && v->uses()->next == nullptr; };
-  return acc->def() == nullptr && acc->block() == loop_.region(0) && once(acc) && once(result) &&
-         end->opcode() == ir::Opcode::kContinue && end->operand(acc->index() - 1) == result;
+  const int carried = loop.carried_by(acc);
+  return carried >= 0 && once(acc) && once(result) && loop.latch() != nullptr && loop.next(carried) == result;
 }
 
 llvm::Value* Ring::Slot(int i) { return place_.Slot(e_.b().CreateLoad(e_.b().getInt32Ty(), read_), i); }
@@ -133,7 +134,7 @@ void Ring::Drain(std::vector<Registers>* values) {
   Registers all;
   for (const ir::Op* op : *loop_.region(0)) {
     if (!IsProduct(*op) || !IsAsync(*op)) continue;
-    unfinished.push_back(static_cast<size_t>(op->operand("acc")->index() - 1));
+    unfinished.push_back(static_cast<size_t>(ir::CarryingLoop(loop_).carried_by(ir::ProductOp(op).acc())));
     const Registers& r = (*values)[unfinished.back()];
     all.insert(all.end(), r.begin(), r.end());
   }

@@ -8,6 +8,7 @@
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/plan/tma_store.h"
 #include "codegen/analysis/view_dim.h"
+#include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -29,8 +30,8 @@ llvm::Value* WarpCoordinate(Emitter& e, const Layout& layout, int dim) {
 
 TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& tile) {
   auto& b = e.b();
-  const ir::Type view = access.operand("view")->type();
-  const std::vector<ir::Value*> index = access.group("index");
+  const ir::Type view = ir::ViewAccessOp(access).view()->type();
+  const ir::OperandRange index = ir::ViewAccessOp(access).index();
   const std::vector<int> order = MapOrder(access);
   TensorPlace place;
   place.origin.resize(order.size());
@@ -61,7 +62,7 @@ Registers TensorPlace::At(Emitter& e, llvm::Value* inner_offset, llvm::Value* ou
 
 void StoreByTma(Emitter& e, const ir::Op& store) {
   auto& b = e.b();
-  const ir::Value* tile = store.operand("tile");
+  const ir::Value* tile = ir::StoreViewOp(store).tile();
   const Layout& layout = e.layout(tile);
   const Registers& values = e.regs(tile);
   const TmaStore s = *PlanTmaStore(store, layout);
