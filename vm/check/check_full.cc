@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "vm/check/check_arrays.h"
 #include "vm/check/check_memory.h"
 #include "vm/check/check_poison.h"
@@ -105,7 +106,7 @@ class FullChecker : public Checker {
 
   void OnUnspecified(BlockState& b, const void* tile, int64_t bytes) override {
     const ir::Op* op = b.checks->current->op;
-    const bool masked = op->info()->format->operand_index("mask") >= 0;
+    const bool masked = op->info()->format->place(ir::Field::kMask).operand >= 0;
     b.checks->shadow.Set(tile, bytes, origins_.Number(masked ? Origin::Kind::kInactive : Origin::Kind::kOutside, op));
   }
   void OnSpecified(BlockState& b, const void* tile, int64_t bytes) override { b.checks->shadow.Set(tile, bytes, 0); }
@@ -186,8 +187,8 @@ class FullChecker : public Checker {
     region.GetOrigins(a.address, static_cast<uint64_t>(a.element_bytes), scratch_.data());
     const uint8_t origin = OriginOfElement(scratch_.data(), a.element_bytes);
     if (origin == 0) return true;
-    const int mode = op->info()->format->attr_index("mode");
-    const bool exchange = mode >= 0 && op->attr(mode).as_enum<ir::RmwMode>() == ir::RmwMode::kXchg;
+    const ir::Attr* mode = ir::FindAttr(*op, ir::Field::kMode);
+    const bool exchange = mode != nullptr && mode->as_enum<ir::RmwMode>() == ir::RmwMode::kXchg;
     if (!exchange) {
       poison_.TrapOnUse(b, op, absl::StrCat("the updated element `", region.allocation->name, "`",
                                             Races::IndexText(*region.allocation, a.address)), origin);

@@ -4,6 +4,8 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
+#include "ir/op_views.h"
 #include "vm/machine/memory_access.h"
 
 namespace tile::vm {
@@ -26,41 +28,37 @@ std::string Decimal(Wide v) {
   return negative ? "-" + s : s;
 }
 
-Wide ExactOf(Opcode opcode, Wide a, Wide b) {
-  using Unsigned = unsigned __int128;
-  switch (opcode) {
-    case Opcode::kAddi:
-      return a + b;
-    case Opcode::kSubi:
-      return a - b;
-    case Opcode::kMuli:
-      return static_cast<Wide>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b));
-    case Opcode::kNegi:
-      return -a;
-    case Opcode::kShli:
-      return static_cast<Wide>(static_cast<Unsigned>(a) << static_cast<int>(std::min<Wide>(b, 64)));
-    default:
-      return a;  // trunci
-  }
+namespace {
+
+// Integer operations that may wrap: how they are written ($0 and $1 are the operands), and what they give without.
+struct ExactRow {
+  Opcode opcode;
+  const char* text;
+  Wide (*exact)(Wide, Wide);
+};
+using UnsignedWide = unsigned __int128;
+constexpr ExactRow kExact[] = {
+    {Opcode::kAddi, "$0 + $1", [](Wide a, Wide b) { return a + b; }},
+    {Opcode::kSubi, "$0 - $1", [](Wide a, Wide b) { return a - b; }},
+    {Opcode::kMuli, "$0 * $1",
+     [](Wide a, Wide b) { return static_cast<Wide>(static_cast<UnsignedWide>(a) * static_cast<UnsignedWide>(b)); }},
+    {Opcode::kNegi, "-($0)", [](Wide a, Wide) { return -a; }},
+    {Opcode::kShli, "$0 << $1",
+     [](Wide a, Wide b) { return static_cast<Wide>(static_cast<UnsignedWide>(a) << static_cast<int>(std::min<Wide>(b, 64))); }},
+    {Opcode::kTrunci, "$0", [](Wide a, Wide) { return a; }},
+};
+
+const ExactRow& RowOf(Opcode opcode) {
+  const auto* row = std::find_if(std::begin(kExact), std::end(kExact), [&](const ExactRow& r) { return r.opcode == opcode; });
+  TILE_CHECK(row != std::end(kExact), "an integer operation that cannot wrap");
+  return *row;
 }
 
-std::string ExactText(Opcode opcode, Wide a, Wide b) {
-  const std::string x = Decimal(a), y = Decimal(b);
-  switch (opcode) {
-    case Opcode::kAddi:
-      return absl::StrCat(x, " + ", y);
-    case Opcode::kSubi:
-      return absl::StrCat(x, " - ", y);
-    case Opcode::kMuli:
-      return absl::StrCat(x, " * ", y);
-    case Opcode::kNegi:
-      return absl::StrCat("-(", x, ")");
-    case Opcode::kShli:
-      return absl::StrCat(x, " << ", y);
-    default:
-      return x;
-  }
-}
+}  // namespace
+
+ExactInteger::ExactInteger(Opcode opcode) : compute_(RowOf(opcode).exact), text_(RowOf(opcode).text) {}
+
+std::string ExactInteger::Text(Wide a, Wide b) const { return absl::Substitute(text_, Decimal(a), Decimal(b)); }
 
 bool Fits(Wide v, int bits, bool is_signed) {
   const Wide one = 1;
@@ -117,8 +115,8 @@ int64_t OperandIndex(const OpPlaces& o, int i, int64_t e) {
 }
 
 Overflow PromiseOf(const ir::Op& op) {
-  const int i = op.info()->format->attr_index("overflow");
-  return i < 0 || !op.attr(i).present() ? Overflow::kNone : op.attr(i).as_enum<Overflow>();
+  const auto promise = ir::As<ir::OverflowOp>(&op);
+  return promise ? promise->overflow() : Overflow::kNone;
 }
 
 }  // namespace tile::vm

@@ -35,11 +35,19 @@ struct Reader {
 std::string ElementText(ir::Type t, int64_t element);
 std::string Decimal(Wide v);
 
-// The result of addi, subi, muli, negi, shli, trunci without wrapping; where it needs more than 127 bits, one that does
-// not fit any type either.
-Wide ExactOf(ir::Opcode opcode, Wide a, Wide b);
-// "3 + 4".
-std::string ExactText(ir::Opcode opcode, Wide a, Wide b);
+// An integer operation that may wrap (addi, subi, muli, negi, shli, trunci) as it would be without.
+class ExactInteger {
+ public:
+  explicit ExactInteger(ir::Opcode opcode);
+  // Where the result needs more than 127 bits, one that does not fit any type either.
+  Wide operator()(Wide a, Wide b) const { return compute_(a, b); }
+  // "3 + 4".
+  std::string Text(Wide a, Wide b) const;
+
+ private:
+  Wide (*compute_)(Wide, Wide);
+  const char* text_;
+};
 bool Fits(Wide v, int bits, bool is_signed);
 
 // False if no element of the operation's result wraps, found out quickly for the common operations: when its operands

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/float.h"
+#include "ir/op_views.h"
 #include "vm/machine/memory_access.h"
 
 namespace tile::vm {
@@ -146,7 +147,7 @@ bool Poison::PassesWrapOn(const ir::OpInfo& info) {
 
 Poison::Rule Poison::RuleOf(const ir::OpInfo& info, Mark mark) {
   Rule r;
-  const bool memory = info.has(ir::kReads) || info.has(ir::kWrites);
+  const bool memory = info.is_access();
   if (info.has(ir::kElementwise)) {
     r.way = Way::kElementwise;
   } else if (info.family == ir::Family::kReduce) {
@@ -162,24 +163,26 @@ Poison::Rule Poison::RuleOf(const ir::OpInfo& info, Mark mark) {
   }
   if (mark == Mark::kWrapped && r.way != Way::kNone && !PassesWrapOn(info)) r.way = Way::kClear;
   // What steers the program must be specified. Pointers count where an element is active.
-  static constexpr absl::string_view kSteering[] = {"condition", "lower_bound", "upper_bound", "step", "base",
-                                                    "dynamic_shape", "dynamic_strides", "index", "indices", "mask", "args"};
-  static constexpr absl::string_view kAddressing[] = {"base", "dynamic_strides", "index", "indices"};
-  static constexpr absl::string_view kPointers[] = {"pointers", "source", "destination", "cmp"};
-  static constexpr absl::string_view kStored[] = {"arg", "val", "value", "values"};
-  const auto is_one_of = [](absl::string_view name, absl::Span<const absl::string_view> names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
+  using ir::Field;
+  static constexpr Field kSteering[] = {Field::kCondition, Field::kLowerBound, Field::kUpperBound, Field::kStep, Field::kBase,
+                                        Field::kDynamicShape, Field::kDynamicStrides, Field::kIndex, Field::kIndices,
+                                        Field::kMask, Field::kArgs};
+  static constexpr Field kAddressing[] = {Field::kBase, Field::kDynamicStrides, Field::kIndex, Field::kIndices};
+  static constexpr Field kPointers[] = {Field::kPointers, Field::kSource, Field::kDestination, Field::kCmp};
+  static constexpr Field kStored[] = {Field::kArg, Field::kVal, Field::kValue, Field::kValues};
+  const auto place = [&](Field f) { return int{info.format->place(f).operand}; };
+  const auto is_one_of = [&](int operand, absl::Span<const Field> fields) {
+    return std::any_of(fields.begin(), fields.end(), [&](Field f) { return place(f) == operand; });
   };
-  for (size_t i = 0; i < info.format->operands.size(); ++i) {
-    const absl::string_view name = info.format->operands[i].name;
+  for (int i = 0; i < static_cast<int>(info.format->operands.size()); ++i) {
     Use use = Use::kNone;
-    if (mark == Mark::kWrapped ? is_one_of(name, kAddressing) : is_one_of(name, kSteering)) use = Use::kAll;
-    if (memory && is_one_of(name, kPointers)) use = Use::kAddress;
+    if (mark == Mark::kWrapped ? is_one_of(i, kAddressing) : is_one_of(i, kSteering)) use = Use::kAll;
+    if (memory && is_one_of(i, kPointers)) use = Use::kAddress;
     r.uses.push_back(use);
-    if (info.has(ir::kWrites) && is_one_of(name, kStored)) r.stored = static_cast<int>(i);
-    if (name == "mask") r.mask = static_cast<int>(i);
-    if (memory && (name == "padding_value" || name == "cmp")) r.inactive = static_cast<int>(i);
+    if (info.has(ir::kWrites) && is_one_of(i, kStored)) r.stored = i;
   }
+  r.mask = place(Field::kMask);
+  if (memory) r.inactive = std::max(place(Field::kPaddingValue), place(Field::kCmp));
   return r;
 }
 
@@ -327,11 +330,12 @@ double LoadFloat(Elem e, const uint8_t* p, int bytes) {
 
 // ftoi without `saturating`: what does not fit has no value. To i1 everything fits.
 void Poison::OutOfRange(BlockState& b, const OpPlaces& o, FrameShadow& shadow) {
-  if (o.op->attr("saturating").as_bool() || o.op->result(0)->type().elem() == Elem::kI1) return;
+  const ir::FToIOp conversion(o.op);
+  if (conversion.saturating() || o.op->result(0)->type().elem() == Elem::kI1) return;
   const Place &from = o.operands[0], &r = o.results[0];
   const Elem elem = o.op->operand(0)->type().elem();
   const int bits = ir::ElemInfoOf(o.op->result(0)->type().elem()).bits;
-  const bool is_signed = o.op->attr("signedness").as_enum<ir::Signedness>() == ir::Signedness::kSigned;
+  const bool is_signed = conversion.signedness() == ir::Signedness::kSigned;
   // trunc(x) fits if and only if low < x < high; low is minimum - 1, which f64 holds unless it rounds to minimum itself.
   const double high = std::ldexp(1.0, is_signed ? bits - 1 : bits);
   const double low = is_signed ? -std::ldexp(1.0, bits - 1) - 1 : -1.0;
@@ -402,13 +406,13 @@ void Poison::Fold(BlockState& b, const OpPlaces& o, FrameShadow& shadow) {
     return;
   }
   const auto shape = op.operand(0)->type().shape();
-  const auto dim = static_cast<size_t>(op.attr("dim").as_int());
+  const auto dim = static_cast<size_t>(ir::FoldOp(op).dim());
   int64_t outer = 1, inner = 1;
   for (size_t k = 0; k < dim; ++k) outer *= shape[k];
   for (size_t k = dim + 1; k < shape.size(); ++k) inner *= shape[k];
   const int64_t n = shape[dim];
-  const bool scan = op.opcode() == ir::Opcode::kScan;
-  const bool reverse = scan && op.attr("reverse").as_bool();
+  const bool scan = ir::ScanOp::Is(&op);
+  const bool reverse = scan && ir::ScanOp(op).reverse();
   for (int64_t lane = 0; lane < outer * inner; ++lane) {
     uint8_t origin = everywhere;
     for (int64_t step = 0; step < n; ++step) {
@@ -432,11 +436,12 @@ void Poison::Mma(BlockState& b, const OpPlaces& o, FrameShadow& shadow) {
   const auto shape = op.result(0)->type().shape();
   const size_t r = shape.size();
   const int64_t batches = r == 3 ? shape[0] : 1, m = shape[r - 2], n = shape[r - 1];
-  // Operands come in pairs of left and right around the accumulator, number 2.
+  const ir::MmaOp product(op);
+  const auto scales = ir::As<ir::MmaScaledOp>(&op);
   std::vector<uint8_t> rows(static_cast<size_t>(batches * m)), columns(static_cast<size_t>(batches * n));
   for (int i = 0; i < op.num_operands(); ++i) {
-    if (i == 2 || WorstOf(b, shadow, o.operands[i]) == 0) continue;
-    const bool left = i == 0 || i == 3;
+    if (i == product.acc_at() || WorstOf(b, shadow, o.operands[i]) == 0) continue;
+    const bool left = i == product.lhs_at() || (scales && i == scales->lhs_scale_at());
     const int64_t elements = op.operand(i)->type().num_elements();
     const int64_t k = elements / (batches * (left ? m : n));
     for (int64_t e = 0; e < elements; ++e) {

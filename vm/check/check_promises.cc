@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "vm/machine/memory_access.h"
 #include "vm/check/check_integers.h"
 #include "vm/eval/view_access.h"
@@ -29,6 +30,7 @@ bool CheckOverflow(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, 
   const Op& op = *o.op;
   const ir::Type t = op.result(0)->type();
   const int bits = ir::ElemInfoOf(t.elem()).bits;
+  const ExactInteger exact(op.opcode());
   const Reader lhs(b, o.operands[0], op.operand(0)->type());
   const Place& second = o.operands[op.num_operands() > 1 ? 1 : 0];
   const Reader rhs(b, second, op.operand(op.num_operands() > 1 ? 1 : 0)->type());
@@ -45,9 +47,9 @@ bool CheckOverflow(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, 
       // The distance of a shift is unsigned.
       const bool signed_y = is_signed && op.opcode() != Opcode::kShli;
       const Wide y = !binary ? 0 : signed_y ? Wide{rhs.Signed(j)} : Wide{rhs.Unsigned(j)};
-      if (Fits(ExactOf(op.opcode(), x, y), bits, is_signed) || HasPoison(b, o, shadow, e)) continue;
+      if (Fits(exact(x, y), bits, is_signed) || HasPoison(b, o, shadow, e)) continue;
       Trap(b, &op, "vm.overflow",
-           absl::StrCat(ElementText(t, e * o.results[0].run), ExactText(op.opcode(), x, y), " does not fit ", is_signed ? "" : "unsigned ",
+           absl::StrCat(ElementText(t, e * o.results[0].run), exact.Text(x, y), " does not fit ", is_signed ? "" : "unsigned ",
                         ir::ElemInfoOf(t.elem()).spelling, ", against the promise ", ir::Keyword(promise)),
            "drop the overflow promise, or use a wider type");
       return false;
@@ -59,7 +61,7 @@ bool CheckOverflow(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, 
 bool CheckDivision(BlockState& b, const OpPlaces& o, const FrameShadow& shadow) {
   const Op& op = *o.op;
   const ir::Type t = op.result(0)->type();
-  const bool is_signed = op.attr("signedness").as_enum<ir::Signedness>() == ir::Signedness::kSigned;
+  const bool is_signed = ir::SignednessOp(op).signedness() == ir::Signedness::kSigned;
   const Reader lhs(b, o.operands[0], t), rhs(b, o.operands[1], t);
   const int64_t least = static_cast<int64_t>(~uint64_t{0} << (lhs.bits - 1));
   // remi of the minimum by -1 is 0 (semantics 3.2): only the quotient overflows.
@@ -181,7 +183,7 @@ bool CheckSameElements(BlockState& b, const OpPlaces& o, const FrameShadow& shad
 }
 
 bool CheckAssume(BlockState& b, const OpPlaces& o, const FrameShadow& shadow) {
-  const ir::Predicate& p = o.op->attr("predicate").predicate();
+  const ir::Predicate& p = ir::AssumeOp(o.op).predicate();
   switch (p.kind) {
     case ir::Predicate::Kind::kDivBy: return CheckDivBy(b, o, shadow, p);
     case ir::Predicate::Kind::kBounded: return CheckBounded(b, o, shadow, p);
@@ -194,8 +196,7 @@ bool CheckAssume(BlockState& b, const OpPlaces& o, const FrameShadow& shadow) {
 
 bool CheckInbounds(BlockState& b, const OpPlaces& o, absl::Span<const uint8_t> inbounds) {
   const Op& op = *o.op;
-  const int view_at = op.group_begin(op.info()->format->operand_index("view"));
-  const int index_at = op.group_begin(op.info()->format->operand_index("index"));
+  const int view_at = ir::ViewAccessOp(op).view_at(), index_at = ir::ViewAccessOp(op).index_at();
   const ir::Type t = op.operand(view_at)->type();
   const auto& view = b.get<ViewData>(o.operands[view_at].at);
   const bool gather = t.kind() == ir::TypeKind::kGatherScatterView;
@@ -225,8 +226,8 @@ bool CheckInbounds(BlockState& b, const OpPlaces& o, absl::Span<const uint8_t> i
 }
 
 absl::Span<const uint8_t> InboundsOf(const Op& op) {
-  const int i = op.info()->format->attr_index("inbounds");
-  return i < 0 || !op.attr(i).present() ? absl::Span<const uint8_t>() : op.attr(i).bools();
+  const auto access = ir::As<ir::ViewAccessOp>(&op);
+  return access ? access->inbounds() : absl::Span<const uint8_t>();
 }
 
 bool Divides(const Op& op) { return op.opcode() == Opcode::kDivi || op.opcode() == Opcode::kRemi; }

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "absl/strings/str_cat.h"
+#include "ir/loops.h"
 
 namespace tile::vm {
 
@@ -15,8 +16,6 @@ namespace {
 
 // Longer lists of reads keep their last two: enough to tell two blocks apart.
 constexpr uint32_t kMaxReads = 64;
-
-bool IsLoop(const Op* op) { return op->opcode() == Opcode::kFor || op->opcode() == Opcode::kLoop; }
 
 // Some branch of the if ends in break, continue or return: what follows depends on the condition.
 bool Leaves(const ir::Block* block) {
@@ -75,12 +74,12 @@ void Races::Terminate(const OpPlaces& o, BlockOrder& order) {
   const OpPlaces* to = o.parent;
   const bool yields = o.op->opcode() == Opcode::kYield;
   if (!yields) {
-    while (to != nullptr && !IsLoop(to->op)) to = to->parent;
+    while (to != nullptr && !ir::IsLoop(to->op)) to = to->parent;
   }
   // Bodies of reduce and scan: the operation itself passes the orders on.
   if (to == nullptr || (yields && to->op->opcode() != Opcode::kIf)) return;
   const bool next_round = o.op->opcode() == Opcode::kContinue;
-  const Place* places = next_round ? to->args + (to->op->opcode() == Opcode::kFor ? 1 : 0) : to->results;
+  const Place* places = next_round ? to->args + ir::CarryingLoop(*to->op).first_arg() : to->results;
   std::vector<Order> values;
   for (int i = 0; i < o.op->num_operands(); ++i) values.push_back(order.values[static_cast<size_t>(o.operands[i].value)]);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -94,14 +93,15 @@ void Races::Before(const InstrNote& note, BlockOrder& order, int64_t block) {
   const OpPlaces& o = *note.places;
   const Op* op = o.op;
   if (note.role == Role::kEnter) {
-    const bool counts = op->opcode() == Opcode::kFor;
-    if (counts) {
+    const ir::CarryingLoop loop(*op);
+    if (loop.counts()) {
       Order bounds;
-      for (int i = 0; i < 3; ++i) Merge(bounds, order.values[static_cast<size_t>(o.operands[i].value)]);
+      for (int i = 0; i < loop.init_at(0); ++i) Merge(bounds, order.values[static_cast<size_t>(o.operands[i].value)]);
       order.values[static_cast<size_t>(o.args[0].value)] = bounds;
     }
-    for (int i = counts ? 3 : 0; i < op->num_operands(); ++i) {
-      order.values[static_cast<size_t>(o.args[counts ? i - 2 : i].value)] = order.values[static_cast<size_t>(o.operands[i].value)];
+    for (int i = 0; i < loop.num_carried(); ++i) {
+      const Place &arg = o.args[loop.first_arg() + i], &init = o.operands[loop.init_at(i)];
+      order.values[static_cast<size_t>(arg.value)] = order.values[static_cast<size_t>(init.value)];
     }
     return;
   }
@@ -118,7 +118,8 @@ void Races::Before(const InstrNote& note, BlockOrder& order, int64_t block) {
   for (int i = 0; i < op->num_operands(); ++i) Merge(in, order.values[static_cast<size_t>(o.operands[i].value)]);
   in.events = Union(in.events, order.branches);
   for (const OpPlaces* p = o.parent; p != nullptr; p = p->parent) {
-    const int steering = p->op->opcode() == Opcode::kIf ? 1 : p->op->opcode() == Opcode::kFor ? 3 : 0;
+    // The condition, or the bounds and the step.
+    const int steering = ir::IfOp::Is(p->op) ? 1 : ir::IsLoop(p->op) ? ir::CarryingLoop(*p->op).init_at(0) : 0;
     for (int i = 0; i < steering; ++i) {
       in.events = Union(in.events, order.values[static_cast<size_t>(p->operands[i].value)].events);
     }
@@ -131,8 +132,8 @@ void Races::Before(const InstrNote& note, BlockOrder& order, int64_t block) {
   now_.before = std::move(in.events);
   now_.done = Add(now_.before, now_.event);
   now_.known = std::move(in.known);
-  const int view = op->info()->format->operand_index("view");
-  now_.duplicates_allowed = view >= 0 && ir::IsSubByte(op->operand(op->group_begin(view))->type().elem());
+  const ir::Value* view = ir::FindOperand(*op, ir::Field::kView);
+  now_.duplicates_allowed = view != nullptr && ir::IsSubByte(view->type().elem());
 }
 
 void Races::After(const InstrNote& note, BlockOrder& order) {

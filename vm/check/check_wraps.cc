@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "vm/check/check_integers.h"
 
 namespace tile::vm {
@@ -16,13 +17,11 @@ constexpr size_t kMostSources = 255;
 
 // Integers that wrap have a promise not to.
 bool CanWrap(const Op& op) {
-  return op.info()->format->attr_index("overflow") >= 0 && PromiseOf(op) == ir::Overflow::kNone;
+  return ir::OverflowOp::Is(&op) && PromiseOf(op) == ir::Overflow::kNone;
 }
 
-bool AccessesMemory(const Op& op) { return op.info()->has(ir::kReads) || op.info()->has(ir::kWrites); }
-
 // Its operands say where in memory something lies.
-bool Addresses(const Op& op) { return AccessesMemory(op) || op.opcode() == Opcode::kMakeTensorView; }
+bool Addresses(const Op& op) { return op.info()->is_access() || op.opcode() == Opcode::kMakeTensorView; }
 
 bool IsFold(const Op* op) { return op->info()->family == ir::Family::kReduce; }
 
@@ -104,6 +103,7 @@ void Wraps::MarkWrapped(BlockState& b, const OpPlaces& o, FrameShadow& marks) {
   const ir::Type t = op.result(0)->type();
   const int bits = ir::ElemInfoOf(t.elem()).bits;
   const bool binary = op.num_operands() > 1;
+  const ExactInteger compute(op.opcode());
   const Reader lhs(b, o.operands[0], op.operand(0)->type());
   const Reader rhs(b, o.operands[binary ? 1 : 0], op.operand(binary ? 1 : 0)->type());
   const bool shift = op.opcode() == Opcode::kShli;
@@ -112,17 +112,17 @@ void Wraps::MarkWrapped(BlockState& b, const OpPlaces& o, FrameShadow& marks) {
     const int64_t i = OperandIndex(o, 0, e), j = binary ? OperandIndex(o, 1, e) : 0;
     // The distance of a shift is unsigned.
     const Wide x = lhs.Signed(i), y = !binary ? Wide{0} : shift ? Wide{rhs.Unsigned(j)} : Wide{rhs.Signed(j)};
-    const Wide exact = ExactOf(op.opcode(), x, y);
+    const Wide exact = compute(x, y);
     if (Fits(exact, bits, true)) continue;
     // The sign of a negation is what it is about.
     if (op.opcode() != Opcode::kNegi &&
-        Fits(ExactOf(op.opcode(), Wide{lhs.Unsigned(i)}, binary ? Wide{rhs.Unsigned(j)} : Wide{0}), bits, false)) {
+        Fits(compute(Wide{lhs.Unsigned(i)}, binary ? Wide{rhs.Unsigned(j)} : Wide{0}), bits, false)) {
       continue;
     }
     if (mark == 0) {
       const int64_t wrapped = static_cast<int64_t>(static_cast<uint64_t>(exact) << (64 - bits)) >> (64 - bits);
       mark = Number(op, [&] {
-        return absl::StrCat(ElementText(t, e * o.results[0].run), ExactText(op.opcode(), x, y), " does not fit ",
+        return absl::StrCat(ElementText(t, e * o.results[0].run), compute.Text(x, y), " does not fit ",
                             ir::ElemInfoOf(t.elem()).spelling, " and becomes ", wrapped);
       });
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "vm/machine/atomic.h"
 #include "vm/kernels/addresses.h"
 #include "vm/machine/unspecified.h"
@@ -321,6 +322,8 @@ const Instr* RunAddPointers(BlockState& b, const Instr* in) {
 
 // --- preparing ------------------------------------------------------------------------------------------------------
 
+using ModeOp = ir::OpView<ir::WithFields<ir::Field::kMode>>;
+
 AtomicData* NewData(Preparer& p, const Op& op, const Value* value) {
   auto* d = p.New<AtomicData>();
   d->type = value->type();
@@ -330,11 +333,12 @@ AtomicData* NewData(Preparer& p, const Op& op, const Value* value) {
   const bool one_value = d->n > 1 && p.plan().form(value).count == 1;
   d->value = one_value ? p.raw(value) : p.dense(value);
   d->value_step = one_value ? 0 : d->bytes;
-  const ir::FormatInfo& f = *op.info()->format;
-  if (f.attr_index("ordering") >= 0) d->ordering = op.attr("ordering").as_enum<MemoryOrdering>();
-  if (f.attr_index("scope") >= 0) d->scope = op.attr("scope").as_enum<ir::MemoryScope>();
-  if (f.attr_index("mode") >= 0) {
-    const auto mode = op.attr("mode").as_enum<ir::RmwMode>();
+  if (const auto ordered = ir::As<ir::OrderedOp>(&op)) {
+    d->ordering = ordered->ordering();
+    d->scope = ordered->scope().value_or(d->scope);
+  }
+  if (const auto update = ir::As<ModeOp>(&op)) {
+    const ir::RmwMode mode = update->mode();
     d->rmw = FindRmw(mode, d->elem);
     if (d->rmw == nullptr) {
       p.Refuse(op, absl::StrCat("mode ", ir::Keyword(mode), " is not defined on ", ir::ElemInfoOf(d->elem).spelling));
@@ -350,7 +354,7 @@ AtomicData* NewData(Preparer& p, const Op& op, const Value* value) {
 // Integer additions whose old values nobody looks at.
 bool AddsUnseen(const Op& op, const AtomicData& d) {
   const bool is_integer = d.elem == Elem::kI32 || d.elem == Elem::kI64;
-  return op.attr("mode").as_enum<ir::RmwMode>() == ir::RmwMode::kAdd && is_integer && !d.has_old;
+  return ModeOp(op).mode() == ir::RmwMode::kAdd && is_integer && !d.has_old;
 }
 
 // Whether memory may get what the operation adds when the block has ended: the block does not look at memory, fence or
@@ -359,21 +363,22 @@ bool MayWait(Preparer& p, const Op& op) {
   if (op.block()->parent() != nullptr || p.code().must_park) return false;
   for (const Op* next = op.next(); next != nullptr; next = next->next()) {
     const ir::OpInfo& info = *next->info();
-    if (next->num_regions() > 0 || info.has(ir::kReads) || info.has(ir::kWrites) || info.has(ir::kEffect)) return false;
+    if (next->num_regions() > 0 || info.is_access() || info.has(ir::kEffect)) return false;
   }
   return true;
 }
 
-void SetCas(Preparer& p, const Op& op, AtomicData* d) {
+void SetCas(Preparer& p, const Op& op, const Value* cmp, AtomicData* d) {
   d->cas = FindCas(d->bytes);
-  d->cmp = p.dense(op.operand("cmp"));
+  d->cmp = p.dense(cmp);
   if (d->cas == nullptr) p.Refuse(op, "compare-and-swap takes 32- and 64-bit elements");
 }
 
 AtomicData* NewPointers(Preparer& p, const Op& op, const Value* value) {
   AtomicData* d = NewData(p, op, value);
-  d->pointers = p.dense(op.operand("pointers"));
-  if (const Value* mask = op.operand("mask")) {
+  const ir::PointerUpdateOp fields(op);
+  d->pointers = p.dense(fields.pointers());
+  if (const Value* mask = fields.mask()) {
     d->has_mask = true;
     d->mask = p.dense(mask);
   }
@@ -381,35 +386,37 @@ AtomicData* NewPointers(Preparer& p, const Op& op, const Value* value) {
 }
 
 AtomicData* NewView(Preparer& p, const Op& op) {
-  AtomicData* d = NewData(p, op, op.operand("value"));
-  d->view = PrepareView(p, op, op.operand("view"), op.group("index"));
+  const ir::ViewUpdateOp fields(op);
+  AtomicData* d = NewData(p, op, fields.value());
+  d->view = PrepareView(p, op, fields.view(), fields.index());
   return d;
 }
 
 AtomicData* NewScatter(Preparer& p, const Op& op) {
-  AtomicData* d = NewData(p, op, op.operand("values"));
-  const Value* indices = op.operand("indices");
-  d->tensor = p.raw(op.operand("view"));
+  const ir::ScatterOp fields(op);
+  AtomicData* d = NewData(p, op, fields.values());
+  const Value* indices = fields.indices();
+  d->tensor = p.raw(fields.view());
   d->indices = p.dense(indices);
   d->index_bytes = ir::StorageBytes(indices->type().elem());
   d->index_i1 = indices->type().elem() == Elem::kI1;
-  d->dim = static_cast<int>(op.attr("dim").as_int());
-  d->check_bounds = op.attr("check_bounds").as_bool();
+  d->dim = static_cast<int>(fields.dim());
+  d->check_bounds = fields.check_bounds();
   return d;
 }
 
 }  // namespace
 
 void PrepareAtomicRmw(Preparer& p, const Op& op) {
-  AtomicData* d = NewPointers(p, op, op.operand("arg"));
+  AtomicData* d = NewPointers(p, op, ir::AtomicRmwOp(op).arg());
   const bool combines = AddsUnseen(op, *d) && d->ordering == MemoryOrdering::kRelaxed;
   d->may_wait = combines && MayWait(p, op);
   p.Emit(op, combines ? RunAddPointers : RunPointers, d);
 }
 
 void PrepareAtomicCas(Preparer& p, const Op& op) {
-  AtomicData* d = NewPointers(p, op, op.operand("val"));
-  SetCas(p, op, d);
+  AtomicData* d = NewPointers(p, op, ir::AtomicCasOp(op).val());
+  SetCas(p, op, ir::AtomicCasOp(op).cmp(), d);
   p.Emit(op, RunPointers, d);
 }
 
@@ -418,13 +425,13 @@ void PrepareAtomicRmwView(Preparer& p, const Op& op) { p.Emit(op, RunView, NewVi
 
 void PrepareAtomicCasView(Preparer& p, const Op& op) {
   AtomicData* d = NewView(p, op);
-  SetCas(p, op, d);
+  SetCas(p, op, ir::AtomicCasViewOp(op).cmp(), d);
   p.Emit(op, RunView, d);
 }
 
 void PrepareAtomicScatterView(Preparer& p, const Op& op) {
   AtomicData* d = NewScatter(p, op);
-  const ir::Type view = op.operand("view")->type();
+  const ir::Type view = ir::AtomicScatterViewOp(op).view()->type();
   const bool is_private = view->space == ir::MemorySpace::kShared && d->scope == ir::MemoryScope::kTlBlk;
   if (AddsUnseen(op, *d) && view.rank() == 1 && !d->index_i1 && (is_private || d->ordering == MemoryOrdering::kRelaxed)) {
     d->is_private = is_private;

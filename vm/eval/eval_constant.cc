@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "vm/machine/launch_state.h"
+#include "ir/op_views.h"
 #include "vm/prepare/prepare.h"
 
 namespace tile::vm {
@@ -60,7 +61,7 @@ void PrepareGetGlobal(Preparer& p, const Op& op) {
   auto* d = p.New<AddressData>();
   d->out = p.result(op, 0);
   for (const Code::GlobalMemory& g : p.code().globals) {
-    if (g.global->name == op.attr("name").as_string()) d->address = g.data;
+    if (g.global->name == ir::GetGlobalOp(op).name()) d->address = g.data;
   }
   p.Emit(op, RunGetGlobal, d);
 }

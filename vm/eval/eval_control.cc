@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "vm/machine/memory_access.h"
 #include "vm/machine/launch_state.h"
 #include "vm/prepare/prepare.h"
@@ -164,7 +165,7 @@ const Instr* RunLoopNext(BlockState& b, const Instr* in) {
 
 void PrepareIf(Preparer& p, const Op& op) {
   auto* d = p.New<BranchData>();
-  d->condition = p.raw(op.operand("condition"));
+  d->condition = p.raw(ir::IfOp(op).condition());
   const int branch = p.Emit(op, RunBranch, d);
   p.ifs.push_back({&op, {}});
   p.PrepareBlock(op.region(0));
@@ -186,16 +187,17 @@ void PrepareIf(Preparer& p, const Op& op) {
 void PrepareFor(Preparer& p, const Op& op) {
   auto* d = p.New<ForData>();
   const ir::Block* body = op.region(0);
-  const ir::Elem elem = op.operand("lower_bound")->type().elem();
+  const ir::ForOp loop(op);
+  const ir::Elem elem = loop.lower_bound()->type().elem();
   d->bytes = ir::StorageBytes(elem);
   d->i1 = elem == ir::Elem::kI1;
-  d->is_unsigned = op.attr("unsigned_cmp").as_bool();
-  d->lower = p.raw(op.operand("lower_bound"));
-  d->upper = p.raw(op.operand("upper_bound"));
-  d->step = p.raw(op.operand("step"));
+  d->is_unsigned = loop.unsigned_cmp();
+  d->lower = p.raw(loop.lower_bound());
+  d->upper = p.raw(loop.upper_bound());
+  d->step = p.raw(loop.step());
   d->iv = p.raw(body->arg(0));
   d->trips = p.permanent(8);
-  const std::vector<Value*> inits = op.group("init_values");
+  const ir::OperandRange inits = loop.init_values();
   p.EmitCopies(op, std::vector<const Value*>(inits.begin(), inits.end()), Args(body, 1));
   const int begin = p.Emit(op, RunForBegin, d, Role::kEnter);
   const int first = p.next_instr();
@@ -246,8 +248,8 @@ void PrepareLoop(Preparer& p, const Op& op) {
 
 void PrepareContinue(Preparer& p, const Op& op) {
   Preparer::LoopContext& loop = p.loops.back();
-  const int skip = loop.op->opcode() == Opcode::kFor ? 1 : 0;
-  p.EmitCopies(op, Operands(op), Args(loop.op->region(0), skip));
+  const int first = ir::ForOp::Is(loop.op) ? 1 : 0;  // the induction variable is not carried
+  p.EmitCopies(op, Operands(op), Args(loop.op->region(0), first));
   loop.continues.push_back(p.Emit(op, RunJump, nullptr));
 }
 
@@ -303,10 +305,10 @@ const Instr* RunAssert(BlockState& b, const Instr* in) {
 
 void PrepareAssert(Preparer& p, const Op& op) {
   auto* d = p.New<AssertData>();
-  const Value* c = op.operand("condition");
+  const Value* c = ir::AssertOp(op).condition();
   d->condition = p.dense(c);
   d->n = p.plan().elements(c);
-  d->message = op.attr("message").as_string();
+  d->message = ir::AssertOp(op).message();
   d->type = c->type();
   p.Emit(op, RunAssert, d);
 }

@@ -7,6 +7,7 @@
 #include <cassert>
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "vm/kernels/elementwise.h"
 #include "vm/prepare/prepare.h"
 #include "vm/prepare/strips.h"
@@ -51,18 +52,17 @@ ElementwiseKey KeyOf(const Op& op) {
       if (op.operand(i)->type().elem() != key.out) key.in = op.operand(i)->type().elem();
     }
   }
-  const ir::FormatInfo& f = *op.info()->format;
-  const auto number = [&](absl::string_view name, int64_t missing) {
-    const int i = f.attr_index(name);
-    return i < 0 ? missing : op.attr(i).as_int();
+  const auto number = [&](ir::Field field, int64_t missing) {
+    const ir::Attr* a = ir::FindAttr(op, field);
+    return a == nullptr ? missing : a->as_int();
   };
-  key.rounding = static_cast<ir::Rounding>(number("rounding", static_cast<int64_t>(key.rounding)));
-  key.flush_to_zero = number("flush_to_zero", 0) != 0;
-  key.propagate_nan = number("propagate_nan", 0) != 0;
-  key.saturating = number("saturating", 0) != 0;
-  key.signedness = static_cast<ir::Signedness>(number("signedness", 0));
-  key.predicate = static_cast<ir::ComparisonPredicate>(number("predicate", 0));
-  key.ordering = static_cast<ir::ComparisonOrdering>(number("ordering", 0));
+  key.rounding = static_cast<ir::Rounding>(number(ir::Field::kRounding, static_cast<int64_t>(key.rounding)));
+  key.flush_to_zero = number(ir::Field::kFlushToZero, 0) != 0;
+  key.propagate_nan = number(ir::Field::kPropagateNan, 0) != 0;
+  key.saturating = number(ir::Field::kSaturating, 0) != 0;
+  key.signedness = static_cast<ir::Signedness>(number(ir::Field::kSignedness, 0));
+  key.predicate = static_cast<ir::ComparisonPredicate>(number(ir::Field::kPredicate, 0));
+  key.ordering = static_cast<ir::ComparisonOrdering>(number(ir::Field::kOrdering, 0));
   if (op.result(0)->type().element().is_pointer()) {
     key.pointee_bytes = std::max(1, ir::MemoryBits(op.result(0)->type().element().pointee) / 8);
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "vm/machine/memory_access.h"
 #include "vm/kernels/addresses.h"
 #include "vm/prepare/prepare.h"
@@ -31,15 +32,17 @@ struct PointerData {
   bool relied_on;      // of a masked load without padding: the result depends on elements that the mask leaves out
 };
 
-void FillData(Preparer& p, const Op& op, const Value* pointers, const Value* value, PointerData* d) {
+using MaskedOp = ir::OpView<ir::AnyOf<ir::Opcode::kLoadPtr, ir::Opcode::kStorePtr>>;
+
+void FillData(Preparer& p, const MaskedOp& op, const Value* pointers, const Value* value, PointerData* d) {
   d->pointers = p.dense(pointers);
   d->n = p.plan().elements(pointers);
   d->type = value->type();
   d->elem = value->type().elem();
   d->bytes = ir::StorageBytes(d->elem);
-  d->ordering = op.attr("ordering").as_enum<MemoryOrdering>();
-  d->scope = op.attr("scope").present() ? op.attr("scope").as_enum<ir::MemoryScope>() : ir::MemoryScope::kTlBlk;
-  if (const Value* mask = op.operand("mask")) {
+  d->ordering = op.ordering();
+  d->scope = op.scope().value_or(ir::MemoryScope::kTlBlk);
+  if (const Value* mask = op.mask()) {
     d->has_mask = true;
     d->mask = p.dense(mask);
   }
@@ -204,8 +207,9 @@ const Instr* RunAllocShared(BlockState& b, const Instr* in) {
 
 void PrepareLoadPtr(Preparer& p, const Op& op) {
   auto* d = p.New<PointerData>();
-  FillData(p, op, op.operand("source"), op.result(0), d);
-  if (const Value* padding = op.operand("padding_value")) {
+  const ir::LoadPtrOp load(op);
+  FillData(p, MaskedOp(op), load.source(), load.result(), d);
+  if (const Value* padding = load.padding_value()) {
     d->has_padding = true;
     d->padding = p.dense(padding);
   }
@@ -216,18 +220,20 @@ void PrepareLoadPtr(Preparer& p, const Op& op) {
 
 void PrepareStorePtr(Preparer& p, const Op& op) {
   auto* d = p.New<PointerData>();
-  FillData(p, op, op.operand("destination"), op.operand("value"), d);
-  d->value = p.dense(op.operand("value"));
+  const ir::StorePtrOp store(op);
+  FillData(p, MaskedOp(op), store.destination(), store.value(), d);
+  d->value = p.dense(store.value());
   p.Emit(op, RunStorePtr, d);
 }
 
 void PrepareAlloca(Preparer& p, const Op& op) {
+  const ir::AllocaOp allocation(op);
   auto* d = p.New<AllocaData>();
   d->elem = op.result(0)->type().element().pointee;
   const uint64_t element = static_cast<uint64_t>(std::max(1, ir::MemoryBits(d->elem) / 8));
-  d->bytes = static_cast<uint64_t>(op.attr("num_elem").as_int()) * element;
-  d->alignment = std::max<uint64_t>(static_cast<uint64_t>(op.attr("alignment").as_int()), 8);
-  d->global = op.attr("global").as_bool();
+  d->bytes = static_cast<uint64_t>(allocation.num_elem()) * element;
+  d->alignment = std::max<uint64_t>(static_cast<uint64_t>(allocation.alignment()), 8);
+  d->global = allocation.global();
   d->out = p.result(op, 0);
   p.Emit(op, RunAlloca, d);
 }

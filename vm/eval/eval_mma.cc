@@ -1,5 +1,6 @@
 // Matrix multiply-accumulate: vm/kernels/mma over the whole tile, batch by batch.
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "vm/kernels/mma.h"
 #include "vm/prepare/prepare.h"
 
@@ -40,7 +41,8 @@ const Instr* RunMma(BlockState& b, const Instr* in) {
 
 void PrepareMma(Preparer& p, const Op& op, MmaKey key) {
   auto* d = p.New<MmaData>();
-  const Value *lhs = op.operand("lhs"), *rhs = op.operand("rhs"), *acc = op.operand("acc");
+  const ir::MmaOp product(op);
+  const Value *lhs = product.lhs(), *rhs = product.rhs(), *acc = product.acc();
   const absl::Span<const int64_t> a = lhs->type().shape(), b = rhs->type().shape();
   const size_t batch = a.size() - 2;
   const int64_t m = a[batch], k = a[batch + 1], n = b[batch + 1];
@@ -52,8 +54,8 @@ void PrepareMma(Preparer& p, const Op& op, MmaKey key) {
   d->step_a = m * k * ab;
   d->step_b = k * n * ab;
   d->step_c = m * n * c;
-  if (op.opcode() == ir::Opcode::kMmaScaled) {
-    const Value *sa = op.operand("lhs_scale"), *sb = op.operand("rhs_scale");
+  if (const auto scaled = ir::As<ir::MmaScaledOp>(&op)) {
+    const Value *sa = scaled->lhs_scale(), *sb = scaled->rhs_scale();
     key.scale = sa->type().elem();
     const int64_t groups = sa->type().shape().back();
     d->scaled = true;
@@ -86,8 +88,8 @@ void PrepareMmaScaled(Preparer& p, const Op& op) { PrepareMma(p, op, MmaKey{}); 
 
 void PrepareMmaI(Preparer& p, const Op& op) {
   MmaKey key{};
-  key.signedness_a = op.attr("signedness_lhs").as_enum<ir::Signedness>();
-  key.signedness_b = op.attr("signedness_rhs").as_enum<ir::Signedness>();
+  key.signedness_a = ir::MmaIOp(op).signedness_lhs();
+  key.signedness_b = ir::MmaIOp(op).signedness_rhs();
   PrepareMma(p, op, key);
 }
 

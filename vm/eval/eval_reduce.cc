@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vm/machine/memory_access.h"
+#include "ir/op_views.h"
 #include "vm/kernels/reduce.h"
 #include "vm/prepare/prepare.h"
 
@@ -65,8 +66,8 @@ const Op* OnlyOperation(const ir::Block* body) {
   const bool straight = op->operand(0) == element && op->operand(1) == accumulator;
   const bool swapped = op->operand(0) == accumulator && op->operand(1) == element;
   if (!straight && !(swapped && op->info()->has(ir::kCommutative))) return nullptr;
-  const int rounding = op->info()->format->attr_index("rounding");
-  if (rounding >= 0 && op->attr(rounding).as_enum<ir::Rounding>() != ir::Rounding::kNearestEven) return nullptr;
+  const auto rounded = ir::As<ir::RoundingOp>(op);
+  if (rounded && rounded->rounding() != ir::Rounding::kNearestEven) return nullptr;
   return op;
 }
 
@@ -74,14 +75,13 @@ ReduceKey KeyOf(const Op& op) {
   ReduceKey key{};
   key.op = op.opcode();
   key.elem = op.result(0)->type().elem();
-  const ir::FormatInfo& f = *op.info()->format;
-  const auto number = [&](absl::string_view name) {
-    const int i = f.attr_index(name);
-    return i < 0 ? 0 : op.attr(i).as_int();
+  const auto number = [&](ir::Field field) {
+    const ir::Attr* a = ir::FindAttr(op, field);
+    return a == nullptr ? 0 : a->as_int();
   };
-  key.propagate_nan = number("propagate_nan") != 0;
-  key.flush_to_zero = number("flush_to_zero") != 0;
-  key.signedness = static_cast<ir::Signedness>(number("signedness"));
+  key.propagate_nan = number(ir::Field::kPropagateNan) != 0;
+  key.flush_to_zero = number(ir::Field::kFlushToZero) != 0;
+  key.signedness = static_cast<ir::Signedness>(number(ir::Field::kSignedness));
   return key;
 }
 
@@ -206,12 +206,12 @@ const Instr* RunBodies(BlockState& b, const Instr* in) {
 
 void PrepareFold(Preparer& p, const Op& op, bool scan) {
   const ir::Type t = op.operand(0)->type();
-  const auto dim = static_cast<size_t>(op.attr("dim").as_int());
+  const auto dim = static_cast<size_t>(ir::FoldOp(op).dim());
   int64_t outer = 1, inner = 1;
   for (size_t k = 0; k < dim; ++k) outer *= t.shape()[k];
   for (size_t k = dim + 1; k < t.shape().size(); ++k) inner *= t.shape()[k];
   const int64_t n = t.shape()[dim];
-  const bool reverse = scan && op.attr("reverse").as_bool();
+  const bool reverse = scan && ir::ScanOp(op).reverse();
   const ir::Block* body = op.region(0);
   if (const Op* only = OnlyOperation(body)) {
     const ReduceFn reduce = scan ? nullptr : FindReduce(KeyOf(*only));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "vm/kernels/copy.h"
 #include "vm/prepare/prepare.h"
 
@@ -84,7 +85,7 @@ const Instr* RunSlice(BlockState& b, const Instr* in) {
   return in + 1;
 }
 
-void PrepareSlice(Preparer& p, const Op& op, const Value* small, const Value* large, const std::vector<Value*>& index) {
+void PrepareSlice(Preparer& p, const Op& op, const Value* small, const Value* large, ir::OperandRange index) {
   auto* d = p.New<SliceData>();
   const absl::Span<const int64_t> s = small->type().shape(), l = large->type().shape();
   d->rank = static_cast<int>(s.size());
@@ -178,7 +179,7 @@ void PreparePermute(Preparer& p, const Op& op) {
   if (p.plan().storage(from) == p.plan().storage(to)) return;  // one element everywhere
   const std::vector<int64_t> source = RowMajor(from->type().shape());
   std::vector<int64_t> in_stride;
-  for (int64_t d : op.attr("permutation").ints()) in_stride.push_back(source[static_cast<size_t>(d)]);
+  for (int64_t d : ir::PermuteOp(op).permutation()) in_stride.push_back(source[static_cast<size_t>(d)]);
   const absl::Span<const int64_t> t = to->type().shape();
   p.Emit(op, RunMove, NewMove(p, p.dense(from), p.result(op, 0), BytesOf(to), t, in_stride, RowMajor(t)));
 }
@@ -186,7 +187,7 @@ void PreparePermute(Preparer& p, const Op& op) {
 void PrepareCat(Preparer& p, const Op& op) {
   const Value* to = op.result(0);
   const std::vector<int64_t> out_stride = RowMajor(to->type().shape());
-  const auto dim = static_cast<size_t>(op.attr("dim").as_int());
+  const auto dim = static_cast<size_t>(ir::CatOp(op).dim());
   int64_t at = 0;
   for (int i = 0; i < 2; ++i) {
     const absl::Span<const int64_t> shape = op.operand(i)->type().shape();
@@ -198,11 +199,11 @@ void PrepareCat(Preparer& p, const Op& op) {
 }
 
 void PrepareExtract(Preparer& p, const Op& op) {
-  PrepareSlice(p, op, op.result(0), op.operand("source"), op.group("indices"));
+  PrepareSlice(p, op, op.result(0), ir::ExtractOp(op).source(), ir::ExtractOp(op).indices());
 }
 
 void PrepareInsert(Preparer& p, const Op& op) {
-  PrepareSlice(p, op, op.operand("source"), op.operand("destination"), op.group("indices"));
+  PrepareSlice(p, op, ir::InsertOp(op).source(), ir::InsertOp(op).destination(), ir::InsertOp(op).indices());
 }
 
 void PreparePack(Preparer& p, const Op& op) { PrepareBytes(p, op, op.operand(0), false); }

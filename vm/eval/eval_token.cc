@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "ir/print_format.h"
+#include "ir/op_views.h"
 #include "vm/machine/launch_state.h"
 #include "vm/prepare/prepare.h"
 
@@ -49,8 +50,8 @@ void PrepareGdcWait(Preparer& p, const Op& op) { PrepareNothing(p, op); }
 
 void PreparePrint(Preparer& p, const Op& op) {
   auto* d = p.New<PrintData>();
-  d->format = op.attr("format").as_string();
-  const std::vector<Value*> values = op.group("args");
+  d->format = ir::PrintOp(op).format();
+  const ir::OperandRange values = ir::PrintOp(op).args();
   auto* args = p.NewArray<PrintArg>(values.size());
   for (size_t i = 0; i < values.size(); ++i) args[i] = {p.dense(values[i]), values[i]->type()};
   d->n = static_cast<int>(values.size());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "vm/kernels/copy.h"
 #include "vm/prepare/reliance.h"
 #include "vm/prepare/strips.h"
@@ -296,10 +297,11 @@ bool IsFolded(const Value* tile) {
 
 ViewMoveData* PrepareMove(Preparer& p, const Op& op) {
   auto* d = p.New<ViewMoveData>();
-  ViewAccess* access = PrepareView(p, op, op.operand("view"), op.group("index"));
+  const ir::ViewAccessOp fields(op);
+  ViewAccess* access = PrepareView(p, op, fields.view(), fields.index());
   d->access = access;
-  d->ordering = op.attr("ordering").as_enum<MemoryOrdering>();
-  d->scope = op.attr("scope").present() ? op.attr("scope").as_enum<ir::MemoryScope>() : ir::MemoryScope::kTlBlk;
+  d->ordering = fields.ordering();
+  d->scope = fields.scope().value_or(ir::MemoryScope::kTlBlk);
   return d;
 }
 
@@ -334,8 +336,9 @@ void PrepareMakeTensorView(Preparer& p, const Op& op) {
     fixed[k] = t.shape()[static_cast<size_t>(k)];
     fixed[d->rank + k] = t->strides[static_cast<size_t>(k)];
   }
-  std::vector<Value*> dynamic = op.group("dynamic_shape");
-  for (Value* v : op.group("dynamic_strides")) dynamic.push_back(v);
+  const ir::MakeTensorViewOp make(op);
+  std::vector<Value*> dynamic = make.dynamic_shape().list();
+  for (Value* v : make.dynamic_strides()) dynamic.push_back(v);
   auto* slots = p.NewArray<Slot>(dynamic.size());
   auto* bytes = p.NewArray<int>(dynamic.size());
   auto* i1 = p.NewArray<bool>(dynamic.size());
@@ -348,7 +351,7 @@ void PrepareMakeTensorView(Preparer& p, const Op& op) {
   d->slots = slots;
   d->bytes = bytes;
   d->i1 = i1;
-  d->base = p.raw(op.operand("base"));
+  d->base = p.raw(make.base());
   d->out = p.result(op, 0);
   p.Emit(op, RunMakeTensorView, d);
 }
@@ -375,7 +378,7 @@ void PrepareLoadView(Preparer& p, const Op& op) {
 
 void PrepareStoreView(Preparer& p, const Op& op) {
   ViewMoveData* d = PrepareMove(p, op);
-  d->tile = p.dense(op.operand("tile"));
+  d->tile = p.dense(ir::StoreViewOp(op).tile());
   p.Emit(op, RunStoreView, d);
 }
 

@@ -16,7 +16,7 @@ uint64_t ReadIndex(const void* p, int bytes, bool i1, int64_t i) {
   return i1 ? v & 1 : v;
 }
 
-ViewAccess* PrepareView(Preparer& p, const Op& op, const Value* view, absl::Span<Value* const> index) {
+ViewAccess* PrepareView(Preparer& p, const Op& op, const Value* view, ir::OperandRange index) {
   auto* v = p.New<ViewAccess>();
   v->type = view->type();
   v->view = p.raw(view);

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "ir/limits.h"
+#include "ir/op_views.h"
 #include "vm/machine/memory_access.h"
 #include "vm/prepare/prepare.h"
 
@@ -38,7 +39,7 @@ struct ViewAccess {
   uint64_t padding = 0;
 };
 
-ViewAccess* PrepareView(Preparer& p, const ir::Op& op, const ir::Value* view, absl::Span<ir::Value* const> index);
+ViewAccess* PrepareView(Preparer& p, const ir::Op& op, const ir::Value* view, ir::OperandRange index);
 
 // Offsets from here on are this one: no memory is that far away, and the sums that follow do not overflow.
 inline constexpr int64_t kFar = int64_t{1} << 59;

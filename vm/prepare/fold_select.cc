@@ -4,12 +4,17 @@
 #include <optional>
 #include <vector>
 
+#include "ir/op_views.h"
+
 namespace tile::vm {
 namespace {
 
 using ir::Op;
 using ir::Opcode;
 using ir::Value;
+
+using CmpOp = ir::OpView<ir::AnyOf<Opcode::kCmpI, Opcode::kCmpF>>;
+using LogicOp = ir::OpView<ir::AnyOf<Opcode::kAndi, Opcode::kOri, Opcode::kXori>>;
 
 // How an element compares with its accumulator.
 enum Outcome { kLess, kEqual, kGreater, kUnordered, kOutcomes };
@@ -65,43 +70,37 @@ class Body {
   std::optional<Meaning> Evaluate(const Op& op, const Outcomes& outcomes) {
     const auto truth = [](bool b) { return Meaning{b ? Meaning::kTrue : Meaning::kFalse, 0}; };
     const auto operand = [&](int i) { return Find(op.operand(i)); };
-    switch (op.opcode()) {
-      case Opcode::kCmpI:
-      case Opcode::kCmpF: {
-        const std::optional<bool> holds = Compare(op, operand(0), operand(1), outcomes);
-        return holds ? std::optional(truth(*holds)) : std::nullopt;
-      }
-      case Opcode::kAndi:
-      case Opcode::kOri:
-      case Opcode::kXori: {
-        const auto a = operand(0), b = operand(1);
-        if (!a || !b || a->kind > Meaning::kTrue || b->kind > Meaning::kTrue) return std::nullopt;
-        const bool x = a->kind == Meaning::kTrue, y = b->kind == Meaning::kTrue;
-        return truth(op.opcode() == Opcode::kAndi ? x && y : op.opcode() == Opcode::kOri ? x || y : x != y);
-      }
-      case Opcode::kSelect: {
-        const auto condition = operand(0);
-        if (!condition || condition->kind > Meaning::kTrue) return std::nullopt;
-        return operand(condition->kind == Meaning::kTrue ? 1 : 2);
-      }
-      default: return std::nullopt;
+    if (const auto cmp = ir::As<CmpOp>(&op)) {
+      const std::optional<bool> holds = Compare(*cmp, operand(0), operand(1), outcomes);
+      return holds ? std::optional(truth(*holds)) : std::nullopt;
     }
+    if (ir::Is<LogicOp>(&op)) {
+      const auto a = operand(0), b = operand(1);
+      if (!a || !b || a->kind > Meaning::kTrue || b->kind > Meaning::kTrue) return std::nullopt;
+      const bool x = a->kind == Meaning::kTrue, y = b->kind == Meaning::kTrue;
+      return truth(ir::AndiOp::Is(&op) ? x && y : ir::OriOp::Is(&op) ? x || y : x != y);
+    }
+    if (const auto select = ir::As<ir::SelectOp>(&op)) {
+      const auto condition = Find(select->cond());
+      if (!condition || condition->kind > Meaning::kTrue) return std::nullopt;
+      return Find(condition->kind == Meaning::kTrue ? select->val_if_true() : select->val_if_false());
+    }
+    return std::nullopt;
   }
 
-  std::optional<bool> Compare(const Op& op, std::optional<Meaning> a, std::optional<Meaning> b,
+  std::optional<bool> Compare(const CmpOp& cmp, std::optional<Meaning> a, std::optional<Meaning> b,
                               const Outcomes& outcomes) {
     if (!a || !b || a->kind < Meaning::kElement || b->kind < Meaning::kElement) return std::nullopt;
     if (a->stream != b->stream || a->kind == b->kind) return std::nullopt;
     int outcome = outcomes[static_cast<size_t>(a->stream)];
     if (a->kind == Meaning::kAccumulator && outcome != kUnordered) outcome = kGreater - outcome;
-    const auto predicate = op.attr("predicate").as_enum<ir::ComparisonPredicate>();
-    if (op.opcode() == Opcode::kCmpF) {
-      const auto ordering = op.attr("ordering").as_enum<ir::ComparisonOrdering>();
-      if (outcome == kUnordered) return ordering == ir::ComparisonOrdering::kUnordered;
+    const ir::ComparisonPredicate predicate = cmp.predicate();
+    if (const auto floats = ir::As<ir::CmpFOp>(&cmp.op())) {
+      if (outcome == kUnordered) return floats->ordering() == ir::ComparisonOrdering::kUnordered;
     } else if (predicate != ir::ComparisonPredicate::kEqual && predicate != ir::ComparisonPredicate::kNotEqual) {
       // Signed and unsigned numbers have different orders: one of them an operand.
       int& signedness = signedness_[static_cast<size_t>(a->stream)];
-      const int here = static_cast<int>(op.attr("signedness").as_int());
+      const int here = static_cast<int>(ir::CmpIOp(cmp.op()).signedness());
       if (signedness >= 0 && signedness != here) return std::nullopt;
       signedness = here;
     }

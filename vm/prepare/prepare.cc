@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/cpp_name.h"
+#include "ir/loops.h"
 #include "vm/prepare/strips.h"
 
 namespace tile::vm {
@@ -344,14 +345,15 @@ OpPlaces* Preparer::PlacesOf(const Op& op) {
   for (int i = 0; i < op.num_results(); ++i) {
     results[i] = PlaceOf(op.result(i));
     // The results of a for loop are what it carries.
-    if (op.opcode() == ir::Opcode::kFor) {
-      same_value_[static_cast<size_t>(op.result(i)->id)] = results[i].value = args[i + 1].value;
+    if (ir::ForOp::Is(&op)) {
+      const Place& carried = args[ir::CarryingLoop(op).first_arg() + i];
+      same_value_[static_cast<size_t>(op.result(i)->id)] = results[i].value = carried.value;
     }
   }
   o->operands = operands;
   o->args = args;
   o->results = results;
-  if (op.info()->has(ir::kReads) || op.info()->has(ir::kWrites)) o->memory_op = code_->num_memory_ops++;
+  if (op.info()->is_access()) o->memory_op = code_->num_memory_ops++;
   if (op.info()->has(ir::kRegions) && op.info()->has(ir::kPure)) {
     std::vector<Place> captured;
     ir::Walk(op.region(0), [&](const Op* inner) {
@@ -397,7 +399,7 @@ void Preparer::PlaceConstant(const Op& op) {
     }
     return;
   }
-  const ir::Dense& dense = op.attr("value").dense();
+  const ir::Dense& dense = ir::ConstantOp(op).value();
   std::memcpy(code_->constants.data() + storage.offset, dense.bytes.data(),
               std::min<size_t>(dense.bytes.size(), static_cast<size_t>(storage.bytes)));
 }

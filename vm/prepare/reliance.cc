@@ -3,6 +3,8 @@
 #include <map>
 #include <vector>
 
+#include "ir/loops.h"
+
 namespace tile::vm {
 namespace {
 
@@ -80,27 +82,26 @@ class Search {
     if (op.opcode() == Opcode::kAssume) return Reach(op.result(0), dims);
     // What is stored or added goes where the operation says, which leaves such elements out, too. What it says must
     // have a value, unless a mask goes with it.
-    const int pointers = info.format->operand_index("pointers"), mask = info.format->operand_index("mask");
-    const bool is_masked = mask >= 0 && op.group_end(mask) > op.group_begin(mask);
-    const auto is = [&](int field) {
+    using ir::Field;
+    const auto is = [&](Field name) {
+      const int field = info.format->place(name).operand;
       return field >= 0 && position >= op.group_begin(field) && position < op.group_end(field);
     };
-    const int source = info.format->operand_index("source"), destination = info.format->operand_index("destination");
-    if (is(pointers) || is(source) || is(destination)) {
-      relied_ = relied_ || !is_masked;
-    } else if (is(mask) || is(info.format->operand_index("index")) || is(info.format->operand_index("indices")) ||
-               is(info.format->operand_index("base")) || is(info.format->operand_index("dynamic_shape")) ||
-               is(info.format->operand_index("dynamic_strides")) || is(info.format->operand_index("args"))) {
+    const auto is_any = [&](std::initializer_list<Field> names) { return std::any_of(names.begin(), names.end(), is); };
+    if (is_any({Field::kPointers, Field::kSource, Field::kDestination})) {
+      relied_ = relied_ || ir::FindOperand(op, Field::kMask) == nullptr;
+    } else if (is_any({Field::kMask, Field::kIndex, Field::kIndices, Field::kBase, Field::kDynamicShape,
+                       Field::kDynamicStrides, Field::kArgs})) {
       relied_ = true;
-    } else if (is(info.format->operand_index("padding_value"))) {
+    } else if (is(Field::kPaddingValue)) {
       Reach(op.result(0), dims);
     }
   }
 
   void Shape(const Op& op, int position, Dims dims) {
     const Type from = op.operand(position)->type(), to = op.result(0)->type();
-    if (op.opcode() == Opcode::kPermute) {
-      const auto permutation = op.attr("permutation").ints();
+    if (const auto permute = ir::As<ir::PermuteOp>(&op)) {
+      const auto permutation = permute->permutation();
       Dims result = 0;
       for (size_t k = 0; k < permutation.size(); ++k) {
         if ((dims >> permutation[k] & 1) != 0) result |= Dims{1} << k;
@@ -111,11 +112,11 @@ class Search {
   }
 
   void Fold(const Op& op, Dims dims) {
-    const auto dim = op.attr("dim").as_int();
+    const int64_t dim = ir::FoldOp(op).dim();
     const bool along = (dims >> dim & 1) != 0;
-    const bool scan = op.opcode() == Opcode::kScan;
+    const auto scan = ir::As<ir::ScanOp>(&op);
     // Elements outside stand behind the others: a scan that goes upward reaches them last.
-    if (along && (!scan || op.attr("reverse").as_bool())) {
+    if (along && (!scan || scan->reverse())) {
       relied_ = true;
       return;
     }
@@ -127,41 +128,37 @@ class Search {
   void Product(const Op& op, int position, Dims dims) {
     const int r = op.result(0)->type().rank();
     const Dims row = Dims{1} << (r - 2), column = Dims{1} << (r - 1);
-    if (position != 2) {
-      const bool left = position == 0 || position == 3;
+    const ir::MmaOp product(op);
+    if (position != product.acc_at()) {
+      const auto scales = ir::As<ir::MmaScaledOp>(&op);
+      const bool left = position == product.lhs_at() || (scales && position == scales->lhs_scale_at());
       if ((dims & (left ? column : row)) != 0) relied_ = true;
     }
     Reach(op.result(0), dims);
   }
 
   void Control(const Op& op, int position, Dims dims) {
-    switch (op.opcode()) {
-      case Opcode::kIf:
-      case Opcode::kAssert:
-        relied_ = true;
+    if (ir::IsLoop(&op)) {
+      const ir::CarryingLoop loop(op);
+      const int carried = loop.carried_by_operand(position);
+      if (carried < 0) {
+        relied_ = true;  // a bound or the step
         return;
-      case Opcode::kFor:
-        if (position < 3) {
-          relied_ = true;
-          return;
-        }
-        Reach(op.region(0)->arg(position - 2), dims);
-        return Reach(op.result(position - 3), dims);
-      case Opcode::kLoop:
-        return Reach(op.region(0)->arg(position), dims);
-      default:
-        break;
+      }
+      Reach(loop.arg(carried), dims);
+      if (loop.counts()) Reach(loop.result(carried), dims);
+      return;
+    }
+    if (!op.info()->has(ir::kTerminator)) {
+      relied_ = true;  // a condition
+      return;
     }
     // A terminator hands its operands to what is around it.
-    const Op* around = op.parent();
-    if (op.opcode() == Opcode::kBreak || op.opcode() == Opcode::kContinue) {
-      while (around != nullptr && around->opcode() == Opcode::kIf) around = around->parent();
-    }
-    if (around == nullptr || around->info()->family == ir::Family::kReduce) return;
-    const bool loop = around->opcode() == Opcode::kLoop, counted = around->opcode() == Opcode::kFor;
-    if ((loop && op.opcode() != Opcode::kBreak) || counted)
-      Reach(around->region(0)->arg(position + (counted ? 1 : 0)), dims);
-    if (!loop || op.opcode() == Opcode::kBreak) Reach(around->result(position), dims);
+    const Op* around = ir::TargetOf(op);
+    if (around == nullptr || around->info()->has(ir::kElementBody)) return;
+    Reach(ir::ReceiverOf(op, position), dims);
+    // What goes around a `for` comes out of it in the end.
+    if (ir::ForOp::Is(around)) Reach(around->result(position), dims);
   }
 
   std::map<const Value*, Dims> reached_;

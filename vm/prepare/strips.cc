@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/op_views.h"
 #include "vm/kernels/copy.h"
 #include "vm/machine/launch_state.h"
 #include "vm/prepare/value_plan.h"
@@ -236,8 +237,9 @@ class Row {
   // The operand of an integer comparison that is an iota, if the other is one element and the order of the comparison
   // that of the lanes; else -1.
   static int BoundedIota(const Op& op, const ElementwiseData& d) {
-    if (op.opcode() != ir::Opcode::kCmpI) return -1;
-    const auto predicate = op.attr("predicate").as_enum<ir::ComparisonPredicate>();
+    const auto cmp = ir::As<ir::CmpIOp>(&op);
+    if (!cmp) return -1;
+    const ir::ComparisonPredicate predicate = cmp->predicate();
     if (predicate == ir::ComparisonPredicate::kEqual || predicate == ir::ComparisonPredicate::kNotEqual) return -1;
     for (int i = 0; i < 2; ++i) {
       const Op* source = Source(op.operand(i));
@@ -307,7 +309,7 @@ class Row {
   // A store of the last result, whose other operands come from before the row.
   bool TakesStrips(const Instr& in) const {
     if (empty() || n_ < kMinStrip || !IsPlainStore(in) || in.op->block() != back().op->block()) return false;
-    const Value* tile = in.op->operand("tile");
+    const Value* tile = ir::StoreViewOp(in.op).tile();
     for (int i = 0; i < in.op->num_operands(); ++i) {
       const Value* v = in.op->operand(i);
       if (v != tile && IsMember(Source(v), nullptr)) return false;

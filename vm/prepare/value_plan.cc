@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/loops.h"
 #include "vm/prepare/fold_select.h"
 
 namespace tile::vm {
@@ -18,8 +19,7 @@ constexpr int64_t kFewLanes = 16, kMaxParts = 64;  // together within a batch
 // A compact value is worth keeping when a kernel call covers at least this many elements.
 constexpr int64_t kMinRun = 32;
 
-bool IsLoop(const Op* op) { return op->opcode() == Opcode::kFor || op->opcode() == Opcode::kLoop; }
-bool HasBodyPerElement(const Op* op) { return op->opcode() == Opcode::kReduce || op->opcode() == Opcode::kScan; }
+bool HasBodyPerElement(const Op* op) { return op->info()->has(ir::kElementBody); }
 
 // How a dense source of this shape lies in a broadcast to `to`; {0, 0} if no run and count describe it.
 Form BroadcastForm(absl::Span<const int64_t> from, absl::Span<const int64_t> to) {
@@ -49,13 +49,7 @@ int64_t StoredElementBytes(Type t) {
   return 16 + 16 * static_cast<int64_t>(rank);
 }
 
-bool MovesNothing(const Op* op) {
-  static constexpr Opcode kMovesNothing[] = {
-      Opcode::kReshape,  Opcode::kAssume,            Opcode::kBitcast,         Opcode::kIntToPtr,
-      Opcode::kPtrToInt, Opcode::kPtrToPtr,          Opcode::kMakePartitionView, Opcode::kMakeStridedView,
-      Opcode::kMakeGatherScatterView};
-  return std::find(std::begin(kMovesNothing), std::end(kMovesNothing), op->opcode()) != std::end(kMovesNothing);
-}
+bool MovesNothing(const Op* op) { return op->info()->has(ir::kAlias); }
 
 bool IsBatchable(const Block* body) {
   for (const Op* op : *body) {
@@ -70,9 +64,8 @@ bool IsBatchable(const Block* body) {
 
 bool WorksInPlace(const Op* op, int operand) {
   if (op->info()->has(ir::kElementwise)) return true;
-  const ir::FormatInfo& f = *op->info()->format;
-  if (op->opcode() == Opcode::kMmaF || op->opcode() == Opcode::kMmaI) return operand == f.operand_index("acc");
-  if (op->opcode() == Opcode::kInsert) return operand == f.operand_index("destination");
+  if (const auto product = ir::As<ir::ProductOp>(op)) return operand == product->acc_at();
+  if (const auto insert = ir::As<ir::InsertOp>(op)) return operand == insert->destination_at();
   return false;
 }
 
@@ -120,7 +113,7 @@ void Plan::Number(const Block* block) {
     for (int i = 0; i < op->num_results(); ++i) add(op->result(i));
     if (HasBodyPerElement(op)) {
       const Type t = op->operand(0)->type();
-      const int64_t n = t.shape()[op->attr("dim").as_int()];
+      const int64_t n = t.shape()[ir::FoldOp(op).dim()];
       const int64_t lanes = std::max<int64_t>(1, t.num_elements() / std::max<int64_t>(1, n));
       // Few long lines: their parts are lanes too, where the body allows it.
       const int64_t parts = lanes <= kFewLanes && n >= 16 && KeepsLeftmost(*op) ? std::min(n / 4, kMaxParts) : 1;
@@ -160,10 +153,9 @@ void Plan::Assign(const Block* block) {
       if (op->region(r) != nullptr) Assign(op->region(r));
     }
     // A for loop's results are its carried values after the last round.
-    if (op->opcode() == Opcode::kFor) {
-      for (int i = 0; i < op->num_results(); ++i) {
-        Share(op->result(i), op->region(0)->arg(i + 1), form(op->region(0)->arg(i + 1)));
-      }
+    if (ir::ForOp::Is(op)) {
+      const ir::CarryingLoop loop(*op);
+      for (int i = 0; i < loop.num_carried(); ++i) Share(loop.result(i), loop.arg(i), form(loop.arg(i)));
     }
   }
 }
@@ -176,7 +168,7 @@ void Plan::AssignOp(const Op* op) {
   }
   if (op->opcode() == Opcode::kConstant) {
     const Value* v = op->result(0);
-    const ir::Dense& d = op->attr("value").dense();
+    const ir::Dense& d = ir::ConstantOp(op).value();
     const int s = NewStorage(v, {1, d.splat ? 1 : v->type().num_elements()});
     storages_[s].constant = true;
     return;
@@ -221,12 +213,10 @@ void Plan::CoalesceLoops(const Block* block) {
     for (int r = 0; r < op->num_regions(); ++r) {
       if (op->region(r) != nullptr) CoalesceLoops(op->region(r));
     }
-    if (!IsLoop(op)) continue;
-    const Block* body = op->region(0);
-    const Op* last = body->terminator();
-    if (last == nullptr || last->opcode() != Opcode::kContinue) continue;
-    const int skip = op->opcode() == Opcode::kFor ? 1 : 0;
-    for (int i = 0; i < last->num_operands(); ++i) TryCoalesce(op, body->arg(i + skip), last->operand(i));
+    if (!ir::IsLoop(op)) continue;
+    const ir::CarryingLoop loop(*op);
+    if (loop.latch() == nullptr) continue;
+    for (int i = 0; i < loop.num_carried(); ++i) TryCoalesce(op, loop.arg(i), loop.next(i));
   }
 }
 
@@ -267,12 +257,13 @@ void Plan::FindForwarded(const Block* block) {
     for (int r = 0; r < op->num_regions(); ++r) {
       if (op->region(r) != nullptr) FindForwarded(op->region(r));
     }
-    if (op->opcode() != Opcode::kLoadView || op->attr("ordering").as_enum<ir::MemoryOrdering>() != ir::MemoryOrdering::kWeak) {
+    const auto load = ir::As<ir::LoadViewOp>(op);
+    if (!load || load->ordering() != ir::MemoryOrdering::kWeak) {
       continue;
     }
     const Value* tile = op->result(0);
     const ir::Elem elem = tile->type().elem();
-    if (elem == ir::Elem::kI1 || ir::IsSubByte(elem) || !op->operand("view")->type().is_grid_view()) continue;
+    if (elem == ir::Elem::kI1 || ir::IsSubByte(elem) || !load->view()->type().is_grid_view()) continue;
     if (batch_around(block) != 1) continue;
     const std::vector<const Value*>& names = sharers_[static_cast<size_t>(storage(tile))];
     int last = -1;
@@ -312,7 +303,7 @@ void Plan::UseAt(const Value* v, const Op* user) {
   const Block* home = v->def() ? v->def()->block() : v->block();
   for (const Block* block = user->block(); block != home && block->parent() != nullptr;) {
     const Op* around = block->parent();
-    if (IsLoop(around) || HasBodyPerElement(around)) Extend(s, end_position(around));
+    if (ir::IsLoop(around) || HasBodyPerElement(around)) Extend(s, end_position(around));
     block = around->block();
   }
 }
