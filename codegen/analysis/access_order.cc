@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "codegen/analysis/slice_dims.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
 
 using ir::Op;
-using ir::Opcode;
 using ir::Value;
 
 constexpr int kDepth = 32;  // operations that are looked at for one question
@@ -21,39 +21,26 @@ struct Root {
   bool own = false;  // an allocation of this block
 };
 
+bool PointsToMemory(ir::Type t) { return t.is_tile() ? t.element().is_pointer() : t.is_tensor_view() || t.is_view(); }
+
 Root RootOf(const Value* v) {
   for (int depth = 0; depth < kDepth; ++depth) {
     const Op* def = v->def();
     if (def == nullptr) return v->block()->parent() == nullptr ? Root{v} : Root{};
-    switch (def->opcode()) {
-      case Opcode::kAllocShared:
-        return {v, true, true};
-      case Opcode::kAlloca:
-        return {v, false, true};
-      case Opcode::kGetGlobal:
-        return {v};
-      case Opcode::kOffset:
-      case Opcode::kAssume:
-      case Opcode::kReshape:
-      case Opcode::kBroadcast:
-      case Opcode::kPermute:
-      case Opcode::kPtrToPtr:
-      case Opcode::kMakeTensorView:
-      case Opcode::kMakePartitionView:
-      case Opcode::kMakeStridedView:
-      case Opcode::kMakeGatherScatterView:
-        v = def->operand(0);
-        break;
-      default:
-        return {};
-    }
+    if (ir::AllocSharedOp::Is(def)) return {v, true, true};
+    if (ir::AllocaOp::Is(def)) return {v, false, true};
+    if (ir::GetGlobalOp::Is(def)) return {v};
+    const bool same_place = def->info()->has(ir::kAlias) || def->info()->has(ir::kMoves) || ir::OffsetOp::Is(def) ||
+                            ir::MakeTensorViewOp::Is(def);
+    if (!same_place || !PointsToMemory(def->operand(0)->type())) return {};
+    v = def->operand(0);
   }
   return {};
 }
 
 const Value* AddressOf(const Op& access) {
-  for (const char* field : {"view", "source", "destination", "pointers"}) {
-    if (access.info()->format->operand_index(field) >= 0) return access.operand(field);
+  for (ir::Field field : {ir::Field::kView, ir::Field::kSource, ir::Field::kDestination, ir::Field::kPointers}) {
+    if (const Value* v = ir::FindOperand(access, field)) return v;
   }
   return nullptr;
 }
@@ -136,13 +123,16 @@ bool SliceOrder::MustFollow(const Op& store, const Op& load) {
 bool SliceOrder::ReadsOwn(const Op& load) { return RootOf(load).own; }
 
 bool SliceOrder::SameElements(const Op& store, const Op& load) {
-  if (store.opcode() == Opcode::kStorePtr && load.opcode() == Opcode::kLoadPtr) {
-    return Same(store.operand("destination"), load.operand("source")) &&
-           Same(store.operand("mask"), load.operand("mask"));
+  if (ir::StorePtrOp::Is(&store) && ir::LoadPtrOp::Is(&load)) {
+    const ir::StorePtrOp to(store);
+    const ir::LoadPtrOp of(load);
+    return Same(to.destination(), of.source()) && Same(to.mask(), of.mask());
   }
-  if (store.opcode() != Opcode::kStoreView || load.opcode() != Opcode::kLoadView) return false;
-  const std::vector<Value*> at = store.group("index"), from = load.group("index");
-  return SameView(store.operand("view"), load.operand("view")) &&
+  if (!ir::StoreViewOp::Is(&store) || !ir::LoadViewOp::Is(&load)) return false;
+  const ir::StoreViewOp to(store);
+  const ir::LoadViewOp of(load);
+  const ir::OperandRange at = to.index(), from = of.index();
+  return SameView(to.view(), of.view()) &&
          std::equal(at.begin(), at.end(), from.begin(), from.end(),
                     [](const Value* a, const Value* b) { return Same(a, b); });
 }

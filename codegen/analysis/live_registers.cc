@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "codegen/analysis/op_rules.h"
 #include "codegen/target/gpu_ops.h"
 
 namespace tile::codegen {
@@ -12,16 +13,15 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-bool IsLoop(const Op* op) { return op->opcode() == ir::Opcode::kFor || op->opcode() == ir::Opcode::kLoop; }
-
 // Bodies of scalars, or of what lies in shared memory.
-bool HasNoTiles(const Op* op) { return op->opcode() == ir::Opcode::kReduce || op->opcode() == ir::Opcode::kScan || IsFetch(op); }
+bool HasNoTiles(const Op* op) { return op->info()->has(ir::kElementBody) || IsFetch(op); }
 
-// The result is made of the operand's registers, or of nothing.
-bool TakesNoRegisters(const Op* op) {
-  static constexpr ir::Opcode kFree[] = {ir::Opcode::kConstant, ir::Opcode::kIota,    ir::Opcode::kBroadcast, ir::Opcode::kReshape,
-                                         ir::Opcode::kPermute,  ir::Opcode::kBitcast, ir::Opcode::kAssume};
-  return std::find(std::begin(kFree), std::end(kFree), op->opcode()) != std::end(kFree);
+bool TakesRegisters(const Op* op) { return RuleOf(*op).registers == RegisterRule::kOwn; }
+
+// The result is made of the operand's registers.
+bool TakesSource(const Op* op) {
+  const RegisterRule rule = RuleOf(*op).registers;
+  return rule == RegisterRule::kSource || rule == RegisterRule::kRepeat;
 }
 
 class Liveness {
@@ -66,7 +66,7 @@ class Liveness {
       }
       end_[op] = Next();
       if (op->num_regions() > 0) Add(op);
-      if (TakesNoRegisters(op) || IsFetch(op)) continue;
+      if (!TakesRegisters(op)) continue;
       for (int i = 0; i < op->num_results(); ++i) ranges_[op->result(i)] = {Next() - 1, 0};
     }
   }
@@ -105,7 +105,7 @@ class Liveness {
 
   // The value whose registers these are.
   static const Value* Source(const Value* v) {
-    while (v->def() != nullptr && TakesNoRegisters(v->def()) && v->def()->num_operands() > 0) v = v->def()->operand(0);
+    while (v->def() != nullptr && TakesSource(v->def())) v = v->def()->operand(0);
     return v;
   }
 
@@ -120,7 +120,7 @@ class Liveness {
     // What comes from outside of a loop is there until its end.
     const ir::Block* home = v->def() != nullptr ? v->def()->block() : v->block();
     for (const ir::Block* at = user->block(); at != home && at->parent() != nullptr; at = at->parent()->block()) {
-      if (IsLoop(at->parent())) last = std::max(last, end_.at(at->parent()));
+      if (at->parent()->info()->has(ir::kLoop)) last = std::max(last, end_.at(at->parent()));
     }
     return last;
   }
@@ -146,7 +146,7 @@ LargestTile FindLargestTile(const ir::Function& function) {
     largest = {op, v};
   };
   ir::Walk(function.body(), [&](const Op* op) {
-    if (TakesNoRegisters(op) || IsFetch(op)) return;
+    if (!TakesRegisters(op)) return;
     for (int i = 0; i < op->num_results(); ++i) look(op, op->result(i));
     for (int i = 0; i < op->num_operands(); ++i) look(op, op->operand(i));
   });

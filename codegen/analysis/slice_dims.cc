@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/facts.h"
+#include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/view_dim.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -23,7 +25,7 @@ std::string Same(const Op& op, int dim, int64_t, Dims* dims) {
 }
 
 std::string Constant(const Op& op, int, int64_t, Dims*) {
-  return op.attr("value").dense().splat ? "" : "a constant of many values is given as a whole";
+  return ir::ConstantOp(op).value().splat ? "" : "a constant of many values is given as a whole";
 }
 
 std::string Iota(const Op&, int, int64_t, Dims*) { return ""; }
@@ -49,7 +51,7 @@ std::string Reshape(const Op& op, int dim, int64_t slices, Dims* dims) {
 }
 
 std::string Permute(const Op& op, int dim, int64_t, Dims* dims) {
-  (*dims)[0] = static_cast<int>(op.attr("permutation").ints()[static_cast<size_t>(dim)]);
+  (*dims)[0] = static_cast<int>(ir::PermuteOp(op).permutation()[static_cast<size_t>(dim)]);
   return "";
 }
 
@@ -66,7 +68,7 @@ constexpr char kBody[] = "its body does more than combine two elements";
 
 std::string Reduce(const Op& op, int dim, int64_t slices, Dims* dims) {
   if (!IsPlain(*op.region(0))) return kBody;
-  return Same(op, dim + (dim >= op.attr("dim").as_int() ? 1 : 0), slices, dims);
+  return Same(op, dim + (dim >= ir::ReduceOp(op).dim() ? 1 : 0), slices, dims);
 }
 
 std::string Scan(const Op& op, int dim, int64_t slices, Dims* dims) {
@@ -75,14 +77,14 @@ std::string Scan(const Op& op, int dim, int64_t slices, Dims* dims) {
 }
 
 std::string View(const Op& op, int dim, int64_t slices, Dims* dims) {
-  const ir::Type view = op.operand("view")->type();
+  const ir::Type view = ir::ViewAccessOp(op).view()->type();
   const bool gather = view.kind() == ir::TypeKind::kGatherScatterView, picked = gather && dim == view->sparse_dim;
   // Of a single element code generation believes that it lies inside, unless an index tile picks it.
   if (!picked && view.shape()[static_cast<size_t>(dim)] < 2 * slices && !StaysInside(op, dim))
     return "slices would be single elements";
   Same(op, dim, slices, dims);
   if (gather) {
-    const auto at = static_cast<size_t>(op.group_begin(op.info()->format->operand_index("index")) + view->sparse_dim);
+    const auto at = static_cast<size_t>(ir::ViewAccessOp(op).index_at() + view->sparse_dim);
     (*dims)[at] = picked ? 0 : kWhole;
   }
   return "";
@@ -90,8 +92,8 @@ std::string View(const Op& op, int dim, int64_t slices, Dims* dims) {
 
 // Indices stand for one dimension; along another one a slice begins further inside of the tensor.
 std::string Scatter(const Op& op, int dim, int64_t slices, Dims* dims) {
-  const Op* view = op.operand("view")->def();
-  if (dim != op.attr("dim").as_int() && (view == nullptr || view->opcode() != Opcode::kMakeTensorView))
+  const ir::ScatterOp scatter(op);
+  if (dim != scatter.dim() && !ir::MakeTensorViewOp::Is(scatter.view()->def()))
     return "slices of a shared array along another dimension than that of the indices have no view";
   return Same(op, dim, slices, dims);
 }
@@ -102,34 +104,21 @@ std::string Product(const Op& op, int dim, int64_t, Dims* dims) {
   return "";
 }
 
-struct Row {
-  Opcode op;
-  std::string (*rule)(const Op&, int, int64_t, Dims*);
-};
-constexpr Row kRules[] = {
-    {Opcode::kConstant, Constant},   {Opcode::kIota, Iota},       {Opcode::kAssume, Same},
-    {Opcode::kBroadcast, Broadcast}, {Opcode::kReshape, Reshape}, {Opcode::kPermute, Permute},
-    {Opcode::kReduce, Reduce},       {Opcode::kScan, Scan},       {Opcode::kLoadPtr, Same},
-    {Opcode::kStorePtr, Same},       {Opcode::kLoadView, View},   {Opcode::kStoreView, View},
-    {Opcode::kAtomicRmw, Same},      {Opcode::kAtomicCas, Same},  {Opcode::kAtomicRedView, View},
-    {Opcode::kAtomicRmwView, View},  {Opcode::kAtomicCasView, View},
-    {Opcode::kAtomicScatterView, Scatter},
-    {Opcode::kStoreScatterView, Scatter},
-    {Opcode::kMmaF, Product},        {Opcode::kMmaI, Product},    {Opcode::kMmaScaled, Product},
+std::string Whole(const Op&, int, int64_t, Dims*) { return "it works on whole tiles"; }
+
+// By SliceRule.
+constexpr std::string (*kRules[])(const Op&, int, int64_t, Dims*) = {
+    Whole, Same, Constant, Iota, Broadcast, Reshape, Permute, Reduce, Scan, View, Scatter, Product,
 };
 
 // Operands of accesses that go to memory.
-constexpr const char* kWritten[] = {"tile", "value", "values", "arg", "val"};
+constexpr ir::Field kWritten[] = {ir::Field::kTile, ir::Field::kValue, ir::Field::kValues, ir::Field::kArg, ir::Field::kVal};
 
 }  // namespace
 
 std::string OperandDims(const Op& op, int dim, int64_t slices, std::vector<int>* dims) {
   dims->assign(static_cast<size_t>(op.num_operands()), kWhole);
-  if (op.info()->has(ir::kElementwise)) return Same(op, dim, slices, dims);
-  for (const Row& row : kRules) {
-    if (row.op == op.opcode()) return row.rule(op, dim, slices, dims);
-  }
-  return "it works on whole tiles";
+  return kRules[static_cast<size_t>(RuleOf(op).slice)](op, dim, slices, dims);
 }
 
 std::vector<int> ProductDims(const Op& mma, int dim) {
@@ -147,35 +136,34 @@ ir::Type SlicedType(ir::TypeContext& types, ir::Type t, int dim, int64_t slices)
 }
 
 bool IsWeak(const Op& op) {
-  const int i = op.info()->format->attr_index("ordering");
-  return op.opcode() == Opcode::kStoreScatterView || (i >= 0 && op.attr(i).as_enum<ir::MemoryOrdering>() == ir::MemoryOrdering::kWeak);
+  return ir::StoreScatterViewOp::Is(&op) || (ir::OrderedOp::Is(&op) && ir::OrderingOf(op) == ir::MemoryOrdering::kWeak);
 }
 
 const ir::Value* WrittenTile(const Op& op) {
   if (!op.info()->has(ir::kWrites)) return nullptr;
-  for (const char* field : kWritten) {
-    if (op.info()->format->operand_index(field) >= 0) return op.operand(field);
+  for (ir::Field field : kWritten) {
+    if (const ir::Value* v = ir::FindOperand(op, field)) return v;
   }
   return nullptr;
 }
 
 bool GivesTile(const Op& op) { return op.num_results() > 0 && IsTile(op.result(0)->type()) && op.result(0)->has_uses(); }
 
-bool ScansAlong(const Op& op, int dim) { return op.opcode() == Opcode::kScan && dim == op.attr("dim").as_int(); }
+bool ScansAlong(const Op& op, int dim) { return ir::ScanOp::Is(&op) && dim == ir::ScanOp(op).dim(); }
 
-bool IsAccessOfMemory(const Op& op) { return op.info()->has(ir::kReads) || op.info()->has(ir::kWrites); }
+bool IsAccessOfMemory(const Op& op) { return op.info()->is_access(); }
 
 bool StaysInside(const Op& access, int k) {
   const auto u = static_cast<size_t>(k);
-  const auto inbounds = access.attr("inbounds").bools();
+  const auto inbounds = ir::ViewAccessOp(access).inbounds();
   if (!inbounds.empty() && inbounds[u] != 0) return true;
-  const ir::Type view = access.operand("view")->type();
+  const ir::Type view = ir::ViewAccessOp(access).view()->type();
   const int64_t size = view.tensor()->shape[TensorDim(view, k)];
   return view.kind() == ir::TypeKind::kPartitionView && size != ir::kDynamic && size % view.shape()[u] == 0;
 }
 
 const ir::Predicate* SlicedPredicate(ir::Module* module, const Op& assume, int dim, int64_t length) {
-  ir::Predicate p = assume.attr("predicate").predicate();
+  ir::Predicate p = ir::AssumeOp(assume).predicate();
   const auto length_u = static_cast<uint64_t>(length);
   if (p.kind == ir::Predicate::Kind::kDivBy && p.along.has_value() && *p.along == dim && *p.every > 0 &&
       length % *p.every != 0) {

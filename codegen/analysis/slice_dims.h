@@ -3,8 +3,7 @@
 //   std::vector<int> dims;
 //   std::string why = OperandDims(op, /*dim=*/0, /*slices=*/8, &dims);   // "": dims[i] is the dimension of operand i
 //
-// A slice is one of `slices` equal parts along one dimension. Rules stand in a table; an operation without a row works
-// on whole tiles.
+// A slice is one of `slices` equal parts along one dimension. Which rule an operation follows says op_rules.def.
 #ifndef TILE_CODEGEN_ANALYSIS_SLICE_DIMS_H_
 #define TILE_CODEGEN_ANALYSIS_SLICE_DIMS_H_
 

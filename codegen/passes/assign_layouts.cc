@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/op_rules.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/passes/layout_rules.h"
 #include "codegen/passes/unused.h"
@@ -46,8 +47,7 @@ class Assigner : public LayoutRules {
   }
 
   void Settle(Op* op) {
-    const ir::Opcode code = op->opcode();
-    if (code == ir::Opcode::kReduce || code == ir::Opcode::kScan) return SettleOperation(op);  // bodies are scalar
+    if (op->info()->has(ir::kElementBody)) return SettleOperation(op);  // the body is scalar
     for (int r = 0; r < op->num_regions(); ++r) {
       if (op->region(r) == nullptr) continue;
       for (Value* arg : op->region(r)->args()) SettleValue(arg);
@@ -101,9 +101,8 @@ class Assigner : public LayoutRules {
         return def->opcode() == ir::Opcode::kAssume ? Cheap(def->operand(0), depth - 1) : true;
       case ir::Family::kShape:
         // A broadcast asks for its small source elsewhere, which is cheaper than moving its result.
-        if (def->opcode() == ir::Opcode::kBroadcast) return true;
-        return (def->opcode() == ir::Opcode::kReshape || def->opcode() == ir::Opcode::kPermute) &&
-               Cheap(def->operand(0), depth - 1);
+        if (RuleOf(*def).registers == RegisterRule::kRepeat) return true;
+        return RuleOf(*def).registers == RegisterRule::kSource && Cheap(def->operand(0), depth - 1);
       case ir::Family::kMath:
         return false;
       default:

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
-#include "codegen/plan/mma_layout.h"
+#include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tma_store.h"
 #include "codegen/plan/wgmma_plan.h"
+#include "ir/loops.h"
 
 namespace tile::codegen {
 namespace {
@@ -15,33 +17,7 @@ using ir::Op;
 using ir::Type;
 using ir::Value;
 
-enum class Rule : uint8_t {
-  kAny,        // nothing asked, nothing decided
-  kSame,       // all tiles of one layout
-  kReshape,
-  kPermute,
-  kBroadcast,
-  kInsert,     // the destination's
-  kReduce,
-  kLoadView,   // decides
-  kStoreView,
-  kMma,        // decides
-  kIf,
-  kLoop,       // for and loop: initial values as the arguments
-  kBranch,     // operands as the values that receive them
-};
-
-Rule RuleOf(const Op& op) {
-  static const auto* rules = [] {
-    auto* m = new absl::flat_hash_map<int, Rule>;
-#define TILE_LAYOUT_RULE(Name, rule) (*m)[static_cast<int>(ir::Opcode::k##Name)] = Rule::rule;
-#include "codegen/passes/layout_rules.def"
-    return m;
-  }();
-  if (op.info()->has(ir::kElementwise)) return Rule::kSame;
-  auto it = rules->find(static_cast<int>(op.opcode()));
-  return it == rules->end() ? Rule::kAny : it->second;
-}
+using Rule = LayoutRule;
 
 // Of a thread, in which fragments may wait over all rounds of a loop.
 constexpr int kInvariantBits = 32 * 32;
@@ -63,7 +39,7 @@ Layout OnlyDimension(Layout layout, int dim) {
 }
 
 absl::InlinedVector<int, 8> PermutationOf(const Op& op) {
-  const auto p = op.attr("permutation").ints();
+  const auto p = ir::PermuteOp(op).permutation();
   return {p.begin(), p.end()};
 }
 
@@ -88,18 +64,14 @@ void LayoutRules::SetInferred(const Value* v, const Layout* layout) {
 }
 
 const Value* LayoutRules::Receiver(const Op& branch, int i) {
-  const Op* to = branch.parent();
-  if (branch.opcode() == ir::Opcode::kYield) {
-    return to != nullptr && to->opcode() == ir::Opcode::kIf ? to->result(i) : nullptr;  // bodies of reduce are scalar
-  }
-  while (to->opcode() == ir::Opcode::kIf) to = to->parent();
-  if (branch.opcode() == ir::Opcode::kBreak) return to->result(i);
-  return to->region(0)->arg(i + (to->opcode() == ir::Opcode::kFor ? 1 : 0));
+  // Bodies of reduce are scalar, and what a stage holds has no layout.
+  if (ir::YieldOp::Is(&branch) && !ir::IfOp::Is(branch.parent())) return nullptr;
+  return ir::ReceiverOf(branch, i);
 }
 
 template <class Known>
 const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known known) {
-  switch (RuleOf(op)) {
+  switch (RuleOf(op).layout) {
     case Rule::kSame:
       for (int i = 0; i < op.num_operands(); ++i) {
         if (!IsTile(op.operand(i))) continue;
@@ -114,12 +86,12 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
       const Layout* l = known(op.operand(0));
       return l == nullptr ? nullptr : Intern(l->Permute(PermutationOf(op)));
     }
-    case Rule::kInsert: return known(op.operand("destination"));
+    case Rule::kInsert: return known(ir::InsertOp(op).destination());
     case Rule::kReduce: {
       const Layout* l = known(op.operand(0));
-      return l == nullptr ? nullptr : Intern(l->Slice(static_cast<int>(op.attr("dim").as_int())).RemoveZeroRegisters());
+      return l == nullptr ? nullptr : Intern(l->Slice(static_cast<int>(ir::ReduceOp(op).dim())).RemoveZeroRegisters());
     }
-    case Rule::kLoadView: return ForView(op.operand("view")->type());
+    case Rule::kLoadView: return ForView(ir::LoadViewOp(op).view()->type());
     case Rule::kMma: return Intern(MmaResultLayout(target_, plan_, op));
     default: return nullptr;
   }
@@ -127,18 +99,17 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
 
 void LayoutRules::Infer(const Op& op) {
   auto known = [&](const Value* v) { return Inferred(v); };
-  switch (RuleOf(op)) {
+  switch (RuleOf(op).layout) {
     case Rule::kBranch:
       for (int i = 0; i < op.num_operands(); ++i) {
         if (const Value* to = Receiver(op, i)) SetInferred(to, Inferred(op.operand(i)));
       }
       return;
     case Rule::kLoop: {
-      const int first = op.opcode() == ir::Opcode::kFor ? 3 : 0, skip = op.opcode() == ir::Opcode::kFor ? 1 : 0;
-      for (int i = first; i < op.num_operands(); ++i) {
-        const Value* arg = op.region(0)->arg(i - first + skip);
-        SetInferred(arg, Inferred(op.operand(i)));
-        if (skip == 1) SetInferred(op.result(i - first), Inferred(arg));
+      const ir::CarryingLoop loop(op);
+      for (int i = 0; i < loop.num_carried(); ++i) {
+        SetInferred(loop.arg(i), Inferred(loop.init(i)));
+        if (loop.counts()) SetInferred(loop.result(i), Inferred(loop.arg(i)));
       }
       return;
     }
@@ -152,7 +123,7 @@ void LayoutRules::Infer(const Op& op) {
 const Layout* LayoutRules::Decided(const Value* v) {
   const Op* def = v->def();
   // What comes out of a for is what went around.
-  if (def != nullptr && def->opcode() == ir::Opcode::kFor) return LayoutOf(def->region(0)->arg(v->index() + 1)->type());
+  if (ir::ForOp::Is(def)) return LayoutOf(ir::CarryingLoop(*def).arg(v->index())->type());
   if (const Layout* l = Inferred(v)) return l;
   if (def != nullptr) {
     if (const Layout* l = Forward(*def, v, [](const Value* x) { return LayoutOf(x->type()); })) return l;
@@ -162,7 +133,7 @@ const Layout* LayoutRules::Decided(const Value* v) {
 
 const Layout* LayoutRules::Wanted(const Op& op, int i) {
   const Value* v = op.operand(i);
-  switch (RuleOf(op)) {
+  switch (RuleOf(op).layout) {
     case Rule::kSame: {
       for (int r = 0; r < op.num_results(); ++r) {
         if (IsTile(op.result(r))) return LayoutOf(op.result(r)->type());
@@ -185,22 +156,23 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
       return Intern(LayoutOf(op.result(0)->type())->Permute(inverse));
     }
     case Rule::kBroadcast: return Intern(SourceOfBroadcast(*LayoutOf(op.result(0)->type()), v->type().shape()));
-    case Rule::kInsert: return v == op.operand("destination") ? LayoutOf(op.result(0)->type()) : nullptr;
+    case Rule::kInsert: return v == ir::InsertOp(op).destination() ? LayoutOf(op.result(0)->type()) : nullptr;
     case Rule::kReduce: return LayoutOf(op.operand(0)->type());
     case Rule::kLoadView: {  // the index tile of a gather
-      const Type view = op.operand("view")->type();
+      const Type view = ir::LoadViewOp(op).view()->type();
       return Intern(OnlyDimension(*LayoutOf(op.result(0)->type()), view->sparse_dim));
     }
     case Rule::kStoreView: {
-      const Type view = op.operand("view")->type();
-      const Value* tile = op.operand(op.info()->format->operand_index("tile") >= 0 ? "tile" : "value");
+      const Type view = ir::ViewAccessOp(op).view()->type();
+      const Value* tile = ir::StoreViewOp::Is(&op) ? ir::StoreViewOp(op).tile() : ir::ViewUpdateOp(op).value();
       const Layout* l = ForStore(op, LayoutOf(tile->type()));
       return v == tile ? l : Intern(OnlyDimension(*l, view->sparse_dim));
     }
-    case Rule::kMma: return v == op.operand("acc") ? LayoutOf(op.result(0)->type()) : ForInvariant(op, i);
+    case Rule::kMma: return v == ir::MmaOp(op).acc() ? LayoutOf(op.result(0)->type()) : ForInvariant(op, i);
     case Rule::kLoop: {
-      const int first = op.opcode() == ir::Opcode::kFor ? 3 : 0, skip = op.opcode() == ir::Opcode::kFor ? 1 : 0;
-      return LayoutOf(op.region(0)->arg(i - first + skip)->type());
+      const ir::CarryingLoop loop(op);
+      const int carried = loop.carried_by_operand(i);
+      return carried < 0 ? nullptr : LayoutOf(loop.arg(carried)->type());
     }
     case Rule::kBranch: {
       const Value* to = Receiver(op, i);
@@ -237,7 +209,7 @@ const Layout* LayoutRules::ForView(Type view) {
 
 const Layout* LayoutRules::ForStore(const Op& op, const Layout* own) {
   if (plan_.producer && PlanTmaStore(op, *own)) return own;
-  const Type view = op.operand("view")->type();
+  const Type view = ir::ViewAccessOp(op).view()->type();
   const int fastest = FastestDim(view);
   const int bits = ir::MemoryBits(view.elem());
   // How much of the fastest dimension a warp writes in one go, and a thread.

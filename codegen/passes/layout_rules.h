@@ -1,5 +1,5 @@
 // The rules behind AssignLayouts: what an operation makes of its operands' layouts, and which layouts it wants them in.
-// A rule per operation, in codegen/passes/layout_rules.def. Internal to codegen/passes.
+// A rule per operation, in codegen/analysis/op_rules.def. Internal to codegen/passes.
 #ifndef TILE_CODEGEN_PASSES_LAYOUT_RULES_H_
 #define TILE_CODEGEN_PASSES_LAYOUT_RULES_H_
 

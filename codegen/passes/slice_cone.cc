@@ -4,10 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
+#include "codegen/analysis/op_rules.h"
 #include "codegen/passes/slice_carry.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/analysis/view_dim.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -26,8 +28,9 @@ bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0
 
 // The tile's dimension whose elements are neighbours in memory; of pointers, the last one probably.
 int FastestDim(const Op& access, int rank) {
-  if (access.info()->format->operand_index("view") < 0) return rank - 1;
-  const ir::Type view = access.operand("view")->type();
+  const Value* of = ir::FindOperand(access, ir::Field::kView);
+  if (of == nullptr) return rank - 1;
+  const ir::Type view = of->type();
   if (!view.is_view()) {  // a tensor view, which a scatter takes
     for (int k = rank - 1; k >= 0; --k) {
       if (view->strides[static_cast<size_t>(k)] == 1) return k;
@@ -43,9 +46,9 @@ int FastestDim(const Op& access, int rank) {
 }  // namespace
 
 bool IsFreeTile(const Value* v) {
-  const Op* def = v->def();
-  if (def == nullptr) return false;
-  return def->opcode() == Opcode::kConstant || def->opcode() == Opcode::kIota || def->opcode() == Opcode::kBroadcast;
+  if (v->def() == nullptr) return false;
+  const RegisterRule rule = RuleOf(*v->def()).registers;
+  return rule == RegisterRule::kNone || rule == RegisterRule::kRepeat;
 }
 
 bool IsRightBefore(const Op& access, const Op& sink) {
@@ -168,7 +171,7 @@ bool SliceCone::GoBy(Turn turn) {
 }
 
 std::string SliceCone::MakeScan(const Op& scan, int dim) {
-  if (!GoBy(scan.attr("reverse").as_bool() ? Turn::kBackward : Turn::kForward)) return "two scans go opposite ways";
+  if (!GoBy(ir::ScanOp(scan).reverse() ? Turn::kBackward : Turn::kForward)) return "two scans go opposite ways";
   const ir::Type type = scan.result(0)->type();
   const int64_t words = RegistersOf(type) / type.shape()[static_cast<size_t>(dim)] * TotalsOf(scan, slices_);
   if (words > scope_.limit) return "what rounds carry exceeds the registers";
