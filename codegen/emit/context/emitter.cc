@@ -344,6 +344,7 @@ llvm::Value* Emitter::Ptx(llvm::Type* result, absl::string_view text, absl::stri
 void Emitter::Lower(const ir::Op& op) {
   if (refused()) return;
   const ir::Op* outer = std::exchange(current_, &op);
+  if (op.info()->is_access() && order_.NeedsBarrier(op)) Barrier();
   lower_(*this, op);
   current_ = outer;
 }

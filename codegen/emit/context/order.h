@@ -3,9 +3,10 @@
 //
 // The emitter walks the program in order; Order remembers the accesses since the last barrier:
 //
-//   if (order.NeedsBarrier(op)) { e.Barrier(); }      // Emitter::Barrier tells Order
-//   … emit the access …
-//   order.Did(op);
+//   if (op.info()->is_access() && order.NeedsBarrier(op)) e.Barrier();      // in Emitter::Lower; Barrier tells Order
+//   order.Did(op);                                                          // where instructions go to memory: ptx_access.cc
+//
+// Lowerings do neither: an access takes part by its traits, and by the instructions that it emits with AccessOf(op).
 //
 // Where ways meet (after an if), what is pending on any of them is pending; at the head of a loop all accesses of its
 // body are, since they may be of the round before.

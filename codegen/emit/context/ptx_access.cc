@@ -130,6 +130,7 @@ std::string MemoryAccess::qualifiers() const {
 
 MemoryAccess AccessOf(const Emitter& e, const ir::Op& op, bool shared) {
   MemoryAccess how;
+  how.op = &op;
   how.shared = shared;
   how.ordering = ir::OrderedOp(op).ordering();
   if (!how.strong()) return how;
@@ -196,6 +197,7 @@ Registers Load(Emitter& e, const MemoryAccess& how, Address at, ir::Elem elem, i
   llvm::Type* word = WordType(e, w);
   llvm::Type* result = n == 1 ? word : llvm::StructType::get(e.context(), std::vector<llvm::Type*>(n, word));
   llvm::Value* loaded = e.Ptx(result, text, constraints, in, true);
+  if (how.op != nullptr) e.order().Did(*how.op);
   Registers words = {loaded};
   if (n > 1) {
     words.clear();
@@ -221,6 +223,7 @@ void Store(Emitter& e, const MemoryAccess& how, Address at, ir::Elem elem, Opera
     in.push_back(predicate);
   }
   e.Ptx(e.b().getVoidTy(), text, constraints, in, true);
+  if (how.op != nullptr) e.order().Did(*how.op);
 }
 
 llvm::Value* And(Emitter& e, llvm::Value* a, llvm::Value* b) {

@@ -196,7 +196,6 @@ bool CombineToOne(Emitter& e, const ir::Op& op) {
 bool CombineUpdates(Emitter& e, const ir::Op& op) {
   if (ir::AtomicRmwOp(op).ordering() != ir::MemoryOrdering::kRelaxed || op.result(0)->has_uses()) return false;
   if (!CombineToOne(e, op) && !CombineInTable(e, op)) return false;
-  e.order().Did(op);
   // Nobody reads the old values.
   const ir::Value* old = op.result(0);
   llvm::Value* none = llvm::PoisonValue::get(e.RegisterType(old->type().elem()));

@@ -35,7 +35,6 @@ void Update(Emitter& e, const ir::Op& op, const ir::Value* value, const ir::Valu
     // Elements that are not updated give what compare-and-swap expects.
     out[i] = EmitAtomic(e, u, at(r), e.regs(value)[i], cmp, And(e, first, active(r)), cmp);
   }
-  e.order().Did(op);
   if (result == nullptr) return;
   if (!u.wants_old) {
     // Nobody looks, but a value is there.
@@ -45,7 +44,6 @@ void Update(Emitter& e, const ir::Op& op, const ir::Value* value, const ir::Valu
 }
 
 void UpdatePointers(Emitter& e, const ir::Op& op, const ir::Value* value, const ir::Value* expected) {
-  if (e.order().NeedsBarrier(op)) e.Barrier();
   const Registers& pointers = e.regs(ir::PointerUpdateOp(op).pointers());
   const ir::Value* mask = ir::PointerUpdateOp(op).mask();
   Update(e, op, value, expected, false,
@@ -59,7 +57,6 @@ void UpdateBox(Emitter& e, const ir::Op& op, TileBox box, const ir::Value* value
 }
 
 void UpdateView(Emitter& e, const ir::Op& op, const ir::Value* expected) {
-  if (e.order().NeedsBarrier(op)) e.Barrier();
   const ir::Value* value = ir::ViewUpdateOp(op).value();
   UpdateBox(e, op, TileBox::OfView(e, op, e.layout(value)), value, expected);
 }
@@ -72,7 +69,6 @@ void RefuseMulticast(Emitter& e, const ir::Op& op) {
 }  // namespace
 
 void LowerAtomicRmw(Emitter& e, const ir::Op& op) {
-  if (e.order().NeedsBarrier(op)) e.Barrier();
   if (!CombineUpdates(e, op)) UpdatePointers(e, op, ir::AtomicRmwOp(op).arg(), nullptr);
 }
 void LowerAtomicCas(Emitter& e, const ir::Op& op) { UpdatePointers(e, op, ir::AtomicCasOp(op).val(), ir::AtomicCasOp(op).cmp()); }
@@ -81,7 +77,6 @@ void LowerAtomicRmwView(Emitter& e, const ir::Op& op) { UpdateView(e, op, nullpt
 void LowerAtomicCasView(Emitter& e, const ir::Op& op) { UpdateView(e, op, ir::AtomicCasViewOp(op).cmp()); }
 
 void LowerAtomicScatterView(Emitter& e, const ir::Op& op) {
-  if (e.order().NeedsBarrier(op)) e.Barrier();
   const ir::Value* values = ir::AtomicScatterViewOp(op).values();
   UpdateBox(e, op, TileBox::OfScatter(e, op, e.layout(values)), values, nullptr);
 }

@@ -85,7 +85,6 @@ PointerTile Analyse(Emitter& e, const ir::Op& op, const ir::Value* pointers, con
 }  // namespace
 
 void LowerLoadPtr(Emitter& e, const ir::Op& op) {
-  if (e.order().NeedsBarrier(op)) e.Barrier();
   auto& b = e.b();
   const MemoryAccess how = AccessOf(e, op, false);
   const ir::LoadPtrOp load(op);
@@ -108,14 +107,12 @@ void LowerLoadPtr(Emitter& e, const ir::Op& op) {
     }
     return out;
   });
-  e.order().Did(op);
   e.Set(result, share ? copies.Share(e, std::move(out)) : copies.Repeat(std::move(out)));
 }
 
 void LowerStorePtr(Emitter& e, const ir::Op& op) {
   // A release publishes what tokens order before it: the barrier makes the other threads' accesses happen before this
   // one, and the release of one thread covers all that happens before it, so that each thread's own release will do.
-  if (e.order().NeedsBarrier(op)) e.Barrier();
   const MemoryAccess how = AccessOf(e, op, false);
   const ir::StorePtrOp store(op);
   const ir::Value* destination = store.destination();
@@ -133,7 +130,6 @@ void LowerStorePtr(Emitter& e, const ir::Op& op) {
     }
     return Registers();
   });
-  e.order().Did(op);
 }
 
 // Lives as long as the block that it stands in, so each time around a loop may have the same memory, once no thread uses

@@ -163,7 +163,6 @@ void LowerGetIndexSpaceShape(Emitter& e, const ir::Op& op) {
 }
 
 void LowerLoadView(Emitter& e, const ir::Op& op) {
-  if (e.order().NeedsBarrier(op)) e.Barrier();
   const ir::Value* tile = ir::LoadViewOp(op).tile();
   const ir::Type view = ir::LoadViewOp(op).view()->type();
   const Layout& layout = e.layout(tile);
@@ -177,31 +176,26 @@ void LowerLoadView(Emitter& e, const ir::Op& op) {
   const bool share = how.strong() && copies.across_threads();
   LimitWidth(e, op, how, &box);
   Registers out = LoadBox(e, how, box, layout, copies, share ? e.HoldsFirstCopy(layout) : nullptr, padding);
-  e.order().Did(op);
   e.Set(tile, share ? copies.Share(e, std::move(out)) : copies.Repeat(std::move(out)));
 }
 
 void LowerStoreView(Emitter& e, const ir::Op& op) {
   if (e.HasTensorMap(op)) return StoreByTma(e, op);
-  if (e.order().NeedsBarrier(op)) e.Barrier();
   const ir::Value* tile = ir::StoreViewOp(op).tile();
   TileBox box = TileBox::OfView(e, op, e.layout(tile));
   if (e.refused()) return;
   const MemoryAccess how = AccessOf(e, op, box.shared());
   LimitWidth(e, op, how, &box);
   StoreBox(e, how, box, e.layout(tile), e.regs(tile));
-  e.order().Did(op);
 }
 
 void LowerStoreScatterView(Emitter& e, const ir::Op& op) {
-  if (e.order().NeedsBarrier(op)) e.Barrier();
   const ir::Value* values = ir::StoreScatterViewOp(op).values();
   TileBox box = TileBox::OfScatter(e, op, e.layout(values));
   // Equal indices may store at the same time: relaxed, so that each element is written as a whole.
-  const MemoryAccess how{box.shared(), ir::MemoryOrdering::kRelaxed, box.shared() ? "cta" : "gpu"};
+  const MemoryAccess how{box.shared(), ir::MemoryOrdering::kRelaxed, box.shared() ? "cta" : "gpu", &op};
   LimitWidth(e, op, how, &box);
   StoreBox(e, how, box, e.layout(values), e.regs(values));
-  e.order().Did(op);
 }
 
 }  // namespace tile::codegen

@@ -66,6 +66,7 @@ constexpr char kBf16Loop[] =
 llvm::Value* EmitAtomic(Emitter& e, const AtomicUpdate& u, Address at, llvm::Value* value, llvm::Value* expected,
                         llvm::Value* predicate, llvm::Value* otherwise) {
   auto& b = e.b();
+  if (u.how.op != nullptr) e.order().Did(*u.how.op);
   // There is no subtraction; the negative of the smallest integer is itself, and right. k - v is k + (-v) in floats.
   if (u.mode == RmwMode::kSub) value = ir::IsFloat(u.elem) ? b.CreateFNeg(value) : b.CreateNeg(value);
   const int bits = ir::MemoryBits(u.elem);

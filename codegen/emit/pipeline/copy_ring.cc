@@ -218,7 +218,8 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
   TileBox box = TileBox::OfView(e_, load, copies.layout());
   box.LimitVector(kVectorBytes / bytes);
   if (e_.wants_remarks() && told_.insert(&load).second) e_.Remark(load, "vector", box.Width(kVectorBytes / bytes));
-  const MemoryAccess how = AccessOf(e_, load, false);
+  MemoryAccess how = AccessOf(e_, load, false);
+  how.op = nullptr;  // the ring waits for what it copies
   InEitherWidth(e_, box.vector(), box.Aligned(), [&](int vector) {
     box.Forget();
     const std::vector<int> firsts = copies.Firsts(vector);

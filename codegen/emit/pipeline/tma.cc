@@ -76,7 +76,6 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
                           " rows of ", s.box.swizzle, " bytes a warp"));
   }
 
-  if (e.order().NeedsBarrier(store)) e.Barrier();
   // What comes before goes another way to memory.
   if (s.ordered) ExecuteTogether(e, "fence.proxy.async;", "", {});
 
