@@ -1,5 +1,6 @@
 // if and for (semantics 9.3). Regions and terminators are judged in verify_structure.cc.
 
+#include "ir/op_views.h"
 #include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
@@ -16,13 +17,14 @@ void CheckIf(OpCheck& c) {
 }
 
 void CheckFor(OpCheck& c) {
-  const int carried = c.op.num_operands() - 3;
+  const OperandRange inits = ForOp(c.op).init_values();
+  const int carried = static_cast<int>(inits.size());
   if (!c.Require(c.op.num_results() == carried, Rule::kCarried,
                  [&] { return absl::StrCat("has ", c.op.num_results(), " results for ", carried, " carried values"); })) {
     return;
   }
   for (int i = 0; i < carried; ++i) {
-    const Type init = c.op.operand(3 + i)->type(), t = c.op.result(i)->type();
+    const Type init = inits[static_cast<size_t>(i)]->type(), t = c.op.result(i)->type();
     c.Require(!IsAnyView(init), Rule::kNoViews,
               [&] { return absl::StrCat("carried value ", i, " is ", init.ToString()); },
               "carry what the view is made of");

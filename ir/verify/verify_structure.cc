@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/limits.h"
+#include "ir/loops.h"
 #include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
@@ -106,7 +107,7 @@ class Walk {
     const Block* block = op.region(r);
     const std::string& name = op.info()->format->regions[r];
     if (block == nullptr) {
-      if (op.opcode() == Opcode::kIf && r == 1) {
+      if (IfOp::Is(&op) && r == 1) {
         if (op.num_results() != 0) c.Fail(Rule::kRegion, "has results but no else", "yield them in an else region");
         return;
       }
@@ -123,8 +124,8 @@ class Walk {
     Surroundings inner = c.around;
     inner.parent = &op;
     ++inner.depth;
-    if (op.opcode() == Opcode::kFor || op.opcode() == Opcode::kLoop) inner.loop = &op;
-    if (op.opcode() == Opcode::kFor) inner.inside_for = true;
+    if (IsLoop(&op)) inner.loop = &op;
+    if (ForOp::Is(&op)) inner.inside_for = true;
     if (IsReduction(op)) {
       inner.loop = nullptr;
       inner.inside_reduction = true;
@@ -132,7 +133,7 @@ class Walk {
     VisitBlock(*block, inner);
     if (block->terminator() == nullptr && !Short(*block)) {
       c.Fail(Rule::kTerminator, absl::StrCat("the region ", name, " does not end in a terminator"),
-             op.opcode() == Opcode::kFor || op.opcode() == Opcode::kLoop ? "end it with continue" : "end it with yield");
+             IsLoop(&op) ? "end it with continue" : "end it with yield");
     }
   }
 
@@ -141,8 +142,9 @@ class Walk {
   void CheckArguments(OpCheck& c, const Block& block) {
     const Op& op = c.op;
     const bool reduction = IsReduction(op);
-    const int skip = op.opcode() == Opcode::kFor ? 2 : 0;  // lower_bound gives the induction variable its type
-    const int expected = op.opcode() == Opcode::kIf ? 0 : reduction ? 2 * op.num_operands() : op.num_operands() - skip;
+    // The lower bound gives the induction variable its type; the other bounds are no arguments.
+    const int skip = IsLoop(&op) ? CarryingLoop(op).init_at(0) - CarryingLoop(op).first_arg() : 0;
+    const int expected = IfOp::Is(&op) ? 0 : reduction ? 2 * op.num_operands() : op.num_operands() - skip;
     if (block.num_args() != expected) {
       return c.Fail(Rule::kRegion, absl::StrCat("the region has ", block.num_args(), " arguments, needs ", expected));
     }
@@ -167,27 +169,24 @@ class Walk {
       c.Fail(Rule::kTerminator, message, fix);
     };
     if (op.next() != nullptr) return wrong("stands before the end of its block", "remove what follows");
-    const Opcode parent = a.parent == nullptr ? Opcode::kEntry : a.parent->opcode();
-    switch (op.opcode()) {
-      case Opcode::kYield:
-        if (parent != Opcode::kIf && !(a.parent != nullptr && IsReduction(*a.parent))) {
-          return wrong("ends a region of if, reduce or scan only",
-                       a.parent == nullptr ? "end the entry with return" : "end the loop's body with continue");
-        }
-        return CheckPassed(c, *a.parent, /*results=*/true);
-      case Opcode::kContinue:
-        if (a.loop == nullptr) return wrong("stands in no loop", "use yield or return");
-        return CheckPassed(c, *a.loop, /*results=*/false);
-      case Opcode::kBreak:
-        if (a.loop == nullptr || a.loop->opcode() != Opcode::kLoop) {
-          return wrong("leaves a loop only, with nothing but ifs between", "a for has no break: use loop");
-        }
-        return CheckPassed(c, *a.loop, /*results=*/true);
-      default:
-        if (a.inside_for) return wrong("cannot leave a for", "use loop, or a condition");
-        if (a.inside_reduction) return wrong("cannot leave a reduction", "yield the accumulator");
-        c.Require(op.num_operands() == 0, Rule::kPassed, [] { return "an entry has no results"; });
+    if (YieldOp::Is(&op)) {
+      if (!IfOp::Is(a.parent) && !FoldOp::Is(a.parent)) {
+        return wrong("ends a region of if, reduce or scan only",
+                     a.parent == nullptr ? "end the entry with return" : "end the loop's body with continue");
+      }
+      return CheckPassed(c, *a.parent, /*results=*/true);
     }
+    if (ContinueOp::Is(&op)) {
+      if (a.loop == nullptr) return wrong("stands in no loop", "use yield or return");
+      return CheckPassed(c, *a.loop, /*results=*/false);
+    }
+    if (BreakOp::Is(&op)) {
+      if (!LoopOp::Is(a.loop)) return wrong("leaves a loop only, with nothing but ifs between", "a for has no break: use loop");
+      return CheckPassed(c, *a.loop, /*results=*/true);
+    }
+    if (a.inside_for) return wrong("cannot leave a for", "use loop, or a condition");
+    if (a.inside_reduction) return wrong("cannot leave a reduction", "yield the accumulator");
+    c.Require(op.num_operands() == 0, Rule::kPassed, [] { return "an entry has no results"; });
   }
 
   // Values handed to `to`: its results, or its carried values.
@@ -195,8 +194,8 @@ class Walk {
     const Op& op = c.op;
     if (misshapen_.Contains(&to)) return;
     const bool reduction = IsReduction(to);
-    const int first = to.opcode() == Opcode::kFor ? 3 : 0;
-    const int expected = results ? to.num_results() : to.num_operands() - first;
+    const int first = results ? 0 : CarryingLoop(to).init_at(0);
+    const int expected = results ? to.num_results() : CarryingLoop(to).num_carried();
     if (op.num_operands() != expected) {
       return c.Fail(Rule::kPassed, absl::StrCat("passes ", op.num_operands(), " values, ", to.info()->mnemonic,
                                                 " expects ", expected));
