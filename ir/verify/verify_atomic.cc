@@ -41,7 +41,7 @@ std::string Elements(uint32_t elems) {
 }
 
 void CheckUpdate(OpCheck& c, uint32_t modes, Elem elem) {
-  const RmwMode mode = c.get<RmwMode>("mode");
+  const RmwMode mode = c.get<RmwMode>(Field::kMode);
   if (!c.Require(modes & Bits(mode), Rule::kUpdateMode, [&] { return absl::StrCat("has no mode ", Keyword(mode)); })) {
     return;
   }
@@ -58,40 +58,40 @@ void CheckCasElement(OpCheck& c, Elem elem) {
 }
 
 void CheckRmw(OpCheck& c) {
-  const Type v = c.in("arg");
-  if (CheckPointee(c, c.in("pointers"), v)) CheckUpdate(c, kAllModes, v.elem());
+  const Type v = c.in(Field::kArg);
+  if (CheckPointee(c, c.in(Field::kPointers), v)) CheckUpdate(c, kAllModes, v.elem());
   CheckOrdering(c, kAtomicOrderings, kAllScopes);
 }
 
 void CheckCas(OpCheck& c) {
-  const Type v = c.in("val");
-  if (CheckPointee(c, c.in("pointers"), v)) CheckCasElement(c, v.elem());
+  const Type v = c.in(Field::kVal);
+  if (CheckPointee(c, c.in(Field::kPointers), v)) CheckCasElement(c, v.elem());
   CheckOrdering(c, kAtomicOrderings, kAllScopes);
 }
 
 void CheckRedView(OpCheck& c) {
-  CheckViewAccess(c, c.in("value"));
-  CheckUpdate(c, kAllModes & ~Bits(RmwMode::kXchg), c.in("view").elem());
+  CheckViewAccess(c, c.in(Field::kValue));
+  CheckUpdate(c, kAllModes & ~Bits(RmwMode::kXchg), c.in(Field::kView).elem());
   CheckOrdering(c, Bits(MemoryOrdering::kRelaxed), Bits(MemoryScope::kTlBlk, MemoryScope::kDevice));
-  c.Require(!c.in("view")->padding, Rule::kRedPadding, [&] { return absl::StrCat("the view is ", c.in("view").ToString()); },
+  c.Require(!c.in(Field::kView)->padding, Rule::kRedPadding, [&] { return absl::StrCat("the view is ", c.in(Field::kView).ToString()); },
             "make a view without padding");
 }
 
 void CheckRmwView(OpCheck& c) {
-  CheckViewAccess(c, c.in("value"));
-  CheckUpdate(c, kAllModes, c.in("view").elem());
+  CheckViewAccess(c, c.in(Field::kValue));
+  CheckUpdate(c, kAllModes, c.in(Field::kView).elem());
   CheckOrdering(c, kAtomicOrderings, kAllScopes);
 }
 
 void CheckCasView(OpCheck& c) {
-  CheckViewAccess(c, c.in("value"));
-  CheckCasElement(c, c.in("view").elem());
+  CheckViewAccess(c, c.in(Field::kValue));
+  CheckCasElement(c, c.in(Field::kView).elem());
   CheckOrdering(c, kAtomicOrderings, kAllScopes);
 }
 
 void CheckScatterView(OpCheck& c) {
   CheckScatter(c);
-  CheckUpdate(c, kScatterModes, c.in("view").elem());
+  CheckUpdate(c, kScatterModes, c.in(Field::kView).elem());
   CheckOrdering(c, kAtomicOrderings, kAllScopes);
 }
 
@@ -100,31 +100,31 @@ void CheckScatterView(OpCheck& c) {
 void CheckMultimem(OpCheck& c, Type tile, uint32_t orderings) {
   CheckViewAccess(c, tile);
   CheckOrdering(c, orderings, kAllScopes);
-  const Type view = c.in("view");
+  const Type view = c.in(Field::kView);
   c.Require(view->space == MemorySpace::kGlobal, Rule::kMultimemSpace,
             [&] { return absl::StrCat("the view is ", view.ToString()); });
 }
 
 void CheckReduction(OpCheck& c) {
-  const MultimemReduction r = c.get<MultimemReduction>("reduction");
+  const MultimemReduction r = c.get<MultimemReduction>(Field::kReduction);
   const uint32_t elems = r == MultimemReduction::kAdd ? kI32I64 | kFloats : kI32I64;
-  const Elem elem = c.in("view").elem();
+  const Elem elem = c.in(Field::kView).elem();
   c.Require(elems & Bits(elem), Rule::kMultimemElement, [&] {
     return absl::StrCat("reduction ", Keyword(r), " takes ", Elements(elems), ", not ", ElemInfoOf(elem).spelling);
   });
 }
 
 void CheckLoadReduce(OpCheck& c) {
-  CheckMultimem(c, c.out("tile"), kReadOrderings);
+  CheckMultimem(c, c.out(Field::kTile), kReadOrderings);
   CheckReduction(c);
 }
 
 void CheckReduce(OpCheck& c) {
-  CheckMultimem(c, c.in("tile"), Bits(MemoryOrdering::kRelaxed, MemoryOrdering::kRelease));
+  CheckMultimem(c, c.in(Field::kTile), Bits(MemoryOrdering::kRelaxed, MemoryOrdering::kRelease));
   CheckReduction(c);
 }
 
-void CheckStore(OpCheck& c) { CheckMultimem(c, c.in("tile"), kWriteOrderings); }
+void CheckStore(OpCheck& c) { CheckMultimem(c, c.in(Field::kTile), kWriteOrderings); }
 
 }  // namespace
 

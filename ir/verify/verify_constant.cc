@@ -6,8 +6,8 @@ namespace tile::ir::verify {
 namespace {
 
 void CheckConstant(OpCheck& c) {
-  const Type t = c.out("result");
-  const Dense& d = c.op.attr("value").dense();
+  const Type t = c.out(Field::kResult);
+  const Dense& d = c.attr(Field::kValue).dense();
   if (!c.Require(d.elem == t.elem(), Rule::kConstantElement, [&] {
         return absl::StrCat("elements are ", ElemInfoOf(d.elem).spelling, ", the result is ", t.ToString());
       })) {
@@ -24,7 +24,7 @@ void CheckConstant(OpCheck& c) {
 }
 
 void CheckIota(OpCheck& c) {
-  const Type t = c.out("result");
+  const Type t = c.out(Field::kResult);
   const int bits = ElemInfoOf(t.elem()).bits;
   c.Require(bits >= 32 || t.num_elements() <= int64_t{1} << bits, Rule::kIotaFits,
             [&] { return absl::StrCat("counts to ", t.num_elements() - 1, " in ", ElemInfoOf(t.elem()).spelling); },
@@ -32,14 +32,14 @@ void CheckIota(OpCheck& c) {
 }
 
 void CheckGetGlobal(OpCheck& c) {
-  const absl::string_view name = c.op.attr("name").as_string();
+  const absl::string_view name = c.attr(Field::kName).as_string();
   const Global* g = c.verifier.FindGlobal(name);
   if (g == nullptr && c.verifier.reading() != nullptr && c.verifier.reading()->lacks_symbols) return;
   if (!c.Require(
           g != nullptr, Rule::kGlobalExists, [&] { return absl::StrCat("there is no global @", name); },
           "define it in front of the entries: global @name <f32: 0.0> : tile<64xf32>"))
     return;
-  const Type t = c.out("result");
+  const Type t = c.out(Field::kResult);
   c.Require(t.element().pointee == g->value.elem, Rule::kGlobalPointee, [&] {
     return absl::StrCat("the result is ", t.ToString(), ", @", name, " holds ", ElemInfoOf(g->value.elem).spelling);
   });
@@ -79,8 +79,8 @@ void CheckSameElements(OpCheck& c, const Predicate& p, Type t) {
 }
 
 void CheckAssume(OpCheck& c) {
-  const Predicate& p = c.op.attr("predicate").predicate();
-  const Type t = c.in("value");
+  const Predicate& p = c.attr(Field::kPredicate).predicate();
+  const Type t = c.in(Field::kValue);
   const bool integers = t.is_tile() && IsInt(t.elem());
   const bool pointers = t.is_tile() && t.elem() == Elem::kPtr;
   const auto wants = [&](bool ok, absl::string_view what) {

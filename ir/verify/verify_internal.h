@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "ir/module.h"
 #include "ir/reading.h"
@@ -113,23 +114,33 @@ class OpCheck {
   bool failed = false;
 
   // Type of an operand or result that is not `...`; no type if it is absent.
-  Type in(absl::string_view field) const {
-    const Value* v = op.operand(field);
-    return v == nullptr ? Type() : v->type();
+  Type in(Field field) const {
+    const Group g = group(field);
+    return g.size() == 0 ? Type() : op.operand(g.begin)->type();
   }
-  Type out(absl::string_view field) const { return op.result(field)->type(); }
+  Type out(Field field) const {
+    const int f = op.info()->format->place(field).result;
+    TILE_CHECK(f >= 0, "a rule asks for a result that the operation lacks");
+    return op.result(f)->type();
+  }
   // Positions of the operands of a `...` field.
   struct Group {
     int begin, end;
     int size() const { return end - begin; }
   };
-  Group group(absl::string_view field) const {
-    const int f = op.info()->format->operand_index(field);
+  Group group(Field field) const {
+    const int f = op.info()->format->place(field).operand;
+    TILE_CHECK(f >= 0, "a rule asks for an operand that the operation lacks");
     return {op.group_begin(f), op.group_end(f)};
   }
+  const Attr& attr(Field field) const {
+    const int f = op.info()->format->place(field).attr;
+    TILE_CHECK(f >= 0, "a rule asks for an attribute that the operation lacks");
+    return op.attr(f);
+  }
   template <class E>
-  E get(absl::string_view attr) const {
-    return op.attr(attr).template as_enum<E>();
+  E get(Field field) const {
+    return attr(field).template as_enum<E>();
   }
 
   // Reports unless `ok`; the text is built by `message()`, `fix` is a literal.
@@ -141,7 +152,7 @@ class OpCheck {
   void Fail(Rule rule, absl::string_view message, absl::string_view fix = "");
   // Of an operation with the attribute `hints`.
   void CheckHints() {
-    const Attr& hints = op.attr("hints");
+    const Attr& hints = attr(Field::kHints);
     if (hints.present()) verifier.CheckHints(hints.hints(), &op, nullptr);
   }
 };

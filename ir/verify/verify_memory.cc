@@ -17,13 +17,13 @@ std::string Keywords(EnumId id, uint32_t numbers) {
 }  // namespace
 
 void CheckOrdering(OpCheck& c, uint32_t orderings, uint32_t scopes) {
-  const MemoryOrdering ordering = c.get<MemoryOrdering>("ordering");
+  const MemoryOrdering ordering = c.get<MemoryOrdering>(Field::kOrdering);
   if (!c.Require(orderings & Bits(ordering), Rule::kOrdering, [&] {
         return absl::StrCat("cannot be ", Keyword(ordering), ", only ", Keywords(EnumId::kMemoryOrdering, orderings));
       })) {
     return;
   }
-  const Attr& scope = c.op.attr("scope");
+  const Attr& scope = c.attr(Field::kScope);
   if (ordering == MemoryOrdering::kWeak) {
     c.Require(!scope.present(), Rule::kScope, [] { return "is weak, but has a scope"; },
               "remove the scope, or make the access relaxed");
@@ -48,21 +48,21 @@ bool CheckPointee(OpCheck& c, Type pointers, Type value) {
 namespace {
 
 void CheckLoad(OpCheck& c) {
-  CheckPointee(c, c.in("source"), c.out("result"));
+  CheckPointee(c, c.in(Field::kSource), c.out(Field::kResult));
   CheckOrdering(c, kReadOrderings, kAllScopes);
-  c.Require(!c.in("padding_value") || c.in("mask"), Rule::kPaddingMask, [] { return "has a padding value but no mask"; },
+  c.Require(!c.in(Field::kPaddingValue) || c.in(Field::kMask), Rule::kPaddingMask, [] { return "has a padding value but no mask"; },
             "give a mask, or leave the padding out");
   c.CheckHints();
 }
 
 void CheckStore(OpCheck& c) {
-  CheckPointee(c, c.in("destination"), c.in("value"));
+  CheckPointee(c, c.in(Field::kDestination), c.in(Field::kValue));
   CheckOrdering(c, kWriteOrderings, kAllScopes);
   c.CheckHints();
 }
 
 void CheckAlignment(OpCheck& c, Elem elem) {
-  const int64_t alignment = c.op.attr("alignment").as_int();
+  const int64_t alignment = c.attr(Field::kAlignment).as_int();
   c.Require(IsPowerOfTwo(alignment) && alignment >= StorageBytes(elem) &&
                 alignment <= static_cast<int64_t>(kMaxAlignment),
             Rule::kAllocAlignment,
@@ -70,8 +70,8 @@ void CheckAlignment(OpCheck& c, Elem elem) {
 }
 
 void CheckAlloca(OpCheck& c) {
-  const Elem elem = c.out("result").element().pointee;
-  const int64_t n = c.op.attr("num_elem").as_int();
+  const Elem elem = c.out(Field::kResult).element().pointee;
+  const int64_t n = c.attr(Field::kNumElem).as_int();
   c.Require(n >= 0 && n < (int64_t{1} << 47) / StorageBytes(elem), Rule::kAllocaCount,
             [&] { return absl::StrCat("num_elem is ", n); });
   CheckAlignment(c, elem);
@@ -90,7 +90,7 @@ std::optional<uint64_t> SharedBytes(Type t) {
 }
 
 void CheckAllocShared(OpCheck& c) {
-  const Type t = c.out("result");
+  const Type t = c.out(Field::kResult);
   const std::optional<uint64_t> bytes = SharedBytes(t);
   if (c.Require(bytes.has_value(), Rule::kSharedType, [&] { return absl::StrCat("the result is ", t.ToString()); },
                 "give static sizes, row-major strides and the space: tensor_view<4x8xf32, strides=[8,1], shared>")) {

@@ -6,7 +6,7 @@ namespace tile::ir::verify {
 namespace {
 
 bool CheckShapes(OpCheck& c) {
-  const Type a = c.in("lhs"), b = c.in("rhs"), acc = c.in("acc");
+  const Type a = c.in(Field::kLhs), b = c.in(Field::kRhs), acc = c.in(Field::kAcc);
   const int rank = acc.rank(), r = rank - 2;
   const bool good = (rank == 2 || rank == 3) && a.rank() == rank && b.rank() == rank &&
                     a->shape[r] == acc->shape[r] && a->shape[r + 1] == b->shape[r] &&
@@ -25,7 +25,7 @@ void CheckMmaf(OpCheck& c) {
       {Elem::kF64, Elem::kF64},
   };
   CheckShapes(c);
-  const Elem factor = c.in("lhs").elem(), acc = c.in("acc").elem();
+  const Elem factor = c.in(Field::kLhs).elem(), acc = c.in(Field::kAcc).elem();
   bool good = false;
   for (const auto& pair : kPairs) good |= pair.factor == factor && pair.acc == acc;
   c.Require(good, Rule::kMmaElements,
@@ -50,7 +50,7 @@ constexpr ScaledRow kScaled[] = {
 
 void CheckMmaScaled(OpCheck& c) {
   if (!CheckShapes(c)) return;
-  const Type a = c.in("lhs"), b = c.in("rhs"), sa = c.in("lhs_scale"), sb = c.in("rhs_scale");
+  const Type a = c.in(Field::kLhs), b = c.in(Field::kRhs), sa = c.in(Field::kLhsScale), sb = c.in(Field::kRhsScale);
   const ScaledRow* row = nullptr;
   for (const ScaledRow& r : kScaled) {
     if (r.data == a.elem() && r.scale == sa.elem()) row = &r;

@@ -6,7 +6,7 @@ namespace tile::ir::verify {
 namespace {
 
 bool CheckDim(OpCheck& c) {
-  const int64_t dim = c.op.attr("dim").as_int();
+  const int64_t dim = c.attr(Field::kDim).as_int();
   const bool good = c.op.num_operands() > 0 && dim >= 0 && dim < c.op.operand(0)->type().rank();
   return c.Require(good, Rule::kReduceDim, [&] {
     return c.op.num_operands() == 0 ? std::string("has no operand")
@@ -15,7 +15,7 @@ bool CheckDim(OpCheck& c) {
 }
 
 void CheckIdentities(OpCheck& c) {
-  const absl::Span<const Scalar> identities = c.op.attr("identities").scalars();
+  const absl::Span<const Scalar> identities = c.attr(Field::kIdentities).scalars();
   if (!c.Require(static_cast<int>(identities.size()) == c.op.num_operands(), Rule::kReduceIdentities, [&] {
         return absl::StrCat("has ", identities.size(), " identities for ", c.op.num_operands(), " operands");
       })) {
@@ -46,7 +46,7 @@ void Check(OpCheck& c, bool keeps_dim) {
       })) {
     return;
   }
-  const int64_t dim = c.op.attr("dim").as_int();
+  const int64_t dim = c.attr(Field::kDim).as_int();
   for (int i = 0; i < c.op.num_operands(); ++i) {
     const Type from = c.op.operand(i)->type(), to = c.op.result(i)->type();
     c.Require(keeps_dim ? from == to : WithoutDim(from, to, dim), Rule::kReduceResults, [&] {

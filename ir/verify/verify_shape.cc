@@ -8,7 +8,7 @@ namespace {
 std::string FromTo(Type from, Type to) { return absl::StrCat(from.ToString(), " to ", to.ToString()); }
 
 void CheckBroadcast(OpCheck& c) {
-  const Type from = c.in("source"), to = c.out("result");
+  const Type from = c.in(Field::kSource), to = c.out(Field::kResult);
   bool good = from.rank() == to.rank();
   for (int d = 0; good && d < from.rank(); ++d) good = from->shape[d] == 1 || from->shape[d] == to->shape[d];
   c.Require(good, Rule::kBroadcastSizes, [&] { return "cannot repeat " + FromTo(from, to); },
@@ -16,15 +16,15 @@ void CheckBroadcast(OpCheck& c) {
 }
 
 void CheckReshape(OpCheck& c) {
-  const Type from = c.in("source"), to = c.out("result");
+  const Type from = c.in(Field::kSource), to = c.out(Field::kResult);
   c.Require(from.num_elements() == to.num_elements(), Rule::kReshapeCount, [&] {
     return absl::StrCat(FromTo(from, to), " has ", from.num_elements(), " and ", to.num_elements(), " elements");
   });
 }
 
 void CheckPermute(OpCheck& c) {
-  const Type from = c.in("source"), to = c.out("result");
-  const absl::Span<const int64_t> map = c.op.attr("permutation").ints();
+  const Type from = c.in(Field::kSource), to = c.out(Field::kResult);
+  const absl::Span<const int64_t> map = c.attr(Field::kPermutation).ints();
   if (!c.Require(IsPermutation(map, from.rank()), Rule::kPermuteMap,
                  [&] { return absl::StrCat(List(map), " does not permute ", from.ToString()); })) {
     return;
@@ -36,8 +36,8 @@ void CheckPermute(OpCheck& c) {
 }
 
 void CheckCat(OpCheck& c) {
-  const Type a = c.in("lhs"), b = c.in("rhs"), to = c.out("result");
-  const int64_t dim = c.op.attr("dim").as_int();
+  const Type a = c.in(Field::kLhs), b = c.in(Field::kRhs), to = c.out(Field::kResult);
+  const int64_t dim = c.attr(Field::kDim).as_int();
   if (!c.Require(a.rank() == b.rank() && a.rank() == to.rank() && dim >= 0 && dim < a.rank(), Rule::kCatDim, [&] {
         return absl::StrCat("dim ", dim, " of ", a.ToString(), ", ", b.ToString(), " and ", to.ToString());
       })) {
@@ -57,7 +57,7 @@ void CheckCat(OpCheck& c) {
 
 // extract, insert: the slice and the whole.
 void CheckSlice(OpCheck& c, Type slice, Type whole) {
-  const int indices = c.group("indices").size();
+  const int indices = c.group(Field::kIndices).size();
   if (!c.Require(slice.rank() == whole.rank() && indices == whole.rank(), Rule::kSliceRank, [&] {
         return absl::StrCat(slice.ToString(), " of ", whole.ToString(), " with ", indices, " indices");
       })) {
@@ -68,11 +68,11 @@ void CheckSlice(OpCheck& c, Type slice, Type whole) {
   c.Require(good, Rule::kSliceDivides,
             [&] { return absl::StrCat(slice.ToString(), " is no slice of ", whole.ToString()); });
 }
-void CheckExtract(OpCheck& c) { CheckSlice(c, c.out("result"), c.in("source")); }
-void CheckInsert(OpCheck& c) { CheckSlice(c, c.in("source"), c.in("destination")); }
+void CheckExtract(OpCheck& c) { CheckSlice(c, c.out(Field::kResult), c.in(Field::kSource)); }
+void CheckInsert(OpCheck& c) { CheckSlice(c, c.in(Field::kSource), c.in(Field::kDestination)); }
 
 void CheckPack(OpCheck& c) {
-  const Type from = c.in("source"), to = c.out("result");
+  const Type from = c.in(Field::kSource), to = c.out(Field::kResult);
   const auto bits = [](Type t) {  // eight i1 and two 4-bit elements to a byte
     const int width = t.elem() == Elem::kI1 ? 1 : MemoryBits(t.elem());
     return width * t.num_elements();

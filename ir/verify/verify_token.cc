@@ -25,7 +25,7 @@ int CountConversions(absl::string_view format) {
 }
 
 void CheckPrint(OpCheck& c) {
-  const int n = CountConversions(c.op.attr("format").as_string()), args = c.group("args").size();
+  const int n = CountConversions(c.attr(Field::kFormat).as_string()), args = c.group(Field::kArgs).size();
   c.Require(n == args, Rule::kPrintFormat,
             [&] {
               return n < 0 ? std::string("a conversion of the format is unknown or unfinished")

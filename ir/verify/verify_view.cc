@@ -8,7 +8,7 @@ namespace tile::ir::verify {
 namespace {
 
 void CheckIndices(OpCheck& c, Type view) {
-  const OpCheck::Group index = c.group("index");
+  const OpCheck::Group index = c.group(Field::kIndex);
   if (!c.Require(index.size() == view.rank(), Rule::kViewIndex, [&] {
         return absl::StrCat("has ", index.size(), " indices for ", view.ToString());
       }, "give one index per dimension")) {
@@ -37,9 +37,9 @@ void CheckIndices(OpCheck& c, Type view) {
 }  // namespace
 
 void CheckViewAccess(OpCheck& c, Type tile) {
-  const Type view = c.in("view");
+  const Type view = c.in(Field::kView);
   CheckIndices(c, view);
-  const size_t inbounds = c.op.attr("inbounds").bools().size();
+  const size_t inbounds = c.attr(Field::kInbounds).bools().size();
   c.Require(inbounds == 0 || static_cast<int>(inbounds) == view.rank(), Rule::kInbounds,
             [&] { return absl::StrCat("inbounds has ", inbounds, " entries for ", view.rank(), " indices"); });
   c.Require(tile.is_tile() && tile.element() == view.element() && tile.shape() == view.shape(), Rule::kViewTile, [&] {
@@ -50,23 +50,23 @@ void CheckViewAccess(OpCheck& c, Type tile) {
 namespace {
 
 void CheckLoad(OpCheck& c) {
-  CheckViewAccess(c, c.out("tile"));
+  CheckViewAccess(c, c.out(Field::kTile));
   CheckOrdering(c, kReadOrderings, kAllScopes);
   c.CheckHints();
 }
 
 void CheckStore(OpCheck& c) {
-  CheckViewAccess(c, c.in("tile"));
+  CheckViewAccess(c, c.in(Field::kTile));
   CheckOrdering(c, kWriteOrderings, kAllScopes);
   c.CheckHints();
 }
 
 void CheckMakeTensor(OpCheck& c) {
-  const Type t = c.out("result"), base = c.in("base");
+  const Type t = c.out(Field::kResult), base = c.in(Field::kBase);
   c.Require(t->space == MemorySpace::kGlobal && t.element() == Element::Number(base.element().pointee),
             Rule::kTensorGlobal, [&] { return absl::StrCat("makes ", t.ToString(), " of ", base.ToString()); },
             "the tensor is global, of the pointee's type; alloc_shared gives shared ones");
-  const OpCheck::Group sizes = c.group("dynamic_shape"), strides = c.group("dynamic_strides");
+  const OpCheck::Group sizes = c.group(Field::kDynamicShape), strides = c.group(Field::kDynamicStrides);
   const int open_sizes = static_cast<int>(std::count(t->shape.begin(), t->shape.end(), kDynamic));
   const int open_strides = static_cast<int>(std::count(t->strides.begin(), t->strides.end(), kDynamic));
   if (!c.Require(sizes.size() == open_sizes && strides.size() == open_strides, Rule::kTensorDynamic, [&] {
@@ -82,29 +82,29 @@ void CheckMakeTensor(OpCheck& c) {
 }
 
 void CheckMakeView(OpCheck& c) {
-  const Type from = c.in("source"), to = c.out("result");
+  const Type from = c.in(Field::kSource), to = c.out(Field::kResult);
   c.Require(to.tensor() == from, Rule::kViewOfSource,
             [&] { return absl::StrCat("makes ", to.ToString(), " of ", from.ToString()); });
 }
 
 void CheckShapeCount(OpCheck& c) {
-  const Type t = c.in("source");
+  const Type t = c.in(Field::kSource);
   c.Require(c.op.num_results() == t.rank(), Rule::kShapeCount,
             [&] { return absl::StrCat("has ", c.op.num_results(), " results for ", t.ToString()); });
 }
 
 void CheckIndexSpace(OpCheck& c) {
   CheckShapeCount(c);
-  c.Require(c.in("source").is_grid_view(), Rule::kNoIndexSpace,
-            [&] { return absl::StrCat("the source is ", c.in("source").ToString()); },
+  c.Require(c.in(Field::kSource).is_grid_view(), Rule::kNoIndexSpace,
+            [&] { return absl::StrCat("the source is ", c.in(Field::kSource).ToString()); },
             "ask the tensor with get_tensor_shape");
 }
 
 }  // namespace
 
 void CheckScatter(OpCheck& c) {
-  const Type tensor = c.in("view"), values = c.in("values");
-  const int64_t dim = c.op.attr("dim").as_int();
+  const Type tensor = c.in(Field::kView), values = c.in(Field::kValues);
+  const int64_t dim = c.attr(Field::kDim).as_int();
   c.Require(values.element() == tensor.element(), Rule::kScatterElement,
             [&] { return absl::StrCat("the values are ", values.ToString(), ", the tensor ", tensor.ToString()); });
   if (!c.Require(values.rank() == tensor.rank() && dim >= 0 && dim < tensor.rank(), Rule::kScatterDim, [&] {
