@@ -79,6 +79,10 @@ class Launch(_tilevm.Launch):
         if stream is None and not self.copies and not self._torch:
             self.run()
             return self.outputs
+        if type(stream) is Stream and stream.is_plain_for(self.device) and not self.copies:  # most: a microsecond less
+            self.stream = stream
+            self.run(stream.handle)
+            return self.outputs
         return self._run_elsewhere(stream)
 
     def _run_elsewhere(self, stream: "Any") -> "Any":
