@@ -95,6 +95,7 @@ ArrayLaunch::~ArrayLaunch() = default;
 void ArrayLaunch::Forget() {
   resolved_.reset();
   prepared_.reset();
+  spec_ = LaunchSpec();
   initial_.clear();
   owned_.reset();
 }
@@ -370,7 +371,8 @@ absl::Status ArrayLaunch::Prepare() {
     }
     spec.memory = std::move(merged);
     spec.keeps = owned_;
-    absl::StatusOr<std::shared_ptr<PreparedLaunch>> prepared = kernel_->Prepare(std::move(spec));
+    spec_ = std::move(spec);
+    absl::StatusOr<std::shared_ptr<PreparedLaunch>> prepared = kernel_->Prepare(spec_);
     status = prepared.status();
     if (prepared.ok()) prepared_ = *std::move(prepared);
   }
@@ -378,15 +380,28 @@ absl::Status ArrayLaunch::Prepare() {
   return status;
 }
 
-absl::Status ArrayLaunch::Run(Stream* stream) {
-  if (prepared_ == nullptr) {
-    if (absl::Status s = Prepare(); !s.ok()) return s;
-  }
+absl::StatusOr<const LaunchSpec*> ArrayLaunch::Spec() {
+  if (absl::Status s = Prepare(); !s.ok()) return s;
+  return &spec_;
+}
+
+absl::Status ArrayLaunch::Initialize(Stream* stream) {
+  if (absl::Status s = Prepare(); !s.ok()) return s;
   for (const Initial& i : initial_) {
     absl::Status s = i.pattern != 0 ? device_->Copy(i.address, i.pattern, i.bytes, stream)
                                     : device_->Fill(i.address, i.value, i.bytes, stream);
     if (!s.ok()) return s;
   }
+  return absl::OkStatus();
+}
+
+absl::Status ArrayLaunch::Launch(Stream* stream) {
+  if (absl::Status s = Prepare(); !s.ok()) return s;
+  return prepared_->Run(stream);
+}
+
+absl::Status ArrayLaunch::Run(Stream* stream) {
+  if (absl::Status s = Initialize(stream); !s.ok()) return s;
   return prepared_->Run(stream);
 }
 

@@ -64,7 +64,14 @@ class ArrayLaunch {
   absl::StatusOr<std::array<int64_t, 3>> GetGrid();
 
   absl::Status Prepare();
+  // Initialize and Launch.
   absl::Status Run(Stream* stream);
+  // What outputs and workspaces hold before a launch: initial values of the interface, zeros.
+  absl::Status Initialize(Stream* stream);
+  // The kernel alone.
+  absl::Status Launch(Stream* stream);
+  // What the device is given: prepares if that was not done. Until something is set.
+  absl::StatusOr<const LaunchSpec*> Spec();
 
  private:
   class OwnedMemory;
@@ -100,6 +107,7 @@ class ArrayLaunch {
   std::optional<Arguments> resolved_;
   std::shared_ptr<OwnedMemory> owned_;           // of what was prepared; graphs may share it
   std::vector<Initial> initial_;
+  LaunchSpec spec_;
   std::shared_ptr<PreparedLaunch> prepared_;
 };
 

@@ -128,51 +128,46 @@ vm::Unspecified ToVm(Unspecified unspecified) {
   }
 }
 
+// What a launch does, alive as long as it or a graph that it is in.
+struct CpuWork {
+  std::shared_ptr<Device> device;
+  std::shared_ptr<CpuCode> code;
+  vm::Launch launch;
+  std::function<void(const Report&)> warn;
+  RunCounts* counts = nullptr;
+  std::shared_ptr<const void> keeps;
+};
+
 class CpuLaunch : public PreparedLaunch {
  public:
-  CpuLaunch(std::shared_ptr<CpuCode> code, vm::Launch launch, std::function<void(const Report&)> warn, RunCounts* counts,
-            std::shared_ptr<const void> keeps)
-      : state_(std::make_shared<State>()) {
-    state_->code = std::move(code);
-    state_->launch = std::move(launch);
-    state_->warn = std::move(warn);
-    state_->counts = counts;
-    state_->keeps = std::move(keeps);
-  }
+  explicit CpuLaunch(CpuWork work) : work_(std::make_shared<CpuWork>(std::move(work))) {}
   absl::Status Run(Stream* stream) override {
-    return Own(stream)->Submit([state = state_] {
-      std::unique_lock<std::timed_mutex> lock(state->code->mutex, std::defer_lock);
+    return Own(stream)->Submit([work = work_] {
+      std::unique_lock<std::timed_mutex> lock(work->code->mutex, std::defer_lock);
       while (!lock.try_lock_for(std::chrono::milliseconds(20))) {
-        if (state->launch.interrupted && state->launch.interrupted()) {
+        if (work->launch.interrupted && work->launch.interrupted()) {
           return absl::CancelledError("error[vm.interrupted]: the launch was stopped while it waited for another one of its kernel");
         }
       }
-      const vm::Outcome outcome = state->code->code->Run(state->launch);
+      work->launch.print = work->device->print();
+      const vm::Outcome outcome = work->code->code->Run(work->launch);
       lock.unlock();  // whoever hears a warning may launch again
-      if (state->counts != nullptr) *state->counts = {outcome.blocks_run, outcome.orders};
-      if (state->warn) {
-        for (const Report& r : outcome.warnings) state->warn(r);
+      if (work->counts != nullptr) *work->counts = {outcome.blocks_run, outcome.orders};
+      if (work->warn) {
+        for (const Report& r : outcome.warnings) work->warn(r);
       }
       return outcome.reports.empty() ? outcome.status : ReportStatus(outcome.reports);
     });
   }
 
  private:
-  struct State {
-    std::shared_ptr<CpuCode> code;
-    vm::Launch launch;
-    std::function<void(const Report&)> warn;
-    RunCounts* counts = nullptr;
-    std::shared_ptr<const void> keeps;
-  };
-  std::shared_ptr<State> state_;  // also of graphs
+  std::shared_ptr<CpuWork> work_;  // also of graphs
 };
 
 class CpuKernel : public LoadedKernel {
  public:
-  CpuKernel(std::shared_ptr<Device> device, std::shared_ptr<CpuCode> code, int threads,
-            std::function<void(absl::string_view)> print)
-      : device_(std::move(device)), code_(std::move(code)), threads_(threads), print_(std::move(print)) {}
+  CpuKernel(std::shared_ptr<Device> device, std::shared_ptr<CpuCode> code, int threads)
+      : device_(std::move(device)), code_(std::move(code)), threads_(threads) {}
 
   absl::StatusOr<std::shared_ptr<PreparedLaunch>> Prepare(LaunchSpec spec) override {
     vm::Launch launch;
@@ -191,7 +186,6 @@ class CpuKernel : public LoadedKernel {
       }
       launch.order = *order;
     }
-    launch.print = print_;
     for (MemoryRange& m : spec.memory) {
       launch.buffers.push_back({std::move(m.name), reinterpret_cast<void*>(m.address), m.bytes, m.element,
                                 std::move(m.shape), m.initialized});
@@ -200,15 +194,14 @@ class CpuKernel : public LoadedKernel {
       launch.arrays.push_back({std::move(a.name), reinterpret_cast<void*>(a.address), a.element, std::move(a.shape),
                                std::move(a.strides), a.direction, a.initialized});
     }
-    return std::make_shared<CpuLaunch>(code_, std::move(launch), std::move(spec.options.warn), spec.options.counts,
-                                       std::move(spec.keeps));
+    return std::make_shared<CpuLaunch>(
+        CpuWork{device_, code_, std::move(launch), std::move(spec.options.warn), spec.options.counts, std::move(spec.keeps)});
   }
 
  private:
   std::shared_ptr<Device> device_;
   std::shared_ptr<CpuCode> code_;
   int threads_;
-  std::function<void(absl::string_view)> print_;
 };
 
 class CpuDevice : public Device {
@@ -262,7 +255,7 @@ class CpuDevice : public Device {
     auto kept = std::make_shared<CpuCode>();
     kept->program = std::move(program);
     kept->code = *std::move(code);
-    return std::make_shared<CpuKernel>(shared_from_this(), std::move(kept), threads_, print_);
+    return std::make_shared<CpuKernel>(shared_from_this(), std::move(kept), threads_);
   }
 
  private:
@@ -271,6 +264,8 @@ class CpuDevice : public Device {
 };
 
 }  // namespace
+
+absl::Status CheckOrder(absl::string_view order) { return vm::ParseStartOrder(order).status(); }
 
 std::shared_ptr<Device> MakeCpuDevice(int threads) { return std::make_shared<CpuDevice>(threads); }
 

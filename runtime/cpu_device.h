@@ -6,12 +6,17 @@
 
 #include <memory>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "runtime/device.h"
 
 namespace tile::runtime {
 
 // threads: of the VM; 0: all cores.
 std::shared_ptr<Device> MakeCpuDevice(int threads = 0);
+
+// Whether RunOptions::order may say this; the error says what is expected.
+absl::Status CheckOrder(absl::string_view order);
 
 }  // namespace tile::runtime
 

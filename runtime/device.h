@@ -174,6 +174,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
   // Receives what print_tko prints; null: standard output. Set before kernels are loaded, or while nothing runs.
   virtual void set_print(std::function<void(absl::string_view)> print) { print_ = std::move(print); }
+  const std::function<void(absl::string_view)>& print() const { return print_; }
 
  protected:
   DeviceInfo info_;

@@ -40,7 +40,10 @@ class CudaDevice : public Device {
     return status;
   }
 
-  void set_print(std::function<void(absl::string_view)> print) override { context_->print = std::move(print); }
+  void set_print(std::function<void(absl::string_view)> print) override {
+    context_->print = print;
+    Device::set_print(std::move(print));
+  }
 
   absl::StatusOr<uint64_t> Allocate(uint64_t bytes) override {
     CurrentUnrecorded current(*context_);

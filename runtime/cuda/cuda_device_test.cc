@@ -17,7 +17,7 @@
 #include "runtime/cuda/fake_cuda.h"
 #include "runtime/cuda/kernel_abi.h"
 #include "runtime/error.h"
-#include "runtime/host_launch.h"
+#include "runtime/host_memory.h"
 #include "runtime/open_device.h"
 #include "runtime/report.h"
 
@@ -555,35 +555,52 @@ TEST_F(CudaDevice, OldDriver) {
   EXPECT_THAT(std::string(s.message()), HasSubstr("has no cuLaunchKernelEx, which came with CUDA 11.6"));
 }
 
-TEST_F(CudaDevice, HostArrays) {
-  float a[1000], b[1000];
+TEST_F(CudaDevice, HostMemory) {
+  float a[1000], b[1000] = {};
   for (int i = 0; i < 1000; ++i) a[i] = static_cast<float>(i);
   OnLaunch([&](const FakeLaunch& l) {
-    const auto *from = Param<const float*>(l, 0);
+    auto* from = Param<float*>(l, 0);
     auto* to = Param<float*>(l, 1);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(to) % 4096, 0u);
+    EXPECT_NE(from, a);
     EXPECT_NE(to, b);
-    for (int i = 0; i < 1000; ++i) to[i] = 2 * from[i];
+    for (int i = 0; i < 1000; ++i) to[i] = 2 * from[i]++;
   });
   auto kernel = Load({MakeImage()});
   ASSERT_TRUE(kernel.ok());
   {
-    HostLaunch launch(device_, *kernel);
-    const auto word = [](void* p) { return reinterpret_cast<uint64_t>(p); };
-    std::vector<HostArray> arrays = {{"a", a, sizeof a, {}, {}, true, false}, {"b", b, sizeof b, {}, {}, false, true}};
-    const absl::Status s = launch.Bind(*module_->functions[0], {1, 1, 1}, {word(a + 10), word(b), 1000, 0}, arrays);
-    ASSERT_TRUE(s.ok()) << s;
-    auto ms = launch.Run();
-    ASSERT_TRUE(ms.ok()) << ms.status();
-    EXPECT_EQ(*ms, 0.25);
-    ASSERT_TRUE(launch.CopyOut().ok());
-    EXPECT_EQ(b[0], 20);
-    EXPECT_EQ(b[980], 1980);
-    HostLaunch other(device_, *kernel);
-    EXPECT_THAT(std::string(other.Bind(*module_->functions[0], {1, 1, 1}, {word(a), 64, 1, 0}, arrays).message()),
-                HasSubstr("parameter 1 points to none of the arrays"));
+    HostMemory memory(device_);
+    const auto x = memory.Add(a, sizeof a);
+    const auto y = memory.Add(b, sizeof b, HostMemory::Transfer::kOut);
+    ASSERT_TRUE(x.ok() && y.ok());
+    ASSERT_TRUE(memory.Keep().ok());
+    auto launch = (*kernel)->Prepare({{1, 1, 1}, {*x, *y, 1000, 0}, {}, {}, {}});
+    ASSERT_TRUE(launch.ok()) << launch.status();
+    Stream* stream = device_->default_stream();
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE((*launch)->Run(stream).ok());
+      ASSERT_TRUE(stream->Synchronize().ok());
+      EXPECT_EQ(b[999], i == 0 ? 0 : 1998);  // before Download
+      ASSERT_TRUE(memory.Download().ok());
+      EXPECT_EQ(b[999], 1998);
+      EXPECT_EQ(a[0], 1);
+      ASSERT_TRUE(memory.Restore().ok());
+    }
+    ASSERT_TRUE(memory.Download().ok());
+    EXPECT_EQ(a[0], 0);
   }
   kernel->reset();
+}
+
+TEST(CpuHostMemory, IsUsedWhereItIs) {
+  int x = 1;
+  HostMemory memory(*OpenDevice("cpu"));
+  EXPECT_EQ(memory.Add(&x, sizeof x).value(), reinterpret_cast<uint64_t>(&x));
+  ASSERT_TRUE(memory.Keep().ok());
+  x = 2;
+  ASSERT_TRUE(memory.Download().ok());
+  EXPECT_EQ(x, 2);
+  ASSERT_TRUE(memory.Restore().ok());
+  EXPECT_EQ(x, 1);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 """tilevm run --json: one object with everything about the run.    report_test.py TILEVM"""
 
 import json
+import struct
 
 import cli
 
@@ -32,6 +33,10 @@ NEW = """entry @new() {
   return
 }
 """
+
+
+def floats(values):
+    return struct.pack(f"<{len(values)}f", *values)
 
 
 class RunJson(cli.Case):
@@ -123,6 +128,18 @@ class RunJson(cli.Case):
         self.assertEqual(json.loads(done.stdout)["outputs"][0]["max"], 7)
         self.assertEqual(done.stderr, "hello\n")
         self.assertIn("hello", self.good("run", "prints.tile").stdout)
+
+    def test_an_output_that_is_given_begins_with_its_initial_value(self):
+        done = self.good("run", "prints.tile", "--arg", "o=full:i32[1]=3", "--json")
+        self.assertEqual(json.loads(done.stdout)["outputs"][0]["max"], 7)
+
+    def test_a_recording_has_its_blocks_in_the_order_of_the_parameters(self):
+        for _ in range(2):
+            self.good("run", "vector_add.tile", "arange:f32[8]", "ones:f32[8]", "--record", "sum")
+            record = json.loads(self.read("sum.json"))
+            self.assertEqual([p[1] for p in record["params"] if p[0] == "pointer"], [0, 1, 2])
+            self.assertEqual(self.read("sum.before")[:4 * 8], floats(range(8)))
+            self.assertEqual(self.read("sum.after")[2 * 4 * 8:], floats(range(1, 9)))
 
     def test_help_tells(self):
         text = self.good("run", "--help").stdout

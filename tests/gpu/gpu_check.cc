@@ -34,6 +34,7 @@
 #include "ir/text/printer.h"
 #include "ir/tileir/reader.h"
 #include "ir/verify/verify.h"
+#include "runtime/host_memory.h"
 #include "tests/fuzz/random_program.h"
 #include "tests/gpu/litmus_run.h"
 #include "tests/gpu/on_gpu.h"
@@ -152,27 +153,29 @@ void RunRecord(const Gpu& setup, const std::string& path, Tally* tally) {
     blocks.push_back(before.substr(at, static_cast<size_t>(n)));
     at += static_cast<size_t>(n);
   }
-  std::vector<uint64_t> words;
+  runtime::HostMemory memory(setup.device);
+  runtime::LaunchSpec spec;
+  for (size_t i = 0; i < record->grid.size() && i < 3; ++i) spec.grid[i] = record->grid[i];
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const absl::StatusOr<uint64_t> address = memory.Add(blocks[i].data(), blocks[i].size());
+    if (!address.ok()) return fail(address.status().message());
+    spec.memory.push_back({absl::StrCat("block ", i), *address, blocks[i].size(), ir::Element::Number(ir::Elem::kI8),
+                           {static_cast<int64_t>(blocks[i].size())}, true});
+  }
   for (const tools::RecordedParam& p : record->params) {
     if (p.kind == tools::RecordedParam::Kind::kScalar) {
-      words.push_back(p.bits);
+      spec.words.push_back(p.bits);
       continue;
     }
-    words.push_back(reinterpret_cast<uintptr_t>(blocks[static_cast<size_t>(p.block)].data()) + static_cast<uint64_t>(p.offset));
-    words.insert(words.end(), p.shape.begin(), p.shape.end());
-    words.insert(words.end(), p.strides.begin(), p.strides.end());
+    spec.words.push_back(spec.memory[static_cast<size_t>(p.block)].address + static_cast<uint64_t>(p.offset));
+    spec.words.insert(spec.words.end(), p.shape.begin(), p.shape.end());
+    spec.words.insert(spec.words.end(), p.strides.begin(), p.strides.end());
   }
-  std::vector<runtime::HostArray> arrays;
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    arrays.push_back({absl::StrCat("block ", i), blocks[i].data(), blocks[i].size(), ir::Element::Number(ir::Elem::kI8),
-                      {static_cast<int64_t>(blocks[i].size())}, true, true});
-  }
-  runtime::HostLaunch launch(setup.device, loaded->kernel);
-  std::array<int64_t, 3> grid = {1, 1, 1};
-  for (size_t i = 0; i < record->grid.size() && i < 3; ++i) grid[i] = record->grid[i];
-  absl::Status s = launch.Bind(*loaded->program->module->FindFunction(record->symbol), grid, words, arrays);
-  if (s.ok()) s = launch.Run().status();
-  if (s.ok()) s = launch.CopyOut();
+  const absl::StatusOr<std::shared_ptr<runtime::PreparedLaunch>> launch = loaded->kernel->Prepare(std::move(spec));
+  absl::Status s = launch.status();
+  if (s.ok()) s = (*launch)->Run(setup.device->default_stream());
+  if (s.ok()) s = setup.device->default_stream()->Synchronize();
+  if (s.ok()) s = memory.Download();
   if (!s.ok()) return fail(s.message());
 
   // Floats by the error of each array, all else bit by bit.

@@ -34,7 +34,7 @@ absl::Status RunOne(const Gpu& gpu, const LitmusTest& test, const Options& o, Li
   for (int64_t i = 0; i < o.launches; ++i) {
     auto arguments = LitmusArguments(test, *module->FindFunction("litmus"), o.rounds, o.tests);
     if (!arguments.ok()) return arguments.status();
-    const Answer answer = gpu.Launch(*compiled, "litmus", &*arguments);
+    const Answer answer = gpu.Launch(*compiled, &*arguments);
     if (!answer.refused.ok()) return answer.refused;
     if (!answer.reports.empty()) return absl::AbortedError(answer.reports[0]);
     CountOutcomes(test, *arguments, o.rounds, o.tests, counts);

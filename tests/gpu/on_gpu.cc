@@ -6,6 +6,7 @@
 #include "codegen/build_image.h"
 #include "ir/tbc/writer.h"
 #include "runtime/error.h"
+#include "runtime/host_memory.h"
 
 namespace tile::ops {
 
@@ -34,34 +35,42 @@ absl::StatusOr<Compiled> Gpu::Load(const ir::Module& module, absl::string_view k
   return compiled;
 }
 
-Answer Gpu::Launch(const Compiled& compiled, absl::string_view kernel, Arguments* arguments) const {
+Answer Gpu::Launch(const Compiled& compiled, Arguments* arguments) const {
   Answer answer;
   device->set_print([&](absl::string_view text) { absl::StrAppend(&answer.printed, text); });
-  runtime::HostLaunch launch(device, compiled.kernel);
-  std::vector<runtime::HostArray> arrays;
+  runtime::HostMemory memory(device);
+  runtime::LaunchSpec spec;
+  spec.grid = {arguments->grid[0], arguments->grid[1], arguments->grid[2]};
+  std::vector<uint64_t> addresses;
   for (Memory& m : arguments->memories) {
     // Uninitialised memory keeps the pattern that it was given, so that what nobody wrote is seen.
-    arrays.push_back({m.name, m.array.bytes.data(), m.array.bytes.size(), m.array.element, m.array.shape, true, true});
+    const absl::StatusOr<uint64_t> address = memory.Add(m.array.bytes.data(), m.array.bytes.size());
+    if (!address.ok()) {
+      answer.refused = address.status();
+      return answer;
+    }
+    addresses.push_back(*address);
+    spec.memory.push_back({m.name, *address, m.array.bytes.size(), m.array.element, m.array.shape, true});
   }
-  std::vector<uint64_t> words;
   for (const Param& p : arguments->params) {
-    words.push_back(p.memory < 0 ? p.bits : reinterpret_cast<uintptr_t>(arrays[static_cast<size_t>(p.memory)].data));
+    spec.words.push_back(p.memory < 0 ? p.bits : addresses[static_cast<size_t>(p.memory)]);
   }
-  absl::Status s = launch.Bind(*compiled.program->module->FindFunction(kernel),
-                               {arguments->grid[0], arguments->grid[1], arguments->grid[2]}, words, arrays);
-  if (s.ok()) s = launch.Run().status();
+  const absl::StatusOr<std::shared_ptr<runtime::PreparedLaunch>> launch = compiled.kernel->Prepare(std::move(spec));
+  absl::Status s = launch.status();
+  if (s.ok()) s = (*launch)->Run(device->default_stream());
+  if (s.ok()) s = device->default_stream()->Synchronize();
   if (absl::IsAborted(s)) {
     answer.reports.push_back(absl::StrCat(std::string(runtime::ErrorCodeOf(s)), ": ", std::string(s.message())));
     s = absl::OkStatus();
   }
-  if (s.ok()) s = launch.CopyOut();
+  if (s.ok()) s = memory.Download();
   answer.refused = s;
   return answer;
 }
 
 Answer Gpu::Run(const ir::Module& module, absl::string_view kernel, Arguments* arguments) const {
   auto compiled = Load(module, kernel);
-  if (compiled.ok()) return Launch(*compiled, kernel, arguments);
+  if (compiled.ok()) return Launch(*compiled, arguments);
   Answer answer;
   answer.refused = compiled.status();
   return answer;

@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "codegen/target/target.h"
 #include "ir/tbc/image.h"
-#include "runtime/host_launch.h"
 #include "runtime/open_device.h"
 #include "tests/harness/op_file.h"
 
@@ -33,7 +32,7 @@ struct Gpu {
 
   absl::StatusOr<Compiled> Load(const ir::Module& module, absl::string_view kernel) const;
   // Needs a device. A kernel that asserts or that the hardware stops is a report.
-  Answer Launch(const Compiled& compiled, absl::string_view kernel, Arguments* arguments) const;
+  Answer Launch(const Compiled& compiled, Arguments* arguments) const;
   Answer Run(const ir::Module& module, absl::string_view kernel, Arguments* arguments) const;
   ops::Engine Engine() const {
     return [this](const ir::Module& m, absl::string_view kernel, Arguments* a) { return Run(m, kernel, a); };

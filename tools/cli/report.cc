@@ -120,6 +120,10 @@ int FailAt(absl::string_view where, ExitCode exit, absl::string_view code, absl:
 }
 
 int FailAt(absl::string_view where, ExitCode exit, absl::string_view code, const absl::Status& status) {
+  if (absl::StartsWith(status.message(), "error[")) {  // of no place
+    PrintDiagnostics(absl::StrCat(where, ": ", status.message()));
+    return exit;
+  }
   if (absl::StrContains(status.message(), "error[")) return Fail(exit, code, status);
   return FailAt(where, exit, code, status.message());
 }

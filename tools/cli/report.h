@@ -27,7 +27,7 @@ int Fail(ExitCode exit, absl::string_view code, absl::string_view message, absl:
 // The same for a status: a message that is a diagnostic already is printed as it is.
 int Fail(ExitCode exit, absl::string_view code, const absl::Status& status);
 // The same about a file or a place in one: "where: error[code]: message". A message that begins with the place does not
-// say it twice.
+// say it twice, and a diagnostic that has a place keeps it.
 int FailAt(absl::string_view where, ExitCode exit, absl::string_view code, absl::string_view message,
            absl::string_view fix = "");
 int FailAt(absl::string_view where, ExitCode exit, absl::string_view code, const absl::Status& status);

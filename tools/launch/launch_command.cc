@@ -2,15 +2,35 @@
 
 #include <cstdio>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "runtime/cpu_device.h"
 #include "tools/cli/report.h"
 
 namespace tile::tools {
 
-bool ParseLaunchOptions(const Options& options, LaunchRequest* request, vm::CheckLevel* check, int* exit) {
+namespace {
+
+// Initial values are not measured.
+RunOutcome Timed(LaunchJob& job, PrintFunction print, Progress* progress, double from, double to) {
+  PreparedRun& run = *job.run;
+  SetPrint(run.kernel, std::move(print), progress);
+  progress->Begin(job.function->name, from, to, run.blocks());
+  runtime::Stream* stream = run.kernel.device->default_stream();
+  RunOutcome outcome;
+  outcome.status = run.launch->Initialize(stream);
+  if (outcome.status.ok()) outcome.status = stream->Synchronize();
+  if (!outcome.status.ok()) return outcome;
+  return RunTimed(run.kernel, run.spec.options, run.blocks(), &run.log, [&](runtime::Stream* s) { return run.launch->Launch(s); });
+}
+
+}  // namespace
+
+bool ParseLaunchOptions(const Options& options, LaunchRequest* request, int* exit) {
   const std::string grid = options.value("grid");
   if (options.has("grid") && grid.empty()) {
     *exit = Fail(kUsage, "usage", "--grid: expected X[,Y[,Z]], each at least 1");
@@ -35,43 +55,38 @@ bool ParseLaunchOptions(const Options& options, LaunchRequest* request, vm::Chec
   }
   const std::string level = options.has("check") ? options.value("check") : "bounds";
   if (level == "none") {
-    *check = vm::CheckLevel::kNone;
+    request->options.check = runtime::CheckLevel::kNone;
   } else if (level == "bounds") {
-    *check = vm::CheckLevel::kBounds;
+    request->options.check = runtime::CheckLevel::kBounds;
   } else if (level == "full") {
-    *check = vm::CheckLevel::kFull;
+    request->options.check = runtime::CheckLevel::kFull;
   } else {
     *exit = Fail(kUsage, "usage", absl::StrCat("--check ", level, ": expected none, bounds or full"));
     return false;
   }
   const std::string unspecified = options.has("unspecified") ? options.value("unspecified") : "zero";
   if (unspecified == "zero") {
-    request->unspecified = vm::Unspecified::kZero;
+    request->options.unspecified = runtime::Unspecified::kZero;
   } else if (unspecified == "ones") {
-    request->unspecified = vm::Unspecified::kOnes;
+    request->options.unspecified = runtime::Unspecified::kOnes;
   } else if (unspecified == "random") {
-    request->unspecified = vm::Unspecified::kRandom;
+    request->options.unspecified = runtime::Unspecified::kRandom;
   } else {
     *exit = Fail(kUsage, "usage", absl::StrCat("--unspecified ", unspecified, ": expected zero, ones or random"));
     return false;
   }
-  absl::StatusOr<int64_t> threads = options.Integer("threads", 0, 1, 4096);
   absl::StatusOr<int64_t> seed = options.Integer("seed", 0, 0, std::numeric_limits<int64_t>::max());
-  for (const auto* n : {&threads, &seed}) {
-    if (!n->ok()) {
-      *exit = Fail(kUsage, "usage", n->status());
-      return false;
-    }
+  if (!seed.ok()) {
+    *exit = Fail(kUsage, "usage", seed.status());
+    return false;
   }
   if (options.has("order")) {
-    absl::StatusOr<vm::StartOrder> order = vm::ParseStartOrder(options.value("order"));
-    if (!order.ok()) {
-      *exit = Fail(kUsage, "usage", absl::StrCat("--order ", order.status().message()));
+    request->options.order = options.value("order");
+    if (absl::Status s = runtime::CheckOrder(request->options.order); !s.ok()) {
+      *exit = Fail(kUsage, "usage", absl::StrCat("--order ", s.message()));
       return false;
     }
-    request->order = *order;
   }
-  request->threads = static_cast<int>(*threads);
   request->seed = static_cast<uint64_t>(*seed);
   request->cast = options.has("cast");
   return true;
@@ -118,70 +133,74 @@ std::unique_ptr<DeviceChoice> ChooseOnlyDevice(const Options& options, int* exit
   return nullptr;
 }
 
-std::unique_ptr<LaunchJob> PrepareJob(const Options& options, Progress* progress, int* exit) {
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, Progress* progress, int* exit, const std::string& order) {
   if (options.positional().empty()) {
     *exit = Fail(kUsage, "usage", "no kernel file", "name a .tbc, .tile or Tile IR bytecode file, then its inputs");
     return nullptr;
   }
   std::unique_ptr<DeviceChoice> device = ChooseOnlyDevice(options, exit);
   if (device == nullptr) return nullptr;
-  return PrepareJob(options, options.positional()[0], std::move(device), options.value("kernel"), progress, exit);
+  return PrepareJob(options, options.positional()[0], std::move(device), options.value("kernel"), progress, exit, order);
 }
 
 std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string& path, std::unique_ptr<DeviceChoice> device,
-                                      const std::string& name, Progress* progress, int* exit) {
+                                      const std::string& name, Progress* progress, int* exit, const std::string& order) {
   LaunchRequest request;
   request.progress = progress;
-  vm::CheckLevel check;
-  if (!ParseLaunchOptions(options, &request, &check, exit)) return nullptr;
+  if (!ParseLaunchOptions(options, &request, exit)) return nullptr;
+  if (request.options.order.empty()) request.options.order = order;
+  if (progress->active()) request.options.blocks_done = progress->done();
   request.inputs.assign(options.positional().begin() + 1, options.positional().end());
   auto job = std::make_unique<LaunchJob>();
   job->device = std::move(device);
-  request.num_sms = job->device->num_sms();
   job->file = NameOf(path);
   job->loaded = Load(path, exit);
   if (job->loaded == nullptr) return nullptr;
   job->function = PickKernel(*job->loaded->module, job->file, name, exit);
   if (job->function == nullptr) return nullptr;
-  absl::StatusOr<std::unique_ptr<PreparedRun>> run = PrepareRun(*job->function, request);
+  std::optional<DeviceKernel> kernel = job->device->Load(*job->loaded, *job->function, path, exit);
+  if (!kernel) return nullptr;
+  absl::StatusOr<std::unique_ptr<PreparedRun>> run = PrepareRun(*kernel, request);
   if (!run.ok()) {
     *exit = FailAt(job->file, kRejected, "run.arguments", run.status());
     return nullptr;
   }
   job->run = *std::move(run);
-  job->launch().check = check;
-  job->engine = job->device->Load(*job->loaded, *job->function, path, exit);
-  return job->engine == nullptr ? nullptr : std::move(job);
+  return job;
 }
 
-std::vector<BufferUse> LaunchJob::Uses() const {
-  std::vector<BufferUse> uses;
-  for (const BoundArray& a : run->arrays) uses.push_back({a.direction != ir::Direction::kIn});
-  return uses;
+void SetPrint(const DeviceKernel& kernel, PrintFunction print, Progress* progress) {
+  // What the kernel prints would stand in the middle of the bar.
+  if (!print && progress != nullptr && progress->active()) print = [progress](absl::string_view text) { progress->Print(text); };
+  kernel.device->set_print(std::move(print));
 }
 
-vm::Outcome RunLaunch(Engine& engine, vm::Launch& launch, const std::vector<BufferUse>& uses, bool repeat,
-                      Progress* progress, double from, double to, double* ms) {
-  if (progress->active()) {
-    if (engine.reports_progress()) launch.blocks_done = progress->done();
-    // What the kernel prints would stand in the middle of the bar.
-    if (!launch.print) launch.print = [progress](absl::string_view text) { progress->Print(text); };
-    progress->Begin(engine.function().name, from, to, LaunchJob::BlocksOf(launch));
-  }
-  vm::Outcome outcome = repeat ? engine.Repeat(launch, uses, ms) : engine.Run(launch, uses, ms);
-  if (!repeat) progress->End();
+RunOutcome RunJob(LaunchJob& job, PrintFunction print, Progress* progress, double from, double to) {
+  RunOutcome outcome = Timed(job, std::move(print), progress, from, to);
+  progress->End();
+  if (!outcome.status.ok()) return outcome;
+  const absl::Status downloaded = job.run->memory->Download();
+  if (outcome.ok()) outcome.status = downloaded;
   return outcome;
 }
 
-void ReportOrders(const vm::Launch& launch, const vm::Outcome& outcome) {
-  if (launch.check != vm::CheckLevel::kFull || launch.order || LaunchJob::BlocksOf(launch) < 2 || !outcome.ok()) return;
-  std::fprintf(stderr, "note: checked in %d order%s of blocks\n", outcome.orders, outcome.orders == 1 ? "" : "s");
+RunOutcome RepeatJob(LaunchJob& job, PrintFunction print, Progress* progress, double from, double to) {
+  RunOutcome outcome;
+  outcome.status = job.kept ? job.run->memory->Restore() : job.run->memory->Keep();
+  job.kept = true;
+  return outcome.ok() ? Timed(job, std::move(print), progress, from, to) : outcome;
 }
 
-int ReportOutcome(const vm::Outcome& outcome, const std::string& file) {
+void ReportOrders(const runtime::LaunchSpec& spec, const RunOutcome& outcome) {
+  const int64_t blocks = spec.grid[0] * spec.grid[1] * spec.grid[2];
+  if (spec.options.check != runtime::CheckLevel::kFull || !spec.options.order.empty() || blocks < 2 || !outcome.ok()) return;
+  std::fprintf(stderr, "note: checked in %d order%s of blocks\n", outcome.counts.orders, outcome.counts.orders == 1 ? "" : "s");
+}
+
+int ReportOutcome(const RunOutcome& outcome, const std::string& file) {
   if (!outcome.status.ok()) return FailAt(file, kRejected, "run.launch", outcome.status);
-  for (const vm::Report& r : outcome.warnings) PrintDiagnostics(r.ToString());
-  for (const vm::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
+  for (const runtime::Report& r : outcome.warnings) PrintDiagnostics(r.ToString());
+  for (const runtime::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
   return outcome.reports.empty() ? kOk : kTrapped;
 }
 

@@ -2,25 +2,29 @@
 #ifndef TILE_TOOLS_LAUNCH_LAUNCH_COMMAND_H_
 #define TILE_TOOLS_LAUNCH_LAUNCH_COMMAND_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "runtime/device.h"
 #include "tools/cli/options.h"
 #include "tools/cli/progress.h"
 #include "tools/data/compare_arrays.h"
-#include "tools/launch/engine.h"
+#include "tools/launch/device_choice.h"
 #include "tools/launch/run_launch.h"
+#include "tools/launch/timed_run.h"
 #include "tools/module/load.h"
-#include "vm/vm.h"
 
 namespace tile::tools {
 
 // --kernel, --grid, --arg, --device, --images, --threads, --check, --unspecified, --order, --seed, --cast.
 std::vector<OptionSpec> LaunchOptionSpecs();
 
-// They, without --kernel, --device and --images, as a request; --rtol, --atol and --ulp as a tolerance. False after an error on stderr.
-bool ParseLaunchOptions(const Options& options, LaunchRequest* request, vm::CheckLevel* check, int* exit);
+// They, without --kernel, --device, --images, --compile and --threads, as a request; --rtol, --atol and --ulp as a tolerance.
+// False after an error on stderr.
+bool ParseLaunchOptions(const Options& options, LaunchRequest* request, int* exit);
 bool ParseTolerance(const Options& options, Tolerance* tolerance, int* exit);
 
 // A kernel with its arguments, ready to run. Later members refer to earlier ones.
@@ -30,35 +34,38 @@ struct LaunchJob {
   std::unique_ptr<LoadedModule> loaded;
   const ir::Function* function = nullptr;
   std::unique_ptr<PreparedRun> run;
-  std::unique_ptr<Engine> engine;
-
-  vm::Launch& launch() { return run->launch; }
-  std::vector<BufferUse> Uses() const;
-  int64_t blocks() const { return BlocksOf(run->launch); }
-  static int64_t BlocksOf(const vm::Launch& launch) { return launch.grid[0] * launch.grid[1] * launch.grid[2]; }
+  bool kept = false;  // the memory before the first of repeated launches
 };
 
 // ChooseDevice for a command that runs nothing on the VM beside it: the VM's options do not go with a GPU.
 std::unique_ptr<DeviceChoice> ChooseOnlyDevice(const Options& options, int* exit);
 
 // From `K [INPUTS…] [options]`. Null after an error on stderr, with the exit code in *exit. `progress` shows how far the
-// inputs are.
-std::unique_ptr<LaunchJob> PrepareJob(const Options& options, Progress* progress, int* exit);
+// inputs are. `order`: of the blocks, where --order says nothing.
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, Progress* progress, int* exit, const std::string& order = "");
 // The same of another file than the first, on a device of its own. `name`: of
 // the kernel; empty: the only one.
 std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string& path, std::unique_ptr<DeviceChoice> device,
-                                      const std::string& name, Progress* progress, int* exit);
+                                      const std::string& name, Progress* progress, int* exit, const std::string& order = "");
 
-// Runs and measures. The launch covers the part from `from` to `to` of what `progress` shows.
-// `repeat`: Engine::Repeat instead of Run; the caller ends the progress.
-vm::Outcome RunLaunch(Engine& engine, vm::Launch& launch, const std::vector<BufferUse>& uses, bool repeat,
-                      Progress* progress, double from, double to, double* ms);
+// Where prints of the kernel go; none: standard output.
+using PrintFunction = std::function<void(absl::string_view)>;
+
+// Where it is none and there is a bar, standard output makes room for it.
+void SetPrint(const DeviceKernel& kernel, PrintFunction print, Progress* progress);
+
+// Runs and measures; results are in the arrays then, also those of a kernel that trapped. The launch covers the part from
+// `from` to `to` of what `progress` shows.
+RunOutcome RunJob(LaunchJob& job, PrintFunction print, Progress* progress, double from, double to);
+// For measuring: every call begins with the memory as it was before the first, results are not brought back. The caller ends
+// the progress.
+RunOutcome RepeatJob(LaunchJob& job, PrintFunction print, Progress* progress, double from, double to);
 
 // How many orders of the blocks --check=full tried, on stderr. Nothing of other launches.
-void ReportOrders(const vm::Launch& launch, const vm::Outcome& outcome);
+void ReportOrders(const runtime::LaunchSpec& spec, const RunOutcome& outcome);
 
 // The exit code of a launch that could not be made or trapped, after printing why, and warnings; kOk if all went well.
-int ReportOutcome(const vm::Outcome& outcome, const std::string& file);
+int ReportOutcome(const RunOutcome& outcome, const std::string& file);
 
 }  // namespace tile::tools
 

@@ -18,6 +18,7 @@ namespace tile::tools {
 namespace {
 
 constexpr int64_t kMaxRecordBytes = int64_t{1} << 40;
+constexpr uint64_t kPieceBytes = uint64_t{16} << 20;
 
 // "torch.float32", "float32", "f32", "bool_", …
 bool ParseType(absl::string_view text, ir::Element* element, bool* is_unsigned) {
@@ -105,13 +106,20 @@ absl::Status WriteText(const std::string& path, absl::string_view text, OutputFi
   return file->Flush();
 }
 
-absl::Status WriteMemory(const std::string& path, const PreparedRun& run, OutputFile* file) {
+// The blocks one after the other, from the device.
+absl::Status WriteMemory(const std::string& path, const PreparedRun& run, const std::vector<size_t>& blocks, OutputFile* file) {
   if (absl::Status s = file->Open(path); !s.ok()) return s;
-  for (const BoundArray& a : run.arrays) {
-    if (absl::Status s = file->Write(a.array.bytes.span()); !s.ok()) return s;
-  }
-  for (const Array& a : run.workspaces) {
-    if (absl::Status s = file->Write(a.bytes.span()); !s.ok()) return s;
+  runtime::Device& device = *run.kernel.device;
+  std::vector<uint8_t> piece;
+  for (const size_t i : blocks) {
+    const runtime::MemoryRange& m = run.spec.memory[i];
+    for (uint64_t at = 0; at < m.bytes; at += piece.size()) {
+      piece.resize(std::min(m.bytes - at, kPieceBytes));
+      absl::Status s = device.Download(piece.data(), m.address + at, piece.size(), device.default_stream());
+      if (s.ok()) s = device.default_stream()->Synchronize();
+      if (s.ok()) s = file->Write(absl::MakeConstSpan(piece));
+      if (!s.ok()) return s;
+    }
   }
   return file->Flush();
 }
@@ -152,23 +160,30 @@ absl::StatusOr<RecordedLaunch> ParseRecord(absl::string_view json) {
   return launch;
 }
 
-absl::Status Recorder::Before(const std::string& name, const ir::Module& module, const ir::Function& f,
-                              const PreparedRun& run) {
+absl::Status Recorder::Before(const std::string& name, const ir::Module& module, PreparedRun& run) {
   name_ = name;
-  std::vector<std::string> sizes, params;
-  // Every parameter as it is passed: a pointer into a block, or a number.
-  const auto find_block = [&](uint64_t word) {
-    for (size_t i = 0; i < run.launch.buffers.size(); ++i) {
-      if (reinterpret_cast<uint64_t>(run.launch.buffers[i].data) == word) return static_cast<int>(i);
-    }
-    return -1;
+  const ir::Function& f = *run.kernel.function;
+  const std::vector<runtime::MemoryRange>& memory = run.spec.memory;
+  if (absl::Status s = run.launch->Initialize(run.kernel.device->default_stream()); !s.ok()) return s;
+  // Blocks in the order in which parameters point to them: addresses differ from run to run.
+  const auto block_of = [&](size_t range) {
+    const auto block = std::find(blocks_.begin(), blocks_.end(), range) - blocks_.begin();
+    if (block == static_cast<ptrdiff_t>(blocks_.size())) blocks_.push_back(range);
+    return block;
   };
-  for (const vm::Buffer& b : run.launch.buffers) sizes.push_back(absl::StrCat(b.bytes));
+  // Every parameter as it is passed: a pointer into a block, or a number.
+  std::vector<std::string> sizes, params;
   for (int i = 0; i < f.num_params(); ++i) {
     const ir::Type t = f.param(i)->type();
-    const uint64_t word = run.launch.params[static_cast<size_t>(i)];
+    const uint64_t word = run.spec.words[static_cast<size_t>(i)];
     if (t.element().is_pointer()) {
-      params.push_back(absl::StrCat("[\"pointer\", ", find_block(word), ", 0, \"", ir::ElemInfoOf(t.element().pointee).spelling, "\"]"));
+      const auto range = std::find_if(memory.begin(), memory.end(), [&](const runtime::MemoryRange& m) {
+        return word == m.address || word - m.address < m.bytes;
+      });
+      if (range == memory.end()) return absl::InvalidArgumentError(absl::StrCat("parameter ", i, " points to no array"));
+      const auto block = block_of(static_cast<size_t>(range - memory.begin()));
+      params.push_back(absl::StrCat("[\"pointer\", ", block, ", ", word - range->address, ", \"",
+                                    ir::ElemInfoOf(t.element().pointee).spelling, "\"]"));
     } else {
       std::string value = FormatElement(t.elem(), word);
       if (value == "nan") value = "NaN";
@@ -177,20 +192,21 @@ absl::Status Recorder::Before(const std::string& name, const ir::Module& module,
       params.push_back(absl::StrCat("[\"scalar\", \"", ir::ElemInfoOf(t.elem()).spelling, "\", ", value, "]"));
     }
   }
-  const int64_t* g = run.launch.grid;
+  for (const size_t i : blocks_) sizes.push_back(absl::StrCat(memory[i].bytes));
+  const auto& g = run.spec.grid;
   const std::string json = absl::StrCat("{\"symbol\": ", JsonQuote(f.name), ", \"grid\": [", g[0], ", ", g[1], ", ", g[2],
                                         "], \"params\": [", absl::StrJoin(params, ", "), "], \"sizes\": [", absl::StrJoin(sizes, ", "), "]}\n");
   absl::StatusOr<std::string> tbc = ir::WriteTbc(module);
   if (!tbc.ok()) return tbc.status();
   if (absl::Status s = WriteText(name + ".tbc", *tbc, &tbc_); !s.ok()) return s;
   if (absl::Status s = WriteText(name + ".json", json, &json_); !s.ok()) return s;
-  return WriteMemory(name + ".before", run, &before_);
+  return WriteMemory(name + ".before", run, blocks_, &before_);
 }
 
 absl::Status Recorder::After(const PreparedRun& run, bool trapped) {
   OutputFile after;
   if (!trapped) {
-    if (absl::Status s = WriteMemory(name_ + ".after", run, &after); !s.ok()) return s;
+    if (absl::Status s = WriteMemory(name_ + ".after", run, blocks_, &after); !s.ok()) return s;
   }
   for (OutputFile* file : {&tbc_, &json_, &before_}) {
     if (absl::Status s = file->Commit(); !s.ok()) return s;

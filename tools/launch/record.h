@@ -41,11 +41,12 @@ absl::StatusOr<RecordedLaunch> ParseRecord(absl::string_view json);
 // .after. Errors: InvalidArgument if the module cannot be written, else of the system.
 class Recorder {
  public:
-  absl::Status Before(const std::string& name, const ir::Module& module, const ir::Function& f, const PreparedRun& run);
+  absl::Status Before(const std::string& name, const ir::Module& module, PreparedRun& run);
   absl::Status After(const PreparedRun& run, bool trapped);
 
  private:
   std::string name_;
+  std::vector<size_t> blocks_;  // of the run's memory, in the order of the files
   OutputFile tbc_, json_, before_;
 };
 

@@ -1,16 +1,17 @@
 #include "tools/launch/run_launch.h"
 
 #include <algorithm>
-#include <thread>
+#include <array>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/cpp_name.h"
-#include "runtime/launch_rule.h"
 #include "tools/cli/report.h"
 #include "tools/data/cast.h"
 #include "tools/data/element_text.h"
+#include "tools/data/value.h"
 
 namespace tile::tools {
 namespace {
@@ -75,22 +76,6 @@ absl::StatusOr<uint64_t> ToScalar(absl::string_view text, const Value& value, ir
   return bits;
 }
 
-void AddBuffer(PreparedRun& run, const std::string& name, Array& a, bool initialized) {
-  vm::Buffer b;
-  b.name = name;
-  b.data = a.bytes.data();
-  b.bytes = a.bytes.size();
-  b.element = a.element;
-  b.shape = a.shape;
-  b.initialized = initialized;
-  run.launch.buffers.push_back(std::move(b));
-}
-
-void FillArray(Array& a, uint64_t bits) {
-  const int64_t n = a.count();
-  for (int64_t i = 0; i < n; ++i) StoreBits(a.element.kind, a.bytes.data(), i, bits);
-}
-
 // An array whose memory, fresh from the system, is zero and takes no room before it is touched.
 absl::StatusOr<Array> MakeZeroed(Element element, const std::vector<int64_t>& shape) {
   absl::StatusOr<int64_t> count = CountElements(shape);
@@ -106,26 +91,21 @@ absl::StatusOr<Array> MakeZeroed(Element element, const std::vector<int64_t>& sh
   return a;
 }
 
-// Initial contents of outputs and workspaces; those that are `fresh` are zero already.
-void Initialize(const ir::Function& f, PreparedRun* run, bool fresh) {
-  const auto zero = [fresh](Array& a) {
-    if (!fresh) std::fill(a.bytes.span().begin(), a.bytes.span().end(), uint8_t{0});
-  };
-  for (Array& w : run->workspaces) zero(w);
-  for (size_t i = 0; f.interface != nullptr && i < run->arrays.size(); ++i) {
-    const ir::ArrayArg& arg = f.interface->arrays[i];
-    if (run->arrays[i].given) continue;
-    if (arg.init == ir::InitKind::kZero) zero(run->arrays[i].array);
-    if (arg.init == ir::InitKind::kValue) FillArray(run->arrays[i].array, arg.init_bits);
-  }
+using Transfer = runtime::HostMemory::Transfer;
+
+// Its address on the device.
+absl::StatusOr<uint64_t> Place(PreparedRun* run, Array& a, Transfer transfer) {
+  return run->memory->Add(a.bytes.data(), a.bytes.size(), transfer);
+}
+
+absl::Status SetArray(PreparedRun* run, BoundArray& bound, Transfer transfer) {
+  absl::StatusOr<uint64_t> address = Place(run, bound.array, transfer);
+  if (!address.ok()) return address.status();
+  return run->launch->SetArray(bound.name, bound.array.element.kind, {true, bound.array.shape, {}, *address});
 }
 
 absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& request, PreparedRun* run) {
   const ir::Interface& interface = *f.interface;
-  runtime::Arguments args = runtime::Arguments::For(interface);
-  runtime::Environment env;
-  env.num_sms = request.threads > 0 ? request.threads : static_cast<int64_t>(std::thread::hardware_concurrency());
-  if (request.num_sms > 0) env.num_sms = request.num_sms;
   Values values(request);
   std::vector<std::string> text(interface.arrays.size());
   size_t next = 0;
@@ -172,51 +152,34 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
     if (!value.ok()) return value.status();
     absl::StatusOr<Array> array = ToArray(text[i], *std::move(value), arg.element, arg.name, request);
     if (!array.ok()) return array.status();
-    run->arrays[i].array = *std::move(array);
-    args.arrays[i].given = true;
-    args.arrays[i].shape = run->arrays[i].array.shape;
-    args.arrays[i].address = reinterpret_cast<uint64_t>(run->arrays[i].array.bytes.data());
+    BoundArray& bound = run->arrays[i];
+    bound.array = *std::move(array);
+    if (absl::Status s = SetArray(run, bound, arg.direction == Direction::kIn ? Transfer::kIn : Transfer::kBoth); !s.ok()) return s;
   }
   for (const auto& [i, literal] : scalars) {
+    const std::string& name = interface.scalars[i].name;
     absl::StatusOr<Value> value = values.Parse(literal, std::nullopt);
     if (!value.ok()) return value.status();
-    absl::StatusOr<uint64_t> bits = ToScalar(literal, *value, f.param(interface.scalars[i].param)->type().elem(), interface.scalars[i].name);
+    absl::StatusOr<ir::Elem> type = run->launch->ScalarType(name);
+    if (!type.ok()) return type.status();
+    absl::StatusOr<uint64_t> bits = ToScalar(literal, *value, *type, name);
     if (!bits.ok()) return bits.status();
-    args.scalars[i] = *bits;
+    if (absl::Status s = run->launch->SetScalar(name, *bits); !s.ok()) return s;
   }
-  if (absl::Status s = runtime::Resolve(f, &args, env); !s.ok()) return s;
   for (size_t i = 0; i < interface.arrays.size(); ++i) {
     const ir::ArrayArg& arg = interface.arrays[i];
-    if (!args.arrays[i].given) {
-      absl::StatusOr<Array> a = MakeZeroed(arg.element, args.arrays[i].shape);
-      if (!a.ok()) return Error(absl::StrCat("output `", arg.name, "`: ", a.status().message()));
-      run->arrays[i].given = false;
-      run->arrays[i].initialized = arg.init != ir::InitKind::kUndefined;
-      run->arrays[i].array = *std::move(a);
-      args.arrays[i].address = reinterpret_cast<uint64_t>(run->arrays[i].array.bytes.data());
-    }
-    AddBuffer(*run, arg.name, run->arrays[i].array, run->arrays[i].initialized);
-    // What an output is to hold comes from the kernel or the launch rule, also in memory of the caller.
-    const bool initialized = arg.direction != Direction::kOut || arg.init != ir::InitKind::kUndefined;
-    Array& array = run->arrays[i].array;
-    run->launch.arrays.push_back({arg.name, array.bytes.data(), array.element, array.shape, {}, arg.direction, initialized});
+    if (arg.direction != Direction::kOut || !text[i].empty()) continue;
+    ir::Element element;
+    absl::StatusOr<const runtime::ArrayValue*> value = run->launch->GetArray(arg.name, &element);
+    if (!value.ok()) return value.status();
+    absl::StatusOr<Array> a = MakeZeroed(arg.element, (*value)->shape);
+    if (!a.ok()) return Error(absl::StrCat("output `", arg.name, "`: ", a.status().message()));
+    BoundArray& bound = run->arrays[i];
+    bound.array = *std::move(a);
+    if (absl::Status s = SetArray(run, bound, Transfer::kOut); !s.ok()) return s;
   }
-  for (size_t i = 0; i < interface.workspaces.size(); ++i) {
-    const ir::Workspace& w = interface.workspaces[i];
-    absl::StatusOr<Array> a = MakeZeroed(w.element, {args.workspace_elements[i]});
-    if (!a.ok()) return Error(absl::StrCat("workspace `", w.name, "`: ", a.status().message()));
-    args.workspaces.push_back(reinterpret_cast<uint64_t>(a->bytes.data()));
-    run->workspaces.push_back(*std::move(a));
-  }
-  for (size_t i = 0; i < interface.workspaces.size(); ++i) AddBuffer(*run, interface.workspaces[i].name, run->workspaces[i], true);
-  Initialize(f, run, /*fresh=*/true);
-  absl::StatusOr<std::vector<uint64_t>> words = runtime::MakeParams(f, args, env);
-  if (!words.ok()) return words.status();
-  run->launch.params = *std::move(words);
-  if (request.grid.empty()) {
-    absl::StatusOr<std::array<int64_t, 3>> grid = runtime::EvaluateGrid(f, args, env);
-    if (!grid.ok()) return grid.status();
-    for (int d = 0; d < 3; ++d) run->launch.grid[d] = (*grid)[static_cast<size_t>(d)];
+  if (request.grid.empty() && interface.grid.empty()) {
+    return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no launch rule: give the grid (--grid X[,Y[,Z]])"));
   }
   return absl::OkStatus();
 }
@@ -258,16 +221,19 @@ absl::Status PrepareByParameter(const ir::Function& f, const LaunchRequest& requ
     if (!pointer) {
       absl::StatusOr<uint64_t> bits = ToScalar(text[i], *value, type.elem(), names[i], cpp[i]);
       if (!bits.ok()) return bits.status();
-      run->launch.params.push_back(*bits);
+      if (absl::Status s = run->launch->SetParameter(static_cast<uint32_t>(i), *bits); !s.ok()) return s;
       continue;
     }
     absl::StatusOr<Array> array = ToArray(text[i], *std::move(value), pointee, names[i], request);
     if (!array.ok()) return array.status();
     const Direction direction = ir::IsPointerToConst(cpp[i]) ? Direction::kIn : Direction::kInOut;
-    run->arrays.push_back({names[i], direction, *std::move(array), true});
+    run->arrays.push_back({names[i], direction, *std::move(array)});
     Array& a = run->arrays.back().array;
-    run->launch.params.push_back(reinterpret_cast<uint64_t>(a.bytes.data()));
-    AddBuffer(*run, names[i], a, true);
+    absl::StatusOr<uint64_t> address = Place(run, a, direction == Direction::kIn ? Transfer::kIn : Transfer::kBoth);
+    if (!address.ok()) return address.status();
+    absl::Status s = run->launch->SetParameter(static_cast<uint32_t>(i), *address);
+    if (s.ok()) s = run->launch->AddMemory(names[i], pointee.kind, {true, a.shape, {}, *address});
+    if (!s.ok()) return s;
   }
   if (request.grid.empty()) {
     return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has neither a launch rule nor a grid: give --grid X[,Y[,Z]]"));
@@ -292,16 +258,28 @@ BoundArray* PreparedRun::Find(absl::string_view name) {
   return nullptr;
 }
 
-void ResetRun(const ir::Function& f, PreparedRun* run) { Initialize(f, run, /*fresh=*/false); }
-
-absl::StatusOr<std::unique_ptr<PreparedRun>> PrepareRun(const ir::Function& f, const LaunchRequest& request) {
+absl::StatusOr<std::unique_ptr<PreparedRun>> PrepareRun(const DeviceKernel& kernel, const LaunchRequest& request) {
+  const ir::Function& f = *kernel.function;
   auto run = std::make_unique<PreparedRun>();
-  for (size_t d = 0; d < request.grid.size() && d < 3; ++d) run->launch.grid[d] = request.grid[d];
-  run->launch.threads = request.threads;
-  run->launch.unspecified = request.unspecified;
-  run->launch.order = request.order;
+  run->kernel = kernel;
+  run->memory = std::make_unique<runtime::HostMemory>(kernel.device);
+  run->launch = std::make_unique<runtime::ArrayLaunch>(kernel.device, kernel.program, f, kernel.loaded,
+                                                       std::make_shared<runtime::BufferTable>());
   absl::Status s = f.interface ? PrepareByInterface(f, request, run.get()) : PrepareByParameter(f, request, run.get());
   if (!s.ok()) return s;
+  if (!request.grid.empty()) {
+    std::array<int64_t, 3> grid = {1, 1, 1};
+    std::copy(request.grid.begin(), request.grid.end(), grid.begin());
+    run->launch->SetGrid(grid);
+  }
+  if (!kernel.is_gpu()) {
+    runtime::RunOptions options = request.options;
+    run->log.Attach(&options);
+    if (s = run->launch->SetOptions(std::move(options)); !s.ok()) return s;
+  }
+  absl::StatusOr<const runtime::LaunchSpec*> spec = run->launch->Spec();
+  if (!spec.ok()) return spec.status();
+  run->spec = **spec;
   return run;
 }
 

@@ -19,27 +19,23 @@ int Bench(const Options& options) {
     if (!s.ok()) return Fail(kUsage, "usage", s);
   }
   Progress progress(!options.has("json"));
-  std::unique_ptr<LaunchJob> job = PrepareJob(options, &progress, &exit);
-  if (job == nullptr) return exit;
-  job->launch().print = [](absl::string_view) {};
   // Under full checks a run is one order of the blocks, too.
-  if (!job->launch().order) job->launch().order = vm::StartOrder();
+  std::unique_ptr<LaunchJob> job = PrepareJob(options, &progress, &exit, "linear");
+  if (job == nullptr) return exit;
   std::vector<double> times;
   double total = 0;
   // The first run touches memory for the first time and is not counted.
   for (int i = 0; i < 6 || (total < *seconds && i < 100000); ++i) {
-    if (i > 0) ResetRun(*job->function, job->run.get());
     // At least six runs, and as many as fit into the time: whatever is further from its end.
     const double so_far = *seconds > 0 ? std::min(i / 6.0, total / *seconds) : i / 6.0;
-    double ms = 0;
-    vm::Outcome outcome = RunLaunch(*job->engine, job->launch(), job->Uses(), true, &progress, so_far,
-                                    so_far + (1 - so_far) / std::max(6 - i, 1), &ms);
+    RunOutcome outcome =
+        RepeatJob(*job, [](absl::string_view) {}, &progress, so_far, so_far + (1 - so_far) / std::max(6 - i, 1));
     if (i > 0) outcome.warnings.clear();  // said already
     if (!outcome.ok()) progress.End();
     if (exit = ReportOutcome(outcome, job->file); exit != kOk) return exit;
     if (i == 0) continue;
-    times.push_back(ms * 1e-3);
-    total += ms * 1e-3;
+    times.push_back(outcome.ms * 1e-3);
+    total += outcome.ms * 1e-3;
     if (total > 10 * *seconds && i >= 3) break;
   }
   progress.End();

@@ -20,27 +20,10 @@ namespace {
 
 constexpr int64_t kMostProbeBytes = int64_t{1} << 28;
 
-// One of the two, with its memory as it was before the launch.
+// One of the two.
 struct Side {
   std::unique_ptr<LaunchJob> job;
   std::string name;  // for people
-  std::vector<std::vector<uint8_t>> before;
-
-  std::vector<Array*> Memory() {
-    std::vector<Array*> all;
-    for (BoundArray& a : job->run->arrays) all.push_back(&a.array);
-    for (Array& a : job->run->workspaces) all.push_back(&a);
-    return all;
-  }
-  void Keep() {
-    for (const Array* a : Memory()) before.emplace_back(a->bytes.data(), a->bytes.data() + a->bytes.size());
-  }
-  void Restore() {
-    const std::vector<Array*> all = Memory();
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (!before[i].empty()) std::memcpy(all[i]->bytes.data(), before[i].data(), before[i].size());
-    }
-  }
 };
 
 struct ArrayDifference {
@@ -94,7 +77,7 @@ std::vector<ArrayDifference> CompareOutputs(Side& a, Side& b, const Tolerance& t
 // The values of one result in all blocks. An error if it cannot be looked at there.
 absl::StatusOr<Array> Look(Side& side, const ir::ProbePoint& point) {
   LaunchJob& job = *side.job;
-  std::vector<int64_t> shape = {job.blocks()};
+  std::vector<int64_t> shape = {job.run->blocks()};
   shape.insert(shape.end(), point.type.shape().begin(), point.type.shape().end());
   absl::StatusOr<Array> values = Array::Make(point.type.element(), shape);
   if (!values.ok()) return values;
@@ -103,19 +86,28 @@ absl::StatusOr<Array> Look(Side& side, const ir::ProbePoint& point) {
   if (!module.ok()) return module.status();
   LoadedModule loaded;
   loaded.module = *std::move(module);
-  absl::StatusOr<std::unique_ptr<Engine>> engine =
-      job.device->TryLoad(loaded, *loaded.module->FindFunction(job.function->name));
-  if (!engine.ok()) return engine.status();
-  side.Restore();
-  vm::Launch launch = job.launch();
-  launch.print = [](absl::string_view) {};
-  launch.blocks_done = nullptr;
-  launch.params.push_back(reinterpret_cast<uint64_t>(values->bytes.data()));
-  launch.buffers.push_back({"probe", values->bytes.data(), values->bytes.size(), point.type.element(), shape, true});
-  double ms;
-  const vm::Outcome outcome = (*engine)->Run(launch, {}, &ms);
+  absl::StatusOr<DeviceKernel> kernel = job.device->TryLoad(loaded, *loaded.module->FindFunction(job.function->name));
+  if (!kernel.ok()) return kernel.status();
+  runtime::Stream* stream = kernel->device->default_stream();
+  absl::Status status = job.run->memory->Restore();
+  if (status.ok()) status = job.run->launch->Initialize(stream);
+  if (!status.ok()) return status;
+  runtime::HostMemory memory(kernel->device);
+  absl::StatusOr<uint64_t> probe = memory.Add(values->bytes.data(), values->bytes.size());
+  if (!probe.ok()) return probe.status();
+  runtime::LaunchSpec spec = job.run->spec;
+  spec.options.blocks_done = nullptr;
+  spec.words.push_back(*probe);
+  spec.memory.push_back({"probe", *probe, values->bytes.size(), point.type.element(), shape, true});
+  SetPrint(*kernel, [](absl::string_view) {}, nullptr);
+  absl::StatusOr<std::shared_ptr<runtime::PreparedLaunch>> launch = kernel->loaded->Prepare(spec);
+  if (!launch.ok()) return launch.status();
+  const RunOutcome outcome = RunTimed(*kernel, spec.options, job.run->blocks(), &job.run->log,
+                                      [&](runtime::Stream* s) { return (*launch)->Run(s); });
   if (!outcome.status.ok()) return outcome.status;
   if (!outcome.reports.empty()) return absl::AbortedError(outcome.reports[0].ToString());
+  status = memory.Download();
+  if (!status.ok()) return status;
   return values;
 }
 
@@ -130,7 +122,7 @@ Origin FindOrigin(Side& a, Side& b, const Tolerance& tolerance, Progress* progre
     progress->Begin("looking for the first difference", static_cast<double>(looked) / static_cast<double>(pairs.size()),
                     1, 0);
     ++looked;
-    if (x->elements() > kMostProbeBytes / 8 / std::max<int64_t>(a.job->blocks(), 1)) continue;
+    if (x->elements() > kMostProbeBytes / 8 / std::max<int64_t>(a.job->run->blocks(), 1)) continue;
     absl::StatusOr<Array> first = Look(a, *x);
     absl::StatusOr<Array> second = first.ok() ? Look(b, *y) : first.status();
     if (!second.ok()) {
@@ -189,7 +181,9 @@ int Diff(const Options& options) {
   Progress progress(!options.has("json"));
 
   Side a, b;
-  a.job = PrepareJob(options, file, ChooseVm(), options.value("kernel"), &progress, &exit);
+  std::unique_ptr<DeviceChoice> vm = ChooseVm(options, &exit);
+  if (vm == nullptr) return exit;
+  a.job = PrepareJob(options, file, std::move(vm), options.value("kernel"), &progress, &exit);
   if (a.job == nullptr) return exit;
   std::unique_ptr<DeviceChoice> choice = ChooseDevice(options, &exit);
   if (choice == nullptr) return exit;
@@ -203,12 +197,9 @@ int Diff(const Options& options) {
   bool trapped = false;
   double part = 0;
   for (Side* side : {&a, &b}) {
-    side->Keep();
+    if (absl::Status s = side->job->run->memory->Keep(); !s.ok()) return FailAt(side->job->file, kRejected, "run.launch", s);
     // What kernels print would be there twice.
-    side->job->launch().print = [](absl::string_view) {};
-    double ms = 0;
-    const vm::Outcome outcome =
-        RunLaunch(*side->job->engine, side->job->launch(), side->job->Uses(), false, &progress, part, part + 0.5, &ms);
+    const RunOutcome outcome = RunJob(*side->job, [](absl::string_view) {}, &progress, part, part + 0.5);
     part += 0.5;
     exit = ReportOutcome(outcome, side->job->file);
     if (exit != kOk && exit != kTrapped) return exit;

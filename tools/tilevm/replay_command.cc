@@ -1,12 +1,16 @@
 // tilevm replay: recorded launches against what was recorded (record.h).
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "ir/cpp_name.h"
 #include "ir/escape.h"
+#include "runtime/host_memory.h"
 #include "tools/cli/report.h"
 #include "tools/data/compare_arrays.h"
 #include "tools/data/files.h"
@@ -142,9 +146,41 @@ absl::Status CompareBlocks(const RecordedLaunch& record, const std::vector<Memor
   return absl::OkStatus();
 }
 
+// The launch as it was recorded, on a device.
+absl::Status BindRecord(const RecordedLaunch& record, const ir::Function& f, const std::vector<MemoryBlock>& blocks,
+                        runtime::HostMemory* memory, runtime::LaunchSpec* spec) {
+  std::copy(record.grid.begin(), record.grid.end(), spec->grid.begin());
+  for (const MemoryBlock& b : blocks) {
+    const absl::StatusOr<uint64_t> address = memory->Add(b.data, static_cast<uint64_t>(b.bytes));
+    if (!address.ok()) return address.status();
+    spec->memory.push_back({"", *address, static_cast<uint64_t>(b.bytes), {}, {}, true});
+  }
+  for (const RecordedParam& p : record.params) {
+    if (p.kind == RecordedParam::Kind::kScalar) {
+      spec->words.push_back(p.bits);
+      continue;
+    }
+    runtime::MemoryRange& m = spec->memory[static_cast<size_t>(p.block)];
+    const size_t index = spec->words.size();
+    if (m.name.empty()) {
+      const bool named = index < static_cast<size_t>(f.num_params()) && !f.param(static_cast<int>(index))->name.empty();
+      m.name = named ? std::string(f.param(static_cast<int>(index))->name) : absl::StrCat("parameter ", index);
+    }
+    spec->words.push_back(m.address + static_cast<uint64_t>(p.offset));
+    for (int64_t n : p.shape) spec->words.push_back(static_cast<uint64_t>(n));
+    for (int64_t n : p.strides) spec->words.push_back(static_cast<uint64_t>(n));
+  }
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (spec->memory[i].name.empty()) spec->memory[i].name = absl::StrCat("block ", i);
+  }
+  if (spec->words.size() == static_cast<size_t>(f.num_params())) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("kernel `", ir::ReadableName(f.name), "` takes ", f.num_params(), " parameters, not ", spec->words.size()));
+}
+
 // False after an error on stderr.
-bool ReplayOne(const std::string& json_path, const Options& options, const Tolerance& tolerance, vm::CheckLevel check,
-               const LaunchRequest& request, DeviceChoice& device, Progress* progress, double from, double to,
+bool ReplayOne(const std::string& json_path, const Options& options, const Tolerance& tolerance, const LaunchRequest& request,
+               DeviceChoice& device, Progress* progress, double from, double to,
                Replayed* out, int* exit) {
   const std::string base = absl::EndsWith(json_path, ".json") ? json_path.substr(0, json_path.size() - 5) : json_path;
   const size_t slash = base.find_last_of('/');
@@ -168,45 +204,32 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
   std::vector<MemoryBlock> blocks;
   if (absl::Status s = ReadBlocks(base + ".before", *record, &blocks); !s.ok()) return fail_in(base + ".before", s);
 
-  vm::Launch launch;
-  launch.check = check;
-  launch.threads = request.threads;
-  launch.unspecified = request.unspecified;
-  launch.order = request.order;
-  for (size_t d = 0; d < record->grid.size(); ++d) launch.grid[d] = record->grid[d];
-  std::vector<std::string> names(blocks.size());
-  for (const RecordedParam& p : record->params) {
-    if (p.kind == RecordedParam::Kind::kScalar) {
-      launch.params.push_back(p.bits);
-      continue;
-    }
-    const MemoryBlock& b = blocks[static_cast<size_t>(p.block)];
-    std::string& name = names[static_cast<size_t>(p.block)];
-    const size_t index = launch.params.size();
-    if (name.empty()) {
-      const bool named = index < static_cast<size_t>(f->num_params()) && !f->param(static_cast<int>(index))->name.empty();
-      name = named ? std::string(f->param(static_cast<int>(index))->name) : absl::StrCat("parameter ", index);
-    }
-    launch.params.push_back(reinterpret_cast<uint64_t>(b.data + p.offset));
-    for (int64_t n : p.shape) launch.params.push_back(static_cast<uint64_t>(n));
-    for (int64_t n : p.strides) launch.params.push_back(static_cast<uint64_t>(n));
+  const std::optional<DeviceKernel> kernel = device.Load(*loaded, *f, *module_path, exit);
+  if (!kernel) return false;
+  runtime::HostMemory memory(kernel->device);
+  runtime::LaunchSpec spec;
+  absl::Status bound = BindRecord(*record, *f, blocks, &memory, &spec);
+  if (!bound.ok()) return fail(bound);
+  const int64_t count = spec.grid[0] * spec.grid[1] * spec.grid[2];
+  RunLog log;
+  if (!kernel->is_gpu()) {
+    spec.options = request.options;
+    log.Attach(&spec.options);
+    if (progress->active()) spec.options.blocks_done = progress->done();
   }
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    vm::Buffer buffer;
-    buffer.name = names[i].empty() ? absl::StrCat("block ", i) : names[i];
-    buffer.data = blocks[i].data;
-    buffer.bytes = static_cast<uint64_t>(blocks[i].bytes);
-    launch.buffers.push_back(std::move(buffer));
-  }
-  std::unique_ptr<Engine> engine = device.Load(*loaded, *f, *module_path, exit);
-  if (engine == nullptr) return false;
   const bool quiet = options.has("json");
-  if (quiet) launch.print = [](absl::string_view) {};
-  const vm::Outcome outcome = RunLaunch(*engine, launch, {}, false, progress, from, to, &out->ms);
+  SetPrint(*kernel, quiet ? PrintFunction([](absl::string_view) {}) : nullptr, progress);
+  const absl::StatusOr<std::shared_ptr<runtime::PreparedLaunch>> launch = kernel->loaded->Prepare(spec);
+  if (!launch.ok()) return fail(launch.status());
+  progress->Begin(f->name, from, to, count);
+  RunOutcome outcome = RunTimed(*kernel, spec.options, count, &log, [&](runtime::Stream* s) { return (*launch)->Run(s); });
+  progress->End();
+  if (outcome.ok()) outcome.status = memory.Download();
+  out->ms = outcome.ms;
   if (!outcome.status.ok()) return fail(outcome.status);
-  if (options.positional().size() == 1 && !quiet) ReportOrders(launch, outcome);
-  for (const vm::Report& r : outcome.warnings) PrintDiagnostics(r.ToString());
-  for (const vm::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
+  if (options.positional().size() == 1 && !quiet) ReportOrders(spec, outcome);
+  for (const runtime::Report& r : outcome.warnings) PrintDiagnostics(r.ToString());
+  for (const runtime::Report& r : outcome.reports) PrintDiagnostics(r.ToString());
   if (!outcome.reports.empty()) {
     out->trapped = true;
     out->first = outcome.reports[0].code;
@@ -228,8 +251,7 @@ int Replay(const Options& options) {
   }
   int exit = kOk;
   LaunchRequest request;
-  vm::CheckLevel check;
-  if (!ParseLaunchOptions(options, &request, &check, &exit)) return exit;
+  if (!ParseLaunchOptions(options, &request, &exit)) return exit;
   Tolerance tolerance;
   if (!ParseTolerance(options, &tolerance, &exit)) return exit;
   std::unique_ptr<DeviceChoice> device = ChooseOnlyDevice(options, &exit);
@@ -242,7 +264,7 @@ int Replay(const Options& options) {
     Replayed r;
     int one = kOk;
     const double from = static_cast<double>(index++) / count;
-    if (!ReplayOne(path, options, tolerance, check, request, *device, &progress, from, from + 1 / count, &r, &one)) {
+    if (!ReplayOne(path, options, tolerance, request, *device, &progress, from, from + 1 / count, &r, &one)) {
       ++failed;
       exit = std::max(exit, one);
       if (options.has("json")) PrintJson(absl::StrCat("{\"name\":", JsonQuote(ir::Escaped(r.name)), ",", FailureMembers(one), "}"));

@@ -7,6 +7,7 @@
 #include "ir/escape.h"
 #include "tools/cli/report.h"
 #include "tools/data/summary.h"
+#include "tools/data/value.h"
 #include "tools/data/write.h"
 #include "tools/launch/launch_command.h"
 #include "tools/launch/record.h"
@@ -148,18 +149,18 @@ int Run(const Options& options) {
   if (exit = LoadExpected(options, *job, &expected); exit != kOk) return exit;
   Recorder recorder;
   if (options.has("record")) {
-    if (absl::Status s = recorder.Before(options.value("record"), *job->loaded->module, *job->function, *job->run); !s.ok()) {
+    if (absl::Status s = recorder.Before(options.value("record"), *job->loaded->module, *job->run); !s.ok()) {
       return FailAt(job->file, absl::IsInvalidArgument(s) ? kRejected : kEnvironment, "run.record", s);
     }
   }
   RunReport report;
   report.kernel = std::string(job->function->name);
-  // stdout is for the report alone.
-  if (options.has("json")) job->launch().print = [](absl::string_view s) { ir::WritePrinted(s, stderr); };
-  const vm::Outcome outcome = RunLaunch(*job->engine, job->launch(), job->Uses(), false, &progress, 0, 1, &report.ms);
+  PrintFunction print;
+  if (options.has("json")) print = [](absl::string_view s) { ir::WritePrinted(s, stderr); };  // stdout is for the report alone
+  const RunOutcome outcome = RunJob(*job, print, &progress, 0, 1);
   exit = ReportOutcome(outcome, job->file);
-  ReportOrders(job->launch(), outcome);
-  if (exit == kTrapped && options.has("json")) PrintJson(ToJson(report, job->launch(), outcome));
+  ReportOrders(job->run->spec, outcome);
+  if (exit == kTrapped && options.has("json")) PrintJson(ToJson(report, *job->run, outcome));
   if (options.has("record") && (exit == kOk || exit == kTrapped)) {
     if (absl::Status s = recorder.After(*job->run, exit == kTrapped); !s.ok()) {
       return FailAt(job->file, kEnvironment, "run.record", s);
@@ -181,12 +182,12 @@ int Run(const Options& options) {
         if (std::find(p.arrays.begin(), p.arrays.end(), &a) != p.arrays.end()) report.outputs.back().files.push_back(p.file);
       }
     }
-    PrintJson(ToJson(report, job->launch(), outcome));
+    PrintJson(ToJson(report, *job->run, outcome));
   } else if (outputs.empty() && expected.empty()) {
     Summarize(*job->run);
   }
   if (options.has("time")) {
-    std::fprintf(stderr, "%lld blocks in %.3f ms\n", static_cast<long long>(outcome.blocks_run), report.ms);
+    std::fprintf(stderr, "%lld blocks in %.3f ms\n", static_cast<long long>(outcome.counts.blocks), outcome.ms);
   }
   return exit;
 }

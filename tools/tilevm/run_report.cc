@@ -37,7 +37,7 @@ std::string ExpectedJson(const RunReport::Expected& e) {
                       JsonNumber(c.max_abs), ",\"max_rel\":", JsonNumber(c.max_rel), ",\"max_ulp\":", c.max_ulp, "}");
 }
 
-std::string TrapJson(const vm::Report& r) {
+std::string TrapJson(const runtime::Report& r) {
   const std::string order = r.order.empty() ? "" : absl::StrCat(",\"order\":", Quote(r.order));
   return absl::StrCat("{\"code\":", Quote(r.code), ",\"where\":", Quote(r.where), ",\"op\":", Quote(r.op),
                       ",\"block\":[", absl::StrJoin(r.block, ","), "],\"message\":", Quote(r.message), order, "}");
@@ -52,12 +52,12 @@ std::string List(const std::vector<T>& items, F&& text) {
 
 std::string JsonNumber(double x) { return std::isfinite(x) ? absl::StrFormat("%.9g", x) : "null"; }
 
-std::string ToJson(const RunReport& report, const vm::Launch& launch, const vm::Outcome& outcome) {
+std::string ToJson(const RunReport& report, const PreparedRun& run, const RunOutcome& outcome) {
   const bool trapped = !outcome.reports.empty();
   const bool differs = std::any_of(report.expected.begin(), report.expected.end(),
                                    [](const RunReport::Expected& e) { return !e.comparison.ok(); });
-  std::string s = absl::StrCat("{\"kernel\":", Quote(report.kernel), ",\"grid\":[", absl::StrJoin(launch.grid, ","),
-                               "],\"blocks\":", outcome.blocks_run, ",\"orders\":", outcome.orders, ",\"ms\":", absl::StrFormat("%.3f", report.ms),
+  std::string s = absl::StrCat("{\"kernel\":", Quote(report.kernel), ",\"grid\":[", absl::StrJoin(run.spec.grid, ","),
+                               "],\"blocks\":", outcome.counts.blocks, ",\"orders\":", outcome.counts.orders, ",\"ms\":", absl::StrFormat("%.3f", outcome.ms),
                                ",\"result\":\"", trapped ? "trapped" : differs ? "differs" : "ok", "\"");
   if (!outcome.warnings.empty()) absl::StrAppend(&s, ",\"warnings\":", List(outcome.warnings, TrapJson));
   if (trapped) return absl::StrCat(s, ",\"reports\":", List(outcome.reports, TrapJson), "}");

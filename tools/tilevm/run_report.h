@@ -15,7 +15,7 @@
 
 #include "tools/data/compare_arrays.h"
 #include "tools/launch/run_launch.h"
-#include "vm/vm.h"
+#include "tools/launch/timed_run.h"
 
 namespace tile::tools {
 
@@ -29,12 +29,11 @@ struct RunReport {
     Comparison comparison;
   };
   std::string kernel;
-  double ms = 0;
   std::vector<Output> outputs;
   std::vector<Expected> expected;
 };
 
-std::string ToJson(const RunReport& report, const vm::Launch& launch, const vm::Outcome& outcome);
+std::string ToJson(const RunReport& report, const PreparedRun& run, const RunOutcome& outcome);
 
 // A number as JSON has it: null if it is not finite.
 std::string JsonNumber(double x);
