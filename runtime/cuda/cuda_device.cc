@@ -6,7 +6,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/cuda_kernel.h"
 #include "runtime/cuda/stream.h"
 #include "runtime/error.h"
 #include "runtime/jit/jit.h"

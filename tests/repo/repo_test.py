@@ -177,7 +177,7 @@ def listings_stand_in_their_files(files):
 LIMITS = "docs/semantics/limits.md"
 LIMIT = re.compile(r"constexpr [\w:]+ (kMax\w+) = ([^;]+);")
 LIMIT_FILES = {"ir/limits.h": None, "ir/interface.h": {"kMaxExprNodes"}, "ir/verify/verify_internal.h": {"kMaxAlignment"},
-               "vm/vm.cc": {"kMaxGrid"}, "vm/machine/launch.h": {"kMaxReports"}, "runtime/cuda/kernel.cc": {"kMaxGrid"},
+               "vm/vm.cc": {"kMaxGrid"}, "vm/machine/launch.h": {"kMaxReports"}, "runtime/cuda/cuda_kernel.cc": {"kMaxGrid"},
                "codegen/plan/plan.cc": {"kMaxWarps"}}
 
 

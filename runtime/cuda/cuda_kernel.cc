@@ -1,4 +1,4 @@
-#include "runtime/cuda/kernel.h"
+#include "runtime/cuda/cuda_kernel.h"
 
 #include <mutex>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/cpp_name.h"
-#include "runtime/cuda/launch.h"
+#include "runtime/cuda/cuda_launch.h"
 #include "runtime/error.h"
 #include "runtime/jit/jit.h"
 

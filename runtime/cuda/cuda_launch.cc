@@ -1,4 +1,4 @@
-#include "runtime/cuda/launch.h"
+#include "runtime/cuda/cuda_launch.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 // Kernels on a GPU: choosing an image, loading it, packing a launch. Internal to runtime/cuda.
-#ifndef TILE_RUNTIME_CUDA_KERNEL_H_
-#define TILE_RUNTIME_CUDA_KERNEL_H_
+#ifndef TILE_RUNTIME_CUDA_CUDA_KERNEL_H_
+#define TILE_RUNTIME_CUDA_CUDA_KERNEL_H_
 
 #include <memory>
 
@@ -17,4 +17,4 @@ absl::StatusOr<std::shared_ptr<LoadedKernel>> MakeKernel(std::shared_ptr<Context
 
 }  // namespace tile::runtime::cuda
 
-#endif  // TILE_RUNTIME_CUDA_KERNEL_H_
+#endif  // TILE_RUNTIME_CUDA_CUDA_KERNEL_H_

@@ -1,6 +1,6 @@
 // A launch with everything packed: Run costs what cuLaunchKernel costs. Internal to runtime/cuda.
-#ifndef TILE_RUNTIME_CUDA_LAUNCH_H_
-#define TILE_RUNTIME_CUDA_LAUNCH_H_
+#ifndef TILE_RUNTIME_CUDA_CUDA_LAUNCH_H_
+#define TILE_RUNTIME_CUDA_CUDA_LAUNCH_H_
 
 #include <memory>
 #include <string>
@@ -60,4 +60,4 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
 
 }  // namespace tile::runtime::cuda
 
-#endif  // TILE_RUNTIME_CUDA_LAUNCH_H_
+#endif  // TILE_RUNTIME_CUDA_CUDA_LAUNCH_H_
