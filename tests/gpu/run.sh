@@ -62,7 +62,7 @@ run_examples() {
   echo "examples: $(grep -c " cases, " "$results/examples.txt") ran, $(wc -l <"$results/examples_wrong.txt") lines of what is wrong"
 }
 run_litmus() {
-  timeout 200 ./gpu_check litmus --rounds=${LITMUS_ROUNDS:-32} --tests=64 --launches=2 litmus_files/*.tile >"$results/litmus.txt" 2>&1
+  timeout 200 ./gpu_check litmus --rounds="${LITMUS_ROUNDS:-32}" --tests=64 --launches=2 litmus_files/*.tile >"$results/litmus.txt" 2>&1
   [ $? -le 3 ] || echo "FAIL litmus: it did not end" >>"$results/litmus.txt"
   awk '/forbidden of/ { n[$1]++ } END { print "litmus: " n["OK"] + 0 " forms as promised, " n["WEAK"] + 0 " weaker ones" }' "$results/litmus.txt"
 }
@@ -73,9 +73,9 @@ run_overhead() {
 # Out of bounds, races in shared memory, barriers that not all reach: a sample of everything that has its own code.
 run_sanitizer() {
   local tool files
-  files=$(ls regressions/product*.tile spec/*atomic*.tile spec/*shared*.tile ops/{mmaf,mmai,mmaf_scaled,reduce,scan,permute,cat,extract,make_gather_scatter_view,atomic_rmw_tko,atomic_red_view_tko,print_tko,assert,alloca,load_view_tko,store_view_tko}.tile | sort -u)
+  files=$(printf '%s\n' regressions/product*.tile spec/*atomic*.tile spec/*shared*.tile ops/{mmaf,mmai,mmaf_scaled,reduce,scan,permute,cat,extract,make_gather_scatter_view,atomic_rmw_tko,atomic_red_view_tko,print_tko,assert,alloca,load_view_tko,store_view_tko}.tile | sort -u)
   for tool in memcheck racecheck synccheck; do
-    echo $files | xargs -P "$(nproc)" -n 1 timeout 200 compute-sanitizer --tool $tool --error-exitcode 9 ./gpu_check >"$results/$tool.txt" 2>&1
+    xargs -P "$(nproc)" -n 1 timeout 200 compute-sanitizer --tool $tool --error-exitcode 9 ./gpu_check <<<"$files" >"$results/$tool.txt" 2>&1
     awk -v tool=$tool '/^DONE/ { ran++ } /ERROR SUMMARY|RACECHECK SUMMARY/ { seen++; if ($0 ~ /SUMMARY: 0 /) clean++ }
       END { print tool ": " ran + 0 " files ran, " clean + 0 " of " seen + 0 " without a report" }' "$results/$tool.txt"
     grep -q "SUMMARY: [1-9]" "$results/$tool.txt" && echo "FAIL $tool: it reports something" >>"$results/$tool.txt"

@@ -73,8 +73,8 @@ sys.exit("addf" not in {op["mnemonic"] for op in table["ops"]})
 END
 if flatc --version >/dev/null 2>&1; then
   mkdir "$work/decoded"
-  flatc --json --strict-json --raw-binary -o "$work/decoded" "$prefix/share/tilevm/tbc.fbs" -- vector_add.tbc &&
-    grep -q '"version_minor"' "$work/decoded/vector_add.json" || fail "tbc.fbs does not describe a .tbc"
+  { flatc --json --strict-json --raw-binary -o "$work/decoded" "$prefix/share/tilevm/tbc.fbs" -- vector_add.tbc &&
+    grep -q '"version_minor"' "$work/decoded/vector_add.json"; } || fail "tbc.fbs does not describe a .tbc"
 else
   echo "SKIPPED: flatc is not installed"
 fi
@@ -94,7 +94,7 @@ if pkg-config --version >/dev/null 2>&1; then
   flags=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags --libs tilevm-ir) || fail "no tilevm-ir"
   eval "g++ -std=c++20 -Wall '$work/frontend/matmul.cc' -o '$work/frontend/matmul' $flags" || fail "the frontend does not build"
   "$work/frontend/matmul" "$work/frontend/matmul.tbc" || fail "the frontend"
-  "$prefix/bin/tilevm" run "$work/frontend/matmul.tbc" ones:f32[100,50] ones:f32[50,70] --expect full:f32[100,70]=50 ||
+  "$prefix/bin/tilevm" run "$work/frontend/matmul.tbc" "ones:f32[100,50]" "ones:f32[50,70]" --expect "full:f32[100,70]=50" ||
     fail "what the frontend wrote"
 fi
 
@@ -103,8 +103,9 @@ if pkg-config --version >/dev/null 2>&1; then
   export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
   pkg-config --atleast-version=0.1 tilevm || fail "pkg-config's version"
   flags=$(pkg-config --cflags --libs tilevm)
-  eval "gcc -std=c11 -Wall -Werror app.c embed.S '-DKERNEL_TBC=\"vector_add.tbc\"' -o app $flags" && runs ./app "$prefix/lib" || fail "app.c"
-  eval "g++ -std=c++17 -Wall -Werror app.cc embed.S '-DKERNEL_TBC=\"vector_add.tbc\"' -o app_cc $flags" && runs ./app_cc "$prefix/lib" ||
+  { eval "gcc -std=c11 -Wall -Werror app.c embed.S '-DKERNEL_TBC=\"vector_add.tbc\"' -o app $flags" && runs ./app "$prefix/lib"; } ||
+    fail "app.c"
+  { eval "g++ -std=c++17 -Wall -Werror app.cc embed.S '-DKERNEL_TBC=\"vector_add.tbc\"' -o app_cc $flags" && runs ./app_cc "$prefix/lib"; } ||
     fail "app.cc"
 else
   echo "SKIPPED: pkg-config is not installed"
@@ -112,7 +113,7 @@ fi
 
 # CMake.
 if cmake --version >/dev/null 2>&1; then
-  cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && cmake --build build >>cmake.log 2>&1 || fail "cmake: $(cat cmake.log)"
+  { cmake -S . -B build -DCMAKE_PREFIX_PATH="$prefix" && cmake --build build; } >cmake.log 2>&1 || fail "cmake: $(cat cmake.log)"
   runs build/app
   runs build/app_cc
   mkdir frontend
@@ -124,12 +125,13 @@ find_package(tilevm REQUIRED COMPONENTS ir)
 add_executable(matmul matmul.cc)
 target_link_libraries(matmul tilevm::ir)
 END
-  { cmake -S frontend -B frontend/build -DCMAKE_PREFIX_PATH="$prefix" && cmake --build frontend/build; } >cmake.log 2>&1 &&
-    frontend/build/matmul frontend/matmul.tbc && "$prefix/bin/tilevm" verify frontend/matmul.tbc || fail "cmake, frontend: $(cat cmake.log)"
+  { cmake -S frontend -B frontend/build -DCMAKE_PREFIX_PATH="$prefix" && cmake --build frontend/build &&
+    frontend/build/matmul frontend/matmul.tbc && "$prefix/bin/tilevm" verify frontend/matmul.tbc; } >cmake.log 2>&1 ||
+    fail "cmake, frontend: $(cat cmake.log)"
   # A kernel in CUDA Tile C++, where its compiler is.
   if [ -n "${TILEVM_NVCC:-}" ] && grep -q -- --enable-tile <<<"$("$TILEVM_NVCC" --help)"; then
     cp -rL "$root/examples/tile_cpp" "$work/tile_cpp"
-    cmake -S "$work/tile_cpp" -B tile_cpp -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && cmake --build tile_cpp >>cmake.log 2>&1 ||
+    { cmake -S "$work/tile_cpp" -B tile_cpp -DCMAKE_PREFIX_PATH="$prefix" && cmake --build tile_cpp; } >cmake.log 2>&1 ||
       fail "cmake: $(cat cmake.log)"
     said=$(tile_cpp/saxpy)
     [ "$said" = "cpu (VM on this CPU): 1000000 elements, all right" ] || fail "saxpy said: $said"
@@ -137,7 +139,12 @@ END
     echo "SKIPPED: examples/tile_cpp: TILEVM_NVCC names no nvcc that compiles CUDA Tile C++"
   fi
   mkdir wrong
-  printf 'cmake_minimum_required(VERSION 3.13)\nproject(p C)\nfind_package(tilevm %s)\nmessage("FOUND=${tilevm_FOUND}")\n' 0.2 > wrong/CMakeLists.txt
+  cat > wrong/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.13)
+project(p C)
+find_package(tilevm 0.2)
+message("FOUND=${tilevm_FOUND}")
+END
   said=$(cmake -S wrong -B wrong/build -DCMAKE_PREFIX_PATH="$prefix" 2>&1)
   grep -q 'FOUND=0' <<<"$said" || fail "CMake takes another version: $said"
 else
