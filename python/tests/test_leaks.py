@@ -114,7 +114,8 @@ def test_under_valgrind(tmp_path):
         pytest.skip("valgrind is not installed")
     environment = {**os.environ, "PYTHONMALLOC": "malloc", "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
     log = tmp_path / "log"
-    said = subprocess.run(["valgrind", "--leak-check=full", "--show-leak-kinds=definite", "--num-callers=30", "--fullpath-after=", f"--log-file={log}", sys.executable,
+    said = subprocess.run(["valgrind", "--leak-check=full", "--show-leak-kinds=definite", "--num-callers=30", "--fullpath-after=", f"--log-file={log}",
+                           sys.executable,
                            "-c", textwrap.dedent(WORK)], capture_output=True, text=True, env=environment)
     assert said.stdout.endswith("done\n"), said.stdout + said.stderr
     text = log.read_text()

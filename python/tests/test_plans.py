@@ -15,7 +15,8 @@ import tilevm
 from conftest import COUNTS, EXAMPLES, OUTSIDE
 
 # out[i] = x[i] * f for the first k elements; x of any stride, out of any size.
-MANY = """entry @many(%x: tile<ptr<f32>>, %o: tile<ptr<f32>>, %t: tile<ptr<i32>>, %m: tile<i32>, %n: tile<i32>, %s: tile<i32>, %r: tile<i32>, %k: tile<i32>, %f: tile<f32>) interface {
+MANY = """entry @many(%x: tile<ptr<f32>>, %o: tile<ptr<f32>>, %t: tile<ptr<i32>>, %m: tile<i32>, %n: tile<i32>, %s: tile<i32>, \
+%r: tile<i32>, %k: tile<i32>, %f: tile<f32>) interface {
   in x: f32[%m, %n] strides [%s, %r] at %x
   out o: f32[k, x.shape[1]] at %o init 1.5
   inout t: i32[1] at %t

@@ -18,7 +18,8 @@ FOREVER = 1 << 62
 def python(code, **named):
     """A process of its own."""
     code = f"import numpy, os, signal, sys, threading, time, tilevm\nCOUNTS = {COUNTS!r}\n" + textwrap.dedent(code)
-    return subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=120, **named)
+    return subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-X", "faulthandler", "-c", code],
+                          capture_output=True, text=True, timeout=120, **named)
 
 
 def test_eight_threads(add, example):

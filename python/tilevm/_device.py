@@ -12,7 +12,7 @@ from ._stream import Event, Stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Optional, Tuple, Union
+    from typing import Callable, Dict, Optional, Tuple, Union
 
 _devices: "Dict[str, Device]" = {}
 generation = 0  # counts forks: what belongs to the parent is not used in the child

@@ -34,8 +34,8 @@ class Kernel(_tilevm.Callable):
         launch = add.prepare(a, b, out=c)   # checked once …
         launch()                            # … run often: what the C interface costs, and a microsecond
 
-    `name` (its symbol), `readable` (what C++ calls it, if it comes from there, for messages), `module`, `arrays`, `scalars` (of its interface), `parameters` (raw), `has_interface`, `grid` (the launch rule, as
-    expressions), `signature`. May be called by any number of threads."""
+    `name` (its symbol), `readable` (what C++ calls it, if it comes from there, for messages), `module`, `arrays`, `scalars` (of its interface),
+    `parameters` (raw), `has_interface`, `grid` (the launch rule, as expressions), `signature`. May be called by any number of threads."""
 
     def __init__(self, module: "Module", description: "Dict[str, Any]") -> None:
         self.module = module

@@ -291,6 +291,13 @@ def best_of(case, calls):
     return best
 
 
+def copy_rate():
+    """GB/s, of 1 GiB from memory to memory."""
+    big = torch.empty(1 << 28, device="cuda")
+    other = torch.empty_like(big)
+    return 2 * 4 * big.numel() / median_us(lambda: other.copy_(big)) / 1e3
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tilec", default="bazel-bin/tools/tilec/tilec")
@@ -301,10 +308,7 @@ def main():
     parser.add_argument("names", nargs="*", help="only rows whose names contain one of these")
     options = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
-    big = torch.empty(1 << 28, device="cuda")
-    other = torch.empty_like(big)
-    copy = 2 * 4 * big.numel() / median_us(lambda: other.copy_(big)) / 1e3
-    del big, other
+    copy = copy_rate()
     print(f"{torch.cuda.get_device_name()}; copy of 1 GiB: {copy:.0f} GB/s")
     print(f"{'':30} {'ours us':>10} {'torch us':>10} {'torch/ours':>10} {'Triton us':>10} {'Triton/ours':>11} {'rate':>16}  error")
     bad = 0

@@ -62,7 +62,7 @@ class Device:
     def __init__(self, library, handle):
         self.library, self.handle = library, handle
 
-    @functools.lru_cache(maxsize=None)
+    @functools.lru_cache(maxsize=None)  # noqa: B019  a device lives as long as the benchmark
     def stream(self, native):
         return self.library.create("tilevm_stream_wrap", self.handle, ctypes.c_void_p(native))
 

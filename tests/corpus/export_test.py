@@ -59,8 +59,8 @@ class Tools:
 
 
 def first_difference(a, b):
-    changes = (l for l in difflib.unified_diff(a.splitlines(), b.splitlines(), n=0, lineterm="") if l[:1] in "+-")
-    return " | ".join(l for l in changes if l[:3] not in ("+++", "---"))[:300]
+    changes = (change for change in difflib.unified_diff(a.splitlines(), b.splitlines(), n=0, lineterm="") if change[:1] in "+-")
+    return " | ".join(change for change in changes if change[:3] not in ("+++", "---"))[:300]
 
 
 def check(file, tools, assemble, counts):

@@ -185,7 +185,7 @@ def calls(lines):
 def problems_of(repository, build, line, rules):
     """Of the targets that one call made."""
     package, own = rules[0].package, {r.label for r in rules}
-    private = set(repository.files(l for r in rules for l in r.labels("srcs", "hdrs", "textual_hdrs")))
+    private = set(repository.files(label for r in rules for label in r.labels("srcs", "hdrs", "textual_hdrs")))
     deps = {d for r in rules for d in r.labels("deps")} - own
     first, last = calls(repository.texts[build]).get(line, (line, line))
     linked = {absolute(label, package) for number, label in repository.linked[build]

@@ -136,8 +136,8 @@ class Tilec(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stderr.splitlines()
         self.assertEqual(lines[0].split(), ["ms", "share", "runs", "pass"])
-        self.assertEqual([l.split()[-1] for l in lines[1:]], ["split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
-        self.assertAlmostEqual(sum(float(l.split()[0]) for l in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
+        self.assertEqual([row.split()[-1] for row in lines[1:]], ["split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
+        self.assertAlmostEqual(sum(float(row.split()[0]) for row in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
 
     def test_bisect(self):
         """Few steps: less is done. All steps: the same as without the option."""
@@ -308,7 +308,8 @@ class Tilec(unittest.TestCase):
 
     def test_ptxas_although_children_are_ignored(self):
         ptxas = self.script("ptxas", self.ASSEMBLES)
-        done = subprocess.run([TILEC, self.example("vector_add"), "--sm=90", "-o", "k.cubin"], cwd=self.folder.name, capture_output=True, text=True, timeout=100,
+        done = subprocess.run([TILEC, self.example("vector_add"), "--sm=90", "-o", "k.cubin"],
+                              cwd=self.folder.name, capture_output=True, text=True, timeout=100,
                               env={**os.environ, "TILEC_PTXAS": ptxas}, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -378,7 +379,7 @@ class Tilec(unittest.TestCase):
         self.fails(self.call(add, "--sm=90", TILEC_NVJITLINK=add), 5, f"error[codegen.nvjitlink]: {add} can't be opened: ")
         other = next(line.split()[-1] for line in open("/proc/self/maps", encoding="utf-8") if "/libc.so" in line)
         self.fails(self.call(add, "--sm=90", TILEC_NVJITLINK=other), 5, f"error[codegen.nvjitlink]: {other} has no function nvJitLink")
-        row = [l.split() for l in self.call("doctor").stdout.splitlines() if l.startswith("nvJitLink")][0]
+        row = [line.split() for line in self.call("doctor").stdout.splitlines() if line.startswith("nvJitLink")][0]
         if row[1] == "not":
             self.skipTest("no nvJitLink on this machine")
         done = self.call(add, "--sm=90", "-v", "-o", "k.cubin", TILEC_NVJITLINK=row[1])
@@ -464,7 +465,7 @@ class Tilec(unittest.TestCase):
         self.assertTrue(shown.endswith(gone), shown)
 
     def test_machine_code(self):
-        if "not found" in [l for l in self.call("doctor").stdout.splitlines() if l.startswith("ptxas")][0]:
+        if "not found" in [line for line in self.call("doctor").stdout.splitlines() if line.startswith("ptxas")][0]:
             self.skipTest("no ptxas on this machine")
         done = self.call(self.example("vector_add"), "--sm=80,90", "-v", "-o", "k.tbc")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -40,7 +40,7 @@ class TileCpp(unittest.TestCase):
         except nvcc.Missing as e:
             cls.nvcc = None
             if not cls.kept or not os.listdir(cls.kept):
-                raise unittest.SkipTest("CUDA Tile C++: %s" % e)
+                raise unittest.SkipTest("CUDA Tile C++: %s" % e) from e
         cls.folder = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.modules = {}

@@ -94,7 +94,7 @@ def make_launch(on, tensors):
         if len(arguments) != len(kernel.parameters):
             raise TypeError("%s takes %d arguments, not %d" % (kernel.name, len(kernel.parameters), len(arguments)))
         values = [a.item() if hasattr(a, "item") else a for a in arguments]
-        for p, value in zip(kernel.parameters, values):
+        for p in kernel.parameters:
             if p.element in ("f16", "bf16") and not p.is_pointer:
                 raise NotImplementedError("%s takes a number of type %s" % (kernel.name, p.element))
         if on == "cpu":

@@ -22,7 +22,7 @@ def scalar_cas(array, indices, expected, desired):
 
 
 @script.kernel("inout x: T[n], i: I[k], expected: T[k], desired: T[k] -> old: T[k]", grid=1)
-def cas(x, i, expected, desired, old, T=None, I=None, K=4, CHECK=True):
+def cas(x, i, expected, desired, old, T=None, I=None, K=4, CHECK=True):  # noqa: E741  a type variable of the signature
     at = script.load(i, 0, K)
     script.store(old, 0, script.atomic_cas(x, at, script.load(expected, 0, K), script.load(desired, 0, K), check_bounds=CHECK))
 

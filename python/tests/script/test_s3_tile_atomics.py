@@ -260,7 +260,8 @@ def test_shapes_of_scatters(refused, scatter_into):
         return body
 
     for code, body in [("script.shape", call((8, 2), (4, 2))), ("script.shape", call((8,), (8,))), ("script.shape", call((8, 4), (8, 4))),
-                       ("script.axis", call((8, 2), (8, 2), dim=2)), ("script.axis", call((8, 2), (8, 2), dim=-1)), ("script.axis", call((8, 2), (8, 2), dim=None)),
+                       ("script.axis", call((8, 2), (8, 2), dim=2)), ("script.axis", call((8, 2), (8, 2), dim=-1)),
+                       ("script.axis", call((8, 2), (8, 2), dim=None)),
                        ("script.dtype", call((8, 2), (8, 2), dtype=script.float32))]:
         refused(code, body)
     refused("script.index", lambda x, y: scatter_into(script.shared(4, script.int32), dim=0, indices=script.zeros(4), values=script.zeros(4, script.int32)))
@@ -271,8 +272,10 @@ def test_shapes_of_scatters(refused, scatter_into):
 CALLS = {
     **{f"{s}_{f}": (lambda s, f: lambda d, **k: getattr(script.atomic, f"{s}_{f}")(d, script.ones(4, script.int32), **k))(s, f)
        for s in SPACES for f in ELEMENTWISE if f != "cas"},
-    **{f"{s}_cas": (lambda s: lambda d, **k: getattr(script.atomic, f"{s}_cas")(d, script.ones(4, script.int32), script.ones(4, script.int32), **k))(s) for s in SPACES},
-    **{f"{s}_scatter_{f}": (lambda s, f: lambda d, **k: getattr(script.atomic, f"{s}_scatter_{f}")(d, 0, script.arange(4), script.ones(4, script.int32), **k))(s, f)
+    **{f"{s}_cas": (lambda s: lambda d, **k: getattr(script.atomic, f"{s}_cas")(d, script.ones(4, script.int32), script.ones(4, script.int32), **k))(s)
+       for s in SPACES},
+    **{f"{s}_scatter_{f}": (lambda s, f: lambda d, **k: getattr(script.atomic, f"{s}_scatter_{f}")(
+        d, 0, script.arange(4), script.ones(4, script.int32), **k))(s, f)
        for s in SPACES for f in SCATTER},
 }
 
@@ -342,7 +345,8 @@ def test_element_types(built, refused):
     for t in ("i32", "u32", "i64", "u64", "f32", "f64", "f16", "i8", "i16", "bool"):
         for f in (*ELEMENTWISE, *(f"scatter_{g}" for g in SCATTER)):
             function = f.rpartition("_")[2]
-            takes = t in ("i32", "u32", "i64", "u64") or t in ("f32", "f64") and function in ("add", "sub", "exch", "cas") or t == "f16" and function in ("add", "sub")
+            takes = (t in ("i32", "u32", "i64", "u64") or t in ("f32", "f64") and function in ("add", "sub", "exch", "cas")
+                     or t == "f16" and function in ("add", "sub"))
 
             def body(x, y):
                 values = script.ones(4, t)

@@ -43,7 +43,8 @@ def test_integers(run, op, dtype):
     got = run(binary, x, y, f=INTEGER[op], V="bool" if wanted.dtype == bool else dtype)
     assert np.array_equal(got, wanted)
     assert np.array_equal(run(binary, x, y, f=lambda a, b: INTEGER[op](a, 3), V="bool" if wanted.dtype == bool else dtype), INTEGER[op](x, np.array(3, dtype)))
-    assert np.array_equal(run(binary, x, y, f=lambda a, b: INTEGER[op](100, b), V="bool" if wanted.dtype == bool else dtype), INTEGER[op](np.array(100, dtype), y))
+    assert np.array_equal(run(binary, x, y, f=lambda a, b: INTEGER[op](100, b), V="bool" if wanted.dtype == bool else dtype),
+                          INTEGER[op](np.array(100, dtype), y))
 
 
 @pytest.mark.parametrize("op", ["+", "-", "*", "//", "%", "/", "<", "<=", ">", ">=", "==", "!="])
@@ -197,10 +198,13 @@ def shaped(x, z, f, R, C, T=None):
 SHAPED = {
     "reshape": (lambda v: v.reshape(8, 4), lambda v: v.reshape(8, 4)), "reshape -1": (lambda v: script.reshape(v, (2, -1)), lambda v: v.reshape(2, 16)),
     "transpose": (lambda v: script.transpose(v), lambda v: v.T), "T": (lambda v: v.T, lambda v: v.T), "permute": (lambda v: v.permute(1, 0), lambda v: v.T),
-    "expand": (lambda v: script.expand_dims(v, 0).reshape(4, 8), lambda v: v), "cat": (lambda v: script.cat(v, v + 1, 1), lambda v: np.concatenate([v, v + 1], 1)),
-    "extract": (lambda v: script.extract(v, (1, 2), (2, 2)), lambda v: v[2:4, 4:6]), "transpose 3": (lambda v: script.transpose(v.reshape(2, 2, 8), 0, 2).reshape(8, 4),
+    "expand": (lambda v: script.expand_dims(v, 0).reshape(4, 8), lambda v: v),
+    "cat": (lambda v: script.cat(v, v + 1, 1), lambda v: np.concatenate([v, v + 1], 1)),
+    "extract": (lambda v: script.extract(v, (1, 2), (2, 2)), lambda v: v[2:4, 4:6]),
+    "transpose 3": (lambda v: script.transpose(v.reshape(2, 2, 8), 0, 2).reshape(8, 4),
                                                                                                   lambda v: v.reshape(2, 2, 8).swapaxes(0, 2).reshape(8, 4)),
-    "broadcast": (lambda v: script.broadcast_to(v.sum(0), (2, 8)), lambda v: np.broadcast_to(v.sum(0), (2, 8))), "[None]": (lambda v: v[:, None].reshape(4, 8), lambda v: v),
+    "broadcast": (lambda v: script.broadcast_to(v.sum(0), (2, 8)), lambda v: np.broadcast_to(v.sum(0), (2, 8))),
+    "[None]": (lambda v: v[:, None].reshape(4, 8), lambda v: v),
     "[..., None]": (lambda v: v[..., None].reshape(8, 4), lambda v: v.reshape(8, 4)), "flip": (lambda v: v + 0 * v.reshape(8, 4).T, lambda v: v),
 }
 
@@ -220,7 +224,8 @@ def test_wrong_shapes(refused):
                        ("script.axis", lambda x, y: script.expand_dims(v(), 3)), ("script.axis", lambda x, y: script.transpose(v())),
                        ("script.shape", lambda x, y: script.cat(v(), script.arange(4))), ("script.shape", lambda x, y: script.extract(v(), 0, 16)),
                        ("script.index", lambda x, y: script.extract(v(), 0.5, 4)), ("script.shape", lambda x, y: script.arange(12)),
-                       ("script.number", lambda x, y: script.arange(512, dtype=script.int8)), ("script.dtype", lambda x, y: script.arange(4, dtype=script.float32)),
+                       ("script.number", lambda x, y: script.arange(512, dtype=script.int8)),
+                       ("script.dtype", lambda x, y: script.arange(4, dtype=script.float32)),
                        ("script.shape", lambda x, y: script.zeros((1 << 13, 1 << 12))), ("script.dtype", lambda x, y: script.zeros(4, "f33")),
                        ("script.number", lambda x, y: script.full(4, 300, script.uint8)), ("script.axis", lambda x, y: script.bid(3)),
                        ("script.axis", lambda x, y: script.num_blocks(-1)), ("script.axis", lambda x, y: script.sum(v(), 1)),
@@ -320,7 +325,8 @@ def test_products_of_batches_and_tf32(run, rng):
 
 
 def test_wrong_products(refused):
-    for code, body in [("script.shape", lambda x, y: script.zeros((4, 8)) @ script.zeros((4, 8))), ("script.shape", lambda x, y: script.zeros(4) @ script.zeros(4)),
+    for code, body in [("script.shape", lambda x, y: script.zeros((4, 8)) @ script.zeros((4, 8))),
+                       ("script.shape", lambda x, y: script.zeros(4) @ script.zeros(4)),
                        ("script.dtype", lambda x, y: script.zeros((4, 4)) @ script.zeros((4, 4), "f16")),
                        ("script.dtype", lambda x, y: script.zeros((4, 4), "i32") @ script.zeros((4, 4), "i32")),
                        ("script.dtype", lambda x, y: script.mma(script.zeros((4, 4), "f16"), script.zeros((4, 4), "f16"), script.zeros((4, 4), "f64"))),

@@ -145,7 +145,8 @@ def check_array(array: "Any", what: str, writes: bool = False, space: str = "") 
     """Errors: script.type, script.const (an input is written), script.space."""
     if not isinstance(array, Array):
         other = "; pointers go to script.pointer" if isinstance(array, Tile) and isinstance(array.dtype, PointerType) else ""
-        fail("script.type", f"{what}: {array!r} is no array", f"pass an argument of the kernel that the signature declares as an array, or script.shared(…){other}")
+        fail("script.type", f"{what}: {array!r} is no array",
+             f"pass an argument of the kernel that the signature declares as an array, or script.shared(…){other}")
     if writes and not array.writable:
         fail("script.const", f"{what} changes `{array.name}`, which is an input",
              f"declare it as an output (behind ->), or as `inout {array.name}`, in the signature")
@@ -186,7 +187,7 @@ def tile_index(array: "Array", index: "Any", what: str) -> "Tuple[Value, ...]":
 
 def partition(array: "Array", shape: "Tuple[int, ...]", order: "Tuple[int, ...]", padding: "PaddingMode") -> "Value":
     """The view that cuts an array into tiles."""
-    trace = current("a view")
+    current("a view")
     sizes = shape or (1,) * array.ndim
     pad = "" if padding is PaddingMode.UNDETERMINED else f"padding_value = {padding.value}, "
     mapped = "" if order == tuple(range(array.ndim)) else f", dim_map=[{', '.join(map(str, order))}]"

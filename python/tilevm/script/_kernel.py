@@ -181,7 +181,8 @@ class Kernel:
         result = self._run(**arguments)
         builder.at = self._file
         if result is not None:
-            raise script_error("script.control", f"kernel `{self.name}` returns {result!r}", "a kernel gives nothing: script.store writes to an output", self._file)
+            raise script_error("script.control", f"kernel `{self.name}` returns {result!r}",
+                               "a kernel gives nothing: script.store writes to an output", self._file)
         body.__exit__(None, None, None)
         builder.at = None
 
@@ -230,7 +231,8 @@ def _array(bound: "Bound", name: str, type: "DType", writable: bool, parameters:
         trace = current("a view")
         parts = [*sizes, *strides]
         wide = any(isinstance(p, Tile) and p.dtype.element == "i64" for p in parts)
-        given: "List[Union[int, Value]]" = [p.astype(dtype("i64"))._value if wide and isinstance(p, Tile) else p._value if isinstance(p, Tile) else p for p in parts]
+        given: "List[Union[int, Value]]" = [
+            p.astype(dtype("i64"))._value if wide and isinstance(p, Tile) else p._value if isinstance(p, Tile) else p for p in parts]
         mark = trace.mark()
         view = trace.builder.make_tensor_view(parameters[name], given[:len(sizes)], given[len(sizes):], view_type)
         if trace.region.dead:
