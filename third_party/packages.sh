@@ -1,5 +1,7 @@
 # Debian packages, by purpose, and a function that installs those that are missing.
 # Sourced by ./quickstart and ./test; the one place where packages are listed.
+#
+# shellcheck shell=bash disable=SC2034  # The lists are for the scripts that source it.
 
 # To build the VM and its tools.
 packages_vm="bazel-bootstrap g++ libabsl-dev flatbuffers-compiler libflatbuffers-dev libsleef-dev libpng-dev zlib1g-dev"
@@ -10,6 +12,9 @@ packages_test="libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev git python
 # To build the Python package, and to test it.
 packages_python="python3-dev"
 packages_python_test="python3-venv python3-pytest mypy"
+
+# To check the style of the sources.
+packages_style="shellcheck"
 
 # To build tilec: LLVM with the NVPTX target (Debian 12 has it in its security archive).
 packages_codegen="llvm-22-dev libzstd-dev"

@@ -9,6 +9,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 import build_deps
+import linters
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = {".cc", ".h", ".def", ".py", ".fbs", ".tile", ".bzl"}
@@ -85,7 +86,7 @@ def sources_are_covered(files):
                 yield f"{COVERAGE}:{number}: there is no {match.group(1)}"
             elif match.group(3):
                 head, what = DEFINES[match.group(2)]
-                if not any(head.format(match.group(3)) in l for l in texts[match.group(1)]):
+                if not any(head.format(match.group(3)) in text for text in texts[match.group(1)]):
                     yield f"{COVERAGE}:{number}: {match.group(1)} has no {what} {match.group(3)}"
 
 
@@ -143,9 +144,9 @@ def links_lead_somewhere(files):
                 if not page.exists():
                     yield f"{name}:{number}: there is no {target}"
                 elif heading and heading not in {
-                    anchor(l.lstrip("#").strip())
-                    for l in texts.get(str(page.resolve().relative_to(ROOT)), [])
-                    if l.startswith("#")
+                    anchor(text.lstrip("#").strip())
+                    for text in texts.get(str(page.resolve().relative_to(ROOT)), [])
+                    if text.startswith("#")
                 }:
                     yield f"{name}:{number}: {path or name} has no heading #{heading}"
 
@@ -167,7 +168,7 @@ def listings_stand_in_their_files(files):
                 if linked and not line.startswith("|"):
                     source = str((ROOT / SEMANTICS / linked[-1]).resolve().relative_to(ROOT))
             elif source is not None and line.strip() not in ("", "…"):
-                stripped = [l.strip() for l in texts.get(source, [])]
+                stripped = [text.strip() for text in texts.get(source, [])]
                 if line.strip() in stripped[place:]:
                     place = stripped.index(line.strip(), place) + 1
                 else:
@@ -211,7 +212,18 @@ def deps_are_what_is_included(files):
     return build_deps.deps_are_what_is_included(ROOT, files)
 
 
-RULES = [deps_are_what_is_included, sections_exist, limits_are_stated, links_lead_somewhere, listings_stand_in_their_files, no_long_source, no_machine_paths, no_unfinished_marks, locks_are_seen_by_sanitizers, sources_are_covered]
+def shell_scripts_are_clean(files):
+    return linters.shell_scripts_are_clean(ROOT, files)
+
+
+def python_is_clean(files):
+    return linters.python_is_clean(ROOT, files)
+
+
+RULES = [
+    deps_are_what_is_included, limits_are_stated, links_lead_somewhere, listings_stand_in_their_files, locks_are_seen_by_sanitizers,
+    no_long_source, no_machine_paths, no_unfinished_marks, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
+]
 
 
 def main():
@@ -224,7 +236,12 @@ def main():
     failed = False
     for rule in RULES:
         case = ElementTree.SubElement(suite, "testcase", classname="Repo", name=rule.__name__)
-        problems = list(rule(files))
+        try:
+            problems = list(rule(files))
+        except linters.Missing as missing:
+            print(f"SKIPPED: {rule.__name__}: {missing}")
+            ElementTree.SubElement(case, "skipped", message=str(missing))
+            continue
         if problems:
             failed = True
             print("\n".join(problems))
