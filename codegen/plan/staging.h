@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "codegen/layout/shared.h"
 #include "codegen/plan/plan.h"

@@ -2,6 +2,8 @@
 #ifndef TILE_IR_TBC_CODE_READER_H_
 #define TILE_IR_TBC_CODE_READER_H_
 
+#include <vector>
+
 #include "ir/module.h"
 #include "ir/tbc/read_context.h"
 #include "ir/tbc/schema.h"

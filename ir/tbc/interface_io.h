@@ -3,6 +3,7 @@
 #define TILE_IR_TBC_INTERFACE_IO_H_
 
 #include <memory>
+#include <vector>
 
 #include "ir/interface.h"
 #include "ir/tbc/read_context.h"

@@ -2,6 +2,9 @@
 #ifndef TILE_IR_TILEIR_BODY_WRITER_H_
 #define TILE_IR_TILEIR_BODY_WRITER_H_
 
+#include <string>
+#include <vector>
+
 #include "ir/module.h"
 #include "ir/tileir/format.h"
 #include "ir/tileir/pools.h"

@@ -3,6 +3,7 @@
 #ifndef TILE_IR_TILEIR_TYPE_TABLE_H_
 #define TILE_IR_TILEIR_TYPE_TABLE_H_
 
+#include <optional>
 #include <vector>
 
 #include "ir/tileir/tables.h"

@@ -1,6 +1,6 @@
 /* How other libraries describe their arrays in memory. */
-#ifndef TILEVM_PYTHON_ARRAY_FORMS_H_
-#define TILEVM_PYTHON_ARRAY_FORMS_H_
+#ifndef TILE_PYTHON_EXT_ARRAY_FORMS_H_
+#define TILE_PYTHON_EXT_ARRAY_FORMS_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,4 +50,4 @@ typedef struct Exchange {
   int (*current_stream)(int32_t device_type, int32_t device_id, void** stream);
 } Exchange;
 
-#endif /* TILEVM_PYTHON_ARRAY_FORMS_H_ */
+#endif /* TILE_PYTHON_EXT_ARRAY_FORMS_H_ */

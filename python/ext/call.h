@@ -2,8 +2,8 @@
  * Python would bind, check and report in the same way (types, element types, ranks, devices, what is read-only, names,
  * options), and what may differ between them: addresses, sizes, strides, numbers. These the library checks anew
  * (tilevm_launch_set_array, …). */
-#ifndef TILEVM_PYTHON_CALL_H_
-#define TILEVM_PYTHON_CALL_H_
+#ifndef TILE_PYTHON_EXT_CALL_H_
+#define TILE_PYTHON_EXT_CALL_H_
 
 #include "extension.h"
 
@@ -45,4 +45,4 @@ int add_plan(PyObject* module);
 PyObject* know_type(PyObject* module, PyObject* type);
 int add_request(void);
 
-#endif /* TILEVM_PYTHON_CALL_H_ */
+#endif /* TILE_PYTHON_EXT_CALL_H_ */

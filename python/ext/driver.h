@@ -6,8 +6,8 @@
  *   driver_launch.c   launches: prepared ones are kept, by their parameters
  *
  * On the cpu every function is one of ours; on a GPU all but those of libraries, kernels and launches are the driver's. */
-#ifndef TILEVM_PYTHON_DRIVER_H_
-#define TILEVM_PYTHON_DRIVER_H_
+#ifndef TILE_PYTHON_EXT_DRIVER_H_
+#define TILE_PYTHON_EXT_DRIVER_H_
 
 #include "extension.h"
 
@@ -105,4 +105,4 @@ PyObject* driver_check(PyObject* module, PyObject* stream);
 PyObject* driver_deadline(PyObject* module, PyObject* seconds);
 PyObject* as_cuda_dlpack(PyObject* module, PyObject* arguments, PyObject* keywords);
 
-#endif /* TILEVM_PYTHON_DRIVER_H_ */
+#endif /* TILE_PYTHON_EXT_DRIVER_H_ */

@@ -5,6 +5,7 @@
 #ifndef TILE_TESTS_CODEGEN_PTX_TESTING_H_
 #define TILE_TESTS_CODEGEN_PTX_TESTING_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 

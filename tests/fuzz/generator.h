@@ -6,6 +6,7 @@
 #ifndef TILE_TESTS_FUZZ_GENERATOR_H_
 #define TILE_TESTS_FUZZ_GENERATOR_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>

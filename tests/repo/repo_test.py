@@ -9,6 +9,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 import build_deps
+import headers
 import linters
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -221,7 +222,8 @@ def python_is_clean(files):
 
 
 RULES = [
-    deps_are_what_is_included, limits_are_stated, links_lead_somewhere, listings_stand_in_their_files, locks_are_seen_by_sanitizers,
+    deps_are_what_is_included, headers.headers_are_sound, limits_are_stated, links_lead_somewhere, listings_stand_in_their_files,
+    locks_are_seen_by_sanitizers,
     no_long_source, no_machine_paths, no_unfinished_marks, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
 ]
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "vm/machine/checker.h"
 #include "vm/machine/launch_state.h"

@@ -12,6 +12,7 @@
 #define TILE_CODEGEN_EMIT_MEMORY_TILE_BOX_H_
 
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 

@@ -15,6 +15,8 @@
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_RING_H_
 
+#include <vector>
+
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/context/fragment_source.h"
 #include "codegen/plan/staging.h"
