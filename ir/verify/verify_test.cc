@@ -60,7 +60,9 @@ TEST(Constraints, CoverEveryField) {
 TEST(Rules, NumbersAreUniquePerOperationAndScope) {
   std::map<std::string, int> scoped;
   for (const RuleInfo& r : AllRules()) {
-    if (!r.Code().empty()) EXPECT_EQ(++scoped[r.Code()], 1) << r.Code();
+    if (!r.Code().empty()) {
+      EXPECT_EQ(++scoped[r.Code()], 1) << r.Code();
+    }
   }
   std::map<std::string, int> used;
   for (const OpInfo& op : AllOps()) {
@@ -72,7 +74,9 @@ TEST(Rules, NumbersAreUniquePerOperationAndScope) {
     }
   }
   for (const RuleInfo& r : AllRules()) {
-    if (r.Code().empty()) EXPECT_GT(used[r.name], 0) << r.name << " applies to nothing";
+    if (r.Code().empty()) {
+      EXPECT_GT(used[r.name], 0) << r.name << " applies to nothing";
+    }
   }
 }
 

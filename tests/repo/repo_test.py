@@ -17,7 +17,8 @@ SOURCES = {".cc", ".h", ".def", ".py", ".fbs", ".tile", ".bzl"}
 MAX_LINES = 900
 
 # Written so that they don't match themselves.
-MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:work|root)/")
+MACHINE = re.compile(r"(?<![\w.~-])/(?:work|ro[o]t)(?![\w.-])|\b[Ss]ession[s]? \d")
+MESSAGES = 50  # The commits whose messages are read: the newest.
 UNFINISHED = re.compile(r"\b(?:TO[D]O|FIX[M]E|X[X]X)\b")
 
 
@@ -48,8 +49,14 @@ def matches(files, pattern, what):
                 yield f"{name}:{number}: {what}: {match.group()}"
 
 
-def no_machine_paths(files):
-    return matches(files, MACHINE_PATH, "path that exists on one machine only")
+def nothing_of_one_machine(files):
+    """No file, name of a file or message speaks of what exists where it was written: a folder, a numbered sitting."""
+    what = "exists on one machine only"
+    yield from matches(files, MACHINE, what)
+    yield from matches([(name, [name]) for name, _ in files], MACHINE, what)
+    log = subprocess.run(["git", "log", f"-{MESSAGES}", "--format=%h%x00%B%x01"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    commits = [entry.strip("\n").split("\0") for entry in log.split("\1") if entry.strip()]
+    yield from matches([(f"commit {commit}", message.splitlines()) for commit, message in commits], MACHINE, what)
 
 
 def no_unfinished_marks(files):
@@ -224,7 +231,7 @@ def python_is_clean(files):
 RULES = [
     deps_are_what_is_included, headers.headers_are_sound, limits_are_stated, links_lead_somewhere, listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,
-    no_long_source, no_machine_paths, no_unfinished_marks, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
+    no_long_source, no_unfinished_marks, nothing_of_one_machine, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
 ]
 
 
