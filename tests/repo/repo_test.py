@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ElementTree
 import build_deps
 import headers
 import linters
+import page_names
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = {".cc", ".h", ".def", ".py", ".fbs", ".tile", ".bzl"}
@@ -231,7 +232,8 @@ def python_is_clean(files):
 RULES = [
     deps_are_what_is_included, headers.headers_are_sound, limits_are_stated, links_lead_somewhere, listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,
-    no_long_source, no_unfinished_marks, nothing_of_one_machine, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
+    no_long_source, no_unfinished_marks, nothing_of_one_machine, page_names.pages_name_what_exists, page_names.walks_name_their_files,
+    python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
 ]
 
 
