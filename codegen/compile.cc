@@ -21,9 +21,7 @@
 #include "codegen/assemble/ptxas.h"
 #include "codegen/emit/context/symbol.h"
 #include "codegen/plan/tma_store.h"
-#include "ir/tbc/reader.h"
-#include "ir/tbc/writer.h"
-#include "ir/text/printer.h"
+#include "ir/clone.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
@@ -168,15 +166,6 @@ absl::StatusOr<std::string> EmitPtx(llvm::Module* module, llvm::TargetMachine* m
   return std::string(out.str());
 }
 
-// Lines of the text that the kernel was read from: a copy through bytes loses them.
-void CopyPositions(const ir::Function& from, ir::Function* to) {
-  std::vector<const ir::Op*> ops;
-  ir::Walk(from.body(), [&](ir::Op* op) { ops.push_back(op); });
-  size_t i = 0;
-  ir::Walk(to->body(), [&](ir::Op* op) { op->pos = ops[i++]->pos; });
-  to->pos = from.pos;
-}
-
 // How loops over products are compiled.
 enum class Ahead : uint8_t { kNothing, kCopies, kTma };
 
@@ -189,15 +178,9 @@ struct Attempt {
 absl::StatusOr<Compiled> CompileOnce(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                                      Attempt* attempt) {
   const Target& target = *options.target;
-  // A copy to work on.
-  absl::StatusOr<std::string> bytes = ir::WriteTbc(module);
-  if (!bytes.ok()) return bytes.status();
-  absl::StatusOr<std::unique_ptr<ir::Module>> copy = ir::ReadTbc(
-      {reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}, module.source_name);
-  if (!copy.ok()) return copy.status();
-  ir::Module& work = **copy;
-  ir::Function* f = work.FindFunction(function.name);
-  CopyPositions(function, f);
+  const std::unique_ptr<ir::Module> copy = ir::CloneModule(module, function);
+  ir::Module& work = *copy;
+  ir::Function* f = work.functions[0].get();
   ResolveHints(target, &work, f);
   std::vector<ir::ImageRequirement> requirements;
   if (options.aligned) requirements = AssumeAligned(&work, f);

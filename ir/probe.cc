@@ -4,10 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/clone.h"
 #include "ir/compare.h"
 #include "ir/ops.h"
-#include "ir/tbc/reader.h"
-#include "ir/tbc/writer.h"
 
 namespace tile::ir {
 namespace {
@@ -62,13 +61,9 @@ std::vector<ProbePoint> ProbePoints(const Function& f) {
   return points;
 }
 
-absl::StatusOr<std::unique_ptr<Module>> WithProbe(const Module& module, const Function& f, const ProbePoint& point) {
-  absl::StatusOr<std::string> bytes = WriteTbc(module);
-  if (!bytes.ok()) return bytes.status();
-  absl::StatusOr<std::unique_ptr<Module>> copy =
-      ReadTbc({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}, module.source_name);
-  if (!copy.ok()) return copy.status();
-  Module& m = **copy;
+std::unique_ptr<Module> WithProbe(const Module& module, const Function& f, const ProbePoint& point) {
+  std::unique_ptr<Module> copy = CloneModule(module);
+  Module& m = *copy;
   Function* old = m.FindFunction(f.name);
 
   // The kernel again, with one more parameter.

@@ -2,7 +2,7 @@
 // own.
 //
 //   for (const ProbePoint& p : ProbePoints(*f)) {
-//     absl::StatusOr<std::unique_ptr<Module>> m = WithProbe(*f->module(), *f, p);
+//     std::unique_ptr<Module> m = WithProbe(*f->module(), *f, p);
 //     // its kernel has one more parameter, the last: the address of p.elements() elements for each block of the grid,
 //     // which receive the value as each block leaves it (in a loop: as the last round does)
 //   }
@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "ir/module.h"
 
 namespace tile::ir {
@@ -37,8 +36,7 @@ struct ProbePoint {
 // what has no operands, addresses, views, tokens, 4-bit elements, and bodies of reduce and scan.
 std::vector<ProbePoint> ProbePoints(const Function& f);
 
-// The errors of WriteTbc.
-absl::StatusOr<std::unique_ptr<Module>> WithProbe(const Module& module, const Function& f, const ProbePoint& point);
+std::unique_ptr<Module> WithProbe(const Module& module, const Function& f, const ProbePoint& point);
 
 // Pairs of equal keys, in order, as many as possible; between them what is of equal type in the same place.
 std::vector<std::pair<const ProbePoint*, const ProbePoint*>> MatchProbePoints(const std::vector<ProbePoint>& a,

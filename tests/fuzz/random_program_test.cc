@@ -1,5 +1,4 @@
-// Random programs on the VM: no check finds anything, and threads, check levels and a second making change nothing. A
-// few of them through the code generator, and through ptxas if there is one.
+// Random programs on the VM: no check finds anything, and threads, check levels and a second making change nothing.
 //
 //   random_program_test --seeds=FIRST,LAST     others than those of the test
 #include "tests/fuzz/random_program.h"
@@ -10,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "ir/clone.h"
+#include "ir/compare.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "tests/harness/on_vm.h"
@@ -44,6 +45,16 @@ TEST(RandomProgram, TheVmAgreesWithItself) {
     ASSERT_EQ(OnVm(p, vm::CheckLevel::kNone, 2, &two), "");
     ASSERT_EQ(Difference(p, full, one), "");
     ASSERT_EQ(Difference(p, full, two), "");
+  }
+}
+
+TEST(RandomProgram, ClonesAreEqual) {
+  for (const int64_t seed : Seeds()) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const RandomProgram p = MakeRandomProgram({.seed = static_cast<uint64_t>(seed)});
+    const std::unique_ptr<ir::Module> clone = ir::CloneModule(*p.module);
+    ASSERT_EQ(ir::FirstDifference(*p.module, *clone), "");
+    ASSERT_EQ(ir::Print(*p.module), ir::Print(*clone));
   }
 }
 

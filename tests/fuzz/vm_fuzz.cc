@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ir/clone.h"
+#include "ir/compare.h"
 #include "ir/tbc/reader.h"
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"
@@ -142,11 +144,16 @@ std::unique_ptr<ir::Module> Read(absl::Span<const uint8_t> bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tile;
-  const std::unique_ptr<ir::Module> module = Read({data, size});
+  std::unique_ptr<ir::Module> module = Read({data, size});
   if (module == nullptr) return -1;  // of no use to find others
   ir::Diagnostics diagnostics;
   ir::Verify(*module, &diagnostics);
   if (!diagnostics.ok()) return 0;
+  // What runs is a clone, which refers to nothing of the original.
+  std::unique_ptr<ir::Module> clone = ir::CloneModule(*module);
+  const std::string difference = ir::FirstDifference(*module, *clone);
+  Require(difference.empty(), "the clone differs: " + difference);
+  module = std::move(clone);
   Random random({data, size});
   for (size_t i = 0; i < module->functions.size() && i < kMaxKernels; ++i) RunKernel(*module, *module->functions[i], random);
   return 0;

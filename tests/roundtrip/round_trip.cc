@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "ir/clone.h"
 #include "ir/compare.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
@@ -29,6 +30,12 @@ std::string RoundTripFault(const ir::Module& module, bool verified) {
   const std::unique_ptr<ir::Module> named = ir::Parse(ir::Print(module, {.keep_names = true}), "named", &diagnostics);
   if (named == nullptr) return absl::StrCat("the text with its names is no program: ", diagnostics.ToString());
   if (std::string d = ir::FirstDifference(module, *named); !d.empty()) return absl::StrCat("from text with names: ", d);
+
+  if (verified) {  // values may be used before their definition in others
+    const std::unique_ptr<ir::Module> clone = ir::CloneModule(module);
+    if (std::string d = ir::FirstDifference(module, *clone); !d.empty()) return absl::StrCat("the clone: ", d);
+    if (ir::Print(*clone, {.keep_names = true}) != ir::Print(module, {.keep_names = true})) return "the clone prints otherwise";
+  }
 
   const absl::StatusOr<std::string> bytes = ir::WriteTbc(module);
   if (!bytes.ok()) return verified ? bytes.status().ToString() : "";

@@ -4,6 +4,7 @@
 //
 // text:  Parse(Print(m)) is m, with made names and with those of the text; printing it again gives the same text
 // tbc:   ReadTbc(WriteTbc(m)) is m; writing it again gives the same bytes
+// clone: CloneModule(m) is m and prints as m does
 // both:  m from its bytes prints as m does, and m from its text gives the bytes that m gives
 #ifndef TILE_TESTS_ROUNDTRIP_ROUND_TRIP_H_
 #define TILE_TESTS_ROUNDTRIP_ROUND_TRIP_H_

@@ -82,10 +82,8 @@ absl::StatusOr<Array> Look(Side& side, const ir::ProbePoint& point) {
   absl::StatusOr<Array> values = Array::Make(point.type.element(), shape);
   if (!values.ok()) return values;
   std::memset(values->bytes.data(), 0, values->bytes.size());
-  absl::StatusOr<std::unique_ptr<ir::Module>> module = ir::WithProbe(*job.loaded->module, *job.function, point);
-  if (!module.ok()) return module.status();
   LoadedModule loaded;
-  loaded.module = *std::move(module);
+  loaded.module = ir::WithProbe(*job.loaded->module, *job.function, point);
   absl::StatusOr<DeviceKernel> kernel = job.device->TryLoad(loaded, *loaded.module->FindFunction(job.function->name));
   if (!kernel.ok()) return kernel.status();
   runtime::Stream* stream = kernel->device->default_stream();
