@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/passes/assume_aligned.h"
-#include "codegen/plan/plan.h"
+#include "codegen/plan/schedule.h"
 #include "ir/tbc/writer.h"
 
 namespace tile::codegen {

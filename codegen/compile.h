@@ -1,4 +1,4 @@
-// From a kernel to PTX: the pipeline, stage by stage.
+// From a kernel to PTX, by the passes of codegen/passes.def.
 //
 //   CompileOptions options;
 //   options.target = FindTarget(90);
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
@@ -31,6 +31,7 @@ struct CompileOptions {
   bool descriptors = false;
   // The code may take arrays for aligned (Compiled::requirements; passes/assume_aligned.h).
   bool aligned = false;
+  bool verify_each = false;  // the program behind each pass, for tests and those who change passes
   Trace* trace = nullptr;   // texts, times and remarks of the passes; may be null
 };
 
@@ -49,6 +50,13 @@ struct Compiled {
   std::vector<ir::ImageSite> sites;  // what may report something at run time
   int llvm_instructions = 0;  // after optimisation
 };
+
+// The passes, in order, and what their text is (Trace::on_text).
+struct PassInfo {
+  const char* name;
+  const char* text;
+};
+absl::Span<const PassInfo> AllPasses();
 
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function, const CompileOptions& options);
 

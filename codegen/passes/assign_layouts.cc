@@ -5,12 +5,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/str_cat.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/passes/layout_rules.h"
 #include "codegen/passes/unused.h"
-#include "ir/text/printer.h"
 
 namespace tile::codegen {
 namespace {
@@ -169,26 +167,10 @@ class Assigner : public LayoutRules {
 
 }  // namespace
 
-absl::Status AssignLayouts(const Target& target, const Plan& plan, ir::Module* module, ir::Function* function,
+absl::Status AssignLayouts(const Target& target, const Schedule& plan, ir::Module* module, ir::Function* function,
                            LayoutTable* layouts) {
   Assigner(target, plan, module, layouts).Run(function);
   return absl::OkStatus();
-}
-
-std::string PrintWithLayouts(const ir::Function& function) {
-  std::string text;
-  ir::Walk(function.body(), [&](Op* op) {
-    int depth = 0;
-    for (const Op* p = op->parent(); p != nullptr; p = p->parent()) ++depth;
-    absl::StrAppend(&text, std::string(2 * depth, ' '), ir::PrintOp(*op));
-    for (int i = 0; i < op->num_results(); ++i) {
-      if (const Layout* l = op->result(i)->type().is_tile() ? LayoutOf(op->result(i)->type()) : nullptr) {
-        absl::StrAppend(&text, "  // ", l->ToString());
-      }
-    }
-    text += '\n';
-  });
-  return text;
 }
 
 }  // namespace tile::codegen

@@ -19,12 +19,10 @@
 #ifndef TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_
 #define TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_
 
-#include <string>
-
 #include "absl/container/node_hash_set.h"
 #include "absl/status/status.h"
 #include "codegen/layout/layout.h"
-#include "codegen/plan/plan.h"
+#include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
 #include "ir/module.h"
 
@@ -40,11 +38,8 @@ class LayoutTable {
 
 inline const Layout* LayoutOf(ir::Type t) { return static_cast<const Layout*>(t->encoding); }
 
-absl::Status AssignLayouts(const Target& target, const Plan& plan, ir::Module* module, ir::Function* function,
+absl::Status AssignLayouts(const Target& target, const Schedule& plan, ir::Module* module, ir::Function* function,
                            LayoutTable* layouts);
-
-// The function as text, with the layouts of results, for --print-after.
-std::string PrintWithLayouts(const ir::Function& function);
 
 }  // namespace tile::codegen
 

@@ -29,7 +29,7 @@ std::string WhyNot(const Target& target, const LoopLoads& loads, const Op& mma, 
            "of stride 1 and at least 16 bytes, and zero as padding";
   }
   const ir::Elem elem = mma.operand(i)->type().elem();
-  if (!PlanMma(target, Plan(), mma) && elem != ir::Elem::kF32 && elem != ir::Elem::kF64) {
+  if (!HasMma(target, mma) && elem != ir::Elem::kF32 && elem != ir::Elem::kF64) {
     return "no matrix instruction takes these tiles, and for others the elements are widened on their way";
   }
   return loads.WhyNot(mma, i, *tile->load, [](const Value*) { return true; });
@@ -84,7 +84,7 @@ void FitRounds(const Target& target, ir::Module* module, ir::Function* function)
     const MmaShape s = ShapeOfMma(*mma);
     // For fma elements are widened.
     const int64_t element = ir::MemoryBits(mma->operand(0)->type().elem()) / 8;
-    const int64_t bytes = (s.m + s.n) * s.k * (PlanMma(target, Plan(), *mma) ? element : std::max<int64_t>(4, element));
+    const int64_t bytes = (s.m + s.n) * s.k * (HasMma(target, *mma) ? element : std::max<int64_t>(4, element));
     int parts = 1;
     while (bytes / parts > target.shared_bytes - kBlockReserve && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
     if (parts > 1) SplitRounds(module, mma, parts);

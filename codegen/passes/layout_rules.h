@@ -12,7 +12,7 @@ namespace tile::codegen {
 
 class LayoutRules {
  public:
-  LayoutRules(const Target& target, const Plan& plan, ir::Module* module, LayoutTable* table)
+  LayoutRules(const Target& target, const Schedule& plan, ir::Module* module, LayoutTable* table)
       : target_(target), plan_(plan), module_(module), table_(table) {}
 
  protected:
@@ -48,7 +48,7 @@ class LayoutRules {
   const Layout* Intern(const Layout& l) { return table_->Intern(l); }
 
   const Target& target_;
-  const Plan& plan_;
+  const Schedule& plan_;
   ir::Module* module_;
   LayoutTable* table_;
   absl::flat_hash_map<const ir::Value*, const Layout*> inferred_;

@@ -61,7 +61,7 @@ MmaShape ShapeOfMma(const ir::Op& op) {
   return {first == 1 ? a[0] : 0, a[first], b[first + 1], a[first + 1]};
 }
 
-std::optional<MmaPlan> PlanMma(const Target& target, const Plan& plan, const ir::Op& op) {
+std::optional<MmaPlan> PlanMma(const Target& target, const Schedule& plan, const ir::Op& op) {
   const MmaShape s = ShapeOfMma(op);
   if (s.batch != 0 || !op.info()->has(ir::kProduct)) return std::nullopt;
   const ir::Elem element = ir::MmaOp(op).lhs()->type().elem();
@@ -83,7 +83,9 @@ std::optional<MmaPlan> PlanMma(const Target& target, const Plan& plan, const ir:
   return std::nullopt;
 }
 
-Layout MmaResultLayout(const Target& target, const Plan& plan, const ir::Op& op) {
+bool HasMma(const Target& target, const ir::Op& op) { return PlanMma(target, Schedule(), op).has_value(); }
+
+Layout MmaResultLayout(const Target& target, const Schedule& plan, const ir::Op& op) {
   if (FetchOf(op) != nullptr) return WgmmaLayout(PlanWgmma(target, plan.num_warps, op)->tile, Operand::kC);
   if (const auto p = PlanWgmmaOfCopies(target, plan.num_warps, op)) return WgmmaLayout(p->tile, Operand::kC);
   if (const auto p = PlanMma(target, plan, op)) return MmaLayout(p->tile, Operand::kC);

@@ -14,7 +14,7 @@
 
 #include "codegen/layout/fragments.h"
 #include "codegen/layout/layout.h"
-#include "codegen/plan/plan.h"
+#include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
 #include "ir/module.h"
 
@@ -34,10 +34,12 @@ struct MmaPlan {
   int words_a = 0, words_b = 0, registers_c = 0;  // of one instruction, in a thread
 };
 
-std::optional<MmaPlan> PlanMma(const Target& target, const Plan& plan, const ir::Op& op);
+// Whether there is an instruction, whatever the schedule.
+bool HasMma(const Target& target, const ir::Op& op);
+std::optional<MmaPlan> PlanMma(const Target& target, const Schedule& plan, const ir::Op& op);
 
 // The layout of the result (and accumulator) of mmaf, mmai or mmaf_scaled.
-Layout MmaResultLayout(const Target& target, const Plan& plan, const ir::Op& op);
+Layout MmaResultLayout(const Target& target, const Schedule& plan, const ir::Op& op);
 
 }  // namespace tile::codegen
 

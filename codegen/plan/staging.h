@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "codegen/layout/shared.h"
-#include "codegen/plan/plan.h"
+#include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
 #include "ir/module.h"
 

@@ -23,24 +23,6 @@
 
 namespace tile::codegen {
 
-// The passes, in order, and what their text is.
-struct PassInfo {
-  const char* name;
-  const char* text;
-};
-inline constexpr PassInfo kPasses[] = {
-    {"split", "tile code with products that exceed the registers in parts"},
-    {"fetch", "tile code whose loops fetch ahead"},
-    {"slice", "tile code whose large tiles are loops over slices"},
-    {"plan", "warps and why"},
-    {"layouts", "tile code with layouts"},
-    {"llvm", "LLVM IR as emitted"},
-    {"libdevice", "with the math functions linked in"},
-    {"llvm-opt", "LLVM IR as optimised"},
-    {"ptx", "PTX"},
-    {"ptxas", "the assembler's words"},
-};
-
 class Trace {
  public:
   // Passes whose text is wanted; null: all. Texts are made only for those.
@@ -51,7 +33,7 @@ class Trace {
   std::function<void(const std::string& line)> on_warning;
   // A pass begins.
   std::function<void(absl::string_view pass)> on_pass;
-  // The largest tile that is worked on at once, for people: "k.tile:3:4: scan of tile<65536xf32>". Set behind "slice".
+  // The largest tile that is worked on at once, for people: "k.tile:3:4: scan of tile<65536xf32>". Set behind the pass "slice".
   std::string largest_tile;
   // Only the first so many optional steps are taken: a program that is right with N and wrong with N + 1 was broken by
   // that step. Steps are numbered from 1 in the order in which the compiler comes to them.

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "ir/text/per_op.h"
 #include "ir/text/syntax.h"
 
 namespace tile::ir::text {
@@ -181,12 +182,7 @@ Rules BuildRules(const OpInfo& info) {
 }
 
 const Rules& RulesOf(const OpInfo& info) {
-  static const auto* all = [] {
-    auto* table = new std::vector<Rules>();
-    for (const OpInfo& op : AllOps()) table->push_back(BuildRules(op));
-    return table;
-  }();
-  return (*all)[info.index];
+  return PerOp<Rules>(info, BuildRules);
 }
 
 // --- results

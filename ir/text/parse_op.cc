@@ -405,6 +405,7 @@ bool Parser::ParseOp(Block* block) {
     return fail();
   }
   op.info = FindOp(tok_.text);
+  if (op.info == nullptr && second_ != nullptr) op.info = second_(tok_.text);
   if (op.info == nullptr) {
     std::vector<absl::string_view> all;
     for (const OpInfo& info : AllOps()) all.push_back(info.mnemonic);

@@ -10,8 +10,8 @@ namespace tile::ir::text {
 
 // --- tokens and errors ----------------------------------------------------------------------------------------------
 
-Parser::Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading)
-    : lexer_(text), diags_(diags), reading_(reading), module_(std::make_unique<Module>()) {
+Parser::Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading, OpFinder second)
+    : lexer_(text), diags_(diags), reading_(reading), second_(second), module_(std::make_unique<Module>()) {
   module_->source_name = std::string(file_name);
   tok_ = lexer_.Next();
 }
@@ -245,13 +245,17 @@ void Parser::CheckLocs() {
 namespace tile::ir {
 
 std::unique_ptr<Module> Parse(absl::string_view text, absl::string_view file_name, Diagnostics* diags) {
+  return ParseWith(nullptr, text, file_name, diags);
+}
+
+std::unique_ptr<Module> ParseWith(OpFinder second, absl::string_view text, absl::string_view file_name, Diagnostics* diags) {
   if (text.size() > kMaxFileBytes) {
     diags->Error("text.limit", absl::StrCat(file_name, ":1:1"),
                  absl::StrCat("the text is longer than ", kMaxFileBytes, " bytes"));
     return nullptr;
   }
   Reading reading;
-  return text::Parser(text, file_name, diags, &reading).ParseModule(/*partly=*/false);
+  return text::Parser(text, file_name, diags, &reading, second).ParseModule(/*partly=*/false);
 }
 
 std::unique_ptr<Module> ParsePartly(absl::string_view text, absl::string_view file_name, Diagnostics* diags,

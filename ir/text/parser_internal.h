@@ -19,6 +19,7 @@
 #include "ir/reading.h"
 #include "ir/text/infer.h"
 #include "ir/text/lexer.h"
+#include "ir/text/second_table.h"
 #include "ir/text/syntax.h"
 
 namespace tile::ir::text {
@@ -72,7 +73,7 @@ struct PendingOp {
 
 class Parser {
  public:
-  Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading);
+  Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading, OpFinder second = nullptr);
   // Null after an error, unless it is wanted `partly`.
   std::unique_ptr<Module> ParseModule(bool partly);
 
@@ -191,6 +192,7 @@ class Parser {
   Lexer lexer_;
   Diagnostics* diags_;
   Reading* reading_;
+  OpFinder second_;  // may be null
   std::unique_ptr<Module> module_;
   const OpInfo* info_ = nullptr;  // of the operation that is being read, for its form in messages
   Value* error_value_ = nullptr;  // without a type, made when needed

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "ir/text/per_op.h"
 
 namespace tile::ir::text {
 namespace {
@@ -159,12 +160,7 @@ const SyntaxItem& Decider(const SyntaxItem& group) {
 }
 
 const TypeRule& TypeRuleOf(const OpInfo& info) {
-  static const auto* all = [] {
-    auto* table = new std::vector<TypeRule>();
-    for (const OpInfo& op : AllOps()) table->push_back(BuildRule(op));
-    return table;
-  }();
-  return (*all)[info.index];
+  return PerOp<TypeRule>(info, BuildRule);
 }
 
 std::vector<Type> OperandTypes(const OpInfo& info, absl::Span<Value* const> operands,

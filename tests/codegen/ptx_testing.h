@@ -40,6 +40,7 @@ inline CompiledText CompileText(const std::string& text, int sm, const std::stri
     CompileOptions options;
     options.target = FindTarget(sm);
     options.descriptors = descriptors;
+    options.verify_each = true;
     Trace trace;
     trace.wants_text = [](absl::string_view pass) { return pass == "llvm"; };
     trace.on_text = [&](absl::string_view, absl::string_view printed) { absl::StrAppend(&out.llvm, printed); };

@@ -32,6 +32,7 @@ TEST_P(RandomCompile, MakesPtxThatPtxasTakes) {
     codegen::CompileOptions options;
     options.target = codegen::FindTarget(GetParam());
     options.descriptors = seed >= kProductSeeds;
+    options.verify_each = true;
     const auto compiled = codegen::Compile(*p.module, *p.module->functions[0], options);
     if (!compiled.ok() && absl::StrContains(compiled.status().message(), "error[codegen.shared]")) {
       ++(seed < kProductSeeds ? refused : refused_products);  // a tile too large for what the target has

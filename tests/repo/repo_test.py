@@ -188,7 +188,7 @@ LIMITS = "docs/semantics/limits.md"
 LIMIT = re.compile(r"constexpr [\w:]+ (kMax\w+) = ([^;]+);")
 LIMIT_FILES = {"ir/limits.h": None, "ir/interface.h": {"kMaxExprNodes"}, "ir/verify/verify_internal.h": {"kMaxAlignment"},
                "vm/vm.cc": {"kMaxGrid"}, "vm/machine/launch.h": {"kMaxReports"}, "runtime/cuda/cuda_kernel.cc": {"kMaxGrid"},
-               "codegen/plan/plan.cc": {"kMaxWarps"}}
+               "codegen/plan/warps.cc": {"kMaxWarps"}}
 
 
 def spellings(value):

@@ -99,7 +99,7 @@ class Tilec(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["breaks", "nvdisasm", "ptxas"])
 
     def test_print_after(self):
-        passes = ("split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
+        passes = ("align", "split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
         told = self.call("compile", "--help").stdout
         self.assertIn(", ".join(passes), " ".join(told.split()))
         ptxas = self.script("ptxas", self.ASSEMBLES)
@@ -120,6 +120,16 @@ class Tilec(unittest.TestCase):
         done = self.call(add, "--sm=90", "-o", "k.cubin", "--print-after=all", TILEC_PTXAS=ptxas)
         self.assertEqual(done.stderr, "".join(texts[name] for name in passes))
 
+    def test_tile_code_of_a_pass_can_be_read_back(self):
+        text = self.call(self.example("matmul_bf16"), "--sm=90", "--emit=tile").stdout
+        self.assertIn(" = copy_ahead iter_values(", text)
+        text = self.call(self.example("softmax"), "--sm=90", "--emit=tile").stdout
+        path = os.path.join(self.folder.name, "sliced.tile")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        done = self.call(path, "--sm=90", "-o", "k.ptx", "--verify-each")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_warps(self):
         for warps in ("1", "16"):
             done = self.call(self.example("vector_add"), "--sm=90", "-o", "k.ptx", "--warps=" + warps)
@@ -136,7 +146,8 @@ class Tilec(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stderr.splitlines()
         self.assertEqual(lines[0].split(), ["ms", "share", "runs", "pass"])
-        self.assertEqual([row.split()[-1] for row in lines[1:]], ["split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
+        self.assertEqual([row.split()[-1] for row in lines[1:]],
+                         ["hints", "align", "split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
         self.assertAlmostEqual(sum(float(row.split()[0]) for row in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
 
     def test_bisect(self):
@@ -217,7 +228,7 @@ class Tilec(unittest.TestCase):
                 return file.read()
         self.assertEqual(sorted(os.listdir(bundle)), sorted({
             "error.txt", "module.tbc", "repeat.sh", "versions.txt", input_name,
-            *(f"vector_add.sm_90a.{s}.txt" for s in ("split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx"))}))
+            *(f"vector_add.sm_90a.{s}.txt" for s in ("align", "split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx"))}))
         self.assertIn(error, text("error.txt"))
         self.assertIn("LLVM", text("versions.txt"))
         self.assertIn("the fake one", text("versions.txt"))

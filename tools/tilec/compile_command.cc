@@ -103,7 +103,7 @@ int MakeTrace(const Options& options, codegen::Trace* trace, std::vector<std::st
   for (const std::string& p : passes) {
     bool known = p == "all";
     std::vector<std::string> names;
-    for (const codegen::PassInfo& i : codegen::kPasses) {
+    for (const codegen::PassInfo& i : codegen::AllPasses()) {
       known |= p == i.name;
       names.push_back(i.name);
     }
@@ -208,9 +208,9 @@ class Compilation {
         trace->on_pass = [&, from = number++](absl::string_view pass) {
           const std::string what = absl::StrCat(of, ": ", pass);
           limit_.At(what, trace->largest_tile);
-          const auto at = std::find_if(std::begin(codegen::kPasses), std::end(codegen::kPasses),
-                                       [&](const codegen::PassInfo& i) { return pass == i.name; });
-          const double part = static_cast<double>(at - std::begin(codegen::kPasses)) / std::size(codegen::kPasses);
+          const absl::Span<const codegen::PassInfo> all = codegen::AllPasses();
+          const auto at = std::find_if(all.begin(), all.end(), [&](const codegen::PassInfo& i) { return pass == i.name; });
+          const double part = static_cast<double>(at - all.begin()) / static_cast<double>(all.size());
           progress.Begin(what, (from + part) / count, (from + part) / count, 0);
         };
         trace->on_text = [&](absl::string_view pass, absl::string_view text) {
@@ -312,7 +312,12 @@ const Command kCompileCommand = {
         {"verbose", 'v', nullptr, "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},
         {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
         {"print-after", 0, "PASS",
-         "the program after a pass, on stderr: split, fetch, slice, plan, layouts, llvm, libdevice, llvm-opt, ptx, ptxas; or all", true},
+         "the program after a pass, on stderr: all"
+#define TILE_PASS(Name, level, name, text) ", " name
+#define TILE_TOOL(name, text) ", " name
+#include "codegen/passes.def"
+         , true},
+        {"verify-each", 0, nullptr, "verify the program after each pass, for those who change passes"},
         {"time-passes", 0, nullptr, "what each pass took, on stderr"},
         {"json", 0, nullptr, "print one JSON object about the result, see below"},
         {"opt-bisect-limit", 0, "N",
@@ -415,6 +420,7 @@ int Compile(const Options& options) {
   codegen::CompileOptions compile;
   compile.opt_level = static_cast<int>(*level);
   compile.line_info = options.has("lineinfo");
+  compile.verify_each = options.has("verify-each");
   compile.num_warps = static_cast<int>(*warps);
   TimeLimit limit(*seconds);
   Compilation compilation(options, *emit, &bundle, &limit);

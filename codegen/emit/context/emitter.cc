@@ -15,7 +15,7 @@ int Log2(uint64_t n) { return 63 - __builtin_clzll(n); }
 
 }  // namespace
 
-Emitter::Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
+Emitter::Emitter(const Target& target, const Schedule& plan, const ir::Module& source, const ir::Function& function,
                  llvm::Module* module, Trace* trace, TmaAccesses tma)
     : target_(target), plan_(plan), source_(source), function_(function), module_(module), trace_(trace), tma_(std::move(tma)),
       builder_(module->getContext()), scalar_layout_(Layout::Replicated({}, plan.num_warps)) {}

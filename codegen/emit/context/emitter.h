@@ -29,7 +29,7 @@
 #include "absl/types/span.h"
 #include "codegen/emit/context/order.h"
 #include "codegen/layout/layout.h"
-#include "codegen/plan/plan.h"
+#include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
@@ -64,11 +64,11 @@ struct TmaAccesses {
 class Emitter {
  public:
   // `function` has been through AssignLayouts; `module` has the target's triple and data layout.
-  Emitter(const Target& target, const Plan& plan, const ir::Module& source, const ir::Function& function,
+  Emitter(const Target& target, const Schedule& plan, const ir::Module& source, const ir::Function& function,
           llvm::Module* module, Trace* trace = nullptr, TmaAccesses tma = {});
 
   const Target& target() const { return target_; }
-  const Plan& plan() const { return plan_; }
+  const Schedule& plan() const { return plan_; }
   const ir::Module& source() const { return source_; }
   llvm::IRBuilder<>& b() { return builder_; }
   llvm::LLVMContext& context() { return module_->getContext(); }
@@ -235,7 +235,7 @@ class Emitter {
 
   void (*lower_)(Emitter&, const ir::Op&) = nullptr;  // any operation; set by the frame
   const Target& target_;
-  const Plan& plan_;
+  const Schedule& plan_;
   const ir::Module& source_;
   const ir::Function& function_;
   llvm::Module* module_;

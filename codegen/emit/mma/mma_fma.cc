@@ -196,6 +196,84 @@ class Side : public FmaSide {
   std::map<std::pair<int64_t, uint64_t>, Registers> values_;
 };
 
+// What a product reads: its operands and, if it has them, their scales. What does not lie in a ring comes to scratch memory, in
+// parts along k where that does not hold it; scales, which are few, are there whole.
+class FmaOperands {
+ public:
+  FmaOperands(Emitter& e, const ir::Op& op) : op_(op), k_(ShapeOfMma(op).k) {
+    const ir::MmaOp product(op);
+    const auto integers = ir::As<ir::MmaIOp>(&op);
+    const auto is_signed = [](ir::Signedness s) { return s == ir::Signedness::kSigned; };
+    sources_ = {{product.lhs(), true, integers && is_signed(integers->signedness_lhs())},
+                {product.rhs(), false, integers && is_signed(integers->signedness_rhs())}};
+    if (const auto scales = ir::As<ir::MmaScaledOp>(&op)) {
+      sources_.insert(sources_.end(), {{scales->lhs_scale(), true, false}, {scales->rhs_scale(), false, false}});
+    }
+    tables_.resize(sources_.size());
+    MakeTables(e);
+    while (bytes_ > e.SharedLeft() && k_ / parts_ > kUnroll) {
+      parts_ *= 2;
+      MakeTables(e);
+    }
+    if (parts_ > 1) e.Remark(op, "product", absl::StrCat("its operands come to shared memory in ", parts_, " parts along k"));
+  }
+
+  size_t size() const { return sources_.size(); }
+  bool has_scales() const { return size() > 2; }
+  uint64_t bytes() const { return bytes_; }
+  int64_t parts() const { return parts_; }
+  int64_t k() const { return k_; }
+  // So many k have one scale.
+  int64_t each_scale() const { return has_scales() ? k_ / tables_[2]->k() : k_; }
+
+  // `part`: its number; null if there is one.
+  void Bring(Emitter& e, llvm::Value* part) {
+    if (bytes_ == 0) return;
+    llvm::Value* scratch = e.Scratch(bytes_);  // behind a barrier: nobody reads the part before any more
+    for (size_t i = 0; i < size(); ++i) {
+      if (tables_[i]) tables_[i]->Fill(e, sources_[i].is_signed, scratch, i < 2 ? part : nullptr);
+    }
+    e.Barrier();
+  }
+
+  std::vector<std::unique_ptr<FmaSide>> Sides(Emitter& e, llvm::Value* const slots[2], int64_t unroll) const {
+    const Layout& layout = e.layout(op_.result(0));
+    std::vector<std::unique_ptr<FmaSide>> sides;
+    for (size_t i = 0; i < size(); ++i) {
+      if (tables_[i]) {
+        sides.push_back(std::make_unique<Side>(e, *tables_[i], layout, sources_[i].is_lhs));
+        continue;
+      }
+      const CopyRing& ring = *e.copy_rings().back();
+      const ir::Value* v = op_.operand(static_cast<int>(i));
+      sides.push_back(StagedFmaSide(e, v->type().elem(), ring.tile(v->index()), slots[i], layout, unroll));
+    }
+    return sides;
+  }
+  bool InTable(size_t i) const { return tables_[i].has_value(); }
+
+ private:
+  struct Source {
+    const ir::Value* value;
+    bool is_lhs, is_signed;
+  };
+
+  void MakeTables(Emitter& e) {
+    bytes_ = 0;
+    for (size_t i = 0; i < size(); ++i) {
+      if (CopyOf(op_, static_cast<int>(i)) != nullptr) continue;
+      tables_[i].emplace(e, sources_[i].value, sources_[i].is_lhs, i < 2 ? parts_ : 1, &bytes_);
+    }
+  }
+
+  const ir::Op& op_;
+  const int64_t k_;
+  std::vector<Source> sources_;
+  std::vector<std::optional<Table>> tables_;
+  uint64_t bytes_ = 0;
+  int64_t parts_ = 1;
+};
+
 }  // namespace
 
 llvm::Value* WidenForProduct(Emitter& e, ir::Elem from, llvm::Value* v, bool is_signed) {
@@ -211,40 +289,8 @@ llvm::Value* NarrowProduct(Emitter& e, ir::Elem to, llvm::Value* v) {
 
 Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
   auto& b = e.b();
-  const auto copied = [&](int i) { return CopyOf(op, i) != nullptr; };
-  const bool scaled = ir::MmaScaledOp::Is(&op);
-  struct Source {
-    const ir::Value* value;
-    bool is_lhs, is_signed;
-  };
-  const ir::MmaOp product(op);
-  const auto integers = ir::As<ir::MmaIOp>(&op);
-  const auto is_signed = [&](ir::Signedness s) { return s == ir::Signedness::kSigned; };
-  std::vector<Source> sources = {{product.lhs(), true, integers && is_signed(integers->signedness_lhs())},
-                                 {product.rhs(), false, integers && is_signed(integers->signedness_rhs())}};
-  if (const auto scales = ir::As<ir::MmaScaledOp>(&op)) {
-    sources.insert(sources.end(), {{scales->lhs_scale(), true, false}, {scales->rhs_scale(), false, false}});
-  }
-  const Layout& layout = e.layout(op.result(0));
-  const int64_t k_size = ShapeOfMma(op).k;
-  // Operands that shared memory does not hold come in parts along k; scales, which are few, are there whole.
-  int64_t parts = 1;
-  uint64_t total = 0;
-  std::vector<std::optional<Table>> tables(sources.size());
-  const auto make_tables = [&] {
-    total = 0;
-    for (size_t i = 0; i < sources.size(); ++i) {
-      if (!copied(static_cast<int>(i)))
-        tables[i].emplace(e, sources[i].value, sources[i].is_lhs, i < 2 ? parts : 1, &total);
-    }
-  };
-  make_tables();
-  while (total > e.SharedLeft() && k_size / parts > kUnroll) {
-    parts *= 2;
-    make_tables();
-  }
-  if (parts > 1) e.Remark(op, "product", absl::StrCat("its operands come to shared memory in ", parts, " parts along k"));
-  const int64_t k_part = k_size / parts;
+  FmaOperands operands(e, op);
+  const int64_t parts = operands.parts(), k_part = operands.k() / parts;
   llvm::BasicBlock *head = nullptr, *before_parts = b.GetInsertBlock();
   llvm::PHINode* part = nullptr;
   std::vector<llvm::PHINode*> so_far;
@@ -260,18 +306,12 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
       v = so_far.back();
     }
   }
-  if (total > 0) {
-    llvm::Value* scratch = e.Scratch(total);  // behind a barrier: nobody reads the part before any more
-    for (size_t i = 0; i < sources.size(); ++i) {
-      if (tables[i]) tables[i]->Fill(e, sources[i].is_signed, scratch, i < 2 ? part : nullptr);
-    }
-    e.Barrier();
-  }
+  operands.Bring(e, part);
 
-  const int64_t unroll = std::min(total > 0 ? kUnroll : kStagedUnroll, k_part);
+  const int64_t unroll = std::min(operands.bytes() > 0 ? kUnroll : kStagedUnroll, k_part);
   llvm::Value* slots[2] = {};
   for (int i = 0; i < 2; ++i) {
-    if (copied(i)) slots[i] = e.copy_rings().back()->Slot(op.operand(i)->index());
+    if (!operands.InTable(static_cast<size_t>(i))) slots[i] = e.copy_rings().back()->Slot(op.operand(i)->index());
   }
   llvm::BasicBlock *before = b.GetInsertBlock(), *round = e.NewBlock("product"), *after = e.NewBlock("endproduct");
   b.CreateBr(round);
@@ -286,26 +326,17 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
   for (size_t r = 0; r < acc.size(); ++r) acc[r] = sums[r];
   // Among all of k, not of the part.
   llvm::Value* k_of_all = part == nullptr ? k : b.CreateAdd(b.CreateMul(part, e.I32(k_part)), k);
-  std::vector<std::unique_ptr<FmaSide>> sides;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    if (tables[i]) {
-      sides.push_back(std::make_unique<Side>(e, *tables[i], layout, sources[i].is_lhs));
-      continue;
-    }
-    const CopyRing& ring = *e.copy_rings().back();
-    const ir::Value* v = op.operand(static_cast<int>(i));
-    sides.push_back(StagedFmaSide(e, v->type().elem(), ring.tile(v->index()), slots[i], layout, unroll));
-  }
-  for (size_t i = 0; i < 2; ++i) sides[i]->Begin(tables[i] ? k : k_of_all);
-  const int64_t each_scale = scaled ? k_size / tables[2]->k() : k_size;  // so many k
+  const std::vector<std::unique_ptr<FmaSide>> sides = operands.Sides(e, slots, unroll);
+  for (size_t i = 0; i < 2; ++i) sides[i]->Begin(operands.InTable(i) ? k : k_of_all);
+  const int64_t each_scale = operands.each_scale();
   for (int64_t j = 0; j < unroll; ++j) {
-    for (size_t i = 2; i < sides.size() && (j == 0 || each_scale < unroll); ++i) {
+    for (size_t i = 2; i < operands.size() && (j == 0 || each_scale < unroll); ++i) {
       sides[i]->Begin(b.CreateUDiv(b.CreateAdd(k_of_all, e.I32(j)), e.I32(each_scale)));
     }
     for (size_t r = 0; r < acc.size(); ++r) {
       const int reg = static_cast<int>(r);
       llvm::Value *x = sides[0]->At(j, reg), *y = sides[1]->At(j, reg);
-      if (scaled) {
+      if (operands.has_scales()) {
         x = b.CreateFMul(x, sides[2]->At(0, reg));
         y = b.CreateFMul(y, sides[3]->At(0, reg));
       }

@@ -1,6 +1,7 @@
-#include "codegen/plan/plan_rings.h"
+#include "codegen/plan/schedule.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/target/gpu_ops.h"
@@ -8,6 +9,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tma_store.h"
+#include "codegen/plan/warps.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -25,7 +27,6 @@ int64_t SharedArray(const ir::Op& op) {
   return op.result(0)->type().num_elements() * ir::MemoryBits(op.result(0)->type().elem()) / 8 + 16;
 }
 
-
 // No block waits for another, which may only start when it has ended.
 bool IsIndependent(const ir::Function& function) {
   bool independent = true;
@@ -36,11 +37,9 @@ bool IsIndependent(const ir::Function& function) {
   return independent;
 }
 
-}  // namespace
-
 // Stages as deep as shared memory allows, for two blocks on a multiprocessor (one's epilogue beside the other's
 // products) where that helps and their registers fit.
-void PlanRings(const Target& target, const ir::Function& function, int shared_dim, int most_stages, Plan* plan) {
+void PlanRings(const Target& target, const ir::Function& function, const ScheduleOptions& options, Schedule* plan) {
   int64_t stage = 0, other = 0, accumulators = 0;
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
@@ -53,7 +52,7 @@ void PlanRings(const Target& target, const ir::Function& function, int shared_di
   if (stage == 0) return;
   const auto stages = [&](int blocks) {
     const int64_t bytes = (target.shared_bytes + kBlockReserve) / blocks - kBlockReserve - other - kBarrierBytes;
-    return static_cast<int>(std::min<int64_t>(most_stages, bytes / stage));
+    return static_cast<int>(std::min<int64_t>(options.most_stages, bytes / stage));
   };
   const bool registers = 2 * (plan->num_warps + 1) * 32 * kWorkRegisters <= kRegisters && accumulators <= 64;
   plan->persistent = IsIndependent(function);
@@ -64,13 +63,16 @@ void PlanRings(const Target& target, const ir::Function& function, int shared_di
   plan->stages = std::max(2, stages(plan->blocks));
   plan->producer = true;
   plan->square = kSquare;
-  plan->along = shared_dim < 0 ? 1 : shared_dim;
-  plan->cluster = shared_dim >= 0;
+  plan->along = options.shared_dim < 0 ? 1 : options.shared_dim;
+  plan->cluster = options.shared_dim >= 0;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are fetched ahead, ", plan->blocks,
                   plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
 }
 
-bool PlanCopies(const Target& target, const ir::Function& function, int most_stages, bool chooses_warps, Plan* plan) {
+// Loops that copy ahead get two blocks on a multiprocessor, if their registers and three stages of each fit (one
+// multiplies while the other waits at its barrier), else one with as many stages as fit. Products of nothing but copies get
+// fewer warps, with larger pieces of the result. False if not even two stages fit.
+bool PlanCopies(const Target& target, const ir::Function& function, const ScheduleOptions& options, Schedule* plan) {
   int64_t stage = 0, other = 0, exchanged = 0;
   bool only_copies = true;
   ir::Walk(function.body(), [&](ir::Op* op) {
@@ -89,11 +91,11 @@ bool PlanCopies(const Target& target, const ir::Function& function, int most_sta
   const int64_t live = MostLiveRegisters(function).words;
   const auto stages = [&](int blocks) {
     const int64_t bytes = (target.shared_bytes + kBlockReserve) / blocks - kBlockReserve - other - exchanged;
-    return static_cast<int>(std::min<int64_t>({most_stages, kMostCopyStages, bytes / stage}));
+    return static_cast<int>(std::min<int64_t>({options.most_stages, kMostCopyStages, bytes / stage}));
   };
   // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32
   // take. Warps of another block keep the multiprocessor busy.
-  chooses_warps = chooses_warps && only_copies && stages(2) >= 3;
+  const bool chooses_warps = options.told_warps == 0 && only_copies && stages(2) >= 3;
   while (chooses_warps && plan->num_warps > 4 && live <= 16 * plan->num_warps * kMostLive) plan->num_warps /= 2;
   const int64_t threads = 32 * plan->num_warps;
   const int64_t registers = threads * (live / threads + kFragmentRegisters);
@@ -103,6 +105,26 @@ bool PlanCopies(const Target& target, const ir::Function& function, int most_sta
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
                   " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
   return true;
+}
+
+}  // namespace
+
+std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function, const ScheduleOptions& options) {
+  Schedule s;
+  if (options.told_warps > 0) {
+    s.num_warps = options.told_warps;
+    s.why = "as told";
+  } else if (options.wgmma_warps > 0) {
+    s.num_warps = options.wgmma_warps;
+    s.why = "warpgroups for wgmma";
+  } else {
+    WarpChoice choice = ChooseWarps(target, function, options.aligned);
+    s.num_warps = choice.num_warps;
+    s.why = std::move(choice.why);
+  }
+  PlanRings(target, function, options, &s);
+  if (!PlanCopies(target, function, options, &s)) return std::nullopt;
+  return s;
 }
 
 }  // namespace tile::codegen

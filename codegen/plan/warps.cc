@@ -1,4 +1,4 @@
-#include "codegen/plan/plan.h"
+#include "codegen/plan/warps.h"
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ bool LoadsInRounds(const ir::Op& op) {
 
 }  // namespace
 
-Plan MakePlan(const Target& target, const ir::Function& function, bool aligned) {
+WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool aligned) {
   int64_t largest = 0;
   std::string largest_type;
   bool has_products = false, in_rounds = false;
@@ -59,27 +59,26 @@ Plan MakePlan(const Target& target, const ir::Function& function, bool aligned) 
   Share for_memory = aligned ? kForAlignedMemory : kForMemory;
   if (in_rounds) for_memory.largest = kLargestOfRounds;
   const Share share = chain_rows > 0 ? chain : has_products ? kForProducts : for_memory;
-  Plan plan;
-  plan.num_warps = 1;
+  WarpChoice choice;
   // A thread should have at least four elements before there is another warp, up to four warps.
-  while (plan.num_warps < 4 && largest > 32 * 4 * plan.num_warps) plan.num_warps *= 2;
-  while (plan.num_warps < kMaxWarps && largest > 32 * share.largest * plan.num_warps) plan.num_warps *= 2;
+  while (choice.num_warps < 4 && largest > 32 * 4 * choice.num_warps) choice.num_warps *= 2;
+  while (choice.num_warps < kMaxWarps && largest > 32 * share.largest * choice.num_warps) choice.num_warps *= 2;
   const LiveRegisters live = MostLiveRegisters(function);
-  const int for_largest = plan.num_warps;
-  while (plan.num_warps < kMaxWarps && live.words > 32 * share.live * plan.num_warps) {
+  const int for_largest = choice.num_warps;
+  while (choice.num_warps < kMaxWarps && live.words > 32 * share.live * choice.num_warps) {
     // Rows are whole in a warp, while registers last.
-    const bool all_rows = chain_rows > 0 && kWarpRows * plan.num_warps >= chain_rows;
-    if (all_rows && live.words <= 32 * kForChains.live * plan.num_warps) break;
-    plan.num_warps *= 2;
+    const bool all_rows = chain_rows > 0 && kWarpRows * choice.num_warps >= chain_rows;
+    if (all_rows && live.words <= 32 * kForChains.live * choice.num_warps) break;
+    choice.num_warps *= 2;
   }
-  plan.why = largest == 0
+  choice.why = largest == 0
                  ? "there are no tiles"
                  : absl::StrCat("the largest tile, ", largest_type, ", takes ", largest, " registers of 32 bits, ",
-                                (largest + 32 * plan.num_warps - 1) / (32 * plan.num_warps), " in a thread");
-  if (plan.num_warps > for_largest) {
-    absl::StrAppend(&plan.why, "; tiles of ", live.words, " registers live at once, behind ", live.at->info()->mnemonic);
+                                (largest + 32 * choice.num_warps - 1) / (32 * choice.num_warps), " in a thread");
+  if (choice.num_warps > for_largest) {
+    absl::StrAppend(&choice.why, "; tiles of ", live.words, " registers live at once, behind ", live.at->info()->mnemonic);
   }
-  return plan;
+  return choice;
 }
 
 }  // namespace tile::codegen

@@ -1,0 +1,78 @@
+// What the passes of codegen/passes.def hand on to each other: a copy of the kernel, decisions about it, and what it becomes.
+//
+//   Compilation c(module, function, options, candidate);
+//   absl::Status s = RunPasses(c);      // codegen/pipeline.h
+//   c.result, or why not: c.fits
+#ifndef TILE_CODEGEN_COMPILATION_H_
+#define TILE_CODEGEN_COMPILATION_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "codegen/compile.h"
+#include "codegen/passes/assign_layouts.h"
+#include "codegen/passes/fetch_ahead.h"
+#include "codegen/plan/schedule.h"
+#include "codegen/target/target.h"
+#include "codegen/trace/trace.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+class LlvmCode;
+
+// How loops over products may be compiled.
+enum class Ahead : uint8_t { kNothing, kCopies, kTma };
+
+// One way to compile a kernel: the most that it may fetch ahead.
+struct Candidate {
+  Ahead ahead = Ahead::kNothing;
+  int most_stages = 0;
+};
+
+// Whether a candidate can be compiled: all that other candidates may do better.
+enum class Fit : uint8_t { kFits, kTooMuchShared, kTooManyRegisters };
+
+struct Compilation {
+  Compilation(const ir::Module& module, const ir::Function& function, const CompileOptions& options, const Candidate& candidate);
+  ~Compilation();
+
+  const CompileOptions& options;
+  const Target& target;
+  const Candidate candidate;
+  const std::unique_ptr<ir::Module> module;  // with this one kernel
+  ir::Function* const function;
+  // The trace of the options, or one that nobody reads.
+  Trace& trace() { return options.trace != nullptr ? *options.trace : unread_; }
+  void Remark(absl::string_view about, absl::string_view what);
+
+  // Align
+  std::vector<ir::ImageRequirement> requirements;
+  // Fetch
+  FetchPlan fetch;
+  Ahead ahead = Ahead::kNothing;  // what is done of what the candidate allows
+  // Schedule
+  std::optional<const Schedule> schedule;
+  // Schedule, Emit
+  Fit fit = Fit::kFits;  // else what the error is about
+  // Layouts
+  LayoutTable layouts;
+  // Emit
+  std::unique_ptr<LlvmCode> llvm;
+  // Emit, Optimise, Ptx
+  Compiled result;
+
+ private:
+  Trace unread_;
+};
+
+#define TILE_PASS(Name, ...) absl::Status Name##Pass(Compilation& c);
+#define TILE_TOOL(...)
+#include "codegen/passes.def"
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_COMPILATION_H_

@@ -1,0 +1,90 @@
+#include "codegen/llvm/machine.h"
+
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/raw_ostream.h"
+
+extern "C" void LLVMInitializeNVPTXTarget();
+extern "C" void LLVMInitializeNVPTXTargetInfo();
+extern "C" void LLVMInitializeNVPTXTargetMC();
+extern "C" void LLVMInitializeNVPTXAsmPrinter();
+
+namespace tile::codegen {
+namespace {
+
+absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target, int opt_level) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  const llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target* t = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (t == nullptr) return absl::InternalError(absl::StrCat("error[codegen.llvm]: ", error));
+  llvm::TargetOptions options;
+  return std::unique_ptr<llvm::TargetMachine>(
+      t->createTargetMachine(triple, target.arch, absl::StrCat("+ptx", target.ptx), options, llvm::Reloc::PIC_,
+                             std::nullopt, opt_level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Aggressive));
+}
+
+void KeepFirstError(const llvm::DiagnosticInfo* info, void* error) {
+  auto* text = static_cast<std::string*>(error);
+  if (info->getSeverity() != llvm::DS_Error || !text->empty()) return;
+  llvm::raw_string_ostream out(*text);
+  llvm::DiagnosticPrinterRawOStream printer(out);
+  info->print(printer);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LlvmCode>> LlvmCode::Make(const Target& target, const std::string& name, int opt_level) {
+  auto machine = MakeTargetMachine(target, opt_level);
+  if (!machine.ok()) return machine.status();
+  std::unique_ptr<LlvmCode> code(new LlvmCode);
+  code->machine_ = *std::move(machine);
+  code->context_.setDiagnosticHandlerCallBack(KeepFirstError, &code->error_);
+  code->module_ = std::make_unique<llvm::Module>(name, code->context_);
+  code->module_->setTargetTriple(code->machine_->getTargetTriple());
+  code->module_->setDataLayout(code->machine_->createDataLayout());
+  code->module_->addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
+  return code;
+}
+
+std::string LlvmCode::Text() const {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module_->print(out, nullptr);
+  return text;
+}
+
+std::string LlvmCode::Faults() const {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (llvm::verifyModule(*module_, &out) && text.empty()) text = "unknown";
+  return text;
+}
+
+absl::StatusOr<std::string> LlvmCode::Ptx() {
+  llvm::SmallString<0> out;
+  llvm::raw_svector_ostream stream(out);
+  llvm::legacy::PassManager passes;
+  if (machine_->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+    return absl::InternalError("error[codegen.llvm]: LLVM can't print PTX");
+  }
+  passes.run(*module_);
+  if (!error_.empty()) {
+    return absl::InternalError(absl::StrCat("error[codegen.llvm]: LLVM refuses the code of ", module_->getName().str(), ": ", error_));
+  }
+  return std::string(out.str());
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,96 @@
+// The passes from tile code with layouts to PTX.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/assemble/ptxas.h"
+#include "codegen/compilation.h"
+#include "codegen/emit/context/symbol.h"
+#include "codegen/emit/lower/kernel.h"
+#include "codegen/llvm/assembler_faults.h"
+#include "codegen/llvm/libdevice.h"
+#include "codegen/llvm/machine.h"
+#include "codegen/llvm/optimise.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+namespace tile::codegen {
+namespace {
+
+TmaAccesses AccessesOf(const FetchPlan& fetch) {
+  TmaAccesses tma;
+  tma.map_of = fetch.map_of;
+  tma.count = static_cast<int>(fetch.maps.size());
+  tma.shared = fetch.sharing.loads;
+  for (const auto& [op, map] : fetch.map_of) tma.stores = tma.stores || op->opcode() == ir::Opcode::kStoreView;
+  return tma;
+}
+
+// What the image says of the code, besides the code.
+void Describe(const Emitter& emitter, Compilation& c) {
+  Compiled& r = c.result;
+  r.symbol = KernelSymbol(c.function->name);
+  r.threads = emitter.hardware_threads();
+  r.shared_bytes = emitter.shared_bytes();
+  r.workspace_bytes = emitter.workspace_bytes();
+  r.sites = emitter.sites();
+  r.one_row = c.schedule->square > 0;
+  r.persistent = c.schedule->persistent;
+  if (c.schedule->cluster) r.cluster_dim = c.schedule->along;
+  r.requirements = c.requirements;
+  for (const TensorMap& map : c.fetch.maps) {
+    r.maps.push_back(map.descriptor);
+    for (const ir::ImageRequirement& needs : map.requirements) {
+      if (std::find(r.requirements.begin(), r.requirements.end(), needs) == r.requirements.end()) r.requirements.push_back(needs);
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status EmitPass(Compilation& c) {
+  absl::StatusOr<std::unique_ptr<LlvmCode>> code = LlvmCode::Make(c.target, KernelSymbol(c.function->name), c.options.opt_level);
+  if (!code.ok()) return code.status();
+  c.llvm = *std::move(code);
+  llvm::Module& module = c.llvm->module();
+  Emitter emitter(c.target, *c.schedule, *c.module, *c.function, &module, c.options.trace, AccessesOf(c.fetch));
+  if (absl::Status s = EmitKernel(&emitter); !s.ok()) {
+    if (!emitter.refused()) c.fit = Fit::kTooMuchShared;
+    return s;
+  }
+  for (llvm::Function& f : module) {
+    if (!f.isDeclaration()) llvm::EliminateUnreachableBlocks(f);
+  }
+  Describe(emitter, c);
+  const std::string faults = c.llvm->Faults();
+  if (faults.empty()) return absl::OkStatus();
+  c.trace().Text("llvm", [&] { return c.llvm->Text(); });  // for who looks for the fault
+  return absl::InternalError(
+      absl::StrCat("error[codegen.internal]: the code generator made wrong LLVM IR for @", c.function->name, ": ", faults));
+}
+
+absl::Status LibdevicePass(Compilation& c) {
+  if (absl::Status s = LinkLibdevice(FindLibdevice(), &c.llvm->module()); !s.ok()) return s;
+  CallManyMathFunctions(&c.llvm->module());
+  return absl::OkStatus();
+}
+
+absl::Status OptimisePass(Compilation& c) {
+  Optimise(&c.llvm->module(), &c.llvm->machine(), c.options.opt_level, c.options.trace);
+  AvoidAssemblerFaults(&c.llvm->module());
+  const int size = static_cast<int>(c.llvm->module().getInstructionCount());
+  c.result.llvm_instructions = size;
+  if (size > kManyInstructions) {
+    c.Remark("size", absl::StrCat(size, " LLVM instructions, more than ", kManyInstructions,
+                                  ": the assembler will take long, and registers will spill. Use smaller tiles"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PtxPass(Compilation& c) {
+  absl::StatusOr<std::string> ptx = c.llvm->Ptx();
+  if (!ptx.ok()) return ptx.status();
+  c.result.ptx = *std::move(ptx);
+  return absl::OkStatus();
+}
+
+}  // namespace tile::codegen

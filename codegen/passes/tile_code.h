@@ -1,0 +1,21 @@
+// A program on its way to the GPU, turned back into tile code: the same program without its schedule. What engines run and the
+// verifier judges between passes.
+//
+//   std::unique_ptr<ir::Module> plain = TileCodeOf(module);
+//
+// Types lose their layouts, convert_layout gives its operand, and what a fetch_ahead or copy_ahead would bring is loaded where
+// it stands.
+#ifndef TILE_CODEGEN_PASSES_TILE_CODE_H_
+#define TILE_CODEGEN_PASSES_TILE_CODE_H_
+
+#include <memory>
+
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+std::unique_ptr<ir::Module> TileCodeOf(const ir::Module& module);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_TILE_CODE_H_

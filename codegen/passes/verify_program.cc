@@ -1,0 +1,137 @@
+#include "codegen/passes/verify_program.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/analysis/product_chain.h"
+#include "codegen/passes/assign_layouts.h"
+#include "codegen/passes/tile_code.h"
+#include "codegen/plan/staging.h"
+#include "codegen/target/gpu_ops.h"
+#include "ir/verify/verify.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+bool HasElements(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
+
+class Judge {
+ public:
+  Judge(const Target& target, const Schedule* schedule) : target_(target), schedule_(schedule) {}
+
+  std::string Run(const ir::Function& f) {
+    has_layouts_ = schedule_ != nullptr && HasLayouts(f);
+    ir::Walk(f.body(), [&](Op* op) {
+      if (fault_.empty()) Visit(f, op);
+    });
+    if (fault_.empty() && schedule_ != nullptr) CheckRings(f);
+    return fault_;
+  }
+
+ private:
+  static bool HasLayouts(const ir::Function& f) {
+    bool any = false;
+    ir::Walk(f.body(), [&](Op* op) {
+      for (int i = 0; i < op->num_results(); ++i) any = any || (HasElements(op->result(i)) && LayoutOf(op->result(i)->type()) != nullptr);
+    });
+    return any;
+  }
+
+  void Fail(const ir::Function& f, const Op* op, absl::string_view what) {
+    fault_ = op == nullptr ? absl::StrCat("@", f.name, ": ", what)
+                           : absl::StrCat(f.module()->Where(op->loc, op->pos), ": ", op->info()->mnemonic, ": ", what);
+  }
+
+  void Visit(const ir::Function& f, const Op* op) {
+    if (IsFetch(op)) {
+      if (const char* what = FetchFault(*op); *what != 0) return Fail(f, op, what);
+    }
+    if (IsGpuOp(op, GpuOpcode::kConvertLayout) && !has_layouts_) return Fail(f, op, "there are no layouts yet");
+    if (!has_layouts_) return;
+    const Layout* common = nullptr;
+    const auto visit = [&](const Value* v) {
+      if (!HasElements(v) || !fault_.empty()) return;
+      const Layout* layout = LayoutOf(v->type());
+      if (layout == nullptr) return Fail(f, op, absl::StrCat(v->type().ToString(), " has no layout"));
+      if (layout->shape() != v->type().shape()) {
+        return Fail(f, op, absl::StrCat("the layout of ", v->type().ToString(), " is that of another shape: ", layout->ToString()));
+      }
+      if (layout->lanes() != 32 || layout->warps() != schedule_->num_warps) {
+        return Fail(f, op, absl::StrCat("the layout of ", v->type().ToString(), " is not for ", schedule_->num_warps,
+                                        " warps: ", layout->ToString()));
+      }
+      if (!layout->IsSurjective()) return Fail(f, op, absl::StrCat("some elements of ", v->type().ToString(), " lie nowhere"));
+      if (!op->info()->has(ir::kElementwise)) return;
+      if (common != nullptr && common != layout) {
+        return Fail(f, op, "operands and results of an elementwise operation have several layouts");
+      }
+      common = layout;
+    };
+    for (int i = 0; i < op->num_operands(); ++i) visit(op->operand(i));
+    for (int i = 0; i < op->num_results(); ++i) visit(op->result(i));
+  }
+
+  // "" if there is none.
+  static const char* FetchFault(const Op& fetch) {
+    const Op* loop = fetch.parent();
+    const ir::Block* body = fetch.region(0);
+    if (loop == nullptr || loop->opcode() != ir::Opcode::kFor) return "stands in no for";
+    if (fetch.num_operands() != 1 || fetch.operand(0) != loop->region(0)->arg(0)) return "does not take the loop's induction variable";
+    if (body == nullptr || body->num_args() != 1 || body->back() == nullptr || body->back()->opcode() != ir::Opcode::kYield ||
+        body->back()->num_operands() != fetch.num_results()) {
+      return "its region does not yield its results";
+    }
+    for (int i = 0; i < fetch.num_results(); ++i) {
+      if (!fetch.result(i)->has_uses()) return "a result is not used";
+      for (const ir::Use* use = fetch.result(i)->uses(); use != nullptr; use = use->next) {
+        const Op* user = use->owner;
+        if (!IsProduct(*user) || user->parent() != loop || (user->operand(0) != use->value && user->operand(1) != use->value)) {
+          return "a result is no operand of a product in the same loop";
+        }
+      }
+    }
+    return "";
+  }
+
+  // Rings of fetch_ahead lie beside each other, those of copy_ahead in one place.
+  void CheckRings(const ir::Function& f) {
+    int64_t fetched = 0, copied = 0, arrays = 0;
+    ir::Walk(f.body(), [&](Op* op) {
+      if (IsGpuOp(op, GpuOpcode::kFetchAhead)) fetched += LayoutStage(*op).bytes;
+      if (IsGpuOp(op, GpuOpcode::kCopyAhead)) copied = std::max(copied, LayoutStage(*op).bytes);
+      if (op->opcode() == ir::Opcode::kAllocShared) {
+        arrays += op->result(0)->type().num_elements() * ir::MemoryBits(op->result(0)->type().elem()) / 8;
+      }
+    });
+    if ((fetched + copied > 0) != (schedule_->stages >= 2)) {
+      return Fail(f, nullptr, absl::StrCat("there are ", schedule_->stages, " stages for rings of ", fetched + copied, " bytes"));
+    }
+    if ((fetched > 0) != schedule_->producer) return Fail(f, nullptr, "a producer warp and what is fetched ahead go together");
+    const int64_t all = std::max(fetched, copied) * schedule_->stages + arrays;
+    if (all > static_cast<int64_t>(target_.shared_bytes)) {
+      Fail(f, nullptr, absl::StrCat("rings and shared arrays take ", all, " bytes, ", target_.arch, " has ", target_.shared_bytes));
+    }
+  }
+
+  const Target& target_;
+  const Schedule* schedule_;
+  bool has_layouts_ = false;
+  std::string fault_;
+};
+
+}  // namespace
+
+std::string ProgramFaults(const Target& target, const ir::Module& module, const Schedule* schedule) {
+  for (const auto& f : module.functions) {
+    if (std::string fault = Judge(target, schedule).Run(*f); !fault.empty()) return fault;
+  }
+  ir::Diagnostics diagnostics;
+  ir::Verify(*TileCodeOf(module), &diagnostics);
+  return diagnostics.ok() ? "" : diagnostics.ToString();
+}
+
+}  // namespace tile::codegen

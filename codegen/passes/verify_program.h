@@ -1,0 +1,27 @@
+// Judges a program between two passes.
+//
+//   std::string faults = ProgramFaults(target, module, schedule);   // "" if there are none
+//
+// * As tile code (tile_code.h) it must be what ir/verify/verify.h wants of any program.
+// * fetch_ahead, copy_ahead: stand in the body of a for, take its induction variable, yield tiles of the types of their
+//   results, which are operands of products in that loop and nothing else.
+// * Behind the pass that assigns layouts: every tile of rank 1 and more has one, of its own shape and of the schedule's
+//   warps; what is elementwise has one layout for its operands and its result; convert_layout changes the layout and nothing else; rings
+//   have the stages of the schedule, which shared memory holds beside the arrays of the program.
+#ifndef TILE_CODEGEN_PASSES_VERIFY_PROGRAM_H_
+#define TILE_CODEGEN_PASSES_VERIFY_PROGRAM_H_
+
+#include <string>
+
+#include "codegen/plan/schedule.h"
+#include "codegen/target/target.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+// Null schedule: before it is made.
+std::string ProgramFaults(const Target& target, const ir::Module& module, const Schedule* schedule);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_VERIFY_PROGRAM_H_

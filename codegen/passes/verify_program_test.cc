@@ -1,0 +1,170 @@
+#include "codegen/passes/verify_program.h"
+
+#include <functional>
+
+#include "codegen/layout/layout.h"
+#include "codegen/passes/assign_layouts.h"
+#include "codegen/passes/gpu_text.h"
+#include "codegen/passes/tile_code.h"
+#include "codegen/target/gpu_ops.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "ir/text/printer.h"
+#include "ir/verify/verify.h"
+
+namespace tile::codegen {
+namespace {
+
+using testing::HasSubstr;
+
+// A loop over a product whose operands are copied ahead.
+constexpr char kText[] = R"(
+entry @product(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f32>>, %n: tile<i32>) {
+  %at = make_tensor_view %a, shape = [64, 64], strides = [64, 1]
+  %bt = make_tensor_view %b, shape = [64, 64], strides = [64, 1]
+  %ct = make_tensor_view %c, shape = [64, 64], strides = [64, 1]
+  %av = make_partition_view %at : partition_view<tile=(64x32), padding_value = zero>
+  %bv = make_partition_view %bt : partition_view<tile=(32x64), padding_value = zero>
+  %cv = make_partition_view %ct : partition_view<tile=(64x64)>
+  %first = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %zero = constant <f32: 0> : tile<64x64xf32>
+  %sum = for %k in (%first to %n, step %one) iter_values(%acc = %zero) {
+    %x, %y = copy_ahead iter_values(%later = %k) : tile<i32> -> tile<64x32xf16>, tile<32x64xf16> {
+      %p = load_view_tko weak %av[%first, %later]
+      %q = load_view_tko weak %bv[%later, %first]
+      yield %p, %q
+    }
+    %next = mmaf %x, %y, %acc
+    continue %next
+  }
+  %twice = addf %sum, %sum
+  store_view_tko weak %twice, %cv[%first, %first]
+  return
+}
+)";
+
+std::unique_ptr<ir::Module> Read() {
+  ir::Diagnostics diagnostics;
+  std::unique_ptr<ir::Module> module = ParseGpu(kText, "test.tile", &diagnostics);
+  EXPECT_NE(module, nullptr) << diagnostics.ToString();
+  return module;
+}
+
+ir::Op* Find(ir::Module& module, absl::string_view mnemonic) {
+  ir::Op* found = nullptr;
+  ir::Walk(module.functions[0]->body(), [&](ir::Op* op) {
+    if (found == nullptr && op->info()->mnemonic == mnemonic) found = op;
+  });
+  return found;
+}
+
+const Target& Ampere() { return *FindTarget(80); }
+
+Schedule WithStages(int stages) {
+  Schedule s;
+  s.num_warps = 4;
+  s.stages = stages;
+  return s;
+}
+
+std::string Faults(ir::Module& module, const Schedule* schedule) { return ProgramFaults(Ampere(), module, schedule); }
+
+TEST(VerifyProgram, NothingIsWrong) {
+  const auto module = Read();
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(Faults(*module, nullptr), "");
+  const Schedule schedule = WithStages(3);
+  EXPECT_EQ(Faults(*module, &schedule), "");
+  EXPECT_EQ(Faults(*module, &schedule), "");
+  LayoutTable layouts;
+  ASSERT_TRUE(AssignLayouts(Ampere(), schedule, module.get(), module->functions[0].get(), &layouts).ok());
+  EXPECT_EQ(Faults(*module, &schedule), "");
+}
+
+TEST(VerifyProgram, RulesOfTileCode) {
+  const auto module = Read();
+  Find(*module, "addf")->set_operand(0, Find(*module, "constant")->result(0));
+  EXPECT_THAT(Faults(*module, nullptr), HasSubstr("error[addf."));
+}
+
+TEST(VerifyProgram, FetchesBelongToTheirLoop) {
+  auto module = Read();
+  ir::Op* fetch = Find(*module, "copy_ahead");
+  fetch->set_operand(0, Find(*module, "constant")->result(0));
+  EXPECT_THAT(Faults(*module, nullptr), HasSubstr("test.tile:13:14: copy_ahead: does not take the loop's induction variable"));
+
+  module = Read();
+  fetch = Find(*module, "copy_ahead");
+  ir::Op* loop = fetch->parent();
+  ir::Op* mma = Find(*module, "mmaf");
+  fetch->Unlink();
+  module->InsertBefore(loop->block(), loop, fetch);
+  EXPECT_THAT(Faults(*module, nullptr), HasSubstr("stands in no for"));
+
+  module = Read();
+  mma = Find(*module, "mmaf");
+  mma->set_operand(0, Find(*module, "load_view_tko")->result(0));
+  EXPECT_THAT(Faults(*module, nullptr), HasSubstr("a result is not used"));
+}
+
+TEST(VerifyProgram, Rings) {
+  const auto module = Read();
+  Schedule schedule = WithStages(0);
+  EXPECT_THAT(Faults(*module, &schedule), HasSubstr("there are 0 stages for rings of 8192 bytes"));
+  schedule = WithStages(64);
+  EXPECT_THAT(Faults(*module, &schedule), HasSubstr("rings and shared arrays take 524288 bytes, sm_80 has"));
+  schedule = WithStages(3);
+  schedule.producer = true;
+  EXPECT_THAT(Faults(*module, &schedule), HasSubstr("a producer warp"));
+}
+
+TEST(VerifyProgram, Layouts) {
+  const Schedule schedule = WithStages(3);
+  const auto with = [&](const std::function<void(ir::Module&, LayoutTable&)>& change) {
+    const auto module = Read();
+    LayoutTable layouts;
+    EXPECT_TRUE(AssignLayouts(Ampere(), schedule, module.get(), module->functions[0].get(), &layouts).ok());
+    change(*module, layouts);
+    return Faults(*module, &schedule);
+  };
+  const auto set = [](ir::Module& module, ir::Value* v, const Layout* layout) {
+    ir::TypeData data = *v->type().data();
+    data.encoding = layout;
+    v->set_type(module.types().Intern(std::move(data)));
+  };
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable&) { set(m, Find(m, "addf")->result(0), nullptr); }),
+              HasSubstr("addf: tile<64x64xf32> has no layout"));
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable& t) { set(m, Find(m, "addf")->result(0), t.Intern(Layout::Replicated({64, 64}, 4))); }),
+              HasSubstr("several layouts"));
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable& t) { set(m, Find(m, "addf")->result(0), t.Intern(Layout::Replicated({32, 64}, 4))); }),
+              HasSubstr("is that of another shape"));
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable& t) { set(m, Find(m, "addf")->result(0), t.Intern(Layout::Replicated({64, 64}, 8))); }),
+              HasSubstr("is not for 4 warps"));
+}
+
+TEST(TileCode, OfFetches) {
+  const auto module = Read();
+  const auto plain = TileCodeOf(*module);
+  EXPECT_EQ(Find(*plain, "copy_ahead"), nullptr);
+  ir::Diagnostics diagnostics;
+  ir::Verify(*plain, &diagnostics);
+  EXPECT_TRUE(diagnostics.ok()) << diagnostics.ToString();
+  ir::Op* load = Find(*plain, "load_view_tko");
+  EXPECT_EQ(load->parent(), Find(*plain, "for"));
+  EXPECT_EQ(Find(*plain, "mmaf")->operand(0), load->result(0));
+  EXPECT_NE(Find(*module, "copy_ahead"), nullptr) << "the original stays";
+}
+
+TEST(GpuText, IsReadBack) {
+  const auto module = Read();
+  const std::string text = PrintGpu(*module);
+  EXPECT_THAT(text, HasSubstr("%copy_ahead:2 = copy_ahead iter_values(%later = %k) : tile<i32> -> tile<64x32xf16>, tile<32x64xf16> {"));
+  ir::Diagnostics diagnostics;
+  const auto again = ParseGpu(text, "again.tile", &diagnostics);
+  ASSERT_NE(again, nullptr) << diagnostics.ToString();
+  EXPECT_EQ(PrintGpu(*again), text);
+}
+
+}  // namespace
+}  // namespace tile::codegen

@@ -1,0 +1,78 @@
+#include "codegen/pipeline.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/llvm/machine.h"
+#include "codegen/passes/gpu_text.h"
+#include "codegen/passes/verify_program.h"
+
+namespace tile::codegen {
+namespace {
+
+enum class Level : uint8_t { kTile, kSchedule, kLlvm, kPtx };
+
+struct Pass {
+  const char* name;
+  Level level;
+  absl::Status (*run)(Compilation&);
+};
+
+constexpr Pass kPasses[] = {
+#define TILE_PASS(Name, level, name, text) {name, Level::k##level, Name##Pass},
+#define TILE_TOOL(...)
+#include "codegen/passes.def"
+};
+
+constexpr PassInfo kInfos[] = {
+#define TILE_PASS(Name, level, name, text) {name, text},
+#define TILE_TOOL(name, text) {name, text},
+#include "codegen/passes.def"
+};
+
+std::string TextOf(const Compilation& c, Level level) {
+  switch (level) {
+    case Level::kTile: return PrintGpu(*c.module);
+    case Level::kSchedule: return absl::StrCat("@", c.function->name, ": ", c.schedule->num_warps, " warps: ", c.schedule->why, "\n");
+    case Level::kLlvm: return c.llvm->Text();
+    case Level::kPtx: return c.result.ptx;
+  }
+  return "";
+}
+
+// The program that LLVM gets is judged by LLVM.
+absl::Status VerifyBehind(const Pass& pass, const Compilation& c) {
+  if (pass.level != Level::kTile) return absl::OkStatus();
+  const std::string faults = ProgramFaults(c.target, *c.module, c.schedule ? &*c.schedule : nullptr);
+  if (faults.empty()) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("error[codegen.internal]: the program of @", c.function->name, " is wrong behind pass ",
+                                          pass.name, ": ", faults));
+}
+
+absl::Status Run(const Pass& pass, Compilation& c) {
+  TimedPass time(&c.trace(), pass.name);
+  if (absl::Status s = pass.run(c); !s.ok()) return s;
+  time.Done();
+  c.trace().Text(pass.name, [&] { return TextOf(c, pass.level); });
+  return c.options.verify_each ? VerifyBehind(pass, c) : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Span<const PassInfo> AllPasses() { return kInfos; }
+
+absl::Status RunPasses(Compilation& c) {
+  for (const Pass& pass : kPasses) {
+    if (absl::Status s = Run(pass, c); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunPass(Compilation& c, absl::string_view name) {
+  for (const Pass& pass : kPasses) {
+    if (name == pass.name) return Run(pass, c);
+  }
+  return absl::NotFoundError(absl::StrCat("there is no pass ", name));
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,23 @@
+// Runs the passes of codegen/passes.def over a kernel: times each, gives its text to who asks, and verifies the program
+// behind it where CompileOptions::verify_each says so.
+//
+//   Compilation c(module, function, options, candidate);
+//   if (absl::Status s = RunPasses(c); !s.ok()) …
+//   for (const PassInfo& p : AllPasses()) …
+#ifndef TILE_CODEGEN_PIPELINE_H_
+#define TILE_CODEGEN_PIPELINE_H_
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "codegen/compilation.h"
+
+namespace tile::codegen {
+
+// The first error of a pass, or of the verifier behind it (code codegen.internal, it names the pass).
+absl::Status RunPasses(Compilation& c);
+// One of them by its name, for tests; NotFound if there is none.
+absl::Status RunPass(Compilation& c, absl::string_view name);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PIPELINE_H_

@@ -1,0 +1,54 @@
+// How a kernel uses the GPU, which its author need not choose: warps of a block, stages of what is fetched ahead, blocks on a
+// multiprocessor, the order of blocks. Decided once; later passes and the emitter read it.
+//
+//   std::optional<Schedule> s = MakeSchedule(target, function, {.aligned = true});   // nullopt: rings don't fit
+//
+// A block gets so many warps that its tiles fit the registers of its threads (the largest, and all that live at once: more
+// for kernels with matrix products than for those that wait for memory), and no more than it has work for. Loops that
+// fetch ahead get as many stages as shared memory holds, for two blocks on a multiprocessor where that helps. Not thread-safe
+// with changes of the function.
+#ifndef TILE_CODEGEN_PLAN_SCHEDULE_H_
+#define TILE_CODEGEN_PLAN_SCHEDULE_H_
+
+#include <optional>
+#include <string>
+
+#include "codegen/target/target.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+inline constexpr int kClusterBlocks = 2;
+
+struct Schedule {
+  int num_warps = 4;
+  std::string why;  // for people
+  // Of loops that fetch ahead (codegen/target/gpu_ops.def).
+  int stages = 0;       // of their rings; 0: there are none
+  bool producer = false;  // a warp of its own fills them, by TMA; else all threads do, by cp.async
+  int blocks = 1;       // that should be resident on a multiprocessor, for which registers are kept free
+  // Rasterization. Blocks stand in one row of the hardware's grid; `square` (a power of two; 0: as the hardware has them)
+  // neighbours along dimension `along` of the grid are walked through together, so that they find in L2 what they share.
+  int square = 0, along = 1;
+  bool persistent = false;  // as many hardware blocks as fit walk through the grid, loads of the next block beside the end of one
+  bool cluster = false;  // two neighbours along that dimension may be a cluster, which shares loads
+};
+
+// More stages bring nothing: blocks drift apart, and what one of them loads is not in the cache any more for the next.
+inline constexpr int kMostStages = 5;
+inline constexpr int kMostCopyStages = 4;
+
+struct ScheduleOptions {
+  bool aligned = false;     // arrays are (passes/assume_aligned.h)
+  int told_warps = 0;       // the user's choice; 0: none
+  int wgmma_warps = 0;      // that products of fetched operands need; 0: there are none
+  int shared_dim = -1;      // of the grid, along which blocks share loads (plan/share_loads.h); -1: none
+  int most_stages = kMostStages;
+};
+
+// Nothing if shared memory does not even hold two stages of what is copied ahead.
+std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function, const ScheduleOptions& options);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PLAN_SCHEDULE_H_

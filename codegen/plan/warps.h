@@ -1,0 +1,24 @@
+// Warps of a block, from the tiles that its threads hold. Internal to codegen/plan.
+//
+//   WarpChoice choice = ChooseWarps(target, function, /*aligned=*/false);
+#ifndef TILE_CODEGEN_PLAN_WARPS_H_
+#define TILE_CODEGEN_PLAN_WARPS_H_
+
+#include <string>
+
+#include "codegen/target/target.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+struct WarpChoice {
+  int num_warps = 1;
+  std::string why;  // for people
+};
+
+// `aligned`: arrays are (passes/assume_aligned.h).
+WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool aligned);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PLAN_WARPS_H_

@@ -1,0 +1,113 @@
+// The passes over tile code: which of codegen/passes does what to the kernel at hand.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/analysis/live_registers.h"
+#include "codegen/compilation.h"
+#include "codegen/passes/assume_aligned.h"
+#include "codegen/passes/copy_ahead.h"
+#include "codegen/passes/resolve_hints.h"
+#include "codegen/passes/slice.h"
+#include "codegen/passes/split_products.h"
+#include "codegen/plan/tma_store.h"
+#include "ir/op_views.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr int64_t kMostRegistersOfThread = 1024;  // that a tile may take, in memory as what exceeds them is
+
+// LLVM and ptxas take minutes for what would be of no use.
+absl::Status CheckLargestTile(Compilation& c) {
+  const LargestTile largest = FindLargestTile(*c.function);
+  if (largest.op == nullptr) return absl::OkStatus();
+  const int64_t each = RegistersOf(largest.tile->type()) / (32 * c.schedule->num_warps);
+  if (each <= kMostRegistersOfThread) return absl::OkStatus();
+  c.fit = Fit::kTooManyRegisters;
+  return absl::InvalidArgumentError(absl::StrCat(
+      c.module->Where(largest.op->loc, largest.op->pos), ": error[codegen.registers]: ", largest.op->info()->mnemonic, " in kernel @",
+      c.function->name, " works on the whole of ", largest.tile->type().ToString(), ", which is ", each,
+      " registers of 32 bits in each of ", 32 * c.schedule->num_warps, " threads; ", c.target.arch,
+      " has 255, and code for more than ", kMostRegistersOfThread, " is not made. Use tiles of 1/",
+      (each + kMostRegistersOfThread - 1) / kMostRegistersOfThread * 8,
+      " of the elements there, or a program that can be done in slices (--remarks says what hinders it)"));
+}
+
+// Descriptors for the stores that go by TMA.
+void ChooseTmaStores(Compilation& c) {
+  if (!c.schedule->producer) return;
+  ir::Walk(c.function->body(), [&](ir::Op* op) {
+    const auto store_view = ir::As<ir::StoreViewOp>(op);
+    if (!store_view) return;
+    const Layout* layout = LayoutOf(store_view->tile()->type());
+    std::optional<TmaStore> store = layout == nullptr ? std::nullopt : PlanTmaStore(*op, *layout);
+    if (!store) return;
+    c.fetch.map_of[op] = static_cast<int>(c.fetch.maps.size());
+    c.fetch.maps.push_back(std::move(store->tensor));
+  });
+}
+
+}  // namespace
+
+absl::Status HintsPass(Compilation& c) {
+  ResolveHints(c.target, c.module.get(), c.function);
+  return absl::OkStatus();
+}
+
+absl::Status AlignPass(Compilation& c) {
+  if (c.options.aligned) c.requirements = AssumeAligned(c.module.get(), c.function);
+  return absl::OkStatus();
+}
+
+absl::Status SplitPass(Compilation& c) {
+  SplitProducts(MostProductRegisters(c.options.num_warps), c.module.get(), c.function, c.options.trace);
+  return absl::OkStatus();
+}
+
+absl::Status FetchPass(Compilation& c) {
+  const auto& [ahead, most_stages] = c.candidate;
+  if (ahead == Ahead::kTma) c.fetch = FetchAhead(c.target, c.options.num_warps, c.module.get(), c.function, c.options.trace);
+  if (c.fetch.num_warps > 0) {
+    c.ahead = Ahead::kTma;
+  } else if (ahead != Ahead::kNothing && CopyAhead(c.target, c.module.get(), c.function, c.options.trace)) {
+    c.ahead = Ahead::kCopies;
+  } else {
+    FitRounds(c.target, c.module.get(), c.function);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SlicePass(Compilation& c) {
+  Slice(SlicesFor(c.options.num_warps, static_cast<int64_t>(c.target.shared_bytes)), c.module.get(), c.function, c.options.trace);
+  if (const LargestTile largest = FindLargestTile(*c.function); largest.op != nullptr) {
+    c.trace().largest_tile = absl::StrCat(c.module->Where(largest.op->loc, largest.op->pos), ": ", largest.op->info()->mnemonic,
+                                          " of ", largest.tile->type().ToString());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SchedulePass(Compilation& c) {
+  std::optional<Schedule> schedule = MakeSchedule(c.target, *c.function,
+                                                  {.aligned = c.options.aligned,
+                                                   .told_warps = c.options.num_warps,
+                                                   .wgmma_warps = c.fetch.num_warps,
+                                                   .shared_dim = c.fetch.sharing.dim,
+                                                   .most_stages = c.candidate.most_stages});
+  if (!schedule) {
+    c.Remark("fetch", "nothing is fetched ahead: shared memory does not hold the operands of two rounds");
+    c.fit = Fit::kTooMuchShared;
+    return absl::InvalidArgumentError("no room for a ring");
+  }
+  c.schedule.emplace(*std::move(schedule));
+  if (absl::Status s = CheckLargestTile(c); !s.ok()) return s;
+  c.Remark("plan", absl::StrCat(c.schedule->num_warps, c.schedule->num_warps == 1 ? " warp: " : " warps: ", c.schedule->why));
+  return absl::OkStatus();
+}
+
+absl::Status LayoutsPass(Compilation& c) {
+  if (absl::Status s = AssignLayouts(c.target, *c.schedule, c.module.get(), c.function, &c.layouts); !s.ok()) return s;
+  ChooseTmaStores(c);
+  return absl::OkStatus();
+}
+
+}  // namespace tile::codegen

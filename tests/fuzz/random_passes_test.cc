@@ -1,0 +1,72 @@
+// Random programs behind each pass of code generation, turned back into tile code: they stay valid, and the VM gives the same
+// results.
+//
+//   random_passes_test --seeds=FIRST,LAST     others than those of the test
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/passes/gpu_text.h"
+#include "codegen/passes/tile_code.h"
+#include "codegen/pipeline.h"
+#include "gtest/gtest.h"
+#include "tests/fuzz/random_program.h"
+#include "tests/harness/on_vm.h"
+
+namespace tile::fuzz {
+namespace {
+
+uint64_t first_seed = 0, last_seed = 39;
+
+std::string OnVm(const RandomProgram& p, const ir::Module& module, ops::Arguments* arguments) {
+  *arguments = MakeArguments(p);
+  const ops::Answer answer = ops::OnVm(vm::CheckLevel::kBounds, 1)(module, "random", arguments);
+  if (!answer.refused.ok()) return answer.refused.ToString();
+  return answer.reports.empty() ? "" : answer.reports[0];
+}
+
+// The warps are few, so that tiles of random programs exceed their registers.
+void Compare(uint64_t first, uint64_t last, int sm, int warps) {
+  int changed = 0;
+  for (uint64_t seed = first; seed <= last; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed, " for sm_", sm));
+    const RandomProgram p = MakeRandomProgram({.seed = seed});
+    ops::Arguments expected;
+    ASSERT_EQ(OnVm(p, *p.module, &expected), "");
+    codegen::CompileOptions options;
+    options.target = codegen::FindTarget(sm);
+    options.num_warps = warps;
+    options.descriptors = sm == 90;
+    options.verify_each = true;
+    codegen::Compilation c(*p.module, *p.module->functions[0], options,
+                           {sm == 90 ? codegen::Ahead::kTma : codegen::Ahead::kCopies, codegen::kMostCopyStages});
+    std::string before = codegen::PrintGpu(*c.module);
+    for (const char* pass : {"split", "fetch", "slice", "plan", "layouts"}) {
+      const absl::Status s = codegen::RunPass(c, pass);
+      if (c.fit != codegen::Fit::kFits) break;
+      ASSERT_TRUE(s.ok()) << pass << ": " << s;
+      std::string text = codegen::PrintGpu(*c.module);
+      if (text == before) continue;
+      before = std::move(text);
+      ++changed;
+      ops::Arguments actual;
+      ASSERT_EQ(OnVm(p, *codegen::TileCodeOf(*c.module), &actual), "") << "behind " << pass << "\n" << before;
+      ASSERT_EQ(Difference(p, expected, actual), "") << "behind " << pass << "\n" << before;
+    }
+  }
+  std::printf("%d changes\n", changed);
+  EXPECT_GE(changed, static_cast<int>(last - first + 1)) << "at least the layouts";
+}
+
+TEST(RandomPasses, Ampere) { Compare(first_seed, last_seed, 80, 1); }
+TEST(RandomPasses, Hopper) { Compare(first_seed, last_seed, 90, 4); }
+TEST(RandomPasses, ProductsOnAmpere) { Compare(kProductSeeds + first_seed, kProductSeeds + last_seed, 80, 4); }
+TEST(RandomPasses, ProductsOnHopper) { Compare(kProductSeeds + first_seed, kProductSeeds + last_seed, 90, 8); }
+
+}  // namespace
+}  // namespace tile::fuzz
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (argc > 1) std::sscanf(argv[1], "--seeds=%lu,%lu", &tile::fuzz::first_seed, &tile::fuzz::last_seed);
+  return RUN_ALL_TESTS();
+}

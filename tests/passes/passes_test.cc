@@ -1,0 +1,199 @@
+// Programs before passes, and what stands in them behind. A file in tests/passes/NAME/ is about the pass NAME:
+//
+//   // passes: split fetch slice          of codegen/passes.def, which run in this order
+//   // options: sm=90 warps=4 descriptors aligned
+//   // check: TEXT                        stands in the printed program, behind what the check before found
+//   // check-not: TEXT                    stands nowhere in it
+//   // run: …  expect: …                  calls as in tests/ops, for the VM before and behind the passes
+//
+// The program may be GPU-level text. Behind each pass it is verified; what is printed must be read back as the same program. All
+// files of tests/ops, tests/spec, tests/codegen/regressions and the examples also go through the passes for two GPUs, and must give on the VM what they
+// say.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "codegen/passes/gpu_text.h"
+#include "codegen/passes/tile_code.h"
+#include "codegen/pipeline.h"
+#include "gtest/gtest.h"
+#include "ir/text/parser.h"
+#include "ir/verify/verify.h"
+#include "tests/harness/on_vm.h"
+#include "tests/harness/op_file.h"
+#include "tests/harness/tile_files.h"
+
+namespace tile::codegen {
+namespace {
+
+struct PassFile {
+  std::vector<std::string> passes, checks, absent;
+  CompileOptions options;
+};
+
+PassFile ReadPassFile(const std::string& text) {
+  PassFile file;
+  file.options.target = FindTarget(90);
+  file.options.verify_each = true;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::ConsumePrefix(&line, "// check: ")) file.checks.emplace_back(line);
+    if (absl::ConsumePrefix(&line, "// check-not: ")) file.absent.emplace_back(line);
+    if (absl::ConsumePrefix(&line, "// passes: ")) file.passes = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    if (!absl::ConsumePrefix(&line, "// options: ")) continue;
+    for (absl::string_view word : absl::StrSplit(line, ' ', absl::SkipEmpty())) {
+      int number = 0;
+      if (absl::ConsumePrefix(&word, "sm=")) {
+        EXPECT_TRUE(absl::SimpleAtoi(word, &number));
+        file.options.target = FindTarget(number);
+      } else if (absl::ConsumePrefix(&word, "warps=")) {
+        EXPECT_TRUE(absl::SimpleAtoi(word, &file.options.num_warps));
+      } else if (word == "descriptors") {
+        file.options.descriptors = true;
+      } else if (word == "aligned") {
+        file.options.aligned = true;
+      } else {
+        ADD_FAILURE() << "unknown option " << word;
+      }
+    }
+  }
+  return file;
+}
+
+Candidate CandidateOf(const CompileOptions& options) {
+  return options.descriptors ? Candidate{Ahead::kTma, kMostStages} : Candidate{Ahead::kCopies, kMostCopyStages};
+}
+
+std::string WithoutComments(const std::string& text) { return std::regex_replace(text, std::regex(" *//[^\n]*"), ""); }
+
+// The module has one kernel.
+void ReadsBack(const ir::Module& module) {
+  const std::string text = PrintGpu(module);
+  ir::Diagnostics diagnostics;
+  const std::unique_ptr<ir::Module> again = ParseGpu(text, "printed", &diagnostics);
+  ASSERT_NE(again, nullptr) << diagnostics.ToString() << text;
+  EXPECT_EQ(WithoutComments(PrintGpu(*again)), WithoutComments(text));
+}
+
+// What the calls of the kernel expect and did not get.
+void GivesOnVm(const ir::Module& module, absl::string_view kernel, const std::vector<ops::Call>& calls) {
+  for (const ops::Call& call : calls) {
+    if (call.kernel != kernel) continue;
+    EXPECT_EQ(ops::RunCall(module, call, false, ops::OnVm(vm::CheckLevel::kBounds, 1)), "") << "line " << call.line;
+  }
+}
+
+std::vector<std::string> PassFiles() {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& folder : std::filesystem::directory_iterator("tests/passes", error)) {
+    for (std::string& f : TileFiles(folder.path().string())) files.push_back(std::move(f));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string NameOf(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param.substr(info.param.find('/') + 1);
+  name.resize(name.size() - 5);
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+  return name;
+}
+
+class Passes : public testing::TestWithParam<std::string> {};
+
+TEST_P(Passes, DoWhatTheFileSays) {
+  const std::string text = ReadFile(GetParam());
+  const PassFile file = ReadPassFile(text);
+  ASSERT_NE(file.options.target, nullptr);
+  ASSERT_FALSE(file.passes.empty());
+  const std::string about = std::filesystem::path(GetParam()).parent_path().filename();
+  EXPECT_NE(std::find(file.passes.begin(), file.passes.end(), about), file.passes.end()) << "it is about " << about;
+  ASSERT_FALSE(file.checks.empty());
+  ir::Diagnostics diagnostics;
+  const std::unique_ptr<ir::Module> module = ParseGpu(text, GetParam(), &diagnostics);
+  ASSERT_NE(module, nullptr) << diagnostics.ToString();
+  const std::unique_ptr<ir::Module> before = TileCodeOf(*module);
+  ir::Verify(*before, &diagnostics);
+  ASSERT_TRUE(diagnostics.ok()) << diagnostics.ToString();
+  const auto variants = ops::ParseOpFile(text);
+  ASSERT_TRUE(variants.ok()) << variants.status();
+
+  std::string printed;
+  for (const auto& f : module->functions) {
+    Compilation c(*module, *f, file.options, CandidateOf(file.options));
+    for (const std::string& pass : file.passes) {
+      const absl::Status s = RunPass(c, pass);
+      ASSERT_TRUE(s.ok()) << pass << ": " << s;
+    }
+    absl::StrAppend(&printed, PrintGpu(*c.module));
+    ReadsBack(*c.module);
+    GivesOnVm(*before, f->name, variants->front().calls);
+    GivesOnVm(*TileCodeOf(*c.module), f->name, variants->front().calls);
+  }
+  size_t at = 0;
+  for (const std::string& check : file.checks) {
+    const size_t found = printed.find(check, at);
+    ASSERT_NE(found, std::string::npos) << check << "\nis missing in\n" << printed;
+    at = found + check.size();
+  }
+  for (const std::string& absent : file.absent) EXPECT_FALSE(absl::StrContains(printed, absent)) << absent << "\nstands in\n" << printed;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Passes, testing::ValuesIn(PassFiles()), NameOf);
+
+std::vector<std::string> TestFiles() {
+  std::vector<std::string> files;
+  for (const char* folder : {"tests/ops", "tests/spec", "tests/codegen/regressions"}) {
+    for (std::string& f : TileFiles(folder)) files.push_back(std::move(f));
+  }
+  return files;
+}
+
+class AllPasses : public testing::TestWithParam<std::string> {};
+
+TEST_P(AllPasses, GiveTheSameOnTheVm) {
+  const auto variants = ops::ParseOpFile(ReadFile(GetParam()));
+  ASSERT_TRUE(variants.ok()) << variants.status();
+  const ops::Variant& v = variants->front();
+  ir::Diagnostics diagnostics;
+  const std::unique_ptr<ir::Module> module = ir::Parse(v.text, GetParam(), &diagnostics);
+  if (module == nullptr) return;  // shows errors
+  ir::Verify(*module, &diagnostics);
+  if (!diagnostics.ok()) return;
+  for (const int sm : {80, 90}) {
+    for (const auto& f : module->functions) {
+      SCOPED_TRACE(absl::StrCat("@", f->name, " for sm_", sm));
+      CompileOptions options;
+      options.target = FindTarget(sm);
+      options.descriptors = sm == 90;
+      options.verify_each = true;
+      Compilation c(*module, *f, options, CandidateOf(options));
+      for (const char* pass : {"align", "split", "fetch", "slice", "plan", "layouts"}) {
+        const absl::Status s = RunPass(c, pass);
+        if (c.fit != Fit::kFits) break;
+        ASSERT_TRUE(s.ok()) << pass << ": " << s;
+        ReadsBack(*c.module);
+      }
+      GivesOnVm(*TileCodeOf(*c.module), f->name, v.calls);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, AllPasses, testing::ValuesIn(TestFiles()), NameOf);
+
+TEST(PassFolders, AreThere) {
+  EXPECT_GT(PassFiles().size(), 4u);
+  EXPECT_GT(TestFiles().size(), 100u);
+}
+
+}  // namespace
+}  // namespace tile::codegen
