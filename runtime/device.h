@@ -94,9 +94,9 @@ struct LaunchSpec {
   std::array<int64_t, 3> grid = {1, 1, 1};  // tile blocks; 0 in one: nothing runs
   std::vector<uint64_t> words;              // one per parameter of the kernel: the scalar's bits, or the address
   std::vector<MemoryRange> memory;          // checked by the cpu device
-  RunOptions options;
-  std::vector<ArrayUse> arrays;             // of kernels with an interface; each lies in one of `memory`
-  std::shared_ptr<const void> keeps;        // alive as long as the launch, or a graph that it is in, can run
+  RunOptions options = {};
+  std::vector<ArrayUse> arrays = {};        // of kernels with an interface; each lies in one of `memory`
+  std::shared_ptr<const void> keeps = {};   // alive as long as the launch, or a graph that it is in, can run
 };
 
 class Event;

@@ -126,7 +126,7 @@ typedef struct tilevm_compile_options {
   size_t struct_size;       /* set by the caller; what is 0 or NULL has a default */
   const char* library;      /* a path; else what TILEVM_LIBTILEC names, else libtilec.so.1 as the system finds it */
   const char* cache_folder; /* else what TILEVM_CACHE names, XDG_CACHE_HOME/tilevm, HOME/.cache/tilevm; "": keep nothing */
-  uint64_t cache_bytes;     /* the oldest go beyond that; default 1 GiB */
+  uint64_t cache_bytes;     /* size limit; least recently used entries are evicted; default 1 GiB */
 } tilevm_compile_options;
 TILEVM_API tilevm_status tilevm_device_allow_compile(tilevm_device* device, const tilevm_compile_options* options);
 
@@ -134,7 +134,7 @@ TILEVM_API tilevm_status tilevm_device_allow_compile(tilevm_device* device, cons
 
 typedef struct tilevm_module tilevm_module;
 
-/* A .tbc file in memory; the bytes may be freed afterwards. Any bytes may be given: what is no sound module is
+/* A .tbc file in memory; the bytes may be freed afterwards. Untrusted input is safe: malformed data returns
  * TILEVM_INVALID_MODULE. `name` is for messages and may be NULL. */
 TILEVM_API tilevm_status tilevm_module_from_bytes(const void* bytes, size_t size, const char* name, tilevm_module** module);
 /* Mapped: the file must not be shortened while the module lives; replace it by renaming a new one over it. */
@@ -297,7 +297,7 @@ TILEVM_API tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const 
 TILEVM_API tilevm_status tilevm_launch_get_array(tilevm_launch* launch, const char* name, tilevm_array* array);
 TILEVM_API tilevm_status tilevm_launch_get_grid(tilevm_launch* launch, int64_t grid[3]);
 
-/* Checks everything, chooses machine code, allocates workspace; the next run does it otherwise. */
+/* Optional. Validates the arguments, selects machine code and allocates workspace now; if not called, the next run does this. */
 TILEVM_API tilevm_status tilevm_launch_prepare(tilevm_launch* launch);
 TILEVM_API tilevm_status tilevm_launch_run(tilevm_launch* launch, tilevm_stream* stream);
 
