@@ -134,7 +134,7 @@ entry @cas(%m: tile<ptr<i64>>, %v: tile<i64>, %w: tile<i64>, %c: tile<i1>) {
   EXPECT_TRUE(absl::StrContains(before, "; @%p")) << before;
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, AtomicPtx, testing::Values(75, 80, 90, 100, 120),
+INSTANTIATE_TEST_SUITE_P(Targets, AtomicPtx, testing::ValuesIn(AllSms()),
                          [](const auto& info) { return absl::StrCat("sm_", info.param); });
 
 }  // namespace

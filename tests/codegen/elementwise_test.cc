@@ -24,7 +24,6 @@ struct Line {
 };
 
 constexpr int kSize = 128;
-constexpr int kTargets[] = {75, 80, 90, 100, 120};
 constexpr Elem kInts[] = {Elem::kI1, Elem::kI8, Elem::kI16, Elem::kI32, Elem::kI64};
 constexpr const char* kSigns[] = {"signed", "unsigned"};
 constexpr const char* kPredicates[] = {"equal",        "not_equal",          "less_than", "less_than_or_equal",
@@ -219,7 +218,7 @@ class AllOperations : public testing::TestWithParam<Elem> {};
 TEST_P(AllOperations, CompileAndAssemble) {
   if (FindLibdevice().empty()) GTEST_SKIP() << "libdevice was not found, which has the mathematical functions";
   const std::string text = KernelText(GetParam(), LinesOf(GetParam()));
-  for (int sm : kTargets) {
+  for (const int sm : AllSms()) {
     const CompiledText c = CompileText(text, sm);
     ASSERT_EQ(c.error, "") << sm;
     ASSERT_EQ(AssemblerErrors(c, sm), "");

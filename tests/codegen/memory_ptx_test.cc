@@ -11,10 +11,8 @@
 namespace tile::codegen {
 namespace {
 
-constexpr int kSms[] = {75, 80, 90, 100, 120};
-
 CompiledText Compiled90(const std::string& text) {
-  for (int sm : kSms) {
+  for (const int sm : AllSms()) {
     const CompiledText c = CompileText(text, sm);
     EXPECT_EQ(c.error, "") << sm;
     EXPECT_EQ(AssemblerErrors(c, sm), "") << sm;

@@ -13,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "codegen/compile.h"
 #include "codegen/assemble/ptxas.h"
+#include "codegen/target/target.h"
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"
 
@@ -24,6 +25,13 @@ struct CompiledText {
   std::string llvm;                  // as emitted
   std::vector<std::string> kernels;  // PTX of each
 };
+
+// What --sm takes, for tests of every GPU in the table.
+inline std::vector<int> AllSms() {
+  std::vector<int> sms;
+  for (const Target& target : AllTargets()) sms.push_back(target.sm);
+  return sms;
+}
 
 // All kernels of the text, or the one of this name. `descriptors`: as in CompileOptions.
 inline CompiledText CompileText(const std::string& text, int sm, const std::string& kernel = "", bool descriptors = false) {

@@ -75,7 +75,7 @@ TEST(SlicePtx, CodeDoesNotGrowWithTheTile) {
 }
 
 TEST(SlicePtx, AllTargets) {
-  for (int sm : {75, 80, 86, 89, 90, 100, 120}) {
+  for (const int sm : AllSms()) {
     const CompiledText c = CompileText(BelowMaximum(1 << 17), sm);
     EXPECT_EQ(c.error, "");
     EXPECT_EQ(AssemblerErrors(c, sm), "") << sm;

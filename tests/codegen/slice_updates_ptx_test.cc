@@ -131,7 +131,7 @@ entry @scaled(%a: tile<ptr<f8E4M3FN>>, %b: tile<ptr<f8E4M3FN>>, %s: tile<ptr<f8E
   return
 }
 )";
-  for (int sm : {75, 80, 86, 89, 90, 100, 120}) {
+  for (const int sm : AllSms()) {
     const CompiledText t = CompileText(text, sm);
     EXPECT_EQ(t.error, "") << sm;
     EXPECT_EQ(AssemblerErrors(t, sm), "") << sm;

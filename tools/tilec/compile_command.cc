@@ -287,6 +287,12 @@ class Compilation {
 
 int Compile(const Options& options);
 
+constexpr char kSmHelp[] =
+    "GPUs to compile for (90a is 90): "
+#define TILE_TARGET(sm, ...) #sm ", "
+#include "codegen/target/targets.def"
+    "all; native: those of this machine";
+
 }  // namespace
 
 const Command kCompileCommand = {
@@ -294,7 +300,7 @@ const Command kCompileCommand = {
     "K --sm=90[,80,…]",
     "compiles a kernel for NVIDIA GPUs",
     {
-        {"sm", 0, "LIST", "GPUs to compile for: 75, 80, 86, 89, 90, 100, 120 (90a is 90); all; native: those of this machine", true},
+        {"sm", 0, "LIST", kSmHelp, true},
         {"output", 'o', "FILE",
          "FILE.cubin, FILE.ptx, FILE.tbc (all kernels and targets), FILE.h (that as an array for C and C++)"},
         {"emit", 0, "WHAT", "cubin, ptx, tbc, header; or text, on stdout without -o: tile (as it was changed for the GPU), gpu (with layouts), llvm, "
