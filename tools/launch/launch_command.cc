@@ -92,11 +92,8 @@ bool ParseLaunchOptions(const Options& options, LaunchRequest* request, int* exi
   return true;
 }
 
-std::vector<OptionSpec> LaunchOptionSpecs() {
+std::vector<OptionSpec> DeviceOptionSpecs() {
   return {
-      {"kernel", 'k', "NAME", "which kernel of the file (may be left out if it has one)"},
-      {"grid", 'g', "X[,Y[,Z]]", "blocks to launch, instead of the launch rule"},
-      {"arg", 'a', "NAME=VALUE", "an argument by name: a number or an array", true},
       {"device", 0, "cpu|cuda[:N]|auto", "where to run (default: cpu, the VM); auto: a GPU if there is one"},
       {"images", 0, "FILE|FOLDER",
        "machine code for --device=cuda from another .tbc, or from the one of this name in a folder"},
@@ -107,9 +104,19 @@ std::vector<OptionSpec> LaunchOptionSpecs() {
       {"unspecified", 0, "zero|ones|random",
        "what the VM reads where the program gives no value (default: zero, as GPUs do)"},
       {"order", 0, "linear|reverse|random[:SEED]", "how blocks start on the VM (default: linear; --check=full tries several)"},
-      {"seed", 0, "N", "seed of rand: and normal: (default 0)"},
-      {"cast", 0, nullptr, "convert arrays whose element type differs from the parameter's"},
   };
+}
+
+std::vector<OptionSpec> LaunchOptionSpecs() {
+  std::vector<OptionSpec> specs = {
+      {"kernel", 'k', "NAME", "which kernel of the file (may be left out if it has one)"},
+      {"grid", 'g', "X[,Y[,Z]]", "blocks to launch, instead of the launch rule"},
+      {"arg", 'a', "NAME=VALUE", "an argument by name: a number or an array", true},
+  };
+  for (const OptionSpec& spec : DeviceOptionSpecs()) specs.push_back(spec);
+  specs.push_back({"seed", 0, "N", "seed of rand: and normal: (default 0)"});
+  specs.push_back({"cast", 0, nullptr, "convert arrays whose element type differs from the parameter's"});
+  return specs;
 }
 
 bool ParseTolerance(const Options& options, Tolerance* tolerance, int* exit) {

@@ -19,10 +19,13 @@
 
 namespace tile::tools {
 
-// --kernel, --grid, --arg, --device, --images, --threads, --check, --unspecified, --order, --seed, --cast.
+// Where and how kernels run: --device, --images, --compile, --threads, --check, --unspecified, --order.
+std::vector<OptionSpec> DeviceOptionSpecs();
+
+// Those, and --kernel, --grid, --arg, --seed, --cast.
 std::vector<OptionSpec> LaunchOptionSpecs();
 
-// They, without --kernel, --device, --images, --compile and --threads, as a request; --rtol, --atol and --ulp as a tolerance.
+// These, without --kernel, --device, --images, --compile and --threads, as a request; --rtol, --atol and --ulp as a tolerance.
 // False after an error on stderr.
 bool ParseLaunchOptions(const Options& options, LaunchRequest* request, int* exit);
 bool ParseTolerance(const Options& options, Tolerance* tolerance, int* exit);

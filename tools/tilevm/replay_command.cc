@@ -293,26 +293,22 @@ int Replay(const Options& options) {
   return differ > 0 ? kDiffers : kOk;
 }
 
+std::vector<OptionSpec> ReplayOptionSpecs() {
+  std::vector<OptionSpec> specs = DeviceOptionSpecs();
+  specs.push_back({"rtol", 0, "R", "relative tolerance of floats (default 0)"});
+  specs.push_back({"atol", 0, "A", "absolute tolerance of floats (default 0)"});
+  specs.push_back({"ulp", 0, "U", "tolerance of floats in units in the last place (default 0)"});
+  specs.push_back({"json", 0, nullptr, "one line of JSON a launch, with the largest differences"});
+  return specs;
+}
+
 }  // namespace
 
 const Command kReplayCommand = {
     "replay",
     "NAME.json… [options]",
     "runs recorded launches and compares the memory afterwards with the recording",
-    {{"device", 0, "cpu|cuda[:N]|auto", "where to run (default: cpu, the VM); auto: a GPU if there is one"},
-     {"images", 0, "FILE|FOLDER",
-      "machine code for --device=cuda from another .tbc, or from the one of this name in a folder"},
-     {"compile", 0, nullptr,
-      "with --device=cuda: compile what there is no machine code for, by libtilec.so; it is kept on disk"},
-     {"threads", 't', "N", "threads of the VM (default: all cores)"},
-     {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
-     {"unspecified", 0, "zero|ones|random",
-      "what the VM reads where the program gives no value (default: zero, as GPUs do)"},
-     {"order", 0, "linear|reverse|random[:SEED]", "how blocks start on the VM (default: linear; --check=full tries several)"},
-     {"rtol", 0, "R", "relative tolerance of floats (default 0)"},
-     {"atol", 0, "A", "absolute tolerance of floats (default 0)"},
-     {"ulp", 0, "U", "tolerance of floats in units in the last place (default 0)"},
-     {"json", 0, nullptr, "one line of JSON a launch, with the largest differences"}},
+    ReplayOptionSpecs(),
     R"(A launch is NAME.json with the module (.tbc, .tilebc or .tile), NAME.before and, to compare with, NAME.after beside it.
 `tilevm run --record NAME` writes one.
 
