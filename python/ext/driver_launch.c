@@ -164,6 +164,7 @@ enum { kStreams = 64 };
 static struct {
   void* native;
   tilevm_stream* stream;
+  int waiting; /* threads that wait for it without the GIL: it stays for them */
 } known[kStreams];
 
 static tilevm_stream* wrapped(void* native) {
@@ -177,6 +178,7 @@ static tilevm_stream* wrapped(void* native) {
     raise_status(status);
     return NULL;
   }
+  while (known[next].waiting > 0) next = (next + 1) % kStreams;
   tilevm_stream_destroy(known[next].stream);
   known[next].native = native;
   known[next].stream = stream;
@@ -187,6 +189,8 @@ static tilevm_stream* wrapped(void* native) {
 void forget_stream(void* native) {
   for (int i = 0; i < kStreams; ++i) {
     if (known[i].stream == NULL || known[i].native != native) continue;
+    known[i].native = &known[i]; /* which is no stream's; `wrapped` uses the place again */
+    if (known[i].waiting > 0) continue;
     tilevm_stream_destroy(known[i].stream);
     known[i].stream = NULL;
   }
@@ -201,8 +205,10 @@ PyObject* driver_check(PyObject* module, PyObject* stream) {
     tilevm_stream* of = known[i].stream;
     if (of == NULL || (stream != Py_None && known[i].native != native)) continue;
     tilevm_status status;
+    ++known[i].waiting;
     Py_BEGIN_ALLOW_THREADS status = tilevm_stream_synchronize(of);
     Py_END_ALLOW_THREADS
+    --known[i].waiting;
     if (status == TILEVM_TRAPPED) return raise_status(status); /* others are of streams that are gone, or the caller's to find */
   }
   Py_RETURN_NONE;
