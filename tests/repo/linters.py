@@ -1,7 +1,7 @@
-"""Rules for which other programs read the files: ShellCheck for shell scripts, ruff for Python.
+"""Rules for which other programs read the files: ShellCheck for shell scripts, ruff for Python, clang-format for C++.
 
-What each may complain of stands in the scripts' annotations and in ruff.toml. A program that is missing skips its rule, by name;
-./test installs both.
+What each may complain of stands in the scripts' annotations, in ruff.toml and in .clang-format. A program that is missing skips its
+rule, by name; ./test installs all of them.
 """
 
 import os
@@ -45,3 +45,14 @@ def python_is_clean(root, files):
     if not ruff:
         raise Missing("TILEVM_RUFF names no ruff (third_party/ruff/install.sh)")
     return complaints(root, [ruff, "check", "--quiet", "--no-cache", "--output-format=concise", *written_in(files, ".py", PYTHON)])
+
+
+def cpp_is_formatted(root, files):
+    clang_format = shutil.which("clang-format-14")  # One release: others break lines elsewhere.
+    if not clang_format:
+        raise Missing("there is no clang-format-14 (Debian package of that name)")
+    names = [name for name, _ in files if pathlib.Path(name).suffix in {".cc", ".h", ".hpp"}]
+    done = subprocess.run([clang_format, "--dry-run", "-Werror", *names], cwd=root, stderr=subprocess.PIPE, text=True)
+    lines = done.stderr.splitlines()
+    wrong = sorted({line.split(":")[0] for line in lines if "-Wclang-format-violations" in line})
+    return [f"{name}: format it: clang-format-14 -i {name}" for name in wrong] or (lines if done.returncode else [])

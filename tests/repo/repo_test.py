@@ -229,11 +229,15 @@ def python_is_clean(files):
     return linters.python_is_clean(ROOT, files)
 
 
+def cpp_is_formatted(files):
+    return linters.cpp_is_formatted(ROOT, files)
+
+
 RULES = [
     deps_are_what_is_included, headers.headers_are_sound, limits_are_stated, links_lead_somewhere, listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,
     no_long_source, no_unfinished_marks, nothing_of_one_machine, page_names.pages_name_what_exists, page_names.walks_name_their_files,
-    python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
+    cpp_is_formatted, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
 ]
 
 
