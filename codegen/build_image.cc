@@ -28,25 +28,29 @@ void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const T
   const size_t what = trace.largest_tile.rfind(": ");
   const bool known = what != std::string::npos;
   const ir::Module& module = *function.module();
-  trace.on_warning(absl::StrCat(
-      known ? trace.largest_tile.substr(0, what) : module.Where(function.loc, function.pos), ": warning[codegen.spill]: @",
-      function.name, " for ", target.arch, ": each thread spills ", built.assembled.spill_bytes, " bytes of registers to memory",
-      known ? absl::StrCat("; the largest tile that is worked on at once is that of ", trace.largest_tile.substr(what + 2)) : "",
-      ". Smaller tiles need fewer registers; --remarks says what stays whole, and why"));
+  trace.on_warning(absl::StrCat(known ? trace.largest_tile.substr(0, what) : module.Where(function.loc, function.pos),
+                                ": warning[codegen.spill]: @", function.name, " for ", target.arch,
+                                ": each thread spills ", built.assembled.spill_bytes, " bytes of registers to memory",
+                                known ? absl::StrCat("; the largest tile that is worked on at once is that of ",
+                                                     trace.largest_tile.substr(what + 2))
+                                      : "",
+                                ". Smaller tiles need fewer registers; --remarks says what stays whole, and why"));
 }
 
 constexpr int kMostRegisters = 255, kRegistersOfMultiprocessor = 65536, kUnit = 8;  // of a thread; given out in units
 
 // ptxas 13.0 gives code that exceeds the registers in any case as few as 32 of them, so that more blocks fit beside each
 // other. Told that one is enough it spills less.
-absl::StatusOr<Assembled> AssembleWithFewSpills(const Compiled& compiled, const char* arch, const AssembleOptions& options) {
+absl::StatusOr<Assembled> AssembleWithFewSpills(const Compiled& compiled, const char* arch,
+                                                const AssembleOptions& options) {
   absl::StatusOr<Assembled> first = Assemble(compiled.ptx, arch, options);
   if (!first.ok() || first->spill_bytes == 0 || absl::StrContains(compiled.ptx, ".minnctapersm")) return first;
-  const int most = std::min(kMostRegisters, kRegistersOfMultiprocessor / static_cast<int>(compiled.threads) / kUnit * kUnit);
+  const int most =
+      std::min(kMostRegisters, kRegistersOfMultiprocessor / static_cast<int>(compiled.threads) / kUnit * kUnit);
   if (first->registers + kUnit > most) return first;
   const std::string threads = absl::StrCat(".reqntid ", compiled.threads);
-  absl::StatusOr<Assembled> second =
-      Assemble(absl::StrReplaceAll(compiled.ptx, {{threads, absl::StrCat(threads, "\n.minnctapersm 1")}}), arch, options);
+  absl::StatusOr<Assembled> second = Assemble(
+      absl::StrReplaceAll(compiled.ptx, {{threads, absl::StrCat(threads, "\n.minnctapersm 1")}}), arch, options);
   return second.ok() && second->spill_bytes < first->spill_bytes ? second : first;
 }
 
@@ -60,8 +64,9 @@ BuiltImage InClusters(const BuiltImage& built) {
   out.image.payload = {reinterpret_cast<const uint8_t*>(out.payload->data()), out.payload->size()};
   out.image.cluster = {kClusterBlocks, 1, 1};
   const int d = built.compiled.cluster_dim;
-  out.image.requirements.push_back({{Grid(d), Const(kClusterBlocks), Node(ir::ExprOp::kMod), Const(0), Node(ir::ExprOp::kEqual)},
-                                    absl::StrCat("the grid's size in dimension ", d, " is a multiple of ", kClusterBlocks)});
+  out.image.requirements.push_back(
+      {{Grid(d), Const(kClusterBlocks), Node(ir::ExprOp::kMod), Const(0), Node(ir::ExprOp::kEqual)},
+       absl::StrCat("the grid's size in dimension ", d, " is a multiple of ", kClusterBlocks)});
   return out;
 }
 
@@ -116,7 +121,8 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
   }
   if (!image.tma.empty()) {
     using Kind = ir::ImageParam::Kind;
-    for (int i = 0; i < function.num_params(); ++i) image.params.push_back({Kind::kKernelParam, static_cast<uint32_t>(i), {}});
+    for (int i = 0; i < function.num_params(); ++i)
+      image.params.push_back({Kind::kKernelParam, static_cast<uint32_t>(i), {}});
     for (size_t i = 0; i < image.tma.size(); ++i) {
       image.params.push_back({Kind::kTmaDescriptor, static_cast<uint32_t>(i), {}});
     }
@@ -124,9 +130,13 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
   if (built.compiled.workspace_bytes > 0) {
     // So many bytes for each block of the hardware grid, which is that of the launch.
     ir::ImageWorkspace w;
-    w.bytes = {{ir::ExprOp::kShape, -1, 0, 0}, {ir::ExprOp::kShape, -1, 1, 0}, {ir::ExprOp::kMul, 0, 0, 0},
-               {ir::ExprOp::kShape, -1, 2, 0}, {ir::ExprOp::kMul, 0, 0, 0},
-               {ir::ExprOp::kConst, 0, 0, static_cast<int64_t>(built.compiled.workspace_bytes)}, {ir::ExprOp::kMul, 0, 0, 0}};
+    w.bytes = {{ir::ExprOp::kShape, -1, 0, 0},
+               {ir::ExprOp::kShape, -1, 1, 0},
+               {ir::ExprOp::kMul, 0, 0, 0},
+               {ir::ExprOp::kShape, -1, 2, 0},
+               {ir::ExprOp::kMul, 0, 0, 0},
+               {ir::ExprOp::kConst, 0, 0, static_cast<int64_t>(built.compiled.workspace_bytes)},
+               {ir::ExprOp::kMul, 0, 0, 0}};
     image.workspaces.push_back(std::move(w));
   }
   absl::StatusOr<ir::Sha256Digest> hash = ir::HashCode(module);

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "codegen/compile.h"
 #include "codegen/assemble/ptxas.h"
+#include "codegen/compile.h"
 #include "ir/tbc/image.h"
 
 namespace tile::codegen {
@@ -23,7 +23,7 @@ struct BuiltImage {
   ir::Image image;
   std::unique_ptr<std::string> payload;  // cubin or PTX
   Compiled compiled;
-  Assembled assembled;                   // of a cubin
+  Assembled assembled;  // of a cubin
 };
 
 // One image: the general one, or with options.descriptors the fastest.

@@ -6,7 +6,8 @@
 
 namespace tile::codegen {
 
-Compilation::Compilation(const ir::Module& from, const ir::Function& kernel, const CompileOptions& compile_options, const Candidate& way)
+Compilation::Compilation(const ir::Module& from, const ir::Function& kernel, const CompileOptions& compile_options,
+                         const Candidate& way)
     : options(compile_options),
       target(*compile_options.target),
       candidate(way),
@@ -17,7 +18,8 @@ Compilation::~Compilation() = default;
 
 void Compilation::Remark(absl::string_view about, absl::string_view what) {
   if (!trace().on_remark) return;
-  trace().on_remark(absl::StrCat(module->Where(function->loc, function->pos), ": remark[", about, "]: @", function->name, ": ", what));
+  trace().on_remark(absl::StrCat(module->Where(function->loc, function->pos), ": remark[", about, "]: @",
+                                 function->name, ": ", what));
 }
 
 }  // namespace tile::codegen

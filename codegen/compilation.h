@@ -37,7 +37,8 @@ struct Candidate {
 enum class Fit : uint8_t { kFits, kTooMuchShared, kTooManyRegisters };
 
 struct Compilation {
-  Compilation(const ir::Module& module, const ir::Function& function, const CompileOptions& options, const Candidate& candidate);
+  Compilation(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
+              const Candidate& candidate);
   ~Compilation();
 
   const CompileOptions& options;

@@ -10,7 +10,9 @@
 namespace tile::codegen {
 namespace {
 
-Candidate FirstOf(Ahead ahead) { return {ahead, ahead == Ahead::kTma ? kMostStages : ahead == Ahead::kCopies ? kMostCopyStages : 0}; }
+Candidate FirstOf(Ahead ahead) {
+  return {ahead, ahead == Ahead::kTma ? kMostStages : ahead == Ahead::kCopies ? kMostCopyStages : 0};
+}
 
 // The way to try behind one that did not fit: fewer stages than it had, while there are two, or less fetched ahead.
 std::optional<Candidate> NextOf(const Compilation& c) {
@@ -24,7 +26,8 @@ std::optional<Candidate> NextOf(const Compilation& c) {
 
 // Ways to compile are tried from the fastest on, until shared memory and registers hold what one needs. How much that is is known
 // when it has been emitted, before LLVM's passes.
-absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function, const CompileOptions& options) {
+absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,
+                                 const CompileOptions& options) {
   std::optional<Candidate> candidate = FirstOf(options.descriptors ? Ahead::kTma : Ahead::kCopies);
   while (true) {
     Compilation c(module, function, options, *candidate);

@@ -24,22 +24,22 @@ namespace tile::codegen {
 
 struct CompileOptions {
   const Target* target = nullptr;
-  int opt_level = 3;        // of LLVM and ptxas, 0 … 3
-  int num_warps = 0;        // 0: chosen by the plan
-  bool line_info = false;   // source lines in the machine code
+  int opt_level = 3;       // of LLVM and ptxas, 0 … 3
+  int num_warps = 0;       // 0: chosen by the plan
+  bool line_info = false;  // source lines in the machine code
   // The code may take TMA descriptors behind the kernel's parameters (Compiled::maps), which a runtime encodes.
   bool descriptors = false;
   // The code may take arrays for aligned (Compiled::requirements; passes/assume_aligned.h).
   bool aligned = false;
   bool verify_each = false;  // the program behind each pass, for tests and those who change passes
-  Trace* trace = nullptr;   // texts, times and remarks of the passes; may be null
+  Trace* trace = nullptr;    // texts, times and remarks of the passes; may be null
 };
 
 struct Compiled {
   std::string ptx;
-  std::string symbol;       // of the kernel in the PTX (symbol.h)
-  int threads = 0;          // per block
-  uint64_t shared_bytes = 0;  // dynamic shared memory per block
+  std::string symbol;            // of the kernel in the PTX (symbol.h)
+  int threads = 0;               // per block
+  uint64_t shared_bytes = 0;     // dynamic shared memory per block
   uint64_t workspace_bytes = 0;  // device memory per block
   // What the code needs beyond its parameters: descriptors, in order behind them; conditions under which it may be used.
   std::vector<ir::TmaDescriptor> maps;
@@ -48,7 +48,7 @@ struct Compiled {
   int cluster_dim = -1;     // clusters of 2, 1, 1 do for grids whose size in this dimension is even
   std::vector<ir::ImageRequirement> requirements;
   std::vector<ir::ImageSite> sites;  // what may report something at run time
-  int llvm_instructions = 0;  // after optimisation
+  int llvm_instructions = 0;         // after optimisation
 };
 
 // The passes, in order, and what their text is (Trace::on_text).

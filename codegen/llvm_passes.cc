@@ -40,7 +40,8 @@ void Describe(const Emitter& emitter, Compilation& c) {
   for (const TensorMap& map : c.fetch.maps) {
     r.maps.push_back(map.descriptor);
     for (const ir::ImageRequirement& needs : map.requirements) {
-      if (std::find(r.requirements.begin(), r.requirements.end(), needs) == r.requirements.end()) r.requirements.push_back(needs);
+      if (std::find(r.requirements.begin(), r.requirements.end(), needs) == r.requirements.end())
+        r.requirements.push_back(needs);
     }
   }
 }
@@ -48,7 +49,8 @@ void Describe(const Emitter& emitter, Compilation& c) {
 }  // namespace
 
 absl::Status EmitPass(Compilation& c) {
-  absl::StatusOr<std::unique_ptr<LlvmCode>> code = LlvmCode::Make(c.target, KernelSymbol(c.function->name), c.options.opt_level);
+  absl::StatusOr<std::unique_ptr<LlvmCode>> code =
+      LlvmCode::Make(c.target, KernelSymbol(c.function->name), c.options.opt_level);
   if (!code.ok()) return code.status();
   c.llvm = *std::move(code);
   llvm::Module& module = c.llvm->module();
@@ -64,8 +66,8 @@ absl::Status EmitPass(Compilation& c) {
   const std::string faults = c.llvm->Faults();
   if (faults.empty()) return absl::OkStatus();
   c.trace().Text("llvm", [&] { return c.llvm->Text(); });  // for who looks for the fault
-  return absl::InternalError(
-      absl::StrCat("error[codegen.internal]: the code generator made wrong LLVM IR for @", c.function->name, ": ", faults));
+  return absl::InternalError(absl::StrCat("error[codegen.internal]: the code generator made wrong LLVM IR for @",
+                                          c.function->name, ": ", faults));
 }
 
 absl::Status LibdevicePass(Compilation& c) {

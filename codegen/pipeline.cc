@@ -33,7 +33,8 @@ constexpr PassInfo kInfos[] = {
 std::string TextOf(const Compilation& c, Level level) {
   switch (level) {
     case Level::kTile: return PrintGpu(*c.module);
-    case Level::kSchedule: return absl::StrCat("@", c.function->name, ": ", c.schedule->num_warps, " warps: ", c.schedule->why, "\n");
+    case Level::kSchedule:
+      return absl::StrCat("@", c.function->name, ": ", c.schedule->num_warps, " warps: ", c.schedule->why, "\n");
     case Level::kLlvm: return c.llvm->Text();
     case Level::kPtx: return c.result.ptx;
   }
@@ -45,8 +46,8 @@ absl::Status VerifyBehind(const Pass& pass, const Compilation& c) {
   if (pass.level != Level::kTile) return absl::OkStatus();
   const std::string faults = ProgramFaults(c.target, *c.module, c.schedule ? &*c.schedule : nullptr);
   if (faults.empty()) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("error[codegen.internal]: the program of @", c.function->name, " is wrong behind pass ",
-                                          pass.name, ": ", faults));
+  return absl::InternalError(absl::StrCat("error[codegen.internal]: the program of @", c.function->name,
+                                          " is wrong behind pass ", pass.name, ": ", faults));
 }
 
 absl::Status Run(const Pass& pass, Compilation& c) {

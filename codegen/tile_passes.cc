@@ -25,8 +25,8 @@ absl::Status CheckLargestTile(Compilation& c) {
   if (each <= kMostRegistersOfThread) return absl::OkStatus();
   c.fit = Fit::kTooManyRegisters;
   return absl::InvalidArgumentError(absl::StrCat(
-      c.module->Where(largest.op->loc, largest.op->pos), ": error[codegen.registers]: ", largest.op->info()->mnemonic, " in kernel @",
-      c.function->name, " works on the whole of ", largest.tile->type().ToString(), ", which is ", each,
+      c.module->Where(largest.op->loc, largest.op->pos), ": error[codegen.registers]: ", largest.op->info()->mnemonic,
+      " in kernel @", c.function->name, " works on the whole of ", largest.tile->type().ToString(), ", which is ", each,
       " registers of 32 bits in each of ", 32 * c.schedule->num_warps, " threads; ", c.target.arch,
       " has 255, and code for more than ", kMostRegistersOfThread, " is not made. Use tiles of 1/",
       (each + kMostRegistersOfThread - 1) / kMostRegistersOfThread * 8,
@@ -66,7 +66,8 @@ absl::Status SplitPass(Compilation& c) {
 
 absl::Status FetchPass(Compilation& c) {
   const auto& [ahead, most_stages] = c.candidate;
-  if (ahead == Ahead::kTma) c.fetch = FetchAhead(c.target, c.options.num_warps, c.module.get(), c.function, c.options.trace);
+  if (ahead == Ahead::kTma)
+    c.fetch = FetchAhead(c.target, c.options.num_warps, c.module.get(), c.function, c.options.trace);
   if (c.fetch.num_warps > 0) {
     c.ahead = Ahead::kTma;
   } else if (ahead != Ahead::kNothing && CopyAhead(c.target, c.module.get(), c.function, c.options.trace)) {
@@ -78,10 +79,11 @@ absl::Status FetchPass(Compilation& c) {
 }
 
 absl::Status SlicePass(Compilation& c) {
-  Slice(SlicesFor(c.options.num_warps, static_cast<int64_t>(c.target.shared_bytes)), c.module.get(), c.function, c.options.trace);
+  Slice(SlicesFor(c.options.num_warps, static_cast<int64_t>(c.target.shared_bytes)), c.module.get(), c.function,
+        c.options.trace);
   if (const LargestTile largest = FindLargestTile(*c.function); largest.op != nullptr) {
-    c.trace().largest_tile = absl::StrCat(c.module->Where(largest.op->loc, largest.op->pos), ": ", largest.op->info()->mnemonic,
-                                          " of ", largest.tile->type().ToString());
+    c.trace().largest_tile = absl::StrCat(c.module->Where(largest.op->loc, largest.op->pos), ": ",
+                                          largest.op->info()->mnemonic, " of ", largest.tile->type().ToString());
   }
   return absl::OkStatus();
 }
@@ -100,7 +102,8 @@ absl::Status SchedulePass(Compilation& c) {
   }
   c.schedule.emplace(*std::move(schedule));
   if (absl::Status s = CheckLargestTile(c); !s.ok()) return s;
-  c.Remark("plan", absl::StrCat(c.schedule->num_warps, c.schedule->num_warps == 1 ? " warp: " : " warps: ", c.schedule->why));
+  c.Remark("plan",
+           absl::StrCat(c.schedule->num_warps, c.schedule->num_warps == 1 ? " warp: " : " warps: ", c.schedule->why));
   return absl::OkStatus();
 }
 

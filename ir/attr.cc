@@ -6,15 +6,14 @@ namespace tile::ir {
 namespace {
 
 bool SameHints(const Hints& a, const Hints& b) {
-  return std::equal(a.archs.begin(), a.archs.end(), b.archs.begin(), b.archs.end(),
-                    [](const ArchHints& x, const ArchHints& y) {
-                      return x.arch == y.arch &&
-                             std::equal(x.hints.begin(), x.hints.end(), y.hints.begin(), y.hints.end(),
-                                        [](const Hint& p, const Hint& q) {
-                                          return p.name == q.name && p.kind == q.kind && p.number == q.number &&
-                                                 p.int_bits == q.int_bits && p.text == q.text;
-                                        });
-                    });
+  return std::equal(
+      a.archs.begin(), a.archs.end(), b.archs.begin(), b.archs.end(), [](const ArchHints& x, const ArchHints& y) {
+        return x.arch == y.arch && std::equal(x.hints.begin(), x.hints.end(), y.hints.begin(), y.hints.end(),
+                                              [](const Hint& p, const Hint& q) {
+                                                return p.name == q.name && p.kind == q.kind && p.number == q.number &&
+                                                       p.int_bits == q.int_bits && p.text == q.text;
+                                              });
+      });
 }
 
 bool SamePredicate(const Predicate& a, const Predicate& b) {
@@ -32,23 +31,17 @@ bool Equal(const Attr& a, const Attr& b) {
     case AttrKind::kFlag:
     case AttrKind::kBool:
     case AttrKind::kInt:
-    case AttrKind::kEnum:
-      return a.as_int() == b.as_int();
+    case AttrKind::kEnum: return a.as_int() == b.as_int();
     case AttrKind::kString:
-    case AttrKind::kSymbol:
-      return a.as_string() == b.as_string();
+    case AttrKind::kSymbol: return a.as_string() == b.as_string();
     case AttrKind::kDense:
-      return a.dense().elem == b.dense().elem && a.dense().splat == b.dense().splat && a.dense().bytes == b.dense().bytes;
-    case AttrKind::kInts:
-      return a.ints() == b.ints();
-    case AttrKind::kBools:
-      return a.bools() == b.bools();
-    case AttrKind::kPredicate:
-      return SamePredicate(a.predicate(), b.predicate());
-    case AttrKind::kHints:
-      return SameHints(a.hints(), b.hints());
-    case AttrKind::kScalars:
-      return a.scalars() == b.scalars();
+      return a.dense().elem == b.dense().elem && a.dense().splat == b.dense().splat &&
+             a.dense().bytes == b.dense().bytes;
+    case AttrKind::kInts: return a.ints() == b.ints();
+    case AttrKind::kBools: return a.bools() == b.bools();
+    case AttrKind::kPredicate: return SamePredicate(a.predicate(), b.predicate());
+    case AttrKind::kHints: return SameHints(a.hints(), b.hints());
+    case AttrKind::kScalars: return a.scalars() == b.scalars();
   }
   return false;
 }

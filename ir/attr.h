@@ -34,10 +34,10 @@ struct Scalar {
 struct Predicate {
   enum class Kind : uint8_t { kDivBy, kBounded, kSameElements };
   Kind kind = Kind::kDivBy;
-  uint64_t divisor = 1;                       // div_by
-  std::optional<int64_t> every, along;        // div_by
-  std::optional<int64_t> lower, upper;        // bounded, both ends included
-  absl::Span<const int64_t> groups;           // same_elements
+  uint64_t divisor = 1;                 // div_by
+  std::optional<int64_t> every, along;  // div_by
+  std::optional<int64_t> lower, upper;  // bounded, both ends included
+  absl::Span<const int64_t> groups;     // same_elements
 };
 
 struct Hint {

@@ -80,21 +80,14 @@ class Cloner {
       case AttrKind::kFlag:
       case AttrKind::kBool:
       case AttrKind::kInt:
-      case AttrKind::kEnum:
-        return a;
+      case AttrKind::kEnum: return a;
       case AttrKind::kString:
-      case AttrKind::kSymbol:
-        return Attr::String(a.kind(), to_.Copy(a.as_string()));
-      case AttrKind::kDense:
-        return Attr::Of(to_.arena().New<Dense>(CopyOf(a.dense())));
-      case AttrKind::kInts:
-        return Attr::Ints(to_.arena().Copy(a.ints()));
-      case AttrKind::kBools:
-        return Attr::Bools(to_.arena().Copy(a.bools()));
-      case AttrKind::kScalars:
-        return Attr::Scalars(to_.arena().Copy(a.scalars()));
-      case AttrKind::kHints:
-        return Attr::Of(CopyOf(a.hints()));
+      case AttrKind::kSymbol: return Attr::String(a.kind(), to_.Copy(a.as_string()));
+      case AttrKind::kDense: return Attr::Of(to_.arena().New<Dense>(CopyOf(a.dense())));
+      case AttrKind::kInts: return Attr::Ints(to_.arena().Copy(a.ints()));
+      case AttrKind::kBools: return Attr::Bools(to_.arena().Copy(a.bools()));
+      case AttrKind::kScalars: return Attr::Scalars(to_.arena().Copy(a.scalars()));
+      case AttrKind::kHints: return Attr::Of(CopyOf(a.hints()));
       case AttrKind::kPredicate: {
         auto* copy = to_.arena().New<Predicate>(a.predicate());
         copy->groups = to_.arena().Copy(copy->groups);
@@ -129,8 +122,13 @@ class Cloner {
     }
     for (int i = 0; i < from.num_results(); ++i) results.push_back(CopyOf(from.result(i)->type()));
     for (size_t i = 0; i < format.attrs.size(); ++i) attrs.push_back(CopyOf(from.attr(static_cast<int>(i))));
-    Op* op = to_.CreateOp({.info = from.info(), .operands = operands, .operand_ends = ends, .results = results,
-                           .attrs = attrs, .loc = from.loc, .pos = from.pos});
+    Op* op = to_.CreateOp({.info = from.info(),
+                           .operands = operands,
+                           .operand_ends = ends,
+                           .results = results,
+                           .attrs = attrs,
+                           .loc = from.loc,
+                           .pos = from.pos});
     for (int i = 0; i < from.num_regions(); ++i) {
       const Block* region = from.region(i);
       if (region == nullptr) continue;

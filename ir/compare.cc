@@ -21,21 +21,16 @@ std::string Describe(const Attr& a, const AttrInfo& info) {
   if (!a.present()) return "absent";
   switch (a.kind()) {
     case AttrKind::kFlag:
-    case AttrKind::kBool:
-      return a.as_bool() ? "true" : "false";
-    case AttrKind::kInt:
-      return absl::StrCat(a.as_int());
+    case AttrKind::kBool: return a.as_bool() ? "true" : "false";
+    case AttrKind::kInt: return absl::StrCat(a.as_int());
     case AttrKind::kEnum: {
       const EnumValueInfo* v = FindEnumValue(info.enum_id, a.as_int());
       return v ? v->keyword : absl::StrCat(a.as_int());
     }
     case AttrKind::kString:
-    case AttrKind::kSymbol:
-      return absl::StrCat("\"", absl::CEscape(a.as_string().substr(0, 80)), "\"");
-    case AttrKind::kInts:
-      return absl::StrCat("[", absl::StrJoin(a.ints().subspan(0, 16), ", "), "]");
-    case AttrKind::kBools:
-      return absl::StrCat("[", absl::StrJoin(a.bools().subspan(0, 16), ", "), "]");
+    case AttrKind::kSymbol: return absl::StrCat("\"", absl::CEscape(a.as_string().substr(0, 80)), "\"");
+    case AttrKind::kInts: return absl::StrCat("[", absl::StrJoin(a.ints().subspan(0, 16), ", "), "]");
+    case AttrKind::kBools: return absl::StrCat("[", absl::StrJoin(a.bools().subspan(0, 16), ", "), "]");
     case AttrKind::kDense:
       return absl::StrCat(
           ElemInfoOf(a.dense().elem).spelling, a.dense().splat ? " splat " : " elements ",
@@ -44,8 +39,7 @@ std::string Describe(const Attr& a, const AttrInfo& info) {
           " (", a.dense().bytes.size(), " bytes)");
     case AttrKind::kPredicate:
     case AttrKind::kHints:
-    case AttrKind::kScalars:
-      break;
+    case AttrKind::kScalars: break;
   }
   return "one value";
 }

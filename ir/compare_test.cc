@@ -44,9 +44,7 @@ TEST(Compare, EqualModules) {
 TEST(Compare, TypesOfTwoContexts) {
   TypeContext a, b;
   const Element f32 = Element::Number(Elem::kF32);
-  const auto view = [&](TypeContext& c, int64_t n) {
-    return c.PartitionView({4}, c.TensorView(f32, {kDynamic}, {n}));
-  };
+  const auto view = [&](TypeContext& c, int64_t n) { return c.PartitionView({4}, c.TensorView(f32, {kDynamic}, {n})); };
   EXPECT_TRUE(Equal(view(a, 1), view(b, 1)));
   EXPECT_FALSE(Equal(view(a, 1), view(b, 2)));
 }
@@ -63,8 +61,7 @@ TEST(Compare, NamesTheFirstDifference) {
       {[](Module& m) { m.globals[0]->alignment = 8; }, "global @g, alignment: 0, other: 8"},
       {[](Module& m) { m.functions[0]->blocks_per_cluster[1] = 2; }, "@k, blocks per cluster: 1, other: 2"},
       {[](Module& m) { m.functions[0]->interface = std::make_unique<Interface>(); }, "has an interface"},
-      {[](Module& m) { Sum(m)->set_operand(1, Sum(m)->operand(0)); },
-       "@k, op 1 (addi): operand 1: value: 0, other: 3"},
+      {[](Module& m) { Sum(m)->set_operand(1, Sum(m)->operand(0)); }, "@k, op 1 (addi): operand 1: value: 0, other: 3"},
       {[](Module& m) { Sum(m)->set_attr("overflow", Attr::Enum(Overflow::kNoWrap)); },
        "attribute overflow: none, other: no_wrap"},
       {[](Module& m) { Sum(m)->result(0)->set_type(m.types().Scalar(Elem::kI64)); },

@@ -10,8 +10,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr char kAdd[] = "_Z3addPKfPfi";                       // add(const float*, float*, int)
-constexpr char kScale[] = "_Z5scaleIfLi64EEvPT_";             // template <class T, int n> scale(T*)
+constexpr char kAdd[] = "_Z3addPKfPfi";            // add(const float*, float*, int)
+constexpr char kScale[] = "_Z5scaleIfLi64EEvPT_";  // template <class T, int n> scale(T*)
 constexpr char kScaleWide[] = "_Z5scaleIfLi128EEvPT_";
 constexpr char kNested[] = "_ZN3lib4demo4copyIN3lib4pairIifEELb1EEEvPKT_PS4_";
 

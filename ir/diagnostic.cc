@@ -5,7 +5,8 @@
 namespace tile::ir {
 
 std::string Diagnostic::ToString() const {
-  std::string s = absl::StrCat(where, ": ", severity == Severity::kError ? "error" : "warning", "[", code, "]: ", message);
+  std::string s =
+      absl::StrCat(where, ": ", severity == Severity::kError ? "error" : "warning", "[", code, "]: ", message);
   if (!excerpt.empty()) absl::StrAppend(&s, "\n", excerpt);
   if (!fix.empty()) absl::StrAppend(&s, "\n  fix: ", fix);
   return s;
@@ -19,8 +20,8 @@ void Diagnostics::Add(Severity severity, absl::string_view code, absl::string_vi
   } else if (list_.size() >= 2 * limit_) {
     return;
   }
-  list_.push_back({severity, std::string(code), std::string(where), std::string(message), std::string(fix),
-                   std::string(excerpt)});
+  list_.push_back(
+      {severity, std::string(code), std::string(where), std::string(message), std::string(fix), std::string(excerpt)});
 }
 
 void Diagnostics::Error(absl::string_view code, absl::string_view where, absl::string_view message,

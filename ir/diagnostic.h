@@ -23,8 +23,8 @@ enum class Severity { kError, kWarning };
 
 struct Diagnostic {
   Severity severity = Severity::kError;
-  std::string code;     // stable, e.g. "atomic_rmw_tko.c3"
-  std::string where;    // "file:line:col"
+  std::string code;   // stable, e.g. "atomic_rmw_tko.c3"
+  std::string where;  // "file:line:col"
   std::string message;
   std::string fix;      // may be empty
   std::string excerpt;  // source line with a caret below, may be empty

@@ -22,7 +22,8 @@ std::string DidYouMean(absl::string_view word, const std::vector<absl::string_vi
       row[0] = i;
       for (size_t j = 1; j < row.size(); ++j) {
         row[j] = std::min({last[j - 1] + (word[i - 1] != c[j - 1]), last[j] + 1, row[j - 1] + 1});
-        if (i > 1 && j > 1 && word[i - 1] == c[j - 2] && word[i - 2] == c[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+        if (i > 1 && j > 1 && word[i - 1] == c[j - 2] && word[i - 2] == c[j - 1])
+          row[j] = std::min(row[j], before[j - 2] + 1);
       }
     }
     if (row.back() < best) {

@@ -36,15 +36,14 @@ struct ElemInfo {
 };
 
 inline constexpr ElemInfo kElemInfo[] = {
-#define TILE_ELEMENT(Name, spelling, bits, storage, tag, since, groups) \
-  {spelling, bits, storage, tag, since, groups},
+#define TILE_ELEMENT(Name, spelling, bits, storage, tag, since, groups) {spelling, bits, storage, tag, since, groups},
 #include "ir/elements.def"
 };
 
 constexpr const ElemInfo& ElemInfoOf(Elem e) { return kElemInfo[static_cast<int>(e)]; }
-constexpr bool IsInt(Elem e) { return ElemInfoOf(e).groups & kInt; }          // i1 … i64
-constexpr bool IsFp(Elem e) { return ElemInfoOf(e).groups & kFp; }            // f16 bf16 f32 f64
-constexpr bool IsFloat(Elem e) { return ElemInfoOf(e).groups & kXfp; }        // every float
+constexpr bool IsInt(Elem e) { return ElemInfoOf(e).groups & kInt; }    // i1 … i64
+constexpr bool IsFp(Elem e) { return ElemInfoOf(e).groups & kFp; }      // f16 bf16 f32 f64
+constexpr bool IsFloat(Elem e) { return ElemInfoOf(e).groups & kXfp; }  // every float
 constexpr bool IsNum(Elem e) { return IsInt(e) || IsFloat(e); }
 constexpr bool IsSubByte(Elem e) { return e == Elem::kI4 || e == Elem::kF4E2M1FN; }
 // Bits of one element in global memory: i1 takes a byte, tf32 a word, 4-bit types half a byte.
@@ -71,7 +70,9 @@ struct Element {
 
 #define TILE_ENUM_BEGIN(Name) enum class Name : uint8_t {
 #define TILE_ENUM_VALUE(Name, Value, keyword, number, since) Value = number,
-#define TILE_ENUM_END(Name) };
+#define TILE_ENUM_END(Name) \
+  }                         \
+  ;
 #include "ir/enums.def"
 
 enum class EnumId : uint8_t {
@@ -95,14 +96,14 @@ template <class E>
 struct EnumIdOf;
 template <EnumId kId>
 struct EnumOf;
-#define TILE_ENUM_BEGIN(Name) \
-  template <>                 \
-  struct EnumIdOf<Name> {     \
+#define TILE_ENUM_BEGIN(Name)                        \
+  template <>                                        \
+  struct EnumIdOf<Name> {                            \
     static constexpr EnumId value = EnumId::k##Name; \
-  };                          \
-  template <>                 \
-  struct EnumOf<EnumId::k##Name> { \
-    using type = Name;        \
+  };                                                 \
+  template <>                                        \
+  struct EnumOf<EnumId::k##Name> {                   \
+    using type = Name;                               \
   };
 #include "ir/enums.def"
 

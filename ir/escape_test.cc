@@ -23,12 +23,12 @@ TEST(Escape, ControlCharacters) {
 
 TEST(Escape, WhatIsNotUtf8) {
   EXPECT_EQ(Escaped("\xff\x80z"), "\\xff\\x80z");
-  EXPECT_EQ(Escaped("\xc3"), "\\xc3");                       // cut off
+  EXPECT_EQ(Escaped("\xc3"), "\\xc3");  // cut off
   EXPECT_EQ(Escaped("\xe2\x82z"), "\\xe2\\x82z");
-  EXPECT_EQ(Escaped("\xc0\x8a"), "\\xc0\\x8a");              // overlong
+  EXPECT_EQ(Escaped("\xc0\x8a"), "\\xc0\\x8a");  // overlong
   EXPECT_EQ(Escaped("\xe0\x80\x8a"), "\\xe0\\x80\\x8a");
   EXPECT_EQ(Escaped("\xf0\x80\x80\x8a"), "\\xf0\\x80\\x80\\x8a");
-  EXPECT_EQ(Escaped("\xed\xa0\x80"), "\\xed\\xa0\\x80");     // half of a surrogate pair
+  EXPECT_EQ(Escaped("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // half of a surrogate pair
   EXPECT_EQ(Escaped("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond Unicode
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr Rounding kModes[] = {Rounding::kNearestEven, Rounding::kZero, Rounding::kNegativeInf, Rounding::kPositiveInf,
                                Rounding::kNearestAway};
-constexpr Elem kSmall[] = {Elem::kF16,       Elem::kBF16,       Elem::kF8E4M3FN, Elem::kF8E5M2,
+constexpr Elem kSmall[] = {Elem::kF16,       Elem::kBF16,      Elem::kF8E4M3FN, Elem::kF8E5M2,
                            Elem::kF8E8M0FNU, Elem::kF8E5M3FNU, Elem::kF4E2M1FN, Elem::kTF32};
 
 // Every code of a type of at most 16 bits, and every 19-bit code of tf32.

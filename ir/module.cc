@@ -120,9 +120,7 @@ Function* Block::function() const {
   return b->function_;
 }
 
-Op* Block::terminator() const {
-  return last_ != nullptr && last_->info()->has(kTerminator) ? last_ : nullptr;
-}
+Op* Block::terminator() const { return last_ != nullptr && last_->info()->has(kTerminator) ? last_ : nullptr; }
 
 // --- module ---------------------------------------------------------------------------------------------------------
 

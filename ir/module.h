@@ -47,7 +47,7 @@ class Value {
  public:
   Type type() const { return type_; }
   void set_type(Type t) { type_ = t; }
-  Op* def() const { return def_; }        // null for a block argument
+  Op* def() const { return def_; }         // null for a block argument
   Block* block() const { return block_; }  // of a block argument
   int index() const { return index_; }     // among results or arguments
   Use* uses() const { return uses_; }
@@ -77,17 +77,24 @@ struct SourcePos {
 // Debug information (semantics 9.9). Records refer to each other by id: position in Module::debug + 1; 0: unknown.
 using LocId = uint32_t;
 struct DebugRecord {
-  enum class Kind : uint8_t { kCompileUnit = 1, kFile = 2, kLexicalBlock = 3, kLocation = 4, kSubprogram = 5, kCallSite = 6 };
+  enum class Kind : uint8_t {
+    kCompileUnit = 1,
+    kFile = 2,
+    kLexicalBlock = 3,
+    kLocation = 4,
+    kSubprogram = 5,
+    kCallSite = 6
+  };
   Kind kind = Kind::kLocation;
-  LocId scope = 0;      // lexical block: parent; location: scope; subprogram: compile unit
-  LocId file = 0;       // compile unit, lexical block, subprogram: a file record
-  LocId callee = 0, caller = 0;          // call site
-  absl::string_view name;                // file, subprogram; location: file name
-  absl::string_view directory;           // file
-  absl::string_view linkage_name;        // subprogram
-  uint32_t line = 0, column = 0;         // column: lexical block, location
-  uint32_t scope_line = 0;               // subprogram
-  uint32_t flags = 0;                    // subprogram, 13.5
+  LocId scope = 0;                 // lexical block: parent; location: scope; subprogram: compile unit
+  LocId file = 0;                  // compile unit, lexical block, subprogram: a file record
+  LocId callee = 0, caller = 0;    // call site
+  absl::string_view name;          // file, subprogram; location: file name
+  absl::string_view directory;     // file
+  absl::string_view linkage_name;  // subprogram
+  uint32_t line = 0, column = 0;   // column: lexical block, location
+  uint32_t scope_line = 0;         // subprogram
+  uint32_t flags = 0;              // subprogram, 13.5
 };
 
 class Block {
@@ -161,8 +168,8 @@ class Op {
   Block* region(int i) const { return regions_[i]; }  // its one block; null: an empty region (no block)
   void set_region(int i, Block* b);
 
-  LocId loc = 0;       // debug information, part of the program
-  SourcePos pos;       // line of the text it was read from; not part of the program
+  LocId loc = 0;  // debug information, part of the program
+  SourcePos pos;  // line of the text it was read from; not part of the program
 
   // Takes the op out of its block. Its memory stays in the arena.
   void Unlink();
@@ -194,7 +201,7 @@ struct OpSpec {
   absl::Span<Value* const> operands;
   absl::Span<const uint32_t> operand_ends;  // one per operand field: end of the field's operands
   absl::Span<const Type> results;
-  absl::Span<const Attr> attrs;             // one per attribute of the format; not present: default
+  absl::Span<const Attr> attrs;  // one per attribute of the format; not present: default
   LocId loc = 0;
   SourcePos pos;
 };
@@ -204,9 +211,9 @@ class Function {
  public:
   absl::string_view name;
   Visibility visibility = Visibility::kPublic;
-  const Hints* hints = nullptr;              // may be null
+  const Hints* hints = nullptr;  // may be null
   int blocks_per_cluster[3] = {1, 1, 1};
-  std::unique_ptr<Interface> interface;      // may be null
+  std::unique_ptr<Interface> interface;  // may be null
   LocId loc = 0;
   SourcePos pos;
 
@@ -223,12 +230,12 @@ class Function {
 
 struct Global {
   absl::string_view name;
-  Dense value;                  // value.splat: one element for all `count`
-  int64_t count = 0;            // elements
-  uint64_t alignment = 0;       // bytes; 0: natural
+  Dense value;             // value.splat: one element for all `count`
+  int64_t count = 0;       // elements
+  uint64_t alignment = 0;  // bytes; 0: natural
   bool constant = false;
   Visibility visibility = Visibility::kPublic;
-  Type type;                    // tile<count x elem>
+  Type type;  // tile<count x elem>
   LocId loc = 0;
   SourcePos pos;
 };
@@ -242,10 +249,10 @@ class Module {
 
   std::string name = "kernels";
   std::string producer;
-  std::string source_name;                    // file it was read from, for diagnostics; not part of the program
+  std::string source_name;  // file it was read from, for diagnostics; not part of the program
   std::vector<std::unique_ptr<Function>> functions;
   std::vector<std::unique_ptr<Global>> globals;
-  std::vector<DebugRecord> debug;             // strings live in the arena
+  std::vector<DebugRecord> debug;  // strings live in the arena
 
   TypeContext& types() { return types_; }
   Arena& arena() { return arena_; }

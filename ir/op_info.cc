@@ -38,7 +38,8 @@ constexpr bool AllNamed() {
     };
     format_text::ForEachWord(row.operands, field);
     format_text::ForEachWord(row.results, field);
-    format_text::ForEachWord(row.attrs, [&](std::string_view word) { all = all && FieldOf(format_text::ParseAttr(word).name) >= 0; });
+    format_text::ForEachWord(
+        row.attrs, [&](std::string_view word) { all = all && FieldOf(format_text::ParseAttr(word).name) >= 0; });
   }
   return all;
 }
@@ -72,7 +73,8 @@ AttrInfo MakeAttr(std::string_view word) {
 
 template <class Fields>
 void Place(const Fields& fields, int8_t FieldPlace::*part, FormatInfo* f) {
-  for (size_t i = 0; i < fields.size(); ++i) f->places[static_cast<size_t>(FieldOf(fields[i].name))].*part = static_cast<int8_t>(i);
+  for (size_t i = 0; i < fields.size(); ++i)
+    f->places[static_cast<size_t>(FieldOf(fields[i].name))].*part = static_cast<int8_t>(i);
 }
 
 std::vector<FormatInfo> MakeFormats() {
@@ -97,8 +99,8 @@ std::vector<FormatInfo> MakeFormats() {
 std::vector<OpInfo> BuildOps() {
   std::vector<OpInfo> ops = {
 #define TILE_OP(number, Name, mnemonic, Format_, Family_, since, traits, constraints)                       \
-  OpInfo{Opcode::k##Name, #Name, mnemonic, &GetFormat(Format::k##Format_), Family::k##Family_, since, traits, \
-         constraints, 0},
+  OpInfo{Opcode::k##Name, #Name,       mnemonic, &GetFormat(Format::k##Format_), Family::k##Family_, since, \
+         traits,          constraints, 0},
 #include "ir/ops.def"
   };
   for (size_t i = 0; i < ops.size(); ++i) ops[i].index = static_cast<int>(i);
@@ -122,8 +124,9 @@ int FormatInfo::result_index(absl::string_view n) const { return IndexOf(results
 const char* FieldName(Field f) { return format_text::kFieldNames[static_cast<size_t>(f)].data(); }
 
 const char* FamilyName(Family f) {
-  static constexpr const char* kNames[] = {"atomic", "compare", "constant", "control", "convert", "float", "integer",
-                                           "math", "memory", "mma", "multimem", "reduce", "shape", "token", "view"};
+  static constexpr const char* kNames[] = {"atomic",   "compare", "constant", "control", "convert",
+                                           "float",    "integer", "math",     "memory",  "mma",
+                                           "multimem", "reduce",  "shape",    "token",   "view"};
   return kNames[static_cast<int>(f)];
 }
 

@@ -45,27 +45,40 @@ inline constexpr int kNumFields = 0
 const char* FieldName(Field f);  // "lower_bound"
 
 enum class Family : uint8_t {
-  kAtomic, kCompare, kConstant, kControl, kConvert, kFloat, kInteger, kMath, kMemory, kMma, kMultimem, kReduce, kShape,
-  kToken, kView,
+  kAtomic,
+  kCompare,
+  kConstant,
+  kControl,
+  kConvert,
+  kFloat,
+  kInteger,
+  kMath,
+  kMemory,
+  kMma,
+  kMultimem,
+  kReduce,
+  kShape,
+  kToken,
+  kView,
 };
 const char* FamilyName(Family f);  // "atomic"
 
 enum Trait : uint16_t {
-  kPure = 1,         // no effect; may be removed, repeated, moved
+  kPure = 1,  // no effect; may be removed, repeated, moved
   kElementwiseBit = 2,
-  kElementwise = 3,  // pure, and result element i depends on operand elements i only
-  kCommutative = 4,  // the first two operands may be swapped
-  kTerminator = 8,   // ends a block
-  kReads = 16,       // may read memory
-  kWrites = 32,      // may write memory
-  kTko = 64,         // ordered by tokens only
-  kEffect = 128,     // must stay even if its results are unused
-  kRegions = 256,    // has regions; effects are those of its body
-  kLoop = 512,       // runs its body again and again, carrying values: ir/loops.h
+  kElementwise = 3,     // pure, and result element i depends on operand elements i only
+  kCommutative = 4,     // the first two operands may be swapped
+  kTerminator = 8,      // ends a block
+  kReads = 16,          // may read memory
+  kWrites = 32,         // may write memory
+  kTko = 64,            // ordered by tokens only
+  kEffect = 128,        // must stay even if its results are unused
+  kRegions = 256,       // has regions; effects are those of its body
+  kLoop = 512,          // runs its body again and again, carrying values: ir/loops.h
   kElementBody = 1024,  // its body combines two elements: scalars in, scalars out
-  kAlias = 2048,     // the result is operand 0, bit for bit and in order: only its type or what is known of it differs
-  kMoves = 4096,     // each element of the result is one of operand 0, unchanged
-  kProduct = 8192,   // acc + lhs * rhs of matrices, without scales
+  kAlias = 2048,    // the result is operand 0, bit for bit and in order: only its type or what is known of it differs
+  kMoves = 4096,    // each element of the result is one of operand 0, unchanged
+  kProduct = 8192,  // acc + lhs * rhs of matrices, without scales
 };
 
 enum class Arity : uint8_t { kOne, kOptional, kVariadic };
@@ -78,7 +91,18 @@ struct FieldInfo {
 };
 
 enum class AttrKind : uint8_t {
-  kFlag, kBool, kInt, kEnum, kString, kSymbol, kDense, kInts, kBools, kPredicate, kHints, kScalars,
+  kFlag,
+  kBool,
+  kInt,
+  kEnum,
+  kString,
+  kSymbol,
+  kDense,
+  kInts,
+  kBools,
+  kPredicate,
+  kHints,
+  kScalars,
 };
 
 struct AttrInfo {

@@ -47,7 +47,10 @@ namespace internal {
 
 // What the table says of result types, at compile time: an operation whose result does not follow needs a type.
 constexpr std::string_view ConstraintsOf(Opcode op) {
-  constexpr struct { Opcode op; std::string_view text; } kRows[] = {
+  constexpr struct {
+    Opcode op;
+    std::string_view text;
+  } kRows[] = {
 #define TILE_OP(number, Name, mnemonic, Format, Family, since, traits, constraints) {Opcode::k##Name, constraints},
 #include "ir/ops.def"
   };
@@ -156,19 +159,22 @@ struct DivI {
 template <Opcode kOp>
 struct Fma {
   V operator()(B b, V x, V y, V acc, Rounding r = Rounding::kNearestEven, bool ftz = false) const {
-    return One(b, kOp, {{x}, {y}, {acc}}, acc->type(), {{"rounding", Attr::Enum(r)}, {"flush_to_zero", Attr::Flag(ftz)}});
+    return One(b, kOp, {{x}, {y}, {acc}}, acc->type(),
+               {{"rounding", Attr::Enum(r)}, {"flush_to_zero", Attr::Flag(ftz)}});
   }
 };
 template <Opcode kOp>
 struct CmpI {
   V operator()(B b, ComparisonPredicate p, V x, V y, Signedness s) const {
-    return One(b, kOp, {{x}, {y}}, WithElement(b, Elem::kI1, x), {{"predicate", Attr::Enum(p)}, {"signedness", Attr::Enum(s)}});
+    return One(b, kOp, {{x}, {y}}, WithElement(b, Elem::kI1, x),
+               {{"predicate", Attr::Enum(p)}, {"signedness", Attr::Enum(s)}});
   }
 };
 template <Opcode kOp>
 struct CmpF {
   V operator()(B b, ComparisonPredicate p, V x, V y, ComparisonOrdering o = ComparisonOrdering::kOrdered) const {
-    return One(b, kOp, {{x}, {y}}, WithElement(b, Elem::kI1, x), {{"predicate", Attr::Enum(p)}, {"ordering", Attr::Enum(o)}});
+    return One(b, kOp, {{x}, {y}}, WithElement(b, Elem::kI1, x),
+               {{"predicate", Attr::Enum(p)}, {"ordering", Attr::Enum(o)}});
   }
 };
 template <Opcode kOp>
@@ -246,7 +252,9 @@ struct Extract {
 };
 template <Opcode kOp>
 struct Insert {
-  V operator()(B b, V x, V into, const Values& indices) const { return One(b, kOp, {{x}, {into}, indices}, into->type()); }
+  V operator()(B b, V x, V into, const Values& indices) const {
+    return One(b, kOp, {{x}, {into}, indices}, into->type());
+  }
 };
 template <Opcode kOp>
 struct MmaF {
@@ -257,7 +265,8 @@ struct MmaF {
 template <Opcode kOp>
 struct MmaI {
   V operator()(B b, V x, V y, V acc, Signedness sx, Signedness sy) const {
-    return One(b, kOp, {{x}, {y}, {acc}}, acc->type(), {{"signedness_lhs", Attr::Enum(sx)}, {"signedness_rhs", Attr::Enum(sy)}});
+    return One(b, kOp, {{x}, {y}, {acc}}, acc->type(),
+               {{"signedness_lhs", Attr::Enum(sx)}, {"signedness_rhs", Attr::Enum(sy)}});
   }
 };
 template <Opcode kOp>
@@ -277,29 +286,32 @@ template <Opcode kOp>
 struct If {
   // Both functions give the results; `otherwise` may be null if there are none. A region that has ended itself (with
   // Continue, Break or Return) is left as it is.
-  Values operator()(B b, V condition, const std::function<Values()>& then, const std::function<Values()>& otherwise = {}) const;
+  Values operator()(B b, V condition, const std::function<Values()>& then,
+                    const std::function<Values()>& otherwise = {}) const;
 };
 template <Opcode kOp>
 struct For {
   // `body` gets the induction variable and the carried values and gives the carried values of the next round.
-  Values operator()(B b, V lower, V upper, V step, const Values& init, const std::function<Values(V, const Values&)>& body,
-                    bool unsigned_cmp = false) const;
+  Values operator()(B b, V lower, V upper, V step, const Values& init,
+                    const std::function<Values(V, const Values&)>& body, bool unsigned_cmp = false) const;
 };
 template <Opcode kOp>
 struct Loop {
   // `body` ends the round itself, with Continue or Break, or gives the carried values of the next one.
-  Values operator()(B b, const Values& init, absl::Span<const Type> results, const std::function<Values(const Values&)>& body) const;
+  Values operator()(B b, const Values& init, absl::Span<const Type> results,
+                    const std::function<Values(const Values&)>& body) const;
 };
 // `body` gets the elements and the accumulators, one per operand, and gives the new accumulators.
 using Combine = std::function<Values(const Values& elements, const Values& accumulators)>;
 template <Opcode kOp>
 struct Reduce {
-  Values operator()(B b, const Values& operands, int64_t dim, const std::vector<Scalar>& identities, const Combine& body) const;
+  Values operator()(B b, const Values& operands, int64_t dim, const std::vector<Scalar>& identities,
+                    const Combine& body) const;
 };
 template <Opcode kOp>
 struct Scan {
-  Values operator()(B b, const Values& operands, int64_t dim, const std::vector<Scalar>& identities, const Combine& body,
-                    bool reverse = false) const;
+  Values operator()(B b, const Values& operands, int64_t dim, const std::vector<Scalar>& identities,
+                    const Combine& body, bool reverse = false) const;
 };
 template <Opcode kOp>
 struct Assert {
@@ -326,13 +338,17 @@ struct LoadPtr {
 };
 template <Opcode kOp>
 struct StorePtr {
-  V operator()(B b, V p, V x, const Access& a = {}) const { return Ordered(b, kOp, {{p}, {x}, {a.mask}, {a.token}}, a); }
+  V operator()(B b, V p, V x, const Access& a = {}) const {
+    return Ordered(b, kOp, {{p}, {x}, {a.mask}, {a.token}}, a);
+  }
 };
 template <Opcode kOp>
 struct Alloca {
   V operator()(B b, Type pointer, int64_t num_elem, int64_t alignment, bool global = false) const {
-    return One(b, kOp, {}, pointer, {{"num_elem", Attr::Int(AttrKind::kInt, num_elem)},
-                                     {"alignment", Attr::Int(AttrKind::kInt, alignment)}, {"global", Attr::Flag(global)}});
+    return One(b, kOp, {}, pointer,
+               {{"num_elem", Attr::Int(AttrKind::kInt, num_elem)},
+                {"alignment", Attr::Int(AttrKind::kInt, alignment)},
+                {"global", Attr::Flag(global)}});
   }
 };
 template <Opcode kOp>
@@ -403,7 +419,9 @@ struct AtomicScatterView {
   Loaded operator()(B b, RmwMode mode, V tensor, V indices, V x, int64_t dim, bool check_bounds = false,
                     const Access& a = {}) const {
     return Two(b, kOp, {{tensor}, {indices}, {x}, {a.token}}, x->type(), a,
-               {{"mode", Attr::Enum(mode)}, {"dim", Attr::Int(AttrKind::kInt, dim)}, {"check_bounds", Attr::Flag(check_bounds)}});
+               {{"mode", Attr::Enum(mode)},
+                {"dim", Attr::Int(AttrKind::kInt, dim)},
+                {"check_bounds", Attr::Flag(check_bounds)}});
   }
 };
 template <Opcode kOp>

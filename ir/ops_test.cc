@@ -20,8 +20,9 @@ class Everything : public testing::Test {
   void Arithmetic() {
     Value* x = op::Splat(b, Tile(Elem::kF32, {4, 8}), 1.5);
     Value* n = op::Integer(b, Tile(Elem::kI32, {4, 8}), -7);
-    for (const auto& unary : {op::Absf(b, x), op::Negf(b, x), op::Ceil(b, x), op::Floor(b, x), op::Cos(b, x), op::Cosh(b, x),
-                              op::Sin(b, x), op::Sinh(b, x), op::Tan(b, x), op::Log(b, x), op::Log2(b, x)}) {
+    for (const auto& unary :
+         {op::Absf(b, x), op::Negf(b, x), op::Ceil(b, x), op::Floor(b, x), op::Cos(b, x), op::Cosh(b, x), op::Sin(b, x),
+          op::Sinh(b, x), op::Tan(b, x), op::Log(b, x), op::Log2(b, x)}) {
       EXPECT_EQ(unary->type(), x->type());
     }
     op::Exp(b, x, Rounding::kApprox);
@@ -37,7 +38,8 @@ class Everything : public testing::Test {
     op::Fpowi(b, x, n);
     op::Absi(b, op::Negi(b, n, Overflow::kNoWrap));
     op::Muli(b, op::Addi(b, n, n), op::Subi(b, n, n, Overflow::kNoSignedWrap));
-    op::Divi(b, op::Mulhii(b, n, n), op::Remi(b, n, n, Signedness::kSigned), Signedness::kSigned, Rounding::kNegativeInf);
+    op::Divi(b, op::Mulhii(b, n, n), op::Remi(b, n, n, Signedness::kSigned), Signedness::kSigned,
+             Rounding::kNegativeInf);
     op::Maxi(b, n, op::Mini(b, n, n, Signedness::kUnsigned), Signedness::kSigned);
     op::Shli(b, n, op::Shri(b, n, n, Signedness::kSigned));
     op::Andi(b, n, op::Ori(b, n, op::Xori(b, n, n)));
@@ -83,18 +85,19 @@ class Everything : public testing::Test {
 
   void Control() {
     Value* x = op::Elements(b, Tile(Elem::kF32, {2, 2}), {1, 2, 3, 4});
-    const Values sums = op::Reduce(b, {x}, 1, {op::Identity(Elem::kF32, 0)}, [&](const Values& e, const Values& acc) -> Values {
-      return {op::Addf(b, e[0], acc[0])};
-    });
+    const Values sums =
+        op::Reduce(b, {x}, 1, {op::Identity(Elem::kF32, 0)},
+                   [&](const Values& e, const Values& acc) -> Values { return {op::Addf(b, e[0], acc[0])}; });
     EXPECT_EQ(sums[0]->type(), Tile(Elem::kF32, {2}));
-    op::Scan(b, {x}, 0, {op::Identity(Elem::kF32, 1)},
-             [&](const Values& e, const Values& acc) -> Values { return {op::Mulf(b, e[0], acc[0])}; }, /*reverse=*/true);
-    const Values total = op::For(b, zero, one, one, {x}, [&](Value*, const Values& carried) -> Values {
-      return {op::Addf(b, carried[0], x)};
-    });
+    op::Scan(
+        b, {x}, 0, {op::Identity(Elem::kF32, 1)},
+        [&](const Values& e, const Values& acc) -> Values { return {op::Mulf(b, e[0], acc[0])}; }, /*reverse=*/true);
+    const Values total = op::For(b, zero, one, one, {x},
+                                 [&](Value*, const Values& carried) -> Values { return {op::Addf(b, carried[0], x)}; });
     EXPECT_EQ(total[0]->type(), x->type());
     Value* yes = op::Splat(b, m.types().Scalar(Elem::kI1), 1);
-    op::If(b, yes, [&]() -> Values { return {one}; }, [&]() -> Values { return {zero}; });
+    op::If(
+        b, yes, [&]() -> Values { return {one}; }, [&]() -> Values { return {zero}; });
     op::If(b, yes, [&] {
       op::Return(b);
       return Values();

@@ -32,7 +32,8 @@ std::string FormatNumber(const Conversion& c, int64_t value, uint64_t bits) {
   const std::string spec = absl::StrCat("%", c.flags, "ll", std::string(1, c.letter));
   char buffer[512];
   const bool is_signed = c.letter == 'd' || c.letter == 'i';
-  std::snprintf(buffer, sizeof buffer, spec.c_str(), is_signed ? static_cast<long long>(value) : static_cast<long long>(bits));
+  std::snprintf(buffer, sizeof buffer, spec.c_str(),
+                is_signed ? static_cast<long long>(value) : static_cast<long long>(bits));
   return buffer;
 }
 
@@ -50,7 +51,8 @@ std::string FormatElement(const Conversion& c, Elem e, const uint8_t* p) {
     return FormatNumber(Conversion{c.flags, 'g'}, value);
   }
   const int width = ElemInfoOf(e).bits;
-  const int64_t value = width >= 64 ? static_cast<int64_t>(bits) : static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
+  const int64_t value =
+      width >= 64 ? static_cast<int64_t>(bits) : static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
   if (IsIntConversion(c.letter)) return FormatNumber(c, e == Elem::kI1 ? static_cast<int64_t>(bits) : value, bits);
   if (IsFloatConversion(c.letter)) return FormatNumber(c, static_cast<double>(value));
   if (c.letter == 'p') return absl::StrFormat("0x%x", bits);

@@ -54,16 +54,23 @@ std::string FieldText(const OpInfo& op, const FieldInfo& field) {
     absl::string_view right = word.substr(at + 1);
     if (word[at] == ':') {
       const size_t dot = right.find('.');
-      parts.push_back(absl::StrCat(SetText(right.substr(0, dot)),
-                                   dot == absl::string_view::npos ? "" : absl::StrCat(" of rank ", right.substr(dot + 1))));
+      parts.push_back(
+          absl::StrCat(SetText(right.substr(0, dot)),
+                       dot == absl::string_view::npos ? "" : absl::StrCat(" of rank ", right.substr(dot + 1))));
     } else if (right == field.name) {
       parts.push_back(word[at] == '=' ? "all of one type" : "all of one shape");
     } else {
-      parts.push_back(absl::StrCat(word[at] == '=' ? "type" : word[at] == '~' ? "shape" : "element type", " of ", right));
+      parts.push_back(absl::StrCat(word[at] == '='   ? "type"
+                                   : word[at] == '~' ? "shape"
+                                                     : "element type",
+                                   " of ", right));
     }
   }
-  const char* arity = field.arity == Arity::kOptional ? " (optional)" : field.arity == Arity::kVariadic ? " (any number)" : "";
-  return absl::StrCat(absl::StrJoin(parts, ", "), arity, field.since ? absl::StrCat(", since ", Version(field.since)) : "");
+  const char* arity = field.arity == Arity::kOptional   ? " (optional)"
+                      : field.arity == Arity::kVariadic ? " (any number)"
+                                                        : "";
+  return absl::StrCat(absl::StrJoin(parts, ", "), arity,
+                      field.since ? absl::StrCat(", since ", Version(field.since)) : "");
 }
 
 std::string AttrText(const AttrInfo& a) {
@@ -97,8 +104,9 @@ std::vector<std::pair<std::string, std::string>> Rows(const OpInfo& op) {
 }
 
 std::string Head(const OpInfo& op) {
-  return absl::StrFormat("0x%02X, %s%s", static_cast<int>(op.opcode), Version(op.since),
-                         absl::StrCat(TraitNames(op.traits).empty() ? "" : ", ", absl::StrJoin(TraitNames(op.traits), ", ")));
+  return absl::StrFormat(
+      "0x%02X, %s%s", static_cast<int>(op.opcode), Version(op.since),
+      absl::StrCat(TraitNames(op.traits).empty() ? "" : ", ", absl::StrJoin(TraitNames(op.traits), ", ")));
 }
 
 std::string Syntax(const OpInfo& op) {
@@ -141,15 +149,25 @@ void AppendFamily(int family, std::string* page) {
 }  // namespace
 
 const char* KindName(const AttrInfo& a) {
-  static constexpr const char* kNames[] = {"flag", "bool", "int", "", "string", "symbol", "dense", "ints", "bools",
-                                           "predicate", "hints", "scalars"};
+  static constexpr const char* kNames[] = {"flag",  "bool", "int",   "",          "string", "symbol",
+                                           "dense", "ints", "bools", "predicate", "hints",  "scalars"};
   return a.kind == AttrKind::kEnum ? EnumName(a.enum_id) : kNames[static_cast<int>(a.kind)];
 }
 
 std::vector<const char*> TraitNames(uint16_t traits) {
-  static constexpr struct { Trait bit; const char* name; } kNames[] = {
-      {kPure, "pure"}, {kElementwiseBit, "elementwise"}, {kCommutative, "commutative"}, {kTerminator, "terminator"},
-      {kReads, "reads"}, {kWrites, "writes"}, {kTko, "token-ordered"}, {kEffect, "effect"}, {kRegions, "regions"},
+  static constexpr struct {
+    Trait bit;
+    const char* name;
+  } kNames[] = {
+      {kPure, "pure"},
+      {kElementwiseBit, "elementwise"},
+      {kCommutative, "commutative"},
+      {kTerminator, "terminator"},
+      {kReads, "reads"},
+      {kWrites, "writes"},
+      {kTko, "token-ordered"},
+      {kEffect, "effect"},
+      {kRegions, "regions"},
   };
   std::vector<const char*> names;
   for (const auto& n : kNames) {
@@ -188,7 +206,8 @@ std::string OpListText() {
   for (int f = 0; f < kFamilies; ++f) {
     absl::StrAppend(&s, f == 0 ? "" : "\n", FamilyName(static_cast<Family>(f)), "\n");
     for (const OpInfo& op : AllOps()) {
-      if (static_cast<int>(op.family) == f) absl::StrAppend(&s, absl::StrFormat("  %-30s  ", op.mnemonic), DocOf(op.opcode), "\n");
+      if (static_cast<int>(op.family) == f)
+        absl::StrAppend(&s, absl::StrFormat("  %-30s  ", op.mnemonic), DocOf(op.opcode), "\n");
     }
   }
   return s;
@@ -211,9 +230,11 @@ std::string OperationsPage() {
     for (const OpInfo& op : AllOps()) {
       if (static_cast<int>(op.family) == f) links.push_back(LinkTo(op.mnemonic, OpHeading(f, ++number, op)));
     }
-    absl::StrAppend(&page, "| ", LinkTo(FamilyName(static_cast<Family>(f)), FamilyHeading(f)), " | ", absl::StrJoin(links, " "), " |\n");
+    absl::StrAppend(&page, "| ", LinkTo(FamilyName(static_cast<Family>(f)), FamilyHeading(f)), " | ",
+                    absl::StrJoin(links, " "), " |\n");
   }
-  absl::StrAppend(&page, "\n## ", kGeneralSection, " General rules\n\nThese hold for every operation; the label is the operation's: `addf.c1`.\n\n",
+  absl::StrAppend(&page, "\n## ", kGeneralSection,
+                  " General rules\n\nThese hold for every operation; the label is the operation's: `addf.c1`.\n\n",
                   "| label | rule |\n|---|---|\n");
   for (const RuleInfo& r : AllRules()) {
     if (absl::string_view(r.applies) == "*") absl::StrAppend(&page, "| *.c", r.number, " | ", r.text, " |\n");
@@ -225,7 +246,8 @@ std::string OperationsPage() {
   }
   absl::StrAppend(&page, "\n## ", kFilesSection, " File structure\n\n| number | name | meaning |\n|---|---|---|\n");
   for (const StructureInfo& s : AllStructures()) {
-    absl::StrAppend(&page, absl::StrFormat("| 0x%02X | %s | ", static_cast<int>(s.opcode), s.mnemonic), DocOf(s.opcode), " |\n");
+    absl::StrAppend(&page, absl::StrFormat("| 0x%02X | %s | ", static_cast<int>(s.opcode), s.mnemonic), DocOf(s.opcode),
+                    " |\n");
   }
   for (int f = 0; f < kFamilies; ++f) AppendFamily(f, &page);
   return page;

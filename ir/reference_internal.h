@@ -9,8 +9,8 @@
 
 namespace tile::ir {
 
-const char* KindName(const AttrInfo& a);                  // "flag", or the enumeration: "Rounding"
-std::vector<const char*> TraitNames(uint16_t traits);     // {"pure", "elementwise"}
+const char* KindName(const AttrInfo& a);               // "flag", or the enumeration: "Rounding"
+std::vector<const char*> TraitNames(uint16_t traits);  // {"pure", "elementwise"}
 
 }  // namespace tile::ir
 

@@ -28,9 +28,11 @@ std::string Quote(absl::string_view text) {
 // {"a": 1, "b": 2}; the values are JSON already.
 using Members = std::vector<std::pair<absl::string_view, std::string>>;
 std::string Object(const Members& members) {
-  return absl::StrCat("{", absl::StrJoin(members, ", ", [](std::string* out, const auto& m) {
-                        absl::StrAppend(out, "\"", m.first, "\": ", m.second);
-                      }), "}");
+  return absl::StrCat(
+      "{",
+      absl::StrJoin(members, ", ",
+                    [](std::string* out, const auto& m) { absl::StrAppend(out, "\"", m.first, "\": ", m.second); }),
+      "}");
 }
 template <class T, class Fn>
 std::string Array(const T& items, Fn&& item) {
@@ -48,7 +50,9 @@ std::string Bool(bool b) { return b ? "true" : "false"; }
 
 std::string FieldJson(const FieldInfo& f) {
   static constexpr const char* kArities[] = {"one", "optional", "variadic"};
-  return Object({{"name", Quote(f.name)}, {"arity", Quote(kArities[static_cast<int>(f.arity)])}, {"since", absl::StrCat(f.since)}});
+  return Object({{"name", Quote(f.name)},
+                 {"arity", Quote(kArities[static_cast<int>(f.arity)])},
+                 {"since", absl::StrCat(f.since)}});
 }
 
 std::string AttrJson(const AttrInfo& a) {
@@ -118,10 +122,11 @@ std::string StructureJson(const StructureInfo& s) {
 }  // namespace
 
 std::string OpTableJson() {
-  return absl::StrCat("{\n  \"elements\": ", Lines(kElemInfo, ElementJson), ",\n  \"enums\": ", Lines(kEnumValues, EnumValueJson),
+  return absl::StrCat("{\n  \"elements\": ", Lines(kElemInfo, ElementJson),
+                      ",\n  \"enums\": ", Lines(kEnumValues, EnumValueJson),
                       ",\n  \"formats\": ", Lines(AllFormats(), FormatJson), ",\n  \"ops\": ", Lines(AllOps(), OpJson),
-                      ",\n  \"structures\": ", Lines(AllStructures(), StructureJson), ",\n  \"rules\": ",
-                      Lines(AllRules(), RuleJson), "\n}\n");
+                      ",\n  \"structures\": ", Lines(AllStructures(), StructureJson),
+                      ",\n  \"rules\": ", Lines(AllRules(), RuleJson), "\n}\n");
 }
 
 }  // namespace tile::ir

@@ -18,7 +18,8 @@ TEST(Reference, EveryRowHasADocComment) {
 
 TEST(Reference, EveryOperationHasAnExampleOfItself) {
   for (const OpInfo& op : AllOps()) {
-    EXPECT_TRUE(absl::StrContains(ExampleOf(op.opcode), op.mnemonic)) << op.mnemonic << ": ir/examples has no kernel of it";
+    EXPECT_TRUE(absl::StrContains(ExampleOf(op.opcode), op.mnemonic))
+        << op.mnemonic << ": ir/examples has no kernel of it";
   }
   EXPECT_EQ(ExampleOf(Opcode::kIota), "%i = iota : tile<8xi32>  // = [0, 1, 2, 3, 4, 5, 6, 7]\n");
 }
@@ -47,15 +48,18 @@ TEST(Reference, RulesAboutMemoryAreThoseOfAccesses) {
 
 TEST(Reference, ListNamesEveryOperation) {
   const std::string list = OpListText();
-  for (const OpInfo& op : AllOps()) EXPECT_TRUE(absl::StrContains(list, absl::StrCat("  ", op.mnemonic, " "))) << op.mnemonic;
+  for (const OpInfo& op : AllOps())
+    EXPECT_TRUE(absl::StrContains(list, absl::StrCat("  ", op.mnemonic, " "))) << op.mnemonic;
 }
 
 TEST(Reference, Json) {
   const std::string json = OpTableJson();
-  EXPECT_TRUE(absl::StrContains(json, "{\"number\": 2, \"mnemonic\": \"addf\", \"name\": \"Addf\", \"format\": \"BinaryRoundFtz\", "
-                                      "\"family\": \"float\", \"since\": 1301, \"traits\": [\"pure\", \"elementwise\", "
-                                      "\"commutative\"], \"constraints\": \"lhs:FP rhs=lhs result=lhs\", "
-                                      "\"rules\": [\"addf.c10\", \"addf.c11\"]"))
+  EXPECT_TRUE(
+      absl::StrContains(json,
+                        "{\"number\": 2, \"mnemonic\": \"addf\", \"name\": \"Addf\", \"format\": \"BinaryRoundFtz\", "
+                        "\"family\": \"float\", \"since\": 1301, \"traits\": [\"pure\", \"elementwise\", "
+                        "\"commutative\"], \"constraints\": \"lhs:FP rhs=lhs result=lhs\", "
+                        "\"rules\": [\"addf.c10\", \"addf.c11\"]"))
       << json.substr(json.find("addf") - 40, 300);
 }
 
@@ -64,7 +68,8 @@ TEST(Reference, PageIsUpToDate) {
   std::ifstream in("docs/operations.md");
   std::stringstream page;
   page << in.rdbuf();
-  EXPECT_TRUE(page.str() == OperationsPage()) << "docs/operations.md is not what the tables say: bazel run //ir:write_reference";
+  EXPECT_TRUE(page.str() == OperationsPage())
+      << "docs/operations.md is not what the tables say: bazel run //ir:write_reference";
 }
 
 }  // namespace

@@ -14,9 +14,9 @@
 namespace tile::ir {
 
 struct RunReport {
-  bool warning = false;          // it went on, as hardware would
-  std::string code;              // stable: "vm.out_of_bounds", "vm.race", "vm.assert", "vm.deadlock", …
-  std::string where;             // file:line:col of the op
+  bool warning = false;  // it went on, as hardware would
+  std::string code;      // stable: "vm.out_of_bounds", "vm.race", "vm.assert", "vm.deadlock", …
+  std::string where;     // file:line:col of the op
   std::string kernel;
   int64_t block[3] = {0, 0, 0};  // -1: not known
   std::string op;                // mnemonic

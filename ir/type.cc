@@ -68,12 +68,10 @@ std::string Type::ToString() const {
     case TypeKind::kGatherScatterView:
       return absl::StrCat("gather_scatter_view<", tile, padding, ", ", tensor().ToString(),
                           ", sparse_dim=", d.sparse_dim, ">");
-    case TypeKind::kToken:
-      return "token";
+    case TypeKind::kToken: return "token";
     case TypeKind::kFunction: {
       const auto list = [](const std::vector<const TypeData*>& types) {
-        return absl::StrJoin(types, ", ",
-                             [](std::string* out, const TypeData* t) { out->append(Type(t).ToString()); });
+        return absl::StrJoin(types, ", ", [](std::string* out, const TypeData* t) { out->append(Type(t).ToString()); });
       };
       return absl::StrCat("(", list(d.inputs), ") -> (", list(d.results), ")");
     }
@@ -82,15 +80,17 @@ std::string Type::ToString() const {
 }
 
 Type TypeContext::Intern(TypeData d) {
-  size_t h = absl::HashOf(static_cast<int>(d.kind), static_cast<int>(d.element.kind), static_cast<int>(d.element.pointee),
-                          d.shape, d.strides, d.tensor, d.dim_map, d.steps, d.inputs, d.results);
+  size_t h =
+      absl::HashOf(static_cast<int>(d.kind), static_cast<int>(d.element.kind), static_cast<int>(d.element.pointee),
+                   d.shape, d.strides, d.tensor, d.dim_map, d.steps, d.inputs, d.results);
   for (const TypeData* t : by_hash_[h]) {
     if (Key(*t) == Key(d)) return Type(t);
   }
   d.num_elements = 1;
   for (int64_t n : d.shape) {
     if (n < 0) n = 1;  // dynamic; only tiles and views use the count
-    if (__builtin_mul_overflow(d.num_elements, n, &d.num_elements)) d.num_elements = std::numeric_limits<int64_t>::max();
+    if (__builtin_mul_overflow(d.num_elements, n, &d.num_elements))
+      d.num_elements = std::numeric_limits<int64_t>::max();
   }
   storage_.push_back(std::move(d));
   by_hash_[h].push_back(&storage_.back());

@@ -23,7 +23,15 @@
 
 namespace tile::ir {
 
-enum class TypeKind : uint8_t { kTile, kTensorView, kPartitionView, kStridedView, kGatherScatterView, kToken, kFunction };
+enum class TypeKind : uint8_t {
+  kTile,
+  kTensorView,
+  kPartitionView,
+  kStridedView,
+  kGatherScatterView,
+  kToken,
+  kFunction
+};
 enum class MemorySpace : uint8_t { kGlobal, kShared };
 
 // A size or stride known only at run time ("?").
@@ -33,18 +41,18 @@ class Type;
 
 struct TypeData {
   TypeKind kind = TypeKind::kToken;
-  Element element;                     // tile, tensor_view; a view over one: its element
-  std::vector<int64_t> shape;          // tile; tensor_view (kDynamic allowed); views: shape of one tile
-  std::vector<int64_t> strides;        // tensor_view: elements, kDynamic allowed
+  Element element;               // tile, tensor_view; a view over one: its element
+  std::vector<int64_t> shape;    // tile; tensor_view (kDynamic allowed); views: shape of one tile
+  std::vector<int64_t> strides;  // tensor_view: elements, kDynamic allowed
   MemorySpace space = MemorySpace::kGlobal;
-  const TypeData* tensor = nullptr;    // views: the tensor_view
-  std::vector<int64_t> dim_map;        // partition, strided: tile dimension k runs along tensor dimension dim_map[k]
-  std::vector<int64_t> steps;          // strided: elements between neighbouring tiles
-  int sparse_dim = 0;                  // gather_scatter
-  std::optional<Padding> padding;      // views
+  const TypeData* tensor = nullptr;  // views: the tensor_view
+  std::vector<int64_t> dim_map;      // partition, strided: tile dimension k runs along tensor dimension dim_map[k]
+  std::vector<int64_t> steps;        // strided: elements between neighbouring tiles
+  int sparse_dim = 0;                // gather_scatter
+  std::optional<Padding> padding;    // views
   std::vector<const TypeData*> inputs, results;  // function
-  int64_t num_elements = 1;            // tile, views: product of shape, saturated
-  const void* encoding = nullptr;      // for code generation; opaque here
+  int64_t num_elements = 1;                      // tile, views: product of shape, saturated
+  const void* encoding = nullptr;                // for code generation; opaque here
 };
 
 class Type {

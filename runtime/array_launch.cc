@@ -84,8 +84,12 @@ class ArrayLaunch::OwnedMemory {
 ArrayLaunch::ArrayLaunch(std::shared_ptr<Device> device, std::shared_ptr<const Program> program,
                          const ir::Function& function, std::shared_ptr<LoadedKernel> kernel,
                          std::shared_ptr<const BufferTable> buffers)
-    : device_(std::move(device)), program_(std::move(program)), function_(function), kernel_(std::move(kernel)),
-      buffers_(std::move(buffers)), environment_{device_->info().num_sms},
+    : device_(std::move(device)),
+      program_(std::move(program)),
+      function_(function),
+      kernel_(std::move(kernel)),
+      buffers_(std::move(buffers)),
+      environment_{device_->info().num_sms},
       words_(static_cast<size_t>(function.num_params())) {
   if (function.interface != nullptr) given_ = Arguments::For(*function.interface);
 }
@@ -143,7 +147,8 @@ absl::Status ArrayLaunch::SetArray(absl::string_view name, ir::Elem element, Arr
   absl::StatusOr<uint64_t> bytes = ExtentOf(value, element, name);
   if (!bytes.ok()) return bytes.status();
   if (*bytes > 0 && value.address == 0) return Invalid("array `", name, "` has no address");
-  if (const auto buffer = buffers_->Find(value.address); buffer && *bytes > buffer->bytes - (value.address - buffer->address)) {
+  if (const auto buffer = buffers_->Find(value.address);
+      buffer && *bytes > buffer->bytes - (value.address - buffer->address)) {
     return Invalid("array `", name, "` of ", *bytes, " bytes does not fit its buffer, which has ",
                    buffer->bytes - (value.address - buffer->address), " from there on");
   }
@@ -172,7 +177,8 @@ absl::Status ArrayLaunch::SetParameter(uint32_t index, uint64_t word) {
     return Invalid("kernel `", ir::ReadableName(function_.name), "` has an interface: set its arguments by name");
   }
   if (index >= words_.size()) {
-    return Invalid("kernel `", ir::ReadableName(function_.name), "` has ", words_.size(), " parameters; there is no parameter ", index);
+    return Invalid("kernel `", ir::ReadableName(function_.name), "` has ", words_.size(),
+                   " parameters; there is no parameter ", index);
   }
   Forget();
   words_[index] = word;
@@ -189,7 +195,8 @@ absl::Status ArrayLaunch::SetOptions(RunOptions options) {
     return MakeError(absl::StatusCode::kUnimplemented, "run.check", "code for GPUs carries no checks",
                      "launch on the cpu device to have accesses checked");
   }
-  if (device_->info().kind != DeviceKind::kCpu && (!options.order.empty() || options.unspecified != Unspecified::kZero)) {
+  if (device_->info().kind != DeviceKind::kCpu &&
+      (!options.order.empty() || options.unspecified != Unspecified::kZero)) {
     return MakeError(absl::StatusCode::kUnimplemented, "run.option",
                      "a GPU starts blocks, and fills what nobody specified, in its own way",
                      "choose an order of blocks or unspecified values on the cpu device");
@@ -245,7 +252,8 @@ absl::StatusOr<uint64_t> ArrayLaunch::Allocate(uint64_t bytes) {
 }
 
 absl::Status ArrayLaunch::AddInitial(const ir::ArrayArg& arg, const ArrayValue& value, uint64_t bytes) {
-  if (arg.direction != ir::Direction::kOut || arg.init == ir::InitKind::kUndefined || bytes == 0) return absl::OkStatus();
+  if (arg.direction != ir::Direction::kOut || arg.init == ir::InitKind::kUndefined || bytes == 0)
+    return absl::OkStatus();
   if (!value.strides.empty() && value.strides != RowMajorStrides(value.shape)) {
     return Invalid("array `", arg.name, "` gets an initial value and must be row-major without gaps");
   }
@@ -282,7 +290,8 @@ absl::Status ArrayLaunch::AddArrays(LaunchSpec* spec) {
     if (absl::Status s = AddInitial(arg, value, *bytes); !s.ok()) return s;
     spec->memory.push_back({arg.name, value.address, *bytes, arg.element, value.shape, true});
     const bool initialized = arg.direction != ir::Direction::kOut || arg.init != ir::InitKind::kUndefined;
-    spec->arrays.push_back({arg.name, value.address, arg.element, value.shape, value.strides, arg.direction, initialized});
+    spec->arrays.push_back(
+        {arg.name, value.address, arg.element, value.shape, value.strides, arg.direction, initialized});
   }
   return absl::OkStatus();
 }
@@ -291,7 +300,9 @@ absl::Status ArrayLaunch::AddWorkspaces(LaunchSpec* spec) {
   for (size_t i = 0; i < function_.interface->workspaces.size(); ++i) {
     const ir::Workspace& w = function_.interface->workspaces[i];
     const uint64_t bytes = (static_cast<uint64_t>(resolved_->workspace_elements[i]) *
-                                static_cast<uint64_t>(ir::MemoryBits(w.element.kind)) + 7) / 8;
+                                static_cast<uint64_t>(ir::MemoryBits(w.element.kind)) +
+                            7) /
+                           8;
     absl::StatusOr<uint64_t> address = Allocate(bytes);
     if (!address.ok()) return address.status();
     resolved_->workspaces.push_back(*address);
@@ -323,7 +334,8 @@ absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
     if (buffer) {
       spec->memory.push_back({name, buffer->address, buffer->bytes, ir::Element::Number(element.pointee), {}, true});
     } else if (device_->info().kind == DeviceKind::kCpu) {
-      return Invalid("parameter ", i, " of kernel `", ir::ReadableName(function_.name), "` points to no buffer of the device");
+      return Invalid("parameter ", i, " of kernel `", ir::ReadableName(function_.name),
+                     "` points to no buffer of the device");
     }
   }
   return absl::OkStatus();

@@ -99,13 +99,13 @@ class ArrayLaunch {
   const std::shared_ptr<const BufferTable> buffers_;
   const Environment environment_;
 
-  Arguments given_;                              // as the caller set them
-  std::vector<std::optional<uint64_t>> words_;   // raw parameters
+  Arguments given_;                             // as the caller set them
+  std::vector<std::optional<uint64_t>> words_;  // raw parameters
   std::optional<std::array<int64_t, 3>> grid_;
   RunOptions options_;
-  std::vector<MemoryRange> memory_;              // of raw parameters
+  std::vector<MemoryRange> memory_;  // of raw parameters
   std::optional<Arguments> resolved_;
-  std::shared_ptr<OwnedMemory> owned_;           // of what was prepared; graphs may share it
+  std::shared_ptr<OwnedMemory> owned_;  // of what was prepared; graphs may share it
   std::vector<Initial> initial_;
   LaunchSpec spec_;
   std::shared_ptr<PreparedLaunch> prepared_;

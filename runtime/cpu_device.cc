@@ -1,7 +1,7 @@
 #include "runtime/cpu_device.h"
 
-#include <mutex>
 #include <unistd.h>
+#include <mutex>
 
 #include <chrono>
 #include <cstdlib>
@@ -95,7 +95,8 @@ class CpuEvent : public Event {
   absl::StatusOr<double> MillisecondsSince(Event* start) override {
     const auto* from = static_cast<CpuEvent*>(start);
     if (!recorded_ || !from->recorded_) {
-      return MakeError(absl::StatusCode::kFailedPrecondition, "run.event", "an event that was never recorded has no time");
+      return MakeError(absl::StatusCode::kFailedPrecondition, "run.event",
+                       "an event that was never recorded has no time");
     }
     return std::chrono::duration<double, std::milli>(at_ - from->at_).count();
   }
@@ -146,7 +147,8 @@ class CpuLaunch : public PreparedLaunch {
       std::unique_lock<std::timed_mutex> lock(work->code->mutex, std::defer_lock);
       while (!lock.try_lock_for(std::chrono::milliseconds(20))) {
         if (work->launch.interrupted && work->launch.interrupted()) {
-          return absl::CancelledError("error[vm.interrupted]: the launch was stopped while it waited for another one of its kernel");
+          return absl::CancelledError(
+              "error[vm.interrupted]: the launch was stopped while it waited for another one of its kernel");
         }
       }
       work->launch.print = work->device->print();
@@ -194,8 +196,8 @@ class CpuKernel : public LoadedKernel {
       launch.arrays.push_back({std::move(a.name), reinterpret_cast<void*>(a.address), a.element, std::move(a.shape),
                                std::move(a.strides), a.direction, a.initialized});
     }
-    return std::make_shared<CpuLaunch>(
-        CpuWork{device_, code_, std::move(launch), std::move(spec.options.warn), spec.options.counts, std::move(spec.keeps)});
+    return std::make_shared<CpuLaunch>(CpuWork{device_, code_, std::move(launch), std::move(spec.options.warn),
+                                               spec.options.counts, std::move(spec.keeps)});
   }
 
  private:
@@ -217,7 +219,8 @@ class CpuDevice : public Device {
   absl::StatusOr<uint64_t> Allocate(uint64_t bytes) override {
     void* p = nullptr;
     if (bytes > (uint64_t{1} << 47) || posix_memalign(&p, kAlignment, bytes < 1 ? 1 : bytes) != 0) {
-      return MakeError(absl::StatusCode::kResourceExhausted, "run.out_of_memory", absl::StrCat("no memory for ", bytes, " bytes"));
+      return MakeError(absl::StatusCode::kResourceExhausted, "run.out_of_memory",
+                       absl::StrCat("no memory for ", bytes, " bytes"));
     }
     return reinterpret_cast<uint64_t>(p);
   }

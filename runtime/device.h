@@ -43,7 +43,7 @@ struct DeviceInfo {
   int num_sms = 1;          // multiprocessors; threads of the VM
   int compute_major = 0, compute_minor = 0;
   uint64_t memory_bytes = 0;
-  int driver_version = 0;   // 13000: CUDA 13.0
+  int driver_version = 0;  // 13000: CUDA 13.0
 };
 
 // Memory that a launch may touch, as messages call it.
@@ -56,7 +56,7 @@ struct MemoryRange {
 };
 
 enum class CheckLevel : uint8_t { kDefault, kNone, kBounds, kFull };  // as vm/vm.h has them; default: bounds
-enum class Unspecified : uint8_t { kZero, kOnes, kRandom };              // as vm/vm.h has them
+enum class Unspecified : uint8_t { kZero, kOnes, kRandom };           // as vm/vm.h has them
 
 struct RunCounts {
   int64_t blocks = 0;  // that ran
@@ -70,7 +70,7 @@ struct RunOptions {
   int threads = 0;                    // 0: as many as the device has
   std::function<bool()> interrupted;  // asked now and then by the thread that waits; true: stop
   Unspecified unspecified = Unspecified::kZero;
-  std::string order;                  // in which blocks start, as vm::ParseStartOrder reads it; empty: see vm::Launch
+  std::string order;  // in which blocks start, as vm::ParseStartOrder reads it; empty: see vm::Launch
   // Receives each warning of a run when the run is over, on the thread that ran it. May be null.
   std::function<void(const Report&)> warn;
   // Counts the blocks that are done, from 0, for whoever shows progress meanwhile. May be null.
@@ -87,7 +87,7 @@ struct ArrayUse {
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;  // in elements; empty: row-major
   ir::Direction direction = ir::Direction::kInOut;
-  bool initialized = true;       // false, of an out: no element has a value before the kernel writes it
+  bool initialized = true;  // false, of an out: no element has a value before the kernel writes it
 };
 
 struct LaunchSpec {
@@ -95,8 +95,8 @@ struct LaunchSpec {
   std::vector<uint64_t> words;              // one per parameter of the kernel: the scalar's bits, or the address
   std::vector<MemoryRange> memory;          // checked by the cpu device
   RunOptions options = {};
-  std::vector<ArrayUse> arrays = {};        // of kernels with an interface; each lies in one of `memory`
-  std::shared_ptr<const void> keeps = {};   // alive as long as the launch, or a graph that it is in, can run
+  std::vector<ArrayUse> arrays = {};       // of kernels with an interface; each lies in one of `memory`
+  std::shared_ptr<const void> keeps = {};  // alive as long as the launch, or a graph that it is in, can run
 };
 
 class Event;

@@ -12,8 +12,8 @@ namespace tile::runtime {
 namespace {
 
 using ir::ArrayArg;
-using ir::Direction;
 using ir::DimBinding;
+using ir::Direction;
 using ir::Expr;
 using ir::ExprNode;
 using ir::ExprOp;
@@ -25,7 +25,11 @@ absl::Status Error(std::string message) { return absl::InvalidArgumentError(std:
 class Resolver {
  public:
   Resolver(const ir::Function& f, Arguments* args, const Environment& env)
-      : f_(f), interface_(*f.interface), args_(*args), env_(env), array_state_(args->arrays.size()),
+      : f_(f),
+        interface_(*f.interface),
+        args_(*args),
+        env_(env),
+        array_state_(args->arrays.size()),
         scalar_state_(args->scalars.size()) {}
 
   absl::Status Run() {
@@ -44,7 +48,8 @@ class Resolver {
     for (const ir::Workspace& w : interface_.workspaces) {
       absl::StatusOr<int64_t> n = Evaluate(w.count);
       if (!n.ok()) return n.status();
-      if (*n < 0 || *n > (int64_t{1} << 40)) return Error(absl::StrCat("workspace `", w.name, "` would have ", *n, " elements"));
+      if (*n < 0 || *n > (int64_t{1} << 40))
+        return Error(absl::StrCat("workspace `", w.name, "` would have ", *n, " elements"));
       args_.workspace_elements.push_back(*n);
     }
     return absl::OkStatus();
@@ -69,7 +74,8 @@ class Resolver {
     const auto i = static_cast<size_t>(n.a), d = static_cast<size_t>(n.b);
     if (n.op == ExprOp::kScalar) {
       if (absl::Status s = ResolveScalar(i); !s.ok()) return s;
-      return ir::SignExtend(*args_.scalars[i], ir::ElemInfoOf(f_.param(interface_.scalars[i].param)->type().elem()).bits);
+      return ir::SignExtend(*args_.scalars[i],
+                            ir::ElemInfoOf(f_.param(interface_.scalars[i].param)->type().elem()).bits);
     }
     if (absl::Status s = ResolveArray(i); !s.ok()) return s;
     const ArrayValue& a = args_.arrays[i];
@@ -87,24 +93,25 @@ class Resolver {
                                 ir::ToString(arg.element), ", rank ", arg.shape.size(), ") is missing"));
     }
     if (a.shape.size() != arg.shape.size()) {
-      return Error(absl::StrCat("argument `", arg.name, "` has rank ", a.shape.size(), " [", absl::StrJoin(a.shape, ","),
-                                "], but the kernel takes rank ", arg.shape.size()));
+      return Error(absl::StrCat("argument `", arg.name, "` has rank ", a.shape.size(), " [",
+                                absl::StrJoin(a.shape, ","), "], but the kernel takes rank ", arg.shape.size()));
     }
     for (size_t d = 0; d < a.shape.size(); ++d) {
       if (arg.shape[d].constant && a.shape[d] != *arg.shape[d].constant) {
-        return Error(absl::StrCat("argument `", arg.name, "` has shape [", absl::StrJoin(a.shape, ","), "], but dimension ",
-                                  d, " must be ", *arg.shape[d].constant));
+        return Error(absl::StrCat("argument `", arg.name, "` has shape [", absl::StrJoin(a.shape, ","),
+                                  "], but dimension ", d, " must be ", *arg.shape[d].constant));
       }
       if (absl::Status s = Unify(arg, d, a.shape[d]); !s.ok()) return s;
     }
     if (!a.strides.empty() && arg.strides.empty() && a.strides != RowMajorStrides(a.shape)) {
-      return Error(absl::StrCat("argument `", arg.name, "` must be row-major without gaps: the kernel takes no strides"));
+      return Error(
+          absl::StrCat("argument `", arg.name, "` must be row-major without gaps: the kernel takes no strides"));
     }
     for (size_t d = 0; d < arg.strides.size(); ++d) {
       const int64_t stride = (a.strides.empty() ? RowMajorStrides(a.shape) : a.strides)[d];
       if (arg.strides[d].constant && stride != *arg.strides[d].constant && a.shape[d] > 1) {
-        return Error(absl::StrCat("argument `", arg.name, "` has stride ", stride, " in dimension ", d, ", but it must be ",
-                                  *arg.strides[d].constant));
+        return Error(absl::StrCat("argument `", arg.name, "` has stride ", stride, " in dimension ", d,
+                                  ", but it must be ", *arg.strides[d].constant));
       }
     }
     return absl::OkStatus();
@@ -117,8 +124,8 @@ class Resolver {
     for (const Known& k : known_) {
       if (k.param != p) continue;
       if (k.size == size) return absl::OkStatus();
-      return Error(absl::StrCat("dimension ", d, " of `", arg.name, "` is ", size, ", but dimension ", k.dim, " of `", k.array,
-                                "` is ", k.size, "; they must be equal"));
+      return Error(absl::StrCat("dimension ", d, " of `", arg.name, "` is ", size, ", but dimension ", k.dim, " of `",
+                                k.array, "` is ", k.size, "; they must be equal"));
     }
     known_.push_back({p, size, arg.name, d});
     return absl::OkStatus();
@@ -140,7 +147,8 @@ class Resolver {
       }
       args_.scalars[i] = static_cast<uint64_t>(*v);
     } else {
-      return Error(absl::StrCat("argument `", arg.name, "` (scalar ", f_.param(arg.param)->type().ToString(), ") is missing"));
+      return Error(
+          absl::StrCat("argument `", arg.name, "` (scalar ", f_.param(arg.param)->type().ToString(), ") is missing"));
     }
     scalar_state_[i] = State::kDone;
     return absl::OkStatus();
@@ -169,8 +177,8 @@ class Resolver {
         }
       }
       if (size < 0) {
-        return Error(absl::StrCat("nothing gives the size of dimension ", d, " of `", arg.name, "`: pass an array, such as ",
-                                  arg.name, "=zeros:", ir::ToString(arg.element), "[…]"));
+        return Error(absl::StrCat("nothing gives the size of dimension ", d, " of `", arg.name,
+                                  "`: pass an array, such as ", arg.name, "=zeros:", ir::ToString(arg.element), "[…]"));
       }
       if (absl::Status s = Unify(arg, d, size); !s.ok()) return s;
       a.shape.push_back(size);
@@ -219,9 +227,11 @@ absl::Status Resolve(const ir::Function& f, Arguments* args, const Environment& 
   return Resolver(f, args, env).Run();
 }
 
-absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(const ir::Function& f, const Arguments& args, const Environment& env) {
+absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(const ir::Function& f, const Arguments& args,
+                                                    const Environment& env) {
   if (f.interface == nullptr || f.interface->grid.empty()) {
-    return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no launch rule: give the grid (--grid X[,Y[,Z]])"));
+    return Error(
+        absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no launch rule: give the grid (--grid X[,Y[,Z]])"));
   }
   Arguments copy = args;
   Resolver resolver(f, &copy, env);
@@ -306,13 +316,18 @@ std::string ExprToString(const Interface& interface, const Expr& e) {
       }
       default: {
         const std::string b = pop(), a = pop();
-        static constexpr struct { ExprOp op; const char* text; bool call; } kText[] = {
-            {ExprOp::kAdd, " + ", false}, {ExprOp::kSub, " - ", false}, {ExprOp::kMul, " * ", false},
-            {ExprOp::kDiv, " / ", false}, {ExprOp::kMod, " % ", false}, {ExprOp::kLess, " < ", false},
-            {ExprOp::kEqual, " == ", false}, {ExprOp::kCeilDiv, "ceildiv", true}, {ExprOp::kMin, "min", true},
-            {ExprOp::kMax, "max", true}};
+        static constexpr struct {
+          ExprOp op;
+          const char* text;
+          bool call;
+        } kText[] = {{ExprOp::kAdd, " + ", false},    {ExprOp::kSub, " - ", false},
+                     {ExprOp::kMul, " * ", false},    {ExprOp::kDiv, " / ", false},
+                     {ExprOp::kMod, " % ", false},    {ExprOp::kLess, " < ", false},
+                     {ExprOp::kEqual, " == ", false}, {ExprOp::kCeilDiv, "ceildiv", true},
+                     {ExprOp::kMin, "min", true},     {ExprOp::kMax, "max", true}};
         for (const auto& t : kText) {
-          if (t.op == n.op) stack.push_back(t.call ? absl::StrCat(t.text, "(", a, ", ", b, ")") : absl::StrCat("(", a, t.text, b, ")"));
+          if (t.op == n.op)
+            stack.push_back(t.call ? absl::StrCat(t.text, "(", a, ", ", b, ")") : absl::StrCat("(", a, t.text, b, ")"));
         }
       }
     }

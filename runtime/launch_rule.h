@@ -32,10 +32,10 @@ struct ArrayValue {
 };
 
 struct Arguments {
-  std::vector<ArrayValue> arrays;                  // as Interface::arrays
-  std::vector<std::optional<uint64_t>> scalars;    // bits of the element, as Interface::scalars
-  std::vector<int64_t> workspace_elements;         // filled in by Resolve, as Interface::workspaces
-  std::vector<uint64_t> workspaces;                // addresses, by the caller
+  std::vector<ArrayValue> arrays;                // as Interface::arrays
+  std::vector<std::optional<uint64_t>> scalars;  // bits of the element, as Interface::scalars
+  std::vector<int64_t> workspace_elements;       // filled in by Resolve, as Interface::workspaces
+  std::vector<uint64_t> workspaces;              // addresses, by the caller
 
   static Arguments For(const ir::Interface& interface);
 };
@@ -52,7 +52,8 @@ std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& shape);
 absl::Status Resolve(const ir::Function& f, Arguments* args, const Environment& env);
 
 // One to three expressions; the dimensions left out are 1. Error if the interface has no launch rule.
-absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(const ir::Function& f, const Arguments& args, const Environment& env);
+absl::StatusOr<std::array<int64_t, 3>> EvaluateGrid(const ir::Function& f, const Arguments& args,
+                                                    const Environment& env);
 
 // Words of all parameters, from resolved arguments with addresses.
 absl::StatusOr<std::vector<uint64_t>> MakeParams(const ir::Function& f, const Arguments& args, const Environment& env);

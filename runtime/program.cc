@@ -50,7 +50,8 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::FromBytes(absl::Span<con
     auto copy = std::make_shared<std::string>(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     for (ir::Image& i : (*program)->images) {
       if (i.payload.empty()) continue;
-      i.payload = {reinterpret_cast<const uint8_t*>(copy->data()) + (i.payload.data() - bytes.data()), i.payload.size()};
+      i.payload = {reinterpret_cast<const uint8_t*>(copy->data()) + (i.payload.data() - bytes.data()),
+                   i.payload.size()};
     }
     (*program)->memory.push_back(std::move(copy));
   }

@@ -21,7 +21,7 @@ namespace tile::runtime {
 struct Program {
   std::shared_ptr<const ir::Module> module;
   std::vector<ir::Image> images;
-  ir::Sha256Digest code_hash = {};            // of the code section; images with another one are not used
+  ir::Sha256Digest code_hash = {};                  // of the code section; images with another one are not used
   std::vector<std::shared_ptr<const void>> memory;  // what payloads of images lie in
 
   // The bytes are copied if there are images, which refer to them.

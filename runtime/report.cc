@@ -44,7 +44,8 @@ std::vector<Report> ReportsOf(const absl::Status& status) {
   const auto take = [&rest] {
     const size_t colon = rest.find(':');
     size_t size = 0;
-    if (colon == absl::string_view::npos || !absl::SimpleAtoi(rest.substr(0, colon), &size)) size = 0;  // not of ReportStatus
+    if (colon == absl::string_view::npos || !absl::SimpleAtoi(rest.substr(0, colon), &size))
+      size = 0;  // not of ReportStatus
     const absl::string_view field = rest.substr(std::min(rest.size(), colon + 1), size);
     rest.remove_prefix(std::min(rest.size(), colon + 1 + size));
     return std::string(field);

@@ -34,6 +34,8 @@
 #ifndef TILEVM_H_
 #define TILEVM_H_
 
+/* Members and their comments stand in columns. */
+/* clang-format off */
 #include <stddef.h>
 #include <stdint.h>
 

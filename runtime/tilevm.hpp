@@ -84,8 +84,8 @@ inline void Error::OrThrow() const {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}          // NOLINT: returned by functions
-  Result(Error error) : error_(std::move(error)) {}      // NOLINT
+  Result(T value) : value_(std::move(value)) {}      // NOLINT: returned by functions
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT
   bool ok() const { return value_.has_value(); }
   const Error& error() const { return error_; }
   T& value() & { return error_.OrThrow(), *value_; }
@@ -145,7 +145,7 @@ struct Float16 {
     uint32_t half;
     if (magnitude >= 0x7f800000) {  // infinite, NaN: quiet, its upper bits stay
       half = magnitude == 0x7f800000 ? 0x7c00 : 0x7e00 | (magnitude >> 13 & 0x3ff);
-    } else if (magnitude < 0x38800000) {  // below 2^-14: a multiple of 2^-24
+    } else if (magnitude < 0x38800000) {                       // below 2^-14: a multiple of 2^-24
       const float grid = internal::FloatOf(magnitude) + 0.5f;  // whose last bit is 2^-24
       half = internal::BitsOf(grid) - internal::BitsOf(0.5f);
     } else {
@@ -182,9 +182,9 @@ template <class T>
 struct TypeOf {
   static_assert(!std::is_same_v<T, T>, "no element type is known for this type: specialise tilevm::TypeOf");
 };
-#define TILEVM_TYPE_OF(T, type) \
-  template <>                   \
-  struct TypeOf<T> {            \
+#define TILEVM_TYPE_OF(T, type)                \
+  template <>                                  \
+  struct TypeOf<T> {                           \
     static constexpr tilevm_type value = type; \
   };
 TILEVM_TYPE_OF(bool, TILEVM_I1)
@@ -210,15 +210,16 @@ struct Shape {
   std::vector<int64_t> sizes;
 
   template <class... N, std::enable_if_t<(std::is_integral_v<N> && ...), int> = 0>
-  Shape(N... n) : sizes{static_cast<int64_t>(n)...} {}                  // NOLINT: written as {2, 3}
-  Shape(std::vector<int64_t> all) : sizes(std::move(all)) {}            // NOLINT
+  Shape(N... n) : sizes{static_cast<int64_t>(n)...} {}        // NOLINT: written as {2, 3}
+  Shape(std::vector<int64_t> all) : sizes(std::move(all)) {}  // NOLINT
 };
 
 namespace internal {
 // The word of a raw parameter; its upper bytes mean nothing.
 template <class T>
 uint64_t WordOf(T value) {
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(uint64_t), "a parameter is a number or an address");
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(uint64_t),
+                "a parameter is a number or an address");
   uint64_t word = 0;
   std::memcpy(&word, &value, sizeof value);
   return word;
@@ -257,14 +258,17 @@ class Module : public internal::Handle<tilevm_module, tilevm_module_destroy> {
  public:
   using Handle::Handle;
   static Result<Module> FromFile(const std::string& path) {
-    return internal::Make<Module, tilevm_module>([&](tilevm_module** m) { return tilevm_module_from_file(path.c_str(), m); });
+    return internal::Make<Module, tilevm_module>(
+        [&](tilevm_module** m) { return tilevm_module_from_file(path.c_str(), m); });
   }
   static Result<Module> FromBytes(const void* bytes, size_t size, const char* name = nullptr) {
-    return internal::Make<Module, tilevm_module>([&](tilevm_module** m) { return tilevm_module_from_bytes(bytes, size, name, m); });
+    return internal::Make<Module, tilevm_module>(
+        [&](tilevm_module** m) { return tilevm_module_from_bytes(bytes, size, name, m); });
   }
   std::vector<std::string> kernels() const {
     std::vector<std::string> names;
-    for (size_t i = 0; i < tilevm_module_num_kernels(get()); ++i) names.emplace_back(tilevm_module_kernel_name(get(), i));
+    for (size_t i = 0; i < tilevm_module_num_kernels(get()); ++i)
+      names.emplace_back(tilevm_module_kernel_name(get(), i));
     return names;
   }
 };
@@ -329,10 +333,12 @@ class Stream : public internal::Handle<tilevm_stream, tilevm_stream_destroy> {
  public:
   using Handle::Handle;
   static Result<Stream> Create(const Device& device) {
-    return internal::Make<Stream, tilevm_stream>([&](tilevm_stream** s) { return tilevm_stream_create(device.get(), s); });
+    return internal::Make<Stream, tilevm_stream>(
+        [&](tilevm_stream** s) { return tilevm_stream_create(device.get(), s); });
   }
   static Result<Stream> Wrap(const Device& device, void* native) {
-    return internal::Make<Stream, tilevm_stream>([&](tilevm_stream** s) { return tilevm_stream_wrap(device.get(), native, s); });
+    return internal::Make<Stream, tilevm_stream>(
+        [&](tilevm_stream** s) { return tilevm_stream_wrap(device.get(), native, s); });
   }
   Error Synchronize() { return tilevm_stream_synchronize(get()); }
   Error BeginCapture() { return tilevm_stream_begin_capture(get()); }
@@ -342,7 +348,8 @@ class Graph : public internal::Handle<tilevm_graph, tilevm_graph_destroy> {
  public:
   using Handle::Handle;
   static Result<Graph> EndCapture(Stream& stream) {
-    return internal::Make<Graph, tilevm_graph>([&](tilevm_graph** g) { return tilevm_stream_end_capture(stream.get(), g); });
+    return internal::Make<Graph, tilevm_graph>(
+        [&](tilevm_graph** g) { return tilevm_stream_end_capture(stream.get(), g); });
   }
   Error Run(Stream* stream = nullptr) { return tilevm_graph_run(get(), stream ? stream->get() : nullptr); }
 };
@@ -378,7 +385,8 @@ class Buffer : public internal::Handle<tilevm_buffer, tilevm_buffer_destroy> {
  public:
   using Handle::Handle;
   static Result<Buffer> Create(const Device& device, size_t bytes) {
-    return internal::Make<Buffer, tilevm_buffer>([&](tilevm_buffer** b) { return tilevm_buffer_create(device.get(), bytes, b); });
+    return internal::Make<Buffer, tilevm_buffer>(
+        [&](tilevm_buffer** b) { return tilevm_buffer_create(device.get(), bytes, b); });
   }
   // With a copy of n elements.
   template <class T>
@@ -449,9 +457,9 @@ class Buffer : public internal::Handle<tilevm_buffer, tilevm_buffer_destroy> {
 struct LaunchOptions {
   int32_t check = TILEVM_CHECK_DEFAULT;
   int32_t threads = 0;
-  std::function<bool()> interrupted;               // true: stop
+  std::function<bool()> interrupted;  // true: stop
   int32_t unspecified = TILEVM_UNSPECIFIED_ZERO;
-  std::string order;                               // "": the default
+  std::string order;  // "": the default
   std::function<void(const std::string&)> warning;
 };
 
@@ -459,7 +467,8 @@ class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
  public:
   using Handle::Handle;
   static Result<Launch> Create(const Kernel& kernel) {
-    return internal::Make<Launch, tilevm_launch>([&](tilevm_launch** l) { return tilevm_launch_create(kernel.get(), l); });
+    return internal::Make<Launch, tilevm_launch>(
+        [&](tilevm_launch** l) { return tilevm_launch_create(kernel.get(), l); });
   }
   Launch& Set(const char* name, const Array& a) {
     const tilevm_array array = a.c();
@@ -508,7 +517,8 @@ class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
     c.unspecified = kept->unspecified;
     c.order = kept->order.empty() ? nullptr : kept->order.c_str();
     c.interrupt_user = c.warning_user = kept.get();
-    if (kept->interrupted) c.interrupt = [](void* o) -> int32_t { return static_cast<LaunchOptions*>(o)->interrupted(); };
+    if (kept->interrupted)
+      c.interrupt = [](void* o) -> int32_t { return static_cast<LaunchOptions*>(o)->interrupted(); };
     if (kept->warning) c.warning = [](void* o, const char* text) { static_cast<LaunchOptions*>(o)->warning(text); };
     Note(tilevm_launch_set_options(get(), &c));
     if (!first_) options_ = std::move(kept);

@@ -19,10 +19,10 @@ namespace {
 constexpr int64_t kTile = 512, kBlocks = 200;  // a thread takes several blocks at a time
 
 struct Input {
-  std::vector<int32_t> indices;         // kTile of each block
-  std::vector<uint64_t> bins;           // as i32 or i64
-  uint64_t offset = 0;                  // of the pointer into bins, in bytes
-  uint64_t bin_bytes = 0;               // how many belong to the buffer; 0: all
+  std::vector<int32_t> indices;  // kTile of each block
+  std::vector<uint64_t> bins;    // as i32 or i64
+  uint64_t offset = 0;           // of the pointer into bins, in bytes
+  uint64_t bin_bytes = 0;        // how many belong to the buffer; 0: all
 };
 
 struct Result {
@@ -46,14 +46,16 @@ Result RunWith(const std::string& text, CheckLevel check, int threads, Input in)
   launch.check = check;
   const auto bins = reinterpret_cast<uintptr_t>(in.bins.data());
   launch.params = {reinterpret_cast<uintptr_t>(in.indices.data()), bins + in.offset};
-  launch.buffers = {{"index", in.indices.data(), in.indices.size() * 4, ir::Element{ir::Elem::kI32}, {}},
-                    {"bins", in.bins.data(), in.bin_bytes != 0 ? in.bin_bytes : in.bins.size() * 8, ir::Element{ir::Elem::kI32}, {}}};
+  launch.buffers = {
+      {"index", in.indices.data(), in.indices.size() * 4, ir::Element{ir::Elem::kI32}, {}},
+      {"bins", in.bins.data(), in.bin_bytes != 0 ? in.bin_bytes : in.bins.size() * 8, ir::Element{ir::Elem::kI32}, {}}};
   const Outcome o = (*program)->Run(launch);
   EXPECT_TRUE(o.status.ok()) << o.status;
   // Up to what depends on where memory lies.
   for (const Report& report : o.reports) {
     const std::string message = report.message.substr(0, report.message.find(" at "));
-    r.reports.push_back(absl::StrCat(report.where, " ", report.code, " ", report.block[0], " ", message.substr(0, message.find(" address"))));
+    r.reports.push_back(absl::StrCat(report.where, " ", report.code, " ", report.block[0], " ",
+                                     message.substr(0, message.find(" address"))));
   }
   r.bins = std::move(in.bins);
   return r;
@@ -75,7 +77,8 @@ void ExpectSame(const std::string& text, const Input& in) {
   EXPECT_TRUE(alone.reports.empty()) << alone.reports[0];
   EXPECT_TRUE(alone.bins != in.bins) << "adds nothing\n" << text;
   for (int threads : {1, 3}) {
-    for (CheckLevel check : {CheckLevel::kBounds, CheckLevel::kNone}) EXPECT_TRUE(RunWith(text, check, threads, in).bins == alone.bins) << text;
+    for (CheckLevel check : {CheckLevel::kBounds, CheckLevel::kNone})
+      EXPECT_TRUE(RunWith(text, check, threads, in).bins == alone.bins) << text;
   }
 }
 
@@ -96,13 +99,16 @@ constexpr char kBegin[] = R"(entry @k(%index: tile<ptr<i32>>, %bins: tile<ptr<T>
 )";
 
 std::string Kernel(const std::string& body, const std::string& type) {
-  return absl::StrReplaceAll(absl::StrCat(kBegin, body, "  return\n}\n"), {{"xT", absl::StrCat("x", type)}, {"<T", absl::StrCat("<", type)}});
+  return absl::StrReplaceAll(absl::StrCat(kBegin, body, "  return\n}\n"),
+                             {{"xT", absl::StrCat("x", type)}, {"<T", absl::StrCat("<", type)}});
 }
 
-constexpr char kAdd[] = "  %old, %t = atomic_rmw_tko relaxed device %p, add, VALUE MASK : tile<512xptr<T>>, tile<512xT> MASKTYPE -> tile<512xT>, token\n";
+constexpr char kAdd[] =
+    "  %old, %t = atomic_rmw_tko relaxed device %p, add, VALUE MASK : tile<512xptr<T>>, tile<512xT> MASKTYPE -> tile<512xT>, token\n";
 
 std::string Add(const std::string& value, bool mask) {
-  return absl::StrReplaceAll(kAdd, {{"VALUE", value}, {" MASK ", mask ? ", %even " : " "}, {" MASKTYPE", mask ? ", tile<512xi1>" : ""}});
+  return absl::StrReplaceAll(
+      kAdd, {{"VALUE", value}, {" MASK ", mask ? ", %even " : " "}, {" MASKTYPE", mask ? ", tile<512xi1>" : ""}});
 }
 
 TEST(Combine, Pointers) {
@@ -171,7 +177,8 @@ constexpr char kScatter[] = R"(
 )";
 
 std::string Scatter(int bins, const std::string& value, bool check) {
-  return absl::StrReplaceAll(kScatter, {{"BINS", absl::StrCat(bins)}, {"VALUE", value}, {" CHECK", check ? " check_bounds" : ""}});
+  return absl::StrReplaceAll(
+      kScatter, {{"BINS", absl::StrCat(bins)}, {"VALUE", value}, {" CHECK", check ? " check_bounds" : ""}});
 }
 
 TEST(Combine, Scatter) {
@@ -197,7 +204,8 @@ TEST(Combine, Outside) {
       Input in = Random(11, 256);
       in.indices[5 * kTile + 601] = wrong | 1;  // active, if there is a mask
       in.bin_bytes = 1024;
-      const Result alone = RunWith(text, CheckLevel::kFull, 1, in), combined = RunWith(text, CheckLevel::kBounds, 1, in);
+      const Result alone = RunWith(text, CheckLevel::kFull, 1, in),
+                   combined = RunWith(text, CheckLevel::kBounds, 1, in);
       ASSERT_EQ(alone.reports.size(), 1u) << text;
       EXPECT_EQ(combined.reports, alone.reports);
       EXPECT_TRUE(combined.bins == alone.bins);

@@ -116,7 +116,8 @@ TEST(Limits, AllocationsOfABlock) {
 }
 )";
   EXPECT_TRUE(RunKernel(kAllocates, [](Launch&) {}).ok());
-  EXPECT_TRUE(RunKernel(kAllocates, [](Launch& l) { l.max_alloca_bytes = 4480; }).ok());  // 10 times 400, to multiples of 64
+  EXPECT_TRUE(
+      RunKernel(kAllocates, [](Launch& l) { l.max_alloca_bytes = 4480; }).ok());  // 10 times 400, to multiples of 64
   const Outcome o = RunKernel(kAllocates, [](Launch& l) { l.max_alloca_bytes = 4479; });
   ASSERT_EQ(o.reports.size(), 1u);
   EXPECT_EQ(o.reports[0].code, "vm.out_of_memory");
@@ -140,9 +141,10 @@ TEST(Limits, Constants) {
   std::string text = "entry @k() {\n";
   for (int i = 0; i < 1000; ++i) absl::StrAppend(&text, "  %", i, " = iota : tile<16777216xi64>\n");
   absl::StrAppend(&text, "  return\n}\n");
-  EXPECT_EQ(Prepared(text, 1 << 20),
-            "k.tile:2:8: error[vm.out_of_memory]: iota: the constants of the kernel up to this one take 134217728 bytes; the "
-            "limit leaves 1048576");
+  EXPECT_EQ(
+      Prepared(text, 1 << 20),
+      "k.tile:2:8: error[vm.out_of_memory]: iota: the constants of the kernel up to this one take 134217728 bytes; the "
+      "limit leaves 1048576");
   EXPECT_EQ(Prepared("entry @k() {\n  %0 = iota : tile<64xi64>\n  return\n}\n", 512), "");
 }
 
@@ -153,7 +155,8 @@ entry @k() {
   return
 }
 )";
-  EXPECT_THAT(Prepared(kGlobals, 1 << 20), HasSubstr("k.tile:1:1: error[vm.out_of_memory]: global `a` takes 134217792 bytes"));
+  EXPECT_THAT(Prepared(kGlobals, 1 << 20),
+              HasSubstr("k.tile:1:1: error[vm.out_of_memory]: global `a` takes 134217792 bytes"));
   EXPECT_THAT(Prepared(kGlobals, (128 << 20) + 4096), HasSubstr("k.tile:2:1: error[vm.out_of_memory]: global `b`"));
   EXPECT_EQ(Prepared(kGlobals, (128 << 20) + 16384), "");
 }

@@ -57,7 +57,8 @@ Memory Numbers(size_t n) {
 
 void ExpectSame(const std::string& text, int64_t x = 0, int64_t y = kElements) {
   const Memory start = Numbers(3 * kElements);
-  const Memory joined = RunWith(text, CheckLevel::kBounds, x, y, start), alone = RunWith(text, CheckLevel::kFull, x, y, start);
+  const Memory joined = RunWith(text, CheckLevel::kBounds, x, y, start),
+               alone = RunWith(text, CheckLevel::kFull, x, y, start);
   ASSERT_EQ(joined.size(), alone.size());
   EXPECT_NE(std::memcmp(joined.data(), start.data(), joined.size() * sizeof(float)), 0) << "stores nothing";
   EXPECT_EQ(std::memcmp(joined.data(), alone.data(), joined.size() * sizeof(float)), 0) << text;
@@ -69,17 +70,19 @@ std::string Kernel(const std::string& body, int columns = 4096, int width = 4096
   const std::string tile = absl::StrCat("tile=(", rows, "x", columns, ")"), shape = absl::StrCat(rows, "x", columns);
   const std::string from = absl::StrCat("tensor_view<", rows, "x", columns, "xf32, strides=[", columns, ",1]>");
   const std::string to = absl::StrCat("tensor_view<", stored_rows, "x", width, "xf32, strides=[", width, ",1]>");
-  return absl::StrCat(
-      "entry @k(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>) {\n  %z = constant <i32: 0> : tile<i32>\n",
-      "  %xt = make_tensor_view %x, shape = [", rows, ", ", columns, "], strides = [", columns, ", 1] : ", from,
-      "\n  %yt = make_tensor_view %y, shape = [", stored_rows, ", ", width, "], strides = [", width, ", 1] : ", to,
-      "\n  %xv = make_partition_view %xt : partition_view<", tile, ", ", from, ">\n  %yv = make_partition_view %yt : partition_view<",
-      tile, ", ", to, ">\n  %a, %t1 = load_view_tko weak %xv[%z, %z] : partition_view<", tile, ", ", from, ">, tile<i32> -> tile<",
-      shape, "xf32>, token\n", body, "  %t2 = store_view_tko weak %r, %yv[%z, %z] token=%t1 : tile<", shape, "xf32>, partition_view<", tile, ", ",
-      to, ">, tile<i32> -> token\n  return\n}\n");
+  return absl::StrCat("entry @k(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>) {\n  %z = constant <i32: 0> : tile<i32>\n",
+                      "  %xt = make_tensor_view %x, shape = [", rows, ", ", columns, "], strides = [", columns,
+                      ", 1] : ", from, "\n  %yt = make_tensor_view %y, shape = [", stored_rows, ", ", width,
+                      "], strides = [", width, ", 1] : ", to, "\n  %xv = make_partition_view %xt : partition_view<",
+                      tile, ", ", from, ">\n  %yv = make_partition_view %yt : partition_view<", tile, ", ", to,
+                      ">\n  %a, %t1 = load_view_tko weak %xv[%z, %z] : partition_view<", tile, ", ", from,
+                      ">, tile<i32> -> tile<", shape, "xf32>, token\n", body,
+                      "  %t2 = store_view_tko weak %r, %yv[%z, %z] token=%t1 : tile<", shape, "xf32>, partition_view<",
+                      tile, ", ", to, ">, tile<i32> -> token\n  return\n}\n");
 }
 
-constexpr char kChain[] = "  %b = mulf %a, %a : tile<2x4096xf32>\n  %c = subf %b, %a : tile<2x4096xf32>\n  %r = addf %c, %b : tile<2x4096xf32>\n";
+constexpr char kChain[] =
+    "  %b = mulf %a, %a : tile<2x4096xf32>\n  %c = subf %b, %a : tile<2x4096xf32>\n  %r = addf %c, %b : tile<2x4096xf32>\n";
 
 TEST(Strips, OnePiece) { ExpectSame(Kernel(kChain)); }
 TEST(Strips, InRows) { ExpectSame(Kernel(kChain, 4096, 4100)); }
@@ -101,9 +104,10 @@ TEST(Strips, OverwritesWhatItReads) {
 TEST(Strips, UsedAfterTheStore) {
   std::string text = Kernel(kChain);
   const size_t end = text.find("  return");
-  text.insert(end, "  %s = addf %r, %b : tile<2x4096xf32>\n"
-                   "  %t3 = store_view_tko weak %s, %yv[%z, %z] token=%t2 : tile<2x4096xf32>, partition_view<tile=(2x4096), "
-                   "tensor_view<2x4096xf32, strides=[4096,1]>>, tile<i32> -> token\n");
+  text.insert(end,
+              "  %s = addf %r, %b : tile<2x4096xf32>\n"
+              "  %t3 = store_view_tko weak %s, %yv[%z, %z] token=%t2 : tile<2x4096xf32>, partition_view<tile=(2x4096), "
+              "tensor_view<2x4096xf32, strides=[4096,1]>>, tile<i32> -> token\n");
   ExpectSame(text);
 }
 
@@ -113,8 +117,10 @@ class Chain {
   explicit Chain(uint32_t seed) : random_(seed) {
     values_[0].push_back("%a");
     Line("  %row = constant <f32: 2.5> : tile<1x4096xf32>\n  %all = iota : tile<2xi32>\n");
-    Line("  %column = itof %all signed : tile<2xi32> -> tile<2xf32>\n  %column2 = reshape %column : tile<2xf32> -> tile<2x1xf32>\n");
-    Line("  %column3 = broadcast %column2 : tile<2x1xf32> -> tile<2x4096xf32>\n  %row2 = broadcast %row : tile<1x4096xf32> -> tile<2x4096xf32>\n");
+    Line(
+        "  %column = itof %all signed : tile<2xi32> -> tile<2xf32>\n  %column2 = reshape %column : tile<2xf32> -> tile<2x1xf32>\n");
+    Line(
+        "  %column3 = broadcast %column2 : tile<2x1xf32> -> tile<2x4096xf32>\n  %row2 = broadcast %row : tile<1x4096xf32> -> tile<2x4096xf32>\n");
     values_[0].insert(values_[0].end(), {"%column3", "%row2"});
     Convert(kF32, kF64), Convert(kF32, kI32), Convert(kF32, kI32);
     Convert(kI32, kI8);
@@ -153,8 +159,13 @@ class Chain {
   }
   std::string Convert(int from, int to) {
     const std::string v = Pick(from), r = New(to);
-    const char* op = from <= kF64 ? (to <= kF64 ? "ftof" : "ftoi") : to <= kF64 ? "itof" : from < to ? "trunci" : "exti";
-    const char* sign = (from <= kF64 && to <= kF64) || (from == kI32 && to == kI8) ? "" : from <= kF64 ? " signed saturating" : " signed";
+    const char* op = from <= kF64 ? (to <= kF64 ? "ftof" : "ftoi")
+                     : to <= kF64 ? "itof"
+                     : from < to  ? "trunci"
+                                  : "exti";
+    const char* sign = (from <= kF64 && to <= kF64) || (from == kI32 && to == kI8) ? ""
+                       : from <= kF64                                              ? " signed saturating"
+                                                                                   : " signed";
     Line("  ", r, " = ", op, " ", v, sign, " : ", Tile(from), " -> ", Tile(to));
     return r;
   }
@@ -167,8 +178,8 @@ class Chain {
     if (kind == 1) {
       const std::string mask = absl::StrCat("%m", count_++);
       const std::string a = Pick(t), b = Pick(t);
-      Line("  ", mask, t <= kF64 ? " = cmpf less_than ordered " : " = cmpi less_than ", a, ", ", b, t <= kF64 ? "" : ", signed", " : ",
-           Tile(t), " -> tile<2x4096xi1>");
+      Line("  ", mask, t <= kF64 ? " = cmpf less_than ordered " : " = cmpi less_than ", a, ", ", b,
+           t <= kF64 ? "" : ", signed", " : ", Tile(t), " -> tile<2x4096xi1>");
       const int other = Below(4);
       const std::string x = Pick(other), y = Pick(other), r = New(other);
       Line("  ", r, " = select ", mask, ", ", x, ", ", y, " : tile<2x4096xi1>, ", Tile(other));
@@ -207,12 +218,14 @@ TEST(Strips, BoundedLanes) {
       "  %z0 = constant <f32: 5.0> : tile<2x4096xf32>\n  %r = select %m, %z0, %c : tile<2x4096xi1>, tile<2x4096xf32>\n"};
   for (const char* type : {"i16", "i32", "i64"}) {
     for (const char* bound : {"-1", "0", "1", "8191", "8192", "8193"}) {
-      for (const char* predicate : {"less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal", "not_equal"}) {
+      for (const char* predicate :
+           {"less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal", "not_equal"}) {
         for (const char* order : {"%lane, %bound", "%bound, %lane"}) {
           for (const char* sign : {"signed", "unsigned"}) {
             for (const char* use : kUses) {
               const std::string mask = absl::StrReplaceAll(
-                  kMask, {{"TYPE", type}, {"BOUND", bound}, {"PREDICATE", predicate}, {"ORDER", order}, {"SIGN", sign}});
+                  kMask,
+                  {{"TYPE", type}, {"BOUND", bound}, {"PREDICATE", predicate}, {"ORDER", order}, {"SIGN", sign}});
               ExpectSame(Kernel(mask + use), 0, kElements);
               if (HasFailure()) return;
             }

@@ -25,8 +25,9 @@ absl::Status AddGlobals(const ir::Module& module, uint64_t* left, Code* code) {
     const uint64_t alignment = std::max<uint64_t>(64, std::min<uint64_t>(g->alignment, 1 << 20));
     const uint64_t size = (bytes + alignment) / alignment * alignment;
     if (size > *left) {
-      return absl::ResourceExhaustedError(absl::StrCat(module.Where(g->loc, g->pos), ": error[vm.out_of_memory]: global `",
-                                                       g->name, "` takes ", size, " bytes; the limit leaves ", *left));
+      return absl::ResourceExhaustedError(absl::StrCat(module.Where(g->loc, g->pos),
+                                                       ": error[vm.out_of_memory]: global `", g->name, "` takes ", size,
+                                                       " bytes; the limit leaves ", *left));
     }
     *left -= size;
     auto* data = static_cast<uint8_t*>(std::aligned_alloc(alignment, size));
@@ -73,20 +74,21 @@ absl::StatusOr<std::unique_ptr<Program>> Program::Prepare(const ir::Module& modu
 
 absl::Status Program::CheckLaunch(const Launch& launch) const {
   if (launch.params.size() != code_->params.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("kernel `", ir::ReadableName(code_->function->name), "` takes ", code_->params.size(),
-                                                   " parameters, not ", launch.params.size()));
+    return absl::InvalidArgumentError(absl::StrCat("kernel `", ir::ReadableName(code_->function->name), "` takes ",
+                                                   code_->params.size(), " parameters, not ", launch.params.size()));
   }
   for (int64_t n : launch.grid) {
     if (n >= 0 && n <= kMaxGrid) continue;
     return absl::InvalidArgumentError(absl::StrCat("a grid of ", launch.grid[0], " x ", launch.grid[1], " x ",
                                                    launch.grid[2], ": each dimension must be from 0 to ", kMaxGrid));
   }
-  if (static_cast<double>(launch.grid[0]) * static_cast<double>(launch.grid[1]) * static_cast<double>(launch.grid[2]) > 9e18) {
+  if (static_cast<double>(launch.grid[0]) * static_cast<double>(launch.grid[1]) * static_cast<double>(launch.grid[2]) >
+      9e18) {
     return absl::InvalidArgumentError("the grid has more than 2^63 blocks");
   }
   if (code_->frame_bytes > launch.max_tile_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the tiles of one block take ", code_->frame_bytes, " bytes, more than the limit of ", launch.max_tile_bytes));
+    return absl::ResourceExhaustedError(absl::StrCat("the tiles of one block take ", code_->frame_bytes,
+                                                     " bytes, more than the limit of ", launch.max_tile_bytes));
   }
   return absl::OkStatus();
 }

@@ -50,7 +50,8 @@ std::string Kernel(const std::string& body) {
   %t = make_tensor_view %x, shape = [5, 3], strides = [3, 1] : tensor_view<5x3xf32, strides=[3,1]>
   %v = make_partition_view %t : partition_view<tile=(2x4), tensor_view<5x3xf32, strides=[3,1]>>
   %a, %k = load_view_tko weak %v[%i, %zero] -> tile<2x4xf32>, token
-)", body, "  return\n}\n");
+)",
+                      body, "  return\n}\n");
 }
 
 constexpr char kRows[] = R"(
@@ -78,10 +79,11 @@ TEST(Warning, SumOverElementsOutside) {
     EXPECT_EQ(out, Floats(5, 3));
     ASSERT_EQ(outcome.warnings.size(), 1u);
     const Report& w = outcome.warnings[0];
-    EXPECT_EQ(w.ToString(),
-              "k.tile:6:12: warning[vm.unspecified]: elements outside of `x` along dimension 1 of the tile have no specified "
-              "value, and the result depends on them; 3 times in all\n  in kernel `k`, block (0, 0, 0), at load_view_tko\n"
-              "  fix: give the view a padding_value, or select another value for these elements");
+    EXPECT_EQ(
+        w.ToString(),
+        "k.tile:6:12: warning[vm.unspecified]: elements outside of `x` along dimension 1 of the tile have no specified "
+        "value, and the result depends on them; 3 times in all\n  in kernel `k`, block (0, 0, 0), at load_view_tko\n"
+        "  fix: give the view a padding_value, or select another value for these elements");
   }
 }
 
@@ -96,7 +98,8 @@ TEST(Warning, ChosenValues) {
   launch.threads = 4;
   RunOn(Kernel(kRows), Floats(15, 1), &again, launch);
   EXPECT_NE(out, Floats(5, 3));
-  for (size_t i = 0; i < out.size(); ++i) EXPECT_TRUE(out[i] == again[i] || (std::isnan(out[i]) && std::isnan(again[i])));
+  for (size_t i = 0; i < out.size(); ++i)
+    EXPECT_TRUE(out[i] == again[i] || (std::isnan(out[i]) && std::isnan(again[i])));
 }
 
 TEST(Warning, FullChecksMakeItAnError) {
@@ -116,7 +119,8 @@ TEST(Warning, NoneWhereElementsOutsideAreOnlyComputedAlong) {
   %o.t = make_tensor_view %out, shape = [5, 3], strides = [3, 1] : tensor_view<5x3xf32, strides=[3,1]>
   %o.v = make_partition_view %o.t : partition_view<tile=(2x4), tensor_view<5x3xf32, strides=[3,1]>>
   store_view_tko weak %b, %o.v[%i, %zero] -> token
-)"), Floats(15, 1), &out, Blocks(3));
+)"),
+                          Floats(15, 1), &out, Blocks(3));
   EXPECT_EQ(out, Floats(15, 2));
   EXPECT_TRUE(outcome.warnings.empty());
   // Under another shape the sum still runs over them.
@@ -127,7 +131,8 @@ TEST(Warning, NoneWhereElementsOutsideAreOnlyComputedAlong) {
     %sum = addf %e, %acc
     yield %sum : tile<f32>
   }
-)"), Floats(15, 1), &out, Blocks(1));
+)"),
+                  Floats(15, 1), &out, Blocks(1));
   EXPECT_EQ(outcome.warnings.size(), 1u);
 }
 
@@ -141,7 +146,9 @@ TEST(Warning, NoneWhereAnotherValueIsSelected) {
   %inside = cmpi less_than %all, %end, signed -> tile<2x4xi1>
   %nothing = constant <f32: 0.0> : tile<2x4xf32>
   %b = select %inside, %a, %nothing
-)", absl::StrReplaceAll(kRows, {{"reduce %a", "reduce %b"}}))), Floats(15, 1), &out, Blocks(3));
+)",
+                                                    absl::StrReplaceAll(kRows, {{"reduce %a", "reduce %b"}}))),
+                                Floats(15, 1), &out, Blocks(3));
   EXPECT_EQ(out, Floats(5, 3));
   EXPECT_TRUE(outcome.warnings.empty());
 }
@@ -155,7 +162,8 @@ TEST(Warning, Products) {
   %v = make_partition_view %t : partition_view<tile=(4x4), tensor_view<4x3xf32, strides=[3,1]>>
   %a, %k = load_view_tko weak %v[%zero, %zero] -> tile<4x4xf32>, token
   %one = constant <f32: 1.0> : tile<4x4xf32>
-  %p = mmaf )", a, ", ", b, R"(, %one : tile<4x4xf32>, tile<4x4xf32>, tile<4x4xf32>
+  %p = mmaf )",
+                        a, ", ", b, R"(, %one : tile<4x4xf32>, tile<4x4xf32>, tile<4x4xf32>
   return
 }
 )");
@@ -175,9 +183,11 @@ TEST(Warning, MaskedLoads) {
   %two = constant <i32: 2> : tile<4xi32>
   %mask = cmpi less_than %i, %two, signed -> tile<4xi1>
   %none = constant <f32: 0.0> : tile<4xf32>
-  %a, %k = load_ptr_tko weak %p, %mask)", padding, " -> tile<4xf32>, token\n", then, "  return\n}\n");
+  %a, %k = load_ptr_tko weak %p, %mask)",
+                        padding, " -> tile<4xf32>, token\n", then, "  return\n}\n");
   };
-  constexpr char kSum[] = R"(  %s = reduce %a dim=0 identities=[0.0 : f32] : tile<4xf32> -> tile<f32> (%e: tile<f32>, %acc: tile<f32>) {
+  constexpr char kSum[] =
+      R"(  %s = reduce %a dim=0 identities=[0.0 : f32] : tile<4xf32> -> tile<f32> (%e: tile<f32>, %acc: tile<f32>) {
     %sum = addf %e, %acc
     yield %sum : tile<f32>
   }
@@ -187,7 +197,8 @@ TEST(Warning, MaskedLoads) {
   const Outcome outcome = RunOn(kernel("", kSum), Floats(4, 1), &out);
   EXPECT_EQ(out[0], 2);
   ASSERT_EQ(outcome.warnings.size(), 1u);
-  EXPECT_TRUE(absl::StrContains(outcome.warnings[0].message, "the mask leaves out element [2]")) << outcome.warnings[0].message;
+  EXPECT_TRUE(absl::StrContains(outcome.warnings[0].message, "the mask leaves out element [2]"))
+      << outcome.warnings[0].message;
   EXPECT_TRUE(RunOn(kernel(", %none", kSum), Floats(4, 1), &out).warnings.empty());
 }
 
@@ -202,10 +213,12 @@ TEST(Warning, TilesOutsideOfTheView) {
       if (w.code == "vm.index_out_of_bounds") said.push_back(absl::StrCat(w.where, " ", w.block[0], ": ", w.message));
     }
     ASSERT_EQ(said.size(), 2u);
-    EXPECT_EQ(said[1], "k.tile:14:3 3: index 3 of dimension 0 is outside of the view's 3 tiles over `out` (5 elements in steps "
-                       "of 2): nothing is stored; 37 times in all");
-    EXPECT_EQ(said[0], "k.tile:6:12 3: index 3 of dimension 0 is outside of the view's 3 tiles over `x` (5 elements in steps of "
-                       "2): the tile is all padding; 37 times in all");
+    EXPECT_EQ(said[1],
+              "k.tile:14:3 3: index 3 of dimension 0 is outside of the view's 3 tiles over `out` (5 elements in steps "
+              "of 2): nothing is stored; 37 times in all");
+    EXPECT_EQ(said[0],
+              "k.tile:6:12 3: index 3 of dimension 0 is outside of the view's 3 tiles over `x` (5 elements in steps of "
+              "2): the tile is all padding; 37 times in all");
   }
   Launch unchecked = Blocks(40);
   unchecked.check = CheckLevel::kNone;

@@ -132,9 +132,8 @@ bool SliceOrder::SameElements(const Op& store, const Op& load) {
   const ir::StoreViewOp to(store);
   const ir::LoadViewOp of(load);
   const ir::OperandRange at = to.index(), from = of.index();
-  return SameView(to.view(), of.view()) &&
-         std::equal(at.begin(), at.end(), from.begin(), from.end(),
-                    [](const Value* a, const Value* b) { return Same(a, b); });
+  return SameView(to.view(), of.view()) && std::equal(at.begin(), at.end(), from.begin(), from.end(),
+                                                      [](const Value* a, const Value* b) { return Same(a, b); });
 }
 
 }  // namespace tile::codegen

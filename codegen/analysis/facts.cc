@@ -129,7 +129,8 @@ Facts::Line Facts::LineOf(const Value* v, int dim, int depth) {
     case LineRule::kIota: return {size, 1, kMax, false};
     case LineRule::kSource: return of(0);
     case LineRule::kBroadcast: return op->operand(0)->type().shape()[u] == 1 ? uniform : of(0);
-    case LineRule::kPermute: return LineOf(op->operand(0), static_cast<int>(ir::PermuteOp(op).permutation()[u]), depth + 1);
+    case LineRule::kPermute:
+      return LineOf(op->operand(0), static_cast<int>(ir::PermuteOp(op).permutation()[u]), depth + 1);
     case LineRule::kReshape: {
       // Dimensions of size 1 that come and go.
       const auto from = op->operand(0)->type().shape();

@@ -11,21 +11,28 @@ namespace {
 
 int64_t Most(const std::string& body) {
   ir::Diagnostics d;
-  const auto module = ir::Parse(absl::StrCat("entry @k(%n: tile<i32>) {\n  %x = get_global @g : tile<ptr<f32>>\n", body, "  return\n}\nglobal @g <f32: 1.0> : tile<1xf32>\n"), "k.tile", &d);
+  const auto module = ir::Parse(absl::StrCat("entry @k(%n: tile<i32>) {\n  %x = get_global @g : tile<ptr<f32>>\n", body,
+                                             "  return\n}\nglobal @g <f32: 1.0> : tile<1xf32>\n"),
+                                "k.tile", &d);
   EXPECT_TRUE(d.ok()) << d.ToString();
   return module == nullptr ? -1 : MostLiveRegisters(*module->FindFunction("k")).words;
 }
 
-constexpr char kPointers[] = "  %p1 = reshape %x : tile<ptr<f32>> -> tile<1xptr<f32>>\n"
-                             "  %p = broadcast %p1 : tile<1xptr<f32>> -> tile<64xptr<f32>>\n"
-                             "  %a, %t = load_ptr_tko weak %p : tile<64xptr<f32>> -> tile<64xf32>, token\n";
+constexpr char kPointers[] =
+    "  %p1 = reshape %x : tile<ptr<f32>> -> tile<1xptr<f32>>\n"
+    "  %p = broadcast %p1 : tile<1xptr<f32>> -> tile<64xptr<f32>>\n"
+    "  %a, %t = load_ptr_tko weak %p : tile<64xptr<f32>> -> tile<64xf32>, token\n";
 
 TEST(LiveRegisters, DyingOperandsMakeRoomForResults) {
   EXPECT_EQ(Most(absl::StrCat(kPointers, "  print_tko \"%a\", %a : tile<64xf32> -> token\n")), 64);
-  EXPECT_EQ(Most(absl::StrCat(kPointers, "  %b = mulf %a, %a : tile<64xf32>\n  %c = addf %b, %b : tile<64xf32>\n"
-                                         "  print_tko \"%c\", %c : tile<64xf32> -> token\n")), 64);
-  EXPECT_EQ(Most(absl::StrCat(kPointers, "  %b = mulf %a, %a : tile<64xf32>\n  %c = addf %b, %a : tile<64xf32>\n"
-                                         "  print_tko \"%c\", %c : tile<64xf32> -> token\n")), 128);
+  EXPECT_EQ(Most(absl::StrCat(kPointers,
+                              "  %b = mulf %a, %a : tile<64xf32>\n  %c = addf %b, %b : tile<64xf32>\n"
+                              "  print_tko \"%c\", %c : tile<64xf32> -> token\n")),
+            64);
+  EXPECT_EQ(Most(absl::StrCat(kPointers,
+                              "  %b = mulf %a, %a : tile<64xf32>\n  %c = addf %b, %a : tile<64xf32>\n"
+                              "  print_tko \"%c\", %c : tile<64xf32> -> token\n")),
+            128);
 }
 
 TEST(LiveRegisters, LoopsCarryTilesAndKeepWhatTheyUse) {
@@ -43,17 +50,21 @@ TEST(LiveRegisters, LoopsCarryTilesAndKeepWhatTheyUse) {
 
 TEST(LiveRegisters, OneOfTwoRegionsIsRun) {
   // What the second region gives on is not there beside what the first one makes.
-  EXPECT_EQ(Most(absl::StrCat(kPointers, "  %one = constant <i32: 1> : tile<i32>\n"
-                                         "  %is = cmpi less_than %n, %one, signed : tile<i32> -> tile<i1>\n"
-                                         "  %b = if %is -> (tile<64xf32>) {\n    %c = mulf %a, %a : tile<64xf32>\n"
-                                         "    yield %c : tile<64xf32>\n  } else {\n    yield %a : tile<64xf32>\n  }\n"
-                                         "  print_tko \"%b\", %b : tile<64xf32> -> token\n")), 64);
+  EXPECT_EQ(Most(absl::StrCat(kPointers,
+                              "  %one = constant <i32: 1> : tile<i32>\n"
+                              "  %is = cmpi less_than %n, %one, signed : tile<i32> -> tile<i1>\n"
+                              "  %b = if %is -> (tile<64xf32>) {\n    %c = mulf %a, %a : tile<64xf32>\n"
+                              "    yield %c : tile<64xf32>\n  } else {\n    yield %a : tile<64xf32>\n  }\n"
+                              "  print_tko \"%b\", %b : tile<64xf32> -> token\n")),
+            64);
   // But it is if it is used behind them.
-  EXPECT_EQ(Most(absl::StrCat(kPointers, "  %one = constant <i32: 1> : tile<i32>\n"
-                                         "  %is = cmpi less_than %n, %one, signed : tile<i32> -> tile<i1>\n"
-                                         "  %b = if %is -> (tile<64xf32>) {\n    %c = mulf %a, %a : tile<64xf32>\n"
-                                         "    yield %c : tile<64xf32>\n  } else {\n    yield %a : tile<64xf32>\n  }\n"
-                                         "  print_tko \"%b %a\", %b, %a : tile<64xf32>, tile<64xf32> -> token\n")), 128);
+  EXPECT_EQ(Most(absl::StrCat(kPointers,
+                              "  %one = constant <i32: 1> : tile<i32>\n"
+                              "  %is = cmpi less_than %n, %one, signed : tile<i32> -> tile<i1>\n"
+                              "  %b = if %is -> (tile<64xf32>) {\n    %c = mulf %a, %a : tile<64xf32>\n"
+                              "    yield %c : tile<64xf32>\n  } else {\n    yield %a : tile<64xf32>\n  }\n"
+                              "  print_tko \"%b %a\", %b, %a : tile<64xf32>, tile<64xf32> -> token\n")),
+            128);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ inline std::optional<uint64_t> NeutralOf(const ir::Block& body) {
   if (!IsCommutative(body)) return std::nullopt;
   const ir::Op& op = *body.front();
   // Combining an element with anything flushes it.
-  if (const ir::Attr* flush = ir::FindAttr(op, ir::Field::kFlushToZero); flush != nullptr && flush->as_bool()) return std::nullopt;
+  if (const ir::Attr* flush = ir::FindAttr(op, ir::Field::kFlushToZero); flush != nullptr && flush->as_bool())
+    return std::nullopt;
   return ir::NeutralBits(ir::FoldKindOf(op));
 }
 
@@ -34,8 +35,7 @@ inline bool IsNarrowSum(const ir::Block& body) {
   if (!IsCommutative(body)) return false;
   const ir::Op& op = *body.front();
   return (op.opcode() == ir::Opcode::kAddf || op.opcode() == ir::Opcode::kMulf) &&
-         IsNarrowFloat(op.result(0)->type()) &&
-         ir::RoundingOp(op).rounding() == ir::Rounding::kNearestEven;
+         IsNarrowFloat(op.result(0)->type()) && ir::RoundingOp(op).rounding() == ir::Rounding::kNearestEven;
 }
 
 }  // namespace tile::codegen

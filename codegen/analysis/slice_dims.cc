@@ -112,7 +112,8 @@ constexpr std::string (*kRules[])(const Op&, int, int64_t, Dims*) = {
 };
 
 // Operands of accesses that go to memory.
-constexpr ir::Field kWritten[] = {ir::Field::kTile, ir::Field::kValue, ir::Field::kValues, ir::Field::kArg, ir::Field::kVal};
+constexpr ir::Field kWritten[] = {ir::Field::kTile, ir::Field::kValue, ir::Field::kValues, ir::Field::kArg,
+                                  ir::Field::kVal};
 
 }  // namespace
 
@@ -147,7 +148,9 @@ const ir::Value* WrittenTile(const Op& op) {
   return nullptr;
 }
 
-bool GivesTile(const Op& op) { return op.num_results() > 0 && IsTile(op.result(0)->type()) && op.result(0)->has_uses(); }
+bool GivesTile(const Op& op) {
+  return op.num_results() > 0 && IsTile(op.result(0)->type()) && op.result(0)->has_uses();
+}
 
 bool ScansAlong(const Op& op, int dim) { return ir::ScanOp::Is(&op) && dim == ir::ScanOp(op).dim(); }
 

@@ -80,7 +80,7 @@ TEST_F(ChildProcessTest, SignalsEndChildrenAndRemoveFolders) {
       WriteAll(b.File("2"), "2");
       int status = 0;
       codegen::Run({"/bin/sh", "-c", "sleep 100 & echo $! > \"$0.new\"; mv \"$0.new\" \"$0\"; wait", note}, b.File("3"),
-          b.File("4"), &status);
+                   b.File("4"), &status);
       _exit(7);  // nobody may go on after the child was ended
     }
     ASSERT_TRUE(Soon([&] { return access(note.c_str(), R_OK) == 0; }));

@@ -89,7 +89,8 @@ std::string FindNvJitLink() {
   if (const std::string path = Environment("TILEC_NVJITLINK"); !path.empty()) return IsReadable(path) ? path : "";
   for (const char* name : kNames) {
     for (const char* folder : {"lib64/", "lib/"}) {
-      if (std::string path = FindBelowCuda(absl::StrCat(folder, name), /*executable=*/false); !path.empty()) return path;
+      if (std::string path = FindBelowCuda(absl::StrCat(folder, name), /*executable=*/false); !path.empty())
+        return path;
     }
   }
   for (const char* name : kNames) {
@@ -111,13 +112,15 @@ absl::StatusOr<Linked> AssembleInProcess(const std::string& library, const std::
     return absl::InternalError(absl::StrCat("error[codegen.nvjitlink]: ", library, " does not take its options"));
   }
   Linked result;
-  const bool ok = api->add_data(handle, kInputPtx, ptx.data(), ptx.size(), "kernel.ptx") == 0 && api->complete(handle) == 0;
+  const bool ok =
+      api->add_data(handle, kInputPtx, ptx.data(), ptx.size(), "kernel.ptx") == 0 && api->complete(handle) == 0;
   const std::string error = WithoutEnd(Text(handle, api->error_size, api->error));
   result.log = WithoutEnd(Text(handle, api->info_size, api->info));
   if (ok) result.cubin = Text(handle, api->cubin_size, api->cubin);
   api->destroy(&handle);
   if (!ok || result.cubin.empty()) {
-    return absl::InternalError(absl::StrCat("error[codegen.nvjitlink]: ", library, " rejects the PTX of this kernel, which is ",
+    return absl::InternalError(absl::StrCat("error[codegen.nvjitlink]: ", library,
+                                            " rejects the PTX of this kernel, which is ",
                                             "an error of the code generator:\n", error, result.log));
   }
   return result;

@@ -59,14 +59,16 @@ namespace {
 // What the assembler's words say.
 void ReadLog(Assembled* result) {
   result->registers = NumberBefore(result->log, " registers");
-  result->spill_bytes = NumberBefore(result->log, " bytes spill stores") + NumberBefore(result->log, " bytes spill loads");
+  result->spill_bytes =
+      NumberBefore(result->log, " bytes spill stores") + NumberBefore(result->log, " bytes spill loads");
   result->stack_bytes = NumberBefore(result->log, " bytes stack frame");
 }
 
 absl::StatusOr<Assembled> AssembleByLibrary(const std::string& library, const std::string& ptx, const std::string& arch,
                                             const AssembleOptions& options) {
   // -O of its own knows 0 and 3 only.
-  std::vector<std::string> words = {absl::StrCat("-arch=", arch), absl::StrCat("-Xptxas=-O", options.opt_level), "-Xptxas=-v"};
+  std::vector<std::string> words = {absl::StrCat("-arch=", arch), absl::StrCat("-Xptxas=-O", options.opt_level),
+                                    "-Xptxas=-v"};
   if (options.line_info) words.push_back("-lineinfo");
   absl::StatusOr<Linked> linked = AssembleInProcess(library, ptx, words);
   if (!linked.ok()) return linked.status();
@@ -103,8 +105,10 @@ absl::StatusOr<Assembled> Assemble(const std::string& ptx, const std::string& ar
   Assembled result;
   result.log = ReadAll(log);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return absl::InternalError(absl::StrCat("error[codegen.ptxas]: ptxas rejects the PTX of this kernel, which is an "
-                                            "error of the code generator:\n", result.log));
+    return absl::InternalError(
+        absl::StrCat("error[codegen.ptxas]: ptxas rejects the PTX of this kernel, which is an "
+                     "error of the code generator:\n",
+                     result.log));
   }
   result.cubin = ReadAll(out);
   ReadLog(&result);

@@ -24,8 +24,8 @@ struct AssembleOptions {
 struct Assembled {
   std::string cubin;
   std::string log;
-  int registers = 0;        // per thread
-  int spill_bytes = 0;      // stores and loads
+  int registers = 0;    // per thread
+  int spill_bytes = 0;  // stores and loads
   int stack_bytes = 0;
 };
 

@@ -58,8 +58,7 @@ VectorAccess Vectorise(const Layout& l, int element_bits, int dim, int64_t align
   }
 }
 
-Sectors CountSectors(const Layout& l, const VectorAccess& access, int element_bits,
-                     absl::Span<const int64_t> strides) {
+Sectors CountSectors(const Layout& l, const VectorAccess& access, int element_bits, absl::Span<const int64_t> strides) {
   assert(static_cast<int>(strides.size()) == l.rank());
   Sectors count;
   for (int i = 0; i < access.instructions(); ++i) {

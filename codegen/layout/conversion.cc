@@ -159,9 +159,9 @@ std::optional<Conversion> ConvertInWarp(const Layout& src, const Layout& dst, in
     Mask src_dropped = 0, dst_dropped = 0;
     for (int bit : src_packed) src_dropped |= Mask{1} << bit;
     for (int bit : dst_packed) dst_dropped |= Mask{1} << bit;
-    const ConversionProblem problem = {Without(src.bases(In::kRegister), src_dropped), src.bases(In::kLane),
-                             src.bases(In::kWarp), Without(dst.bases(In::kRegister), dst_dropped),
-                             dst.bases(In::kLane), dst.bases(In::kWarp)};
+    const ConversionProblem problem = {
+        Without(src.bases(In::kRegister), src_dropped), src.bases(In::kLane), src.bases(In::kWarp),
+        Without(dst.bases(In::kRegister), dst_dropped), dst.bases(In::kLane), dst.bases(In::kWarp)};
     std::optional<ConversionPlan> plan = PlanInThread(problem);
     const bool in_thread = plan.has_value();
     if (!plan) plan = PlanInWarp(problem);

@@ -133,8 +133,8 @@ TEST(ConversionTest, EveryPairOfSmallLayouts) {
     for (Mask code = 0; code < Mask{1} << (2 * in); ++code) {
       Masks b;
       for (int i = 0; i < in; ++i) b.push_back(code >> (2 * i) & 3);
-      const Layout l = Layout::FromBases({4}, Masks(b.begin(), b.begin() + reg),
-                                         Masks(b.begin() + reg, b.end() - warp), Masks(b.end() - warp, b.end()));
+      const Layout l = Layout::FromBases({4}, Masks(b.begin(), b.begin() + reg), Masks(b.begin() + reg, b.end() - warp),
+                                         Masks(b.end() - warp, b.end()));
       if (l.IsSurjective()) all.push_back(l);
     }
     for (const Layout& src : all) {

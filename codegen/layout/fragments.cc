@@ -28,8 +28,8 @@ class Matrix {
   }
   void AddReplicas(In in, int bits) { bases_[static_cast<int>(in)].resize(bases_[static_cast<int>(in)].size() + bits); }
   Layout Build() {
-    return Layout::FromBases({int64_t{1} << rows_, int64_t{1} << columns_}, std::move(bases_[0]),
-                             std::move(bases_[1]), std::move(bases_[2]));
+    return Layout::FromBases({int64_t{1} << rows_, int64_t{1} << columns_}, std::move(bases_[0]), std::move(bases_[1]),
+                             std::move(bases_[2]));
   }
 
  private:

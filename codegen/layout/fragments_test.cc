@@ -23,43 +23,65 @@ struct IsaFragment {
 };
 
 const IsaFragment kIsa[] = {
-    {{16, 8, 8, 16}, 4, 2,  // .f16 .bf16
+    {{16, 8, 8, 16},
+     4,
+     2,  // .f16 .bf16
      [](int i, int g, int t) { return Position(i < 2 ? g : g + 8, t * 2 + (i & 1)); },
      [](int i, int g, int t) { return Position(t * 2 + i, g); }},
-    {{16, 8, 16, 16}, 8, 4,
+    {{16, 8, 16, 16},
+     8,
+     4,
      [](int i, int g, int t) {
        return Position((i >= 0 && i < 2) || (i >= 4 && i < 6) ? g : g + 8,
                        i < 4 ? t * 2 + (i & 1) : t * 2 + (i & 1) + 8);
      },
      [](int i, int g, int t) { return Position(i < 2 ? t * 2 + (i & 1) : t * 2 + (i & 1) + 8, g); }},
-    {{16, 8, 4, 32}, 2, 1,  // .tf32
+    {{16, 8, 4, 32},
+     2,
+     1,  // .tf32
      [](int i, int g, int t) { return Position(i == 0 ? g : g + 8, t); },
      [](int, int g, int t) { return Position(t, g); }},
-    {{16, 8, 8, 32}, 4, 2,
+    {{16, 8, 8, 32},
+     4,
+     2,
      [](int i, int g, int t) { return Position(i == 0 || i == 2 ? g : g + 8, i < 2 ? t : t + 4); },
      [](int i, int g, int t) { return Position(i == 0 ? t : t + 4, g); }},
-    {{8, 8, 4, 64}, 1, 1,  // .f64
+    {{8, 8, 4, 64},
+     1,
+     1,  // .f64
      [](int, int g, int t) { return Position(g, t); },
      [](int, int g, int t) { return Position(t, g); }},
-    {{16, 8, 8, 64}, 4, 2,
+    {{16, 8, 8, 64},
+     4,
+     2,
      [](int i, int g, int t) { return Position(i == 0 || i == 2 ? g : g + 8, i < 2 ? t : t + 4); },
      [](int i, int g, int t) { return Position(i == 0 ? t : t + 4, g); }},
-    {{16, 8, 16, 64}, 8, 4,
+    {{16, 8, 16, 64},
+     8,
+     4,
      [](int i, int g, int t) { return Position(i % 2 == 0 ? g : g + 8, i % 2 == 0 ? i * 2 + t : i * 2 - 2 + t); },
      [](int i, int g, int t) { return Position(t + i * 4, g); }},
-    {{8, 8, 16, 8}, 4, 4,  // .s8 .u8
+    {{8, 8, 16, 8},
+     4,
+     4,  // .s8 .u8
      [](int i, int g, int t) { return Position(g, t * 4 + i); },
      [](int i, int g, int t) { return Position(t * 4 + i, g); }},
-    {{16, 8, 16, 8}, 8, 4,
+    {{16, 8, 16, 8},
+     8,
+     4,
      [](int i, int g, int t) { return Position(i < 4 ? g : g + 8, t * 4 + (i & 3)); },
      [](int i, int g, int t) { return Position(t * 4 + i, g); }},
-    {{16, 8, 32, 8}, 16, 8,  // and .e4m3 .e5m2
+    {{16, 8, 32, 8},
+     16,
+     8,  // and .e4m3 .e5m2
      [](int i, int g, int t) {
        return Position((i >= 0 && i < 4) || (i >= 8 && i < 12) ? g : g + 8,
                        i < 8 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16);
      },
      [](int i, int g, int t) { return Position(i < 4 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16, g); }},
-    {{16, 8, 64, 4}, 32, 16,  // .s4 .u4, .e2m1
+    {{16, 8, 64, 4},
+     32,
+     16,  // .s4 .u4, .e2m1
      [](int i, int g, int t) {
        return Position((i >= 0 && i < 8) || (i >= 16 && i < 24) ? g : g + 8,
                        i < 16 ? t * 8 + (i & 7) : t * 8 + (i & 7) + 32);

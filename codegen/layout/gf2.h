@@ -23,8 +23,8 @@
 
 namespace tile::codegen {
 
-using Mask = uint64_t;                             // a vector over GF(2)
-using Masks = absl::InlinedVector<Mask, 16>;       // some vectors, or the columns of a map
+using Mask = uint64_t;                        // a vector over GF(2)
+using Masks = absl::InlinedVector<Mask, 16>;  // some vectors, or the columns of a map
 
 // The sum of the vectors whose bit is set in `which`.
 Mask Combine(absl::Span<const Mask> vectors, Mask which);

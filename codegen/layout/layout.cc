@@ -156,9 +156,7 @@ Mask Layout::FreeMask(In in) const {
   return free;
 }
 
-Layout Layout::RemoveZeroRegisters() const {
-  return WithBases(In::kRegister, Subspace(bases(In::kRegister)).basis());
-}
+Layout Layout::RemoveZeroRegisters() const { return WithBases(In::kRegister, Subspace(bases(In::kRegister)).basis()); }
 
 absl::InlinedVector<int, 16> Layout::CanonicalRegisters() const {
   const Mask free = FreeMask(In::kRegister);

@@ -67,8 +67,7 @@ class Layout {
   // blocks, the warps warps[d] of those. `order` lists the dimensions, the one in which neighbours come first. A
   // larger tile repeats the whole in further registers, a smaller one is replicated in the threads beyond it.
   static Layout Blocked(absl::Span<const int64_t> shape, absl::Span<const int64_t> elements,
-                        absl::Span<const int64_t> lanes, absl::Span<const int64_t> warps,
-                        absl::Span<const int> order);
+                        absl::Span<const int64_t> lanes, absl::Span<const int64_t> warps, absl::Span<const int> order);
   // For row-major memory: a thread holds `vector` neighbours of the last dimension (fewer when threads would be left
   // without an element), lanes fill the last dimension first, warps fill the first dimensions first, so that
   // neighbouring rows are of one warp and a row of as few warps as can be.

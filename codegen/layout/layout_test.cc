@@ -227,8 +227,8 @@ TEST(LayoutTest, CanonicalPlacesHoldEachElementOnce) {
 
 TEST(LayoutTest, EqualAndHashed) {
   std::set<size_t> hashes;
-  const Layout a = Layout::Default({16, 16}, 4, 2), b = Layout::Default({16, 16}, 4, 1),
-               c = a.Reshape({256}), d = a.WithBases(In::kWarp, {0, 0});
+  const Layout a = Layout::Default({16, 16}, 4, 2), b = Layout::Default({16, 16}, 4, 1), c = a.Reshape({256}),
+               d = a.WithBases(In::kWarp, {0, 0});
   for (const Layout& x : {a, b, c, d}) {
     hashes.insert(absl::Hash<Layout>()(x));
     EXPECT_EQ(x == a, &x == &a || absl::Hash<Layout>()(x) == absl::Hash<Layout>()(a));

@@ -30,9 +30,9 @@ int64_t Count(const Layout& l, const VectorAccess& access, int element_bits, int
     for (int lane = first; lane < std::min(l.lanes(), first + phase); ++lane) {
       for (int e = 0; e < access.vector; ++e) {
         const int reg = access.registers[static_cast<size_t>(instruction * access.vector + e)];
-        const int64_t byte = bytes * static_cast<int64_t>(l.Apply(static_cast<uint32_t>(reg),
-                                                                  static_cast<uint32_t>(lane),
-                                                                  static_cast<uint32_t>(warp)));
+        const int64_t byte =
+            bytes * static_cast<int64_t>(
+                        l.Apply(static_cast<uint32_t>(reg), static_cast<uint32_t>(lane), static_cast<uint32_t>(warp)));
         for (int64_t word = byte / kBankBytes; word <= (byte + bytes - 1) / kBankBytes; ++word) {
           std::set<int64_t>& bank = words[word % kBanks];
           bank.insert(word);
@@ -134,8 +134,7 @@ SharedExchange ChooseShared(const Layout& src, const Layout& dst, int element_bi
   const Masks& dst_regs = dst.bases(In::kRegister);
   const size_t widest = static_cast<size_t>(std::max(0, Log2(128) - Log2(element_bits)));
   const Masks common = Intersection(src_regs, dst_regs);
-  const Masks prefer = Concat({src.bases(In::kLane), dst.bases(In::kLane), src.bases(In::kWarp),
-                               dst.bases(In::kWarp)});
+  const Masks prefer = Concat({src.bases(In::kLane), dst.bases(In::kLane), src.bases(In::kWarp), dst.bases(In::kWarp)});
   std::optional<SharedExchange> best;
   std::pair<int64_t, int64_t> best_cost;
   std::set<Masks> tried;

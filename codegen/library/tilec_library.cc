@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/library/build_id.h"
-#include "codegen/llvm/llvm_version.h"
 #include "codegen/assemble/ptxas.h"
+#include "codegen/library/build_id.h"
 #include "codegen/library/worker.h"
+#include "codegen/llvm/llvm_version.h"
 #include "ir/release.h"
 #include "runtime/jit/tilec_abi.h"
 

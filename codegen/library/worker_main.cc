@@ -23,10 +23,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/library/build_id.h"
 #include "codegen/assemble/child_process.h"
-#include "codegen/library/compile_file.h"
 #include "codegen/assemble/cuda_files.h"
+#include "codegen/library/build_id.h"
+#include "codegen/library/compile_file.h"
 #include "codegen/library/worker.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -113,15 +113,11 @@ size_t SetLimits() {
 
 tilec_status StatusOf(const absl::Status& s) {
   switch (s.code()) {
-    case absl::StatusCode::kOk:
-      return TILEC_OK;
-    case absl::StatusCode::kInternal:
-      return TILEC_INTERNAL;
+    case absl::StatusCode::kOk: return TILEC_OK;
+    case absl::StatusCode::kInternal: return TILEC_INTERNAL;
     case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kUnavailable:
-      return TILEC_ENVIRONMENT;
-    default:
-      return TILEC_REJECTED;
+    case absl::StatusCode::kUnavailable: return TILEC_ENVIRONMENT;
+    default: return TILEC_REJECTED;
   }
 }
 

@@ -5,8 +5,8 @@
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -19,7 +19,8 @@ bool IsGuardedStrongAccess(const llvm::Instruction& i) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
   const auto* text = call == nullptr ? nullptr : llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
   if (text == nullptr) return false;
-  const bool guarded = std::any_of(call->arg_begin(), call->arg_end(), [](const llvm::Use& v) { return v->getType()->isIntegerTy(1); });
+  const bool guarded =
+      std::any_of(call->arg_begin(), call->arg_end(), [](const llvm::Use& v) { return v->getType()->isIntegerTy(1); });
   if (!guarded) return false;
   const llvm::StringRef ptx = text->getAsmString();
   return ptx.contains(".acquire") || ptx.contains(".relaxed") || ptx.contains(".release") || ptx.contains(".acq_rel");

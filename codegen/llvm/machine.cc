@@ -31,9 +31,9 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Tar
   const llvm::Target* t = llvm::TargetRegistry::lookupTarget(triple, error);
   if (t == nullptr) return absl::InternalError(absl::StrCat("error[codegen.llvm]: ", error));
   llvm::TargetOptions options;
-  return std::unique_ptr<llvm::TargetMachine>(
-      t->createTargetMachine(triple, target.arch, absl::StrCat("+ptx", target.ptx), options, llvm::Reloc::PIC_,
-                             std::nullopt, opt_level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>(t->createTargetMachine(
+      triple, target.arch, absl::StrCat("+ptx", target.ptx), options, llvm::Reloc::PIC_, std::nullopt,
+      opt_level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Aggressive));
 }
 
 void KeepFirstError(const llvm::DiagnosticInfo* info, void* error) {
@@ -82,7 +82,8 @@ absl::StatusOr<std::string> LlvmCode::Ptx() {
   }
   passes.run(*module_);
   if (!error_.empty()) {
-    return absl::InternalError(absl::StrCat("error[codegen.llvm]: LLVM refuses the code of ", module_->getName().str(), ": ", error_));
+    return absl::InternalError(
+        absl::StrCat("error[codegen.llvm]: LLVM refuses the code of ", module_->getName().str(), ": ", error_));
   }
   return std::string(out.str());
 }

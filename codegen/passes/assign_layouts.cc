@@ -6,9 +6,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/op_rules.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/passes/layout_rules.h"
 #include "codegen/passes/unused.h"
+#include "codegen/target/gpu_ops.h"
 
 namespace tile::codegen {
 namespace {
@@ -101,8 +101,7 @@ class Assigner : public LayoutRules {
         // A broadcast asks for its small source elsewhere, which is cheaper than moving its result.
         if (RuleOf(*def).registers == RegisterRule::kRepeat) return true;
         return RuleOf(*def).registers == RegisterRule::kSource && Cheap(def->operand(0), depth - 1);
-      case ir::Family::kMath:
-        return false;
+      case ir::Family::kMath: return false;
       default:
         if (!def->info()->has(ir::kElementwise)) return false;
         for (int i = 0; i < def->num_operands(); ++i) {
@@ -119,10 +118,16 @@ class Assigner : public LayoutRules {
     std::vector<ir::Attr> attrs;
     std::vector<ir::Type> results = {v->type()};
     for (int i = 0; i < def->num_operands(); ++i) operands.push_back(def->operand(i));
-    for (size_t f = 0; f < def->info()->format->operands.size(); ++f) ends.push_back(def->group_end(static_cast<int>(f)));
+    for (size_t f = 0; f < def->info()->format->operands.size(); ++f)
+      ends.push_back(def->group_end(static_cast<int>(f)));
     for (size_t i = 0; i < def->info()->format->attrs.size(); ++i) attrs.push_back(def->attr(static_cast<int>(i)));
-    Op* op = module()->CreateOp({.info = def->info(), .operands = operands, .operand_ends = ends, .results = results,
-                                 .attrs = attrs, .loc = def->loc, .pos = def->pos});
+    Op* op = module()->CreateOp({.info = def->info(),
+                                 .operands = operands,
+                                 .operand_ends = ends,
+                                 .results = results,
+                                 .attrs = attrs,
+                                 .loc = def->loc,
+                                 .pos = def->pos});
     SetLayout(op->result(0), layout);
     module()->InsertBefore(def->block(), def->next(), op);
     for (int i = 0; i < op->num_operands(); ++i) {

@@ -18,7 +18,8 @@ using ir::Value;
 constexpr int64_t kMultiple = 16;  // bytes of an address; elements otherwise
 
 bool IsInteger(const Value* v) {
-  return v->type().is_tile() && v->type().is_scalar() && !v->type().element().is_pointer() && ir::IsInt(v->type().elem());
+  return v->type().is_tile() && v->type().is_scalar() && !v->type().element().is_pointer() &&
+         ir::IsInt(v->type().elem());
 }
 
 // Finds the parameters that say whether something is a multiple.
@@ -125,8 +126,11 @@ std::vector<ir::ImageRequirement> AssumeAligned(ir::Module* module, ir::Function
       needs.push_back({{{ExprOp::kConst, 0, 0, kMultiple - 1}, {ExprOp::kAlign, i, 0, 0}, {ExprOp::kLess, 0, 0, 0}},
                        absl::StrCat("parameter ", i, " is a multiple of ", kMultiple, " bytes")});
     } else {
-      needs.push_back({{{ExprOp::kScalar, i, 0, 0}, {ExprOp::kConst, 0, 0, kMultiple}, {ExprOp::kMod, 0, 0, 0},
-                        {ExprOp::kConst, 0, 0, 0}, {ExprOp::kEqual, 0, 0, 0}},
+      needs.push_back({{{ExprOp::kScalar, i, 0, 0},
+                        {ExprOp::kConst, 0, 0, kMultiple},
+                        {ExprOp::kMod, 0, 0, 0},
+                        {ExprOp::kConst, 0, 0, 0},
+                        {ExprOp::kEqual, 0, 0, 0}},
                        absl::StrCat("parameter ", i, " is a multiple of ", kMultiple)});
     }
     Assume(module, function, param);

@@ -37,13 +37,16 @@ Result Assumed(const std::string& text) {
 }
 
 // A tile of 64x64 from a matrix whose rows lie `stride` elements apart.
-std::string Matrix(const std::string& before, const std::string& base, const std::string& size, const std::string& stride) {
-  return absl::StrCat("entry @k(%a: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %rows: tile<i32>) {\n  %zero = constant <i32: 0> : tile<i32>\n  ",
-                      before, "\n  %t = make_tensor_view ", base, ", shape = [%m, ", size, "], strides = [", stride,
-                      ", 1] : tile<i32> -> tensor_view<?x", size[0] == '%' ? "?" : size, "xf32, strides=[",
-                      stride[0] == '%' ? "?" : stride, ",1]>\n  %v = make_partition_view %t : partition_view<tile=(64x64), tensor_view<?x",
-                      size[0] == '%' ? "?" : size, "xf32, strides=[", stride[0] == '%' ? "?" : stride,
-                      ",1]>>\n  %x, %k = load_view_tko weak %v[%zero, %rows] -> tile<64x64xf32>, token\n  return\n}\n");
+std::string Matrix(const std::string& before, const std::string& base, const std::string& size,
+                   const std::string& stride) {
+  return absl::StrCat(
+      "entry @k(%a: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %rows: tile<i32>) {\n  %zero = constant <i32: 0> : tile<i32>\n  ",
+      before, "\n  %t = make_tensor_view ", base, ", shape = [%m, ", size, "], strides = [", stride,
+      ", 1] : tile<i32> -> tensor_view<?x", size[0] == '%' ? "?" : size, "xf32, strides=[",
+      stride[0] == '%' ? "?" : stride,
+      ",1]>\n  %v = make_partition_view %t : partition_view<tile=(64x64), tensor_view<?x", size[0] == '%' ? "?" : size,
+      "xf32, strides=[", stride[0] == '%' ? "?" : stride,
+      ",1]>>\n  %x, %k = load_view_tko weak %v[%zero, %rows] -> tile<64x64xf32>, token\n  return\n}\n");
 }
 
 TEST(AssumeAligned, ViewsNeedBaseStrideAndTheSizeOfRows) {
@@ -88,7 +91,9 @@ entry @k(%a: tile<ptr<f32>>, %n: tile<i32>, %m: tile<i32>, %stride: tile<i32>, %
   return
 }
 )");
-  EXPECT_EQ(r.needs, "parameter 0 is a multiple of 16 bytes; parameter 1 is a multiple of 16; parameter 3 is a multiple of 16; ");
+  EXPECT_EQ(
+      r.needs,
+      "parameter 0 is a multiple of 16 bytes; parameter 1 is a multiple of 16; parameter 3 is a multiple of 16; ");
 }
 
 TEST(AssumeAligned, PointersThatLoopsCarry) {

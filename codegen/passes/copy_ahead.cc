@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "codegen/plan/mma_layout.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/split_rounds.h"
-#include "codegen/analysis/product_chain.h"
+#include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
 
 namespace tile::codegen {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "codegen/target/gpu_ops.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/producer_slice.h"
-#include "codegen/analysis/product_chain.h"
 #include "codegen/plan/wgmma_plan.h"
+#include "codegen/target/gpu_ops.h"
 
 namespace tile::codegen {
 namespace {
@@ -25,8 +25,9 @@ class Loop {
       if (!IsProduct(*op)) continue;
       std::string why;
       if (!PlanWgmma(target, num_warps > 0 ? num_warps : WgmmaWarps(*op), *op)) {
-        why = "wgmma does not multiply these tiles from shared memory: it needs operands that are nothing but loaded, of "
-              "f16, bf16, or others along K, results in f32 or i32, 64 rows and more";
+        why =
+            "wgmma does not multiply these tiles from shared memory: it needs operands that are nothing but loaded, of "
+            "f16, bf16, or others along K, results in f32 or i32, 64 rows and more";
       } else {
         why = WhyNot(*op, 0);
         if (why.empty()) why = WhyNot(*op, 1);

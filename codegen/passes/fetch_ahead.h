@@ -23,18 +23,18 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/plan/share_loads.h"
-#include "codegen/target/target.h"
 #include "codegen/plan/tensor_map.h"
+#include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
 
 struct FetchPlan {
-  int num_warps = 0;                                 // that the products need; 0: nothing was changed
+  int num_warps = 0;  // that the products need; 0: nothing was changed
   std::vector<TensorMap> maps;
-  absl::flat_hash_map<const ir::Op*, int> map_of;    // of a load in a fetch_ahead: position in maps
-  Sharing sharing;                                   // what clusters of two blocks share
+  absl::flat_hash_map<const ir::Op*, int> map_of;  // of a load in a fetch_ahead: position in maps
+  Sharing sharing;                                 // what clusters of two blocks share
 };
 
 // `num_warps`: 0: the plan's choice. The trace may be null.

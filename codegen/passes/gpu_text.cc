@@ -19,7 +19,8 @@ std::string LayoutsOf(const ir::Op& op) {
   std::string text;
   for (int i = 0; i < op.num_results(); ++i) {
     const ir::Type type = op.result(i)->type();
-    if (const Layout* layout = type.is_tile() ? LayoutOf(type) : nullptr) absl::StrAppend(&text, "  // ", layout->ToString());
+    if (const Layout* layout = type.is_tile() ? LayoutOf(type) : nullptr)
+      absl::StrAppend(&text, "  // ", layout->ToString());
   }
   return text;
 }
@@ -56,7 +57,8 @@ std::string PrintGpu(const ir::Module& module) {
   return text;
 }
 
-std::unique_ptr<ir::Module> ParseGpu(absl::string_view text, absl::string_view file_name, ir::Diagnostics* diagnostics) {
+std::unique_ptr<ir::Module> ParseGpu(absl::string_view text, absl::string_view file_name,
+                                     ir::Diagnostics* diagnostics) {
   return ir::ParseWith(FindGpuOp, text, file_name, diagnostics);
 }
 

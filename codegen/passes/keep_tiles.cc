@@ -6,10 +6,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/analysis/live_registers.h"
-#include "codegen/passes/slice_cone.h"
 #include "codegen/analysis/access_order.h"
+#include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/slice_dims.h"
+#include "codegen/passes/slice_cone.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -48,7 +48,8 @@ Values Zeros(ir::Builder& b, size_t n) { return Values(n, op::Integer(b, b.types
 const Op* OnlyStore(const Op& access) {
   const Op* store = access.next();
   while (store != nullptr && !IsAccessOfMemory(*store) && !store->info()->has(ir::kTerminator)) store = store->next();
-  if (store == nullptr || WrittenTile(*store) == nullptr || !IsWeak(*store) || !IsRightBefore(access, *store)) return nullptr;
+  if (store == nullptr || WrittenTile(*store) == nullptr || !IsWeak(*store) || !IsRightBefore(access, *store))
+    return nullptr;
   SliceOrder order;
   if (order.MustFollow(*store, access)) return nullptr;
   std::vector<const Value*> open = {access.result(0)};
@@ -91,7 +92,8 @@ bool TileKeeper::Prepare() {
     const bool is_access = op->num_regions() == 0 && IsOrdered(*op) && GivesTile(*op);
     if (is_access && large && OnlyStore(*op) == nullptr) once.push_back(op);
     for (int i = 0; i < op->num_operands(); ++i) large = large || IsLarge(op->operand(i));
-    static constexpr Opcode kMoves[] = {Opcode::kCat, Opcode::kExtract, Opcode::kInsert, Opcode::kPack, Opcode::kUnpack};
+    static constexpr Opcode kMoves[] = {Opcode::kCat, Opcode::kExtract, Opcode::kInsert, Opcode::kPack,
+                                        Opcode::kUnpack};
     if (large && std::find(std::begin(kMoves), std::end(kMoves), op->opcode()) != std::end(kMoves)) moves.push_back(op);
   });
   bool changed = false;
@@ -225,7 +227,8 @@ bool TileKeeper::Keep(Value* v) {
 // The same by stores of what it takes and a load of what it gives.
 bool TileKeeper::DoInMemory(Op* op) {
   const Opcode code = op->opcode();
-  const Value* whole = code == Opcode::kExtract || code == Opcode::kPack || code == Opcode::kUnpack ? op->operand(0) : op->result(0);
+  const Value* whole =
+      code == Opcode::kExtract || code == Opcode::kPack || code == Opcode::kUnpack ? op->operand(0) : op->result(0);
   const Type type = whole->type(), result = op->result(0)->type();
   if (type.element().is_pointer() || ir::IsSubByte(type.elem()) || ir::IsSubByte(result.elem())) return false;
   // Bits of these lie in memory in another way than pack puts them.
@@ -260,11 +263,15 @@ bool TileKeeper::DoInMemory(Op* op) {
     } else {
       Value* stored = op::StoreView(b, op->operand(0), all(), Zeros(b, rank));
       if (code == Opcode::kExtract) {
-        given = op::LoadView(b, View(b, memory, result.shape()), ir::ExtractOp(op).indices().list(), {.token = stored}).value;
+        given = op::LoadView(b, View(b, memory, result.shape()), ir::ExtractOp(op).indices().list(), {.token = stored})
+                    .value;
       } else {
-        Value* bytes = op::PtrToPtr(b, b.types().Tile(ir::Element::Pointer(result.elem()), {}), memory->def()->operand(0));
-        Value* tensor = op::MakeTensorView(b, b.types().TensorView(result.element(), result.shape(), RowMajor(result.shape())), bytes, {}, {});
-        given = op::LoadView(b, View(b, tensor, result.shape()), Zeros(b, result.shape().size()), {.token = stored}).value;
+        Value* bytes =
+            op::PtrToPtr(b, b.types().Tile(ir::Element::Pointer(result.elem()), {}), memory->def()->operand(0));
+        Value* tensor = op::MakeTensorView(
+            b, b.types().TensorView(result.element(), result.shape(), RowMajor(result.shape())), bytes, {}, {});
+        given =
+            op::LoadView(b, View(b, tensor, result.shape()), Zeros(b, result.shape().size()), {.token = stored}).value;
       }
     }
     from_memory_.insert(given);

@@ -57,7 +57,7 @@ class TileKeeper {
   ir::Function* function_;
   Trace* trace_;
   int64_t shared_left_;
-  bool in_shared_ = false;                         // the last memory
+  bool in_shared_ = false;                             // the last memory
   absl::flat_hash_set<const ir::Value*> from_memory_;  // tiles that are read from it
 };
 

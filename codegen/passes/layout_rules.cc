@@ -146,9 +146,10 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
       }
       return best;
     }
-    case Rule::kReshape: return Intern(LayoutOf(op.result(0)->type()) != nullptr
-                                           ? LayoutOf(op.result(0)->type())->Reshape(v->type().shape())
-                                           : Layout::Replicated(v->type().shape(), plan_.num_warps));
+    case Rule::kReshape:
+      return Intern(LayoutOf(op.result(0)->type()) != nullptr
+                        ? LayoutOf(op.result(0)->type())->Reshape(v->type().shape())
+                        : Layout::Replicated(v->type().shape(), plan_.num_warps));
     case Rule::kPermute: {
       const auto p = PermutationOf(op);
       absl::InlinedVector<int, 8> inverse(p.size());

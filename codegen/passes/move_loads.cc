@@ -127,8 +127,13 @@ Value* LoopLoads::Copy(Value* v) {
   }
   for (size_t i = 0; i < def->info()->format->attrs.size(); ++i) attrs.push_back(def->attr(static_cast<int>(i)));
   for (int i = 0; i < def->num_results(); ++i) results.push_back(def->result(i)->type());
-  Op* op = module_->CreateOp({.info = def->info(), .operands = operands, .operand_ends = ends, .results = results,
-                              .attrs = attrs, .loc = def->loc, .pos = def->pos});
+  Op* op = module_->CreateOp({.info = def->info(),
+                              .operands = operands,
+                              .operand_ends = ends,
+                              .results = results,
+                              .attrs = attrs,
+                              .loc = def->loc,
+                              .pos = def->pos});
   module_->Append(region_, op);
   for (int i = 0; i < def->num_results(); ++i) copies_[def->result(i)] = op->result(i);
   return op->result(v->index());

@@ -11,12 +11,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/access_order.h"
 #include "codegen/analysis/live_registers.h"
+#include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/keep_tiles.h"
 #include "codegen/passes/slice_cone.h"
 #include "codegen/passes/slice_loop.h"
-#include "codegen/analysis/access_order.h"
-#include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/slice_write.h"
 #include "codegen/passes/unused.h"
 #include "ir/op_views.h"
@@ -61,9 +61,8 @@ bool LetsPass(const Op& op) {
     return false;
   bool passes = true;
   for (int r = 0; r < op.num_regions(); ++r) {
-    ir::Walk(op.region(r), [&](Op* inside) {
-      passes = passes && LetsPass(*inside) && inside->opcode() != Opcode::kReturn;
-    });
+    ir::Walk(op.region(r),
+             [&](Op* inside) { passes = passes && LetsPass(*inside) && inside->opcode() != Opcode::kReturn; });
   }
   return passes;
 }
@@ -452,7 +451,8 @@ void DropUnusedLoads(int64_t limit, ir::Module* module, ir::Function* function) 
       continue;
     }
     const bool loads = load->opcode() == Opcode::kLoadView || load->opcode() == Opcode::kLoadPtr;
-    if (!loads || !IsWeak(*load) || load->result(0)->has_uses() || RegistersOf(load->result(0)->type()) <= limit) continue;
+    if (!loads || !IsWeak(*load) || load->result(0)->has_uses() || RegistersOf(load->result(0)->type()) <= limit)
+      continue;
     EraseLoad(module, load);
   }
 }

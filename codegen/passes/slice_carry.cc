@@ -88,8 +88,7 @@ Values Totals::Before(ir::Builder& b, Value* round, const Values& carried) const
   for (int64_t level = levels_ - 2; level >= 0; --level) {
     const Values own = Level(carried, level), joined = Join(b, sum, own);
     Value* set = HasBit(b, round, level);
-    for (size_t i = 0; i < sum.size(); ++i)
-      sum[i] = Choose(b, set, Choose(b, any, joined[i], own[i]), sum[i]);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] = Choose(b, set, Choose(b, any, joined[i], own[i]), sum[i]);
     any = op::Ori(b, any, set);
   }
   return sum;

@@ -5,10 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/op_rules.h"
-#include "codegen/passes/slice_carry.h"
-#include "codegen/analysis/slice_dims.h"
 #include "codegen/analysis/reduce_body.h"
+#include "codegen/analysis/slice_dims.h"
 #include "codegen/analysis/view_dim.h"
+#include "codegen/passes/slice_carry.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -21,8 +21,8 @@ using ir::Value;
 constexpr int kDeepest = 1000;       // operations in a chain
 constexpr int64_t kWholeLine = 128;  // bytes that should be neighbours
 constexpr int64_t kWholeOperands = 2;
-constexpr int kCostOfCut = 16;       // a tile goes through shared memory in every round
-constexpr int kCostOfScan = 4;       // each round waits for the one before, and adds up its slice once more
+constexpr int kCostOfCut = 16;  // a tile goes through shared memory in every round
+constexpr int kCostOfScan = 4;  // each round waits for the one before, and adds up its slice once more
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
@@ -105,7 +105,8 @@ std::string SliceCone::NeedOperands(const Op& op, const std::vector<int>& dims, 
     const int dim = dims[static_cast<size_t>(i)];
     if (dim == kWhole) {
       // The other operand of a product may be there whole if registers nearly hold it.
-      const bool fits = op.info()->family == ir::Family::kMma && RegistersOf(v->type()) <= kWholeOperands * scope_.limit;
+      const bool fits =
+          op.info()->family == ir::Family::kMma && RegistersOf(v->type()) <= kWholeOperands * scope_.limit;
       if (scope_.big->contains(v) && !fits) return absl::StrCat(op.info()->mnemonic, " needs all of a large tile");
       continue;
     }
@@ -182,7 +183,8 @@ std::string SliceCone::MakeScan(const Op& scan, int dim) {
 
 // It moves down to the sink, so nothing may stand between that it could be told from.
 std::string SliceCone::MakeOnce(const Op& access, int dim) {
-  if (once_ != nullptr && (once_ != &access || once_dim_ != dim)) return "accesses that are done once would be done twice";
+  if (once_ != nullptr && (once_ != &access || once_dim_ != dim))
+    return "accesses that are done once would be done twice";
   if (!IsRightBefore(access, *sink_)) return absl::StrCat(access.info()->mnemonic, " is done where it stands");
   once_ = &access;
   once_dim_ = dim;

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "codegen/passes/slice_carry.h"
-#include "codegen/analysis/slice_dims.h"
 #include "codegen/analysis/reduce_body.h"
+#include "codegen/analysis/slice_dims.h"
+#include "codegen/passes/slice_carry.h"
 #include "ir/op_views.h"
 #include "ir/ops.h"
 
@@ -106,7 +106,8 @@ class Body {
     const Op* copy = CopyOf(def, dim);
     for (int i = 0; i < def.num_results(); ++i) made_[{def.result(i), dim}] = copy->result(i);
     if (ScansAlong(def, dim)) AddWhatCameBefore(def, *copy, dim);
-    if (Value* token = IsAccessOfMemory(def) ? ir::AccessOp(copy).result_token() : nullptr) loads_.push_back({&def, token});
+    if (Value* token = IsAccessOfMemory(def) ? ir::AccessOp(copy).result_token() : nullptr)
+      loads_.push_back({&def, token});
     return made_[key];
   }
 
@@ -169,8 +170,9 @@ class Body {
       shape.erase(shape.begin() + dim);
       types.push_back(b_.types().Tile(part->type().element(), shape));
     }
-    Op* total = b_.Create(Opcode::kReduce, {parts}, types,
-                          {{"dim", *ir::FindAttr(of, ir::Field::kDim)}, {"identities", *ir::FindAttr(of, ir::Field::kIdentities)}});
+    Op* total = b_.Create(
+        Opcode::kReduce, {parts}, types,
+        {{"dim", *ir::FindAttr(of, ir::Field::kDim)}, {"identities", *ir::FindAttr(of, ir::Field::kIdentities)}});
     total->loc = of.loc;
     total->pos = of.pos;
     CopyBody(b_, of, total, turned);
@@ -232,7 +234,8 @@ class Body {
       std::vector<int64_t> tile(type.shape().begin(), type.shape().end());
       tile[k] /= loop_.slices;
       (*operands)[at_view] = op::MakeGatherScatterView(
-          b_, b_.types().GatherScatterView(tile, type.tensor(), type->sparse_dim, type->padding), old->def()->operand(0));
+          b_, b_.types().GatherScatterView(tile, type.tensor(), type->sparse_dim, type->padding),
+          old->def()->operand(0));
       for (size_t i = 0; i < static_cast<size_t>(type.rank()); ++i) {
         if (static_cast<int>(i) == type->sparse_dim) continue;  // the index tile
         Value*& index = (*operands)[at_index + i];

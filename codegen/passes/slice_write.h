@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "codegen/passes/slice_loop.h"
 #include "codegen/analysis/access_order.h"
+#include "codegen/passes/slice_loop.h"
 
 namespace tile::codegen {
 

@@ -8,11 +8,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/access_order.h"
+#include "codegen/analysis/live_registers.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/split_view.h"
-#include "codegen/analysis/product_chain.h"
 #include "ir/loops.h"
 #include "ir/ops.h"
 
@@ -69,7 +69,8 @@ class Parts {
     ir::Builder b(module_, apart);
     b.set_loc(store_->loc);
     const ir::Type i32 = b.types().Scalar(ir::Elem::kI32);
-    Value *zero = ir::ops::Integer(b, i32, 0), *one = ir::ops::Integer(b, i32, 1), *end = ir::ops::Integer(b, i32, kParts);
+    Value *zero = ir::ops::Integer(b, i32, 0), *one = ir::ops::Integer(b, i32, 1),
+          *end = ir::ops::Integer(b, i32, kParts);
     // Who waits for the store waits for those of all parts.
     Value* stored = ir::StoreViewOp(store_).result_token();
     ir::ops::Values tokens;
@@ -121,7 +122,8 @@ class Parts {
       if (!loop || !loop->counts() || loop->carried_by(v) < 0) return "a tile goes round in a loop";
       return Need(loop->result(loop->carried_by(v)), dim);
     }
-    if (!InBlock(*def) && def->opcode() != Opcode::kConstant) return absl::StrCat(def->info()->mnemonic, " stands elsewhere");
+    if (!InBlock(*def) && def->opcode() != Opcode::kConstant)
+      return absl::StrCat(def->info()->mnemonic, " stands elsewhere");
     if (ir::ForOp::Is(def)) return NeedCarried(ir::CarryingLoop(*def), v->index(), dim);
     if (def->opcode() == Opcode::kIf) return NeedYielded(*def, v->index(), dim);
     std::vector<int> dims;
@@ -153,7 +155,8 @@ class Parts {
 
   std::string NeedYielded(const Op& branch, int i, int dim) {
     for (int r = 0; r < branch.num_regions(); ++r) {
-      if (branch.region(r) == nullptr || branch.region(r)->back()->opcode() != Opcode::kYield) return "a branch ends otherwise";
+      if (branch.region(r) == nullptr || branch.region(r)->back()->opcode() != Opcode::kYield)
+        return "a branch ends otherwise";
       if (std::string why = Need(branch.region(r)->back()->operand(i), dim); !why.empty()) return why;
     }
     return "";
@@ -209,7 +212,8 @@ class Parts {
       for (int i = 0; op != store_ && i < op->num_results(); ++i) {
         for (const ir::Use* use = op->result(i)->uses(); use != nullptr; use = use->next) {
           const Op* user = InBlock(*use->owner);
-          if (user == nullptr || !moved.contains(user)) return absl::StrCat(use->owner->info()->mnemonic, " needs all of a tile");
+          if (user == nullptr || !moved.contains(user))
+            return absl::StrCat(use->owner->info()->mnemonic, " needs all of a tile");
         }
       }
     }
@@ -247,7 +251,8 @@ class Parts {
       const int dim = dims_.at(v);
       Op* def = v->def();
       const ir::Type sliced = SlicedType(types, v->type(), dim, kParts);
-      if (def == nullptr || (def->opcode() != Opcode::kConstant && def->opcode() != Opcode::kLoadView && def->opcode() != Opcode::kIota)) {
+      if (def == nullptr || (def->opcode() != Opcode::kConstant && def->opcode() != Opcode::kLoadView &&
+                             def->opcode() != Opcode::kIota)) {
         v->set_type(sliced);
         continue;
       }
@@ -263,8 +268,11 @@ class Parts {
       } else {
         const ir::Type scalar = types.Scalar(v->type().elem());
         OpWriter at(module_, def);
-        Value* first = at.Make(Opcode::kMuli, {at.Resized(part, scalar.elem(), ir::Signedness::kUnsigned), at.Number(sliced.shape()[0], scalar)}, scalar);
-        Value* spread = at.Make(Opcode::kBroadcast, {at.Make(Opcode::kReshape, {first}, types.Tile(v->type().element(), {1}))}, sliced);
+        Value* first = at.Make(
+            Opcode::kMuli,
+            {at.Resized(part, scalar.elem(), ir::Signedness::kUnsigned), at.Number(sliced.shape()[0], scalar)}, scalar);
+        Value* spread = at.Make(Opcode::kBroadcast,
+                                {at.Make(Opcode::kReshape, {first}, types.Tile(v->type().element(), {1}))}, sliced);
         replacement = at.Make(Opcode::kAddi, {at.Make(Opcode::kIota, {}, sliced), spread}, sliced);
       }
       std::vector<std::pair<Op*, int>> uses;
@@ -281,7 +289,7 @@ class Parts {
   Op* store_;
   Block* block_;
   int dim_ = 0, products_ = 0;
-  std::vector<Op*> moved_;                         // in order, the store last
+  std::vector<Op*> moved_;                       // in order, the store last
   absl::flat_hash_map<const Value*, int> dims_;  // of which parts are made, along which dimension
   std::vector<const Value*> made_;               // the same values, always in the same order
 };
@@ -320,7 +328,8 @@ std::vector<Op*> StoresOf(const Op& loop) {
     open.pop_back();
     if (!IsTile(v)) continue;
     for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
-      if (use->owner->opcode() == Opcode::kStoreView && std::find(stores.begin(), stores.end(), use->owner) == stores.end()) {
+      if (use->owner->opcode() == Opcode::kStoreView &&
+          std::find(stores.begin(), stores.end(), use->owner) == stores.end()) {
         stores.push_back(use->owner);
       }
       for (int i = 0; i < use->owner->num_results(); ++i) {
@@ -355,7 +364,9 @@ int SplitProducts(int64_t limit, ir::Module* module, ir::Function* function, Tra
       int most = 0;
       for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
         std::string not_here = parts.WhyNot(d);
-        if (not_here.empty() && (parts.products() > most || (parts.products() == most && shape[static_cast<size_t>(d)] > shape[static_cast<size_t>(dim)]))) {
+        if (not_here.empty() &&
+            (parts.products() > most ||
+             (parts.products() == most && shape[static_cast<size_t>(d)] > shape[static_cast<size_t>(dim)]))) {
           most = parts.products();
           dim = d;
         } else if (why.empty()) {
@@ -375,8 +386,9 @@ int SplitProducts(int64_t limit, ir::Module* module, ir::Function* function, Tra
     }
     if (trace != nullptr && trace->on_remark) {
       trace->on_remark(absl::StrCat(where, ": remark[split]: for: its products exceed the registers: ",
-                                    why.empty() ? absl::StrCat(kParts, " parts along dimension ", dim, " of what is stored")
-                                                : absl::StrCat("they stay whole: ", why)));
+                                    why.empty()
+                                        ? absl::StrCat(kParts, " parts along dimension ", dim, " of what is stored")
+                                        : absl::StrCat("they stay whole: ", why)));
     }
   }
 }

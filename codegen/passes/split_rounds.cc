@@ -95,8 +95,7 @@ bool CanSplitRounds(const Op& mma, int parts) {
 void SplitRounds(ir::Module* module, Op* mma, int parts) {
   Op* loop = mma->parent();
   ir::Block* body = loop->region(0);
-  const ir::Signedness sign =
-      ir::ForOp(loop).unsigned_cmp() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned;
+  const ir::Signedness sign = ir::ForOp(loop).unsigned_cmp() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned;
   Value* iv = body->arg(0);
   const Type old = iv->type();
   // 64 bits, in which the product with a small number does not overflow unless the loop would never end.

@@ -68,7 +68,8 @@ bool CanSplitAccess(const Op& access, int dim, int64_t parts) {
     if (maker) divisor = Facts().Divisor(maker->dynamic_shape()[open]);
   }
   const int64_t whole = view.shape()[k];
-  return whole % parts == 0 && (divisor < static_cast<uint64_t>(whole / parts) || divisor >= static_cast<uint64_t>(whole));
+  return whole % parts == 0 &&
+         (divisor < static_cast<uint64_t>(whole / parts) || divisor >= static_cast<uint64_t>(whole));
 }
 
 void SplitAccess(ir::Module* module, Op* access, int dim, int64_t parts, Value* part) {

@@ -36,7 +36,8 @@ class Judge {
   static bool HasLayouts(const ir::Function& f) {
     bool any = false;
     ir::Walk(f.body(), [&](Op* op) {
-      for (int i = 0; i < op->num_results(); ++i) any = any || (HasElements(op->result(i)) && LayoutOf(op->result(i)->type()) != nullptr);
+      for (int i = 0; i < op->num_results(); ++i)
+        any = any || (HasElements(op->result(i)) && LayoutOf(op->result(i)->type()) != nullptr);
     });
     return any;
   }
@@ -58,13 +59,17 @@ class Judge {
       const Layout* layout = LayoutOf(v->type());
       if (layout == nullptr) return Fail(f, op, absl::StrCat(v->type().ToString(), " has no layout"));
       if (layout->shape() != v->type().shape()) {
-        return Fail(f, op, absl::StrCat("the layout of ", v->type().ToString(), " is that of another shape: ", layout->ToString()));
+        return Fail(
+            f, op,
+            absl::StrCat("the layout of ", v->type().ToString(), " is that of another shape: ", layout->ToString()));
       }
       if (layout->lanes() != 32 || layout->warps() != schedule_->num_warps) {
-        return Fail(f, op, absl::StrCat("the layout of ", v->type().ToString(), " is not for ", schedule_->num_warps,
-                                        " warps: ", layout->ToString()));
+        return Fail(f, op,
+                    absl::StrCat("the layout of ", v->type().ToString(), " is not for ", schedule_->num_warps,
+                                 " warps: ", layout->ToString()));
       }
-      if (!layout->IsSurjective()) return Fail(f, op, absl::StrCat("some elements of ", v->type().ToString(), " lie nowhere"));
+      if (!layout->IsSurjective())
+        return Fail(f, op, absl::StrCat("some elements of ", v->type().ToString(), " lie nowhere"));
       if (!op->info()->has(ir::kElementwise)) return;
       if (common != nullptr && common != layout) {
         return Fail(f, op, "operands and results of an elementwise operation have several layouts");
@@ -80,16 +85,18 @@ class Judge {
     const Op* loop = fetch.parent();
     const ir::Block* body = fetch.region(0);
     if (loop == nullptr || loop->opcode() != ir::Opcode::kFor) return "stands in no for";
-    if (fetch.num_operands() != 1 || fetch.operand(0) != loop->region(0)->arg(0)) return "does not take the loop's induction variable";
-    if (body == nullptr || body->num_args() != 1 || body->back() == nullptr || body->back()->opcode() != ir::Opcode::kYield ||
-        body->back()->num_operands() != fetch.num_results()) {
+    if (fetch.num_operands() != 1 || fetch.operand(0) != loop->region(0)->arg(0))
+      return "does not take the loop's induction variable";
+    if (body == nullptr || body->num_args() != 1 || body->back() == nullptr ||
+        body->back()->opcode() != ir::Opcode::kYield || body->back()->num_operands() != fetch.num_results()) {
       return "its region does not yield its results";
     }
     for (int i = 0; i < fetch.num_results(); ++i) {
       if (!fetch.result(i)->has_uses()) return "a result is not used";
       for (const ir::Use* use = fetch.result(i)->uses(); use != nullptr; use = use->next) {
         const Op* user = use->owner;
-        if (!IsProduct(*user) || user->parent() != loop || (user->operand(0) != use->value && user->operand(1) != use->value)) {
+        if (!IsProduct(*user) || user->parent() != loop ||
+            (user->operand(0) != use->value && user->operand(1) != use->value)) {
           return "a result is no operand of a product in the same loop";
         }
       }
@@ -108,12 +115,15 @@ class Judge {
       }
     });
     if ((fetched + copied > 0) != (schedule_->stages >= 2)) {
-      return Fail(f, nullptr, absl::StrCat("there are ", schedule_->stages, " stages for rings of ", fetched + copied, " bytes"));
+      return Fail(f, nullptr,
+                  absl::StrCat("there are ", schedule_->stages, " stages for rings of ", fetched + copied, " bytes"));
     }
-    if ((fetched > 0) != schedule_->producer) return Fail(f, nullptr, "a producer warp and what is fetched ahead go together");
+    if ((fetched > 0) != schedule_->producer)
+      return Fail(f, nullptr, "a producer warp and what is fetched ahead go together");
     const int64_t all = std::max(fetched, copied) * schedule_->stages + arrays;
     if (all > static_cast<int64_t>(target_.shared_bytes)) {
-      Fail(f, nullptr, absl::StrCat("rings and shared arrays take ", all, " bytes, ", target_.arch, " has ", target_.shared_bytes));
+      Fail(f, nullptr,
+           absl::StrCat("rings and shared arrays take ", all, " bytes, ", target_.arch, " has ", target_.shared_bytes));
     }
   }
 

@@ -92,7 +92,8 @@ TEST(VerifyProgram, FetchesBelongToTheirLoop) {
   auto module = Read();
   ir::Op* fetch = Find(*module, "copy_ahead");
   fetch->set_operand(0, Find(*module, "constant")->result(0));
-  EXPECT_THAT(Faults(*module, nullptr), HasSubstr("test.tile:13:14: copy_ahead: does not take the loop's induction variable"));
+  EXPECT_THAT(Faults(*module, nullptr),
+              HasSubstr("test.tile:13:14: copy_ahead: does not take the loop's induction variable"));
 
   module = Read();
   fetch = Find(*module, "copy_ahead");
@@ -135,11 +136,17 @@ TEST(VerifyProgram, Layouts) {
   };
   EXPECT_THAT(with([&](ir::Module& m, LayoutTable&) { set(m, Find(m, "addf")->result(0), nullptr); }),
               HasSubstr("addf: tile<64x64xf32> has no layout"));
-  EXPECT_THAT(with([&](ir::Module& m, LayoutTable& t) { set(m, Find(m, "addf")->result(0), t.Intern(Layout::Replicated({64, 64}, 4))); }),
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable& t) {
+                set(m, Find(m, "addf")->result(0), t.Intern(Layout::Replicated({64, 64}, 4)));
+              }),
               HasSubstr("several layouts"));
-  EXPECT_THAT(with([&](ir::Module& m, LayoutTable& t) { set(m, Find(m, "addf")->result(0), t.Intern(Layout::Replicated({32, 64}, 4))); }),
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable& t) {
+                set(m, Find(m, "addf")->result(0), t.Intern(Layout::Replicated({32, 64}, 4)));
+              }),
               HasSubstr("is that of another shape"));
-  EXPECT_THAT(with([&](ir::Module& m, LayoutTable& t) { set(m, Find(m, "addf")->result(0), t.Intern(Layout::Replicated({64, 64}, 8))); }),
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable& t) {
+                set(m, Find(m, "addf")->result(0), t.Intern(Layout::Replicated({64, 64}, 8)));
+              }),
               HasSubstr("is not for 4 warps"));
 }
 
@@ -159,7 +166,10 @@ TEST(TileCode, OfFetches) {
 TEST(GpuText, IsReadBack) {
   const auto module = Read();
   const std::string text = PrintGpu(*module);
-  EXPECT_THAT(text, HasSubstr("%copy_ahead:2 = copy_ahead iter_values(%later = %k) : tile<i32> -> tile<64x32xf16>, tile<32x64xf16> {"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "%copy_ahead:2 = copy_ahead iter_values(%later = %k) : tile<i32> -> tile<64x32xf16>, tile<32x64xf16> {"));
   ir::Diagnostics diagnostics;
   const auto again = ParseGpu(text, "again.tile", &diagnostics);
   ASSERT_NE(again, nullptr) << diagnostics.ToString();

@@ -102,7 +102,10 @@ Layout MmaResultLayout(const Target& target, const Schedule& plan, const ir::Op&
   elements[rank - 2] = rows;
   int64_t left = 32;
   for (int d = rank - 1; d >= 0; --d) {
-    lanes[d] = d == 0 ? left : std::min<int64_t>(left, std::max<int64_t>(1, d == rank - 1 ? std::min<int64_t>(8, shape[d] / elements[d]) : shape[d] / elements[d]));
+    lanes[d] = d == 0 ? left
+                      : std::min<int64_t>(
+                            left, std::max<int64_t>(1, d == rank - 1 ? std::min<int64_t>(8, shape[d] / elements[d])
+                                                                     : shape[d] / elements[d]));
     left /= lanes[d];
   }
   // Warps such that what a thread reads of one k, rows and columns, is least.

@@ -30,7 +30,7 @@ std::string WithSigns(const ir::Op& op, const char* types);
 
 struct MmaPlan {
   MmaTile tile;
-  std::string instruction;  // "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+  std::string instruction;                        // "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
   int words_a = 0, words_b = 0, registers_c = 0;  // of one instruction, in a thread
 };
 

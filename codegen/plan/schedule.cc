@@ -4,24 +4,24 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tma_store.h"
 #include "codegen/plan/warps.h"
+#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
 
-constexpr int kSquare = 16;               // about the square root of how many blocks run at once
-constexpr int64_t kBlockReserve = 1024;   // bytes of shared memory that the hardware takes for each block
+constexpr int kSquare = 16;              // about the square root of how many blocks run at once
+constexpr int64_t kBlockReserve = 1024;  // bytes of shared memory that the hardware takes for each block
 constexpr int64_t kBarrierBytes = 1024;
-constexpr int64_t kWorkRegisters = 112;   // of a thread, accumulators included
-constexpr int64_t kMostLive = 128;        // registers of a thread for tiles, where operands come from stages
+constexpr int64_t kWorkRegisters = 112;     // of a thread, accumulators included
+constexpr int64_t kMostLive = 128;          // registers of a thread for tiles, where operands come from stages
 constexpr int64_t kFragmentRegisters = 60;  // of a thread that multiplies, beside its part of the tiles
-constexpr int64_t kRegisters = 65536;     // of a multiprocessor
+constexpr int64_t kRegisters = 65536;       // of a multiprocessor
 
 int64_t SharedArray(const ir::Op& op) {
   return op.result(0)->type().num_elements() * ir::MemoryBits(op.result(0)->type().elem()) / 8 + 16;
@@ -109,7 +109,8 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
 
 }  // namespace
 
-std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function, const ScheduleOptions& options) {
+std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function,
+                                     const ScheduleOptions& options) {
   Schedule s;
   if (options.told_warps > 0) {
     s.num_warps = options.told_warps;

@@ -24,13 +24,14 @@ struct Schedule {
   int num_warps = 4;
   std::string why;  // for people
   // Of loops that fetch ahead (codegen/target/gpu_ops.def).
-  int stages = 0;       // of their rings; 0: there are none
+  int stages = 0;         // of their rings; 0: there are none
   bool producer = false;  // a warp of its own fills them, by TMA; else all threads do, by cp.async
-  int blocks = 1;       // that should be resident on a multiprocessor, for which registers are kept free
+  int blocks = 1;         // that should be resident on a multiprocessor, for which registers are kept free
   // Rasterization. Blocks stand in one row of the hardware's grid; `square` (a power of two; 0: as the hardware has them)
   // neighbours along dimension `along` of the grid are walked through together, so that they find in L2 what they share.
   int square = 0, along = 1;
-  bool persistent = false;  // as many hardware blocks as fit walk through the grid, loads of the next block beside the end of one
+  bool persistent =
+      false;  // as many hardware blocks as fit walk through the grid, loads of the next block beside the end of one
   bool cluster = false;  // two neighbours along that dimension may be a cluster, which shares loads
 };
 
@@ -39,15 +40,16 @@ inline constexpr int kMostStages = 5;
 inline constexpr int kMostCopyStages = 4;
 
 struct ScheduleOptions {
-  bool aligned = false;     // arrays are (passes/assume_aligned.h)
-  int told_warps = 0;       // the user's choice; 0: none
-  int wgmma_warps = 0;      // that products of fetched operands need; 0: there are none
-  int shared_dim = -1;      // of the grid, along which blocks share loads (plan/share_loads.h); -1: none
+  bool aligned = false;  // arrays are (passes/assume_aligned.h)
+  int told_warps = 0;    // the user's choice; 0: none
+  int wgmma_warps = 0;   // that products of fetched operands need; 0: there are none
+  int shared_dim = -1;   // of the grid, along which blocks share loads (plan/share_loads.h); -1: none
   int most_stages = kMostStages;
 };
 
 // Nothing if shared memory does not even hold two stages of what is copied ahead.
-std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function, const ScheduleOptions& options);
+std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function,
+                                     const ScheduleOptions& options);
 
 }  // namespace tile::codegen
 

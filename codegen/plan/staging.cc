@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "codegen/target/gpu_ops.h"
 #include "codegen/analysis/view_dim.h"
+#include "codegen/target/gpu_ops.h"
 #include "ir/float.h"
 #include "ir/op_views.h"
 
@@ -20,9 +20,7 @@ constexpr int64_t kLineBytes = 128;       // of all banks
 constexpr int kRowBitsOfThread = 2;       // a thread multiplies so many neighbouring rows: MmaResultLayout
 
 // The value inside of a fetch that a result stands for.
-const Value* Inside(const Value* v) {
-  return IsFetch(v->def()) ? v->def()->region(0)->back()->operand(v->index()) : v;
-}
+const Value* Inside(const Value* v) { return IsFetch(v->def()) ? v->def()->region(0)->back()->operand(v->index()) : v; }
 
 // A conversion after which elements lie where they were.
 bool KeepsSize(const Op& op) {

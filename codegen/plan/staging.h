@@ -23,18 +23,18 @@
 namespace tile::codegen {
 
 struct StagedTile {
-  const ir::Op* load = nullptr;  // what fills it: a load_view_tko
+  const ir::Op* load = nullptr;     // what fills it: a load_view_tko
   const ir::Op* rounded = nullptr;  // an ftof that gives the operand's type, of the same size, done where elements lie
   bool lhs = false;
-  bool k_major = false;          // neighbours along K are neighbours in memory; else those along M or N
+  bool k_major = false;  // neighbours along K are neighbours in memory; else those along M or N
   int element_bits = 0;
-  int64_t mn = 0, k = 0;         // elements
+  int64_t mn = 0, k = 0;          // elements
   int contiguous = 0, other = 0;  // which dimensions of the load's tile; -1: it has size 1
-  int swizzle = 0;               // bytes of a chunk's row: 16, 32, 64, 128
-  int turned = 0;                // so many low bits of a row's number are its highest ones in the slot
+  int swizzle = 0;                // bytes of a chunk's row: 16, 32, 64, 128
+  int turned = 0;                 // so many low bits of a row's number are its highest ones in the slot
 
-  int64_t inner() const { return k_major ? k : mn; }   // elements along the contiguous dimension
-  int64_t rows() const { return k_major ? mn : k; }    // of a chunk
+  int64_t inner() const { return k_major ? k : mn; }  // elements along the contiguous dimension
+  int64_t rows() const { return k_major ? mn : k; }   // of a chunk
   int64_t chunk_elements() const { return swizzle * 8 / element_bits; }
   int64_t chunks() const { return inner() / chunk_elements(); }
   int64_t chunk_bytes() const { return rows() * swizzle; }

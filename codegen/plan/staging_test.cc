@@ -40,14 +40,18 @@ struct Parsed {
 Parsed Product(const std::string& load, const std::string& factor, bool lhs_by_rows, bool rhs_by_rows) {
   std::string convert;
   if (load != factor) {
-    convert = absl::StrCat("  %xc = ftof %x : tile<64x32x", load, "> -> tile<64x32x", factor, ">\n  %yc = ftof %y : tile<32x128x", load, "> -> tile<32x128x", factor, ">\n");
+    convert = absl::StrCat("  %xc = ftof %x : tile<64x32x", load, "> -> tile<64x32x", factor,
+                           ">\n  %yc = ftof %y : tile<32x128x", load, "> -> tile<32x128x", factor, ">\n");
   }
   const auto strides = [](bool by_rows) { return by_rows ? "%n, 1" : "1, %n"; };
   const auto known = [](bool by_rows) { return by_rows ? "?,1" : "1,?"; };
-  const std::string text = absl::StrReplaceAll(kProduct, {{"LOAD", load}, {"[LHS]", absl::StrCat("[", strides(lhs_by_rows), "]")},
+  const std::string text = absl::StrReplaceAll(kProduct, {{"LOAD", load},
+                                                          {"[LHS]", absl::StrCat("[", strides(lhs_by_rows), "]")},
                                                           {"[RHS]", absl::StrCat("[", strides(rhs_by_rows), "]")},
-                                                          {"L.H.S", known(lhs_by_rows)}, {"R.H.S", known(rhs_by_rows)},
-                                                          {"CONVERT", convert}, {"FACTORS", convert.empty() ? "%x, %y" : "%xc, %yc"}});
+                                                          {"L.H.S", known(lhs_by_rows)},
+                                                          {"R.H.S", known(rhs_by_rows)},
+                                                          {"CONVERT", convert},
+                                                          {"FACTORS", convert.empty() ? "%x, %y" : "%xc, %yc"}});
   ir::Diagnostics diags;
   Parsed p{ir::Parse(text, "test.tile", &diags)};
   if (p.module != nullptr) ir::Verify(*p.module, &diags);
@@ -66,12 +70,14 @@ double Conflicts(const ir::Op& mma, int operand) {
   const Layout fragment = MmaLayout(plan.tile, operand == 0 ? Operand::kA : Operand::kB);
   for (bool across : {false, true}) {
     if (const auto read = FitLdMatrix(map, fragment, across)) {
-      return static_cast<double>(LdMatrixWavefronts(*read, tile.element_bits)) / static_cast<double>(LeastLdMatrixWavefronts(*read));
+      return static_cast<double>(LdMatrixWavefronts(*read, tile.element_bits)) /
+             static_cast<double>(LeastLdMatrixWavefronts(*read));
     }
   }
   const Layout read = Compose(map.index, fragment);
   const VectorAccess access = Vectorise(read, tile.element_bits, 0, 128 / tile.element_bits);
-  return static_cast<double>(BankWavefronts(read, access, tile.element_bits)) / static_cast<double>(LeastWavefronts(read, access, tile.element_bits));
+  return static_cast<double>(BankWavefronts(read, access, tile.element_bits)) /
+         static_cast<double>(LeastWavefronts(read, access, tile.element_bits));
 }
 
 TEST(Staging, FragmentsAreReadWithoutBankConflicts) {
@@ -90,7 +96,8 @@ TEST(Staging, FragmentsAreReadWithoutBankConflicts) {
 }
 
 TEST(Staging, OneConversionThatKeepsTheSize) {
-  EXPECT_EQ(StageOperand(*Product("f32", "tf32", true, true).mma, 0)->rounded->result(0)->type().elem(), ir::Elem::kTF32);
+  EXPECT_EQ(StageOperand(*Product("f32", "tf32", true, true).mma, 0)->rounded->result(0)->type().elem(),
+            ir::Elem::kTF32);
   EXPECT_EQ(StageOperand(*Product("tf32", "tf32", true, true).mma, 1)->rounded, nullptr);
   EXPECT_FALSE(StageOperand(*Product("f32", "f16", true, true).mma, 0).has_value());
   EXPECT_FALSE(StageOperand(*Product("f8E5M2", "f16", true, true).mma, 1).has_value());

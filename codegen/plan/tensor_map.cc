@@ -17,7 +17,7 @@ using ir::ExprOp;
 using ir::Value;
 
 constexpr int kMostRank = 5;
-constexpr int64_t kTmaAlignment = 16;             // bytes, of addresses and strides
+constexpr int64_t kTmaAlignment = 16;  // bytes, of addresses and strides
 // Coordinates are 32-bit, and those of a tile that lies outside, however far, are somewhere beyond (PlaceInTensor).
 constexpr int64_t kMostSize = (int64_t{1} << 31) - (int64_t{1} << 25);
 
@@ -162,7 +162,8 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
     std::optional<Expr> stride = host(tensor->strides, maker->dynamic_strides(), dim);
     if (!stride) return NotKnown();
     const std::string stride_name = absl::StrCat("stride ", dim, " of ", name);
-    status.Update(Require(&map, Join({Const(0)}, *stride, Node(ExprOp::kLess)), absl::StrCat(stride_name, " is positive")));
+    status.Update(
+        Require(&map, Join({Const(0)}, *stride, Node(ExprOp::kLess)), absl::StrCat(stride_name, " is positive")));
     status.Update(Require(&map, MultipleOfAlignment(bytes(*stride)),
                           absl::StrCat(stride_name, " is a multiple of ", kTmaAlignment, " bytes")));
     d.strides.push_back(bytes(*stride));

@@ -115,7 +115,8 @@ TEST(TmaStore, TheTensorEndsAtAMultipleOf16Bytes) {
   EXPECT_TRUE(requires_multiple(kStore));
   EXPECT_FALSE(requires_multiple(text("[%n, 504]", "<?x504x")));
   // A stride that TMA does not take.
-  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"strides = [%n, 1] : tile<i32>", "strides = [516, 1] : tile<i32>"}, {"[?,1]", "[516,1]"}})));
+  EXPECT_FALSE(Plans(absl::StrReplaceAll(
+      kStore, {{"strides = [%n, 1] : tile<i32>", "strides = [516, 1] : tile<i32>"}, {"[?,1]", "[516,1]"}})));
 }
 
 TEST(TmaStore, KnowsWhetherAnythingComesBefore) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/target/gpu_ops.h"
 
 namespace tile::codegen {
 namespace {
@@ -26,7 +26,7 @@ constexpr Share kForMemory = {32, 64}, kForAlignedMemory = {32, 96};
 // sums of 8192 f32 in tiles of 16 x 256: 102.7 us with 4 warps, 95.5 with 8, 92.0 with 16).
 constexpr int64_t kLargestOfRounds = 8;
 constexpr int kMaxWarps = 16;
-constexpr int64_t kWarpRows = 16;          // of a product
+constexpr int64_t kWarpRows = 16;  // of a product
 
 bool LoadsInRounds(const ir::Op& op) {
   if (!op.info()->is_load()) return false;
@@ -72,11 +72,12 @@ WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool 
     choice.num_warps *= 2;
   }
   choice.why = largest == 0
-                 ? "there are no tiles"
-                 : absl::StrCat("the largest tile, ", largest_type, ", takes ", largest, " registers of 32 bits, ",
-                                (largest + 32 * choice.num_warps - 1) / (32 * choice.num_warps), " in a thread");
+                   ? "there are no tiles"
+                   : absl::StrCat("the largest tile, ", largest_type, ", takes ", largest, " registers of 32 bits, ",
+                                  (largest + 32 * choice.num_warps - 1) / (32 * choice.num_warps), " in a thread");
   if (choice.num_warps > for_largest) {
-    absl::StrAppend(&choice.why, "; tiles of ", live.words, " registers live at once, behind ", live.at->info()->mnemonic);
+    absl::StrAppend(&choice.why, "; tiles of ", live.words, " registers live at once, behind ",
+                    live.at->info()->mnemonic);
   }
   return choice;
 }

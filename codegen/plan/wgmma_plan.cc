@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/plan/mma_layout.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/plan/mma_layout.h"
 
 namespace tile::codegen {
 namespace {
@@ -28,13 +28,16 @@ constexpr int64_t kM = 64, kMostN = 256, kGroupThreads = 128;
 constexpr int64_t kMostAccumulators = 128, kMostOfManyThreads = 64, kManyGroups = 4;
 
 // With the left operand in registers if `a` is null.
-std::optional<WgmmaPlan> PlanOf(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a, const StagedTile& b) {
+std::optional<WgmmaPlan> PlanOf(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a,
+                                const StagedTile& b) {
   if (!target.has(kWgmma) || num_warps % 4 != 0) return std::nullopt;
   if ((a != nullptr && !a->fits_tma()) || !b.fits_tma()) return std::nullopt;
   const ir::Elem element = mma.operand(0)->type().elem();
   const Instruction* in = nullptr;
   for (const Instruction& i : kInstructions) {
-    if (i.element == element && mma.operand(1)->type().elem() == element && mma.result(0)->type().elem() == i.accumulator) in = &i;
+    if (i.element == element && mma.operand(1)->type().elem() == element &&
+        mma.result(0)->type().elem() == i.accumulator)
+      in = &i;
   }
   if (in == nullptr) return std::nullopt;
   if (!in->transposes && !((a == nullptr || a->k_major) && b.k_major)) return std::nullopt;
@@ -57,7 +60,8 @@ std::optional<WgmmaPlan> PlanOf(const Target& target, int num_warps, const ir::O
   p.k = in->k;
   p.scales = in->scales;
   p.transposes = in->transposes;
-  p.instruction = absl::StrCat("wgmma.mma_async.sync.aligned.m64n", t.instruction_n, "k", in->k, ".", WithSigns(mma, in->types));
+  p.instruction =
+      absl::StrCat("wgmma.mma_async.sync.aligned.m64n", t.instruction_n, "k", in->k, ".", WithSigns(mma, in->types));
   return p;
 }
 

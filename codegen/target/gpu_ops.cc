@@ -8,9 +8,9 @@ const std::vector<ir::OpInfo>& Table() {
   static const auto* table = [] {
     auto* rows = new std::vector<OpInfo>;
     int index = 0;
-#define TILE_GPU_OP(number, Name, mnemonic, FormatName, FamilyName, traits)                                          \
-  rows->push_back({static_cast<Opcode>(number), #Name, mnemonic, &GetFormat(Format::k##FormatName), Family::k##FamilyName, \
-                   0, traits, "", index++});
+#define TILE_GPU_OP(number, Name, mnemonic, FormatName, FamilyName, traits)                         \
+  rows->push_back({static_cast<Opcode>(number), #Name, mnemonic, &GetFormat(Format::k##FormatName), \
+                   Family::k##FamilyName, 0, traits, "", index++});
 #include "codegen/target/gpu_ops.def"
     return rows;
   }();

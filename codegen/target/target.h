@@ -15,16 +15,16 @@
 namespace tile::codegen {
 
 enum Feature : uint32_t {
-  kMma1688 = 1 << 0,      // mma.sync m16n8k8 of f16
+  kMma1688 = 1 << 0,  // mma.sync m16n8k8 of f16
   kLdmatrix = 1 << 1,
-  kMma16816 = 1 << 2,     // mma.sync m16n8k16 of f16 and bf16, m16n8k8 of tf32, m16n8k32 of i8, m8n8k4 of f64
+  kMma16816 = 1 << 2,  // mma.sync m16n8k16 of f16 and bf16, m16n8k8 of tf32, m16n8k32 of i8, m8n8k4 of f64
   kCpAsync = 1 << 3,
   kBf16Fma = 1 << 4,
-  kF8Convert = 1 << 5,    // cvt to and from 8-bit floats
-  kF8Mma = 1 << 6,        // mma.sync m16n8k32 of e4m3 and e5m2
-  kBf16Arith = 1 << 7,    // add, sub, mul of bf16
+  kF8Convert = 1 << 5,  // cvt to and from 8-bit floats
+  kF8Mma = 1 << 6,      // mma.sync m16n8k32 of e4m3 and e5m2
+  kBf16Arith = 1 << 7,  // add, sub, mul of bf16
   kBf16Atomics = 1 << 8,
-  kVectorRed = 1 << 9,    // red and atom of vectors
+  kVectorRed = 1 << 9,  // red and atom of vectors
   kCluster = 1 << 10,
   kTma = 1 << 11,
   kWgmma = 1 << 12,

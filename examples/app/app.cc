@@ -9,7 +9,8 @@ extern "C" const unsigned char kernel_tbc[], kernel_tbc_end[];
 
 int main() {
   try {
-    tilevm::Module module = tilevm::Module::FromBytes(kernel_tbc, static_cast<size_t>(kernel_tbc_end - kernel_tbc)).value();
+    tilevm::Module module =
+        tilevm::Module::FromBytes(kernel_tbc, static_cast<size_t>(kernel_tbc_end - kernel_tbc)).value();
     tilevm::Device device = tilevm::Device::Open("auto").value();
     tilevm::Result<tilevm::Kernel> kernel = tilevm::Kernel::Create(device, module);
     if (!kernel.ok() && kernel.error().status() == TILEVM_UNSUPPORTED) {  // a GPU without machine code in the file

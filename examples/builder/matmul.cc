@@ -26,7 +26,8 @@ Value* Tiles(Builder& b, Value* base, Value* rows, Value* columns, int tile_rows
   const Element element = Element::Number(base->type().element().pointee);
   const Type matrix = b.types().TensorView(element, {kDynamic, kDynamic}, {kDynamic, 1});
   Value* tensor = op::MakeTensorView(b, matrix, base, {rows, columns}, {columns});
-  return op::MakePartitionView(b, b.types().PartitionView({tile_rows, tile_columns}, matrix, {}, Padding::kZero), tensor);
+  return op::MakePartitionView(b, b.types().PartitionView({tile_rows, tile_columns}, matrix, {}, Padding::kZero),
+                               tensor);
 }
 
 void BuildBody(Builder& b, Function* f) {

@@ -342,9 +342,7 @@ class CodeReader {
         if (a.value() != 0 && a.value() != 1) return FailHere("format", "attribute ", info.name, " is neither 0 nor 1");
         *out = Attr::Int(info.kind, a.value());
         return true;
-      case AttrKind::kInt:
-        *out = Attr::Int(info.kind, a.value());
-        return true;
+      case AttrKind::kInt: *out = Attr::Int(info.kind, a.value()); return true;
       case AttrKind::kEnum:
         if (!IsEnumValue(info.enum_id, a.value())) {
           return FailHere("enum", EnumName(info.enum_id), " ", a.value(), " is unknown to this reader",
@@ -365,8 +363,7 @@ class CodeReader {
         if (!Slice(pools_.numbers, a, info, &ints)) return false;
         *out = Attr::Ints(ints);
         return true;
-      case AttrKind::kBools:
-        return ReadBools(a, info, out);
+      case AttrKind::kBools: return ReadBools(a, info, out);
       case AttrKind::kPredicate:
         if (!Pick(pools_.predicates, a, info, &predicate)) return false;
         *out = Attr::Of(predicate);

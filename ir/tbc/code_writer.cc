@@ -211,10 +211,8 @@ class CodeWriter {
   int64_t WriteAttribute(const Op& op, const AttrInfo& info, const Attr& attr, const Who& who, uint32_t* count) {
     switch (info.kind) {
       case AttrKind::kFlag:
-      case AttrKind::kBool:
-        return 1;
-      case AttrKind::kInt:
-        return attr.as_int();
+      case AttrKind::kBool: return 1;
+      case AttrKind::kInt: return attr.as_int();
       case AttrKind::kEnum:
         if (const EnumValueInfo* row = FindEnumValue(info.enum_id, attr.as_int())) {
           out_.needs.NeedTileIr(row->since, who);
@@ -223,13 +221,9 @@ class CodeWriter {
         }
         return attr.as_int();
       case AttrKind::kString:
-      case AttrKind::kSymbol:
-        return pools_.String(attr.as_string());
-      case AttrKind::kDense:
-        return pools_.Constant(attr.dense());
-      case AttrKind::kInts:
-        *count = static_cast<uint32_t>(attr.ints().size());
-        return pools_.Numbers(attr.ints());
+      case AttrKind::kSymbol: return pools_.String(attr.as_string());
+      case AttrKind::kDense: return pools_.Constant(attr.dense());
+      case AttrKind::kInts: *count = static_cast<uint32_t>(attr.ints().size()); return pools_.Numbers(attr.ints());
       case AttrKind::kBools: {
         if (attr.bools().size() > 64) FailOp(op, "attribute ", info.name, " has more than 64 bits");
         *count = static_cast<uint32_t>(attr.bools().size());
@@ -237,10 +231,8 @@ class CodeWriter {
         for (size_t i = 0; i < attr.bools().size() && i < 64; ++i) bits |= uint64_t{attr.bools()[i] != 0} << i;
         return static_cast<int64_t>(bits);
       }
-      case AttrKind::kPredicate:
-        return pools_.PredicateOf(attr.predicate());
-      case AttrKind::kHints:
-        return pools_.HintSetOf(attr.hints());
+      case AttrKind::kPredicate: return pools_.PredicateOf(attr.predicate());
+      case AttrKind::kHints: return pools_.HintSetOf(attr.hints());
       case AttrKind::kScalars:
         *count = static_cast<uint32_t>(attr.scalars().size());
         return pools_.Scalars(attr.scalars());

@@ -267,7 +267,8 @@ TEST(Damaged, VersionsAndFeatures) {
   EXPECT_THAT(
       ErrorOf(FileAround(empty, {0, 7}, uint64_t{1} << 17)),
       HasSubstr("error[tbc.feature]: the file needs features that this reader does not know: bit 17; the file is "
-                "of version 0.7, this reader of " + kCurrentTbcVersion.ToString()));
+                "of version 0.7, this reader of " +
+                kCurrentTbcVersion.ToString()));
   EXPECT_THAT(ErrorOf(FileAround(empty, {3, 1})),
               HasSubstr("error[tbc.version]: the file is of version 3.1, this reader knows 0.1 to " +
                         kCurrentTbcVersion.ToString()));

@@ -46,12 +46,14 @@ TEST_P(FrozenDamage, IsAnErrorOrASoundModule) {
   EXPECT_GT(rejected, count / 10);
   EXPECT_LT(rejected, count);
   std::printf("%lld damaged files: %lld rejected, %lld read, of which %lld verify\n", static_cast<long long>(count),
-              static_cast<long long>(rejected), static_cast<long long>(count - rejected), static_cast<long long>(verified));
+              static_cast<long long>(rejected), static_cast<long long>(count - rejected),
+              static_cast<long long>(verified));
 }
 
 std::string Name(const testing::TestParamInfo<std::string>& info) {
   std::string name = std::filesystem::path(info.param).stem().string();
-  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
 }
 

@@ -108,11 +108,11 @@ struct Image {
   std::vector<ImageParam> params;  // empty: the kernel's parameters
   std::vector<ImageWorkspace> workspaces;
   std::vector<TmaDescriptor> tma;
-  uint32_t driver_floor = 0;          // CUDA version, 12040 for 12.4; 0: any
-  uint32_t registers = 0;             // per thread; 0: not known
-  uint64_t flags = 0;                 // ImageFlag
-  Sha256Digest code_hash = {};        // of the code section it was compiled from
-  uint32_t static_shared_bytes = 0;   // of the code itself, per block, for people; 0: not known
+  uint32_t driver_floor = 0;         // CUDA version, 12040 for 12.4; 0: any
+  uint32_t registers = 0;            // per thread; 0: not known
+  uint64_t flags = 0;                // ImageFlag
+  Sha256Digest code_hash = {};       // of the code section it was compiled from
+  uint32_t static_shared_bytes = 0;  // of the code itself, per block, for people; 0: not known
   std::vector<ImageSite> sites;
   absl::Span<const uint8_t> payload;  // not owned; lies in the bytes the image was read from
 };

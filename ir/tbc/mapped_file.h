@@ -42,7 +42,7 @@ class MappedFile {
   MappedFile() = default;
   void* data_ = nullptr;  // mapping
   size_t size_ = 0;
-  std::string copy_;      // used if there is no mapping
+  std::string copy_;  // used if there is no mapping
 };
 
 }  // namespace tile::ir

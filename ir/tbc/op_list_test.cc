@@ -39,7 +39,8 @@ TEST(OpList, LaterOperationsNeedAFeature) {
   for (const OpInfo& op : AllOps()) {
     const std::string key = absl::StrCat("op ", absl::Hex(static_cast<int>(op.opcode), absl::kZeroPad4), " ");
     EXPECT_NE(absl::StrContains(first.str(), key), TbcFeatureOfLaterOp(static_cast<int>(op.opcode)) >= 0)
-        << op.mnemonic << ": operations that came after 0.1, and only they, belong to a TBC_LATER_OPS row of features.def";
+        << op.mnemonic
+        << ": operations that came after 0.1, and only they, belong to a TBC_LATER_OPS row of features.def";
   }
 }
 

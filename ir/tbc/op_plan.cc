@@ -68,14 +68,10 @@ bool IsDefault(const AttrInfo& info, const Attr& attr) {
   if (!attr.present()) return true;
   switch (info.kind) {
     case AttrKind::kFlag:
-    case AttrKind::kBool:
-      return !attr.as_bool();
-    case AttrKind::kEnum:
-      return !info.optional && attr.as_int() == info.default_value;
-    case AttrKind::kBools:
-      return attr.bools().empty();
-    default:
-      return false;
+    case AttrKind::kBool: return !attr.as_bool();
+    case AttrKind::kEnum: return !info.optional && attr.as_int() == info.default_value;
+    case AttrKind::kBools: return attr.bools().empty();
+    default: return false;
   }
 }
 

@@ -67,9 +67,7 @@ class PoolsReader {
     }
     switch (d.kind) {
       case TypeKind::kTile:
-      case TypeKind::kTensorView:
-        d.element = *element;
-        break;
+      case TypeKind::kTensorView: d.element = *element; break;
       case TypeKind::kPartitionView:
       case TypeKind::kStridedView:
       case TypeKind::kGatherScatterView: {
@@ -94,9 +92,7 @@ class PoolsReader {
         break;
       }
       case TypeKind::kToken:
-      case TypeKind::kFunction:
-        d = TypeData();
-        break;
+      case TypeKind::kFunction: d = TypeData(); break;
     }
     if (d.kind != TypeKind::kTensorView && !d.strides.empty())
       return context_.Fail("type", "type ", index, ": strides");

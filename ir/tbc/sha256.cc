@@ -33,15 +33,15 @@ void Compress(uint32_t h[8], const uint8_t* block) {
   std::copy(h, h + 8, v);
   // Eight rounds at a time: instead of moving the variables, each round counts them from another place.
   for (int i = 0; i < 64; i += 8) {
-#define TILE_ROUND(r)                                                                                              \
-  {                                                                                                                \
-    const uint32_t a = v[(8 - r) & 7], b = v[(9 - r) & 7], c = v[(10 - r) & 7];                                    \
-    const uint32_t e = v[(12 - r) & 7], f = v[(13 - r) & 7], g = v[(14 - r) & 7];                                  \
-    const uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);                                     \
-    const uint32_t t1 = v[(15 - r) & 7] + s1 + ((e & f) ^ (~e & g)) + kRound[i + r] + w[i + r];                    \
-    const uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);                                     \
-    v[(11 - r) & 7] += t1;                                                                                         \
-    v[(15 - r) & 7] = t1 + s0 + ((a & b) ^ (a & c) ^ (b & c));                                                     \
+#define TILE_ROUND(r)                                                                           \
+  {                                                                                             \
+    const uint32_t a = v[(8 - r) & 7], b = v[(9 - r) & 7], c = v[(10 - r) & 7];                 \
+    const uint32_t e = v[(12 - r) & 7], f = v[(13 - r) & 7], g = v[(14 - r) & 7];               \
+    const uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);                  \
+    const uint32_t t1 = v[(15 - r) & 7] + s1 + ((e & f) ^ (~e & g)) + kRound[i + r] + w[i + r]; \
+    const uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);                  \
+    v[(11 - r) & 7] += t1;                                                                      \
+    v[(15 - r) & 7] = t1 + s0 + ((a & b) ^ (a & c) ^ (b & c));                                  \
   }
     TILE_ROUND(0) TILE_ROUND(1) TILE_ROUND(2) TILE_ROUND(3) TILE_ROUND(4) TILE_ROUND(5) TILE_ROUND(6) TILE_ROUND(7)
 #undef TILE_ROUND

@@ -62,16 +62,11 @@ std::vector<std::string> TbcFeatureNames(uint64_t bits) {
 
 int Requirements::FeatureBit(int since) {
   switch (since) {
-    case 0:
-      return kExtensions;
-    case 1302:
-      return kTileIr1302;
-    case 1303:
-      return kTileIr1303;
-    case 1304:
-      return kTileIr1304;
-    default:
-      return kTileIr1305;
+    case 0: return kExtensions;
+    case 1302: return kTileIr1302;
+    case 1303: return kTileIr1303;
+    case 1304: return kTileIr1304;
+    default: return kTileIr1305;
   }
 }
 
@@ -86,9 +81,9 @@ absl::StatusOr<TbcVersion> LowestVersion(const Requirements& needs, TbcVersion t
   for (const TbcFeature& f : features) {
     if (!(needs.bits() >> f.bit & 1)) continue;
     if (target != TbcVersion{} && target < f.since) {
-      return absl::InvalidArgumentError(absl::StrCat("target version ", target.ToString(), " can't hold this module: ",
-                                                     needs.who(f.bit), " needs the feature ", f.keyword,
-                                                     ", which came with ", f.since.ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("target version ", target.ToString(), " can't hold this module: ", needs.who(f.bit),
+                       " needs the feature ", f.keyword, ", which came with ", f.since.ToString()));
     }
     lowest = std::max(lowest, f.since);
   }

@@ -40,7 +40,8 @@ TEST(Version, TargetThatIsTooOldNamesWhatForbidsIt) {
 
 TEST(Version, TargetMustExist) {
   EXPECT_THAT(Message(LowestVersion({}, {0, 9}).status()), HasSubstr("target version 0.9 can't be written"));
-  EXPECT_THAT(Message(WriteTbc(Module(), {.target_version = {7, 0}}).status()), HasSubstr(absl::StrCat("choose one of 0.1 to ", kCurrentTbcVersion.ToString())));
+  EXPECT_THAT(Message(WriteTbc(Module(), {.target_version = {7, 0}}).status()),
+              HasSubstr(absl::StrCat("choose one of 0.1 to ", kCurrentTbcVersion.ToString())));
 }
 
 TEST(Version, OperationsOfLaterReleases) {
@@ -56,8 +57,9 @@ TEST(Version, OperationsOfLaterReleases) {
   EXPECT_TRUE(WriteTbc(m, {.target_version = {0, 1}}).ok());
   b.Create(Opcode::kErf, {{f->param(0)}}, {f->param(0)->type()});
   EXPECT_TRUE(WriteTbc(m, {.target_version = {0, 2}}).ok());
-  EXPECT_EQ(Message(WriteTbc(m, {.target_version = {0, 1}}).status()),
-            "target version 0.1 can't hold this module: erf in @k needs the feature extensions_0.2, which came with 0.2");
+  EXPECT_EQ(
+      Message(WriteTbc(m, {.target_version = {0, 1}}).status()),
+      "target version 0.1 can't hold this module: erf in @k needs the feature extensions_0.2, which came with 0.2");
 }
 
 TEST(Version, TileIrVersionsSetBits) {

@@ -38,9 +38,9 @@ absl::StatusOr<std::string> WriteTbc(const Module& module, const WriteOptions& o
   const auto code_bytes = fbb.CreateVector(code->bytes.data(), code->bytes.size());
   const auto name = fbb.CreateString(module.name.data(), module.name.size());
   const auto producer = fbb.CreateString(module.producer.data(), module.producer.size());
-  fbs::FinishFileBuffer(fbb, fbs::CreateFile(fbb, static_cast<uint16_t>(version->major),
-                                             static_cast<uint16_t>(version->minor), code->needs.bits(), name, producer,
-                                             code_bytes, interface_list, debug, *images));
+  fbs::FinishFileBuffer(
+      fbb, fbs::CreateFile(fbb, static_cast<uint16_t>(version->major), static_cast<uint16_t>(version->minor),
+                           code->needs.bits(), name, producer, code_bytes, interface_list, debug, *images));
   return std::string(reinterpret_cast<const char*>(fbb.GetBufferPointer()), fbb.GetSize());
 }
 

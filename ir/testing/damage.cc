@@ -13,7 +13,8 @@ thread_local int64_t allocated_bytes = 0;
 void* Count(size_t bytes, size_t alignment) {
   allocated_bytes += static_cast<int64_t>(bytes);
   bytes = bytes == 0 ? 1 : bytes;
-  void* p = alignment == 0 ? std::malloc(bytes) : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* p = alignment == 0 ? std::malloc(bytes)
+                           : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (p == nullptr) std::abort();  // a request of far too much
   return p;
 }
@@ -49,7 +50,8 @@ std::string Damage::ToString() const {
   return flip == 0 ? absl::StrCat("cut to ", at) : absl::StrCat("byte ", at, " changed by 0x", absl::Hex(flip));
 }
 
-void ForEachDamage(absl::string_view file, absl::Span<const uint8_t> flips, const std::function<bool(const Damage&)>& check) {
+void ForEachDamage(absl::string_view file, absl::Span<const uint8_t> flips,
+                   const std::function<bool(const Damage&)>& check) {
   for (size_t n = 0; n < file.size(); ++n) {
     const Exact cut(file.substr(0, n));
     if (!check({cut.bytes(), n, 0})) return;

@@ -45,7 +45,7 @@ class Exact {
 class Cost {
  public:
   Cost();
-  int64_t allocated() const;   // bytes of all allocations together, also of those that are freed again
+  int64_t allocated() const;  // bytes of all allocations together, also of those that are freed again
   double cpu_seconds() const;
 
  private:
@@ -55,8 +55,8 @@ class Cost {
 
 struct Damage {
   absl::Span<const uint8_t> bytes;
-  size_t at = 0;       // the byte that is changed, or how many are left
-  uint8_t flip = 0;    // bits that are changed; 0: cut off
+  size_t at = 0;     // the byte that is changed, or how many are left
+  uint8_t flip = 0;  // bits that are changed; 0: cut off
 
   std::string ToString() const;
 };
@@ -65,7 +65,8 @@ inline constexpr uint8_t kEveryBit[] = {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40
 inline constexpr uint8_t kFourFlips[] = {0x01, 0x10, 0x80, 0xFF};
 
 // Until `check` returns false.
-void ForEachDamage(absl::string_view file, absl::Span<const uint8_t> flips, const std::function<bool(const Damage&)>& check);
+void ForEachDamage(absl::string_view file, absl::Span<const uint8_t> flips,
+                   const std::function<bool(const Damage&)>& check);
 
 }  // namespace tile::ir
 

@@ -62,27 +62,18 @@ Attr MakeAttr(Module* m, const AttrInfo& info, bool full, int salt) {
   static const Scalar kScalars[] = {{Elem::kF32, 0x3f800000}, {Elem::kI64, ~uint64_t{0}}};
   switch (info.kind) {
     case AttrKind::kFlag:
-    case AttrKind::kBool:
-      return Attr::Int(info.kind, full);
-    case AttrKind::kInt:
-      return Attr::Int(info.kind, full ? -salt : 0);
-    case AttrKind::kEnum:
-      return full ? Attr::Int(info.kind, LastValue(info.enum_id)) : Attr();
+    case AttrKind::kBool: return Attr::Int(info.kind, full);
+    case AttrKind::kInt: return Attr::Int(info.kind, full ? -salt : 0);
+    case AttrKind::kEnum: return full ? Attr::Int(info.kind, LastValue(info.enum_id)) : Attr();
     case AttrKind::kString:
-    case AttrKind::kSymbol:
-      return Attr::String(info.kind, full ? m->Copy(absl::string_view("text\0\xff\"", 7)) : "");
-    case AttrKind::kInts:
-      return Attr::Ints(m->arena().Copy(absl::MakeConstSpan(kInts, full ? 3 : 0)));
-    case AttrKind::kBools:
-      return Attr::Bools(m->arena().Copy(absl::MakeConstSpan(kBools, full ? 3 : 0)));
+    case AttrKind::kSymbol: return Attr::String(info.kind, full ? m->Copy(absl::string_view("text\0\xff\"", 7)) : "");
+    case AttrKind::kInts: return Attr::Ints(m->arena().Copy(absl::MakeConstSpan(kInts, full ? 3 : 0)));
+    case AttrKind::kBools: return Attr::Bools(m->arena().Copy(absl::MakeConstSpan(kBools, full ? 3 : 0)));
     case AttrKind::kDense:
       return Attr::Of(full ? MakeDense(m, Elem::kI16, false, {1, 2, 3, 4}) : MakeDense(m, Elem::kF16, true, {0, 60}));
-    case AttrKind::kPredicate:
-      return Attr::Of(MakePredicate(m, salt));
-    case AttrKind::kHints:
-      return Attr::Of(MakeHints(m));
-    case AttrKind::kScalars:
-      return Attr::Scalars(m->arena().Copy(absl::MakeConstSpan(kScalars, full ? 2 : 0)));
+    case AttrKind::kPredicate: return Attr::Of(MakePredicate(m, salt));
+    case AttrKind::kHints: return Attr::Of(MakeHints(m));
+    case AttrKind::kScalars: return Attr::Scalars(m->arena().Copy(absl::MakeConstSpan(kScalars, full ? 2 : 0)));
   }
   return Attr();
 }
@@ -147,7 +138,13 @@ void AddDebug(Module* m, Function* f) {
       {.kind = Kind::kCompileUnit, .file = 1},
       // Refers to a later record.
       {.kind = Kind::kCallSite, .callee = 5, .caller = 6},
-      {.kind = Kind::kSubprogram, .scope = 2, .file = 1, .name = "k", .linkage_name = "k", .line = 3, .scope_line = 4,
+      {.kind = Kind::kSubprogram,
+       .scope = 2,
+       .file = 1,
+       .name = "k",
+       .linkage_name = "k",
+       .line = 3,
+       .scope_line = 4,
        .flags = 1},
       {.kind = Kind::kLocation, .scope = 4, .name = "k.py", .line = 7, .column = 9},
       {.kind = Kind::kLexicalBlock, .scope = 4, .file = 1, .line = 8, .column = 2},

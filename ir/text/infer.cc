@@ -181,9 +181,7 @@ Rules BuildRules(const OpInfo& info) {
   return rules;
 }
 
-const Rules& RulesOf(const OpInfo& info) {
-  return PerOp<Rules>(info, BuildRules);
-}
+const Rules& RulesOf(const OpInfo& info) { return PerOp<Rules>(info, BuildRules); }
 
 // --- results
 // ----------------------------------------------------------------------------------------------------------

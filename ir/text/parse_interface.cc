@@ -118,8 +118,8 @@ class InterfaceParser {
     }
     if (p_.Accept("workspace")) {
       Workspace w;
-      if (!ParseName(&w.name) || !p_.Expect(":", "after the name", "write it like x: f32[%n]") || !p_.ParseElement(&w.element) ||
-          !p_.Expect("[", "before the number of elements") || !ParseExpr(&w.count) ||
+      if (!ParseName(&w.name) || !p_.Expect(":", "after the name", "write it like x: f32[%n]") ||
+          !p_.ParseElement(&w.element) || !p_.Expect("[", "before the number of elements") || !ParseExpr(&w.count) ||
           !p_.Expect("]", "behind the number of elements") || (p_.Accept("at") && !ParseParam(&w.pointer_param))) {
         return false;
       }
@@ -143,8 +143,8 @@ class InterfaceParser {
   }
 
   bool ParseArray(ArrayArg* a) {
-    if (!ParseName(&a->name) || !p_.Expect(":", "after the name", "write it like x: f32[%n]") || !p_.ParseElement(&a->element) ||
-        !ParseDims(&a->shape)) {
+    if (!ParseName(&a->name) || !p_.Expect(":", "after the name", "write it like x: f32[%n]") ||
+        !p_.ParseElement(&a->element) || !ParseDims(&a->shape)) {
       return false;
     }
     if (p_.Accept("strides") && !ParseDims(&a->strides)) return false;

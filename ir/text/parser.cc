@@ -10,7 +10,8 @@ namespace tile::ir::text {
 
 // --- tokens and errors ----------------------------------------------------------------------------------------------
 
-Parser::Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading, OpFinder second)
+Parser::Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading,
+               OpFinder second)
     : lexer_(text), diags_(diags), reading_(reading), second_(second), module_(std::make_unique<Module>()) {
   module_->source_name = std::string(file_name);
   tok_ = lexer_.Next();
@@ -181,7 +182,8 @@ bool Parser::ParseEntry() {
     params.push_back(tok_);
     Advance();
     types.emplace_back();
-    if (!Expect(":", "and the type of the parameter", "write it like %x: tile<i32>") || !ParseType(&types.back())) return false;
+    if (!Expect(":", "and the type of the parameter", "write it like %x: tile<i32>") || !ParseType(&types.back()))
+      return false;
   }
   Advance();
   if (params.size() > static_cast<size_t>(kMaxArguments)) {
@@ -248,7 +250,8 @@ std::unique_ptr<Module> Parse(absl::string_view text, absl::string_view file_nam
   return ParseWith(nullptr, text, file_name, diags);
 }
 
-std::unique_ptr<Module> ParseWith(OpFinder second, absl::string_view text, absl::string_view file_name, Diagnostics* diags) {
+std::unique_ptr<Module> ParseWith(OpFinder second, absl::string_view text, absl::string_view file_name,
+                                  Diagnostics* diags) {
   if (text.size() > kMaxFileBytes) {
     diags->Error("text.limit", absl::StrCat(file_name, ":1:1"),
                  absl::StrCat("the text is longer than ", kMaxFileBytes, " bytes"));

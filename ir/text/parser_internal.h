@@ -73,7 +73,8 @@ struct PendingOp {
 
 class Parser {
  public:
-  Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading, OpFinder second = nullptr);
+  Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading,
+         OpFinder second = nullptr);
   // Null after an error, unless it is wanted `partly`.
   std::unique_ptr<Module> ParseModule(bool partly);
 

@@ -18,7 +18,8 @@ namespace tile::ir {
 // Null if the mnemonic is none of the second table.
 using OpFinder = const OpInfo* (*)(absl::string_view mnemonic);
 
-std::unique_ptr<Module> ParseWith(OpFinder second, absl::string_view text, absl::string_view file_name, Diagnostics* diags);
+std::unique_ptr<Module> ParseWith(OpFinder second, absl::string_view text, absl::string_view file_name,
+                                  Diagnostics* diags);
 
 }  // namespace tile::ir
 

@@ -159,9 +159,7 @@ const SyntaxItem& Decider(const SyntaxItem& group) {
                        [](const SyntaxItem& i) { return i.kind != SyntaxItem::kLiteral; });
 }
 
-const TypeRule& TypeRuleOf(const OpInfo& info) {
-  return PerOp<TypeRule>(info, BuildRule);
-}
+const TypeRule& TypeRuleOf(const OpInfo& info) { return PerOp<TypeRule>(info, BuildRule); }
 
 std::vector<Type> OperandTypes(const OpInfo& info, absl::Span<Value* const> operands,
                                absl::Span<const uint32_t> operand_ends, bool full) {

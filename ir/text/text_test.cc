@@ -69,7 +69,8 @@ TEST(Samples, CoverEveryFormat) {
   for (const auto& f : m->functions) {
     Walk(f->body(), [&](Op* op) { seen.insert(op->info()->format); });
   }
-  for (const OpInfo& op : AllOps()) EXPECT_TRUE(seen.contains(op.format)) << "testdata/all_ops.tile lacks " << op.mnemonic;
+  for (const OpInfo& op : AllOps())
+    EXPECT_TRUE(seen.contains(op.format)) << "testdata/all_ops.tile lacks " << op.mnemonic;
 }
 
 TEST(Table, SyntaxNamesEveryFieldOnce) {

@@ -20,10 +20,8 @@ int64_t SignExtend(uint64_t bits, int width) {
 Attr AttrReader::Read(Cursor& c, const AttrInfo& info, Type result) {
   const uint64_t at = c.offset();
   switch (info.kind) {
-    case AttrKind::kFlag:
-      break;  // a bit of the flag word, read by the caller
-    case AttrKind::kBool:
-      return Attr::Int(info.kind, c.Bool(info.name));
+    case AttrKind::kFlag: break;  // a bit of the flag word, read by the caller
+    case AttrKind::kBool: return Attr::Int(info.kind, c.Bool(info.name));
     case AttrKind::kInt: {
       const uint64_t v = c.Varint(info.name);
       if (v > static_cast<uint64_t>(INT64_MAX)) {
@@ -31,11 +29,9 @@ Attr AttrReader::Read(Cursor& c, const AttrInfo& info, Type result) {
       }
       return Attr::Int(info.kind, static_cast<int64_t>(v));
     }
-    case AttrKind::kEnum:
-      return Attr::Int(info.kind, ReadEnum(c, info.enum_id));
+    case AttrKind::kEnum: return Attr::Int(info.kind, ReadEnum(c, info.enum_id));
     case AttrKind::kString:
-    case AttrKind::kSymbol:
-      return Attr::String(info.kind, strings_->ReadString(c));
+    case AttrKind::kSymbol: return Attr::String(info.kind, strings_->ReadString(c));
     case AttrKind::kDense: {
       const Dense* dense = result ? constants_->ReadConstant(c, result) : nullptr;
       return dense ? Attr::Of(dense) : Attr();
@@ -55,14 +51,12 @@ Attr AttrReader::Read(Cursor& c, const AttrInfo& info, Type result) {
       if (!any) v.clear();  // "all false" has one form: the empty array
       return Attr::Bools(module_->arena().Copy(absl::Span<const uint8_t>(v)));
     }
-    case AttrKind::kPredicate:
-      return ReadPredicate(c);
+    case AttrKind::kPredicate: return ReadPredicate(c);
     case AttrKind::kHints: {
       const Hints* hints = ReadHints(c);
       return hints ? Attr::Of(hints) : Attr();
     }
-    case AttrKind::kScalars:
-      return ReadScalars(c);
+    case AttrKind::kScalars: return ReadScalars(c);
   }
   return Attr();
 }

@@ -83,14 +83,9 @@ void BodyWriter::WriteAttr(const Op& op, int i, Sink& s) {
   const AttrInfo& info = op.info()->format->attrs[i];
   const Attr& a = op.attr(i);
   switch (info.kind) {
-    case AttrKind::kFlag:
-      break;
-    case AttrKind::kBool:
-      s.Fixed(a.as_bool(), 1);
-      break;
-    case AttrKind::kInt:
-      s.Varint(static_cast<uint64_t>(a.as_int()));
-      break;
+    case AttrKind::kFlag: break;
+    case AttrKind::kBool: s.Fixed(a.as_bool(), 1); break;
+    case AttrKind::kInt: s.Varint(static_cast<uint64_t>(a.as_int())); break;
     case AttrKind::kEnum: {
       const EnumValueInfo* value = FindEnumValue(info.enum_id, a.as_int());
       errors_->Need(value ? value->since : 0,
@@ -99,15 +94,9 @@ void BodyWriter::WriteAttr(const Op& op, int i, Sink& s) {
       break;
     }
     case AttrKind::kString:
-    case AttrKind::kSymbol:
-      s.Varint(pools_->String(a.as_string()));
-      break;
-    case AttrKind::kDense:
-      s.Varint(pools_->Constant(a.dense()));
-      break;
-    case AttrKind::kInts:
-      s.Ints(a.ints(), 4);
-      break;
+    case AttrKind::kSymbol: s.Varint(pools_->String(a.as_string())); break;
+    case AttrKind::kDense: s.Varint(pools_->Constant(a.dense())); break;
+    case AttrKind::kInts: s.Ints(a.ints(), 4); break;
     case AttrKind::kBools: {
       // One for each operand of the `...` field; "all false" is empty in memory, but not in the container.
       size_t n = a.bools().size();
@@ -119,12 +108,8 @@ void BodyWriter::WriteAttr(const Op& op, int i, Sink& s) {
       for (size_t k = 0; k < n; ++k) s.Fixed(k < a.bools().size() && a.bools()[k], 1);
       break;
     }
-    case AttrKind::kPredicate:
-      WritePredicate(a.predicate(), s);
-      break;
-    case AttrKind::kHints:
-      WriteHints(&a.hints(), s);
-      break;
+    case AttrKind::kPredicate: WritePredicate(a.predicate(), s); break;
+    case AttrKind::kHints: WriteHints(&a.hints(), s); break;
     case AttrKind::kScalars:
       s.Varint(a.scalars().size());
       for (const Scalar& v : a.scalars()) WriteScalar(v, s);
@@ -143,12 +128,8 @@ void BodyWriter::WritePredicate(const Predicate& p, Sink& s) {
       s.Tag(AttrTag::kDivBy);
       s.Varint(p.divisor);
       return pair(p.every, p.along);
-    case Predicate::Kind::kBounded:
-      s.Tag(AttrTag::kBounded);
-      return pair(p.lower, p.upper);
-    case Predicate::Kind::kSameElements:
-      s.Tag(AttrTag::kSameElements);
-      return s.Ints(p.groups, 8);
+    case Predicate::Kind::kBounded: s.Tag(AttrTag::kBounded); return pair(p.lower, p.upper);
+    case Predicate::Kind::kSameElements: s.Tag(AttrTag::kSameElements); return s.Ints(p.groups, 8);
   }
 }
 

@@ -33,7 +33,8 @@ std::vector<RealFile> SmallFiles(const std::string& folder) {
     const auto module = ReadTileIr(AsBytes(f.bytes), f.path);
     EXPECT_TRUE(module.ok()) << module.status();
     if (!module.ok()) continue;
-    for (const auto& function : (*module)->functions) Walk(function->body(), [&](Op* op) { f.ops.insert(op->opcode()); });
+    for (const auto& function : (*module)->functions)
+      Walk(function->body(), [&](Op* op) { f.ops.insert(op->opcode()); });
     files.push_back(std::move(f));
   }
   std::sort(files.begin(), files.end(), [](const RealFile& a, const RealFile& b) {
@@ -81,8 +82,8 @@ TEST(CorpusDamage, EveryCutAndEveryBit) {
     });
     EXPECT_LT(rejected, count);
     std::printf("%s: %lld damaged files: %lld rejected, %lld read, of which %lld verify\n", f.path.c_str(),
-                static_cast<long long>(count), static_cast<long long>(rejected), static_cast<long long>(count - rejected),
-                static_cast<long long>(verified));
+                static_cast<long long>(count), static_cast<long long>(rejected),
+                static_cast<long long>(count - rejected), static_cast<long long>(verified));
   }
 }
 

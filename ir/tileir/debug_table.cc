@@ -54,9 +54,7 @@ LocId DebugTable::Resolve(Cursor& from, uint64_t id) {
   DebugRecord r;
   r.kind = static_cast<DebugRecord::Kind>(kind > 6 ? 0 : kind);
   switch (r.kind) {
-    case DebugRecord::Kind::kCompileUnit:
-      r.file = ReadReference(c);
-      break;
+    case DebugRecord::Kind::kCompileUnit: r.file = ReadReference(c); break;
     case DebugRecord::Kind::kFile:
       r.name = strings_->ReadString(c);
       r.directory = strings_->ReadString(c);
@@ -86,8 +84,7 @@ LocId DebugTable::Resolve(Cursor& from, uint64_t id) {
       r.callee = ReadReference(c);
       r.caller = ReadReference(c);
       break;
-    default:
-      c.Fail(at, absl::StrCat("debug record of kind ", kind), "unknown");
+    default: c.Fail(at, absl::StrCat("debug record of kind ", kind), "unknown");
   }
   --depth_;
   return slot = c.ok() ? Add(r) : 0;

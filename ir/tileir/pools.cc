@@ -62,9 +62,7 @@ uint64_t TypePool::Add(Type t) {
   Sink s;
   const auto tag = [&](TypeTag v) { s.Varint(static_cast<uint64_t>(v)); };
   switch (t.kind()) {
-    case TypeKind::kToken:
-      tag(TypeTag::kToken);
-      break;
+    case TypeKind::kToken: tag(TypeTag::kToken); break;
     case TypeKind::kTile:
       tag(TypeTag::kTile);
       s.Varint(Add(t.element()));
@@ -80,12 +78,8 @@ uint64_t TypePool::Add(Type t) {
       break;
     case TypeKind::kPartitionView:
     case TypeKind::kStridedView:
-    case TypeKind::kGatherScatterView:
-      EncodeView(t, s);
-      break;
-    case TypeKind::kFunction:
-      errors_->Add(absl::StrCat(t.ToString(), " is no type of a value"));
-      break;
+    case TypeKind::kGatherScatterView: EncodeView(t, s); break;
+    case TypeKind::kFunction: errors_->Add(absl::StrCat(t.ToString(), " is no type of a value")); break;
   }
   return known_[t.data()] = pool_.Add(s.Take());
 }

@@ -90,22 +90,14 @@ TypeTable::Item TypeTable::Decode(Cursor& c) {
     return {State::kDone, Kind::kElement, Element::Number(*elem), Type()};
   }
   switch (static_cast<TypeTag>(tag > 0xFF ? 0 : tag)) {
-    case TypeTag::kPointer:
-      break;
-    case TypeTag::kTile:
-      return Value(DecodeTile(c));
-    case TypeTag::kTensorView:
-      return Value(DecodeTensorView(c));
-    case TypeTag::kPartitionView:
-      return Value(DecodePartitionView(c));
-    case TypeTag::kFunction:
-      return {State::kDone, Kind::kFunction, {}, DecodeFunction(c)};
-    case TypeTag::kToken:
-      return Value(types_->Token());
-    case TypeTag::kGatherScatterView:
-      return too_new(1303) ? Item() : Value(DecodeGatherScatterView(c));
-    case TypeTag::kStridedView:
-      return too_new(1303) ? Item() : Value(DecodeStridedView(c));
+    case TypeTag::kPointer: break;
+    case TypeTag::kTile: return Value(DecodeTile(c));
+    case TypeTag::kTensorView: return Value(DecodeTensorView(c));
+    case TypeTag::kPartitionView: return Value(DecodePartitionView(c));
+    case TypeTag::kFunction: return {State::kDone, Kind::kFunction, {}, DecodeFunction(c)};
+    case TypeTag::kToken: return Value(types_->Token());
+    case TypeTag::kGatherScatterView: return too_new(1303) ? Item() : Value(DecodeGatherScatterView(c));
+    case TypeTag::kStridedView: return too_new(1303) ? Item() : Value(DecodeStridedView(c));
   }
   c.Fail(at, absl::StrCat("type with tag ", tag), "no type has this tag");
   return {};

@@ -152,9 +152,7 @@ std::string Writer::DebugItem(const DebugRecord& r) {
   Sink s;
   s.Varint(static_cast<uint64_t>(r.kind));
   switch (r.kind) {
-    case DebugRecord::Kind::kCompileUnit:
-      s.Varint(r.file);
-      break;
+    case DebugRecord::Kind::kCompileUnit: s.Varint(r.file); break;
     case DebugRecord::Kind::kFile:
       s.Varint(pools_.String(r.name));
       s.Varint(pools_.String(r.directory));

@@ -90,8 +90,7 @@ TEST(WriteTileIr, OlderVersionsRefuseWhatTheyLack) {
   EXPECT_EQ(error("control", 1301),
             "t: for: `unsigned_cmp` came with version 13.2; write that version instead of 13.1");
   EXPECT_EQ(error("globals", 1302), "global table: private came with version 13.3; write that version instead of 13.2");
-  EXPECT_EQ(error("shapes", 1303),
-            "t: ftoi: `saturating` came with version 13.4; write that version instead of 13.3");
+  EXPECT_EQ(error("shapes", 1303), "t: ftoi: `saturating` came with version 13.4; write that version instead of 13.3");
   EXPECT_EQ(error("views", 1303),
             "t: load_view_tko: `inbounds` came with version 13.4; write that version instead of 13.3");
   EXPECT_EQ(error("globals", 1300), "version 13.0 is unknown; Tile IR 13.1 to 13.5 can be written");

@@ -152,8 +152,8 @@ void Verifier::CheckGlobal(const Global& g) {
   };
   const Dense& v = g.value;
   if (reading_ == nullptr || !reading_->lacks_debug) CheckGlobalLocation(g);
-  if (!IsNum(v.elem) || g.count <= 0 || !g.type || !g.type.is_tile() ||
-      g.type.element() != Element::Number(v.elem) || g.type.shape() != absl::Span<const int64_t>({g.count})) {
+  if (!IsNum(v.elem) || g.count <= 0 || !g.type || !g.type.is_tile() || g.type.element() != Element::Number(v.elem) ||
+      g.type.shape() != absl::Span<const int64_t>({g.count})) {
     return fail(Rule::kGlobalType, absl::StrCat("the type is ", g.type ? g.type.ToString() : "missing", ", the value ",
                                                 g.count, " of ", ElemInfoOf(v.elem).spelling));
   }
@@ -166,8 +166,8 @@ void Verifier::CheckGlobal(const Global& g) {
   } else if (!CanonicalBits(v)) {
     fail(Rule::kGlobalBits, absl::StrCat("an element has bits that ", ElemInfoOf(v.elem).spelling, " does not use"));
   }
-  if (g.alignment != 0 && (!IsPowerOfTwo(static_cast<int64_t>(g.alignment)) || g.alignment < size ||
-                           g.alignment > kMaxAlignment)) {
+  if (g.alignment != 0 &&
+      (!IsPowerOfTwo(static_cast<int64_t>(g.alignment)) || g.alignment < size || g.alignment > kMaxAlignment)) {
     fail(Rule::kGlobalAlignment, absl::StrCat("alignment ", g.alignment, " of ", ElemInfoOf(v.elem).spelling),
          "use 0 for the natural alignment");
   }

@@ -36,7 +36,7 @@ void Verify(const Module& module, Diagnostics* diagnostics);
 
 // A rule of verify_rules.def.
 struct RuleInfo {
-  const char* name;     // "FlushToZero"
+  const char* name;  // "FlushToZero"
   Severity severity;
   const char* applies;  // as in verify_rules.def
   int number;

@@ -15,14 +15,17 @@ struct Update {
   uint32_t elems;
 };
 constexpr Update kUpdates[] = {
-    {RmwMode::kAnd, kI32I64},          {RmwMode::kOr, kI32I64},   {RmwMode::kXor, kI32I64},  {RmwMode::kAdd, kI32I64},
-    {RmwMode::kAddf, kFloats},         {RmwMode::kMax, kI32I64},  {RmwMode::kMin, kI32I64},  {RmwMode::kUmax, kI32I64},
-    {RmwMode::kUmin, kI32I64},         {RmwMode::kXchg, kExchange}, {RmwMode::kSub, kI32I64 | kFloats},
-    {RmwMode::kInc, Bits(Elem::kI32)}, {RmwMode::kDec, Bits(Elem::kI32)},
+    {RmwMode::kAnd, kI32I64},           {RmwMode::kOr, kI32I64},
+    {RmwMode::kXor, kI32I64},           {RmwMode::kAdd, kI32I64},
+    {RmwMode::kAddf, kFloats},          {RmwMode::kMax, kI32I64},
+    {RmwMode::kMin, kI32I64},           {RmwMode::kUmax, kI32I64},
+    {RmwMode::kUmin, kI32I64},          {RmwMode::kXchg, kExchange},
+    {RmwMode::kSub, kI32I64 | kFloats}, {RmwMode::kInc, Bits(Elem::kI32)},
+    {RmwMode::kDec, Bits(Elem::kI32)},
 };
 constexpr uint32_t kAllModes = (1u << std::size(kUpdates)) - 1;
-constexpr uint32_t kScatterModes = Bits(RmwMode::kAdd, RmwMode::kAddf, RmwMode::kSub, RmwMode::kMin, RmwMode::kMax,
-                                        RmwMode::kUmin, RmwMode::kUmax);
+constexpr uint32_t kScatterModes =
+    Bits(RmwMode::kAdd, RmwMode::kAddf, RmwMode::kSub, RmwMode::kMin, RmwMode::kMax, RmwMode::kUmin, RmwMode::kUmax);
 
 constexpr bool InModeOrder() {
   for (size_t i = 0; i < std::size(kUpdates); ++i) {
@@ -46,15 +49,19 @@ void CheckUpdate(OpCheck& c, uint32_t modes, Elem elem) {
     return;
   }
   const uint32_t elems = kUpdates[static_cast<int>(mode)].elems;
-  c.Require(elems & Bits(elem), Rule::kUpdateMode, [&] {
-    return absl::StrCat("mode ", Keyword(mode), " takes ", Elements(elems), ", not ", ElemInfoOf(elem).spelling);
-  }, mode == RmwMode::kAdd ? "add floats with addf" : mode == RmwMode::kAddf ? "add integers with add" : "");
+  c.Require(
+      elems & Bits(elem), Rule::kUpdateMode,
+      [&] {
+        return absl::StrCat("mode ", Keyword(mode), " takes ", Elements(elems), ", not ", ElemInfoOf(elem).spelling);
+      },
+      mode == RmwMode::kAdd    ? "add floats with addf"
+      : mode == RmwMode::kAddf ? "add integers with add"
+                               : "");
 }
 
 void CheckCasElement(OpCheck& c, Elem elem) {
-  c.Require(kExchange & Bits(elem), Rule::kCasElement, [&] {
-    return absl::StrCat("compares ", Elements(kExchange), ", not ", ElemInfoOf(elem).spelling);
-  });
+  c.Require(kExchange & Bits(elem), Rule::kCasElement,
+            [&] { return absl::StrCat("compares ", Elements(kExchange), ", not ", ElemInfoOf(elem).spelling); });
 }
 
 void CheckRmw(OpCheck& c) {
@@ -73,8 +80,9 @@ void CheckRedView(OpCheck& c) {
   CheckViewAccess(c, c.in(Field::kValue));
   CheckUpdate(c, kAllModes & ~Bits(RmwMode::kXchg), c.in(Field::kView).elem());
   CheckOrdering(c, Bits(MemoryOrdering::kRelaxed), Bits(MemoryScope::kTlBlk, MemoryScope::kDevice));
-  c.Require(!c.in(Field::kView)->padding, Rule::kRedPadding, [&] { return absl::StrCat("the view is ", c.in(Field::kView).ToString()); },
-            "make a view without padding");
+  c.Require(
+      !c.in(Field::kView)->padding, Rule::kRedPadding,
+      [&] { return absl::StrCat("the view is ", c.in(Field::kView).ToString()); }, "make a view without padding");
 }
 
 void CheckRmwView(OpCheck& c) {

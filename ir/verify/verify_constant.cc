@@ -14,9 +14,13 @@ void CheckConstant(OpCheck& c) {
     return;
   }
   const uint64_t size = StorageBytes(d.elem), expected = d.splat ? 1 : static_cast<uint64_t>(t.num_elements());
-  if (!c.Require(d.bytes.size() == expected * size, Rule::kConstantSize, [&] {
-        return absl::StrCat("has ", d.bytes.size() / size, " elements, ", t.ToString(), " needs ", t.num_elements());
-      }, "give one element for all, or each of them")) {
+  if (!c.Require(
+          d.bytes.size() == expected * size, Rule::kConstantSize,
+          [&] {
+            return absl::StrCat("has ", d.bytes.size() / size, " elements, ", t.ToString(), " needs ",
+                                t.num_elements());
+          },
+          "give one element for all, or each of them")) {
     return;
   }
   c.Require(CanonicalBits(d), Rule::kConstantBits,
@@ -26,9 +30,10 @@ void CheckConstant(OpCheck& c) {
 void CheckIota(OpCheck& c) {
   const Type t = c.out(Field::kResult);
   const int bits = ElemInfoOf(t.elem()).bits;
-  c.Require(bits >= 32 || t.num_elements() <= int64_t{1} << bits, Rule::kIotaFits,
-            [&] { return absl::StrCat("counts to ", t.num_elements() - 1, " in ", ElemInfoOf(t.elem()).spelling); },
-            "count in i32");
+  c.Require(
+      bits >= 32 || t.num_elements() <= int64_t{1} << bits, Rule::kIotaFits,
+      [&] { return absl::StrCat("counts to ", t.num_elements() - 1, " in ", ElemInfoOf(t.elem()).spelling); },
+      "count in i32");
 }
 
 void CheckGetGlobal(OpCheck& c) {
@@ -66,8 +71,8 @@ void CheckBounded(OpCheck& c, const Predicate& p, Type t) {
   const int64_t most = bits == 64 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << (bits - 1)) - 1;
   const auto fits = [&](std::optional<int64_t> v) { return !v || (*v >= least && *v <= most); };
   c.Require(fits(p.lower) && fits(p.upper) && (!p.lower || !p.upper || *p.lower <= *p.upper), Rule::kAssumeBounds, [&] {
-    return absl::StrCat("bounded<", p.lower ? absl::StrCat(*p.lower) : "?", ", ", p.upper ? absl::StrCat(*p.upper) : "?",
-                        "> of elements from ", least, " to ", most);
+    return absl::StrCat("bounded<", p.lower ? absl::StrCat(*p.lower) : "?", ", ",
+                        p.upper ? absl::StrCat(*p.upper) : "?", "> of elements from ", least, " to ", most);
   });
 }
 

@@ -8,7 +8,9 @@ namespace {
 
 int Width(Type t) { return ElemInfoOf(t.elem()).bits; }
 
-std::string FromTo(OpCheck& c) { return absl::StrCat(c.in(Field::kFrom).ToString(), " to ", c.out(Field::kResult).ToString()); }
+std::string FromTo(OpCheck& c) {
+  return absl::StrCat(c.in(Field::kFrom).ToString(), " to ", c.out(Field::kResult).ToString());
+}
 
 void CheckBitcast(OpCheck& c) {
   const Type from = c.in(Field::kSource), to = c.out(Field::kResult);
@@ -18,13 +20,15 @@ void CheckBitcast(OpCheck& c) {
 }
 
 void CheckExti(OpCheck& c) {
-  c.Require(Width(c.out(Field::kResult)) > Width(c.in(Field::kFrom)), Rule::kExtiWider, [&] { return "extends " + FromTo(c); },
-            "the result must be wider; trunci narrows");
+  c.Require(
+      Width(c.out(Field::kResult)) > Width(c.in(Field::kFrom)), Rule::kExtiWider,
+      [&] { return "extends " + FromTo(c); }, "the result must be wider; trunci narrows");
 }
 
 void CheckTrunci(OpCheck& c) {
-  c.Require(Width(c.out(Field::kResult)) < Width(c.in(Field::kFrom)), Rule::kTrunciNarrower, [&] { return "truncates " + FromTo(c); },
-            "the result must be narrower; exti widens");
+  c.Require(
+      Width(c.out(Field::kResult)) < Width(c.in(Field::kFrom)), Rule::kTrunciNarrower,
+      [&] { return "truncates " + FromTo(c); }, "the result must be narrower; exti widens");
 }
 
 // Does every value of `a` exist in `b`?
@@ -54,25 +58,31 @@ uint32_t FtofModes(Elem from, Elem to) {
 
 void CheckFtof(OpCheck& c) {
   const Elem from = c.in(Field::kFrom).elem(), to = c.out(Field::kResult).elem();
-  if (!c.Require(from != to, Rule::kFtofDiffer, [&] { return "converts " + FromTo(c); }, "use the operand itself")) return;
+  if (!c.Require(
+          from != to, Rule::kFtofDiffer, [&] { return "converts " + FromTo(c); }, "use the operand itself"))
+    return;
   const uint32_t modes = FtofModes(from, to);
   const Rounding r = c.get<Rounding>(Field::kRounding);
-  c.Require(modes & Bits(r), Rule::kRoundingMode,
-            [&] { return absl::StrCat(FromTo(c), " cannot round ", Keyword(r)); },
-            to == Elem::kF8E8M0FNU ? "use rounding<zero> or rounding<positive_inf>" : "use rounding<nearest_even>");
+  c.Require(
+      modes & Bits(r), Rule::kRoundingMode, [&] { return absl::StrCat(FromTo(c), " cannot round ", Keyword(r)); },
+      to == Elem::kF8E8M0FNU ? "use rounding<zero> or rounding<positive_inf>" : "use rounding<nearest_even>");
 }
 
 void CheckFtoi(OpCheck& c) {
-  c.Require(c.get<Rounding>(Field::kRounding) == Rounding::kNearestIntToZero, Rule::kRoundingMode,
-            [&] { return absl::StrCat("cannot round ", Keyword(c.get<Rounding>(Field::kRounding))); },
-            "leave the rounding out; floor or ceil the source first");
+  c.Require(
+      c.get<Rounding>(Field::kRounding) == Rounding::kNearestIntToZero, Rule::kRoundingMode,
+      [&] { return absl::StrCat("cannot round ", Keyword(c.get<Rounding>(Field::kRounding))); },
+      "leave the rounding out; floor or ceil the source first");
 }
 
 void CheckItof(OpCheck& c) {
-  c.Require(c.out(Field::kResult).elem() != Elem::kF8E8M0FNU, Rule::kItofE8M0, [&] { return "converts " + FromTo(c); },
-            "convert to f32, then with ftof");
-  c.Require(c.get<Rounding>(Field::kRounding) == Rounding::kNearestEven, Rule::kRoundingMode,
-            [&] { return absl::StrCat("cannot round ", Keyword(c.get<Rounding>(Field::kRounding))); }, "leave the rounding out");
+  c.Require(
+      c.out(Field::kResult).elem() != Elem::kF8E8M0FNU, Rule::kItofE8M0, [&] { return "converts " + FromTo(c); },
+      "convert to f32, then with ftof");
+  c.Require(
+      c.get<Rounding>(Field::kRounding) == Rounding::kNearestEven, Rule::kRoundingMode,
+      [&] { return absl::StrCat("cannot round ", Keyword(c.get<Rounding>(Field::kRounding))); },
+      "leave the rounding out");
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace {
 using Kind = DebugRecord::Kind;
 
 constexpr uint32_t kFile = Bits(Kind::kFile), kUnit = Bits(Kind::kCompileUnit),
-                   kScope = Bits(Kind::kSubprogram, Kind::kLexicalBlock), kPlace = Bits(Kind::kLocation, Kind::kCallSite);
+                   kScope = Bits(Kind::kSubprogram, Kind::kLexicalBlock),
+                   kPlace = Bits(Kind::kLocation, Kind::kCallSite);
 
 // What a record may refer to; `may_miss`: or to nothing.
 struct Reference {
@@ -99,7 +100,8 @@ void Verifier::CheckDebugRecords() {
 
 bool Verifier::LocationExists(LocId loc, SourcePos pos, absl::string_view subject) {
   if (IsOfKind(module_.FindDebug(loc), kPlace)) return !subprograms_.empty();
-  Report(Rule::kDebugRef, nullptr, 0, pos, subject, absl::StrCat("its location ", loc, " is no location or call site"), "");
+  Report(Rule::kDebugRef, nullptr, 0, pos, subject, absl::StrCat("its location ", loc, " is no location or call site"),
+         "");
   return false;
 }
 

@@ -66,8 +66,11 @@ void Verifier::CheckHints(const Hints& hints, const Op* op, const Function* func
       }
       warn(Rule::kHintValue,
            absl::StrCat(h.name, " for ", arch.arch, " must be ", row->power_of_two ? "a power of two " : "",
-                        h.kind == row->kind ? "" : row->kind == Hint::Kind::kBool ? "true or false, " : "an integer ",
-                        "from ", row->least, " to ", most, h.kind == Hint::Kind::kInt ? absl::StrCat(", not ", h.number) : ""));
+                        h.kind == row->kind              ? ""
+                        : row->kind == Hint::Kind::kBool ? "true or false, "
+                                                         : "an integer ",
+                        "from ", row->least, " to ", most,
+                        h.kind == Hint::Kind::kInt ? absl::StrCat(", not ", h.number) : ""));
     }
   }
 }

@@ -50,8 +50,9 @@ class InterfaceCheck {
     }
     for (int p = 0; p < f_.num_params(); ++p) {
       if (places_ != nullptr) at_ = places_->params[p];
-      if (uses_[p] == Use::kNone) Fail(Rule::kAllBound, absl::StrCat("parameter ", Param(p), " is bound to nothing"),
-                                       "bind it as a pointer, size, stride, scalar or workspace");
+      if (uses_[p] == Use::kNone)
+        Fail(Rule::kAllBound, absl::StrCat("parameter ", Param(p), " is bound to nothing"),
+             "bind it as a pointer, size, stride, scalar or workspace");
     }
     at_ = f_.pos;
     if (expressions_ok_) CheckOrder();
@@ -75,7 +76,8 @@ class InterfaceCheck {
       good = good && a.shape.size() <= kMaxRank && (a.strides.empty() || a.strides.size() == a.shape.size());
     }
     if (!good) {
-      Fail(Rule::kInterfaceLimits, "has too many arguments, grid sizes or dimensions, or strides for some dimensions only");
+      Fail(Rule::kInterfaceLimits,
+           "has too many arguments, grid sizes or dimensions, or strides for some dimensions only");
     }
     return good;
   }
@@ -112,7 +114,8 @@ class InterfaceCheck {
   void CheckPointer(int p, Element element, absl::string_view what) {
     const Type t = Bind(p, Use::kWhole, what);
     if (!t) return;
-    if (t.elem() == Elem::kPtr && IsNum(element.kind) && MemoryBits(element.kind) == MemoryBits(t.element().pointee)) return;
+    if (t.elem() == Elem::kPtr && IsNum(element.kind) && MemoryBits(element.kind) == MemoryBits(t.element().pointee))
+      return;
     Fail(Rule::kBoundType, absl::StrCat(what, " of ", ToString(element), " binds ", t.ToString()),
          "bind a pointer to elements of this size");
   }
@@ -125,7 +128,8 @@ class InterfaceCheck {
       }
     }
     if (d.constant && *d.constant < (stride ? 1 : 0)) Fail(Rule::kDimValue, absl::StrCat(what, " is ", *d.constant));
-    if (stride && d.param == -1 && !d.constant) Fail(Rule::kDimValue, absl::StrCat(what, " has no parameter or constant"));
+    if (stride && d.param == -1 && !d.constant)
+      Fail(Rule::kDimValue, absl::StrCat(what, " has no parameter or constant"));
     if (!d.size.empty()) CheckExpr(d.size, what);
   }
 

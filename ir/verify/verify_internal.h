@@ -202,13 +202,15 @@ constexpr uint32_t Bits(E... values) {
   return (0u | ... | (uint32_t{1} << static_cast<int>(values)));
 }
 inline constexpr uint32_t kAllScopes = 0xF;
-inline constexpr uint32_t kReadOrderings = Bits(MemoryOrdering::kWeak, MemoryOrdering::kRelaxed, MemoryOrdering::kAcquire);
-inline constexpr uint32_t kWriteOrderings = Bits(MemoryOrdering::kWeak, MemoryOrdering::kRelaxed, MemoryOrdering::kRelease);
+inline constexpr uint32_t kReadOrderings =
+    Bits(MemoryOrdering::kWeak, MemoryOrdering::kRelaxed, MemoryOrdering::kAcquire);
+inline constexpr uint32_t kWriteOrderings =
+    Bits(MemoryOrdering::kWeak, MemoryOrdering::kRelaxed, MemoryOrdering::kRelease);
 inline constexpr uint32_t kAtomicOrderings =
     Bits(MemoryOrdering::kRelaxed, MemoryOrdering::kAcquire, MemoryOrdering::kRelease, MemoryOrdering::kAcqRel);
 
 std::string List(absl::Span<const int64_t> numbers);  // "[1, 2]"
-bool IsGoodName(absl::string_view name);  // of a symbol or an argument
+bool IsGoodName(absl::string_view name);              // of a symbol or an argument
 // Bits an element may not have set: above bit 0 of i1, above bit 3 of 4-bit types, the low 13 of tf32.
 bool CanonicalBits(const Dense& dense);
 

@@ -25,12 +25,14 @@ void CheckOrdering(OpCheck& c, uint32_t orderings, uint32_t scopes) {
   }
   const Attr& scope = c.attr(Field::kScope);
   if (ordering == MemoryOrdering::kWeak) {
-    c.Require(!scope.present(), Rule::kScope, [] { return "is weak, but has a scope"; },
-              "remove the scope, or make the access relaxed");
+    c.Require(
+        !scope.present(), Rule::kScope, [] { return "is weak, but has a scope"; },
+        "remove the scope, or make the access relaxed");
     return;
   }
-  if (!c.Require(scope.present(), Rule::kScope, [&] { return absl::StrCat("is ", Keyword(ordering), ", but has no scope"); },
-                 "name a scope: tl_blk, cluster, device or sys")) {
+  if (!c.Require(
+          scope.present(), Rule::kScope, [&] { return absl::StrCat("is ", Keyword(ordering), ", but has no scope"); },
+          "name a scope: tl_blk, cluster, device or sys")) {
     return;
   }
   c.Require(scopes >> scope.as_int() & 1, Rule::kScope, [&] {
@@ -40,9 +42,10 @@ void CheckOrdering(OpCheck& c, uint32_t orderings, uint32_t scopes) {
 }
 
 bool CheckPointee(OpCheck& c, Type pointers, Type value) {
-  return c.Require(value.element() == Element::Number(pointers.element().pointee), Rule::kPointee,
-                   [&] { return absl::StrCat("the value is ", value.ToString(), ", the pointers ", pointers.ToString()); },
-                   "convert the value, or the pointers with ptr_to_ptr");
+  return c.Require(
+      value.element() == Element::Number(pointers.element().pointee), Rule::kPointee,
+      [&] { return absl::StrCat("the value is ", value.ToString(), ", the pointers ", pointers.ToString()); },
+      "convert the value, or the pointers with ptr_to_ptr");
 }
 
 namespace {
@@ -50,8 +53,9 @@ namespace {
 void CheckLoad(OpCheck& c) {
   CheckPointee(c, c.in(Field::kSource), c.out(Field::kResult));
   CheckOrdering(c, kReadOrderings, kAllScopes);
-  c.Require(!c.in(Field::kPaddingValue) || c.in(Field::kMask), Rule::kPaddingMask, [] { return "has a padding value but no mask"; },
-            "give a mask, or leave the padding out");
+  c.Require(
+      !c.in(Field::kPaddingValue) || c.in(Field::kMask), Rule::kPaddingMask,
+      [] { return "has a padding value but no mask"; }, "give a mask, or leave the padding out");
   c.CheckHints();
 }
 
@@ -63,10 +67,10 @@ void CheckStore(OpCheck& c) {
 
 void CheckAlignment(OpCheck& c, Elem elem) {
   const int64_t alignment = c.attr(Field::kAlignment).as_int();
-  c.Require(IsPowerOfTwo(alignment) && alignment >= StorageBytes(elem) &&
-                alignment <= static_cast<int64_t>(kMaxAlignment),
-            Rule::kAllocAlignment,
-            [&] { return absl::StrCat("alignment ", alignment, " of elements of ", StorageBytes(elem), " bytes"); });
+  c.Require(
+      IsPowerOfTwo(alignment) && alignment >= StorageBytes(elem) && alignment <= static_cast<int64_t>(kMaxAlignment),
+      Rule::kAllocAlignment,
+      [&] { return absl::StrCat("alignment ", alignment, " of elements of ", StorageBytes(elem), " bytes"); });
 }
 
 void CheckAlloca(OpCheck& c) {
@@ -92,8 +96,9 @@ std::optional<uint64_t> SharedBytes(Type t) {
 void CheckAllocShared(OpCheck& c) {
   const Type t = c.out(Field::kResult);
   const std::optional<uint64_t> bytes = SharedBytes(t);
-  if (c.Require(bytes.has_value(), Rule::kSharedType, [&] { return absl::StrCat("the result is ", t.ToString()); },
-                "give static sizes, row-major strides and the space: tensor_view<4x8xf32, strides=[8,1], shared>")) {
+  if (c.Require(
+          bytes.has_value(), Rule::kSharedType, [&] { return absl::StrCat("the result is ", t.ToString()); },
+          "give static sizes, row-major strides and the space: tensor_view<4x8xf32, strides=[8,1], shared>")) {
     uint64_t& total = c.verifier.shared_bytes;
     const bool fits = *bytes < uint64_t{1} << 30 && total + *bytes < uint64_t{1} << 30;
     if (fits) total += *bytes;
@@ -102,8 +107,9 @@ void CheckAllocShared(OpCheck& c) {
     });
   }
   CheckAlignment(c, t.elem());
-  c.Require(c.around.parent == nullptr, Rule::kSharedPlace, [] { return "stands in a region"; },
-            "move it to the top level of the entry");
+  c.Require(
+      c.around.parent == nullptr, Rule::kSharedPlace, [] { return "stands in a region"; },
+      "move it to the top level of the entry");
 }
 
 }  // namespace

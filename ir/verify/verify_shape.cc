@@ -11,8 +11,9 @@ void CheckBroadcast(OpCheck& c) {
   const Type from = c.in(Field::kSource), to = c.out(Field::kResult);
   bool good = from.rank() == to.rank();
   for (int d = 0; good && d < from.rank(); ++d) good = from->shape[d] == 1 || from->shape[d] == to->shape[d];
-  c.Require(good, Rule::kBroadcastSizes, [&] { return "cannot repeat " + FromTo(from, to); },
-            "reshape to the rank of the result first; only sizes of 1 are repeated");
+  c.Require(
+      good, Rule::kBroadcastSizes, [&] { return "cannot repeat " + FromTo(from, to); },
+      "reshape to the rank of the result first; only sizes of 1 are repeated");
 }
 
 void CheckReshape(OpCheck& c) {
@@ -31,8 +32,9 @@ void CheckPermute(OpCheck& c) {
   }
   bool good = from.rank() >= 2 && to.rank() == from.rank();
   for (int d = 0; good && d < from.rank(); ++d) good = to->shape[d] == from->shape[map[d]];
-  c.Require(good, Rule::kPermuteShape, [&] { return absl::StrCat("permutes ", FromTo(from, to), " by ", List(map)); },
-            "result size k is source size permutation[k]");
+  c.Require(
+      good, Rule::kPermuteShape, [&] { return absl::StrCat("permutes ", FromTo(from, to), " by ", List(map)); },
+      "result size k is source size permutation[k]");
 }
 
 void CheckCat(OpCheck& c) {
@@ -48,11 +50,10 @@ void CheckCat(OpCheck& c) {
     good &= d == dim ? a->shape[d] + b->shape[d] == to->shape[d]
                      : a->shape[d] == b->shape[d] && a->shape[d] == to->shape[d];
   }
-  c.Require(good, Rule::kCatSizes,
-            [&] {
-              return absl::StrCat(a.ToString(), " and ", b.ToString(), " along ", dim, " do not make ", to.ToString());
-            },
-            "the operands are equally long along dim, the result twice as long");
+  c.Require(
+      good, Rule::kCatSizes,
+      [&] { return absl::StrCat(a.ToString(), " and ", b.ToString(), " along ", dim, " do not make ", to.ToString()); },
+      "the operands are equally long along dim, the result twice as long");
 }
 
 // extract, insert: the slice and the whole.
@@ -86,8 +87,9 @@ void CheckPack(OpCheck& c) {
 
 absl::Span<const OpRules> ShapeRules() {
   static constexpr OpRules kRules[] = {
-      {Opcode::kBroadcast, CheckBroadcast}, {Opcode::kReshape, CheckReshape}, {Opcode::kPermute, CheckPermute},
-      {Opcode::kCat, CheckCat},             {Opcode::kExtract, CheckExtract}, {Opcode::kInsert, CheckInsert},
+      {Opcode::kBroadcast, CheckBroadcast}, {Opcode::kReshape, CheckReshape},
+      {Opcode::kPermute, CheckPermute},     {Opcode::kCat, CheckCat},
+      {Opcode::kExtract, CheckExtract},     {Opcode::kInsert, CheckInsert},
       {Opcode::kPack, CheckPack},           {Opcode::kUnpack, CheckPack},
   };
   return kRules;

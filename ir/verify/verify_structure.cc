@@ -181,7 +181,8 @@ class Walk {
       return CheckPassed(c, *a.loop, /*results=*/false);
     }
     if (BreakOp::Is(&op)) {
-      if (!LoopOp::Is(a.loop)) return wrong("leaves a loop only, with nothing but ifs between", "a for has no break: use loop");
+      if (!LoopOp::Is(a.loop))
+        return wrong("leaves a loop only, with nothing but ifs between", "a for has no break: use loop");
       return CheckPassed(c, *a.loop, /*results=*/true);
     }
     if (a.inside_for) return wrong("cannot leave a for", "use loop, or a condition");

@@ -75,7 +75,7 @@ struct OpTable {
   std::vector<Constraint> constraints;
   std::vector<uint64_t> enum_numbers;  // per attribute: bit n is set if n is a value
   int least_results = 0, most_results = 0;
-  int variadic_result = -1;            // field
+  int variadic_result = -1;  // field
   OpVerifier verifier = nullptr;
 };
 
@@ -190,9 +190,8 @@ bool CheckConstraint(OpCheck& c, const OpTable& table, const Constraint& k) {
       const Type t = a.type(i);
       const bool inside = t.is_tile() ? (k.set->elems & Bit(t.elem())) != 0 : (k.set->kinds & Bit(t.kind())) != 0;
       if (inside && (k.rank < 0 || t.rank() == k.rank)) continue;
-      c.Fail(Rule::kTypeSet,
-             absl::StrCat(NameOf(a, k.a, i), " is ", t.ToString(), ", must be ", k.set->text,
-                          k.rank < 0 ? "" : absl::StrCat(" of rank ", k.rank)));
+      c.Fail(Rule::kTypeSet, absl::StrCat(NameOf(a, k.a, i), " is ", t.ToString(), ", must be ", k.set->text,
+                                          k.rank < 0 ? "" : absl::StrCat(" of rank ", k.rank)));
       return false;
     }
     return true;
@@ -202,9 +201,9 @@ bool CheckConstraint(OpCheck& c, const OpTable& table, const Constraint& k) {
   const Type expected = b.type(b.begin);
   for (int i = a.begin; i < a.end; ++i) {
     if (Agree(k.relation, a.type(i), expected)) continue;
-    c.Fail(Rule::kTypesAgree, absl::StrCat(NameOf(a, k.a, i), " is ", a.type(i).ToString(), ", must have the ",
-                                           RelationText(k.relation), " of ", NameOf(b, k.b, b.begin), ", ",
-                                           expected.ToString()));
+    c.Fail(Rule::kTypesAgree,
+           absl::StrCat(NameOf(a, k.a, i), " is ", a.type(i).ToString(), ", must have the ", RelationText(k.relation),
+                        " of ", NameOf(b, k.b, b.begin), ", ", expected.ToString()));
     return false;
   }
   return true;
@@ -274,9 +273,9 @@ bool CheckAgainstTable(OpCheck& c) {
   const OpTable& table = TableOf(*c.op.info());
   if (!CheckOperandCounts(c)) return false;
   if (c.op.num_results() < table.least_results || c.op.num_results() > table.most_results) {
-    c.Fail(Rule::kResultCount, absl::StrCat("has ", c.op.num_results(), " results, gives ",
-                                            c.op.num_results() < table.least_results ? table.least_results
-                                                                                     : table.most_results));
+    c.Fail(Rule::kResultCount,
+           absl::StrCat("has ", c.op.num_results(), " results, gives ",
+                        c.op.num_results() < table.least_results ? table.least_results : table.most_results));
     return false;
   }
   const bool attrs_ok = CheckAttrs(c, table);

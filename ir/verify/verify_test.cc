@@ -70,7 +70,8 @@ TEST(Rules, NumbersAreUniquePerOperationAndScope) {
     for (const RuleInfo& r : AllRules()) {
       if (!r.AppliesTo(op)) continue;
       ++used[r.name];
-      EXPECT_TRUE(numbers.emplace(r.number, r.name).second) << r.CodeFor(op) << ": " << r.name << ", " << numbers[r.number];
+      EXPECT_TRUE(numbers.emplace(r.number, r.name).second)
+          << r.CodeFor(op) << ": " << r.name << ", " << numbers[r.number];
     }
   }
   for (const RuleInfo& r : AllRules()) {

@@ -6,8 +6,9 @@ namespace tile::ir::verify {
 namespace {
 
 void CheckJoin(OpCheck& c) {
-  c.Require(c.op.num_operands() >= 2, Rule::kJoinTwo,
-            [&] { return absl::StrCat("joins ", c.op.num_operands(), " tokens"); }, "use the token itself");
+  c.Require(
+      c.op.num_operands() >= 2, Rule::kJoinTwo, [&] { return absl::StrCat("joins ", c.op.num_operands(), " tokens"); },
+      "use the token itself");
 }
 
 // The number of conversions of a C format, or -1 if one is unfinished or unknown.
@@ -26,12 +27,13 @@ int CountConversions(absl::string_view format) {
 
 void CheckPrint(OpCheck& c) {
   const int n = CountConversions(c.attr(Field::kFormat).as_string()), args = c.group(Field::kArgs).size();
-  c.Require(n == args, Rule::kPrintFormat,
-            [&] {
-              return n < 0 ? std::string("a conversion of the format is unknown or unfinished")
-                           : absl::StrCat("the format has ", n, " conversions for ", args, " operands");
-            },
-            "write %% for a percent sign");
+  c.Require(
+      n == args, Rule::kPrintFormat,
+      [&] {
+        return n < 0 ? std::string("a conversion of the format is unknown or unfinished")
+                     : absl::StrCat("the format has ", n, " conversions for ", args, " operands");
+      },
+      "write %% for a percent sign");
 }
 
 }  // namespace

@@ -69,7 +69,8 @@ class TypeCheck {
                   "address and 4-bit integer elements as i64 and i8");
     }
     if (t->strides.size() != t->shape.size()) {
-      return Fail(Rule::kStridesRank, t, absl::StrCat("has ", t.rank(), " sizes and ", t->strides.size(), " strides"), "");
+      return Fail(Rule::kStridesRank, t, absl::StrCat("has ", t.rank(), " sizes and ", t->strides.size(), " strides"),
+                  "");
     }
     bool packed = false;
     for (int d = 0; d < t.rank(); ++d) {
@@ -96,7 +97,8 @@ class TypeCheck {
                   rank == 0 ? "give the tensor a dimension of size 1" : "");
     }
     if (t.is_grid_view() && !IsPermutation(t->dim_map, rank)) {
-      return Fail(Rule::kDimMap, t, absl::StrCat("dim_map ", List(t->dim_map), " is no permutation of 0 to ", rank - 1), "");
+      return Fail(Rule::kDimMap, t, absl::StrCat("dim_map ", List(t->dim_map), " is no permutation of 0 to ", rank - 1),
+                  "");
     }
     if (t.kind() == TypeKind::kStridedView) {
       bool good = static_cast<int>(t->steps.size()) == rank;

@@ -9,9 +9,10 @@ namespace {
 
 void CheckIndices(OpCheck& c, Type view) {
   const OpCheck::Group index = c.group(Field::kIndex);
-  if (!c.Require(index.size() == view.rank(), Rule::kViewIndex, [&] {
-        return absl::StrCat("has ", index.size(), " indices for ", view.ToString());
-      }, "give one index per dimension")) {
+  if (!c.Require(
+          index.size() == view.rank(), Rule::kViewIndex,
+          [&] { return absl::StrCat("has ", index.size(), " indices for ", view.ToString()); },
+          "give one index per dimension")) {
     return;
   }
   const int sparse = view.kind() == TypeKind::kGatherScatterView ? view->sparse_dim : -1;
@@ -19,16 +20,22 @@ void CheckIndices(OpCheck& c, Type view) {
   for (int i = 0; i < index.size(); ++i) {
     const Type t = c.op.operand(index.begin + i)->type();
     if (i == sparse) {
-      c.Require(t.rank() == 1 && t->shape[0] == view->shape[i], Rule::kViewIndex, [&] {
-        return absl::StrCat("index ", i, " is ", t.ToString(), ", picks ", view->shape[i], " rows of the view");
-      }, "give a rank-1 tile, as long as the view's tile in that dimension");
+      c.Require(
+          t.rank() == 1 && t->shape[0] == view->shape[i], Rule::kViewIndex,
+          [&] {
+            return absl::StrCat("index ", i, " is ", t.ToString(), ", picks ", view->shape[i], " rows of the view");
+          },
+          "give a rank-1 tile, as long as the view's tile in that dimension");
       continue;
     }
     if (!scalar) scalar = t;
-    if (!c.Require(t.is_scalar() && t == scalar, Rule::kViewIndex, [&] {
-          return absl::StrCat("index ", i, " is ", t.ToString(), t.is_scalar() ? ", others " : ", must be a scalar",
-                              t.is_scalar() ? scalar.ToString() : "");
-        }, "indices are scalars of one type")) {
+    if (!c.Require(
+            t.is_scalar() && t == scalar, Rule::kViewIndex,
+            [&] {
+              return absl::StrCat("index ", i, " is ", t.ToString(), t.is_scalar() ? ", others " : ", must be a scalar",
+                                  t.is_scalar() ? scalar.ToString() : "");
+            },
+            "indices are scalars of one type")) {
       return;
     }
   }
@@ -63,9 +70,10 @@ void CheckStore(OpCheck& c) {
 
 void CheckMakeTensor(OpCheck& c) {
   const Type t = c.out(Field::kResult), base = c.in(Field::kBase);
-  c.Require(t->space == MemorySpace::kGlobal && t.element() == Element::Number(base.element().pointee),
-            Rule::kTensorGlobal, [&] { return absl::StrCat("makes ", t.ToString(), " of ", base.ToString()); },
-            "the tensor is global, of the pointee's type; alloc_shared gives shared ones");
+  c.Require(
+      t->space == MemorySpace::kGlobal && t.element() == Element::Number(base.element().pointee), Rule::kTensorGlobal,
+      [&] { return absl::StrCat("makes ", t.ToString(), " of ", base.ToString()); },
+      "the tensor is global, of the pointee's type; alloc_shared gives shared ones");
   const OpCheck::Group sizes = c.group(Field::kDynamicShape), strides = c.group(Field::kDynamicStrides);
   const int open_sizes = static_cast<int>(std::count(t->shape.begin(), t->shape.end(), kDynamic));
   const int open_strides = static_cast<int>(std::count(t->strides.begin(), t->strides.end(), kDynamic));
@@ -77,8 +85,9 @@ void CheckMakeTensor(OpCheck& c) {
   }
   if (sizes.size() == 0 || strides.size() == 0) return;
   const Type a = c.op.operand(sizes.begin)->type(), b = c.op.operand(strides.begin)->type();
-  c.Require(a == b, Rule::kTensorDynamic,
-            [&] { return absl::StrCat("sizes are ", a.ToString(), ", strides ", b.ToString()); }, "use one type for all");
+  c.Require(
+      a == b, Rule::kTensorDynamic,
+      [&] { return absl::StrCat("sizes are ", a.ToString(), ", strides ", b.ToString()); }, "use one type for all");
 }
 
 void CheckMakeView(OpCheck& c) {
@@ -95,9 +104,10 @@ void CheckShapeCount(OpCheck& c) {
 
 void CheckIndexSpace(OpCheck& c) {
   CheckShapeCount(c);
-  c.Require(c.in(Field::kSource).is_grid_view(), Rule::kNoIndexSpace,
-            [&] { return absl::StrCat("the source is ", c.in(Field::kSource).ToString()); },
-            "ask the tensor with get_tensor_shape");
+  c.Require(
+      c.in(Field::kSource).is_grid_view(), Rule::kNoIndexSpace,
+      [&] { return absl::StrCat("the source is ", c.in(Field::kSource).ToString()); },
+      "ask the tensor with get_tensor_shape");
 }
 
 }  // namespace

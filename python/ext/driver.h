@@ -66,8 +66,8 @@ typedef struct Driver {
   int is_gpu;
   int capability[2];
   int32_t check, threads;
-  PyObject* warn; /* called with a list of texts after a launch that had something to say */
-  void* capture_stream;  /* launches on it are kept in capture_list instead of run; the cpu only */
+  PyObject* warn;       /* called with a list of texts after a launch that had something to say */
+  void* capture_stream; /* launches on it are kept in capture_list instead of run; the cpu only */
   PyObject* capture_list;
   int (*is_capturing)(void* stream, int* status); /* the driver's, on a GPU */
 } Driver;

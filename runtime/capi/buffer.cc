@@ -45,8 +45,8 @@ tilevm_status tilevm_buffer_create(tilevm_device* device, size_t size, tilevm_bu
   return TILEVM_OK;
 }
 
-tilevm_status tilevm_buffer_wrap(tilevm_device* device, void* address, size_t size, void (*release)(void* user), void* user,
-                                 tilevm_buffer** buffer) {
+tilevm_status tilevm_buffer_wrap(tilevm_device* device, void* address, size_t size, void (*release)(void* user),
+                                 void* user, tilevm_buffer** buffer) {
   TILEVM_NEED(buffer);
   *buffer = nullptr;
   TILEVM_NEED(device);
@@ -68,7 +68,8 @@ void* tilevm_buffer_data(const tilevm_buffer* buffer) {
 }
 size_t tilevm_buffer_size(const tilevm_buffer* buffer) { return buffer == nullptr ? 0 : buffer->memory->size; }
 
-tilevm_status tilevm_buffer_upload(tilevm_buffer* buffer, size_t offset, const void* from, size_t size, tilevm_stream* stream) {
+tilevm_status tilevm_buffer_upload(tilevm_buffer* buffer, size_t offset, const void* from, size_t size,
+                                   tilevm_stream* stream) {
   TILEVM_NEED(buffer);
   if (size > 0) TILEVM_NEED(from);
   if (const tilevm_status s = CheckRange(buffer, offset, size); s != TILEVM_OK) return s;
@@ -76,7 +77,8 @@ tilevm_status tilevm_buffer_upload(tilevm_buffer* buffer, size_t offset, const v
   return OnStream(d, stream, [&](Stream* on) { return d.device->Upload(At(buffer, offset), from, size, on); });
 }
 
-tilevm_status tilevm_buffer_download(const tilevm_buffer* buffer, size_t offset, void* to, size_t size, tilevm_stream* stream) {
+tilevm_status tilevm_buffer_download(const tilevm_buffer* buffer, size_t offset, void* to, size_t size,
+                                     tilevm_stream* stream) {
   TILEVM_NEED(buffer);
   if (size > 0) TILEVM_NEED(to);
   if (const tilevm_status s = CheckRange(buffer, offset, size); s != TILEVM_OK) return s;
@@ -97,7 +99,8 @@ tilevm_status tilevm_buffer_copy(tilevm_buffer* to, size_t to_offset, const tile
                   [&](Stream* on) { return d.device->Copy(At(to, to_offset), At(from, from_offset), size, on); });
 }
 
-tilevm_status tilevm_buffer_fill(tilevm_buffer* buffer, size_t offset, uint8_t value, size_t size, tilevm_stream* stream) {
+tilevm_status tilevm_buffer_fill(tilevm_buffer* buffer, size_t offset, uint8_t value, size_t size,
+                                 tilevm_stream* stream) {
   TILEVM_NEED(buffer);
   if (const tilevm_status s = CheckRange(buffer, offset, size); s != TILEVM_OK) return s;
   const SharedDevice& d = buffer->memory->device;

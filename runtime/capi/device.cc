@@ -30,10 +30,10 @@ void tilevm_device_close(tilevm_device* device) { delete device; }
 tilevm_status tilevm_device_get_info(const tilevm_device* device, tilevm_device_info* info) {
   TILEVM_NEED(device);
   const tile::runtime::DeviceInfo& i = device->shared.device->info();
-  return capi::FillInfo(tilevm_device_info{0, i.name.c_str(), i.description.c_str(), i.kind != tile::runtime::DeviceKind::kCpu,
-                                           i.ordinal, i.num_sms, i.compute_major, i.compute_minor, i.driver_version,
-                                           i.memory_bytes},
-                        info);
+  return capi::FillInfo(
+      tilevm_device_info{0, i.name.c_str(), i.description.c_str(), i.kind != tile::runtime::DeviceKind::kCpu, i.ordinal,
+                         i.num_sms, i.compute_major, i.compute_minor, i.driver_version, i.memory_bytes},
+      info);
 }
 
 tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_print_fn print, void* user) {
@@ -70,7 +70,8 @@ tilevm_status tilevm_device_allow_compile(tilevm_device* device, const tilevm_co
 
 namespace {
 
-tilevm_status MakeModule(absl::StatusOr<std::shared_ptr<const tile::runtime::Program>> program, tilevm_module** module) {
+tilevm_status MakeModule(absl::StatusOr<std::shared_ptr<const tile::runtime::Program>> program,
+                         tilevm_module** module) {
   if (!program.ok()) {
     const tilevm_status status = Report(program.status());
     return status == TILEVM_INVALID_ARGUMENT ? TILEVM_INVALID_MODULE : status;
@@ -131,11 +132,13 @@ tilevm_status tilevm_kernel_create(tilevm_device* device, const tilevm_module* m
   if (found.size() != 1) {
     const std::string list = ir::ListKernels(*module->program->module);
     if (!found.empty()) {
-      return Invalid(absl::StrCat(found.size(), " kernels of the module are called `", name, "`: add template arguments or "
-                                  "parameters, or give the symbol; it has ", list));
+      return Invalid(absl::StrCat(found.size(), " kernels of the module are called `", name,
+                                  "`: add template arguments or "
+                                  "parameters, or give the symbol; it has ",
+                                  list));
     }
     return Report(tile::runtime::MakeError(absl::StatusCode::kNotFound, "run.no_kernel",
-                            absl::StrCat("the module has no kernel `", name, "`; it has ", list)));
+                                           absl::StrCat("the module has no kernel `", name, "`; it has ", list)));
   }
   const ir::Function* f = found[0];
   auto loaded = device->shared.device->Load(module->program, *f);
@@ -149,10 +152,11 @@ void tilevm_kernel_destroy(tilevm_kernel* kernel) { delete kernel; }
 tilevm_status tilevm_kernel_get_info(const tilevm_kernel* kernel, tilevm_kernel_info* info) {
   TILEVM_NEED(kernel);
   const ir::Interface* in = kernel->function->interface.get();
-  return capi::FillInfo(tilevm_kernel_info{0, kernel->name.c_str(), static_cast<uint32_t>(kernel->function->num_params()),
-                                           in ? static_cast<uint32_t>(in->arrays.size()) : 0,
-                                           in ? static_cast<uint32_t>(in->scalars.size()) : 0, in && !in->grid.empty()},
-                        info);
+  return capi::FillInfo(
+      tilevm_kernel_info{0, kernel->name.c_str(), static_cast<uint32_t>(kernel->function->num_params()),
+                         in ? static_cast<uint32_t>(in->arrays.size()) : 0,
+                         in ? static_cast<uint32_t>(in->scalars.size()) : 0, in && !in->grid.empty()},
+      info);
 }
 
 tilevm_status tilevm_kernel_get_array(const tilevm_kernel* kernel, uint32_t index, tilevm_array_info* info) {
@@ -170,7 +174,8 @@ tilevm_status tilevm_kernel_get_array(const tilevm_kernel* kernel, uint32_t inde
   }
   return capi::FillInfo(i, info);
 }
-static_assert(TILEVM_IN == static_cast<int>(ir::Direction::kIn) && TILEVM_OUT == static_cast<int>(ir::Direction::kOut) &&
+static_assert(TILEVM_IN == static_cast<int>(ir::Direction::kIn) &&
+              TILEVM_OUT == static_cast<int>(ir::Direction::kOut) &&
               TILEVM_INOUT == static_cast<int>(ir::Direction::kInOut));
 
 tilevm_status tilevm_kernel_get_scalar(const tilevm_kernel* kernel, uint32_t index, tilevm_scalar_info* info) {
@@ -178,8 +183,8 @@ tilevm_status tilevm_kernel_get_scalar(const tilevm_kernel* kernel, uint32_t ind
   const ir::Interface* in = kernel->function->interface.get();
   if (in == nullptr || index >= in->scalars.size()) return Invalid(absl::StrCat("there is no scalar ", index));
   const ir::ScalarArg& s = in->scalars[index];
-  return capi::FillInfo(tilevm_scalar_info{0, s.name.c_str(),
-                                           ir::ElemInfoOf(kernel->function->param(s.param)->type().elem()).tag,
-                                           s.default_bits.has_value() || !s.value.empty()},
-                        info);
+  return capi::FillInfo(
+      tilevm_scalar_info{0, s.name.c_str(), ir::ElemInfoOf(kernel->function->param(s.param)->type().elem()).tag,
+                         s.default_bits.has_value() || !s.value.empty()},
+      info);
 }

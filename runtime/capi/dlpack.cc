@@ -115,7 +115,8 @@ tilevm_status Export(const tilevm_buffer* buffer, const tilevm_array* array, Ten
   auto exported = std::make_unique<Exported<Tensor>>();
   exported->memory = buffer->memory;
   exported->shape = std::move(value.shape);
-  exported->strides = value.strides.empty() ? tile::runtime::RowMajorStrides(exported->shape) : std::move(value.strides);
+  exported->strides =
+      value.strides.empty() ? tile::runtime::RowMajorStrides(exported->shape) : std::move(value.strides);
   DLTensor& t = exported->tensor.dl_tensor;
   const tile::runtime::DeviceInfo& info = memory.device.device->info();
   t.data = reinterpret_cast<void*>(value.address);

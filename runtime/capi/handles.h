@@ -23,10 +23,10 @@ struct SharedBuffer {
   SharedDevice device;
   uint64_t address = 0;
   size_t size = 0;
-  bool owned = false;                    // of Device::Allocate
+  bool owned = false;                     // of Device::Allocate
   void (*release)(void* user) = nullptr;  // of wrapped memory
   void* user = nullptr;
-  std::vector<int64_t> shape, strides;   // of an imported tensor
+  std::vector<int64_t> shape, strides;  // of an imported tensor
   ~SharedBuffer();
 };
 
@@ -89,7 +89,8 @@ template <class T>
 tilevm_status ReadOptions(const T* from, T* to) {
   *to = {};
   if (from == nullptr) return TILEVM_OK;
-  if (from->struct_size < sizeof(size_t) || from->struct_size > 4096) return Invalid("struct_size of the options is not set");
+  if (from->struct_size < sizeof(size_t) || from->struct_size > 4096)
+    return Invalid("struct_size of the options is not set");
   __builtin_memcpy(to, from, from->struct_size < sizeof(T) ? from->struct_size : sizeof(T));
   return TILEVM_OK;
 }

@@ -46,7 +46,8 @@ tilevm_status SetInteger(tilevm_launch* launch, const char* name, T value) {
   const int bits = ir::ElemInfoOf(*type).bits;
   const __int128 wide = value;  // both kinds of numbers, and their limits
   if (wide < -(__int128{1} << (bits - 1)) || wide >= __int128{1} << bits) {
-    return Invalid(absl::StrCat("scalar `", name, "` is ", value, ", which does not fit ", ir::ElemInfoOf(*type).spelling));
+    return Invalid(
+        absl::StrCat("scalar `", name, "` is ", value, ", which does not fit ", ir::ElemInfoOf(*type).spelling));
   }
   const uint64_t mask = bits < 64 ? (uint64_t{1} << bits) - 1 : ~uint64_t{0};
   return Report(launch->launch->SetScalar(name, static_cast<uint64_t>(value) & mask));
@@ -54,8 +55,12 @@ tilevm_status SetInteger(tilevm_launch* launch, const char* name, T value) {
 
 }  // namespace
 
-tilevm_status tilevm_launch_set_i64(tilevm_launch* launch, const char* name, int64_t value) { return SetInteger(launch, name, value); }
-tilevm_status tilevm_launch_set_u64(tilevm_launch* launch, const char* name, uint64_t value) { return SetInteger(launch, name, value); }
+tilevm_status tilevm_launch_set_i64(tilevm_launch* launch, const char* name, int64_t value) {
+  return SetInteger(launch, name, value);
+}
+tilevm_status tilevm_launch_set_u64(tilevm_launch* launch, const char* name, uint64_t value) {
+  return SetInteger(launch, name, value);
+}
 
 tilevm_status tilevm_launch_set_f64(tilevm_launch* launch, const char* name, double value) {
   TILEVM_NEED(launch);

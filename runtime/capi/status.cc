@@ -58,7 +58,8 @@ tilevm_status NullArgument(absl::string_view name) { return Invalid(absl::StrCat
 
 tilevm_status ReadArray(const tilevm_array* array, absl::string_view name, ArrayValue* value) {
   TILEVM_NEED(array);
-  if (tilevm_type_name(array->type) == nullptr) return Invalid(absl::StrCat("array `", name, "` has type ", array->type, ", which is none"));
+  if (tilevm_type_name(array->type) == nullptr)
+    return Invalid(absl::StrCat("array `", name, "` has type ", array->type, ", which is none"));
   if (array->rank < 0 || array->rank > ir::kMaxRank) {
     return Invalid(absl::StrCat("array `", name, "` has rank ", array->rank, "; it may be 0 to ", ir::kMaxRank));
   }
@@ -84,9 +85,9 @@ uint32_t tilevm_abi_version(void) { return TILEVM_ABI_VERSION; }
 
 const char* tilevm_status_name(tilevm_status status) {
   static constexpr const char* kNames[] = {
-      "TILEVM_OK",          "TILEVM_INVALID_ARGUMENT", "TILEVM_NOT_FOUND", "TILEVM_INVALID_MODULE", "TILEVM_UNAVAILABLE",
-      "TILEVM_UNSUPPORTED", "TILEVM_OUT_OF_MEMORY",    "TILEVM_TRAPPED",   "TILEVM_BAD_STATE",      "TILEVM_INTERNAL",
-      "TILEVM_INTERRUPTED"};
+      "TILEVM_OK",          "TILEVM_INVALID_ARGUMENT", "TILEVM_NOT_FOUND",     "TILEVM_INVALID_MODULE",
+      "TILEVM_UNAVAILABLE", "TILEVM_UNSUPPORTED",      "TILEVM_OUT_OF_MEMORY", "TILEVM_TRAPPED",
+      "TILEVM_BAD_STATE",   "TILEVM_INTERNAL",         "TILEVM_INTERRUPTED"};
   return status >= 0 && static_cast<size_t>(status) < std::size(kNames) ? kNames[status] : "unknown status";
 }
 

@@ -10,7 +10,8 @@ using tile::runtime::capi::Report;
 
 namespace {
 
-tilevm_status MakeStream(const SharedDevice& device, absl::StatusOr<std::unique_ptr<Stream>> made, tilevm_stream** stream) {
+tilevm_status MakeStream(const SharedDevice& device, absl::StatusOr<std::unique_ptr<Stream>> made,
+                         tilevm_stream** stream) {
   if (!made.ok()) return Report(made.status());
   *stream = new tilevm_stream{device, *std::move(made)};
   return TILEVM_OK;
@@ -41,7 +42,9 @@ tilevm_status tilevm_stream_synchronize(tilevm_stream* stream) {
   return Report(stream->stream->Synchronize());
 }
 
-void* tilevm_stream_native(const tilevm_stream* stream) { return stream == nullptr ? nullptr : stream->stream->native(); }
+void* tilevm_stream_native(const tilevm_stream* stream) {
+  return stream == nullptr ? nullptr : stream->stream->native();
+}
 
 tilevm_status tilevm_event_create(tilevm_device* device, tilevm_event** event) {
   TILEVM_NEED(event);

@@ -53,7 +53,9 @@ class Current {
 // the capture, while this thread or another one records a graph.
 class CurrentUnrecorded {
  public:
-  explicit CurrentUnrecorded(const Context& c) : current_(c), driver_(*c.driver) { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
+  explicit CurrentUnrecorded(const Context& c) : current_(c), driver_(*c.driver) {
+    driver_.cuThreadExchangeStreamCaptureMode(&mode_);
+  }
   ~CurrentUnrecorded() { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
   CurrentUnrecorded(const CurrentUnrecorded&) = delete;
   CurrentUnrecorded& operator=(const CurrentUnrecorded&) = delete;
@@ -77,7 +79,8 @@ inline Context::~Context() {
 class DeviceMemory {
  public:
   DeviceMemory() = default;
-  DeviceMemory(std::shared_ptr<Context> context, CUdeviceptr address) : context_(std::move(context)), address_(address) {}
+  DeviceMemory(std::shared_ptr<Context> context, CUdeviceptr address)
+      : context_(std::move(context)), address_(address) {}
   DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
   DeviceMemory& operator=(DeviceMemory&& other) noexcept {
     std::swap(context_, other.context_);

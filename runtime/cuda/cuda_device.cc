@@ -26,8 +26,10 @@ class CudaDevice : public Device {
     const Driver& driver = *context_->driver;
     std::array<char, 256> name = {};
     size_t bytes = 0;
-    absl::Status status = driver.Check(driver.cuDeviceGetName(name.data(), name.size() - 1, context_->device), "naming the GPU");
-    if (status.ok()) status = driver.Check(driver.cuDeviceTotalMem(&bytes, context_->device), "asking for the GPU's memory");
+    absl::Status status =
+        driver.Check(driver.cuDeviceGetName(name.data(), name.size() - 1, context_->device), "naming the GPU");
+    if (status.ok())
+      status = driver.Check(driver.cuDeviceTotalMem(&bytes, context_->device), "asking for the GPU's memory");
     info_.kind = DeviceKind::kCuda;
     info_.ordinal = ordinal;
     info_.name = absl::StrCat("cuda:", ordinal);
@@ -60,28 +62,33 @@ class CudaDevice : public Device {
   absl::Status Upload(uint64_t to, const void* from, uint64_t bytes, Stream* stream) override {
     if (bytes == 0) return absl::OkStatus();
     Current current(*context_);
-    return context_->Check(context_->driver->cuMemcpyHtoDAsync(to, from, bytes, StreamOf(stream)), "copying to the GPU");
+    return context_->Check(context_->driver->cuMemcpyHtoDAsync(to, from, bytes, StreamOf(stream)),
+                           "copying to the GPU");
   }
   absl::Status Download(void* to, uint64_t from, uint64_t bytes, Stream* stream) override {
     if (bytes == 0) return absl::OkStatus();
     Current current(*context_);
-    return context_->Check(context_->driver->cuMemcpyDtoHAsync(to, from, bytes, StreamOf(stream)), "copying from the GPU");
+    return context_->Check(context_->driver->cuMemcpyDtoHAsync(to, from, bytes, StreamOf(stream)),
+                           "copying from the GPU");
   }
   absl::Status Copy(uint64_t to, uint64_t from, uint64_t bytes, Stream* stream) override {
     if (bytes == 0) return absl::OkStatus();
     Current current(*context_);
-    return context_->Check(context_->driver->cuMemcpyDtoDAsync(to, from, bytes, StreamOf(stream)), "copying on the GPU");
+    return context_->Check(context_->driver->cuMemcpyDtoDAsync(to, from, bytes, StreamOf(stream)),
+                           "copying on the GPU");
   }
   absl::Status Fill(uint64_t address, uint8_t value, uint64_t bytes, Stream* stream) override {
     if (bytes == 0) return absl::OkStatus();
     Current current(*context_);
-    return context_->Check(context_->driver->cuMemsetD8Async(address, value, bytes, StreamOf(stream)), "filling memory");
+    return context_->Check(context_->driver->cuMemsetD8Async(address, value, bytes, StreamOf(stream)),
+                           "filling memory");
   }
 
   absl::StatusOr<std::unique_ptr<Stream>> CreateStream() override {
     Current current(*context_);
     CUstream stream = nullptr;
-    absl::Status s = context_->Check(context_->driver->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "making a stream");
+    absl::Status s =
+        context_->Check(context_->driver->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "making a stream");
     if (!s.ok()) return s;
     return std::make_unique<CudaStream>(context_, stream, CudaStream::Kind::kOwned);
   }
@@ -122,11 +129,13 @@ absl::StatusOr<std::shared_ptr<Context>> MakeContext(int ordinal) {
   int count = 0;
   if (absl::Status s = driver.Check(driver.cuDeviceGetCount(&count), "counting GPUs"); !s.ok()) return s;
   if (ordinal < 0 || ordinal >= count) {
-    return MakeError(absl::StatusCode::kFailedPrecondition, "cuda.no_such_device",
-                     absl::StrCat("there is no GPU ", ordinal, ": the driver has ", count),
-                     count > 0 ? absl::StrCat("use cuda:0", count > 1 ? absl::StrCat(" to cuda:", count - 1) : "") : "");
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition, "cuda.no_such_device",
+        absl::StrCat("there is no GPU ", ordinal, ": the driver has ", count),
+        count > 0 ? absl::StrCat("use cuda:0", count > 1 ? absl::StrCat(" to cuda:", count - 1) : "") : "");
   }
-  if (absl::Status s = driver.Check(driver.cuDeviceGet(&context->device, ordinal), "opening the GPU"); !s.ok()) return s;
+  if (absl::Status s = driver.Check(driver.cuDeviceGet(&context->device, ordinal), "opening the GPU"); !s.ok())
+    return s;
   const struct {
     CUdevice_attribute what;
     int* value;
@@ -139,7 +148,8 @@ absl::StatusOr<std::shared_ptr<Context>> MakeContext(int ordinal) {
   }
   context->target.driver_version = driver.version();
   CUcontext primary = nullptr;
-  if (absl::Status s = driver.Check(driver.cuDevicePrimaryCtxRetain(&primary, context->device), "starting the GPU"); !s.ok()) {
+  if (absl::Status s = driver.Check(driver.cuDevicePrimaryCtxRetain(&primary, context->device), "starting the GPU");
+      !s.ok()) {
     return s;
   }
   context->context = primary;

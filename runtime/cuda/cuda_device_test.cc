@@ -68,7 +68,8 @@ class CudaDevice : public testing::Test {
   void TearDown() override {
     device_.reset();
     EXPECT_EQ(Live(), live_) << "not freed";
-    for (const char* name : {"TILEVM_LIBCUDA", "FAKE_CUDA_CC", "FAKE_CUDA_DEVICES", "FAKE_CUDA_VERSION"}) unsetenv(name);
+    for (const char* name : {"TILEVM_LIBCUDA", "FAKE_CUDA_CC", "FAKE_CUDA_DEVICES", "FAKE_CUDA_VERSION"})
+      unsetenv(name);
   }
 
   template <class F>
@@ -255,15 +256,20 @@ TEST_F(CudaDevice, WorkspacesAndComputedParameters) {
   ASSERT_TRUE(launch.ok()) << launch.status();
   for (int n = 0; n < 2; ++n) ASSERT_TRUE((*launch)->Run(device_->default_stream()).ok());
   ASSERT_NE(workspace, 0u);
-  EXPECT_THAT(Log(), HasSubstr("cuTensorMapEncodeTiled type=9 rank=2 sizes=1234567890123,8 stride=4096 box=64,8 swizzle=3\n"));
+  EXPECT_THAT(Log(),
+              HasSubstr("cuTensorMapEncodeTiled type=9 rank=2 sizes=1234567890123,8 stride=4096 box=64,8 swizzle=3\n"));
   EXPECT_THAT(Log(), HasSubstr("cuMemsetD8Async 0 800\ncuLaunchKernel k grid=8,1,1"));
 }
 
 TEST_F(CudaDevice, FirstImageThatFits) {
   ir::Image aligned = MakeImage(), general = MakeImage();
   aligned.threads = 64;
-  aligned.requirements = {{{{ExprOp::kScalar, 2, 0, 0}, {ExprOp::kConst, 0, 0, 16}, {ExprOp::kMod, 0, 0, 0},
-                            {ExprOp::kConst, 0, 0, 0}, {ExprOp::kEqual, 0, 0, 0}}, "%n is a multiple of 16"}};
+  aligned.requirements = {{{{ExprOp::kScalar, 2, 0, 0},
+                            {ExprOp::kConst, 0, 0, 16},
+                            {ExprOp::kMod, 0, 0, 0},
+                            {ExprOp::kConst, 0, 0, 0},
+                            {ExprOp::kEqual, 0, 0, 0}},
+                           "%n is a multiple of 16"}};
   ir::Image other = MakeImage();
   other.arch = "sm_80";
   ASSERT_TRUE(RunOnce({other, aligned, general}).ok());
@@ -271,19 +277,22 @@ TEST_F(CudaDevice, FirstImageThatFits) {
   const absl::Status s = RunOnce({other, aligned});
   EXPECT_EQ(ErrorCodeOf(s), "run.no_image");
   EXPECT_EQ(s.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(s.message(),
-            "error[run.no_image]: no machine code of kernel `k` fits these arguments:\n    sm_90a `k` requires: %n is a "
-            "multiple of 16\n  fix: compile it with `tilec --sm=90 --embed`, or run it on the VM (device cpu)");
+  EXPECT_EQ(
+      s.message(),
+      "error[run.no_image]: no machine code of kernel `k` fits these arguments:\n    sm_90a `k` requires: %n is a "
+      "multiple of 16\n  fix: compile it with `tilec --sm=90 --embed`, or run it on the VM (device cpu)");
 }
 
 TEST_F(CudaDevice, NoImage) {
-  EXPECT_THAT(std::string(Load({}).status().message()), HasSubstr("the file has no machine code of kernel `k`\n  fix: "));
+  EXPECT_THAT(std::string(Load({}).status().message()),
+              HasSubstr("the file has no machine code of kernel `k`\n  fix: "));
   ir::Image old = MakeImage(), stale = MakeImage(), elsewhere = MakeImage();
   old.arch = "sm_75";
   stale.code_hash.fill(7);
   elsewhere.kernel = 9;
   const std::string text(Load({old, stale, elsewhere}).status().message());
-  EXPECT_THAT(text, HasSubstr("fits this GPU:\n    sm_75 `k` does not run on this GPU, an sm_90\n    sm_90a `k` was compiled"));
+  EXPECT_THAT(
+      text, HasSubstr("fits this GPU:\n    sm_75 `k` does not run on this GPU, an sm_90\n    sm_90a `k` was compiled"));
 }
 
 TEST_F(CudaDevice, DamagedImages) {
@@ -314,8 +323,9 @@ TEST_F(CudaDevice, Traps) {
   ASSERT_TRUE((*launch)->Run(stream).ok());
   absl::Status s = stream->Synchronize();
   EXPECT_EQ(s.code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(s.message(), "k.py:7:3: error[vm.assert]: n must be even (element 9 of the tile); 4 more such reports were not "
-                         "kept\n  in kernel `k`, block (1, 2, 3), at assert");
+  EXPECT_EQ(s.message(),
+            "k.py:7:3: error[vm.assert]: n must be even (element 9 of the tile); 4 more such reports were not "
+            "kept\n  in kernel `k`, block (1, 2, 3), at assert");
   const std::vector<Report> reports = ReportsOf(s);
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].code, "vm.assert");
@@ -336,9 +346,11 @@ TEST_F(CudaDevice, TrapWithoutSite) {
   OnLaunch([&](const FakeLaunch& l) {
     *Param<TileTrapRecord*>(l, 7) = {TILE_TRAP_BOUNDS, 12, {0, 0, 0}, 0xffffffff, {1000, 1000}, 1, 0, 0, 0, 0};
   });
-  EXPECT_THAT(std::string(RunOnce({MakeImage()}).message()),
-              HasSubstr("error[vm.out_of_bounds]: an access is out of bounds (index 1000 of 1000)\n  in kernel `k`, block (0, 0, "
-                        "0), at site 12"));
+  EXPECT_THAT(
+      std::string(RunOnce({MakeImage()}).message()),
+      HasSubstr(
+          "error[vm.out_of_bounds]: an access is out of bounds (index 1000 of 1000)\n  in kernel `k`, block (0, 0, "
+          "0), at site 12"));
 }
 
 TEST_F(CudaDevice, Prints) {
@@ -402,9 +414,11 @@ TEST_F(CudaDevice, Faults) {
   const absl::Status s = device_->default_stream()->Synchronize();
   EXPECT_EQ(s.code(), absl::StatusCode::kAborted);
   EXPECT_EQ(ErrorCodeOf(s), "cuda.illegal_address");
-  EXPECT_THAT(std::string(s.message()), HasSubstr("(`k`): an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)"));
+  EXPECT_THAT(std::string(s.message()),
+              HasSubstr("(`k`): an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)"));
   Fail("cuLaunchKernel", 999);
-  EXPECT_THAT(std::string((*launch)->Run(device_->default_stream()).message()), HasSubstr("launching `k`: the CUDA driver says"));
+  EXPECT_THAT(std::string((*launch)->Run(device_->default_stream()).message()),
+              HasSubstr("launching `k`: the CUDA driver says"));
   Fail("cuMemAlloc_v2", 2);
   EXPECT_EQ(device_->Allocate(16).status().code(), absl::StatusCode::kResourceExhausted);
   Fail("cuMemHostAlloc", 2);
@@ -452,7 +466,9 @@ TEST_F(CudaDevice, LaunchesThatNobodyWaitsFor) {
   auto stream = device_->CreateStream();
   ASSERT_TRUE(stream.ok());
   std::vector<std::weak_ptr<PreparedLaunch>> launches;
-  const auto alive = [&] { return std::count_if(launches.begin(), launches.end(), [](const auto& l) { return !l.expired(); }); };
+  const auto alive = [&] {
+    return std::count_if(launches.begin(), launches.end(), [](const auto& l) { return !l.expired(); });
+  };
   const auto launch = [&](int n) {
     for (int i = 0; i < n; ++i) {
       auto prepared = (*kernel)->Prepare({{1, 1, 1}, {0, 0, 0, 0}, {}});
@@ -526,7 +542,8 @@ TEST_F(CudaDevice, KernelsArePreparedWhileAGraphIsRecorded) {
 
 TEST_F(CudaDevice, NamesOfCpp) {
   ir::Diagnostics diagnostics;
-  module_ = ir::Parse("entry @_Z5scaleIfEvPT_i(%a: tile<ptr<f32>>, %n: tile<i32>) {\n  return\n}\n", "k.tile", &diagnostics);
+  module_ =
+      ir::Parse("entry @_Z5scaleIfEvPT_i(%a: tile<ptr<f32>>, %n: tile<i32>) {\n  return\n}\n", "k.tile", &diagnostics);
   ASSERT_NE(module_, nullptr) << diagnostics.ToString();
   EXPECT_THAT(std::string(Load({}).status().message()), HasSubstr("no machine code of kernel `scale<float>`"));
   static const char kTwo[] = "FAKECUBIN k 8 4 4 4 4 8 8\n";

@@ -37,8 +37,12 @@ class CudaKernel : public LoadedKernel {
  public:
   CudaKernel(std::shared_ptr<Context> context, std::shared_ptr<const Program> program, const ir::Function& function,
              std::vector<const ir::Image*> images, std::shared_ptr<Jit> jit)
-      : context_(std::move(context)), program_(std::move(program)), function_(function), images_(std::move(images)),
-        jit_(std::move(jit)), loaded_(images_.size()) {}
+      : context_(std::move(context)),
+        program_(std::move(program)),
+        function_(function),
+        images_(std::move(images)),
+        jit_(std::move(jit)),
+        loaded_(images_.size()) {}
 
   absl::StatusOr<std::shared_ptr<PreparedLaunch>> Prepare(LaunchSpec spec) override;
 
@@ -74,9 +78,10 @@ absl::Status NoImage(const ir::Function& f, const Target& target, absl::string_v
                      const std::vector<std::string>& reasons) {
   const std::string sm = absl::StrCat(target.major, target.minor);
   return MakeError(absl::StatusCode::kUnimplemented, "run.no_image",
-                   reasons.empty() ? absl::StrCat("the file has no machine code of kernel `", ir::ReadableName(f.name), "`")
-                                   : absl::StrCat("no machine code of kernel `", ir::ReadableName(f.name), "` fits ", when, ":\n    ",
-                                                  absl::StrJoin(reasons, "\n    ")),
+                   reasons.empty()
+                       ? absl::StrCat("the file has no machine code of kernel `", ir::ReadableName(f.name), "`")
+                       : absl::StrCat("no machine code of kernel `", ir::ReadableName(f.name), "` fits ", when,
+                                      ":\n    ", absl::StrJoin(reasons, "\n    ")),
                    absl::StrCat("compile it with `tilec --sm=", sm, " --embed`, or run it on the VM (device cpu)"));
 }
 
@@ -98,14 +103,14 @@ absl::StatusOr<std::shared_ptr<LoadedKernel>> CudaKernel::Compiled() {
 
 absl::StatusOr<std::shared_ptr<PreparedLaunch>> CudaKernel::Prepare(LaunchSpec spec) {
   if (spec.words.size() != static_cast<size_t>(function_.num_params())) {
-    return absl::InvalidArgumentError(absl::StrCat("kernel `", ir::ReadableName(function_.name), "` takes ", function_.num_params(),
-                                                   " parameters, not ", spec.words.size()));
+    return absl::InvalidArgumentError(absl::StrCat("kernel `", ir::ReadableName(function_.name), "` takes ",
+                                                   function_.num_params(), " parameters, not ", spec.words.size()));
   }
   bool empty = false;
   for (const int64_t n : spec.grid) {
     if (n < 0 || n > kMaxGrid) {
-      return absl::InvalidArgumentError(absl::StrCat("a grid of ", absl::StrJoin(spec.grid, " x "),
-                                                     ": each dimension must be from 0 to ", kMaxGrid));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a grid of ", absl::StrJoin(spec.grid, " x "), ": each dimension must be from 0 to ", kMaxGrid));
     }
     empty |= n == 0;
   }
@@ -163,7 +168,8 @@ absl::StatusOr<std::shared_ptr<LoadedKernel>> MakeKernel(std::shared_ptr<Context
   }
   if (images.empty() && jit != nullptr) return Compile(context, *program, function, *jit);
   if (images.empty()) return NoImage(function, context->target, "this GPU", reasons);
-  return std::make_shared<CudaKernel>(std::move(context), std::move(program), function, std::move(images), std::move(jit));
+  return std::make_shared<CudaKernel>(std::move(context), std::move(program), function, std::move(images),
+                                      std::move(jit));
 }
 
 }  // namespace tile::runtime::cuda

@@ -76,16 +76,17 @@ absl::Status CudaLaunch::MakeWorkspaces(const ImageArguments& arguments) {
   for (const ir::ImageWorkspace& w : target_.image->image().workspaces) {
     absl::StatusOr<int64_t> bytes = Evaluate(w.bytes, arguments);
     if (!bytes.ok()) return Unfit("has a workspace that ", bytes.status().message());
-    if (*bytes < 0 || static_cast<uint64_t>(*bytes) > kMaxWorkspaceBytes) return Unfit("wants a workspace of ", *bytes, " bytes");
+    if (*bytes < 0 || static_cast<uint64_t>(*bytes) > kMaxWorkspaceBytes)
+      return Unfit("wants a workspace of ", *bytes, " bytes");
     if (*bytes == 0) {
       workspace_addresses_.push_back(0);
       continue;
     }
     const uint64_t slack = w.alignment > kNaturalAlignment ? w.alignment : 0;
     CUdeviceptr address = 0;
-    absl::Status s = target_.context->Check(
-        target_.context->driver->cuMemAlloc(&address, static_cast<uint64_t>(*bytes) + slack),
-        absl::StrCat("allocating a workspace of ", *bytes, " bytes for `", kernel_name(), "`"));
+    absl::Status s =
+        target_.context->Check(target_.context->driver->cuMemAlloc(&address, static_cast<uint64_t>(*bytes) + slack),
+                               absl::StrCat("allocating a workspace of ", *bytes, " bytes for `", kernel_name(), "`"));
     if (!s.ok()) return s;
     workspaces_.emplace_back(target_.context, address);
     const uint64_t aligned = (address + w.alignment - 1) / w.alignment * w.alignment;
@@ -99,7 +100,8 @@ absl::Status CudaLaunch::EncodeMaps(const ImageArguments& arguments) {
   const auto& tma = target_.image->image().tma;
   if (tma.empty()) return absl::OkStatus();
   const Driver& driver = *target_.context->driver;
-  if (absl::Status s = driver.Require(driver.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", 12000); !s.ok()) return s;
+  if (absl::Status s = driver.Require(driver.cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", 12000); !s.ok())
+    return s;
   maps_ = std::make_unique<CUtensorMap[]>(tma.size());
   for (size_t i = 0; i < tma.size(); ++i) {
     if (absl::Status s = EncodeMap(tma[i], arguments, &maps_[i]); !s.ok()) return s;
@@ -189,7 +191,8 @@ absl::Status CudaLaunch::Configure() {
     return attributes_.back();
   };
   if (image.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
-    attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).value.clusterDim = {image.cluster[0], image.cluster[1], image.cluster[2]};
+    attribute(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).value.clusterDim = {image.cluster[0], image.cluster[1],
+                                                                         image.cluster[2]};
   }
   if ((image.flags & ir::kCooperativeLaunch) != 0) attribute(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).value.cooperative = 1;
   if ((image.flags & ir::kProgrammaticLaunch) != 0) {
@@ -213,8 +216,9 @@ absl::Status CudaLaunch::Run(Stream* stream) {
   }
   CUresult result;
   if (attributes_.empty()) {
-    result = driver.cuLaunchKernel(target_.image->function(), config_.gridDimX, config_.gridDimY, config_.gridDimZ,
-                                   config_.blockDimX, 1, 1, config_.sharedMemBytes, on->stream(), params_.data(), nullptr);
+    result =
+        driver.cuLaunchKernel(target_.image->function(), config_.gridDimX, config_.gridDimY, config_.gridDimZ,
+                              config_.blockDimX, 1, 1, config_.sharedMemBytes, on->stream(), params_.data(), nullptr);
   } else {
     CUlaunchConfig config = config_;
     config.hStream = on->stream();
@@ -226,7 +230,8 @@ absl::Status CudaLaunch::Run(Stream* stream) {
   if (record_ != nullptr && record_->print_capacity > 0 && on->used_by_others()) {
     const CUhostFn print = [](void* self) { static_cast<CudaLaunch*>(self)->TakePrints(); };
     result = driver.cuLaunchHostFunc(on->stream(), print, this);
-    if (result != CUDA_SUCCESS) return driver.Check(result, absl::StrCat("waiting for the prints of `", kernel_name(), "`"));
+    if (result != CUDA_SUCCESS)
+      return driver.Check(result, absl::StrCat("waiting for the prints of `", kernel_name(), "`"));
   }
   return on->Note(shared_from_this());
 }

@@ -36,7 +36,8 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
     uint64_t bytes;
   };
 
-  CudaLaunch(LaunchTarget target, std::shared_ptr<const void> keeps) : target_(std::move(target)), keeps_(std::move(keeps)) {}
+  CudaLaunch(LaunchTarget target, std::shared_ptr<const void> keeps)
+      : target_(std::move(target)), keeps_(std::move(keeps)) {}
   absl::Status MakeWorkspaces(const ImageArguments& arguments);
   absl::Status EncodeMaps(const ImageArguments& arguments);
   absl::Status EncodeMap(const ir::TmaDescriptor& t, const ImageArguments& arguments, CUtensorMap* map);
@@ -51,7 +52,7 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
   std::vector<CUdeviceptr> workspace_addresses_;
   std::vector<Cleared> cleared_;
   std::unique_ptr<CUtensorMap[]> maps_;
-  std::vector<uint64_t> values_;   // what params_ points to, but for maps
+  std::vector<uint64_t> values_;  // what params_ points to, but for maps
   std::vector<void*> params_;
   std::vector<CUlaunchAttribute> attributes_;
   CUlaunchConfig config_ = {};

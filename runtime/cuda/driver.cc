@@ -86,9 +86,9 @@ absl::Status Driver::Load() {
                                   VersionText(kDriverFloor), " is needed"),
                      "update NVIDIA's driver, or run on the VM (device cpu)");
   }
-#define CUDA_FUNCTION(name, symbol, since, parameters)                                                             \
-  if (!load(name, symbol, since)) {                                                                                \
-    return MakeError(kEnvironment, "cuda.missing_symbol",                                                          \
+#define CUDA_FUNCTION(name, symbol, since, parameters)                                                            \
+  if (!load(name, symbol, since)) {                                                                               \
+    return MakeError(kEnvironment, "cuda.missing_symbol",                                                         \
                      absl::StrCat(path_, " has no function ", symbol, ": it is no CUDA driver"), kInstallDriver); \
   }
 #include "runtime/cuda/driver.def"

@@ -82,7 +82,8 @@ TEST(Driver, OptionalFunctions) {
   ASSERT_TRUE(driver.ok()) << driver.status();
   const absl::Status s = (*driver)->Require((*driver)->cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", 12000);
   EXPECT_EQ(ErrorCodeOf(s), "cuda.old_driver");
-  EXPECT_TRUE(absl::StrContains(s.message(), "for CUDA 11.4 and has no cuTensorMapEncodeTiled, which came with CUDA 12.0"))
+  EXPECT_TRUE(
+      absl::StrContains(s.message(), "for CUDA 11.4 and has no cuTensorMapEncodeTiled, which came with CUDA 12.0"))
       << s;
   EXPECT_TRUE((*driver)->Require((*driver)->cuLaunchKernel, "cuLaunchKernel", 4000).ok());
 }

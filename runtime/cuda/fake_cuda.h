@@ -22,11 +22,11 @@ typedef struct FakeLaunch {
 typedef void (*FakeKernel)(const FakeLaunch* launch, void* context);
 
 /* Found with dlsym in the library that the code under test opened. */
-typedef const char* (*FakeLogFn)(void);                          /* fake_cuda_log: one call a line since the last reset */
-typedef void (*FakeResetFn)(void);                               /* fake_cuda_reset: log, failures, kernel */
+typedef const char* (*FakeLogFn)(void); /* fake_cuda_log: one call a line since the last reset */
+typedef void (*FakeResetFn)(void);      /* fake_cuda_reset: log, failures, kernel */
 typedef void (*FakeSetKernelFn)(FakeKernel kernel, void* context); /* fake_cuda_set_kernel */
-typedef void (*FakeFailFn)(const char* function, int result);    /* fake_cuda_fail: its next call answers this */
-typedef long (*FakeLiveFn)(void);                                /* fake_cuda_live: objects not yet freed */
+typedef void (*FakeFailFn)(const char* function, int result);      /* fake_cuda_fail: its next call answers this */
+typedef long (*FakeLiveFn)(void);                                  /* fake_cuda_live: objects not yet freed */
 
 #ifdef __cplusplus
 }

@@ -21,9 +21,10 @@ absl::StatusOr<GpuList> ListGpus() {
     CUdevice device = 0;
     char name[256] = {};
     int major = 0, minor = 0;
-    for (const CUresult r : {driver.cuDeviceGet(&device, i), driver.cuDeviceGetName(name, sizeof name - 1, device),
-                             driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
-                             driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)}) {
+    for (const CUresult r :
+         {driver.cuDeviceGet(&device, i), driver.cuDeviceGetName(name, sizeof name - 1, device),
+          driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+          driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)}) {
       if (absl::Status s = driver.Check(r, "asking the GPU"); !s.ok()) return s;
     }
     list.gpus.push_back({name, major * 10 + minor});

@@ -38,8 +38,8 @@ bool ParseArch(absl::string_view text, Arch* arch) {
 bool Runs(const Arch& arch, ir::ImageKind kind, const Target& target) {
   const bool same_major = arch.major == target.major;
   switch (arch.suffix) {
-    case 'a': return same_major && arch.minor == target.minor;   // exactly this one, PTX too
-    case 'f': return same_major && arch.minor <= target.minor;   // its family
+    case 'a': return same_major && arch.minor == target.minor;  // exactly this one, PTX too
+    case 'f': return same_major && arch.minor <= target.minor;  // its family
     default: break;
   }
   if (kind == ir::ImageKind::kPtx && arch.major < target.major) return true;
@@ -76,8 +76,8 @@ std::string WhyNotOn(const Image& image, const ir::Sha256Digest& code_hash, cons
     return absl::StrCat("does not run on this GPU, an sm_", target.major, target.minor);
   }
   if (image.driver_floor > static_cast<uint32_t>(target.driver_version)) {
-    return absl::StrCat("needs a driver for CUDA ", VersionText(static_cast<int>(image.driver_floor)), ", this one is for ",
-                        VersionText(target.driver_version));
+    return absl::StrCat("needs a driver for CUDA ", VersionText(static_cast<int>(image.driver_floor)),
+                        ", this one is for ", VersionText(target.driver_version));
   }
   const uint64_t unknown = image.flags & ~ir::kKnownImageFlags;
   if (unknown != 0) return absl::StrCat("has flags that this runtime does not know (", absl::Hex(unknown), ")");
@@ -120,7 +120,8 @@ absl::StatusOr<std::array<int64_t, 3>> HardwareGrid(const Image& image, const Im
       if (__builtin_mul_overflow(blocks, n, &blocks)) return absl::InvalidArgumentError("has more than 2^63 blocks");
     }
     const int64_t cluster = static_cast<int64_t>(image.cluster[0]) * image.cluster[1] * image.cluster[2];
-    grid = {std::max(cluster, std::min(round(std::min(blocks, kMaxGridX), cluster), resident / cluster * cluster)), 1, 1};
+    grid = {std::max(cluster, std::min(round(std::min(blocks, kMaxGridX), cluster), resident / cluster * cluster)), 1,
+            1};
   } else {
     for (size_t d = 0; d < 3; ++d) {
       if (grid[d] <= kMaxGridX) grid[d] = round(grid[d], image.cluster[d]);

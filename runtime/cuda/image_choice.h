@@ -17,7 +17,7 @@ namespace tile::runtime::cuda {
 struct Target {
   int major = 0, minor = 0;  // compute capability
   int num_sms = 1;
-  int driver_version = 0;    // 13000
+  int driver_version = 0;  // 13000
 };
 
 // "" if the image can run there; else why not, as a clause: "is for sm_80, this GPU is sm_90".
@@ -26,8 +26,8 @@ std::string WhyNotOn(const ir::Image& image, const ir::Sha256Digest& code_hash, 
 // The arguments of a launch, as expressions of an image see them.
 struct ImageArguments {
   const ir::Function* function = nullptr;
-  absl::Span<const uint64_t> words;                 // one per parameter
-  std::array<int64_t, 3> grid = {1, 1, 1};          // in tile blocks
+  absl::Span<const uint64_t> words;                  // one per parameter
+  std::array<int64_t, 3> grid = {1, 1, 1};           // in tile blocks
   std::array<int64_t, 3> hardware_grid = {0, 0, 0};  // once it is known
   int num_sms = 1;
 };

@@ -29,13 +29,13 @@ TEST(ImageChoice, Architectures) {
     int major, minor;
     bool runs;
   } kCases[] = {
-      {"sm_90a", ir::ImageKind::kCubin, 9, 0, true},  {"sm_90a", ir::ImageKind::kPtx, 10, 0, false},
-      {"sm_90a", ir::ImageKind::kPtx, 9, 0, true},    {"sm_90", ir::ImageKind::kCubin, 9, 0, true},
-      {"sm_90", ir::ImageKind::kCubin, 10, 0, false}, {"sm_90", ir::ImageKind::kPtx, 10, 0, true},
-      {"sm_80", ir::ImageKind::kCubin, 8, 6, true},   {"sm_86", ir::ImageKind::kCubin, 8, 0, false},
-      {"sm_86", ir::ImageKind::kPtx, 8, 0, false},    {"sm_75", ir::ImageKind::kPtx, 12, 0, true},
+      {"sm_90a", ir::ImageKind::kCubin, 9, 0, true},   {"sm_90a", ir::ImageKind::kPtx, 10, 0, false},
+      {"sm_90a", ir::ImageKind::kPtx, 9, 0, true},     {"sm_90", ir::ImageKind::kCubin, 9, 0, true},
+      {"sm_90", ir::ImageKind::kCubin, 10, 0, false},  {"sm_90", ir::ImageKind::kPtx, 10, 0, true},
+      {"sm_80", ir::ImageKind::kCubin, 8, 6, true},    {"sm_86", ir::ImageKind::kCubin, 8, 0, false},
+      {"sm_86", ir::ImageKind::kPtx, 8, 0, false},     {"sm_75", ir::ImageKind::kPtx, 12, 0, true},
       {"sm_100f", ir::ImageKind::kCubin, 10, 3, true}, {"sm_103a", ir::ImageKind::kCubin, 10, 0, false},
-      {"sm_120", ir::ImageKind::kCubin, 12, 1, true}, {"sm_90", ir::ImageKind::kPtx, 8, 9, false},
+      {"sm_120", ir::ImageKind::kCubin, 12, 1, true},  {"sm_90", ir::ImageKind::kPtx, 8, 9, false},
   };
   for (const auto& c : kCases) {
     const std::string why = Why(Make(c.arch, c.kind), {c.major, c.minor, 1, 13000});
@@ -91,12 +91,20 @@ TEST_F(Arguments, Expressions) {
   EXPECT_EQ(*Evaluate({{ExprOp::kAlign, 0, 0, 0}}, arguments_), 64);
   EXPECT_EQ(*Evaluate({{ExprOp::kShape, -1, 1, 0}}, arguments_), 20);
   EXPECT_EQ(*Evaluate({{ExprOp::kNumSms, 0, 0, 0}}, arguments_), 132);
-  EXPECT_EQ(*Evaluate({{ExprOp::kShape, -1, 0, 0}, {ExprOp::kConst, 0, 0, 3}, {ExprOp::kCeilDiv, 0, 0, 0}}, arguments_), 4);
-  EXPECT_EQ(*Evaluate({{ExprOp::kConst, 0, 0, 0}, {ExprOp::kConst, 0, 0, 5}, {ExprOp::kConst, 0, 0, 6},
-                       {ExprOp::kSelect, 0, 0, 0}}, arguments_), 6);
-  EXPECT_EQ(*Evaluate({{ExprOp::kConst, 0, 0, 1}, {ExprOp::kConst, 0, 0, 5}, {ExprOp::kConst, 0, 0, 6},
-                       {ExprOp::kSelect, 0, 0, 0}}, arguments_), 5);
-  EXPECT_EQ(*Evaluate({{ExprOp::kConst, 0, 0, -7}, {ExprOp::kConst, 0, 0, 2}, {ExprOp::kDiv, 0, 0, 0}}, arguments_), -4);
+  EXPECT_EQ(*Evaluate({{ExprOp::kShape, -1, 0, 0}, {ExprOp::kConst, 0, 0, 3}, {ExprOp::kCeilDiv, 0, 0, 0}}, arguments_),
+            4);
+  EXPECT_EQ(
+      *Evaluate(
+          {{ExprOp::kConst, 0, 0, 0}, {ExprOp::kConst, 0, 0, 5}, {ExprOp::kConst, 0, 0, 6}, {ExprOp::kSelect, 0, 0, 0}},
+          arguments_),
+      6);
+  EXPECT_EQ(
+      *Evaluate(
+          {{ExprOp::kConst, 0, 0, 1}, {ExprOp::kConst, 0, 0, 5}, {ExprOp::kConst, 0, 0, 6}, {ExprOp::kSelect, 0, 0, 0}},
+          arguments_),
+      5);
+  EXPECT_EQ(*Evaluate({{ExprOp::kConst, 0, 0, -7}, {ExprOp::kConst, 0, 0, 2}, {ExprOp::kDiv, 0, 0, 0}}, arguments_),
+            -4);
   EXPECT_EQ(*Evaluate({{ExprOp::kConst, 0, 0, -7}, {ExprOp::kConst, 0, 0, 2}, {ExprOp::kMod, 0, 0, 0}}, arguments_), 1);
   arguments_.hardware_grid = {132, 1, 1};
   EXPECT_EQ(*Evaluate({{ExprOp::kShape, -2, 0, 0}}, arguments_), 132);
@@ -115,10 +123,10 @@ TEST_F(Arguments, HostileExpressions) {
   EXPECT_TRUE(absl::StrContains(Error({{ExprOp::kStride, 0, 0, 0}}), "stride"));
   EXPECT_TRUE(absl::StrContains(Error({{ExprOp::kConst, 0, 0, 1}, {ExprOp::kConst, 0, 0, 0}, {ExprOp::kDiv, 0, 0, 0}}),
                                 "divides 1 by 0"));
-  EXPECT_TRUE(absl::StrContains(Error({{ExprOp::kConst, 0, 0, INT64_MIN}, {ExprOp::kConst, 0, 0, -1}, {ExprOp::kMod, 0, 0, 0}}),
-                                "by -1"));
-  EXPECT_TRUE(absl::StrContains(Error({{ExprOp::kConst, 0, 0, INT64_MAX}, {ExprOp::kConst, 0, 0, 2}, {ExprOp::kMul, 0, 0, 0}}),
-                                "overflows"));
+  EXPECT_TRUE(absl::StrContains(
+      Error({{ExprOp::kConst, 0, 0, INT64_MIN}, {ExprOp::kConst, 0, 0, -1}, {ExprOp::kMod, 0, 0, 0}}), "by -1"));
+  EXPECT_TRUE(absl::StrContains(
+      Error({{ExprOp::kConst, 0, 0, INT64_MAX}, {ExprOp::kConst, 0, 0, 2}, {ExprOp::kMul, 0, 0, 0}}), "overflows"));
 }
 
 TEST_F(Arguments, Requirements) {

@@ -75,7 +75,8 @@ int Main(const char* path) {
     }
   }
   void* record = nullptr;
-  if (image == nullptr || cu.cuMemHostAlloc(&record, sizeof(TileTrapRecord), CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS) {
+  if (image == nullptr ||
+      cu.cuMemHostAlloc(&record, sizeof(TileTrapRecord), CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS) {
     return Fail(absl::InternalError("no image loads"));
   }
   for (int i = 0; i < 3; ++i) words.push_back(1);

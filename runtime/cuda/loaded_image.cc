@@ -12,7 +12,8 @@ constexpr uint32_t kPortableCluster = 8;
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<LoadedImage>> LoadedImage::Load(std::shared_ptr<Context> context, const ir::Image& image) {
+absl::StatusOr<std::shared_ptr<LoadedImage>> LoadedImage::Load(std::shared_ptr<Context> context,
+                                                               const ir::Image& image) {
   const Driver& driver = *context->driver;
   CurrentUnrecorded current(*context);
   std::shared_ptr<LoadedImage> loaded(new LoadedImage(context, image));
@@ -25,8 +26,9 @@ absl::StatusOr<std::shared_ptr<LoadedImage>> LoadedImage::Load(std::shared_ptr<C
   if (result != CUDA_SUCCESS) {
     loaded->module_ = nullptr;
     const absl::string_view text = absl::StripAsciiWhitespace(log.data());
-    return absl::FailedPreconditionError(absl::StrCat("can't be loaded: ", driver.Check(result, "loading machine code").message(),
-                                                      text.empty() ? "" : absl::StrCat("\n", text)));
+    return absl::FailedPreconditionError(
+        absl::StrCat("can't be loaded: ", driver.Check(result, "loading machine code").message(),
+                     text.empty() ? "" : absl::StrCat("\n", text)));
   }
   if (driver.cuModuleGetFunction(&loaded->function_, loaded->module_, image.symbol.c_str()) != CUDA_SUCCESS) {
     return absl::InvalidArgumentError(absl::StrCat("has no function `", image.symbol, "`"));
@@ -38,8 +40,9 @@ absl::StatusOr<std::shared_ptr<LoadedImage>> LoadedImage::Load(std::shared_ptr<C
 absl::Status LoadedImage::Configure() {
   const Driver& driver = *context_->driver;
   int most = 0;
-  if (absl::Status s = driver.Check(driver.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function_),
-                                    "reading a function's attributes");
+  if (absl::Status s =
+          driver.Check(driver.cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function_),
+                       "reading a function's attributes");
       !s.ok()) {
     return s;
   }
@@ -57,7 +60,8 @@ absl::Status LoadedImage::Configure() {
   }
   const uint32_t cluster = image_.cluster[0] * image_.cluster[1] * image_.cluster[2];
   if (cluster > kPortableCluster && set(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) != CUDA_SUCCESS) {
-    return absl::FailedPreconditionError(absl::StrCat("wants clusters of ", cluster, " blocks, which this GPU has not"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("wants clusters of ", cluster, " blocks, which this GPU has not"));
   }
   int per_sm = 0;
   if (absl::Status s = driver.Check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(

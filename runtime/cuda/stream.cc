@@ -57,7 +57,8 @@ class CudaGraph : public Graph {
   absl::Status Run(Stream* stream) override {
     Current current(*context_);
     auto* on = static_cast<CudaStream*>(stream);
-    if (absl::Status s = context_->Check(context_->driver->cuGraphLaunch(executable_, on->stream()), "launching a graph");
+    if (absl::Status s =
+            context_->Check(context_->driver->cuGraphLaunch(executable_, on->stream()), "launching a graph");
         !s.ok()) {
       return s;
     }
@@ -122,7 +123,11 @@ absl::StatusOr<std::unique_ptr<Event>> MakeEvent(std::shared_ptr<Context> contex
 }
 
 CudaStream::CudaStream(std::shared_ptr<Context> context, CUstream stream, Kind kind)
-    : context_(std::move(context)), stream_(stream), kind_(kind), others_(kind == Kind::kWrapped), epoch_(context_->epochs++) {}
+    : context_(std::move(context)),
+      stream_(stream),
+      kind_(kind),
+      others_(kind == Kind::kWrapped),
+      epoch_(context_->epochs++) {}
 
 CudaStream::~CudaStream() {
   Current current(*context_);
@@ -139,11 +144,13 @@ absl::Status CudaStream::KeepIn(CUgraph graph, const std::shared_ptr<Reporting>&
     ReleasedWorks().Add(std::move(*owned));
   };
   CUuserObject object = nullptr;
-  absl::Status s = context_->Check(
-      driver.cuUserObjectCreate(&object, kept.get(), release, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), "keeping a launch for a graph");
+  absl::Status s =
+      context_->Check(driver.cuUserObjectCreate(&object, kept.get(), release, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+                      "keeping a launch for a graph");
   if (!s.ok()) return s;
   kept.release();  // the object's
-  s = context_->Check(driver.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE), "keeping a launch for a graph");
+  s = context_->Check(driver.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE),
+                      "keeping a launch for a graph");
   if (!s.ok()) driver.cuUserObjectRelease(object, 1);
   return s;
 }
@@ -200,8 +207,8 @@ CudaStream::Works CudaStream::TakeNoted() {
 
 absl::Status CudaStream::Synchronize() {
   if (capturing_) {
-    return MakeError(absl::StatusCode::kFailedPrecondition, "run.capturing", "waiting for a stream while it records a graph",
-                     "end the capture first");
+    return MakeError(absl::StatusCode::kFailedPrecondition, "run.capturing",
+                     "waiting for a stream while it records a graph", "end the capture first");
   }
   Current current(*context_);
   // Taken first: what another thread launches from here on is for the next call.
@@ -244,8 +251,9 @@ absl::Status CudaStream::Fault(CUresult result, const Works& noted) const {
     report.where = f.module()->Where(f.loc, f.pos);
   }
   for (int64_t& b : report.block) b = -1;
-  report.message = absl::StrCat("a kernel failed on the GPU", names.empty() ? "" : absl::StrCat(" (", names, ")"), ": ",
-                                text ? text : "", " (", name ? name : "", "); the device can't be used any more in this process");
+  report.message =
+      absl::StrCat("a kernel failed on the GPU", names.empty() ? "" : absl::StrCat(" (", names, ")"), ": ",
+                   text ? text : "", " (", name ? name : "", "); the device can't be used any more in this process");
   report.fix = "run it on the VM (device cpu), which says which access of which block is wrong";
   return ReportStatus({report}, MakeError(absl::StatusCode::kAborted, code, report.message, report.fix).message());
 }
@@ -259,9 +267,10 @@ absl::Status CudaStream::Wait(Event* event) {
 
 absl::Status CudaStream::BeginCapture() {
   if (kind_ == Kind::kDefault || capturing_) {
-    return MakeError(absl::StatusCode::kFailedPrecondition, "run.capturing",
-                     capturing_ ? "the stream records a graph already" : "the default stream of a device can't record a graph",
-                     capturing_ ? "" : "use a stream of your own");
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition, "run.capturing",
+        capturing_ ? "the stream records a graph already" : "the default stream of a device can't record a graph",
+        capturing_ ? "" : "use a stream of your own");
   }
   Current current(*context_);
   absl::Status s = context_->Check(context_->driver->cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),

@@ -61,14 +61,14 @@ class CudaStream : public Stream {
   absl::Status Note(const std::shared_ptr<Reporting>& work) { return Note(absl::MakeConstSpan(&work, 1)); }
 
  private:
-
   // The graph that a capture which we did not begin writes into; null if there is none.
   CUgraph RecordedElsewhere() const {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
     if (!others_.load(std::memory_order_relaxed) || stream_ == nullptr) return nullptr;
     // If it fails, a kernel has failed, as those who wait will hear.
-    const CUresult result = context_->driver->cuStreamGetCaptureInfo(stream_, &status, nullptr, &graph, nullptr, nullptr);
+    const CUresult result =
+        context_->driver->cuStreamGetCaptureInfo(stream_, &status, nullptr, &graph, nullptr, nullptr);
     return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? graph : nullptr;
   }
   absl::Status KeepIn(CUgraph graph, const std::shared_ptr<Reporting>& work) const;
@@ -82,7 +82,8 @@ class CudaStream : public Stream {
   CUstream stream_;
   Kind kind_;
   bool capturing_ = false;
-  mutable std::atomic<bool> others_;  // they may record it: they have its CUstream, or it waited for an event of a capture
+  mutable std::atomic<bool>
+      others_;  // they may record it: they have its CUstream, or it waited for an event of a capture
   std::atomic<uint64_t> epoch_;
   std::mutex mutex_;
   Works noted_ ABSL_GUARDED_BY(mutex_);

@@ -44,7 +44,8 @@ Report MakeReport(const TileTrapRecord& record, const ir::Image& image, const ir
   const KindText text = TextOf(record.kind);
   Report r;
   r.code = site != nullptr ? site->code : text.code;
-  r.where = site != nullptr && !site->where.empty() ? site->where : function.module()->Where(function.loc, function.pos);
+  r.where =
+      site != nullptr && !site->where.empty() ? site->where : function.module()->Where(function.loc, function.pos);
   r.kernel = std::string(function.name);
   r.op = site != nullptr ? site->op : absl::StrCat("site ", record.site);
   r.message = site != nullptr ? site->message : text.message;
@@ -81,8 +82,8 @@ std::vector<std::string> PrintTexts(const TileTrapRecord& record, const uint8_t*
     at += entry.bytes;
   }
   if (record.print_used > record.print_capacity) {
-    texts.push_back(absl::StrCat("[", record.print_used - record.print_capacity, " bytes of prints were lost: more than ",
-                                 record.print_capacity, " in one launch]\n"));
+    texts.push_back(absl::StrCat("[", record.print_used - record.print_capacity,
+                                 " bytes of prints were lost: more than ", record.print_capacity, " in one launch]\n"));
   }
   return texts;
 }

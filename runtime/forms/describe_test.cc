@@ -29,17 +29,18 @@ TEST(Describe, SaysHowKernelsAreCalled) {
   std::unique_ptr<ir::Module> module = ir::Parse(text, "scale.tile", &diagnostics);
   ASSERT_NE(module, nullptr) << diagnostics.ToString();
   const std::string json = DescribeModule(*module, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-  for (const char* part : {
-           R"("form": "text")",
-           R"({"name": "n", "type": "tile<i64>", "element": "i64", "pointer": false})",
-           R"({"name": "x", "direction": "in", "element": "f32", "parameter": 0, "shape": [{"parameter": 1}]})",
-           R"("shape": [{"size": "x.shape[0]"}], "init_bits": "0"})",
-           R"({"name": "f", "element": "f32", "parameter": 3, "default_bits": "1073741824"})",
-           R"x("grid": ["ceildiv(x.shape[0], 1024)"])x",
-           R"({"name": "raw", "cpp_names": [], "parameters": [{"name": "p", "type": "tile<ptr<f16>>", "element": "f16", "pointer": true}], "arrays": null)",
-           R"x({"name": "_Z5scalePf", "cpp_names": ["scale(float*)", "scale", "scale", "scale", "scale"])x",
-           R"("images": [])",
-       }) {
+  for (
+      const char* part : {
+          R"("form": "text")",
+          R"({"name": "n", "type": "tile<i64>", "element": "i64", "pointer": false})",
+          R"({"name": "x", "direction": "in", "element": "f32", "parameter": 0, "shape": [{"parameter": 1}]})",
+          R"("shape": [{"size": "x.shape[0]"}], "init_bits": "0"})",
+          R"({"name": "f", "element": "f32", "parameter": 3, "default_bits": "1073741824"})",
+          R"x("grid": ["ceildiv(x.shape[0], 1024)"])x",
+          R"({"name": "raw", "cpp_names": [], "parameters": [{"name": "p", "type": "tile<ptr<f16>>", "element": "f16", "pointer": true}], "arrays": null)",
+          R"x({"name": "_Z5scalePf", "cpp_names": ["scale(float*)", "scale", "scale", "scale", "scale"])x",
+          R"("images": [])",
+      }) {
     EXPECT_NE(json.find(part), std::string::npos) << part << "\nis not in\n" << json;
   }
 }

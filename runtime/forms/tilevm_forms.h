@@ -34,10 +34,10 @@ typedef struct tilevm_translate_options {
   size_t struct_size; /* set by the caller; what is 0 or NULL has a default */
   int32_t form;       /* wanted */
   const char* name;   /* of the program, for messages */
-  int32_t version;    /* major * 100 + minor; .tbc: the newest that readers must know; Tile IR: 1301 to 1305, default: the
+  int32_t version;  /* major * 100 + minor; .tbc: the newest that readers must know; Tile IR: 1301 to 1305, default: the
                          lowest that holds the program */
-  int32_t no_debug;   /* not 0: without places of the source; else a .tbc has those of the text it is made from */
-  int32_t no_verify;  /* not 0: a program that breaks rules is no error, as long as the form can hold it */
+  int32_t no_debug; /* not 0: without places of the source; else a .tbc has those of the text it is made from */
+  int32_t no_verify; /* not 0: a program that breaks rules is no error, as long as the form can hold it */
 } tilevm_translate_options;
 
 typedef struct tilevm_bytes tilevm_bytes;

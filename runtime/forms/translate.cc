@@ -55,14 +55,10 @@ absl::StatusOr<std::unique_ptr<ir::Module>> ReadAnyForm(absl::Span<const uint8_t
 absl::StatusOr<std::string> WriteForm(const ir::Module& module, absl::Span<const uint8_t> bytes,
                                       const std::string& name, const tilevm_translate_options& o) {
   switch (o.form) {
-    case TILEVM_FORM_TEXT:
-      return ir::Print(module, {.debug = o.no_debug == 0});
-    case TILEVM_FORM_TILEIR:
-      return o.version == 0 ? ir::WriteOldestTileIr(module) : ir::WriteTileIr(module, o.version);
-    case TILEVM_FORM_JSON:
-      return tile::runtime::DescribeModule(module, bytes);
-    default:
-      break;
+    case TILEVM_FORM_TEXT: return ir::Print(module, {.debug = o.no_debug == 0});
+    case TILEVM_FORM_TILEIR: return o.version == 0 ? ir::WriteOldestTileIr(module) : ir::WriteTileIr(module, o.version);
+    case TILEVM_FORM_JSON: return tile::runtime::DescribeModule(module, bytes);
+    default: break;
   }
   ir::WriteOptions write;
   write.target_version = {o.version / 100, o.version % 100};

@@ -87,7 +87,8 @@ bool IsEntry(absl::string_view name) {
   return name.size() == kNameLength && name.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
 }
 bool IsTemporary(absl::string_view name) {
-  return name.size() > kNameLength + 5 && IsEntry(name.substr(0, kNameLength)) && name.substr(kNameLength, 5) == ".tmp.";
+  return name.size() > kNameLength + 5 && IsEntry(name.substr(0, kNameLength)) &&
+         name.substr(kNameLength, 5) == ".tmp.";
 }
 
 }  // namespace
@@ -107,14 +108,14 @@ absl::StatusOr<std::unique_ptr<DiskCache>> DiskCache::Open(const std::string& fo
   // Whoever can write here decides what runs.
   if (s.st_uid != geteuid() || (s.st_mode & 022) != 0) {
     return MakeError(absl::StatusCode::kFailedPrecondition, "jit.cache",
-                     absl::StrCat(folder, ": cannot be used: other users may write there"), "name another folder in TILEVM_CACHE");
+                     absl::StrCat(folder, ": cannot be used: other users may write there"),
+                     "name another folder in TILEVM_CACHE");
   }
   return std::unique_ptr<DiskCache>(new DiskCache(folder, most_bytes));
 }
 
 std::string DiskCache::PathOf(const Key& key) const {
-  return absl::StrCat(folder_, "/",
-                      absl::BytesToHexString({reinterpret_cast<const char*>(key.data()), key.size()}));
+  return absl::StrCat(folder_, "/", absl::BytesToHexString({reinterpret_cast<const char*>(key.data()), key.size()}));
 }
 
 std::optional<std::string> DiskCache::Get(const Key& key) {

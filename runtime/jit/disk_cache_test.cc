@@ -58,7 +58,9 @@ class DiskCacheTest : public ::testing::Test {
     s << in.rdbuf();
     return s.str();
   }
-  static void Write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+  static void Write(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
   static void SetAge(const std::string& path, int seconds) {
     timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -150,7 +152,8 @@ TEST_F(DiskCacheTest, WhatWasNotUsedForLongGoesFirst) {
       for (const std::string& f : Files()) {
         struct stat s;
         ASSERT_EQ(stat(absl::StrCat(folder_, "/", f).c_str(), &s), 0);
-        SetAge(absl::StrCat(folder_, "/", f), static_cast<int>(time(nullptr) - s.st_mtim.tv_sec) + 100);  // 0 is the oldest
+        SetAge(absl::StrCat(folder_, "/", f),
+               static_cast<int>(time(nullptr) - s.st_mtim.tv_sec) + 100);  // 0 is the oldest
       }
     }
     EXPECT_TRUE(cache->Get(KeyOf(1)).has_value());  // used now
@@ -184,7 +187,8 @@ TEST_F(DiskCacheTest, FilesOfOthersStay) {
   Write(folder_ + "/README", std::string(5000, 'x'));
   ASSERT_TRUE(cache->Put(KeyOf(1), std::string(1000, 'x')).ok());
   const std::string entry = Files()[0] == "README" ? Files()[1] : Files()[0];
-  const std::string abandoned = absl::StrCat(folder_, "/", entry, ".tmp.1.0.0"), fresh = absl::StrCat(folder_, "/", entry, ".tmp.2.0.0");
+  const std::string abandoned = absl::StrCat(folder_, "/", entry, ".tmp.1.0.0"),
+                    fresh = absl::StrCat(folder_, "/", entry, ".tmp.2.0.0");
   Write(abandoned, "x");
   Write(fresh, "x");
   SetAge(abandoned, 7200);

@@ -1,8 +1,8 @@
 #include "runtime/jit/jit.h"
 
 #include <dlfcn.h>
-#include <mutex>
 #include <unistd.h>
+#include <mutex>
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,7 +19,8 @@ namespace tile::runtime {
 namespace {
 
 constexpr auto kEnvironment = absl::StatusCode::kFailedPrecondition;
-constexpr char kInstall[] = "install tilec with ./install, name the library in TILEVM_LIBTILEC, or compile with `tilec --embed`";
+constexpr char kInstall[] =
+    "install tilec with ./install, name the library in TILEVM_LIBTILEC, or compile with `tilec --embed`";
 
 std::string Env(const char* name) {
   const char* v = std::getenv(name);
@@ -82,7 +83,9 @@ struct Jit::Compiler {
       const absl::string_view why = text != nullptr ? text : "unknown reason";
       const bool absent = absl::StrContains(why, "cannot open shared object file: No such file") &&
                           (!absl::StrContains(path, '/') || access(path.c_str(), F_OK) != 0);
-      if (absent) return MakeError(kEnvironment, "jit.no_compiler", absl::StrCat("there is no compiler here (", path, ")"), kInstall);
+      if (absent)
+        return MakeError(kEnvironment, "jit.no_compiler", absl::StrCat("there is no compiler here (", path, ")"),
+                         kInstall);
       return MakeError(kEnvironment, "jit.bad_compiler", absl::StrCat("the compiler can't be loaded: ", why), kInstall);
     }
     bool whole = true;
@@ -97,7 +100,8 @@ struct Jit::Compiler {
     find(output_size, "tilec_output_size");
     find(output_free, "tilec_output_free");
     if (!whole || abi_version() < TILEC_ABI_VERSION) {
-      return MakeError(kEnvironment, "jit.bad_compiler", absl::StrCat(path, " is no libtilec, or one of an older release"), kInstall);
+      return MakeError(kEnvironment, "jit.bad_compiler",
+                       absl::StrCat(path, " is no libtilec, or one of an older release"), kInstall);
     }
     return absl::OkStatus();
   }
@@ -127,7 +131,8 @@ absl::StatusOr<std::shared_ptr<Jit>> Jit::Open(const JitOptions& options) {
   return jit;
 }
 
-absl::StatusOr<std::shared_ptr<const Program>> Jit::Compile(const Program& program, const ir::Function& function, int sm) {
+absl::StatusOr<std::shared_ptr<const Program>> Jit::Compile(const Program& program, const ir::Function& function,
+                                                            int sm) {
   absl::StatusOr<std::string> module = ir::WriteTbc(*program.module);
   if (!module.ok()) return module.status();
   const std::string kernel(function.name);
@@ -157,7 +162,8 @@ absl::StatusOr<std::shared_ptr<const Program>> Jit::Compile(const Program& progr
 absl::StatusOr<std::string> Jit::RunCompiler(const std::string& module, const std::string& kernel, int sm) {
   tilec_output* output = nullptr;
   const tilec_status status = compiler_->compile(module.data(), module.size(), kernel.c_str(), sm, &output);
-  if (output == nullptr) return MakeError(absl::StatusCode::kResourceExhausted, "jit.memory", "there is no memory for the compiler");
+  if (output == nullptr)
+    return MakeError(absl::StatusCode::kResourceExhausted, "jit.memory", "there is no memory for the compiler");
   std::string bytes(compiler_->output_bytes(output), compiler_->output_size(output));
   compiler_->output_free(output);
   if (status == TILEC_OK) return bytes;

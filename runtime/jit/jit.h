@@ -28,9 +28,9 @@
 namespace tile::runtime {
 
 struct JitOptions {
-  std::string library;             // empty: TILEVM_LIBTILEC, else libtilec.so.1 as the system finds it
+  std::string library;  // empty: TILEVM_LIBTILEC, else libtilec.so.1 as the system finds it
   bool use_cache = true;
-  std::string cache_folder;        // empty: TILEVM_CACHE, XDG_CACHE_HOME/tilevm, HOME/.cache/tilevm
+  std::string cache_folder;  // empty: TILEVM_CACHE, XDG_CACHE_HOME/tilevm, HOME/.cache/tilevm
   uint64_t cache_bytes = uint64_t{1} << 30;
 };
 

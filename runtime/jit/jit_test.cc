@@ -39,7 +39,9 @@ class JitTest : public ::testing::Test {
     Answer(*program_->module, 0, "code of one");
   }
   ~JitTest() override {
-    for (const char* name : {"FAKE_TILEC_OUTPUT", "FAKE_TILEC_FAIL", "FAKE_TILEC_VERSION", "TILEVM_LIBTILEC", "TILEVM_CACHE"}) unsetenv(name);
+    for (const char* name :
+         {"FAKE_TILEC_OUTPUT", "FAKE_TILEC_FAIL", "FAKE_TILEC_VERSION", "TILEVM_LIBTILEC", "TILEVM_CACHE"})
+      unsetenv(name);
   }
 
   static std::shared_ptr<Program> Parse(const std::string& text) {
@@ -161,7 +163,8 @@ TEST_F(JitTest, DamagedEntriesAreCompiledAnew) {
   std::stringstream s;
   s << in.rdbuf();
   const std::string whole = s.str();
-  std::vector<std::string> damaged = {"", whole.substr(0, whole.size() / 2), whole + whole, std::string(whole.size(), '\0')};
+  std::vector<std::string> damaged = {"", whole.substr(0, whole.size() / 2), whole + whole,
+                                      std::string(whole.size(), '\0')};
   for (size_t at = 0; at < whole.size(); at += 7) {
     damaged.push_back(whole);
     damaged.back()[at] = static_cast<char>(damaged.back()[at] ^ 0x40);
@@ -201,7 +204,8 @@ TEST_F(JitTest, ErrorsOfTheCompiler) {
     absl::StatusCode code;
     const char* says;
   } kCases[] = {
-      {"1 k.tile:3:4: error[codegen.unsupported]: no", absl::StatusCode::kUnimplemented, "k.tile:3:4: error[codegen.unsupported]: no"},
+      {"1 k.tile:3:4: error[codegen.unsupported]: no", absl::StatusCode::kUnimplemented,
+       "k.tile:3:4: error[codegen.unsupported]: no"},
       {"5 error[codegen.libdevice]: no", absl::StatusCode::kFailedPrecondition, "error[codegen.libdevice]: no"},
       {"70 error[codegen.internal]: no", absl::StatusCode::kInternal, "error[codegen.internal]: no"},
       {"71 what is that", absl::StatusCode::kInternal, "error[jit.compile]: what is that"},
@@ -225,8 +229,8 @@ TEST_F(JitTest, NoCompiler) {
   };
   EXPECT_EQ(code("libno_such_compiler.so.1"), "jit.no_compiler");
   EXPECT_EQ(code(folder_ + "/none.so"), "jit.no_compiler");
-  EXPECT_EQ(code(folder_ + "/output"), "jit.bad_compiler");                // no library
-  EXPECT_EQ(code("runtime/cuda/libfake_cuda.so"), "jit.bad_compiler");     // another one
+  EXPECT_EQ(code(folder_ + "/output"), "jit.bad_compiler");             // no library
+  EXPECT_EQ(code("runtime/cuda/libfake_cuda.so"), "jit.bad_compiler");  // another one
 }
 
 TEST_F(JitTest, Environment) {

@@ -29,9 +29,10 @@ extern "C" {
 typedef int32_t tilec_status;
 enum {
   TILEC_OK = 0,
-  TILEC_REJECTED = 1,    /* the module or the GPU: no .tbc, no such kernel, what the target lacks */
-  TILEC_ENVIRONMENT = 5, /* something is missing on this machine: libdevice, tilec-worker, memory, time that a limit allows */
-  TILEC_INTERNAL = 70    /* a mistake of the compiler: it crashed or gave up, or ptxas refuses what it made */
+  TILEC_REJECTED = 1, /* the module or the GPU: no .tbc, no such kernel, what the target lacks */
+  TILEC_ENVIRONMENT =
+      5, /* something is missing on this machine: libdevice, tilec-worker, memory, time that a limit allows */
+  TILEC_INTERNAL = 70 /* a mistake of the compiler: it crashed or gave up, or ptxas refuses what it made */
 };
 
 uint32_t tilec_abi_version(void);

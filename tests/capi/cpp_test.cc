@@ -42,10 +42,12 @@ TEST(Cpp, KernelsFromCppByTheirNames) {
   }
   const auto none = tilevm::Kernel::Create(device, module, "pu");
   EXPECT_EQ(none.error().status(), TILEVM_NOT_FOUND);
-  EXPECT_NE(none.error().message().find("same<int>(int*) [_Z4sameIiEvPT_]"), std::string::npos) << none.error().message();
+  EXPECT_NE(none.error().message().find("same<int>(int*) [_Z4sameIiEvPT_]"), std::string::npos)
+      << none.error().message();
   const auto two = tilevm::Kernel::Create(device, module, "same");
   EXPECT_EQ(two.error().status(), TILEVM_INVALID_ARGUMENT);
-  EXPECT_NE(two.error().message().find("2 kernels of the module are called `same`"), std::string::npos) << two.error().message();
+  EXPECT_NE(two.error().message().find("2 kernels of the module are called `same`"), std::string::npos)
+      << two.error().message();
 }
 
 // Arguments convert to the types of the signature: a double and an integer to float, a comparison to bool.
@@ -203,7 +205,8 @@ TEST_F(Scalars, WhatDoesNotFit) {
   // Not -1.
   EXPECT_EQ(message("i", std::numeric_limits<uint64_t>::max()),
             "error[run.arguments]: scalar `i` is 18446744073709551615, which does not fit i32");
-  EXPECT_EQ(message("i", int64_t{-2147483649}), "error[run.arguments]: scalar `i` is -2147483649, which does not fit i32");
+  EXPECT_EQ(message("i", int64_t{-2147483649}),
+            "error[run.arguments]: scalar `i` is -2147483649, which does not fit i32");
   EXPECT_EQ(message("b", 2), "error[run.arguments]: scalar `b` is 2, which does not fit i1");
   EXPECT_EQ(message("i", 1.0), "error[run.arguments]: scalar `i` is of i32, not a float");
 }
@@ -258,21 +261,23 @@ TEST(Cpp, SixteenBitFloats) {
     tilevm::BFloat16 b;
     h.bits = b.bits = static_cast<uint16_t>(bits);
     const float x = static_cast<float>(h), y = static_cast<float>(b);
-    EXPECT_TRUE(std::isnan(x) ? std::isnan(static_cast<float>(tilevm::Float16(x))) : tilevm::Float16(x).bits == bits) << bits;
-    EXPECT_TRUE(std::isnan(y) ? std::isnan(static_cast<float>(tilevm::BFloat16(y))) : tilevm::BFloat16(y).bits == bits) << bits;
+    EXPECT_TRUE(std::isnan(x) ? std::isnan(static_cast<float>(tilevm::Float16(x))) : tilevm::Float16(x).bits == bits)
+        << bits;
+    EXPECT_TRUE(std::isnan(y) ? std::isnan(static_cast<float>(tilevm::BFloat16(y))) : tilevm::BFloat16(y).bits == bits)
+        << bits;
   }
   const auto half = [](float x) { return tilevm::Float16(x).bits; };
   EXPECT_EQ(half(65504), 0x7bff);
   EXPECT_EQ(half(65519.996f), 0x7bff);
   EXPECT_EQ(half(65520), 0x7c00);
   EXPECT_EQ(half(-3e38f), 0xfc00);
-  EXPECT_EQ(half(1 + 0x1p-11f), 0x3c00);            // ties go to even
+  EXPECT_EQ(half(1 + 0x1p-11f), 0x3c00);  // ties go to even
   EXPECT_EQ(half(1 + 3 * 0x1p-11f), 0x3c02);
   EXPECT_EQ(half(0x1p-25f), 0);
   EXPECT_EQ(half(3 * 0x1p-25f), 2);
   EXPECT_EQ(half(std::nextafter(0x1p-25f, 1.0f)), 1);
   EXPECT_EQ(half(-0.0f), 0x8000);
-  EXPECT_EQ(half(0x1p-14f - 0x1p-26f), 0x0400);     // rounded up to a normal number
+  EXPECT_EQ(half(0x1p-14f - 0x1p-26f), 0x0400);  // rounded up to a normal number
   const auto bfloat = [](float x) { return tilevm::BFloat16(x).bits; };
   EXPECT_EQ(bfloat(1 + 0x1p-8f), 0x3f80);
   EXPECT_EQ(bfloat(1 + 3 * 0x1p-8f), 0x3f82);
@@ -343,7 +348,8 @@ TEST(Cpp, Threads) {
           if (v != static_cast<float>(2 * t)) problems[t] = "wrong sum";
         }
         // Errors are each thread's own.
-        if (tilevm::Device::Open(std::to_string(t).c_str()).error().message().find(std::to_string(t)) == std::string::npos) {
+        if (tilevm::Device::Open(std::to_string(t).c_str()).error().message().find(std::to_string(t)) ==
+            std::string::npos) {
           problems[t] = "another thread's message";
         }
       }

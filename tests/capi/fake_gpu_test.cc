@@ -36,7 +36,8 @@ std::string ModuleWithImage(const char* requires_text = nullptr) {
   i.threads = 128;
   i.flags = tile::ir::kTileAbi;
   i.code_hash = *tile::ir::HashCode(*module);
-  if (requires_text != nullptr) i.requirements.push_back({{{tile::ir::ExprOp::kConst, 0, 0, 0}}, requires_text});  // never
+  if (requires_text != nullptr)
+    i.requirements.push_back({{{tile::ir::ExprOp::kConst, 0, 0, 0}}, requires_text});  // never
   i.payload = {reinterpret_cast<const uint8_t*>(kCode), sizeof kCode - 1};
   return *tile::ir::WriteTbc(*module, {.images = {&i, 1}});
 }
@@ -123,7 +124,8 @@ TEST(FakeGpu, FromBytesToLaunch) {
 class FakeGpuCompiles : public ::testing::Test {
  protected:
   FakeGpuCompiles() {
-    std::string name = std::string(std::getenv("TEST_TMPDIR") ? std::getenv("TEST_TMPDIR") : "/tmp") + "/compile-XXXXXX";
+    std::string name =
+        std::string(std::getenv("TEST_TMPDIR") ? std::getenv("TEST_TMPDIR") : "/tmp") + "/compile-XXXXXX";
     folder_ = mkdtemp(name.data());
     setenv("TILEVM_LIBCUDA", "runtime/cuda/libfake_cuda.so", 1);
     setenv("FAKE_TILEC_OUTPUT", (folder_ + "/output").c_str(), 1);

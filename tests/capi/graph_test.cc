@@ -158,7 +158,8 @@ TEST_P(GraphsOfOthers, KeepWhatTheyNeed) {
   const auto end = Symbol<int (*)(void*, void**)>("cuStreamEndCapture");
   const auto instantiate = Symbol<int (*)(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags");
   const auto run = Symbol<int (*)(void*, void*)>("cuGraphLaunch");
-  const auto destroy = Symbol<int (*)(void*)>("cuGraphDestroy"), destroy_executable = Symbol<int (*)(void*)>("cuGraphExecDestroy");
+  const auto destroy = Symbol<int (*)(void*)>("cuGraphDestroy"),
+             destroy_executable = Symbol<int (*)(void*)>("cuGraphExecDestroy");
   const auto live = Symbol<FakeLiveFn>("fake_cuda_live");
   for (const int blocks : {1, 0}) {
     Setup s = Open();

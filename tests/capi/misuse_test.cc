@@ -39,8 +39,8 @@ TEST(Misuse, Null) {
   uint8_t byte;
   DLManagedTensor* legacy = nullptr;
   DLManagedTensorVersioned* tensor = nullptr;
-#define NULL_ARGUMENT(call)                                                                       \
-  EXPECT_EQ(call, TILEVM_INVALID_ARGUMENT) << #call;                                              \
+#define NULL_ARGUMENT(call)                          \
+  EXPECT_EQ(call, TILEVM_INVALID_ARGUMENT) << #call; \
   EXPECT_NE(std::string(tilevm_error()).find("is NULL"), std::string::npos) << #call << tilevm_error()
   tilevm_device* none = device;
   NULL_ARGUMENT(tilevm_device_open(nullptr, &none));
@@ -189,7 +189,8 @@ class Wrong : public testing::Test {
 
 TEST_F(Wrong, Modules) {
   tilevm_module* m = nullptr;
-  Expect(tilevm_module_from_file("tests/capi/no_such_file.tbc", &m), TILEVM_NOT_FOUND, "no_such_file.tbc: No such file or directory");
+  Expect(tilevm_module_from_file("tests/capi/no_such_file.tbc", &m), TILEVM_NOT_FOUND,
+         "no_such_file.tbc: No such file or directory");
   EXPECT_STREQ(tilevm_error_code(), "file.read");
   Expect(tilevm_module_from_file("tests/capi/vector_add.tbc/x", &m), TILEVM_NOT_FOUND, "Not a directory");
   Expect(tilevm_module_from_file("tests/capi", &m), TILEVM_INVALID_MODULE, "tests/capi: Is a directory");
@@ -201,7 +202,8 @@ TEST_F(Wrong, Modules) {
     Expect(tilevm_module_from_file(secret.c_str(), &m), TILEVM_UNAVAILABLE, "Permission denied");
     EXPECT_STREQ(tilevm_error_code(), "file.read");
   }
-  Expect(tilevm_module_from_bytes("entry @k() {}", 13, nullptr, &m), TILEVM_INVALID_MODULE, "<memory>: is no .tbc file");
+  Expect(tilevm_module_from_bytes("entry @k() {}", 13, nullptr, &m), TILEVM_INVALID_MODULE,
+         "<memory>: is no .tbc file");
   std::ifstream file("tests/capi/vector_add.tbc", std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();

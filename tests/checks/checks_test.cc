@@ -55,7 +55,8 @@ void Fill(Param& p) {
   if (p.contents.empty()) return;
   for (int64_t i = 0; i < p.count; ++i) {
     const int64_t v = p.contents == "iota" ? i : p.contents == "ones";
-    const uint64_t bits = ir::IsFloat(p.elem) ? ir::FromDouble(p.elem, static_cast<double>(v)) : static_cast<uint64_t>(v);
+    const uint64_t bits =
+        ir::IsFloat(p.elem) ? ir::FromDouble(p.elem, static_cast<double>(v)) : static_cast<uint64_t>(v);
     std::memcpy(reinterpret_cast<char*>(p.memory.data()) + static_cast<size_t>(i) * bytes, &bits, bytes);
   }
 }

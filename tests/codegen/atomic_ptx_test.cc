@@ -9,8 +9,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "tests/codegen/ptx_testing.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
 
 namespace tile::codegen {
 namespace {
@@ -22,16 +22,42 @@ struct Form {
 };
 
 constexpr Form kForms[] = {
-    {"and", "i32", "and.b32"},   {"or", "i32", "or.b32"},      {"xor", "i32", "xor.b32"},     {"add", "i32", "add.u32"},
-    {"sub", "i32", "add.u32"},   {"max", "i32", "max.s32"},    {"min", "i32", "min.s32"},     {"umax", "i32", "max.u32"},
-    {"umin", "i32", "min.u32"},  {"xchg", "i32", "exch.b32"},  {"inc", "i32", "inc.u32"},     {"dec", "i32", "dec.u32"},
-    {"cas", "i32", "cas.b32"},   {"and", "i64", "and.b64"},    {"or", "i64", "or.b64"},       {"xor", "i64", "xor.b64"},
-    {"add", "i64", "add.u64"},   {"sub", "i64", "add.u64"},    {"max", "i64", "max.s64"},     {"min", "i64", "min.s64"},
-    {"umax", "i64", "max.u64"},  {"umin", "i64", "min.u64"},   {"xchg", "i64", "exch.b64"},   {"cas", "i64", "cas.b64"},
-    {"addf", "f32", "add.f32"},  {"sub", "f32", "add.f32"},    {"xchg", "f32", "exch.b32"},   {"cas", "f32", "cas.b32"},
-    {"addf", "f64", "add.f64"},  {"sub", "f64", "add.f64"},    {"xchg", "f64", "exch.b64"},   {"cas", "f64", "cas.b64"},
-    {"addf", "f16", "add.noftz.f16"}, {"sub", "f16", "add.noftz.f16"},
-    {"addf", "bf16", "add.noftz.bf16"}, {"sub", "bf16", "add.noftz.bf16"},
+    {"and", "i32", "and.b32"},
+    {"or", "i32", "or.b32"},
+    {"xor", "i32", "xor.b32"},
+    {"add", "i32", "add.u32"},
+    {"sub", "i32", "add.u32"},
+    {"max", "i32", "max.s32"},
+    {"min", "i32", "min.s32"},
+    {"umax", "i32", "max.u32"},
+    {"umin", "i32", "min.u32"},
+    {"xchg", "i32", "exch.b32"},
+    {"inc", "i32", "inc.u32"},
+    {"dec", "i32", "dec.u32"},
+    {"cas", "i32", "cas.b32"},
+    {"and", "i64", "and.b64"},
+    {"or", "i64", "or.b64"},
+    {"xor", "i64", "xor.b64"},
+    {"add", "i64", "add.u64"},
+    {"sub", "i64", "add.u64"},
+    {"max", "i64", "max.s64"},
+    {"min", "i64", "min.s64"},
+    {"umax", "i64", "max.u64"},
+    {"umin", "i64", "min.u64"},
+    {"xchg", "i64", "exch.b64"},
+    {"cas", "i64", "cas.b64"},
+    {"addf", "f32", "add.f32"},
+    {"sub", "f32", "add.f32"},
+    {"xchg", "f32", "exch.b32"},
+    {"cas", "f32", "cas.b32"},
+    {"addf", "f64", "add.f64"},
+    {"sub", "f64", "add.f64"},
+    {"xchg", "f64", "exch.b64"},
+    {"cas", "f64", "cas.b64"},
+    {"addf", "f16", "add.noftz.f16"},
+    {"sub", "f16", "add.noftz.f16"},
+    {"addf", "bf16", "add.noftz.bf16"},
+    {"sub", "bf16", "add.noftz.bf16"},
 };
 constexpr const char* kOrderings[] = {"relaxed", "acquire", "release", "acq_rel"};
 constexpr std::pair<const char*, const char*> kScopes[] = {
@@ -66,8 +92,8 @@ entry @updates(%m: tile<ptr<E>>, %o: tile<ptr<E>>) {
             ++n;
             const bool cas = std::string(f.mode) == "cas", exchange = std::string(f.mode) == "xchg";
             const std::string operands = cas ? "%v, %v" : absl::StrCat(f.mode, ", %v");
-            absl::StrAppend(&p.text, "  %r", n, ", %t", n, " = atomic_", cas ? "cas" : "rmw", "_view_tko ", ordering, " ",
-                            scope, " %", space, "[%zero], ", operands, " -> tile<32xE>, token\n");
+            absl::StrAppend(&p.text, "  %r", n, ", %t", n, " = atomic_", cas ? "cas" : "rmw", "_view_tko ", ordering,
+                            " ", scope, " %", space, "[%zero], ", operands, " -> tile<32xE>, token\n");
             if (used) absl::StrAppend(&p.text, "  store_view_tko weak %r", n, ", %out[%zero] -> token\n");
             const std::string order = ordering;
             const bool red = !used && !cas && !exchange && (order == "relaxed" || order == "release");
@@ -123,7 +149,8 @@ entry @cas(%m: tile<ptr<i64>>, %v: tile<i64>, %w: tile<i64>, %c: tile<i1>) {
   store_ptr_tko weak %m, %r token = %t -> token
   return
 }
-)", GetParam());
+)",
+                                     GetParam());
   ASSERT_EQ(c.error, "");
   EXPECT_EQ(AssemblerErrors(c, GetParam()), "");
   // The expected value is what a thread has that makes no access.

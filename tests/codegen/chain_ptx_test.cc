@@ -3,8 +3,8 @@
 #include <string>
 
 #include "absl/strings/str_replace.h"
-#include "tests/codegen/ptx_testing.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
 
 namespace tile::codegen {
 namespace {
@@ -85,7 +85,10 @@ TEST(ChainPtx, WithWgmmaOnlyWhatChangesIsInRegisters) {
 
 TEST(ChainPtx, FragmentsOfSeveralProductsAreNotForWgmma) {
   // ptxas 13.0 would overwrite them.
-  std::string text = absl::StrReplaceAll(kChain, {{"MM", "64"}, {"%next = mmaf %narrow, %v, %acc", "%twice = mmaf %narrow, %v, %acc\n    %next = mmaf %narrow, %v, %twice"}});
+  std::string text = absl::StrReplaceAll(
+      kChain,
+      {{"MM", "64"},
+       {"%next = mmaf %narrow, %v, %acc", "%twice = mmaf %narrow, %v, %acc\n    %next = mmaf %narrow, %v, %twice"}});
   const CompiledText c = CompileText(text, 90);
   EXPECT_EQ(c.error, "");
   EXPECT_EQ(Count(c.ptx, "mma.sync.aligned.m16"), 32);

@@ -5,8 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/codegen/ptx_testing.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
 
 namespace tile::codegen {
 namespace {
@@ -82,11 +82,12 @@ TEST(CopyPtx, OperandsOneByOne) {
 // f32 that is rounded to tf32 for the product lies in the stages as it is: mma.sync rounds fragments, of both operands here
 // 32 elements a thread; for wgmma each thread rounds what it copied, before the one barrier.
 TEST(CopyPtx, ConversionsThatKeepTheSize) {
-  const std::string text = absl::StrReplaceAll(
-      Aligned(), {{"bf16", "f32"},
-                  {"mmaf %x, %y,", "mmaf %xr, %yr,"},
-                  {"    %next", "    %xr = ftof %x : tile<64x32xf32> -> tile<64x32xtf32>\n"
-                                "    %yr = ftof %y : tile<32x64xf32> -> tile<32x64xtf32>\n    %next"}});
+  const std::string text =
+      absl::StrReplaceAll(Aligned(), {{"bf16", "f32"},
+                                      {"mmaf %x, %y,", "mmaf %xr, %yr,"},
+                                      {"    %next",
+                                       "    %xr = ftof %x : tile<64x32xf32> -> tile<64x32xtf32>\n"
+                                       "    %yr = ftof %y : tile<32x64xf32> -> tile<32x64xtf32>\n    %next"}});
   const CompiledText old = Compiled(text), now = Compiled(text, 90);
   for (const CompiledText* c : {&old, &now}) {
     EXPECT_EQ(Count(c->ptx, "cp.async.cg.shared.global"), 16);
@@ -98,12 +99,12 @@ TEST(CopyPtx, ConversionsThatKeepTheSize) {
   EXPECT_EQ(Count(old.ptx, "cvt.rn.tf32.f32"), 0);
   EXPECT_EQ(Count(now.ptx, "cvt.rn.tf32.f32"), 64);
   // With the right operand along K, too, by wgmma, which sees what other threads wrote behind a fence.
-  const CompiledText across = Compiled(
-      absl::StrReplaceAll(text, {{"strides = [%n1, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>",
-                                  "strides = [1, %k1] : tile<i32> -> tensor_view<?x?xf32, strides=[1,?]>"},
-                                 {"(32x64), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>",
-                                  "(32x64), padding_value = zero, tensor_view<?x?xf32, strides=[1,?]>"}}),
-      90);
+  const CompiledText across =
+      Compiled(absl::StrReplaceAll(text, {{"strides = [%n1, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>",
+                                           "strides = [1, %k1] : tile<i32> -> tensor_view<?x?xf32, strides=[1,?]>"},
+                                          {"(32x64), padding_value = zero, tensor_view<?x?xf32, strides=[?,1]>",
+                                           "(32x64), padding_value = zero, tensor_view<?x?xf32, strides=[1,?]>"}}),
+               90);
   EXPECT_EQ(Count(across.ptx, "cvt.rn.tf32.f32"), 32);
   EXPECT_EQ(Count(across.ptx, "ld.shared.v4"), 8);
   EXPECT_EQ(Count(across.ptx, "st.shared.v4"), 8);
@@ -111,7 +112,9 @@ TEST(CopyPtx, ConversionsThatKeepTheSize) {
   EXPECT_EQ(Count(across.ptx, "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32"), 4);
   EXPECT_EQ(Count(across.ptx, "cp.async.bulk"), 0);
   // Not if something else happens to a tile, too.
-  EXPECT_EQ(Count(Compiled(absl::StrReplaceAll(text, {{"%xr = ftof %x", "%x2 = negf %x\n    %xr = ftof %x2"}})).ptx, "cp.async.cg.shared.global"), 8);
+  EXPECT_EQ(Count(Compiled(absl::StrReplaceAll(text, {{"%xr = ftof %x", "%x2 = negf %x\n    %xr = ftof %x2"}})).ptx,
+                  "cp.async.cg.shared.global"),
+            8);
 }
 
 TEST(CopyPtx, WhatStaysAsItIs) {

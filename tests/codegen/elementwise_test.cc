@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/codegen/ptx_testing.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
 
 namespace tile::codegen {
 namespace {
@@ -26,8 +26,8 @@ struct Line {
 constexpr int kSize = 128;
 constexpr Elem kInts[] = {Elem::kI1, Elem::kI8, Elem::kI16, Elem::kI32, Elem::kI64};
 constexpr const char* kSigns[] = {"signed", "unsigned"};
-constexpr const char* kPredicates[] = {"equal",        "not_equal",          "less_than", "less_than_or_equal",
-                                       "greater_than", "greater_than_or_equal"};
+constexpr const char* kPredicates[] = {
+    "equal", "not_equal", "less_than", "less_than_or_equal", "greater_than", "greater_than_or_equal"};
 
 std::vector<Elem> All() {
   std::vector<Elem> all;
@@ -44,12 +44,15 @@ std::string Tile(absl::string_view element) { return absl::StrCat("tile<", kSize
 // What the table has of operations on one type with no attribute, or a sign: a new one needs no line here.
 void AddPlainLines(Elem e, std::vector<Line>* out) {
   const char* set = ir::IsFp(e) ? "FP" : "INT";
-  const std::string one = absl::StrCat("source:", set, " result=source"), two = absl::StrCat("lhs:", set, " rhs=lhs result=lhs");
+  const std::string one = absl::StrCat("source:", set, " result=source"),
+                    two = absl::StrCat("lhs:", set, " rhs=lhs result=lhs");
   for (const ir::OpInfo& op : ir::AllOps()) {
     if (!op.has(ir::kElementwise)) continue;
     const ir::Format format = op.format->id;
-    if (format == ir::Format::kUnary && op.constraints == one) out->push_back({absl::StrCat(op.mnemonic, " %a"), e, ""});
-    if (format == ir::Format::kBinary && op.constraints == two) out->push_back({absl::StrCat(op.mnemonic, " %a, %b"), e, ""});
+    if (format == ir::Format::kUnary && op.constraints == one)
+      out->push_back({absl::StrCat(op.mnemonic, " %a"), e, ""});
+    if (format == ir::Format::kBinary && op.constraints == two)
+      out->push_back({absl::StrCat(op.mnemonic, " %a, %b"), e, ""});
     if (format != ir::Format::kBinarySign || op.constraints != two) continue;
     for (const char* sign : kSigns) out->push_back({absl::StrCat(op.mnemonic, " %a, %b ", sign), e, ""});
   }
@@ -89,10 +92,10 @@ void AddIntegerLines(Elem e, std::vector<Line>* out) {
   if (e == Elem::kI64) {
     for (const char* pointee : {"f64", "f4E2M1FN", "i1"}) {
       const std::string p = Tile(absl::StrCat("ptr<", pointee, ">"));
-      out->push_back({"ptr_to_int %$.4", e,
-                      absl::StrCat("%$ = int_to_ptr %a -> ", p, "\n  %$.1 = offset %$, %b",
-                                   "\n  %$.2 = select %less, %$, %$.1", "\n  %$.3 = ptr_to_ptr %$.2 -> ",
-                                   Tile("ptr<i8>"), "\n  %$.4 = offset %$.3, %less")});
+      out->push_back(
+          {"ptr_to_int %$.4", e,
+           absl::StrCat("%$ = int_to_ptr %a -> ", p, "\n  %$.1 = offset %$, %b", "\n  %$.2 = select %less, %$, %$.1",
+                        "\n  %$.3 = ptr_to_ptr %$.2 -> ", Tile("ptr<i8>"), "\n  %$.4 = offset %$.3, %less")});
     }
   }
 }
@@ -235,11 +238,11 @@ TEST(AllOperations, AreAll) {
   for (Elem e : All()) {
     for (const Line& line : LinesOf(e)) absl::StrAppend(&all, " ", line.op, " ", line.before, "\n");
   }
-#define TILE_OP(number, Name, mnemonic, Format, Family, since, traits, constraints)    \
-  {                                                                                    \
-    using namespace ir;                                                                \
-    constexpr bool kMine = ((traits) & kElementwise) == kElementwise;                  \
-    EXPECT_TRUE(!kMine || absl::StrContains(all, " " mnemonic " ")) << mnemonic;       \
+#define TILE_OP(number, Name, mnemonic, Format, Family, since, traits, constraints) \
+  {                                                                                 \
+    using namespace ir;                                                             \
+    constexpr bool kMine = ((traits)&kElementwise) == kElementwise;                 \
+    EXPECT_TRUE(!kMine || absl::StrContains(all, " " mnemonic " ")) << mnemonic;    \
   }
 #include "ir/ops.def"
 }

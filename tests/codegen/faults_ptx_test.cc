@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/codegen/ptx_testing.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
 
 namespace tile::codegen {
 namespace {
@@ -28,12 +28,15 @@ TEST(AssemblerFaults, NarrowMinimaAndMaxima) {
   for (const char* op : {"mini", "maxi"}) {
     for (const char* sign : {"signed", "unsigned"}) {
       for (const char* type : {"i8", "i16", "i32"}) {
-        const CompiledText c =
-            CompileText(absl::StrReplaceAll(kReached, {{"%m = mini %x, %c signed", absl::StrCat("%m = ", op, " %x, %c ", sign)}, {"i16", type}}), 90);
+        const CompiledText c = CompileText(
+            absl::StrReplaceAll(
+                kReached, {{"%m = mini %x, %c signed", absl::StrCat("%m = ", op, " %x, %c ", sign)}, {"i16", type}}),
+            90);
         EXPECT_EQ(c.error, "");
         const std::string wide = absl::StrCat(std::string(op).substr(0, 3), ".", *sign == 's' ? "s" : "u", "32");
         EXPECT_GE(Count(c.ptx, wide), 1) << op << " " << sign << " " << type << c.ptx;
-        for (const char* narrow : {"min.s16", "min.u16", "max.s16", "max.u16"}) EXPECT_EQ(Count(c.ptx, narrow), 0) << c.ptx;
+        for (const char* narrow : {"min.s16", "min.u16", "max.s16", "max.u16"})
+          EXPECT_EQ(Count(c.ptx, narrow), 0) << c.ptx;
       }
     }
   }
@@ -59,7 +62,8 @@ entry @k(%p: tile<ptr<f16>>, %out: tile<ptr<f16>>, %n: tile<i32>) {
   return
 }
 )";
-  const CompiledText strong = CompileText(text, 90), weak = CompileText(absl::StrReplaceAll(text, {{"acquire device", "weak"}}), 90);
+  const CompiledText strong = CompileText(text, 90),
+                     weak = CompileText(absl::StrReplaceAll(text, {{"acquire device", "weak"}}), 90);
   EXPECT_EQ(strong.error, "");
   EXPECT_EQ(AssemblerErrors(strong, 90), "");
   EXPECT_GE(Count(strong.ptx, "ld.acquire.gpu"), 1);

@@ -6,9 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/codegen/ptx_testing.h"
 #include "codegen/build_image.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
 
 namespace tile::codegen {
 namespace {
@@ -36,7 +36,7 @@ TEST(FetchPtx, ALoopOverProductsBecomesAPipeline) {
   EXPECT_EQ(Count(c.ptx, "cp.async.bulk.tensor.2d.shared"), 5);
   EXPECT_EQ(Count(c.ptx, "cluster.arrive"), 0);
   EXPECT_EQ(Count(c.ptx, "mbarrier.try_wait"), 2);
-  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);  // barriers are initialised
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);   // barriers are initialised
   EXPECT_EQ(Count(c.ptx, "%nctaid.x"), 2);  // the hardware's blocks go through the grid
   // The products of a round are waited for in the next, all of them behind the loop.
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 1);
@@ -51,7 +51,8 @@ TEST(FetchPtx, ResultsAreStoredByTma) {
   const CompiledText c = Compiled90(absl::StrReplaceAll(
       Product(), {{"%c: tile<ptr<f32>>", "%c: tile<ptr<bf16>>"},
                   {"tensor_view<?x?xf32", "tensor_view<?x?xbf16"},
-                  {"  store_view_tko weak %sum", "  %out = ftof %sum : tile<128x256xf32> -> tile<128x256xbf16>\n  store_view_tko weak %out"}}));
+                  {"  store_view_tko weak %sum",
+                   "  %out = ftof %sum : tile<128x256xf32> -> tile<128x256xbf16>\n  store_view_tko weak %out"}}));
   // In 16 bits four boxes of 16 rows of 128 bytes for each warp, two at a time, beside which there is room for four stages.
   EXPECT_EQ(Count(c.ptx, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"), 4);
   EXPECT_EQ(Count(c.ptx, "cp.async.bulk.wait_group.read 1;"), 4);
@@ -68,7 +69,11 @@ TEST(FetchPtx, ResultsAreStoredByTma) {
 // The store that a frontend's token orders behind a load of the same array waits for the load, on its own way to memory.
 TEST(FetchPtx, TokensOrderStoresByTma) {
   const auto with = [](const std::string& before, const std::string& token) {
-    return Compiled90(absl::StrReplaceAll(Product(), {{"  store_view_tko weak %sum, %cv[%i, %j]", absl::StrCat(before, "  store_view_tko weak %sum, %cv[%i, %j] token = ", token)}})).ptx;
+    return Compiled90(
+               absl::StrReplaceAll(Product(),
+                                   {{"  store_view_tko weak %sum, %cv[%i, %j]",
+                                     absl::StrCat(before, "  store_view_tko weak %sum, %cv[%i, %j] token = ", token)}}))
+        .ptx;
   };
   const std::string fresh = with("  %t = make_token : token\n", "%t");
   EXPECT_EQ(Count(fresh, "fence.proxy.async;"), 0);
@@ -82,7 +87,9 @@ TEST(FetchPtx, TokensOrderStoresByTma) {
 // A program may forbid TMA for each access. If one load of a loop takes another way, all do.
 TEST(FetchPtx, HintsForbidTma) {
   const auto with = [](const char* access, absl::string_view hints) {
-    return Compiled90(absl::StrReplaceAll(Product(), {{access, absl::StrCat(access, " optimization_hints = <", hints, ">")}})).ptx;
+    return Compiled90(
+               absl::StrReplaceAll(Product(), {{access, absl::StrCat(access, " optimization_hints = <", hints, ">")}}))
+        .ptx;
   };
   const auto loads = [](const std::string& ptx) { return Count(ptx, "cp.async.bulk.tensor.2d.shared"); };
   const auto stores = [](const std::string& ptx) { return Count(ptx, "cp.async.bulk.tensor.2d.global"); };
@@ -95,8 +102,8 @@ TEST(FetchPtx, HintsForbidTma) {
   EXPECT_EQ(stores(store), 0);
   EXPECT_GT(Count(store, "st.global"), 0);
   // The target's own hints come before the default; those of others count for nothing.
-  for (const char* allowing : {"sm_90 = {allow_tma = true}, default = {allow_tma = false}", "sm_100 = {allow_tma = false}",
-                               "default = {allow_tma = true, latency = 3}"}) {
+  for (const char* allowing : {"sm_90 = {allow_tma = true}, default = {allow_tma = false}",
+                               "sm_100 = {allow_tma = false}", "default = {allow_tma = true, latency = 3}"}) {
     EXPECT_EQ(loads(with(kLeft, allowing)), 5) << allowing;
     EXPECT_EQ(stores(with(kStore, allowing)), 8) << allowing;
   }
@@ -163,8 +170,9 @@ TEST(FetchPtx, TheHostEncodesTensorsAndChecksThem) {
   EXPECT_EQ(fast.params.size(), 9u);
   std::string texts;
   for (const auto& r : fast.requirements) absl::StrAppend(&texts, r.text, "\n");
-  for (const char* text : {"the address of the tensor at parameter 0 is a multiple of 16", "stride 0 of the tensor at parameter 1 is a",
-                           "size 1 of the tensor at parameter 1 is not 0"}) {
+  for (const char* text :
+       {"the address of the tensor at parameter 0 is a multiple of 16", "stride 0 of the tensor at parameter 1 is a",
+        "size 1 of the tensor at parameter 1 is not 0"}) {
     EXPECT_TRUE(absl::StrContains(texts, text)) << texts;
   }
   EXPECT_TRUE(general.requirements.empty());
@@ -174,17 +182,20 @@ TEST(FetchPtx, TheHostEncodesTensorsAndChecksThem) {
 TEST(FetchPtx, MajorOrdersAndTypes) {
   // Along K: rows of 128 bytes, no transposition.
   const CompiledText nt = Compiled90(absl::StrReplaceAll(
-      Product(), {{"shape = [%k, %n], strides = [%n, 1]", "shape = [%k, %n], strides = [1, %k]"},
-                  {"%bt : partition_view<tile=(64x256), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>",
-                   "%bt : partition_view<tile=(64x256), padding_value = zero, tensor_view<?x?xbf16, strides=[1,?]>>"},
-                  {"%bt = make_tensor_view %b, shape = [%k, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>",
-                   "%bt = make_tensor_view %b, shape = [%k, %n], strides = [1, %k] : tile<i32> -> tensor_view<?x?xbf16, strides=[1,?]>"}}));
+      Product(),
+      {{"shape = [%k, %n], strides = [%n, 1]", "shape = [%k, %n], strides = [1, %k]"},
+       {"%bt : partition_view<tile=(64x256), padding_value = zero, tensor_view<?x?xbf16, strides=[?,1]>>",
+        "%bt : partition_view<tile=(64x256), padding_value = zero, tensor_view<?x?xbf16, strides=[1,?]>>"},
+       {"%bt = make_tensor_view %b, shape = [%k, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>",
+        "%bt = make_tensor_view %b, shape = [%k, %n], strides = [1, %k] : tile<i32> -> tensor_view<?x?xbf16, strides=[1,?]>"}}));
   EXPECT_EQ(Count(nt.ptx, "add, 1, 1, 0, 0;"), 4);
   EXPECT_EQ(Count(nt.ptx, "cp.async.bulk.tensor.2d.shared"), 2);
   // f16 as bf16; f32 has no instruction; tf32 only along K.
   EXPECT_TRUE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "f16"}})));
-  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "f32"}, {"128x64", "32x16"}, {"64x256", "16x32"}, {"128x256", "32x32"}})));
-  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "tf32"}, {"128x64", "64x32"}, {"64x256", "32x64"}, {"128x256", "64x64"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
+      Product(), {{"bf16", "f32"}, {"128x64", "32x16"}, {"64x256", "16x32"}, {"128x256", "32x32"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
+      Product(), {{"bf16", "tf32"}, {"128x64", "64x32"}, {"64x256", "32x64"}, {"128x256", "64x64"}})));
   // A sum in f16 is rounded in every step.
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"f32", "f16"}, {"bf16", "f16"}, {"256", "64"}})));
 }
@@ -194,28 +205,39 @@ TEST(FetchPtx, WhatStaysAsItIs) {
   EXPECT_TRUE(IsFetched(small));
   // Another use of a loaded tile; other padding than zero; a load that a token orders behind a store; a strong load; an
   // index that is carried; an address that the host does not know; fewer rows than an instruction.
-  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"%next = mmaf %x, %y, %acc", "%w = negf %x\n%s = mmaf %w, %y, %acc\n%next = mmaf %x, %y, %s"}})));
+  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
+      small, {{"%next = mmaf %x, %y, %acc", "%w = negf %x\n%s = mmaf %w, %y, %acc\n%next = mmaf %x, %y, %s"}})));
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"padding_value = zero", "padding_value = neg_inf"}})));
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
       small, {{"%sum = for", "%before = store_view_tko weak %zero, %cv[%i, %j] -> token\n%sum = for"},
               {"%av[%i, %step]", "%av[%i, %step] token = %before"}})));
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"load_view_tko weak %av", "load_view_tko relaxed device %av"}})));
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
-      small, {{"%sum = for", "%sum, %last = for"}, {"(%acc = %zero) -> (tile<64x64xf32>)", "(%acc = %zero, %at.k = %first) -> (tile<64x64xf32>, tile<i32>)"},
-              {"%av[%i, %step]", "%av[%i, %at.k]"}, {"continue %next : tile<64x64xf32>", "%k.1 = addi %at.k, %one\ncontinue %next, %k.1 : tile<64x64xf32>, tile<i32>"}})));
-  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"%at = make_tensor_view %a,", "%p = offset %a, %m\n%at = make_tensor_view %p,"}})));
-  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"64x64xf32", "32x64xf32"},
-                                                     {"%av[%i, %step] -> tile<64x64xbf16>", "%av[%i, %step] -> tile<32x64xbf16>"},
-                                                     {"%cv = make_partition_view %ct : partition_view<tile=(64x64)", "%cv = make_partition_view %ct : partition_view<tile=(32x64)"},
-                                                     {"%av = make_partition_view %at : partition_view<tile=(64x64)", "%av = make_partition_view %at : partition_view<tile=(32x64)"}})));
+      small, {{"%sum = for", "%sum, %last = for"},
+              {"(%acc = %zero) -> (tile<64x64xf32>)", "(%acc = %zero, %at.k = %first) -> (tile<64x64xf32>, tile<i32>)"},
+              {"%av[%i, %step]", "%av[%i, %at.k]"},
+              {"continue %next : tile<64x64xf32>",
+               "%k.1 = addi %at.k, %one\ncontinue %next, %k.1 : tile<64x64xf32>, tile<i32>"}})));
+  EXPECT_FALSE(IsFetched(
+      absl::StrReplaceAll(small, {{"%at = make_tensor_view %a,", "%p = offset %a, %m\n%at = make_tensor_view %p,"}})));
+  EXPECT_FALSE(IsFetched(
+      absl::StrReplaceAll(small, {{"64x64xf32", "32x64xf32"},
+                                  {"%av[%i, %step] -> tile<64x64xbf16>", "%av[%i, %step] -> tile<32x64xbf16>"},
+                                  {"%cv = make_partition_view %ct : partition_view<tile=(64x64)",
+                                   "%cv = make_partition_view %ct : partition_view<tile=(32x64)"},
+                                  {"%av = make_partition_view %at : partition_view<tile=(64x64)",
+                                   "%av = make_partition_view %at : partition_view<tile=(32x64)"}})));
   // Targets without TMA or wgmma.
-  for (int sm : {80, 100, 120}) EXPECT_FALSE(absl::StrContains(CompileText(small, sm, "", true).ptx, "cp.async.bulk")) << sm;
+  for (int sm : {80, 100, 120})
+    EXPECT_FALSE(absl::StrContains(CompileText(small, sm, "", true).ptx, "cp.async.bulk")) << sm;
 }
 
 TEST(FetchPtx, BlocksThatMayWaitForOthersAreNotPersistent) {
   const std::string text = absl::StrReplaceAll(
-      Product(), {{"256", "128"}, {"  return", "  %p, %t = atomic_rmw_tko relaxed device %c, addf, %zero.1 -> tile<f32>, token\n  return"},
-                  {"%first = ", "%zero.1 = constant <f32: 0> : tile<f32>\n  %first = "}});
+      Product(),
+      {{"256", "128"},
+       {"  return", "  %p, %t = atomic_rmw_tko relaxed device %c, addf, %zero.1 -> tile<f32>, token\n  return"},
+       {"%first = ", "%zero.1 = constant <f32: 0> : tile<f32>\n  %first = "}});
   const CompiledText c = Compiled90(text);
   EXPECT_EQ(Count(c.ptx, "%nctaid.x"), 0);
   EXPECT_GT(Count(c.ptx, "cp.async.bulk.tensor"), 0);
@@ -224,9 +246,11 @@ TEST(FetchPtx, BlocksThatMayWaitForOthersAreNotPersistent) {
 TEST(FetchPtx, ScratchMemoryLiesBesideTheStages) {
   // A result in bf16 is turned for its store, through shared memory.
   const std::string text = absl::StrReplaceAll(
-      Product(), {{"%c: tile<ptr<f32>>", "%c: tile<ptr<bf16>>"}, {"-> tensor_view<?x?xf32, strides=[?,1]>", "-> tensor_view<?x?xbf16, strides=[?,1]>"},
+      Product(), {{"%c: tile<ptr<f32>>", "%c: tile<ptr<bf16>>"},
+                  {"-> tensor_view<?x?xf32, strides=[?,1]>", "-> tensor_view<?x?xbf16, strides=[?,1]>"},
                   {"tensor_view<?x?xf32, strides=[?,1]>>", "tensor_view<?x?xbf16, strides=[?,1]>>"},
-                  {"  store_view_tko weak %sum,", "  %short = ftof %sum : tile<128x256xf32> -> tile<128x256xbf16>\n  store_view_tko weak %short,"}});
+                  {"  store_view_tko weak %sum,",
+                   "  %short = ftof %sum : tile<128x256xf32> -> tile<128x256xbf16>\n  store_view_tko weak %short,"}});
   const CompiledText c = Compiled90(text);
   EXPECT_EQ(Count(c.ptx, "mbarrier.init"), 8);
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 1);
@@ -235,7 +259,8 @@ TEST(FetchPtx, ScratchMemoryLiesBesideTheStages) {
 // Accumulators in another layout are converted in every round, before anything is awaited.
 TEST(FetchPtx, WhatIsCarriedMayNeedConversion) {
   const std::string small = absl::StrReplaceAll(Product(), {{"256", "64"}, {"128", "64"}});
-  EXPECT_TRUE(IsFetched(absl::StrReplaceAll(small, {{"%acc = %zero)", "%acc = %s.2)"}, {"%sum = for", R"(%s.1 = reshape %zero -> tile<16x64x4xf32>
+  EXPECT_TRUE(IsFetched(absl::StrReplaceAll(
+      small, {{"%acc = %zero)", "%acc = %s.2)"}, {"%sum = for", R"(%s.1 = reshape %zero -> tile<16x64x4xf32>
   %s = scan %s.1 dim=1 reverse=true identities=[0 : f32] : tile<16x64x4xf32> -> tile<16x64x4xf32> (%e: tile<f32>, %a1: tile<f32>) {
     %b1 = addf %e, %a1
     yield %b1 : tile<f32>
@@ -246,9 +271,10 @@ TEST(FetchPtx, WhatIsCarriedMayNeedConversion) {
 
 TEST(FetchPtx, IndicesMayBeComputedAndTokensPassedOn) {
   const std::string small = absl::StrReplaceAll(Product(), {{"256", "64"}, {"128", "64"}});
-  EXPECT_TRUE(IsFetched(absl::StrReplaceAll(
-      small, {{"%x, %t1 =", "%step.2 = addi %step, %one\n%t0 = make_token : token\n%x, %t1 ="},
-              {"%av[%i, %step]", "%av[%i, %step.2] token = %t0"}, {"%bv[%step, %j]", "%bv[%step, %j] token = %t1"}})));
+  EXPECT_TRUE(IsFetched(
+      absl::StrReplaceAll(small, {{"%x, %t1 =", "%step.2 = addi %step, %one\n%t0 = make_token : token\n%x, %t1 ="},
+                                  {"%av[%i, %step]", "%av[%i, %step.2] token = %t0"},
+                                  {"%bv[%step, %j]", "%bv[%step, %j] token = %t1"}})));
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/codegen/ptx_testing.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
 
 namespace tile::codegen {
 namespace {
@@ -34,8 +34,13 @@ entry @copy(%x: tile<ptr<E>>, %y: tile<ptr<E>>, %n: tile<i32>, %i: tile<i32>) {
   store_view_tko weak %a, %y.v[%i] -> token
   return
 }
-)", {{"E>", elem + ">"}, {"xE,", "x" + elem + ","}, {"ALIGN", aligned ? "assume div_by<16>, " : "assume div_by<1>, "},
-     {"SIZE", size}, {"OPEN", size == "%n" ? "tile<i32> -> " : ""}, {"TYPE", size == "%n" ? "?" : size}});
+)",
+                             {{"E>", elem + ">"},
+                              {"xE,", "x" + elem + ","},
+                              {"ALIGN", aligned ? "assume div_by<16>, " : "assume div_by<1>, "},
+                              {"SIZE", size},
+                              {"OPEN", size == "%n" ? "tile<i32> -> " : ""},
+                              {"TYPE", size == "%n" ? "?" : size}});
 }
 
 TEST(MemoryPtx, AlignedRowsMoveBySixteenBytes) {
@@ -55,7 +60,9 @@ TEST(MemoryPtx, AlignedRowsMoveBySixteenBytes) {
 }
 
 TEST(MemoryPtx, UnknownAlignmentIsTestedAtRunTime) {
-  const struct { const char *elem, *wide, *narrow; } kCases[] = {
+  const struct {
+    const char *elem, *wide, *narrow;
+  } kCases[] = {
       {"f32", ".v4.b32", ".b32"}, {"f16", ".v4.b32", ".b16"}, {"i8", ".v4.b32", ".b8"}, {"i64", ".v2.b64", ".b64"}};
   for (const auto& k : kCases) {
     const CompiledText c = Compiled90(Copy(k.elem, false, "%n"));
@@ -122,7 +129,8 @@ entry @copy(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %n: tile<i32>) {
   store_ptr_tko weak %y.p, %v, %mask -> token
   return
 }
-)", {{"AP", align_pointer}, {"AN", align_n}});
+)",
+                             {{"AP", align_pointer}, {"AN", align_n}});
 }
 
 TEST(MemoryPtx, PointersToNeighboursMoveTogether) {
@@ -139,8 +147,8 @@ TEST(MemoryPtx, PointersToNeighboursMoveTogether) {
 
 TEST(MemoryPtx, StrongAccessesAreOfTheElementsSize) {
   const CompiledText c = Compiled90(absl::StrReplaceAll(
-      Copy("f16", true, "8192"), {{"load_view_tko weak", "load_view_tko acquire device"},
-                                  {"store_view_tko weak", "store_view_tko release sys"}}));
+      Copy("f16", true, "8192"),
+      {{"load_view_tko weak", "load_view_tko acquire device"}, {"store_view_tko weak", "store_view_tko release sys"}}));
   EXPECT_GT(Count(c.ptx, "ld.acquire.gpu.global.v4.b16"), 0);
   EXPECT_GT(Count(c.ptx, "st.release.sys.global.v4.b16"), 0);
   EXPECT_EQ(Count(c.ptx, "ld.global"), 0);
@@ -171,8 +179,10 @@ entry @one(%x: tile<ptr<i32>>, %a: tile<ptr<i32>>, %i: tile<i32>) {
   %value, %k = load_view_tko weak %v[%i] -> tile<1024xi32>, token
   %x1 = reshape %x : tile<ptr<i32>> -> tile<1xptr<i32>>
   %xs = broadcast %x1 : tile<1xptr<i32>> -> tile<1024xptr<i32>>
-  %old, %k2 = atomic_rmw_tko relaxed device %xs, )", mode, R"(, %value -> tile<1024xi32>, token
-)", use, R"(  return
+  %old, %k2 = atomic_rmw_tko relaxed device %xs, )",
+                      mode, R"(, %value -> tile<1024xi32>, token
+)",
+                      use, R"(  return
 }
 )");
 }
@@ -224,7 +234,8 @@ entry @all(%c: tile<i1>, %i: tile<i32>) {
   %t5 = gdc_launch_dependents_tko token = %t4 : token
   return
 }
-)", 90);
+)",
+                                     90);
   ASSERT_EQ(c.error, "");
   EXPECT_EQ(AssemblerErrors(c, 90), "");
   EXPECT_EQ(Count(c.ptx, ".global .align 64 .b8 global$table$2e1[4] = {0, 60, 0, 64}"), 1);
@@ -242,7 +253,8 @@ entry @k() {
   %done = memory_fence_alias_tko %t
   return
 }
-)", target.sm);
+)",
+                                       target.sm);
     EXPECT_EQ(c.error, "") << target.sm;
     EXPECT_EQ(AssemblerErrors(c, target.sm), "");
     EXPECT_EQ(Count(c.ptx, "fence.proxy.alias;"), 1) << target.sm;

@@ -6,9 +6,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/codegen/ptx_testing.h"
 #include "codegen/emit/context/symbol.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
 
 namespace tile::codegen {
 namespace {

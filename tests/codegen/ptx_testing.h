@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "codegen/compile.h"
 #include "codegen/assemble/ptxas.h"
+#include "codegen/compile.h"
 #include "codegen/target/target.h"
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"
@@ -34,7 +34,8 @@ inline std::vector<int> AllSms() {
 }
 
 // All kernels of the text, or the one of this name. `descriptors`: as in CompileOptions.
-inline CompiledText CompileText(const std::string& text, int sm, const std::string& kernel = "", bool descriptors = false) {
+inline CompiledText CompileText(const std::string& text, int sm, const std::string& kernel = "",
+                                bool descriptors = false) {
   CompiledText out;
   ir::Diagnostics diags;
   std::unique_ptr<ir::Module> m = ir::Parse(text, "test.tile", &diags);
@@ -72,7 +73,8 @@ inline int Count(const std::string& text, const std::string& what) {
 
 // c = a * b of bf16 matrices, in tiles of m x n, k at a time.
 inline std::string ProductText(int m, int n, int k) {
-  return absl::StrReplaceAll(R"(
+  return absl::StrReplaceAll(
+      R"(
 entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %k: tile<i32>) {
   %j, %i, %z = get_tile_block_id
   %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1] : tile<i32> -> tensor_view<?x?xbf16, strides=[?,1]>
@@ -94,7 +96,7 @@ entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %m:
   return
 }
 )",
-                             {{"MxN", absl::StrCat(m, "x", n)}, {"MxK", absl::StrCat(m, "x", k)}, {"KxN", absl::StrCat(k, "x", n)}});
+      {{"MxN", absl::StrCat(m, "x", n)}, {"MxK", absl::StrCat(m, "x", k)}, {"KxN", absl::StrCat(k, "x", n)}});
 }
 
 // What ptxas has against the kernels; nothing if there is no ptxas.

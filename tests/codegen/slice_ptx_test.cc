@@ -4,9 +4,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/codegen/ptx_testing.h"
 #include "codegen/build_image.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
 
 namespace tile::codegen {
 namespace {
@@ -131,7 +131,8 @@ entry @powers(%x: tile<ptr<f32>>, %n: tile<i32>) {
   store_view_tko weak %last, %v[%i] token = %read -> token
   return
 }
-)", "test.tile", &diags);
+)",
+                           "test.tile", &diags);
   ASSERT_NE(m, nullptr) << diags.ToString();
   CompileOptions options;
   options.target = FindTarget(90);

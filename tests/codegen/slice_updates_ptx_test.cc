@@ -6,21 +6,23 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/codegen/ptx_testing.h"
 #include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
 
 namespace tile::codegen {
 namespace {
 
 // A kernel with views of four arrays of one tile each; %x is a tile of indices, %p points to their places in %m.
 std::string Program(const std::string& body, int64_t n) {
-  std::string text = "entry @k(%m: tile<ptr<i32>>, %a: tile<ptr<i32>>, %o: tile<ptr<i32>>, %f: tile<ptr<f32>>) {\n"
-                     "  %z = constant <i32: 0> : tile<i32>\n";
+  std::string text =
+      "entry @k(%m: tile<ptr<i32>>, %a: tile<ptr<i32>>, %o: tile<ptr<i32>>, %f: tile<ptr<f32>>) {\n"
+      "  %z = constant <i32: 0> : tile<i32>\n";
   for (const char* array : {"m", "a", "o", "f"}) {
-    absl::StrAppend(&text, absl::StrReplaceAll(R"(
+    absl::StrAppend(
+        &text, absl::StrReplaceAll(R"(
   %At = make_tensor_view %A, shape = [SIZE], strides = [1] : tensor_view<SIZExE, strides=[1]>
   %Av = make_partition_view %At : partition_view<tile=(SIZE), tensor_view<SIZExE, strides=[1]>>)",
-                                               {{"%A", absl::StrCat("%", array)}, {"xE,", *array == 'f' ? "xf32," : "xi32,"}}));
+                                   {{"%A", absl::StrCat("%", array)}, {"xE,", *array == 'f' ? "xf32," : "xi32,"}}));
   }
   absl::StrAppend(&text, R"(
   %x, %tx = load_view_tko weak %av[%z] -> tile<SIZExi32>, token
@@ -56,25 +58,35 @@ std::vector<Case> Cases() {
   return {
       {"scan", absl::StrReplaceAll(scan, {{"REVERSE", "false"}})},
       {"reverse scan", absl::StrReplaceAll(scan, {{"REVERSE", "true"}})},
-      {"gather", absl::StrCat("  %r, %t = load_ptr_tko weak %p : tile<SIZExptr<i32>> -> tile<SIZExi32>, token\n", kStore)},
-      {"gather view", absl::StrCat(kGatherView, "  %r, %t = load_view_tko weak %g[%x] -> tile<SIZExi32>, token\n", kStore)},
+      {"gather",
+       absl::StrCat("  %r, %t = load_ptr_tko weak %p : tile<SIZExptr<i32>> -> tile<SIZExi32>, token\n", kStore)},
+      {"gather view",
+       absl::StrCat(kGatherView, "  %r, %t = load_view_tko weak %g[%x] -> tile<SIZExi32>, token\n", kStore)},
       {"scatter", "  store_ptr_tko weak %p, %one : tile<SIZExptr<i32>>, tile<SIZExi32> -> token\n"},
       {"scatter view", absl::StrCat(kGatherView, "  store_view_tko weak %one, %g[%x] -> token\n")},
       {"store_scatter", "  %t = store_scatter_view_tko %mt[%x], %one dim = 0 -> token\n"},
       {"relaxed store", "  store_ptr_tko relaxed device %p, %one : tile<SIZExptr<i32>>, tile<SIZExi32> -> token\n"},
       {"atomic", absl::StrCat("  %r, %t = atomic_rmw_tko relaxed device %p, add, %one", types, kStore)},
       {"atomic without result", absl::StrCat("  %r, %t = atomic_rmw_tko relaxed device %p, xor, %x", types)},
-      {"atomic release", absl::StrCat("  %r, %t = atomic_rmw_tko acq_rel device %p, add, %one token = %tx", types, kStore)},
-      {"atomic view", absl::StrCat("  %r, %t = atomic_rmw_view_tko relaxed device %mv[%z], add, %x -> tile<SIZExi32>, token\n", kStore)},
+      {"atomic release",
+       absl::StrCat("  %r, %t = atomic_rmw_tko acq_rel device %p, add, %one token = %tx", types, kStore)},
+      {"atomic view",
+       absl::StrCat("  %r, %t = atomic_rmw_view_tko relaxed device %mv[%z], add, %x -> tile<SIZExi32>, token\n",
+                    kStore)},
       {"red view", "  %t = atomic_red_view_tko relaxed device %mv[%z], add, %x -> token\n"},
       {"atomic scatter",
-       absl::StrCat("  %r, %t = atomic_scatter_view_tko relaxed device %mt[%x], min, %one dim = 0 -> tile<SIZExi32>, token\n", kStore)},
+       absl::StrCat(
+           "  %r, %t = atomic_scatter_view_tko relaxed device %mt[%x], min, %one dim = 0 -> tile<SIZExi32>, token\n",
+           kStore)},
       {"compare and swap",
-       absl::StrCat("  %r, %t = atomic_cas_tko relaxed device %p, %one, %x : tile<SIZExptr<i32>>, tile<SIZExi32>, tile<SIZExi32> -> "
-                    "tile<SIZExi32>, token\n",
+       absl::StrCat(
+           "  %r, %t = atomic_cas_tko relaxed device %p, %one, %x : tile<SIZExptr<i32>>, tile<SIZExi32>, tile<SIZExi32> -> "
+           "tile<SIZExi32>, token\n",
+           kStore)},
+      {"cat and extract",
+       absl::StrCat("  %two = cat %x, %x dim = 0 : tile<SIZExi32>, tile<SIZExi32> -> tile<DOUBLExi32>\n"
+                    "  %r = extract %two[%z] : tile<DOUBLExi32> -> tile<SIZExi32>\n",
                     kStore)},
-      {"cat and extract", absl::StrCat("  %two = cat %x, %x dim = 0 : tile<SIZExi32>, tile<SIZExi32> -> tile<DOUBLExi32>\n"
-                                       "  %r = extract %two[%z] : tile<DOUBLExi32> -> tile<SIZExi32>\n", kStore)},
   };
 }
 
@@ -84,7 +96,8 @@ TEST(SliceUpdatesPtx, CodeDoesNotGrowWithTheTile) {
       std::string ptx[2];
       for (int i : {0, 1}) {
         const int64_t n = int64_t{1} << (i == 0 ? 18 : 22);
-        const CompiledText t = CompileText(Program(absl::StrReplaceAll(c.body, {{"DOUBLE", absl::StrCat(2 * n)}}), n), sm);
+        const CompiledText t =
+            CompileText(Program(absl::StrReplaceAll(c.body, {{"DOUBLE", absl::StrCat(2 * n)}}), n), sm);
         ASSERT_EQ(t.error, "") << c.name;
         ptx[i] = t.ptx;
       }

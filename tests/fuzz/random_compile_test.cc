@@ -4,8 +4,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/compile.h"
 #include "codegen/assemble/ptxas.h"
+#include "codegen/compile.h"
 #include "gtest/gtest.h"
 #include "tests/fuzz/random_program.h"
 

@@ -86,39 +86,17 @@ void Generator::StepInteger() {
   const int bits = ir::ElemInfoOf(e).bits;
   Value* v = nullptr;
   switch (r_.Below(18)) {
-    case 0:
-      v = op::Addi(b_, x.v, y.v);
-      break;
-    case 1:
-      v = op::Subi(b_, x.v, y.v);
-      break;
-    case 2:
-      v = op::Muli(b_, x.v, y.v);
-      break;
-    case 3:
-      v = op::Mulhii(b_, x.v, y.v);
-      break;
-    case 4:
-      v = op::Absi(b_, x.v);
-      break;
-    case 5:
-      v = op::Negi(b_, x.v);
-      break;
-    case 6:
-      v = op::Andi(b_, x.v, y.v);
-      break;
-    case 7:
-      v = op::Ori(b_, x.v, y.v);
-      break;
-    case 8:
-      v = op::Xori(b_, x.v, y.v);
-      break;
-    case 9:
-      v = op::Maxi(b_, x.v, y.v, Sign());
-      break;
-    case 10:
-      v = op::Mini(b_, x.v, y.v, Sign());
-      break;
+    case 0: v = op::Addi(b_, x.v, y.v); break;
+    case 1: v = op::Subi(b_, x.v, y.v); break;
+    case 2: v = op::Muli(b_, x.v, y.v); break;
+    case 3: v = op::Mulhii(b_, x.v, y.v); break;
+    case 4: v = op::Absi(b_, x.v); break;
+    case 5: v = op::Negi(b_, x.v); break;
+    case 6: v = op::Andi(b_, x.v, y.v); break;
+    case 7: v = op::Ori(b_, x.v, y.v); break;
+    case 8: v = op::Xori(b_, x.v, y.v); break;
+    case 9: v = op::Maxi(b_, x.v, y.v, Sign()); break;
+    case 10: v = op::Mini(b_, x.v, y.v, Sign()); break;
     case 11:
     case 12:
     case 13: {
@@ -169,15 +147,9 @@ void Generator::StepFloat() {
   const Rounding round = small ? Rounding::kNearestEven : Ieee();
   Val z;
   switch (r_.Below(14)) {
-    case 0:
-      z = {op::Addf(b_, x.v, y.v, round), whole(x.bound + y.bound)};
-      break;
-    case 1:
-      z = {op::Subf(b_, x.v, y.v, round), whole(x.bound + y.bound)};
-      break;
-    case 2:
-      z = {op::Mulf(b_, x.v, y.v, round)};
-      break;
+    case 0: z = {op::Addf(b_, x.v, y.v, round), whole(x.bound + y.bound)}; break;
+    case 1: z = {op::Subf(b_, x.v, y.v, round), whole(x.bound + y.bound)}; break;
+    case 2: z = {op::Mulf(b_, x.v, y.v, round)}; break;
     case 3: {
       const Val a = Operand(e, x.shape());
       const bool all = small && a.bound >= 0;
@@ -185,33 +157,15 @@ void Generator::StepFloat() {
            all ? whole(x.bound * y.bound + a.bound) : -1};
       break;
     }
-    case 4:
-      z = {op::Divf(b_, x.v, y.v, Ieee())};
-      break;
-    case 5:
-      z = {op::Sqrt(b_, x.v, Ieee())};
-      break;
-    case 6:
-      z = {op::Remf(b_, x.v, y.v)};
-      break;
-    case 7:
-      z = {op::Maxf(b_, x.v, y.v, nan), small ? larger : -1};
-      break;
-    case 8:
-      z = {op::Minf(b_, x.v, y.v, nan), small ? larger : -1};
-      break;
-    case 9:
-      z = {op::Absf(b_, x.v), x.bound};
-      break;
-    case 10:
-      z = {op::Negf(b_, x.v)};
-      break;
-    case 11:
-      z = {op::Ceil(b_, x.v), x.bound};
-      break;
-    case 12:
-      z = {op::Floor(b_, x.v), x.bound};
-      break;
+    case 4: z = {op::Divf(b_, x.v, y.v, Ieee())}; break;
+    case 5: z = {op::Sqrt(b_, x.v, Ieee())}; break;
+    case 6: z = {op::Remf(b_, x.v, y.v)}; break;
+    case 7: z = {op::Maxf(b_, x.v, y.v, nan), small ? larger : -1}; break;
+    case 8: z = {op::Minf(b_, x.v, y.v, nan), small ? larger : -1}; break;
+    case 9: z = {op::Absf(b_, x.v), x.bound}; break;
+    case 10: z = {op::Negf(b_, x.v)}; break;
+    case 11: z = {op::Ceil(b_, x.v), x.bound}; break;
+    case 12: z = {op::Floor(b_, x.v), x.bound}; break;
     default:
       if (e != Elem::kF32) return;
       z = {op::Maxf(b_, x.v, y.v, nan, /*ftz=*/true), small ? larger : -1};
@@ -281,48 +235,20 @@ void Generator::StepInexact() {
     z.exact = z.plain = false;
     z.bound = 64;
     switch (r_.Below(17)) {
-      case 0:
-        z.v = op::Exp(b_, x.v);
-        break;
-      case 1:
-        z.v = op::Exp2(b_, x.v);
-        break;
-      case 2:
-        z.v = op::Sin(b_, x.v);
-        break;
-      case 3:
-        z.v = op::Cos(b_, x.v);
-        break;
-      case 4:
-        z.v = op::Tan(b_, x.v);
-        break;
-      case 5:
-        z.v = op::Sinh(b_, x.v);
-        break;
-      case 6:
-        z.v = op::Cosh(b_, x.v);
-        break;
-      case 7:
-        z.v = op::Tanh(b_, x.v);
-        break;
-      case 8:
-        z.v = op::Erf(b_, x.v);
-        break;
-      case 9:
-        z.v = op::Atan2(b_, x.v, positive);
-        break;
-      case 10:
-        z.v = op::Log(b_, positive);
-        break;
-      case 11:
-        z.v = op::Log2(b_, positive);
-        break;
-      case 12:
-        z.v = op::Rsqrt(b_, positive);
-        break;
-      case 13:
-        z.v = op::Fpowf(b_, positive, Small(e, s, 2).v), z.bound = 1024;
-        break;
+      case 0: z.v = op::Exp(b_, x.v); break;
+      case 1: z.v = op::Exp2(b_, x.v); break;
+      case 2: z.v = op::Sin(b_, x.v); break;
+      case 3: z.v = op::Cos(b_, x.v); break;
+      case 4: z.v = op::Tan(b_, x.v); break;
+      case 5: z.v = op::Sinh(b_, x.v); break;
+      case 6: z.v = op::Cosh(b_, x.v); break;
+      case 7: z.v = op::Tanh(b_, x.v); break;
+      case 8: z.v = op::Erf(b_, x.v); break;
+      case 9: z.v = op::Atan2(b_, x.v, positive); break;
+      case 10: z.v = op::Log(b_, positive); break;
+      case 11: z.v = op::Log2(b_, positive); break;
+      case 12: z.v = op::Rsqrt(b_, positive); break;
+      case 13: z.v = op::Fpowf(b_, positive, Small(e, s, 2).v), z.bound = 1024; break;
       case 14: {
         const Elem exponent = r_.Of({Elem::kI8, Elem::kI16, Elem::kI32});
         z.v = op::Fpowi(b_, positive, Splat(exponent, s, r_.In(-2, 2)));
@@ -342,12 +268,8 @@ void Generator::StepInexact() {
   const Elem e = x.elem();
   Val z = x;
   switch (r_.Below(5)) {
-    case 0:
-      z.v = op::Negf(b_, x.v);
-      break;
-    case 1:
-      z.v = op::Absf(b_, x.v);
-      break;
+    case 0: z.v = op::Negf(b_, x.v); break;
+    case 1: z.v = op::Absf(b_, x.v); break;
     case 2:
       if (x.bound > 4096) return;
       z.v = op::Mulf(b_, x.v, Small(e, x.shape(), 4).v);

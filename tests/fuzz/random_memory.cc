@@ -50,8 +50,7 @@ Region Generator::InputRegion() {
   const int64_t bytes = std::max<int64_t>(1, ir::MemoryBits(a.elem) / 8);
   const int64_t most = a.count / 4 / unit;
   switch (r_.Below(4)) {
-    case 0:
-      return Part(array, nullptr, a.count, true);
+    case 0: return Part(array, nullptr, a.count, true);
     case 1: {
       const int64_t first = r_.Below(most / 16) * 16;
       return Part(array, Number(Elem::kI64, first), a.count - first * unit, first * bytes % 16 == 0);
@@ -123,15 +122,9 @@ Cut Generator::Design(Elem e, const Shape& tile, int64_t room, bool store) {
     const int64_t step = r_.In(1, 2 * t);
     cut.steps.push_back(step);
     switch (cut.kind) {
-      case ViewKind::kPartition:
-        n = t * r_.In(1, 2) - (r_.Percent(50) ? 0 : r_.Below(t));
-        break;
-      case ViewKind::kStrided:
-        n = step * r_.In(0, 2) + r_.In(1, t);
-        break;
-      case ViewKind::kGather:
-        n = std::min<int64_t>(100, r_.In(1, 2 * t));
-        break;
+      case ViewKind::kPartition: n = t * r_.In(1, 2) - (r_.Percent(50) ? 0 : r_.Below(t)); break;
+      case ViewKind::kStrided: n = step * r_.In(0, 2) + r_.In(1, t); break;
+      case ViewKind::kGather: n = std::min<int64_t>(100, r_.In(1, 2 * t)); break;
     }
   }
   const bool half = ir::IsSubByte(e);

@@ -99,8 +99,8 @@ void Generator::StepProductLoop() {
   if (out_.arrays[static_cast<size_t>(right)].elem != e) right = left;
   const bool is_int = e == Elem::kI8;
   const Elem sum = is_int ? Elem::kI32 : e == Elem::kF64 ? e : e == Elem::kF16 && r_.Percent(15) ? e : Elem::kF32;
-  const int64_t m = int64_t{1} << (r_.Percent(products ? 90 : 60) ? r_.In(6, products ? 8 : 7) : r_.In(4, 7)), n = int64_t{1} << r_.In(3, 8),
-                k = int64_t{1} << r_.In(4, 6);
+  const int64_t m = int64_t{1} << (r_.Percent(products ? 90 : 60) ? r_.In(6, products ? 8 : 7) : r_.In(4, 7)),
+                n = int64_t{1} << r_.In(3, 8), k = int64_t{1} << r_.In(4, 6);
   const int64_t rounds = r_.In(0, 4);
   const double limit = ir::ElemInfoOf(e).bits == 8 ? 1024 : LargestWhole(sum),
                bound = 16.0 * static_cast<double>(k * std::max<int64_t>(1, rounds));
@@ -187,10 +187,12 @@ void Generator::StoreProduct(Val x) {
   if ((first + blocks_) * m * pitch > kMostElements) return;
   used = (first + blocks_) * m * pitch;
   const int64_t outside = r_.Percent(60) ? 0 : r_.Below(n);
-  const Shape sizes = {(first + blocks_) * m - (r_.Percent(40) ? r_.Below(m) : 0), n - (r_.Percent(50) ? outside / 8 * 8 : outside)},
+  const Shape sizes = {(first + blocks_) * m - (r_.Percent(40) ? r_.Below(m) : 0),
+                       n - (r_.Percent(50) ? outside / 8 * 8 : outside)},
               strides = {pitch, 1};
   const Region region = Part(array, nullptr, used, true);
-  Value* tensor = r_.Percent(60) ? op::MakeTensorView(b_, b_.types().TensorView(ir::Element::Number(e), sizes, strides), region.pointer, {}, {})
+  Value* tensor = r_.Percent(60) ? op::MakeTensorView(b_, b_.types().TensorView(ir::Element::Number(e), sizes, strides),
+                                                      region.pointer, {}, {})
                                  : Tensor(region, sizes, strides);
   Value* view = op::MakePartitionView(b_, b_.types().PartitionView({m, n}, tensor->type(), {}, std::nullopt), tensor);
   Value* row = op::Addi(b_, block_, Constant(Elem::kI32, first));

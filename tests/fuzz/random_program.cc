@@ -39,20 +39,13 @@ void RemoveUnused(ir::Block* block, const std::vector<ir::Op*>& kept) {
 double LargestWhole(Elem e) {
   switch (e) {
     case Elem::kF16:
-    case Elem::kTF32:
-      return 2048;
-    case Elem::kBF16:
-      return 256;
-    case Elem::kF32:
-      return 1 << 24;
-    case Elem::kF64:
-      return 9007199254740992.0;
-    case Elem::kF8E4M3FN:
-      return 16;
-    case Elem::kF8E5M2:
-      return 8;
-    default:
-      return 0;
+    case Elem::kTF32: return 2048;
+    case Elem::kBF16: return 256;
+    case Elem::kF32: return 1 << 24;
+    case Elem::kF64: return 9007199254740992.0;
+    case Elem::kF8E4M3FN: return 16;
+    case Elem::kF8E5M2: return 8;
+    default: return 0;
   }
 }
 

@@ -40,16 +40,11 @@ Body IntegerBody(ir::Builder& b, Random& r, Elem e, Signedness s) {
   using Op = Value* (*)(ir::Builder&, Value*, Value*);
   switch (r.Below(13)) {
     case 0:
-    case 1:
-      return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Addi(c, x, y); }))};
-    case 2:
-      return {{Int(e, 1)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Muli(c, x, y); }))};
-    case 3:
-      return {{Int(e, -1)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Andi(c, x, y); }))};
-    case 4:
-      return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Ori(c, x, y); }))};
-    case 5:
-      return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Xori(c, x, y); }))};
+    case 1: return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Addi(c, x, y); }))};
+    case 2: return {{Int(e, 1)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Muli(c, x, y); }))};
+    case 3: return {{Int(e, -1)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Andi(c, x, y); }))};
+    case 4: return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Ori(c, x, y); }))};
+    case 5: return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Xori(c, x, y); }))};
     case 6:
       return {{Int(e, Minimum(e, s))}, two([s](ir::Builder& c, Value* x, Value* y) { return op::Maxi(c, x, y, s); })};
     case 7:

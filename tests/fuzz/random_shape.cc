@@ -45,9 +45,7 @@ void Generator::StepShape() {
   const int rank = x.rank();
   Value* v = nullptr;
   switch (r_.Below(9)) {
-    case 0:
-      v = op::Reshape(b_, Tile(e, RandomShape(x.count(), 5)), x.v);
-      break;
+    case 0: v = op::Reshape(b_, Tile(e, RandomShape(x.count(), 5)), x.v); break;
     case 1:
     case 2: {
       if (rank < 2) {

@@ -28,7 +28,8 @@ std::string OnVm(const RandomProgram& p, ops::Arguments* arguments, vm::CheckLev
 }
 
 // `change` says how many changes it made. How many programs it changed that the VM could compare.
-int64_t Compared(uint64_t first, uint64_t last, absl::FunctionRef<int(uint64_t seed, ir::Module*, ir::Function*)> change) {
+int64_t Compared(uint64_t first, uint64_t last,
+                 absl::FunctionRef<int(uint64_t seed, ir::Module*, ir::Function*)> change) {
   int64_t changes = 0, compared = 0, outside = 0;
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
@@ -50,7 +51,8 @@ int64_t Compared(uint64_t first, uint64_t last, absl::FunctionRef<int(uint64_t s
       report = OnVm(q, &actual, vm::CheckLevel::kBounds);
     }
     const std::string difference = Difference(p, expected, actual);
-    EXPECT_TRUE(report.empty() && difference.empty()) << report << difference << ir::Print(*p.module) << ir::Print(*q.module);
+    EXPECT_TRUE(report.empty() && difference.empty())
+        << report << difference << ir::Print(*p.module) << ir::Print(*q.module);
     if (!report.empty() || !difference.empty()) return 0;
     ++compared;
   }
@@ -70,7 +72,8 @@ TEST(RandomSlice, ProductsInPartsDoTheSame) {
   const auto split = [](uint64_t, ir::Module* module, ir::Function* function) {
     return codegen::SplitProducts(/*limit=*/4096, module, function, nullptr);
   };
-  EXPECT_GT(Compared(kProductSeeds + first_seed, kProductSeeds + last_seed, split), static_cast<int64_t>(last_seed - first_seed + 1) / 30);
+  EXPECT_GT(Compared(kProductSeeds + first_seed, kProductSeeds + last_seed, split),
+            static_cast<int64_t>(last_seed - first_seed + 1) / 30);
 }
 
 }  // namespace

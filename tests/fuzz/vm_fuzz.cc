@@ -62,7 +62,7 @@ struct Block {
     const uint64_t kind = random.Below(4);
     for (uint64_t i = 0; i < bytes; i += 4) {
       const float f = static_cast<float>(random.Below(100)) / 8;
-      uint32_t word = 0;                                           // kind 0: zeros
+      uint32_t word = 0;                                              // kind 0: zeros
       if (kind == 1) word = static_cast<uint32_t>(random.Below(64));  // numbers that can be indices
       if (kind == 2) word = static_cast<uint32_t>(random.Next());
       if (kind == 3) std::memcpy(&word, &f, 4);
@@ -155,6 +155,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Require(difference.empty(), "the clone differs: " + difference);
   module = std::move(clone);
   Random random({data, size});
-  for (size_t i = 0; i < module->functions.size() && i < kMaxKernels; ++i) RunKernel(*module, *module->functions[i], random);
+  for (size_t i = 0; i < module->functions.size() && i < kMaxKernels; ++i)
+    RunKernel(*module, *module->functions[i], random);
   return 0;
 }

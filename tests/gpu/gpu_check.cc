@@ -81,7 +81,8 @@ void RunOpFile(const Gpu& setup, const std::string& path, Tally* tally) {
     ir::Verify(*module, &diagnostics);
     for (const Call& call : v.calls) {
       // Mistakes that only the VM looks for are undefined behaviour here.
-      const bool in_order = std::any_of(call.expected.begin(), call.expected.end(), [](const auto& e) { return e.in_order; });
+      const bool in_order =
+          std::any_of(call.expected.begin(), call.expected.end(), [](const auto& e) { return e.in_order; });
       if (in_order || !call.refused.empty() || (!call.trap.empty() && !absl::StartsWith(call.trap, "vm.assert"))) {
         ++tally->skipped;
         continue;
@@ -100,7 +101,8 @@ void RunOpFile(const Gpu& setup, const std::string& path, Tally* tally) {
       const std::string fault = RunCall(*module, call, false, engine);
       if (fault.empty()) {
         ++tally->passed;
-      } else if (absl::StrContains(fault, "error[codegen.unsupported]") || (setup.num_warps != 0 && IsTooLarge(fault))) {
+      } else if (absl::StrContains(fault, "error[codegen.unsupported]") ||
+                 (setup.num_warps != 0 && IsTooLarge(fault))) {
         ++tally->refused;
         std::printf("REFUSED %s:%d %s: %s\n", path.c_str(), call.line, v.name.c_str(), fault.substr(0, 300).c_str());
       } else {
@@ -115,9 +117,13 @@ void RunOpFile(const Gpu& setup, const std::string& path, Tally* tally) {
 double NormError(ir::Elem elem, const uint8_t* a, const uint8_t* b, int64_t n) {
   double difference = 0, norm = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const double x = ir::ToDouble(elem, tools::LoadBits(elem, a, i)), y = ir::ToDouble(elem, tools::LoadBits(elem, b, i));
+    const double x = ir::ToDouble(elem, tools::LoadBits(elem, a, i)),
+                 y = ir::ToDouble(elem, tools::LoadBits(elem, b, i));
     if (std::isnan(x) && std::isnan(y)) continue;
-    if (x == y) { norm += std::isfinite(y) ? y * y : 0; continue; }
+    if (x == y) {
+      norm += std::isfinite(y) ? y * y : 0;
+      continue;
+    }
     if (!std::isfinite(x) || !std::isfinite(y)) return INFINITY;
     difference += (x - y) * (x - y);
     norm += y * y;
@@ -159,8 +165,12 @@ void RunRecord(const Gpu& setup, const std::string& path, Tally* tally) {
   for (size_t i = 0; i < blocks.size(); ++i) {
     const absl::StatusOr<uint64_t> address = memory.Add(blocks[i].data(), blocks[i].size());
     if (!address.ok()) return fail(address.status().message());
-    spec.memory.push_back({absl::StrCat("block ", i), *address, blocks[i].size(), ir::Element::Number(ir::Elem::kI8),
-                           {static_cast<int64_t>(blocks[i].size())}, true});
+    spec.memory.push_back({absl::StrCat("block ", i),
+                           *address,
+                           blocks[i].size(),
+                           ir::Element::Number(ir::Elem::kI8),
+                           {static_cast<int64_t>(blocks[i].size())},
+                           true});
   }
   for (const tools::RecordedParam& p : record->params) {
     if (p.kind == tools::RecordedParam::Kind::kScalar) {
@@ -205,7 +215,8 @@ void RunRecord(const Gpu& setup, const std::string& path, Tally* tally) {
                                    reinterpret_cast<const uint8_t*>(expected[i].data()),
                                    static_cast<int64_t>(blocks[i].size()) / ir::StorageBytes(elem));
     good = good && error <= Tolerance(elem);
-    absl::StrAppend(&worst, " block ", i, " (", ir::ElemInfoOf(elem).spelling, ") norm error ", error, " from byte ", first, ";");
+    absl::StrAppend(&worst, " block ", i, " (", ir::ElemInfoOf(elem).spelling, ") norm error ", error, " from byte ",
+                    first, ";");
   }
   if (good) {
     ++tally->passed;
@@ -268,8 +279,9 @@ int64_t RunRandom(const Gpu& setup, int64_t first, int64_t last, Tally* tally) {
       program = std::move(fewer);
       break;
     }
-    std::printf("%s random %lld: %s\n  step %d of %d: %s\n", result.refused ? "REFUSED" : "FAIL", static_cast<long long>(seed),
-                what.substr(0, 400).c_str(), found, steps, result.difference.substr(0, 400).c_str());
+    std::printf("%s random %lld: %s\n  step %d of %d: %s\n", result.refused ? "REFUSED" : "FAIL",
+                static_cast<long long>(seed), what.substr(0, 400).c_str(), found, steps,
+                result.difference.substr(0, 400).c_str());
     std::ofstream(absl::StrCat("random_", seed, ".tile")) << ir::Print(*program.module);
     if (result.lost) return seed + 1;
   }
@@ -323,8 +335,9 @@ int Main(int argc, char** argv) {
     const int64_t next = RunRandom(setup, seeds[0], seeds[1], &t);
     const int64_t end = next < 0 ? seeds[1] : next - 1;
     failed += t.failed;
-    std::printf("DONE random %lld,%lld: %d passed, %d failed, %d skipped, %d refused\n", static_cast<long long>(seeds[0]),
-                static_cast<long long>(end), t.passed, t.failed, t.skipped, t.refused);
+    std::printf("DONE random %lld,%lld: %d passed, %d failed, %d skipped, %d refused\n",
+                static_cast<long long>(seeds[0]), static_cast<long long>(end), t.passed, t.failed, t.skipped,
+                t.refused);
     std::fflush(stdout);
     if (next >= 0 && next <= seeds[1]) {
       // A kernel that the hardware stops takes the process's device with it.
@@ -346,7 +359,8 @@ int Main(int argc, char** argv) {
       RunOpFile(setup, f, &t);
     }
     failed += t.failed;
-    std::printf("DONE %s: %d passed, %d failed, %d skipped, %d refused\n", f.c_str(), t.passed, t.failed, t.skipped, t.refused);
+    std::printf("DONE %s: %d passed, %d failed, %d skipped, %d refused\n", f.c_str(), t.passed, t.failed, t.skipped,
+                t.refused);
     std::fflush(stdout);
   }
   return failed > 0 ? 3 : 0;

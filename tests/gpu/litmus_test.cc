@@ -34,7 +34,8 @@ TEST_P(Litmus, NothingForbiddenComesOut) {
     LitmusCounts counts;
     // What races on purpose runs on one thread.
     const int most = t.weaker ? 1 : 2;
-    for (const auto& [level, threads] : {std::pair(vm::CheckLevel::kBounds, most), std::pair(vm::CheckLevel::kFull, 1)}) {
+    for (const auto& [level, threads] :
+         {std::pair(vm::CheckLevel::kBounds, most), std::pair(vm::CheckLevel::kFull, 1)}) {
       const int64_t rounds = 20, side_by_side = 3;
       auto arguments = LitmusArguments(t, *module->FindFunction("litmus"), rounds, side_by_side);
       ASSERT_TRUE(arguments.ok()) << arguments.status();

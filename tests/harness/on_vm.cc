@@ -7,7 +7,8 @@
 namespace tile::ops {
 namespace {
 
-Answer Run(const ir::Module& module, absl::string_view kernel, Arguments* arguments, vm::CheckLevel level, int threads) {
+Answer Run(const ir::Module& module, absl::string_view kernel, Arguments* arguments, vm::CheckLevel level,
+           int threads) {
   Answer answer;
   auto program = vm::Program::Prepare(module, kernel);
   if (!program.ok()) {

@@ -145,7 +145,8 @@ TEST_P(Passes, DoWhatTheFileSays) {
     ASSERT_NE(found, std::string::npos) << check << "\nis missing in\n" << printed;
     at = found + check.size();
   }
-  for (const std::string& absent : file.absent) EXPECT_FALSE(absl::StrContains(printed, absent)) << absent << "\nstands in\n" << printed;
+  for (const std::string& absent : file.absent)
+    EXPECT_FALSE(absl::StrContains(printed, absent)) << absent << "\nstands in\n" << printed;
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Passes, testing::ValuesIn(PassFiles()), NameOf);

@@ -34,7 +34,8 @@ std::string RoundTripFault(const ir::Module& module, bool verified) {
   if (verified) {  // values may be used before their definition in others
     const std::unique_ptr<ir::Module> clone = ir::CloneModule(module);
     if (std::string d = ir::FirstDifference(module, *clone); !d.empty()) return absl::StrCat("the clone: ", d);
-    if (ir::Print(*clone, {.keep_names = true}) != ir::Print(module, {.keep_names = true})) return "the clone prints otherwise";
+    if (ir::Print(*clone, {.keep_names = true}) != ir::Print(module, {.keep_names = true}))
+      return "the clone prints otherwise";
   }
 
   const absl::StatusOr<std::string> bytes = ir::WriteTbc(module);

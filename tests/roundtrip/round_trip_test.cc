@@ -56,7 +56,8 @@ INSTANTIATE_TEST_SUITE_P(All, RoundTrip, testing::ValuesIn(Files()),
 TEST(RoundTripFolders, AreThere) {
   std::set<std::string> folders;
   for (const std::string& f : Files()) folders.insert(fs::path(f).parent_path().string());
-  for (const char* folder : {"examples", "tests/checks", "tests/codegen/regressions", "tests/ops", "tests/spec", "tests/verify"}) {
+  for (const char* folder :
+       {"examples", "tests/checks", "tests/codegen/regressions", "tests/ops", "tests/spec", "tests/verify"}) {
     EXPECT_TRUE(folders.count(folder)) << folder << " has no files here";
   }
 }

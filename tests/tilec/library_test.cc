@@ -127,7 +127,9 @@ struct Functions {
   Functions() {
     void* library = dlopen(kLibrary, RTLD_NOW);
     EXPECT_NE(library, nullptr) << dlerror();
-    const auto find = [&](auto& f, const char* name) { f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(library, name)); };
+    const auto find = [&](auto& f, const char* name) {
+      f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(library, name));
+    };
     find(compile, "tilec_compile");
     find(bytes, "tilec_output_bytes");
     find(size, "tilec_output_size");
@@ -160,7 +162,8 @@ class HostTest : public LibraryTest {
     EXPECT_NE(mkdtemp(folder_.data()), nullptr);
   }
   ~HostTest() override {
-    for (const char* name : {"TILEC_WORKER", "TILEC_LIBDEVICE", "TILEC_MEMORY_LIMIT", "TILEC_TIME_LIMIT"}) unsetenv(name);
+    for (const char* name : {"TILEC_WORKER", "TILEC_LIBDEVICE", "TILEC_MEMORY_LIMIT", "TILEC_TIME_LIMIT"})
+      unsetenv(name);
   }
   std::string Write(const std::string& name, const std::string& text) {
     const std::string path = folder_ + "/" + name;
@@ -174,17 +177,19 @@ class HostTest : public LibraryTest {
            Write("device.ll", absl::StrCat("target triple = \"nvptx64-nvidia-cuda\"\n", body)).c_str(), 1);
   }
   static std::shared_ptr<Program> Cosine() {
-    return Parse("entry @c(%y: tile<ptr<f32>>, %x: tile<f32>) {\n  %c = cos %x : tile<f32>\n  store_ptr_tko weak %y, %c\n  return\n}\n");
+    return Parse(
+        "entry @c(%y: tile<ptr<f32>>, %x: tile<f32>) {\n  %c = cos %x : tile<f32>\n  store_ptr_tko weak %y, %c\n  return\n}\n");
   }
   std::string folder_;
   Functions compile_;
 };
 
 TEST_F(HostTest, HostileInput) {
-  for (const auto& [bytes, n, kernel, code] : {std::tuple{static_cast<const char*>(nullptr), size_t{0}, "k", "tilec.arguments"},
-                                               {"x", size_t{1}, static_cast<const char*>(nullptr), "tilec.arguments"},
-                                               {"", size_t{0}, "k", "tilec.form"},
-                                               {"nonsense", size_t{8}, "k", "tilec.form"}}) {
+  for (const auto& [bytes, n, kernel, code] :
+       {std::tuple{static_cast<const char*>(nullptr), size_t{0}, "k", "tilec.arguments"},
+        {"x", size_t{1}, static_cast<const char*>(nullptr), "tilec.arguments"},
+        {"", size_t{0}, "k", "tilec.form"},
+        {"nonsense", size_t{8}, "k", "tilec.form"}}) {
     const Functions::Answer a = compile_(bytes, n, kernel);
     EXPECT_EQ(a.status, TILEC_REJECTED) << a.text;
     EXPECT_TRUE(absl::StrContains(a.text, absl::StrCat("error[", code, "]"))) << a.text;
@@ -194,20 +199,23 @@ TEST_F(HostTest, HostileInput) {
 }
 
 TEST_F(HostTest, AnyNameOfAKernel) {
-  for (const char* name : {"a.b", "1a", "_", "größe", "a b", "a<b>", "🙂", "$", ".a", "llvm.nvvm.barrier0", "WARP_SZ"}) {
+  for (const char* name :
+       {"a.b", "1a", "_", "größe", "a b", "a<b>", "🙂", "$", ".a", "llvm.nvvm.barrier0", "WARP_SZ"}) {
     const auto program = Parse(absl::StrCat("entry @\"", name, "\"() {\n  return\n}\nentry @a_b() {\n  return\n}\n"));
     const auto compiled = Open()->Compile(*program, *program->module->functions[0], 90);
     ASSERT_TRUE(compiled.ok()) << name << ": " << compiled.status();
     const ir::Image& image = (*compiled)->images.back();
     EXPECT_EQ(image.kernel, 0u);
-    EXPECT_TRUE(absl::StrContains(Payload(**compiled), absl::StrCat(".entry ", image.symbol, "("))) << Payload(**compiled);
+    EXPECT_TRUE(absl::StrContains(Payload(**compiled), absl::StrCat(".entry ", image.symbol, "(")))
+        << Payload(**compiled);
   }
 }
 
 // report_fatal_error: an intrinsic of another machine can't be selected.
 TEST_F(HostTest, FatalErrorOfLlvm) {
-  SetCosine("declare i64 @llvm.x86.rdtsc()\ndefine float @__nv_cosf(float %x) {\n  %t = call i64 @llvm.x86.rdtsc()\n"
-            "  %f = uitofp i64 %t to float\n  ret float %f\n}\n");
+  SetCosine(
+      "declare i64 @llvm.x86.rdtsc()\ndefine float @__nv_cosf(float %x) {\n  %t = call i64 @llvm.x86.rdtsc()\n"
+      "  %f = uitofp i64 %t to float\n  ret float %f\n}\n");
   for (int i = 0; i < 2; ++i) {
     const Functions::Answer a = compile_(*Cosine());
     EXPECT_EQ(a.status, TILEC_INTERNAL);
@@ -244,8 +252,10 @@ TEST_F(HostTest, ProgramsThatEndInOtherWays) {
     tilec_status status;
     const char* says;
   } kEnds[] = {
-      {"kill -SEGV $$", TILEC_INTERNAL, "error[tilec.crash]: the compiler ended by signal 11 (Segmentation fault) while it compiled @vector_add"},
-      {"echo LLVM ERROR: no >&2; kill -ABRT $$", TILEC_INTERNAL, "(Aborted) while it compiled @vector_add. It said:\nLLVM ERROR: no"},
+      {"kill -SEGV $$", TILEC_INTERNAL,
+       "error[tilec.crash]: the compiler ended by signal 11 (Segmentation fault) while it compiled @vector_add"},
+      {"echo LLVM ERROR: no >&2; kill -ABRT $$", TILEC_INTERNAL,
+       "(Aborted) while it compiled @vector_add. It said:\nLLVM ERROR: no"},
       {"kill -KILL $$", TILEC_ENVIRONMENT, "error[tilec.memory]: the compiler was killed"},
       {"exit 0", TILEC_INTERNAL, "error[tilec.crash]: the compiler ended with exit code 0"},
       {"exit 127", TILEC_ENVIRONMENT, "error[tilec.worker]: "},
@@ -304,8 +314,9 @@ TEST_F(HostTest, NothingOfTheHostIsTouched) {
   const int open = files();
   sigset_t mask, now;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-  SetCosine("declare i64 @llvm.x86.rdtsc()\ndefine float @__nv_cosf(float %x) {\n  %t = call i64 @llvm.x86.rdtsc()\n"
-            "  %f = uitofp i64 %t to float\n  ret float %f\n}\n");
+  SetCosine(
+      "declare i64 @llvm.x86.rdtsc()\ndefine float @__nv_cosf(float %x) {\n  %t = call i64 @llvm.x86.rdtsc()\n"
+      "  %f = uitofp i64 %t to float\n  ret float %f\n}\n");
   EXPECT_EQ(compile_(*Cosine()).status, TILEC_INTERNAL);
   EXPECT_EQ(compile_(*Load("vector_add")).status, TILEC_OK);
   EXPECT_EQ(handlers(), before);

@@ -11,7 +11,8 @@ namespace op = ops;
 std::function<void(Module&)> Kernel(std::function<void(Module&, Builder&)> body) {
   return [body](Module& m) {
     const Type f32 = m.types().Scalar(Elem::kF32);
-    Function* f = m.AddFunction("k", {f32, m.types().Scalar(Elem::kI32), m.types().Scalar(Element::Pointer(Elem::kF32))});
+    Function* f =
+        m.AddFunction("k", {f32, m.types().Scalar(Elem::kI32), m.types().Scalar(Element::Pointer(Elem::kF32))});
     Builder b(&m, f->body());
     body(m, b);
     op::Return(b);
@@ -88,12 +89,13 @@ std::vector<UnwritableCase> UnwritableCases() {
       {"load_ptr_tko.c2", "has 1 results, gives 2", Kernel([](Module&, Builder& b) {
          b.Create(Opcode::kLoadPtr, {{b.block()->arg(2)}}, {b.block()->arg(0)->type()});
        })},
-      {"constant.c3", "lacks the attribute value", Kernel([](Module&, Builder& b) {
-         b.Create(Opcode::kConstant, {}, {b.block()->arg(0)->type()});
-       })},
+      {"constant.c3", "lacks the attribute value",
+       Kernel([](Module&, Builder& b) { b.Create(Opcode::kConstant, {}, {b.block()->arg(0)->type()}); })},
       {"addf.c3", "rounding is of another kind", Kernel([](Module&, Builder& b) {
          op::Negf(b, b.block()->arg(0));
-         op::Addf(b, b.block()->arg(0), b.block()->arg(0))->def()->set_attr("rounding", Attr::String(AttrKind::kString, "x"));
+         op::Addf(b, b.block()->arg(0), b.block()->arg(0))
+             ->def()
+             ->set_attr("rounding", Attr::String(AttrKind::kString, "x"));
        })},
       {"addf.c4", "rounding is 77, no value of Rounding", Kernel([](Module&, Builder& b) {
          op::Addf(b, b.block()->arg(0), b.block()->arg(0))->def()->set_attr("rounding", Attr::Int(AttrKind::kEnum, 77));
@@ -158,7 +160,8 @@ std::vector<UnwritableCase> UnwritableCases() {
          spec.results = token;
          b.module()->Append(b.block(), b.module()->CreateOp(spec));
        })},
-      {"entry.c1", "has 4097 parameters", [](Module& m) {
+      {"entry.c1", "has 4097 parameters",
+       [](Module& m) {
          Function* f = m.AddFunction("k", std::vector<Type>(4097, m.types().Scalar(Elem::kI32)));
          Builder b(&m, f->body());
          op::Return(b);
@@ -183,15 +186,22 @@ std::vector<UnwritableCase> UnwritableCases() {
        })},
 
       // Interface.
-      {"interface.c1", "binds parameter 3 of 1", OneInterface([](Interface& i) { i.scalars.push_back({"n", 3, {}, {}}); })},
+      {"interface.c1", "binds parameter 3 of 1", OneInterface([](Interface& i) {
+         i.scalars.push_back({"n", 3, {}, {}});
+       })},
       {"interface.c3", "lacks operands", OneInterface([](Interface& i) { i.grid = {{{ExprOp::kAdd}}}; })},
-      {"interface.c3", "yields more than one value",
-       OneInterface([](Interface& i) { i.grid = {{{ExprOp::kNumSms}, {ExprOp::kNumSms}}}; })},
+      {"interface.c3", "yields more than one value", OneInterface([](Interface& i) {
+         i.grid = {{{ExprOp::kNumSms}, {ExprOp::kNumSms}}};
+       })},
       {"interface.c3", "is empty", OneInterface([](Interface& i) { i.grid = {{}}; })},
       {"interface.c3", "unknown operation", OneInterface([](Interface& i) { i.grid = {{{static_cast<ExprOp>(99)}}}; })},
-      {"interface.c3", "refers to an array", OneInterface([](Interface& i) { i.grid = {{{ExprOp::kShape, -1, 0}}}; })},
-      {"interface.c7", "has too many nodes", OneInterface([](Interface& i) { i.grid = {Expr(300, {ExprOp::kNumSms})}; })},
-      {"interface.c7", "has too many arguments", OneInterface([](Interface& i) { i.grid.assign(4, {{ExprOp::kNumSms}}); })},
+      {"interface.c3", "refers to an array", OneInterface([](Interface& i) {
+         i.grid = {{{ExprOp::kShape, -1, 0}}};
+       })},
+      {"interface.c7", "has too many nodes",
+       OneInterface([](Interface& i) { i.grid = {Expr(300, {ExprOp::kNumSms})}; })},
+      {"interface.c7", "has too many arguments",
+       OneInterface([](Interface& i) { i.grid.assign(4, {{ExprOp::kNumSms}}); })},
 
       // Debug records.
       {"debug.c1", "is of an unknown kind", OneDebugRecord(static_cast<DebugRecord::Kind>(9))},

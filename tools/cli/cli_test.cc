@@ -40,7 +40,8 @@ std::string ErrorOf(const std::vector<std::string>& args) {
 }
 
 TEST(Options, MisspelledOnesAreNamed) {
-  EXPECT_EQ(ErrorOf({"--chekc", "none"}), "unknown option --chekc\n  fix: did you mean --check? `paint --help` lists them");
+  EXPECT_EQ(ErrorOf({"--chekc", "none"}),
+            "unknown option --chekc\n  fix: did you mean --check? `paint --help` lists them");
   EXPECT_EQ(ErrorOf({"-json"}), "unknown option -json\n  fix: did you mean --json? `paint --help` lists them");
   EXPECT_EQ(ErrorOf({"--hepl"}), "unknown option --hepl\n  fix: did you mean --help? `paint --help` lists them");
   EXPECT_EQ(ErrorOf({"--quite-another"}), "unknown option --quite-another\n  fix: `paint --help` lists them");
@@ -58,7 +59,8 @@ TEST(Options, WordsOfValues) {
 std::string Completed(const std::vector<std::string>& words) {
   std::string line = "COMP_WORDS=(";
   for (const std::string& w : words) absl::StrAppend(&line, "'", w, "' ");
-  const std::string script = absl::StrCat(BashCompletion(kTool), line, ")\nCOMP_CWORD=", words.size() - 1, "\n_brush\necho \"${COMPREPLY[*]}\"\n");
+  const std::string script = absl::StrCat(BashCompletion(kTool), line, ")\nCOMP_CWORD=", words.size() - 1,
+                                          "\n_brush\necho \"${COMPREPLY[*]}\"\n");
   const std::string path = absl::StrCat(std::getenv("TEST_TMPDIR"), "/completion.sh");
   FILE* file = std::fopen(path.c_str(), "w");
   std::fputs(script.c_str(), file);
@@ -127,9 +129,10 @@ TEST(Diagnostics, AsJson) {
       "error[usage]: no input file\n"
       "x.tile:3:1: error[vm.assert]: error[no.code]: said the kernel\n");
   ASSERT_EQ(all.size(), 4u);
-  EXPECT_EQ(DiagnosticsJson({all[0]}),
-            "[{\"severity\":\"error\",\"code\":\"addf.c6\",\"file\":\"dir/a:b.tile\",\"line\":12,\"col\":7,"
-            "\"message\":\"the types differ\",\"fix\":\"convert one\",\"details\":\"  %b = addf %a, %c\\u000a       ^\"}]");
+  EXPECT_EQ(
+      DiagnosticsJson({all[0]}),
+      "[{\"severity\":\"error\",\"code\":\"addf.c6\",\"file\":\"dir/a:b.tile\",\"line\":12,\"col\":7,"
+      "\"message\":\"the types differ\",\"fix\":\"convert one\",\"details\":\"  %b = addf %a, %c\\u000a       ^\"}]");
   EXPECT_EQ(DiagnosticsJson({all[1], all[2]}),
             "[{\"severity\":\"warning\",\"code\":\"type.c14\",\"file\":\"x.tbc\",\"line\":null,\"col\":null,"
             "\"message\":\"strange \\\"text\\\"\",\"fix\":null,\"details\":null},"

@@ -18,7 +18,9 @@ bool TakeNumber(absl::string_view* text, int* number) {
   const size_t colon = text->rfind(':');
   if (colon == absl::string_view::npos || colon == 0) return false;
   const absl::string_view digits = text->substr(colon + 1);
-  if (digits.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(digits[0])) || !absl::SimpleAtoi(digits, number)) return false;
+  if (digits.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(digits[0])) ||
+      !absl::SimpleAtoi(digits, number))
+    return false;
   *text = text->substr(0, colon);
   return true;
 }
@@ -81,11 +83,16 @@ std::vector<PrintedDiagnostic> ParseDiagnostics(absl::string_view text) {
 }
 
 std::string DiagnosticsJson(const std::vector<PrintedDiagnostic>& diagnostics) {
-  return absl::StrCat("[", absl::StrJoin(diagnostics, ",", [](std::string* out, const PrintedDiagnostic& d) {
-    absl::StrAppend(out, "{\"severity\":", Text(d.severity), ",\"code\":", Text(d.code), ",\"file\":", Text(d.file),
-                    ",\"line\":", Number(d.line), ",\"col\":", Number(d.col), ",\"message\":", JsonQuote(ir::Escaped(d.message)),
-                    ",\"fix\":", Text(d.fix), ",\"details\":", Text(d.details), "}");
-  }), "]");
+  return absl::StrCat("[",
+                      absl::StrJoin(diagnostics, ",",
+                                    [](std::string* out, const PrintedDiagnostic& d) {
+                                      absl::StrAppend(out, "{\"severity\":", Text(d.severity),
+                                                      ",\"code\":", Text(d.code), ",\"file\":", Text(d.file),
+                                                      ",\"line\":", Number(d.line), ",\"col\":", Number(d.col),
+                                                      ",\"message\":", JsonQuote(ir::Escaped(d.message)),
+                                                      ",\"fix\":", Text(d.fix), ",\"details\":", Text(d.details), "}");
+                                    }),
+                      "]");
 }
 
 }  // namespace tile::tools

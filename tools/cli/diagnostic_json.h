@@ -15,10 +15,10 @@
 namespace tile::tools {
 
 struct PrintedDiagnostic {
-  std::string severity;     // "error", "warning"
+  std::string severity;  // "error", "warning"
   std::string code;
-  std::string file;         // empty: none
-  int line = 0, col = 0;    // 0: none
+  std::string file;       // empty: none
+  int line = 0, col = 0;  // 0: none
   std::string message, fix, details;
 };
 

@@ -19,7 +19,9 @@ std::string Roff(absl::string_view text) {
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     if (!std::exchange(first, false)) out += '\n';
     if (absl::StartsWith(line, ".") || absl::StartsWith(line, "'")) out += "\\&";
-    absl::StrAppend(&out, absl::StrReplaceAll(line, {{"\\", "\\e"}, {"-", "\\-"}, {"`", "\\(ga"}, {"'", "\\(aq"}, {"^", "\\(ha"}, {"~", "\\(ti"}}));
+    absl::StrAppend(
+        &out, absl::StrReplaceAll(
+                  line, {{"\\", "\\e"}, {"-", "\\-"}, {"`", "\\(ga"}, {"'", "\\(aq"}, {"^", "\\(ha"}, {"~", "\\(ti"}}));
   }
   return out;
 }
@@ -37,11 +39,13 @@ std::string ManualPage(const Tool& tool) {
   const std::string prefix = absl::StrCat(tool.name, ": ");
   std::string summary = lines[0];
   if (absl::StartsWith(summary, prefix)) summary = summary.substr(prefix.size());
-  std::string s = absl::StrCat(".TH ", absl::AsciiStrToUpper(tool.name), " 1 \"\" \"", tool.name, " ", ir::kRelease, "\"\n.SH NAME\n", tool.name, " \\- ",
-                               Roff(summary), "\n.SH SYNOPSIS\n.B ", tool.name, "\nCOMMAND [ARGUMENTS...]\n");
+  std::string s = absl::StrCat(".TH ", absl::AsciiStrToUpper(tool.name), " 1 \"\" \"", tool.name, " ", ir::kRelease,
+                               "\"\n.SH NAME\n", tool.name, " \\- ", Roff(summary), "\n.SH SYNOPSIS\n.B ", tool.name,
+                               "\nCOMMAND [ARGUMENTS...]\n");
   if (lines.size() > 1) {
     absl::StrAppend(&s, ".SH DESCRIPTION\n");
-    for (size_t i = 1; i < lines.size(); ++i) absl::StrAppend(&s, Roff(absl::StripAsciiWhitespace(lines[i])), "\n.br\n");
+    for (size_t i = 1; i < lines.size(); ++i)
+      absl::StrAppend(&s, Roff(absl::StripAsciiWhitespace(lines[i])), "\n.br\n");
   }
   absl::StrAppend(&s, ".SH COMMANDS\n");
   for (const Command* c : tool.commands) {

@@ -75,7 +75,8 @@ absl::StatusOr<int64_t> Options::Integer(absl::string_view name, int64_t missing
   if (!has(name)) return missing;
   int64_t n;
   if (!absl::SimpleAtoi(value(name), &n) || n < least || n > most) {
-    return absl::InvalidArgumentError(absl::StrCat("--", name, " ", value(name), ": expected a number from ", least, " to ", most));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", name, " ", value(name), ": expected a number from ", least, " to ", most));
   }
   return n;
 }
@@ -93,13 +94,15 @@ absl::StatusOr<Options> Options::Parse(const Command& command, const std::vector
   Options result;
   result.command_line_ = args;
   const auto unknown = [&](absl::string_view text, const std::string& suggestion) {
-    return absl::InvalidArgumentError(absl::StrCat("unknown option ", text, "\n  fix: ", suggestion, suggestion.empty() ? "" : " ",
-                                                   "`", command.name, " --help` lists them"));
+    return absl::InvalidArgumentError(absl::StrCat("unknown option ", text, "\n  fix: ", suggestion,
+                                                   suggestion.empty() ? "" : " ", "`", command.name,
+                                                   " --help` lists them"));
   };
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string& arg = args[i];
     if (arg == "--") {
-      result.positional_.insert(result.positional_.end(), args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
+      result.positional_.insert(result.positional_.end(), args.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                args.end());
       break;
     }
     // A negative number is a value, not an option.
@@ -123,7 +126,8 @@ absl::StatusOr<Options> Options::Parse(const Command& command, const std::vector
       }
     } else {
       spec = FindByLetter(command, arg[1]);
-      if (spec == nullptr) return unknown(arg, arg.size() > 2 ? Suggestion(command, absl::string_view(arg).substr(1)) : "");
+      if (spec == nullptr)
+        return unknown(arg, arg.size() > 2 ? Suggestion(command, absl::string_view(arg).substr(1)) : "");
       if (arg.size() > 2) {
         value = arg.substr(2);
         has_value = true;
@@ -133,7 +137,8 @@ absl::StatusOr<Options> Options::Parse(const Command& command, const std::vector
       return absl::InvalidArgumentError(absl::StrCat("--", spec->name, " takes no value"));
     }
     if (spec->value != nullptr && !has_value) {
-      if (i + 1 == args.size()) return absl::InvalidArgumentError(absl::StrCat("--", spec->name, " needs a value: ", spec->value));
+      if (i + 1 == args.size())
+        return absl::InvalidArgumentError(absl::StrCat("--", spec->name, " needs a value: ", spec->value));
       value = args[++i];
     }
     std::vector<std::string>& list = result.values_[spec->name];
@@ -146,7 +151,8 @@ absl::StatusOr<Options> Options::Parse(const Command& command, const std::vector
 }
 
 std::string HelpOf(const Tool& tool, const Command& c) {
-  std::string s = absl::StrCat("usage: ", tool.name, " ", c.name, " ", c.arguments, "\n\n", c.summary, "\n\noptions:\n");
+  std::string s =
+      absl::StrCat("usage: ", tool.name, " ", c.name, " ", c.arguments, "\n\n", c.summary, "\n\noptions:\n");
   size_t width = OptionFlags(kHelpOption).size();
   for (const OptionSpec& o : c.options) width = std::max(width, OptionFlags(o).size());
   width = std::min<size_t>(width, 30);
@@ -175,7 +181,8 @@ std::string HelpOf(const Tool& tool) {
   for (const Command* c : tool.commands) line(c->name, c->summary);
   line("completion", "prints a script that completes commands and options: `completion bash`, `completion zsh`");
   line("manual", "prints the manual page, for `man -l`");
-  absl::StrAppend(&s, "\n`", tool.name, " COMMAND --help` tells more; `", tool.name, " --version` prints the release.\n");
+  absl::StrAppend(&s, "\n`", tool.name, " COMMAND --help` tells more; `", tool.name,
+                  " --version` prints the release.\n");
   return s;
 }
 

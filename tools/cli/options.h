@@ -21,11 +21,11 @@ namespace tile::tools {
 // Exit codes of every tool.
 enum ExitCode : int {
   kOk = 0,
-  kRejected = 1,      // an input is wrong
-  kUsage = 2,         // the command line is wrong
-  kDiffers = 3,       // results differ from what was expected
-  kTrapped = 4,       // the kernel made a mistake while running; wins over kDiffers
-  kEnvironment = 5,   // something on this machine is in the way: no such device, an output that cannot be written
+  kRejected = 1,     // an input is wrong
+  kUsage = 2,        // the command line is wrong
+  kDiffers = 3,      // results differ from what was expected
+  kTrapped = 4,      // the kernel made a mistake while running; wins over kDiffers
+  kEnvironment = 5,  // something on this machine is in the way: no such device, an output that cannot be written
   kInternal = 70,
 };
 
@@ -34,8 +34,8 @@ extern const char kExitCodes[];
 
 struct OptionSpec {
   const char* name;
-  char letter;           // 0: none
-  const char* value;     // what the value is called in the help; null: a flag
+  char letter;        // 0: none
+  const char* value;  // what the value is called in the help; null: a flag
   const char* help;
   bool repeats = false;
 };
@@ -44,10 +44,10 @@ class Options;
 
 struct Command {
   const char* name;
-  const char* arguments;   // for the usage line
-  const char* summary;     // one line
+  const char* arguments;  // for the usage line
+  const char* summary;    // one line
   std::vector<OptionSpec> options;
-  const char* details;     // examples and more, printed below the options
+  const char* details;  // examples and more, printed below the options
   int (*run)(const Options&);
   // What its arguments may be, for completion; null: files.
   std::vector<std::string> (*words)() = nullptr;

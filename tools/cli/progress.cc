@@ -1,8 +1,8 @@
 #include "tools/cli/progress.h"
 
-#include <mutex>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <mutex>
 
 #include <algorithm>
 #include <cstdio>
@@ -100,7 +100,8 @@ void Progress::Draw() {
   if (room < 8) return;
   if (text.size() > room) text.resize(room);
   const bool color = UseColor();
-  const std::string line = absl::StrCat("\r", color ? "\033[32m" : "", bar, color ? "\033[0m" : "", rest, text, "\033[K");
+  const std::string line =
+      absl::StrCat("\r", color ? "\033[32m" : "", bar, color ? "\033[0m" : "", rest, text, "\033[K");
   std::fwrite(line.data(), 1, line.size(), stderr);
   std::fflush(stderr);
   shown_ = true;

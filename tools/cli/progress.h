@@ -56,9 +56,9 @@ class Progress {
   std::string what_ ABSL_GUARDED_BY(mutex_), unit_ ABSL_GUARDED_BY(mutex_);
   double from_ ABSL_GUARDED_BY(mutex_) = 0, to_ ABSL_GUARDED_BY(mutex_) = 1;
   int64_t total_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool running_ ABSL_GUARDED_BY(mutex_) = false;   // between Begin and End
-  bool shown_ ABSL_GUARDED_BY(mutex_) = false;     // the line is on the terminal
-  bool line_open_ ABSL_GUARDED_BY(mutex_) = false; // the kernel's text does not end with a line break: leave it alone
+  bool running_ ABSL_GUARDED_BY(mutex_) = false;    // between Begin and End
+  bool shown_ ABSL_GUARDED_BY(mutex_) = false;      // the line is on the terminal
+  bool line_open_ ABSL_GUARDED_BY(mutex_) = false;  // the kernel's text does not end with a line break: leave it alone
   bool quit_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

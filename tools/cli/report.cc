@@ -52,7 +52,8 @@ void PrintDiagnostics(absl::string_view unsafe) {
   const bool color = UseColor();
   std::string out;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    for (const auto& [word, code] : {std::pair<absl::string_view, const char*>{"error[", "\033[1;31m"}, {"warning[", "\033[1;33m"}}) {
+    for (const auto& [word, code] :
+         {std::pair<absl::string_view, const char*>{"error[", "\033[1;31m"}, {"warning[", "\033[1;33m"}}) {
       const size_t at = color ? line.find(word) : absl::string_view::npos;
       const size_t end = at == absl::string_view::npos ? at : line.find(']', at);
       if (end == absl::string_view::npos) continue;

@@ -52,9 +52,11 @@ int Completion(const Tool& tool, const std::vector<std::string>& args) {
   if (args.size() == 2 && args[1] == "bash") return Print(BashCompletion(tool));
   if (args.size() == 2 && args[1] == "zsh") return Print(ZshCompletion(tool));
   if (args.size() == 2 && (args[1] == "--help" || args[1] == "-h")) {
-    return Print(absl::StrCat("usage: ", tool.name, " completion bash|zsh\n\nPrints a script that completes commands, options and ",
-                              "their values.\n\n  . <(", tool.name, " completion bash)               for this shell\n  ", tool.name,
-                              " completion zsh > FOLDER/_", tool.name, "   FOLDER being in $fpath\n\n./install puts both where shells look.\n"));
+    return Print(absl::StrCat(
+        "usage: ", tool.name, " completion bash|zsh\n\nPrints a script that completes commands, options and ",
+        "their values.\n\n  . <(", tool.name, " completion bash)               for this shell\n  ", tool.name,
+        " completion zsh > FOLDER/_", tool.name,
+        "   FOLDER being in $fpath\n\n./install puts both where shells look.\n"));
   }
   return Fail(kUsage, "usage", absl::StrCat("expected `", tool.name, " completion bash` or `completion zsh`"));
 }

@@ -52,7 +52,8 @@ absl::StatusOr<AlignedBuffer> ReadStream(int fd, const std::string& name, int64_
     const int64_t n = ReadSome(fd, bytes.data() + used, chunk);
     if (n < 0) return SystemError(name, "cannot be read");
     used += n;
-    if (static_cast<int64_t>(used) > most_bytes) return WithName(name, absl::StrCat("gives more than ", most_bytes, " bytes"));
+    if (static_cast<int64_t>(used) > most_bytes)
+      return WithName(name, absl::StrCat("gives more than ", most_bytes, " bytes"));
     if (static_cast<int64_t>(used) > kMaxStreamBytes) {
       return WithName(name, absl::StrCat("gives more than ", kMaxStreamBytes, " bytes; store it in a file"));
     }
@@ -177,7 +178,8 @@ absl::Status OutputFile::Flush() {
 
 absl::Status OutputFile::WriteOut(absl::Span<const uint8_t> bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = write(fd_, bytes.data(), std::min<size_t>(bytes.size(), written_ == nullptr ? size_t{1} << 30 : size_t{1} << 24));
+    const ssize_t n = write(fd_, bytes.data(),
+                            std::min<size_t>(bytes.size(), written_ == nullptr ? size_t{1} << 30 : size_t{1} << 24));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return OutputError(path_, "cannot be written");
     if (written_ != nullptr) written_->fetch_add(n, std::memory_order_relaxed);

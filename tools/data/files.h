@@ -46,7 +46,7 @@ class OutputFile {
   absl::Status Open(const std::string& path);
   absl::Status Write(absl::Span<const uint8_t> bytes);  // small pieces are gathered
   absl::Status Write(absl::string_view text);
-  absl::Status Flush();   // so that Commit has nothing left to write
+  absl::Status Flush();  // so that Commit has nothing left to write
   absl::Status Commit();
   bool is_terminal() const;
   // Counts bytes as they are written.

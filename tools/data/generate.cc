@@ -233,8 +233,7 @@ void Generator::Fill(absl::Span<uint8_t> bytes, std::atomic<int64_t>* made) cons
           return std::bit_cast<uint32_t>(static_cast<float>(ziggurat.Sample(Words(key, i))));
         });
       }
-      return EachBits(elem, out,
-                      [=](int64_t i) { return ir::FromDouble(elem, ziggurat.Sample(Words(key, i))); });
+      return EachBits(elem, out, [=](int64_t i) { return ir::FromDouble(elem, ziggurat.Sample(Words(key, i))); });
     }
   }
 }

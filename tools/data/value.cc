@@ -140,7 +140,9 @@ bool Exists(const std::string& path) {
 }
 
 // "-", "-:f16[4]", "-.npz:name".
-bool IsStdin(absl::string_view text) { return text == "-" || absl::StartsWith(text, "-:") || absl::StartsWith(text, "-."); }
+bool IsStdin(absl::string_view text) {
+  return text == "-" || absl::StartsWith(text, "-:") || absl::StartsWith(text, "-.");
+}
 
 // x.npy:bf16
 absl::StatusOr<Value> NpyAs(AlignedBuffer bytes, absl::string_view text, const Spec& spec) {
@@ -205,7 +207,8 @@ absl::StatusOr<Value> ReadFile(absl::string_view text, const ValueOptions& optio
   }
   Form form = FormOfName(path);
   if (from_stdin && path != "-" && form == Form::kBytes && !absl::EndsWithIgnoreCase(path, ".bin")) {
-    return WithName(text, "stdin is read as -.npy, -.npz, -.safetensors, -.png or -.bin; a file of this name is ./NAME");
+    return WithName(text,
+                    "stdin is read as -.npy, -.npz, -.safetensors, -.png or -.bin; a file of this name is ./NAME");
   }
   const bool has_members = form == Form::kNpz || form == Form::kSafetensors;
   Spec spec;

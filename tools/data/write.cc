@@ -66,8 +66,8 @@ absl::Status CheckOutputForm(absl::string_view path, size_t arrays) {
     return WithName(path, "the extension does not say the form; .npy, .npz, .safetensors, .png, .bin or .txt does");
   }
   if (arrays == 1 || (arrays > 1 && writer->many)) return absl::OkStatus();
-  return WithName(path, absl::StrCat(arrays, " arrays, but ", writer->extension,
-                                     " holds one; .npz and .safetensors hold several"));
+  return WithName(
+      path, absl::StrCat(arrays, " arrays, but ", writer->extension, " holds one; .npz and .safetensors hold several"));
 }
 
 absl::Status WriteArrays(absl::string_view path, absl::Span<const NamedArray> arrays) {

@@ -72,8 +72,8 @@ std::shared_ptr<runtime::Program> ProgramOf(const LoadedModule& loaded) {
   return program;
 }
 
-absl::StatusOr<DeviceKernel> LoadOn(const std::shared_ptr<runtime::Device>& device, std::shared_ptr<const runtime::Program> program,
-                                    const ir::Function& function) {
+absl::StatusOr<DeviceKernel> LoadOn(const std::shared_ptr<runtime::Device>& device,
+                                    std::shared_ptr<const runtime::Program> program, const ir::Function& function) {
   absl::StatusOr<std::shared_ptr<runtime::LoadedKernel>> kernel = device->Load(program, function);
   if (!kernel.ok()) return kernel.status();
   return DeviceKernel{device, std::move(program), &function, *std::move(kernel)};
@@ -85,8 +85,8 @@ absl::StatusOr<DeviceKernel> DeviceChoice::TryLoad(const LoadedModule& loaded, c
   return LoadOn(device_, ProgramOf(loaded), function);
 }
 
-std::optional<DeviceKernel> DeviceChoice::Load(const LoadedModule& loaded, const ir::Function& function, const std::string& path,
-                                               int* exit) {
+std::optional<DeviceKernel> DeviceChoice::Load(const LoadedModule& loaded, const ir::Function& function,
+                                               const std::string& path, int* exit) {
   std::shared_ptr<runtime::Program> program = ProgramOf(loaded);
   std::shared_ptr<runtime::Device> device = device_;
   absl::Status status = is_gpu() ? FindImages(loaded, images_, path, program.get()) : absl::OkStatus();

@@ -36,7 +36,8 @@ class DeviceChoice {
   // A program that was made here, of no file: without machine code. Says nothing on stderr.
   absl::StatusOr<DeviceKernel> TryLoad(const LoadedModule& loaded, const ir::Function& function);
   // `path`: of the file that was loaded.
-  std::optional<DeviceKernel> Load(const LoadedModule& loaded, const ir::Function& function, const std::string& path, int* exit);
+  std::optional<DeviceKernel> Load(const LoadedModule& loaded, const ir::Function& function, const std::string& path,
+                                   int* exit);
 
  private:
   friend std::unique_ptr<DeviceChoice> ChooseDevice(const Options& options, int* exit);

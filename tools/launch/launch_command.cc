@@ -25,7 +25,8 @@ RunOutcome Timed(LaunchJob& job, PrintFunction print, Progress* progress, double
   outcome.status = run.launch->Initialize(stream);
   if (outcome.status.ok()) outcome.status = stream->Synchronize();
   if (!outcome.status.ok()) return outcome;
-  return RunTimed(run.kernel, run.spec.options, run.blocks(), &run.log, [&](runtime::Stream* s) { return run.launch->Launch(s); });
+  return RunTimed(run.kernel, run.spec.options, run.blocks(), &run.log,
+                  [&](runtime::Stream* s) { return run.launch->Launch(s); });
 }
 
 }  // namespace
@@ -103,7 +104,8 @@ std::vector<OptionSpec> DeviceOptionSpecs() {
       {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
       {"unspecified", 0, "zero|ones|random",
        "what the VM reads where the program gives no value (default: zero, as GPUs do)"},
-      {"order", 0, "linear|reverse|random[:SEED]", "how blocks start on the VM (default: linear; --check=full tries several)"},
+      {"order", 0, "linear|reverse|random[:SEED]",
+       "how blocks start on the VM (default: linear; --check=full tries several)"},
   };
 }
 
@@ -147,11 +149,13 @@ std::unique_ptr<LaunchJob> PrepareJob(const Options& options, Progress* progress
   }
   std::unique_ptr<DeviceChoice> device = ChooseOnlyDevice(options, exit);
   if (device == nullptr) return nullptr;
-  return PrepareJob(options, options.positional()[0], std::move(device), options.value("kernel"), progress, exit, order);
+  return PrepareJob(options, options.positional()[0], std::move(device), options.value("kernel"), progress, exit,
+                    order);
 }
 
-std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string& path, std::unique_ptr<DeviceChoice> device,
-                                      const std::string& name, Progress* progress, int* exit, const std::string& order) {
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string& path,
+                                      std::unique_ptr<DeviceChoice> device, const std::string& name, Progress* progress,
+                                      int* exit, const std::string& order) {
   LaunchRequest request;
   request.progress = progress;
   if (!ParseLaunchOptions(options, &request, exit)) return nullptr;
@@ -178,7 +182,8 @@ std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string&
 
 void SetPrint(const DeviceKernel& kernel, PrintFunction print, Progress* progress) {
   // What the kernel prints would stand in the middle of the bar.
-  if (!print && progress != nullptr && progress->active()) print = [progress](absl::string_view text) { progress->Print(text); };
+  if (!print && progress != nullptr && progress->active())
+    print = [progress](absl::string_view text) { progress->Print(text); };
   kernel.device->set_print(std::move(print));
 }
 
@@ -200,8 +205,10 @@ RunOutcome RepeatJob(LaunchJob& job, PrintFunction print, Progress* progress, do
 
 void ReportOrders(const runtime::LaunchSpec& spec, const RunOutcome& outcome) {
   const int64_t blocks = spec.grid[0] * spec.grid[1] * spec.grid[2];
-  if (spec.options.check != runtime::CheckLevel::kFull || !spec.options.order.empty() || blocks < 2 || !outcome.ok()) return;
-  std::fprintf(stderr, "note: checked in %d order%s of blocks\n", outcome.counts.orders, outcome.counts.orders == 1 ? "" : "s");
+  if (spec.options.check != runtime::CheckLevel::kFull || !spec.options.order.empty() || blocks < 2 || !outcome.ok())
+    return;
+  std::fprintf(stderr, "note: checked in %d order%s of blocks\n", outcome.counts.orders,
+               outcome.counts.orders == 1 ? "" : "s");
 }
 
 int ReportOutcome(const RunOutcome& outcome, const std::string& file) {

@@ -33,7 +33,7 @@ bool ParseTolerance(const Options& options, Tolerance* tolerance, int* exit);
 // A kernel with its arguments, ready to run. Later members refer to earlier ones.
 struct LaunchJob {
   std::unique_ptr<DeviceChoice> device;
-  std::string file;   // for messages
+  std::string file;  // for messages
   std::unique_ptr<LoadedModule> loaded;
   const ir::Function* function = nullptr;
   std::unique_ptr<PreparedRun> run;
@@ -45,11 +45,13 @@ std::unique_ptr<DeviceChoice> ChooseOnlyDevice(const Options& options, int* exit
 
 // From `K [INPUTS…] [options]`. Null after an error on stderr, with the exit code in *exit. `progress` shows how far the
 // inputs are. `order`: of the blocks, where --order says nothing.
-std::unique_ptr<LaunchJob> PrepareJob(const Options& options, Progress* progress, int* exit, const std::string& order = "");
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, Progress* progress, int* exit,
+                                      const std::string& order = "");
 // The same of another file than the first, on a device of its own. `name`: of
 // the kernel; empty: the only one.
-std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string& path, std::unique_ptr<DeviceChoice> device,
-                                      const std::string& name, Progress* progress, int* exit, const std::string& order = "");
+std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string& path,
+                                      std::unique_ptr<DeviceChoice> device, const std::string& name, Progress* progress,
+                                      int* exit, const std::string& order = "");
 
 // Where prints of the kernel go; none: standard output.
 using PrintFunction = std::function<void(absl::string_view)>;

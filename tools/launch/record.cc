@@ -23,12 +23,27 @@ constexpr uint64_t kPieceBytes = uint64_t{16} << 20;
 // "torch.float32", "float32", "f32", "bool_", …
 bool ParseType(absl::string_view text, ir::Element* element, bool* is_unsigned) {
   absl::ConsumePrefix(&text, "torch.");
-  static constexpr struct { const char* name; const char* ours; } kNames[] = {
-      {"float16", "f16"},        {"bfloat16", "bf16"},        {"float32", "f32"},          {"float64", "f64"},
-      {"int8", "i8"},            {"int16", "i16"},            {"int32", "i32"},            {"int64", "i64"},
-      {"uint8", "u8"},           {"uint16", "u16"},           {"uint32", "u32"},           {"uint64", "u64"},
-      {"bool", "bool"},          {"bool_", "bool"},           {"float8_e4m3fn", "f8E4M3FN"},
-      {"float8_e5m2", "f8E5M2"}, {"float8_e8m0fnu", "f8E8M0FNU"}, {"float4_e2m1fn_x2", "f4E2M1FN"}};
+  static constexpr struct {
+    const char* name;
+    const char* ours;
+  } kNames[] = {{"float16", "f16"},
+                {"bfloat16", "bf16"},
+                {"float32", "f32"},
+                {"float64", "f64"},
+                {"int8", "i8"},
+                {"int16", "i16"},
+                {"int32", "i32"},
+                {"int64", "i64"},
+                {"uint8", "u8"},
+                {"uint16", "u16"},
+                {"uint32", "u32"},
+                {"uint64", "u64"},
+                {"bool", "bool"},
+                {"bool_", "bool"},
+                {"float8_e4m3fn", "f8E4M3FN"},
+                {"float8_e5m2", "f8E5M2"},
+                {"float8_e8m0fnu", "f8E8M0FNU"},
+                {"float4_e2m1fn_x2", "f4E2M1FN"}};
   for (const auto& n : kNames) {
     if (text == n.name) return ParseElementName(n.ours, element, is_unsigned);
   }
@@ -67,7 +82,8 @@ absl::Status ReadParam(JsonReader& r, RecordedParam* p) {
     if (p->kind == RecordedParam::Kind::kScalar) {
       if (at == 1) {
         if (absl::Status st = r.String(&text); !st.ok()) return st;
-        return ParseType(text, &p->element, &p->is_unsigned) ? absl::OkStatus() : r.Error(absl::StrCat("unknown type `", text, "`"));
+        return ParseType(text, &p->element, &p->is_unsigned) ? absl::OkStatus()
+                                                             : r.Error(absl::StrCat("unknown type `", text, "`"));
       }
       if (at == 2) {
         if (absl::Status st = r.Literal(&text); !st.ok()) return st;
@@ -86,7 +102,8 @@ absl::Status ReadParam(JsonReader& r, RecordedParam* p) {
       case 2: return r.Integer(&p->offset);
       case 3:
         if (absl::Status st = r.String(&text); !st.ok()) return st;
-        return ParseType(text, &p->element, &p->is_unsigned) ? absl::OkStatus() : r.Error(absl::StrCat("unknown type `", text, "`"));
+        return ParseType(text, &p->element, &p->is_unsigned) ? absl::OkStatus()
+                                                             : r.Error(absl::StrCat("unknown type `", text, "`"));
       case 4: return ReadInts(r, &p->shape);
       case 5: return ReadInts(r, &p->strides);
       case 6: return r.Skip();  // width of the words: parameters are 64-bit words here
@@ -107,7 +124,8 @@ absl::Status WriteText(const std::string& path, absl::string_view text, OutputFi
 }
 
 // The blocks one after the other, from the device.
-absl::Status WriteMemory(const std::string& path, const PreparedRun& run, const std::vector<size_t>& blocks, OutputFile* file) {
+absl::Status WriteMemory(const std::string& path, const PreparedRun& run, const std::vector<size_t>& blocks,
+                         OutputFile* file) {
   if (absl::Status s = file->Open(path); !s.ok()) return s;
   runtime::Device& device = *run.kernel.device;
   std::vector<uint8_t> piece;
@@ -145,7 +163,8 @@ absl::StatusOr<RecordedLaunch> ParseRecord(absl::string_view json) {
   if (s.ok()) s = r.End();
   if (!s.ok()) return s;
   if (launch.symbol.empty()) return absl::InvalidArgumentError("`symbol` is missing");
-  if (launch.grid.empty() || launch.grid.size() > 3) return absl::InvalidArgumentError("`grid` must have one to three numbers");
+  if (launch.grid.empty() || launch.grid.size() > 3)
+    return absl::InvalidArgumentError("`grid` must have one to three numbers");
   int64_t total = 0;
   for (int64_t n : launch.sizes) {
     if (n < 0 || n > kMaxRecordBytes - total) return absl::InvalidArgumentError("`sizes`: out of range");
@@ -180,7 +199,8 @@ absl::Status Recorder::Before(const std::string& name, const ir::Module& module,
       const auto range = std::find_if(memory.begin(), memory.end(), [&](const runtime::MemoryRange& m) {
         return word == m.address || word - m.address < m.bytes;
       });
-      if (range == memory.end()) return absl::InvalidArgumentError(absl::StrCat("parameter ", i, " points to no array"));
+      if (range == memory.end())
+        return absl::InvalidArgumentError(absl::StrCat("parameter ", i, " points to no array"));
       const auto block = block_of(static_cast<size_t>(range - memory.begin()));
       params.push_back(absl::StrCat("[\"pointer\", ", block, ", ", word - range->address, ", \"",
                                     ir::ElemInfoOf(t.element().pointee).spelling, "\"]"));
@@ -194,8 +214,9 @@ absl::Status Recorder::Before(const std::string& name, const ir::Module& module,
   }
   for (const size_t i : blocks_) sizes.push_back(absl::StrCat(memory[i].bytes));
   const auto& g = run.spec.grid;
-  const std::string json = absl::StrCat("{\"symbol\": ", JsonQuote(f.name), ", \"grid\": [", g[0], ", ", g[1], ", ", g[2],
-                                        "], \"params\": [", absl::StrJoin(params, ", "), "], \"sizes\": [", absl::StrJoin(sizes, ", "), "]}\n");
+  const std::string json = absl::StrCat("{\"symbol\": ", JsonQuote(f.name), ", \"grid\": [", g[0], ", ", g[1], ", ",
+                                        g[2], "], \"params\": [", absl::StrJoin(params, ", "), "], \"sizes\": [",
+                                        absl::StrJoin(sizes, ", "), "]}\n");
   absl::StatusOr<std::string> tbc = ir::WriteTbc(module);
   if (!tbc.ok()) return tbc.status();
   if (absl::Status s = WriteText(name + ".tbc", *tbc, &tbc_); !s.ok()) return s;

@@ -20,8 +20,8 @@ namespace tile::tools {
 
 struct RecordedParam {
   enum class Kind { kArray, kScalar, kPointer } kind = Kind::kScalar;
-  int64_t block = 0, offset = 0;        // array, pointer
-  ir::Element element;                  // array, pointer; scalar: its type
+  int64_t block = 0, offset = 0;  // array, pointer
+  ir::Element element;            // array, pointer; scalar: its type
   bool is_unsigned = false;
   std::vector<int64_t> shape, strides;  // array
   uint64_t bits = 0;                    // scalar

@@ -49,7 +49,8 @@ absl::StatusOr<Array> Take(Value value, absl::string_view name, Progress* progre
 }
 
 // A value as an array of the element that the parameter has. `text` is what stands on the command line.
-absl::StatusOr<Array> ToArray(absl::string_view text, Value value, Element want, absl::string_view name, const LaunchRequest& request) {
+absl::StatusOr<Array> ToArray(absl::string_view text, Value value, Element want, absl::string_view name,
+                              const LaunchRequest& request) {
   const auto error = [&](absl::string_view message) { return Error(Located(text, "run.value", message)); };
   if (value.is_scalar()) {
     return error(absl::StrCat("argument `", name, "` is an array of ", ir::ToString(want), ", but `", value.scalar(),
@@ -69,10 +70,12 @@ absl::StatusOr<Array> ToArray(absl::string_view text, Value value, Element want,
 absl::StatusOr<uint64_t> ToScalar(absl::string_view text, const Value& value, ir::Elem elem, absl::string_view name,
                                   absl::string_view cpp_type = "") {
   if (!value.is_scalar()) {
-    return Error(Located(text, "run.value", absl::StrCat("argument `", name, "` is a number, but the value is an array")));
+    return Error(
+        Located(text, "run.value", absl::StrCat("argument `", name, "` is a number, but the value is an array")));
   }
   absl::StatusOr<uint64_t> bits = ParseElement(cpp_type == "bool" ? ir::Elem::kI1 : elem, value.scalar());
-  if (!bits.ok()) return Error(Located(text, "run.value", absl::StrCat("argument `", name, "`: ", bits.status().message())));
+  if (!bits.ok())
+    return Error(Located(text, "run.value", absl::StrCat("argument `", name, "`: ", bits.status().message())));
   return bits;
 }
 
@@ -116,8 +119,9 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
       for (const ir::ArrayArg& a : interface.arrays) {
         if (a.direction != Direction::kOut) names.push_back(a.name);
       }
-      return Error(absl::StrCat("too many inputs: `", input, "` has no argument left; kernel `", ir::ReadableName(f.name), "` takes ",
-                                names.size(), " (", absl::StrJoin(names, ", "), ")"));
+      return Error(absl::StrCat("too many inputs: `", input, "` has no argument left; kernel `",
+                                ir::ReadableName(f.name), "` takes ", names.size(), " (", absl::StrJoin(names, ", "),
+                                ")"));
     }
     text[next++] = input;
   }
@@ -139,7 +143,8 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
       std::vector<std::string> names;
       for (const ir::ArrayArg& a : interface.arrays) names.push_back(a.name);
       for (const ir::ScalarArg& a : interface.scalars) names.push_back(a.name);
-      return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no argument `", name, "`; it has ", absl::StrJoin(names, ", ")));
+      return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no argument `", name, "`; it has ",
+                                absl::StrJoin(names, ", ")));
     }
   }
   run->arrays.resize(interface.arrays.size());
@@ -154,7 +159,9 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
     if (!array.ok()) return array.status();
     BoundArray& bound = run->arrays[i];
     bound.array = *std::move(array);
-    if (absl::Status s = SetArray(run, bound, arg.direction == Direction::kIn ? Transfer::kIn : Transfer::kBoth); !s.ok()) return s;
+    if (absl::Status s = SetArray(run, bound, arg.direction == Direction::kIn ? Transfer::kIn : Transfer::kBoth);
+        !s.ok())
+      return s;
   }
   for (const auto& [i, literal] : scalars) {
     const std::string& name = interface.scalars[i].name;
@@ -179,7 +186,8 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
     if (absl::Status s = SetArray(run, bound, Transfer::kOut); !s.ok()) return s;
   }
   if (request.grid.empty() && interface.grid.empty()) {
-    return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no launch rule: give the grid (--grid X[,Y[,Z]])"));
+    return Error(
+        absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no launch rule: give the grid (--grid X[,Y[,Z]])"));
   }
   return absl::OkStatus();
 }
@@ -202,7 +210,9 @@ absl::Status PrepareByParameter(const ir::Function& f, const LaunchRequest& requ
   for (const auto& [name, value] : request.args) {
     size_t i = 0;
     while (i < n && names[i] != name && absl::StrCat(i) != name) ++i;
-    if (i == n) return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no parameter `", name, "`; it has ", absl::StrJoin(names, ", ")));
+    if (i == n)
+      return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has no parameter `", name, "`; it has ",
+                                absl::StrJoin(names, ", ")));
     if (!text[i].empty()) return Error(absl::StrCat("parameter `", name, "` is given twice"));
     text[i] = value;
   }
@@ -211,8 +221,10 @@ absl::Status PrepareByParameter(const ir::Function& f, const LaunchRequest& requ
   for (size_t i = 0; i < n; ++i) {
     const ir::Type type = f.param(static_cast<int>(i))->type();
     if (text[i].empty()) {
-      return Error(absl::StrCat("parameter ", i, " of kernel `", ir::ReadableName(f.name), "` (", from_cpp ? cpp[i] : absl::StrCat("%", names[i], ": ", type.ToString()),
-                                ") is missing: the kernel has no interface, so each parameter needs a value (--arg ", names[i], "=VALUE)"));
+      return Error(absl::StrCat("parameter ", i, " of kernel `", ir::ReadableName(f.name), "` (",
+                                from_cpp ? cpp[i] : absl::StrCat("%", names[i], ": ", type.ToString()),
+                                ") is missing: the kernel has no interface, so each parameter needs a value (--arg ",
+                                names[i], "=VALUE)"));
     }
     const bool pointer = type.element().is_pointer();
     const Element pointee = Element::Number(type.element().pointee);
@@ -236,7 +248,8 @@ absl::Status PrepareByParameter(const ir::Function& f, const LaunchRequest& requ
     if (!s.ok()) return s;
   }
   if (request.grid.empty()) {
-    return Error(absl::StrCat("kernel `", ir::ReadableName(f.name), "` has neither a launch rule nor a grid: give --grid X[,Y[,Z]]"));
+    return Error(absl::StrCat("kernel `", ir::ReadableName(f.name),
+                              "` has neither a launch rule nor a grid: give --grid X[,Y[,Z]]"));
   }
   return absl::OkStatus();
 }
@@ -247,7 +260,8 @@ absl::Status ValueError(absl::string_view text, const absl::Status& status) {
   // The file of "x.bin:f16[4]" is x.bin: messages begin with the one or the other.
   const size_t colon = text.find(':');
   const absl::string_view file = text.substr(0, colon);
-  const bool about_file = colon != absl::string_view::npos && absl::StartsWith(status.message(), absl::StrCat(file, ": "));
+  const bool about_file =
+      colon != absl::string_view::npos && absl::StartsWith(status.message(), absl::StrCat(file, ": "));
   return absl::Status(status.code(), Located(about_file ? file : text, "run.value", status.message()));
 }
 

@@ -26,8 +26,8 @@ struct LaunchRequest {
   std::vector<int64_t> grid;                              // empty: by the launch rule
   bool cast = false;
   uint64_t seed = 0;
-  runtime::RunOptions options;                            // of the VM
-  Progress* progress = nullptr;                           // shows how far the inputs are
+  runtime::RunOptions options;   // of the VM
+  Progress* progress = nullptr;  // shows how far the inputs are
 };
 
 // An array argument of a prepared run.
@@ -41,10 +41,10 @@ struct BoundArray {
 struct PreparedRun {
   DeviceKernel kernel;
   RunLog log;
-  std::vector<BoundArray> arrays;        // as the interface, or one per pointer parameter
+  std::vector<BoundArray> arrays;  // as the interface, or one per pointer parameter
   std::unique_ptr<runtime::HostMemory> memory;
   std::unique_ptr<runtime::ArrayLaunch> launch;
-  runtime::LaunchSpec spec;              // what the device is given
+  runtime::LaunchSpec spec;  // what the device is given
 
   BoundArray* Find(absl::string_view name);
   int64_t blocks() const { return spec.grid[0] * spec.grid[1] * spec.grid[2]; }

@@ -15,7 +15,8 @@ void RunLog::Attach(runtime::RunOptions* options) {
 RunOutcome RunTimed(const DeviceKernel& kernel, const runtime::RunOptions& options, int64_t blocks, RunLog* log,
                     absl::FunctionRef<absl::Status(runtime::Stream*)> launch) {
   RunOutcome outcome;
-  const absl::StatusOr<std::unique_ptr<runtime::Event>> start = kernel.device->CreateEvent(), end = kernel.device->CreateEvent();
+  const absl::StatusOr<std::unique_ptr<runtime::Event>> start = kernel.device->CreateEvent(),
+                                                        end = kernel.device->CreateEvent();
   for (const auto* event : {&start, &end}) {
     if (!event->ok()) outcome.status = event->status();
   }

@@ -19,11 +19,11 @@
 namespace tile::tools {
 
 struct RunOutcome {
-  absl::Status status;                     // the launch could not be made, or was not finished
-  std::vector<runtime::Report> reports;    // the kernel trapped
-  std::vector<runtime::Report> warnings;   // what is probably not meant
+  absl::Status status;                    // the launch could not be made, or was not finished
+  std::vector<runtime::Report> reports;   // the kernel trapped
+  std::vector<runtime::Report> warnings;  // what is probably not meant
   runtime::RunCounts counts;
-  double ms = 0;                           // the kernel alone
+  double ms = 0;  // the kernel alone
 
   bool ok() const { return status.ok() && reports.empty(); }
 };

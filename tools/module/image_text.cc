@@ -22,7 +22,8 @@ std::string ImageText(const ir::Image& i) {
   if (i.cluster != std::array<uint32_t, 3>{1, 1, 1}) absl::StrAppend(&s, ", cluster ", absl::StrJoin(i.cluster, "x"));
   if (!i.tma.empty()) absl::StrAppend(&s, ", ", i.tma.size(), " TMA descriptors");
   if (!i.workspaces.empty()) absl::StrAppend(&s, ", ", i.workspaces.size(), " workspaces");
-  if (i.driver_floor > 0) absl::StrAppend(&s, ", driver of CUDA ", i.driver_floor / 1000, ".", i.driver_floor % 1000 / 10);
+  if (i.driver_floor > 0)
+    absl::StrAppend(&s, ", driver of CUDA ", i.driver_floor / 1000, ".", i.driver_floor % 1000 / 10);
   absl::StrAppend(&s, ", ", i.payload.size(), " bytes");
   return s;
 }
@@ -30,12 +31,13 @@ std::string ImageText(const ir::Image& i) {
 std::string ImageJson(const ir::Image& i, absl::string_view kernel, absl::string_view more) {
   std::vector<std::string> requirements;
   for (const ir::ImageRequirement& r : i.requirements) requirements.push_back(JsonQuote(ir::Escaped(r.text)));
-  return absl::StrCat("{\"kernel\":", JsonQuote(ir::Escaped(kernel)), ",\"arch\":", JsonQuote(ir::Escaped(i.arch)), ",\"kind\":\"", KindName(i),
-                      "\",\"symbol\":", JsonQuote(ir::Escaped(i.symbol)), ",\"threads\":", NumberOrNull(i.threads),
-                      ",\"registers\":", NumberOrNull(i.registers), ",\"shared_bytes\":", i.shared_bytes + uint64_t{i.static_shared_bytes},
-                      ",\"cluster\":[", absl::StrJoin(i.cluster, ","), "],\"requires\":[", absl::StrJoin(requirements, ","),
-                      "],\"descriptors\":", i.tma.size(), ",\"workspaces\":", i.workspaces.size(), ",\"bytes\":", i.payload.size(),
-                      ",\"driver\":", i.driver_floor, more, "}");
+  return absl::StrCat("{\"kernel\":", JsonQuote(ir::Escaped(kernel)), ",\"arch\":", JsonQuote(ir::Escaped(i.arch)),
+                      ",\"kind\":\"", KindName(i), "\",\"symbol\":", JsonQuote(ir::Escaped(i.symbol)),
+                      ",\"threads\":", NumberOrNull(i.threads), ",\"registers\":", NumberOrNull(i.registers),
+                      ",\"shared_bytes\":", i.shared_bytes + uint64_t{i.static_shared_bytes}, ",\"cluster\":[",
+                      absl::StrJoin(i.cluster, ","), "],\"requires\":[", absl::StrJoin(requirements, ","),
+                      "],\"descriptors\":", i.tma.size(), ",\"workspaces\":", i.workspaces.size(),
+                      ",\"bytes\":", i.payload.size(), ",\"driver\":", i.driver_floor, more, "}");
 }
 
 }  // namespace tile::tools

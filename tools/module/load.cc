@@ -52,15 +52,17 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
       return nullptr;
     }
   } else {
-    *exit = FailAt(name, kRejected, "file.form",
-                   bytes.empty() ? "the file is empty" : "not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode",
-                   "pass a file that `tilevm as`, a frontend or `nvcc --tilebc` wrote");
+    *exit =
+        FailAt(name, kRejected, "file.form",
+               bytes.empty() ? "the file is empty" : "not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode",
+               "pass a file that `tilevm as`, a frontend or `nvcc --tilebc` wrote");
     return nullptr;
   }
   if (loaded->module->source_name.empty()) loaded->module->source_name = name;
   if (options.verify) {
     if (loaded->form != InputForm::kText) ir::Verify(*loaded->module, &diagnostics);
-    if (!diagnostics.ok() || (options.warnings && !diagnostics.list().empty())) PrintDiagnostics(diagnostics.ToString());
+    if (!diagnostics.ok() || (options.warnings && !diagnostics.list().empty()))
+      PrintDiagnostics(diagnostics.ToString());
     if (!diagnostics.ok()) {
       *exit = kRejected;
       return nullptr;

@@ -18,15 +18,15 @@ enum class InputForm { kTbc, kText, kTileIr };
 struct LoadedModule {
   std::unique_ptr<ir::Module> module;
   InputForm form = InputForm::kText;
-  int tileir_version = 0;   // of Tile IR bytecode, major * 100 + minor
-  AlignedBuffer file;       // as it was read; the images of a .tbc lie in it
+  int tileir_version = 0;  // of Tile IR bytecode, major * 100 + minor
+  AlignedBuffer file;      // as it was read; the images of a .tbc lie in it
 
   absl::Span<const uint8_t> bytes() const { return file.span(); }
 };
 
 struct LoadOptions {
   bool verify = true;
-  bool warnings = true;     // print the verifier's warnings
+  bool warnings = true;  // print the verifier's warnings
 };
 
 // Reads and verifies; everything that is wrong is printed on stderr. Null after errors, with the exit code in *exit.

@@ -43,9 +43,10 @@ struct EmitInfo {
   const char* pass = "";
 };
 constexpr EmitInfo kEmits[] = {
-    {"cubin", Emit::kCubin, ".cubin"},      {"tbc", Emit::kTbc, ".tbc"},         {"header", Emit::kHeader, ".h"},
-    {"ptx", Emit::kPtx, ".ptx"},            {"tile", Emit::kStage, "", "slice"}, {"gpu", Emit::kStage, "", "layouts"},
-    {"llvm", Emit::kStage, "", "llvm"},     {"llvm-opt", Emit::kStage, "", "llvm-opt"},
+    {"cubin", Emit::kCubin, ".cubin"},   {"tbc", Emit::kTbc, ".tbc"},
+    {"header", Emit::kHeader, ".h"},     {"ptx", Emit::kPtx, ".ptx"},
+    {"tile", Emit::kStage, "", "slice"}, {"gpu", Emit::kStage, "", "layouts"},
+    {"llvm", Emit::kStage, "", "llvm"},  {"llvm-opt", Emit::kStage, "", "llvm-opt"},
     {"sass", Emit::kSass, ".sass"},
 };
 
@@ -80,7 +81,7 @@ int Write(const std::string& path, absl::string_view bytes, bool binary) {
   absl::Status s = file.Open(path);
   if (s.ok() && binary && file.is_terminal()) {
     return FailAt("stdout", kUsage, "output.terminal", "will not write a binary file to a terminal",
-                "name a file with -o, or redirect the output");
+                  "name a file with -o, or redirect the output");
   }
   if (s.ok()) s = file.Write(bytes);
   if (s.ok()) s = file.Commit();
@@ -147,8 +148,9 @@ void PrintTimes(const codegen::Trace& trace) {
 }
 
 std::string Versions() {
-  return absl::StrCat("tilec ", ir::kRelease, "\n", codegen::LlvmVersion(), "\nassembler: ", codegen::FindAssembler().path, "\n",
-                      codegen::PtxasVersion(), "libdevice: ", codegen::FindLibdevice(), "\n");
+  return absl::StrCat("tilec ", ir::kRelease, "\n", codegen::LlvmVersion(),
+                      "\nassembler: ", codegen::FindAssembler().path, "\n", codegen::PtxasVersion(),
+                      "libdevice: ", codegen::FindLibdevice(), "\n");
 }
 
 absl::Status Append(absl::StatusOr<codegen::BuiltImage> image, std::vector<codegen::BuiltImage>* all) {
@@ -165,10 +167,10 @@ absl::Status Append(absl::StatusOr<std::vector<codegen::BuiltImage>> images, std
 std::string FiguresOf(const ir::Function& f, const codegen::BuiltImage& image) {
   const bool assembled = image.image.kind == ir::ImageKind::kCubin;
   const codegen::Compiled& c = image.compiled;
-  return absl::StrCat(c.threads, " threads, ", assembled ? absl::StrCat(image.assembled.registers, " registers, ") : "", c.shared_bytes,
-                      " bytes of shared memory, ",
-                      assembled ? absl::StrCat(image.assembled.spill_bytes, " bytes spilled, ") : "", c.llvm_instructions,
-                      " LLVM instructions", image.image.tma.empty() ? "" : ", takes descriptors",
+  return absl::StrCat(c.threads, " threads, ", assembled ? absl::StrCat(image.assembled.registers, " registers, ") : "",
+                      c.shared_bytes, " bytes of shared memory, ",
+                      assembled ? absl::StrCat(image.assembled.spill_bytes, " bytes spilled, ") : "",
+                      c.llvm_instructions, " LLVM instructions", image.image.tma.empty() ? "" : ", takes descriptors",
                       c.symbol == f.name ? "" : absl::StrCat(", symbol ", c.symbol));
 }
 
@@ -209,7 +211,8 @@ class Compilation {
           const std::string what = absl::StrCat(of, ": ", pass);
           limit_.At(what, trace->largest_tile);
           const absl::Span<const codegen::PassInfo> all = codegen::AllPasses();
-          const auto at = std::find_if(all.begin(), all.end(), [&](const codegen::PassInfo& i) { return pass == i.name; });
+          const auto at =
+              std::find_if(all.begin(), all.end(), [&](const codegen::PassInfo& i) { return pass == i.name; });
           const double part = static_cast<double>(at - all.begin()) / static_cast<double>(all.size());
           progress.Begin(what, (from + part) / count, (from + part) / count, 0);
         };
@@ -240,8 +243,10 @@ class Compilation {
             std::fprintf(stderr, "%s: %s\n", ir::Escaped(of).c_str(), FiguresOf(*f, image).c_str());
           }
           const bool told = image.image.kind == ir::ImageKind::kCubin;
-          json_.push_back(ImageJson(image.image, f->name, absl::StrCat(",\"spill_bytes\":", told ? absl::StrCat(image.assembled.spill_bytes) : "null",
-                                                                       ",\"llvm_instructions\":", image.compiled.llvm_instructions)));
+          json_.push_back(
+              ImageJson(image.image, f->name,
+                        absl::StrCat(",\"spill_bytes\":", told ? absl::StrCat(image.assembled.spill_bytes) : "null",
+                                     ",\"llvm_instructions\":", image.compiled.llvm_instructions)));
           built_.push_back(std::move(image));
           images_.push_back(built_.back().image);
         }
@@ -265,13 +270,10 @@ class Compilation {
       if (const int e = Write(out.empty() ? "-" : out, stage_text_, false); e != kOk) return e;
     }
     switch (s.code()) {
-      case absl::StatusCode::kInternal:
-        return bundle_.Fail(s);
+      case absl::StatusCode::kInternal: return bundle_.Fail(s);
       case absl::StatusCode::kNotFound:
-      case absl::StatusCode::kUnavailable:
-        return Fail(kEnvironment, "codegen", s);
-      default:
-        return Fail(kRejected, "codegen", s);
+      case absl::StatusCode::kUnavailable: return Fail(kEnvironment, "codegen", s);
+      default: return Fail(kRejected, "codegen", s);
     }
   }
 
@@ -303,7 +305,8 @@ const Command kCompileCommand = {
         {"sm", 0, "LIST", kSmHelp, true},
         {"output", 'o', "FILE",
          "FILE.cubin, FILE.ptx, FILE.tbc (all kernels and targets), FILE.h (that as an array for C and C++)"},
-        {"emit", 0, "WHAT", "cubin, ptx, tbc, header; or text, on stdout without -o: tile (as it was changed for the GPU), gpu (with layouts), llvm, "
+        {"emit", 0, "WHAT",
+         "cubin, ptx, tbc, header; or text, on stdout without -o: tile (as it was changed for the GPU), gpu (with layouts), llvm, "
          "llvm-opt, sass (machine code)"},
         {"embed", 0, nullptr, "a .tbc with images; may replace the input"},
         {"kernel", 'k', "NAME", "which kernel, if there are several"},
@@ -315,14 +318,15 @@ const Command kCompileCommand = {
         {"warps", 0, "N", "warps of a block: 1, 2, 4, 8 or 16; default: what fits the tiles (see --remarks)"},
         {"time-limit", 0, "SECONDS", "give up after so long, with exit code 5, and say at what"},
         {"lineinfo", 0, nullptr, "source lines in the machine code"},
-        {"verbose", 'v', nullptr, "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},
+        {"verbose", 'v', nullptr,
+         "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},
         {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
-        {"print-after", 0, "PASS",
-         "the program after a pass, on stderr: all"
+        {"print-after", 0, "PASS", "the program after a pass, on stderr: all"
 #define TILE_PASS(Name, level, name, text) ", " name
 #define TILE_TOOL(name, text) ", " name
 #include "codegen/passes.def"
-         , true},
+         ,
+         true},
         {"verify-each", 0, nullptr, "verify the program after each pass, for those who change passes"},
         {"time-passes", 0, nullptr, "what each pass took, on stderr"},
         {"json", 0, nullptr, "print one JSON object about the result, see below"},
@@ -350,14 +354,15 @@ const Command kCompileCommand = {
 namespace {
 
 // What was asked for, into `out`.
-int WriteResult(const EmitInfo& emit, const ir::Module& module, const Compilation& compilation, const std::string& input,
-                const std::string& out) {
+int WriteResult(const EmitInfo& emit, const ir::Module& module, const Compilation& compilation,
+                const std::string& input, const std::string& out) {
   if (emit.emit == Emit::kStage) return Write(out, compilation.stage_text(), false);
   if (emit.emit == Emit::kSass) {
     absl::StatusOr<std::string> text = codegen::Disassemble(compilation.payload());
     return text.ok() ? Write(out, *text, false) : Fail(kEnvironment, "codegen", text.status());
   }
-  if (emit.emit != Emit::kTbc && emit.emit != Emit::kHeader) return Write(out, compilation.payload(), emit.emit == Emit::kCubin);
+  if (emit.emit != Emit::kTbc && emit.emit != Emit::kHeader)
+    return Write(out, compilation.payload(), emit.emit == Emit::kCubin);
   absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = compilation.images()});
   if (!bytes.ok()) return FailAt(NameOf(input), kRejected, "tbc.write", bytes.status());
   if (emit.emit == Emit::kTbc) return Write(out, *bytes, true);
@@ -387,7 +392,8 @@ int Compile(const Options& options) {
   if (!seconds.ok()) return Fail(kUsage, "usage", seconds.status().message());
   absl::StatusOr<int64_t> warps = options.Integer("warps", 0, 1, 16);
   if (!warps.ok()) return Fail(kUsage, "usage", warps.status().message());
-  if ((*warps & (*warps - 1)) != 0) return Fail(kUsage, "usage", absl::StrCat("--warps=", *warps, " is no power of two"));
+  if ((*warps & (*warps - 1)) != 0)
+    return Fail(kUsage, "usage", absl::StrCat("--warps=", *warps, " is no power of two"));
   const EmitInfo* emit = FindEmit(options);
   if (emit == nullptr) return kUsage;
   codegen::Trace trace;
@@ -413,10 +419,13 @@ int Compile(const Options& options) {
     for (const auto& f : module.functions) kernels.push_back(f.get());
   }
   std::string out = options.value("output");
-  if (out.empty()) out = emit->emit == Emit::kStage || emit->emit == Emit::kSass ? "-" : DefaultOutput(input, emit->extension);
-  if (out == "-" && options.has("json")) return Fail(kUsage, "usage", "--json prints on stdout: give the output a file with -o");
+  if (out.empty())
+    out = emit->emit == Emit::kStage || emit->emit == Emit::kSass ? "-" : DefaultOutput(input, emit->extension);
+  if (out == "-" && options.has("json"))
+    return Fail(kUsage, "usage", "--json prints on stdout: give the output a file with -o");
   if (out == input && input != "-" && !options.has("embed")) {
-    return FailAt(input, kUsage, "output.same", "the output would replace the input", "name another file with -o, or say --embed");
+    return FailAt(input, kUsage, "output.same", "the output would replace the input",
+                  "name another file with -o, or say --embed");
   }
   absl::StatusOr<std::string> plain = ir::WriteTbc(module);
   if (!plain.ok()) return FailAt(NameOf(input), kRejected, "tbc.write", plain.status());
@@ -437,9 +446,9 @@ int Compile(const Options& options) {
 
   if (exit = WriteResult(*emit, module, compilation, input, out); exit != kOk || !options.has("json")) return exit;
   for (std::string& r : remarks) r = JsonQuote(ir::Escaped(r));
-  PrintJson(absl::StrCat("{\"result\":\"ok\",\"output\":", JsonQuote(ir::Escaped(out)), ",\"emit\":\"", emit->name, "\",\"images\":",
-                         compilation.json(), ",\"remarks\":[", absl::StrJoin(remarks, ","), "],\"diagnostics\":",
-                         DiagnosticsJson(TakeDiagnostics()), "}"));
+  PrintJson(absl::StrCat("{\"result\":\"ok\",\"output\":", JsonQuote(ir::Escaped(out)), ",\"emit\":\"", emit->name,
+                         "\",\"images\":", compilation.json(), ",\"remarks\":[", absl::StrJoin(remarks, ","),
+                         "],\"diagnostics\":", DiagnosticsJson(TakeDiagnostics()), "}"));
   return kOk;
 }
 

@@ -34,9 +34,10 @@ int AddNative(std::vector<const Target*>* targets) {
   for (const runtime::Gpu& gpu : list->gpus) {
     const Target* t = TargetOfGpu(gpu.sm);
     if (t == nullptr) {
-      return Fail(kEnvironment, "codegen.native",
-                  absl::StrCat("--sm=native: this machine's ", gpu.name, " is an sm_", gpu.sm, ", which no target is for"),
-                  absl::StrCat("compile PTX for an older one, which the driver translates; targets are ", TargetNames()));
+      return Fail(
+          kEnvironment, "codegen.native",
+          absl::StrCat("--sm=native: this machine's ", gpu.name, " is an sm_", gpu.sm, ", which no target is for"),
+          absl::StrCat("compile PTX for an older one, which the driver translates; targets are ", TargetNames()));
     }
     Add(t, targets);
   }
@@ -86,7 +87,9 @@ int ReadTargets(const std::vector<std::string>& lists, std::vector<const Target*
     }
   }
   if (!targets->empty()) return kOk;
-  return Fail(kUsage, "usage", "no --sm", absl::StrCat("say which GPU to compile for, for example --sm=90; known are ", TargetNames(), ", all and native"));
+  return Fail(
+      kUsage, "usage", "no --sm",
+      absl::StrCat("say which GPU to compile for, for example --sm=90; known are ", TargetNames(), ", all and native"));
 }
 
 }  // namespace tile::tools

@@ -190,7 +190,8 @@ std::string CrashBundle::RepeatScript(const std::string& input) const {
   for (const std::string& flag : Flags()) absl::StrAppend(&flags, " ", Quoted(flag));
   // Its extension says what is written.
   std::string output = BaseName(options_.value("output"));
-  if (output.find('.') == std::string::npos) output = options_.has("embed") ? "output.tbc" : options_.has("emit") ? "output" : "output.cubin";
+  if (output.find('.') == std::string::npos)
+    output = options_.has("embed") ? "output.tbc" : options_.has("emit") ? "output" : "output.cubin";
   return absl::StrCat(
       "#!/bin/sh\n# Repeats the failure. TILEC names the compiler to try. Without names of lines: the same with "
       "module.tbc.\ncd \"$(dirname \"$0\")\" && exec \"${TILEC:-tilec}\" ",

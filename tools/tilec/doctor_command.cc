@@ -45,10 +45,14 @@ std::vector<Finding> LookAround() {
     all.push_back({"driver", "", absl::StrCat(why, "; kernels can be compiled but not run on a GPU here")});
     return all;
   }
-  all.push_back({"driver", absl::StrFormat("CUDA %d.%d", list->driver_version / 1000, list->driver_version % 1000 / 10), ""});
+  all.push_back(
+      {"driver", absl::StrFormat("CUDA %d.%d", list->driver_version / 1000, list->driver_version % 1000 / 10), ""});
   for (const runtime::Gpu& gpu : list->gpus) {
     const codegen::Target* t = TargetOfGpu(gpu.sm);
-    all.push_back({"gpu", absl::StrCat(gpu.name, ", sm_", gpu.sm, t == nullptr ? ", for which there is no target" : absl::StrCat(": --sm=", t->sm)), ""});
+    all.push_back({"gpu",
+                   absl::StrCat(gpu.name, ", sm_", gpu.sm,
+                                t == nullptr ? ", for which there is no target" : absl::StrCat(": --sm=", t->sm)),
+                   ""});
   }
   return all;
 }
@@ -58,26 +62,33 @@ int Doctor(const Options& options) {
   if (!options.has("json")) {
     std::printf("%-12s %s\n", "targets", TargetNames().c_str());
     for (const Finding& f : findings) {
-      std::printf("%-12s %s\n", f.what, ir::Escaped(f.found.empty() ? absl::StrCat("not found: ", f.without) : f.found).c_str());
+      std::printf("%-12s %s\n", f.what,
+                  ir::Escaped(f.found.empty() ? absl::StrCat("not found: ", f.without) : f.found).c_str());
     }
     return kOk;
   }
   std::vector<std::string> targets, rows;
-  for (const codegen::Target& t : codegen::AllTargets()) targets.push_back(absl::StrCat("{\"sm\":", t.sm, ",\"arch\":\"", t.arch, "\"}"));
+  for (const codegen::Target& t : codegen::AllTargets())
+    targets.push_back(absl::StrCat("{\"sm\":", t.sm, ",\"arch\":\"", t.arch, "\"}"));
   for (const Finding& f : findings) {
     const auto text = [](const std::string& s) { return s.empty() ? std::string("null") : JsonQuote(ir::Escaped(s)); };
-    rows.push_back(absl::StrCat("{\"what\":\"", f.what, "\",\"found\":", text(f.found), ",\"without\":", text(f.found.empty() ? f.without : ""), "}"));
+    rows.push_back(absl::StrCat("{\"what\":\"", f.what, "\",\"found\":", text(f.found),
+                                ",\"without\":", text(f.found.empty() ? f.without : ""), "}"));
   }
-  PrintJson(absl::StrCat("{\"release\":\"", ir::kRelease, "\",\"targets\":[", absl::StrJoin(targets, ","), "],\"findings\":[",
-                         absl::StrJoin(rows, ","), "]}"));
+  PrintJson(absl::StrCat("{\"release\":\"", ir::kRelease, "\",\"targets\":[", absl::StrJoin(targets, ","),
+                         "],\"findings\":[", absl::StrJoin(rows, ","), "]}"));
   return kOk;
 }
 
 }  // namespace
 
 const Command kDoctorCommand = {
-    "doctor", "", "tells what was found on this machine, and what is missing",
-    {{"json", 0, nullptr, "as one JSON object: release, targets, findings (what, found or null, without: what its absence means)"}},
-    "", Doctor};
+    "doctor",
+    "",
+    "tells what was found on this machine, and what is missing",
+    {{"json", 0, nullptr,
+      "as one JSON object: release, targets, findings (what, found or null, without: what its absence means)"}},
+    "",
+    Doctor};
 
 }  // namespace tile::tools

@@ -6,7 +6,10 @@
 int main(int argc, char** argv) {
   using namespace tile::tools;
   tile::codegen::CleanUpOnSignals();
-  return RunTool({"tilec", "tilec: compiles tile kernels for NVIDIA GPUs\n  `tilec K --sm=90` is short for `tilec compile K --sm=90`\n",
-                  {&kCompileCommand, &kDoctorCommand}, &kCompileCommand},
-                 argc, argv);
+  return RunTool(
+      {"tilec",
+       "tilec: compiles tile kernels for NVIDIA GPUs\n  `tilec K --sm=90` is short for `tilec compile K --sm=90`\n",
+       {&kCompileCommand, &kDoctorCommand},
+       &kCompileCommand},
+      argc, argv);
 }

@@ -28,8 +28,8 @@ int Bench(const Options& options) {
   for (int i = 0; i < 6 || (total < *seconds && i < 100000); ++i) {
     // At least six runs, and as many as fit into the time: whatever is further from its end.
     const double so_far = *seconds > 0 ? std::min(i / 6.0, total / *seconds) : i / 6.0;
-    RunOutcome outcome =
-        RepeatJob(*job, [](absl::string_view) {}, &progress, so_far, so_far + (1 - so_far) / std::max(6 - i, 1));
+    RunOutcome outcome = RepeatJob(
+        *job, [](absl::string_view) {}, &progress, so_far, so_far + (1 - so_far) / std::max(6 - i, 1));
     if (i > 0) outcome.warnings.clear();  // said already
     if (!outcome.ok()) progress.End();
     if (exit = ReportOutcome(outcome, job->file); exit != kOk) return exit;
@@ -44,15 +44,18 @@ int Bench(const Options& options) {
   // Each array is counted once, twice if it is read and written.
   double bytes = 0;
   for (const BoundArray& a : job->run->arrays) {
-    bytes += static_cast<double>(a.array.bytes.size()) * (job->function->interface && a.direction == ir::Direction::kInOut ? 2 : 1);
+    bytes += static_cast<double>(a.array.bytes.size()) *
+             (job->function->interface && a.direction == ir::Direction::kInOut ? 2 : 1);
   }
   const double gbs = bytes / median * 1e-9, gflops = *flops / median * 1e-9;
   if (options.has("json")) {
-    PrintJson(absl::StrFormat("{\"median_ms\":%.6g,\"min_ms\":%.6g,\"max_ms\":%.6g,\"runs\":%d,\"gb_per_s\":%.6g,\"gflop_per_s\":%.6g}",
-                              median * 1e3, times.front() * 1e3, times.back() * 1e3, times.size(), gbs, gflops));
+    PrintJson(absl::StrFormat(
+        "{\"median_ms\":%.6g,\"min_ms\":%.6g,\"max_ms\":%.6g,\"runs\":%d,\"gb_per_s\":%.6g,\"gflop_per_s\":%.6g}",
+        median * 1e3, times.front() * 1e3, times.back() * 1e3, times.size(), gbs, gflops));
   } else {
-    std::printf("%s: median %.4g ms (%.4g to %.4g, %zu runs), %.4g GB/s", ir::Escaped(ir::ReadableName(job->function->name)).c_str(), median * 1e3,
-                times.front() * 1e3, times.back() * 1e3, times.size(), gbs);
+    std::printf("%s: median %.4g ms (%.4g to %.4g, %zu runs), %.4g GB/s",
+                ir::Escaped(ir::ReadableName(job->function->name)).c_str(), median * 1e3, times.front() * 1e3,
+                times.back() * 1e3, times.size(), gbs);
     if (*flops > 0) std::printf(", %.4g GFLOP/s", gflops);
     std::printf("\n");
   }

@@ -97,7 +97,8 @@ absl::StatusOr<Array> Look(Side& side, const ir::ProbePoint& point) {
   spec.options.blocks_done = nullptr;
   spec.words.push_back(*probe);
   spec.memory.push_back({"probe", *probe, values->bytes.size(), point.type.element(), shape, true});
-  SetPrint(*kernel, [](absl::string_view) {}, nullptr);
+  SetPrint(
+      *kernel, [](absl::string_view) {}, nullptr);
   absl::StatusOr<std::shared_ptr<runtime::PreparedLaunch>> launch = kernel->loaded->Prepare(spec);
   if (!launch.ok()) return launch.status();
   const RunOutcome outcome = RunTimed(*kernel, spec.options, job.run->blocks(), &job.run->log,
@@ -142,8 +143,8 @@ std::string Json(const std::vector<ArrayDifference>& arrays, const Origin& origi
   const std::string list = absl::StrJoin(arrays, ",", [&](std::string* out, const ArrayDifference& d) {
     const Comparison& c = d.comparison;
     differs |= !c.ok();
-    absl::StrAppend(out, "{\"name\":", JsonQuote(ir::Escaped(d.name)), ",\"count\":", c.count, ",\"differing\":", c.differing,
-                    ",\"first\":", c.first, ",\"max_abs\":", JsonNumber(c.max_abs),
+    absl::StrAppend(out, "{\"name\":", JsonQuote(ir::Escaped(d.name)), ",\"count\":", c.count,
+                    ",\"differing\":", c.differing, ",\"first\":", c.first, ",\"max_abs\":", JsonNumber(c.max_abs),
                     ",\"max_rel\":", JsonNumber(c.max_rel), ",\"max_ulp\":", c.max_ulp, "}");
   });
   std::string s = absl::StrCat("{\"result\":\"",
@@ -152,7 +153,8 @@ std::string Json(const std::vector<ArrayDifference>& arrays, const Origin& origi
                                          : "equal",
                                "\",\"arrays\":[", list, "]");
   if (!origin.op.empty()) {
-    absl::StrAppend(&s, ",\"first_op\":{\"op\":", JsonQuote(ir::Escaped(origin.op)), ",\"where\":", JsonQuote(ir::Escaped(origin.where)),
+    absl::StrAppend(&s, ",\"first_op\":{\"op\":", JsonQuote(ir::Escaped(origin.op)),
+                    ",\"where\":", JsonQuote(ir::Escaped(origin.where)),
                     ",\"text\":", JsonQuote(ir::Escaped(origin.text)), "}");
   }
   return s + "}";
@@ -168,9 +170,12 @@ int Diff(const Options& options) {
                 "--device=cuda compares a GPU with the VM, --with=FILE another program with this one");
   }
   if (device == "auto") return Fail(kUsage, "usage", "--device auto: say which: cpu, cuda or cuda:N");
-  const auto is_stdin = [](absl::string_view s) { return s == "-" || absl::StartsWith(s, "-:") || absl::StartsWith(s, "-."); };
+  const auto is_stdin = [](absl::string_view s) {
+    return s == "-" || absl::StartsWith(s, "-:") || absl::StartsWith(s, "-.");
+  };
   for (size_t i = 1; i < options.positional().size(); ++i) {
-    if (is_stdin(options.positional()[i])) return Fail(kUsage, "usage", "inputs cannot come from stdin: each side reads them");
+    if (is_stdin(options.positional()[i]))
+      return Fail(kUsage, "usage", "inputs cannot come from stdin: each side reads them");
   }
   if (file == "-" || with == "-") return Fail(kUsage, "usage", "programs cannot come from stdin: they are read twice");
   int exit = kOk;
@@ -195,9 +200,11 @@ int Diff(const Options& options) {
   bool trapped = false;
   double part = 0;
   for (Side* side : {&a, &b}) {
-    if (absl::Status s = side->job->run->memory->Keep(); !s.ok()) return FailAt(side->job->file, kRejected, "run.launch", s);
+    if (absl::Status s = side->job->run->memory->Keep(); !s.ok())
+      return FailAt(side->job->file, kRejected, "run.launch", s);
     // What kernels print would be there twice.
-    const RunOutcome outcome = RunJob(*side->job, [](absl::string_view) {}, &progress, part, part + 0.5);
+    const RunOutcome outcome = RunJob(
+        *side->job, [](absl::string_view) {}, &progress, part, part + 0.5);
     part += 0.5;
     exit = ReportOutcome(outcome, side->job->file);
     if (exit != kOk && exit != kTrapped) return exit;

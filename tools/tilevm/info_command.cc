@@ -34,7 +34,8 @@ std::string DimText(const ir::Interface& in, const ir::Function& f, const ir::Di
 std::string ArrayText(const ir::Interface& in, const ir::Function& f, const ir::ArrayArg& a) {
   std::vector<std::string> dims;
   for (const ir::DimBinding& d : a.shape) dims.push_back(DimText(in, f, d));
-  return absl::StrCat(DirectionName(a.direction), " ", a.name, ": ", ir::ToString(a.element), "[", absl::StrJoin(dims, ", "), "]");
+  return absl::StrCat(DirectionName(a.direction), " ", a.name, ": ", ir::ToString(a.element), "[",
+                      absl::StrJoin(dims, ", "), "]");
 }
 
 int CountOps(const ir::Function& f) {
@@ -81,11 +82,12 @@ std::string ArgumentsJson(const ir::Function& f) {
   std::vector<std::string> all;
   if (f.interface == nullptr) return "";
   for (const ir::ArrayArg& a : f.interface->arrays) {
-    all.push_back(absl::StrCat("{\"name\":", Quote(a.name), ",\"direction\":\"", DirectionName(a.direction), "\",\"type\":",
-                               Quote(ir::ToString(a.element)), ",\"rank\":", a.shape.size(), "}"));
+    all.push_back(absl::StrCat("{\"name\":", Quote(a.name), ",\"direction\":\"", DirectionName(a.direction),
+                               "\",\"type\":", Quote(ir::ToString(a.element)), ",\"rank\":", a.shape.size(), "}"));
   }
   for (const ir::ScalarArg& a : f.interface->scalars) {
-    all.push_back(absl::StrCat("{\"name\":", Quote(a.name), ",\"type\":", Quote(f.param(a.param)->type().ToString()), "}"));
+    all.push_back(
+        absl::StrCat("{\"name\":", Quote(a.name), ",\"type\":", Quote(f.param(a.param)->type().ToString()), "}"));
   }
   return absl::StrJoin(all, ",");
 }
@@ -94,9 +96,10 @@ std::string KernelJson(const ir::Function& f) {
   std::vector<std::string> parameters;
   for (int i = 0; i < f.num_params(); ++i) parameters.push_back(Quote(f.param(i)->type().ToString()));
   const std::string cpp_name = ir::CppName(f.name);
-  return absl::StrCat("{\"name\":", Quote(f.name), cpp_name.empty() ? "" : absl::StrCat(",\"cpp_name\":", Quote(cpp_name)), ",\"ops\":", CountOps(f), ",\"parameters\":[", absl::StrJoin(parameters, ","),
-                      "],\"arguments\":[", ArgumentsJson(f), "],\"launch_rule\":",
-                      f.interface && !f.interface->grid.empty() ? "true" : "false", "}");
+  return absl::StrCat("{\"name\":", Quote(f.name),
+                      cpp_name.empty() ? "" : absl::StrCat(",\"cpp_name\":", Quote(cpp_name)), ",\"ops\":", CountOps(f),
+                      ",\"parameters\":[", absl::StrJoin(parameters, ","), "],\"arguments\":[", ArgumentsJson(f),
+                      "],\"launch_rule\":", f.interface && !f.interface->grid.empty() ? "true" : "false", "}");
 }
 
 std::string ModuleJson(const ir::Module& m, const std::vector<Fact>& facts, const std::vector<ir::Image>& images) {
@@ -113,7 +116,8 @@ std::string ModuleJson(const ir::Module& m, const std::vector<Fact>& facts, cons
 std::string KernelText(const ir::Function& f) {
   const std::string cpp_name = ir::CppName(f.name);
   const std::vector<std::string> cpp = ir::CppParameters(f.name);
-  std::string s = absl::StrCat("  kernel ", ir::ReadableName(f.name), ": ", f.num_params(), " parameters, ", CountOps(f), " operations\n");
+  std::string s = absl::StrCat("  kernel ", ir::ReadableName(f.name), ": ", f.num_params(), " parameters, ",
+                               CountOps(f), " operations\n");
   if (!cpp_name.empty()) absl::StrAppend(&s, "    symbol ", f.name, "\n");
   if (f.interface == nullptr) {
     for (int i = 0; i < f.num_params(); ++i) {
@@ -125,9 +129,11 @@ std::string KernelText(const ir::Function& f) {
   }
   const ir::Interface& in = *f.interface;
   for (const ir::ArrayArg& a : in.arrays) absl::StrAppend(&s, "    ", ArrayText(in, f, a), "\n");
-  for (const ir::ScalarArg& a : in.scalars) absl::StrAppend(&s, "    scalar ", a.name, ": ", f.param(a.param)->type().ToString(), "\n");
+  for (const ir::ScalarArg& a : in.scalars)
+    absl::StrAppend(&s, "    scalar ", a.name, ": ", f.param(a.param)->type().ToString(), "\n");
   for (const ir::Workspace& w : in.workspaces) {
-    absl::StrAppend(&s, "    workspace ", w.name, ": ", runtime::ExprToString(in, w.count), " elements of ", ir::ToString(w.element), "\n");
+    absl::StrAppend(&s, "    workspace ", w.name, ": ", runtime::ExprToString(in, w.count), " elements of ",
+                    ir::ToString(w.element), "\n");
   }
   std::vector<std::string> grid;
   for (const ir::Expr& e : in.grid) grid.push_back(runtime::ExprToString(in, e));
@@ -176,10 +182,11 @@ int Info(const Options& options) {
 
 }  // namespace
 
-const Command kInfoCommand = {
-    "info", "FILE", "says what a file is, how its kernels are called, and what machine code it carries",
-    {{"json", 0, nullptr, "as one JSON object, see below"}},
-    R"(--json prints one object on stdout:
+const Command kInfoCommand = {"info",
+                              "FILE",
+                              "says what a file is, how its kernels are called, and what machine code it carries",
+                              {{"json", 0, nullptr, "as one JSON object, see below"}},
+                              R"(--json prints one object on stdout:
   form ("tbc", "text", "Tile IR bytecode"), bytes; of a .tbc: version, features, code_bytes, debug, code_sha256
   name, producer (if it has one), globals
   kernels: a list of name (the symbol), cpp_name (what C++ calls it, if it comes from there), ops, parameters, arguments (name, type; of arrays direction, rank), launch_rule
@@ -190,6 +197,6 @@ examples:
   tilevm info kernel.tbc
   tilec kernel.tile --sm=80,90 -o - --emit=tbc | tilevm info - --json
 )",
-    &Info};
+                              &Info};
 
 }  // namespace tile::tools

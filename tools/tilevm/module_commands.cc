@@ -28,7 +28,8 @@ int WriteFile(const std::string& path, absl::string_view bytes, bool binary) {
   OutputFile file;
   absl::Status s = file.Open(path);
   if (s.ok() && binary && file.is_terminal()) {
-    return FailAt("stdout", kUsage, "output.terminal", "will not write a binary file to a terminal", "name a file with -o, or redirect the output");
+    return FailAt("stdout", kUsage, "output.terminal", "will not write a binary file to a terminal",
+                  "name a file with -o, or redirect the output");
   }
   if (s.ok()) s = file.Write(bytes);
   if (s.ok()) s = file.Commit();
@@ -56,7 +57,8 @@ int WriteTbcFile(const Options& options, const ir::Module& module) {
     uint32_t major = 0, minor = 0;
     if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &major) || !absl::SimpleAtoi(parts[1], &minor) ||
         (major == 0 && minor == 0) || major > 65535 || minor > 65535) {
-      return Fail(kUsage, "usage", absl::StrCat("--target-version ", options.value("target-version"), ": expected MAJOR.MINOR"));
+      return Fail(kUsage, "usage",
+                  absl::StrCat("--target-version ", options.value("target-version"), ": expected MAJOR.MINOR"));
     }
     write.target_version = {static_cast<int>(major), static_cast<int>(minor)};
   }
@@ -109,7 +111,9 @@ int Export(const Options& options) {
                                                              : ir::WriteOldestTileIr(*loaded->module);
   const std::string& in = options.positional()[0];
   if (!bytes.ok()) return FailAt(NameOf(in), kRejected, "tileir.write", bytes.status());
-  const std::string out = options.has("output") ? options.value("output") : in == "-" ? "-" : WithExtension(in, ".tilebc");
+  const std::string out = options.has("output") ? options.value("output")
+                          : in == "-"           ? "-"
+                                                : WithExtension(in, ".tilebc");
   if (out == in && out != "-") {
     return FailAt(in, kUsage, "output.same", "the output would replace the input", "name another file with -o");
   }
@@ -164,7 +168,8 @@ int VerifyFiles(const Options& options) {
     int exit = kOk;
     const bool ok = Load(path, &exit) != nullptr;
     if (options.has("json")) {
-      files.push_back(absl::StrCat("{\"file\":", JsonQuote(ir::Escaped(NameOf(path))), ",\"ok\":", ok ? "true" : "false",
+      files.push_back(absl::StrCat("{\"file\":", JsonQuote(ir::Escaped(NameOf(path))),
+                                   ",\"ok\":", ok ? "true" : "false",
                                    ",\"diagnostics\":", DiagnosticsJson(TakeDiagnostics()), "}"));
     } else if (ok && !options.has("quiet")) {
       std::printf("%s: ok\n", ir::Escaped(NameOf(path)).c_str());
@@ -172,7 +177,8 @@ int VerifyFiles(const Options& options) {
     if (!ok) result = std::max(result, exit);
   }
   if (options.has("json")) {
-    PrintJson(absl::StrCat("{\"result\":\"", result == kOk ? "ok" : "rejected", "\",\"files\":[", absl::StrJoin(files, ","), "]}"));
+    PrintJson(absl::StrCat("{\"result\":\"", result == kOk ? "ok" : "rejected", "\",\"files\":[",
+                           absl::StrJoin(files, ","), "]}"));
   }
   return result;
 }
@@ -206,8 +212,12 @@ const Command kAsCommand = {
     "examples:\n  tilevm as kernel.tile\n  tilevm as -g kernel.tile\n  tilevm as - -o kernel.tbc < kernel.tile\n",
     &As};
 
-const Command kImportCommand = {"import", "FILE [-o FILE]", "turns NVIDIA Tile IR bytecode (13.1 to 13.5) into a .tbc file",
-                                WriteOptionSpecs(), "example:\n  tilevm import matmul.tilebc -o matmul.tbc\n", &Import};
+const Command kImportCommand = {"import",
+                                "FILE [-o FILE]",
+                                "turns NVIDIA Tile IR bytecode (13.1 to 13.5) into a .tbc file",
+                                WriteOptionSpecs(),
+                                "example:\n  tilevm import matmul.tilebc -o matmul.tbc\n",
+                                &Import};
 
 const Command kExportCommand = {
     "export",
@@ -220,9 +230,13 @@ const Command kExportCommand = {
     "kernel.tilebc\n",
     &Export};
 
-const Command kOpsCommand = {"ops", "[NAME…]", "the operations: all of them, or what one means",
+const Command kOpsCommand = {"ops",
+                             "[NAME…]",
+                             "the operations: all of them, or what one means",
                              {{"json", 0, nullptr, "the whole table as JSON, for programs in other languages"}},
-                             "example:\n  tilevm ops atomic_rmw_tko\n", &Ops, &OpNames};
+                             "example:\n  tilevm ops atomic_rmw_tko\n",
+                             &Ops,
+                             &OpNames};
 
 const Command kDisCommand = {
     "dis",
@@ -234,11 +248,12 @@ const Command kDisCommand = {
     "example:\n  tilevm dis kernel.tbc | less\n",
     &Dis};
 
-const Command kVerifyCommand = {
-    "verify", "FILES…", "checks programs and names every mistake",
-    {{"quiet", 'q', nullptr, "print nothing for files without mistakes"},
-     {"json", 0, nullptr, "print one JSON object about all files, see below"}},
-    R"(--json prints one object on stdout; the same diagnostics stand on stderr as text:
+const Command kVerifyCommand = {"verify",
+                                "FILES…",
+                                "checks programs and names every mistake",
+                                {{"quiet", 'q', nullptr, "print nothing for files without mistakes"},
+                                 {"json", 0, nullptr, "print one JSON object about all files, see below"}},
+                                R"(--json prints one object on stdout; the same diagnostics stand on stderr as text:
   result: "ok" or "rejected"
   files: a list of file, ok, diagnostics: a list of severity ("error", "warning"), code, file, line, col, message, fix,
     details (the source line with a caret); null where there is none
@@ -250,6 +265,6 @@ examples:
   tilevm verify kernels/*.tile
   tilevm verify --json kernel.tile | jq '.files[].diagnostics[] | [.line, .code, .message]'
 )",
-    &VerifyFiles};
+                                &VerifyFiles};
 
 }  // namespace tile::tools

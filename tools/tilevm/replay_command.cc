@@ -28,7 +28,7 @@ constexpr uint64_t kBlockAlignment = 256;  // as the recordings had it
 
 struct MemoryBlock {
   AlignedBuffer memory;
-  uint8_t* data = nullptr;   // aligned
+  uint8_t* data = nullptr;  // aligned
   int64_t bytes = 0;
 };
 
@@ -39,7 +39,7 @@ struct Replayed {
   uint64_t max_ulp = 0;
   bool compared = false, trapped = false;
   double ms = 0;
-  std::string first;         // the first difference
+  std::string first;  // the first difference
 };
 
 absl::StatusOr<std::string> FindModule(const std::string& base) {
@@ -88,7 +88,8 @@ absl::StatusOr<Array> Gather(const RecordedParam& p, const MemoryBlock& block) {
   for (int64_t i = 0; i < n; ++i) {
     int64_t offset = 0;
     for (size_t d = 0; d < at.size(); ++d) offset += at[d] * p.strides[d];
-    if (offset < 0 || offset >= capacity) return absl::InvalidArgumentError("an array of the record lies outside of its block");
+    if (offset < 0 || offset >= capacity)
+      return absl::InvalidArgumentError("an array of the record lies outside of its block");
     StoreBits(p.element.kind, a->bytes.data(), i, LoadBits(p.element.kind, block.data + p.offset, offset));
     for (size_t d = at.size(); d-- > 0;) {
       if (++at[d] < p.shape[d]) break;
@@ -140,7 +141,8 @@ absl::Status CompareBlocks(const RecordedLaunch& record, const std::vector<Memor
     for (int64_t i = 0; i < actual[b].bytes; ++i) {
       if (covered[b][static_cast<size_t>(i)] || actual[b].data[i] == expected[b].data[i]) continue;
       ++out->differing;
-      if (out->first.empty()) out->first = absl::StrCat("byte ", i, " of block ", b, ", outside of every array, changed");
+      if (out->first.empty())
+        out->first = absl::StrCat("byte ", i, " of block ", b, ", outside of every array, changed");
     }
   }
   return absl::OkStatus();
@@ -174,13 +176,13 @@ absl::Status BindRecord(const RecordedLaunch& record, const ir::Function& f, con
     if (spec->memory[i].name.empty()) spec->memory[i].name = absl::StrCat("block ", i);
   }
   if (spec->words.size() == static_cast<size_t>(f.num_params())) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("kernel `", ir::ReadableName(f.name), "` takes ", f.num_params(), " parameters, not ", spec->words.size()));
+  return absl::InvalidArgumentError(absl::StrCat("kernel `", ir::ReadableName(f.name), "` takes ", f.num_params(),
+                                                 " parameters, not ", spec->words.size()));
 }
 
 // False after an error on stderr.
-bool ReplayOne(const std::string& json_path, const Options& options, const Tolerance& tolerance, const LaunchRequest& request,
-               DeviceChoice& device, Progress* progress, double from, double to,
+bool ReplayOne(const std::string& json_path, const Options& options, const Tolerance& tolerance,
+               const LaunchRequest& request, DeviceChoice& device, Progress* progress, double from, double to,
                Replayed* out, int* exit) {
   const std::string base = absl::EndsWith(json_path, ".json") ? json_path.substr(0, json_path.size() - 5) : json_path;
   const size_t slash = base.find_last_of('/');
@@ -222,7 +224,8 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
   const absl::StatusOr<std::shared_ptr<runtime::PreparedLaunch>> launch = kernel->loaded->Prepare(spec);
   if (!launch.ok()) return fail(launch.status());
   progress->Begin(f->name, from, to, count);
-  RunOutcome outcome = RunTimed(*kernel, spec.options, count, &log, [&](runtime::Stream* s) { return (*launch)->Run(s); });
+  RunOutcome outcome =
+      RunTimed(*kernel, spec.options, count, &log, [&](runtime::Stream* s) { return (*launch)->Run(s); });
   progress->End();
   if (outcome.ok()) outcome.status = memory.Download();
   out->ms = outcome.ms;
@@ -267,17 +270,23 @@ int Replay(const Options& options) {
     if (!ReplayOne(path, options, tolerance, request, *device, &progress, from, from + 1 / count, &r, &one)) {
       ++failed;
       exit = std::max(exit, one);
-      if (options.has("json")) PrintJson(absl::StrCat("{\"name\":", JsonQuote(ir::Escaped(r.name)), ",", FailureMembers(one), "}"));
+      if (options.has("json"))
+        PrintJson(absl::StrCat("{\"name\":", JsonQuote(ir::Escaped(r.name)), ",", FailureMembers(one), "}"));
       continue;
     }
     trapped += r.trapped;
     differ += r.differing > 0;
     if (options.has("json")) {
-      PrintJson(absl::StrFormat("{\"name\":%s,\"result\":\"%s\",\"elements\":%d,\"differing\":%d,\"max_abs\":%s,\"max_rel\":%s,"
-                                "\"max_ulp\":%d,\"ms\":%.3f,\"first\":%s}",
-                                JsonQuote(ir::Escaped(r.name)), r.trapped ? "trapped" : !r.compared ? "ran" : r.differing > 0 ? "differs" : "equal",
-                                r.elements, r.differing, JsonNumber(r.max_abs), JsonNumber(r.max_rel), r.max_ulp, r.ms,
-                                JsonQuote(ir::Escaped(r.first))));
+      PrintJson(absl::StrFormat(
+          "{\"name\":%s,\"result\":\"%s\",\"elements\":%d,\"differing\":%d,\"max_abs\":%s,\"max_rel\":%s,"
+          "\"max_ulp\":%d,\"ms\":%.3f,\"first\":%s}",
+          JsonQuote(ir::Escaped(r.name)),
+          r.trapped         ? "trapped"
+          : !r.compared     ? "ran"
+          : r.differing > 0 ? "differs"
+                            : "equal",
+          r.elements, r.differing, JsonNumber(r.max_abs), JsonNumber(r.max_rel), r.max_ulp, r.ms,
+          JsonQuote(ir::Escaped(r.first))));
     } else if (r.differing > 0) {
       std::printf("%s: differs: %s\n", ir::Escaped(r.name).c_str(), ir::Escaped(r.first).c_str());
     } else if (!r.trapped && options.positional().size() == 1) {

@@ -48,7 +48,8 @@ absl::StatusOr<BoundArray*> OutputFor(PreparedRun& run, const std::string& name)
   }
   if (names.empty()) return absl::InvalidArgumentError("the kernel has no output");
   const std::string list = absl::StrJoin(names, ", ");
-  if (!name.empty()) return absl::InvalidArgumentError(absl::StrCat("there is no output `", name, "`; outputs: ", list));
+  if (!name.empty())
+    return absl::InvalidArgumentError(absl::StrCat("there is no output `", name, "`; outputs: ", list));
   if (names.size() == 1) return only;
   return absl::InvalidArgumentError(absl::StrCat("the kernel has several outputs (", list, "): say NAME=FILE"));
 }
@@ -69,7 +70,8 @@ int PlanOutputs(const Options& options, LaunchJob& job, std::vector<OutputPlan>*
     it->arrays.push_back(*a);
   }
   for (const OutputPlan& p : *plans) {
-    if (absl::Status s = CheckOutputForm(p.file, p.arrays.size()); !s.ok()) return FailAt(p.file, kUsage, "output.form", s);
+    if (absl::Status s = CheckOutputForm(p.file, p.arrays.size()); !s.ok())
+      return FailAt(p.file, kUsage, "output.form", s);
     if (options.has("json") && IsStdout(p.file)) {
       return Fail(kUsage, "usage", "--json prints on stdout: give the output a file");
     }
@@ -127,7 +129,8 @@ int LoadExpected(const Options& options, LaunchJob& job, std::vector<Expected>* 
 
 void Summarize(const PreparedRun& run) {
   for (const BoundArray& a : run.arrays) {
-    if (a.direction != ir::Direction::kIn) std::printf("%s: %s\n", ir::Escaped(a.name).c_str(), Summary(a.array).c_str());
+    if (a.direction != ir::Direction::kIn)
+      std::printf("%s: %s\n", ir::Escaped(a.name).c_str(), Summary(a.array).c_str());
   }
 }
 
@@ -137,7 +140,8 @@ int Run(const Options& options) {
   if (!ParseTolerance(options, &tolerance, &exit)) return exit;
   for (const char* name : {"rtol", "atol", "ulp"}) {
     if (options.has(name) && !options.has("expect")) {
-      return Fail(kUsage, "usage", absl::StrCat("--", name, " without --expect: there is nothing to compare"), "name what you expect with --expect [NAME=]VALUE");
+      return Fail(kUsage, "usage", absl::StrCat("--", name, " without --expect: there is nothing to compare"),
+                  "name what you expect with --expect [NAME=]VALUE");
     }
   }
   Progress progress(!options.has("json"));
@@ -156,7 +160,8 @@ int Run(const Options& options) {
   RunReport report;
   report.kernel = std::string(job->function->name);
   PrintFunction print;
-  if (options.has("json")) print = [](absl::string_view s) { ir::WritePrinted(s, stderr); };  // stdout is for the report alone
+  if (options.has("json"))
+    print = [](absl::string_view s) { ir::WritePrinted(s, stderr); };  // stdout is for the report alone
   const RunOutcome outcome = RunJob(*job, print, &progress, 0, 1);
   exit = ReportOutcome(outcome, job->file);
   ReportOrders(job->run->spec, outcome);
@@ -172,14 +177,16 @@ int Run(const Options& options) {
     const Comparison c = *Compare(e.actual->array, e.array, tolerance);
     report.expected.push_back({e.actual->name, c});
     if (c.ok()) continue;
-    exit = FailAt(job->file, kDiffers, "run.differs", absl::StrCat("output `", e.actual->name, "`: ", Describe(c, e.actual->array, e.array)));
+    exit = FailAt(job->file, kDiffers, "run.differs",
+                  absl::StrCat("output `", e.actual->name, "`: ", Describe(c, e.actual->array, e.array)));
   }
   if (options.has("json")) {
     for (const BoundArray& a : job->run->arrays) {
       if (a.direction == ir::Direction::kIn) continue;
       report.outputs.push_back({&a, {}});
       for (const OutputPlan& p : outputs) {
-        if (std::find(p.arrays.begin(), p.arrays.end(), &a) != p.arrays.end()) report.outputs.back().files.push_back(p.file);
+        if (std::find(p.arrays.begin(), p.arrays.end(), &a) != p.arrays.end())
+          report.outputs.back().files.push_back(p.file);
       }
     }
     PrintJson(ToJson(report, *job->run, outcome));
@@ -200,14 +207,16 @@ const Command kRunCommand = {
     "runs a kernel of a .tbc, .tile or Tile IR bytecode file on data",
     [] {
       std::vector<OptionSpec> o = LaunchOptionSpecs();
-      o.insert(o.end(), {{"output", 'o', "[NAME=]FILE", "write an output (.npy .npz .safetensors .png .bin .txt, - for stdout)", true},
-                         {"expect", 'e', "[NAME=]VALUE", "compare an output; exit code 3 if it differs", true},
-                         {"rtol", 0, "R", "relative tolerance of --expect (default 0)"},
-                         {"atol", 0, "A", "absolute tolerance of --expect (default 0)"},
-                         {"ulp", 0, "U", "tolerance of --expect in units in the last place (default 0)"},
-                         {"record", 0, "NAME", "write the launch as NAME.json, .tbc, .before and .after, for `tilevm replay`"},
-                         {"time", 0, nullptr, "print how long the kernel ran"},
-                         {"json", 0, nullptr, "print one JSON object about the run, see below"}});
+      o.insert(o.end(),
+               {{"output", 'o', "[NAME=]FILE", "write an output (.npy .npz .safetensors .png .bin .txt, - for stdout)",
+                 true},
+                {"expect", 'e', "[NAME=]VALUE", "compare an output; exit code 3 if it differs", true},
+                {"rtol", 0, "R", "relative tolerance of --expect (default 0)"},
+                {"atol", 0, "A", "absolute tolerance of --expect (default 0)"},
+                {"ulp", 0, "U", "tolerance of --expect in units in the last place (default 0)"},
+                {"record", 0, "NAME", "write the launch as NAME.json, .tbc, .before and .after, for `tilevm replay`"},
+                {"time", 0, nullptr, "print how long the kernel ran"},
+                {"json", 0, nullptr, "print one JSON object about the run, see below"}});
       return o;
     }(),
     R"(INPUTS bind to the kernel's in and inout arrays in order. A VALUE is

@@ -26,15 +26,16 @@ std::string OutputJson(const RunReport::Output& out) {
   std::vector<std::string> files;
   for (const std::string& f : out.files) files.push_back(Quote(f));
   return absl::StrCat("{\"name\":", Quote(out.array->name), ",\"type\":", Quote(ElementText(a.element, a.is_unsigned)),
-                      ",\"shape\":[", absl::StrJoin(a.shape, ","), "],\"min\":", element(s.min_index), ",\"max\":",
-                      element(s.max_index), ",\"mean\":", s.min_index < 0 ? "null" : JsonNumber(s.mean), ",\"nan\":", s.nans,
-                      ",\"inf\":", s.infinities, ",\"files\":[", absl::StrJoin(files, ","), "]}");
+                      ",\"shape\":[", absl::StrJoin(a.shape, ","), "],\"min\":", element(s.min_index),
+                      ",\"max\":", element(s.max_index), ",\"mean\":", s.min_index < 0 ? "null" : JsonNumber(s.mean),
+                      ",\"nan\":", s.nans, ",\"inf\":", s.infinities, ",\"files\":[", absl::StrJoin(files, ","), "]}");
 }
 
 std::string ExpectedJson(const RunReport::Expected& e) {
   const Comparison& c = e.comparison;
-  return absl::StrCat("{\"name\":", Quote(e.name), ",\"count\":", c.count, ",\"differing\":", c.differing, ",\"max_abs\":",
-                      JsonNumber(c.max_abs), ",\"max_rel\":", JsonNumber(c.max_rel), ",\"max_ulp\":", c.max_ulp, "}");
+  return absl::StrCat("{\"name\":", Quote(e.name), ",\"count\":", c.count, ",\"differing\":", c.differing,
+                      ",\"max_abs\":", JsonNumber(c.max_abs), ",\"max_rel\":", JsonNumber(c.max_rel),
+                      ",\"max_ulp\":", c.max_ulp, "}");
 }
 
 std::string TrapJson(const runtime::Report& r) {
@@ -45,7 +46,8 @@ std::string TrapJson(const runtime::Report& r) {
 
 template <class T, class F>
 std::string List(const std::vector<T>& items, F&& text) {
-  return absl::StrCat("[", absl::StrJoin(items, ",", [&](std::string* out, const T& item) { out->append(text(item)); }), "]");
+  return absl::StrCat("[", absl::StrJoin(items, ",", [&](std::string* out, const T& item) { out->append(text(item)); }),
+                      "]");
 }
 
 }  // namespace
@@ -57,11 +59,16 @@ std::string ToJson(const RunReport& report, const PreparedRun& run, const RunOut
   const bool differs = std::any_of(report.expected.begin(), report.expected.end(),
                                    [](const RunReport::Expected& e) { return !e.comparison.ok(); });
   std::string s = absl::StrCat("{\"kernel\":", Quote(report.kernel), ",\"grid\":[", absl::StrJoin(run.spec.grid, ","),
-                               "],\"blocks\":", outcome.counts.blocks, ",\"orders\":", outcome.counts.orders, ",\"ms\":", absl::StrFormat("%.3f", outcome.ms),
-                               ",\"result\":\"", trapped ? "trapped" : differs ? "differs" : "ok", "\"");
+                               "],\"blocks\":", outcome.counts.blocks, ",\"orders\":", outcome.counts.orders,
+                               ",\"ms\":", absl::StrFormat("%.3f", outcome.ms), ",\"result\":\"",
+                               trapped   ? "trapped"
+                               : differs ? "differs"
+                                         : "ok",
+                               "\"");
   if (!outcome.warnings.empty()) absl::StrAppend(&s, ",\"warnings\":", List(outcome.warnings, TrapJson));
   if (trapped) return absl::StrCat(s, ",\"reports\":", List(outcome.reports, TrapJson), "}");
-  return absl::StrCat(s, ",\"outputs\":", List(report.outputs, OutputJson), ",\"expect\":", List(report.expected, ExpectedJson), "}");
+  return absl::StrCat(s, ",\"outputs\":", List(report.outputs, OutputJson),
+                      ",\"expect\":", List(report.expected, ExpectedJson), "}");
 }
 
 }  // namespace tile::tools

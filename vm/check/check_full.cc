@@ -18,7 +18,7 @@ namespace tile::vm {
 // What is known about one block that runs or waits.
 struct BlockChecks {
   FrameShadow shadow;
-  FrameShadow wraps;   // marks of check_wraps.h
+  FrameShadow wraps;  // marks of check_wraps.h
   BlockOrder order;
   const OpPlaces* current = nullptr;  // the operation whose accesses follow
   const Instr* instr = nullptr;
@@ -29,7 +29,11 @@ namespace {
 class FullChecker : public Checker {
  public:
   explicit FullChecker(LaunchState& state)
-      : state_(state), code_(*state.code), poison_(*state.code, &origins_), wraps_(*state.code), races_(state, memory_) {
+      : state_(state),
+        code_(*state.code),
+        poison_(*state.code, &origins_),
+        wraps_(*state.code),
+        races_(state, memory_) {
     for (const Allocation& a : state.memory.all()) memory_.Add(a);
     arrays_ = std::make_unique<Arrays>(*state.launch, memory_);
     for (const InstrNote& note : code_.notes) {
@@ -80,7 +84,8 @@ class FullChecker : public Checker {
   }
 
   bool OnAccess(BlockState& b, const Instr* in, const Access& a) override {
-    Region* region = memory_.Find(a.address, static_cast<uint64_t>(a.elements) * static_cast<uint64_t>(a.element_bytes));
+    Region* region =
+        memory_.Find(a.address, static_cast<uint64_t>(a.elements) * static_cast<uint64_t>(a.element_bytes));
     if (region == nullptr) return true;  // an empty access
     BlockChecks& c = *b.checks;
     if (a.writes && region->holds_input && !CheckInput(b, a, *region)) return false;
@@ -190,8 +195,10 @@ class FullChecker : public Checker {
     const ir::Attr* mode = ir::FindAttr(*op, ir::Field::kMode);
     const bool exchange = mode != nullptr && mode->as_enum<ir::RmwMode>() == ir::RmwMode::kXchg;
     if (!exchange) {
-      poison_.TrapOnUse(b, op, absl::StrCat("the updated element `", region.allocation->name, "`",
-                                            Races::IndexText(*region.allocation, a.address)), origin);
+      poison_.TrapOnUse(b, op,
+                        absl::StrCat("the updated element `", region.allocation->name, "`",
+                                     Races::IndexText(*region.allocation, a.address)),
+                        origin);
       return false;
     }
     region.SetOrigins(a.address, static_cast<uint64_t>(a.element_bytes), nullptr);
@@ -213,10 +220,11 @@ class FullChecker : public Checker {
     b.code = &code_;
     b.launch = &state_;
     for (int32_t& id : b.id) id = -1;
-    const std::string what = u.total == 1 ? absl::StrCat("the only element of `", u.array->name, "` was never written")
-                             : u.count == u.total ? absl::StrCat("none of the ", u.total, " elements of `", u.array->name, "` was written")
-                                                : absl::StrCat(u.count, " of the ", u.total, " elements of `", u.array->name,
-                                                               u.count == 1 ? "` was" : "` were", " never written, first ", u.first);
+    const std::string what =
+        u.total == 1         ? absl::StrCat("the only element of `", u.array->name, "` was never written")
+        : u.count == u.total ? absl::StrCat("none of the ", u.total, " elements of `", u.array->name, "` was written")
+                             : absl::StrCat(u.count, " of the ", u.total, " elements of `", u.array->name,
+                                            u.count == 1 ? "` was" : "` were", " never written, first ", u.first);
     AddReport(b, nullptr, "vm.not_written", what,
               "store every element, give the array an `init`, or declare it `inout` if it is to keep what it held");
   }
@@ -242,7 +250,8 @@ class FullChecker : public Checker {
     if (count == 0) return;
     const uintptr_t address = a.begin + first * element;
     uint8_t origin = 0;
-    for (uint64_t k = 0; k < element && address + k < a.end(); ++k) origin = std::max(origin, region.OriginOf(address + k));
+    for (uint64_t k = 0; k < element && address + k < a.end(); ++k)
+      origin = std::max(origin, region.OriginOf(address + k));
     const auto [op, block] = races_.LastWriter(region, address);
     // The report speaks of the block that stored the value.
     BlockState b;
@@ -252,11 +261,12 @@ class FullChecker : public Checker {
     b.id[0] = static_cast<int32_t>(block % g[0]);
     b.id[1] = static_cast<int32_t>(block / g[0] % g[1]);
     b.id[2] = static_cast<int32_t>(block / g[0] / g[1]);
-    AddReport(b, op, "vm.uninitialized",
-              absl::StrCat("an unspecified value is left in `", a.name, "`", Races::IndexText(a, address),
-                           count > 1 ? absl::StrCat(" and ", count - 1, count == 2 ? " more element" : " more elements") : "", ": ",
-                           origins_.Describe(origin, *code_.module)),
-              origins_.Fix(origin));
+    AddReport(
+        b, op, "vm.uninitialized",
+        absl::StrCat("an unspecified value is left in `", a.name, "`", Races::IndexText(a, address),
+                     count > 1 ? absl::StrCat(" and ", count - 1, count == 2 ? " more element" : " more elements") : "",
+                     ": ", origins_.Describe(origin, *code_.module)),
+        origins_.Fix(origin));
   }
 
   LaunchState& state_;
@@ -267,7 +277,7 @@ class FullChecker : public Checker {
   Poison poison_;
   Wraps wraps_;
   Races races_;
-  std::vector<bool> promises_;                       // by instruction
+  std::vector<bool> promises_;  // by instruction
   std::vector<std::unique_ptr<BlockChecks>> all_;
   std::vector<BlockChecks*> spare_;
   std::vector<uint8_t> scratch_;

@@ -44,12 +44,15 @@ constexpr ExactRow kExact[] = {
      [](Wide a, Wide b) { return static_cast<Wide>(static_cast<UnsignedWide>(a) * static_cast<UnsignedWide>(b)); }},
     {Opcode::kNegi, "-($0)", [](Wide a, Wide) { return -a; }},
     {Opcode::kShli, "$0 << $1",
-     [](Wide a, Wide b) { return static_cast<Wide>(static_cast<UnsignedWide>(a) << static_cast<int>(std::min<Wide>(b, 64))); }},
+     [](Wide a, Wide b) {
+       return static_cast<Wide>(static_cast<UnsignedWide>(a) << static_cast<int>(std::min<Wide>(b, 64)));
+     }},
     {Opcode::kTrunci, "$0", [](Wide a, Wide) { return a; }},
 };
 
 const ExactRow& RowOf(Opcode opcode) {
-  const auto* row = std::find_if(std::begin(kExact), std::end(kExact), [&](const ExactRow& r) { return r.opcode == opcode; });
+  const auto* row =
+      std::find_if(std::begin(kExact), std::end(kExact), [&](const ExactRow& r) { return r.opcode == opcode; });
   TILE_CHECK(row != std::end(kExact), "an integer operation that cannot wrap");
   return *row;
 }

@@ -106,9 +106,9 @@ class Chunk {
   std::vector<Run> runs_;
   std::unique_ptr<Cell[]> cells_;
   std::unique_ptr<uint8_t[]> origins_;
-  uint32_t unspecified_ = 0;   // bytes with an origin, if there are origins
-  int granule_shift_ = 0;      // bytes of memory for a cell, as a power of two
-  bool specified_ = false;     // without origins: all bytes have been written
+  uint32_t unspecified_ = 0;  // bytes with an origin, if there are origins
+  int granule_shift_ = 0;     // bytes of memory for a cell, as a power of two
+  bool specified_ = false;    // without origins: all bytes have been written
 };
 
 struct Region {

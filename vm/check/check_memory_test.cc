@@ -16,7 +16,8 @@ TEST(Chunk, AgreesWithACellPerByte) {
     for (int i = 1; i <= accesses; ++i) {
       const int shift = static_cast<int>(random() % 4);
       const uint64_t elements = Chunk::kBytes >> shift;
-      const uint64_t first = random() % elements, n = 1 + random() % std::min<uint64_t>(elements - first, i % 3 == 0 ? 4096 : 8);
+      const uint64_t first = random() % elements,
+                     n = 1 + random() % std::min<uint64_t>(elements - first, i % 3 == 0 ? 4096 : 8);
       const uint64_t offset = first << shift, end = (first + n) << shift;
       uint64_t seen = offset;
       chunk.Update(offset, end - offset, shift, [&](const Cell& old, uintptr_t at) {

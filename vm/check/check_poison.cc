@@ -41,8 +41,9 @@ uint8_t Origins::Number(Origin::Kind kind, const Op* op, absl::string_view memor
 
 std::string Origins::Describe(uint8_t number, const ir::Module& module) const {
   const Origin& o = list_[number];
-  const std::string from =
-      o.op == nullptr ? "" : absl::StrCat("it comes from ", o.op->info()->mnemonic, " at ", module.Where(o.op->loc, o.op->pos), ", ");
+  const std::string from = o.op == nullptr ? ""
+                                           : absl::StrCat("it comes from ", o.op->info()->mnemonic, " at ",
+                                                          module.Where(o.op->loc, o.op->pos), ", ");
   switch (o.kind) {
     case Origin::Kind::kMany: return "it comes from one of many places";
     case Origin::Kind::kNeverWritten: return "it was never written";
@@ -128,10 +129,10 @@ namespace {
 // What marks of Mark::kWrapped pass through beside what moves elements: their result may be as far off as an operand.
 // Others bound it (andi, remi, divi, shri, mini, maxi, cmpi, mulhii), or make something else of it (itof, reduce).
 constexpr ir::Opcode kPassWrapOn[] = {
-    ir::Opcode::kAddi,   ir::Opcode::kSubi,    ir::Opcode::kMuli,     ir::Opcode::kNegi,     ir::Opcode::kAbsi,
-    ir::Opcode::kShli,   ir::Opcode::kOri,     ir::Opcode::kXori,     ir::Opcode::kExti,     ir::Opcode::kTrunci,
-    ir::Opcode::kSelect, ir::Opcode::kBitcast, ir::Opcode::kIntToPtr, ir::Opcode::kPtrToInt, ir::Opcode::kPtrToPtr,
-    ir::Opcode::kOffset};
+    ir::Opcode::kAddi,     ir::Opcode::kSubi,     ir::Opcode::kMuli,     ir::Opcode::kNegi,
+    ir::Opcode::kAbsi,     ir::Opcode::kShli,     ir::Opcode::kOri,      ir::Opcode::kXori,
+    ir::Opcode::kExti,     ir::Opcode::kTrunci,   ir::Opcode::kSelect,   ir::Opcode::kBitcast,
+    ir::Opcode::kIntToPtr, ir::Opcode::kPtrToInt, ir::Opcode::kPtrToPtr, ir::Opcode::kOffset};
 
 // A shape operation that keeps the element type moves elements as they are.
 bool MovesElements(const ir::OpInfo& info) {
@@ -164,9 +165,9 @@ Poison::Rule Poison::RuleOf(const ir::OpInfo& info, Mark mark) {
   if (mark == Mark::kWrapped && r.way != Way::kNone && !PassesWrapOn(info)) r.way = Way::kClear;
   // What steers the program must be specified. Pointers count where an element is active.
   using ir::Field;
-  static constexpr Field kSteering[] = {Field::kCondition, Field::kLowerBound, Field::kUpperBound, Field::kStep, Field::kBase,
-                                        Field::kDynamicShape, Field::kDynamicStrides, Field::kIndex, Field::kIndices,
-                                        Field::kMask, Field::kArgs};
+  static constexpr Field kSteering[] = {
+      Field::kCondition,      Field::kLowerBound, Field::kUpperBound, Field::kStep, Field::kBase, Field::kDynamicShape,
+      Field::kDynamicStrides, Field::kIndex,      Field::kIndices,    Field::kMask, Field::kArgs};
   static constexpr Field kAddressing[] = {Field::kBase, Field::kDynamicStrides, Field::kIndex, Field::kIndices};
   static constexpr Field kPointers[] = {Field::kPointers, Field::kSource, Field::kDestination, Field::kCmp};
   static constexpr Field kStored[] = {Field::kArg, Field::kVal, Field::kValue, Field::kValues};
@@ -239,10 +240,12 @@ bool Poison::Flow(BlockState& b, const Instr* in, const InstrNote& note, FrameSh
 
 const Instr* Poison::TrapOnUse(BlockState& b, const Op* op, absl::string_view what, uint8_t origin) const {
   return Trap(b, op, "vm.uninitialized",
-              absl::StrCat(what, " has no specified value: ", origins_->Describe(origin, *code_.module)), origins_->Fix(origin));
+              absl::StrCat(what, " has no specified value: ", origins_->Describe(origin, *code_.module)),
+              origins_->Fix(origin));
 }
 
-std::optional<Poison::MarkedUse> Poison::FindUse(const BlockState& b, const OpPlaces& o, const FrameShadow& shadow) const {
+std::optional<Poison::MarkedUse> Poison::FindUse(const BlockState& b, const OpPlaces& o,
+                                                 const FrameShadow& shadow) const {
   const Rule& rule = rules_[static_cast<size_t>(o.op->info()->index)];
   for (size_t field = 0; field < rule.uses.size(); ++field) {
     if (rule.uses[field] == Use::kNone) continue;
@@ -251,7 +254,8 @@ std::optional<Poison::MarkedUse> Poison::FindUse(const BlockState& b, const OpPl
       if (p.bytes == 0 || WorstOf(b, shadow, p) == 0) continue;
       const ir::Type t = o.op->operand(i)->type();
       const Place* mask = nullptr;
-      if (rule.uses[field] == Use::kAddress && rule.mask >= 0 && o.op->group_end(rule.mask) > o.op->group_begin(rule.mask)) {
+      if (rule.uses[field] == Use::kAddress && rule.mask >= 0 &&
+          o.op->group_end(rule.mask) > o.op->group_begin(rule.mask)) {
         mask = &o.operands[o.op->group_begin(rule.mask)];
       }
       const int64_t n = t.is_tile() ? t.num_elements() : 1;
@@ -271,7 +275,8 @@ bool Poison::CheckUses(BlockState& b, const OpPlaces& o, const FrameShadow& shad
   if (!use) return true;
   const std::string& name = o.op->info()->format->operands[static_cast<size_t>(use->field)].name;
   const ir::Type t = o.op->operand(use->operand)->type();
-  const std::string which = t.is_tile() && t.rank() > 0 ? absl::StrCat("element ", LaneText(t, use->element), " of ") : "";
+  const std::string which =
+      t.is_tile() && t.rank() > 0 ? absl::StrCat("element ", LaneText(t, use->element), " of ") : "";
   TrapOnUse(b, o.op, absl::StrCat(which, "the operand `", name, "`"), use->mark);
   return false;
 }
@@ -382,8 +387,10 @@ void Poison::Pack(BlockState& b, const OpPlaces& o, FrameShadow& shadow) {
   if (WorstOf(b, shadow, from) == 0) return SetAll(b, shadow, to, 0);
   uint8_t* out = ShadowOf(b, shadow, to);
   const int64_t in_elements = o.op->operand(0)->type().num_elements(), out_elements = to.count;
-  const int64_t in_bits = o.op->operand(0)->type().elem() == Elem::kI1 ? 1 : ir::MemoryBits(o.op->operand(0)->type().elem());
-  const int64_t out_bits = o.op->result(0)->type().elem() == Elem::kI1 ? 1 : ir::MemoryBits(o.op->result(0)->type().elem());
+  const int64_t in_bits =
+      o.op->operand(0)->type().elem() == Elem::kI1 ? 1 : ir::MemoryBits(o.op->operand(0)->type().elem());
+  const int64_t out_bits =
+      o.op->result(0)->type().elem() == Elem::kI1 ? 1 : ir::MemoryBits(o.op->result(0)->type().elem());
   // A result element takes bits [e, e + 1) * out_bits of the operand's.
   for (int64_t e = 0; e < out_elements; ++e) {
     uint8_t origin = 0;

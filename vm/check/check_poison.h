@@ -107,7 +107,7 @@ class Poison {
   enum class Use : uint8_t { kNone, kAll, kAddress };
   struct Rule {
     Way way = Way::kNone;
-    std::vector<Use> uses;   // by operand field
+    std::vector<Use> uses;                      // by operand field
     int stored = -1, inactive = -1, mask = -1;  // operand fields
   };
   static Rule RuleOf(const ir::OpInfo& info, Mark mark);
@@ -126,8 +126,8 @@ class Poison {
   const Code& code_;
   Origins* const origins_;
   const Mark mark_;
-  std::vector<Rule> rules_;                // by OpInfo::index
-  std::vector<uint8_t> constants_;         // the shadow of constants: zeros
+  std::vector<Rule> rules_;         // by OpInfo::index
+  std::vector<uint8_t> constants_;  // the shadow of constants: zeros
 };
 
 }  // namespace tile::vm

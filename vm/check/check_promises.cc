@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/op_views.h"
-#include "vm/machine/memory_access.h"
 #include "vm/check/check_integers.h"
 #include "vm/eval/view_access.h"
+#include "vm/machine/memory_access.h"
 
 namespace tile::vm {
 namespace {
@@ -49,8 +49,9 @@ bool CheckOverflow(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, 
       const Wide y = !binary ? 0 : signed_y ? Wide{rhs.Signed(j)} : Wide{rhs.Unsigned(j)};
       if (Fits(exact(x, y), bits, is_signed) || HasPoison(b, o, shadow, e)) continue;
       Trap(b, &op, "vm.overflow",
-           absl::StrCat(ElementText(t, e * o.results[0].run), exact.Text(x, y), " does not fit ", is_signed ? "" : "unsigned ",
-                        ir::ElemInfoOf(t.elem()).spelling, ", against the promise ", ir::Keyword(promise)),
+           absl::StrCat(ElementText(t, e * o.results[0].run), exact.Text(x, y), " does not fit ",
+                        is_signed ? "" : "unsigned ", ir::ElemInfoOf(t.elem()).spelling, ", against the promise ",
+                        ir::Keyword(promise)),
            "drop the overflow promise, or use a wider type");
       return false;
     }
@@ -96,7 +97,8 @@ std::string AddressText(BlockState& b, uint64_t address, uint64_t divisor) {
   const Allocation* a = FindAllocation(b, address, 1);
   if (a == nullptr) return absl::StrCat("the address 0x", absl::Hex(address));
   const uint64_t byte = address - a->begin;
-  const std::string begins = byte % divisor != 0 ? "" : absl::StrCat(" (which begins at a multiple of ", a->begin & -a->begin, ")");
+  const std::string begins =
+      byte % divisor != 0 ? "" : absl::StrCat(" (which begins at a multiple of ", a->begin & -a->begin, ")");
   return absl::StrCat("the address of byte ", byte, " of `", a->name, "`", begins);
 }
 
@@ -135,8 +137,9 @@ bool CheckDivBy(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, con
     }
     const int64_t before = e - inner;
     if (Poison::OriginOf(b, shadow, o.operands[0], before) != 0 || v == value(before) + rise) continue;
-    Broken(b, op, absl::StrCat(ElementText(t, e), text(v), " does not follow ", text(value(before)), " by ", rise,
-                               pointers ? " bytes" : "", " inside a group of ", every));
+    Broken(b, op,
+           absl::StrCat(ElementText(t, e), text(v), " does not follow ", text(value(before)), " by ", rise,
+                        pointers ? " bytes" : "", " inside a group of ", every));
     return false;
   }
   return true;
@@ -150,8 +153,9 @@ bool CheckBounded(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, c
     const int64_t v = r.Signed(i);
     if ((!p.lower || v >= *p.lower) && (!p.upper || v <= *p.upper)) continue;
     if (Poison::OriginOf(b, shadow, place, i * place.run) != 0) continue;
-    Broken(b, *o.op, absl::StrCat(ElementText(t, i * place.run), v, " is outside of [", p.lower ? absl::StrCat(*p.lower) : "?",
-                                  ", ", p.upper ? absl::StrCat(*p.upper) : "?", "]"));
+    Broken(b, *o.op,
+           absl::StrCat(ElementText(t, i * place.run), v, " is outside of [", p.lower ? absl::StrCat(*p.lower) : "?",
+                        ", ", p.upper ? absl::StrCat(*p.upper) : "?", "]"));
     return false;
   }
   return true;
@@ -175,8 +179,9 @@ bool CheckSameElements(BlockState& b, const OpPlaces& o, const FrameShadow& shad
         Poison::OriginOf(b, shadow, o.operands[0], first) != 0) {
       continue;
     }
-    Broken(b, *o.op, absl::StrCat(ElementText(t, e), r.Signed(StoredIndex(o.operands[0], e)), " differs from element ",
-                                  LaneText(t, first), ", ", r.Signed(StoredIndex(o.operands[0], first)), ", of the same group"));
+    Broken(b, *o.op,
+           absl::StrCat(ElementText(t, e), r.Signed(StoredIndex(o.operands[0], e)), " differs from element ",
+                        LaneText(t, first), ", ", r.Signed(StoredIndex(o.operands[0], first)), ", of the same group"));
     return false;
   }
   return true;
@@ -215,8 +220,9 @@ bool CheckInbounds(BlockState& b, const OpPlaces& o, absl::Span<const uint8_t> i
       const Wide first = Wide{i} * step;
       if (first + tile <= size) continue;
       Trap(b, &op, "vm.inbounds",
-           absl::StrCat("the tile covers [", Decimal(first), ", ", Decimal(first + tile), ") of dimension ", k, ", which has ",
-                        size, " elements", view.allocation ? absl::StrCat(" (`", view.allocation->name, "`)") : "",
+           absl::StrCat("the tile covers [", Decimal(first), ", ", Decimal(first + tile), ") of dimension ", k,
+                        ", which has ", size, " elements",
+                        view.allocation ? absl::StrCat(" (`", view.allocation->name, "`)") : "",
                         ", against the promise inbounds"),
            "drop inbounds for this dimension, or make the tensor a multiple of the tile");
       return false;

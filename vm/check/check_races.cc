@@ -81,10 +81,12 @@ void Races::Terminate(const OpPlaces& o, BlockOrder& order) {
   const bool next_round = o.op->opcode() == Opcode::kContinue;
   const Place* places = next_round ? to->args + ir::CarryingLoop(*to->op).first_arg() : to->results;
   std::vector<Order> values;
-  for (int i = 0; i < o.op->num_operands(); ++i) values.push_back(order.values[static_cast<size_t>(o.operands[i].value)]);
+  for (int i = 0; i < o.op->num_operands(); ++i)
+    values.push_back(order.values[static_cast<size_t>(o.operands[i].value)]);
   for (size_t i = 0; i < values.size(); ++i) {
     // Which value an if gives depends on its condition.
-    if (yields) values[i].events = Union(values[i].events, order.values[static_cast<size_t>(to->operands[0].value)].events);
+    if (yields)
+      values[i].events = Union(values[i].events, order.values[static_cast<size_t>(to->operands[0].value)].events);
     order.values[static_cast<size_t>(places[i].value)] = std::move(values[i]);
   }
 }
@@ -108,7 +110,8 @@ void Races::Before(const InstrNote& note, BlockOrder& order, int64_t block) {
   if (o.memory_op < 0) {
     if (op->info()->has(ir::kTerminator)) return Terminate(o, order);
     if (op->opcode() == Opcode::kIf) {
-      if (leaving_[op]) order.branches = Union(order.branches, order.values[static_cast<size_t>(o.operands[0].value)].events);
+      if (leaving_[op])
+        order.branches = Union(order.branches, order.values[static_cast<size_t>(o.operands[0].value)].events);
       return;
     }
     return Pass(o, order);
@@ -152,7 +155,8 @@ void Races::After(const InstrNote& note, BlockOrder& order) {
 int64_t Races::ClusterOf(int64_t block) const {
   if (!has_clusters_) return block;
   const int64_t* g = state_.launch->grid;
-  const int64_t x = block % g[0] / cluster_[0], y = block / g[0] % g[1] / cluster_[1], z = block / g[0] / g[1] / cluster_[2];
+  const int64_t x = block % g[0] / cluster_[0], y = block / g[0] % g[1] / cluster_[1],
+                z = block / g[0] / g[1] / cluster_[2];
   return (z * g[1] + y) * g[0] + x;
 }
 
@@ -207,7 +211,8 @@ bool Races::CheckCell(BlockState& b, const Region& region, const Cell& cell, uin
   if (cell.write != 0 && cell.write == now_.record && now.writes) {
     if (now.strong() || now_.duplicates_allowed) return true;
     Trap(b, now_.places->op, "vm.duplicate_store",
-         absl::StrCat("two elements of one weak store go to `", region.allocation->name, "`", IndexText(*region.allocation, address)),
+         absl::StrCat("two elements of one weak store go to `", region.allocation->name, "`",
+                      IndexText(*region.allocation, address)),
          "make the addresses distinct, mask all but one of them off, or store relaxed");
     return false;
   }
@@ -279,7 +284,9 @@ void Races::Synchronise(const Access& access, Region& region) {
   if (acquires) {
     for (auto it = published_.lower_bound(access.address); it != published_.end() && it->first < end; ++it) {
       for (const Published& p : it->second) {
-        const int64_t own = p.scope == MemoryScope::kTlBlk ? now_.block : p.scope == MemoryScope::kCluster ? cluster : 0;
+        const int64_t own = p.scope == MemoryScope::kTlBlk     ? now_.block
+                            : p.scope == MemoryScope::kCluster ? cluster
+                                                               : 0;
         const bool theirs = p.group == own;
         const bool mine = scope == MemoryScope::kDevice || (scope == MemoryScope::kCluster && p.cluster == cluster) ||
                           (p.scope == MemoryScope::kTlBlk && p.group == now_.block);
@@ -340,15 +347,22 @@ const Instr* Races::Report(BlockState& b, const Region& region, uintptr_t addres
     return absl::StrCat(ir::Keyword(r.ordering), r.strong() ? absl::StrCat(" ", ir::Keyword(r.scope)) : "");
   };
   const auto noun = [](const Record& r) { return r.reads && r.writes ? "update" : r.writes ? "store" : "load"; };
-  const std::string message = absl::StrCat(
-      now.reads && now.writes ? "updates" : now.writes ? "writes" : "reads", " `", region.allocation->name, "`",
-      IndexText(*region.allocation, address), ", which ", same_block ? "this block" : BlockText(earlier.block), " ",
-      earlier.reads && earlier.writes ? "updated" : earlier.writes ? "wrote" : "read", " at ",
-      b.code->module->Where(before->loc, before->pos), " (", before->info()->mnemonic, ", ", ordering(earlier), ")");
+  const std::string message = absl::StrCat(now.reads && now.writes ? "updates"
+                                           : now.writes            ? "writes"
+                                                                   : "reads",
+                                           " `", region.allocation->name, "`", IndexText(*region.allocation, address),
+                                           ", which ", same_block ? "this block" : BlockText(earlier.block), " ",
+                                           earlier.reads && earlier.writes ? "updated"
+                                           : earlier.writes                ? "wrote"
+                                                                           : "read",
+                                           " at ", b.code->module->Where(before->loc, before->pos), " (",
+                                           before->info()->mnemonic, ", ", ordering(earlier), ")");
   if (same_block) {
-    return Trap(b, op, "vm.missing_token",
-                absl::StrCat(message, ": no token orders this ", ordering(now), " ", noun(now), " after that ", noun(earlier)),
-                absl::StrCat("pass the token of that ", noun(earlier), " to this ", noun(now), ", as it is or joined with others"));
+    return Trap(
+        b, op, "vm.missing_token",
+        absl::StrCat(message, ": no token orders this ", ordering(now), " ", noun(now), " after that ", noun(earlier)),
+        absl::StrCat("pass the token of that ", noun(earlier), " to this ", noun(now),
+                     ", as it is or joined with others"));
   }
   if (earlier.strong() && now.strong() && earlier.bytes != now.bytes) {
     return Trap(b, op, "vm.race",
@@ -357,13 +371,15 @@ const Instr* Races::Report(BlockState& b, const Region& region, uintptr_t addres
   }
   if (earlier.strong() && now.strong()) {
     return Trap(b, op, "vm.race",
-                absl::StrCat(message, ": the scope ", ir::Keyword(Includes(now.scope, earlier.block, now.block) ? earlier.scope : now.scope),
+                absl::StrCat(message, ": the scope ",
+                             ir::Keyword(Includes(now.scope, earlier.block, now.block) ? earlier.scope : now.scope),
                              " does not hold both blocks"),
                 "use the scope device");
   }
-  return Trap(b, op, "vm.race", absl::StrCat(message, ": nothing orders this ", ordering(now), " ", noun(now), " after it"),
-              "let each block have its own elements, use atomic operations, or order the two: a release whose token comes "
-              "after the first, read by an acquire whose token goes to the second");
+  return Trap(
+      b, op, "vm.race", absl::StrCat(message, ": nothing orders this ", ordering(now), " ", noun(now), " after it"),
+      "let each block have its own elements, use atomic operations, or order the two: a release whose token comes "
+      "after the first, read by an acquire whose token goes to the second");
 }
 
 std::pair<const Op*, int64_t> Races::LastWriter(Region& region, uintptr_t address) const {

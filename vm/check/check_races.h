@@ -25,17 +25,17 @@
 #include <string>
 #include <vector>
 
-#include "vm/machine/checker.h"
 #include "vm/check/check_memory.h"
 #include "vm/check/check_sets.h"
+#include "vm/machine/checker.h"
 #include "vm/machine/launch_state.h"
 
 namespace tile::vm {
 
 // What has happened before a value exists.
 struct Order {
-  SetRef events;        // of the same block
-  KnowledgeRef known;   // of all blocks, by way of an acquire; tokens only
+  SetRef events;       // of the same block
+  KnowledgeRef known;  // of all blocks, by way of an acquire; tokens only
 };
 
 // The orders of one block.
@@ -73,15 +73,15 @@ class Races {
     int bytes = 0;
     bool strong() const { return ordering != ir::MemoryOrdering::kWeak; }
   };
-  struct Reads {               // a list of reads, shared by the cells that have the same history
+  struct Reads {  // a list of reads, shared by the cells that have the same history
     uint32_t record = 0, older = 0;
     uint32_t length = 0;
   };
   // What a release has left at an address.
   struct Published {
     ir::MemoryScope scope;
-    int64_t group;             // block or cluster that the scope is limited to
-    int64_t cluster;           // of the block that released
+    int64_t group;    // block or cluster that the scope is limited to
+    int64_t cluster;  // of the block that released
     KnowledgeRef known;
   };
   // The operation that runs.
@@ -89,11 +89,11 @@ class Races {
     const OpPlaces* places = nullptr;
     EventId event = 0;
     int64_t block = 0;
-    SetRef before, done;       // done: and the event itself
+    SetRef before, done;  // done: and the event itself
     KnowledgeRef known, gained;
-    uint32_t record = 0;       // 0 until the first access
+    uint32_t record = 0;  // 0 until the first access
     bool duplicates_allowed = false;
-    uint32_t ordered_write = 0, ordered_reads = 0;   // found to be in order
+    uint32_t ordered_write = 0, ordered_reads = 0;  // found to be in order
     uint32_t pushed_on = 0, pushed = 0;
   };
 
@@ -112,10 +112,10 @@ class Races {
 
   LaunchState& state_;
   ShadowMemory& memory_;
-  std::vector<const OpPlaces*> memory_ops_;   // by number
-  std::map<const ir::Op*, bool> leaving_;     // an if: some branch of it leaves by break, continue or return
-  std::vector<Record> records_;               // 0 is unused
-  std::vector<Reads> reads_;                  // 0 is unused
+  std::vector<const OpPlaces*> memory_ops_;  // by number
+  std::map<const ir::Op*, bool> leaving_;    // an if: some branch of it leaves by break, continue or return
+  std::vector<Record> records_;              // 0 is unused
+  std::vector<Reads> reads_;                 // 0 is unused
   size_t collect_at_ = size_t{1} << 22;
   std::map<uintptr_t, std::vector<Published>> published_;
   int64_t cluster_[3] = {1, 1, 1};

@@ -64,8 +64,8 @@ SetRef Union(const SetRef& a, const SetRef& b);
 
 // A tree of 16 branches a level over the digits of the block's number, as high as the largest number needs.
 struct KnowledgeNode {
-  int level = 0;                                       // 0: `sets` of 16 blocks
-  uint64_t prefix = 0;                                 // block >> (4 * (level + 1))
+  int level = 0;        // 0: `sets` of 16 blocks
+  uint64_t prefix = 0;  // block >> (4 * (level + 1))
   std::array<Ref<KnowledgeNode>, 16> children;
   std::array<SetRef, 16> sets;
   int references = 0;

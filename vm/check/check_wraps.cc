@@ -16,9 +16,7 @@ using ir::Value;
 constexpr size_t kMostSources = 255;
 
 // Integers that wrap have a promise not to.
-bool CanWrap(const Op& op) {
-  return ir::OverflowOp::Is(&op) && PromiseOf(op) == ir::Overflow::kNone;
-}
+bool CanWrap(const Op& op) { return ir::OverflowOp::Is(&op) && PromiseOf(op) == ir::Overflow::kNone; }
 
 // Its operands say where in memory something lies.
 bool Addresses(const Op& op) { return op.info()->is_access() || op.opcode() == Opcode::kMakeTensorView; }

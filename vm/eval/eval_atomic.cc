@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/op_views.h"
-#include "vm/machine/atomic.h"
-#include "vm/kernels/addresses.h"
-#include "vm/machine/unspecified.h"
 #include "vm/eval/view_access.h"
+#include "vm/kernels/addresses.h"
+#include "vm/machine/atomic.h"
+#include "vm/machine/unspecified.h"
 
 namespace tile::vm {
 namespace {
@@ -21,12 +21,12 @@ using ir::Value;
 
 struct AtomicData {
   RmwFn rmw;
-  CasFn cas;                 // one of the two
-  bool plain_store;          // store_scatter: neither
+  CasFn cas;         // one of the two
+  bool plain_store;  // store_scatter: neither
   Slot pointers, cmp, value, mask, old;
-  int value_step;            // from one lane's value to the next in bytes; 0: one value for all
+  int value_step;  // from one lane's value to the next in bytes; 0: one value for all
   bool has_mask, has_old;
-  bool may_wait;             // combined additions: the block looks at no memory after them
+  bool may_wait;  // combined additions: the block looks at no memory after them
   int64_t n;
   int bytes;
   Elem elem;
@@ -39,7 +39,7 @@ struct AtomicData {
   int dim, index_bytes;
   bool index_i1, check_bounds;
   bool (*add_lanes)(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t step, int64_t n);
-  bool is_private;                 // shared memory, seen by this block alone
+  bool is_private;  // shared memory, seen by this block alone
 };
 
 uint64_t LoadBits(const uint8_t* p, int bytes) {
@@ -127,7 +127,8 @@ const Instr* RunView(BlockState& b, const Instr* in) {
   Access access = AccessOf(b, d, 0);
   bool changed = false;
   const bool ok = VisitBoxes(b, in, v, boxes, access, [&](const Box& box) {
-    ForEachElement(v, box, [&](int64_t m, int64_t t) { UpdateElement(b, d, boxes.view->base + m * d.bytes, t, &changed); });
+    ForEachElement(v, box,
+                   [&](int64_t m, int64_t t) { UpdateElement(b, d, boxes.view->base + m * d.bytes, t, &changed); });
   });
   if (!ok) return nullptr;
   Finish(b, d, changed);
@@ -152,7 +153,8 @@ const Instr* RunScatter(BlockState& b, const Instr* in) {
       if (outside < 0) offset = AddOffset(offset, static_cast<int64_t>(i), view.stride(rank, k));
     }
     if (outside < 0) {
-      void* address = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(view.base) + static_cast<uintptr_t>(offset * d.bytes));
+      void* address =
+          reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(view.base) + static_cast<uintptr_t>(offset * d.bytes));
       if (b.checked) {
         Access a = AccessOf(b, d, lane);
         a.address = reinterpret_cast<uintptr_t>(address);
@@ -162,7 +164,8 @@ const Instr* RunScatter(BlockState& b, const Instr* in) {
     } else if (!d.check_bounds && b.checked) {
       return Trap(b, in->op, "vm.out_of_bounds",
                   absl::StrCat("element ", LaneText(d.type, lane), " scatters to ",
-                               outside == d.dim ? absl::StrCat("index ", static_cast<int64_t>(picked)) : absl::StrCat("position ", at[outside]),
+                               outside == d.dim ? absl::StrCat("index ", static_cast<int64_t>(picked))
+                                                : absl::StrCat("position ", at[outside]),
                                " of dimension ", outside, ", which has ", view.size(outside), " elements",
                                view.allocation ? absl::StrCat(" (`", view.allocation->name, "`)") : ""),
                   "set check_bounds to skip such elements");
@@ -200,7 +203,8 @@ bool AddLanes(uint8_t* base, int64_t size, const void* indices, const void* valu
   return true;
 }
 
-using AddLanesFn = bool (*)(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t step, int64_t n);
+using AddLanesFn = bool (*)(uint8_t* base, int64_t size, const void* indices, const void* values, int64_t step,
+                            int64_t n);
 
 template <class T, bool is_private>
 AddLanesFn FindAddLanes(int index_bytes) {
@@ -268,8 +272,9 @@ const Instr* RunAddLanes(BlockState& b, const Instr* in) {
   const int64_t size = view.size(0);
   const uint64_t bytes = static_cast<uint64_t>(size) * static_cast<uint64_t>(d.bytes);
   const auto base = reinterpret_cast<uintptr_t>(view.base);
-  const bool fits = size > 0 && size < (int64_t{1} << 40) && view.stride(1, 0) == 1 && base % static_cast<uintptr_t>(d.bytes) == 0 &&
-                    view.allocation != nullptr && view.allocation->Contains(base, bytes) && !view.allocation->read_only;
+  const bool fits = size > 0 && size < (int64_t{1} << 40) && view.stride(1, 0) == 1 &&
+                    base % static_cast<uintptr_t>(d.bytes) == 0 && view.allocation != nullptr &&
+                    view.allocation->Contains(base, bytes) && !view.allocation->read_only;
   // What is out of the ordinary, and the messages, are the general form's business; nothing has been changed before it.
   if (!fits) return RunScatter(b, in);
   if (b.checker != nullptr) {
@@ -433,12 +438,15 @@ void PrepareAtomicScatterView(Preparer& p, const Op& op) {
   AtomicData* d = NewScatter(p, op);
   const ir::Type view = ir::AtomicScatterViewOp(op).view()->type();
   const bool is_private = view->space == ir::MemorySpace::kShared && d->scope == ir::MemoryScope::kTlBlk;
-  if (AddsUnseen(op, *d) && view.rank() == 1 && !d->index_i1 && (is_private || d->ordering == MemoryOrdering::kRelaxed)) {
+  if (AddsUnseen(op, *d) && view.rank() == 1 && !d->index_i1 &&
+      (is_private || d->ordering == MemoryOrdering::kRelaxed)) {
     d->is_private = is_private;
     d->may_wait = !is_private && MayWait(p, op);
     const bool wide = d->elem == Elem::kI64;
-    d->add_lanes = is_private ? (wide ? FindAddLanes<uint64_t, true>(d->index_bytes) : FindAddLanes<uint32_t, true>(d->index_bytes))
-                              : (wide ? FindAddLanes<uint64_t, false>(d->index_bytes) : FindAddLanes<uint32_t, false>(d->index_bytes));
+    d->add_lanes =
+        is_private
+            ? (wide ? FindAddLanes<uint64_t, true>(d->index_bytes) : FindAddLanes<uint32_t, true>(d->index_bytes))
+            : (wide ? FindAddLanes<uint64_t, false>(d->index_bytes) : FindAddLanes<uint32_t, false>(d->index_bytes));
   }
   p.Emit(op, d->add_lanes != nullptr ? RunAddLanes : RunScatter, d);
 }
@@ -453,7 +461,8 @@ void PrepareStoreScatterView(Preparer& p, const Op& op) {
 
 namespace {
 void RefuseMulticast(Preparer& p, const Op& op) {
-  p.Refuse(op, "multicast memory needs several GPUs; use load_view_tko, atomic_red_view_tko or store_view_tko on one copy");
+  p.Refuse(op,
+           "multicast memory needs several GPUs; use load_view_tko, atomic_red_view_tko or store_view_tko on one copy");
 }
 }  // namespace
 

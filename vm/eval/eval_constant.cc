@@ -1,8 +1,8 @@
 // Constants, block ids and what costs nothing at run time.
 #include <cstring>
 
-#include "vm/machine/launch_state.h"
 #include "ir/op_views.h"
+#include "vm/machine/launch_state.h"
 #include "vm/prepare/prepare.h"
 
 namespace tile::vm {

@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/op_views.h"
-#include "vm/machine/memory_access.h"
 #include "vm/machine/launch_state.h"
+#include "vm/machine/memory_access.h"
 #include "vm/prepare/prepare.h"
 
 namespace tile::vm {
@@ -101,7 +101,8 @@ const Instr* RunForBegin(BlockState& b, const Instr* in) {
   };
   const Wide lower = wide(d.lower, s), upper = wide(d.upper, s), step = wide(d.step, s);
   if (step <= 0) {
-    return Trap(b, in->op, "vm.for_step", absl::StrCat("the step is ", static_cast<int64_t>(step), ", but must be positive"),
+    return Trap(b, in->op, "vm.for_step",
+                absl::StrCat("the step is ", static_cast<int64_t>(step), ", but must be positive"),
                 "make the step at least 1");
   }
   if (lower >= upper) return in->target;
@@ -129,7 +130,7 @@ struct LoopData {
   int n;
   const Slot* slots;
   const int* bytes;
-  Slot saved;      // a copy of them
+  Slot saved;       // a copy of them
   bool comparable;  // small enough to compare
 };
 
@@ -297,7 +298,8 @@ const Instr* RunAssert(BlockState& b, const Instr* in) {
   }
   if (failed == 0) return in + 1;
   AddReport(b, in->op, "vm.assert",
-            absl::StrCat("assertion failed: ", d.message, d.type.rank() > 0 ? absl::StrCat(" (element ", LaneText(d.type, first)) : "",
+            absl::StrCat("assertion failed: ", d.message,
+                         d.type.rank() > 0 ? absl::StrCat(" (element ", LaneText(d.type, first)) : "",
                          d.type.rank() > 0 ? (failed > 1 ? absl::StrCat(" and ", failed - 1, " more)") : ")") : ""));
   return in + 1;
 }

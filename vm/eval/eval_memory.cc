@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/op_views.h"
-#include "vm/machine/memory_access.h"
 #include "vm/kernels/addresses.h"
+#include "vm/machine/memory_access.h"
+#include "vm/machine/unspecified.h"
 #include "vm/prepare/prepare.h"
 #include "vm/prepare/reliance.h"
-#include "vm/machine/unspecified.h"
 
 namespace tile::vm {
 namespace {
@@ -28,8 +28,8 @@ struct PointerData {
   Elem elem;
   MemoryOrdering ordering;
   ir::MemoryScope scope;
-  ir::Type type;       // of the value
-  bool relied_on;      // of a masked load without padding: the result depends on elements that the mask leaves out
+  ir::Type type;   // of the value
+  bool relied_on;  // of a masked load without padding: the result depends on elements that the mask leaves out
 };
 
 using MaskedOp = ir::OpView<ir::AnyOf<ir::Opcode::kLoadPtr, ir::Opcode::kStorePtr>>;
@@ -161,9 +161,10 @@ const Instr* RunAlloca(BlockState& b, const Instr* in) {
   const uint64_t limit = b.launch->launch->max_alloca_bytes;
   const uint64_t size = (d.bytes + d.alignment) / d.alignment * d.alignment;  // at least one byte: addresses differ
   if (size > limit - b.heap_bytes) {
-    return Trap(b, in->op, "vm.out_of_memory",
-                absl::StrCat("alloca of ", d.bytes, " bytes: the block already holds ", b.heap_bytes, " of at most ", limit),
-                "allocate less, or outside of the loop");
+    return Trap(
+        b, in->op, "vm.out_of_memory",
+        absl::StrCat("alloca of ", d.bytes, " bytes: the block already holds ", b.heap_bytes, " of at most ", limit),
+        "allocate less, or outside of the loop");
   }
   void* p = std::aligned_alloc(d.alignment, size);
   if (p == nullptr) {

@@ -12,7 +12,7 @@ using ir::Value;
 
 struct MmaData {
   MmaFn fn;
-  MmaParams params;      // sizes; pointers are set per batch
+  MmaParams params;  // sizes; pointers are set per batch
   Slot a, b, c, out, scale_a, scale_b, scratch;
   bool scaled;
   int64_t batches;
@@ -69,9 +69,10 @@ void PrepareMma(Preparer& p, const Op& op, MmaKey key) {
   }
   d->fn = FindMma(key);
   if (d->fn == nullptr) {
-    return p.Refuse(op, absl::StrCat("the VM has no product of ", ir::ElemInfoOf(key.ab).spelling, " in ",
-                                     ir::ElemInfoOf(key.c).spelling,
-                                     key.scale ? absl::StrCat(" with scales ", ir::ElemInfoOf(*key.scale).spelling) : ""));
+    return p.Refuse(op,
+                    absl::StrCat("the VM has no product of ", ir::ElemInfoOf(key.ab).spelling, " in ",
+                                 ir::ElemInfoOf(key.c).spelling,
+                                 key.scale ? absl::StrCat(" with scales ", ir::ElemInfoOf(*key.scale).spelling) : ""));
   }
   d->a = p.dense(lhs);
   d->b = p.dense(rhs);

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include "vm/machine/memory_access.h"
 #include "ir/op_views.h"
 #include "vm/kernels/reduce.h"
+#include "vm/machine/memory_access.h"
 #include "vm/prepare/prepare.h"
 
 namespace tile::vm {
@@ -61,7 +61,8 @@ const Op* OnlyOperation(const ir::Block* body) {
   const Op* op = body->front();
   if (body->num_args() != 2 || op == nullptr || op->next() != body->back()) return nullptr;
   const Op* yield = body->back();
-  if (yield->opcode() != Opcode::kYield || yield->operand(0) != op->result(0) || op->num_operands() != 2) return nullptr;
+  if (yield->opcode() != Opcode::kYield || yield->operand(0) != op->result(0) || op->num_operands() != 2)
+    return nullptr;
   const Value *element = body->arg(0), *accumulator = body->arg(1);
   const bool straight = op->operand(0) == element && op->operand(1) == accumulator;
   const bool swapped = op->operand(0) == accumulator && op->operand(1) == element;
@@ -87,7 +88,7 @@ ReduceKey KeyOf(const Op& op) {
 
 // --- any body -------------------------------------------------------------------------------------------------------
 
-struct Stream {           // one operand of the reduce
+struct Stream {  // one operand of the reduce
   Slot source, element, accumulator, result;
   int bytes;
 };
@@ -161,7 +162,8 @@ bool CombineParts(BlockState& b, const Instr* in, const BodyData& d) {
       auto* accumulator = static_cast<uint8_t*>(b.at(d.stream[s].accumulator));
       for (int64_t i = 0; i < pairs; ++i) {
         std::memcpy(element + static_cast<size_t>(i) * size, accumulator + static_cast<size_t>(2 * i + 1) * size, size);
-        std::memmove(accumulator + static_cast<size_t>(i) * size, accumulator + static_cast<size_t>(2 * i) * size, size);
+        std::memmove(accumulator + static_cast<size_t>(i) * size, accumulator + static_cast<size_t>(2 * i) * size,
+                     size);
       }
     }
     if (!RunBody(b, in + 1)) return false;

@@ -28,13 +28,14 @@ std::vector<int64_t> RowMajor(absl::Span<const int64_t> shape) {
 struct MoveData {
   Slot in, out;
   int rank, bytes;
-  int64_t out_offset;                 // bytes
+  int64_t out_offset;  // bytes
   const int64_t *extent, *in_stride, *out_stride;
 };
 
 const Instr* RunMove(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const MoveData*>(in->data);
-  CopyBox(static_cast<char*>(b.at(d.out)) + d.out_offset, d.out_stride, b.at(d.in), d.in_stride, d.extent, d.rank, d.bytes);
+  CopyBox(static_cast<char*>(b.at(d.out)) + d.out_offset, d.out_stride, b.at(d.in), d.in_stride, d.extent, d.rank,
+          d.bytes);
   return in + 1;
 }
 
@@ -54,7 +55,7 @@ MoveData* NewMove(Preparer& p, Slot in, Slot out, int bytes, absl::Span<const in
 int BytesOf(const Value* v) { return static_cast<int>(StoredElementBytes(v->type())); }
 
 struct SliceData {
-  Slot small, large, base;      // base: what an insert copies first, if it does not work in place
+  Slot small, large, base;  // base: what an insert copies first, if it does not work in place
   bool insert;
   int rank, bytes;
   int64_t bytes_large;
@@ -69,8 +70,9 @@ const Instr* RunSlice(BlockState& b, const Instr* in) {
   for (int k = 0; k < d.rank; ++k) {
     const auto i = b.get<uint32_t>(d.index[k]);
     if (i >= d.slices[k]) {
-      return Trap(b, in->op, "vm.index_out_of_bounds",
-                  absl::StrCat("slice ", static_cast<int32_t>(i), " of dimension ", k, ", which has ", d.slices[k], " slices"));
+      return Trap(
+          b, in->op, "vm.index_out_of_bounds",
+          absl::StrCat("slice ", static_cast<int32_t>(i), " of dimension ", k, ", which has ", d.slices[k], " slices"));
     }
     offset += i * d.extent[k] * d.large_stride[k];
   }
@@ -118,8 +120,8 @@ void PrepareSlice(Preparer& p, const Op& op, const Value* small, const Value* la
 
 struct PackData {
   Slot in, out;
-  int64_t n;          // elements of the wider form
-  int bits;           // 1 or 4: that many to a byte; else whole bytes
+  int64_t n;  // elements of the wider form
+  int bits;   // 1 or 4: that many to a byte; else whole bytes
   int bytes;
   bool unpack;
 };
@@ -135,7 +137,8 @@ const Instr* RunPack(BlockState& b, const Instr* in) {
   const int per_byte = 8 / d.bits;
   const int mask = (1 << d.bits) - 1;
   if (d.unpack) {
-    for (int64_t i = 0; i < d.n; ++i) to[i] = static_cast<uint8_t>((from[i / per_byte] >> (i % per_byte * d.bits)) & mask);
+    for (int64_t i = 0; i < d.n; ++i)
+      to[i] = static_cast<uint8_t>((from[i / per_byte] >> (i % per_byte * d.bits)) & mask);
     return in + 1;
   }
   for (int64_t i = 0; i < d.n; i += per_byte) {

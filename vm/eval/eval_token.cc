@@ -1,8 +1,8 @@
 // Tokens, which have no value here because a block runs in textual order; grid dependency; printing.
 #include <vector>
 
-#include "ir/print_format.h"
 #include "ir/op_views.h"
+#include "ir/print_format.h"
 #include "vm/machine/launch_state.h"
 #include "vm/prepare/prepare.h"
 

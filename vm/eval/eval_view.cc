@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/op_views.h"
+#include "vm/eval/view_access.h"
 #include "vm/kernels/copy.h"
+#include "vm/machine/unspecified.h"
 #include "vm/prepare/reliance.h"
 #include "vm/prepare/strips.h"
-#include "vm/machine/unspecified.h"
-#include "vm/eval/view_access.h"
 
 namespace tile::vm {
 namespace {
@@ -25,8 +25,8 @@ using ir::Value;
 struct TensorViewData {
   Slot base, out;
   int rank;
-  const int64_t* fixed;       // sizes then strides; kDynamic: from a slot
-  const Slot* slots;          // one per dynamic entry, in order
+  const int64_t* fixed;  // sizes then strides; kDynamic: from a slot
+  const Slot* slots;     // one per dynamic entry, in order
   const int* bytes;
   const bool* i1;
 };
@@ -45,8 +45,8 @@ const Instr* RunMakeTensorView(BlockState& b, const Instr* in) {
       ++next;
       if (u > (uint64_t{1} << 62)) {
         return Trap(b, in->op, "vm.bad_shape",
-                    absl::StrCat(i < d.rank ? "size " : "stride ", i % d.rank, " of the tensor is ", static_cast<int64_t>(u),
-                                 ", read as unsigned ", u, ": too large"),
+                    absl::StrCat(i < d.rank ? "size " : "stride ", i % d.rank, " of the tensor is ",
+                                 static_cast<int64_t>(u), ", read as unsigned ", u, ": too large"),
                     "sizes and strides must not be negative");
       }
       value = static_cast<int64_t>(u);
@@ -61,7 +61,7 @@ struct ShapeData {
   int rank;
   const Slot* out;
   int bytes;
-  const int64_t* step;   // null: sizes of the tensor
+  const int64_t* step;  // null: sizes of the tensor
   const int64_t* dim;
 };
 
@@ -111,8 +111,8 @@ constexpr uint64_t kStreamingBytes = 64 << 20;  // buffers from this size on are
 struct ViewMoveData {
   const ViewAccess* access;
   Slot tile;
-  bool forward;    // those that read the tile look up where it is
-  int ahead;       // its number in BlockState::ahead; -1: none
+  bool forward;  // those that read the tile look up where it is
+  int ahead;     // its number in BlockState::ahead; -1: none
   Slot pointer;
   MemoryOrdering ordering;
   ir::MemoryScope scope;
@@ -215,8 +215,8 @@ const Instr* RunLoadView(BlockState& b, const Instr* in) {
     if (v.nibbles) {
       ForEachRow(v, box, [&](int64_t m, int64_t t, int64_t n) { LoadNibbles(tile + t, base, m, n); });
     } else if (d.ordering == MemoryOrdering::kWeak) {
-      CopyBox(tile + box.tile_offset * v.bytes, v.tile_stride, base + box.offset * v.bytes, box.stride, box.extent, v.rank,
-              v.bytes);
+      CopyBox(tile + box.tile_offset * v.bytes, v.tile_stride, base + box.offset * v.bytes, box.stride, box.extent,
+              v.rank, v.bytes);
     } else {
       ForEachElement(v, box, [&](int64_t m, int64_t t) {
         LoadElements(tile + t * v.bytes, reinterpret_cast<uintptr_t>(base + m * v.bytes), 1, v.bytes, d.ordering);
@@ -246,7 +246,8 @@ bool LiesWhereItIsStored(const BlockState& b, const ViewAccess& v, const ViewBox
       const int64_t reach = (box.extent[k] - 1) * box.stride[k];
       (reach < 0 ? low : high) += reach;
     }
-    const uintptr_t begin = base + static_cast<uintptr_t>(low * v.bytes), end = base + static_cast<uintptr_t>(high * v.bytes);
+    const uintptr_t begin = base + static_cast<uintptr_t>(low * v.bytes),
+                    end = base + static_cast<uintptr_t>(high * v.bytes);
     if (begin < from + static_cast<uintptr_t>(v.elements * v.bytes) && from < end) return true;
   }
   return false;
@@ -273,8 +274,8 @@ const Instr* RunStoreView(BlockState& b, const Instr* in) {
     if (v.nibbles) {
       ForEachRow(v, box, [&](int64_t m, int64_t t, int64_t n) { StoreNibbles(base, m, tile + t, n); });
     } else if (d.ordering == MemoryOrdering::kWeak) {
-      CopyBox(base + box.offset * v.bytes, box.stride, tile + box.tile_offset * v.bytes, v.tile_stride, box.extent, v.rank,
-              v.bytes, hint);
+      CopyBox(base + box.offset * v.bytes, box.stride, tile + box.tile_offset * v.bytes, v.tile_stride, box.extent,
+              v.rank, v.bytes, hint);
     } else {
       ForEachElement(v, box, [&](int64_t m, int64_t t) {
         StoreElements(reinterpret_cast<uintptr_t>(base + m * v.bytes), tile + t * v.bytes, 1, v.bytes, d.ordering);
@@ -319,7 +320,8 @@ StoreTarget LocateStore(BlockState& b, const Instr* in) {
   ViewBoxes boxes;
   LocateView(b, v, &boxes);
   Box box;
-  if (!boxes.whole || !MakeBox(b, v, boxes, 0, &box) || !LiesDense(v, boxes, box)) return {StoreTarget::Kind::kScattered};
+  if (!boxes.whole || !MakeBox(b, v, boxes, 0, &box) || !LiesDense(v, boxes, box))
+    return {StoreTarget::Kind::kScattered};
   Access access = AccessOf(d, nullptr);
   access.writes = true;
   if (!CheckBox(b, in, v, boxes, box, access)) return {StoreTarget::Kind::kTrap};
@@ -330,7 +332,8 @@ void PrepareMakeTensorView(Preparer& p, const Op& op) {
   const ir::Type t = op.result(0)->type();
   auto* d = p.New<TensorViewData>();
   d->rank = t.rank();
-  if (d->rank > ir::kMaxRank) return p.Refuse(op, absl::StrCat("rank ", d->rank, " is over the limit of ", ir::kMaxRank));
+  if (d->rank > ir::kMaxRank)
+    return p.Refuse(op, absl::StrCat("rank ", d->rank, " is over the limit of ", ir::kMaxRank));
   auto* fixed = p.NewArray<int64_t>(static_cast<size_t>(2 * d->rank));
   for (int k = 0; k < d->rank; ++k) {
     fixed[k] = t.shape()[static_cast<size_t>(k)];

@@ -15,13 +15,14 @@ void PrepareOp(Preparer& p, const ir::Op& op) {
   // Elementwise operations need no function of their own: the discarded branch never names it.
   static constexpr PrepareFn kFunctions[] = {
 #define TILE_OP(number, Name, mnemonic, Format, Family, since, traits, constraints) \
-  [](auto t) constexpr -> PrepareFn {                                               \
+  [](auto t) constexpr->PrepareFn {                                                 \
     if constexpr (kIsElementwise<decltype(t)::value>) {                             \
       return &PrepareElementwise;                                                   \
     } else {                                                                        \
       return &Prepare##Name;                                                        \
     }                                                                               \
-  }(std::integral_constant<int, (traits)>()),
+  }                                                                                 \
+  (std::integral_constant<int, (traits)>()),
 #include "ir/ops.def"
   };
   kFunctions[op.info()->index](p, op);

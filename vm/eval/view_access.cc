@@ -155,17 +155,20 @@ void TrapBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxe
     __int128 offset = box.offset;
     for (int k = 0; k < v.rank; ++k) offset += __int128{at[k]} * box.stride[k];
     const __int128 address = base + offset * bits / 8;
-    const bool inside = address >= 0 && address < (__int128{1} << 63) &&
-                        (home != nullptr ? home->Contains(static_cast<uintptr_t>(address), static_cast<uint64_t>((bits + 7) / 8))
-                                         : FindAllocation(b, static_cast<uintptr_t>(address),
-                                                          static_cast<uint64_t>((bits + 7) / 8)) != nullptr);
+    const bool inside =
+        address >= 0 && address < (__int128{1} << 63) &&
+        (home != nullptr
+             ? home->Contains(static_cast<uintptr_t>(address), static_cast<uint64_t>((bits + 7) / 8))
+             : FindAllocation(b, static_cast<uintptr_t>(address), static_cast<uint64_t>((bits + 7) / 8)) != nullptr);
     if (!inside) {
       std::string index;
       for (int d = 0; d < v.rank; ++d) {
         for (int k = 0; k < v.rank; ++k) {
           if (v.dim[k] != d) continue;
-          const int64_t sparse = k == v.sparse_dim ? static_cast<int64_t>(ReadIndex(
-              b.at(v.index[k]), v.index_bytes[k], v.index_i1[k], box.tile_offset / v.tile_stride[k])) : 0;
+          const int64_t sparse = k == v.sparse_dim
+                                     ? static_cast<int64_t>(ReadIndex(b.at(v.index[k]), v.index_bytes[k], v.index_i1[k],
+                                                                      box.tile_offset / v.tile_stride[k]))
+                                     : 0;
           absl::StrAppend(&index, index.empty() ? "" : ", ", (k == v.sparse_dim ? sparse : boxes.origin[k]) + at[k]);
         }
       }
@@ -190,7 +193,8 @@ void TrapBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxe
 
 }  // namespace
 
-bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Box& box, Access access) {
+bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Box& box,
+              Access access) {
   if (!b.checked) return true;
   const __int128 first = box.offset;
   __int128 last = first;

@@ -20,21 +20,21 @@ namespace tile::vm {
 
 struct ViewAccess {
   Slot view;
-  ir::Type type;            // of the view
+  ir::Type type;  // of the view
   int rank = 0;
   ir::Elem elem = ir::Elem::kI8;
-  int bytes = 1;            // of an element in the tile
-  bool nibbles = false;     // 4-bit elements: two to a byte in memory
+  int bytes = 1;         // of an element in the tile
+  bool nibbles = false;  // 4-bit elements: two to a byte in memory
   bool gather = false;
   int sparse_dim = -1;
-  const int64_t* tile = nullptr;      // sizes of the tile
-  const int64_t* step = nullptr;      // elements from one index to the next
-  const int64_t* dim = nullptr;       // tensor dimension of tile dimension k
+  const int64_t* tile = nullptr;  // sizes of the tile
+  const int64_t* step = nullptr;  // elements from one index to the next
+  const int64_t* dim = nullptr;   // tensor dimension of tile dimension k
   const int64_t* tile_stride = nullptr;
-  const Slot* index = nullptr;        // per dimension a scalar; the sparse one: a tile
+  const Slot* index = nullptr;  // per dimension a scalar; the sparse one: a tile
   const int* index_bytes = nullptr;
   const bool* index_i1 = nullptr;
-  int64_t elements = 1;               // of the tile
+  int64_t elements = 1;  // of the tile
   bool has_padding = false;
   uint64_t padding = 0;
 };
@@ -51,19 +51,19 @@ inline int64_t AddOffset(int64_t offset, int64_t i, int64_t stride) {
 }
 
 struct Box {
-  int64_t offset = 0;                 // of the first element from the base, in elements; at most kFar
-  int64_t tile_offset = 0;            // in elements
+  int64_t offset = 0;       // of the first element from the base, in elements; at most kFar
+  int64_t tile_offset = 0;  // in elements
   int64_t extent[ir::kMaxRank];
-  int64_t stride[ir::kMaxRank];       // in memory, elements
+  int64_t stride[ir::kMaxRank];  // in memory, elements
 };
 
 // Where the boxes of one access lie.
 struct ViewBoxes {
   const ViewData* view = nullptr;
-  int64_t origin[ir::kMaxRank];       // tensor coordinate of the tile's first element, per tile dimension
-  int64_t size[ir::kMaxRank];         // of the tensor, per tile dimension
-  bool whole = false;                 // one box that is the whole tile
-  int outside = -1;  // a dimension whose index lies outside of the index space: no element is in the tensor
+  int64_t origin[ir::kMaxRank];  // tensor coordinate of the tile's first element, per tile dimension
+  int64_t size[ir::kMaxRank];    // of the tensor, per tile dimension
+  bool whole = false;            // one box that is the whole tile
+  int outside = -1;              // a dimension whose index lies outside of the index space: no element is in the tensor
 };
 
 // Reads the indices. Those outside of the index space give boxes without elements; the access then does NoteOutside.
@@ -71,7 +71,8 @@ void LocateView(const BlockState& b, const ViewAccess& v, ViewBoxes* boxes);
 // Says that the tile lies wholly outside (boxes.outside): a warning, or false after a trap of --check=full.
 bool NoteOutside(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes);
 // Checks that the box lies in memory that the kernel may touch; false after a trap.
-bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Box& box, Access access);
+bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Box& box,
+              Access access);
 // Makes the box of sparse row `row` (of a view without sparse dimension: row 0, the only one); false if it is empty.
 bool MakeBox(const BlockState& b, const ViewAccess& v, const ViewBoxes& boxes, int64_t row, Box* box);
 
@@ -82,7 +83,8 @@ inline int64_t NumBoxes(const ViewAccess& v) { return v.gather ? v.tile[v.sparse
 
 // Calls fn(const Box&) for every box, checked; false after a trap.
 template <class Fn>
-bool VisitBoxes(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Access& access, Fn&& fn) {
+bool VisitBoxes(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Access& access,
+                Fn&& fn) {
   Box box;
   for (int64_t row = 0; row < NumBoxes(v); ++row) {
     if (!MakeBox(b, v, boxes, row, &box)) continue;

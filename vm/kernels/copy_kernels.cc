@@ -162,7 +162,8 @@ void TransposeElements(char* dst, const char* src, const CopyPlane& p) {
           for (int64_t i = c; i < c + tall; ++i) __builtin_prefetch(src + i * p.src_column + r1 * S);
         }
         for (int64_t r = r0; r < r1; r += side) {
-          TransposeBlock<T, kParts>(dst + r * p.dst_row + c * S, p.dst_row, src + c * p.src_column + r * S, p.src_column);
+          TransposeBlock<T, kParts>(dst + r * p.dst_row + c * S, p.dst_row, src + c * p.src_column + r * S,
+                                    p.src_column);
         }
       }
       for (; c + side <= c1; c += side) {

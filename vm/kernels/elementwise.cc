@@ -44,8 +44,8 @@ bool IsExact(Elem from, Elem to) {
   const ir::FloatFormat &f = ir::FloatFormatOf(from), &t = ir::FloatFormatOf(to);
   const auto lowest = [](const ir::FloatFormat& x) { return (x.has_zero ? 1 : 0) - x.bias - x.mantissa_bits; };
   return ir::ToDouble(from, f.largest() << f.unused) <= ir::ToDouble(to, t.largest() << t.unused) &&
-         f.mantissa_bits <= t.mantissa_bits && lowest(f) >= lowest(t) && t.has_zero &&
-         (t.has_sign || !f.has_sign) && (t.has_infinity || !f.has_infinity) && (t.has_nan || !f.has_nan);
+         f.mantissa_bits <= t.mantissa_bits && lowest(f) >= lowest(t) && t.has_zero && (t.has_sign || !f.has_sign) &&
+         (t.has_infinity || !f.has_infinity) && (t.has_nan || !f.has_nan);
 }
 
 ir::ComparisonPredicate Mirrored(ir::ComparisonPredicate p) {

@@ -39,6 +39,7 @@ consteval ElementwiseFn CmpfNarrow() {
 template <class T, int kSplat>
 constexpr ElementwiseFn kSelect = Ternary<T, uint8_t, T, T, Select<T>, kSplat>;
 
+// clang-format off
 constexpr ElementwiseRow kRows[] = {
 #define TILE_ROW_CMPI(I, kSign, kShort, kLong, mask)                                                    \
   TILE_ROW((CmpiLoop<I, kSign, kShort, mask>()), .op = Opcode::kCmpI, .in = Elem::k##I, .out = Elem::kI1,     \
@@ -87,6 +88,7 @@ constexpr ElementwiseRow kRows[] = {
   TILE_ROW_SELECT(Type, 4) TILE_ROW_SELECT(Type, 5) TILE_ROW_SELECT(Type, 6)
     TILE_ALL_SELECT(I8) TILE_ALL_SELECT(I16) TILE_ALL_SELECT(I32) TILE_ALL_SELECT(I64)
 };
+// clang-format on
 
 }  // namespace
 

@@ -103,6 +103,7 @@ static void Copy(void* result, const void* const* operands, int64_t n) {
 
 // --- rows -----------------------------------------------------------------------------------------------------------
 
+// clang-format off
 #define TILE_C(op_name, From, To) .op = Opcode::op_name, .in = Elem::k##From, .out = Elem::k##To
 #define TILE_SMALL_FLOATS(M, ...)                                                                                \
   M(F16, __VA_ARGS__) M(BF16, __VA_ARGS__) M(TF32, __VA_ARGS__) M(F8E4M3FN, __VA_ARGS__) M(F8E5M2, __VA_ARGS__)  \
@@ -159,6 +160,7 @@ constexpr ElementwiseRow kRows[] = {
     // Stands for all that keeps the bits.
     TILE_ROW(Copy<1>, TILE_C(kBitcast, I8, I8)) TILE_ROW(Copy<2>, TILE_C(kBitcast, I16, I16))
         TILE_ROW(Copy<4>, TILE_C(kBitcast, I32, I32)) TILE_ROW(Copy<8>, TILE_C(kBitcast, I64, I64))};
+// clang-format on
 
 }  // namespace
 

@@ -15,7 +15,7 @@ using ir::Rounding;
 using ir::Signedness;
 
 constexpr Elem kInts[] = {Elem::kI1, Elem::kI8, Elem::kI16, Elem::kI32, Elem::kI64};
-constexpr Elem kFloats[] = {Elem::kF16,    Elem::kBF16,      Elem::kTF32,      Elem::kF32,     Elem::kF64,
+constexpr Elem kFloats[] = {Elem::kF16,      Elem::kBF16,   Elem::kTF32,      Elem::kF32,       Elem::kF64,
                             Elem::kF8E4M3FN, Elem::kF8E5M2, Elem::kF8E8M0FNU, Elem::kF8E5M3FNU, Elem::kF4E2M1FN};
 constexpr Signedness kSigns[] = {Signedness::kUnsigned, Signedness::kSigned};
 
@@ -84,9 +84,9 @@ TEST(Convert, FToF) {
 
 TEST(Convert, ExactFToFTakesAnyRounding) {
   const std::pair<Elem, Elem> exact[] = {
-      {Elem::kF16, Elem::kF32},      {Elem::kF16, Elem::kTF32},    {Elem::kBF16, Elem::kTF32},
-      {Elem::kBF16, Elem::kF64},     {Elem::kF32, Elem::kF64},     {Elem::kTF32, Elem::kF32},
-      {Elem::kF8E4M3FN, Elem::kF16}, {Elem::kF8E5M2, Elem::kBF16}, {Elem::kF8E8M0FNU, Elem::kBF16},
+      {Elem::kF16, Elem::kF32},      {Elem::kF16, Elem::kTF32},     {Elem::kBF16, Elem::kTF32},
+      {Elem::kBF16, Elem::kF64},     {Elem::kF32, Elem::kF64},      {Elem::kTF32, Elem::kF32},
+      {Elem::kF8E4M3FN, Elem::kF16}, {Elem::kF8E5M2, Elem::kBF16},  {Elem::kF8E8M0FNU, Elem::kBF16},
       {Elem::kF4E2M1FN, Elem::kF16}, {Elem::kF8E5M3FNU, Elem::kF32}};
   for (auto [from, to] : exact) {
     for (Rounding r : {Rounding::kNearestEven, Rounding::kZero, Rounding::kNegativeInf, Rounding::kPositiveInf,

@@ -35,6 +35,7 @@ consteval ElementwiseFn Loop3() {
 
 // --- rows -----------------------------------------------------------------------------------------------------------
 
+// clang-format off
 #define TILE_F(Name, E) .op = Opcode::k##Name, .in = Elem::k##E, .out = Elem::k##E
 #define TILE_MODE(kMode) .rounding = ir::Rounding::kMode
 
@@ -138,6 +139,7 @@ constexpr ElementwiseRow kRows[] = {
            .flush_to_zero = true, .splat_mask = mask)
     TILE_DIVF_APPROX(0) TILE_DIVF_APPROX(1) TILE_DIVF_APPROX(2)
 };
+// clang-format on
 
 }  // namespace
 

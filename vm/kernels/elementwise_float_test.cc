@@ -106,8 +106,8 @@ bool FmaExact(mpfr_ptr r, mpfr_srcptr a, mpfr_srcptr b, mpfr_srcptr c, mpfr_rnd_
 TEST(Float, Fma) {
   for (Elem e : kFloats) {
     Bits some = EdgeValues(e, 0);
-    const Bits picked = {some[0], some[1], some[2], some[8], some[10], some[14], some[16], some[18], some[24], some[26],
-                         some[28], some[31], some[33], some[38], some[40], some.back()};
+    const Bits picked = {some[0],  some[1],  some[2],  some[8],  some[10], some[14], some[16], some[18],
+                         some[24], some[26], some[28], some[31], some[33], some[38], some[40], some.back()};
     CheckExact(Opcode::kFma, e, Triples(picked, picked, picked), FmaExact);
     // Sums that nearly cancel, products that nearly are the middle of two numbers.
     const ir::FloatFormat& f = ir::FloatFormatOf(e);
@@ -232,7 +232,7 @@ TEST(Float, Cmpf) {
           int64_t a = Order(e, x[0]), b = Order(e, x[1]);
           a = a == -1 ? zero : a;  // -0
           b = b == -1 ? zero : b;
-          const bool results[] = {a == b, a != b, a < b, a <= b, a > b, a >= b};
+          const bool results[] = {a == b, a != b, (a < b), a <= b, (a > b), a >= b};
           return results[p];
         });
       }

@@ -10,6 +10,7 @@ using ir::Opcode;
 #define TILE_TYPES(Row, Name) Row(Name, I1) Row(Name, I8) Row(Name, I16) Row(Name, I32) Row(Name, I64)
 #define TILE_KEY(Name, I) .op = Opcode::k##Name, .in = Elem::k##I, .out = Elem::k##I
 
+// clang-format off
 constexpr ElementwiseRow kRows[] = {
 #define TILE_ROW_INT1(Name, I) TILE_ROW((Unary<U<I>, U<I>, Name<I>>), TILE_KEY(Name, I))
 #define TILE_INT1(Name) TILE_TYPES(TILE_ROW_INT1, Name)
@@ -61,6 +62,7 @@ constexpr ElementwiseRow kRows[] = {
   TILE_ROWS_OFFSET(I, 1) TILE_ROWS_OFFSET(I, 2) TILE_ROWS_OFFSET(I, 4) TILE_ROWS_OFFSET(I, 8)
     TILE_TYPES(TILE_ALL_OFFSET, Offset)
 };
+// clang-format on
 
 }  // namespace
 

@@ -135,9 +135,7 @@ TEST(Integer, Divi) {
         Check(key, Pairs(EdgeValues(e), EdgeValues(e)), [&](const uint64_t* x) {
           const Wide a = Value(e, x[0], s), b = Value(e, x[1], s);
           if (b == 0) return uint64_t{0};
-          const Wide q = r == Rounding::kZero          ? a / b
-                         : r == Rounding::kNegativeInf ? FloorDiv(a, b)
-                                                       : -FloorDiv(-a, b);
+          const Wide q = r == Rounding::kZero ? a / b : r == Rounding::kNegativeInf ? FloorDiv(a, b) : -FloorDiv(-a, b);
           return Wrapped(e, q);  // minimum / -1 wraps to the minimum
         });
       }
@@ -155,7 +153,7 @@ TEST(Compare, Cmpi) {
         key.predicate = static_cast<ir::ComparisonPredicate>(p);
         Check(key, Pairs(EdgeValues(e), EdgeValues(e)), [&](const uint64_t* x) -> uint64_t {
           const Wide a = Value(e, x[0], s), b = Value(e, x[1], s);
-          const bool results[] = {a == b, a != b, a < b, a <= b, a > b, a >= b};
+          const bool results[] = {a == b, a != b, (a < b), a <= b, (a > b), a >= b};
           return results[p];
         });
       }
@@ -179,9 +177,8 @@ TEST(Memory, Offset) {
       ElementwiseKey key = Key(Opcode::kOffset, e);
       key.out = Elem::kPtr;
       key.pointee_bytes = bytes;
-      Check(key, Pairs(EdgeValues(Elem::kI64), EdgeValues(e)), [&](const uint64_t* x) {
-        return static_cast<uint64_t>(Wide{x[0]} + Wide{Signed(e, x[1])} * bytes);
-      });
+      Check(key, Pairs(EdgeValues(Elem::kI64), EdgeValues(e)),
+            [&](const uint64_t* x) { return static_cast<uint64_t>(Wide{x[0]} + Wide{Signed(e, x[1])} * bytes); });
     }
   }
 }

@@ -13,8 +13,8 @@
 #include <immintrin.h>
 #endif
 
-#include "vm/kernels/scalar_convert.h"
 #include "vm/kernels/elementwise_table.h"
+#include "vm/kernels/scalar_convert.h"
 
 // Element i of the result depends on elements i only, so that in-place use carries nothing from one round to another.
 #define TILE_VM_VECTOR_LOOP _Pragma("GCC ivdep")
@@ -80,7 +80,7 @@ constexpr bool IsCommutative(ir::Opcode op) {
 #define TILE_OP(number, Name, mnemonic, Format, Family, since, traits, constraints) \
   if (op == ir::Opcode::k##Name) {                                                  \
     using namespace ir;                                                             \
-    return ((traits) & ir::kCommutative) != 0;                                      \
+    return ((traits)&ir::kCommutative) != 0;                                        \
   }
 #include "ir/ops.def"
   return false;

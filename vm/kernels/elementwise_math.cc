@@ -38,6 +38,7 @@ TILE_VM_LOOP PowiNarrow(void* result, const void* const* operands, int64_t n) {
   }
 }
 
+// clang-format off
 #define TILE_F(Name, E) .op = Opcode::k##Name, .in = Elem::k##E, .out = Elem::k##E
 
 constexpr ElementwiseRow kRows[] = {
@@ -58,6 +59,7 @@ constexpr ElementwiseRow kRows[] = {
   TILE_POWI(I, F16, PowiNarrow<F16, I>) TILE_POWI(I, BF16, PowiNarrow<BF16, I>)
     TILE_ALL_POWI(I1) TILE_ALL_POWI(I8) TILE_ALL_POWI(I16) TILE_ALL_POWI(I32)
 };
+// clang-format on
 
 }  // namespace
 

@@ -25,14 +25,14 @@ struct Row {
 
 constexpr mpfr_rnd_t kNear = MPFR_RNDN;
 const Row kRows[] = {
-#define TILE_MATH1(Name, mpfr, f32_bound, f64_bound, range)                                         \
+#define TILE_MATH1(Name, mpfr, f32_bound, f64_bound, range)                                             \
   {#Name, Opcode::k##Name, 1, f32_bound, f64_bound, range, [](mpfr_ptr r, mpfr_srcptr a, mpfr_srcptr) { \
-     return mpfr_##mpfr(r, a, kNear);                                                               \
+     return mpfr_##mpfr(r, a, kNear);                                                                   \
    }},
 #define TILE_MATH1_FTZ TILE_MATH1
-#define TILE_MATH2(Name, mpfr, f32_bound, f64_bound, range)                                           \
+#define TILE_MATH2(Name, mpfr, f32_bound, f64_bound, range)                                               \
   {#Name, Opcode::k##Name, 2, f32_bound, f64_bound, range, [](mpfr_ptr r, mpfr_srcptr a, mpfr_srcptr b) { \
-     return mpfr_##mpfr(r, a, b, kNear);                                                              \
+     return mpfr_##mpfr(r, a, b, kNear);                                                                  \
    }},
 #include "vm/kernels/elementwise.def"
 };
@@ -147,7 +147,9 @@ TEST(MathTest, Fpowi) {
       Bits exponents = EdgeValues(n, 10);
       if (exponents.size() > 60) exponents.resize(60);
       CheckErrors(key, Pairs(EdgeValues(e, 20), exponents), row,
-                  e == Elem::kF64 ? row.f64_bound : e == Elem::kF32 ? row.f32_bound : 0.505);
+                  e == Elem::kF64   ? row.f64_bound
+                  : e == Elem::kF32 ? row.f32_bound
+                                    : 0.505);
     }
   }
   // To the power 0 everything is 1, NaN too.

@@ -69,8 +69,8 @@ std::string Describe(const ElementwiseKey& k, Isa isa) {
   return absl::StrCat(ir::GetOp(k.op)->mnemonic, " ", ir::ElemInfoOf(k.in).spelling, " to ",
                       ir::ElemInfoOf(k.out).spelling, " ", IsaName(isa), " rounding ", ir::Keyword(k.rounding),
                       k.flush_to_zero ? " ftz" : "", k.propagate_nan ? " propagate_nan" : "", " ",
-                      ir::Keyword(k.signedness), " ", ir::Keyword(k.predicate), " ", ir::Keyword(k.ordering),
-                      " splat ", k.splat_mask);
+                      ir::Keyword(k.signedness), " ", ir::Keyword(k.predicate), " ", ir::Keyword(k.ordering), " splat ",
+                      k.splat_mask);
 }
 
 Elem OperandElem(const ElementwiseKey& k, int operand) {

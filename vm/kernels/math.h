@@ -70,15 +70,15 @@ TILE_VM_LOOP VectorLoop(void* result, const void* const* operands, int64_t n) {
   }
 }
 
-#define TILE_SLEEF1(Name, name, F, T)                                            \
-  struct Sleef##Name##F {                                                        \
+#define TILE_SLEEF1(Name, name, F, T)                                                   \
+  struct Sleef##Name##F {                                                               \
     TILE_VM_INLINE static Vector##F Do(Vector##F a) { return TILE_SLEEF_##F(name)(a); } \
-  };                                                                             \
+  };                                                                                    \
   constexpr ElementwiseFn Name##F = VectorLoop<T, Vector##F, Sleef##Name##F, 1>;
-#define TILE_SLEEF2(Name, name, F, T)                                            \
-  struct Sleef##Name##F {                                                        \
+#define TILE_SLEEF2(Name, name, F, T)                                                                   \
+  struct Sleef##Name##F {                                                                               \
     TILE_VM_INLINE static Vector##F Do(Vector##F a, Vector##F b) { return TILE_SLEEF_##F(name)(a, b); } \
-  };                                                                             \
+  };                                                                                                    \
   constexpr ElementwiseFn Name##F = VectorLoop<T, Vector##F, Sleef##Name##F, 2>;
 
 TILE_SLEEF1(Exp, exp, F64, double)

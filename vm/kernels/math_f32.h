@@ -53,8 +53,13 @@ constexpr double kPi = 0x1.921fb54442d18p+1;
 
 // e^x - 1, relative error 2^-36; x finite, |x| < 700.
 TILE_VM_INLINE double Expm1InDouble(double x) {
-  constexpr double kQ[] = {0x1.0p-1,              0x1.55555567a3ef9p-3,  0x1.5555555ca75fbp-5, 0x1.1110c55328e8ap-7,
-                           0x1.6c1684d8c70cfp-10, 0x1.a153499304855p-13, 0x1.a11492e663309p-16};
+  constexpr double kQ[] = {0x1.0p-1,
+                           0x1.55555567a3ef9p-3,
+                           0x1.5555555ca75fbp-5,
+                           0x1.1110c55328e8ap-7,
+                           0x1.6c1684d8c70cfp-10,
+                           0x1.a153499304855p-13,
+                           0x1.a11492e663309p-16};
   const Rounded64 k = RoundToInt(x * kLog2E);
   const double r = x - k.value * kLn2;
   const double scale = PowerOfTwo(k.bits);
@@ -155,9 +160,10 @@ TILE_VM_INLINE float CoshOf(float a) {
 
 // 1 - e^(-x p(x)) with x p(x) = -ln(1 - erf(x)); from 4 on it is 1.
 TILE_VM_INLINE float ErfOf(float a) {
-  constexpr double kP[] = {0x1.20dd75040ddccp+0,   0x1.45f3070012e82p-1,  0x1.a4f4c58203cb3p-4,  -0x1.3961f27f3a183p-6,
-                           -0x1.c25603fadf08cp-13, 0x1.c0e9d33411d02p-10, -0x1.44dcb39107e74p-11, 0x1.f54b1e1cca898p-15,
-                           0x1.559011abe7acap-15,  -0x1.6d00d1d804d50p-16, 0x1.5f1c3823afeb8p-18, -0x1.6640b83293080p-21,
+  constexpr double kP[] = {0x1.20dd75040ddccp+0,   0x1.45f3070012e82p-1,   0x1.a4f4c58203cb3p-4,
+                           -0x1.3961f27f3a183p-6,  -0x1.c25603fadf08cp-13, 0x1.c0e9d33411d02p-10,
+                           -0x1.44dcb39107e74p-11, 0x1.f54b1e1cca898p-15,  0x1.559011abe7acap-15,
+                           -0x1.6d00d1d804d50p-16, 0x1.5f1c3823afeb8p-18,  -0x1.6640b83293080p-21,
                            0x1.3850e2a823900p-25};
   const double x = Magnitude(a, 4.0f);
   return NanIfNan(a, CopySign(static_cast<float>(-Expm1InDouble(-(x * Polynomial(x, kP)))), a));
@@ -200,7 +206,7 @@ TILE_VM_INLINE float TanOf(float a) {
 
 // Angle of the point (x, y).
 TILE_VM_INLINE float Atan2Of(float y, float x) {
-  constexpr double kA[] = {-0x1.55555555525bdp-2, 0x1.9999998842440p-3,  -0x1.249240cf239b5p-3, 0x1.c7196012bf2ccp-4,
+  constexpr double kA[] = {-0x1.55555555525bdp-2, 0x1.9999998842440p-3, -0x1.249240cf239b5p-3, 0x1.c7196012bf2ccp-4,
                            -0x1.741576953d93cp-4, 0x1.377bcb9f568d8p-4, -0x1.edaca326c7380p-5, 0x1.0dd59508b62c7p-5};
   const float ax = __builtin_fabsf(x), ay = __builtin_fabsf(y);
   const bool steep = ay > ax;

@@ -307,9 +307,7 @@ TILE_VM_INLINE float ToFloatOdd(double x) {
   return back == x || x != x ? f : FromBits<float>(truncated | 1);
 }
 // a * b + c for f16 and bf16 elements, to be rounded to these: exact product, sum rounded to odd.
-TILE_VM_INLINE float FmaOdd(float a, float b, float c) {
-  return ToFloatOdd(AddOdd(static_cast<double>(a) * b, c));
-}
+TILE_VM_INLINE float FmaOdd(float a, float b, float c) { return ToFloatOdd(AddOdd(static_cast<double>(a) * b, c)); }
 // One rounding.
 template <class T>
 TILE_VM_INLINE T Fma(T a, T b, T c) {

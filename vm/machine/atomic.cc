@@ -67,10 +67,12 @@ uint64_t IntegerRmw(void* address, uint64_t value, int order, bool* changed) {
 // k + v or k - v, rounded once to nearest even. Subnormals stay.
 template <Elem elem, bool subtract>
 uint64_t FloatRmw(void* address, uint64_t value, int order, bool* changed) {
-  using U = std::conditional_t<elem == Elem::kF64, uint64_t, std::conditional_t<elem == Elem::kF32, uint32_t, uint16_t>>;
+  using U =
+      std::conditional_t<elem == Elem::kF64, uint64_t, std::conditional_t<elem == Elem::kF32, uint32_t, uint16_t>>;
   return Update<U>(address, order, changed, [&](U k) -> U {
     if constexpr (elem == Elem::kF32) {
-      const float a = std::bit_cast<float>(static_cast<uint32_t>(k)), b = std::bit_cast<float>(static_cast<uint32_t>(value));
+      const float a = std::bit_cast<float>(static_cast<uint32_t>(k)),
+                  b = std::bit_cast<float>(static_cast<uint32_t>(value));
       return std::bit_cast<uint32_t>(subtract ? a - b : a + b);
     } else if constexpr (elem == Elem::kF64) {
       const double a = std::bit_cast<double>(k), b = std::bit_cast<double>(value);

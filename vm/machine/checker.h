@@ -18,13 +18,13 @@ struct Access {
   uintptr_t address = 0;
   int64_t elements = 0;
   int element_bytes = 0;
-  int64_t lane_step = 1;          // from one of them to the next in the tile, in elements
+  int64_t lane_step = 1;  // from one of them to the next in the tile, in elements
   bool reads = false, writes = false;
   ir::MemoryOrdering ordering = ir::MemoryOrdering::kWeak;
   ir::MemoryScope scope = ir::MemoryScope::kTlBlk;
-  bool atomic = false;            // a read-modify-write
-  const void* tile = nullptr;     // where the elements lie in the frame (or the constants); null: nowhere
-  int64_t lane = 0;               // first element of the tile, row-major
+  bool atomic = false;         // a read-modify-write
+  const void* tile = nullptr;  // where the elements lie in the frame (or the constants); null: nowhere
+  int64_t lane = 0;            // first element of the tile, row-major
 };
 
 class Checker {

@@ -50,7 +50,8 @@ const Instr* Trap(BlockState& b, const ir::Op* op, absl::string_view code, absl:
   return nullptr;
 }
 
-void AddReport(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message, absl::string_view fix) {
+void AddReport(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
+               absl::string_view fix) {
   Report_(b, op, code, message, fix);
 }
 

@@ -19,8 +19,8 @@
 #include "ir/arena.h"
 #include "ir/module.h"
 #include "vm/machine/combine.h"
-#include "vm/machine/memory.h"
 #include "vm/machine/launch.h"
+#include "vm/machine/memory.h"
 
 namespace tile::vm {
 
@@ -34,9 +34,9 @@ using ExecFn = const Instr* (*)(BlockState& b, const Instr* in);
 
 struct Instr {
   ExecFn fn = nullptr;
-  const void* data = nullptr;    // parameters, in Code::arena
-  const ir::Op* op = nullptr;    // for messages
-  const Instr* target = nullptr; // of jumps; set when all instructions are known
+  const void* data = nullptr;     // parameters, in Code::arena
+  const ir::Op* op = nullptr;     // for messages
+  const Instr* target = nullptr;  // of jumps; set when all instructions are known
 };
 
 // Where a value lies: an offset into the frame, or ~offset into the constants. Offsets into the frame are multiples of 64;
@@ -61,8 +61,8 @@ enum class Role : uint8_t {
 struct Place {
   Slot at;
   int64_t run = 1, count = 1;
-  int32_t bytes = 0;        // of a stored element; 0: a token
-  int32_t value = 0;        // number of the value; values that are one and the same share it
+  int32_t bytes = 0;  // of a stored element; 0: a token
+  int32_t value = 0;  // number of the value; values that are one and the same share it
 };
 
 // The places of an operation, for --check=full.
@@ -95,8 +95,8 @@ enum class Stop : uint8_t { kNone, kDone, kTrap, kParked, kYield };
 // Tiles that one load reads in one block after the other. While they lie side by side in memory, the next one is
 // fetched before its block begins.
 struct FetchAhead {
-  const uint8_t* expected = nullptr;                 // where the next tile lies, if they do
-  const uint8_t *next = nullptr, *end = nullptr;     // what is still to be fetched
+  const uint8_t* expected = nullptr;              // where the next tile lies, if they do
+  const uint8_t *next = nullptr, *end = nullptr;  // what is still to be fetched
 
   // A tile was read. `more`: the thread goes on with the next block.
   void Saw(const uint8_t* tile, int64_t bytes, bool more) {
@@ -113,28 +113,28 @@ struct BlockState {
   uint8_t* frame = nullptr;
   const uint8_t* constants = nullptr;
   int32_t id[3] = {0, 0, 0};
-  int64_t index = 0;             // in linear order
+  int64_t index = 0;  // in linear order
   const Code* code = nullptr;
   struct LaunchState* launch = nullptr;
-  Checker* checker = nullptr;    // of --check=full; null otherwise
+  Checker* checker = nullptr;            // of --check=full; null otherwise
   struct BlockChecks* checks = nullptr;  // what the checker knows about this block
-  bool checked = true;           // bounds are checked
+  bool checked = true;                   // bounds are checked
 
-  const Instr* pc = nullptr;     // where a parked block goes on
+  const Instr* pc = nullptr;  // where a parked block goes on
   Stop stop = Stop::kNone;
-  int64_t rounds = 0;            // of loops
+  int64_t rounds = 0;  // of loops
   // Since the last round: did it change memory, and did it look at memory that others may change?
   bool changed_memory = false, read_shared_memory = false;
-  int unchanged_rounds = 0;      // rounds in a row that only looked and carried on the same values
+  int unchanged_rounds = 0;         // rounds in a row that only looked and carried on the same values
   const ir::Op* waiting = nullptr;  // the loop in which it was parked
 
   const Allocation* last_found = nullptr;         // cache of Memory::Find
   std::vector<const Allocation*> private_memory;  // shared arrays and alloca of this block
   std::vector<void*> heap;                        // alloca, freed at the end
   uint64_t heap_bytes = 0;
-  PendingAdds pending;           // of this block and those that its thread ran just before it
+  PendingAdds pending;  // of this block and those that its thread ran just before it
   FetchAhead ahead[kMaxFetchAhead];
-  bool more = false;             // its thread goes on with the next block
+  bool more = false;  // its thread goes on with the next block
 
   // For the next block: everything but the frame, and without giving up memory.
   void Reset() {
@@ -171,16 +171,16 @@ struct Code {
   const ir::Function* function = nullptr;
   ir::Arena arena;
   std::vector<Instr> instrs;
-  std::vector<InstrNote> notes;               // one per instruction
+  std::vector<InstrNote> notes;  // one per instruction
   int32_t num_values = 0, num_memory_ops = 0;
-  std::vector<uint8_t> constants;             // 64-byte aligned by use of AlignedConstants
-  std::vector<Slot> params;                   // of the entry
+  std::vector<uint8_t> constants;  // 64-byte aligned by use of AlignedConstants
+  std::vector<Slot> params;        // of the entry
   std::vector<int> param_bytes;
   uint64_t frame_bytes = 0;
   std::vector<SharedArray> shared;
-  int num_fetch_ahead = 0;                    // loads that fetch ahead, at most kMaxFetchAhead
-  bool must_park = false;                     // has a loop in which a block may wait for others
-  mutable std::atomic<int64_t> block_ns{0};   // what a block took in the last launch; 0: none has run
+  int num_fetch_ahead = 0;                   // loads that fetch ahead, at most kMaxFetchAhead
+  bool must_park = false;                    // has a loop in which a block may wait for others
+  mutable std::atomic<int64_t> block_ns{0};  // what a block took in the last launch; 0: none has run
   const uint8_t* aligned_constants() const {
     return reinterpret_cast<const uint8_t*>((reinterpret_cast<uintptr_t>(constants.data()) + 63) & ~uintptr_t{63});
   }

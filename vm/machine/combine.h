@@ -32,8 +32,8 @@ struct Additions {
 // Elements in memory to which lanes add.
 struct BinPlace {
   uint8_t* base;
-  int64_t size;         // elements
-  bool is_private;      // no other thread sees it: plain additions will do
+  int64_t size;     // elements
+  bool is_private;  // no other thread sees it: plain additions will do
 };
 
 class PendingAdds {
@@ -57,7 +57,7 @@ class PendingAdds {
 
   BinPlace place_{nullptr, 0, false};  // what the tables are for; size 0: nothing is pending
   int bytes_ = 0, copies_ = 1;
-  std::unique_ptr<Room> room_;         // outside of what is pending, its tables are zeros
+  std::unique_ptr<Room> room_;  // outside of what is pending, its tables are zeros
 };
 
 }  // namespace tile::vm

@@ -37,8 +37,8 @@ struct Buffer {
   void* data = nullptr;
   uint64_t bytes = 0;
   ir::Element element;
-  std::vector<int64_t> shape;   // for messages; may be empty
-  bool initialized = true;      // false: reading it before writing is reported by --check=full
+  std::vector<int64_t> shape;  // for messages; may be empty
+  bool initialized = true;     // false: reading it before writing is reported by --check=full
 };
 
 // An array argument as the interface describes it, for --check=full. Its elements lie in a buffer of the launch, which other
@@ -51,7 +51,7 @@ struct ArrayArgument {
   std::vector<int64_t> strides;  // in elements; empty: row-major
   // in: the kernel must not write to it; out: it must write every element; inout: it may do both.
   ir::Direction direction = ir::Direction::kInOut;
-  bool initialized = true;       // false, of an out: no element has a value before the kernel writes it
+  bool initialized = true;  // false, of an out: no element has a value before the kernel writes it
 };
 
 struct Launch {
@@ -59,12 +59,12 @@ struct Launch {
   std::vector<uint64_t> params;  // one per parameter: the low bits hold the scalar, or the address
   std::vector<Buffer> buffers;
   std::vector<ArrayArgument> arrays;  // none are known of a launch without interface
-  int threads = 0;               // at most; 0: all cores. Little work takes fewer
+  int threads = 0;                    // at most; 0: all cores. Little work takes fewer
   CheckLevel check = CheckLevel::kBounds;
   Unspecified unspecified = Unspecified::kZero;
   // Rounds of loops that one block may make; 0: no limit. A guard against endless programs when inputs are not trusted.
   int64_t max_rounds = 0;
-  uint64_t max_tile_bytes = uint64_t{8} << 30;  // memory for tiles of the blocks that run at once
+  uint64_t max_tile_bytes = uint64_t{8} << 30;    // memory for tiles of the blocks that run at once
   uint64_t max_alloca_bytes = uint64_t{1} << 30;  // memory that one block may allocate
   // How the blocks start; none: linear, and under kFull then other orders, from the same memory (orders.h). Results are those
   // of the linear order.
@@ -82,14 +82,14 @@ struct Launch {
 using Report = ir::RunReport;
 
 struct Outcome {
-  absl::Status status;            // the launch could not be made (wrong parameter count, grid, memory), or was interrupted
-  std::vector<Report> reports;    // the kernel trapped, or asserted; at most kMaxReports
+  absl::Status status;  // the launch could not be made (wrong parameter count, grid, memory), or was interrupted
+  std::vector<Report> reports;  // the kernel trapped, or asserted; at most kMaxReports
   // What works as on hardware but is probably not meant: once for each operation, with its first block in linear order.
   // Of kFull some are errors instead; of kNone there are none.
   std::vector<Report> warnings;
   int64_t blocks_run = 0;
-  int orders = 1;                 // in how many orders of the blocks the launch ran
-  int threads = 1;                // that ran it, the caller's among them
+  int orders = 1;   // in how many orders of the blocks the launch ran
+  int threads = 1;  // that ran it, the caller's among them
   bool ok() const { return status.ok() && reports.empty(); }
 };
 inline constexpr size_t kMaxReports = 32;

@@ -14,8 +14,8 @@
 
 #include "absl/time/time.h"
 #include "vm/machine/code.h"
-#include "vm/machine/memory.h"
 #include "vm/machine/launch.h"
+#include "vm/machine/memory.h"
 
 namespace tile::vm {
 

@@ -20,15 +20,15 @@ void Memory::Add(Allocation a) {
 }
 
 const Allocation* Memory::Nearest(uintptr_t address) const {
-  auto after = std::partition_point(sorted_.begin(), sorted_.end(),
-                                    [&](const Allocation* a) { return Starts(a, address); });
+  auto after =
+      std::partition_point(sorted_.begin(), sorted_.end(), [&](const Allocation* a) { return Starts(a, address); });
   return after == sorted_.begin() ? nullptr : *(after - 1);
 }
 
 const Allocation* Memory::Find(uintptr_t address, uint64_t size) const {
   // Empty buffers may share their start with a neighbour: step back over them.
-  auto after = std::partition_point(sorted_.begin(), sorted_.end(),
-                                    [&](const Allocation* a) { return Starts(a, address); });
+  auto after =
+      std::partition_point(sorted_.begin(), sorted_.end(), [&](const Allocation* a) { return Starts(a, address); });
   while (after != sorted_.begin()) {
     const Allocation* a = *--after;
     if (a->Contains(address, size)) return a;

@@ -21,12 +21,12 @@ struct Allocation {
   enum class Kind : uint8_t { kBuffer, kGlobal, kAlloca, kShared };
   uintptr_t begin = 0;
   uint64_t bytes = 0;
-  std::string name;                     // of the argument or the global
+  std::string name;  // of the argument or the global
   Kind kind = Kind::kBuffer;
-  ir::Element element;                  // of the argument, for messages
-  std::vector<int64_t> shape;           // of the argument; may be empty
-  bool read_only = false;               // a constant global
-  bool initialized = true;              // contents are defined before the launch (--check=full)
+  ir::Element element;         // of the argument, for messages
+  std::vector<int64_t> shape;  // of the argument; may be empty
+  bool read_only = false;      // a constant global
+  bool initialized = true;     // contents are defined before the launch (--check=full)
 
   uintptr_t end() const { return begin + bytes; }
   bool Contains(uintptr_t address, uint64_t size) const {
@@ -51,8 +51,8 @@ class Memory {
   const std::deque<Allocation>& all() const { return allocations_; }
 
  private:
-  std::deque<Allocation> allocations_;           // stable addresses
-  std::vector<const Allocation*> sorted_;        // by begin
+  std::deque<Allocation> allocations_;     // stable addresses
+  std::vector<const Allocation*> sorted_;  // by begin
   mutable std::mutex mutex_;
   std::deque<Allocation> published_ ABSL_GUARDED_BY(mutex_);
 };

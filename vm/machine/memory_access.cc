@@ -11,7 +11,9 @@ std::string Describe(const Allocation& a) {
   std::string shape;
   if (!a.shape.empty()) shape = absl::StrCat("[", absl::StrJoin(a.shape, ","), "]");
   const std::string type =
-      a.shape.empty() ? "" : absl::StrCat(a.element.is_pointer() ? "ptr" : ir::ElemInfoOf(a.element.kind).spelling, shape, ", ");
+      a.shape.empty()
+          ? ""
+          : absl::StrCat(a.element.is_pointer() ? "ptr" : ir::ElemInfoOf(a.element.kind).spelling, shape, ", ");
   return absl::StrCat(kKinds[static_cast<int>(a.kind)], "`", a.name, "` (", type, a.bytes, " bytes)");
 }
 
@@ -55,9 +57,9 @@ const Instr* TrapOutside(BlockState& b, const Instr* in, uintptr_t address, uint
   if (address >= near->end() && distance - near->bytes > (uint64_t{1} << 40)) {
     place = absl::StrCat("at address 0x", absl::Hex(address), ", far from every buffer of the launch");
   } else {
-    place = absl::StrCat("at index ", distance / element, " of ", Describe(*near),
-                         address >= near->end() ? absl::StrCat(", ", address - near->end(), " bytes past its end")
-                                                : ", across its end");
+    place = absl::StrCat(
+        "at index ", distance / element, " of ", Describe(*near),
+        address >= near->end() ? absl::StrCat(", ", address - near->end(), " bytes past its end") : ", across its end");
   }
   return Trap(b, in->op, "vm.out_of_bounds", absl::StrCat(what, place),
               "mask the element off, or make the buffer larger");
@@ -67,7 +69,8 @@ const Instr* TrapMisaligned(BlockState& b, const Instr* in, uintptr_t address, i
   const Allocation* a = FindAllocation(b, address, 1);
   return Trap(b, in->op, "vm.misaligned",
               absl::StrCat(tile.rank() == 0 ? "" : absl::StrCat("element ", LaneText(tile, lane), " of the tile has "),
-                           "address 0x", absl::Hex(address), a ? absl::StrCat(", byte ", address - a->begin, " of ", Describe(*a)) : "",
+                           "address 0x", absl::Hex(address),
+                           a ? absl::StrCat(", byte ", address - a->begin, " of ", Describe(*a)) : "",
                            ": not a multiple of the element's ", bytes, " bytes"),
               "align the buffer and the offsets to the element size");
 }

@@ -80,7 +80,8 @@ inline void LoadElements(void* to, uintptr_t from, int64_t n, int bytes, ir::Mem
   const int order = LoadOrder(ordering);
   WithWord(bytes, [&](auto word) {
     using T = decltype(word);
-    for (int64_t i = 0; i < n; ++i) static_cast<T*>(to)[i] = __atomic_load_n(reinterpret_cast<const T*>(from) + i, order);
+    for (int64_t i = 0; i < n; ++i)
+      static_cast<T*>(to)[i] = __atomic_load_n(reinterpret_cast<const T*>(from) + i, order);
   });
 }
 
@@ -92,7 +93,8 @@ inline void StoreElements(uintptr_t to, const void* from, int64_t n, int bytes, 
   const int order = StoreOrder(ordering);
   WithWord(bytes, [&](auto word) {
     using T = decltype(word);
-    for (int64_t i = 0; i < n; ++i) __atomic_store_n(reinterpret_cast<T*>(to) + i, static_cast<const T*>(from)[i], order);
+    for (int64_t i = 0; i < n; ++i)
+      __atomic_store_n(reinterpret_cast<T*>(to) + i, static_cast<const T*>(from)[i], order);
   });
 }
 

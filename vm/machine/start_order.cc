@@ -32,12 +32,9 @@ absl::StatusOr<StartOrder> ParseStartOrder(absl::string_view text) {
 
 std::string ToString(const StartOrder& order) {
   switch (order.kind) {
-    case StartOrder::Kind::kLinear:
-      return "linear";
-    case StartOrder::Kind::kReverse:
-      return "reverse";
-    case StartOrder::Kind::kRandom:
-      return absl::StrCat("random:", order.seed);
+    case StartOrder::Kind::kLinear: return "linear";
+    case StartOrder::Kind::kReverse: return "reverse";
+    case StartOrder::Kind::kRandom: return absl::StrCat("random:", order.seed);
   }
   return "";
 }

@@ -24,12 +24,8 @@ void FillRandom(uint64_t state, uint8_t* to, uint64_t bytes) {
 
 void Fill(const BlockState& b, uint64_t which, uint8_t* to, uint64_t bytes) {
   switch (b.launch->launch->unspecified) {
-    case Unspecified::kZero:
-      std::memset(to, 0, bytes);
-      break;
-    case Unspecified::kOnes:
-      std::memset(to, 0xFF, bytes);
-      break;
+    case Unspecified::kZero: std::memset(to, 0, bytes); break;
+    case Unspecified::kOnes: std::memset(to, 0xFF, bytes); break;
     case Unspecified::kRandom:
       FillRandom(static_cast<uint64_t>(b.index) * 0xd1342543de82ef95 + which * 0x2545f4914f6cdd1d, to, bytes);
       break;

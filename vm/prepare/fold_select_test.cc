@@ -21,10 +21,14 @@ bool Recognised(const std::string& body, const std::string& elem = "f32", const 
 BODY  }
   return
 }
-)", {{"BODY", body}, {"IDENTITY", identity}});
-  const std::string text = absl::StrReplaceAll(
-      kernel, {{"<V", "<" + elem}, {"xV", "x" + elem}, {": V", ": " + elem}, {"<I", "<" + place}, {"xI", "x" + place},
-               {": I", ": " + place}});
+)",
+                                                 {{"BODY", body}, {"IDENTITY", identity}});
+  const std::string text = absl::StrReplaceAll(kernel, {{"<V", "<" + elem},
+                                                        {"xV", "x" + elem},
+                                                        {": V", ": " + elem},
+                                                        {"<I", "<" + place},
+                                                        {"xI", "x" + place},
+                                                        {": I", ": " + place}});
   ir::Diagnostics diagnostics;
   const auto module = ir::Parse(text, "k.tile", &diagnostics);
   EXPECT_TRUE(diagnostics.ToStatus().ok()) << diagnostics.ToString() << text;

@@ -56,8 +56,9 @@ int64_t Preparer::AllocateFrame(int64_t bytes) {
   const int64_t offset = static_cast<int64_t>(code_->frame_bytes);
   if (bytes > kMaxFrame - offset) {
     if (status_.ok()) {
-      status_ = absl::ResourceExhaustedError(absl::StrCat(
-          "kernel `", ir::ReadableName(code_->function->name), "` needs more than ", kMaxFrame, " bytes for its tiles in one block"));
+      status_ = absl::ResourceExhaustedError(absl::StrCat("kernel `", ir::ReadableName(code_->function->name),
+                                                          "` needs more than ", kMaxFrame,
+                                                          " bytes for its tiles in one block"));
     }
     return 0;
   }
@@ -159,7 +160,8 @@ void ExpandCopy(void* to, const void* from, const CopyItem& item) {
   auto* out = static_cast<char*>(to);
   const auto* in = static_cast<const char*>(from);
   if (item.run == 1 && item.count > 1) {  // a row repeated
-    for (int64_t i = 0; i < item.elements; i += item.count) std::memcpy(out + i * bytes, in, static_cast<size_t>(item.count * bytes));
+    for (int64_t i = 0; i < item.elements; i += item.count)
+      std::memcpy(out + i * bytes, in, static_cast<size_t>(item.count * bytes));
     return;
   }
   const int64_t run = item.count == 1 ? item.elements : item.run;

@@ -105,15 +105,15 @@ class Preparer {
   const PrepareFn prepare_op_;
   const uint64_t max_constant_bytes_;
   absl::Status status_;
-  std::map<int, int64_t> pointers_;            // of forwarded values, by storage
+  std::map<int, int64_t> pointers_;                   // of forwarded values, by storage
   std::map<std::pair<int, int64_t>, Slot> expanded_;  // constants of one element, by storage and elements
   std::vector<std::pair<int, int>> targets_;
-  std::map<int64_t, int64_t> free_;            // offset -> bytes, of the frame
+  std::map<int64_t, int64_t> free_;                 // offset -> bytes, of the frame
   std::vector<std::pair<int64_t, int64_t>> temps_;  // offset, bytes of the current operation
   std::vector<std::vector<int>> starts_, ends_;     // storages by position
   std::vector<int> constant_storages_;
-  const OpPlaces* places_ = nullptr;           // of the current operation
-  std::vector<int32_t> same_value_;            // by number of the value: the first that is the same
+  const OpPlaces* places_ = nullptr;  // of the current operation
+  std::vector<int32_t> same_value_;   // by number of the value: the first that is the same
 };
 
 void PrepareElementwise(Preparer& p, const ir::Op& op);
@@ -125,7 +125,7 @@ void PrepareElementwise(Preparer& p, const ir::Op& op);
 // Up to 2^31 elements can't be: tiles are limited to 2^24 by the verifier.
 struct CopyItem {
   Slot from, to;
-  int64_t elements;   // of the destination
+  int64_t elements;    // of the destination
   int64_t run, count;  // form of the source
   int element_bytes;
 };

@@ -68,16 +68,11 @@ class Search {
     if (op.opcode() == Opcode::kSelect && position > 0) return;
     if (info.has(ir::kElementwise)) return Reach(op.result(0), dims);
     switch (info.family) {
-      case ir::Family::kShape:
-        return Shape(op, position, dims);
-      case ir::Family::kReduce:
-        return Fold(op, dims);
-      case ir::Family::kMma:
-        return Product(op, position, dims);
-      case ir::Family::kControl:
-        return Control(op, position, dims);
-      default:
-        break;
+      case ir::Family::kShape: return Shape(op, position, dims);
+      case ir::Family::kReduce: return Fold(op, dims);
+      case ir::Family::kMma: return Product(op, position, dims);
+      case ir::Family::kControl: return Control(op, position, dims);
+      default: break;
     }
     if (op.opcode() == Opcode::kAssume) return Reach(op.result(0), dims);
     // What is stored or added goes where the operation says, which leaves such elements out, too. What it says must

@@ -14,30 +14,30 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-constexpr int64_t kStripBytes = 2048;   // of the widest elements
-constexpr int64_t kMinStrip = 64;       // elements: below, calls cost more than they save
+constexpr int64_t kStripBytes = 2048;  // of the widest elements
+constexpr int64_t kMinStrip = 64;      // elements: below, calls cost more than they save
 constexpr size_t kMaxSteps = 16;
 
 struct Step {
   const ElementwiseData* d;
-  bool local = false;          // nobody else uses the result: every strip of it lies where the first does
+  bool local = false;  // nobody else uses the result: every strip of it lies where the first does
   // From one element to the next of an operand in bytes: 0 if every strip of it lies where the first does; -1: not that
   // simple.
   int step[kMaxElementwiseOperands] = {};
   // A mask of the lanes below or above a bound, for selects alone: where it holds for the first and the last lane, it need
   // not be computed, and the selects take their first choice.
-  int iota = -1;               // its operand that counts the lanes; -1: no such mask
-  int bound = -1;              // of such a select, the step that is its mask
+  int iota = -1;   // its operand that counts the lanes; -1: no such mask
+  int bound = -1;  // of such a select, the step that is its mask
 };
 
 struct StripData {
-  Instr own;                   // the first instruction as it was
-  const Step* steps;           // where the store takes the strips
-  const Step* unstored;        // where it does not: its tile is whole
+  Instr own;             // the first instruction as it was
+  const Step* steps;     // where the store takes the strips
+  const Step* unstored;  // where it does not: its tile is whole
   int count;
   int64_t n, strip;
-  const Instr* store;          // null: none
-  const Instr* next;           // behind the row
+  const Instr* store;  // null: none
+  const Instr* next;   // behind the row
 };
 
 // An operand as elements in memory, or in the frame.
@@ -80,7 +80,8 @@ bool MemoryIsApart(const StripData& g, const Places& p, const StoreTarget& to) {
     for (int i = 0; i < d.arity; ++i) {
       if (!d.in[i].indirect()) continue;
       const Range in{p.in[s][i], d.count[i] * d.bytes[i]};
-      if (to.at != nullptr && !Apart(in, d.bytes[i], IsDense(d, i), {to.at, g.n * last.out_bytes}, last.out_bytes)) return false;
+      if (to.at != nullptr && !Apart(in, d.bytes[i], IsDense(d, i), {to.at, g.n * last.out_bytes}, last.out_bytes))
+        return false;
       for (int o = 0; o < g.count; ++o) {
         const ElementwiseData& e = *g.steps[o].d;
         if (!Apart(in, d.bytes[i], IsDense(d, i), {p.out[o], g.n * e.out_bytes}, e.out_bytes)) return false;
@@ -146,7 +147,8 @@ const Instr* RunStrips(BlockState& b, const Instr* in) {
       } else if (out != operands[1]) {
         CopyBytes(out, operands[1], g.strip * d.out_bytes);
       }
-      if (stores && out != memory) CopyBytes(memory, out, g.strip * d.out_bytes, to.streaming ? CopyHint::kStreaming : CopyHint::kNone);
+      if (stores && out != memory)
+        CopyBytes(memory, out, g.strip * d.out_bytes, to.streaming ? CopyHint::kStreaming : CopyHint::kNone);
     }
   }
   if (to.at == nullptr) return g.store != nullptr ? g.store : g.next;
@@ -270,18 +272,22 @@ class Row {
     Step* steps = code_.arena.NewArray<Step>(steps_.size());
     std::copy(steps_.begin(), steps_.end(), steps);
     Step* end = steps + steps_.size();
-    for (Step* s = steps; s != end; ++s) s->local = OnlyUsedHere(instrs_[static_cast<size_t>(s - steps)]->op->result(0), store);
+    for (Step* s = steps; s != end; ++s)
+      s->local = OnlyUsedHere(instrs_[static_cast<size_t>(s - steps)]->op->result(0), store);
     // The one strip of a local result must not lie on the first strip of a result that stays.
     for (bool changed = true; changed;) {
       changed = false;
       for (Step* s = steps; s != end; ++s) {
-        const bool clash = s->local && std::any_of(steps, end, [&](const Step& t) { return !t.local && OutOf(*t.d).Overlaps(OutOf(*s->d)); });
+        const bool clash = s->local && std::any_of(steps, end, [&](const Step& t) {
+                             return !t.local && OutOf(*t.d).Overlaps(OutOf(*s->d));
+                           });
         if (clash) s->local = false, changed = true;
       }
     }
     for (size_t s = 0; s < steps_.size(); ++s) {
       const Op* op = instrs_[s]->op;
-      if (OnlyUsedHere(op->result(0), nullptr) && OnlyChooses(op->result(0))) steps[s].iota = BoundedIota(*op, *steps[s].d);
+      if (OnlyUsedHere(op->result(0), nullptr) && OnlyChooses(op->result(0)))
+        steps[s].iota = BoundedIota(*op, *steps[s].d);
       const ElementwiseData& d = *steps[s].d;
       for (int i = 0; i < op->num_operands(); ++i) {
         steps[s].step[i] = d.count[i] == 1 ? 0 : IsDense(d, i) ? d.bytes[i] : -1;
@@ -300,8 +306,8 @@ class Row {
     auto* g = code_.arena.New<StripData>();
     Instr& first = code_.instrs[static_cast<size_t>(instrs_[0] - code_.instrs.data())];
     const Step* unstored = Steps(nullptr);
-    *g = {first,      store != nullptr ? Steps(store) : unstored,     unstored, static_cast<int>(steps_.size()), n_, strip_,
-          store,      (store != nullptr ? store : &back()) + 1};
+    *g = {first, store != nullptr ? Steps(store) : unstored, unstored, static_cast<int>(steps_.size()), n_, strip_,
+          store, (store != nullptr ? store : &back()) + 1};
     first.fn = RunStrips;
     first.data = g;
   }

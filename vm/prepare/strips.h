@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "vm/machine/code.h"
 #include "vm/kernels/elementwise.h"
+#include "vm/machine/code.h"
 
 namespace tile::vm {
 

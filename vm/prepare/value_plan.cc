@@ -272,16 +272,17 @@ void Plan::FindForwarded(const Block* block) {
       suits = suits && (v == tile || (v->def() != nullptr && v->def()->block() == block && MovesNothing(v->def())));
       for (const ir::Use* use = v->uses(); use != nullptr && suits; use = use->next) {
         const Op* user = use->owner;
-        suits = user->block() == block && (user->info()->has(ir::kElementwise) || MovesNothing(user) || HasBodyPerElement(user) ||
-                                           (user->opcode() == Opcode::kStoreView && user->operand(0) == v));
+        suits = user->block() == block &&
+                (user->info()->has(ir::kElementwise) || MovesNothing(user) || HasBodyPerElement(user) ||
+                 (user->opcode() == Opcode::kStoreView && user->operand(0) == v));
         last = std::max(last, suits ? position(user) : 0);
       }
     }
     // Far uses would make this scan long; they gain nothing.
     int steps = 0;
     for (const Op* next = op->next(); suits && next != nullptr && position(next) < last; next = next->next()) {
-      suits = ++steps < 64 && (next->num_regions() == 0 || HasBodyPerElement(next)) && !next->info()->has(ir::kWrites) &&
-              !next->info()->has(ir::kEffect);
+      suits = ++steps < 64 && (next->num_regions() == 0 || HasBodyPerElement(next)) &&
+              !next->info()->has(ir::kWrites) && !next->info()->has(ir::kEffect);
     }
     for (const Value* v : names) forwarded_[static_cast<size_t>(v->id)] = suits && last >= 0;
   }

@@ -28,9 +28,9 @@ struct Form {
 
 struct Storage {
   int64_t bytes = 0;
-  int start = 0, end = 0;    // positions of the first definition and the last use
-  bool constant = false;     // lies in the constants
-  int64_t offset = -1;       // given out during emission; of constants: into them
+  int start = 0, end = 0;  // positions of the first definition and the last use
+  bool constant = false;   // lies in the constants
+  int64_t offset = -1;     // given out during emission; of constants: into them
 };
 
 class Plan {

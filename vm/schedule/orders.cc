@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "ir/cpp_name.h"
-#include "vm/machine/checker.h"
 #include "vm/check/check_full.h"
+#include "vm/machine/checker.h"
 #include "vm/machine/launch_state.h"
 #include "vm/schedule/scheduler.h"
 
@@ -149,8 +149,8 @@ OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, 
   RunGrid(state, threads, checker.get());
   run.gave_up = state.gave_up.load(std::memory_order_relaxed);
   if (state.interrupted) {
-    run.outcome.status = absl::CancelledError(
-        absl::StrCat("error[vm.interrupted]: kernel `", ir::ReadableName(code.function->name), "` was stopped from outside"));
+    run.outcome.status = absl::CancelledError(absl::StrCat(
+        "error[vm.interrupted]: kernel `", ir::ReadableName(code.function->name), "` was stopped from outside"));
   }
   if (checker != nullptr && !state.stop.load(std::memory_order_relaxed)) checker->EndLaunch();
   Outcome& outcome = run.outcome;

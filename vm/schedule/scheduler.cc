@@ -85,7 +85,7 @@ constexpr int64_t kClaims = 64, kMaxClaim = 16;
 struct Running {
   BlockState state;
   std::unique_ptr<Frame> frame;
-  int64_t effects_seen = 0;   // changes of memory when it began to look
+  int64_t effects_seen = 0;  // changes of memory when it began to look
 };
 
 class Grid {
@@ -186,8 +186,8 @@ class Grid {
     b.checker = checker_;
     b.pc = code_.instrs.data();
     if (b.frame == nullptr) {
-      Trap(b, nullptr, "vm.out_of_memory", absl::StrCat("no memory for the ", code_.frame_bytes, " bytes of tiles of one block"),
-           "use smaller tiles");
+      Trap(b, nullptr, "vm.out_of_memory",
+           absl::StrCat("no memory for the ", code_.frame_bytes, " bytes of tiles of one block"), "use smaller tiles");
       b.pc = nullptr;
       return r;
     }
@@ -224,7 +224,8 @@ class Grid {
     std::lock_guard<std::mutex> lock(mutex_);
     const int64_t effects = state_.effects.load(std::memory_order_acquire);
     // First those for whom memory has changed, then new ones, then those that count rounds.
-    if (auto r = Take([&](const Running& p) { return p.effects_seen != effects; })) return Resume(std::move(r), effects);
+    if (auto r = Take([&](const Running& p) { return p.effects_seen != effects; }))
+      return Resume(std::move(r), effects);
     const int64_t next = next_.load(std::memory_order_relaxed);
     const bool room = running_ + static_cast<int64_t>(parked_.size()) < std::max<int64_t>(max_frames_, 1);
     if (next < total_ && room) {
@@ -232,9 +233,10 @@ class Grid {
       ++running_;
       return Start(next, spare);
     }
-    if (auto r = Take([](const Running& p) { return p.state.unchanged_rounds == 0; })) return Resume(std::move(r), effects);
+    if (auto r = Take([](const Running& p) { return p.state.unchanged_rounds == 0; }))
+      return Resume(std::move(r), effects);
     if (running_ == 0) {
-      if (!parked_.empty()) next < total_ && state_.give_up_at ? GiveUp() : ReportDeadlock(next < total_);
+      if (!parked_.empty()) next < total_&& state_.give_up_at ? GiveUp() : ReportDeadlock(next < total_);
       finished_.store(true, std::memory_order_release);
     }
     return nullptr;
@@ -304,7 +306,8 @@ class Grid {
     }
     BlockState& first = parked_.front()->state;
     Trap(first, first.waiting, "vm.deadlock",
-         absl::StrCat("all ", parked_.size(), " blocks that are left wait for memory to change, and nobody changes it: ", lines,
+         absl::StrCat("all ", parked_.size(),
+                      " blocks that are left wait for memory to change, and nobody changes it: ", lines,
                       more ? "; no memory is left to start the others" : ""),
          "check who should write what they wait for, and that a token orders the write before the end of its block");
     for (auto& p : parked_) EndBlock(p->state);
@@ -362,7 +365,8 @@ void RunGrid(LaunchState& state, int threads, Checker* checker) {
   const int64_t expected = grid.ExpectedNs();  // of all blocks, on one thread
   const int first = static_cast<int>(std::clamp<int64_t>(expected / kWorthAThread, 1, std::max(most, 1)));
   start(first - 1);
-  Watch watch(expected / first, first == most ? std::function<void()>() : [&] { start(most - first); });
+  Watch watch(
+      expected / first, first == most ? std::function<void()>() : [&] { start(most - first); });
   grid.Work(&watch);
   for (std::unique_lock<std::mutex> lock(mutex); at_work > 0;) {
     if (ended.wait_for(lock, LaunchState::kPollInterval) == std::cv_status::timeout) state.Poll();

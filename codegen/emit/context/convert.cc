@@ -111,7 +111,8 @@ Registers ThroughShared(Emitter& e, const Layout& from, const Layout& to, const 
   const SharedExchange x = ChooseShared(from, to, 8 * bytes);
   const Layout write = Compose(x.map.index, from), read = Compose(x.map.index, to);
   const uint64_t total = static_cast<uint64_t>(from.elements()) * bytes, part_bytes = std::min(total, kExchangeBytes);
-  const uint32_t high = static_cast<uint32_t>((total - 1) & ~(part_bytes - 1));  // bits of an address that name the part
+  const uint32_t high =
+      static_cast<uint32_t>((total - 1) & ~(part_bytes - 1));  // bits of an address that name the part
   auto address = [&](const Layout& in_shared, int reg) {
     llvm::Value* at = b.CreateMul(e.ThreadPart(in_shared), e.I32(bytes));
     const uint32_t rest = e.RegisterPart(in_shared, reg) * bytes;
@@ -126,7 +127,8 @@ Registers ThroughShared(Emitter& e, const Layout& from, const Layout& to, const 
   for (uint64_t part = 0; part < total; part += part_bytes) {
     llvm::Value* base = e.Scratch(part_bytes);
     auto place = [&](llvm::Value* at) {
-      return b.CreateGEP(b.getInt8Ty(), base, high == 0 ? at : b.CreateAnd(at, e.I32(static_cast<int64_t>(part_bytes - 1))));
+      return b.CreateGEP(b.getInt8Ty(), base,
+                         high == 0 ? at : b.CreateAnd(at, e.I32(static_cast<int64_t>(part_bytes - 1))));
     };
     for (int i = 0; i < x.write.instructions(); ++i) {
       Registers values;
@@ -162,11 +164,14 @@ Registers ThroughShared(Emitter& e, const Layout& from, const Layout& to, const 
 }  // namespace
 
 llvm::Value* ShuffleFrom(Emitter& e, llvm::Value* value, llvm::Value* source) {
-  return Shuffled(e, value, [&](llvm::Value* x) { return Shuffle32(e, llvm::Intrinsic::nvvm_shfl_sync_idx_i32, x, source, 31); });
+  return Shuffled(e, value,
+                  [&](llvm::Value* x) { return Shuffle32(e, llvm::Intrinsic::nvvm_shfl_sync_idx_i32, x, source, 31); });
 }
 
 llvm::Value* ShuffleXor(Emitter& e, llvm::Value* value, uint32_t mask) {
-  return Shuffled(e, value, [&](llvm::Value* x) { return Shuffle32(e, llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, x, e.I32(mask), 31); });
+  return Shuffled(e, value, [&](llvm::Value* x) {
+    return Shuffle32(e, llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, x, e.I32(mask), 31);
+  });
 }
 
 llvm::Value* ShuffleBy(Emitter& e, llvm::Value* value, uint32_t distance, bool up) {
@@ -232,8 +237,8 @@ Registers LoadVector(Emitter& e, llvm::Type* type, int n, llvm::Value* address) 
   const int each = bytes < 4 ? std::min(4 / bytes, n) : 1;
   llvm::Type* word = b.getIntNTy(8 * bytes * each);
   const int words = n / each;
-  llvm::Value* loaded = b.CreateAlignedLoad(words > 1 ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(word, words)) : word,
-                                            address, llvm::Align(all));
+  llvm::Value* loaded = b.CreateAlignedLoad(
+      words > 1 ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(word, words)) : word, address, llvm::Align(all));
   Registers out;
   for (int i = 0; i < words; ++i) {
     llvm::Value* w = words > 1 ? b.CreateExtractElement(loaded, i) : loaded;
@@ -258,7 +263,8 @@ void LowerConvertLayout(Emitter& e, const ir::Op& op) {
   e.Set(op.result(0), ConvertRegisters(e, e.layout(from), e.layout(op.result(0)), e.regs(from)));
 }
 
-llvm::Value* SharedPlace(Emitter& e, llvm::Value* base, absl::Span<const Mask> lanes, absl::Span<const Mask> warps, Mask reg, int bytes) {
+llvm::Value* SharedPlace(Emitter& e, llvm::Value* base, absl::Span<const Mask> lanes, absl::Span<const Mask> warps,
+                         Mask reg, int bytes) {
   auto& b = e.b();
   std::vector<uint64_t> of_lane, of_warp;
   Mask thread = 0;

@@ -31,7 +31,8 @@ void StoreVector(Emitter& e, Operands values, llvm::Value* address);
 Registers LoadVector(Emitter& e, llvm::Type* type, int n, llvm::Value* address);
 // Where an element lies behind `base` in shared memory if its number is the XOR of what lanes, warps and the register
 // contribute. `bytes`: of an element.
-llvm::Value* SharedPlace(Emitter& e, llvm::Value* base, absl::Span<const Mask> lanes, absl::Span<const Mask> warps, Mask reg, int bytes);
+llvm::Value* SharedPlace(Emitter& e, llvm::Value* base, absl::Span<const Mask> lanes, absl::Span<const Mask> warps,
+                         Mask reg, int bytes);
 
 }  // namespace tile::codegen
 

@@ -60,10 +60,13 @@ Registers Copies::Share(Emitter& e, Registers r) const {
   llvm::Type* type = r[firsts_[0]]->getType();
   const int bits = static_cast<int>(type->getPrimitiveSizeInBits());
   const int bytes = bits < 8 ? 1 : bits / 8;
-  const ir::Elem elem = bytes == 1 ? ir::Elem::kI8 : bytes == 2 ? ir::Elem::kI16 : bytes == 4 ? ir::Elem::kI32 : ir::Elem::kI64;
+  const ir::Elem elem = bytes == 1   ? ir::Elem::kI8
+                        : bytes == 2 ? ir::Elem::kI16
+                        : bytes == 4 ? ir::Elem::kI32
+                                     : ir::Elem::kI64;
   llvm::Type* entry = b.getIntNTy(8 * bytes);
-  llvm::Value* table = b.CreateTrunc(b.CreatePtrToInt(e.Scratch(static_cast<uint64_t>(layout_.elements() * bytes)),
-                                                      b.getInt64Ty()), b.getInt32Ty());
+  llvm::Value* table = b.CreateTrunc(
+      b.CreatePtrToInt(e.Scratch(static_cast<uint64_t>(layout_.elements() * bytes)), b.getInt64Ty()), b.getInt32Ty());
   const MemoryAccess weak{true, ir::MemoryOrdering::kWeak, ""};
   llvm::Value* first = e.HoldsFirstCopy(layout_);
   auto at = [&](int i) { return Address{b.CreateAdd(table, b.CreateMul(e.Element(layout_, i), e.I32(bytes))), 0}; };

@@ -17,8 +17,15 @@ int Log2(uint64_t n) { return 63 - __builtin_clzll(n); }
 
 Emitter::Emitter(const Target& target, const Schedule& plan, const ir::Module& source, const ir::Function& function,
                  llvm::Module* module, Trace* trace, TmaAccesses tma)
-    : target_(target), plan_(plan), source_(source), function_(function), module_(module), trace_(trace), tma_(std::move(tma)),
-      builder_(module->getContext()), scalar_layout_(Layout::Replicated({}, plan.num_warps)) {}
+    : target_(target),
+      plan_(plan),
+      source_(source),
+      function_(function),
+      module_(module),
+      trace_(trace),
+      tma_(std::move(tma)),
+      builder_(module->getContext()),
+      scalar_layout_(Layout::Replicated({}, plan.num_warps)) {}
 
 void Emitter::Refuse(const ir::Op& op, absl::string_view why) {
   if (!status_.ok()) return;
@@ -76,8 +83,9 @@ llvm::Value* Emitter::FromBits(llvm::Value* bits, llvm::Type* type) {
 llvm::Value* Emitter::TensorMap(const ir::Op& access) {
   llvm::Value* address = nullptr;
   AtEntry([&] {
-    address = builder_.CreatePtrToInt(kernel_->getArg(static_cast<unsigned>(function_.num_params() + tma_.map_of.at(&access))),
-                                      builder_.getInt64Ty());
+    address = builder_.CreatePtrToInt(
+        kernel_->getArg(static_cast<unsigned>(function_.num_params() + tma_.map_of.at(&access))),
+        builder_.getInt64Ty());
   });
   return address;
 }
@@ -113,7 +121,8 @@ void Emitter::SetBlockIds(llvm::Value* i, llvm::Value* z) {
 }
 
 llvm::Value* Emitter::BlockId(int dim) {
-  constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+  constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+                                          llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
                                           llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
   if (block_ids_[dim] != nullptr) return block_ids_[dim];
   AtEntry([&] {
@@ -125,7 +134,8 @@ llvm::Value* Emitter::BlockId(int dim) {
 
 llvm::Value* Emitter::ClusterSize() {
   if (cluster_size_ == nullptr) {
-    AtEntry([&] { cluster_size_ = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_nctarank, {}); });
+    AtEntry(
+        [&] { cluster_size_ = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_nctarank, {}); });
   }
   return cluster_size_;
 }
@@ -200,7 +210,8 @@ llvm::Value* Emitter::Element(const Layout& layout, int r) {
   const uint32_t part = RegisterPart(layout, r);
   llvm::Value* thread = ThreadPart(layout);
   if (part == 0) return thread;
-  return (AllBits(layout) & part) == 0 ? builder_.CreateNUWAdd(thread, I32(part)) : builder_.CreateXor(thread, I32(part));
+  return (AllBits(layout) & part) == 0 ? builder_.CreateNUWAdd(thread, I32(part))
+                                       : builder_.CreateXor(thread, I32(part));
 }
 
 llvm::Value* Emitter::Coordinate(const Layout& layout, int r, int dim) {
@@ -234,7 +245,8 @@ uint32_t Emitter::ReserveShared(uint64_t bytes, uint64_t alignment) {
   const uint64_t at = reserved_bytes_;
   reserved_bytes_ += bytes;
   if (current_ != nullptr) {
-    shared_users_.push_back({current_, bytes, current_->opcode() == ir::Opcode::kAllocShared ? "for the array" : "for itself"});
+    shared_users_.push_back(
+        {current_, bytes, current_->opcode() == ir::Opcode::kAllocShared ? "for the array" : "for itself"});
   }
   return static_cast<uint32_t>(std::min<uint64_t>(at, UINT32_MAX));
 }
@@ -245,7 +257,8 @@ Emitter::RingMemory Emitter::ReserveRing(const ir::Op& fetch, uint64_t bytes, ui
     memory.is_new = false;
     return memory;
   }
-  memory.stages = llvm::ConstantExpr::getGetElementPtr(builder_.getInt8Ty(), ring_, llvm::ArrayRef<llvm::Constant*>{I32(ring_bytes_)});
+  memory.stages = llvm::ConstantExpr::getGetElementPtr(builder_.getInt8Ty(), ring_,
+                                                       llvm::ArrayRef<llvm::Constant*>{I32(ring_bytes_)});
   memory.barriers = ReserveShared(barrier_bytes, 8);
   memory.is_new = true;
   ring_bytes_ += bytes;
@@ -272,7 +285,8 @@ llvm::AllocaInst* Emitter::Variable(llvm::Type* type, llvm::Value* start) {
 llvm::Value* Emitter::Scratch(uint64_t bytes) {
   scratch_beside_rings_ = scratch_beside_rings_ || last_ring_ != nullptr || plan_.persistent;
   scratch_bytes_ = std::max(scratch_bytes_, bytes);
-  if (bytes > scratch_user_.bytes && current_ != nullptr) scratch_user_ = {current_, bytes, "in which threads exchange elements"};
+  if (bytes > scratch_user_.bytes && current_ != nullptr)
+    scratch_user_ = {current_, bytes, "in which threads exchange elements"};
   Barrier();
   return scratch_;
 }
@@ -282,7 +296,8 @@ llvm::Value* Emitter::SharedAddress(llvm::Value* byte_offset) {
 }
 
 uint64_t Emitter::shared_bytes() const {
-  return reserved_bytes_ + (scratch_beside_rings_ ? ring_bytes_ + scratch_bytes_ : std::max(ring_bytes_, scratch_bytes_));
+  return reserved_bytes_ +
+         (scratch_beside_rings_ ? ring_bytes_ + scratch_bytes_ : std::max(ring_bytes_, scratch_bytes_));
 }
 
 uint64_t Emitter::SharedLeft() const {
@@ -300,7 +315,9 @@ llvm::Value* Emitter::ReserveWorkspace(uint64_t bytes, uint64_t alignment) {
     workspace_size_ = new llvm::GlobalVariable(*module_, builder_.getInt8Ty(), false,
                                                llvm::GlobalValue::ExternalLinkage, nullptr, "workspace_size$");
   }
-  auto id = [&](llvm::Intrinsic::ID i) { return builder_.CreateZExt(builder_.CreateIntrinsic(i, {}), builder_.getInt64Ty()); };
+  auto id = [&](llvm::Intrinsic::ID i) {
+    return builder_.CreateZExt(builder_.CreateIntrinsic(i, {}), builder_.getInt64Ty());
+  };
   auto size = [&](int d) { return builder_.CreateZExt(GridSize(d), builder_.getInt64Ty()); };
   llvm::Value* block = id(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z);
   block = builder_.CreateAdd(builder_.CreateMul(block, size(1)), id(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y));

@@ -47,9 +47,9 @@ using Operands = absl::Span<llvm::Value* const>;
 
 // What a tensor_view or a view over one is at run time. The same in all threads.
 struct ViewValue {
-  llvm::Value* base = nullptr;          // i64 address; of a shared array: i32 offset in shared memory
-  std::vector<llvm::Value*> sizes;      // i64, per tensor dimension, constants where static
-  std::vector<llvm::Value*> strides;    // i64, in elements
+  llvm::Value* base = nullptr;        // i64 address; of a shared array: i32 offset in shared memory
+  std::vector<llvm::Value*> sizes;    // i64, per tensor dimension, constants where static
+  std::vector<llvm::Value*> strides;  // i64, in elements
 };
 
 // Loads and stores that TMA does: the position of their descriptor among `count` parameters behind the kernel's own; loads
@@ -95,9 +95,9 @@ class Emitter {
   llvm::Value* FromBits(llvm::Value* bits, llvm::Type* type);
 
   // --- parameters that every kernel has behind its own (runtime/cuda/kernel_abi.h) ---
-  llvm::Value* GridSize(int dim) { return kernel_->getArg(extra() + dim); }   // i32, in tile blocks
-  llvm::Value* TrapRecord() { return kernel_->getArg(extra() + 3); }          // i64, an address
-  llvm::Value* Workspace() { return kernel_->getArg(extra() + 4); }           // i64, an address
+  llvm::Value* GridSize(int dim) { return kernel_->getArg(extra() + dim); }  // i32, in tile blocks
+  llvm::Value* TrapRecord() { return kernel_->getArg(extra() + 3); }         // i64, an address
+  llvm::Value* Workspace() { return kernel_->getArg(extra() + 4); }          // i64, an address
 
   // --- parameters between those ---
   // Address (i64) of the TMA descriptor of a load or store.
@@ -245,11 +245,11 @@ class Emitter {
   llvm::IRBuilder<> builder_;
   const Layout scalar_layout_;
   llvm::Value *thread_ = nullptr, *lane_ = nullptr, *warp_ = nullptr;
-  llvm::GlobalVariable* shared_ = nullptr;   // all shared memory of the block
-  llvm::GlobalVariable* ring_ = nullptr;     // stands for the rings
+  llvm::GlobalVariable* shared_ = nullptr;  // all shared memory of the block
+  llvm::GlobalVariable* ring_ = nullptr;    // stands for the rings
   absl::flat_hash_map<const ir::Op*, RingMemory> ring_of_;
-  const ir::Op* last_ring_ = nullptr;        // of the function's body, the last operation with a ring
-  bool scratch_beside_rings_ = false;        // scratch memory is used where they are in use, too
+  const ir::Op* last_ring_ = nullptr;  // of the function's body, the last operation with a ring
+  bool scratch_beside_rings_ = false;  // scratch memory is used where they are in use, too
   llvm::Value* block_ids_[3] = {};
   llvm::BasicBlock* next_block_ = nullptr;
   bool keeps_shared_ = false;
@@ -266,7 +266,8 @@ class Emitter {
   SharedUser scratch_user_, ring_user_;
   const ir::Op* current_ = nullptr;  // that is lowered at the moment
   uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, ring_bytes_ = 0, workspace_bytes_ = 0;
-  llvm::GlobalVariable* workspace_size_ = nullptr;  // its address stands for workspace_bytes_ until the end of EmitKernel
+  llvm::GlobalVariable* workspace_size_ =
+      nullptr;  // its address stands for workspace_bytes_ until the end of EmitKernel
   std::vector<ir::ImageSite> sites_;
   absl::flat_hash_map<const ir::Value*, Registers> regs_;
   absl::flat_hash_map<const ir::Value*, ViewValue> views_;
@@ -279,7 +280,7 @@ class Emitter {
   absl::Status status_;
 };
 
-#define TILE_OP(number, Name, ...)                        \
+#define TILE_OP(number, Name, ...)                            \
   llvm::Value* Emit##Name(Emitter&, const ir::Op&, Operands); \
   void Lower##Name(Emitter&, const ir::Op&);
 #include "ir/ops.def"

@@ -12,9 +12,9 @@ namespace {
 
 // The words of an access: what one register of the instruction holds.
 struct Words {
-  int bits = 32;      // 8, 16, 32, 64
-  int count = 1;      // 1, 2, 4
-  int elements = 1;   // in a word; 4-bit elements: pairs count as one
+  int bits = 32;          // 8, 16, 32, 64
+  int count = 1;          // 1, 2, 4
+  int elements = 1;       // in a word; 4-bit elements: pairs count as one
   int element_bits = 32;  // 8 and more
 };
 
@@ -172,7 +172,8 @@ Registers Load(Emitter& e, const MemoryAccess& how, Address at, ir::Elem elem, i
   // With a predicate the results are written before the operands are read.
   std::string constraints;
   for (int i = 0; i < n; ++i) {
-    absl::StrAppend(&constraints, i == 0 ? "" : ",", predicate != nullptr ? "=&" : "=", std::string(1, WordConstraint(w)));
+    absl::StrAppend(&constraints, i == 0 ? "" : ",", predicate != nullptr ? "=&" : "=",
+                    std::string(1, WordConstraint(w)));
   }
   absl::StrAppend(&constraints, ",", AddressConstraint(at));
   Registers in = {at.base};
@@ -185,7 +186,8 @@ Registers Load(Emitter& e, const MemoryAccess& how, Address at, ir::Elem elem, i
     for (int i = 0; i < n; ++i) {
       const auto* constant = fill.empty() ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(fill[i]);
       if (fill.empty() || constant != nullptr) {
-        absl::StrAppend(&before, "mov.", MovType(w), " $", i, ", ", constant == nullptr ? 0 : constant->getZExtValue(), "; ");
+        absl::StrAppend(&before, "mov.", MovType(w), " $", i, ", ", constant == nullptr ? 0 : constant->getZExtValue(),
+                        "; ");
       } else {
         absl::StrAppend(&before, "mov.", MovType(w), " $", i, ", $", n + in.size(), "; ");
         absl::StrAppend(&constraints, ",", std::string(1, WordConstraint(w)));

@@ -19,7 +19,7 @@ namespace tile::codegen {
 struct MemoryAccess {
   bool shared = false;
   ir::MemoryOrdering ordering = ir::MemoryOrdering::kWeak;
-  std::string scope = {};  // "cta", "cluster", "gpu", "sys"; empty if weak
+  std::string scope = {};      // "cta", "cluster", "gpu", "sys"; empty if weak
   const ir::Op* op = nullptr;  // whose access it is, so that Order knows of it; null: threads exchange elements
 
   bool strong() const { return ordering != ir::MemoryOrdering::kWeak; }

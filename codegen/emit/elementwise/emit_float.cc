@@ -33,16 +33,16 @@ enum Arithmetic { kAdd, kMul, kFma, kDiv, kSqrt };
 struct RoundedIds {
   ID f32[4], f32_ftz[4], f64[4];
 };
-#define TILE_ROUNDED(name)                                                                                       \
-  {                                                                                                              \
-    {llvm::Intrinsic::nvvm_##name##_rn_f, llvm::Intrinsic::nvvm_##name##_rz_f,                                   \
-     llvm::Intrinsic::nvvm_##name##_rm_f, llvm::Intrinsic::nvvm_##name##_rp_f},                                  \
-        {llvm::Intrinsic::nvvm_##name##_rn_ftz_f, llvm::Intrinsic::nvvm_##name##_rz_ftz_f,                       \
-         llvm::Intrinsic::nvvm_##name##_rm_ftz_f, llvm::Intrinsic::nvvm_##name##_rp_ftz_f},                      \
-    {                                                                                                            \
-      llvm::Intrinsic::nvvm_##name##_rn_d, llvm::Intrinsic::nvvm_##name##_rz_d,                                  \
-          llvm::Intrinsic::nvvm_##name##_rm_d, llvm::Intrinsic::nvvm_##name##_rp_d                               \
-    }                                                                                                            \
+#define TILE_ROUNDED(name)                                                                                           \
+  {                                                                                                                  \
+    {llvm::Intrinsic::nvvm_##name##_rn_f, llvm::Intrinsic::nvvm_##name##_rz_f, llvm::Intrinsic::nvvm_##name##_rm_f,  \
+     llvm::Intrinsic::nvvm_##name##_rp_f},                                                                           \
+        {llvm::Intrinsic::nvvm_##name##_rn_ftz_f, llvm::Intrinsic::nvvm_##name##_rz_ftz_f,                           \
+         llvm::Intrinsic::nvvm_##name##_rm_ftz_f, llvm::Intrinsic::nvvm_##name##_rp_ftz_f},                          \
+    {                                                                                                                \
+      llvm::Intrinsic::nvvm_##name##_rn_d, llvm::Intrinsic::nvvm_##name##_rz_d, llvm::Intrinsic::nvvm_##name##_rm_d, \
+          llvm::Intrinsic::nvvm_##name##_rp_d                                                                        \
+    }                                                                                                                \
   }
 constexpr RoundedIds kRounded[] = {TILE_ROUNDED(add), TILE_ROUNDED(mul), TILE_ROUNDED(fma), TILE_ROUNDED(div),
                                    TILE_ROUNDED(sqrt)};
@@ -53,8 +53,7 @@ static_assert(static_cast<int>(Rounding::kZero) == 1 && static_cast<int>(Roundin
 Value* Rounded(Emitter& e, Arithmetic what, Rounding rounding, bool ftz, Operands in) {
   const RoundedIds& ids = kRounded[what];
   const ID* by_rounding = in[0]->getType()->isDoubleTy() ? ids.f64 : ftz ? ids.f32_ftz : ids.f32;
-  return e.b().CreateIntrinsic(by_rounding[static_cast<int>(rounding)],
-                               llvm::ArrayRef<Value*>(in.data(), in.size()));
+  return e.b().CreateIntrinsic(by_rounding[static_cast<int>(rounding)], llvm::ArrayRef<Value*>(in.data(), in.size()));
 }
 
 // LLVM's own, to nearest even, in any type.

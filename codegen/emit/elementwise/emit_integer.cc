@@ -138,7 +138,8 @@ Value* EmitMini(Emitter& e, const ir::Op& op, Operands in) { return MinMax(e, op
 // 64 bits by any amount, as the instruction does it: amounts are 32 bits there, and LLVM cuts theirs off without a look.
 Value* ShiftWide(Emitter& e, const char* text, Operands in) {
   auto& b = e.b();
-  Value* amount = b.CreateTrunc(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, in[1], Number(in[1], 64)), b.getInt32Ty());
+  Value* amount =
+      b.CreateTrunc(b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, in[1], Number(in[1], 64)), b.getInt32Ty());
   return e.Ptx(b.getInt64Ty(), text, "=l,l,r", {in[0], amount}, false);
 }
 

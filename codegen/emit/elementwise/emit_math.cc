@@ -147,29 +147,30 @@ Value* EmitFpowi(Emitter& e, const ir::Op& op, Operands in) {
   const bool wide = op.operand(1)->type().elem() == Elem::kI32;
   if (!wide || !is_float) return Narrow(e, op, Library(e, op, "pow", true, {a, b.CreateSIToFP(n, type)}));
   return Narrow(e, op, CallOnce(e, "tile.powi", type, {a, n}, [&](Operands args) -> Value* {
-    auto* f = llvm::cast<llvm::Argument>(args[0])->getParent();
-    auto* small = llvm::BasicBlock::Create(e.context(), "float", f);
-    auto* large = llvm::BasicBlock::Create(e.context(), "double", f);
-    auto* end = llvm::BasicBlock::Create(e.context(), "end", f);
-    Value* shifted = b.CreateAdd(args[1], e.I32(1 << 24));
-    b.CreateCondBr(b.CreateICmpULE(shifted, e.I32(1 << 25)), small, large);
-    const auto pow = [&](const char* name, llvm::Type* t, Value* x) {
-      const Registers both = {x, b.CreateSIToFP(args[1], t)};
-      return Call(e, Declare(e, name, t, both), both);
-    };
-    b.SetInsertPoint(small);
-    Value* from_float = pow("__nv_powf", type, args[0]);
-    b.CreateBr(end);
-    b.SetInsertPoint(large);
-    llvm::Type* wide_type = b.getDoubleTy();
-    Value* from_double = b.CreateFPTrunc(pow("__nv_pow", wide_type, b.CreateFPExt(args[0], wide_type)), type);
-    b.CreateBr(end);
-    b.SetInsertPoint(end);
-    llvm::PHINode* result = b.CreatePHI(type, 2);
-    result->addIncoming(from_float, small);
-    result->addIncoming(from_double, large);
-    return result;
-  }));
+                  auto* f = llvm::cast<llvm::Argument>(args[0])->getParent();
+                  auto* small = llvm::BasicBlock::Create(e.context(), "float", f);
+                  auto* large = llvm::BasicBlock::Create(e.context(), "double", f);
+                  auto* end = llvm::BasicBlock::Create(e.context(), "end", f);
+                  Value* shifted = b.CreateAdd(args[1], e.I32(1 << 24));
+                  b.CreateCondBr(b.CreateICmpULE(shifted, e.I32(1 << 25)), small, large);
+                  const auto pow = [&](const char* name, llvm::Type* t, Value* x) {
+                    const Registers both = {x, b.CreateSIToFP(args[1], t)};
+                    return Call(e, Declare(e, name, t, both), both);
+                  };
+                  b.SetInsertPoint(small);
+                  Value* from_float = pow("__nv_powf", type, args[0]);
+                  b.CreateBr(end);
+                  b.SetInsertPoint(large);
+                  llvm::Type* wide_type = b.getDoubleTy();
+                  Value* from_double =
+                      b.CreateFPTrunc(pow("__nv_pow", wide_type, b.CreateFPExt(args[0], wide_type)), type);
+                  b.CreateBr(end);
+                  b.SetInsertPoint(end);
+                  llvm::PHINode* result = b.CreatePHI(type, 2);
+                  result->addIncoming(from_float, small);
+                  result->addIncoming(from_double, large);
+                  return result;
+                }));
 }
 
 }  // namespace tile::codegen

@@ -65,8 +65,7 @@ llvm::Value* RoundBits(Emitter& e, llvm::Value* x, int dropped, Rounding roundin
       add = b.CreateAnd(rounding == Rounding::kNegativeInf ? negative : b.CreateNot(negative), e.I32(ones));
       break;
     }
-    default:
-      add = b.CreateAdd(b.CreateAnd(b.CreateLShr(bits, dropped), e.I32(1)), e.I32(ones >> 1));
+    default: add = b.CreateAdd(b.CreateAnd(b.CreateLShr(bits, dropped), e.I32(1)), e.I32(ones >> 1));
   }
   llvm::Value* rounded = add == nullptr ? bits : b.CreateAdd(bits, add);
   return b.CreateAnd(b.CreateSelect(IsNan(e, x), e.I32(kNanBits), rounded), e.I32(~ones));
@@ -93,8 +92,10 @@ llvm::Value* ToF16(Emitter& e, llvm::Value* x, Rounding rounding) {
 
 llvm::Value* ToTf32(Emitter& e, llvm::Value* x, Rounding rounding) {
   const bool even = rounding == Rounding::kNearestEven;
-  if (!e.target().has(kTf32Convert) || (!even && rounding != Rounding::kZero)) return Float(e, RoundBits(e, x, 13, rounding));
-  return Float(e, e.Ptx(e.b().getInt32Ty(), even ? "cvt.rn.tf32.f32 $0, $1;" : "cvt.rz.tf32.f32 $0, $1;", "=r,f", {x}, false));
+  if (!e.target().has(kTf32Convert) || (!even && rounding != Rounding::kZero))
+    return Float(e, RoundBits(e, x, 13, rounding));
+  return Float(
+      e, e.Ptx(e.b().getInt32Ty(), even ? "cvt.rn.tf32.f32 $0, $1;" : "cvt.rz.tf32.f32 $0, $1;", "=r,f", {x}, false));
 }
 
 llvm::Value* ToExponent(Emitter& e, llvm::Value* x, Rounding rounding) {

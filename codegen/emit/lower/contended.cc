@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/emit/memory/ptx_atomic.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
+#include "codegen/emit/memory/ptx_atomic.h"
 #include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -61,7 +61,8 @@ int64_t RangeOf(const Value* v, int depth = 0) {
   }
   if (const auto rest = ir::As<ir::RemiOp>(def); rest && rest->signedness() == ir::Signedness::kUnsigned) {
     const auto divisor = ConstantOf(rest->rhs());
-    if (divisor && *divisor > 0 && *divisor <= static_cast<uint64_t>(kMostAddresses)) return static_cast<int64_t>(*divisor);
+    if (divisor && *divisor > 0 && *divisor <= static_cast<uint64_t>(kMostAddresses))
+      return static_cast<int64_t>(*divisor);
   }
   return 0;
 }
@@ -88,7 +89,8 @@ bool CombineInTable(Emitter& e, const ir::Op& op) {
   const Value* base = ScalarOf(offset->operand(0));
   const Value* index = offset->operand(1);
   const int64_t addresses = RangeOf(index);
-  if (base == nullptr || addresses == 0 || addresses > kMostAddresses || arg->type().num_elements() < kLeastShare * addresses) {
+  if (base == nullptr || addresses == 0 || addresses > kMostAddresses ||
+      arg->type().num_elements() < kLeastShare * addresses) {
     return false;
   }
   if (!e.TakesStep("combine-in-shared", op)) return false;
@@ -150,14 +152,22 @@ std::optional<Combination> CombinationOf(Emitter& e, ir::RmwMode mode, ir::Elem 
   auto* type = llvm::cast<llvm::IntegerType>(e.RegisterType(elem));
   const unsigned bits = type->getBitWidth();
   auto value = [&](const llvm::APInt& v) { return llvm::ConstantInt::get(type, v); };
-  auto which = [&b](llvm::Intrinsic::ID id) { return [&b, id](llvm::Value* x, llvm::Value* y) { return b.CreateBinaryIntrinsic(id, x, y); }; };
+  auto which = [&b](llvm::Intrinsic::ID id) {
+    return [&b, id](llvm::Value* x, llvm::Value* y) { return b.CreateBinaryIntrinsic(id, x, y); };
+  };
   switch (mode) {
-    case ir::RmwMode::kAdd: return Combination{value(llvm::APInt(bits, 0)), [&b](auto* x, auto* y) { return b.CreateAdd(x, y); }};
-    case ir::RmwMode::kOr: return Combination{value(llvm::APInt(bits, 0)), [&b](auto* x, auto* y) { return b.CreateOr(x, y); }};
-    case ir::RmwMode::kXor: return Combination{value(llvm::APInt(bits, 0)), [&b](auto* x, auto* y) { return b.CreateXor(x, y); }};
-    case ir::RmwMode::kAnd: return Combination{value(llvm::APInt::getAllOnes(bits)), [&b](auto* x, auto* y) { return b.CreateAnd(x, y); }};
-    case ir::RmwMode::kMax: return Combination{value(llvm::APInt::getSignedMinValue(bits)), which(llvm::Intrinsic::smax)};
-    case ir::RmwMode::kMin: return Combination{value(llvm::APInt::getSignedMaxValue(bits)), which(llvm::Intrinsic::smin)};
+    case ir::RmwMode::kAdd:
+      return Combination{value(llvm::APInt(bits, 0)), [&b](auto* x, auto* y) { return b.CreateAdd(x, y); }};
+    case ir::RmwMode::kOr:
+      return Combination{value(llvm::APInt(bits, 0)), [&b](auto* x, auto* y) { return b.CreateOr(x, y); }};
+    case ir::RmwMode::kXor:
+      return Combination{value(llvm::APInt(bits, 0)), [&b](auto* x, auto* y) { return b.CreateXor(x, y); }};
+    case ir::RmwMode::kAnd:
+      return Combination{value(llvm::APInt::getAllOnes(bits)), [&b](auto* x, auto* y) { return b.CreateAnd(x, y); }};
+    case ir::RmwMode::kMax:
+      return Combination{value(llvm::APInt::getSignedMinValue(bits)), which(llvm::Intrinsic::smax)};
+    case ir::RmwMode::kMin:
+      return Combination{value(llvm::APInt::getSignedMaxValue(bits)), which(llvm::Intrinsic::smin)};
     case ir::RmwMode::kUmax: return Combination{value(llvm::APInt(bits, 0)), which(llvm::Intrinsic::umax)};
     case ir::RmwMode::kUmin: return Combination{value(llvm::APInt::getAllOnes(bits)), which(llvm::Intrinsic::umin)};
     default: return std::nullopt;
@@ -173,7 +183,8 @@ bool CombineToOne(Emitter& e, const ir::Op& op) {
   const std::optional<Combination> how = CombinationOf(e, update.mode(), arg->type().elem());
   if (place == nullptr || arg->type().is_scalar() || !how || !e.TakesStep("combine-to-one", op)) return false;
   if (e.wants_remarks()) {
-    e.Remark(op, "contended", absl::StrCat("one address for ", arg->type().num_elements(), " elements: each warp updates it once"));
+    e.Remark(op, "contended",
+             absl::StrCat("one address for ", arg->type().num_elements(), " elements: each warp updates it once"));
   }
   const Layout& layout = e.layout(arg);
   llvm::Value *all = how->identity, *any = b.getFalse(), *first = e.HoldsFirstCopy(layout);
@@ -187,7 +198,8 @@ bool CombineToOne(Emitter& e, const ir::Op& op) {
   }
   for (int lanes = 16; lanes > 0; lanes /= 2) all = how->combine(all, ShuffleXor(e, all, lanes));
   any = b.CreateIntrinsic(b.getInt1Ty(), llvm::Intrinsic::nvvm_vote_any_sync, {e.I32(-1), any});
-  EmitAtomic(e, UpdateOf(e, op), Address{e.scalar(place), 0}, all, nullptr, b.CreateAnd(any, b.CreateIsNull(e.lane())), nullptr);
+  EmitAtomic(e, UpdateOf(e, op), Address{e.scalar(place), 0}, all, nullptr, b.CreateAnd(any, b.CreateIsNull(e.lane())),
+             nullptr);
   return true;
 }
 

@@ -33,14 +33,14 @@ void LowerElementwise(Emitter& e, const ir::Op& op, llvm::Value* (*fn)(Emitter&,
 }
 
 constexpr LowerFn kLower[] = {
-#define TILE_OP(number, Name, mnemonic, Format, Family, since, traits, constraints)    \
-  [](Emitter& e, const ir::Op& op) {                                                   \
-    using namespace ir;                                                                \
-    if constexpr (((traits) & kElementwise) == kElementwise) {                         \
-      LowerElementwise(e, op, Emit##Name);                                             \
-    } else {                                                                           \
-      Lower##Name(e, op);                                                              \
-    }                                                                                  \
+#define TILE_OP(number, Name, mnemonic, Format, Family, since, traits, constraints) \
+  [](Emitter& e, const ir::Op& op) {                                                \
+    using namespace ir;                                                             \
+    if constexpr (((traits)&kElementwise) == kElementwise) {                        \
+      LowerElementwise(e, op, Emit##Name);                                          \
+    } else {                                                                        \
+      Lower##Name(e, op);                                                           \
+    }                                                                               \
   },
 #include "ir/ops.def"
 };
@@ -64,7 +64,8 @@ class KernelFrame {
     b_.SetInsertPoint(body);
     if (e_.plan_.producer) MakeProducer();
     ir::Walk(function_.body(), [&](ir::Op* op) {
-      e_.keeps_shared_ = e_.keeps_shared_ || op->opcode() == ir::Opcode::kAllocShared || op->opcode() == ir::Opcode::kAlloca;
+      e_.keeps_shared_ =
+          e_.keeps_shared_ || op->opcode() == ir::Opcode::kAllocShared || op->opcode() == ir::Opcode::kAlloca;
       if (!IsFetch(op)) return;
       e_.last_ring_ = op;
       while (e_.last_ring_->parent() != nullptr) e_.last_ring_ = e_.last_ring_->parent();
@@ -95,8 +96,9 @@ class KernelFrame {
     // kernel_abi.h: grid, trap record, workspace.
     params.insert(params.end(), 3, b_.getInt32Ty());
     params.insert(params.end(), 2, b_.getInt64Ty());
-    llvm::Function* kernel = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), params, false),
-                                                    llvm::GlobalValue::ExternalLinkage, KernelSymbol(function_.name), e_.module_);
+    llvm::Function* kernel =
+        llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), params, false),
+                               llvm::GlobalValue::ExternalLinkage, KernelSymbol(function_.name), e_.module_);
     e_.kernel_ = kernel;
     kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
     kernel->addFnAttr("nvvm.reqntid", std::to_string(e_.hardware_threads()));
@@ -117,8 +119,8 @@ class KernelFrame {
   }
 
   llvm::GlobalVariable* Shared(llvm::Type* type, const char* name) {
-    return new llvm::GlobalVariable(*e_.module_, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, name, nullptr,
-                                    llvm::GlobalValue::NotThreadLocal, 3);
+    return new llvm::GlobalVariable(*e_.module_, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, name,
+                                    nullptr, llvm::GlobalValue::NotThreadLocal, 3);
   }
 
   // Where values live that can be used everywhere. The block behind it.
@@ -172,7 +174,8 @@ class KernelFrame {
   // emit() for each tile block that this hardware block does, which goes to next_block() at its end; behind them leave().
   void ForEachBlock(const std::function<void()>& emit, const std::function<void()>& leave) {
     auto& b = b_;
-    llvm::BasicBlock *before = b.GetInsertBlock(), *head = e_.NewBlock("block"), *next = e_.NewBlock("nextblock"), *exit = e_.NewBlock("leave");
+    llvm::BasicBlock *before = b.GetInsertBlock(), *head = e_.NewBlock("block"), *next = e_.NewBlock("nextblock"),
+                     *exit = e_.NewBlock("leave");
     llvm::Value* first = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
     llvm::Value* step = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, {});
     llvm::Value* all = b.CreateMul(b.CreateMul(e_.GridSize(0), e_.GridSize(1)), e_.GridSize(2));
@@ -217,7 +220,8 @@ class KernelFrame {
     if (e_.scratch_user_.op != nullptr) users.push_back(e_.scratch_user_);
     if (e_.ring_user_.op != nullptr) users.push_back(e_.ring_user_);
     // The largest first; of equal ones the first in the text.
-    std::stable_sort(users.begin(), users.end(), [](const Emitter::SharedUser& a, const Emitter::SharedUser& b) { return a.bytes > b.bytes; });
+    std::stable_sort(users.begin(), users.end(),
+                     [](const Emitter::SharedUser& a, const Emitter::SharedUser& b) { return a.bytes > b.bytes; });
     std::string where = e_.source_.Where(function_.loc, function_.pos), who;
     uint64_t most = 0;
     constexpr size_t kNamed = 3;
@@ -228,7 +232,8 @@ class KernelFrame {
         most = u.bytes;
         absl::StrAppend(&who, ": ", u.op->info()->mnemonic, " needs ", u.bytes, " ", u.what);
       } else if (u.bytes > 0) {
-        absl::StrAppend(&who, i == 1 ? ", besides " : ", ", u.op->info()->mnemonic, " at ", e_.source_.Where(u.op->loc, u.op->pos), " ", u.bytes);
+        absl::StrAppend(&who, i == 1 ? ", besides " : ", ", u.op->info()->mnemonic, " at ",
+                        e_.source_.Where(u.op->loc, u.op->pos), " ", u.bytes);
       }
     }
     // What the greatest would have to come down to.
@@ -239,9 +244,10 @@ class KernelFrame {
       while (most / parts > e_.target_.shared_bytes - others) parts *= 2;
       absl::StrAppend(&fix, ": with 1/", parts, " of the elements there it fits");
     }
-    return absl::InvalidArgumentError(absl::StrCat(where, ": error[codegen.shared]: kernel @", function_.name, " needs ", e_.shared_bytes(),
-                                                   " bytes of shared memory; ", e_.target_.arch, " offers ", e_.target_.shared_bytes,
-                                                   " to a block", who, ". ", fix, "."));
+    return absl::InvalidArgumentError(absl::StrCat(where, ": error[codegen.shared]: kernel @", function_.name,
+                                                   " needs ", e_.shared_bytes(), " bytes of shared memory; ",
+                                                   e_.target_.arch, " offers ", e_.target_.shared_bytes, " to a block",
+                                                   who, ". ", fix, "."));
   }
 
   const ir::Function& function_;

@@ -14,17 +14,17 @@ namespace {
 std::string TrapText() {
   auto at = [](size_t offset) { return absl::StrCat("[$0+", offset, "]"); };
   const size_t kind = offsetof(TileTrapRecord, kind), block = offsetof(TileTrapRecord, block);
-  return absl::StrCat(
-      "{ .reg .pred mine; .reg .b32 seen; ",                                                                   //
-      "red.relaxed.gpu.global.add.u32 ", at(offsetof(TileTrapRecord, count)), ", $6; ",                        //
-      "atom.relaxed.gpu.global.cas.b32 seen, ", at(kind), ", ", TILE_TRAP_NONE, ", ", TILE_TRAP_CLAIMED, "; ",  //
-      "setp.eq.u32 mine, seen, ", TILE_TRAP_NONE, "; ",                                                        //
-      "@mine st.global.b32 ", at(offsetof(TileTrapRecord, site)), ", $1; ",                                    //
-      "@mine st.global.b32 ", at(block), ", $2; ",                                                             //
-      "@mine st.global.b32 ", at(block + 4), ", $3; ",                                                         //
-      "@mine st.global.b32 ", at(block + 8), ", $4; ",                                                         //
-      "@mine st.global.b32 ", at(offsetof(TileTrapRecord, lane)), ", $5; ",                                    //
-      "@mine st.release.sys.global.b32 ", at(kind), ", ", TILE_TRAP_ASSERT, "; }");
+  return absl::StrCat("{ .reg .pred mine; .reg .b32 seen; ",                                             //
+                      "red.relaxed.gpu.global.add.u32 ", at(offsetof(TileTrapRecord, count)), ", $6; ",  //
+                      "atom.relaxed.gpu.global.cas.b32 seen, ", at(kind), ", ", TILE_TRAP_NONE, ", ", TILE_TRAP_CLAIMED,
+                      "; ",                                                                  //
+                      "setp.eq.u32 mine, seen, ", TILE_TRAP_NONE, "; ",                      //
+                      "@mine st.global.b32 ", at(offsetof(TileTrapRecord, site)), ", $1; ",  //
+                      "@mine st.global.b32 ", at(block), ", $2; ",                           //
+                      "@mine st.global.b32 ", at(block + 4), ", $3; ",                       //
+                      "@mine st.global.b32 ", at(block + 8), ", $4; ",                       //
+                      "@mine st.global.b32 ", at(offsetof(TileTrapRecord, lane)), ", $5; ",  //
+                      "@mine st.release.sys.global.b32 ", at(kind), ", ", TILE_TRAP_ASSERT, "; }");
 }
 
 }  // namespace
@@ -41,8 +41,11 @@ void LowerAssert(Emitter& e, const ir::Op& op) {
   }
   if (llvm::Value* first = e.HoldsFirstCopy(layout)) any = b.CreateAnd(any, first);
 
-  const int site = e.AddSite({"vm.assert", e.source().Where(op.loc, op.pos), op.info()->mnemonic,
-                              std::string(ir::AssertOp(op).message()), {}});
+  const int site = e.AddSite({"vm.assert",
+                              e.source().Where(op.loc, op.pos),
+                              op.info()->mnemonic,
+                              std::string(ir::AssertOp(op).message()),
+                              {}});
   llvm::BasicBlock *report = e.NewBlock("assert_failed"), *after = e.NewBlock("asserted");
   b.CreateCondBr(any, report, after, llvm::MDBuilder(e.context()).createUnlikelyBranchWeights());
   b.SetInsertPoint(report);
@@ -55,10 +58,7 @@ void LowerAssert(Emitter& e, const ir::Op& op) {
   }
   if (condition->type().rank() == 0) element = e.I32(-1);  // none in particular
   e.Ptx(b.getVoidTy(), TrapText(), "l,r,r,r,r,r,r",
-        {e.TrapRecord(), e.I32(site), e.BlockId(0),
-         e.BlockId(1), e.BlockId(2),
-         element, count},
-        true);
+        {e.TrapRecord(), e.I32(site), e.BlockId(0), e.BlockId(1), e.BlockId(2), element, count}, true);
   b.CreateBr(after);
   b.SetInsertPoint(after);
 }

@@ -6,9 +6,9 @@
 // so that it happens after the update of whichever thread made it.
 #include <algorithm>
 
-#include "codegen/emit/memory/ptx_atomic.h"
-#include "codegen/emit/lower/contended.h"
 #include "codegen/emit/context/copies.h"
+#include "codegen/emit/lower/contended.h"
+#include "codegen/emit/memory/ptx_atomic.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "ir/op_views.h"
 
@@ -46,14 +46,18 @@ void Update(Emitter& e, const ir::Op& op, const ir::Value* value, const ir::Valu
 void UpdatePointers(Emitter& e, const ir::Op& op, const ir::Value* value, const ir::Value* expected) {
   const Registers& pointers = e.regs(ir::PointerUpdateOp(op).pointers());
   const ir::Value* mask = ir::PointerUpdateOp(op).mask();
-  Update(e, op, value, expected, false,
-         [&](int r) { return Address{pointers[static_cast<size_t>(r)], 0}; },
-         [&](int r) { return mask == nullptr ? nullptr : e.regs(mask)[static_cast<size_t>(r)]; });
+  Update(
+      e, op, value, expected, false,
+      [&](int r) {
+        return Address{pointers[static_cast<size_t>(r)], 0};
+      },
+      [&](int r) { return mask == nullptr ? nullptr : e.regs(mask)[static_cast<size_t>(r)]; });
 }
 
 void UpdateBox(Emitter& e, const ir::Op& op, TileBox box, const ir::Value* value, const ir::Value* expected) {
   if (e.refused()) return;
-  Update(e, op, value, expected, box.shared(), [&](int r) { return box.At(r); }, [&](int r) { return box.Inside(r); });
+  Update(
+      e, op, value, expected, box.shared(), [&](int r) { return box.At(r); }, [&](int r) { return box.Inside(r); });
 }
 
 void UpdateView(Emitter& e, const ir::Op& op, const ir::Value* expected) {
@@ -62,8 +66,9 @@ void UpdateView(Emitter& e, const ir::Op& op, const ir::Value* expected) {
 }
 
 void RefuseMulticast(Emitter& e, const ir::Op& op) {
-  e.Refuse(op, "multicast memory of several GPUs is not supported; load_view_tko, store_view_tko and "
-               "atomic_red_view_tko work on one copy");
+  e.Refuse(op,
+           "multicast memory of several GPUs is not supported; load_view_tko, store_view_tko and "
+           "atomic_red_view_tko work on one copy");
 }
 
 }  // namespace
@@ -71,7 +76,9 @@ void RefuseMulticast(Emitter& e, const ir::Op& op) {
 void LowerAtomicRmw(Emitter& e, const ir::Op& op) {
   if (!CombineUpdates(e, op)) UpdatePointers(e, op, ir::AtomicRmwOp(op).arg(), nullptr);
 }
-void LowerAtomicCas(Emitter& e, const ir::Op& op) { UpdatePointers(e, op, ir::AtomicCasOp(op).val(), ir::AtomicCasOp(op).cmp()); }
+void LowerAtomicCas(Emitter& e, const ir::Op& op) {
+  UpdatePointers(e, op, ir::AtomicCasOp(op).val(), ir::AtomicCasOp(op).cmp());
+}
 void LowerAtomicRedView(Emitter& e, const ir::Op& op) { UpdateView(e, op, nullptr); }
 void LowerAtomicRmwView(Emitter& e, const ir::Op& op) { UpdateView(e, op, nullptr); }
 void LowerAtomicCasView(Emitter& e, const ir::Op& op) { UpdateView(e, op, ir::AtomicCasViewOp(op).cmp()); }

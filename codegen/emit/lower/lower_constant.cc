@@ -44,7 +44,8 @@ void LowerConstant(Emitter& e, const ir::Op& op) {
     llvm::Value* at = b.CreateGEP(entry, table, e.Element(layout, r));
     llvm::Value* bits = b.CreateAlignedLoad(entry, at, llvm::Align(bytes));
     llvm::Type* reg = e.RegisterType(type.element());
-    if (reg->getPrimitiveSizeInBits() < entry->getPrimitiveSizeInBits()) bits = b.CreateTrunc(bits, b.getIntNTy(reg->getPrimitiveSizeInBits()));
+    if (reg->getPrimitiveSizeInBits() < entry->getPrimitiveSizeInBits())
+      bits = b.CreateTrunc(bits, b.getIntNTy(reg->getPrimitiveSizeInBits()));
     out.push_back(e.FromBits(bits, reg));
   }
   e.Set(op.result(0), std::move(out));
@@ -57,7 +58,8 @@ void LowerIota(Emitter& e, const ir::Op& op) {
   for (int r = 0; r < layout.registers(); ++r) {
     llvm::Value* i = e.Element(layout, r);
     const ir::Elem elem = op.result(0)->type().elem();
-    out.push_back(elem == ir::Elem::kI4 ? e.b().CreateAnd(e.b().CreateTrunc(i, type), 15) : e.b().CreateZExtOrTrunc(i, type));
+    out.push_back(elem == ir::Elem::kI4 ? e.b().CreateAnd(e.b().CreateTrunc(i, type), 15)
+                                        : e.b().CreateZExtOrTrunc(i, type));
   }
   e.Set(op.result(0), std::move(out));
 }

@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
 #include "ir/loops.h"

@@ -57,7 +57,8 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
   for (llvm::Value* v : e.regs(ir::MmaOp(op).acc())) acc.push_back(WidenForProduct(e, elem, v, true));
   if (FetchOf(op) != nullptr) {
     Ring& ring = *e.rings().back();
-    acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()), std::move(acc));
+    acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()),
+                         std::move(acc));
   } else if (const auto wgmma = PlanWgmmaOfCopies(e.target(), e.num_warps(), op)) {
     const CopyRing& ring = *e.copy_rings().back();
     const auto copied = [&](int i) {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/emit/context/copies.h"
-#include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/context/symbol.h"
+#include "codegen/emit/memory/tile_box.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 
@@ -40,8 +40,8 @@ PointerTile Analyse(Emitter& e, const ir::Op& op, const ir::Value* pointers, con
     const int n = NeighbouringRegisters(layout, d);
     if (n == 1) continue;
     line = facts.LineOf(pointers, d);
-    t.vector = static_cast<int>(std::min<uint64_t>({static_cast<uint64_t>(n), line.rising,
-                                                    static_cast<uint64_t>(MaxVector(how, t.elem))}));
+    t.vector = static_cast<int>(
+        std::min<uint64_t>({static_cast<uint64_t>(n), line.rising, static_cast<uint64_t>(MaxVector(how, t.elem))}));
     if (mask != nullptr) mask_line = facts.LineOf(mask, d);
   }
   if (t.vector > 1 && !e.TakesStep("vectors", op)) t.vector = 1;
@@ -141,8 +141,8 @@ void LowerAlloca(Emitter& e, const ir::Op& op) {
   const auto alignment = static_cast<uint64_t>(ir::AllocaOp(op).alignment());
   constexpr uint64_t kMost = uint64_t{1} << 30;
   if (bytes > kMost || alignment > 256) {
-    return e.Refuse(op, absl::StrCat("a block has at most ", kMost, " bytes, aligned to at most 256; this asks for ", bytes,
-                                     " aligned to ", alignment));
+    return e.Refuse(op, absl::StrCat("a block has at most ", kMost, " bytes, aligned to at most 256; this asks for ",
+                                     bytes, " aligned to ", alignment));
   }
   // One byte at least: addresses differ.
   e.SetScalar(op.result(0), e.ReserveWorkspace(std::max<uint64_t>(bytes, 1), std::max<uint64_t>(alignment, 16)));
@@ -183,7 +183,8 @@ void LowerGetGlobal(Emitter& e, const ir::Op& op) {
   const std::string symbol = GlobalSymbol(name);
   llvm::GlobalVariable* variable = e.module()->getGlobalVariable(symbol, true);
   if (variable == nullptr) {
-    if (g->count > (int64_t{1} << 24)) return e.Refuse(op, "the global has more than 2^24 elements; pass it as an argument");
+    if (g->count > (int64_t{1} << 24))
+      return e.Refuse(op, "the global has more than 2^24 elements; pass it as an argument");
     llvm::Constant* value = InitialValue(e, *g);
     // Pointers lead here, so constants lie in global memory like the others.
     variable = new llvm::GlobalVariable(*e.module(), value->getType(), false, llvm::GlobalValue::ExternalLinkage, value,

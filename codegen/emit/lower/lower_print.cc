@@ -1,8 +1,8 @@
 // print_tko: the operands go to the launch's print area (runtime/cuda/ABI.md); the host makes the text. One thread takes
 // the room for all of them and writes the head, so entries of a block lie in the order of its prints.
 #include "absl/strings/str_cat.h"
-#include "codegen/emit/context/ptx_access.h"
 #include "codegen/emit/context/copies.h"
+#include "codegen/emit/context/ptx_access.h"
 #include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "runtime/cuda/kernel_abi.h"
@@ -14,16 +14,15 @@ namespace {
 std::string TakeText() {
   auto at = [](size_t offset) { return absl::StrCat("[$1+", offset, "]"); };
   const size_t used = offsetof(TileTrapRecord, print_used);
-  return absl::StrCat(
-      "{ .reg .pred open, fits; .reg .b32 capacity, seen; ",                                  //
-      "ld.relaxed.gpu.global.b32 seen, ", at(used), "; ",                                     //
-      "ld.global.b32 capacity, ", at(offsetof(TileTrapRecord, print_capacity)), "; ",         //
-      "setp.lt.u32 open, seen, 0x80000000; ",                                                 //
-      "@open atom.relaxed.gpu.global.add.u32 seen, ", at(used), ", $2; ",                     //
-      "setp.le.and.u32 fits, seen, capacity, open; ",                                         //
-      "sub.u32 capacity, capacity, seen; ",                                                   //
-      "setp.ge.and.u32 fits, capacity, $2, fits; ",                                           //
-      "selp.b32 $0, seen, -1, fits; }");
+  return absl::StrCat("{ .reg .pred open, fits; .reg .b32 capacity, seen; ",                           //
+                      "ld.relaxed.gpu.global.b32 seen, ", at(used), "; ",                              //
+                      "ld.global.b32 capacity, ", at(offsetof(TileTrapRecord, print_capacity)), "; ",  //
+                      "setp.lt.u32 open, seen, 0x80000000; ",                                          //
+                      "@open atom.relaxed.gpu.global.add.u32 seen, ", at(used), ", $2; ",              //
+                      "setp.le.and.u32 fits, seen, capacity, open; ",                                  //
+                      "sub.u32 capacity, capacity, seen; ",                                            //
+                      "setp.ge.and.u32 fits, capacity, $2, fits; ",                                    //
+                      "selp.b32 $0, seen, -1, fits; }");
 }
 
 uint64_t RoundUp(uint64_t n) { return (n + 7) / 8 * 8; }
@@ -33,8 +32,8 @@ uint64_t RoundUp(uint64_t n) { return (n + 7) / 8 * 8; }
 void LowerPrint(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
   const ir::OperandRange args = ir::PrintOp(op).args();
-  ir::ImageSite site{"", e.source().Where(op.loc, op.pos), op.info()->mnemonic,
-                     std::string(ir::PrintOp(op).format()), {}};
+  ir::ImageSite site{
+      "", e.source().Where(op.loc, op.pos), op.info()->mnemonic, std::string(ir::PrintOp(op).format()), {}};
   uint64_t bytes = sizeof(TilePrintEntry);
   for (const ir::Value* v : args) {
     const ir::Type t = v->type();
@@ -48,7 +47,8 @@ void LowerPrint(Emitter& e, const ir::Op& op) {
   llvm::BasicBlock *before = b.GetInsertBlock(), *take = e.NewBlock("print_take"), *taken = e.NewBlock("print_taken");
   b.CreateCondBr(b.CreateIsNull(e.thread()), take, taken);
   b.SetInsertPoint(take);
-  llvm::Value* got = e.Ptx(b.getInt32Ty(), TakeText(), "=&r,l,r", {e.TrapRecord(), e.I32(static_cast<int64_t>(bytes))}, true);
+  llvm::Value* got =
+      e.Ptx(b.getInt32Ty(), TakeText(), "=&r,l,r", {e.TrapRecord(), e.I32(static_cast<int64_t>(bytes))}, true);
   b.CreateBr(taken);
   b.SetInsertPoint(taken);
   llvm::PHINode* mine = b.CreatePHI(b.getInt32Ty(), 2);
@@ -60,8 +60,8 @@ void LowerPrint(Emitter& e, const ir::Op& op) {
   llvm::BasicBlock *write = e.NewBlock("print"), *after = e.NewBlock("printed");
   b.CreateCondBr(b.CreateICmpNE(position, e.I32(-1)), write, after);
   b.SetInsertPoint(write);
-  llvm::Value* entry = b.CreateAdd(b.CreateAdd(e.TrapRecord(), e.I64(sizeof(TileTrapRecord))),
-                                   b.CreateZExt(position, b.getInt64Ty()));
+  llvm::Value* entry =
+      b.CreateAdd(b.CreateAdd(e.TrapRecord(), e.I64(sizeof(TileTrapRecord))), b.CreateZExt(position, b.getInt64Ty()));
   const MemoryAccess weak{false, ir::MemoryOrdering::kWeak, ""};
   llvm::Value* first = b.CreateIsNull(e.thread());
   auto head = [&](size_t offset, llvm::Value* v) {
@@ -80,12 +80,15 @@ void LowerPrint(Emitter& e, const ir::Op& op) {
     const Layout& layout = e.layout(v);
     const int size = ir::StorageBytes(t.elem());
     // 4-bit elements take a byte each, pointers are numbers.
-    const ir::Elem stored = t.element().is_pointer() ? ir::Elem::kI64 : ir::IsSubByte(t.elem()) ? ir::Elem::kI8 : t.elem();
+    const ir::Elem stored = t.element().is_pointer()  ? ir::Elem::kI64
+                            : ir::IsSubByte(t.elem()) ? ir::Elem::kI8
+                                                      : t.elem();
     llvm::Value* holds = e.HoldsFirstCopy(layout);
     const Copies copies(layout);
     for (int r : copies.firsts()) {
       llvm::Value* at = b.CreateMul(b.CreateZExt(e.Element(layout, r), b.getInt64Ty()), e.I64(size));
-      Store(e, weak, {b.CreateAdd(entry, at), static_cast<int64_t>(offset)}, stored, {e.regs(v)[static_cast<size_t>(r)]}, holds);
+      Store(e, weak, {b.CreateAdd(entry, at), static_cast<int64_t>(offset)}, stored,
+            {e.regs(v)[static_cast<size_t>(r)]}, holds);
     }
     offset += RoundUp(static_cast<uint64_t>(t.num_elements() * size));
   }

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "codegen/analysis/reduce_body.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/emitter.h"
-#include "codegen/analysis/reduce_body.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -65,7 +65,8 @@ Along BitsAlong(const Layout& l, int dim) {
       highest = std::max(highest, b.coordinate);
     }
     // Lanes in order are neighbours, so that one shuffle reaches the lane so far away.
-    for (size_t i = 1; in == In::kLane && i < bits.size(); ++i) a.ordered = a.ordered && bits[i].at == bits[i - 1].at + 1;
+    for (size_t i = 1; in == In::kLane && i < bits.size(); ++i)
+      a.ordered = a.ordered && bits[i].at == bits[i - 1].at + 1;
   }
   return a;
 }
@@ -103,8 +104,11 @@ uint32_t Spread(const std::vector<int>& positions, uint32_t value) {
 class Work {
  public:
   Work(Emitter& e, const ir::Op& op, bool need_order)
-      : e_(e), body_(*op.region(0)), dim_(static_cast<int>(ir::FoldOp(op).dim())),
-        n_(op.num_results()), layout_(e.layout(op.operand(0))) {
+      : e_(e),
+        body_(*op.region(0)),
+        dim_(static_cast<int>(ir::FoldOp(op).dim())),
+        n_(op.num_results()),
+        layout_(e.layout(op.operand(0))) {
     along_ = BitsAlong(layout_, dim_);
     const bool fits = along_.simple && (along_.ordered || !need_order);
     const Layout to = fits ? layout_ : OrderedLayout(op.operand(0)->type().shape(), dim_, e.num_warps());
@@ -220,8 +224,10 @@ class Work {
       writes = writes == nullptr ? set : b.CreateAnd(writes, set);
     }
     llvm::BasicBlock *write = e_.NewBlock("write"), *written = e_.NewBlock("written");
-    if (writes != nullptr) b.CreateCondBr(writes, write, written);
-    else b.CreateBr(write);
+    if (writes != nullptr)
+      b.CreateCondBr(writes, write, written);
+    else
+      b.CreateBr(write);
     b.SetInsertPoint(write);
     for (int k = 0; k < results(); ++k) {
       for (int i = 0; i < n_; ++i) StoreVector(e_, {own[k][i]}, address(part, k, i));
@@ -306,7 +312,8 @@ void LowerScan(Emitter& e, const ir::Op& op) {
     // Distances double; a lane that has none that far before it keeps its sum.
     llvm::Value* position = e.I32(0);
     for (size_t i = 0; i < work.lanes().size(); ++i) {
-      position = b.CreateOr(position, b.CreateShl(b.CreateZExt(work.IsSet(In::kLane, work.lanes()[i]), b.getInt32Ty()), i));
+      position =
+          b.CreateOr(position, b.CreateShl(b.CreateZExt(work.IsSet(In::kLane, work.lanes()[i]), b.getInt32Ty()), i));
     }
     const int lanes = 1 << work.lanes().size();
     if (reverse) position = b.CreateSub(e.I32(lanes - 1), position);

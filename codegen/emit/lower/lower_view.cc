@@ -3,10 +3,10 @@
 // single elements. Elements outside of the tensor are not touched.
 #include <algorithm>
 
+#include "codegen/analysis/view_dim.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/tma.h"
-#include "codegen/analysis/view_dim.h"
 #include "ir/float.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
@@ -90,8 +90,8 @@ void StoreBox(Emitter& e, const MemoryAccess& how, TileBox& box, const Layout& l
       if (vector == 1 && ir::IsSubByte(box.elem())) {
         StoreNibble(e, how, box, r, values[static_cast<size_t>(r)], predicate);
       } else {
-        Store(e, how, box.At(r), box.elem(), Operands(values).subspan(static_cast<size_t>(r), static_cast<size_t>(vector)),
-              predicate);
+        Store(e, how, box.At(r), box.elem(),
+              Operands(values).subspan(static_cast<size_t>(r), static_cast<size_t>(vector)), predicate);
       }
     }
     return Registers();

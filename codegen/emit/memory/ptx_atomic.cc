@@ -99,7 +99,8 @@ llvm::Value* EmitAtomic(Emitter& e, const AtomicUpdate& u, Address at, llvm::Val
   std::string text;
   if (instruction.empty()) {
     const std::string scope = absl::StrCat(".", u.how.scope, u.how.space());
-    text = absl::StrReplaceAll(kBf16Loop, {{"$A", AddressText(at, 1)}, {"$V", "$2"}, {"$D", "$0"}, {"$Q", qualified}, {"$S", scope}});
+    text = absl::StrReplaceAll(
+        kBf16Loop, {{"$A", AddressText(at, 1)}, {"$V", "$2"}, {"$D", "$0"}, {"$Q", qualified}, {"$S", scope}});
   } else if (expected != nullptr) {
     const std::string cmp = operand(e.ToBits(expected), c);
     text = absl::StrCat("atom", qualified, instruction, " $0, ", AddressText(at, 1), ", ", cmp, ", $2;");

@@ -142,7 +142,7 @@ TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout) {
         }
         llvm::Value* x = e.regs(index[u])[static_cast<size_t>(at)];
         d.picked.push_back(index[u]->type().elem() == ir::Elem::kI1 ? b.CreateZExt(x, b.getInt64Ty())
-                                                                   : b.CreateSExt(x, b.getInt64Ty()));
+                                                                    : b.CreateSExt(x, b.getInt64Ty()));
       }
       d.picked_by_row = true;
       box.AddDim(std::move(d), !promised);
@@ -182,7 +182,7 @@ TileBox TileBox::OfScatter(Emitter& e, const ir::Op& op, const Layout& layout) {
     if (k == scatter.dim()) {
       for (llvm::Value* x : e.regs(indices)) {
         d.picked.push_back(indices->type().elem() == ir::Elem::kI1 ? b.CreateZExt(x, b.getInt64Ty())
-                                                                  : b.CreateSExt(x, b.getInt64Ty()));
+                                                                   : b.CreateSExt(x, b.getInt64Ty()));
       }
     }
     box.AddDim(std::move(d), check);

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/emit/context/ptx_access.h"
 #include "codegen/analysis/facts.h"
+#include "codegen/emit/context/ptx_access.h"
 
 namespace tile::codegen {
 
@@ -57,19 +57,19 @@ class TileBox {
 
  private:
   struct Dim {
-    int64_t tile = 1;                // its size of the tile
-    llvm::Value* origin = nullptr;   // i64; null: 0
+    int64_t tile = 1;               // its size of the tile
+    llvm::Value* origin = nullptr;  // i64; null: 0
     uint64_t origin_divisor = Facts::kMax;
-    llvm::Value* size = nullptr;     // i64, of the tensor
+    llvm::Value* size = nullptr;  // i64, of the tensor
     uint64_t size_divisor = 1;
-    llvm::Value* stride = nullptr;   // i64, elements
+    llvm::Value* stride = nullptr;  // i64, elements
     uint64_t stride_divisor = 1;
     bool tested = true;
-    Registers picked;                // i64 per register of the tile; empty: by coordinate
-    bool picked_by_row = false;      // registers of one coordinate have one
-    bool apart = false;              // bits of thread and register overlap: no sum of two parts
+    Registers picked;            // i64 per register of the tile; empty: by coordinate
+    bool picked_by_row = false;  // registers of one coordinate have one
+    bool apart = false;          // bits of thread and register overlap: no sum of two parts
     std::map<uint32_t, llvm::Value*> tests, parts;
-    llvm::Value* limit = nullptr;    // i32: coordinates of the tile below it are inside
+    llvm::Value* limit = nullptr;  // i32: coordinates of the tile below it are inside
   };
 
   TileBox(Emitter& e, const ir::Value* tensor, const Layout& layout);
@@ -91,11 +91,11 @@ class TileBox {
   Facts facts_;
   bool shared_ = false;
   ir::Elem elem_;
-  int unit_ = 1;                     // bytes of an element; 4-bit: 0
+  int unit_ = 1;  // bytes of an element; 4-bit: 0
   llvm::Type* address_type_ = nullptr;
-  llvm::Value* start_ = nullptr;     // address of the tensor
+  llvm::Value* start_ = nullptr;  // address of the tensor
   uint64_t start_divisor_ = 1;
-  const ir::Op* maker_ = nullptr;    // make_tensor_view or alloc_shared; null: unknown
+  const ir::Op* maker_ = nullptr;  // make_tensor_view or alloc_shared; null: unknown
   const ViewValue* tensor_ = nullptr;
   ir::Type tensor_type_;
   std::vector<Dim> dims_;
@@ -103,7 +103,7 @@ class TileBox {
   llvm::Value* base_ = nullptr;      // of this thread, register part 0
   std::map<std::vector<llvm::Value*>, llvm::Value*> sums_;
   int vector_ = 1;
-  int contiguous_ = -1;              // dimension
+  int contiguous_ = -1;  // dimension
 };
 
 template <class Fn>

@@ -75,10 +75,10 @@ class Staged : public FmaSide {
   llvm::Value* slot_;
   const Layout& result_;
   const int dim_;
-  Masks k_, mn_;                                 // element numbers, per bit of the coordinate
+  Masks k_, mn_;                                  // element numbers, per bit of the coordinate
   std::vector<uint64_t> lanes_, warps_, rounds_;  // bytes
-  Mask moving_ = 0;                              // bits of these
-  Mask vector_ = 0;                              // bytes
+  Mask moving_ = 0;                               // bits of these
+  Mask vector_ = 0;                               // bytes
   llvm::Value* here_ = nullptr;
   std::map<Mask, llvm::Value*> pointers_;
   std::map<Mask, Registers> values_;

@@ -13,7 +13,10 @@ class Held : public FragmentSource {
  public:
   // `hide`: the assembler must not see that a word is a constant.
   Held(Emitter& e, Registers elements, bool hide)
-      : e_(e), elements_(std::move(elements)), per_word_(static_cast<size_t>(4 / MemoryBytes(elements_[0]->getType()))), hide_(hide) {
+      : e_(e),
+        elements_(std::move(elements)),
+        per_word_(static_cast<size_t>(4 / MemoryBytes(elements_[0]->getType()))),
+        hide_(hide) {
     words_.resize(elements_.size() / per_word_);
   }
 

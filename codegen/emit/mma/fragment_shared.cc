@@ -22,7 +22,8 @@ class InShared : public FragmentSource {
     words_.resize(fragment_.registers() * bytes_ / 4);
   }
   // Chooses how it is read.
-  InShared(Emitter& e, llvm::Type* type, Layout fragment, SharedMap map, llvm::Value* base) : InShared(e, type, std::move(fragment)) {
+  InShared(Emitter& e, llvm::Type* type, Layout fragment, SharedMap map, llvm::Value* base)
+      : InShared(e, type, std::move(fragment)) {
     map_ = std::move(map);
     base_ = base;
     ldmatrix_ = FitLdMatrix(map_, fragment_, false);
@@ -44,7 +45,8 @@ class InShared : public FragmentSource {
 
  protected:
   llvm::Value* Place(const Layout& in_shared, int r) {
-    return SharedPlace(e_, base_, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), e_.RegisterPart(in_shared, r), bytes_);
+    return SharedPlace(e_, base_, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), e_.RegisterPart(in_shared, r),
+                       bytes_);
   }
 
   Emitter& e_;
@@ -134,7 +136,9 @@ class ThroughShared : public InShared {
     }
   }
 
-  uint64_t scratch_bytes() const override { return (static_cast<uint64_t>(source_.elements()) * bytes_ + 127) / 128 * 128; }
+  uint64_t scratch_bytes() const override {
+    return (static_cast<uint64_t>(source_.elements()) * bytes_ + 127) / 128 * 128;
+  }
 
   void Write(llvm::Value* base) override {
     base_ = base;

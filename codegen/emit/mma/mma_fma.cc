@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
-#include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/elementwise/float_codes.h"
 #include "codegen/emit/mma/fma_side.h"
+#include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/plan/mma_layout.h"
 #include "ir/op_views.h"
 
@@ -33,7 +33,8 @@ llvm::Type* WideType(Emitter& e, ir::Elem elem) {
 // over bits, of (batch, k, x).
 class Table {
  public:
-  Table(Emitter& e, const ir::Value* v, bool is_lhs, int64_t parts, uint64_t* total) : value_(v), type_(WideType(e, v->type().elem())) {
+  Table(Emitter& e, const ir::Value* v, bool is_lhs, int64_t parts, uint64_t* total)
+      : value_(v), type_(WideType(e, v->type().elem())) {
     const auto shape = v->type().shape();
     rank_ = static_cast<int>(shape.size());
     x_dim_ = is_lhs ? rank_ - 2 : rank_ - 1;
@@ -103,7 +104,8 @@ class Table {
         if (at % bytes != 0) continue;
         Registers neighbours;
         for (int i = 0; i < width; ++i) neighbours.push_back(of_part.at(at + static_cast<uint64_t>(i * size())));
-        StoreVector(e, neighbours, b.CreateGEP(b.getInt8Ty(), base_, b.CreateXor(thread, e.I32(static_cast<int64_t>(at)))));
+        StoreVector(e, neighbours,
+                    b.CreateGEP(b.getInt8Ty(), base_, b.CreateXor(thread, e.I32(static_cast<int64_t>(at)))));
       }
       if (after == nullptr) continue;
       b.CreateBr(after);
@@ -123,7 +125,8 @@ class Table {
       for (Mask m : layout.bases(in)) threads |= place(m);
     }
     int width = 1;
-    while (width < chunk_ && registers.Contains(static_cast<Mask>(width * size())) && (threads & static_cast<Mask>(width * size())) == 0) {
+    while (width < chunk_ && registers.Contains(static_cast<Mask>(width * size())) &&
+           (threads & static_cast<Mask>(width * size())) == 0) {
       width *= 2;
     }
     return width;
@@ -150,7 +153,9 @@ class Side : public FmaSide {
     for (uint64_t p : lanes) threads_ |= p;
     for (uint64_t p : warps) threads_ |= p;
     thread_ = e.LinearOfThread(lanes, warps);
-    while (width_ < static_cast<uint64_t>(table.chunk()) && registers.Contains(width_ * Size()) && (threads_ & (width_ * Size())) == 0) width_ *= 2;
+    while (width_ < static_cast<uint64_t>(table.chunk()) && registers.Contains(width_ * Size()) &&
+           (threads_ & (width_ * Size())) == 0)
+      width_ *= 2;
   }
 
   void Begin(llvm::Value* k) override {
@@ -173,7 +178,8 @@ class Side : public FmaSide {
         pointer = b.CreateGEP(b.getInt8Ty(), row_, offset);
         if (apart) pointer = b.CreateGEP(b.getInt8Ty(), pointer, e_.I32(static_cast<int64_t>(group)));
       }
-      values = LoadVector(e_, table_.type(), static_cast<int>(width_), b.CreateGEP(b.getInt8Ty(), pointer, e_.I32(j * table_.step())));
+      values = LoadVector(e_, table_.type(), static_cast<int>(width_),
+                          b.CreateGEP(b.getInt8Ty(), pointer, e_.I32(j * table_.step())));
     }
     return values[(at - group) / Size()];
   }
@@ -215,7 +221,8 @@ class FmaOperands {
       parts_ *= 2;
       MakeTables(e);
     }
-    if (parts_ > 1) e.Remark(op, "product", absl::StrCat("its operands come to shared memory in ", parts_, " parts along k"));
+    if (parts_ > 1)
+      e.Remark(op, "product", absl::StrCat("its operands come to shared memory in ", parts_, " parts along k"));
   }
 
   size_t size() const { return sources_.size(); }
@@ -278,7 +285,8 @@ class FmaOperands {
 
 llvm::Value* WidenForProduct(Emitter& e, ir::Elem from, llvm::Value* v, bool is_signed) {
   if (from == ir::Elem::kF64 || from == ir::Elem::kI32) return v;
-  if (from == ir::Elem::kI8) return is_signed ? e.b().CreateSExt(v, e.b().getInt32Ty()) : e.b().CreateZExt(v, e.b().getInt32Ty());
+  if (from == ir::Elem::kI8)
+    return is_signed ? e.b().CreateSExt(v, e.b().getInt32Ty()) : e.b().CreateZExt(v, e.b().getInt32Ty());
   return ToFloat(e, from, v);
 }
 

@@ -47,7 +47,8 @@ class Product {
   // The group's part of an operand that lies at this address (i32).
   void Start(SharedOperand* x, llvm::Value* at) const {
     auto& b = e_.b();
-    at = b.CreateAdd(at, b.CreateMul(x->tile.lhs ? group_m_ : group_n_, e_.I32(x->Offset(x->tile.lhs ? piece_m_ : piece_n_, 0))));
+    at = b.CreateAdd(
+        at, b.CreateMul(x->tile.lhs ? group_m_ : group_n_, e_.I32(x->Offset(x->tile.lhs ? piece_m_ : piece_n_, 0))));
     at = b.CreateAnd(at, e_.I32(0x3FFFF));  // in a cluster, higher bits say which block's memory
     x->start = b.CreateOr(b.CreateZExt(b.CreateLShr(at, 4), b.getInt64Ty()), e_.I64(static_cast<int64_t>(x->Fixed())));
   }
@@ -65,7 +66,8 @@ class Product {
     for (int i = 0; i < n; ++i) absl::StrAppend(&constraints, i == 0 ? "=" : ",=", std::string(1, kind));
     for (int i = 0; i < n; ++i) absl::StrAppend(&constraints, ",", i);
     absl::StrAppend(&constraints, lhs != nullptr ? ",l,l" : ",r,r,r,r,l");
-    llvm::Type* result = llvm::StructType::get(e_.context(), std::vector<llvm::Type*>(static_cast<size_t>(n), acc[0]->getType()));
+    llvm::Type* result =
+        llvm::StructType::get(e_.context(), std::vector<llvm::Type*>(static_cast<size_t>(n), acc[0]->getType()));
     for (int step = 0; step < steps; ++step) {
       const int64_t k = static_cast<int64_t>(step) * plan_.k;
       for (int i = 0; i < rows; ++i) {
@@ -123,9 +125,12 @@ constexpr char kFence[] = "wgmma.fence.sync.aligned;";
 
 }  // namespace
 
-Registers MultiplyStaged(Emitter& e, const Ring& ring, const ir::Op& mma, llvm::Value* a_at, llvm::Value* b_at, Registers acc) {
+Registers MultiplyStaged(Emitter& e, const Ring& ring, const ir::Op& mma, llvm::Value* a_at, llvm::Value* b_at,
+                         Registers acc) {
   const WgmmaPlan plan = *PlanWgmma(e.target(), e.num_warps(), mma);
-  const auto slot = [&](int i) -> const StagedTile& { return ring.stage().tiles[static_cast<size_t>(mma.operand(i)->index())]; };
+  const auto slot = [&](int i) -> const StagedTile& {
+    return ring.stage().tiles[static_cast<size_t>(mma.operand(i)->index())];
+  };
   SharedOperand lhs{slot(0)}, rhs{slot(1)};
   const Product product(e, plan);
   product.Start(&lhs, a_at);
@@ -150,7 +155,8 @@ Registers MultiplyCopied(Emitter& e, const WgmmaPlan& plan, FragmentSource& a, c
   return WaitForProducts(e, 0, product.Multiply(nullptr, words, rhs, std::move(acc)));
 }
 
-Registers MultiplyCopied(Emitter& e, const WgmmaPlan& plan, const StagedAt& left, const StagedAt& right, Registers acc) {
+Registers MultiplyCopied(Emitter& e, const WgmmaPlan& plan, const StagedAt& left, const StagedAt& right,
+                         Registers acc) {
   SharedOperand lhs{left.tile}, rhs{right.tile};
   const Product product(e, plan);
   product.Start(&lhs, left.at);

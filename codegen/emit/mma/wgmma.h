@@ -12,7 +12,8 @@
 namespace tile::codegen {
 
 // wgmma over the stage that `ring` awaited; acc and the result are those of the thread.
-Registers MultiplyStaged(Emitter& e, const Ring& ring, const ir::Op& mma, llvm::Value* a, llvm::Value* b, Registers acc);
+Registers MultiplyStaged(Emitter& e, const Ring& ring, const ir::Op& mma, llvm::Value* a, llvm::Value* b,
+                         Registers acc);
 // An operand in shared memory, written by threads that have fenced it for the asynchronous proxy.
 struct StagedAt {
   const StagedTile& tile;

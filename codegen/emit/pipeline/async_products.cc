@@ -10,7 +10,8 @@ namespace tile::codegen {
 Registers Through(Emitter& e, absl::string_view text, Registers values) {
   auto& b = e.b();
   std::string constraints;
-  for (llvm::Value* v : values) absl::StrAppend(&constraints, constraints.empty() ? "=" : ",=", v->getType()->isFloatTy() ? "f" : "r");
+  for (llvm::Value* v : values)
+    absl::StrAppend(&constraints, constraints.empty() ? "=" : ",=", v->getType()->isFloatTy() ? "f" : "r");
   for (size_t i = 0; i < values.size(); ++i) absl::StrAppend(&constraints, ",", i);
   std::vector<llvm::Type*> types;
   for (llvm::Value* v : values) types.push_back(v->getType());

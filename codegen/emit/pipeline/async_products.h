@@ -13,7 +13,6 @@ Registers Through(Emitter& e, absl::string_view text, Registers values);
 // Waits until at most `pending` groups of products run; the registers are valid in what it returns.
 Registers WaitForProducts(Emitter& e, int pending, Registers acc);
 
-
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_EMIT_PIPELINE_ASYNC_PRODUCTS_H_

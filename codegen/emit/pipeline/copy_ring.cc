@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
-#include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/emit/memory/tile_box.h"
+#include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/plan/mma_layout.h"
-#include "codegen/analysis/product_chain.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "ir/op_views.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kVectorBytes = 16;
 constexpr size_t kConverted = 4;  // vectors that a thread converts at a time
-constexpr size_t kBatch = 8;  // loads before the first of them is waited for, where copies go through registers
+constexpr size_t kBatch = 8;      // loads before the first of them is waited for, where copies go through registers
 
 // Neighbouring lanes take neighbouring vectors along the tensor's contiguous dimension, then the rows behind. A tile
 // with fewer vectors than threads is held several times.
@@ -45,10 +45,10 @@ class SlotCopies {
   SlotCopies(Emitter& e, const StagedTile& tile, llvm::Value* slot)
       : e_(e),
         layout_(CopyLayout(ir::LoadViewOp(tile.load).tile()->type().shape(), tile, e.num_warps())),
-        in_slot_(Compose(tile.Map(layout_.dim_shift(tile.contiguous),
-                                  tile.other >= 0 ? layout_.dim_shift(tile.other) : layout_.offset_bits(),
-                                  layout_.offset_bits()),
-                         layout_)),
+        in_slot_(Compose(
+            tile.Map(layout_.dim_shift(tile.contiguous),
+                     tile.other >= 0 ? layout_.dim_shift(tile.other) : layout_.offset_bits(), layout_.offset_bits()),
+            layout_)),
         slot_(slot),
         bytes_(tile.element_bits / 8),
         mine_(e.HoldsFirstCopy(layout_)) {}
@@ -152,7 +152,8 @@ void CopyRing::Advance() {
   b.CreateStore(Next(read), read_);
   e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - 2, ";"), "", {}, true);
   for (size_t i = 0; i < stage_.tiles.size(); ++i) {
-    if (stage_.tiles[i].rounded != nullptr && ConvertsInPlace(static_cast<int>(i))) ConvertSlot(stage_.tiles[i], Slot(static_cast<int>(i)));
+    if (stage_.tiles[i].rounded != nullptr && ConvertsInPlace(static_cast<int>(i)))
+      ConvertSlot(stage_.tiles[i], Slot(static_cast<int>(i)));
   }
   // Before others read by wgmma what this thread has written.
   if (read_by_wgmma_) e_.Ptx(b.getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true);

@@ -14,13 +14,15 @@
 namespace tile::codegen {
 namespace {
 
-void Copy(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* to, llvm::Value* barrier, llvm::Value* mine) {
+void Copy(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* to, llvm::Value* barrier,
+          llvm::Value* mine) {
   auto& b = e.b();
   const TensorPlace place = PlaceInTensor(e, load, tile);
   const int rank = static_cast<int>(place.origin.size());
   const bool shared = e.IsShared(load);
   const int parts = shared ? kClusterBlocks : 1;
-  std::string text = absl::StrCat("@$", rank + 3, " cp.async.bulk.tensor.", rank, "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+  std::string text = absl::StrCat("@$", rank + 3, " cp.async.bulk.tensor.", rank,
+                                  "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
                                   shared ? ".multicast::cluster" : "", " [$0], [$1, {");
   std::string constraints = "r,l";
   for (int i = 0; i < rank; ++i) {
@@ -93,7 +95,8 @@ class Producer {
   void EmitLoop(const ir::Op& op) {
     auto& b = e_.b();
     const ir::ForOp loop(op);
-    llvm::Value *lower = e_.scalar(loop.lower_bound()), *upper = e_.scalar(loop.upper_bound()), *step = e_.scalar(loop.step());
+    llvm::Value *lower = e_.scalar(loop.lower_bound()), *upper = e_.scalar(loop.upper_bound()),
+                *step = e_.scalar(loop.step());
     const auto less = loop.unsigned_cmp() ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
     const ir::Op* fetch = FetchIn(op);
     std::optional<RingPlace> place;
@@ -131,9 +134,7 @@ class Producer {
 
 }  // namespace
 
-void EmitProducer(Emitter& e, const ir::Function& function) {
-  Producer(e, function).EmitBlock(*function.body());
-}
+void EmitProducer(Emitter& e, const ir::Function& function) { Producer(e, function).EmitBlock(*function.body()); }
 
 namespace {
 

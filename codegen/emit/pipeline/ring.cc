@@ -122,7 +122,8 @@ void Ring::Release(llvm::Value* if_true) {
   llvm::Value* free = place_.Free(b.CreateLoad(b.getInt32Ty(), done_));
   llvm::Value* blocks = e_.plan().cluster ? e_.ClusterSize() : e_.I32(1);
   llvm::Value* mine = b.CreateAnd(if_true, b.CreateICmpULT(e_.lane(), blocks));
-  if (!e_.plan().cluster) return ExecuteTogether(e_, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b", {free, mine});
+  if (!e_.plan().cluster)
+    return ExecuteTogether(e_, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b", {free, mine});
   ExecuteTogether(e_,
                   "{ .reg .b32 there; @$2 mapa.shared::cluster.u32 there, $0, $1; "
                   "@$2 mbarrier.arrive.shared::cluster.b64 _, [there]; }",

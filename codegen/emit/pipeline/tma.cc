@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/emit/context/convert.h"
-#include "codegen/emit/pipeline/ring.h"
-#include "codegen/emit/memory/tile_box.h"
-#include "codegen/plan/tma_store.h"
 #include "codegen/analysis/view_dim.h"
+#include "codegen/emit/context/convert.h"
+#include "codegen/emit/memory/tile_box.h"
+#include "codegen/emit/pipeline/ring.h"
+#include "codegen/plan/tma_store.h"
 #include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 

@@ -39,7 +39,8 @@ void GivesTheSame(const std::string& path, const LoopsOf& loops, int most_outsid
       const int made = codegen::Slice(codegen::SlicesFor(warps), module.get(), f.get(), &trace);
       const auto expected = loops.find(std::string(f->name));
       ASSERT_NE(expected, loops.end()) << f->name;
-      EXPECT_EQ(made, warps == 0 ? expected->second.all_warps : expected->second.four_warps) << f->name << "\n" << remarks;
+      EXPECT_EQ(made, warps == 0 ? expected->second.all_warps : expected->second.four_warps) << f->name << "\n"
+                                                                                             << remarks;
     }
     ir::Verify(*module, &diagnostics);
     ASSERT_TRUE(diagnostics.ok()) << diagnostics.ToString() << ir::Print(*module);
