@@ -24,22 +24,34 @@ constexpr char kOpsDef[] =
 #include "ir/ops_def.inc"
     ;
 
-absl::flat_hash_map<int, std::string> ReadDocs() {
-  absl::flat_hash_map<int, std::string> docs;  // by number
-  std::string doc;
+struct Comment {
+  std::string text, example;  // what is indented is the example
+};
+
+absl::flat_hash_map<int, Comment> ReadComments() {
+  absl::flat_hash_map<int, Comment> comments;  // by number
+  Comment comment;
   for (absl::string_view line : absl::StrSplit(kOpsDef, '\n')) {
     if (absl::ConsumePrefix(&line, "///")) {
-      absl::StrAppend(&doc, doc.empty() ? "" : " ", absl::StripAsciiWhitespace(line));
+      std::string& part = absl::StartsWith(line, "  ") ? comment.example : comment.text;
+      absl::StrAppend(&part, part.empty() ? "" : " ", absl::StripAsciiWhitespace(line));
       continue;
     }
     int number = 0;
     if ((absl::ConsumePrefix(&line, "TILE_OP(") || absl::ConsumePrefix(&line, "TILE_STRUCTURE(")) &&
         absl::SimpleHexAtoi(line.substr(0, line.find(',')), &number)) {
-      docs[number] = doc;
+      comments[number] = comment;
     }
-    doc.clear();
+    comment = Comment();
   }
-  return docs;
+  return comments;
+}
+
+const Comment& CommentOf(Opcode opcode) {
+  static const auto* comments = new absl::flat_hash_map<int, Comment>(ReadComments());
+  static const auto* none = new Comment();
+  const auto it = comments->find(static_cast<int>(opcode));
+  return it == comments->end() ? *none : it->second;
 }
 
 std::string Version(int since) {
@@ -176,11 +188,8 @@ std::vector<const char*> TraitNames(uint16_t traits) {
   return names;
 }
 
-absl::string_view DocOf(Opcode opcode) {
-  static const auto* docs = new absl::flat_hash_map<int, std::string>(ReadDocs());
-  const auto it = docs->find(static_cast<int>(opcode));
-  return it == docs->end() ? absl::string_view() : absl::string_view(it->second);
-}
+absl::string_view DocOf(Opcode opcode) { return CommentOf(opcode).text; }
+absl::string_view ExampleLineOf(Opcode opcode) { return CommentOf(opcode).example; }
 
 std::string OpReferenceText(const OpInfo& op) {
   std::string s = absl::StrCat(op.mnemonic, "  (", Head(op), ")\n  ", DocOf(op.opcode), "\n");

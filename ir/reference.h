@@ -1,6 +1,6 @@
 // The reference of the operations, made from the tables: text for a terminal, the page docs/operations.md, and JSON for
 // programs in other languages. What an operation means comes from the comment above its row in ops.def, its example from
-// ir/examples; both are part of the library.
+// there or from ir/examples; both are part of the library.
 //
 //   std::cout << OpReferenceText(*FindOp("addf"));
 //   bazel run //ir:write_reference          # brings docs/operations.md up to date; a test fails when it is not
@@ -16,12 +16,12 @@
 
 namespace tile::ir {
 
-// The comment above the row of this operation or structure, without slashes, in one line. Empty if it has none.
+// The comment above the row of this operation or structure, without slashes and example, in one line. Empty if it has none.
 absl::string_view DocOf(Opcode opcode);
 
-// The kernel of the operation's name in ir/examples (a test runs them all), as it is meant to be read: its globals and its
-// body, without the braces and the last return. Lines end in newlines. A comment `= …` behind a line states the results.
-// Empty if there is none.
+// The example of the operation (a test runs them all): the body of a kernel without the last return, after its globals. It is made
+// from a line of the comment in ops.def, `///     absi i8: [5, -5] = [5, 5]`, or is the kernel of the operation's name in
+// ir/examples. Lines end in newlines. A comment `= …` after a line states the results. Empty if there is none.
 absl::string_view ExampleOf(Opcode opcode);
 
 // What `tilevm ops addf` prints: meaning, syntax, operands, attributes, results, rules, example. Ends in a newline.

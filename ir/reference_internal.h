@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "ir/op_info.h"
 
 namespace tile::ir {
 
 const char* KindName(const AttrInfo& a);               // "flag", or the enumeration: "Rounding"
 std::vector<const char*> TraitNames(uint16_t traits);  // {"pure", "elementwise"}
+absl::string_view ExampleLineOf(Opcode opcode);        // "absf f32: [1.5, -2] = [1.5, 2]"; empty: it has a kernel
 
 }  // namespace tile::ir
 

@@ -117,6 +117,8 @@ class Generator {
   ir::Rounding FtofRounding(Elem from, Elem to);
   ir::Rounding Ieee();
   ir::Signedness Sign() { return r_.Percent(50) ? ir::Signedness::kSigned : ir::Signedness::kUnsigned; }
+  // The operation of the table on as many of these as it has operands.
+  Value* Plain(ir::Opcode opcode, Value* x, Value* y, Value* z);
   ir::ComparisonPredicate Predicate() { return static_cast<ir::ComparisonPredicate>(r_.Below(6)); }
   void StepInteger();
   void StepFloat();

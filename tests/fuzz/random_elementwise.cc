@@ -1,6 +1,14 @@
-// Steps element by element: integers, floats, comparisons, conversions.
+// Steps element by element: integers, floats, comparisons, conversions. Operations whose operands and result have one type are drawn
+// from the table, so that a new one takes part without a line here; those that only some operands have a meaning for, and those
+// whose results have a bound that later steps profit from, have a case of their own.
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "tests/fuzz/generator.h"
 
 namespace tile::fuzz {
@@ -8,6 +16,43 @@ namespace tile::fuzz {
 using ir::Overflow;
 using ir::Rounding;
 using ir::Signedness;
+
+namespace {
+
+// One element type that the others equal: "lhs:INT rhs=lhs result=lhs".
+bool HasOneType(const ir::OpInfo& op) {
+  int sets = 0, equals = 0;
+  for (absl::string_view word : absl::StrSplit(op.constraints, ' ')) {
+    sets += absl::StrContains(word, ':') && !absl::StrContains(word, '.');
+    equals += absl::StrContains(word, '=');
+  }
+  const size_t fields = op.format->operands.size() + op.format->results.size();
+  return sets == 1 && static_cast<size_t>(sets + equals) == fields;
+}
+
+// The elementwise operations of a family on values of one type, but for some.
+std::vector<ir::Opcode> Drawn(ir::Family family, std::initializer_list<ir::Opcode> without) {
+  std::vector<ir::Opcode> drawn;
+  for (const ir::OpInfo& op : ir::AllOps()) {
+    if (op.has(ir::kElementwise) && op.family == family && HasOneType(op) &&
+        !absl::c_linear_search(without, op.opcode)) {
+      drawn.push_back(op.opcode);
+    }
+  }
+  return drawn;
+}
+
+}  // namespace
+
+// With the defaults of its attributes; its sign, if it has one, is drawn.
+Value* Generator::Plain(ir::Opcode opcode, Value* x, Value* y, Value* z) {
+  const ir::FormatInfo& format = *ir::GetOp(opcode)->format;
+  ir::Builder::Groups operands = {{x}, {y}, {z}};
+  operands.resize(format.operands.size());
+  ir::Builder::NamedAttrs attrs;
+  if (format.attr_index("signedness") >= 0) attrs.emplace_back("signedness", ir::Attr::Enum(Sign()));
+  return b_.Create(opcode, operands, {x->type()}, attrs)->result(0);
+}
 
 Rounding Generator::Ieee() {
   if (r_.Percent(60)) return Rounding::kNearestEven;
@@ -85,18 +130,10 @@ void Generator::StepInteger() {
   const Val y = Operand(e, s);
   const int bits = ir::ElemInfoOf(e).bits;
   Value* v = nullptr;
+  static const auto& drawn =
+      *new std::vector<ir::Opcode>(Drawn(ir::Family::kInteger, {ir::Opcode::kDivi, ir::Opcode::kRemi}));
   switch (r_.Below(18)) {
-    case 0: v = op::Addi(b_, x.v, y.v); break;
-    case 1: v = op::Subi(b_, x.v, y.v); break;
-    case 2: v = op::Muli(b_, x.v, y.v); break;
-    case 3: v = op::Mulhii(b_, x.v, y.v); break;
-    case 4: v = op::Absi(b_, x.v); break;
-    case 5: v = op::Negi(b_, x.v); break;
-    case 6: v = op::Andi(b_, x.v, y.v); break;
-    case 7: v = op::Ori(b_, x.v, y.v); break;
-    case 8: v = op::Xori(b_, x.v, y.v); break;
-    case 9: v = op::Maxi(b_, x.v, y.v, Sign()); break;
-    case 10: v = op::Mini(b_, x.v, y.v, Sign()); break;
+    default: v = Plain(r_.Of(drawn), x.v, y.v, nullptr); break;
     case 11:
     case 12:
     case 13: {
@@ -120,7 +157,7 @@ void Generator::StepInteger() {
       v = r_.Percent(50) ? op::Divi(b_, dividend, divisor, sign, round) : op::Remi(b_, dividend, divisor, sign);
       break;
     }
-    default: {
+    case 17: {
       // Sums that keep their promise: both have a spare bit.
       if (bits < 8) return;
       Value* one = Splat(e, s, 1);
@@ -146,7 +183,8 @@ void Generator::StepFloat() {
   // Sums of whole numbers are exact; rounded down, x - x is -0.
   const Rounding round = small ? Rounding::kNearestEven : Ieee();
   Val z;
-  switch (r_.Below(14)) {
+  static const auto& drawn = *new std::vector<ir::Opcode>(Drawn(ir::Family::kFloat, {}));
+  switch (r_.Below(15)) {
     case 0: z = {op::Addf(b_, x.v, y.v, round), whole(x.bound + y.bound)}; break;
     case 1: z = {op::Subf(b_, x.v, y.v, round), whole(x.bound + y.bound)}; break;
     case 2: z = {op::Mulf(b_, x.v, y.v, round)}; break;
@@ -159,7 +197,8 @@ void Generator::StepFloat() {
     }
     case 4: z = {op::Divf(b_, x.v, y.v, Ieee())}; break;
     case 5: z = {op::Sqrt(b_, x.v, Ieee())}; break;
-    case 6: z = {op::Remf(b_, x.v, y.v)}; break;
+    case 6:
+    case 13: z = {Plain(r_.Of(drawn), x.v, y.v, Operand(e, x.shape()).v)}; break;
     case 7: z = {op::Maxf(b_, x.v, y.v, nan), small ? larger : -1}; break;
     case 8: z = {op::Minf(b_, x.v, y.v, nan), small ? larger : -1}; break;
     case 9: z = {op::Absf(b_, x.v), x.bound}; break;
@@ -234,17 +273,10 @@ void Generator::StepInexact() {
     Val z;
     z.exact = z.plain = false;
     z.bound = 64;
+    using enum ir::Opcode;
+    static const auto& drawn = *new std::vector<ir::Opcode>(Drawn(ir::Family::kMath, {kFpowf, kLog, kLog2, kRsqrt}));
     switch (r_.Below(17)) {
-      case 0: z.v = op::Exp(b_, x.v); break;
-      case 1: z.v = op::Exp2(b_, x.v); break;
-      case 2: z.v = op::Sin(b_, x.v); break;
-      case 3: z.v = op::Cos(b_, x.v); break;
-      case 4: z.v = op::Tan(b_, x.v); break;
-      case 5: z.v = op::Sinh(b_, x.v); break;
-      case 6: z.v = op::Cosh(b_, x.v); break;
-      case 7: z.v = op::Tanh(b_, x.v); break;
-      case 8: z.v = op::Erf(b_, x.v); break;
-      case 9: z.v = op::Atan2(b_, x.v, positive); break;
+      default: z.v = Plain(r_.Of(drawn), x.v, positive, positive); break;
       case 10: z.v = op::Log(b_, positive); break;
       case 11: z.v = op::Log2(b_, positive); break;
       case 12: z.v = op::Rsqrt(b_, positive); break;
@@ -258,7 +290,7 @@ void Generator::StepInexact() {
         if (e != Elem::kF32) return;
         z.v = op::Divf(b_, x.v, positive, r_.Of({Rounding::kApprox, Rounding::kFull}));
         break;
-      default:
+      case 16:
         if (e != Elem::kF32) return;
         z.v = op::Sqrt(b_, positive, Rounding::kApprox);
     }

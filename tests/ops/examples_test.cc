@@ -1,4 +1,5 @@
-// The examples of the operation reference (ir/examples) do what they say. Comments at the end of a line state it:
+// The examples of the operation reference do what they say: the kernels of ir/examples and, of operations that have a line in
+// their comment in ir/ops.def instead, the kernels made from it. Comments at the end of a line state it:
 //
 //   %r = addf %x, %y  // = [3.5, 1]        the results of this line that are numbers, `;` between them
 //   %t = print_tko "n = %d\n", %n  // prints "n = 3\n"
@@ -16,9 +17,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
+#include "ir/reference.h"
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"
 #include "tests/harness/on_vm.h"
@@ -107,10 +110,27 @@ absl::StatusOr<std::string> AsOpFile(const std::string& text, const ir::Function
   return s;
 }
 
+constexpr char kOpsDef[] = "ir/ops.def";
+const std::vector<std::string> kFiles = TileFiles("ir/examples");
+
+// The examples of operations without a kernel in a file, as one file.
+std::string KernelsOfLines() {
+  std::string files, text;
+  for (const std::string& f : kFiles) absl::StrAppend(&files, ReadFile(f));
+  for (const ir::OpInfo& op : ir::AllOps()) {
+    const std::string head = absl::StrCat("entry @", op.mnemonic, "()");
+    if (absl::StrContains(files, head)) continue;
+    absl::StrAppend(&text, head, " {\n  ", absl::StrReplaceAll(ir::ExampleOf(op.opcode), {{"\n", "\n  "}}),
+                    "return\n}\n\n");
+  }
+  return text;
+}
+
 class Examples : public testing::TestWithParam<std::string> {};
 
 TEST_P(Examples, DoWhatTheySay) {
-  const std::string text = ReadFile(GetParam());
+  const bool lines = GetParam() == kOpsDef;
+  const std::string text = lines ? KernelsOfLines() : ReadFile(GetParam());
   ir::Diagnostics diagnostics;
   const std::unique_ptr<ir::Module> module = ir::Parse(text, GetParam(), &diagnostics);
   ASSERT_NE(module, nullptr) << diagnostics.ToString();
@@ -120,7 +140,9 @@ TEST_P(Examples, DoWhatTheySay) {
     SCOPED_TRACE(absl::StrCat(GetParam(), " @", kernel->name));
     const ir::OpInfo* info = ir::FindOp(kernel->name);
     ASSERT_NE(info, nullptr) << "there is no such operation";
-    EXPECT_EQ(absl::StrCat("ir/examples/", ir::FamilyName(info->family), ".tile"), GetParam());
+    if (!lines) {
+      EXPECT_EQ(absl::StrCat("ir/examples/", ir::FamilyName(info->family), ".tile"), GetParam());
+    }
     bool has_op = false;
     ir::Walk(kernel->body(), [&](ir::Op* op) { has_op |= op->info() == info; });
     EXPECT_TRUE(has_op) << "the operation does not occur";
@@ -143,8 +165,8 @@ TEST_P(Examples, DoWhatTheySay) {
   }
 }
 
-const std::vector<std::string> kFiles = TileFiles("ir/examples");
-INSTANTIATE_TEST_SUITE_P(All, Examples, testing::ValuesIn(kFiles), TileFileName);
+INSTANTIATE_TEST_SUITE_P(Files, Examples, testing::ValuesIn(kFiles), TileFileName);
+INSTANTIATE_TEST_SUITE_P(Comments, Examples, testing::Values(kOpsDef), TileFileName);
 
 TEST(ExamplesFolder, HasAFileForEachFamily) {
   std::set<std::string> files, families;

@@ -72,12 +72,6 @@ bool Canonicalize(ElementwiseKey& k) {
     case Opcode::kDivf:
       if (k.rounding == Rounding::kFull) k.rounding = Rounding::kNearestEven;
       break;
-    case Opcode::kAndi:
-    case Opcode::kOri:
-    case Opcode::kXori:
-      if (k.in != k.out || !ir::IsInt(k.in)) return false;
-      k.in = k.out = IntOfBytes(ir::StorageBytes(k.in));
-      break;
     case Opcode::kSelect:
       if (k.in != k.out) return false;
       k.in = k.out = IntOfBytes(ir::StorageBytes(k.in));

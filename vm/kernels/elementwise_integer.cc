@@ -33,9 +33,6 @@ constexpr ElementwiseRow kRows[] = {
   TILE_ROW_SIGN(Name, I, kSigned, 2)
 #define TILE_INT2_SIGN(Name) TILE_TYPES(TILE_ROW_INT2_SIGN, Name)
 
-#define TILE_BITS2(Name) \
-  TILE_ROW_INT2(Name, I8) TILE_ROW_INT2(Name, I16) TILE_ROW_INT2(Name, I32) TILE_ROW_INT2(Name, I64)
-
 #include "vm/kernels/elementwise.def"
 
 #define TILE_ROW_DIVI(I, kSign, kDiv, kRounding, mask)                                   \
