@@ -100,9 +100,10 @@ def sources_are_covered(files):
 
 
 SEMANTICS = "docs/semantics/"
+PAGES = {"semantics": SEMANTICS, "operations": "docs/operations.md"}
 SECTION = r"\d+(?:\.\d+)*"
 HEADING = re.compile(rf"#+ ({SECTION}) ")
-CITED = re.compile(rf"\bsemantics ({SECTION}(?:(?:, | and | to ){SECTION})*)")
+CITED = re.compile(rf"\b(semantics|operations) ({SECTION}(?:(?:, | and | to ){SECTION})*)")
 # Without the name of the page a number says nothing, and other documents are not in the repository.
 NAMELESS = re.compile(rf"\b(?:operations\.md|[Ss]ection|[Ss]ections) {SECTION}\b")
 CITING = SOURCES | {".md", ".bazel"}
@@ -111,23 +112,26 @@ INNER = re.compile(rf"\(({SECTION}(?:, {SECTION})*)\)")
 
 
 def sections_exist(files):
-    """What comments and pages cite is a numbered section of docs/semantics."""
+    """What comments and pages cite is a numbered section: `semantics 6.4` of docs/semantics, `operations 11.3` of docs/operations.md."""
     pages = {name: lines for name, lines in files if name.startswith(SEMANTICS)}
-    sections = {m.group(1) for lines in pages.values() for line in lines if (m := HEADING.match(line))}
-    if not sections:
-        yield f"{SEMANTICS}: has no numbered sections"
+    numbered = {page: {m.group(1) for name, lines in files if name.startswith(path) for line in lines if (m := HEADING.match(line))}
+                for page, path in PAGES.items()}
+    for page, sections in numbered.items():
+        if not sections:
+            yield f"{PAGES[page]}: has no numbered sections"
     for name, lines in files:
         if pathlib.Path(name).suffix not in CITING or name.startswith("third_party/"):
             continue
         for number, line in enumerate(lines, 1):
-            cited = [m.group(1) for m in CITED.finditer(line)]
+            cited = CITED.findall(line)
             if name in pages:
-                cited += [m.group(1) for m in INNER.finditer(line) if "." in m.group(1)]
+                cited += [("semantics", m.group(1)) for m in INNER.finditer(line) if "." in m.group(1)]
             elif m := NAMELESS.search(line):
                 yield f"{name}:{number}: `{m.group()}`: cite a section of {SEMANTICS} as `semantics 6.4`"
-            for section in re.findall(SECTION, " ".join(cited)):
-                if section not in sections:
-                    yield f"{name}:{number}: there is no section {section} in {SEMANTICS}"
+            for page, text in cited:
+                for section in re.findall(SECTION, text):
+                    if section not in numbered[page]:
+                        yield f"{name}:{number}: there is no section {section} in {PAGES[page]}"
 
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
