@@ -93,11 +93,6 @@ void PrefillOld(BlockState& b, const Instr* in, const AtomicData& d) {
   if (b.checker != nullptr) b.checker->OnUnspecified(b, old, d.n * d.bytes);
 }
 
-void Finish(BlockState& b, const AtomicData& d, bool changed) {
-  if (!d.plain_store) b.read_shared_memory = true;
-  if (changed) NoteChange(b);
-}
-
 const Instr* RunPointers(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const AtomicData*>(in->data);
   const auto* pointers = static_cast<const uint64_t*>(b.at(d.pointers));
@@ -113,7 +108,7 @@ const Instr* RunPointers(BlockState& b, const Instr* in) {
     }
     UpdateElement(b, d, reinterpret_cast<void*>(pointers[i]), i, &changed);
   }
-  Finish(b, d, changed);
+  b.left_as_it_was = !changed;
   return in + 1;
 }
 
@@ -131,7 +126,7 @@ const Instr* RunView(BlockState& b, const Instr* in) {
                    [&](int64_t m, int64_t t) { UpdateElement(b, d, boxes.view->base + m * d.bytes, t, &changed); });
   });
   if (!ok) return nullptr;
-  Finish(b, d, changed);
+  b.left_as_it_was = !changed;
   return in + 1;
 }
 
@@ -175,7 +170,7 @@ const Instr* RunScatter(BlockState& b, const Instr* in) {
       at[k] = 0;
     }
   }
-  Finish(b, d, changed);
+  b.left_as_it_was = !changed;
   return in + 1;
 }
 
@@ -289,7 +284,6 @@ const Instr* RunAddLanes(BlockState& b, const Instr* in) {
   } else if (!d.add_lanes(view.base, size, b.at(d.indices), b.at(d.value), d.value_step / d.bytes, d.n)) {
     return RunScatter(b, in);
   }
-  Finish(b, d, true);
   return in + 1;
 }
 
@@ -321,7 +315,6 @@ const Instr* RunAddPointers(BlockState& b, const Instr* in) {
                        static_cast<int64_t>((all ? home->bytes : used) / bytes), false};
   if (!b.pending.AddAtAddresses(place, pointers, mask, AdditionsOf(b, d))) return RunPointers(b, in);
   FlushUnlessLater(b, d, *home);
-  Finish(b, d, true);
   return in + 1;
 }
 

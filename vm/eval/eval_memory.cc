@@ -122,8 +122,6 @@ const Instr* RunLoadPtr(BlockState& b, const Instr* in) {
     if (d.relied_on && b.checked && b.checker == nullptr) WarnOfUnspecified(b, in, d, mask);
   }
   if (b.checker != nullptr && mask != nullptr && !d.has_padding) b.checker->OnUnspecified(b, out, d.n * d.bytes);
-  const bool weak = d.ordering == MemoryOrdering::kWeak;
-  if (!weak) b.read_shared_memory = true;
   Access access;
   access.reads = true;
   const bool ok = VisitRuns(b, in, d, access, out, [&](uintptr_t address, int64_t i, int64_t run) {
@@ -142,9 +140,7 @@ const Instr* RunStorePtr(BlockState& b, const Instr* in) {
   const bool ok = VisitRuns(b, in, d, access, value, [&](uintptr_t address, int64_t i, int64_t run) {
     StoreElements(address, value + i * d.bytes, run, d.bytes, d.ordering);
   });
-  if (!ok) return nullptr;
-  NoteChange(b);
-  return in + 1;
+  return ok ? in + 1 : nullptr;
 }
 
 // --- allocation -----------------------------------------------------------------------------------------------------

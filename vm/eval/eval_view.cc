@@ -209,7 +209,6 @@ const Instr* RunLoadView(BlockState& b, const Instr* in) {
   }
   Access access = AccessOf(d, tile);
   access.reads = true;
-  if (d.ordering != MemoryOrdering::kWeak) b.read_shared_memory = true;
   const uint8_t* base = boxes.view->base;
   const bool ok = VisitBoxes(b, in, v, boxes, access, [&](const Box& box) {
     if (v.nibbles) {
@@ -282,9 +281,7 @@ const Instr* RunStoreView(BlockState& b, const Instr* in) {
       });
     }
   });
-  if (!ok) return nullptr;
-  NoteChange(b);
-  return in + 1;
+  return ok ? in + 1 : nullptr;
 }
 
 // A fold of the tile, under whatever name, would wait for all of it; elementwise operations go through it as it arrives.

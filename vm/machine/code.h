@@ -123,9 +123,11 @@ struct BlockState {
   const Instr* pc = nullptr;  // where a parked block goes on
   Stop stop = Stop::kNone;
   int64_t rounds = 0;  // of loops
-  // Since the last round: did it change memory, and did it look at memory that others may change?
+  // Since the last iteration: did it change memory, and did it look at memory that others may change? Kept by the instruction that
+  // prepare.cc puts after every access of a kernel whose blocks may wait.
   bool changed_memory = false, read_shared_memory = false;
-  int unchanged_rounds = 0;         // rounds in a row that only looked and carried on the same values
+  bool left_as_it_was = false;      // the update that just ran did not change what it found
+  int unchanged_rounds = 0;         // iterations in a row that only looked and carried on the same values
   const ir::Op* waiting = nullptr;  // the loop in which it was parked
 
   const Allocation* last_found = nullptr;         // cache of Memory::Find
@@ -140,7 +142,7 @@ struct BlockState {
   void Reset() {
     stop = Stop::kNone;
     rounds = 0;
-    changed_memory = read_shared_memory = false;
+    changed_memory = read_shared_memory = left_as_it_was = false;
     unchanged_rounds = 0;
     waiting = nullptr;
     last_found = nullptr;

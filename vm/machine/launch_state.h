@@ -58,12 +58,6 @@ struct LaunchState {
   bool interrupted = false;
 };
 
-// Tells waiting blocks that memory has changed.
-inline void NoteChange(BlockState& b) {
-  b.changed_memory = true;
-  if (b.code->must_park) b.launch->effects.fetch_add(1, std::memory_order_relaxed);
-}
-
 }  // namespace tile::vm
 
 #endif  // TILE_VM_MACHINE_LAUNCH_STATE_H_

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "ir/cpp_name.h"
 #include "ir/loops.h"
+#include "ir/op_views.h"
+#include "vm/machine/launch_state.h"
 #include "vm/prepare/strips.h"
 
 namespace tile::vm {
@@ -235,6 +237,36 @@ void Preparer::EmitCopies(const Op& op, absl::Span<const Value* const> from, abs
   Emit(op, RunCopies, d, Role::kMove);
 }
 
+// --- waiting --------------------------------------------------------------------------------------------------------
+
+namespace {
+struct EffectData {
+  bool reads, writes;
+};
+
+// After an access: what a loop that waits for other blocks must know of it, and that memory has changed for those that wait.
+const Instr* RunEffect(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const EffectData*>(in->data);
+  b.read_shared_memory |= d.reads;
+  if (d.writes && !b.left_as_it_was) {
+    b.changed_memory = true;
+    b.launch->effects.fetch_add(1, std::memory_order_relaxed);
+  }
+  b.left_as_it_was = false;
+  return in + 1;
+}
+}  // namespace
+
+void Preparer::EmitEffect(const Op& op) {
+  if (!code_->must_park) return;
+  const bool reads = op.info()->has(ir::kReads) && ir::OrderingOf(op) != ir::MemoryOrdering::kWeak;
+  const bool writes = op.info()->has(ir::kWrites);
+  if (!reads && !writes) return;
+  auto* d = New<EffectData>();
+  *d = {reads, writes};
+  Emit(op, RunEffect, d, Role::kOther);
+}
+
 // --- emission -------------------------------------------------------------------------------------------------------
 
 // A dying operand of the same size whose place the result may take; -1 if there is none.
@@ -300,6 +332,7 @@ void Preparer::PrepareOp(const Op& op) {
   const size_t first_instr = code_->notes.size();
   places_ = own;
   prepare_op_(*this, op);
+  EmitEffect(op);
   places_ = outer;
   // Without an instruction of its own, the result is the operand.
   bool works = false;

@@ -96,6 +96,7 @@ class Preparer {
   void PlaceConstant(const ir::Op& op);
   Slot ExpandedConstant(const ir::Value* v, int64_t elements);
   void PrepareOp(const ir::Op& op);
+  void EmitEffect(const ir::Op& op);
   int64_t InPlaceOffset(const ir::Op& op, int storage);
   OpPlaces* PlacesOf(const ir::Op& op);
   Place PlaceOf(const ir::Value* v);

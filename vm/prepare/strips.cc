@@ -153,7 +153,6 @@ const Instr* RunStrips(BlockState& b, const Instr* in) {
   }
   if (to.at == nullptr) return g.store != nullptr ? g.store : g.next;
   if (to.streaming) StreamingDone();
-  NoteChange(b);
   return g.next;
 }
 
