@@ -185,6 +185,15 @@ std::optional<Conversion> ConvertInWarp(const Layout& src, const Layout& dst, in
   }
 }
 
+namespace {
+Conversion ThroughSharedMemory(bool crosses_warps) {
+  Conversion c;
+  c.kind = ConversionKind::kShared;
+  c.crosses_warps = crosses_warps;
+  return c;
+}
+}  // namespace
+
 Conversion Convert(const Layout& src, const Layout& dst, int element_bits) {
   std::optional<Conversion> in_warp = ConvertInWarp(src, dst, element_bits);
   // Through shared memory a register is written and read, 32 bits a cycle, and the threads wait for each other.
@@ -193,10 +202,7 @@ Conversion Convert(const Layout& src, const Layout& dst, int element_bits) {
     return std::max(1, static_cast<int>(l.CanonicalRegisters().size()) * element_bits / 32);
   };
   if (in_warp && Cost(*in_warp) <= 2 * (words(src) + words(dst) + wait)) return *std::move(in_warp);
-  Conversion shared;
-  shared.kind = ConversionKind::kShared;
-  shared.crosses_warps = !in_warp;
-  return shared;
+  return ThroughSharedMemory(!in_warp);
 }
 
 }  // namespace tile::codegen

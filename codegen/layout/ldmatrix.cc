@@ -12,25 +12,27 @@ namespace {
 
 // The parts of a fragment that ldmatrix treats alike.
 struct Parts {
-  Masks row;      // what lies in the 16 bytes of a row, from the lowest bit
-  Masks number;   // the row of a matrix
-  Masks others;   // bases of the register bits that tell matrices apart
-  int word_bits;  // the low register bits, of a word of elements
+  Masks row;          // what lies in the 16 bytes of a row, from the lowest bit
+  Masks number;       // the row of a matrix
+  Masks others;       // bases of the register bits that tell matrices apart
+  int word_bits = 0;  // the low register bits, of a word of elements
 };
 
 std::optional<Parts> Divide(const Layout& l, int element_bits, bool trans) {
-  if (trans ? element_bits != 16 : element_bits != 8 && element_bits != 16 && element_bits != 32) return std::nullopt;
-  Parts parts;
-  parts.word_bits = element_bits == 32 ? 0 : element_bits == 16 ? 1 : 2;
+  std::optional<Parts> parts;
+  if (trans ? element_bits != 16 : element_bits != 8 && element_bits != 16 && element_bits != 32) return parts;
+  const int word_bits = element_bits == 32 ? 0 : element_bits == 16 ? 1 : 2;
   const Masks& regs = l.bases(In::kRegister);
   const Masks& lanes = l.bases(In::kLane);
-  if (static_cast<int>(regs.size()) < parts.word_bits || lanes.size() != 5) return std::nullopt;
-  Masks words(regs.begin(), regs.begin() + parts.word_bits);
+  if (static_cast<int>(regs.size()) < word_bits || lanes.size() != 5) return parts;
+  Masks words(regs.begin(), regs.begin() + word_bits);
   words.insert(words.end(), {lanes[0], lanes[1]});
   const Masks high(lanes.begin() + 2, lanes.end());
-  parts.row = trans ? high : words;
-  parts.number = trans ? words : high;
-  parts.others.assign(regs.begin() + parts.word_bits, regs.end());
+  parts.emplace();
+  parts->row = trans ? high : words;
+  parts->number = trans ? words : high;
+  parts->others.assign(regs.begin() + word_bits, regs.end());
+  parts->word_bits = word_bits;
   return parts;
 }
 

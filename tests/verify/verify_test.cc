@@ -31,7 +31,9 @@ TEST_P(VerifyFile, ReportsWhatItSays) {
   for (const Diagnostic& got : d.list()) {
     if (got.severity != Severity::kError) continue;
     EXPECT_NE(got.fix, "") << got.ToString();
-    if (absl::StartsWith(got.where, absl::StrCat(name, ":"))) EXPECT_NE(got.excerpt, "") << got.ToString();
+    if (absl::StartsWith(got.where, absl::StrCat(name, ":"))) {
+      EXPECT_NE(got.excerpt, "") << got.ToString();
+    }
   }
   // A file shows what its name says.
   EXPECT_TRUE(label == "valid" || absl::StrContains(text, absl::StrCat(": ", label, ":"))) << label;
