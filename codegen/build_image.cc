@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "codegen/passes/assume_aligned.h"
 #include "codegen/plan/schedule.h"
+#include "codegen/target/target.h"
 #include "ir/tbc/writer.h"
 
 namespace tile::codegen {
@@ -37,16 +38,15 @@ void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const T
                                 ". Smaller tiles need fewer registers; --remarks says what stays whole, and why"));
 }
 
-constexpr int kMostRegisters = 255, kRegistersOfMultiprocessor = 65536, kUnit = 8;  // of a thread; given out in units
-
 // ptxas 13.0 gives code that exceeds the registers in any case as few as 32 of them, so that more blocks fit beside each
 // other. Told that one is enough it spills less.
 absl::StatusOr<Assembled> AssembleWithFewSpills(const Compiled& compiled, const char* arch,
                                                 const AssembleOptions& options) {
   absl::StatusOr<Assembled> first = Assemble(compiled.ptx, arch, options);
   if (!first.ok() || first->spill_bytes == 0 || absl::StrContains(compiled.ptx, ".minnctapersm")) return first;
+  constexpr int kUnit = Target::kRegisterUnit;
   const int most =
-      std::min(kMostRegisters, kRegistersOfMultiprocessor / static_cast<int>(compiled.threads) / kUnit * kUnit);
+      std::min(Target::kThreadRegisters, Target::kRegisters / static_cast<int>(compiled.threads) / kUnit * kUnit);
   if (first->registers + kUnit > most) return first;
   const std::string threads = absl::StrCat(".reqntid ", compiled.threads);
   absl::StatusOr<Assembled> second = Assemble(

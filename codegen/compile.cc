@@ -6,12 +6,13 @@
 
 #include "codegen/compilation.h"
 #include "codegen/pipeline.h"
+#include "codegen/target/tuning.h"
 
 namespace tile::codegen {
 namespace {
 
 Candidate FirstOf(Ahead ahead) {
-  return {ahead, ahead == Ahead::kTma ? kMostStages : ahead == Ahead::kCopies ? kMostCopyStages : 0};
+  return {ahead, ahead == Ahead::kTma ? tuning::kMostStages : ahead == Ahead::kCopies ? tuning::kMostCopyStages : 0};
 }
 
 // The way to try behind one that did not fit: fewer stages than it had, while there are two, or less fetched ahead.

@@ -9,6 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "codegen/assemble/child_process.h"
 #include "codegen/assemble/cuda_files.h"
 #include "codegen/assemble/nvjitlink.h"
@@ -39,6 +40,25 @@ std::string PtxasVersion() {
   const std::string log = folder.File("log");
   int status = 0;
   return Run({ptxas, "--version"}, log, log, &status) ? ReadAll(log) : "";
+}
+
+int NewestPtx() {
+  // "Cuda compilation tools, release 12.8, V12.8.61". PTX counts on by itself: what a release of CUDA brings is in its notes.
+  static constexpr struct {
+    int cuda, ptx;
+  } kReleases[] = {{118, 78}, {120, 80}, {121, 81}, {122, 82}, {123, 83}, {124, 84}, {125, 85},
+                   {126, 85}, {127, 86}, {128, 87}, {129, 88}, {130, 90}, {131, 91}};
+  const std::string said = PtxasVersion();
+  const size_t at = said.find("release ");
+  if (at == std::string::npos) return 0;
+  const std::vector<std::string> parts = absl::StrSplit(said.substr(at + 8, said.find(',', at) - at - 8), '.');
+  int major = 0, minor = 0;
+  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &major) || !absl::SimpleAtoi(parts[1], &minor)) return 0;
+  int ptx = 0;
+  for (const auto& r : kReleases) {
+    if (r.cuda <= major * 10 + minor) ptx = r.ptx;
+  }
+  return ptx;
 }
 
 std::string FindLibdevice() {

@@ -42,6 +42,9 @@ Assembler FindAssembler();
 std::string FindPtxas();
 // What `ptxas --version` says; empty if there is none.
 std::string PtxasVersion();
+// The newest PTX version that the ptxas in use reads, major * 10 + minor; 0: there is none, or it does not say. A GPU needs one that
+// knows its PTX version (codegen/target/targets.def).
+int NewestPtx();
 // The device library of CUDA (libdevice.10.bc), empty if nowhere; TILEC_LIBDEVICE names it.
 std::string FindLibdevice();
 

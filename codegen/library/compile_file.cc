@@ -12,20 +12,6 @@
 #include "ir/verify/verify.h"
 
 namespace tile::codegen {
-namespace {
-
-// Code for a lesser minor number runs on a greater one of the same major.
-const Target* TargetFor(int compute_capability) {
-  const Target* best = nullptr;
-  for (const Target& t : AllTargets()) {
-    if (t.sm / 10 == compute_capability / 10 && t.sm <= compute_capability && (best == nullptr || t.sm > best->sm))
-      best = &t;
-  }
-  return best;
-}
-
-}  // namespace
-
 absl::StatusOr<std::string> CompileFile(absl::Span<const uint8_t> tbc, absl::string_view kernel,
                                         int compute_capability) {
   if (!ir::LooksLikeTbc(tbc)) return absl::InvalidArgumentError("error[tilec.form]: the bytes are no .tbc file");
@@ -38,7 +24,7 @@ absl::StatusOr<std::string> CompileFile(absl::Span<const uint8_t> tbc, absl::str
   if (f == nullptr)
     return absl::InvalidArgumentError(absl::StrCat("error[tilec.kernel]: the module has no kernel `", kernel, "`"));
   CompileOptions options;
-  options.target = TargetFor(compute_capability);
+  options.target = TargetOfGpu(compute_capability);
   if (options.target == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("error[tilec.target]: the compiler knows no GPU of compute capability ", compute_capability / 10,

@@ -9,6 +9,7 @@
 #include "codegen/passes/split_rounds.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
+#include "codegen/target/tuning.h"
 
 namespace tile::codegen {
 namespace {
@@ -16,9 +17,6 @@ namespace {
 using ir::Op;
 using ir::Opcode;
 using ir::Value;
-
-constexpr int64_t kBlocks = 2, kRounds = 3;  // as PlanCopies likes it
-constexpr int64_t kBlockReserve = 1024;      // bytes of shared memory that the hardware takes for each block
 
 // Why operand i can't be fetched ahead; "" if it can.
 std::string WhyNot(const Target& target, const LoopLoads& loads, const Op& mma, int i) {
@@ -37,7 +35,7 @@ std::string WhyNot(const Target& target, const LoopLoads& loads, const Op& mma, 
 
 // A product whose operands take so much memory that three rounds of two blocks don't fit gets smaller rounds.
 void Split(const Target& target, ir::Module* module, Op* mma) {
-  const int64_t room = (target.shared_bytes / kBlocks - kBlockReserve) / kRounds;
+  const int64_t room = target.shared_bytes_of(2) / tuning::kStagesForTwoBlocks;
   const int64_t bytes = StageOperand(*mma, 0)->slot_bytes() + StageOperand(*mma, 1)->slot_bytes();
   int parts = 1;
   while (bytes / parts > room && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
@@ -86,7 +84,7 @@ void FitRounds(const Target& target, ir::Module* module, ir::Function* function)
     const int64_t element = ir::MemoryBits(mma->operand(0)->type().elem()) / 8;
     const int64_t bytes = (s.m + s.n) * s.k * (HasMma(target, *mma) ? element : std::max<int64_t>(4, element));
     int parts = 1;
-    while (bytes / parts > target.shared_bytes - kBlockReserve && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
+    while (bytes / parts > target.shared_bytes - target.block_reserve && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
     if (parts > 1) SplitRounds(module, mma, parts);
   }
 }

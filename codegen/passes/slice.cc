@@ -19,6 +19,7 @@
 #include "codegen/passes/slice_loop.h"
 #include "codegen/passes/slice_write.h"
 #include "codegen/passes/unused.h"
+#include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -28,10 +29,6 @@ using ir::Block;
 using ir::Op;
 using ir::Opcode;
 using ir::Value;
-
-constexpr int kMostWarps = 16;
-constexpr int64_t kMostRegisters = 64, kSliceRegisters = 32;  // of a thread
-constexpr int64_t kExchangeBytes = 5;  // for each register of a slice that threads exchange, and more for totals
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 // A store, or an update whose old values nobody needs.
@@ -432,9 +429,10 @@ class BlockSlicer {
 }  // namespace
 
 SliceOptions SlicesFor(int num_warps, int64_t shared_bytes) {
-  const int64_t threads = 32 * (num_warps > 0 ? num_warps : kMostWarps);
-  const int64_t exchange = threads * kSliceRegisters * kExchangeBytes;
-  return {threads * kMostRegisters, threads * kSliceRegisters, std::max<int64_t>(0, shared_bytes - exchange)};
+  const int64_t threads = 32 * (num_warps > 0 ? num_warps : tuning::kMaxWarps);
+  const int64_t exchange = threads * tuning::kSliceRegisters * tuning::kExchangeBytes;
+  return {threads * tuning::kTileRegisters, threads * tuning::kSliceRegisters,
+          std::max<int64_t>(0, shared_bytes - exchange)};
 }
 
 namespace {

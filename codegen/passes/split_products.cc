@@ -13,6 +13,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/split_view.h"
+#include "codegen/target/tuning.h"
 #include "ir/loops.h"
 #include "ir/ops.h"
 
@@ -394,9 +395,8 @@ int SplitProducts(int64_t limit, ir::Module* module, ir::Function* function, Tra
 }
 
 int64_t MostProductRegisters(int num_warps) {
-  // Three quarters of all; up to 200 of a thread.
-  const int64_t threads = 32 * (num_warps == 0 ? 16 : num_warps);
-  return std::min<int64_t>(49152, 200 * threads);
+  const int64_t threads = 32 * (num_warps == 0 ? tuning::kMaxWarps : num_warps);
+  return std::min(tuning::kProductRegisters, tuning::kProductRegistersOfThread * threads);
 }
 
 }  // namespace tile::codegen

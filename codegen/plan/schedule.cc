@@ -10,18 +10,13 @@
 #include "codegen/plan/tma_store.h"
 #include "codegen/plan/warps.h"
 #include "codegen/target/gpu_ops.h"
+#include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
 
-constexpr int kSquare = 16;              // about the square root of how many blocks run at once
-constexpr int64_t kBlockReserve = 1024;  // bytes of shared memory that the hardware takes for each block
 constexpr int64_t kBarrierBytes = 1024;
-constexpr int64_t kWorkRegisters = 112;     // of a thread, accumulators included
-constexpr int64_t kMostLive = 128;          // registers of a thread for tiles, where operands come from stages
-constexpr int64_t kFragmentRegisters = 60;  // of a thread that multiplies, beside its part of the tiles
-constexpr int64_t kRegisters = 65536;       // of a multiprocessor
 
 int64_t SharedArray(const ir::Op& op) {
   return op.result(0)->type().num_elements() * ir::MemoryBits(op.result(0)->type().elem()) / 8 + 16;
@@ -51,18 +46,19 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
   });
   if (stage == 0) return;
   const auto stages = [&](int blocks) {
-    const int64_t bytes = (target.shared_bytes + kBlockReserve) / blocks - kBlockReserve - other - kBarrierBytes;
+    const int64_t bytes = target.shared_bytes_of(blocks) - other - kBarrierBytes;
     return static_cast<int>(std::min<int64_t>(options.most_stages, bytes / stage));
   };
-  const bool registers = 2 * (plan->num_warps + 1) * 32 * kWorkRegisters <= kRegisters && accumulators <= 64;
+  const bool registers =
+      2 * (plan->num_warps + 1) * 32 * tuning::kWorkRegisters <= Target::kRegisters && accumulators <= 64;
   plan->persistent = IsIndependent(function);
   // A persistent block needs no other beside it to hide its end, if it has two warpgroups to keep the tensor cores
   // busy.
   const bool alone = plan->persistent && plan->num_warps >= 8;
-  plan->blocks = !alone && registers && stages(2) >= 3 ? 2 : 1;
+  plan->blocks = !alone && registers && stages(2) >= tuning::kStagesForTwoBlocks ? 2 : 1;
   plan->stages = std::max(2, stages(plan->blocks));
   plan->producer = true;
-  plan->square = kSquare;
+  plan->square = tuning::kSquare;
   plan->along = options.shared_dim < 0 ? 1 : options.shared_dim;
   plan->cluster = options.shared_dim >= 0;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are fetched ahead, ", plan->blocks,
@@ -90,17 +86,17 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   if (stage == 0) return true;
   const int64_t live = MostLiveRegisters(function).words;
   const auto stages = [&](int blocks) {
-    const int64_t bytes = (target.shared_bytes + kBlockReserve) / blocks - kBlockReserve - other - exchanged;
-    return static_cast<int>(std::min<int64_t>({options.most_stages, kMostCopyStages, bytes / stage}));
+    const int64_t bytes = target.shared_bytes_of(blocks) - other - exchanged;
+    return static_cast<int>(std::min<int64_t>({options.most_stages, tuning::kMostCopyStages, bytes / stage}));
   };
   // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32
   // take. Warps of another block keep the multiprocessor busy.
-  const bool chooses_warps = options.told_warps == 0 && only_copies && stages(2) >= 3;
-  while (chooses_warps && plan->num_warps > 4 && live <= 16 * plan->num_warps * kMostLive) plan->num_warps /= 2;
+  const bool chooses_warps = options.told_warps == 0 && only_copies && stages(2) >= tuning::kStagesForTwoBlocks;
+  while (chooses_warps && plan->num_warps > 4 && live <= 16 * plan->num_warps * tuning::kMostLive) plan->num_warps /= 2;
   const int64_t threads = 32 * plan->num_warps;
-  const int64_t registers = threads * (live / threads + kFragmentRegisters);
+  const int64_t registers = threads * (live / threads + tuning::kFragmentRegisters);
   if (stages(1) < 2) return false;
-  plan->blocks = 2 * registers <= kRegisters && stages(2) >= 3 ? 2 : 1;
+  plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= tuning::kStagesForTwoBlocks ? 2 : 1;
   plan->stages = stages(plan->blocks);
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
                   " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "codegen/target/target.h"
+#include "codegen/target/tuning.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
@@ -35,16 +36,12 @@ struct Schedule {
   bool cluster = false;  // two neighbours along that dimension may be a cluster, which shares loads
 };
 
-// More stages bring nothing: blocks drift apart, and what one of them loads is not in the cache any more for the next.
-inline constexpr int kMostStages = 5;
-inline constexpr int kMostCopyStages = 4;
-
 struct ScheduleOptions {
   bool aligned = false;  // arrays are (passes/assume_aligned.h)
   int told_warps = 0;    // the user's choice; 0: none
   int wgmma_warps = 0;   // that products of fetched operands need; 0: there are none
   int shared_dim = -1;   // of the grid, along which blocks share loads (plan/share_loads.h); -1: none
-  int most_stages = kMostStages;
+  int most_stages = tuning::kMostStages;
 };
 
 // Nothing if shared memory does not even hold two stages of what is copied ahead.

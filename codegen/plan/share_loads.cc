@@ -2,6 +2,7 @@
 
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/staging.h"
+#include "codegen/target/tuning.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -12,10 +13,6 @@ using ir::Value;
 
 // Bits: the block's place in dimensions 0, 1, 2 of the grid; kUnknown: what may be different for other reasons.
 constexpr uint32_t kUnknown = 8;
-
-// Below, the L2 can't feed the tensor cores (about 10 TB/s, 800 TFLOP/s), and a cluster that loads half as often does
-// better; above, its blocks only wait for each other.
-constexpr int64_t kOperationsPerByte = 80;
 
 uint32_t DependsOn(const Value* v, int depth = 0) {
   if (depth > 64) return kUnknown;
@@ -59,7 +56,7 @@ Sharing FindSharing(const ir::Function& function) {
     if (!IsProduct(*op) || FetchOf(*op) == nullptr) continue;
     operations += 2 * op->result(0)->type().num_elements() * ir::ProductOp(op).lhs()->type().shape().back();
   }
-  if (operations >= kOperationsPerByte * stage.bytes) return best;
+  if (operations >= tuning::kOperationsPerByte * stage.bytes) return best;
   int64_t most = 0;
   for (int dim : {1, 0}) {
     const uint32_t mask = 1u << dim | kUnknown;

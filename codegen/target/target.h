@@ -1,6 +1,7 @@
-// What a GPU can do, as data: a row per sm in codegen/target/targets.def. Nothing else compares sm numbers.
+// What a GPU can do and has, as data: a row per GPU in codegen/target/targets.def. Nothing else compares sm numbers. By which figures
+// codegen chooses is in codegen/target/tuning.h.
 //
-//   const Target* t = FindTarget(90);      // null: unknown; TargetNames() for the message
+//   const Target* t = FindTarget("90");    // null: unknown; TargetNames() for the message
 //   if (t->has(kCpAsync)) …
 //
 // Immutable; safe from any thread.
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
 namespace tile::codegen {
@@ -31,18 +33,45 @@ enum Feature : uint32_t {
   kTf32Convert = 1 << 13,  // cvt to tf32 to the nearest even, and toward zero
 };
 
+// Each has what the one before has. What only GPUs of one generation have, as wgmma, comes with their row.
+inline constexpr uint32_t kTuring = kMma1688 | kLdmatrix;
+inline constexpr uint32_t kAmpere = kTuring | kMma16816 | kCpAsync | kBf16Fma;
+inline constexpr uint32_t kAda = kAmpere | kF8Convert | kF8Mma;
+inline constexpr uint32_t kBlackwell = kAda | kBf16Arith | kBf16Atomics | kVectorRed | kCluster | kTma | kTf32Convert;
+inline constexpr uint32_t kHopper = kBlackwell | kWgmma;
+
 struct Target {
   int sm;
   const char* arch;
   int ptx;
   uint32_t shared_bytes;
+  uint32_t block_reserve;
   uint32_t features;
 
+  // Of every GPU so far.
+  static constexpr int kRegisters = 65536;  // of a multiprocessor, of 32 bits
+  static constexpr int kThreadRegisters = 255;
+  static constexpr int kRegisterUnit = 8;  // that a thread is given at a time
+
   bool has(Feature f) const { return (features & f) == f; }
+  // Shared memory of a block, where so many are to be resident on a multiprocessor.
+  int64_t shared_bytes_of(int blocks) const {
+    return (int64_t{shared_bytes} + block_reserve) / blocks - int64_t{block_reserve};
+  }
+  // What users write: "90" for sm_90a, "100f" for sm_100f.
+  std::string name() const;
+  bool is_family() const;
 };
 
 absl::Span<const Target> AllTargets();
+// The row of the GPU itself.
 const Target* FindTarget(int sm);
+// By what users write: "90", "90a", "sm_90", "sm_90a", "100f".
+const Target* FindTarget(absl::string_view name);
+// Whose machine code runs on a GPU of compute capability sm / 10 . sm % 10; null: none's.
+const Target* TargetOfGpu(int sm);
+// "75, 80, 86".
+std::string TargetNames();
 // The targets with this feature, for messages: "sm_90, sm_100".
 std::string TargetsWith(Feature f);
 

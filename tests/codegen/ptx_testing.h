@@ -6,7 +6,9 @@
 #define TILE_TESTS_CODEGEN_PTX_TESTING_H_
 
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -26,15 +28,18 @@ struct CompiledText {
   std::vector<std::string> kernels;  // PTX of each
 };
 
-// What --sm takes, for tests of every GPU in the table.
+// One GPU of each kind in the table: what differs in nothing that codegen asks gets the same code (targets_ptx_test.cc has them all).
 inline std::vector<int> AllSms() {
   std::vector<int> sms;
-  for (const Target& target : AllTargets()) sms.push_back(target.sm);
+  std::set<std::pair<uint32_t, uint32_t>> kinds;
+  for (const Target& target : AllTargets()) {
+    if (kinds.insert({target.features, target.shared_bytes}).second) sms.push_back(target.sm);
+  }
   return sms;
 }
 
 // All kernels of the text, or the one of this name. `descriptors`: as in CompileOptions.
-inline CompiledText CompileText(const std::string& text, int sm, const std::string& kernel = "",
+inline CompiledText CompileText(const std::string& text, const Target& target, const std::string& kernel = "",
                                 bool descriptors = false) {
   CompiledText out;
   ir::Diagnostics diags;
@@ -47,7 +52,7 @@ inline CompiledText CompileText(const std::string& text, int sm, const std::stri
   for (const auto& f : m->functions) {
     if (!kernel.empty() && absl::string_view(kernel) != f->name) continue;
     CompileOptions options;
-    options.target = FindTarget(sm);
+    options.target = &target;
     options.descriptors = descriptors;
     options.verify_each = true;
     Trace trace;
@@ -63,6 +68,11 @@ inline CompiledText CompileText(const std::string& text, int sm, const std::stri
     out.kernels.push_back(c->ptx);
   }
   return out;
+}
+
+inline CompiledText CompileText(const std::string& text, int sm, const std::string& kernel = "",
+                                bool descriptors = false) {
+  return CompileText(text, *FindTarget(sm), kernel, descriptors);
 }
 
 inline int Count(const std::string& text, const std::string& what) {
@@ -100,17 +110,19 @@ entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %m:
 }
 
 // What ptxas has against the kernels; nothing if there is no ptxas.
-inline std::string AssemblerErrors(const CompiledText& c, int sm) {
+inline std::string AssemblerErrors(const CompiledText& c, const Target& target) {
   std::string errors;
   if (FindPtxas().empty()) return errors;
   for (const std::string& ptx : c.kernels) {
     AssembleOptions options;
     options.opt_level = 0;
-    absl::StatusOr<Assembled> a = Assemble(ptx, FindTarget(sm)->arch, options);
+    absl::StatusOr<Assembled> a = Assemble(ptx, target.arch, options);
     if (!a.ok()) absl::StrAppend(&errors, a.status().message(), "\n");
   }
   return errors;
 }
+
+inline std::string AssemblerErrors(const CompiledText& c, int sm) { return AssemblerErrors(c, *FindTarget(sm)); }
 
 }  // namespace tile::codegen
 

@@ -14,6 +14,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/target/target.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
 #include "ir/text/parser.h"
@@ -25,7 +26,12 @@ namespace tile {
 namespace {
 
 constexpr size_t kMaxKernels = 2;
-constexpr int32_t kCapabilities[] = {75, 80, 86, 89, 90, 100, 120, 62};
+// One of the table's GPUs, or 6.2, which is none.
+int32_t Capability(size_t choice) {
+  const auto targets = codegen::AllTargets();
+  const size_t i = choice % (targets.size() + 1);
+  return i < targets.size() ? targets[i].sm : 62;
+}
 
 void Require(bool ok, const std::string& what) {
   if (ok) return;
@@ -114,7 +120,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ir::Diagnostics ignored;
     const std::unique_ptr<ir::Module> module = ir::Parse(text, "fuzz.tile", &ignored);
     if (module == nullptr || !IsValid(*module)) return -1;  // of no use to find others
-    CompileModule(*module, kCapabilities[text.size() % 7], text.size() % 8 == 0, true);
+    CompileModule(*module, Capability(text.size()), text.size() % 8 == 0, true);
     return 0;
   }
   if (size < 9) return -1;
@@ -127,6 +133,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       fuzz::MakeRandomProgram({.seed = seed, .steps = choices % 16 == 0 ? -1 : choices % 16});
   ir::Function& f = *program.module->functions[0];
   if (size > 9) f.name = program.module->Copy(text.substr(9));
-  CompileModule(*program.module, kCapabilities[choices >> 4 & 7], choices >> 7 != 0, IsValid(*program.module));
+  CompileModule(*program.module, Capability(choices >> 4 & 15), choices >> 7 != 0, IsValid(*program.module));
   return 0;
 }

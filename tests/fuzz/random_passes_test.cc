@@ -37,8 +37,9 @@ void Compare(uint64_t first, uint64_t last, int sm, int warps) {
     options.num_warps = warps;
     options.descriptors = sm == 90;
     options.verify_each = true;
-    codegen::Compilation c(*p.module, *p.module->functions[0], options,
-                           {sm == 90 ? codegen::Ahead::kTma : codegen::Ahead::kCopies, codegen::kMostCopyStages});
+    codegen::Compilation c(
+        *p.module, *p.module->functions[0], options,
+        {sm == 90 ? codegen::Ahead::kTma : codegen::Ahead::kCopies, codegen::tuning::kMostCopyStages});
     std::string before = codegen::PrintGpu(*c.module);
     for (const char* pass : {"split", "fetch", "slice", "plan", "layouts"}) {
       const absl::Status s = codegen::RunPass(c, pass);

@@ -68,7 +68,8 @@ PassFile ReadPassFile(const std::string& text) {
 }
 
 Candidate CandidateOf(const CompileOptions& options) {
-  return options.descriptors ? Candidate{Ahead::kTma, kMostStages} : Candidate{Ahead::kCopies, kMostCopyStages};
+  return options.descriptors ? Candidate{Ahead::kTma, tuning::kMostStages}
+                             : Candidate{Ahead::kCopies, tuning::kMostCopyStages};
 }
 
 std::string WithoutComments(const std::string& text) { return std::regex_replace(text, std::regex(" *//[^\n]*"), ""); }

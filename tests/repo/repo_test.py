@@ -192,7 +192,7 @@ LIMITS = "docs/semantics/limits.md"
 LIMIT = re.compile(r"constexpr [\w:]+ (kMax\w+) = ([^;]+);")
 LIMIT_FILES = {"ir/limits.h": None, "ir/interface.h": {"kMaxExprNodes"}, "ir/verify/verify_internal.h": {"kMaxAlignment"},
                "vm/vm.cc": {"kMaxGrid"}, "vm/machine/launch.h": {"kMaxReports"}, "runtime/cuda/cuda_kernel.cc": {"kMaxGrid"},
-               "codegen/plan/warps.cc": {"kMaxWarps"}}
+               "codegen/target/tuning.h": {"kMaxWarps"}}
 
 
 def spellings(value):

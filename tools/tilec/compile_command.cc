@@ -15,6 +15,7 @@
 #include "codegen/assemble/disassemble.h"
 #include "codegen/build_image.h"
 #include "codegen/llvm/llvm_version.h"
+#include "codegen/target/tuning.h"
 #include "ir/escape.h"
 #include "ir/release.h"
 #include "ir/tbc/writer.h"
@@ -290,8 +291,8 @@ class Compilation {
 int Compile(const Options& options);
 
 constexpr char kSmHelp[] =
-    "GPUs to compile for (90a is 90): "
-#define TILE_TARGET(sm, ...) #sm ", "
+    "GPUs to compile for, also without sm_ and a: "
+#define TILE_TARGET(sm, arch, ...) arch ", "
 #include "codegen/target/targets.def"
     "all; native: those of this machine";
 
@@ -390,7 +391,7 @@ int Compile(const Options& options) {
   if (!level.ok()) return Fail(kUsage, "usage", level.status().message());
   absl::StatusOr<int64_t> seconds = options.Integer("time-limit", 0, 1, 1000000);
   if (!seconds.ok()) return Fail(kUsage, "usage", seconds.status().message());
-  absl::StatusOr<int64_t> warps = options.Integer("warps", 0, 1, 16);
+  absl::StatusOr<int64_t> warps = options.Integer("warps", 0, 1, codegen::tuning::kMaxWarps);
   if (!warps.ok()) return Fail(kUsage, "usage", warps.status().message());
   if ((*warps & (*warps - 1)) != 0)
     return Fail(kUsage, "usage", absl::StrCat("--warps=", *warps, " is no power of two"));

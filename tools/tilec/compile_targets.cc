@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "codegen/assemble/ptxas.h"
 #include "ir/did_you_mean.h"
 #include "runtime/cuda/gpus.h"
 #include "tools/cli/report.h"
@@ -13,19 +12,32 @@
 namespace tile::tools {
 namespace {
 
+using codegen::FindTarget;
 using codegen::Target;
-
-// By what users write: 90, 90a, sm_90, sm_90a. Null: no target.
-const Target* FindByName(absl::string_view name) {
-  absl::ConsumePrefix(&name, "sm_");
-  for (const Target& t : codegen::AllTargets()) {
-    if (name == absl::StrCat(t.sm) || absl::StrCat("sm_", name) == t.arch) return &t;
-  }
-  return nullptr;
-}
+using codegen::TargetNames;
+using codegen::TargetOfGpu;
 
 void Add(const Target* target, std::vector<const Target*>* targets) {
   if (std::find(targets->begin(), targets->end(), target) == targets->end()) targets->push_back(target);
+}
+
+// Every GPU's own target, without families. An assembler that is older than a GPU cannot make code for it, which costs a note, as
+// the others are what was asked for.
+void AddAll(std::vector<const Target*>* targets) {
+  const int newest = codegen::NewestPtx();
+  std::string left_out;
+  for (const Target& t : codegen::AllTargets()) {
+    if (t.is_family()) continue;
+    if (newest == 0 || t.ptx <= newest) {
+      Add(&t, targets);
+    } else {
+      absl::StrAppend(&left_out, left_out.empty() ? "" : ", ", t.name());
+    }
+  }
+  if (!left_out.empty()) {
+    PrintDiagnostics(absl::StrCat("warning[codegen.old_assembler]: --sm=all leaves out ", left_out,
+                                  ": ptxas is older than these GPUs\n"));
+  }
 }
 
 int AddNative(std::vector<const Target*>* targets) {
@@ -46,7 +58,7 @@ int AddNative(std::vector<const Target*>* targets) {
 
 int NoTarget(const std::string& word) {
   std::vector<std::string> names = {"all", "native"};
-  for (const Target& t : codegen::AllTargets()) names.push_back(absl::StrCat(t.sm));
+  for (const Target& t : codegen::AllTargets()) names.push_back(t.name());
   const std::string suggestion = ir::DidYouMean(word, {names.begin(), names.end()});
   return Fail(kUsage, "usage", absl::StrCat("--sm=", word, ": no such target"),
               absl::StrCat(suggestion, suggestion.empty() ? "" : " ", "known are ", TargetNames(), ", all and native"));
@@ -54,32 +66,15 @@ int NoTarget(const std::string& word) {
 
 }  // namespace
 
-const Target* TargetOfGpu(int sm) {
-  const Target* best = nullptr;
-  for (const Target& t : codegen::AllTargets()) {
-    if (t.sm == sm) return &t;
-    // Code of an `a` form runs on its own GPU only, other code on later ones of the generation.
-    const bool runs = t.sm / 10 == sm / 10 && t.sm < sm && !absl::EndsWith(t.arch, "a");
-    if (runs && (best == nullptr || t.sm > best->sm)) best = &t;
-  }
-  return best;
-}
-
-std::string TargetNames() {
-  std::string names;
-  for (const Target& t : codegen::AllTargets()) absl::StrAppend(&names, names.empty() ? "" : ", ", t.sm);
-  return names;
-}
-
 int ReadTargets(const std::vector<std::string>& lists, std::vector<const Target*>* targets) {
   for (const std::string& list : lists) {
     const std::vector<std::string> words = absl::StrSplit(list, ',', absl::SkipEmpty());
     for (const std::string& word : words) {
       if (word == "all") {
-        for (const Target& t : codegen::AllTargets()) Add(&t, targets);
+        AddAll(targets);
       } else if (word == "native") {
         if (const int exit = AddNative(targets); exit != kOk) return exit;
-      } else if (const Target* t = FindByName(word)) {
+      } else if (const Target* t = FindTarget(word)) {
         Add(t, targets);
       } else {
         return NoTarget(word);

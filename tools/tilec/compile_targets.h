@@ -1,4 +1,4 @@
-// GPUs to compile for, as --sm names them: 90, 90a, sm_90; `all` targets; `native`, those that are in this machine.
+// GPUs to compile for, as --sm names them: 90, 90a, sm_90, 100f; `all` targets but families; `native`, those that are in this machine.
 #ifndef TILE_TOOLS_TILEC_COMPILE_TARGETS_H_
 #define TILE_TOOLS_TILEC_COMPILE_TARGETS_H_
 
@@ -12,12 +12,6 @@ namespace tile::tools {
 // Each target once, in the order named. The exit code, after an error on stderr if it is not kOk: kUsage for a word that
 // names no target, kEnvironment for `native` where there is no GPU, or one that no target is for.
 int ReadTargets(const std::vector<std::string>& lists, std::vector<const codegen::Target*>* targets);
-
-// Whose machine code runs on a GPU of compute capability sm / 10 . sm % 10; null: none's.
-const codegen::Target* TargetOfGpu(int sm);
-
-// "75, 80, 86".
-std::string TargetNames();
 
 }  // namespace tile::tools
 

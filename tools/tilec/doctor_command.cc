@@ -8,12 +8,12 @@
 #include "codegen/assemble/disassemble.h"
 #include "codegen/assemble/nvjitlink.h"
 #include "codegen/assemble/ptxas.h"
+#include "codegen/target/target.h"
 #include "ir/escape.h"
 #include "ir/release.h"
 #include "runtime/cuda/gpus.h"
 #include "tools/cli/report.h"
 #include "tools/data/json.h"
-#include "tools/tilec/compile_targets.h"
 #include "tools/tilec/tilec_commands.h"
 
 namespace tile::tools {
@@ -48,10 +48,10 @@ std::vector<Finding> LookAround() {
   all.push_back(
       {"driver", absl::StrFormat("CUDA %d.%d", list->driver_version / 1000, list->driver_version % 1000 / 10), ""});
   for (const runtime::Gpu& gpu : list->gpus) {
-    const codegen::Target* t = TargetOfGpu(gpu.sm);
+    const codegen::Target* t = codegen::TargetOfGpu(gpu.sm);
     all.push_back({"gpu",
                    absl::StrCat(gpu.name, ", sm_", gpu.sm,
-                                t == nullptr ? ", for which there is no target" : absl::StrCat(": --sm=", t->sm)),
+                                t == nullptr ? ", for which there is no target" : absl::StrCat(": --sm=", t->name())),
                    ""});
   }
   return all;
@@ -60,7 +60,7 @@ std::vector<Finding> LookAround() {
 int Doctor(const Options& options) {
   const std::vector<Finding> findings = LookAround();
   if (!options.has("json")) {
-    std::printf("%-12s %s\n", "targets", TargetNames().c_str());
+    std::printf("%-12s %s\n", "targets", codegen::TargetNames().c_str());
     for (const Finding& f : findings) {
       std::printf("%-12s %s\n", f.what,
                   ir::Escaped(f.found.empty() ? absl::StrCat("not found: ", f.without) : f.found).c_str());

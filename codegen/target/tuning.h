@@ -1,0 +1,77 @@
+// The figures by which codegen chooses among what is right: how many warps a block has, how deep rings are, how long slices. None of
+// them changes a result. They were found on an H100 SXM (sm_90a); the measurement that decided is beside each, and where none is
+// named, none was kept. docs/gpu-performance.md has the rest. A figure holds for every generation until one is measured that wants
+// another: then the constant becomes a function of the Target, as ChainShare is.
+//
+// What the hardware has is not here but in codegen/target/targets.def and in Target.
+#ifndef TILE_CODEGEN_TARGET_TUNING_H_
+#define TILE_CODEGEN_TARGET_TUNING_H_
+
+#include <cstdint>
+
+#include "codegen/target/target.h"
+
+namespace tile::codegen::tuning {
+
+// --- warps of a block (plan/warps.cc) -------------------------------------------------------------------------------
+
+// Twice as many leave a thread 64 registers.
+inline constexpr int kMaxWarps = 16;
+
+// Registers of a thread that its part of the largest tile may take, and its parts of all tiles that live at once: as many
+// again are for addresses and steps between.
+struct Share {
+  int64_t largest, live;
+};
+inline constexpr Share kProducts = {64, 128};  // many results in a thread serve each other
+// Products of products are used where they are, nothing stands between. wgmma wants 64 rows of four warps in two blocks rather
+// than twice as many in one (383 TFLOP/s against 363, attention of 128 x 64), mma.sync the other way round (285, 313).
+inline constexpr Share kChains = {64, 208}, kChainsByWgmma = {64, 176};
+inline Share ChainShare(const Target& target) { return target.has(kWgmma) ? kChainsByWgmma : kChains; }
+// Several blocks on a multiprocessor, so that some load while others wait. Accesses that may turn out to be narrow take
+// registers of their own (layer norm of 8192 bf16 with 8 warps: 156 against 60; with 16 warps 119 us, aligned with 8: 93).
+inline constexpr Share kMemory = {32, 64}, kAlignedMemory = {32, 96};
+// Each iteration of a loop waits for what it loads and uses at once: the more warps, the more loads are on their way (row
+// sums of 8192 f32 in tiles of 16 x 256: 102.7 us with 4 warps, 95.5 with 8, 92.0 with 16).
+inline constexpr int64_t kLargestOfLoops = 8;
+
+// --- rings (plan/schedule.cc) ---------------------------------------------------------------------------------------
+
+// More stages are slower: blocks drift apart, and what one of them loads is not in the cache any more for the next.
+inline constexpr int kMostStages = 5;
+inline constexpr int kMostCopyStages = 4;
+// Two blocks with fewer than three stages each wait more than one block with all of them.
+inline constexpr int kStagesForTwoBlocks = 3;
+// Neighbours that are walked through together: about the square root of how many blocks run at once, 264 on 132 multiprocessors.
+inline constexpr int kSquare = 16;
+// Of a thread, accumulators included: nine warps of two blocks have so many. Products of 128 x 128 take 90 of them.
+inline constexpr int64_t kWorkRegisters = 112;
+// Registers of a thread for tiles, where operands come from stages and fewer warps read larger pieces (bf16 by mma.sync: 410 TFLOP/s
+// with four warps, pieces of 64 x 64; 352 with eight).
+inline constexpr int64_t kMostLive = 128;
+// Of a thread that multiplies with mma.sync or fma, beside its part of the tiles: fragments and addresses. A second block where they
+// leave room for it (f32: 46 TFLOP/s in two blocks of four warps, 43 in one of eight).
+inline constexpr int64_t kFragmentRegisters = 60;
+
+// --- clusters (plan/share_loads.cc) ---------------------------------------------------------------------------------
+
+// Below, the L2 can't feed the tensor cores (about 10 TB/s, 800 TFLOP/s), and a cluster that loads half as often does
+// better; above, its blocks only wait for each other.
+inline constexpr int64_t kOperationsPerByte = 80;
+
+// --- slices (passes/slice.cc) ---------------------------------------------------------------------------------------
+
+// Registers of a thread: a tile of more is sliced, into slices of so many (vector add in tiles of 2^16, 64 registers with 16 warps:
+// 276 us sliced, 1553 whole). Rows that fit and are sliced all the same take 1.7 times as long.
+inline constexpr int64_t kTileRegisters = 64, kSliceRegisters = 32;
+// Bytes of shared memory for each register of a slice that threads exchange, and more for totals.
+inline constexpr int64_t kExchangeBytes = 5;
+
+// --- products that exceed the registers (passes/split_products.cc) --------------------------------------------------
+
+// Accumulators of a block: three quarters of its registers, and of a thread, which needs the others for operands.
+inline constexpr int64_t kProductRegisters = Target::kRegisters / 4 * 3, kProductRegistersOfThread = 200;
+
+}  // namespace tile::codegen::tuning
+
+#endif  // TILE_CODEGEN_TARGET_TUNING_H_
