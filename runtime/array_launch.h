@@ -38,7 +38,7 @@ class BufferTable {
   std::multimap<uint64_t, uint64_t> ranges_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Bytes from the first to behind the last element. Errors: negative sizes or strides, more than any memory. `name` is for
+// Bytes from the first to after the last element. Errors: negative sizes or strides, more than any memory. `name` is for
 // messages.
 absl::StatusOr<uint64_t> ExtentOf(const ArrayValue& a, ir::Elem e, absl::string_view name);
 

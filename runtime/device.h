@@ -95,7 +95,7 @@ struct LaunchSpec {
   std::vector<uint64_t> words;              // one per parameter of the kernel: the scalar's bits, or the address
   std::vector<MemoryRange> memory;          // checked by the cpu device
   RunOptions options = {};
-  std::vector<ArrayUse> arrays = {};       // of kernels with an interface; each lies in one of `memory`
+  std::vector<ArrayUse> arrays = {};       // of kernels with an interface; each is in one of `memory`
   std::shared_ptr<const void> keeps = {};  // alive as long as the launch, or a graph that it is in, can run
 };
 

@@ -22,7 +22,7 @@ struct Program {
   std::shared_ptr<const ir::Module> module;
   std::vector<ir::Image> images;
   ir::Sha256Digest code_hash = {};                  // of the code section; images with another one are not used
-  std::vector<std::shared_ptr<const void>> memory;  // what payloads of images lie in
+  std::vector<std::shared_ptr<const void>> memory;  // what payloads of images are in
 
   // The bytes are copied if there are images, which refer to them.
   static absl::StatusOr<std::shared_ptr<const Program>> FromBytes(absl::Span<const uint8_t> bytes,

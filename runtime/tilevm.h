@@ -26,7 +26,7 @@
  *
  * Traps. A kernel that makes a mistake (an access out of bounds on the cpu, a failed assertion anywhere) is reported as
  * TILEVM_TRAPPED by whoever waits for it: tilevm_stream_synchronize, or any call with stream NULL. What GPUs put up
- * with is none on the cpu either: a tile that lies wholly outside of its view is padding and stores nothing, elements
+ * with is none on the cpu either: a tile that is wholly outside of its view is padding and stores nothing, elements
  * without a specified value are zero. `tilevm run` warns of both.
  *
  * Sizes are bytes, shapes and strides count elements, strides NULL means row-major. Addresses are those of the device:
@@ -34,7 +34,7 @@
 #ifndef TILEVM_H_
 #define TILEVM_H_
 
-/* Members and their comments stand in columns. */
+/* Members and their comments are in columns. */
 /* clang-format off */
 #include <stddef.h>
 #include <stdint.h>
@@ -252,7 +252,7 @@ typedef struct tilevm_launch tilevm_launch;
 TILEVM_API tilevm_status tilevm_launch_create(tilevm_kernel* kernel, tilevm_launch** launch);
 TILEVM_API void tilevm_launch_destroy(tilevm_launch* launch);
 
-/* An array argument by its name in the interface, of the type and rank that stand there. The array must lie in device memory; if it begins in a tilevm_buffer it
+/* An array argument by its name in the interface, of the type and rank that the interface states. The array must be in device memory; if it begins in a tilevm_buffer it
  * must end there too. Shape and strides are copied. Arrays of direction `out` get the initial value that the interface
  * names before each run. */
 TILEVM_API tilevm_status tilevm_launch_set_array(tilevm_launch* launch, const char* name, const tilevm_array* array);
@@ -263,7 +263,7 @@ TILEVM_API tilevm_status tilevm_launch_set_u64(tilevm_launch* launch, const char
 TILEVM_API tilevm_status tilevm_launch_set_f64(tilevm_launch* launch, const char* name, double value);
 TILEVM_API tilevm_status tilevm_launch_set_bits(tilevm_launch* launch, const char* name, uint64_t bits);
 /* A raw parameter by position, for kernels without interface: an address, or the bits of a scalar. On the cpu device an
- * address must lie in a tilevm_buffer (tilevm_buffer_wrap). */
+ * address must be in a tilevm_buffer (tilevm_buffer_wrap). */
 TILEVM_API tilevm_status tilevm_launch_set_parameter(tilevm_launch* launch, uint32_t index, uint64_t word);
 /* Instead of the launch rule, in tile blocks; 0 in one: nothing runs. */
 TILEVM_API tilevm_status tilevm_launch_set_grid(tilevm_launch* launch, int64_t x, int64_t y, int64_t z);
@@ -329,7 +329,7 @@ TILEVM_API tilevm_status tilevm_buffer_from_dlpack(tilevm_device* device, struct
 TILEVM_API tilevm_status tilevm_buffer_from_dlpack_legacy(tilevm_device* device, struct DLManagedTensor* tensor,
                                                           tilevm_buffer** buffer, tilevm_array* array);
 /* A tensor that shares a buffer; its memory lives until both the buffer and the tensor are gone. Whoever receives the
- * tensor calls its deleter once. array->data must lie in the buffer. */
+ * tensor calls its deleter once. array->data must be in the buffer. */
 TILEVM_API tilevm_status tilevm_buffer_to_dlpack(const tilevm_buffer* buffer, const tilevm_array* array,
                                                  struct DLManagedTensorVersioned** tensor);
 TILEVM_API tilevm_status tilevm_buffer_to_dlpack_legacy(const tilevm_buffer* buffer, const tilevm_array* array,

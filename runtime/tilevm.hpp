@@ -388,7 +388,7 @@ class Buffer : public internal::Handle<tilevm_buffer, tilevm_buffer_destroy> {
     return internal::Make<Buffer, tilevm_buffer>(
         [&](tilevm_buffer** b) { return tilevm_buffer_create(device.get(), bytes, b); });
   }
-  // With a copy of n elements.
+  // A buffer that holds a copy of n elements.
   template <class T>
   static Result<Buffer> From(const Device& device, const T* data, size_t n) {
     Result<Buffer> buffer = Create(device, n * sizeof(T));

@@ -6,8 +6,8 @@
 //   if (WorksOnRows(mma)) …
 //   if (IsInvariant(mma, 0)) …
 //
-// What goes around a loop before it is used that way does not count: a sum over many rounds is shared among warps as suits
-// the rounds. The answer is the same before and after layouts are assigned. Pure.
+// Accumulators that a loop carries before they are used that way do not count: their warp layout is chosen for the loop. The
+// answer is the same before and after layouts are assigned. Pure.
 #ifndef TILE_CODEGEN_ANALYSIS_PRODUCT_CHAIN_H_
 #define TILE_CODEGEN_ANALYSIS_PRODUCT_CHAIN_H_
 

@@ -76,7 +76,7 @@ Assembler FindAssembler() {
 
 namespace {
 
-// What the assembler's words say.
+// Registers, spills and warnings, from the log of ptxas.
 void ReadLog(Assembled* result) {
   result->registers = NumberBefore(result->log, " registers");
   result->spill_bytes =

@@ -28,8 +28,8 @@ struct Schedule {
   int stages = 0;         // of their rings; 0: there are none
   bool producer = false;  // a warp of its own fills them, by TMA; else all threads do, by cp.async
   int blocks = 1;         // that should be resident on a multiprocessor, for which registers are kept free
-  // Rasterization. Blocks stand in one row of the hardware's grid; `square` (a power of two; 0: as the hardware has them)
-  // neighbours along dimension `along` of the grid are walked through together, so that they find in L2 what they share.
+  // Rasterization. The hardware's grid is one row of blocks; they visit the tile blocks in strips of `square` (a power of two) along
+  // dimension `along`, so that neighbours find in L2 what they share. 0 keeps the order of the hardware.
   int square = 0, along = 1;
   bool persistent =
       false;  // as many hardware blocks as fit walk through the grid, loads of the next block beside the end of one

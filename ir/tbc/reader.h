@@ -1,5 +1,5 @@
-// Reads .tbc files (schemas/FORMAT.md). Any bytes may be given: what is no sound module is an error that says what is
-// wrong, with memory and time in proportion to the number of bytes.
+// Reads .tbc files (schemas/FORMAT.md). Untrusted input is safe: malformed bytes give an error that says what is wrong, and reading
+// takes memory and time in proportion to the number of bytes.
 //
 //   absl::StatusOr<MappedFile> file = MappedFile::Open(path);
 //   absl::StatusOr<std::unique_ptr<Module>> module = ReadTbc(file->bytes(), path);

@@ -10,7 +10,7 @@
 //   module      symbols unique; globals, kernel interfaces, launch rules and debug records refer to what exists
 //
 // What it does not guarantee, because only running tells: indices and addresses inside of their buffers, positive steps
-// of loops, non-zero divisors, kept promises, an end. `since` versions of Tile IR are the importer's business.
+// of loops, non-zero divisors, that promises hold, and termination. Checking `since` versions of Tile IR belongs to the importer.
 //
 // Every rule has a label, the diagnostic's code: `atomic_rmw_tko.c15`, `type.c1`, `interface.c3`. All errors are reported,
 // but an operation with an error of a general rule is not judged by the rules of its family. Warnings say what has no

@@ -1,4 +1,4 @@
-// What stands behind the handles of tilevm.h, and how a Status becomes a tilevm_status. Internal to runtime/capi.
+// The objects that the handles of tilevm.h point to, and how a Status becomes a tilevm_status. Internal to runtime/capi.
 #ifndef TILE_RUNTIME_CAPI_HANDLES_H_
 #define TILE_RUNTIME_CAPI_HANDLES_H_
 
@@ -114,7 +114,7 @@ tilevm_status ReadArray(const tilevm_array* array, absl::string_view name, Array
 
 }  // namespace tile::runtime::capi
 
-// Of functions that get a pointer they need.
+// Returns an error if a pointer that the function needs is null.
 #define TILEVM_NEED(argument) \
   if ((argument) == nullptr) return ::tile::runtime::capi::NullArgument(#argument)
 

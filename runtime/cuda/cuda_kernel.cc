@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMaxGrid = (int64_t{1} << 24) - 1;  // of one dimension, as for the VM
 
-// Of a grid without blocks. What stands before it in a graph may need what it keeps.
+// Of a grid without blocks. What is before it in a graph may need what it keeps.
 class EmptyLaunch : public PreparedLaunch, public Reporting, public std::enable_shared_from_this<EmptyLaunch> {
  public:
   EmptyLaunch(std::shared_ptr<const Program> program, const ir::Function& function, std::shared_ptr<const void> keeps)

@@ -52,7 +52,7 @@ __attribute__((format(printf, 2, 3))) static int call(const char* function, cons
     if (failed) return failed;                \
   } while (0)
 
-/* As the driver's global mode has it: what is no work on a stream ends a capture, but in a thread that says that it knows. */
+/* As the driver's global mode has it: a call that is no work on a stream ends a capture, except in a thread that has opted out. */
 static int captures, lost_captures;
 static __thread int capture_mode;
 #define ASIDE()                                       \

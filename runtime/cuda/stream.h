@@ -88,7 +88,7 @@ class CudaStream : public Stream {
   std::mutex mutex_;
   Works noted_ ABSL_GUARDED_BY(mutex_);
   Works before_capture_ ABSL_GUARDED_BY(mutex_);
-  // Nobody may ever wait for the stream: when much is noted, it goes to `passing_`, with an event behind it in the stream, and is
+  // Nobody may ever wait for the stream: when much is noted, it goes to `passing_`, with an event after it in the stream, and is
   // asked when the event has come.
   Works passing_ ABSL_GUARDED_BY(mutex_);
   uint64_t passing_epoch_ ABSL_GUARDED_BY(mutex_) = 0;

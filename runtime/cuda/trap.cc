@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kSlabBytes = 16384;
 constexpr uint32_t kPrintBytes = 1 << 20;
 
-// For records without a site.
+// The texts of records that have no site.
 struct KindText {
   const char *code, *message;
 };

@@ -47,7 +47,7 @@ typedef struct tilevm_bytes tilevm_bytes;
  * how. Give the output to tilevm_bytes_destroy either way. Machine code of a .tbc stays only in a .tbc. */
 TILEVM_API tilevm_status tilevm_translate(const void* bytes, size_t size, const tilevm_translate_options* options,
                                           tilevm_bytes** output);
-/* With a zero byte behind the last. */
+/* With a zero byte after the last. */
 TILEVM_API const char* tilevm_bytes_data(const tilevm_bytes* bytes);
 TILEVM_API size_t tilevm_bytes_size(const tilevm_bytes* bytes);
 /* The verifier's warnings, in the form of errors; "" if there are none. */

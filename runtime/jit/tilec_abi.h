@@ -48,7 +48,7 @@ const char* tilec_version(void);
 typedef struct tilec_output tilec_output;
 tilec_status tilec_compile(const void* tbc, size_t size, const char* kernel, int32_t compute_capability,
                            tilec_output** output);
-/* With a zero byte behind the last. */
+/* With a zero byte after the last. */
 const char* tilec_output_bytes(const tilec_output* output);
 size_t tilec_output_size(const tilec_output* output);
 void tilec_output_free(tilec_output* output);

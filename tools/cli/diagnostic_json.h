@@ -3,7 +3,7 @@
 //   [{"severity":"error","code":"addf.c6","file":"x.tile","line":2,"col":8,"message":"…","fix":"…","details":"…"}]
 //
 // file, line, col and fix are null where a diagnostic has none; details are the lines between the message and the fix (the
-// source line with a caret, the block of a trap), null if there are none. Bytes that are not UTF-8 stand as \xNN.
+// source line with a caret, the block of a trap), null if there are none. Bytes that are not UTF-8 are as \xNN.
 #ifndef TILE_TOOLS_CLI_DIAGNOSTIC_JSON_H_
 #define TILE_TOOLS_CLI_DIAGNOSTIC_JSON_H_
 

@@ -73,7 +73,7 @@ void Progress::Print(absl::string_view text) {
   Clear();
   ir::WritePrinted(text, stdout);
   if (!active_ || text.empty()) return;
-  std::fflush(stdout);  // it stands above the bar
+  std::fflush(stdout);  // it is above the bar
   line_open_ = text.back() != '\n';
 }
 

@@ -10,7 +10,7 @@ namespace tile::tools {
 //
 // With --json every call prints its result on stdout as JSON. A command that fails without having done so gets
 //   {"result":"rejected","diagnostics":[…]}        also "usage", "environment", "internal"
-// with the diagnostics of diagnostic_json.h; the same stand on stderr as text.
+// with the diagnostics of diagnostic_json.h; the same are on stderr as text.
 int RunTool(const Tool& tool, int argc, char** argv);
 
 }  // namespace tile::tools

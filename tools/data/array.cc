@@ -100,7 +100,7 @@ absl::StatusOr<Array> Array::Make(ir::Element element, std::vector<int64_t> shap
   if (!size.ok()) return size.status();
   absl::StatusOr<AlignedBuffer> bytes = AlignedBuffer::Uninitialized(*size);
   if (!bytes.ok()) return bytes.status();
-  if (ir::IsSubByte(element.kind) && *size > 0) bytes->data()[*size - 1] = 0;  // the nibble behind an odd last element
+  if (ir::IsSubByte(element.kind) && *size > 0) bytes->data()[*size - 1] = 0;  // the nibble after an odd last element
   return Array{element, std::move(shape), *std::move(bytes)};
 }
 

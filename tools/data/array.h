@@ -1,4 +1,4 @@
-// Arrays as the tools read and write them: an element type, a shape and the bytes as they lie in global memory.
+// Arrays as the tools read and write them: an element type, a shape and the bytes as they are in global memory.
 //
 // Row-major. i1 takes a byte (non-zero is true), i4 and f4E2M1FN are packed two to a byte, low nibble first (an odd
 // last element leaves the high nibble 0), tf32 takes a 32-bit word. Hosts are little-endian.
@@ -42,7 +42,7 @@ class AlignedBuffer {
   static absl::StatusOr<AlignedBuffer> Uninitialized(size_t size);
   static absl::StatusOr<AlignedBuffer> Zeroed(size_t size);
   // A private mapping of the first `size` > 0 bytes of an open file; writes stay in this process. While it lives, the
-  // file must not shrink (the system answers a read behind its new end with SIGBUS).
+  // file must not shrink (the system answers a read beyond its new end with SIGBUS).
   static absl::StatusOr<AlignedBuffer> MapFile(int fd, size_t size);
 
   uint8_t* data() { return data_; }

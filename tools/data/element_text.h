@@ -30,7 +30,7 @@ bool IsScalarText(absl::string_view text);
 absl::StatusOr<uint64_t> ParseElement(ir::Elem elem, absl::string_view text);
 
 // A decimal that ParseElement reads as the same bits, the shortest for most: integers below 2^24 and the values of
-// 8-bit and 4-bit types stand in full. NaN is "nan" whatever its bits; i1 true or false.
+// 8-bit and 4-bit types are printed in full. NaN is "nan" whatever its bits; i1 true or false.
 std::string FormatElement(ir::Elem elem, uint64_t bits, bool is_unsigned = false);
 
 }  // namespace tile::tools

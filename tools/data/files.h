@@ -1,7 +1,7 @@
 // Whole files in and out.
 //
 // In: a regular file of 1 MiB or more is mapped (private, copy-on-write), so that reading it costs no second copy in
-// memory; smaller ones, pipes and "-" (stdin) are read. What has no size beforehand may be kMaxStreamBytes long. stdin can
+// memory; smaller ones, pipes and "-" (stdin) are read. A stream, whose size is not known beforehand, may be kMaxStreamBytes long. stdin can
 // be read once in a process; a second time is an error, not an empty file.
 //
 // Out: bytes go to FILE.tmp.PID, which Commit() renames to FILE: whoever opens FILE sees the old contents or all of the

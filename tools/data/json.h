@@ -24,7 +24,7 @@ class JsonReader {
   // `offset` of the text in its file, for messages.
   explicit JsonReader(absl::string_view text, size_t offset = 0) : text_(text), offset_(offset) {}
 
-  // `member` reads the value that stands after the key.
+  // `member` reads the value that is after the key.
   absl::Status Object(absl::FunctionRef<absl::Status(const std::string& key)> member);
   // `element` reads one value.
   absl::Status List(absl::FunctionRef<absl::Status()> element);

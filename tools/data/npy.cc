@@ -1,6 +1,6 @@
 // The header is a Python dictionary literal of three keys:
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (128, 64), }
-// A reader of just that subset parses it; whatever else stands there is an error with its offset.
+// A reader of just that subset parses it; whatever else is there is an error with its offset.
 
 #include "tools/data/npy.h"
 

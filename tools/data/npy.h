@@ -31,7 +31,7 @@ namespace tile::tools {
 absl::StatusOr<Array> ReadNpy(AlignedBuffer file, absl::string_view name,
                               std::optional<ir::Elem> raw_as = std::nullopt);
 
-// What stands before the elements of such an array in a file.
+// What is before the elements of such an array in a file.
 std::string NpyHeader(const ArrayView& array);
 // Bytes of the elements in a file: 4-bit types take a byte each there.
 int64_t NpyDataBytes(const ArrayView& array);

@@ -1,4 +1,4 @@
-// What stands on the command line for a kernel's argument.
+// What is on the command line for a kernel's argument.
 //
 //   3.5  -1  0x10  true  inf  nan        a scalar; read by ParseElement once the parameter's type is known
 //   x.npy                                also x.npy:bf16: raw bytes or integers of that width, as that type
@@ -57,7 +57,7 @@ class Value {
   bool is_scalar() const { return std::holds_alternative<std::string>(form_); }
   const std::string& scalar() const { return std::get<std::string>(form_); }
 
-  // Of arrays.
+  // The type and the sizes of an array.
   ir::Element element() const;
   absl::Span<const int64_t> shape() const;
   bool is_unsigned() const;

@@ -1,7 +1,7 @@
 // Arrays into files, by the extension of the name (in any case).
 //
 //   .npy .npz .safetensors .png   see npy.h, npz.h, safetensors.h, png_image.h
-//   .bin                          the bytes as they lie in memory; read back with FILE.bin:f32[64,64]
+//   .bin                          the bytes as they are in memory; read back with FILE.bin:f32[64,64]
 //   .txt                          rank 0 and 1: one element a line; otherwise a row of the last dimension a line with
 //                                 spaces between, and an empty line after each matrix
 //   -  -.txt  -.bin …             stdout: .npy, or the form that follows. Only .txt goes to a terminal.

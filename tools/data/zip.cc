@@ -4,7 +4,7 @@
 //   end            "PK\5\6"  +10 entries +12 directory size +16 directory offset +20 comment length, 22
 //   ZIP64 end      "PK\6\6"  +32 entries +40 directory size +48 directory offset, 56; found by its locator
 //   ZIP64 locator  "PK\6\7"  +8 offset of the ZIP64 end, 20, right before the end record
-// A size or offset of 0xFFFFFFFF stands in the extra field 1 instead, eight bytes each.
+// A size or offset of 0xFFFFFFFF is in the extra field 1 instead, eight bytes each.
 
 #include "tools/data/zip.h"
 

@@ -65,7 +65,7 @@ void SayOf(const char* what, const absl::Status& why) {
 }
 void SayOnVm(const absl::Status& why) { SayOf("running on the VM", why); }
 
-// Of a module that others own.
+// A program over a module that the caller owns.
 std::shared_ptr<runtime::Program> ProgramOf(const LoadedModule& loaded) {
   auto program = std::make_shared<runtime::Program>();
   program->module = std::shared_ptr<const ir::Module>(std::shared_ptr<void>(), loaded.module.get());

@@ -181,7 +181,7 @@ std::unique_ptr<LaunchJob> PrepareJob(const Options& options, const std::string&
 }
 
 void SetPrint(const DeviceKernel& kernel, PrintFunction print, Progress* progress) {
-  // What the kernel prints would stand in the middle of the bar.
+  // What the kernel prints would be in the middle of the bar.
   if (!print && progress != nullptr && progress->active())
     print = [progress](absl::string_view text) { progress->Print(text); };
   kernel.device->set_print(std::move(print));

@@ -4,7 +4,7 @@
 //    "params": [["array", block, byte offset, element type, shape, strides, 32 or 64], ["scalar", type, value],
 //               ["pointer", block, byte offset, element type], …]}
 // An array stands for its pointer, its sizes and its strides, each a parameter of the kernel; a pointer for itself. Blocks
-// stand one after the other in .before and .after.
+// are one after the other in .before and .after.
 #ifndef TILE_TOOLS_LAUNCH_RECORD_H_
 #define TILE_TOOLS_LAUNCH_RECORD_H_
 
@@ -37,7 +37,7 @@ struct RecordedLaunch {
 // Errors name the field and the offset in the text.
 absl::StatusOr<RecordedLaunch> ParseRecord(absl::string_view json);
 
-// Writes a launch: Before() ahead of running it, After() behind; only then the files appear. One that trapped has no
+// Writes a launch: Before() ahead of running it, After() when it has run; only then the files appear. One that trapped has no
 // .after. Errors: InvalidArgument if the module cannot be written, else of the system.
 class Recorder {
  public:

@@ -48,7 +48,7 @@ absl::StatusOr<Array> Take(Value value, absl::string_view name, Progress* progre
   return a;
 }
 
-// A value as an array of the element that the parameter has. `text` is what stands on the command line.
+// A value as an array of the element that the parameter has. `text` is what is on the command line.
 absl::StatusOr<Array> ToArray(absl::string_view text, Value value, Element want, absl::string_view name,
                               const LaunchRequest& request) {
   const auto error = [&](absl::string_view message) { return Error(Located(text, "run.value", message)); };

@@ -19,7 +19,7 @@ struct LoadedModule {
   std::unique_ptr<ir::Module> module;
   InputForm form = InputForm::kText;
   int tileir_version = 0;  // of Tile IR bytecode, major * 100 + minor
-  AlignedBuffer file;      // as it was read; the images of a .tbc lie in it
+  AlignedBuffer file;      // as it was read; the images of a .tbc are in it
 
   absl::Span<const uint8_t> bytes() const { return file.span(); }
 };

@@ -195,7 +195,7 @@ class Compilation {
         return pass == emit_.pass || asked(pass);
       };
     }
-    // Where other lines go to stderr, no bar stands between them.
+    // Where other lines go to stderr, no bar is drawn between them.
     const bool talks = trace->on_remark || trace->on_step || options_.has("print-after") || bundle_.active();
     Progress progress(!talks);
     const double count = static_cast<double>(kernels.size() * targets.size());

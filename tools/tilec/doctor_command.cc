@@ -38,7 +38,7 @@ std::vector<Finding> LookAround() {
        "TILEC_LIBDEVICE"}};
   const absl::StatusOr<runtime::GpuList> list = runtime::ListGpus();
   if (!list.ok()) {
-    // "error[cuda.no_library]: …": the reason is the text behind the code.
+    // "error[cuda.no_library]: …": the reason is the text after the code.
     absl::string_view why = list.status().message();
     why = why.substr(0, why.find('\n'));
     if (const size_t end = why.find("]: "); end != absl::string_view::npos) why.remove_prefix(end + 3);

@@ -51,7 +51,7 @@ struct Fact {
   bool is_json = false;
 
   std::string json() const { return is_json ? value : Quote(value); }
-  // As people read it.
+  // The form for people.
   std::string text() const { return value == "true" ? "yes" : value == "false" ? "no" : ir::Escaped(value); }
 };
 

@@ -1,6 +1,6 @@
 // What a kernel does with its array arguments, for --check=full: `in` arrays must not be written to, and every element
 // of an `out` array must be written, unless the launch rule gave it a value. Elements count, by shape and strides: what
-// lies between them is nobody's. An element that arrays of several directions share may be written, and need not be.
+// is between them is nobody's. An element that arrays of several directions share may be written, and need not be.
 //
 // Not thread-safe.
 #ifndef TILE_VM_CHECK_CHECK_ARRAYS_H_

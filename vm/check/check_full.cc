@@ -215,7 +215,7 @@ class FullChecker : public Checker {
   }
 
   void ReportUnwritten(const Arrays::Unwritten& u) {
-    // Of no block and no operation.
+    // The report belongs to no block and no operation.
     BlockState b;
     b.code = &code_;
     b.launch = &state_;

@@ -45,7 +45,7 @@ class Chunk {
       runs_[i].cell = fn(runs_[i].cell, offset);
       return;
     }
-    // Cut at both ends; what lies between changes run by run.
+    // Cut at both ends; what is between changes run by run.
     uint64_t begin = offset;
     if ((i == 0 ? 0 : runs_[i - 1].end) < offset) {
       runs_.insert(runs_.begin() + static_cast<std::ptrdiff_t>(i), {static_cast<uint32_t>(offset), runs_[i].cell});

@@ -1,6 +1,6 @@
 // Unspecified values, for --check=full.
 //
-// A shadow of the frame holds one byte for each of its bytes: 0, or the origin of the unspecified value that lies there.
+// A shadow of the frame holds one byte for each of its bytes: 0, or the origin of the unspecified value that is there.
 // All bytes of an element have the same origin. Origins number the reasons (Origins), so that a message can tell where a
 // value came from. The shadow is made when the first unspecified value turns up; until then nothing costs anything.
 //

@@ -236,7 +236,7 @@ bool Races::CheckCell(BlockState& b, const Region& region, const Cell& cell, uin
 }
 
 bool Races::OnAccess(BlockState& b, const Access& access, Region& region) {
-  // store_scatter tells itself as an update that reads nothing: a weak store whose order is open.
+  // store_scatter is recorded as an update that reads nothing: a weak store whose order is open.
   const bool scatter = access.atomic && !access.reads;
   if (now_.record == 0) {
     Record r;

@@ -1,7 +1,7 @@
 // The order of memory accesses, for --check=full (semantics 6, 7).
 //
 // Every execution of a memory operation is an event of its block (check_sets.h). Every value carries the events that must
-// have happened before it exists: a token those of the chain behind it, a tile those it was computed from. An operation
+// have happened before it exists: a token those of the chain after it, a tile those it was computed from. An operation
 // happens after what its operands carry, and after what the branches around it depend on.
 //
 // Between blocks, a release leaves at its address what is known to have happened before it; an acquire that reads it, or

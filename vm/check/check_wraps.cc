@@ -18,7 +18,7 @@ constexpr size_t kMostSources = 255;
 // Integers that wrap have a promise not to.
 bool CanWrap(const Op& op) { return ir::OverflowOp::Is(&op) && PromiseOf(op) == ir::Overflow::kNone; }
 
-// Its operands say where in memory something lies.
+// Its operands say where in memory something is.
 bool Addresses(const Op& op) { return op.info()->is_access() || op.opcode() == Opcode::kMakeTensorView; }
 
 bool IsFold(const Op* op) { return op->info()->family == ir::Family::kReduce; }

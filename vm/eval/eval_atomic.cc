@@ -297,7 +297,7 @@ const Instr* RunAddPointers(BlockState& b, const Instr* in) {
   const auto first = static_cast<uint64_t>(range.lowest), used = static_cast<uint64_t>(range.highest) - first + bytes;
   const Allocation* home = b.last_found;
   if (home == nullptr || !home->Contains(first, used)) home = FindAllocation(b, first, used);
-  // Lanes that lie in several allocations or in none, and the messages, are the general form's business.
+  // Lanes that are in several allocations or in none, and the messages, are the general form's business.
   if (home == nullptr || home->read_only) return RunPointers(b, in);
   b.last_found = home;
   if (b.checker != nullptr) {

@@ -153,7 +153,7 @@ void BeginLines(const BodyData& d, const T* tile, T* batch, int64_t first) {
 }
 
 // Combines neighbouring parts, the right one as the element, until one is left: [outer, parts, inner] accumulators become
-// [outer, inner]. The body works on the whole batch; what lies behind the pairs is of no use.
+// [outer, inner]. The body works on the whole batch; what is after the pairs is of no use.
 bool CombineParts(BlockState& b, const Instr* in, const BodyData& d) {
   for (int64_t pairs = d.outer / 2; pairs >= d.outer / d.parts; pairs /= 2) {
     for (int s = 0; s < d.streams; ++s) {

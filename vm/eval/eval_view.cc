@@ -127,7 +127,7 @@ Access AccessOf(const ViewMoveData& d, const void* tile) {
   return a;
 }
 
-// Calls fn(memory offset, tile offset, elements) for what lies side by side in memory and in the tile.
+// Calls fn(memory offset, tile offset, elements) for what is side by side in memory and in the tile.
 template <class Fn>
 void ForEachRow(const ViewAccess& v, Box box, Fn&& fn) {
   int64_t n = 1;
@@ -171,7 +171,7 @@ void WarnOfUnspecified(BlockState& b, const Instr* in, const ViewMoveData& d, co
   }
 }
 
-// The tile lies in memory as it would in the frame.
+// The tile has the same layout in memory as in the frame.
 bool LiesDense(const ViewAccess& v, const ViewBoxes& boxes, const Box& box) {
   for (int k = 0; k < v.rank; ++k) {
     if (box.extent[k] > 1 && box.stride[k] != v.tile_stride[k]) return false;

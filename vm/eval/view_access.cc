@@ -143,7 +143,7 @@ bool MakeBox(const BlockState& b, const ViewAccess& v, const ViewBoxes& boxes, i
 
 namespace {
 
-// The first element of the box that lies outside, for the message.
+// The first element of the box that is outside, for the message.
 void TrapBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Box& box,
              const Access& access) {
   const int64_t bits = ir::MemoryBits(v.elem);
@@ -223,7 +223,7 @@ bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBox
     return false;
   }
   if (b.checker == nullptr) return true;
-  // Element by element or, along a dimension whose elements lie side by side in memory, run by run, for the shadow.
+  // Element by element or, along a dimension whose elements are side by side in memory, run by run, for the shadow.
   Box outer = box;
   int64_t run = 1, lane_step = 1;
   for (int k = v.rank - 1; k >= 0 && !v.nibbles; --k) {

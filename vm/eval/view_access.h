@@ -57,20 +57,20 @@ struct Box {
   int64_t stride[ir::kMaxRank];  // in memory, elements
 };
 
-// Where the boxes of one access lie.
+// Where the boxes of one access are.
 struct ViewBoxes {
   const ViewData* view = nullptr;
   int64_t origin[ir::kMaxRank];  // tensor coordinate of the tile's first element, per tile dimension
   int64_t size[ir::kMaxRank];    // of the tensor, per tile dimension
   bool whole = false;            // one box that is the whole tile
-  int outside = -1;              // a dimension whose index lies outside of the index space: no element is in the tensor
+  int outside = -1;              // a dimension whose index is outside of the index space: no element is in the tensor
 };
 
 // Reads the indices. Those outside of the index space give boxes without elements; the access then does NoteOutside.
 void LocateView(const BlockState& b, const ViewAccess& v, ViewBoxes* boxes);
-// Says that the tile lies wholly outside (boxes.outside): a warning, or false after a trap of --check=full.
+// Says that the tile is wholly outside (boxes.outside): a warning, or false after a trap of --check=full.
 bool NoteOutside(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes);
-// Checks that the box lies in memory that the kernel may touch; false after a trap.
+// Checks that the box is in memory that the kernel may touch; false after a trap.
 bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Box& box,
               Access access);
 // Makes the box of sparse row `row` (of a view without sparse dimension: row 0, the only one); false if it is empty.
@@ -120,7 +120,7 @@ void ForEachElement(const ViewAccess& v, const Box& box, Fn&& fn) {
 
 // Element i of a tile of integers, read as unsigned.
 uint64_t ReadIndex(const void* p, int bytes, bool i1, int64_t i = 0);
-// The same with its sign extended: a negative row of a gather or scatter lies outside, whatever the width.
+// The same with its sign extended: a negative row of a gather or scatter is outside, whatever the width.
 inline uint64_t ReadSignedIndex(const void* p, int bytes, bool i1, int64_t i) {
   const uint64_t v = ReadIndex(p, bytes, i1, i);
   if (i1 || bytes == 8) return v;

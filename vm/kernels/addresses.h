@@ -20,9 +20,9 @@ struct AddressRange {
 };
 
 struct AddressKernels {
-  // Of the active lanes.
+  // The range of the active lanes' addresses.
   AddressRange (*range)(const uint64_t* addresses, const uint8_t* mask, int64_t n);
-  // How many lanes from the first on are active and lie `step` bytes behind the lane before them. The first is compared
+  // How many lanes from the first on are active and are `step` bytes after the lane before them. The first is compared
   // with addresses[-1].
   int64_t (*following)(const uint64_t* addresses, const uint8_t* mask, int64_t n, uint64_t step);
 };

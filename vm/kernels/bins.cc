@@ -80,7 +80,7 @@ void Sum(void* tables, int copies, int64_t size) {
   auto* first = static_cast<T*>(tables);
   for (int copy = 1; copy < copies; ++copy) {
     T* other = first + copy * BinStride(size);
-    // With what stands behind the bins, so that other tables find zeros there.
+    // With what is after the bins, so that other tables find zeros there.
     for (int64_t i = 0; i < BinStride(size); ++i) {
       first[i] += other[i];
       other[i] = 0;

@@ -22,7 +22,7 @@ namespace tile::vm {
 using Bin = uint16_t;
 inline constexpr int64_t kMaxBins = 4096;
 inline constexpr int kCopies = 4;
-// From one copy of a table to the next, in elements: behind the bins is one for lanes that add nowhere.
+// From one copy of a table to the next, in elements: after the bins is one for lanes that add nowhere.
 TILE_VM_INLINE constexpr int64_t BinStride(int64_t size) { return (size + 16) / 16 * 16; }
 
 struct BinKernels {
@@ -34,7 +34,7 @@ struct BinKernels {
   // Adds values of 4 or 8 bytes, or one for all lanes. `copies`: 1 or kCopies.
   void (*add)(void* tables, int copies, const Bin* bins, const void* values, bool one_value, int64_t n, int64_t size,
               int bytes);
-  // Adds all copies to the first, and clears the others. What lanes without a bin added stands behind the bins there.
+  // Adds all copies to the first, and clears the others. What lanes without a bin added is after the bins there.
   void (*sum)(void* tables, int copies, int64_t size, int bytes);
 };
 TILE_VM_DECLARE_PER_ISA(extern const BinKernels kBinKernels)

@@ -91,7 +91,7 @@ void CopyRow(char* dst, const char* src, int64_t n, bool streaming) {
 // --- transposes -----------------------------------------------------------------------------------------------------
 
 // Vectors are worked on in parts of 16 bytes, as the instructions do it: a block is kSide x kSide elements, side = 16 /
-// bytes, and a vector of 32 bytes holds the same row of two blocks that lie below each other.
+// bytes, and a vector of 32 bytes holds the same row of two blocks that are below each other.
 template <int side, bool high, class V, int... i>
 TILE_VM_INLINE V Interleave(V a, V b, Indices<i...>) {
   // Lane i of the result: from a if even, b if odd, of the low or high half of the same part.

@@ -160,7 +160,7 @@ constexpr ElementwiseFn RsqrtF32 = Unary<float, float, RsqrtOf>;
 constexpr ElementwiseFn Atan2F32 = Binary<float, float, float, Atan2Of, 0>;
 constexpr ElementwiseFn FpowfF32 = Binary<float, float, float, FpowfOf, 0>;
 
-// The loop over kOf, then again by kLarge, in double, what lies beyond the range of its reduction.
+// The loop over kOf, then again by kLarge, in double, what is beyond the range of its reduction.
 template <float (*kOf)(float), double (*kLarge)(double)>
 TILE_VM_LOOP Trigonometric(void* result, const void* const* operands, int64_t n) {
   float* r = static_cast<float*>(result);

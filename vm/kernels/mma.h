@@ -1,7 +1,7 @@
 // Matrix multiply-accumulate on whole tiles: out = C + A·B, row-major, A MxK, B KxN, C and out MxN.
 //
 // M, N and K are any positive numbers (of tiles: powers of two; K of scaled data a multiple of scale_block). Rows may
-// lie apart, so that A and B can be read where they are in memory. A batch is a loop of the caller.
+// are apart, so that A and B can be read where they are in memory. A batch is a loop of the caller.
 //
 // Every element of the result is computed as acc = C; for k ascending: acc = fma(A[i,k], B[k,j], acc); with one
 // rounding a step, so that results have equal bits on every machine; a NaN is the canonical one of vm/kernels/scalar.h. f16,

@@ -78,7 +78,7 @@ TILE_VM_INLINE void ReduceRow(typename Body::Stored* out, const typename Body::S
     for (int v = 0; v < kVectors; ++v) p[v] = Body::Apply(Body::In(in + i + v * W), p[v]);
   }
   if (i < n) {
-    // Beyond the end stands what changes nothing.
+    // Elements beyond the end change nothing.
     alignas(kVecBytes) T rest[kPartials];
     for (T& x : rest) x = Body::kNeutral;
     for (int k = 0; k < n - i; ++k) rest[k] = InPart<Body>(in + i + k, 1)[0];
@@ -222,7 +222,7 @@ TILE_VM_INLINE V PrefixTree(V v) {
   return v;
 }
 
-// Prefixes of blocks of 2, 4, 8 … elements: the upper half takes the total of the lower one. Elements lie in the result
+// Prefixes of blocks of 2, 4, 8 … elements: the upper half takes the total of the lower one. Elements are in the result
 // meanwhile, rounded as they must be.
 template <class Body>
 void ScanAsTree(void* out_bytes, const void* in_bytes, int64_t outer, int64_t n, int64_t inner, bool reverse,

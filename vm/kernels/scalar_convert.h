@@ -2,7 +2,7 @@
 // as ir/float.h, in a form that vectorises.
 //
 // All floats but f64 are exact in float, so that is the hub: Decode<E>(storage) gives a float, Encode<E, …>(float)
-// rounds to nearest even or as told. What does not fit a float is brought there rounded to odd (ToFloatOdd), so that
+// rounds to nearest even or as told. A value that does not fit a float is converted with rounding to odd (ToFloatOdd), so that
 // the result is rounded once. E is one of the tags below; E::Storage its bits in a tile.
 //
 //   Encode<F16, kNearestEven, kInfinity>(Decode<F8E5M2>(0x3C));   // 0x3C00

@@ -23,7 +23,7 @@ struct Access {
   ir::MemoryOrdering ordering = ir::MemoryOrdering::kWeak;
   ir::MemoryScope scope = ir::MemoryScope::kTlBlk;
   bool atomic = false;         // a read-modify-write
-  const void* tile = nullptr;  // where the elements lie in the frame (or the constants); null: nowhere
+  const void* tile = nullptr;  // where the elements are in the frame (or the constants); null: nowhere
   int64_t lane = 0;            // first element of the tile, row-major
 };
 

@@ -2,7 +2,7 @@
 // jumps, so that the state of a running block is a program counter and its frame: a block can stop anywhere and go on
 // later, on another thread.
 //
-// Every value has a fixed place in the frame (plan.h decides which), constants lie in the program. An instruction is a
+// Every value has a fixed place in the frame (plan.h decides which), constants are in the program. An instruction is a
 // function over a block's frame with its parameters resolved: element types, sizes and kernels are chosen when the
 // program is prepared (prepare.h), so that running does no type dispatch per element.
 #ifndef TILE_VM_MACHINE_CODE_H_
@@ -39,7 +39,7 @@ struct Instr {
   const Instr* target = nullptr;  // of jumps; set when all instructions are known
 };
 
-// Where a value lies: an offset into the frame, or ~offset into the constants. Offsets into the frame are multiples of 64;
+// Where a value is: an offset into the frame, or ~offset into the constants. Offsets into the frame are multiples of 64;
 // an odd one, less 1, is that of a pointer to the value (Plan::forwarded).
 struct Slot {
   int64_t offset = 0;
@@ -56,7 +56,7 @@ enum class Role : uint8_t {
   kOther,  // nothing to look at
 };
 
-// Where an operand, a result or a block argument lies while its operation runs: `count` stored elements, of which element
+// Where an operand, a result or a block argument is while its operation runs: `count` stored elements, of which element
 // i of the tile is number (i / run) % count.
 struct Place {
   Slot at;
@@ -92,10 +92,10 @@ struct ViewData {
 
 enum class Stop : uint8_t { kNone, kDone, kTrap, kParked, kYield };
 
-// Tiles that one load reads in one block after the other. While they lie side by side in memory, the next one is
+// Tiles that one load reads in one block after the other. While they are side by side in memory, the next one is
 // fetched before its block begins.
 struct FetchAhead {
-  const uint8_t* expected = nullptr;              // where the next tile lies, if they do
+  const uint8_t* expected = nullptr;              // where the next tile is, if they are
   const uint8_t *next = nullptr, *end = nullptr;  // what is still to be fetched
 
   // A tile was read. `more`: the thread goes on with the next block.

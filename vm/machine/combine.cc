@@ -77,7 +77,7 @@ bool PendingAdds::AddAtAddresses(const BinPlace& place, const uint64_t* addresse
 void PendingAdds::Flush() {
   if (place_.size == 0) return;
   FindBinKernels().sum(room_->tables, copies_, place_.size, bytes_);
-  // Only the first copy still has anything, behind its bins what lanes without one left.
+  // Only the first copy still has anything, after its bins what lanes without one left.
   bytes_ == 4 ? AddToMemory(place_, reinterpret_cast<uint32_t*>(room_->tables))
               : AddToMemory(place_, reinterpret_cast<uint64_t*>(room_->tables));
   place_ = {nullptr, 0, false};

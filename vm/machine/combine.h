@@ -1,7 +1,7 @@
 // Integer additions to memory whose old values nobody looks at, added up before they get there.
 //
 // A histogram adds to few places from many lanes. One indivisible addition for each lane is slow, and slower still when
-// threads do it to the same places. The order of such additions is open and nobody sees what lies between them
+// threads do it to the same places. The order of such additions is open and nobody sees what is between them
 // (semantics 8.5), so they are added up in a table of this thread first, and each place gets one addition:
 //
 //   Additions a{values, /*one_value=*/false, lanes, /*bytes=*/4};

@@ -19,7 +19,7 @@ namespace tile::vm {
 
 enum class CheckLevel {
   kNone,    // no checks: a wild access is a wild access
-  kBounds,  // every access lies in a bound buffer, is aligned; indices and divisors are sane
+  kBounds,  // every access is in a bound buffer, is aligned; indices and divisors are sane
   kFull,    // all that check_full.h lists, in several orders of the blocks (orders.h). One thread
 };
 
@@ -41,7 +41,7 @@ struct Buffer {
   bool initialized = true;     // false: reading it before writing is reported by --check=full
 };
 
-// An array argument as the interface describes it, for --check=full. Its elements lie in a buffer of the launch, which other
+// An array argument as the interface describes it, for --check=full. Its elements are in a buffer of the launch, which other
 // arrays may share.
 struct ArrayArgument {
   std::string name;

@@ -13,12 +13,12 @@ namespace tile::vm {
 
 // The allocation of this block or the launch that holds the bytes, or null.
 const Allocation* FindAllocation(BlockState& b, uintptr_t address, uint64_t bytes);
-// Traps with what lies at or before the address. `lane`: element of the tile, row-major.
+// Traps with what is at or before the address. `lane`: element of the tile, row-major.
 const Instr* TrapOutside(BlockState& b, const Instr* in, uintptr_t address, uint64_t bytes, bool write, ir::Type tile,
                          int64_t lane);
 const Instr* TrapMisaligned(BlockState& b, const Instr* in, uintptr_t address, int bytes, ir::Type tile, int64_t lane);
 const Instr* TrapReadOnly(BlockState& b, const Instr* in, const Allocation& a);
-// Checks a run that lies in no allocation as a whole, element by element; false after a trap.
+// Checks a run that is in no allocation as a whole, element by element; false after a trap.
 bool CheckElements(BlockState& b, const Instr* in, const Access& a, ir::Type tile);
 // "[1, 2]" of an element of a tile.
 std::string LaneText(ir::Type tile, int64_t lane);

@@ -38,7 +38,7 @@ void FillUnspecified(const BlockState& b, const Instr* in, void* to, int64_t ele
   auto* bytes = static_cast<uint8_t*>(to);
   const uint64_t size = static_cast<uint64_t>(elements) * static_cast<uint64_t>(ir::StorageBytes(elem));
   Fill(b, static_cast<uint64_t>(in - b.code->instrs.data()), bytes, size);
-  // In a tile a truth value is 0 or 1, and four bits lie in a byte of their own.
+  // In a tile a truth value is 0 or 1, and four bits are in a byte of their own.
   if (b.launch->launch->unspecified == Unspecified::kZero) return;
   const uint8_t mask = elem == ir::Elem::kI1 ? 1 : ir::IsSubByte(elem) ? 15 : 0xFF;
   for (uint64_t i = 0; mask != 0xFF && i < size; ++i) bytes[i] &= mask;

@@ -59,7 +59,7 @@ class Preparer {
   Slot raw(const ir::Value* v);
   // Its own place in the frame, also of a forwarded value.
   Slot home(const ir::Value* v);
-  // Where the pointer to a forwarded value lies.
+  // Where the pointer to a forwarded value is.
   Slot pointer_to(const ir::Value* v);
   // Place of a value with all of its elements; emits the expansion of a compact one.
   Slot dense(const ir::Value* v) { return dense(v, plan_.elements(v)); }

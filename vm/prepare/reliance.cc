@@ -110,7 +110,7 @@ class Search {
     const int64_t dim = ir::FoldOp(op).dim();
     const bool along = (dims >> dim & 1) != 0;
     const auto scan = ir::As<ir::ScanOp>(&op);
-    // Elements outside stand behind the others: a scan that goes upward reaches them last.
+    // Elements outside are after the others: a scan that goes upward reaches them last.
     if (along && (!scan || scan->reverse())) {
       relied_ = true;
       return;

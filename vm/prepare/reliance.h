@@ -12,7 +12,7 @@
 
 namespace tile::vm {
 
-// Bit k: elements that lie outside along dimension k of the tile take part in what is computed from those inside.
+// Bit k: elements that are outside along dimension k of the tile take part in what is computed from those inside.
 uint32_t DimensionsReliedOn(const ir::Value* tile);
 
 }  // namespace tile::vm

@@ -20,8 +20,8 @@ constexpr size_t kMaxSteps = 16;
 
 struct Step {
   const ElementwiseData* d;
-  bool local = false;  // nobody else uses the result: every strip of it lies where the first does
-  // From one element to the next of an operand in bytes: 0 if every strip of it lies where the first does; -1: not that
+  bool local = false;  // nobody else uses the result: every strip of it is where the first does
+  // From one element to the next of an operand in bytes: 0 if every strip of it is where the first does; -1: not that
   // simple.
   int step[kMaxElementwiseOperands] = {};
   // A mask of the lanes below or above a bound, for selects alone: where it holds for the first and the last lane, it need
@@ -37,7 +37,7 @@ struct StripData {
   int count;
   int64_t n, strip;
   const Instr* store;  // null: none
-  const Instr* next;   // behind the row
+  const Instr* next;   // after the row
 };
 
 // An operand as elements in memory, or in the frame.
@@ -59,7 +59,7 @@ void FetchSome(BlockState& b) {
   }
 }
 
-// Writing strip after strip to `out` leaves alone what is still to be read of `in`: they lie apart, or each strip of `in` is
+// Writing strip after strip to `out` leaves alone what is still to be read of `in`: they are apart, or each strip of `in` is
 // read just before its place is written.
 bool Apart(const Range& in, int in_bytes, bool dense, const Range& out, int out_bytes) {
   return !in.Overlaps(out) || (dense && in.at == out.at && in_bytes == out_bytes);
@@ -72,7 +72,7 @@ struct Places {
   const uint8_t* in[kMaxSteps][kMaxElementwiseOperands];
 };
 
-// What only the run knows: operands that lie in memory, and where the store goes.
+// What only the run knows: operands that are in memory, and where the store goes.
 bool MemoryIsApart(const StripData& g, const Places& p, const StoreTarget& to) {
   const ElementwiseData& last = *g.steps[g.count - 1].d;
   for (int s = 0; s < g.count; ++s) {
@@ -179,7 +179,7 @@ class Row {
     return true;
   }
 
-  // Turns the first instruction into the row, if that gains anything. `next` is the instruction behind it.
+  // Turns the first instruction into the row, if that gains anything. `next` is the instruction after it.
   void Close(const Instr* next) {
     const Instr* store = next != nullptr && TakesStrips(*next) ? next : nullptr;
     if (!empty() && (store != nullptr || (steps_.size() > 1 && n_ > strip_))) Join(store);
@@ -273,7 +273,7 @@ class Row {
     Step* end = steps + steps_.size();
     for (Step* s = steps; s != end; ++s)
       s->local = OnlyUsedHere(instrs_[static_cast<size_t>(s - steps)]->op->result(0), store);
-    // The one strip of a local result must not lie on the first strip of a result that stays.
+    // The one strip of a local result must not be on the first strip of a result that stays.
     for (bool changed = true; changed;) {
       changed = false;
       for (Step* s = steps; s != end; ++s) {

@@ -21,7 +21,7 @@ constexpr int64_t kMinRun = 32;
 
 bool HasBodyPerElement(const Op* op) { return op->info()->has(ir::kElementBody); }
 
-// How a dense source of this shape lies in a broadcast to `to`; {0, 0} if no run and count describe it.
+// The form of a dense source of this shape in a broadcast to `to`; {0, 0} if no run and count describe it.
 Form BroadcastForm(absl::Span<const int64_t> from, absl::Span<const int64_t> to) {
   int first = -1, last = -1;
   for (int d = 0; d < static_cast<int>(to.size()); ++d) {

@@ -29,7 +29,7 @@ struct Form {
 struct Storage {
   int64_t bytes = 0;
   int start = 0, end = 0;  // positions of the first definition and the last use
-  bool constant = false;   // lies in the constants
+  bool constant = false;   // is in the constants
   int64_t offset = -1;     // given out during emission; of constants: into them
 };
 
@@ -42,7 +42,7 @@ class Plan {
   const Form& form(const ir::Value* v) const { return forms_[v->id]; }
   bool dense(const ir::Value* v) const { return form(v).count == elements(v); }
   // A weak load whose tile is read only by elementwise operations, folds and stores of the same block, before anything
-  // writes memory: where the tile lies in memory as it would in the frame, those may read it there.
+  // writes memory: where the tile has the same layout in memory as in the frame, those may read it there.
   bool forwarded(const ir::Value* v) const { return forwarded_[static_cast<size_t>(v->id)] != 0; }
   // Storage index; -1 for tokens.
   int storage(const ir::Value* v) const { return storage_[v->id]; }
@@ -85,7 +85,7 @@ class Plan {
 
 // The result is the same stored bytes as the first operand.
 bool MovesNothing(const ir::Op* op);
-// Operand i may lie where the result goes: the result is written only after what it overwrites was read.
+// Operand i may share the place of the result: the result is written only after what it overwrites was read.
 bool WorksInPlace(const ir::Op* op, int operand);
 // The body holds only operations that work on many lanes at once.
 bool IsBatchable(const ir::Block* body);

@@ -154,7 +154,7 @@ OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, 
   }
   if (checker != nullptr && !state.stop.load(std::memory_order_relaxed)) checker->EndLaunch();
   Outcome& outcome = run.outcome;
-  // In the order of the text.
+  // Warnings are reported in the order of the text.
   std::vector<std::pair<std::tuple<uint32_t, uint32_t, std::string, std::string>, Warning*>> warnings;
   for (auto& [key, w] : state.warnings) {
     warnings.push_back({{key.first->pos.line, key.first->pos.column, w.report.where, key.second}, &w});

@@ -205,8 +205,8 @@ class Grid {
     return r;
   }
 
-  // Blocks that never wait: a counter is all that is needed. A thread takes a few neighbours at a time: their memory mostly
-  // lies together.
+  // Blocks that never wait: a counter is all that is needed. A thread takes a few neighbours at a time, whose memory is mostly
+  // adjacent.
   std::unique_ptr<Running> Next(Claim& claim, std::unique_ptr<Running>& spare) {
     if (claim.next == claim.end) {
       // Additions may wait for the thread's next blocks, but not for all that there are.

@@ -15,7 +15,7 @@
 
 namespace tile::vm {
 
-// Runs all blocks; what goes wrong stands in state.outcome. `checker` may be null; with one, `threads` must be 1.
+// Runs all blocks; what goes wrong is in state.outcome. `checker` may be null; with one, `threads` must be 1.
 void RunGrid(LaunchState& state, int threads, Checker* checker);
 
 }  // namespace tile::vm
