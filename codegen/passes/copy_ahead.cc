@@ -18,6 +18,8 @@ using ir::Op;
 using ir::Opcode;
 using ir::Value;
 
+constexpr int64_t kScratchBytes = 1024;  // of shared memory that other operations of the block take at least
+
 // Why operand i can't be fetched ahead; "" if it can.
 std::string WhyNot(const Target& target, const LoopLoads& loads, const Op& mma, int i) {
   const std::optional<StagedTile> tile = StageOperand(mma, i);
@@ -84,7 +86,7 @@ void FitRounds(const Target& target, ir::Module* module, ir::Function* function)
     const int64_t element = ir::MemoryBits(mma->operand(0)->type().elem()) / 8;
     const int64_t bytes = (s.m + s.n) * s.k * (HasMma(target, *mma) ? element : std::max<int64_t>(4, element));
     int parts = 1;
-    while (bytes / parts > target.shared_bytes - target.block_reserve && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
+    while (bytes / parts > target.shared_bytes - kScratchBytes && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
     if (parts > 1) SplitRounds(module, mma, parts);
   }
 }
