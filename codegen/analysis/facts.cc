@@ -1,9 +1,9 @@
+// Divisors, and what all facts share: how they go through loops and branches.
 #include "codegen/analysis/facts.h"
 
 #include <algorithm>
-#include <cstring>
-#include <vector>
 
+#include "codegen/analysis/facts_internal.h"
 #include "codegen/analysis/op_rules.h"
 #include "ir/loops.h"
 
@@ -13,194 +13,161 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-constexpr int kDepth = 48;
-
-uint64_t PointeeBytes(const Value* pointer) {
-  return static_cast<uint64_t>(std::max(1, ir::MemoryBits(pointer->type().element().pointee) / 8));
-}
-
-uint64_t ElementAt(const ir::Dense& d, size_t i) {
-  const size_t bytes = static_cast<size_t>(ir::StorageBytes(d.elem));
-  uint64_t bits = 0;
-  std::memcpy(&bits, d.bytes.data() + i * bytes, bytes);
-  return bits;
-}
+constexpr int kDepth = 200;                    // operations that one fact may follow from, one behind the other
+constexpr int64_t kLooked = int64_t{1} << 20;  // operations that are looked at in all
+constexpr int kRounds = 8;                     // attempts at an argument of a loop
 
 uint64_t DivisorOfConstant(const ir::Dense& d) {
   if (!ir::IsInt(d.elem)) return 1;
-  const size_t n = d.splat ? 1 : d.bytes.size() / static_cast<size_t>(ir::StorageBytes(d.elem));
   uint64_t least = Facts::kMax;
-  for (size_t i = 0; i < n; ++i) least = std::min(least, PowerOfTwoIn(ElementAt(d, i)));
+  for (size_t i = 0; i < NumElements(d); ++i) least = std::min(least, PowerOfTwoIn(ElementAt(d, i)));
   return least;
-}
-
-bool NoWrap(const Op& op) {
-  if (!ir::AddiOp::Is(&op)) return true;
-  // What is extended with its sign must not wrap as a signed number.
-  const ir::Overflow promise = ir::AddiOp(op).overflow();
-  return op.result(0)->type().elem() == ir::Elem::kI64 || promise == ir::Overflow::kNoSignedWrap ||
-         promise == ir::Overflow::kNoWrap;
 }
 
 }  // namespace
 
 uint64_t PowerOfTwoIn(uint64_t n) { return n == 0 ? Facts::kMax : std::min(Facts::kMax, n & (~n + 1)); }
 
-uint64_t Facts::Divisor(const Value* v) { return Find(v, 0); }
+// --- loops and branches ---------------------------------------------------------------------------------------------
 
-uint64_t Facts::Find(const Value* v, int depth) {
-  if (auto it = known_.find(v); it != known_.end()) return it->second;
-  if (depth > kDepth) return 1;
-  const Op* op = v->def();
-  if (op == nullptr) return Carried(v, depth);
-  auto of = [&](int i) { return Find(op->operand(i), depth + 1); };
-  uint64_t d = 1;
-  // Divisibility by a power of two survives wrapping, and does not ask for the sign.
+template <class Fact>
+void Facts::Remember(Known<Fact>& known, Key key, const Fact& fact) {
+  known[key] = fact;
+  found_.push_back(key);
+}
+
+void Facts::ForgetSince(size_t mark) {
+  for (size_t i = mark; i < found_.size(); ++i) {
+    multiples_.erase(found_[i]);
+    ranges_.erase(found_[i]);
+    lines_.erase(found_[i]);
+  }
+  found_.resize(mark);
+}
+
+template <class Fact>
+Fact Facts::Find(Known<Fact>& known, Key key, int depth) {
+  if (auto it = known.find(key); it != known.end()) return it->second;
+  if (depth > kDepth || ++looked_ > kLooked) return Nothing(*key.first, static_cast<const Fact*>(nullptr));
+  const Op* op = key.first->def();
+  const Fact fact = op == nullptr                        ? OfArgument(known, key, depth)
+                    : ir::IsLoop(op) || ir::IfOp::Is(op) ? OfResult(known, key, depth)
+                                                         : ByRule(key, depth, static_cast<const Fact*>(nullptr));
+  Remember(known, key, fact);
+  return fact;
+}
+
+template <class Fact>
+Fact Facts::OfArgument(Known<Fact>& known, Key key, int depth) {
+  const auto loop = ir::CarryingLoop::Around(key.first);
+  if (!loop) return Nothing(*key.first, static_cast<const Fact*>(nullptr));
+  const int i = loop->carried_by(key.first);
+  if (i < 0) return OfInduction(loop->op(), depth, static_cast<const Fact*>(nullptr));
+  return OfCarried(known, key, loop->op(), i, depth);
+}
+
+const std::vector<const Op*>& Facts::EndsOf(const Op& op) {
+  const auto [it, first] = ends_.try_emplace(&op);
+  for (int r = 0; first && r < op.num_regions(); ++r) {
+    if (op.region(r) == nullptr) continue;
+    ir::Walk(op.region(r), [&](Op* end) {
+      const bool hands_on = ir::YieldOp::Is(end) || ir::ContinueOp::Is(end) || ir::BreakOp::Is(end);
+      if (hands_on && ir::TargetOf(*end) == &op) it->second.push_back(end);
+    });
+  }
+  return it->second;
+}
+
+// The fact of the first value, if it follows for the next value where it is assumed of this one; else a weaker one.
+template <class Fact>
+Fact Facts::OfCarried(Known<Fact>& known, Key key, const Op& op, int i, int depth) {
+  const std::vector<const Op*> ends = EndsOf(op);
+  Fact fact = Find(known, {ir::CarryingLoop(op).init(i), key.second}, depth + 1);
+  for (int round = 0; round < kRounds; ++round) {
+    // What follows from the assumption is forgotten with it.
+    const size_t mark = found_.size();
+    Remember(known, key, fact);
+    Fact next = fact;
+    for (const Op* end : ends) {
+      if (ir::ContinueOp::Is(end))
+        next = Either(*key.first, next, Find(known, {end->operand(i), key.second}, depth + 1));
+    }
+    if (next == fact) return fact;
+    ForgetSince(mark);
+    fact = Widened(*key.first, fact, next);
+  }
+  return Nothing(*key.first, static_cast<const Fact*>(nullptr));
+}
+
+// Of an if, a for or a loop: what holds of all that may come out.
+template <class Fact>
+Fact Facts::OfResult(Known<Fact>& known, Key key, int depth) {
+  const Op& op = *key.first->def();
+  const int i = key.first->index();
+  if (ir::ForOp::Is(&op)) return Find(known, {ir::CarryingLoop(op).arg(i), key.second}, depth + 1);
+  const std::vector<const Op*> ends = EndsOf(op);
+  Fact fact = Nothing(*key.first, static_cast<const Fact*>(nullptr));
+  bool first = true;
+  for (const Op* end : ends) {
+    if (ir::ContinueOp::Is(end)) continue;
+    const Fact f = Find(known, {end->operand(i), key.second}, depth + 1);
+    fact = first ? f : Either(*key.first, fact, f);
+    first = false;
+  }
+  return fact;
+}
+
+// --- divisors -------------------------------------------------------------------------------------------------------
+
+Facts::Multiple Facts::OfInduction(const Op& loop, int depth, const Multiple*) {
+  const ir::ForOp counted(loop);
+  return {std::min(Find(multiples_, {counted.lower_bound(), 0}, depth + 1).of,
+                   Find(multiples_, {counted.step(), 0}, depth + 1).of)};
+}
+
+Facts::Multiple Facts::Either(const Value&, const Multiple& a, const Multiple& b) { return {std::min(a.of, b.of)}; }
+
+// Divisibility by a power of two survives wrapping, and does not ask for the sign.
+Facts::Multiple Facts::ByRule(Key key, int depth, const Multiple*) {
+  const Op* op = key.first->def();
+  auto of = [&](int i) { return DivisorAt(*op, i, depth); };
   switch (RuleOf(*op).divisor) {
-    case DivisorRule::kUnknown: break;
-    case DivisorRule::kConstant: d = DivisorOfConstant(ir::ConstantOp(op).value()); break;
+    case DivisorRule::kUnknown: return {1};
+    case DivisorRule::kConstant: return {DivisorOfConstant(ir::ConstantOp(op).value())};
     case DivisorRule::kAssume: {
       const ir::Predicate& p = ir::AssumeOp(op).predicate();
-      d = of(0);
-      if (p.kind == ir::Predicate::Kind::kDivBy && !p.every.has_value()) d = std::max(d, PowerOfTwoIn(p.divisor));
-      break;
+      if (p.kind != ir::Predicate::Kind::kDivBy || p.every.has_value()) return {of(0)};
+      return {std::max(of(0), PowerOfTwoIn(p.divisor))};
     }
-    case DivisorRule::kLeast: d = std::min(of(0), of(1)); break;
-    case DivisorRule::kProduct: d = std::min(kMax, of(0) * of(1)); break;
-    case DivisorRule::kMost: d = std::max(of(0), of(1)); break;
+    case DivisorRule::kLeast: return {std::min(of(0), of(1))};
+    case DivisorRule::kProduct: return {std::min(kMax, of(0) * of(1))};
+    case DivisorRule::kMost: return {std::max(of(0), of(1))};
     case DivisorRule::kShift: {
-      const auto by = ir::DefAs<ir::ConstantOp>(ir::ShliOp(op).rhs());
-      d = of(0);
-      if (by && by->value().splat) {
-        const uint64_t n = ElementAt(by->value(), 0);
-        d = n >= 20 ? kMax : std::min(kMax, d << n);
-      }
-      break;
+      const Range by = RangeAt(*op, 1, depth);
+      return {by.negative() ? of(0) : by.lower >= 20 ? kMax : std::min(kMax, of(0) << by.lower)};
     }
-    case DivisorRule::kSource: d = of(0); break;
-    case DivisorRule::kOffset: d = std::min(of(0), std::min(kMax, of(1) * PointeeBytes(v))); break;
-    case DivisorRule::kChoice: d = std::min(of(1), of(2)); break;
+    case DivisorRule::kShiftRight: {
+      const Range by = RangeAt(*op, 1, depth);
+      return {by.negative() || by.upper >= 20 ? 1 : std::max<uint64_t>(1, of(0) >> by.upper)};
+    }
+    case DivisorRule::kQuotient: {
+      // By a power of two that divides: nothing is rounded.
+      const Range by = RangeAt(*op, 1, depth);
+      if (by.lower != by.upper || by.lower <= 0) return {1};
+      const auto n = static_cast<uint64_t>(by.lower);
+      return {(n & (n - 1)) == 0 ? std::max<uint64_t>(1, of(0) / n) : 1};
+    }
+    case DivisorRule::kSource: return {of(0)};
+    case DivisorRule::kOffset: return {std::min(of(0), std::min(kMax, of(1) * UnitOf(*key.first)))};
+    case DivisorRule::kChoice: return {std::min(of(1), of(2))};
     case DivisorRule::kAlignment:
-      d = PowerOfTwoIn(static_cast<uint64_t>(ir::OpView<ir::WithFields<ir::Field::kAlignment>>(op).alignment()));
-      break;
+      return {PowerOfTwoIn(static_cast<uint64_t>(ir::OpView<ir::WithFields<ir::Field::kAlignment>>(op).alignment()))};
   }
-  return known_[v] = d;
+  return {1};
 }
 
-// An argument of a loop: divisible by what divides its first value, as long as every way round the loop keeps that.
-uint64_t Facts::Carried(const Value* arg, int depth) {
-  const auto loop = ir::CarryingLoop::Around(arg);
-  if (!loop) return 1;
-  const int i = loop->carried_by(arg);
-  if (i < 0) {
-    const ir::ForOp counted(loop->op());
-    return known_[arg] = std::min(Find(counted.lower_bound(), depth + 1), Find(counted.step(), depth + 1));
-  }
-  std::vector<const Op*> ways;
-  ir::Walk(loop->body(), [&](Op* op) {
-    if (ir::ContinueOp::Is(op) && ir::TargetOf(*op) == &loop->op()) ways.push_back(op);
-  });
-  uint64_t d = Find(loop->init(i), depth + 1);
-  while (d > 1) {
-    // What follows from the assumption is forgotten with it.
-    const absl::flat_hash_map<const Value*, uint64_t> before = known_;
-    known_[arg] = d;
-    uint64_t next = d;
-    for (const Op* way : ways) next = std::min(next, Find(way->operand(i), depth + 1));
-    if (next == d) break;
-    known_ = before;
-    d = next;
-  }
-  return known_[arg] = d;
-}
-
-Facts::Line Facts::LineOf(const Value* v, int dim, int depth) {
-  const ir::Type type = v->type();
-  const auto u = static_cast<size_t>(dim);
-  const auto size = static_cast<uint64_t>(type.shape()[u]);
-  const Op* op = v->def();
-  if (op == nullptr || depth > kDepth) return {};
-  auto of = [&](int i) { return LineOf(op->operand(i), dim, depth + 1); };
-  Line uniform{1, size, Divisor(v), false};
-  if (size == 1) return uniform;
-  switch (RuleOf(*op).line) {
-    case LineRule::kUnknown: return {};
-    case LineRule::kConstant: return ir::ConstantOp(op).value().splat ? uniform : Line{};
-    case LineRule::kIota: return {size, 1, kMax, false};
-    case LineRule::kSource: return of(0);
-    case LineRule::kBroadcast: return op->operand(0)->type().shape()[u] == 1 ? uniform : of(0);
-    case LineRule::kPermute:
-      return LineOf(op->operand(0), static_cast<int>(ir::PermuteOp(op).permutation()[u]), depth + 1);
-    case LineRule::kReshape: {
-      // Dimensions of size 1 that come and go.
-      const auto from = op->operand(0)->type().shape();
-      size_t a = 0;
-      for (size_t b = 0; b < static_cast<size_t>(type.rank()); ++b) {
-        if (type.shape()[b] == 1) continue;
-        while (a < from.size() && from[a] == 1) ++a;
-        if (a == from.size() || from[a] != type.shape()[b]) return {};
-        if (b == u) return LineOf(op->operand(0), static_cast<int>(a), depth + 1);
-        ++a;
-      }
-      return {};
-    }
-    case LineRule::kAssume: {
-      Line l = of(0);
-      const ir::Predicate& p = ir::AssumeOp(op).predicate();
-      if (p.kind == ir::Predicate::Kind::kDivBy && p.along.has_value() && *p.along == dim && *p.every > 1) {
-        const uint64_t n = PowerOfTwoIn(static_cast<uint64_t>(*p.every));
-        if (n >= l.rising) l = {n, l.equal, PowerOfTwoIn(p.divisor), false};
-      } else if (p.kind == ir::Predicate::Kind::kDivBy && !p.every.has_value()) {
-        l.start = std::max(l.start, PowerOfTwoIn(p.divisor));
-      } else if (p.kind == ir::Predicate::Kind::kSameElements && p.groups[u] > 1) {
-        l.equal = std::max(l.equal, PowerOfTwoIn(static_cast<uint64_t>(p.groups[u])));
-      }
-      return l;
-    }
-    case LineRule::kExtend: {
-      Line l = of(0);
-      // A sum that may not overflow as a signed number may still do so as an unsigned one.
-      const bool zeros = ir::ExtiOp(op).signedness() == ir::Signedness::kUnsigned;
-      if (zeros && l.start < l.rising) l.wraps = true;
-      return l;
-    }
-    case LineRule::kPointer: {
-      Line l = of(0);
-      if (PointeeBytes(v) != PointeeBytes(op->operand(0))) l.rising = 1;
-      return l;
-    }
-    case LineRule::kSum: {
-      const bool is_pointer = ir::OffsetOp::Is(op);
-      const uint64_t unit = is_pointer ? PointeeBytes(v) : 1;
-      Line a = of(0), b = of(1);
-      b.start = std::min(kMax, b.start * unit);
-      Line l;
-      l.equal = std::min(a.equal, b.equal);
-      const uint64_t left = std::min(a.rising, b.equal), right = std::min(a.equal, b.rising);
-      l.rising = std::max(left, right);
-      l.start = std::min({a.start, b.start, std::min(kMax, l.rising * unit)});
-      l.wraps = a.wraps || b.wraps;
-      // An aligned group never reaches the end of the numbers.
-      if (!is_pointer && l.rising > 1 && l.start < l.rising && !NoWrap(*op)) l.wraps = true;
-      return l;
-    }
-    case LineRule::kCompare: {
-      // Rising indices below a bound: all or none, if both begin at multiples of the group.
-      const Line a = of(0), b = of(1);
-      const ir::ComparisonPredicate p = ir::CmpIOp(op).predicate();
-      Line l{1, std::min(a.equal, b.equal), 1, false};
-      if (p == ir::ComparisonPredicate::kLessThan || p == ir::ComparisonPredicate::kGreaterThanOrEqual) {
-        if (!a.wraps) l.equal = std::max(l.equal, std::min({a.rising, a.start, b.equal, Divisor(op->operand(1))}));
-      }
-      return l;
-    }
-    case LineRule::kElementwise: {
-      Line l = uniform;
-      for (int i = 0; i < op->num_operands(); ++i) l.equal = std::min(l.equal, of(i).equal);
-      return l;
-    }
-  }
-  return {};
-}
+template Facts::Multiple Facts::Find(Known<Multiple>&, Key, int);
+template Facts::Range Facts::Find(Known<Range>&, Key, int);
+template Facts::Line Facts::Find(Known<Line>&, Key, int);
 
 }  // namespace tile::codegen

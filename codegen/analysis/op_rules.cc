@@ -12,14 +12,17 @@ struct Row {
   int opcode;
   OpRule rule;
 };
-#define TILE_RULE_OF(layout, slice, divisor, line, registers) \
-  OpRule { LayoutRule::layout, SliceRule::slice, DivisorRule::divisor, LineRule::line, RegisterRule::registers }
+#define TILE_RULE_OF(layout, slice, divisor, line, range, registers)                              \
+  OpRule {                                                                                        \
+    LayoutRule::layout, SliceRule::slice, DivisorRule::divisor, LineRule::line, RangeRule::range, \
+        RegisterRule::registers                                                                   \
+  }
 constexpr Row kRows[] = {
 #define TILE_OP_RULE(Name, ...) {static_cast<int>(Opcode::k##Name), TILE_RULE_OF(__VA_ARGS__)},
 #define TILE_GPU_OP_RULE(Name, ...) {static_cast<int>(GpuOpcode::k##Name), TILE_RULE_OF(__VA_ARGS__)},
 #include "codegen/analysis/op_rules.def"
 };
-constexpr OpRule kOfElementwise = TILE_RULE_OF(kSame, kSame, kUnknown, kElementwise, kOwn);
+constexpr OpRule kOfElementwise = TILE_RULE_OF(kSame, kSame, kUnknown, kElementwise, kUnknown, kOwn);
 
 constexpr int CountRows(int opcode) {
   int n = 0;

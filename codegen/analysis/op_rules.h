@@ -1,4 +1,4 @@
-// The table of op_rules.def: one place that says how layouts, slices, divisors and registers go through an operation.
+// The table of op_rules.def: one place that says how layouts, slices, facts and registers go through an operation.
 //
 //   switch (RuleOf(op).divisor) { case DivisorRule::kSource: … }
 //
@@ -52,13 +52,15 @@ enum class DivisorRule : uint8_t {
   kProduct,
   kMost,  // what divides either operand
   kShift,
+  kShiftRight,
+  kQuotient,
   kSource,  // what divides operand 0
   kOffset,
   kChoice,     // what divides both choices of a select
   kAlignment,  // its attribute
 };
 
-// How neighbours along a dimension relate (facts.cc).
+// How neighbours along a dimension relate (facts_line.cc).
 enum class LineRule : uint8_t {
   kUnknown,
   kElementwise,  // equal elements give equal elements
@@ -70,9 +72,34 @@ enum class LineRule : uint8_t {
   kReshape,
   kAssume,
   kExtend,
+  kTruncate,
   kPointer,  // another pointee
   kSum,
+  kDifference,
+  kProduct,
+  kQuotient,  // division, remainder, shift to the right
+  kBits,      // and, or, exclusive or
   kCompare,
+  kChoice,
+};
+
+// Between which bounds the integers of the result lie (facts_range.cc).
+enum class RangeRule : uint8_t {
+  kUnknown,
+  kConstant,
+  kIota,
+  kCount,  // not negative
+  kAssume,
+  kSource,  // as operand 0
+  kExtend,
+  kTruncate,
+  kArithmetic,  // sum, difference, product, shift to the left
+  kQuotient,    // division, remainder, shift to the right
+  kSmaller,
+  kLarger,
+  kAnd,
+  kOr,
+  kChoice,
 };
 
 // What its result takes (live_registers.cc).
@@ -88,6 +115,7 @@ struct OpRule {
   SliceRule slice;
   DivisorRule divisor;
   LineRule line;
+  RangeRule range;
   RegisterRule registers;
 };
 

@@ -23,6 +23,7 @@ class Assigner : public LayoutRules {
   using LayoutRules::LayoutRules;
 
   void Run(ir::Function* f) {
+    NoteAccesses(f->body());
     while (InferBlock(f->body())) {
     }
     SettleBlock(f->body());

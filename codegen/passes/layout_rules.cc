@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/analysis/facts.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma_layout.h"
@@ -22,6 +23,9 @@ using Rule = LayoutRule;
 // Of a thread, in which fragments may wait over all rounds of a loop.
 constexpr int kInvariantBits = 32 * 32;
 
+// Elements of a thread, from which on a tile that is stored in single elements is brought into another layout first.
+constexpr int kWorthMoving = 8;
+
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
 Layout SourceOfBroadcast(Layout layout, absl::Span<const int64_t> shape) {
@@ -41,6 +45,16 @@ Layout OnlyDimension(Layout layout, int dim) {
 absl::InlinedVector<int, 8> PermutationOf(const Op& op) {
   const auto p = ir::PermuteOp(op).permutation();
   return {p.begin(), p.end()};
+}
+
+// Of a load or store through pointers; null for others.
+const Value* AddressesOf(const Op& op) {
+  if (const auto load = ir::As<ir::LoadPtrOp>(&op)) return load->source();
+  if (const auto store = ir::As<ir::StorePtrOp>(&op)) return store->destination();
+  return nullptr;
+}
+const Value* MaskOf(const Op& op) {
+  return ir::LoadPtrOp::Is(&op) ? ir::LoadPtrOp(op).mask() : ir::StorePtrOp(op).mask();
 }
 
 int64_t VectorOf(Type t) {
@@ -114,6 +128,10 @@ void LayoutRules::Infer(const Op& op) {
       return;
     }
     default:
+      if (const Layout* l = ForPointers(op)) {
+        SetInferredBehind(AddressesOf(op), l);
+        if (const Value* mask = MaskOf(op)) SetInferredBehind(mask, l);
+      }
       for (int i = 0; i < op.num_results(); ++i) {
         if (IsTile(op.result(i))) SetInferred(op.result(i), Forward(op, op.result(i), known));
       }
@@ -138,7 +156,17 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
       for (int r = 0; r < op.num_results(); ++r) {
         if (IsTile(op.result(r))) return LayoutOf(op.result(r)->type());
       }
-      // A store: the operand that something decided about, the later (the value) before the earlier (the pointers).
+      if (const auto store = ir::As<ir::StorePtrOp>(&op)) {
+        // As the value lies, unless the pointers are neighbours elsewhere.
+        const Layout* own = LayoutOf(store->value()->type());
+        const Layout* wide = ForPointers(op);
+        if (wide == nullptr) return Inferred(store->value()) != nullptr ? own : LayoutOf(store->destination()->type());
+        const int bits = ir::MemoryBits(store->value()->type().elem());
+        if (Inferred(store->value()) == nullptr) return wide;
+        // Few elements are stored before they have moved to other threads.
+        return own->registers() < kWorthMoving || StoresWell(*own, pointers_.at(&op).second, bits) ? own : wide;
+      }
+      // The operand that something decided about, the later before the earlier.
       const Layout* best = nullptr;
       for (int k = 0; k < op.num_operands(); ++k) {
         if (!IsTile(op.operand(k))) continue;
@@ -198,36 +226,104 @@ const Layout* LayoutRules::DefaultFor(Type t) {
   return Intern(Layout::Default(t.shape(), plan_.num_warps, static_cast<int>(VectorOf(t))));
 }
 
-const Layout* LayoutRules::ForView(Type view) {
-  const int fastest = FastestDim(view), last = view.rank() - 1;
+const Layout* LayoutRules::AlongDim(Shape shape, int dim, int vector) {
+  const int last = static_cast<int>(shape.size()) - 1;
   absl::InlinedVector<int, 8> swap;
-  Shape shape(view.shape().begin(), view.shape().end());
   for (int d = 0; d <= last; ++d) swap.push_back(d);
-  std::swap(swap[fastest], swap[last]);
-  std::swap(shape[fastest], shape[last]);
-  return Intern(Layout::Default(shape, plan_.num_warps, static_cast<int>(VectorOf(view))).Permute(swap));
+  std::swap(swap[dim], swap[last]);
+  std::swap(shape[dim], shape[last]);
+  return Intern(Layout::Default(shape, plan_.num_warps, vector).Permute(swap));
+}
+
+const Layout* LayoutRules::ForView(Type view) {
+  return AlongDim(Shape(view.shape().begin(), view.shape().end()), FastestDim(view), static_cast<int>(VectorOf(view)));
+}
+
+// How much of the dimension a warp writes in one go, and a thread.
+bool LayoutRules::StoresWell(const Layout& own, int dim, int bits) {
+  auto run = [&](std::initializer_list<In> ins) {
+    Subspace span;
+    for (In in : ins) {
+      for (Mask base : own.bases(in)) span.Insert(base);
+    }
+    int n = 0;
+    while (n < own.dim_bits(dim) && span.Contains(Mask{1} << (own.dim_shift(dim) + n))) ++n;
+    return bits << n;
+  };
+  const int whole = bits << own.dim_bits(dim);
+  const bool whole_sectors = run({In::kRegister, In::kLane}) >= 256 || whole < 256;
+  const bool whole_words = run({In::kRegister}) >= 32 || whole < 32;
+  const bool byte_pairs = bits >= 8 || run({In::kRegister}) >= 8;
+  return whole_sectors && whole_words && byte_pairs;
 }
 
 const Layout* LayoutRules::ForStore(const Op& op, const Layout* own) {
   if (plan_.producer && PlanTmaStore(op, *own)) return own;
   const Type view = ir::ViewAccessOp(op).view()->type();
-  const int fastest = FastestDim(view);
-  const int bits = ir::MemoryBits(view.elem());
-  // How much of the fastest dimension a warp writes in one go, and a thread.
-  auto run = [&](std::initializer_list<In> ins) {
-    Subspace span;
-    for (In in : ins) {
-      for (Mask base : own->bases(in)) span.Insert(base);
-    }
-    int n = 0;
-    while (n < own->dim_bits(fastest) && span.Contains(Mask{1} << (own->dim_shift(fastest) + n))) ++n;
-    return bits << n;
+  return StoresWell(*own, FastestDim(view), ir::MemoryBits(view.elem())) ? own : ForView(view);
+}
+
+// --- pointers -------------------------------------------------------------------------------------------------------
+
+const Layout* LayoutRules::ForPointers(const Op& op) const {
+  auto it = pointers_.find(&op);
+  return it == pointers_.end() ? nullptr : it->second.first;
+}
+
+// Sixteen bytes to a thread, along the dimension in which the pointers are neighbours. Tiles of one shape lie in one way,
+// whatever their elements, so that values need not move between threads: that of the narrowest, as long as a thread takes
+// no more than 32 bytes.
+void LayoutRules::NoteAccesses(ir::Block* body) {
+  struct Access {
+    const Op* op;
+    std::pair<Shape, int> way;  // with the dimension of neighbours
+    int64_t bits;
   };
-  const bool whole_sectors = run({In::kRegister, In::kLane}) >= 256 || view.shape()[fastest] * bits < 256;
-  const bool whole_words = run({In::kRegister}) >= 32 || view.shape()[fastest] * bits < 32;
-  const bool byte_pairs = bits >= 8 || run({In::kRegister}) >= 8;
-  if (whole_sectors && whole_words && byte_pairs) return own;
-  return ForView(view);
+  std::vector<Access> accesses;
+  absl::flat_hash_map<std::pair<Shape, int>, int64_t> most;  // neighbours that an access of the way takes at once
+  const auto note = [&](Type type, int dim, int64_t vector) {
+    const std::pair<Shape, int> way{Shape(type.shape().begin(), type.shape().end()), dim};
+    most[way] = std::max(most[way], vector);
+    return way;
+  };
+  Facts facts;
+  ir::Walk(body, [&](const Op* op) {
+    if (RuleOf(*op).layout == Rule::kLoadView || RuleOf(*op).layout == Rule::kStoreView) {
+      const Type view = ir::ViewAccessOp(*op).view()->type();
+      note(view, FastestDim(view), VectorOf(view));
+    }
+    const Value* pointers = AddressesOf(*op);
+    if (pointers == nullptr || !IsTile(pointers)) return;
+    const Type type = pointers->type();
+    int dim = -1;
+    uint64_t rising = 1;
+    for (int d = type.rank() - 1; d >= 0; --d) {
+      const uint64_t along = facts.LineOf(pointers, d).rising;
+      if (along > rising) dim = d, rising = along;
+    }
+    if (dim < 0) return;
+    const auto way = note(type, dim, std::min(VectorOf(type), static_cast<int64_t>(rising)));
+    accesses.push_back({op, way, ir::MemoryBits(type.element().pointee)});
+  });
+  for (const Access& access : accesses) {
+    const auto& [shape, dim] = access.way;
+    const auto vector = static_cast<int>(std::min(most[access.way], std::max<int64_t>(1, 256 / access.bits)));
+    pointers_[access.op] = {AlongDim(shape, dim, vector), dim};
+  }
+}
+
+void LayoutRules::SetInferredBehind(const Value* of, const Layout* layout) {
+  std::vector<const Value*> open = {of};
+  while (!open.empty()) {
+    const Value* v = open.back();
+    open.pop_back();
+    if (!IsTile(v) || Inferred(v) != nullptr) continue;
+    const Op* def = v->def();
+    const bool computed = def != nullptr && def->info()->has(ir::kElementwise);
+    if (def != nullptr && !computed && def->info()->family != ir::Family::kConstant) continue;
+    SetInferred(v, layout);
+    for (int i = 0; computed && i < def->num_operands(); ++i) open.push_back(def->operand(i));
+  }
 }
 
 }  // namespace tile::codegen

@@ -3,6 +3,7 @@
 #ifndef TILE_CODEGEN_PASSES_LAYOUT_RULES_H_
 #define TILE_CODEGEN_PASSES_LAYOUT_RULES_H_
 
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -17,6 +18,9 @@ class LayoutRules {
 
  protected:
   ir::Module* module() const { return module_; }
+
+  // First: how the tiles of pointers of this body want to lie.
+  void NoteAccesses(ir::Block* body);
 
   // Step 1: sets what follows from what is known; `changed_` tells whether it did.
   void Infer(const ir::Op& op);
@@ -41,6 +45,14 @@ class LayoutRules {
   // Fragments of operand i of a product, if they should be there before the loop that the product stands in; null if not.
   const Layout* ForInvariant(const ir::Op& mma, int i);
   const Layout* DefaultFor(ir::Type t);
+  // Of an access through pointers that are known to be neighbours; null for others.
+  const Layout* ForPointers(const ir::Op& op) const;
+  // What pointers and masks are computed from, where nobody decided yet: so that nothing is computed in two layouts.
+  void SetInferredBehind(const ir::Value* v, const Layout* layout);
+  // Whether threads that store this way write whole words and sectors.
+  static bool StoresWell(const Layout& own, int dim, int bits);
+  // So many neighbours along the dimension in a thread, the next ones in the next thread.
+  const Layout* AlongDim(Shape shape, int dim, int vector);
   // Neighbours in memory in neighbouring threads.
   const Layout* ForView(ir::Type view);
   // Of the tile that an operation stores: its own if that is good enough.
@@ -52,6 +64,8 @@ class LayoutRules {
   ir::Module* module_;
   LayoutTable* table_;
   absl::flat_hash_map<const ir::Value*, const Layout*> inferred_;
+  absl::flat_hash_map<const ir::Op*, std::pair<const Layout*, int>>
+      pointers_;  // by access: and the dimension of neighbours
 };
 
 }  // namespace tile::codegen

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "codegen/analysis/missing_fact.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/context/symbol.h"
 #include "codegen/emit/memory/tile_box.h"
@@ -26,6 +27,10 @@ struct PointerTile {
   llvm::Value* aligned = nullptr;
 };
 
+std::string Told(const Emitter& e, const MissingFact& m) {
+  return m.op == nullptr ? m.what : absl::StrCat(m.what, " (", e.source().Where(m.op->loc, m.op->pos), ")");
+}
+
 // How many registers move together, and the test for it.
 PointerTile Analyse(Emitter& e, const ir::Op& op, const ir::Value* pointers, const ir::Value* mask,
                     const MemoryAccess& how) {
@@ -36,9 +41,11 @@ PointerTile Analyse(Emitter& e, const ir::Op& op, const ir::Value* pointers, con
   const Layout& layout = e.layout(pointers);
   Facts facts;
   Facts::Line line, mask_line;
+  int dim = 0;
   for (int d = 0; d < type.rank() && t.vector == 1; ++d) {
     const int n = NeighbouringRegisters(layout, d);
     if (n == 1) continue;
+    dim = d;
     line = facts.LineOf(pointers, d);
     t.vector = static_cast<int>(
         std::min<uint64_t>({static_cast<uint64_t>(n), line.rising, static_cast<uint64_t>(MaxVector(how, t.elem))}));
@@ -46,19 +53,25 @@ PointerTile Analyse(Emitter& e, const ir::Op& op, const ir::Value* pointers, con
   }
   if (t.vector > 1 && !e.TakesStep("vectors", op)) t.vector = 1;
   if (t.vector == 1) {
-    e.Remark(op, "vector", "element by element: the pointers that a thread holds are not known to be neighbours");
+    if (e.wants_remarks()) e.Remark(op, "vector", "element by element: " + Told(e, WhyNotNeighbours(&facts, pointers)));
     return t;
   }
 
   const auto bytes = static_cast<uint64_t>(t.vector * ir::MemoryBits(t.elem) / 8);
   const bool test_start = line.start < bytes;
+  // A group that begins at a multiple of its length does not wrap.
+  if (!test_start) line.wraps = false;
   const bool test_mask = mask != nullptr && mask_line.equal < static_cast<uint64_t>(t.vector);
   if (e.wants_remarks()) {
     std::vector<std::string> tested;
     if (test_start)
       tested.push_back(absl::StrCat("the first address is not known to be a multiple of ", bytes, " bytes"));
     if (line.wraps) tested.push_back("the offsets may wrap around (overflow<no_signed_wrap> says that they don't)");
-    if (test_mask) tested.push_back(absl::StrCat("the mask is not known to be equal for ", t.vector, " neighbours"));
+    if (test_mask) {
+      const MissingFact why = WhyNotEqual(&facts, mask, dim, static_cast<uint64_t>(t.vector));
+      tested.push_back(
+          absl::StrCat("the mask is not known to be equal for ", t.vector, " neighbours, as ", Told(e, why)));
+    }
     e.Remark(op, "vector",
              absl::StrCat(
                  t.vector, " elements (", bytes, " bytes) at a time",

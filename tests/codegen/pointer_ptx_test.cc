@@ -1,0 +1,186 @@
+// Pointers as frontends compute them: which forms of addresses and masks give accesses of sixteen bytes under one predicate,
+// which are tested at run time, and what the remarks say is missing.
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
+
+namespace tile::codegen {
+namespace {
+
+CompiledText Compiled90(const std::string& text) {
+  const CompiledText c = CompileText(text, 90);
+  EXPECT_EQ(c.error, "") << text;
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  return c;
+}
+
+// A row of a matrix, as `gather` and `scatter` of cuTile address it: in 64 bits, each part times its stride, and masked by both
+// bounds. E: the element; AN: what divides the number of columns; INDEX: how the columns follow from %iota.
+std::string Row(const std::string& elem, const std::string& an, const std::string& index = "%iota") {
+  return absl::StrReplaceAll(
+      R"(
+entry @row(%x: tile<ptr<E>>, %y: tile<ptr<E>>, %m: tile<i32>, %n: tile<i32>, %stride: tile<i32>) {
+  %x.a = assume div_by<16>, %x
+  %y.a = assume div_by<16>, %y
+  %n.d = assume div_by<AN>, %n
+  %n.a = assume bounded<0, ?>, %n.d
+  %stride.a = assume div_by<16>, %stride
+  %one = constant <i64: 1> : tile<8192xi64>
+  %c1024 = constant <i32: 1024> : tile<8192xi32>
+  %row, %b.y, %b.z = get_tile_block_id
+  %row.w = exti %row signed -> tile<i64>
+  %row.1 = reshape %row.w -> tile<1xi64>
+  %row.n = broadcast %row.1 -> tile<8192xi64>
+  %m.w = exti %m signed -> tile<i64>
+  %m.1 = reshape %m.w -> tile<1xi64>
+  %m.n = broadcast %m.1 -> tile<8192xi64>
+  %in.m = cmpi less_than %row.n, %m.n, unsigned -> tile<8192xi1>
+  %s.w = exti %stride.a signed -> tile<i64>
+  %s.1 = reshape %s.w -> tile<1xi64>
+  %s.n = broadcast %s.1 -> tile<8192xi64>
+  %down = muli %row.n, %s.n
+  %iota = iota -> tile<8192xi32>
+  %moved = addi %iota, %c1024
+  %col = exti INDEX signed : tile<8192xi32> -> tile<8192xi64>
+  %n.w = exti %n.a signed -> tile<i64>
+  %n.1 = reshape %n.w -> tile<1xi64>
+  %n.n = broadcast %n.1 -> tile<8192xi64>
+  %in.n = cmpi less_than %col, %n.n, unsigned -> tile<8192xi1>
+  %mask = andi %in.m, %in.n
+  %along = muli %col, %one
+  %at = addi %down, %along
+  %x.1 = reshape %x.a -> tile<1xptr<E>>
+  %x.n = broadcast %x.1 -> tile<8192xptr<E>>
+  %x.p = offset %x.n, %at
+  %y.1 = reshape %y.a -> tile<1xptr<E>>
+  %y.n = broadcast %y.1 -> tile<8192xptr<E>>
+  %y.p = offset %y.n, %at
+  %v, %t = load_ptr_tko weak %x.p, %mask -> tile<8192xE>, token
+  store_ptr_tko weak %y.p, %v, %mask -> token
+  return
+}
+)",
+      {{"<E>", absl::StrCat("<", elem, ">")}, {"xE>", absl::StrCat("x", elem, ">")}, {"AN", an}, {"INDEX", index}});
+}
+
+TEST(PointerPtx, RowsOfMatricesMoveBySixteenBytes) {
+  for (const char* elem : {"i8", "f8E4M3FN", "i16", "f16", "bf16", "f32", "i64"}) {
+    for (const char* index : {"%iota", "%moved"}) {
+      const CompiledText c = Compiled90(Row(elem, "16", index));
+      const std::string wide = std::string(elem) == "i64" ? ".v2.b64" : ".v4.b32";
+      EXPECT_GT(Count(c.ptx, absl::StrCat("ld.global", wide)), 0) << elem;
+      EXPECT_EQ(Count(c.ptx, "ld.global"), Count(c.ptx, absl::StrCat("ld.global", wide))) << elem;
+      EXPECT_EQ(Count(c.ptx, "st.global"), Count(c.ptx, absl::StrCat("st.global", wide))) << elem;
+    }
+  }
+  // Sixteen bytes to a thread, and one test of the column for each.
+  const CompiledText c = Compiled90(Row("f16", "16"));
+  EXPECT_EQ(Count(c.ptx, "ld.global.v4.b32"), 2);
+  EXPECT_LE(Count(c.ptx, "setp."), 4);
+}
+
+TEST(PointerPtx, ABoundWithinAVectorIsTested) {
+  const CompiledText c = Compiled90(Row("f16", "1"));
+  EXPECT_EQ(Count(c.ptx, "ld.global.v4.b32"), 2);
+  EXPECT_EQ(Count(c.ptx, "ld.global.b16"), 16);
+  EXPECT_EQ(Count(c.ptx, "st.global.v4.b32"), 2);
+  EXPECT_EQ(Count(c.ptx, "st.global.b16"), 16);
+}
+
+// Pointers that a loop moves on, and a row of them for each row of a tile.
+std::string Moved(const std::string& turned, const std::string& by) {
+  return absl::StrReplaceAll(R"(
+entry @moved(%x: tile<ptr<f16>>, %y: tile<ptr<f16>>, %n: tile<i32>) {
+  %x.a = assume div_by<16>, %x
+  %y.a = assume div_by<16>, %y
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %width = constant <i32: WIDTH> : tile<64x64xi32>
+  %step = constant <i32: BY> : tile<64x64xi32>
+  %iota = iota -> tile<64xi32>
+  %rows.1 = reshape %iota -> tile<ROW>
+  %rows = broadcast %rows.1 -> tile<64x64xi32>
+  %columns.1 = reshape %iota -> tile<COLUMN>
+  %columns = broadcast %columns.1 -> tile<64x64xi32>
+  %down = muli %rows, %width
+  %at = addi %down, %columns
+  %x.1 = reshape %x.a -> tile<1x1xptr<f16>>
+  %x.n = broadcast %x.1 -> tile<64x64xptr<f16>>
+  %x.p = offset %x.n, %at
+  %y.1 = reshape %y.a -> tile<1x1xptr<f16>>
+  %y.n = broadcast %y.1 -> tile<64x64xptr<f16>>
+  %y.p = offset %y.n, %at
+  %a, %b = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%p = %x.p, %q = %y.p)
+      -> (tile<64x64xptr<f16>>, tile<64x64xptr<f16>>) {
+    %v, %t = load_ptr_tko weak %p -> tile<64x64xf16>, token
+    store_ptr_tko weak %q, %v -> token
+    %p.1 = offset %p, %step
+    %q.1 = offset %q, %step
+    continue %p.1, %q.1 : tile<64x64xptr<f16>>, tile<64x64xptr<f16>>
+  }
+  return
+}
+)",
+                             {{"ROW", turned == "yes" ? "1x64xi32" : "64x1xi32"},
+                              {"COLUMN", turned == "yes" ? "64x1xi32" : "1x64xi32"},
+                              {"WIDTH", "1024"},
+                              {"BY", by}});
+}
+
+TEST(PointerPtx, LoopsMovePointersOn) {
+  for (const char* turned : {"no", "yes"}) {
+    const CompiledText c = Compiled90(Moved(turned, "64"));
+    EXPECT_GT(Count(c.ptx, "ld.global.v4.b32"), 0) << turned;
+    EXPECT_EQ(Count(c.ptx, "ld.global"), Count(c.ptx, "ld.global.v4.b32")) << turned;
+    EXPECT_EQ(Count(c.ptx, "st.global"), Count(c.ptx, "st.global.v4.b32")) << turned;
+    // Nothing moves between threads.
+    EXPECT_EQ(Count(c.ptx, "bar.sync"), 0) << turned;
+    // By steps that are no multiple of a vector: only a run can tell.
+    const CompiledText d = Compiled90(Moved(turned, "60"));
+    EXPECT_GT(Count(d.ptx, "ld.global.v4.b32"), 0) << turned;
+    EXPECT_GT(Count(d.ptx, "ld.global.b16"), 0) << turned;
+  }
+}
+
+// Remarks on the accesses, without their places.
+std::vector<std::string> Remarks(const std::string& text) {
+  std::vector<std::string> remarks;
+  ir::Diagnostics d;
+  const auto m = ir::Parse(text, "test.tile", &d);
+  EXPECT_TRUE(d.ok()) << d.ToString();
+  if (m == nullptr) return remarks;
+  CompileOptions options;
+  options.target = FindTarget(90);
+  Trace trace;
+  trace.on_remark = [&](const std::string& line) {
+    if (absl::StrContains(line, "remark[vector]")) remarks.push_back(line);
+  };
+  options.trace = &trace;
+  EXPECT_TRUE(Compile(*m, *m->functions[0], options).ok());
+  return remarks;
+}
+
+TEST(PointerPtx, RemarksNameTheMissingFact) {
+  const std::vector<std::string> aligned = Remarks(Row("f16", "16"));
+  ASSERT_EQ(aligned.size(), 2u);
+  EXPECT_TRUE(absl::EndsWith(aligned[0], "8 elements (16 bytes) at a time")) << aligned[0];
+  const std::vector<std::string> bound = Remarks(Row("f16", "4"));
+  ASSERT_EQ(bound.size(), 2u);
+  EXPECT_TRUE(absl::StrContains(bound[0], "the bound that cmpi compares with is not known to be a multiple of 8"))
+      << bound[0];
+  // By a stride that nobody knows.
+  const std::vector<std::string> apart =
+      Remarks(absl::StrReplaceAll(Row("f16", "16"), {{"muli %col, %one", "muli %col, %s.n"}}));
+  ASSERT_EQ(apart.size(), 2u);
+  EXPECT_TRUE(absl::StrContains(apart[0], "element by element")) << apart[0];
+  EXPECT_TRUE(absl::StrContains(apart[0], "behind muli, neighbours need not rise by one (test.tile:30:12)"))
+      << apart[0];
+}
+
+}  // namespace
+}  // namespace tile::codegen
