@@ -147,21 +147,12 @@ TEST(PointerPtx, LoopsMovePointersOn) {
   }
 }
 
-// Remarks on the accesses, without their places.
+// Remarks on the accesses.
 std::vector<std::string> Remarks(const std::string& text) {
   std::vector<std::string> remarks;
-  ir::Diagnostics d;
-  const auto m = ir::Parse(text, "test.tile", &d);
-  EXPECT_TRUE(d.ok()) << d.ToString();
-  if (m == nullptr) return remarks;
-  CompileOptions options;
-  options.target = FindTarget(90);
-  Trace trace;
-  trace.on_remark = [&](const std::string& line) {
+  for (const std::string& line : Compiled90(text).remarks) {
     if (absl::StrContains(line, "remark[vector]")) remarks.push_back(line);
-  };
-  options.trace = &trace;
-  EXPECT_TRUE(Compile(*m, *m->functions[0], options).ok());
+  }
   return remarks;
 }
 

@@ -26,6 +26,7 @@ struct CompiledText {
   std::string ptx;                   // of all kernels, one after another
   std::string llvm;                  // as emitted
   std::vector<std::string> kernels;  // PTX of each
+  std::vector<std::string> remarks;
 };
 
 // One GPU of each kind in the table: what differs in nothing that codegen asks gets the same code (targets_ptx_test.cc has them all).
@@ -58,6 +59,7 @@ inline CompiledText CompileText(const std::string& text, const Target& target, c
     Trace trace;
     trace.wants_text = [](absl::string_view pass) { return pass == "llvm"; };
     trace.on_text = [&](absl::string_view, absl::string_view printed) { absl::StrAppend(&out.llvm, printed); };
+    trace.on_remark = [&](const std::string& line) { out.remarks.push_back(line); };
     options.trace = &trace;
     absl::StatusOr<Compiled> c = Compile(*m, *f, options);
     if (!c.ok()) {
