@@ -15,6 +15,9 @@
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"
 #include "tests/harness/on_vm.h"
+#include "tests/harness/op_file.h"
+#include "tools/data/array.h"
+#include "vm/vm.h"
 
 namespace tile::codegen {
 namespace {
