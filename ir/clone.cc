@@ -129,6 +129,9 @@ class Cloner {
                            .attrs = attrs,
                            .loc = from.loc,
                            .pos = from.pos});
+    for (const Annotation* a = from.annotations(); a != nullptr; a = a->next) {
+      to_.Annotate(op, *a->info, CopyOf(a->value));
+    }
     for (int i = 0; i < from.num_regions(); ++i) {
       const Block* region = from.region(i);
       if (region == nullptr) continue;

@@ -101,6 +101,18 @@ TEST(Clone, FunctionUnderAnotherName) {
   EXPECT_EQ(FirstDifference(*expected, *module), "");
 }
 
+TEST(Clone, AnnotationsAreCopied) {
+  const AttrInfo list{.name = "list", .kind = AttrKind::kInts}, word{.name = "word", .kind = AttrKind::kString};
+  auto module = Read(), same = Read();
+  ASSERT_NE(module, nullptr);
+  for (Module* m : {module.get(), same.get()}) {
+    Op* op = m->functions[1]->body()->front();
+    m->Annotate(op, list, Attr::Ints(m->arena().Copy(absl::Span<const int64_t>({1, 2}))));
+    m->Annotate(op, word, Attr::String(AttrKind::kString, m->Copy("yes")));
+  }
+  ExpectEqualClone(std::move(module), std::move(same));
+}
+
 TEST(Clone, EncodingsStay) {
   Module module;
   TypeData data = *module.types().Tile(Element::Number(Elem::kF32), {8}).data();

@@ -165,6 +165,7 @@ class Comparer {
       const AttrInfo& attr = info->format->attrs[i];
       if (!Equal(x, y)) return Differ(absl::StrCat("attribute ", attr.name), Describe(x, attr), Describe(y, attr));
     }
+    if (!SameAnnotations(*a, *b)) return false;
     for (int i = 0; i < a->num_results(); ++i) {
       if (!Define("result", i, a->result(i), b->result(i))) return false;
     }
@@ -174,6 +175,18 @@ class Comparer {
       where_ = outer;
     }
     return true;
+  }
+
+  bool SameAnnotations(const Op& a, const Op& b) {
+    const Annotation *x = a.annotations(), *y = b.annotations();
+    for (; x != nullptr && y != nullptr; x = x->next, y = y->next) {
+      if (x->info != y->info) return Differ("annotation", x->info->name, y->info->name);
+      if (!Equal(x->value, y->value)) {
+        return Differ(absl::StrCat("annotation ", x->info->name), Describe(x->value, *x->info),
+                      Describe(y->value, *y->info));
+      }
+    }
+    return Check("next annotation", x != nullptr ? x->info->name : "none", y != nullptr ? y->info->name : "none");
   }
 
   // -1: null, or defined in no block before.

@@ -49,6 +49,22 @@ TEST(Compare, TypesOfTwoContexts) {
   EXPECT_FALSE(Equal(view(a, 1), view(b, 2)));
 }
 
+const AttrInfo kNote{.name = "note", .kind = AttrKind::kInt}, kOther{.name = "other", .kind = AttrKind::kFlag};
+
+TEST(Compare, Annotations) {
+  auto a = Make(), b = Make();
+  a->Annotate(Sum(*a), kNote, Attr::Int(AttrKind::kInt, 3));
+  b->Annotate(Sum(*b), kNote, Attr::Int(AttrKind::kInt, 4));
+  EXPECT_THAT(FirstDifference(*a, *b), HasSubstr("op 1 (addi): annotation note: 3, other: 4"));
+  b->Annotate(Sum(*b), kNote, Attr::Int(AttrKind::kInt, 3));
+  EXPECT_TRUE(Equal(*a, *b)) << "the later value takes the place of the earlier one";
+  a->Annotate(Sum(*a), kOther, Attr::Flag(true));
+  EXPECT_FALSE(Equal(*a, *b));
+  Sum(*b)->DropAnnotations();
+  b->Annotate(Sum(*b), kOther, Attr::Flag(true));
+  EXPECT_THAT(FirstDifference(*a, *b), HasSubstr("annotation: note, other: other"));
+}
+
 TEST(Compare, NamesTheFirstDifference) {
   const struct {
     std::function<void(Module&)> change;
@@ -69,6 +85,8 @@ TEST(Compare, NamesTheFirstDifference) {
       {[](Module& m) { Sum(m)->loc = 1; }, "location: 0, other: 1"},
       {[](Module& m) { m.functions[0]->body()->back()->prev()->set_attr(0, Attr::String(AttrKind::kString, "yes")); },
        "op 3 (assert): attribute message: \"no\", other: \"yes\""},
+      {[](Module& m) { m.Annotate(Sum(m), kNote, Attr::Int(AttrKind::kInt, 3)); },
+       "next annotation: none, other: note"},
       {[](Module& m) { m.functions[0]->body()->back()->Erase(); }, "next op: return, other: end of the block"},
       {[](Module& m) { m.functions[0]->body()->front()->set_region(0, nullptr); }, "the region has a block"},
   };

@@ -74,6 +74,13 @@ void Op::set_attr(absl::string_view name, Attr a) {
   attrs_[i] = a;
 }
 
+Attr Op::annotation(const AttrInfo& info) const {
+  for (const Annotation* a = annotations_; a != nullptr; a = a->next) {
+    if (a->info == &info) return a->value;
+  }
+  return Attr();
+}
+
 void Op::set_region(int i, Block* b) {
   regions_[i] = b;
   if (b == nullptr) return;
@@ -173,6 +180,16 @@ Global* Module::FindGlobal(absl::string_view global_name) const {
     if (g->name == global_name) return g.get();
   }
   return nullptr;
+}
+
+void Module::Annotate(Op* op, const AttrInfo& info, Attr value) {
+  Annotation** at = &op->annotations_;
+  while (*at != nullptr && (*at)->info != &info) at = &(*at)->next;
+  if (*at == nullptr) {
+    *at = arena_.New<Annotation>();
+    (*at)->info = &info;
+  }
+  (*at)->value = value;
 }
 
 Op* Module::CreateOp(const OpSpec& spec) {

@@ -135,6 +135,14 @@ class Block {
   Op* last_ = nullptr;
 };
 
+// What a compiler decided about an operation, beside the attributes of its format: its later passes read it. `info`, the name
+// and kind, is a row of a table of the compiler's own (codegen/target/decisions.def). Stored programs have none.
+struct Annotation {
+  const AttrInfo* info = nullptr;
+  Attr value;
+  Annotation* next = nullptr;
+};
+
 class Op {
  public:
   const OpInfo* info() const { return info_; }
@@ -168,6 +176,12 @@ class Op {
   Block* region(int i) const { return regions_[i]; }  // its one block; null: an empty region (no block)
   void set_region(int i, Block* b);
 
+  // The first one, in the order in which they were set; null: there is none.
+  const Annotation* annotations() const { return annotations_; }
+  // Not present if the op has no such annotation.
+  Attr annotation(const AttrInfo& info) const;
+  void DropAnnotations() { annotations_ = nullptr; }
+
   LocId loc = 0;  // debug information, part of the program
   SourcePos pos;  // line of the text it was read from; not part of the program
 
@@ -188,6 +202,7 @@ class Op {
   Use* operands_ = nullptr;
   Value* results_ = nullptr;
   Attr* attrs_ = nullptr;
+  Annotation* annotations_ = nullptr;
   Block** regions_ = nullptr;
   uint32_t* operand_ends_ = nullptr;  // per operand field
   uint32_t num_operands_ = 0, num_results_ = 0;
@@ -271,6 +286,9 @@ class Module {
   void Append(Block* block, Op* op) { InsertBefore(block, nullptr, op); }
   // Before `where`, or at the end if it is null.
   void InsertBefore(Block* block, Op* where, Op* op);
+  // In place of an earlier annotation of this kind, or behind the others. `info` and what the value points to must outlive the
+  // module.
+  void Annotate(Op* op, const AttrInfo& info, Attr value);
 
   // "file:line:col" of an op, or of the text line it was read from; without either the file, or "<unknown>".
   std::string Where(LocId loc, SourcePos pos) const;

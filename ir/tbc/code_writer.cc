@@ -134,6 +134,7 @@ class CodeWriter {
     const FormatPlan& plan = PlanOf(*info.format);
     out_.ops.push_back(&op);
     if (FindOp(static_cast<int>(info.opcode)) != &info) return FailOp(op, "no operation of tile code");
+    if (op.annotations() != nullptr) return FailOp(op, "has annotations, which are not stored");
     if (op.num_operands() > kMaxOperands || op.num_results() > kMaxOperands)
       return FailOp(op, "too many operands or results");
     if (op.num_results() < plan.min_results || (plan.max_results >= 0 && op.num_results() > plan.max_results)) {

@@ -187,6 +187,15 @@ TEST(Tbc, WriterNamesWhatItCantHold) {
     EXPECT_THAT(message(m), HasSubstr("@k, op 0 (constant): attribute value is missing"));
   }
   {
+    const AttrInfo note{.name = "note", .kind = AttrKind::kInt};
+    Module m;
+    Builder b(&m, m.AddFunction("k", {})->body());
+    m.Annotate(b.Create(Opcode::kReturn, {}, {}), note, Attr::Int(AttrKind::kInt, 1));
+    EXPECT_THAT(message(m), HasSubstr("@k, op 0 (return): has annotations, which are not stored"));
+    m.functions[0]->body()->front()->DropAnnotations();
+    EXPECT_EQ(message(m), "");
+  }
+  {
     Module m;
     m.AddFunction("k", {m.types().Function({}, {})});
     EXPECT_THAT(message(m), HasSubstr("a function type is no type of a value"));

@@ -377,6 +377,25 @@ bool Parser::ParseResultNames(PendingOp& op) {
   return Expect("=", "between the results and the operation");
 }
 
+bool Parser::ParseAnnotations(PendingOp& op, Op* created) {
+  if (second_.find_annotation == nullptr || !tok_.is("{") || tok_.first_on_line) return true;
+  Advance();
+  for (bool first = true; !tok_.is("}"); first = false) {
+    if (!first && !Expect(",", "or '}' between annotations")) return false;
+    const AttrInfo* info = tok_.kind == Tok::kIdent ? second_.find_annotation(tok_.text) : nullptr;
+    if (info == nullptr) return FailExpected("the name of an annotation");
+    if (info->kind != AttrKind::kFlag) {
+      Advance();
+      if (!Expect("=", absl::StrCat("behind ", info->name))) return false;
+    }
+    Attr value;
+    if (!ParseAttr(*info, op, &value)) return false;
+    if (created != nullptr) module_->Annotate(created, *info, value);
+  }
+  Advance();
+  return true;
+}
+
 bool Parser::ParseLoc(LocId* loc) {
   if (!tok_.is("loc")) return true;
   Advance();
@@ -405,7 +424,7 @@ bool Parser::ParseOp(Block* block) {
     return fail();
   }
   op.info = FindOp(tok_.text);
-  if (op.info == nullptr && second_ != nullptr) op.info = second_(tok_.text);
+  if (op.info == nullptr && second_.find_op != nullptr) op.info = second_.find_op(tok_.text);
   if (op.info == nullptr) {
     std::vector<absl::string_view> all;
     for (const OpInfo& info : AllOps()) all.push_back(info.mnemonic);
@@ -427,7 +446,7 @@ bool Parser::ParseOp(Block* block) {
     created = Create(op, results, block);
   }
   LocId loc = 0;
-  if (!ParseLoc(&loc)) return fail();
+  if (!ParseAnnotations(op, created) || !ParseLoc(&loc)) return fail();
   if (created != nullptr) created->loc = loc;
   for (Op* inserted : op.inserted) inserted->loc = loc;
   if (created == nullptr) reading_->short_blocks.insert(block);

@@ -11,7 +11,7 @@ namespace tile::ir::text {
 // --- tokens and errors ----------------------------------------------------------------------------------------------
 
 Parser::Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading,
-               OpFinder second)
+               const SecondTable& second)
     : lexer_(text), diags_(diags), reading_(reading), second_(second), module_(std::make_unique<Module>()) {
   module_->source_name = std::string(file_name);
   tok_ = lexer_.Next();
@@ -247,10 +247,10 @@ void Parser::CheckLocs() {
 namespace tile::ir {
 
 std::unique_ptr<Module> Parse(absl::string_view text, absl::string_view file_name, Diagnostics* diags) {
-  return ParseWith(nullptr, text, file_name, diags);
+  return ParseWith({}, text, file_name, diags);
 }
 
-std::unique_ptr<Module> ParseWith(OpFinder second, absl::string_view text, absl::string_view file_name,
+std::unique_ptr<Module> ParseWith(const SecondTable& second, absl::string_view text, absl::string_view file_name,
                                   Diagnostics* diags) {
   if (text.size() > kMaxFileBytes) {
     diags->Error("text.limit", absl::StrCat(file_name, ":1:1"),

@@ -74,7 +74,7 @@ struct PendingOp {
 class Parser {
  public:
   Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading,
-         OpFinder second = nullptr);
+         const SecondTable& second = {});
   // Null after an error, unless it is wanted `partly`.
   std::unique_ptr<Module> ParseModule(bool partly);
 
@@ -143,6 +143,7 @@ class Parser {
   // values without a type in place of those that are not known.
   Op* Create(const PendingOp& op, const std::vector<Type>& results, Block* block);
   void DefineResults(const PendingOp& op, Op* created);
+  bool ParseAnnotations(PendingOp& op, Op* created);
   bool ParseLoc(LocId* loc);
 
   // --- operands (parse_operand.cc)
@@ -193,7 +194,7 @@ class Parser {
   Lexer lexer_;
   Diagnostics* diags_;
   Reading* reading_;
-  OpFinder second_;  // may be null
+  const SecondTable second_;
   std::unique_ptr<Module> module_;
   const OpInfo* info_ = nullptr;  // of the operation that is being read, for its form in messages
   Value* error_value_ = nullptr;  // without a type, made when needed

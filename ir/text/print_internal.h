@@ -47,6 +47,7 @@ class Printer {
   bool GroupSkipped(const Op& op, const std::vector<SyntaxItem>& items, size_t i) const;
   void PutTypes(const std::vector<Type>& operands, const std::vector<Type>& results);
   void PutValues(const std::vector<Value*>& values);
+  void PutAnnotations(const Op& op);
   void PutLoc(LocId loc);
   void PutBody(const Op& op, int region, int indent);
 

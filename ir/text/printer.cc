@@ -113,9 +113,21 @@ void Printer::PrintOp(const Op& op, int indent) {
     for (size_t f = 0; f < op.info()->format->operands.size(); ++f) ends.push_back(op.group_end(static_cast<int>(f)));
     PutTypes(OperandTypes(*op.info(), operands, ends, !OperandsFollowRule(op)), ResultTypes(op));
   }
+  if (!one_line_) PutAnnotations(op);
   PutLoc(op.loc);
   if (options_.numbers) Put("  // ", number);
   if (!one_line_) Put("\n");
+}
+
+void Printer::PutAnnotations(const Op& op) {
+  if (op.annotations() == nullptr) return;
+  const char* before = " {";
+  for (const Annotation* a = op.annotations(); a != nullptr; a = a->next) {
+    Put(before, a->info->kind == AttrKind::kFlag ? "" : absl::StrCat(a->info->name, " = "),
+        AttrText(*a->info, a->value, op));
+    before = ", ";
+  }
+  Put("}");
 }
 
 // A terminator that the parser adds by itself.

@@ -10,6 +10,7 @@
 #include "ir/compare.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
+#include "ir/text/second_table.h"
 
 namespace tile::ir {
 namespace {
@@ -44,6 +45,53 @@ std::string Body(absl::string_view ops) {
   EXPECT_EQ(FirstDifference(*m, *MustParse(Print(*m))), "");
   const size_t begin = text.find("{\n") + 2, end = text.rfind("  return\n");
   return text.substr(begin, end - begin);
+}
+
+// --- annotations ----------------------------------------------------------------------------------------------------
+
+const AttrInfo kAnnotations[] = {{.name = "map", .kind = AttrKind::kInt},
+                                 {.name = "sizes", .kind = AttrKind::kInts},
+                                 {.name = "by", .kind = AttrKind::kString},
+                                 {.name = "early", .kind = AttrKind::kFlag}};
+
+const OpInfo* NoOp(absl::string_view) { return nullptr; }
+const AttrInfo* FindAnnotation(absl::string_view name) {
+  for (const AttrInfo& info : kAnnotations) {
+    if (name == info.name) return &info;
+  }
+  return nullptr;
+}
+
+std::string AnnotatedBody(absl::string_view ops, Diagnostics* diags) {
+  const std::string all = absl::StrCat("entry @k(", kParams, ") {\n", ops, "  return\n}\n");
+  const auto m = ParseWith({NoOp, FindAnnotation}, all, "test.tile", diags);
+  if (m == nullptr) return "";
+  const std::string text = Print(*m, {.keep_names = true});
+  const size_t begin = text.find("{\n") + 2;
+  return text.substr(begin, text.rfind("  return\n") - begin);
+}
+
+TEST(Annotations, StandBehindTypesAndRegions) {
+  constexpr char kOps[] =
+      "  %y = addf %x, %x : tile<f32> {by = \"fma\", early}\n"
+      "  %s = for %i in (%n to %n, step %m) : tile<i32> iter_values(%z = %y) -> (tile<f32>) {\n"
+      "    continue %z : tile<f32> {map = -1}\n"
+      "  } {sizes = [64, 8]}\n";
+  Diagnostics diags;
+  EXPECT_EQ(AnnotatedBody(kOps, &diags), kOps) << diags.ToString();
+}
+
+TEST(Annotations, Errors) {
+  for (const char* wrong :
+       {"{map}", "{map = x}", "{other = 1}", "{map = 1 early}", "{map = 1", "{early = 1}", "{\"by\"}"}) {
+    Diagnostics diags;
+    EXPECT_EQ(AnnotatedBody(absl::StrCat("  %y = addf %x, %x : tile<f32> ", wrong, "\n"), &diags), "") << wrong;
+    EXPECT_FALSE(diags.ok()) << wrong;
+  }
+  Diagnostics diags;
+  EXPECT_EQ(Parse("entry @k(%x: tile<f32>) {\n  %y = addf %x, %x : tile<f32> {map = 1}\n  return\n}\n", "t", &diags),
+            nullptr)
+      << "the text of programs has none";
 }
 
 // --- whole files ----------------------------------------------------------------------------------------------------
