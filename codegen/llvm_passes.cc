@@ -16,15 +16,6 @@
 namespace tile::codegen {
 namespace {
 
-TmaAccesses AccessesOf(const FetchPlan& fetch) {
-  TmaAccesses tma;
-  tma.map_of = fetch.map_of;
-  tma.count = static_cast<int>(fetch.maps.size());
-  tma.shared = fetch.sharing.loads;
-  for (const auto& [op, map] : fetch.map_of) tma.stores = tma.stores || op->opcode() == ir::Opcode::kStoreView;
-  return tma;
-}
-
 // What the image says of the code, besides the code.
 void Describe(const Emitter& emitter, Compilation& c) {
   Compiled& r = c.result;
@@ -54,7 +45,8 @@ absl::Status EmitPass(Compilation& c) {
   if (!code.ok()) return code.status();
   c.llvm = *std::move(code);
   llvm::Module& module = c.llvm->module();
-  Emitter emitter(c.target, *c.schedule, *c.module, *c.function, &module, c.options.trace, AccessesOf(c.fetch));
+  Emitter emitter(c.target, *c.schedule, *c.module, *c.function, &module, c.options.trace,
+                  static_cast<int>(c.fetch.maps.size()));
   if (absl::Status s = EmitKernel(&emitter); !s.ok()) {
     if (!emitter.refused()) c.fit = Fit::kTooMuchShared;
     return s;

@@ -5,10 +5,12 @@
 #include "codegen/analysis/live_registers.h"
 #include "codegen/compilation.h"
 #include "codegen/passes/assume_aligned.h"
+#include "codegen/passes/choose_mma.h"
 #include "codegen/passes/copy_ahead.h"
 #include "codegen/passes/resolve_hints.h"
 #include "codegen/passes/slice.h"
 #include "codegen/passes/split_products.h"
+#include "codegen/plan/staging.h"
 #include "codegen/plan/tma_store.h"
 #include "ir/op_views.h"
 
@@ -40,10 +42,10 @@ void ChooseTmaStores(Compilation& c) {
     const auto store_view = ir::As<ir::StoreViewOp>(op);
     if (!store_view) return;
     const Layout* layout = LayoutOf(store_view->tile()->type());
-    std::optional<TmaStore> store = layout == nullptr ? std::nullopt : PlanTmaStore(*op, *layout);
-    if (!store) return;
-    c.fetch.map_of[op] = static_cast<int>(c.fetch.maps.size());
-    c.fetch.maps.push_back(std::move(store->tensor));
+    std::optional<TmaStorePlan> plan = layout == nullptr ? std::nullopt : PlanTmaStore(*op, *layout);
+    if (!plan) return;
+    Decide(c.module.get(), op, *plan, static_cast<int>(c.fetch.maps.size()));
+    c.fetch.maps.push_back(std::move(plan->tensor));
   });
 }
 
@@ -89,11 +91,12 @@ absl::Status SlicePass(Compilation& c) {
 }
 
 absl::Status SchedulePass(Compilation& c) {
+  DecideStages(c.module.get(), c.function);
   std::optional<Schedule> schedule = MakeSchedule(c.target, *c.function,
                                                   {.aligned = c.options.aligned,
                                                    .told_warps = c.options.num_warps,
                                                    .wgmma_warps = c.fetch.num_warps,
-                                                   .shared_dim = c.fetch.sharing.dim,
+                                                   .shared_dim = c.fetch.shared_dim,
                                                    .most_stages = c.candidate.most_stages});
   if (!schedule) {
     c.Remark("fetch", "nothing is fetched ahead: shared memory does not hold the operands of two rounds");
@@ -107,8 +110,13 @@ absl::Status SchedulePass(Compilation& c) {
   return absl::OkStatus();
 }
 
+absl::Status MmaPass(Compilation& c) {
+  ChooseMma(c.target, *c.schedule, c.module.get(), c.function);
+  return absl::OkStatus();
+}
+
 absl::Status LayoutsPass(Compilation& c) {
-  if (absl::Status s = AssignLayouts(c.target, *c.schedule, c.module.get(), c.function, &c.layouts); !s.ok()) return s;
+  if (absl::Status s = AssignLayouts(*c.schedule, c.module.get(), c.function, &c.layouts); !s.ok()) return s;
   ChooseTmaStores(c);
   return absl::OkStatus();
 }

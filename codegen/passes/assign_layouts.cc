@@ -173,9 +173,8 @@ class Assigner : public LayoutRules {
 
 }  // namespace
 
-absl::Status AssignLayouts(const Target& target, const Schedule& plan, ir::Module* module, ir::Function* function,
-                           LayoutTable* layouts) {
-  Assigner(target, plan, module, layouts).Run(function);
+absl::Status AssignLayouts(const Schedule& plan, ir::Module* module, ir::Function* function, LayoutTable* layouts) {
+  Assigner(plan, module, layouts).Run(function);
   return absl::OkStatus();
 }
 

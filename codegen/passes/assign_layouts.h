@@ -1,7 +1,7 @@
 // Gives every tile a layout: which thread holds which of its elements, in which register.
 //
 //   LayoutTable layouts;                       // owns them; must live as long as the function is used
-//   AssignLayouts(target, plan, &module, function, &layouts);
+//   AssignLayouts(plan, &module, function, &layouts);
 //   LayoutOf(value->type());                   // null for scalars
 //
 // Afterwards every tile type of rank 1 and more has an encoding (a `const Layout*`; equal layouts are one pointer), the
@@ -23,7 +23,6 @@
 #include "absl/status/status.h"
 #include "codegen/layout/layout.h"
 #include "codegen/plan/schedule.h"
-#include "codegen/target/target.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
@@ -38,8 +37,7 @@ class LayoutTable {
 
 inline const Layout* LayoutOf(ir::Type t) { return static_cast<const Layout*>(t->encoding); }
 
-absl::Status AssignLayouts(const Target& target, const Schedule& plan, ir::Module* module, ir::Function* function,
-                           LayoutTable* layouts);
+absl::Status AssignLayouts(const Schedule& plan, ir::Module* module, ir::Function* function, LayoutTable* layouts);
 
 }  // namespace tile::codegen
 

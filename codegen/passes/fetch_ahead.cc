@@ -6,7 +6,10 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/producer_slice.h"
+#include "codegen/plan/schedule.h"
+#include "codegen/plan/share_loads.h"
 #include "codegen/plan/wgmma_plan.h"
+#include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 
 namespace tile::codegen {
@@ -37,7 +40,7 @@ class Loop {
   }
 
   // Returns the fetch_ahead.
-  const Op* Rewrite(const std::vector<Op*>& products) {
+  Op* Rewrite(const std::vector<Op*>& products) {
     std::vector<ProductOperand> operands;
     for (Op* mma : products) {
       for (int i = 0; i < 2; ++i) operands.push_back({mma, i});
@@ -84,20 +87,27 @@ FetchPlan FetchAhead(const Target& target, int num_warps, ir::Module* module, ir
       for (const Op* mma : products) warps = std::max(warps, WgmmaWarps(*mma));
     }
   }
-  std::vector<const Op*> fetches;
+  std::vector<Op*> fetches;
   for (auto& [loop, products] : loops) {
     products.erase(std::remove_if(products.begin(), products.end(),
                                   [&](const Op* mma) { return !PlanWgmma(target, warps, *mma).has_value(); }),
                    products.end());
     if (products.empty()) continue;
     fetches.push_back(Loop(module, loop).Rewrite(products));
+    Decide(module, fetches.back(), PlanStage(*fetches.back()));
     plan.num_warps = warps;
   }
-  if (target.has(kCluster)) plan.sharing = FindSharing(*function);
+  const Sharing sharing = target.has(kCluster) ? FindSharing(*function) : Sharing();
+  plan.shared_dim = sharing.dim;
   for (const Op* fetch : fetches) {
-    for (const StagedTile& tile : LayoutStage(*fetch).tiles) {
-      plan.map_of[tile.load] = static_cast<int>(plan.maps.size());
-      plan.maps.push_back(*MapTensor(*tile.load, tile, plan.sharing.loads.contains(tile.load) ? kClusterBlocks : 1));
+    for (const StagedTile& tile : StageOf(*fetch).tiles) {
+      for (Op* load : *fetch->region(0)) {
+        if (load != tile.load) continue;
+        const bool shared = sharing.loads.contains(load);
+        Decide<Decision::kTensorMap>(module, load, static_cast<int64_t>(plan.maps.size()));
+        if (shared) Decide<Decision::kMulticast>(module, load, kClusterBlocks);
+        plan.maps.push_back(*MapTensor(*load, tile, shared ? kClusterBlocks : 1));
+      }
     }
   }
   return plan;

@@ -2,7 +2,7 @@
 // into a fetch_ahead (codegen/target/gpu_ops.def), which brings later tiles while earlier ones are multiplied.
 //
 //   FetchPlan fetch = FetchAhead(target, /*num_warps=*/0, module, function, trace);
-//   fetch.num_warps, fetch.maps, fetch.map_of[load]
+//   fetch.num_warps, fetch.maps[*DecisionOf<Decision::kTensorMap>(load)]
 //
 // Before:                                            After:
 //   for %k … {                                         for %k … {
@@ -15,14 +15,13 @@
 //                                                      }
 //
 // A load may move if it is weak, no token orders it behind a write, its indices follow from the induction variable and
-// from values of before the loop by scalar operations, and its tensor is one that the host can describe for TMA.
+// from values of before the loop by scalar operations, and its tensor is one that the host can describe for TMA. Loads that a cluster of blocks
+// needs only once are marked (Decision::kMulticast).
 #ifndef TILE_CODEGEN_PASSES_FETCH_AHEAD_H_
 #define TILE_CODEGEN_PASSES_FETCH_AHEAD_H_
 
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "codegen/plan/share_loads.h"
 #include "codegen/plan/tensor_map.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
@@ -31,10 +30,9 @@
 namespace tile::codegen {
 
 struct FetchPlan {
-  int num_warps = 0;  // that the products need; 0: nothing was changed
-  std::vector<TensorMap> maps;
-  absl::flat_hash_map<const ir::Op*, int> map_of;  // of a load in a fetch_ahead: position in maps
-  Sharing sharing;                                 // what clusters of two blocks share
+  int num_warps = 0;            // that the products need; 0: nothing was changed
+  std::vector<TensorMap> maps;  // by the numbers that the loads have (Decision::kTensorMap)
+  int shared_dim = -1;          // of the grid, along which clusters of two blocks share loads; -1: they share none
 };
 
 // `num_warps`: 0: the plan's choice. The trace may be null.

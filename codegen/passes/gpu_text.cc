@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "codegen/passes/assign_layouts.h"
+#include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/text/printer.h"
 #include "ir/text/second_table.h"
@@ -59,7 +60,7 @@ std::string PrintGpu(const ir::Module& module) {
 
 std::unique_ptr<ir::Module> ParseGpu(absl::string_view text, absl::string_view file_name,
                                      ir::Diagnostics* diagnostics) {
-  return ir::ParseWith(FindGpuOp, text, file_name, diagnostics);
+  return ir::ParseWith({FindGpuOp, FindDecision}, text, file_name, diagnostics);
 }
 
 }  // namespace tile::codegen

@@ -8,7 +8,6 @@
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tma_store.h"
-#include "codegen/plan/wgmma_plan.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -106,7 +105,7 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
       return l == nullptr ? nullptr : Intern(l->Slice(static_cast<int>(ir::ReduceOp(op).dim())).RemoveZeroRegisters());
     }
     case Rule::kLoadView: return ForView(ir::LoadViewOp(op).view()->type());
-    case Rule::kMma: return Intern(MmaResultLayout(target_, plan_, op));
+    case Rule::kMma: return Intern(MmaResultLayout(plan_.num_warps, op));
     default: return nullptr;
   }
 }
@@ -214,9 +213,8 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
 const Layout* LayoutRules::ForInvariant(const Op& mma, int i) {
   const Value* v = mma.operand(i);
   if (!IsInvariant(mma, i) || FetchOf(mma) != nullptr || CopyOf(mma, i) != nullptr) return nullptr;
-  if (PlanWgmmaOfCopies(target_, plan_.num_warps, mma)) return nullptr;  // it is staged in shared memory
-  const auto plan = PlanMma(target_, plan_, mma);
-  if (!plan) return nullptr;
+  const auto plan = MmaPlanOf(mma);
+  if (!plan) return nullptr;  // of wgmma it is staged in shared memory
   const Layout fragment = MmaLayout(plan->tile, i == 0 ? Operand::kA : Operand::kB);
   const int bits = ir::ElemInfoOf(v->type().elem()).storage * 8;
   return fragment.registers() * bits <= kInvariantBits ? Intern(fragment) : nullptr;

@@ -13,8 +13,8 @@ namespace tile::codegen {
 
 class LayoutRules {
  public:
-  LayoutRules(const Target& target, const Schedule& plan, ir::Module* module, LayoutTable* table)
-      : target_(target), plan_(plan), module_(module), table_(table) {}
+  LayoutRules(const Schedule& plan, ir::Module* module, LayoutTable* table)
+      : plan_(plan), module_(module), table_(table) {}
 
  protected:
   ir::Module* module() const { return module_; }
@@ -59,7 +59,6 @@ class LayoutRules {
   const Layout* ForStore(const ir::Op& op, const Layout* own);
   const Layout* Intern(const Layout& l) { return table_->Intern(l); }
 
-  const Target& target_;
   const Schedule& plan_;
   ir::Module* module_;
   LayoutTable* table_;

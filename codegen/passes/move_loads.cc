@@ -74,7 +74,7 @@ std::string LoopLoads::WhyNot(const Op& mma, int i, const Op& load,
   return token == nullptr || IsHarmless(token, &seen) ? "" : "a token orders a load behind something";
 }
 
-const Op* LoopLoads::Move(GpuOpcode code, absl::Span<const ProductOperand> products) {
+Op* LoopLoads::Move(GpuOpcode code, absl::Span<const ProductOperand> products) {
   std::vector<Value*> operands;
   std::vector<ir::Type> types;
   for (const ProductOperand& p : products) operands.push_back(p.mma->operand(p.index));

@@ -3,7 +3,7 @@
 //
 //   LoopLoads loop(module, op);
 //   if (loop.WhyNot(*mma, 0, load, /*outside=*/IsSliceable).empty()) …
-//   const ir::Op* fetch = loop.Move(GpuOpcode::kFetchAhead, {{mma, 0}, {mma, 1}});
+//   ir::Op* fetch = loop.Move(GpuOpcode::kFetchAhead, {{mma, 0}, {mma, 1}});
 //
 // Not thread-safe with other changes of the module.
 #ifndef TILE_CODEGEN_PASSES_MOVE_LOADS_H_
@@ -36,7 +36,7 @@ class LoopLoads {
                      absl::FunctionRef<bool(const ir::Value*)> outside) const;
 
   // Returns the new operation at the front of the body; its results are the operands, in this order.
-  const ir::Op* Move(GpuOpcode code, absl::Span<const ProductOperand> operands);
+  ir::Op* Move(GpuOpcode code, absl::Span<const ProductOperand> operands);
 
  private:
   bool InLoop(const ir::Value* v) const;

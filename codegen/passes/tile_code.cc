@@ -51,6 +51,7 @@ std::unique_ptr<ir::Module> TileCodeOf(const ir::Module& module) {
     DropLayouts(plain.get(), f->body());
     std::vector<Op*> conversions, fetches;
     ir::Walk(f->body(), [&](Op* op) {
+      op->DropAnnotations();
       if (IsGpuOp(op, GpuOpcode::kConvertLayout)) conversions.push_back(op);
       if (IsFetch(op)) fetches.push_back(op);
     });

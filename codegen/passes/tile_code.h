@@ -3,7 +3,7 @@
 //
 //   std::unique_ptr<ir::Module> plain = TileCodeOf(module);
 //
-// Types lose their layouts, convert_layout gives its operand, and what a fetch_ahead or copy_ahead would bring is loaded where
+// Types lose their layouts, operations what was decided about them, convert_layout gives its operand, and what a fetch_ahead or copy_ahead would bring is loaded where
 // it stands.
 #ifndef TILE_CODEGEN_PASSES_TILE_CODE_H_
 #define TILE_CODEGEN_PASSES_TILE_CODE_H_

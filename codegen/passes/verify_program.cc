@@ -8,7 +8,9 @@
 #include "codegen/passes/assign_layouts.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/plan/staging.h"
+#include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
+#include "ir/op_views.h"
 #include "ir/verify/verify.h"
 
 namespace tile::codegen {
@@ -50,9 +52,11 @@ class Judge {
   void Visit(const ir::Function& f, const Op* op) {
     if (IsFetch(op)) {
       if (const char* what = FetchFault(*op); *what != 0) return Fail(f, op, what);
+      if (const std::string what = StageFault(*op); !what.empty()) return Fail(f, op, what);
     }
     if (IsGpuOp(op, GpuOpcode::kConvertLayout) && !has_layouts_) return Fail(f, op, "there are no layouts yet");
     if (!has_layouts_) return;
+    if (ir::MmaOp::Is(op) && !DecisionOf<Decision::kInstruction>(*op)) return Fail(f, op, "has no instruction");
     const Layout* common = nullptr;
     const auto visit = [&](const Value* v) {
       if (!HasElements(v) || !fault_.empty()) return;
@@ -104,12 +108,37 @@ class Judge {
     return "";
   }
 
+  // What was decided about its stages; from the schedule on, something was. "" if there is no fault.
+  std::string StageFault(const Op& fetch) const {
+    const auto swizzles = DecisionOf<Decision::kSwizzle>(fetch), rotations = DecisionOf<Decision::kRowRotation>(fetch),
+               offsets = DecisionOf<Decision::kOffsets>(fetch);
+    if (!swizzles && !rotations && !offsets && schedule_ == nullptr) return "";
+    const auto results = static_cast<size_t>(fetch.num_results());
+    for (const auto& numbers : {swizzles, rotations, offsets}) {
+      if (!numbers || numbers->size() != results) return "its stages don't say where each result lies";
+    }
+    const StageLayout stage = StageOf(fetch);
+    for (size_t i = 0; i < results; ++i) {
+      const int64_t end = i + 1 < results ? stage.offsets[i + 1] : stage.bytes;
+      if (stage.offsets[i] % 128 != 0 || stage.offsets[i] + stage.tiles[i].slot_bytes() > end) {
+        return absl::StrCat("result ", i, " of ", stage.tiles[i].slot_bytes(), " bytes lies at ", stage.offsets[i],
+                            " of a stage, before ", end);
+      }
+    }
+    for (const Op* op : *fetch.region(0)) {
+      const bool loads = op->opcode() == ir::Opcode::kLoadView;
+      if (loads && IsGpuOp(&fetch, GpuOpcode::kFetchAhead) && !DecisionOf<Decision::kTensorMap>(*op))
+        return "a load has no TMA descriptor";
+    }
+    return "";
+  }
+
   // Rings of fetch_ahead lie beside each other, those of copy_ahead in one place.
   void CheckRings(const ir::Function& f) {
     int64_t fetched = 0, copied = 0, arrays = 0;
     ir::Walk(f.body(), [&](Op* op) {
-      if (IsGpuOp(op, GpuOpcode::kFetchAhead)) fetched += LayoutStage(*op).bytes;
-      if (IsGpuOp(op, GpuOpcode::kCopyAhead)) copied = std::max(copied, LayoutStage(*op).bytes);
+      if (IsGpuOp(op, GpuOpcode::kFetchAhead)) fetched += StageOf(*op).bytes;
+      if (IsGpuOp(op, GpuOpcode::kCopyAhead)) copied = std::max(copied, StageOf(*op).bytes);
       if (op->opcode() == ir::Opcode::kAllocShared) {
         arrays += op->result(0)->type().num_elements() * ir::MemoryBits(op->result(0)->type().elem()) / 8;
       }

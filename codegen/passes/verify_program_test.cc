@@ -4,8 +4,11 @@
 
 #include "codegen/layout/layout.h"
 #include "codegen/passes/assign_layouts.h"
+#include "codegen/passes/choose_mma.h"
 #include "codegen/passes/gpu_text.h"
 #include "codegen/passes/tile_code.h"
+#include "codegen/plan/staging.h"
+#include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -51,6 +54,12 @@ std::unique_ptr<ir::Module> Read() {
   return module;
 }
 
+std::unique_ptr<ir::Module> ReadWithStages() {
+  std::unique_ptr<ir::Module> module = Read();
+  DecideStages(module.get(), module->functions[0].get());
+  return module;
+}
+
 ir::Op* Find(ir::Module& module, absl::string_view mnemonic) {
   ir::Op* found = nullptr;
   ir::Walk(module.functions[0]->body(), [&](ir::Op* op) {
@@ -74,11 +83,14 @@ TEST(VerifyProgram, NothingIsWrong) {
   const auto module = Read();
   ASSERT_NE(module, nullptr);
   EXPECT_EQ(Faults(*module, nullptr), "");
+  DecideStages(module.get(), module->functions[0].get());
+  EXPECT_EQ(Faults(*module, nullptr), "");
   const Schedule schedule = WithStages(3);
   EXPECT_EQ(Faults(*module, &schedule), "");
   EXPECT_EQ(Faults(*module, &schedule), "");
   LayoutTable layouts;
-  ASSERT_TRUE(AssignLayouts(Ampere(), schedule, module.get(), module->functions[0].get(), &layouts).ok());
+  ChooseMma(Ampere(), schedule, module.get(), module->functions[0].get());
+  ASSERT_TRUE(AssignLayouts(schedule, module.get(), module->functions[0].get(), &layouts).ok());
   EXPECT_EQ(Faults(*module, &schedule), "");
 }
 
@@ -110,7 +122,7 @@ TEST(VerifyProgram, FetchesBelongToTheirLoop) {
 }
 
 TEST(VerifyProgram, Rings) {
-  const auto module = Read();
+  const auto module = ReadWithStages();
   Schedule schedule = WithStages(0);
   EXPECT_THAT(Faults(*module, &schedule), HasSubstr("there are 0 stages for rings of 8192 bytes"));
   schedule = WithStages(64);
@@ -120,12 +132,31 @@ TEST(VerifyProgram, Rings) {
   EXPECT_THAT(Faults(*module, &schedule), HasSubstr("a producer warp"));
 }
 
+TEST(VerifyProgram, Stages) {
+  const Schedule schedule = WithStages(3);
+  const auto with = [&](const std::function<void(ir::Module*, ir::Op*)>& change) {
+    const auto module = ReadWithStages();
+    change(module.get(), Find(*module, "copy_ahead"));
+    return Faults(*module, &schedule);
+  };
+  EXPECT_EQ(with([](ir::Module*, ir::Op*) {}), "");
+  EXPECT_THAT(with([](ir::Module*, ir::Op* copy) { copy->DropAnnotations(); }),
+              HasSubstr("copy_ahead: its stages don't say where each result lies"));
+  EXPECT_THAT(with([](ir::Module* m, ir::Op* copy) { Decide<Decision::kSwizzle>(m, copy, {64}); }),
+              HasSubstr("its stages don't say where each result lies"));
+  EXPECT_THAT(with([](ir::Module* m, ir::Op* copy) {
+                Decide<Decision::kOffsets>(m, copy, {0, 2048});
+              }),
+              HasSubstr("result 0 of 4096 bytes lies at 0 of a stage, before 2048"));
+}
+
 TEST(VerifyProgram, Layouts) {
   const Schedule schedule = WithStages(3);
   const auto with = [&](const std::function<void(ir::Module&, LayoutTable&)>& change) {
-    const auto module = Read();
+    const auto module = ReadWithStages();
     LayoutTable layouts;
-    EXPECT_TRUE(AssignLayouts(Ampere(), schedule, module.get(), module->functions[0].get(), &layouts).ok());
+    ChooseMma(Ampere(), schedule, module.get(), module->functions[0].get());
+    EXPECT_TRUE(AssignLayouts(schedule, module.get(), module->functions[0].get(), &layouts).ok());
     change(*module, layouts);
     return Faults(*module, &schedule);
   };
@@ -148,6 +179,8 @@ TEST(VerifyProgram, Layouts) {
                 set(m, Find(m, "addf")->result(0), t.Intern(Layout::Replicated({64, 64}, 8)));
               }),
               HasSubstr("is not for 4 warps"));
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable&) { Find(m, "mmaf")->DropAnnotations(); }),
+              HasSubstr("mmaf: has no instruction"));
 }
 
 TEST(TileCode, OfFetches) {

@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/wgmma_plan.h"
+#include "codegen/target/decisions.h"
+#include "ir/check.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -38,6 +40,28 @@ void ShareTile(int num_warps, const Instruction& i, const MmaShape& s, int* warp
   }
 }
 
+// Null: the product is multiplied out with fma.
+const Instruction* FindInstruction(const Target& target, const ir::Op& op) {
+  const MmaShape s = ShapeOfMma(op);
+  if (s.batch != 0 || !op.info()->has(ir::kProduct)) return nullptr;
+  const ir::Elem element = ir::MmaOp(op).lhs()->type().elem();
+  for (const Instruction& i : kInstructions) {
+    if (i.element == element && target.has(i.feature) && s.k >= i.k) return &i;
+  }
+  return nullptr;
+}
+
+MmaPlan PlanOf(const Instruction& i, const ir::Op& op, int warps_m, int warps_n) {
+  const MmaShape s = ShapeOfMma(op);
+  MmaPlan p;
+  p.tile = {{i.m, i.n, i.k, ir::ElemInfoOf(i.element).storage * 8}, s.m, s.n, s.k, warps_m, warps_n};
+  p.instruction = absl::StrCat("mma.sync.aligned.", i.shape, ".", WithSigns(op, i.types));
+  p.words_a = i.words_a;
+  p.words_b = i.words_b;
+  p.registers_c = i.registers_c;
+  return p;
+}
+
 }  // namespace
 
 std::string WithSigns(const ir::Op& op, const char* types) {
@@ -61,38 +85,53 @@ MmaShape ShapeOfMma(const ir::Op& op) {
   return {first == 1 ? a[0] : 0, a[first], b[first + 1], a[first + 1]};
 }
 
-std::optional<MmaPlan> PlanMma(const Target& target, const Schedule& plan, const ir::Op& op) {
+bool HasMma(const Target& target, const ir::Op& op) { return FindInstruction(target, op) != nullptr; }
+
+std::optional<MmaPlan> PlanMma(const Target& target, int num_warps, const ir::Op& op) {
+  const Instruction* i = FindInstruction(target, op);
+  if (i == nullptr) return std::nullopt;
   const MmaShape s = ShapeOfMma(op);
-  if (s.batch != 0 || !op.info()->has(ir::kProduct)) return std::nullopt;
-  const ir::Elem element = ir::MmaOp(op).lhs()->type().elem();
-  for (const Instruction& i : kInstructions) {
-    if (i.element != element || !target.has(i.feature) || s.k < i.k) continue;
-    MmaPlan p;
-    p.tile = {{i.m, i.n, i.k, ir::ElemInfoOf(element).storage * 8}, s.m, s.n, s.k, 1, 1};
-    if (s.m >= static_cast<int64_t>(i.m) * plan.num_warps && WorksOnRows(op)) {
-      p.tile.warps_m = plan.num_warps;
-    } else {
-      ShareTile(plan.num_warps, i, s, &p.tile.warps_m, &p.tile.warps_n);
-    }
-    p.instruction = absl::StrCat("mma.sync.aligned.", i.shape, ".", WithSigns(op, i.types));
-    p.words_a = i.words_a;
-    p.words_b = i.words_b;
-    p.registers_c = i.registers_c;
-    return p;
+  int warps_m = 1, warps_n = 1;
+  if (s.m >= static_cast<int64_t>(i->m) * num_warps && WorksOnRows(op)) {
+    warps_m = num_warps;
+  } else {
+    ShareTile(num_warps, *i, s, &warps_m, &warps_n);
   }
+  return PlanOf(*i, op, warps_m, warps_n);
+}
+
+absl::string_view InstructionOf(const ir::Op& mma) {
+  const std::optional<absl::string_view> instruction = DecisionOf<Decision::kInstruction>(mma);
+  TILE_CHECK(instruction.has_value(), "nobody decided how the product is done");
+  return *instruction;
+}
+
+void Decide(ir::Module* module, ir::Op* mma, const MmaPlan& plan) {
+  const auto& [m, n, k, bits] = plan.tile.instruction;
+  Decide<Decision::kInstruction>(module, mma, kByMmaSync);
+  Decide<Decision::kShape>(module, mma, {m, n, k});
+  Decide<Decision::kWarps>(module, mma, {plan.tile.warps_m, plan.tile.warps_n});
+}
+
+std::optional<MmaPlan> MmaPlanOf(const ir::Op& mma) {
+  if (InstructionOf(mma) != kByMmaSync) return std::nullopt;
+  const auto shape = DecisionOf<Decision::kShape>(mma).value(), warps = DecisionOf<Decision::kWarps>(mma).value();
+  const ir::Elem element = ir::MmaOp(mma).lhs()->type().elem();
+  for (const Instruction& i : kInstructions) {
+    if (i.element == element && shape == absl::Span<const int64_t>({i.m, i.n, i.k}))
+      return PlanOf(i, mma, static_cast<int>(warps[0]), static_cast<int>(warps[1]));
+  }
+  TILE_CHECK(false, "a product has an instruction that does not exist");
   return std::nullopt;
 }
 
-bool HasMma(const Target& target, const ir::Op& op) { return PlanMma(target, Schedule(), op).has_value(); }
-
-Layout MmaResultLayout(const Target& target, const Schedule& plan, const ir::Op& op) {
-  if (FetchOf(op) != nullptr) return WgmmaLayout(PlanWgmma(target, plan.num_warps, op)->tile, Operand::kC);
-  if (const auto p = PlanWgmmaOfCopies(target, plan.num_warps, op)) return WgmmaLayout(p->tile, Operand::kC);
-  if (const auto p = PlanMma(target, plan, op)) return MmaLayout(p->tile, Operand::kC);
+Layout MmaResultLayout(int num_warps, const ir::Op& op) {
+  if (const auto p = WgmmaPlanOf(op)) return WgmmaLayout(p->tile, Operand::kC);
+  if (const auto p = MmaPlanOf(op)) return MmaLayout(p->tile, Operand::kC);
   // For fma: a square of results in each thread, so that what it reads serves several.
   const auto shape = op.result(0)->type().shape();
   const int rank = static_cast<int>(shape.size());
-  const int64_t each = std::max<int64_t>(1, op.result(0)->type().num_elements() / (32 * plan.num_warps));
+  const int64_t each = std::max<int64_t>(1, op.result(0)->type().num_elements() / (32 * num_warps));
   const int64_t columns = std::min<int64_t>({shape[rank - 1], each, 4});
   const int64_t rows = std::min<int64_t>({shape[rank - 2], each / columns, 4});
   absl::InlinedVector<int64_t, 4> elements(rank, 1), lanes(rank, 1), warps(rank, 1);
@@ -111,13 +150,13 @@ Layout MmaResultLayout(const Target& target, const Schedule& plan, const ir::Op&
   // Warps such that what a thread reads of one k, rows and columns, is least.
   auto each_thread = [&](int d, int64_t w) { return std::max<int64_t>(elements[d], shape[d] / (lanes[d] * w)); };
   int64_t best = 0;
-  for (int64_t w = 1; w <= plan.num_warps; w *= 2) {
-    const int64_t m = each_thread(rank - 2, w), n = each_thread(rank - 1, plan.num_warps / w);
+  for (int64_t w = 1; w <= num_warps; w *= 2) {
+    const int64_t m = each_thread(rank - 2, w), n = each_thread(rank - 1, num_warps / w);
     const int64_t cost = m * n * 1024 + m + n;  // results held twice are work done twice
     if (best != 0 && cost >= best) continue;
     best = cost;
     warps[rank - 2] = w;
-    warps[rank - 1] = plan.num_warps / w;
+    warps[rank - 1] = num_warps / w;
   }
   if (rank == 3) {
     // What is left over goes along the batch.

@@ -2,19 +2,19 @@
 // holds which element of the result. What no instruction does is multiplied out with fma.
 //
 //   MmaShape shape = ShapeOfMma(op);                    // batch, m, n, k
-//   std::optional<MmaPlan> p = PlanMma(target, plan, op);   // nullopt: fma
-//   MmaLayout(p->tile, Operand::kA)
+//   if (auto p = PlanMma(target, num_warps, op)) Decide(module, op, *p);   // once, in passes/choose_mma.cc
+//   if (auto p = MmaPlanOf(op)) MmaLayout(p->tile, Operand::kA)            // from then on
 //
-// Pure functions.
+// Pure functions, but for Decide.
 #ifndef TILE_CODEGEN_PLAN_MMA_LAYOUT_H_
 #define TILE_CODEGEN_PLAN_MMA_LAYOUT_H_
 
 #include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "codegen/layout/fragments.h"
 #include "codegen/layout/layout.h"
-#include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
 #include "ir/module.h"
 
@@ -34,12 +34,19 @@ struct MmaPlan {
   int words_a = 0, words_b = 0, registers_c = 0;  // of one instruction, in a thread
 };
 
-// Whether there is an instruction, whatever the schedule.
+// Whether there is an instruction, whatever the number of warps.
 bool HasMma(const Target& target, const ir::Op& op);
-std::optional<MmaPlan> PlanMma(const Target& target, const Schedule& plan, const ir::Op& op);
+std::optional<MmaPlan> PlanMma(const Target& target, int num_warps, const ir::Op& op);
 
-// The layout of the result (and accumulator) of mmaf, mmai or mmaf_scaled.
-Layout MmaResultLayout(const Target& target, const Schedule& plan, const ir::Op& op);
+// What was decided about a product (Decision::kInstruction). That it was is the caller's business.
+inline constexpr absl::string_view kByWgmma = "wgmma", kByMmaSync = "mma.sync", kByFma = "fma";
+absl::string_view InstructionOf(const ir::Op& mma);
+void Decide(ir::Module* module, ir::Op* mma, const MmaPlan& plan);
+// nullopt: it is not done by mma.sync.
+std::optional<MmaPlan> MmaPlanOf(const ir::Op& mma);
+
+// The layout of the result (and accumulator) of mmaf, mmai or mmaf_scaled, about which was decided.
+Layout MmaResultLayout(int num_warps, const ir::Op& op);
 
 }  // namespace tile::codegen
 

@@ -38,7 +38,7 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
   int64_t stage = 0, other = 0, accumulators = 0;
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
-    if (ir::ForOp::Is(op) && FetchIn(*op) != nullptr) stage += LayoutStage(*FetchIn(*op)).bytes;
+    if (ir::ForOp::Is(op) && FetchIn(*op) != nullptr) stage += StageOf(*FetchIn(*op)).bytes;
     other += TmaStoreBytes(*op, plan->num_warps);
     if (IsProduct(*op) && FetchOf(*op) != nullptr) {
       accumulators = std::max(accumulators, op->result(0)->type().num_elements() / (32 * plan->num_warps));
@@ -73,7 +73,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   bool only_copies = true;
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
-    if (IsGpuOp(op, GpuOpcode::kCopyAhead)) stage = std::max(stage, LayoutStage(*op).bytes);
+    if (IsGpuOp(op, GpuOpcode::kCopyAhead)) stage = std::max(stage, StageOf(*op).bytes);
     if (!IsProduct(*op)) return;
     int64_t bytes = 0;
     for (int i = 0; i < 2; ++i) {

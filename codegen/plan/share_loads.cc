@@ -50,7 +50,7 @@ Sharing FindSharing(const ir::Function& function) {
   if (loops != 1 || loop->parent() != nullptr) return best;
   uint32_t bounds = 0;
   for (const Value* v : ir::BoundsOf(ir::ForOp(loop))) bounds |= DependsOn(v);
-  const StageLayout stage = LayoutStage(*FetchIn(*loop));
+  const StageLayout stage = StageOf(*FetchIn(*loop));
   int64_t operations = 0;
   for (const Op* op : *loop->region(0)) {
     if (!IsProduct(*op) || FetchOf(*op) == nullptr) continue;

@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "codegen/analysis/view_dim.h"
+#include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
+#include "ir/check.h"
 #include "ir/float.h"
 #include "ir/op_views.h"
 
@@ -74,9 +76,8 @@ bool TraceToLoad(const Value* v, StagedTile* s, std::vector<int>* dims) {
   return true;
 }
 
-}  // namespace
-
-std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
+// All of StageOperand but how the tile lies, which follows from the program.
+std::optional<StagedTile> FindStaged(const Op& mma, int operand) {
   StagedTile s;
   std::vector<int> dims;
   const Value* v = mma.operand(operand);
@@ -97,9 +98,24 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
   if (!s.k_major && !is_unit(mn_dim)) return std::nullopt;
   s.contiguous = s.k_major ? k_dim : mn_dim;
   s.other = s.k_major ? mn_dim : k_dim;
+  return s;
+}
+
+// The operand of a product that result i of a fetch is.
+std::optional<StagedTile> FindStagedResult(const Op& fetch, int i, std::optional<StagedTile> (*find)(const Op&, int)) {
+  const Op& mma = *fetch.result(i)->uses()->owner;
+  return find(mma, mma.operand(0) == fetch.result(i) ? 0 : 1);
+}
+
+}  // namespace
+
+std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
+  std::optional<StagedTile> staged = FindStaged(mma, operand);
+  if (!staged) return std::nullopt;
+  StagedTile& s = *staged;
   s.swizzle = static_cast<int>(std::min<int64_t>(kLineBytes, s.inner() * s.element_bits / 8));
   if (s.swizzle < 16) return std::nullopt;
-  if (const ir::Elem elem = v->type().elem(); elem == ir::Elem::kF32 || elem == ir::Elem::kF64) {
+  if (const ir::Elem elem = mma.operand(operand)->type().elem(); elem == ir::Elem::kF32 || elem == ir::Elem::kF64) {
     // For fma. Lanes read neighbours of one k, which need no swizzle, or several k of rows that are four apart: chunks
     // change places with their numbers.
     if (!s.k_major) s.swizzle = 16;
@@ -109,7 +125,7 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
     // every second row's number swaps pieces.
     s.turned = std::max(0, __builtin_ctzll(static_cast<uint64_t>(s.k)) - 1);
   }
-  return s;
+  return staged;
 }
 
 bool StagedTile::fits_tma() const { return swizzle >= 32 && chunk_bytes() % kSlotAlignment == 0; }
@@ -164,15 +180,46 @@ const Op* FindIn(const Op& loop, GpuOpcode code) {
 const Op* FetchIn(const Op& loop) { return FindIn(loop, GpuOpcode::kFetchAhead); }
 const Op* CopyIn(const Op& loop) { return FindIn(loop, GpuOpcode::kCopyAhead); }
 
-StageLayout LayoutStage(const Op& fetch) {
+StageLayout PlanStage(const Op& fetch) {
   StageLayout stage;
   for (int i = 0; i < fetch.num_results(); ++i) {
-    // The product that reads it.
-    const ir::Use* use = fetch.result(i)->uses();
-    const Op& mma = *use->owner;
-    stage.tiles.push_back(*StageOperand(mma, mma.operand(0) == fetch.result(i) ? 0 : 1));
+    stage.tiles.push_back(*FindStagedResult(fetch, i, StageOperand));
     stage.offsets.push_back(stage.bytes);
     stage.bytes += stage.tiles.back().slot_bytes();
+  }
+  return stage;
+}
+
+void Decide(ir::Module* module, Op* fetch, const StageLayout& stage) {
+  std::vector<int64_t> swizzles, rotations;
+  for (const StagedTile& tile : stage.tiles) {
+    swizzles.push_back(tile.swizzle);
+    rotations.push_back(tile.turned);
+  }
+  Decide<Decision::kSwizzle>(module, fetch, swizzles);
+  Decide<Decision::kRowRotation>(module, fetch, rotations);
+  Decide<Decision::kOffsets>(module, fetch, stage.offsets);
+}
+
+void DecideStages(ir::Module* module, ir::Function* function) {
+  ir::Walk(function->body(), [&](Op* op) {
+    if (IsFetch(op) && !DecisionOf<Decision::kOffsets>(*op)) Decide(module, op, PlanStage(*op));
+  });
+}
+
+StageLayout StageOf(const Op& fetch) {
+  const auto swizzles = DecisionOf<Decision::kSwizzle>(fetch), rotations = DecisionOf<Decision::kRowRotation>(fetch),
+             offsets = DecisionOf<Decision::kOffsets>(fetch);
+  TILE_CHECK(swizzles && rotations && offsets, "nobody decided how a stage lies");
+  StageLayout stage;
+  for (int i = 0; i < fetch.num_results(); ++i) {
+    const auto u = static_cast<size_t>(i);
+    StagedTile tile = *FindStagedResult(fetch, i, FindStaged);
+    tile.swizzle = static_cast<int>((*swizzles)[u]);
+    tile.turned = static_cast<int>((*rotations)[u]);
+    stage.offsets.push_back((*offsets)[u]);
+    stage.bytes = stage.offsets.back() + tile.slot_bytes();
+    stage.tiles.push_back(tile);
   }
   return stage;
 }

@@ -3,11 +3,13 @@
 //   if (std::optional<StagedTile> a = StageOperand(mma, 0)) …   // before and after the pass that fetches ahead
 //   const ir::Op* fetch = FetchOf(mma);                          // the fetch_ahead that feeds it; null: there is none
 //   const ir::Op* copy = CopyOf(mma, 0);                         // the copy_ahead that feeds operand 0; null: registers
+//   Decide(module, fetch, PlanStage(*fetch));                    // once: how its stages lie; or DecideStages for all of a kernel
+//   StageOf(*fetch).tiles[0].swizzle                             // from then on
 //
 // An operand lies as TMA writes it with a swizzle and wgmma reads it (TmaSwizzle in layout/shared.h): cut into chunks
 // of at most 128 bytes along the dimension that is contiguous in memory, each chunk's rows one after another. So
 // ldmatrix reads it without bank conflicts, too.
-// Pure functions.
+// Pure functions, but for Decide….
 #ifndef TILE_CODEGEN_PLAN_STAGING_H_
 #define TILE_CODEGEN_PLAN_STAGING_H_
 
@@ -66,7 +68,12 @@ struct StageLayout {
   std::vector<int64_t> offsets;  // bytes, multiples of 128; of tiles that fit TMA, of 1024
   int64_t bytes = 0;
 };
-StageLayout LayoutStage(const ir::Op& fetch);
+StageLayout PlanStage(const ir::Op& fetch);
+void Decide(ir::Module* module, ir::Op* fetch, const StageLayout& stage);
+// For each fetch_ahead and copy_ahead about which nobody decided yet.
+void DecideStages(ir::Module* module, ir::Function* function);
+// What was decided.
+StageLayout StageOf(const ir::Op& fetch);
 
 }  // namespace tile::codegen
 

@@ -64,7 +64,7 @@ Parsed Product(const std::string& load, const std::string& factor, bool lhs_by_r
 
 // Cycles of 128 bytes in which all warps read an operand's fragments, over the least that takes.
 double Conflicts(const ir::Op& mma, int operand) {
-  const MmaPlan plan = *PlanMma(*FindTarget(90), Schedule(), mma);
+  const MmaPlan plan = *PlanMma(*FindTarget(90), 4, mma);
   const StagedTile tile = *StageOperand(mma, operand);
   const SharedMap map = tile.OperandMap();
   const Layout fragment = MmaLayout(plan.tile, operand == 0 ? Operand::kA : Operand::kB);

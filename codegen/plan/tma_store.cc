@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/analysis/view_dim.h"
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -73,6 +74,39 @@ std::optional<StagedTile> BoxOf(const Op& store) {
   return box;
 }
 
+// Bits of the offset that a warp's elements have, in registers and lanes.
+Mask OwnBits(const Layout& layout) {
+  Mask own = 0;
+  for (In in : {In::kRegister, In::kLane}) {
+    for (Mask base : layout.bases(in)) own |= base;
+  }
+  return own;
+}
+
+// A box of so many rows and columns.
+void SetSize(int64_t rows, int64_t columns, StagedTile* box) {
+  box->k = columns;
+  box->mn = rows;
+  box->swizzle = static_cast<int>(columns * box->element_bits / 8);
+}
+
+// What follows from the size of the box.
+TmaStore WithBox(const StagedTile& box, const Layout& layout) {
+  const auto bits = [](int64_t size) { return static_cast<Mask>(size - 1); };
+  const int contiguous = layout.dim_shift(box.contiguous), other = layout.dim_shift(box.other);
+  TmaStore s;
+  s.box = box;
+  s.between = OwnBits(layout) & ~(bits(box.k) << contiguous | bits(box.mn) << other);
+  s.map = box.Map(contiguous, other, layout.offset_bits());
+  // All subsets of the bits, in order.
+  Mask begin = 0;
+  do {
+    s.boxes.push_back(begin);
+    begin = (begin - s.between) & s.between;
+  } while (begin != 0);
+  return s;
+}
+
 }  // namespace
 
 int FastestDim(Type view) {
@@ -88,19 +122,17 @@ int64_t TmaStoreBytes(const Op& store, int num_warps) {
   return num_warps * kTmaStoreBoxes * kMostRows * kSwizzleBits / 8;
 }
 
-std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
+std::optional<TmaStorePlan> PlanTmaStore(const Op& store, const Layout& layout) {
   std::optional<StagedTile> box = BoxOf(store);
   if (!box || WritesLongRuns(ir::StoreViewOp(store).view()->type(), box->contiguous, layout) || !layout.IsInjective()) {
     return std::nullopt;
   }
-  const int contiguous = box->contiguous, other = box->other;
-
   // A warp's elements: all values of the bits `own`.
-  Mask own = 0, of_lanes = 0;
+  const Mask own = OwnBits(layout);
+  Mask of_lanes = 0;
   Subspace span;
   for (In in : {In::kRegister, In::kLane}) {
     for (Mask base : layout.bases(in)) {
-      own |= base;
       if (in == In::kLane) of_lanes |= base;
       span.Insert(base);
     }
@@ -114,31 +146,33 @@ std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
     while (n < layout.dim_bits(dim) && (own >> (layout.dim_shift(dim) + n) & 1) != 0) ++n;
     return n;
   };
-  const int columns = std::min(own_bits(contiguous), Log2(kSwizzleBits / box->element_bits));
-  const int rows = std::min(own_bits(other), Log2(kMostRows));
-
-  TmaStore s;
-  s.box = *box;
-  s.box.k = int64_t{1} << columns;
-  s.box.mn = int64_t{1} << rows;
-  s.box.swizzle = static_cast<int>(s.box.k * s.box.element_bits / 8);
-  if (!s.box.fits_tma()) return std::nullopt;
-  const auto bits = [](int n) { return (Mask{1} << n) - 1; };
-  const Mask inside = bits(columns) << layout.dim_shift(contiguous) | bits(rows) << layout.dim_shift(other);
-  s.between = own & ~inside;
-  if ((s.between & of_lanes) != 0) return std::nullopt;  // lanes of one instruction would write to several boxes
-  absl::StatusOr<TensorMap> tensor_map = MapTensor(store, s.box, 1);
+  const int columns = std::min(own_bits(box->contiguous), Log2(kSwizzleBits / box->element_bits));
+  const int rows = std::min(own_bits(box->other), Log2(kMostRows));
+  SetSize(int64_t{1} << rows, int64_t{1} << columns, &*box);
+  if (!box->fits_tma()) return std::nullopt;
+  TmaStorePlan plan{WithBox(*box, layout), {}};
+  if ((plan.store.between & of_lanes) != 0)
+    return std::nullopt;  // lanes of one instruction would write to several boxes
+  absl::StatusOr<TensorMap> tensor_map = MapTensor(store, *box, 1);
   if (!tensor_map.ok()) return std::nullopt;
-  s.tensor = *std::move(tensor_map);
-  s.map = s.box.Map(layout.dim_shift(contiguous), layout.dim_shift(other), layout.offset_bits());
+  plan.tensor = *std::move(tensor_map);
   const ir::Value* token = ir::StoreViewOp(store).token();
-  s.ordered = token != nullptr && !IsFresh(token);
-  // All subsets of the bits, in order.
-  Mask begin = 0;
-  do {
-    s.boxes.push_back(begin);
-    begin = (begin - s.between) & s.between;
-  } while (begin != 0);
+  plan.store.ordered = token != nullptr && !IsFresh(token);
+  return plan;
+}
+
+void Decide(ir::Module* module, Op* store, const TmaStorePlan& plan, int tensor_map) {
+  Decide<Decision::kTensorMap>(module, store, tensor_map);
+  Decide<Decision::kBox>(module, store, {plan.store.box.mn, plan.store.box.k});
+  if (plan.store.ordered) Decide<Decision::kProxyFence>(module, store, true);
+}
+
+TmaStore TmaStoreOf(const Op& store, const Layout& layout) {
+  const auto size = DecisionOf<Decision::kBox>(store).value();
+  StagedTile box = *BoxOf(store);
+  SetSize(size[0], size[1], &box);
+  TmaStore s = WithBox(box, layout);
+  s.ordered = DecisionOf<Decision::kProxyFence>(store);
   return s;
 }
 

@@ -3,9 +3,10 @@
 //
 //   if (std::optional<WgmmaPlan> p = PlanWgmma(target, num_warps, mma)) …   // nullopt: it can't be
 //   if (std::optional<WgmmaPlan> p = PlanWgmmaOfCopies(target, num_warps, mma)) …
-//   WgmmaLayout(p->tile, Operand::kC)                                       // of the accumulator
+//   Decide(module, mma, *p);                                                // once, in passes/choose_mma.cc
+//   if (auto p = WgmmaPlanOf(mma)) WgmmaLayout(p->tile, Operand::kC)        // from then on; of the accumulator
 //
-// Pure functions.
+// Pure functions, but for Decide.
 #ifndef TILE_CODEGEN_PLAN_WGMMA_PLAN_H_
 #define TILE_CODEGEN_PLAN_WGMMA_PLAN_H_
 
@@ -35,6 +36,10 @@ std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir
 std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, const ir::Op& mma);
 // How a left operand that is the same in all rounds lies there.
 StagedTile StagedLhs(const ir::Op& mma);
+
+// What was decided about the product; nullopt: it is not done by wgmma.
+void Decide(ir::Module* module, ir::Op* mma, const WgmmaPlan& plan);
+std::optional<WgmmaPlan> WgmmaPlanOf(const ir::Op& mma);
 
 // Warps that the product should have: 64 accumulators in a thread, or 128 where that takes too many warps.
 int WgmmaWarps(const ir::Op& mma);

@@ -99,7 +99,7 @@ class Tilec(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["breaks", "nvdisasm", "ptxas"])
 
     def test_print_after(self):
-        passes = ("hints", "align", "split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
+        passes = ("hints", "align", "split", "fetch", "slice", "plan", "mma", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
         told = self.call("compile", "--help").stdout
         self.assertIn(", ".join(passes), " ".join(told.split()))
         ptxas = self.script("ptxas", self.ASSEMBLES)
@@ -147,7 +147,7 @@ class Tilec(unittest.TestCase):
         lines = done.stderr.splitlines()
         self.assertEqual(lines[0].split(), ["ms", "share", "runs", "pass"])
         self.assertEqual([row.split()[-1] for row in lines[1:]],
-                         ["hints", "align", "split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
+                         ["hints", "align", "split", "fetch", "slice", "plan", "mma", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
         self.assertAlmostEqual(sum(float(row.split()[0]) for row in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
 
     def test_bisect(self):
@@ -228,7 +228,7 @@ class Tilec(unittest.TestCase):
                 return file.read()
         self.assertEqual(sorted(os.listdir(bundle)), sorted({
             "error.txt", "module.tbc", "repeat.sh", "versions.txt", input_name,
-            *(f"vector_add.sm_90a.{s}.txt" for s in ("hints", "align", "split", "fetch", "slice", "plan", "layouts", "llvm", "libdevice", "llvm-opt", "ptx"))}))
+            *(f"vector_add.sm_90a.{s}.txt" for s in ("hints", "align", "split", "fetch", "slice", "plan", "mma", "layouts", "llvm", "libdevice", "llvm-opt", "ptx"))}))
         self.assertIn(error, text("error.txt"))
         self.assertIn("LLVM", text("versions.txt"))
         self.assertIn("the fake one", text("versions.txt"))

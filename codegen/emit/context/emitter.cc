@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/target/decisions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -16,14 +17,14 @@ int Log2(uint64_t n) { return 63 - __builtin_clzll(n); }
 }  // namespace
 
 Emitter::Emitter(const Target& target, const Schedule& plan, const ir::Module& source, const ir::Function& function,
-                 llvm::Module* module, Trace* trace, TmaAccesses tma)
+                 llvm::Module* module, Trace* trace, int tensor_maps)
     : target_(target),
       plan_(plan),
       source_(source),
       function_(function),
       module_(module),
       trace_(trace),
-      tma_(std::move(tma)),
+      tensor_maps_(tensor_maps),
       builder_(module->getContext()),
       scalar_layout_(Layout::Replicated({}, plan.num_warps)) {}
 
@@ -83,9 +84,8 @@ llvm::Value* Emitter::FromBits(llvm::Value* bits, llvm::Type* type) {
 llvm::Value* Emitter::TensorMap(const ir::Op& access) {
   llvm::Value* address = nullptr;
   AtEntry([&] {
-    address = builder_.CreatePtrToInt(
-        kernel_->getArg(static_cast<unsigned>(function_.num_params() + tma_.map_of.at(&access))),
-        builder_.getInt64Ty());
+    const int64_t param = function_.num_params() + DecisionOf<Decision::kTensorMap>(access).value();
+    address = builder_.CreatePtrToInt(kernel_->getArg(static_cast<unsigned>(param)), builder_.getInt64Ty());
   });
   return address;
 }

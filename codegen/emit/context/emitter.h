@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -52,20 +51,12 @@ struct ViewValue {
   std::vector<llvm::Value*> strides;  // i64, in elements
 };
 
-// Loads and stores that TMA does: the position of their descriptor among `count` parameters behind the kernel's own; loads
-// that two blocks of a cluster share; whether there are stores.
-struct TmaAccesses {
-  absl::flat_hash_map<const ir::Op*, int> map_of;
-  int count = 0;
-  absl::flat_hash_set<const ir::Op*> shared;
-  bool stores = false;
-};
-
 class Emitter {
  public:
-  // `function` has been through AssignLayouts; `module` has the target's triple and data layout.
+  // `function` has been through AssignLayouts; `module` has the target's triple and data layout; `tensor_maps`: how many TMA
+  // descriptors the kernel takes.
   Emitter(const Target& target, const Schedule& plan, const ir::Module& source, const ir::Function& function,
-          llvm::Module* module, Trace* trace = nullptr, TmaAccesses tma = {});
+          llvm::Module* module, Trace* trace = nullptr, int tensor_maps = 0);
 
   const Target& target() const { return target_; }
   const Schedule& plan() const { return plan_; }
@@ -100,11 +91,9 @@ class Emitter {
   llvm::Value* Workspace() { return kernel_->getArg(extra() + 4); }          // i64, an address
 
   // --- parameters between those ---
-  // Address (i64) of the TMA descriptor of a load or store.
+  // Address (i64) of the TMA descriptor of a load or store that has one (Decision::kTensorMap).
   llvm::Value* TensorMap(const ir::Op& access);
-  bool HasTensorMap(const ir::Op& access) const { return tma_.map_of.contains(&access); }
-  bool StoresByTma() const { return tma_.stores; }
-  bool IsShared(const ir::Op& load) const { return tma_.shared.contains(&load); }
+  bool stores_by_tma() const { return stores_by_tma_; }
 
   // --- threads and elements ---
   // Of the tile blocks: those of the hardware in another order, if the plan says so (i32).
@@ -231,7 +220,7 @@ class Emitter {
 
   // Sets block_ids_ for hardware block number `i` (all but the first: ids of the hardware), at the insertion point.
   void SetBlockIds(llvm::Value* i, llvm::Value* z);
-  int extra() const { return function_.num_params() + tma_.count; }
+  int extra() const { return function_.num_params() + tensor_maps_; }
 
   void (*lower_)(Emitter&, const ir::Op&) = nullptr;  // any operation; set by the frame
   const Target& target_;
@@ -240,7 +229,8 @@ class Emitter {
   const ir::Function& function_;
   llvm::Module* module_;
   Trace* trace_;
-  TmaAccesses tma_;
+  const int tensor_maps_;
+  bool stores_by_tma_ = false;
   llvm::Function* kernel_ = nullptr;
   llvm::IRBuilder<> builder_;
   const Layout scalar_layout_;

@@ -11,7 +11,9 @@
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
+#include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
+#include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -66,6 +68,7 @@ class KernelFrame {
     ir::Walk(function_.body(), [&](ir::Op* op) {
       e_.keeps_shared_ =
           e_.keeps_shared_ || op->opcode() == ir::Opcode::kAllocShared || op->opcode() == ir::Opcode::kAlloca;
+      e_.stores_by_tma_ = e_.stores_by_tma_ || (ir::StoreViewOp::Is(op) && DecisionOf<Decision::kTensorMap>(*op));
       if (!IsFetch(op)) return;
       e_.last_ring_ = op;
       while (e_.last_ring_->parent() != nullptr) e_.last_ring_ = e_.last_ring_->parent();
@@ -73,7 +76,7 @@ class KernelFrame {
     if (e_.plan_.persistent) {
       ForEachBlock([&] { e_.LowerBlock(*function_.body()); },
                    [&] {
-                     if (e_.StoresByTma()) AwaitTmaStores(e_);
+                     if (e_.stores_by_tma_) AwaitTmaStores(e_);
                      Leave();
                    });
     } else {
@@ -92,7 +95,7 @@ class KernelFrame {
       const ir::Element e = function_.param(i)->type().element();
       params.push_back(e.kind == ir::Elem::kI1 ? b_.getInt8Ty() : e_.RegisterType(e));
     }
-    params.insert(params.end(), static_cast<size_t>(e_.tma_.count), llvm::PointerType::get(e_.context(), 0));
+    params.insert(params.end(), static_cast<size_t>(e_.tensor_maps_), llvm::PointerType::get(e_.context(), 0));
     // kernel_abi.h: grid, trap record, workspace.
     params.insert(params.end(), 3, b_.getInt32Ty());
     params.insert(params.end(), 2, b_.getInt64Ty());
@@ -104,7 +107,7 @@ class KernelFrame {
     kernel->addFnAttr("nvvm.reqntid", std::to_string(e_.hardware_threads()));
     kernel->addFnAttr(llvm::Attribute::NoUnwind);
     if (e_.plan_.blocks > 1) kernel->addFnAttr("nvvm.minctasm", std::to_string(e_.plan_.blocks));
-    for (int i = 0; i < e_.tma_.count; ++i) {
+    for (int i = 0; i < e_.tensor_maps_; ++i) {
       // 128 bytes by value, read where they are.
       llvm::AttrBuilder map(e_.context());
       map.addByValAttr(llvm::ArrayType::get(b_.getInt8Ty(), 128));

@@ -248,7 +248,7 @@ void LowerReturn(Emitter& e, const ir::Op&) {
     e.b().CreateBr(e.next_block());
     return;
   }
-  if (e.StoresByTma()) AwaitTmaStores(e);
+  if (e.stores_by_tma()) AwaitTmaStores(e);
   // They arrived behind the loop that shares loads (ring.cc).
   if (e.plan().cluster) AwaitCluster(e);
   e.b().CreateRetVoid();

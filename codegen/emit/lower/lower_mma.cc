@@ -59,7 +59,7 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
     Ring& ring = *e.rings().back();
     acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()),
                          std::move(acc));
-  } else if (const auto wgmma = PlanWgmmaOfCopies(e.target(), e.num_warps(), op)) {
+  } else if (const auto wgmma = WgmmaPlanOf(op)) {
     const CopyRing& ring = *e.copy_rings().back();
     const auto copied = [&](int i) {
       const int slot = op.operand(i)->index();
@@ -74,7 +74,7 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
       const auto a = FragmentsBroughtToRegisters(e, op.operand(0), WgmmaLayout(wgmma->tile, Operand::kA));
       acc = MultiplyCopied(e, *wgmma, *a, rhs, std::move(acc));
     }
-  } else if (const auto plan = PlanMma(e.target(), e.plan(), op)) {
+  } else if (const auto plan = MmaPlanOf(op)) {
     const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));
     const auto b = Fragments(e, op, 1, MmaLayout(plan->tile, Operand::kB));
     acc = MultiplyBySync(e, *plan, *a, *b, std::move(acc));

@@ -7,6 +7,7 @@
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/tma.h"
+#include "codegen/target/decisions.h"
 #include "ir/float.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
@@ -180,7 +181,7 @@ void LowerLoadView(Emitter& e, const ir::Op& op) {
 }
 
 void LowerStoreView(Emitter& e, const ir::Op& op) {
-  if (e.HasTensorMap(op)) return StoreByTma(e, op);
+  if (DecisionOf<Decision::kTensorMap>(op)) return StoreByTma(e, op);
   const ir::Value* tile = ir::StoreViewOp(op).tile();
   TileBox box = TileBox::OfView(e, op, e.layout(tile));
   if (e.refused()) return;

@@ -127,7 +127,7 @@ constexpr char kFence[] = "wgmma.fence.sync.aligned;";
 
 Registers MultiplyStaged(Emitter& e, const Ring& ring, const ir::Op& mma, llvm::Value* a_at, llvm::Value* b_at,
                          Registers acc) {
-  const WgmmaPlan plan = *PlanWgmma(e.target(), e.num_warps(), mma);
+  const WgmmaPlan plan = *WgmmaPlanOf(mma);
   const auto slot = [&](int i) -> const StagedTile& {
     return ring.stage().tiles[static_cast<size_t>(mma.operand(i)->index())];
   };

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/analysis/product_chain.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
@@ -12,6 +11,7 @@
 #include "codegen/layout/algebra.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/wgmma_plan.h"
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -101,7 +101,7 @@ void CopyVector(Emitter& e, llvm::Value* to, const Address& from, int bytes, llv
 }  // namespace
 
 CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs)
-    : e_(e), loop_(loop), copy_(copy), stage_(LayoutStage(copy)), stages_(e.plan().stages) {
+    : e_(e), loop_(loop), copy_(copy), stage_(StageOf(copy)), stages_(e.plan().stages) {
   auto& b = e.b();
   bool used = false;
   memory_ = e.CopyMemory(static_cast<uint64_t>(stage_.bytes * stages_), &used);
@@ -111,9 +111,9 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
       const ir::Op& mma = *use->owner;
-      if (!PlanWgmmaOfCopies(e.target(), e.num_warps(), mma)) continue;
+      if (InstructionOf(mma) != kByWgmma) continue;
       read_by_wgmma_ = true;
-      if (IsInvariant(mma, 0)) staged_lhs_[&mma] = StageOnce(e, mma.operand(0), StagedLhs(mma));
+      if (DecisionOf<Decision::kStagesLhs>(mma)) staged_lhs_[&mma] = StageOnce(e, mma.operand(0), StagedLhs(mma));
     }
   }
   llvm::Value* lower = e.scalar(loop.operand(0));
@@ -164,7 +164,7 @@ void CopyRing::Advance() {
 bool CopyRing::ConvertsInPlace(int i) const {
   if (tile(i).element_bits != 32) return true;
   const ir::Op& mma = *copy_.result(i)->uses()->owner;
-  return PlanWgmmaOfCopies(e_.target(), e_.num_warps(), mma) || !PlanMma(e_.target(), e_.plan(), mma);
+  return InstructionOf(mma) != kByMmaSync;
 }
 
 llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {

@@ -8,6 +8,7 @@
 #include "codegen/emit/pipeline/tma.h"
 #include "codegen/plan/producer_slice.h"
 #include "codegen/plan/tensor_map.h"
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -19,8 +20,8 @@ void Copy(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* t
   auto& b = e.b();
   const TensorPlace place = PlaceInTensor(e, load, tile);
   const int rank = static_cast<int>(place.origin.size());
-  const bool shared = e.IsShared(load);
-  const int parts = shared ? kClusterBlocks : 1;
+  const int parts = static_cast<int>(DecisionOf<Decision::kMulticast>(load).value_or(1));
+  const bool shared = parts > 1;
   std::string text = absl::StrCat("@$", rank + 3, " cp.async.bulk.tensor.", rank,
                                   "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
                                   shared ? ".multicast::cluster" : "", " [$0], [$1, {");

@@ -24,7 +24,7 @@ void AwaitPhase(Emitter& e, llvm::Value* barrier, llvm::Value* phase) {
 
 // --- where it lies --------------------------------------------------------------------------------------------------
 
-RingPlace::RingPlace(Emitter& e, const ir::Op& fetch) : e_(e), stage_(LayoutStage(fetch)), stages_(e.plan().stages) {
+RingPlace::RingPlace(Emitter& e, const ir::Op& fetch) : e_(e), stage_(StageOf(fetch)), stages_(e.plan().stages) {
   auto& b = e.b();
   const Emitter::RingMemory place =
       e.ReserveRing(fetch, static_cast<uint64_t>(stage_.bytes * stages_), static_cast<uint64_t>(16 * stages_));

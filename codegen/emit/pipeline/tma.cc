@@ -65,7 +65,7 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
   const ir::Value* tile = ir::StoreViewOp(store).tile();
   const Layout& layout = e.layout(tile);
   const Registers& values = e.regs(tile);
-  const TmaStore s = *PlanTmaStore(store, layout);
+  const TmaStore s = TmaStoreOf(store, layout);
   const int bytes = s.box.element_bits / 8;
   const auto box_elements = static_cast<Mask>(s.box.chunk_bytes() / bytes),
              of_warp = static_cast<Mask>(s.warp_bytes() / bytes);

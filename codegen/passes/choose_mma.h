@@ -1,0 +1,22 @@
+// Chooses how each matrix product is done: by wgmma where its operands lie in shared memory as that reads them, else by mma.sync if
+// there is an instruction for its types, else multiplied out with fma; and how warps share the tile. Later passes and the
+// emitter read it (WgmmaPlanOf, MmaPlanOf).
+//
+//   ChooseMma(target, schedule, &module, function);
+//
+// Before:                          After:
+//   %s = mmaf %x, %y, %acc           %s = mmaf %x, %y, %acc {instruction = "mma.sync", shape = [16, 8, 16], warps = [2, 2]}
+#ifndef TILE_CODEGEN_PASSES_CHOOSE_MMA_H_
+#define TILE_CODEGEN_PASSES_CHOOSE_MMA_H_
+
+#include "codegen/plan/schedule.h"
+#include "codegen/target/target.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_CHOOSE_MMA_H_
