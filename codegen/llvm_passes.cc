@@ -21,7 +21,7 @@ void Describe(const Emitter& emitter, Compilation& c) {
   Compiled& r = c.result;
   r.symbol = KernelSymbol(c.function->name);
   r.threads = emitter.hardware_threads();
-  r.shared_bytes = emitter.shared_bytes();
+  r.shared_bytes = emitter.shared().bytes();
   r.workspace_bytes = emitter.workspace_bytes();
   r.sites = emitter.sites();
   r.one_row = c.schedule->square > 0;

@@ -117,6 +117,7 @@ absl::Status MmaPass(Compilation& c) {
 
 absl::Status LayoutsPass(Compilation& c) {
   if (absl::Status s = AssignLayouts(*c.schedule, c.module.get(), c.function, &c.layouts); !s.ok()) return s;
+  ChooseAsync(c.module.get(), c.function);
   ChooseTmaStores(c);
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "ir/check.h"
+#include "ir/loops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -25,6 +26,26 @@ void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* modul
     } else {
       Decide<Decision::kInstruction>(module, op, kByFma);
     }
+  });
+}
+
+namespace {
+
+bool HasOneUse(const ir::Value* v) { return v->uses() != nullptr && v->uses()->next == nullptr; }
+
+// The sum goes around the loop and nowhere else.
+bool GoesAround(const ir::Op& mma) {
+  const ir::Value *acc = ir::ProductOp(mma).acc(), *result = mma.result(0);
+  const ir::CarryingLoop loop(*mma.parent());
+  const int carried = loop.carried_by(acc);
+  return carried >= 0 && HasOneUse(acc) && HasOneUse(result) && loop.latch() != nullptr && loop.next(carried) == result;
+}
+
+}  // namespace
+
+void ChooseAsync(ir::Module* module, ir::Function* function) {
+  ir::Walk(function->body(), [&](ir::Op* op) {
+    if (IsProduct(*op) && FetchOf(*op) != nullptr && GoesAround(*op)) Decide<Decision::kAsync>(module, op, true);
   });
 }
 

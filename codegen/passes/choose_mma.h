@@ -17,6 +17,10 @@ namespace tile::codegen {
 
 void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function);
 
+// With layouts, which may have put conversions around products: marks those that run on while the next iteration begins
+// (Decision::kAsync).
+void ChooseAsync(ir::Module* module, ir::Function* function);
+
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_PASSES_CHOOSE_MMA_H_

@@ -94,9 +94,9 @@ FetchPlan FetchAhead(const Target& target, int num_warps, ir::Module* module, ir
                    products.end());
     if (products.empty()) continue;
     fetches.push_back(Loop(module, loop).Rewrite(products));
-    Decide(module, fetches.back(), PlanStage(*fetches.back()));
     plan.num_warps = warps;
   }
+  DecideStages(module, function);
   const Sharing sharing = target.has(kCluster) ? FindSharing(*function) : Sharing();
   plan.shared_dim = sharing.dim;
   for (const Op* fetch : fetches) {

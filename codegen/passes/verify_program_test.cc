@@ -7,6 +7,7 @@
 #include "codegen/passes/choose_mma.h"
 #include "codegen/passes/gpu_text.h"
 #include "codegen/passes/tile_code.h"
+#include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -207,6 +208,23 @@ TEST(GpuText, IsReadBack) {
   const auto again = ParseGpu(text, "again.tile", &diagnostics);
   ASSERT_NE(again, nullptr) << diagnostics.ToString();
   EXPECT_EQ(PrintGpu(*again), text);
+}
+
+TEST(GpuText, DecisionsAreReadBack) {
+  const auto module = ReadWithStages();
+  ChooseMma(Ampere(), WithStages(3), module.get(), module->functions[0].get());
+  const std::string text = PrintGpu(*module);
+  EXPECT_THAT(text, HasSubstr("} {swizzle = [64, 128], row_rotation = [0, 0], offsets = [0, 4096]}\n"));
+  EXPECT_THAT(text, HasSubstr(" {instruction = \"mma.sync\", shape = [16, 8, 16], warps = [2, 2]}\n"));
+  ir::Diagnostics diagnostics;
+  const auto again = ParseGpu(text, "again.tile", &diagnostics);
+  ASSERT_NE(again, nullptr) << diagnostics.ToString();
+  EXPECT_EQ(PrintGpu(*again), text);
+  EXPECT_EQ(StageOf(*Find(*again, "copy_ahead")).bytes, 8192);
+  const MmaPlan plan = MmaPlanOf(*Find(*again, "mmaf")).value();
+  EXPECT_EQ(plan.instruction, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+  EXPECT_EQ(plan.tile.warps_n, 2);
+  ir::Walk(TileCodeOf(*again)->functions[0]->body(), [](ir::Op* op) { EXPECT_EQ(op->annotations(), nullptr); });
 }
 
 }  // namespace

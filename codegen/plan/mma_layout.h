@@ -5,7 +5,7 @@
 //   if (auto p = PlanMma(target, num_warps, op)) Decide(module, op, *p);   // once, in passes/choose_mma.cc
 //   if (auto p = MmaPlanOf(op)) MmaLayout(p->tile, Operand::kA)            // from then on
 //
-// Pure functions, but for Decide.
+// Pure functions, except Decide.
 #ifndef TILE_CODEGEN_PLAN_MMA_LAYOUT_H_
 #define TILE_CODEGEN_PLAN_MMA_LAYOUT_H_
 

@@ -9,7 +9,7 @@
 // An operand lies as TMA writes it with a swizzle and wgmma reads it (TmaSwizzle in layout/shared.h): cut into chunks
 // of at most 128 bytes along the dimension that is contiguous in memory, each chunk's rows one after another. So
 // ldmatrix reads it without bank conflicts, too.
-// Pure functions, but for Decide….
+// Pure functions, except for those that decide.
 #ifndef TILE_CODEGEN_PLAN_STAGING_H_
 #define TILE_CODEGEN_PLAN_STAGING_H_
 

@@ -8,7 +8,7 @@
 //
 // A store can be done so if it is weak, nothing waits for its token, the host can describe its tensor, and each warp
 // holds whole rows of boxes. It should if its own instructions would write short runs of bytes: of the results of a
-// product in 32 bits 32, in 16 bits 16. Pure functions, but for Decide.
+// product in 32 bits 32, in 16 bits 16. Pure functions, except Decide.
 #ifndef TILE_CODEGEN_PLAN_TMA_STORE_H_
 #define TILE_CODEGEN_PLAN_TMA_STORE_H_
 

@@ -6,7 +6,7 @@
 //   Decide(module, mma, *p);                                                // once, in passes/choose_mma.cc
 //   if (auto p = WgmmaPlanOf(mma)) WgmmaLayout(p->tile, Operand::kC)        // from then on; of the accumulator
 //
-// Pure functions, but for Decide.
+// Pure functions, except Decide.
 #ifndef TILE_CODEGEN_PLAN_WGMMA_PLAN_H_
 #define TILE_CODEGEN_PLAN_WGMMA_PLAN_H_
 

@@ -1,6 +1,5 @@
 #include "codegen/emit/context/emitter.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,7 +25,8 @@ Emitter::Emitter(const Target& target, const Schedule& plan, const ir::Module& s
       trace_(trace),
       tensor_maps_(tensor_maps),
       builder_(module->getContext()),
-      scalar_layout_(Layout::Replicated({}, plan.num_warps)) {}
+      scalar_layout_(Layout::Replicated({}, plan.num_warps)),
+      shared_(target, plan.persistent, builder_) {}
 
 void Emitter::Refuse(const ir::Op& op, absl::string_view why) {
   if (!status_.ok()) return;
@@ -238,40 +238,7 @@ bool Emitter::RegisterRepeats(const Layout& layout, int r) const {
   return (layout.FreeMask(In::kRegister) & static_cast<uint32_t>(r)) != 0;
 }
 
-// --- shared memory --------------------------------------------------------------------------------------------------
-
-uint32_t Emitter::ReserveShared(uint64_t bytes, uint64_t alignment) {
-  reserved_bytes_ = (reserved_bytes_ + alignment - 1) / alignment * alignment;
-  const uint64_t at = reserved_bytes_;
-  reserved_bytes_ += bytes;
-  if (current_ != nullptr) {
-    shared_users_.push_back(
-        {current_, bytes, current_->opcode() == ir::Opcode::kAllocShared ? "for the array" : "for itself"});
-  }
-  return static_cast<uint32_t>(std::min<uint64_t>(at, UINT32_MAX));
-}
-
-Emitter::RingMemory Emitter::ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes) {
-  RingMemory& memory = ring_of_[&fetch];
-  if (memory.stages != nullptr) {
-    memory.is_new = false;
-    return memory;
-  }
-  memory.stages = llvm::ConstantExpr::getGetElementPtr(builder_.getInt8Ty(), ring_,
-                                                       llvm::ArrayRef<llvm::Constant*>{I32(ring_bytes_)});
-  memory.barriers = ReserveShared(barrier_bytes, 8);
-  memory.is_new = true;
-  ring_bytes_ += bytes;
-  if (bytes > ring_user_.bytes) ring_user_ = {&fetch, bytes, "for what is fetched ahead"};
-  return memory;
-}
-
-llvm::Value* Emitter::CopyMemory(uint64_t bytes, bool* used) {
-  *used = ring_bytes_ > 0;
-  ring_bytes_ = std::max(ring_bytes_, bytes);
-  if (bytes > ring_user_.bytes && current_ != nullptr) ring_user_ = {current_, bytes, "for what is copied ahead"};
-  return ring_;
-}
+// --- memory ---------------------------------------------------------------------------------------------------------
 
 llvm::AllocaInst* Emitter::Variable(llvm::Type* type, llvm::Value* start) {
   llvm::AllocaInst* variable = nullptr;
@@ -283,27 +250,9 @@ llvm::AllocaInst* Emitter::Variable(llvm::Type* type, llvm::Value* start) {
 }
 
 llvm::Value* Emitter::Scratch(uint64_t bytes) {
-  scratch_beside_rings_ = scratch_beside_rings_ || last_ring_ != nullptr || plan_.persistent;
-  scratch_bytes_ = std::max(scratch_bytes_, bytes);
-  if (bytes > scratch_user_.bytes && current_ != nullptr)
-    scratch_user_ = {current_, bytes, "in which threads exchange elements"};
+  llvm::Value* memory = shared_.Scratch(bytes);
   Barrier();
-  return scratch_;
-}
-
-llvm::Value* Emitter::SharedAddress(llvm::Value* byte_offset) {
-  return builder_.CreateGEP(builder_.getInt8Ty(), shared_, byte_offset);
-}
-
-uint64_t Emitter::shared_bytes() const {
-  return reserved_bytes_ +
-         (scratch_beside_rings_ ? ring_bytes_ + scratch_bytes_ : std::max(ring_bytes_, scratch_bytes_));
-}
-
-uint64_t Emitter::SharedLeft() const {
-  const bool beside = scratch_beside_rings_ || last_ring_ != nullptr || plan_.persistent;
-  const uint64_t used = reserved_bytes_ + 1024 + (beside ? ring_bytes_ : 0);  // and what begins at a round place
-  return target_.shared_bytes > used ? target_.shared_bytes - used : 0;
+  return memory;
 }
 
 llvm::Value* Emitter::ReserveWorkspace(uint64_t bytes, uint64_t alignment) {
@@ -360,16 +309,16 @@ llvm::Value* Emitter::Ptx(llvm::Type* result, absl::string_view text, absl::stri
 
 void Emitter::Lower(const ir::Op& op) {
   if (refused()) return;
-  const ir::Op* outer = std::exchange(current_, &op);
+  const ir::Op* outer = shared_.ServeFor(&op);
   if (op.info()->is_access() && order_.NeedsBarrier(op)) Barrier();
   lower_(*this, op);
-  current_ = outer;
+  shared_.ServeFor(outer);
 }
 
 void Emitter::LowerBlock(const ir::Block& block) {
   for (const ir::Op* op : block) {
     Lower(*op);
-    if (op == last_ring_) last_ring_ = nullptr;
+    shared_.Passed(op);
   }
 }
 
@@ -401,7 +350,7 @@ std::vector<llvm::PHINode*> Emitter::NewPhis(ir::Type t) {
   return phis;
 }
 
-void Emitter::AddIncoming(const std::vector<std::vector<llvm::PHINode*>>& phis, absl::Span<ir::Value* const> values) {
+void Emitter::AddIncoming(const Phis& phis, absl::Span<ir::Value* const> values) {
   for (size_t i = 0; i < phis.size(); ++i) {
     for (size_t r = 0; r < phis[i].size(); ++r) {
       phis[i][r]->addIncoming(regs(values[i])[r], builder_.GetInsertBlock());

@@ -26,7 +26,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "codegen/emit/context/control_stack.h"
 #include "codegen/emit/context/order.h"
+#include "codegen/emit/context/shared_memory.h"
 #include "codegen/layout/layout.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
@@ -35,12 +37,11 @@
 #include "ir/tbc/image.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
+#include "runtime/cuda/kernel_abi.h"
 
 namespace tile::codegen {
 
 class Emitter;
-class CopyRing;
-class Ring;
 using Registers = std::vector<llvm::Value*>;
 using Operands = absl::Span<llvm::Value* const>;
 
@@ -86,9 +87,9 @@ class Emitter {
   llvm::Value* FromBits(llvm::Value* bits, llvm::Type* type);
 
   // --- parameters that every kernel has behind its own (runtime/cuda/kernel_abi.h) ---
-  llvm::Value* GridSize(int dim) { return kernel_->getArg(extra() + dim); }  // i32, in tile blocks
-  llvm::Value* TrapRecord() { return kernel_->getArg(extra() + 3); }         // i64, an address
-  llvm::Value* Workspace() { return kernel_->getArg(extra() + 4); }          // i64, an address
+  llvm::Value* GridSize(int dim) { return AbiParam(TILE_ABI_PARAM_GRID_X + dim); }  // i32, in tile blocks
+  llvm::Value* TrapRecord() { return AbiParam(TILE_ABI_PARAM_TRAP_RECORD); }        // i64, an address
+  llvm::Value* Workspace() { return AbiParam(TILE_ABI_PARAM_WORKSPACE); }           // i64, an address
 
   // --- parameters between those ---
   // Address (i64) of the TMA descriptor of a load or store that has one (Decision::kTensorMap).
@@ -130,30 +131,15 @@ class Emitter {
   // Any linear function of the thread's number: XOR of lane_bases[i] for the set bits of lane, likewise warp.
   llvm::Value* LinearOfThread(absl::Span<const uint64_t> lane_bases, absl::Span<const uint64_t> warp_bases);
 
-  // --- shared memory and barriers ---
-  // Bytes for the whole run of the block, at a fixed offset.
-  uint32_t ReserveShared(uint64_t bytes, uint64_t alignment);
-  // Memory to exchange values through, valid until the next call. Begins after a barrier, so that earlier readers are
+  // --- shared memory, clusters and barriers ---
+  SharedMemory& shared() { return shared_; }
+  const SharedMemory& shared() const { return shared_; }
+  // Shared memory to exchange values through, valid until the next call. Begins after a barrier, so that earlier readers are
   // done; between writing and reading the caller needs Barrier().
   llvm::Value* Scratch(uint64_t bytes);
-  llvm::Value* SharedAddress(llvm::Value* byte_offset);  // i32 -> ptr addrspace(3)
-  // Memory of the ring of a loop that fetches ahead, aligned to 1024, and for its barriers (an offset); of one fetch_ahead
-  // always the same. Behind the last such loop scratch memory lies there too.
-  struct RingMemory {
-    llvm::Value* stages = nullptr;
-    uint32_t barriers = 0;
-    bool is_new = false;
-  };
-  RingMemory ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes);
-  // The same for loops whose threads copy ahead, in functions without the other kind: they all use the same memory. Whether
-  // another did is said in `used`.
-  llvm::Value* CopyMemory(uint64_t bytes, bool* used);
   // Blocks of the cluster: how many there are (1, 2), which this one is (i32).
   llvm::Value* ClusterSize();
   llvm::Value* ClusterRank();
-  uint64_t shared_bytes() const;  // after EmitKernel
-  // What Scratch can still give, as far as is known.
-  uint64_t SharedLeft() const;
   // bar.sync of the block; all earlier accesses of its threads are visible after it.
   void Barrier();
 
@@ -197,30 +183,18 @@ class Emitter {
   void Remark(const ir::Op& op, absl::string_view about, absl::string_view what);
   bool TakesStep(absl::string_view step, const ir::Op& op);
 
-  // The constructs that the current operation stands in, innermost last. Tokens have no phis.
-  struct Loop {
-    llvm::BasicBlock *next = nullptr, *exit = nullptr;
-    std::vector<std::vector<llvm::PHINode*>> carried, results;  // per value, per register
-  };
-  std::vector<Loop>& loops() { return loops_; }
-  struct Merge {
-    llvm::BasicBlock* after = nullptr;
-    std::vector<std::vector<llvm::PHINode*>> results;
-    Order::Pending pending;
-  };
-  std::vector<Merge>& merges() { return merges_; }
-  // Of the loops around that fetch ahead.
-  std::vector<Ring*>& rings() { return rings_; }
-  std::vector<CopyRing*>& copy_rings() { return copy_rings_; }
+  ControlStack& control() { return control_; }
   std::vector<llvm::PHINode*> NewPhis(ir::Type t);  // at the insertion point; one per register
-  void AddIncoming(const std::vector<std::vector<llvm::PHINode*>>& phis, absl::Span<ir::Value* const> values);
+  void AddIncoming(const Phis& phis, absl::Span<ir::Value* const> values);
 
  private:
   friend class KernelFrame;  // emit/lower/kernel.cc: what stands around the operations
 
   // Sets block_ids_ for hardware block number `i` (all but the first: ids of the hardware), at the insertion point.
   void SetBlockIds(llvm::Value* i, llvm::Value* z);
-  int extra() const { return function_.num_params() + tensor_maps_; }
+  // Number of the first parameter of kernel_abi.h.
+  int first_abi_param() const { return function_.num_params() + tensor_maps_; }
+  llvm::Value* AbiParam(int i) { return kernel_->getArg(static_cast<unsigned>(first_abi_param() + i)); }
 
   void (*lower_)(Emitter&, const ir::Op&) = nullptr;  // any operation; set by the frame
   const Target& target_;
@@ -234,38 +208,21 @@ class Emitter {
   llvm::Function* kernel_ = nullptr;
   llvm::IRBuilder<> builder_;
   const Layout scalar_layout_;
+  SharedMemory shared_;
   llvm::Value *thread_ = nullptr, *lane_ = nullptr, *warp_ = nullptr;
-  llvm::GlobalVariable* shared_ = nullptr;  // all shared memory of the block
-  llvm::GlobalVariable* ring_ = nullptr;    // stands for the rings
-  absl::flat_hash_map<const ir::Op*, RingMemory> ring_of_;
-  const ir::Op* last_ring_ = nullptr;  // of the function's body, the last operation with a ring
-  bool scratch_beside_rings_ = false;  // scratch memory is used where they are in use, too
   llvm::Value* block_ids_[3] = {};
   llvm::BasicBlock* next_block_ = nullptr;
   bool keeps_shared_ = false;
   llvm::Value *cluster_size_ = nullptr, *cluster_rank_ = nullptr;
   llvm::Value* warpgroup_ = nullptr;
-  llvm::GlobalVariable* scratch_ = nullptr;  // stands for its last part until the end of EmitKernel
-  // Who asked for shared memory: what is reserved for it alone, the most that was asked to exchange elements, rings.
-  struct SharedUser {
-    const ir::Op* op = nullptr;
-    uint64_t bytes = 0;
-    const char* what = "";
-  };
-  std::vector<SharedUser> shared_users_;
-  SharedUser scratch_user_, ring_user_;
-  const ir::Op* current_ = nullptr;  // that is lowered at the moment
-  uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, ring_bytes_ = 0, workspace_bytes_ = 0;
+  uint64_t workspace_bytes_ = 0;
   llvm::GlobalVariable* workspace_size_ =
       nullptr;  // its address stands for workspace_bytes_ until the end of EmitKernel
   std::vector<ir::ImageSite> sites_;
   absl::flat_hash_map<const ir::Value*, Registers> regs_;
   absl::flat_hash_map<const ir::Value*, ViewValue> views_;
   absl::flat_hash_map<std::string, llvm::Value*> linear_;  // LinearOfThread, by its bases; lives in the entry block
-  std::vector<Loop> loops_;
-  std::vector<Merge> merges_;
-  std::vector<Ring*> rings_;
-  std::vector<CopyRing*> copy_rings_;
+  ControlStack control_;
   Order order_;
   absl::Status status_;
 };

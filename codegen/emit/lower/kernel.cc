@@ -1,12 +1,10 @@
 #include "codegen/emit/lower/kernel.h"
 
-#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "codegen/emit/context/symbol.h"
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/ring.h"
@@ -69,9 +67,6 @@ class KernelFrame {
       e_.keeps_shared_ =
           e_.keeps_shared_ || op->opcode() == ir::Opcode::kAllocShared || op->opcode() == ir::Opcode::kAlloca;
       e_.stores_by_tma_ = e_.stores_by_tma_ || (ir::StoreViewOp::Is(op) && DecisionOf<Decision::kTensorMap>(*op));
-      if (!IsFetch(op)) return;
-      e_.last_ring_ = op;
-      while (e_.last_ring_->parent() != nullptr) e_.last_ring_ = e_.last_ring_->parent();
     });
     if (e_.plan_.persistent) {
       ForEachBlock([&] { e_.LowerBlock(*function_.body()); },
@@ -84,7 +79,7 @@ class KernelFrame {
     }
     if (e_.refused()) return e_.status_;
     PlaceMemory();
-    return e_.shared_bytes() > e_.target_.shared_bytes ? TooMuchShared() : absl::OkStatus();
+    return e_.shared_.Check(e_.source_, function_);
   }
 
  private:
@@ -96,9 +91,10 @@ class KernelFrame {
       params.push_back(e.kind == ir::Elem::kI1 ? b_.getInt8Ty() : e_.RegisterType(e));
     }
     params.insert(params.end(), static_cast<size_t>(e_.tensor_maps_), llvm::PointerType::get(e_.context(), 0));
-    // kernel_abi.h: grid, trap record, workspace.
-    params.insert(params.end(), 3, b_.getInt32Ty());
-    params.insert(params.end(), 2, b_.getInt64Ty());
+    params.resize(static_cast<size_t>(e_.first_abi_param()) + TILE_ABI_EXTRA_PARAMS, b_.getInt64Ty());
+    for (int i : {TILE_ABI_PARAM_GRID_X, TILE_ABI_PARAM_GRID_Y, TILE_ABI_PARAM_GRID_Z}) {
+      params[static_cast<size_t>(e_.first_abi_param() + i)] = b_.getInt32Ty();
+    }
     llvm::Function* kernel =
         llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), params, false),
                                llvm::GlobalValue::ExternalLinkage, KernelSymbol(function_.name), e_.module_);
@@ -115,15 +111,7 @@ class KernelFrame {
       map.addAttribute("nvvm.grid_constant");
       kernel->addParamAttrs(static_cast<unsigned>(function_.num_params() + i), map);
     }
-    e_.shared_ = Shared(llvm::ArrayType::get(b_.getInt8Ty(), 0), "shared$");
-    e_.shared_->setAlignment(llvm::Align(128));
-    e_.ring_ = Shared(b_.getInt8Ty(), "ring$");
-    e_.scratch_ = Shared(b_.getInt8Ty(), "scratch$");
-  }
-
-  llvm::GlobalVariable* Shared(llvm::Type* type, const char* name) {
-    return new llvm::GlobalVariable(*e_.module_, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, name,
-                                    nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+    e_.shared_.Begin(function_, e_.module_);
   }
 
   // Where values live that can be used everywhere. The block behind it.
@@ -199,58 +187,13 @@ class KernelFrame {
   }
 
   void PlaceMemory() {
-    // Only now is it known where the exchange area may begin.
-    const uint64_t alignment = e_.ring_bytes_ > 0 ? 1024 : 128;
-    e_.reserved_bytes_ = (e_.reserved_bytes_ + alignment - 1) / alignment * alignment;
-    e_.shared_->setAlignment(llvm::Align(alignment));
-    const auto put = [&](llvm::GlobalVariable* what, uint64_t at) {
-      what->replaceAllUsesWith(llvm::ConstantExpr::getGetElementPtr(b_.getInt8Ty(), e_.shared_,
-                                                                    llvm::ArrayRef<llvm::Constant*>{e_.I32(at)}));
-      what->eraseFromParent();
-    };
-    put(e_.ring_, e_.reserved_bytes_);
-    put(e_.scratch_, e_.reserved_bytes_ + (e_.scratch_beside_rings_ ? e_.ring_bytes_ : 0));
+    e_.shared_.Place();
     if (e_.workspace_size_ != nullptr) {
       e_.workspace_bytes_ = (e_.workspace_bytes_ + 255) / 256 * 256;
       e_.workspace_size_->replaceAllUsesWith(
           llvm::ConstantExpr::getIntToPtr(e_.I64(e_.workspace_bytes_), e_.workspace_size_->getType()));
       e_.workspace_size_->eraseFromParent();
     }
-  }
-
-  absl::Status TooMuchShared() const {
-    std::vector<Emitter::SharedUser> users = e_.shared_users_;
-    if (e_.scratch_user_.op != nullptr) users.push_back(e_.scratch_user_);
-    if (e_.ring_user_.op != nullptr) users.push_back(e_.ring_user_);
-    // The largest first; of equal ones the first in the text.
-    std::stable_sort(users.begin(), users.end(),
-                     [](const Emitter::SharedUser& a, const Emitter::SharedUser& b) { return a.bytes > b.bytes; });
-    std::string where = e_.source_.Where(function_.loc, function_.pos), who;
-    uint64_t most = 0;
-    constexpr size_t kNamed = 3;
-    for (size_t i = 0; i < users.size() && i < kNamed; ++i) {
-      const Emitter::SharedUser& u = users[i];
-      if (i == 0) {
-        where = e_.source_.Where(u.op->loc, u.op->pos);
-        most = u.bytes;
-        absl::StrAppend(&who, ": ", u.op->info()->mnemonic, " needs ", u.bytes, " ", u.what);
-      } else if (u.bytes > 0) {
-        absl::StrAppend(&who, i == 1 ? ", besides " : ", ", u.op->info()->mnemonic, " at ",
-                        e_.source_.Where(u.op->loc, u.op->pos), " ", u.bytes);
-      }
-    }
-    // What the greatest would have to come down to.
-    const uint64_t others = e_.shared_bytes() - std::min(most, e_.shared_bytes());
-    std::string fix = "Use smaller tiles or smaller shared arrays";
-    if (others < e_.target_.shared_bytes && most > 0) {
-      uint64_t parts = 2;
-      while (most / parts > e_.target_.shared_bytes - others) parts *= 2;
-      absl::StrAppend(&fix, ": with 1/", parts, " of the elements there it fits");
-    }
-    return absl::InvalidArgumentError(absl::StrCat(where, ": error[codegen.shared]: kernel @", function_.name,
-                                                   " needs ", e_.shared_bytes(), " bytes of shared memory; ",
-                                                   e_.target_.arch, " offers ", e_.target_.shared_bytes, " to a block",
-                                                   who, ". ", fix, "."));
   }
 
   const ir::Function& function_;

@@ -61,11 +61,11 @@ void LowerIf(Emitter& e, const ir::Op& op) {
   b.CreateCondBr(e.scalar(op.operand(0)), then, otherwise);
 
   b.SetInsertPoint(after);
-  Emitter::Merge merge;
+  ControlStack::Merge merge;
   merge.after = after;
   const std::vector<ir::Value*> results = Results(op);
   merge.results = PhisFor(e, results);
-  e.merges().push_back(std::move(merge));
+  e.control().merges.push_back(std::move(merge));
 
   const Order::Pending before = e.order().pending();
   for (int i = 0; i < 2; ++i) {
@@ -76,17 +76,17 @@ void LowerIf(Emitter& e, const ir::Op& op) {
       if (e.refused()) return;
     }
     if (b.GetInsertBlock()->getTerminator() == nullptr) {  // no region, or one without results
-      e.merges().back().pending.insert(e.order().pending().begin(), e.order().pending().end());
+      e.control().merges.back().pending.insert(e.order().pending().begin(), e.order().pending().end());
       b.CreateBr(after);
     }
   }
-  e.order().set_pending(std::move(e.merges().back().pending));
-  e.merges().pop_back();
+  e.order().set_pending(std::move(e.control().merges.back().pending));
+  e.control().merges.pop_back();
   b.SetInsertPoint(after);
 }
 
 void LowerYield(Emitter& e, const ir::Op& op) {
-  Emitter::Merge& merge = e.merges().back();
+  ControlStack::Merge& merge = e.control().merges.back();
   const std::vector<ir::Value*> values = Operands1(op, 0);
   e.AddIncoming(merge.results, values);
   merge.pending.insert(e.order().pending().begin(), e.order().pending().end());
@@ -111,12 +111,12 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   std::optional<Ring> ring;
   if (const ir::Op* fetch = FetchIn(op)) {
     ring.emplace(e, op, *fetch);
-    e.rings().push_back(&*ring);
+    e.control().rings.push_back(&*ring);
   }
   std::optional<CopyRing> copies;
   if (const ir::Op* copy = CopyIn(op)) {
     copies.emplace(e, op, *copy, runs);
-    e.copy_rings().push_back(&*copies);
+    e.control().copy_rings.push_back(&*copies);
   }
   llvm::BasicBlock* before = b.GetInsertBlock();
   b.CreateCondBr(runs, head, exit);
@@ -135,27 +135,27 @@ void LowerFor(Emitter& e, const ir::Op& op) {
       out[i][r]->addIncoming(e.regs(inits[i])[r], before);
     }
   }
-  Emitter::Loop loop;
+  ControlStack::Loop loop;
   loop.next = next;
   b.SetInsertPoint(next);
   for (size_t i = 0; i < inits.size(); ++i) loop.carried.push_back(e.NewPhis(inits[i]->type()));
   const Phis latch = loop.carried;
-  e.loops().push_back(std::move(loop));
+  e.control().loops.push_back(std::move(loop));
 
   EnterLoop(e, op);
   const Order::Pending at_entry = e.order().pending();
   b.SetInsertPoint(head);
   e.LowerBlock(body);
   if (e.refused()) return;
-  e.loops().pop_back();
+  e.control().loops.pop_back();
 
   // Go on if another step stays below the bound: compared as a distance, since iv + step may overflow.
   b.SetInsertPoint(next);
   if (ring) {
     ring->EndRound();
-    e.rings().pop_back();
+    e.control().rings.pop_back();
   }
-  if (copies) e.copy_rings().pop_back();
+  if (copies) e.control().copy_rings.pop_back();
   llvm::Value* more = nullptr;
   llvm::Value* stepped = nullptr;
   const auto* one = llvm::dyn_cast<llvm::ConstantInt>(step);
@@ -196,7 +196,7 @@ void LowerLoop(Emitter& e, const ir::Op& op) {
   const std::vector<ir::Value*> inits = ir::LoopOp(op).init_values().list(), results = Results(op);
   const ir::Block& body = *op.region(0);
   llvm::BasicBlock* before = b.GetInsertBlock();
-  Emitter::Loop loop;
+  ControlStack::Loop loop;
   llvm::BasicBlock* head = e.NewBlock("loop");
   loop.next = e.NewBlock("next");
   loop.exit = e.NewBlock("endloop");
@@ -215,14 +215,14 @@ void LowerLoop(Emitter& e, const ir::Op& op) {
     }
   }
   llvm::BasicBlock *next = loop.next, *exit = loop.exit;
-  e.loops().push_back(std::move(loop));
+  e.control().loops.push_back(std::move(loop));
 
   EnterLoop(e, op);
   const Order::Pending at_entry = e.order().pending();
   b.SetInsertPoint(head);
   e.LowerBlock(body);
   if (e.refused()) return;
-  e.loops().pop_back();
+  e.control().loops.pop_back();
 
   b.SetInsertPoint(next);
   b.CreateBr(head);
@@ -232,14 +232,14 @@ void LowerLoop(Emitter& e, const ir::Op& op) {
 
 void LowerContinue(Emitter& e, const ir::Op& op) {
   const std::vector<ir::Value*> values = Operands1(op, 0);
-  e.AddIncoming(e.loops().back().carried, values);
-  e.b().CreateBr(e.loops().back().next);
+  e.AddIncoming(e.control().loops.back().carried, values);
+  e.b().CreateBr(e.control().loops.back().next);
 }
 
 void LowerBreak(Emitter& e, const ir::Op& op) {
   const std::vector<ir::Value*> values = Operands1(op, 0);
-  e.AddIncoming(e.loops().back().results, values);
-  e.b().CreateBr(e.loops().back().exit);
+  e.AddIncoming(e.control().loops.back().results, values);
+  e.b().CreateBr(e.control().loops.back().exit);
 }
 
 void LowerReturn(Emitter& e, const ir::Op&) {

@@ -1,5 +1,4 @@
-// Matrix products: by wgmma where the operands are fetched ahead, by mma.sync where the target has an instruction for the
-// types, else multiplied out with fma.
+// Matrix products, as passes/choose_mma.h decided: by wgmma, by mma.sync, or multiplied out with fma.
 #include <memory>
 #include <utility>
 
@@ -44,7 +43,7 @@ std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int oper
     if (auto held = FragmentsInRegisters(e, v, fragment)) return held;
     return FragmentsThroughShared(e, v, fragment);
   }
-  const CopyRing& ring = *e.copy_rings().back();
+  const CopyRing& ring = *e.control().copy_rings.back();
   const StagedTile& tile = ring.tile(v->index());
   auto read = FragmentsInShared(e, v->type().elem(), tile.OperandMap(), ring.Slot(v->index()), fragment);
   if (tile.rounded == nullptr || ring.ConvertsInPlace(v->index())) return read;
@@ -56,11 +55,11 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
   Registers acc;
   for (llvm::Value* v : e.regs(ir::MmaOp(op).acc())) acc.push_back(WidenForProduct(e, elem, v, true));
   if (FetchOf(op) != nullptr) {
-    Ring& ring = *e.rings().back();
+    Ring& ring = *e.control().rings.back();
     acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()),
                          std::move(acc));
   } else if (const auto wgmma = WgmmaPlanOf(op)) {
-    const CopyRing& ring = *e.copy_rings().back();
+    const CopyRing& ring = *e.control().copy_rings.back();
     const auto copied = [&](int i) {
       const int slot = op.operand(i)->index();
       return StagedAt{ring.tile(slot), e.b().CreatePtrToInt(ring.Slot(slot), e.b().getInt32Ty())};

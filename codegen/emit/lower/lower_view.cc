@@ -138,7 +138,7 @@ void LowerAllocShared(Emitter& e, const ir::Op& op) {
   // Nobody sees the address, so the alignment serves vectors only. Whole words, because halves of bytes are stored by
   // updates of words.
   const uint64_t bytes = (elements * static_cast<uint64_t>(ir::MemoryBits(type.elem())) + 31) / 32 * 4;
-  view.base = e.I32(e.ReserveShared(bytes, 16));
+  view.base = e.I32(e.shared().Reserve(bytes, 16));
   e.SetView(op.result(0), std::move(view));
 }
 

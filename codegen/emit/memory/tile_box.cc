@@ -67,7 +67,7 @@ TileBox::TileBox(Emitter& e, const ir::Value* view, const Layout& layout) : e_(e
   // Shared arrays are at least so aligned (LowerAllocShared), and at most.
   start_divisor_ = shared_ ? 16 : facts_.Divisor(view);
   address_type_ = shared_ ? b.getInt32Ty() : b.getInt64Ty();
-  if (shared_) start_ = b.CreateTrunc(b.CreatePtrToInt(e.SharedAddress(start_), b.getInt64Ty()), b.getInt32Ty());
+  if (shared_) start_ = b.CreateTrunc(b.CreatePtrToInt(e.shared().Address(start_), b.getInt64Ty()), b.getInt32Ty());
 }
 
 TileBox::Dim TileBox::MakeDim(int64_t tile, int tensor_dim) {

@@ -217,7 +217,7 @@ class FmaOperands {
     }
     tables_.resize(sources_.size());
     MakeTables(e);
-    while (bytes_ > e.SharedLeft() && k_ / parts_ > kUnroll) {
+    while (bytes_ > e.shared().Left() && k_ / parts_ > kUnroll) {
       parts_ *= 2;
       MakeTables(e);
     }
@@ -251,7 +251,7 @@ class FmaOperands {
         sides.push_back(std::make_unique<Side>(e, *tables_[i], layout, sources_[i].is_lhs));
         continue;
       }
-      const CopyRing& ring = *e.copy_rings().back();
+      const CopyRing& ring = *e.control().copy_rings.back();
       const ir::Value* v = op_.operand(static_cast<int>(i));
       sides.push_back(StagedFmaSide(e, v->type().elem(), ring.tile(v->index()), slots[i], layout, unroll));
     }
@@ -319,7 +319,8 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
   const int64_t unroll = std::min(operands.bytes() > 0 ? kUnroll : kStagedUnroll, k_part);
   llvm::Value* slots[2] = {};
   for (int i = 0; i < 2; ++i) {
-    if (!operands.InTable(static_cast<size_t>(i))) slots[i] = e.copy_rings().back()->Slot(op.operand(i)->index());
+    if (!operands.InTable(static_cast<size_t>(i)))
+      slots[i] = e.control().copy_rings.back()->Slot(op.operand(i)->index());
   }
   llvm::BasicBlock *before = b.GetInsertBlock(), *round = e.NewBlock("product"), *after = e.NewBlock("endproduct");
   b.CreateBr(round);

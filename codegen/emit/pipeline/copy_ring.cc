@@ -104,7 +104,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
     : e_(e), loop_(loop), copy_(copy), stage_(StageOf(copy)), stages_(e.plan().stages) {
   auto& b = e.b();
   bool used = false;
-  memory_ = e.CopyMemory(static_cast<uint64_t>(stage_.bytes * stages_), &used);
+  memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.bytes * stages_), &used);
   // The ring of an earlier loop, or this one, may still be read.
   if (used || loop.parent() != nullptr) e.Barrier();
   // The fence and barrier of the first round are behind this, too.
@@ -271,6 +271,6 @@ void CopyRing::ConvertSlot(const StagedTile& tile, llvm::Value* slot) {
   b.SetInsertPoint(done);
 }
 
-void LowerCopyAhead(Emitter& e, const ir::Op&) { e.copy_rings().back()->Advance(); }
+void LowerCopyAhead(Emitter& e, const ir::Op&) { e.control().copy_rings.back()->Advance(); }
 
 }  // namespace tile::codegen

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/emit/pipeline/async_products.h"
+#include "codegen/target/decisions.h"
 #include "ir/loops.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -26,13 +27,13 @@ void AwaitPhase(Emitter& e, llvm::Value* barrier, llvm::Value* phase) {
 
 RingPlace::RingPlace(Emitter& e, const ir::Op& fetch) : e_(e), stage_(StageOf(fetch)), stages_(e.plan().stages) {
   auto& b = e.b();
-  const Emitter::RingMemory place =
-      e.ReserveRing(fetch, static_cast<uint64_t>(stage_.bytes * stages_), static_cast<uint64_t>(16 * stages_));
+  const SharedMemory::Ring place =
+      e.shared().ReserveRing(fetch, static_cast<uint64_t>(stage_.bytes * stages_), static_cast<uint64_t>(16 * stages_));
   const auto address = [&](llvm::Value* pointer) {
     return b.CreateTrunc(b.CreatePtrToInt(pointer, b.getInt64Ty()), b.getInt32Ty());
   };
   memory_ = address(place.stages);
-  barriers_ = address(e.SharedAddress(e.I32(place.barriers)));
+  barriers_ = address(e.shared().Address(e.I32(place.barriers)));
   if (!place.is_new) return;
   e.AtEntry([&] {
     llvm::Value* first = b.CreateICmpEQ(e.thread(), e.I32(0));
@@ -89,14 +90,7 @@ Ring::Ring(Emitter& e, const ir::Op& loop, const ir::Op& fetch) : e_(e), loop_(l
   b.CreateStore(b.getFalse(), any_);
 }
 
-bool Ring::IsAsync(const ir::Op& mma) const {
-  if (FetchOf(mma) != &fetch_) return false;
-  const ir::Value *acc = ir::ProductOp(mma).acc(), *result = mma.result(0);
-  const ir::CarryingLoop loop(loop_);
-  const auto once = [](const ir::Value* v) { return v->uses() != nullptr && v->uses()->next == nullptr; };
-  const int carried = loop.carried_by(acc);
-  return carried >= 0 && once(acc) && once(result) && loop.latch() != nullptr && loop.next(carried) == result;
-}
+bool Ring::IsAsync(const ir::Op& mma) const { return FetchOf(mma) == &fetch_ && DecisionOf<Decision::kAsync>(mma); }
 
 llvm::Value* Ring::Slot(int i) { return place_.Slot(e_.b().CreateLoad(e_.b().getInt32Ty(), read_), i); }
 
@@ -155,6 +149,6 @@ void Ring::End() {
   if (e_.plan().cluster && !e_.plan().persistent) ArriveInCluster(e_);
 }
 
-void LowerFetchAhead(Emitter& e, const ir::Op&) { e.rings().back()->Await(); }
+void LowerFetchAhead(Emitter& e, const ir::Op&) { e.control().rings.back()->Await(); }
 
 }  // namespace tile::codegen

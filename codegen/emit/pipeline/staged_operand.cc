@@ -15,7 +15,7 @@ llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile) {
   auto& b = e.b();
   const Registers& registers = e.regs(v);
   const int bytes = MemoryBytes(registers[0]->getType());
-  llvm::Value* base = e.SharedAddress(e.I32(e.ReserveShared(static_cast<uint64_t>(tile.bytes()), kAlignment)));
+  llvm::Value* base = e.shared().Address(e.I32(e.shared().Reserve(static_cast<uint64_t>(tile.bytes()), kAlignment)));
   const Layout in_shared = Compose(tile.OperandMap().index, e.layout(v));
   const VectorAccess access = Vectorise(in_shared, 8 * bytes, 0, 16 / bytes);
   for (int i = 0; i < access.instructions(); ++i) {

@@ -80,8 +80,8 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
   if (s.ordered) ExecuteTogether(e, "fence.proxy.async;", "", {});
 
   // Where elements lie: the warp's memory, the buffer in it, the place in the box.
-  llvm::Value* memory = e.SharedAddress(
-      e.I32(e.ReserveShared(static_cast<uint64_t>(s.warp_bytes()) * static_cast<uint64_t>(e.num_warps()), kAlignment)));
+  llvm::Value* memory = e.shared().Address(e.I32(
+      e.shared().Reserve(static_cast<uint64_t>(s.warp_bytes()) * static_cast<uint64_t>(e.num_warps()), kAlignment)));
   Masks lanes, warps;
   for (Mask base : layout.bases(In::kLane)) lanes.push_back(s.map.Apply(base));
   for (int i = 0; i < layout.bits(In::kWarp); ++i) warps.push_back(of_warp << i);
