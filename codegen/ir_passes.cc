@@ -1,0 +1,29 @@
+// The passes over tile code that know no target (ir/passes), as steps of code generation: which values may stay in registers
+// longer is decided here.
+#include <memory>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "codegen/compilation.h"
+#include "ir/clone.h"
+#include "ir/passes/remove_unused.h"
+
+namespace tile::codegen {
+namespace {
+
+// A step is counted where it changes something, which a copy tells while steps are counted.
+bool TakesStep(Compilation& c, absl::string_view step, absl::FunctionRef<bool(ir::Module*, ir::Function*)> changes) {
+  if (!c.trace().step_limit.has_value()) return true;
+  const std::unique_ptr<ir::Module> copy = ir::CloneModule(*c.module);
+  return changes(copy.get(), copy->functions[0].get()) &&
+         c.trace().TakesStep(step, absl::StrCat("@", c.function->name));
+}
+
+}  // namespace
+
+absl::Status UnusedPass(Compilation& c) {
+  if (TakesStep(c, "unused", ir::RemoveUnused)) ir::RemoveUnused(c.module.get(), c.function);
+  return absl::OkStatus();
+}
+
+}  // namespace tile::codegen
