@@ -7,6 +7,7 @@
 #include "codegen/compilation.h"
 #include "ir/clone.h"
 #include "ir/passes/remove_unused.h"
+#include "ir/passes/simplify.h"
 
 namespace tile::codegen {
 namespace {
@@ -20,6 +21,11 @@ bool TakesStep(Compilation& c, absl::string_view step, absl::FunctionRef<bool(ir
 }
 
 }  // namespace
+
+absl::Status SimplifyPass(Compilation& c) {
+  if (TakesStep(c, "simplify", ir::Simplify)) ir::Simplify(c.module.get(), c.function);
+  return absl::OkStatus();
+}
 
 absl::Status UnusedPass(Compilation& c) {
   if (TakesStep(c, "unused", ir::RemoveUnused)) ir::RemoveUnused(c.module.get(), c.function);
