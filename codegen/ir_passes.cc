@@ -6,11 +6,15 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/compilation.h"
 #include "ir/clone.h"
+#include "ir/passes/common.h"
 #include "ir/passes/remove_unused.h"
 #include "ir/passes/simplify.h"
 
 namespace tile::codegen {
 namespace {
+
+// Tiles stay where they are: what is shared or hoisted lives in registers until its last use.
+constexpr ir::Share kShare = ir::Share::kScalars;
 
 // A step is counted where it changes something, which a copy tells while steps are counted.
 bool TakesStep(Compilation& c, absl::string_view step, absl::FunctionRef<bool(ir::Module*, ir::Function*)> changes) {
@@ -24,6 +28,12 @@ bool TakesStep(Compilation& c, absl::string_view step, absl::FunctionRef<bool(ir
 
 absl::Status SimplifyPass(Compilation& c) {
   if (TakesStep(c, "simplify", ir::Simplify)) ir::Simplify(c.module.get(), c.function);
+  return absl::OkStatus();
+}
+
+absl::Status SharePass(Compilation& c) {
+  const auto share = [](ir::Module*, ir::Function* f) { return ir::ShareCommon(f, kShare); };
+  if (TakesStep(c, "share", share)) share(c.module.get(), c.function);
   return absl::OkStatus();
 }
 
