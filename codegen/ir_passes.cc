@@ -7,6 +7,7 @@
 #include "codegen/compilation.h"
 #include "ir/clone.h"
 #include "ir/passes/common.h"
+#include "ir/passes/hoist.h"
 #include "ir/passes/remove_unused.h"
 #include "ir/passes/simplify.h"
 
@@ -28,6 +29,12 @@ bool TakesStep(Compilation& c, absl::string_view step, absl::FunctionRef<bool(ir
 
 absl::Status SimplifyPass(Compilation& c) {
   if (TakesStep(c, "simplify", ir::Simplify)) ir::Simplify(c.module.get(), c.function);
+  return absl::OkStatus();
+}
+
+absl::Status HoistPass(Compilation& c) {
+  const auto hoist = [](ir::Module* m, ir::Function* f) { return ir::HoistInvariants(m, f, kShare); };
+  if (TakesStep(c, "hoist", hoist)) hoist(c.module.get(), c.function);
   return absl::OkStatus();
 }
 

@@ -1,0 +1,30 @@
+// Moves what every iteration of a loop would compute alike in front of the loop.
+//
+//   HoistInvariants(&module, function, Share::kScalars);
+//
+// Before:                                            After:
+//   for %i in (%a to %b, step %c) {                    %v = make_partition_view %t : …
+//     %v = make_partition_view %t : …                  for %i in (%a to %b, step %c) {
+//     %x = load_view_tko weak %v[%i]                     %x = load_view_tko weak %v[%i]
+//
+// An operation moves if it has no effect and no way to fail, since the loop may not have run it at all: not what reads memory,
+// not a division by what may be 0 or -1, no extract or insert at a place that may be outside, no assume, no view of sizes that may be
+// negative. A broken promise of overflow is a failure of what uses the result, which stays where it is. Takes time proportional to
+// the program and the depth of its loops. Not thread-safe with other changes of the module.
+#ifndef TILE_IR_PASSES_HOIST_H_
+#define TILE_IR_PASSES_HOIST_H_
+
+#include "ir/module.h"
+#include "ir/passes/common.h"
+
+namespace tile::ir {
+
+// The operation may run where the program does not run it.
+bool MayRunAnywhere(const Op& op);
+
+// Whether anything changed. Share::kScalars leaves tiles where they are.
+bool HoistInvariants(Module* module, Function* function, Share share);
+
+}  // namespace tile::ir
+
+#endif  // TILE_IR_PASSES_HOIST_H_
