@@ -8,6 +8,7 @@
 #include "ir/clone.h"
 #include "ir/passes/common.h"
 #include "ir/passes/hoist.h"
+#include "ir/passes/raise_loops.h"
 #include "ir/passes/remove_unused.h"
 #include "ir/passes/simplify.h"
 
@@ -35,6 +36,17 @@ absl::Status SimplifyPass(Compilation& c) {
 absl::Status HoistPass(Compilation& c) {
   const auto hoist = [](ir::Module* m, ir::Function* f) { return ir::HoistInvariants(m, f, kShare); };
   if (TakesStep(c, "hoist", hoist)) hoist(c.module.get(), c.function);
+  return absl::OkStatus();
+}
+
+absl::Status RaisePass(Compilation& c) {
+  const auto raises = [](ir::Module* m, ir::Function* f) { return ir::RaiseLoops(m, f).changed; };
+  if (!TakesStep(c, "raise", raises)) return absl::OkStatus();
+  for (const ir::StaysLoop& stays : ir::RaiseLoops(c.module.get(), c.function).stay) {
+    if (!c.trace().on_remark) continue;
+    c.trace().on_remark(absl::StrCat(c.module->Where(stays.loop->loc, stays.loop->pos),
+                                     ": remark[raise]: this loop is not counted: ", stays.why));
+  }
   return absl::OkStatus();
 }
 

@@ -103,41 +103,80 @@ void Generator::StepFor() {
   for (size_t i = 0; i < carried.size(); ++i) Add({results[i], -1, true, !ir::IsFloat(results[i]->type().elem())});
 }
 
+// How a loop counts: what frontends write, for passes to recognise.
+enum class LoopForm : uint8_t {
+  kTestsLate,      // somewhere in the body
+  kStaysBelow,     // at its head: `if i < n {} else { break }`
+  kLeavesAt,       // `if i >= n { break }`, in steps of 2
+  kFalls,          // `if i > 0 {} else { break }`, down by 1
+  kInclusive,      // `if i <= n - 1 {} else { break }`, and i + 1 promises not to wrap
+  kAdvancesFirst,  // i advances at the head, but for the first iteration
+};
+
 // Ends after some rounds, by break in one way or another; the results may have other types than what is carried.
 void Generator::StepLoop() {
   const std::vector<Val> carried = Carried(2), results = Carried(2);
-  Values init = {Constant(Elem::kI32, 0)};
+  const auto form = static_cast<LoopForm>(r_.In(0, 5));
+  const int64_t most = r_.In(1, 3);
+  const auto number = [&](int64_t n) { return Constant(Elem::kI32, n); };
+  Value* rounds = r_.Percent(50) ? number(most) : op::Addi(b_, Index(most, Elem::kI32), number(1));
+  const int64_t step = form == LoopForm::kLeavesAt ? 2 : 1;
+  Value* end = op::Muli(b_, rounds, number(step));
+  Values init = {form == LoopForm::kFalls ? end : number(0), number(1)};
   for (const Val& v : carried) init.push_back(v.v);
   init.push_back(token_);
   std::vector<ir::Type> types;
   for (const Val& v : results) types.push_back(v.v->type());
   types.push_back(b_.types().Token());
-  const int64_t most = r_.In(1, 3);
-  Value* rounds =
-      r_.Percent(50) ? Constant(Elem::kI32, most) : op::Addi(b_, Index(most, Elem::kI32), Constant(Elem::kI32, 1));
   const bool was_in_loop = in_loop_, middle = r_.Percent(40);
   const int64_t outer = rounds_;
   in_loop_ = true;
   rounds_ *= most;
+  const auto leave = [&]() -> Values {
+    Values values;
+    for (const Val& v : results) values.push_back(Operand(v.elem(), v.shape()).v);
+    values.push_back(token_);
+    op::Break(b_, values);
+    return {};
+  };
+  const auto compare = [&](ir::ComparisonPredicate p, Value* a, Value* b) {
+    return op::CmpI(b_, p, a, b, ir::Signedness::kSigned);
+  };
+  const auto stay_if = [&](Value* condition) {
+    op::If(
+        b_, condition, [] { return Values(); }, leave);
+  };
   const Values out = op::Loop(b_, init, types, [&](const Values& now) -> Values {
     return Inside([&]() -> Values {
-      for (size_t k = 0; k < carried.size(); ++k) Add({now[k + 1], -1, true, !ir::IsFloat(now[k + 1]->type().elem())});
+      for (size_t k = 0; k < carried.size(); ++k) Add({now[k + 2], -1, true, !ir::IsFloat(now[k + 2]->type().elem())});
       token_ = now.back();
-      Value* next = op::Addi(b_, now[0], Constant(Elem::kI32, 1));
-      const auto leave = [&] {
-        Value* last = op::CmpI(b_, ir::ComparisonPredicate::kGreaterThanOrEqual, next, rounds, ir::Signedness::kSigned);
-        op::If(b_, last, [&]() -> Values {
-          Values values;
-          for (const Val& v : results) values.push_back(Operand(v.elem(), v.shape()).v);
-          values.push_back(token_);
-          op::Break(b_, values);
-          return {};
-        });
-      };
+      Value *i = now[0], *next = nullptr;
+      switch (form) {
+        case LoopForm::kTestsLate: break;
+        case LoopForm::kStaysBelow: stay_if(compare(ir::ComparisonPredicate::kLessThan, i, end)); break;
+        case LoopForm::kLeavesAt: op::If(b_, compare(ir::ComparisonPredicate::kLessThanOrEqual, end, i), leave); break;
+        case LoopForm::kFalls:
+          stay_if(compare(ir::ComparisonPredicate::kGreaterThan, i, number(0)));
+          next = op::Subi(b_, i, number(1));
+          break;
+        case LoopForm::kInclusive:
+          stay_if(compare(ir::ComparisonPredicate::kLessThanOrEqual, i, op::Subi(b_, end, number(1))));
+          next = op::Addi(b_, i, number(1), ir::Overflow::kNoSignedWrap);
+          break;
+        case LoopForm::kAdvancesFirst:
+          next = op::If(
+              b_, compare(ir::ComparisonPredicate::kNotEqual, now[1], number(0)), [&] { return Values{i}; },
+              [&] { return Values{op::Addi(b_, i, number(1))}; })[0];
+          stay_if(compare(ir::ComparisonPredicate::kLessThan, next, end));
+          break;
+      }
+      if (next == nullptr) next = op::Addi(b_, i, number(step));
       Steps(static_cast<int>(r_.In(1, 3)));
-      leave();
-      if (middle) Steps(static_cast<int>(r_.In(1, 2)));
-      Values again = {next};
+      if (form == LoopForm::kTestsLate) {
+        op::If(b_, compare(ir::ComparisonPredicate::kGreaterThanOrEqual, next, end), leave);
+        if (middle) Steps(static_cast<int>(r_.In(1, 2)));
+      }
+      Values again = {next, number(0)};
       for (const Val& v : carried) again.push_back(Operand(v.elem(), v.shape()).v);
       again.push_back(token_);
       return again;

@@ -41,7 +41,8 @@ void Compare(uint64_t first, uint64_t last, int sm, int warps) {
         *p.module, *p.module->functions[0], options,
         {sm == 90 ? codegen::Ahead::kTma : codegen::Ahead::kCopies, codegen::tuning::kMostCopyStages});
     std::string before = codegen::PrintGpu(*c.module);
-    for (const char* pass : {"simplify", "hoist", "share", "unused", "split", "fetch", "slice", "plan", "mma", "layouts"}) {
+    for (const char* pass :
+         {"simplify", "hoist", "raise", "share", "unused", "split", "fetch", "slice", "plan", "mma", "layouts"}) {
       const absl::Status s = codegen::RunPass(c, pass);
       if (c.fit != codegen::Fit::kFits) break;
       ASSERT_TRUE(s.ok()) << pass << ": " << s;

@@ -180,7 +180,7 @@ TEST_P(AllPasses, GiveTheSameOnTheVm) {
       options.verify_each = true;
       Compilation c(*module, *f, options, CandidateOf(options));
       for (const char* pass :
-           {"simplify", "hoist", "share", "unused", "align", "split", "fetch", "slice", "plan", "mma", "layouts"}) {
+           {"simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice", "plan", "mma", "layouts"}) {
         const absl::Status s = RunPass(c, pass);
         if (c.fit != Fit::kFits) break;
         ASSERT_TRUE(s.ok()) << pass << ": " << s;

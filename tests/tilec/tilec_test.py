@@ -147,7 +147,8 @@ class Tilec(unittest.TestCase):
         lines = done.stderr.splitlines()
         self.assertEqual(lines[0].split(), ["ms", "share", "runs", "pass"])
         self.assertEqual([row.split()[-1] for row in lines[1:]],
-                         ["hints", "simplify", "hoist", "share", "unused", "align", "split", "fetch", "slice", "plan", "mma", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
+                         ["hints", "simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice",
+                          "plan", "mma", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
         self.assertAlmostEqual(sum(float(row.split()[0]) for row in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
 
     def test_bisect(self):
