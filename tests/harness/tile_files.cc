@@ -8,11 +8,11 @@
 
 namespace tile {
 
-std::vector<std::string> TileFiles(const std::string& folder) {
+std::vector<std::string> TileFiles(const std::string& folder, const std::string& extension) {
   std::vector<std::string> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".tile") files.push_back(entry.path().string());
+    if (entry.path().extension() == extension) files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
   return files;

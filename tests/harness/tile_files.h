@@ -11,8 +11,8 @@
 
 namespace tile {
 
-// Paths, sorted; empty if there is no such folder.
-std::vector<std::string> TileFiles(const std::string& folder);
+// Paths, sorted; empty if there is no such folder. `extension`: of other files than tile code.
+std::vector<std::string> TileFiles(const std::string& folder, const std::string& extension = ".tile");
 
 // "tests/ops/addf.tile" → "addf"
 std::string StemOf(const std::string& path);

@@ -8,6 +8,7 @@
 #include "ir/text/check.h"
 #include "ir/text/parser.h"
 #include "ir/tileir/reader.h"
+#include "ir/ttir/reader.h"
 #include "ir/verify/verify.h"
 #include "tools/cli/report.h"
 #include "tools/data/files.h"
@@ -43,19 +44,22 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
     }
     loaded->tileir_version = info.version;
     loaded->module = *std::move(module);
+  } else if (ir::LooksLikeText(text) && ir::LooksLikeTtir(text)) {
+    loaded->form = InputForm::kTtir;
+    loaded->module = ir::ReadTtir(text, name, &diagnostics);
   } else if (!bytes.empty() && ir::LooksLikeText(text)) {
     loaded->module =
         options.verify ? ir::ParseAndVerify(text, name, &diagnostics) : ir::Parse(text, name, &diagnostics);
-    if (loaded->module == nullptr) {
-      PrintDiagnostics(diagnostics.ToString());
-      *exit = kRejected;
-      return nullptr;
-    }
   } else {
-    *exit =
-        FailAt(name, kRejected, "file.form",
-               bytes.empty() ? "the file is empty" : "not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode",
-               "pass a file that `tilevm as`, a frontend or `nvcc --tilebc` wrote");
+    *exit = FailAt(name, kRejected, "file.form",
+                   bytes.empty() ? "the file is empty"
+                                 : "not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode, nor TTIR",
+                   "pass a file that `tilevm as`, a frontend or `nvcc --tilebc` wrote");
+    return nullptr;
+  }
+  if (loaded->module == nullptr) {
+    PrintDiagnostics(diagnostics.ToString());
+    *exit = kRejected;
     return nullptr;
   }
   if (loaded->module->source_name.empty()) loaded->module->source_name = name;

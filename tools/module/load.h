@@ -1,4 +1,4 @@
-// A program from a file: .tbc, text or Tile IR bytecode, told apart by content.
+// A program from a file: .tbc, text, Tile IR bytecode or Triton's TTIR, told apart by content.
 #ifndef TILE_TOOLS_MODULE_LOAD_H_
 #define TILE_TOOLS_MODULE_LOAD_H_
 
@@ -13,7 +13,7 @@
 
 namespace tile::tools {
 
-enum class InputForm { kTbc, kText, kTileIr };
+enum class InputForm { kTbc, kText, kTileIr, kTtir };
 
 struct LoadedModule {
   std::unique_ptr<ir::Module> module;

@@ -70,6 +70,8 @@ std::vector<Fact> ContainerFacts(const LoadedModule& loaded) {
   } else if (loaded.form == InputForm::kTileIr) {
     facts = {{"form", "Tile IR bytecode"},
              {"version", absl::StrCat(loaded.tileir_version / 100, ".", loaded.tileir_version % 100)}};
+  } else if (loaded.form == InputForm::kTtir) {
+    facts = {{"form", "TTIR"}};
   } else {
     facts = {{"form", "text"}};
   }

@@ -89,9 +89,9 @@ int Import(const Options& options) {
   if (!OneInput(options, &exit)) return exit;
   auto loaded = Load(options.positional()[0], &exit);
   if (loaded == nullptr) return exit;
-  if (loaded->form != InputForm::kTileIr) {
-    return FailAt(NameOf(options.positional()[0]), kRejected, "import.form", "this is not Tile IR bytecode",
-                  "`tilevm as` turns text into .tbc");
+  if (loaded->form != InputForm::kTileIr && loaded->form != InputForm::kTtir) {
+    return FailAt(NameOf(options.positional()[0]), kRejected, "import.form",
+                  "this is neither Tile IR bytecode nor TTIR", "`tilevm as` turns text into .tbc");
   }
   return WriteTbcFile(options, *loaded->module);
 }

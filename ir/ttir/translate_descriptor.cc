@@ -1,0 +1,153 @@
+// Descriptors and block pointers: a tensor in memory by base, sizes and strides. An access takes a block of it at any offset,
+// also one that sticks out: elements outside are not touched, and read as the padding. Every access is one through pointers.
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "ir/ttir/translator.h"
+
+namespace tile::ir::ttir {
+
+// %base, [sizes], [strides]; a block pointer also [offsets].
+bool Translator::MakeDescriptor(const Node& n, const OpRow& row) {
+  const bool block = row.name == "tt.make_tensor_ptr";
+  const TtType given = n.types.empty() ? TtType() : n.types.back();
+  Val v;
+  v.type.kind = block ? TtType::Kind::kBlockPointer : TtType::Kind::kDescriptor;
+  v.type.tile = given.tile;
+  const bool tensor = given.kind == TtType::Kind::kDescriptor || given.kind == TtType::Kind::kBlockPointer;
+  if (!tensor || given.tile.rank() < 1) return WrongType(n, "names no block of a tensor");
+  const std::vector<Type> parts = PartTypes(v.type);
+  if (in_.size() != parts.size()) return WrongType(n, "takes sizes and strides for each dimension of the block");
+  for (size_t i = 0; i < in_.size(); ++i) {
+    if (!in(i).is_tile()) return WrongType(n, "takes a pointer, sizes and strides");
+    Value* part = tile(i);
+    const bool integer = part->type().is_scalar() && IsInt(part->type().elem());
+    if (i == 0 ? part->type() != parts[0] : !integer) return WrongType(n, "takes a pointer, sizes and strides");
+    v.parts.push_back(i == 0 ? part : ToI64(part));
+  }
+  v.nan_padding = n.number("padding", 1) == 2 || n.word("padding") == "pad_nan";
+  if (v.nan_padding && !IsFloat(v.type.tile.elem())) return WrongType(n, "pads integers with NaN");
+  return Define(n, {v});
+}
+
+// %p, [offsets]
+bool Translator::AdvanceBlock(const Node& n, const OpRow&) {
+  if (in_.empty() || in(0).type.kind != TtType::Kind::kBlockPointer ||
+      in_.size() != 1 + static_cast<size_t>(in(0).rank())) {
+    return WrongType(n, "takes a block pointer and an offset for each dimension");
+  }
+  Val v = in(0);
+  for (int d = 0; d < v.rank(); ++d) {
+    const Val& by = in(static_cast<size_t>(1 + d));
+    if (!by.is_tile() || !by.type.tile.is_scalar() || !IsInt(by.type.tile.elem())) {
+      return WrongType(n, "takes integers as offsets");
+    }
+    Value*& offset = v.parts[static_cast<size_t>(1 + 2 * v.rank() + d)];
+    offset = ops::Addi(b_, offset, ToI64(by.tile()));
+  }
+  return Define(n, {v});
+}
+
+// Pointers to the block at these offsets, and which of them lie inside in the checked dimensions.
+Translator::BlockAccess Translator::Address(const Val& block, absl::Span<Value* const> offsets,
+                                            absl::Span<const int64_t> checked_dims) {
+  const absl::Span<const int64_t> shape = block.type.tile.shape();
+  const Type i64 = b_.types().Tile(Element::Number(Elem::kI64), shape);
+  BlockAccess out;
+  Value* sum = nullptr;
+  for (int d = 0; d < block.rank(); ++d) {
+    Value* line = Along(shape, d);
+    const absl::Span<const int64_t> sizes = line->type().shape();
+    Value* place = ops::Addi(b_, line, BroadcastTo(offsets[d], sizes));
+    Value* bytes = BroadcastTo(ops::Muli(b_, place, BroadcastTo(block.stride(d), sizes)), i64.shape());
+    sum = sum == nullptr ? bytes : ops::Addi(b_, sum, bytes);
+    bool checked = false;
+    for (int64_t c : checked_dims) checked |= c == d;
+    if (!checked) continue;
+    Value* zero = ops::Integer(b_, line->type(), 0);
+    Value* above = ops::CmpI(b_, ComparisonPredicate::kGreaterThanOrEqual, place, zero, Signedness::kSigned);
+    Value* below =
+        ops::CmpI(b_, ComparisonPredicate::kLessThan, place, BroadcastTo(block.size(d), sizes), Signedness::kSigned);
+    Value* inside = BroadcastTo(ops::Andi(b_, above, below), i64.shape());
+    out.mask = out.mask == nullptr ? inside : ops::Andi(b_, out.mask, inside);
+  }
+  out.pointers = ops::Offset(b_, BroadcastTo(block.parts[0], i64.shape()), sum);
+  return out;
+}
+
+// Operand `descriptor`, then an offset for each dimension: pointers and mask.
+bool Translator::DescriptorAccess(const Node& n, size_t descriptor, BlockAccess* access) {
+  if (in_.size() <= descriptor || in(descriptor).type.kind != TtType::Kind::kDescriptor ||
+      in_.size() < descriptor + 1 + static_cast<size_t>(in(descriptor).rank())) {
+    return WrongType(n, "takes a descriptor and an offset for each of its dimensions");
+  }
+  const Val block = in(descriptor);
+  std::vector<Value*> offsets;
+  std::vector<int64_t> dims;
+  for (int d = 0; d < block.rank(); ++d) {
+    const Val& at = in(descriptor + 1 + static_cast<size_t>(d));
+    if (!at.is_tile() || !at.type.tile.is_scalar() || !IsInt(at.type.tile.elem())) {
+      return WrongType(n, "takes integers as offsets");
+    }
+    offsets.push_back(ToI64(at.tile()));
+    dims.push_back(d);
+  }
+  *access = Address(block, offsets, dims);
+  return true;
+}
+
+// tt.descriptor_load %d[%i, %j]; the result may leave out dimensions of size 1.
+bool Translator::DescriptorLoad(const Node& n, const OpRow&) {
+  Type t;
+  BlockAccess at;
+  if (!Output(n, &t) || !DescriptorAccess(n, 0, &at)) return false;
+  const Type block = in(0).type.tile;
+  if (!(block.element() == t.element()) || block.num_elements() != t.num_elements()) {
+    return WrongType(n, "gives another tile than the descriptor's block");
+  }
+  Value* padding = in(0).nan_padding ? ops::Splat(b_, block, std::nan("")) : ops::Integer(b_, block, 0);
+  Value* result = nullptr;
+  return LoadFrom(n, at.pointers, at.mask, padding, &result) && Define(n, Reshape(result, t.shape()));
+}
+
+// tt.descriptor_store %d[%i, %j], %value
+bool Translator::DescriptorStore(const Node& n, const OpRow&) {
+  BlockAccess at;
+  if (!DescriptorAccess(n, 0, &at)) return false;
+  const Type block = in(0).type.tile;
+  const Val& value = in_.back();
+  if (in_.size() != 2 + static_cast<size_t>(block.rank()) || !value.is_tile() ||
+      value.type.tile.num_elements() != block.num_elements()) {
+    return WrongType(n, "stores a tile of the descriptor's block");
+  }
+  return StoreTo(n, at.pointers, Reshape(value.tile(), block.shape()), at.mask);
+}
+
+// tt.descriptor_reduce add, %d[%i, %j], %value: relaxed updates. Integers have lost their sign here, which matters for min
+// and max.
+bool Translator::DescriptorReduce(const Node& n, const OpRow&) {
+  BlockAccess at;
+  if (!DescriptorAccess(n, 0, &at)) return false;
+  const Type block = in(0).type.tile;
+  const Val& value = in_.back();
+  if (in_.size() != 2 + static_cast<size_t>(block.rank()) || !value.is_tile() || value.type.tile != block) {
+    return WrongType(n, "takes a tile of the descriptor's block");
+  }
+  const absl::string_view kind = n.words.empty() ? "" : n.words[0];
+  if (kind != "add" && kind != "and" && kind != "or" && kind != "xor") {
+    return Unsupported(n, absl::StrCat("updates by ", kind), "use add, and, or, xor; or atomics through pointers");
+  }
+  const RmwMode mode = kind == "and"           ? RmwMode::kAnd
+                       : kind == "or"          ? RmwMode::kOr
+                       : kind == "xor"         ? RmwMode::kXor
+                       : IsFloat(block.elem()) ? RmwMode::kAddf
+                                               : RmwMode::kAdd;
+  ops::Access a;
+  a.mask = at.mask;
+  a.token = order_.ForWrite(b_);
+  order_.NoteWrite(ops::AtomicRmw(b_, mode, at.pointers, value.tile(), a).token);
+  return true;
+}
+
+}  // namespace tile::ir::ttir

@@ -1,0 +1,244 @@
+// Operations on each element: arithmetic, comparison, conversion, mathematical functions.
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "ir/ttir/translator.h"
+
+namespace tile::ir::ttir {
+
+Value* Translator::Elements(Opcode op, const std::vector<Value*>& operands, int variant) {
+  Builder::NamedAttrs attrs;
+  if (GetOp(op)->format->attr_index("signedness") >= 0) {
+    attrs.push_back({"signedness", Attr::Enum(variant == 1 ? Signedness::kSigned : Signedness::kUnsigned)});
+  }
+  return Create(op, operands, operands[0]->type(), attrs);
+}
+
+bool Translator::Elementwise(const Node& n, const OpRow& row) {
+  std::vector<Value*> operands;
+  for (const Val& v : in_) operands.push_back(v.tile());
+  return Define(n, Elements(row.op, operands, row.variant));
+}
+
+// Triton computes them by the GPU's approximate instructions in f32: division (variant 1) within 2 ulp of any size.
+bool Translator::ElementwiseF32(const Node& n, const OpRow& row) {
+  const Value* x = tile(0);
+  const bool f32 = x->type().elem() == Elem::kF32;
+  if (!f32) return Elementwise(n, row);
+  std::vector<Value*> operands;
+  for (const Val& v : in_) operands.push_back(v.tile());
+  return Define(n, Create(row.op, operands, x->type(),
+                          {{"rounding", Attr::Enum(row.variant == 1 ? Rounding::kFull : Rounding::kApprox)}}));
+}
+
+bool Translator::ElementwiseNan(const Node& n, const OpRow& row) {
+  return Define(n, Create(row.op, {tile(0), tile(1)}, tile(0)->type(), {{"propagate_nan", Attr::Flag(true)}}));
+}
+
+bool Translator::DivideUp(const Node& n, const OpRow& row) {
+  const Signedness s = row.variant == 1 ? Signedness::kSigned : Signedness::kUnsigned;
+  return Define(n, ops::Divi(b_, tile(0), tile(1), s, Rounding::kPositiveInf));
+}
+
+bool Translator::DivideDown(const Node& n, const OpRow&) {
+  return Define(n, ops::Divi(b_, tile(0), tile(1), Signedness::kSigned, Rounding::kNegativeInf));
+}
+
+// --- conversions ------------------------------------------------------------------------------------------------------
+
+bool Translator::Convert(const Node& n, const OpRow& row) {
+  Type t;
+  if (!Output(n, &t)) return false;
+  Builder::NamedAttrs attrs;
+  if (GetOp(row.op)->format->attr_index("signedness") >= 0) {
+    attrs.push_back({"signedness", Attr::Enum(row.variant == 1 ? Signedness::kSigned : Signedness::kUnsigned)});
+  }
+  return Define(n, Create(row.op, {tile(0)}, t, attrs));
+}
+
+bool Translator::ConvertFloat(const Node& n, const OpRow&) {
+  Type t;
+  if (!Output(n, &t)) return false;
+  const absl::string_view rounding = n.word("rounding", "rtne");
+  if (rounding != "rtne" && rounding != "rtz") {
+    return Unsupported(n, absl::StrCat("rounds by ", rounding), "round by rtne or rtz");
+  }
+  return Define(n, ops::FToF(b_, t, tile(0), rounding == "rtz" ? Rounding::kZero : Rounding::kNearestEven));
+}
+
+bool Translator::IndexCast(const Node& n, const OpRow& row) {
+  Type t;
+  if (!Output(n, &t)) return false;
+  Value* v = tile(0);
+  if (v->type() == t) return Define(n, v);
+  if (!IsInt(t.elem()) || !IsInt(v->type().elem())) return WrongType(n, "converts integers only");
+  const bool wider = ElemInfoOf(t.elem()).bits > ElemInfoOf(v->type().elem()).bits;
+  return Define(
+      n, wider ? Create(Opcode::kExti, {v}, t,
+                        {{"signedness", Attr::Enum(row.variant == 1 ? Signedness::kSigned : Signedness::kUnsigned)}})
+               : ops::Trunci(b_, t, v));
+}
+
+bool Translator::Bitcast(const Node& n, const OpRow&) {
+  Type t;
+  if (!Output(n, &t)) return false;
+  Value* v = tile(0);
+  if (v->type() == t) return Define(n, v);
+  const bool pointers = t.element().is_pointer() && v->type().element().is_pointer();
+  return Define(n, Create(pointers ? Opcode::kPtrToPtr : Opcode::kBitcast, {v}, t));
+}
+
+// --- comparison and selection -----------------------------------------------------------------------------------------
+
+namespace {
+
+struct PredicateName {
+  absl::string_view name;
+  ComparisonPredicate predicate;
+};
+constexpr PredicateName kPredicates[] = {
+    {"eq", ComparisonPredicate::kEqual},       {"ne", ComparisonPredicate::kNotEqual},
+    {"lt", ComparisonPredicate::kLessThan},    {"le", ComparisonPredicate::kLessThanOrEqual},
+    {"gt", ComparisonPredicate::kGreaterThan}, {"ge", ComparisonPredicate::kGreaterThanOrEqual},
+};
+
+const PredicateName* FindPredicate(absl::string_view name) {
+  for (const PredicateName& p : kPredicates) {
+    if (p.name == name) return &p;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// eq, ne, slt, ult, …
+bool Translator::CompareInt(const Node& n, const OpRow&) {
+  absl::string_view name = n.words.empty() ? "" : n.words[0];
+  const bool is_unsigned = absl::ConsumePrefix(&name, "u");
+  if (!is_unsigned) absl::ConsumePrefix(&name, "s");
+  const PredicateName* p = FindPredicate(name);
+  if (p == nullptr) return Fail(n, "ttir.syntax", "names no comparison");
+  return Define(
+      n, ops::CmpI(b_, p->predicate, tile(0), tile(1), is_unsigned ? Signedness::kUnsigned : Signedness::kSigned));
+}
+
+// oeq, ult, ord, uno, false, true, …
+bool Translator::CompareFloat(const Node& n, const OpRow&) {
+  absl::string_view name = n.words.empty() ? "" : n.words[0];
+  Value *x = tile(0), *y = tile(1);
+  if (name == "true" || name == "false") {
+    return Define(n, ops::Integer(b_, WithElem(Elem::kI1, x), name == "true"));
+  }
+  if (name == "ord" || name == "uno") {
+    const bool ordered = name == "ord";
+    const auto number = [&](Value* v) {
+      return ops::CmpF(b_, ordered ? ComparisonPredicate::kEqual : ComparisonPredicate::kNotEqual, v, v,
+                       ordered ? ComparisonOrdering::kOrdered : ComparisonOrdering::kUnordered);
+    };
+    Value *a = number(x), *b = number(y);
+    return Define(n, ordered ? ops::Andi(b_, a, b) : ops::Ori(b_, a, b));
+  }
+  const bool unordered = absl::ConsumePrefix(&name, "u");
+  const PredicateName* p = unordered || absl::ConsumePrefix(&name, "o") ? FindPredicate(name) : nullptr;
+  if (p == nullptr) return Fail(n, "ttir.syntax", "names no comparison");
+  return Define(
+      n, ops::CmpF(b_, p->predicate, x, y, unordered ? ComparisonOrdering::kUnordered : ComparisonOrdering::kOrdered));
+}
+
+// The condition may be a scalar.
+bool Translator::SelectValue(const Node& n, const OpRow&) {
+  return Define(n, ops::Select(b_, BroadcastTo(tile(0), tile(1)->type().shape()), tile(1), tile(2)));
+}
+
+// --- made of several --------------------------------------------------------------------------------------------------
+
+// Low and high half of the product.
+bool Translator::MultiplyWide(const Node& n, const OpRow& row) {
+  Value *x = tile(0), *y = tile(1);
+  const Type t = x->type();
+  if (!IsInt(t.elem()) || y->type() != t) return WrongType(n, "multiplies integers of one type");
+  Value* high = ops::Mulhii(b_, x, y);
+  if (row.variant == 1) {
+    // Of a negative factor the unsigned product counts the other one 2^n times too much.
+    Value* zero = ops::Integer(b_, t, 0);
+    const auto if_negative = [&](Value* of, Value* value) {
+      Value* negative = ops::CmpI(b_, ComparisonPredicate::kLessThan, of, zero, Signedness::kSigned);
+      return ops::Select(b_, negative, value, zero);
+    };
+    high = ops::Subi(b_, ops::Subi(b_, high, if_negative(x, y)), if_negative(y, x));
+  }
+  return Define(n, {TileVal(ops::Muli(b_, x, y)), TileVal(high)});
+}
+
+bool Translator::CopySign(const Node& n, const OpRow&) {
+  Value *x = tile(0), *y = tile(1);
+  const Type t = x->type();
+  if (!IsFp(t.elem()) || y->type() != t) return WrongType(n, "takes floats of one type");
+  const int bits = ElemInfoOf(t.elem()).bits;
+  const Elem e = bits == 64 ? Elem::kI64 : bits == 32 ? Elem::kI32 : Elem::kI16;
+  const Type word = WithElem(e, x);
+  Value* sign = ops::Integer(b_, word, static_cast<int64_t>(uint64_t{1} << (bits - 1)));
+  Value* rest = ops::Bitcast(b_, word, ops::Absf(b_, x));
+  return Define(n, ops::Bitcast(b_, t, ops::Ori(b_, rest, ops::Andi(b_, ops::Bitcast(b_, word, y), sign))));
+}
+
+bool Translator::Truncate(const Node& n, const OpRow&) {
+  Value* x = tile(0);
+  if (!IsFp(x->type().elem())) return WrongType(n, "takes floats");
+  Value* negative = ops::CmpF(b_, ComparisonPredicate::kLessThan, x, ops::Splat(b_, x->type(), 0));
+  return Define(n, ops::Select(b_, negative, ops::Ceil(b_, x), ops::Floor(b_, x)));
+}
+
+bool Translator::Clamp(const Node& n, const OpRow&) {
+  const Builder::NamedAttrs nan = {{"propagate_nan", Attr::Flag(n.word("propagateNan") == "all")}};
+  Value* low = Create(Opcode::kMaxf, {tile(0), tile(1)}, tile(0)->type(), nan);
+  return Define(n, Create(Opcode::kMinf, {low, tile(2)}, tile(0)->type(), nan));
+}
+
+// --- libdevice --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Libdevice {
+  absl::string_view name;  // without __nv_ and the f of f32
+  size_t operands;
+  Opcode op;
+};
+constexpr Libdevice kLibdevice[] = {
+    {"atan2", 2, Opcode::kAtan2},    {"ceil", 1, Opcode::kCeil},    {"cos", 1, Opcode::kCos},
+    {"cosh", 1, Opcode::kCosh},      {"erf", 1, Opcode::kErf},      {"exp", 1, Opcode::kExp},
+    {"exp2", 1, Opcode::kExp2},      {"fabs", 1, Opcode::kAbsf},    {"fast_cos", 1, Opcode::kCos},
+    {"fast_exp", 1, Opcode::kExp},   {"fast_log", 1, Opcode::kLog}, {"fast_log2", 1, Opcode::kLog2},
+    {"fast_pow", 2, Opcode::kFpowf}, {"fast_sin", 1, Opcode::kSin}, {"fast_tan", 1, Opcode::kTan},
+    {"fast_tanh", 1, Opcode::kTanh}, {"floor", 1, Opcode::kFloor},  {"fma", 3, Opcode::kFma},
+    {"fmax", 2, Opcode::kMaxf},      {"fmin", 2, Opcode::kMinf},    {"fmod", 2, Opcode::kRemf},
+    {"log", 1, Opcode::kLog},        {"log2", 1, Opcode::kLog2},    {"pow", 2, Opcode::kFpowf},
+    {"rsqrt", 1, Opcode::kRsqrt},    {"sin", 1, Opcode::kSin},      {"sinh", 1, Opcode::kSinh},
+    {"sqrt", 1, Opcode::kSqrt},      {"tan", 1, Opcode::kTan},      {"tanh", 1, Opcode::kTanh},
+};
+
+}  // namespace
+
+// A function of libdevice whose name the table has. That of f32 ends in f: __nv_tanhf, __nv_tanh.
+bool Translator::Extern(const Node& n, const OpRow&) {
+  const absl::string_view symbol = n.word("symbol");
+  absl::string_view name = symbol;
+  if (absl::ConsumePrefix(&name, "__nv_") && !in_.empty() && in(0).is_tile()) {
+    const Elem e = in(0).type.tile.elem();
+    for (const Libdevice& f : kLibdevice) {
+      absl::string_view rest = name;
+      if (!absl::ConsumePrefix(&rest, f.name) || rest != (e == Elem::kF32 ? "f" : "")) continue;
+      if (in_.size() != f.operands || (e != Elem::kF32 && e != Elem::kF64)) continue;
+      std::vector<Value*> operands;
+      for (const Val& v : in_) {
+        if (v.type != in(0).type) return WrongType(n, "takes operands of one type");
+        operands.push_back(v.tile());
+      }
+      return Define(n, Elements(f.op, operands, 0));
+    }
+  }
+  return Unsupported(n, absl::StrCat("calls ", symbol, ", which has no equal here"),
+                     "use a function of tl, or of libdevice: exp, log, pow, tanh, erf, fmod, …");
+}
+
+}  // namespace tile::ir::ttir

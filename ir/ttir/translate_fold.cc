@@ -1,0 +1,130 @@
+// Operations that combine many elements: reduce, scan, histogram, matrix products.
+
+#include "absl/strings/str_cat.h"
+#include "ir/limits.h"
+#include "ir/neutral.h"
+#include "ir/ttir/translator.h"
+
+namespace tile::ir::ttir {
+
+// "tt.reduce"(%x, %y) <{axis = 1}> ({ ^bb0(%a, %b, %c, %d): … }): accumulators before elements. Ours: element and accumulator
+// of each operand in turn.
+bool Translator::Fold(const Node& n, const OpRow& row) {
+  const std::vector<Val> operands = in_;
+  const size_t count = operands.size();
+  const int64_t axis = n.number("axis", -1);
+  if (n.regions.size() != 1 || n.regions[0].blocks.size() != 1)
+    return Fail(n, "ttir.syntax", "needs a region of one block");
+  const NodeBlock& body = n.regions[0].blocks[0];
+  if (count == 0 || body.args.size() != 2 * count || body.ops.empty()) {
+    return Fail(n, "ttir.type", "needs two arguments of its region for each operand");
+  }
+  if (EffectOf(n.regions[0]) != kNone) return Unsupported(n, "accesses memory in its region", "do it outside");
+  std::vector<Type> args, results;
+  for (size_t i = 0; i < count; ++i) {
+    const Type t = operands[i].type.tile;
+    if (!operands[i].is_tile() || axis < 0 || axis >= t.rank() || t.element().is_pointer()) {
+      return WrongType(n, "folds tensors of numbers along one of their dimensions");
+    }
+    args.insert(args.end(), 2, b_.types().Scalar(t.element()));
+    std::vector<int64_t> shape(t.shape().begin(), t.shape().end());
+    if (row.op == Opcode::kReduce) shape.erase(shape.begin() + axis);
+    results.push_back(b_.types().Tile(t.element(), shape));
+  }
+  std::vector<Value*> values;
+  std::vector<Scalar> identities;
+  for (const Val& v : operands) {
+    values.push_back(v.tile());
+    identities.push_back({v.type.tile.elem(), 0});
+  }
+  Builder::NamedAttrs attrs = {
+      {"dim", Attr::Int(AttrKind::kInt, axis)},
+      {"identities", Attr::Scalars(module_.arena().Copy(absl::Span<const Scalar>(identities)))}};
+  if (row.op == Opcode::kScan) attrs.push_back({"reverse", Attr::Int(AttrKind::kBool, n.number("reverse", 0) != 0)});
+  Op* op = b_.Create(row.op, {values}, results, attrs);
+  Block* block = b_.AddRegion(op, 0, args);
+  const size_t mark = OpenScope();
+  {
+    Builder::Scope scope(b_, block);
+    for (size_t i = 0; i < count; ++i) {
+      const int at = static_cast<int>(2 * i);
+      Bind(body.args[i].name, {TileVal(block->arg(at + 1))});
+      Bind(body.args[count + i].name, {TileVal(block->arg(at))});
+    }
+    if (!TranslateOps(body.ops)) return false;
+    const Node& end = body.ops.back();
+    if (end.name != "tt.reduce.return" && end.name != "tt.scan.return") {
+      return Fail(end, "ttir.syntax", "does not end a reduction");
+    }
+    std::vector<Type> expected;
+    for (size_t i = 0; i < count; ++i) expected.push_back(args[2 * i]);
+    if (!EndRegion(end, Opcode::kYield, 0, expected, kNone)) return false;
+  }
+  CloseScope(mark);
+  // Where a fold begins does not count for its result, but compilers may make use of it.
+  for (size_t i = 0; i < count; ++i) {
+    const Op* last = block->back()->operand(static_cast<int>(i))->def();
+    if (last == nullptr || last->block() != block || last->num_operands() != 2 || last->num_results() != 1) continue;
+    const Value *e = block->arg(static_cast<int>(2 * i)), *a = block->arg(static_cast<int>(2 * i + 1));
+    const bool both =
+        (last->operand(0) == e && last->operand(1) == a) || (last->operand(0) == a && last->operand(1) == e);
+    const auto neutral = both ? NeutralBits(FoldKindOf(*last)) : std::nullopt;
+    if (neutral) identities[i].bits = *neutral;
+  }
+  op->set_attr("identities", Attr::Scalars(module_.arena().Copy(absl::Span<const Scalar>(identities))));
+  std::vector<Val> out;
+  for (int i = 0; i < op->num_results(); ++i) out.push_back(TileVal(op->result(i)));
+  return Define(n, out);
+}
+
+// How many elements equal 0, 1, …: compare all with all, and add.
+bool Translator::Histogram(const Node& n, const OpRow&) {
+  Type t;
+  if (!Output(n, &t)) return false;
+  if (in_.empty() || in_.size() > 2 || !in(0).is_tile() || (in_.size() == 2 && !in(1).is_tile())) {
+    return WrongType(n, "takes a tensor and a mask");
+  }
+  Value* v = tile(0);
+  if (v->type().rank() != 1 || !IsInt(v->type().elem()) || t.rank() != 1 || t.elem() != Elem::kI32) {
+    return WrongType(n, "counts integers of a tensor of rank 1 in i32");
+  }
+  const int64_t size = v->type()->shape[0], bins = t->shape[0];
+  if (size * bins > kMaxTileElements) {
+    return Unsupported(n, absl::StrCat("compares ", size, " elements with ", bins, " bins"),
+                       absl::StrCat("count fewer at once: at most ", kMaxTileElements, " comparisons"));
+  }
+  const std::vector<int64_t> column = {size, 1}, row = {1, bins}, all = {size, bins};
+  Value* numbers = ops::Iota(b_, b_.types().Tile(Element::Number(Elem::kI64), {bins}));
+  Value* equal = ops::CmpI(b_, ComparisonPredicate::kEqual, BroadcastTo(Reshape(ToI64(v), column), all),
+                           BroadcastTo(Reshape(numbers, row), all), Signedness::kSigned);
+  if (in_.size() == 2) equal = ops::Andi(b_, equal, BroadcastTo(Reshape(tile(1), column), all));
+  Value* ones = ops::Exti(b_, b_.types().Tile(Element::Number(Elem::kI32), all), equal, Signedness::kUnsigned);
+  const auto add = [&](const ops::Values& e, const ops::Values& a) -> ops::Values {
+    return {ops::Addi(b_, a[0], e[0])};
+  };
+  return Define(n, ops::Reduce(b_, {ones}, 0, {{Elem::kI32, 0}}, add)[0]);
+}
+
+bool Translator::Dot(const Node& n, const OpRow&) {
+  Value *a = tile(0), *b = tile(1), *acc = tile(2);
+  const Elem ea = a->type().elem(), eb = b->type().elem();
+  if (ea == Elem::kI8 && eb == Elem::kI8) {
+    return Define(n, ops::MmaI(b_, a, b, acc, Signedness::kSigned, Signedness::kSigned));
+  }
+  if (!IsFloat(ea) || !IsFloat(eb)) return Unsupported(n, "multiplies integers other than i8", "convert them to int8");
+  const absl::string_view precision = n.word("inputPrecision", "ieee");
+  bool fast = false;
+  if (ea == Elem::kF32 && eb == Elem::kF32 && precision == "tf32") {
+    // What other words ask for is less than f32, which is what they get.
+    a = ops::FToF(b_, WithElem(Elem::kTF32, a), a);
+    b = ops::FToF(b_, WithElem(Elem::kTF32, b), b);
+  } else if (ea != eb && ElemInfoOf(ea).bits == 8 && ElemInfoOf(eb).bits == 8) {
+    a = ops::FToF(b_, WithElem(Elem::kF16, a), a);  // exact
+    b = ops::FToF(b_, WithElem(Elem::kF16, b), b);
+  } else if (ElemInfoOf(ea).bits == 8 && a->type().rank() >= 2) {
+    fast = n.number("maxNumImpreciseAcc", 0) >= a->type().shape().back();
+  }
+  return Define(n, ops::MmaF(b_, a, b, acc, fast));
+}
+
+}  // namespace tile::ir::ttir

@@ -1,0 +1,206 @@
+// The class that turns the tree of a TTIR module into a module of ours: a method per kind of operation, chosen by the row
+// in ttir_ops.def. Files: translator.cc (functions, blocks, dispatch), translate_<family>.cc.
+//
+// Values: what is a tile there is a tile here. A descriptor or block pointer becomes its parts: base, sizes, strides and
+// offsets, which loops and branches carry one by one.
+#ifndef TILE_IR_TTIR_TRANSLATOR_H_
+#define TILE_IR_TTIR_TRANSLATOR_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "ir/diagnostic.h"
+#include "ir/ops.h"
+#include "ir/ttir/order.h"
+#include "ir/ttir/places.h"
+#include "ir/ttir/tree.h"
+
+namespace tile::ir::ttir {
+
+class Translator;
+
+enum Effect : uint8_t { kNone, kReads, kWrites };
+
+struct OpRow {
+  absl::string_view name;
+  int operands;
+  bool (Translator::*translate)(const Node&, const OpRow&);  // null: refused
+  Opcode op;
+  int variant;
+  Effect effect;
+  absl::string_view fix;  // of what is refused: what would work
+};
+// Null if there is no such row.
+const OpRow* FindTtirOp(absl::string_view name);
+
+// A value of TTIR.
+struct Val {
+  TtType type;
+  std::vector<Value*> parts;  // a tile; or base, sizes, strides, and offsets of a block pointer
+  bool nan_padding = false;   // of a descriptor
+
+  Value* tile() const { return parts[0]; }
+  bool is_tile() const { return type.kind == TtType::Kind::kTile; }
+  int rank() const { return type.tile.rank(); }
+  Value* size(int d) const { return parts[1 + d]; }
+  Value* stride(int d) const { return parts[1 + rank() + d]; }
+  Value* offset(int d) const { return parts[1 + 2 * rank() + d]; }
+};
+
+class Translator {
+ public:
+  Translator(const Tree* tree, Module* module, Diagnostics* diags)
+      : tree_(*tree), module_(*module), diags_(*diags), places_(tree, module), b_(module, nullptr) {}
+
+  // False after an error.
+  bool Run();
+
+  // One method per Translation of ttir_ops.def. The operands are in `in_`.
+  // --- translate_elementwise.cc ---
+  bool Elementwise(const Node& n, const OpRow& row);
+  bool ElementwiseF32(const Node& n, const OpRow& row);
+  bool ElementwiseNan(const Node& n, const OpRow& row);
+  bool DivideUp(const Node& n, const OpRow& row);
+  bool DivideDown(const Node& n, const OpRow& row);
+  bool Convert(const Node& n, const OpRow& row);
+  bool ConvertFloat(const Node& n, const OpRow& row);
+  bool IndexCast(const Node& n, const OpRow& row);
+  bool Bitcast(const Node& n, const OpRow& row);
+  bool CompareInt(const Node& n, const OpRow& row);
+  bool CompareFloat(const Node& n, const OpRow& row);
+  bool SelectValue(const Node& n, const OpRow& row);
+  bool MultiplyWide(const Node& n, const OpRow& row);
+  bool CopySign(const Node& n, const OpRow& row);
+  bool Truncate(const Node& n, const OpRow& row);
+  bool Clamp(const Node& n, const OpRow& row);
+  bool Extern(const Node& n, const OpRow& row);
+  // --- translate_constant.cc ---
+  bool ConstantValue(const Node& n, const OpRow& row);
+  bool Poison(const Node& n, const OpRow& row);
+  bool GridIndex(const Node& n, const OpRow& row);
+  bool MakeRange(const Node& n, const OpRow& row);
+  bool Nothing(const Node& n, const OpRow& row);
+  bool AssertTrue(const Node& n, const OpRow& row);
+  bool PrintValues(const Node& n, const OpRow& row);
+  // --- translate_shape.cc ---
+  bool Spread(const Node& n, const OpRow& row);
+  bool Reshaped(const Node& n, const OpRow& row);
+  bool Transpose(const Node& n, const OpRow& row);
+  bool Concatenate(const Node& n, const OpRow& row);
+  bool JoinTiles(const Node& n, const OpRow& row);
+  bool SplitTile(const Node& n, const OpRow& row);
+  bool GatherTile(const Node& n, const OpRow& row);
+  // --- translate_fold.cc ---
+  bool Fold(const Node& n, const OpRow& row);
+  bool Histogram(const Node& n, const OpRow& row);
+  bool Dot(const Node& n, const OpRow& row);
+  // --- translate_memory.cc, translate_descriptor.cc ---
+  bool Load(const Node& n, const OpRow& row);
+  bool Store(const Node& n, const OpRow& row);
+  bool AtomicUpdate(const Node& n, const OpRow& row);
+  bool AtomicCompare(const Node& n, const OpRow& row);
+  bool Barrier(const Node& n, const OpRow& row);
+  bool MakeDescriptor(const Node& n, const OpRow& row);
+  bool AdvanceBlock(const Node& n, const OpRow& row);
+  bool DescriptorLoad(const Node& n, const OpRow& row);
+  bool DescriptorStore(const Node& n, const OpRow& row);
+  bool DescriptorReduce(const Node& n, const OpRow& row);
+  // --- translate_control.cc ---
+  bool ForLoop(const Node& n, const OpRow& row);
+  bool WhileLoop(const Node& n, const OpRow& row);
+  bool IfElse(const Node& n, const OpRow& row);
+
+ private:
+  // --- errors ---
+  // Reports, with Python's place of the operation if it is known; returns false.
+  bool Fail(const Node& n, absl::string_view code, absl::string_view message, absl::string_view fix = "");
+  bool Unsupported(const Node& n, absl::string_view message, absl::string_view fix) {
+    return Fail(n, "ttir.unsupported", message, fix);
+  }
+  bool WrongType(const Node& n, absl::string_view message) { return Fail(n, "ttir.type", message); }
+
+  // --- functions and blocks (translator.cc) ---
+  bool Refusals(const std::vector<Node>& ops);
+  bool AddFunction(const Node& f);
+  bool AddParams(const Node& f, Function* made);
+  bool TranslateOps(const std::vector<Node>& ops);  // all but the terminator
+  bool TranslateOp(const Node& n);
+  // Blocks that end in branches, as structured code: what follows a branch is repeated on both of its sides where both
+  // reach it, up to a limit.
+  bool TranslateCfg(const NodeRegion& region, const NodeBlock* block, int depth);
+  bool EnterBlock(const Node& from, const NodeRegion& region, const Successor& to, const NodeBlock** block);
+
+  // --- values ---
+  const Val* Find(const Node& n, const ValueRef& ref);
+  bool Lookup(const Node& n, const std::vector<ValueRef>& refs, std::vector<Val>* out);
+  bool Define(const Node& n, std::vector<Val> values);
+  bool Define(const Node& n, Value* tile) { return Define(n, {TileVal(tile)}); }
+  void Bind(absl::string_view name, std::vector<Val> values);
+  size_t OpenScope() const { return undo_.size(); }
+  void CloseScope(size_t mark);
+  static Val TileVal(Value* v) { return {{TtType::Kind::kTile, v->type()}, {v}}; }
+  // Operand i of the operation at hand.
+  const Val& in(size_t i) const { return in_[i]; }
+  Value* tile(size_t i) const { return in_[i].parts[0]; }
+  // The one type behind -> or `to`, or else behind the colon, which must be a tile; false after an error.
+  bool Output(const Node& n, Type* t);
+
+  // --- carried values (translate_control.cc) ---
+  std::vector<Type> PartTypes(const TtType& t);
+  bool BindArgs(const Node& n, const std::vector<Argument>& args, const std::vector<Val>& like, Block* block,
+                int first);
+  Effect EffectOf(const NodeRegion& region) const;
+  // Ends a region with the operands of its last operation and, if it has memory operations, their token.
+  bool EndRegion(const Node& n, Opcode with, size_t first_operand, const std::vector<Type>& expected, Effect effect);
+  bool Flatten(const Node& n, const std::vector<ValueRef>& refs, size_t first, Builder::Groups* out);
+  std::vector<Val> Unflatten(const std::vector<TtType>& types, const std::vector<Val>& like, const Op* op);
+  bool TranslateRegion(const Node& n, const NodeRegion& region, Opcode end, const std::vector<Type>& expected,
+                       Effect effect);
+
+  // --- helpers ---
+  Type WithElem(Elem e, const Value* like) { return b_.types().Tile(Element::Number(e), like->type().shape()); }
+  Type WithShape(const Value* like, absl::Span<const int64_t> shape) {
+    return b_.types().Tile(like->type().element(), shape);
+  }
+  Value* Reshape(Value* v, absl::Span<const int64_t> shape);
+  Value* BroadcastTo(Value* v, absl::Span<const int64_t> shape);  // same rank, or a scalar
+  Value* ToI64(Value* v);
+  Value* Create(Opcode op, const std::vector<Value*>& operands, Type result, const Builder::NamedAttrs& attrs = {});
+  // 0, 1, … along dimension d of a tile of this shape, as i64.
+  Value* Along(absl::Span<const int64_t> shape, int d);
+  // A call of one of ours for each element, with the attributes that `variant` stands for.
+  Value* Elements(Opcode op, const std::vector<Value*>& operands, int variant);
+  bool Dense(const Node& n, Type t);
+
+  struct BlockAccess {
+    Value* pointers = nullptr;
+    Value* mask = nullptr;  // may be null
+  };
+  BlockAccess Address(const Val& block, absl::Span<Value* const> offsets, absl::Span<const int64_t> checked_dims);
+  bool LoadFrom(const Node& n, Value* pointers, Value* mask, Value* padding, Value** result);
+  bool StoreTo(const Node& n, Value* pointers, Value* value, Value* mask);
+  bool Ordering(const Node& n, size_t word, ops::Access* access);
+  bool DescriptorAccess(const Node& n, size_t descriptor, BlockAccess* access);
+
+  const Tree& tree_;
+  Module& module_;
+  Diagnostics& diags_;
+  Places places_;
+  Builder b_;
+  Order order_;
+  std::vector<Val> in_;
+  absl::flat_hash_map<absl::string_view, std::vector<Val>> values_;
+  struct Undo {
+    absl::string_view name;
+    std::vector<Val> before;
+  };
+  std::vector<Undo> undo_;
+  absl::flat_hash_map<absl::string_view, size_t> labels_;  // of the function's blocks
+  int64_t budget_ = 0;                                     // operations that may still be built from this function
+};
+
+}  // namespace tile::ir::ttir
+
+#endif  // TILE_IR_TTIR_TRANSLATOR_H_

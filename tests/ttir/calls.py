@@ -1,0 +1,188 @@
+"""What the kernels of kernels.py are called with, and what NumPy says comes out.
+
+CALLS names, for each TTIR file, the grid, the arguments, and what pointers hold afterwards: arrays, and `ulp` where the
+order of a sum or the accuracy of a function is open. dump.py writes them as the comments that tests/harness/op_file.h reads.
+"""
+
+import dataclasses
+
+import numpy as np
+
+
+@dataclasses.dataclass
+class Call:
+    args: dict
+    expect: dict
+    grid: str = ""
+    ulp: int = 0
+    printed: str = ""
+
+
+def _numbers(*shape, seed=1, low=-8, high=8, step=0.25):
+    count = int(np.prod(shape))
+    rng = np.random.default_rng(seed)
+    return (rng.integers(int(low / step), int(high / step), count) * step).astype(np.float32).reshape(shape)
+
+
+def _integers(count, low, high, seed=2):
+    return np.random.default_rng(seed).integers(low, high, count).astype(np.int32)
+
+
+def _matmul(ulp=0):
+    m, n, k = 17, 19, 21
+    a, b = _numbers(m, k), _numbers(k, n, seed=3)
+    sizes = dict(m=m, n=n, k=k, sam=k, sak=1, sbk=n, sbn=1, scm=n, scn=1)
+    return [Call(dict(a=a, b=b, **sizes), dict(c=a @ b), grid="2,2,1", ulp=ulp)]
+
+
+def _layer_norm():
+    n, eps = 13, 1e-5
+    x, w, b = _numbers(2, n), _numbers(n, seed=4), _numbers(n, seed=5)
+    mean = x.astype(np.float64).mean(axis=1)
+    rstd = 1 / np.sqrt(x.astype(np.float64).var(axis=1) + eps)
+    y = (x - mean[:, None]) * rstd[:, None] * w + b
+    return [
+        Call(dict(x=x, w=w, b=b, n=n, eps=eps),
+             dict(y=y.astype(np.float16), mean=mean.astype(np.float32), rstd=rstd.astype(np.float32)), grid="2,1,1", ulp=8)
+    ]
+
+
+def _softmax():
+    x = _numbers(3, 11, low=-4, high=4)
+    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    return [Call(dict(x=x, stride=11, n=11), dict(out=(e / e.sum(axis=1, keepdims=True)).astype(np.float32)), grid="3,1,1", ulp=8)]
+
+
+def _atomics():
+    x = _integers(40, 0, 8)
+    return [
+        Call(dict(x=x, hist=np.zeros(8, np.int32), total=np.zeros(1, np.float32), largest=np.zeros(1, np.int32), n=40),
+             dict(hist=np.bincount(x, minlength=8), total=np.float32([x.sum()]), largest=[x.max()]), grid="3,1,1")
+    ]
+
+
+def _collatz():
+    def steps(n):
+        count = 0
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            count += 1
+        return count
+
+    x = [1, 2, 7, 27]
+    return [Call(dict(x=x), dict(y=[steps(v) for v in x]), grid="4,1,1")]
+
+
+def _shapes():
+    v = np.float32([3, 1, 2, 5, 4, 7, 6, 0, 9, 8, 11, 10, 15, 13, 12, 14])
+    y = v.reshape(8, 2)[:, ::-1].reshape(16)
+    z = v.reshape(4, 4).T.reshape(16) + np.sort(v) + v[(np.arange(16) + 1) % 16]
+    return [Call(dict(x=v), dict(y=y, z=z, h=np.bincount(v.astype(int), minlength=16)))]
+
+
+def _c_div(a, b):
+    return np.trunc(a / b).astype(np.int64)
+
+
+def _integers_case():
+    x = np.int64([7, -7, 100, -100, 2147480000, 5, -1, 0])
+    y = np.int64([2, 3, -7, -9, 1234, 5, 1, 17])
+    low = lambda v: np.int64(v).astype(np.int32).astype(np.int64)
+    u, w = x & 0xFFFFFFFF, y & 0xFFFFFFFF
+    mulhi = [int(p) * int(q) >> 32 for p, q in zip(u, w)]
+    r = _c_div(x, y) + (x - _c_div(x, y) * y)
+    r = r + (low(x << 1) ^ (y >> 1) | (x & y))
+    r = r + low(np.minimum(x, y) * np.maximum(x, y)) + np.abs(x)
+    r = r + low(u // w) + low(u % w) + low(mulhi)
+    r = r + np.where((x > y) & (u < w), 1000, 0)
+    r = r + _c_div(low(x + 2), 3) + ~y
+    r = r + low(x * y >> 3) + x.astype(np.int8)
+    return [Call(dict(x=x, y=y), dict(out=low(r)))]
+
+
+def _floats():
+    import math
+    v = np.float32([0.5, -0.75, 1.25, 2.5, -2.25, 0, 3, -1])
+    d = v.astype(np.float64)
+    bits = v.view(np.int32).astype(np.float64)
+    r = np.exp(d) + np.exp2(d) + np.log(d + 3) + np.log2(d + 3) + np.sin(d) + np.cos(d)
+    r += np.sqrt(d + 3) + 1 / np.sqrt(d + 3) + [math.erf(t) for t in d] + abs(d) + np.floor(d) + np.ceil(d)
+    r += d * d + d + np.maximum(d, 0.5) + np.minimum(d, 0.5) + np.clip(d, -1, 1)
+    r += np.sqrt(d + 3) + d / (d + 3) + 1 / (1 + np.exp(-d)) + np.trunc(d)
+    r += 2 * d + bits * 1e-9
+    return [Call(dict(x=v), dict(out=r.astype(np.float32)), ulp=64)]
+
+
+def _dropout():
+    """Philox 4x32-10, the first of four words, as the paper has it."""
+    x, seed, p = _numbers(8), 123, 0.5
+    out = []
+    for i in range(8):
+        c, k = [i, 0, 0, 0], [seed, 0]
+        for _ in range(10):
+            a, b = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
+            c = [(b >> 32) ^ c[1] ^ k[0], b & 0xFFFFFFFF, (a >> 32) ^ c[3] ^ k[1], a & 0xFFFFFFFF]
+            k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+        signed = c[0] - (1 << 32) if c[0] >> 31 else c[0]
+        uniform = (-signed - 1 if signed < 0 else signed) * 4.6566127342e-10
+        out.append(float(x[i]) / (1 - p) if uniform > p else 0.0)
+    return [Call(dict(x=x, seed=seed, p=p), dict(y=np.float32(out)))]
+
+
+def _nested():
+    n, x = 5, np.int32([1, 2, 3, 4])
+    acc = np.zeros(4, np.int64)
+    for a in range(n):
+        if a % 2 == 0:
+            for b in range(a, n, 3):
+                acc = acc + x * b
+        else:
+            acc = acc + acc
+    return [Call(dict(x=x, y=np.zeros(4, np.int32), n=n), dict(y=acc))]
+
+
+def _flash():
+    n, d, scale = 32, 16, 0.25
+    q, k, v = (_numbers(n, d, seed=s, low=-1, high=1) for s in (6, 7, 8))
+    v = abs(v) + 0.25  # sums without cancellation
+    s = np.where(np.tri(n, dtype=bool), q.astype(np.float64) @ k.T * scale, -np.inf)
+    e = np.exp(s - s.max(axis=1, keepdims=True))
+    # The weights are rounded to f16, hence the distance.
+    return [Call(dict(q=q, k=k, v=v, scale=scale, n=n), dict(o=(e / e.sum(axis=1, keepdims=True) @ v).astype(np.float32)), grid="2,1,1", ulp=16384)]
+
+
+_X = _numbers(32)
+_S = np.int32([1, 2, 3, -1, 2, 1, 1, 5])
+_T = _numbers(5, 6)
+_A = np.float32([[1, 5, 2, 5, 0, 0, 0, 0], [9, 1, 1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0, 0, 3], [-1, -2, -1, -3, -4, -5, -6, -7]])
+_I8 = _integers(2048, -128, 128).reshape(2, 32, 32)
+_F = np.float32([0, 1, -1, 0.3, 448, 449, 1000, -1e6, 0.001, 1.0625, 17, 18, 19, 240, 3.3, -0.1])
+_F5 = np.float32([0, 1, -1, 0.3125, 448, 448, 1024, -57344, 0.0009765625, 1, 16, 20, 20, 256, 3.5, -0.09375])
+
+CALLS = {
+    "add": [Call(dict(x=_X[:30], y=_X[1:31], n=30), dict(z=_X[:30] + _X[1:31]))],
+    "softmax": _softmax(),
+    "matmul": _matmul(),
+    "matmul_tf32": _matmul(),
+    "matmul_i8": [Call(dict(a=_I8[0], b=_I8[1]), dict(c=_I8[0] @ _I8[1]))],
+    "layer_norm": _layer_norm(),
+    "atomics": _atomics(),
+    "lock_add": [Call(dict(lock=[0], x=[1.5], n=0.25), dict(x=[2.5], lock=[0]), grid="4,1,1")],
+    "scan": [Call(dict(x=_S), dict(y=_S[::-1].cumsum()[::-1], z=_S.cumprod()))],
+    "collatz": _collatz(),
+    "early_return": [Call(dict(x=[3, -4, 5, -6], n=3), dict(x=[6, 4, 10, -6]), grid="4,1,1")],
+    "block_ptr": [Call(dict(x=_T[:3], m=3, n=6), dict(y=_T[:3] + 1))],
+    "descriptor": [Call(dict(x=_T, m=5, n=6), dict(y=_T.T), grid="2,2,1")],
+    "fp8": [Call(dict(x=_F), dict(z=_F5))],
+    "shapes": _shapes(),
+    "argmax": [Call(dict(x=_A), dict(y=_A.argmax(axis=1), best=_A.max(axis=1)))],
+    "integers": _integers_case(),
+    "floats": _floats(),
+    "libdevice": [
+        Call(dict(x=_X[:8] / 8), dict(out=(np.tanh(_X[:8] / 8.0) + np.power(_X[:8] / 8.0 + 3, _X[:8] / 8.0)).astype(np.float32)), ulp=8)
+    ],
+    "report": [Call(dict(x=[7], n=3), dict(x=[7]), printed=" x and n: 7 3\\n")],
+    "dropout": _dropout(),
+    "nested": _nested(),
+    "flash": _flash(),
+}

@@ -1,0 +1,304 @@
+"""Kernels in Triton whose TTIR the tests of this folder read.
+
+Each function is a kernel; DUMPS names the TTIR files made of it, with the types of its parameters and its constants.
+`dump.py` writes them.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x, y, z, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    tl.store(z + i, tl.load(x + i, mask=m) + tl.load(y + i, mask=m), mask=m)
+
+
+@triton.jit
+def softmax(out, x, stride, n, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, B)
+    v = tl.load(x + row * stride + c, mask=c < n, other=-float("inf"))
+    v = v - tl.max(v, axis=0)
+    e = tl.exp(v)
+    tl.store(out + row * stride + c, e / tl.sum(e, axis=0), mask=c < n)
+
+
+@triton.jit
+def matmul(a, b, c, m, n, k, sam, sak, sbk, sbn, scm, scn, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+           PRECISION: tl.constexpr):
+    pm = tl.program_id(0)
+    pn = tl.program_id(1)
+    rm = pm * BM + tl.arange(0, BM)
+    rn = pn * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    pa = a + rm[:, None] * sam + rk[None, :] * sak
+    pb = b + rk[:, None] * sbk + rn[None, :] * sbn
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for i in range(0, tl.cdiv(k, BK)):
+        ta = tl.load(pa, mask=(rm[:, None] < m) & (rk[None, :] < k - i * BK), other=0.0)
+        tb = tl.load(pb, mask=(rn[None, :] < n) & (rk[:, None] < k - i * BK), other=0.0)
+        acc = tl.dot(ta, tb, acc, input_precision=PRECISION)
+        pa += BK * sak
+        pb += BK * sbk
+    tl.store(c + rm[:, None] * scm + rn[None, :] * scn, acc.to(c.dtype.element_ty),
+             mask=(rm[:, None] < m) & (rn[None, :] < n))
+
+
+@triton.jit
+def matmul_i8(a, b, c, B: tl.constexpr):
+    i = tl.arange(0, B)
+    at = i[:, None] * B + i[None, :]
+    tl.store(c + at, tl.dot(tl.load(a + at), tl.load(b + at)))
+
+
+@triton.jit
+def layer_norm(x, w, b, y, mean, rstd, n, eps, B: tl.constexpr):
+    row = tl.program_id(0)
+    s = tl.zeros((B,), dtype=tl.float32)
+    for off in range(0, n, B):
+        c = off + tl.arange(0, B)
+        s += tl.load(x + row * n + c, mask=c < n, other=0.0).to(tl.float32)
+    mu = tl.sum(s, axis=0) / n
+    q = tl.zeros((B,), dtype=tl.float32)
+    for off in range(0, n, B):
+        c = off + tl.arange(0, B)
+        d = tl.load(x + row * n + c, mask=c < n, other=0.0).to(tl.float32)
+        d = tl.where(c < n, d - mu, 0.0)
+        q += d * d
+    r = 1 / tl.sqrt(tl.sum(q, axis=0) / n + eps)
+    tl.store(mean + row, mu)
+    tl.store(rstd + row, r)
+    for off in range(0, n, B):
+        c = off + tl.arange(0, B)
+        v = tl.load(x + row * n + c, mask=c < n, other=0.0).to(tl.float32)
+        o = (v - mu) * r * tl.load(w + c, mask=c < n) + tl.load(b + c, mask=c < n)
+        tl.store(y + row * n + c, o, mask=c < n)
+
+
+@triton.jit
+def atomics(x, hist, total, largest, old, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    v = tl.load(x + i, mask=m, other=0)
+    tl.atomic_add(hist + v, 1, mask=m)
+    tl.atomic_max(largest, tl.max(v, axis=0))
+    tl.store(old + tl.program_id(0), tl.atomic_add(total, tl.sum(v.to(tl.float32), axis=0)))
+
+
+@triton.jit
+def lock_add(lock, x, n):
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    tl.store(x, tl.load(x) + n)
+    tl.debug_barrier()
+    tl.atomic_xchg(lock, 0)
+
+
+@triton.jit
+def mul(a, b):
+    return a * b
+
+
+@triton.jit
+def scan(x, y, z, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    tl.store(y + i, tl.cumsum(v, axis=0, reverse=True))
+    tl.store(z + i, tl.associative_scan(v, 0, mul))
+
+
+@triton.jit
+def collatz(x, y):
+    n = tl.load(x + tl.program_id(0))
+    steps = 0
+    while n != 1:
+        if n % 2 == 0:
+            n = n // 2
+        else:
+            n = 3 * n + 1
+        steps += 1
+    tl.store(y + tl.program_id(0), steps)
+
+
+@triton.jit
+def early_return(x, n):
+    i = tl.program_id(0)
+    if i >= n:
+        return
+    v = tl.load(x + i)
+    if v < 0:
+        tl.store(x + i, 0 - v)
+        return
+    tl.store(x + i, v * 2)
+
+
+@triton.jit
+def block_ptr(x, y, m, n, B: tl.constexpr):
+    p = tl.make_block_ptr(x, (m, n), (n, 1), (0, 0), (B, B), (1, 0))
+    q = tl.make_block_ptr(y, (m, n), (n, 1), (0, 0), (B, B), (1, 0))
+    for _ in range(0, tl.cdiv(n, B)):
+        v = tl.load(p, boundary_check=(0, 1), padding_option="zero")
+        tl.store(q, v + 1, boundary_check=(0, 1))
+        p = tl.advance(p, (0, B))
+        q = tl.advance(q, (0, B))
+
+
+@triton.jit
+def descriptor(x, y, m, n, B: tl.constexpr):
+    dx = tl.make_tensor_descriptor(x, [m, n], [n, 1], [B, B])
+    dy = tl.make_tensor_descriptor(y, [n, m], [m, 1], [B, B])
+    i = tl.program_id(0) * B
+    j = tl.program_id(1) * B
+    dy.store([j, i], dx.load([i, j]).T)
+
+
+@triton.jit
+def fp8(x, y, z, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    tl.store(y + i, v.to(tl.float8e4nv))
+    tl.store(z + i, v.to(tl.float8e5).to(tl.float32))
+
+
+@triton.jit
+def shapes(x, y, z, h, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    a, b = tl.split(tl.reshape(v, (B // 2, 2)))
+    j = tl.join(b, a)
+    tl.store(y + i, tl.reshape(j, (B,)))
+    t = tl.trans(tl.reshape(v, (B // 4, 4)))
+    s = tl.cat(a, b, can_reorder=True)
+    tl.store(z + i, tl.reshape(t, (B,)) + tl.sort(v) + tl.gather(v, (i + 1) % B, 0) + 0 * s)
+    tl.store(h + tl.arange(0, 16), tl.histogram(v.to(tl.int32), 16))
+
+
+@triton.jit
+def argmax(x, y, best, B: tl.constexpr):
+    r = tl.arange(0, 4)
+    c = tl.arange(0, B)
+    v = tl.load(x + r[:, None] * B + c[None, :])
+    m, i = tl.max(v, axis=1, return_indices=True)
+    tl.store(y + r, i)
+    tl.store(best + r, m)
+
+
+@triton.jit
+def integers(x, y, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    a = tl.load(x + i)
+    b = tl.load(y + i)
+    r = a // b + a % b
+    r += (a << 1) ^ (b >> 1) | (a & b)
+    r += tl.minimum(a, b) * tl.maximum(a, b) + tl.abs(a)
+    u = a.to(tl.uint32)
+    w = b.to(tl.uint32)
+    r += (u // w + u % w + tl.umulhi(u, w)).to(tl.int32)
+    r += tl.where((a > b) & (u < w), 1000, 0)
+    r += tl.cdiv(a, 3) + (~b)
+    r += (a.to(tl.int64) * b.to(tl.int64) >> 3).to(tl.int32) + a.to(tl.int8).to(tl.int32)
+    tl.store(out + i, r)
+
+
+@triton.jit
+def floats(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    r = tl.exp(v) + tl.exp2(v) + tl.log(v + 3) + tl.log2(v + 3) + tl.sin(v) + tl.cos(v)
+    r += tl.sqrt(v + 3) + tl.rsqrt(v + 3) + tl.erf(v) + tl.abs(v) + tl.floor(v) + tl.ceil(v)
+    r += tl.fma(v, v, v) + tl.maximum(v, 0.5) + tl.minimum(v, 0.5) + tl.clamp(v, -1.0, 1.0)
+    r += tl.sqrt_rn(v + 3) + tl.div_rn(v, v + 3) + tl.sigmoid(v) + v.to(tl.int32).to(tl.float32)
+    r += v.to(tl.float16).to(tl.float32) + v.to(tl.bfloat16).to(tl.float32) + v.to(tl.int32, bitcast=True) * 1e-9
+    tl.store(out + i, r)
+
+
+@triton.jit
+def libdevice(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    r = tl.extra.cuda.libdevice.tanh(v) + tl.extra.cuda.libdevice.pow(v + 3, v)
+    tl.store(out + i, r)
+
+
+@triton.jit
+def report(x, n):
+    v = tl.load(x)
+    tl.device_assert(v > 0, "x must be positive")
+    tl.device_print("x and n", v, n)
+    tl.assume(n > 0)
+
+
+@triton.jit
+def dropout(x, y, seed, p, B: tl.constexpr):
+    i = tl.arange(0, B)
+    r = tl.rand(seed, i)
+    tl.store(y + i, tl.where(r > p, tl.load(x + i) / (1 - p), 0.0))
+
+
+@triton.jit
+def nested(x, y, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    acc = tl.zeros((B,), dtype=tl.int32)
+    for a in range(0, n):
+        if a % 2 == 0:
+            for b in range(a, n, 3):
+                acc += tl.load(x + i) * b
+        else:
+            tl.store(y + i, acc)
+            acc += tl.load(y + i)
+    tl.store(y + i, acc)
+
+
+@triton.jit
+def flash(q, k, v, o, scale, n, D: tl.constexpr, B: tl.constexpr):
+    r = tl.program_id(0) * B + tl.arange(0, B)
+    d = tl.arange(0, D)
+    tq = tl.load(q + r[:, None] * D + d[None, :])
+    top = tl.full((B,), -float("inf"), dtype=tl.float32)
+    total = tl.zeros((B,), dtype=tl.float32)
+    acc = tl.zeros((B, D), dtype=tl.float32)
+    for start in range(0, (tl.program_id(0) + 1) * B, B):
+        c = start + tl.arange(0, B)
+        tk = tl.load(k + c[None, :] * D + d[:, None])
+        s = tl.dot(tq, tk) * scale
+        s = tl.where(r[:, None] >= c[None, :], s, -float("inf"))
+        new = tl.maximum(top, tl.max(s, 1))
+        p = tl.exp(s - new[:, None])
+        fix = tl.exp(top - new)
+        total = total * fix + tl.sum(p, 1)
+        tv = tl.load(v + c[:, None] * D + d[None, :])
+        acc = acc * fix[:, None] + tl.dot(p.to(tv.dtype), tv)
+        top = new
+    tl.store(o + r[:, None] * D + d[None, :], acc / total[:, None])
+
+
+F, H, I, N = "*fp32", "*fp16", "*i32", "i32"
+STRIDES = {s: N for s in "m n k sam sak sbk sbn scm scn".split()}
+# file: (kernel, types of the parameters, constants)
+DUMPS = {
+    "add": (add, dict(x=F, y=F, z=F, n=N), dict(B=32)),
+    "softmax": (softmax, dict(out=F, x=F, stride=N, n=N), dict(B=16)),
+    "matmul": (matmul, dict(a=H, b=H, c=F, **STRIDES), dict(BM=16, BN=16, BK=16, PRECISION="ieee")),
+    "matmul_tf32": (matmul, dict(a=F, b=F, c=F, **STRIDES), dict(BM=16, BN=16, BK=16, PRECISION="tf32")),
+    "matmul_i8": (matmul_i8, dict(a="*i8", b="*i8", c=I), dict(B=32)),
+    "layer_norm": (layer_norm, dict(x=H, w=F, b=F, y=H, mean=F, rstd=F, n=N, eps="fp32"), dict(B=8)),
+    "atomics": (atomics, dict(x=I, hist=I, total=F, largest=I, old=F, n=N), dict(B=16)),
+    "lock_add": (lock_add, dict(lock=I, x=F, n="fp32"), {}),
+    "scan": (scan, dict(x=I, y=I, z=I), dict(B=8)),
+    "collatz": (collatz, dict(x=I, y=I), {}),
+    "early_return": (early_return, dict(x=I, n=N), {}),
+    "block_ptr": (block_ptr, dict(x=F, y=F, m=N, n=N), dict(B=4)),
+    "descriptor": (descriptor, dict(x=F, y=F, m=N, n=N), dict(B=4)),
+    "fp8": (fp8, dict(x=F, y="*fp8e4nv", z=F), dict(B=16)),
+    "shapes": (shapes, dict(x=F, y=F, z=F, h=I), dict(B=16)),
+    "argmax": (argmax, dict(x=F, y=I, best=F), dict(B=8)),
+    "integers": (integers, dict(x=I, y=I, out=I), dict(B=8)),
+    "floats": (floats, dict(x=F, out=F), dict(B=8)),
+    "libdevice": (libdevice, dict(x=F, out=F), dict(B=8)),
+    "report": (report, dict(x=I, n=N), {}),
+    "dropout": (dropout, dict(x=F, y=F, seed=N, p="fp32"), dict(B=8)),
+    "nested": (nested, dict(x=I, y=I, n=N), dict(B=4)),
+    "flash": (flash, dict(q=H, k=H, v=H, o=F, scale="fp32", n=N), dict(D=16, B=16)),
+}
