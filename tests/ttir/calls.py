@@ -56,7 +56,7 @@ def _softmax():
 def _atomics():
     x = _integers(40, 0, 8)
     return [
-        Call(dict(x=x, hist=np.zeros(8, np.int32), total=np.zeros(1, np.float32), largest=np.zeros(1, np.int32), n=40),
+        Call(dict(x=x, hist=np.zeros(8, np.int32), total=np.zeros(1, np.float32), largest=np.zeros(1, np.int32), old=np.zeros(3), n=40),
              dict(hist=np.bincount(x, minlength=8), total=np.float32([x.sum()]), largest=[x.max()]), grid="3,1,1")
     ]
 
@@ -157,6 +157,7 @@ _T = _numbers(5, 6)
 _A = np.float32([[1, 5, 2, 5, 0, 0, 0, 0], [9, 1, 1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0, 0, 3], [-1, -2, -1, -3, -4, -5, -6, -7]])
 _I8 = _integers(2048, -128, 128).reshape(2, 32, 32)
 _F = np.float32([0, 1, -1, 0.3, 448, 449, 1000, -1e6, 0.001, 1.0625, 17, 18, 19, 240, 3.3, -0.1])
+_F4 = np.float32([0, 1, -1, 0.3125, 448, 448, 448, -448, 0.001953125, 1, 16, 18, 20, 240, 3.25, -0.1015625])
 _F5 = np.float32([0, 1, -1, 0.3125, 448, 448, 1024, -57344, 0.0009765625, 1, 16, 20, 20, 256, 3.5, -0.09375])
 
 CALLS = {
@@ -173,7 +174,7 @@ CALLS = {
     "early_return": [Call(dict(x=[3, -4, 5, -6], n=3), dict(x=[6, 4, 10, -6]), grid="4,1,1")],
     "block_ptr": [Call(dict(x=_T[:3], m=3, n=6), dict(y=_T[:3] + 1))],
     "descriptor": [Call(dict(x=_T, m=5, n=6), dict(y=_T.T), grid="2,2,1")],
-    "fp8": [Call(dict(x=_F), dict(z=_F5))],
+    "fp8": [Call(dict(x=_F), dict(y=_F4, z=_F5))],
     "shapes": _shapes(),
     "argmax": [Call(dict(x=_A), dict(y=_A.argmax(axis=1), best=_A.max(axis=1)))],
     "integers": _integers_case(),

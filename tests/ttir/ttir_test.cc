@@ -40,7 +40,7 @@ TEST_P(Ttir, DoesWhatTheFileSays) {
       for (const auto& [level, threads] : {std::pair(vm::CheckLevel::kBounds, 1), std::pair(vm::CheckLevel::kBounds, 2),
                                            std::pair(vm::CheckLevel::kNone, 1), std::pair(vm::CheckLevel::kFull, 1)}) {
         EXPECT_EQ(RunCall(*module, call, level == vm::CheckLevel::kFull, OnVm(level, threads)), "")
-            << "line " << call.line << ", threads " << threads << ", check level " << level;
+            << absl::StrCat("line ", call.line, ", threads ", threads, ", check level ", level);
       }
     }
   }
