@@ -183,7 +183,10 @@ bool Translator::TranslateOp(const Node& n) {
   for (const Val& v : in_) {
     if (row->operands >= 0 && !v.is_tile()) return WrongType(n, "takes no descriptors and block pointers");
   }
-  return (this->*row->translate)(n, *row);
+  const Op* last = b_.block()->back();
+  if (!(this->*row->translate)(n, *row)) return false;
+  for (Op* op = last == nullptr ? b_.block()->front() : last->next(); op != nullptr; op = op->next()) op->pos = n.pos;
+  return true;
 }
 
 bool Translator::EnterBlock(const Node& from, const NodeRegion& region, const Successor& to, const NodeBlock** block) {

@@ -1,0 +1,266 @@
+// What the reader says of texts that it cannot read, how it orders memory, and that no damage to a text does harm. Whole
+// kernels stand in tests/ttir.
+#include "ir/ttir/reader.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gtest/gtest.h"
+#include "ir/op_views.h"
+#include "ir/verify/verify.h"
+
+namespace tile::ir {
+namespace {
+
+// A kernel of one pointer and one integer with this body.
+std::string Kernel(absl::string_view body) {
+  return absl::StrCat(
+      "module {\n  tt.func public @k(%p: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc(unknown), %n: i32) {\n", body,
+      "    tt.return loc(#loc1)\n  } loc(#loc)\n} loc(#loc)\n",
+      "#loc = loc(\"k.py\":3:0)\n#loc1 = loc(\"k.py\":9:4)\n#loc2 = loc(\"x\"(#loc3))\n",
+      "#loc3 = loc(\"k.py\":7:11)\n#loc4 = loc(callsite(#loc3 at #loc1))\n#loc5 = loc(#loc5)\n");
+}
+
+std::unique_ptr<Module> Read(const std::string& text) {
+  Diagnostics d;
+  std::unique_ptr<Module> m = ReadTtir(text, "dir/k.ttir", &d);
+  if (m != nullptr) Verify(*m, &d);
+  EXPECT_TRUE(m != nullptr && d.ok()) << d.ToString() << text;
+  return m;
+}
+
+// Everything that is said, one line each.
+std::string ErrorOf(const std::string& text) {
+  Diagnostics d;
+  const std::unique_ptr<Module> m = ReadTtir(text, "dir/k.ttir", &d);
+  if (m != nullptr) Verify(*m, &d);
+  EXPECT_FALSE(d.ok()) << "nothing is wrong with\n" << text;
+  return d.ToString();
+}
+
+std::vector<Op*> AllOf(const Module& m, Opcode opcode) {
+  std::vector<Op*> found;
+  Walk(m.functions[0]->body(), [&](Op* op) {
+    if (op->opcode() == opcode) found.push_back(op);
+  });
+  return found;
+}
+
+// Whether `after` waits for `token`, through joins, loops and branches.
+bool Waits(const Value* after, const Value* token) {
+  if (after == nullptr || after == token) return after != nullptr;
+  const Op* def = after->def();
+  if (def == nullptr) return false;
+  for (int i = 0; i < def->num_operands(); ++i) {
+    if (def->operand(i)->type().is_token() && Waits(def->operand(i), token)) return true;
+  }
+  for (int r = 0; r < def->num_regions(); ++r) {
+    const Op* end = def->region(r) == nullptr ? nullptr : def->region(r)->back();
+    for (int i = 0; end != nullptr && i < end->num_operands(); ++i) {
+      if (end->operand(i)->type().is_token() && Waits(end->operand(i), token)) return true;
+    }
+  }
+  return false;
+}
+
+TEST(Ttir, IsToldByItsFunctions) {
+  EXPECT_TRUE(LooksLikeTtir(Kernel("")));
+  EXPECT_TRUE(LooksLikeTtir("tt.func"));
+  EXPECT_FALSE(LooksLikeTtir("// a tt.func\nentry @k() {"));
+  EXPECT_FALSE(LooksLikeTtir(""));
+}
+
+TEST(Ttir, NamesPythonsLines) {
+  const auto m =
+      Read(Kernel("    %x = arith.addi %n, %n : i32 loc(#loc2)\n    %y = arith.muli %x, %x : i32 loc(#loc4)\n"
+                  "    %z = arith.muli %x, %x : i32 loc(#loc5)\n"));
+  EXPECT_EQ(m->name, "k");
+  const Op* add = AllOf(*m, Opcode::kAddi)[0];
+  EXPECT_EQ(m->Where(add->loc, add->pos), "k.py:7:11");
+  const std::vector<Op*> products = AllOf(*m, Opcode::kMuli);
+  EXPECT_EQ(m->FindDebug(products[0]->loc)->kind, DebugRecord::Kind::kCallSite);
+  EXPECT_EQ(m->Where(products[0]->loc, products[0]->pos), "k.py:7:11");
+  EXPECT_EQ(products[1]->loc, 0u);  // leads back to itself
+}
+
+TEST(Ttir, KeepsPromisesOfArguments) {
+  const auto m = Read(Kernel(""));
+  const std::vector<Op*> assumed = AllOf(*m, Opcode::kAssume);
+  ASSERT_EQ(assumed.size(), 1u);
+  EXPECT_EQ(AssumeOp(*assumed[0]).predicate().divisor, 16u);
+  EXPECT_EQ(m->functions[0]->param(1)->name, "n");
+}
+
+// --- order ------------------------------------------------------------------------------------------------------------
+
+TEST(TtirOrder, LoadsWaitForStoresAndNotForLoads) {
+  const auto m =
+      Read(Kernel("    %a = tt.load %p : !tt.ptr<f32>\n    %b = tt.load %p : !tt.ptr<f32>\n"
+                  "    tt.store %p, %a : !tt.ptr<f32>\n    %c = tt.load %p : !tt.ptr<f32>\n"
+                  "    tt.store %p, %b : !tt.ptr<f32>\n"));
+  const std::vector<Op*> loads = AllOf(*m, Opcode::kLoadPtr), stores = AllOf(*m, Opcode::kStorePtr);
+  const auto token = [](Op* op) { return op->operand("token"); };
+  const auto given = [](Op* op) { return op->result("token"); };
+  EXPECT_EQ(token(loads[0]), nullptr);
+  EXPECT_EQ(token(loads[1]), nullptr);
+  EXPECT_TRUE(Waits(token(stores[0]), given(loads[0])) && Waits(token(stores[0]), given(loads[1])));
+  EXPECT_EQ(token(loads[2]), given(stores[0]));
+  EXPECT_TRUE(Waits(token(stores[1]), given(loads[2])) && Waits(token(stores[1]), given(stores[0])));
+}
+
+TEST(TtirOrder, GoesThroughLoopsAndBranches) {
+  const auto m = Read(Kernel(
+      "    %c0 = arith.constant 0 : i32\n    %c1 = arith.constant 1 : i32\n    %f = arith.constant 1.000000e+00 : f32\n"
+      "    scf.for %i = %c0 to %n step %c1  : i32 {\n      %a = tt.load %p : !tt.ptr<f32>\n    }\n"
+      "    %t = arith.cmpi slt, %n, %c1 : i32\n"
+      "    scf.if %t {\n      tt.store %p, %f : !tt.ptr<f32>\n    }\n"
+      "    %b = tt.load %p : !tt.ptr<f32>\n"));
+  const std::vector<Op*> loads = AllOf(*m, Opcode::kLoadPtr), stores = AllOf(*m, Opcode::kStorePtr);
+  EXPECT_EQ(loads[0]->operand("token"), nullptr);  // of a loop that only loads
+  EXPECT_TRUE(Waits(stores[0]->operand("token"), loads[0]->result("token")));
+  EXPECT_TRUE(Waits(loads[1]->operand("token"), stores[0]->result("token")));
+}
+
+TEST(TtirOrder, AStoreInALoopWaitsForThatOfTheIterationBefore) {
+  const auto m =
+      Read(Kernel("    %c0 = arith.constant 0 : i32\n    %c1 = arith.constant 1 : i32\n"
+                  "    scf.for %i = %c0 to %n step %c1  : i32 {\n      %a = tt.load %p : !tt.ptr<f32>\n"
+                  "      tt.store %p, %a : !tt.ptr<f32>\n    }\n"));
+  const Op* loop = AllOf(*m, Opcode::kFor)[0];
+  ASSERT_EQ(loop->num_results(), 1);
+  EXPECT_EQ(AllOf(*m, Opcode::kLoadPtr)[0]->operand("token"), loop->region(0)->args().back());
+  EXPECT_EQ(loop->region(0)->back()->operand(0), AllOf(*m, Opcode::kStorePtr)[0]->result("token"));
+}
+
+// --- refusals ---------------------------------------------------------------------------------------------------------
+
+TEST(TtirErrors, NameAllThatIsNotSupported) {
+  const std::string e =
+      ErrorOf(Kernel("    %a = tt.inline_asm_elementwise \"mov\" {constraints = \"=r,r\"} %n : i32 -> i32 loc(#loc2)\n"
+                     "    tt.call @f(%n) : (i32) -> () loc(#loc4)\n    %c = tt.what %n : i32\n"));
+  EXPECT_TRUE(absl::StrContains(e, "k.py:7:11: error[ttir.unsupported]: tt.inline_asm_elementwise is not supported"))
+      << e;
+  EXPECT_TRUE(absl::StrContains(e, "error[ttir.unsupported]: tt.call is not supported\n  fix: let Triton inline it"))
+      << e;
+  EXPECT_TRUE(absl::StrContains(e, "dir/k.ttir:5:5: error[ttir.unsupported]: tt.what is not supported")) << e;
+}
+
+struct Case {
+  const char* body;
+  const char* message;
+};
+
+TEST(TtirErrors, SayWhatIsWrong) {
+  const Case cases[] = {
+      {"    %a = arith.addi %n, %m : i32\n", "error[ttir.value]: arith.addi uses %m, which is not defined"},
+      {"    %a = arith.addi %n : i32\n", "error[ttir.type]: arith.addi has 1 operands, not 2"},
+      {"    %a = arith.addi %n, %p : i32\n", "dir/k.ttir:3:5: error[addi.c6]"},
+      {"    %a:2 = arith.addi %n, %n : i32\n", "error[ttir.type]: arith.addi has 1 results"},
+      {"    %a = tt.load %n : i32\n", "error[ttir.type]: tt.load loads through pointers"},
+      {"    %a = arith.constant dense<[1, 2, 3]> : tensor<4xi32>\n", "error[ttir.type]: arith.constant has 3 elements"},
+      {"    %a = arith.constant 300 : i8\n", "error[ttir.value]: arith.constant has the number 300"},
+      {"    %a = arith.constant dense<\"0x0\"> : tensor<4xi32>\n", "error[ttir.syntax]: arith.constant has bytes"},
+      {"    %a = tt.splat %n : i32 -> tensor<3xi32>\n", "error[ttir.limit]: a tensor has at most"},
+      {"    %a = tt.splat %n : i32 -> tensor<33554432xi32>\n", "error[ttir.limit]"},
+      {"    %a = tt.splat %n : i32 -> tensor<4xi32, #blocked>\n", "error[ttir.unsupported]: this tensor has a layout"},
+      {"    %a = tt.splat %n : i32 -> tensor<4xf8E4M3FNUZ>\n", "error[ttir.type]: tt.splat has no result type"},
+      {"    %a = arith.cmpi foo, %n, %n : i32\n", "error[ttir.syntax]: arith.cmpi names no comparison"},
+      {"    %a = tt.get_program_id w : i32\n", "error[ttir.syntax]: tt.get_program_id names no axis"},
+      {"    %a = tt.extern_elementwise %n {symbol = \"__nv_brevf\"} : (i32) -> i32\n",
+       "error[ttir.unsupported]: tt.extern"},
+      {"    scf.yield %n : i32\n", "error[ttir.syntax]: scf.yield does not stand at the end of its region"},
+      {"    %a = \"tt.reduce\"(%n) <{axis = 0 : i32}> ({\n    ^bb0(%x: i32, %y: i32):\n      tt.reduce.return %x : i32\n"
+       "    }) : (i32) -> i32\n",
+       "error[ttir.type]: tt.reduce folds tensors"},
+      {"    cf.br ^bb1\n  ^bb1:\n    cf.br ^bb1\n  ^bb2:\n", "error[ttir.unsupported]: cf.br leads back"},
+      {"    cf.br ^bb7\n  ^bb1:\n", "error[ttir.value]: cf.br leads to ^bb7, which is not here"},
+      {"    %a = arith.addi %n, %n : i32 }\n", "error[ttir.syntax]"},
+      {"    %a = arith.addi %n, ? : i32\n", "error[ttir.syntax]: this has no meaning here"},
+      {"    %a = \"x\n", "error[ttir.syntax]: the string does not end on its line"},
+      {"    %i:2 = scf.while (%a = %n) : (i32) -> (i32, i32) {\n    } do {\n    }\n",
+       "error[ttir.syntax]: scf.while needs"},
+      {"    %a = tt.trans %n {order = array<i32: 1, 0>} : i32 -> i32\n", "error[ttir.type]: tt.trans does not permute"},
+      {"    %a = tt.make_range {end = 9 : i32, start = 0 : i32} : tensor<8xi32>\n", "error[ttir.type]: tt.make_range"},
+  };
+  for (const Case& c : cases) {
+    const std::string e = ErrorOf(Kernel(c.body));
+    EXPECT_TRUE(absl::StrContains(e, c.message)) << c.body << e;
+  }
+}
+
+TEST(TtirErrors, OfFunctions) {
+  const auto error = [](absl::string_view from, absl::string_view to) {
+    return ErrorOf(absl::StrReplaceAll(Kernel(""), {{from, to}}));
+  };
+  EXPECT_TRUE(absl::StrContains(error("%n: i32)", "%n: !x.y<i32>)"),
+                                "error[ttir.unsupported]: tt.func @k has the parameter %n"));
+  EXPECT_TRUE(
+      absl::StrContains(error("%n: i32)", "%n: i32) -> i32"), "error[ttir.unsupported]: tt.func @k returns a value"));
+  EXPECT_TRUE(absl::StrContains(error("module", "tt.func"), "error[ttir.syntax]"));
+  EXPECT_TRUE(absl::StrContains(ErrorOf("tt.func public @k() { tt.return }\ntt.func public @k() { tt.return }\n"),
+                                "defined twice"));
+}
+
+TEST(TtirLimits, NestingEndsInAnError) {
+  const std::string deep(100000, '<');
+  ErrorOf(Kernel("    %a = tt.splat %n : i32 -> tensor" + deep + "\n"));
+  ErrorOf(Kernel("    %a = arith.addi %n, %n {x = " + std::string(100000, '[') + "\n"));
+  std::string regions, locs = "#loc6 = ";
+  for (int i = 0; i < 100; ++i) regions += "    scf.if %t {\n";
+  EXPECT_TRUE(absl::StrContains(ErrorOf(Kernel(regions)), "error[ttir.limit]: regions nest more than"));
+  for (int i = 0; i < 100000; ++i) locs += "loc(\"x\"(";
+  ErrorOf(Kernel("") + locs);
+}
+
+// Branches whose both sides meet again and again: what follows would be repeated 2^40 times.
+TEST(TtirLimits, RepetitionEndsInAnError) {
+  std::string body = "    %t = arith.cmpi slt, %n, %n : i32\n    cf.br ^a0\n";
+  for (int i = 0; i < 40; ++i) {
+    absl::StrAppend(&body, "  ^a", i, ":\n    cf.cond_br %t, ^b", i, ", ^c", i, "\n  ^b", i, ":\n    cf.br ^a", i + 1,
+                    "\n  ^c", i, ":\n    cf.br ^a", i + 1, "\n");
+  }
+  EXPECT_TRUE(absl::StrContains(ErrorOf(Kernel(body + "  ^a40:\n")), "error[ttir.unsupported]"));
+}
+
+// Aliases that lead through each other a hundred thousand times.
+TEST(TtirLimits, LongChainsOfLocationsSayNothing) {
+  std::string text = Kernel("    %x = arith.addi %n, %n : i32 loc(#l0)\n");
+  for (int i = 0; i < 100000; ++i) absl::StrAppend(&text, "#l", i, " = loc(\"x\"(#l", i + 1, "))\n");
+  EXPECT_EQ(AllOf(*Read(text), Opcode::kAddi)[0]->loc, 0u);
+}
+
+// Every text of tests/ttir cut anywhere, and with pieces exchanged: an error, or a module that can be judged.
+TEST(TtirDamage, IsAnErrorOrAProgram) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/ttir")) {
+    if (entry.path().extension() != ".ttir") continue;
+    ++files;
+    std::stringstream buffer;
+    buffer << std::ifstream(entry.path()).rdbuf();
+    const std::string text = buffer.str();
+    const size_t begin = text.find("#loc");
+    uint32_t random = 12345;
+    for (int i = 0; i < 150; ++i) {
+      random = random * 1664525 + 1013904223;
+      std::string damaged = text;
+      const size_t at = begin + (random >> 8) % (text.size() - begin);
+      random = random * 1664525 + 1013904223;
+      const size_t from = begin + (random >> 8) % (text.size() - begin);
+      if (i % 3 == 0) damaged.resize(at);
+      if (i % 3 == 1) damaged.replace(at, 1 + (random >> 4) % 8, text.substr(from, (random >> 12) % 12));
+      if (i % 3 == 2) damaged[at] = "%#!<>(){}[]:,-x0"[random >> 28];
+      Diagnostics d;
+      const std::unique_ptr<Module> m = ReadTtir(damaged, "damaged.ttir", &d);
+      ASSERT_EQ(m == nullptr, !d.ok()) << damaged;
+      if (m != nullptr) Verify(*m, &d);
+    }
+  }
+  EXPECT_GE(files, 20);
+}
+
+}  // namespace
+}  // namespace tile::ir
