@@ -68,6 +68,8 @@ bool Translator::Fold(const Node& n, const OpRow& row) {
     const Value *e = block->arg(static_cast<int>(2 * i)), *a = block->arg(static_cast<int>(2 * i + 1));
     const bool both =
         (last->operand(0) == e && last->operand(1) == a) || (last->operand(0) == a && last->operand(1) == e);
+    // Nothing is verified yet: a sum of floats may be one of integers.
+    if (last->info()->family == Family::kFloat && !IsFp(last->result(0)->type().elem())) continue;
     const auto neutral = both ? NeutralBits(FoldKindOf(*last)) : std::nullopt;
     if (neutral) identities[i].bits = *neutral;
   }

@@ -32,11 +32,12 @@ bool Translator::Transpose(const Node& n, const OpRow&) {
   return Define(n, rank < 2 ? tile(0) : ops::Permute(b_, tile(0), order->ints));
 }
 
-// One dimension, any order allowed: the plain one.
+// One dimension after the other, in any order if so allowed: in the plain one.
 bool Translator::Concatenate(const Node& n, const OpRow&) {
   Value *a = tile(0), *b = tile(1);
-  if (a->type() != b->type() || a->type().rank() < 1) return WrongType(n, "joins tensors of one type");
-  return Define(n, ops::Cat(b_, a, b, n.number("dim", 0) == 0 ? 0 : a->type().rank() - 1));
+  const int64_t dim = n.number("dim", 0);
+  if (a->type() != b->type() || dim < 0 || dim >= a->type().rank()) return WrongType(n, "joins tensors of one type");
+  return Define(n, ops::Cat(b_, a, b, dim));
 }
 
 // A new last dimension of size 2.

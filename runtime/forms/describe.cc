@@ -8,6 +8,7 @@
 #include "ir/cpp_name.h"
 #include "ir/tbc/reader.h"
 #include "ir/tileir/reader.h"
+#include "ir/ttir/reader.h"
 #include "runtime/launch_rule.h"
 
 namespace tile::runtime {
@@ -135,6 +136,8 @@ std::string DescribeModule(const ir::Module& module, absl::Span<const uint8_t> b
     ir::TileIrInfo info;
     (void)ir::ReadTileIr(bytes, "", &info);
     o.Text("form", "tileir").Text("version", absl::StrCat(info.version / 100, ".", info.version % 100));
+  } else if (ir::LooksLikeTtir({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) {
+    o.Text("form", "ttir").Text("version", "");
   } else {
     o.Text("form", "text").Text("version", "");
   }

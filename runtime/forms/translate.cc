@@ -16,6 +16,7 @@
 #include "ir/text/printer.h"
 #include "ir/tileir/reader.h"
 #include "ir/tileir/writer.h"
+#include "ir/ttir/reader.h"
 #include "ir/verify/verify.h"
 #include "runtime/forms/describe.h"
 #include "runtime/forms/tilevm_forms.h"
@@ -41,13 +42,14 @@ absl::StatusOr<std::unique_ptr<ir::Module>> ReadAnyForm(absl::Span<const uint8_t
   if (ir::LooksLikeTileIr(bytes)) return ir::ReadTileIr(bytes, name);
   const absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.empty() || !ir::LooksLikeText(text)) {
-    return NoProgram(
-        name, "file.form",
-        text.empty() ? "there are no bytes" : "not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode",
-        "pass what `tilevm as`, a frontend or `nvcc --tilebc` wrote");
+    return NoProgram(name, "file.form",
+                     text.empty() ? "there are no bytes"
+                                  : "not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode, nor TTIR",
+                     "pass what `tilevm as`, a frontend or `nvcc --tilebc` wrote");
   }
   ir::Diagnostics diagnostics;
-  std::unique_ptr<ir::Module> module = ir::Parse(text, name, &diagnostics);
+  std::unique_ptr<ir::Module> module =
+      ir::LooksLikeTtir(text) ? ir::ReadTtir(text, name, &diagnostics) : ir::Parse(text, name, &diagnostics);
   if (module == nullptr) return diagnostics.ToStatus();
   return module;
 }

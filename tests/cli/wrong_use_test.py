@@ -104,7 +104,7 @@ CALLS = [
     (["as", "vector_add.tile", "--target-version", "9.9"], REJECTED, "vector_add.tile: error[tbc.write]: target version 9.9"),
     (["dis", "good.tbc", "-o", "missing/x"], ENVIRONMENT, "missing/x: error[output.write]: cannot be created"),
     (["dis", "good.tbc", "-o", "full.npy"], ENVIRONMENT, "full.npy: error[output.write]: cannot be written: No space left"),
-    (["import", "vector_add.tile"], REJECTED, "vector_add.tile: error[import.form]: this is not Tile IR bytecode"),
+    (["import", "vector_add.tile"], REJECTED, "vector_add.tile: error[import.form]: this is neither Tile IR bytecode nor TTIR"),
     (["import", "good.tilebc", "-o", "full.npy"], ENVIRONMENT, "full.npy: error[output.write]: cannot be written: No space"),
     (["import", "good.tilebc", "-o", "missing/x"], ENVIRONMENT, "missing/x: error[output.write]: cannot be created"),
     (["export", "good.tbc", "-o", "full.npy"], ENVIRONMENT, "full.npy: error[output.write]: cannot be written: No space left"),

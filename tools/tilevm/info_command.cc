@@ -189,7 +189,7 @@ const Command kInfoCommand = {"info",
                               "says what a file is, how its kernels are called, and what machine code it carries",
                               {{"json", 0, nullptr, "as one JSON object, see below"}},
                               R"(--json prints one object on stdout:
-  form ("tbc", "text", "Tile IR bytecode"), bytes; of a .tbc: version, features, code_bytes, debug, code_sha256
+  form ("tbc", "text", "Tile IR bytecode", "TTIR"), bytes; of a .tbc: version, features, code_bytes, debug, code_sha256
   name, producer (if it has one), globals
   kernels: a list of name (the symbol), cpp_name (what C++ calls it, if it comes from there), ops, parameters, arguments (name, type; of arrays direction, rank), launch_rule
   images: a list of kernel, arch, kind ("cubin", "ptx"), symbol, threads, registers (null: not known), shared_bytes, cluster,

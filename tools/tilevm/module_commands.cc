@@ -214,7 +214,7 @@ const Command kAsCommand = {
 
 const Command kImportCommand = {"import",
                                 "FILE [-o FILE]",
-                                "turns NVIDIA Tile IR bytecode (13.1 to 13.5) into a .tbc file",
+                                "turns NVIDIA Tile IR bytecode (13.1 to 13.5) or Triton's TTIR into a .tbc file",
                                 WriteOptionSpecs(),
                                 "example:\n  tilevm import matmul.tilebc -o matmul.tbc\n",
                                 &Import};
@@ -241,7 +241,7 @@ const Command kOpsCommand = {"ops",
 const Command kDisCommand = {
     "dis",
     "FILE [-o FILE]",
-    "prints a .tbc or Tile IR bytecode file as text",
+    "prints a .tbc, Tile IR bytecode or TTIR file as text",
     {{"output", 'o', "FILE", "where to write (default: stdout)"},
      {"debug", 'g', nullptr, "with debug information, so that `as` gives back the same file"},
      {"numbers", 'n', nullptr, "each operation with its number, by which messages about a file without lines call it"}},

@@ -204,7 +204,7 @@ int Run(const Options& options) {
 const Command kRunCommand = {
     "run",
     "K [INPUTS…] [options]",
-    "runs a kernel of a .tbc, .tile or Tile IR bytecode file on data",
+    "runs a kernel of a .tbc, .tile, Tile IR bytecode or TTIR file on data",
     [] {
       std::vector<OptionSpec> o = LaunchOptionSpecs();
       o.insert(o.end(),
