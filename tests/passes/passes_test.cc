@@ -179,8 +179,8 @@ TEST_P(AllPasses, GiveTheSameOnTheVm) {
       options.descriptors = sm == 90;
       options.verify_each = true;
       Compilation c(*module, *f, options, CandidateOf(options));
-      for (const char* pass :
-           {"simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice", "plan", "mma", "layouts"}) {
+      for (const char* pass : {"simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice",
+                               "plan", "mma", "layouts"}) {
         const absl::Status s = RunPass(c, pass);
         if (c.fit != Fit::kFits) break;
         ASSERT_TRUE(s.ok()) << pass << ": " << s;

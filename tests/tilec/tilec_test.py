@@ -229,7 +229,9 @@ class Tilec(unittest.TestCase):
                 return file.read()
         self.assertEqual(sorted(os.listdir(bundle)), sorted({
             "error.txt", "module.tbc", "repeat.sh", "versions.txt", input_name,
-            *(f"vector_add.sm_90a.{s}.txt" for s in ("hints", "align", "split", "fetch", "slice", "plan", "mma", "layouts", "llvm", "libdevice", "llvm-opt", "ptx"))}))
+            *(f"vector_add.sm_90a.{s}.txt" for s in (
+                "hints", "simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice", "plan", "mma", "layouts",
+                "llvm", "libdevice", "llvm-opt", "ptx"))}))
         self.assertIn(error, text("error.txt"))
         self.assertIn("LLVM", text("versions.txt"))
         self.assertIn("the fake one", text("versions.txt"))

@@ -87,7 +87,10 @@ def _c_div(a, b):
 def _integers_case():
     x = np.int64([7, -7, 100, -100, 2147480000, 5, -1, 0])
     y = np.int64([2, 3, -7, -9, 1234, 5, 1, 17])
-    low = lambda v: np.int64(v).astype(np.int32).astype(np.int64)
+
+    def low(v):
+        return np.int64(v).astype(np.int32).astype(np.int64)
+
     u, w = x & 0xFFFFFFFF, y & 0xFFFFFFFF
     mulhi = [int(p) * int(q) >> 32 for p, q in zip(u, w)]
     r = _c_div(x, y) + (x - _c_div(x, y) * y)

@@ -274,7 +274,7 @@ def flash(q, k, v, o, scale, n, D: tl.constexpr, B: tl.constexpr):
     tl.store(o + r[:, None] * D + d[None, :], acc / total[:, None])
 
 
-F, H, I, N = "*fp32", "*fp16", "*i32", "i32"
+F, H, J, N = "*fp32", "*fp16", "*i32", "i32"
 STRIDES = {s: N for s in "m n k sam sak sbk sbn scm scn".split()}
 # file: (kernel, types of the parameters, constants)
 DUMPS = {
@@ -282,23 +282,23 @@ DUMPS = {
     "softmax": (softmax, dict(out=F, x=F, stride=N, n=N), dict(B=16)),
     "matmul": (matmul, dict(a=H, b=H, c=F, **STRIDES), dict(BM=16, BN=16, BK=16, PRECISION="ieee")),
     "matmul_tf32": (matmul, dict(a=F, b=F, c=F, **STRIDES), dict(BM=16, BN=16, BK=16, PRECISION="tf32")),
-    "matmul_i8": (matmul_i8, dict(a="*i8", b="*i8", c=I), dict(B=32)),
+    "matmul_i8": (matmul_i8, dict(a="*i8", b="*i8", c=J), dict(B=32)),
     "layer_norm": (layer_norm, dict(x=H, w=F, b=F, y=H, mean=F, rstd=F, n=N, eps="fp32"), dict(B=8)),
-    "atomics": (atomics, dict(x=I, hist=I, total=F, largest=I, old=F, n=N), dict(B=16)),
-    "lock_add": (lock_add, dict(lock=I, x=F, n="fp32"), {}),
-    "scan": (scan, dict(x=I, y=I, z=I), dict(B=8)),
-    "collatz": (collatz, dict(x=I, y=I), {}),
-    "early_return": (early_return, dict(x=I, n=N), {}),
+    "atomics": (atomics, dict(x=J, hist=J, total=F, largest=J, old=F, n=N), dict(B=16)),
+    "lock_add": (lock_add, dict(lock=J, x=F, n="fp32"), {}),
+    "scan": (scan, dict(x=J, y=J, z=J), dict(B=8)),
+    "collatz": (collatz, dict(x=J, y=J), {}),
+    "early_return": (early_return, dict(x=J, n=N), {}),
     "block_ptr": (block_ptr, dict(x=F, y=F, m=N, n=N), dict(B=4)),
     "descriptor": (descriptor, dict(x=F, y=F, m=N, n=N), dict(B=4)),
     "fp8": (fp8, dict(x=F, y="*fp8e4nv", z=F), dict(B=16)),
-    "shapes": (shapes, dict(x=F, y=F, z=F, h=I), dict(B=16)),
-    "argmax": (argmax, dict(x=F, y=I, best=F), dict(B=8)),
-    "integers": (integers, dict(x=I, y=I, out=I), dict(B=8)),
+    "shapes": (shapes, dict(x=F, y=F, z=F, h=J), dict(B=16)),
+    "argmax": (argmax, dict(x=F, y=J, best=F), dict(B=8)),
+    "integers": (integers, dict(x=J, y=J, out=J), dict(B=8)),
     "floats": (floats, dict(x=F, out=F), dict(B=8)),
     "libdevice": (libdevice, dict(x=F, out=F), dict(B=8)),
-    "report": (report, dict(x=I, n=N), {}),
+    "report": (report, dict(x=J, n=N), {}),
     "dropout": (dropout, dict(x=F, y=F, seed=N, p="fp32"), dict(B=8)),
-    "nested": (nested, dict(x=I, y=I, n=N), dict(B=4)),
+    "nested": (nested, dict(x=J, y=J, n=N), dict(B=4)),
     "flash": (flash, dict(q=H, k=H, v=H, o=F, scale="fp32", n=N), dict(D=16, B=16)),
 }
