@@ -99,7 +99,8 @@ class Tilec(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["breaks", "nvdisasm", "ptxas"])
 
     def test_print_after(self):
-        passes = ("hints", "align", "split", "fetch", "slice", "plan", "mma", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
+        passes = ("hints", "simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice", "plan", "mma", "layouts",
+                  "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
         told = self.call("compile", "--help").stdout
         self.assertIn(", ".join(passes), " ".join(told.split()))
         ptxas = self.script("ptxas", self.ASSEMBLES)
