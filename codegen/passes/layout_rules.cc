@@ -317,7 +317,7 @@ void LayoutRules::SetInferredBehind(const Value* of, const Layout* layout) {
     open.pop_back();
     if (!IsTile(v) || Inferred(v) != nullptr) continue;
     const Op* def = v->def();
-    const bool computed = def != nullptr && def->info()->has(ir::kElementwise);
+    const bool computed = def != nullptr && (def->info()->has(ir::kElementwise) || ir::AssumeOp::Is(def));
     if (def != nullptr && !computed && def->info()->family != ir::Family::kConstant) continue;
     SetInferred(v, layout);
     for (int i = 0; computed && i < def->num_operands(); ++i) open.push_back(def->operand(i));
