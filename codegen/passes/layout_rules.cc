@@ -246,9 +246,9 @@ bool LayoutRules::StoresWell(const Layout& own, int dim, int bits) {
     }
     int n = 0;
     while (n < own.dim_bits(dim) && span.Contains(Mask{1} << (own.dim_shift(dim) + n))) ++n;
-    return bits << n;
+    return int64_t{bits} << n;
   };
-  const int whole = bits << own.dim_bits(dim);
+  const int64_t whole = int64_t{bits} << own.dim_bits(dim);
   const bool whole_sectors = run({In::kRegister, In::kLane}) >= 256 || whole < 256;
   const bool whole_words = run({In::kRegister}) >= 32 || whole < 32;
   const bool byte_pairs = bits >= 8 || run({In::kRegister}) >= 8;
