@@ -178,7 +178,7 @@ TEST(TtirErrors, SayWhatIsWrong) {
        "error[ttir.type]: tt.reduce folds tensors"},
       {"    %v = tt.splat %n : i32 -> tensor<4xi32>\n    %a = \"tt.reduce\"(%v) <{axis = 0 : i32}> ({\n    ^bb0(%x: i32, "
        "%y: i32):\n      %z = arith.addf %x, %y : i32\n      tt.reduce.return %z : i32\n    }) : (tensor<4xi32>) -> i32\n",
-       "error[addf.c1]"},
+       "error[addf.c5]"},
       {"    cf.br ^bb1\n  ^bb1:\n    cf.br ^bb1\n  ^bb2:\n", "error[ttir.unsupported]: cf.br leads back"},
       {"    cf.br ^bb7\n  ^bb1:\n", "error[ttir.value]: cf.br leads to ^bb7, which is not here"},
       {"    %a = arith.addi %n, %n : i32 }\n", "error[ttir.syntax]"},
