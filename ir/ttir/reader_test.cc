@@ -136,6 +136,39 @@ TEST(TtirOrder, AStoreInALoopWaitsForThatOfTheIterationBefore) {
   EXPECT_EQ(loop->region(0)->back()->operand(0), AllOf(*m, Opcode::kStorePtr)[0]->result("token"));
 }
 
+// A tile of pointers that all move by the same distance is carried as that distance.
+TEST(TtirLoops, CarryHowFarPointersMove) {
+  const std::string begin =
+      "    %c0 = arith.constant 0 : i32\n    %c1 = arith.constant 1 : i32\n    %d = arith.constant dense<4> : tensor<4xi32>\n"
+      "    %r = tt.make_range {end = 4 : i32, start = 0 : i32} : tensor<4xi32>\n"
+      "    %b = tt.splat %p : !tt.ptr<f32> -> tensor<4x!tt.ptr<f32>>\n"
+      "    %q:2 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %b, %y = %b) -> (tensor<4x!tt.ptr<f32>>, "
+      "tensor<4x!tt.ptr<f32>>)  : i32 {\n";
+  const std::string end =
+      "      scf.yield %u, %v : tensor<4x!tt.ptr<f32>>, tensor<4x!tt.ptr<f32>>\n    }\n"
+      "    %e = tt.load %q#0 : tensor<4x!tt.ptr<f32>>\n";
+  const auto carried = [&](const std::string& body) {
+    std::string types;
+    const auto m = Read(Kernel(begin + body + end));
+    const Op* loop = AllOf(*m, Opcode::kFor)[0];
+    for (int i = 0; i < loop->num_results(); ++i) absl::StrAppend(&types, loop->result(i)->type().ToString(), " ");
+    return types;
+  };
+  const std::string pointers = "tile<4xptr<f32>> ";
+  // By a scalar of the loop and by a constant; by different distances; not by addition alone.
+  EXPECT_EQ(
+      carried(
+          "      %s = tt.splat %i : i32 -> tensor<4xi32>\n      %u = tt.addptr %x, %s : tensor<4x!tt.ptr<f32>>, tensor<4xi32>\n"
+          "      %v = tt.addptr %y, %d : tensor<4x!tt.ptr<f32>>, tensor<4xi32>\n"),
+      "tile<i64> tile<i64> ");
+  EXPECT_EQ(carried("      %u = tt.addptr %x, %r : tensor<4x!tt.ptr<f32>>, tensor<4xi32>\n"
+                    "      %v = tt.addptr %x, %d : tensor<4x!tt.ptr<f32>>, tensor<4xi32>\n"),
+            pointers + pointers);
+  EXPECT_EQ(carried("      %u = tt.addptr %x, %d : tensor<4x!tt.ptr<f32>>, tensor<4xi32>\n"
+                    "      %v = tt.addptr %u, %d : tensor<4x!tt.ptr<f32>>, tensor<4xi32>\n"),
+            "tile<i64> " + pointers);
+}
+
 // --- refusals ---------------------------------------------------------------------------------------------------------
 
 TEST(TtirErrors, NameAllThatIsNotSupported) {

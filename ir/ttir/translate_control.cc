@@ -2,6 +2,7 @@
 // only loads carries a token of its loads, which wait for nothing inside; one that writes carries the whole order.
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "ir/ttir/translator.h"
 
 namespace tile::ir::ttir {
@@ -93,13 +94,95 @@ bool Translator::TranslateRegion(const Node& n, const NodeRegion& region, Opcode
 
 // --- loops and branches -----------------------------------------------------------------------------------------------
 
+// --- pointers that a loop moves ---------------------------------------------------------------------------------------
+//
+// `for … iter_args(%p = %init) { … %next = tt.addptr %p, splat %step … yield %next }`: every element moves by the same
+// distance. The loop carries that distance as a scalar, %p is %init plus it, and what is known of %init (neighbours,
+// alignment) is known of %p, too.
+
+namespace {
+
+// Loops that carry more values are translated as they stand: looking for moved pointers takes time for each.
+constexpr size_t kMaxMoved = 32;
+
+int64_t CountUses(const std::vector<Node>& ops, absl::string_view name) {
+  int64_t uses = 0;
+  for (const Node& n : ops) {
+    for (const ValueRef& v : n.operands) uses += v.name == name;
+    for (const Successor& s : n.successors) {
+      for (const ValueRef& v : s.args) uses += v.name == name;
+    }
+    for (const NodeRegion& r : n.regions) {
+      for (const NodeBlock& b : r.blocks) uses += CountUses(b.ops, name);
+    }
+  }
+  return uses;
+}
+
+const Node* FindDefinition(const std::vector<Node>& ops, absl::string_view name) {
+  for (const Node& n : ops) {
+    for (const ResultName& r : n.results) {
+      if (r.name == name) return &n;
+    }
+  }
+  return nullptr;
+}
+
+// The scalar that a tile repeats; null if it is not known to.
+Value* RepeatedScalar(Builder& b, Value* v) {
+  for (;;) {
+    if (v->type().is_scalar()) return v;
+    const Op* def = v->def();
+    if (const auto c = DefAs<ConstantOp>(v); c && c->value().splat && IsInt(v->type().elem())) {
+      return ops::Constant(b, b.types().Scalar(v->type().element()), &c->value());
+    }
+    const bool one = def != nullptr && ReshapeOp::Is(def) && def->operand(0)->type().is_scalar();
+    if (!one && (def == nullptr || !BroadcastOp::Is(def))) return nullptr;
+    v = def->operand(0);
+  }
+}
+
+}  // namespace
+
+Translator::MovedPointer Translator::FindMoved(const NodeBlock& body, size_t carried, const Val& init) {
+  MovedPointer m;
+  if (!init.is_tile() || init.type.tile.is_scalar() || !init.type.tile.element().is_pointer() || body.ops.empty())
+    return m;
+  const Node& yield = body.ops.back();
+  if (carried >= yield.operands.size()) return m;
+  const absl::string_view next = yield.operands[carried].name, pointer = body.args[1 + carried].name;
+  const Node* add = FindDefinition(body.ops, next);
+  if (add == nullptr || add->name != "tt.addptr" || add->operands.size() != 2 || add->operands[0].name != pointer)
+    return m;
+  const Node* step = FindDefinition(body.ops, add->operands[1].name);
+  if (step != nullptr) {
+    if (step->name != "tt.splat" || step->operands.size() != 1) return m;
+    m.step = &step->operands[0];
+  } else {
+    const auto it = values_.find(add->operands[1].name);
+    if (it == values_.end() || add->operands[1].part >= it->second.size()) return m;
+    const Val& outer = it->second[add->operands[1].part];
+    if (!outer.is_tile() || !IsInt(outer.type.tile.elem())) return m;
+    m.outer_step = RepeatedScalar(b_, outer.tile());
+    if (m.outer_step == nullptr) return m;
+  }
+  m.init = init.tile();
+  if (CountUses(body.ops, next) == 1) m.only_moves = add;
+  return m;
+}
+
+Value* Translator::MoveBy(const MovedPointer& m, Value* distance) {
+  return ops::Offset(b_, m.init, BroadcastTo(distance, m.init->type().shape()));
+}
+
 bool Translator::ForLoop(const Node& n, const OpRow&) {
   const std::vector<Val> in = in_;
   if (n.regions.size() != 1 || n.regions[0].blocks[0].args.size() != n.outputs.size() + 1 ||
       in.size() != n.outputs.size() + 3) {
     return WrongType(n, "carries another number of values than it has types for");
   }
-  const TtType iv = n.regions[0].blocks[0].args[0].type;
+  const NodeBlock& body = n.regions[0].blocks[0];
+  const TtType iv = body.args[0].type;
   for (int i = 0; i < 3; ++i) {
     if (!(in[i].type == iv) || !iv.tile.is_scalar() || !IsInt(iv.tile.elem())) {
       return WrongType(n, "has bounds of another type than its index");
@@ -107,9 +190,16 @@ bool Translator::ForLoop(const Node& n, const OpRow&) {
   }
   const Effect effect = EffectOf(n.regions[0]);
   const Order before = order_;
+  const std::vector<Val> inits(in.begin() + 3, in.end());
+  std::vector<Val> carried = inits;
+  std::vector<MovedPointer> moved;
   Builder::Groups operands = {{in[0].tile()}, {in[1].tile()}, {in[2].tile()}, {}};
-  std::vector<Val> inits(in.begin() + 3, in.end());
-  for (const Val& v : inits) operands[3].insert(operands[3].end(), v.parts.begin(), v.parts.end());
+  for (size_t i = 0; i < inits.size(); ++i) {
+    if (inits[i].type != body.args[1 + i].type) return WrongType(n, "carries a value of another type");
+    moved.push_back(inits.size() <= kMaxMoved ? FindMoved(body, i, inits[i]) : MovedPointer());
+    if (moved[i].init != nullptr) carried[i] = TileVal(ops::Integer(b_, b_.types().Scalar(Elem::kI64), 0));
+    operands[3].insert(operands[3].end(), carried[i].parts.begin(), carried[i].parts.end());
+  }
   if (effect == kWrites) operands[3].push_back(order_.ForRegion(b_));
   if (effect == kReads) operands[3].push_back(order_.Reads(b_));
   std::vector<Type> types;
@@ -122,17 +212,77 @@ bool Translator::ForLoop(const Node& n, const OpRow&) {
   const size_t mark = OpenScope();
   {
     Builder::Scope scope(b_, block);
-    std::vector<Val> like = {in[0]};
-    like.insert(like.end(), inits.begin(), inits.end());
-    if (!BindArgs(n, n.regions[0].blocks[0].args, like, block, 0)) return false;
     if (effect == kWrites) order_ = Order(block->args().back());
     if (effect == kReads) order_ = before.WithReads(block->args().back());
-    if (!TranslateRegion(n, n.regions[0], Opcode::kContinue, types, effect)) return false;
+    if (!LoopBody(n, carried, moved, types, effect, block)) return false;
   }
   CloseScope(mark);
   if (effect == kWrites) order_ = Order(op->result(op->num_results() - 1));
   if (effect == kReads) order_ = before.WithReads(op->result(op->num_results() - 1));
-  return Define(n, Unflatten(n.outputs, inits, op));
+  std::vector<TtType> result_types;
+  for (const Val& v : carried) result_types.push_back(v.type);
+  std::vector<Val> results = Unflatten(result_types, inits, op);
+  for (size_t i = 0; i < moved.size(); ++i) {
+    if (moved[i].init != nullptr) results[i] = TileVal(MoveBy(moved[i], results[i].tile()));
+  }
+  return Define(n, std::move(results));
+}
+
+// The arguments, the operations, and what the next iteration gets.
+bool Translator::LoopBody(const Node& n, const std::vector<Val>& carried, const std::vector<MovedPointer>& moved,
+                          const std::vector<Type>& types, Effect effect, Block* block) {
+  if (n.regions[0].blocks.size() != 1)
+    return Unsupported(n, "has a region with branches", "return at the kernel's end only");
+  const NodeBlock& body = n.regions[0].blocks[0];
+  if (body.ops.empty() || body.ops.back().name != "scf.yield") {
+    return Fail(n, "ttir.syntax", "has a region that does not end in scf.yield");
+  }
+  std::vector<Value*> distances(carried.size());
+  int next = 0;
+  Bind(body.args[0].name, {TileVal(block->arg(next++))});
+  for (size_t i = 0; i < carried.size(); ++i) {
+    Val v = carried[i];
+    for (Value*& part : v.parts) part = block->arg(next++);
+    if (moved[i].init != nullptr) {
+      distances[i] = v.tile();
+      v = TileVal(MoveBy(moved[i], v.tile()));
+    }
+    Bind(body.args[1 + i].name, {std::move(v)});
+  }
+  for (size_t i = 0; i + 1 < body.ops.size(); ++i) {
+    bool only_moves = false;
+    for (const MovedPointer& m : moved) only_moves |= m.only_moves == &body.ops[i];
+    if (!only_moves && !TranslateOp(body.ops[i])) return false;
+  }
+  const Node& yield = body.ops.back();
+  b_.set_loc(places_.Of(yield.loc));
+  Builder::Groups values(1);
+  if (yield.operands.size() != carried.size())
+    return WrongType(yield, "hands on another number of values than is carried");
+  for (size_t i = 0; i < carried.size(); ++i) {
+    if (moved[i].init == nullptr) {
+      const Val* v = Find(yield, yield.operands[i]);
+      if (v == nullptr) return false;
+      values[0].insert(values[0].end(), v->parts.begin(), v->parts.end());
+      continue;
+    }
+    Value* step = moved[i].outer_step;
+    if (step == nullptr) {
+      const Val* v = Find(yield, *moved[i].step);
+      if (v == nullptr) return false;
+      if (!v->is_tile() || !v->type.tile.is_scalar() || !IsInt(v->type.tile.elem())) {
+        return WrongType(yield, "moves a pointer by what is no integer");
+      }
+      step = v->tile();
+    }
+    values[0].push_back(ops::Addi(b_, distances[i], ToI64(step)));
+  }
+  if (effect != kNone) values[0].push_back(effect == kWrites ? order_.ForRegion(b_) : order_.Reads(b_));
+  bool good = values[0].size() == types.size();
+  for (size_t i = 0; good && i < types.size(); ++i) good = values[0][i]->type() == types[i];
+  if (!good) return WrongType(yield, "hands on values of other types than are expected");
+  b_.Create(Opcode::kContinue, values, {});
+  return true;
 }
 
 // The first region decides by scf.condition, whose values leave the loop or go into the second region.

@@ -159,6 +159,18 @@ class Translator {
   bool TranslateRegion(const Node& n, const NodeRegion& region, Opcode end, const std::vector<Type>& expected,
                        Effect effect);
 
+  // A carried tile of pointers of which every element moves by the same distance.
+  struct MovedPointer {
+    Value* init = nullptr;             // null: it is none
+    const ValueRef* step = nullptr;    // inside of the body, or
+    Value* outer_step = nullptr;       // outside
+    const Node* only_moves = nullptr;  // the addition, if nothing else uses it
+  };
+  MovedPointer FindMoved(const NodeBlock& body, size_t carried, const Val& init);
+  Value* MoveBy(const MovedPointer& m, Value* distance);
+  bool LoopBody(const Node& n, const std::vector<Val>& carried, const std::vector<MovedPointer>& moved,
+                const std::vector<Type>& types, Effect effect, Block* block);
+
   // --- helpers ---
   Type WithElem(Elem e, const Value* like) { return b_.types().Tile(Element::Number(e), like->type().shape()); }
   Type WithShape(const Value* like, absl::Span<const int64_t> shape) {
