@@ -105,9 +105,12 @@ Value* ChangeSign(Emitter& e, Operands in, bool clear) {
   auto& b = e.b();
   llvm::Type* type = in[0]->getType();
   Value* bits = e.ToBits(in[0]);
-  const char* text[][2] = {{"xor.b16 $0, $1, 0x8000;", "and.b16 $0, $1, 0x7FFF;"},
-                           {"xor.b32 $0, $1, 0x80000000;", "and.b32 $0, $1, 0x7FFFFFFF;"},
-                           {"xor.b64 $0, $1, 0x8000000000000000;", "and.b64 $0, $1, 0x7FFFFFFFFFFFFFFF;"}};
+  // `and.b16` of what was converted to 16 bits is lost in the lower half of a pair (ptxas 13.0; 13.5 is right).
+  const char* text[][2] = {
+      {"xor.b16 $0, $1, 0x8000;",
+       "{ .reg .b32 m; .reg .b16 u; mov.b32 m, {$1, $1}; and.b32 m, m, 0x7FFF7FFF; mov.b32 {$0, u}, m; }"},
+      {"xor.b32 $0, $1, 0x80000000;", "and.b32 $0, $1, 0x7FFFFFFF;"},
+      {"xor.b64 $0, $1, 0x8000000000000000;", "and.b64 $0, $1, 0x7FFFFFFFFFFFFFFF;"}};
   const char* constraints[] = {"=h,h", "=r,r", "=l,l"};
   const int size = type->isDoubleTy() ? 2 : type->isFloatTy() ? 1 : 0;
   return b.CreateBitCast(e.Ptx(bits->getType(), text[size][clear], constraints[size], {bits}, false), type);

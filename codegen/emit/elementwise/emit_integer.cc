@@ -1,5 +1,6 @@
 // Integer arithmetic and bit operations, as vm/kernels/scalar.h defines them. i1 is arithmetic modulo 2 and has rules of its
 // own, since LLVM's NVPTX knows it as a predicate. Promises of `overflow` become LLVM's nsw and nuw.
+#include "absl/strings/str_cat.h"
 #include "codegen/emit/context/emitter.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
@@ -79,10 +80,17 @@ Value* MinMax(Emitter& e, const ir::Op& op, Operands in, bool max) {
 
 Value* EmitAbsi(Emitter& e, const ir::Op&, Operands in) {
   if (IsI1(in[0])) return in[0];
-  // ptxas takes the result of abs.s16 for positive, so that a minimum would be widened with zeros (seen with 13.0).
-  if (Width(in[0]) == 16) {
+  // ptxas takes the result of `abs` for positive: of a minimum it widens, converts and compares it as such (seen with 13.0). It does not
+  // know that this is one, and LLVM does not see it.
+  const int bits = Width(in[0]);
+  if (bits == 16) {
     return e.Ptx(in[0]->getType(), "{ .reg .b16 m; shr.s16 m, $1, 15; xor.b16 $0, $1, m; sub.s16 $0, $0, m; }", "=&h,h",
                  {in[0]}, false);
+  }
+  if (bits == 32 || bits == 64) {
+    return e.Ptx(in[0]->getType(),
+                 absl::StrCat("{ .reg .b", bits, " m; neg.s", bits, " m, $1; max.s", bits, " $0, $1, m; }"),
+                 bits == 32 ? "=r,r" : "=l,l", {in[0]}, false);
   }
   return e.b().CreateBinaryIntrinsic(llvm::Intrinsic::abs, in[0], e.b().getFalse());
 }
