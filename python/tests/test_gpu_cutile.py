@@ -56,7 +56,7 @@ x += 1
 ct.launch(stream, (1,), demand, (x,))
 {wait}
 ''', "--device=cuda")
-    assert said == "not positive\nvm.assert True\n"
+    assert said == "not positive (element 0 of the tile)\nvm.assert True\n"
 
 
 def test_failed_asserts_that_nobody_waited_for(run_cutile):
