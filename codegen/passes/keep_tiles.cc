@@ -11,6 +11,7 @@
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/slice_cone.h"
 #include "ir/op_views.h"
+#include "ir/passes/rewrite.h"
 
 namespace tile::codegen {
 namespace {
@@ -131,19 +132,6 @@ bool TileKeeper::IsTied(const Value* v) const {
   return false;
 }
 
-void TileKeeper::Write(Op* where, const std::function<void(ir::Builder&)>& code) {
-  Block* apart = module_->CreateBlock({});
-  ir::Builder b(module_, apart);
-  b.set_loc(where->loc);
-  code(b);
-  while (!apart->empty()) {
-    Op* moved = apart->front();
-    moved->pos = where->pos;
-    moved->Unlink();
-    module_->InsertBefore(where->block(), where, moved);
-  }
-}
-
 Value* TileKeeper::Memory(ir::Builder& b, Elem elem, absl::Span<const int64_t> shape, bool must) {
   if (ir::IsSubByte(elem)) return nullptr;
   int64_t elements = 1;
@@ -183,11 +171,11 @@ bool TileKeeper::Keep(Value* v) {
   Value *view = nullptr, *stored = nullptr;
   Op* behind = def->next();
   // In front of what gives the tile, so that nothing stands between it and the store.
-  Write(def, [&](ir::Builder& b) {
+  ir::WriteBefore(module_, def, [&](ir::Builder& b) {
     if (Value* tensor = Memory(b, elem, type.shape(), false)) view = View(b, tensor, type.shape());
   });
   if (view == nullptr) return false;
-  Write(behind, [&](ir::Builder& b) {
+  ir::WriteBefore(module_, behind, [&](ir::Builder& b) {
     Value* tile = elem == type.elem() ? v : op::PtrToInt(b, v);
     stored = op::StoreView(b, tile, view, Zeros(b, type.shape().size()));
   });
@@ -195,7 +183,7 @@ bool TileKeeper::Keep(Value* v) {
   absl::flat_hash_map<const Block*, Value*> loaded;
   const auto load = [&](Op* where) {
     Value* again = nullptr;
-    Write(where, [&](ir::Builder& b) {
+    ir::WriteBefore(module_, where, [&](ir::Builder& b) {
       again = op::LoadView(b, view, Zeros(b, type.shape().size()), {.token = stored}).value;
       from_memory_.insert(again);
       if (elem != type.elem()) {
@@ -240,7 +228,7 @@ bool TileKeeper::DoInMemory(Op* op) {
   const bool bytes_change = code == Opcode::kPack || code == Opcode::kUnpack;
   const int64_t shared_left = std::exchange(shared_left_, bytes_change ? 0 : shared_left_);
   Value* given = nullptr;
-  Write(op, [&](ir::Builder& b) {
+  ir::WriteBefore(module_, op, [&](ir::Builder& b) {
     Value* memory = Memory(b, type.elem(), type.shape(), true);
     const Type i32 = b.types().Scalar(Elem::kI32);
     const auto all = [&] { return View(b, memory, type.shape()); };

@@ -18,7 +18,6 @@
 #define TILE_CODEGEN_PASSES_KEEP_TILES_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
@@ -41,8 +40,6 @@ class TileKeeper {
   bool KeepRest(bool all);
 
  private:
-  // In front of `where`.
-  void Write(ir::Op* where, const std::function<void(ir::Builder&)>& code);
   bool IsLarge(const ir::Value* v) const;
   // Slicing what it takes part in would not help.
   bool IsTied(const ir::Value* v) const;
