@@ -42,6 +42,35 @@ TEST(AssemblerFaults, NarrowMinimaAndMaxima) {
   }
 }
 
+// Each warp reads what the others found, at the same places in every lane.
+TEST(AssemblerFaults, NarrowPartsOfWarpsTakeWords) {
+  for (const char* type : {"i8", "i16"}) {
+    const CompiledText c = CompileText(absl::StrReplaceAll(R"(
+entry @k(%p: tile<ptr<TYPE>>, %out: tile<ptr<TYPE>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %xt = make_tensor_view %p, shape = [4096], strides = [1] : tensor_view<4096xTYPE, strides=[1]>
+  %ot = make_tensor_view %out, shape = [4096], strides = [1] : tensor_view<4096xTYPE, strides=[1]>
+  %xv = make_partition_view %xt : partition_view<tile=(4096), tensor_view<4096xTYPE, strides=[1]>>
+  %ov = make_partition_view %ot : partition_view<tile=(4096), tensor_view<4096xTYPE, strides=[1]>>
+  %x, %t1 = load_view_tko weak %xv[%zero] -> tile<4096xTYPE>, token
+  %most = scan %x dim=0 reverse=false identities=[0 : TYPE] : tile<4096xTYPE> -> tile<4096xTYPE>
+  (%element: tile<TYPE>, %so_far: tile<TYPE>) {
+    %larger = maxi %element, %so_far unsigned
+    yield %larger : tile<TYPE>
+  }
+  store_view_tko weak %most, %ov[%zero] -> token
+  return
+}
+)",
+                                                           {{"TYPE", type}}),
+                                       90);
+    EXPECT_EQ(c.error, "");
+    // What a warp found, and not what the layouts exchange, is stored alone.
+    EXPECT_EQ(Count(c.ptx, "st.shared.b32"), 1) << c.ptx;
+    EXPECT_EQ(Count(c.ptx, "st.shared.b16") + Count(c.ptx, "st.shared.b8"), 0) << c.ptx;
+  }
+}
+
 // A tile of four elements is looked at by four threads, round after round.
 TEST(AssemblerFaults, LoopsWithGuardedStrongAccessesStayRolled) {
   const std::string text = R"(

@@ -36,6 +36,18 @@ std::optional<Tuple> Neutral(Emitter& e, const ir::Op& op) {
   return Tuple{e.Constant(op.operand(0)->type().element(), *bits)};
 }
 
+// 32 bits for a value of fewer, and the value again.
+llvm::Value* Widened(Emitter& e, llvm::Value* v) {
+  const unsigned bits = static_cast<unsigned>(v->getType()->getPrimitiveSizeInBits());
+  if (bits >= 32) return v;
+  return e.b().CreateZExt(e.b().CreateBitCast(v, e.b().getIntNTy(bits)), e.b().getInt32Ty());
+}
+llvm::Value* Narrowed(Emitter& e, llvm::Value* v, llvm::Type* type) {
+  const unsigned bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
+  if (bits >= 32) return v;
+  return e.b().CreateBitCast(e.b().CreateTrunc(v, e.b().getIntNTy(bits)), type);
+}
+
 // Bits of registers, lanes and warps that move along one dimension, with the bit of its coordinate; lowest first.
 struct Bit {
   int at;          // position among the bits of the register, lane or warp
@@ -201,18 +213,25 @@ class Work {
     auto& b = e_.b();
     const int parts = 1 << warps().size();
     const int64_t elements = result.elements();
+    // Where all lanes read the same places, ptxas (12.8 to 13.5) moves two values of 16 bits in one word to uniform registers
+    // and may forget one of them (docs/gpu-faults.md): such values take a word each.
+    const bool words =
+        std::all_of(result.bases(In::kLane).begin(), result.bases(In::kLane).end(), [](Mask m) { return m == 0; });
+    std::vector<llvm::Type*> types;
+    for (llvm::Value* v : own[0])
+      types.push_back(words && v->getType()->getPrimitiveSizeInBits() < 32 ? b.getInt32Ty() : v->getType());
     std::vector<uint64_t> size;  // bytes before each operand's parts
     uint64_t total = 0;
     for (int i = 0; i < n_; ++i) {
       size.push_back(total);
-      total += (static_cast<uint64_t>(parts) * elements * MemoryBytes(own[0][i]->getType()) + 15) / 16 * 16;
+      total += (static_cast<uint64_t>(parts) * elements * MemoryBytes(types[i]) + 15) / 16 * 16;
     }
     llvm::Value* base = e_.Scratch(total);
     std::vector<uint64_t> no_lanes(5, 0), order(Log2(e_.num_warps()), 0);
     for (size_t i = 0; i < warps().size(); ++i) order[warps()[i].at] = uint64_t{1} << i;
     llvm::Value* part = e_.LinearOfThread(no_lanes, order);
     auto address = [&](llvm::Value* p, int k, int i) {
-      const int bytes = MemoryBytes(own[0][i]->getType());
+      const int bytes = MemoryBytes(types[i]);
       llvm::Value* at = b.CreateAdd(b.CreateMul(p, e_.I32(elements)), e_.Element(result, k));
       return b.CreateGEP(b.getInt8Ty(), base, b.CreateAdd(b.CreateMul(at, e_.I32(bytes)), e_.I32(size[i])));
     };
@@ -230,7 +249,7 @@ class Work {
       b.CreateBr(write);
     b.SetInsertPoint(write);
     for (int k = 0; k < results(); ++k) {
-      for (int i = 0; i < n_; ++i) StoreVector(e_, {own[k][i]}, address(part, k, i));
+      for (int i = 0; i < n_; ++i) StoreVector(e_, {words ? Widened(e_, own[k][i]) : own[k][i]}, address(part, k, i));
     }
     b.CreateBr(written);
     b.SetInsertPoint(written);
@@ -239,7 +258,10 @@ class Work {
     for (int p = 0; p < parts; ++p) {
       for (int k = 0; k < results(); ++k) {
         Tuple t;
-        for (int i = 0; i < n_; ++i) t.push_back(LoadVector(e_, own[0][i]->getType(), 1, address(e_.I32(p), k, i))[0]);
+        for (int i = 0; i < n_; ++i) {
+          llvm::Value* v = LoadVector(e_, types[i], 1, address(e_.I32(p), k, i))[0];
+          t.push_back(words ? Narrowed(e_, v, own[0][i]->getType()) : v);
+        }
         all[p].push_back(std::move(t));
       }
     }
