@@ -1,6 +1,7 @@
 #include "codegen/llvm/assembler_faults.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "llvm/Analysis/LoopInfo.h"
@@ -10,6 +11,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/Local.h"
 
 namespace tile::codegen {
 namespace {
@@ -47,11 +49,45 @@ void KeepRolledWhatIsGuarded(llvm::Function& f) {
   }
 }
 
+// Shuffles that nobody reads, which LLVM keeps and ptxas does not, and what only they read.
+void RemoveUnusedShuffles(llvm::Function* f) {
+  for (llvm::BasicBlock& block : *f) {
+    for (auto at = block.rbegin(); at != block.rend();) {
+      llvm::Instruction& i = *at++;
+      const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+      const bool shuffle =
+          intrinsic != nullptr && intrinsic->getCalledFunction()->getName().starts_with("llvm.nvvm.shfl.sync");
+      if (i.use_empty() && (shuffle || llvm::isInstructionTriviallyDead(&i))) i.eraseFromParent();
+    }
+  }
+}
+
+// PTX that acquires by a load, and all of whose results are unused.
+bool IsUnusedAcquire(const llvm::CallInst& call) {
+  const auto* text = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
+  return text != nullptr && text->getAsmString().contains("ld.acquire.") && call.use_empty();
+}
+
+void AcquireByFence(llvm::CallInst* call) {
+  const auto* text = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
+  const llvm::StringRef order = "ld.acquire.", ptx = text->getAsmString();
+  const auto [before, after] = ptx.split(order);
+  const llvm::StringRef scope = after.take_until([](char c) { return c == '.'; });
+  const std::string fenced = (before + "ld.relaxed." + after + " fence.acq_rel." + scope + ";").str();
+  call->setCalledOperand(
+      llvm::InlineAsm::get(text->getFunctionType(), fenced, text->getConstraintString(), text->hasSideEffects()));
+}
+
 }  // namespace
 
 void AvoidAssemblerFaults(llvm::Module* module) {
   for (llvm::Function& f : *module) {
     if (!f.isDeclaration()) KeepRolledWhatIsGuarded(f);
+    RemoveUnusedShuffles(&f);
+    for (llvm::Instruction& i : llvm::instructions(f)) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
+      if (call != nullptr && IsUnusedAcquire(*call)) AcquireByFence(call);
+    }
   }
   std::vector<llvm::MinMaxIntrinsic*> narrow;
   for (llvm::Function& f : *module) {

@@ -101,5 +101,25 @@ entry @k(%p: tile<ptr<f16>>, %out: tile<ptr<f16>>, %n: tile<i32>) {
   EXPECT_EQ(Count(weak.ptx, ".pragma \"nounroll\";"), 0);
 }
 
+// A load that only orders what comes behind it.
+TEST(AssemblerFaults, AcquiresThatNobodyReadsAreFences) {
+  const std::string text = R"(
+entry @k(%p: tile<ptr<i64>>, %out: tile<ptr<i64>>) {
+  %x, %t1 = load_ptr_tko acquire device %p : tile<ptr<i64>> -> tile<i64>, token
+  %one = constant <i64: 1> : tile<i64>
+  store_ptr_tko weak %out, VALUE token = %t1 : tile<ptr<i64>>, tile<i64> -> token
+  return
+}
+)";
+  const CompiledText unused = CompileText(absl::StrReplaceAll(text, {{"VALUE", "%one"}}), 90);
+  EXPECT_EQ(unused.error, "");
+  EXPECT_EQ(Count(unused.ptx, "ld.acquire"), 0) << unused.ptx;
+  EXPECT_EQ(Count(unused.ptx, "ld.relaxed.gpu"), 1) << unused.ptx;
+  EXPECT_EQ(Count(unused.ptx, "fence.acq_rel.gpu"), 1) << unused.ptx;
+  const CompiledText used = CompileText(absl::StrReplaceAll(text, {{"VALUE", "%x"}}), 90);
+  EXPECT_EQ(used.error, "");
+  EXPECT_EQ(Count(used.ptx, "ld.acquire.gpu"), 1) << used.ptx;
+}
+
 }  // namespace
 }  // namespace tile::codegen
