@@ -204,23 +204,23 @@ static int launch_plain(Kernel* kernel, unsigned x, unsigned y, unsigned z, unsi
 }
 
 int renew_device(void) {
-  if (driver.forks == forks) return CU_SUCCESS;
+  if (driver.forks == forks) return 0;
   tilevm_device* device = NULL;
   tilevm_status status = TILEVM_OK;
   if (driver.is_gpu) {
     raise_error(TILEVM_BAD_STATE, "cutile.fork", "error[cutile.fork]: a GPU that was used before fork() can't be used in the child\n"
                 "  fix: start processes by multiprocessing's \"spawn\", or fork before the first use of the GPU");
-    return keep_error(CU_LAUNCH_FAILED);
+    return -1;
   }
   status = tilevm_device_open("cpu", &device);
   if (status == TILEVM_OK) status = tilevm_device_set_print(device, print_text, NULL);
   if (status != TILEVM_OK) {
     raise_status(status);
-    return keep_error(CU_LAUNCH_FAILED);
+    return -1;
   }
   driver.device = device; /* the other one stays: a thread that is gone may have held its locks */
   driver.forks = forks;
-  return CU_SUCCESS;
+  return 0;
 }
 
 /* --- graphs of a GPU, which are the driver's. A launch is more than one call of it (workspaces to clear, prints to fetch), so

@@ -1,9 +1,11 @@
 /* The part of the CUDA driver that cuTile Python's extension calls, on top of tilevm: cuTile binds the arguments of a
- * launch in its own compiled code, and what it hands to the driver comes here.
+ * launch in its own compiled code, and what it hands to the driver comes here. Device, streams and kept launches are those of
+ * Triton's launches, too (triton.c).
  *
  *   driver.c          the table of functions, and those of a machine without a GPU
  *   driver_image.c    what cuTile takes for a cubin: a .tbc with names and types of the arguments
- *   driver_launch.c   launches: prepared ones are kept, by their parameters
+ *   driver_launch.c   arguments of launches
+ *   driver_run.c      launches: prepared ones are kept, by their parameters
  *
  * On the cpu every function is one of ours; on a GPU all but those of libraries, kernels and launches are the driver's. */
 #ifndef TILE_PYTHON_EXT_DRIVER_H_
@@ -34,23 +36,45 @@ typedef struct Parameter {
 
 /* A launch with parameters bound, and who uses it. */
 typedef struct Variant {
-  uint64_t* words; /* parameters, then the grid */
+  uint64_t* words;
+  int num_words;
   tilevm_launch* launch;
   uint64_t last_use;
   int busy;
 } Variant;
 enum { kVariants = 8 };
 
-/* What cuTile holds as CUkernel and as CUlibrary. */
-typedef struct Kernel {
-  struct Image* image;
+/* A kernel of a module, which whoever has this keeps, and launches of it. Zero but for module, name and num_words at first. */
+typedef struct Runnable {
+  tilevm_module* module;
   const char* name;
-  Parameter* arguments;
-  int num_arguments, num_words;
-  int has_lists;
+  uint32_t num_words;    /* parameters */
   tilevm_kernel* kernel; /* NULL until it is asked for */
   uint64_t forks;        /* when it was made */
   Variant variants[kVariants];
+} Runnable;
+
+typedef struct Call {
+  Runnable* of;
+  const uint64_t* words; /* parameters, grid, and what else makes launches differ */
+  int num_words;         /* all of them */
+  int once;              /* the launch is not kept */
+  tilevm_status (*add_memory)(tilevm_launch* launch,
+                              const struct Call* call); /* what the kernel may touch; on the cpu */
+  const void* arguments;                                /* for add_memory */
+} Call;
+/* With the GIL, which is released while a kernel runs. 0, or -1 with an exception. */
+int run_call(const Call* call, void* stream);
+/* Has the kernel made; in a child of fork again, because a thread that is gone may have held locks of it. 0, or -1 with an exception. */
+int renew_runnable(Runnable* r);
+void release_runnable(Runnable* r);
+
+/* What cuTile holds as CUkernel and as CUlibrary. */
+typedef struct Kernel {
+  Runnable run;
+  Parameter* arguments;
+  int num_arguments;
+  int has_lists;
 } Kernel;
 typedef struct Image {
   char* bytes; /* of which names are part */
@@ -83,10 +107,6 @@ uint64_t low_bits(uint64_t word, int bits);
 int load_image(Image** image, const void* data);
 void unload_image(Image* image);
 int get_kernel(Kernel** kernel, Image* image, const char* name);
-/* In a child of fork: makes the kernel again, because a thread that is gone may have held locks of it. */
-int renew_kernel(Kernel* kernel);
-/* The same for the device. A GPU that the parent used can't be used. */
-int renew_device(void);
 typedef struct LaunchConfig { /* CUlaunchConfig */
   unsigned grid[3], block[3], shared_bytes;
   void* stream;
@@ -94,7 +114,8 @@ typedef struct LaunchConfig { /* CUlaunchConfig */
   unsigned num_attributes;
 } LaunchConfig;
 int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters);
-void destroy_variants(Kernel* kernel);
+/* In a child of fork: opens the device again. A GPU that the parent used can't be used. 0, or -1 with an exception. */
+int renew_device(void);
 void forget_stream(void* native); /* one that ends; with the GIL */
 
 /* Of the module. */

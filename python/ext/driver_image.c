@@ -15,8 +15,7 @@ static const char kMagic[16] = "TILEVM-CUTILE-1";
 static void free_image(Image* image) {
   if (image == NULL) return;
   for (uint32_t i = 0; image->kernels != NULL && i < image->num_kernels; ++i) {
-    destroy_variants(&image->kernels[i]);
-    tilevm_kernel_destroy(image->kernels[i].kernel);
+    release_runnable(&image->kernels[i].run);
     free(image->kernels[i].arguments);
   }
   tilevm_module_destroy(image->module);
@@ -52,7 +51,7 @@ static int read_argument(Kernel* kernel, Parameter* a, const char** at, const ch
   *at += 12;
   a->name = read_name(at, end, name_bytes);
   if (a->name == NULL || a->kind > kListParameter || a->rank > 16) return 0;
-  kernel->num_words += a->kind == kArrayParameter ? 1 + 2 * a->rank : a->kind == kListParameter ? 2 : 1;
+  kernel->run.num_words += a->kind == kArrayParameter ? 1 + 2 * (uint32_t)a->rank : a->kind == kListParameter ? 2 : 1;
   kernel->has_lists |= a->kind == kListParameter;
   return 1;
 }
@@ -63,21 +62,20 @@ static int read_kernel(Kernel* kernel, const char** at, const char* end) {
   memcpy(&count, *at, 4);
   memcpy(&name_bytes, *at + 4, 4);
   *at += 8;
-  kernel->name = read_name(at, end, name_bytes);
-  if (kernel->name == NULL || count > (size_t)(end - *at)) return 0;
+  kernel->run.name = read_name(at, end, name_bytes);
+  if (kernel->run.name == NULL || count > (size_t)(end - *at)) return 0;
   kernel->arguments = calloc((size_t)count + 1, sizeof *kernel->arguments);
   if (kernel->arguments == NULL) return 0;
   kernel->num_arguments = (int)count;
   for (uint32_t i = 0; i < count; ++i) {
     if (!read_argument(kernel, &kernel->arguments[i], at, end)) return 0;
   }
-  kernel->forks = forks;
+  kernel->run.forks = forks;
   return 1;
 }
 
 static int read_kernels(Image* image, const char* at, const char* end) {
   for (uint32_t i = 0; i < image->num_kernels; ++i) {
-    image->kernels[i].image = image;
     if (!read_kernel(&image->kernels[i], &at, end)) return 0;
   }
   return 1;
@@ -119,48 +117,13 @@ int load_image(Image** result, const void* data) {
 
 void unload_image(Image* image) { free_image(image); }
 
-static int make_kernel(Kernel* kernel) {
-  tilevm_kernel* made = NULL;
-  tilevm_status status;
-  const int result = renew_device();
-  if (result != CU_SUCCESS) return result;
-  Py_BEGIN_ALLOW_THREADS status = tilevm_kernel_create(driver.device, kernel->image->module, kernel->name, &made);
-  Py_END_ALLOW_THREADS if (status != TILEVM_OK) {
-    raise_status(status);
-    return keep_error(CU_NOT_FOUND);
-  }
-  tilevm_kernel_info info = {sizeof info};
-  if (tilevm_kernel_get_info(made, &info) == TILEVM_OK && info.num_parameters != (uint32_t)kernel->num_words) {
-    PyErr_Format(PyExc_RuntimeError, "kernel `%s` has %u parameters; its signature stands for %d", kernel->name,
-                 (unsigned)info.num_parameters, kernel->num_words);
-    tilevm_kernel_destroy(made);
-    return keep_error(CU_INVALID_IMAGE);
-  }
-  if (kernel->kernel == NULL) {
-    kernel->kernel = made;
-    kernel->forks = forks;
-  } else { /* another thread was faster */
-    tilevm_kernel_destroy(made);
-  }
-  return CU_SUCCESS;
-}
-
-int renew_kernel(Kernel* kernel) {
-  if (kernel->kernel != NULL && kernel->forks == forks) return CU_SUCCESS;
-  if (kernel->forks != forks) { /* not destroyed, with the launches: that might wait for the thread, too */
-    memset(kernel->variants, 0, sizeof kernel->variants);
-    kernel->kernel = NULL;
-    kernel->forks = forks;
-  }
-  return make_kernel(kernel);
-}
-
 int get_kernel(Kernel** result, Image* image, const char* name) {
   *result = NULL;
   Kernel* kernel = image->kernels;
-  while (kernel != image->kernels + image->num_kernels && strcmp(kernel->name, name) != 0) ++kernel;
+  while (kernel != image->kernels + image->num_kernels && strcmp(kernel->run.name, name) != 0) ++kernel;
   if (kernel == image->kernels + image->num_kernels) return CU_NOT_FOUND;
-  const int status = renew_kernel(kernel);
-  if (status == CU_SUCCESS) *result = kernel;
-  return status;
+  kernel->run.module = image->module;
+  if (renew_runnable(&kernel->run) != 0) return keep_error(CU_NOT_FOUND);
+  *result = kernel;
+  return CU_SUCCESS;
 }

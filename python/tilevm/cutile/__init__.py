@@ -16,17 +16,17 @@ file. Needs the package cuda-tile; docs/python.md says which versions.
     _install.py      what is put in place of what, and when
     _versions.py     what differs between versions of cuda-tile
     _compile.py      bytecode to .tbc;   _image.py: what cuTile takes for a cubin
-    _report.py       errors and warnings with the names of Python
     _launch.py       launches, host arrays, time limits;   _tune.py: cuda.tile.tune
-    torch_cuda/      a torch whose GPU is the CPU
-    site/            the same for child processes
+
+What it shares with tilevm.triton (errors, torch's "cuda" on the CPU, child processes) is in tilevm/_frontend.
 """
 from __future__ import annotations
 
+from .._frontend.report import KernelWarning
+from .._frontend.state import State
 from .._module import Module, load
 from ._image import unpack
-from ._install import State, install, installed
-from ._report import KernelWarning
+from ._install import install, installed
 
 __all__ = ["KernelWarning", "State", "install", "installed", "load_exported"]
 

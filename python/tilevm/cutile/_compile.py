@@ -11,14 +11,14 @@ from .. import _module
 from .._errors import Error, UnavailableError
 from .._release import __version__
 from ._image import arguments, pack
-from ._report import name_kernel
+from .._frontend.report import name_kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Callable, Optional, Sequence
 
-    from ._install import State
+    from .._frontend.state import State
     from ._versions import Frontend
 
 

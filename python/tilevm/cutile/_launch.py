@@ -6,13 +6,13 @@ import functools
 
 from .. import _arrays, _tilevm
 from .._errors import UnsupportedError
-from ._report import check_gpu, named
+from .._frontend.report import check_gpu, named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, List, Tuple
 
-    from ._install import State
+    from .._frontend.state import State
 
 
 def wrap(original: "Callable[..., None]", state: "State") -> "Callable[..., None]":

@@ -19,7 +19,7 @@ def in_a_child(original: "Callable[..., Any]", device: str) -> "Callable[..., An
 
     @functools.wraps(original)
     def benchmark_with_timeout(*args: "Any", **options: "Any") -> "Any":
-        from .__main__ import for_children
+        from .._frontend.command import for_children
 
         before = {name: os.environ.get(name) for name in ("PYTHONPATH", "TILEVM_CUTILE_DEVICE")}
         os.environ["TILEVM_CUTILE_DEVICE"] = device

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Callable, Dict
 
-    from ._install import State
+    from .._frontend.state import State
 
 OLDEST, NEWEST = (1, 5), (1, 7)
 

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from .._install import State
+    from ..state import State
 
 
 def install(torch: "ModuleType", state: "State") -> None:

@@ -21,7 +21,7 @@ _names: "Dict[str, str]" = {}
 
 
 def name_kernel(symbol: str, name: str) -> None:
-    """`symbol`: what cuTile calls a kernel for the types of its arguments."""
+    """`symbol`: what the frontend calls a kernel for the types of its arguments."""
     _names[symbol] = name
 
 
@@ -59,7 +59,7 @@ def check_at_exit() -> None:
     try:
         check_gpu()
     except TrapError as error:
-        print(f"tilevm.cutile: {error}", file=sys.stderr)
+        print(f"tilevm: {error}", file=sys.stderr)
 
 
 def watch_torch(torch: "ModuleType") -> None:

@@ -12,7 +12,7 @@ else:
     import torch
 
 if TYPE_CHECKING:
-    from .._install import State
+    from ..state import State
 
 _CUDA = torch.device("cuda", 0)
 _NAME = "tilevm (this CPU)"

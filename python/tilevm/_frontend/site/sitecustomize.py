@@ -1,0 +1,31 @@
+"""Run by Python at start, for child processes of `python -m tilevm.cutile` and `tilevm.triton`: installs tilevm there, then does what
+the sitecustomize of the environment does."""
+import os
+import sys
+
+
+def _install(frontend: str, variable: str) -> None:
+    try:
+        import importlib
+
+        importlib.import_module(f"tilevm.{frontend}").install(os.environ[variable])
+    except Exception as error:  # Python goes on without a sitecustomize that fails, and says too little
+        print(f"tilevm.{frontend}: not installed in this process: {error}", file=sys.stderr)
+
+
+def _next() -> None:
+    import importlib.machinery
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = [part for part in sys.path if os.path.abspath(part) != here]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
+    if spec is not None and spec.loader is not None:
+        import importlib.util
+
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+for _frontend in ("cutile", "triton"):
+    if f"TILEVM_{_frontend.upper()}_DEVICE" in os.environ:
+        _install(_frontend, f"TILEVM_{_frontend.upper()}_DEVICE")
+_next()
