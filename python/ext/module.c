@@ -9,6 +9,7 @@
 #include "call.h"
 #include "driver.h"
 #include "extension.h"
+#include "triton.h"
 
 /* Of the interpreter; set by tilevm/__init__.py. */
 static PyObject *make_error, *print_hook, *warn_hook;
@@ -203,6 +204,9 @@ static PyMethodDef functions[] = {
      "driver_deadline(seconds): launches of this thread stop then, with TimeoutError; 0: no more"},
     {"as_cuda_dlpack", (PyCFunction)(void (*)(void))as_cuda_dlpack, METH_VARARGS | METH_KEYWORDS,
      "as_cuda_dlpack(to_dlpack, tensor): a capsule that says it were on a GPU"},
+    {"triton_after_launch", triton_after_launch, METH_O, "triton_after_launch(function): called after this thread's next launch of Triton"},
+    {"triton_plain_torch", triton_plain_torch, METH_O,
+     "triton_plain_torch(type): of the context in which launchers ask torch about tensors"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -217,7 +221,8 @@ PyMODINIT_FUNC PyInit__tilevm(void) {
   }
   PyObject* module = PyModule_Create(&definition);
   if (module == NULL) return NULL;
-  if (add_device(module) != 0 || add_launch(module) != 0 || add_stream(module) != 0 || add_call(module) != 0) {
+  if (add_device(module) != 0 || add_launch(module) != 0 || add_stream(module) != 0 || add_call(module) != 0 ||
+      add_triton(module) != 0) {
     Py_DECREF(module);
     return NULL;
   }

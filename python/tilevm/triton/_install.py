@@ -1,0 +1,101 @@
+"""Puts tilevm in the place of NVIDIA's back end of Triton: now, or when Triton is imported."""
+from __future__ import annotations
+
+import os
+import sys
+
+from .. import _tilevm
+from .._device import device as open_device
+from .._errors import StateError
+from .._frontend.imports import when_imported
+from .._frontend.state import State, open_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Optional
+
+_state: "Optional[State]" = None
+
+
+def installed() -> "Optional[State]":
+    """How tilevm was installed in this process, or None."""
+    return _state
+
+
+def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: int = 0,
+            tune: "Optional[str]" = None) -> State:
+    """From here on Triton's kernels run on `device`: "cpu" (the VM), "cuda", "cuda:N".
+
+    `capability` is that of the GPU that programs see on the cpu ("9.0"; default: TILEVM_TRITON_CAPABILITY, or 9.0). `check` is the
+    VM's: "none", "bounds" or "full"; default: TILEVM_CHECK, or bounds. `threads` of the VM; 0: all cores. `tune`, on the cpu:
+    "once" measures every configuration of `triton.autotune` once, "first" takes the first one; default: TILEVM_TRITON_TUNE, or once.
+
+    Best before `import triton` and before the first use of torch's "cuda". Calling it again with the same device does nothing.
+    Errors: ArgumentError; StateError for another device than before; UnavailableError without a GPU for "cuda".
+
+        import tilevm.triton
+        tilevm.triton.install()
+    """
+    global _state
+    if _state is not None:
+        on = open_device(device)
+        if _state.device.name != on.name:
+            raise StateError(f"error[triton.installed]: tilevm.triton is installed for {_state.device.name}, not for {on.name}\n"
+                             "  fix: one device a process")
+        return _state
+    _state = open_state("triton", device, capability, check, threads, tune)
+    when_imported("torch", _know_torch)
+    when_imported("triton.backends", _register)
+    return _state
+
+
+def install_if_asked() -> None:
+    """If the environment names tilevm as Triton's back end, as child processes find it, too."""
+    if _state is None and os.environ.get("TRITON_DEFAULT_BACKEND") == "tilevm":
+        install(os.environ.get("TILEVM_TRITON_DEVICE", "cpu"))
+
+
+def _know_torch(torch: "ModuleType") -> None:
+    _tilevm.triton_plain_torch(torch._C.DisableTorchFunction)
+
+
+def _register(backends: "Any") -> None:
+    """triton.backends: it has found the back ends, or is finding them just now."""
+    if not hasattr(backends, "backends"):
+        return
+    from . import compiler, driver
+
+    replace_nvidia()
+    if "tilevm" not in backends.backends:  # the package was not installed, but is on the path
+        backends.backends["tilevm"] = backends.Backend(compiler.TilevmBackend, driver.TilevmDriver)
+    if "triton.runtime.driver" in sys.modules:
+        _activate(sys.modules["triton.runtime.driver"])
+
+
+def _activate(module: "Any") -> None:
+    """triton.runtime.driver: another driver may be active already."""
+    config = getattr(module, "driver", None)
+    if config is None:
+        return
+    before = getattr(config, "_active", None)
+    from .driver import TilevmDriver
+
+    config.set_active(TilevmDriver())
+    if before is None:
+        return
+    import gc
+
+    for item in gc.get_objects():  # kernels that the other one has compiled for the same device
+        if type(item).__name__ == "JITFunction" and hasattr(item, "device_caches"):
+            item.device_caches.clear()
+
+
+def replace_nvidia() -> None:
+    """NVIDIA's back end is not active, and its targets are ours."""
+    try:
+        from triton.backends.nvidia import compiler, driver
+    except ImportError:
+        return
+    setattr(driver.CudaDriver, "is_active", staticmethod(lambda: False))
+    setattr(compiler.CUDABackend, "supports_target", staticmethod(lambda target: False))

@@ -1,0 +1,98 @@
+"""The compiler of the back end: Triton's own passes to TTIR, as NVIDIA's back end has them, then a .tbc, for a GPU with machine code in it.
+
+Options are those of NVIDIA's back end in the version of Triton that is there, so that kernels are the same as on a GPU; those of AMD's
+are taken and mean nothing.
+"""
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import re
+
+from triton.backends.nvidia import compiler as _nvidia
+
+from .. import _module
+from .._errors import UnsupportedError
+from .._release import __version__
+from ._install import installed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict
+
+# A program asks how many blocks fit on a multiprocessor by dividing by these. On the cpu: what every block takes of a GPU of 8.0 and
+# newer, and a common number of registers.
+RESERVED_SHARED_BYTES = 1024
+REGISTERS = 32
+
+
+@functools.lru_cache(None)
+def _foreign_options() -> "frozenset[str]":
+    """Of other back ends."""
+    try:
+        from triton.backends.amd import compiler
+    except ImportError:
+        return frozenset()
+    return frozenset(field.name for field in dataclasses.fields(compiler.HIPOptions))
+
+
+@functools.lru_cache(None)
+def _digest_of_libraries() -> str:
+    """Of a build: size and time of the libraries that compile."""
+    import hashlib
+
+    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "_native", "lib")
+    text = ""
+    for name in ("libtilevm_forms.so.1", "libtilec.so.1"):
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            about = os.stat(path)
+            text += f"{name} {about.st_size} {about.st_mtime_ns};"
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+class TilevmBackend(_nvidia.CUDABackend):  # type: ignore[misc]
+    """For targets of NVIDIA, while tilevm is installed in this process."""
+
+    def __init__(self, target: "Any") -> None:
+        super().__init__(target)
+        self.binary_ext = "tbc"
+
+    @staticmethod
+    def supports_target(target: "Any") -> bool:
+        return installed() is not None and target.backend == "cuda"
+
+    def hash(self) -> str:
+        """Of what compiles: Triton keeps kernels on disk by it."""
+        state = installed()
+        return f"tilevm-{__version__}-{_digest_of_libraries()}-{'gpu' if state and state.is_gpu else 'cpu'}-{self.target.arch}"
+
+    def parse_options(self, opts: "Dict[str, Any]") -> "Any":
+        options = super().parse_options(opts)
+        for name in opts:
+            if name not in options.__dict__ and name in _foreign_options():
+                object.__setattr__(options, name, opts[name])
+        return options
+
+    def add_stages(self, stages: "Dict[str, Any]", options: "Any", language: "Any" = None) -> None:
+        if getattr(language, "name", "TRITON") != "TRITON":
+            raise UnsupportedError("error[triton.gluon]: Gluon kernels are written for the threads and layouts of one GPU: tilevm runs "
+                                   "tile kernels\n  fix: write the kernel in triton.language")
+        theirs: "Dict[str, Any]" = {}
+        super().add_stages(theirs, options, language)
+        stages["ttir"] = theirs["ttir"]
+        stages["tbc"] = lambda module, metadata: self.make_tbc(str(module), metadata, options)
+
+    def make_tbc(self, text: str, metadata: "Dict[str, Any]", options: "Any") -> bytes:
+        """The file of a kernel, from its TTIR. Errors: ModuleError with the Python line of what is not supported."""
+        found = re.search(r'tt\.func public @("([^"]*)"|[\w$.]+)', text)
+        name = (found[2] or found[1]) if found else ""
+        metadata["name"] = name
+        metadata["makes_pointers"] = "tt.int_to_ptr" in text or "!tt.ptr<!tt.ptr" in text
+        metadata["shared"], metadata["registers"] = RESERVED_SHARED_BYTES, REGISTERS
+        module = _module.load(text.encode(), name=f"{name}.ttir")
+        state = installed()
+        if state is not None and state.is_gpu:
+            module = module.compile(re.sub(r"\D", "", str(options.arch)) or self.target.arch)
+        return module.to_bytes()

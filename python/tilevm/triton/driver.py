@@ -1,0 +1,132 @@
+"""The driver of the back end: the device that programs see, loading kernels, launching them."""
+from __future__ import annotations
+
+import sys
+
+from triton.backends import compiler as _compiler
+from triton.backends import driver as _driver
+
+from .. import _tilevm
+from . import _memory, _tune
+from ._install import install_if_asked, installed, replace_nvidia
+from ._signature import leaves
+from .compiler import REGISTERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Tuple
+
+_MANY_THREADS = 1 << 20  # no kernel has too many warps: they are chosen anew
+
+
+class Utils:
+    """What Triton asks of a driver in compiled code: `triton.runtime.driver.active.utils`."""
+
+    def get_device_properties(self, device: int = 0) -> "Dict[str, int]":
+        """Of a GPU; on the cpu those of one with as many multiprocessors as the VM has threads."""
+        state = installed()
+        assert state is not None
+        found = {"max_shared_mem": 232448, "max_num_regs": 65536, "multiprocessor_count": state.device.multiprocessors, "warpSize": 32,
+                 "sm_clock_rate": 1000000, "mem_clock_rate": 1000000, "mem_bus_width": 64}
+        if state.is_gpu and "torch" in sys.modules:
+            properties = sys.modules["torch"].cuda.get_device_properties(device)
+            found["max_shared_mem"] = properties.shared_memory_per_block_optin
+            for ours, theirs in (("sm_clock_rate", "clock_rate"), ("mem_clock_rate", "memory_clock_rate"),
+                                 ("mem_bus_width", "memory_bus_width")):
+                found[ours] = getattr(properties, theirs, 0) or found[ours]
+        return found
+
+    def load_binary(self, name: str, kernel: bytes, shared: int, device: int) -> "Tuple[Any, Any, int, int, int]":
+        """(module, kernel, registers, spilled, most threads)."""
+        program = _tilevm.Program(bytes(kernel), name)
+        return program, _tilevm.TritonFunction(program, name), REGISTERS, 0, _MANY_THREADS
+
+    def unload_module(self, module: "Any") -> None:
+        """Modules live as long as somebody has them."""
+
+    def set_printf_fifo_size(self, size: int) -> None:
+        """What kernels print is limited by nothing."""
+
+
+def make_launcher(source: "Any", metadata: "Any") -> "Any":
+    """What launches a kernel of this signature, in compiled code. Errors: UnsupportedError for a type that tilevm does not have."""
+    names = getattr(getattr(source, "fn", None), "arg_names", None) or [f"argument {i}" for i in range(len(source.signature))]
+    arguments = leaves(list(source.signature.values()), names)
+    return _tilevm.TritonLauncher(arguments, metadata.makes_pointers, _memory.memory_of, _memory.shape_of, _memory.live_tensors)
+
+
+class TilevmDriver(_driver.DriverBase):  # type: ignore[misc]
+    """One device: the VM, or a GPU."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        install_if_asked()
+        self.utils = Utils()
+        self.launcher_cls = make_launcher
+        _memory.take_numpy()
+        _tune.prepare()
+
+    @classmethod
+    def is_active(cls) -> bool:
+        install_if_asked()
+        return installed() is not None
+
+    def get_current_target(self) -> "Any":
+        major, minor = self.get_device_capability()
+        return _compiler.GPUTarget("cuda", major * 10 + minor, 32)
+
+    def get_device_capability(self, device: "Any" = None) -> "Tuple[int, int]":
+        state = installed()
+        assert state is not None
+        return state.capability
+
+    def get_current_device(self) -> int:
+        state = installed()
+        return state.device.ordinal if state is not None and state.is_gpu else 0
+
+    def set_current_device(self, device: int) -> None:
+        if device != self.get_current_device():
+            raise RuntimeError(f"tilevm.triton is installed for device {self.get_current_device()}, not for {device}")
+
+    def get_current_stream(self, device: "Any" = None) -> int:
+        torch = sys.modules.get("torch")
+        return torch.cuda.current_stream(device).cuda_stream if torch is not None else 0
+
+    def get_active_torch_device(self) -> "Any":
+        import torch
+
+        return torch.device("cuda", self.get_current_device())
+
+    def get_device_interface(self) -> "Any":
+        import torch
+
+        return torch.cuda
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        return ty
+
+    def get_benchmarker(self) -> "Any":
+        state = installed()
+        if state is None or not state.is_gpu:
+            return _tune.measure
+        from triton.testing import do_bench
+
+        return do_bench
+
+    def get_empty_cache_for_benchmark(self) -> "Any":
+        """Memory whose clearing empties the cache of a GPU; the VM's times say nothing about that."""
+        import torch
+
+        state = installed()
+        return torch.empty((256 << 18) if state is not None and state.is_gpu else 1, dtype=torch.int, device="cuda")
+
+    def clear_cache(self, cache: "Any") -> None:
+        cache.zero_()
+
+    def assemble_tensormap_to_arg(self, tensormaps_info: "Any", args: "Any") -> "Any":
+        return args
+
+
+install_if_asked()
+if installed() is not None:
+    replace_nvidia()
