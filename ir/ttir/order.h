@@ -17,6 +17,9 @@
 
 namespace tile::ir::ttir {
 
+// What an operation, or all of a region, does to memory.
+enum Effect : uint8_t { kNone, kReads, kWrites };
+
 class Order {
  public:
   Order() = default;
@@ -46,6 +49,10 @@ class Order {
     Order o(written_);
     o.reads_.assign(1, reads);
     return o;
+  }
+  // After a region of this effect that gave `token`.
+  Order After(Effect effect, Value* token) const {
+    return effect == kWrites ? Order(token) : effect == kReads ? WithReads(token) : *this;
   }
 
  private:

@@ -71,10 +71,13 @@ void TtirParser::SkipBrackets() {
 
 TtType TtirParser::Word(absl::string_view word) {
   if (word == "index") word = "i64";
-  if (absl::StartsWith(word, "si") || absl::StartsWith(word, "ui")) word.remove_prefix(1);
+  const bool is_unsigned = absl::StartsWith(word, "ui");
+  if (is_unsigned || absl::StartsWith(word, "si")) word.remove_prefix(1);
   const std::optional<Elem> elem = FindElem(word);
   if (!elem) return {};
-  return {TtType::Kind::kTile, module_->types().Scalar(*elem)};
+  TtType t = {TtType::Kind::kTile, module_->types().Scalar(*elem)};
+  t.is_unsigned = is_unsigned;
+  return t;
 }
 
 TtType TtirParser::ParseShaped(int depth) {
@@ -110,8 +113,9 @@ TtType TtirParser::ParseBang(int depth) {
     Advance();
     t = ParseType(depth + 1);
     if (Take(",")) ExpectInt("an address space");
-    if (t.kind == TtType::Kind::kTile && t.tile.is_scalar() && !t.tile.element().is_pointer()) {
-      t.tile = module_->types().Scalar(Element::Pointer(t.tile.elem()));
+    if (t.kind == TtType::Kind::kTile && t.tile.is_scalar() && (!t.tile.element().is_pointer() || !t.inner)) {
+      if (t.tile.element().is_pointer()) t.inner = t.tile.element();
+      t.tile = module_->types().Scalar(Element::Pointer(t.inner ? Elem::kI64 : t.tile.elem()));
     } else {
       t.kind = t.kind == TtType::Kind::kTile && !t.tile.is_scalar() ? TtType::Kind::kBlockPointer : TtType::Kind::kNone;
     }
@@ -136,9 +140,10 @@ TtType TtirParser::ParseType(int depth) {
   if (Is("<")) {
     TtType t = ParseShaped(depth);
     if (t.kind == TtType::Kind::kTile) {
-      const bool pointer = t.tile.is_scalar() && !t.tile.element().is_pointer();
+      const bool pointer = t.tile.is_scalar();
       t.kind = pointer ? TtType::Kind::kTile : TtType::Kind::kDescriptor;
-      if (pointer) t.tile = module_->types().Scalar(Element::Pointer(t.tile.elem()));
+      if (pointer && t.tile.element().is_pointer()) t.inner = t.tile.element();
+      if (pointer) t.tile = module_->types().Scalar(Element::Pointer(t.inner ? Elem::kI64 : t.tile.elem()));
     }
     Expect(">");
     return t;
@@ -165,6 +170,7 @@ std::vector<TtType> TtirParser::ParseTypes() {
       Fail(absl::StrCat("more than ", kMaxOperands, " types"), "", "ttir.limit");
     }
     types.push_back(ParseType());
+    if (list && Is("{")) SkipBrackets();  // attributes of a function's result
     if (!Take(",") && !Take("*")) break;
   }
   if (list) Expect(")");

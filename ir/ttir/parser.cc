@@ -75,14 +75,7 @@ void TtirParser::ParseFunction() {
   }
   f.symbol = ExpectText(Tok::kSymbol, "the name of a function");
   std::vector<Argument> args = ParseArguments();
-  if (Take("->")) {
-    if (Is("(")) {
-      SkipBrackets();
-    } else {
-      ParseType();
-    }
-    f.words.push_back("returns");
-  }
+  if (Take("->")) f.outputs = ParseTypes();
   if (Take("attributes")) {
     Expect("{");
     ParseAttrs("}", &f.attrs);
@@ -266,6 +259,7 @@ void TtirParser::ParsePrettyItem(Node* n) {
       n->attrs.push_back(std::move(a));
     } else {
       n->words.push_back(a.name);
+      n->word_places.push_back(static_cast<uint32_t>(n->operands.size()));
       if (Is("<")) SkipBrackets();  // overflow<nsw>
     }
   } else if (Is(Tok::kString)) {

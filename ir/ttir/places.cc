@@ -36,15 +36,20 @@ LocId Places::Make(const Location& loc, int depth) {
       return Record(r);
     }
     case Location::Kind::kCallSite: {
-      const LocId callee = Find(loc.inner, depth), caller = Find(loc.outer, depth);
-      if (callee == 0 || caller == 0) return callee != 0 ? callee : caller;
-      r.kind = DebugRecord::Kind::kCallSite;
-      r.callee = callee;
-      r.caller = caller;
-      return Record(r);
+      const LocId callee = Find(loc.inner, depth);
+      return Within(callee, Find(loc.outer, depth));
     }
   }
   return 0;
+}
+
+LocId Places::Within(LocId callee, LocId caller) {
+  if (callee == 0 || caller == 0) return callee != 0 ? callee : caller;
+  DebugRecord r;
+  r.kind = DebugRecord::Kind::kCallSite;
+  r.callee = callee;
+  r.caller = caller;
+  return Record(r);
 }
 
 LocId Places::Record(const DebugRecord& r) {

@@ -18,6 +18,8 @@ class Places {
   // The record of a location; 0 if it says nothing. Locations that lead back to themselves, or further than 64 steps, say
   // nothing.
   LocId Of(LocRef loc) { return Find(loc, 0); }
+  // The record of a place in a function that is called at another; each may be 0.
+  LocId Within(LocId callee, LocId caller);
 
  private:
   struct Made {

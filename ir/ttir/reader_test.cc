@@ -169,17 +169,40 @@ TEST(TtirLoops, CarryHowFarPointersMove) {
             "tile<i64> " + pointers);
 }
 
+// --- functions and branches -------------------------------------------------------------------------------------------
+
+// The place of an operation within a function leads to that of the call.
+TEST(TtirFunctions, AreReadWhereTheyAreCalled) {
+  const std::string text = absl::StrReplaceAll(
+      Kernel("    %a = tt.call @f(%n) : (i32) -> i32 loc(#loc1)\n    %b = tt.call @f(%a) : (i32) -> i32 loc(#loc1)\n"),
+      {{"} loc(#loc)\n} loc(#loc)\n",
+        "} loc(#loc)\n  tt.func private @f(%n: i32) -> i32 {\n    %x = arith.addi %n, %n : i32 loc(#loc3)\n"
+        "    tt.return %x : i32\n  }\n} loc(#loc)\n"}});
+  const auto m = Read(text);
+  ASSERT_EQ(m->functions.size(), 1u);
+  const std::vector<Op*> sums = AllOf(*m, Opcode::kAddi);
+  ASSERT_EQ(sums.size(), 2u);
+  EXPECT_EQ(sums[1]->operand(0), sums[0]->result(0));
+  EXPECT_EQ(m->Where(sums[0]->loc, sums[0]->pos), "k.py:7:11");
+  EXPECT_EQ(m->FindDebug(sums[0]->loc)->kind, DebugRecord::Kind::kCallSite);
+}
+
+// Blocks may stand in any order, as long as no path comes back.
+TEST(TtirBranches, LeadToBlocksThatStandBefore) {
+  const auto m =
+      Read(Kernel("    %t = arith.cmpi slt, %n, %n : i32\n    cf.cond_br %t, ^a, ^b\n  ^a:\n    tt.return\n  ^b:\n"
+                  "    cf.cond_br %t, ^a, ^c\n  ^c:\n"));
+  EXPECT_EQ(AllOf(*m, Opcode::kReturn).size(), 3u);
+}
+
 // --- refusals ---------------------------------------------------------------------------------------------------------
 
 TEST(TtirErrors, NameAllThatIsNotSupported) {
-  const std::string e =
-      ErrorOf(Kernel("    %a = tt.inline_asm_elementwise \"mov\" {constraints = \"=r,r\"} %n : i32 -> i32 loc(#loc2)\n"
-                     "    tt.call @f(%n) : (i32) -> () loc(#loc4)\n    %c = tt.what %n : i32\n"));
-  EXPECT_TRUE(absl::StrContains(e, "k.py:7:11: error[ttir.unsupported]: tt.inline_asm_elementwise is not supported"))
+  const std::string e = ErrorOf(Kernel("    scf.index_switch %n loc(#loc2)\n    %c = tt.what %n : i32\n"));
+  EXPECT_TRUE(
+      absl::StrContains(e, "k.py:7:11: error[ttir.unsupported]: scf.index_switch is not supported\n  fix: write"))
       << e;
-  EXPECT_TRUE(absl::StrContains(e, "error[ttir.unsupported]: tt.call is not supported\n  fix: let Triton inline it"))
-      << e;
-  EXPECT_TRUE(absl::StrContains(e, "dir/k.ttir:5:5: error[ttir.unsupported]: tt.what is not supported")) << e;
+  EXPECT_TRUE(absl::StrContains(e, "dir/k.ttir:4:5: error[ttir.unsupported]: tt.what is not supported")) << e;
 }
 
 struct Case {
@@ -203,6 +226,18 @@ TEST(TtirErrors, SayWhatIsWrong) {
       {"    %a = tt.splat %n : i32 -> tensor<4xf8E4M3FNUZ>\n", "error[ttir.type]: tt.splat has no result type"},
       {"    %a = arith.cmpi foo, %n, %n : i32\n", "error[ttir.syntax]: arith.cmpi names no comparison"},
       {"    %a = tt.get_program_id w : i32\n", "error[ttir.syntax]: tt.get_program_id names no axis"},
+      {"    tt.call @f(%n) : (i32) -> ()\n", "error[ttir.value]: tt.call calls @f, which is not here"},
+      {"    tt.call @k(%p, %n) : (!tt.ptr<f32>, i32) -> ()\n", "more than 32 functions deep"},
+      {"    tt.call @k(%n, %n) : (i32, i32) -> ()\n", "error[ttir.type]: tt.call calls @k, whose types are others"},
+      {"    %a = tt.elementwise_inline_asm \"vadd.s32 $0, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "error[ttir.unsupported]: tt.elementwise_inline_asm has the instruction vadd.s32 $0, $1"},
+      {"    %a = tt.elementwise_inline_asm \"add.s32 $0, $9, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "has the instruction add.s32 $0, $9, $1"},
+      {"    %a = tt.elementwise_inline_asm \"@p\" {constraints = \"=r,r\"} %n : i32 -> i32\n", "has \"@p\""},
+      {"    %a = tt.elementwise_inline_asm \"\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "leaves a result without a value"},
+      {"    %b = tt.atomic_poll acquire, gpu, %p, %n timeout %n : !tt.ptr<f32>, i32 -> i1\n",
+       "error[ttir.unsupported]: tt.atomic_poll gives up"},
       {"    %a = tt.extern_elementwise %n {symbol = \"__nv_brevf\"} : (i32) -> i32\n",
        "error[ttir.unsupported]: tt.extern"},
       {"    scf.yield %n : i32\n", "error[ttir.syntax]: scf.yield does not stand at the end of its region"},
@@ -260,6 +295,16 @@ TEST(TtirLimits, RepetitionEndsInAnError) {
                     "\n  ^c", i, ":\n    cf.br ^a", i + 1, "\n");
   }
   EXPECT_TRUE(absl::StrContains(ErrorOf(Kernel(body + "  ^a40:\n")), "error[ttir.unsupported]"));
+}
+
+// Functions that call the next one twice: the last one would be read 2^20 times.
+TEST(TtirLimits, CallsEndInAnError) {
+  std::string functions = "module {\n  tt.func public @k() {\n    tt.call @f0() : () -> ()\n    tt.return\n  }\n";
+  for (int i = 0; i < 20; ++i) {
+    const std::string next = i == 19 ? "" : absl::StrCat("    tt.call @f", i + 1, "() : () -> ()\n");
+    absl::StrAppend(&functions, "  tt.func private @f", i, "() {\n", next, next, "    tt.return\n  }\n");
+  }
+  EXPECT_TRUE(absl::StrContains(ErrorOf(functions + "}\n"), "error[ttir.unsupported]"));
 }
 
 // Aliases that lead through each other a hundred thousand times.

@@ -18,17 +18,19 @@ std::vector<Type> Translator::PartTypes(const TtType& t) {
   return types;
 }
 
-bool Translator::Flatten(const Node& n, const std::vector<ValueRef>& refs, size_t first, Builder::Groups* out) {
+bool Translator::Flatten(const Node& n, const std::vector<ValueRef>& refs, size_t first, const std::vector<Val>& like,
+                         Builder::Groups* out) {
   for (size_t i = first; i < refs.size(); ++i) {
     const Val* v = Find(n, refs[i]);
     if (v == nullptr) return false;
+    if (v->nan_padding != (i - first < like.size() && like[i - first].nan_padding)) return PaddingDiffers(n);
     out->back().insert(out->back().end(), v->parts.begin(), v->parts.end());
   }
   return true;
 }
 
 // The results of an op as values of these types.
-std::vector<Val> Translator::Unflatten(const std::vector<TtType>& types, const std::vector<Val>& like, const Op* op) {
+std::vector<Val> Translator::Unflatten(absl::Span<const TtType> types, const std::vector<Val>& like, const Op* op) {
   std::vector<Val> out;
   int next = 0;
   for (const TtType& t : types) {
@@ -57,11 +59,14 @@ bool Translator::BindArgs(const Node& n, const std::vector<Argument>& args, cons
   return true;
 }
 
-Effect Translator::EffectOf(const NodeRegion& region) const {
+Effect Translator::EffectOf(const NodeRegion& region) {
   Effect most = kNone;
   for (const NodeBlock& b : region.blocks) {
     for (const Node& n : b.ops) {
       if (const OpRow* row = FindTtirOp(n.name)) most = std::max(most, row->effect);
+      // What assembly that is not pure may do is a grid dependency.
+      if (n.name == "tt.elementwise_inline_asm" && n.number("pure", 0) == 0) most = kWrites;
+      if (n.name == "tt.call") most = std::max(most, EffectOfFunction(n.symbol));
       for (const NodeRegion& r : n.regions) most = std::max(most, EffectOf(r));
     }
   }
@@ -69,11 +74,11 @@ Effect Translator::EffectOf(const NodeRegion& region) const {
 }
 
 bool Translator::EndRegion(const Node& n, Opcode with, size_t first_operand, const std::vector<Type>& expected,
-                           Effect effect) {
-  b_.set_loc(places_.Of(n.loc));
+                           Effect effect, const std::vector<Val>& like) {
+  b_.set_loc(LocOf(n));
   Builder::Groups values(1);
   if (n.operands.size() < first_operand) return WrongType(n, "lacks an operand");
-  if (!Flatten(n, n.operands, first_operand, &values)) return false;
+  if (!Flatten(n, n.operands, first_operand, like, &values)) return false;
   if (effect == kWrites) values[0].push_back(order_.ForRegion(b_));
   if (effect == kReads) values[0].push_back(order_.Reads(b_));
   bool good = values[0].size() == expected.size();
@@ -84,12 +89,12 @@ bool Translator::EndRegion(const Node& n, Opcode with, size_t first_operand, con
 }
 
 bool Translator::TranslateRegion(const Node& n, const NodeRegion& region, Opcode end, const std::vector<Type>& expected,
-                                 Effect effect) {
+                                 Effect effect, const std::vector<Val>& like) {
   if (region.blocks.size() != 1) return Unsupported(n, "has a region with branches", "return at the kernel's end only");
   const std::vector<Node>& ops = region.blocks[0].ops;
   if (ops.empty() || ops.back().name != "scf.yield")
     return Fail(n, "ttir.syntax", "has a region that does not end in scf.yield");
-  return TranslateOps(ops) && EndRegion(ops.back(), end, 0, expected, effect);
+  return TranslateOps(ops) && EndRegion(ops.back(), end, 0, expected, effect, like);
 }
 
 // --- loops and branches -----------------------------------------------------------------------------------------------
@@ -212,13 +217,11 @@ bool Translator::ForLoop(const Node& n, const OpRow&) {
   const size_t mark = OpenScope();
   {
     Builder::Scope scope(b_, block);
-    if (effect == kWrites) order_ = Order(block->args().back());
-    if (effect == kReads) order_ = before.WithReads(block->args().back());
+    order_ = before.After(effect, effect == kNone ? nullptr : block->args().back());
     if (!LoopBody(n, carried, moved, types, effect, block)) return false;
   }
   CloseScope(mark);
-  if (effect == kWrites) order_ = Order(op->result(op->num_results() - 1));
-  if (effect == kReads) order_ = before.WithReads(op->result(op->num_results() - 1));
+  order_ = before.After(effect, effect == kNone ? nullptr : op->result(op->num_results() - 1));
   std::vector<TtType> result_types;
   for (const Val& v : carried) result_types.push_back(v.type);
   std::vector<Val> results = Unflatten(result_types, inits, op);
@@ -255,7 +258,7 @@ bool Translator::LoopBody(const Node& n, const std::vector<Val>& carried, const 
     if (!only_moves && !TranslateOp(body.ops[i])) return false;
   }
   const Node& yield = body.ops.back();
-  b_.set_loc(places_.Of(yield.loc));
+  b_.set_loc(LocOf(yield));
   Builder::Groups values(1);
   if (yield.operands.size() != carried.size())
     return WrongType(yield, "hands on another number of values than is carried");
@@ -263,6 +266,7 @@ bool Translator::LoopBody(const Node& n, const std::vector<Val>& carried, const 
     if (moved[i].init == nullptr) {
       const Val* v = Find(yield, yield.operands[i]);
       if (v == nullptr) return false;
+      if (v->nan_padding != carried[i].nan_padding) return PaddingDiffers(yield);
       values[0].insert(values[0].end(), v->parts.begin(), v->parts.end());
       continue;
     }
@@ -313,7 +317,7 @@ bool Translator::WhileLoop(const Node& n, const OpRow&) {
   }
   std::vector<Type> types;
   for (const Value* v : operands[0]) types.push_back(v->type());
-  const auto enter = [&](Value* token) { order_ = effect == kWrites ? Order(token) : before.WithReads(token); };
+  const auto enter = [&](Value* token) { order_ = before.After(effect, token); };
   Op* op = b_.Create(Opcode::kLoop, operands, results);
   Block* block = b_.AddRegion(op, 0, types);
   const size_t mark = OpenScope();
@@ -337,7 +341,7 @@ bool Translator::WhileLoop(const Node& n, const OpRow&) {
     {
       Builder::Scope otherwise(b_, b_.AddRegion(leave, 1, {}));
       const Order kept = order_;
-      if (!EndRegion(end, Opcode::kBreak, 1, results, effect)) return false;
+      if (!EndRegion(end, Opcode::kBreak, 1, results, effect, inits)) return false;
       order_ = kept;
     }
     values.erase(values.begin());
@@ -346,7 +350,7 @@ bool Translator::WhileLoop(const Node& n, const OpRow&) {
         return WrongType(n, "carries a value of another type");
       Bind(body.args[i].name, {values[i]});
     }
-    if (!TranslateRegion(n, n.regions[1], Opcode::kContinue, types, effect)) return false;
+    if (!TranslateRegion(n, n.regions[1], Opcode::kContinue, types, effect, inits)) return false;
   }
   CloseScope(mark);
   if (effect != kNone) enter(op->result(op->num_results() - 1));
@@ -381,9 +385,7 @@ bool Translator::IfElse(const Node& n, const OpRow&) {
     }
     CloseScope(mark);
   }
-  order_ = before;
-  if (effect == kWrites) order_ = Order(op->result(op->num_results() - 1));
-  if (effect == kReads) order_ = before.WithReads(op->result(op->num_results() - 1));
+  order_ = before.After(effect, effect == kNone ? nullptr : op->result(op->num_results() - 1));
   return Define(n, Unflatten(n.outputs, {}, op));
 }
 

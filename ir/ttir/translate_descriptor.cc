@@ -13,8 +13,8 @@ bool Translator::MakeDescriptor(const Node& n, const OpRow& row) {
   const bool block = row.name == "tt.make_tensor_ptr";
   const TtType given = n.types.empty() ? TtType() : n.types.back();
   Val v;
+  v.type = given;
   v.type.kind = block ? TtType::Kind::kBlockPointer : TtType::Kind::kDescriptor;
-  v.type.tile = given.tile;
   const bool tensor = given.kind == TtType::Kind::kDescriptor || given.kind == TtType::Kind::kBlockPointer;
   if (!tensor || given.tile.rank() < 1) return WrongType(n, "names no block of a tensor");
   const std::vector<Type> parts = PartTypes(v.type);
@@ -49,6 +49,15 @@ bool Translator::AdvanceBlock(const Node& n, const OpRow&) {
   return Define(n, {v});
 }
 
+// Which places lie in [0, size).
+Value* Translator::Inside(Value* place, Value* size) {
+  Value* zero = ops::Integer(b_, place->type(), 0);
+  Value* above = ops::CmpI(b_, ComparisonPredicate::kGreaterThanOrEqual, place, zero, Signedness::kSigned);
+  Value* below = ops::CmpI(b_, ComparisonPredicate::kLessThan, place, BroadcastTo(size, place->type().shape()),
+                           Signedness::kSigned);
+  return ops::Andi(b_, above, below);
+}
+
 // Pointers to the block at these offsets, and which of them lie inside in the checked dimensions.
 Translator::BlockAccess Translator::Address(const Val& block, absl::Span<Value* const> offsets,
                                             absl::Span<const int64_t> checked_dims) {
@@ -65,11 +74,7 @@ Translator::BlockAccess Translator::Address(const Val& block, absl::Span<Value* 
     bool checked = false;
     for (int64_t c : checked_dims) checked |= c == d;
     if (!checked) continue;
-    Value* zero = ops::Integer(b_, line->type(), 0);
-    Value* above = ops::CmpI(b_, ComparisonPredicate::kGreaterThanOrEqual, place, zero, Signedness::kSigned);
-    Value* below =
-        ops::CmpI(b_, ComparisonPredicate::kLessThan, place, BroadcastTo(block.size(d), sizes), Signedness::kSigned);
-    Value* inside = BroadcastTo(ops::Andi(b_, above, below), i64.shape());
+    Value* inside = BroadcastTo(Inside(place, block.size(d)), i64.shape());
     out.mask = out.mask == nullptr ? inside : ops::Andi(b_, out.mask, inside);
   }
   out.pointers = ops::Offset(b_, BroadcastTo(block.parts[0], i64.shape()), sum);
@@ -124,30 +129,91 @@ bool Translator::DescriptorStore(const Node& n, const OpRow&) {
   return StoreTo(n, at.pointers, Reshape(value.tile(), block.shape()), at.mask);
 }
 
-// tt.descriptor_reduce add, %d[%i, %j], %value: relaxed updates. Integers have lost their sign here, which matters for min
-// and max.
+namespace {
+
+struct ReduceKind {
+  absl::string_view name;
+  RmwMode of_int, of_unsigned;
+};
+constexpr ReduceKind kReduceKinds[] = {
+    {"add", RmwMode::kAdd, RmwMode::kAdd},  {"and", RmwMode::kAnd, RmwMode::kAnd},
+    {"or", RmwMode::kOr, RmwMode::kOr},     {"xor", RmwMode::kXor, RmwMode::kXor},
+    {"max", RmwMode::kMax, RmwMode::kUmax}, {"min", RmwMode::kMin, RmwMode::kUmin},
+};
+
+}  // namespace
+
+// tt.descriptor_reduce add, %d[%i, %j], %value: relaxed updates.
 bool Translator::DescriptorReduce(const Node& n, const OpRow&) {
   BlockAccess at;
   if (!DescriptorAccess(n, 0, &at)) return false;
-  const Type block = in(0).type.tile;
+  const TtType type = in(0).type;
+  const Type block = type.tile;
   const Val& value = in_.back();
-  if (in_.size() != 2 + static_cast<size_t>(block.rank()) || !value.is_tile() || value.type.tile != block) {
+  if (in_.size() != 2 + static_cast<size_t>(block.rank()) || !value.is_tile() ||
+      value.type.tile.num_elements() != block.num_elements()) {
     return WrongType(n, "takes a tile of the descriptor's block");
   }
   const absl::string_view kind = n.words.empty() ? "" : n.words[0];
-  if (kind != "add" && kind != "and" && kind != "or" && kind != "xor") {
-    return Unsupported(n, absl::StrCat("updates by ", kind), "use add, and, or, xor; or atomics through pointers");
+  const bool is_float = IsFloat(block.elem());
+  for (const ReduceKind& k : kReduceKinds) {
+    if (kind != k.name || (is_float && kind != "add")) continue;
+    ops::Access a;
+    a.mask = at.mask;
+    a.token = order_.ForWrite(b_);
+    const RmwMode mode = is_float ? RmwMode::kAddf : type.is_unsigned ? k.of_unsigned : k.of_int;
+    order_.NoteWrite(ops::AtomicRmw(b_, mode, at.pointers, Reshape(value.tile(), block.shape()), a).token);
+    return true;
   }
-  const RmwMode mode = kind == "and"           ? RmwMode::kAnd
-                       : kind == "or"          ? RmwMode::kOr
-                       : kind == "xor"         ? RmwMode::kXor
-                       : IsFloat(block.elem()) ? RmwMode::kAddf
-                                               : RmwMode::kAdd;
-  ops::Access a;
-  a.mask = at.mask;
-  a.token = order_.ForWrite(b_);
-  order_.NoteWrite(ops::AtomicRmw(b_, mode, at.pointers, value.tile(), a).token);
+  return Unsupported(n, absl::StrCat("updates ", is_float ? "floats by " : "by ", kind),
+                     "use add; and, or, xor, max, min of integers; or atomics through pointers");
+}
+
+// --- rows by index ----------------------------------------------------------------------------------------------------
+
+// Operands `descriptor`, rows, first column: pointers to rows by columns, and which lie inside.
+bool Translator::RowsAccess(const Node& n, size_t descriptor, Type tile, BlockAccess* access) {
+  const bool right = in_.size() >= descriptor + 3 && in(descriptor).type.kind == TtType::Kind::kDescriptor &&
+                     in(descriptor).rank() == 2 && tile.is_tile() && tile.rank() == 2;
+  const Val rows = right ? in(descriptor + 1) : Val(), column = right ? in(descriptor + 2) : Val();
+  if (!right || !rows.is_tile() || rows.type.tile.rank() != 1 || !IsInt(rows.type.tile.elem()) || !column.is_tile() ||
+      !column.type.tile.is_scalar() || !IsInt(column.type.tile.elem()) ||
+      rows.type.tile.shape()[0] != tile.shape()[0]) {
+    return WrongType(n, "takes a descriptor of two dimensions, a row for each line of the tile and the first column");
+  }
+  const Val& d = in(descriptor);
+  const std::vector<int64_t> shape = {tile.shape()[0], tile.shape()[1]};
+  Value* sum = nullptr;
+  for (int k = 0; k < 2; ++k) {
+    const std::vector<int64_t> line = {k == 0 ? shape[0] : 1, k == 0 ? 1 : shape[1]};
+    Value* place = k == 0 ? Reshape(ToI64(rows.tile()), line)
+                          : ops::Addi(b_, Along(shape, 1), BroadcastTo(ToI64(column.tile()), line));
+    Value* steps = BroadcastTo(ops::Muli(b_, place, BroadcastTo(d.stride(k), line)), shape);
+    sum = k == 0 ? steps : ops::Addi(b_, sum, steps);
+    Value* inside = BroadcastTo(Inside(place, d.size(k)), shape);
+    access->mask = k == 0 ? inside : ops::Andi(b_, access->mask, inside);
+  }
+  access->pointers = ops::Offset(b_, BroadcastTo(d.parts[0], shape), sum);
   return true;
+}
+
+// tt.descriptor_gather %d[%rows, %column] : (…) -> tensor<8x16xf32>
+bool Translator::DescriptorGather(const Node& n, const OpRow&) {
+  Type t;
+  BlockAccess at;
+  if (!Output(n, &t) || !RowsAccess(n, 0, t, &at)) return false;
+  Value* padding = in(0).nan_padding ? ops::Splat(b_, t, std::nan("")) : ops::Integer(b_, t, 0);
+  Value* result = nullptr;
+  return LoadFrom(n, at.pointers, at.mask, padding, &result) && Define(n, result);
+}
+
+// tt.descriptor_scatter %d[%rows, %column], %value. Of rows that occur twice, either may remain.
+bool Translator::DescriptorScatter(const Node& n, const OpRow&) {
+  BlockAccess at;
+  const Type t = in_.empty() || !in_.back().is_tile() ? Type() : in_.back().type.tile;
+  if (in_.size() != 4 || !RowsAccess(n, 0, t, &at))
+    return WrongType(n, "takes a descriptor, rows, a column and a tile");
+  return StoreTo(n, at.pointers, tile(3), at.mask);
 }
 
 }  // namespace tile::ir::ttir

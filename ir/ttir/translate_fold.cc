@@ -1,4 +1,4 @@
-// Operations that combine many elements: reduce, scan, histogram, matrix products.
+// Operations that combine many elements: reduce, scan, histogram.
 
 #include "absl/strings/str_cat.h"
 #include "ir/limits.h"
@@ -105,28 +105,6 @@ bool Translator::Histogram(const Node& n, const OpRow&) {
     return {ops::Addi(b_, a[0], e[0])};
   };
   return Define(n, ops::Reduce(b_, {ones}, 0, {{Elem::kI32, 0}}, add)[0]);
-}
-
-bool Translator::Dot(const Node& n, const OpRow&) {
-  Value *a = tile(0), *b = tile(1), *acc = tile(2);
-  const Elem ea = a->type().elem(), eb = b->type().elem();
-  if (ea == Elem::kI8 && eb == Elem::kI8) {
-    return Define(n, ops::MmaI(b_, a, b, acc, Signedness::kSigned, Signedness::kSigned));
-  }
-  if (!IsFloat(ea) || !IsFloat(eb)) return Unsupported(n, "multiplies integers other than i8", "convert them to int8");
-  const absl::string_view precision = n.word("inputPrecision", "ieee");
-  bool fast = false;
-  if (ea == Elem::kF32 && eb == Elem::kF32 && precision == "tf32") {
-    // What other words ask for is less than f32, which is what they get.
-    a = ops::FToF(b_, WithElem(Elem::kTF32, a), a);
-    b = ops::FToF(b_, WithElem(Elem::kTF32, b), b);
-  } else if (ea != eb && ElemInfoOf(ea).bits == 8 && ElemInfoOf(eb).bits == 8) {
-    a = ops::FToF(b_, WithElem(Elem::kF16, a), a);  // exact
-    b = ops::FToF(b_, WithElem(Elem::kF16, b), b);
-  } else if (ElemInfoOf(ea).bits == 8 && a->type().rank() >= 2) {
-    fast = n.number("maxNumImpreciseAcc", 0) >= a->type().shape().back();
-  }
-  return Define(n, ops::MmaF(b_, a, b, acc, fast));
 }
 
 }  // namespace tile::ir::ttir

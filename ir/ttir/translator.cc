@@ -8,7 +8,7 @@
 namespace tile::ir::ttir {
 namespace {
 
-// How often what follows a branch may be repeated, all in all: operations built for each one in the text.
+// How often what follows a branch, or what is called, may be repeated, all in all: operations read for each one in the text.
 constexpr int64_t kMaxRepeats = 16;
 
 const absl::flat_hash_map<absl::string_view, OpRow>& Rows() {
@@ -28,8 +28,8 @@ const absl::flat_hash_map<absl::string_view, OpRow>& Rows() {
 }
 
 bool EndsRegion(absl::string_view name) {
-  for (absl::string_view end :
-       {"tt.return", "cf.br", "cf.cond_br", "scf.yield", "scf.condition", "tt.reduce.return", "tt.scan.return"}) {
+  for (absl::string_view end : {"tt.return", "cf.br", "cf.cond_br", "scf.yield", "scf.condition", "tt.reduce.return",
+                                "tt.scan.return", "tt.map_elementwise.return"}) {
     if (name == end) return true;
   }
   return false;
@@ -54,7 +54,7 @@ const OpRow* FindTtirOp(absl::string_view name) {
 }
 
 bool Translator::Fail(const Node& n, absl::string_view code, absl::string_view message, absl::string_view fix) {
-  diags_.Error(code, module_.Where(places_.Of(n.loc), n.pos), absl::StrCat(n.name, " ", message), fix);
+  diags_.Error(code, module_.Where(LocOf(n), n.pos), absl::StrCat(n.name, " ", message), fix);
   return false;
 }
 
@@ -63,13 +63,19 @@ bool Translator::Fail(const Node& n, absl::string_view code, absl::string_view m
 bool Translator::Run() {
   bool good = true;
   for (const Node& f : tree_.functions) {
+    if (!functions_.emplace(f.symbol, &f).second) {
+      return Fail(f, "ttir.value", absl::StrCat("@", f.symbol, " is defined twice"));
+    }
     for (const NodeRegion& r : f.regions) {
-      for (const NodeBlock& b : r.blocks) good &= Refusals(b.ops);
+      for (const NodeBlock& b : r.blocks) {
+        good &= Refusals(b.ops);
+        num_ops_ += CountOps(b.ops) + 1;
+      }
     }
   }
   if (!good) return false;
   for (const Node& f : tree_.functions) {
-    // What only calls could reach: there are none.
+    // What only calls reach is read where it is called.
     if (!f.words.empty() && f.words[0] == "private") continue;
     if (!AddFunction(f)) return false;
   }
@@ -95,13 +101,8 @@ bool Translator::Refusals(const std::vector<Node>& ops) {
 
 bool Translator::AddFunction(const Node& f) {
   if (f.regions.empty()) return Unsupported(f, absl::StrCat("@", f.symbol, " has no body"), "define it");
-  for (absl::string_view word : f.words) {
-    if (word == "returns") {
-      return Unsupported(f, absl::StrCat("@", f.symbol, " returns a value"), "let Triton inline it: it is no kernel");
-    }
-  }
-  if (module_.FindFunction(f.symbol) != nullptr) {
-    return Fail(f, "ttir.value", absl::StrCat("@", f.symbol, " is defined twice"));
+  if (!f.outputs.empty()) {
+    return Unsupported(f, absl::StrCat("@", f.symbol, " returns a value"), "pass a kernel: it stores what it computes");
   }
   const NodeBlock& entry = f.regions[0].blocks[0];
   std::vector<Type> types;
@@ -118,19 +119,15 @@ bool Translator::AddFunction(const Node& f) {
     return Fail(f, "ttir.limit", absl::StrCat("@", f.symbol, " has more than ", kMaxArguments, " parameters"));
   }
   Function* made = module_.AddFunction(module_.Copy(f.symbol), types);
-  made->loc = places_.Of(f.loc);
+  made->loc = LocOf(f);
   made->pos = f.pos;
   b_.set_block(made->body());
   order_ = Order();
   values_.clear();
   undo_.clear();
-  labels_.clear();
-  budget_ = 0;
-  for (const NodeBlock& block : f.regions[0].blocks) {
-    labels_.emplace(block.label, static_cast<size_t>(&block - f.regions[0].blocks.data()));
-    budget_ += kMaxRepeats * (CountOps(block.ops) + 1);
-  }
-  return AddParams(f, made) && TranslateCfg(f.regions[0], &entry, 0);
+  budget_ = kMaxRepeats * num_ops_;
+  SetBlocks(f.regions[0]);
+  return AddParams(f, made) && TranslateCfg(&entry, 0);
 }
 
 // Raw parameters; what Triton promises of an argument is promised here.
@@ -169,102 +166,27 @@ bool Translator::TranslateOps(const std::vector<Node>& ops) {
 
 bool Translator::TranslateOp(const Node& n) {
   if (--budget_ < 0) {
-    return Unsupported(n, "stands behind so many branches that repeating it is too much",
-                       "return at the end only, or with fewer conditions");
+    return Unsupported(n, "stands behind so many branches or calls that repeating it is too much",
+                       "return at the end only, or with fewer conditions; call with noinline=False");
   }
   const OpRow* row = FindTtirOp(n.name);
   if (row == nullptr) return Fail(n, "ttir.syntax", "does not stand at the end of its region");
   if (row->operands >= 0 && n.operands.size() != static_cast<size_t>(row->operands)) {
     return Fail(n, "ttir.type", absl::StrCat("has ", n.operands.size(), " operands, not ", row->operands));
   }
-  b_.set_loc(places_.Of(n.loc));
+  b_.set_loc(LocOf(n));
   if (!Lookup(n, n.operands, &in_)) return false;
+  Lift(&in_);
   // Other kinds of values are for operations that count their operands themselves.
   for (const Val& v : in_) {
     if (row->operands >= 0 && !v.is_tile()) return WrongType(n, "takes no descriptors and block pointers");
   }
   const Op* last = b_.block()->back();
   if (!(this->*row->translate)(n, *row)) return false;
-  for (Op* op = last == nullptr ? b_.block()->front() : last->next(); op != nullptr; op = op->next()) op->pos = n.pos;
+  for (Op* op = last == nullptr ? b_.block()->front() : last->next(); op != nullptr; op = op->next()) {
+    if (op->pos.line == 0) op->pos = n.pos;  // or it is of a function that is called
+  }
   return true;
-}
-
-bool Translator::EnterBlock(const Node& from, const NodeRegion& region, const Successor& to, const NodeBlock** block) {
-  const auto it = labels_.find(to.block);
-  if (it == labels_.end()) return Fail(from, "ttir.value", absl::StrCat("leads to ^", to.block, ", which is not here"));
-  const NodeBlock& next = region.blocks[it->second];
-  // Only blocks that stand later: no loops.
-  if (&next <= *block) {
-    return Unsupported(from, "leads back, which makes a loop of branches", "write the loop as for or while");
-  }
-  std::vector<Val> args;
-  if (!Lookup(from, to.args, &args)) return false;
-  if (args.size() != next.args.size()) {
-    return Fail(from, "ttir.type",
-                absl::StrCat("hands ", args.size(), " values to ^", to.block, ", which takes ", next.args.size()));
-  }
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (args[i].type != next.args[i].type) return WrongType(from, "hands on a value of another type");
-    Bind(next.args[i].name, {args[i]});
-  }
-  *block = &next;
-  return true;
-}
-
-bool Translator::TranslateCfg(const NodeRegion& region, const NodeBlock* block, int depth) {
-  for (;;) {
-    if (block->ops.empty()) {
-      Node nothing;
-      nothing.name = "block";
-      return Fail(nothing, "ttir.syntax", absl::StrCat("^", block->label, " is empty"));
-    }
-    if (!TranslateOps(block->ops)) return false;
-    const Node& end = block->ops.back();
-    b_.set_loc(places_.Of(end.loc));
-    if (--budget_ < 0) return Unsupported(end, "is repeated too often", "return at the end only");
-    if (end.name == "tt.return" && end.operands.empty()) {
-      ops::Return(b_);
-      return true;
-    }
-    if (end.name == "cf.br" && end.successors.size() == 1) {
-      if (!EnterBlock(end, region, end.successors[0], &block)) return false;
-      continue;
-    }
-    if (end.name != "cf.cond_br" || end.successors.size() != 2 || end.operands.size() != 1) {
-      return Fail(end, "ttir.syntax", "does not end a block of a kernel");
-    }
-    if (depth >= kMaxNesting - 1) return Unsupported(end, "nests too deep", "return at the end only");
-    const Val* condition = Find(end, end.operands[0]);
-    if (condition == nullptr) return false;
-    if (!condition->is_tile() || !(condition->type.tile == b_.types().Scalar(Elem::kI1))) {
-      return WrongType(end, "branches by what is no i1");
-    }
-    // One side goes into a region, in which it runs to its return; the other one follows. The shorter one nests.
-    const NodeBlock* inner = block;
-    const size_t mark = OpenScope();
-    const Order before = order_;
-    Op* branch = b_.Create(Opcode::kIf, {{condition->tile()}}, {});
-    const auto returns = [&](const Successor& s) {
-      const auto it = labels_.find(s.block);
-      if (it == labels_.end()) return false;
-      const std::vector<Node>& ops = region.blocks[it->second].ops;
-      return ops.size() == 1 && ops[0].name == "tt.return";
-    };
-    const int side = returns(end.successors[1]) && !returns(end.successors[0]) ? 1 : 0;
-    if (side == 1) {
-      Builder::Scope scope(b_, b_.AddRegion(branch, 0, {}));
-      ops::Yield(b_);
-    }
-    {
-      Builder::Scope scope(b_, b_.AddRegion(branch, side, {}));
-      if (!EnterBlock(end, region, end.successors[side], &inner) || !TranslateCfg(region, inner, depth + 1)) {
-        return false;
-      }
-    }
-    CloseScope(mark);
-    order_ = before;
-    if (!EnterBlock(end, region, end.successors[1 - side], &block)) return false;
-  }
 }
 
 // --- values -----------------------------------------------------------------------------------------------------------
@@ -305,7 +227,14 @@ void Translator::CloseScope(size_t mark) {
   }
 }
 
+void Translator::Lift(std::vector<Val>* values) {
+  for (Val& v : *values) {
+    if (lift_ != nullptr && v.is_tile() && v.type.tile.is_scalar()) v = TileVal(BroadcastTo(v.tile(), *lift_));
+  }
+}
+
 bool Translator::Define(const Node& n, std::vector<Val> values) {
+  Lift(&values);
   size_t next = 0;
   for (const ResultName& r : n.results) {
     if (r.count > values.size() - next) break;
@@ -321,7 +250,7 @@ bool Translator::Output(const Node& n, Type* t) {
   const std::vector<TtType>& list = n.outputs.empty() ? n.types : n.outputs;
   const TtType given = list.size() == 1 ? list[0] : TtType();
   if (given.kind != TtType::Kind::kTile) return WrongType(n, "has no result type that there is here");
-  *t = given.tile;
+  *t = lift_ != nullptr && given.tile.is_scalar() ? b_.types().Tile(given.tile.element(), *lift_) : given.tile;
   return true;
 }
 

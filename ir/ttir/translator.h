@@ -11,17 +11,17 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "ir/diagnostic.h"
 #include "ir/ops.h"
 #include "ir/ttir/order.h"
 #include "ir/ttir/places.h"
+#include "ir/ttir/ptx.h"
 #include "ir/ttir/tree.h"
 
 namespace tile::ir::ttir {
 
 class Translator;
-
-enum Effect : uint8_t { kNone, kReads, kWrites };
 
 struct OpRow {
   absl::string_view name;
@@ -75,6 +75,7 @@ class Translator {
   bool CopySign(const Node& n, const OpRow& row);
   bool Truncate(const Node& n, const OpRow& row);
   bool Clamp(const Node& n, const OpRow& row);
+  // --- translate_libdevice.cc ---
   bool Extern(const Node& n, const OpRow& row);
   // --- translate_constant.cc ---
   bool ConstantValue(const Node& n, const OpRow& row);
@@ -95,22 +96,35 @@ class Translator {
   // --- translate_fold.cc ---
   bool Fold(const Node& n, const OpRow& row);
   bool Histogram(const Node& n, const OpRow& row);
+  // --- translate_dot.cc ---
   bool Dot(const Node& n, const OpRow& row);
-  // --- translate_memory.cc, translate_descriptor.cc ---
+  bool DotScaled(const Node& n, const OpRow& row);
+  // --- translate_memory.cc, translate_atomic.cc, translate_descriptor.cc ---
   bool Load(const Node& n, const OpRow& row);
   bool Store(const Node& n, const OpRow& row);
+  bool Barrier(const Node& n, const OpRow& row);
+  bool GridDependency(const Node& n, const OpRow& row);
   bool AtomicUpdate(const Node& n, const OpRow& row);
   bool AtomicCompare(const Node& n, const OpRow& row);
-  bool Barrier(const Node& n, const OpRow& row);
+  bool AtomicLoad(const Node& n, const OpRow& row);
+  bool AtomicStore(const Node& n, const OpRow& row);
+  bool AtomicPoll(const Node& n, const OpRow& row);
   bool MakeDescriptor(const Node& n, const OpRow& row);
   bool AdvanceBlock(const Node& n, const OpRow& row);
   bool DescriptorLoad(const Node& n, const OpRow& row);
   bool DescriptorStore(const Node& n, const OpRow& row);
   bool DescriptorReduce(const Node& n, const OpRow& row);
+  bool DescriptorGather(const Node& n, const OpRow& row);
+  bool DescriptorScatter(const Node& n, const OpRow& row);
   // --- translate_control.cc ---
   bool ForLoop(const Node& n, const OpRow& row);
   bool WhileLoop(const Node& n, const OpRow& row);
   bool IfElse(const Node& n, const OpRow& row);
+  // --- translate_call.cc ---
+  bool Call(const Node& n, const OpRow& row);
+  // --- translate_map.cc, translate_asm.cc ---
+  bool MapElements(const Node& n, const OpRow& row);
+  bool InlineAsm(const Node& n, const OpRow& row);
 
  private:
   // --- errors ---
@@ -127,10 +141,52 @@ class Translator {
   bool AddParams(const Node& f, Function* made);
   bool TranslateOps(const std::vector<Node>& ops);  // all but the terminator
   bool TranslateOp(const Node& n);
-  // Blocks that end in branches, as structured code: what follows a branch is repeated on both of its sides where both
-  // reach it, up to a limit.
-  bool TranslateCfg(const NodeRegion& region, const NodeBlock* block, int depth);
-  bool EnterBlock(const Node& from, const NodeRegion& region, const Successor& to, const NodeBlock** block);
+  LocId LocOf(const Node& n) { return places_.Within(places_.Of(n.loc), caller_); }
+
+  // --- blocks that end in branches, as structured code; functions that are called (translate_call.cc) ---
+  // Where the blocks end: with this operation, which gives values of these types to who called.
+  struct Exit {
+    absl::string_view op;
+    absl::Span<const TtType> types;
+    Effect effect = kNone;
+    std::vector<Val> values;
+  };
+  // The blocks of a region: where each one is, and those that lead to the one at hand.
+  struct Blocks {
+    absl::flat_hash_map<absl::string_view, const NodeBlock*> labels;
+    absl::flat_hash_set<const NodeBlock*> on_path;
+    std::vector<const NodeBlock*> path;
+  };
+  void SetBlocks(const NodeRegion& region);
+  void LeavePath(size_t mark);
+  bool EnterBlock(const Node& from, const Successor& to, const NodeBlock** block);
+  bool TranslateCfg(const NodeBlock* block, int depth);
+  bool BranchToReturn(const NodeBlock** block, Value* condition, int depth);
+  bool BranchToExits(const NodeBlock* block, Value* condition, int depth);
+  bool HandOn(const Node& end, std::vector<Val> values, int depth);
+  Effect EffectOfFunction(absl::string_view symbol);
+
+  // --- a function mapped over elements (translate_map.cc) ---
+  struct Mapping {
+    const Node* node;
+    int64_t pack, count;        // elements of a group, groups
+    std::vector<Value*> flat;   // operands: groups by elements
+    std::vector<TtType> types;  // of the scalars that the function gives
+  };
+  bool MapRegion(const Mapping& m, const std::vector<Value*>& args, std::vector<Val>* out);
+  bool MapAll(Mapping& m, std::vector<Value*>* columns);
+  bool MapOneByOne(Mapping& m, std::vector<Value*>* columns);
+  Value* Interleave(std::vector<Value*> parts);
+
+  // --- inline assembly (translate_asm.cc) ---
+  struct Packing {
+    int64_t share;  // elements of a register
+    int bits;       // its width
+  };
+  static Packing PackingOf(Elem e, int64_t pack);
+  bool AsmEffect(const Node& n, const std::vector<PtxLine>& lines, bool* done);
+  std::vector<Value*> ToRegisters(Value* v, int64_t pack);
+  Value* FromRegisters(const std::vector<Value*>& registers, Type t, int64_t pack);
 
   // --- values ---
   const Val* Find(const Node& n, const ValueRef& ref);
@@ -138,6 +194,7 @@ class Translator {
   bool Define(const Node& n, std::vector<Val> values);
   bool Define(const Node& n, Value* tile) { return Define(n, {TileVal(tile)}); }
   void Bind(absl::string_view name, std::vector<Val> values);
+  void Lift(std::vector<Val>* values);
   size_t OpenScope() const { return undo_.size(); }
   void CloseScope(size_t mark);
   static Val TileVal(Value* v) { return {{TtType::Kind::kTile, v->type()}, {v}}; }
@@ -151,13 +208,19 @@ class Translator {
   std::vector<Type> PartTypes(const TtType& t);
   bool BindArgs(const Node& n, const std::vector<Argument>& args, const std::vector<Val>& like, Block* block,
                 int first);
-  Effect EffectOf(const NodeRegion& region) const;
-  // Ends a region with the operands of its last operation and, if it has memory operations, their token.
-  bool EndRegion(const Node& n, Opcode with, size_t first_operand, const std::vector<Type>& expected, Effect effect);
-  bool Flatten(const Node& n, const std::vector<ValueRef>& refs, size_t first, Builder::Groups* out);
-  std::vector<Val> Unflatten(const std::vector<TtType>& types, const std::vector<Val>& like, const Op* op);
+  Effect EffectOf(const NodeRegion& region);
+  // Ends a region with the operands of its last operation and, if it has memory operations, their token. `like`: what the
+  // operands are carried as, which descriptors that pad with NaN must be alike.
+  bool EndRegion(const Node& n, Opcode with, size_t first_operand, const std::vector<Type>& expected, Effect effect,
+                 const std::vector<Val>& like = {});
+  bool Flatten(const Node& n, const std::vector<ValueRef>& refs, size_t first, const std::vector<Val>& like,
+               Builder::Groups* out);
+  bool PaddingDiffers(const Node& n) {
+    return Unsupported(n, "hands on a descriptor that pads with NaN", "make the descriptor where it is used");
+  }
+  std::vector<Val> Unflatten(absl::Span<const TtType> types, const std::vector<Val>& like, const Op* op);
   bool TranslateRegion(const Node& n, const NodeRegion& region, Opcode end, const std::vector<Type>& expected,
-                       Effect effect);
+                       Effect effect, const std::vector<Val>& like = {});
 
   // A carried tile of pointers of which every element moves by the same distance.
   struct MovedPointer {
@@ -185,16 +248,35 @@ class Translator {
   // A call of one of ours for each element, with the attributes that `variant` stands for.
   Value* Elements(Opcode op, const std::vector<Value*>& operands, int variant);
   bool Dense(const Node& n, Type t);
+  Value* CallLibdevice(absl::string_view name, const std::vector<Value*>& x, Type t);
+  Value* AsAnswer(Value* x, Type t);
+  // An operand of a scaled product as 16-bit floats (translate_dot.cc).
+  struct Scaled {
+    absl::string_view format;
+    Value* data = nullptr;
+    Value* scale = nullptr;  // null: none
+    int k = 0;               // the dimension that is summed over
+    bool packed_k = true;    // f4: two neighbours along k, else along the other dimension, are one byte
+    bool fast = false;       // NaN scales do not matter
+  };
+  Value* UnpackF4(Value* bytes, int dim, Elem e);
+  Value* ScaleOperand(const Node& n, const Scaled& s, Elem e);
 
   struct BlockAccess {
     Value* pointers = nullptr;
     Value* mask = nullptr;  // may be null
   };
   BlockAccess Address(const Val& block, absl::Span<Value* const> offsets, absl::Span<const int64_t> checked_dims);
+  static bool IsPointer(const Value* v) { return v->type().is_tile() && v->type().element().is_pointer(); }
+  Value* AsStored(Value* v);
+  // Null for a constant mask of which all elements are set.
+  static Value* UsefulMask(Value* mask);
   bool LoadFrom(const Node& n, Value* pointers, Value* mask, Value* padding, Value** result);
   bool StoreTo(const Node& n, Value* pointers, Value* value, Value* mask);
   bool Ordering(const Node& n, size_t word, ops::Access* access);
+  Value* Inside(Value* place, Value* size);
   bool DescriptorAccess(const Node& n, size_t descriptor, BlockAccess* access);
+  bool RowsAccess(const Node& n, size_t descriptor, Type tile, BlockAccess* access);
 
   const Tree& tree_;
   Module& module_;
@@ -209,8 +291,15 @@ class Translator {
     std::vector<Val> before;
   };
   std::vector<Undo> undo_;
-  absl::flat_hash_map<absl::string_view, size_t> labels_;  // of the function's blocks
-  int64_t budget_ = 0;                                     // operations that may still be built from this function
+  Blocks blocks_;  // of the function or mapped region at hand
+  absl::flat_hash_map<absl::string_view, const Node*> functions_;
+  absl::flat_hash_map<absl::string_view, Effect> effects_;  // of functions that are called
+  const std::vector<int64_t>* lift_ = nullptr;              // what is scalar in the text is a tile of this shape here
+  Exit* exit_ = nullptr;                                    // null: of a kernel
+  LocId caller_ = 0;                                        // where the function at hand is called; 0: it is a kernel
+  int calls_ = 0;                                           // within each other
+  int64_t num_ops_ = 0;                                     // in the text
+  int64_t budget_ = 0;                                      // operations that may still be built from this kernel
 };
 
 }  // namespace tile::ir::ttir

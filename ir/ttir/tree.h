@@ -8,6 +8,7 @@
 #define TILE_IR_TTIR_TREE_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -16,12 +17,17 @@
 
 namespace tile::ir::ttir {
 
-// A type of TTIR. Scalars, tensors and pointers are tiles; what describes memory names the tile that an access moves.
+// A type of TTIR. Scalars, tensors and pointers are tiles; what describes memory names the tile that an access moves. A
+// pointer to pointers is one to i64, which memory holds.
 struct TtType {
   enum class Kind : uint8_t { kNone, kTile, kDescriptor, kBlockPointer };
   Kind kind = Kind::kNone;
   Type tile;
-  friend bool operator==(const TtType&, const TtType&) = default;
+  // How the text puts it, which is no part of the type: what a pointer to pointers leads to in the end; whether the elements
+  // are `ui…`.
+  std::optional<Element> inner = std::nullopt;
+  bool is_unsigned = false;
+  friend bool operator==(const TtType& a, const TtType& b) { return a.kind == b.kind && a.tile == b.tile; }
 };
 
 // A number of a constant: sign and digits as written, or true, false.
@@ -89,6 +95,7 @@ struct Node {
   std::vector<ValueRef> operands;
   std::vector<uint32_t> groups;          // positions among the operands at which a `[…]` list begins and ends
   std::vector<absl::string_view> words;  // slt, acq_rel, …
+  std::vector<uint32_t> word_places;     // how many operands stand before each of them
   std::vector<Attribute> attrs;
   std::vector<Literal> literals;       // arith.constant
   bool splat = false, raw = false;     // of the literals: one for all elements; one string of bytes in hexadecimal

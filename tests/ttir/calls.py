@@ -154,6 +154,104 @@ def _flash():
     return [Call(dict(q=q, k=k, v=v, scale=scale, n=n), dict(o=(e / e.sum(axis=1, keepdims=True) @ v).astype(np.float32)), grid="2,1,1", ulp=16384)]
 
 
+def _functions():
+    def pick(x, least):
+        return x if x > least else least * 2
+
+    x, y, n = [9, 1, 4, 5], [100, 100, 100, 100], 2
+    out = list(y)
+    for i in range(4):
+        v = pick(x[i], n)
+        for w in (v, v - 1):
+            out[i] += 0 if w > 6 else pick(w, 3)
+    return [Call(dict(x=x, y=y, n=n), dict(y=out), grid="4,1,1")]
+
+
+def _mapped():
+    x, y = _numbers(8, low=-2, high=2), _numbers(8, seed=9, low=-2, high=2)
+    c = (x + np.roll(y, -1)) * (np.arange(8) % 2 == 0) + x * np.roll(y, 1) * (np.arange(8) % 2)
+    c[0::2], c[1::2] = x[0::2] + y[1::2], x[1::2] * y[0::2]
+    d = np.where(x > 0, x, y * (np.exp(x.astype(np.float64)) - 1))
+    return [Call(dict(x=x, y=y), dict(out=(c + d).astype(np.float32)), ulp=64)]
+
+
+def _e4m3(v):
+    """The value of a byte of f8E4M3FN."""
+    s, e, m = v >> 7, v >> 3 & 15, v & 7
+    return (-1)**s * (m / 8 * 2.0**-6 if e == 0 else (1 + m / 8) * 2.0**(int(e) - 7))
+
+
+def _dot_scaled():
+    m, n, k = 16, 16, 64
+    rng = np.random.default_rng(11)
+    # Few powers of two, so that every sum is exact.
+    a, b = rng.integers(0, 256, (m, k // 2)), rng.integers(48, 72, (k, n))
+    b = np.where(rng.integers(0, 2, (k, n)) == 1, b | 0x80, b)
+    sa, sb = rng.integers(126, 129, (m, k // 32)), rng.integers(126, 129, (n, k // 32))
+    values = np.float64([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+    wide = np.stack([values[a & 15], values[a >> 4]], axis=2).reshape(m, k)
+    fb = np.vectorize(_e4m3)(b)
+    scaled = wide * np.repeat(2.0**(sa - 127), 32, axis=1)
+    c = scaled @ (fb * np.repeat(2.0**(sb - 127), 32, axis=1).T)
+    d = scaled @ fb + 1 + fb.T @ fb
+    return [Call(dict(a=a, sa=sa, b=fb, sb=sb), dict(c=c.astype(np.float32), d=d.astype(np.float32)))]
+
+
+def _rows():
+    n, m = 7, 13
+    x = np.arange(n * m).reshape(n, m) + 1
+    y, count = np.zeros((n, m), np.int64), np.arange(n * m).reshape(n, m) - 9
+    out, counted = y.copy(), count.copy()
+    for i in range(8):
+        row, to = i * 3 - 2, (i * 5) % 8
+        line = [x[row, 3 + c] if 0 <= row < n and 3 + c < m else 0 for c in range(8)]
+        for c in range(8):
+            if to < n and 2 + c < m:
+                out[to, 2 + c] = line[c]
+    counted[n - 2:, m - 4:] += 5
+    counted[:4, :8] = np.minimum(counted[:4, :8], -3)
+    unsigned = counted[1:5, :8] & 0xFFFFFFFF
+    largest = np.maximum(unsigned, 7)
+    counted[1:5, :8] = np.where(largest >> 31, largest - (1 << 32), largest)
+    return [Call(dict(x=x, y=y, count=count, n=n, m=m), dict(y=out, count=counted))]
+
+
+def _assembly():
+    x = np.float32([-3, -1, -0.5, 0, 0.25, 1, 2, 5])
+    soft = np.where(x > 2, x, np.log2(1 + np.exp(x.astype(np.float64))))
+    half = x.astype(np.float16)
+    small = x.astype(np.int8).view(np.uint8).reshape(2, 4)
+    word = np.stack([small[:, 3], small[:, 2], small[:, 0], np.zeros(2, np.uint8)], axis=1).copy().view(np.uint32) + np.uint32(1)
+    return [Call(dict(x=x), dict(y=soft.astype(np.float32), z=x.view(np.int32) ^ 12, h=half * half + half,
+                                 w=word.view(np.int8).reshape(8)), ulp=8)]
+
+
+def _mathematics():
+    v = np.float32([-7.5, -2.5, -0.5, -1e-4, 1e-3, 0.5, 1.5, 6.25])
+    w = np.float32([1e-5, 0.125, 1, 2, 3.5, 7, 20, 4])
+    a, b = v.astype(np.float64), w.astype(np.float64)
+    away = np.copysign(np.floor(abs(a) + 0.5), a)
+
+    def toward(x, direction):
+        """x as f32, rounded down (-1), up (1) or to zero (0)."""
+        near = x.astype(np.float32)
+        down = np.where(near > x, np.nextafter(near, np.float32(-np.inf)), near)
+        up = np.where(near < x, np.nextafter(near, np.float32(np.inf)), near)
+        return {-1: down, 1: up, 0: np.where(x < 0, up, down)}[direction].astype(np.float32)
+
+    rounded = toward(a / b, 0) + toward(a * b + a, 1)
+    lines = [
+        np.expm1(a), np.log1p(b), 10**a, np.log10(b), np.arcsin(a / 8) + 4 * np.arccos(a / 8), np.arctan(a) + np.arctan2(a, b),
+        np.arcsinh(a), np.arccosh((w + np.float32(1)).astype(np.float64)), np.arctanh(a / 16), np.hypot(a, b), np.cbrt(a),
+        np.rint(a) + 64 * away + 4096 * np.trunc(a), np.copysign(b, a) + np.maximum(a - b, 0) + np.clip(a, 0, 1),
+        rounded + toward(a + b, -1), 10**a + np.rint(a)
+    ]
+    with np.errstate(all="ignore"):
+        huge = np.power(v, w * np.float32(100))
+    k = np.isnan(huge) + 2 * np.isinf(huge) + 4 * np.isfinite(huge) + 8 * np.signbit(v) + 16 * np.rint(v)
+    return [Call(dict(x=v, y=w), dict(out=np.stack(lines).astype(np.float32), k=k.astype(np.int32)), ulp=16)]
+
+
 _X = _numbers(32)
 _S = np.int32([1, 2, 3, -1, 2, 1, 1, 5])
 _T = _numbers(5, 6)
@@ -188,5 +286,15 @@ CALLS = {
     "report": [Call(dict(x=[7], n=3), dict(x=[7]), printed=" x and n: 7 3\\n")],
     "dropout": _dropout(),
     "nested": _nested(),
+    "functions": _functions(),
+    "mapped": _mapped(),
+    "guards": [Call(dict(x=[3, -4, 5, -6], n=3, skip=5), dict(x=[4, -3, 5, -6]), grid="4,1,1")],
+    "dot_scaled": _dot_scaled(),
+    "rows": _rows(),
+    "table": [Call(dict(x=[1 << 40, 2 << 40, 4096, 12]), dict(x=[(1 << 40) + 4, (2 << 40) + 4, 4100, 4], out=[1 << 40, 2 << 40, 4096, 0]))],
+    "assembly": _assembly(),
+    "mathematics": _mathematics(),
+    "flags": [Call(dict(x=np.zeros(4, int), y=np.zeros(6, int)), dict(x=[1, 2, 3, 4], y=[41, 42, 1, 2, 3, 4]), grid="2,1,1")],
+    "overlap": [Call(dict(x=[7]), dict(y=[7]))],
     "flash": _flash(),
 }

@@ -70,7 +70,7 @@ def main():
     library = str(pathlib.Path(triton.__file__).resolve().parent)
     version = "".join(triton.__version__.split(".")[:2])
     suffix = "" if version == "36" else "_" + version
-    for name in sys.argv[2:] or kernels.DUMPS:
+    for name in sys.argv[2:] or [n for n in kernels.DUMPS if kernels.ONLY.get(n, version) == version]:
         function = kernels.DUMPS[name][0]
         head = f"// {function.__name__} of kernels.py, written by dump.py with Triton {triton.__version__}.\n"
         for call in calls.CALLS[name]:

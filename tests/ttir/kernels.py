@@ -6,6 +6,7 @@ Each function is a kernel; DUMPS names the TTIR files made of it, with the types
 
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import libdevice as cuda
 
 
 @triton.jit
@@ -273,6 +274,174 @@ def flash(q, k, v, o, scale, n, D: tl.constexpr, B: tl.constexpr):
         top = new
     tl.store(o + r[:, None] * D + d[None, :], acc / total[:, None])
 
+@triton.jit(noinline=True)
+def pick(x, least):
+    if x > least:
+        return x
+    return least * 2
+
+
+@triton.jit(noinline=True)
+def put(p, x):
+    if x > 6:
+        return
+    tl.store(p, tl.load(p) + pick(x, 3))
+
+
+@triton.jit
+def functions(x, y, n):
+    i = tl.program_id(0)
+    v = pick(tl.load(x + i), n)
+    put(y + i, v)
+    put(y + i, v - 1)
+
+
+@triton.jit
+def selu(x, a):
+    if x > 0:
+        return x
+    else:
+        return a * (tl.exp(x) - 1)
+
+
+@triton.jit
+def crossed(x0, x1, y0, y1):
+    return x0 + y1, x1 * y0
+
+
+@triton.jit
+def mapped(x, y, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    w = tl.load(y + i)
+    c, d = tl.map_elementwise(crossed, v, w, pack=2), tl.map_elementwise(selu, v, w)
+    tl.store(out + i, c[0] + d)
+
+
+@triton.jit
+def guards(x, n, skip):
+    i = tl.program_id(0)
+    if i >= n:
+        return
+    v = tl.load(x + i)
+    if v == skip:
+        return
+    tl.store(x + i, v + 1)
+
+
+@triton.jit
+def dot_scaled(a, sa, b, sb, c, d, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m = tl.arange(0, M)
+    n = tl.arange(0, N)
+    k = tl.arange(0, K)
+    s = tl.arange(0, K // 32)
+    half = tl.arange(0, K // 2)
+    ta = tl.load(a + m[:, None] * (K // 2) + half[None, :])
+    tsa = tl.load(sa + m[:, None] * (K // 32) + s[None, :])
+    tb = tl.load(b + k[:, None] * N + n[None, :])
+    tsb = tl.load(sb + n[:, None] * (K // 32) + s[None, :])
+    at = m[:, None] * N + n[None, :]
+    tl.store(c + at, tl.dot_scaled(ta, tsa, "e2m1", tb, tsb, "e4m3"))
+    wide = tb.to(tl.float16)
+    acc = tl.dot_scaled(ta, tsa, "e2m1", wide, None, "fp16", tl.full((M, N), 1, tl.float32), fast_math=True)
+    tl.store(d + at, tl.dot_scaled(wide.T, None, "fp16", wide, None, "fp16", acc))
+
+
+@triton.jit
+def rows(x, y, count, n, m):
+    dx = tl.make_tensor_descriptor(x, [n, m], [m, 1], [1, 8])
+    dy = tl.make_tensor_descriptor(y, [n, m], [m, 1], [1, 8])
+    i = tl.arange(0, 8)
+    v = dx.gather(i * 3 - 2, 3)
+    dy.scatter(v, (i * 5) % 8, 2)
+    dc = tl.make_tensor_descriptor(count, [n, m], [m, 1], [4, 8])
+    du = tl.make_tensor_descriptor(count.to(tl.pointer_type(tl.uint32), bitcast=True), [n, m], [m, 1], [4, 8])
+    dc.atomic_add([n - 2, m - 4], tl.full((4, 8), 5, tl.int32))
+    dc.atomic_min([0, 0], tl.full((4, 8), -3, tl.int32))
+    du.atomic_max([1, 0], tl.full((4, 8), 7, tl.uint32))
+
+
+@triton.jit
+def table(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    entries = x.to(tl.pointer_type(tl.pointer_type(tl.float32)), bitcast=True)
+    none = tl.zeros((B,), tl.int64).to(tl.pointer_type(tl.float32))
+    p = tl.load(entries + i, mask=i < B - 1, other=none)
+    tl.store(entries + i, p + 1)
+    tl.store(out + i, p.to(tl.int64))
+
+
+@triton.jit
+def assembly(x, y, z, h, w, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    soft, bits = tl.inline_asm_elementwise(
+        """{
+        .reg .pred p;  // large numbers stay
+        .reg .f32 t<2>;
+        setp.gt.f32 p, $2, 2.0;
+        mul.f32 t0, $2, 0f3FB8AA3B;
+        ex2.approx.ftz.f32 t0, t0;
+        add.f32 t1, t0, 1.0;
+        @p mov.f32 $0, $2;
+        @!p lg2.approx.f32 $0, t1;
+        lop3.b32 $1, $2, 0xFF, 0b1100, 0x78; /* a ^ (b & c) */
+        }""", "=f,=r,f", [v], dtype=(tl.float32, tl.int32), is_pure=True, pack=1)
+    tl.store(y + i, soft)
+    tl.store(z + i, bits)
+    small = v.to(tl.float16)
+    tl.store(h + i, tl.inline_asm_elementwise("fma.rn.f16x2 $0, $1, $2, $1;", "=r,r,r", [small, small], dtype=tl.float16, is_pure=True, pack=2))
+    eight = tl.inline_asm_elementwise("prmt.b32 $0, $1, 0, 0x4023; add.u32 $0, $0, 1;", "=r,r", [v.to(tl.int8)], dtype=tl.int8, is_pure=True, pack=4)
+    tl.store(w + i, eight)
+
+
+@triton.jit
+def mathematics(x, y, k, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    w = tl.load(y + i)
+    d = v.to(tl.float64)
+    tl.store(out + 0 * B + i, cuda.expm1(v))
+    tl.store(out + 1 * B + i, cuda.log1p(w))
+    tl.store(out + 2 * B + i, cuda.exp10(v))
+    tl.store(out + 3 * B + i, cuda.log10(w))
+    tl.store(out + 4 * B + i, cuda.asin(v / 8) + cuda.acos(v / 8) * 4)
+    tl.store(out + 5 * B + i, cuda.atan(v) + cuda.atan2(v, w))
+    tl.store(out + 6 * B + i, cuda.asinh(v))
+    tl.store(out + 7 * B + i, cuda.acosh(w + 1))
+    tl.store(out + 8 * B + i, cuda.atanh(v / 16))
+    tl.store(out + 9 * B + i, cuda.hypot(v, w))
+    tl.store(out + 10 * B + i, cuda.cbrt(v))
+    tl.store(out + 11 * B + i, cuda.rint(v) + 64 * cuda.round(v) + 4096 * cuda.trunc(v))
+    tl.store(out + 12 * B + i, cuda.copysign(w, v) + cuda.fdim(v, w) + cuda.saturatef(v))
+    tl.store(out + 13 * B + i, cuda.div_rz(v, w) + cuda.fma_ru(v, w, v) + cuda.add_rd(v, w))
+    tl.store(out + 14 * B + i, cuda.exp10(d).to(tl.float32) + cuda.rint(d).to(tl.float32))
+    huge = cuda.pow(v, w * 100)
+    asked = cuda.isnan(huge).to(tl.int32) + 2 * cuda.isinf(huge).to(tl.int32) + 4 * cuda.finitef(huge).to(tl.int32)
+    asked += 8 * cuda.signbit(v).to(tl.int32) + 16 * cuda.llrint(v).to(tl.int32)
+    tl.store(k + i, asked)
+
+
+@triton.jit
+def flags(x, y, B: tl.constexpr):
+    i = tl.arange(0, B)
+    pid = tl.program_id(0)
+    if pid == 0:
+        tl.store(y, 41)
+        tl.atomic_store(x + i, i + 1)
+    else:
+        tl.atomic_poll(x + i, i + 1)
+        tl.store(y + 1, tl.load(y) + 1)
+        tl.store(y + 2 + i, tl.atomic_load(x + i, sem="relaxed", scope="cta"))
+
+
+@triton.jit
+def overlap(x, y):
+    tl.extra.cuda.gdc_wait()
+    v = tl.load(x)
+    tl.extra.cuda.gdc_launch_dependents()
+    tl.store(y, v)
+
 
 F, H, J, N = "*fp32", "*fp16", "*i32", "i32"
 STRIDES = {s: N for s in "m n k sam sak sbk sbn scm scn".split()}
@@ -300,5 +469,17 @@ DUMPS = {
     "report": (report, dict(x=J, n=N), {}),
     "dropout": (dropout, dict(x=F, y=F, seed=N, p="fp32"), dict(B=8)),
     "nested": (nested, dict(x=J, y=J, n=N), dict(B=4)),
+    "functions": (functions, dict(x=J, y=J, n=N), {}),
+    "mapped": (mapped, dict(x=F, y=F, out=F), dict(B=8)),
+    "guards": (guards, dict(x=J, n=N, skip=N), {}),
+    "dot_scaled": (dot_scaled, dict(a="*u8", sa="*u8", b="*fp8e4nv", sb="*u8", c=F, d=F), dict(M=16, N=16, K=64)),
+    "rows": (rows, dict(x=J, y=J, count=J, n=N, m=N), {}),
+    "table": (table, dict(x="*i64", out="*i64"), dict(B=4)),
+    "assembly": (assembly, dict(x=F, y=F, z=J, h=H, w="*i8"), dict(B=8)),
+    "mathematics": (mathematics, dict(x=F, y=F, k=J, out=F), dict(B=8)),
+    "flags": (flags, dict(x=J, y=J), dict(B=4)),
+    "overlap": (overlap, dict(x=J, y=J), {}),
     "flash": (flash, dict(q=H, k=H, v=H, o=F, scale="fp32", n=N), dict(D=16, B=16)),
 }
+# Which version of Triton has what only some have.
+ONLY = {"table": "36", "flags": "39"}
