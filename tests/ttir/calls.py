@@ -252,6 +252,59 @@ def _mathematics():
     return [Call(dict(x=v, y=w), dict(out=np.stack(lines).astype(np.float32), k=k.astype(np.int32)), ulp=16)]
 
 
+def _views_meet():
+    n, b = 8, 4
+    x = np.arange(n * n, dtype=np.int64).reshape(n, n) % 11
+    start, flat = x.copy(), x.reshape(-1)
+    square = (slice(0, b), slice(0, b))
+
+    def descriptor(move, i, j, tile=None):
+        """A tile at i, j of the memory from `move` on; stored if given. The last column of the moved one lies outside."""
+        out = np.zeros((b, b), np.int64)
+        for r in range(b):
+            for c in range(b):
+                if i + r < n and j + c < n - move:
+                    at = move + (i + r) * n + j + c
+                    out[r, c] = flat[at]
+                    if tile is not None:
+                        flat[at] = tile[r, c]
+        return out
+
+    for k in range(3):
+        x[square] += k
+        descriptor(1, 1, 0, x[square].copy())
+        descriptor(0, k, k, x[1:1 + b, :b] + x[square])
+    return [Call(dict(x=start, n=n), dict(x=x, y=x[1:1 + b, 1:1 + b]))]
+
+
+def _tiles_overlap():
+    n, b = 4, 4
+    x = np.arange(16, dtype=np.int64) * 3 % 7
+    start = x.copy()
+    for k in range(n):
+        v = x[k:k + b].copy()
+        x[k + 1:k + 1 + b] = v
+        w = x[b + 3 - np.arange(b)]
+        if k % 2 == 0:
+            x[2:2 + b] = w + v
+    x[:b] = x[1:1 + b] * 2
+    return [Call(dict(x=start, n=n), dict(x=x))]
+
+
+def _pointers_meet():
+    calls = []
+    for n, move in ((3, 1), (1, 0)):
+        x = np.zeros(8, np.int32)
+        i = np.arange(4)
+        x[:4] = i + 1
+        x.view(np.int16)[2 * i + 1] = x[:4] % 2
+        x[move:move + 4] = x[:4] + x[1:5]
+        x[:4] += x[move:move + 4].copy()
+        y = x[:4] - x.view(np.int16)[2 * i]
+        calls.append(Call(dict(x=np.zeros(8, np.int32), n=n), dict(x=x, y=y)))
+    return calls
+
+
 _X = _numbers(32)
 _S = np.int32([1, 2, 3, -1, 2, 1, 1, 5])
 _T = _numbers(5, 6)
@@ -296,5 +349,8 @@ CALLS = {
     "mathematics": _mathematics(),
     "flags": [Call(dict(x=np.zeros(4, int), y=np.zeros(6, int)), dict(x=[1, 2, 3, 4], y=[41, 42, 1, 2, 3, 4]), grid="2,1,1")],
     "overlap": [Call(dict(x=[7]), dict(y=[7]))],
+    "views_meet": _views_meet(),
+    "tiles_overlap": _tiles_overlap(),
+    "pointers_meet": _pointers_meet(),
     "flash": _flash(),
 }

@@ -442,6 +442,53 @@ def overlap(x, y):
     tl.extra.cuda.gdc_launch_dependents()
     tl.store(y, v)
 
+@triton.jit
+def views_meet(x, y, n, B: tl.constexpr):
+    """A pointer and descriptors of the same memory: what one stores, the other loads."""
+    r = tl.arange(0, B)
+    at = r[:, None] * n + r[None, :]
+    d = tl.make_tensor_descriptor(x, [n, n], [n, 1], [B, B])
+    shifted = tl.make_tensor_descriptor(x + 1, [n, n - 1], [n, 1], [B, B])
+    for i in range(0, 3):
+        tl.store(x + at, tl.load(x + at) + i)
+        v = d.load([0, 0])
+        shifted.store([1, 0], v)
+        d.store([i, i], tl.load(x + at + n) + tl.load(x + at))
+    tl.store(y + r[:, None] * B + r[None, :], d.load([1, 1]))
+
+
+@triton.jit
+def tiles_overlap(x, n, B: tl.constexpr):
+    """Tiles of one memory that overlap: each step moves what the one before left."""
+    i = tl.arange(0, B)
+    p = x + i
+    for k in range(0, n):
+        v = tl.load(p)
+        tl.store(p + 1, v)
+        w = tl.load(x + B + 3 - i)
+        if k % 2 == 0:
+            tl.store(x + 2 + i, w + v)
+        p += 1
+    tl.store(x + i, tl.load(x + i + 1) * 2)
+
+
+@triton.jit
+def pointers_meet(x, y, n, B: tl.constexpr):
+    """Pointers to one memory of which nothing says so: by way of integers, of another type, chosen by data."""
+    i = tl.arange(0, B)
+    other = x.to(tl.int64).to(tl.pointer_type(tl.int32))
+    halves = x.to(tl.pointer_type(tl.int16), bitcast=True)
+    if n > 2:
+        either = x + 1
+    else:
+        either = other
+    tl.store(x + i, i + 1)
+    v = tl.load(other + i)
+    tl.store(halves + 2 * i + 1, (v % 2).to(tl.int16))
+    tl.store(either + i, tl.load(other + i) + tl.load(x + i + 1))
+    tl.atomic_add(other + i, tl.load(either + i))
+    tl.store(y + i, tl.load(x + i) - tl.load(halves + 2 * i).to(tl.int32))
+
 
 F, H, J, N = "*fp32", "*fp16", "*i32", "i32"
 STRIDES = {s: N for s in "m n k sam sak sbk sbn scm scn".split()}
@@ -479,6 +526,9 @@ DUMPS = {
     "mathematics": (mathematics, dict(x=F, y=F, k=J, out=F), dict(B=8)),
     "flags": (flags, dict(x=J, y=J), dict(B=4)),
     "overlap": (overlap, dict(x=J, y=J), {}),
+    "views_meet": (views_meet, dict(x=J, y=J, n=N), dict(B=4)),
+    "tiles_overlap": (tiles_overlap, dict(x=J, n=N), dict(B=4)),
+    "pointers_meet": (pointers_meet, dict(x=J, y=J, n=N), dict(B=4)),
     "flash": (flash, dict(q=H, k=H, v=H, o=F, scale="fp32", n=N), dict(D=16, B=16)),
 }
 # Which version of Triton has what only some have.
