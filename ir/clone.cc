@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "ir/create_like.h"
 
 namespace tile::ir {
 namespace {
@@ -108,27 +109,18 @@ class Cloner {
   }
 
   Op* CopyOp(const Op& from) {
-    const FormatInfo& format = *from.info()->format;
     absl::InlinedVector<Value*, 8> operands;
-    absl::InlinedVector<uint32_t, 8> ends;
     absl::InlinedVector<Type, 4> results;
-    absl::InlinedVector<Attr, 8> attrs;
     for (int i = 0; i < from.num_operands(); ++i) {
       const auto it = values_.find(from.operand(i));
       operands.push_back(it == values_.end() ? nullptr : it->second);
     }
-    for (size_t f = 0; f < format.operands.size(); ++f) {
-      ends.push_back(static_cast<uint32_t>(from.group_end(static_cast<int>(f))));
-    }
     for (int i = 0; i < from.num_results(); ++i) results.push_back(CopyOf(from.result(i)->type()));
-    for (size_t i = 0; i < format.attrs.size(); ++i) attrs.push_back(CopyOf(from.attr(static_cast<int>(i))));
-    Op* op = to_.CreateOp({.info = from.info(),
-                           .operands = operands,
-                           .operand_ends = ends,
-                           .results = results,
-                           .attrs = attrs,
-                           .loc = from.loc,
-                           .pos = from.pos});
+    Op* op = CreateLike(&to_, from, operands, results);
+    // What attributes and annotations point to belongs to the other module.
+    for (size_t i = 0; i < from.info()->format->attrs.size(); ++i) {
+      op->set_attr(static_cast<int>(i), CopyOf(op->attr(static_cast<int>(i))));
+    }
     for (const Annotation* a = from.annotations(); a != nullptr; a = a->next) {
       to_.Annotate(op, *a->info, CopyOf(a->value));
     }

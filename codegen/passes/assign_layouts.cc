@@ -9,6 +9,7 @@
 #include "codegen/passes/layout_rules.h"
 #include "codegen/passes/unused.h"
 #include "codegen/target/gpu_ops.h"
+#include "ir/create_like.h"
 
 namespace tile::codegen {
 namespace {
@@ -115,20 +116,8 @@ class Assigner : public LayoutRules {
   Value* Remake(Value* v, const Layout* layout) {
     Op* def = v->def();
     std::vector<Value*> operands;
-    std::vector<uint32_t> ends;
-    std::vector<ir::Attr> attrs;
-    std::vector<ir::Type> results = {v->type()};
     for (int i = 0; i < def->num_operands(); ++i) operands.push_back(def->operand(i));
-    for (size_t f = 0; f < def->info()->format->operands.size(); ++f)
-      ends.push_back(def->group_end(static_cast<int>(f)));
-    for (size_t i = 0; i < def->info()->format->attrs.size(); ++i) attrs.push_back(def->attr(static_cast<int>(i)));
-    Op* op = module()->CreateOp({.info = def->info(),
-                                 .operands = operands,
-                                 .operand_ends = ends,
-                                 .results = results,
-                                 .attrs = attrs,
-                                 .loc = def->loc,
-                                 .pos = def->pos});
+    Op* op = ir::CreateLike(module(), *def, operands, {v->type()});
     SetLayout(op->result(0), layout);
     module()->InsertBefore(def->block(), def->next(), op);
     for (int i = 0; i < op->num_operands(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ir/create_like.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -115,8 +116,6 @@ Value* LoopLoads::Copy(Value* v) {
   Op* def = v->def();
   std::vector<Value*> operands;
   std::vector<uint32_t> ends;
-  std::vector<ir::Attr> attrs;
-  std::vector<ir::Type> results;
   const auto& fields = def->info()->format->operands;
   for (size_t f = 0; f < fields.size(); ++f) {
     for (int i = def->group_begin(static_cast<int>(f)); i < def->group_end(static_cast<int>(f)); ++i) {
@@ -125,15 +124,7 @@ Value* LoopLoads::Copy(Value* v) {
     }
     ends.push_back(static_cast<uint32_t>(operands.size()));
   }
-  for (size_t i = 0; i < def->info()->format->attrs.size(); ++i) attrs.push_back(def->attr(static_cast<int>(i)));
-  for (int i = 0; i < def->num_results(); ++i) results.push_back(def->result(i)->type());
-  Op* op = module_->CreateOp({.info = def->info(),
-                              .operands = operands,
-                              .operand_ends = ends,
-                              .results = results,
-                              .attrs = attrs,
-                              .loc = def->loc,
-                              .pos = def->pos});
+  Op* op = ir::CreateLike(module_, *def, operands, ir::ResultTypesOf(*def), ends);
   module_->Append(region_, op);
   for (int i = 0; i < def->num_results(); ++i) copies_[def->result(i)] = op->result(i);
   return op->result(v->index());

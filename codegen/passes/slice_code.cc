@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "absl/container/flat_hash_map.h"
+#include "ir/create_like.h"
 
 namespace tile::codegen {
 
@@ -14,9 +14,7 @@ using ir::Value;
 
 namespace {
 
-using Map = absl::flat_hash_map<const Value*, Value*>;
-
-Value* Mapped(const Map& map, Value* v) {
+Value* Mapped(const ir::ValueMap& map, Value* v) {
   const auto it = map.find(v);
   return it == map.end() ? v : it->second;
 }
@@ -24,26 +22,9 @@ Value* Mapped(const Map& map, Value* v) {
 }  // namespace
 
 Op* Copy(ir::Builder& b, const Op& from, const Values& operands, const std::vector<Type>& results) {
-  std::vector<uint32_t> ends;
-  std::vector<ir::Attr> attrs;
-  for (size_t f = 0; f < from.info()->format->operands.size(); ++f)
-    ends.push_back(static_cast<uint32_t>(from.group_end(static_cast<int>(f))));
-  for (size_t i = 0; i < from.info()->format->attrs.size(); ++i) attrs.push_back(from.attr(static_cast<int>(i)));
-  Op* to = b.module()->CreateOp({.info = from.info(),
-                                 .operands = operands,
-                                 .operand_ends = ends,
-                                 .results = results,
-                                 .attrs = attrs,
-                                 .loc = from.loc,
-                                 .pos = from.pos});
+  Op* to = ir::CreateLike(b.module(), from, operands, results);
   b.module()->Append(b.block(), to);
   return to;
-}
-
-std::vector<Type> ResultTypes(const Op& of) {
-  std::vector<Type> types;
-  for (int i = 0; i < of.num_results(); ++i) types.push_back(of.result(i)->type());
-  return types;
 }
 
 void CopyBody(ir::Builder& b, const Op& from, Op* to, bool turned) {
@@ -51,15 +32,9 @@ void CopyBody(ir::Builder& b, const Op& from, Op* to, bool turned) {
   std::vector<Type> types;
   for (const Value* arg : body.args()) types.push_back(arg->type());
   Block* copy = b.AddRegion(to, 0, types);
-  Map map;
+  ir::ValueMap map;
   for (int i = 0; i < body.num_args(); ++i) map[body.arg(i)] = copy->arg(turned ? i ^ 1 : i);
-  ir::Builder::Scope scope(b, copy);
-  for (const Op* inside : body) {
-    Values operands;
-    for (int i = 0; i < inside->num_operands(); ++i) operands.push_back(Mapped(map, inside->operand(i)));
-    const Op* made = Copy(b, *inside, operands, ResultTypes(*inside));
-    for (int i = 0; i < made->num_results(); ++i) map[inside->result(i)] = made->result(i);
-  }
+  ir::CopyOps(b.module(), body, copy, &map);
 }
 
 Value* Spread(ir::Builder& b, Value* scalar, absl::Span<const int64_t> shape) {
@@ -70,7 +45,7 @@ Value* Spread(ir::Builder& b, Value* scalar, absl::Span<const int64_t> shape) {
 }
 
 Values OnTiles(ir::Builder& b, const Block& body, const Values& args, absl::Span<const int64_t> shape) {
-  Map map;
+  ir::ValueMap map;
   for (int i = 0; i < body.num_args(); ++i) map[body.arg(i)] = args[static_cast<size_t>(i)];
   Values out;
   for (const Op* inside : body) {
@@ -81,7 +56,7 @@ Values OnTiles(ir::Builder& b, const Block& body, const Values& args, absl::Span
     }
     if (inside == body.back()) return operands;
     std::vector<Type> types;
-    for (const Type t : ResultTypes(*inside)) types.push_back(b.types().Tile(t.element(), shape));
+    for (const Type t : ir::ResultTypesOf(*inside)) types.push_back(b.types().Tile(t.element(), shape));
     const Op* made = Copy(b, *inside, operands, types);
     for (int i = 0; i < made->num_results(); ++i) map[inside->result(i)] = made->result(i);
   }

@@ -1,6 +1,6 @@
 // Tile code that loops over slices are written with. Internal to codegen/passes.
 //
-//   Op* part = Copy(b, reduce, operands, ResultTypes(reduce));   // at the end of the builder's block
+//   Op* part = Copy(b, reduce, operands, ir::ResultTypesOf(reduce));   // at the end of the builder's block
 //   CopyBody(b, reduce, part);
 //   Values sums = OnTiles(b, *reduce.region(0), {x, acc}, shape);  // x and acc are tiles of this shape
 #ifndef TILE_CODEGEN_PASSES_SLICE_CODE_H_
@@ -14,9 +14,8 @@ namespace tile::codegen {
 
 using Values = std::vector<ir::Value*>;
 
-// The operation with other operands and types. Regions are not copied.
+// The operation with other operands and types (ir/create_like.h). Regions are not copied.
 ir::Op* Copy(ir::Builder& b, const ir::Op& from, const Values& operands, const std::vector<ir::Type>& results);
-std::vector<ir::Type> ResultTypes(const ir::Op& of);
 
 // The body of a reduce or scan, for a copy of it. `turned`: elements and accumulators change places.
 void CopyBody(ir::Builder& b, const ir::Op& from, ir::Op* to, bool turned = false);

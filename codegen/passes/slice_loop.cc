@@ -8,6 +8,7 @@
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/slice_carry.h"
+#include "ir/create_like.h"
 #include "ir/op_views.h"
 #include "ir/ops.h"
 
@@ -72,7 +73,7 @@ std::vector<Carried> CarriedBy(ir::TypeContext& types, const SliceLoop& loop) {
     }
     if (sink.is_store()) continue;
     if (!CarriesElements(*sink.op)) {
-      add({.op = sink.op, .totals = Totals(*sink.op, loop.slices, ResultTypes(*sink.op)), .types = {}});
+      add({.op = sink.op, .totals = Totals(*sink.op, loop.slices, ir::ResultTypesOf(*sink.op)), .types = {}});
       continue;
     }
     Carried sums{.op = sink.op, .totals = std::nullopt, .types = {}};
@@ -214,7 +215,7 @@ class Body {
     }
     if (view != nullptr && view->type().is_view()) SliceView(def, dim, &operands);
     if (view != nullptr && !view->type().is_view()) MoveTensor(def, dim, &operands);
-    std::vector<Type> types = ResultTypes(def);
+    std::vector<Type> types = ir::ResultTypesOf(def);
     for (Type& t : types) {
       if (t.is_tile() && t.rank() > 0) t = SlicedType(b_.types(), t, dim, loop_.slices);
     }
@@ -350,20 +351,19 @@ class Body {
   // The store with this token.
   Op* WithToken(const Op& store, Value* token) {
     const auto& fields = store.info()->format->operands;
-    ir::Builder::Groups groups;
-    ir::Builder::NamedAttrs attrs;
+    Values operands;
+    std::vector<uint32_t> ends;
     for (size_t f = 0; f < fields.size(); ++f) {
-      groups.emplace_back();
-      for (int i = store.group_begin(static_cast<int>(f)); i < store.group_end(static_cast<int>(f)); ++i)
-        groups.back().push_back(store.operand(i));
-      if (fields[f].name == "token") groups.back() = {token};
+      const int field = static_cast<int>(f);
+      if (fields[f].name == "token") {
+        operands.push_back(token);
+      } else {
+        for (int i = store.group_begin(field); i < store.group_end(field); ++i) operands.push_back(store.operand(i));
+      }
+      ends.push_back(static_cast<uint32_t>(operands.size()));
     }
-    for (size_t i = 0; i < store.info()->format->attrs.size(); ++i) {
-      attrs.emplace_back(store.info()->format->attrs[i].name, store.attr(static_cast<int>(i)));
-    }
-    Op* made = b_.Create(store.opcode(), groups, ResultTypes(store), attrs);
-    made->loc = store.loc;
-    made->pos = store.pos;
+    Op* made = ir::CreateLike(b_.module(), store, operands, ir::ResultTypesOf(store), ends);
+    b_.module()->Append(b_.block(), made);
     return made;
   }
 
@@ -438,7 +438,7 @@ void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
     if (c.totals) {
       results = c.totals->Result(results);
     } else {
-      Op* whole = Copy(b, *c.op, results, ResultTypes(*c.op));
+      Op* whole = Copy(b, *c.op, results, ir::ResultTypesOf(*c.op));
       CopyBody(b, *c.op, whole);
       for (int i = 0; i < whole->num_results(); ++i) results[static_cast<size_t>(i)] = whole->result(i);
     }

@@ -3,8 +3,8 @@
 //   Decide<Decision::kWarps>(module, op, {2, 2});
 //   if (auto warps = DecisionOf<Decision::kWarps>(*op)) …      // optional<Span<const int64_t>>; of a flag: bool
 //
-// An operation that is made anew, or copied by a pass, has no decisions; a clone of a module (ir/clone.h) has them all. Not
-// thread-safe for writing.
+// An operation that a pass makes anew has no decisions; a copy of one (ir/create_like.h) and a clone of a module (ir/clone.h) have
+// them all. Not thread-safe for writing.
 #ifndef TILE_CODEGEN_TARGET_DECISIONS_H_
 #define TILE_CODEGEN_TARGET_DECISIONS_H_
 

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "absl/container/inlined_vector.h"
 #include "ir/float.h"
 #include "ir/op_views.h"
 
@@ -65,56 +64,8 @@ void ReplaceOp(Op* op, Value* with) {
 }
 
 Op* CopyBefore(Module* module, const Op& from, Op* where, ValueMap* values) {
-  const FormatInfo& format = *from.info()->format;
-  absl::InlinedVector<Value*, 8> operands;
-  absl::InlinedVector<uint32_t, 8> ends;
-  absl::InlinedVector<Type, 4> results;
-  absl::InlinedVector<Attr, 8> attrs;
-  for (int i = 0; i < from.num_operands(); ++i) {
-    const auto it = values->find(from.operand(i));
-    operands.push_back(it == values->end() ? from.operand(i) : it->second);
-  }
-  for (size_t f = 0; f < format.operands.size(); ++f) {
-    ends.push_back(static_cast<uint32_t>(from.group_end(static_cast<int>(f))));
-  }
-  for (int i = 0; i < from.num_results(); ++i) results.push_back(from.result(i)->type());
-  for (size_t i = 0; i < format.attrs.size(); ++i) attrs.push_back(from.attr(static_cast<int>(i)));
-  Op* op = module->CreateOp({.info = from.info(),
-                             .operands = operands,
-                             .operand_ends = ends,
-                             .results = results,
-                             .attrs = attrs,
-                             .loc = from.loc,
-                             .pos = from.pos});
+  Op* op = CopyOp(module, from, values);
   module->InsertBefore(where->block(), where, op);
-  for (int r = 0; r < from.num_regions(); ++r) {
-    const Block* region = from.region(r);
-    if (region == nullptr) continue;
-    absl::InlinedVector<Type, 8> types;
-    for (const Value* arg : region->args()) types.push_back(arg->type());
-    Block* block = module->CreateBlock(types);
-    op->set_region(r, block);
-    for (int i = 0; i < region->num_args(); ++i) {
-      block->arg(i)->name = region->arg(i)->name;
-      (*values)[region->arg(i)] = block->arg(i);
-    }
-    // Something to copy in front of, while the block is empty.
-    const uint32_t none = 0;
-    Op* end = module->CreateOp({.info = GetOp(Opcode::kReturn),
-                                .operands = {},
-                                .operand_ends = {&none, 1},
-                                .results = {},
-                                .attrs = {},
-                                .loc = from.loc,
-                                .pos = from.pos});
-    module->Append(block, end);
-    for (const Op* inner : *region) CopyBefore(module, *inner, end, values);
-    end->Unlink();
-  }
-  for (int i = 0; i < from.num_results(); ++i) {
-    op->result(i)->name = from.result(i)->name;
-    (*values)[from.result(i)] = op->result(i);
-  }
   return op;
 }
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "absl/container/flat_hash_map.h"
 #include "ir/builder.h"
+#include "ir/create_like.h"
 #include "ir/module.h"
 
 namespace tile::ir {
@@ -53,8 +53,7 @@ void Replace(Value* from, Value* to);
 // The only result; the op goes.
 void ReplaceOp(Op* op, Value* with);
 
-using ValueMap = absl::flat_hash_map<const Value*, Value*>;
-// A copy of the op in front of `where`; operands that are in the map are taken from there, and its results are added.
+// A copy of the op in front of `where` (ir/create_like.h).
 Op* CopyBefore(Module* module, const Op& op, Op* where, ValueMap* values);
 
 }  // namespace tile::ir
