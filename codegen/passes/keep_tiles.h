@@ -12,6 +12,9 @@
 //                                                            %again, %u = load_view_tko weak %m.view[0] token = %kept
 //                                                            … %again …
 //
+// In a loop the memory is made in the loop, so that it may be the same in each iteration: the emitter waits there until no thread uses
+// it any more. (Tile code has alloc_shared at the top level only; TileCodeOf moves it there.)
+//
 // Prepare keeps what is given once (old values of updates, loads that others may see), and does in memory what moves
 // elements anywhere: cat, extract, insert, pack, unpack. --remarks tells of each tile.
 #ifndef TILE_CODEGEN_PASSES_KEEP_TILES_H_

@@ -4,6 +4,7 @@
 
 #include "codegen/target/gpu_ops.h"
 #include "ir/clone.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -49,12 +50,17 @@ std::unique_ptr<ir::Module> TileCodeOf(const ir::Module& module) {
   std::unique_ptr<ir::Module> plain = ir::CloneModule(module);
   for (const auto& f : plain->functions) {
     DropLayouts(plain.get(), f->body());
-    std::vector<Op*> conversions, fetches;
+    std::vector<Op*> conversions, fetches, arrays;
     ir::Walk(f->body(), [&](Op* op) {
       op->DropAnnotations();
       if (IsGpuOp(op, GpuOpcode::kConvertLayout)) conversions.push_back(op);
       if (IsFetch(op)) fetches.push_back(op);
+      if (ir::AllocSharedOp::Is(op) && op->parent() != nullptr) arrays.push_back(op);
     });
+    for (Op* op : arrays) {
+      op->Unlink();
+      plain->InsertBefore(f->body(), f->body()->front(), op);
+    }
     for (Op* op : conversions) {
       op->result(0)->ReplaceAllUsesWith(op->operand(0));
       op->Erase();
