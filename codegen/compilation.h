@@ -1,21 +1,19 @@
-// What the passes of codegen/passes.def hand on to each other: a copy of the kernel, decisions about it, and what it becomes.
+// What the passes of codegen/passes.def hand on to each other: a copy of the kernel, which carries all decisions about it, and what
+// it becomes.
 //
 //   Compilation c(module, function, options, candidate);
 //   absl::Status s = RunPasses(c);      // codegen/pipeline.h
-//   c.result, or why not: c.fits
+//   c.result, or why not: c.fit
+//
+// A kernel that is read back from the text of a pass (passes/gpu_text.h) goes on with the passes behind that one.
 #ifndef TILE_CODEGEN_COMPILATION_H_
 #define TILE_CODEGEN_COMPILATION_H_
 
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "codegen/compile.h"
-#include "codegen/passes/assign_layouts.h"
-#include "codegen/passes/fetch_ahead.h"
-#include "codegen/plan/schedule.h"
+#include "codegen/plan/tile_layout.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
@@ -26,6 +24,8 @@ class LlvmCode;
 
 // How loops over products may be compiled.
 enum class Ahead : uint8_t { kNothing, kCopies, kTma };
+// How they are, behind the pass `fetch`.
+Ahead AheadOf(const ir::Function& function);
 
 // One way to compile a kernel: the most that it may fetch ahead.
 struct Candidate {
@@ -50,13 +50,6 @@ struct Compilation {
   Trace& trace() { return options.trace != nullptr ? *options.trace : unread_; }
   void Remark(absl::string_view about, absl::string_view what);
 
-  // Align
-  std::vector<ir::ImageRequirement> requirements;
-  // Fetch
-  FetchPlan fetch;
-  Ahead ahead = Ahead::kNothing;  // what is done of what the candidate allows
-  // Schedule
-  std::optional<const Schedule> schedule;
   // Schedule, Emit
   Fit fit = Fit::kFits;  // else what the error is about
   // Layouts

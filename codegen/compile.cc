@@ -6,6 +6,7 @@
 
 #include "codegen/compilation.h"
 #include "codegen/pipeline.h"
+#include "codegen/plan/schedule.h"
 #include "codegen/target/tuning.h"
 
 namespace tile::codegen {
@@ -17,10 +18,12 @@ Candidate FirstOf(Ahead ahead) {
 
 // The way to try behind one that did not fit: fewer stages than it had, while there are two, or less fetched ahead.
 std::optional<Candidate> NextOf(const Compilation& c) {
-  if (c.fit == Fit::kFits || c.ahead == Ahead::kNothing) return std::nullopt;
-  const int fewer = std::min(c.candidate.most_stages, c.schedule ? c.schedule->stages : 0) - 1;
+  const Ahead ahead = AheadOf(*c.function);
+  if (c.fit == Fit::kFits || ahead == Ahead::kNothing) return std::nullopt;
+  const std::optional<Schedule> schedule = ScheduleOf(*c.function);
+  const int fewer = std::min(c.candidate.most_stages, schedule ? schedule->stages : 0) - 1;
   if (c.fit == Fit::kTooMuchShared && fewer >= 2) return Candidate{c.candidate.ahead, fewer};
-  return FirstOf(c.ahead == Ahead::kTma ? Ahead::kCopies : Ahead::kNothing);
+  return FirstOf(ahead == Ahead::kTma ? Ahead::kCopies : Ahead::kNothing);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include "codegen/llvm/libdevice.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimise.h"
+#include "codegen/passes/assume_aligned.h"
+#include "codegen/plan/tensor_maps.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 namespace tile::codegen {
@@ -18,17 +20,18 @@ namespace {
 
 // What the image says of the code, besides the code.
 void Describe(const Emitter& emitter, Compilation& c) {
+  const Schedule& schedule = emitter.plan();
   Compiled& r = c.result;
   r.symbol = KernelSymbol(c.function->name);
   r.threads = emitter.hardware_threads();
   r.shared_bytes = emitter.shared().bytes();
   r.workspace_bytes = emitter.workspace_bytes();
   r.sites = emitter.sites();
-  r.one_row = c.schedule->square > 0;
-  r.persistent = c.schedule->persistent;
-  if (c.schedule->cluster) r.cluster_dim = c.schedule->along;
-  r.requirements = c.requirements;
-  for (const TensorMap& map : c.fetch.maps) {
+  r.one_row = schedule.square > 0;
+  r.persistent = schedule.persistent;
+  if (schedule.cluster) r.cluster_dim = schedule.along;
+  r.requirements = AlignmentRequirements(*c.function);
+  for (const TensorMap& map : TensorMapsOf(*c.function)) {
     r.maps.push_back(map.descriptor);
     for (const ir::ImageRequirement& needs : map.requirements) {
       if (std::find(r.requirements.begin(), r.requirements.end(), needs) == r.requirements.end())
@@ -45,8 +48,8 @@ absl::Status EmitPass(Compilation& c) {
   if (!code.ok()) return code.status();
   c.llvm = *std::move(code);
   llvm::Module& module = c.llvm->module();
-  Emitter emitter(c.target, *c.schedule, *c.module, *c.function, &module, c.options.trace,
-                  static_cast<int>(c.fetch.maps.size()));
+  const Schedule schedule = *ScheduleOf(*c.function);
+  Emitter emitter(c.target, schedule, *c.module, *c.function, &module, c.options.trace, NumTensorMaps(*c.function));
   if (absl::Status s = EmitKernel(&emitter); !s.ok()) {
     if (!emitter.refused()) c.fit = Fit::kTooMuchShared;
     return s;

@@ -1,16 +1,18 @@
 #include "codegen/pipeline.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/passes/gpu_text.h"
 #include "codegen/passes/verify_program.h"
+#include "codegen/plan/schedule.h"
 
 namespace tile::codegen {
 namespace {
 
-enum class Level : uint8_t { kTile, kSchedule, kLlvm, kPtx };
+enum class Level : uint8_t { kTile, kLlvm, kPtx };
 
 struct Pass {
   const char* name;
@@ -33,8 +35,6 @@ constexpr PassInfo kInfos[] = {
 std::string TextOf(const Compilation& c, Level level) {
   switch (level) {
     case Level::kTile: return PrintGpu(*c.module);
-    case Level::kSchedule:
-      return absl::StrCat("@", c.function->name, ": ", c.schedule->num_warps, " warps: ", c.schedule->why, "\n");
     case Level::kLlvm: return c.llvm->Text();
     case Level::kPtx: return c.result.ptx;
   }
@@ -44,7 +44,8 @@ std::string TextOf(const Compilation& c, Level level) {
 // The program that LLVM gets is judged by LLVM.
 absl::Status VerifyBehind(const Pass& pass, const Compilation& c) {
   if (pass.level != Level::kTile) return absl::OkStatus();
-  const std::string faults = ProgramFaults(c.target, *c.module, c.schedule ? &*c.schedule : nullptr);
+  const std::optional<Schedule> schedule = ScheduleOf(*c.function);
+  const std::string faults = ProgramFaults(c.target, *c.module, schedule ? &*schedule : nullptr);
   if (faults.empty()) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("error[codegen.internal]: the program of @", c.function->name,
                                           " is wrong behind pass ", pass.name, ": ", faults));

@@ -4,13 +4,18 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/compilation.h"
+#include "codegen/passes/assign_layouts.h"
 #include "codegen/passes/assume_aligned.h"
 #include "codegen/passes/choose_mma.h"
 #include "codegen/passes/copy_ahead.h"
+#include "codegen/passes/fetch_ahead.h"
 #include "codegen/passes/resolve_hints.h"
 #include "codegen/passes/slice.h"
 #include "codegen/passes/split_products.h"
+#include "codegen/plan/producer_slice.h"
+#include "codegen/plan/schedule.h"
 #include "codegen/plan/staging.h"
+#include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/tma_store.h"
 #include "ir/op_views.h"
 
@@ -23,29 +28,28 @@ constexpr int64_t kMostRegistersOfThread = 1024;  // that a tile may take, in me
 absl::Status CheckLargestTile(Compilation& c) {
   const LargestTile largest = FindLargestTile(*c.function);
   if (largest.op == nullptr) return absl::OkStatus();
-  const int64_t each = RegistersOf(largest.tile->type()) / (32 * c.schedule->num_warps);
+  const int num_warps = ScheduleOf(*c.function)->num_warps;
+  const int64_t each = RegistersOf(largest.tile->type()) / (32 * num_warps);
   if (each <= kMostRegistersOfThread) return absl::OkStatus();
   c.fit = Fit::kTooManyRegisters;
   return absl::InvalidArgumentError(absl::StrCat(
       c.module->Where(largest.op->loc, largest.op->pos), ": error[codegen.registers]: ", largest.op->info()->mnemonic,
       " in kernel @", c.function->name, " works on the whole of ", largest.tile->type().ToString(), ", which is ", each,
-      " registers of 32 bits in each of ", 32 * c.schedule->num_warps, " threads; ", c.target.arch,
+      " registers of 32 bits in each of ", 32 * num_warps, " threads; ", c.target.arch,
       " has 255, and code for more than ", kMostRegistersOfThread, " is not made. Use tiles of 1/",
       (each + kMostRegistersOfThread - 1) / kMostRegistersOfThread * 8,
       " of the elements there, or a program that can be done in slices (--remarks says what hinders it)"));
 }
 
 // Descriptors for the stores that go by TMA.
-void ChooseTmaStores(Compilation& c) {
-  if (!c.schedule->producer) return;
+void ChooseTmaStores(const Schedule& schedule, Compilation& c) {
+  if (!schedule.producer) return;
   ir::Walk(c.function->body(), [&](ir::Op* op) {
     const auto store_view = ir::As<ir::StoreViewOp>(op);
     if (!store_view) return;
     const Layout* layout = LayoutOf(store_view->tile()->type());
-    std::optional<TmaStorePlan> plan = layout == nullptr ? std::nullopt : PlanTmaStore(*op, *layout);
-    if (!plan) return;
-    Decide(c.module.get(), op, *plan, static_cast<int>(c.fetch.maps.size()));
-    c.fetch.maps.push_back(std::move(plan->tensor));
+    const std::optional<TmaStore> plan = layout == nullptr ? std::nullopt : PlanTmaStore(*op, *layout);
+    if (plan) Decide(c.module.get(), op, *plan, NumTensorMaps(*c.function));
   });
 }
 
@@ -57,7 +61,7 @@ absl::Status HintsPass(Compilation& c) {
 }
 
 absl::Status AlignPass(Compilation& c) {
-  if (c.options.aligned) c.requirements = AssumeAligned(c.module.get(), c.function);
+  if (c.options.aligned) AssumeAligned(c.module.get(), c.function);
   return absl::OkStatus();
 }
 
@@ -68,15 +72,10 @@ absl::Status SplitPass(Compilation& c) {
 
 absl::Status FetchPass(Compilation& c) {
   const auto& [ahead, most_stages] = c.candidate;
-  if (ahead == Ahead::kTma)
-    c.fetch = FetchAhead(c.target, c.options.num_warps, c.module.get(), c.function, c.options.trace);
-  if (c.fetch.num_warps > 0) {
-    c.ahead = Ahead::kTma;
-  } else if (ahead != Ahead::kNothing && CopyAhead(c.target, c.module.get(), c.function, c.options.trace)) {
-    c.ahead = Ahead::kCopies;
-  } else {
-    FitRounds(c.target, c.module.get(), c.function);
-  }
+  const bool any = (ahead == Ahead::kTma &&
+                    FetchAhead(c.target, c.options.num_warps, c.module.get(), c.function, c.options.trace)) ||
+                   (ahead != Ahead::kNothing && CopyAhead(c.target, c.module.get(), c.function, c.options.trace));
+  if (!any) FitRounds(c.target, c.module.get(), c.function);
   return absl::OkStatus();
 }
 
@@ -92,33 +91,31 @@ absl::Status SlicePass(Compilation& c) {
 
 absl::Status SchedulePass(Compilation& c) {
   DecideStages(c.module.get(), c.function);
-  std::optional<Schedule> schedule = MakeSchedule(c.target, *c.function,
-                                                  {.aligned = c.options.aligned,
-                                                   .told_warps = c.options.num_warps,
-                                                   .wgmma_warps = c.fetch.num_warps,
-                                                   .shared_dim = c.fetch.shared_dim,
-                                                   .most_stages = c.candidate.most_stages});
+  std::optional<Schedule> schedule = MakeSchedule(
+      c.target, *c.function,
+      {.aligned = c.options.aligned, .told_warps = c.options.num_warps, .most_stages = c.candidate.most_stages});
   if (!schedule) {
     c.Remark("fetch", "nothing is fetched ahead: shared memory does not hold the operands of two rounds");
     c.fit = Fit::kTooMuchShared;
     return absl::InvalidArgumentError("no room for a ring");
   }
-  c.schedule.emplace(*std::move(schedule));
+  Decide(c.module.get(), c.function, *schedule);
   if (absl::Status s = CheckLargestTile(c); !s.ok()) return s;
-  c.Remark("plan",
-           absl::StrCat(c.schedule->num_warps, c.schedule->num_warps == 1 ? " warp: " : " warps: ", c.schedule->why));
+  c.Remark("plan", absl::StrCat(schedule->num_warps, schedule->num_warps == 1 ? " warp: " : " warps: ", schedule->why));
   return absl::OkStatus();
 }
 
 absl::Status MmaPass(Compilation& c) {
-  ChooseMma(c.target, *c.schedule, c.module.get(), c.function);
+  ChooseMma(c.target, *ScheduleOf(*c.function), c.module.get(), c.function);
   return absl::OkStatus();
 }
 
 absl::Status LayoutsPass(Compilation& c) {
-  if (absl::Status s = AssignLayouts(*c.schedule, c.module.get(), c.function, &c.layouts); !s.ok()) return s;
+  const Schedule schedule = *ScheduleOf(*c.function);
+  if (absl::Status s = AssignLayouts(schedule, c.module.get(), c.function, &c.layouts); !s.ok()) return s;
   ChooseAsync(c.module.get(), c.function);
-  ChooseTmaStores(c);
+  ChooseTmaStores(schedule, c);
+  if (schedule.producer) DecideProducerOps(c.module.get(), c.function);
   return absl::OkStatus();
 }
 

@@ -3,9 +3,6 @@
 
 #include <cassert>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-
 namespace tile::codegen {
 
 Layout Layout::FromBases(Shape shape, Masks registers, Masks lanes, Masks warps) {
@@ -165,16 +162,6 @@ absl::InlinedVector<int, 16> Layout::CanonicalRegisters() const {
     if ((static_cast<Mask>(r) & free) == 0) found.push_back(r);
   }
   return found;
-}
-
-std::string Layout::ToString() const {
-  std::string text = rank() == 0 ? "scalar" : absl::StrJoin(shape_, "x");
-  const char* const names[kNumIns] = {"registers", "lanes", "warps"};
-  for (int i = 0; i < kNumIns; ++i) {
-    absl::StrAppend(&text, " ", names[i], bases_[i].empty() ? " -" : "");
-    for (Mask basis : bases_[i]) absl::StrAppend(&text, " (", absl::StrJoin(Coordinates(basis), ","), ")");
-  }
-  return text;
 }
 
 }  // namespace tile::codegen

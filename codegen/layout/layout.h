@@ -32,10 +32,12 @@
 #define TILE_CODEGEN_LAYOUT_LAYOUT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "codegen/layout/gf2.h"
 
@@ -132,6 +134,8 @@ class Layout {
 
   // "4x16 registers (0,1) lanes (0,2) (0,4) (0,8) (1,0) (2,0) warps -": the coordinates of every basis.
   std::string ToString() const;
+  // What ToString gives, as the layout that gave it; nullopt for any other text.
+  static std::optional<Layout> Parse(absl::string_view text);
 
   friend bool operator==(const Layout& a, const Layout& b) {
     for (int i = 0; i < kNumIns; ++i) {

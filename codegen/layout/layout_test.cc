@@ -86,6 +86,35 @@ TEST(LayoutTest, TheExampleOfTheHeader) {
   EXPECT_EQ(Layout::Default({}, 1, 4).ToString(), "scalar registers - lanes () () () () () warps -");
 }
 
+TEST(LayoutTest, TextIsReadBack) {
+  for (int rank = 0; rank <= 3; ++rank) {
+    for (int size = 0; size <= 12; ++size) {
+      for (const Sizes& shape : Factors(rank, size)) {
+        for (int warps : {1, 4, 8}) {
+          const Layout l = Layout::Default(shape, warps, 4);
+          ASSERT_EQ(Layout::Parse(l.ToString()), l) << l.ToString();
+        }
+      }
+    }
+  }
+  const Layout swizzled = Layout::FromBases({4, 8}, {9, 2}, {4, 20, 0, 0, 8}, {16});
+  EXPECT_EQ(Layout::Parse(swizzled.ToString()), swizzled);
+}
+
+TEST(LayoutTest, OtherTextIsNoLayout) {
+  for (const char* text : {"", "4x16", "4x16 registers", "4x16 registers (0,1) lanes (0,2) warps",
+                           "4x16 registers (0,1) warps - lanes (0,2)", "4x16 registers (0,16) lanes (0,2) warps -",
+                           "4x16 registers (4,0) lanes (0,2) warps -", "4x16 registers (1) lanes (0,2) warps -",
+                           "4x16 registers (0,+1) lanes (0,2) warps -", "4x16 registers (0,-1) lanes (0,2) warps -",
+                           "4x15 registers (0,1) lanes (0,2) warps -", "0x16 registers (0,1) lanes (0,2) warps -",
+                           "4x16  registers (0,1) lanes (0,2) warps -", "4x16 registers (0,1) lanes (0,2) warps - ",
+                           "scalar registers (0) lanes - warps -", "1125899906842624 registers - lanes - warps -",
+                           "99999999999999999999 registers - lanes - warps -",
+                           "4x16 registers (0,1 lanes (0,2) warps -", "4x16 registers - (0,1) lanes (0,2) warps -"}) {
+    EXPECT_EQ(Layout::Parse(text), std::nullopt) << text;
+  }
+}
+
 TEST(LayoutTest, DefaultIsCoalescedAndUsesEveryThread) {
   for (int rank = 0; rank <= 3; ++rank) {
     for (int size = 0; size <= 12; ++size) {

@@ -70,13 +70,7 @@ class Assigner : public LayoutRules {
 
   void SettleValue(Value* v) {
     if (!NeedsLayout(v->type()) || LayoutOf(v->type()) != nullptr) return;
-    SetLayout(v, Decided(v));
-  }
-
-  void SetLayout(Value* v, const Layout* layout) {
-    ir::TypeData data = *v->type().data();
-    data.encoding = layout;
-    v->set_type(module()->types().Intern(std::move(data)));
+    SetLayout(module(), v, Decided(v));
   }
 
   // The value in this layout: itself, made again, or converted. Stands behind the definition, so it serves all uses.
@@ -118,7 +112,7 @@ class Assigner : public LayoutRules {
     std::vector<Value*> operands;
     for (int i = 0; i < def->num_operands(); ++i) operands.push_back(def->operand(i));
     Op* op = ir::CreateLike(module(), *def, operands, {v->type()});
-    SetLayout(op->result(0), layout);
+    SetLayout(module(), op->result(0), layout);
     module()->InsertBefore(def->block(), def->next(), op);
     for (int i = 0; i < op->num_operands(); ++i) {
       Value* from = op->operand(i);
@@ -138,7 +132,7 @@ class Assigner : public LayoutRules {
     spec.operand_ends = {&end, 1};
     spec.results = {&type, 1};
     Op* op = module()->CreateOp(spec);
-    SetLayout(op->result(0), layout);
+    SetLayout(module(), op->result(0), layout);
     if (Op* def = v->def()) {
       op->loc = def->loc;
       op->pos = def->pos;

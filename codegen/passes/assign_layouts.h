@@ -19,23 +19,12 @@
 #ifndef TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_
 #define TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_
 
-#include "absl/container/node_hash_set.h"
 #include "absl/status/status.h"
-#include "codegen/layout/layout.h"
 #include "codegen/plan/schedule.h"
+#include "codegen/plan/tile_layout.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
-
-class LayoutTable {
- public:
-  const Layout* Intern(const Layout& layout) { return &*layouts_.insert(layout).first; }
-
- private:
-  absl::node_hash_set<Layout> layouts_;  // stable addresses
-};
-
-inline const Layout* LayoutOf(ir::Type t) { return static_cast<const Layout*>(t->encoding); }
 
 absl::Status AssignLayouts(const Schedule& plan, ir::Module* module, ir::Function* function, LayoutTable* layouts);
 

@@ -5,6 +5,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/facts.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -118,11 +120,21 @@ void Assume(ir::Module* module, ir::Function* function, Value* param) {
 
 }  // namespace
 
-std::vector<ir::ImageRequirement> AssumeAligned(ir::Module* module, ir::Function* function) {
+void AssumeAligned(ir::Module* module, ir::Function* function) {
+  const std::set<int> params = DecidingParams(*function);
+  if (params.empty()) return;
+  for (int i : params) Assume(module, function, function->param(i));
+  Decide<Decision::kAlignedParams>(module, KernelOp(module, function),
+                                   std::vector<int64_t>(params.begin(), params.end()));
+}
+
+std::vector<ir::ImageRequirement> AlignmentRequirements(const ir::Function& function) {
   std::vector<ir::ImageRequirement> needs;
-  for (int i : DecidingParams(*function)) {
-    Value* param = function->body()->arg(i);
-    if (param->type().element().is_pointer()) {
+  const Op* kernel = FindKernelOp(function);
+  if (kernel == nullptr) return needs;
+  for (int64_t param : DecisionOf<Decision::kAlignedParams>(*kernel).value_or(absl::Span<const int64_t>())) {
+    const int i = static_cast<int>(param);
+    if (function.param(i)->type().element().is_pointer()) {
       needs.push_back({{{ExprOp::kConst, 0, 0, kMultiple - 1}, {ExprOp::kAlign, i, 0, 0}, {ExprOp::kLess, 0, 0, 0}},
                        absl::StrCat("parameter ", i, " is a multiple of ", kMultiple, " bytes")});
     } else {
@@ -133,7 +145,6 @@ std::vector<ir::ImageRequirement> AssumeAligned(ir::Module* module, ir::Function
                         {ExprOp::kEqual, 0, 0, 0}},
                        absl::StrCat("parameter ", i, " is a multiple of ", kMultiple)});
     }
-    Assume(module, function, param);
   }
   return needs;
 }

@@ -2,7 +2,8 @@
 // be are multiples of 16. Where that is assumed, no test at run time and no second way stands beside a wide access, which also
 // took registers. An image of its own requires it; another one serves the other launches.
 //
-//   std::vector<ir::ImageRequirement> needs = AssumeAligned(&module, function);
+//   AssumeAligned(&module, function);
+//   std::vector<ir::ImageRequirement> needs = AlignmentRequirements(*function);
 //   // {"parameter 0 is a multiple of 16 bytes", "parameter 3 is a multiple of 16"}; empty: nothing was assumed
 //
 // Pointer parameters under views and pointer tiles; integer parameters that strides, the size of the dimension of stride 1, and
@@ -18,7 +19,9 @@
 
 namespace tile::codegen {
 
-std::vector<ir::ImageRequirement> AssumeAligned(ir::Module* module, ir::Function* function);
+void AssumeAligned(ir::Module* module, ir::Function* function);
+// What a launch must keep for the code to be right: one for each parameter that something was assumed of.
+std::vector<ir::ImageRequirement> AlignmentRequirements(const ir::Function& function);
 // Whether it would assume anything.
 bool DependsOnAlignment(const ir::Function& function);
 

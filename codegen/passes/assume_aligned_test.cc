@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/passes/tile_code.h"
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
@@ -26,13 +27,14 @@ Result Assumed(const std::string& text) {
   ir::Function* f = m->functions[0].get();
   const bool depends = DependsOnAlignment(*f);
   Result r;
-  for (const ir::ImageRequirement& need : AssumeAligned(m.get(), f)) absl::StrAppend(&r.needs, need.text, "; ");
+  AssumeAligned(m.get(), f);
+  for (const ir::ImageRequirement& need : AlignmentRequirements(*f)) absl::StrAppend(&r.needs, need.text, "; ");
   EXPECT_EQ(depends, !r.needs.empty());
   ir::Diagnostics after;
-  ir::Verify(*m, &after);
+  ir::Verify(*TileCodeOf(*m), &after);
   EXPECT_TRUE(after.ok()) << after.ToString();
   EXPECT_FALSE(DependsOnAlignment(*f)) << "what was assumed is known";
-  r.text = ir::Print(*m);
+  r.text = ir::Print(*TileCodeOf(*m));
   return r;
 }
 

@@ -8,6 +8,7 @@
 #include "codegen/plan/producer_slice.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/share_loads.h"
+#include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -68,9 +69,8 @@ class Loop {
 
 }  // namespace
 
-FetchPlan FetchAhead(const Target& target, int num_warps, ir::Module* module, ir::Function* function, Trace* trace) {
-  FetchPlan plan;
-  if (!target.has(kWgmma) || !target.has(kTma) || num_warps % 4 != 0) return plan;
+bool FetchAhead(const Target& target, int num_warps, ir::Module* module, ir::Function* function, Trace* trace) {
+  if (!target.has(kWgmma) || !target.has(kTma) || num_warps % 4 != 0) return false;
   std::vector<std::pair<Op*, std::vector<Op*>>> loops;
   ir::Walk(function->body(), [&](Op* op) {
     if (op->opcode() != Opcode::kFor || op->region(0) == nullptr) return;
@@ -94,23 +94,21 @@ FetchPlan FetchAhead(const Target& target, int num_warps, ir::Module* module, ir
                    products.end());
     if (products.empty()) continue;
     fetches.push_back(Loop(module, loop).Rewrite(products));
-    plan.num_warps = warps;
   }
   DecideStages(module, function);
   const Sharing sharing = target.has(kCluster) ? FindSharing(*function) : Sharing();
-  plan.shared_dim = sharing.dim;
-  for (const Op* fetch : fetches) {
+  for (Op* fetch : fetches) {
+    Decide<Decision::kNeedsWarps>(module, fetch, warps);
+    if (sharing.dim >= 0) Decide<Decision::kSharedDim>(module, fetch, sharing.dim);
     for (const StagedTile& tile : StageOf(*fetch).tiles) {
       for (Op* load : *fetch->region(0)) {
         if (load != tile.load) continue;
-        const bool shared = sharing.loads.contains(load);
-        Decide<Decision::kTensorMap>(module, load, static_cast<int64_t>(plan.maps.size()));
-        if (shared) Decide<Decision::kMulticast>(module, load, kClusterBlocks);
-        plan.maps.push_back(*MapTensor(*load, tile, shared ? kClusterBlocks : 1));
+        Decide<Decision::kTensorMap>(module, load, NumTensorMaps(*function));
+        if (sharing.loads.contains(load)) Decide<Decision::kMulticast>(module, load, kClusterBlocks);
       }
     }
   }
-  return plan;
+  return !fetches.empty();
 }
 
 }  // namespace tile::codegen

@@ -1,10 +1,14 @@
-// A program on its way to the GPU as text, which can be read back: what --print-after shows and tests of passes begin with.
+// A program on its way to the GPU as text, which can be read back: what --print-after shows, and what tests of passes begin with.
 //
 //   std::string text = PrintGpu(module);
-//   std::unique_ptr<ir::Module> again = ParseGpu(text, "kernel.tile", &diagnostics);
+//   LayoutTable layouts;                          // of the program that is read
+//   std::unique_ptr<ir::Module> again = ParseGpu(text, "kernel.tile", &layouts, &diagnostics);
 //
-// Layouts stand in comments behind the operations whose results have them. A program that is read back has none: the pass that
-// assigns them gives the same ones again.
+// The passes that would follow make the same machine code of the program that is read: decisions stand behind their operations,
+// layouts as one of them, for each result that is a tile (a loop's arguments have the layouts of the values that it begins with):
+//
+//   %y = addf %x, %x : tile<4x16xf32> {layout = "4x16 registers (0,1) lanes (0,2) (0,4) (0,8) (1,0) (2,0) warps -"}
+//   %n:2 = for … {layout = "4x16 registers …; 64 registers …"}
 #ifndef TILE_CODEGEN_PASSES_GPU_TEXT_H_
 #define TILE_CODEGEN_PASSES_GPU_TEXT_H_
 
@@ -12,13 +16,16 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "codegen/plan/tile_layout.h"
 #include "ir/diagnostic.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
 
 std::string PrintGpu(const ir::Module& module);
-std::unique_ptr<ir::Module> ParseGpu(absl::string_view text, absl::string_view file_name, ir::Diagnostics* diagnostics);
+// Null if there are errors. Whether layouts fit operations is not judged here (verify_program.h).
+std::unique_ptr<ir::Module> ParseGpu(absl::string_view text, absl::string_view file_name, LayoutTable* layouts,
+                                     ir::Diagnostics* diagnostics);
 
 }  // namespace tile::codegen
 

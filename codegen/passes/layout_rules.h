@@ -31,8 +31,6 @@ class LayoutRules {
   // The layout that operand i must have, given those of the results (or of the first operand that counts); null: any.
   const Layout* Wanted(const ir::Op& op, int i);
 
-  static bool NeedsLayout(ir::Type t) { return t.is_tile() && t.rank() > 0; }
-
  private:
   // Layout of result i if it follows from the operands' as `known` tells them; null otherwise.
   template <class Known>

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "codegen/plan/tile_layout.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/clone.h"
 #include "ir/op_views.h"
@@ -14,10 +15,7 @@ using ir::Op;
 using ir::Value;
 
 void DropLayout(ir::Module* module, Value* v) {
-  if (v->type()->encoding == nullptr) return;
-  ir::TypeData data = *v->type().data();
-  data.encoding = nullptr;
-  v->set_type(module->types().Intern(std::move(data)));
+  if (LayoutOf(v->type()) != nullptr) SetLayout(module, v, nullptr);
 }
 
 void DropLayouts(ir::Module* module, Block* body) {
@@ -51,12 +49,15 @@ std::unique_ptr<ir::Module> TileCodeOf(const ir::Module& module) {
   for (const auto& f : plain->functions) {
     DropLayouts(plain.get(), f->body());
     std::vector<Op*> conversions, fetches, arrays;
+    Op* kernel = nullptr;
     ir::Walk(f->body(), [&](Op* op) {
       op->DropAnnotations();
       if (IsGpuOp(op, GpuOpcode::kConvertLayout)) conversions.push_back(op);
       if (IsFetch(op)) fetches.push_back(op);
+      if (IsGpuOp(op, GpuOpcode::kKernel)) kernel = op;
       if (ir::AllocSharedOp::Is(op) && op->parent() != nullptr) arrays.push_back(op);
     });
+    if (kernel != nullptr) kernel->Erase();
     for (Op* op : arrays) {
       op->Unlink();
       plain->InsertBefore(f->body(), f->body()->front(), op);

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
-#include "codegen/passes/assign_layouts.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/plan/staging.h"
+#include "codegen/plan/tile_layout.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
@@ -18,8 +18,6 @@ namespace {
 
 using ir::Op;
 using ir::Value;
-
-bool HasElements(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
 class Judge {
  public:
@@ -39,7 +37,7 @@ class Judge {
     bool any = false;
     ir::Walk(f.body(), [&](Op* op) {
       for (int i = 0; i < op->num_results(); ++i)
-        any = any || (HasElements(op->result(i)) && LayoutOf(op->result(i)->type()) != nullptr);
+        any = any || (NeedsLayout(op->result(i)->type()) && LayoutOf(op->result(i)->type()) != nullptr);
     });
     return any;
   }
@@ -59,7 +57,7 @@ class Judge {
     if (ir::MmaOp::Is(op) && !DecisionOf<Decision::kInstruction>(*op)) return Fail(f, op, "has no instruction");
     const Layout* common = nullptr;
     const auto visit = [&](const Value* v) {
-      if (!HasElements(v) || !fault_.empty()) return;
+      if (!NeedsLayout(v->type()) || !fault_.empty()) return;
       const Layout* layout = LayoutOf(v->type());
       if (layout == nullptr) return Fail(f, op, absl::StrCat(v->type().ToString(), " has no layout"));
       if (layout->shape() != v->type().shape()) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/layout/layout.h"
 #include "codegen/passes/assign_layouts.h"
 #include "codegen/passes/choose_mma.h"
@@ -13,6 +14,7 @@
 #include "codegen/target/gpu_ops.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "ir/compare.h"
 #include "ir/text/printer.h"
 #include "ir/verify/verify.h"
 
@@ -50,7 +52,8 @@ entry @product(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f32>>, %n: t
 
 std::unique_ptr<ir::Module> Read() {
   ir::Diagnostics diagnostics;
-  std::unique_ptr<ir::Module> module = ParseGpu(kText, "test.tile", &diagnostics);
+  LayoutTable layouts;
+  std::unique_ptr<ir::Module> module = ParseGpu(kText, "test.tile", &layouts, &diagnostics);
   EXPECT_NE(module, nullptr) << diagnostics.ToString();
   return module;
 }
@@ -161,11 +164,7 @@ TEST(VerifyProgram, Layouts) {
     change(*module, layouts);
     return Faults(*module, &schedule);
   };
-  const auto set = [](ir::Module& module, ir::Value* v, const Layout* layout) {
-    ir::TypeData data = *v->type().data();
-    data.encoding = layout;
-    v->set_type(module.types().Intern(std::move(data)));
-  };
+  const auto set = [](ir::Module& module, ir::Value* v, const Layout* layout) { SetLayout(&module, v, layout); };
   EXPECT_THAT(with([&](ir::Module& m, LayoutTable&) { set(m, Find(m, "addf")->result(0), nullptr); }),
               HasSubstr("addf: tile<64x64xf32> has no layout"));
   EXPECT_THAT(with([&](ir::Module& m, LayoutTable& t) {
@@ -205,9 +204,45 @@ TEST(GpuText, IsReadBack) {
       HasSubstr(
           "%copy_ahead:2 = copy_ahead iter_values(%later = %k) : tile<i32> -> tile<64x32xf16>, tile<32x64xf16> {"));
   ir::Diagnostics diagnostics;
-  const auto again = ParseGpu(text, "again.tile", &diagnostics);
+  LayoutTable layouts;
+  const auto again = ParseGpu(text, "again.tile", &layouts, &diagnostics);
   ASSERT_NE(again, nullptr) << diagnostics.ToString();
   EXPECT_EQ(PrintGpu(*again), text);
+}
+
+TEST(GpuText, LayoutsAreReadBack) {
+  const auto module = ReadWithStages();
+  LayoutTable layouts;
+  ChooseMma(Ampere(), WithStages(3), module.get(), module->functions[0].get());
+  ASSERT_TRUE(AssignLayouts(WithStages(3), module.get(), module->functions[0].get(), &layouts).ok());
+  const std::string text = PrintGpu(*module);
+  EXPECT_THAT(text, HasSubstr("layout = \"64x64 registers (0,1) "));
+  ir::Diagnostics diagnostics;
+  const auto again = ParseGpu(text, "again.tile", &layouts, &diagnostics);
+  ASSERT_NE(again, nullptr) << diagnostics.ToString();
+  EXPECT_EQ(ir::FirstDifference(*module, *again), "") << "types with the same layouts, arguments of loops included";
+  EXPECT_EQ(PrintGpu(*again), text);
+}
+
+TEST(GpuText, WrongLayouts) {
+  const auto read = [](absl::string_view annotation) {
+    ir::Diagnostics diagnostics;
+    LayoutTable layouts;
+    const std::string text =
+        absl::StrCat("entry @k() {\n  %x = constant <f32: 1> : tile<64xf32> {", annotation, "}\n  return\n}\n");
+    const bool is_read = ParseGpu(text, "k.tile", &layouts, &diagnostics) != nullptr;
+    EXPECT_EQ(is_read, diagnostics.ok());
+    return diagnostics.ToString();
+  };
+  const std::string lanes = "lanes (2) (4) (8) (16) (32) warps -";
+  EXPECT_EQ(read(absl::StrCat("layout = \"64 registers (1) ", lanes, "\"")), "");
+  EXPECT_EQ(read("layout = \"-\""), "");
+  EXPECT_THAT(read("layout = \"64 registers\""),
+              HasSubstr("k.tile:2:8: error[gpu_text.layout]: this is no layout: 64 reg"));
+  EXPECT_THAT(read(absl::StrCat("layout = \"32 registers (1) ", lanes, "\"")), HasSubstr("this is no layout"));
+  EXPECT_THAT(read("layout = \"32 registers - lanes - warps -\""),
+              HasSubstr("the layout of tile<64xf32> is that of another shape"));
+  EXPECT_THAT(read("layout = \"-; -\""), HasSubstr("constant gives 1 tiles, 2 layouts are written"));
 }
 
 TEST(GpuText, DecisionsAreReadBack) {
@@ -217,7 +252,8 @@ TEST(GpuText, DecisionsAreReadBack) {
   EXPECT_THAT(text, HasSubstr("} {swizzle = [64, 128], row_rotation = [0, 0], offsets = [0, 4096]}\n"));
   EXPECT_THAT(text, HasSubstr(" {instruction = \"mma.sync\", shape = [16, 8, 16], warps = [2, 2]}\n"));
   ir::Diagnostics diagnostics;
-  const auto again = ParseGpu(text, "again.tile", &diagnostics);
+  LayoutTable layouts;
+  const auto again = ParseGpu(text, "again.tile", &layouts, &diagnostics);
   ASSERT_NE(again, nullptr) << diagnostics.ToString();
   EXPECT_EQ(PrintGpu(*again), text);
   EXPECT_EQ(StageOf(*Find(*again, "copy_ahead")).bytes, 8192);

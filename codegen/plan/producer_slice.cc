@@ -1,6 +1,7 @@
 #include "codegen/plan/producer_slice.h"
 
 #include "codegen/plan/staging.h"
+#include "codegen/target/decisions.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -26,10 +27,12 @@ bool Sliceable(const Value* v, int depth) {
   return true;
 }
 
-void Add(const Value* v, absl::flat_hash_set<const Op*>* ops) {
-  const Op* def = v->def();
-  if (def == nullptr || !ops->insert(def).second) return;
-  for (int i = 0; i < def->num_operands(); ++i) Add(def->operand(i), ops);
+// What the value is computed from.
+void Mark(ir::Module* module, const Value* v) {
+  Op* def = v->def();
+  if (def == nullptr || DecisionOf<Decision::kByProducer>(*def)) return;
+  Decide<Decision::kByProducer>(module, def, true);
+  for (int i = 0; i < def->num_operands(); ++i) Mark(module, def->operand(i));
 }
 
 }  // namespace
@@ -46,23 +49,21 @@ bool IsSliceableLoop(const Op& loop) {
   return true;
 }
 
-absl::flat_hash_set<const Op*> ProducerOps(const ir::Function& function) {
-  absl::flat_hash_set<const Op*> ops;
-  ir::Walk(function.body(), [&](Op* loop) {
+void DecideProducerOps(ir::Module* module, ir::Function* function) {
+  ir::Walk(function->body(), [&](Op* loop) {
     if (!ir::ForOp::Is(loop) || FetchIn(*loop) == nullptr) return;
-    for (const Op* op = loop; op != nullptr; op = op->parent()) {
-      ops.insert(op);
-      for (const Value* v : ir::BoundsOf(ir::ForOp(op))) Add(v, &ops);
+    for (Op* op = loop; op != nullptr; op = op->parent()) {
+      Decide<Decision::kByProducer>(module, op, true);
+      for (const Value* v : ir::BoundsOf(ir::ForOp(op))) Mark(module, v);
     }
     const ir::Block* region = FetchIn(*loop)->region(0);
     for (const Op* op : *region) {
       for (int i = 0; i < op->num_operands(); ++i) {
         const Value* v = op->operand(i);
-        if (v->def() != nullptr && v->def()->block() != region) Add(v, &ops);
+        if (v->def() != nullptr && v->def()->block() != region) Mark(module, v);
       }
     }
   });
-  return ops;
 }
 
 }  // namespace tile::codegen

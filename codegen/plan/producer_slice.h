@@ -2,13 +2,12 @@
 // block numbers and induction variables without reading memory, and the loops around fetch_ahead operations.
 //
 //   IsSliceable(value)        // the producer can compute it
-//   ProducerOps(function)     // operations that it runs, those in a fetch_ahead apart
+//   DecideProducerOps(module, function);           // once: marks the operations that it executes (Decision::kByProducer)
 //
-// Pure functions.
+// Pure functions, except the one that decides.
 #ifndef TILE_CODEGEN_PLAN_PRODUCER_SLICE_H_
 #define TILE_CODEGEN_PLAN_PRODUCER_SLICE_H_
 
-#include "absl/container/flat_hash_set.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
@@ -16,7 +15,8 @@ namespace tile::codegen {
 bool IsSliceable(const ir::Value* v);
 // The loop's bounds are sliceable, and it stands in nothing but such loops.
 bool IsSliceableLoop(const ir::Op& loop);
-absl::flat_hash_set<const ir::Op*> ProducerOps(const ir::Function& function);
+// Those in a fetch_ahead apart, which it executes all.
+void DecideProducerOps(ir::Module* module, ir::Function* function);
 
 }  // namespace tile::codegen
 

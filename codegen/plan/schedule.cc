@@ -9,6 +9,7 @@
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tma_store.h"
 #include "codegen/plan/warps.h"
+#include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
@@ -36,9 +37,13 @@ bool IsIndependent(const ir::Function& function) {
 // products) where that helps and their registers fit.
 void PlanRings(const Target& target, const ir::Function& function, const ScheduleOptions& options, Schedule* plan) {
   int64_t stage = 0, other = 0, accumulators = 0;
+  int shared_dim = -1;  // of the grid; -1: blocks share no loads
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
-    if (ir::ForOp::Is(op) && FetchIn(*op) != nullptr) stage += StageOf(*FetchIn(*op)).bytes;
+    if (const ir::Op* fetch = ir::ForOp::Is(op) ? FetchIn(*op) : nullptr) {
+      stage += StageOf(*fetch).bytes;
+      if (const auto dim = DecisionOf<Decision::kSharedDim>(*fetch)) shared_dim = static_cast<int>(*dim);
+    }
     other += TmaStoreBytes(*op, plan->num_warps);
     if (IsProduct(*op) && FetchOf(*op) != nullptr) {
       accumulators = std::max(accumulators, op->result(0)->type().num_elements() / (32 * plan->num_warps));
@@ -59,8 +64,8 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
   plan->stages = std::max(2, stages(plan->blocks));
   plan->producer = true;
   plan->square = tuning::kSquare;
-  plan->along = options.shared_dim < 0 ? 1 : options.shared_dim;
-  plan->cluster = options.shared_dim >= 0;
+  plan->along = shared_dim < 0 ? 1 : shared_dim;
+  plan->cluster = shared_dim >= 0;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are fetched ahead, ", plan->blocks,
                   plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
 }
@@ -103,6 +108,14 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   return true;
 }
 
+// That products of fetched operands need; 0: there are none.
+int WarpsOfFetches(const ir::Function& function) {
+  int64_t warps = 0;
+  ir::Walk(function.body(),
+           [&](ir::Op* op) { warps = std::max(warps, DecisionOf<Decision::kNeedsWarps>(*op).value_or(0)); });
+  return static_cast<int>(warps);
+}
+
 }  // namespace
 
 std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function,
@@ -111,8 +124,8 @@ std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& f
   if (options.told_warps > 0) {
     s.num_warps = options.told_warps;
     s.why = "as told";
-  } else if (options.wgmma_warps > 0) {
-    s.num_warps = options.wgmma_warps;
+  } else if (const int warps = WarpsOfFetches(function); warps > 0) {
+    s.num_warps = warps;
     s.why = "warpgroups for wgmma";
   } else {
     WarpChoice choice = ChooseWarps(target, function, options.aligned);
@@ -121,6 +134,37 @@ std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& f
   }
   PlanRings(target, function, options, &s);
   if (!PlanCopies(target, function, options, &s)) return std::nullopt;
+  return s;
+}
+
+void Decide(ir::Module* module, ir::Function* function, const Schedule& s) {
+  ir::Op* kernel = KernelOp(module, function);
+  Decide<Decision::kNumWarps>(module, kernel, s.num_warps);
+  Decide<Decision::kWhy>(module, kernel, s.why);
+  Decide<Decision::kStages>(module, kernel, s.stages);
+  Decide<Decision::kBlocks>(module, kernel, s.blocks);
+  Decide<Decision::kRasterization>(module, kernel, {s.square, s.along});
+  if (s.producer) Decide<Decision::kProducer>(module, kernel, true);
+  if (s.persistent) Decide<Decision::kPersistent>(module, kernel, true);
+  if (s.cluster) Decide<Decision::kCluster>(module, kernel, true);
+}
+
+std::optional<Schedule> ScheduleOf(const ir::Function& function) {
+  const ir::Op* kernel = FindKernelOp(function);
+  if (kernel == nullptr || !DecisionOf<Decision::kNumWarps>(*kernel)) return std::nullopt;
+  const auto rasterization = DecisionOf<Decision::kRasterization>(*kernel);
+  Schedule s;
+  s.num_warps = static_cast<int>(*DecisionOf<Decision::kNumWarps>(*kernel));
+  s.why = std::string(DecisionOf<Decision::kWhy>(*kernel).value_or(""));
+  s.stages = static_cast<int>(DecisionOf<Decision::kStages>(*kernel).value_or(s.stages));
+  s.blocks = static_cast<int>(DecisionOf<Decision::kBlocks>(*kernel).value_or(s.blocks));
+  if (rasterization && rasterization->size() == 2) {
+    s.square = static_cast<int>((*rasterization)[0]);
+    s.along = static_cast<int>((*rasterization)[1]);
+  }
+  s.producer = DecisionOf<Decision::kProducer>(*kernel);
+  s.persistent = DecisionOf<Decision::kPersistent>(*kernel);
+  s.cluster = DecisionOf<Decision::kCluster>(*kernel);
   return s;
 }
 

@@ -2,6 +2,8 @@
 // multiprocessor, the order of blocks. Decided once; later passes and the emitter read it.
 //
 //   std::optional<Schedule> s = MakeSchedule(target, function, {.aligned = true});   // nullopt: rings don't fit
+//   Decide(module, function, *s);                                                    // once, by the pass `plan`
+//   ScheduleOf(function)->num_warps                                                  // from then on
 //
 // A block gets so many warps that its tiles fit the registers of its threads (the largest, and all that live at once: more
 // for kernels with matrix products than for those that wait for memory), and no more than it has work for. Loops that
@@ -39,14 +41,16 @@ struct Schedule {
 struct ScheduleOptions {
   bool aligned = false;  // arrays are (passes/assume_aligned.h)
   int told_warps = 0;    // the user's choice; 0: none
-  int wgmma_warps = 0;   // that products of fetched operands need; 0: there are none
-  int shared_dim = -1;   // of the grid, along which blocks share loads (plan/share_loads.h); -1: none
   int most_stages = tuning::kMostStages;
 };
 
 // Nothing if shared memory does not even hold two stages of what is copied ahead.
 std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function,
                                      const ScheduleOptions& options);
+
+void Decide(ir::Module* module, ir::Function* function, const Schedule& schedule);
+// What was decided; nullopt: nothing yet.
+std::optional<Schedule> ScheduleOf(const ir::Function& function);
 
 }  // namespace tile::codegen
 

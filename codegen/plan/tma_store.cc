@@ -122,7 +122,7 @@ int64_t TmaStoreBytes(const Op& store, int num_warps) {
   return num_warps * kTmaStoreBoxes * kMostRows * kSwizzleBits / 8;
 }
 
-std::optional<TmaStorePlan> PlanTmaStore(const Op& store, const Layout& layout) {
+std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
   std::optional<StagedTile> box = BoxOf(store);
   if (!box || WritesLongRuns(ir::StoreViewOp(store).view()->type(), box->contiguous, layout) || !layout.IsInjective()) {
     return std::nullopt;
@@ -150,21 +150,18 @@ std::optional<TmaStorePlan> PlanTmaStore(const Op& store, const Layout& layout) 
   const int rows = std::min(own_bits(box->other), Log2(kMostRows));
   SetSize(int64_t{1} << rows, int64_t{1} << columns, &*box);
   if (!box->fits_tma()) return std::nullopt;
-  TmaStorePlan plan{WithBox(*box, layout), {}};
-  if ((plan.store.between & of_lanes) != 0)
-    return std::nullopt;  // lanes of one instruction would write to several boxes
-  absl::StatusOr<TensorMap> tensor_map = MapTensor(store, *box, 1);
-  if (!tensor_map.ok()) return std::nullopt;
-  plan.tensor = *std::move(tensor_map);
+  TmaStore plan = WithBox(*box, layout);
+  if ((plan.between & of_lanes) != 0) return std::nullopt;  // lanes of one instruction would write to several boxes
+  if (!MapTensor(store, *box, 1).ok()) return std::nullopt;
   const ir::Value* token = ir::StoreViewOp(store).token();
-  plan.store.ordered = token != nullptr && !IsFresh(token);
+  plan.ordered = token != nullptr && !IsFresh(token);
   return plan;
 }
 
-void Decide(ir::Module* module, Op* store, const TmaStorePlan& plan, int tensor_map) {
+void Decide(ir::Module* module, Op* store, const TmaStore& plan, int tensor_map) {
   Decide<Decision::kTensorMap>(module, store, tensor_map);
-  Decide<Decision::kBox>(module, store, {plan.store.box.mn, plan.store.box.k});
-  if (plan.store.ordered) Decide<Decision::kProxyFence>(module, store, true);
+  Decide<Decision::kBox>(module, store, {plan.box.mn, plan.box.k});
+  if (plan.ordered) Decide<Decision::kProxyFence>(module, store, true);
 }
 
 TmaStore TmaStoreOf(const Op& store, const Layout& layout) {

@@ -36,19 +36,14 @@ struct TmaStore {
   }
 };
 
-struct TmaStorePlan {
-  TmaStore store;
-  TensorMap tensor;
-};
-
 // The dimension of a view's tile along which memory is contiguous; the last one if none is known to be.
 int FastestDim(ir::Type view);
 // Shared memory that the store may take, whatever the layout; 0: it does not go by TMA.
 int64_t TmaStoreBytes(const ir::Op& store, int num_warps);
-std::optional<TmaStorePlan> PlanTmaStore(const ir::Op& store, const Layout& layout);
+std::optional<TmaStore> PlanTmaStore(const ir::Op& store, const Layout& layout);
 
 // The store goes by TMA, with the descriptor of this number.
-void Decide(ir::Module* module, ir::Op* store, const TmaStorePlan& plan, int tensor_map);
+void Decide(ir::Module* module, ir::Op* store, const TmaStore& plan, int tensor_map);
 // Of a store about which was decided so, with the layout that its tile has.
 TmaStore TmaStoreOf(const ir::Op& store, const Layout& layout);
 

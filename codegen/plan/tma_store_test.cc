@@ -47,6 +47,8 @@ Store Parse(const std::string& text) {
   return s;
 }
 
+TensorMap TensorOf(const ir::Op& store, const TmaStore& s) { return *MapTensor(store, s.box, 1); }
+
 bool Plans(const std::string& text) { return PlanTmaStore(*Parse(text).op, OfProduct()).has_value(); }
 
 // The copy reads a box as the hardware defines a swizzle of 128 bytes: 16-byte pieces of a row change places with the
@@ -54,13 +56,13 @@ bool Plans(const std::string& text) { return PlanTmaStore(*Parse(text).op, OfPro
 TEST(TmaStore, ElementsLieWhereTheCopyLooksForThem) {
   const Store store = Parse(kStore);
   const Layout layout = OfProduct();
-  const std::optional<TmaStorePlan> plan = PlanTmaStore(*store.op, layout);
+  const std::optional<TmaStore> plan = PlanTmaStore(*store.op, layout);
   ASSERT_TRUE(plan.has_value());
-  const TmaStore* s = &plan->store;
+  const TmaStore* s = &*plan;
   EXPECT_EQ(s->box.rows(), 16);
   EXPECT_EQ(s->box.swizzle, 128);
   ASSERT_EQ(s->boxes.size(), 4u);
-  EXPECT_EQ(plan->tensor.descriptor.box, (std::vector<uint32_t>{64, 16}));
+  EXPECT_EQ(TensorOf(*store.op, *plan).descriptor.box, (std::vector<uint32_t>{64, 16}));
   EXPECT_EQ(s->warp_bytes(), 4096);
   std::set<std::pair<int64_t, int64_t>> seen;
   for (uint32_t w = 0; w < 8; ++w) {
@@ -109,8 +111,8 @@ TEST(TmaStore, TheTensorEndsAtAMultipleOf16Bytes) {
   EXPECT_TRUE(Plans(text("[505, %n]", "<505x?x")));
   const auto requires_multiple = [](const std::string& of) {
     const Store store = Parse(of);
-    const TmaStorePlan s = *PlanTmaStore(*store.op, OfProduct());
-    return std::any_of(s.tensor.requirements.begin(), s.tensor.requirements.end(), [](const ir::ImageRequirement& r) {
+    const TensorMap tensor = TensorOf(*store.op, *PlanTmaStore(*store.op, OfProduct()));
+    return std::any_of(tensor.requirements.begin(), tensor.requirements.end(), [](const ir::ImageRequirement& r) {
       return r.text == "size 1 of the tensor at parameter 0 is a multiple of 16 bytes";
     });
   };
@@ -125,7 +127,7 @@ TEST(TmaStore, KnowsWhetherAnythingComesBefore) {
   const auto ordered = [](const char* before) {
     const Store store = Parse(absl::StrReplaceAll(
         kStore, {{"  %v =", absl::StrCat(before, "  %v =")}, {"%cv[%i, %j] :", "%cv[%i, %j] token = %t :"}}));
-    return PlanTmaStore(*store.op, OfProduct())->store.ordered;
+    return PlanTmaStore(*store.op, OfProduct())->ordered;
   };
   EXPECT_FALSE(ordered("  %t = make_token : token\n"));
   EXPECT_FALSE(ordered("  %a = make_token : token\n  %b = make_token : token\n  %t = join_tokens %a, %b\n"));
@@ -137,34 +139,33 @@ TEST(TmaStore, TheEmitterGetsWhatWasDecided) {
     std::string text = absl::StrReplaceAll(kStore, {{"  %v =", absl::StrCat(before, "  %v =")}});
     if (*before != 0) text = absl::StrReplaceAll(text, {{"%cv[%i, %j] :", "%cv[%i, %j] token = %t :"}});
     const Store store = Parse(text);
-    const TmaStorePlan plan = *PlanTmaStore(*store.op, OfProduct());
+    const TmaStore plan = *PlanTmaStore(*store.op, OfProduct());
     Decide(store.module.get(), store.op, plan, 3);
     EXPECT_EQ(DecisionOf<Decision::kTensorMap>(*store.op), 3);
     const TmaStore s = TmaStoreOf(*store.op, OfProduct());
     EXPECT_EQ(s.ordered, *before != 0);
-    EXPECT_EQ(s.ordered, plan.store.ordered);
-    EXPECT_EQ(s.boxes, plan.store.boxes);
-    EXPECT_EQ(s.between, plan.store.between);
-    EXPECT_EQ(s.warp_bytes(), plan.store.warp_bytes());
-    for (Mask offset = 1; offset < 128 * 256; offset <<= 1)
-      EXPECT_EQ(s.map.Apply(offset), plan.store.map.Apply(offset));
+    EXPECT_EQ(s.ordered, plan.ordered);
+    EXPECT_EQ(s.boxes, plan.boxes);
+    EXPECT_EQ(s.between, plan.between);
+    EXPECT_EQ(s.warp_bytes(), plan.warp_bytes());
+    for (Mask offset = 1; offset < 128 * 256; offset <<= 1) EXPECT_EQ(s.map.Apply(offset), plan.map.Apply(offset));
   }
 }
 
 // What the plan keeps free before it knows layouts is what the store takes.
 TEST(TmaStore, TakesTheRoomThatIsKept) {
   const Store store = Parse(kStore);
-  EXPECT_EQ(TmaStoreBytes(*store.op, 8), 8 * PlanTmaStore(*store.op, OfProduct())->store.warp_bytes());
+  EXPECT_EQ(TmaStoreBytes(*store.op, 8), 8 * PlanTmaStore(*store.op, OfProduct())->warp_bytes());
   const Store relaxed = Parse(absl::StrReplaceAll(kStore, {{"weak", "relaxed device"}}));
   EXPECT_EQ(TmaStoreBytes(*relaxed.op, 8), 0);
 }
 
 TEST(TmaStore, OnlyWhereInstructionsWouldWriteShortRuns) {
   const Store wide = Parse(absl::StrReplaceAll(kStore, {{"bf16", "f32"}})), store = Parse(kStore);
-  const std::optional<TmaStorePlan> s = PlanTmaStore(*wide.op, OfProduct());
+  const std::optional<TmaStore> s = PlanTmaStore(*wide.op, OfProduct());
   ASSERT_TRUE(s.has_value());
-  EXPECT_EQ(s->store.boxes.size(), 8u);
-  EXPECT_EQ(s->tensor.descriptor.box, (std::vector<uint32_t>{32, 16}));
+  EXPECT_EQ(s->boxes.size(), 8u);
+  EXPECT_EQ(TensorOf(*wide.op, *s).descriptor.box, (std::vector<uint32_t>{32, 16}));
   // Rows over threads, 16 bytes each.
   EXPECT_FALSE(PlanTmaStore(*store.op, Layout::Default({128, 256}, 8, 8)).has_value());
   // A warp without whole boxes.

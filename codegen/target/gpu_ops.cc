@@ -28,4 +28,26 @@ const ir::OpInfo* GetGpuOp(GpuOpcode op) {
   return nullptr;
 }
 
+const ir::Op* FindKernelOp(const ir::Function& function) {
+  // What is assumed of parameters may stand before it.
+  for (const ir::Op* op : *function.body()) {
+    if (IsGpuOp(op, GpuOpcode::kKernel)) return op;
+  }
+  return nullptr;
+}
+
+ir::Op* KernelOp(ir::Module* module, ir::Function* function) {
+  if (const ir::Op* op = FindKernelOp(*function)) return const_cast<ir::Op*>(op);
+  const uint32_t no_operands = 0;
+  ir::Op* op = module->CreateOp({.info = GetGpuOp(GpuOpcode::kKernel),
+                                 .operands = {},
+                                 .operand_ends = {&no_operands, 1},
+                                 .results = {},
+                                 .attrs = {},
+                                 .loc = function->loc,
+                                 .pos = function->pos});
+  module->InsertBefore(function->body(), function->body()->front(), op);
+  return op;
+}
+
 }  // namespace tile::codegen

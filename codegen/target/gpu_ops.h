@@ -30,6 +30,10 @@ inline bool IsFetch(const ir::Op* op) {
   return IsGpuOp(op, GpuOpcode::kFetchAhead) || IsGpuOp(op, GpuOpcode::kCopyAhead);
 }
 
+// The operation that what is decided about a kernel stands beside (Decide, DecisionOf: target/decisions.h); null if nothing is.
+const ir::Op* FindKernelOp(const ir::Function& function);
+ir::Op* KernelOp(ir::Module* module, ir::Function* function);  // made if it is not there
+
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_TARGET_GPU_OPS_H_

@@ -1,5 +1,5 @@
 // Random programs behind each pass of code generation, turned back into tile code: they stay valid, and the VM gives the same
-// results.
+// results. As text behind a pass, read back, they become the same machine code.
 //
 //   random_passes_test --seeds=FIRST,LAST     others than those of the test
 #include <cstdio>
@@ -8,9 +8,11 @@
 #include "codegen/passes/gpu_text.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/pipeline.h"
+#include "codegen/target/tuning.h"
 #include "gtest/gtest.h"
 #include "tests/fuzz/random_program.h"
 #include "tests/harness/on_vm.h"
+#include "tests/passes/through_text.h"
 
 namespace tile::fuzz {
 namespace {
@@ -59,10 +61,46 @@ void Compare(uint64_t first, uint64_t last, int sm, int warps) {
   EXPECT_GE(changed, static_cast<int>(last - first + 1)) << "at least the layouts";
 }
 
+// As text behind each pass, they become the same PTX.
+void CompareText(uint64_t first, uint64_t last, int sm, int warps) {
+  int compared = 0;
+  for (uint64_t seed = first; seed <= last; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed, " for sm_", sm));
+    const RandomProgram p = MakeRandomProgram({.seed = seed});
+    codegen::CompileOptions options;
+    options.target = codegen::FindTarget(sm);
+    options.num_warps = warps;
+    options.descriptors = sm == 90;
+    options.aligned = seed % 2 == 1;
+    const codegen::Candidate candidate = {sm == 90 ? codegen::Ahead::kTma : codegen::Ahead::kCopies,
+                                          codegen::tuning::kMostCopyStages};
+    const ir::Function& f = *p.module->functions[0];
+    const auto straight = codegen::PtxThroughText(*p.module, f, options, candidate, "");
+    if (!straight.ok()) continue;
+    for (absl::string_view pass : {"align", "fetch", "slice", "plan", "mma", "layouts"}) {
+      const auto ptx = codegen::PtxThroughText(*p.module, f, options, candidate, pass);
+      ASSERT_TRUE(ptx.ok()) << pass << ": " << ptx.status();
+      ASSERT_EQ(*ptx, *straight) << "as text behind " << pass;
+      ++compared;
+    }
+  }
+  std::printf("%d compared\n", compared);
+  EXPECT_GT(compared, static_cast<int>(last - first));
+}
+
 TEST(RandomPasses, Ampere) { Compare(first_seed, last_seed, 80, 1); }
 TEST(RandomPasses, Hopper) { Compare(first_seed, last_seed, 90, 4); }
 TEST(RandomPasses, ProductsOnAmpere) { Compare(kProductSeeds + first_seed, kProductSeeds + last_seed, 80, 4); }
 TEST(RandomPasses, ProductsOnHopper) { Compare(kProductSeeds + first_seed, kProductSeeds + last_seed, 90, 8); }
+
+uint64_t LastOfText() { return first_seed + (last_seed - first_seed) / 8; }  // all of the machine code takes its time
+TEST(RandomPassesThroughText, Ampere) { CompareText(first_seed, LastOfText(), 80, 1); }
+TEST(RandomPassesThroughText, ProductsOnAmpere) {
+  CompareText(kProductSeeds + first_seed, kProductSeeds + LastOfText(), 80, 4);
+}
+TEST(RandomPassesThroughText, ProductsOnHopper) {
+  CompareText(kProductSeeds + first_seed, kProductSeeds + LastOfText(), 90, 8);
+}
 
 }  // namespace
 }  // namespace tile::fuzz

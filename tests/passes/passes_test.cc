@@ -6,13 +6,12 @@
 //   // check-not: TEXT                    stands nowhere in it
 //   // run: …  expect: …                  calls as in tests/ops, for the VM before and behind the passes
 //
-// The program may be GPU-level text. Behind each pass it is verified; what is printed must be read back as the same program. All
-// files of tests/ops, tests/spec, tests/codegen/regressions and the examples also go through the passes for two GPUs, and must give on the VM what they
+// The program may be GPU-level text. Behind each pass it is verified; what is printed must be read back as the same program, of which
+// the passes that follow make the same PTX. All files of tests/ops, tests/spec, tests/codegen/regressions and the examples also go through the passes for two GPUs, and must give on the VM what they
 // say.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -24,12 +23,15 @@
 #include "codegen/passes/gpu_text.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/pipeline.h"
+#include "codegen/target/tuning.h"
 #include "gtest/gtest.h"
+#include "ir/compare.h"
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"
 #include "tests/harness/on_vm.h"
 #include "tests/harness/op_file.h"
 #include "tests/harness/tile_files.h"
+#include "tests/passes/through_text.h"
 
 namespace tile::codegen {
 namespace {
@@ -72,15 +74,13 @@ Candidate CandidateOf(const CompileOptions& options) {
                              : Candidate{Ahead::kCopies, tuning::kMostCopyStages};
 }
 
-std::string WithoutComments(const std::string& text) { return std::regex_replace(text, std::regex(" *//[^\n]*"), ""); }
-
-// The module has one kernel.
-void ReadsBack(const ir::Module& module) {
-  const std::string text = PrintGpu(module);
+// The same program, with its layouts and all that was decided about it.
+void ReadsBack(Compilation& c) {
+  const std::string text = PrintGpu(*c.module);
   ir::Diagnostics diagnostics;
-  const std::unique_ptr<ir::Module> again = ParseGpu(text, "printed", &diagnostics);
+  const std::unique_ptr<ir::Module> again = ParseGpu(text, "printed", &c.layouts, &diagnostics);
   ASSERT_NE(again, nullptr) << diagnostics.ToString() << text;
-  EXPECT_EQ(WithoutComments(PrintGpu(*again)), WithoutComments(text));
+  EXPECT_EQ(ir::FirstDifference(*c.module, *again), "") << text;
 }
 
 // What the calls of the kernel expect and did not get.
@@ -120,7 +120,8 @@ TEST_P(Passes, DoWhatTheFileSays) {
   EXPECT_NE(std::find(file.passes.begin(), file.passes.end(), about), file.passes.end()) << "it is about " << about;
   ASSERT_FALSE(file.checks.empty());
   ir::Diagnostics diagnostics;
-  const std::unique_ptr<ir::Module> module = ParseGpu(text, GetParam(), &diagnostics);
+  LayoutTable layouts;
+  const std::unique_ptr<ir::Module> module = ParseGpu(text, GetParam(), &layouts, &diagnostics);
   ASSERT_NE(module, nullptr) << diagnostics.ToString();
   const std::unique_ptr<ir::Module> before = TileCodeOf(*module);
   ir::Verify(*before, &diagnostics);
@@ -136,7 +137,7 @@ TEST_P(Passes, DoWhatTheFileSays) {
       ASSERT_TRUE(s.ok()) << pass << ": " << s;
     }
     absl::StrAppend(&printed, PrintGpu(*c.module));
-    ReadsBack(*c.module);
+    ReadsBack(c);
     GivesOnVm(*before, f->name, variants->front().calls);
     GivesOnVm(*TileCodeOf(*c.module), f->name, variants->front().calls);
   }
@@ -150,6 +151,31 @@ TEST_P(Passes, DoWhatTheFileSays) {
     EXPECT_FALSE(absl::StrContains(printed, absent)) << absent << "\nstands in\n" << printed;
 }
 
+// Of the programs of tests/passes, whatever the pass that they are about.
+class ThroughText : public testing::TestWithParam<std::string> {};
+
+TEST_P(ThroughText, GivesTheSamePtx) {
+  const std::string text = ReadFile(GetParam());
+  CompileOptions options = ReadPassFile(text).options;
+  ir::Diagnostics diagnostics;
+  LayoutTable layouts;
+  const std::unique_ptr<ir::Module> module = ParseGpu(text, GetParam(), &layouts, &diagnostics);
+  ASSERT_NE(module, nullptr) << diagnostics.ToString();
+  for (const bool aligned : {false, true}) {
+    options.aligned = aligned;
+    for (const auto& f : module->functions) {
+      const auto straight = PtxThroughText(*module, *f, options, CandidateOf(options), "");
+      if (!straight.ok()) continue;  // does not fit: Compile tries another way
+      for (absl::string_view pass : kProgramPasses) {
+        const auto ptx = PtxThroughText(*module, *f, options, CandidateOf(options), pass);
+        ASSERT_TRUE(ptx.ok()) << pass << ": " << ptx.status();
+        EXPECT_EQ(*ptx, *straight) << "as text behind " << pass;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, ThroughText, testing::ValuesIn(PassFiles()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Files, Passes, testing::ValuesIn(PassFiles()), NameOf);
 
 std::vector<std::string> TestFiles() {
@@ -184,7 +210,7 @@ TEST_P(AllPasses, GiveTheSameOnTheVm) {
         const absl::Status s = RunPass(c, pass);
         if (c.fit != Fit::kFits) break;
         ASSERT_TRUE(s.ok()) << pass << ": " << s;
-        ReadsBack(*c.module);
+        ReadsBack(c);
       }
       GivesOnVm(*TileCodeOf(*c.module), f->name, v.calls);
     }

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
-#include "codegen/plan/producer_slice.h"
 #include "codegen/plan/tensor_map.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
@@ -79,11 +78,11 @@ void Fill(Emitter& e, const ir::Op& fetch, const RingPlace& place, llvm::Value* 
 
 class Producer {
  public:
-  Producer(Emitter& e, const ir::Function& function) : e_(e), ops_(ProducerOps(function)) {}
+  explicit Producer(Emitter& e) : e_(e) {}
 
   void EmitBlock(const ir::Block& block) {
     for (const ir::Op* op : block) {
-      if (!ops_.contains(op)) continue;
+      if (!DecisionOf<Decision::kByProducer>(*op)) continue;
       if (ir::ForOp::Is(op)) {
         EmitLoop(*op);
       } else {
@@ -130,12 +129,11 @@ class Producer {
   }
 
   Emitter& e_;
-  const absl::flat_hash_set<const ir::Op*> ops_;
 };
 
 }  // namespace
 
-void EmitProducer(Emitter& e, const ir::Function& function) { Producer(e, function).EmitBlock(*function.body()); }
+void EmitProducer(Emitter& e, const ir::Function& function) { Producer(e).EmitBlock(*function.body()); }
 
 namespace {
 

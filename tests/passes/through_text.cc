@@ -1,0 +1,30 @@
+#include "tests/passes/through_text.h"
+
+#include <memory>
+#include <utility>
+
+#include "codegen/passes/gpu_text.h"
+#include "codegen/pipeline.h"
+
+namespace tile::codegen {
+
+absl::StatusOr<std::string> PtxThroughText(const ir::Module& module, const ir::Function& function,
+                                           const CompileOptions& options, const Candidate& candidate,
+                                           absl::string_view behind) {
+  LayoutTable layouts;
+  std::unique_ptr<ir::Module> read;
+  auto c = std::make_unique<Compilation>(module, function, options, candidate);
+  for (const PassInfo& pass : AllPasses()) {
+    const absl::Status s = RunPass(*c, pass.name);
+    if (absl::IsNotFound(s)) break;  // a tool, behind the passes
+    if (!s.ok()) return s;
+    if (behind != pass.name) continue;
+    ir::Diagnostics diagnostics;
+    read = ParseGpu(PrintGpu(*c->module), "printed", &layouts, &diagnostics);
+    if (read == nullptr) return diagnostics.ToStatus();
+    c = std::make_unique<Compilation>(*read, *read->functions[0], options, candidate);
+  }
+  return std::move(c->result.ptx);
+}
+
+}  // namespace tile::codegen

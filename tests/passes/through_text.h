@@ -1,0 +1,27 @@
+// Machine code of a kernel that was text between two passes: what --print-after shows is the whole program.
+//
+//   absl::StatusOr<std::string> ptx = PtxThroughText(module, function, options, candidate, "slice");   // read back behind slice
+#ifndef TILE_TESTS_PASSES_THROUGH_TEXT_H_
+#define TILE_TESTS_PASSES_THROUGH_TEXT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "codegen/compilation.h"
+
+namespace tile::codegen {
+
+// The passes whose text is a program.
+inline constexpr absl::string_view kProgramPasses[] = {"hints",  "simplify", "hoist",  "raise", "share",
+                                                       "unused", "align",    "split",  "fetch", "slice",
+                                                       "plan",   "mma",      "layouts"};
+
+// Fails as the pass does that fails. `behind`: one of kProgramPasses; "": the program is never text.
+absl::StatusOr<std::string> PtxThroughText(const ir::Module& module, const ir::Function& function,
+                                           const CompileOptions& options, const Candidate& candidate,
+                                           absl::string_view behind);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_TESTS_PASSES_THROUGH_TEXT_H_
