@@ -28,8 +28,8 @@ std::optional<Candidate> NextOf(const Compilation& c) {
 
 }  // namespace
 
-// Ways to compile are tried from the fastest on, until shared memory and registers hold what one needs. How much that is is known
-// when it has been emitted, before LLVM's passes.
+// Ways to compile are tried from the fastest on, until shared memory and registers hold what one needs. The passes over the program
+// find that out, the last of them (`memory`) for the whole block: only a way that fits becomes LLVM IR.
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,
                                  const CompileOptions& options) {
   std::optional<Candidate> candidate = FirstOf(options.descriptors ? Ahead::kTma : Ahead::kCopies);

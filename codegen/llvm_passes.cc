@@ -13,6 +13,8 @@
 #include "codegen/llvm/optimise.h"
 #include "codegen/passes/assume_aligned.h"
 #include "codegen/plan/tensor_maps.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 namespace tile::codegen {
@@ -24,7 +26,7 @@ void Describe(const Emitter& emitter, Compilation& c) {
   Compiled& r = c.result;
   r.symbol = KernelSymbol(c.function->name);
   r.threads = emitter.hardware_threads();
-  r.shared_bytes = emitter.shared().bytes();
+  r.shared_bytes = emitter.shared().account().bytes();
   r.workspace_bytes = emitter.workspace_bytes();
   r.sites = emitter.sites();
   r.one_row = schedule.square > 0;
@@ -50,14 +52,16 @@ absl::Status EmitPass(Compilation& c) {
   llvm::Module& module = c.llvm->module();
   const Schedule schedule = *ScheduleOf(*c.function);
   Emitter emitter(c.target, schedule, *c.module, *c.function, &module, c.options.trace, NumTensorMaps(*c.function));
-  if (absl::Status s = EmitKernel(&emitter); !s.ok()) {
-    if (!emitter.refused()) c.fit = Fit::kTooMuchShared;
-    return s;
-  }
+  if (absl::Status s = EmitKernel(&emitter); !s.ok()) return s;
   for (llvm::Function& f : module) {
     if (!f.isDeclaration()) llvm::EliminateUnreachableBlocks(f);
   }
   Describe(emitter, c);
+  const int64_t planned = DecisionOf<Decision::kSharedBytes>(*FindKernelOp(*c.function)).value_or(0);
+  if (c.options.verify_each && planned != static_cast<int64_t>(c.result.shared_bytes)) {
+    return absl::InternalError(absl::StrCat("error[codegen.internal]: @", c.function->name, " takes ",
+                                            c.result.shared_bytes, " bytes of shared memory; planned were ", planned));
+  }
   const std::string faults = c.llvm->Faults();
   if (faults.empty()) return absl::OkStatus();
   c.trace().Text("llvm", [&] { return c.llvm->Text(); });  // for who looks for the fault

@@ -12,11 +12,15 @@
 #include "codegen/passes/resolve_hints.h"
 #include "codegen/passes/slice.h"
 #include "codegen/passes/split_products.h"
+#include "codegen/plan/combine_updates.h"
 #include "codegen/plan/producer_slice.h"
 #include "codegen/plan/schedule.h"
+#include "codegen/plan/shared_use.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/tma_store.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -50,6 +54,27 @@ void ChooseTmaStores(const Schedule& schedule, Compilation& c) {
     const Layout* layout = LayoutOf(store_view->tile()->type());
     const std::optional<TmaStore> plan = layout == nullptr ? std::nullopt : PlanTmaStore(*op, *layout);
     if (plan) Decide(c.module.get(), op, *plan, NumTensorMaps(*c.function));
+  });
+}
+
+// Contended updates that are combined.
+void ChooseCombinations(Compilation& c) {
+  ir::Walk(c.function->body(), [&](ir::Op* op) {
+    const std::optional<Combination> plan = PlanCombination(*op);
+    if (!plan) return;
+    const std::string where = c.module->Where(op->loc, op->pos);
+    if (!c.trace().TakesStep(plan->in_table() ? "combine-in-shared" : "combine-to-one",
+                             absl::StrCat(op->info()->mnemonic, " at ", where))) {
+      return;
+    }
+    Decide(c.module.get(), op, *plan);
+    if (!c.trace().on_remark) return;
+    const int64_t elements = ir::AtomicRmwOp(op).arg()->type().num_elements();
+    c.trace().on_remark(absl::StrCat(
+        where, ": remark[contended]: ", op->info()->mnemonic, ": ",
+        plan->in_table() ? absl::StrCat("at most ", plan->addresses, " addresses for ", elements,
+                                        " elements: added up in shared memory first")
+                         : absl::StrCat("one address for ", elements, " elements: each warp updates it once")));
   });
 }
 
@@ -117,6 +142,16 @@ absl::Status LayoutsPass(Compilation& c) {
   ChooseTmaStores(schedule, c);
   if (schedule.producer) DecideProducerOps(c.module.get(), c.function);
   return absl::OkStatus();
+}
+
+absl::Status MemoryPass(Compilation& c) {
+  ChooseCombinations(c);
+  const SharedAccount account = AccountOf(c.target, *ScheduleOf(*c.function), c.module.get(), c.function);
+  Decide<Decision::kSharedBytes>(c.module.get(), KernelOp(c.module.get(), c.function),
+                                 static_cast<int64_t>(account.bytes()));
+  const absl::Status s = account.Check(*c.function);
+  if (!s.ok()) c.fit = Fit::kTooMuchShared;
+  return s;
 }
 
 }  // namespace tile::codegen

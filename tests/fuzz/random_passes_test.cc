@@ -43,8 +43,8 @@ void Compare(uint64_t first, uint64_t last, int sm, int warps) {
         *p.module, *p.module->functions[0], options,
         {sm == 90 ? codegen::Ahead::kTma : codegen::Ahead::kCopies, codegen::tuning::kMostCopyStages});
     std::string before = codegen::PrintGpu(*c.module);
-    for (const char* pass :
-         {"simplify", "hoist", "raise", "share", "unused", "split", "fetch", "slice", "plan", "mma", "layouts"}) {
+    for (const char* pass : {"simplify", "hoist", "raise", "share", "unused", "split", "fetch", "slice", "plan", "mma",
+                             "layouts", "memory"}) {
       const absl::Status s = codegen::RunPass(c, pass);
       if (c.fit != codegen::Fit::kFits) break;
       ASSERT_TRUE(s.ok()) << pass << ": " << s;
@@ -77,7 +77,7 @@ void CompareText(uint64_t first, uint64_t last, int sm, int warps) {
     const ir::Function& f = *p.module->functions[0];
     const auto straight = codegen::PtxThroughText(*p.module, f, options, candidate, "");
     if (!straight.ok()) continue;
-    for (absl::string_view pass : {"align", "fetch", "slice", "plan", "mma", "layouts"}) {
+    for (absl::string_view pass : {"align", "fetch", "slice", "plan", "mma", "layouts", "memory"}) {
       const auto ptx = codegen::PtxThroughText(*p.module, f, options, candidate, pass);
       ASSERT_TRUE(ptx.ok()) << pass << ": " << ptx.status();
       ASSERT_EQ(*ptx, *straight) << "as text behind " << pass;

@@ -206,7 +206,7 @@ TEST_P(AllPasses, GiveTheSameOnTheVm) {
       options.verify_each = true;
       Compilation c(*module, *f, options, CandidateOf(options));
       for (const char* pass : {"simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice",
-                               "plan", "mma", "layouts"}) {
+                               "plan", "mma", "layouts", "memory"}) {
         const absl::Status s = RunPass(c, pass);
         if (c.fit != Fit::kFits) break;
         ASSERT_TRUE(s.ok()) << pass << ": " << s;

@@ -13,9 +13,9 @@
 namespace tile::codegen {
 
 // The passes whose text is a program.
-inline constexpr absl::string_view kProgramPasses[] = {"hints",  "simplify", "hoist",  "raise", "share",
-                                                       "unused", "align",    "split",  "fetch", "slice",
-                                                       "plan",   "mma",      "layouts"};
+inline constexpr absl::string_view kProgramPasses[] = {"hints",  "simplify", "hoist",   "raise", "share",
+                                                       "unused", "align",    "split",   "fetch", "slice",
+                                                       "plan",   "mma",      "layouts", "memory"};
 
 // Fails as the pass does that fails. `behind`: one of kProgramPasses; "": the program is never text.
 absl::StatusOr<std::string> PtxThroughText(const ir::Module& module, const ir::Function& function,

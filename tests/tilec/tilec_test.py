@@ -100,7 +100,7 @@ class Tilec(unittest.TestCase):
 
     def test_print_after(self):
         passes = ("hints", "simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice", "plan", "mma", "layouts",
-                  "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
+                  "memory", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
         told = self.call("compile", "--help").stdout
         self.assertIn(", ".join(passes), " ".join(told.split()))
         ptxas = self.script("ptxas", self.ASSEMBLES)
@@ -149,7 +149,7 @@ class Tilec(unittest.TestCase):
         self.assertEqual(lines[0].split(), ["ms", "share", "runs", "pass"])
         self.assertEqual([row.split()[-1] for row in lines[1:]],
                          ["hints", "simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice",
-                          "plan", "mma", "layouts", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
+                          "plan", "mma", "layouts", "memory", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
         self.assertAlmostEqual(sum(float(row.split()[0]) for row in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
 
     def test_bisect(self):
@@ -232,7 +232,7 @@ class Tilec(unittest.TestCase):
             "error.txt", "module.tbc", "repeat.sh", "versions.txt", input_name,
             *(f"vector_add.sm_90a.{s}.txt" for s in (
                 "hints", "simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice", "plan", "mma", "layouts",
-                "llvm", "libdevice", "llvm-opt", "ptx"))}))
+                "memory", "llvm", "libdevice", "llvm-opt", "ptx"))}))
         self.assertIn(error, text("error.txt"))
         self.assertIn("LLVM", text("versions.txt"))
         self.assertIn("the fake one", text("versions.txt"))

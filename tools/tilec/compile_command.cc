@@ -46,7 +46,7 @@ struct EmitInfo {
 constexpr EmitInfo kEmits[] = {
     {"cubin", Emit::kCubin, ".cubin"},   {"tbc", Emit::kTbc, ".tbc"},
     {"header", Emit::kHeader, ".h"},     {"ptx", Emit::kPtx, ".ptx"},
-    {"tile", Emit::kStage, "", "slice"}, {"gpu", Emit::kStage, "", "layouts"},
+    {"tile", Emit::kStage, "", "slice"}, {"gpu", Emit::kStage, "", "memory"},
     {"llvm", Emit::kStage, "", "llvm"},  {"llvm-opt", Emit::kStage, "", "llvm-opt"},
     {"sass", Emit::kSass, ".sass"},
 };

@@ -7,6 +7,7 @@
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/conversion.h"
 #include "codegen/layout/shared.h"
+#include "codegen/plan/shared_use.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -101,16 +102,13 @@ Registers InWarp(Emitter& e, const Conversion& c, const Registers& in) {
   return out;
 }
 
-// More than this goes through in parts, so that large tiles fit.
-constexpr uint64_t kExchangeBytes = 64 << 10;
-
 Registers ThroughShared(Emitter& e, const Layout& from, const Layout& to, const Registers& in) {
   auto& b = e.b();
   llvm::Type* type = in[0]->getType();
   const int bytes = MemoryBytes(type);
   const SharedExchange x = ChooseShared(from, to, 8 * bytes);
   const Layout write = Compose(x.map.index, from), read = Compose(x.map.index, to);
-  const uint64_t total = static_cast<uint64_t>(from.elements()) * bytes, part_bytes = std::min(total, kExchangeBytes);
+  const uint64_t total = static_cast<uint64_t>(from.elements()) * bytes, part_bytes = std::min(total, kMostExchange);
   const uint32_t high =
       static_cast<uint32_t>((total - 1) & ~(part_bytes - 1));  // bits of an address that name the part
   auto address = [&](const Layout& in_shared, int reg) {

@@ -2,6 +2,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/emit/context/ptx_access.h"
+#include "codegen/plan/shared_use.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -47,11 +48,7 @@ llvm::Value* Shuffle(Emitter& e, llvm::Value* v, llvm::Value* from) {
 Registers Copies::Share(Emitter& e, Registers r) const {
   if (!across_threads()) return Repeat(std::move(r));
   auto& b = e.b();
-  bool plain = warp_mask_ == 0;
-  for (int i = 0; i < layout_.bits(In::kLane); ++i) {
-    if ((lane_mask_ >> i & 1) && layout_.bases(In::kLane)[i] != 0) plain = false;
-  }
-  if (plain) {
+  if (CopiesAreLanes(layout_)) {
     llvm::Value* from = b.CreateAnd(e.lane(), e.I32(31 & ~static_cast<int64_t>(lane_mask_)));
     for (int i : firsts_) r[i] = Shuffle(e, r[i], from);
     return Repeat(std::move(r));

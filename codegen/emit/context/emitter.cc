@@ -309,16 +309,16 @@ llvm::Value* Emitter::Ptx(llvm::Type* result, absl::string_view text, absl::stri
 
 void Emitter::Lower(const ir::Op& op) {
   if (refused()) return;
-  const ir::Op* outer = shared_.ServeFor(&op);
+  const ir::Op* outer = shared_.account().ServeFor(&op);
   if (op.info()->is_access() && order_.NeedsBarrier(op)) Barrier();
   lower_(*this, op);
-  shared_.ServeFor(outer);
+  shared_.account().ServeFor(outer);
 }
 
 void Emitter::LowerBlock(const ir::Block& block) {
   for (const ir::Op* op : block) {
     Lower(*op);
-    shared_.Passed(op);
+    shared_.account().Passed(op);
   }
 }
 

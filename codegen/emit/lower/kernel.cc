@@ -79,7 +79,7 @@ class KernelFrame {
     }
     if (e_.refused()) return e_.status_;
     PlaceMemory();
-    return e_.shared_.Check(e_.source_, function_);
+    return e_.shared_.account().Check(function_);
   }
 
  private:

@@ -2,7 +2,7 @@
 // operations, and at the end the place of everything in shared memory.
 //
 //   Emitter emitter(target, plan, module, function, &llvm_module);
-//   absl::Status done = EmitKernel(&emitter);   // then emitter.shared().bytes(), sites(), …
+//   absl::Status done = EmitKernel(&emitter);   // then emitter.shared().account().bytes(), sites(), …
 //
 // The message of an error is complete (file:line:col: error[…]: …).
 #ifndef TILE_CODEGEN_EMIT_LOWER_KERNEL_H_

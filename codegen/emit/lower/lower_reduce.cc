@@ -10,6 +10,7 @@
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/emitter.h"
+#include "codegen/plan/fold_layout.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -48,63 +49,6 @@ llvm::Value* Narrowed(Emitter& e, llvm::Value* v, llvm::Type* type) {
   return e.b().CreateBitCast(e.b().CreateTrunc(v, e.b().getIntNTy(bits)), type);
 }
 
-// Bits of registers, lanes and warps that move along one dimension, with the bit of its coordinate; lowest first.
-struct Bit {
-  int at;          // position among the bits of the register, lane or warp
-  int coordinate;  // position among the bits of the coordinate
-};
-struct Along {
-  std::vector<Bit> in[kNumIns];
-  bool simple = true;   // every basis lies within the dimension or outside of it, and is one bit inside
-  bool ordered = true;  // registers below lanes below warps, lane after lane
-};
-
-Along BitsAlong(const Layout& l, int dim) {
-  Along a;
-  const Mask mask = l.DimMask(dim);
-  int highest = -1;
-  for (In in : kIns) {
-    auto& bits = a.in[static_cast<int>(in)];
-    for (int i = 0; i < l.bits(in); ++i) {
-      const Mask base = l.bases(in)[i], inside = base & mask;
-      if (inside == 0) continue;
-      if (base != inside || (inside & (inside - 1)) != 0) a.simple = false;
-      bits.push_back({i, __builtin_ctzll(inside) - l.dim_shift(dim)});
-    }
-    std::sort(bits.begin(), bits.end(), [](Bit x, Bit y) { return x.coordinate < y.coordinate; });
-    for (const Bit& b : bits) {
-      if (b.coordinate < highest) a.ordered = false;
-      highest = std::max(highest, b.coordinate);
-    }
-    // Lanes in order are neighbours, so that one shuffle reaches the lane so far away.
-    for (size_t i = 1; in == In::kLane && i < bits.size(); ++i)
-      a.ordered = a.ordered && bits[i].at == bits[i - 1].at + 1;
-  }
-  return a;
-}
-
-// The dimension in order, with at least 16 elements of it in a thread; threads that this leaves go along the others.
-Layout OrderedLayout(absl::Span<const int64_t> shape, int dim, int num_warps) {
-  const Layout any = Layout::Replicated(shape, num_warps);
-  const int bits = any.dim_bits(dim), warp_bits = Log2(num_warps), threads = 5 + warp_bits;
-  const int in_thread = std::min(bits, std::max(4, bits - threads));
-  const int in_lanes = std::min(bits - in_thread, 5);
-  Masks other;  // bits of the other dimensions, last first
-  for (int d = any.rank() - 1; d >= 0; --d) {
-    for (int i = 0; d != dim && i < any.dim_bits(d); ++i) other.push_back(Mask{1} << (any.dim_shift(d) + i));
-  }
-  Masks reg, lane, warp;
-  int next = 0;
-  size_t used = 0;
-  auto along = [&] { return Mask{1} << (any.dim_shift(dim) + next++); };
-  auto across = [&] { return used < other.size() ? other[used++] : Mask{0}; };
-  for (int i = 0; i < in_thread; ++i) reg.push_back(along());
-  for (int i = 0; i < 5; ++i) lane.push_back(i < in_lanes ? along() : across());
-  for (int i = 0; i < warp_bits; ++i) warp.push_back(next < bits ? along() : across());
-  while (used < other.size()) reg.push_back(other[used++]);
-  return Layout::FromBases(Shape(shape.begin(), shape.end()), reg, lane, warp);
-}
-
 // The number with the bits of `value` at these positions.
 uint32_t Spread(const std::vector<int>& positions, uint32_t value) {
   uint32_t out = 0;
@@ -115,22 +59,20 @@ uint32_t Spread(const std::vector<int>& positions, uint32_t value) {
 // A reduce or scan under way: operands in one layout, and how that layout moves along the dimension.
 class Work {
  public:
-  Work(Emitter& e, const ir::Op& op, bool need_order)
+  Work(Emitter& e, const ir::Op& op)
       : e_(e),
         body_(*op.region(0)),
         dim_(static_cast<int>(ir::FoldOp(op).dim())),
         n_(op.num_results()),
         layout_(e.layout(op.operand(0))) {
-    along_ = BitsAlong(layout_, dim_);
-    const bool fits = along_.simple && (along_.ordered || !need_order);
-    const Layout to = fits ? layout_ : OrderedLayout(op.operand(0)->type().shape(), dim_, e.num_warps());
+    const Layout to = FoldLayout(op, layout_, e.num_warps());
     for (int i = 0; i < n_; ++i) values_.push_back(ConvertRegisters(e, layout_, to, e.regs(op.operand(i))));
     layout_ = to;
     along_ = BitsAlong(layout_, dim_);
     // The other register bits that hold different elements: one result each.
     const Mask repeats = layout_.FreeMask(In::kRegister);
     std::vector<bool> taken(layout_.bits(In::kRegister), false);
-    for (const Bit& b : registers()) {
+    for (const BitAlong& b : registers()) {
       taken[b.at] = true;
       inside_.push_back(b.at);
     }
@@ -139,9 +81,9 @@ class Work {
     }
   }
 
-  const std::vector<Bit>& registers() const { return along_.in[0]; }
-  const std::vector<Bit>& lanes() const { return along_.in[1]; }
-  const std::vector<Bit>& warps() const { return along_.in[2]; }
+  const std::vector<BitAlong>& registers() const { return along_.in[0]; }
+  const std::vector<BitAlong>& lanes() const { return along_.in[1]; }
+  const std::vector<BitAlong>& warps() const { return along_.in[2]; }
   const Layout& layout() const { return layout_; }
   int results() const { return 1 << outside_.size(); }
   int in_thread() const { return 1 << inside_.size(); }
@@ -159,7 +101,7 @@ class Work {
     return t;
   }
   // i1: this bit of the thread's number is set.
-  llvm::Value* IsSet(In in, const Bit& bit) {
+  llvm::Value* IsSet(In in, const BitAlong& bit) {
     const int at = bit.at + (in == In::kWarp ? 5 : 0);
     return e_.b().CreateIsNotNull(e_.b().CreateAnd(e_.thread(), e_.I32(int64_t{1} << at)));
   }
@@ -195,7 +137,7 @@ class Work {
   }
   // Over the lanes; all get the result.
   Tuple OverLanes(Tuple t, bool commutative) {
-    for (const Bit& bit : lanes()) {
+    for (const BitAlong& bit : lanes()) {
       Tuple other;
       for (llvm::Value* v : t) other.push_back(ShuffleXor(e_, v, 1u << bit.at));
       if (commutative) {
@@ -215,8 +157,7 @@ class Work {
     const int64_t elements = result.elements();
     // Where all lanes read the same places, ptxas (12.8 to 13.5) moves two values of 16 bits in one word to uniform registers
     // and may forget one of them (docs/gpu-faults.md): such values take a word each.
-    const bool words =
-        std::all_of(result.bases(In::kLane).begin(), result.bases(In::kLane).end(), [](Mask m) { return m == 0; });
+    const bool words = FoldTakesWords(result);
     std::vector<llvm::Type*> types;
     for (llvm::Value* v : own[0])
       types.push_back(words && v->getType()->getPrimitiveSizeInBits() < 32 ? b.getInt32Ty() : v->getType());
@@ -224,7 +165,7 @@ class Work {
     uint64_t total = 0;
     for (int i = 0; i < n_; ++i) {
       size.push_back(total);
-      total += (static_cast<uint64_t>(parts) * elements * MemoryBytes(types[i]) + 15) / 16 * 16;
+      total += FoldPartsBytes(parts, result, MemoryBytes(own[0][i]->getType()));
     }
     llvm::Value* base = e_.Scratch(total);
     std::vector<uint64_t> no_lanes(5, 0), order(Log2(e_.num_warps()), 0);
@@ -237,7 +178,7 @@ class Work {
     };
     // Of the lanes along the dimension one writes: all have the same value, or the last has that of all.
     llvm::Value* writes = nullptr;
-    for (const Bit& bit : lanes()) {
+    for (const BitAlong& bit : lanes()) {
       llvm::Value* set = IsSet(In::kLane, bit);
       if (!last_lane_only) set = b.CreateNot(set);
       writes = writes == nullptr ? set : b.CreateAnd(writes, set);
@@ -280,7 +221,7 @@ class Work {
   const ir::Block& body_;
   int dim_, n_;
   Layout layout_;
-  Along along_;
+  AlongDim along_;
   std::vector<Registers> values_;
   std::vector<int> inside_, outside_;
 };
@@ -290,7 +231,7 @@ class Work {
 void LowerReduce(Emitter& e, const ir::Op& op) {
   const int dim = static_cast<int>(ir::FoldOp(op).dim());
   const bool commutative = IsCommutative(*op.region(0));
-  Work work(e, op, !commutative);
+  Work work(e, op);
   const Layout result = work.layout().Slice(dim).RemoveZeroRegisters();
   std::vector<Tuple> own;
   for (int k = 0; k < work.results() && !e.refused(); ++k) own.push_back(work.OverLanes(work.InThread(k), commutative));
@@ -316,7 +257,7 @@ void LowerScan(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
   const bool reverse = ir::ScanOp(op).reverse();
   const int dim = static_cast<int>(ir::FoldOp(op).dim());
-  Work work(e, op, true);
+  Work work(e, op);
   const Layout totals = work.layout().Slice(dim).RemoveZeroRegisters();
   const std::optional<Tuple> neutral = Neutral(e, op);
   const int n = work.in_thread();

@@ -7,6 +7,7 @@
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/tma.h"
+#include "codegen/plan/shared_use.h"
 #include "codegen/target/decisions.h"
 #include "ir/float.h"
 #include "ir/op_views.h"
@@ -129,16 +130,12 @@ void LowerAllocShared(Emitter& e, const ir::Op& op) {
   if (StandsInLoop(op) && !e.order().pending().empty()) e.Barrier();
   const ir::Type type = op.result(0)->type();
   ViewValue view;
-  uint64_t elements = 1;
   for (int d = 0; d < type.rank(); ++d) {
-    elements *= static_cast<uint64_t>(type.shape()[static_cast<size_t>(d)]);
     view.sizes.push_back(e.I64(type->shape[static_cast<size_t>(d)]));
     view.strides.push_back(e.I64(type->strides[static_cast<size_t>(d)]));
   }
-  // Nobody sees the address, so the alignment serves vectors only. Whole words, because halves of bytes are stored by
-  // updates of words.
-  const uint64_t bytes = (elements * static_cast<uint64_t>(ir::MemoryBits(type.elem())) + 31) / 32 * 4;
-  view.base = e.I32(e.shared().Reserve(bytes, 16));
+  // Nobody sees the address, so the alignment serves vectors only.
+  view.base = e.I32(e.shared().Reserve(SharedArrayBytes(type), 16));
   e.SetView(op.result(0), std::move(view));
 }
 

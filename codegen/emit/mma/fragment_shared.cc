@@ -9,6 +9,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/fragments.h"
+#include "codegen/plan/shared_use.h"
 
 namespace tile::codegen {
 namespace {
@@ -136,9 +137,7 @@ class ThroughShared : public InShared {
     }
   }
 
-  uint64_t scratch_bytes() const override {
-    return (static_cast<uint64_t>(source_.elements()) * bytes_ + 127) / 128 * 128;
-  }
+  uint64_t scratch_bytes() const override { return FragmentBytes(source_, bytes_); }
 
   void Write(llvm::Value* base) override {
     base_ = base;

@@ -15,12 +15,13 @@
 #include "codegen/emit/mma/fma_side.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/plan/mma_layout.h"
+#include "codegen/plan/shared_use.h"
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
 
-constexpr int64_t kUnroll = 4;  // rounds of k in the body of the loop; a table's swizzle is the same for them
 constexpr int64_t kStagedUnroll = 8;
 constexpr int kPartBit = 40;  // above all places
 
@@ -44,7 +45,7 @@ class Table {
     chunk_ = 16 / size();
     chunks_ = std::clamp<int64_t>(x_ / chunk_, 1, 8);
     start_ = *total;
-    *total += (static_cast<uint64_t>(v->type().num_elements() / parts) * static_cast<uint64_t>(size()) + 15) / 16 * 16;
+    *total += FmaTableBytes(v, parts);
   }
 
   int size() const { return MemoryBytes(type_); }
@@ -56,12 +57,12 @@ class Table {
 
   // In bytes from the table's beginning.
   uint64_t At(int64_t batch, int64_t k, int64_t x) const {
-    const int64_t swizzle = k / kUnroll % chunks_ * chunk_;
+    const int64_t swizzle = k / kFmaUnroll % chunks_ * chunk_;
     return static_cast<uint64_t>(((batch * k_ + k) * x_ + (x ^ swizzle)) * size());
   }
-  // What k, a multiple of kUnroll, changes in the low bits.
+  // What k, a multiple of kFmaUnroll, changes in the low bits.
   llvm::Value* Swizzle(Emitter& e, llvm::Value* k) const {
-    llvm::Value* turn = e.b().CreateAnd(e.b().CreateUDiv(k, e.I32(kUnroll)), e.I32(chunks_ - 1));
+    llvm::Value* turn = e.b().CreateAnd(e.b().CreateUDiv(k, e.I32(kFmaUnroll)), e.I32(chunks_ - 1));
     return e.b().CreateMul(turn, e.I32(16));
   }
 
@@ -206,7 +207,8 @@ class Side : public FmaSide {
 // parts along k where that does not hold it; scales, which are few, are there whole.
 class FmaOperands {
  public:
-  FmaOperands(Emitter& e, const ir::Op& op) : op_(op), k_(ShapeOfMma(op).k) {
+  FmaOperands(Emitter& e, const ir::Op& op)
+      : op_(op), k_(ShapeOfMma(op).k), parts_(DecisionOf<Decision::kParts>(op).value_or(1)) {
     const ir::MmaOp product(op);
     const auto integers = ir::As<ir::MmaIOp>(&op);
     const auto is_signed = [](ir::Signedness s) { return s == ir::Signedness::kSigned; };
@@ -217,10 +219,6 @@ class FmaOperands {
     }
     tables_.resize(sources_.size());
     MakeTables(e);
-    while (bytes_ > e.shared().Left() && k_ / parts_ > kUnroll) {
-      parts_ *= 2;
-      MakeTables(e);
-    }
     if (parts_ > 1)
       e.Remark(op, "product", absl::StrCat("its operands come to shared memory in ", parts_, " parts along k"));
   }
@@ -266,7 +264,6 @@ class FmaOperands {
   };
 
   void MakeTables(Emitter& e) {
-    bytes_ = 0;
     for (size_t i = 0; i < size(); ++i) {
       if (CopyOf(op_, static_cast<int>(i)) != nullptr) continue;
       tables_[i].emplace(e, sources_[i].value, sources_[i].is_lhs, i < 2 ? parts_ : 1, &bytes_);
@@ -274,11 +271,10 @@ class FmaOperands {
   }
 
   const ir::Op& op_;
-  const int64_t k_;
+  const int64_t k_, parts_;
   std::vector<Source> sources_;
   std::vector<std::optional<Table>> tables_;
   uint64_t bytes_ = 0;
-  int64_t parts_ = 1;
 };
 
 }  // namespace
@@ -316,7 +312,7 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
   }
   operands.Bring(e, part);
 
-  const int64_t unroll = std::min(operands.bytes() > 0 ? kUnroll : kStagedUnroll, k_part);
+  const int64_t unroll = std::min(operands.bytes() > 0 ? kFmaUnroll : kStagedUnroll, k_part);
   llvm::Value* slots[2] = {};
   for (int i = 0; i < 2; ++i) {
     if (!operands.InTable(static_cast<size_t>(i)))

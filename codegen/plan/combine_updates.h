@@ -1,0 +1,34 @@
+// Contended atomic updates: many elements of a tile that go to one address (each warp updates it once), or are added to a few
+// neighbouring ones, as those of a histogram (added up in shared memory first, so that each is updated once for the tile).
+// Allowed for relaxed integer updates whose old values nobody asks for.
+//
+//   if (auto plan = PlanCombination(*op)) Decide(module, op, *plan);   // once
+//   if (auto plan = CombinationOf(*op)) plan->addresses                // from then on
+//
+// Pure functions, except Decide.
+#ifndef TILE_CODEGEN_PLAN_COMBINE_UPDATES_H_
+#define TILE_CODEGEN_PLAN_COMBINE_UPDATES_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+struct Combination {
+  int64_t addresses = 1;  // 1: all elements update one address; else so many behind `base`, which `index` counts
+  const ir::Value* base = nullptr;  // a scalar: the address, or that of the first one
+  const ir::Value* index = nullptr;
+
+  bool in_table() const { return index != nullptr; }
+  int64_t table_bytes() const { return in_table() ? 4 * addresses : 0; }
+};
+
+std::optional<Combination> PlanCombination(const ir::Op& op);
+void Decide(ir::Module* module, ir::Op* op, const Combination& plan);
+std::optional<Combination> CombinationOf(const ir::Op& op);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PLAN_COMBINE_UPDATES_H_
