@@ -27,7 +27,7 @@ void Describe(const Emitter& emitter, Compilation& c) {
   r.symbol = KernelSymbol(c.function->name);
   r.threads = emitter.hardware_threads();
   r.shared_bytes = emitter.shared().account().bytes();
-  r.workspace_bytes = emitter.workspace_bytes();
+  r.workspace_bytes = emitter.workspace().bytes();
   r.sites = emitter.sites();
   r.one_row = schedule.square > 0;
   r.persistent = schedule.persistent;

@@ -63,7 +63,7 @@ Registers Unpack(Emitter& e, llvm::Value* word, size_t n, llvm::Type* type) {
 void Apply(Emitter& e, const std::vector<Exchange>& exchanges, Registers* values) {
   auto& b = e.b();
   for (const Exchange& x : exchanges) {
-    llvm::Value* masked = b.CreateAnd(e.thread(), e.I32(x.lane_mask | x.warp_mask << 5));
+    llvm::Value* masked = b.CreateAnd(e.threads().number(), e.I32(x.lane_mask | x.warp_mask << 5));
     llvm::Value* odd = b.CreateTrunc(b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, masked), b.getInt1Ty());
     Registers next(values->size());
     for (size_t i = 0; i < values->size(); ++i) {
@@ -87,7 +87,7 @@ Registers InWarp(Emitter& e, const Conversion& c, const Registers& in) {
     Registers offered;
     for (int from : round.from) offered.push_back(values[from]);
     if (!stays || round.lane_xor != 0) {
-      llvm::Value* lane = b.CreateXor(e.LinearOfThread(c.lane_map, c.warp_map), e.I32(round.lane_xor));
+      llvm::Value* lane = b.CreateXor(e.threads().LinearOfThread(c.lane_map, c.warp_map), e.I32(round.lane_xor));
       if (offered.size() == 1) {
         offered[0] = ShuffleFrom(e, offered[0], lane);
       } else {
@@ -112,8 +112,8 @@ Registers ThroughShared(Emitter& e, const Layout& from, const Layout& to, const 
   const uint32_t high =
       static_cast<uint32_t>((total - 1) & ~(part_bytes - 1));  // bits of an address that name the part
   auto address = [&](const Layout& in_shared, int reg) {
-    llvm::Value* at = b.CreateMul(e.ThreadPart(in_shared), e.I32(bytes));
-    const uint32_t rest = e.RegisterPart(in_shared, reg) * bytes;
+    llvm::Value* at = b.CreateMul(e.threads().Part(in_shared), e.I32(bytes));
+    const uint32_t rest = RegisterPart(in_shared, reg) * bytes;
     return rest == 0 ? at : b.CreateXor(at, e.I32(rest));
   };
   // i1: the address lies in this part; null: always; false (as a constant) drops out.
@@ -268,7 +268,7 @@ llvm::Value* SharedPlace(Emitter& e, llvm::Value* base, absl::Span<const Mask> l
   Mask thread = 0;
   for (Mask m : lanes) of_lane.push_back(m * static_cast<Mask>(bytes)), thread |= m;
   for (Mask m : warps) of_warp.push_back(m * static_cast<Mask>(bytes)), thread |= m;
-  llvm::Value* at = e.LinearOfThread(of_lane, of_warp);
+  llvm::Value* at = e.threads().LinearOfThread(of_lane, of_warp);
   // Bits that no thread has are a constant in the instruction.
   const Mask mixed = reg & thread, apart = reg & ~thread;
   if (mixed != 0) at = b.CreateXor(at, e.I32(static_cast<int64_t>(mixed) * bytes));

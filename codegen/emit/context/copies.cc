@@ -49,7 +49,7 @@ Registers Copies::Share(Emitter& e, Registers r) const {
   if (!across_threads()) return Repeat(std::move(r));
   auto& b = e.b();
   if (CopiesAreLanes(layout_)) {
-    llvm::Value* from = b.CreateAnd(e.lane(), e.I32(31 & ~static_cast<int64_t>(lane_mask_)));
+    llvm::Value* from = b.CreateAnd(e.threads().lane(), e.I32(31 & ~static_cast<int64_t>(lane_mask_)));
     for (int i : firsts_) r[i] = Shuffle(e, r[i], from);
     return Repeat(std::move(r));
   }
@@ -65,8 +65,10 @@ Registers Copies::Share(Emitter& e, Registers r) const {
   llvm::Value* table = b.CreateTrunc(
       b.CreatePtrToInt(e.Scratch(static_cast<uint64_t>(layout_.elements() * bytes)), b.getInt64Ty()), b.getInt32Ty());
   const MemoryAccess weak{true, ir::MemoryOrdering::kWeak, ""};
-  llvm::Value* first = e.HoldsFirstCopy(layout_);
-  auto at = [&](int i) { return Address{b.CreateAdd(table, b.CreateMul(e.Element(layout_, i), e.I32(bytes))), 0}; };
+  llvm::Value* first = e.threads().HoldsFirstCopy(layout_);
+  auto at = [&](int i) {
+    return Address{b.CreateAdd(table, b.CreateMul(e.threads().Element(layout_, i), e.I32(bytes))), 0};
+  };
   for (int i : firsts_) {
     llvm::Value* v = b.CreateZExt(e.ToBits(r[i]), entry);
     Store(e, weak, at(i), elem, {v}, first);

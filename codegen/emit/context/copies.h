@@ -2,7 +2,7 @@
 // answer (a strong load, an atomic), is done for the first copy only, and its answer handed to the others.
 //
 //   Copies copies(layout);
-//   for (int r : copies.firsts()) out[r] = … predicated on e.HoldsFirstCopy(layout) …;
+//   for (int r : copies.firsts()) out[r] = … predicated on e.threads().HoldsFirstCopy(layout) …;
 //   out = copies.Share(e, out);       // all copies, the same values
 #ifndef TILE_CODEGEN_EMIT_CONTEXT_COPIES_H_
 #define TILE_CODEGEN_EMIT_CONTEXT_COPIES_H_

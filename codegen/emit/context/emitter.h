@@ -26,9 +26,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "codegen/emit/context/blocks.h"
 #include "codegen/emit/context/control_stack.h"
 #include "codegen/emit/context/order.h"
 #include "codegen/emit/context/shared_memory.h"
+#include "codegen/emit/context/threads.h"
+#include "codegen/emit/context/workspace.h"
 #include "codegen/layout/layout.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
@@ -89,25 +92,16 @@ class Emitter {
   // --- parameters that every kernel has behind its own (runtime/cuda/kernel_abi.h) ---
   llvm::Value* GridSize(int dim) { return AbiParam(TILE_ABI_PARAM_GRID_X + dim); }  // i32, in tile blocks
   llvm::Value* TrapRecord() { return AbiParam(TILE_ABI_PARAM_TRAP_RECORD); }        // i64, an address
-  llvm::Value* Workspace() { return AbiParam(TILE_ABI_PARAM_WORKSPACE); }           // i64, an address
+  llvm::Value* WorkspaceParam() { return AbiParam(TILE_ABI_PARAM_WORKSPACE); }      // i64, an address
 
   // --- parameters between those ---
   // Address (i64) of the TMA descriptor of a load or store that has one (Decision::kTensorMap).
   llvm::Value* TensorMap(const ir::Op& access);
   bool stores_by_tma() const { return stores_by_tma_; }
 
-  // --- threads and elements ---
-  // Of the tile blocks: those of the hardware in another order, if the plan says so (i32).
-  llvm::Value* BlockId(int dim);
-  // Where a tile block ends; null: with the kernel. Whether its warps must wait for each other there, because the next one
-  // has the same shared memory: rings and scratch memory look after themselves.
-  llvm::BasicBlock* next_block() const { return next_block_; }
-  bool keeps_shared() const { return keeps_shared_; }
-  // Number of the warpgroup (four warps), the same in all lanes for the machine to see.
-  llvm::Value* Warpgroup();
-  llvm::Value* thread() { return thread_; }  // i32, 0 … 32 · warps - 1
-  llvm::Value* lane() { return lane_; }
-  llvm::Value* warp() { return warp_; }
+  // --- blocks, threads, elements ---
+  Blocks& blocks() { return blocks_; }
+  Threads& threads() { return threads_; }
   int num_warps() const { return plan_.num_warps; }
   int num_threads() const { return 32 * plan_.num_warps; }
   // Of a hardware block: with the producer, which takes no part in anything that is written here for all threads.
@@ -115,38 +109,19 @@ class Emitter {
   const Layout& layout(const ir::Value* v) const { return layout(v->type()); }
   // Of a tile with an encoding, or a scalar.
   const Layout& layout(ir::Type t) const;
-  // Which element of the tile (row-major) this thread holds in register r: i32. Element(layout, 0) ^ RegisterPart = the
-  // rest; where bits do not overlap (all layouts but swizzled ones) ^ is +.
-  llvm::Value* ThreadPart(const Layout& layout);
-  uint32_t RegisterPart(const Layout& layout, int r) const;
-  llvm::Value* Element(const Layout& layout, int r);
-  // Coordinate of that element along a dimension: i32.
-  llvm::Value* Coordinate(const Layout& layout, int r, int dim);
-  // i1: this thread holds the first of several copies of its elements; null: there is one copy. Registers that repeat an
-  // earlier register: RegisterRepeats.
-  llvm::Value* HoldsFirstCopy(const Layout& layout);
-  bool RegisterRepeats(const Layout& layout, int r) const;
-  // XOR of bases[i] for the set bits of an i32 value, at the insertion point; value's other bits don't count.
-  llvm::Value* LinearOf(llvm::Value* value, absl::Span<const uint64_t> bases);
-  // Any linear function of the thread's number: XOR of lane_bases[i] for the set bits of lane, likewise warp.
-  llvm::Value* LinearOfThread(absl::Span<const uint64_t> lane_bases, absl::Span<const uint64_t> warp_bases);
 
-  // --- shared memory, clusters and barriers ---
+  // --- memory of the block, barriers ---
   SharedMemory& shared() { return shared_; }
   const SharedMemory& shared() const { return shared_; }
   // Shared memory to exchange values through, valid until the next call. Begins after a barrier, so that earlier readers are
   // done; between writing and reading the caller needs Barrier().
   llvm::Value* Scratch(uint64_t bytes);
-  // Blocks of the cluster: how many there are (1, 2), which this one is (i32).
-  llvm::Value* ClusterSize();
-  llvm::Value* ClusterRank();
   // bar.sync of the block; all earlier accesses of its threads are visible after it.
   void Barrier();
+  Workspace& workspace() { return workspace_; }
+  const Workspace& workspace() const { return workspace_; }
 
-  // --- the workspace: device memory of the block, and places that may report something ---
-  // Address (i64) of so many bytes that belong to this tile block alone.
-  llvm::Value* ReserveWorkspace(uint64_t bytes, uint64_t alignment);
-  uint64_t workspace_bytes() const { return workspace_bytes_; }  // per block, after EmitKernel
+  // --- places that may report something ---
   // Position of the site in the image's table.
   int AddSite(ir::ImageSite site);
   const std::vector<ir::ImageSite>& sites() const { return sites_; }
@@ -190,8 +165,6 @@ class Emitter {
  private:
   friend class KernelFrame;  // emit/lower/kernel.cc: what stands around the operations
 
-  // Sets block_ids_ for hardware block number `i` (all but the first: ids of the hardware), at the insertion point.
-  void SetBlockIds(llvm::Value* i, llvm::Value* z);
   // Number of the first parameter of kernel_abi.h.
   int first_abi_param() const { return function_.num_params() + tensor_maps_; }
   llvm::Value* AbiParam(int i) { return kernel_->getArg(static_cast<unsigned>(first_abi_param() + i)); }
@@ -208,20 +181,13 @@ class Emitter {
   llvm::Function* kernel_ = nullptr;
   llvm::IRBuilder<> builder_;
   const Layout scalar_layout_;
+  Blocks blocks_;
+  Threads threads_;
   SharedMemory shared_;
-  llvm::Value *thread_ = nullptr, *lane_ = nullptr, *warp_ = nullptr;
-  llvm::Value* block_ids_[3] = {};
-  llvm::BasicBlock* next_block_ = nullptr;
-  bool keeps_shared_ = false;
-  llvm::Value *cluster_size_ = nullptr, *cluster_rank_ = nullptr;
-  llvm::Value* warpgroup_ = nullptr;
-  uint64_t workspace_bytes_ = 0;
-  llvm::GlobalVariable* workspace_size_ =
-      nullptr;  // its address stands for workspace_bytes_ until the end of EmitKernel
+  Workspace workspace_;
   std::vector<ir::ImageSite> sites_;
   absl::flat_hash_map<const ir::Value*, Registers> regs_;
   absl::flat_hash_map<const ir::Value*, ViewValue> views_;
-  absl::flat_hash_map<std::string, llvm::Value*> linear_;  // LinearOfThread, by its bases; lives in the entry block
   ControlStack control_;
   Order order_;
   absl::Status status_;

@@ -35,7 +35,7 @@ void CombineInTable(Emitter& e, const ir::Op& op, const Combination& plan) {
   // A table of zeros.
   llvm::Value* table = e.Scratch(static_cast<uint64_t>(plan.table_bytes()));
   const int64_t threads = e.num_threads();
-  auto entry = [&](int64_t first) { return b.CreateAdd(e.thread(), e.I32(first)); };
+  auto entry = [&](int64_t first) { return b.CreateAdd(e.threads().number(), e.I32(first)); };
   auto slot = [&](llvm::Value* i) { return b.CreateGEP(b.getInt32Ty(), table, i); };
   auto each = [&](auto body) {  // for every entry, by one thread
     for (int64_t first = 0; first < addresses; first += threads) {
@@ -53,7 +53,7 @@ void CombineInTable(Emitter& e, const ir::Op& op, const Combination& plan) {
 
   const Layout& layout = e.layout(arg);
   const Copies copies(layout);
-  llvm::Value* first = e.HoldsFirstCopy(layout);
+  llvm::Value* first = e.threads().HoldsFirstCopy(layout);
   for (int r : copies.firsts()) {
     const auto i = static_cast<size_t>(r);
     llvm::Value* at =
@@ -112,7 +112,7 @@ void CombineToOne(Emitter& e, const ir::Op& op, const Combination& plan) {
   const Value *arg = update.arg(), *mask = update.mask();
   const Joining how = JoiningOf(e, update.mode(), arg->type().elem());
   const Layout& layout = e.layout(arg);
-  llvm::Value *all = how.identity, *any = b.getFalse(), *first = e.HoldsFirstCopy(layout);
+  llvm::Value *all = how.identity, *any = b.getFalse(), *first = e.threads().HoldsFirstCopy(layout);
   const Copies copies(layout);
   for (int r : copies.firsts()) {
     const auto i = static_cast<size_t>(r);
@@ -124,7 +124,7 @@ void CombineToOne(Emitter& e, const ir::Op& op, const Combination& plan) {
   for (int lanes = 16; lanes > 0; lanes /= 2) all = how.combine(all, ShuffleXor(e, all, lanes));
   any = b.CreateIntrinsic(b.getInt1Ty(), llvm::Intrinsic::nvvm_vote_any_sync, {e.I32(-1), any});
   EmitAtomic(e, UpdateOf(e, op), Address{e.scalar(plan.base), 0}, all, nullptr,
-             b.CreateAnd(any, b.CreateIsNull(e.lane())), nullptr);
+             b.CreateAnd(any, b.CreateIsNull(e.threads().lane())), nullptr);
 }
 
 }  // namespace

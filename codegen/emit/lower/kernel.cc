@@ -64,8 +64,7 @@ class KernelFrame {
     b_.SetInsertPoint(body);
     if (e_.plan_.producer) MakeProducer();
     ir::Walk(function_.body(), [&](ir::Op* op) {
-      e_.keeps_shared_ =
-          e_.keeps_shared_ || op->opcode() == ir::Opcode::kAllocShared || op->opcode() == ir::Opcode::kAlloca;
+      if (ir::AllocSharedOp::Is(op) || ir::AllocaOp::Is(op)) e_.blocks().set_keeps_shared();
       e_.stores_by_tma_ = e_.stores_by_tma_ || (ir::StoreViewOp::Is(op) && DecisionOf<Decision::kTensorMap>(*op));
     });
     if (e_.plan_.persistent) {
@@ -121,11 +120,7 @@ class KernelFrame {
     b_.SetInsertPoint(entry);
     llvm::Instruction* end = b_.CreateBr(body);
     b_.SetInsertPoint(end);
-    auto* tid = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
-    tid->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, e_.hardware_threads())));
-    e_.thread_ = tid;
-    e_.lane_ = b_.CreateAnd(e_.thread_, e_.I32(31), "lane");
-    e_.warp_ = b_.CreateLShr(e_.thread_, e_.I32(5), "warp");
+    e_.threads().Begin(e_.hardware_threads());
     for (int i = 0; i < function_.num_params(); ++i) {
       llvm::Value* arg = e_.kernel_->getArg(i);
       if (function_.param(i)->type().elem() == ir::Elem::kI1) arg = b_.CreateIsNotNull(arg);
@@ -137,13 +132,13 @@ class KernelFrame {
   // One warp becomes the producer; the others go on at the insertion point.
   void MakeProducer() {
     llvm::BasicBlock *producer = e_.NewBlock("producer"), *workers = e_.NewBlock("workers");
-    b_.CreateCondBr(b_.CreateICmpUGE(e_.thread_, e_.I32(e_.num_threads())), producer, workers);
+    b_.CreateCondBr(b_.CreateICmpUGE(e_.threads().number(), e_.I32(e_.num_threads())), producer, workers);
     b_.SetInsertPoint(producer);
     if (e_.plan_.persistent) {
       ForEachBlock(
           [&] {
             EmitProducer(e_, function_);
-            b_.CreateBr(e_.next_block_);
+            b_.CreateBr(e_.blocks().next());
           },
           [&] { Leave(); });
     } else {
@@ -162,7 +157,7 @@ class KernelFrame {
     b_.CreateRetVoid();
   }
 
-  // emit() for each tile block that this hardware block does, which goes to next_block() at its end; behind them leave().
+  // emit() for each tile block that this hardware block does, which goes to blocks().next() at its end; behind them leave().
   void ForEachBlock(const std::function<void()>& emit, const std::function<void()>& leave) {
     auto& b = b_;
     llvm::BasicBlock *before = b.GetInsertBlock(), *head = e_.NewBlock("block"), *next = e_.NewBlock("nextblock"),
@@ -174,10 +169,10 @@ class KernelFrame {
     b.SetInsertPoint(head);
     llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
     i->addIncoming(first, before);
-    e_.SetBlockIds(i, nullptr);
-    e_.next_block_ = next;
+    e_.blocks().SetIds(i, nullptr);
+    e_.blocks().set_next(next);
     emit();
-    e_.next_block_ = nullptr;
+    e_.blocks().set_next(nullptr);
     b.SetInsertPoint(next);
     llvm::Value* following = b.CreateAdd(i, step);
     i->addIncoming(following, next);
@@ -188,12 +183,7 @@ class KernelFrame {
 
   void PlaceMemory() {
     e_.shared_.Place();
-    if (e_.workspace_size_ != nullptr) {
-      e_.workspace_bytes_ = (e_.workspace_bytes_ + 255) / 256 * 256;
-      e_.workspace_size_->replaceAllUsesWith(
-          llvm::ConstantExpr::getIntToPtr(e_.I64(e_.workspace_bytes_), e_.workspace_size_->getType()));
-      e_.workspace_size_->eraseFromParent();
-    }
+    e_.workspace().Place();
   }
 
   const ir::Function& function_;

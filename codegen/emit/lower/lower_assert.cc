@@ -39,7 +39,7 @@ void LowerAssert(Emitter& e, const ir::Op& op) {
     llvm::Value* bad = b.CreateNot(e.regs(condition)[static_cast<size_t>(r)]);
     any = any == nullptr ? bad : b.CreateOr(any, bad);
   }
-  if (llvm::Value* first = e.HoldsFirstCopy(layout)) any = b.CreateAnd(any, first);
+  if (llvm::Value* first = e.threads().HoldsFirstCopy(layout)) any = b.CreateAnd(any, first);
 
   const int site = e.AddSite({"vm.assert",
                               e.source().Where(op.loc, op.pos),
@@ -53,12 +53,12 @@ void LowerAssert(Emitter& e, const ir::Op& op) {
   llvm::Value *element = e.I32(-1), *count = e.I32(0);
   for (auto it = copies.firsts().rbegin(); it != copies.firsts().rend(); ++it) {
     llvm::Value* bad = b.CreateNot(e.regs(condition)[static_cast<size_t>(*it)]);
-    element = b.CreateSelect(bad, e.Element(layout, *it), element);
+    element = b.CreateSelect(bad, e.threads().Element(layout, *it), element);
     count = b.CreateAdd(count, b.CreateZExt(bad, b.getInt32Ty()));
   }
   if (condition->type().rank() == 0) element = e.I32(-1);  // none in particular
   e.Ptx(b.getVoidTy(), TrapText(), "l,r,r,r,r,r,r",
-        {e.TrapRecord(), e.I32(site), e.BlockId(0), e.BlockId(1), e.BlockId(2), element, count}, true);
+        {e.TrapRecord(), e.I32(site), e.blocks().Id(0), e.blocks().Id(1), e.blocks().Id(2), element, count}, true);
   b.CreateBr(after);
   b.SetInsertPoint(after);
 }

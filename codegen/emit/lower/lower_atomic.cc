@@ -27,7 +27,7 @@ void Update(Emitter& e, const ir::Op& op, const ir::Value* value, const ir::Valu
   u.wants_old = result != nullptr && result->has_uses();
   const Layout& layout = e.layout(value);
   const Copies copies(layout);
-  llvm::Value* first = e.HoldsFirstCopy(layout);
+  llvm::Value* first = e.threads().HoldsFirstCopy(layout);
   Registers out(static_cast<size_t>(layout.registers()), nullptr);
   for (int r : copies.firsts()) {
     const auto i = static_cast<size_t>(r);

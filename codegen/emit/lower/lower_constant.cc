@@ -41,7 +41,7 @@ void LowerConstant(Emitter& e, const ir::Op& op) {
                                          llvm::GlobalValue::NotThreadLocal, 1);
   table->setAlignment(llvm::Align(16));
   for (int r = 0; r < layout.registers(); ++r) {
-    llvm::Value* at = b.CreateGEP(entry, table, e.Element(layout, r));
+    llvm::Value* at = b.CreateGEP(entry, table, e.threads().Element(layout, r));
     llvm::Value* bits = b.CreateAlignedLoad(entry, at, llvm::Align(bytes));
     llvm::Type* reg = e.RegisterType(type.element());
     if (reg->getPrimitiveSizeInBits() < entry->getPrimitiveSizeInBits())
@@ -56,7 +56,7 @@ void LowerIota(Emitter& e, const ir::Op& op) {
   llvm::Type* type = e.RegisterType(op.result(0)->type().element());
   Registers out;
   for (int r = 0; r < layout.registers(); ++r) {
-    llvm::Value* i = e.Element(layout, r);
+    llvm::Value* i = e.threads().Element(layout, r);
     const ir::Elem elem = op.result(0)->type().elem();
     out.push_back(elem == ir::Elem::kI4 ? e.b().CreateAnd(e.b().CreateTrunc(i, type), 15)
                                         : e.b().CreateZExtOrTrunc(i, type));
@@ -74,7 +74,7 @@ void LowerAssume(Emitter& e, const ir::Op& op) {
 }
 
 void LowerGetTileBlockId(Emitter& e, const ir::Op& op) {
-  for (int i = 0; i < 3; ++i) e.SetScalar(op.result(i), e.BlockId(i));
+  for (int i = 0; i < 3; ++i) e.SetScalar(op.result(i), e.blocks().Id(i));
 }
 
 void LowerGetNumTileBlocks(Emitter& e, const ir::Op& op) {

@@ -243,9 +243,9 @@ void LowerBreak(Emitter& e, const ir::Op& op) {
 }
 
 void LowerReturn(Emitter& e, const ir::Op&) {
-  if (e.next_block() != nullptr) {
-    if (e.keeps_shared()) e.Barrier();
-    e.b().CreateBr(e.next_block());
+  if (e.blocks().next() != nullptr) {
+    if (e.blocks().keeps_shared()) e.Barrier();
+    e.b().CreateBr(e.blocks().next());
     return;
   }
   if (e.stores_by_tma()) AwaitTmaStores(e);

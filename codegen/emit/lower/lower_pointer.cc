@@ -106,7 +106,7 @@ void LowerLoadPtr(Emitter& e, const ir::Op& op) {
   const Layout& layout = e.layout(result);
   const Copies copies(layout);
   const bool share = how.strong() && copies.across_threads();
-  llvm::Value* first = share ? e.HoldsFirstCopy(layout) : nullptr;
+  llvm::Value* first = share ? e.threads().HoldsFirstCopy(layout) : nullptr;
   const PointerTile t = Analyse(e, op, source, load.mask(), how);
   Registers out = InEitherWidth(e, t.vector, t.aligned, [&](int vector) {
     Registers out(static_cast<size_t>(layout.registers()), nullptr);
@@ -132,7 +132,7 @@ void LowerStorePtr(Emitter& e, const ir::Op& op) {
   const Registers& values = e.regs(store.value());
   const Layout& layout = e.layout(destination);
   const Copies copies(layout);
-  llvm::Value* first = e.HoldsFirstCopy(layout);
+  llvm::Value* first = e.threads().HoldsFirstCopy(layout);
   const PointerTile t = Analyse(e, op, destination, store.mask(), how);
   InEitherWidth(e, t.vector, t.aligned, [&](int vector) {
     for (int r : copies.firsts()) {
@@ -158,7 +158,7 @@ void LowerAlloca(Emitter& e, const ir::Op& op) {
                                      bytes, " aligned to ", alignment));
   }
   // One byte at least: addresses differ.
-  e.SetScalar(op.result(0), e.ReserveWorkspace(std::max<uint64_t>(bytes, 1), std::max<uint64_t>(alignment, 16)));
+  e.SetScalar(op.result(0), e.workspace().Reserve(std::max<uint64_t>(bytes, 1), std::max<uint64_t>(alignment, 16)));
 }
 
 namespace {

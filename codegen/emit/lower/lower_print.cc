@@ -45,7 +45,7 @@ void LowerPrint(Emitter& e, const ir::Op& op) {
 
   // One thread takes the room.
   llvm::BasicBlock *before = b.GetInsertBlock(), *take = e.NewBlock("print_take"), *taken = e.NewBlock("print_taken");
-  b.CreateCondBr(b.CreateIsNull(e.thread()), take, taken);
+  b.CreateCondBr(b.CreateIsNull(e.threads().number()), take, taken);
   b.SetInsertPoint(take);
   llvm::Value* got =
       e.Ptx(b.getInt32Ty(), TakeText(), "=&r,l,r", {e.TrapRecord(), e.I32(static_cast<int64_t>(bytes))}, true);
@@ -63,15 +63,15 @@ void LowerPrint(Emitter& e, const ir::Op& op) {
   llvm::Value* entry =
       b.CreateAdd(b.CreateAdd(e.TrapRecord(), e.I64(sizeof(TileTrapRecord))), b.CreateZExt(position, b.getInt64Ty()));
   const MemoryAccess weak{false, ir::MemoryOrdering::kWeak, ""};
-  llvm::Value* first = b.CreateIsNull(e.thread());
+  llvm::Value* first = b.CreateIsNull(e.threads().number());
   auto head = [&](size_t offset, llvm::Value* v) {
     Store(e, weak, {entry, static_cast<int64_t>(offset)}, ir::Elem::kI32, {v}, first);
   };
   head(offsetof(TilePrintEntry, bytes), e.I32(static_cast<int64_t>(bytes)));
   head(offsetof(TilePrintEntry, site), e.I32(number));
-  head(offsetof(TilePrintEntry, block), e.BlockId(0));
-  head(offsetof(TilePrintEntry, block) + 4, e.BlockId(1));
-  head(offsetof(TilePrintEntry, block) + 8, e.BlockId(2));
+  head(offsetof(TilePrintEntry, block), e.blocks().Id(0));
+  head(offsetof(TilePrintEntry, block) + 4, e.blocks().Id(1));
+  head(offsetof(TilePrintEntry, block) + 8, e.blocks().Id(2));
   head(offsetof(TilePrintEntry, reserved), e.I32(0));
 
   uint64_t offset = sizeof(TilePrintEntry);
@@ -83,10 +83,10 @@ void LowerPrint(Emitter& e, const ir::Op& op) {
     const ir::Elem stored = t.element().is_pointer()  ? ir::Elem::kI64
                             : ir::IsSubByte(t.elem()) ? ir::Elem::kI8
                                                       : t.elem();
-    llvm::Value* holds = e.HoldsFirstCopy(layout);
+    llvm::Value* holds = e.threads().HoldsFirstCopy(layout);
     const Copies copies(layout);
     for (int r : copies.firsts()) {
-      llvm::Value* at = b.CreateMul(b.CreateZExt(e.Element(layout, r), b.getInt64Ty()), e.I64(size));
+      llvm::Value* at = b.CreateMul(b.CreateZExt(e.threads().Element(layout, r), b.getInt64Ty()), e.I64(size));
       Store(e, weak, {b.CreateAdd(entry, at), static_cast<int64_t>(offset)}, stored,
             {e.regs(v)[static_cast<size_t>(r)]}, holds);
     }

@@ -103,7 +103,7 @@ class Work {
   // i1: this bit of the thread's number is set.
   llvm::Value* IsSet(In in, const BitAlong& bit) {
     const int at = bit.at + (in == In::kWarp ? 5 : 0);
-    return e_.b().CreateIsNotNull(e_.b().CreateAnd(e_.thread(), e_.I32(int64_t{1} << at)));
+    return e_.b().CreateIsNotNull(e_.b().CreateAnd(e_.threads().number(), e_.I32(int64_t{1} << at)));
   }
   // The tree over a row of 2^n.
   Tuple InTree(std::vector<Tuple> row) {
@@ -170,10 +170,10 @@ class Work {
     llvm::Value* base = e_.Scratch(total);
     std::vector<uint64_t> no_lanes(5, 0), order(Log2(e_.num_warps()), 0);
     for (size_t i = 0; i < warps().size(); ++i) order[warps()[i].at] = uint64_t{1} << i;
-    llvm::Value* part = e_.LinearOfThread(no_lanes, order);
+    llvm::Value* part = e_.threads().LinearOfThread(no_lanes, order);
     auto address = [&](llvm::Value* p, int k, int i) {
       const int bytes = MemoryBytes(types[i]);
-      llvm::Value* at = b.CreateAdd(b.CreateMul(p, e_.I32(elements)), e_.Element(result, k));
+      llvm::Value* at = b.CreateAdd(b.CreateMul(p, e_.I32(elements)), e_.threads().Element(result, k));
       return b.CreateGEP(b.getInt8Ty(), base, b.CreateAdd(b.CreateMul(at, e_.I32(bytes)), e_.I32(size[i])));
     };
     // Of the lanes along the dimension one writes: all have the same value, or the last has that of all.
@@ -213,7 +213,7 @@ class Work {
   llvm::Value* PartIs(int p) {
     std::vector<uint64_t> no_lanes(5, 0), order(Log2(e_.num_warps()), 0);
     for (size_t i = 0; i < warps().size(); ++i) order[warps()[i].at] = uint64_t{1} << i;
-    return e_.b().CreateICmpEQ(e_.LinearOfThread(no_lanes, order), e_.I32(p));
+    return e_.b().CreateICmpEQ(e_.threads().LinearOfThread(no_lanes, order), e_.I32(p));
   }
 
  private:

@@ -27,7 +27,7 @@ void WriteTile(Emitter& e, const ir::Value* v, llvm::Value* base, Place place) {
 }
 
 void WriteRowMajor(Emitter& e, const ir::Value* v, llvm::Value* base) {
-  WriteTile(e, v, base, [&](int r) { return e.Element(e.layout(v), r); });
+  WriteTile(e, v, base, [&](int r) { return e.threads().Element(e.layout(v), r); });
 }
 
 // The register's element from its position in elements.
@@ -91,7 +91,7 @@ void LowerCat(Emitter& e, const ir::Op& op) {
     WriteTile(e, v, base, [&](int r) {
       std::vector<llvm::Value*> c;
       for (int d = 0; d < type.rank(); ++d) {
-        llvm::Value* x = e.Coordinate(e.layout(v), r, d);
+        llvm::Value* x = e.threads().Coordinate(e.layout(v), r, d);
         c.push_back(d == dim && side == 1 ? e.b().CreateAdd(x, e.I32(half)) : x);
       }
       return Position(e, type.shape(), c);
@@ -101,7 +101,7 @@ void LowerCat(Emitter& e, const ir::Op& op) {
   Registers out;
   const Layout& layout = e.layout(op.result(0));
   for (int r = 0; r < layout.registers(); ++r) {
-    out.push_back(ReadElement(e, e.RegisterType(type.element()), base, e.Element(layout, r)));
+    out.push_back(ReadElement(e, e.RegisterType(type.element()), base, e.threads().Element(layout, r)));
   }
   e.Set(op.result(0), std::move(out));
 }
@@ -118,7 +118,7 @@ void LowerExtract(Emitter& e, const ir::Op& op) {
   Registers out;
   for (int r = 0; r < layout.registers(); ++r) {
     std::vector<llvm::Value*> c;
-    for (int d = 0; d < type.rank(); ++d) c.push_back(e.b().CreateAdd(begin[d], e.Coordinate(layout, r, d)));
+    for (int d = 0; d < type.rank(); ++d) c.push_back(e.b().CreateAdd(begin[d], e.threads().Coordinate(layout, r, d)));
     out.push_back(ReadElement(e, e.RegisterType(type.element()), base, Position(e, source->type().shape(), c)));
   }
   e.Set(op.result(0), std::move(out));
@@ -139,7 +139,7 @@ void LowerInsert(Emitter& e, const ir::Op& op) {
     llvm::Value* inside = b.getTrue();
     std::vector<llvm::Value*> c;
     for (size_t d = 0; d < slice.size(); ++d) {
-      llvm::Value* x = b.CreateSub(e.Coordinate(layout, r, static_cast<int>(d)), begin[d]);
+      llvm::Value* x = b.CreateSub(e.threads().Coordinate(layout, r, static_cast<int>(d)), begin[d]);
       inside = b.CreateAnd(inside, b.CreateICmpULT(x, e.I32(slice[d])));
       c.push_back(b.CreateAnd(x, e.I32(slice[d] - 1)));  // some valid place if it is outside
     }
@@ -161,7 +161,7 @@ void LowerPack(Emitter& e, const ir::Op& op) {
   const Layout& layout = e.layout(op.result(0));
   Registers out;
   for (int r = 0; r < layout.registers(); ++r) {
-    llvm::Value* at = e.Element(layout, r);
+    llvm::Value* at = e.threads().Element(layout, r);
     if (bits >= 8) {
       out.push_back(ReadElement(e, b.getInt8Ty(), base, at));
       continue;
@@ -187,7 +187,7 @@ void LowerUnpack(Emitter& e, const ir::Op& op) {
   const Layout& layout = e.layout(op.result(0));
   Registers out;
   for (int r = 0; r < layout.registers(); ++r) {
-    llvm::Value* at = e.Element(layout, r);
+    llvm::Value* at = e.threads().Element(layout, r);
     if (bits >= 8) {
       llvm::Value* x = ReadElement(e, reg, base, at);
       if (type.elem() == ir::Elem::kTF32) x = e.FromBits(b.CreateAnd(e.ToBits(x), e.I32(0xFFFFE000)), reg);

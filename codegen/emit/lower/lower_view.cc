@@ -83,7 +83,7 @@ Registers LoadBox(Emitter& e, const MemoryAccess& how, TileBox& box, const Layou
 
 void StoreBox(Emitter& e, const MemoryAccess& how, TileBox& box, const Layout& layout, const Registers& values) {
   const Copies copies(layout);
-  llvm::Value* first = e.HoldsFirstCopy(layout);
+  llvm::Value* first = e.threads().HoldsFirstCopy(layout);
   InEitherWidth(e, box.vector(), box.Aligned(), [&](int vector) {
     box.Forget();
     for (int r : copies.firsts()) {
@@ -173,7 +173,7 @@ void LowerLoadView(Emitter& e, const ir::Op& op) {
   // Strong reads of one element may see different values: one thread reads for all.
   const bool share = how.strong() && copies.across_threads();
   LimitWidth(e, op, how, &box);
-  Registers out = LoadBox(e, how, box, layout, copies, share ? e.HoldsFirstCopy(layout) : nullptr, padding);
+  Registers out = LoadBox(e, how, box, layout, copies, share ? e.threads().HoldsFirstCopy(layout) : nullptr, padding);
   e.Set(tile, share ? copies.Share(e, std::move(out)) : copies.Repeat(std::move(out)));
 }
 

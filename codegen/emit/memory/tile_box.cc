@@ -131,10 +131,10 @@ TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout) {
       // Each row of the tile has an index of its own, in the same thread.
       const Layout& rows = e.layout(index[u]);
       for (int r = 0; r < layout.registers(); ++r) {
-        const Mask row = (e.RegisterPart(layout, r) & layout.DimMask(k)) >> layout.dim_shift(k);
+        const Mask row = (RegisterPart(layout, r) & layout.DimMask(k)) >> layout.dim_shift(k);
         int at = -1;
         for (int i = 0; i < rows.registers() && at < 0; ++i) {
-          if (e.RegisterPart(rows, i) == row) at = i;
+          if (RegisterPart(rows, i) == row) at = i;
         }
         if (at < 0) {
           e.Refuse(op, "the index tile is laid out unlike the tile (a mistake of the code generator)");
@@ -196,7 +196,7 @@ TileBox TileBox::OfScatter(Emitter& e, const ir::Op& op, const Layout& layout) {
 
 uint32_t TileBox::RegisterCoordinate(size_t k, int r) const {
   const int d = static_cast<int>(k);
-  return static_cast<uint32_t>((e_.RegisterPart(layout_, r) & layout_.DimMask(d)) >> layout_.dim_shift(d));
+  return static_cast<uint32_t>((RegisterPart(layout_, r) & layout_.DimMask(d)) >> layout_.dim_shift(d));
 }
 
 uint32_t TileBox::Key(size_t k, int r) const {
@@ -221,7 +221,7 @@ void TileBox::MakeBase() {
   }
   for (size_t k = 0; k < dims_.size(); ++k) {
     if (!dims_[k].picked.empty() || dims_[k].apart) continue;
-    llvm::Value* t = e_.Coordinate(layout_, 0, static_cast<int>(k));
+    llvm::Value* t = e_.threads().Coordinate(layout_, 0, static_cast<int>(k));
     if (const auto* c = Constant(t); c == nullptr || !c->isZero()) base_ = b.CreateAdd(base_, Along(dims_[k], t));
   }
 }
@@ -243,7 +243,7 @@ std::pair<llvm::Value*, int64_t> TileBox::Offset(int r) {
     llvm::Value*& part = d.parts[Key(k, r)];
     if (part == nullptr) {
       part = Along(d, !d.picked.empty() ? d.picked[static_cast<size_t>(r)]
-                      : d.apart         ? e_.Coordinate(layout_, r, static_cast<int>(k))
+                      : d.apart         ? e_.threads().Coordinate(layout_, r, static_cast<int>(k))
                                         : e_.I64(at));
     }
     parts.push_back(part);
@@ -295,7 +295,7 @@ llvm::Value* TileBox::Test(size_t k, int r) {
   llvm::Value*& test = d.tests[Key(k, r)];
   if (test != nullptr) return test;
   if (!d.picked.empty()) return test = b.CreateICmpULT(d.picked[static_cast<size_t>(r)], d.size);
-  return test = b.CreateICmpSLT(e_.Coordinate(layout_, r, static_cast<int>(k)), d.limit);
+  return test = b.CreateICmpSLT(e_.threads().Coordinate(layout_, r, static_cast<int>(k)), d.limit);
 }
 
 llvm::Value* TileBox::Inside(int r) {

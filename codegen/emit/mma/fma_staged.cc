@@ -44,7 +44,7 @@ class Staged : public FmaSide {
   void Begin(llvm::Value* k) override {
     values_.clear();
     pointers_.clear();
-    here_ = e_.b().CreateXor(e_.LinearOfThread(lanes_, warps_), e_.LinearOf(k, rounds_));
+    here_ = e_.b().CreateXor(e_.threads().LinearOfThread(lanes_, warps_), e_.threads().LinearOf(k, rounds_));
   }
 
   llvm::Value* At(int64_t j, int r) override {

@@ -46,7 +46,7 @@ class InShared : public FragmentSource {
 
  protected:
   llvm::Value* Place(const Layout& in_shared, int r) {
-    return SharedPlace(e_, base_, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), e_.RegisterPart(in_shared, r),
+    return SharedPlace(e_, base_, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), RegisterPart(in_shared, r),
                        bytes_);
   }
 

@@ -81,7 +81,7 @@ class Table {
     std::vector<uint64_t> lanes, warps, lane_parts, warp_parts;
     for (Mask m : layout.bases(In::kLane)) lanes.push_back(place(m)), lane_parts.push_back(part_of(m));
     for (Mask m : layout.bases(In::kWarp)) warps.push_back(place(m)), warp_parts.push_back(part_of(m));
-    llvm::Value* thread = e.LinearOfThread(lanes, warps);
+    llvm::Value* thread = e.threads().LinearOfThread(lanes, warps);
     // Registers whose elements are neighbours in the table go together.
     const int width = NeighboursIn(layout, place, part_of);
     const Copies copies(layout);
@@ -92,7 +92,8 @@ class Table {
           WidenForProduct(e, value_->type().elem(), e.regs(value_)[static_cast<size_t>(r)], is_signed);
     }
     const uint64_t bytes = static_cast<uint64_t>(width * size());
-    llvm::Value* thread_part = part == nullptr ? nullptr : b.CreateXor(part, e.LinearOfThread(lane_parts, warp_parts));
+    llvm::Value* thread_part =
+        part == nullptr ? nullptr : b.CreateXor(part, e.threads().LinearOfThread(lane_parts, warp_parts));
     for (const auto& [number, of_part] : values) {
       llvm::BasicBlock* after = nullptr;
       if (part != nullptr) {
@@ -153,7 +154,7 @@ class Side : public FmaSide {
     for (Mask m : result.bases(In::kWarp)) warps.push_back(Place(m));
     for (uint64_t p : lanes) threads_ |= p;
     for (uint64_t p : warps) threads_ |= p;
-    thread_ = e.LinearOfThread(lanes, warps);
+    thread_ = e.threads().LinearOfThread(lanes, warps);
     while (width_ < static_cast<uint64_t>(table.chunk()) && registers.Contains(width_ * Size()) &&
            (threads_ & (width_ * Size())) == 0)
       width_ *= 2;

@@ -36,7 +36,7 @@ struct SharedOperand {
 // One product of the warpgroups' pieces, instruction by instruction.
 class Product {
  public:
-  Product(Emitter& e, const WgmmaPlan& plan) : e_(e), plan_(plan), group_(e.Warpgroup()) {
+  Product(Emitter& e, const WgmmaPlan& plan) : e_(e), plan_(plan), group_(e.threads().Warpgroup()) {
     const WgmmaTile& t = plan.tile;
     piece_m_ = t.m / t.groups_m;
     piece_n_ = t.n / t.groups_n;

@@ -51,7 +51,7 @@ class SlotCopies {
             layout_)),
         slot_(slot),
         bytes_(tile.element_bits / 8),
-        mine_(e.HoldsFirstCopy(layout_)) {}
+        mine_(e.threads().HoldsFirstCopy(layout_)) {}
 
   const Layout& layout() const { return layout_; }
   // Null: this thread's copies are the first of all threads'.
@@ -66,7 +66,7 @@ class SlotCopies {
     return firsts;
   }
   llvm::Value* Place(int r) const {
-    return SharedPlace(e_, slot_, in_slot_.bases(In::kLane), in_slot_.bases(In::kWarp), e_.RegisterPart(in_slot_, r),
+    return SharedPlace(e_, slot_, in_slot_.bases(In::kLane), in_slot_.bases(In::kWarp), RegisterPart(in_slot_, r),
                        bytes_);
   }
 

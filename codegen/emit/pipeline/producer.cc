@@ -36,10 +36,10 @@ void Copy(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* t
   // Every block brings every second copy, to all blocks.
   llvm::Value *last = nullptr, *all = nullptr, *mine_of[kClusterBlocks] = {mine, mine};
   if (shared) {
-    last = b.CreateSub(e.ClusterSize(), e.I32(1));
-    all = b.CreateTrunc(b.CreateSub(b.CreateShl(e.I32(1), e.ClusterSize()), e.I32(1)), b.getInt16Ty());
+    last = b.CreateSub(e.blocks().ClusterSize(), e.I32(1));
+    all = b.CreateTrunc(b.CreateSub(b.CreateShl(e.I32(1), e.blocks().ClusterSize()), e.I32(1)), b.getInt16Ty());
     for (int p = 0; p < kClusterBlocks; ++p) {
-      mine_of[p] = b.CreateAnd(mine, b.CreateICmpEQ(b.CreateAnd(e.I32(p), last), e.ClusterRank()));
+      mine_of[p] = b.CreateAnd(mine, b.CreateICmpEQ(b.CreateAnd(e.I32(p), last), e.blocks().ClusterRank()));
     }
   }
   int copies = 0;
@@ -60,7 +60,7 @@ void Fill(Emitter& e, const ir::Op& fetch, const RingPlace& place, llvm::Value* 
   auto& b = e.b();
   const ir::Block& region = *fetch.region(0);
   e.SetScalar(region.arg(0), iv);
-  llvm::Value* mine = b.CreateICmpEQ(e.lane(), e.I32(0));
+  llvm::Value* mine = b.CreateICmpEQ(e.threads().lane(), e.I32(0));
   llvm::Value* full = place.Full(stage);
   ExecuteTogether(e, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,b",
                   {full, e.I32(place.stage().bytes), mine});
@@ -138,7 +138,7 @@ void EmitProducer(Emitter& e, const ir::Function& function) { Producer(e).EmitBl
 namespace {
 
 void WithOthersOfCluster(Emitter& e, absl::string_view text) {
-  ExecuteTogether(e, absl::StrCat("@$0 ", text), "b", {e.b().CreateICmpNE(e.ClusterSize(), e.I32(1))});
+  ExecuteTogether(e, absl::StrCat("@$0 ", text), "b", {e.b().CreateICmpNE(e.blocks().ClusterSize(), e.I32(1))});
 }
 
 }  // namespace

@@ -36,9 +36,9 @@ RingPlace::RingPlace(Emitter& e, const ir::Op& fetch) : e_(e), stage_(StageOf(fe
   barriers_ = address(e.shared().Address(e.I32(place.barriers)));
   if (!place.is_new) return;
   e.AtEntry([&] {
-    llvm::Value* first = b.CreateICmpEQ(e.thread(), e.I32(0));
+    llvm::Value* first = b.CreateICmpEQ(e.threads().number(), e.I32(0));
     llvm::Value* warps = e.I32(e.num_warps());
-    if (e.plan().cluster) warps = b.CreateMul(e.ClusterSize(), warps);
+    if (e.plan().cluster) warps = b.CreateMul(e.blocks().ClusterSize(), warps);
     for (int s = 0; s < stages_; ++s) {
       ExecuteTogether(e, "@$1 mbarrier.init.shared::cta.b64 [$0], 1;", "r,b", {Full(e.I32(s)), first});
       ExecuteTogether(e, "@$2 mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,b", {Free(e.I32(s)), warps, first});
@@ -114,14 +114,14 @@ void Ring::EndRound() {
 void Ring::Release(llvm::Value* if_true) {
   auto& b = e_.b();
   llvm::Value* free = place_.Free(b.CreateLoad(b.getInt32Ty(), done_));
-  llvm::Value* blocks = e_.plan().cluster ? e_.ClusterSize() : e_.I32(1);
-  llvm::Value* mine = b.CreateAnd(if_true, b.CreateICmpULT(e_.lane(), blocks));
+  llvm::Value* blocks = e_.plan().cluster ? e_.blocks().ClusterSize() : e_.I32(1);
+  llvm::Value* mine = b.CreateAnd(if_true, b.CreateICmpULT(e_.threads().lane(), blocks));
   if (!e_.plan().cluster)
     return ExecuteTogether(e_, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b", {free, mine});
   ExecuteTogether(e_,
                   "{ .reg .b32 there; @$2 mapa.shared::cluster.u32 there, $0, $1; "
                   "@$2 mbarrier.arrive.shared::cluster.b64 _, [there]; }",
-                  "r,r,b", {free, e_.lane(), mine});
+                  "r,r,b", {free, e_.threads().lane(), mine});
 }
 
 void Ring::Drain(std::vector<Registers>* values) {

@@ -21,7 +21,7 @@ llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile) {
   for (int i = 0; i < access.instructions(); ++i) {
     Registers values;
     for (int k = 0; k < access.vector; ++k) values.push_back(registers[access.registers[i * access.vector + k]]);
-    const uint32_t first = e.RegisterPart(in_shared, access.registers[i * access.vector]);
+    const uint32_t first = RegisterPart(in_shared, access.registers[i * access.vector]);
     llvm::Value* at = SharedPlace(e, base, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), first, bytes);
     StoreVector(e, values, at);
   }

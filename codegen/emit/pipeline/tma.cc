@@ -23,7 +23,7 @@ void SynchronizeWarp(Emitter& e) { e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_b
 llvm::Value* WarpCoordinate(Emitter& e, const Layout& layout, int dim) {
   std::vector<uint64_t> warps;
   for (Mask base : layout.bases(In::kWarp)) warps.push_back((base & layout.DimMask(dim)) >> layout.dim_shift(dim));
-  return e.LinearOfThread({}, warps);
+  return e.threads().LinearOfThread({}, warps);
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
   for (Mask base : layout.bases(In::kLane)) lanes.push_back(s.map.Apply(base));
   for (int i = 0; i < layout.bits(In::kWarp); ++i) warps.push_back(of_warp << i);
   llvm::Value* from = b.CreateTrunc(b.CreatePtrToInt(memory, b.getInt64Ty()), b.getInt32Ty());
-  from = b.CreateAdd(from, b.CreateMul(e.warp(), e.I32(s.warp_bytes())));
+  from = b.CreateAdd(from, b.CreateMul(e.threads().warp(), e.I32(s.warp_bytes())));
   const int vector = std::min(NeighbouringRegisters(layout, s.box.contiguous), kVectorBits / s.box.element_bits);
 
   // Where they go.
@@ -105,14 +105,14 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
   }
   absl::StrAppend(&copy, "}], [$", rank + 1, "]; @$", rank + 2, " cp.async.bulk.commit_group;");
   absl::StrAppend(&constraints, ",r,b");
-  llvm::Value *map = e.TensorMap(store), *mine = b.CreateICmpEQ(e.lane(), e.I32(0));
+  llvm::Value *map = e.TensorMap(store), *mine = b.CreateICmpEQ(e.threads().lane(), e.I32(0));
   for (size_t i = 0; i < s.boxes.size(); ++i) {
     const Mask buffer = i % buffers;
     // The copy that read this buffer last is the oldest of those on their way.
     ExecuteTogether(e, absl::StrCat("@$0 cp.async.bulk.wait_group.read ", buffers - 1, ";"), "b", {mine});
     SynchronizeWarp(e);
     for (int r = 0; r < layout.registers(); r += vector) {
-      const Mask offset = e.RegisterPart(layout, r);
+      const Mask offset = RegisterPart(layout, r);
       if ((offset & s.between) != s.boxes[i]) continue;
       StoreVector(e, Operands(values).subspan(static_cast<size_t>(r), static_cast<size_t>(vector)),
                   SharedPlace(e, memory, lanes, warps, s.map.Apply(offset) | buffer * box_elements, bytes));

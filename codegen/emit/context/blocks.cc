@@ -1,0 +1,57 @@
+#include "codegen/emit/context/blocks.h"
+
+#include "codegen/emit/context/emitter.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace tile::codegen {
+
+// Blocks that run at the same time should share tiles: instead of whole rows of the grid, `square` of its rows (or columns)
+// are walked through column by column (row by row), so that what runs at once is about a square, and blocks that share
+// loads are neighbours.
+void Blocks::SetIds(llvm::Value* i, llvm::Value* z) {
+  auto& b = e_.b();
+  const Schedule& plan = e_.plan();
+  llvm::Value *along = e_.GridSize(plan.along), *across = e_.GridSize(1 - plan.along);
+  if (z == nullptr) {
+    llvm::Value* layer = b.CreateMul(along, across);
+    z = b.CreateUDiv(i, layer);
+    i = b.CreateURem(i, layer);
+  }
+  llvm::Value* strip = b.CreateMul(across, e_.I32(plan.square));  // blocks; an image's requirement keeps it small
+  llvm::Value* first = b.CreateMul(b.CreateUDiv(i, strip), e_.I32(plan.square));
+  llvm::Value* wide = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateSub(along, first), e_.I32(plan.square));
+  i = b.CreateURem(i, strip);
+  ids_[plan.along] = b.CreateAdd(first, b.CreateURem(i, wide));
+  ids_[1 - plan.along] = b.CreateUDiv(i, wide);
+  ids_[2] = z;
+}
+
+llvm::Value* Blocks::Id(int dim) {
+  constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+                                          llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+                                          llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
+  if (ids_[dim] != nullptr) return ids_[dim];
+  e_.AtEntry([&] {
+    for (int d = 0; d < 3; ++d) ids_[d] = e_.b().CreateIntrinsic(kIds[d], {});
+    if (e_.plan().square > 0) SetIds(ids_[0], ids_[2]);
+  });
+  return ids_[dim];
+}
+
+llvm::Value* Blocks::ClusterSize() {
+  if (cluster_size_ == nullptr) {
+    e_.AtEntry(
+        [&] { cluster_size_ = e_.b().CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_nctarank, {}); });
+  }
+  return cluster_size_;
+}
+
+llvm::Value* Blocks::ClusterRank() {
+  if (cluster_rank_ == nullptr) {
+    e_.AtEntry(
+        [&] { cluster_rank_ = e_.b().CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank, {}); });
+  }
+  return cluster_rank_;
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,48 @@
+// Which tile block is being worked on, where it ends, and its cluster.
+//
+//   e.blocks().Id(0)             // i32
+//   e.blocks().next()            // where a tile block goes at its end, in a persistent grid
+//
+// Not thread-safe.
+#ifndef TILE_CODEGEN_EMIT_CONTEXT_BLOCKS_H_
+#define TILE_CODEGEN_EMIT_CONTEXT_BLOCKS_H_
+
+#include "llvm/IR/BasicBlock.h"
+#include "llvm/IR/Value.h"
+
+namespace tile::codegen {
+
+class Emitter;
+
+class Blocks {
+ public:
+  explicit Blocks(Emitter& e) : e_(e) {}
+
+  // Place of the tile block in the grid (i32): the hardware's, or in another order if the schedule says so.
+  llvm::Value* Id(int dim);
+  // Sets it for hardware block number `i` (all but the first: ids of the hardware), at the insertion point.
+  void SetIds(llvm::Value* i, llvm::Value* z);
+
+  // Branch target at the end of a tile block; null: the kernel ends there.
+  llvm::BasicBlock* next() const { return next_; }
+  void set_next(llvm::BasicBlock* next) { next_ = next; }
+  // A barrier is needed at the end of a tile block, because the next one has the same shared memory; rings and scratch memory look
+  // after themselves.
+  bool keeps_shared() const { return keeps_shared_; }
+  void set_keeps_shared() { keeps_shared_ = true; }
+
+  // Blocks of the cluster: how many there are (1, 2), which this one is (i32).
+  llvm::Value* ClusterSize();
+  llvm::Value* ClusterRank();
+
+ private:
+  Emitter& e_;
+  llvm::Value* ids_[3] = {};
+  llvm::BasicBlock* next_ = nullptr;
+  bool keeps_shared_ = false;
+  llvm::Value *cluster_size_ = nullptr, *cluster_rank_ = nullptr;
+};
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_CONTEXT_BLOCKS_H_
