@@ -91,7 +91,7 @@ absl::Status AlignPass(Compilation& c) {
 }
 
 absl::Status SplitPass(Compilation& c) {
-  SplitProducts(MostProductRegisters(c.options.num_warps), c.module.get(), c.function, c.options.trace);
+  SplitProducts(c.target, MostProductRegisters(c.options.num_warps), c.module.get(), c.function, c.options.trace);
   return absl::OkStatus();
 }
 

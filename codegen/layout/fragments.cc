@@ -87,12 +87,14 @@ Layout WgmmaLayout(const WgmmaTile& tile, Operand operand) {
   const bool a = operand == Operand::kA;
   const int word = a ? Log2(std::max(1, 32 / tile.element_bits)) : 1;
   Matrix matrix(tile.m, a ? tile.k : tile.n);
+  // Which bits of the row's number the register and the lanes give.
+  const int in_register = tile.paired_rows ? 0 : 3, in_lanes = tile.paired_rows ? 1 : 0;
   matrix.Add(In::kRegister, 1, 0, word);
-  matrix.Add(In::kRegister, 0, 3, 4);
+  matrix.Add(In::kRegister, 0, in_register, in_register + 1);
   matrix.Add(In::kRegister, 1, word + 2, a ? Log2(tile.k) : piece_n);
   matrix.Add(In::kRegister, 0, 6, piece_m);
   matrix.Add(In::kLane, 1, word, word + 2);
-  matrix.Add(In::kLane, 0, 0, 3);
+  matrix.Add(In::kLane, 0, in_lanes, in_lanes + 3);
   matrix.Add(In::kWarp, 0, 4, 6);
   matrix.Add(In::kWarp, 0, piece_m, piece_m + groups_m);
   if (a) matrix.AddReplicas(In::kWarp, groups_n);

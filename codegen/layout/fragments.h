@@ -46,11 +46,14 @@ Layout MmaLayout(const MmaTile& tile, Operand operand);
 // wgmma: the instruction's M is 64, of four warps, so a warpgroup's piece of M has whole multiples of 64 rows.
 // `instruction_n` is 8 to 256; the instruction's K is 32 bytes. The accumulator, and A when it comes from registers;
 // groups take the place of warps: the warp's number is the warp in its group + 4 * (m + groups_m * n).
+// With `paired_rows` the two rows of an instruction's 16 that a thread holds, 0 and 8, are neighbours of the tile (which rows an
+// instruction is given is free): bytes that lie across come out of ldmatrix in pairs.
 struct WgmmaTile {
   int instruction_n;
   int element_bits;  // of A and B
   int64_t m, n, k;
   int groups_m, groups_n;
+  bool paired_rows = false;
 };
 Layout WgmmaLayout(const WgmmaTile& tile, Operand operand);  // kA or kC
 
@@ -60,6 +63,9 @@ Layout WgmmaLayout(const WgmmaTile& tile, Operand operand);  // kA or kC
 // elements. Lane l passes the address of element offsets[i] ^ lanes(l) ^ warps(w) of the buffer.
 struct LdMatrix {
   bool trans = false;
+  // Bytes that lie across: a matrix of 16-bit elements brings two neighbours of a row for two k, and the next matrix those for the
+  // two k behind. CombinedBytes says how words of four k are made of both, for the first of the neighbours and for the second.
+  bool bytes = false;
   int matrices = 1;  // .x1 .x2 .x4
   int per_instruction = 0;
   std::vector<int> registers;
@@ -75,8 +81,13 @@ struct LdMatrix {
 
 // How ldmatrix loads the fragments from a tile that lies so in shared memory, whose buffer is aligned to 16 bytes;
 // nullopt when it cannot. Without `trans` elements are of 8, 16 or 32 bits and the fragment's words lie along the 16
-// bytes of a row; with it they are of 16 bits and lie across.
+// bytes of a row; with it they lie across, and are of 16 bits, or of 8 with paired rows.
 std::optional<LdMatrix> FitLdMatrix(const SharedMap& map, const Layout& fragment, bool trans);
+// Selectors of prmt for the words of a matrix (bytes 0 to 3) and of the next (4 to 7), of which lanes with bit 1 have the one that
+// the others have second: of the first neighbour's word, or the second's.
+constexpr uint32_t CombinedBytes(bool second, bool lane_bit_1) {
+  return (lane_bit_1 ? 0x2064u : 0x6420u) + (second ? 0x1111u : 0u);
+}
 // Wavefronts of all instructions of all warps, and the same without conflicts. By enumeration.
 int64_t LdMatrixWavefronts(const LdMatrix& load, int element_bits);
 int64_t LeastLdMatrixWavefronts(const LdMatrix& load);

@@ -1,5 +1,10 @@
 // An 8x8 matrix of ldmatrix has rows of 16 bytes, whose addresses lanes give: of matrix j, lane 8 j + row. Lane l
 // receives the word l % 4 of row l / 4; with .trans the elements in rows 2 (l % 4) and the next, of column l / 4.
+//
+// Bytes that lie across are moved as 16-bit elements. Lane l should hold four neighbouring k, from 4 (l % 4) on, of each of two
+// neighbours of a row: two of the k come by one matrix, two by the next. Were the rows of the first k = 0, 1, 4, 5, 8, 9, 12, 13, pairs
+// of them would meet in banks, as rows k and k + 8 are swizzled alike. So its upper half brings k = 10, 11, 14, 15 instead, and the
+// second matrix 8, 9, 12, 13.
 #include <algorithm>
 #include <cassert>
 #include <set>
@@ -16,18 +21,32 @@ struct Parts {
   Masks number;       // the row of a matrix
   Masks others;       // bases of the register bits that tell matrices apart
   int word_bits = 0;  // the low register bits, of a word of elements
+  bool bytes = false;
 };
 
 std::optional<Parts> Divide(const Layout& l, int element_bits, bool trans) {
   std::optional<Parts> parts;
-  if (trans ? element_bits != 16 : element_bits != 8 && element_bits != 16 && element_bits != 32) return parts;
+  if (trans ? element_bits != 16 && element_bits != 8 : element_bits != 8 && element_bits != 16 && element_bits != 32)
+    return parts;
   const int word_bits = element_bits == 32 ? 0 : element_bits == 16 ? 1 : 2;
   const Masks& regs = l.bases(In::kRegister);
   const Masks& lanes = l.bases(In::kLane);
   if (static_cast<int>(regs.size()) < word_bits || lanes.size() != 5) return parts;
   Masks words(regs.begin(), regs.begin() + word_bits);
   words.insert(words.end(), {lanes[0], lanes[1]});
-  const Masks high(lanes.begin() + 2, lanes.end());
+  Masks high(lanes.begin() + 2, lanes.end());
+  if (trans && element_bits == 8) {
+    if (regs.size() < 3) return parts;
+    high.insert(high.begin(), regs[2]);
+    parts.emplace();
+    parts->row = high;
+    parts->number = {regs[0], lanes[0], lanes[1] ^ regs[1]};
+    parts->others = {regs[1]};
+    parts->others.insert(parts->others.end(), regs.begin() + 3, regs.end());
+    parts->word_bits = word_bits;
+    parts->bytes = true;
+    return parts;
+  }
   parts.emplace();
   parts->row = trans ? high : words;
   parts->number = trans ? words : high;
@@ -53,6 +72,7 @@ std::optional<LdMatrix> FitLdMatrix(const SharedMap& map, const Layout& fragment
   }
   LdMatrix load;
   load.trans = trans;
+  load.bytes = parts->bytes;
   const int chosen = std::min(2, static_cast<int>(parts->others.size()));
   load.matrices = 1 << chosen;
   load.per_instruction = load.matrices << parts->word_bits;

@@ -38,6 +38,61 @@ void CheckLoad(const SharedMap& map, const Layout& fragment, const LdMatrix& loa
   }
 }
 
+// The same for bytes that lie across: matrices have 16-bit elements, of two bytes, and prmt makes words of pairs of them.
+void CheckBytes(const SharedMap& map, const Layout& fragment, const LdMatrix& load) {
+  ASSERT_TRUE(load.bytes && load.trans && load.matrices % 2 == 0);
+  std::vector<Mask> memory(static_cast<size_t>(fragment.elements()));
+  for (Mask offset = 0; offset < memory.size(); ++offset) memory[map.index.Apply(offset)] = offset;
+  ASSERT_EQ(load.instructions() * load.per_instruction, fragment.registers());
+  for (int warp = 0; warp < fragment.warps(); ++warp) {
+    for (int i = 0; i < load.instructions(); ++i) {
+      for (int j = 0; j < load.matrices; j += 2) {
+        for (int lane = 0; lane < 32; ++lane) {
+          Mask bytes[8];  // of two matrices
+          for (int b = 0; b < 8; ++b) {
+            const int row = lane % 4 * 2 + b % 4 / 2, column = lane / 4 * 2 + b % 2;
+            const Mask address =
+                load.Address(i, static_cast<uint32_t>((j + b / 4) * 8 + row), static_cast<uint32_t>(warp));
+            ASSERT_EQ(address % 16, 0u);
+            bytes[b] = memory[address + static_cast<Mask>(column)];
+          }
+          for (int second = 0; second < 2; ++second) {
+            const uint32_t selector = CombinedBytes(second == 1, (lane & 2) != 0);
+            for (int b = 0; b < 4; ++b) {
+              const int reg = load.registers[static_cast<size_t>(i * load.per_instruction + (j + second) * 4 + b)];
+              ASSERT_EQ(bytes[selector >> (4 * b) & 7], fragment.Apply(reg, lane, warp));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// First operands of wgmma in bytes, which lie in stages of K x M.
+TEST(LdMatrixTest, BytesThatLieAcross) {
+  for (int swizzle : {32, 64, 128}) {
+    for (int groups : {1, 2}) {
+      for (int64_t k : {32, 128}) {
+        const WgmmaTile tile = {64, 8, 128, 64, k, groups, 1, true};
+        const Layout a = WgmmaLayout(tile, Operand::kA).Permute({1, 0});
+        const SharedMap map = TmaSwizzle({k, 128}, 8, swizzle);
+        const auto load = FitLdMatrix(map, a, true);
+        ASSERT_TRUE(load);
+        EXPECT_EQ(load->matrices, 4);
+        CheckBytes(map, a, *load);
+        if (swizzle >= 64) {
+          EXPECT_EQ(LdMatrixWavefronts(*load, 8), LeastLdMatrixWavefronts(*load));
+        }
+        EXPECT_FALSE(FitLdMatrix(map, a, false));
+        // Rows 0 and 8 are in no pair of neighbouring bytes.
+        const WgmmaTile apart = {64, 8, 128, 64, k, groups, 1, false};
+        EXPECT_FALSE(FitLdMatrix(map, WgmmaLayout(apart, Operand::kA).Permute({1, 0}), true));
+      }
+    }
+  }
+}
+
 // A row-major tile in shared memory, swizzled as TMA does: A goes straight, B of K × N transposed.
 TEST(LdMatrixTest, TmaSwizzledTiles) {
   for (int swizzle : {32, 64, 128}) {
@@ -61,7 +116,7 @@ TEST(LdMatrixTest, TmaSwizzledTiles) {
       EXPECT_FALSE(FitLdMatrix(map, b, false));
     }
   }
-  // Other widths; there is no transposing load of 8 or 32 bits.
+  // Other widths; there is no transposing load of 32 bits, nor one of 8 for these fragments.
   for (const MmaInstruction& in : {MmaInstruction{16, 8, 32, 8}, MmaInstruction{16, 8, 8, 32}}) {
     const MmaTile tile = {in, 32, 32, 64, 2, 1};
     const int bits = in.element_bits;

@@ -20,7 +20,7 @@ void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* modul
       Decide(module, op, *wgmma);
     } else if (const auto copied = PlanWgmmaOfCopies(target, num_warps, *op)) {
       Decide(module, op, *copied);
-      if (IsInvariant(*op, 0)) Decide<Decision::kStagesLhs>(module, op, true);
+      if (StagesLhs(target, num_warps, *op)) Decide<Decision::kStagesLhs>(module, op, true);
     } else if (const auto mma = PlanMma(target, num_warps, *op)) {
       Decide(module, op, *mma);
     } else {
@@ -45,7 +45,10 @@ bool GoesAround(const ir::Op& mma) {
 
 void ChooseAsync(ir::Module* module, ir::Function* function) {
   ir::Walk(function->body(), [&](ir::Op* op) {
-    if (IsProduct(*op) && FetchOf(*op) != nullptr && GoesAround(*op)) Decide<Decision::kAsync>(module, op, true);
+    if (!IsProduct(*op) || FetchOf(*op) == nullptr || !GoesAround(*op)) return;
+    // What is added to its sums, and fragments that are read again, wait for it.
+    if (DecisionOf<Decision::kPromotes>(*op) || DecisionOf<Decision::kHeld>(*op)) return;
+    Decide<Decision::kAsync>(module, op, true);
   });
 }
 

@@ -255,10 +255,24 @@ bool LayoutRules::StoresWell(const Layout& own, int dim, int bits) {
   return whole_sectors && whole_words && byte_pairs;
 }
 
+// The same threads' elements, in an order in which neighbours along the dimension come first: what a thread stores at once.
+Layout LayoutRules::NeighboursFirst(const Layout& own, int dim) {
+  Masks first, others = own.bases(In::kRegister);
+  for (int n = 0; n < own.dim_bits(dim); ++n) {
+    const auto at = std::find(others.begin(), others.end(), Mask{1} << (own.dim_shift(dim) + n));
+    if (at == others.end()) break;
+    first.push_back(*at);
+    others.erase(at);
+  }
+  first.insert(first.end(), others.begin(), others.end());
+  return own.WithBases(In::kRegister, std::move(first));
+}
+
 const Layout* LayoutRules::ForStore(const Op& op, const Layout* own) {
   if (plan_.producer && PlanTmaStore(op, *own)) return own;
   const Type view = ir::ViewAccessOp(op).view()->type();
-  return StoresWell(*own, FastestDim(view), ir::MemoryBits(view.elem())) ? own : ForView(view);
+  const int dim = FastestDim(view);
+  return StoresWell(*own, dim, ir::MemoryBits(view.elem())) ? Intern(NeighboursFirst(*own, dim)) : ForView(view);
 }
 
 // --- pointers -------------------------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ class LayoutRules {
   void SetInferredBehind(const ir::Value* v, const Layout* layout);
   // Whether threads that store this way write whole words and sectors.
   static bool StoresWell(const Layout& own, int dim, int bits);
+  static Layout NeighboursFirst(const Layout& own, int dim);
   // So many neighbours along the dimension in a thread, the next ones in the next thread.
   const Layout* AlongDim(Shape shape, int dim, int vector);
   // Neighbours in memory in neighbouring threads.

@@ -13,6 +13,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/split_view.h"
+#include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/tuning.h"
 #include "ir/loops.h"
 #include "ir/ops.h"
@@ -296,13 +297,15 @@ class Parts {
 };
 
 // Registers over all threads for what goes round in the loop, and for results of its products that don't.
-int64_t Held(const Op& loop) {
+int64_t Held(const Target& target, const Op& loop) {
   int64_t words = 0;
   for (int i = 0; i < loop.num_results(); ++i) {
     if (IsTile(loop.result(i))) words += RegistersOf(loop.result(i)->type());
   }
   WalkInside(loop, [&](const Op& op) {
     if (!IsAnyProduct(op)) return;
+    // A thread has half as many registers for sums where the same number is kept apart, and fragments beside them.
+    if (SumsApart(target, tuning::kMaxWarps, op) > 0) words += 2 * RegistersOf(op.result(0)->type());
     bool carried = false;
     for (const ir::Use* use = op.result(0)->uses(); use != nullptr; use = use->next) {
       carried = carried || use->owner == loop.region(0)->back();
@@ -343,14 +346,14 @@ std::vector<Op*> StoresOf(const Op& loop) {
 
 }  // namespace
 
-int SplitProducts(int64_t limit, ir::Module* module, ir::Function* function, Trace* trace) {
+int SplitProducts(const Target& target, int64_t limit, ir::Module* module, ir::Function* function, Trace* trace) {
   int splits = 0;
   absl::flat_hash_set<const Op*> left;
   while (true) {
     const Op* loop = nullptr;
     ir::Walk(function->body(), [&](Op* op) {
       if (op->opcode() != Opcode::kFor || left.contains(op) || op->region(0) == nullptr) return;
-      if (Held(*op) > limit && HoldsProduct(*op)) loop = op;
+      if (Held(target, *op) > limit && HoldsProduct(*op)) loop = op;
     });
     if (loop == nullptr) return splits;
     left.insert(loop);

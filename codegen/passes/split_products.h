@@ -25,6 +25,7 @@
 
 #include <cstdint>
 
+#include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 
@@ -32,7 +33,7 @@ namespace tile::codegen {
 
 // `limit`: registers of 32 bits, over all threads, that a loop may hold. Returns how often one was halved. The trace may be
 // null.
-int SplitProducts(int64_t limit, ir::Module* module, ir::Function* function, Trace* trace);
+int SplitProducts(const Target& target, int64_t limit, ir::Module* module, ir::Function* function, Trace* trace);
 
 // The limit for so many warps (0: as many as a block can have).
 int64_t MostProductRegisters(int num_warps);

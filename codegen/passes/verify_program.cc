@@ -8,6 +8,7 @@
 #include "codegen/passes/tile_code.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tile_layout.h"
+#include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
@@ -54,7 +55,10 @@ class Judge {
     }
     if (IsGpuOp(op, GpuOpcode::kConvertLayout) && !has_layouts_) return Fail(f, op, "there are no layouts yet");
     if (!has_layouts_) return;
-    if (ir::MmaOp::Is(op) && !DecisionOf<Decision::kInstruction>(*op)) return Fail(f, op, "has no instruction");
+    if (ir::MmaOp::Is(op)) {
+      if (!DecisionOf<Decision::kInstruction>(*op)) return Fail(f, op, "has no instruction");
+      if (const std::string what = WgmmaFault(*op, schedule_->num_warps); !what.empty()) return Fail(f, op, what);
+    }
     const Layout* common = nullptr;
     const auto visit = [&](const Value* v) {
       if (!NeedsLayout(v->type()) || !fault_.empty()) return;

@@ -181,6 +181,21 @@ TEST(VerifyProgram, Layouts) {
               HasSubstr("is not for 4 warps"));
   EXPECT_THAT(with([&](ir::Module& m, LayoutTable&) { Find(m, "mmaf")->DropAnnotations(); }),
               HasSubstr("mmaf: has no instruction"));
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable&) { Decide<Decision::kHeld>(&m, Find(m, "mmaf"), true); }),
+              HasSubstr("mmaf: only wgmma is swapped, held or promotes"));
+  const auto by_wgmma = [&](std::vector<int64_t> shape, std::vector<int64_t> groups, bool promotes) {
+    return with([&](ir::Module& m, LayoutTable&) {
+      ir::Op* mma = Find(m, "mmaf");
+      Decide<Decision::kInstruction>(&m, mma, "wgmma");
+      Decide<Decision::kShape>(&m, mma, shape);
+      Decide<Decision::kWarpgroups>(&m, mma, groups);
+      if (promotes) Decide<Decision::kPromotes>(&m, mma, true);
+    });
+  };
+  EXPECT_THAT(by_wgmma({64, 64, 16}, {1, 1}, true), HasSubstr("mmaf: it promotes where sums are short"));
+  EXPECT_THAT(by_wgmma({64, 64, 8}, {1, 1}, false), HasSubstr("there is no wgmma of this shape"));
+  EXPECT_THAT(by_wgmma({64, 64, 16}, {2, 1}, false), HasSubstr("its warpgroups are not 4 warps"));
+  EXPECT_THAT(by_wgmma({64, 128, 16}, {1, 1}, false), HasSubstr("more rows or columns than the product"));
 }
 
 TEST(TileCode, OfFetches) {

@@ -126,7 +126,7 @@ std::optional<MmaPlan> MmaPlanOf(const ir::Op& mma) {
 }
 
 Layout MmaResultLayout(int num_warps, const ir::Op& op) {
-  if (const auto p = WgmmaPlanOf(op)) return WgmmaLayout(p->tile, Operand::kC);
+  if (const auto p = WgmmaPlanOf(op)) return p->ResultLayout();
   if (const auto p = MmaPlanOf(op)) return MmaLayout(p->tile, Operand::kC);
   // For fma: a square of results in each thread, so that what it reads serves several.
   const auto shape = op.result(0)->type().shape();

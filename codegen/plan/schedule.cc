@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
@@ -10,6 +11,7 @@
 #include "codegen/plan/tma_store.h"
 #include "codegen/plan/warps.h"
 #include "codegen/target/decisions.h"
+#include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
@@ -46,7 +48,8 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
     }
     other += TmaStoreBytes(*op, plan->num_warps);
     if (IsProduct(*op) && FetchOf(*op) != nullptr) {
-      accumulators = std::max(accumulators, op->result(0)->type().num_elements() / (32 * plan->num_warps));
+      const int64_t all = op->result(0)->type().num_elements() + SumsApart(target, plan->num_warps, *op);
+      accumulators = std::max(accumulators, all / (32 * plan->num_warps));
     }
   });
   if (stage == 0) return;
@@ -76,10 +79,12 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
 bool PlanCopies(const Target& target, const ir::Function& function, const ScheduleOptions& options, Schedule* plan) {
   int64_t stage = 0, other = 0, exchanged = 0;
   bool only_copies = true;
+  std::vector<const ir::Op*> products;
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) stage = std::max(stage, StageOf(*op).bytes);
     if (!IsProduct(*op)) return;
+    products.push_back(op);
     int64_t bytes = 0;
     for (int i = 0; i < 2; ++i) {
       const ir::Type t = op->operand(i)->type();
@@ -97,9 +102,23 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32
   // take. Warps of another block keep the multiprocessor busy.
   const bool chooses_warps = options.told_warps == 0 && only_copies && stages(2) >= tuning::kStagesForTwoBlocks;
-  while (chooses_warps && plan->num_warps > 4 && live <= 16 * plan->num_warps * tuning::kMostLive) plan->num_warps /= 2;
+  // But a product that wgmma does stays one.
+  const auto keeps_wgmma = [&](int warps) {
+    return std::all_of(products.begin(), products.end(), [&](const ir::Op* mma) {
+      return !PlanWgmmaOfCopies(target, 2 * warps, *mma) || PlanWgmmaOfCopies(target, warps, *mma);
+    });
+  };
+  while (chooses_warps && plan->num_warps > 4 && live <= 16 * plan->num_warps * tuning::kMostLive &&
+         keeps_wgmma(plan->num_warps / 2)) {
+    plan->num_warps /= 2;
+  }
+  int64_t apart = 0;
+  for (const ir::Op* mma : products) {
+    if (PlanWgmmaOfCopies(target, plan->num_warps, *mma))
+      apart = std::max(apart, SumsApart(target, plan->num_warps, *mma));
+  }
   const int64_t threads = 32 * plan->num_warps;
-  const int64_t registers = threads * (live / threads + tuning::kFragmentRegisters);
+  const int64_t registers = threads * ((live + apart) / threads + tuning::kFragmentRegisters);
   if (stages(1) < 2) return false;
   plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= tuning::kStagesForTwoBlocks ? 2 : 1;
   plan->stages = stages(plan->blocks);

@@ -20,11 +20,22 @@
 namespace tile::codegen {
 
 struct WgmmaPlan {
-  WgmmaTile tile;
+  WgmmaTile tile;           // of a swapped product: M is the result's second dimension
   int k = 0;                // of one instruction
   std::string instruction;  // "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"
   bool scales = false;      // it takes signs of its operands
   bool transposes = false;  // and their major order
+  // C^T = B^T A^T is what it computes: the right operand is its first.
+  bool swapped = false;
+  // Its first operand lies in its stage, but across, as wgmma does not read this type: it comes to registers by ldmatrix.
+  bool held = false;
+  // It keeps too few bits of sums: those of an iteration are begun with zero and added to the others by add.f32.
+  bool promotes = false;
+
+  int first() const { return swapped ? 1 : 0; }  // the operand of the product that is the first of the instruction
+  // Of the product's result, and of its operand first() where that comes from registers.
+  Layout ResultLayout() const;
+  Layout FirstLayout() const;
 };
 
 // Both operands must be staged (StageOperand). Null warps: as many as WgmmaWarps says.
@@ -34,12 +45,20 @@ std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir
 // same in all rounds of the loop it lies in shared memory all the time, and if it is that of several products there is no plan:
 // ptxas 13.0 overwrites fragments that live longer than one product with those of the next.
 std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, const ir::Op& mma);
+// Registers of 32 bits, over all threads, for sums that are kept apart until they are added to the others, if wgmma does the product:
+// as many as its result has, at most 64 in a thread.
+int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma);
+
+// Whether it has one, and the left operand, the same in all rounds, lies in shared memory.
+bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma);
 // How a left operand that is the same in all rounds lies there.
 StagedTile StagedLhs(const ir::Op& mma);
 
 // What was decided about the product; nullopt: it is not done by wgmma.
 void Decide(ir::Module* module, ir::Op* mma, const WgmmaPlan& plan);
 std::optional<WgmmaPlan> WgmmaPlanOf(const ir::Op& mma);
+// What is wrong with a decision for wgmma, of a product in a block of so many warps; "" if nothing is.
+std::string WgmmaFault(const ir::Op& mma, int num_warps);
 
 // Warps that the product should have: 64 accumulators in a thread, or 128 where that takes too many warps.
 int WgmmaWarps(const ir::Op& mma);

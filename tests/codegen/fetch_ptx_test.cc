@@ -200,6 +200,34 @@ TEST(FetchPtx, MajorOrdersAndTypes) {
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"f32", "f16"}, {"bf16", "f16"}, {"256", "64"}})));
 }
 
+// wgmma takes bytes along K only. The right operand lies along N: it becomes the first operand of the transposed product, whose
+// fragments are made of bytes that lie across, and the left one the second. Sums of an iteration begin with zero and are added.
+TEST(FetchPtx, BytesThatLieAcross) {
+  const std::string text = absl::StrReplaceAll(ProductText(128, 128, 128), {{"bf16", "f8E4M3FN"}});
+  const CompiledText c = Compiled90(text);
+  const std::string wgmma = "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3";
+  EXPECT_EQ(Count(c.ptx, wgmma), 4);
+  EXPECT_EQ(Count(c.ptx, "setp.ne.b32 add, 0, 0; " + wgmma), 1);
+  EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4.trans"), 4);
+  EXPECT_EQ(Count(c.ptx, "prmt.b32"), 16);
+  EXPECT_EQ(Count(c.ptx, "add.rn.f32"), 64);
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 1);
+  EXPECT_GE(Count(c.ptx, "st.global.v2.b32"), 32);
+  // With fast_acc the hardware adds up.
+  const CompiledText fast = Compiled90(absl::StrReplaceAll(text, {{"%y, %acc", "%y, %acc fast_acc"}}));
+  EXPECT_EQ(Count(fast.ptx, wgmma), 4);
+  EXPECT_EQ(Count(fast.ptx, "setp.ne.b32 add, 0, 0; "), 0);
+  EXPECT_EQ(Count(fast.ptx, "add.rn.f32"), 0);
+  // Registers of 128 sums a thread leave no room for as many others: in two parts.
+  EXPECT_EQ(Count(Compiled90(absl::StrReplaceAll(ProductText(128, 256, 64), {{"bf16", "f8E5M2"}})).ptx, "m64n128k32"),
+            2);
+  if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
+  const absl::StatusOr<Assembled> a = Assemble(c.ptx, "sm_90a", {});
+  ASSERT_TRUE(a.ok()) << a.status();
+  EXPECT_EQ(a->spill_bytes, 0);
+  EXPECT_FALSE(absl::StrContains(a->log, "serialized")) << a->log;
+}
+
 TEST(FetchPtx, WhatStaysAsItIs) {
   const std::string small = absl::StrReplaceAll(Product(), {{"256", "64"}, {"128", "64"}});
   EXPECT_TRUE(IsFetched(small));

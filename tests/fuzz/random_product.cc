@@ -88,7 +88,8 @@ void Generator::StepProductLoop() {
     const RandomArray& a = out_.arrays[i];
     if (roles_[i] != Role::kInput || (a.fill != Fill::kSmall && a.elem != Elem::kI8)) continue;
     // Types that have instructions for tiles in shared memory, more often.
-    const bool often = a.elem == Elem::kF16 || a.elem == Elem::kBF16 || a.elem == Elem::kTF32 || a.elem == Elem::kI8;
+    const bool often =
+        a.elem == Elem::kF16 || a.elem == Elem::kBF16 || a.elem == Elem::kTF32 || ir::ElemInfoOf(a.elem).bits == 8;
     const int times = often ? 4 : a.elem == Elem::kF32 ? 2 : 1;
     arrays.insert(arrays.end(), static_cast<size_t>(products && times > 1 ? 4 * times : times), static_cast<int>(i));
   }
@@ -102,7 +103,8 @@ void Generator::StepProductLoop() {
   const int64_t m = int64_t{1} << (r_.Percent(products ? 90 : 60) ? r_.In(6, products ? 8 : 7) : r_.In(4, 7)),
                 n = int64_t{1} << r_.In(3, 8), k = int64_t{1} << r_.In(4, 6);
   const int64_t rounds = r_.In(0, 4);
-  const double limit = ir::ElemInfoOf(e).bits == 8 ? 1024 : LargestWhole(sum),
+  // The hardware that keeps fewest bits of sums of f8 (about 14) does so for those of an iteration, at most 1024 here.
+  const double limit = !is_int && ir::ElemInfoOf(e).bits == 8 ? 4096 : LargestWhole(sum),
                bound = 16.0 * static_cast<double>(k * std::max<int64_t>(1, rounds));
   if (!is_int && bound + 4 > limit) return;
 

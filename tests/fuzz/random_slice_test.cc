@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/passes/slice.h"
 #include "codegen/passes/split_products.h"
+#include "codegen/target/target.h"
 #include "gtest/gtest.h"
 #include "ir/text/printer.h"
 #include "ir/verify/verify.h"
@@ -70,7 +71,7 @@ TEST(RandomSlice, SlicedProgramsDoTheSame) {
 
 TEST(RandomSlice, ProductsInPartsDoTheSame) {
   const auto split = [](uint64_t, ir::Module* module, ir::Function* function) {
-    return codegen::SplitProducts(/*limit=*/4096, module, function, nullptr);
+    return codegen::SplitProducts(*codegen::FindTarget(80), /*limit=*/4096, module, function, nullptr);
   };
   EXPECT_GT(Compared(kProductSeeds + first_seed, kProductSeeds + last_seed, split),
             static_cast<int64_t>(last_seed - first_seed + 1) / 30);

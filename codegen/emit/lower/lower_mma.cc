@@ -50,29 +50,42 @@ std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int oper
   return std::make_unique<ConvertedWords>(e, std::move(read), *tile.rounded);
 }
 
+Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers acc) {
+  auto& b = e.b();
+  Ring* ring = FetchOf(op) != nullptr ? e.control().rings.back() : nullptr;
+  CopyRing* copies = ring == nullptr ? e.control().copy_rings.back() : nullptr;
+  const auto staged = [&](int i) {
+    const int slot = op.operand(i)->index();
+    if (ring != nullptr) return StagedAt{ring->stage().tiles[static_cast<size_t>(slot)], ring->Slot(slot)};
+    return StagedAt{copies->tile(slot), b.CreatePtrToInt(copies->Slot(slot), b.getInt32Ty())};
+  };
+  WgmmaUse use;
+  if (ring != nullptr) use.async = ring->IsAsync(op);
+  if (copies != nullptr) use.meanwhile = [&] { copies->FetchMeanwhile(); };
+  const int first = plan.first();
+  const StagedAt second = staged(1 - first);
+  if (plan.held) {
+    const StagedAt from = staged(first);
+    llvm::Value* at = b.CreateIntToPtr(from.at, b.getPtrTy(3));
+    const auto held =
+        FragmentsInShared(e, op.operand(first)->type().elem(), from.tile.OperandMap(), at, plan.FirstLayout());
+    return MultiplyByWgmma(e, plan, *held, second, std::move(acc), use);
+  }
+  if (ring != nullptr || CopyOf(op, first) != nullptr)
+    return MultiplyByWgmma(e, plan, staged(first), second, std::move(acc), use);
+  if (llvm::Value* at = copies->StagedLhsOf(op)) {
+    return MultiplyByWgmma(e, plan, StagedAt{StagedLhs(op), at}, second, std::move(acc), use);
+  }
+  const auto held = FragmentsBroughtToRegisters(e, op.operand(first), plan.FirstLayout());
+  return MultiplyByWgmma(e, plan, *held, second, std::move(acc), use);
+}
+
 void LowerProduct(Emitter& e, const ir::Op& op) {
   const ir::Elem elem = op.result(0)->type().elem();
   Registers acc;
   for (llvm::Value* v : e.regs(ir::MmaOp(op).acc())) acc.push_back(WidenForProduct(e, elem, v, true));
-  if (FetchOf(op) != nullptr) {
-    Ring& ring = *e.control().rings.back();
-    acc = MultiplyStaged(e, ring, op, ring.Slot(op.operand(0)->index()), ring.Slot(op.operand(1)->index()),
-                         std::move(acc));
-  } else if (const auto wgmma = WgmmaPlanOf(op)) {
-    const CopyRing& ring = *e.control().copy_rings.back();
-    const auto copied = [&](int i) {
-      const int slot = op.operand(i)->index();
-      return StagedAt{ring.tile(slot), e.b().CreatePtrToInt(ring.Slot(slot), e.b().getInt32Ty())};
-    };
-    const StagedAt rhs = copied(1);
-    if (CopyOf(op, 0) != nullptr) {
-      acc = MultiplyCopied(e, *wgmma, copied(0), rhs, std::move(acc));
-    } else if (llvm::Value* at = ring.StagedLhsOf(op)) {
-      acc = MultiplyCopied(e, *wgmma, StagedAt{StagedLhs(op), at}, rhs, std::move(acc));
-    } else {
-      const auto a = FragmentsBroughtToRegisters(e, op.operand(0), WgmmaLayout(wgmma->tile, Operand::kA));
-      acc = MultiplyCopied(e, *wgmma, *a, rhs, std::move(acc));
-    }
+  if (const auto wgmma = WgmmaPlanOf(op)) {
+    acc = ByWgmma(e, op, *wgmma, std::move(acc));
   } else if (const auto plan = MmaPlanOf(op)) {
     const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));
     const auto b = Fragments(e, op, 1, MmaLayout(plan->tile, Operand::kB));

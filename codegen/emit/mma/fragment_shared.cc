@@ -10,6 +10,7 @@
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/fragments.h"
 #include "codegen/plan/shared_use.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
 namespace {
@@ -82,9 +83,30 @@ class InShared : public FragmentSource {
                                               ".shared.b16 {", outs, "}, [$", read.matrices, "];"),
                                  absl::StrCat(constraints, "r"), {offset}, true);
     const int per_word = 4 / bytes_;
-    for (int m = 0; m < read.matrices; ++m) {
-      const int first = read.registers[i * read.per_instruction + m * per_word];
-      words_[first / per_word] = read.matrices == 1 ? loaded : b.CreateExtractValue(loaded, m);
+    Registers matrices;
+    for (int m = 0; m < read.matrices; ++m)
+      matrices.push_back(read.matrices == 1 ? loaded : b.CreateExtractValue(loaded, m));
+    if (read.bytes) CombineBytes(&matrices);
+    for (int m = 0; m < read.matrices; ++m)
+      words_[read.registers[i * read.per_instruction + m * per_word] / per_word] = matrices[m];
+  }
+
+  // Words of two k for two rows each become words of four k for one (LdMatrix::bytes).
+  void CombineBytes(Registers* matrices) {
+    auto& b = e_.b();
+    if (selectors_.empty()) {
+      llvm::Value* turned = b.CreateICmpNE(b.CreateAnd(e_.lane(), e_.I32(2)), e_.I32(0));
+      for (bool second : {false, true}) {
+        selectors_.push_back(
+            b.CreateSelect(turned, e_.I32(CombinedBytes(second, true)), e_.I32(CombinedBytes(second, false))));
+      }
+    }
+    for (size_t m = 0; m < matrices->size(); m += 2) {
+      llvm::Value *first = (*matrices)[m], *next = (*matrices)[m + 1];
+      for (size_t r = 0; r < 2; ++r) {
+        (*matrices)[m + r] =
+            b.CreateIntrinsic(b.getInt32Ty(), llvm::Intrinsic::nvvm_prmt, {first, next, selectors_[r]});
+      }
     }
   }
 
@@ -117,6 +139,7 @@ class InShared : public FragmentSource {
   }
 
   Registers elements_, words_;
+  Registers selectors_;  // of bytes
 };
 
 // The tile's registers go there first.

@@ -5,6 +5,7 @@
 // of the swizzle's width (leading) lie apart, all in units of 16 bytes.
 #include "codegen/emit/mma/wgmma.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,6 +34,8 @@ struct SharedOperand {
   }
 };
 
+constexpr char kFence[] = "wgmma.fence.sync.aligned;";
+
 // One product of the warpgroups' pieces, instruction by instruction.
 class Product {
  public:
@@ -42,66 +45,90 @@ class Product {
     piece_n_ = t.n / t.groups_n;
     group_m_ = e.b().CreateAnd(group_, e.I32(t.groups_m - 1));
     group_n_ = e.b().CreateLShr(group_, e.I32(__builtin_ctz(static_cast<unsigned>(t.groups_m))));
+    columns_ = static_cast<int>(piece_n_ / t.instruction_n);
+    instructions_ = static_cast<int>(piece_m_ / 64) * columns_;
+    steps_ = static_cast<int>(t.k / plan.k);
+    n_ = t.instruction_n / 2;
   }
 
-  // The group's part of an operand that lies at this address (i32).
-  void Start(SharedOperand* x, llvm::Value* at) const {
+  // The group's part of the first or second operand, which lies at this address (i32).
+  SharedOperand Start(const StagedAt& x, bool first) const {
     auto& b = e_.b();
-    at = b.CreateAdd(
-        at, b.CreateMul(x->tile.lhs ? group_m_ : group_n_, e_.I32(x->Offset(x->tile.lhs ? piece_m_ : piece_n_, 0))));
-    at = b.CreateAnd(at, e_.I32(0x3FFFF));  // in a cluster, higher bits say which block's memory
-    x->start = b.CreateOr(b.CreateZExt(b.CreateLShr(at, 4), b.getInt64Ty()), e_.I64(static_cast<int64_t>(x->Fixed())));
+    SharedOperand o{x.tile};
+    llvm::Value* part = b.CreateMul(first ? group_m_ : group_n_, e_.I32(o.Offset(first ? piece_m_ : piece_n_, 0)));
+    // In a cluster, higher bits say which block's memory.
+    llvm::Value* at = b.CreateAnd(b.CreateAdd(x.at, part), e_.I32(0x3FFFF));
+    o.start = b.CreateOr(b.CreateZExt(b.CreateLShr(at, 4), b.getInt64Ty()), e_.I64(static_cast<int64_t>(o.Fixed())));
+    return o;
   }
 
-  // The left operand from shared memory, or (`lhs` null) from these words of fragments. Not waited for.
-  Registers Multiply(const SharedOperand* lhs, const Registers& words, const SharedOperand& rhs, Registers acc) const {
+  // Words of a first operand in registers.
+  int held_words() const { return instructions_ / columns_ * steps_ * kHeldWords; }
+
+  // The first operand from shared memory, or (`first` null) from these words. All registers that it takes are there.
+  Registers Multiply(const SharedOperand* first, const Registers& words, const SharedOperand& second, Registers acc,
+                     const WgmmaUse& use) const {
     auto& b = e_.b();
-    const WgmmaTile& t = plan_.tile;
-    const int columns = static_cast<int>(piece_n_ / t.instruction_n), rows = static_cast<int>(piece_m_ / 64);
-    const int n = t.instruction_n / 2;  // registers of an instruction
-    const int steps = static_cast<int>(t.k / plan_.k);
-    const std::string text = Text(n, lhs, rhs);
-    const char kind = acc[0]->getType()->isFloatTy() ? 'f' : 'r';
-    std::string constraints;
-    for (int i = 0; i < n; ++i) absl::StrAppend(&constraints, i == 0 ? "=" : ",=", std::string(1, kind));
-    for (int i = 0; i < n; ++i) absl::StrAppend(&constraints, ",", i);
-    absl::StrAppend(&constraints, lhs != nullptr ? ",l,l" : ",r,r,r,r,l");
-    llvm::Type* result =
-        llvm::StructType::get(e_.context(), std::vector<llvm::Type*>(static_cast<size_t>(n), acc[0]->getType()));
-    for (int step = 0; step < steps; ++step) {
-      const int64_t k = static_cast<int64_t>(step) * plan_.k;
-      for (int i = 0; i < rows; ++i) {
-        for (int j = 0; j < columns; ++j) {
-          const auto first = acc.begin() + (static_cast<int64_t>(i) * columns + j) * n;
-          Registers in(first, first + n);
-          if (lhs != nullptr) {
-            in.push_back(b.CreateAdd(lhs->start, e_.I64(lhs->Offset(64 * i, k) >> 4)));
-          } else {
-            const auto word = words.begin() + (i * steps + step) * kHeldWords;
-            in.insert(in.end(), word, word + kHeldWords);
-          }
-          in.push_back(b.CreateAdd(rhs.start, e_.I64(rhs.Offset(static_cast<int64_t>(j) * t.instruction_n, k) >> 4)));
-          llvm::Value* out = e_.Ptx(result, text, constraints, in, true);
-          llvm::cast<llvm::CallInst>(out)->setConvergent();
-          for (int r = 0; r < n; ++r) first[r] = b.CreateExtractValue(out, static_cast<unsigned>(r));
-        }
+    // Those of one batch run together. Sums that are added to others take registers of their own.
+    const int batch = plan_.promotes ? std::max(1, kMostPromoted / n_) : instructions_;
+    for (int begin = 0; begin < instructions_; begin += batch) {
+      const int end = std::min(instructions_, begin + batch);
+      const auto old = acc.begin() + static_cast<int64_t>(begin) * n_,
+                 old_end = acc.begin() + static_cast<int64_t>(end) * n_;
+      Registers sums =
+          plan_.promotes ? Registers(static_cast<size_t>((end - begin) * n_), nullptr) : Registers(old, old_end);
+      if (begin > 0) Through(e_, kFence, {});
+      for (int step = 0; step < steps_; ++step) {
+        for (int i = begin; i < end; ++i)
+          Issue(first, words, second, i, step, sums.begin() + static_cast<int64_t>(i - begin) * n_);
       }
+      Through(e_, "wgmma.commit_group.sync.aligned;", {});
+      if (begin == 0 && use.meanwhile) use.meanwhile();
+      if (!use.async) sums = WaitForProducts(e_, 0, std::move(sums));
+      for (int r = 0; r < (end - begin) * n_; ++r)
+        old[r] = plan_.promotes ? b.CreateFAdd(old[r], sums[static_cast<size_t>(r)]) : sums[static_cast<size_t>(r)];
     }
-    Through(e_, "wgmma.commit_group.sync.aligned;", {});
     return acc;
   }
 
-  int held_words() const { return static_cast<int>(piece_m_ / 64 * (plan_.tile.k / plan_.k)) * kHeldWords; }
-
  private:
-  static constexpr int kHeldWords = 4;  // of the left operand, for one instruction
+  static constexpr int kHeldWords = 4;      // of a first operand, for one instruction
+  static constexpr int kMostPromoted = 64;  // registers of sums
 
-  std::string Text(int n, const SharedOperand* lhs, const SharedOperand& rhs) const {
-    std::string text = absl::StrCat("{ .reg .pred add; setp.eq.b32 add, 0, 0; ", plan_.instruction, " {");
-    for (int i = 0; i < n; ++i) absl::StrAppend(&text, i == 0 ? "$" : ", $", i);
-    int next = 2 * n;
+  // Instruction `i` of the piece, at this step along K. `sums`: its registers; null: they begin with zero.
+  void Issue(const SharedOperand* first, const Registers& words, const SharedOperand& second, int i, int step,
+             Registers::iterator sums) const {
+    auto& b = e_.b();
+    const int64_t k = static_cast<int64_t>(step) * plan_.k, row = i / columns_, column = i % columns_;
+    const bool begins = sums[0] == nullptr;
+    const char kind = plan_.promotes || sums[0]->getType()->isFloatTy() ? 'f' : 'r';
+    std::string constraints;
+    for (int r = 0; r < n_; ++r) absl::StrAppend(&constraints, r == 0 ? "=" : ",=", std::string(1, kind));
+    for (int r = 0; r < n_ && !begins; ++r) absl::StrAppend(&constraints, ",", r);
+    absl::StrAppend(&constraints, first != nullptr ? ",l,l" : ",r,r,r,r,l");
+    Registers in;
+    if (!begins) in.assign(sums, sums + n_);
+    if (first != nullptr) {
+      in.push_back(b.CreateAdd(first->start, e_.I64(first->Offset(64 * row, k) >> 4)));
+    } else {
+      const auto word = words.begin() + (row * steps_ + step) * kHeldWords;
+      in.insert(in.end(), word, word + kHeldWords);
+    }
+    in.push_back(b.CreateAdd(second.start, e_.I64(second.Offset(column * plan_.tile.instruction_n, k) >> 4)));
+    llvm::Type* type = kind == 'f' ? b.getFloatTy() : b.getInt32Ty();
+    llvm::Type* result = llvm::StructType::get(e_.context(), std::vector<llvm::Type*>(static_cast<size_t>(n_), type));
+    llvm::Value* out = e_.Ptx(result, Text(begins, first, second), constraints, in, true);
+    llvm::cast<llvm::CallInst>(out)->setConvergent();
+    for (int r = 0; r < n_; ++r) sums[r] = b.CreateExtractValue(out, static_cast<unsigned>(r));
+  }
+
+  std::string Text(bool begins, const SharedOperand* first, const SharedOperand& second) const {
+    std::string text =
+        absl::StrCat("{ .reg .pred add; setp.", begins ? "ne" : "eq", ".b32 add, 0, 0; ", plan_.instruction, " {");
+    for (int i = 0; i < n_; ++i) absl::StrAppend(&text, i == 0 ? "$" : ", $", i);
+    int next = begins ? n_ : 2 * n_;
     text += "}, ";
-    if (lhs != nullptr) {
+    if (first != nullptr) {
       absl::StrAppend(&text, "$", next++);
     } else {
       for (int i = 0; i < kHeldWords; ++i) absl::StrAppend(&text, i == 0 ? "{$" : ", $", next++);
@@ -109,8 +136,8 @@ class Product {
     }
     absl::StrAppend(&text, ", $", next, ", add");
     if (plan_.scales) text += ", 1, 1";
-    if (plan_.transposes && lhs != nullptr) absl::StrAppend(&text, ", ", lhs->tile.k_major ? 0 : 1);
-    if (plan_.transposes) absl::StrAppend(&text, ", ", rhs.tile.k_major ? 0 : 1);
+    if (plan_.transposes && first != nullptr) absl::StrAppend(&text, ", ", first->tile.k_major ? 0 : 1);
+    if (plan_.transposes) absl::StrAppend(&text, ", ", second.tile.k_major ? 0 : 1);
     return text + "; }";
   }
 
@@ -119,50 +146,33 @@ class Product {
   llvm::Value* group_;
   llvm::Value *group_m_, *group_n_;
   int64_t piece_m_, piece_n_;
+  int columns_, instructions_, steps_;
+  int n_;  // registers of an instruction's sums
 };
-
-constexpr char kFence[] = "wgmma.fence.sync.aligned;";
 
 }  // namespace
 
-Registers MultiplyStaged(Emitter& e, const Ring& ring, const ir::Op& mma, llvm::Value* a_at, llvm::Value* b_at,
-                         Registers acc) {
-  const WgmmaPlan plan = *WgmmaPlanOf(mma);
-  const auto slot = [&](int i) -> const StagedTile& {
-    return ring.stage().tiles[static_cast<size_t>(mma.operand(i)->index())];
-  };
-  SharedOperand lhs{slot(0)}, rhs{slot(1)};
+Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, const StagedAt& first, const StagedAt& second,
+                          Registers acc, const WgmmaUse& use) {
   const Product product(e, plan);
-  product.Start(&lhs, a_at);
-  product.Start(&rhs, b_at);
+  const SharedOperand a = product.Start(first, true), b = product.Start(second, false);
   Through(e, kFence, {});
-  acc = product.Multiply(&lhs, {}, rhs, std::move(acc));
-  return ring.IsAsync(mma) ? acc : WaitForProducts(e, 0, std::move(acc));
+  return product.Multiply(&a, {}, b, std::move(acc), use);
 }
 
-Registers MultiplyCopied(Emitter& e, const WgmmaPlan& plan, FragmentSource& a, const StagedAt& right, Registers acc) {
-  SharedOperand rhs{right.tile};
+Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, FragmentSource& first, const StagedAt& second,
+                          Registers acc, const WgmmaUse& use) {
   const Product product(e, plan);
-  product.Start(&rhs, right.at);
+  const SharedOperand b = product.Start(second, false);
   // All of it is there before the fence: the assembler lets products wait for each other if registers are made between them.
   Registers words;
-  for (int w = 0; w < product.held_words(); ++w) words.push_back(a.Word(w));
+  for (int w = 0; w < product.held_words(); ++w) words.push_back(first.Word(w));
   const size_t sums = acc.size();
   acc.insert(acc.end(), words.begin(), words.end());
   acc = Through(e, kFence, std::move(acc));
   words.assign(acc.begin() + static_cast<int64_t>(sums), acc.end());
   acc.resize(sums);
-  return WaitForProducts(e, 0, product.Multiply(nullptr, words, rhs, std::move(acc)));
-}
-
-Registers MultiplyCopied(Emitter& e, const WgmmaPlan& plan, const StagedAt& left, const StagedAt& right,
-                         Registers acc) {
-  SharedOperand lhs{left.tile}, rhs{right.tile};
-  const Product product(e, plan);
-  product.Start(&lhs, left.at);
-  product.Start(&rhs, right.at);
-  Through(e, kFence, {});
-  return WaitForProducts(e, 0, product.Multiply(&lhs, {}, rhs, std::move(acc)));
+  return product.Multiply(nullptr, words, b, std::move(acc), use);
 }
 
 }  // namespace tile::codegen

@@ -3,25 +3,32 @@
 #ifndef TILE_CODEGEN_EMIT_MMA_WGMMA_H_
 #define TILE_CODEGEN_EMIT_MMA_WGMMA_H_
 
+#include <functional>
+
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/context/fragment_source.h"
-#include "codegen/emit/pipeline/ring.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/wgmma_plan.h"
 
 namespace tile::codegen {
 
-// wgmma over the stage that `ring` awaited; acc and the result are those of the thread.
-Registers MultiplyStaged(Emitter& e, const Ring& ring, const ir::Op& mma, llvm::Value* a, llvm::Value* b,
-                         Registers acc);
-// An operand in shared memory, written by threads that have fenced it for the asynchronous proxy.
+// An operand in shared memory, written by TMA or by threads that have fenced it for the asynchronous proxy.
 struct StagedAt {
   const StagedTile& tile;
   llvm::Value* at;  // i32
 };
-// wgmma of the left operand's fragments (WgmmaLayout of kA), or of both from shared memory. Waits for the result.
-Registers MultiplyCopied(Emitter& e, const WgmmaPlan& plan, FragmentSource& a, const StagedAt& b, Registers acc);
-Registers MultiplyCopied(Emitter& e, const WgmmaPlan& plan, const StagedAt& a, const StagedAt& b, Registers acc);
+
+struct WgmmaUse {
+  bool async = false;               // the result is not waited for
+  std::function<void()> meanwhile;  // emits what is done while the instructions run, if they are waited for
+};
+
+// wgmma of the instruction's first operand, from shared memory or as fragments (WgmmaPlan::FirstLayout), and its second. acc and the
+// result are those of the thread (WgmmaPlan::ResultLayout).
+Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, const StagedAt& first, const StagedAt& second,
+                          Registers acc, const WgmmaUse& use);
+Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, FragmentSource& first, const StagedAt& second,
+                          Registers acc, const WgmmaUse& use);
 
 }  // namespace tile::codegen
 

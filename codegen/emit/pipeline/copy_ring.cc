@@ -158,7 +158,13 @@ void CopyRing::Advance() {
   // Before others read by wgmma what this thread has written.
   if (read_by_wgmma_) e_.Ptx(b.getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true);
   e_.Barrier();
-  Fetch();
+  fetches_later_ = read_by_wgmma_;
+  if (!fetches_later_) Fetch();
+}
+
+void CopyRing::FetchMeanwhile() {
+  if (fetches_later_) Fetch();
+  fetches_later_ = false;
 }
 
 bool CopyRing::ConvertsInPlace(int i) const {

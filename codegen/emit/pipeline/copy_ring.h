@@ -3,7 +3,7 @@
 //
 //   CopyRing ring(e, loop, copy, runs);   // before the loop: stages - 1 rounds are on their way
 //   …   ring.Advance();                   // in the body, where copy_ahead stands: this round's stage is full,
-//                                         // and another round's copies began
+//                                         // and another round's copies began, or begin while wgmma runs
 //   …   ring.Slot(0)                      // the operand's address
 //
 // One barrier a round: behind it this round's copies of all threads have arrived, and nobody reads the stage of the
@@ -28,6 +28,8 @@ class CopyRing {
   CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs);
 
   void Advance();
+  // What products by wgmma call when they have begun: starting copies takes many instructions, beside which they run.
+  void FetchMeanwhile();
   const StagedTile& tile(int i) const { return stage_.tiles[static_cast<size_t>(i)]; }
   // Result i has the type that the product wants where it lies in shared memory.
   bool ConvertsInPlace(int i) const;
@@ -58,6 +60,7 @@ class CopyRing {
   llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   bool read_by_wgmma_ = false;
+  bool fetches_later_ = false;  // this round's copies have not begun
   absl::flat_hash_map<const ir::Op*, llvm::Value*> staged_lhs_;
 };
 
