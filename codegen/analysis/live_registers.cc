@@ -26,7 +26,9 @@ bool TakesSource(const Op* op) {
 
 class Liveness {
  public:
-  explicit Liveness(const ir::Function& f) {
+  using Elsewhere = absl::FunctionRef<bool(const Op&, int)>;
+
+  Liveness(const ir::Function& f, Elsewhere elsewhere) : elsewhere_(elsewhere) {
     Number(f.body());
     Use(f.body());
     ir::Walk(f.body(), [&](Op* op) {
@@ -78,7 +80,7 @@ class Liveness {
 
   void Use(const ir::Block* block) {
     for (const Op* op : *block) {
-      for (int i = 0; i < op->num_operands(); ++i) UseAt(op->operand(i), op);
+      for (int i = 0; i < op->num_operands(); ++i) UseAt(op->operand(i), op, elsewhere_(*op, i));
       if (HasNoTiles(op)) continue;
       for (int r = 0; r < op->num_regions(); ++r) {
         if (op->region(r) != nullptr) Use(op->region(r));
@@ -94,7 +96,7 @@ class Liveness {
       int last = begin;
       ir::Walk(op->region(0), [&](Op* user) {
         for (int i = 0; i < user->num_operands(); ++i) {
-          if (Source(user->operand(i)) == value) last = std::max(last, NeededUntil(value, user));
+          if (Source(user->operand(i)) == value) last = std::max(last, NeededUntil(value, user, elsewhere_(*user, i)));
         }
       });
       change_[static_cast<size_t>(last)] -= RegistersOf(value->type());
@@ -109,22 +111,24 @@ class Liveness {
     return v;
   }
 
-  void UseAt(const Value* v, const Op* user) {
+  void UseAt(const Value* v, const Op* user, bool elsewhere) {
     v = Source(v);
     const auto it = ranges_.find(v);
-    if (it != ranges_.end()) it->second.end = std::max(it->second.end, NeededUntil(v, user));
+    if (it != ranges_.end()) it->second.end = std::max(it->second.end, NeededUntil(v, user, elsewhere));
   }
 
-  int NeededUntil(const Value* v, const Op* user) const {
+  int NeededUntil(const Value* v, const Op* user, bool elsewhere) const {
     int last = Of(user);
-    // What comes from outside of a loop is there until its end.
+    // What comes from outside of a loop is there until its end, or until it begins.
     const ir::Block* home = v->def() != nullptr ? v->def()->block() : v->block();
     for (const ir::Block* at = user->block(); at != home && at->parent() != nullptr; at = at->parent()->block()) {
-      if (at->parent()->info()->has(ir::kLoop)) last = std::max(last, end_.at(at->parent()));
+      if (!at->parent()->info()->has(ir::kLoop)) continue;
+      last = elsewhere ? begin_.at(at->parent()) : std::max(last, end_.at(at->parent()));
     }
     return last;
   }
 
+  Elsewhere elsewhere_;
   std::vector<const Op*> ops_;
   std::vector<int64_t> change_;
   absl::flat_hash_map<const Op*, int> begin_, end_;
@@ -153,6 +157,13 @@ LargestTile FindLargestTile(const ir::Function& function) {
   return largest;
 }
 
-LiveRegisters MostLiveRegisters(const ir::Function& function) { return Liveness(function).Most(); }
+LiveRegisters MostLiveRegisters(const ir::Function& function) {
+  return MostLiveRegisters(function, [](const Op&, int) { return false; });
+}
+
+LiveRegisters MostLiveRegisters(const ir::Function& function,
+                                absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere) {
+  return Liveness(function, elsewhere).Most();
+}
 
 }  // namespace tile::codegen

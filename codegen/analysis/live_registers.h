@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
@@ -20,6 +21,9 @@ struct LiveRegisters {
   const ir::Op* at = nullptr;
 };
 LiveRegisters MostLiveRegisters(const ir::Function& function);
+// Some operands lie elsewhere in the loops around their user, and take no registers there: `elsewhere` tells which.
+LiveRegisters MostLiveRegisters(const ir::Function& function,
+                                absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere);
 
 // The operation that gives or takes the tile of most registers, and that tile; null: there are none. The first of several.
 struct LargestTile {

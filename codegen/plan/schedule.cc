@@ -78,13 +78,14 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
 // fewer warps, with larger pieces of the result. False if not even two stages fit.
 bool PlanCopies(const Target& target, const ir::Function& function, const ScheduleOptions& options, Schedule* plan) {
   int64_t stage = 0, other = 0, exchanged = 0;
-  bool only_copies = true;
+  bool only_copies = true, by_rows = false;
   std::vector<const ir::Op*> products;
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) stage = std::max(stage, StageOf(*op).bytes);
     if (!IsProduct(*op)) return;
     products.push_back(op);
+    by_rows = by_rows || (WorksOnRows(*op) && PlanWgmmaOfCopies(target, plan->num_warps, *op));
     int64_t bytes = 0;
     for (int i = 0; i < 2; ++i) {
       const ir::Type t = op->operand(i)->type();
@@ -94,7 +95,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     exchanged = std::max(exchanged, bytes);
   });
   if (stage == 0) return true;
-  const int64_t live = MostLiveRegisters(function).words;
+  int64_t live = MostLiveRegisters(function).words;
   const auto stages = [&](int blocks) {
     const int64_t bytes = target.shared_bytes_of(blocks) - other - exchanged;
     return static_cast<int>(std::min<int64_t>({options.most_stages, tuning::kMostCopyStages, bytes / stage}));
@@ -112,6 +113,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
          keeps_wgmma(plan->num_warps / 2)) {
     plan->num_warps /= 2;
   }
+  if (target.has(kWgmma)) live = LiveBesideStages(target, plan->num_warps, function);
   int64_t apart = 0;
   for (const ir::Op* mma : products) {
     if (PlanWgmmaOfCopies(target, plan->num_warps, *mma))
@@ -120,7 +122,8 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   const int64_t threads = 32 * plan->num_warps;
   const int64_t registers = threads * ((live + apart) / threads + tuning::kFragmentRegisters);
   if (stages(1) < 2) return false;
-  plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= tuning::kStagesForTwoBlocks ? 2 : 1;
+  const int for_two = by_rows && plan->num_warps == 4 ? tuning::kStagesForTwoWarpgroups : tuning::kStagesForTwoBlocks;
+  plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= for_two ? 2 : 1;
   plan->stages = stages(plan->blocks);
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
                   " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 
@@ -20,6 +21,12 @@ bool LoadsInRounds(const ir::Op& op) {
 }
 
 }  // namespace
+
+int64_t LiveBesideStages(const Target& target, int num_warps, const ir::Function& function) {
+  return MostLiveRegisters(function,
+                           [&](const ir::Op& op, int i) { return i == 0 && StagesLhs(target, num_warps, op); })
+      .words;
+}
 
 WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool aligned) {
   int64_t largest = 0;
@@ -46,13 +53,17 @@ WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool 
   WarpChoice choice;
   // A thread should have at least four elements before there is another warp, up to four warps.
   while (choice.num_warps < 4 && largest > 32 * 4 * choice.num_warps) choice.num_warps *= 2;
-  while (choice.num_warps < tuning::kMaxWarps && largest > 32 * share.largest * choice.num_warps) choice.num_warps *= 2;
+  // Rows are whole in a warp, while registers last.
+  const auto has_all_rows = [&] { return chain_rows > 0 && kWarpRows * choice.num_warps >= chain_rows; };
+  while (choice.num_warps < tuning::kMaxWarps && largest > 32 * share.largest * choice.num_warps) {
+    if (target.has(kWgmma) && has_all_rows() && largest <= 32 * tuning::kLargestOfRows * choice.num_warps) break;
+    choice.num_warps *= 2;
+  }
   const LiveRegisters live = MostLiveRegisters(function);
   const int for_largest = choice.num_warps;
   while (choice.num_warps < tuning::kMaxWarps && live.words > 32 * share.live * choice.num_warps) {
-    // Rows are whole in a warp, while registers last.
-    const bool all_rows = chain_rows > 0 && kWarpRows * choice.num_warps >= chain_rows;
-    if (all_rows && live.words <= 32 * tuning::kChains.live * choice.num_warps) break;
+    const int64_t in_loop = LiveBesideStages(target, choice.num_warps, function);
+    if (has_all_rows() && in_loop <= 32 * tuning::kChains.live * choice.num_warps) break;
     choice.num_warps *= 2;
   }
   choice.why = largest == 0

@@ -16,6 +16,9 @@ struct WarpChoice {
   std::string why;  // for people
 };
 
+// Registers of 32 bits that tiles take at once, in all threads; left operands that wgmma reads from shared memory take none.
+int64_t LiveBesideStages(const Target& target, int num_warps, const ir::Function& function);
+
 // `aligned`: arrays are (passes/assume_aligned.h).
 WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool aligned);
 

@@ -27,6 +27,10 @@ inline constexpr Share kProducts = {64, 128};  // many results in a thread serve
 // Products of products are used where they are, nothing stands between. wgmma wants 64 rows of four warps in two blocks rather
 // than twice as many in one (383 TFLOP/s against 363, attention of 128 x 64), mma.sync the other way round (285, 313).
 inline constexpr Share kChains = {64, 208}, kChainsByWgmma = {64, 176};
+// Warps that have all rows between them keep rows whole, up to so many registers: with more warps, columns are shared, and sums of rows
+// and the next product's fragments go through shared memory (attention of 64 queries, heads of 256: 8 warps of 219 registers, 0.39 of
+// tileiras).
+inline constexpr int64_t kLargestOfRows = 128;
 inline Share ChainShare(const Target& target) { return target.has(kWgmma) ? kChainsByWgmma : kChains; }
 // Several blocks on a multiprocessor, so that some load while others wait. Accesses that may turn out to be narrow take
 // registers of their own (layer norm of 8192 bf16 with 8 warps: 156 against 60; with 16 warps 119 us, aligned with 8: 93).
@@ -42,6 +46,8 @@ inline constexpr int kMostStages = 5;
 inline constexpr int kMostCopyStages = 4;
 // Two blocks with fewer than three stages each wait more than one block with all of them.
 inline constexpr int kStagesForTwoBlocks = 3;
+// But one warpgroup alone leaves the tensor cores idle while it works on rows.
+inline constexpr int kStagesForTwoWarpgroups = 2;
 // Neighbours that are walked through together: about the square root of how many blocks run at once, 264 on 132 multiprocessors.
 inline constexpr int kSquare = 16;
 // Of a thread, accumulators included: nine warps of two blocks have so many. Products of 128 x 128 take 90 of them.
