@@ -55,7 +55,7 @@ MmaPlan PlanOf(const Instruction& i, const ir::Op& op, int warps_m, int warps_n)
   const MmaShape s = ShapeOfMma(op);
   MmaPlan p;
   p.tile = {{i.m, i.n, i.k, ir::ElemInfoOf(i.element).storage * 8}, s.m, s.n, s.k, warps_m, warps_n};
-  p.instruction = absl::StrCat("mma.sync.aligned.", i.shape, ".", WithSigns(op, i.types));
+  p.instruction = absl::StrCat("mma.sync.aligned.", i.shape, ".", WithSigns(op, i.types, false));
   p.words_a = i.words_a;
   p.words_b = i.words_b;
   p.registers_c = i.registers_c;
@@ -64,16 +64,17 @@ MmaPlan PlanOf(const Instruction& i, const ir::Op& op, int warps_m, int warps_n)
 
 }  // namespace
 
-std::string WithSigns(const ir::Op& op, const char* types) {
+std::string WithSigns(const ir::Op& op, const char* types, bool swapped) {
   std::string out;
-  int operand = 0;
+  int operand = swapped ? 1 : 0;
   for (const char* c = types; *c != 0; ++c) {
     if (*c != '%') {
       out += *c;
       continue;
     }
     const ir::MmaIOp product(op);
-    const ir::Signedness sign = operand++ == 0 ? product.signedness_lhs() : product.signedness_rhs();
+    const ir::Signedness sign = operand == 0 ? product.signedness_lhs() : product.signedness_rhs();
+    operand = 1 - operand;
     out += sign == ir::Signedness::kSigned ? 's' : 'u';
   }
   return out;

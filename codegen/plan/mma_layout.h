@@ -25,8 +25,8 @@ struct MmaShape {
   int64_t m = 0, n = 0, k = 0;
 };
 MmaShape ShapeOfMma(const ir::Op& op);
-// The operand types of an instruction, each % replaced by the signedness of an operand.
-std::string WithSigns(const ir::Op& op, const char* types);
+// The operand types of an instruction, each % replaced by the signedness of an operand. `swapped`: the right one comes first.
+std::string WithSigns(const ir::Op& op, const char* types, bool swapped);
 
 struct MmaPlan {
   MmaTile tile;

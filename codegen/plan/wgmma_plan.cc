@@ -68,8 +68,8 @@ WgmmaPlan PlanWith(const Instruction& in, const ir::Op& mma, const Roles& roles,
   p.k = in.k;
   p.scales = in.scales;
   p.transposes = in.transposes;
-  p.instruction =
-      absl::StrCat("wgmma.mma_async.sync.aligned.m64n", instruction_n, "k", in.k, ".", WithSigns(mma, in.types));
+  p.instruction = absl::StrCat("wgmma.mma_async.sync.aligned.m64n", instruction_n, "k", in.k, ".",
+                               WithSigns(mma, in.types, roles.swapped));
   return p;
 }
 
