@@ -38,6 +38,7 @@ typedef struct Parameter {
 typedef struct Variant {
   uint64_t* words;
   int num_words;
+  const void* stream; /* on a GPU: of its work, which its workspaces are used by */
   tilevm_launch* launch;
   uint64_t last_use;
   int busy;

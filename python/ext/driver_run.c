@@ -111,23 +111,54 @@ int renew_runnable(Runnable* r) {
   return make_kernel(r);
 }
 
+/* On a GPU, where a launch has no memory of its own: one of the same stream, behind whose work it is, made one of these words. */
+static tilevm_launch* retarget(Variant* v, const Call* call) {
+  const int parameters = (int)call->of->num_words;
+  const uint64_t* grid = call->words + parameters;
+  tilevm_status status = TILEVM_OK;
+  for (int i = 0; i < parameters && status == TILEVM_OK; ++i) {
+    if (v->words[i] != call->words[i]) status = tilevm_launch_set_parameter(v->launch, (uint32_t)i, call->words[i]);
+  }
+  if (status == TILEVM_OK && memcmp(v->words + parameters, grid, 3 * sizeof *grid) != 0) {
+    status = tilevm_launch_set_grid(v->launch, (int64_t)grid[0], (int64_t)grid[1], (int64_t)grid[2]);
+  }
+  if (status == TILEVM_OK) status = tilevm_launch_prepare(v->launch);
+  if (status != TILEVM_OK) {
+    raise_status(status);
+    clear(v);
+    return NULL;
+  }
+  memcpy(v->words, call->words, (size_t)call->num_words * sizeof *v->words);
+  v->last_use = ++uses;
+  return v->launch;
+}
+
 /* The launch of these words: one that is kept and free, or a new one. `*kept` is its place, or NULL if the caller has it. */
-static tilevm_launch* find(const Call* call, Variant** kept) {
+static tilevm_launch* find(const Call* call, const void* stream, Variant** kept) {
   Runnable* of = call->of;
   const size_t bytes = (size_t)call->num_words * sizeof *call->words;
+  Variant *oldest = NULL, *similar = NULL;
   *kept = NULL;
   if (call->once) return make(call);
   for (int i = 0; i < kVariants; ++i) {
     Variant* v = &of->variants[i];
-    if (v->launch == NULL || v->busy || v->num_words != call->num_words || memcmp(v->words, call->words, bytes) != 0)
-      continue;
-    *kept = v;
-    v->last_use = ++uses;
-    return v->launch;
+    if (v->busy) continue;
+    const int same = v->launch != NULL && v->num_words == call->num_words && v->stream == stream;
+    if (same && memcmp(v->words, call->words, bytes) == 0) {
+      *kept = v;
+      v->last_use = ++uses;
+      return v->launch;
+    }
+    if (oldest == NULL || v->last_use < oldest->last_use) oldest = v;
+    if (same && (similar == NULL || v->last_use < similar->last_use)) similar = v;
+  }
+  if (driver.is_gpu && similar != NULL && oldest->launch != NULL) {
+    *kept = similar;
+    return retarget(similar, call);
   }
   tilevm_launch* launch = make(call); /* others may run meanwhile */
   if (launch == NULL) return NULL;
-  Variant* oldest = NULL;
+  oldest = NULL;
   for (int i = 0; i < kVariants; ++i) {
     Variant* v = &of->variants[i];
     if (!v->busy && (oldest == NULL || v->last_use < oldest->last_use)) oldest = v;
@@ -138,6 +169,7 @@ static tilevm_launch* find(const Call* call, Variant** kept) {
   memcpy(copy, call->words, bytes);
   oldest->words = copy;
   oldest->num_words = call->num_words;
+  oldest->stream = stream;
   oldest->launch = launch;
   oldest->last_use = ++uses;
   *kept = oldest;
@@ -218,7 +250,7 @@ static int run_on_gpu(const Call* call, void* native) {
   if (driver.is_capturing != NULL) driver.is_capturing(native, &capturing);
   Variant* kept = NULL;
   /* Of a graph: its workspaces are not those of other launches, which may run meanwhile. */
-  tilevm_launch* launch = capturing ? make(call) : find(call, &kept);
+  tilevm_launch* launch = capturing ? make(call) : find(call, native, &kept);
   if (launch == NULL) return -1;
   const tilevm_status status = tilevm_launch_run(launch, stream);
   if (status != TILEVM_OK) raise_status(status);
@@ -228,7 +260,7 @@ static int run_on_gpu(const Call* call, void* native) {
 
 static int run_on_cpu(const Call* call) {
   Variant* kept;
-  tilevm_launch* launch = find(call, &kept);
+  tilevm_launch* launch = find(call, NULL, &kept);
   if (launch == NULL) return -1;
   if (kept != NULL) kept->busy = 1;
   tilevm_status status;

@@ -1,9 +1,11 @@
 """Programs of the examples, found by TILEVM_EXAMPLES or beside this folder; programs of cuTile Python, in processes of their own."""
+import ast
 import importlib.util
 import os
 import pathlib
 import subprocess
 import sys
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 import tilevm
@@ -106,3 +108,28 @@ def is_installed(module):
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
         return False
+
+
+TRITON_CASES = pathlib.Path(__file__).resolve().parent / "triton_cases"
+
+
+def triton_cases(files):
+    """Names of the test functions in these files: "cases_launch:test_grids"."""
+    return [f"{file.stem}:{node.name}" for file in sorted(TRITON_CASES.glob(files)) for node in ast.parse(file.read_text()).body
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+
+
+def run_triton_cases(files, device, folder):
+    """Runs them in one process, because tilevm.triton changes Triton and torch for good: {name: text of failures}."""
+    command = [sys.executable, "-m", "tilevm.triton", f"--device={device}", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+               f"--junitxml={folder}/results.xml", "-o", f"python_files={files}", str(TRITON_CASES)]
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(folder / "cache"), "TILEVM_CHECK": ""}
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
+    if not (folder / "results.xml").exists():
+        pytest.fail(ran.stdout + ran.stderr)
+    found = {}
+    for case in ElementTree.parse(folder / "results.xml").iter("testcase"):
+        name = f"{case.get('classname').rsplit('.', 1)[-1]}:{case.get('name').split('[')[0]}"
+        wrong = "".join(f"{case.get('name')}: {part.text or part.get('message')}\n" for part in case if part.tag in ("failure", "error"))
+        found[name] = found.get(name, "") + wrong
+    return found

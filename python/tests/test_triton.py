@@ -1,50 +1,26 @@
 """Triton kernels, unmodified, under tilevm.triton: each function of triton_cases/ is a case here, run in one process, because tilevm.triton
 changes Triton and torch for good; then what concerns processes."""
-import ast
 import os
 import pathlib
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 
 import numpy
 import pytest
 import tilevm
-from conftest import is_installed
-
-CASES = pathlib.Path(__file__).resolve().parent / "triton_cases"
+from conftest import is_installed, run_triton_cases, triton_cases
 
 needs_triton = pytest.mark.skipif(not is_installed("triton"), reason="triton is not installed")
 needs_torch = pytest.mark.skipif(not is_installed("torch") or not is_installed("triton"), reason="torch or triton is not installed")
 
 
-def functions():
-    for file in sorted(CASES.glob("cases_*.py")):
-        for node in ast.parse(file.read_text()).body:
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                yield f"{file.stem}:{node.name}"
-
-
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
-    """Of the cases: {"cases_launch:test_grids": text of failures}."""
-    folder = tmp_path_factory.mktemp("triton")
-    command = [sys.executable, "-m", "tilevm.triton", "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={folder}/results.xml",
-               "-o", "python_files=cases_*.py", str(CASES)]
-    environment = {**os.environ, "TRITON_CACHE_DIR": str(folder / "cache"), "TILEVM_CHECK": ""}
-    ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
-    if not (folder / "results.xml").exists():
-        pytest.fail(ran.stdout + ran.stderr)
-    found = {}
-    for case in ElementTree.parse(folder / "results.xml").iter("testcase"):
-        name = f"{case.get('classname').rsplit('.', 1)[-1]}:{case.get('name').split('[')[0]}"
-        wrong = "".join(f"{case.get('name')}: {part.text or part.get('message')}\n" for part in case if part.tag in ("failure", "error"))
-        found[name] = found.get(name, "") + wrong
-    return found
+    return run_triton_cases("cases_*.py", "cpu", tmp_path_factory.mktemp("triton"))
 
 
 @needs_torch
-@pytest.mark.parametrize("name", list(functions()))
+@pytest.mark.parametrize("name", triton_cases("cases_*.py"))
 def test_case(outcomes, name):
     assert name in outcomes, "the case did not run"
     assert outcomes[name] == "", outcomes[name]

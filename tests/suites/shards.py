@@ -5,6 +5,7 @@
 """
 import collections
 import json
+import re
 import time
 
 
@@ -37,22 +38,28 @@ def run_shards(start, jobs, out):
                 running[shard] = start(shard)
 
 
-def report(out, seconds):
+def report(out, seconds, apart=()):
+    """Prints counts and failures, and returns the share that passed. `apart`: (what, pattern of errors) of failures that are counted for
+    themselves and are not part of the share."""
     entries = {}
     for path in sorted(out.glob("outcomes.*.jsonl")):
         entries.update(read(path))
     for entry in entries.values():
         if entry["outcome"] == "failed" and "suite_plugin.Late" in entry["error"]:
             entry["outcome"] = "late"
+        for what, pattern in apart:
+            if entry["outcome"] == "failed" and re.search(pattern, entry["error"]):
+                entry["outcome"] = what
     count = collections.Counter(entry["outcome"] for entry in entries.values())
     ran = count["passed"] + count["failed"] + count["xfailed"]
     lines = [f"{len(entries)} ids: {count['passed']} passed, {count['failed']} failed, {count['xfailed']} failed as the suite expects, "
              f"{count['skipped']} skipped by the suite, {count['excluded']} excluded, {count['late']} took too long; "
              f"{seconds / 60:.0f} minutes"]
+    lines += [f"{count[what]} {what}" for what, _ in apart]
     share = (count["passed"] + count["xfailed"]) / ran if ran else 0
     lines.append(f"{share:.2%} of {ran} that ran to their end passed")
     for entry in sorted(entries.values(), key=lambda e: e["id"]):
-        if entry["outcome"] in ("failed", "late"):
+        if entry["outcome"] in ("failed", "late", *(what for what, _ in apart)):
             first = entry["error"].splitlines()[0] if entry["error"] else ""
             lines.append(f"{entry['outcome'].upper()} {entry['id']}: {first[:300]}")
     (out / "report.txt").write_text("\n".join(lines) + "\n")

@@ -51,6 +51,18 @@ def _capability(text: str) -> "Tuple[int, int]":
     return int(digits[:-1]), int(digits[-1])
 
 
+def read_options(frontend: str, check: "Optional[str]", tune: "Optional[str]") -> "Tuple[str, str]":
+    """Both; what is None comes from the environment. Errors: ArgumentError."""
+    if check is None:
+        check = os.environ.get("TILEVM_CHECK") or ""
+    if check not in _CHECKS:
+        raise argument_error(f"check={check!r}", "use 'none', 'bounds' or 'full'")
+    tune = tune or os.environ.get(f"TILEVM_{frontend.upper()}_TUNE") or "once"
+    if tune not in ("once", "first"):
+        raise argument_error(f"tune={tune!r}", "use 'once' or 'first'")
+    return check, tune
+
+
 def open_state(frontend: str, device: str, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: int = 0,
                tune: "Optional[str]" = None) -> State:
     """For the frontend "cutile" or "triton"; what is None comes from the environment, as its install() says.
@@ -58,16 +70,9 @@ def open_state(frontend: str, device: str, capability: "Optional[str]" = None, c
     Errors: ArgumentError; StateError if another frontend runs on another device, or with other checks; UnavailableError without a
     GPU for "cuda"."""
     global _opened
-    variable = f"TILEVM_{frontend.upper()}_"
-    if check is None:
-        check = os.environ.get("TILEVM_CHECK") or ""
-    if check not in _CHECKS:
-        raise argument_error(f"check={check!r}", "use 'none', 'bounds' or 'full'")
-    tune = tune or os.environ.get(f"{variable}TUNE") or "once"
-    if tune not in ("once", "first"):
-        raise argument_error(f"tune={tune!r}", "use 'once' or 'first'")
+    check, tune = read_options(frontend, check, tune)
     on = open_device(device)
-    wanted = capability or os.environ.get(f"{variable}CAPABILITY") or "9.0"
+    wanted = capability or os.environ.get(f"TILEVM_{frontend.upper()}_CAPABILITY") or "9.0"
     state = State(on, on.compute_capability if on.is_gpu else _capability(wanted), check, threads, tune)
     if _opened is None:
         state.table = _tilevm.driver_open(on.handle, state.is_gpu, state.capability, _real_driver() if state.is_gpu else 0,
@@ -100,8 +105,8 @@ def _prepare_torch(state: State) -> None:
 
 
 def _real_driver() -> int:
-    """The address of cuGetProcAddress_v2 of the driver, which the device has opened."""
+    """The address of cuGetProcAddress_v2 of the driver, which the device has opened; 0 if that is one for tests, without it."""
     import ctypes
 
-    function = ctypes.CDLL("libcuda.so.1").cuGetProcAddress_v2
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+    function = getattr(ctypes.CDLL(os.environ.get("TILEVM_LIBCUDA") or "libcuda.so.1"), "cuGetProcAddress_v2", None)
+    return ctypes.cast(function, ctypes.c_void_p).value or 0 if function is not None else 0

@@ -6,7 +6,7 @@ import sys
 from .._device import device as open_device
 from .._errors import StateError
 from .._frontend.imports import when_imported
-from .._frontend.state import State, open_state
+from .._frontend.state import State, open_state, read_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
         tilevm.cutile.install()
     """
     global _state
+    check, tune = read_options("cutile", check, tune)
     if _state is not None:
         on = open_device(device)
         if _state.device.name != on.name:

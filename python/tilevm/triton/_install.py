@@ -8,7 +8,7 @@ from .. import _tilevm
 from .._device import device as open_device
 from .._errors import StateError
 from .._frontend.imports import when_imported
-from .._frontend.state import State, open_state
+from .._frontend.state import State, open_state, read_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
         tilevm.triton.install()
     """
     global _state
+    check, tune = read_options("triton", check, tune)
     if _state is not None:
         on = open_device(device)
         if _state.device.name != on.name:

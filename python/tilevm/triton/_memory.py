@@ -74,7 +74,11 @@ def _with_numpy(binder: "Any") -> "Any":
         made: "Dict[int, HostArray]" = {}
 
         def wrap(value: "Any") -> "Any":
-            return made.setdefault(id(value), HostArray(value)) if isinstance(value, numpy.ndarray) else value
+            if not isinstance(value, numpy.ndarray):
+                return value
+            if id(value) not in made:
+                made[id(value)] = HostArray(value)
+            return made[id(value)]
 
         bound = binder(*map(wrap, args), **{name: wrap(value) for name, value in named.items()})
         state = installed()

@@ -90,7 +90,13 @@ class TilevmDriver(_driver.DriverBase):  # type: ignore[misc]
 
     def get_current_stream(self, device: "Any" = None) -> int:
         torch = sys.modules.get("torch")
-        return torch.cuda.current_stream(device).cuda_stream if torch is not None else 0
+        if torch is None:
+            return 0
+        state = installed()
+        if state is not None and state.is_gpu:  # the driver's number; of torch's default stream, if nobody has used the GPU
+            number: int = torch._C._cuda_getCurrentRawStream(self.get_current_device())
+            return number
+        return int(torch.cuda.current_stream(device).cuda_stream)
 
     def get_active_torch_device(self) -> "Any":
         import torch
