@@ -307,6 +307,21 @@ TEST(TtirLimits, CallsEndInAnError) {
   EXPECT_TRUE(absl::StrContains(ErrorOf(functions + "}\n"), "error[ttir.unsupported]"));
 }
 
+// Each function calls the next one within branches.
+TEST(TtirLimits, NestingAddsUpOverCalls) {
+  std::string open, close;
+  for (int i = 0; i < 50; ++i) {
+    open += "    scf.if %t {\n";
+    close += "    }\n";
+  }
+  std::string text = "module {\n  tt.func public @k(%t: i1) {\n    tt.call @f0(%t) : (i1) -> ()\n    tt.return\n  }\n";
+  for (int i = 0; i < 10; ++i) {
+    const std::string next = i == 9 ? "" : absl::StrCat("    tt.call @f", i + 1, "(%t) : (i1) -> ()\n");
+    absl::StrAppend(&text, "  tt.func private @f", i, "(%t: i1) {\n", open, next, close, "    tt.return\n  }\n");
+  }
+  EXPECT_TRUE(absl::StrContains(ErrorOf(text + "}\n"), "error[ttir.limit]: tt.call stands more than"));
+}
+
 // Aliases that lead through each other a hundred thousand times.
 TEST(TtirLimits, LongChainsOfLocationsSayNothing) {
   std::string text = Kernel("    %x = arith.addi %n, %n : i32 loc(#l0)\n");

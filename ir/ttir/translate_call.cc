@@ -185,6 +185,11 @@ bool Translator::Call(const Node& n, const OpRow&) {
     return Unsupported(n, absl::StrCat("calls @", n.symbol, " more than ", kMaxCalls, " functions deep"),
                        "call without recursion");
   }
+  int nesting = 0;
+  for (const Block* b = b_.block(); b->parent() != nullptr; b = b->parent()->block()) ++nesting;
+  if (nesting >= kMaxNesting) {
+    return Fail(n, "ttir.limit", absl::StrCat("stands more than ", kMaxNesting, " regions deep"));
+  }
   const Node& f = *it->second;
   const NodeBlock& entry = f.regions[0].blocks[0];
   const std::vector<Val> args = in_;

@@ -152,21 +152,22 @@ bool Translator::SelectValue(const Node& n, const OpRow&) {
 
 // --- made of several --------------------------------------------------------------------------------------------------
 
+// Of a negative factor the unsigned product counts the other one 2^n times too much.
+Value* Translator::MultiplyHigh(Value* x, Value* y) {
+  Value* zero = ops::Integer(b_, x->type(), 0);
+  const auto if_negative = [&](Value* of, Value* value) {
+    Value* negative = ops::CmpI(b_, ComparisonPredicate::kLessThan, of, zero, Signedness::kSigned);
+    return ops::Select(b_, negative, value, zero);
+  };
+  Value* high = ops::Mulhii(b_, x, y);
+  return ops::Subi(b_, ops::Subi(b_, high, if_negative(x, y)), if_negative(y, x));
+}
+
 // Low and high half of the product.
 bool Translator::MultiplyWide(const Node& n, const OpRow& row) {
   Value *x = tile(0), *y = tile(1);
-  const Type t = x->type();
-  if (!IsInt(t.elem()) || y->type() != t) return WrongType(n, "multiplies integers of one type");
-  Value* high = ops::Mulhii(b_, x, y);
-  if (row.variant == 1) {
-    // Of a negative factor the unsigned product counts the other one 2^n times too much.
-    Value* zero = ops::Integer(b_, t, 0);
-    const auto if_negative = [&](Value* of, Value* value) {
-      Value* negative = ops::CmpI(b_, ComparisonPredicate::kLessThan, of, zero, Signedness::kSigned);
-      return ops::Select(b_, negative, value, zero);
-    };
-    high = ops::Subi(b_, ops::Subi(b_, high, if_negative(x, y)), if_negative(y, x));
-  }
+  if (!IsInt(x->type().elem()) || y->type() != x->type()) return WrongType(n, "multiplies integers of one type");
+  Value* high = row.variant == 1 ? MultiplyHigh(x, y) : ops::Mulhii(b_, x, y);
   return Define(n, {TileVal(ops::Muli(b_, x, y)), TileVal(high)});
 }
 

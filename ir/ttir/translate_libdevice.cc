@@ -262,6 +262,38 @@ Value* Translator::CallLibdevice(absl::string_view name, const std::vector<Value
   return nullptr;
 }
 
+// Functions of integers, or of a float and an integer. Null: there is no such function.
+Value* Translator::CallIntegerFunction(absl::string_view name, const std::vector<Value*>& x, Type t) {
+  const Elem e = x[0]->type().elem();
+  const auto same = [&](size_t count, absl::string_view i32, absl::string_view i64) {
+    return x.size() == count && x[0]->type() == t && x.back()->type() == t &&
+           ((e == Elem::kI32 && name == i32) || (e == Elem::kI64 && name == i64));
+  };
+  if (same(1, "abs", "llabs")) return ops::Absi(b_, x[0]);
+  if (same(2, "umulhi", "umul64hi")) return ops::Mulhii(b_, x[0], x[1]);
+  if (same(2, "mulhi", "mul64hi")) return MultiplyHigh(x[0], x[1]);
+  const absl::string_view casts[] = {"float_as_int",  "float_as_uint",      "int_as_float",
+                                     "uint_as_float", "double_as_longlong", "longlong_as_double"};
+  for (absl::string_view cast : casts) {
+    const bool bits = x.size() == 1 && t.is_tile() && !t.element().is_pointer() && e != Elem::kPtr &&
+                      ElemInfoOf(e).bits == ElemInfoOf(t.elem()).bits && x[0]->type().shape() == t.shape();
+    if (name == cast) return !bits ? nullptr : x[0]->type() == t ? x[0] : ops::Bitcast(b_, t, x[0]);
+  }
+  // x to the n; x times 2 to the n, in two steps of which the first one is exact.
+  absl::string_view base = name;
+  if (x.size() != 2 || !(x[0]->type() == t) || !IsFp(e) || x[1]->type().elem() != Elem::kI32) return nullptr;
+  if (e == Elem::kF32) absl::ConsumeSuffix(&base, "f");
+  if (base == "powi") return ops::Fpowi(b_, x[0], x[1]);
+  if (base != "ldexp" && base != "scalbn") return nullptr;
+  const Type i32 = x[1]->type();
+  Value* most = ops::Integer(b_, i32, e == Elem::kF32 ? 250 : 2000);
+  Value* exponent = ops::Mini(b_, x[1], most, Signedness::kSigned);
+  exponent = ops::Maxi(b_, exponent, ops::Subi(b_, ops::Integer(b_, i32, 0), most), Signedness::kSigned);
+  Value* half = ops::Shri(b_, exponent, ops::Integer(b_, i32, 1), Signedness::kSigned);
+  const auto power = [&](Value* v) { return ops::Exp2(b_, ops::IToF(b_, t, v, Signedness::kSigned)); };
+  return ops::Mulf(b_, ops::Mulf(b_, x[0], power(half)), power(ops::Subi(b_, exponent, half)));
+}
+
 bool Translator::Extern(const Node& n, const OpRow&) {
   const absl::string_view symbol = n.word("symbol");
   absl::string_view name = symbol;
@@ -274,6 +306,7 @@ bool Translator::Extern(const Node& n, const OpRow&) {
   if (absl::ConsumePrefix(&name, "__nv_") && !operands.empty() && operands.size() == in_.size()) {
     const Elem e = operands[0]->type().elem();
     Value* result = e == Elem::kF32 || e == Elem::kF64 ? CallLibdevice(name, operands, t) : nullptr;
+    if (result == nullptr) result = CallIntegerFunction(name, operands, t);
     if (result != nullptr) return Define(n, result);
   }
   return Unsupported(n, absl::StrCat("calls ", symbol, ", which has no equal here"),

@@ -249,6 +249,8 @@ class Translator {
   Value* Elements(Opcode op, const std::vector<Value*>& operands, int variant);
   bool Dense(const Node& n, Type t);
   Value* CallLibdevice(absl::string_view name, const std::vector<Value*>& x, Type t);
+  Value* CallIntegerFunction(absl::string_view name, const std::vector<Value*>& x, Type t);
+  Value* MultiplyHigh(Value* x, Value* y);  // of signed integers (translate_elementwise.cc)
   Value* AsAnswer(Value* x, Type t);
   // An operand of a scaled product as 16-bit floats (translate_dot.cc).
   struct Scaled {

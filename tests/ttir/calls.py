@@ -246,9 +246,14 @@ def _mathematics():
         np.rint(a) + 64 * away + 4096 * np.trunc(a), np.copysign(b, a) + np.maximum(a - b, 0) + np.clip(a, 0, 1),
         rounded + toward(a + b, -1), 10**a + np.rint(a)
     ]
+    n = (w * 3).astype(np.int32)
+    lines.append(np.ldexp(a, n - 40) + a**(n % 4))
     with np.errstate(all="ignore"):
         huge = np.power(v, w * np.float32(100))
     k = np.isnan(huge) + 2 * np.isinf(huge) + 4 * np.isfinite(huge) + 8 * np.signbit(v) + 16 * np.rint(v)
+    bits = v.view(np.int32).astype(np.int64)
+    high = (n.astype(np.int64) - 9) * (n * np.int32(65536) * np.int32(4096)).astype(np.int64) >> 32
+    k = k.astype(np.int64) + (bits - np.trunc(bits / 64).astype(np.int64) * 64) * 4096 + high * 65536
     return [Call(dict(x=v, y=w), dict(out=np.stack(lines).astype(np.float32), k=k.astype(np.int32)), ulp=16)]
 
 

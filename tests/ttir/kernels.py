@@ -418,6 +418,9 @@ def mathematics(x, y, k, out, B: tl.constexpr):
     tl.store(out + 14 * B + i, cuda.exp10(d).to(tl.float32) + cuda.rint(d).to(tl.float32))
     huge = cuda.pow(v, w * 100)
     asked = cuda.isnan(huge).to(tl.int32) + 2 * cuda.isinf(huge).to(tl.int32) + 4 * cuda.finitef(huge).to(tl.int32)
+    n = (w * 3).to(tl.int32)
+    tl.store(out + 15 * B + i, cuda.ldexp(v, n - 40) + cuda.pow(v, n % 4))
+    asked += cuda.float_as_int(v) % 64 * 4096 + cuda.mulhi(n - 9, n * 65536 * 4096) * 65536
     asked += 8 * cuda.signbit(v).to(tl.int32) + 16 * cuda.llrint(v).to(tl.int32)
     tl.store(k + i, asked)
 
