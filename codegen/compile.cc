@@ -36,7 +36,10 @@ absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& f
   while (true) {
     Compilation c(module, function, options, *candidate);
     const absl::Status s = RunPasses(c);
-    if (s.ok()) return std::move(c.result);
+    if (s.ok()) {
+      if (options.on_compiled) options.on_compiled(*c.function, *c.schedule);
+      return std::move(c.result);
+    }
     candidate = NextOf(c);
     if (!candidate) return s;
   }

@@ -10,6 +10,7 @@
 #ifndef TILE_CODEGEN_COMPILE_H_
 #define TILE_CODEGEN_COMPILE_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@
 
 namespace tile::codegen {
 
+struct Schedule;
+
 struct CompileOptions {
   const Target* target = nullptr;
   int opt_level = 3;       // of LLVM and ptxas, 0 … 3
@@ -33,6 +36,8 @@ struct CompileOptions {
   bool aligned = false;
   bool verify_each = false;  // the program behind each pass, for tests and those who change passes
   Trace* trace = nullptr;    // texts, times and remarks of the passes; may be null
+  // Called with the program that PTX was made of, which is gone afterwards. May be empty.
+  std::function<void(const ir::Function& program, const Schedule& schedule)> on_compiled;
 };
 
 struct Compiled {

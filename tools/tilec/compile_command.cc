@@ -14,7 +14,9 @@
 #include "absl/strings/str_join.h"
 #include "codegen/assemble/disassemble.h"
 #include "codegen/build_image.h"
+#include "codegen/explain.h"
 #include "codegen/llvm/llvm_version.h"
+#include "codegen/target/chips.h"
 #include "codegen/target/tuning.h"
 #include "ir/escape.h"
 #include "ir/release.h"
@@ -28,6 +30,7 @@
 #include "tools/tilec/c_header.h"
 #include "tools/tilec/compile_targets.h"
 #include "tools/tilec/crash_bundle.h"
+#include "tools/tilec/launch_sizes.h"
 #include "tools/tilec/tilec_commands.h"
 #include "tools/tilec/time_limit.h"
 
@@ -35,7 +38,7 @@ namespace tile::tools {
 namespace {
 
 // What --emit takes. Stages print the text of a pass and stop there.
-enum class Emit { kStage, kPtx, kCubin, kSass, kTbc, kHeader };
+enum class Emit { kStage, kPtx, kCubin, kSass, kTbc, kHeader, kExplain };
 
 struct EmitInfo {
   const char* name;
@@ -48,7 +51,7 @@ constexpr EmitInfo kEmits[] = {
     {"header", Emit::kHeader, ".h"},     {"ptx", Emit::kPtx, ".ptx"},
     {"tile", Emit::kStage, "", "slice"}, {"gpu", Emit::kStage, "", "memory"},
     {"llvm", Emit::kStage, "", "llvm"},  {"llvm-opt", Emit::kStage, "", "llvm-opt"},
-    {"sass", Emit::kSass, ".sass"},
+    {"sass", Emit::kSass, ".sass"},      {"explain", Emit::kExplain, ""},
 };
 
 // "/dev/null" and other things that have no extension to tell from.
@@ -59,7 +62,7 @@ bool IsDevice(const std::string& path) {
 
 // By --emit, else by the output's extension. Null after an error on stderr.
 const EmitInfo* FindEmit(const Options& options) {
-  const std::string what = options.value("emit"), out = options.value("output");
+  const std::string what = options.has("explain") ? "explain" : options.value("emit"), out = options.value("output");
   std::vector<std::string> names, extensions;
   for (const EmitInfo& e : kEmits) {
     if (!what.empty() ? what == e.name : e.extension[0] != '\0' && absl::EndsWith(out, e.extension)) return &e;
@@ -231,9 +234,17 @@ class Compilation {
         compile.aligned = options_.has("aligned");
         const ir::ImageKind kind = ptx_only ? ir::ImageKind::kPtx : ir::ImageKind::kCubin;
         std::vector<codegen::BuiltImage> made;
-        if (const absl::Status s = in_tbc ? Append(codegen::BuildImages(module, *f, compile, kind), &made)
-                                          : Append(codegen::BuildImage(module, *f, compile, kind), &made);
-            !s.ok()) {
+        if (emit_.emit == Emit::kExplain) {
+          codegen::CompileOptions now = compile;
+          const int exit = ExplainKernel(module, *f, &now, &made);
+          if (exit != kOk) {
+            progress.End();
+            limit_.Lift();
+            return exit;
+          }
+        } else if (const absl::Status s = in_tbc ? Append(codegen::BuildImages(module, *f, compile, kind), &made)
+                                                 : Append(codegen::BuildImage(module, *f, compile, kind), &made);
+                   !s.ok()) {
           progress.End();
           limit_.Lift();
           return Failed(s);
@@ -257,6 +268,7 @@ class Compilation {
     return kOk;
   }
 
+  // Of a stage, or the explanation.
   const std::string& stage_text() const { return stage_text_; }
   const std::string& payload() const { return *built_[0].payload; }
   absl::Span<const ir::Image> images() const { return images_; }
@@ -264,6 +276,45 @@ class Compilation {
   std::string json() const { return absl::StrCat("[", absl::StrJoin(json_, ","), "]"); }
 
  private:
+  // The text about the image that a .tbc would have first: with descriptors, else for aligned arrays.
+  int ExplainKernel(const ir::Module& module, const ir::Function& f, codegen::CompileOptions* compile,
+                    std::vector<codegen::BuiltImage>* made) {
+    const codegen::Target& target = *compile->target;
+    const codegen::Chip* chip = codegen::FindChip(target.sm, options_.value("chip"));
+    if (chip == nullptr && options_.has("chip")) {
+      return Fail(kUsage, "usage",
+                  absl::StrCat("--chip=", options_.value("chip"), ": nothing was measured on such a ", target.arch),
+                  absl::StrCat("measured are ", codegen::ChipNames()));
+    }
+    const auto sizes = ReadLaunchSizes(options_, f, chip == nullptr ? 1 : chip->multiprocessors);
+    if (!sizes.ok()) return Fail(kUsage, "usage", sizes.status());
+    codegen::LaunchSizes none;
+    none.params.resize(static_cast<size_t>(f.num_params()));
+    codegen::ProgramFacts program;
+    compile->on_compiled = [&](const ir::Function& now, const codegen::Schedule& schedule) {
+      program = {schedule, codegen::WorkOf(now, schedule, *sizes ? **sizes : none)};
+    };
+    auto kind = ir::ImageKind::kCubin;
+    const auto build = [&](bool descriptors) {
+      compile->descriptors = descriptors;
+      compile->aligned = !descriptors;
+      return codegen::BuildImage(module, f, *compile, kind);
+    };
+    absl::StatusOr<codegen::BuiltImage> built = build(true);
+    if (absl::IsNotFound(built.status())) {  // there is no assembler
+      kind = ir::ImageKind::kPtx;
+      built = build(true);
+    }
+    if (built.ok() && built->image.tma.empty()) built = build(false);
+    if (!built.ok()) return Failed(built.status());
+    const codegen::MachineFacts machine = {built->compiled.threads, built->assembled.registers,
+                                           built->assembled.spill_bytes, built->compiled.shared_bytes};
+    stage_text_ =
+        codegen::Explain(target, std::string(f.name), program, machine, chip, *sizes ? &**sizes : nullptr).text;
+    made->push_back(*std::move(built));
+    return kOk;
+  }
+
   int Failed(const absl::Status& s) {
     // A stage that was reached is shown although a later one fails.
     if (!stage_text_.empty() && !bundle_.active()) {
@@ -308,7 +359,18 @@ const Command kCompileCommand = {
          "FILE.cubin, FILE.ptx, FILE.tbc (all kernels and targets), FILE.h (that as an array for C and C++)"},
         {"emit", 0, "WHAT",
          "cubin, ptx, tbc, header; or text, on stdout without -o: tile (as it was changed for the GPU), gpu (with layouts), llvm, "
-         "llvm-opt, sass (machine code)"},
+         "llvm-opt, sass (machine code), explain"},
+        {"explain", 0, nullptr,
+         "what limits the kernel, on stdout; with sizes also estimated microseconds and what could help"},
+        {"arg", 0, "NAME=SIZES",
+         "for --explain: the shape of an array (a=4096x4096) or an integer (n=7), as the kernel's interface names them; without an "
+         "interface parameters by number (3=4096)",
+         true},
+        {"grid", 'g', "X[,Y[,Z]]", "for --explain: blocks of the launch, instead of the launch rule"},
+        {"chip", 0, "NAME", "for --explain: the GPU whose speed is meant: "
+#define TILE_CHIP(name, ...) name " "
+#include "codegen/target/chips.def"
+        },
         {"embed", 0, nullptr, "a .tbc with images; may replace the input"},
         {"kernel", 'k', "NAME", "which kernel, if there are several"},
         {"opt", 'O', "LEVEL", "0 to 3; default 3"},
@@ -349,7 +411,9 @@ const Command kCompileCommand = {
     "  tilec kernel.tile --sm=80,90 -o kernel.tbc   portable tile code with machine code for two GPUs\n"
     "  tilec kernel.tile --sm=80,90 -o kernel.h     the same as an array, kernel_tbc, of kernel_tbc_size bytes\n"
     "  tilec kernel.tile --sm=90 --emit=ptx -o -    prints PTX\n"
-    "  tilec kernel.tile --sm=90 --remarks          says why it is as fast as it is\n",
+    "  tilec kernel.tile --sm=90 --remarks          says why it is as fast as it is\n"
+    "  tilec kernel.tile --sm=90 --explain --arg a=4096x4096 --arg b=4096x4096\n"
+    "                                               what limits a launch of these sizes\n",
     Compile};
 
 namespace {
@@ -357,7 +421,7 @@ namespace {
 // What was asked for, into `out`.
 int WriteResult(const EmitInfo& emit, const ir::Module& module, const Compilation& compilation,
                 const std::string& input, const std::string& out) {
-  if (emit.emit == Emit::kStage) return Write(out, compilation.stage_text(), false);
+  if (emit.emit == Emit::kStage || emit.emit == Emit::kExplain) return Write(out, compilation.stage_text(), false);
   if (emit.emit == Emit::kSass) {
     absl::StatusOr<std::string> text = codegen::Disassemble(compilation.payload());
     return text.ok() ? Write(out, *text, false) : Fail(kEnvironment, "codegen", text.status());
@@ -421,7 +485,7 @@ int Compile(const Options& options) {
   }
   std::string out = options.value("output");
   if (out.empty())
-    out = emit->emit == Emit::kStage || emit->emit == Emit::kSass ? "-" : DefaultOutput(input, emit->extension);
+    out = emit->extension[0] == '\0' || emit->emit == Emit::kSass ? "-" : DefaultOutput(input, emit->extension);
   if (out == "-" && options.has("json"))
     return Fail(kUsage, "usage", "--json prints on stdout: give the output a file with -o");
   if (out == input && input != "-" && !options.has("embed")) {
