@@ -37,7 +37,7 @@ absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& f
     Compilation c(module, function, options, *candidate);
     const absl::Status s = RunPasses(c);
     if (s.ok()) {
-      if (options.on_compiled) options.on_compiled(*c.function, *c.schedule);
+      if (options.on_compiled) options.on_compiled(*c.function, *ScheduleOf(*c.function));
       return std::move(c.result);
     }
     candidate = NextOf(c);

@@ -62,6 +62,7 @@ bool LoopLoads::CanCopy(const Value* v, absl::FunctionRef<bool(const Value*)> ou
 std::string LoopLoads::WhyNot(const Op& mma, int i, const Op& load,
                               absl::FunctionRef<bool(const Value*)> outside) const {
   for (const Value* v = mma.operand(i);; v = v->def()->operand(0)) {
+    if (IsFetch(v->def())) return "it is fetched ahead already";
     if (!OnlyUse(v) || v->def()->block() != body_) return "a loaded tile is used elsewhere too";
     if (v->def() == &load) break;
   }
