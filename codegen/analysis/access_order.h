@@ -18,7 +18,7 @@ class SliceOrder {
  public:
   using Ops = absl::flat_hash_set<const ir::Op*>;
 
-  // Operations that chains of tokens lead to from this load, in its own round of a loop, and those that hold such.
+  // Operations that chains of tokens lead to from this load, in its own iteration of a loop, and those that hold such.
   const Ops& Followers(const ir::Op& load);
 
   // For a store behind a load in the text: a token says so, or both may be of one allocation.

@@ -5,7 +5,7 @@
 //   most.at         // the operation behind which that is
 //
 // Counts what is live behind each operation: tiles whose elements exist nowhere else. Constants, broadcasts and reshapes
-// cost nothing; a loop carries its tiles from round to round. Elements under 32 bits take a register each. Pure functions.
+// cost nothing; a loop carries its tiles from iteration to iteration. Elements under 32 bits take a register each. Pure functions.
 #ifndef TILE_CODEGEN_ANALYSIS_LIVE_REGISTERS_H_
 #define TILE_CODEGEN_ANALYSIS_LIVE_REGISTERS_H_
 

@@ -20,7 +20,7 @@ bool IsProduct(const ir::Op& op);
 
 bool WorksOnRows(const ir::Op& mma);
 
-// The operand is the same in all rounds of the innermost loop around the product; false if there is none.
+// The operand is the same in all iterations of the innermost loop around the product; false if there is none.
 bool IsInvariant(const ir::Op& mma, int operand);
 
 }  // namespace tile::codegen

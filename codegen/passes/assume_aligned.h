@@ -1,6 +1,6 @@
 // Code for the common case: arrays begin at multiples of 16 bytes, and the sizes and strides that decide how wide an access may
-// be are multiples of 16. Where that is assumed, no test at run time and no second way stands beside a wide access, which also
-// took registers. An image of its own requires it; another one serves the other launches.
+// be are multiples of 16. Where that is assumed, the test at run time and the narrow alternative beside each wide access are
+// omitted, which also saves registers. The result is an image with requirements; another image covers the other launches.
 //
 //   AssumeAligned(&module, function);
 //   std::vector<ir::ImageRequirement> needs = AlignmentRequirements(*function);

@@ -35,7 +35,7 @@ std::string WhyNot(const Target& target, const LoopLoads& loads, const Op& mma, 
   return loads.WhyNot(mma, i, *tile->load, [](const Value*) { return true; });
 }
 
-// A product whose operands take so much memory that three rounds of two blocks don't fit gets smaller rounds.
+// Splits the iterations of a product along K while three stages of its operands, for two blocks, exceed shared memory.
 void Split(const Target& target, ir::Module* module, Op* mma) {
   const int64_t room = target.shared_bytes_of(2) / tuning::kStagesForTwoBlocks;
   const int64_t bytes = StageOperand(*mma, 0)->slot_bytes() + StageOperand(*mma, 1)->slot_bytes();

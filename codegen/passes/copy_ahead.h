@@ -1,5 +1,5 @@
 // Overlaps loads with products on every GPU from sm_80 on: operands of products in a for that are nothing but loaded
-// move into a copy_ahead (codegen/target/gpu_ops.def), by which all threads bring tiles of later rounds while they multiply
+// move into a copy_ahead (codegen/target/gpu_ops.def), by which all threads bring tiles of later iterations while they multiply
 // those of this one.
 //
 //   bool any = CopyAhead(target, module, function, trace);
@@ -20,8 +20,8 @@ namespace tile::codegen {
 // For functions that FetchAhead left alone. Returns whether anything moved. The trace may be null.
 bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function, Trace* trace);
 
-// For functions that both left alone: operands go through shared memory, those of a round at once. Rounds that it does not hold
-// become smaller ones (split_rounds.h), where that is possible.
+// For functions that both left alone: the operands of an iteration go through shared memory together. Where it does not hold them,
+// iterations are split along K (split_rounds.h) if possible.
 void FitRounds(const Target& target, ir::Module* module, ir::Function* function);
 
 }  // namespace tile::codegen

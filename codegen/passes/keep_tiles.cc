@@ -121,7 +121,7 @@ bool TileKeeper::KeepRest(bool all) {
 
 bool TileKeeper::IsLarge(const Value* v) const { return IsTile(v) && RegistersOf(v->type()) > options_.limit; }
 
-// Products work on whole tiles. What stands in registers from round to round stays there.
+// Products work on whole tiles. What stands in registers from iteration to iteration stays there.
 bool TileKeeper::IsTied(const Value* v) const {
   if (v->def() == nullptr || v->def()->info()->family == ir::Family::kMma) return true;
   for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {

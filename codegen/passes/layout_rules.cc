@@ -19,7 +19,7 @@ using ir::Value;
 
 using Rule = LayoutRule;
 
-// Of a thread, in which fragments may wait over all rounds of a loop.
+// Of a thread, in which fragments may wait over all iterations of a loop.
 constexpr int kInvariantBits = 32 * 32;
 
 // Elements of a thread, from which on a tile that is stored in single elements is brought into another layout first.

@@ -50,7 +50,7 @@ bool Releases(const Op& op) {
          (ir::OrderingOf(op) == ir::MemoryOrdering::kRelease || ir::OrderingOf(op) == ir::MemoryOrdering::kAcqRel);
 }
 
-// May stand between a weak load and the place where it is done instead, unless it must follow the load.
+// True if a weak load may be sunk past the operation, provided that no order between the two is required.
 bool LetsPass(const Op& op) {
   if (op.opcode() == Opcode::kAllocShared || op.opcode() == Opcode::kAlloca) return true;
   const bool tokens_only = op.opcode() == Opcode::kJoinTokens || op.opcode() == Opcode::kMakeToken;
@@ -293,7 +293,7 @@ class BlockSlicer {
     return loops;
   }
 
-  // The sink can be done in the rounds of the loop, behind what is there, and has loads in common with it.
+  // The sink can be done in the iterations of the loop, behind what is there, and has loads in common with it.
   bool CanJoin(const SliceLoop& loop, const SliceSink& sink) {
     if (loop.slices != sink.cone->slices()) return false;
     const Turn turn = loop.turn(), own = sink.cone->turn();
@@ -328,7 +328,7 @@ class BlockSlicer {
 
   // --- legality -----------------------------------------------------------------------------------------------------
 
-  // No store of a round changes what a later round loads.
+  // No store of an iteration changes what a later iteration loads.
   std::string WhyNotInOneLoop(const SliceLoop& loop) {
     for (const SliceSink& sink : loop.sinks) {
       if (!sink.is_store()) continue;

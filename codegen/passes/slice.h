@@ -21,7 +21,7 @@
 //
 // What makes that legal (semantics 6, 7.2): accesses of a loop happen in another order than those of whole tiles. A
 // load may be done later and again if it is weak, nothing but weak loads and weak stores that don't wait for it stand
-// on the way, and no store of an earlier round or loop can have changed what it reads. A store waits for a load if a
+// on the way, and no store of an earlier iteration or loop can have changed what it reads. A store waits for a load if a
 // token says so, or if both may be of one allocation; then it must write the elements that the load reads, in the same
 // slice. Pointers of different parameters that no token relates don't overlap: what may overlap must be ordered by
 // tokens.

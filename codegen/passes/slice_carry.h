@@ -7,8 +7,8 @@
 //   Values next = totals.After(b, round, carried, total);
 //
 // One total does, but for sums and products of floats under 32 bits, in which adding slice after slice would lose the
-// later ones: 256 ones and one more are 256 in bf16. There as many totals as the number of the round has bits are
-// kept, of 1, 2, 4, … slices each, so that what is added is of equal size. The last round leaves the total of all.
+// later ones: 256 ones and one more are 256 in bf16. There as many totals as the number of the iteration has bits are
+// kept, of 1, 2, 4, … slices each, so that what is added is of equal size. The last iteration leaves the total of all.
 #ifndef TILE_CODEGEN_PASSES_SLICE_CARRY_H_
 #define TILE_CODEGEN_PASSES_SLICE_CARRY_H_
 
@@ -33,7 +33,7 @@ class Totals {
   Values Init(ir::Builder& b) const;
   Values Before(ir::Builder& b, ir::Value* round, const Values& carried) const;
   Values After(ir::Builder& b, ir::Value* round, const Values& carried, const Values& total) const;
-  // Of all slices, from what the last round of a reduce leaves.
+  // Of all slices, from what the last iteration of a reduce leaves.
   Values Result(const Values& carried) const { return Level(carried, levels_ - 1); }
 
  private:

@@ -21,8 +21,8 @@ using ir::Value;
 constexpr int kDeepest = 1000;       // operations in a chain
 constexpr int64_t kWholeLine = 128;  // bytes that should be neighbours
 constexpr int64_t kWholeOperands = 2;
-constexpr int kCostOfCut = 16;  // a tile goes through shared memory in every round
-constexpr int kCostOfScan = 4;  // each round waits for the one before, and adds up its slice once more
+constexpr int kCostOfCut = 16;  // a tile goes through shared memory in every iteration
+constexpr int kCostOfScan = 4;  // each iteration waits for the one before, and adds up its slice once more
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 

@@ -2,9 +2,9 @@
 //
 //   WriteLoops(module, block, /*kept=*/reductions, &order, &loops);
 //
-// Sinks, what only they needed, and loads of which only slices are used go. What waited for such a load by a token
-// waits for the loops that load its slices. `kept`: reductions that stay even if nobody needs them, since they are
-// sinks of other loops. `order` must know the block as it is before.
+// The original sinks are removed, with operands that only they used and with loads whose whole tile nobody uses any more. What
+// waited for such a load by a token waits for the loops that load its slices. `kept`: reductions that stay although they are unused,
+// since they are sinks of other loops. `order` must know the block as it is before.
 #ifndef TILE_CODEGEN_PASSES_SLICE_WRITE_H_
 #define TILE_CODEGEN_PASSES_SLICE_WRITE_H_
 

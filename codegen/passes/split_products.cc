@@ -73,7 +73,7 @@ class Parts {
     const ir::Type i32 = b.types().Scalar(ir::Elem::kI32);
     Value *zero = ir::ops::Integer(b, i32, 0), *one = ir::ops::Integer(b, i32, 1),
           *end = ir::ops::Integer(b, i32, kParts);
-    // Who waits for the store waits for those of all parts.
+    // Users of the store's token must wait for every part.
     Value* stored = ir::StoreViewOp(store_).result_token();
     ir::ops::Values tokens;
     if (stored != nullptr && stored->has_uses()) tokens.push_back(ir::ops::MakeToken(b));

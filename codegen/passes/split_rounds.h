@@ -1,4 +1,4 @@
-// Makes the rounds of a matrix product smaller, so that more of them fit into shared memory at a time: each round of
+// Makes the iterations of a matrix product smaller, so that more of them fit into shared memory at a time: each iteration of
 // the loop becomes two, four, … that take so much less along K. Sums come in the same order, so results are the same
 // bit by bit.
 //

@@ -33,7 +33,7 @@ struct StagedTile {
   int64_t mn = 0, k = 0;          // elements
   int contiguous = 0, other = 0;  // which dimensions of the load's tile; -1: it has size 1
   int swizzle = 0;                // bytes of a chunk's row: 16, 32, 64, 128
-  int turned = 0;                 // a row's number in the slot is rotated right by so many bits
+  int turned = 0;                 // the row index is rotated right by so many bits
 
   int64_t inner() const { return k_major ? k : mn; }  // elements along the contiguous dimension
   int64_t rows() const { return k_major ? mn : k; }   // of a chunk

@@ -67,7 +67,7 @@ std::optional<StagedTile> BoxOf(const Op& store) {
     }
   }
   if (box.other < 0) return std::nullopt;
-  // As small as can be.
+  // The smallest box that a copy takes.
   box.swizzle = 16;
   box.k = 8 * box.swizzle / box.element_bits;
   box.mn = 1;

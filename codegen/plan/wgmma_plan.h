@@ -41,17 +41,17 @@ struct WgmmaPlan {
 // Both operands must be staged (StageOperand). Null warps: as many as WgmmaWarps says.
 std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma);
 
-// The right operand in a stage that the threads copy (CopyOf); the left one, too, or in registers (WgmmaLayout of kA). If it is the
-// same in all rounds of the loop it lies in shared memory all the time, and if it is that of several products there is no plan:
+// The right operand is in a stage that the threads copy (CopyOf); so is the left one, or it is in registers (WgmmaLayout of kA). A
+// loop-invariant left operand stays in shared memory for the whole loop. There is no plan if it feeds several products, because
 // ptxas 13.0 overwrites fragments that live longer than one product with those of the next.
 std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, const ir::Op& mma);
 // Registers of 32 bits, over all threads, for sums that are kept apart until they are added to the others, if wgmma does the product:
 // as many as its result has, at most 64 in a thread.
 int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma);
 
-// Whether it has one, and the left operand, the same in all rounds, lies in shared memory.
+// Whether it has one, and the left operand, loop-invariant, lies in shared memory.
 bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma);
-// How a left operand that is the same in all rounds lies there.
+// How a loop-invariant left operand is stored there.
 StagedTile StagedLhs(const ir::Op& mma);
 
 // What was decided about the product; nullopt: it is not done by wgmma.

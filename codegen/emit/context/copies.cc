@@ -53,7 +53,7 @@ Registers Copies::Share(Emitter& e, Registers r) const {
     for (int i : firsts_) r[i] = Shuffle(e, r[i], from);
     return Repeat(std::move(r));
   }
-  // A table of the tile.
+  // Through memory: the first copies write a table, all read it.
   llvm::Type* type = r[firsts_[0]]->getType();
   const int bits = static_cast<int>(type->getPrimitiveSizeInBits());
   const int bytes = bits < 8 ? 1 : bits / 8;

@@ -152,7 +152,7 @@ class Emitter {
   void Refuse(const ir::Op& op, absl::string_view why);
   bool refused() const { return !status_.ok(); }
 
-  // For people who ask (codegen/trace/trace.h): a line about what the compiler did with the operation; whether an optional
+  // Remarks (codegen/trace/trace.h) say what the compiler did with the operation. TakesStep: whether an optional
   // step is taken there.
   bool wants_remarks() const { return trace_ != nullptr && trace_->on_remark != nullptr; }
   void Remark(const ir::Op& op, absl::string_view about, absl::string_view what);

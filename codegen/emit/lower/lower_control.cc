@@ -38,7 +38,7 @@ std::vector<ir::Value*> Results(const ir::Op& op) {
   return out;
 }
 
-// The accesses of the body may be of the round before, and those of the last round are pending behind it.
+// The accesses of the body may be of the iteration before, and those of the last iteration are pending behind it.
 void EnterLoop(Emitter& e, const ir::Op& op) {
   e.order().AddAll(*op.region(0));
   if (!e.wants_remarks()) return;

@@ -107,7 +107,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.bytes * stages_), &used);
   // The ring of an earlier loop, or this one, may still be read.
   if (used || loop.parent() != nullptr) e.Barrier();
-  // The fence and barrier of the first round are behind this, too.
+  // The fence and barrier of the first iteration are behind this, too.
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
       const ir::Op& mma = *use->owner;

@@ -1,12 +1,12 @@
 // The ring of shared-memory stages behind a copy_ahead (codegen/target/gpu_ops.def). All threads of the block fill it, by
 // cp.async, and read it.
 //
-//   CopyRing ring(e, loop, copy, runs);   // before the loop: stages - 1 rounds are on their way
-//   …   ring.Advance();                   // in the body, where copy_ahead stands: this round's stage is full,
-//                                         // and another round's copies began, or begin while wgmma runs
+//   CopyRing ring(e, loop, copy, runs);   // before the loop: stages - 1 iterations are on their way
+//   …   ring.Advance();                   // in the body, where copy_ahead stands: this iteration's stage is full,
+//                                         // and another iteration's copies began, or begin while wgmma runs
 //   …   ring.Slot(0)                      // the operand's address
 //
-// One barrier a round: behind it this round's copies of all threads have arrived, and nobody reads the stage of the
+// One barrier an iteration: behind it this iteration's copies of all threads have arrived, and nobody reads the stage of the
 // round before, which is filled next. Copies of a round are a group of cp.async, empty behind the last round, so that
 // always the same number is waited for. What the product wants converted (StagedTile::rounded) is converted as it is read
 // by mma.sync, if elements have 32 bits; else each thread converts where it lies what it copied itself, before that barrier. Vectors of 16 bytes are copied where the tensor is aligned so; that is tested
@@ -24,7 +24,7 @@ namespace tile::codegen {
 
 class CopyRing {
  public:
-  // At the insertion point before the loop; `runs` (i1): it has a round.
+  // At the insertion point before the loop; `runs` (i1): it has an iteration.
   CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs);
 
   void Advance();
@@ -33,14 +33,14 @@ class CopyRing {
   const StagedTile& tile(int i) const { return stage_.tiles[static_cast<size_t>(i)]; }
   // Result i has the type that the product wants where it lies in shared memory.
   bool ConvertsInPlace(int i) const;
-  // Where result i of the copy_ahead begins in this round's stage (a pointer to shared memory).
+  // Where result i of the copy_ahead begins in this iteration's stage (a pointer to shared memory).
   llvm::Value* Slot(int i) const;
-  // Where the left operand of a product lies (i32) that is the same in all rounds and that wgmma reads; null: it is not
+  // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
   // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
 
  private:
-  // The next round's copies, if there is one; a group in any case.
+  // The next iteration's copies, if there is one; a group in any case.
   void Fetch();
   void Fill(llvm::Value* iv, llvm::Value* at);
   void FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
@@ -56,7 +56,7 @@ class CopyRing {
   const int stages_;
   llvm::Value* memory_;
   // Variables, which become registers. Stages (i32): of this round, of the next, to be filled next; the induction
-  // variable of what is fetched next, and whether there is such a round.
+  // variable of what is fetched next, and whether there is such an iteration.
   llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   bool read_by_wgmma_ = false;

@@ -110,7 +110,7 @@ void Ring::EndRound() {
   b.CreateStore(b.getTrue(), any_);
 }
 
-// Every warp says, to every block of the cluster, that it is done with the stage of the round before.
+// Every warp says, to every block of the cluster, that it is done with the stage of the iteration before.
 void Ring::Release(llvm::Value* if_true) {
   auto& b = e_.b();
   llvm::Value* free = place_.Free(b.CreateLoad(b.getInt32Ty(), done_));

@@ -3,15 +3,15 @@
 //
 //   Ring ring(e, loop, fetch);
 //   …   ring.Await();      // in the body, where fetch_ahead stands: this value's stage is full
-//   …   ring.EndRound();   // where the body ends: the stage of the round before is free again
-//   ring.Drain(&values);   // behind the last round: what the loop carries is final, all stages are free
-//   ring.End();            // behind the loop, which may have had no round
+//   …   ring.EndRound();   // where the body ends: the stage of the iteration before is free again
+//   ring.Drain(&values);   // behind the last iteration: what the loop carries is final, all stages are free
+//   ring.End();            // behind the loop, which may have had no iteration
 //
 // A stage has two mbarriers: "full" counts the bytes of its TMA copies, "free" the warps that are done with it. Products of
-// one round run while the next round begins (wgmma is asynchronous): a warp that has started those of round r waits for
+// one iteration run while the next begins, because wgmma is asynchronous: a warp that has started those of iteration r waits for
 // those of r - 1 and releases their stage. In a cluster, blocks bring their share of a tile to all of them at once, and a
-// stage is free when the warps of all blocks say so. Where the ring stands is kept over executions of the loop: barriers are
-// initialised once.
+// stage is free when the warps of all blocks say so. Position and phase of the ring persist across
+// executions of the loop, so barriers are initialised once.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_RING_H_
 
@@ -70,7 +70,7 @@ class Ring {
   const ir::Op& loop_;
   const ir::Op& fetch_;
   RingPlace place_;
-  int async_ = 0;  // products of a round that go around unfinished
+  int async_ = 0;  // products of an iteration that go around unfinished
   // Variables, which become registers: the stage to read and its phase, the one before; whether there was one before.
   llvm::AllocaInst *read_, *phase_, *done_, *any_;
 };
