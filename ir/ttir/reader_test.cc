@@ -95,6 +95,19 @@ TEST(Ttir, KeepsPromisesOfArguments) {
   EXPECT_EQ(m->functions[0]->param(1)->name, "n");
 }
 
+// What a launcher knows of a descriptor, and the text does not say.
+TEST(Ttir, DescriptorsOfArgumentsMayPadWithNaN) {
+  const auto paddings = [](absl::string_view attribute) {
+    const auto m = Read(absl::StrCat(
+        "tt.func public @k(%d: !tt.tensordesc<4x4xf32>", attribute, ", %i: i32) {\n",
+        "  %v = tt.descriptor_load %d[%i, %i] : !tt.tensordesc<4x4xf32> -> tensor<4x4xf32>\n", "  tt.return\n}\n"));
+    const Value* padding = AllOf(*m, Opcode::kLoadPtr)[0]->operand("padding_value");
+    return ConstantOp(*padding->def()).value().bytes[3];
+  };
+  EXPECT_EQ(paddings(""), 0);
+  EXPECT_EQ(paddings(" {tilevm.padding = \"nan\"}") & 0x7F, 0x7F);
+}
+
 // --- order ------------------------------------------------------------------------------------------------------------
 
 TEST(TtirOrder, LoadsWaitForStoresAndNotForLoads) {
@@ -236,6 +249,15 @@ TEST(TtirErrors, SayWhatIsWrong) {
       {"    %a = tt.elementwise_inline_asm \"@p\" {constraints = \"=r,r\"} %n : i32 -> i32\n", "has \"@p\""},
       {"    %a = tt.elementwise_inline_asm \"\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
        "leaves a result without a value"},
+      {"    %h = arith.trunci %n : i32 to i16\n    %q = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i16>\n"
+       "    %a = tt.atomic_cas relaxed, gpu, %q, %h, %h : (!tt.ptr<i16>, i16, i16) -> i16\n",
+       "error[ttir.unsupported]: tt.atomic_cas compares tile<i16>"},
+      {"    %v = tt.splat %n : i32 -> tensor<4xi32>\n    %a = \"tt.reduce\"(%v) <{axis = 0 : i32}> ({\n    ^bb0(%x: i32, "
+       "%y: i32):\n      %c = arith.cmpi slt, %x, %y : i32\n      tt.assert %c, \"less\" : i1\n"
+       "      tt.reduce.return %x : i32\n    }) : (tensor<4xi32>) -> i32\n",
+       "error[ttir.unsupported]: tt.assert stands in a function that combines"},
+      {"    %v = tt.splat %n : i32 -> tensor<4xi32>\n    %a = tt.unsplat %v : tensor<4xi32>\n",
+       "error[ttir.type]: tt.unsplat takes a tensor of one element"},
       {"    %b = tt.atomic_poll acquire, gpu, %p, %n timeout %n : !tt.ptr<f32>, i32 -> i1\n",
        "error[ttir.unsupported]: tt.atomic_poll gives up"},
       {"    %a = tt.extern_elementwise %n {symbol = \"__nv_brevf\"} : (i32) -> i32\n",

@@ -115,6 +115,15 @@ Value* MakeAbs(const Line& l) { return l.is_float() ? ops::Absf(l.b, l.x[0]) : o
 Value* MakeNot(const Line& l) { return ops::Xori(l.b, l.x[0], l.Int(-1)); }
 Value* MakeShl(const Line& l) { return ops::Shli(l.b, l.x[0], l.x[1]); }
 Value* MakeShr(const Line& l) { return ops::Shri(l.b, l.x[0], l.x[1], l.sign()); }
+// The second and the first operand in a row, shifted: 32 bits of them.
+Value* MakeShf(const Line& l) {
+  if (l.type.bits != 32) return nullptr;
+  Value* by =
+      l.has("wrap") ? ops::Andi(l.b, l.x[2], l.Int(31)) : ops::Mini(l.b, l.x[2], l.Int(32), Signedness::kUnsigned);
+  Value* rest = ops::Subi(l.b, l.Int(32), by);
+  if (l.has("l")) return ops::Ori(l.b, ops::Shli(l.b, l.x[1], by), ops::Shri(l.b, l.x[0], rest, Signedness::kUnsigned));
+  return ops::Ori(l.b, ops::Shri(l.b, l.x[0], by, Signedness::kUnsigned), ops::Shli(l.b, l.x[1], rest));
+}
 Value* MakeRcp(const Line& l) {
   const Rounding r = l.has("approx") ? Rounding::kApprox : l.rounding();
   return ops::Divf(l.b, ops::Splat(l.b, l.x[0]->type(), 1), l.x[0], r, l.ftz());
@@ -181,6 +190,7 @@ constexpr Instruction kInstructions[] = {
     {"or", 2, "bp", [](const Line& l) -> Value* { return ops::Ori(l.b, l.x[0], l.x[1]); }},
     {"rcp", 1, "f", MakeRcp},
     {"rsqrt", 1, "f", [](const Line& l) -> Value* { return ops::Rsqrt(l.b, l.x[0], l.ftz()); }},
+    {"shf", 3, "b", MakeShf},
     {"shl", 2, "b", MakeShl},
     {"shr", 2, "bsu", MakeShr},
     {"sin", 1, "f", [](const Line& l) -> Value* { return ops::Sin(l.b, l.x[0]); }},
@@ -240,10 +250,11 @@ class Assembly {
   Value* Low(Value* v, int bits) {
     return ElemInfoOf(v->type().elem()).bits == bits ? v : ops::Trunci(b_, TileOf(IntOf(bits)), v);
   }
-  Value* Half(Value* word, int k) {
-    Value* moved = k == 0 ? word : ops::Shri(b_, word, ops::Integer(b_, word->type(), 16), Signedness::kUnsigned);
-    return Low(moved, 16);
+  Value* Part(Value* word, int from, int bits) {
+    Value* moved = from == 0 ? word : ops::Shri(b_, word, ops::Integer(b_, word->type(), from), Signedness::kUnsigned);
+    return Low(moved, bits);
   }
+  Value* Half(Value* word, int k) { return Part(word, 16 * k, 16); }
   Value* Pair(Value* low, Value* high);
   Value* Apply(const PtxLine& line, const PtxType& t);
   Value* ApplyTyped(const PtxLine& line, const PtxType& t, std::vector<Value*> x);
@@ -402,17 +413,30 @@ bool Assembly::Run(const PtxLine& line) {
       out.emplace_back(absl::StripAsciiWhitespace(p));
     return out;
   };
-  if (name == "mov" && t.bits == 32 && braced(line.operands[0])) {
-    Value* word = ReadBits(line.operands[1], 32);
+  if (name == "mov" && braced(line.operands[0])) {
+    Value* word = ReadBits(line.operands[1], t.bits);
     const std::vector<std::string> targets = parts(line.operands[0]);
-    if (word == nullptr || targets.size() != 2) return false;
-    return Write(line, targets[0], Half(word, 0)) && Write(line, targets[1], Half(word, 1));
+    const int bits = t.bits / static_cast<int>(targets.size());
+    if (word == nullptr || bits < 8 || bits * static_cast<int>(targets.size()) != t.bits) return false;
+    for (size_t k = 0; k < targets.size(); ++k) {
+      if (!Write(line, targets[k], Part(word, static_cast<int>(k) * bits, bits))) return false;
+    }
+    return true;
   }
-  if (name == "mov" && t.bits == 32 && braced(line.operands[1])) {
+  if (name == "mov" && braced(line.operands[1])) {
     const std::vector<std::string> sources = parts(line.operands[1]);
-    if (sources.size() != 2) return false;
-    Value *low = ReadBits(sources[0], 16), *high = ReadBits(sources[1], 16);
-    return low != nullptr && high != nullptr && Write(line, line.operands[0], Pair(low, high));
+    const int bits = t.bits / static_cast<int>(sources.size());
+    const Type whole = TileOf(IntOf(t.bits));
+    Value* word = nullptr;
+    if (bits < 8 || bits * static_cast<int>(sources.size()) != t.bits) return false;
+    for (size_t k = 0; k < sources.size(); ++k) {
+      Value* part = ReadBits(sources[k], bits);
+      if (part == nullptr) return false;
+      part = bits == t.bits ? part : ops::Exti(b_, whole, part, Signedness::kUnsigned);
+      Value* places = ops::Integer(b_, whole, static_cast<int64_t>(k) * bits);
+      word = k == 0 ? part : ops::Ori(b_, word, ops::Shli(b_, part, places));
+    }
+    return Write(line, line.operands[0], word);
   }
   return Write(line, line.operands[0], Apply(line, t));
 }

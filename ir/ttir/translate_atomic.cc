@@ -53,6 +53,10 @@ bool Translator::AtomicUpdate(const Node& n, const OpRow&) {
       !in(in_.size() - 1).is_tile()) {
     return WrongType(n, "takes pointers, values and a mask");
   }
+  const Type t = tile(1)->type();
+  if (t.element().is_pointer() || (IsInt(t.elem()) && ElemInfoOf(t.elem()).bits < 32)) {
+    return Unsupported(n, absl::StrCat("updates ", t.ToString()), "use integers of 32 or 64 bits, or floats");
+  }
   ops::Access a;
   if (!Ordering(n, 1, &a)) return false;
   if (in_.size() == 3) a.mask = UsefulMask(tile(2));
@@ -65,6 +69,10 @@ bool Translator::AtomicUpdate(const Node& n, const OpRow&) {
 bool Translator::AtomicCompare(const Node& n, const OpRow&) {
   ops::Access a;
   if (!IsPointer(tile(0))) return WrongType(n, "takes pointers");
+  const Type t = tile(2)->type();
+  if (t.element().is_pointer() || ElemInfoOf(t.elem()).bits < 32) {
+    return Unsupported(n, absl::StrCat("compares ", t.ToString()), "use elements of 32 or 64 bits");
+  }
   if (!Ordering(n, 0, &a)) return false;
   a.token = order_.ForWrite(b_);
   const ops::Loaded old = ops::AtomicCas(b_, tile(0), tile(1), tile(2), a);

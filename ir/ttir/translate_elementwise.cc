@@ -20,6 +20,17 @@ bool Translator::Elementwise(const Node& n, const OpRow& row) {
   return Define(n, Elements(row.op, operands, row.variant));
 }
 
+// Also of floats of 8 bits, which have no arithmetic here.
+bool Translator::SignBit(const Node& n, const OpRow& row) {
+  Value* x = tile(0);
+  const Elem e = x->type().elem();
+  if (e != Elem::kF8E4M3FN && e != Elem::kF8E5M2) return Elementwise(n, row);
+  Value* bits = ops::Bitcast(b_, WithElem(Elem::kI8, x), x);
+  const bool clear = row.op == Opcode::kAbsf;
+  Value* mask = ops::Integer(b_, bits->type(), clear ? 0x7F : -0x80);
+  return Define(n, ops::Bitcast(b_, x->type(), clear ? ops::Andi(b_, bits, mask) : ops::Xori(b_, bits, mask)));
+}
+
 // Triton computes them by the GPU's approximate instructions in f32: division (variant 1) within 2 ulp of any size.
 bool Translator::ElementwiseF32(const Node& n, const OpRow& row) {
   const Value* x = tile(0);
@@ -63,7 +74,14 @@ bool Translator::ConvertFloat(const Node& n, const OpRow&) {
   if (rounding != "rtne" && rounding != "rtz") {
     return Unsupported(n, absl::StrCat("rounds by ", rounding), "round by rtne or rtz");
   }
-  return Define(n, ops::FToF(b_, t, tile(0), rounding == "rtz" ? Rounding::kZero : Rounding::kNearestEven));
+  Value* x = tile(0);
+  const double most = t.elem() == Elem::kF8E4M3FN ? 448 : t.elem() == Elem::kF8E5M2 ? 57344 : 0;
+  if (most != 0 && IsFp(x->type().elem()) && rounding == "rtne") {
+    // As the GPU's conversion, infinities become the largest number, too.
+    x = ops::Maxf(b_, x, ops::Splat(b_, x->type(), -most), /*propagate_nan=*/true);
+    x = ops::Minf(b_, x, ops::Splat(b_, x->type(), most), /*propagate_nan=*/true);
+  }
+  return Define(n, ops::FToF(b_, t, x, rounding == "rtz" ? Rounding::kZero : Rounding::kNearestEven));
 }
 
 bool Translator::IndexCast(const Node& n, const OpRow& row) {

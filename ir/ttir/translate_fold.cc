@@ -20,6 +20,11 @@ bool Translator::Fold(const Node& n, const OpRow& row) {
     return Fail(n, "ttir.type", "needs two arguments of its region for each operand");
   }
   if (EffectOf(n.regions[0]) != kNone) return Unsupported(n, "accesses memory in its region", "do it outside");
+  for (const Node& op : body.ops) {
+    if (op.name == "tt.assert" || op.name == "tt.print") {
+      return Unsupported(op, "stands in a function that combines elements", "assert and print outside of it");
+    }
+  }
   std::vector<Type> args, results;
   for (size_t i = 0; i < count; ++i) {
     const Type t = operands[i].type.tile;

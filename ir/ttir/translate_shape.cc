@@ -20,6 +20,12 @@ bool Translator::Reshaped(const Node& n, const OpRow&) {
   return Define(n, Create(Opcode::kReshape, {tile(0)}, t));
 }
 
+// tt.unsplat %x : tensor<1x1xf32>: the one element. The text has the operand's type only.
+bool Translator::OneElement(const Node& n, const OpRow&) {
+  if (tile(0)->type().num_elements() != 1) return WrongType(n, "takes a tensor of one element");
+  return Define(n, Reshape(tile(0), {}));
+}
+
 bool Translator::Transpose(const Node& n, const OpRow&) {
   const Attribute* order = n.attr("order");
   const int rank = tile(0)->type().rank();

@@ -142,6 +142,9 @@ bool Translator::AddParams(const Node& f, Function* made) {
       v.parts.push_back(made->param(next++));
     }
     for (const Attribute& attr : a.attrs) {
+      if (attr.name == "tilevm.padding" && a.type.kind == TtType::Kind::kDescriptor && IsFloat(a.type.tile.elem())) {
+        v.nan_padding = attr.text == "nan";
+      }
       if (attr.name != "tt.divisibility" || !v.is_tile() || attr.ints.size() != 1 || attr.ints[0] < 2) continue;
       const Element e = a.type.tile.element();
       const bool integer = IsInt(e.kind) && e.kind != Elem::kI1;

@@ -60,6 +60,7 @@ class Translator {
   // One method per Translation of ttir_ops.def. The operands are in `in_`.
   // --- translate_elementwise.cc ---
   bool Elementwise(const Node& n, const OpRow& row);
+  bool SignBit(const Node& n, const OpRow& row);
   bool ElementwiseF32(const Node& n, const OpRow& row);
   bool ElementwiseNan(const Node& n, const OpRow& row);
   bool DivideUp(const Node& n, const OpRow& row);
@@ -88,6 +89,7 @@ class Translator {
   // --- translate_shape.cc ---
   bool Spread(const Node& n, const OpRow& row);
   bool Reshaped(const Node& n, const OpRow& row);
+  bool OneElement(const Node& n, const OpRow& row);
   bool Transpose(const Node& n, const OpRow& row);
   bool Concatenate(const Node& n, const OpRow& row);
   bool JoinTiles(const Node& n, const OpRow& row);

@@ -222,6 +222,7 @@ def _assembly():
     half = x.astype(np.float16)
     small = x.astype(np.int8).view(np.uint8).reshape(2, 4)
     word = np.stack([small[:, 3], small[:, 2], small[:, 0], np.zeros(2, np.uint8)], axis=1).copy().view(np.uint32) + np.uint32(1)
+    word = (word >> 8 | word << 24).view(np.uint8)[:, [1, 0, 2, 3]].copy()
     return [Call(dict(x=x), dict(y=soft.astype(np.float32), z=x.view(np.int32) ^ 12, h=half * half + half,
                                  w=word.view(np.int8).reshape(8)), ulp=8)]
 
@@ -349,6 +350,10 @@ CALLS = {
     "guards": [Call(dict(x=[3, -4, 5, -6], n=3, skip=5), dict(x=[4, -3, 5, -6]), grid="4,1,1")],
     "dot_scaled": _dot_scaled(),
     "rows": _rows(),
+    "one_element": [
+        Call(dict(lock=[5], x=[-1.5, 2.25, float("inf"), -float("inf")]),
+             dict(lock=[6], y=[-3.75, 1.5, 2, 57344, 57344, -1.5, 2.25, 448, -448]))
+    ],
     "table": [Call(dict(x=[1 << 40, 2 << 40, 4096, 12]), dict(x=[(1 << 40) + 4, (2 << 40) + 4, 4100, 4], out=[1 << 40, 2 << 40, 4096, 0]))],
     "assembly": _assembly(),
     "mathematics": _mathematics(),

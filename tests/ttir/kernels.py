@@ -362,6 +362,18 @@ def rows(x, y, count, n, m):
 
 
 @triton.jit
+def one_element(lock, x, y):
+    """A tensor of one element as a scalar; signs of fp8, and infinities as fp8."""
+    a, b = tl.split(tl.load(x + tl.arange(0, 2)))
+    tl.store(y, a - b)
+    if (tl.load(x + tl.arange(0, 1)) < 0).item():
+        tl.store(lock, tl.load(lock + tl.arange(0, 1)).item() + 1)
+    v = tl.load(x + tl.arange(0, 4))
+    tl.store(y + tl.arange(0, 4) + 1, tl.abs(v.to(tl.float8e5)).to(tl.float32))
+    tl.store(y + tl.arange(0, 4) + 5, v.to(tl.float8e4nv).to(tl.float32))
+
+
+@triton.jit
 def table(x, out, B: tl.constexpr):
     i = tl.arange(0, B)
     entries = x.to(tl.pointer_type(tl.pointer_type(tl.float32)), bitcast=True)
@@ -391,7 +403,12 @@ def assembly(x, y, z, h, w, B: tl.constexpr):
     tl.store(z + i, bits)
     small = v.to(tl.float16)
     tl.store(h + i, tl.inline_asm_elementwise("fma.rn.f16x2 $0, $1, $2, $1;", "=r,r,r", [small, small], dtype=tl.float16, is_pure=True, pack=2))
-    eight = tl.inline_asm_elementwise("prmt.b32 $0, $1, 0, 0x4023; add.u32 $0, $0, 1;", "=r,r", [v.to(tl.int8)], dtype=tl.int8, is_pure=True, pack=4)
+    eight = tl.inline_asm_elementwise("""{ .reg .b8 t<4>;
+        prmt.b32 $0, $1, 0, 0x4023;
+        add.u32 $0, $0, 1;
+        shf.r.wrap.b32 $0, $0, $0, 8;
+        mov.b32 {t0, t1, t2, t3}, $0;
+        mov.b32 $0, {t1, t0, t2, t3}; }""", "=r,r", [v.to(tl.int8)], dtype=tl.int8, is_pure=True, pack=4)
     tl.store(w + i, eight)
 
 
@@ -524,6 +541,7 @@ DUMPS = {
     "guards": (guards, dict(x=J, n=N, skip=N), {}),
     "dot_scaled": (dot_scaled, dict(a="*u8", sa="*u8", b="*fp8e4nv", sb="*u8", c=F, d=F), dict(M=16, N=16, K=64)),
     "rows": (rows, dict(x=J, y=J, count=J, n=N, m=N), {}),
+    "one_element": (one_element, dict(lock=J, x=F, y=F), {}),
     "table": (table, dict(x="*i64", out="*i64"), dict(B=4)),
     "assembly": (assembly, dict(x=F, y=F, z=J, h=H, w="*i8"), dict(B=8)),
     "mathematics": (mathematics, dict(x=F, y=F, k=J, out=F), dict(B=8)),
