@@ -375,15 +375,14 @@ bool Assembly::Compare(const PtxLine& line, const PtxType& t) {
   return false;
 }
 
-// cvt.rn.f16.f32 d, a: between floats of 16 to 64 bits, and between integers. Null: another one.
+// cvt.rn.f16.f32 d, a: between floats of 16 to 64 bits and integers. Null: another one.
 Value* Assembly::ConvertFrom(const PtxLine& line) {
   const size_t n = line.words.size();
   if (n < 3 || line.operands.size() != 2) return nullptr;
   const PtxType to = TypeOf(line.words[n - 2]), from = TypeOf(line.words[n - 1]);
-  if (to.kind == 0 || from.kind == 0 || to.pair || from.pair || (to.kind == 'f') != (from.kind == 'f')) return nullptr;
+  if (to.kind == 0 || from.kind == 0 || to.pair || from.pair) return nullptr;
   const Line words = {b_, line.words, to, {}};
-  if (words.has("sat") || words.has("satfinite") || words.has("relu") || words.has("rni") || words.has("rzi"))
-    return nullptr;
+  if (words.has("sat") || words.has("satfinite") || words.has("relu")) return nullptr;
   Value* v = Read(line.operands[1], from);
   // A wider register holds it in its low bits.
   if (v == nullptr && from.kind != 'f' && Get(line.operands[1]) != nullptr) {
@@ -391,9 +390,17 @@ Value* Assembly::ConvertFrom(const PtxLine& line) {
     if (ElemInfoOf(wide->type().elem()).bits > from.bits) v = Low(wide, from.bits);
   }
   if (v == nullptr || to.elem == from.elem) return v;
+  const auto sign = [](const PtxType& t) { return t.kind == 's' ? Signedness::kSigned : Signedness::kUnsigned; };
+  if (to.kind == 'f' && from.kind != 'f') {
+    return words.has("rn") ? ops::IToF(b_, TileOf(to.elem), v, sign(from)) : nullptr;
+  }
+  // Numbers out of range become the nearest one.
+  if (from.kind == 'f' && to.kind != 'f') {
+    return words.has("rzi") ? ops::FToI(b_, TileOf(to.elem), v, sign(to), /*saturating=*/true) : nullptr;
+  }
   if (to.kind == 'f') return ops::FToF(b_, TileOf(to.elem), v, words.rounding());
   if (to.bits < from.bits) return Low(v, to.bits);
-  return ops::Exti(b_, TileOf(to.elem), v, from.kind == 's' ? Signedness::kSigned : Signedness::kUnsigned);
+  return ops::Exti(b_, TileOf(to.elem), v, sign(from));
 }
 
 bool Assembly::Run(const PtxLine& line) {

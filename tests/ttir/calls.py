@@ -223,7 +223,7 @@ def _assembly():
     small = x.astype(np.int8).view(np.uint8).reshape(2, 4)
     word = np.stack([small[:, 3], small[:, 2], small[:, 0], np.zeros(2, np.uint8)], axis=1).copy().view(np.uint32) + np.uint32(1)
     word = (word >> 8 | word << 24).view(np.uint8)[:, [1, 0, 2, 3]].copy()
-    return [Call(dict(x=x), dict(y=soft.astype(np.float32), z=x.view(np.int32) ^ 12, h=half * half + half,
+    return [Call(dict(x=x), dict(y=soft.astype(np.float32), z=x.view(np.int32) + (x == np.trunc(x)) ^ 12, h=half * half + half,
                                  w=word.view(np.int8).reshape(8)), ulp=8)]
 
 

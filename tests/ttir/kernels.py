@@ -397,7 +397,12 @@ def assembly(x, y, z, h, w, B: tl.constexpr):
         add.f32 t1, t0, 1.0;
         @p mov.f32 $0, $2;
         @!p lg2.approx.f32 $0, t1;
-        lop3.b32 $1, $2, 0xFF, 0b1100, 0x78; /* a ^ (b & c) */
+        cvt.rzi.s32.f32 $1, $2;
+        cvt.rn.f32.s32 t0, $1;  // 1 is added to what is whole
+        setp.eq.f32 p, t0, $2;
+        selp.b32 $1, 1, 0, p;
+        add.u32 $1, $1, $2;
+        lop3.b32 $1, $1, 0xFF, 0b1100, 0x78; /* a ^ (b & c) */
         }""", "=f,=r,f", [v], dtype=(tl.float32, tl.int32), is_pure=True, pack=1)
     tl.store(y + i, soft)
     tl.store(z + i, bits)
