@@ -149,6 +149,14 @@ TEST(TtirOrder, AStoreInALoopWaitsForThatOfTheIterationBefore) {
   EXPECT_EQ(loop->region(0)->back()->operand(0), AllOf(*m, Opcode::kStorePtr)[0]->result("token"));
 }
 
+// Who spins on a flag sees what other blocks, and the host, write.
+TEST(TtirOrder, VolatileLoadsAreOfTheSystem) {
+  const auto m = Read(Kernel("    %a = tt.load %p {isVolatile = true} : !tt.ptr<f32>\n"));
+  const LoadPtrOp load(*AllOf(*m, Opcode::kLoadPtr)[0]);
+  EXPECT_EQ(load.ordering(), MemoryOrdering::kRelaxed);
+  EXPECT_EQ(load.scope(), MemoryScope::kSys);
+}
+
 // A tile of pointers that all move by the same distance is carried as that distance.
 TEST(TtirLoops, CarryHowFarPointersMove) {
   const std::string begin =
@@ -258,6 +266,11 @@ TEST(TtirErrors, SayWhatIsWrong) {
        "error[ttir.unsupported]: tt.assert stands in a function that combines"},
       {"    %v = tt.splat %n : i32 -> tensor<4xi32>\n    %a = tt.unsplat %v : tensor<4xi32>\n",
        "error[ttir.type]: tt.unsplat takes a tensor of one element"},
+      {"    %l = arith.constant 1 : i64\n    %t = arith.cmpi slt, %n, %n : i32\n"
+       "    %d = tt.make_tensor_descriptor %p, [%n], [%l] {padding = 2 : i32} : <f32>, <4xf32>\n"
+       "    %e = scf.if %t -> (!tt.tensordesc<4xf32>) {\n      scf.yield %d : !tt.tensordesc<4xf32>\n    } else {\n"
+       "      scf.yield %d : !tt.tensordesc<4xf32>\n    }\n",
+       "error[ttir.unsupported]: scf.yield hands on a descriptor that pads with NaN"},
       {"    %b = tt.atomic_poll acquire, gpu, %p, %n timeout %n : !tt.ptr<f32>, i32 -> i1\n",
        "error[ttir.unsupported]: tt.atomic_poll gives up"},
       {"    %a = tt.extern_elementwise %n {symbol = \"__nv_brevf\"} : (i32) -> i32\n",
