@@ -5,7 +5,7 @@
     add = tilevm.load("vector_add.tbc")["vector_add"]
     c = add(numpy.arange(8, dtype="float32"), numpy.full(8, 0.5, "float32"))
 
-`load` reads .tbc files, text and NVIDIA's Tile IR bytecode. A `Module` is disassembled, saved, exported, compiled for GPUs; its
+`load` reads .tbc files, text, NVIDIA's Tile IR bytecode and Triton's TTIR. A `Module` is disassembled, saved, exported, compiled for GPUs; its
 `Kernel`s are called with arrays of NumPy, torch, or whatever speaks DLPack. Failures are `Error`s with code, place and fix.
 """
 from __future__ import annotations

@@ -248,7 +248,7 @@ def _need_name(name: object) -> None:
 
 
 def load(source: Source, name: "Optional[str]" = None) -> Module:
-    """A program from a file, or from bytes: .tbc, text, or NVIDIA's Tile IR bytecode, told apart by content.
+    """A program from a file, or from bytes: .tbc, text, NVIDIA's Tile IR bytecode, or Triton's TTIR, told apart by content.
 
     A str or path names a file (text itself goes through `tilevm.loads`). `name` is for messages; a file has its own.
     Errors: NotFoundError or OSError for files; ModuleError with every mistake of the program, each with its place and fix.

@@ -26,6 +26,11 @@ _MARK = "_tilevm_on_cpu"
 
 _real_device = torch.Tensor.device.__get__
 
+# Questions about a tensor that have nothing to do with where it is. A launch asks many.
+_QUESTIONS = frozenset([getattr(torch.Tensor, name) for name in ("data_ptr", "numel", "nelement", "size", "stride", "dim", "is_contiguous",
+                                                                 "element_size", "storage_offset", "untyped_storage", "is_floating_point")]
+                       + [getattr(torch.Tensor, name).__get__ for name in ("dtype", "shape", "ndim", "layout", "requires_grad", "is_leaf")])
+
 # Those that run code of the caller, outside of this mode.
 _CALL_BACK = frozenset(("backward", "grad"))
 _FACTORIES = ("zeros", "ones", "empty", "full", "rand", "randn", "randint", "arange", "tensor", "zeros_like", "ones_like", "empty_like",
@@ -124,6 +129,8 @@ class _Redirect(TorchFunctionMode):  # type: ignore[misc]
     """In every thread."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in _QUESTIONS:
+            return func(*args, **(kwargs or {}))
         keywords = dict(kwargs or {})
         if func is torch.device:
             return func(*args, **keywords)
