@@ -103,7 +103,7 @@ def test_prints():
 
 @triton.jit
 def assembly(x_ptr):
-    v = tl.inline_asm_elementwise("mov.u32 $0, $1;", "=r,r", [tl.load(x_ptr)], dtype=tl.int32, is_pure=True, pack=1)
+    v = tl.inline_asm_elementwise("mov.u32 $0, %clock;", "=r,r", [tl.load(x_ptr)], dtype=tl.int32, is_pure=False, pack=1)
     tl.store(x_ptr, v)
 
 
