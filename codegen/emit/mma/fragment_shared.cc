@@ -95,7 +95,7 @@ class InShared : public FragmentSource {
   void CombineBytes(Registers* matrices) {
     auto& b = e_.b();
     if (selectors_.empty()) {
-      llvm::Value* turned = b.CreateICmpNE(b.CreateAnd(e_.lane(), e_.I32(2)), e_.I32(0));
+      llvm::Value* turned = b.CreateICmpNE(b.CreateAnd(e_.threads().lane(), e_.I32(2)), e_.I32(0));
       for (bool second : {false, true}) {
         selectors_.push_back(
             b.CreateSelect(turned, e_.I32(CombinedBytes(second, true)), e_.I32(CombinedBytes(second, false))));
