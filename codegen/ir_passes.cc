@@ -7,6 +7,7 @@
 #include "codegen/compilation.h"
 #include "ir/clone.h"
 #include "ir/passes/common.h"
+#include "ir/passes/counters.h"
 #include "ir/passes/hoist.h"
 #include "ir/passes/raise_loops.h"
 #include "ir/passes/remove_unused.h"
@@ -41,12 +42,14 @@ absl::Status HoistPass(Compilation& c) {
 
 absl::Status RaisePass(Compilation& c) {
   const auto raises = [](ir::Module* m, ir::Function* f) { return ir::RaiseLoops(m, f).changed; };
-  if (!TakesStep(c, "raise", raises)) return absl::OkStatus();
-  for (const ir::StaysLoop& stays : ir::RaiseLoops(c.module.get(), c.function).stay) {
-    if (!c.trace().on_remark) continue;
-    c.trace().on_remark(absl::StrCat(c.module->Where(stays.loop->loc, stays.loop->pos),
-                                     ": remark[raise]: this loop is not counted: ", stays.why));
+  if (TakesStep(c, "raise", raises)) {
+    for (const ir::StaysLoop& stays : ir::RaiseLoops(c.module.get(), c.function).stay) {
+      if (!c.trace().on_remark) continue;
+      c.trace().on_remark(absl::StrCat(c.module->Where(stays.loop->loc, stays.loop->pos),
+                                       ": remark[raise]: this loop is not counted: ", stays.why));
+    }
   }
+  if (TakesStep(c, "counters", ir::ComputeCounters)) ir::ComputeCounters(c.module.get(), c.function);
   return absl::OkStatus();
 }
 
