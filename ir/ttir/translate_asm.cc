@@ -481,9 +481,12 @@ bool Translator::InlineAsm(const Node& n, const OpRow&) {
   if (!AsmEffect(n, lines, &done)) return false;
   if (done) return true;
   const int64_t pack = n.number("packed_element", 1);
-  const std::vector<TtType>& outputs = n.outputs.empty() ? n.types : n.outputs;
+  std::vector<TtType> outputs = n.outputs.empty() ? n.types : n.outputs;
   int64_t elements = 0;
-  for (const TtType& t : outputs) {
+  for (TtType& t : outputs) {
+    if (lift_ != nullptr && t.kind == TtType::Kind::kTile && t.tile.is_scalar()) {
+      t.tile = b_.types().Tile(t.tile.element(), *lift_);
+    }
     if (t.kind != TtType::Kind::kTile || t.tile.element().is_pointer()) return WrongType(n, "gives no tile of numbers");
     elements = t.tile.num_elements();
   }

@@ -310,12 +310,17 @@ def crossed(x0, x1, y0, y1):
 
 
 @triton.jit
+def doubled(x):
+    return tl.inline_asm_elementwise("add.f32 $0, $1, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1) + 0.5
+
+
+@triton.jit
 def mapped(x, y, out, B: tl.constexpr):
     i = tl.arange(0, B)
     v = tl.load(x + i)
     w = tl.load(y + i)
     c, d = tl.map_elementwise(crossed, v, w, pack=2), tl.map_elementwise(selu, v, w)
-    tl.store(out + i, c[0] + d)
+    tl.store(out + i, c[0] + d + tl.map_elementwise(doubled, v))
 
 
 @triton.jit
