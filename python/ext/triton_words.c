@@ -6,7 +6,7 @@
 #include "triton.h"
 
 static PyObject *data_ptr, *untyped_storage, *nbytes, *is_cuda, *is_pinned, *base_name, *shape_name, *strides_name,
-    *padding_name, *round_name;
+    *round_name;
 static PyObject* plain_torch; /* a type of context managers, or NULL without torch */
 
 int add_triton_words(void) {
@@ -18,7 +18,6 @@ int add_triton_words(void) {
   base_name = PyUnicode_InternFromString("base");
   shape_name = PyUnicode_InternFromString("shape");
   strides_name = PyUnicode_InternFromString("strides");
-  padding_name = PyUnicode_InternFromString("padding");
   round_name = PyUnicode_InternFromString("round_f32_to_tf32");
   return round_name == NULL ? -1 : 0;
 }
@@ -247,19 +246,16 @@ static int read_sizes(const Leaf* leaf, PyObject* descriptor, PyObject* name, ui
   return PyErr_Occurred() != NULL ? -1 : 0;
 }
 
-static int refuse_options(const Leaf* leaf, PyObject* descriptor) {
-  PyObject* padding = PyObject_GetAttr(descriptor, padding_name);
-  PyObject* rounds = padding == NULL ? NULL : PyObject_GetAttr(descriptor, round_name);
-  PyErr_Clear(); /* not of every version */
-  const int nan = padding != NULL && PyUnicode_Check(padding) && PyUnicode_CompareWithASCIIString(padding, "nan") == 0;
+static int refuse_rounding(const Leaf* leaf, PyObject* descriptor) {
+  PyObject* rounds = PyObject_GetAttr(descriptor, round_name);
+  if (rounds == NULL) PyErr_Clear(); /* not of every version */
   const int rounding = rounds == Py_True;
-  Py_XDECREF(padding);
   Py_XDECREF(rounds);
-  if (!nan && !rounding) return 0;
+  if (!rounding) return 0;
   PyObject* text = PyUnicode_FromFormat(
-      "error[triton.descriptor]: descriptor `%U` that a program made %s is not supported\n  fix: make it in the kernel, by "
-      "tl.make_tensor_descriptor",
-      leaf->name, nan ? "with padding=\"nan\"" : "with round_f32_to_tf32=True");
+      "error[triton.descriptor]: descriptor `%U` that a program made with round_f32_to_tf32=True is not supported\n  fix: make it in the "
+      "kernel, by tl.make_tensor_descriptor, or leave the rounding to tl.dot",
+      leaf->name);
   PyObject* bytes = text == NULL ? NULL : PyUnicode_AsUTF8String(text);
   if (bytes != NULL) raise_error(TILEVM_UNSUPPORTED, "triton.descriptor", PyBytes_AsString(bytes));
   Py_XDECREF(text);
@@ -280,7 +276,7 @@ static int read_descriptor(const Leaf* leaf, PyObject* descriptor, const Questio
   const int failed = read_pointer(leaf, base, ask, piece);
   Py_DECREF(base); /* the descriptor keeps it */
   if (failed || read_sizes(leaf, descriptor, shape_name, words + 1) != 0 ||
-      read_sizes(leaf, descriptor, strides_name, words + 1 + rank) != 0 || refuse_options(leaf, descriptor) != 0) {
+      read_sizes(leaf, descriptor, strides_name, words + 1 + rank) != 0 || refuse_rounding(leaf, descriptor) != 0) {
     return -1;
   }
   words[0] = piece->address;

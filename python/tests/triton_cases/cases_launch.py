@@ -155,8 +155,22 @@ def test_descriptors():
     out = torch.zeros_like(x)
     copy_described[(2, 3)](TensorDescriptor.from_tensor(x, [16, 16]), out, 30, 40, M=16, N=16)
     assert torch.equal(out, x)
-    with pytest.raises(Exception, match="padding"):
-        copy_described[(2, 3)](TensorDescriptor(x, list(x.shape), list(x.stride()), [16, 16], padding="nan"), out, 30, 40, M=16, N=16)
+
+
+@triton.jit
+def load_described(src, out_ptr, M: tl.constexpr, N: tl.constexpr):
+    tile = src.load([tl.program_id(0) * M, 0])
+    tl.store(out_ptr + (tl.program_id(0) * M + tl.arange(0, M))[:, None] * N + tl.arange(0, N)[None, :], tile)
+
+
+def test_padding_of_descriptors():
+    x = torch.randn(20, 12)
+    for padding, outside in (("zero", 0.0), ("nan", float("nan")), ("zero", 0.0)):
+        out = torch.full((32, 16), 7.0)
+        load_described[(2,)](TensorDescriptor(x, list(x.shape), list(x.stride()), [16, 16], padding=padding), out, M=16, N=16)
+        expected = torch.full((32, 16), outside)
+        expected[:20, :12] = x
+        torch.testing.assert_close(out, expected, rtol=0, atol=0, equal_nan=True)
 
 
 def test_hooks():

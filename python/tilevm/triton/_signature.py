@@ -61,3 +61,10 @@ def leaves(types: "Sequence[Any]", names: "Sequence[str]") -> "Leaf":
     """All arguments, as one tuple. Errors: UnsupportedError names the argument."""
     made: "List[Leaf]" = [_leaf(kind, name) for kind, name in zip(types, names)]
     return _TUPLE, 0, 0, "", made
+
+
+def descriptors(leaf: "Leaf", place: "Tuple[int, ...]" = ()) -> "List[Tuple[int, ...]]":
+    """Where descriptors are among the arguments, and in tuples."""
+    if leaf[0] == _TUPLE:
+        return [found for i, item in enumerate(leaf[4]) for found in descriptors(item, (*place, i))]
+    return [place] if leaf[0] == _DESCRIPTOR else []

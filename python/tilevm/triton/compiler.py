@@ -19,7 +19,7 @@ from ._install import installed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict
+    from typing import Any, Collection, Dict
 
 # A program asks how many blocks fit on a multiprocessor by dividing by these. On the cpu: what every block takes of a GPU of 8.0 and
 # newer, and a common number of registers.
@@ -91,8 +91,31 @@ class TilevmBackend(_nvidia.CUDABackend):  # type: ignore[misc]
         metadata["name"] = name
         metadata["makes_pointers"] = "tt.int_to_ptr" in text or "!tt.ptr<!tt.ptr" in text
         metadata["shared"], metadata["registers"] = RESERVED_SHARED_BYTES, REGISTERS
-        module = _module.load(text.encode(), name=f"{name}.ttir")
-        state = installed()
-        if state is not None and state.is_gpu:
-            module = module.compile(re.sub(r"\D", "", str(options.arch)) or self.target.arch)
-        return module.to_bytes()
+        metadata["descriptors"] = text if _DESCRIPTOR.search(text) else ""  # may be wanted with another padding
+        return to_tbc(text, name, re.sub(r"\D", "", str(options.arch)) or str(self.target.arch))
+
+
+_DESCRIPTOR = re.compile(r"!tt\.tensordesc<(?:[^<>]|<[^<>]*>)*>( \{)?")
+
+
+def to_tbc(text: str, name: str, arch: str) -> bytes:
+    """Of TTIR; with machine code for `arch` ("90") if kernels run on a GPU. Errors: ModuleError."""
+    module = _module.load(text.encode(), name=f"{name}.ttir")
+    state = installed()
+    return (module.compile(arch) if state is not None and state.is_gpu else module).to_bytes()
+
+
+def padded_with_nan(text: str, which: "Collection[int]") -> str:
+    """TTIR whose parameters that are descriptors, counted by themselves, read NaN outside of their tensors."""
+    begin = text.index("tt.func public")
+    end = text.index("\n", begin)
+    count = -1
+
+    def mark(match: "re.Match[str]") -> str:
+        nonlocal count
+        count += 1
+        if count not in which:
+            return match[0]
+        return match[0].removesuffix(" {") + ' {tilevm.padding = "nan"' + (", " if match[1] else "}")
+
+    return text[:begin] + _DESCRIPTOR.sub(mark, text[begin:end]) + text[end:]

@@ -9,13 +9,14 @@ from triton.backends import driver as _driver
 from .. import _tilevm
 from . import _memory, _tune
 from ._install import install_if_asked, installed, replace_nvidia
-from ._signature import leaves
-from .compiler import REGISTERS
+from ._signature import descriptors, leaves
+from .compiler import REGISTERS, padded_with_nan, to_tbc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Tuple
+    from typing import Any, Dict, Sequence, Tuple
 
+_FUNCTION, _FIRST_ARGUMENT = 4, 9  # among what Triton calls a launcher with
 _MANY_THREADS = 1 << 20  # no kernel has too many warps: they are chosen anew
 
 
@@ -52,7 +53,37 @@ def make_launcher(source: "Any", metadata: "Any") -> "Any":
     """What launches a kernel of this signature, in compiled code. Errors: UnsupportedError for a type that tilevm does not have."""
     names = getattr(getattr(source, "fn", None), "arg_names", None) or [f"argument {i}" for i in range(len(source.signature))]
     arguments = leaves(list(source.signature.values()), names)
-    return _tilevm.TritonLauncher(arguments, metadata.makes_pointers, _memory.memory_of, _memory.shape_of, _memory.live_tensors)
+    launcher = _tilevm.TritonLauncher(arguments, metadata.makes_pointers, _memory.memory_of, _memory.shape_of, _memory.live_tensors)
+    places = descriptors(arguments)
+    return DescriptorLauncher(launcher, metadata, places) if places else launcher
+
+
+class DescriptorLauncher:
+    """A launcher of a kernel with descriptors, whose padding is not part of the signature: where it is NaN, another form runs."""
+
+    def __init__(self, launcher: "Any", metadata: "Any", places: "Sequence[Tuple[int, ...]]") -> None:
+        self._launch, self._metadata, self._places = launcher, metadata, places
+        self._forms: "Dict[Tuple[int, ...], Any]" = {}
+
+    def __call__(self, *args: "Any") -> "Any":
+        nan = tuple(i for i, place in enumerate(self._places) if getattr(self._at(args, place), "padding", "zero") == "nan")
+        if nan:
+            args = (*args[:_FUNCTION], self._form(nan), *args[_FUNCTION + 1:])
+        return self._launch(*args)
+
+    @staticmethod
+    def _at(args: "Any", place: "Tuple[int, ...]") -> "Any":
+        found = args[_FIRST_ARGUMENT + place[0]]
+        for step in place[1:]:
+            found = found[step]
+        return found
+
+    def _form(self, nan: "Tuple[int, ...]") -> "Any":
+        if nan not in self._forms:
+            name = self._metadata.name
+            tbc = to_tbc(padded_with_nan(self._metadata.descriptors, nan), name, str(self._metadata.target.arch))
+            self._forms[nan] = _tilevm.TritonFunction(_tilevm.Program(tbc, name), name)
+        return self._forms[nan]
 
 
 class TilevmDriver(_driver.DriverBase):  # type: ignore[misc]
