@@ -1,0 +1,1 @@
+"""Cases in Triton, which run under python -m tilevm.triton (../test_triton.py)."""
