@@ -231,7 +231,7 @@ TEST(FetchPtx, WhatStaysAsItIs) {
   const std::string small = absl::StrReplaceAll(Product(), {{"256", "64"}, {"128", "64"}});
   EXPECT_TRUE(IsFetched(small));
   // Another use of a loaded tile; other padding than zero; a load that a token orders behind a store; a strong load; an
-  // index that is carried; an address that the host does not know; fewer rows than an instruction.
+  // index that is carried and no counter; an address that the host does not know; fewer rows than an instruction.
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
       small, {{"%next = mmaf %x, %y, %acc", "%w = negf %x\n%s = mmaf %w, %y, %acc\n%next = mmaf %x, %y, %s"}})));
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"padding_value = zero", "padding_value = neg_inf"}})));
@@ -239,12 +239,17 @@ TEST(FetchPtx, WhatStaysAsItIs) {
       small, {{"%sum = for", "%before = store_view_tko weak %zero, %cv[%i, %j] -> token\n%sum = for"},
               {"%av[%i, %step]", "%av[%i, %step] token = %before"}})));
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(small, {{"load_view_tko weak %av", "load_view_tko relaxed device %av"}})));
-  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
-      small, {{"%sum = for", "%sum, %last = for"},
-              {"(%acc = %zero) -> (tile<64x64xf32>)", "(%acc = %zero, %at.k = %first) -> (tile<64x64xf32>, tile<i32>)"},
-              {"%av[%i, %step]", "%av[%i, %at.k]"},
-              {"continue %next : tile<64x64xf32>",
-               "%k.1 = addi %at.k, %one\ncontinue %next, %k.1 : tile<64x64xf32>, tile<i32>"}})));
+  const auto carried = [&](const char* update) {
+    return absl::StrReplaceAll(
+        small,
+        {{"%sum = for", "%sum, %last = for"},
+         {"(%acc = %zero) -> (tile<64x64xf32>)", "(%acc = %zero, %at.k = %first) -> (tile<64x64xf32>, tile<i32>)"},
+         {"%av[%i, %step]", "%av[%i, %at.k]"},
+         {"continue %next : tile<64x64xf32>",
+          absl::StrCat("%k.1 = ", update, " %at.k, %one\ncontinue %next, %k.1 : tile<64x64xf32>, tile<i32>")}});
+  };
+  EXPECT_FALSE(IsFetched(carried("shli")));
+  EXPECT_TRUE(IsFetched(carried("addi")));  // a counter, which is computed from the induction variable
   EXPECT_FALSE(IsFetched(
       absl::StrReplaceAll(small, {{"%at = make_tensor_view %a,", "%p = offset %a, %m\n%at = make_tensor_view %p,"}})));
   EXPECT_FALSE(IsFetched(
