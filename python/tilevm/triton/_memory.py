@@ -68,7 +68,7 @@ def _with_numpy(binder: "Any") -> "Any":
         try:
             return binder(*args, **named)
         except TypeError:
-            numpy = sys.modules.get("numpy")
+            numpy: "Any" = sys.modules.get("numpy")
             if numpy is None or not any(isinstance(value, numpy.ndarray) for value in (*args, *named.values())):
                 raise
         made: "Dict[int, HostArray]" = {}
