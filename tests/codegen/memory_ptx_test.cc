@@ -261,5 +261,35 @@ entry @k() {
   }
 }
 
+// Elements of four bits are stored by two updates of a word, which a barrier separates from loads as it does stores.
+TEST(MemoryPtx, HalfBytesAreOrderedByTokens) {
+  const CompiledText c = CompileText(R"(
+entry @k(%p: tile<ptr<f4E2M1FN>>, %out: tile<ptr<f32>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %none = make_token : token
+  %a = alloc_shared alignment = 16 : tensor_view<16x8xf4E2M1FN, strides=[8,1], shared>
+  %xt = make_tensor_view %p, shape = [16, 8], strides = [8, 1] : tensor_view<16x8xf4E2M1FN, strides=[8,1]>
+  %xv = make_partition_view %xt : partition_view<tile=(16x1), tensor_view<16x8xf4E2M1FN, strides=[8,1]>>
+  %all = make_partition_view %a : partition_view<tile=(16x1), tensor_view<16x8xf4E2M1FN, strides=[8,1], shared>>
+  %part = make_partition_view %a : partition_view<tile=(2x1), tensor_view<16x8xf4E2M1FN, strides=[8,1], shared>>
+  %x, %t1 = load_view_tko weak %xv[%zero, %zero] -> tile<16x1xf4E2M1FN>, token
+  %t2 = store_view_tko weak %x, %all[%zero, %zero] token = %none -> token
+  %y, %t3 = load_view_tko weak %part[%one, %one] token = %t2 -> tile<2x1xf4E2M1FN>, token
+  %f = ftof %y : tile<2x1xf4E2M1FN> -> tile<2x1xf32>
+  %ot = make_tensor_view %out, shape = [2, 1], strides = [1, 1] : tensor_view<2x1xf32, strides=[1,1]>
+  %ov = make_partition_view %ot : partition_view<tile=(2x1), tensor_view<2x1xf32, strides=[1,1]>>
+  store_view_tko weak %f, %ov[%zero, %zero] -> token
+  return
+}
+)",
+                                     90);
+  EXPECT_EQ(c.error, "");
+  const size_t stored = c.ptx.rfind("red.relaxed.cta.shared.or.b32"), read = c.ptx.find("ld.shared.b8", stored);
+  ASSERT_NE(stored, std::string::npos) << c.ptx;
+  ASSERT_NE(read, std::string::npos) << c.ptx;
+  EXPECT_EQ(Count(c.ptx.substr(stored, read - stored), "bar.sync"), 1) << c.ptx;
+}
+
 }  // namespace
 }  // namespace tile::codegen

@@ -52,6 +52,7 @@ void StoreNibble(Emitter& e, const MemoryAccess& how, TileBox& box, int r, llvm:
   };
   update(relaxed, ".and.b32", keep);
   update(how.strong() ? how.qualifiers() : relaxed, ".or.b32", set);
+  if (how.op != nullptr) e.order().Did(*how.op);
 }
 
 void LimitWidth(Emitter& e, const ir::Op& op, const MemoryAccess& how, TileBox* box) {
