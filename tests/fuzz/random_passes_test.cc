@@ -26,6 +26,18 @@ std::string OnVm(const RandomProgram& p, const ir::Module& module, ops::Argument
   return answer.reports.empty() ? "" : answer.reports[0];
 }
 
+codegen::CompileOptions OptionsFor(int sm, int warps) {
+  codegen::CompileOptions options;
+  options.target = codegen::FindTarget(sm);
+  options.num_warps = warps;
+  options.descriptors = sm == 90;
+  return options;
+}
+
+codegen::Candidate CandidateFor(int sm) {
+  return {sm == 90 ? codegen::Ahead::kTma : codegen::Ahead::kCopies, codegen::tuning::kMostCopyStages};
+}
+
 // The warps are few, so that tiles of random programs exceed their registers.
 void Compare(uint64_t first, uint64_t last, int sm, int warps) {
   int changed = 0;
@@ -34,14 +46,9 @@ void Compare(uint64_t first, uint64_t last, int sm, int warps) {
     const RandomProgram p = MakeRandomProgram({.seed = seed});
     ops::Arguments expected;
     ASSERT_EQ(OnVm(p, *p.module, &expected), "");
-    codegen::CompileOptions options;
-    options.target = codegen::FindTarget(sm);
-    options.num_warps = warps;
-    options.descriptors = sm == 90;
+    codegen::CompileOptions options = OptionsFor(sm, warps);
     options.verify_each = true;
-    codegen::Compilation c(
-        *p.module, *p.module->functions[0], options,
-        {sm == 90 ? codegen::Ahead::kTma : codegen::Ahead::kCopies, codegen::tuning::kMostCopyStages});
+    codegen::Compilation c(*p.module, *p.module->functions[0], options, CandidateFor(sm));
     std::string before = codegen::PrintGpu(*c.module);
     for (const char* pass : {"simplify", "hoist", "raise", "share", "unused", "split", "fetch", "slice", "plan", "mma",
                              "layouts", "memory"}) {
@@ -67,18 +74,13 @@ void CompareText(uint64_t first, uint64_t last, int sm, int warps) {
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed, " for sm_", sm));
     const RandomProgram p = MakeRandomProgram({.seed = seed});
-    codegen::CompileOptions options;
-    options.target = codegen::FindTarget(sm);
-    options.num_warps = warps;
-    options.descriptors = sm == 90;
+    codegen::CompileOptions options = OptionsFor(sm, warps);
     options.aligned = seed % 2 == 1;
-    const codegen::Candidate candidate = {sm == 90 ? codegen::Ahead::kTma : codegen::Ahead::kCopies,
-                                          codegen::tuning::kMostCopyStages};
     const ir::Function& f = *p.module->functions[0];
-    const auto straight = codegen::PtxThroughText(*p.module, f, options, candidate, "");
+    const auto straight = codegen::PtxThroughText(*p.module, f, options, CandidateFor(sm), "");
     if (!straight.ok()) continue;
     for (absl::string_view pass : {"align", "fetch", "slice", "plan", "mma", "layouts", "memory"}) {
-      const auto ptx = codegen::PtxThroughText(*p.module, f, options, candidate, pass);
+      const auto ptx = codegen::PtxThroughText(*p.module, f, options, CandidateFor(sm), pass);
       ASSERT_TRUE(ptx.ok()) << pass << ": " << ptx.status();
       ASSERT_EQ(*ptx, *straight) << "as text behind " << pass;
       ++compared;

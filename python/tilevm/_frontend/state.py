@@ -88,6 +88,14 @@ def open_state(frontend: str, device: str, capability: "Optional[str]" = None, c
     return state
 
 
+def check_same_device(frontend: str, state: State, device: str) -> None:
+    """For an install() behind the first. Errors: StateError if `device` is another one than that of `state`."""
+    on = open_device(device)
+    if state.device.name != on.name:
+        raise StateError(f"error[{frontend}.installed]: tilevm.{frontend} is installed for {state.device.name}, not for {on.name}\n"
+                         "  fix: one device a process")
+
+
 def _prepare_torch(state: State) -> None:
     if state.is_gpu:
         import atexit

@@ -3,10 +3,9 @@ from __future__ import annotations
 
 import sys
 
-from .._device import device as open_device
 from .._errors import StateError
 from .._frontend.imports import when_imported
-from .._frontend.state import State, open_state, read_options
+from .._frontend.state import State, check_same_device, open_state, read_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,10 +38,7 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
     global _state
     check, tune = read_options("cutile", check, tune)
     if _state is not None:
-        on = open_device(device)
-        if _state.device.name != on.name:
-            raise StateError(f"error[cutile.installed]: tilevm.cutile is installed for {_state.device.name}, not for {on.name}\n"
-                             "  fix: one device a process")
+        check_same_device("cutile", _state, device)
         return _state
     if "cuda.tile._load_libcuda" in sys.modules:
         raise StateError("error[cutile.late]: cuTile has opened NVIDIA's driver before tilevm.cutile was installed\n"

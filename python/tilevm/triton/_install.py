@@ -5,10 +5,8 @@ import os
 import sys
 
 from .. import _tilevm
-from .._device import device as open_device
-from .._errors import StateError
 from .._frontend.imports import when_imported
-from .._frontend.state import State, open_state, read_options
+from .._frontend.state import State, check_same_device, open_state, read_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,10 +38,7 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
     global _state
     check, tune = read_options("triton", check, tune)
     if _state is not None:
-        on = open_device(device)
-        if _state.device.name != on.name:
-            raise StateError(f"error[triton.installed]: tilevm.triton is installed for {_state.device.name}, not for {on.name}\n"
-                             "  fix: one device a process")
+        check_same_device("triton", _state, device)
         return _state
     _state = open_state("triton", device, capability, check, threads, tune)
     when_imported("torch", _know_torch)
