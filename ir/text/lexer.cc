@@ -42,34 +42,35 @@ std::string Quote(absl::string_view s) {
   return out + "\"";
 }
 
-std::optional<std::string> Unquote(absl::string_view literal) {
-  if (literal.size() < 2) return std::nullopt;
-  literal = literal.substr(1, literal.size() - 2);
+std::optional<std::string> Unescape(absl::string_view text, HexEscape hex) {
   const auto digit = [](char c) { return absl::ascii_isdigit(c) ? c - '0' : (absl::ascii_tolower(c) - 'a') + 10; };
   std::string out;
-  for (size_t i = 0; i < literal.size(); ++i) {
-    if (literal[i] != '\\') {
-      out += literal[i];
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\') {
+      out += text[i];
       continue;
     }
-    if (++i >= literal.size()) return std::nullopt;
-    switch (literal[i]) {
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
-      case 'r': out += '\r'; break;
-      case '"': out += '"'; break;
-      case '\\': out += '\\'; break;
-      case 'x':
-        if (i + 2 >= literal.size() || !absl::ascii_isxdigit(literal[i + 1]) || !absl::ascii_isxdigit(literal[i + 2])) {
-          return std::nullopt;
-        }
-        out += static_cast<char>(digit(literal[i + 1]) * 16 + digit(literal[i + 2]));
-        i += 2;
-        break;
-      default: return std::nullopt;
+    if (++i >= text.size()) return std::nullopt;
+    switch (text[i]) {
+      case 'n': out += '\n'; continue;
+      case 't': out += '\t'; continue;
+      case 'r': out += '\r'; continue;
+      case '"': out += '"'; continue;
+      case '\\': out += '\\'; continue;
+      default: break;
     }
+    if (hex == HexEscape::kMarked && text[i++] != 'x') return std::nullopt;
+    if (i + 1 >= text.size() || !absl::ascii_isxdigit(text[i]) || !absl::ascii_isxdigit(text[i + 1]))
+      return std::nullopt;
+    out += static_cast<char>(digit(text[i]) * 16 + digit(text[i + 1]));
+    ++i;
   }
   return out;
+}
+
+std::optional<std::string> Unquote(absl::string_view literal) {
+  if (literal.size() < 2) return std::nullopt;
+  return Unescape(literal.substr(1, literal.size() - 2), HexEscape::kMarked);
 }
 
 bool Lexer::SkipBlanks() {

@@ -67,7 +67,11 @@ bool IsNameChar(char c);                 // of values and symbols
 bool IsIdentifier(absl::string_view s);  // a word
 // A string literal with quotes and escapes: \n \t \r \" \\ \xHH; every byte outside printable ASCII is escaped.
 std::string Quote(absl::string_view s);
-// The characters of a literal; nothing if an escape is wrong.
+// How a byte stands in hexadecimal: \xHH here, \HH in the texts of MLIR.
+enum class HexEscape { kMarked, kBare };
+// What escaped text stands for; nothing if an escape is wrong.
+std::optional<std::string> Unescape(absl::string_view text, HexEscape hex);
+// The characters of a literal in quotes; nothing if an escape is wrong.
 std::optional<std::string> Unquote(absl::string_view literal);
 
 }  // namespace tile::ir::text

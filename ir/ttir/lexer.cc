@@ -3,6 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "ir/text/lexer.h"
 
 namespace tile::ir::ttir {
 namespace {
@@ -115,28 +116,7 @@ std::optional<int64_t> Lexer::TakeDim() {
 }
 
 std::optional<std::string> Unescape(absl::string_view literal) {
-  const auto digit = [](char c) { return absl::ascii_isdigit(c) ? c - '0' : (absl::ascii_tolower(c) - 'a') + 10; };
-  std::string out;
-  for (size_t i = 0; i < literal.size(); ++i) {
-    if (literal[i] != '\\') {
-      out += literal[i];
-      continue;
-    }
-    if (++i >= literal.size()) return std::nullopt;
-    switch (literal[i]) {
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
-      case '"': out += '"'; break;
-      case '\\': out += '\\'; break;
-      default:
-        if (i + 1 >= literal.size() || !absl::ascii_isxdigit(literal[i]) || !absl::ascii_isxdigit(literal[i + 1])) {
-          return std::nullopt;
-        }
-        out += static_cast<char>(digit(literal[i]) * 16 + digit(literal[i + 1]));
-        ++i;
-    }
-  }
-  return out;
+  return text::Unescape(literal, text::HexEscape::kBare);
 }
 
 }  // namespace tile::ir::ttir

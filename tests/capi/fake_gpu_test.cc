@@ -11,6 +11,7 @@
 #include "ir/text/parser.h"
 #include "runtime/cuda/fake_cuda.h"
 #include "runtime/tilevm.h"
+#include "tests/capi/fake_module.h"
 
 namespace {
 
@@ -26,20 +27,7 @@ entry @vector_add(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %n
 )";
 
 std::string ModuleWithImage(const char* requires_text = nullptr) {
-  static const char kCode[] = "FAKECUBIN vector_add 8 8 8 8 4 4 4 8 8\n";
-  tile::ir::Diagnostics diagnostics;
-  const auto module = tile::ir::Parse(kText, "k.tile", &diagnostics);
-  EXPECT_NE(module, nullptr) << diagnostics.ToString();
-  tile::ir::Image i;
-  i.arch = "sm_90a";
-  i.symbol = "vector_add";
-  i.threads = 128;
-  i.flags = tile::ir::kTileAbi;
-  i.code_hash = *tile::ir::HashCode(*module);
-  if (requires_text != nullptr)
-    i.requirements.push_back({{{tile::ir::ExprOp::kConst, 0, 0, 0}}, requires_text});  // never
-  i.payload = {reinterpret_cast<const uint8_t*>(kCode), sizeof kCode - 1};
-  return *tile::ir::WriteTbc(*module, {.images = {&i, 1}});
+  return tile::FakeModule(kText, "vector_add", "8 8 8 8 4 4 4 8 8", requires_text);
 }
 
 TEST(FakeGpu, FromBytesToLaunch) {

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "ir/tbc/writer.h"
-#include "ir/text/parser.h"
 #include "runtime/cuda/fake_cuda.h"
 #include "runtime/tilevm.hpp"
+#include "tests/capi/fake_module.h"
 
 namespace {
 
@@ -32,21 +31,7 @@ entry @count(%y: tile<ptr<i32>>, %z: tile<ptr<i32>>, %w: tile<ptr<i32>>, %g: til
   return
 }
 )";
-constexpr char kCode[] = "FAKECUBIN count 8 8 8 4 4 4 4 8 8\n";
-
-std::string Bytes() {
-  tile::ir::Diagnostics diagnostics;
-  const auto module = tile::ir::Parse(kText, "k.tile", &diagnostics);
-  EXPECT_NE(module, nullptr) << diagnostics.ToString();
-  tile::ir::Image i;
-  i.arch = "sm_90a";
-  i.symbol = "count";
-  i.threads = 128;
-  i.flags = tile::ir::kTileAbi;
-  i.code_hash = *tile::ir::HashCode(*module);
-  i.payload = {reinterpret_cast<const uint8_t*>(kCode), sizeof kCode - 1};
-  return *tile::ir::WriteTbc(*module, {.images = {&i, 1}});
-}
+std::string Bytes() { return tile::FakeModule(kText, "count", "8 8 8 4 4 4 4 8 8"); }
 
 template <class T>
 T Param(const FakeLaunch& l, unsigned i) {

@@ -21,9 +21,9 @@
 #include "ir/escape.h"
 #include "ir/release.h"
 #include "ir/tbc/writer.h"
+#include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/report.h"
-#include "tools/data/files.h"
 #include "tools/data/json.h"
 #include "tools/module/image_text.h"
 #include "tools/module/load.h"
@@ -78,18 +78,6 @@ const EmitInfo* FindEmit(const Options& options) {
   FailAt(out, kUsage, "output.form", "the extension does not say what to write",
          absl::StrCat("known are ", absl::StrJoin(extensions, ", "), "; or say --emit"));
   return nullptr;
-}
-
-int Write(const std::string& path, absl::string_view bytes, bool binary) {
-  OutputFile file;
-  absl::Status s = file.Open(path);
-  if (s.ok() && binary && file.is_terminal()) {
-    return FailAt("stdout", kUsage, "output.terminal", "will not write a binary file to a terminal",
-                  "name a file with -o, or redirect the output");
-  }
-  if (s.ok()) s = file.Write(bytes);
-  if (s.ok()) s = file.Commit();
-  return s.ok() ? kOk : FailAt(path == "-" ? "stdout" : path, kEnvironment, "output.write", s);
 }
 
 // "dir/kernel.tile" -> "kernel.cubin", in the folder where tilec runs.
@@ -319,7 +307,7 @@ class Compilation {
     // A stage that was reached is shown although a later one fails.
     if (!stage_text_.empty() && !bundle_.active()) {
       const std::string out = options_.value("output");
-      if (const int e = Write(out.empty() ? "-" : out, stage_text_, false); e != kOk) return e;
+      if (const int e = WriteOutput(out.empty() ? "-" : out, stage_text_, false); e != kOk) return e;
     }
     switch (s.code()) {
       case absl::StatusCode::kInternal: return bundle_.Fail(s);
@@ -421,16 +409,17 @@ namespace {
 // What was asked for, into `out`.
 int WriteResult(const EmitInfo& emit, const ir::Module& module, const Compilation& compilation,
                 const std::string& input, const std::string& out) {
-  if (emit.emit == Emit::kStage || emit.emit == Emit::kExplain) return Write(out, compilation.stage_text(), false);
+  if (emit.emit == Emit::kStage || emit.emit == Emit::kExplain)
+    return WriteOutput(out, compilation.stage_text(), false);
   if (emit.emit == Emit::kSass) {
     absl::StatusOr<std::string> text = codegen::Disassemble(compilation.payload());
-    return text.ok() ? Write(out, *text, false) : Fail(kEnvironment, "codegen", text.status());
+    return text.ok() ? WriteOutput(out, *text, false) : Fail(kEnvironment, "codegen", text.status());
   }
   if (emit.emit != Emit::kTbc && emit.emit != Emit::kHeader)
-    return Write(out, compilation.payload(), emit.emit == Emit::kCubin);
+    return WriteOutput(out, compilation.payload(), emit.emit == Emit::kCubin);
   absl::StatusOr<std::string> bytes = ir::WriteTbc(module, {.images = compilation.images()});
   if (!bytes.ok()) return FailAt(NameOf(input), kRejected, "tbc.write", bytes.status());
-  if (emit.emit == Emit::kTbc) return Write(out, *bytes, true);
+  if (emit.emit == Emit::kTbc) return WriteOutput(out, *bytes, true);
   std::vector<std::string> contents;
   for (const auto& f : module.functions) {
     std::vector<std::string> archs;
@@ -442,7 +431,7 @@ int WriteResult(const EmitInfo& emit, const ir::Module& module, const Compilatio
     contents.push_back(absl::StrCat("kernel ", f->name, ": tile code", archs.empty() ? "" : ", machine code for ",
                                     absl::StrJoin(archs, ", ")));
   }
-  return Write(out, CHeader(out == "-" ? NameOf(input) : out, *bytes, contents), false);
+  return WriteOutput(out, CHeader(out == "-" ? NameOf(input) : out, *bytes, contents), false);
 }
 
 int Compile(const Options& options) {

@@ -15,26 +15,14 @@
 #include "ir/tbc/writer.h"
 #include "ir/text/printer.h"
 #include "ir/tileir/writer.h"
+#include "tools/cli/output.h"
 #include "tools/cli/report.h"
-#include "tools/data/files.h"
 #include "tools/data/json.h"
 #include "tools/module/load.h"
 #include "tools/tilevm/commands.h"
 
 namespace tile::tools {
 namespace {
-
-int WriteFile(const std::string& path, absl::string_view bytes, bool binary) {
-  OutputFile file;
-  absl::Status s = file.Open(path);
-  if (s.ok() && binary && file.is_terminal()) {
-    return FailAt("stdout", kUsage, "output.terminal", "will not write a binary file to a terminal",
-                  "name a file with -o, or redirect the output");
-  }
-  if (s.ok()) s = file.Write(bytes);
-  if (s.ok()) s = file.Commit();
-  return s.ok() ? kOk : FailAt(path == "-" ? "stdout" : path, kEnvironment, "output.write", s);
-}
 
 // "kernel.tile" -> "kernel.tbc".
 std::string WithExtension(const std::string& path, absl::string_view extension) {
@@ -69,7 +57,7 @@ int WriteTbcFile(const Options& options, const ir::Module& module) {
   if (out == in && out != "-") {
     return FailAt(in, kUsage, "output.same", "the output would replace the input", "name another file with -o");
   }
-  return WriteFile(out, *bytes, true);
+  return WriteOutput(out, *bytes, true);
 }
 
 int As(const Options& options) {
@@ -117,7 +105,7 @@ int Export(const Options& options) {
   if (out == in && out != "-") {
     return FailAt(in, kUsage, "output.same", "the output would replace the input", "name another file with -o");
   }
-  return WriteFile(out, *bytes, true);
+  return WriteOutput(out, *bytes, true);
 }
 
 std::vector<std::string> OpNames() {
@@ -157,7 +145,7 @@ int Dis(const Options& options) {
   ir::PrintOptions print;
   print.debug = options.has("debug");
   print.numbers = options.has("numbers");
-  return WriteFile(options.has("output") ? options.value("output") : "-", ir::Print(*loaded->module, print), false);
+  return WriteOutput(options.has("output") ? options.value("output") : "-", ir::Print(*loaded->module, print), false);
 }
 
 int VerifyFiles(const Options& options) {
