@@ -412,6 +412,15 @@ absl::Status ArrayLaunch::Launch(Stream* stream) {
   return prepared_->Run(stream);
 }
 
+absl::Status ArrayLaunch::AddTo(void* graph) {
+  if (absl::Status s = Prepare(); !s.ok()) return s;
+  if (initial_.empty()) return prepared_->AddTo(graph);
+  return MakeError(absl::StatusCode::kUnimplemented, "run.graph",
+                   absl::StrCat("`", ir::ReadableName(function_.name),
+                                "` gives its outputs or workspaces a value before it runs, which a node can't"),
+                   "record the launch: tilevm_stream_begin_capture");
+}
+
 absl::Status ArrayLaunch::Run(Stream* stream) {
   if (absl::Status s = Initialize(stream); !s.ok()) return s;
   return prepared_->Run(stream);

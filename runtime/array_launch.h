@@ -70,6 +70,8 @@ class ArrayLaunch {
   absl::Status Initialize(Stream* stream);
   // The kernel alone.
   absl::Status Launch(Stream* stream);
+  // As a node of a graph (PreparedLaunch::AddTo). Unimplemented if outputs or workspaces have values before the launch.
+  absl::Status AddTo(void* graph);
   // What the device is given: prepares if that was not done. Until something is set.
   absl::StatusOr<const LaunchSpec*> Spec();
 

@@ -161,6 +161,10 @@ class CpuLaunch : public PreparedLaunch {
       return outcome.reports.empty() ? outcome.status : ReportStatus(outcome.reports);
     });
   }
+  absl::Status AddTo(void*) override {
+    return MakeError(absl::StatusCode::kUnimplemented, "run.graph", "the cpu has no graphs of the CUDA driver",
+                     "record the launch between tilevm_stream_begin_capture and _end_capture");
+  }
 
  private:
   std::shared_ptr<CpuWork> work_;  // also of graphs

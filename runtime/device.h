@@ -136,6 +136,9 @@ class PreparedLaunch {
  public:
   virtual ~PreparedLaunch() = default;
   virtual absl::Status Run(Stream* stream) = 0;
+  // Adds what Run does to a graph of the GPU's driver (CUgraph), which keeps what it needs of the launch. Nothing is recorded for it:
+  // the driver lets nobody wait for the GPU while any stream records.
+  virtual absl::Status AddTo(void* graph) = 0;
 };
 
 class LoadedKernel {

@@ -315,6 +315,12 @@ TILEVM_API tilevm_status tilevm_stream_end_capture(tilevm_stream* stream, tilevm
 TILEVM_API tilevm_status tilevm_graph_run(tilevm_graph* graph, tilevm_stream* stream);
 TILEVM_API void tilevm_graph_destroy(tilevm_graph* graph);
 
+/* Adds the launch to a CUgraph of yours, without recording: while any stream of a GPU records, nobody may wait for that GPU. What the
+ * launch does is one node after the other, the first of them with nothing before it: give each launch a graph of its own and
+ * add that as a node (cuGraphAddChildGraphNode). The graph keeps what it needs of the launch. Traps are not reported.
+ * TILEVM_UNSUPPORTED on the cpu, and for kernels whose interface gives outputs or workspaces a value before they run. */
+TILEVM_API tilevm_status tilevm_launch_add_to_graph(tilevm_launch* launch, void* graph);
+
 /* --- DLPack ------------------------------------------------------------------------------------------------------ */
 
 /* Tensors of other libraries, without copying. The structs are those of dlpack.h, 1.x and before. */

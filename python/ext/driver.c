@@ -62,9 +62,12 @@ static int get_error_string(int result, const char** text) {
   static const struct {
     int result;
     const char* text;
-  } texts[] = {{CU_SUCCESS, "no error"},           {CU_INVALID_VALUE, "invalid argument"},
-               {CU_OUT_OF_MEMORY, "out of memory"}, {CU_INVALID_IMAGE, "device kernel image is invalid"},
-               {CU_NOT_FOUND, "named symbol not found"}, {CU_LAUNCH_FAILED, "unspecified launch failure"},
+  } texts[] = {{CU_SUCCESS, "no error"},
+               {CU_INVALID_VALUE, "invalid argument"},
+               {CU_OUT_OF_MEMORY, "out of memory"},
+               {CU_INVALID_IMAGE, "device kernel image is invalid"},
+               {CU_NOT_FOUND, "named symbol not found"},
+               {CU_LAUNCH_FAILED, "unspecified launch failure"},
                {CU_NOT_SUPPORTED, "operation not supported"}};
   *text = "unrecognized error code";
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
@@ -85,8 +88,8 @@ static int get_device_attribute(int* value, int attribute, int device) {
   (void)device;
   static const struct {
     int attribute, value;
-  } known[] = {{1, 1024}, {2, 1024}, {3, 1024}, {4, 64},      {5, 2147483647}, {6, 65535}, {7, 65535},   {8, 49152},
-               {10, 32},  {16, 1},   {38, 1 << 20}, {39, 2048}, {81, 233472}, {97, 232448}};
+  } known[] = {{1, 1024},  {2, 1024}, {3, 1024}, {4, 64},       {5, 2147483647}, {6, 65535},   {7, 65535},
+               {8, 49152}, {10, 32},  {16, 1},   {38, 1 << 20}, {39, 2048},      {81, 233472}, {97, 232448}};
   tilevm_device_info info = {sizeof info};
   *value = 0;
   for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
@@ -103,10 +106,10 @@ static int get_context_id(void* context, unsigned long long* id) { return (void)
 static int retain_context(void** context, int device) { return (void)device, *context = kContext, CU_SUCCESS; }
 static int get_pointer_attribute(void* value, int attribute, uint64_t address) {
   switch (attribute) {
-    case 1: *(void**)value = kContext; return CU_SUCCESS;          /* the context */
-    case 2: *(int*)value = 2; return CU_SUCCESS;                   /* memory of the device */
-    case 3: *(uint64_t*)value = address; return CU_SUCCESS;        /* the address there */
-    case 9: *(int*)value = 0; return CU_SUCCESS;                   /* its number */
+    case 1: *(void**)value = kContext; return CU_SUCCESS;   /* the context */
+    case 2: *(int*)value = 2; return CU_SUCCESS;            /* memory of the device */
+    case 3: *(uint64_t*)value = address; return CU_SUCCESS; /* the address there */
+    case 9: *(int*)value = 0; return CU_SUCCESS;            /* its number */
     default: return CU_NOT_SUPPORTED;
   }
 }
@@ -193,7 +196,7 @@ static int find_kernel(Kernel** kernel, Image* image, const char* name) {
 static int launch(const LaunchConfig* config, Kernel* kernel, void** parameters, void** extra) {
   (void)extra;
   PyGILState_STATE state = PyGILState_Ensure();
-  const int result = launch_kernel(config, kernel, parameters);
+  const int result = launch_kernel(config, kernel, parameters, NULL);
   PyGILState_Release(state);
   return result;
 }
@@ -208,7 +211,8 @@ int renew_device(void) {
   tilevm_device* device = NULL;
   tilevm_status status = TILEVM_OK;
   if (driver.is_gpu) {
-    raise_error(TILEVM_BAD_STATE, "cutile.fork", "error[cutile.fork]: a GPU that was used before fork() can't be used in the child\n"
+    raise_error(TILEVM_BAD_STATE, "cutile.fork",
+                "error[cutile.fork]: a GPU that was used before fork() can't be used in the child\n"
                 "  fix: start processes by multiprocessing's \"spawn\", or fork before the first use of the GPU");
     return -1;
   }
@@ -223,15 +227,11 @@ int renew_device(void) {
   return 0;
 }
 
-/* --- graphs of a GPU, which are the driver's. A launch is more than one call of it (workspaces to clear, prints to fetch), so
- * that a kernel's node is a graph of its own: what the launch does on a stream that records. */
+/* --- graphs of a GPU, which are the driver's. A launch is more than one node (workspaces to clear, prints to fetch), so that a
+ * kernel's node is a graph of its own. */
 
-enum { kNonBlocking = 1, kRelaxed = 2 }; /* of streams; of captures: a launch may allocate */
 static struct {
-  int (*create_stream)(void** stream, unsigned flags);
-  int (*destroy_stream)(void* stream);
-  int (*begin)(void* stream, int mode);
-  int (*end)(void* stream, void** graph);
+  int (*create_graph)(void** graph, unsigned flags);
   int (*add_graph)(void** node, void* graph, void* const* after, size_t count, void* child);
   int (*destroy_graph)(void* graph);
 } graphs;
@@ -245,23 +245,17 @@ typedef struct KernelNode { /* CUDA_KERNEL_NODE_PARAMS */
 } KernelNode;
 
 static int add_kernel_node(void** node, void* graph, void* const* after, size_t count, const KernelNode* n) {
-  LaunchConfig config = {{n->grid[0], n->grid[1], n->grid[2]}, {n->block[0], n->block[1], n->block[2]}, n->shared_bytes, NULL, NULL, 0};
+  const LaunchConfig config = {
+      {n->grid[0], n->grid[1], n->grid[2]}, {n->block[0], n->block[1], n->block[2]}, n->shared_bytes, NULL, NULL, 0};
   void* child = NULL;
   if (graphs.add_graph == NULL) return CU_NOT_SUPPORTED;
-  int result = graphs.create_stream(&config.stream, kNonBlocking);
+  int result = graphs.create_graph(&child, 0);
   if (result != CU_SUCCESS) return result;
-  result = graphs.begin(config.stream, kRelaxed);
-  if (result == CU_SUCCESS) {
-    result = launch(&config, n->function != NULL ? n->function : n->kernel, n->parameters, n->extra);
-    const int ended = graphs.end(config.stream, &child);
-    if (result == CU_SUCCESS) result = ended;
-  }
-  if (result == CU_SUCCESS) result = graphs.add_graph(node, graph, after, count, child);
-  if (child != NULL) graphs.destroy_graph(child);
   PyGILState_STATE state = PyGILState_Ensure();
-  forget_stream(config.stream);
+  result = launch_kernel(&config, n->function != NULL ? n->function : n->kernel, n->parameters, child);
   PyGILState_Release(state);
-  graphs.destroy_stream(config.stream);
+  if (result == CU_SUCCESS) result = graphs.add_graph(node, graph, after, count, child);
+  graphs.destroy_graph(child);
   return result;
 }
 
@@ -273,7 +267,8 @@ typedef struct Entry {
   Function function;
   int on_gpu; /* ours there, too */
 } Entry;
-#define ENTRY(name, function, on_gpu) {#name, (Function)(function), on_gpu}
+#define ENTRY(name, function, on_gpu) \
+  { #name, (Function)(function), on_gpu }
 static const Entry entries[] = {
     ENTRY(cuLibraryLoadData, load, 1),
     ENTRY(cuLibraryUnload, unload, 1),
@@ -360,10 +355,7 @@ PyObject* driver_open(PyObject* module, PyObject* arguments) {
   Py_INCREF(made.warn);
   memcpy(&real, &getter, sizeof real);
   find_real("cuStreamIsCapturing", &made.is_capturing);
-  find_real("cuStreamCreate", &graphs.create_stream);
-  find_real("cuStreamDestroy", &graphs.destroy_stream);
-  find_real("cuStreamBeginCapture", &graphs.begin);
-  find_real("cuStreamEndCapture", &graphs.end);
+  find_real("cuGraphCreate", &graphs.create_graph);
   find_real("cuGraphDestroy", &graphs.destroy_graph);
   find_real("cuGraphAddChildGraphNode", &graphs.add_graph);
   driver = made;

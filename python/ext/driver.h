@@ -63,6 +63,7 @@ typedef struct Call {
   tilevm_status (*add_memory)(tilevm_launch* launch,
                               const struct Call* call); /* what the kernel may touch; on the cpu */
   const void* arguments;                                /* for add_memory */
+  void* graph; /* what it becomes part of instead of being run, or NULL; on a GPU */
 } Call;
 /* With the GIL, which is released while a kernel runs. 0, or -1 with an exception. */
 int run_call(const Call* call, void* stream);
@@ -114,10 +115,10 @@ typedef struct LaunchConfig { /* CUlaunchConfig */
   void* attributes;
   unsigned num_attributes;
 } LaunchConfig;
-int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters);
+/* `graph`: the launch is added to it (tilevm_launch_add_to_graph) instead of run; NULL: it runs. */
+int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters, void* graph);
 /* In a child of fork: opens the device again. A GPU that the parent used can't be used. 0, or -1 with an exception. */
 int renew_device(void);
-void forget_stream(void* native); /* one that ends; with the GIL */
 
 /* Of the module. */
 PyObject* driver_open(PyObject* module, PyObject* arguments);

@@ -59,10 +59,10 @@ static tilevm_status add_memory(tilevm_launch* launch, const Call* call) {
   return status;
 }
 
-int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters) {
+int launch_kernel(const LaunchConfig* config, Kernel* kernel, void** parameters, void* graph) {
   uint64_t few[64], *words = few;
-  Call call = {&kernel->run, NULL,  (int)kernel->run.num_words + 3, kernel->has_lists && !driver.is_gpu,
-               add_memory,   kernel};
+  Call call = {&kernel->run, NULL, (int)kernel->run.num_words + 3, kernel->has_lists && !driver.is_gpu, add_memory,
+               kernel,       graph};
   if (call.num_words > 64) words = malloc((size_t)call.num_words * sizeof *words);
   if (words == NULL) return CU_OUT_OF_MEMORY;
   call.words = words;

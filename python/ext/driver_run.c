@@ -203,16 +203,6 @@ static tilevm_stream* wrapped(void* native) {
   return stream;
 }
 
-void forget_stream(void* native) {
-  for (int i = 0; i < kStreams; ++i) {
-    if (known[i].stream == NULL || known[i].native != native) continue;
-    known[i].native = &known[i]; /* which is no stream's; `wrapped` uses the place again */
-    if (known[i].waiting > 0) continue;
-    tilevm_stream_destroy(known[i].stream);
-    known[i].stream = NULL;
-  }
-}
-
 /* driver_check(stream or None): raises what a kernel on the stream, or on any, has reported. Waits for it. */
 PyObject* driver_check(PyObject* module, PyObject* stream) {
   (void)module;
@@ -241,6 +231,15 @@ static int record(const Call* call) {
   const int failed = PyList_Append(driver.capture_list, object);
   Py_DECREF(object);
   return failed;
+}
+
+static int add_to_graph(const Call* call) {
+  tilevm_launch* launch = make(call);
+  if (launch == NULL) return -1;
+  const tilevm_status status = tilevm_launch_add_to_graph(launch, call->graph);
+  if (status != TILEVM_OK) raise_status(status);
+  tilevm_launch_destroy(launch); /* the graph keeps what it uses of it */
+  return status == TILEVM_OK ? 0 : -1;
 }
 
 static int run_on_gpu(const Call* call, void* native) {
@@ -276,6 +275,7 @@ static int run_on_cpu(const Call* call) {
 
 int run_call(const Call* call, void* stream) {
   if (renew_runnable(call->of) != 0) return -1;
+  if (call->graph != NULL) return add_to_graph(call);
   if (driver.is_gpu) return run_on_gpu(call, stream);
   return driver.capture_list != NULL && driver.capture_stream == stream ? record(call) : run_on_cpu(call);
 }

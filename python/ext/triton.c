@@ -201,7 +201,7 @@ static int run(const Launcher* l, PyObject* arguments, const uint64_t grid[3]) {
       w.words[l->num_words + 4 + 2 * i] = w.pieces[i].bytes;
     }
     const Bound bound = {l, w.pieces};
-    const Call call = {&f->run, w.words, count, l->makes_pointers && !driver.is_gpu, add_memory, &bound};
+    const Call call = {&f->run, w.words, count, l->makes_pointers && !driver.is_gpu, add_memory, &bound, NULL};
     f->run.num_words = (uint32_t)l->num_words;
     failed = PyErr_Occurred() != NULL ? -1 : run_call(&call, stream);
   }

@@ -151,6 +151,12 @@ tilevm_status tilevm_launch_prepare(tilevm_launch* launch) {
   return Report(launch->launch->Prepare());
 }
 
+tilevm_status tilevm_launch_add_to_graph(tilevm_launch* launch, void* graph) {
+  TILEVM_NEED(launch);
+  TILEVM_NEED(graph);
+  return Report(launch->launch->AddTo(graph));
+}
+
 tilevm_status tilevm_launch_run(tilevm_launch* launch, tilevm_stream* stream) {
   TILEVM_NEED(launch);
   return OnStream(launch->device, stream, [&](Stream* on) { return launch->launch->Run(on); });

@@ -24,6 +24,7 @@ class EmptyLaunch : public PreparedLaunch, public Reporting, public std::enable_
   absl::Status Run(Stream* stream) override {
     return keeps_ == nullptr ? absl::OkStatus() : static_cast<CudaStream*>(stream)->Note(shared_from_this());
   }
+  absl::Status AddTo(void*) override { return absl::OkStatus(); }
   absl::Status TakeReport() override { return absl::OkStatus(); }
   const ir::Function& function() const override { return function_; }
 

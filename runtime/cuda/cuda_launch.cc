@@ -236,6 +236,48 @@ absl::Status CudaLaunch::Run(Stream* stream) {
   return on->Note(shared_from_this());
 }
 
+absl::Status CudaLaunch::AddTo(void* native) {
+  const auto graph = static_cast<CUgraph>(native);
+  const Driver& driver = *target_.context->driver;
+  CurrentUnrecorded current(*target_.context);
+  CUgraphNode last = nullptr;
+  // Each node behind the one before it.
+  const auto add = [&](auto&& make, absl::string_view doing) {
+    CUgraphNode node = nullptr;
+    const CUresult result = make(&node, last == nullptr ? nullptr : &last, last == nullptr ? 0 : 1);
+    last = node;
+    return driver.Check(result, doing);
+  };
+  const std::string doing = absl::StrCat("adding `", kernel_name(), "` to a graph");
+  for (const Cleared& c : cleared_) {
+    const CUDA_MEMSET_NODE_PARAMS fill = {c.address, 0, 0, 1, c.bytes, 1};
+    absl::Status s = add(
+        [&](CUgraphNode* node, const CUgraphNode* after, size_t count) {
+          return driver.cuGraphAddMemsetNode(node, graph, after, count, &fill, target_.context->context);
+        },
+        doing);
+    if (!s.ok()) return s;
+  }
+  const CUDA_KERNEL_NODE_PARAMS kernel = {
+      target_.image->function(), config_.gridDimX, config_.gridDimY, config_.gridDimZ, config_.blockDimX, 1, 1,
+      config_.sharedMemBytes,    params_.data(),   /*extra=*/nullptr};
+  absl::Status s = add([&](CUgraphNode* node, const CUgraphNode* after,
+                           size_t count) { return driver.cuGraphAddKernelNode(node, graph, after, count, &kernel); },
+                       doing);
+  for (const CUlaunchAttribute& a : attributes_) {
+    // In a graph it is a property of the edge between two kernels, and nothing comes before this one.
+    if (a.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) continue;
+    if (s.ok()) s = driver.Check(driver.cuGraphKernelNodeSetAttribute(last, a.id, &a.value), doing);
+  }
+  if (s.ok() && record_ != nullptr && record_->print_capacity > 0) {
+    const CUDA_HOST_NODE_PARAMS print = {[](void* self) { static_cast<CudaLaunch*>(self)->TakePrints(); }, this};
+    s = add([&](CUgraphNode* node, const CUgraphNode* after,
+                size_t count) { return driver.cuGraphAddHostNode(node, graph, after, count, &print); },
+            doing);
+  }
+  return s.ok() ? KeepIn(*target_.context, graph, shared_from_this()) : s;
+}
+
 // In a thread of the driver, where no function of it may be called.
 void CudaLaunch::TakePrints() { cuda::TakePrints(record_, target_.image->image(), target_.context->print); }
 

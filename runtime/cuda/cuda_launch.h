@@ -27,6 +27,7 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
   ~CudaLaunch() override;
 
   absl::Status Run(Stream* stream) override;
+  absl::Status AddTo(void* graph) override;
   absl::Status TakeReport() override;
   const ir::Function& function() const override { return *target_.function; }
 

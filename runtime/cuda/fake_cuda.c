@@ -55,12 +55,12 @@ __attribute__((format(printf, 2, 3))) static int call(const char* function, cons
 /* As the driver's global mode has it: a call that is no work on a stream ends a capture, except in a thread that has opted out. */
 static int captures, lost_captures;
 static __thread int capture_mode;
-#define ASIDE()                                       \
-  do {                                                \
-    if (captures > 0 && capture_mode != 2) {          \
-      lost_captures = captures;                       \
-      return 900;                                     \
-    }                                                 \
+#define ASIDE()                              \
+  do {                                       \
+    if (captures > 0 && capture_mode != 2) { \
+      lost_captures = captures;              \
+      return 900;                            \
+    }                                        \
   } while (0)
 
 static void count(int n) { __atomic_add_fetch(&live, n, __ATOMIC_SEQ_CST); }
@@ -94,7 +94,10 @@ int cuDriverGetVersion(int* v) {
   return 0;
 }
 int cuGetErrorName(int e, const char** s) {
-  *s = e == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : e == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : e == 999 ? "CUDA_ERROR_UNKNOWN" : NULL;
+  *s = e == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+       : e == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+       : e == 999 ? "CUDA_ERROR_UNKNOWN"
+                  : NULL;
   return *s ? 0 : 1;
 }
 int cuGetErrorString(int e, const char** s) {
@@ -118,7 +121,8 @@ int cuDeviceGetAttribute(int* v, int what, int d) {
   const int cc = number("FAKE_CUDA_CC", 90);
   switch (what) {
     case 5: *v = 2147483647; break;
-    case 6: case 7: *v = 65535; break;
+    case 6:
+    case 7: *v = 65535; break;
     case 16: *v = number("FAKE_CUDA_SMS", 4); break;
     case 75: *v = cc / 10; break;
     case 76: *v = cc % 10; break;
@@ -278,32 +282,45 @@ static void run(Work* w) {
     vector_add(&w->launch);
   }
 }
+static Graph* new_graph(void) {
+  Graph* graph = calloc(1, sizeof *graph);
+  graph->last = &graph->first;
+  graph->references = 1;
+  return graph;
+}
+static Work* append(Graph* graph, const Work* work) {
+  Work* copy = malloc(sizeof *copy);
+  *copy = *work;
+  for (unsigned i = 0; i < copy->launch.num_params; ++i) copy->params[i] = copy->values[i];
+  copy->launch.params = copy->params;
+  copy->next = NULL;
+  *graph->last = copy;
+  graph->last = &copy->next;
+  return copy;
+}
 static int submit(Stream* s, const Work* work) {
   if (s && s->graph) {
-    Work* copy = malloc(sizeof *copy);
-    *copy = *work;
-    for (unsigned i = 0; i < copy->launch.num_params; ++i) copy->params[i] = copy->values[i];
-    copy->launch.params = copy->params;
-    copy->next = NULL;
-    *s->graph->last = copy;
-    s->graph->last = &copy->next;
-    return 0;
+    append(s->graph, work);
+  } else {
+    run((Work*)work);
   }
-  run((Work*)work);
   return 0;
+}
+static void set_launch(Work* w, Function* f, FakeLaunch l, void** params) {
+  memset(w, 0, sizeof *w);
+  w->kind = kLaunch;
+  w->launch = l;
+  w->launch.symbol = f->symbol;
+  w->launch.num_params = f->num_params;
+  for (unsigned i = 0; i < f->num_params; ++i) {
+    memcpy(w->values[i], params[i], f->size[i]);
+    w->params[i] = w->values[i];
+  }
+  w->launch.params = w->params;
 }
 static int launch(Function* f, FakeLaunch l, void** params, Stream* s) {
   Work w;
-  memset(&w, 0, sizeof w);
-  w.kind = kLaunch;
-  w.launch = l;
-  w.launch.symbol = f->symbol;
-  w.launch.num_params = f->num_params;
-  for (unsigned i = 0; i < f->num_params; ++i) {
-    memcpy(w.values[i], params[i], f->size[i]);
-    w.params[i] = w.values[i];
-  }
-  w.launch.params = w.params;
+  set_launch(&w, f, l, params);
   launched = 1;
   return submit(s, &w);
 }
@@ -331,15 +348,22 @@ typedef struct Config {
   unsigned num_attributes;
 } Config;
 int cuLaunchKernelEx(const Config* c, Function* f, void** params, void** extra) {
-  FakeLaunch l = {NULL, {c->grid[0], c->grid[1], c->grid[2]}, {c->block[0], c->block[1], c->block[2]}, {1, 1, 1},
-                  c->shared, 0, 0, NULL, 0};
+  FakeLaunch l = {NULL,
+                  {c->grid[0], c->grid[1], c->grid[2]},
+                  {c->block[0], c->block[1], c->block[2]},
+                  {1, 1, 1},
+                  c->shared,
+                  0,
+                  0,
+                  NULL,
+                  0};
   for (unsigned i = 0; i < c->num_attributes; ++i) {
     if (c->attributes[i].id == 2) l.cooperative = (unsigned)c->attributes[i].value.flag;
     if (c->attributes[i].id == 4) memcpy(l.cluster, c->attributes[i].value.cluster, sizeof l.cluster);
     if (c->attributes[i].id == 6) l.programmatic = (unsigned)c->attributes[i].value.flag;
   }
-  CALL("%s grid=%u,%u,%u block=%u shared=%u cluster=%u,%u,%u coop=%u pdl=%u", f->symbol, l.grid[0], l.grid[1], l.grid[2],
-       l.block[0], l.shared_bytes, l.cluster[0], l.cluster[1], l.cluster[2], l.cooperative, l.programmatic);
+  CALL("%s grid=%u,%u,%u block=%u shared=%u cluster=%u,%u,%u coop=%u pdl=%u", f->symbol, l.grid[0], l.grid[1],
+       l.grid[2], l.block[0], l.shared_bytes, l.cluster[0], l.cluster[1], l.cluster[2], l.cooperative, l.programmatic);
   return extra ? 1 : launch(f, l, params, c->stream);
 }
 int cuTensorMapEncodeTiled(uint64_t* map, int type, uint32_t rank, void* address, const uint64_t* sizes,
@@ -465,9 +489,7 @@ int cuStreamWaitEvent(Stream* s, void* e, unsigned flags) {
 int cuStreamBeginCapture_v2(Stream* s, int mode) {
   CALL("%d", mode);
   if (!s || s->graph) return 901;
-  s->graph = calloc(1, sizeof *s->graph);
-  s->graph->last = &s->graph->first;
-  s->graph->references = 1;
+  s->graph = new_graph();
   ++captures;
   return 0;
 }
@@ -494,6 +516,79 @@ int cuThreadExchangeStreamCaptureMode(int* mode) {
   *mode = before;
   return 0;
 }
+int cuGraphCreate(Graph** graph, unsigned flags) {
+  CALL("%u", flags);
+  *graph = new_graph();
+  count(1);
+  return 0;
+}
+/* Nodes run in the order in which they were added; whoever depends on another order fails. */
+static int add_node(Work** node, Graph* graph, Work* const* after, size_t n, const Work* work) {
+  Work* last = graph->first;
+  while (last && last->next) last = last->next;
+  if (n > 1 || (n == 1 && after[0] != last)) return 1;
+  *node = append(graph, work);
+  return 0;
+}
+typedef struct KernelNode {
+  Function* function;
+  unsigned grid[3], block[3], shared;
+  void **params, **extra;
+} KernelNode;
+int cuGraphAddKernelNode(Work** node, Graph* graph, Work* const* after, size_t n, const KernelNode* k) {
+  FakeLaunch l = {NULL,
+                  {k->grid[0], k->grid[1], k->grid[2]},
+                  {k->block[0], k->block[1], k->block[2]},
+                  {1, 1, 1},
+                  k->shared,
+                  0,
+                  0,
+                  NULL,
+                  0};
+  Work w;
+  CALL("%s grid=%u,%u,%u block=%u shared=%u", k->function->symbol, l.grid[0], l.grid[1], l.grid[2], l.block[0],
+       k->shared);
+  set_launch(&w, k->function, l, k->params);
+  return k->extra ? 1 : add_node(node, graph, after, n, &w);
+}
+int cuGraphKernelNodeSetAttribute(Work* node, int attribute, const void* value) {
+  CALL("%d", attribute);
+  if (node->kind != kLaunch) return 1;
+  if (attribute == 2) memcpy(&node->launch.cooperative, value, sizeof(int));
+  if (attribute == 4) memcpy(node->launch.cluster, value, sizeof node->launch.cluster);
+  return attribute == 2 || attribute == 4 ? 0 : 1;
+}
+typedef struct FillNode {
+  uint64_t to;
+  size_t pitch;
+  unsigned value, element;
+  size_t width, height;
+} FillNode;
+int cuGraphAddMemsetNode(Work** node, Graph* graph, Work* const* after, size_t n, const FillNode* f, void* context) {
+  Work w;
+  CALL("%u %zu", f->value, f->width);
+  if (context == NULL || f->element != 1 || f->height != 1) return 1;
+  memset(&w, 0, sizeof w);
+  w.kind = kFill;
+  w.to = (void*)(uintptr_t)f->to;
+  w.value = (unsigned char)f->value;
+  w.bytes = f->width;
+  return add_node(node, graph, after, n, &w);
+}
+typedef struct HostNode {
+  void (*function)(void*);
+  void* user;
+} HostNode;
+int cuGraphAddHostNode(Work** node, Graph* graph, Work* const* after, size_t n, const HostNode* h) {
+  Work w;
+  CALL(" ");
+  memset(&w, 0, sizeof w);
+  w.kind = kHost;
+  w.host = h->function;
+  w.to = h->user;
+  return add_node(node, graph, after, n, &w);
+}
+
 int cuUserObjectCreate(Object** object, void* pointer, void (*destroy)(void*), unsigned references, unsigned flags) {
   CALL("%u %u", references, flags);
   if (flags != 1 || references == 0) return 1;

@@ -135,9 +135,9 @@ CudaStream::~CudaStream() {
   if (kind_ == Kind::kOwned) context_->driver->cuStreamDestroy(stream_);
 }
 
-absl::Status CudaStream::KeepIn(CUgraph graph, const std::shared_ptr<Reporting>& work) const {
+absl::Status KeepIn(const Context& context, CUgraph graph, const std::shared_ptr<Reporting>& work) {
   using Kept = std::shared_ptr<Reporting>;
-  const Driver& driver = *context_->driver;
+  const Driver& driver = *context.driver;
   auto kept = std::make_unique<Kept>(work);
   const CUhostFn release = [](void* user) {
     const std::unique_ptr<Kept> owned(static_cast<Kept*>(user));
@@ -145,12 +145,12 @@ absl::Status CudaStream::KeepIn(CUgraph graph, const std::shared_ptr<Reporting>&
   };
   CUuserObject object = nullptr;
   absl::Status s =
-      context_->Check(driver.cuUserObjectCreate(&object, kept.get(), release, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-                      "keeping a launch for a graph");
+      context.Check(driver.cuUserObjectCreate(&object, kept.get(), release, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+                    "keeping a launch for a graph");
   if (!s.ok()) return s;
   kept.release();  // the object's
-  s = context_->Check(driver.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE),
-                      "keeping a launch for a graph");
+  s = context.Check(driver.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE),
+                    "keeping a launch for a graph");
   if (!s.ok()) driver.cuUserObjectRelease(object, 1);
   return s;
 }

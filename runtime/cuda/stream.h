@@ -25,6 +25,9 @@ class Reporting {
   std::atomic<uint64_t> epoch{0};  // of the stream that last noted it
 };
 
+// Has the graph keep the work until it is gone.
+absl::Status KeepIn(const Context& context, CUgraph graph, const std::shared_ptr<Reporting>& work);
+
 class CudaStream : public Stream {
  public:
   enum class Kind { kOwned, kWrapped, kDefault };
@@ -51,7 +54,7 @@ class CudaStream : public Stream {
     CUgraph graph = capturing_ ? nullptr : RecordedElsewhere();
     for (const auto& work : works) {
       if (graph != nullptr) {
-        if (absl::Status s = KeepIn(graph, work); !s.ok()) return s;
+        if (absl::Status s = KeepIn(*context_, graph, work); !s.ok()) return s;
       }
       const uint64_t epoch = epoch_.load(std::memory_order_relaxed);
       if (work->epoch.load(std::memory_order_relaxed) != epoch) Remember(work, epoch, capturing_ || graph != nullptr);
@@ -71,7 +74,6 @@ class CudaStream : public Stream {
         context_->driver->cuStreamGetCaptureInfo(stream_, &status, nullptr, &graph, nullptr, nullptr);
     return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? graph : nullptr;
   }
-  absl::Status KeepIn(CUgraph graph, const std::shared_ptr<Reporting>& work) const;
   void Remember(const std::shared_ptr<Reporting>& work, uint64_t epoch, bool recorded);
   void AskThoseThatAreDone();
   Works TakeNoted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -117,6 +117,30 @@ struct CUlaunchAttribute {
 };
 static_assert(sizeof(CUlaunchAttribute) == 72);
 
+// What nodes of graphs do.
+struct CUDA_KERNEL_NODE_PARAMS {
+  CUfunction func;
+  unsigned gridDimX, gridDimY, gridDimZ;
+  unsigned blockDimX, blockDimY, blockDimZ;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+};
+static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == 56);
+
+struct CUDA_MEMSET_NODE_PARAMS {
+  CUdeviceptr dst;
+  size_t pitch;
+  unsigned value, elementSize;
+  size_t width, height;  // in elements; rows
+};
+static_assert(sizeof(CUDA_MEMSET_NODE_PARAMS) == 40);
+
+struct CUDA_HOST_NODE_PARAMS {
+  CUhostFn fn;
+  void* userData;
+};
+
 struct CUlaunchConfig {
   unsigned gridDimX, gridDimY, gridDimZ;
   unsigned blockDimX, blockDimY, blockDimZ;

@@ -27,7 +27,10 @@ entry @vector_add(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %n
 )";
 
 std::string ModuleWithImage(const char* requires_text = nullptr) {
-  return tile::FakeModule(kText, "vector_add", "8 8 8 8 4 4 4 8 8", requires_text);
+  return tile::FakeModule(kText, "vector_add", "8 8 8 8 4 4 4 8 8", [&](tile::ir::Image* i) {
+    if (requires_text != nullptr)
+      i->requirements.push_back({{{tile::ir::ExprOp::kConst, 0, 0, 0}}, requires_text});  // never
+  });
 }
 
 TEST(FakeGpu, FromBytesToLaunch) {

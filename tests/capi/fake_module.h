@@ -2,6 +2,7 @@
 #ifndef TILE_TESTS_CAPI_FAKE_MODULE_H_
 #define TILE_TESTS_CAPI_FAKE_MODULE_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -13,9 +14,9 @@
 namespace tile {
 
 // The .tbc of `text` with an image for sm_90a of its kernel `symbol`, whose parameters take `parameters` bytes each, in the words of the
-// fake driver ("8 8 4"). With `requires_text` the image fits no arguments.
+// fake driver ("8 8 4"). `edit` changes the image.
 inline std::string FakeModule(absl::string_view text, const std::string& symbol, absl::string_view parameters,
-                              const char* requires_text = nullptr) {
+                              const std::function<void(ir::Image*)>& edit = nullptr) {
   ir::Diagnostics diagnostics;
   const auto module = ir::Parse(text, "k.tile", &diagnostics);
   EXPECT_NE(module, nullptr) << diagnostics.ToString();
@@ -26,8 +27,8 @@ inline std::string FakeModule(absl::string_view text, const std::string& symbol,
   image.threads = 128;
   image.flags = ir::kTileAbi;
   image.code_hash = *ir::HashCode(*module);
-  if (requires_text != nullptr) image.requirements.push_back({{{ir::ExprOp::kConst, 0, 0, 0}}, requires_text});
   image.payload = {reinterpret_cast<const uint8_t*>(code.data()), code.size()};
+  if (edit) edit(&image);
   return *ir::WriteTbc(*module, {.images = {&image, 1}});
 }
 

@@ -168,6 +168,62 @@ TEST_P(GraphsOfOthers, KeepWhatTheyNeed) {
   }
 }
 
+// A kernel with a workspace of its image, which counts there.
+std::string CounterBytes() {
+  constexpr char kCounter[] = R"(
+entry @counter(%y: tile<ptr<i32>>) {
+  return
+}
+)";
+  return tile::FakeModule(kCounter, "counter", "8 4 4 4 8 8", [](tile::ir::Image* i) {
+    i->workspaces.push_back({.bytes = {{tile::ir::ExprOp::kConst, 0, 0, 4}}, .alignment = 4, .zeroed = true});
+  });
+}
+
+TEST_P(GraphsOfOthers, TakeLaunchesAsNodes) {
+  const auto create = Symbol<int (*)(void**, unsigned)>("cuGraphCreate");
+  const auto instantiate = Symbol<int (*)(void**, void*, unsigned long long)>("cuGraphInstantiateWithFlags");
+  const auto run = Symbol<int (*)(void*, void*)>("cuGraphLaunch");
+  const auto destroy = Symbol<int (*)(void*)>("cuGraphDestroy"),
+             destroy_executable = Symbol<int (*)(void*)>("cuGraphExecDestroy");
+  Symbol<FakeSetKernelFn>("fake_cuda_set_kernel")(
+      [](const FakeLaunch* l, void*) { *Param<int32_t*>(*l, 0) = ++*Param<int32_t*>(*l, 5); }, nullptr);
+  tilevm::Device device = tilevm::Device::Open(GetParam()).value();
+  const std::string bytes = CounterBytes();
+  tilevm::Module module = tilevm::Module::FromBytes(bytes.data(), bytes.size()).value();
+  tilevm::Kernel kernel = tilevm::Kernel::Create(device, module, "counter").value();
+  tilevm::Buffer y = tilevm::Buffer::Create(device, 4).value();
+  void *graph = nullptr, *executable = nullptr;
+  ASSERT_EQ(create(&graph, 0), 0);
+  {
+    tilevm_launch* launch = nullptr;
+    ASSERT_EQ(tilevm_launch_create(kernel.get(), &launch), TILEVM_OK);
+    const auto address = reinterpret_cast<uintptr_t>(tilevm_buffer_data(y.get()));
+    ASSERT_EQ(tilevm_launch_set_parameter(launch, 0, address), TILEVM_OK);
+    ASSERT_EQ(tilevm_launch_set_grid(launch, 1, 1, 1), TILEVM_OK);
+    ASSERT_EQ(tilevm_launch_add_to_graph(launch, graph), TILEVM_OK) << tilevm_error();
+    tilevm_launch_destroy(launch);  // the graph keeps what it needs
+  }
+  ASSERT_EQ(instantiate(&executable, graph, 0), 0);
+  destroy(graph);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(run(executable, nullptr), 0);
+    int32_t value = 0;
+    y.Download(&value, sizeof value).OrThrow();
+    EXPECT_EQ(value, 1) << "the workspace is cleared each time";
+  }
+  destroy_executable(executable);
+  tilevm::Stream::Create(device).value().Synchronize().OrThrow();  // frees what the graph kept
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, GraphsOfOthers, testing::Values("cuda"));
+
+TEST_P(Graphs, SayWhatIsNoNode) {
+  Setup s = Open();
+  tilevm::Launch launch = Prepare(s, 1);
+  int graph = 0;  // not looked at
+  EXPECT_EQ(tilevm_launch_add_to_graph(launch.get(), &graph), TILEVM_UNSUPPORTED);
+  EXPECT_STREQ(tilevm_error_code(), "run.graph");
+}
 
 }  // namespace

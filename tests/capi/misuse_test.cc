@@ -124,6 +124,8 @@ TEST(Misuse, Null) {
   NULL_ARGUMENT(tilevm_launch_get_grid(launch, nullptr));
   NULL_ARGUMENT(tilevm_launch_prepare(nullptr));
   NULL_ARGUMENT(tilevm_launch_run(nullptr, stream));
+  NULL_ARGUMENT(tilevm_launch_add_to_graph(nullptr, launch));
+  NULL_ARGUMENT(tilevm_launch_add_to_graph(launch, nullptr));
   NULL_ARGUMENT(tilevm_graph_run(nullptr, stream));
   NULL_ARGUMENT(tilevm_buffer_from_dlpack(device, nullptr, &b, &array));
   NULL_ARGUMENT(tilevm_buffer_from_dlpack(nullptr, nullptr, &b, &array));
