@@ -136,6 +136,46 @@ def test_objects_with_data_ptr():
     assert (out == 2).all()
 
 
+class Wrapper:
+    """Has some of what a tensor has, as classes of programs do that give it other strides."""
+
+    def __init__(self, base):
+        self.base, self.dtype, self.shape = base, base.dtype, base.shape
+
+    def data_ptr(self):
+        return self.base.data_ptr()
+
+    def untyped_storage(self):
+        return self.base.untyped_storage()
+
+
+def test_objects_with_some_of_a_tensor():
+    x, out = torch.ones(8, device="cuda"), torch.zeros(8, device="cuda")
+    add[(1,)](Wrapper(x), Wrapper(x), Wrapper(out), 8, BLOCK=8)
+    assert (out == 2).all()
+
+
+def test_operators_that_a_program_implements():
+    def doubled(x):
+        out = torch.empty_like(x)
+        add[(1,)](x, x, out, x.numel(), BLOCK=8)
+        assert torch.zeros(1).to("cuda").is_cuda  # the mode holds within
+        return out
+
+    x = torch.full((8,), -1.0, device="cuda")
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("abs", doubled, "CUDA")
+    assert (torch.abs(x) == -2).all() and torch.abs(x).is_cuda
+    library._destroy()
+    assert (torch.abs(x) == 1).all()
+
+    @torch.library.custom_op("tilevm_cases::doubled", mutates_args=(), device_types="cuda")
+    def operator(x: torch.Tensor) -> torch.Tensor:
+        return doubled(x)
+
+    assert (operator(x) == -2).all()
+
+
 def test_reinterpreted():
     out = torch.zeros(4, dtype=torch.int32)
     store_scalar[(1,)](triton.reinterpret(out, tl.float32), 1.0)

@@ -178,7 +178,7 @@ def shape_of(object: "Any", name: str, address: int, begin: int, bytes: int, bit
     """What messages call this memory, and of what shape it is: the argument's own, if it is all of it."""
     array = getattr(object, "array", object)
     all_of_it = bytes * 8 // max(bits, 1)
-    if hasattr(array, "untyped_storage"):
+    if hasattr(array, "untyped_storage") and hasattr(array, "is_contiguous"):
         if array.is_contiguous() and array.numel() == all_of_it and address == begin:
             return name, tuple(array.shape)
         return f"{name}.untyped_storage()", (all_of_it,)

@@ -125,7 +125,7 @@ def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords
     return result
 
 
-class _Redirect(TorchFunctionMode):  # type: ignore[misc]
+class Redirect(TorchFunctionMode):  # type: ignore[misc]
     """In every thread."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -187,7 +187,7 @@ def _in_new_threads() -> None:
     start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
     def bootstrap(thread: "threading.Thread") -> None:
-        with _Redirect():
+        with Redirect():
             start(thread)
 
     threading.Thread._bootstrap_inner = bootstrap  # type: ignore[attr-defined]
@@ -203,4 +203,4 @@ def install(module: Any) -> None:
     module._C._to_dlpack = functools.partial(_tilevm.as_cuda_dlpack, module._C._to_dlpack)
     _patch_tensor()
     _in_new_threads()
-    _Redirect().__enter__()
+    Redirect().__enter__()
