@@ -4,6 +4,7 @@
     SUITE_EXCLUDED=FILE   lines `PATTERN  # reason`: cases that are not run
     SUITE_SHARD=I/N       every Nth function of the tests, from I on
     SUITE_SAMPLE=N        at most N cases of each function, the same in every run
+    SUITE_SMALLEST=1      … those whose numbers are the smallest, multiplied with each other
     SUITE_SECONDS=S       for each case; default 60
 """
 import fnmatch
@@ -53,6 +54,35 @@ def done_before():
         return {json.loads(line)["id"] for line in file}
 
 
+def numbers_in(value):
+    """Those of a parameter: sizes, shapes, lists of them."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (tuple, list)):
+        return []
+    return [number for item in value for number in numbers_in(item)]
+
+
+def size_of(item):
+    """About how much a case has to do."""
+    size = 1
+    for number in numbers_in(getattr(item, "callspec", None) and item.callspec.params or {}):
+        size *= max(number, 1)
+    return size
+
+
+def sample_of(members, count):
+    """So many of the cases of a function, in their order."""
+    drawn = random.Random(1)
+    if os.environ.get("SUITE_SMALLEST"):  # chance decides among those of a size, so that types differ
+        kept = set(sorted(range(len(members)), key=lambda j: (size_of(members[j]), drawn.random()))[:count])
+    else:
+        kept = set(drawn.sample(range(len(members)), count))
+    return [m for j, m in enumerate(members) if j in kept]
+
+
 def pytest_collection_modifyitems(config, items):
     patterns = read_patterns(os.environ["SUITE_EXCLUDED"]) if os.environ.get("SUITE_EXCLUDED") else []
     groups = {}
@@ -66,8 +96,7 @@ def pytest_collection_modifyitems(config, items):
         if i % shards != shard:
             continue
         if sample and len(members) > sample:
-            kept = set(random.Random(1).sample(range(len(members)), sample))
-            members = [m for j, m in enumerate(members) if j in kept]
+            members = sample_of(members, sample)
         for item in members:
             reason = excluded_by(patterns, item.nodeid)
             if reason is not None and item.nodeid not in begun:
