@@ -12,7 +12,7 @@
 
 namespace tilevm::gpu_sim {
 
-enum class Format : uint8_t { kF64, kF32, kTF32, kF16, kBF16, kE4M3, kE5M2, kE2M3, kE3M2, kE2M1, kUE8M0 };
+enum class Format : uint8_t { kF64, kF32, kTF32, kF16, kBF16, kE4M3, kE5M2, kE2M1 };
 
 enum class Rounding : uint8_t {
   kNearestEven,  // .rn, .rni
@@ -27,15 +27,14 @@ enum class Rounding : uint8_t {
 enum class Overflow : uint8_t { kInfinity, kSatfinite };
 
 struct FormatInfo {
-  int bits;           // of a code, with those that tf32 does not use
-  int exponent_bits;  // the highest after the sign
+  int bits;           // of a code
+  int exponent_bits;  // behind the sign
   int mantissa_bits;
+  int unused_bits;  // behind the mantissa: tf32 has those of f32
   int bias;
-  bool has_sign;
-  bool has_infinity;
-  uint64_t largest;  // code of the largest finite value
-  uint64_t nan;      // the canonical NaN; formats without one: what NaN becomes
-  bool has_nan;
+  uint64_t largest;   // code of the largest finite value
+  uint64_t infinity;  // code, if there is one: else `nan`
+  uint64_t nan;       // the canonical NaN; of formats without one what NaN becomes
 };
 const FormatInfo& InfoOf(Format f);
 
