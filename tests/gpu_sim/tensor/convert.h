@@ -5,8 +5,8 @@
 //
 // Operands are registers of which the low bits of the source's type count. The result is extended to 64 bits by its type's sign (what
 // PTX puts into a wider register); a register takes its low bits. Thread-safe.
-#ifndef TILEVM_GPU_SIM_TENSOR_CONVERT_H_
-#define TILEVM_GPU_SIM_TENSOR_CONVERT_H_
+#ifndef TILE_TESTS_GPU_SIM_TENSOR_CONVERT_H_
+#define TILE_TESTS_GPU_SIM_TENSOR_CONVERT_H_
 
 #include <cstdint>
 
@@ -38,4 +38,4 @@ uint64_t RunCvt(const CvtKind& kind, uint64_t a, uint64_t b = 0);
 
 }  // namespace tilevm::gpu_sim
 
-#endif  // TILEVM_GPU_SIM_TENSOR_CONVERT_H_
+#endif  // TILE_TESTS_GPU_SIM_TENSOR_CONVERT_H_

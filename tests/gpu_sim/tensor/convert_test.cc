@@ -120,8 +120,8 @@ TEST(Convert, PairsHaveTheFirstOperandAbove) {
 TEST(Convert, UnknownForms) {
   for (absl::string_view opcode :
        {"cvt.f16.f32", "cvt.rn.s32.f32", "cvt.rni.s32.s16", "cvt.rn.e4m3x2.f32", "cvt.rn.f32.f16x2", "cvt.s32.b16",
-        "cvt.rn.rz.f16.f32", "cvt.rn.f16x2.f16", "cvt.pack.sat.u8.s32.b32", "cvt.u32", "cvt.u32.u8.u8", "cvt.rn.tf32.s32",
-        "mov.b32", "cvt.rni.f16.f32", "cvt.relu.u32.u8"}) {
+        "cvt.rn.rz.f16.f32", "cvt.rn.f16x2.f16", "cvt.pack.sat.u8.s32.b32", "cvt.u32", "cvt.u32.u8.u8",
+        "cvt.rn.tf32.s32", "mov.b32", "cvt.rni.f16.f32", "cvt.relu.u32.u8"}) {
     const std::vector<absl::string_view> parts = absl::StrSplit(opcode, '.');
     const absl::StatusOr<CvtKind> kind = ParseCvt(parts);
     EXPECT_FALSE(kind.ok()) << opcode;

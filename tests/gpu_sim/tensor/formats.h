@@ -5,8 +5,8 @@
 //   Encode(Format::kE4M3, 1e9, Rounding::kNearestEven, Overflow::kSatfinite)  // 0x7E, the largest finite
 //
 // A double holds every value of the other formats. Results that are NaN are the format's canonical one. Thread-safe.
-#ifndef TILEVM_GPU_SIM_TENSOR_FORMATS_H_
-#define TILEVM_GPU_SIM_TENSOR_FORMATS_H_
+#ifndef TILE_TESTS_GPU_SIM_TENSOR_FORMATS_H_
+#define TILE_TESTS_GPU_SIM_TENSOR_FORMATS_H_
 
 #include <cstdint>
 
@@ -53,4 +53,4 @@ double RoundToIntegral(double value, Rounding rounding);
 
 }  // namespace tilevm::gpu_sim
 
-#endif  // TILEVM_GPU_SIM_TENSOR_FORMATS_H_
+#endif  // TILE_TESTS_GPU_SIM_TENSOR_FORMATS_H_

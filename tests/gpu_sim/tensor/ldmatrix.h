@@ -4,8 +4,8 @@
 //   absl::Status s = RunLdMatrix(*kind, shared, addresses, &d);   // d[lane][matrix]
 //
 // Addresses are offsets in the block's shared memory. Errors: an address that is used and misaligned or outside. Thread-safe.
-#ifndef TILEVM_GPU_SIM_TENSOR_LDMATRIX_H_
-#define TILEVM_GPU_SIM_TENSOR_LDMATRIX_H_
+#ifndef TILE_TESTS_GPU_SIM_TENSOR_LDMATRIX_H_
+#define TILE_TESTS_GPU_SIM_TENSOR_LDMATRIX_H_
 
 #include <array>
 #include <cstdint>
@@ -29,4 +29,4 @@ absl::Status RunLdMatrix(const LdMatrixKind& kind, absl::Span<const uint8_t> sha
 
 }  // namespace tilevm::gpu_sim
 
-#endif  // TILEVM_GPU_SIM_TENSOR_LDMATRIX_H_
+#endif  // TILE_TESTS_GPU_SIM_TENSOR_LDMATRIX_H_

@@ -8,8 +8,8 @@
 //
 // A phase ends when all arrivals have come and the bytes that came are those expected; the next one begins with it. The bits are
 // ours, PTX leaves them open. Errors: an object that was not initialised, counts out of range. Not thread-safe.
-#ifndef TILEVM_GPU_SIM_TENSOR_MBARRIER_H_
-#define TILEVM_GPU_SIM_TENSOR_MBARRIER_H_
+#ifndef TILE_TESTS_GPU_SIM_TENSOR_MBARRIER_H_
+#define TILE_TESTS_GPU_SIM_TENSOR_MBARRIER_H_
 
 #include <cstdint>
 
@@ -43,4 +43,4 @@ class Mbarrier {
 
 }  // namespace tilevm::gpu_sim
 
-#endif  // TILEVM_GPU_SIM_TENSOR_MBARRIER_H_
+#endif  // TILE_TESTS_GPU_SIM_TENSOR_MBARRIER_H_

@@ -4,8 +4,8 @@
 //   RunMma(*kind, a, b, c, &d);
 //
 // A sum is exact in double and rounded once to float, where GPUs round differently from each other; integers wrap. Thread-safe.
-#ifndef TILEVM_GPU_SIM_TENSOR_MMA_H_
-#define TILEVM_GPU_SIM_TENSOR_MMA_H_
+#ifndef TILE_TESTS_GPU_SIM_TENSOR_MMA_H_
+#define TILE_TESTS_GPU_SIM_TENSOR_MMA_H_
 
 #include <array>
 #include <cstdint>
@@ -32,4 +32,4 @@ void RunMma(const MmaKind& kind, const WarpWords& a, const WarpWords& b, const W
 
 }  // namespace tilevm::gpu_sim
 
-#endif  // TILEVM_GPU_SIM_TENSOR_MMA_H_
+#endif  // TILE_TESTS_GPU_SIM_TENSOR_MMA_H_

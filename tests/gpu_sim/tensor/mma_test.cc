@@ -41,8 +41,7 @@ const Isa kIsa[] = {
      },
      [](int i, int g, int t) { return Place(i < 2 ? t * 2 + (i & 1) : t * 2 + (i & 1) + 8, g); }},
     {"mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32", 4, 2, 1, 32,
-     [](int i, int g, int t) { return Place(i == 0 ? g : g + 8, t); },
-     [](int, int g, int t) { return Place(t, g); }},
+     [](int i, int g, int t) { return Place(i == 0 ? g : g + 8, t); }, [](int, int g, int t) { return Place(t, g); }},
     {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 8, 4, 2, 32,
      [](int i, int g, int t) { return Place(i == 0 || i == 2 ? g : g + 8, i < 2 ? t : t + 4); },
      [](int i, int g, int t) { return Place(i == 0 ? t : t + 4, g); }},
@@ -89,9 +88,12 @@ TEST(Mma, MultipliesWhatLiesAsTheIsaSays) {
     const auto draw = [&](const OperandType& type) {
       return static_cast<int>(random() % 9) - (type.is_float || type.is_signed ? 4 : 0);
     };
-    for (auto& row : a) for (int& v : row) v = draw(kind->a);
-    for (auto& row : b) for (int& v : row) v = draw(kind->b);
-    for (auto& row : c) for (int& v : row) v = static_cast<int>(random() % 2001) - 1000;
+    for (auto& row : a)
+      for (int& v : row) v = draw(kind->a);
+    for (auto& row : b)
+      for (int& v : row) v = draw(kind->b);
+    for (auto& row : c)
+      for (int& v : row) v = static_cast<int>(random() % 2001) - 1000;
     WarpWords wa, wb, wc, wd;
     for (int lane = 0; lane < 32; ++lane) {
       const int g = lane >> 2, t = lane % 4;
@@ -135,7 +137,8 @@ TEST(Mma, UnknownForms) {
   for (absl::string_view opcode :
        {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", "mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
         "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32",
-        "mma.sync.aligned.m16n8k16.col.row.f32.f16.f16.f32", "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32",
+        "mma.sync.aligned.m16n8k16.col.row.f32.f16.f16.f32",
+        "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32",
         "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16"}) {
     const auto parts = Split(opcode);
     const absl::StatusOr<MmaKind> kind = ParseMma(parts);

@@ -1,6 +1,6 @@
 // The opcode of an instruction, split at its dots: {"mma", "sync", "aligned", "m16n8k16", "row", …}.
-#ifndef TILEVM_GPU_SIM_TENSOR_OPCODE_H_
-#define TILEVM_GPU_SIM_TENSOR_OPCODE_H_
+#ifndef TILE_TESTS_GPU_SIM_TENSOR_OPCODE_H_
+#define TILE_TESTS_GPU_SIM_TENSOR_OPCODE_H_
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -35,4 +35,4 @@ class OpcodeReader {
 
 }  // namespace tilevm::gpu_sim
 
-#endif  // TILEVM_GPU_SIM_TENSOR_OPCODE_H_
+#endif  // TILE_TESTS_GPU_SIM_TENSOR_OPCODE_H_

@@ -1,6 +1,6 @@
 // Types of the elements that matrix instructions multiply, and the sums of their products.
-#ifndef TILEVM_GPU_SIM_TENSOR_OPERAND_TYPE_H_
-#define TILEVM_GPU_SIM_TENSOR_OPERAND_TYPE_H_
+#ifndef TILE_TESTS_GPU_SIM_TENSOR_OPERAND_TYPE_H_
+#define TILE_TESTS_GPU_SIM_TENSOR_OPERAND_TYPE_H_
 
 #include <cstdint>
 #include <optional>
@@ -30,4 +30,4 @@ uint32_t AddProducts(const OperandType& type, uint32_t sum, absl::Span<const dou
 
 }  // namespace tilevm::gpu_sim
 
-#endif  // TILEVM_GPU_SIM_TENSOR_OPERAND_TYPE_H_
+#endif  // TILE_TESTS_GPU_SIM_TENSOR_OPERAND_TYPE_H_

@@ -1,7 +1,7 @@
 // The swizzle of TMA and wgmma: of an address in shared memory, the number of the 16-byte piece in a row of 32, 64 or 128 bytes is
 // XORed with the number of the 128-byte line. It is a matter of addresses, not of offsets in a buffer.
-#ifndef TILEVM_GPU_SIM_TENSOR_SWIZZLE_H_
-#define TILEVM_GPU_SIM_TENSOR_SWIZZLE_H_
+#ifndef TILE_TESTS_GPU_SIM_TENSOR_SWIZZLE_H_
+#define TILE_TESTS_GPU_SIM_TENSOR_SWIZZLE_H_
 
 #include <cstdint>
 
@@ -15,4 +15,4 @@ inline uint32_t SwizzleAddress(uint32_t address, int span) {
 
 }  // namespace tilevm::gpu_sim
 
-#endif  // TILEVM_GPU_SIM_TENSOR_SWIZZLE_H_
+#endif  // TILE_TESTS_GPU_SIM_TENSOR_SWIZZLE_H_

@@ -6,8 +6,8 @@
 //
 // These copy at once; when, what barrier learns of it (map.box_bytes()), and to which blocks of a cluster is the caller's matter.
 // Errors: an offset that is misaligned or outside of the block's shared memory, global memory that `global` refuses. Thread-safe.
-#ifndef TILEVM_GPU_SIM_TENSOR_TENSOR_COPY_H_
-#define TILEVM_GPU_SIM_TENSOR_TENSOR_COPY_H_
+#ifndef TILE_TESTS_GPU_SIM_TENSOR_TENSOR_COPY_H_
+#define TILE_TESTS_GPU_SIM_TENSOR_TENSOR_COPY_H_
 
 #include <cstdint>
 
@@ -40,4 +40,4 @@ absl::Status StoreBox(const TensorMap& map, absl::Span<const int32_t> coordinate
 
 }  // namespace tilevm::gpu_sim
 
-#endif  // TILEVM_GPU_SIM_TENSOR_TENSOR_COPY_H_
+#endif  // TILE_TESTS_GPU_SIM_TENSOR_TENSOR_COPY_H_

@@ -6,8 +6,8 @@
 //   absl::StatusOr<TensorMap> map = DecodeTensorMap(bytes);   // error: no map was encoded there
 //
 // Dimension 0 is the contiguous one. Thread-safe.
-#ifndef TILEVM_GPU_SIM_TENSOR_TENSOR_MAP_H_
-#define TILEVM_GPU_SIM_TENSOR_TENSOR_MAP_H_
+#ifndef TILE_TESTS_GPU_SIM_TENSOR_TENSOR_MAP_H_
+#define TILE_TESTS_GPU_SIM_TENSOR_TENSOR_MAP_H_
 
 #include <array>
 #include <cstdint>
@@ -43,4 +43,4 @@ absl::StatusOr<TensorMap> DecodeTensorMap(const void* bytes);
 
 }  // namespace tilevm::gpu_sim
 
-#endif  // TILEVM_GPU_SIM_TENSOR_TENSOR_MAP_H_
+#endif  // TILE_TESTS_GPU_SIM_TENSOR_TENSOR_MAP_H_

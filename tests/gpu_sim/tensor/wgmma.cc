@@ -1,6 +1,5 @@
-// Of an operand in shared memory, core matrices are eight rows of 16 bytes. With a swizzle of S bytes, rows of the contiguous dimension
-// are S bytes long and lie one after another, eight of them a group; "stride" is from group to group, "leading" from
-// piece to piece of S bytes along a contiguous M or N. Without a swizzle, a core matrix lies in 128 bytes by itself.
+// Of an operand in shared memory, rows of the contiguous dimension are S bytes long, the swizzle's span, and lie one after another,
+// eight of them a group. "stride" is from group to group, "leading" from one piece of S bytes to the next along a contiguous M or N.
 #include "tests/gpu_sim/tensor/wgmma.h"
 
 #include <cstring>
@@ -14,7 +13,7 @@
 namespace tilevm::gpu_sim {
 namespace {
 
-constexpr int kM = 64, kMostN = 256, kDepthBytes = 32, kMostK = 32;
+constexpr int kM = 64, kMostN = 256, kDepthBytes = 32, kMostK = 32, kNoSwizzle = 16;
 
 // "m64n128k16": N and K.
 bool ParseShape(absl::string_view text, int* n, int* k) {
@@ -27,17 +26,11 @@ bool ParseShape(absl::string_view text, int* n, int* k) {
 // N of integers: 8, 16, 24, 32, and from there on multiples of 16.
 bool TakesN(const OperandType& type, int n) { return type.is_float || n <= 32 || n % 16 == 0; }
 
+// 32 bytes along K never leave a row.
 uint32_t OffsetInOperand(const MatrixDescriptor& m, bool transposed, uint32_t mn, uint32_t k, uint32_t bytes) {
   const auto span = static_cast<uint32_t>(m.swizzle);
-  // Along the contiguous dimension, in bytes; across it, in rows.
   const uint32_t along = (transposed ? mn : k) * bytes, across = transposed ? k : mn;
-  const uint32_t row = across % 8 * span + along % span;
-  if (m.swizzle > 16) {
-    // 32 bytes along K never leave a row.
-    return row + across / 8 * m.stride + along / span * m.leading;
-  }
-  const uint32_t by_k = transposed ? across / 8 : along / 16, by_mn = transposed ? along / 16 : across / 8;
-  return row + by_k * m.leading + by_mn * m.stride;
+  return across / 8 * m.stride + across % 8 * span + along / span * m.leading + along % span;
 }
 
 absl::Status CheckDescriptor(const MatrixDescriptor& m, absl::string_view operand) {
@@ -45,7 +38,11 @@ absl::Status CheckDescriptor(const MatrixDescriptor& m, absl::string_view operan
     return absl::UnimplementedError(
         absl::StrCat("wgmma: the descriptor of ", operand, " has a base offset, which the simulator does not know"));
   }
-  if (m.swizzle > 16 && SwizzleAddress(m.start, m.swizzle) != m.start) {
+  if (m.swizzle == kNoSwizzle) {
+    return absl::UnimplementedError(
+        absl::StrCat("wgmma: ", operand, " is not swizzled, which the simulator does not know"));
+  }
+  if (SwizzleAddress(m.start, m.swizzle) != m.start) {
     return absl::InvalidArgumentError(absl::StrCat("wgmma: ", operand, " begins at ", m.start,
                                                    ", which is in no first row of eight that are swizzled by ",
                                                    m.swizzle, " bytes"));
@@ -95,7 +92,7 @@ void ReadRegisters(const OperandType& type, const GroupWords& a, double* values)
 
 MatrixDescriptor DecodeMatrixDescriptor(uint64_t bits) {
   const auto field = [bits](int from) { return static_cast<uint32_t>(bits >> from & 0x3FFF) << 4; };
-  constexpr int kSpans[] = {16, 128, 64, 32};
+  constexpr int kSpans[] = {kNoSwizzle, 128, 64, 32};
   MatrixDescriptor m;
   m.start = field(0);
   m.leading = field(16);

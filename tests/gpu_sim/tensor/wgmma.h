@@ -7,8 +7,8 @@
 //
 // This computes at once; when results may be seen, and when shared memory is read, is the caller's matter. Errors: a descriptor that
 // no instruction takes, memory outside of the block's. Thread-safe.
-#ifndef TILEVM_GPU_SIM_TENSOR_WGMMA_H_
-#define TILEVM_GPU_SIM_TENSOR_WGMMA_H_
+#ifndef TILE_TESTS_GPU_SIM_TENSOR_WGMMA_H_
+#define TILE_TESTS_GPU_SIM_TENSOR_WGMMA_H_
 
 #include <array>
 #include <cstdint>
@@ -58,4 +58,4 @@ MatrixDescriptor DecodeMatrixDescriptor(uint64_t bits);
 
 }  // namespace tilevm::gpu_sim
 
-#endif  // TILEVM_GPU_SIM_TENSOR_WGMMA_H_
+#endif  // TILE_TESTS_GPU_SIM_TENSOR_WGMMA_H_
