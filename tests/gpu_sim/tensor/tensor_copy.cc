@@ -87,7 +87,7 @@ absl::StatusOr<TensorCopyKind> ParseTensorCopy(Opcode opcode) {
 }
 
 absl::Status LoadBox(const TensorMap& map, absl::Span<const int32_t> coordinates, uint32_t offset,
-                     absl::Span<uint8_t> shared, GlobalMemory global) {
+                     absl::Span<uint8_t> shared, GlobalAccess global) {
   if (absl::Status s = Check(map, coordinates, offset, shared.size()); !s.ok()) return s;
   std::vector<uint8_t> bytes(map.box[0] * static_cast<uint32_t>(map.element_bytes()));
   for (const Row& row : RowsOf(map, coordinates)) {
@@ -107,8 +107,11 @@ absl::Status LoadBox(const TensorMap& map, absl::Span<const int32_t> coordinates
 }
 
 absl::Status StoreBox(const TensorMap& map, absl::Span<const int32_t> coordinates, uint32_t offset,
-                      absl::Span<const uint8_t> shared, GlobalMemory global) {
+                      absl::Span<const uint8_t> shared, GlobalAccess global) {
   if (absl::Status s = Check(map, coordinates, offset, shared.size()); !s.ok()) return s;
+  if (int64_t{coordinates[0]} * map.element_bytes() % kPiece != 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("a box is stored to column ", coordinates[0], ", not to a multiple of 16 bytes"));
   for (const Row& row : RowsOf(map, coordinates)) {
     if (row.begin == row.end) continue;
     const int64_t begin = row.begin / kPiece * kPiece, end = (row.end + kPiece - 1) / kPiece * kPiece;

@@ -113,7 +113,7 @@ TEST(TensorCopy, StoresWhatIsInside) {
     std::vector<uint8_t> shared(16 << 10);
     for (uint8_t& b : shared) b = static_cast<uint8_t>(random());
     for (const auto& at : c.at) {
-      if (at[0] % 8 != 0) continue;
+      if (at[0] * c.map.element_bytes() % 16 != 0) continue;
       Global global{std::vector<uint8_t>(64 << 10, 0x55)}, expected = global;
       constexpr uint32_t kOffset = 4096;
       ForEachByte(c.map, at, [&](uint32_t in_box, int64_t place) {
@@ -160,6 +160,8 @@ TEST(TensorCopy, Errors) {
   EXPECT_FALSE(load({0, 0}, 1024 + 128).ok());
   EXPECT_FALSE(load({0, 0}, 1u << 31).ok());
   EXPECT_FALSE(load({0}, 0).ok());
+  EXPECT_TRUE(load({3, 0}, 0).ok());
+  EXPECT_TRUE(absl::StrContains(StoreBox(map, {3, 0}, 0, shared, global.memory()).message(), "to column 3"));
   global.bytes.resize(1000);
   EXPECT_TRUE(absl::StrContains(load({0, 0}, 0).message(), "no memory at"));
 }

@@ -15,6 +15,9 @@ namespace {
 
 constexpr int kM = 64, kMostN = 256, kDepthBytes = 32, kMostK = 32, kNoSwizzle = 16;
 
+// Hopper keeps 13 bits of the mantissa of sums of 8-bit floats: a program that needs more adds them up by itself, in time.
+constexpr uint32_t kShortSum = ~((1u << (23 - 13)) - 1);
+
 // "m64n128k16": N and K.
 bool ParseShape(absl::string_view text, int* n, int* k) {
   if (!absl::ConsumePrefix(&text, "m64n")) return false;
@@ -141,13 +144,15 @@ absl::Status RunWgmma(const WgmmaKind& kind, const WgmmaInput& in, GroupWords* d
     for (double& v : a) v = -v;
   }
   const auto depth = static_cast<size_t>(kind.k);
+  const uint32_t kept = kind.a.is_float && kind.a.bits == 8 ? kShortSum : ~0u;
   for (size_t thread = 0; thread < d->size(); ++thread) {
     auto& sums = (*d)[thread];
     sums.resize(static_cast<size_t>(kind.words_d()));
     for (size_t i = 0; i < sums.size(); ++i) {
       const size_t row = thread / 32 * 16 + thread % 32 / 4 + 8 * (i / 2 % 2);
       const size_t column = i / 4 * 8 + thread % 4 * 2 + i % 2;
-      sums[i] = AddProducts(kind.a, in.scale_d ? sums[i] : 0, {&a[row * kMostK], depth}, {&b[column * kMostK], depth});
+      const absl::Span<const double> x(&a[row * kMostK], depth), y(&b[column * kMostK], depth);
+      sums[i] = AddProducts(kind.a, in.scale_d ? sums[i] : 0, x, y) & kept;
     }
   }
   return absl::OkStatus();

@@ -5,7 +5,7 @@
 //   in.shared = …; in.a_descriptor = …; in.b_descriptor = …; in.scale_d = …;
 //   absl::Status s = RunWgmma(*kind, in, &d);           // d[thread of the group][register], read and written
 //
-// This computes at once; when results may be seen, and when shared memory is read, is the caller's matter. Errors: a descriptor that
+// Sums are as those of mma.sync (mma.h), but of 8-bit floats they have 13 bits of mantissa, as on Hopper. This computes at once; when results may be seen, and when shared memory is read, is the caller's matter. Errors: a descriptor that
 // no instruction takes, memory outside of the block's. Thread-safe.
 #ifndef TILE_TESTS_GPU_SIM_TENSOR_WGMMA_H_
 #define TILE_TESTS_GPU_SIM_TENSOR_WGMMA_H_

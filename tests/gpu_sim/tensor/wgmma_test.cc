@@ -167,6 +167,22 @@ TEST(Wgmma, MultipliesWhatLiesAsTheIsaSays) {
   }
 }
 
+// D = 0 * B + D, where D needs more bits than are kept.
+TEST(Wgmma, SumsOf8BitFloatsAreShort) {
+  for (const bool is_short : {false, true}) {
+    const WgmmaKind kind =
+        *Parse(absl::StrCat("wgmma.mma_async.sync.aligned.m64n8", is_short ? "k32.f32.e4m3.e4m3" : "k16.f32.f16.f16"));
+    const std::vector<uint8_t> shared(16 << 10);
+    WgmmaInput in;
+    in.shared = shared;
+    in.a_descriptor = in.b_descriptor = uint64_t{1024 >> 4} << 32 | uint64_t{1} << 62;
+    GroupWords d;
+    for (auto& words : d) words.assign(4, SumBits(kind.a, -0x8001));
+    ASSERT_TRUE(RunWgmma(kind, in, &d).ok());
+    EXPECT_EQ(d[77][3], SumBits(kind.a, is_short ? -0x8000 : -0x8001));
+  }
+}
+
 TEST(Wgmma, RefusesDescriptors) {
   const WgmmaKind kind = *Parse("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16");
   const std::vector<uint8_t> shared(16 << 10);
