@@ -43,7 +43,8 @@ uint8_t* Access(Thread& t, const Instr& i, AddressSpace space, uint64_t address,
       Block* block = BlockOf(t, address);
       const uint64_t offset = address & kOffsetMask;
       if (block == nullptr || (space == AddressSpace::kShared && block != t.block)) {
-        return fail(absl::StrCat("shared address ", absl::Hex(address), " belongs to no block of the cluster that it may reach"));
+        return fail(absl::StrCat("shared address ", absl::Hex(address),
+                                 " belongs to no block of the cluster that it may reach"));
       }
       if (offset < kSharedBase || offset + bytes > block->shared.size()) {
         return fail(absl::StrCat(bytes, " bytes at ", static_cast<int64_t>(offset) - kSharedBase,

@@ -56,7 +56,7 @@ void FillSlots(Thread& t) {
   std::copy(p.constants.begin(), p.constants.end(), constants);
   for (const Program::Address& a : p.addresses) {
     constants[a.constant] += a.space == Program::Address::Space::kParam
-                                 ? reinterpret_cast<uint64_t>(t.block->launch->params.data())
+                                 ? t.block->launch->param_base
                                  : kSharedBase | uint64_t{t.block->rank} << kRankShift;
   }
   for (const Program::SpecialUse& s : p.specials) constants[s.constant] = SpecialValue(t, s.what);
@@ -65,7 +65,8 @@ void FillSlots(Thread& t) {
 // The thread has ended: others may have waited for nobody else.
 bool End(Thread& t) {
   if (!t.bulk.committed.empty() || !t.bulk.open.empty()) {
-    Fault(t, t.block->launch->program->code[t.pc - 1], "the thread ends while a bulk copy may still read shared memory");
+    Fault(t, t.block->launch->program->code[t.pc - 1],
+          "the thread ends while a bulk copy may still read shared memory");
     return false;
   }
   if (absl::Status s = RunAll(t.written); !s.ok()) {
@@ -156,7 +157,8 @@ bool RunGroup(Block& b, uint32_t first) {
   if (!i.of_group) return false;
   for (uint32_t w = first; w < first + 4; ++w) {
     const Warp& warp = b.warps[w];
-    if (warp.threads[0].pc != leader.pc || warp.threads[0].state != State::kTogether || Complete(warp, 0) != ~0u) return false;
+    if (warp.threads[0].pc != leader.pc || warp.threads[0].state != State::kTogether || Complete(warp, 0) != ~0u)
+      return false;
   }
   if (absl::Status s = i.together(b.warps[first], i, ~0u); !s.ok()) {
     Fault(b.warps[first].threads[0], i, s.message());
@@ -188,7 +190,8 @@ std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank
   auto b = std::make_unique<Block>();
   const Program& p = *launch->program;
   b->launch = launch, b->cluster = cluster, b->rank = rank;
-  b->id = {static_cast<uint32_t>(number % launch->grid[0]), static_cast<uint32_t>(number / launch->grid[0] % launch->grid[1]),
+  b->id = {static_cast<uint32_t>(number % launch->grid[0]),
+           static_cast<uint32_t>(number / launch->grid[0] % launch->grid[1]),
            static_cast<uint32_t>(number / launch->grid[0] / launch->grid[1])};
   const uint32_t n = launch->block[0] * launch->block[1] * launch->block[2];
   b->live = n;
@@ -223,7 +226,8 @@ std::string DescribeBlock(const Block& b) {
   std::string text;
   for (size_t k = 0; k < b.threads.size();) {
     size_t end = k;
-    while (end < b.threads.size() && b.threads[end].pc == b.threads[k].pc && b.threads[end].state == b.threads[k].state) ++end;
+    while (end < b.threads.size() && b.threads[end].pc == b.threads[k].pc && b.threads[end].state == b.threads[k].state)
+      ++end;
     absl::StrAppend(&text, text.empty() ? "" : "; ", "threads ", k, " to ", end - 1,
                     b.threads[k].state == State::kDone
                         ? " have ended"
@@ -269,7 +273,8 @@ std::string Where(const Thread& t) {
 Step Fault(Thread& t, const Instr& i, absl::string_view what, absl::StatusCode code) {
   Launch& launch = *t.block->launch;
   if (launch.fault.ok()) {
-    launch.fault = absl::Status(code, absl::StrCat("kernel ", launch.program->name, ", line ", i.line, ", ", Where(t), ": ", what));
+    launch.fault = absl::Status(
+        code, absl::StrCat("kernel ", launch.program->name, ", line ", i.line, ", ", Where(t), ": ", what));
   }
   return Step::kFault;
 }

@@ -16,8 +16,8 @@ uint64_t AlignUp(uint64_t v, uint64_t alignment) { return (v + alignment - 1) / 
 const absl::flat_hash_map<absl::string_view, const OpRow*>& AllOps() {
   static const auto* const ops = [] {
     auto* all = new absl::flat_hash_map<absl::string_view, const OpRow*>;
-    for (const auto& rows : {ArithmeticOps(), BitOps(), MathOps(), CompareOps(), MoveOps(), MemoryOps(), AtomicOps(), ControlOps(),
-                             BarrierOps(), WarpOps(), MatrixOps(), CopyOps(), MbarrierOps()}) {
+    for (const auto& rows : {ArithmeticOps(), BitOps(), MathOps(), CompareOps(), MoveOps(), MemoryOps(), AtomicOps(),
+                             ControlOps(), BarrierOps(), WarpOps(), MatrixOps(), CopyOps(), MbarrierOps()}) {
       for (const OpRow& row : rows) all->emplace(row.name, &row);
     }
     return all;
@@ -73,7 +73,8 @@ absl::Status Decode(const ptx::Kernel& kernel, const Symbols& symbols, Program* 
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Program>> DecodeKernel(const ptx::Module& module, const ptx::Kernel& kernel, Symbols symbols) {
+absl::StatusOr<std::unique_ptr<Program>> DecodeKernel(const ptx::Module& module, const ptx::Kernel& kernel,
+                                                      Symbols symbols) {
   auto p = std::make_unique<Program>();
   p->name = kernel.name;
   p->num_registers = static_cast<uint32_t>(kernel.registers.size());
@@ -92,7 +93,7 @@ absl::StatusOr<std::unique_ptr<Program>> DecodeKernel(const ptx::Module& module,
 
 }  // namespace
 
-absl::StatusOr<LoadedModule> LoadModule(const ptx::Module& module, GlobalMemory* memory) {
+absl::StatusOr<LoadedModule> LoadModule(const ptx::Module& module, DeviceMemory* memory) {
   LoadedModule loaded;
   Symbols symbols;
   absl::Status status;

@@ -27,7 +27,7 @@ struct LoadedModule {
   std::vector<LoadedVariable> variables;  // of global and constant memory; the caller frees them
 };
 
-absl::StatusOr<LoadedModule> LoadModule(const ptx::Module& module, GlobalMemory* memory);
+absl::StatusOr<LoadedModule> LoadModule(const ptx::Module& module, DeviceMemory* memory);
 
 }  // namespace tilevm::gpu_sim
 

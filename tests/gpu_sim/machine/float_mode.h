@@ -19,8 +19,8 @@ enum FloatFlags : int64_t {
   kRoundMask = 3,
   kFtz = 4,
   kSat = 8,
-  kNanWins = 16,   // min.NaN
-  kXorSign = 32,   // min.xorsign.abs
+  kNanWins = 16,  // min.NaN
+  kXorSign = 32,  // min.xorsign.abs
   kRelu = 64,
 };
 
@@ -68,7 +68,9 @@ template <class T>
 T MinMax(T a, T b, bool is_min, int64_t flags) {
   T d;
   if (std::isnan(a) || std::isnan(b)) {
-    d = (flags & kNanWins) != 0 || (std::isnan(a) && std::isnan(b)) ? std::numeric_limits<T>::quiet_NaN() : std::isnan(a) ? b : a;
+    d = (flags & kNanWins) != 0 || (std::isnan(a) && std::isnan(b)) ? std::numeric_limits<T>::quiet_NaN()
+        : std::isnan(a)                                             ? b
+                                                                    : a;
   } else if ((flags & kXorSign) != 0) {
     const T x = std::abs(a), y = std::abs(b);
     d = std::copysign(is_min == (x < y) ? x : y, std::signbit(a) != std::signbit(b) ? T{-1} : T{1});

@@ -69,8 +69,10 @@ absl::StatusOr<uint32_t> Constants::Named(absl::string_view name, uint64_t offse
   if (symbol == symbols_.end()) return absl::NotFoundError(absl::StrCat("the simulator knows no `", name, "`"));
   at->second = Add(symbol->second.value + offset);
   const uint32_t constant = at->second - program_.num_registers;
-  if (symbol->second.space == ptx::Space::kParam) program_.addresses.push_back({Program::Address::Space::kParam, constant});
-  if (symbol->second.space == ptx::Space::kShared) program_.addresses.push_back({Program::Address::Space::kShared, constant});
+  if (symbol->second.space == ptx::Space::kParam)
+    program_.addresses.push_back({Program::Address::Space::kParam, constant});
+  if (symbol->second.space == ptx::Space::kShared)
+    program_.addresses.push_back({Program::Address::Space::kShared, constant});
   return at->second;
 }
 
@@ -246,7 +248,8 @@ void Form::Fail(absl::string_view why) {
 }
 
 absl::Status Form::Unknown(absl::string_view why) const {
-  return absl::UnimplementedError(absl::StrCat("line ", in_.line, ": the simulator does not know `", in_.opcode, "`: ", why));
+  return absl::UnimplementedError(
+      absl::StrCat("line ", in_.line, ": the simulator does not know `", in_.opcode, "`: ", why));
 }
 
 absl::Status Form::Finish() {

@@ -86,15 +86,15 @@ class Form {
   Place Address(size_t i);
   // [base, {x, y}]: the parts after the base.
   const uint32_t* Coordinates(size_t i, uint32_t* count);
-  const uint32_t* Sources(size_t i, uint32_t* count);  // a list, or one
+  const uint32_t* Sources(size_t i, uint32_t* count);                    // a list, or one
   const uint32_t* SourceRange(size_t first, size_t n, uint32_t* count);  // operands first…
   const uint32_t* Destinations(size_t i, uint32_t* count);
   const uint32_t* Slots(std::vector<uint32_t> slots) {  // or other numbers
     uint32_t count = 0;
     return Keep(std::move(slots), &count);
   }
-  int64_t Number(size_t i);        // that stands there as such
-  int Bits(size_t i, size_t part); // of the register; 0 if it is none
+  int64_t Number(size_t i);         // that stands there as such
+  int Bits(size_t i, size_t part);  // of the register; 0 if it is none
   const ptx::Operand& Raw(size_t i);
   const ptx::Kernel& kernel() const { return kernel_; }
 

@@ -14,13 +14,13 @@ constexpr uint64_t kMost = uint64_t{8} << 30;
 
 }  // namespace
 
-GlobalMemory::~GlobalMemory() {
+DeviceMemory::~DeviceMemory() {
   for (const auto& [address, range] : ranges_) {
     if (range.owned) std::free(reinterpret_cast<void*>(address));
   }
 }
 
-absl::StatusOr<uint64_t> GlobalMemory::Allocate(uint64_t bytes, uint8_t pattern) {
+absl::StatusOr<uint64_t> DeviceMemory::Allocate(uint64_t bytes, uint8_t pattern) {
   if (bytes == 0 || bytes > kMost) return absl::ResourceExhaustedError("an allocation of no bytes, or more than 8 GiB");
   // Nothing else lies directly behind.
   void* p = std::aligned_alloc(kAlignment, (bytes + 2 * kAlignment - 1) / kAlignment * kAlignment);
@@ -31,7 +31,7 @@ absl::StatusOr<uint64_t> GlobalMemory::Allocate(uint64_t bytes, uint8_t pattern)
   return address;
 }
 
-bool GlobalMemory::Free(uint64_t address) {
+bool DeviceMemory::Free(uint64_t address) {
   const auto at = ranges_.find(address);
   if (at == ranges_.end() || !at->second.owned) return false;
   std::free(reinterpret_cast<void*>(address));
@@ -39,15 +39,16 @@ bool GlobalMemory::Free(uint64_t address) {
   return true;
 }
 
-uint8_t* GlobalMemory::Find(uint64_t address, uint64_t bytes) const {
+uint8_t* DeviceMemory::Find(uint64_t address, uint64_t bytes) const {
   auto at = ranges_.upper_bound(address);
   if (at == ranges_.begin()) return nullptr;
   --at;
   const uint64_t offset = address - at->first;
-  return offset < at->second.bytes && bytes <= at->second.bytes - offset ? reinterpret_cast<uint8_t*>(address) : nullptr;
+  return offset < at->second.bytes && bytes <= at->second.bytes - offset ? reinterpret_cast<uint8_t*>(address)
+                                                                         : nullptr;
 }
 
-std::string GlobalMemory::Describe(uint64_t address, uint64_t bytes) const {
+std::string DeviceMemory::Describe(uint64_t address, uint64_t bytes) const {
   auto at = ranges_.upper_bound(address);
   std::string text = absl::StrCat(bytes, " bytes at ", absl::Hex(address));
   if (at != ranges_.begin()) {

@@ -1,6 +1,6 @@
 // Memory that kernels may touch: addresses of the device are the host's, inside of known allocations.
 //
-//   GlobalMemory memory;
+//   DeviceMemory memory;
 //   absl::StatusOr<uint64_t> address = memory.Allocate(1000);   // filled with a pattern
 //   uint8_t* p = memory.Find(*address + 16, 4);                  // null: not inside of one allocation
 //
@@ -26,9 +26,9 @@ inline constexpr int kRankShift = 24;
 inline constexpr uint32_t kOffsetMask = (1u << kRankShift) - 1;
 inline constexpr uint32_t kSharedBase = 1024;
 
-class GlobalMemory {
+class DeviceMemory {
  public:
-  ~GlobalMemory();
+  ~DeviceMemory();
   absl::StatusOr<uint64_t> Allocate(uint64_t bytes, uint8_t pattern);
   bool Free(uint64_t address);  // false: not the address of an allocation
   // Memory of others.

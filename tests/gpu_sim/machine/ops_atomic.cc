@@ -13,21 +13,37 @@ namespace {
 
 // The new value from the old one and one or two operands.
 template <class T>
-T Add(T old, T b, T) { return static_cast<T>(old + b); }
+T Add(T old, T b, T) {
+  return static_cast<T>(old + b);
+}
 template <class T>
-T And(T old, T b, T) { return old & b; }
+T And(T old, T b, T) {
+  return old & b;
+}
 template <class T>
-T Or(T old, T b, T) { return old | b; }
+T Or(T old, T b, T) {
+  return old | b;
+}
 template <class T>
-T Xor(T old, T b, T) { return old ^ b; }
+T Xor(T old, T b, T) {
+  return old ^ b;
+}
 template <class T>
-T Exch(T, T b, T) { return b; }
+T Exch(T, T b, T) {
+  return b;
+}
 template <class T>
-T Cas(T old, T b, T c) { return old == b ? c : old; }
+T Cas(T old, T b, T c) {
+  return old == b ? c : old;
+}
 template <class T>
-T Min(T old, T b, T) { return std::min(old, b); }
+T Min(T old, T b, T) {
+  return std::min(old, b);
+}
 template <class T>
-T Max(T old, T b, T) { return std::max(old, b); }
+T Max(T old, T b, T) {
+  return std::max(old, b);
+}
 uint32_t Inc(uint32_t old, uint32_t b, uint32_t) { return old >= b ? 0 : old + 1; }
 uint32_t Dec(uint32_t old, uint32_t b, uint32_t) { return old == 0 || old > b ? b : old - 1; }
 // Red and atom of f32 in global memory keep subnormals.
@@ -51,7 +67,8 @@ uint32_t AddPair(uint32_t old, uint32_t b, uint32_t) {
 
 template <class T, T (*update)(T, T, T)>
 Step Atomic(Thread& t, const Instr& i) {
-  uint8_t* p = Access(t, i, static_cast<AddressSpace>(i.imm), AddressOf(t, i.at), sizeof(T) * i.count, sizeof(T) * i.count);
+  uint8_t* p =
+      Access(t, i, static_cast<AddressSpace>(i.imm), AddressOf(t, i.at), sizeof(T) * i.count, sizeof(T) * i.count);
   if (p == nullptr) return Step::kFault;
   for (uint32_t k = 0; k < i.count; ++k) {
     T old;
@@ -69,23 +86,36 @@ struct AtomicOp {
   Instr::Run run;
 };
 constexpr AtomicOp kOps[] = {
-    {"add", Type::kU32, &Atomic<uint32_t, Add>},  {"add", Type::kS32, &Atomic<uint32_t, Add>},
-    {"add", Type::kU64, &Atomic<uint64_t, Add>},  {"add", Type::kS64, &Atomic<uint64_t, Add>},
-    {"add", Type::kF32, &Atomic<uint32_t, AddF32>}, {"add", Type::kF64, &Atomic<uint64_t, AddF64>},
+    {"add", Type::kU32, &Atomic<uint32_t, Add>},
+    {"add", Type::kS32, &Atomic<uint32_t, Add>},
+    {"add", Type::kU64, &Atomic<uint64_t, Add>},
+    {"add", Type::kS64, &Atomic<uint64_t, Add>},
+    {"add", Type::kF32, &Atomic<uint32_t, AddF32>},
+    {"add", Type::kF64, &Atomic<uint64_t, AddF64>},
     {"add", Type::kF16, &Atomic<uint16_t, AddHalf<Format::kF16>>},
     {"add", Type::kBF16, &Atomic<uint16_t, AddHalf<Format::kBF16>>},
     {"add", Type::kF16x2, &Atomic<uint32_t, AddPair<Format::kF16>>},
     {"add", Type::kBF16x2, &Atomic<uint32_t, AddPair<Format::kBF16>>},
-    {"and", Type::kB32, &Atomic<uint32_t, And>},  {"and", Type::kB64, &Atomic<uint64_t, And>},
-    {"or", Type::kB32, &Atomic<uint32_t, Or>},    {"or", Type::kB64, &Atomic<uint64_t, Or>},
-    {"xor", Type::kB32, &Atomic<uint32_t, Xor>},  {"xor", Type::kB64, &Atomic<uint64_t, Xor>},
-    {"exch", Type::kB32, &Atomic<uint32_t, Exch>}, {"exch", Type::kB64, &Atomic<uint64_t, Exch>},
-    {"cas", Type::kB16, &Atomic<uint16_t, Cas>},  {"cas", Type::kB32, &Atomic<uint32_t, Cas>},
-    {"cas", Type::kB64, &Atomic<uint64_t, Cas>},  {"min", Type::kU32, &Atomic<uint32_t, Min>},
-    {"min", Type::kS32, &Atomic<int32_t, Min>},   {"min", Type::kU64, &Atomic<uint64_t, Min>},
-    {"min", Type::kS64, &Atomic<int64_t, Min>},   {"max", Type::kU32, &Atomic<uint32_t, Max>},
-    {"max", Type::kS32, &Atomic<int32_t, Max>},   {"max", Type::kU64, &Atomic<uint64_t, Max>},
-    {"max", Type::kS64, &Atomic<int64_t, Max>},   {"inc", Type::kU32, &Atomic<uint32_t, Inc>},
+    {"and", Type::kB32, &Atomic<uint32_t, And>},
+    {"and", Type::kB64, &Atomic<uint64_t, And>},
+    {"or", Type::kB32, &Atomic<uint32_t, Or>},
+    {"or", Type::kB64, &Atomic<uint64_t, Or>},
+    {"xor", Type::kB32, &Atomic<uint32_t, Xor>},
+    {"xor", Type::kB64, &Atomic<uint64_t, Xor>},
+    {"exch", Type::kB32, &Atomic<uint32_t, Exch>},
+    {"exch", Type::kB64, &Atomic<uint64_t, Exch>},
+    {"cas", Type::kB16, &Atomic<uint16_t, Cas>},
+    {"cas", Type::kB32, &Atomic<uint32_t, Cas>},
+    {"cas", Type::kB64, &Atomic<uint64_t, Cas>},
+    {"min", Type::kU32, &Atomic<uint32_t, Min>},
+    {"min", Type::kS32, &Atomic<int32_t, Min>},
+    {"min", Type::kU64, &Atomic<uint64_t, Min>},
+    {"min", Type::kS64, &Atomic<int64_t, Min>},
+    {"max", Type::kU32, &Atomic<uint32_t, Max>},
+    {"max", Type::kS32, &Atomic<int32_t, Max>},
+    {"max", Type::kU64, &Atomic<uint64_t, Max>},
+    {"max", Type::kS64, &Atomic<int64_t, Max>},
+    {"inc", Type::kU32, &Atomic<uint32_t, Inc>},
     {"dec", Type::kU32, &Atomic<uint32_t, Dec>},
 };
 

@@ -17,7 +17,8 @@ Step CtaBarrier(Thread& t, const Instr& i) {
     return Step::kNext;
   }
   const uint32_t count = Get<uint32_t>(t, i.b);
-  if (count % 32 != 0) return Fault(t, i, absl::StrCat("a barrier of ", count, " threads: it has to be a multiple of 32"));
+  if (count % 32 != 0)
+    return Fault(t, i, absl::StrCat("a barrier of ", count, " threads: it has to be a multiple of 32"));
   const uint32_t expected = count == 0 ? kEverybody : count;
   if (barrier.arrived != 0 && barrier.expected != expected) {
     return Fault(t, i, absl::StrCat("barrier ", id, ": threads wait at it for another number of threads than ", count));

@@ -95,9 +95,13 @@ Step Bfi(Thread& t, const Instr& i) {
   return Step::kNext;
 }
 template <class T>
-Step Popc(Thread& t, const Instr& i) { return Put<uint32_t>(t, i.d, std::popcount(Get<T>(t, i.a))), Step::kNext; }
+Step Popc(Thread& t, const Instr& i) {
+  return Put<uint32_t>(t, i.d, std::popcount(Get<T>(t, i.a))), Step::kNext;
+}
 template <class T>
-Step Clz(Thread& t, const Instr& i) { return Put<uint32_t>(t, i.d, std::countl_zero(Get<T>(t, i.a))), Step::kNext; }
+Step Clz(Thread& t, const Instr& i) {
+  return Put<uint32_t>(t, i.d, std::countl_zero(Get<T>(t, i.a))), Step::kNext;
+}
 template <class T>
 Step Brev(Thread& t, const Instr& i) {
   T a = Get<T>(t, i.a), d = 0;
@@ -131,9 +135,15 @@ Step Dp4a(Thread& t, const Instr& i) {
 
 int WidthOf(Type type) {
   switch (type) {
-    case Type::kB16: case Type::kU16: case Type::kS16: return 16;
-    case Type::kB32: case Type::kU32: case Type::kS32: return 32;
-    case Type::kB64: case Type::kU64: case Type::kS64: return 64;
+    case Type::kB16:
+    case Type::kU16:
+    case Type::kS16: return 16;
+    case Type::kB32:
+    case Type::kU32:
+    case Type::kS32: return 32;
+    case Type::kB64:
+    case Type::kU64:
+    case Type::kS64: return 64;
     case Type::kPred: return 1;
     default: return 0;
   }
@@ -146,14 +156,18 @@ struct BitOp {
   int operands;
   Instr::Run run[6];
 };
-#define UNSIGNED(f) {&f<uint16_t>, &f<uint32_t>, &f<uint64_t>, nullptr, nullptr, nullptr}
-#define WORDS(f) {nullptr, &f<uint32_t>, &f<uint64_t>, nullptr, nullptr, nullptr}
-#define ALL(f) {&f<uint16_t>, &f<uint32_t>, &f<uint64_t>, &f<int16_t>, &f<int32_t>, &f<int64_t>}
-#define SIGNED_WORDS(f) {nullptr, &f<uint32_t>, &f<uint64_t>, nullptr, &f<int32_t>, &f<int64_t>}
+#define UNSIGNED(f) \
+  { &f<uint16_t>, &f<uint32_t>, &f<uint64_t>, nullptr, nullptr, nullptr }
+#define WORDS(f) \
+  { nullptr, &f<uint32_t>, &f<uint64_t>, nullptr, nullptr, nullptr }
+#define ALL(f) \
+  { &f<uint16_t>, &f<uint32_t>, &f<uint64_t>, &f<int16_t>, &f<int32_t>, &f<int64_t> }
+#define SIGNED_WORDS(f) \
+  { nullptr, &f<uint32_t>, &f<uint64_t>, nullptr, &f<int32_t>, &f<int64_t> }
 constexpr BitOp kOps[] = {
-    {"cnot", 1, UNSIGNED(Cnot)}, {"shl", 2, UNSIGNED(Shl)}, {"shr", 2, ALL(Shr)},   {"popc", 1, WORDS(Popc)},
-    {"clz", 1, WORDS(Clz)},      {"brev", 1, WORDS(Brev)},  {"bfind", 1, SIGNED_WORDS(Bfind)},
-    {"bfe", 3, SIGNED_WORDS(Bfe)},
+    {"cnot", 1, UNSIGNED(Cnot)},       {"shl", 2, UNSIGNED(Shl)},     {"shr", 2, ALL(Shr)},
+    {"popc", 1, WORDS(Popc)},          {"clz", 1, WORDS(Clz)},        {"brev", 1, WORDS(Brev)},
+    {"bfind", 1, SIGNED_WORDS(Bfind)}, {"bfe", 3, SIGNED_WORDS(Bfe)},
 };
 #undef UNSIGNED
 #undef WORDS

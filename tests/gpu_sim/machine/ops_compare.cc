@@ -192,7 +192,8 @@ absl::Status DecodeSlct(Form& f, Instr* i) {
 }  // namespace
 
 absl::Span<const OpRow> CompareOps() {
-  static constexpr OpRow kRows[] = {{"setp", DecodeSetp}, {"set", DecodeSet}, {"selp", DecodeSelp}, {"slct", DecodeSlct}};
+  static constexpr OpRow kRows[] = {
+      {"setp", DecodeSetp}, {"set", DecodeSet}, {"selp", DecodeSelp}, {"slct", DecodeSlct}};
   return kRows;
 }
 

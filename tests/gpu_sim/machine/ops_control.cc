@@ -73,9 +73,14 @@ absl::Status DecodeSetmaxnreg(Form& f, Instr* i) {
 
 absl::Span<const OpRow> ControlOps() {
   static constexpr OpRow kRows[] = {
-      {"bra", DecodeBra},   {"brx", DecodeBrx},   {"ret", DecodeExit},
-      {"exit", DecodeExit}, {"trap", DecodeTrap}, {"nanosleep", DecodeNanosleep},
-      {"griddepcontrol", DecodeGriddepcontrol},   {"setmaxnreg", DecodeSetmaxnreg},
+      {"bra", DecodeBra},
+      {"brx", DecodeBrx},
+      {"ret", DecodeExit},
+      {"exit", DecodeExit},
+      {"trap", DecodeTrap},
+      {"nanosleep", DecodeNanosleep},
+      {"griddepcontrol", DecodeGriddepcontrol},
+      {"setmaxnreg", DecodeSetmaxnreg},
   };
   return kRows;
 }

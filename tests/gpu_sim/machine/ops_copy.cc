@@ -70,7 +70,7 @@ Step WaitBulk(Thread& t, const Instr& i) {
 struct TensorExtra : Extra {
   TensorCopyKind kind;
   const uint32_t* coordinates = nullptr;
-  Place other;    // shared memory: the destination of a load, the source of a store
+  Place other;  // shared memory: the destination of a load, the source of a store
   Place barrier;
   uint32_t mask = 0;  // slot: blocks
 };
@@ -89,12 +89,14 @@ absl::StatusOr<TensorMap> MapAt(Thread& t, const Instr& i) {
 auto GlobalOf(const Launch& launch) {
   return [&launch](uint64_t address, uint64_t bytes) -> absl::StatusOr<uint8_t*> {
     if (uint8_t* p = launch.memory->Find(address, bytes); p != nullptr) return p;
-    return absl::OutOfRangeError(absl::StrCat("outside of every allocation: ", launch.memory->Describe(address, bytes)));
+    return absl::OutOfRangeError(
+        absl::StrCat("outside of every allocation: ", launch.memory->Describe(address, bytes)));
   };
 }
 
 // The box goes to one block and is reported to its barrier.
-absl::Status LoadInto(Block& block, const TensorMap& map, const std::vector<int32_t>& at, uint32_t offset, uint32_t barrier) {
+absl::Status LoadInto(Block& block, const TensorMap& map, const std::vector<int32_t>& at, uint32_t offset,
+                      uint32_t barrier) {
   const auto global = GlobalOf(*block.launch);
   if (offset < kSharedBase || barrier < kSharedBase || barrier + 8 > block.shared.size()) {
     return absl::OutOfRangeError("its shared memory is outside of the block's");
@@ -108,11 +110,13 @@ Step LoadTensor(Thread& t, const Instr& i) {
   absl::StatusOr<TensorMap> map = MapAt(t, i);
   if (!map.ok()) return t.block->launch->fault.ok() ? Fault(t, i, map.status().message()) : Step::kFault;
   const std::vector<int32_t> at = CoordinatesOf(t, x);
-  const auto to = static_cast<uint32_t>(AddressOf(t, x.other)), barrier = static_cast<uint32_t>(AddressOf(t, x.barrier));
+  const auto to = static_cast<uint32_t>(AddressOf(t, x.other)),
+             barrier = static_cast<uint32_t>(AddressOf(t, x.barrier));
   Cluster& cluster = *t.block->cluster;
   const uint32_t blocks = static_cast<uint32_t>(cluster.blocks.size());
   const uint32_t mask = x.kind.multicast ? Get<uint16_t>(t, x.mask) : 1u << (to >> kRankShift);
-  if (mask == 0 || (mask >> blocks) != 0) return Fault(t, i, absl::StrCat("the cluster has not the blocks of mask ", mask));
+  if (mask == 0 || (mask >> blocks) != 0)
+    return Fault(t, i, absl::StrCat("the cluster has not the blocks of mask ", mask));
   for (uint32_t rank = 0; rank < blocks; ++rank) {
     if ((mask >> rank & 1) == 0) continue;
     // With a mask destination and barrier are at the same offsets in each block.
@@ -147,7 +151,8 @@ Step StoreTensor(Thread& t, const Instr& i) {
       return StoreBox(m, at, offset, thread->block->shared, GlobalOf(launch));
     }
     auto copy = std::make_shared<std::vector<uint8_t>>(thread->block->shared);
-    thread->written.push_back([copy, m, at, offset, &launch] { return StoreBox(m, at, offset, *copy, GlobalOf(launch)); });
+    thread->written.push_back(
+        [copy, m, at, offset, &launch] { return StoreBox(m, at, offset, *copy, GlobalOf(launch)); });
     return absl::OkStatus();
   };
   return Done(t, i, Defer(t.bulk, *t.block->launch, std::move(read)));

@@ -9,15 +9,25 @@ namespace tilevm::gpu_sim {
 namespace {
 
 template <class T>
-struct Add { static T Of(T a, T b, T) { return a + b; } };
+struct Add {
+  static T Of(T a, T b, T) { return a + b; }
+};
 template <class T>
-struct Sub { static T Of(T a, T b, T) { return a - b; } };
+struct Sub {
+  static T Of(T a, T b, T) { return a - b; }
+};
 template <class T>
-struct Mul { static T Of(T a, T b, T) { return a * b; } };
+struct Mul {
+  static T Of(T a, T b, T) { return a * b; }
+};
 template <class T>
-struct Div { static T Of(T a, T b, T) { return a / b; } };
+struct Div {
+  static T Of(T a, T b, T) { return a / b; }
+};
 template <class T>
-struct Fma { static T Of(T a, T b, T c) { return std::fma(a, b, c); } };
+struct Fma {
+  static T Of(T a, T b, T c) { return std::fma(a, b, c); }
+};
 
 // Rounds to nearest, and nothing else.
 template <class T, template <class> class Op>
@@ -68,8 +78,9 @@ struct FloatOp {
 #define OP(op) &Plain<float, op>, &General<float, op>, &Plain<double, op>, &General<double, op>
 #define ONE(f) &f<float>, &f<float>, &f<double>, &f<double>
 constexpr FloatOp kOps[] = {
-    {"add", 2, OP(Add)},      {"sub", 2, OP(Sub)},      {"mul", 2, OP(Mul)}, {"div", 2, OP(Div)}, {"fma", 3, OP(Fma)},
-    {"mad", 3, OP(Fma)},      {"min", 2, ONE(Extremum)}, {"max", 2, ONE(Extremum)}, {"neg", 1, ONE(Neg)}, {"abs", 1, ONE(Abs)},
+    {"add", 2, OP(Add)},  {"sub", 2, OP(Sub)},  {"mul", 2, OP(Mul)},       {"div", 2, OP(Div)},
+    {"fma", 3, OP(Fma)},  {"mad", 3, OP(Fma)},  {"min", 2, ONE(Extremum)}, {"max", 2, ONE(Extremum)},
+    {"neg", 1, ONE(Neg)}, {"abs", 1, ONE(Abs)},
 };
 #undef OP
 #undef ONE

@@ -11,17 +11,29 @@ namespace {
 template <class T>
 struct Wide;
 template <>
-struct Wide<uint16_t> { using type = uint32_t; };
+struct Wide<uint16_t> {
+  using type = uint32_t;
+};
 template <>
-struct Wide<int16_t> { using type = int32_t; };
+struct Wide<int16_t> {
+  using type = int32_t;
+};
 template <>
-struct Wide<uint32_t> { using type = uint64_t; };
+struct Wide<uint32_t> {
+  using type = uint64_t;
+};
 template <>
-struct Wide<int32_t> { using type = int64_t; };
+struct Wide<int32_t> {
+  using type = int64_t;
+};
 template <>
-struct Wide<uint64_t> { using type = unsigned __int128; };
+struct Wide<uint64_t> {
+  using type = unsigned __int128;
+};
 template <>
-struct Wide<int64_t> { using type = __int128; };
+struct Wide<int64_t> {
+  using type = __int128;
+};
 
 // Wraps, whatever the type.
 template <class T>
@@ -33,7 +45,8 @@ template <class T>
 using Unsigned = typename Wide<std::make_unsigned_t<T>>::type;
 template <class T>
 T WrapProduct(T a, T b) {
-  return static_cast<T>(static_cast<Unsigned<T>>(static_cast<std::make_unsigned_t<T>>(a)) * static_cast<std::make_unsigned_t<T>>(b));
+  return static_cast<T>(static_cast<Unsigned<T>>(static_cast<std::make_unsigned_t<T>>(a)) *
+                        static_cast<std::make_unsigned_t<T>>(b));
 }
 template <class T>
 T HighProduct(T a, T b) {
@@ -48,17 +61,29 @@ T Saturate(typename Wide<T>::type v) {
 
 // Operations of two, of one and of three operands.
 template <class T>
-struct Add { static T Of(T a, T b) { return Wrap<T>(static_cast<typename Wide<T>::type>(a) + b); } };
+struct Add {
+  static T Of(T a, T b) { return Wrap<T>(static_cast<typename Wide<T>::type>(a) + b); }
+};
 template <class T>
-struct AddSat { static T Of(T a, T b) { return Saturate<T>(static_cast<typename Wide<T>::type>(a) + b); } };
+struct AddSat {
+  static T Of(T a, T b) { return Saturate<T>(static_cast<typename Wide<T>::type>(a) + b); }
+};
 template <class T>
-struct Sub { static T Of(T a, T b) { return Wrap<T>(static_cast<typename Wide<T>::type>(a) - b); } };
+struct Sub {
+  static T Of(T a, T b) { return Wrap<T>(static_cast<typename Wide<T>::type>(a) - b); }
+};
 template <class T>
-struct SubSat { static T Of(T a, T b) { return Saturate<T>(static_cast<typename Wide<T>::type>(a) - b); } };
+struct SubSat {
+  static T Of(T a, T b) { return Saturate<T>(static_cast<typename Wide<T>::type>(a) - b); }
+};
 template <class T>
-struct MulLow { static T Of(T a, T b) { return WrapProduct(a, b); } };
+struct MulLow {
+  static T Of(T a, T b) { return WrapProduct(a, b); }
+};
 template <class T>
-struct MulHigh { static T Of(T a, T b) { return HighProduct(a, b); } };
+struct MulHigh {
+  static T Of(T a, T b) { return HighProduct(a, b); }
+};
 // PTX leaves a division by zero open; NVIDIA's code gives all ones.
 template <class T>
 struct Div {
@@ -77,19 +102,33 @@ struct Rem {
   }
 };
 template <class T>
-struct Min { static T Of(T a, T b) { return std::min(a, b); } };
+struct Min {
+  static T Of(T a, T b) { return std::min(a, b); }
+};
 template <class T>
-struct Max { static T Of(T a, T b) { return std::max(a, b); } };
+struct Max {
+  static T Of(T a, T b) { return std::max(a, b); }
+};
 template <class T>
-struct Neg { static T Of(T a) { return Sub<T>::Of(0, a); } };
+struct Neg {
+  static T Of(T a) { return Sub<T>::Of(0, a); }
+};
 template <class T>
-struct Abs { static T Of(T a) { return a < 0 ? Sub<T>::Of(0, a) : a; } };
+struct Abs {
+  static T Of(T a) { return a < 0 ? Sub<T>::Of(0, a) : a; }
+};
 template <class T>
-struct MadLow { static T Of(T a, T b, T c) { return Add<T>::Of(WrapProduct(a, b), c); } };
+struct MadLow {
+  static T Of(T a, T b, T c) { return Add<T>::Of(WrapProduct(a, b), c); }
+};
 template <class T>
-struct MadHigh { static T Of(T a, T b, T c) { return Add<T>::Of(HighProduct(a, b), c); } };
+struct MadHigh {
+  static T Of(T a, T b, T c) { return Add<T>::Of(HighProduct(a, b), c); }
+};
 template <class T>
-struct Sad { static T Of(T a, T b, T c) { return Add<T>::Of(c, a < b ? Sub<T>::Of(b, a) : Sub<T>::Of(a, b)); } };
+struct Sad {
+  static T Of(T a, T b, T c) { return Add<T>::Of(c, a < b ? Sub<T>::Of(b, a) : Sub<T>::Of(a, b)); }
+};
 
 template <class T, template <class> class Op>
 Step Unary(Thread& t, const Instr& i) {
@@ -128,31 +167,30 @@ Step Pair(Thread& t, const Instr& i) {
   return Step::kNext;
 }
 
-
-#define BY_TYPE(shape, op)                                 \
-  [](Type type) -> Instr::Run {                            \
-    switch (type) {                                        \
-      case Type::kB16:                                     \
-      case Type::kU16: return &shape<uint16_t, op>;        \
-      case Type::kB32:                                     \
-      case Type::kU32: return &shape<uint32_t, op>;        \
-      case Type::kB64:                                     \
-      case Type::kU64: return &shape<uint64_t, op>;        \
-      case Type::kS16: return &shape<int16_t, op>;         \
-      case Type::kS32: return &shape<int32_t, op>;         \
-      case Type::kS64: return &shape<int64_t, op>;         \
-      default: return nullptr;                             \
-    }                                                      \
+#define BY_TYPE(shape, op)                          \
+  [](Type type) -> Instr::Run {                     \
+    switch (type) {                                 \
+      case Type::kB16:                              \
+      case Type::kU16: return &shape<uint16_t, op>; \
+      case Type::kB32:                              \
+      case Type::kU32: return &shape<uint32_t, op>; \
+      case Type::kB64:                              \
+      case Type::kU64: return &shape<uint64_t, op>; \
+      case Type::kS16: return &shape<int16_t, op>;  \
+      case Type::kS32: return &shape<int32_t, op>;  \
+      case Type::kS64: return &shape<int64_t, op>;  \
+      default: return nullptr;                      \
+    }                                               \
   }
-#define WIDE_BY_TYPE(shape)                       \
-  [](Type type) -> Instr::Run {                   \
-    switch (type) {                               \
-      case Type::kU16: return &shape<uint16_t>;   \
-      case Type::kS16: return &shape<int16_t>;    \
-      case Type::kU32: return &shape<uint32_t>;   \
-      case Type::kS32: return &shape<int32_t>;    \
-      default: return nullptr;                    \
-    }                                             \
+#define WIDE_BY_TYPE(shape)                     \
+  [](Type type) -> Instr::Run {                 \
+    switch (type) {                             \
+      case Type::kU16: return &shape<uint16_t>; \
+      case Type::kS16: return &shape<int16_t>;  \
+      case Type::kU32: return &shape<uint32_t>; \
+      case Type::kS32: return &shape<int32_t>;  \
+      default: return nullptr;                  \
+    }                                           \
   }
 
 struct IntegerOp {
@@ -161,14 +199,14 @@ struct IntegerOp {
   Instr::Run (*of)(Type);
 };
 const IntegerOp kOps[] = {
-    {"add", "sat", 2, BY_TYPE(Binary, AddSat)}, {"add", "", 2, BY_TYPE(Binary, Add)},
-    {"sub", "sat", 2, BY_TYPE(Binary, SubSat)}, {"sub", "", 2, BY_TYPE(Binary, Sub)},
-    {"mul", "lo", 2, BY_TYPE(Binary, MulLow)},  {"mul", "hi", 2, BY_TYPE(Binary, MulHigh)},
-    {"mul", "wide", 2, WIDE_BY_TYPE(MulWide)},  {"mad", "lo", 3, BY_TYPE(Ternary, MadLow)},
+    {"add", "sat", 2, BY_TYPE(Binary, AddSat)},  {"add", "", 2, BY_TYPE(Binary, Add)},
+    {"sub", "sat", 2, BY_TYPE(Binary, SubSat)},  {"sub", "", 2, BY_TYPE(Binary, Sub)},
+    {"mul", "lo", 2, BY_TYPE(Binary, MulLow)},   {"mul", "hi", 2, BY_TYPE(Binary, MulHigh)},
+    {"mul", "wide", 2, WIDE_BY_TYPE(MulWide)},   {"mad", "lo", 3, BY_TYPE(Ternary, MadLow)},
     {"mad", "hi", 3, BY_TYPE(Ternary, MadHigh)}, {"mad", "wide", 3, WIDE_BY_TYPE(MadWide)},
-    {"div", "", 2, BY_TYPE(Binary, Div)},       {"rem", "", 2, BY_TYPE(Binary, Rem)},
-    {"min", "", 2, BY_TYPE(Binary, Min)},       {"max", "", 2, BY_TYPE(Binary, Max)},
-    {"neg", "", 1, BY_TYPE(Unary, Neg)},        {"abs", "", 1, BY_TYPE(Unary, Abs)},
+    {"div", "", 2, BY_TYPE(Binary, Div)},        {"rem", "", 2, BY_TYPE(Binary, Rem)},
+    {"min", "", 2, BY_TYPE(Binary, Min)},        {"max", "", 2, BY_TYPE(Binary, Max)},
+    {"neg", "", 1, BY_TYPE(Unary, Neg)},         {"abs", "", 1, BY_TYPE(Unary, Abs)},
     {"sad", "", 3, BY_TYPE(Ternary, Sad)},
 };
 #undef BY_TYPE
@@ -180,8 +218,9 @@ struct PairOp {
   Instr::Run run;
 };
 constexpr PairOp kPairOps[] = {
-    {"add", "u16x2", &Pair<uint16_t, Add>}, {"add", "s16x2", &Pair<int16_t, Add>}, {"min", "u16x2", &Pair<uint16_t, Min>},
-    {"min", "s16x2", &Pair<int16_t, Min>},  {"max", "u16x2", &Pair<uint16_t, Max>}, {"max", "s16x2", &Pair<int16_t, Max>},
+    {"add", "u16x2", &Pair<uint16_t, Add>}, {"add", "s16x2", &Pair<int16_t, Add>},
+    {"min", "u16x2", &Pair<uint16_t, Min>}, {"min", "s16x2", &Pair<int16_t, Min>},
+    {"max", "u16x2", &Pair<uint16_t, Max>}, {"max", "s16x2", &Pair<int16_t, Max>},
 };
 
 absl::Status DecodeArithmetic(Form& f, Instr* i) {

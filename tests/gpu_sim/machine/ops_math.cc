@@ -108,8 +108,13 @@ Step Testp(Thread& t, const Instr& i) {
 }
 
 absl::Status DecodeTestp(Form& f, Instr* i) {
-  i->imm = f.TakeOf<int>({{"finite", kFinite}, {"infinite", kInfinite}, {"number", kNumber}, {"notanumber", kNotANumber},
-                          {"normal", kNormal}, {"subnormal", kSubnormal}}, kFinite);
+  i->imm = f.TakeOf<int>({{"finite", kFinite},
+                          {"infinite", kInfinite},
+                          {"number", kNumber},
+                          {"notanumber", kNotANumber},
+                          {"normal", kNormal},
+                          {"subnormal", kSubnormal}},
+                         kFinite);
   i->run = f.TakeType() == Type::kF64 ? &Testp<double> : &Testp<float>;
   i->d = f.Destination(0), i->a = f.Source(1);
   return f.Finish();
@@ -119,8 +124,8 @@ absl::Status DecodeTestp(Form& f, Instr* i) {
 
 absl::Span<const OpRow> MathOps() {
   static constexpr OpRow kRows[] = {
-      {"rcp", DecodeMath}, {"sqrt", DecodeMath}, {"rsqrt", DecodeMath}, {"sin", DecodeMath},
-      {"cos", DecodeMath}, {"lg2", DecodeMath},  {"ex2", DecodeMath},   {"tanh", DecodeMath},
+      {"rcp", DecodeMath},          {"sqrt", DecodeMath},   {"rsqrt", DecodeMath}, {"sin", DecodeMath},
+      {"cos", DecodeMath},          {"lg2", DecodeMath},    {"ex2", DecodeMath},   {"tanh", DecodeMath},
       {"copysign", DecodeCopysign}, {"testp", DecodeTestp},
   };
   return kRows;

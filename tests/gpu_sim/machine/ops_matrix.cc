@@ -2,8 +2,8 @@
 // back, and products of wgmma come when the program waits for them.
 #include <memory>
 
-#include "tests/gpu_sim/machine/deferred.h"
 #include "tests/gpu_sim/machine/access.h"
+#include "tests/gpu_sim/machine/deferred.h"
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/machine/together.h"
 #include "tests/gpu_sim/tensor/ldmatrix.h"
@@ -110,7 +110,7 @@ absl::Status DecodeLdMatrix(Form& f, Instr* i) {
 
 struct WgmmaExtra : Extra {
   WgmmaKind kind;
-  Words d, a;                      // a: registers; none if it is in shared memory
+  Words d, a;                       // a: registers; none if it is in shared memory
   uint32_t a_slot = 0, b_slot = 0;  // descriptors
   uint32_t scale_d = 0;
   bool scale_d_negated = false;

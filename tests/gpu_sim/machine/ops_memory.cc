@@ -69,8 +69,8 @@ Instr::Run StoreOf(Type type) {
 
 // Suffixes that say how strong the access is and what caches should do; the list's length.
 uint32_t TakeAccess(Form& f, Instr* i) {
-  f.Ignore({"relaxed", "acquire", "release", "weak", "volatile", "cta", "cluster", "gpu", "sys", "nc", "ca", "cg", "cs", "lu", "cv",
-            "wb", "wt"});
+  f.Ignore({"relaxed", "acquire", "release", "weak", "volatile", "cta", "cluster", "gpu", "sys", "nc", "ca", "cg", "cs",
+            "lu", "cv", "wb", "wt"});
   f.IgnorePrefixed("L1::");
   f.IgnorePrefixed("L2::");
   i->imm = static_cast<int64_t>(TakeSpace(f));
@@ -113,9 +113,15 @@ absl::Status DecodeNothing(Form& f, Instr* i) {
 
 absl::Span<const OpRow> MemoryOps() {
   static constexpr OpRow kRows[] = {
-      {"ld", DecodeLoad},          {"ldu", DecodeLoad},         {"st", DecodeStore},
-      {"fence", DecodeNothing},    {"membar", DecodeNothing},   {"prefetch", DecodeNothing},
-      {"prefetchu", DecodeNothing}, {"applypriority", DecodeNothing}, {"createpolicy", DecodeNothing},
+      {"ld", DecodeLoad},
+      {"ldu", DecodeLoad},
+      {"st", DecodeStore},
+      {"fence", DecodeNothing},
+      {"membar", DecodeNothing},
+      {"prefetch", DecodeNothing},
+      {"prefetchu", DecodeNothing},
+      {"applypriority", DecodeNothing},
+      {"createpolicy", DecodeNothing},
   };
   return kRows;
 }

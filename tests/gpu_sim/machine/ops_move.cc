@@ -117,8 +117,8 @@ absl::Status DecodeCvta(Form& f, Instr* i) {
   const bool to = f.Take("to");
   const AddressSpace space = TakeSpace(f);
   const uint64_t window = space == AddressSpace::kShared || space == AddressSpace::kSharedCluster ? kSharedWindow
-                          : space == AddressSpace::kLocal                                        ? kLocalWindow
-                                                                                                 : 0;
+                          : space == AddressSpace::kLocal                                         ? kLocalWindow
+                                                                                                  : 0;
   f.TakeType();
   i->run = window == 0 ? &Mov : to ? &FromGeneric : &ToGeneric;
   i->imm = static_cast<int64_t>(window);

@@ -53,7 +53,8 @@ absl::Status DecodeShfl(Form& f, Instr* i) {
 enum Vote : int64_t { kAll, kAny, kUni, kBallot };
 absl::Status RunVote(Warp& w, const Instr& i, uint32_t lanes) {
   uint32_t yes = 0;
-  ForLanes(lanes, [&](uint32_t l) { yes |= static_cast<uint32_t>(Get<bool>(w.threads[l], i.b) != (i.count != 0)) << l; });
+  ForLanes(lanes,
+           [&](uint32_t l) { yes |= static_cast<uint32_t>(Get<bool>(w.threads[l], i.b) != (i.count != 0)) << l; });
   const uint64_t d = i.imm == kAll   ? yes == lanes
                      : i.imm == kAny ? yes != 0
                      : i.imm == kUni ? yes == lanes || yes == 0
@@ -128,9 +129,13 @@ constexpr ReduceRow kReduces[] = {
     {"min", Type::kU32, [](uint32_t a, uint32_t b) { return std::min(a, b); }},
     {"max", Type::kU32, [](uint32_t a, uint32_t b) { return std::max(a, b); }},
     {"min", Type::kS32,
-     [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(std::min(static_cast<int32_t>(a), static_cast<int32_t>(b))); }},
+     [](uint32_t a, uint32_t b) {
+       return static_cast<uint32_t>(std::min(static_cast<int32_t>(a), static_cast<int32_t>(b)));
+     }},
     {"max", Type::kS32,
-     [](uint32_t a, uint32_t b) { return static_cast<uint32_t>(std::max(static_cast<int32_t>(a), static_cast<int32_t>(b))); }},
+     [](uint32_t a, uint32_t b) {
+       return static_cast<uint32_t>(std::max(static_cast<int32_t>(a), static_cast<int32_t>(b)));
+     }},
     {"and", Type::kB32, [](uint32_t a, uint32_t b) { return a & b; }},
     {"or", Type::kB32, [](uint32_t a, uint32_t b) { return a | b; }},
     {"xor", Type::kB32, [](uint32_t a, uint32_t b) { return a ^ b; }},

@@ -22,12 +22,12 @@ struct Instr;
 
 // What a thread does after an instruction.
 enum class Step : uint8_t {
-  kNext,     // goes on; a branch has set pc
-  kYield,    // goes on later: others should run, as this one polls
-  kBlocked,  // executes the instruction again later
-  kTogether, // waits until the other threads of the warp (or warpgroup) are here; then `together` runs for all
+  kNext,      // goes on; a branch has set pc
+  kYield,     // goes on later: others should run, as this one polls
+  kBlocked,   // executes the instruction again later
+  kTogether,  // waits until the other threads of the warp (or warpgroup) are here; then `together` runs for all
   kExit,
-  kFault,    // Launch::fault says what
+  kFault,  // Launch::fault says what
 };
 
 // What instructions with many operands have besides.
@@ -62,9 +62,35 @@ struct Instr {
 };
 
 enum class Special : uint8_t {
-  kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ, kLaneId, kWarpId,
-  kClusterRank, kClusterSize, kClusterIdX, kClusterIdY, kClusterIdZ, kNclusterX, kNclusterY, kNclusterZ,
-  kLaneMaskLt, kLaneMaskLe, kLaneMaskGt, kLaneMaskGe, kLaneMaskEq, kDynamicShared, kSmId,
+  kTidX,
+  kTidY,
+  kTidZ,
+  kNtidX,
+  kNtidY,
+  kNtidZ,
+  kCtaidX,
+  kCtaidY,
+  kCtaidZ,
+  kNctaidX,
+  kNctaidY,
+  kNctaidZ,
+  kLaneId,
+  kWarpId,
+  kClusterRank,
+  kClusterSize,
+  kClusterIdX,
+  kClusterIdY,
+  kClusterIdZ,
+  kNclusterX,
+  kNclusterY,
+  kNclusterZ,
+  kLaneMaskLt,
+  kLaneMaskLe,
+  kLaneMaskGt,
+  kLaneMaskGe,
+  kLaneMaskEq,
+  kDynamicShared,
+  kSmId,
 };
 
 struct Program {

@@ -28,7 +28,8 @@ bool HasEnded(const Cluster& c) {
 }  // namespace
 
 absl::Status RunLaunch(Launch* launch) {
-  if (launch->grid[0] % launch->cluster_size != 0) return absl::InvalidArgumentError("the grid is no multiple of the cluster");
+  if (launch->grid[0] % launch->cluster_size != 0)
+    return absl::InvalidArgumentError("the grid is no multiple of the cluster");
   const uint64_t clusters = uint64_t{launch->grid[0]} * launch->grid[1] * launch->grid[2] / launch->cluster_size;
   const size_t most = std::max<size_t>(1, kMultiprocessors * kBlocksOfMultiprocessor / launch->cluster_size);
   std::vector<std::unique_ptr<Cluster>> resident;
@@ -50,7 +51,8 @@ absl::Status RunLaunch(Launch* launch) {
     idle = any || resident.size() < before ? 0 : idle + 1;
     const bool polls = launch->executed - since > kMostInstructions;
     if (idle <= kIdleRounds && !polls) continue;
-    std::string text = absl::StrCat("kernel ", launch->program->name, polls ? " does not end: " : ": all threads wait: ");
+    std::string text =
+        absl::StrCat("kernel ", launch->program->name, polls ? " does not end: " : ": all threads wait: ");
     for (const auto& c : resident) {
       for (const auto& b : c->blocks) absl::StrAppend(&text, "\n  ", DescribeBlock(*b));
     }

@@ -55,9 +55,9 @@ struct Warp {
   Block* block = nullptr;
   uint32_t index = 0;
   Thread* threads = nullptr;
-  uint32_t lanes = 0;  // mask of those that exist
-  uint32_t done = 0;   // have ended
-  CopyGroups products; // wgmma, of the first warp of a group
+  uint32_t lanes = 0;   // mask of those that exist
+  uint32_t done = 0;    // have ended
+  CopyGroups products;  // wgmma, of the first warp of a group
 };
 
 struct NamedBarrier {
@@ -108,12 +108,13 @@ struct Random {
 
 struct Launch {
   const Program* program = nullptr;
-  const GlobalMemory* memory = nullptr;
+  const DeviceMemory* memory = nullptr;
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
   uint32_t cluster_size = 1;
   uint64_t dynamic_shared = 0;
-  std::vector<uint8_t> params;
+  std::vector<uint8_t> params;  // with room to align them
+  uint64_t param_base = 0;
   Random random;
   // How asynchronous work behaves: 0 at once, 1 late, 2 as the dice fall.
   int lateness = 2;

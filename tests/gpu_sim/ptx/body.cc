@@ -72,7 +72,8 @@ class BodyParser {
     for (const Pending& p : scope.pending) {
       const auto found = scope.labels.find(p.label);
       if (found == scope.labels.end()) {
-        if (scopes_.empty()) return absl::InvalidArgumentError(absl::StrCat("line ", p.line, ": no label `", p.label, "`"));
+        if (scopes_.empty())
+          return absl::InvalidArgumentError(absl::StrCat("line ", p.line, ": no label `", p.label, "`"));
         scopes_.back().pending.push_back(p);
       } else if (p.in_table) {
         kernel_.tables[p.index].targets[p.operand] = found->second;

@@ -99,7 +99,8 @@ class Lexer {
       return token;
     }
     if (text.size() > 1 && absl::ascii_toupper(text.back()) == 'U') text.remove_suffix(1);
-    const bool ok = kind == 'x' ? absl::SimpleHexAtoi(text.substr(2), &token.bits) : absl::SimpleAtoi(text, &token.bits);
+    const bool ok =
+        kind == 'x' ? absl::SimpleHexAtoi(text.substr(2), &token.bits) : absl::SimpleAtoi(text, &token.bits);
     if (!ok) return Error(absl::StrCat("`", text, "` is no number"));
     return token;
   }

@@ -9,9 +9,9 @@ namespace tilevm::gpu_sim::ptx {
 
 int BitsOfType(absl::string_view type) {
   static constexpr std::pair<absl::string_view, int> kTypes[] = {
-      {".pred", 1}, {".b8", 8},   {".u8", 8},   {".s8", 8},   {".b16", 16}, {".u16", 16}, {".s16", 16},   {".f16", 16},
-      {".b32", 32}, {".u32", 32}, {".s32", 32}, {".f32", 32}, {".b64", 64}, {".u64", 64}, {".s64", 64},   {".f64", 64},
-      {".b128", 128}};
+      {".pred", 1}, {".b8", 8},   {".u8", 8},   {".s8", 8},   {".b16", 16},  {".u16", 16},
+      {".s16", 16}, {".f16", 16}, {".b32", 32}, {".u32", 32}, {".s32", 32},  {".f32", 32},
+      {".b64", 64}, {".u64", 64}, {".s64", 64}, {".f64", 64}, {".b128", 128}};
   for (const auto& [name, bits] : kTypes) {
     if (name == type) return bits;
   }
@@ -116,7 +116,8 @@ class ModuleParser {
       variable.space = space;
       variable.is_extern = is_extern;
       if (absl::Status s = ParseVariable(tokens_, &variable); !s.ok()) return s;
-      if (is_extern && space != Space::kShared) return tokens_.Error("the simulator links no modules: an extern variable");
+      if (is_extern && space != Space::kShared)
+        return tokens_.Error("the simulator links no modules: an extern variable");
       module_.variables.push_back(std::move(variable));
       return tokens_.Expect(";");
     }
@@ -172,8 +173,8 @@ class ModuleParser {
         kernel->requires_threads = word == ".reqntid";
       } else if (word == ".reqnctapercluster") {
         kernel->cluster = product;
-      } else if (word != ".minnctapersm" && word != ".maxnreg" && word != ".explicitcluster" && word != ".maxclusterrank" &&
-                 word != ".blocksareclusters") {
+      } else if (word != ".minnctapersm" && word != ".maxnreg" && word != ".explicitcluster" &&
+                 word != ".maxclusterrank" && word != ".blocksareclusters") {
         return tokens_.Error(absl::StrCat("the simulator does not know `", word, "` of a kernel"));
       }
     }

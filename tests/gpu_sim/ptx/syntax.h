@@ -75,9 +75,9 @@ struct Kernel {
   std::vector<Register> registers;
   std::vector<TargetTable> tables;
   std::vector<Instruction> code;
-  unsigned max_threads = 1024;      // .maxntid, .reqntid
-  bool requires_threads = false;    // .reqntid
-  unsigned cluster = 0;             // blocks; .reqnctapercluster
+  unsigned max_threads = 1024;    // .maxntid, .reqntid
+  bool requires_threads = false;  // .reqntid
+  unsigned cluster = 0;           // blocks; .reqnctapercluster
 };
 
 struct Module {
