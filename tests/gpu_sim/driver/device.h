@@ -2,6 +2,7 @@
 #ifndef TILE_TESTS_GPU_SIM_DRIVER_DEVICE_H_
 #define TILE_TESTS_GPU_SIM_DRIVER_DEVICE_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>

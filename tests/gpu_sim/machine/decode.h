@@ -8,6 +8,7 @@
 #define TILE_TESTS_GPU_SIM_MACHINE_DECODE_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"

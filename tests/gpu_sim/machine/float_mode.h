@@ -6,6 +6,7 @@
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "tests/gpu_sim/machine/form.h"
 

@@ -24,6 +24,7 @@ absl::Span<const OpRow> MbarrierOps();  // mbarrier
 
 // add, sub, mul, … of one kind of type, with the operation's word.
 absl::Status DecodeInteger(Form& f, Instr* i, Type type);
+absl::Status DecodeCarry(Form& f, Instr* i);             // those with .cc, and addc, subc, madc
 absl::Status DecodeFloat(Form& f, Instr* i, Type type);  // f32, f64
 absl::Status DecodeHalf(Form& f, Instr* i, Type type);   // f16, bf16 and pairs
 

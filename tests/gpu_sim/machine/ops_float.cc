@@ -24,6 +24,14 @@ template <class T>
 struct Div {
   static T Of(T a, T b, T) { return a / b; }
 };
+// div.approx.f32: divisors beyond 2^126 have 0 as their reciprocal.
+Step DivideApprox(Thread& t, const Instr& i) {
+  const float a = Flush(Get<float>(t, i.a), i.imm), b = Flush(Get<float>(t, i.b), i.imm);
+  const bool flushed = std::isfinite(b) && std::abs(b) > 0x1p126f;
+  Put<float>(t, i.d, Finish(flushed ? a * std::copysign(0.0f, b) : a / b, i.imm));
+  return Step::kNext;
+}
+
 template <class T>
 struct Fma {
   static T Of(T a, T b, T c) { return std::fma(a, b, c); }
@@ -90,12 +98,14 @@ constexpr FloatOp kOps[] = {
 absl::Status DecodeFloat(Form& f, Instr* i, Type type) {
   i->imm = TakeFloatFlags(f);
   const absl::string_view name = f.words()[0];
-  if (name == "div") f.Ignore({"approx", "full"});  // rounded correctly here
+  const bool approximate = name == "div" && type == Type::kF32 && f.Take("approx");
+  if (name == "div" && type == Type::kF32) f.Take("full");  // rounded correctly here
   for (const FloatOp& op : kOps) {
     if (op.name != name) continue;
     i->count = name == "min" ? 1 : 0;
     i->run = type == Type::kF32 ? (i->imm == 0 ? op.plain32 : op.general32) : (i->imm == 0 ? op.plain64 : op.general64);
     if (type == Type::kF64 && (i->imm & ~kRoundMask) != 0) f.Fail("a modifier that f64 does not have");
+    if (approximate) i->run = &DivideApprox;
     i->d = f.Destination(0), i->a = f.Source(1);
     i->b = op.operands > 1 ? f.Source(2) : i->a;
     i->c = op.operands > 2 ? f.Source(3) : i->a;

@@ -230,6 +230,7 @@ absl::Status DecodeArithmetic(Form& f, Instr* i) {
     i->d = f.Destination(0), i->a = f.Source(1), i->b = f.Source(2);
     return f.Finish();
   }
+  if (std::find(f.words().begin(), f.words().end(), "cc") != f.words().end()) return DecodeCarry(f, i);
   const Type type = f.TakeType();
   switch (type) {
     case Type::kF32:
@@ -262,6 +263,7 @@ absl::Span<const OpRow> ArithmeticOps() {
       {"add", DecodeArithmetic}, {"sub", DecodeArithmetic}, {"mul", DecodeArithmetic}, {"mad", DecodeArithmetic},
       {"fma", DecodeArithmetic}, {"div", DecodeArithmetic}, {"rem", DecodeArithmetic}, {"min", DecodeArithmetic},
       {"max", DecodeArithmetic}, {"neg", DecodeArithmetic}, {"abs", DecodeArithmetic}, {"sad", DecodeArithmetic},
+      {"addc", DecodeCarry},     {"subc", DecodeCarry},     {"madc", DecodeCarry},
   };
   return kRows;
 }

@@ -40,6 +40,7 @@ struct Thread {
   State state = State::kReady;
   uint8_t lane = 0;
   bool at_barrier = false;       // has arrived, and waits
+  bool carry = false;            // of add.cc and the like
   bool in_cluster_wait = false;  // has arrived at the cluster's barrier
   uint32_t mask = 0;             // kTogether: lanes that have to be here
   uint32_t index = 0;            // in the block
