@@ -1,0 +1,22 @@
+// One block: made, run for a while, described.
+#ifndef TILE_TESTS_GPU_SIM_MACHINE_BLOCK_H_
+#define TILE_TESTS_GPU_SIM_MACHINE_BLOCK_H_
+
+#include <memory>
+#include <string>
+
+#include "tests/gpu_sim/machine/state.h"
+
+namespace tilevm::gpu_sim {
+
+std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank, uint64_t number);
+
+// Lets every thread run until it waits. True if something came of it; false if all only wait. Sets Launch::fault.
+bool RunBlock(Block& block);
+
+// Where its threads wait: "thread 0 to 31: line 120; …".
+std::string DescribeBlock(const Block& block);
+
+}  // namespace tilevm::gpu_sim
+
+#endif  // TILE_TESTS_GPU_SIM_MACHINE_BLOCK_H_

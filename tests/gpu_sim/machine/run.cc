@@ -1,0 +1,64 @@
+#include "tests/gpu_sim/machine/run.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tests/gpu_sim/machine/block.h"
+
+namespace tilevm::gpu_sim {
+namespace {
+
+// Instructions after the last block ended: then the threads are thought to poll for ever.
+constexpr uint64_t kMostInstructions = 20'000'000'000;
+constexpr int kIdleRounds = 3;  // rounds in which all threads only wait
+
+std::unique_ptr<Cluster> MakeCluster(Launch* launch, uint64_t index) {
+  auto c = std::make_unique<Cluster>();
+  c->index = static_cast<uint32_t>(index);
+  for (uint32_t rank = 0; rank < launch->cluster_size; ++rank) {
+    c->blocks.push_back(MakeBlock(launch, c.get(), rank, index * launch->cluster_size + rank));
+  }
+  return c;
+}
+
+bool HasEnded(const Cluster& c) {
+  return std::all_of(c.blocks.begin(), c.blocks.end(), [](const auto& b) { return b->live == 0; });
+}
+
+}  // namespace
+
+absl::Status RunLaunch(Launch* launch) {
+  if (launch->grid[0] % launch->cluster_size != 0)
+    return absl::InvalidArgumentError("the grid is no multiple of the cluster");
+  const uint64_t clusters = uint64_t{launch->grid[0]} * launch->grid[1] * launch->grid[2] / launch->cluster_size;
+  const size_t most = std::max<size_t>(1, kMultiprocessors * kBlocksOfMultiprocessor / launch->cluster_size);
+  std::vector<std::unique_ptr<Cluster>> resident;
+  uint64_t next = 0, since = 0;
+  int idle = 0;
+  while (next < clusters || !resident.empty()) {
+    while (next < clusters && resident.size() < most) resident.push_back(MakeCluster(launch, next++));
+    bool any = false;
+    const size_t first = launch->random.Below(static_cast<uint32_t>(resident.size()));
+    for (size_t k = 0; k < resident.size(); ++k) {
+      for (const auto& b : resident[(first + k) % resident.size()]->blocks) {
+        any |= RunBlock(*b);
+        if (!launch->fault.ok()) return launch->fault;
+      }
+    }
+    const size_t before = resident.size();
+    std::erase_if(resident, [](const auto& c) { return HasEnded(*c); });
+    if (resident.size() < before) since = launch->executed;
+    idle = any || resident.size() < before ? 0 : idle + 1;
+    const bool polls = launch->executed - since > kMostInstructions;
+    if (idle <= kIdleRounds && !polls) continue;
+    std::string text =
+        absl::StrCat("kernel ", launch->program->name, polls ? " does not end: " : ": all threads wait: ");
+    for (const auto& c : resident) {
+      for (const auto& b : c->blocks) absl::StrAppend(&text, "\n  ", DescribeBlock(*b));
+    }
+    return launch->fault = absl::DeadlineExceededError(text);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tilevm::gpu_sim
