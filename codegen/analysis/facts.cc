@@ -5,6 +5,7 @@
 
 #include "codegen/analysis/facts_internal.h"
 #include "codegen/analysis/op_rules.h"
+#include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -59,6 +60,9 @@ Fact Facts::Find(Known<Fact>& known, Key key, int depth) {
 
 template <class Fact>
 Fact Facts::OfArgument(Known<Fact>& known, Key key, int depth) {
+  // What is fetched ahead is what iterations load.
+  const Op* around = key.first->block() != nullptr ? key.first->block()->parent() : nullptr;
+  if (IsFetch(around)) return Find(known, {around->operand(key.first->index()), key.second}, depth + 1);
   const auto loop = ir::CarryingLoop::Around(key.first);
   if (!loop) return Nothing(*key.first, static_cast<const Fact*>(nullptr));
   const int i = loop->carried_by(key.first);

@@ -5,7 +5,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/op_rules.h"
+#include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -28,7 +30,7 @@ class Liveness {
  public:
   using Elsewhere = absl::FunctionRef<bool(const Op&, int)>;
 
-  Liveness(const ir::Function& f, Elsewhere elsewhere) : elsewhere_(elsewhere) {
+  Liveness(const ir::Function& f, Elsewhere elsewhere) : elsewhere_(elsewhere), registers_(f) {
     Number(f.body());
     Use(f.body());
     ir::Walk(f.body(), [&](Op* op) {
@@ -36,8 +38,8 @@ class Liveness {
     });
     for (const auto& [value, range] : ranges_) {
       if (range.end <= range.begin) continue;
-      change_[static_cast<size_t>(range.begin)] += RegistersOf(value->type());
-      change_[static_cast<size_t>(range.end)] -= RegistersOf(value->type());
+      change_[static_cast<size_t>(range.begin)] += registers_.Of(value);
+      change_[static_cast<size_t>(range.end)] -= registers_.Of(value);
     }
   }
 
@@ -81,10 +83,18 @@ class Liveness {
   void Use(const ir::Block* block) {
     for (const Op* op : *block) {
       for (int i = 0; i < op->num_operands(); ++i) UseAt(op->operand(i), op, elsewhere_(*op, i));
+      if (IsFetch(op)) UseAll(op);
       if (HasNoTiles(op)) continue;
       for (int r = 0; r < op->num_regions(); ++r) {
         if (op->region(r) != nullptr) Use(op->region(r));
       }
+    }
+  }
+
+  // What its region computes with is there when it begins.
+  void UseAll(const Op* fetch) {
+    for (const Op* op : *fetch->region(0)) {
+      for (int i = 0; i < op->num_operands(); ++i) UseAt(op->operand(i), fetch, false);
     }
   }
 
@@ -99,8 +109,8 @@ class Liveness {
           if (Source(user->operand(i)) == value) last = std::max(last, NeededUntil(value, user, elsewhere_(*user, i)));
         }
       });
-      change_[static_cast<size_t>(last)] -= RegistersOf(value->type());
-      change_[static_cast<size_t>(end)] += RegistersOf(value->type());
+      change_[static_cast<size_t>(last)] -= registers_.Of(value);
+      change_[static_cast<size_t>(end)] += registers_.Of(value);
     }
   }
   int Of(const Op* op) const { return begin_.at(op); }
@@ -129,6 +139,7 @@ class Liveness {
   }
 
   Elsewhere elsewhere_;
+  TileRegisters registers_;
   std::vector<const Op*> ops_;
   std::vector<int64_t> change_;
   absl::flat_hash_map<const Op*, int> begin_, end_;
@@ -141,16 +152,46 @@ int64_t RegistersOf(ir::Type t) {
   return t.is_tile() && t.rank() > 0 ? t.num_elements() * std::max(1, ir::StorageBytes(t.elem()) / 4) : 0;
 }
 
+TileRegisters::TileRegisters(const ir::Function& function) {
+  ir::Walk(function.body(), [&](const Op* op) { any_ = any_ || (IsFetch(op->parent()) && ir::LoadPtrOp::Is(op)); });
+}
+
+int64_t TileRegisters::Of(const Value* v) {
+  const int64_t all = RegistersOf(v->type());
+  return any_ && all > 0 ? all / Neighbours(v) : all;
+}
+
+// 1: each element of the tile is needed.
+int TileRegisters::Neighbours(const Value* v) {
+  const auto [known, is_new] = neighbours_.try_emplace(v, 1);
+  if (!is_new) return known->second;
+  int all = 0;
+  for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+    const Op& user = *use->owner;
+    int one = 1;
+    if (ir::LoadPtrOp::Is(&user) && IsFetch(user.parent())) {
+      const auto copy = DecisionOf<Decision::kCopies>(user);
+      if (copy)
+        one = std::max<int>(1, 8 * static_cast<int>((*copy)[1]) / ir::MemoryBits(user.result(0)->type().elem()));
+    } else if (user.info()->has(ir::kElementwise) || TakesSource(&user)) {
+      one = Neighbours(user.result(0));
+    }
+    all = all == 0 ? one : std::min(all, one);
+  }
+  return neighbours_[v] = std::max(1, all);
+}
+
 LargestTile FindLargestTile(const ir::Function& function) {
   LargestTile largest;
   int64_t most = 0;
+  TileRegisters registers(function);
   const auto look = [&](const Op* op, const Value* v) {
-    if (RegistersOf(v->type()) <= most || (v->def() != nullptr && v->def()->opcode() == ir::Opcode::kConstant)) return;
-    most = RegistersOf(v->type());
+    if (registers.Of(v) <= most || (v->def() != nullptr && v->def()->opcode() == ir::Opcode::kConstant)) return;
+    most = registers.Of(v);
     largest = {op, v};
   };
   ir::Walk(function.body(), [&](const Op* op) {
-    if (!TakesRegisters(op)) return;
+    if (!TakesRegisters(op) || IsFetch(op->parent())) return;
     for (int i = 0; i < op->num_results(); ++i) look(op, op->result(i));
     for (int i = 0; i < op->num_operands(); ++i) look(op, op->operand(i));
   });

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "ir/module.h"
 
@@ -34,6 +35,20 @@ LargestTile FindLargestTile(const ir::Function& function);
 
 // 32-bit registers that a tile takes over all threads; 0 for scalars and for what is no tile.
 int64_t RegistersOf(ir::Type t);
+
+// The same of a value of the function: of tiles that only say where copies ahead begin, a thread needs one of the neighbours that it
+// copies together. Remembers what it found.
+class TileRegisters {
+ public:
+  explicit TileRegisters(const ir::Function& function);
+  int64_t Of(const ir::Value* v);
+
+ private:
+  int Neighbours(const ir::Value* v);
+
+  bool any_ = false;  // pointers are copied ahead
+  absl::flat_hash_map<const ir::Value*, int> neighbours_;
+};
 
 }  // namespace tile::codegen
 

@@ -4,36 +4,115 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "codegen/analysis/facts.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/split_rounds.h"
 #include "codegen/plan/mma_layout.h"
+#include "codegen/plan/pointer_copy.h"
 #include "codegen/plan/staging.h"
 #include "codegen/target/tuning.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
 
 using ir::Op;
 using ir::Opcode;
-using ir::Value;
 
 constexpr int64_t kScratchBytes = 1024;  // of shared memory that other operations of the block take at least
 
-// Why operand i can't be fetched ahead; "" if it can.
-std::string WhyNot(const Target& target, const LoopLoads& loads, const Op& mma, int i) {
-  const std::optional<StagedTile> tile = StageOperand(mma, i);
-  if (!tile) {
-    return "it is not a tile of rank 2 that one weak load brings, through a partition view of a tensor in global "
-           "memory, with rows "
-           "of stride 1 and at least 16 bytes, and zero as padding";
+// A loop with operands of its products that loads may bring ahead.
+class Loop {
+ public:
+  Loop(const Target& target, ir::Module* module, Op* loop)
+      : target_(target), module_(module), loads_(module, loop, {.by_workers = true}) {
+    for (Op* mma : *loop->region(0)) {
+      if (!IsProduct(*mma)) continue;
+      for (int i = 0; i < 2; ++i) {
+        if (Op* load = LoadOf(*mma, i)) DecidePointers(load);
+        candidates_.push_back({{mma, i}, WhyNot(*mma, i)});
+      }
+    }
+    // A tile that several products use lies as all of them read it, or moves for none.
+    for (Candidate& c : candidates_) {
+      for (const Candidate& other : candidates_) {
+        if (c.why.empty() && !other.why.empty() && LoadOf(c) != nullptr && LoadOf(c) == LoadOf(other))
+          c.why = "another product that uses the tile can't have it so";
+      }
+    }
   }
-  const ir::Elem elem = mma.operand(i)->type().elem();
-  if (!HasMma(target, mma) && elem != ir::Elem::kF32 && elem != ir::Elem::kF64) {
-    return "no matrix instruction takes these tiles, and for others the elements are widened on their way";
+
+  // Those that take the step.
+  std::vector<ProductOperand> Choose(Trace* trace) {
+    std::vector<ProductOperand> chosen;
+    absl::flat_hash_set<const Op*> left_out;
+    for (const Candidate& c : candidates_) {
+      if (!TakesFetch(*module_, *c.operand.mma, "copy-ahead", c.operand.index == 0 ? "lhs is" : "rhs is", c.why,
+                      trace)) {
+        left_out.insert(LoadOf(c));
+      }
+    }
+    for (const Candidate& c : candidates_) {
+      if (!left_out.contains(LoadOf(c))) chosen.push_back(c.operand);
+    }
+    // Nobody takes others for tiles that could lie in a stage.
+    for (const Op* load : left_out) {
+      if (load != nullptr && PointerCopyOf(*load)) const_cast<Op*>(load)->DropAnnotations();
+    }
+    return chosen;
   }
-  return loads.WhyNot(mma, i, *tile->load, [](const Value*) { return true; });
-}
+
+ private:
+  struct Candidate {
+    ProductOperand operand;
+    std::string why;  // it can't be fetched ahead; "": it can
+  };
+
+  static Op* LoadOf(const Op& mma, int i) {
+    Op* def = mma.operand(i)->def();
+    while (def != nullptr && !def->info()->is_load()) def = def->num_operands() == 1 ? def->operand(0)->def() : nullptr;
+    return def;
+  }
+  static Op* LoadOf(const Candidate& c) { return LoadOf(*c.operand.mma, c.operand.index); }
+
+  // How cp.async can bring it, for StageOperand.
+  void DecidePointers(Op* load) {
+    if (!ir::LoadPtrOp::Is(load) || decided_.contains(load)) return;
+    const absl::StatusOr<PointerCopy> copy = PlanPointerCopy(*module_, &facts_, *load);
+    decided_[load] = std::string(copy.status().message());
+    if (copy.ok()) Decide(module_, load, *copy);
+  }
+
+  std::string WhyNot(const Op& mma, int i) const {
+    const std::optional<StagedTile> tile = StageOperand(mma, i);
+    if (!tile) {
+      const auto told = decided_.find(LoadOf(mma, i));
+      if (told != decided_.end() && !told->second.empty()) return told->second;
+      return "it is not a tile of rank 2 that one weak load brings, through a partition view of a tensor in global "
+             "memory, with rows of stride 1 and at least 16 bytes, and zero as padding, or through such pointers";
+    }
+    const ir::Elem elem = mma.operand(i)->type().elem();
+    if (!HasMma(target_, mma) && elem != ir::Elem::kF32 && elem != ir::Elem::kF64) {
+      return "no matrix instruction takes these tiles, and for others the elements are widened on their way";
+    }
+    for (const Candidate& c : candidates_) {
+      if (LoadOf(c) != tile->load || !c.why.empty()) continue;
+      if (!tile->lies_like(*StageOperand(*c.operand.mma, c.operand.index)))
+        return "another product reads the tile in a way in which it would lie otherwise";
+    }
+    return loads_.WhyNot(mma, i, *tile->load);
+  }
+
+  const Target& target_;
+  ir::Module* module_;
+  LoopLoads loads_;
+  Facts facts_;
+  absl::flat_hash_map<const Op*, std::string> decided_;  // loads through pointers, and why cp.async can't bring them
+  std::vector<Candidate> candidates_;
+};
 
 // Splits the iterations of a product along K while three stages of its operands, for two blocks, exceed shared memory.
 void Split(const Target& target, ir::Module* module, Op* mma) {
@@ -55,23 +134,14 @@ bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function,
     for (const Op* other : loops) {
       if (StandsInOrHolds(op, other)) return;  // one ring at a time
     }
-    std::vector<ProductOperand> operands;
-    const LoopLoads loads(module, op);
-    for (Op* mma : *op->region(0)) {
-      if (!IsProduct(*mma)) continue;
-      for (int i = 0; i < 2; ++i) {
-        if (TakesFetch(*module, *mma, "copy-ahead", i == 0 ? "lhs is" : "rhs is", WhyNot(target, loads, *mma, i),
-                       trace)) {
-          operands.push_back({mma, i});
-        }
-      }
-    }
+    std::vector<ProductOperand> operands = Loop(target, module, op).Choose(trace);
     if (operands.empty()) return;
     if (operands.size() == 2 && operands[0].mma == operands[1].mma) Split(target, module, operands[0].mma);
     loops.push_back(op);
     moves.push_back(std::move(operands));
   });
-  for (size_t i = 0; i < loops.size(); ++i) LoopLoads(module, loops[i]).Move(GpuOpcode::kCopyAhead, moves[i]);
+  for (size_t i = 0; i < loops.size(); ++i)
+    LoopLoads(module, loops[i], {.by_workers = true}).Move(GpuOpcode::kCopyAhead, moves[i]);
   return !loops.empty();
 }
 

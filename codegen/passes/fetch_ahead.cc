@@ -21,7 +21,7 @@ using ir::Opcode;
 
 class Loop {
  public:
-  Loop(ir::Module* module, Op* loop) : module_(module), loop_(loop), loads_(module, loop) {}
+  Loop(ir::Module* module, Op* loop) : module_(module), loop_(loop), loads_(module, loop, {.outside = IsSliceable}) {}
 
   // Products whose operands can be fetched ahead, for the pass to choose from.
   void Find(const Target& target, int num_warps, Trace* trace, std::vector<Op*>* products) const {
@@ -58,7 +58,7 @@ class Loop {
     if (const absl::Status known = MapTensor(*tile->load, *tile, 1).status(); !known.ok()) {
       return std::string(known.message());
     }
-    std::string why = loads_.WhyNot(mma, i, *tile->load, IsSliceable);
+    std::string why = loads_.WhyNot(mma, i, *tile->load);
     if (!why.empty() || IsSliceableLoop(*loop_)) return why;
     return "where the loop begins or ends does not follow from parameters, block numbers and induction variables alone";
   }

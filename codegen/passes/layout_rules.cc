@@ -6,8 +6,10 @@
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma_layout.h"
+#include "codegen/plan/pointer_copy.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tma_store.h"
+#include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -128,6 +130,7 @@ void LayoutRules::Infer(const Op& op) {
     }
     default:
       if (const Layout* l = ForPointers(op)) {
+        if (IsFetch(op.parent())) SetInferred(op.result(0), l);
         SetInferredBehind(AddressesOf(op), l);
         if (const Value* mask = MaskOf(op)) SetInferredBehind(mask, l);
       }
@@ -148,12 +151,27 @@ const Layout* LayoutRules::Decided(const Value* v) {
   return DefaultFor(v->type());
 }
 
+const Layout* LayoutRules::Backward(const Op& op, const Value* v, const Layout& result) {
+  switch (RuleOf(op).layout) {
+    case Rule::kSame: return Intern(result);
+    case Rule::kReshape: return Intern(result.Reshape(v->type().shape()));
+    case Rule::kPermute: {
+      const auto p = PermutationOf(op);
+      absl::InlinedVector<int, 8> inverse(p.size());
+      for (size_t k = 0; k < p.size(); ++k) inverse[p[k]] = static_cast<int>(k);
+      return Intern(result.Permute(inverse));
+    }
+    case Rule::kBroadcast: return Intern(SourceOfBroadcast(result, v->type().shape()));
+    default: return nullptr;
+  }
+}
+
 const Layout* LayoutRules::Wanted(const Op& op, int i) {
   const Value* v = op.operand(i);
   switch (RuleOf(op).layout) {
     case Rule::kSame: {
       for (int r = 0; r < op.num_results(); ++r) {
-        if (IsTile(op.result(r))) return LayoutOf(op.result(r)->type());
+        if (IsTile(op.result(r))) return Backward(op, v, *LayoutOf(op.result(r)->type()));
       }
       if (const auto store = ir::As<ir::StorePtrOp>(&op)) {
         // As the value lies, unless the pointers are neighbours elsewhere.
@@ -174,16 +192,11 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
       return best;
     }
     case Rule::kReshape:
-      return Intern(LayoutOf(op.result(0)->type()) != nullptr
-                        ? LayoutOf(op.result(0)->type())->Reshape(v->type().shape())
-                        : Layout::Replicated(v->type().shape(), plan_.num_warps));
-    case Rule::kPermute: {
-      const auto p = PermutationOf(op);
-      absl::InlinedVector<int, 8> inverse(p.size());
-      for (size_t k = 0; k < p.size(); ++k) inverse[p[k]] = static_cast<int>(k);
-      return Intern(LayoutOf(op.result(0)->type())->Permute(inverse));
-    }
-    case Rule::kBroadcast: return Intern(SourceOfBroadcast(*LayoutOf(op.result(0)->type()), v->type().shape()));
+      if (LayoutOf(op.result(0)->type()) == nullptr)
+        return Intern(Layout::Replicated(v->type().shape(), plan_.num_warps));
+      [[fallthrough]];
+    case Rule::kPermute:
+    case Rule::kBroadcast: return Backward(op, v, *LayoutOf(op.result(0)->type()));
     case Rule::kInsert: return v == ir::InsertOp(op).destination() ? LayoutOf(op.result(0)->type()) : nullptr;
     case Rule::kReduce: return LayoutOf(op.operand(0)->type());
     case Rule::kLoadView: {  // the index tile of a gather
@@ -300,12 +313,13 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
   };
   Facts facts;
   ir::Walk(body, [&](const Op* op) {
+    if (IsGpuOp(op, GpuOpcode::kCopyAhead)) NoteCopies(*op);
     if (RuleOf(*op).layout == Rule::kLoadView || RuleOf(*op).layout == Rule::kStoreView) {
       const Type view = ir::ViewAccessOp(*op).view()->type();
       note(view, FastestDim(view), VectorOf(view));
     }
     const Value* pointers = AddressesOf(*op);
-    if (pointers == nullptr || !IsTile(pointers)) return;
+    if (pointers == nullptr || !IsTile(pointers) || IsFetch(op->parent())) return;
     const Type type = pointers->type();
     int dim = -1;
     uint64_t rising = 1;
@@ -321,6 +335,30 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
     const auto& [shape, dim] = access.way;
     const auto vector = static_cast<int>(std::min(most[access.way], std::max<int64_t>(1, 256 / access.bits)));
     pointers_[access.op] = {AlongDim(shape, dim, vector), dim};
+  }
+}
+
+// Pointers and masks lie as threads copy. What the region computes for them does from the start, back to what comes from outside:
+// no thread waits for another there.
+void LayoutRules::NoteCopies(const Op& copy) {
+  for (const StagedTile& tile : StageOf(copy).tiles) {
+    const Op& load = *tile.load;
+    if (!ir::LoadPtrOp::Is(&load) || pointers_.contains(&load)) continue;
+    const Layout* layout = Intern(
+        CopyLayout(load.result(0)->type().shape(), tile.contiguous, tile.other, tile.element_bits, plan_.num_warps));
+    pointers_[&load] = {layout, tile.contiguous};
+    std::vector<std::pair<const Value*, const Layout*>> open;
+    for (int i = 0; i < load.num_operands(); ++i) open.emplace_back(load.operand(i), layout);
+    while (!open.empty()) {
+      const auto [v, wanted] = open.back();
+      open.pop_back();
+      const Op* def = v->def();
+      if (!IsTile(v) || wanted == nullptr || def == nullptr || def->parent() != &copy) continue;
+      SetInferred(v, wanted);
+      for (int i = 0; i < def->num_operands(); ++i) {
+        if (IsTile(def->operand(i))) open.emplace_back(def->operand(i), Backward(*def, def->operand(i), *wanted));
+      }
+    }
   }
 }
 

@@ -35,6 +35,8 @@ class LayoutRules {
   // Layout of result i if it follows from the operands' as `known` tells them; null otherwise.
   template <class Known>
   const Layout* Forward(const ir::Op& op, const ir::Value* result, Known known);
+  // Layout of an operand from that of the result, where elements stay in their places; null for other operations.
+  const Layout* Backward(const ir::Op& op, const ir::Value* operand, const Layout& result);
   const Layout* Inferred(const ir::Value* v) const;
   void SetInferred(const ir::Value* v, const Layout* layout);
   // Slots of what a branch jumps to: the value that receives operand i (an argument or a result).
@@ -45,6 +47,7 @@ class LayoutRules {
   const Layout* DefaultFor(ir::Type t);
   // Of an access through pointers that are known to be neighbours; null for others.
   const Layout* ForPointers(const ir::Op& op) const;
+  void NoteCopies(const ir::Op& copy);
   // What pointers and masks are computed from, where nobody decided yet: so that nothing is computed in two layouts.
   void SetInferredBehind(const ir::Value* v, const Layout* layout);
   // Whether threads that store this way write whole words and sectors.

@@ -4,7 +4,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/op_rules.h"
+#include "codegen/passes/unused.h"
 #include "ir/create_like.h"
 #include "ir/loops.h"
 
@@ -16,24 +19,43 @@ using ir::Op;
 using ir::Opcode;
 using ir::Value;
 
-bool OnlyUse(const Value* v) { return v->uses() != nullptr && v->uses()->next == nullptr; }
+constexpr int kMostTileOps = 64;  // that are done again for the pointers and the mask of a load
 
-// No write comes before this token.
-bool IsHarmless(const Value* token, absl::flat_hash_set<const Value*>* seen) {
-  if (!seen->insert(token).second) return true;
+bool IsTile(const Value* v) { return v->type().is_tile() && !v->type().is_scalar(); }
+
+// No write comes before this token, as far as `known` (values of which that is settled) does not say so already.
+bool NoWriteBefore(const Value* token, absl::FunctionRef<bool(const Value*)> known,
+                   absl::flat_hash_set<const Value*>* seen) {
+  if (!seen->insert(token).second || known(token)) return true;
   const Op* def = token->def();
   if (def == nullptr) {
     if (!ir::ForOp::Is(token->block()->parent())) return false;
     const ir::CarryingLoop loop(*token->block()->parent());
     const int i = loop.carried_by(token);
-    return loop.latch() != nullptr && IsHarmless(loop.init(i), seen) && IsHarmless(loop.next(i), seen);
+    return loop.latch() != nullptr && NoWriteBefore(loop.init(i), known, seen) &&
+           NoWriteBefore(loop.next(i), known, seen);
   }
   if (def->num_regions() > 0 || def->info()->has(ir::kWrites) || def->info()->has(ir::kEffect)) return false;
   if (ir::OrderingOf(*def) != ir::MemoryOrdering::kWeak) return false;
   for (int i = 0; i < def->num_operands(); ++i) {
-    if (def->operand(i)->type().is_token() && !IsHarmless(def->operand(i), seen)) return false;
+    if (def->operand(i)->type().is_token() && !NoWriteBefore(def->operand(i), known, seen)) return false;
   }
   return true;
+}
+
+bool NoWriteBefore(const Value* token) {
+  absl::flat_hash_set<const Value*> seen;
+  return NoWriteBefore(
+      token, [](const Value*) { return false; }, &seen);
+}
+
+// Where a load begins: view and indices, pointers and mask.
+std::vector<Value*> PlacesOf(const Op& load) {
+  std::vector<Value*> places;
+  for (int i = 0; i < load.num_operands(); ++i) {
+    if (!load.operand(i)->type().is_token()) places.push_back(load.operand(i));
+  }
+  return places;
 }
 
 }  // namespace
@@ -46,34 +68,82 @@ bool LoopLoads::InLoop(const Value* v) const {
   return false;
 }
 
-// The value can be computed for another value of the induction variable, at another time.
-bool LoopLoads::CanCopy(const Value* v, absl::FunctionRef<bool(const Value*)> outside) const {
+// The value can be computed for another value of the induction variable, at another time. `tiles`: how many operations on tiles
+// that still may take; null: none.
+bool LoopLoads::CanCopy(const Value* v, int* tiles) const {
   if (v == body_->arg(0)) return true;
-  if (!InLoop(v)) return outside(v);
+  if (!InLoop(v)) return rules_.outside == nullptr || rules_.outside(v);
   const Op* def = v->def();
   if (def == nullptr || def->block() != body_ || !def->info()->has(ir::kPure) || def->num_regions() > 0) return false;
-  if (v->type().is_tile() && !v->type().is_scalar()) return false;
+  if (IsTile(v)) {
+    const LayoutRule rule = RuleOf(*def).layout;
+    const bool by_elements = def->info()->has(ir::kElementwise) || ir::ConstantOp::Is(def) || ir::IotaOp::Is(def) ||
+                             ir::AssumeOp::Is(def) || rule == LayoutRule::kBroadcast || rule == LayoutRule::kReshape ||
+                             rule == LayoutRule::kPermute;
+    if (tiles == nullptr || !by_elements || --*tiles < 0) return false;
+  }
   for (int i = 0; i < def->num_operands(); ++i) {
-    if (!CanCopy(def->operand(i), outside)) return false;
+    if (!CanCopy(def->operand(i), tiles)) return false;
   }
   return true;
 }
 
-std::string LoopLoads::WhyNot(const Op& mma, int i, const Op& load,
-                              absl::FunctionRef<bool(const Value*)> outside) const {
+// Nothing in the body ends the kernel, the loop or an iteration before its end.
+bool LoopLoads::AllRoundsRun() const {
+  bool all = true;
+  ir::Walk(body_, [&](const Op* op) {
+    const bool branches = ir::BreakOp::Is(op) || ir::ContinueOp::Is(op);
+    const bool leaves = ir::ReturnOp::Is(op) || (branches && op != body_->back() && ir::TargetOf(*op) == loop_);
+    all = all && !leaves && !ir::AssertOp::Is(op);
+  });
+  return all;
+}
+
+bool LoopLoads::IsHarmless(const Value* token) const {
+  if (!rules_.by_workers) return NoWriteBefore(token);
+  absl::flat_hash_set<const Value*> seen;
+  return NoWriteBefore(
+      token, [&](const Value* t) { return !InLoop(t); }, &seen);
+}
+
+// Nothing but products of this loop use the tile, permuted or not.
+bool LoopLoads::FeedsProducts(const Value* v) const {
+  for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+    const Op& user = *use->owner;
+    if (user.block() != body_) return false;
+    if (user.opcode() == Opcode::kPermute || user.opcode() == Opcode::kReshape) {
+      if (!FeedsProducts(user.result(0))) return false;
+    } else if (!user.info()->has(ir::kProduct) || (user.operand(0) != v && user.operand(1) != v) ||
+               ir::MmaOp(user).acc() == v) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string LoopLoads::WhyNot(const Op& mma, int i, const Op& load) const {
+  const Value* tile = load.result(0);
+  const auto only_use = [](const Value* v) { return v->uses() != nullptr && v->uses()->next == nullptr; };
+  const bool shared = rules_.by_workers && FeedsProducts(tile);
   for (const Value* v = mma.operand(i);; v = v->def()->operand(0)) {
     if (IsFetch(v->def())) return "it is fetched ahead already";
-    if (!OnlyUse(v) || v->def()->block() != body_) return "a loaded tile is used elsewhere too";
-    if (v->def() == &load) break;
+    if ((!shared && !only_use(v)) || v->def()->block() != body_) return "a loaded tile is used elsewhere too";
+    if (v == tile) break;
   }
-  const ir::LoadViewOp fields(load);
-  bool copies = CanCopy(fields.view(), outside);
-  for (const Value* index : fields.index()) copies = copies && CanCopy(index, outside);
-  if (!copies)
-    return "where a load begins does not follow from the induction variable and from scalars of before the loop";
-  absl::flat_hash_set<const Value*> seen;
-  const Value* token = fields.token();
-  return token == nullptr || IsHarmless(token, &seen) ? "" : "a token orders a load behind something";
+  const bool through_pointers = ir::LoadPtrOp::Is(&load);
+  int tiles = kMostTileOps;
+  for (const Value* place : PlacesOf(load)) {
+    if (CanCopy(place, through_pointers ? &tiles : nullptr)) continue;
+    if (tiles < 0) return "it takes too many operations to compute the pointers of a load";
+    return through_pointers
+               ? "the pointers of a load do not follow from the induction variable and from values of before the loop, "
+                 "element by element"
+               : "where a load begins does not follow from the induction variable and from scalars of before the loop";
+  }
+  if (through_pointers && !AllRoundsRun())
+    return "an iteration may end the loop, and pointers of later ones need not lead anywhere";
+  const Value* token = ir::AccessOp(load).token();
+  return token == nullptr || IsHarmless(token) ? "" : "a token orders a load behind something";
 }
 
 Op* LoopLoads::Move(GpuOpcode code, absl::Span<const ProductOperand> products) {
@@ -108,53 +178,92 @@ Op* LoopLoads::Move(GpuOpcode code, absl::Span<const ProductOperand> products) {
     products[i].mma->set_operand(products[i].index, fetch->result(static_cast<int>(i)));
     Remove(operands[i]);
   }
+  if (rules_.by_workers) RemoveUnused();
   return fetch;
 }
 
+// Loads and what is made of them are shared, scalars too. Other tiles are made for each use, so that each use can have its layout.
 Value* LoopLoads::Copy(Value* v) {
   if (auto it = copies_.find(v); it != copies_.end()) return it->second;
   if (!InLoop(v)) return v;
-  Op* def = v->def();
+  return CopyOp(v->def(), v->index());
+}
+
+Value* LoopLoads::CopyOp(Op* def, int result) {
   std::vector<Value*> operands;
   std::vector<uint32_t> ends;
+  bool of_load = def->info()->is_load();
   const auto& fields = def->info()->format->operands;
   for (size_t f = 0; f < fields.size(); ++f) {
     for (int i = def->group_begin(static_cast<int>(f)); i < def->group_end(static_cast<int>(f)); ++i) {
-      // Tokens that order loads behind no write say nothing.
-      if (!def->operand(i)->type().is_token()) operands.push_back(Copy(def->operand(i)));
+      Value* operand = def->operand(i);
+      if (!operand->type().is_token()) {
+        operands.push_back(Copy(operand));
+        of_load = of_load || (IsTile(operand) && copies_.contains(operand));
+      } else if (!NoWriteBefore(operand)) {  // tokens that order loads behind no write say nothing
+        operands.push_back(Before(operand));
+      }
     }
     ends.push_back(static_cast<uint32_t>(operands.size()));
   }
   Op* op = ir::CreateLike(module_, *def, operands, ir::ResultTypesOf(*def), ends);
   module_->Append(region_, op);
-  for (int i = 0; i < def->num_results(); ++i) copies_[def->result(i)] = op->result(i);
-  return op->result(v->index());
+  for (int i = 0; i < op->num_results(); ++i) {
+    if (of_load || !IsTile(op->result(i))) copies_[def->result(i)] = op->result(i);
+  }
+  return op->result(result);
 }
 
-// The load and what stands between it and the product. What waited for the load waits for nothing more than it did.
-void LoopLoads::Remove(Value* v) {
-  while (true) {
-    Op* def = v->def();
-    Value* source = def->opcode() == Opcode::kLoadView ? nullptr : def->operand(0);
-    if (source == nullptr) {
-      Value* token = ir::LoadViewOp(def).result_token();
-      if (token != nullptr && token->has_uses()) {
-        Value* before = ir::LoadViewOp(def).token();
-        if (before == nullptr) {
-          ir::OpSpec spec;
-          spec.info = ir::GetOp(Opcode::kMakeToken);
-          const ir::Type type = token->type();
-          spec.results = {&type, 1};
-          Op* make = module_->CreateOp(spec);
-          module_->InsertBefore(def->block(), def, make);
-          before = make->result(0);
-        }
-        token->ReplaceAllUsesWith(before);
+// A token of before the loop that comes behind all writes of before it that this one comes behind.
+Value* LoopLoads::Before(Value* token) {
+  std::vector<Value*> open = {token}, outside;
+  absl::flat_hash_set<const Value*> seen;
+  while (!open.empty()) {
+    Value* t = open.back();
+    open.pop_back();
+    if (!seen.insert(t).second) continue;
+    if (!InLoop(t)) {
+      outside.push_back(t);
+    } else if (t->def() == nullptr) {
+      const ir::CarryingLoop loop(*t->block()->parent());
+      open.push_back(loop.init(loop.carried_by(t)));
+      open.push_back(loop.next(loop.carried_by(t)));
+    } else {
+      for (int i = 0; i < t->def()->num_operands(); ++i) {
+        if (t->def()->operand(i)->type().is_token()) open.push_back(t->def()->operand(i));
       }
     }
+  }
+  if (outside.size() == 1) return outside[0];
+  const ir::Type type = token->type();
+  const auto end = static_cast<uint32_t>(outside.size());
+  Op* join = module_->CreateOp({.info = ir::GetOp(Opcode::kJoinTokens),
+                                .operands = outside,
+                                .operand_ends = {&end, 1},
+                                .results = {&type, 1},
+                                .attrs = {},
+                                .loc = loop_->loc,
+                                .pos = loop_->pos});
+  module_->InsertBefore(loop_->block(), loop_, join);
+  return join->result(0);
+}
+
+// The load and what stands between it and the product, once nothing uses them.
+void LoopLoads::Remove(Value* v) {
+  while (!v->has_uses()) {
+    Op* def = v->def();
+    if (def->info()->is_load()) return EraseLoad(module_, def);
+    v = def->operand(0);
     def->Erase();
-    if (source == nullptr) return;
-    v = source;
+  }
+}
+
+// What pointers and masks were computed by.
+void LoopLoads::RemoveUnused() {
+  for (Op* op = body_->back(); op != nullptr;) {
+    Op* before = op->prev();
+    if (op->num_results() > 0 && IsTile(op->result(0)) && IsUnused(*op)) op->Erase();
+    op = before;
   }
 }
 

@@ -1,9 +1,20 @@
 // Loads in a for that bring operands of its matrix products, moved into one operation whose region can be run for later
 // values of the induction variable: what fetch_ahead.h and copy_ahead.h have in common.
 //
-//   LoopLoads loop(module, op);
-//   if (loop.WhyNot(*mma, 0, load, /*outside=*/IsSliceable).empty()) …
+//   LoopLoads loop(module, op, {.outside = IsSliceable});
+//   if (loop.WhyNot(*mma, 0, load).empty()) …
 //   ir::Op* fetch = loop.Move(GpuOpcode::kFetchAhead, {{mma, 0}, {mma, 1}});
+//
+// Before, of a load through pointers:                     After:
+//   for %i in (…) {                                         for %i in (…) {
+//     %d = muli %i, %step                                     %x = copy_ahead iter_values(%j = %i) {
+//     %p = offset %pointers, splat %d                           %d = muli %j, %step
+//     %m = cmpi less_than %k, splat %i                          %p = offset %pointers, splat %d
+//     %x = load_ptr_tko weak %p, %m, zero                       %m = cmpi less_than %k, splat %j
+//     … mmaf %x                                                 %l = load_ptr_tko weak %p, %m, zero
+//                                                               yield %l
+//                                                             }
+//                                                             … mmaf %x
 //
 // Not thread-safe with other changes of the module.
 #ifndef TILE_CODEGEN_PASSES_MOVE_LOADS_H_
@@ -12,7 +23,6 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/trace/trace.h"
@@ -25,28 +35,43 @@ struct ProductOperand {
   int index = 0;  // 0, 1
 };
 
+// What the operation that loads move into can do.
+struct MoveRules {
+  bool (*outside)(const ir::Value*) = nullptr;  // which values of before the loop it can use; null: all
+  // Loads are done by the threads that work on the loop, none before the loop begins: the tile may be operand of several products
+  // in the loop, tokens may order a load behind writes before the loop, and tiles of pointers are computed like scalars.
+  bool by_workers = false;
+};
+
 class LoopLoads {
  public:
-  LoopLoads(ir::Module* module, ir::Op* loop) : module_(module), loop_(loop), body_(loop->region(0)) {}
+  LoopLoads(ir::Module* module, ir::Op* loop, MoveRules rules)
+      : module_(module), loop_(loop), body_(loop->region(0)), rules_(rules) {}
 
   // Why `load`, which brings operand i, can't move; "" if it can. It may if nothing else uses what it loads, no token
-  // orders it behind a write, and its view and indices follow by scalar operations from the induction variable and from
-  // values of before the loop for which `outside` holds.
-  std::string WhyNot(const ir::Op& mma, int i, const ir::Op& load,
-                     absl::FunctionRef<bool(const ir::Value*)> outside) const;
+  // orders it behind a write, and its view and indices (pointers and mask) follow from the induction variable and from values of
+  // before the loop by operations without effect, on scalars or, for pointers, element by element.
+  std::string WhyNot(const ir::Op& mma, int i, const ir::Op& load) const;
 
   // Returns the new operation at the front of the body; its results are the operands, in this order.
   ir::Op* Move(GpuOpcode code, absl::Span<const ProductOperand> operands);
 
  private:
   bool InLoop(const ir::Value* v) const;
-  bool CanCopy(const ir::Value* v, absl::FunctionRef<bool(const ir::Value*)> outside) const;
+  bool CanCopy(const ir::Value* v, int* tiles) const;
+  bool AllRoundsRun() const;
+  bool IsHarmless(const ir::Value* token) const;
+  bool FeedsProducts(const ir::Value* v) const;
   ir::Value* Copy(ir::Value* v);
+  ir::Value* CopyOp(ir::Op* op, int result);
+  ir::Value* Before(ir::Value* token);
   void Remove(ir::Value* v);
+  void RemoveUnused();
 
   ir::Module* module_;
   ir::Op* loop_;
   ir::Block* body_;
+  MoveRules rules_;
   ir::Block* region_ = nullptr;
   absl::flat_hash_map<const ir::Value*, ir::Value*> copies_;
 };

@@ -49,6 +49,7 @@ Value* OpWriter::Resized(Value* v, ir::Elem to, ir::Signedness sign) {
 }
 
 bool CanSplitAccess(const Op& access, int dim, int64_t parts) {
+  if (ir::LoadPtrOp::Is(&access)) return false;
   const ir::ViewAccessOp fields(access);
   const Type view = fields.view()->type(), tensor = view.tensor();
   const auto of = ir::DefAs<ir::MakePartitionViewOp>(fields.view());

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/tile_code.h"
+#include "codegen/plan/pointer_copy.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/plan/wgmma_plan.h"
@@ -121,13 +122,24 @@ class Judge {
     }
     const StageLayout stage = StageOf(fetch);
     for (size_t i = 0; i < results; ++i) {
-      const int64_t end = i + 1 < results ? stage.offsets[i + 1] : stage.bytes;
+      if (stage.shares_slot(i)) {
+        const auto first = std::find(stage.offsets.begin(), stage.offsets.end(), stage.offsets[i]);
+        if (!stage.tiles[i].lies_like(stage.tiles[static_cast<size_t>(first - stage.offsets.begin())]))
+          return absl::StrCat("result ", i, " shares a slot with one that lies otherwise");
+        continue;
+      }
+      int64_t end = stage.bytes;
+      for (int64_t other : stage.offsets) {
+        if (other > stage.offsets[i]) end = std::min(end, other);
+      }
       if (stage.offsets[i] % 128 != 0 || stage.offsets[i] + stage.tiles[i].slot_bytes() > end) {
         return absl::StrCat("result ", i, " of ", stage.tiles[i].slot_bytes(), " bytes lies at ", stage.offsets[i],
                             " of a stage, before ", end);
       }
     }
     for (const Op* op : *fetch.region(0)) {
+      if (IsGpuOp(op, GpuOpcode::kConvertLayout)) return "what it computes does not lie as its loads take it";
+      if (ir::LoadPtrOp::Is(op) && !PointerCopyOf(*op)) return "nobody decided how a load through pointers is copied";
       const bool loads = op->opcode() == ir::Opcode::kLoadView;
       if (loads && IsGpuOp(&fetch, GpuOpcode::kFetchAhead) && !DecisionOf<Decision::kTensorMap>(*op))
         return "a load has no TMA descriptor";

@@ -1,9 +1,11 @@
 #include "codegen/plan/staging.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "codegen/analysis/view_dim.h"
+#include "codegen/plan/pointer_copy.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/check.h"
@@ -44,10 +46,10 @@ bool TraceToLoad(const Value* v, StagedTile* s, std::vector<int>* dims) {
       break;
     }
   }
-  if (!ir::LoadViewOp::Is(def)) return false;
+  if (!ir::LoadViewOp::Is(def) && !ir::LoadPtrOp::Is(def)) return false;
   s->load = def;
   dims->clear();
-  const ir::Type tile = ir::LoadViewOp(def).tile()->type();
+  const ir::Type tile = def->result(0)->type();
   for (int d = 0; d < tile.rank(); ++d) dims->push_back(tile.shape()[d] == 1 ? -1 : d);
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
     const Op* op = *it;
@@ -76,24 +78,34 @@ bool TraceToLoad(const Value* v, StagedTile* s, std::vector<int>* dims) {
   return true;
 }
 
+// Finds the tile's dimensions along which memory is known to be contiguous; null: the load brings no tile that can lie in a stage.
+std::function<bool(int)> UnitDims(const Op& load) {
+  if (ir::OrderingOf(load) != ir::MemoryOrdering::kWeak) return nullptr;
+  if (ir::LoadPtrOp::Is(&load)) {
+    const std::optional<PointerCopy> copy = PointerCopyOf(load);
+    if (!copy) return nullptr;
+    return [dim = copy->dim](int d) { return d == dim; };
+  }
+  const ir::Type view = ir::LoadViewOp(load).view()->type(), tensor = view.tensor();
+  if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal) return nullptr;
+  if (view->padding && ir::PaddingBits(view.elem(), *view->padding) != 0) return nullptr;
+  return [view](int d) { return d >= 0 && HasUnitStride(view, d); };
+}
+
 // All of StageOperand but how the tile lies, which follows from the program.
 std::optional<StagedTile> FindStaged(const Op& mma, int operand) {
   StagedTile s;
   std::vector<int> dims;
   const Value* v = mma.operand(operand);
   if (v->type().rank() != 2 || !TraceToLoad(Inside(v), &s, &dims)) return std::nullopt;
-  const ir::Type view = ir::LoadViewOp(s.load).view()->type(), tensor = view.tensor();
-  if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal) return std::nullopt;
-  if (ir::OrderingOf(*s.load) != ir::MemoryOrdering::kWeak) return std::nullopt;
-  if (view->padding && ir::PaddingBits(view.elem(), *view->padding) != 0) return std::nullopt;
+  const std::function<bool(int)> is_unit = UnitDims(*s.load);
+  if (is_unit == nullptr) return std::nullopt;
   s.lhs = operand == 0;
-  s.element_bits = ir::MemoryBits(view.elem());
+  s.element_bits = ir::MemoryBits(s.load->result(0)->type().elem());
   if (s.element_bits < 8) return std::nullopt;
   const int k_dim = s.lhs ? dims[1] : dims[0], mn_dim = s.lhs ? dims[0] : dims[1];
   s.k = v->type().shape()[s.lhs ? 1 : 0];
   s.mn = v->type().shape()[s.lhs ? 0 : 1];
-  // The tile's dimension along which memory is known to be contiguous.
-  const auto is_unit = [&](int d) { return d >= 0 && HasUnitStride(view, d); };
   s.k_major = is_unit(k_dim);
   if (!s.k_major && !is_unit(mn_dim)) return std::nullopt;
   s.contiguous = s.k_major ? k_dim : mn_dim;
@@ -180,12 +192,21 @@ const Op* FindIn(const Op& loop, GpuOpcode code) {
 const Op* FetchIn(const Op& loop) { return FindIn(loop, GpuOpcode::kFetchAhead); }
 const Op* CopyIn(const Op& loop) { return FindIn(loop, GpuOpcode::kCopyAhead); }
 
+bool StageLayout::shares_slot(size_t i) const {
+  return std::find(offsets.begin(), offsets.begin() + static_cast<int64_t>(i), offsets[i]) !=
+         offsets.begin() + static_cast<int64_t>(i);
+}
+
 StageLayout PlanStage(const Op& fetch) {
   StageLayout stage;
   for (int i = 0; i < fetch.num_results(); ++i) {
-    stage.tiles.push_back(*FindStagedResult(fetch, i, StageOperand));
-    stage.offsets.push_back(stage.bytes);
-    stage.bytes += stage.tiles.back().slot_bytes();
+    const StagedTile tile = *FindStagedResult(fetch, i, StageOperand);
+    const auto same =
+        std::find_if(stage.tiles.begin(), stage.tiles.end(), [&](const StagedTile& t) { return tile.lies_like(t); });
+    const bool shared = same != stage.tiles.end();
+    stage.offsets.push_back(shared ? stage.offsets[static_cast<size_t>(same - stage.tiles.begin())] : stage.bytes);
+    stage.tiles.push_back(tile);
+    if (!shared) stage.bytes += tile.slot_bytes();
   }
   return stage;
 }
@@ -218,7 +239,7 @@ StageLayout StageOf(const Op& fetch) {
     tile.swizzle = static_cast<int>((*swizzles)[u]);
     tile.turned = static_cast<int>((*rotations)[u]);
     stage.offsets.push_back((*offsets)[u]);
-    stage.bytes = stage.offsets.back() + tile.slot_bytes();
+    stage.bytes = std::max(stage.bytes, stage.offsets.back() + tile.slot_bytes());
     stage.tiles.push_back(tile);
   }
   return stage;

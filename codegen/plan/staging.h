@@ -25,7 +25,7 @@
 namespace tile::codegen {
 
 struct StagedTile {
-  const ir::Op* load = nullptr;     // what fills it: a load_view_tko
+  const ir::Op* load = nullptr;     // what fills it: a load_view_tko, or a load_ptr_tko (PointerCopyOf)
   const ir::Op* rounded = nullptr;  // an ftof that gives the operand's type, of the same size, done where elements lie
   bool lhs = false;
   bool k_major = false;  // neighbours along K are neighbours in memory; else those along M or N
@@ -43,6 +43,11 @@ struct StagedTile {
   int64_t bytes() const { return chunks() * chunk_bytes(); }
   int64_t slot_bytes() const;  // that it takes, a multiple of 128
   bool fits_tma() const;
+  // The load's tile lies in the same way.
+  bool lies_like(const StagedTile& t) const {
+    return load == t.load && contiguous == t.contiguous && other == t.other && swizzle == t.swizzle &&
+           turned == t.turned && rounded == nullptr && t.rounded == nullptr;
+  }
 
   // From offsets of the operand, as the product has it, to element numbers in the slot.
   SharedMap OperandMap() const;
@@ -51,7 +56,8 @@ struct StagedTile {
   Gf2Map Map(int from_contiguous, int from_other, int bits) const;
 };
 
-// Operand 0 or 1 of a product, if it comes from a load whose tile can lie so, through nothing but permutations,
+// Operand 0 or 1 of a product, if it comes from a load whose tile can lie so (of one through pointers, that must have been decided:
+// plan/pointer_copy.h), through nothing but permutations,
 // reshapes that drop dimensions of size 1, and one conversion of floats that keeps their size.
 std::optional<StagedTile> StageOperand(const ir::Op& mma, int operand);
 
@@ -62,11 +68,14 @@ const ir::Op* CopyOf(const ir::Op& mma, int operand);
 // The fetch_ahead, copy_ahead in the body of this loop; null if there is none.
 const ir::Op* FetchIn(const ir::Op& loop);
 const ir::Op* CopyIn(const ir::Op& loop);
-// Slots of a stage, one per result: where they begin, and the bytes of all.
+// Slots of a stage, one per result: where they begin, and the bytes of all. Results that one load brings share a slot.
 struct StageLayout {
   std::vector<StagedTile> tiles;
   std::vector<int64_t> offsets;  // bytes, multiples of 128; of tiles that fit TMA, of 1024
   int64_t bytes = 0;
+
+  // Result i lies where an earlier one does.
+  bool shares_slot(size_t i) const;
 };
 StageLayout PlanStage(const ir::Op& fetch);
 void Decide(ir::Module* module, ir::Op* fetch, const StageLayout& stage);

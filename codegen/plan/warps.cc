@@ -33,6 +33,7 @@ WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool 
   std::string largest_type;
   bool has_products = false, in_rounds = false;
   int64_t chain_rows = 0;
+  TileRegisters registers(function);
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (op->info()->family == ir::Family::kMma) {
       has_products = true;
@@ -42,8 +43,8 @@ WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool 
     // Constants are made where they are used; what is fetched ahead lies in shared memory.
     if (op->opcode() == ir::Opcode::kConstant || IsFetch(op) || IsFetch(op->parent())) return;
     for (int i = 0; i < op->num_results(); ++i) {
-      if (RegistersOf(op->result(i)->type()) <= largest) continue;
-      largest = RegistersOf(op->result(i)->type());
+      if (registers.Of(op->result(i)) <= largest) continue;
+      largest = registers.Of(op->result(i));
       largest_type = op->result(i)->type().ToString();
     }
   });

@@ -10,8 +10,10 @@
 #include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/plan/mma_layout.h"
+#include "codegen/plan/pointer_copy.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
+#include "ir/check.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -21,30 +23,13 @@ constexpr int kVectorBytes = 16;
 constexpr size_t kConverted = 4;  // vectors that a thread converts at a time
 constexpr size_t kBatch = 8;      // loads before the first of them is waited for, where copies go through registers
 
-// Neighbouring lanes take neighbouring vectors along the tensor's contiguous dimension, then the rows behind. A tile
-// with fewer vectors than threads is held several times.
-Layout CopyLayout(absl::Span<const int64_t> shape, const StagedTile& tile, int num_warps) {
-  absl::InlinedVector<int64_t, 4> elements(shape.size(), 1), lanes(shape.size(), 1), warps(shape.size(), 1);
-  absl::InlinedVector<int, 4> order = {tile.contiguous};
-  const auto c = static_cast<size_t>(tile.contiguous);
-  elements[c] = kVectorBytes * 8 / tile.element_bits;
-  lanes[c] = std::min<int64_t>(32, shape[c] / elements[c]);
-  const size_t rows = tile.other >= 0 ? static_cast<size_t>(tile.other) : c;
-  lanes[rows] *= 32 / lanes[c];
-  warps[rows] = num_warps;
-  if (rows != c) order.push_back(tile.other);
-  for (int d = static_cast<int>(shape.size()) - 1; d >= 0; --d) {
-    if (d != tile.contiguous && d != tile.other) order.push_back(d);
-  }
-  return Layout::Blocked(shape, elements, lanes, warps, order);
-}
-
 // Which thread copies what, and where it comes to lie.
 class SlotCopies {
  public:
   SlotCopies(Emitter& e, const StagedTile& tile, llvm::Value* slot)
       : e_(e),
-        layout_(CopyLayout(ir::LoadViewOp(tile.load).tile()->type().shape(), tile, e.num_warps())),
+        layout_(CopyLayout(tile.load->result(0)->type().shape(), tile.contiguous, tile.other, tile.element_bits,
+                           e.num_warps())),
         in_slot_(Compose(
             tile.Map(layout_.dim_shift(tile.contiguous),
                      tile.other >= 0 ? layout_.dim_shift(tile.other) : layout_.offset_bits(), layout_.offset_bits()),
@@ -105,8 +90,10 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   auto& b = e.b();
   bool used = false;
   memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.bytes * stages_), &used);
-  // The ring of an earlier loop, or this one, may still be read.
-  if (used || loop.parent() != nullptr) e.Barrier();
+  // The ring of an earlier loop, or this one, may still be read; what other threads wrote before the loop may be loaded.
+  bool waits = used || loop.parent() != nullptr;
+  for (const ir::Op* op : *copy.region(0)) waits = waits || (op->info()->is_access() && e.order().NeedsBarrier(*op));
+  if (waits) e.Barrier();
   // The fence and barrier of the first iteration are behind this, too.
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
@@ -206,15 +193,41 @@ void CopyRing::Fill(llvm::Value* iv, llvm::Value* at) {
   auto& b = e_.b();
   const ir::Block& region = *copy_.region(0);
   e_.SetScalar(region.arg(0), iv);
+  absl::flat_hash_set<const ir::Value*>
+      loaded;  // how the products read it has permutations, reshapes and conversions in it
   for (const ir::Op* op : region) {
-    if (ir::LoadViewOp::Is(op)) {
+    if (op->info()->is_load()) {
+      loaded.insert(op->result(0));
       for (size_t i = 0; i < stage_.tiles.size(); ++i) {
-        if (stage_.tiles[i].load != op) continue;
-        FillSlot(*op, stage_.tiles[i], b.CreateGEP(b.getInt8Ty(), memory_, b.CreateAdd(at, e_.I32(stage_.offsets[i]))));
+        if (stage_.tiles[i].load != op || stage_.shares_slot(i)) continue;
+        llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, b.CreateAdd(at, e_.I32(stage_.offsets[i])));
+        if (ir::LoadPtrOp::Is(op)) {
+          FillThroughPointers(*op, stage_.tiles[i], slot);
+        } else {
+          FillSlot(*op, stage_.tiles[i], slot);
+        }
       }
-    } else if (op->num_results() > 0 && (!op->result(0)->type().is_tile() || op->result(0)->type().is_scalar())) {
-      e_.Lower(*op);  // permutations and reshapes of what is loaded are in how the products read it
+    } else if (op->num_results() > 0 && op->num_operands() > 0 && loaded.contains(op->operand(0))) {
+      loaded.insert(op->result(0));
+    } else if (op->num_results() > 0) {
+      e_.Lower(*op);
     }
+  }
+}
+
+void CopyRing::FillThroughPointers(const ir::Op& op, const StagedTile& tile, llvm::Value* slot) {
+  auto& b = e_.b();
+  const ir::LoadPtrOp load(op);
+  const SlotCopies copies(e_, tile, slot);
+  TILE_CHECK(e_.layout(load.source()) == copies.layout(), "pointers do not lie as threads copy");
+  const int bytes = PointerCopyOf(op).value().bytes, vector = bytes * 8 / tile.element_bits;
+  if (e_.wants_remarks() && told_.insert(&op).second)
+    e_.Remark(op, "vector", absl::StrCat(vector, " elements (", bytes, " bytes) at a time"));
+  for (int r : copies.Firsts(vector)) {
+    const auto u = static_cast<size_t>(r);
+    llvm::Value* inside = load.mask() == nullptr ? nullptr : e_.regs(load.mask())[u];
+    CopyVector(e_, b.CreatePtrToInt(copies.Place(r), b.getInt32Ty()), {e_.regs(load.source())[u], 0}, bytes,
+               copies.mine(), inside);
   }
 }
 

@@ -44,6 +44,7 @@ class CopyRing {
   void Fetch();
   void Fill(llvm::Value* iv, llvm::Value* at);
   void FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
+  void FillThroughPointers(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
   // What this thread copied there, in the operand's type.
   void ConvertSlot(const StagedTile& tile, llvm::Value* slot);
   // The stage behind this one; both by their first byte.
