@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // By the seed, so that several runs see several kinds of garbage.
@@ -66,4 +66,4 @@ Result RunKernel(const Function& function, const LaunchShape& shape, void** para
   return kSuccess;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -12,7 +12,7 @@
 #include "tests/gpu_sim/machine/decode.h"
 #include "tests/gpu_sim/machine/run.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 // The driver's answers that we give.
 enum Result : int {
@@ -62,6 +62,6 @@ struct LaunchShape {
 // synchronisation, as the driver does. Unlike a GPU the device can be used afterwards.
 Result RunKernel(const Function& function, const LaunchShape& shape, void** params);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_DRIVER_DEVICE_H_

@@ -9,7 +9,7 @@
 #include "tests/gpu_sim/ptx/parser.h"
 #include "tests/gpu_sim/tensor/tensor_map.h"
 
-using namespace tilevm::gpu_sim;
+using namespace tile::gpu_sim;
 
 namespace {
 
@@ -281,6 +281,10 @@ int cuEventRecord(void*, void*) { return kSuccess; }
 int cuEventQuery(void*) { return kSuccess; }
 int cuEventSynchronize(void*) { return Synchronize(); }
 int cuEventElapsedTime(float* milliseconds, void*, void*) { return *milliseconds = 0, kSuccess; }
+int cuGraphAddKernelNode(void**, void*, void* const*, size_t, const void*) { return kNotSupported; }
+int cuGraphKernelNodeSetAttribute(void*, int, const void*) { return kNotSupported; }
+int cuGraphAddMemsetNode(void**, void*, void* const*, size_t, const void*, void*) { return kNotSupported; }
+int cuGraphAddHostNode(void**, void*, void* const*, size_t, const void*) { return kNotSupported; }
 int cuGraphInstantiateWithFlags(void**, void*, unsigned long long) { return kNotSupported; }
 int cuGraphLaunch(void*, void*) { return kNotSupported; }
 int cuGraphExecDestroy(void*) { return kNotSupported; }

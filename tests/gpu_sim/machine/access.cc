@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 AddressSpace TakeSpace(Form& f) {
   return f.TakeOf<AddressSpace>({{"global", AddressSpace::kGlobal},
@@ -68,4 +68,4 @@ uint8_t* Access(Thread& t, const Instr& i, AddressSpace space, uint64_t address,
   return fail(absl::StrCat("outside of every allocation: ", t.block->launch->memory->Describe(address, bytes)));
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -6,7 +6,7 @@
 #include "tests/gpu_sim/machine/form.h"
 #include "tests/gpu_sim/machine/state.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 enum class AddressSpace : uint8_t { kGeneric, kGlobal, kShared, kSharedCluster, kLocal, kParam };
 
@@ -24,6 +24,6 @@ inline uint64_t AddressOf(const Thread& t, const Place& p) {
   return p.narrow ? static_cast<uint32_t>(address) : address;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_ACCESS_H_

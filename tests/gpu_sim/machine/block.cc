@@ -6,7 +6,7 @@
 #include "tests/gpu_sim/machine/deferred.h"
 #include "tests/gpu_sim/machine/together.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 constexpr uint32_t kQuantum = 100000;  // instructions of a thread before others run
@@ -279,4 +279,4 @@ Step Fault(Thread& t, const Instr& i, absl::string_view what, absl::StatusCode c
   return Step::kFault;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

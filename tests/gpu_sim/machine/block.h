@@ -7,7 +7,7 @@
 
 #include "tests/gpu_sim/machine/state.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank, uint64_t number);
 
@@ -17,6 +17,6 @@ bool RunBlock(Block& block);
 // Where its threads wait: "thread 0 to 31: line 120; …".
 std::string DescribeBlock(const Block& block);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_BLOCK_H_

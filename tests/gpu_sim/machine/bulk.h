@@ -4,11 +4,11 @@
 
 #include "tests/gpu_sim/machine/state.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 // Those that report to the barrier at this shared address end.
 absl::Status FinishCopiesOf(Cluster& cluster, uint32_t barrier);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_BULK_H_

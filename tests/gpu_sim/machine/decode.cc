@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/gpu_sim/machine/ops.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 using Symbols = absl::flat_hash_map<std::string, Symbol>;
@@ -119,4 +119,4 @@ absl::StatusOr<LoadedModule> LoadModule(const ptx::Module& module, DeviceMemory*
   return status;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -16,7 +16,7 @@
 #include "tests/gpu_sim/machine/program.h"
 #include "tests/gpu_sim/ptx/syntax.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 struct LoadedVariable {
   std::string name;
@@ -30,6 +30,6 @@ struct LoadedModule {
 
 absl::StatusOr<LoadedModule> LoadModule(const ptx::Module& module, DeviceMemory* memory);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_DECODE_H_

@@ -6,7 +6,7 @@
 
 #include "tests/gpu_sim/machine/state.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 inline absl::Status RunAll(DeferredGroup& group) {
   for (const Deferred& d : group) {
@@ -34,6 +34,6 @@ inline absl::Status Finish(CopyGroups& groups, size_t pending) {
   return absl::OkStatus();
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_DEFERRED_H_

@@ -10,7 +10,7 @@
 
 #include "tests/gpu_sim/machine/form.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 // In Instr::imm: bits 0 to 1 the rounding (0: to nearest even), then flags.
 enum FloatFlags : int64_t {
@@ -83,6 +83,6 @@ T MinMax(T a, T b, bool is_min, int64_t flags) {
   return d;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_FLOAT_MODE_H_

@@ -3,7 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 using Kind = ptx::Operand::Kind;
 
@@ -262,4 +262,4 @@ absl::Status Form::Finish() {
   return status_;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -22,7 +22,7 @@
 #include "tests/gpu_sim/machine/type.h"
 #include "tests/gpu_sim/ptx/syntax.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 // Where variables are; of shared memory and parameters the offset.
 struct Symbol {
@@ -132,6 +132,6 @@ struct OpRow {
   absl::Status (*decode)(Form&, Instr*);
 };
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_FORM_H_

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 constexpr uint64_t kAlignment = 256;  // of cuMemAlloc
@@ -59,4 +59,4 @@ std::string DeviceMemory::Describe(uint64_t address, uint64_t bytes) const {
   return text;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 // Generic addresses: the space in the upper 16 bits.
 inline constexpr uint64_t kSharedWindow = uint64_t{0x5A00} << 48, kLocalWindow = uint64_t{0x6B00} << 48;
@@ -48,6 +48,6 @@ class DeviceMemory {
   std::map<uint64_t, Range> ranges_;
 };
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_MEMORY_H_

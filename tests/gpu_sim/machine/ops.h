@@ -5,7 +5,7 @@
 #include "absl/types/span.h"
 #include "tests/gpu_sim/machine/form.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 absl::Span<const OpRow>
 ArithmeticOps();                    // add, sub, mul, mad, fma, div, rem, min, max, abs, neg: by type to the next three
@@ -28,6 +28,6 @@ absl::Status DecodeCarry(Form& f, Instr* i);             // those with .cc, and 
 absl::Status DecodeFloat(Form& f, Instr* i, Type type);  // f32, f64
 absl::Status DecodeHalf(Form& f, Instr* i, Type type);   // f16, bf16 and pairs
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_OPS_H_

@@ -8,7 +8,7 @@
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/tensor/formats.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // The new value from the old one and one or two operands.
@@ -149,4 +149,4 @@ absl::Span<const OpRow> AtomicOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

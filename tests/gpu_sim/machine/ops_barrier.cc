@@ -3,7 +3,7 @@
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/machine/together.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // imm: 1 for arrive, which does not wait; a: the barrier, b: threads (0: all that live)
@@ -83,4 +83,4 @@ absl::Span<const OpRow> BarrierOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

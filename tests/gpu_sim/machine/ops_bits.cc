@@ -5,7 +5,7 @@
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/machine/state.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // Registers of any width: bits beyond the width are nobody's.
@@ -251,4 +251,4 @@ absl::Span<const OpRow> BitOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -5,7 +5,7 @@
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/machine/state.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // In Instr::imm.
@@ -71,4 +71,4 @@ absl::Status DecodeCarry(Form& f, Instr* i) {
   return f.Finish();
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -6,7 +6,7 @@
 #include "tests/gpu_sim/machine/state.h"
 #include "tests/gpu_sim/tensor/formats.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // What a comparison says of each outcome: bits of less, equal, greater, unordered.
@@ -197,4 +197,4 @@ absl::Span<const OpRow> CompareOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

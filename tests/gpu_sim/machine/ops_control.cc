@@ -2,7 +2,7 @@
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/machine/state.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 Step Bra(Thread& t, const Instr& i) { return t.pc = static_cast<uint32_t>(i.imm), Step::kNext; }
@@ -85,4 +85,4 @@ absl::Span<const OpRow> ControlOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -10,7 +10,7 @@
 #include "tests/gpu_sim/tensor/mbarrier.h"
 #include "tests/gpu_sim/tensor/tensor_copy.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 absl::Status FinishCopiesOf(Cluster& cluster, uint32_t barrier) {
   std::vector<BarrierCopy> now, later;
@@ -224,4 +224,4 @@ absl::Span<const OpRow> CopyOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

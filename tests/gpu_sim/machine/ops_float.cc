@@ -5,7 +5,7 @@
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/machine/state.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 template <class T>
@@ -114,4 +114,4 @@ absl::Status DecodeFloat(Form& f, Instr* i, Type type) {
   return f.Unknown("this type");
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

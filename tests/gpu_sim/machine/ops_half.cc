@@ -7,7 +7,7 @@
 #include "tests/gpu_sim/machine/state.h"
 #include "tests/gpu_sim/tensor/formats.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // a + b, where an inexact sum has an odd last bit: rounding it again to fewer bits is right.
@@ -96,4 +96,4 @@ absl::Status DecodeHalf(Form& f, Instr* i, Type type) {
   return f.Finish();
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -5,7 +5,7 @@
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/machine/state.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 template <class T>
@@ -268,4 +268,4 @@ absl::Span<const OpRow> ArithmeticOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -5,7 +5,7 @@
 #include "tests/gpu_sim/machine/state.h"
 #include "tests/gpu_sim/tensor/formats.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 using Function = double (*)(double);
@@ -131,4 +131,4 @@ absl::Span<const OpRow> MathOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

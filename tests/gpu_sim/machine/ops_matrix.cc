@@ -10,7 +10,7 @@
 #include "tests/gpu_sim/tensor/mma.h"
 #include "tests/gpu_sim/tensor/wgmma.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // Registers of an operand.
@@ -215,4 +215,4 @@ absl::Span<const OpRow> MatrixOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -4,7 +4,7 @@
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/tensor/mbarrier.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 Step Done(Thread& t, const Instr& i, const absl::Status& s) { return s.ok() ? Step::kNext : Fault(t, i, s.message()); }
@@ -87,4 +87,4 @@ absl::Span<const OpRow> MbarrierOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

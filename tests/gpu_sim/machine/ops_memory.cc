@@ -4,7 +4,7 @@
 #include "tests/gpu_sim/machine/access.h"
 #include "tests/gpu_sim/machine/ops.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // imm: the address space
@@ -126,4 +126,4 @@ absl::Span<const OpRow> MemoryOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

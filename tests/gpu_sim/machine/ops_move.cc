@@ -3,7 +3,7 @@
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/tensor/convert.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 Step Mov(Thread& t, const Instr& i) { return t.r[i.d] = t.r[i.a], Step::kNext; }
@@ -149,4 +149,4 @@ absl::Span<const OpRow> MoveOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

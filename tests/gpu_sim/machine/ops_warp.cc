@@ -6,7 +6,7 @@
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/machine/together.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // b: value, c: lane or distance, list: clamp and segment mask, second result. imm: mode
@@ -186,4 +186,4 @@ absl::Span<const OpRow> WarpOps() {
   return kRows;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 struct Thread;
 struct Warp;
@@ -122,6 +122,6 @@ struct Program {
   std::vector<std::unique_ptr<Extra>> extras;
 };
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_PROGRAM_H_

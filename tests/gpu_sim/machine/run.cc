@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/gpu_sim/machine/block.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // Instructions after the last block ended: then the threads are thought to poll for ever.
@@ -61,4 +61,4 @@ absl::Status RunLaunch(Launch* launch) {
   return absl::OkStatus();
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -11,13 +11,13 @@
 
 #include "tests/gpu_sim/machine/state.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 // So many clusters have blocks on the device at a time; the others wait for one of them to end.
 inline constexpr uint32_t kMultiprocessors = 4, kBlocksOfMultiprocessor = 2;
 
 absl::Status RunLaunch(Launch* launch);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_RUN_H_

@@ -15,7 +15,7 @@
 #include "tests/gpu_sim/machine/memory.h"
 #include "tests/gpu_sim/machine/program.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 struct Block;
 struct Cluster;
@@ -155,6 +155,6 @@ void Put(Thread& t, uint32_t slot, T v) {
   }
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_STATE_H_

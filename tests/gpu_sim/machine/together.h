@@ -4,7 +4,7 @@
 
 #include "tests/gpu_sim/machine/state.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 // Waits for the lanes whose mask is in slot a; those have to be at the same instruction.
 Step AwaitMask(Thread& t, const Instr& i);
@@ -23,6 +23,6 @@ void ForLanes(uint32_t lanes, F f) {
   for (; lanes != 0; lanes &= lanes - 1) f(static_cast<uint32_t>(__builtin_ctz(lanes)));
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_TOGETHER_H_

@@ -8,7 +8,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 enum class Type : uint8_t {
   kPred,
@@ -45,6 +45,6 @@ inline std::optional<Type> TypeOf(absl::string_view word) {
   return std::nullopt;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_MACHINE_TYPE_H_

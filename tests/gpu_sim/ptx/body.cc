@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "tests/gpu_sim/ptx/tokens.h"
 
-namespace tilevm::gpu_sim::ptx {
+namespace tile::gpu_sim::ptx {
 namespace {
 
 constexpr int kMostRegisters = 1 << 22;
@@ -267,4 +267,4 @@ class BodyParser {
 
 absl::Status ParseBody(Tokens& tokens, Kernel* kernel) { return BodyParser(tokens, kernel).Run(); }
 
-}  // namespace tilevm::gpu_sim::ptx
+}  // namespace tile::gpu_sim::ptx

@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-namespace tilevm::gpu_sim::ptx {
+namespace tile::gpu_sim::ptx {
 namespace {
 
 bool BeginsWord(char c) { return absl::ascii_isalpha(c) || c == '_' || c == '$' || c == '%' || c == '.'; }
@@ -114,4 +114,4 @@ class Lexer {
 
 absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view source) { return Lexer(source).Run(); }
 
-}  // namespace tilevm::gpu_sim::ptx
+}  // namespace tile::gpu_sim::ptx

@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace tilevm::gpu_sim::ptx {
+namespace tile::gpu_sim::ptx {
 
 enum class TokenKind : uint8_t { kWord, kInteger, kFloat32, kFloat64, kString, kPunctuation, kEnd };
 
@@ -27,6 +27,6 @@ struct Token {
 
 absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view source);
 
-}  // namespace tilevm::gpu_sim::ptx
+}  // namespace tile::gpu_sim::ptx
 
 #endif  // TILE_TESTS_GPU_SIM_PTX_LEXER_H_

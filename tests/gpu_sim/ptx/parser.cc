@@ -5,7 +5,7 @@
 
 #include "tests/gpu_sim/ptx/tokens.h"
 
-namespace tilevm::gpu_sim::ptx {
+namespace tile::gpu_sim::ptx {
 
 int BitsOfType(absl::string_view type) {
   static constexpr std::pair<absl::string_view, int> kTypes[] = {
@@ -197,4 +197,4 @@ absl::StatusOr<std::unique_ptr<Module>> Parse(absl::string_view text) {
   return module;
 }
 
-}  // namespace tilevm::gpu_sim::ptx
+}  // namespace tile::gpu_sim::ptx

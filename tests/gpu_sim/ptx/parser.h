@@ -14,10 +14,10 @@
 #include "absl/strings/string_view.h"
 #include "tests/gpu_sim/ptx/syntax.h"
 
-namespace tilevm::gpu_sim::ptx {
+namespace tile::gpu_sim::ptx {
 
 absl::StatusOr<std::unique_ptr<Module>> Parse(absl::string_view text);
 
-}  // namespace tilevm::gpu_sim::ptx
+}  // namespace tile::gpu_sim::ptx
 
 #endif  // TILE_TESTS_GPU_SIM_PTX_PARSER_H_

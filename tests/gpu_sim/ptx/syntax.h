@@ -14,7 +14,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace tilevm::gpu_sim::ptx {
+namespace tile::gpu_sim::ptx {
 
 struct Operand {
   enum class Kind : uint8_t {
@@ -87,6 +87,6 @@ struct Module {
   std::vector<Kernel> kernels;
 };
 
-}  // namespace tilevm::gpu_sim::ptx
+}  // namespace tile::gpu_sim::ptx
 
 #endif  // TILE_TESTS_GPU_SIM_PTX_SYNTAX_H_

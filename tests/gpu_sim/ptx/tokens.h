@@ -9,7 +9,7 @@
 #include "tests/gpu_sim/ptx/lexer.h"
 #include "tests/gpu_sim/ptx/syntax.h"
 
-namespace tilevm::gpu_sim::ptx {
+namespace tile::gpu_sim::ptx {
 
 class Tokens {
  public:
@@ -59,6 +59,6 @@ absl::Status ParseVariable(Tokens& tokens, Variable* variable);
 // The body of a kernel from `{` to `}`.
 absl::Status ParseBody(Tokens& tokens, Kernel* kernel);
 
-}  // namespace tilevm::gpu_sim::ptx
+}  // namespace tile::gpu_sim::ptx
 
 #endif  // TILE_TESTS_GPU_SIM_PTX_TOKENS_H_

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 struct NamedType {
@@ -208,4 +208,4 @@ uint64_t RunCvt(const CvtKind& kind, uint64_t a, uint64_t b) {
   return kind.from.is_float ? FloatToInteger(kind, a) : IntegerToInteger(kind, a);
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -14,7 +14,7 @@
 #include "tests/gpu_sim/tensor/formats.h"
 #include "tests/gpu_sim/tensor/opcode.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 // An integer, a float, or two floats in a register.
 struct CvtType {
@@ -36,6 +36,6 @@ struct CvtKind {
 absl::StatusOr<CvtKind> ParseCvt(Opcode opcode);
 uint64_t RunCvt(const CvtKind& kind, uint64_t a, uint64_t b = 0);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_TENSOR_CONVERT_H_

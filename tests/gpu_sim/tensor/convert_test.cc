@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 uint64_t Cvt(absl::string_view opcode, uint64_t a, uint64_t b = 0) {
@@ -130,4 +130,4 @@ TEST(Convert, UnknownForms) {
 }
 
 }  // namespace
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

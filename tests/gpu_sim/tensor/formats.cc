@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 constexpr FormatInfo kFormats[] = {
@@ -149,4 +149,4 @@ double RoundToIntegral(double value, Rounding rounding) {
   return std::copysign(up ? below + 1 : below, value);
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 enum class Format : uint8_t { kF64, kF32, kTF32, kF16, kBF16, kE4M3, kE5M2, kE2M1 };
 
@@ -51,6 +51,6 @@ const float* DecodeTable(Format f);
 // To an integral value; -0 stays.
 double RoundToIntegral(double value, Rounding rounding);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_TENSOR_FORMATS_H_

@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
@@ -183,4 +183,4 @@ TEST(Formats, Integral) {
 }
 
 }  // namespace
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

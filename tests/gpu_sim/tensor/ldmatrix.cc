@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 constexpr size_t kRows = 8, kRowBytes = 16;
@@ -58,4 +58,4 @@ absl::Status RunLdMatrix(const LdMatrixKind& kind, absl::Span<const uint8_t> sha
   return absl::OkStatus();
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -16,7 +16,7 @@
 #include "tests/gpu_sim/tensor/mma.h"
 #include "tests/gpu_sim/tensor/opcode.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 struct LdMatrixKind {
   int matrices = 1;  // 1, 2, 4: registers of a lane
@@ -27,6 +27,6 @@ absl::StatusOr<LdMatrixKind> ParseLdMatrix(Opcode opcode);
 absl::Status RunLdMatrix(const LdMatrixKind& kind, absl::Span<const uint8_t> shared,
                          const std::array<uint32_t, 32>& addresses, WarpWords* d);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_TENSOR_LDMATRIX_H_

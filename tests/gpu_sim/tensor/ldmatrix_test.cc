@@ -5,7 +5,7 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 absl::StatusOr<LdMatrixKind> Parse(absl::string_view opcode) {
@@ -62,4 +62,4 @@ TEST(LdMatrix, UnknownForms) {
 }
 
 }  // namespace
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

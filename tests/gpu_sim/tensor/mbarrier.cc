@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 constexpr int kCountBits = 20, kBytesBits = 21;
@@ -87,4 +87,4 @@ absl::StatusOr<bool> Mbarrier::PhaseDone(uint32_t parity) const {
   return s->phase != parity;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

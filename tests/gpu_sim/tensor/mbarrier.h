@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 class Mbarrier {
  public:
@@ -41,6 +41,6 @@ class Mbarrier {
   uint64_t* word_;
 };
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_TENSOR_MBARRIER_H_

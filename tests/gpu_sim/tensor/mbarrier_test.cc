@@ -2,7 +2,7 @@
 
 #include "gtest/gtest.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 bool Done(const Mbarrier& b, uint32_t parity) {
@@ -65,4 +65,4 @@ TEST(Mbarrier, Errors) {
 }
 
 }  // namespace
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 constexpr int kM = 16, kN = 8, kMostK = 32;
@@ -87,4 +87,4 @@ void RunMma(const MmaKind& kind, const WarpWords& a, const WarpWords& b, const W
   }
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -16,7 +16,7 @@
 #include "tests/gpu_sim/tensor/opcode.h"
 #include "tests/gpu_sim/tensor/operand_type.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 // Registers of a warp: words[lane][i] are 32 bits, in the order of the instruction's operands.
 using WarpWords = std::array<std::vector<uint32_t>, 32>;
@@ -30,6 +30,6 @@ struct MmaKind {
 absl::StatusOr<MmaKind> ParseMma(Opcode opcode);
 void RunMma(const MmaKind& kind, const WarpWords& a, const WarpWords& b, const WarpWords& c, WarpWords* d);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_TENSOR_MMA_H_

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 // What the PTX ISA says of each instruction, element by element: row and column of element i of A, of B and of C in the lane with
@@ -148,4 +148,4 @@ TEST(Mma, UnknownForms) {
 }
 
 }  // namespace
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

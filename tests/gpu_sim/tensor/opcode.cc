@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 absl::Status UnknownForm(Opcode opcode, absl::string_view why) {
   return absl::UnimplementedError(
@@ -22,4 +22,4 @@ absl::Status OpcodeReader::Finish() const {
   return done() ? absl::OkStatus() : Unknown(absl::StrCat("it has `.", opcode_[at_], "`"));
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

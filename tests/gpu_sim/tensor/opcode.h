@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 using Opcode = absl::Span<const absl::string_view>;
 
@@ -33,6 +33,6 @@ class OpcodeReader {
   size_t at_ = 0;
 };
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_TENSOR_OPCODE_H_

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 struct Named {
@@ -42,4 +42,4 @@ uint32_t AddProducts(const OperandType& type, uint32_t sum, absl::Span<const dou
   return static_cast<uint32_t>(Encode(Format::kF32, start + products, Rounding::kNearestEven));
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "tests/gpu_sim/tensor/formats.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 struct OperandType {
   bool is_float = true;
@@ -28,6 +28,6 @@ std::optional<OperandType> OperandTypeOf(absl::string_view name);
 // The sum of a and the products, as a register holds it: a float rounded once from an exact sum, or an integer that wraps.
 uint32_t AddProducts(const OperandType& type, uint32_t sum, absl::Span<const double> a, absl::Span<const double> b);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_TENSOR_OPERAND_TYPE_H_

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 // `span`: 16 (none), 32, 64, 128.
 inline uint32_t SwizzleAddress(uint32_t address, int span) {
@@ -13,6 +13,6 @@ inline uint32_t SwizzleAddress(uint32_t address, int span) {
   return address ^ ((address >> 7 & pieces) << 4);
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_TENSOR_SWIZZLE_H_

@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "tests/gpu_sim/tensor/swizzle.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 constexpr uint32_t kPiece = 16, kSharedAlignment = 128;
@@ -126,4 +126,4 @@ absl::Status StoreBox(const TensorMap& map, absl::Span<const int32_t> coordinate
   return absl::OkStatus();
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

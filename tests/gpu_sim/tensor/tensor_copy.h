@@ -19,7 +19,7 @@
 #include "tests/gpu_sim/tensor/opcode.h"
 #include "tests/gpu_sim/tensor/tensor_map.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 struct TensorCopyKind {
   int rank = 0;
@@ -39,6 +39,6 @@ absl::Status LoadBox(const TensorMap& map, absl::Span<const int32_t> coordinates
 absl::Status StoreBox(const TensorMap& map, absl::Span<const int32_t> coordinates, uint32_t offset,
                       absl::Span<const uint8_t> shared, GlobalAccess global);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_TENSOR_TENSOR_COPY_H_

@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 constexpr uint64_t kBase = 1 << 20;  // of global memory
@@ -232,4 +232,4 @@ TEST(TensorCopy, Forms) {
 }
 
 }  // namespace
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 constexpr uint64_t kMark = 0x50614D726F736E54;  // says that a map was encoded
@@ -119,4 +119,4 @@ absl::StatusOr<TensorMap> DecodeTensorMap(const void* bytes) {
   return m;
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 inline constexpr int kTensorMapBytes = 128;
 inline constexpr int kTensorMapAlignment = 64;  // of its address
@@ -41,6 +41,6 @@ absl::Status CheckTensorMap(const TensorMap& map);
 void EncodeTensorMap(const TensorMap& map, void* bytes);
 absl::StatusOr<TensorMap> DecodeTensorMap(const void* bytes);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_TENSOR_TENSOR_MAP_H_

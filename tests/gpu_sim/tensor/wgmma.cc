@@ -10,7 +10,7 @@
 #include "absl/strings/strip.h"
 #include "tests/gpu_sim/tensor/swizzle.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 constexpr int kM = 64, kMostN = 256, kDepthBytes = 32, kMostK = 32, kNoSwizzle = 16;
@@ -158,4 +158,4 @@ absl::Status RunWgmma(const WgmmaKind& kind, const WgmmaInput& in, GroupWords* d
   return absl::OkStatus();
 }
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

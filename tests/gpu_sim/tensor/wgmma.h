@@ -20,7 +20,7 @@
 #include "tests/gpu_sim/tensor/opcode.h"
 #include "tests/gpu_sim/tensor/operand_type.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 
 // Registers of a warpgroup: words[thread][i].
 using GroupWords = std::array<std::vector<uint32_t>, 128>;
@@ -56,6 +56,6 @@ struct MatrixDescriptor {
 };
 MatrixDescriptor DecodeMatrixDescriptor(uint64_t bits);
 
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim
 
 #endif  // TILE_TESTS_GPU_SIM_TENSOR_WGMMA_H_

@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
-namespace tilevm::gpu_sim {
+namespace tile::gpu_sim {
 namespace {
 
 absl::StatusOr<WgmmaKind> Parse(absl::string_view opcode) {
@@ -214,4 +214,4 @@ TEST(Wgmma, UnknownForms) {
 }
 
 }  // namespace
-}  // namespace tilevm::gpu_sim
+}  // namespace tile::gpu_sim

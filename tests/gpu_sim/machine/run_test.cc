@@ -1,0 +1,137 @@
+// The simulator finds what a GPU may do wrong: each kernel is right as it is written, and wrong, with some seed, without the line that
+// a test takes out.
+#include "tests/gpu_sim/machine/run.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gtest/gtest.h"
+#include "tests/gpu_sim/machine/decode.h"
+#include "tests/gpu_sim/ptx/parser.h"
+
+namespace tile::gpu_sim {
+namespace {
+
+constexpr uint32_t kThreads = 64;
+constexpr int kSeeds = 16;
+
+std::string Kernel(absl::string_view body) {
+  return absl::StrCat(R"(
+.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 16 .b8 tile[1024];
+.visible .entry k(.param .u64 in, .param .u64 out) .maxntid 64, 1, 1
+{
+.reg .pred %p<4>;
+.reg .b32 %r<16>;
+.reg .b64 %rd<16>;
+ld.param.b64 %rd1, [in];
+ld.param.b64 %rd2, [out];
+mov.u32 %r1, %tid.x;
+shl.b32 %r2, %r1, 2;
+cvt.u64.u32 %rd3, %r2;
+add.s64 %rd4, %rd1, %rd3;
+add.s64 %rd5, %rd2, %rd3;
+mov.u32 %r3, tile;
+add.s32 %r4, %r3, %r2;
+xor.b32 %r5, %r2, 252;
+add.s32 %r6, %r3, %r5;
+)",
+                      body, "ret;\n}\n");
+}
+
+struct Result {
+  absl::Status status;
+  std::vector<uint32_t> out;
+};
+
+// in[i] = 100 + i.
+Result Run(const std::string& text, int seed) {
+  Result result;
+  const auto parsed = ptx::Parse(text);
+  if (!parsed.ok()) return {parsed.status(), {}};
+  DeviceMemory memory;
+  const auto loaded = LoadModule(**parsed, &memory);
+  if (!loaded.ok()) return {loaded.status(), {}};
+  const uint64_t in = *memory.Allocate(4 * kThreads, 0), out = *memory.Allocate(4 * kThreads, 0xEE);
+  std::vector<uint32_t> values(kThreads);
+  for (uint32_t i = 0; i < kThreads; ++i) values[i] = 100 + i;
+  std::memcpy(memory.Find(in, 4 * kThreads), values.data(), 4 * kThreads);
+  Launch launch;
+  launch.program = loaded->programs[0].get();
+  launch.memory = &memory;
+  launch.block = {kThreads, 1, 1};
+  launch.random.state = static_cast<uint64_t>(seed + 1) * 0x9E3779B97F4A7C15u;
+  launch.params.resize(launch.program->param_bytes + 64);
+  launch.param_base = reinterpret_cast<uint64_t>(launch.params.data());
+  const uint64_t params[] = {in, out};
+  std::memcpy(launch.params.data(), params, sizeof params);
+  result.status = RunLaunch(&launch);
+  result.out.resize(kThreads);
+  std::memcpy(result.out.data(), memory.Find(out, 4 * kThreads), 4 * kThreads);
+  return result;
+}
+
+// How many seeds give every thread the value of the thread at the other end.
+int RightSeeds(const std::string& text) {
+  int right = 0;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    const Result r = Run(text, seed);
+    EXPECT_TRUE(r.status.ok()) << r.status;
+    bool all = r.status.ok();
+    for (uint32_t i = 0; all && i < kThreads; ++i) all = r.out[i] == 100 + (kThreads - 1 - i);
+    right += all;
+  }
+  return right;
+}
+
+void NeedsLine(const std::string& text, absl::string_view line) {
+  EXPECT_EQ(RightSeeds(text), kSeeds);
+  ASSERT_TRUE(absl::StrContains(text, line)) << line;
+  EXPECT_LT(RightSeeds(absl::StrReplaceAll(text, {{line, ""}})), kSeeds) << "also right without " << line;
+}
+
+TEST(Run, Barriers) {
+  NeedsLine(Kernel(R"(
+ld.global.b32 %r7, [%rd4];
+st.shared.b32 [%r4], %r7;
+bar.sync 0;
+ld.shared.b32 %r8, [%r6];
+st.global.b32 [%rd5], %r8;
+)"),
+            "bar.sync 0;\n");
+}
+
+TEST(Run, WaitsForCopies) {
+  NeedsLine(Kernel(R"(
+cp.async.ca.shared.global [%r4], [%rd4], 4;
+cp.async.commit_group;
+cp.async.wait_group 0;
+bar.sync 0;
+ld.shared.b32 %r8, [%r6];
+st.global.b32 [%rd5], %r8;
+)"),
+            "cp.async.wait_group 0;\n");
+}
+
+void Fails(const std::string& text, absl::string_view message) {
+  const Result r = Run(text, 0);
+  EXPECT_FALSE(r.status.ok());
+  EXPECT_TRUE(absl::StrContains(r.status.message(), message)) << r.status;
+}
+
+TEST(Run, SaysWhereItStands) {
+  Fails(Kernel("st.global.b32 [%rd5+256], %r1;\n"), "thread");
+  Fails(Kernel("st.global.b32 [%rd5+2], %r1;\n"), "thread");
+  Fails(Kernel("setp.lt.u32 %p1, %r1, 32;\n@%p1 bar.sync 0, 96;\n"), "all threads wait");
+  Fails(Kernel("frobnicate.b32 %r7, %r1;\n"), "frobnicate");
+}
+
+}  // namespace
+}  // namespace tile::gpu_sim
