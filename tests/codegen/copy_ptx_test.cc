@@ -122,16 +122,29 @@ TEST(CopyPtx, WhatStaysAsItIs) {
   const auto changed = [](const std::string& from, const std::string& to) {
     return IsCopied(absl::StrReplaceAll(Product(), {{from, to}}));
   };
-  // Another padding than zero; strong loads; loads ordered behind a store.
+  // Another padding than zero; strong loads; loads ordered behind a store in the loop.
   EXPECT_FALSE(changed("padding_value = zero", "padding_value = neg_inf"));
   EXPECT_FALSE(IsCopied(absl::StrReplaceAll(Product(), {{"load_view_tko weak", "load_view_tko relaxed device"}})));
   EXPECT_FALSE(IsCopied(absl::StrReplaceAll(
-      Product(), {{"%sum = for", "%before = store_view_tko weak %zero, %cv[%i, %j] -> token\n%sum = for"},
+      Product(), {{"%x, %t1 = load", "%before = store_view_tko weak %acc, %cv[%i, %j] -> token\n%x, %t1 = load"},
                   {"%av[%i, %step]", "%av[%i, %step] token = %before"},
                   {"%bv[%step, %j]", "%bv[%step, %j] token = %before"}})));
   // No stride is known to be 1.
   EXPECT_FALSE(IsCopied(absl::StrReplaceAll(
       Product(), {{"strides=[?,1]", "strides=[?,?]"}, {"[%k, 1]", "[%k, %k]"}, {"[%n, 1]", "[%n, %n]"}})));
+}
+
+TEST(CopyPtx, CopiesWaitForWritesBeforeTheLoop) {
+  const std::string text = absl::StrReplaceAll(
+      Product(), {{"%sum = for", "%before = store_view_tko weak %zero, %cv[%i, %j] -> token\n%sum = for"},
+                  {"%av[%i, %step]", "%av[%i, %step] token = %before"},
+                  {"%bv[%step, %j]", "%bv[%step, %j] token = %before"}});
+  const std::string ptx = Compiled(text).ptx;
+  const size_t store = ptx.find("st.global"), barrier = ptx.find("bar.sync"), copy = ptx.find("cp.async.c");
+  ASSERT_NE(store, std::string::npos);
+  ASSERT_NE(copy, std::string::npos);
+  EXPECT_LT(store, barrier);
+  EXPECT_LT(barrier, copy);
 }
 
 TEST(CopyPtx, LoopsThatAreRunAgainWaitForTheirReaders) {
