@@ -1,10 +1,5 @@
-"""Runs TileGym's benchmark files with one compiler and stops where they time a cuTile kernel. Started by ./tilegym, which describes it.
-
-Lines to standard output begin with a record separator: {"at": [place in the sequence], "what": {...}} at each row, then an answer to each
-command of standard input: {"do": "save" | "compare", "path": …}, {"do": "time"}, {"do": "next"}.
-"""
+"""Runs TileGym's benchmark files with one compiler and stops where they time a cuTile kernel. Started by ./tilegym, which describes it."""
 import gc
-import json
 import os
 import sys
 import traceback
@@ -12,79 +7,9 @@ import traceback
 import torch
 import triton
 import triton.testing
+from duel_worker import Row
 
 SIZES = int(os.environ.get("BENCH_SIZES", "0"))
-REPLAYS = 7
-GRAPH_MS = 4.0  # of launches in one graph, so that reading the clock does not count
-
-
-def say(**what):
-    sys.stdout.write("\x1e" + json.dumps(what) + "\n")
-    sys.stdout.flush()
-
-
-def repeated(fn):
-    """(launches, how to run them): a graph of as many launches as take GRAPH_MS; without one what a graph cannot record (cuTile's
-    lists of arrays)."""
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    fn()
-    begin.record()
-    for _ in range(3):
-        fn()
-    end.record()
-    end.synchronize()
-    launches = max(1, min(300, int(GRAPH_MS / max(begin.elapsed_time(end) / 3, 1e-3))))
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    gc.collect()
-    gc.disable()  # A module that is unloaded during a capture would end the process.
-    try:
-        with torch.cuda.stream(stream):
-            fn()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
-            for _ in range(launches):
-                fn()
-        return launches, graph.replay
-    except RuntimeError as error:
-        if "List argument" not in str(error):
-            raise
-        torch.cuda.synchronize()
-        return launches, lambda: [fn() for _ in range(launches)]
-    finally:
-        gc.enable()
-
-
-def time_us(fn):
-    launches, run = repeated(fn)
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    run()
-    torch.cuda.synchronize()
-    times = []
-    for _ in range(REPLAYS):
-        begin.record()
-        run()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) * 1e3 / launches)
-    return sorted(times)[len(times) // 2]
-
-
-def tensors(x):
-    if isinstance(x, torch.Tensor):
-        return [x]
-    return [t for y in x for t in tensors(y)] if isinstance(x, (list, tuple)) else []
-
-
-def difference(mine, theirs):
-    """The largest relative difference of two lists of tensors, by norms; infinite if they do not match."""
-    if len(mine) != len(theirs) or any(m.shape != t.shape for m, t in zip(mine, theirs)):
-        return float("inf")
-    worst = 0.0
-    for m, t in zip(mine, theirs):
-        m, t = m.to(torch.complex128 if m.is_complex() else torch.float64), t.to(m.device).to(torch.complex128 if t.is_complex() else torch.float64)
-        worst = max(worst, float((m - t).norm() / (t.norm() + 1e-30)))
-    return worst
 
 
 class Series:
@@ -104,7 +29,7 @@ class Series:
                         continue
                     values = x if isinstance(x, (list, tuple)) else [x] * len(config.x_names)
                     self.row = {"file": current_file, "series": config.plot_name, "size": str(x), "line": str(line)}
-                    Row.now = Row(self.row)
+                    Row.now = Row(self.row, Series.count)
                     torch.manual_seed(0)
                     try:
                         self.fn(**dict(zip(config.x_names, values)), **{config.line_arg: line}, **config.args)
@@ -112,49 +37,6 @@ class Series:
                         Row.now.failed(error)
                     Row.now = None
                     torch.cuda.empty_cache()
-
-
-class Row:
-    """One call of a benchmark's function. It may time several things, each of which is a row of the report."""
-    now = None
-
-    def __init__(self, what):
-        self.what, self.calls = what, 0
-
-    def at(self):
-        return [Series.count, self.calls]
-
-    def failed(self, error):
-        torch.cuda.synchronize()
-        say(at=self.at(), what=self.what, fail=f"{type(error).__name__}: {error}"[:300])
-        self.serve(None, [])
-
-    def bench(self, fn):
-        torch.manual_seed(1)
-        result = tensors(fn())
-        torch.cuda.synchronize()
-        near = 1e-4 if all(t.dtype in (torch.float32, torch.float64) for t in result) else 2e-2
-        say(at=self.at(), what=dict(self.what, call=self.calls, what_is_near=near))
-        self.serve(fn, result)
-        self.calls += 1
-
-    def serve(self, fn, result):
-        for line in sys.stdin:
-            command = json.loads(line)
-            if command["do"] == "next":
-                return
-            try:
-                if command["do"] == "save":
-                    torch.save([t.detach().cpu() for t in result], command["path"])
-                    say(saved=len(result))
-                elif command["do"] == "compare":
-                    say(difference=difference(result, torch.load(command["path"])))
-                else:
-                    say(us=time_us(fn))
-            except Exception as error:
-                torch.cuda.synchronize()
-                say(fail=f"{type(error).__name__}: {error}"[:300])
-        sys.exit(0)
 
 
 def bench(fn, *_, quantiles=None, **__):

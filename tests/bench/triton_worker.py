@@ -1,0 +1,209 @@
+"""Runs kernels in Triton with one compiler and stops where one is timed. Started by ./triton, which describes it.
+
+What a row runs are the functions of the tutorials and of Liger-Kernel, as they are. Of a `torch.autograd.Function` both directions
+are called directly, so that a graph can record them.
+"""
+import json
+import os
+import pathlib
+import runpy
+import sys
+import time
+import traceback
+
+import torch
+import triton
+from duel_worker import Row
+from triton.runtime.autotuner import Autotuner
+
+IS_PEER = os.environ.get("TILEVM_TRITON_DEVICE") is None and "tilevm.triton" not in sys.modules
+CHOICES = pathlib.Path(os.environ["DUEL_CHOICES"])
+WAIT = 120.0  # seconds for the choice of the other process
+number = 0
+choice = None  # the file of this row
+
+
+def key_of(config):
+    return json.dumps([config.kwargs, config.num_warps, config.num_stages], sort_keys=True)
+
+
+prune_all = Autotuner.prune_configs
+run_tuned = Autotuner.run
+
+
+def prune_configs(self, kwargs):
+    """The peer measures all, in a row; a program that is only being loaded takes the first; tilevm takes the peer's choice."""
+    configs = prune_all(self, kwargs)
+    if choice is None:
+        return configs[:1]
+    if IS_PEER:
+        return configs
+    until = time.time() + WAIT
+    while not choice.exists() and time.time() < until:
+        time.sleep(0.05)
+    best = json.loads(choice.read_text()).get(self.base_fn.__name__) if choice.exists() else None
+    return [c for c in configs if key_of(c) == best] or configs[:1]
+
+
+def run(self, *args, **kwargs):
+    result = run_tuned(self, *args, **kwargs)
+    if choice is not None and IS_PEER:
+        tuned[self.base_fn.__name__] = key_of(self.best_config)
+    return result
+
+
+Autotuner.prune_configs, Autotuner.run = prune_configs, run
+tuned = {}
+
+
+def row(file, series, size, make):
+    """Makes a function and stops at it. What cannot be made is a row that failed."""
+    global number, choice
+    number += 1
+    if os.environ["DUEL_ONLY"] not in series:
+        return
+    tuned.clear()
+    choice = CHOICES / f"{number}.json"
+    what = Row({"file": file, "series": series, "size": str(size)}, number)
+    torch.manual_seed(0)
+    try:
+        fn = make()
+        fn()
+        if IS_PEER:
+            (CHOICES / "part").write_text(json.dumps(tuned))
+            (CHOICES / "part").rename(choice)
+        what.bench(fn)
+    except Exception as error:
+        traceback.print_exc()
+        what.failed(error)
+    choice = None
+    torch.cuda.empty_cache()
+
+
+class Context:
+    """What forward hands to backward."""
+    needs_input_grad = (True,) * 16
+
+    def save_for_backward(self, *tensors):
+        self.saved_tensors = tensors
+
+    def mark_non_differentiable(self, *_):
+        pass
+
+
+def both_ways(file, series, size, function, make_args):
+    """A row for each direction of a torch.autograd.Function."""
+    def forward():
+        args = make_args()
+        return lambda: function.forward(Context(), *args)
+
+    def backward():
+        context = Context()
+        result = function.forward(context, *make_args())
+        gradients = [torch.randn_like(r) if r.is_floating_point() else None for r in (result if isinstance(result, tuple) else (result,)) if r is not None]
+        return lambda: function.backward(context, *gradients)
+
+    row(file, f"{series} forward", size, forward)
+    row(file, f"{series} backward", size, backward)
+
+
+def random(*shape, dtype=torch.float16):
+    return torch.randn(*shape, device="cuda", dtype=dtype)
+
+
+def tutorials(folder):
+    triton.testing.Mark.run = lambda self, **options: None
+
+    def load(name):
+        sys.argv = [name]
+        os.chdir(folder)
+        return runpy.run_path(str(folder / f"{name}.py"), run_name="tutorial")
+
+    add = load("01-vector-add")["add"]
+    for n in (1 << 12, 1 << 26):
+        row("01", "vector add", n, lambda n=n: (lambda x, y: lambda: add(x, y))(random(n, dtype=torch.float32), random(n, dtype=torch.float32)))
+    softmax = load("02-fused-softmax")["softmax"]
+    for n in (1024, 4096, 12288):
+        row("02", "softmax", f"4096x{n}", lambda n=n: (lambda x: lambda: softmax(x))(random(4096, n, dtype=torch.float32)))
+    matmul = load("03-matrix-multiplication")["matmul"]
+    for n in (512, 1024, 2048, 4096):
+        row("03", "matmul f16", n, lambda n=n: (lambda a, b: lambda: matmul(a, b))(random(n, n), random(n, n)))
+    for n in (2048, 4096):
+        row("03", "matmul f16, B by columns", n, lambda n=n: (lambda a, b: lambda: matmul(a, b.T))(random(n, n), random(n, n)))
+        row("03", "matmul e5m2, B by columns", n,
+            lambda n=n: (lambda a, b: lambda: matmul(a, b.T))(random(n, n).to(torch.float8_e5m2), random(n, n).to(torch.float8_e5m2)))
+    dropout = load("04-low-memory-dropout")["seeded_dropout"]
+    row("04", "dropout", 1 << 24, lambda: (lambda x: lambda: dropout(x, p=0.5, seed=7))(random(1 << 24, dtype=torch.float32)))
+    layer_norm = load("05-layer-norm")["LayerNorm"]
+    for n in (1024, 4096, 8192):
+        both_ways("05", "layer norm", f"4096x{n}", layer_norm, lambda n=n: (random(4096, n), (n,), random(n), random(n), 1e-5))
+    attention = load("06-fused-attention")["_attention"]
+    for d in (64, 128):
+        for causal in (False, True):
+            both_ways("06", f"attention d{d}{' causal' if causal else ''}", "4x16x4096", attention,
+                      lambda d=d, causal=causal: (random(4, 16, 4096, d), random(4, 16, 4096, d), random(4, 16, 4096, d), causal, 0.5, False, False))
+    grouped = load("08-grouped-gemm")
+    for n in (1024, 2048):
+        def make(n=n):
+            a, b, c = ([random(n, n) for _ in range(4)] for _ in range(3))
+            addresses = [torch.tensor([t.data_ptr() for t in ts], device="cuda") for ts in (a, b, c)]
+            sizes, strides = (torch.tensor([n] * 12, dtype=torch.int32, device="cuda") for _ in range(2))
+
+            def call(keep=(a, b)):
+                grouped["triton_perf_fn"](*addresses, sizes, strides, 4)
+                return c
+            return call
+        row("08", "grouped matmul f16", f"4x{n}", make)
+    persistent = load("09-persistent-matmul")
+    for name, more in (("matmul", ()), ("matmul_tma", (False,)), ("matmul_persistent", ()), ("matmul_tma_persistent", (False,)), ("matmul_descriptor_persistent", (False,))):
+        row("09", f"{name} f16", 4096, lambda name=name, more=more: (lambda a, b: lambda: persistent[name](a, b, *more))(random(4096, 4096), random(4096, 4096)))
+
+
+def liger():
+    import liger_kernel.ops as ops
+
+    rows, bf16 = 4096, torch.bfloat16
+    for n in (2048, 8192):
+        size = f"{rows}x{n}"
+        both_ways("liger", "rms norm", size, ops.LigerRMSNormFunction, lambda n=n: (random(rows, n, dtype=bf16), random(n, dtype=bf16), 1e-6, 0.0, "llama", False))
+        both_ways("liger", "layer norm", size, ops.LigerLayerNormFunction, lambda n=n: (random(rows, n, dtype=bf16), random(n, dtype=bf16), random(n, dtype=bf16), 1e-6))
+        both_ways("liger", "fused add rms norm", size, ops.LigerFusedAddRMSNormFunction,
+                  lambda n=n: (random(rows, n, dtype=bf16), random(rows, n, dtype=bf16), random(n, dtype=bf16), 1e-6, 0.0, "llama", False))
+        both_ways("liger", "swiglu", size, ops.LigerSiLUMulFunction, lambda n=n: (random(rows, n, dtype=bf16), random(rows, n, dtype=bf16)))
+        both_ways("liger", "geglu", size, ops.LigerGELUMulFunction, lambda n=n: (random(rows, n, dtype=bf16), random(rows, n, dtype=bf16)))
+        both_ways("liger", "softmax", size, ops.LigerSoftmaxFunction, lambda n=n: (random(rows, n, dtype=bf16),))
+        both_ways("liger", "relu squared", size, ops.LigerReLUSquaredFunction, lambda n=n: (random(rows, n, dtype=bf16),))
+    both_ways("liger", "dyt", "4096x4096", ops.LigerDyTFunction,
+              lambda: (random(rows, 4096, dtype=bf16), random(1, dtype=bf16), random(4096, dtype=bf16), random(4096, dtype=bf16)))
+    both_ways("liger", "poly norm", "4096x4096", ops.LigerPolyNormFunction,
+              lambda: (random(rows, 4096, dtype=bf16), random(3, dtype=bf16), random(1, dtype=bf16), 1e-6, False))
+    both_ways("liger", "sparsemax", "4096x2048", ops.LigerSparsemaxFunction, lambda: (random(rows, 2048, dtype=torch.float32), -1))
+    both_ways("liger", "rope", "4x32x2048x128", ops.LigerRopeFunction,
+              lambda: (random(4, 32, 2048, 128, dtype=bf16), random(4, 8, 2048, 128, dtype=bf16), random(1, 2048, 128, dtype=bf16), random(1, 2048, 128, dtype=bf16)))
+    both_ways("liger", "group norm", "64x32x4096", ops.LigerGroupNormFunction,
+              lambda: (random(64, 32, 4096, dtype=torch.float32), random(32, dtype=torch.float32), random(32, dtype=torch.float32), 32, 8, 1e-6))
+    for words in (32000, 128256):
+        size = f"2048x{words}"
+
+        def logits(words=words, dtype=bf16):
+            return random(2048, words, dtype=dtype)
+
+        row("liger", "cross entropy", size,
+            lambda words=words: (lambda x, y: lambda: ops.LigerCrossEntropyFunction.forward(Context(), x.clone(), y, None))(
+                logits(words), torch.randint(words, (2048,), device="cuda")))
+        if words < 100000:
+            both_ways("liger", "kl div", size, ops.LigerKLDivLossFunction,
+                      lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).softmax(-1)))
+            both_ways("liger", "jsd", size, ops.LigerJSDFunction,
+                      lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).log_softmax(-1)))
+            both_ways("liger", "tvd", size, ops.LigerTVDLossFunction,
+                      lambda words=words: (logits(words, torch.float32).softmax(-1), logits(words, torch.float32).softmax(-1)))
+
+
+for name, part in (("LIGER", liger), ("TUTORIALS", tutorials)):
+    number += 1000  # Rows have the same numbers in both processes, whatever fails before them.
+    if name in os.environ:
+        try:
+            part(*([pathlib.Path(os.environ["TUTORIALS"])] if name == "TUTORIALS" else []))
+        except Exception:
+            traceback.print_exc()
