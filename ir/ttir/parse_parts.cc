@@ -212,6 +212,25 @@ void TtirParser::ParseArray(Attribute* a) {
   }
 }
 
+// dense<64>, dense<[1, 64]>; what holds other things than integers has none.
+void TtirParser::ParseDenseInts(Attribute* a) {
+  Expect("<");
+  bool all = true;
+  for (; !failed_ && !Is(">"); Advance()) {
+    if (Is(Tok::kEnd)) {
+      Fail("the text ends inside of brackets");
+      return;
+    }
+    if (Is("[") || Is("]") || Is(",")) continue;
+    all &= Is(Tok::kInt) && static_cast<int64_t>(a->ints.size()) < kMaxListItems;
+    int64_t v = 0;
+    all = all && absl::SimpleAtoi(token_.text, &v);
+    if (all) a->ints.push_back(v);
+  }
+  if (!all) a->ints.clear();
+  Expect(">");
+}
+
 void TtirParser::ParseAttrValue(Attribute* a, int depth, bool typed) {
   if (depth > kMaxDepth) {
     Fail(absl::StrCat("attributes nest more than ", kMaxDepth, " deep"), "", "ttir.limit");
@@ -232,6 +251,9 @@ void TtirParser::ParseAttrValue(Attribute* a, int depth, bool typed) {
     if (Take(":")) ParseArray(a);
     Expect(">");
     return;
+  } else if (Is("dense")) {
+    Advance();
+    ParseDenseInts(a);
   } else if (Is("[")) {
     Advance();
     if (Is(Tok::kInt) || Is("-")) {

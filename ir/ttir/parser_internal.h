@@ -48,6 +48,7 @@ class TtirParser {
   // `typed`: its type may stand behind it.
   void ParseAttrValue(Attribute* a, int depth, bool typed = true);
   void ParseArray(Attribute* a);
+  void ParseDenseInts(Attribute* a);
   LocRef ParseLoc(int depth = 0);  // behind `loc(`, with the closing parenthesis
   LocRef ParseLocBody(int depth);
   LocRef AddLoc(Location loc);

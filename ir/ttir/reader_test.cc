@@ -95,6 +95,47 @@ TEST(Ttir, KeepsPromisesOfArguments) {
   EXPECT_EQ(m->functions[0]->param(1)->name, "n");
 }
 
+// tl.assume, tl.multiple_of, tl.max_contiguous: what follows uses what was promised.
+TEST(Ttir, KeepsPromisesOfAuthors) {
+  const auto m = Read(Kernel(
+      "    %c0 = arith.constant 0 : i32\n    %c16 = arith.constant 16 : i32\n    %c64 = arith.constant 64 : i32\n"
+      "    %pid = tt.get_program_id x : i32\n    %row = arith.divsi %pid, %n : i32\n"
+      "    %t = arith.cmpi sge, %row, %c0 : i32\n    llvm.intr.assume %t : i1\n"
+      "    %r = arith.remsi %n, %c16 : i32\n    %u = arith.cmpi eq, %r, %c0 : i32\n    llvm.intr.assume %u : i1\n"
+      "    %start = arith.muli %row, %c64 {tt.divisibility = dense<8> : tensor<1xi32>} : i32\n"
+      "    %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>\n"
+      "    %s = tt.splat %start : i32 -> tensor<64xi32>\n"
+      "    %o = arith.addi %s, %i {tt.contiguity = dense<64> : tensor<1xi32>, tt.divisibility = dense<64> : tensor<1xi32>}"
+      " : tensor<64xi32>\n    %w = arith.muli %o, %o : tensor<64xi32>\n    %z = arith.addi %n, %n : i32\n"));
+  const std::vector<Op*> products = AllOf(*m, Opcode::kMuli);
+  ASSERT_EQ(products.size(), 2u);
+  const auto promised = [](const Op* op, int i) {
+    const auto assume = DefAs<AssumeOp>(op->operand(i));
+    return assume ? assume->predicate() : Predicate{};
+  };
+  EXPECT_EQ(promised(products[0], 0).kind, Predicate::Kind::kBounded);
+  EXPECT_EQ(promised(products[0], 0).lower, 0);
+  EXPECT_FALSE(promised(products[0], 0).upper.has_value());
+  // The start of a block of 64.
+  EXPECT_EQ(OverflowOp(*products[0]).overflow(), Overflow::kNoSignedWrap);
+  EXPECT_EQ(OverflowOp(*products[1]).overflow(), Overflow::kNone);
+  // Vectors have no more than 16 elements.
+  EXPECT_EQ(promised(products[1], 0).divisor, 16u);
+  EXPECT_EQ(promised(products[1], 0).every, 16);
+  EXPECT_EQ(promised(products[1], 0).along, 0);
+  const std::vector<Op*> sums = AllOf(*m, Opcode::kAddi);
+  EXPECT_EQ(promised(sums[1], 1).divisor, 16u) << "n";
+}
+
+// A promise about an operand holds where it is made: not behind the branch.
+TEST(Ttir, PromisesHoldWhereTheyAreMade) {
+  const auto m = Read(Kernel(
+      "    %c0 = arith.constant 0 : i32\n    %t = arith.cmpi sge, %n, %c0 : i32\n    scf.if %t {\n      llvm.intr.assume %t : i1\n"
+      "      %a = arith.addi %n, %n : i32\n    }\n    %b = arith.muli %n, %n : i32\n"));
+  EXPECT_TRUE(DefAs<AssumeOp>(AllOf(*m, Opcode::kAddi)[0]->operand(0)).has_value());
+  EXPECT_FALSE(DefAs<AssumeOp>(AllOf(*m, Opcode::kMuli)[0]->operand(0)).has_value());
+}
+
 // What a launcher knows of a descriptor, and the text does not say.
 TEST(Ttir, DescriptorsOfArgumentsMayPadWithNaN) {
   const auto paddings = [](absl::string_view attribute) {

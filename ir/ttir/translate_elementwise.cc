@@ -11,13 +11,18 @@ Value* Translator::Elements(Opcode op, const std::vector<Value*>& operands, int 
   if (GetOp(op)->format->attr_index("signedness") >= 0) {
     attrs.push_back({"signedness", Attr::Enum(variant == 1 ? Signedness::kSigned : Signedness::kUnsigned)});
   }
+  if (op == Opcode::kMuli && IsStartOfBlock(operands[0], operands[1])) {
+    attrs.push_back({"overflow", Attr::Enum(Overflow::kNoSignedWrap)});
+  }
   return Create(op, operands, operands[0]->type(), attrs);
 }
 
 bool Translator::Elementwise(const Node& n, const OpRow& row) {
   std::vector<Value*> operands;
   for (const Val& v : in_) operands.push_back(v.tile());
-  return Define(n, Elements(row.op, operands, row.variant));
+  Value* result = Elements(row.op, operands, row.variant);
+  if (row.op == Opcode::kRemi) operands_of_[result] = n.operands[0];
+  return Define(n, result);
 }
 
 // Also of floats of 8 bits, which have no arithmetic here.
@@ -136,8 +141,10 @@ bool Translator::CompareInt(const Node& n, const OpRow&) {
   if (!is_unsigned) absl::ConsumePrefix(&name, "s");
   const PredicateName* p = FindPredicate(name);
   if (p == nullptr) return Fail(n, "ttir.syntax", "names no comparison");
-  return Define(
-      n, ops::CmpI(b_, p->predicate, tile(0), tile(1), is_unsigned ? Signedness::kUnsigned : Signedness::kSigned));
+  Value* result =
+      ops::CmpI(b_, p->predicate, tile(0), tile(1), is_unsigned ? Signedness::kUnsigned : Signedness::kSigned);
+  operands_of_[result] = n.operands[0];
+  return Define(n, result);
 }
 
 // oeq, ult, ord, uno, false, true, …

@@ -125,6 +125,7 @@ bool Translator::AddFunction(const Node& f) {
   order_ = Order();
   values_.clear();
   undo_.clear();
+  operands_of_.clear();
   budget_ = kMaxRepeats * num_ops_;
   SetBlocks(f.regions[0]);
   return AddParams(f, made) && TranslateCfg(&entry, 0);
@@ -186,6 +187,7 @@ bool Translator::TranslateOp(const Node& n) {
   }
   const Op* last = b_.block()->back();
   if (!(this->*row->translate)(n, *row)) return false;
+  if (!n.attrs.empty()) TakeHints(n);
   for (Op* op = last == nullptr ? b_.block()->front() : last->next(); op != nullptr; op = op->next()) {
     if (op->pos.line == 0) op->pos = n.pos;  // or it is of a function that is called
   }

@@ -118,6 +118,8 @@ class Translator {
   bool DescriptorReduce(const Node& n, const OpRow& row);
   bool DescriptorGather(const Node& n, const OpRow& row);
   bool DescriptorScatter(const Node& n, const OpRow& row);
+  // --- translate_promise.cc ---
+  bool AssumeCondition(const Node& n, const OpRow& row);
   // --- translate_control.cc ---
   bool ForLoop(const Node& n, const OpRow& row);
   bool WhileLoop(const Node& n, const OpRow& row);
@@ -205,6 +207,12 @@ class Translator {
   Value* tile(size_t i) const { return in_[i].parts[0]; }
   // The one type behind -> or `to`, or else behind the colon, which must be a tile; false after an error.
   bool Output(const Node& n, Type* t);
+
+  // --- promises (translate_promise.cc) ---
+  static bool IsStartOfBlock(const Value* x, const Value* y);
+  void TakeHints(const Node& n);
+  // From here on the name means another value, if it still means this one.
+  void Rebind(const ValueRef& ref, Value* from, Value* to);
 
   // --- carried values (translate_control.cc) ---
   std::vector<Type> PartTypes(const TtType& t);
@@ -295,6 +303,7 @@ class Translator {
     std::vector<Val> before;
   };
   std::vector<Undo> undo_;
+  absl::flat_hash_map<const Value*, ValueRef> operands_of_;  // of comparisons and remainders: the name of the first operand
   Blocks blocks_;  // of the function or mapped region at hand
   absl::flat_hash_map<absl::string_view, const Node*> functions_;
   absl::flat_hash_map<absl::string_view, Effect> effects_;  // of functions that are called

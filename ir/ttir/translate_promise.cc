@@ -1,0 +1,163 @@
+// What the author of a kernel promises of values, as `assume` of them: tl.assume, tl.multiple_of, tl.max_contiguous, tl.max_constancy.
+// The engines may rely on it; the VM finds promises that do not hold.
+//
+//   llvm.intr.assume (arith.cmpi sge, %x, 0)                  assume bounded<0, ?>, %x
+//   llvm.intr.assume (arith.cmpi eq, (arith.remsi %x, 16), 0) assume div_by<16>, %x
+//   … {tt.contiguity = dense<64>, tt.divisibility = dense<64>}  assume div_by<16, every 16 along 0>, …
+//
+// What follows uses the result, under the name of the value. A condition of another form helps nobody here and is left out.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "ir/op_views.h"
+#include "ir/ttir/translator.h"
+
+namespace tile::ir::ttir {
+namespace {
+
+// Promised groups are often longer than holds at the end of a dimension, as in `max_contiguous((n0 + arange(0, B)) % N, B)`; a vector,
+// which is what the promise is for, has at most so many elements.
+constexpr int64_t kGroup = 16;
+constexpr int64_t kLargestBlock = 65536;
+constexpr int kDepth = 32;
+
+int64_t PowerOfTwoIn(int64_t n) { return n & (~n + 1); }
+
+std::optional<int64_t> NumberIn(const Value* v) {
+  const auto constant = DefAs<ConstantOp>(v);
+  if (!constant || !IsInt(v->type().elem()) || !constant->value().splat) return std::nullopt;
+  const int bits = ElemInfoOf(v->type().elem()).bits;
+  int64_t n = 0;
+  std::memcpy(&n, constant->value().bytes.data(), static_cast<size_t>(StorageBytes(v->type().elem())));
+  return bits >= 64 ? n : static_cast<int64_t>(static_cast<uint64_t>(n) << (64 - bits)) >> (64 - bits);
+}
+
+// x `p` n as bounds of x, in its type.
+std::optional<Predicate> BoundsOf(ComparisonPredicate p, int64_t n, int bits) {
+  Predicate bounds;
+  bounds.kind = Predicate::Kind::kBounded;
+  const int64_t most = bits >= 64 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << (bits - 1)) - 1;
+  switch (p) {
+    case ComparisonPredicate::kEqual: bounds.lower = bounds.upper = n; return bounds;
+    case ComparisonPredicate::kGreaterThanOrEqual: bounds.lower = n; return bounds;
+    case ComparisonPredicate::kLessThanOrEqual: bounds.upper = n; return bounds;
+    case ComparisonPredicate::kGreaterThan:
+      if (n == most) return std::nullopt;
+      bounds.lower = n + 1;
+      return bounds;
+    case ComparisonPredicate::kLessThan:
+      if (n == -most - 1) return std::nullopt;
+      bounds.upper = n - 1;
+      return bounds;
+    case ComparisonPredicate::kNotEqual: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Computed from the number of the program, as the number of its row of blocks is.
+bool CountsPrograms(const Value* v, int depth = 0) {
+  const Op* op = v->def();
+  if (op == nullptr || depth > kDepth || !v->type().is_scalar()) return false;
+  if (GetTileBlockIdOp::Is(op)) return true;
+  if (AssumeOp::Is(op)) return CountsPrograms(op->operand(0), depth + 1);
+  const bool arithmetic = AddiOp::Is(op) || SubiOp::Is(op) || DiviOp::Is(op) || RemiOp::Is(op);
+  return arithmetic && (CountsPrograms(op->operand(0), depth + 1) || CountsPrograms(op->operand(1), depth + 1));
+}
+
+}  // namespace
+
+// The number of a block times its size does not overflow: where it did, addresses would be wrong already. Triton's own check of overflow
+// (`debug=True`) asserts the same.
+bool Translator::IsStartOfBlock(const Value* x, const Value* y) {
+  for (int i = 0; i < 2; ++i, std::swap(x, y)) {
+    const std::optional<int64_t> size = NumberIn(y);
+    if (size && *size > 0 && *size <= kLargestBlock && PowerOfTwoIn(*size) == *size && CountsPrograms(x)) return true;
+  }
+  return false;
+}
+
+void Translator::Rebind(const ValueRef& ref, Value* from, Value* to) {
+  const auto it = values_.find(ref.name);
+  if (it == values_.end() || ref.part >= it->second.size() || !it->second[ref.part].is_tile() ||
+      it->second[ref.part].tile() != from) {
+    return;
+  }
+  std::vector<Val> values = it->second;
+  values[ref.part].parts[0] = to;
+  Bind(ref.name, std::move(values));
+}
+
+bool Translator::AssumeCondition(const Node& n, const OpRow&) {
+  const auto test = DefAs<CmpIOp>(tile(0));
+  const auto names = operands_of_.find(tile(0));
+  if (!test || names == operands_of_.end() || test->signedness() != Signedness::kSigned)
+    return Define(n, std::vector<Val>());
+  Value *x = test->op().operand(0), *y = test->op().operand(1);
+  const ValueRef name = names->second;
+  const std::optional<int64_t> bound = NumberIn(y);
+  if (!bound) return Define(n, std::vector<Val>());
+  const auto rem = DefAs<RemiOp>(x);
+  if (rem && test->predicate() == ComparisonPredicate::kEqual && *bound == 0) {
+    const std::optional<int64_t> divisor = NumberIn(rem->op().operand(1));
+    const auto divided = operands_of_.find(x);
+    if (divisor && *divisor > 1 && divided != operands_of_.end()) {
+      Predicate p;
+      p.divisor = static_cast<uint64_t>(*divisor);
+      Rebind(divided->second, rem->op().operand(0), ops::Assume(b_, rem->op().operand(0), p));
+    }
+  } else if (const auto p = BoundsOf(test->predicate(), *bound, ElemInfoOf(x->type().elem()).bits)) {
+    Rebind(name, x, ops::Assume(b_, x, *p));
+  }
+  return Define(n, std::vector<Val>());
+}
+
+// The hints beside an operation with one result.
+void Translator::TakeHints(const Node& n) {
+  const Attribute* divisibility = n.attr("tt.divisibility");
+  const Attribute* contiguity = n.attr("tt.contiguity");
+  const Attribute* constancy = n.attr("tt.constancy");
+  if ((divisibility == nullptr && contiguity == nullptr && constancy == nullptr) || n.results.size() != 1) return;
+  ValueRef name;
+  name.name = n.results[0].name;
+  const Val* found = values_.contains(name.name) ? &values_[name.name][0] : nullptr;
+  if (found == nullptr || !found->is_tile() || lift_ != nullptr) return;
+  Value* const v = found->tile();
+  const Element e = v->type().element();
+  if (!e.is_pointer() && (!IsInt(e.kind) || e.kind == Elem::kI1)) return;
+  const int rank = v->type().rank();
+  // One number is meant for every dimension.
+  const auto at = [&](const Attribute* a, int d) -> int64_t {
+    if (a == nullptr || a->ints.empty()) return 1;
+    const auto i = a->ints.size() == 1 ? 0 : static_cast<size_t>(d);
+    return i < a->ints.size() && a->ints[i] > 0 ? a->ints[i] : 1;
+  };
+  Value* promised = v;
+  if (rank == 0 && at(divisibility, 0) > 1) {
+    Predicate p;
+    p.divisor = static_cast<uint64_t>(PowerOfTwoIn(at(divisibility, 0)));
+    promised = ops::Assume(b_, promised, p);
+  }
+  std::vector<int64_t> equal(static_cast<size_t>(rank), 1);
+  for (int d = 0; d < rank; ++d) {
+    const int64_t size = v->type().shape()[static_cast<size_t>(d)];
+    const auto group = [&](const Attribute* a) { return std::min({PowerOfTwoIn(at(a, d)), kGroup, size}); };
+    equal[static_cast<size_t>(d)] = group(constancy);
+    if (group(contiguity) == 1) continue;
+    Predicate p;
+    const int64_t unit = e.is_pointer() ? std::max(1, MemoryBits(e.pointee) / 8) : 1;
+    p.divisor = static_cast<uint64_t>(std::min(PowerOfTwoIn(at(divisibility, d)), group(contiguity) * unit));
+    p.every = group(contiguity);
+    p.along = d;
+    promised = ops::Assume(b_, promised, p);
+  }
+  if (std::any_of(equal.begin(), equal.end(), [](int64_t n) { return n > 1; })) {
+    Predicate p;
+    p.kind = Predicate::Kind::kSameElements;
+    p.groups = equal;
+    promised = ops::Assume(b_, promised, p);
+  }
+  if (promised != v) Rebind(name, v, promised);
+}
+
+}  // namespace tile::ir::ttir
