@@ -32,6 +32,14 @@ Range Result(const Value& v, Wide lower, Wide upper, ir::Overflow promise) {
   return r.lower <= r.upper ? r : whole;
 }
 
+// The multiples in it: what begins a block of 128 is at most 2^31 - 128, so that the numbers of the block don't overflow.
+Range InSteps(const Range& r, uint64_t divisor) {
+  const auto step = static_cast<int64_t>(divisor);
+  const auto rest = [&](int64_t n) { return ((n % step) + step) % step; };
+  const Wide lower = Wide{r.lower} + rest(-rest(r.lower)), upper = Wide{r.upper} - rest(r.upper);
+  return lower <= upper ? Range{static_cast<int64_t>(lower), static_cast<int64_t>(upper)} : r;
+}
+
 // All numbers from 0 with as many bits as either.
 int64_t OnesUpTo(int64_t n) {
   uint64_t ones = static_cast<uint64_t>(n);
@@ -76,7 +84,8 @@ Range Facts::OfInduction(const Op& loop, int depth, const Range*) {
 
 Range Facts::RangeOfBinary(const Op& op, int depth) {
   const Value& v = *op.result(0);
-  const Range a = RangeAt(op, 0, depth), b = RangeAt(op, 1, depth);
+  const Range a = InSteps(RangeAt(op, 0, depth), DivisorAt(op, 0, depth));
+  const Range b = InSteps(RangeAt(op, 1, depth), DivisorAt(op, 1, depth));
   const ir::Overflow promise = ir::OverflowOp(op).overflow();
   if (ir::AddiOp::Is(&op)) return Result(v, Wide{a.lower} + b.lower, Wide{a.upper} + b.upper, promise);
   if (ir::SubiOp::Is(&op)) return Result(v, Wide{a.lower} - b.upper, Wide{a.upper} - b.lower, promise);

@@ -92,6 +92,51 @@ TEST(PointerPtx, ABoundWithinAVectorIsTested) {
   EXPECT_EQ(Count(c.ptx, "st.global.b16"), 16);
 }
 
+// Columns of a block, modulo their number, as Triton's products take them. PROMISE: of the number of the block; WRAP: of its start.
+std::string Modulo(const std::string& promise, const std::string& wrap) {
+  return absl::StrReplaceAll(R"(
+entry @modulo(%x: tile<ptr<f16>>, %y: tile<ptr<f16>>, %k: tile<i32>, %n: tile<i32>) {
+  %x.a = assume div_by<16>, %x
+  %y.a = assume div_by<16>, %y
+  %n.a = assume div_by<16>, %n
+  %size = constant <i32: 1024> : tile<i32>
+  %pid, %b.y, %b.z = get_tile_block_id
+  %q = divi %pid, %k signed
+  PROMISE
+  %start = muli %p, %size WRAP
+  %start.1 = reshape %start -> tile<1xi32>
+  %start.n = broadcast %start.1 -> tile<1024xi32>
+  %iota = iota -> tile<1024xi32>
+  %at = addi %start.n, %iota
+  %n.1 = reshape %n.a -> tile<1xi32>
+  %n.n = broadcast %n.1 -> tile<1024xi32>
+  %column = remi %at, %n.n signed
+  %x.1 = reshape %x.a -> tile<1xptr<f16>>
+  %x.n = broadcast %x.1 -> tile<1024xptr<f16>>
+  %x.p = offset %x.n, %column
+  %y.1 = reshape %y.a -> tile<1xptr<f16>>
+  %y.n = broadcast %y.1 -> tile<1024xptr<f16>>
+  %y.p = offset %y.n, %iota
+  %v, %t = load_ptr_tko weak %x.p -> tile<1024xf16>, token
+  store_ptr_tko weak %y.p, %v -> token
+  return
+}
+)",
+                             {{"PROMISE", promise}, {"WRAP", wrap}});
+}
+
+TEST(PointerPtx, RemaindersOfBlocksAreNeighbours) {
+  const std::string promise = "%p = assume bounded<0, ?>, %q";
+  const CompiledText c = Compiled90(Modulo(promise, "overflow<no_signed_wrap>"));
+  EXPECT_GT(Count(c.ptx, "ld.global.v4.b32"), 0);
+  EXPECT_EQ(Count(c.ptx, "ld.global"), Count(c.ptx, "ld.global.v4.b32"));
+  // A block that begins below zero at a multiple of n: its first element is 0, its second 1 - n.
+  for (const CompiledText& d :
+       {Compiled90(Modulo(promise, "")), Compiled90(Modulo("%p = addi %q, %q", "overflow<no_signed_wrap>"))}) {
+    EXPECT_GT(Count(d.ptx, "ld.global.b16"), 0);
+  }
+}
+
 // Pointers that a loop moves on, and a row of them for each row of a tile.
 std::string Moved(const std::string& turned, const std::string& by) {
   return absl::StrReplaceAll(R"(
