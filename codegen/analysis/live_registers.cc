@@ -15,6 +15,8 @@ namespace {
 using ir::Op;
 using ir::Value;
 
+constexpr int kVectorBits = 128;
+
 // Bodies of scalars, or of what lies in shared memory.
 bool HasNoTiles(const Op* op) { return op->info()->has(ir::kElementBody) || IsFetch(op); }
 
@@ -30,7 +32,7 @@ class Liveness {
  public:
   using Elsewhere = absl::FunctionRef<bool(const Op&, int)>;
 
-  Liveness(const ir::Function& f, Elsewhere elsewhere) : elsewhere_(elsewhere), registers_(f) {
+  Liveness(const ir::Function& f, Elsewhere elsewhere) : elsewhere_(elsewhere) {
     Number(f.body());
     Use(f.body());
     ir::Walk(f.body(), [&](Op* op) {
@@ -152,27 +154,46 @@ int64_t RegistersOf(ir::Type t) {
   return t.is_tile() && t.rank() > 0 ? t.num_elements() * std::max(1, ir::StorageBytes(t.elem()) / 4) : 0;
 }
 
-TileRegisters::TileRegisters(const ir::Function& function) {
-  ir::Walk(function.body(), [&](const Op* op) { any_ = any_ || (IsFetch(op->parent()) && ir::LoadPtrOp::Is(op)); });
-}
-
 int64_t TileRegisters::Of(const Value* v) {
   const int64_t all = RegistersOf(v->type());
-  return any_ && all > 0 ? all / Neighbours(v) : all;
+  return all > 0 ? all / Neighbours(v) : 0;
+}
+
+int TileRegisters::Together(const Op& access) {
+  const auto [known, is_new] = together_.try_emplace(&access, 1);
+  if (!is_new) return known->second;
+  const Value* pointers = access.operand(0);
+  const int bits = ir::MemoryBits(pointers->type().element().pointee);
+  if (IsFetch(access.parent())) {
+    const auto copy = DecisionOf<Decision::kCopies>(access);
+    return together_[&access] = copy ? std::max<int>(1, 8 * static_cast<int>((*copy)[1]) / bits) : 1;
+  }
+  const Value* mask = ir::LoadPtrOp::Is(&access) ? ir::LoadPtrOp(access).mask() : ir::StorePtrOp(access).mask();
+  uint64_t most = 1;
+  for (int d = 0; bits >= 8 && d < pointers->type().rank(); ++d) {
+    const Facts::Line line = facts_.LineOf(pointers, d);
+    uint64_t n = std::min(
+        {line.rising, line.start / static_cast<uint64_t>(bits / 8), static_cast<uint64_t>(kVectorBits / bits)});
+    // A mask that may change within a vector is tested, element by element.
+    if (mask != nullptr && facts_.LineOf(mask, d).equal < n) n = 1;
+    most = std::max(most, n);
+  }
+  return together_[&access] = static_cast<int>(most);
 }
 
 // 1: each element of the tile is needed.
 int TileRegisters::Neighbours(const Value* v) {
   const auto [known, is_new] = neighbours_.try_emplace(v, 1);
   if (!is_new) return known->second;
+  const bool addresses = v->type().element().is_pointer() || ir::IsInt(v->type().elem());
   int all = 0;
-  for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+  for (const ir::Use* use = v->uses(); addresses && use != nullptr; use = use->next) {
     const Op& user = *use->owner;
     int one = 1;
-    if (ir::LoadPtrOp::Is(&user) && IsFetch(user.parent())) {
-      const auto copy = DecisionOf<Decision::kCopies>(user);
-      if (copy)
-        one = std::max<int>(1, 8 * static_cast<int>((*copy)[1]) / ir::MemoryBits(user.result(0)->type().elem()));
+    if (ir::LoadPtrOp::Is(&user) || ir::StorePtrOp::Is(&user)) {
+      const bool is_value = ir::StorePtrOp::Is(&user) && ir::StorePtrOp(user).value() == v;
+      const bool is_padding = ir::LoadPtrOp::Is(&user) && ir::LoadPtrOp(user).padding_value() == v;
+      if (!is_value && !is_padding) one = Together(user);
     } else if (user.info()->has(ir::kElementwise) || TakesSource(&user)) {
       one = Neighbours(user.result(0));
     }
@@ -184,7 +205,7 @@ int TileRegisters::Neighbours(const Value* v) {
 LargestTile FindLargestTile(const ir::Function& function) {
   LargestTile largest;
   int64_t most = 0;
-  TileRegisters registers(function);
+  TileRegisters registers;
   const auto look = [&](const Op* op, const Value* v) {
     if (registers.Of(v) <= most || (v->def() != nullptr && v->def()->opcode() == ir::Opcode::kConstant)) return;
     most = registers.Of(v);

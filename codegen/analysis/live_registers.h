@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "codegen/analysis/facts.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
@@ -36,18 +37,20 @@ LargestTile FindLargestTile(const ir::Function& function);
 // 32-bit registers that a tile takes over all threads; 0 for scalars and for what is no tile.
 int64_t RegistersOf(ir::Type t);
 
-// The same of a value of the function: of tiles that only say where copies ahead begin, a thread needs one of the neighbours that it
-// copies together. Remembers what it found.
+// The same of a value of the function: of tiles that only say where memory is accessed, a thread needs one of the neighbours that it
+// accesses together, as far as facts say it. Remembers what it found: the program must not change meanwhile.
 class TileRegisters {
  public:
-  explicit TileRegisters(const ir::Function& function);
   int64_t Of(const ir::Value* v);
 
  private:
   int Neighbours(const ir::Value* v);
+  // Elements that a load or store through pointers moves in one vector.
+  int Together(const ir::Op& access);
 
-  bool any_ = false;  // pointers are copied ahead
+  Facts facts_;
   absl::flat_hash_map<const ir::Value*, int> neighbours_;
+  absl::flat_hash_map<const ir::Op*, int> together_;
 };
 
 }  // namespace tile::codegen

@@ -1,6 +1,7 @@
 #include "codegen/plan/warps.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
@@ -32,11 +33,13 @@ WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool 
   int64_t largest = 0;
   std::string largest_type;
   bool has_products = false, in_rounds = false;
+  std::vector<const ir::Op*> products;
   int64_t chain_rows = 0;
-  TileRegisters registers(function);
+  TileRegisters registers;
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (op->info()->family == ir::Family::kMma) {
       has_products = true;
+      products.push_back(op);
       if (WorksOnRows(*op)) chain_rows = std::max(chain_rows, op->result(0)->type().shape()[0]);
     }
     in_rounds = in_rounds || LoadsInRounds(*op);
@@ -56,13 +59,22 @@ WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool 
   while (choice.num_warps < 4 && largest > 32 * 4 * choice.num_warps) choice.num_warps *= 2;
   // Rows are whole in a warp, while registers last.
   const auto has_all_rows = [&] { return chain_rows > 0 && kWarpRows * choice.num_warps >= chain_rows; };
+  // Two warpgroups, each with a larger part of the result, read less of the operands from shared memory than four do.
+  const auto two_warpgroups = [&] {
+    return chain_rows == 0 && choice.num_warps == 8 && has_products &&
+           std::all_of(products.begin(), products.end(), [&](const ir::Op* mma) {
+             return PlanWgmmaOfCopies(target, choice.num_warps, *mma).has_value();
+           });
+  };
   while (choice.num_warps < tuning::kMaxWarps && largest > 32 * share.largest * choice.num_warps) {
+    if (two_warpgroups() && largest <= 32 * tuning::kTwoWarpgroups.largest * choice.num_warps) break;
     if (target.has(kWgmma) && has_all_rows() && largest <= 32 * tuning::kLargestOfRows * choice.num_warps) break;
     choice.num_warps *= 2;
   }
   const LiveRegisters live = MostLiveRegisters(function);
   const int for_largest = choice.num_warps;
   while (choice.num_warps < tuning::kMaxWarps && live.words > 32 * share.live * choice.num_warps) {
+    if (two_warpgroups() && live.words <= 32 * tuning::kTwoWarpgroups.live * choice.num_warps) break;
     const int64_t in_loop = LiveBesideStages(target, choice.num_warps, function);
     if (has_all_rows() && in_loop <= 32 * tuning::kChains.live * choice.num_warps) break;
     choice.num_warps *= 2;

@@ -24,6 +24,8 @@ struct Share {
   int64_t largest, live;
 };
 inline constexpr Share kProducts = {64, 128};  // many results in a thread serve each other
+// Of two warpgroups that multiply by wgmma what is copied ahead.
+inline constexpr Share kTwoWarpgroups = {128, 176};
 // Products of products are used where they are, nothing stands between. wgmma wants 64 rows of four warps in two blocks rather
 // than twice as many in one (383 TFLOP/s against 363, attention of 128 x 64), mma.sync the other way round (285, 313).
 inline constexpr Share kChains = {64, 208}, kChainsByWgmma = {64, 176};
