@@ -15,6 +15,16 @@ namespace {
 
 std::string Product() { return ProductText(128, 256, 64); }
 
+// f32 rounded to tf32, tiles of 128 x 128 x 32.
+std::string Rounded(const std::string& how) {
+  return absl::StrReplaceAll(
+      ProductText(128, 128, 32),
+      {{"bf16", "f32"},
+       {"%next = mmaf %x, %y",
+        absl::StrCat("%xr = ftof %x", how, " : tile<128x32xf32> -> tile<128x32xtf32>\n%yr = ftof %y", how,
+                     " : tile<32x128xf32> -> tile<32x128xtf32>\n%next = mmaf %xr, %yr")}});
+}
+
 CompiledText Compiled90(const std::string& text) {
   const CompiledText c = CompileText(text, 90, "", true);
   EXPECT_EQ(c.error, "");
@@ -194,8 +204,9 @@ TEST(FetchPtx, MajorOrdersAndTypes) {
   EXPECT_TRUE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "f16"}})));
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
       Product(), {{"bf16", "f32"}, {"128x64", "32x16"}, {"64x256", "16x32"}, {"128x256", "32x32"}})));
-  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
-      Product(), {{"bf16", "tf32"}, {"128x64", "64x32"}, {"64x256", "32x64"}, {"128x256", "64x64"}})));
+  // f32 that is rounded as TMA does not.
+  EXPECT_FALSE(IsFetched(Rounded(" rounding<zero>")));
+  EXPECT_FALSE(IsFetched(Rounded(" rounding<nearest_away>")));
   // A sum in f16 is rounded in every step.
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"f32", "f16"}, {"bf16", "f16"}, {"256", "64"}})));
 }
@@ -220,6 +231,21 @@ TEST(FetchPtx, BytesThatLieAcross) {
   // Registers of 128 sums a thread leave no room for as many others: in two parts.
   EXPECT_EQ(Count(Compiled90(absl::StrReplaceAll(ProductText(128, 256, 64), {{"bf16", "f8E5M2"}})).ptx, "m64n128k32"),
             2);
+  if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
+  const absl::StatusOr<Assembled> a = Assemble(c.ptx, "sm_90a", {});
+  ASSERT_TRUE(a.ok()) << a.status();
+  EXPECT_EQ(a->spill_bytes, 0);
+  EXPECT_FALSE(absl::StrContains(a->log, "serialized")) << a->log;
+}
+
+// TMA rounds. The right operand lies along N and becomes the first of the transposed product: fragments are read by vectors of two,
+// without conflicts, since half of the lanes read the other half of K first.
+TEST(FetchPtx, WordsThatLieAcross) {
+  const CompiledText c = Compiled90(Rounded(""));
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32"), 4);
+  EXPECT_EQ(Count(c.ptx, "ld.shared.v2"), 8);
+  EXPECT_EQ(Count(c.ptx, "selp.b32"), 16 + 4);  // and of the ring
+  EXPECT_EQ(Count(c.ptx, "cvt.rn.tf32"), 0);
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
   const absl::StatusOr<Assembled> a = Assemble(c.ptx, "sm_90a", {});
   ASSERT_TRUE(a.ok()) << a.status();
