@@ -84,8 +84,8 @@ absl::StatusOr<std::optional<BuiltImage>> BuildJoined(const ir::Module& module, 
   CompileOptions now = options;
   now.descriptors = now.joins_blocks = true;
   absl::StatusOr<BuiltImage> built = BuildImage(module, function, now, kind);
-  if (absl::IsNotFound(built.status())) return std::nullopt;
-  if (!built.ok()) return built.status();
+  if (absl::IsInternal(built.status())) return built.status();
+  if (!built.ok()) return std::nullopt;  // blocks are not joined, or what they would work on is too large
   if (built->image.tma.empty() || !built->compiled.persistent || built->assembled.spill_bytes > 0) return std::nullopt;
   for (int d = 0; d < 2; ++d) {
     const int64_t joined = built->compiled.joined[static_cast<size_t>(d)];
