@@ -1,6 +1,7 @@
 #include "codegen/build_image.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -20,6 +21,13 @@ constexpr int64_t kMostBlocks = int64_t{1} << 26;  // that many strips of blocks
 ir::ExprNode Grid(int d) { return {ir::ExprOp::kShape, -1, d, 0}; }
 ir::ExprNode Const(int64_t v) { return {ir::ExprOp::kConst, 0, 0, v}; }
 ir::ExprNode Node(ir::ExprOp op) { return {op, 0, 0, 0}; }
+
+// Blocks of the kernel's own grid.
+ir::Expr Count(const Compiled& compiled, int d) {
+  const int64_t joined = compiled.joined[static_cast<size_t>(d)];
+  if (joined == 1) return {Grid(d)};
+  return {Grid(d), Const(joined), Node(ir::ExprOp::kDiv)};
+}
 
 constexpr int kManySpills = 1024;  // bytes of a thread
 
@@ -70,6 +78,30 @@ BuiltImage InClusters(const BuiltImage& built) {
   return out;
 }
 
+// The image whose blocks do the work of several, for grids of many; nothing if there is none, or it is none that is faster.
+absl::StatusOr<std::optional<BuiltImage>> BuildJoined(const ir::Module& module, const ir::Function& function,
+                                                      const CompileOptions& options, ir::ImageKind kind) {
+  CompileOptions now = options;
+  now.descriptors = now.joins_blocks = true;
+  absl::StatusOr<BuiltImage> built = BuildImage(module, function, now, kind);
+  if (absl::IsInternal(built.status())) return built.status();
+  if (!built.ok()) return std::nullopt;  // blocks are not joined, or what they would work on is too large
+  if (built->image.tma.empty() || !built->compiled.persistent || built->assembled.spill_bytes > 0) return std::nullopt;
+  for (int d = 0; d < 2; ++d) {
+    const int64_t joined = built->compiled.joined[static_cast<size_t>(d)];
+    if (joined == 1) continue;
+    built->image.requirements.push_back(
+        {{Grid(d), Const(joined), Node(ir::ExprOp::kMod), Const(0), Node(ir::ExprOp::kEqual)},
+         absl::StrCat("the grid's size in dimension ", d, " is a multiple of ", joined)});
+  }
+  const int64_t least = options.least_joined * built->compiled.joined[0] * built->compiled.joined[1];
+  const ir::ExprNode times = Node(ir::ExprOp::kMul);
+  built->image.requirements.push_back(
+      {{Const(least - 1), Grid(0), Grid(1), times, Grid(2), times, Node(ir::ExprOp::kLess)},
+       absl::StrCat("the grid has ", least, " blocks or more")});
+  return std::optional<BuiltImage>(*std::move(built));
+}
+
 }  // namespace
 
 absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Function& function,
@@ -113,7 +145,10 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
                                   absl::StrCat("the grid has less than ", kMostIds, " blocks")});
   }
   if (built.compiled.one_row) {
-    image.grid = {{Grid(0), Grid(1), Node(ir::ExprOp::kMul)}, {Const(1)}, {Grid(2)}};
+    ir::Expr row = Count(built.compiled, 0);
+    for (const ir::ExprNode& n : Count(built.compiled, 1)) row.push_back(n);
+    row.push_back(Node(ir::ExprOp::kMul));
+    image.grid = {std::move(row), {Const(1)}, {Grid(2)}};
     for (int d = 0; d < 2; ++d) {
       image.requirements.push_back({{Grid(d), Const(kMostBlocks), Node(ir::ExprOp::kLess)},
                                     absl::StrCat("the grid has less than ", kMostBlocks, " blocks in dimension ", d)});
@@ -149,6 +184,11 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
 absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
                                                     const CompileOptions& options, ir::ImageKind kind) {
   std::vector<BuiltImage> images;
+  if (options.least_joined > 0) {
+    absl::StatusOr<std::optional<BuiltImage>> joined = BuildJoined(module, function, options, kind);
+    if (!joined.ok()) return joined.status();
+    if (joined->has_value()) images.push_back(**std::move(joined));
+  }
   CompileOptions now = options;
   now.descriptors = true;
   while (true) {

@@ -10,6 +10,7 @@
 #ifndef TILE_CODEGEN_COMPILE_H_
 #define TILE_CODEGEN_COMPILE_H_
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "codegen/target/target.h"
+#include "codegen/target/tuning.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 #include "ir/tbc/image.h"
@@ -34,6 +36,10 @@ struct CompileOptions {
   bool descriptors = false;
   // The code may take arrays for aligned (Compiled::requirements; passes/assume_aligned.h).
   bool aligned = false;
+  // Blocks may do the work of several neighbours (Compiled::joined; passes/join_blocks.h). Error: NotFound, if none would.
+  bool joins_blocks = false;
+  // BuildImages makes an image that does, for grids that have so many blocks left; 0: none.
+  int64_t least_joined = tuning::kJoinedBlocks;
   bool verify_each = false;  // the program behind each pass, for tests and those who change passes
   Trace* trace = nullptr;    // texts, times and remarks of the passes; may be null
   // Called with the program that PTX was made of, which is gone afterwards. May be empty.
@@ -48,9 +54,10 @@ struct Compiled {
   uint64_t workspace_bytes = 0;  // device memory per block
   // What the code needs beyond its parameters: descriptors, in order behind them; conditions under which it may be used.
   std::vector<ir::TmaDescriptor> maps;
-  bool one_row = false;     // the hardware's grid is x·y, 1, z of the launch's
-  bool persistent = false;  // or a row of fewer blocks
-  int cluster_dim = -1;     // clusters of 2, 1, 1 do for grids whose size in this dimension is even
+  bool one_row = false;                    // the hardware's grid is x·y, 1, z of the launch's
+  bool persistent = false;                 // or a row of fewer blocks
+  std::array<int64_t, 2> joined = {1, 1};  // blocks of the launch's grid that are one, along x and y
+  int cluster_dim = -1;                    // clusters of 2, 1, 1 do for grids whose size in this dimension is even
   std::vector<ir::ImageRequirement> requirements;
   std::vector<ir::ImageSite> sites;  // what may report something at run time
   int llvm_instructions = 0;         // after optimisation

@@ -31,6 +31,7 @@ void Describe(const Emitter& emitter, Compilation& c) {
   r.sites = emitter.sites();
   r.one_row = schedule.square > 0;
   r.persistent = schedule.persistent;
+  r.joined = JoinedBlocks(*c.function);
   if (schedule.cluster) r.cluster_dim = schedule.along;
   r.requirements = AlignmentRequirements(*c.function);
   for (const TensorMap& map : TensorMapsOf(*c.function)) {

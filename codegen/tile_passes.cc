@@ -9,6 +9,7 @@
 #include "codegen/passes/choose_mma.h"
 #include "codegen/passes/copy_ahead.h"
 #include "codegen/passes/fetch_ahead.h"
+#include "codegen/passes/join_blocks.h"
 #include "codegen/passes/resolve_hints.h"
 #include "codegen/passes/slice.h"
 #include "codegen/passes/split_products.h"
@@ -87,6 +88,15 @@ absl::Status HintsPass(Compilation& c) {
 
 absl::Status AlignPass(Compilation& c) {
   if (c.options.aligned) AssumeAligned(c.module.get(), c.function);
+  return absl::OkStatus();
+}
+
+absl::Status JoinPass(Compilation& c) {
+  if (!c.options.joins_blocks) return absl::OkStatus();
+  const bool useful = c.target.has(kWgmma) && c.target.has(kTma) && c.candidate.ahead == Ahead::kTma;
+  if (!useful || !JoinBlocks(c.module.get(), c.function)) return absl::NotFoundError("no blocks are joined");
+  const std::array<int64_t, 2> joined = JoinedBlocks(*c.function);
+  c.Remark("join", absl::StrCat(joined[0], " x ", joined[1], " neighbouring blocks of a large grid become one"));
   return absl::OkStatus();
 }
 

@@ -86,6 +86,29 @@ int64_t QuickWavefronts(const Layout& in_shared, const VectorAccess& access, int
   return int64_t{in_shared.warps()} * access.instructions() * Count(in_shared, access, element_bits, 0, 0);
 }
 
+Layout Turn::Of(const Layout& in_shared) const {
+  Masks lanes = in_shared.bases(In::kLane);
+  lanes[static_cast<size_t>(lane)] ^= in_shared.bases(In::kRegister)[static_cast<size_t>(reg)];
+  return in_shared.WithBases(In::kLane, std::move(lanes));
+}
+
+std::optional<Turn> FindTurn(const Layout& in_shared, const VectorAccess& access, int element_bits) {
+  std::optional<Turn> best;
+  if (in_shared.FreeMask(In::kRegister) != 0) return best;
+  int64_t least = QuickWavefronts(in_shared, access, element_bits);
+  for (int lane = 0; lane < in_shared.bits(In::kLane) && least > LeastWavefronts(in_shared, access, element_bits);
+       ++lane) {
+    for (int reg = 0; reg < in_shared.bits(In::kRegister); ++reg) {
+      const Turn turn = {lane, reg};
+      const Layout read = turn.Of(in_shared);
+      const VectorAccess vectors = Vectorise(read, element_bits, 0, access.vector);
+      if (vectors.vector != access.vector) continue;
+      if (const int64_t n = QuickWavefronts(read, vectors, element_bits); n < least) least = n, best = turn;
+    }
+  }
+  return best;
+}
+
 SharedMap MakeSwizzle(int offset_bits, int element_bits, const Masks& vector, const Masks& write, const Masks& read,
                       const Masks& prefer) {
   // Two subspaces, the lanes that write and those that read, both modulo the vector. What they share needs banks; of

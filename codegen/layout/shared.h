@@ -48,6 +48,16 @@ int64_t LeastWavefronts(const Layout& in_shared, const VectorAccess& access, int
 // BankWavefronts, from one instruction of one warp: in a linear map the others are alike.
 int64_t QuickWavefronts(const Layout& in_shared, const VectorAccess& access, int element_bits);
 
+// Two registers that lanes with a bit of their number read in the other order, and exchange behind it: where lanes would meet in a bank,
+// half of them go to another one first.
+struct Turn {
+  int lane = 0, reg = 0;  // numbers of bits
+  // What is read, of what the registers are to hold in the end.
+  Layout Of(const Layout& in_shared) const;
+};
+// That with the fewest wavefronts, if there is one with fewer than without it. Vectors stay as wide as those of the access.
+std::optional<Turn> FindTurn(const Layout& in_shared, const VectorAccess& access, int element_bits);
+
 // The map with the fewest wavefronts, then the fewest instructions, among those that share vectors, or favour one side.
 SharedExchange ChooseShared(const Layout& src, const Layout& dst, int element_bits);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/layout/algebra.h"
+#include "codegen/layout/fragments.h"
 #include "codegen/layout/testing.h"
 #include "gtest/gtest.h"
 
@@ -126,6 +127,36 @@ TEST(SharedTest, WavefrontsOfKnownPatterns) {
   EXPECT_EQ(BankWavefronts(Layout::FromBases({4096}, {1, 2}, {32, 64, 128, 256, 512}, {}), four, 32), 32);
   EXPECT_EQ(BankWavefronts(Layout::FromBases({4096}, {1, 2}, {36, 72, 144, 256, 512}, {0, 1024}), four, 32), 16);
   EXPECT_EQ(LeastWavefronts(Layout::FromBases({4096}, {1, 2}, {36, 72, 144, 256, 512}, {0, 1024}), four, 32), 16);
+}
+
+// Words that lie across in what TMA has swizzled, as wgmma takes them: pairs of rows, four k beside each other, four further on.
+TEST(SharedTest, TurnsSpreadLanesOverBanks) {
+  for (const int64_t k : {8, 16, 32, 64}) {
+    for (const int64_t rows : {64, 128}) {
+      const SharedMap map = TmaSwizzle({k, rows}, 32, 128);
+      const Layout fragment = WgmmaLayout({64, 32, rows, 64, k, 1, 1, true}, Operand::kA).Permute({1, 0});
+      const Layout in_shared = Compose(map.index, fragment);
+      const VectorAccess access = Vectorise(in_shared, 32, 0, 4);
+      EXPECT_EQ(access.vector, 2);
+      EXPECT_EQ(BankWavefronts(in_shared, access, 32), 2 * LeastWavefronts(in_shared, access, 32));
+      const std::optional<Turn> turn = FindTurn(in_shared, access, 32);
+      ASSERT_TRUE(turn.has_value());
+      const Layout read = turn->Of(in_shared);
+      const VectorAccess vectors = Vectorise(read, 32, 0, 2);
+      EXPECT_EQ(vectors.vector, 2);
+      EXPECT_EQ(BankWavefronts(read, vectors, 32), LeastWavefronts(read, vectors, 32));
+      // A thread reads what it is to hold, in another order.
+      for (uint32_t lane = 0; lane < 32; ++lane) {
+        for (uint32_t r = 0; r < static_cast<uint32_t>(read.registers()); ++r) {
+          const uint32_t from = (lane >> turn->lane & 1) != 0 ? r ^ 1u << turn->reg : r;
+          ASSERT_EQ(read.Apply(from, lane, 0), in_shared.Apply(r, lane, 0));
+        }
+      }
+    }
+  }
+  // Nothing to gain, or no way to.
+  EXPECT_FALSE(FindTurn(Layout::FromBases({1024}, {32}, {1, 2, 4, 8, 16}, {}), {1, {0, 1}}, 32).has_value());
+  EXPECT_FALSE(FindTurn(Layout::FromBases({1024}, {}, {32, 64, 128, 256, 512}, {}), {1, {0}}, 32).has_value());
 }
 
 // The swizzles of TMA in bytes: chunk bits 4-6 take bits 7-9 of the address.

@@ -1,5 +1,5 @@
 // Chooses how each matrix product is done: by wgmma where its operands lie in shared memory as that reads them, or one of them can come
-// to registers (bytes that lie across), else by mma.sync if there is an instruction for its types, else multiplied out with fma; and how warps share the tile. Later passes and the
+// to registers (bytes and words of 32 bits that lie across), else by mma.sync if there is an instruction for its types, else multiplied out with fma; and how warps share the tile. Later passes and the
 // emitter read it (WgmmaPlanOf, MmaPlanOf).
 //
 //   ChooseMma(target, schedule, &module, function);

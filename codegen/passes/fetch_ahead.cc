@@ -31,8 +31,8 @@ class Loop {
       if (!PlanWgmma(target, num_warps > 0 ? num_warps : WgmmaWarps(*op), *op)) {
         why =
             "wgmma does not multiply these tiles from shared memory: it needs operands that are nothing but loaded, of "
-            "f16 or bf16, of 8-bit floats if one of them lies along K, or others along K; results in f32 or i32, 64 rows "
-            "and more (of 8-bit floats at most 128 x 128)";
+            "f16 or bf16, of 8-bit floats or tf32 (f32 rounded to the nearest) if one of them lies along K, or others "
+            "along K; results in f32 or i32, 64 rows and more (of 8-bit floats at most 128 x 128)";
       } else {
         why = WhyNot(*op, 0);
         if (why.empty()) why = WhyNot(*op, 1);

@@ -190,4 +190,10 @@ std::optional<Schedule> ScheduleOf(const ir::Function& function) {
   return s;
 }
 
+std::array<int64_t, 2> JoinedBlocks(const ir::Function& function) {
+  const ir::Op* kernel = FindKernelOp(function);
+  const auto joined = kernel == nullptr ? std::nullopt : DecisionOf<Decision::kJoinedBlocks>(*kernel);
+  return joined ? std::array<int64_t, 2>{(*joined)[0], (*joined)[1]} : std::array<int64_t, 2>{1, 1};
+}
+
 }  // namespace tile::codegen

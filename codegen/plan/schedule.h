@@ -12,6 +12,8 @@
 #ifndef TILE_CODEGEN_PLAN_SCHEDULE_H_
 #define TILE_CODEGEN_PLAN_SCHEDULE_H_
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -51,6 +53,9 @@ std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& f
 void Decide(ir::Module* module, ir::Function* function, const Schedule& schedule);
 // What was decided; nullopt: nothing yet.
 std::optional<Schedule> ScheduleOf(const ir::Function& function);
+
+// How many tile blocks of the program are one, along x and y of its grid (passes/join_blocks.h).
+std::array<int64_t, 2> JoinedBlocks(const ir::Function& function);
 
 }  // namespace tile::codegen
 

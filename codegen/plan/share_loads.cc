@@ -1,5 +1,7 @@
 #include "codegen/plan/share_loads.h"
 
+#include <algorithm>
+
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/staging.h"
 #include "codegen/target/tuning.h"
@@ -51,12 +53,14 @@ Sharing FindSharing(const ir::Function& function) {
   uint32_t bounds = 0;
   for (const Value* v : ir::BoundsOf(ir::ForOp(loop))) bounds |= DependsOn(v);
   const StageLayout stage = StageOf(*FetchIn(*loop));
-  int64_t operations = 0;
+  int64_t operations = 0, bits = 16;
   for (const Op* op : *loop->region(0)) {
     if (!IsProduct(*op) || FetchOf(*op) == nullptr) continue;
+    bits = std::max<int64_t>(bits, ir::MemoryBits(op->operand(0)->type().elem()));
     operations += 2 * op->result(0)->type().num_elements() * ir::ProductOp(op).lhs()->type().shape().back();
   }
-  if (operations >= tuning::kOperationsPerByte * stage.bytes) return best;
+  // Wider elements are multiplied as much more slowly.
+  if (operations * bits >= 16 * tuning::kOperationsPerByte * stage.bytes) return best;
   int64_t most = 0;
   for (int dim : {1, 0}) {
     const uint32_t mask = 1u << dim | kUnknown;

@@ -142,6 +142,12 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
 
 bool StagedTile::fits_tma() const { return swizzle >= 32 && chunk_bytes() % kSlotAlignment == 0; }
 
+bool StagedTile::tma_converts() const {
+  return rounded == nullptr || (rounded->operand(0)->type().elem() == ir::Elem::kF32 &&
+                                rounded->result(0)->type().elem() == ir::Elem::kTF32 &&
+                                ir::FToFOp(*rounded).rounding() == ir::Rounding::kNearestEven);
+}
+
 int64_t StagedTile::slot_bytes() const { return (bytes() + kLineBytes - 1) / kLineBytes * kLineBytes; }
 
 Gf2Map StagedTile::Map(int from_contiguous, int from_other, int bits) const {
@@ -200,7 +206,8 @@ bool StageLayout::shares_slot(size_t i) const {
 StageLayout PlanStage(const Op& fetch) {
   StageLayout stage;
   for (int i = 0; i < fetch.num_results(); ++i) {
-    const StagedTile tile = *FindStagedResult(fetch, i, StageOperand);
+    StagedTile tile = *FindStagedResult(fetch, i, StageOperand);
+    if (IsGpuOp(&fetch, GpuOpcode::kFetchAhead)) tile.turned = 0;  // TMA keeps the order of rows
     const auto same =
         std::find_if(stage.tiles.begin(), stage.tiles.end(), [&](const StagedTile& t) { return tile.lies_like(t); });
     const bool shared = same != stage.tiles.end();

@@ -43,6 +43,8 @@ struct StagedTile {
   int64_t bytes() const { return chunks() * chunk_bytes(); }
   int64_t slot_bytes() const;  // that it takes, a multiple of 128
   bool fits_tma() const;
+  // TMA brings it in the operand's type: as it lies in memory, or rounded to the nearest tf32.
+  bool tma_converts() const;
   // The load's tile lies in the same way.
   bool lies_like(const StagedTile& t) const {
     return load == t.load && contiguous == t.contiguous && other == t.other && swizzle == t.swizzle &&

@@ -21,6 +21,12 @@ constexpr int64_t kTmaAlignment = 16;  // bytes, of addresses and strides
 // Coordinates are 32-bit, and those of a tile that lies outside, however far, are somewhere beyond (PlaceInTensor).
 constexpr int64_t kMostSize = (int64_t{1} << 31) - (int64_t{1} << 25);
 
+// By a descriptor of tf32 TMA rounds what it loads, to the nearest, ties to even. Of words that are tf32 already low bits are ignored.
+ir::Elem ElementOf(ir::Elem view, const StagedTile& tile) {
+  if (tile.rounded != nullptr) return tile.rounded->result(0)->type().elem();
+  return view == ir::Elem::kTF32 ? ir::Elem::kF32 : view;
+}
+
 ExprNode Const(int64_t v) { return {ExprOp::kConst, 0, 0, v}; }
 ExprNode Node(ExprOp op) { return {op, 0, 0, 0}; }
 
@@ -120,8 +126,9 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
 
   TensorMap map;
   ir::TmaDescriptor& d = map.descriptor;
-  d.element = view.elem();
+  d.element = ElementOf(view.elem(), tile);
   d.base_param = static_cast<uint32_t>(base->index());
+  if (!tile.tma_converts()) return absl::FailedPreconditionError("what is loaded is converted as TMA does not");
   const std::string name = absl::StrCat("the tensor at parameter ", base->index());
   absl::Status status =
       Require(&map, {Const(kTmaAlignment - 1), {ExprOp::kAlign, base->index(), 0, 0}, Node(ExprOp::kLess)},

@@ -75,23 +75,24 @@ WgmmaPlan PlanWith(const Instruction& in, const ir::Op& mma, const Roles& roles,
 
 // What is read from shared memory in one order only lies there along K: for the second operand always, for the first if it does not
 // come to registers. Nothing if no roles do.
-std::optional<Roles> ChooseRoles(const Instruction& in, const StagedTile* a, const StagedTile& b) {
+std::optional<Roles> ChooseRoles(const Instruction& in, const StagedTile* a, const StagedTile& b, bool by_tma) {
   if (in.transposes || ((a == nullptr || a->k_major) && b.k_major)) return Roles{};
-  // Fragments of bytes that lie across are made by ldmatrix.
-  if (a == nullptr || a->element_bits != 8) return std::nullopt;
+  // Fragments of bytes that lie across are made by ldmatrix, words are just read. What threads copied they would have to round to tf32
+  // where it lies, twice the traffic of shared memory: mma.sync rounds as it reads.
+  if (a == nullptr || (a->element_bits != 8 && !(a->element_bits == 32 && by_tma))) return std::nullopt;
   if (b.k_major) return Roles{false, true};
   if (a->k_major) return Roles{true, true};
   return std::nullopt;
 }
 
-// With the left operand in registers if `a` is null.
+// With the left operand in registers if `a` is null. `by_tma`: that brings both operands, as the product reads them.
 std::optional<WgmmaPlan> PlanOf(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a,
-                                const StagedTile& b) {
+                                const StagedTile& b, bool by_tma) {
   if (!target.has(kWgmma) || num_warps % 4 != 0) return std::nullopt;
   if ((a != nullptr && !a->fits_tma()) || !b.fits_tma()) return std::nullopt;
   const Instruction* in = FindInstruction(mma);
   if (in == nullptr) return std::nullopt;
-  const std::optional<Roles> roles = ChooseRoles(*in, a, b);
+  const std::optional<Roles> roles = ChooseRoles(*in, a, b, by_tma);
   if (!roles) return std::nullopt;
   const MmaShape s = ShapeOf(mma, *roles);
   const int64_t groups = num_warps / 4;
@@ -126,7 +127,8 @@ std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir
   if (!IsProduct(mma)) return std::nullopt;
   const std::optional<StagedTile> a = StageOperand(mma, 0), b = StageOperand(mma, 1);
   // TMA brings what the products read: nobody converts it in between.
-  return a && b && !a->rounded && !b->rounded ? PlanOf(target, num_warps, mma, &*a, *b) : std::nullopt;
+  return a && b && a->tma_converts() && b->tma_converts() ? PlanOf(target, num_warps, mma, &*a, *b, true)
+                                                          : std::nullopt;
 }
 
 std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, const ir::Op& mma) {
@@ -140,7 +142,7 @@ std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, 
     }
   }
   const std::optional<StagedTile> b = StageOperand(mma, 1);
-  return b ? PlanOf(target, num_warps, mma, a ? &*a : nullptr, *b) : std::nullopt;
+  return b ? PlanOf(target, num_warps, mma, a ? &*a : nullptr, *b, false) : std::nullopt;
 }
 
 int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma) {

@@ -27,7 +27,7 @@ struct WgmmaPlan {
   bool transposes = false;  // and their major order
   // C^T = B^T A^T is what it computes: the right operand is its first.
   bool swapped = false;
-  // Its first operand lies in its stage, but across, as wgmma does not read this type: it comes to registers by ldmatrix.
+  // Its first operand lies in its stage, but across, as wgmma does not read this type: it comes to registers from there.
   bool held = false;
   // It keeps too few bits of sums: those of an iteration are begun with zero and added to the others by add.f32.
   bool promotes = false;
@@ -38,7 +38,7 @@ struct WgmmaPlan {
   Layout FirstLayout() const;
 };
 
-// Both operands must be staged (StageOperand). Null warps: as many as WgmmaWarps says.
+// TMA brings both operands to a stage (StageOperand), as the product reads them. Null warps: as many as WgmmaWarps says.
 std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma);
 
 // The right operand is in a stage that the threads copy (CopyOf); so is the left one, or it is in registers (WgmmaLayout of kA). A

@@ -2,18 +2,31 @@
 // the code looks like, what the host has to do for it.
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/build_image.h"
 #include "gtest/gtest.h"
+#include "ir/expr.h"
 #include "tests/codegen/ptx_testing.h"
 
 namespace tile::codegen {
 namespace {
 
 std::string Product() { return ProductText(128, 256, 64); }
+
+// f32 rounded to tf32, tiles of 128 x 128 x 32.
+std::string Rounded(const std::string& how) {
+  return absl::StrReplaceAll(
+      ProductText(128, 128, 32),
+      {{"bf16", "f32"},
+       {"%next = mmaf %x, %y",
+        absl::StrCat("%xr = ftof %x", how, " : tile<128x32xf32> -> tile<128x32xtf32>\n%yr = ftof %y", how,
+                     " : tile<32x128xf32> -> tile<32x128xtf32>\n%next = mmaf %xr, %yr")}});
+}
 
 CompiledText Compiled90(const std::string& text) {
   const CompiledText c = CompileText(text, 90, "", true);
@@ -126,6 +139,7 @@ TEST(FetchPtx, BlocksOfAClusterShareLoads) {
   ASSERT_NE(m, nullptr) << diags.ToString();
   CompileOptions options;
   options.target = FindTarget(90);
+  options.least_joined = 0;
   const auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
   ASSERT_TRUE(images.ok()) << images.status();
   ASSERT_EQ(images->size(), 3u);
@@ -134,6 +148,54 @@ TEST(FetchPtx, BlocksOfAClusterShareLoads) {
   EXPECT_EQ(clusters.requirements.back().text, "the grid's size in dimension 1 is a multiple of 2");
   EXPECT_EQ(clusters.payload, alone.payload);
   EXPECT_EQ(alone.cluster, (std::array<uint32_t, 3>{1, 1, 1}));
+}
+
+std::vector<BuiltImage> Images(const std::string& text) {
+  ir::Diagnostics diags;
+  const auto m = ir::Parse(text, "test.tile", &diags);
+  EXPECT_NE(m, nullptr) << diags.ToString();
+  if (m == nullptr) return {};
+  CompileOptions options;
+  options.target = FindTarget(90);
+  options.verify_each = true;
+  auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
+  EXPECT_TRUE(images.ok()) << images.status();
+  return images.ok() ? *std::move(images) : std::vector<BuiltImage>();
+}
+
+// The first image does the work of two blocks in one, as if the program had tiles of 128 x 256, in large grids of an even size.
+TEST(FetchPtx, NeighbouringBlocksAreJoined) {
+  const std::string text = ProductText(128, 128, 64);
+  const std::vector<BuiltImage> images = Images(text);
+  ASSERT_EQ(images.size(), 4u);
+  EXPECT_EQ(Count(images[0].compiled.ptx, "m64n256k16"), 4);
+  EXPECT_EQ(Count(images[1].compiled.ptx, "m64n128k16"), 4);
+  const ir::Image& joined = images[0].image;
+  const auto& needs = joined.requirements;
+  ASSERT_GE(needs.size(), 2u);
+  EXPECT_EQ(needs[needs.size() - 2].text, "the grid's size in dimension 0 is a multiple of 2");
+  EXPECT_EQ(needs.back().text, "the grid has 1024 blocks or more");
+  const auto grid = [](const ir::Expr& e) {
+    return ir::EvaluateExpr(e, [](const ir::ExprNode& n) -> absl::StatusOr<int64_t> { return n.b == 0 ? 40 : 30; });
+  };
+  EXPECT_EQ(*grid(joined.grid[0]), 20 * 30);
+  // Words whose right operand lies across: it is the first of the transposed product, and rows are the instruction's columns.
+  EXPECT_EQ(Count(Images(Rounded(""))[0].compiled.ptx, "m64n256k8"), 4);
+}
+
+TEST(FetchPtx, BlocksThatAreNotJoined) {
+  const std::string text = ProductText(128, 128, 64);
+  const auto joins = [](const std::string& t) { return absl::StrContains(Images(t)[0].compiled.ptx, "m64n256k16"); };
+  EXPECT_TRUE(joins(text));
+  // The place is used for something else; the kernel does something else; a tile that does not depend on the place.
+  EXPECT_FALSE(joins(absl::StrReplaceAll(text, {{"%bv[%step, %j]", "%bv[%step, %j.1]"},
+                                                {"%first = constant", "%j.1 = addi %j, %i\n  %first = constant"}})));
+  EXPECT_FALSE(
+      joins(absl::StrReplaceAll(text, {{"  %first = constant", "  assert %in, \"no\"\n  %first = constant"},
+                                       {"  %at = make", "  %in = cmpi less_than %j, %m, signed\n  %at = make"}})));
+  EXPECT_FALSE(joins(absl::StrReplaceAll(text, {{"%cv[%i, %j]", "%cv[%i, %first]"}})));
+  EXPECT_FALSE(joins(absl::StrReplaceAll(text, {{"%bv[%step, %j]", "%bv[%step, %first]"}})));
+  EXPECT_FALSE(joins(absl::StrReplaceAll(text, {{"store_view_tko weak %sum", "store_view_tko relaxed device %sum"}})));
 }
 
 TEST(FetchPtx, NothingSpillsAndNothingIsSerialised) {
@@ -194,8 +256,9 @@ TEST(FetchPtx, MajorOrdersAndTypes) {
   EXPECT_TRUE(IsFetched(absl::StrReplaceAll(Product(), {{"bf16", "f16"}})));
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
       Product(), {{"bf16", "f32"}, {"128x64", "32x16"}, {"64x256", "16x32"}, {"128x256", "32x32"}})));
-  EXPECT_FALSE(IsFetched(absl::StrReplaceAll(
-      Product(), {{"bf16", "tf32"}, {"128x64", "64x32"}, {"64x256", "32x64"}, {"128x256", "64x64"}})));
+  // f32 that is rounded as TMA does not.
+  EXPECT_FALSE(IsFetched(Rounded(" rounding<zero>")));
+  EXPECT_FALSE(IsFetched(Rounded(" rounding<nearest_away>")));
   // A sum in f16 is rounded in every step.
   EXPECT_FALSE(IsFetched(absl::StrReplaceAll(Product(), {{"f32", "f16"}, {"bf16", "f16"}, {"256", "64"}})));
 }
@@ -220,6 +283,21 @@ TEST(FetchPtx, BytesThatLieAcross) {
   // Registers of 128 sums a thread leave no room for as many others: in two parts.
   EXPECT_EQ(Count(Compiled90(absl::StrReplaceAll(ProductText(128, 256, 64), {{"bf16", "f8E5M2"}})).ptx, "m64n128k32"),
             2);
+  if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
+  const absl::StatusOr<Assembled> a = Assemble(c.ptx, "sm_90a", {});
+  ASSERT_TRUE(a.ok()) << a.status();
+  EXPECT_EQ(a->spill_bytes, 0);
+  EXPECT_FALSE(absl::StrContains(a->log, "serialized")) << a->log;
+}
+
+// TMA rounds. The right operand lies along N and becomes the first of the transposed product: fragments are read by vectors of two,
+// without conflicts, since half of the lanes read the other half of K first.
+TEST(FetchPtx, WordsThatLieAcross) {
+  const CompiledText c = Compiled90(Rounded(""));
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32"), 4);
+  EXPECT_EQ(Count(c.ptx, "ld.shared.v2"), 8);
+  EXPECT_EQ(Count(c.ptx, "selp.b32"), 16 + 4);  // and of the ring
+  EXPECT_EQ(Count(c.ptx, "cvt.rn.tf32"), 0);
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
   const absl::StatusOr<Assembled> a = Assemble(c.ptx, "sm_90a", {});
   ASSERT_TRUE(a.ok()) << a.status();

@@ -26,8 +26,9 @@ struct Compiled {
 struct Gpu {
   std::shared_ptr<runtime::Device> device;  // null: compile only
   const codegen::Target* target = nullptr;
-  int opt_level = 3;  // of LLVM and ptxas
-  int num_warps = 0;  // 0: as many as code generation likes
+  int opt_level = 3;   // of LLVM and ptxas
+  int num_warps = 0;   // 0: as many as code generation likes
+  bool joins = false;  // blocks are joined in small grids, too
   ir::ImageKind kind = ir::ImageKind::kCubin;
 
   absl::StatusOr<Compiled> Load(const ir::Module& module, absl::string_view kernel) const;

@@ -33,6 +33,8 @@ run_files() {
   find ops spec regressions -name '*.tile' | sort | checked files 1
   # The same for one warp a block: other layouts, and slices of smaller tiles.
   find ops spec regressions -name '*.tile' | sort | checked files_1warp 1 --warps=1
+  # Blocks of small grids joined, too.
+  find spec regressions -name '*.tile' | sort | checked files_joined 1 --join
 }
 run_launches() {
   [ -d launches ] && find launches -name '*.json' | sort | checked launches 4

@@ -1,7 +1,7 @@
 // Programs before passes, and what stands in them behind. A file in tests/passes/NAME/ is about the pass NAME:
 //
 //   // passes: split fetch slice          of codegen/passes.def, which run in this order
-//   // options: sm=90 warps=4 descriptors aligned
+//   // options: sm=90 warps=4 descriptors aligned joins
 //   // check: TEXT                        stands in the printed program, behind what the check before found
 //   // check-not: TEXT                    stands nowhere in it
 //   // run: …  expect: …                  calls as in tests/ops, for the VM before and behind the passes
@@ -59,6 +59,8 @@ PassFile ReadPassFile(const std::string& text) {
         EXPECT_TRUE(absl::SimpleAtoi(word, &file.options.num_warps));
       } else if (word == "descriptors") {
         file.options.descriptors = true;
+      } else if (word == "joins") {
+        file.options.joins_blocks = true;
       } else if (word == "aligned") {
         file.options.aligned = true;
       } else {

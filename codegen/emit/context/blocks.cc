@@ -11,7 +11,7 @@ namespace tile::codegen {
 void Blocks::SetIds(llvm::Value* i, llvm::Value* z) {
   auto& b = e_.b();
   const Schedule& plan = e_.plan();
-  llvm::Value *along = e_.GridSize(plan.along), *across = e_.GridSize(1 - plan.along);
+  llvm::Value *along = Count(plan.along), *across = Count(1 - plan.along);
   if (z == nullptr) {
     llvm::Value* layer = b.CreateMul(along, across);
     z = b.CreateUDiv(i, layer);
@@ -24,6 +24,12 @@ void Blocks::SetIds(llvm::Value* i, llvm::Value* z) {
   ids_[plan.along] = b.CreateAdd(first, b.CreateURem(i, wide));
   ids_[1 - plan.along] = b.CreateUDiv(i, wide);
   ids_[2] = z;
+}
+
+llvm::Value* Blocks::Count(int dim) {
+  llvm::Value* size = e_.GridSize(dim);
+  const int64_t joined = dim < 2 ? JoinedBlocks(e_.function())[static_cast<size_t>(dim)] : 1;
+  return joined == 1 ? size : e_.b().CreateUDiv(size, e_.I32(joined));  // which is exact: an image's requirement
 }
 
 llvm::Value* Blocks::Id(int dim) {

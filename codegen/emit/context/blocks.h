@@ -20,6 +20,8 @@ class Blocks {
 
   // Place of the tile block in the grid (i32): the hardware's, or in another order if the schedule says so.
   llvm::Value* Id(int dim);
+  // Size of that grid (i32): of the launch's where no tile blocks are joined.
+  llvm::Value* Count(int dim);
   // Sets it for hardware block number `i` (all but the first: ids of the hardware), at the insertion point.
   void SetIds(llvm::Value* i, llvm::Value* z);
 

@@ -90,6 +90,7 @@ class Emitter {
   llvm::Value* FromBits(llvm::Value* bits, llvm::Type* type);
 
   // --- parameters that every kernel has behind its own (runtime/cuda/kernel_abi.h) ---
+  const ir::Function& function() const { return function_; }
   llvm::Value* GridSize(int dim) { return AbiParam(TILE_ABI_PARAM_GRID_X + dim); }  // i32, in tile blocks
   llvm::Value* TrapRecord() { return AbiParam(TILE_ABI_PARAM_TRAP_RECORD); }        // i64, an address
   llvm::Value* WorkspaceParam() { return AbiParam(TILE_ABI_PARAM_WORKSPACE); }      // i64, an address

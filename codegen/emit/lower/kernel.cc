@@ -164,7 +164,7 @@ class KernelFrame {
                      *exit = e_.NewBlock("leave");
     llvm::Value* first = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
     llvm::Value* step = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, {});
-    llvm::Value* all = b.CreateMul(b.CreateMul(e_.GridSize(0), e_.GridSize(1)), e_.GridSize(2));
+    llvm::Value* all = b.CreateMul(b.CreateMul(e_.blocks().Count(0), e_.blocks().Count(1)), e_.blocks().Count(2));
     b.CreateBr(head);  // there are no more hardware blocks than tile blocks
     b.SetInsertPoint(head);
     llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);

@@ -30,7 +30,13 @@ class InShared : public FragmentSource {
     base_ = base;
     ldmatrix_ = FitLdMatrix(map_, fragment_, false);
     if (!ldmatrix_) ldmatrix_ = FitLdMatrix(map_, fragment_, true);
-    if (!ldmatrix_) access_ = Vectorise(Compose(map_.index, fragment_), 8 * bytes_, 0, 16 / bytes_);
+    if (ldmatrix_) return;
+    read_ = Compose(map_.index, fragment_);
+    access_ = Vectorise(*read_, 8 * bytes_, 0, 16 / bytes_);
+    if (bytes_ == 4) turn_ = FindTurn(*read_, access_, 8 * bytes_);
+    if (!turn_) return;
+    read_ = turn_->Of(*read_);
+    access_ = Vectorise(*read_, 8 * bytes_, 0, access_.vector);
   }
 
   llvm::Value* Word(int w) override {
@@ -112,34 +118,51 @@ class InShared : public FragmentSource {
 
   void LoadElements(int reg) {
     auto& b = e_.b();
-    const Layout read = Compose(map_.index, fragment_);
+    if (turn_) return LoadTurned(reg);
     const int per_word = 4 / bytes_;
-    const uint32_t repeats = static_cast<uint32_t>(fragment_.FreeMask(In::kRegister));
-    for (int k = 0; k < per_word; ++k) {
-      const int wanted = static_cast<int>(static_cast<uint32_t>(reg + k) & ~repeats);
-      if (elements_[wanted] == nullptr) {
-        const VectorAccess& access = access_;
-        int i = 0;
-        for (size_t at = 0; at < access.registers.size(); ++at) {
-          if (access.registers[at] == wanted) i = static_cast<int>(at) / access.vector;
-        }
-        const int first = access.registers[i * access.vector];
-        const Registers values = LoadVector(e_, type_, access.vector, Place(read, first));
-        for (int j = 0; j < access.vector; ++j) elements_[access.registers[i * access.vector + j]] = values[j];
-      }
-      elements_[reg + k] = elements_[wanted];
-    }
     llvm::Value* word = nullptr;
     for (int k = 0; k < per_word; ++k) {
-      llvm::Value* x = b.CreateZExt(ToMemory(e_, elements_[reg + k]), b.getInt32Ty());
+      llvm::Value* x = b.CreateZExt(ToMemory(e_, Element(reg + k)), b.getInt32Ty());
       if (k > 0) x = b.CreateShl(x, k * 8 * bytes_);
       word = word == nullptr ? x : b.CreateOr(word, x);
     }
     words_[reg / per_word] = word;
   }
 
+  // Of 32 bits: this register and the one that some lanes read instead.
+  void LoadTurned(int reg) {
+    auto& b = e_.b();
+    if (turned_ == nullptr)
+      turned_ = b.CreateICmpNE(b.CreateAnd(e_.threads().lane(), e_.I32(1 << turn_->lane)), e_.I32(0));
+    const int other = reg ^ (1 << turn_->reg);
+    llvm::Value *x = ToMemory(e_, Element(reg)), *y = ToMemory(e_, Element(other));
+    words_[reg] = b.CreateSelect(turned_, y, x);
+    words_[other] = b.CreateSelect(turned_, x, y);
+  }
+
+  // As it is read.
+  llvm::Value* Element(int reg) {
+    if (!read_) read_ = Compose(map_.index, fragment_);
+    const auto repeats = static_cast<uint32_t>(fragment_.FreeMask(In::kRegister));
+    const int wanted = static_cast<int>(static_cast<uint32_t>(reg) & ~repeats);
+    if (elements_[wanted] == nullptr) {
+      const VectorAccess& access = access_;
+      int i = 0;
+      for (size_t at = 0; at < access.registers.size(); ++at) {
+        if (access.registers[at] == wanted) i = static_cast<int>(at) / access.vector;
+      }
+      const int first = access.registers[i * access.vector];
+      const Registers values = LoadVector(e_, type_, access.vector, Place(*read_, first));
+      for (int j = 0; j < access.vector; ++j) elements_[access.registers[i * access.vector + j]] = values[j];
+    }
+    return elements_[wanted];
+  }
+
   Registers elements_, words_;
-  Registers selectors_;  // of bytes
+  Registers selectors_;            // of bytes
+  std::optional<Layout> read_;     // element indices, if it is no ldmatrix
+  std::optional<Turn> turn_;       // that they have
+  llvm::Value* turned_ = nullptr;  // this lane reads in the other order
 };
 
 // The tile's registers go there first.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -35,6 +36,17 @@ struct SharedOperand {
 };
 
 constexpr char kFence[] = "wgmma.fence.sync.aligned;";
+constexpr int kHeldWords = 4;  // of a first operand in registers, for one instruction
+// Of a thread, sums and words of the first operand: 168 less addresses and what goes round in the loop.
+constexpr int kMostRegisters = 136;
+
+// Instructions of a piece, and steps along K, that run together: of a first operand in registers no more words than there is room for.
+struct Part {
+  int begin, end;
+  int first_step, end_step;
+};
+
+using Words = absl::flat_hash_map<int, llvm::Value*>;  // of the first operand, by their number
 
 // One product of the warpgroups' pieces, instruction by instruction.
 class Product {
@@ -62,28 +74,51 @@ class Product {
     return o;
   }
 
-  // Words of a first operand in registers.
-  int held_words() const { return instructions_ / columns_ * steps_ * kHeldWords; }
+  Part All() const { return {0, instructions_, 0, steps_}; }
+
+  std::vector<Part> PartsOfHeld() const {
+    const int rows = instructions_ / columns_, row_words = steps_ * kHeldWords;
+    const int room = std::max(kHeldWords, kMostRegisters - instructions_ * n_);
+    // Sums that begin with zero take all steps at once, and words that are computed are there already.
+    if (!plan_.held || plan_.promotes || rows * row_words <= room) return {All()};
+    const int steps = std::min(steps_, 1 << (31 - __builtin_clz(static_cast<unsigned>(room / kHeldWords))));
+    const int at_once = std::max(1, room / row_words);
+    std::vector<Part> parts;
+    for (int row = 0; row < rows; row += at_once) {
+      for (int step = 0; step < steps_; step += steps)
+        parts.push_back({row * columns_, std::min(rows, row + at_once) * columns_, step, step + steps});
+    }
+    return parts;
+  }
+
+  // The numbers of the words that the part takes.
+  std::vector<int> WordsOf(const Part& part) const {
+    std::vector<int> words;
+    for (int i = part.begin; i < part.end; i += columns_) {
+      for (int w = WordOf(i, part.first_step); w < WordOf(i, part.end_step); ++w) words.push_back(w);
+    }
+    return words;
+  }
 
   // The first operand from shared memory, or (`first` null) from these words. All registers that it takes are there.
-  Registers Multiply(const SharedOperand* first, const Registers& words, const SharedOperand& second, Registers acc,
-                     const WgmmaUse& use) const {
+  Registers Multiply(const Part& part, const SharedOperand* first, const Words& words, const SharedOperand& second,
+                     Registers acc, const WgmmaUse& use) const {
     auto& b = e_.b();
     // Those of one batch run together. Sums that are added to others take registers of their own.
-    const int batch = plan_.promotes ? std::max(1, kMostPromoted / n_) : instructions_;
-    for (int begin = 0; begin < instructions_; begin += batch) {
-      const int end = std::min(instructions_, begin + batch);
+    const int batch = plan_.promotes ? std::max(1, kMostPromoted / n_) : part.end - part.begin;
+    for (int begin = part.begin; begin < part.end; begin += batch) {
+      const int end = std::min(part.end, begin + batch);
       const auto old = acc.begin() + static_cast<int64_t>(begin) * n_,
                  old_end = acc.begin() + static_cast<int64_t>(end) * n_;
       Registers sums =
           plan_.promotes ? Registers(static_cast<size_t>((end - begin) * n_), nullptr) : Registers(old, old_end);
-      if (begin > 0) Through(e_, kFence, {});
-      for (int step = 0; step < steps_; ++step) {
+      if (begin > part.begin) Through(e_, kFence, {});
+      for (int step = part.first_step; step < part.end_step; ++step) {
         for (int i = begin; i < end; ++i)
           Issue(first, words, second, i, step, sums.begin() + static_cast<int64_t>(i - begin) * n_);
       }
       Through(e_, "wgmma.commit_group.sync.aligned;", {});
-      if (begin == 0 && use.meanwhile) use.meanwhile();
+      if (begin == 0 && part.first_step == 0 && use.meanwhile) use.meanwhile();
       if (!use.async) sums = WaitForProducts(e_, 0, std::move(sums));
       for (int r = 0; r < (end - begin) * n_; ++r)
         old[r] = plan_.promotes ? b.CreateFAdd(old[r], sums[static_cast<size_t>(r)]) : sums[static_cast<size_t>(r)];
@@ -92,11 +127,13 @@ class Product {
   }
 
  private:
-  static constexpr int kHeldWords = 4;      // of a first operand, for one instruction
+  // The first word of an instruction, at this step.
+  int WordOf(int i, int step) const { return (i / columns_ * steps_ + step) * kHeldWords; }
+
   static constexpr int kMostPromoted = 64;  // registers of sums
 
   // Instruction `i` of the piece, at this step along K. `sums`: its registers; null: they begin with zero.
-  void Issue(const SharedOperand* first, const Registers& words, const SharedOperand& second, int i, int step,
+  void Issue(const SharedOperand* first, const Words& words, const SharedOperand& second, int i, int step,
              Registers::iterator sums) const {
     auto& b = e_.b();
     const int64_t k = static_cast<int64_t>(step) * plan_.k, row = i / columns_, column = i % columns_;
@@ -111,8 +148,7 @@ class Product {
     if (first != nullptr) {
       in.push_back(b.CreateAdd(first->start, e_.I64(first->Offset(64 * row, k) >> 4)));
     } else {
-      const auto word = words.begin() + (row * steps_ + step) * kHeldWords;
-      in.insert(in.end(), word, word + kHeldWords);
+      for (int w = 0; w < kHeldWords; ++w) in.push_back(words.at(WordOf(i, step) + w));
     }
     in.push_back(b.CreateAdd(second.start, e_.I64(second.Offset(column * plan_.tile.instruction_n, k) >> 4)));
     llvm::Type* type = kind == 'f' ? b.getFloatTy() : b.getInt32Ty();
@@ -157,22 +193,25 @@ Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, const StagedAt& fir
   const Product product(e, plan);
   const SharedOperand a = product.Start(first, true), b = product.Start(second, false);
   Through(e, kFence, {});
-  return product.Multiply(&a, {}, b, std::move(acc), use);
+  return product.Multiply(product.All(), &a, {}, b, std::move(acc), use);
 }
 
 Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, FragmentSource& first, const StagedAt& second,
                           Registers acc, const WgmmaUse& use) {
   const Product product(e, plan);
   const SharedOperand b = product.Start(second, false);
-  // All of it is there before the fence: the assembler lets products wait for each other if registers are made between them.
-  Registers words;
-  for (int w = 0; w < product.held_words(); ++w) words.push_back(first.Word(w));
-  const size_t sums = acc.size();
-  acc.insert(acc.end(), words.begin(), words.end());
-  acc = Through(e, kFence, std::move(acc));
-  words.assign(acc.begin() + static_cast<int64_t>(sums), acc.end());
-  acc.resize(sums);
-  return product.Multiply(nullptr, words, b, std::move(acc), use);
+  for (const Part& part : product.PartsOfHeld()) {
+    // All of it is there before the fence: the assembler lets products wait for each other if registers are made between them.
+    const std::vector<int> numbers = product.WordsOf(part);
+    const size_t sums = acc.size();
+    for (int w : numbers) acc.push_back(first.Word(w));
+    acc = Through(e, kFence, std::move(acc));
+    Words words;
+    for (size_t i = 0; i < numbers.size(); ++i) words[numbers[i]] = acc[sums + i];
+    acc.resize(sums);
+    acc = product.Multiply(part, nullptr, words, b, std::move(acc), use);
+  }
+  return acc;
 }
 
 }  // namespace tile::codegen

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "tests/gpu_sim/tensor/formats.h"
 #include "tests/gpu_sim/tensor/swizzle.h"
 
 namespace tile::gpu_sim {
@@ -34,6 +35,15 @@ absl::Status Check(const TensorMap& map, absl::Span<const int32_t> coordinates, 
                                               " in shared memory of ", shared_size, " bytes"));
   }
   return absl::OkStatus();
+}
+
+void RoundToTf32(std::vector<uint8_t>& words) {
+  for (size_t at = 0; at < words.size(); at += sizeof(uint32_t)) {
+    uint32_t bits;
+    std::memcpy(&bits, words.data() + at, sizeof bits);
+    bits = static_cast<uint32_t>(Encode(Format::kTF32, Decode(Format::kF32, bits), Rounding::kNearestEven));
+    std::memcpy(words.data() + at, &bits, sizeof bits);
+  }
 }
 
 std::vector<Row> RowsOf(const TensorMap& map, absl::Span<const int32_t> coordinates) {
@@ -97,6 +107,7 @@ absl::Status LoadBox(const TensorMap& map, absl::Span<const int32_t> coordinates
       const absl::StatusOr<uint8_t*> memory = global(row.address, length);
       if (!memory.ok()) return memory.status();
       std::memcpy(bytes.data() + row.begin, *memory, length);
+      if (map.rounds_to_tf32()) RoundToTf32(bytes);
     }
     for (uint32_t at = 0; at < bytes.size(); at += kPiece) {
       std::memcpy(shared.data() + SwizzleAddress(offset + row.in_box + at, map.swizzle_bytes()), bytes.data() + at,

@@ -15,7 +15,7 @@ namespace tile::gpu_sim {
 namespace {
 
 constexpr uint64_t kBase = 1 << 20;  // of global memory
-constexpr int kFloat16 = 6, kFloat32 = 7, kUint8 = 0;
+constexpr int kFloat16 = 6, kFloat32 = 7, kTFloat32 = 11, kUint8 = 0;
 
 struct Global {
   std::vector<uint8_t> bytes;
@@ -146,6 +146,21 @@ TEST(TensorCopy, SwizzlesByAddressAndNotByPlaceInTheBox) {
   std::vector<uint8_t> shared(2048);
   ASSERT_TRUE(LoadBox(map, {0, 0}, 3 * 128, absl::MakeSpan(shared), global.memory()).ok());
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(shared[3 * 128 + 16 * i], i ^ 3);
+}
+
+TEST(TensorCopy, RoundsToTf32) {
+  constexpr uint32_t kIn[] = {0x3F801000, 0x3F803000, 0x3F800FFF, 0xBF801001,
+                              0x7F7FF000, 0x7F7FEFFF, 0x7F800001, 0x80000000};
+  constexpr uint32_t kOut[] = {0x3F800000, 0x3F804000, 0x3F800000, 0xBF802000,
+                               0x7F800000, 0x7F7FE000, 0x7FFFFFFF, 0x80000000};
+  Global global{std::vector<uint8_t>(sizeof kIn)};
+  std::memcpy(global.bytes.data(), kIn, sizeof kIn);
+  for (const bool rounds : {true, false}) {
+    std::vector<uint8_t> shared(sizeof kIn);
+    const TensorMap map = Map(rounds ? kTFloat32 : kFloat32, {8}, {}, {8}, 0);
+    ASSERT_TRUE(LoadBox(map, {0}, 0, absl::MakeSpan(shared), global.memory()).ok());
+    EXPECT_EQ(std::memcmp(shared.data(), rounds ? kOut : kIn, sizeof kIn), 0) << rounds;
+  }
 }
 
 TEST(TensorCopy, Errors) {

@@ -14,7 +14,7 @@ constexpr uint32_t kMostBox = 256, kMostElementStride = 8;
 // By CUtensorMapDataType: UINT8, UINT16, UINT32, INT32, UINT64, INT64, FLOAT16, FLOAT32, FLOAT64, BFLOAT16, FLOAT32_FTZ, TFLOAT32,
 // TFLOAT32_FTZ.
 constexpr int kTypeBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-constexpr int kFloat32Flushed = 10, kTFloat32Flushed = 12;
+constexpr int kFloat32Flushed = 10, kTFloat32 = 11, kTFloat32Flushed = 12;
 constexpr int kMostSwizzle = 3;
 
 struct Encoded {
@@ -49,6 +49,7 @@ absl::Status CheckDimension(const TensorMap& m, size_t d) {
 }  // namespace
 
 int TensorMap::element_bytes() const { return kTypeBytes[type]; }
+bool TensorMap::rounds_to_tf32() const { return type == kTFloat32; }
 
 uint32_t TensorMap::box_bytes() const {
   auto bytes = static_cast<uint32_t>(element_bytes());

@@ -33,6 +33,7 @@ struct TensorMap {
   int fill = 0;        // CUtensorMapFloatOOBfill: 0 zeros, 1 NaN
 
   int element_bytes() const;
+  bool rounds_to_tf32() const;  // what it loads, from f32, to the nearest, ties to even
   int swizzle_bytes() const { return 16 << swizzle; }
   uint32_t box_bytes() const;  // what a copy adds to a barrier's transactions, whatever lies outside of the tensor
 };

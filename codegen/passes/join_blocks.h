@@ -1,0 +1,27 @@
+// Tile blocks that lie next to each other in the grid become one, with a larger tile: products of 128 x 128 and less leave the tensor
+// cores waiting for shared memory and the L2, those of 128 x 256 do not.
+//
+//   if (JoinBlocks(module, function)) JoinedBlocks(*function)   // plan/schedule.h; {2, 1}: two along x
+//
+// Before, for a grid of x blocks:                     After, for x / 2:
+//   %j, %i, %z = get_tile_block_id                      %j, %i, %z = get_tile_block_id
+//   … load_view_tko %bv[%k, %j] → tile<64x128xbf16>     … load_view_tko %bw[%k, %j] → tile<64x256xbf16>
+//   … mmaf … → tile<128x128xf32>                        … mmaf … → tile<128x256xf32>
+//   store_view_tko %sum, %cv[%i, %j]                    store_view_tko %sum, %cw[%i, %j]
+//
+// That is the same if the block's place in a dimension of the grid is nothing but an index of loads and stores, if what depends on it is
+// made element by element and by products, and if all effects of the kernel are such stores. The grid's size must be a multiple of how
+// many become one; an image says so (codegen/build_image.cc).
+#ifndef TILE_CODEGEN_PASSES_JOIN_BLOCKS_H_
+#define TILE_CODEGEN_PASSES_JOIN_BLOCKS_H_
+
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+// Whether any are, around the one product of the kernel.
+bool JoinBlocks(ir::Module* module, ir::Function* function);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_JOIN_BLOCKS_H_
