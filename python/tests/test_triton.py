@@ -74,6 +74,12 @@ def test_by_the_command_and_by_install(run):
     assert "14.0]" in run(KERNEL + "import tilevm.triton\ntilevm.triton.install()\nprint(use().tolist())")
 
 
+@needs_torch
+def test_programs_that_look_for_torch_before_they_import_it(run):
+    program = "import importlib.util\nimportlib.util.find_spec('torch')\nimport torch\nprint(torch.zeros(1, device='cuda').device)"
+    assert run(program, "-m", "tilevm.triton") == "cuda:0\n"
+
+
 @needs_triton
 def test_not_active_unless_asked_for(run):
     text = """
