@@ -18,7 +18,9 @@ else:
     from torch.overrides import TorchFunctionMode
 
 from ... import _tilevm
-from . import numerics
+from . import numerics, random
+
+_defaults: Any = importlib.import_module("torch.utils._device")
 
 _CPU = torch.device("cpu")
 _CUDA = torch.device("cuda", 0)
@@ -93,6 +95,12 @@ def _to(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords: 
     return result
 
 
+def _is_default(function: "Callable[..., Any]") -> bool:
+    """Whether this is a factory within `with torch.device("cuda")`, or under torch.set_default_device: torch may say so after us."""
+    default = _defaults.CURRENT_DEVICE
+    return default is not None and default.type == "cuda" and function in _defaults._device_constructors()
+
+
 def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords: "Dict[str, Any]") -> Any:
     """A function of torch, outside of the mode."""
     name = getattr(function, "__name__", "")
@@ -108,7 +116,12 @@ def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords
             target = named or target
             if named == "cuda":
                 arguments = (*arguments[:i], _CPU, *arguments[i + 1:])
+    if target is None and _is_default(function) and keywords.get("device") is None:
+        target = "cuda"
+        keywords["device"] = _CPU
     keywords.pop("pin_memory", None)
+    if isinstance(keywords.get("generator"), random.CudaGenerator):
+        keywords["generator"] = keywords["generator"].plain()
     if name == "to":
         return _to(function, arguments, keywords, target)
     if name in numerics.CHANGED:
@@ -195,7 +208,7 @@ def _in_new_threads() -> None:
 
 def install(module: Any) -> None:
     """For good, in this thread and those that start later."""
-    importlib.import_module("torch.utils._device")._device_constructors()  # remembers the factories as they are, for `with torch.device("cuda")`
+    _defaults._device_constructors()  # remembers the factories as they are, for `with torch.device("cuda")`
     for name in _FACTORIES:
         if hasattr(module, name):
             setattr(module, name, _anywhere(getattr(module, name)))
