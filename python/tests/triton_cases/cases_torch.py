@@ -87,3 +87,23 @@ def test_what_any_accelerator_has():
     end.record()
     end.synchronize()
     assert 10 <= start.elapsed_time(end) < 10000 and isinstance(start, torch.Event) and isinstance(torch.cuda.Event(), torch.Event)
+
+
+def test_what_is_compiled_runs_as_it_is():
+    @torch.compile(fullgraph=True)
+    def twice(x):
+        return 2 * x
+
+    assert twice(torch.ones(3, device="cuda")).tolist() == [2, 2, 2]
+    assert torch.compile(torch.nn.ReLU())(torch.tensor([-1.0, 1], device="cuda")).tolist() == [0, 1]
+
+
+def test_tensors_made_below_the_mode():
+    from torch.nn.attention.flex_attention import flex_attention
+
+    q = torch.randn(1, 2, 16, 16, device="cuda", requires_grad=True)
+    out = torch.compile(flex_attention)(q, q, q, score_mod=lambda score, batch, head, i, j: score * 2)
+    expected = torch.nn.functional.scaled_dot_product_attention(q, q, q, scale=0.5)
+    torch.testing.assert_close(out, expected)
+    out.sum().backward()
+    assert q.grad.shape == q.shape and torch.ones(1).new_ones(2, device="cuda").device.type == "cuda"

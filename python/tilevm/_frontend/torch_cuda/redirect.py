@@ -196,6 +196,11 @@ def _patch_tensor() -> None:
     torch.nn.Module.cuda = lambda m, device=None: m._apply(lambda t: t.cuda())
 
 
+def _not_compiled(model: Any = None, **options: Any) -> Any:
+    """torch.compile, which would write kernels for a GPU, or trace a torch that is not as it knows it: the function as it is."""
+    return (lambda function: function) if model is None else model
+
+
 def _in_new_threads() -> None:
     start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
@@ -214,6 +219,9 @@ def install(module: Any) -> None:
             setattr(module, name, _anywhere(getattr(module, name)))
     # cuTile's extension asks this function for tensors, without more arguments, and takes those of GPUs only.
     module._C._to_dlpack = functools.partial(_tilevm.as_cuda_dlpack, module._C._to_dlpack)
+    for name in ("new_tensor", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided"):
+        setattr(torch.Tensor, name, _anywhere(getattr(torch.Tensor, name)))
+    module.compile = _not_compiled
     _patch_tensor()
     _in_new_threads()
     Redirect().__enter__()
