@@ -107,3 +107,21 @@ def test_tensors_made_below_the_mode():
     torch.testing.assert_close(out, expected)
     out.sum().backward()
     assert q.grad.shape == q.shape and torch.ones(1).new_ones(2, device="cuda").device.type == "cuda"
+
+
+class Shifts(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x + 1
+
+    @staticmethod
+    def backward(ctx, gradient):
+        made = torch.ones(2).to(gradient.device) + torch.zeros(2).to("cuda", torch.float32) + torch.zeros(2).to(device="cuda:0")
+        assert made.device.type == "cuda" and made.to("cpu").device.type == "cpu" and made.new_zeros(2, device="cuda").device.type == "cuda"
+        return gradient * 2 * made
+
+
+def test_backward_functions_put_tensors_on_the_device():
+    x = torch.zeros(2, device="cuda", requires_grad=True)
+    Shifts.apply(x).sum().backward()
+    assert x.grad.tolist() == [2, 2] and x.grad.device.type == "cuda"

@@ -169,6 +169,18 @@ def _anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
     return call
 
 
+def _to_anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
+    """Tensor.to, also where the mode is not: in backward functions."""
+
+    @functools.wraps(function)
+    def to(*arguments: Any, **keywords: Any) -> Any:
+        if torch._C._is_torch_function_all_disabled() or torch._C._len_torch_function_stack() == 0:
+            return _call(function, arguments, keywords)
+        return function(*arguments, **keywords)
+
+    return to
+
+
 def _device_of(tensor: Any) -> Any:
     real = _real_device(tensor)
     return _CUDA if real.type == "cpu" and _MARK not in tensor.__dict__ else real
@@ -188,6 +200,7 @@ def _patch_tensor() -> None:
     tensor.is_cuda = property(lambda t: _device_of(t).type == "cuda")
     tensor.is_cpu = property(lambda t: _device_of(t).type == "cpu")
     tensor.get_device = lambda t: 0 if _device_of(t).type == "cuda" else -1
+    tensor.to = _to_anywhere(tensor.to)
     tensor.cuda = _move("cuda", "cuda")
     tensor.cpu = _move("cpu", "cpu")
     tensor.pin_memory = lambda t, *a, **k: t
