@@ -26,6 +26,18 @@ def test_case(outcomes, name):
     assert outcomes[name] == "", outcomes[name]
 
 
+@pytest.fixture(scope="module")
+def checked_outcomes(tmp_path_factory):
+    return run_triton_cases("checked_*.py", "cpu", tmp_path_factory.mktemp("checked"), "full")
+
+
+@needs_torch
+@pytest.mark.parametrize("name", triton_cases("checked_*.py"))
+def test_checked_case(checked_outcomes, name):
+    assert name in checked_outcomes, "the case did not run"
+    assert checked_outcomes[name] == "", checked_outcomes[name]
+
+
 # --- processes
 
 KERNEL = """
