@@ -87,3 +87,20 @@ def test_rows_that_are_clamped_and_columns_that_are_not():
     with pytest.raises(tilevm.TrapError) as caught:
         levels[(1,)](torch.ones(15, 5), out, 15, LEVELS=5, BLOCK=32)
     assert caught.value.code == "vm.out_of_bounds" and caught.value.array == "scales_ptr" and caught.value.index == 75
+
+
+@triton.jit
+def append_to_cache(b_ptr, cache_ptr, HEADS_OF_A_GROUP: tl.constexpr, SIZE: tl.constexpr):
+    group = tl.program_id(1) // HEADS_OF_A_GROUP
+    at = group * SIZE + tl.arange(0, SIZE)
+    if tl.program_id(0) == 0:  # and tl.program_id(1) % HEADS_OF_A_GROUP == 0 is meant
+        tl.store(cache_ptr + at, tl.load(b_ptr + at))
+
+
+def test_heads_that_write_what_their_group_shares():
+    b, cache = torch.arange(32.0), torch.zeros(32)
+    append_to_cache[(2, 4)](b, cache, HEADS_OF_A_GROUP=1, SIZE=8)
+    assert torch.equal(b, cache)
+    with pytest.raises(tilevm.TrapError) as caught:
+        append_to_cache[(2, 4)](b, cache, HEADS_OF_A_GROUP=2, SIZE=8)
+    assert caught.value.code == "vm.race" and caught.value.array == "cache_ptr" and caught.value.block == (0, 1, 0)
