@@ -104,3 +104,21 @@ def test_heads_that_write_what_their_group_shares():
     with pytest.raises(tilevm.TrapError) as caught:
         append_to_cache[(2, 4)](b, cache, HEADS_OF_A_GROUP=2, SIZE=8)
     assert caught.value.code == "vm.race" and caught.value.array == "cache_ptr" and caught.value.block == (0, 1, 0)
+
+
+@triton.jit
+def product(a_ptr, b_ptr, c_ptr, size, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    mask = (i < size)[:, None] & (i < size)[None, :]
+    at = i[:, None] * size + i[None, :]
+    a, b = tl.load(a_ptr + at, mask=mask), tl.load(b_ptr + at, mask=mask)  # without other=0.0
+    tl.store(c_ptr + at, tl.dot(a, b), mask=mask)
+
+
+def test_masked_loads_without_a_value_that_are_summed():
+    a, c = torch.eye(16), torch.zeros(16, 16)
+    product[(1,)](a, a, c, 16, BLOCK=16)
+    assert torch.equal(a, c)
+    with pytest.raises(tilevm.TrapError) as caught:
+        product[(1,)](a, a, c, 12, BLOCK=16)
+    assert caught.value.code == "vm.uninitialized" and "whose mask leaves elements out" in caught.value.message
