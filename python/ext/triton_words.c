@@ -221,6 +221,10 @@ static int read_pointer(const Leaf* leaf, PyObject* object, const Questions* ask
   }
   PyObject* storage = PyObject_CallObject(method, NULL);
   Py_DECREF(method);
+  if (storage != NULL && !PyObject_HasAttr(storage, nbytes)) { /* only looks like a tensor */
+    Py_DECREF(storage);
+    return ask_python(leaf, object, ask, piece);
+  }
   const int ok = storage != NULL && ask_number(object, data_ptr, &piece->address) == 0 &&
                  ask_number(storage, data_ptr, &piece->begin) == 0 && ask_number(storage, nbytes, &piece->bytes) == 0;
   Py_XDECREF(storage);

@@ -119,11 +119,11 @@ def triton_cases(files):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
 
 
-def run_triton_cases(files, device, folder):
+def run_triton_cases(files, device, folder, check=""):
     """Runs them in one process, because tilevm.triton changes Triton and torch for good: {name: text of failures}."""
     command = [sys.executable, "-m", "tilevm.triton", f"--device={device}", "-m", "pytest", "-q", "-p", "no:cacheprovider",
                f"--junitxml={folder}/results.xml", "-o", f"python_files={files}", str(TRITON_CASES)]
-    environment = {**os.environ, "TRITON_CACHE_DIR": str(folder / "cache"), "TILEVM_CHECK": ""}
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(folder / "cache"), "TILEVM_CHECK": check}
     ran = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
     if not (folder / "results.xml").exists():
         pytest.fail(ran.stdout + ran.stderr)

@@ -26,6 +26,18 @@ def test_case(outcomes, name):
     assert outcomes[name] == "", outcomes[name]
 
 
+@pytest.fixture(scope="module")
+def checked_outcomes(tmp_path_factory):
+    return run_triton_cases("checked_*.py", "cpu", tmp_path_factory.mktemp("checked"), "full")
+
+
+@needs_torch
+@pytest.mark.parametrize("name", triton_cases("checked_*.py"))
+def test_checked_case(checked_outcomes, name):
+    assert name in checked_outcomes, "the case did not run"
+    assert checked_outcomes[name] == "", checked_outcomes[name]
+
+
 # --- processes
 
 KERNEL = """
@@ -72,6 +84,12 @@ def test_by_the_command_and_by_install(run):
     assert "14.0]" in run(KERNEL + "print(use().tolist())", "-m", "tilevm.triton")
     assert "14.0]" in run("import tilevm.triton\ntilevm.triton.install()\n" + KERNEL + "print(use().tolist())")
     assert "14.0]" in run(KERNEL + "import tilevm.triton\ntilevm.triton.install()\nprint(use().tolist())")
+
+
+@needs_torch
+def test_programs_that_look_for_torch_before_they_import_it(run):
+    program = "import importlib.util\nimportlib.util.find_spec('torch')\nimport torch\nprint(torch.zeros(1, device='cuda').device)"
+    assert run(program, "-m", "tilevm.triton") == "cuda:0\n"
 
 
 @needs_triton

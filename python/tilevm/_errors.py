@@ -124,14 +124,18 @@ class TrapError(Error):
         kernel = re.search(r"in kernel `([^`]*)`", rest)
         block = re.search(r"block \((\d+), (\d+), (\d+)\)", rest)
         op = re.search(r", at (\S+)", rest)
-        array = re.search(r"(?:of|over|constant) `([^`]+)`", self.message)
+        place = re.search(r"`([^`]+)`\[([\d, ]+)\]", self.message)  # of two accesses that nothing orders
+        array = place or re.search(r"(?:of|over|constant) `([^`]+)`", self.message)
         index = re.search(r"at index (\d+)|element \[([\d, ]+)\] of the [^`]*tensor|index (-?\d+) of dimension", self.message)
         self.kernel: "Optional[str]" = kernel[1] if kernel else None
         self.block: "Optional[Tuple[int, int, int]]" = (int(block[1]), int(block[2]), int(block[3])) if block else None
         self.op: "Optional[str]" = op[1] if op else None
         self.array: "Optional[str]" = array[1] if array else None
         self.index: "Union[int, Tuple[int, ...], None]" = None
-        if index and index[2]:
+        if place:
+            numbers = tuple(int(part) for part in place[2].split(","))
+            self.index = numbers if len(numbers) > 1 else numbers[0]
+        elif index and index[2]:
             self.index = tuple(int(part) for part in index[2].split(","))
         elif index:
             self.index = int(index[1] or index[3])

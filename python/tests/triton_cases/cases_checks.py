@@ -138,6 +138,28 @@ class OfUnknownSize:
         return 64
 
 
+class OnlyAPointer:
+    """Of a program that gives itself out as its storage."""
+
+    def __init__(self, tensor, offset):
+        self.dtype, self.place = tensor.dtype, tensor.data_ptr() + offset
+
+    def data_ptr(self):
+        return self.place
+
+    def untyped_storage(self):
+        return self
+
+
+def test_pointers_into_tensors():
+    base, out = torch.arange(64.0), torch.zeros(32)
+    copy[(1,)](OnlyAPointer(base, 16), out, 32, BLOCK=32)
+    assert torch.equal(out, base[4:36])
+    with pytest.raises(tilevm.TrapError) as caught:
+        copy[(2,)](OnlyAPointer(base, 16), out, 64, BLOCK=32)
+    assert caught.value.array == "x_ptr" and caught.value.index == 64
+
+
 @triton.jit
 def read_typed(x_ptr: tl.pointer_type(tl.float32), out_ptr):
     tl.store(out_ptr, tl.load(x_ptr + 2))

@@ -27,10 +27,10 @@ def when_imported(name: str, then: "Then") -> None:
 
 
 class _Loader:
-    """Loads as the module's own loader does, then calls what waits for it."""
+    """Loads as the module's own loader does, then calls what waits for it. Somebody may only want to know where the module is."""
 
-    def __init__(self, loader: "Any", then: "List[Then]") -> None:
-        self._loader, self._then = loader, then
+    def __init__(self, loader: "Any", name: str) -> None:
+        self._loader, self._name = loader, name
 
     def create_module(self, spec: "Any") -> "Any":
         return self._loader.create_module(spec)
@@ -40,7 +40,7 @@ class _Loader:
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        for then in self._then:
+        for then in _waiting.pop(self._name, []):
             then(module)
 
 
@@ -56,6 +56,6 @@ class _Finder:
             spec = finder.find_spec(name, path, target)
             if spec is not None:
                 if spec.loader is not None:
-                    spec.loader = _Loader(spec.loader, _waiting.pop(name))  # type: ignore[assignment]
+                    spec.loader = _Loader(spec.loader, name)  # type: ignore[assignment]
                 return spec
         return None

@@ -4,7 +4,8 @@
     numerics.py   functions that round otherwise on the CPU
     streams.py    streams and events: work is done when a call returns
     graphs.py     graphs that record and replay
-    device.py     the properties of the device, its memory, its random numbers
+    device.py     the properties of the device, its memory
+    random.py     its random numbers
     operators.py  implementations of operators that a program registers for "CUDA"
 
 Tensors that were put on "cuda" say so. Copies between "cpu" and "cuda" are copies, so that a reference stays what it was. What a GPU
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
 def install(torch: "ModuleType", state: "State") -> None:
     """Once, right after torch was imported; for all threads."""
-    from . import device, graphs, operators, redirect, streams
+    from . import device, graphs, operators, random, redirect, streams
 
     device.install(torch, state)
+    random.install(torch)
     streams.install(torch)
     graphs.install(torch)
     redirect.install(torch)

@@ -81,43 +81,13 @@ def _check_device(device: Any = None) -> None:
     if isinstance(device, str):
         device = torch.device(device)
     number = device.index if isinstance(device, torch.device) else device
-    if number not in (None, 0, -1):
+    if isinstance(number, int) and number not in (0, -1):  # whatever is no device is the current one, as in torch
         raise RuntimeError("CUDA error: invalid device ordinal")
-
-
-class _GeneratorType(type):
-    """torch.Generator: what says "cuda" is one of the CPU."""
-
-    real = torch.Generator
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, _GeneratorType.real)
-
-    def __subclasscheck__(cls, other: type) -> bool:
-        return issubclass(other, _GeneratorType.real)
-
-    def __call__(cls, device: Any = None) -> Any:
-        return _GeneratorType.real("cpu")
 
 
 @contextlib.contextmanager
 def _nothing(*arguments: Any, **keywords: Any) -> "Iterator[None]":
     yield
-
-
-def _random(module: Any) -> None:
-    cuda = module.cuda
-    generator = module.default_generator
-    module.Generator = _GeneratorType("Generator", (), {})
-    cuda.default_generators = (generator,)
-    for place in (cuda, cuda.random):
-        place.manual_seed = place.manual_seed_all = lambda seed: generator.manual_seed(seed) and None
-        place.seed = place.seed_all = lambda: generator.seed() and None
-        place.initial_seed = lambda: generator.initial_seed()
-        place.get_rng_state = lambda device=None: generator.get_state()
-        place.set_rng_state = lambda state, device=None: generator.set_state(state) and None
-        place.get_rng_state_all = lambda: [generator.get_state()]
-        place.set_rng_state_all = lambda states: generator.set_state(states[0]) and None
 
 
 def _accelerator(module: Any) -> None:
@@ -129,6 +99,13 @@ def _accelerator(module: Any) -> None:
         "set_device_idx": _check_device, "synchronize": lambda device=None: None,
         "current_stream": lambda device=None: streams.current_stream(), "set_stream": streams.set_stream, "empty_cache": lambda: None,
     }
+    accelerator["device_index"] = _Device
+    accelerator["get_memory_info"] = lambda device_index=None: (_free_memory(), _memory())
+    accelerator["memory_stats"] = lambda device_index=None: {}
+    for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"):
+        accelerator[name] = lambda device_index=None: 0
+    for name in ("reset_accumulated_memory_stats", "reset_peak_memory_stats"):
+        accelerator[name] = lambda device_index=None: None
     for name, value in accelerator.items():
         if hasattr(module, "accelerator") and hasattr(module.accelerator, name):
             setattr(module.accelerator, name, value)
@@ -183,6 +160,5 @@ def install(module: Any, state: "State") -> None:
     if module.version.cuda is None:
         module.version.cuda = "13.0"
     module.nn.attention.sdpa_kernel = _nothing  # which kernel a GPU would use
-    _random(module)
     _accelerator(module)
     _autocast(module)

@@ -18,7 +18,9 @@ else:
     from torch.overrides import TorchFunctionMode
 
 from ... import _tilevm
-from . import numerics
+from . import numerics, random
+
+_defaults: Any = importlib.import_module("torch.utils._device")
 
 _CPU = torch.device("cpu")
 _CUDA = torch.device("cuda", 0)
@@ -93,6 +95,12 @@ def _to(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords: 
     return result
 
 
+def _is_default(function: "Callable[..., Any]") -> bool:
+    """Whether this is a factory within `with torch.device("cuda")`, or under torch.set_default_device: torch may say so after us."""
+    default = _defaults.CURRENT_DEVICE
+    return default is not None and default.type == "cuda" and function in _defaults._device_constructors()
+
+
 def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords: "Dict[str, Any]") -> Any:
     """A function of torch, outside of the mode."""
     name = getattr(function, "__name__", "")
@@ -108,7 +116,12 @@ def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords
             target = named or target
             if named == "cuda":
                 arguments = (*arguments[:i], _CPU, *arguments[i + 1:])
+    if target is None and _is_default(function) and keywords.get("device") is None:
+        target = "cuda"
+        keywords["device"] = _CPU
     keywords.pop("pin_memory", None)
+    if isinstance(keywords.get("generator"), random.CudaGenerator):
+        keywords["generator"] = keywords["generator"].plain()
     if name == "to":
         return _to(function, arguments, keywords, target)
     if name in numerics.CHANGED:
@@ -156,6 +169,18 @@ def _anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
     return call
 
 
+def _to_anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
+    """Tensor.to, also where the mode is not: in backward functions."""
+
+    @functools.wraps(function)
+    def to(*arguments: Any, **keywords: Any) -> Any:
+        if torch._C._is_torch_function_all_disabled() or torch._C._len_torch_function_stack() == 0:
+            return _call(function, arguments, keywords)
+        return function(*arguments, **keywords)
+
+    return to
+
+
 def _device_of(tensor: Any) -> Any:
     real = _real_device(tensor)
     return _CUDA if real.type == "cpu" and _MARK not in tensor.__dict__ else real
@@ -175,12 +200,18 @@ def _patch_tensor() -> None:
     tensor.is_cuda = property(lambda t: _device_of(t).type == "cuda")
     tensor.is_cpu = property(lambda t: _device_of(t).type == "cpu")
     tensor.get_device = lambda t: 0 if _device_of(t).type == "cuda" else -1
+    tensor.to = _to_anywhere(tensor.to)
     tensor.cuda = _move("cuda", "cuda")
     tensor.cpu = _move("cpu", "cpu")
     tensor.pin_memory = lambda t, *a, **k: t
     tensor.is_pinned = lambda t, *a, **k: on_cpu(t)
     tensor.record_stream = lambda t, stream: None
     torch.nn.Module.cuda = lambda m, device=None: m._apply(lambda t: t.cuda())
+
+
+def _not_compiled(model: Any = None, **options: Any) -> Any:
+    """torch.compile, which would write kernels for a GPU, or trace a torch that is not as it knows it: the function as it is."""
+    return (lambda function: function) if model is None else model
 
 
 def _in_new_threads() -> None:
@@ -195,12 +226,15 @@ def _in_new_threads() -> None:
 
 def install(module: Any) -> None:
     """For good, in this thread and those that start later."""
-    importlib.import_module("torch.utils._device")._device_constructors()  # remembers the factories as they are, for `with torch.device("cuda")`
+    _defaults._device_constructors()  # remembers the factories as they are, for `with torch.device("cuda")`
     for name in _FACTORIES:
         if hasattr(module, name):
             setattr(module, name, _anywhere(getattr(module, name)))
     # cuTile's extension asks this function for tensors, without more arguments, and takes those of GPUs only.
     module._C._to_dlpack = functools.partial(_tilevm.as_cuda_dlpack, module._C._to_dlpack)
+    for name in ("new_tensor", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided"):
+        setattr(torch.Tensor, name, _anywhere(getattr(torch.Tensor, name)))
+    module.compile = _not_compiled
     _patch_tensor()
     _in_new_threads()
     Redirect().__enter__()

@@ -163,12 +163,26 @@ class Event:
         return (end_event._at - self._at) * 1e3
 
 
+class _AnyEvent(type):
+    """torch.Event, of whatever device the program has."""
+
+    real = torch.Event
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, (Event, _AnyEvent.real))
+
+    def __call__(cls, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Event:
+        return Event(enable_timing, blocking, interprocess)
+
+
 def install(module: Any) -> None:
     cuda = module.cuda
+    module.Event = _AnyEvent("Event", (), {})
     for name in ("Stream", "ExternalStream", "Event", "current_stream", "default_stream", "set_stream", "stream"):
         value = globals()[name]
         setattr(cuda, name, value)
         if hasattr(cuda.streams, name):
             setattr(cuda.streams, name, value)
     cuda.StreamContext = stream
+    module._C._cuda_getCurrentRawStream = lambda device: current_stream().cuda_stream  # programs ask it for the number
     cuda.synchronize = lambda device=None: _refuse_while_capturing("synchronize")
