@@ -34,19 +34,26 @@ class Worker:
             self.log.write(line)
         return None
 
-    def ask(self, **command):
-        """The answer; None if the process has ended, which a compiler or a driver may do to it."""
+    def tell(self, **command):
         try:
             self.process.stdin.write(json.dumps(command) + "\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            return None
+            pass  # A compiler or a driver may end the process; what is read next says so.
+
+    def ask(self, **command):
+        """The answer; None if the process has ended."""
+        self.tell(**command)
         return self.read()
 
-    def go_on(self):
-        """To the next row; None behind the last one."""
-        self.row = self.read() if self.row is None else self.ask(do="next")
-        return self.row
+
+def go_on(*workers):
+    """Each to its next row, all at the same time: compilers take seconds. A row is None behind the last one."""
+    for worker in workers:
+        if worker.row is not None:
+            worker.tell(do="next")
+    for worker in workers:
+        worker.row = worker.read()
 
 
 def measure(peer, ours, scratch):
@@ -73,16 +80,16 @@ def measure(peer, ours, scratch):
 
 def rows_of(peer, ours, scratch, until):
     """Rows, as long as there are some and there is time."""
-    peer.go_on(), ours.go_on()
+    go_on(peer, ours)
     while peer.row is not None and ours.row is not None and time.time() < until:
         here, there = peer.row["at"], ours.row["at"]
         if here == there:
             yield measure(peer, ours, scratch)
-            peer.go_on(), ours.go_on()
+            go_on(peer, ours)
         elif here < there:  # A row that only one of them has: the other's function failed before it timed anything.
-            peer.go_on()
+            go_on(peer)
         else:
-            ours.go_on()
+            go_on(ours)
 
 
 def mean(ratios):
