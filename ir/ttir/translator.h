@@ -303,8 +303,9 @@ class Translator {
     std::vector<Val> before;
   };
   std::vector<Undo> undo_;
-  absl::flat_hash_map<const Value*, ValueRef> operands_of_;  // of comparisons and remainders: the name of the first operand
-  Blocks blocks_;  // of the function or mapped region at hand
+  absl::flat_hash_map<const Value*, ValueRef>
+      operands_of_;  // of comparisons and remainders: the name of the first operand
+  Blocks blocks_;    // of the function or mapped region at hand
   absl::flat_hash_map<absl::string_view, const Node*> functions_;
   absl::flat_hash_map<absl::string_view, Effect> effects_;  // of functions that are called
   const std::vector<int64_t>* lift_ = nullptr;              // what is scalar in the text is a tile of this shape here

@@ -19,6 +19,7 @@ from triton.runtime.autotuner import Autotuner
 IS_PEER = os.environ.get("TILEVM_TRITON_DEVICE") is None and "tilevm.triton" not in sys.modules
 CHOICES = pathlib.Path(os.environ["DUEL_CHOICES"])
 WAIT = 120.0  # seconds for the choice of the other process
+MOST = int(os.environ["DUEL_CONFIGS"])  # configurations that the peer measures; 0: all
 number = 0
 choice = None  # the file of this row
 
@@ -32,12 +33,12 @@ run_tuned = Autotuner.run
 
 
 def prune_configs(self, kwargs):
-    """The peer measures all, in a row; a program that is only being loaded takes the first; tilevm takes the peer's choice."""
+    """In a row the peer measures all, or some; a program that is only being loaded takes the first; tilevm takes the peer's choice."""
     configs = prune_all(self, kwargs)
     if choice is None:
         return configs[:1]
     if IS_PEER:
-        return configs
+        return configs if MOST == 0 else configs[::-(-len(configs) // MOST)]
     until = time.time() + WAIT
     while not choice.exists() and time.time() < until:
         time.sleep(0.05)
@@ -111,14 +112,15 @@ def random(*shape, dtype=torch.float16):
     return torch.randn(*shape, device="cuda", dtype=dtype)
 
 
-def tutorials(folder):
-    triton.testing.Mark.run = lambda self, **options: None
+def load(name):
+    """The names of a tutorial, which runs but for what it measures."""
+    folder = pathlib.Path(os.environ["TUTORIALS"])
+    sys.argv = [name]
+    os.chdir(folder)
+    return runpy.run_path(str(folder / f"{name}.py"), run_name="tutorial")
 
-    def load(name):
-        sys.argv = [name]
-        os.chdir(folder)
-        return runpy.run_path(str(folder / f"{name}.py"), run_name="tutorial")
 
+def tutorials():
     add = load("01-vector-add")["add"]
     for n in (1 << 12, 1 << 26):
         row("01", "vector add", n, lambda n=n: (lambda x, y: lambda: add(x, y))(random(n, dtype=torch.float32), random(n, dtype=torch.float32)))
@@ -154,32 +156,19 @@ def tutorials(folder):
                 return c
             return call
         row("08", "grouped matmul f16", f"4x{n}", make)
-    persistent = load("09-persistent-matmul")
-    for name, more in (("matmul", ()), ("matmul_tma", (False,)), ("matmul_persistent", ()), ("matmul_tma_persistent", (False,)), ("matmul_descriptor_persistent", (False,))):
-        row("09", f"{name} f16", 4096, lambda name=name, more=more: (lambda a, b: lambda: persistent[name](a, b, *more))(random(4096, 4096), random(4096, 4096)))
+
 
 
 def liger():
     import liger_kernel.ops as ops
 
     rows, bf16 = 4096, torch.bfloat16
-    for n in (2048, 8192):
-        size = f"{rows}x{n}"
-        both_ways("liger", "rms norm", size, ops.LigerRMSNormFunction, lambda n=n: (random(rows, n, dtype=bf16), random(n, dtype=bf16), 1e-6, 0.0, "llama", False))
-        both_ways("liger", "layer norm", size, ops.LigerLayerNormFunction, lambda n=n: (random(rows, n, dtype=bf16), random(n, dtype=bf16), random(n, dtype=bf16), 1e-6))
-        both_ways("liger", "fused add rms norm", size, ops.LigerFusedAddRMSNormFunction,
-                  lambda n=n: (random(rows, n, dtype=bf16), random(rows, n, dtype=bf16), random(n, dtype=bf16), 1e-6, 0.0, "llama", False))
-        both_ways("liger", "swiglu", size, ops.LigerSiLUMulFunction, lambda n=n: (random(rows, n, dtype=bf16), random(rows, n, dtype=bf16)))
-        both_ways("liger", "geglu", size, ops.LigerGELUMulFunction, lambda n=n: (random(rows, n, dtype=bf16), random(rows, n, dtype=bf16)))
-        both_ways("liger", "softmax", size, ops.LigerSoftmaxFunction, lambda n=n: (random(rows, n, dtype=bf16),))
-        both_ways("liger", "relu squared", size, ops.LigerReLUSquaredFunction, lambda n=n: (random(rows, n, dtype=bf16),))
-    both_ways("liger", "dyt", "4096x4096", ops.LigerDyTFunction,
-              lambda: (random(rows, 4096, dtype=bf16), random(1, dtype=bf16), random(4096, dtype=bf16), random(4096, dtype=bf16)))
     both_ways("liger", "poly norm", "4096x4096", ops.LigerPolyNormFunction,
               lambda: (random(rows, 4096, dtype=bf16), random(3, dtype=bf16), random(1, dtype=bf16), 1e-6, False))
     both_ways("liger", "sparsemax", "4096x2048", ops.LigerSparsemaxFunction, lambda: (random(rows, 2048, dtype=torch.float32), -1))
     both_ways("liger", "rope", "4x32x2048x128", ops.LigerRopeFunction,
-              lambda: (random(4, 32, 2048, 128, dtype=bf16), random(4, 8, 2048, 128, dtype=bf16), random(1, 2048, 128, dtype=bf16), random(1, 2048, 128, dtype=bf16)))
+              lambda: (random(4, 32, 2048, 128, dtype=bf16), random(4, 8, 2048, 128, dtype=bf16),
+                       random(1, 2048, 128, dtype=bf16), random(1, 2048, 128, dtype=bf16)))
     both_ways("liger", "group norm", "64x32x4096", ops.LigerGroupNormFunction,
               lambda: (random(64, 32, 4096, dtype=torch.float32), random(32, dtype=torch.float32), random(32, dtype=torch.float32), 32, 8, 1e-6))
     for words in (32000, 128256):
@@ -198,12 +187,25 @@ def liger():
                       lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).log_softmax(-1)))
             both_ways("liger", "tvd", size, ops.LigerTVDLossFunction,
                       lambda words=words: (logits(words, torch.float32).softmax(-1), logits(words, torch.float32).softmax(-1)))
+    for n in (2048, 8192):
+        size = f"{rows}x{n}"
+        both_ways("liger", "rms norm", size, ops.LigerRMSNormFunction,
+                  lambda n=n: (random(rows, n, dtype=bf16), random(n, dtype=bf16), 1e-6, 0.0, "llama", False))
+        both_ways("liger", "layer norm", size, ops.LigerLayerNormFunction,
+                  lambda n=n: (random(rows, n, dtype=bf16), random(n, dtype=bf16), random(n, dtype=bf16), 1e-6))
+        both_ways("liger", "fused add rms norm", size, ops.LigerFusedAddRMSNormFunction,
+                  lambda n=n: (random(rows, n, dtype=bf16), random(rows, n, dtype=bf16), random(n, dtype=bf16), 1e-6, 0.0, "llama", False))
+        both_ways("liger", "swiglu", size, ops.LigerSiLUMulFunction, lambda n=n: (random(rows, n, dtype=bf16), random(rows, n, dtype=bf16)))
+        both_ways("liger", "geglu", size, ops.LigerGELUMulFunction, lambda n=n: (random(rows, n, dtype=bf16), random(rows, n, dtype=bf16)))
+        both_ways("liger", "softmax", size, ops.LigerSoftmaxFunction, lambda n=n: (random(rows, n, dtype=bf16),))
+        both_ways("liger", "relu squared", size, ops.LigerReLUSquaredFunction, lambda n=n: (random(rows, n, dtype=bf16),))
 
 
-for name, part in (("LIGER", liger), ("TUTORIALS", tutorials)):
+triton.testing.Mark.run = lambda self, **options: None
+for name, part in (("TUTORIALS", tutorials), ("LIGER", liger)):
     number += 1000  # Rows have the same numbers in both processes, whatever fails before them.
     if name in os.environ:
         try:
-            part(*([pathlib.Path(os.environ["TUTORIALS"])] if name == "TUTORIALS" else []))
+            part()
         except Exception:
             traceback.print_exc()
