@@ -72,6 +72,8 @@ def test_the_default_device():
     try:
         assert torch.get_default_device() == torch.device("cuda:0") and all(x.device.type == "cuda" for x in made())
         assert torch.ones(2, device="cpu").device.type == torch.arange(2).cpu().device.type == "cpu"
+        product = torch.ones(3, 4, dtype=torch.float16) @ torch.ones(4, 2, dtype=torch.float16)  # rounded as on a GPU
+        assert product.device.type == "cuda" and (product == 4).all()
     finally:
         torch.set_default_device(None)
     assert all(x.device.type == "cpu" for x in made())

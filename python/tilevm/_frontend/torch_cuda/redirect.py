@@ -209,6 +209,19 @@ def _patch_tensor() -> None:
     torch.nn.Module.cuda = lambda m, device=None: m._apply(lambda t: t.cuda())
 
 
+def _leave_defaults_to_us() -> None:
+    """torch.set_default_device("cuda") is a mode below ours: _call() sees to it, and what comes there are CPU tensors that we make."""
+    context: Any = _defaults.DeviceContext
+    original = context.__torch_function__
+
+    def torch_function(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.device.type == "cuda" and torch._C._len_torch_function_stack() == 0:
+            return func(*args, **(kwargs or {}))
+        return original(self, func, types, args, kwargs)
+
+    context.__torch_function__ = torch_function
+
+
 def _not_compiled(model: Any = None, **options: Any) -> Any:
     """torch.compile, which would write kernels for a GPU, or trace a torch that is not as it knows it: the function as it is."""
     return (lambda function: function) if model is None else model
@@ -235,6 +248,7 @@ def install(module: Any) -> None:
     for name in ("new_tensor", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided"):
         setattr(torch.Tensor, name, _anywhere(getattr(torch.Tensor, name)))
     module.compile = _not_compiled
+    _leave_defaults_to_us()
     _patch_tensor()
     _in_new_threads()
     Redirect().__enter__()
