@@ -123,6 +123,18 @@ class Shifts(torch.autograd.Function):
         return gradient * 2 * made
 
 
+def test_what_is_there_already_is_not_copied():
+    x, host = torch.zeros(2, device="cuda"), torch.zeros(2)
+    for same in (x.to("cuda"), x.to(x.device), x.to(device="cuda:0"), x.to(torch.float32), x.to(x), x.cuda()):
+        assert same.data_ptr() == x.data_ptr() and same.device.type == "cuda"
+    for same in (host.to("cpu"), host.to(host.device), host.to(host), host.cpu()):
+        assert same.data_ptr() == host.data_ptr() and same.device.type == "cpu"
+    for other in (x.to("cpu"), host.to("cuda"), host.to(x), x.to(host)):
+        assert other.data_ptr() not in (x.data_ptr(), host.data_ptr())
+    with torch.device("cuda"):
+        assert x.to("cuda").data_ptr() == x.data_ptr()
+
+
 def test_backward_functions_put_tensors_on_the_device():
     x = torch.zeros(2, device="cuda", requires_grad=True)
     Shifts.apply(x).sum().backward()

@@ -25,6 +25,7 @@ _defaults: Any = importlib.import_module("torch.utils._device")
 _CPU = torch.device("cpu")
 _CUDA = torch.device("cuda", 0)
 _MARK = "_tilevm_on_cpu"
+_PLAIN = "_tilevm_plain"  # of a method in the place of torch's, that one: the mode is handed the method that a tensor has
 
 _real_device = torch.Tensor.device.__get__
 
@@ -144,6 +145,7 @@ class Redirect(TorchFunctionMode):  # type: ignore[misc]
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in _QUESTIONS:
             return func(*args, **(kwargs or {}))
+        func = getattr(func, _PLAIN, func)
         keywords = dict(kwargs or {})
         if func is torch.device:
             return func(*args, **keywords)
@@ -178,6 +180,7 @@ def _to_anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
             return _call(function, arguments, keywords)
         return function(*arguments, **keywords)
 
+    setattr(to, _PLAIN, function)
     return to
 
 
