@@ -101,11 +101,11 @@ std::string FormatPrint(absl::string_view format, absl::Span<const PrintOperand>
       if (std::strchr("-+ #0123456789.", f) != nullptr && c.flags.size() < 16) c.flags.push_back(f);
     }
     if (c.letter == 0 || next >= operands.size()) break;
-    // A field width from the program must not fill memory.
+    // A field width from the program must not fill memory. A zero before it is a flag.
     int digits = 0;
     std::string kept;
     for (char f : c.flags) {
-      digits = f >= '0' && f <= '9' ? digits + 1 : 0;
+      digits = f >= (digits == 0 ? '1' : '0') && f <= '9' ? digits + 1 : 0;
       if (digits <= 2) kept.push_back(f);
     }
     c.flags = kept;

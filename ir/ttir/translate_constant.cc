@@ -1,4 +1,4 @@
-// Constants, indices of the grid, and what a kernel says: assertions, printing.
+// Constants, indices of the grid, assertions.
 
 #include <cmath>
 
@@ -89,32 +89,6 @@ bool Translator::AssertTrue(const Node& n, const OpRow&) {
   const std::optional<std::string> message = Unescape(n.word("", "assertion failed"));
   if (!message) return Fail(n, "ttir.syntax", "has a message with a wrong escape");
   ops::Assert(b_, tile(0), *message);
-  return true;
-}
-
-// Its text, then all values.
-bool Translator::PrintValues(const Node& n, const OpRow&) {
-  const std::optional<std::string> text = Unescape(n.word(""));
-  if (!text) return Fail(n, "ttir.syntax", "has a text with a wrong escape");
-  std::string format;
-  for (char c : *text) absl::StrAppend(&format, c == '%' ? "%" : "", std::string(1, c));
-  const bool hex = n.number("hex", 0) != 0;
-  const Attribute* is_signed = n.attr("isSigned");
-  ops::Values args;
-  for (size_t i = 0; i < in_.size(); ++i) {
-    if (!in(i).is_tile()) return WrongType(n, "prints tiles only");
-    Value* v = tile(i);
-    const Element e = v->type().element();
-    if (e.is_pointer()) v = Create(Opcode::kPtrToInt, {v}, WithElem(Elem::kI64, v));
-    const bool as_signed = is_signed == nullptr || i >= is_signed->ints.size() || is_signed->ints[i] != 0;
-    absl::StrAppend(&format, i == 0 ? "" : " ",
-                    e.is_pointer() || (hex && !IsFloat(e.kind)) ? "0x%x"
-                    : IsFloat(e.kind)                           ? "%f"
-                    : as_signed                                 ? "%d"
-                                                                : "%u");
-    args.push_back(v);
-  }
-  ops::Print(b_, format + "\n", args);
   return true;
 }
 

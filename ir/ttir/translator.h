@@ -85,7 +85,6 @@ class Translator {
   bool MakeRange(const Node& n, const OpRow& row);
   bool Nothing(const Node& n, const OpRow& row);
   bool AssertTrue(const Node& n, const OpRow& row);
-  bool PrintValues(const Node& n, const OpRow& row);
   // --- translate_shape.cc ---
   bool Spread(const Node& n, const OpRow& row);
   bool Reshaped(const Node& n, const OpRow& row);
@@ -126,9 +125,10 @@ class Translator {
   bool IfElse(const Node& n, const OpRow& row);
   // --- translate_call.cc ---
   bool Call(const Node& n, const OpRow& row);
-  // --- translate_map.cc, translate_asm.cc ---
+  // --- translate_map.cc, translate_asm.cc, translate_print.cc ---
   bool MapElements(const Node& n, const OpRow& row);
   bool InlineAsm(const Node& n, const OpRow& row);
+  bool PrintValues(const Node& n, const OpRow& row);
 
  private:
   // --- errors ---
@@ -243,6 +243,8 @@ class Translator {
   Value* MoveBy(const MovedPointer& m, Value* distance);
   bool LoopBody(const Node& n, const std::vector<Val>& carried, const std::vector<MovedPointer>& moved,
                 const std::vector<Type>& types, Effect effect, Block* block);
+
+  void PrintElements(const std::string& format, const ops::Values& program, Value* v, const ops::Values& place);
 
   // --- helpers ---
   Type WithElem(Elem e, const Value* like) { return b_.types().Tile(Element::Number(e), like->type().shape()); }

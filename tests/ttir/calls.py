@@ -35,6 +35,19 @@ def _matmul(ulp=0):
     return [Call(dict(a=a, b=b, **sizes), dict(c=a @ b), grid="2,2,1", ulp=ulp)]
 
 
+def _report():
+    return "".join(f"pid (0, 0, 0) idx () x and n: (operand {i}) {v}\\n" for i, v in enumerate((7, 3)))
+
+
+def _prints():
+    x, y, at = [0, -1, 2, 300, 5, 6, 7, 8], [1, 2, 3, -1], "pid (0, 0, 0) idx ({})"
+    lines = [at.format(i) + f" 100% of: (operand 0) {x[i]}" for i in range(4)]
+    lines += [at.format(i) + f" 100% of: (operand 1) {y[i] * 0.5:f}" for i in range(4)]
+    lines += [at.format(i) + f" hex: 0x{x[i] & 65535:04x}" for i in range(4)]
+    lines += [at.format(f"{i}, {j}") + f": {x[4 * i + j] & 255}" for i in range(2) for j in range(4)]
+    return [Call(dict(x=x, y=y), dict(x=x), printed="\\n".join(lines + ["pid (0, 0, 0) done\\n"]))]
+
+
 def _layer_norm():
     n, eps = 13, 1e-5
     x, w, b = _numbers(2, n), _numbers(n, seed=4), _numbers(n, seed=5)
@@ -342,7 +355,8 @@ CALLS = {
     "libdevice": [
         Call(dict(x=_X[:8] / 8), dict(out=(np.tanh(_X[:8] / 8.0) + np.power(_X[:8] / 8.0 + 3, _X[:8] / 8.0)).astype(np.float32)), ulp=8)
     ],
-    "report": [Call(dict(x=[7], n=3), dict(x=[7]), printed=" x and n: 7 3\\n")],
+    "report": [Call(dict(x=[7], n=3), dict(x=[7]), printed=_report())],
+    "prints": _prints(),
     "dropout": _dropout(),
     "nested": _nested(),
     "functions": _functions(),

@@ -520,6 +520,16 @@ def pointers_meet(x, y, n, B: tl.constexpr):
     tl.store(y + i, tl.load(x + i) - tl.load(halves + 2 * i).to(tl.int32))
 
 
+@triton.jit
+def prints(x, y, B: tl.constexpr):
+    i = tl.arange(0, B)
+    j = tl.arange(0, 2)
+    tl.device_print("100% of", tl.load(x + i), tl.load(y + i) * 0.5)
+    tl.device_print("hex", tl.load(x + i).to(tl.int16), hex=True)
+    tl.device_print("", tl.load(x + 4 * j[:, None] + i[None, :]).to(tl.uint8))
+    print("done")
+
+
 F, H, J, N = "*fp32", "*fp16", "*i32", "i32"
 STRIDES = {s: N for s in "m n k sam sak sbk sbn scm scn".split()}
 # file: (kernel, types of the parameters, constants)
@@ -544,6 +554,7 @@ DUMPS = {
     "floats": (floats, dict(x=F, out=F), dict(B=8)),
     "libdevice": (libdevice, dict(x=F, out=F), dict(B=8)),
     "report": (report, dict(x=J, n=N), {}),
+    "prints": (prints, dict(x=J, y=F), dict(B=4)),
     "dropout": (dropout, dict(x=F, y=F, seed=N, p="fp32"), dict(B=8)),
     "nested": (nested, dict(x=J, y=J, n=N), dict(B=4)),
     "functions": (functions, dict(x=J, y=J, n=N), {}),

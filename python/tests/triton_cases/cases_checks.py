@@ -97,8 +97,9 @@ def test_prints():
         prints[(2,)](torch.arange(4, dtype=torch.int32))
     finally:
         tilevm.set_print(before)
-    text = "".join(lines)
-    assert text.count("pid") == 2 and "x is" in text and "3" in text
+    said = "".join(lines).splitlines()
+    assert sorted(said) == sorted(f"pid ({p}, 0, 0) idx ({i}) x is: {i}" if i is not None else f"pid ({p}, 0, 0) idx () pid: {p}"
+                                  for p in range(2) for i in (None, 0, 1, 2, 3))
 
 
 @triton.jit

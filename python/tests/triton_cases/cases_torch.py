@@ -72,6 +72,8 @@ def test_the_default_device():
     try:
         assert torch.get_default_device() == torch.device("cuda:0") and all(x.device.type == "cuda" for x in made())
         assert torch.ones(2, device="cpu").device.type == torch.arange(2).cpu().device.type == "cpu"
+        product = torch.ones(3, 4, dtype=torch.float16) @ torch.ones(4, 2, dtype=torch.float16)  # rounded as on a GPU
+        assert product.device.type == "cuda" and (product == 4).all()
     finally:
         torch.set_default_device(None)
     assert all(x.device.type == "cpu" for x in made())
@@ -119,6 +121,18 @@ class Shifts(torch.autograd.Function):
         made = torch.ones(2).to(gradient.device) + torch.zeros(2).to("cuda", torch.float32) + torch.zeros(2).to(device="cuda:0")
         assert made.device.type == "cuda" and made.to("cpu").device.type == "cpu" and made.new_zeros(2, device="cuda").device.type == "cuda"
         return gradient * 2 * made
+
+
+def test_what_is_there_already_is_not_copied():
+    x, host = torch.zeros(2, device="cuda"), torch.zeros(2)
+    for same in (x.to("cuda"), x.to(x.device), x.to(device="cuda:0"), x.to(torch.float32), x.to(x), x.cuda()):
+        assert same.data_ptr() == x.data_ptr() and same.device.type == "cuda"
+    for same in (host.to("cpu"), host.to(host.device), host.to(host), host.cpu()):
+        assert same.data_ptr() == host.data_ptr() and same.device.type == "cpu"
+    for other in (x.to("cpu"), host.to("cuda"), host.to(x), x.to(host)):
+        assert other.data_ptr() not in (x.data_ptr(), host.data_ptr())
+    with torch.device("cuda"):
+        assert x.to("cuda").data_ptr() == x.data_ptr()
 
 
 def test_backward_functions_put_tensors_on_the_device():

@@ -25,6 +25,7 @@ _defaults: Any = importlib.import_module("torch.utils._device")
 _CPU = torch.device("cpu")
 _CUDA = torch.device("cuda", 0)
 _MARK = "_tilevm_on_cpu"
+_PLAIN = "_tilevm_plain"  # of a method in the place of torch's, that one: the mode is handed the method that a tensor has
 
 _real_device = torch.Tensor.device.__get__
 
@@ -144,6 +145,7 @@ class Redirect(TorchFunctionMode):  # type: ignore[misc]
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func in _QUESTIONS:
             return func(*args, **(kwargs or {}))
+        func = getattr(func, _PLAIN, func)
         keywords = dict(kwargs or {})
         if func is torch.device:
             return func(*args, **keywords)
@@ -178,6 +180,7 @@ def _to_anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
             return _call(function, arguments, keywords)
         return function(*arguments, **keywords)
 
+    setattr(to, _PLAIN, function)
     return to
 
 
@@ -209,6 +212,19 @@ def _patch_tensor() -> None:
     torch.nn.Module.cuda = lambda m, device=None: m._apply(lambda t: t.cuda())
 
 
+def _leave_defaults_to_us() -> None:
+    """torch.set_default_device("cuda") is a mode below ours: _call() sees to it, and what comes there are CPU tensors that we make."""
+    context: Any = _defaults.DeviceContext
+    original = context.__torch_function__
+
+    def torch_function(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if self.device.type == "cuda" and torch._C._len_torch_function_stack() == 0:
+            return func(*args, **(kwargs or {}))
+        return original(self, func, types, args, kwargs)
+
+    context.__torch_function__ = torch_function
+
+
 def _not_compiled(model: Any = None, **options: Any) -> Any:
     """torch.compile, which would write kernels for a GPU, or trace a torch that is not as it knows it: the function as it is."""
     return (lambda function: function) if model is None else model
@@ -235,6 +251,7 @@ def install(module: Any) -> None:
     for name in ("new_tensor", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided"):
         setattr(torch.Tensor, name, _anywhere(getattr(torch.Tensor, name)))
     module.compile = _not_compiled
+    _leave_defaults_to_us()
     _patch_tensor()
     _in_new_threads()
     Redirect().__enter__()
