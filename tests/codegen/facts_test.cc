@@ -102,7 +102,7 @@ class Writer {
     const std::string name = New();
     int64_t n = kNumbers[Below(20)];
     if (elem == "i1") n = Below(2);
-    if (elem != "i1" && OneIn(12)) n = (int64_t{1} << (Bits(elem) - 1)) - 1 - 8 * Below(2);
+    if (elem != "i1" && OneIn(12)) n = static_cast<int64_t>((uint64_t{1} << (Bits(elem) - 1)) - 1) - 8 * Below(2);
     Line(absl::StrCat(name, " = constant <", elem, ": ", n, "> : ", Type(elem)));
     return {name, elem};
   }
