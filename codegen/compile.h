@@ -60,6 +60,7 @@ struct Compiled {
 struct PassInfo {
   const char* name;
   const char* text;
+  bool of_program;  // tile code, which can be read back (passes/gpu_text.h)
 };
 absl::Span<const PassInfo> AllPasses();
 

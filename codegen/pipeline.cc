@@ -21,14 +21,14 @@ struct Pass {
 };
 
 constexpr Pass kPasses[] = {
-#define TILE_PASS(Name, level, name, text) {name, Level::k##level, Name##Pass},
+#define TILE_PASS(Function, level, name, text) {name, Level::k##level, [](Compilation& c) { return Function(c); }},
 #define TILE_TOOL(...)
 #include "codegen/passes.def"
 };
 
 constexpr PassInfo kInfos[] = {
-#define TILE_PASS(Name, level, name, text) {name, text},
-#define TILE_TOOL(name, text) {name, text},
+#define TILE_PASS(Function, level, name, text) {name, text, Level::k##level == Level::kTile},
+#define TILE_TOOL(name, text) {name, text, false},
 #include "codegen/passes.def"
 };
 

@@ -20,6 +20,7 @@
 #define TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_
 
 #include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/tile_layout.h"
 #include "ir/module.h"
@@ -27,6 +28,9 @@
 namespace tile::codegen {
 
 absl::Status AssignLayouts(const Schedule& plan, ir::Module* module, ir::Function* function, LayoutTable* layouts);
+// The pass. With layouts it is known what else can be decided: which products are waited for later (choose_mma.h), which stores go by
+// TMA, and what the producer warp executes.
+absl::Status AssignLayouts(Program& p);
 
 }  // namespace tile::codegen
 

@@ -128,6 +128,11 @@ void AssumeAligned(ir::Module* module, ir::Function* function) {
                                    std::vector<int64_t>(params.begin(), params.end()));
 }
 
+absl::Status AssumeAligned(Program& p) {
+  if (p.aligned) AssumeAligned(p.module.get(), p.function);
+  return absl::OkStatus();
+}
+
 std::vector<ir::ImageRequirement> AlignmentRequirements(const ir::Function& function) {
   std::vector<ir::ImageRequirement> needs;
   const Op* kernel = FindKernelOp(function);

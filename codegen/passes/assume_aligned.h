@@ -14,12 +14,16 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "ir/module.h"
 #include "ir/tbc/image.h"
 
 namespace tile::codegen {
 
 void AssumeAligned(ir::Module* module, ir::Function* function);
+// The pass: where the program's options say so.
+absl::Status AssumeAligned(Program& p);
 // What a launch must keep for the code to be right: one for each parameter that something was assumed of.
 std::vector<ir::ImageRequirement> AlignmentRequirements(const ir::Function& function);
 // Whether it would assume anything.

@@ -487,4 +487,13 @@ int Slice(const SliceOptions& options, ir::Module* module, ir::Function* functio
   return loops;
 }
 
+absl::Status Slice(Program& p) {
+  Slice(SlicesFor(p.told_warps, static_cast<int64_t>(p.target.shared_bytes)), p.module.get(), p.function, &p.trace());
+  if (const LargestTile largest = FindLargestTile(*p.function); largest.op != nullptr) {
+    p.trace().largest_tile = absl::StrCat(p.module->Where(largest.op->loc, largest.op->pos), ": ",
+                                          largest.op->info()->mnemonic, " of ", largest.tile->type().ToString());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace tile::codegen

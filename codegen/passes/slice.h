@@ -39,6 +39,8 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 
@@ -56,6 +58,9 @@ SliceOptions SlicesFor(int num_warps, int64_t shared_bytes = 0);
 
 // The loops made. The trace may be null.
 int Slice(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace);
+// The pass: for the warps that the user wants, else for as many as a block can have. Notes the largest tile that is left
+// (Trace::largest_tile).
+absl::Status Slice(Program& p);
 
 }  // namespace tile::codegen
 

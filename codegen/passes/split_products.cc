@@ -397,9 +397,11 @@ int SplitProducts(const Target& target, int64_t limit, ir::Module* module, ir::F
   }
 }
 
-int64_t MostProductRegisters(int num_warps) {
-  const int64_t threads = 32 * (num_warps == 0 ? tuning::kMaxWarps : num_warps);
-  return std::min(tuning::kProductRegisters, tuning::kProductRegistersOfThread * threads);
+absl::Status SplitProducts(Program& p) {
+  const int64_t threads = 32 * (p.told_warps == 0 ? tuning::kMaxWarps : p.told_warps);
+  const int64_t limit = std::min(tuning::kProductRegisters, tuning::kProductRegistersOfThread * threads);
+  SplitProducts(p.target, limit, p.module.get(), p.function, &p.trace());
+  return absl::OkStatus();
 }
 
 }  // namespace tile::codegen

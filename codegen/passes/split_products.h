@@ -25,6 +25,8 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
@@ -35,8 +37,8 @@ namespace tile::codegen {
 // null.
 int SplitProducts(const Target& target, int64_t limit, ir::Module* module, ir::Function* function, Trace* trace);
 
-// The limit for so many warps (0: as many as a block can have).
-int64_t MostProductRegisters(int num_warps);
+// The pass: with the limit for the warps that the user wants, else for as many as a block can have.
+absl::Status SplitProducts(Program& p);
 
 }  // namespace tile::codegen
 

@@ -35,8 +35,30 @@ def math_table(text):
         yield f"| {row[1].lower()} | {row[2]} | {remark[1]} | {row[3]} | {remark[2]} | {remark[3] or ''} |"
 
 
+PASS_ROW = re.compile(r'TILE_PASS\((\w+), (\w+), "([^"]+)", "[^"]+"\)')
+TOOL_ROW = re.compile(r'TILE_TOOL\("([^"]+)", "[^"]+"\)')
+LEVELS = {"Tile": "tile code", "Llvm": "LLVM IR", "Ptx": "PTX"}
+
+
+def pass_picture(text):
+    """The passes of codegen/passes.def in order, a line for each level."""
+    of_level = {}
+    for line in text.splitlines():
+        if row := PASS_ROW.fullmatch(line):
+            if row[2] not in LEVELS:
+                raise Malformed(f"{row[1]} has the unknown level {row[2]}")
+            of_level.setdefault(row[2], []).append(row[3])
+        elif row := TOOL_ROW.fullmatch(line):
+            of_level.setdefault("Ptx", []).append(row[1])
+    yield "```"
+    for level, name in LEVELS.items():
+        yield f"{name:12}" + " → ".join(of_level.get(level, []))
+    yield "```"
+
+
 # Page, name of the part, the table that it follows from, and how.
-PARTS = [("vm/kernels/MATH.md", "bounds", "vm/kernels/elementwise.def", math_table)]
+PARTS = [("vm/kernels/MATH.md", "bounds", "vm/kernels/elementwise.def", math_table),
+         ("codegen/README.md", "passes", "codegen/passes.def", pass_picture)]
 
 
 def written(page, name, source, make, texts):

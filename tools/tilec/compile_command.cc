@@ -373,7 +373,7 @@ const Command kCompileCommand = {
          "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},
         {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
         {"print-after", 0, "PASS", "the program after a pass, on stderr: all"
-#define TILE_PASS(Name, level, name, text) ", " name
+#define TILE_PASS(Function, level, name, text) ", " name
 #define TILE_TOOL(name, text) ", " name
 #include "codegen/passes.def"
          ,
