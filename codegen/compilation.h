@@ -1,8 +1,9 @@
 // What the passes of codegen/passes.def hand on to each other: the program (passes/program.h), and what it becomes.
 //
 //   Compilation c(module, function, options, candidate);
-//   absl::Status s = RunPasses(c);      // codegen/pipeline.h
-//   c.result, or why not: c.fit
+//   absl::Status s = RunProgramPasses(c);      // codegen/pipeline.h; if it fails: c.fit
+//   s = RunMachinePasses(c);
+//   c.result
 //
 // A kernel that is read back from the text of a pass (passes/gpu_text.h) goes on with the passes behind that one.
 #ifndef TILE_CODEGEN_COMPILATION_H_

@@ -63,8 +63,17 @@ absl::Status Run(const Pass& pass, Compilation& c) {
 
 absl::Span<const PassInfo> AllPasses() { return kInfos; }
 
-absl::Status RunPasses(Compilation& c) {
+absl::Status RunProgramPasses(Compilation& c) {
   for (const Pass& pass : kPasses) {
+    if (pass.level != Level::kTile) break;
+    if (absl::Status s = Run(pass, c); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunMachinePasses(Compilation& c) {
+  for (const Pass& pass : kPasses) {
+    if (pass.level == Level::kTile) continue;
     if (absl::Status s = Run(pass, c); !s.ok()) return s;
   }
   return absl::OkStatus();

@@ -18,9 +18,6 @@
 
 namespace tile::codegen {
 
-// Whether a candidate can be compiled: all that other candidates may do better.
-enum class Fit : uint8_t { kFits, kTooMuchShared, kTooManyRegisters };
-
 // What the user decides.
 struct ProgramOptions {
   const Target* target = nullptr;
