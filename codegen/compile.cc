@@ -22,7 +22,8 @@ absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& f
   while (const std::optional<Candidate> candidate = candidates.Next(cycles)) {
     auto c = std::make_unique<Compilation>(module, function, options, *candidate);
     if (absl::Status s = RunProgramPasses(*c); !s.ok()) {
-      if (c->fit == Fit::kFits) return s;
+      // A program that loads ahead already is one of the candidates, whatever the options say.
+      if (c->fit == Fit::kFits || AheadOf(function) != Ahead::kNothing) return s;
       candidates.Became(*c->function, c->fit);
       why_not = std::move(s);
     } else if (const double became = candidates.Became(*c->function, c->fit); became < cycles) {

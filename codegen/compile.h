@@ -34,6 +34,8 @@ struct CompileOptions {
   bool descriptors = false;
   // The code may take arrays for aligned (Compiled::requirements; passes/assume_aligned.h).
   bool aligned = false;
+  // The kernel is what this pass left (program_text.h): only those behind it run. Empty: it is tile code.
+  std::string start_after;
   bool verify_each = false;  // the program behind each pass, for tests and those who change passes
   Trace* trace = nullptr;    // texts, times and remarks of the passes; may be null
   // Called with the program that PTX was made of, which is gone afterwards. May be empty.

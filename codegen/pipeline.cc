@@ -64,11 +64,17 @@ absl::Status Run(const Pass& pass, Compilation& c) {
 absl::Span<const PassInfo> AllPasses() { return kInfos; }
 
 absl::Status RunProgramPasses(Compilation& c) {
+  const std::string& start = c.options.start_after;
+  bool runs = start.empty();
   for (const Pass& pass : kPasses) {
     if (pass.level != Level::kTile) break;
-    if (absl::Status s = Run(pass, c); !s.ok()) return s;
+    if (!runs) {
+      runs = start == pass.name;
+    } else if (absl::Status s = Run(pass, c); !s.ok()) {
+      return s;
+    }
   }
-  return absl::OkStatus();
+  return runs ? absl::OkStatus() : absl::NotFoundError(absl::StrCat("no pass over tile code is called ", start));
 }
 
 absl::Status RunMachinePasses(Compilation& c) {

@@ -15,7 +15,7 @@
 namespace tile::codegen {
 
 // The passes over tile code, then those from there to PTX. Return the first error of a pass, or of the verifier behind it (code
-// codegen.internal, it names the pass).
+// codegen.internal, it names the pass). Those over tile code begin behind CompileOptions::start_after.
 absl::Status RunProgramPasses(Compilation& c);
 absl::Status RunMachinePasses(Compilation& c);
 // One of them by its name, for tests; NotFound if there is none.

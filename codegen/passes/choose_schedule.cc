@@ -6,6 +6,8 @@
 #include "codegen/analysis/live_registers.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/staging.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
 
 namespace tile::codegen {
 namespace {
@@ -33,9 +35,11 @@ absl::Status CheckLargestTile(Program& p) {
 
 absl::Status ChooseSchedule(Program& p) {
   DecideStages(p.module.get(), p.function);
-  std::optional<Schedule> schedule =
-      MakeSchedule(p.target, *p.function,
-                   {.aligned = p.aligned, .told_warps = p.told_warps, .most_stages = p.candidate.most_stages});
+  const ir::Op* kernel = FindKernelOp(*p.function);
+  const auto decided = kernel == nullptr ? std::nullopt : DecisionOf<Decision::kMostStages>(*kernel);
+  const int most_stages = static_cast<int>(decided.value_or(p.candidate.most_stages));
+  std::optional<Schedule> schedule = MakeSchedule(
+      p.target, *p.function, {.aligned = p.aligned, .told_warps = p.told_warps, .most_stages = most_stages});
   if (!schedule) {
     p.Remark("fetch", "nothing is fetched ahead: shared memory does not hold the operands of two rounds");
     p.fit = Fit::kTooMuchShared;

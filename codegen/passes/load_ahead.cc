@@ -2,6 +2,8 @@
 
 #include "codegen/passes/copy_ahead.h"
 #include "codegen/passes/fetch_ahead.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
 
 namespace tile::codegen {
 
@@ -10,7 +12,11 @@ absl::Status LoadAhead(Program& p) {
   ir::Module* module = p.module.get();
   const bool any = (most == Ahead::kTma && FetchAhead(p.target, p.told_warps, module, p.function, &p.trace())) ||
                    (most != Ahead::kNothing && CopyAhead(p.target, module, p.function, &p.trace()));
-  if (!any) FitRounds(p.target, module, p.function);
+  if (any) {
+    Decide<Decision::kMostStages>(module, KernelOp(module, p.function), p.candidate.most_stages);
+  } else {
+    FitRounds(p.target, module, p.function);
+  }
   return absl::OkStatus();
 }
 
