@@ -17,9 +17,20 @@
 #ifndef TILE_CODEGEN_PASSES_SPLIT_ROUNDS_H_
 #define TILE_CODEGEN_PASSES_SPLIT_ROUNDS_H_
 
+#include <optional>
+
+#include "codegen/plan/staging.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
+
+// How both operands of a product would lie in shared memory; nullopt: one of them can't (StageOperand).
+struct StagedProduct {
+  StagedTile operands[2];
+
+  int64_t slot_bytes() const { return operands[0].slot_bytes() + operands[1].slot_bytes(); }
+};
+std::optional<StagedProduct> StagedProductOf(const ir::Op& mma);
 
 // The product stands in a for that does nothing else, and both operands come from loads (StageOperand).
 bool IsProductLoop(const ir::Op& mma);
