@@ -79,7 +79,7 @@ class Assigner : public LayoutRules {
     SetLayout(module(), v, Decided(v));
   }
 
-  // The value in this layout: itself, made again, or converted. Stands behind the definition, so it serves all uses.
+  // The value in this layout: itself, made again, or converted. It follows the definition, so it serves all uses.
   Value* In(Value* v, const Layout* layout) {
     if (LayoutOf(v->type()) == layout) return v;
     // Not by way of a third layout, in which nobody may want it in the end.

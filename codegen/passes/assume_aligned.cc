@@ -39,7 +39,7 @@ class Search {
     }
   }
 
-  // Whatever decides where the elements of a tile of pointers lie, or which of them count.
+  // Whatever decides the addresses of a tile of pointers, or which of its elements are active.
   void Follow(const Value* v) {
     if (v == nullptr || v->type().is_token() || !seen_.insert(v).second) return;
     if (facts_.Divisor(v) >= kMultiple) return;

@@ -38,7 +38,7 @@ class Loop {
         candidates_.push_back({{mma, i}, tile, WhyNot(*mma, i, tile)});
       }
     }
-    // A tile that several products use lies as all of them read it, or moves for none.
+    // A tile that several products use is stored as all of them read it, or moves for none.
     for (Candidate& c : candidates_) {
       for (const Candidate& other : candidates_) {
         if (c.why.empty() && !other.why.empty() && LoadOf(c) != nullptr && LoadOf(c) == LoadOf(other))
@@ -60,7 +60,7 @@ class Loop {
     for (const Candidate& c : candidates_) {
       if (!left_out.contains(LoadOf(c))) chosen.push_back(c.operand);
     }
-    // Nobody takes others for tiles that could lie in a stage.
+    // Loads that are left out lose the decision: with it they would be taken for tiles that a stage can hold.
     for (const Op* load : left_out) {
       if (load != nullptr && PointerCopyOf(*load)) const_cast<Op*>(load)->DropAnnotations();
     }

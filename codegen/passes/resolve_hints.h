@@ -1,4 +1,4 @@
-// Hints of accesses, for one target: whatever stands for other architectures goes, and what is left stands as `default`, so that
+// Hints of accesses, for one target: those for other architectures are removed, and the rest become `default`, so that
 // later passes need not know the target. The first pass; works on a copy of the program.
 //
 //   if (absl::Status s = ResolveHints(program); !s.ok()) …

@@ -1,4 +1,4 @@
-// Loops over matrix products whose results exceed the registers of a block are run in parts, one behind the other, so that
+// Loops over matrix products whose results exceed the registers of a block are run in parts, one after the other, so that
 // each part's sums stay in registers: half of the rows or columns, a quarter, … with what is computed from them and
 // stored. Sums come in the same order, so results are the same bit by bit.
 //

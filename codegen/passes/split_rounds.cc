@@ -76,7 +76,7 @@ std::optional<StagedProduct> StagedProductOf(const Op& mma) {
 
 namespace {
 
-// That of a product which stands in a for that does nothing else.
+// That of a product in a for that does nothing else.
 std::optional<StagedProduct> FindProductLoop(const Op& mma) {
   if (!ir::ForOp::Is(mma.parent())) return std::nullopt;
   const ir::CarryingLoop loop(*mma.parent());

@@ -32,9 +32,9 @@ struct StagedProduct {
 };
 std::optional<StagedProduct> StagedProductOf(const ir::Op& mma);
 
-// The product stands in a for that does nothing else, and both operands come from loads (StageOperand).
+// The product is in a for that does nothing else, and both operands come from loads (StageOperand).
 bool IsProductLoop(const ir::Op& mma);
-// It stands in such a loop, which steps by 1; loads go by partition views that can be split, and a part of their K is
+// It is in such a loop, which steps by 1; loads go by partition views that can be split, and a part of their K is
 // at least 32 bytes.
 bool CanSplitRounds(const ir::Op& mma, int parts);
 // `parts`: a power of two.

@@ -2,7 +2,7 @@
 //
 // A tile is, in each thread, a list of registers: register r of lane l of warp w holds the element that the tile's layout
 // names. A scalar is a tile with one register that all threads hold alike; control flow follows scalars only, so all
-// threads of a block take the same way. Tokens have no value: they say where barriers must stand (codegen/emit/context/order.h).
+// threads of a block take the same way. Tokens have no value: they say where barriers are needed (codegen/emit/context/order.h).
 //
 // Each operation has one function, declared from the operation table, so that a forgotten one is a link error:
 //
@@ -11,7 +11,7 @@
 //   * all others: reads e.regs(value), writes e.Set(value, registers)
 //       void LowerIota(Emitter& e, const ir::Op& op);
 //
-// How elements lie in registers: i1 as i1; i4, f4 and 8-bit floats as i8 (4-bit ones in the low bits, high bits zero);
+// How registers hold elements: i1 as i1; i4, f4 and 8-bit floats as i8 (4-bit ones in the low bits, high bits zero);
 // f16 half, bf16 bfloat, tf32 float with its low 13 bits zero; pointers as i64.
 //
 // What a function can't do on this target it refuses: e.Refuse(op, "what, and what would work"); the first refusal ends
@@ -100,7 +100,7 @@ class Emitter {
   llvm::Value* ToBits(llvm::Value* v);
   llvm::Value* FromBits(llvm::Value* bits, llvm::Type* type);
 
-  // --- parameters that every kernel has behind its own (runtime/cuda/kernel_abi.h) ---
+  // --- parameters that every kernel has after its own (runtime/cuda/kernel_abi.h) ---
   llvm::Value* GridSize(int dim) { return AbiParam(TILE_ABI_PARAM_GRID_X + dim); }  // i32, in tile blocks
   llvm::Value* TrapRecord() { return AbiParam(TILE_ABI_PARAM_TRAP_RECORD); }        // i64, an address
   llvm::Value* WorkspaceParam() { return AbiParam(TILE_ABI_PARAM_WORKSPACE); }      // i64, an address

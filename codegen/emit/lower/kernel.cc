@@ -115,7 +115,7 @@ class KernelFrame {
   }
 
  private:
-  // Where values live that can be used everywhere. The block behind it.
+  // The entry block, whose values can be used everywhere. Returns the block after it.
   llvm::BasicBlock* MakeEntry() {
     llvm::BasicBlock* entry = e_.NewBlock("entry");
     llvm::BasicBlock* body = e_.NewBlock("body");
@@ -159,7 +159,7 @@ class KernelFrame {
     b_.CreateRetVoid();
   }
 
-  // emit() for each tile block that this hardware block does, which goes to blocks().next() at its end; behind them leave().
+  // emit() for each tile block that this hardware block does, which goes to blocks().next() at its end; after them leave().
   void ForEachBlock(const std::function<void()>& emit, const std::function<void()>& leave) {
     auto& b = b_;
     llvm::BasicBlock *before = b.GetInsertBlock(), *head = e_.NewBlock("block"), *next = e_.NewBlock("nextblock"),
@@ -192,7 +192,7 @@ class KernelFrame {
 
 }  // namespace
 
-// What stands beside it is read where it is needed.
+// Its annotations are read where they are needed.
 void LowerKernel(Emitter&, const ir::Op&) {}
 
 absl::StatusOr<EmittedKernel> EmitKernel(const Target& target, const Schedule& plan, const ir::Module& source,
