@@ -5,7 +5,7 @@
 //   s = RunMachinePasses(c);
 //   c.result
 //
-// A kernel that is read back from the text of a pass (passes/gpu_text.h) goes on with the passes behind that one.
+// A kernel that is read back from the text of a pass (passes/gpu_text.h) goes on with the passes after that one.
 #ifndef TILE_CODEGEN_COMPILATION_H_
 #define TILE_CODEGEN_COMPILATION_H_
 

@@ -52,7 +52,7 @@ void HowManyBlocks(const Target& target, const MachineFacts& m, Explanation* e) 
   }
 }
 
-// Resources that work beside each other: nearly the longest, more where others are nearly as long.
+// Resources that work at the same time: nearly the longest, more where others are nearly as long.
 double Overlap(const std::vector<double>& times) {
   double sum = 0;
   for (double t : times) sum += std::pow(t, 4);

@@ -1,5 +1,5 @@
 // Runs the passes of codegen/passes.def over a kernel: times each, gives its text to who asks, and verifies the program
-// behind it where CompileOptions::verify_each says so.
+// after it where CompileOptions::verify_each says so.
 //
 //   Compilation c(module, function, options, candidate);
 //   if (absl::Status s = RunProgramPasses(c); !s.ok()) …
@@ -14,8 +14,8 @@
 
 namespace tile::codegen {
 
-// The passes over tile code, then those from there to PTX. Return the first error of a pass, or of the verifier behind it (code
-// codegen.internal, it names the pass). Those over tile code begin behind CompileOptions::start_after.
+// The passes over tile code, then those from there to PTX. Return the first error of a pass, or of the verifier after it (code
+// codegen.internal, it names the pass). Those over tile code begin after CompileOptions::start_after.
 absl::Status RunProgramPasses(Compilation& c);
 absl::Status RunMachinePasses(Compilation& c);
 // One of them by its name, for tests; NotFound if there is none.

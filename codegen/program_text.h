@@ -26,7 +26,7 @@ struct ProgramText {
 // The first line of a pass's text.
 std::string HeadOf(absl::string_view pass, absl::string_view of);
 
-// Errors are complete messages: the text is malformed, of another pass by its first line, or no program that the passes behind `pass`
+// Errors are complete messages: the text is malformed, of another pass by its first line, or no program that the passes after `pass`
 // may be given.
 absl::StatusOr<std::unique_ptr<ProgramText>> ReadProgramText(absl::string_view text, absl::string_view file_name,
                                                              absl::string_view pass, const Target& target);

@@ -25,7 +25,7 @@ namespace tile::codegen {
 
 // How loops over products may be compiled: loads where they are used, or ahead, by all threads or by a warp that does nothing else.
 enum class Ahead : uint8_t { kNothing, kCopies, kTma };
-// How they are, behind the pass `fetch`.
+// How they are, after the pass `fetch`.
 Ahead AheadOf(const ir::Function& function);
 
 // One way to compile a kernel: the most that it may load ahead.
