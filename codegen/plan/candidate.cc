@@ -111,6 +111,7 @@ double Candidates::Became(const ir::Function& program, Fit fit) {
   const int stages = schedule ? schedule->stages : 0;
   const auto becomes_the_same = [&](const Candidate& c) {
     if (ahead == Ahead::kNothing || (ahead < last_.ahead && c.ahead > ahead)) return true;
+    if (fit == Fit::kFits && c.ahead < ahead) return true;
     // Registers do not depend on the stages.
     return c.ahead >= ahead && (c.most_stages >= stages || fit == Fit::kTooManyRegisters);
   };

@@ -8,8 +8,9 @@
 //
 // What a candidate costs is estimated from the products of the kernel's loops (ProductLoop), before any pass runs; how many stages it
 // gets, and whether it fits at all, only the passes find out: shared memory by the account of the pass `memory`
-// (plan/shared_use.h), registers by what lives at once. So candidates are tried in the order of their estimates, which is that of all
-// GPUs measured so far: TMA, copies by all threads, nothing; more stages before fewer. Then costs are those of what came out.
+// (plan/shared_use.h), registers by what lives at once. So candidates are tried in the order of their estimates, mostly TMA, copies by
+// all threads, nothing; more stages before fewer. Then costs are those of what came out. A way that fits is not left for a slower one
+// that would have more stages: nothing was measured where that pays.
 #ifndef TILE_CODEGEN_PLAN_CANDIDATE_H_
 #define TILE_CODEGEN_PLAN_CANDIDATE_H_
 
@@ -56,7 +57,8 @@ class Candidates {
 
   // The cheapest by the estimate of those that are left, if it costs less than `cycles`.
   std::optional<Candidate> Next(double cycles);
-  // The program that the last one became. Candidates that would become the same are left out from now on. Returns its cost.
+  // The program that the last one became. Candidates that would become the same are left out from now on, and if it fits, those of
+  // slower ways. Returns its cost.
   double Became(const ir::Function& program, Fit fit);
 
  private:
