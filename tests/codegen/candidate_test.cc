@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/compile.h"
-#include "codegen/trace/trace.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/ptx_testing.h"
 
