@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/passes/assume_aligned.h"
+#include "codegen/passes/tile_code.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
 #include "ir/tbc/writer.h"
@@ -174,7 +175,7 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
                {ir::ExprOp::kMul, 0, 0, 0}};
     image.workspaces.push_back(std::move(w));
   }
-  absl::StatusOr<ir::Sha256Digest> hash = ir::HashCode(module);
+  absl::StatusOr<ir::Sha256Digest> hash = ir::HashCode(options.start_after.empty() ? module : *TileCodeOf(module));
   if (!hash.ok()) return hash.status();
   image.code_hash = *hash;
   image.payload = {reinterpret_cast<const uint8_t*>(built.payload->data()), built.payload->size()};

@@ -1,48 +1,40 @@
 #include "codegen/compile.h"
 
-#include <algorithm>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "codegen/compilation.h"
 #include "codegen/pipeline.h"
 #include "codegen/plan/schedule.h"
-#include "codegen/target/tuning.h"
 
 namespace tile::codegen {
-namespace {
 
-Candidate FirstOf(Ahead ahead) {
-  return {ahead, ahead == Ahead::kTma ? tuning::kMostStages : ahead == Ahead::kCopies ? tuning::kMostCopyStages : 0};
-}
-
-// The way to try behind one that did not fit: fewer stages than it had, while there are two, or less fetched ahead.
-std::optional<Candidate> NextOf(const Compilation& c) {
-  const Ahead ahead = AheadOf(*c.function);
-  if (c.fit == Fit::kFits || ahead == Ahead::kNothing) return std::nullopt;
-  const std::optional<Schedule> schedule = ScheduleOf(*c.function);
-  const int fewer = std::min(c.candidate.most_stages, schedule ? schedule->stages : 0) - 1;
-  if (c.fit == Fit::kTooMuchShared && fewer >= 2) return Candidate{c.candidate.ahead, fewer};
-  return FirstOf(ahead == Ahead::kTma ? Ahead::kCopies : Ahead::kNothing);
-}
-
-}  // namespace
-
-// Ways to compile are tried from the fastest on, until shared memory and registers hold what one needs. The passes over the program
-// find that out, the last of them (`memory`) for the whole block: only a way that fits becomes LLVM IR.
+// Candidates are tried until none that is left can be cheaper than what fits (plan/candidate.h). That takes the passes over the
+// program only, mostly of one candidate: LLVM gets the cheapest, and nothing else.
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,
                                  const CompileOptions& options) {
-  std::optional<Candidate> candidate = FirstOf(options.descriptors ? Ahead::kTma : Ahead::kCopies);
-  while (true) {
-    Compilation c(module, function, options, *candidate);
-    const absl::Status s = RunPasses(c);
-    if (s.ok()) {
-      if (options.on_compiled) options.on_compiled(*c.function, *ScheduleOf(*c.function));
-      return std::move(c.result);
+  Candidates candidates(*options.target, function, options.descriptors);
+  std::unique_ptr<Compilation> best;
+  double cycles = std::numeric_limits<double>::infinity();
+  absl::Status why_not;
+  while (const std::optional<Candidate> candidate = candidates.Next(cycles)) {
+    auto c = std::make_unique<Compilation>(module, function, options, *candidate);
+    if (absl::Status s = RunProgramPasses(*c); !s.ok()) {
+      // A program that loads ahead already is one of the candidates, whatever the options say.
+      if (c->fit == Fit::kFits || AheadOf(function) != Ahead::kNothing) return s;
+      candidates.Became(*c->function, c->fit);
+      why_not = std::move(s);
+    } else if (const double became = candidates.Became(*c->function, c->fit); became < cycles) {
+      cycles = became;
+      best = std::move(c);
     }
-    candidate = NextOf(c);
-    if (!candidate) return s;
   }
+  if (best == nullptr) return why_not;
+  if (absl::Status s = RunMachinePasses(*best); !s.ok()) return s;
+  if (options.on_compiled) options.on_compiled(*best->function, *ScheduleOf(*best->function));
+  return std::move(best->result);
 }
 
 }  // namespace tile::codegen

@@ -32,7 +32,7 @@ struct CompileOptions {
   int opt_level = 3;       // of LLVM and ptxas, 0 … 3
   int num_warps = 0;       // 0: chosen by the plan
   bool line_info = false;  // source lines in the machine code
-  // The code may take TMA descriptors behind the kernel's parameters (Compiled::maps), which a runtime encodes.
+  // The code may take TMA descriptors after the kernel's parameters (Compiled::maps), which a runtime encodes.
   bool descriptors = false;
   // The code may take arrays for aligned (Compiled::requirements; passes/assume_aligned.h).
   bool aligned = false;
@@ -40,7 +40,9 @@ struct CompileOptions {
   bool joins_blocks = false;
   // BuildImages makes an image that does, for grids that have so many blocks left; 0: none.
   int64_t least_joined = tuning::kJoinedBlocks;
-  bool verify_each = false;  // the program behind each pass, for tests and those who change passes
+  // The kernel is what this pass left (program_text.h): only those after it run. Empty: it is tile code.
+  std::string start_after;
+  bool verify_each = false;  // the program after each pass, for tests and those who change passes
   Trace* trace = nullptr;    // texts, times and remarks of the passes; may be null
   // Called with the program that PTX was made of, which is gone afterwards. May be empty.
   std::function<void(const ir::Function& program, const Schedule& schedule)> on_compiled;
@@ -52,7 +54,7 @@ struct Compiled {
   int threads = 0;               // per block
   uint64_t shared_bytes = 0;     // dynamic shared memory per block
   uint64_t workspace_bytes = 0;  // device memory per block
-  // What the code needs beyond its parameters: descriptors, in order behind them; conditions under which it may be used.
+  // What the code needs beyond its parameters: descriptors, in order after them; conditions under which it may be used.
   std::vector<ir::TmaDescriptor> maps;
   bool one_row = false;                    // the hardware's grid is x·y, 1, z of the launch's
   bool persistent = false;                 // or a row of fewer blocks
@@ -67,6 +69,7 @@ struct Compiled {
 struct PassInfo {
   const char* name;
   const char* text;
+  bool of_program;  // tile code, which can be read back (passes/gpu_text.h)
 };
 absl::Span<const PassInfo> AllPasses();
 

@@ -11,17 +11,14 @@ namespace {
 
 constexpr int kMostThreads = 2048, kMostBlocks = 32;  // of a multiprocessor
 constexpr double kLatency = 0.8;                      // microseconds from asking memory until work goes on
-constexpr double kSyncShare = 0.55;  // of the tensor cores' rate that mma.sync reaches on sm_90 (docs/gpu-compiler.md)
-constexpr double kF16Macs = 2048;    // of wgmma, in a cycle of a multiprocessor, for 16-bit operands
-constexpr double kFmaMacs = 128;
 
 // Multiplications a cycle.
 double RateOf(const ProductWork& p) {
-  if (p.instruction == "fma") return kFmaMacs;
+  if (p.instruction == "fma") return Chip::kFmaMacs;
   // 8-bit floats go through f16 by mma.sync.
   const bool wgmma = p.instruction == "wgmma";
   const double bits = wgmma ? p.element_bits : std::max(16, p.element_bits);
-  return kF16Macs * 16 / bits * (wgmma ? 1 : kSyncShare);
+  return Chip::kF16Macs * 16 / bits * (wgmma ? 1 : Chip::kSyncShare);
 }
 
 // How long one resource keeps a multiprocessor busy with the work of an average block, in cycles.
@@ -55,7 +52,7 @@ void HowManyBlocks(const Target& target, const MachineFacts& m, Explanation* e) 
   }
 }
 
-// Resources that work beside each other: nearly the longest, more where others are nearly as long.
+// Resources that work at the same time: nearly the longest, more where others are nearly as long.
 double Overlap(const std::vector<double>& times) {
   double sum = 0;
   for (double t : times) sum += std::pow(t, 4);

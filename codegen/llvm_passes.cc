@@ -21,14 +21,13 @@ namespace tile::codegen {
 namespace {
 
 // What the image says of the code, besides the code.
-void Describe(const Emitter& emitter, Compilation& c) {
-  const Schedule& schedule = emitter.plan();
+void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
   Compiled& r = c.result;
   r.symbol = KernelSymbol(c.function->name);
-  r.threads = emitter.hardware_threads();
-  r.shared_bytes = emitter.shared().account().bytes();
-  r.workspace_bytes = emitter.workspace().bytes();
-  r.sites = emitter.sites();
+  r.threads = schedule.hardware_threads();
+  r.shared_bytes = emitted.shared_bytes;
+  r.workspace_bytes = emitted.workspace_bytes;
+  r.sites = std::move(emitted.sites);
   r.one_row = schedule.square > 0;
   r.persistent = schedule.persistent;
   r.joined = JoinedBlocks(*c.function);
@@ -52,12 +51,13 @@ absl::Status EmitPass(Compilation& c) {
   c.llvm = *std::move(code);
   llvm::Module& module = c.llvm->module();
   const Schedule schedule = *ScheduleOf(*c.function);
-  Emitter emitter(c.target, schedule, *c.module, *c.function, &module, c.options.trace, NumTensorMaps(*c.function));
-  if (absl::Status s = EmitKernel(&emitter); !s.ok()) return s;
+  absl::StatusOr<EmittedKernel> kernel =
+      EmitKernel(c.target, schedule, *c.module, *c.function, &module, c.options.trace);
+  if (!kernel.ok()) return kernel.status();
   for (llvm::Function& f : module) {
     if (!f.isDeclaration()) llvm::EliminateUnreachableBlocks(f);
   }
-  Describe(emitter, c);
+  Describe(*std::move(kernel), schedule, c);
   const int64_t planned = DecisionOf<Decision::kSharedBytes>(*FindKernelOp(*c.function)).value_or(0);
   if (c.options.verify_each && planned != static_cast<int64_t>(c.result.shared_bytes)) {
     return absl::InternalError(absl::StrCat("error[codegen.internal]: @", c.function->name, " takes ",

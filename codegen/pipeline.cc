@@ -21,14 +21,14 @@ struct Pass {
 };
 
 constexpr Pass kPasses[] = {
-#define TILE_PASS(Name, level, name, text) {name, Level::k##level, Name##Pass},
+#define TILE_PASS(Function, level, name, text) {name, Level::k##level, [](Compilation& c) { return Function(c); }},
 #define TILE_TOOL(...)
 #include "codegen/passes.def"
 };
 
 constexpr PassInfo kInfos[] = {
-#define TILE_PASS(Name, level, name, text) {name, text},
-#define TILE_TOOL(name, text) {name, text},
+#define TILE_PASS(Function, level, name, text) {name, text, Level::k##level == Level::kTile},
+#define TILE_TOOL(name, text) {name, text, false},
 #include "codegen/passes.def"
 };
 
@@ -63,8 +63,23 @@ absl::Status Run(const Pass& pass, Compilation& c) {
 
 absl::Span<const PassInfo> AllPasses() { return kInfos; }
 
-absl::Status RunPasses(Compilation& c) {
+absl::Status RunProgramPasses(Compilation& c) {
+  const std::string& start = c.options.start_after;
+  bool runs = start.empty();
   for (const Pass& pass : kPasses) {
+    if (pass.level != Level::kTile) break;
+    if (!runs) {
+      runs = start == pass.name;
+    } else if (absl::Status s = Run(pass, c); !s.ok()) {
+      return s;
+    }
+  }
+  return runs ? absl::OkStatus() : absl::NotFoundError(absl::StrCat("no pass over tile code is called ", start));
+}
+
+absl::Status RunMachinePasses(Compilation& c) {
+  for (const Pass& pass : kPasses) {
+    if (pass.level == Level::kTile) continue;
     if (absl::Status s = Run(pass, c); !s.ok()) return s;
   }
   return absl::OkStatus();

@@ -1,8 +1,9 @@
 // Runs the passes of codegen/passes.def over a kernel: times each, gives its text to who asks, and verifies the program
-// behind it where CompileOptions::verify_each says so.
+// after it where CompileOptions::verify_each says so.
 //
 //   Compilation c(module, function, options, candidate);
-//   if (absl::Status s = RunPasses(c); !s.ok()) …
+//   if (absl::Status s = RunProgramPasses(c); !s.ok()) …
+//   if (absl::Status s = RunMachinePasses(c); !s.ok()) …
 //   for (const PassInfo& p : AllPasses()) …
 #ifndef TILE_CODEGEN_PIPELINE_H_
 #define TILE_CODEGEN_PIPELINE_H_
@@ -13,8 +14,10 @@
 
 namespace tile::codegen {
 
-// The first error of a pass, or of the verifier behind it (code codegen.internal, it names the pass).
-absl::Status RunPasses(Compilation& c);
+// The passes over tile code, then those from there to PTX. Return the first error of a pass, or of the verifier after it (code
+// codegen.internal, it names the pass). Those over tile code begin after CompileOptions::start_after.
+absl::Status RunProgramPasses(Compilation& c);
+absl::Status RunMachinePasses(Compilation& c);
 // One of them by its name, for tests; NotFound if there is none.
 absl::Status RunPass(Compilation& c, absl::string_view name);
 

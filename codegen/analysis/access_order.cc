@@ -69,7 +69,7 @@ bool Same(const Value* a, const Value* b, int depth = 0) {
   return true;
 }
 
-// The same tensor cut in the same way; what lies outside may read as something else.
+// The same tensor cut in the same way; what is outside may read as something else.
 bool SameView(const Value* a, const Value* b) {
   const ir::Type s = a->type(), t = b->type();
   return s.kind() == t.kind() && s->shape == t->shape && s->dim_map == t->dim_map && s->steps == t->steps &&
@@ -100,7 +100,7 @@ const SliceOrder::Ops& SliceOrder::Followers(const Op& load) {
       for (int r = 0; r < op->num_regions(); ++r) {
         for (int i = 0; op->region(r) != nullptr && i < op->region(r)->num_args(); ++i) reach(op->region(r)->arg(i));
       }
-      // Out of a region, not round the loop that the load stands in.
+      // Out of a region, not around the loop that contains the load.
       for (const Op* in = op; in->block() != load.block() && in->parent() != nullptr; in = in->parent()) {
         ops.insert(in->parent());
         if (op->info()->has(ir::kTerminator)) reach_results(*in->parent());

@@ -14,7 +14,7 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-constexpr int kDepth = 200;                    // operations that one fact may follow from, one behind the other
+constexpr int kDepth = 200;                    // operations that one fact may follow from, in a chain
 constexpr int64_t kLooked = int64_t{1} << 20;  // operations that are looked at in all
 constexpr int kRounds = 8;                     // attempts at an argument of a loop
 

@@ -7,7 +7,7 @@
 //   facts.LineOf(offsets, dim)      // how many neighbours along the dimension rise by one step, or are equal
 //
 // Sources are constants, assumptions, arithmetic, and what loops and branches hand on. A loop's argument has the facts of its
-// first value as long as every way round the loop keeps them. Not thread-safe; remembers what it found, so the program must
+// first value as long as every path through the loop keeps them. Not thread-safe; remembers what it found, so the program must
 // not change meanwhile.
 //
 // Everything said holds in every run that breaks no promise (`assume`, no-wrap flags) and divides by no zero.
@@ -31,7 +31,7 @@ class Facts {
   // known. Of a tensor_view: its base address.
   uint64_t Divisor(const ir::Value* v) { return Find(multiples_, {v, 0}, 0).of; }
 
-  // Both ends included; every element lies inside, read as a signed number of its type.
+  // Both ends included; every element is inside, read as a signed number of its type.
   struct Range {
     int64_t lower = INT64_MIN, upper = INT64_MAX;
     bool is(int64_t n) const { return lower == n && upper == n; }

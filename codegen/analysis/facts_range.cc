@@ -1,4 +1,4 @@
-// Between which bounds integers lie. Results that may leave their type have its whole range, unless a promise forbids it.
+// The bounds of integers. Results that may leave their type have its whole range, unless a promise forbids it.
 #include <algorithm>
 
 #include "codegen/analysis/facts.h"
@@ -22,7 +22,7 @@ Range Whole(const Value& v) { return OfBits(BitsOf(v)); }
 
 bool Fits(Wide lower, Wide upper, const Range& in) { return lower >= in.lower && upper <= in.upper; }
 
-// Of a result that lies between these if nothing overflows; where that is promised, what overflows does not happen.
+// Of a result that is between these if nothing overflows; where that is promised, what overflows does not happen.
 Range Result(const Value& v, Wide lower, Wide upper, ir::Overflow promise) {
   const Range whole = Whole(v);
   if (Fits(lower, upper, whole)) return {static_cast<int64_t>(lower), static_cast<int64_t>(upper)};

@@ -17,7 +17,7 @@ using ir::Value;
 
 constexpr int kVectorBits = 128;
 
-// Bodies of scalars, or of what lies in shared memory.
+// Bodies of scalars, or of what is in shared memory.
 bool HasNoTiles(const Op* op) { return op->info()->has(ir::kElementBody) || IsFetch(op); }
 
 bool TakesRegisters(const Op* op) { return RuleOf(*op).registers == RegisterRule::kOwn; }
@@ -57,7 +57,7 @@ class Liveness {
 
  private:
   struct Range {
-    int begin = 0, end = 0;  // live behind the operations [begin, end)
+    int begin = 0, end = 0;  // live after the operations [begin, end)
   };
 
   void Number(const ir::Block* block) {
@@ -100,7 +100,7 @@ class Liveness {
     }
   }
 
-  // What the second region needs is not there in the first, behind its last use: only one of them is run.
+  // What the second region needs is not there in the first, after its last use: only one of them is run.
   void ThenOrElse(const Op* op) {
     const int begin = Of(op->region(0)->front()), end = Of(op->region(1)->front()), behind = end_.at(op);
     for (const auto& [value, range] : ranges_) {

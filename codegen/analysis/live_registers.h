@@ -2,9 +2,9 @@
 //
 //   LiveRegisters most = MostLiveRegisters(function);
 //   most.words      // 32-bit registers over all threads, where most are needed
-//   most.at         // the operation behind which that is
+//   most.at         // the operation after which that is
 //
-// Counts what is live behind each operation: tiles whose elements exist nowhere else. Constants, broadcasts and reshapes
+// Counts what is live after each operation: tiles whose elements exist nowhere else. Constants, broadcasts and reshapes
 // cost nothing; a loop carries its tiles from iteration to iteration. Elements under 32 bits take a register each. Pure functions.
 #ifndef TILE_CODEGEN_ANALYSIS_LIVE_REGISTERS_H_
 #define TILE_CODEGEN_ANALYSIS_LIVE_REGISTERS_H_
@@ -23,7 +23,7 @@ struct LiveRegisters {
   const ir::Op* at = nullptr;
 };
 LiveRegisters MostLiveRegisters(const ir::Function& function);
-// Some operands lie elsewhere in the loops around their user, and take no registers there: `elsewhere` tells which.
+// Some operands are kept elsewhere in the loops around their user, and take no registers there: `elsewhere` tells which.
 LiveRegisters MostLiveRegisters(const ir::Function& function,
                                 absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere);
 

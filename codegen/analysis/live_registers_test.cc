@@ -57,7 +57,7 @@ TEST(LiveRegisters, OneOfTwoRegionsIsRun) {
                               "    yield %c : tile<64xf32>\n  } else {\n    yield %a : tile<64xf32>\n  }\n"
                               "  print_tko \"%b\", %b : tile<64xf32> -> token\n")),
             64);
-  // But it is if it is used behind them.
+  // But it is if it is used after them.
   EXPECT_EQ(Most(absl::StrCat(kPointers,
                               "  %one = constant <i32: 1> : tile<i32>\n"
                               "  %is = cmpi less_than %n, %one, signed : tile<i32> -> tile<i1>\n"

@@ -83,7 +83,7 @@ enum class LineRule : uint8_t {
   kChoice,
 };
 
-// Between which bounds the integers of the result lie (facts_range.cc).
+// The bounds of the result's integers (facts_range.cc).
 enum class RangeRule : uint8_t {
   kUnknown,
   kConstant,

@@ -1,6 +1,6 @@
 // Which matrix products are links of a chain that works on whole rows, as attention does: what such a product gives is
 // reduced along its rows, or is (through elementwise operations) the left operand of another product, or its own left operand
-// came so from a product. If all warps stand along M, a row's elements are in one warp: reductions need no shared memory, and
+// came so from a product. If all warps are along M, a row's elements are in one warp: reductions need no shared memory, and
 // accumulators are fragments of the next product where they are.
 //
 //   if (WorksOnRows(mma)) …

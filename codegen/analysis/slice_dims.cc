@@ -35,7 +35,7 @@ std::string Broadcast(const Op& op, int dim, int64_t, Dims* dims) {
   return "";
 }
 
-// The same elements, if as many lie in front of the dimension and it can be cut as often.
+// The same elements, if as many precede the dimension and it can be cut as often.
 std::string Reshape(const Op& op, int dim, int64_t slices, Dims* dims) {
   const auto to = op.result(0)->type().shape(), from = op.operand(0)->type().shape();
   int64_t before = 1, product = 1;
@@ -79,7 +79,7 @@ std::string Scan(const Op& op, int dim, int64_t slices, Dims* dims) {
 std::string View(const Op& op, int dim, int64_t slices, Dims* dims) {
   const ir::Type view = ir::ViewAccessOp(op).view()->type();
   const bool gather = view.kind() == ir::TypeKind::kGatherScatterView, picked = gather && dim == view->sparse_dim;
-  // Of a single element code generation believes that it lies inside, unless an index tile picks it.
+  // Of a single element code generation assumes that it is inside, unless an index tile picks it.
   if (!picked && view.shape()[static_cast<size_t>(dim)] < 2 * slices && !StaysInside(op, dim))
     return "slices would be single elements";
   Same(op, dim, slices, dims);
@@ -90,7 +90,7 @@ std::string View(const Op& op, int dim, int64_t slices, Dims* dims) {
   return "";
 }
 
-// Indices stand for one dimension; along another one a slice begins further inside of the tensor.
+// Indices are of one dimension; along another one a slice begins further inside of the tensor.
 std::string Scatter(const Op& op, int dim, int64_t slices, Dims* dims) {
   const ir::ScatterOp scatter(op);
   if (dim != scatter.dim() && !ir::MakeTensorViewOp::Is(scatter.view()->def()))

@@ -30,7 +30,7 @@ ir::Type SlicedType(ir::TypeContext& types, ir::Type t, int dim, int64_t slices)
 // Weak: nobody else touches the elements at the same time.
 bool IsWeak(const ir::Op& op);
 bool IsAccessOfMemory(const ir::Op& op);
-// An access that is done once, where it stands: an update, or one that other threads may see.
+// An access that is done once, in its place: an update, or one that other threads may see.
 inline bool IsOrdered(const ir::Op& op) { return IsAccessOfMemory(op) && !IsWeak(op); }
 // The tile that an access writes to memory or updates it with; null: it only reads, or is none.
 const ir::Value* WrittenTile(const ir::Op& op);

@@ -5,7 +5,7 @@
 // * Minima and maxima of fewer than 32 bits are taken in 32. ptxas 13.0 for sm_90 takes the answer to `min.u16(x, c) == c`, c a
 //   constant it knows, from an instruction for two pairs of numbers, and gets that of the unused pair. (13.5 does not.)
 // * Loops with strong accesses that only some threads do stay rolled (.pragma "nounroll"). ptxas 13.0 unrolls them, loses
-//   the predicate that says which threads those are, and uses it behind the loop.
+//   the predicate that says which threads those are, and uses it after the loop.
 // * An acquiring load whose result nobody uses becomes a relaxed one and a fence, which order the same. ptxas 12.8 to 13.5 removes
 //   the load and, with it, the descriptor that other accesses to global memory take: they end with an illegal instruction.
 #ifndef TILE_CODEGEN_LLVM_ASSEMBLER_FAULTS_H_

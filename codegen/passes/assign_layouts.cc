@@ -1,15 +1,21 @@
 #include "codegen/passes/assign_layouts.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/op_rules.h"
+#include "codegen/passes/choose_mma.h"
 #include "codegen/passes/layout_rules.h"
 #include "codegen/passes/unused.h"
+#include "codegen/plan/producer_slice.h"
+#include "codegen/plan/tensor_maps.h"
+#include "codegen/plan/tma_store.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/create_like.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -73,7 +79,7 @@ class Assigner : public LayoutRules {
     SetLayout(module(), v, Decided(v));
   }
 
-  // The value in this layout: itself, made again, or converted. Stands behind the definition, so it serves all uses.
+  // The value in this layout: itself, made again, or converted. It follows the definition, so it serves all uses.
   Value* In(Value* v, const Layout* layout) {
     if (LayoutOf(v->type()) == layout) return v;
     // Not by way of a third layout, in which nobody may want it in the end.
@@ -158,6 +164,32 @@ class Assigner : public LayoutRules {
 
 absl::Status AssignLayouts(const Schedule& plan, ir::Module* module, ir::Function* function, LayoutTable* layouts) {
   Assigner(plan, module, layouts).Run(function);
+  return absl::OkStatus();
+}
+
+namespace {
+
+// Descriptors for the stores that go by TMA.
+void ChooseTmaStores(ir::Module* module, ir::Function* function) {
+  ir::Walk(function->body(), [&](ir::Op* op) {
+    const auto store_view = ir::As<ir::StoreViewOp>(op);
+    if (!store_view) return;
+    const Layout* layout = LayoutOf(store_view->tile()->type());
+    const std::optional<TmaStore> plan = layout == nullptr ? std::nullopt : PlanTmaStore(*op, *layout);
+    if (plan) Decide(module, op, *plan, NumTensorMaps(*function));
+  });
+}
+
+}  // namespace
+
+absl::Status AssignLayouts(Program& p) {
+  const Schedule schedule = *ScheduleOf(*p.function);
+  ir::Module* module = p.module.get();
+  if (absl::Status s = AssignLayouts(schedule, module, p.function, &p.layouts); !s.ok()) return s;
+  ChooseAsync(module, p.function);
+  if (!schedule.producer) return absl::OkStatus();
+  ChooseTmaStores(module, p.function);
+  DecideProducerOps(module, p.function);
   return absl::OkStatus();
 }
 

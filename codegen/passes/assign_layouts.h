@@ -6,7 +6,7 @@
 //
 // Afterwards every tile type of rank 1 and more has an encoding (a `const Layout*`; equal layouts are one pointer), the
 // operands and the result of an elementwise operation have the same one, and `convert_layout` operations
-// (codegen/target/gpu_ops.def) stand where a value is needed in another layout than it has.
+// (codegen/target/gpu_ops.def) are inserted where a value is needed in another layout than it has.
 //
 // How they are chosen, in two steps:
 //   1. Loads through views decide (neighbouring threads take neighbouring memory, 16 bytes each), and mma (its
@@ -14,12 +14,13 @@
 //      goes), reshapes, permutations and carried values. Constants, iota and broadcasts decide nothing.
 //   2. What nobody decided gets rows over threads, 16 bytes each. Where a value is wanted in another layout, and it is
 //      cheap to make again (constants, iota, broadcasts of small tiles, arithmetic on those), it is made again;
-//      otherwise it is converted, right behind its definition. An operand of mma.sync that stays the same in a loop is wanted as
+//      otherwise it is converted, right after its definition. An operand of mma.sync that stays the same in a loop is wanted as
 //      fragments, so that they are there before it.
 #ifndef TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_
 #define TILE_CODEGEN_PASSES_ASSIGN_LAYOUTS_H_
 
 #include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/tile_layout.h"
 #include "ir/module.h"
@@ -27,6 +28,9 @@
 namespace tile::codegen {
 
 absl::Status AssignLayouts(const Schedule& plan, ir::Module* module, ir::Function* function, LayoutTable* layouts);
+// The pass. With layouts it is known what else can be decided: which products are waited for later (choose_mma.h), which stores go by
+// TMA, and what the producer warp executes.
+absl::Status AssignLayouts(Program& p);
 
 }  // namespace tile::codegen
 

@@ -39,7 +39,7 @@ class Search {
     }
   }
 
-  // Whatever decides where the elements of a tile of pointers lie, or which of them count.
+  // Whatever decides the addresses of a tile of pointers, or which of its elements are active.
   void Follow(const Value* v) {
     if (v == nullptr || v->type().is_token() || !seen_.insert(v).second) return;
     if (facts_.Divisor(v) >= kMultiple) return;
@@ -126,6 +126,11 @@ void AssumeAligned(ir::Module* module, ir::Function* function) {
   for (int i : params) Assume(module, function, function->param(i));
   Decide<Decision::kAlignedParams>(module, KernelOp(module, function),
                                    std::vector<int64_t>(params.begin(), params.end()));
+}
+
+absl::Status AssumeAligned(Program& p) {
+  if (p.aligned) AssumeAligned(p.module.get(), p.function);
+  return absl::OkStatus();
 }
 
 std::vector<ir::ImageRequirement> AlignmentRequirements(const ir::Function& function) {

@@ -29,6 +29,11 @@ void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* modul
   });
 }
 
+absl::Status ChooseMma(Program& p) {
+  ChooseMma(p.target, *ScheduleOf(*p.function), p.module.get(), p.function);
+  return absl::OkStatus();
+}
+
 namespace {
 
 bool HasOneUse(const ir::Value* v) { return v->uses() != nullptr && v->uses()->next == nullptr; }

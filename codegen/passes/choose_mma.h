@@ -9,6 +9,8 @@
 #ifndef TILE_CODEGEN_PASSES_CHOOSE_MMA_H_
 #define TILE_CODEGEN_PASSES_CHOOSE_MMA_H_
 
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
 #include "ir/module.h"
@@ -16,6 +18,9 @@
 namespace tile::codegen {
 
 void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function);
+
+// The pass, with the schedule that was decided.
+absl::Status ChooseMma(Program& p);
 
 // With layouts, which may have put conversions around products: marks those that run on while the next iteration begins
 // (Decision::kAsync).

@@ -1,6 +1,7 @@
 #include "codegen/passes/copy_ahead.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,11 @@ class Loop {
       if (!IsProduct(*mma)) continue;
       for (int i = 0; i < 2; ++i) {
         if (Op* load = LoadOf(*mma, i)) DecidePointers(load);
-        candidates_.push_back({{mma, i}, WhyNot(*mma, i)});
+        const std::optional<StagedTile> tile = StageOperand(*mma, i);
+        candidates_.push_back({{mma, i}, tile, WhyNot(*mma, i, tile)});
       }
     }
-    // A tile that several products use lies as all of them read it, or moves for none.
+    // A tile that several products use is stored as all of them read it, or moves for none.
     for (Candidate& c : candidates_) {
       for (const Candidate& other : candidates_) {
         if (c.why.empty() && !other.why.empty() && LoadOf(c) != nullptr && LoadOf(c) == LoadOf(other))
@@ -58,7 +60,7 @@ class Loop {
     for (const Candidate& c : candidates_) {
       if (!left_out.contains(LoadOf(c))) chosen.push_back(c.operand);
     }
-    // Nobody takes others for tiles that could lie in a stage.
+    // Loads that are left out lose the decision: with it they would be taken for tiles that a stage can hold.
     for (const Op* load : left_out) {
       if (load != nullptr && PointerCopyOf(*load)) const_cast<Op*>(load)->DropAnnotations();
     }
@@ -68,7 +70,8 @@ class Loop {
  private:
   struct Candidate {
     ProductOperand operand;
-    std::string why;  // it can't be fetched ahead; "": it can
+    std::optional<StagedTile> tile;  // how it would lie
+    std::string why;                 // it can't be fetched ahead; "": it can
   };
 
   static Op* LoadOf(const Op& mma, int i) {
@@ -86,8 +89,7 @@ class Loop {
     if (copy.ok()) Decide(module_, load, *copy);
   }
 
-  std::string WhyNot(const Op& mma, int i) const {
-    const std::optional<StagedTile> tile = StageOperand(mma, i);
+  std::string WhyNot(const Op& mma, int i, const std::optional<StagedTile>& tile) const {
     if (!tile) {
       const auto told = decided_.find(LoadOf(mma, i));
       if (told != decided_.end() && !told->second.empty()) return told->second;
@@ -100,8 +102,7 @@ class Loop {
     }
     for (const Candidate& c : candidates_) {
       if (LoadOf(c) != tile->load || !c.why.empty()) continue;
-      if (!tile->lies_like(*StageOperand(*c.operand.mma, c.operand.index)))
-        return "another product reads the tile in a way in which it would lie otherwise";
+      if (!tile->lies_like(*c.tile)) return "another product reads the tile in a way in which it would lie otherwise";
     }
     return loads_.WhyNot(mma, i, *tile->load);
   }
@@ -117,7 +118,7 @@ class Loop {
 // Splits the iterations of a product along K while three stages of its operands, for two blocks, exceed shared memory.
 void Split(const Target& target, ir::Module* module, Op* mma) {
   const int64_t room = target.shared_bytes_of(2) / tuning::kStagesForTwoBlocks;
-  const int64_t bytes = StageOperand(*mma, 0)->slot_bytes() + StageOperand(*mma, 1)->slot_bytes();
+  const int64_t bytes = StagedProductOf(*mma)->slot_bytes();
   int parts = 1;
   while (bytes / parts > room && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
   if (parts > 1) SplitRounds(module, mma, parts);

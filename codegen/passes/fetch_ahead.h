@@ -13,7 +13,7 @@
 //                                                        continue %s
 //                                                      }
 //
-// A load may move if it is weak, no token orders it behind a write, its indices follow from the induction variable and
+// A load may move if it is weak, no token orders it after a write, its indices follow from the induction variable and
 // from values of before the loop by scalar operations, and its tensor is one that the host can describe for TMA. The load then has
 // the number of its descriptor (plan/tensor_maps.h), and one that a cluster of blocks needs only once is marked
 // (Decision::kMulticast).

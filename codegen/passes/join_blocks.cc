@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
@@ -265,6 +266,15 @@ bool JoinBlocks(ir::Module* module, ir::Function* function) {
   if (joined[0] * joined[1] == 1) return false;
   Decide<Decision::kJoinedBlocks>(module, KernelOp(module, function), {joined[0], joined[1]});
   return true;
+}
+
+absl::Status JoinBlocks(Program& p) {
+  if (!p.joins_blocks) return absl::OkStatus();
+  const bool useful = p.target.has(kWgmma) && p.target.has(kTma) && p.candidate.ahead == Ahead::kTma;
+  if (!useful || !JoinBlocks(p.module.get(), p.function)) return absl::NotFoundError("no blocks are joined");
+  const std::array<int64_t, 2> joined = JoinedBlocks(*p.function);
+  p.Remark("join", absl::StrCat(joined[0], " x ", joined[1], " neighbouring blocks of a large grid become one"));
+  return absl::OkStatus();
 }
 
 }  // namespace tile::codegen

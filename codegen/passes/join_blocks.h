@@ -15,12 +15,17 @@
 #ifndef TILE_CODEGEN_PASSES_JOIN_BLOCKS_H_
 #define TILE_CODEGEN_PASSES_JOIN_BLOCKS_H_
 
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
 
 // Whether any are, around the one product of the kernel.
 bool JoinBlocks(ir::Module* module, ir::Function* function);
+
+// The pass, which does nothing unless Program::joins_blocks. Error: NotFound, if none are.
+absl::Status JoinBlocks(Program& p);
 
 }  // namespace tile::codegen
 

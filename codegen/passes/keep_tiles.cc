@@ -29,7 +29,7 @@ constexpr int kAlignment = 16;
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
-// As it lies in memory.
+// In the order of memory.
 Elem Stored(ir::Element e) { return e.is_pointer() ? Elem::kI64 : e.kind; }
 
 std::vector<int64_t> RowMajor(absl::Span<const int64_t> shape) {
@@ -45,7 +45,7 @@ Value* View(ir::Builder& b, Value* tensor, absl::Span<const int64_t> shape) {
 
 Values Zeros(ir::Builder& b, size_t n) { return Values(n, op::Integer(b, b.types().Scalar(Elem::kI32), 0)); }
 
-// The store that takes all that comes of what the access gives, right behind it; null: something else needs it, too.
+// The store that takes all that is computed from the access's result, right after it; null: something else needs it, too.
 const Op* OnlyStore(const Op& access) {
   const Op* store = access.next();
   while (store != nullptr && !IsAccessOfMemory(*store) && !store->info()->has(ir::kTerminator)) store = store->next();
@@ -89,7 +89,7 @@ bool TileKeeper::Prepare() {
   std::vector<Op*> once, moves;
   ir::Walk(function_->body(), [&](Op* op) {
     bool large = op->num_results() > 0 && IsLarge(op->result(0));
-    // What is copied ahead (operations with a region) lies in shared memory for products; it is never in registers.
+    // What is copied ahead (operations with a region) is in shared memory for products; it is never in registers.
     const bool is_access = op->num_regions() == 0 && IsOrdered(*op) && GivesTile(*op);
     if (is_access && large && OnlyStore(*op) == nullptr) once.push_back(op);
     for (int i = 0; i < op->num_operands(); ++i) large = large || IsLarge(op->operand(i));
@@ -121,7 +121,7 @@ bool TileKeeper::KeepRest(bool all) {
 
 bool TileKeeper::IsLarge(const Value* v) const { return IsTile(v) && RegistersOf(v->type()) > options_.limit; }
 
-// Products work on whole tiles. What stands in registers from iteration to iteration stays there.
+// Products work on whole tiles. What is in registers from iteration to iteration stays there.
 bool TileKeeper::IsTied(const Value* v) const {
   if (v->def() == nullptr || v->def()->info()->family == ir::Family::kMma) return true;
   for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
@@ -170,7 +170,7 @@ bool TileKeeper::Keep(Value* v) {
   }
   Value *view = nullptr, *stored = nullptr;
   Op* behind = def->next();
-  // In front of what gives the tile, so that nothing stands between it and the store.
+  // Before the operation that defines the tile, so that nothing is between it and the store.
   ir::WriteBefore(module_, def, [&](ir::Builder& b) {
     if (Value* tensor = Memory(b, elem, type.shape(), false)) view = View(b, tensor, type.shape());
   });
@@ -219,7 +219,7 @@ bool TileKeeper::DoInMemory(Op* op) {
       code == Opcode::kExtract || code == Opcode::kPack || code == Opcode::kUnpack ? op->operand(0) : op->result(0);
   const Type type = whole->type(), result = op->result(0)->type();
   if (type.element().is_pointer() || ir::IsSubByte(type.elem()) || ir::IsSubByte(result.elem())) return false;
-  // Bits of these lie in memory in another way than pack puts them.
+  // Memory holds the bits of these in another order than pack does.
   for (Elem elem : {type.elem(), result.elem()}) {
     if ((code == Opcode::kPack || code == Opcode::kUnpack) && (elem == Elem::kI1 || elem == Elem::kTF32)) return false;
   }

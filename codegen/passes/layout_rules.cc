@@ -174,7 +174,7 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
         if (IsTile(op.result(r))) return Backward(op, v, *LayoutOf(op.result(r)->type()));
       }
       if (const auto store = ir::As<ir::StorePtrOp>(&op)) {
-        // As the value lies, unless the pointers are neighbours elsewhere.
+        // The layout of the value, unless the pointers are neighbours elsewhere.
         const Layout* own = LayoutOf(store->value()->type());
         const Layout* wide = ForPointers(op);
         if (wide == nullptr) return Inferred(store->value()) != nullptr ? own : LayoutOf(store->destination()->type());
@@ -295,7 +295,7 @@ const Layout* LayoutRules::ForPointers(const Op& op) const {
   return it == pointers_.end() ? nullptr : it->second.first;
 }
 
-// Sixteen bytes to a thread, along the dimension in which the pointers are neighbours. Tiles of one shape lie in one way,
+// Sixteen bytes to a thread, along the dimension in which the pointers are neighbours. Tiles of one shape have one layout,
 // whatever their elements, so that values need not move between threads: that of the narrowest, as long as a thread takes
 // no more than 32 bytes.
 void LayoutRules::NoteAccesses(ir::Block* body) {
@@ -338,7 +338,7 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
   }
 }
 
-// Pointers and masks lie as threads copy. What the region computes for them does from the start, back to what comes from outside:
+// Pointers and masks have the layout in which threads copy. What the region computes for them does from the start, back to what comes from outside:
 // no thread waits for another there.
 void LayoutRules::NoteCopies(const Op& copy) {
   for (const StagedTile& tile : StageOf(copy).tiles) {

@@ -1,4 +1,4 @@
-// The rules behind AssignLayouts: what an operation makes of its operands' layouts, and which layouts it wants them in.
+// The rules of AssignLayouts: what an operation makes of its operands' layouts, and which layouts it wants them in.
 // A rule per operation, in codegen/analysis/op_rules.def. Internal to codegen/passes.
 #ifndef TILE_CODEGEN_PASSES_LAYOUT_RULES_H_
 #define TILE_CODEGEN_PASSES_LAYOUT_RULES_H_
@@ -19,7 +19,7 @@ class LayoutRules {
  protected:
   ir::Module* module() const { return module_; }
 
-  // First: how the tiles of pointers of this body want to lie.
+  // First: the layouts that the tiles of pointers of this body want.
   void NoteAccesses(ir::Block* body);
 
   // Step 1: sets what follows from what is known; `changed_` tells whether it did.
@@ -42,7 +42,7 @@ class LayoutRules {
   // Slots of what a branch jumps to: the value that receives operand i (an argument or a result).
   static const ir::Value* Receiver(const ir::Op& branch, int i);
 
-  // Fragments of operand i of a product, if they should be there before the loop that the product stands in; null if not.
+  // Fragments of operand i of a product, if they should be there before the loop around the product; null if not.
   const Layout* ForInvariant(const ir::Op& mma, int i);
   const Layout* DefaultFor(ir::Type t);
   // Of an access through pointers that are known to be neighbours; null for others.

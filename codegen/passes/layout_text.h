@@ -1,6 +1,6 @@
 // Layouts as annotations (Decision::kLayout), for texts: types show none. Internal to codegen/passes.
 //
-//   WriteLayouts(module);                          // beside each operation, from its results' types
+//   WriteLayouts(module);                          // as an annotation of each operation, from its results' types
 //   ReadLayouts(module, &layouts, &diagnostics);   // into the types; the annotations go
 #ifndef TILE_CODEGEN_PASSES_LAYOUT_TEXT_H_
 #define TILE_CODEGEN_PASSES_LAYOUT_TEXT_H_

@@ -200,7 +200,7 @@ Value* LoopLoads::CopyOp(Op* def, int result) {
       if (!operand->type().is_token()) {
         operands.push_back(Copy(operand));
         of_load = of_load || (IsTile(operand) && copies_.contains(operand));
-      } else if (!NoWriteBefore(operand)) {  // tokens that order loads behind no write say nothing
+      } else if (!NoWriteBefore(operand)) {  // tokens that order loads after no write say nothing
         operands.push_back(Before(operand));
       }
     }
@@ -214,7 +214,7 @@ Value* LoopLoads::CopyOp(Op* def, int result) {
   return op->result(result);
 }
 
-// A token of before the loop that comes behind all writes of before it that this one comes behind.
+// A token from before the loop that is ordered after all writes before the loop after which this one is ordered.
 Value* LoopLoads::Before(Value* token) {
   std::vector<Value*> open = {token}, outside;
   absl::flat_hash_set<const Value*> seen;
@@ -248,7 +248,7 @@ Value* LoopLoads::Before(Value* token) {
   return join->result(0);
 }
 
-// The load and what stands between it and the product, once nothing uses them.
+// The load and the operations between it and the product, once nothing uses them.
 void LoopLoads::Remove(Value* v) {
   while (!v->has_uses()) {
     Op* def = v->def();

@@ -39,7 +39,7 @@ struct ProductOperand {
 struct MoveRules {
   bool (*outside)(const ir::Value*) = nullptr;  // which values of before the loop it can use; null: all
   // Loads are done by the threads that work on the loop, none before the loop begins: the tile may be operand of several products
-  // in the loop, tokens may order a load behind writes before the loop, and tiles of pointers are computed like scalars.
+  // in the loop, tokens may order a load after writes before the loop, and tiles of pointers are computed like scalars.
   bool by_workers = false;
 };
 
@@ -49,7 +49,7 @@ class LoopLoads {
       : module_(module), loop_(loop), body_(loop->region(0)), rules_(rules) {}
 
   // Why `load`, which brings operand i, can't move; "" if it can. It may if nothing else uses what it loads, no token
-  // orders it behind a write, and its view and indices (pointers and mask) follow from the induction variable and from values of
+  // orders it after a write, and its view and indices (pointers and mask) follow from the induction variable and from values of
   // before the loop by operations without effect, on scalars or, for pointers, element by element.
   std::string WhyNot(const ir::Op& mma, int i, const ir::Op& load) const;
 
@@ -76,7 +76,7 @@ class LoopLoads {
   absl::flat_hash_map<const ir::Value*, ir::Value*> copies_;
 };
 
-// One of the loops stands in the other, or they are one.
+// One of the loops contains the other, or they are one.
 bool StandsInOrHolds(const ir::Op* loop, const ir::Op* other);
 
 // Whether a product, or operand of one, takes this optional step (`why` is empty, and the trace lets it), with a

@@ -31,13 +31,14 @@ const ir::Hints* ForTarget(const ir::Hints& hints, const std::string& arch, ir::
 
 }  // namespace
 
-void ResolveHints(const Target& target, ir::Module* module, ir::Function* function) {
-  const std::string arch = absl::StrCat("sm_", target.sm);
-  ir::Walk(function->body(), [&](ir::Op* op) {
+absl::Status ResolveHints(Program& p) {
+  const std::string arch = absl::StrCat("sm_", p.target.sm);
+  ir::Walk(p.function->body(), [&](ir::Op* op) {
     const int hints = op->info()->format->place(ir::Field::kHints).attr;
     if (hints < 0 || !op->attr(hints).present()) return;
-    op->set_attr(hints, ir::Attr::Of(ForTarget(op->attr(hints).hints(), arch, module)));
+    op->set_attr(hints, ir::Attr::Of(ForTarget(op->attr(hints).hints(), arch, p.module.get())));
   });
+  return absl::OkStatus();
 }
 
 }  // namespace tile::codegen

@@ -1,17 +1,17 @@
-// Hints of accesses, for one target: whatever stands for other architectures goes, and what is left stands as `default`, so that
+// Hints of accesses, for one target: those for other architectures are removed, and the rest become `default`, so that
 // later passes need not know the target. The first pass; works on a copy of the program.
 //
-//   ResolveHints(target, &module, function);
+//   if (absl::Status s = ResolveHints(program); !s.ok()) …
 //   if (!AllowsTma(access)) …                 // plan/tensor_map.h
 #ifndef TILE_CODEGEN_PASSES_RESOLVE_HINTS_H_
 #define TILE_CODEGEN_PASSES_RESOLVE_HINTS_H_
 
-#include "codegen/target/target.h"
-#include "ir/module.h"
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 
 namespace tile::codegen {
 
-void ResolveHints(const Target& target, ir::Module* module, ir::Function* function);
+absl::Status ResolveHints(Program& p);
 
 }  // namespace tile::codegen
 

@@ -44,7 +44,7 @@ int64_t PowerOfTwoFrom(int64_t n) {
 }
 
 bool IsRelaxed(const Op& op) { return IsOrdered(op) && ir::OrderingOf(op) == ir::MemoryOrdering::kRelaxed; }
-// Others may write behind it what was read before.
+// Others may afterwards write what was read before.
 bool Releases(const Op& op) {
   return IsOrdered(op) &&
          (ir::OrderingOf(op) == ir::MemoryOrdering::kRelease || ir::OrderingOf(op) == ir::MemoryOrdering::kAcqRel);
@@ -293,7 +293,7 @@ class BlockSlicer {
     return loops;
   }
 
-  // The sink can be done in the iterations of the loop, behind what is there, and has loads in common with it.
+  // The sink can be done in the iterations of the loop, after what is there, and has loads in common with it.
   bool CanJoin(const SliceLoop& loop, const SliceSink& sink) {
     if (loop.slices != sink.cone->slices()) return false;
     const Turn turn = loop.turn(), own = sink.cone->turn();
@@ -390,7 +390,7 @@ class BlockSlicer {
   // What the operation or its regions write.
   bool MustFollow(const Op& op, const Op& load) {
     if (op.info()->has(ir::kWrites) && order_.MustFollow(op, load)) return true;
-    // A strong load behind it by a token may tell others that it is done.
+    // A strong load that a token orders after it may tell others that it is done.
     if (IsOrdered(op) && order_.Followers(load).contains(&op)) return true;
     bool follows = false;
     for (int r = 0; r < op.num_regions(); ++r) {
@@ -441,7 +441,7 @@ namespace {
 void DropUnusedLoads(int64_t limit, ir::Module* module, ir::Function* function) {
   std::vector<Op*> ops;
   ir::Walk(function->body(), [&](Op* op) { ops.push_back(op); });
-  // Users stand behind what they use.
+  // Users come after what they use.
   for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
     Op* load = *it;
     if (IsUnused(*load)) {
@@ -485,6 +485,15 @@ int Slice(const SliceOptions& options, ir::Module* module, ir::Function* functio
     if (keeper.KeepRest(all)) loops += SliceBlocks(options, module, function, trace);
   }
   return loops;
+}
+
+absl::Status Slice(Program& p) {
+  Slice(SlicesFor(p.told_warps, static_cast<int64_t>(p.target.shared_bytes)), p.module.get(), p.function, &p.trace());
+  if (const LargestTile largest = FindLargestTile(*p.function); largest.op != nullptr) {
+    p.trace().largest_tile = absl::StrCat(p.module->Where(largest.op->loc, largest.op->pos), ": ",
+                                          largest.op->info()->mnemonic, " of ", largest.tile->type().ToString());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace tile::codegen

@@ -20,17 +20,17 @@
 // what lives whole for one user need not be loaded again for the others.
 //
 // What makes that legal (semantics 6, 7.2): accesses of a loop happen in another order than those of whole tiles. A
-// load may be done later and again if it is weak, nothing but weak loads and weak stores that don't wait for it stand
+// load may be done later and again if it is weak, nothing but weak loads and weak stores that don't wait for it are
 // on the way, and no store of an earlier iteration or loop can have changed what it reads. A store waits for a load if a
 // token says so, or if both may be of one allocation; then it must write the elements that the load reads, in the same
 // slice. Pointers of different parameters that no token relates don't overlap: what may overlap must be ordered by
 // tokens.
 //
 // A scan along the sliced dimension carries what the slices before add up to (slice_carry.h). Updates and accesses that
-// others may see are done once, slice by slice, where they stand. What would have to live whole is kept in memory and
+// others may see are done once, slice by slice, in their place. What would have to live whole is kept in memory and
 // read again (keep_tiles.h).
 //
-// A slice may lie outside of its tensor where the tile stuck out: the view of slices goes in steps of half a slice, for
+// A slice may be outside of its tensor where the tile stuck out: the view of slices goes in steps of half a slice, for
 // which code generation tests every element.
 //
 // --remarks tells of every loop, and why tiles stay whole. Each group of tiles is an optional step ("slice").
@@ -39,6 +39,8 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 
@@ -47,7 +49,7 @@ namespace tile::codegen {
 struct SliceOptions {
   int64_t limit = 0;  // tiles of more registers of 32 bits, over all threads, are sliced
   int64_t slice = 0;  // registers of a slice, at most; all that are held at once may take twice as many. A power of two
-  int64_t shared_bytes = 0;  // shared memory that tiles may be kept in; behind it comes the workspace
+  int64_t shared_bytes = 0;  // shared memory that tiles may be kept in; the workspace comes next
 };
 
 // As many threads as `num_warps` (0: as many as a block can have) can hold. `shared_bytes`: of a block, what slices use
@@ -56,6 +58,9 @@ SliceOptions SlicesFor(int num_warps, int64_t shared_bytes = 0);
 
 // The loops made. The trace may be null.
 int Slice(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace);
+// The pass: for the warps that the user wants, else for as many as a block can have. Notes the largest tile that is left
+// (Trace::largest_tile).
+absl::Status Slice(Program& p);
 
 }  // namespace tile::codegen
 

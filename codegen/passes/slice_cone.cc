@@ -181,7 +181,7 @@ std::string SliceCone::MakeScan(const Op& scan, int dim) {
   return "";
 }
 
-// It moves down to the sink, so nothing may stand between that it could be told from.
+// It moves down to the sink, so nothing in between may be able to tell.
 std::string SliceCone::MakeOnce(const Op& access, int dim) {
   if (once_ != nullptr && (once_ != &access || once_dim_ != dim))
     return "accesses that are done once would be done twice";

@@ -46,7 +46,7 @@ class SliceCone {
   const std::vector<SliceKey>& made() const { return made_; }
   bool IsCut(const SliceKey& key) const { return cut_.contains(key); }
   Turn turn() const { return turn_; }
-  // An access that is done once, slice by slice, where the sink stands; null: none.
+  // An access that is done once, slice by slice, at the sink; null: none.
   const ir::Op* once() const { return once_; }
   // Operations that are done in slices, with the dimension of their results.
   const absl::flat_hash_set<const ir::Op*>& ops() const { return ops_; }

@@ -29,7 +29,7 @@ struct Carried {
   const Op* op = nullptr;
   std::optional<Totals> totals;
   std::vector<Type> types;  // of the sums, if there are no totals
-  size_t first = 0;         // among all that goes round
+  size_t first = 0;         // among all that the loop carries
 
   size_t size() const { return totals ? totals->size() : types.size(); }
   Values Of(const Values& all) const {
@@ -143,7 +143,7 @@ class Body {
     SetNext(carried, {carried.starts_neutral() ? sums[0] : Choose(b_, IsZero(b_, round_), parts[0], sums[0])});
   }
 
-  // What goes round, for the next round.
+  // Carried values, for the next iteration.
   const Values& next() const { return next_; }
 
   // Tokens of all that the loop loads.
@@ -249,7 +249,7 @@ class Body {
     const int64_t length = type.shape()[k] / loop_.slices;
     std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
     shape[k] = length;
-    // In steps of half a slice elements are tested one by one, since slices may lie outside of the tensor.
+    // In steps of half a slice elements are tested one by one, since slices may be outside of the tensor.
     const bool inside = StaysInside(access, dim);
     int64_t unit = std::min(length, step & (~step + 1));
     if (!inside && unit == length) unit /= 2;
@@ -323,7 +323,7 @@ class Body {
     return n == 1 ? v : op::Muli(b_, v, op::Integer(b_, v->type(), n), ir::Overflow::kNoWrap);
   }
 
-  // Numbers of the tile that lie in this slice. None is above the type's largest, read as unsigned.
+  // Numbers of the tile that are in this slice. None is above the type's largest, read as unsigned.
   Value* Iota(Value* v) {
     const Type type = SlicedType(b_.types(), v->type(), 0, loop_.slices);
     Value* first = op::Muli(b_, slice_, op::Integer(b_, slice_->type(), type.shape()[0]));

@@ -2,9 +2,9 @@
 //
 //   SliceLoop loop{.sinks = {{store, 0, &cone}}, .slices = 8};
 //   WriteLoop(module, &loop, waits);
-//   loop.done                            // a token behind it
+//   loop.done                            // a token after it
 //
-// The loop stands in front of its last sink. Results of reductions that end in it replace those of the sinks; the sinks
+// The loop precedes its last sink. Results of reductions that end in it replace those of the sinks; the sinks
 // themselves stay, for their owner to erase.
 #ifndef TILE_CODEGEN_PASSES_SLICE_LOOP_H_
 #define TILE_CODEGEN_PASSES_SLICE_LOOP_H_
@@ -29,7 +29,7 @@ struct SliceSink {
 struct SliceLoop {
   std::vector<SliceSink> sinks;  // in order of the text; all have as many slices
   int64_t slices = 0;
-  ir::Value* done = nullptr;  // a token behind its accesses, once it is written
+  ir::Value* done = nullptr;  // a token after its accesses, once it is written
 
   ir::Op* place() const { return sinks.back().op; }
   Turn turn() const;

@@ -24,7 +24,7 @@ class Writer {
   }
 
   void Write(std::vector<SliceLoop>* loops) {
-    // What comes behind loads, by tokens that will not be there.
+    // What is ordered after loads, by tokens that will not be there.
     absl::flat_hash_map<const Op*, std::vector<SliceLoop*>> loops_with;
     std::vector<Op*> loads;
     for (SliceLoop& loop : *loops) {
@@ -97,7 +97,7 @@ class Writer {
     return out;
   }
 
-  // Every token that the operation takes comes behind the loops, too.
+  // Every token that the operation takes waits for the loops, too.
   void AddTokens(Op* op, const std::vector<SliceLoop*>& loops) {
     for (int i = 0; i < op->num_operands(); ++i) {
       if (!op->operand(i)->type().is_token()) continue;

@@ -146,7 +146,7 @@ class Parts {
     return NeedOperands(*def, dims);
   }
 
-  // What goes round in a loop.
+  // What a loop carries.
   std::string NeedCarried(const ir::CarryingLoop& loop, int i, int dim) {
     if (loop.latch() == nullptr) return "a loop ends in several ways";
     for (const Value* v : {loop.init(i), loop.arg(i), loop.next(i)}) {
@@ -164,14 +164,14 @@ class Parts {
     return "";
   }
 
-  // The operation stands in the store's block or inside of an operation there.
+  // The operation is in the store's block or inside of an operation there.
   const Op* InBlock(const Op& op) const {
     const Op* at = &op;
     while (at != nullptr && at->block() != block_) at = at->parent();
     return at;
   }
 
-  // What stands in the block and is made in parts, or holds such, and what needs that only for the store.
+  // What is in the block and is made in parts, or holds such, and what needs that only for the store.
   void FindMoved() {
     absl::flat_hash_set<const Op*> in;
     for (const Value* v : made_) {
@@ -296,7 +296,7 @@ class Parts {
   std::vector<const Value*> made_;               // the same values, always in the same order
 };
 
-// Registers over all threads for what goes round in the loop, and for results of its products that don't.
+// Registers over all threads for what the loop carries, and for results of its products that don't.
 int64_t Held(const Target& target, const Op& loop) {
   int64_t words = 0;
   for (int i = 0; i < loop.num_results(); ++i) {
@@ -397,9 +397,11 @@ int SplitProducts(const Target& target, int64_t limit, ir::Module* module, ir::F
   }
 }
 
-int64_t MostProductRegisters(int num_warps) {
-  const int64_t threads = 32 * (num_warps == 0 ? tuning::kMaxWarps : num_warps);
-  return std::min(tuning::kProductRegisters, tuning::kProductRegistersOfThread * threads);
+absl::Status SplitProducts(Program& p) {
+  const int64_t threads = 32 * (p.told_warps == 0 ? tuning::kMaxWarps : p.told_warps);
+  const int64_t limit = std::min(tuning::kProductRegisters, tuning::kProductRegistersOfThread * threads);
+  SplitProducts(p.target, limit, p.module.get(), p.function, &p.trace());
+  return absl::OkStatus();
 }
 
 }  // namespace tile::codegen

@@ -1,4 +1,4 @@
-// Loops over matrix products whose results exceed the registers of a block are run in parts, one behind the other, so that
+// Loops over matrix products whose results exceed the registers of a block are run in parts, one after the other, so that
 // each part's sums stay in registers: half of the rows or columns, a quarter, … with what is computed from them and
 // stored. Sums come in the same order, so results are the same bit by bit.
 //
@@ -25,6 +25,8 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
@@ -35,8 +37,8 @@ namespace tile::codegen {
 // null.
 int SplitProducts(const Target& target, int64_t limit, ir::Module* module, ir::Function* function, Trace* trace);
 
-// The limit for so many warps (0: as many as a block can have).
-int64_t MostProductRegisters(int num_warps);
+// The pass: with the limit for the warps that the user wants, else for as many as a block can have.
+absl::Status SplitProducts(Program& p);
 
 }  // namespace tile::codegen
 

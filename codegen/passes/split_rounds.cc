@@ -43,8 +43,7 @@ Type Reshaped(ir::TypeContext& types, Type old, absl::Span<const int64_t> from) 
   return types.Tile(old.element(), shape);
 }
 
-void SplitOperand(ir::Module* module, Op* mma, int i, int parts, Value* part) {
-  const StagedTile tile = *StageOperand(*mma, i);
+void SplitOperand(ir::Module* module, Op* mma, int i, const StagedTile& tile, int parts, Value* part) {
   Op* load = const_cast<Op*>(tile.load);
   std::vector<Op*> chain;  // from the load to the product
   for (Value* v = mma->operand(i); v->def() != load; v = v->def()->operand(0)) chain.push_back(v->def());
@@ -65,34 +64,53 @@ void SplitOperand(ir::Module* module, Op* mma, int i, int parts, Value* part) {
 
 }  // namespace
 
-bool IsProductLoop(const Op& mma) {
-  if (!ir::ForOp::Is(mma.parent())) return false;
+std::optional<StagedProduct> StagedProductOf(const Op& mma) {
+  StagedProduct product;
+  for (int i = 0; i < 2; ++i) {
+    const std::optional<StagedTile> tile = StageOperand(mma, i);
+    if (!tile) return std::nullopt;
+    product.operands[i] = *tile;
+  }
+  return product;
+}
+
+namespace {
+
+// That of a product in a for that does nothing else.
+std::optional<StagedProduct> FindProductLoop(const Op& mma) {
+  if (!ir::ForOp::Is(mma.parent())) return std::nullopt;
   const ir::CarryingLoop loop(*mma.parent());
   const ir::Block* body = loop.body();
   const Value *acc = ir::MmaOp(mma).acc(), *result = mma.result(0);
   if (loop.num_carried() != 1 || acc != loop.arg(0) || !OnlyUse(acc) || !OnlyUse(result) || loop.latch() == nullptr ||
       loop.next(0) != result) {
-    return false;
+    return std::nullopt;
   }
-  const std::optional<StagedTile> a = StageOperand(mma, 0), b = StageOperand(mma, 1);
-  if (!a || !b) return false;
+  std::optional<StagedProduct> product = StagedProductOf(mma);
+  if (!product) return std::nullopt;
   for (const Op* op : *body) {
-    if (op == &mma || op == a->load || op == b->load || op == body->back()) continue;
-    if (!op->info()->has(ir::kPure) || op->num_regions() > 0) return false;
+    if (op == &mma || op == product->operands[0].load || op == product->operands[1].load || op == body->back())
+      continue;
+    if (!op->info()->has(ir::kPure) || op->num_regions() > 0) return std::nullopt;
   }
-  return true;
+  return product;
 }
 
+}  // namespace
+
+bool IsProductLoop(const Op& mma) { return FindProductLoop(mma).has_value(); }
+
 bool CanSplitRounds(const Op& mma, int parts) {
-  if (!IsProductLoop(mma) || !IsOne(ir::ForOp(mma.parent()).step())) return false;
-  for (int i = 0; i < 2; ++i) {
-    const StagedTile t = *StageOperand(mma, i);
+  const std::optional<StagedProduct> product = FindProductLoop(mma);
+  if (!product || !IsOne(ir::ForOp(mma.parent()).step())) return false;
+  for (const StagedTile& t : product->operands) {
     if (t.k / parts * t.element_bits < kLeastBytes * 8 || !CanSplitAccess(*t.load, DimOfK(t), parts)) return false;
   }
   return true;
 }
 
 void SplitRounds(ir::Module* module, Op* mma, int parts) {
+  const StagedProduct product = *StagedProductOf(*mma);
   Op* loop = mma->parent();
   ir::Block* body = loop->region(0);
   const ir::Signedness sign = ir::ForOp(loop).unsigned_cmp() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned;
@@ -121,7 +139,7 @@ void SplitRounds(ir::Module* module, Op* mma, int parts) {
     }
   });
   for (const auto& [op, i] : uses) op->set_operand(i, step);
-  for (int i = 0; i < 2; ++i) SplitOperand(module, mma, i, parts, part);
+  for (int i = 0; i < 2; ++i) SplitOperand(module, mma, i, product.operands[i], parts, part);
 }
 
 }  // namespace tile::codegen

@@ -17,13 +17,24 @@
 #ifndef TILE_CODEGEN_PASSES_SPLIT_ROUNDS_H_
 #define TILE_CODEGEN_PASSES_SPLIT_ROUNDS_H_
 
+#include <optional>
+
+#include "codegen/plan/staging.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
 
-// The product stands in a for that does nothing else, and both operands come from loads (StageOperand).
+// How both operands of a product would lie in shared memory; nullopt: one of them can't (StageOperand).
+struct StagedProduct {
+  StagedTile operands[2];
+
+  int64_t slot_bytes() const { return operands[0].slot_bytes() + operands[1].slot_bytes(); }
+};
+std::optional<StagedProduct> StagedProductOf(const ir::Op& mma);
+
+// The product is in a for that does nothing else, and both operands come from loads (StageOperand).
 bool IsProductLoop(const ir::Op& mma);
-// It stands in such a loop, which steps by 1; loads go by partition views that can be split, and a part of their K is
+// It is in such a loop, which steps by 1; loads go by partition views that can be split, and a part of their K is
 // at least 32 bytes.
 bool CanSplitRounds(const ir::Op& mma, int parts);
 // `parts`: a power of two.

@@ -17,7 +17,7 @@
 namespace tile::codegen {
 
 struct Combination {
-  int64_t addresses = 1;  // 1: all elements update one address; else so many behind `base`, which `index` counts
+  int64_t addresses = 1;  // 1: all elements update one address; else so many from `base` on, which `index` counts
   const ir::Value* base = nullptr;  // a scalar: the address, or that of the first one
   const ir::Value* index = nullptr;
 

@@ -23,7 +23,7 @@ struct BitAlong {
 };
 struct AlongDim {
   std::vector<BitAlong> in[kNumIns];
-  bool simple = true;   // every basis lies within the dimension or outside of it, and is one bit inside
+  bool simple = true;   // every basis is within the dimension or outside of it, and is one bit inside
   bool ordered = true;  // registers below lanes below warps, lane after lane
 };
 AlongDim BitsAlong(const Layout& layout, int dim);

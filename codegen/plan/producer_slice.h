@@ -13,7 +13,7 @@
 namespace tile::codegen {
 
 bool IsSliceable(const ir::Value* v);
-// The loop's bounds are sliceable, and it stands in nothing but such loops.
+// The loop's bounds are sliceable, and it is in nothing but such loops.
 bool IsSliceableLoop(const ir::Op& loop);
 // Those in a fetch_ahead apart, which it executes all.
 void DecideProducerOps(ir::Module* module, ir::Function* function);

@@ -38,6 +38,10 @@ struct Schedule {
   bool persistent =
       false;  // as many hardware blocks as fit walk through the grid, loads of the next block beside the end of one
   bool cluster = false;  // two neighbours along that dimension may be a cluster, which shares loads
+
+  int threads() const { return 32 * num_warps; }
+  // Of a hardware block: with the producer, which takes no part in anything that is emitted for all threads.
+  int hardware_threads() const { return threads() + (producer ? 32 : 0); }
 };
 
 struct ScheduleOptions {

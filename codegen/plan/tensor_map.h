@@ -25,7 +25,7 @@ struct TensorMap {
 // `parts`: how many blocks of a cluster bring a part of the tile each (1, 2).
 absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts);
 
-// False if the access has the hint `allow_tma = false` (of `default`: passes/resolve_hints.h).
+// False if the access has the hint `allow_tma = false` (of `default`, as the pass `hints` leaves them).
 bool AllowsTma(const ir::Op& access);
 
 // The tensor's dimensions as the descriptor lists them, the contiguous one first.

@@ -1,4 +1,4 @@
-// The TMA descriptors that a kernel takes behind its parameters, by the numbers that its loads and stores have
+// The TMA descriptors that a kernel takes after its parameters, by the numbers that its loads and stores have
 // (Decision::kTensorMap). They follow from the operations: a load's from how its stage lies, a store's from its box.
 //
 //   Decide<Decision::kTensorMap>(module, load, NumTensorMaps(*function));   // the next number

@@ -28,7 +28,7 @@ struct TmaStore {
   Gf2Map map;            // from an offset in the tile to the element's number in its box
   Mask between = 0;      // bits of the offset that tell a warp's boxes apart
   Masks boxes;           // all values of those bits
-  bool ordered = false;  // a token orders it behind other accesses
+  bool ordered = false;  // a token orders it after other accesses
 
   // That a warp needs, at a multiple of 1024.
   int64_t warp_bytes() const {

@@ -100,7 +100,7 @@ TEST(TmaStore, OnlyWhereNothingWaitsAndTheHostKnowsTheTensor) {
       kStore, {{"strides = [%n, 1] : tile<i32>", "strides = [%n, %n] : tile<i32>"}, {"[?,1]", "[?,?]"}})));
 }
 
-// The hardware writes along the contiguous dimension up to a multiple of 16 bytes, elements behind the tensor's end too.
+// The hardware writes along the contiguous dimension up to a multiple of 16 bytes, elements beyond the tensor's end too.
 TEST(TmaStore, TheTensorEndsAtAMultipleOf16Bytes) {
   const auto text = [](const char* shape, const char* type) {
     return absl::StrReplaceAll(kStore, {{"shape = [%n, %n]", absl::StrCat("shape = ", shape)}, {"<?x?x", type}});

@@ -43,7 +43,7 @@ WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool 
       if (WorksOnRows(*op)) chain_rows = std::max(chain_rows, op->result(0)->type().shape()[0]);
     }
     in_rounds = in_rounds || LoadsInRounds(*op);
-    // Constants are made where they are used; what is fetched ahead lies in shared memory.
+    // Constants are made where they are used; what is fetched ahead is in shared memory.
     if (op->opcode() == ir::Opcode::kConstant || IsFetch(op) || IsFetch(op->parent())) return;
     for (int i = 0; i < op->num_results(); ++i) {
       if (registers.Of(op->result(i)) <= largest) continue;

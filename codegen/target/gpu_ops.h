@@ -1,4 +1,4 @@
-// The table of codegen/target/gpu_ops.def as data: operations that stand beside those of ir/ops.def once a kernel is on its
+// The table of codegen/target/gpu_ops.def as data: operations in addition to those of ir/ops.def once a kernel is on its
 // way to machine code.
 //
 //   Op* op = module->CreateOp({.info = GetGpuOp(GpuOpcode::kConvertLayout), …});
@@ -25,12 +25,12 @@ inline bool IsGpuOp(const ir::OpInfo& op) { return static_cast<int>(op.opcode) >
 inline bool IsGpuOp(const ir::Op* op, GpuOpcode code) {
   return op != nullptr && static_cast<int>(op->opcode()) == static_cast<int>(code);
 }
-// Its results lie in shared memory: fetch_ahead, copy_ahead.
+// Its results are in shared memory: fetch_ahead, copy_ahead.
 inline bool IsFetch(const ir::Op* op) {
   return IsGpuOp(op, GpuOpcode::kFetchAhead) || IsGpuOp(op, GpuOpcode::kCopyAhead);
 }
 
-// The operation that what is decided about a kernel stands beside (Decide, DecisionOf: target/decisions.h); null if nothing is.
+// The operation whose annotations are what is decided about a kernel (Decide, DecisionOf: target/decisions.h); null if nothing is.
 const ir::Op* FindKernelOp(const ir::Function& function);
 ir::Op* KernelOp(ir::Module* module, ir::Function* function);  // made if it is not there
 

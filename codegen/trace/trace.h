@@ -33,7 +33,7 @@ class Trace {
   std::function<void(const std::string& line)> on_warning;
   // A pass begins.
   std::function<void(absl::string_view pass)> on_pass;
-  // The largest tile that is worked on at once, for people: "k.tile:3:4: scan of tile<65536xf32>". Set behind the pass "slice".
+  // The largest tile that is worked on at once, for people: "k.tile:3:4: scan of tile<65536xf32>". Set after the pass "slice".
   std::string largest_tile;
   // Only the first so many optional steps are taken: a program that is right with N and wrong with N + 1 was broken by
   // that step. Steps are numbered from 1 in the order in which the compiler comes to them.

@@ -1,5 +1,5 @@
 // Functions of libdevice, which Triton kernels call by name: __nv_tanhf. Many are an operation of ours; others are made of
-// several, to within a few units in the last place.
+// several, to within a few units in the last place. Those that have an operation's name become that operation (SameMathOp).
 //
 // A name is `__nv_`, the function, and `f` for f32; those that ask about a number end in `d` for f64 (__nv_isnand).
 
@@ -129,11 +129,6 @@ using X = absl::Span<Value* const>;
   }
 constexpr Function kFunctions[] = {
     TTIR_SAME("ceil", Ceil),
-    TTIR_SAME("cos", Cos),
-    TTIR_SAME("cosh", Cosh),
-    TTIR_SAME("erf", Erf),
-    TTIR_SAME("exp", Exp),
-    TTIR_SAME("exp2", Exp2),
     TTIR_SAME("fabs", Absf),
     TTIR_SAME("fast_cos", Cos),
     TTIR_SAME("fast_exp", Exp),
@@ -143,15 +138,7 @@ constexpr Function kFunctions[] = {
     TTIR_SAME("fast_tan", Tan),
     TTIR_SAME("fast_tanh", Tanh),
     TTIR_SAME("floor", Floor),
-    TTIR_SAME("log", Log),
-    TTIR_SAME("log2", Log2),
-    TTIR_SAME("rsqrt", Rsqrt),
-    TTIR_SAME("sin", Sin),
-    TTIR_SAME("sinh", Sinh),
     TTIR_SAME("sqrt", Sqrt),
-    TTIR_SAME("tan", Tan),
-    TTIR_SAME("tanh", Tanh),
-    TTIR_SAME2("atan2", Atan2),
     TTIR_SAME2("fast_fdividef", Divf),
     TTIR_SAME2("fast_pow", Fpowf),
     TTIR_SAME2("fmax", Maxf),
@@ -246,6 +233,12 @@ Value* Translator::CallLibdevice(absl::string_view name, const std::vector<Value
     const bool named = e == Elem::kF32 ? rest == "f" : rest.empty() || rest == "d";
     if (named || (rest.empty() && function.name == "fast_fdividef")) return AsAnswer(function.make(f, x), t);
   }
+  absl::string_view base = name;
+  if (e == Elem::kF64 || absl::ConsumeSuffix(&base, "f")) {
+    const OpInfo* op = SameMathOp(base);
+    if (op != nullptr && x.size() == op->format->operands.size())
+      return AsAnswer(Create(op->opcode, x, x[0]->type(), {}), t);
+  }
   for (const Direction& d : kDirections) {
     absl::string_view base = name;
     if (!absl::ConsumeSuffix(&base, d.suffix) || !(x[0]->type() == t)) continue;
@@ -310,7 +303,7 @@ bool Translator::Extern(const Node& n, const OpRow&) {
     if (result != nullptr) return Define(n, result);
   }
   return Unsupported(n, absl::StrCat("calls ", symbol, ", which has no equal here"),
-                     "use a function of tl, or of libdevice: exp, log1p, pow, tanh, erf, rint, isnan, …");
+                     "use a function of tl, or of libdevice: exp, log1p, pow, tanh, rint, isnan, …");
 }
 
 }  // namespace tile::ir::ttir

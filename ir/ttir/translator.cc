@@ -22,6 +22,13 @@ const absl::flat_hash_map<absl::string_view, OpRow>& Rows() {
          }) {
       map->emplace(row.name, row);
     }
+#define TILE_OP(number, Name, mnemonic, ...)                                                            \
+  if (const OpInfo* op = SameMathOp(mnemonic)) {                                                        \
+    const int operands = static_cast<int>(op->format->operands.size());                                 \
+    const OpRow row = {"math." mnemonic, operands, &Translator::Elementwise, op->opcode, 0, kNone, ""}; \
+    map->emplace(row.name, row); /* unless it has one */                                                \
+  }
+#include "ir/ops.def"
     return map;
   }();
   return *rows;
@@ -51,6 +58,14 @@ int64_t CountOps(const std::vector<Node>& ops) {
 const OpRow* FindTtirOp(absl::string_view name) {
   const auto it = Rows().find(name);
   return it == Rows().end() ? nullptr : &it->second;
+}
+
+const OpInfo* SameMathOp(absl::string_view name) {
+  const OpInfo* op = FindOp(name);
+  // These are powf and pow, fpowi and powi.
+  const bool same = op != nullptr && name == op->mnemonic && op->family == Family::kMath &&
+                    op->opcode != Opcode::kFpowf && op->opcode != Opcode::kFpowi;
+  return same ? op : nullptr;
 }
 
 bool Translator::Fail(const Node& n, absl::string_view code, absl::string_view message, absl::string_view fix) {

@@ -34,6 +34,8 @@ struct OpRow {
 };
 // Null if there is no such row.
 const OpRow* FindTtirOp(absl::string_view name);
+// The mathematical operation that MLIR and libdevice call by its mnemonic, as nearly all are: "sin". Null if there is none.
+const OpInfo* SameMathOp(absl::string_view name);
 
 // A value of TTIR.
 struct Val {

@@ -50,8 +50,7 @@ void Compare(uint64_t first, uint64_t last, int sm, int warps) {
     options.verify_each = true;
     codegen::Compilation c(*p.module, *p.module->functions[0], options, CandidateFor(sm));
     std::string before = codegen::PrintGpu(*c.module);
-    for (const char* pass : {"simplify", "hoist", "raise", "share", "unused", "split", "fetch", "slice", "plan", "mma",
-                             "layouts", "memory"}) {
+    for (absl::string_view pass : codegen::ProgramPasses()) {
       const absl::Status s = codegen::RunPass(c, pass);
       if (c.fit != codegen::Fit::kFits) break;
       ASSERT_TRUE(s.ok()) << pass << ": " << s;
@@ -79,7 +78,7 @@ void CompareText(uint64_t first, uint64_t last, int sm, int warps) {
     const ir::Function& f = *p.module->functions[0];
     const auto straight = codegen::PtxThroughText(*p.module, f, options, CandidateFor(sm), "");
     if (!straight.ok()) continue;
-    for (absl::string_view pass : {"align", "fetch", "slice", "plan", "mma", "layouts", "memory"}) {
+    for (absl::string_view pass : codegen::ProgramPasses()) {
       const auto ptx = codegen::PtxThroughText(*p.module, f, options, CandidateFor(sm), pass);
       ASSERT_TRUE(ptx.ok()) << pass << ": " << ptx.status();
       ASSERT_EQ(*ptx, *straight) << "as text behind " << pass;

@@ -168,7 +168,7 @@ TEST_P(ThroughText, GivesTheSamePtx) {
     for (const auto& f : module->functions) {
       const auto straight = PtxThroughText(*module, *f, options, CandidateOf(options), "");
       if (!straight.ok()) continue;  // does not fit: Compile tries another way
-      for (absl::string_view pass : kProgramPasses) {
+      for (absl::string_view pass : ProgramPasses()) {
         const auto ptx = PtxThroughText(*module, *f, options, CandidateOf(options), pass);
         ASSERT_TRUE(ptx.ok()) << pass << ": " << ptx.status();
         EXPECT_EQ(*ptx, *straight) << "as text behind " << pass;
@@ -207,8 +207,7 @@ TEST_P(AllPasses, GiveTheSameOnTheVm) {
       options.descriptors = sm == 90;
       options.verify_each = true;
       Compilation c(*module, *f, options, CandidateOf(options));
-      for (const char* pass : {"simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice",
-                               "plan", "mma", "layouts", "memory"}) {
+      for (absl::string_view pass : ProgramPasses()) {
         const absl::Status s = RunPass(c, pass);
         if (c.fit != Fit::kFits) break;
         ASSERT_TRUE(s.ok()) << pass << ": " << s;

@@ -8,6 +8,14 @@
 
 namespace tile::codegen {
 
+std::vector<absl::string_view> ProgramPasses() {
+  std::vector<absl::string_view> passes;
+  for (const PassInfo& pass : AllPasses()) {
+    if (pass.of_program) passes.push_back(pass.name);
+  }
+  return passes;
+}
+
 absl::StatusOr<std::string> PtxThroughText(const ir::Module& module, const ir::Function& function,
                                            const CompileOptions& options, const Candidate& candidate,
                                            absl::string_view behind) {

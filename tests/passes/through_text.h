@@ -5,6 +5,7 @@
 #define TILE_TESTS_PASSES_THROUGH_TEXT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -12,12 +13,10 @@
 
 namespace tile::codegen {
 
-// The passes whose text is a program.
-inline constexpr absl::string_view kProgramPasses[] = {"hints",  "simplify", "hoist",   "raise", "share",
-                                                       "unused", "align",    "split",   "fetch", "slice",
-                                                       "plan",   "mma",      "layouts", "memory"};
+// The passes whose text is a program, in order.
+std::vector<absl::string_view> ProgramPasses();
 
-// Fails as the pass does that fails. `behind`: one of kProgramPasses; "": the program is never text.
+// Fails as the pass does that fails. `behind`: one of ProgramPasses; "": the program is never text.
 absl::StatusOr<std::string> PtxThroughText(const ir::Module& module, const ir::Function& function,
                                            const CompileOptions& options, const Candidate& candidate,
                                            absl::string_view behind);

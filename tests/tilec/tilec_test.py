@@ -100,7 +100,7 @@ class Tilec(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["breaks", "nvdisasm", "ptxas"])
 
     def test_print_after(self):
-        passes = ("hints", "simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice", "plan", "mma", "layouts",
+        passes = ("hints", "simplify", "hoist", "raise", "share", "unused", "align", "join", "split", "fetch", "slice", "plan", "mma", "layouts",
                   "memory", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
         told = self.call("compile", "--help").stdout
         self.assertIn(", ".join(passes), " ".join(told.split()))
@@ -110,7 +110,7 @@ class Tilec(unittest.TestCase):
         for name in passes:
             done = self.call(add, "--sm=90", "-o", "k.cubin", "--print-after=" + name, TILEC_PTXAS=ptxas)
             self.assertEqual(done.returncode, 0, done.stderr)
-            head = f"---- after {name}: @vector_add for sm_90a ----\n"
+            head = f"// ---- after {name}: @vector_add for sm_90a ----\n"
             self.assertTrue(done.stderr.startswith(head), done.stderr)
             texts[name] = done.stderr
         self.assertIn('kernel {num_warps = 4, why = "the largest tile, tile<4096xf32>', texts["plan"])
@@ -132,6 +132,40 @@ class Tilec(unittest.TestCase):
         done = self.call(path, "--sm=90", "-o", "k.ptx", "--verify-each")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_start_after(self):
+        """The passes behind one make the same PTX of its text."""
+        told = self.call("compile", "--help").stdout
+        passes = re.search(r"program after a pass, on stderr: all, ([\w, -]*), llvm,", " ".join(told.split())).group(1).split(", ")
+        self.assertEqual(len(passes), 15)
+        path = os.path.join(self.folder.name, "program")
+        for name, flags in (("matmul_bf16", ["--descriptors"]), ("matmul_bf16", ["--aligned"]), ("softmax", [])):
+            ptx = self.call(self.example(name), "--sm=90", "--emit=ptx", "-o", "-", *flags).stdout
+            for after in passes:
+                done = self.call(self.example(name), "--sm=90", "--emit=ptx", "-o", "-", "--print-after=" + after, *flags)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(done.stderr)
+                done = self.call(path, "--sm=90", "--emit=ptx", "-o", "-", "--start-after=" + after, "--verify-each", *flags)
+                self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", ptx), f"{name} {flags} behind {after}")
+
+    def test_start_after_used_wrongly(self):
+        path = os.path.join(self.folder.name, "program")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.call(self.example("vector_add"), "--sm=90", "-o", "-", "--emit=ptx", "--print-after=slice").stderr)
+        for flags, code, error in (
+            (["--start-after=llvm"], 2, "error[usage]: --start-after=llvm: no pass over tile code has this name"),
+            (["--start-after=slice", "--emit=tbc"], 2, "error[usage]: --start-after with tbc"),
+            (["--start-after=slice", "--emit=tile"], 2, "error[usage]: --emit=tile is the text of pass slice"),
+            (["--start-after=plan"], 1, "program:1:1: error[codegen.text]: this is the text of pass slice, not of plan"),
+        ):
+            done = self.call("program", "--sm=90", "-o", "k", *(["--emit=ptx"] if "--emit" not in flags[-1] else []), *flags)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertTrue(done.stderr.startswith(error), done.stderr)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("// ---- after slice: @k for sm_90a ----\nentry @k() {\n  nothing\n}\n")
+        done = self.call("program", "--sm=90", "--emit=ptx", "-o", "k", "--start-after=slice")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("program:3:3: error[text.unknown_op]"), done.stderr)
+
     def test_warps(self):
         for warps in ("1", "16"):
             done = self.call(self.example("vector_add"), "--sm=90", "-o", "k.ptx", "--warps=" + warps)
@@ -149,7 +183,7 @@ class Tilec(unittest.TestCase):
         lines = done.stderr.splitlines()
         self.assertEqual(lines[0].split(), ["ms", "share", "runs", "pass"])
         self.assertEqual([row.split()[-1] for row in lines[1:]],
-                         ["hints", "simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice",
+                         ["hints", "simplify", "hoist", "raise", "share", "unused", "align", "join", "split", "fetch", "slice",
                           "plan", "mma", "layouts", "memory", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
         self.assertAlmostEqual(sum(float(row.split()[0]) for row in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
 
@@ -232,7 +266,7 @@ class Tilec(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(bundle)), sorted({
             "error.txt", "module.tbc", "repeat.sh", "versions.txt", input_name,
             *(f"vector_add.sm_90a.{s}.txt" for s in (
-                "hints", "simplify", "hoist", "raise", "share", "unused", "align", "split", "fetch", "slice", "plan", "mma", "layouts",
+                "hints", "simplify", "hoist", "raise", "share", "unused", "align", "join", "split", "fetch", "slice", "plan", "mma", "layouts",
                 "memory", "llvm", "libdevice", "llvm-opt", "ptx"))}))
         self.assertIn(error, text("error.txt"))
         self.assertIn("LLVM", text("versions.txt"))

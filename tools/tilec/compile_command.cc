@@ -16,14 +16,17 @@
 #include "codegen/build_image.h"
 #include "codegen/explain.h"
 #include "codegen/llvm/llvm_version.h"
+#include "codegen/program_text.h"
 #include "codegen/target/chips.h"
 #include "codegen/target/tuning.h"
 #include "ir/escape.h"
+#include "ir/limits.h"
 #include "ir/release.h"
 #include "ir/tbc/writer.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/report.h"
+#include "tools/data/files.h"
 #include "tools/data/json.h"
 #include "tools/module/image_text.h"
 #include "tools/module/load.h"
@@ -128,6 +131,41 @@ int MakeTrace(const Options& options, codegen::Trace* trace, std::vector<std::st
   return kOk;
 }
 
+// Which place the pass has in the table; -1: none.
+int PlaceOf(absl::string_view pass) {
+  const absl::Span<const codegen::PassInfo> all = codegen::AllPasses();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (pass == all[i].name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// --start-after: which outputs it makes sense for.
+int CheckStart(const Options& options, const EmitInfo& emit, size_t num_targets) {
+  const std::string start = options.value("start-after");
+  if (start.empty()) return kOk;
+  const int place = PlaceOf(start);
+  if (place < 0 || !codegen::AllPasses()[static_cast<size_t>(place)].of_program) {
+    std::vector<std::string> names;
+    for (const codegen::PassInfo& i : codegen::AllPasses()) {
+      if (i.of_program) names.push_back(i.name);
+    }
+    return Fail(kUsage, "usage", absl::StrCat("--start-after=", start, ": no pass over tile code has this name"),
+                absl::StrCat("they are ", absl::StrJoin(names, ", ")));
+  }
+  if (emit.emit == Emit::kTbc || emit.emit == Emit::kHeader || emit.emit == Emit::kExplain || options.has("embed")) {
+    return Fail(kUsage, "usage",
+                absl::StrCat("--start-after with ", emit.name, ": the program as it was written is not known"),
+                "say --emit=ptx, cubin or a stage");
+  }
+  if (emit.emit == Emit::kStage && PlaceOf(emit.pass) <= place) {
+    return Fail(
+        kUsage, "usage",
+        absl::StrCat("--emit=", emit.name, " is the text of pass ", emit.pass, ", which does not run behind ", start));
+  }
+  return num_targets == 1 ? kOk : Fail(kUsage, "usage", "one --sm at a time with --start-after");
+}
+
 void PrintTimes(const codegen::Trace& trace) {
   double all = 0;
   for (const auto& t : trace.times()) all += t.seconds;
@@ -212,8 +250,7 @@ class Compilation {
           if (bundle_.active()) return bundle_.Add(absl::StrCat(f->name, ".", t->arch, ".", pass, ".txt"), text);
           if (emit_.emit == Emit::kStage && pass == emit_.pass) stage_text_ = std::string(text);
           if (!options_.has("print-after")) return;
-          std::fprintf(stderr, "---- after %s: %s ----\n%s", std::string(pass).c_str(), of.c_str(),
-                       std::string(text).c_str());
+          std::fprintf(stderr, "%s%s", codegen::HeadOf(pass, of).c_str(), std::string(text).c_str());
         };
         compile.target = t;
         // A .tbc has room for what descriptors must be; beside a cubin nothing says it.
@@ -373,11 +410,13 @@ const Command kCompileCommand = {
          "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},
         {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
         {"print-after", 0, "PASS", "the program after a pass, on stderr: all"
-#define TILE_PASS(Name, level, name, text) ", " name
+#define TILE_PASS(Function, level, name, text) ", " name
 #define TILE_TOOL(name, text) ", " name
 #include "codegen/passes.def"
          ,
          true},
+        {"start-after", 0, "PASS",
+         "K is what --print-after=PASS wrote: run the passes behind it, for ptx, cubin and stages"},
         {"verify-each", 0, nullptr, "verify the program after each pass, for those who change passes"},
         {"time-passes", 0, nullptr, "what each pass took, on stderr"},
         {"json", 0, nullptr, "print one JSON object about the result, see below"},
@@ -405,6 +444,36 @@ const Command kCompileCommand = {
     Compile};
 
 namespace {
+
+// What is compiled: the kernels of a file, or with --start-after the program that a pass left.
+class Source {
+ public:
+  int Read(const std::string& path, const std::string& start_after, const codegen::Target& target) {
+    int exit = kOk;
+    if (start_after.empty()) {
+      loaded_ = Load(path, &exit);
+      return exit;
+    }
+    absl::StatusOr<AlignedBuffer> file = ReadWholeFile(path, ir::kMaxFileBytes);
+    if (!file.ok()) return FailAt(NameOf(path), kRejected, "file.read", file.status());
+    text_.assign(reinterpret_cast<const char*>(file->span().data()), file->span().size());
+    auto program = codegen::ReadProgramText(text_, NameOf(path), start_after, target);
+    if (!program.ok()) return Fail(kRejected, "codegen", program.status());
+    program_ = *std::move(program);
+    return kOk;
+  }
+  const ir::Module& module() const { return program_ != nullptr ? *program_->module : *loaded_->module; }
+  // As a file that says the same and needs no other.
+  absl::StatusOr<std::string> Plain() const {
+    if (program_ != nullptr) return text_;
+    return ir::WriteTbc(module());
+  }
+
+ private:
+  std::unique_ptr<LoadedModule> loaded_;
+  std::unique_ptr<codegen::ProgramText> program_;
+  std::string text_;
+};
 
 // What was asked for, into `out`.
 int WriteResult(const EmitInfo& emit, const ir::Module& module, const Compilation& compilation,
@@ -459,11 +528,13 @@ int Compile(const Options& options) {
                 "use -o FILE.tbc, which holds any number of them");
   }
 
+  if (const int exit = CheckStart(options, *emit, targets.size()); exit != kOk) return exit;
+
   int exit = kOk;
   const std::string& input = options.positional()[0];
-  auto loaded = Load(input, &exit);
-  if (loaded == nullptr) return exit;
-  const ir::Module& module = *loaded->module;
+  Source source;
+  if (exit = source.Read(input, options.value("start-after"), *targets[0]); exit != kOk) return exit;
+  const ir::Module& module = source.module();
   std::vector<const ir::Function*> kernels;
   if (options.has("kernel") || !whole_module) {
     const ir::Function* f = PickKernel(module, NameOf(input), options.value("kernel"), &exit);
@@ -481,7 +552,7 @@ int Compile(const Options& options) {
     return FailAt(input, kUsage, "output.same", "the output would replace the input",
                   "name another file with -o, or say --embed");
   }
-  absl::StatusOr<std::string> plain = ir::WriteTbc(module);
+  absl::StatusOr<std::string> plain = source.Plain();
   if (!plain.ok()) return FailAt(NameOf(input), kRejected, "tbc.write", plain.status());
 
   CrashBundle bundle(kCompileCommand, options);
@@ -490,6 +561,7 @@ int Compile(const Options& options) {
   compile.opt_level = static_cast<int>(*level);
   compile.line_info = options.has("lineinfo");
   compile.verify_each = options.has("verify-each");
+  compile.start_after = options.value("start-after");
   compile.num_warps = static_cast<int>(*warps);
   TimeLimit limit(*seconds);
   Compilation compilation(options, *emit, &bundle, &limit);

@@ -61,6 +61,24 @@ constexpr ElementwiseRow kRows[] = {
 };
 // clang-format on
 
+constexpr Opcode kWithKernels[] = {
+    Opcode::kFpowi,
+#define TILE_MATH1(Name, ...) Opcode::k##Name,
+#define TILE_MATH1_FTZ TILE_MATH1
+#define TILE_MATH2 TILE_MATH1
+#include "vm/kernels/elementwise.def"
+};
+constexpr bool HasKernels(Opcode op) {
+  for (Opcode with : kWithKernels) {
+    if (with == op) return true;
+  }
+  return false;
+}
+#define TILE_OP(number, Name, mnemonic, Format, OpFamily, ...)                               \
+  static_assert(ir::Family::k##OpFamily != ir::Family::kMath || HasKernels(Opcode::k##Name), \
+                mnemonic " has no row in vm/kernels/elementwise.def");
+#include "ir/ops.def"
+
 }  // namespace
 
 TILE_TABLE(kMathTable, kRows)

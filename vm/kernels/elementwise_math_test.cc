@@ -25,12 +25,12 @@ struct Row {
 
 constexpr mpfr_rnd_t kNear = MPFR_RNDN;
 const Row kRows[] = {
-#define TILE_MATH1(Name, mpfr, f32_bound, f64_bound, range)                                             \
+#define TILE_MATH1(Name, mpfr, f32, f64, f32_bound, f64_bound, range)                                   \
   {#Name, Opcode::k##Name, 1, f32_bound, f64_bound, range, [](mpfr_ptr r, mpfr_srcptr a, mpfr_srcptr) { \
      return mpfr_##mpfr(r, a, kNear);                                                                   \
    }},
 #define TILE_MATH1_FTZ TILE_MATH1
-#define TILE_MATH2(Name, mpfr, f32_bound, f64_bound, range)                                               \
+#define TILE_MATH2(Name, mpfr, f32, f64, f32_bound, f64_bound, range)                                     \
   {#Name, Opcode::k##Name, 2, f32_bound, f64_bound, range, [](mpfr_ptr r, mpfr_srcptr a, mpfr_srcptr b) { \
      return mpfr_##mpfr(r, a, b, kNear);                                                                  \
    }},

@@ -1,4 +1,4 @@
-// Mathematical functions as kernels: ExpF32, ExpF64 and so on for each MATH row of elementwise.def.
+// Mathematical functions as kernels: ExpF32, ExpF64 and so on for each MATH row of elementwise.def, by the ways that the row names.
 //
 //   SinF32(result, operands, n)               an ElementwiseFn
 //
@@ -18,16 +18,16 @@ namespace tile::vm::TILE_VM_ISA {
 // The vectors of this instruction set and SLEEF's names for its functions on them.
 #if defined(__AVX512F__)
 using VectorF64 = __m512d;
-#define TILE_SLEEF_F64(name) Sleef_cinz_##name##d8_u10avx512fnofma
+#define TILE_SLEEF(name) Sleef_cinz_##name##d8_u10avx512fnofma
 #elif defined(__AVX__)
 using VectorF64 = __m256d;
-#define TILE_SLEEF_F64(name) Sleef_cinz_##name##d4_u10avx
+#define TILE_SLEEF(name) Sleef_cinz_##name##d4_u10avx
 #elif defined(__SSE4_1__)
 using VectorF64 = __m128d;
-#define TILE_SLEEF_F64(name) Sleef_cinz_##name##d2_u10sse4
+#define TILE_SLEEF(name) Sleef_cinz_##name##d2_u10sse4
 #else
 using VectorF64 = double;
-#define TILE_SLEEF_F64(name) Sleef_cinz_##name##d1_u10purec
+#define TILE_SLEEF(name) Sleef_cinz_##name##d1_u10purec
 #endif
 
 // `count` elements at a + i, the rest of the vector 1.
@@ -70,30 +70,22 @@ TILE_VM_LOOP VectorLoop(void* result, const void* const* operands, int64_t n) {
   }
 }
 
-#define TILE_SLEEF1(Name, name, F, T)                                                   \
-  struct Sleef##Name##F {                                                               \
-    TILE_VM_INLINE static Vector##F Do(Vector##F a) { return TILE_SLEEF_##F(name)(a); } \
-  };                                                                                    \
-  constexpr ElementwiseFn Name##F = VectorLoop<T, Vector##F, Sleef##Name##F, 1>;
-#define TILE_SLEEF2(Name, name, F, T)                                                                   \
-  struct Sleef##Name##F {                                                                               \
-    TILE_VM_INLINE static Vector##F Do(Vector##F a, Vector##F b) { return TILE_SLEEF_##F(name)(a, b); } \
-  };                                                                                                    \
-  constexpr ElementwiseFn Name##F = VectorLoop<T, Vector##F, Sleef##Name##F, 2>;
-
-TILE_SLEEF1(Exp, exp, F64, double)
-TILE_SLEEF1(Exp2, exp2, F64, double)
-TILE_SLEEF1(Log, log, F64, double)
-TILE_SLEEF1(Log2, log2, F64, double)
-TILE_SLEEF1(Sin, sin, F64, double)
-TILE_SLEEF1(Cos, cos, F64, double)
-TILE_SLEEF1(TanSleef, tan, F64, double)
-TILE_SLEEF1(SinhSleef, sinh, F64, double)
-TILE_SLEEF1(CoshSleef, cosh, F64, double)
-TILE_SLEEF1(Tanh, tanh, F64, double)
-TILE_SLEEF1(Erf, erf, F64, double)
-TILE_SLEEF2(Atan2, atan2, F64, double)
-TILE_SLEEF2(PowSleef, pow, F64, double)
+// SLEEF's functions of the rows that take them, as SleefExp and so on.
+#define TILE_SLEEF1_Plain(Name, function)
+#define TILE_SLEEF1_Sleef(Name, function)                                               \
+  struct Sleef##Name {                                                                  \
+    TILE_VM_INLINE static VectorF64 Do(VectorF64 a) { return TILE_SLEEF(function)(a); } \
+  };
+#define TILE_SLEEF1_Repaired TILE_SLEEF1_Sleef
+#define TILE_SLEEF2_Sleef(Name, function)                                                               \
+  struct Sleef##Name {                                                                                  \
+    TILE_VM_INLINE static VectorF64 Do(VectorF64 a, VectorF64 b) { return TILE_SLEEF(function)(a, b); } \
+  };
+#define TILE_SLEEF2_Repaired TILE_SLEEF2_Sleef
+#define TILE_MATH1(Name, function, f32, f64, ...) TILE_SLEEF1_##f64(Name, function)
+#define TILE_MATH1_FTZ TILE_MATH1
+#define TILE_MATH2(Name, function, f32, f64, ...) TILE_SLEEF2_##f64(Name, function)
+#include "vm/kernels/elementwise.def"
 
 // kSleef, then Repair::Do(its result, operands) for each element: SLEEF's own slips. In chunks, as r may be an operand.
 template <ElementwiseFn kSleef, class Repair, int kOperands>
@@ -116,7 +108,6 @@ template <ElementwiseFn kSleef, class Repair, int kOperands>
 struct RepairTan {
   TILE_VM_INLINE static double Do(double r, double a, double) { return __builtin_fabs(a) < 0x1p-30 ? a : r; }
 };
-constexpr ElementwiseFn TanF64 = Repaired<TanSleefF64, RepairTan, 1>;
 
 // sinh and cosh are infinite from 710 on; e^|a| / 2, which they are there, is finite a little longer.
 template <bool kOdd>
@@ -130,12 +121,12 @@ struct RepairHyperbolic {
     return kOdd ? __builtin_copysign(value, a) : value;
   }
 };
-constexpr ElementwiseFn SinhF64 = Repaired<SinhSleefF64, RepairHyperbolic<true>, 1>;
-constexpr ElementwiseFn CoshF64 = Repaired<CoshSleefF64, RepairHyperbolic<false>, 1>;
+using RepairSinh = RepairHyperbolic<true>;
+using RepairCosh = RepairHyperbolic<false>;
 
 // pow overflows by a millionth too early. There it is the square of the root, but the largest number itself to the
 // power 1.
-struct RepairPow {
+struct RepairFpowf {
   TILE_VM_INLINE static double Do(double r, double a, double b) {
     const bool finite = __builtin_fabs(a) < __builtin_inf() && __builtin_fabs(b) < __builtin_inf() && a != 0;
     if (__builtin_fabs(r) != __builtin_inf() || !finite) return r;
@@ -143,22 +134,8 @@ struct RepairPow {
     return b == 1 ? a : __builtin_copysign(root * root, r);
   }
 };
-constexpr ElementwiseFn FpowfF64 = Repaired<PowSleefF64, RepairPow, 2>;
 
 TILE_VM_INLINE double RsqrtOf64(double a) { return Canonical(1.0 / __builtin_sqrt(a)); }
-constexpr ElementwiseFn RsqrtF64 = Unary<double, double, RsqrtOf64>;
-
-constexpr ElementwiseFn ExpF32 = Unary<float, float, ExpOf>;
-constexpr ElementwiseFn Exp2F32 = Unary<float, float, Exp2Of>;
-constexpr ElementwiseFn LogF32 = Unary<float, float, LogOf>;
-constexpr ElementwiseFn Log2F32 = Unary<float, float, Log2Of>;
-constexpr ElementwiseFn SinhF32 = Unary<float, float, SinhOf>;
-constexpr ElementwiseFn CoshF32 = Unary<float, float, CoshOf>;
-constexpr ElementwiseFn TanhF32 = Unary<float, float, TanhOf>;
-constexpr ElementwiseFn ErfF32 = Unary<float, float, ErfOf>;
-constexpr ElementwiseFn RsqrtF32 = Unary<float, float, RsqrtOf>;
-constexpr ElementwiseFn Atan2F32 = Binary<float, float, float, Atan2Of, 0>;
-constexpr ElementwiseFn FpowfF32 = Binary<float, float, float, FpowfOf, 0>;
 
 // The loop over kOf, then again by kLarge, in double, what is beyond the range of its reduction.
 template <float (*kOf)(float), double (*kLarge)(double)>
@@ -183,9 +160,25 @@ TILE_VM_LOOP Trigonometric(void* result, const void* const* operands, int64_t n)
 TILE_VM_INLINE double LargeSin(double a) { return Sleef_cinz_sind1_u10purec(a); }
 TILE_VM_INLINE double LargeCos(double a) { return Sleef_cinz_cosd1_u10purec(a); }
 TILE_VM_INLINE double LargeTan(double a) { return Sleef_cinz_tand1_u10purec(a); }
-constexpr ElementwiseFn SinF32 = Trigonometric<SinOf, LargeSin>;
-constexpr ElementwiseFn CosF32 = Trigonometric<CosOf, LargeCos>;
-constexpr ElementwiseFn TanF32 = Trigonometric<TanOf, LargeTan>;
+
+// --- kernels --------------------------------------------------------------------------------------------------------
+
+#define TILE_F32_1_Plain(Name) Unary<float, float, Name##Of>
+#define TILE_F32_1_Reduced(Name) Trigonometric<Name##Of, Large##Name>
+#define TILE_F32_2_Plain(Name) Binary<float, float, float, Name##Of, 0>
+#define TILE_F64_1_Plain(Name) Unary<double, double, Name##Of64>
+#define TILE_F64_1_Sleef(Name) VectorLoop<double, VectorF64, Sleef##Name, 1>
+#define TILE_F64_1_Repaired(Name) Repaired<TILE_F64_1_Sleef(Name), Repair##Name, 1>
+#define TILE_F64_2_Sleef(Name) VectorLoop<double, VectorF64, Sleef##Name, 2>
+#define TILE_F64_2_Repaired(Name) Repaired<TILE_F64_2_Sleef(Name), Repair##Name, 2>
+#define TILE_MATH1(Name, function, f32, f64, ...)             \
+  constexpr ElementwiseFn Name##F32 = TILE_F32_1_##f32(Name); \
+  constexpr ElementwiseFn Name##F64 = TILE_F64_1_##f64(Name);
+#define TILE_MATH1_FTZ TILE_MATH1
+#define TILE_MATH2(Name, function, f32, f64, ...)             \
+  constexpr ElementwiseFn Name##F32 = TILE_F32_2_##f32(Name); \
+  constexpr ElementwiseFn Name##F64 = TILE_F64_2_##f64(Name);
+#include "vm/kernels/elementwise.def"
 
 }  // namespace tile::vm::TILE_VM_ISA
 

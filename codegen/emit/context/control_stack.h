@@ -1,4 +1,4 @@
-// The constructs that the operation which is being emitted stands in, innermost last: where continue, break and yield go, and the
+// The constructs around the operation that is being emitted, innermost last: where continue, break and yield go, and the
 // rings of loops that fetch ahead.
 //
 //   e.control().loops.push_back({next, exit, std::move(carried), std::move(results)});

@@ -18,7 +18,7 @@ llvm::Value* ShuffleXor(Emitter& e, llvm::Value* value, uint32_t mask);
 // The value of the lane `distance` below (`up`) or above this one; its own where there is none.
 llvm::Value* ShuffleBy(Emitter& e, llvm::Value* value, uint32_t distance, bool up);
 
-// Registers as they lie in shared memory: i1 as i8, others as their bits. And back.
+// Registers as shared memory holds them: i1 as i8, others as their bits. And back.
 llvm::Value* ToMemory(Emitter& e, llvm::Value* v);
 llvm::Value* FromMemory(Emitter& e, llvm::Value* bits, llvm::Type* type);
 // Bytes of a register in shared memory.
@@ -29,7 +29,7 @@ llvm::Value* PackWord(Emitter& e, Operands values);
 // Several registers of one type (a power of two, at most 16 bytes), neighbours in shared memory, in one access.
 void StoreVector(Emitter& e, Operands values, llvm::Value* address);
 Registers LoadVector(Emitter& e, llvm::Type* type, int n, llvm::Value* address);
-// Where an element lies behind `base` in shared memory if its number is the XOR of what lanes, warps and the register
+// Address of an element in shared memory, from `base` on, if its number is the XOR of what lanes, warps and the register
 // contribute. `bytes`: of an element.
 llvm::Value* SharedPlace(Emitter& e, llvm::Value* base, absl::Span<const Mask> lanes, absl::Span<const Mask> warps,
                          Mask reg, int bytes);

@@ -4,26 +4,48 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/target/decisions.h"
+#include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
-Emitter::Emitter(const Target& target, const Schedule& plan, const ir::Module& source, const ir::Function& function,
-                 llvm::Module* module, Trace* trace, int tensor_maps)
-    : target_(target),
-      plan_(plan),
-      source_(source),
-      function_(function),
-      module_(module),
-      trace_(trace),
+
+llvm::Type* RegisterTypeOf(llvm::LLVMContext& context, ir::Element e) {
+  switch (e.kind) {
+    case ir::Elem::kPtr: return llvm::Type::getInt64Ty(context);
+    case ir::Elem::kF16: return llvm::Type::getHalfTy(context);
+    case ir::Elem::kBF16: return llvm::Type::getBFloatTy(context);
+    case ir::Elem::kF32:
+    case ir::Elem::kTF32: return llvm::Type::getFloatTy(context);
+    case ir::Elem::kF64: return llvm::Type::getDoubleTy(context);
+    default: {
+      const int bits = ir::ElemInfoOf(e.kind).bits;
+      return llvm::Type::getIntNTy(context, static_cast<unsigned>(bits == 4 ? 8 : bits));
+    }
+  }
+}
+
+Emitter::Emitter(const EmitterInput& input, llvm::Function* kernel, int tensor_maps)
+    : lower_(input.lower),
+      target_(input.target),
+      plan_(input.plan),
+      source_(input.source),
+      function_(input.function),
+      trace_(input.trace),
+      kernel_(kernel),
       tensor_maps_(tensor_maps),
-      builder_(module->getContext()),
-      scalar_layout_(Layout::Replicated({}, plan.num_warps)),
+      builder_(kernel->getContext()),
+      scalar_layout_(Layout::Replicated({}, input.plan.num_warps)),
       blocks_(*this),
       threads_(*this),
-      shared_(target, plan.persistent, builder_),
-      workspace_(*this) {}
+      shared_(input.target, input.plan.persistent, builder_),
+      workspace_(*this) {
+  ir::Walk(function_.body(), [&](const ir::Op* op) {
+    if (ir::AllocSharedOp::Is(op) || ir::AllocaOp::Is(op)) blocks_.set_keeps_shared();
+    stores_by_tma_ = stores_by_tma_ || (ir::StoreViewOp::Is(op) && DecisionOf<Decision::kTensorMap>(*op));
+  });
+}
 
 void Emitter::Refuse(const ir::Op& op, absl::string_view why) {
   if (!status_.ok()) return;
@@ -45,21 +67,6 @@ bool Emitter::TakesStep(absl::string_view step, const ir::Op& op) {
 // --- values ---------------------------------------------------------------------------------------------------------
 
 void Emitter::Set(const ir::Value* v, Registers r) { regs_[v] = std::move(r); }
-
-llvm::Type* Emitter::RegisterType(ir::Element e) {
-  switch (e.kind) {
-    case ir::Elem::kPtr: return builder_.getInt64Ty();
-    case ir::Elem::kF16: return builder_.getHalfTy();
-    case ir::Elem::kBF16: return builder_.getBFloatTy();
-    case ir::Elem::kF32:
-    case ir::Elem::kTF32: return builder_.getFloatTy();
-    case ir::Elem::kF64: return builder_.getDoubleTy();
-    default: {
-      const int bits = ir::ElemInfoOf(e.kind).bits;
-      return builder_.getIntNTy(bits == 4 ? 8 : bits);
-    }
-  }
-}
 
 llvm::Constant* Emitter::Constant(ir::Element e, uint64_t bits) {
   llvm::Type* type = RegisterType(e);

@@ -2,7 +2,7 @@
 //
 // A tile is, in each thread, a list of registers: register r of lane l of warp w holds the element that the tile's layout
 // names. A scalar is a tile with one register that all threads hold alike; control flow follows scalars only, so all
-// threads of a block take the same way. Tokens have no value: they say where barriers must stand (codegen/emit/context/order.h).
+// threads of a block take the same way. Tokens have no value: they say where barriers are needed (codegen/emit/context/order.h).
 //
 // Each operation has one function, declared from the operation table, so that a forgotten one is a link error:
 //
@@ -11,7 +11,7 @@
 //   * all others: reads e.regs(value), writes e.Set(value, registers)
 //       void LowerIota(Emitter& e, const ir::Op& op);
 //
-// How elements lie in registers: i1 as i1; i4, f4 and 8-bit floats as i8 (4-bit ones in the low bits, high bits zero);
+// How registers hold elements: i1 as i1; i4, f4 and 8-bit floats as i8 (4-bit ones in the low bits, high bits zero);
 // f16 half, bf16 bfloat, tf32 float with its low 13 bits zero; pointers as i64.
 //
 // What a function can't do on this target it refuses: e.Refuse(op, "what, and what would work"); the first refusal ends
@@ -55,21 +55,34 @@ struct ViewValue {
   std::vector<llvm::Value*> strides;  // i64, in elements
 };
 
+// A register that holds one element.
+llvm::Type* RegisterTypeOf(llvm::LLVMContext& context, ir::Element e);
+
+// What is emitted, and what for. All of it outlives the emitter.
+struct EmitterInput {
+  const Target& target;
+  const Schedule& plan;
+  const ir::Module& source;
+  const ir::Function& function;                      // it has been through AssignLayouts
+  Trace* trace = nullptr;                            // may be null
+  void (*lower)(Emitter&, const ir::Op&) = nullptr;  // any operation
+};
+
 class Emitter {
  public:
-  // `function` has been through AssignLayouts; `module` has the target's triple and data layout; `tensor_maps`: how many TMA
-  // descriptors the kernel takes.
-  Emitter(const Target& target, const Schedule& plan, const ir::Module& source, const ir::Function& function,
-          llvm::Module* module, Trace* trace = nullptr, int tensor_maps = 0);
+  // `kernel`: empty, with the parameters of `function`, so many TMA descriptors, and those of kernel_abi.h (emit/lower/kernel.cc).
+  Emitter(const EmitterInput& input, llvm::Function* kernel, int tensor_maps);
 
   const Target& target() const { return target_; }
   const Schedule& plan() const { return plan_; }
   const ir::Module& source() const { return source_; }
   llvm::IRBuilder<>& b() { return builder_; }
-  llvm::LLVMContext& context() { return module_->getContext(); }
-  llvm::Module* module() { return module_; }
+  llvm::LLVMContext& context() { return kernel_->getContext(); }
+  llvm::Module* module() { return kernel_->getParent(); }
   llvm::Function* kernel() { return kernel_; }
   Order& order() { return order_; }
+
+  const ir::Function& function() const { return function_; }
 
   // --- values ---
   const Registers& regs(const ir::Value* v) const { return regs_.at(v); }
@@ -79,7 +92,7 @@ class Emitter {
   const ViewValue& view(const ir::Value* v) const { return views_.at(v); }
   void SetView(const ir::Value* v, ViewValue x) { views_[v] = std::move(x); }
 
-  llvm::Type* RegisterType(ir::Element e);
+  llvm::Type* RegisterType(ir::Element e) { return RegisterTypeOf(context(), e); }
   llvm::Type* RegisterType(ir::Elem e) { return RegisterType(ir::Element::Number(e)); }
   llvm::ConstantInt* I32(int64_t v) { return builder_.getInt32(static_cast<uint32_t>(v)); }
   llvm::ConstantInt* I64(int64_t v) { return builder_.getInt64(static_cast<uint64_t>(v)); }
@@ -89,8 +102,7 @@ class Emitter {
   llvm::Value* ToBits(llvm::Value* v);
   llvm::Value* FromBits(llvm::Value* bits, llvm::Type* type);
 
-  // --- parameters that every kernel has behind its own (runtime/cuda/kernel_abi.h) ---
-  const ir::Function& function() const { return function_; }
+  // --- parameters that every kernel has after its own (runtime/cuda/kernel_abi.h) ---
   llvm::Value* GridSize(int dim) { return AbiParam(TILE_ABI_PARAM_GRID_X + dim); }  // i32, in tile blocks
   llvm::Value* TrapRecord() { return AbiParam(TILE_ABI_PARAM_TRAP_RECORD); }        // i64, an address
   llvm::Value* WorkspaceParam() { return AbiParam(TILE_ABI_PARAM_WORKSPACE); }      // i64, an address
@@ -104,9 +116,7 @@ class Emitter {
   Blocks& blocks() { return blocks_; }
   Threads& threads() { return threads_; }
   int num_warps() const { return plan_.num_warps; }
-  int num_threads() const { return 32 * plan_.num_warps; }
-  // Of a hardware block: with the producer, which takes no part in anything that is written here for all threads.
-  int hardware_threads() const { return num_threads() + (plan_.producer ? 32 : 0); }
+  int num_threads() const { return plan_.threads(); }
   const Layout& layout(const ir::Value* v) const { return layout(v->type()); }
   // Of a tile with an encoding, or a scalar.
   const Layout& layout(ir::Type t) const;
@@ -152,6 +162,7 @@ class Emitter {
 
   void Refuse(const ir::Op& op, absl::string_view why);
   bool refused() const { return !status_.ok(); }
+  const absl::Status& status() const { return status_; }
 
   // Remarks (codegen/trace/trace.h) say what the compiler did with the operation. TakesStep: whether an optional
   // step is taken there.
@@ -164,22 +175,19 @@ class Emitter {
   void AddIncoming(const Phis& phis, absl::Span<ir::Value* const> values);
 
  private:
-  friend class KernelFrame;  // emit/lower/kernel.cc: what stands around the operations
-
   // Number of the first parameter of kernel_abi.h.
   int first_abi_param() const { return function_.num_params() + tensor_maps_; }
   llvm::Value* AbiParam(int i) { return kernel_->getArg(static_cast<unsigned>(first_abi_param() + i)); }
 
-  void (*lower_)(Emitter&, const ir::Op&) = nullptr;  // any operation; set by the frame
+  void (*const lower_)(Emitter&, const ir::Op&);
   const Target& target_;
   const Schedule& plan_;
   const ir::Module& source_;
   const ir::Function& function_;
-  llvm::Module* module_;
-  Trace* trace_;
+  Trace* const trace_;
+  llvm::Function* const kernel_;
   const int tensor_maps_;
   bool stores_by_tma_ = false;
-  llvm::Function* kernel_ = nullptr;
   llvm::IRBuilder<> builder_;
   const Layout scalar_layout_;
   Blocks blocks_;

@@ -1,4 +1,4 @@
-// Where barriers must stand. Accesses of one tile block are spread over its threads, so an access that a token orders
+// Where barriers are needed. Accesses of one tile block are spread over its threads, so an access that a token orders
 // after another one needs a barrier between them unless neither writes. Only what tokens order is ordered.
 //
 // The emitter walks the program in order; Order remembers the accesses since the last barrier:
@@ -35,7 +35,7 @@ class Order {
   void AddAll(const ir::Block& block);
 
  private:
-  // Accesses that a chain of tokens leads from. Carried tokens of loops and results of ifs stand for all accesses.
+  // Accesses that a chain of tokens leads from. Carried tokens of loops and results of ifs count as all accesses.
   struct Sources {
     bool all = false;
     absl::flat_hash_set<const ir::Op*> ops;

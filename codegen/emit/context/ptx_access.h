@@ -31,7 +31,7 @@ struct MemoryAccess {
 // Ordering and scope of the operation, which has such attributes.
 MemoryAccess AccessOf(const Emitter& e, const ir::Op& op, bool shared);
 
-// Where an element lies: i64, in shared memory i32, and a distance in bytes.
+// Address of an element: i64, in shared memory i32, and a distance in bytes.
 struct Address {
   llvm::Value* base = nullptr;
   int64_t offset = 0;

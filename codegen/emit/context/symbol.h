@@ -7,7 +7,7 @@
 //   GlobalSymbol("table")        "global$table"
 //
 // Different names have different symbols, today and in later releases: no identifier of C has a $, and everything else
-// that stands in the machine code (our own variables, CUDA's device library) has a $ or begins with __, which names
+// that is in the machine code (our own variables, CUDA's device library) has a $ or begins with __, which names
 // that do are written as tile$__… for. PTX promises 1,024 characters of a name, so a longer symbol keeps its beginning
 // and ends in $$ and the SHA-256 of the name.
 #ifndef TILE_CODEGEN_EMIT_CONTEXT_SYMBOL_H_

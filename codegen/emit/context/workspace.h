@@ -2,7 +2,7 @@
 // for it.
 //
 //   llvm::Value* mine = e.workspace().Reserve(bytes, 16);   // i64, an address
-//   e.workspace().Place();                                  // behind the last operation
+//   e.workspace().Place();                                  // after the last operation
 //
 // Not thread-safe.
 #ifndef TILE_CODEGEN_EMIT_CONTEXT_WORKSPACE_H_

@@ -100,7 +100,7 @@ Value* EmitFToF(Emitter& e, const ir::Op& op, Operands in) {
       default: return b.CreateFPTrunc(in[0], b.getFloatTy());
     }
   }
-  // Elsewhere the rarer modes stand at exact conversions only.
+  // Elsewhere only exact conversions have the rarer modes.
   const bool rounds =
       to == Elem::kF8E8M0FNU || (from == Elem::kF32 && to == Elem::kTF32) || rounding == Rounding::kZero;
   if (!rounds) rounding = Rounding::kNearestEven;

@@ -74,6 +74,11 @@ Value* Math(Emitter& e, const ir::Op& op, absl::string_view name, bool is_long, 
   return Narrow(e, op, Library(e, op, name, is_long || ElemOf(op) == Elem::kF64, wide));
 }
 
+// Functions of the library whose code is so long that repeating it for each register costs more than a call.
+constexpr bool IsLong(absl::string_view name) {
+  return name == "sin" || name == "cos" || name == "tan" || name == "atan2";
+}
+
 // 2 to the power x, of a float.
 Value* HardwareExp2(Emitter& e, Value* x, bool ftz) {
   return e.b().CreateIntrinsic(ftz ? llvm::Intrinsic::nvvm_ex2_approx_ftz : llvm::Intrinsic::nvvm_ex2_approx,
@@ -97,15 +102,25 @@ Value* SmallPower(Emitter& e, Value* a, int64_t n) {
 
 }  // namespace
 
-Value* EmitCos(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, "cos", true, in); }
-Value* EmitSin(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, "sin", true, in); }
-Value* EmitTan(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, "tan", true, in); }
-Value* EmitCosh(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, "cosh", false, in); }
-Value* EmitSinh(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, "sinh", false, in); }
-Value* EmitLog(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, "log", false, in); }
-Value* EmitLog2(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, "log2", false, in); }
-Value* EmitErf(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, "erf", false, in); }
-Value* EmitAtan2(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, "atan2", true, in); }
+// Operations of the family math that are more than the device library's function of their name.
+#define TILE_OWN_Exp ~, TILE_NOTHING
+#define TILE_OWN_Exp2 ~, TILE_NOTHING
+#define TILE_OWN_Fpowf ~, TILE_NOTHING
+#define TILE_OWN_Fpowi ~, TILE_NOTHING
+#define TILE_OWN_Rsqrt ~, TILE_NOTHING
+#define TILE_OWN_Tanh ~, TILE_NOTHING
+
+// All others, also new ones: Emit<Name> calls it.
+#define TILE_NOTHING(...)
+#define TILE_LIBRARY(Name, mnemonic) \
+  Value* Emit##Name(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, mnemonic, IsLong(mnemonic), in); }
+#define TILE_FAMILY_Math ~, TILE_LIBRARY
+#define TILE_SECOND(first, second, ...) second
+#define TILE_OR(...) TILE_SECOND(__VA_ARGS__, ~)
+#define TILE_OP(number, Name, mnemonic, Format, Family, ...) \
+  TILE_OR(TILE_OWN_##Name, TILE_OR(TILE_FAMILY_##Family, TILE_NOTHING))(Name, mnemonic)
+#include "ir/ops.def"
+
 Value* EmitFpowf(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, "pow", true, in); }
 // Exact, so that rounding to 16 bits changes nothing.
 Value* EmitRemf(Emitter& e, const ir::Op& op, Operands in) { return Math(e, op, "fmod", true, in); }

@@ -9,7 +9,7 @@
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
-#include "codegen/target/decisions.h"
+#include "codegen/plan/tensor_maps.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
@@ -52,77 +52,79 @@ constexpr LowerFn kLowerGpu[] = {
 
 void LowerOp(Emitter& e, const ir::Op& op) { (IsGpuOp(*op.info()) ? kLowerGpu : kLower)[op.info()->index](e, op); }
 
-}  // namespace
+// The function, with its own parameters, descriptors, and those of runtime/cuda/kernel_abi.h.
+llvm::Function* MakeKernel(const ir::Function& function, const Schedule& plan, int tensor_maps, llvm::Module* module) {
+  llvm::LLVMContext& context = module->getContext();
+  std::vector<llvm::Type*> params;
+  for (int i = 0; i < function.num_params(); ++i) {
+    const ir::Element e = function.param(i)->type().element();
+    params.push_back(e.kind == ir::Elem::kI1 ? llvm::Type::getInt8Ty(context) : RegisterTypeOf(context, e));
+  }
+  params.insert(params.end(), static_cast<size_t>(tensor_maps), llvm::PointerType::get(context, 0));
+  const size_t first_abi_param = params.size();
+  params.resize(first_abi_param + TILE_ABI_EXTRA_PARAMS, llvm::Type::getInt64Ty(context));
+  for (int i : {TILE_ABI_PARAM_GRID_X, TILE_ABI_PARAM_GRID_Y, TILE_ABI_PARAM_GRID_Z}) {
+    params[first_abi_param + static_cast<size_t>(i)] = llvm::Type::getInt32Ty(context);
+  }
+  llvm::Function* kernel =
+      llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), params, false),
+                             llvm::GlobalValue::ExternalLinkage, KernelSymbol(function.name), module);
+  kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  kernel->addFnAttr("nvvm.reqntid", std::to_string(plan.hardware_threads()));
+  kernel->addFnAttr(llvm::Attribute::NoUnwind);
+  if (plan.blocks > 1) kernel->addFnAttr("nvvm.minctasm", std::to_string(plan.blocks));
+  for (int i = 0; i < tensor_maps; ++i) {
+    // 128 bytes by value, read where they are.
+    llvm::AttrBuilder map(context);
+    map.addByValAttr(llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 128));
+    map.addAlignmentAttr(llvm::Align(64));
+    map.addAttribute("nvvm.grid_constant");
+    kernel->addParamAttrs(static_cast<unsigned>(function.num_params() + i), map);
+  }
+  return kernel;
+}
 
 class KernelFrame {
  public:
-  explicit KernelFrame(Emitter& e) : function_(e.function_), e_(e), b_(e.builder_) { e_.lower_ = LowerOp; }
+  KernelFrame(const EmitterInput& input, llvm::Module* module)
+      : function_(input.function),
+        plan_(input.plan),
+        tensor_maps_(NumTensorMaps(input.function)),
+        e_(input, MakeKernel(input.function, input.plan, tensor_maps_, module), tensor_maps_),
+        b_(e_.b()) {}
 
-  absl::Status Run() {
-    MakeKernel();
+  absl::StatusOr<EmittedKernel> Run() {
+    e_.shared().Begin(function_, e_.module());
     llvm::BasicBlock* body = MakeEntry();
     b_.SetInsertPoint(body);
-    if (e_.plan_.producer) MakeProducer();
-    ir::Walk(function_.body(), [&](ir::Op* op) {
-      if (ir::AllocSharedOp::Is(op) || ir::AllocaOp::Is(op)) e_.blocks().set_keeps_shared();
-      e_.stores_by_tma_ = e_.stores_by_tma_ || (ir::StoreViewOp::Is(op) && DecisionOf<Decision::kTensorMap>(*op));
-    });
-    if (e_.plan_.persistent) {
+    if (plan_.producer) MakeProducer();
+    if (plan_.persistent) {
       ForEachBlock([&] { e_.LowerBlock(*function_.body()); },
                    [&] {
-                     if (e_.stores_by_tma_) AwaitTmaStores(e_);
+                     if (e_.stores_by_tma()) AwaitTmaStores(e_);
                      Leave();
                    });
     } else {
       e_.LowerBlock(*function_.body());
     }
-    if (e_.refused()) return e_.status_;
-    PlaceMemory();
-    return e_.shared_.account().Check(function_);
+    if (e_.refused()) return e_.status();
+    e_.shared().Place();
+    e_.workspace().Place();
+    if (absl::Status s = e_.shared().account().Check(function_); !s.ok()) return s;
+    return EmittedKernel{e_.shared().account().bytes(), e_.workspace().bytes(), e_.sites()};
   }
 
  private:
-  // The function, with its own parameters, descriptors, and those of runtime/cuda/kernel_abi.h; the names of shared memory.
-  void MakeKernel() {
-    std::vector<llvm::Type*> params;
-    for (int i = 0; i < function_.num_params(); ++i) {
-      const ir::Element e = function_.param(i)->type().element();
-      params.push_back(e.kind == ir::Elem::kI1 ? b_.getInt8Ty() : e_.RegisterType(e));
-    }
-    params.insert(params.end(), static_cast<size_t>(e_.tensor_maps_), llvm::PointerType::get(e_.context(), 0));
-    params.resize(static_cast<size_t>(e_.first_abi_param()) + TILE_ABI_EXTRA_PARAMS, b_.getInt64Ty());
-    for (int i : {TILE_ABI_PARAM_GRID_X, TILE_ABI_PARAM_GRID_Y, TILE_ABI_PARAM_GRID_Z}) {
-      params[static_cast<size_t>(e_.first_abi_param() + i)] = b_.getInt32Ty();
-    }
-    llvm::Function* kernel =
-        llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), params, false),
-                               llvm::GlobalValue::ExternalLinkage, KernelSymbol(function_.name), e_.module_);
-    e_.kernel_ = kernel;
-    kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
-    kernel->addFnAttr("nvvm.reqntid", std::to_string(e_.hardware_threads()));
-    kernel->addFnAttr(llvm::Attribute::NoUnwind);
-    if (e_.plan_.blocks > 1) kernel->addFnAttr("nvvm.minctasm", std::to_string(e_.plan_.blocks));
-    for (int i = 0; i < e_.tensor_maps_; ++i) {
-      // 128 bytes by value, read where they are.
-      llvm::AttrBuilder map(e_.context());
-      map.addByValAttr(llvm::ArrayType::get(b_.getInt8Ty(), 128));
-      map.addAlignmentAttr(llvm::Align(64));
-      map.addAttribute("nvvm.grid_constant");
-      kernel->addParamAttrs(static_cast<unsigned>(function_.num_params() + i), map);
-    }
-    e_.shared_.Begin(function_, e_.module_);
-  }
-
-  // Where values live that can be used everywhere. The block behind it.
+  // The entry block, whose values can be used everywhere. Returns the block after it.
   llvm::BasicBlock* MakeEntry() {
     llvm::BasicBlock* entry = e_.NewBlock("entry");
     llvm::BasicBlock* body = e_.NewBlock("body");
     b_.SetInsertPoint(entry);
     llvm::Instruction* end = b_.CreateBr(body);
     b_.SetInsertPoint(end);
-    e_.threads().Begin(e_.hardware_threads());
+    e_.threads().Begin(plan_.hardware_threads());
     for (int i = 0; i < function_.num_params(); ++i) {
-      llvm::Value* arg = e_.kernel_->getArg(i);
+      llvm::Value* arg = e_.kernel()->getArg(static_cast<unsigned>(i));
       if (function_.param(i)->type().elem() == ir::Elem::kI1) arg = b_.CreateIsNotNull(arg);
       e_.SetScalar(function_.param(i), arg);
     }
@@ -134,7 +136,7 @@ class KernelFrame {
     llvm::BasicBlock *producer = e_.NewBlock("producer"), *workers = e_.NewBlock("workers");
     b_.CreateCondBr(b_.CreateICmpUGE(e_.threads().number(), e_.I32(e_.num_threads())), producer, workers);
     b_.SetInsertPoint(producer);
-    if (e_.plan_.persistent) {
+    if (plan_.persistent) {
       ForEachBlock(
           [&] {
             EmitProducer(e_, function_);
@@ -150,14 +152,14 @@ class KernelFrame {
 
   // The end of the hardware block.
   void Leave() {
-    if (e_.plan_.cluster) {
+    if (plan_.cluster) {
       ArriveInCluster(e_);
       AwaitCluster(e_);
     }
     b_.CreateRetVoid();
   }
 
-  // emit() for each tile block that this hardware block does, which goes to blocks().next() at its end; behind them leave().
+  // emit() for each tile block that this hardware block does, which goes to blocks().next() at its end; after them leave().
   void ForEachBlock(const std::function<void()>& emit, const std::function<void()>& leave) {
     auto& b = b_;
     llvm::BasicBlock *before = b.GetInsertBlock(), *head = e_.NewBlock("block"), *next = e_.NewBlock("nextblock"),
@@ -181,19 +183,21 @@ class KernelFrame {
     leave();
   }
 
-  void PlaceMemory() {
-    e_.shared_.Place();
-    e_.workspace().Place();
-  }
-
   const ir::Function& function_;
-  Emitter& e_;
+  const Schedule& plan_;
+  const int tensor_maps_;
+  Emitter e_;
   llvm::IRBuilder<>& b_;
 };
 
-// What stands beside it is read where it is needed.
+}  // namespace
+
+// Its annotations are read where they are needed.
 void LowerKernel(Emitter&, const ir::Op&) {}
 
-absl::Status EmitKernel(Emitter* emitter) { return KernelFrame(*emitter).Run(); }
+absl::StatusOr<EmittedKernel> EmitKernel(const Target& target, const Schedule& plan, const ir::Module& source,
+                                         const ir::Function& function, llvm::Module* module, Trace* trace) {
+  return KernelFrame({target, plan, source, function, trace, LowerOp}, module).Run();
+}
 
 }  // namespace tile::codegen

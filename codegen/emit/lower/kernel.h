@@ -1,20 +1,36 @@
 // One kernel: its signature and attributes, its entry, the loop over tile blocks of a persistent grid, the producer warp, the
 // operations, and at the end the place of everything in shared memory.
 //
-//   Emitter emitter(target, plan, module, function, &llvm_module);
-//   absl::Status done = EmitKernel(&emitter);   // then emitter.shared().account().bytes(), sites(), …
+//   absl::StatusOr<EmittedKernel> kernel = EmitKernel(target, schedule, module, function, &llvm_module, trace);
+//   kernel->shared_bytes, kernel->sites
 //
 // The message of an error is complete (file:line:col: error[…]: …).
 #ifndef TILE_CODEGEN_EMIT_LOWER_KERNEL_H_
 #define TILE_CODEGEN_EMIT_LOWER_KERNEL_H_
 
-#include "absl/status/status.h"
-#include "codegen/emit/context/emitter.h"
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "codegen/plan/schedule.h"
+#include "codegen/target/target.h"
+#include "codegen/trace/trace.h"
+#include "ir/module.h"
+#include "ir/tbc/image.h"
+#include "llvm/IR/Module.h"
 
 namespace tile::codegen {
 
-// Once for each emitter.
-absl::Status EmitKernel(Emitter* emitter);
+// What a launch has to provide for, and what may report something.
+struct EmittedKernel {
+  uint64_t shared_bytes = 0;     // of a block
+  uint64_t workspace_bytes = 0;  // of a block, in device memory
+  std::vector<ir::ImageSite> sites;
+};
+
+// `function` of `source` has been through AssignLayouts; `module` has the target's triple and data layout. The trace may be null.
+absl::StatusOr<EmittedKernel> EmitKernel(const Target& target, const Schedule& plan, const ir::Module& source,
+                                         const ir::Function& function, llvm::Module* module, Trace* trace);
 
 }  // namespace tile::codegen
 

@@ -145,7 +145,7 @@ void LowerStorePtr(Emitter& e, const ir::Op& op) {
   });
 }
 
-// Lives as long as the block that it stands in, so each time around a loop may have the same memory, once no thread uses
+// Lives as long as the block that contains it, so each iteration of a loop may have the same memory, once no thread uses
 // it any more.
 void LowerAlloca(Emitter& e, const ir::Op& op) {
   if (StandsInLoop(op) && !e.order().pending().empty()) e.Barrier();
@@ -199,7 +199,7 @@ void LowerGetGlobal(Emitter& e, const ir::Op& op) {
     if (g->count > (int64_t{1} << 24))
       return e.Refuse(op, "the global has more than 2^24 elements; pass it as an argument");
     llvm::Constant* value = InitialValue(e, *g);
-    // Pointers lead here, so constants lie in global memory like the others.
+    // Pointers lead here, so constants are in global memory like the others.
     variable = new llvm::GlobalVariable(*e.module(), value->getType(), false, llvm::GlobalValue::ExternalLinkage, value,
                                         symbol, nullptr, llvm::GlobalValue::NotThreadLocal, 1);
     const uint64_t natural = static_cast<uint64_t>(ir::StorageBytes(g->value.elem));

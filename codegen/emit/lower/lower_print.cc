@@ -1,5 +1,5 @@
 // print_tko: the operands go to the launch's print area (runtime/cuda/ABI.md); the host makes the text. One thread takes
-// the room for all of them and writes the head, so entries of a block lie in the order of its prints.
+// the room for all of them and writes the head, so entries of a block are in the order of its prints.
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/context/ptx_access.h"

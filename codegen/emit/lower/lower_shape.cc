@@ -1,5 +1,5 @@
 // Operations that move elements. reshape, permute and broadcast rename registers: the layouts were chosen so. cat, extract,
-// insert, pack and unpack go through shared memory, where the tile lies row-major, an element in whole bytes.
+// insert, pack and unpack go through shared memory, where the tile is stored row-major, an element in whole bytes.
 #include <algorithm>
 #include <utility>
 

@@ -96,7 +96,7 @@ void TileBox::AddDim(Dim d, bool tested) {
   d.tested = tested;
   const int k = static_cast<int>(dims_.size());
   if (tested && d.picked.empty()) {
-    // Below zero where the tile lies wholly outside.
+    // Below zero where the tile is wholly outside.
     llvm::Value* left = d.origin == nullptr ? d.size : b.CreateSub(d.size, d.origin);
     if (const auto* c = Constant(left)) {
       d.limit = e_.I32(std::clamp<int64_t>(c->getSExtValue(), 0, d.tile));
@@ -156,7 +156,7 @@ TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout) {
     }
     d.origin = b.CreateMul(i, e.I64(step));
     d.origin_divisor = std::min(Facts::kMax, box.facts_.Divisor(index[u]) * PowerOfTwoIn(static_cast<uint64_t>(step)));
-    // The tile lies inside or outside as a whole, if steps hold tiles and sizes hold steps: one test is enough.
+    // The tile is inside or outside as a whole, if steps hold tiles and sizes hold steps: one test is enough.
     const auto* size = Constant(d.size);
     const bool divides = size != nullptr ? size->getSExtValue() % step == 0
                                          : (step & (step - 1)) == 0 && d.size_divisor >= static_cast<uint64_t>(step);

@@ -1,4 +1,4 @@
-// Which elements of memory the registers of a tile stand for, when it lies in a tensor: addresses, tests against the
+// Which elements of a tensor the registers of a tile hold: addresses, tests against the
 // tensor's sizes, and how many registers are neighbours in memory.
 //
 //   TileBox box = TileBox::OfView(e, op, layout);

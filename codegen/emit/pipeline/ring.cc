@@ -23,7 +23,7 @@ void AwaitPhase(Emitter& e, llvm::Value* barrier, llvm::Value* phase) {
                   "r,r", {barrier, phase});
 }
 
-// --- where it lies --------------------------------------------------------------------------------------------------
+// --- its memory ----------------------------------------------------------------------------------------------------
 
 RingPlace::RingPlace(Emitter& e, const ir::Op& fetch) : e_(e), stage_(StageOf(fetch)), stages_(e.plan().stages) {
   auto& b = e.b();

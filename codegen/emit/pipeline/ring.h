@@ -1,11 +1,11 @@
-// The ring of shared-memory stages behind a fetch_ahead (codegen/target/gpu_ops.def): where it lies, and how the warps that
+// The ring of shared-memory stages that a fetch_ahead fills (codegen/target/gpu_ops.def): its memory, and how the warps that
 // multiply (all but one) use it. The last warp of the block, the producer, fills it: producer.h.
 //
 //   Ring ring(e, loop, fetch);
-//   …   ring.Await();      // in the body, where fetch_ahead stands: this value's stage is full
+//   …   ring.Await();      // in the body, at fetch_ahead: this value's stage is full
 //   …   ring.EndRound();   // where the body ends: the stage of the iteration before is free again
-//   ring.Drain(&values);   // behind the last iteration: what the loop carries is final, all stages are free
-//   ring.End();            // behind the loop, which may have had no iteration
+//   ring.Drain(&values);   // after the last iteration: what the loop carries is final, all stages are free
+//   ring.End();            // after the loop, which may have had no iteration
 //
 // A stage has two mbarriers: "full" counts the bytes of its TMA copies, "free" the warps that are done with it. Products of
 // one iteration run while the next begins, because wgmma is asynchronous: a warp that has started those of iteration r waits for
@@ -24,7 +24,7 @@
 
 namespace tile::codegen {
 
-// Where the ring of a fetch_ahead lies.
+// The memory of a fetch_ahead's ring.
 class RingPlace {
  public:
   // Of all that ask for this fetch the same; the first reserves it and initialises its barriers.

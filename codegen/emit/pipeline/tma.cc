@@ -79,7 +79,7 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
   // What comes before goes another way to memory.
   if (s.ordered) ExecuteTogether(e, "fence.proxy.async;", "", {});
 
-  // Where elements lie: the warp's memory, the buffer in it, the place in the box.
+  // Addresses of elements: the warp's memory, the buffer in it, the place in the box.
   llvm::Value* memory = e.shared().Address(e.I32(
       e.shared().Reserve(static_cast<uint64_t>(s.warp_bytes()) * static_cast<uint64_t>(e.num_warps()), kAlignment)));
   Masks lanes, warps;

@@ -17,7 +17,7 @@ else:
 
     _Generator = torch.Generator
 
-_real = _Generator
+_real: Any = _Generator
 _KEPT = 1000  # states that can be gone back to; of others only seed and offset are known
 
 

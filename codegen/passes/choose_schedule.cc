@@ -1,0 +1,54 @@
+#include "codegen/passes/choose_schedule.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/analysis/live_registers.h"
+#include "codegen/plan/schedule.h"
+#include "codegen/plan/staging.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr int64_t kMostRegistersOfThread = 1024;  // that a tile may take, in memory as what exceeds them is
+
+// LLVM and ptxas take minutes for what would be of no use.
+absl::Status CheckLargestTile(Program& p) {
+  const LargestTile largest = FindLargestTile(*p.function);
+  if (largest.op == nullptr) return absl::OkStatus();
+  const int num_warps = ScheduleOf(*p.function)->num_warps;
+  const int64_t each = RegistersOf(largest.tile->type()) / (32 * num_warps);
+  if (each <= kMostRegistersOfThread) return absl::OkStatus();
+  p.fit = Fit::kTooManyRegisters;
+  return absl::InvalidArgumentError(absl::StrCat(
+      p.module->Where(largest.op->loc, largest.op->pos), ": error[codegen.registers]: ", largest.op->info()->mnemonic,
+      " in kernel @", p.function->name, " works on the whole of ", largest.tile->type().ToString(), ", which is ", each,
+      " registers of 32 bits in each of ", 32 * num_warps, " threads; ", p.target.arch,
+      " has 255, and code for more than ", kMostRegistersOfThread, " is not made. Use tiles of 1/",
+      (each + kMostRegistersOfThread - 1) / kMostRegistersOfThread * 8,
+      " of the elements there, or a program that can be done in slices (--remarks says what hinders it)"));
+}
+
+}  // namespace
+
+absl::Status ChooseSchedule(Program& p) {
+  DecideStages(p.module.get(), p.function);
+  const ir::Op* kernel = FindKernelOp(*p.function);
+  const auto decided = kernel == nullptr ? std::nullopt : DecisionOf<Decision::kMostStages>(*kernel);
+  const int most_stages = static_cast<int>(decided.value_or(p.candidate.most_stages));
+  std::optional<Schedule> schedule = MakeSchedule(
+      p.target, *p.function, {.aligned = p.aligned, .told_warps = p.told_warps, .most_stages = most_stages});
+  if (!schedule) {
+    p.Remark("fetch", "nothing is fetched ahead: shared memory does not hold the operands of two rounds");
+    p.fit = Fit::kTooMuchShared;
+    return absl::InvalidArgumentError("no room for a ring");
+  }
+  Decide(p.module.get(), p.function, *schedule);
+  if (absl::Status s = CheckLargestTile(p); !s.ok()) return s;
+  p.Remark("plan", absl::StrCat(schedule->num_warps, schedule->num_warps == 1 ? " warp: " : " warps: ", schedule->why));
+  return absl::OkStatus();
+}
+
+}  // namespace tile::codegen

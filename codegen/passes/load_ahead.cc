@@ -1,0 +1,23 @@
+#include "codegen/passes/load_ahead.h"
+
+#include "codegen/passes/copy_ahead.h"
+#include "codegen/passes/fetch_ahead.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
+
+namespace tile::codegen {
+
+absl::Status LoadAhead(Program& p) {
+  const Ahead most = p.candidate.ahead;
+  ir::Module* module = p.module.get();
+  const bool any = (most == Ahead::kTma && FetchAhead(p.target, p.told_warps, module, p.function, &p.trace())) ||
+                   (most != Ahead::kNothing && CopyAhead(p.target, module, p.function, &p.trace()));
+  if (any) {
+    Decide<Decision::kMostStages>(module, KernelOp(module, p.function), p.candidate.most_stages);
+  } else {
+    FitRounds(p.target, module, p.function);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,56 @@
+// What passes over tile code hand on to each other: a copy of the kernel, which carries all decisions about it, and what they need to
+// know besides. Every such pass is a function of the name that its row in codegen/passes.def gives:
+//
+//   absl::Status Simplify(Program& p);
+//
+// An error ends the compilation, unless `fit` says that it is about this candidate only.
+#ifndef TILE_CODEGEN_PASSES_PROGRAM_H_
+#define TILE_CODEGEN_PASSES_PROGRAM_H_
+
+#include <memory>
+
+#include "absl/strings/string_view.h"
+#include "codegen/plan/candidate.h"
+#include "codegen/plan/tile_layout.h"
+#include "codegen/target/target.h"
+#include "codegen/trace/trace.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+// What the user decides.
+struct ProgramOptions {
+  const Target* target = nullptr;
+  int num_warps = 0;          // 0: the schedule's choice
+  bool aligned = false;       // arrays may be taken for aligned (assume_aligned.h)
+  bool joins_blocks = false;  // blocks may do the work of several neighbours (join_blocks.h)
+  Trace* trace = nullptr;
+};
+
+struct Program {
+  Program(const ir::Module& from, const ir::Function& kernel, const ProgramOptions& options,
+          const Candidate& candidate);
+
+  const Target& target;
+  const int told_warps;
+  const bool aligned;
+  const bool joins_blocks;
+  const Candidate candidate;
+  const std::unique_ptr<ir::Module> module;  // with this one kernel
+  ir::Function* const function;
+  Fit fit = Fit::kFits;  // else what the error is about
+  LayoutTable layouts;   // of the tiles' types
+
+  // That of the options, or one that nobody reads.
+  Trace& trace() { return *trace_; }
+  // Says something about the kernel as a whole.
+  void Remark(absl::string_view about, absl::string_view what);
+
+ private:
+  Trace unread_;
+  Trace* const trace_;
+};
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_PROGRAM_H_
