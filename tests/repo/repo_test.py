@@ -239,7 +239,8 @@ def cpp_is_formatted(files):
 
 
 RULES = [
-    deps_are_what_is_included, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated, links_lead_somewhere, listings_stand_in_their_files,
+    deps_are_what_is_included, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated, links_lead_somewhere,
+        listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,
     no_long_source, no_unfinished_marks, nothing_of_one_machine, page_names.pages_name_what_exists, page_names.walks_name_their_files,
     cpp_is_formatted, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
