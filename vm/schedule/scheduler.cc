@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "vm/machine/checker.h"
 #include "vm/machine/unspecified.h"
+#include "vm/schedule/thread_plan.h"
 
 namespace tile::vm {
 namespace {
@@ -55,26 +55,21 @@ class Frame {
   std::deque<Allocation> shared_;
 };
 
-using Clock = std::chrono::steady_clock;
-
-// Work of so many nanoseconds is worth a thread. To start one takes 10 to 20 microseconds of the caller, and about as long again
-// until it runs.
-constexpr int64_t kWorthAThread = 30'000;
-constexpr int64_t kForever = int64_t{1} << 60;
-
-// Whether a launch takes much longer than was thought; then calls `late`, if it is not null. Looked at after every instruction.
+// Calls `late`, if it is not null, once the launch takes longer than `late_after_ns`. Looked at after every instruction.
 class Watch {
  public:
-  Watch(int64_t expected_ns, std::function<void()> late)
-      : end_(Clock::now() + std::chrono::nanoseconds(2 * expected_ns + kWorthAThread)), late_(std::move(late)) {}
+  Watch(int64_t (*clock)(), int64_t late_after_ns, std::function<void()> late)
+      : clock_(clock), begin_(clock()), late_after_ns_(late_after_ns), late_(std::move(late)) {}
   bool over() const { return late_ == nullptr; }
   void Look() {
-    if (++looks_ % 8 != 0 || over() || Clock::now() < end_) return;  // the clock costs as much as a small instruction
+    // The clock costs as much as a small instruction.
+    if (++looks_ % 8 != 0 || over() || clock_() - begin_ < late_after_ns_) return;
     std::exchange(late_, nullptr)();
   }
 
  private:
-  const Clock::time_point end_;
+  int64_t (*const clock_)();
+  const int64_t begin_, late_after_ns_;
   std::function<void()> late_;
   uint32_t looks_ = 0;
 };
@@ -102,18 +97,13 @@ class Grid {
     max_frames_ = static_cast<int64_t>(state.launch->max_tile_bytes / std::max<uint64_t>(code_.frame_bytes, 1));
   }
 
-  int64_t total() const { return total_; }
-
-  // Of all blocks on one thread, as the last launch went; for ever, if there was none.
-  int64_t ExpectedNs() const {
-    int64_t ns = 0;
-    const int64_t block = code_.block_ns.load(std::memory_order_relaxed);
-    return block == 0 || __builtin_mul_overflow(block, total_, &ns) || ns > kForever ? kForever : ns;
+  ThreadPlan Plan(int threads) const {
+    return PlanThreads(code_.block_ns.load(std::memory_order_relaxed), total_, threads);
   }
 
   // `watch`: of the caller; null of helpers.
   void Work(Watch* watch) {
-    const Clock::time_point begin = Clock::now();
+    const int64_t begin = watch != nullptr ? state_.launch->clock() : 0;
     int64_t blocks = 0;
     std::unique_ptr<Running> spare;  // a finished block, whose memory the next one takes
     Claim claim;
@@ -123,7 +113,7 @@ class Grid {
       std::unique_ptr<Running> r = code_.must_park ? NextMayWait(spare) : Next(claim, spare);
       if (r == nullptr) {
         if (finished_.load(std::memory_order_acquire) || !code_.must_park) {
-          if (watch != nullptr && blocks > 0) Measured((Clock::now() - begin).count() / blocks);
+          if (watch != nullptr && blocks > 0) Measured((state_.launch->clock() - begin) / blocks);
           return;
         }
         if (++idle_ % 64 == 0) absl::SleepFor(absl::Microseconds(50));
@@ -143,11 +133,9 @@ class Grid {
     int64_t next = 0, end = 0;
   };
 
-  // One launch counts at most four times as much as those before it: the system may have stopped the thread for a while.
   void Measured(int64_t block_ns) const {
     const int64_t before = code_.block_ns.load(std::memory_order_relaxed);
-    if (before > 0 && block_ns / 4 > before) block_ns = 4 * before;
-    code_.block_ns.store(std::max<int64_t>(block_ns, 1), std::memory_order_relaxed);
+    code_.block_ns.store(ThoughtBlockNs(before, block_ns), std::memory_order_relaxed);
   }
 
   static void Run(BlockState& b, Watch* watch) {
@@ -343,7 +331,6 @@ class Grid {
 void RunGrid(LaunchState& state, int threads, Checker* checker) {
   threads = std::max(threads, 1);
   Grid grid(state, threads, checker);
-  const int most = static_cast<int>(std::min<int64_t>(threads, grid.total()));
   std::vector<std::thread> helpers;
   std::mutex mutex;
   std::condition_variable ended;
@@ -362,11 +349,11 @@ void RunGrid(LaunchState& state, int threads, Checker* checker) {
       });
     }
   };
-  const int64_t expected = grid.ExpectedNs();  // of all blocks, on one thread
-  const int first = static_cast<int>(std::clamp<int64_t>(expected / kWorthAThread, 1, std::max(most, 1)));
-  start(first - 1);
+  const ThreadPlan plan = grid.Plan(threads);
+  start(plan.first - 1);
   Watch watch(
-      expected / first, first == most ? std::function<void()>() : [&] { start(most - first); });
+      state.launch->clock, plan.late_after_ns,
+      plan.first == plan.all ? std::function<void()>() : [&] { start(plan.all - plan.first); });
   grid.Work(&watch);
   for (std::unique_lock<std::mutex> lock(mutex); at_work > 0;) {
     if (ended.wait_for(lock, LaunchState::kPollInterval) == std::cv_status::timeout) state.Poll();

@@ -1,8 +1,6 @@
 // Runs the blocks of a grid on threads.
 //
-// To start a thread costs as much as small kernels do in all. So a launch begins with as many as what its blocks took in the last
-// launch of the program is worth, mostly the caller alone for a few short blocks; when it takes longer than that, all others
-// start, in the middle of a block, too.
+// How many threads begin, and when the others do, says thread_plan.h: they may start in the middle of a block, too.
 //
 // Blocks start in linear order. A block that goes round a loop looking at memory without changing anything is parked
 // (eval_control.cc) and looks again when memory has changed; meanwhile its thread runs others, so that blocks may wait for
