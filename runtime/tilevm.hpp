@@ -501,10 +501,11 @@ class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
   }
   // All raw parameters, as C++ passes them to a kernel that it declares so: SetParameters<void(const float*, int)>(x, n).
   // Addresses are of the device.
-  template <class Signature, class... A>
-  Launch& SetParameters(A&&... arguments) {
+  template <class Signature, class... Arguments>
+  Launch& SetParameters(Arguments&&... arguments) {
     uint32_t index = 0;
-    for (uint64_t word : internal::Words<Signature>::Of(std::forward<A>(arguments)...)) SetParameter(index++, word);
+    for (uint64_t word : internal::Words<Signature>::Of(std::forward<Arguments>(arguments)...))
+      SetParameter(index++, word);
     return *this;
   }
   Launch& SetGrid(int64_t x, int64_t y = 1, int64_t z = 1) { return Note(tilevm_launch_set_grid(get(), x, y, z)); }

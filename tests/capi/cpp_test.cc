@@ -1,5 +1,7 @@
-// The C++ wrapper.
+// The C++ wrapper, in a program with a macro of a short name.
+#define A 1
 #include "runtime/tilevm.hpp"
+#undef A
 
 #include <cmath>
 #include <cstring>
