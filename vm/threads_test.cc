@@ -51,7 +51,7 @@ class Threads : public testing::Test {
     program_ = *Program::Prepare(*module_, "k");
   }
   // Threads that took part, of at most `threads`. Every block must have made its rounds.
-  int Run(int64_t (*clock)(), int threads = 4, CheckLevel check = CheckLevel::kBounds) {
+  int Run(ClockNs clock, int threads = 4, CheckLevel check = CheckLevel::kBounds) {
     constexpr int32_t rounds = 100;
     std::vector<float> out(256);
     Launch launch;

@@ -236,8 +236,9 @@ and what was in their files stays if something fails. A launch that traps is rec
     not linear
 
 --order says how the blocks start: a program must not depend on it. --check=full without it runs the linear order, whose
-results count, then the reverse one and random ones from the same memory, as long as that takes at most 2 s, or 2.5 times
-the first; it says how many there were. A mistake that only another order shows names it: --order=random:7 repeats it.
+results count, then the reverse one and random ones from the same memory, as long as that takes at most 2 s of processor
+time, or 2.5 times the first; it says how many there were. A mistake that only another order shows names it:
+--order=random:7 repeats it.
 
 examples:
   tilevm run examples/histogram.tile README.md

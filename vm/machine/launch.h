@@ -3,7 +3,6 @@
 #define TILE_VM_MACHINE_LAUNCH_H_
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "ir/module.h"
 #include "ir/run_report.h"
+#include "vm/machine/clock.h"
 #include "vm/machine/start_order.h"
 
 namespace tile::vm {
@@ -55,11 +55,6 @@ struct ArrayArgument {
   bool initialized = true;  // false, of an out: no element has a value before the kernel writes it
 };
 
-// Nanoseconds since some moment; never goes back.
-inline int64_t SteadyNs() {
-  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 struct Launch {
   int64_t grid[3] = {1, 1, 1};   // 0 in one: no block runs
   std::vector<uint64_t> params;  // one per parameter: the low bits hold the scalar, or the address
@@ -82,9 +77,10 @@ struct Launch {
   std::function<bool()> interrupted;
   // Counts the blocks that are done, from 0, for whoever shows progress meanwhile. May be null.
   std::atomic<int64_t>* blocks_done = nullptr;
-  // By what it shows, a launch chooses how many threads it takes (thread_plan.h). A test has one of its own, so that nothing in
-  // it depends on how fast the machine is.
-  int64_t (*clock)() = SteadyNs;
+  // By the first a launch chooses how many threads it takes (thread_plan.h), by the second in how many orders it runs under
+  // kFull (orders.h).
+  ClockNs clock = SteadyNs;
+  ClockNs work_clock = ThreadNs;
 };
 
 // A mistake of the kernel found while running, or what may be one.

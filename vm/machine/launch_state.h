@@ -12,7 +12,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/time/time.h"
 #include "vm/machine/code.h"
 #include "vm/machine/launch.h"
 #include "vm/machine/memory.h"
@@ -32,8 +31,9 @@ struct LaunchState {
   Memory memory;
   Outcome* outcome = nullptr;
   StartOrder order;
-  // A run that only looks for mistakes: it ends without a result at this time, or if no memory is left to start blocks.
-  std::optional<absl::Time> give_up_at;
+  // A run that only looks for mistakes: it ends without a result when work_clock shows this, or if no memory is left to start
+  // blocks.
+  std::optional<int64_t> give_up_at;
   std::atomic<bool> gave_up{false};
   // Counts changes of memory that waiting blocks may be waiting for.
   std::atomic<int64_t> effects{0};

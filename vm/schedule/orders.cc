@@ -13,7 +13,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "ir/cpp_name.h"
 #include "vm/check/check_full.h"
 #include "vm/machine/checker.h"
@@ -24,7 +23,8 @@ namespace tile::vm {
 namespace {
 
 constexpr int kMostOrders = 8;
-constexpr absl::Duration kShort = absl::Seconds(2);
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kShort = 2 * kSecond;
 constexpr double kLong = 2.5;                           // times the first order
 constexpr uint64_t kMostTileBytes = uint64_t{1} << 30;  // of blocks that wait, beyond the first order
 
@@ -123,12 +123,17 @@ int Cores() {
   return cores;
 }
 
+// After `spent`, if one order takes `first`.
+bool IsTimeForAnother(int64_t spent, int64_t first) {
+  return spent + first <= std::max(kShort, static_cast<int64_t>(static_cast<double>(first) * kLong));
+}
+
 // In how many orders n blocks can start, as far as it matters.
 int64_t OrdersOf(int64_t blocks) { return blocks <= 1 ? 1 : blocks == 2 ? 2 : kMostOrders; }
 
 }  // namespace
 
-OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, std::optional<absl::Time> give_up_at) {
+OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, std::optional<int64_t> give_up_at) {
   OneRun run;
   // No blocks, as a launch rule gives for empty arrays: nothing to do, but outputs may be left unwritten.
   const bool empty = launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0;
@@ -177,10 +182,10 @@ Outcome RunInOrders(const Code& code, const Launch& launch) {
     before = std::make_unique<Snapshot>(code, launch);
     if (before->ok()) before->Take();
   }
-  const absl::Time start = absl::Now();
+  const int64_t start = launch.work_clock();
   Outcome outcome = RunOnce(code, launch, {}, std::nullopt).outcome;
   if (!outcome.ok() || orders == 1 || !before->ok()) return outcome;
-  const absl::Duration first = absl::Now() - start;
+  const int64_t first = launch.work_clock() - start;
 
   Snapshot result(code, launch);
   if (!result.ok()) return outcome;
@@ -192,9 +197,10 @@ Outcome RunInOrders(const Code& code, const Launch& launch) {
   for (int64_t i = 1; i < orders && outcome.reports.empty(); ++i) {
     const StartOrder order = i == 1 ? StartOrder{StartOrder::Kind::kReverse}
                                     : StartOrder{StartOrder::Kind::kRandom, static_cast<uint64_t>(i - 1)};
-    if (absl::Now() - start + first > std::max(kShort, first * kLong)) break;
+    const int64_t now = other.work_clock();
+    if (i > 1 && !IsTimeForAnother(now - start, first)) break;
     before->PutBack();
-    OneRun run = RunOnce(code, other, order, absl::Now() + 4 * first + absl::Seconds(1));
+    OneRun run = RunOnce(code, other, order, now + 4 * first + kSecond);
     if (run.gave_up) continue;
     if (outcome.status = run.outcome.status; !outcome.status.ok()) break;
     ++outcome.orders;

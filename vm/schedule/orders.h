@@ -2,7 +2,7 @@
 // in the linear order.
 //
 // RunInOrders runs the linear order, then the reverse one, then random ones, each from the memory as it was before the
-// first. It stops at the first mistake. Which orders there are depends on time:
+// first. It stops at the first mistake. Which orders there are depends on the processor time that they take:
 //
 //   * the reverse order always, if there is more than one block;
 //   * random:1, random:2, … as long as all together take at most 2 s, or 2.5 times what the first took; at most 8 in
@@ -15,9 +15,9 @@
 #ifndef TILE_VM_SCHEDULE_ORDERS_H_
 #define TILE_VM_SCHEDULE_ORDERS_H_
 
+#include <cstdint>
 #include <optional>
 
-#include "absl/time/time.h"
 #include "vm/machine/code.h"
 #include "vm/machine/launch.h"
 
@@ -29,7 +29,7 @@ struct OneRun {
 };
 
 // `launch` is sound. `give_up_at`: see LaunchState; none: the launch runs to its end.
-OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, std::optional<absl::Time> give_up_at);
+OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, std::optional<int64_t> give_up_at);
 
 // The outcome and the memory are those of the linear order, with the report of another one if only that found a
 // mistake.

@@ -58,7 +58,7 @@ class Frame {
 // Calls `late`, if it is not null, once the launch takes longer than `late_after_ns`. Looked at after every instruction.
 class Watch {
  public:
-  Watch(int64_t (*clock)(), int64_t late_after_ns, std::function<void()> late)
+  Watch(ClockNs clock, int64_t late_after_ns, std::function<void()> late)
       : clock_(clock), begin_(clock()), late_after_ns_(late_after_ns), late_(std::move(late)) {}
   bool over() const { return late_ == nullptr; }
   void Look() {
@@ -68,7 +68,7 @@ class Watch {
   }
 
  private:
-  int64_t (*const clock_)();
+  const ClockNs clock_;
   const int64_t begin_, late_after_ns_;
   std::function<void()> late_;
   uint32_t looks_ = 0;
@@ -109,7 +109,7 @@ class Grid {
     Claim claim;
     while (!state_.stop.load(std::memory_order_relaxed)) {
       state_.Poll();
-      if (state_.give_up_at && absl::Now() > *state_.give_up_at) return GiveUp();
+      if (state_.give_up_at && state_.launch->work_clock() > *state_.give_up_at) return GiveUp();
       std::unique_ptr<Running> r = code_.must_park ? NextMayWait(spare) : Next(claim, spare);
       if (r == nullptr) {
         if (finished_.load(std::memory_order_acquire) || !code_.must_park) {
