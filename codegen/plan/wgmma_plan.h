@@ -1,7 +1,7 @@
 // How a matrix product whose operands lie in shared memory, or the left one in registers, is done by wgmma: the instruction, and
 // how the warpgroups (four warps each) share the tile.
 //
-//   if (std::optional<WgmmaPlan> p = PlanWgmma(target, num_warps, mma)) …   // nullopt: it can't be
+//   if (std::optional<WgmmaPlan> p = PlanWgmma(target, num_warps, mma, a, b)) …   // nullopt: it can't be
 //   if (std::optional<WgmmaPlan> p = PlanWgmmaOfCopies(target, num_warps, mma)) …
 //   Decide(module, mma, *p);                                                // once, in passes/choose_mma.cc
 //   if (auto p = WgmmaPlanOf(mma)) WgmmaLayout(p->tile, Operand::kC)        // from then on; of the accumulator
@@ -38,8 +38,9 @@ struct WgmmaPlan {
   Layout FirstLayout() const;
 };
 
-// TMA brings both operands to a stage (StageOperand), as the product reads them. Null warps: as many as WgmmaWarps says.
-std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma);
+// TMA brings both operands to a stage, where they lie so, as the product reads them.
+std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma, const StagedTile& a,
+                                   const StagedTile& b);
 
 // The right operand is in a stage that the threads copy (CopyOf); so is the left one, or it is in registers (WgmmaLayout of kA). A
 // loop-invariant left operand stays in shared memory for the whole loop. There is no plan if it feeds several products, because
