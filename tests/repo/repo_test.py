@@ -13,6 +13,7 @@ import generated
 import headers
 import linters
 import page_names
+import structure
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = {".cc", ".h", ".def", ".py", ".fbs", ".tile", ".bzl"}
@@ -238,13 +239,41 @@ def cpp_is_formatted(files):
     return linters.cpp_is_formatted(ROOT, files)
 
 
+TOP = {
+    ".bazelignore", ".bazelrc", ".ci", ".clang-format", ".clang-tidy", ".git-blame-ignore-revs", ".gitignore", "ARCHITECTURE.md",
+    "BUILD.bazel", "CHANGELOG.md", "CONTRIBUTING.md", "GLOSSARY.md", "LICENSE", "README.md", "SECURITY.md", "WORKSPACE", "codegen", "docs",
+    "examples", "install", "ir", "python", "quickstart", "ruff.toml", "runtime", "schemas", "test", "tests", "third_party", "tools", "vm",
+}
+
+
+def top_is_a_fixed_list(_):
+    """Programs and tests write files where they are started: one of those is easily committed with the rest."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    top = {name.split("/")[0] for name in names if name}
+    yield from (f"{name}: nothing of this name belongs at the top; if it does, add it to TOP in tests/repo/repo_test.py" for name in sorted(top - TOP))
+    yield from (f"{name}: is not there any more: remove it from TOP in tests/repo/repo_test.py" for name in sorted(TOP - top))
+
+
+def knowledge_stands_in_one_place(_):
+    return structure.counts_that_rose(ROOT)
+
+
 RULES = [
     deps_are_what_is_included, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated, links_lead_somewhere,
         listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,
     no_long_source, no_unfinished_marks, nothing_of_one_machine, page_names.pages_name_what_exists, page_names.walks_name_their_files,
-    cpp_is_formatted, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
+    knowledge_stands_in_one_place, cpp_is_formatted, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
+    top_is_a_fixed_list,
 ]
+
+
+def run(name, rule):
+    """(name, problems, why it was skipped)."""
+    try:
+        return name, rule(), None
+    except linters.Missing as missing:
+        return name, [], str(missing)
 
 
 def main():
@@ -253,23 +282,19 @@ def main():
     args = parser.parse_args()
 
     files = list(tracked_files())
+    results = [run(rule.__name__, lambda rule=rule: list(rule(files))) for rule in RULES]
     suite = ElementTree.Element("testsuite", name="Repo")
-    failed = False
-    for rule in RULES:
-        case = ElementTree.SubElement(suite, "testcase", classname="Repo", name=rule.__name__)
-        try:
-            problems = list(rule(files))
-        except linters.Missing as missing:
-            print(f"SKIPPED: {rule.__name__}: {missing}")
-            ElementTree.SubElement(case, "skipped", message=str(missing))
-            continue
-        if problems:
-            failed = True
+    for name, problems, skipped in results:
+        case = ElementTree.SubElement(suite, "testcase", classname="Repo", name=name)
+        if skipped:
+            print(f"SKIPPED: {name}: {skipped}")
+            ElementTree.SubElement(case, "skipped", message=skipped)
+        elif problems:
             print("\n".join(problems))
             ElementTree.SubElement(case, "failure", message="\n".join(problems))
     if args.xml:
         ElementTree.ElementTree(suite).write(args.xml, encoding="unicode")
-    return 1 if failed else 0
+    return 1 if any(problems for _, problems, _ in results) else 0
 
 
 if __name__ == "__main__":
