@@ -25,7 +25,7 @@ int64_t SharedArray(const ir::Op& op) {
   return op.result(0)->type().num_elements() * ir::MemoryBits(op.result(0)->type().elem()) / 8 + 16;
 }
 
-// No block waits for another, which may only start when it has ended.
+// No block waits for another, which in a persistent grid may start only after it has ended.
 bool IsIndependent(const ir::Function& function) {
   bool independent = true;
   ir::Walk(function.body(), [&](ir::Op* op) {
@@ -102,8 +102,8 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   };
   // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32
   // take. Warps of another block keep the multiprocessor busy.
-  const bool chooses_warps = options.told_warps == 0 && only_copies && stages(2) >= tuning::kStagesForTwoBlocks;
-  // But a product that wgmma does stays one.
+  const bool chooses_warps = options.num_warps == 0 && only_copies && stages(2) >= tuning::kStagesForTwoBlocks;
+  // But a product that wgmma can do keeps the warps for that.
   const auto keeps_wgmma = [&](int warps) {
     return std::all_of(products.begin(), products.end(), [&](const ir::Op* mma) {
       return !PlanWgmmaOfCopies(target, 2 * warps, *mma) || PlanWgmmaOfCopies(target, warps, *mma);
@@ -130,7 +130,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   return true;
 }
 
-// That products of fetched operands need; 0: there are none.
+// Warps that products of fetched operands need; 0: there are no such products.
 int WarpsOfFetches(const ir::Function& function) {
   int64_t warps = 0;
   ir::Walk(function.body(),
@@ -143,14 +143,14 @@ int WarpsOfFetches(const ir::Function& function) {
 std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function,
                                      const ScheduleOptions& options) {
   Schedule s;
-  if (options.told_warps > 0) {
-    s.num_warps = options.told_warps;
+  if (options.num_warps > 0) {
+    s.num_warps = options.num_warps;
     s.why = "as told";
   } else if (const int warps = WarpsOfFetches(function); warps > 0) {
     s.num_warps = warps;
     s.why = "warpgroups for wgmma";
   } else {
-    WarpChoice choice = ChooseWarps(target, function, options.aligned);
+    WarpChoice choice = FewestWarps(target, function, options.aligned);
     s.num_warps = choice.num_warps;
     s.why = std::move(choice.why);
   }
