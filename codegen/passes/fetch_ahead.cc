@@ -25,7 +25,7 @@ struct Product {
   const Op& mma() const { return *lhs.mma; }
 };
 
-// It is, once TMA brings both operands.
+// Whether it can be, once TMA brings both operands.
 bool IsByWgmma(const Target& target, int num_warps, const Product& p) {
   return p.lhs.tile && p.rhs.tile && PlanWgmma(target, num_warps, p.mma(), *p.lhs.tile, *p.rhs.tile);
 }

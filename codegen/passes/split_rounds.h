@@ -30,7 +30,7 @@ struct LoadedProduct {
 
   int64_t slot_bytes() const { return operands[0].slot_bytes() + operands[1].slot_bytes(); }
 };
-// Nullopt: that of one can't.
+// Nullopt: the load of one can't.
 std::optional<LoadedProduct> LoadedProductOf(const ir::Op& mma);
 
 // The product is in a for that does nothing else, and both operands come from loads (LoadedOperandOf).

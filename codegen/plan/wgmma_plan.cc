@@ -73,8 +73,8 @@ WgmmaPlan PlanWith(const Instruction& in, const ir::Op& mma, const Roles& roles,
   return p;
 }
 
-// What is read from shared memory in one order only lies there along K: for the second operand always, for the first if it does not
-// come to registers. Nothing if no roles do.
+// Types that wgmma reads in one order only must lie along K in shared memory: always in the second operand, in the first unless it
+// comes to registers. Nullopt if that holds in no roles.
 std::optional<Roles> ChooseRoles(const Instruction& in, const StagedTile* a, const StagedTile& b, bool by_tma) {
   if (in.transposes || ((a == nullptr || a->k_major) && b.k_major)) return Roles{};
   // Fragments of bytes that lie across are made by ldmatrix, words are just read. What threads copied they would have to round to tf32

@@ -25,11 +25,11 @@ struct WgmmaPlan {
   std::string instruction;  // "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"
   bool scales = false;      // it takes signs of its operands
   bool transposes = false;  // and their major order
-  // C^T = B^T A^T is what it computes: the right operand is its first.
+  // It computes C^T = B^T A^T: the right operand is its first.
   bool swapped = false;
-  // Its first operand lies in its stage, but across, as wgmma does not read this type: it comes to registers from there.
+  // Its first operand lies across in its stage, in an order in which wgmma does not read this type: threads load it to registers.
   bool held = false;
-  // It keeps too few bits of sums: those of an iteration are begun with zero and added to the others by add.f32.
+  // The instruction adds up in too few bits: the sums of each iteration begin with zero, and add.f32 adds them to the others.
   bool promotes = false;
 
   int first() const { return swapped ? 1 : 0; }  // the operand of the product that is the first of the instruction
