@@ -166,6 +166,25 @@ def links_lead_somewhere(files):
                     yield f"{name}:{number}: {path or name} has no heading #{heading}"
 
 
+COMMENT = re.compile(r"//(.*)$")
+NAMED = re.compile(r"(?<![\w./-])((?:[\w-]+/)*[a-z][\w-]*\.(?:h|cc|def|py|sh|md|fbs))\b(?!\()")
+# Of other projects, of users, and instructions of PTX.
+NOT_HERE = {"dlpack.h", "k.py", "vector_add.h", "vector-add.h", "caller.cc", "add.cc", "sub.cc", "mad.cc"}
+
+
+def comments_name_files_that_exist(files):
+    """C++ comments name files by a part of their path, from the end: `staging.h`, `plan/staging.h`."""
+    ends = {"/".join(name.split("/")[i:]) for name, _ in files for i in range(name.count("/") + 1)}
+    for name, lines in files:
+        if pathlib.Path(name).suffix not in {".h", ".cc", ".def"}:
+            continue
+        for number, line in enumerate(lines, 1):
+            comment = COMMENT.search(line)
+            for named in NAMED.findall(comment.group(1)) if comment else []:
+                if named not in ends and named.split("/")[-1] not in NOT_HERE:
+                    yield f"{name}:{number}: there is no {named}"
+
+
 def listings_stand_in_their_files(files):
     """A listing of the semantics under a link to a test or example shows lines of that file, in order; `…` skips some."""
     texts = dict(files)
@@ -259,6 +278,7 @@ def knowledge_stands_in_one_place(_):
 
 
 RULES = [
+    comments_name_files_that_exist,
     deps_are_what_is_included, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated, links_lead_somewhere,
         listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,

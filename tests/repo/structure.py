@@ -32,8 +32,8 @@ def matches(root, pattern, layers=LAYERS):
 
 
 def opcode_switches(root):
-    """switch over an opcode, or over the Opcode of a variable."""
-    return [p for p, _ in matches(root, r"switch \([^;{]*\b(opcode|code)\b\(?\)?\)\s*\{\s*case (ir::)?Opcode::")]
+    """switch whose first case is an opcode."""
+    return [p for p, _ in matches(root, r"switch \([^;{]*\) \{\s*case (ir::)?Opcode::")]
 
 
 def lookups_by_name(root):
@@ -75,7 +75,7 @@ def walks(root):
 
 
 # What no change should make more of; where one brings a number down, it goes down here, too.
-MOST = {"switches over opcodes": 0, "look-ups of operands and attributes by name": 19, "places that ask PlanWgmma": 2,
+MOST = {"switches over opcodes": 2, "look-ups of operands and attributes by name": 19, "places that ask PlanWgmma": 2,
         "places that ask PlanWgmmaOfCopies": 6, "places that ask PlanMma": 1, "places that ask PlanTmaStore": 2,
         "places that ask StageOperand": 1}
 MOST_LINES = 100  # of a function in codegen
