@@ -14,6 +14,7 @@ import headers
 import linters
 import page_names
 import structure
+import tidy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = {".cc", ".h", ".def", ".py", ".fbs", ".tile", ".bzl"}
@@ -296,13 +297,24 @@ def run(name, rule):
         return name, [], str(missing)
 
 
+def tidy_results():
+    """A result for each C++ file of the change."""
+    try:
+        return [(f"clang_tidy: {name}", problems, skipped) for name, problems, skipped in tidy.check(ROOT)]
+    except linters.Missing as missing:
+        return [("clang_tidy", [], str(missing))]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xml", help="also write the results here, as JUnit does")
+    parser.add_argument("--tidy", action="store_true", help="also look for mistakes in the C++ files of the change (tidy.py)")
     args = parser.parse_args()
 
     files = list(tracked_files())
     results = [run(rule.__name__, lambda rule=rule: list(rule(files))) for rule in RULES]
+    if args.tidy:
+        results += tidy_results()
     suite = ElementTree.Element("testsuite", name="Repo")
     for name, problems, skipped in results:
         case = ElementTree.SubElement(suite, "testcase", classname="Repo", name=name)
