@@ -23,7 +23,7 @@ MOST_FILES = 20
 MOST_SECONDS = 240
 FINDING = re.compile(r"^(\S+?):\d+:\d+: (?:warning|error): .*\[([\w.,-]+)\]$")
 FLAGS = ["-xc++", "-std=c++20", "-I.", "-Ibazel-bin", "-isystem", "/usr/lib/llvm-22/include"]
-# Code for other compilers, and what only the fuzzing configuration compiles.
+# Code for another compiler.
 OTHER_CODE = ("examples/tile_cpp/", "tests/tilecpp/")
 
 
@@ -47,12 +47,13 @@ def base_of(root):
 
 
 def changed_files(root, base):
-    """C++ files that differ from a commit: sources first, which say most about the headers that they include."""
+    """C++ files that differ from a commit: sources, and headers that are not read with the source of their name."""
     names = git(root, "diff", "--name-only", "--diff-filter=d", base)
     if names is None:
         raise Missing(f"the clone does not have the commit {base}")
     cpp = [n for n in names.splitlines() if n.endswith((".cc", ".h")) and not n.startswith(OTHER_CODE)]
-    return sorted(cpp, key=lambda name: (name.endswith(".h"), name))
+    sources = sorted(n for n in cpp if n.endswith(".cc"))
+    return sources + sorted(n for n in cpp if n.endswith(".h") and n[:-2] + ".cc" not in sources)
 
 
 def findings(root, name, changed, seconds):
@@ -86,7 +87,9 @@ def check(root, base=None, most_files=MOST_FILES, most_seconds=MOST_SECONDS):
     """(file, problems, why it was not read) for each file of the change; raises Missing if there is nothing to read it with."""
     if not shutil.which(TIDY):
         raise Missing(f"there is no {TIDY} (Debian package of that name)")
-    names = changed_files(root, base or base_of(root))
+    base = base or base_of(root)
+    names = changed_files(root, base)
+    changed = set(git(root, "diff", "--name-only", base).splitlines())
     end = time.monotonic() + most_seconds
 
     def one(at):
@@ -96,7 +99,7 @@ def check(root, base=None, most_files=MOST_FILES, most_seconds=MOST_SECONDS):
         if left <= 0:
             return names[at], [], f"the {most_seconds} seconds for all files are over"
         try:
-            return names[at], findings(root, names[at], set(names), left), None
+            return names[at], findings(root, names[at], changed, left), None
         except Missing as missing:
             return names[at], [], str(missing)
 
