@@ -8,7 +8,6 @@ Compilation::Compilation(const ir::Module& from, const ir::Function& kernel, con
                          const Candidate& way)
     : Program(from, kernel,
               {.target = compile_options.target,
-               .num_warps = compile_options.num_warps,
                .aligned = compile_options.aligned,
                .joins_blocks = compile_options.joins_blocks,
                .trace = compile_options.trace},

@@ -15,7 +15,7 @@ namespace tile::codegen {
 // program only, mostly of one candidate: LLVM gets the cheapest, and nothing else.
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,
                                  const CompileOptions& options) {
-  Candidates candidates(*options.target, function, options.descriptors);
+  Candidates candidates(*options.target, function, options.descriptors, options.num_warps);
   std::unique_ptr<Compilation> best;
   double cycles = std::numeric_limits<double>::infinity();
   absl::Status why_not;

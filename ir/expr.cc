@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ir/bits.h"
 
 namespace tile::ir {
 namespace {
@@ -69,12 +70,7 @@ absl::StatusOr<int64_t> EvaluateExpr(const Expr& e, ExprLeaf leaf) {
 }
 
 int64_t AlignmentOf(uint64_t address) {
-  return address == 0 ? 4096 : static_cast<int64_t>(std::min<uint64_t>(4096, address & (~address + 1)));
-}
-
-int64_t SignExtend(uint64_t bits, int width) {
-  if (width >= 64) return static_cast<int64_t>(bits);
-  return static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
+  return address == 0 ? 4096 : static_cast<int64_t>(std::min<uint64_t>(4096, LowestBit(address)));
 }
 
 }  // namespace tile::ir

@@ -23,9 +23,6 @@ absl::StatusOr<int64_t> EvaluateExpr(const Expr& e, ExprLeaf leaf);
 // The largest power of two, at most 4096, that divides an address.
 int64_t AlignmentOf(uint64_t address);
 
-// The low bits of a word as a signed integer.
-int64_t SignExtend(uint64_t bits, int width);
-
 }  // namespace tile::ir
 
 #endif  // TILE_IR_EXPR_H_

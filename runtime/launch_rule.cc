@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ir/bits.h"
 #include "ir/cpp_name.h"
 #include "ir/expr.h"
 

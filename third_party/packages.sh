@@ -16,6 +16,9 @@ packages_python_test="python3-venv python3-pytest mypy"
 # To check the style of the sources.
 packages_style="shellcheck clang-format-14"
 
+# To look for mistakes in what a change touches; continuous integration only.
+packages_tidy="clang-tidy-14"
+
 # To build tilec: LLVM with the NVPTX target (Debian 12 has it in its security archive).
 packages_codegen="llvm-22-dev libzstd-dev"
 

@@ -6,6 +6,7 @@
 #include "codegen/analysis/facts_internal.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/target/gpu_ops.h"
+#include "ir/bits.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -27,7 +28,7 @@ uint64_t DivisorOfConstant(const ir::Dense& d) {
 
 }  // namespace
 
-uint64_t PowerOfTwoIn(uint64_t n) { return n == 0 ? Facts::kMax : std::min(Facts::kMax, n & (~n + 1)); }
+uint64_t PowerOfTwoIn(uint64_t n) { return n == 0 ? Facts::kMax : std::min(Facts::kMax, ir::LowestBit(n)); }
 
 // --- loops and branches ---------------------------------------------------------------------------------------------
 

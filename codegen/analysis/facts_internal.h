@@ -36,9 +36,6 @@ inline uint64_t ElementAt(const ir::Dense& d, size_t i) {
   return bits;
 }
 
-// The low `bits` of n as a signed number.
-inline int64_t SignExtended(uint64_t n, int bits) { return static_cast<int64_t>(n << (64 - bits)) >> (64 - bits); }
-
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_ANALYSIS_FACTS_INTERNAL_H_

@@ -4,6 +4,7 @@
 #include "codegen/analysis/facts.h"
 #include "codegen/analysis/facts_internal.h"
 #include "codegen/analysis/op_rules.h"
+#include "ir/bits.h"
 
 namespace tile::codegen {
 namespace {
@@ -51,7 +52,7 @@ Range OfConstant(const Value& v, const ir::Dense& d) {
   if (!IsInteger(v)) return {};
   Range r{INT64_MAX, INT64_MIN};
   for (size_t i = 0; i < NumElements(d); ++i) {
-    const int64_t n = SignExtended(ElementAt(d, i), BitsOf(v));
+    const int64_t n = ir::SignExtend(ElementAt(d, i), BitsOf(v));
     r = {std::min(r.lower, n), std::max(r.upper, n)};
   }
   return r.lower <= r.upper ? r : Whole(v);

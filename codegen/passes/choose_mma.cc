@@ -15,7 +15,7 @@ void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* modul
   ir::Walk(function->body(), [&](ir::Op* op) {
     if (!ir::MmaOp::Is(op)) return;
     if (FetchOf(*op) != nullptr) {
-      const auto wgmma = PlanWgmma(target, num_warps, *op);
+      const auto wgmma = PlanWgmma(target, num_warps, *op, *StagedOperandOf(*op, 0), *StagedOperandOf(*op, 1));
       TILE_CHECK(wgmma.has_value(), "operands are fetched ahead for a product that wgmma does not do");
       Decide(module, op, *wgmma);
     } else if (const auto copied = PlanWgmmaOfCopies(target, num_warps, *op)) {

@@ -1,6 +1,6 @@
-// Chooses how each matrix product is done: by wgmma where its operands lie in shared memory as that reads them, or one of them can come
-// to registers (bytes and words of 32 bits that lie across), else by mma.sync if there is an instruction for its types, else multiplied out with fma; and how warps share the tile. Later passes and the
-// emitter read it (WgmmaPlanOf, MmaPlanOf).
+// Chooses the instruction of each matrix product, and how warps share the tile: wgmma where its operands lie in shared memory as that
+// reads them, or one of them can come to registers (bytes and words of 32 bits that lie across); else mma.sync if it takes the types;
+// else fma. Later passes and the emitter read the choice (WgmmaPlanOf, MmaPlanOf).
 //
 //   ChooseMma(target, schedule, &module, function);
 //

@@ -12,9 +12,9 @@
 namespace tile::codegen {
 namespace {
 
-constexpr int64_t kMostRegistersOfThread = 1024;  // that a tile may take, in memory as what exceeds them is
+constexpr int64_t kMostRegistersOfThread = 1024;  // for one tile; ptxas spills what exceeds 255
 
-// LLVM and ptxas take minutes for what would be of no use.
+// Without this check LLVM and ptxas would take minutes to make code that is too slow to be of use.
 absl::Status CheckLargestTile(Program& p) {
   const LargestTile largest = FindLargestTile(*p.function);
   if (largest.op == nullptr) return absl::OkStatus();
@@ -39,7 +39,7 @@ absl::Status ChooseSchedule(Program& p) {
   const auto decided = kernel == nullptr ? std::nullopt : DecisionOf<Decision::kMostStages>(*kernel);
   const int most_stages = static_cast<int>(decided.value_or(p.candidate.most_stages));
   std::optional<Schedule> schedule = MakeSchedule(
-      p.target, *p.function, {.aligned = p.aligned, .told_warps = p.told_warps, .most_stages = most_stages});
+      p.target, *p.function, {.aligned = p.aligned, .num_warps = p.candidate.num_warps, .most_stages = most_stages});
   if (!schedule) {
     p.Remark("fetch", "nothing is fetched ahead: shared memory does not hold the operands of two rounds");
     p.fit = Fit::kTooMuchShared;

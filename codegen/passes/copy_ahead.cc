@@ -34,8 +34,8 @@ class Loop {
       if (!IsProduct(*mma)) continue;
       for (int i = 0; i < 2; ++i) {
         if (Op* load = LoadOf(*mma, i)) DecidePointers(load);
-        const std::optional<StagedTile> tile = StageOperand(*mma, i);
-        candidates_.push_back({{mma, i}, tile, WhyNot(*mma, i, tile)});
+        const ProductOperand operand(mma, i);
+        candidates_.push_back({operand, WhyNot(operand)});
       }
     }
     // A tile that several products use is stored as all of them read it, or moves for none.
@@ -70,8 +70,7 @@ class Loop {
  private:
   struct Candidate {
     ProductOperand operand;
-    std::optional<StagedTile> tile;  // how it would lie
-    std::string why;                 // it can't be fetched ahead; "": it can
+    std::string why;  // it can't be fetched ahead; "": it can
   };
 
   static Op* LoadOf(const Op& mma, int i) {
@@ -81,7 +80,7 @@ class Loop {
   }
   static Op* LoadOf(const Candidate& c) { return LoadOf(*c.operand.mma, c.operand.index); }
 
-  // How cp.async can bring it, for StageOperand.
+  // How cp.async can bring it, which LoadedOperandOf asks for.
   void DecidePointers(Op* load) {
     if (!ir::LoadPtrOp::Is(load) || decided_.contains(load)) return;
     const absl::StatusOr<PointerCopy> copy = PlanPointerCopy(*module_, &facts_, *load);
@@ -89,22 +88,25 @@ class Loop {
     if (copy.ok()) Decide(module_, load, *copy);
   }
 
-  std::string WhyNot(const Op& mma, int i, const std::optional<StagedTile>& tile) const {
+  std::string WhyNot(const ProductOperand& operand) const {
+    const Op& mma = *operand.mma;
+    const std::optional<StagedTile>& tile = operand.tile;
     if (!tile) {
-      const auto told = decided_.find(LoadOf(mma, i));
+      const auto told = decided_.find(LoadOf(mma, operand.index));
       if (told != decided_.end() && !told->second.empty()) return told->second;
       return "it is not a tile of rank 2 that one weak load brings, through a partition view of a tensor in global "
              "memory, with rows of stride 1 and at least 16 bytes, and zero as padding, or through such pointers";
     }
-    const ir::Elem elem = mma.operand(i)->type().elem();
+    const ir::Elem elem = mma.operand(operand.index)->type().elem();
     if (!HasMma(target_, mma) && elem != ir::Elem::kF32 && elem != ir::Elem::kF64) {
       return "no matrix instruction takes these tiles, and for others the elements are widened on their way";
     }
     for (const Candidate& c : candidates_) {
       if (LoadOf(c) != tile->load || !c.why.empty()) continue;
-      if (!tile->lies_like(*c.tile)) return "another product reads the tile in a way in which it would lie otherwise";
+      if (!tile->lies_like(*c.operand.tile))
+        return "another product reads the tile in a way in which it would lie otherwise";
     }
-    return loads_.WhyNot(mma, i, *tile->load);
+    return loads_.WhyNot(operand);
   }
 
   const Target& target_;
@@ -118,7 +120,7 @@ class Loop {
 // Splits the iterations of a product along K while three stages of its operands, for two blocks, exceed shared memory.
 void Split(const Target& target, ir::Module* module, Op* mma) {
   const int64_t room = target.shared_bytes_of(2) / tuning::kStagesForTwoBlocks;
-  const int64_t bytes = StagedProductOf(*mma)->slot_bytes();
+  const int64_t bytes = LoadedProductOf(*mma)->slot_bytes();
   int parts = 1;
   while (bytes / parts > room && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
   if (parts > 1) SplitRounds(module, mma, parts);

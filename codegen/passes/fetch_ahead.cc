@@ -19,46 +19,57 @@ namespace {
 using ir::Op;
 using ir::Opcode;
 
+struct Product {
+  ProductOperand lhs, rhs;
+
+  const Op& mma() const { return *lhs.mma; }
+};
+
+// Whether it can be, once TMA brings both operands.
+bool IsByWgmma(const Target& target, int num_warps, const Product& p) {
+  return p.lhs.tile && p.rhs.tile && PlanWgmma(target, num_warps, p.mma(), *p.lhs.tile, *p.rhs.tile);
+}
+
 class Loop {
  public:
   Loop(ir::Module* module, Op* loop) : module_(module), loop_(loop), loads_(module, loop, {.outside = IsSliceable}) {}
 
   // Products whose operands can be fetched ahead, for the pass to choose from.
-  void Find(const Target& target, int num_warps, Trace* trace, std::vector<Op*>* products) const {
+  std::vector<Product> Find(const Target& target, int num_warps, Trace* trace) const {
+    std::vector<Product> products;
     for (Op* op : *loop_->region(0)) {
       if (!IsProduct(*op)) continue;
+      const Product product = {{op, 0}, {op, 1}};
       std::string why;
-      if (!PlanWgmma(target, num_warps > 0 ? num_warps : WgmmaWarps(*op), *op)) {
+      if (!IsByWgmma(target, num_warps > 0 ? num_warps : WgmmaWarps(*op), product)) {
         why =
             "wgmma does not multiply these tiles from shared memory: it needs operands that are nothing but loaded, of "
             "f16 or bf16, of 8-bit floats or tf32 (f32 rounded to the nearest) if one of them lies along K, or others "
             "along K; results in f32 or i32, 64 rows and more (of 8-bit floats at most 128 x 128)";
       } else {
-        why = WhyNot(*op, 0);
-        if (why.empty()) why = WhyNot(*op, 1);
+        why = WhyNot(product.lhs);
+        if (why.empty()) why = WhyNot(product.rhs);
       }
-      if (TakesFetch(*module_, *op, "fetch-ahead", "operands are", std::move(why), trace)) products->push_back(op);
+      if (TakesFetch(*module_, *op, "fetch-ahead", "operands are", std::move(why), trace)) products.push_back(product);
     }
+    return products;
   }
 
   // Returns the fetch_ahead.
-  Op* Rewrite(const std::vector<Op*>& products) {
+  Op* Rewrite(const std::vector<Product>& products) {
     std::vector<ProductOperand> operands;
-    for (Op* mma : products) {
-      for (int i = 0; i < 2; ++i) operands.push_back({mma, i});
-    }
+    for (const Product& p : products) operands.insert(operands.end(), {p.lhs, p.rhs});
     return loads_.Move(GpuOpcode::kFetchAhead, operands);
   }
 
  private:
-  // Why operand i can't be fetched ahead; "" if it can.
-  std::string WhyNot(const Op& mma, int i) const {
-    const std::optional<StagedTile> tile = StageOperand(mma, i);
-    if (!tile) return "an operand is not loaded by a view";
-    if (const absl::Status known = MapTensor(*tile->load, *tile, 1).status(); !known.ok()) {
+  // Why an operand, which has a tile, can't be fetched ahead; "" if it can.
+  std::string WhyNot(const ProductOperand& operand) const {
+    const StagedTile& tile = *operand.tile;
+    if (const absl::Status known = MapTensor(*tile.load, tile, 1).status(); !known.ok()) {
       return std::string(known.message());
     }
-    std::string why = loads_.WhyNot(mma, i, *tile->load);
+    std::string why = loads_.WhyNot(operand);
     if (!why.empty() || IsSliceableLoop(*loop_)) return why;
     return "where the loop begins or ends does not follow from parameters, block numbers and induction variables alone";
   }
@@ -72,26 +83,25 @@ class Loop {
 
 bool FetchAhead(const Target& target, int num_warps, ir::Module* module, ir::Function* function, Trace* trace) {
   if (!target.has(kWgmma) || !target.has(kTma) || num_warps % 4 != 0) return false;
-  std::vector<std::pair<Op*, std::vector<Op*>>> loops;
+  std::vector<std::pair<Op*, std::vector<Product>>> loops;
   ir::Walk(function->body(), [&](Op* op) {
     if (op->opcode() != Opcode::kFor || op->region(0) == nullptr) return;
     for (const auto& [other, products] : loops) {
       if (StandsInOrHolds(op, other)) return;  // one ring at a time
     }
-    std::vector<Op*> products;
-    Loop(module, op).Find(target, num_warps, trace, &products);
+    std::vector<Product> products = Loop(module, op).Find(target, num_warps, trace);
     if (!products.empty()) loops.emplace_back(op, std::move(products));
   });
   int warps = num_warps;
   if (warps == 0) {
     for (const auto& [loop, products] : loops) {
-      for (const Op* mma : products) warps = std::max(warps, WgmmaWarps(*mma));
+      for (const Product& p : products) warps = std::max(warps, WgmmaWarps(p.mma()));
     }
   }
   std::vector<Op*> fetches;
   for (auto& [loop, products] : loops) {
     products.erase(std::remove_if(products.begin(), products.end(),
-                                  [&](const Op* mma) { return !PlanWgmma(target, warps, *mma).has_value(); }),
+                                  [&](const Product& p) { return !IsByWgmma(target, warps, p); }),
                    products.end());
     if (products.empty()) continue;
     fetches.push_back(Loop(module, loop).Rewrite(products));

@@ -13,8 +13,9 @@
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/split_view.h"
 #include "codegen/passes/unused.h"
+#include "codegen/plan/loaded_operand.h"
 #include "codegen/plan/mma_layout.h"
-#include "codegen/plan/staging.h"
+#include "codegen/plan/schedule.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
@@ -233,7 +234,7 @@ Op* OnlyProduct(const ir::Function& function) {
 
 // How often the product's result should be repeated along its rows and columns.
 std::array<int64_t, 2> Wanted(const Op& mma) {
-  const std::optional<StagedTile> a = StageOperand(mma, 0), b = StageOperand(mma, 1);
+  const std::optional<LoadedOperand> a = LoadedOperandOf(mma, 0), b = LoadedOperandOf(mma, 1);
   if (!a || !b || a->element_bits > 32) return {1, 1};
   const MmaShape s = ShapeOfMma(mma);
   // The right operand is the first of the instruction where it lies across and wgmma does not read that.

@@ -144,7 +144,7 @@ Value* TileKeeper::Memory(ir::Builder& b, Elem elem, absl::Span<const int64_t> s
     shared_left_ -= bytes;
     return op::AllocShared(b, b.types().TensorView(e, shape, strides, ir::MemorySpace::kShared), kAlignment);
   }
-  // All blocks of the grid have their own: not for what registers nearly hold.
+  // Every block of the grid has a workspace of its own, so tiles that registers nearly hold do not get any.
   if (!must && elements * std::max(1, ir::StorageBytes(elem) / 4) <= 2 * options_.limit) return nullptr;
   Value* base = op::Alloca(b, b.types().Tile(ir::Element::Pointer(elem), {}), elements, kAlignment);
   return op::MakeTensorView(b, b.types().TensorView(e, shape, strides), base, {}, {});

@@ -180,10 +180,10 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
         if (wide == nullptr) return Inferred(store->value()) != nullptr ? own : LayoutOf(store->destination()->type());
         const int bits = ir::MemoryBits(store->value()->type().elem());
         if (Inferred(store->value()) == nullptr) return wide;
-        // Few elements are stored before they have moved to other threads.
+        // A few elements are stored sooner than they would be moved to other threads.
         return own->registers() < kWorthMoving || StoresWell(*own, pointers_.at(&op).second, bits) ? own : wide;
       }
-      // The operand that something decided about, the later before the earlier.
+      // An operand whose layout follows from something is preferred, and of two such operands the later one.
       const Layout* best = nullptr;
       for (int k = 0; k < op.num_operands(); ++k) {
         if (!IsTile(op.operand(k))) continue;

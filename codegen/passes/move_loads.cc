@@ -121,11 +121,12 @@ bool LoopLoads::FeedsProducts(const Value* v) const {
   return true;
 }
 
-std::string LoopLoads::WhyNot(const Op& mma, int i, const Op& load) const {
+std::string LoopLoads::WhyNot(const ProductOperand& operand) const {
+  const Op& load = *operand.tile->load;
   const Value* tile = load.result(0);
   const auto only_use = [](const Value* v) { return v->uses() != nullptr && v->uses()->next == nullptr; };
   const bool shared = rules_.by_workers && FeedsProducts(tile);
-  for (const Value* v = mma.operand(i);; v = v->def()->operand(0)) {
+  for (const Value* v = operand.mma->operand(operand.index);; v = v->def()->operand(0)) {
     if (IsFetch(v->def())) return "it is fetched ahead already";
     if ((!shared && !only_use(v)) || v->def()->block() != body_) return "a loaded tile is used elsewhere too";
     if (v == tile) break;

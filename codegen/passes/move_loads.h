@@ -2,7 +2,7 @@
 // values of the induction variable: what fetch_ahead.h and copy_ahead.h have in common.
 //
 //   LoopLoads loop(module, op, {.outside = IsSliceable});
-//   if (loop.WhyNot(*mma, 0, load).empty()) …
+//   if (loop.WhyNot({mma, 0}).empty()) …
 //   ir::Op* fetch = loop.Move(GpuOpcode::kFetchAhead, {{mma, 0}, {mma, 1}});
 //
 // Before, of a load through pointers:                     After:
@@ -20,10 +20,12 @@
 #ifndef TILE_CODEGEN_PASSES_MOVE_LOADS_H_
 #define TILE_CODEGEN_PASSES_MOVE_LOADS_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "codegen/plan/staging.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
@@ -31,8 +33,11 @@
 namespace tile::codegen {
 
 struct ProductOperand {
-  ir::Op* mma = nullptr;
-  int index = 0;  // 0, 1
+  ProductOperand(ir::Op* product, int i) : mma(product), index(i), tile(StageOperand(*product, i)) {}
+
+  ir::Op* mma;
+  int index;                       // 0, 1
+  std::optional<StagedTile> tile;  // how it should lie in a stage; nullopt: it can't
 };
 
 // What the operation that loads move into can do.
@@ -48,10 +53,10 @@ class LoopLoads {
   LoopLoads(ir::Module* module, ir::Op* loop, MoveRules rules)
       : module_(module), loop_(loop), body_(loop->region(0)), rules_(rules) {}
 
-  // Why `load`, which brings operand i, can't move; "" if it can. It may if nothing else uses what it loads, no token
+  // Why the load of an operand with a tile can't move; "" if it can. It may if nothing else uses what it loads, no token
   // orders it after a write, and its view and indices (pointers and mask) follow from the induction variable and from values of
   // before the loop by operations without effect, on scalars or, for pointers, element by element.
-  std::string WhyNot(const ir::Op& mma, int i, const ir::Op& load) const;
+  std::string WhyNot(const ProductOperand& operand) const;
 
   // Returns the new operation at the front of the body; its results are the operands, in this order.
   ir::Op* Move(GpuOpcode code, absl::Span<const ProductOperand> operands);

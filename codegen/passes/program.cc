@@ -8,7 +8,6 @@ namespace tile::codegen {
 Program::Program(const ir::Module& from, const ir::Function& kernel, const ProgramOptions& options,
                  const Candidate& way)
     : target(*options.target),
-      told_warps(options.num_warps),
       aligned(options.aligned),
       joins_blocks(options.joins_blocks),
       candidate(way),

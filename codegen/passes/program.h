@@ -18,10 +18,9 @@
 
 namespace tile::codegen {
 
-// What the user decides.
+// What the user decides, for all candidates.
 struct ProgramOptions {
   const Target* target = nullptr;
-  int num_warps = 0;          // 0: the schedule's choice
   bool aligned = false;       // arrays may be taken for aligned (assume_aligned.h)
   bool joins_blocks = false;  // blocks may do the work of several neighbours (join_blocks.h)
   Trace* trace = nullptr;
@@ -32,7 +31,6 @@ struct Program {
           const Candidate& candidate);
 
   const Target& target;
-  const int told_warps;
   const bool aligned;
   const bool joins_blocks;
   const Candidate candidate;

@@ -437,7 +437,7 @@ SliceOptions SlicesFor(int num_warps, int64_t shared_bytes) {
 
 namespace {
 
-// Weak loads that nobody looks at, or only what nobody looks at: nobody can tell.
+// Removes weak loads whose results nobody uses, or only operations that are themselves unused: no thread can tell the difference.
 void DropUnusedLoads(int64_t limit, ir::Module* module, ir::Function* function) {
   std::vector<Op*> ops;
   ir::Walk(function->body(), [&](Op* op) { ops.push_back(op); });
@@ -488,7 +488,8 @@ int Slice(const SliceOptions& options, ir::Module* module, ir::Function* functio
 }
 
 absl::Status Slice(Program& p) {
-  Slice(SlicesFor(p.told_warps, static_cast<int64_t>(p.target.shared_bytes)), p.module.get(), p.function, &p.trace());
+  Slice(SlicesFor(p.candidate.num_warps, static_cast<int64_t>(p.target.shared_bytes)), p.module.get(), p.function,
+        &p.trace());
   if (const LargestTile largest = FindLargestTile(*p.function); largest.op != nullptr) {
     p.trace().largest_tile = absl::StrCat(p.module->Where(largest.op->loc, largest.op->pos), ": ",
                                           largest.op->info()->mnemonic, " of ", largest.tile->type().ToString());

@@ -80,7 +80,7 @@ Values Totals::Join(ir::Builder& b, const Values& before, const Values& behind) 
   return OnTiles(b, *op_.region(0), args, before[0]->type().shape());
 }
 
-// The slices before round 0b1101 are the totals of eight, four and one slice, in this order.
+// The slices before iteration 0b1101 are the totals of eight, four and one slice, in this order.
 Values Totals::Before(ir::Builder& b, Value* round, const Values& carried) const {
   Values sum = Level(carried, levels_ - 1);
   if (!IsBalanced(op_)) return sum;

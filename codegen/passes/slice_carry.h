@@ -3,12 +3,12 @@
 //
 //   Totals totals(scan, /*slices=*/64, types);        // types: of the total of one slice, one for each operand
 //   Values carried = totals.Init(b);                  // in front of the loop
-//   Values before = totals.Before(b, round, carried);  // in a round, behind the first one: all slices before
+//   Values before = totals.Before(b, round, carried);  // in an iteration after the first: all slices before it
 //   Values next = totals.After(b, round, carried, total);
 //
-// One total does, but for sums and products of floats under 32 bits, in which adding slice after slice would lose the
-// later ones: 256 ones and one more are 256 in bf16. There as many totals as the number of the iteration has bits are
-// kept, of 1, 2, 4, … slices each, so that what is added is of equal size. The last iteration leaves the total of all.
+// One total is enough, except for sums and products of floats under 32 bits, in which adding slice after slice would lose the
+// later ones: 256 ones and one more are 256 in bf16. For those the loop keeps a total for each bit of the iteration's number, of 1, 2,
+// 4, … slices, so that addends are of equal size. The last iteration leaves the total of all.
 #ifndef TILE_CODEGEN_PASSES_SLICE_CARRY_H_
 #define TILE_CODEGEN_PASSES_SLICE_CARRY_H_
 
@@ -28,7 +28,7 @@ class Totals {
  public:
   Totals(const ir::Op& op, int64_t slices, std::vector<ir::Type> types);
 
-  // How many values go round.
+  // How many values the loop carries.
   size_t size() const { return types_.size() * static_cast<size_t>(levels_); }
   Values Init(ir::Builder& b) const;
   Values Before(ir::Builder& b, ir::Value* round, const Values& carried) const;

@@ -8,6 +8,7 @@
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/slice_carry.h"
+#include "ir/bits.h"
 #include "ir/create_like.h"
 #include "ir/op_views.h"
 #include "ir/ops.h"
@@ -46,11 +47,11 @@ struct Carried {
     }
     return init;
   }
-  // Where they start may take part: it changes nothing.
+  // The body has a neutral value, so the totals may begin with it.
   bool starts_neutral() const { return NeutralOf(*op->region(0)).has_value(); }
 };
 
-// Of everything that the loop does, in order.
+// What the loop carries for each of its sinks, in their order.
 std::vector<Carried> CarriedBy(ir::TypeContext& types, const SliceLoop& loop) {
   std::vector<Carried> all;
   size_t next = 0;
@@ -251,7 +252,7 @@ class Body {
     shape[k] = length;
     // In steps of half a slice elements are tested one by one, since slices may be outside of the tensor.
     const bool inside = StaysInside(access, dim);
-    int64_t unit = std::min(length, step & (~step + 1));
+    int64_t unit = std::min(length, static_cast<int64_t>(ir::LowestBit(static_cast<uint64_t>(step))));
     if (!inside && unit == length) unit /= 2;
     Type sliced;
     if (type.kind() == ir::TypeKind::kPartitionView && inside) {

@@ -398,7 +398,7 @@ int SplitProducts(const Target& target, int64_t limit, ir::Module* module, ir::F
 }
 
 absl::Status SplitProducts(Program& p) {
-  const int64_t threads = 32 * (p.told_warps == 0 ? tuning::kMaxWarps : p.told_warps);
+  const int64_t threads = 32 * (p.candidate.num_warps == 0 ? tuning::kMaxWarps : p.candidate.num_warps);
   const int64_t limit = std::min(tuning::kProductRegisters, tuning::kProductRegistersOfThread * threads);
   SplitProducts(p.target, limit, p.module.get(), p.function, &p.trace());
   return absl::OkStatus();

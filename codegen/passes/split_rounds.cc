@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "codegen/passes/split_view.h"
-#include "codegen/plan/staging.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -21,7 +20,7 @@ constexpr int64_t kLeastBytes = 32;  // along K: what the largest instructions t
 bool OnlyUse(const Value* v) { return v->uses() != nullptr && v->uses()->next == nullptr; }
 
 // Dimension of the load's tile along K.
-int DimOfK(const StagedTile& t) { return t.k_major ? t.contiguous : t.other; }
+int DimOfK(const LoadedOperand& t) { return t.k_major ? t.contiguous : t.other; }
 
 bool IsOne(const Value* v) {
   const auto constant = ir::DefAs<ir::ConstantOp>(v);
@@ -43,7 +42,7 @@ Type Reshaped(ir::TypeContext& types, Type old, absl::Span<const int64_t> from) 
   return types.Tile(old.element(), shape);
 }
 
-void SplitOperand(ir::Module* module, Op* mma, int i, const StagedTile& tile, int parts, Value* part) {
+void SplitOperand(ir::Module* module, Op* mma, int i, const LoadedOperand& tile, int parts, Value* part) {
   Op* load = const_cast<Op*>(tile.load);
   std::vector<Op*> chain;  // from the load to the product
   for (Value* v = mma->operand(i); v->def() != load; v = v->def()->operand(0)) chain.push_back(v->def());
@@ -64,12 +63,12 @@ void SplitOperand(ir::Module* module, Op* mma, int i, const StagedTile& tile, in
 
 }  // namespace
 
-std::optional<StagedProduct> StagedProductOf(const Op& mma) {
-  StagedProduct product;
+std::optional<LoadedProduct> LoadedProductOf(const Op& mma) {
+  LoadedProduct product;
   for (int i = 0; i < 2; ++i) {
-    const std::optional<StagedTile> tile = StageOperand(mma, i);
-    if (!tile) return std::nullopt;
-    product.operands[i] = *tile;
+    const std::optional<LoadedOperand> operand = LoadedOperandOf(mma, i);
+    if (!operand) return std::nullopt;
+    product.operands[i] = *operand;
   }
   return product;
 }
@@ -77,7 +76,7 @@ std::optional<StagedProduct> StagedProductOf(const Op& mma) {
 namespace {
 
 // That of a product in a for that does nothing else.
-std::optional<StagedProduct> FindProductLoop(const Op& mma) {
+std::optional<LoadedProduct> FindProductLoop(const Op& mma) {
   if (!ir::ForOp::Is(mma.parent())) return std::nullopt;
   const ir::CarryingLoop loop(*mma.parent());
   const ir::Block* body = loop.body();
@@ -86,7 +85,7 @@ std::optional<StagedProduct> FindProductLoop(const Op& mma) {
       loop.next(0) != result) {
     return std::nullopt;
   }
-  std::optional<StagedProduct> product = StagedProductOf(mma);
+  std::optional<LoadedProduct> product = LoadedProductOf(mma);
   if (!product) return std::nullopt;
   for (const Op* op : *body) {
     if (op == &mma || op == product->operands[0].load || op == product->operands[1].load || op == body->back())
@@ -101,16 +100,16 @@ std::optional<StagedProduct> FindProductLoop(const Op& mma) {
 bool IsProductLoop(const Op& mma) { return FindProductLoop(mma).has_value(); }
 
 bool CanSplitRounds(const Op& mma, int parts) {
-  const std::optional<StagedProduct> product = FindProductLoop(mma);
+  const std::optional<LoadedProduct> product = FindProductLoop(mma);
   if (!product || !IsOne(ir::ForOp(mma.parent()).step())) return false;
-  for (const StagedTile& t : product->operands) {
+  for (const LoadedOperand& t : product->operands) {
     if (t.k / parts * t.element_bits < kLeastBytes * 8 || !CanSplitAccess(*t.load, DimOfK(t), parts)) return false;
   }
   return true;
 }
 
 void SplitRounds(ir::Module* module, Op* mma, int parts) {
-  const StagedProduct product = *StagedProductOf(*mma);
+  const LoadedProduct product = *LoadedProductOf(*mma);
   Op* loop = mma->parent();
   ir::Block* body = loop->region(0);
   const ir::Signedness sign = ir::ForOp(loop).unsigned_cmp() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned;

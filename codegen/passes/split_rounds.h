@@ -19,20 +19,21 @@
 
 #include <optional>
 
-#include "codegen/plan/staging.h"
+#include "codegen/plan/loaded_operand.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
 
-// How both operands of a product would lie in shared memory; nullopt: one of them can't (StageOperand).
-struct StagedProduct {
-  StagedTile operands[2];
+// Both operands of a product whose loads can be moved to shared memory.
+struct LoadedProduct {
+  LoadedOperand operands[2];
 
   int64_t slot_bytes() const { return operands[0].slot_bytes() + operands[1].slot_bytes(); }
 };
-std::optional<StagedProduct> StagedProductOf(const ir::Op& mma);
+// Nullopt: the load of one can't.
+std::optional<LoadedProduct> LoadedProductOf(const ir::Op& mma);
 
-// The product is in a for that does nothing else, and both operands come from loads (StageOperand).
+// The product is in a for that does nothing else, and both operands come from loads (LoadedOperandOf).
 bool IsProductLoop(const ir::Op& mma);
 // It is in such a loop, which steps by 1; loads go by partition views that can be split, and a part of their K is
 // at least 32 bytes.

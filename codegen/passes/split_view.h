@@ -32,7 +32,7 @@ class OpWriter {
 
 // It goes by a partition view, indices don't overflow, and elements of a part that begins beyond the tensor's end, where the whole
 // tile sticks out, are tested one by one: code generation must not take for inside what an index inside of the index
-// space would be (emit/tile_box.cc: where sizes are multiples of the tile's).
+// space would be (emit/memory/tile_box.cc: where sizes are multiples of the tile's).
 bool CanSplitAccess(const ir::Op& access, int dim, int64_t parts);
 // The type of a load's tile changes, too.
 void SplitAccess(ir::Module* module, ir::Op* access, int dim, int64_t parts, ir::Value* part);

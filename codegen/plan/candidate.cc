@@ -15,8 +15,8 @@ namespace tile::codegen {
 namespace {
 
 constexpr double kLatency = 700;             // cycles until a tile comes from the L2, where other blocks left it
-constexpr double kBytesOfInstruction = 512;  // that a warp loads by one, or copies
-constexpr double kInstructionsEach = 4;      // its address, its predicate, itself; into shared memory
+constexpr double kBytesOfInstruction = 512;  // moved by one load or copy of a warp
+constexpr double kInstructionsEach = 4;      // address, predicate, load, store to shared memory
 
 const ir::Op* LoopAround(const ir::Op& op) {
   const ir::Op* parent = op.parent();
@@ -83,14 +83,14 @@ double CyclesOf(absl::Span<const ProductLoop> loops, Ahead ahead, int stages, in
   return cycles;
 }
 
-Candidates::Candidates(const Target& target, const ir::Function& function, bool descriptors)
+Candidates::Candidates(const Target& target, const ir::Function& function, bool descriptors, int num_warps)
     : loops_(ProductLoopsOf(function)) {
   const auto list = [&](Ahead ahead, int most) {
-    for (int stages = most; stages >= 2; --stages) left_.push_back({ahead, stages});
+    for (int stages = most; stages >= 2; --stages) left_.push_back({ahead, stages, num_warps});
   };
   if (descriptors && target.has(kTma)) list(Ahead::kTma, tuning::kMostStages);
   if (target.has(kCpAsync)) list(Ahead::kCopies, tuning::kMostCopyStages);
-  left_.push_back({Ahead::kNothing, 0});
+  left_.push_back({Ahead::kNothing, 0, num_warps});
   std::stable_sort(left_.begin(), left_.end(), [&](const Candidate& a, const Candidate& b) {
     return CyclesOf(loops_, a.ahead, a.most_stages, 1) < CyclesOf(loops_, b.ahead, b.most_stages, 1);
   });

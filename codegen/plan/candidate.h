@@ -26,16 +26,17 @@ namespace tile::codegen {
 
 // How loops over products may be compiled: loads where they are used, or ahead, by all threads or by a warp that does nothing else.
 enum class Ahead : uint8_t { kNothing, kCopies, kTma };
-// How they are, after the pass `fetch`.
+// Which way a program takes, after the pass `fetch`.
 Ahead AheadOf(const ir::Function& function);
 
-// One way to compile a kernel: the most that it may load ahead.
+// One way to compile a kernel: the most that it may load ahead, and the warps of a block.
 struct Candidate {
   Ahead ahead = Ahead::kNothing;
   int most_stages = 0;
+  int num_warps = 0;  // 0: the fewest that hold the tiles which the passes leave (plan/warps.h)
 };
 
-// Whether a candidate can be compiled: all that other candidates may do better.
+// Whether a candidate can be compiled, or of which resource it needs too much: another candidate may need less.
 enum class Fit : uint8_t { kFits, kTooMuchShared, kTooManyRegisters };
 
 // What a loop over products does in an iteration.
@@ -52,8 +53,8 @@ double CyclesOf(absl::Span<const ProductLoop> loops, Ahead ahead, int stages, in
 
 class Candidates {
  public:
-  // `descriptors`: the kernel may take TMA descriptors.
-  Candidates(const Target& target, const ir::Function& function, bool descriptors);
+  // `descriptors`: the kernel may take TMA descriptors. `num_warps`: of all candidates, as the user says, or 0.
+  Candidates(const Target& target, const ir::Function& function, bool descriptors, int num_warps = 0);
 
   // The cheapest by the estimate of those that are left, if it costs less than `cycles`.
   std::optional<Candidate> Next(double cycles);

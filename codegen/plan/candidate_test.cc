@@ -94,6 +94,12 @@ TEST(Candidates, TheFirstIsTheDeepestRingOfTheFastestKind) {
   EXPECT_EQ(InOrder({*FindTarget(75), *m->functions[0], true}).size(), 1u);
 }
 
+TEST(Candidates, AllHaveTheWarpsThatTheUserChose) {
+  const auto m = Products("bf16");
+  for (const Candidate& c : InOrder({*FindTarget(90), *m->functions[0], true, 8})) EXPECT_EQ(c.num_warps, 8);
+  for (const Candidate& c : InOrder({*FindTarget(90), *m->functions[0], true})) EXPECT_EQ(c.num_warps, 0);
+}
+
 // A program in which nothing is loaded ahead is the same for every candidate.
 TEST(Candidates, WhatWouldBeTheSameIsNotTried) {
   const auto m = Products("bf16");

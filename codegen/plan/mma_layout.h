@@ -38,14 +38,14 @@ struct MmaPlan {
 bool HasMma(const Target& target, const ir::Op& op);
 std::optional<MmaPlan> PlanMma(const Target& target, int num_warps, const ir::Op& op);
 
-// What was decided about a product (Decision::kInstruction). That it was is the caller's business.
+// What was decided about a product (Decision::kInstruction); a check fails if nothing was.
 inline constexpr absl::string_view kByWgmma = "wgmma", kByMmaSync = "mma.sync", kByFma = "fma";
 absl::string_view InstructionOf(const ir::Op& mma);
 void Decide(ir::Module* module, ir::Op* mma, const MmaPlan& plan);
 // nullopt: it is not done by mma.sync.
 std::optional<MmaPlan> MmaPlanOf(const ir::Op& mma);
 
-// The layout of the result (and accumulator) of mmaf, mmai or mmaf_scaled, about which was decided.
+// The layout of the result (and accumulator) of mmaf, mmai or mmaf_scaled, once its instruction is decided.
 Layout MmaResultLayout(int num_warps, const ir::Op& op);
 
 }  // namespace tile::codegen

@@ -25,7 +25,7 @@ int64_t SharedArray(const ir::Op& op) {
   return op.result(0)->type().num_elements() * ir::MemoryBits(op.result(0)->type().elem()) / 8 + 16;
 }
 
-// No block waits for another, which may only start when it has ended.
+// No block waits for another, which in a persistent grid may start only after it has ended.
 bool IsIndependent(const ir::Function& function) {
   bool independent = true;
   ir::Walk(function.body(), [&](ir::Op* op) {
@@ -80,12 +80,13 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   int64_t stage = 0, other = 0, exchanged = 0;
   bool only_copies = true, by_rows = false;
   std::vector<const ir::Op*> products;
+  const auto by_wgmma = [&](int warps, const ir::Op& mma) { return PlanWgmmaOfCopies(target, warps, mma).has_value(); };
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) stage = std::max(stage, StageOf(*op).bytes);
     if (!IsProduct(*op)) return;
     products.push_back(op);
-    by_rows = by_rows || (WorksOnRows(*op) && PlanWgmmaOfCopies(target, plan->num_warps, *op));
+    by_rows = by_rows || (WorksOnRows(*op) && by_wgmma(plan->num_warps, *op));
     int64_t bytes = 0;
     for (int i = 0; i < 2; ++i) {
       const ir::Type t = op->operand(i)->type();
@@ -102,12 +103,11 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   };
   // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32
   // take. Warps of another block keep the multiprocessor busy.
-  const bool chooses_warps = options.told_warps == 0 && only_copies && stages(2) >= tuning::kStagesForTwoBlocks;
-  // But a product that wgmma does stays one.
+  const bool chooses_warps = options.num_warps == 0 && only_copies && stages(2) >= tuning::kStagesForTwoBlocks;
+  // But a product that wgmma can do keeps the warps for that.
   const auto keeps_wgmma = [&](int warps) {
-    return std::all_of(products.begin(), products.end(), [&](const ir::Op* mma) {
-      return !PlanWgmmaOfCopies(target, 2 * warps, *mma) || PlanWgmmaOfCopies(target, warps, *mma);
-    });
+    return std::all_of(products.begin(), products.end(),
+                       [&](const ir::Op* mma) { return !by_wgmma(2 * warps, *mma) || by_wgmma(warps, *mma); });
   };
   while (chooses_warps && plan->num_warps > 4 && live <= 16 * plan->num_warps * tuning::kMostLive &&
          keeps_wgmma(plan->num_warps / 2)) {
@@ -116,8 +116,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   if (target.has(kWgmma)) live = LiveBesideStages(target, plan->num_warps, function);
   int64_t apart = 0;
   for (const ir::Op* mma : products) {
-    if (PlanWgmmaOfCopies(target, plan->num_warps, *mma))
-      apart = std::max(apart, SumsApart(target, plan->num_warps, *mma));
+    if (by_wgmma(plan->num_warps, *mma)) apart = std::max(apart, SumsApart(target, plan->num_warps, *mma));
   }
   const int64_t threads = 32 * plan->num_warps;
   const int64_t registers = threads * ((live + apart) / threads + tuning::kFragmentRegisters);
@@ -130,7 +129,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   return true;
 }
 
-// That products of fetched operands need; 0: there are none.
+// Warps that products of fetched operands need; 0: there are no such products.
 int WarpsOfFetches(const ir::Function& function) {
   int64_t warps = 0;
   ir::Walk(function.body(),
@@ -143,14 +142,14 @@ int WarpsOfFetches(const ir::Function& function) {
 std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function,
                                      const ScheduleOptions& options) {
   Schedule s;
-  if (options.told_warps > 0) {
-    s.num_warps = options.told_warps;
+  if (options.num_warps > 0) {
+    s.num_warps = options.num_warps;
     s.why = "as told";
   } else if (const int warps = WarpsOfFetches(function); warps > 0) {
     s.num_warps = warps;
     s.why = "warpgroups for wgmma";
   } else {
-    WarpChoice choice = ChooseWarps(target, function, options.aligned);
+    WarpChoice choice = FewestWarps(target, function, options.aligned);
     s.num_warps = choice.num_warps;
     s.why = std::move(choice.why);
   }

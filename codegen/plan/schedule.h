@@ -36,7 +36,7 @@ struct Schedule {
   // dimension `along`, so that neighbours find in L2 what they share. 0 keeps the order of the hardware.
   int square = 0, along = 1;
   bool persistent =
-      false;  // as many hardware blocks as fit walk through the grid, loads of the next block beside the end of one
+      false;  // as many hardware blocks as fit walk through the grid; loads of the next tile block overlap the end of one
   bool cluster = false;  // two neighbours along that dimension may be a cluster, which shares loads
 
   int threads() const { return 32 * num_warps; }
@@ -46,7 +46,7 @@ struct Schedule {
 
 struct ScheduleOptions {
   bool aligned = false;  // arrays are (passes/assume_aligned.h)
-  int told_warps = 0;    // the user's choice; 0: none
+  int num_warps = 0;     // of the candidate; 0: the fewest that hold the tiles
   int most_stages = tuning::kMostStages;
 };
 

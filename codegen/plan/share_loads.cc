@@ -59,7 +59,7 @@ Sharing FindSharing(const ir::Function& function) {
     bits = std::max<int64_t>(bits, ir::MemoryBits(op->operand(0)->type().elem()));
     operations += 2 * op->result(0)->type().num_elements() * ir::ProductOp(op).lhs()->type().shape().back();
   }
-  // Wider elements are multiplied as much more slowly.
+  // Products take as much longer as their elements are wider.
   if (operations * bits >= 16 * tuning::kOperationsPerByte * stage.bytes) return best;
   int64_t most = 0;
   for (int dim : {1, 0}) {

@@ -66,7 +66,7 @@ uint64_t SharedAccount::bytes() const {
 
 uint64_t SharedAccount::Left() const {
   const bool beside = scratch_beside_rings_ || last_ring_ != nullptr || persistent_;
-  // And what begins at a round place.
+  // Rings begin at a multiple of their alignment, which may leave a gap before them.
   const uint64_t used = reserved_bytes_ + kRingAlignment + (beside ? ring_bytes_ : 0);
   return target_.shared_bytes > used ? target_.shared_bytes - used : 0;
 }
@@ -95,7 +95,7 @@ absl::Status SharedAccount::Check(const ir::Function& function) const {
                       source.Where(u.op->loc, u.op->pos), " ", u.bytes);
     }
   }
-  // What the greatest would have to come down to.
+  // To how many bytes the greatest user would have to come down.
   const uint64_t others = bytes() - std::min(most, bytes());
   std::string fix = "Use smaller tiles or smaller shared arrays";
   if (others < target_.shared_bytes && most > 0) {

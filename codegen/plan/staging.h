@@ -1,10 +1,11 @@
-// Tiles that lie in shared memory because a matrix instruction reads them there: which operands can, and how they lie.
+// Tiles that lie in shared memory because a matrix instruction reads them there, and how they lie.
 //
-//   if (std::optional<StagedTile> a = StageOperand(mma, 0)) …   // before and after the pass that fetches ahead
+//   if (std::optional<StagedTile> a = StageOperand(mma, 0)) …   // before loads are moved ahead: how it should lie
 //   const ir::Op* fetch = FetchOf(mma);                          // the fetch_ahead that feeds it; null: there is none
 //   const ir::Op* copy = CopyOf(mma, 0);                         // the copy_ahead that feeds operand 0; null: registers
 //   Decide(module, fetch, PlanStage(*fetch));                    // once: how its stages lie; or DecideStages for all of a kernel
 //   StageOf(*fetch).tiles[0].swizzle                             // from then on
+//   StagedOperandOf(mma, 0)->k_major                             // the same, from the product
 //
 // An operand lies as TMA writes it with a swizzle and wgmma reads it (TmaSwizzle in layout/shared.h): cut into chunks
 // of at most 128 bytes along the dimension that is contiguous in memory, each chunk's rows one after another. So
@@ -18,33 +19,20 @@
 #include <vector>
 
 #include "codegen/layout/shared.h"
-#include "codegen/plan/schedule.h"
-#include "codegen/target/target.h"
+#include "codegen/plan/loaded_operand.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
 
-struct StagedTile {
-  const ir::Op* load = nullptr;     // what fills it: a load_view_tko, or a load_ptr_tko (PointerCopyOf)
-  const ir::Op* rounded = nullptr;  // an ftof that gives the operand's type, of the same size, done where elements lie
-  bool lhs = false;
-  bool k_major = false;  // neighbours along K are neighbours in memory; else those along M or N
-  int element_bits = 0;
-  int64_t mn = 0, k = 0;          // elements
-  int contiguous = 0, other = 0;  // which dimensions of the load's tile; -1: it has size 1
-  int swizzle = 0;                // bytes of a chunk's row: 16, 32, 64, 128
-  int turned = 0;                 // the row index is rotated right by so many bits
+// An operand with how it lies in a stage.
+struct StagedTile : LoadedOperand {
+  int swizzle = 0;  // bytes of a chunk's row: 16, 32, 64, 128
+  int turned = 0;   // the row index is rotated right by so many bits
 
-  int64_t inner() const { return k_major ? k : mn; }  // elements along the contiguous dimension
-  int64_t rows() const { return k_major ? mn : k; }   // of a chunk
-  int64_t chunk_elements() const { return swizzle * 8 / element_bits; }
   int64_t chunks() const { return inner() / chunk_elements(); }
+  int64_t chunk_elements() const { return swizzle * 8 / element_bits; }
   int64_t chunk_bytes() const { return rows() * swizzle; }
-  int64_t bytes() const { return chunks() * chunk_bytes(); }
-  int64_t slot_bytes() const;  // that it takes, a multiple of 128
   bool fits_tma() const;
-  // TMA brings it in the operand's type: as it lies in memory, or rounded to the nearest tf32.
-  bool tma_converts() const;
   // The load's tile lies in the same way.
   bool lies_like(const StagedTile& t) const {
     return load == t.load && contiguous == t.contiguous && other == t.other && swizzle == t.swizzle &&
@@ -58,10 +46,11 @@ struct StagedTile {
   Gf2Map Map(int from_contiguous, int from_other, int bits) const;
 };
 
-// Operand 0 or 1 of a product, if it comes from a load whose tile can lie so (of one through pointers, that must have been decided:
-// plan/pointer_copy.h), through nothing but permutations,
-// reshapes that drop dimensions of size 1, and one conversion of floats that keeps their size.
+// How an operand should lie, if a load brings it (LoadedOperandOf). Only passes that move loads ahead ask, through ProductOperand
+// (passes/move_loads.h); what became of it is decided for the fetch_ahead or copy_ahead, and read from there.
 std::optional<StagedTile> StageOperand(const ir::Op& mma, int operand);
+// How it was decided that the operand lies; nullopt: no fetch_ahead or copy_ahead brings it.
+std::optional<StagedTile> StagedOperandOf(const ir::Op& mma, int operand);
 
 // The fetch_ahead whose results both operands of the product are; null if they are not.
 const ir::Op* FetchOf(const ir::Op& mma);

@@ -55,7 +55,7 @@ absl::Status NotKnown() {
       "the host does not know the tensor: its address must be a parameter, sizes and strides parameters or constants");
 }
 
-// Errors are those of conditions that can't hold.
+// Adds a requirement for every launch; an error if the condition is known to be false.
 absl::Status Require(TensorMap* map, Expr condition, std::string text) {
   const absl::StatusOr<int64_t> always =
       ir::EvaluateExpr(condition, [](const ExprNode&) { return absl::UnavailableError("known at run time"); });

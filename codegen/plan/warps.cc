@@ -29,64 +29,94 @@ int64_t LiveBesideStages(const Target& target, int num_warps, const ir::Function
       .words;
 }
 
-WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool aligned) {
-  int64_t largest = 0;
-  std::string largest_type;
-  bool has_products = false, in_rounds = false;
-  std::vector<const ir::Op*> products;
-  int64_t chain_rows = 0;
-  TileRegisters registers;
-  ir::Walk(function.body(), [&](ir::Op* op) {
-    if (op->info()->family == ir::Family::kMma) {
-      has_products = true;
-      products.push_back(op);
-      if (WorksOnRows(*op)) chain_rows = std::max(chain_rows, op->result(0)->type().shape()[0]);
-    }
-    in_rounds = in_rounds || LoadsInRounds(*op);
-    // Constants are made where they are used; what is fetched ahead is in shared memory.
-    if (op->opcode() == ir::Opcode::kConstant || IsFetch(op) || IsFetch(op->parent())) return;
-    for (int i = 0; i < op->num_results(); ++i) {
-      if (registers.Of(op->result(i)) <= largest) continue;
-      largest = registers.Of(op->result(i));
-      largest_type = op->result(i)->type().ToString();
-    }
-  });
-  tuning::Share memory = aligned ? tuning::kAlignedMemory : tuning::kMemory;
-  if (in_rounds) memory.largest = tuning::kLargestOfLoops;
-  const tuning::Share share = chain_rows > 0 ? tuning::ChainShare(target) : has_products ? tuning::kProducts : memory;
-  WarpChoice choice;
-  // A thread should have at least four elements before there is another warp, up to four warps.
-  while (choice.num_warps < 4 && largest > 32 * 4 * choice.num_warps) choice.num_warps *= 2;
+namespace {
+
+// What the threads of a block hold, and how many warps are enough for it.
+class Held {
+ public:
+  Held(const Target& target, const ir::Function& function, bool aligned)
+      : target_(target), function_(function), live_(MostLiveRegisters(function)) {
+    bool in_rounds = false;
+    TileRegisters registers;
+    ir::Walk(function.body(), [&](ir::Op* op) {
+      if (op->info()->family == ir::Family::kMma) {
+        products_.push_back(op);
+        if (WorksOnRows(*op)) chain_rows_ = std::max(chain_rows_, op->result(0)->type().shape()[0]);
+      }
+      in_rounds = in_rounds || LoadsInRounds(*op);
+      // Constants are made where they are used; what is fetched ahead is in shared memory.
+      if (op->opcode() == ir::Opcode::kConstant || IsFetch(op) || IsFetch(op->parent())) return;
+      for (int i = 0; i < op->num_results(); ++i) {
+        if (registers.Of(op->result(i)) <= largest_) continue;
+        largest_ = registers.Of(op->result(i));
+        largest_type_ = op->result(i)->type().ToString();
+      }
+    });
+    tuning::Share memory = aligned ? tuning::kAlignedMemory : tuning::kMemory;
+    if (in_rounds) memory.largest = tuning::kLargestOfLoops;
+    share_ = chain_rows_ > 0 ? tuning::ChainShare(target) : products_.empty() ? memory : tuning::kProducts;
+  }
+
+  bool HoldsLargest(int warps) const {
+    // A thread should have at least four elements before there is another warp, up to four warps.
+    if (warps < 4 && largest_ > 32 * 4 * warps) return false;
+    if (largest_ <= 32 * share_.largest * warps) return true;
+    if (TwoWarpgroupsDo(warps) && largest_ <= 32 * tuning::kTwoWarpgroups.largest * warps) return true;
+    return target_.has(kWgmma) && HasAllRows(warps) && largest_ <= 32 * tuning::kLargestOfRows * warps;
+  }
+
+  // Of all tiles that live at once.
+  bool HoldsAll(int warps) const {
+    if (live_.words <= 32 * share_.live * warps) return true;
+    if (TwoWarpgroupsDo(warps) && live_.words <= 32 * tuning::kTwoWarpgroups.live * warps) return true;
+    return HasAllRows(warps) && LiveBesideStages(target_, warps, function_) <= 32 * tuning::kChains.live * warps;
+  }
+
+  std::string DescribeLargest(int warps) const {
+    return largest_ == 0
+               ? "there are no tiles"
+               : absl::StrCat("the largest tile, ", largest_type_, ", takes ", largest_, " registers of 32 bits, ",
+                              (largest_ + 32 * warps - 1) / (32 * warps), " in a thread");
+  }
+  std::string DescribeAll() const {
+    return absl::StrCat("tiles of ", live_.words, " registers live at once, behind ", live_.at->info()->mnemonic);
+  }
+
+ private:
   // Rows are whole in a warp, while registers last.
-  const auto has_all_rows = [&] { return chain_rows > 0 && kWarpRows * choice.num_warps >= chain_rows; };
+  bool HasAllRows(int warps) const { return chain_rows_ > 0 && kWarpRows * warps >= chain_rows_; }
+
   // Two warpgroups, each with a larger part of the result, read less of the operands from shared memory than four do.
-  const auto two_warpgroups = [&] {
-    return chain_rows == 0 && choice.num_warps == 8 && has_products &&
-           std::all_of(products.begin(), products.end(), [&](const ir::Op* mma) {
-             return PlanWgmmaOfCopies(target, choice.num_warps, *mma).has_value();
-           });
+  bool TwoWarpgroupsDo(int warps) const {
+    return chain_rows_ == 0 && warps == 8 && !products_.empty() &&
+           std::all_of(products_.begin(), products_.end(),
+                       [&](const ir::Op* mma) { return PlanWgmmaOfCopies(target_, warps, *mma).has_value(); });
+  }
+
+  const Target& target_;
+  const ir::Function& function_;
+  const LiveRegisters live_;
+  int64_t largest_ = 0;  // registers of 32 bits, in all threads, of one tile
+  std::string largest_type_;
+  std::vector<const ir::Op*> products_;
+  int64_t chain_rows_ = 0;  // of products that work on rows; 0: none does
+  tuning::Share share_;     // registers of a thread
+};
+
+}  // namespace
+
+WarpChoice FewestWarps(const Target& target, const ir::Function& function, bool aligned) {
+  const Held held(target, function, aligned);
+  const auto fewest = [](const auto& holds) {
+    int warps = 1;
+    while (warps < tuning::kMaxWarps && !holds(warps)) warps *= 2;
+    return warps;
   };
-  while (choice.num_warps < tuning::kMaxWarps && largest > 32 * share.largest * choice.num_warps) {
-    if (two_warpgroups() && largest <= 32 * tuning::kTwoWarpgroups.largest * choice.num_warps) break;
-    if (target.has(kWgmma) && has_all_rows() && largest <= 32 * tuning::kLargestOfRows * choice.num_warps) break;
-    choice.num_warps *= 2;
-  }
-  const LiveRegisters live = MostLiveRegisters(function);
-  const int for_largest = choice.num_warps;
-  while (choice.num_warps < tuning::kMaxWarps && live.words > 32 * share.live * choice.num_warps) {
-    if (two_warpgroups() && live.words <= 32 * tuning::kTwoWarpgroups.live * choice.num_warps) break;
-    const int64_t in_loop = LiveBesideStages(target, choice.num_warps, function);
-    if (has_all_rows() && in_loop <= 32 * tuning::kChains.live * choice.num_warps) break;
-    choice.num_warps *= 2;
-  }
-  choice.why = largest == 0
-                   ? "there are no tiles"
-                   : absl::StrCat("the largest tile, ", largest_type, ", takes ", largest, " registers of 32 bits, ",
-                                  (largest + 32 * choice.num_warps - 1) / (32 * choice.num_warps), " in a thread");
-  if (choice.num_warps > for_largest) {
-    absl::StrAppend(&choice.why, "; tiles of ", live.words, " registers live at once, behind ",
-                    live.at->info()->mnemonic);
-  }
+  WarpChoice choice;
+  choice.num_warps = fewest([&](int warps) { return held.HoldsLargest(warps) && held.HoldsAll(warps); });
+  const int for_largest = fewest([&](int warps) { return held.HoldsLargest(warps); });
+  choice.why = held.DescribeLargest(choice.num_warps);
+  if (choice.num_warps > for_largest) absl::StrAppend(&choice.why, "; ", held.DescribeAll());
   return choice;
 }
 

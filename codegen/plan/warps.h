@@ -1,6 +1,6 @@
-// Warps of a block, from the tiles that its threads hold. Internal to codegen/plan.
+// Warps of a block, from the tiles that its threads hold, where a candidate leaves them open. Internal to codegen/plan.
 //
-//   WarpChoice choice = ChooseWarps(target, function, /*aligned=*/false);
+//   WarpChoice choice = FewestWarps(target, function, /*aligned=*/false);
 #ifndef TILE_CODEGEN_PLAN_WARPS_H_
 #define TILE_CODEGEN_PLAN_WARPS_H_
 
@@ -19,8 +19,9 @@ struct WarpChoice {
 // Registers of 32 bits that tiles take at once, in all threads; left operands that wgmma reads from shared memory take none.
 int64_t LiveBesideStages(const Target& target, int num_warps, const ir::Function& function);
 
-// `aligned`: arrays are (passes/assume_aligned.h).
-WarpChoice ChooseWarps(const Target& target, const ir::Function& function, bool aligned);
+// The first of 1, 2, 4, … warps whose registers hold the largest tile and all that live at once, each within its share; the most that a
+// block may have if none do. `aligned`: arrays are (passes/assume_aligned.h).
+WarpChoice FewestWarps(const Target& target, const ir::Function& function, bool aligned);
 
 }  // namespace tile::codegen
 

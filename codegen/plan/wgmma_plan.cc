@@ -73,8 +73,8 @@ WgmmaPlan PlanWith(const Instruction& in, const ir::Op& mma, const Roles& roles,
   return p;
 }
 
-// What is read from shared memory in one order only lies there along K: for the second operand always, for the first if it does not
-// come to registers. Nothing if no roles do.
+// Types that wgmma reads in one order only must lie along K in shared memory: always in the second operand, in the first unless it
+// comes to registers. Nullopt if that holds in no roles.
 std::optional<Roles> ChooseRoles(const Instruction& in, const StagedTile* a, const StagedTile& b, bool by_tma) {
   if (in.transposes || ((a == nullptr || a->k_major) && b.k_major)) return Roles{};
   // Fragments of bytes that lie across are made by ldmatrix, words are just read. What threads copied they would have to round to tf32
@@ -123,26 +123,24 @@ int WgmmaWarps(const ir::Op& mma) {
   return static_cast<int>(4 * groups);
 }
 
-std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma) {
-  if (!IsProduct(mma)) return std::nullopt;
-  const std::optional<StagedTile> a = StageOperand(mma, 0), b = StageOperand(mma, 1);
+std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma, const StagedTile& a,
+                                   const StagedTile& b) {
   // TMA brings what the products read: nobody converts it in between.
-  return a && b && a->tma_converts() && b->tma_converts() ? PlanOf(target, num_warps, mma, &*a, *b, true)
-                                                          : std::nullopt;
+  return IsProduct(mma) && a.tma_converts() && b.tma_converts() ? PlanOf(target, num_warps, mma, &a, b, true)
+                                                                : std::nullopt;
 }
 
 std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, const ir::Op& mma) {
   if (!IsProduct(mma) || CopyOf(mma, 1) == nullptr) return std::nullopt;
   std::optional<StagedTile> a;
   if (CopyOf(mma, 0) != nullptr) {
-    a = StageOperand(mma, 0);
+    a = StagedOperandOf(mma, 0);
   } else if (!IsInvariant(mma, 0)) {
     for (const ir::Use* use = mma.operand(0)->uses(); use != nullptr; use = use->next) {
       if (use->owner != &mma && IsProduct(*use->owner)) return std::nullopt;
     }
   }
-  const std::optional<StagedTile> b = StageOperand(mma, 1);
-  return b ? PlanOf(target, num_warps, mma, a ? &*a : nullptr, *b, false) : std::nullopt;
+  return PlanOf(target, num_warps, mma, a ? &*a : nullptr, StagedOperandOf(mma, 1).value(), false);
 }
 
 int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma) {
@@ -196,8 +194,8 @@ std::string WgmmaFault(const ir::Op& mma, int num_warps) {
   if (!IsFetch(b) || (!IsFetch(a) && (roles.swapped || roles.held)))
     return "what wgmma reads from a stage does not lie in one";
   if (in->transposes) return roles.swapped || roles.held ? "wgmma reads these types in any order" : "";
-  const std::optional<StagedTile> left = StageOperand(mma, 0), right = StageOperand(mma, 1);
-  const auto along_k = [](const std::optional<StagedTile>& x) { return !x || x->k_major; };
+  const std::optional<LoadedOperand> left = LoadedOperandOf(mma, 0), right = LoadedOperandOf(mma, 1);
+  const auto along_k = [](const std::optional<LoadedOperand>& x) { return !x || x->k_major; };
   if (!along_k(roles.swapped ? left : right)) return "its second operand does not lie along K";
   if (!roles.held && !along_k(roles.swapped ? right : left))
     return "its first operand does not lie along K, and is not held";

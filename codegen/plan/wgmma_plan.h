@@ -1,7 +1,7 @@
 // How a matrix product whose operands lie in shared memory, or the left one in registers, is done by wgmma: the instruction, and
 // how the warpgroups (four warps each) share the tile.
 //
-//   if (std::optional<WgmmaPlan> p = PlanWgmma(target, num_warps, mma)) …   // nullopt: it can't be
+//   if (std::optional<WgmmaPlan> p = PlanWgmma(target, num_warps, mma, a, b)) …   // nullopt: it can't be
 //   if (std::optional<WgmmaPlan> p = PlanWgmmaOfCopies(target, num_warps, mma)) …
 //   Decide(module, mma, *p);                                                // once, in passes/choose_mma.cc
 //   if (auto p = WgmmaPlanOf(mma)) WgmmaLayout(p->tile, Operand::kC)        // from then on; of the accumulator
@@ -25,11 +25,11 @@ struct WgmmaPlan {
   std::string instruction;  // "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"
   bool scales = false;      // it takes signs of its operands
   bool transposes = false;  // and their major order
-  // C^T = B^T A^T is what it computes: the right operand is its first.
+  // It computes C^T = B^T A^T: the right operand is its first.
   bool swapped = false;
-  // Its first operand lies in its stage, but across, as wgmma does not read this type: it comes to registers from there.
+  // Its first operand lies across in its stage, in an order in which wgmma does not read this type: threads load it to registers.
   bool held = false;
-  // It keeps too few bits of sums: those of an iteration are begun with zero and added to the others by add.f32.
+  // The instruction adds up in too few bits: the sums of each iteration begin with zero, and add.f32 adds them to the others.
   bool promotes = false;
 
   int first() const { return swapped ? 1 : 0; }  // the operand of the product that is the first of the instruction
@@ -38,8 +38,9 @@ struct WgmmaPlan {
   Layout FirstLayout() const;
 };
 
-// TMA brings both operands to a stage (StageOperand), as the product reads them. Null warps: as many as WgmmaWarps says.
-std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma);
+// TMA brings both operands to a stage, where they lie so, as the product reads them.
+std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma, const StagedTile& a,
+                                   const StagedTile& b);
 
 // The right operand is in a stage that the threads copy (CopyOf); so is the left one, or it is in registers (WgmmaLayout of kA). A
 // loop-invariant left operand stays in shared memory for the whole loop. There is no plan if it feeds several products, because

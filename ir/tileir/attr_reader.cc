@@ -3,19 +3,12 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ir/bits.h"
 #include "ir/limits.h"
 #include "ir/tileir/dense_codec.h"
 #include "ir/tileir/format.h"
 
 namespace tile::ir::tileir {
-namespace {
-
-int64_t SignExtend(uint64_t bits, int width) {
-  const int unused = 64 - width;
-  return static_cast<int64_t>(bits << unused) >> unused;
-}
-
-}  // namespace
 
 Attr AttrReader::Read(Cursor& c, const AttrInfo& info, Type result) {
   const uint64_t at = c.offset();

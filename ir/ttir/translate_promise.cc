@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 
+#include "ir/bits.h"
 #include "ir/op_views.h"
 #include "ir/ttir/translator.h"
 
@@ -22,15 +23,15 @@ constexpr int64_t kGroup = 16;
 constexpr int64_t kLargestBlock = 65536;
 constexpr int kDepth = 32;
 
-int64_t PowerOfTwoIn(int64_t n) { return n & (~n + 1); }
+int64_t PowerOfTwoIn(int64_t n) { return static_cast<int64_t>(LowestBit(static_cast<uint64_t>(n))); }
 
 std::optional<int64_t> NumberIn(const Value* v) {
   const auto constant = DefAs<ConstantOp>(v);
   if (!constant || !IsInt(v->type().elem()) || !constant->value().splat) return std::nullopt;
   const int bits = ElemInfoOf(v->type().elem()).bits;
-  int64_t n = 0;
+  uint64_t n = 0;
   std::memcpy(&n, constant->value().bytes.data(), static_cast<size_t>(StorageBytes(v->type().elem())));
-  return bits >= 64 ? n : static_cast<int64_t>(static_cast<uint64_t>(n) << (64 - bits)) >> (64 - bits);
+  return SignExtend(n, bits);
 }
 
 // x `p` n as bounds of x, in its type.

@@ -84,7 +84,7 @@ Field ParseField(const FormatInfo& format, absl::string_view name) {
   return operand >= 0 ? Field{false, operand} : Field{true, format.result_index(name)};
 }
 
-// A mistake in the table itself must not pass unseen; verify_table_test.cc parses every row.
+// A mistake in the table itself must not pass unseen; verify_test.cc parses every row.
 Constraint ParseConstraint(const FormatInfo& format, absl::string_view word) {
   Constraint c{Relation::kInSet, {}, {}, nullptr, -1};
   const size_t at = word.find_first_of(":=~^");

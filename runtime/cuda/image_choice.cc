@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ir/bits.h"
 #include "ir/expr.h"
 #include "runtime/cuda/driver.h"
 

@@ -119,18 +119,9 @@ entry @copy(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %n: tile<i32>) {
   %n.1 = reshape %n.a -> tile<1xi32>
   %n.n = broadcast %n.1 -> tile<1024xi32>
   %mask = cmpi less_than %i, %n.n, signed : tile<1024xi32> -> tile<1024xi1>
-  %x.1 = reshape %x.a -> tile<1xptr<f32>>
-  %x.n = broadcast %x.1 -> tile<1024xptr<f32>>
-  %x.p = offset %x.n, %i
-  %y.1 = reshape %y.a -> tile<1xptr<f32>>
-  %y.n = broadcast %y.1 -> tile<1024xptr<f32>>
-  %y.p = offset %y.n, %i
-  %v, %t = load_ptr_tko weak %x.p, %mask -> tile<1024xf32>, token
-  store_ptr_tko weak %y.p, %v, %mask -> token
-  return
-}
 )",
-                             {{"AP", align_pointer}, {"AN", align_n}});
+                             {{"AP", align_pointer}, {"AN", align_n}}) +
+         CopyLines(1024, "f32", "%i", "%i", "%mask");
 }
 
 TEST(MemoryPtx, PointersToNeighboursMoveTogether) {

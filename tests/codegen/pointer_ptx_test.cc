@@ -23,7 +23,7 @@ CompiledText Compiled90(const std::string& text) {
 // bounds. E: the element; AN: what divides the number of columns; INDEX: how the columns follow from %iota.
 std::string Row(const std::string& elem, const std::string& an, const std::string& index = "%iota") {
   return absl::StrReplaceAll(
-      R"(
+             R"(
 entry @row(%x: tile<ptr<E>>, %y: tile<ptr<E>>, %m: tile<i32>, %n: tile<i32>, %stride: tile<i32>) {
   %x.a = assume div_by<16>, %x
   %y.a = assume div_by<16>, %y
@@ -54,18 +54,9 @@ entry @row(%x: tile<ptr<E>>, %y: tile<ptr<E>>, %m: tile<i32>, %n: tile<i32>, %st
   %mask = andi %in.m, %in.n
   %along = muli %col, %one
   %at = addi %down, %along
-  %x.1 = reshape %x.a -> tile<1xptr<E>>
-  %x.n = broadcast %x.1 -> tile<8192xptr<E>>
-  %x.p = offset %x.n, %at
-  %y.1 = reshape %y.a -> tile<1xptr<E>>
-  %y.n = broadcast %y.1 -> tile<8192xptr<E>>
-  %y.p = offset %y.n, %at
-  %v, %t = load_ptr_tko weak %x.p, %mask -> tile<8192xE>, token
-  store_ptr_tko weak %y.p, %v, %mask -> token
-  return
-}
 )",
-      {{"<E>", absl::StrCat("<", elem, ">")}, {"xE>", absl::StrCat("x", elem, ">")}, {"AN", an}, {"INDEX", index}});
+             {{"<E>", absl::StrCat("<", elem, ">")}, {"AN", an}, {"INDEX", index}}) +
+         CopyLines(8192, elem, "%at", "%at", "%mask");
 }
 
 TEST(PointerPtx, RowsOfMatricesMoveBySixteenBytes) {
@@ -111,18 +102,9 @@ entry @modulo(%x: tile<ptr<f16>>, %y: tile<ptr<f16>>, %k: tile<i32>, %n: tile<i3
   %n.1 = reshape %n.a -> tile<1xi32>
   %n.n = broadcast %n.1 -> tile<1024xi32>
   %column = remi %at, %n.n signed
-  %x.1 = reshape %x.a -> tile<1xptr<f16>>
-  %x.n = broadcast %x.1 -> tile<1024xptr<f16>>
-  %x.p = offset %x.n, %column
-  %y.1 = reshape %y.a -> tile<1xptr<f16>>
-  %y.n = broadcast %y.1 -> tile<1024xptr<f16>>
-  %y.p = offset %y.n, %iota
-  %v, %t = load_ptr_tko weak %x.p -> tile<1024xf16>, token
-  store_ptr_tko weak %y.p, %v -> token
-  return
-}
 )",
-                             {{"PROMISE", promise}, {"WRAP", wrap}});
+                             {{"PROMISE", promise}, {"WRAP", wrap}}) +
+         CopyLines(1024, "f16", "%column", "%iota");
 }
 
 TEST(PointerPtx, RemaindersOfBlocksAreNeighbours) {

@@ -111,6 +111,22 @@ entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %m:
       {{"MxN", absl::StrCat(m, "x", n)}, {"MxK", absl::StrCat(m, "x", k)}, {"KxN", absl::StrCat(k, "x", n)}});
 }
 
+// Lines that fill the tile `to` with one value.
+inline std::string SplatLines(const std::string& to, const std::string& from, int elements, const std::string& elem) {
+  return absl::StrCat("  ", to, ".1 = reshape ", from, " -> tile<1x", elem, ">\n  ", to, " = broadcast ", to,
+                      ".1 -> tile<", elements, "x", elem, ">\n");
+}
+
+// Lines that load elements of %x.a at offsets and store them to %y.a at others, both under a mask if there is one, and return.
+inline std::string CopyLines(int elements, const std::string& elem, const std::string& from, const std::string& to,
+                             const std::string& mask = "") {
+  const std::string pointer = absl::StrCat("ptr<", elem, ">"), masked = mask.empty() ? "" : ", " + mask;
+  return absl::StrCat(SplatLines("%x.n", "%x.a", elements, pointer), "  %x.p = offset %x.n, ", from, "\n",
+                      SplatLines("%y.n", "%y.a", elements, pointer), "  %y.p = offset %y.n, ", to, "\n",
+                      "  %v, %t = load_ptr_tko weak %x.p", masked, " -> tile<", elements, "x", elem, ">, token\n",
+                      "  store_ptr_tko weak %y.p, %v", masked, " -> token\n  return\n}\n");
+}
+
 // What ptxas has against the kernels; nothing if there is no ptxas.
 inline std::string AssemblerErrors(const CompiledText& c, const Target& target) {
   std::string errors;

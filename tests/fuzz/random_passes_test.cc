@@ -34,8 +34,8 @@ codegen::CompileOptions OptionsFor(int sm, int warps) {
   return options;
 }
 
-codegen::Candidate CandidateFor(int sm) {
-  return {sm == 90 ? codegen::Ahead::kTma : codegen::Ahead::kCopies, codegen::tuning::kMostCopyStages};
+codegen::Candidate CandidateFor(int sm, int warps) {
+  return {sm == 90 ? codegen::Ahead::kTma : codegen::Ahead::kCopies, codegen::tuning::kMostCopyStages, warps};
 }
 
 // The warps are few, so that tiles of random programs exceed their registers.
@@ -48,7 +48,7 @@ void Compare(uint64_t first, uint64_t last, int sm, int warps) {
     ASSERT_EQ(OnVm(p, *p.module, &expected), "");
     codegen::CompileOptions options = OptionsFor(sm, warps);
     options.verify_each = true;
-    codegen::Compilation c(*p.module, *p.module->functions[0], options, CandidateFor(sm));
+    codegen::Compilation c(*p.module, *p.module->functions[0], options, CandidateFor(sm, warps));
     std::string before = codegen::PrintGpu(*c.module);
     for (absl::string_view pass : codegen::ProgramPasses()) {
       const absl::Status s = codegen::RunPass(c, pass);
@@ -76,10 +76,10 @@ void CompareText(uint64_t first, uint64_t last, int sm, int warps) {
     codegen::CompileOptions options = OptionsFor(sm, warps);
     options.aligned = seed % 2 == 1;
     const ir::Function& f = *p.module->functions[0];
-    const auto straight = codegen::PtxThroughText(*p.module, f, options, CandidateFor(sm), "");
+    const auto straight = codegen::PtxThroughText(*p.module, f, options, CandidateFor(sm, warps), "");
     if (!straight.ok()) continue;
     for (absl::string_view pass : codegen::ProgramPasses()) {
-      const auto ptx = codegen::PtxThroughText(*p.module, f, options, CandidateFor(sm), pass);
+      const auto ptx = codegen::PtxThroughText(*p.module, f, options, CandidateFor(sm, warps), pass);
       ASSERT_TRUE(ptx.ok()) << pass << ": " << ptx.status();
       ASSERT_EQ(*ptx, *straight) << "as text behind " << pass;
       ++compared;

@@ -72,8 +72,8 @@ PassFile ReadPassFile(const std::string& text) {
 }
 
 Candidate CandidateOf(const CompileOptions& options) {
-  return options.descriptors ? Candidate{Ahead::kTma, tuning::kMostStages}
-                             : Candidate{Ahead::kCopies, tuning::kMostCopyStages};
+  return options.descriptors ? Candidate{Ahead::kTma, tuning::kMostStages, options.num_warps}
+                             : Candidate{Ahead::kCopies, tuning::kMostCopyStages, options.num_warps};
 }
 
 // The same program, with its layouts and all that was decided about it.

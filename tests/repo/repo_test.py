@@ -13,6 +13,8 @@ import generated
 import headers
 import linters
 import page_names
+import structure
+import tidy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = {".cc", ".h", ".def", ".py", ".fbs", ".tile", ".bzl"}
@@ -165,6 +167,25 @@ def links_lead_somewhere(files):
                     yield f"{name}:{number}: {path or name} has no heading #{heading}"
 
 
+COMMENT = re.compile(r"//(.*)$")
+NAMED = re.compile(r"(?<![\w./-])((?:[\w-]+/)*[a-z][\w-]*\.(?:h|cc|def|py|sh|md|fbs))\b(?!\()")
+# Of other projects, of users, and instructions of PTX.
+NOT_HERE = {"dlpack.h", "k.py", "vector_add.h", "vector-add.h", "caller.cc", "add.cc", "sub.cc", "mad.cc"}
+
+
+def comments_name_files_that_exist(files):
+    """C++ comments name files by a part of their path, from the end: `staging.h`, `plan/staging.h`."""
+    ends = {"/".join(name.split("/")[i:]) for name, _ in files for i in range(name.count("/") + 1)}
+    for name, lines in files:
+        if pathlib.Path(name).suffix not in {".h", ".cc", ".def"}:
+            continue
+        for number, line in enumerate(lines, 1):
+            comment = COMMENT.search(line)
+            for named in NAMED.findall(comment.group(1)) if comment else []:
+                if named not in ends and named.split("/")[-1] not in NOT_HERE:
+                    yield f"{name}:{number}: there is no {named}"
+
+
 def listings_stand_in_their_files(files):
     """A listing of the semantics under a link to a test or example shows lines of that file, in order; `…` skips some."""
     texts = dict(files)
@@ -238,38 +259,74 @@ def cpp_is_formatted(files):
     return linters.cpp_is_formatted(ROOT, files)
 
 
+TOP = {
+    ".bazelignore", ".bazelrc", ".ci", ".clang-format", ".clang-tidy", ".git-blame-ignore-revs", ".gitignore", "ARCHITECTURE.md",
+    "BUILD.bazel", "CHANGELOG.md", "CONTRIBUTING.md", "GLOSSARY.md", "LICENSE", "README.md", "SECURITY.md", "WORKSPACE", "codegen", "docs",
+    "examples", "install", "ir", "python", "quickstart", "ruff.toml", "runtime", "schemas", "test", "tests", "third_party", "tools", "vm",
+}
+
+
+def top_is_a_fixed_list(_):
+    """Programs and tests write files where they are started: one of those is easily committed with the rest."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    top = {name.split("/")[0] for name in names if name}
+    yield from (f"{name}: nothing of this name belongs at the top; if it does, add it to TOP in tests/repo/repo_test.py" for name in sorted(top - TOP))
+    yield from (f"{name}: is not there any more: remove it from TOP in tests/repo/repo_test.py" for name in sorted(TOP - top))
+
+
+def knowledge_stands_in_one_place(_):
+    return structure.counts_that_rose(ROOT)
+
+
 RULES = [
+    comments_name_files_that_exist,
     deps_are_what_is_included, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated, links_lead_somewhere,
         listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,
     no_long_source, no_unfinished_marks, nothing_of_one_machine, page_names.pages_name_what_exists, page_names.walks_name_their_files,
-    cpp_is_formatted, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
+    knowledge_stands_in_one_place, cpp_is_formatted, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
+    top_is_a_fixed_list,
 ]
+
+
+def run(name, rule):
+    """(name, problems, why it was skipped)."""
+    try:
+        return name, rule(), None
+    except linters.Missing as missing:
+        return name, [], str(missing)
+
+
+def tidy_results():
+    """A result for each C++ file of the change."""
+    try:
+        return [(f"clang_tidy: {name}", problems, skipped) for name, problems, skipped in tidy.check(ROOT)]
+    except linters.Missing as missing:
+        return [("clang_tidy", [], str(missing))]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xml", help="also write the results here, as JUnit does")
+    parser.add_argument("--tidy", action="store_true", help="also look for mistakes in the C++ files of the change (tidy.py)")
     args = parser.parse_args()
 
     files = list(tracked_files())
+    results = [run(rule.__name__, lambda rule=rule: list(rule(files))) for rule in RULES]
+    if args.tidy:
+        results += tidy_results()
     suite = ElementTree.Element("testsuite", name="Repo")
-    failed = False
-    for rule in RULES:
-        case = ElementTree.SubElement(suite, "testcase", classname="Repo", name=rule.__name__)
-        try:
-            problems = list(rule(files))
-        except linters.Missing as missing:
-            print(f"SKIPPED: {rule.__name__}: {missing}")
-            ElementTree.SubElement(case, "skipped", message=str(missing))
-            continue
-        if problems:
-            failed = True
+    for name, problems, skipped in results:
+        case = ElementTree.SubElement(suite, "testcase", classname="Repo", name=name)
+        if skipped:
+            print(f"SKIPPED: {name}: {skipped}")
+            ElementTree.SubElement(case, "skipped", message=skipped)
+        elif problems:
             print("\n".join(problems))
             ElementTree.SubElement(case, "failure", message="\n".join(problems))
     if args.xml:
         ElementTree.ElementTree(suite).write(args.xml, encoding="unicode")
-    return 1 if failed else 0
+    return 1 if any(problems for _, problems, _ in results) else 0
 
 
 if __name__ == "__main__":

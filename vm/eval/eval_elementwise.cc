@@ -1,6 +1,6 @@
 // Every elementwise operation: a kernel of vm/kernels over the stored elements of the operands.
 //
-// Compact operands (plan.h) are read as they are: the result is computed in chunks in which each operand is either
+// Compact operands (prepare/value_plan.h) are read as they are: the result is computed in chunks in which each operand is either
 // contiguous or one element.
 #include <algorithm>
 #include <bit>

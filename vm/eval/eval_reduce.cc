@@ -1,5 +1,5 @@
 // reduce and scan. A body of one known operation runs as a kernel over the whole tile; any other body runs once per
-// position along the dimension, over a batch of lanes at a time (plan.h). Where lanes are few, those of arg-max and its like
+// position along the dimension, over a batch of lanes at a time (prepare/value_plan.h). Where lanes are few, those of arg-max and its like
 // are cut into parts (fold_select.h).
 #include <cstring>
 #include <vector>

@@ -8,7 +8,7 @@
 //   const void* operands[] = {tile, &scale};
 //   mul(result, operands, 4096);
 //
-// What a kernel computes is in vm/kernels/scalar.h, element_convert.h and, for the mathematical functions, math.h with
+// What a kernel computes is in vm/kernels/scalar.h, scalar_convert.h and, for the mathematical functions, math.h with
 // their error bounds. Results are equal bit for bit on every instruction set. Thread-safe.
 #ifndef TILE_VM_KERNELS_ELEMENTWISE_H_
 #define TILE_VM_KERNELS_ELEMENTWISE_H_

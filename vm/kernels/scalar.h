@@ -1,7 +1,7 @@
 // What every elementwise operation does to one element. This is the definition: the vectorised kernels are loops over
 // these functions, and interpreters of single elements (atomics, reductions) call them too. A function is named as its
 // operation in ir/ops.def and reads like its row in the reference of operations; conversions are in
-// element_convert.h.
+// scalar_convert.h.
 //
 // Integers: a function takes the type as Int<bits> (I1, I4, I8, …) and works on its unsigned bits U<I>; bits above the
 // type's are zero. Where the program says nothing (division by zero, overflow) the VM's result is given here.

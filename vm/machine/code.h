@@ -2,7 +2,7 @@
 // jumps, so that the state of a running block is a program counter and its frame: a block can stop anywhere and go on
 // later, on another thread.
 //
-// Every value has a fixed place in the frame (plan.h decides which), constants are in the program. An instruction is a
+// Every value has a fixed place in the frame (prepare/value_plan.h decides which), constants are in the program. An instruction is a
 // function over a block's frame with its parameters resolved: element types, sizes and kernels are chosen when the
 // program is prepared (prepare.h), so that running does no type dispatch per element.
 #ifndef TILE_VM_MACHINE_CODE_H_

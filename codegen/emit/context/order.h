@@ -8,7 +8,7 @@
 //
 // Lowerings do neither: an access takes part by its traits, and by the instructions that it emits with AccessOf(op).
 //
-// Where ways meet (after an if), what is pending on any of them is pending; at the head of a loop all accesses of its
+// Where control flow joins (after an if), what is pending on any path is pending; at the head of a loop all accesses of its
 // body are, since they may be of the iteration before.
 #ifndef TILE_CODEGEN_EMIT_CONTEXT_ORDER_H_
 #define TILE_CODEGEN_EMIT_CONTEXT_ORDER_H_

@@ -41,7 +41,7 @@ class SharedMemory {
   Ring ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes);
   // Whether another loop that copies ahead uses it, too, is said in `used`.
   llvm::Value* ReserveCopies(uint64_t bytes, bool* used);
-  // Valid until the next call; barriers are the caller's business (Emitter::Scratch).
+  // Valid until the next call; the caller places the barriers (Emitter::Scratch).
   llvm::Value* Scratch(uint64_t bytes);
 
   // Behind the last operation: addresses take the place of the symbols.

@@ -26,9 +26,8 @@ class Threads {
   // In the entry block; `threads`: of a hardware block.
   void Begin(int threads);
 
-  llvm::Value* number() {
-    return number_;
-  }  // i32, 0 … 32 · warps - 1; of the producer, which is no part of these, more
+  // i32, 0 … 32 · warps - 1. The threads of the producer, which holds no tiles, have higher numbers.
+  llvm::Value* number() { return number_; }
   llvm::Value* lane() { return lane_; }
   llvm::Value* warp() { return warp_; }
   // Number of the warpgroup (four warps), the same in all lanes for the machine to see.

@@ -37,7 +37,7 @@ void Update(Emitter& e, const ir::Op& op, const ir::Value* value, const ir::Valu
   }
   if (result == nullptr) return;
   if (!u.wants_old) {
-    // Nobody looks, but a value is there.
+    // Nobody reads the result, but every value has registers.
     return e.Set(result, Registers(out.size(), llvm::PoisonValue::get(e.RegisterType(u.elem))));
   }
   e.Set(result, copies.Share(e, std::move(out)));

@@ -171,7 +171,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   std::vector<Registers> final;
   for (const auto& phis : latch) final.push_back(AsRegisters(phis));
   if (ring) {
-    // Products under way end before ways meet.
+    // Asynchronous products must end before control flow joins.
     last = e.NewBlock("drain");
     b.CreateCondBr(more, head, last);
     b.SetInsertPoint(last);

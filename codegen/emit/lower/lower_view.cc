@@ -127,7 +127,7 @@ void LowerMakeStridedView(Emitter& e, const ir::Op& op) { SameView(e, op); }
 void LowerMakeGatherScatterView(Emitter& e, const ir::Op& op) { SameView(e, op); }
 
 void LowerAllocShared(Emitter& e, const ir::Op& op) {
-  // Each time around a loop it is the same memory, once no thread uses it any more.
+  // Every iteration of a loop gets the same memory, so it begins when no thread uses it any more.
   if (StandsInLoop(op) && !e.order().pending().empty()) e.Barrier();
   const ir::Type type = op.result(0)->type();
   ViewValue view;

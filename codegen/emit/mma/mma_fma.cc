@@ -1,6 +1,6 @@
-// Operands lie in shared memory: those that are copied ahead as they are in a stage (fma_staged.cc), others widened, as [batch][k][x], where x is the row of lhs or the column of rhs: what a thread
-// needs of one k are neighbours, read by vectors. Groups of 16 bytes change places with k (a swizzle), so that writing a tile
-// whose rows go along k spreads over the banks.
+// Operands lie in shared memory: those that are copied ahead as they are in a stage (fma_staged.cc), others widened, as [batch][k][x],
+// where x is the row of lhs or the column of rhs. What a thread needs of one k are neighbours there, which it reads as vectors. Groups
+// of 16 bytes are permuted by k (a swizzle), so that writing a tile whose rows go along k spreads over the banks.
 #include "codegen/emit/mma/mma_fma.h"
 
 #include <algorithm>

@@ -37,10 +37,10 @@ struct SharedOperand {
 
 constexpr char kFence[] = "wgmma.fence.sync.aligned;";
 constexpr int kHeldWords = 4;  // of a first operand in registers, for one instruction
-// Of a thread, sums and words of the first operand: 168 less addresses and what goes round in the loop.
+// Registers of a thread for sums and for words of the first operand: 168, less those for addresses and carried values.
 constexpr int kMostRegisters = 136;
 
-// Instructions of a piece, and steps along K, that run together: of a first operand in registers no more words than there is room for.
+// Instructions of a piece, and steps along K, that run together. Where the first operand is in registers, they are limited by the room for its words.
 struct Part {
   int begin, end;
   int first_step, end_step;

@@ -1,17 +1,17 @@
 // The ring of shared-memory stages behind a copy_ahead (codegen/target/gpu_ops.def). All threads of the block fill it, by
 // cp.async, and read it.
 //
-//   CopyRing ring(e, loop, copy, runs);   // before the loop: stages - 1 iterations are on their way
+//   CopyRing ring(e, loop, copy, runs);   // before the loop: the copies of stages - 1 iterations are started
 //   …   ring.Advance();                   // in the body, where copy_ahead stands: this iteration's stage is full,
 //                                         // and another iteration's copies began, or begin while wgmma runs
 //   …   ring.Slot(0)                      // the operand's address
 //
-// One barrier an iteration: behind it this iteration's copies of all threads have arrived, and nobody reads the stage of the
-// round before, which is filled next. Copies of a round are a group of cp.async, empty behind the last round, so that
-// always the same number is waited for. What the product wants converted (StagedTile::rounded) is converted as it is read
-// by mma.sync, if elements have 32 bits; else each thread converts where it lies what it copied itself, before that barrier. Vectors of 16 bytes are copied where the tensor is aligned so; that is tested
-// once for all. Else elements of four bytes and more are copied one by one, and smaller ones go through registers.
-// Outside of the tensor stands zero.
+// There is one barrier in an iteration: after it the copies of all threads for this iteration have arrived, and nobody reads the
+// stage of the iteration before, which is filled next. The copies of an iteration are one group of cp.async, empty after the last
+// one, so that the number of groups to wait for is always the same. A conversion that the product needs (StagedTile::rounded) is done
+// by mma.sync's reads if elements have 32 bits; else each thread converts in place what it copied itself, before that barrier. Vectors
+// of 16 bytes are copied where the tensor is aligned so, which is tested once for all of them. Otherwise elements of four bytes and
+// more are copied one by one, and smaller ones go through registers. Elements outside of the tensor become zero.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 
@@ -56,12 +56,12 @@ class CopyRing {
   const StageLayout stage_;
   const int stages_;
   llvm::Value* memory_;
-  // Variables, which become registers. Stages (i32): of this round, of the next, to be filled next; the induction
+  // Variables, which become registers. Stages (i32): of this iteration, of the next, to be filled next; the induction
   // variable of what is fetched next, and whether there is such an iteration.
   llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   bool read_by_wgmma_ = false;
-  bool fetches_later_ = false;  // this round's copies have not begun
+  bool fetches_later_ = false;  // this iteration's copies have not begun
   absl::flat_hash_map<const ir::Op*, llvm::Value*> staged_lhs_;
 };
 
