@@ -4,6 +4,7 @@
 //   llvm.intr.assume (arith.cmpi sge, %x, 0)                  assume bounded<0, ?>, %x
 //   llvm.intr.assume (arith.cmpi eq, (arith.remsi %x, 16), 0) assume div_by<16>, %x
 //   … {tt.contiguity = dense<64>, tt.divisibility = dense<64>}  assume div_by<16, every 16 along 0>, …
+//   a parameter that is a descriptor                          assume bounded<1, 1>, its last stride; …
 //
 // What follows uses the result, under the name of the value. A condition of another form helps nobody here and is left out.
 #include <algorithm>
@@ -110,6 +111,23 @@ bool Translator::AssumeCondition(const Node& n, const OpRow&) {
     Rebind(name, x, ops::Assume(b_, x, *p));
   }
   return Define(n, std::vector<Val>());
+}
+
+// What Triton checks when the host makes a descriptor (triton.tools.tensor_descriptor): rows are contiguous, and they and the tensor begin
+// at multiples of 16 bytes.
+void Translator::PromiseOfDescriptor(Val* v) {
+  constexpr int64_t kAlignment = 16;
+  const auto promise = [&](size_t part, const Predicate& p) { v->parts[part] = ops::Assume(b_, v->parts[part], p); };
+  Predicate aligned;
+  aligned.divisor = kAlignment;
+  promise(0, aligned);
+  aligned.divisor = static_cast<uint64_t>(kAlignment / std::max(1, MemoryBits(v->type.tile.elem()) / 8));
+  const auto rank = static_cast<size_t>(v->rank());
+  for (size_t d = 0; d + 1 < rank && aligned.divisor > 1; ++d) promise(1 + rank + d, aligned);
+  Predicate one;
+  one.kind = Predicate::Kind::kBounded;
+  one.lower = one.upper = 1;
+  promise(2 * rank, one);
 }
 
 // The hints beside an operation with one result.
