@@ -12,6 +12,10 @@
 // by mma.sync, if elements have 32 bits; else each thread converts where it lies what it copied itself, before that barrier. Vectors of 16 bytes are copied where the tensor is aligned so; that is tested
 // once for all. Else elements of four bytes and more are copied one by one, and smaller ones go through registers.
 // Outside of the tensor stands zero.
+//
+// wgmma sees what cp.async has brought once that is waited for and a barrier is behind it, as CUTLASS's and Triton's kernels take it, too.
+// Only what threads stored themselves needs a fence before. That fence waits for all copies that are on their way, of later rounds, too,
+// so that a ring with one in each round would be as slow as none.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 
@@ -40,6 +44,8 @@ class CopyRing {
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
 
  private:
+  // Before others read by wgmma what this thread has stored.
+  void FenceForWgmma();
   // The next iteration's copies, if there is one; a group in any case.
   void Fetch();
   void Fill(llvm::Value* iv, llvm::Value* at);
@@ -61,6 +67,7 @@ class CopyRing {
   llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   bool read_by_wgmma_ = false;
+  bool stored_ = false;         // stages get something by stores of threads
   bool fetches_later_ = false;  // this round's copies have not begun
   absl::flat_hash_map<const ir::Op*, llvm::Value*> staged_lhs_;
 };
