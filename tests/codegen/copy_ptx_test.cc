@@ -117,7 +117,7 @@ TEST(CopyPtx, ConversionsThatKeepTheSize) {
             8);
 }
 
-// A fence waits for the copies of all later rounds: there is none where only copies bring what wgmma reads.
+// A fence may wait for the copies of all later rounds: there is none where only copies bring what wgmma reads.
 TEST(CopyPtx, NoFenceBetweenCopiesAndWgmma) {
   const std::string forbidden = absl::StrReplaceAll(
       Aligned(), {{"%av[%i, %step]", "%av[%i, %step] optimization_hints = <default = {allow_tma = false}>"}});

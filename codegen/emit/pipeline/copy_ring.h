@@ -14,8 +14,8 @@
 // Outside of the tensor stands zero.
 //
 // wgmma sees what cp.async has brought once that is waited for and a barrier is behind it, as CUTLASS's and Triton's kernels take it, too.
-// Only what threads stored themselves needs a fence before. That fence waits for all copies that are on their way, of later rounds, too,
-// so that a ring with one in each round would be as slow as none.
+// Only what threads stored themselves needs a fence before. ptxas makes MEMBAR.ALL.CTA of it, which waits for more than that: for copies of
+// later rounds, too, is what figures suggest, and no measurement has shown yet.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 
