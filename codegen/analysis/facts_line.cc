@@ -128,7 +128,11 @@ Line Facts::LineOfAssume(const Op& op, int dim, int depth) {
     // Groups of 12 begin at multiples of 4 elements.
     const uint64_t own =
         static_cast<uint64_t>(*p.every) == n ? start : std::min(start, Capped(n * UnitOf(*op.result(0))));
-    if (n >= l.rising) l = {n, l.equal, own, false, own < n};
+    if (n >= l.rising) {
+      l = {n, l.equal, own, false, own < n};
+    } else {  // a longer group begins where one of these does
+      l.start = std::max(l.start, own);
+    }
   } else if (p.kind == ir::Predicate::Kind::kDivBy && !p.every.has_value()) {
     l.start = std::max(l.start, PowerOfTwoIn(p.divisor));
   } else if (p.kind == ir::Predicate::Kind::kSameElements && p.groups[static_cast<size_t>(dim)] > 1) {

@@ -73,6 +73,12 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
                   plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
 }
 
+// As many stages as cover the latency of the L2 when no other block does, of small tiles more than of large ones.
+int MostCopyStages(int64_t stage_bytes) {
+  const int64_t in_flight = (tuning::kBytesInFlight + stage_bytes - 1) / stage_bytes;
+  return static_cast<int>(std::clamp<int64_t>(in_flight + 1, tuning::kMostCopyStages, tuning::kMostSmallCopyStages));
+}
+
 // Loops that copy ahead get two blocks on a multiprocessor, if their registers and three stages of each fit (one
 // multiplies while the other waits at its barrier), else one with as many stages as fit. Products of nothing but copies get
 // fewer warps, with larger pieces of the result. False if not even two stages fit.
@@ -97,9 +103,10 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   });
   if (stage == 0) return true;
   int64_t live = MostLiveRegisters(function).words;
+  const int most_stages = options.most_stages < tuning::kMostCopyStages ? options.most_stages : MostCopyStages(stage);
   const auto stages = [&](int blocks) {
     const int64_t bytes = target.shared_bytes_of(blocks) - other - exchanged;
-    return static_cast<int>(std::min<int64_t>({options.most_stages, tuning::kMostCopyStages, bytes / stage}));
+    return static_cast<int>(std::min<int64_t>(most_stages, bytes / stage));
   };
   // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32
   // take. Warps of another block keep the multiprocessor busy.

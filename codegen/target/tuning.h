@@ -46,6 +46,10 @@ inline constexpr int64_t kLargestOfLoops = 8;
 // More stages are slower: blocks drift apart, and what one of them loads is not in the cache any more for the next.
 inline constexpr int kMostStages = 5;
 inline constexpr int kMostCopyStages = 4;
+// Unless stages are so small that they do not cover the latency of the L2, about 700 cycles in each of which 64 bytes may come to a
+// multiprocessor; with more, fewer blocks would fit where there are many.
+inline constexpr int kMostSmallCopyStages = 6;
+inline constexpr int64_t kBytesInFlight = 700 * 64;
 // Two blocks with fewer than three stages each wait more than one block with all of them.
 inline constexpr int kStagesForTwoBlocks = 3;
 // But one warpgroup alone leaves the tensor cores idle while it works on rows.

@@ -127,6 +127,44 @@ TEST(Ttir, KeepsPromisesOfAuthors) {
   EXPECT_EQ(promised(sums[1], 1).divisor, 16u) << "n";
 }
 
+// Of a tile of pointers tl.multiple_of is meant where neighbours begin; of none along the other dimension.
+TEST(Ttir, MultiplesAreOfWhereNeighboursBegin) {
+  const std::string row =
+      "    %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>\n"
+      "    %e = tt.expand_dims %i {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>\n"
+      "    %b = tt.broadcast %e : tensor<1x64xi32> -> tensor<4x64xi32>\n"
+      "    %q = tt.splat %p : !tt.ptr<f32> -> tensor<4x64x!tt.ptr<f32>>\n";
+  const auto divisors = [](const std::string& body) {
+    const auto m = Read(Kernel(body));
+    std::vector<std::vector<int64_t>> found;
+    for (const Op* op : AllOf(*m, Opcode::kAssume)) {
+      const Predicate p = AssumeOp(*op).predicate();
+      if (p.along.has_value()) found.push_back({*p.along, static_cast<int64_t>(p.divisor), *p.every});
+    }
+    return found;
+  };
+  const std::string hint =
+      " {tt.divisibility = dense<16> : tensor<2xi32>} : tensor<4x64x!tt.ptr<f32>>, tensor<4x64xi32>\n";
+  EXPECT_EQ(divisors(row + "    %a = tt.addptr %q, %b" + hint), (std::vector<std::vector<int64_t>>{{1, 16, 4}}));
+  const std::string even = "    %c = arith.addi %b, %b : tensor<4x64xi32>\n    %a = tt.addptr %q, %c" + hint;
+  EXPECT_EQ(divisors(row + even), std::vector<std::vector<int64_t>>());
+}
+
+// What Triton checks of descriptors that the host makes.
+TEST(Ttir, RowsOfDescriptorsAreContiguousAndAligned) {
+  const auto m = Read(
+      "tt.func public @k(%d: !tt.tensordesc<4x8xf16>, %i: i32) {\n"
+      "  %v = tt.descriptor_load %d[%i, %i] : !tt.tensordesc<4x8xf16> -> tensor<4x8xf16>\n  tt.return\n}\n");
+  const std::vector<Op*> assumed = AllOf(*m, Opcode::kAssume);
+  ASSERT_EQ(assumed.size(), 5u);
+  EXPECT_EQ(AssumeOp(*assumed[0]).predicate().divisor, 16u);  // the address, in bytes
+  EXPECT_EQ(AssumeOp(*assumed[1]).predicate().lower, 1);      // sizes
+  EXPECT_EQ(AssumeOp(*assumed[3]).predicate().divisor, 8u);   // the first stride, in elements
+  EXPECT_EQ(AssumeOp(*assumed[4]).predicate().lower, 1);
+  EXPECT_EQ(AssumeOp(*assumed[4]).predicate().upper, 1);
+  EXPECT_EQ(assumed[4]->operand(0), m->functions[0]->param(4));
+}
+
 // A promise about an operand holds where it is made: not behind the branch.
 TEST(Ttir, PromisesHoldWhereTheyAreMade) {
   const auto m = Read(Kernel(

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ir/op_views.h"
 #include "ir/ttir/translator.h"
 
 namespace tile::ir::ttir {
@@ -49,8 +50,11 @@ bool Translator::AdvanceBlock(const Node& n, const OpRow&) {
   return Define(n, {v});
 }
 
-// Which places lie in [0, size).
+// Which places lie in [0, size): without a sign, those before 0 lie far behind.
 Value* Translator::Inside(Value* place, Value* size) {
+  if (const auto promise = DefAs<AssumeOp>(size); promise && promise->predicate().lower.value_or(-1) >= 0)
+    return ops::CmpI(b_, ComparisonPredicate::kLessThan, place, BroadcastTo(size, place->type().shape()),
+                     Signedness::kUnsigned);
   Value* zero = ops::Integer(b_, place->type(), 0);
   Value* above = ops::CmpI(b_, ComparisonPredicate::kGreaterThanOrEqual, place, zero, Signedness::kSigned);
   Value* below = ops::CmpI(b_, ComparisonPredicate::kLessThan, place, BroadcastTo(size, place->type().shape()),
@@ -58,26 +62,29 @@ Value* Translator::Inside(Value* place, Value* size) {
   return ops::Andi(b_, above, below);
 }
 
-// Pointers to the block at these offsets, and which of them lie inside in the checked dimensions.
+// Pointers to the block at these offsets, and which of them lie inside in the checked dimensions. What is computed for each element is
+// the same for all blocks.
 Translator::BlockAccess Translator::Address(const Val& block, absl::Span<Value* const> offsets,
                                             absl::Span<const int64_t> checked_dims) {
   const absl::Span<const int64_t> shape = block.type.tile.shape();
   const Type i64 = b_.types().Tile(Element::Number(Elem::kI64), shape);
   BlockAccess out;
-  Value* sum = nullptr;
+  Value *lines = nullptr, *start = nullptr;  // elements from the block's first one; of that from the tensor's
   for (int d = 0; d < block.rank(); ++d) {
     Value* line = Along(shape, d);
     const absl::Span<const int64_t> sizes = line->type().shape();
-    Value* place = ops::Addi(b_, line, BroadcastTo(offsets[d], sizes));
-    Value* bytes = BroadcastTo(ops::Muli(b_, place, BroadcastTo(block.stride(d), sizes)), i64.shape());
-    sum = sum == nullptr ? bytes : ops::Addi(b_, sum, bytes);
+    Value* steps = BroadcastTo(ops::Muli(b_, line, BroadcastTo(block.stride(d), sizes)), i64.shape());
+    lines = lines == nullptr ? steps : ops::Addi(b_, lines, steps);
+    Value* first = ops::Muli(b_, offsets[static_cast<size_t>(d)], block.stride(d));
+    start = start == nullptr ? first : ops::Addi(b_, start, first);
     bool checked = false;
     for (int64_t c : checked_dims) checked |= c == d;
     if (!checked) continue;
+    Value* place = ops::Addi(b_, line, BroadcastTo(offsets[static_cast<size_t>(d)], sizes));
     Value* inside = BroadcastTo(Inside(place, block.size(d)), i64.shape());
     out.mask = out.mask == nullptr ? inside : ops::Andi(b_, out.mask, inside);
   }
-  out.pointers = ops::Offset(b_, BroadcastTo(block.parts[0], i64.shape()), sum);
+  out.pointers = ops::Offset(b_, BroadcastTo(ops::Offset(b_, block.parts[0], start), i64.shape()), lines);
   return out;
 }
 

@@ -36,15 +36,19 @@ bool Translator::SignBit(const Node& n, const OpRow& row) {
   return Define(n, ops::Bitcast(b_, x->type(), clear ? ops::Andi(b_, bits, mask) : ops::Xori(b_, bits, mask)));
 }
 
-// Triton computes them by the GPU's approximate instructions in f32: division (variant 1) within 2 ulp of any size.
+// Triton computes them by the GPU's approximate instructions in f32: division (variant 1) within 2 ulp of any size, others (variant 2)
+// with zero for subnormal numbers, which saves a comparison and two multiplications of each element.
 bool Translator::ElementwiseF32(const Node& n, const OpRow& row) {
   const Value* x = tile(0);
   const bool f32 = x->type().elem() == Elem::kF32;
   if (!f32) return Elementwise(n, row);
   std::vector<Value*> operands;
   for (const Val& v : in_) operands.push_back(v.tile());
-  return Define(n, Create(row.op, operands, x->type(),
-                          {{"rounding", Attr::Enum(row.variant == 1 ? Rounding::kFull : Rounding::kApprox)}}));
+  Builder::NamedAttrs attrs;
+  if (GetOp(row.op)->format->attr_index("rounding") >= 0)
+    attrs.push_back({"rounding", Attr::Enum(row.variant == 1 ? Rounding::kFull : Rounding::kApprox)});
+  if (row.variant == 2) attrs.push_back({"flush_to_zero", Attr::Flag(true)});
+  return Define(n, Create(row.op, operands, x->type(), attrs));
 }
 
 bool Translator::ElementwiseNan(const Node& n, const OpRow& row) {

@@ -4,6 +4,7 @@
 //   llvm.intr.assume (arith.cmpi sge, %x, 0)                  assume bounded<0, ?>, %x
 //   llvm.intr.assume (arith.cmpi eq, (arith.remsi %x, 16), 0) assume div_by<16>, %x
 //   … {tt.contiguity = dense<64>, tt.divisibility = dense<64>}  assume div_by<16, every 16 along 0>, …
+//   a parameter that is a descriptor                          assume bounded<1, 1>, its last stride; …
 //
 // What follows uses the result, under the name of the value. A condition of another form helps nobody here and is left out.
 #include <algorithm>
@@ -54,6 +55,34 @@ std::optional<Predicate> BoundsOf(ComparisonPredicate p, int64_t n, int bits) {
     case ComparisonPredicate::kNotEqual: return std::nullopt;
   }
   return std::nullopt;
+}
+
+// Neighbours along the dimension rise by one: the tile counts there, to which what is equal was added.
+bool RisesAlong(const Value* v, int dim, int depth = 0) {
+  const Op* op = v->def();
+  const int64_t size = v->type().shape()[static_cast<size_t>(dim)];
+  if (op == nullptr || depth > kDepth || size == 1) return false;
+  if (IotaOp::Is(op)) return true;
+  if (AssumeOp::Is(op) || ExtiOp::Is(op)) return RisesAlong(op->operand(0), dim, depth + 1);
+  if (BroadcastOp::Is(op)) {
+    const Value* from = op->operand(0);
+    return from->type().rank() == v->type().rank() && RisesAlong(from, dim, depth + 1);
+  }
+  if (ReshapeOp::Is(op)) {  // of a line of elements
+    const Type from = op->operand(0)->type();
+    return from.rank() == 1 && from.shape()[0] == size && v->type().num_elements() == size &&
+           RisesAlong(op->operand(0), 0, depth + 1);
+  }
+  if (!AddiOp::Is(op) && !OffsetOp::Is(op)) return false;
+  const auto same = [&](const Value* x) {
+    const Op* def = x->def();
+    if (def == nullptr) return false;
+    if (ConstantOp::Is(def)) return ConstantOp(def).value().splat;
+    return BroadcastOp::Is(def) && def->operand(0)->type().rank() == x->type().rank() &&
+           def->operand(0)->type().shape()[static_cast<size_t>(dim)] == 1;
+  };
+  const Value *a = op->operand(0), *b = op->operand(1);
+  return (RisesAlong(a, dim, depth + 1) && same(b)) || (RisesAlong(b, dim, depth + 1) && same(a));
 }
 
 // Computed from the number of the program, as the number of its row of blocks is.
@@ -113,6 +142,27 @@ bool Translator::AssumeCondition(const Node& n, const OpRow&) {
   return Define(n, std::vector<Val>());
 }
 
+// What Triton checks when the host makes a descriptor (triton.tools.tensor_descriptor): it has elements, rows are contiguous, and they and
+// the tensor begin at multiples of 16 bytes.
+void Translator::PromiseOfDescriptor(Val* v) {
+  constexpr int64_t kAlignment = 16;
+  const auto promise = [&](size_t part, const Predicate& p) { v->parts[part] = ops::Assume(b_, v->parts[part], p); };
+  Predicate aligned;
+  aligned.divisor = kAlignment;
+  promise(0, aligned);
+  aligned.divisor = static_cast<uint64_t>(kAlignment / std::max(1, MemoryBits(v->type.tile.elem()) / 8));
+  const auto rank = static_cast<size_t>(v->rank());
+  Predicate some;
+  some.kind = Predicate::Kind::kBounded;
+  some.lower = 1;
+  for (size_t d = 0; d < rank; ++d) promise(1 + d, some);
+  for (size_t d = 0; d + 1 < rank && aligned.divisor > 1; ++d) promise(1 + rank + d, aligned);
+  Predicate one;
+  one.kind = Predicate::Kind::kBounded;
+  one.lower = one.upper = 1;
+  promise(2 * rank, one);
+}
+
 // The hints beside an operation with one result.
 void Translator::TakeHints(const Node& n) {
   const Attribute* divisibility = n.attr("tt.divisibility");
@@ -144,11 +194,15 @@ void Translator::TakeHints(const Node& n) {
     const int64_t size = v->type().shape()[static_cast<size_t>(d)];
     const auto group = [&](const Attribute* a) { return std::min({PowerOfTwoIn(at(a, d)), kGroup, size}); };
     equal[static_cast<size_t>(d)] = group(constancy);
-    if (group(contiguity) == 1) continue;
-    Predicate p;
     const int64_t unit = e.is_pointer() ? std::max(1, MemoryBits(e.pointee) / 8) : 1;
-    p.divisor = static_cast<uint64_t>(std::min(PowerOfTwoIn(at(divisibility, d)), group(contiguity) * unit));
-    p.every = group(contiguity);
+    const int64_t divisor = PowerOfTwoIn(at(divisibility, d));
+    int64_t neighbours = group(contiguity);
+    // tl.multiple_of alone is meant of what rises by itself, where it begins.
+    if (neighbours == 1 && divisor > unit && RisesAlong(v, d)) neighbours = std::min({divisor / unit, kGroup, size});
+    if (neighbours == 1) continue;
+    Predicate p;
+    p.divisor = static_cast<uint64_t>(std::min(divisor, neighbours * unit));
+    p.every = neighbours;
     p.along = d;
     promised = ops::Assume(b_, promised, p);
   }

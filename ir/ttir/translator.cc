@@ -169,6 +169,7 @@ bool Translator::AddParams(const Node& f, Function* made) {
       p.divisor = static_cast<uint64_t>(attr.ints[0]);
       v.parts[0] = ops::Assume(b_, v.parts[0], p);
     }
+    if (a.type.kind == TtType::Kind::kDescriptor) PromiseOfDescriptor(&v);
     Bind(a.name, {v});
   }
   return true;

@@ -213,6 +213,7 @@ class Translator {
   // --- promises (translate_promise.cc) ---
   static bool IsStartOfBlock(const Value* x, const Value* y);
   void TakeHints(const Node& n);
+  void PromiseOfDescriptor(Val* v);
   // From here on the name means another value, if it still means this one.
   void Rebind(const ValueRef& ref, Value* from, Value* to);
 

@@ -10,6 +10,7 @@ import runpy
 import sys
 import time
 import traceback
+import types
 
 import torch
 import triton
@@ -20,6 +21,7 @@ IS_PEER = os.environ.get("TILEVM_TRITON_DEVICE") is None and "tilevm.triton" not
 CHOICES = pathlib.Path(os.environ["DUEL_CHOICES"])
 WAIT = 120.0  # seconds for the choice of the other process
 MOST = int(os.environ["DUEL_CONFIGS"])  # configurations that the peer measures; 0: all
+ONLY = os.environ["DUEL_ONLY"].split(",")
 number = 0
 choice = None  # the file of this row
 
@@ -57,11 +59,15 @@ Autotuner.prune_configs, Autotuner.run = prune_configs, run
 tuned = {}
 
 
+def is_wanted(text):
+    return any(only in text for only in ONLY)
+
+
 def row(file, series, size, make):
     """Makes a function and stops at it. What cannot be made is a row that failed."""
     global number, choice
     number += 1
-    if os.environ["DUEL_ONLY"] not in series:
+    if not is_wanted(f"{file} {series} {size}"):
         return
     tuned.clear()
     choice = CHOICES / f"{number}.json"
@@ -93,13 +99,16 @@ class Context:
 
 
 def both_ways(file, series, size, function, make_args):
-    """A row for each direction of a torch.autograd.Function."""
+    """A row for each direction of a torch.autograd.Function, or of what a function without parameters gives."""
+    def found():
+        return function() if isinstance(function, types.FunctionType) else function
+
     def forward():
-        args = make_args()
-        return lambda: function.forward(Context(), *args)
+        forward, args = found().forward, make_args()
+        return lambda: forward(Context(), *args)
 
     def backward():
-        context = Context()
+        function, context = found(), Context()
         result = function.forward(context, *make_args())
         gradients = [torch.randn_like(r) if r.is_floating_point() else None for r in (result if isinstance(result, tuple) else (result,)) if r is not None]
         return lambda: function.backward(context, *gradients)
@@ -112,39 +121,54 @@ def random(*shape, dtype=torch.float16):
     return torch.randn(*shape, device="cuda", dtype=dtype)
 
 
+class Later(dict):
+    """The names of a tutorial, which runs, but for what it measures, when the first of them is asked for."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __getitem__(self, key):
+        if not self:
+            self.update(load(self.name))
+        return super().__getitem__(key)
+
+
 def load(name):
-    """The names of a tutorial, which runs but for what it measures."""
+    global choice
     folder = pathlib.Path(os.environ["TUTORIALS"])
     sys.argv = [name]
     os.chdir(folder)
-    return runpy.run_path(str(folder / f"{name}.py"), run_name="tutorial")
+    of_row, choice = choice, None
+    names = runpy.run_path(str(folder / f"{name}.py"), run_name="tutorial")
+    choice = of_row
+    return names
 
 
 def tutorials():
-    add = load("01-vector-add")["add"]
+    add = Later("01-vector-add")
     for n in (1 << 12, 1 << 26):
-        row("01", "vector add", n, lambda n=n: (lambda x, y: lambda: add(x, y))(random(n, dtype=torch.float32), random(n, dtype=torch.float32)))
-    softmax = load("02-fused-softmax")["softmax"]
+        row("01", "vector add", n, lambda n=n: (lambda x, y: lambda: add["add"](x, y))(random(n, dtype=torch.float32), random(n, dtype=torch.float32)))
+    softmax = Later("02-fused-softmax")
     for n in (1024, 4096, 12288):
-        row("02", "softmax", f"4096x{n}", lambda n=n: (lambda x: lambda: softmax(x))(random(4096, n, dtype=torch.float32)))
-    matmul = load("03-matrix-multiplication")["matmul"]
+        row("02", "softmax", f"4096x{n}", lambda n=n: (lambda x: lambda: softmax["softmax"](x))(random(4096, n, dtype=torch.float32)))
+    matmul = Later("03-matrix-multiplication")
     for n in (512, 1024, 2048, 4096):
-        row("03", "matmul f16", n, lambda n=n: (lambda a, b: lambda: matmul(a, b))(random(n, n), random(n, n)))
+        row("03", "matmul f16", n, lambda n=n: (lambda a, b: lambda: matmul["matmul"](a, b))(random(n, n), random(n, n)))
     for n in (2048, 4096):
-        row("03", "matmul f16, B by columns", n, lambda n=n: (lambda a, b: lambda: matmul(a, b.T))(random(n, n), random(n, n)))
+        row("03", "matmul f16, B by columns", n, lambda n=n: (lambda a, b: lambda: matmul["matmul"](a, b.T))(random(n, n), random(n, n)))
         row("03", "matmul e5m2, B by columns", n,
-            lambda n=n: (lambda a, b: lambda: matmul(a, b.T))(random(n, n).to(torch.float8_e5m2), random(n, n).to(torch.float8_e5m2)))
-    dropout = load("04-low-memory-dropout")["seeded_dropout"]
-    row("04", "dropout", 1 << 24, lambda: (lambda x: lambda: dropout(x, p=0.5, seed=7))(random(1 << 24, dtype=torch.float32)))
-    layer_norm = load("05-layer-norm")["LayerNorm"]
+            lambda n=n: (lambda a, b: lambda: matmul["matmul"](a, b.T))(random(n, n).to(torch.float8_e5m2), random(n, n).to(torch.float8_e5m2)))
+    dropout = Later("04-low-memory-dropout")
+    row("04", "dropout", 1 << 24, lambda: (lambda x: lambda: dropout["seeded_dropout"](x, p=0.5, seed=7))(random(1 << 24, dtype=torch.float32)))
+    layer_norm = Later("05-layer-norm")
     for n in (1024, 4096, 8192):
-        both_ways("05", "layer norm", f"4096x{n}", layer_norm, lambda n=n: (random(4096, n), (n,), random(n), random(n), 1e-5))
-    attention = load("06-fused-attention")["_attention"]
+        both_ways("05", "layer norm", f"4096x{n}", lambda: layer_norm["LayerNorm"], lambda n=n: (random(4096, n), (n,), random(n), random(n), 1e-5))
+    attention = Later("06-fused-attention")
     for d in (64, 128):
         for causal in (False, True):
-            both_ways("06", f"attention d{d}{' causal' if causal else ''}", "4x16x4096", attention,
+            both_ways("06", f"attention d{d}{' causal' if causal else ''}", "4x16x4096", lambda: attention["_attention"],
                       lambda d=d, causal=causal: (random(4, 16, 4096, d), random(4, 16, 4096, d), random(4, 16, 4096, d), causal, 0.5, False, False))
-    grouped = load("08-grouped-gemm")
+    grouped = Later("08-grouped-gemm")
     for n in (1024, 2048):
         def make(n=n):
             a, b, c = ([random(n, n) for _ in range(4)] for _ in range(3))

@@ -42,7 +42,7 @@ TEST(CopyPtx, ThreadsCopyLaterRoundsWhileTheyMultiply) {
   // Two operands of 4 KiB, 128 threads: two vectors of each, before the loop and in it.
   EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 8);
   EXPECT_EQ(Count(c.ptx, "cp.async.commit_group;"), 2);
-  EXPECT_EQ(Count(c.ptx, "cp.async.wait_group 2;"), 1);  // four stages
+  EXPECT_EQ(Count(c.ptx, "cp.async.wait_group 4;"), 1);  // six stages, as they are small
   EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);
   // Nothing goes through registers: fragments come by ldmatrix, of the right operand across.
   EXPECT_EQ(Count(c.ptx, "st.shared"), 0);
@@ -115,6 +115,17 @@ TEST(CopyPtx, ConversionsThatKeepTheSize) {
   EXPECT_EQ(Count(Compiled(absl::StrReplaceAll(text, {{"%xr = ftof %x", "%x2 = negf %x\n    %xr = ftof %x2"}})).ptx,
                   "cp.async.cg.shared.global"),
             8);
+}
+
+// A fence may wait for the copies of all later rounds: there is none where only copies bring what wgmma reads.
+TEST(CopyPtx, NoFenceBetweenCopiesAndWgmma) {
+  const std::string forbidden = absl::StrReplaceAll(
+      Aligned(), {{"%av[%i, %step]", "%av[%i, %step] optimization_hints = <default = {allow_tma = false}>"}});
+  const std::string ptx = Compiled(forbidden, 90).ptx;
+  EXPECT_EQ(Count(ptx, "cp.async.bulk"), 0);
+  EXPECT_EQ(Count(ptx, "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16"), 2);
+  EXPECT_EQ(Count(ptx, "cp.async.cg.shared.global"), 8);
+  EXPECT_EQ(Count(ptx, "fence.proxy.async"), 0);
 }
 
 TEST(CopyPtx, WhatStaysAsItIs) {

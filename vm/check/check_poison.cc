@@ -299,13 +299,22 @@ void Poison::Elementwise(BlockState& b, const OpPlaces& o, FrameShadow& shadow) 
     return;
   }
   const bool select = o.op->opcode() == ir::Opcode::kSelect;
+  const bool ors = o.op->opcode() == ir::Opcode::kOri;
+  const bool decidable = mark_ == Mark::kUnspecified && (ors || o.op->opcode() == ir::Opcode::kAndi) &&
+                         o.op->result(0)->type().elem() == Elem::kI1;
   const auto index = [&](int i, int64_t e) {
     const Place& p = o.operands[i];
     return p.count == r.count && p.run == r.run ? e : StoredIndex(p, e);
   };
+  // `false and x` is false, `true or x` is true, whatever x is: a mask and a value that was loaded with it.
+  const auto decides = [&](int i, int64_t e) {
+    const bool known = from[i] == nullptr || from[i][index(i, e)] == 0;
+    return known && (static_cast<const uint8_t*>(b.at(o.operands[i].at))[index(i, e)] != 0) == ors;
+  };
   for (int64_t e = 0; e < r.count; ++e) {
     uint8_t origin = 0;
     for (int i = 0; i < n; ++i) {
+      if (decidable && (decides(0, e) || decides(1, e))) break;
       if (from[i] == nullptr) continue;
       if (select && i > 0) {
         // Only the chosen one counts.

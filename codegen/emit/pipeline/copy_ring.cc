@@ -94,7 +94,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   bool waits = used || loop.parent() != nullptr;
   for (const ir::Op* op : *copy.region(0)) waits = waits || (op->info()->is_access() && e.order().NeedsBarrier(*op));
   if (waits) e.Barrier();
-  // The fence and barrier of the first iteration are behind this, too.
+  // The barrier of the first iteration is behind this, too.
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
       const ir::Op& mma = *use->owner;
@@ -103,6 +103,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
       if (DecisionOf<Decision::kStagesLhs>(mma)) staged_lhs_[&mma] = StageOnce(e, mma.operand(0), StagedLhs(mma));
     }
   }
+  if (!staged_lhs_.empty()) FenceForWgmma();
   llvm::Value* lower = e.scalar(loop.operand(0));
   const auto variable = [&](llvm::Value* start) {
     llvm::AllocaInst* v = e.Variable(start->getType(), nullptr);
@@ -132,6 +133,8 @@ llvm::Value* CopyRing::Next(llvm::Value* at) const {
   return b.CreateSelect(b.CreateICmpEQ(next, e_.I32(stage_.bytes * stages_)), e_.I32(0), next);
 }
 
+void CopyRing::FenceForWgmma() { e_.Ptx(e_.b().getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true); }
+
 void CopyRing::Advance() {
   auto& b = e_.b();
   llvm::Value* read = b.CreateLoad(b.getInt32Ty(), read_);
@@ -139,11 +142,12 @@ void CopyRing::Advance() {
   b.CreateStore(Next(read), read_);
   e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - 2, ";"), "", {}, true);
   for (size_t i = 0; i < stage_.tiles.size(); ++i) {
-    if (stage_.tiles[i].rounded != nullptr && ConvertsInPlace(static_cast<int>(i)))
+    if (stage_.tiles[i].rounded != nullptr && ConvertsInPlace(static_cast<int>(i))) {
       ConvertSlot(stage_.tiles[i], Slot(static_cast<int>(i)));
+      stored_ = true;
+    }
   }
-  // Before others read by wgmma what this thread has written.
-  if (read_by_wgmma_) e_.Ptx(b.getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true);
+  if (read_by_wgmma_ && stored_) FenceForWgmma();
   e_.Barrier();
   fetches_later_ = read_by_wgmma_;
   if (!fetches_later_) Fetch();
@@ -251,6 +255,7 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
       return Registers();
     }
     // Too small for cp.async. Copies of an element are written alike.
+    stored_ = true;
     const Registers zeros(static_cast<size_t>(vector), e_.Constant(ir::Element::Number(box.elem()), 0));
     std::vector<Registers> got(firsts.size());
     for (size_t i = 0; i < firsts.size() + kBatch; ++i) {

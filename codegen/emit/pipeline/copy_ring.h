@@ -12,6 +12,10 @@
 // by mma.sync's reads if elements have 32 bits; else each thread converts in place what it copied itself, before that barrier. Vectors
 // of 16 bytes are copied where the tensor is aligned so, which is tested once for all of them. Otherwise elements of four bytes and
 // more are copied one by one, and smaller ones go through registers. Elements outside of the tensor become zero.
+//
+// wgmma sees what cp.async has brought once that has been waited for and a barrier follows, as the kernels of CUTLASS and Triton
+// take it, too. Only what threads stored themselves needs a fence before. ptxas makes MEMBAR.ALL.CTA of that fence, which seems to
+// wait for the copies of later iterations, too.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 
@@ -40,6 +44,8 @@ class CopyRing {
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
 
  private:
+  // Before others read by wgmma what this thread has stored.
+  void FenceForWgmma();
   // The next iteration's copies, if there is one; a group in any case.
   void Fetch();
   void Fill(llvm::Value* iv, llvm::Value* at);
@@ -61,6 +67,7 @@ class CopyRing {
   llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   bool read_by_wgmma_ = false;
+  bool stored_ = false;         // stages get something by stores of threads
   bool fetches_later_ = false;  // this iteration's copies have not begun
   absl::flat_hash_map<const ir::Op*, llvm::Value*> staged_lhs_;
 };
