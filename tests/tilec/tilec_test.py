@@ -100,7 +100,7 @@ class Tilec(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["breaks", "nvdisasm", "ptxas"])
 
     def test_print_after(self):
-        passes = ("hints", "simplify", "hoist", "raise", "share", "unused", "align", "join", "split", "fetch", "slice", "plan", "mma", "layouts",
+        passes = ("hints", "simplify", "hoist", "raise", "share", "unused", "promises", "align", "join", "split", "fetch", "slice", "plan", "mma", "layouts",
                   "memory", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
         told = self.call("compile", "--help").stdout
         self.assertIn(", ".join(passes), " ".join(told.split()))
@@ -183,7 +183,7 @@ class Tilec(unittest.TestCase):
         lines = done.stderr.splitlines()
         self.assertEqual(lines[0].split(), ["ms", "share", "runs", "pass"])
         self.assertEqual([row.split()[-1] for row in lines[1:]],
-                         ["hints", "simplify", "hoist", "raise", "share", "unused", "align", "join", "split", "fetch", "slice",
+                         ["hints", "simplify", "hoist", "raise", "share", "unused", "promises", "align", "join", "split", "fetch", "slice",
                           "plan", "mma", "layouts", "memory", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
         self.assertAlmostEqual(sum(float(row.split()[0]) for row in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
 
@@ -266,7 +266,7 @@ class Tilec(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(bundle)), sorted({
             "error.txt", "module.tbc", "repeat.sh", "versions.txt", input_name,
             *(f"vector_add.sm_90a.{s}.txt" for s in (
-                "hints", "simplify", "hoist", "raise", "share", "unused", "align", "join", "split", "fetch", "slice", "plan", "mma", "layouts",
+                "hints", "simplify", "hoist", "raise", "share", "unused", "promises", "align", "join", "split", "fetch", "slice", "plan", "mma", "layouts",
                 "memory", "llvm", "libdevice", "llvm-opt", "ptx"))}))
         self.assertIn(error, text("error.txt"))
         self.assertIn("LLVM", text("versions.txt"))
