@@ -67,7 +67,7 @@ bool IsNameChar(char c);                 // of values and symbols
 bool IsIdentifier(absl::string_view s);  // a word
 // A string literal with quotes and escapes: \n \t \r \" \\ \xHH; every byte outside printable ASCII is escaped.
 std::string Quote(absl::string_view s);
-// How a byte stands in hexadecimal: \xHH here, \HH in the texts of MLIR.
+// A byte as hexadecimal digits: \xHH here, \HH in the texts of MLIR.
 enum class HexEscape { kMarked, kBare };
 // What escaped text stands for; nothing if an escape is wrong.
 std::optional<std::string> Unescape(absl::string_view text, HexEscape hex);

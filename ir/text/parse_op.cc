@@ -182,7 +182,7 @@ bool Parser::ParseItems(PendingOp& op, const std::vector<SyntaxItem>& items) {
 
 namespace {
 
-// What a view that the operation makes lies over. If that is not known, because of an error, any tensor_view will do.
+// The tensor_view under a view that the operation makes. Where an error hides it, any tensor_view will do.
 Type SourceTensorOf(const PendingOp& op, TypeContext& types) {
   const auto& rules = TypeRuleOf(*op.info).operands;
   for (size_t f = 0; f < rules.size(); ++f) {

@@ -1,5 +1,5 @@
-// Attributes as they stand in the bytes: inline ones, whose form the operation's row tells, and tagged ones, which say
-// themselves what they are (predicates of assume, values of hints, identities of reductions).
+// Decodes attributes: inline ones, whose form follows from the operation's row, and tagged ones, whose tag says what they are
+// (predicates of assume, values of hints, identities of reductions).
 #ifndef TILE_IR_TILEIR_ATTR_READER_H_
 #define TILE_IR_TILEIR_ATTR_READER_H_
 

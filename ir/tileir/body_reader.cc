@@ -1,5 +1,5 @@
-// One operation: opcode, result types, flag word, attributes, operands, regions. What stands there, in which order and
-// since when, is the row's business; the code below knows only the kinds of fields.
+// One operation: opcode, result types, flag word, attributes, operands, regions. Which fields there are, in which
+// order and since which version, follows from the operation's row; the code below knows only the kinds of fields.
 
 #include "ir/tileir/body_reader.h"
 

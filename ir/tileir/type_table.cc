@@ -1,6 +1,5 @@
-// Decodes types. Whether a type makes sense (powers of two, permutations) is the verifier's business; here only what
-// would make the in-memory form wrong is refused: kinds that do not nest, ranks that disagree, values no enumeration
-// has.
+// Decodes types. The verifier judges whether a type makes sense (powers of two, permutations); refused here is only what the
+// in-memory form cannot hold: kinds that do not nest, ranks that disagree, values that no enumeration has.
 
 #include "ir/tileir/type_table.h"
 

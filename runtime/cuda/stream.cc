@@ -148,7 +148,7 @@ absl::Status KeepIn(const Context& context, CUgraph graph, const std::shared_ptr
       context.Check(driver.cuUserObjectCreate(&object, kept.get(), release, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
                     "keeping a launch for a graph");
   if (!s.ok()) return s;
-  kept.release();  // the object's
+  static_cast<void>(kept.release());  // the user object owns it from now on
   s = context.Check(driver.cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE),
                     "keeping a launch for a graph");
   if (!s.ok()) driver.cuUserObjectRelease(object, 1);

@@ -184,13 +184,15 @@ std::string Versions() {
 }
 
 absl::Status Append(absl::StatusOr<codegen::BuiltImage> image, std::vector<codegen::BuiltImage>* all) {
-  if (image.ok()) all->push_back(*std::move(image));
-  return image.status();
+  if (!image.ok()) return image.status();
+  all->push_back(*std::move(image));
+  return absl::OkStatus();
 }
 
 absl::Status Append(absl::StatusOr<std::vector<codegen::BuiltImage>> images, std::vector<codegen::BuiltImage>* all) {
-  if (images.ok()) *all = *std::move(images);
-  return images.status();
+  if (!images.ok()) return images.status();
+  *all = *std::move(images);
+  return absl::OkStatus();
 }
 
 // For --verbose: what is known of an image. Registers and spills are known of machine code only, as the assembler told them.
