@@ -7,10 +7,12 @@ further JUnit files. Ends with "N passed, N failed[, N skipped]".
 import argparse
 import collections
 import json
+import re
 import sys
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
+WARNING = re.compile(r"^[^\s:]+:\d+:\d+: warning: .*$", re.MULTILINE)
 BAZEL_TESTS_RAN = (0, 3)  # All passed; some failed.
 
 
@@ -19,6 +21,7 @@ class Results:
         self.passed = 0
         self.failed = []  # Names.
         self.skipped = collections.defaultdict(list)  # (suite, reason) -> case names.
+        self.warnings = set()  # Lines of compilers, also of those whose objects Bazel had already.
 
     def read_junit(self, path):
         """Adds the cases of one file; returns how many failed."""
@@ -42,6 +45,7 @@ class Results:
         with open(path, encoding="utf-8") as file:
             for line in file:
                 event = json.loads(line)
+                self.warnings.update(WARNING.findall(event.get("progress", {}).get("stderr", "")))
                 if "testResult" in event["id"]:
                     self.read_test(event["id"]["testResult"]["label"], event.get("testResult", {}))
                 elif "targetCompleted" in event["id"]:
@@ -77,6 +81,7 @@ def skip_reason(element):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bazel-status", type=int, default=0)
+    parser.add_argument("--no-warnings", action="store_true", help="a warning of the compiler is a failure")
     parser.add_argument("events")
     parser.add_argument("junit", nargs="*")
     args = parser.parse_args()
@@ -90,6 +95,10 @@ def main():
         results.read_junit(path)
     if args.bazel_status not in BAZEL_TESTS_RAN and not results.failed:
         results.failed.append(f"bazel (exit status {args.bazel_status})")
+
+    if args.no_warnings:
+        results.failed += sorted(results.warnings)
+        results.passed += not results.warnings
 
     print()
     for (suite, reason), names in sorted(results.skipped.items()):

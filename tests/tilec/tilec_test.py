@@ -99,11 +99,15 @@ class Tilec(unittest.TestCase):
         self.assertIn("error[codegen.nvdisasm]: no nvdisasm", done.stderr)
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["breaks", "nvdisasm", "ptxas"])
 
+    def passes(self):
+        """The passes of the table, as the help prints them; the last one is ptxas."""
+        told = " ".join(self.call("compile", "--help").stdout.split())
+        return re.search(r"\bhints, [\w, -]*?\bptxas\b", told)[0].split(", ")
+
     def test_print_after(self):
-        passes = ("hints", "simplify", "hoist", "raise", "share", "unused", "promises", "align", "join", "split", "fetch", "slice", "plan", "mma", "layouts",
-                  "memory", "llvm", "libdevice", "llvm-opt", "ptx", "ptxas")
-        told = self.call("compile", "--help").stdout
-        self.assertIn(", ".join(passes), " ".join(told.split()))
+        passes = self.passes()
+        self.assertEqual(passes[0], "hints")
+        self.assertGreater(len(passes), 15)
         ptxas = self.script("ptxas", self.ASSEMBLES)
         add = self.example("vector_add")
         texts = {}
@@ -183,8 +187,7 @@ class Tilec(unittest.TestCase):
         lines = done.stderr.splitlines()
         self.assertEqual(lines[0].split(), ["ms", "share", "runs", "pass"])
         self.assertEqual([row.split()[-1] for row in lines[1:]],
-                         ["hints", "simplify", "hoist", "raise", "share", "unused", "promises", "align", "join", "split", "fetch", "slice",
-                          "plan", "mma", "layouts", "memory", "llvm", "libdevice", "llvm-opt", "ptx", "all"])
+                         [*self.passes()[:-1], "all"])
         self.assertAlmostEqual(sum(float(row.split()[0]) for row in lines[1:-1]), float(lines[-1].split()[0]), delta=0.01)
 
     def test_bisect(self):
@@ -265,9 +268,7 @@ class Tilec(unittest.TestCase):
                 return file.read()
         self.assertEqual(sorted(os.listdir(bundle)), sorted({
             "error.txt", "module.tbc", "repeat.sh", "versions.txt", input_name,
-            *(f"vector_add.sm_90a.{s}.txt" for s in (
-                "hints", "simplify", "hoist", "raise", "share", "unused", "promises", "align", "join", "split", "fetch", "slice", "plan", "mma", "layouts",
-                "memory", "llvm", "libdevice", "llvm-opt", "ptx"))}))
+            *(f"vector_add.sm_90a.{s}.txt" for s in self.passes()[:-1])}))
         self.assertIn(error, text("error.txt"))
         self.assertIn("LLVM", text("versions.txt"))
         self.assertIn("the fake one", text("versions.txt"))
