@@ -105,7 +105,8 @@ class Accountant {
     for (int i = 0; i < copy->num_results(); ++i) {
       for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
         if (InstructionOf(*use->owner) == kByWgmma && DecisionOf<Decision::kStagesLhs>(*use->owner))
-          account_.Reserve(static_cast<uint64_t>(StagedLhs(*use->owner).bytes()), kSwizzled);
+          account_.ReserveKept(use->owner->operand(0), loop.block(),
+                               static_cast<uint64_t>(StagedLhs(*use->owner).bytes()), kSwizzled);
       }
     }
   }

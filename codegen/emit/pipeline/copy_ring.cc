@@ -100,7 +100,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
       const ir::Op& mma = *use->owner;
       if (InstructionOf(mma) != kByWgmma) continue;
       read_by_wgmma_ = true;
-      if (DecisionOf<Decision::kStagesLhs>(mma)) staged_lhs_[&mma] = StageOnce(e, mma.operand(0), StagedLhs(mma));
+      if (DecisionOf<Decision::kStagesLhs>(mma)) staged_lhs_[&mma] = StageOnce(e, mma.operand(0), StagedLhs(mma), loop);
     }
   }
   llvm::Value* lower = e.scalar(loop.operand(0));
