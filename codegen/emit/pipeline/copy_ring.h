@@ -12,12 +12,18 @@
 // by mma.sync, if elements have 32 bits; else each thread converts where it lies what it copied itself, before that barrier. Vectors of 16 bytes are copied where the tensor is aligned so; that is tested
 // once for all. Else elements of four bytes and more are copied one by one, and smaller ones go through registers.
 // Outside of the tensor stands zero.
+//
+// If the loads have TMA descriptors, one thread starts the copies, and there is neither a barrier nor a group: every warp waits for the
+// stage that it reads, and warp 0 for all others before it fills a stage again (tma_stages.h).
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
+
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/pipeline/tma_stages.h"
 #include "codegen/plan/staging.h"
 
 namespace tile::codegen {
@@ -38,10 +44,15 @@ class CopyRing {
   // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
   // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
+  // Where the body ends: the stage is free.
+  void EndRound();
 
  private:
+  void StageInvariants();
+  void Arrive();
   // The next iteration's copies, if there is one; a group in any case.
   void Fetch();
+  void FillByTma(llvm::Value* iv, llvm::Value* at);
   void Fill(llvm::Value* iv, llvm::Value* at);
   void FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
   void FillThroughPointers(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
@@ -55,6 +66,8 @@ class CopyRing {
   const ir::Op& copy_;
   const StageLayout stage_;
   const int stages_;
+  std::optional<TmaStages> tma_;
+  llvm::Value *full_ = nullptr, *mine_ = nullptr;  // for TMA copies: the stage's barrier, the thread that starts them
   llvm::Value* memory_;
   // Variables, which become registers. Stages (i32): of this round, of the next, to be filled next; the induction
   // variable of what is fetched next, and whether there is such an iteration.
