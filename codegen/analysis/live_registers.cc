@@ -1,9 +1,11 @@
 #include "codegen/analysis/live_registers.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -124,6 +126,8 @@ class Liveness {
   }
 
   void UseAt(const Value* v, const Op* user, bool elsewhere) {
+    // What lies elsewhere for a loop lies there for the loops behind it in the same block, too.
+    if (elsewhere && user->parent() != nullptr && !elsewhere_for_.insert({v, user->parent()->block()}).second) return;
     v = Source(v);
     const auto it = ranges_.find(v);
     if (it != ranges_.end()) it->second.end = std::max(it->second.end, NeededUntil(v, user, elsewhere));
@@ -146,6 +150,7 @@ class Liveness {
   std::vector<int64_t> change_;
   absl::flat_hash_map<const Op*, int> begin_, end_;
   absl::flat_hash_map<const Value*, Range> ranges_;
+  absl::flat_hash_set<std::pair<const Value*, const ir::Block*>> elsewhere_for_;
 };
 
 }  // namespace

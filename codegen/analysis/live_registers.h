@@ -23,7 +23,8 @@ struct LiveRegisters {
   const ir::Op* at = nullptr;
 };
 LiveRegisters MostLiveRegisters(const ir::Function& function);
-// Some operands are kept elsewhere in the loops around their user, and take no registers there: `elsewhere` tells which.
+// Some operands are kept elsewhere in the loops around their user, and in those behind them in the same block, and take no registers
+// there: `elsewhere` tells which.
 LiveRegisters MostLiveRegisters(const ir::Function& function,
                                 absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere);
 

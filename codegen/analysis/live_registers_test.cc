@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "ir/module.h"
 #include "ir/text/parser.h"
 
 namespace tile::codegen {
@@ -65,6 +66,30 @@ TEST(LiveRegisters, OneOfTwoRegionsIsRun) {
                               "    yield %c : tile<64xf32>\n  } else {\n    yield %a : tile<64xf32>\n  }\n"
                               "  print_tko \"%b %a\", %b, %a : tile<64xf32>, tile<64xf32> -> token\n")),
             128);
+}
+
+TEST(LiveRegisters, WhatLiesElsewhereForALoopLiesThereForTheNextOneToo) {
+  ir::Diagnostics d;
+  std::string text = absl::StrCat("entry @k(%n: tile<i32>) {\n  %x = get_global @g : tile<ptr<f32>>\n", kPointers,
+                                  "  %b = mulf %a, %a : tile<64xf32>\n"
+                                  "  %zero = constant <i32: 0> : tile<i32>\n  %one = constant <i32: 1> : tile<i32>\n");
+  for (const char* name : {"s", "t"}) {
+    absl::StrAppend(&text, "  %", name, "1 = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%c = ",
+                    name[0] == 's' ? "%a" : "%s1",
+                    ") -> (tile<64xf32>) {\n    %e = mulf %c, %c : tile<64xf32>\n    %f = addf %e, %b : tile<64xf32>\n"
+                    "    %d = addf %f, %c : tile<64xf32>\n    continue %d : tile<64xf32>\n  }\n");
+  }
+  absl::StrAppend(&text,
+                  "  print_tko \"%t\", %t1 : tile<64xf32> -> token\n  return\n}\nglobal @g <f32: 1.0> : tile<1xf32>\n");
+  const auto module = ir::Parse(text, "k.tile", &d);
+  ASSERT_TRUE(d.ok()) << d.ToString();
+  const ir::Function& k = *module->FindFunction("k");
+  EXPECT_EQ(MostLiveRegisters(k).words, 192);
+  const auto from_outside = [](const ir::Op& op, int i) {
+    const ir::Op* def = op.operand(i)->def();
+    return op.parent() != nullptr && def != nullptr && def->parent() == nullptr;
+  };
+  EXPECT_EQ(MostLiveRegisters(k, from_outside).words, 128);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Decides how the kernel uses the GPU (plan/schedule.h): warps, stages of what is loaded ahead, blocks on a multiprocessor, order of
-// the blocks. Refuses a program with a tile that no thread can hold a part of.
+// the blocks; whether TMA brings what is copied ahead (copy_by_tma.h). Refuses a program with a tile that no thread can hold a part of.
 //
 //   absl::Status s = ChooseSchedule(program);
 //   ScheduleOf(*program.function)->num_warps

@@ -278,17 +278,23 @@ bool StandsInOrHolds(const Op* loop, const Op* other) {
   return false;
 }
 
-bool TakesFetch(const ir::Module& module, const Op& mma, const char* step, const char* what, std::string why,
-                Trace* trace) {
-  const std::string where = module.Where(mma.loc, mma.pos);
-  if (why.empty() && trace != nullptr && !trace->TakesStep(step, absl::StrCat(mma.info()->mnemonic, " at ", where))) {
+bool TakesStep(const ir::Module& module, const Op& op, const StepTexts& texts, std::string why, Trace* trace) {
+  const std::string where = module.Where(op.loc, op.pos);
+  if (why.empty() && trace != nullptr &&
+      !trace->TakesStep(texts.step, absl::StrCat(op.info()->mnemonic, " at ", where))) {
     why = "left out";
   }
   if (trace != nullptr && trace->on_remark) {
-    trace->on_remark(absl::StrCat(where, ": remark[fetch]: ", mma.info()->mnemonic, ": ", what,
-                                  why.empty() ? " fetched ahead" : " not fetched ahead: ", why));
+    trace->on_remark(absl::StrCat(where, ": remark[fetch]: ", op.info()->mnemonic, ": ",
+                                  why.empty() ? texts.taken : absl::StrCat(texts.not_taken, ": ", why)));
   }
   return why.empty();
+}
+
+bool TakesFetch(const ir::Module& module, const Op& mma, const char* step, const char* what, std::string why,
+                Trace* trace) {
+  const std::string taken = absl::StrCat(what, " fetched ahead"), not_taken = absl::StrCat(what, " not fetched ahead");
+  return TakesStep(module, mma, {step, taken, not_taken}, std::move(why), trace);
 }
 
 }  // namespace tile::codegen

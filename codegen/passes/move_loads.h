@@ -24,6 +24,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "codegen/plan/staging.h"
 #include "codegen/target/gpu_ops.h"
@@ -83,6 +84,13 @@ class LoopLoads {
 
 // One of the loops contains the other, or they are one.
 bool StandsInOrHolds(const ir::Op* loop, const ir::Op* other);
+
+// Whether a step is taken: nothing hinders it (`why` is ""), and the trace does not leave it out. Remarks what became of the operation.
+struct StepTexts {
+  const char* step;
+  absl::string_view taken, not_taken;
+};
+bool TakesStep(const ir::Module& module, const ir::Op& op, const StepTexts& texts, std::string why, Trace* trace);
 
 // Whether a product, or operand of one, takes this optional step (`why` is empty, and the trace lets it), with a
 // remark.

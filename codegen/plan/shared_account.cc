@@ -33,6 +33,13 @@ uint64_t SharedAccount::Reserve(uint64_t bytes, uint64_t alignment) {
   return at;
 }
 
+SharedAccount::Kept SharedAccount::ReserveKept(const ir::Value* v, const ir::Block* of_loops, uint64_t bytes,
+                                               uint64_t alignment) {
+  const auto it = kept_.find({v, of_loops});
+  if (it != kept_.end()) return {it->second, false};
+  return {kept_[{v, of_loops}] = Reserve(bytes, alignment), true};
+}
+
 SharedAccount::Ring SharedAccount::ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes) {
   const auto [it, is_new] = ring_of_.try_emplace(&fetch);
   Ring& ring = it->second;

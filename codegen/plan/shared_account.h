@@ -15,6 +15,7 @@
 #define TILE_CODEGEN_PLAN_SHARED_ACCOUNT_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -40,6 +41,12 @@ class SharedAccount {
 
   // Bytes for the whole run of the block; their offset.
   uint64_t Reserve(uint64_t bytes, uint64_t alignment);
+  // Bytes in which a value lies for the loops of a block: the first of them that asks stores it there.
+  struct Kept {
+    uint64_t at = 0;
+    bool is_new = false;
+  };
+  Kept ReserveKept(const ir::Value* v, const ir::Block* of_loops, uint64_t bytes, uint64_t alignment);
   // The ring of a loop that fetches ahead: its offset among the rings, and that of its barriers. Of one fetch_ahead always the same.
   struct Ring {
     uint64_t stages = 0, barriers = 0;
@@ -74,6 +81,7 @@ class SharedAccount {
   const Target& target_;
   const bool persistent_;
   absl::flat_hash_map<const ir::Op*, Ring> ring_of_;
+  absl::flat_hash_map<std::pair<const ir::Value*, const ir::Block*>, uint64_t> kept_;
   const ir::Op* last_ring_ = nullptr;  // of the function's body, the last operation with a ring; null behind it
   bool scratch_beside_rings_ = false;  // scratch memory is used where they are in use, too
   uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, ring_bytes_ = 0;

@@ -9,6 +9,7 @@
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
+#include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/plan/tma_store.h"
 #include "codegen/plan/wgmma_plan.h"
@@ -102,10 +103,12 @@ class Accountant {
     const Op* copy = CopyIn(loop);
     if (copy == nullptr) return;
     account_.ReserveCopies(static_cast<uint64_t>(StageOf(*copy).bytes * schedule_.stages));
+    if (CopiesByTma(*copy)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
     for (int i = 0; i < copy->num_results(); ++i) {
       for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
         if (InstructionOf(*use->owner) == kByWgmma && DecisionOf<Decision::kStagesLhs>(*use->owner))
-          account_.Reserve(static_cast<uint64_t>(StagedLhs(*use->owner).bytes()), kSwizzled);
+          account_.ReserveKept(use->owner->operand(0), loop.block(),
+                               static_cast<uint64_t>(StagedLhs(*use->owner).bytes()), kSwizzled);
       }
     }
   }

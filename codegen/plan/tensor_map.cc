@@ -37,10 +37,26 @@ const Value* Assumed(const Value* v) {
 
 bool IsParameter(const Value* v) { return v->def() == nullptr && v->block()->parent() == nullptr; }
 
-// An integer that the host knows: a parameter or a constant, perhaps extended.
-std::optional<Expr> HostInteger(const Value* v) {
+Expr Join(Expr a, const Expr& b, ExprNode op) {
+  a.insert(a.end(), b.begin(), b.end());
+  a.push_back(op);
+  return a;
+}
+
+constexpr int kMostFactors = 2;  // each has 32 bits at most: the host's 64 bits hold the product
+
+// An integer that the host knows: a parameter or a constant, perhaps extended, or a product of two of 32 bits, as strides are, which
+// must not wrap around: `products` gets those.
+std::optional<Expr> HostInteger(const Value* v, std::vector<Expr>* products, int factors = kMostFactors) {
   v = Assumed(v);
-  if (const auto extended = ir::DefAs<ir::ExtiOp>(v)) return HostInteger(extended->from());
+  if (const auto extended = ir::DefAs<ir::ExtiOp>(v)) return HostInteger(extended->from(), products, factors);
+  if (const auto product = ir::DefAs<ir::MuliOp>(v)) {
+    if (factors < kMostFactors || v->type().elem() != ir::Elem::kI32) return std::nullopt;
+    const auto lhs = HostInteger(product->lhs(), products, 1), rhs = HostInteger(product->rhs(), products, 1);
+    if (!lhs || !rhs) return std::nullopt;
+    products->push_back(Join(*lhs, *rhs, Node(ExprOp::kMul)));
+    return products->back();
+  }
   if (IsParameter(v)) return Expr{{ExprOp::kScalar, v->index(), 0, 0}};
   const auto constant = ir::DefAs<ir::ConstantOp>(v);
   if (!constant) return std::nullopt;
@@ -65,12 +81,6 @@ absl::Status Require(TensorMap* map, Expr condition, std::string text) {
     return absl::FailedPreconditionError(absl::StrCat("it does not hold that ", text));
   }
   return absl::OkStatus();
-}
-
-Expr Join(Expr a, const Expr& b, ExprNode op) {
-  a.insert(a.end(), b.begin(), b.end());
-  a.push_back(op);
-  return a;
 }
 
 Expr MultipleOfAlignment(Expr bytes) {
@@ -136,12 +146,13 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
   const auto bytes = [&](const Expr& elements) {
     return Join(elements, {Const(tile.element_bits / 8)}, Node(ExprOp::kMul));
   };
-  const auto host = [](const std::vector<int64_t>& fixed, ir::OperandRange given, int dim) -> std::optional<Expr> {
+  std::vector<Expr> products;
+  const auto host = [&](const std::vector<int64_t>& fixed, ir::OperandRange given, int dim) -> std::optional<Expr> {
     const int64_t n = fixed[static_cast<size_t>(dim)];
     if (n != ir::kDynamic) return Expr{Const(n)};
     size_t open = 0;
     for (int i = 0; i < dim; ++i) open += fixed[static_cast<size_t>(i)] == ir::kDynamic;
-    return HostInteger(given[open]);
+    return HostInteger(given[open], &products);
   };
   const std::vector<int> order = MapOrder(access);
   for (size_t i = 0; i < order.size(); ++i) {
@@ -174,6 +185,11 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
     status.Update(Require(&map, MultipleOfAlignment(bytes(*stride)),
                           absl::StrCat(stride_name, " is a multiple of ", kTmaAlignment, " bytes")));
     d.strides.push_back(bytes(*stride));
+  }
+  for (const Expr& product : products) {
+    status.Update(
+        Require(&map, Join(product, {Const(int64_t{1} << 31)}, Node(ExprOp::kLess)),
+                absl::StrCat("a product of integers that are sizes or strides of ", name, " is less than 2^31")));
   }
   if (!status.ok()) return status;
   // CU_TENSOR_MAP_SWIZZLE_32B, 64B, 128B; CU_TENSOR_MAP_L2_PROMOTION_L2_256B.

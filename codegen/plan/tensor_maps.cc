@@ -24,6 +24,13 @@ absl::StatusOr<TensorMap> MapOf(const ir::Op& access) {
 
 }  // namespace
 
+bool CopiesByTma(const ir::Op& copy) {
+  for (const ir::Op* op : *copy.region(0)) {
+    if (DecisionOf<Decision::kTensorMap>(*op)) return true;
+  }
+  return false;
+}
+
 int NumTensorMaps(const ir::Function& function) {
   int n = 0;
   ir::Walk(function.body(), [&](const ir::Op* op) { n += DecisionOf<Decision::kTensorMap>(*op).has_value(); });

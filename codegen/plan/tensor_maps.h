@@ -12,6 +12,10 @@
 
 namespace tile::codegen {
 
+// Whether TMA brings what a copy_ahead copies, and the bytes of the barriers that its stages have then.
+bool CopiesByTma(const ir::Op& copy);
+inline constexpr uint64_t CopyBarrierBytes(int stages) { return 16 * static_cast<uint64_t>(stages); }
+
 int NumTensorMaps(const ir::Function& function);
 // Stores have the layouts of their tiles by now.
 std::vector<TensorMap> TensorMapsOf(const ir::Function& function);

@@ -35,7 +35,11 @@ CompiledText Compiled90(const std::string& text) {
   return c;
 }
 
-bool IsFetched(const std::string& text) { return absl::StrContains(Compiled90(text).ptx, "cp.async.bulk.tensor"); }
+// By a producer warp, which stands beside one or two warpgroups.
+bool IsFetched(const std::string& text) {
+  const std::string ptx = Compiled90(text).ptx;
+  return absl::StrContains(ptx, ".reqntid 160") || absl::StrContains(ptx, ".reqntid 288");
+}
 
 TEST(FetchPtx, ALoopOverProductsBecomesAPipeline) {
   const CompiledText c = Compiled90(Product());

@@ -31,6 +31,10 @@ class SharedMemory {
 
   // Bytes for the whole run of the block, at a fixed offset.
   uint32_t Reserve(uint64_t bytes, uint64_t alignment);
+  // Bytes for a value (SharedAccount::ReserveKept), at a fixed offset.
+  SharedAccount::Kept ReserveKept(const ir::Value* v, const ir::Block* of_loops, uint64_t bytes, uint64_t alignment) {
+    return account_.ReserveKept(v, of_loops, bytes, alignment);
+  }
   llvm::Value* Address(llvm::Value* byte_offset);  // i32 -> ptr addrspace(3)
   // Memory of the ring of a loop that fetches ahead, aligned to 1024, and for its barriers (an offset).
   struct Ring {

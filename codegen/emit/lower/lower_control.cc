@@ -155,7 +155,10 @@ void LowerFor(Emitter& e, const ir::Op& op) {
     ring->EndRound();
     e.control().rings.pop_back();
   }
-  if (copies) e.control().copy_rings.pop_back();
+  if (copies) {
+    copies->EndRound();
+    e.control().copy_rings.pop_back();
+  }
   llvm::Value* more = nullptr;
   llvm::Value* stepped = nullptr;
   const auto* one = llvm::dyn_cast<llvm::ConstantInt>(step);

@@ -7,10 +7,12 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
+#include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/pointer_copy.h"
+#include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "ir/check.h"
@@ -90,31 +92,30 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   auto& b = e.b();
   bool used = false;
   memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.bytes * stages_), &used);
+  if (CopiesByTma(copy)) {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < stage_.tiles.size(); ++i) bytes += stage_.shares_slot(i) ? 0 : stage_.tiles[i].bytes();
+    tma_.emplace(e, stages_, bytes);
+  }
   // The ring of an earlier loop, or this one, may still be read; what other threads wrote before the loop may be loaded.
   bool waits = used || loop.parent() != nullptr;
   for (const ir::Op* op : *copy.region(0)) waits = waits || (op->info()->is_access() && e.order().NeedsBarrier(*op));
-  if (waits) e.Barrier();
-  // The barrier of the first iteration is behind this, too.
-  for (int i = 0; i < copy.num_results(); ++i) {
-    for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
-      const ir::Op& mma = *use->owner;
-      if (InstructionOf(mma) != kByWgmma) continue;
-      read_by_wgmma_ = true;
-      if (DecisionOf<Decision::kStagesLhs>(mma)) staged_lhs_[&mma] = StageOnce(e, mma.operand(0), StagedLhs(mma));
-    }
-  }
-  if (!staged_lhs_.empty()) FenceForWgmma();
-  llvm::Value* lower = e.scalar(loop.operand(0));
-  const auto variable = [&](llvm::Value* start) {
-    llvm::AllocaInst* v = e.Variable(start->getType(), nullptr);
-    b.CreateStore(start, v);
+  // TMA writes where threads may have written.
+  if (tma_) FenceForAsync();
+  if (waits || tma_) e.Barrier();
+  StageInvariants();
+  // Positions of a ring that TMA fills persist, as its barriers do.
+  const auto variable = [&](llvm::Value* start, bool persists) {
+    llvm::AllocaInst* v = e.Variable(start->getType(), persists ? start : nullptr);
+    if (!persists) b.CreateStore(start, v);
     return v;
   };
-  current_ = variable(e.I32(0));
-  read_ = variable(e.I32(0));
-  write_ = variable(e.I32(0));
-  ahead_ = variable(lower);
-  more_ = variable(runs);
+  const bool persists = tma_.has_value();
+  current_ = variable(e.I32(0), persists);
+  read_ = variable(e.I32(0), persists);
+  write_ = variable(e.I32(0), persists);
+  ahead_ = variable(e.scalar(loop.operand(0)), false);
+  more_ = variable(runs, false);
   llvm::BasicBlock *before = b.GetInsertBlock(), *round = e.NewBlock("begin"), *after = e.NewBlock("begun");
   b.CreateBr(round);
   b.SetInsertPoint(round);
@@ -127,19 +128,51 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   b.SetInsertPoint(after);
 }
 
+// Invariant operands of products by wgmma.
+void CopyRing::StageInvariants() {
+  for (int i = 0; i < copy_.num_results(); ++i) {
+    for (const ir::Use* use = copy_.result(i)->uses(); use != nullptr; use = use->next) {
+      const ir::Op& mma = *use->owner;
+      if (InstructionOf(mma) != kByWgmma) continue;
+      read_by_wgmma_ = true;
+      if (DecisionOf<Decision::kStagesLhs>(mma))
+        staged_lhs_[&mma] = StageOnce(e_, mma.operand(0), StagedLhs(mma), loop_);
+    }
+  }
+  if (staged_lhs_.empty()) return;
+  FenceForAsync();
+  if (tma_) e_.Barrier();  // else that of the first iteration follows
+}
+
 llvm::Value* CopyRing::Next(llvm::Value* at) const {
   auto& b = e_.b();
   llvm::Value* next = b.CreateAdd(at, e_.I32(stage_.bytes));
   return b.CreateSelect(b.CreateICmpEQ(next, e_.I32(stage_.bytes * stages_)), e_.I32(0), next);
 }
 
-void CopyRing::FenceForWgmma() { e_.Ptx(e_.b().getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true); }
+void CopyRing::FenceForAsync() { e_.Ptx(e_.b().getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true); }
 
 void CopyRing::Advance() {
   auto& b = e_.b();
   llvm::Value* read = b.CreateLoad(b.getInt32Ty(), read_);
   b.CreateStore(read, current_);
   b.CreateStore(Next(read), read_);
+  if (tma_) {
+    tma_->Await();
+  } else {
+    Arrive();
+  }
+  fetches_later_ = read_by_wgmma_;
+  if (!fetches_later_) Fetch();
+}
+
+void CopyRing::EndRound() {
+  if (tma_) tma_->Release();
+}
+
+// Copies of all threads to the stage that is read next have come.
+void CopyRing::Arrive() {
+  auto& b = e_.b();
   e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - 2, ";"), "", {}, true);
   for (size_t i = 0; i < stage_.tiles.size(); ++i) {
     if (stage_.tiles[i].rounded != nullptr && ConvertsInPlace(static_cast<int>(i))) {
@@ -147,10 +180,8 @@ void CopyRing::Advance() {
       stored_ = true;
     }
   }
-  if (read_by_wgmma_ && stored_) FenceForWgmma();
+  if (read_by_wgmma_ && stored_) FenceForAsync();
   e_.Barrier();
-  fetches_later_ = read_by_wgmma_;
-  if (!fetches_later_) Fetch();
 }
 
 void CopyRing::FetchMeanwhile() {
@@ -183,14 +214,32 @@ void CopyRing::Fetch() {
   llvm::Value *upper = e_.scalar(loop_.operand(1)), *step = e_.scalar(loop_.operand(2));
   llvm::Value* iv = b.CreateLoad(upper->getType(), ahead_);
   llvm::Value* at = b.CreateLoad(b.getInt32Ty(), write_);
-  Fill(iv, at);
+  if (tma_) {
+    FillByTma(iv, at);
+  } else {
+    Fill(iv, at);
+  }
   b.CreateStore(Next(at), write_);
   // Compared as a distance, since the sum may overflow.
   b.CreateStore(b.CreateICmpULT(step, b.CreateSub(upper, iv)), more_);
   b.CreateStore(b.CreateAdd(iv, step), ahead_);
   b.CreateBr(filled);
   b.SetInsertPoint(filled);
-  e_.Ptx(b.getVoidTy(), "cp.async.commit_group;", "", {}, true);
+  if (!tma_) e_.Ptx(b.getVoidTy(), "cp.async.commit_group;", "", {}, true);
+}
+
+// A thread of warp 0 does.
+void CopyRing::FillByTma(llvm::Value* iv, llvm::Value* at) {
+  auto& b = e_.b();
+  llvm::BasicBlock *start = e_.NewBlock("start"), *started = e_.NewBlock("started");
+  b.CreateCondBr(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), start, started);
+  b.SetInsertPoint(start);
+  mine_ = b.CreateICmpEQ(e_.threads().lane(), e_.I32(0));
+  full_ = tma_->Begin(mine_);
+  Fill(iv, at);
+  b.CreateBr(started);
+  b.SetInsertPoint(started);
+  tma_->Filled();
 }
 
 void CopyRing::Fill(llvm::Value* iv, llvm::Value* at) {
@@ -205,7 +254,9 @@ void CopyRing::Fill(llvm::Value* iv, llvm::Value* at) {
       for (size_t i = 0; i < stage_.tiles.size(); ++i) {
         if (stage_.tiles[i].load != op || stage_.shares_slot(i)) continue;
         llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, b.CreateAdd(at, e_.I32(stage_.offsets[i])));
-        if (ir::LoadPtrOp::Is(op)) {
+        if (tma_) {
+          LoadByTma(e_, *op, stage_.tiles[i], b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
+        } else if (ir::LoadPtrOp::Is(op)) {
           FillThroughPointers(*op, stage_.tiles[i], slot);
         } else {
           FillSlot(*op, stage_.tiles[i], slot);

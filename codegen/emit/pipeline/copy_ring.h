@@ -16,12 +16,18 @@
 // wgmma sees what cp.async has brought once that has been waited for and a barrier follows, as the kernels of CUTLASS and Triton
 // take it, too. Only what threads stored themselves needs a fence before. ptxas makes MEMBAR.ALL.CTA of that fence, which seems to
 // wait for the copies of later iterations, too.
+//
+// If the loads have TMA descriptors, one thread starts the copies, and there is neither a barrier nor a group: every warp waits for the
+// stage that it reads, and warp 0 for all others before it fills a stage again (tma_stages.h).
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
+
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/pipeline/tma_stages.h"
 #include "codegen/plan/staging.h"
 
 namespace tile::codegen {
@@ -42,12 +48,17 @@ class CopyRing {
   // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
   // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
+  // Where the body ends: the stage is free.
+  void EndRound();
 
  private:
-  // Before others read by wgmma what this thread has stored.
-  void FenceForWgmma();
+  // Before wgmma reads, or TMA writes, what this thread has stored.
+  void FenceForAsync();
+  void StageInvariants();
+  void Arrive();
   // The next iteration's copies, if there is one; a group in any case.
   void Fetch();
+  void FillByTma(llvm::Value* iv, llvm::Value* at);
   void Fill(llvm::Value* iv, llvm::Value* at);
   void FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
   void FillThroughPointers(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
@@ -61,6 +72,8 @@ class CopyRing {
   const ir::Op& copy_;
   const StageLayout stage_;
   const int stages_;
+  std::optional<TmaStages> tma_;
+  llvm::Value *full_ = nullptr, *mine_ = nullptr;  // for TMA copies: the stage's barrier, the thread that starts them
   llvm::Value* memory_;
   // Variables, which become registers. Stages (i32): of this iteration, of the next, to be filled next; the induction
   // variable of what is fetched next, and whether there is such an iteration.

@@ -12,10 +12,9 @@
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
-namespace {
 
-void Copy(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* to, llvm::Value* barrier,
-          llvm::Value* mine) {
+void LoadByTma(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* to, llvm::Value* barrier,
+               llvm::Value* mine) {
   auto& b = e.b();
   const TensorPlace place = PlaceInTensor(e, load, tile);
   const int rank = static_cast<int>(place.origin.size());
@@ -55,6 +54,8 @@ void Copy(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* t
   }
 }
 
+namespace {
+
 // Fills the stage with the tiles for this value of the induction variable; one thread does.
 void Fill(Emitter& e, const ir::Op& fetch, const RingPlace& place, llvm::Value* iv, llvm::Value* stage) {
   auto& b = e.b();
@@ -68,7 +69,7 @@ void Fill(Emitter& e, const ir::Op& fetch, const RingPlace& place, llvm::Value* 
     if (ir::LoadViewOp::Is(op)) {
       const auto& tiles = place.stage().tiles;
       for (size_t i = 0; i < tiles.size(); ++i) {
-        if (tiles[i].load == op) Copy(e, *op, tiles[i], place.Slot(stage, static_cast<int>(i)), full, mine);
+        if (tiles[i].load == op) LoadByTma(e, *op, tiles[i], place.Slot(stage, static_cast<int>(i)), full, mine);
       }
     } else if (op->num_results() > 0 && (!op->result(0)->type().is_tile() || op->result(0)->type().is_scalar())) {
       e.Lower(*op);  // permutations and reshapes of what is loaded are in how the products read it

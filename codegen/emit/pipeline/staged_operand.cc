@@ -11,11 +11,14 @@ constexpr uint64_t kAlignment = 1024;  // of what is swizzled by 128 bytes
 
 }  // namespace
 
-llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile) {
+llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile, const ir::Op& loop) {
   auto& b = e.b();
+  const SharedAccount::Kept kept =
+      e.shared().ReserveKept(v, loop.block(), static_cast<uint64_t>(tile.bytes()), kAlignment);
+  llvm::Value* base = e.shared().Address(e.I32(static_cast<int64_t>(kept.at)));
+  if (!kept.is_new) return b.CreatePtrToInt(base, b.getInt32Ty());
   const Registers& registers = e.regs(v);
   const int bytes = MemoryBytes(registers[0]->getType());
-  llvm::Value* base = e.shared().Address(e.I32(e.shared().Reserve(static_cast<uint64_t>(tile.bytes()), kAlignment)));
   const Layout in_shared = Compose(tile.OperandMap().index, e.layout(v));
   const VectorAccess access = Vectorise(in_shared, 8 * bytes, 0, 16 / bytes);
   for (int i = 0; i < access.instructions(); ++i) {

@@ -1,0 +1,44 @@
+// The barriers of a ring that TMA fills without a producer warp: one thread of warp 0 starts the copies of a stage, once all warps are done
+// with what lay there; every warp waits for the stages that it reads, and for no other warp.
+//
+//   TmaStages stages(e, 4, bytes);                    // before the loop
+//   llvm::Value* full = stages.Begin(mine);           // in warp 0: the stage is free; copies that `mine` starts count at `full`
+//   stages.Filled();                                  // in all warps, behind that
+//   stages.Await();                                   // the next stage is full
+//   stages.Release();                                 // this warp is done with the oldest one
+//
+// A stage has two mbarriers: "full" counts the bytes of its copies, "free" the warps that are done with it. Positions and phases persist
+// across executions of the loop: all that is filled must be awaited and released.
+#ifndef TILE_CODEGEN_EMIT_PIPELINE_TMA_STAGES_H_
+#define TILE_CODEGEN_EMIT_PIPELINE_TMA_STAGES_H_
+
+#include "codegen/emit/context/emitter.h"
+
+namespace tile::codegen {
+
+class TmaStages {
+ public:
+  // `bytes` of a stage, all of which copies bring.
+  TmaStages(Emitter& e, int stages, int64_t bytes);
+
+  llvm::Value* Begin(llvm::Value* mine);
+  void Filled() { Move(fill_, fill_phase_); }
+  void Await();
+  void Release();
+
+ private:
+  llvm::Value* Full(llvm::Value* stage);
+  llvm::Value* Free(llvm::Value* stage);
+  void Move(llvm::AllocaInst* stage, llvm::AllocaInst* phase);
+
+  Emitter& e_;
+  const int stages_;
+  const int64_t bytes_;
+  llvm::Value* barriers_;
+  // Variables, which become registers: stages and the phases that are waited for there.
+  llvm::AllocaInst *fill_, *fill_phase_, *await_, *await_phase_, *release_;
+};
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_PIPELINE_TMA_STAGES_H_

@@ -1,0 +1,80 @@
+#include "codegen/passes/copy_by_tma.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/passes/move_loads.h"
+#include "codegen/plan/staging.h"
+#include "codegen/plan/tensor_maps.h"
+#include "codegen/plan/wgmma_plan.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
+#include "codegen/target/tuning.h"
+#include "ir/loops.h"
+#include "ir/op_views.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+
+// Nothing but the last operation of the loop's body leads on from an iteration, or ends the kernel.
+bool AllIterationsEnd(const Op& loop) {
+  bool all = ir::CarryingLoop(loop).latch() != nullptr;
+  ir::Walk(loop.region(0), [&](const Op* op) {
+    const bool branches = ir::BreakOp::Is(op) || ir::ContinueOp::Is(op);
+    const bool leaves = ir::ReturnOp::Is(op) || ir::AssertOp::Is(op) ||
+                        (branches && op != loop.region(0)->back() && ir::TargetOf(*op) == &loop);
+    all = all && !leaves;
+  });
+  return all;
+}
+
+bool AllByWgmma(const Target& target, int num_warps, const Op& copy) {
+  for (int i = 0; i < copy.num_results(); ++i) {
+    for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
+      if (!PlanWgmmaOfCopies(target, num_warps, *use->owner)) return false;
+    }
+  }
+  return true;
+}
+
+// Why TMA can't bring what is copied, or should not; "" if it does.
+std::string WhyNotByTma(const Target& target, const Schedule& schedule, const Op& copy) {
+  for (const StagedTile& tile : StageOf(copy).tiles) {
+    if (!ir::LoadViewOp::Is(tile.load)) return "it is loaded through pointers";
+    if (ir::AccessOp(*tile.load).token() != nullptr) return "a token orders a load behind a write before the loop";
+    if (tile.rounded != nullptr || tile.turned != 0 || !tile.fits_tma()) return "it does not lie as TMA writes it";
+    if (const absl::Status known = MapTensor(*tile.load, tile, 1).status(); !known.ok())
+      return std::string(known.message());
+  }
+  // A block must not end before its copies have.
+  if (!AllIterationsEnd(*copy.parent())) return "an iteration may end before its last operation";
+  if (!AllByWgmma(target, schedule.num_warps, copy)) return "a product that is not done by wgmma reads it";
+  if (schedule.stages < tuning::kStagesForTma) {
+    return absl::StrCat(schedule.stages, " stages leave an iteration of time for it, ", tuning::kStagesForTma,
+                        " were faster than other copies");
+  }
+  return "";
+}
+
+}  // namespace
+
+void CopyByTma(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function,
+               Trace* trace) {
+  if (!target.has(kTma)) return;
+  std::vector<Op*> copies;
+  ir::Walk(function->body(), [&](Op* op) {
+    if (IsGpuOp(op, GpuOpcode::kCopyAhead)) copies.push_back(op);
+  });
+  for (Op* copy : copies) {
+    const StepTexts texts = {"copy-by-tma", "tiles come by TMA", "tiles do not come by TMA"};
+    if (!TakesStep(*module, *copy, texts, WhyNotByTma(target, schedule, *copy), trace)) continue;
+    for (Op* op : *copy->region(0)) {
+      if (ir::LoadViewOp::Is(op)) Decide<Decision::kTensorMap>(module, op, NumTensorMaps(*function));
+    }
+  }
+}
+
+}  // namespace tile::codegen

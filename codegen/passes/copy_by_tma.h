@@ -1,0 +1,25 @@
+// Has TMA bring what is copied ahead for products by wgmma: one thread starts the copies of a stage, instead of all threads those of
+// sixteen bytes each, and no iteration has a barrier of the block (codegen/emit/pipeline/tma_stages.h), so that warpgroups get out of
+// step and one multiplies while another works on rows.
+//
+//   CopyByTma(target, schedule, &module, function, trace);
+//
+// For code that may take TMA descriptors. Before and after, of all loads of a copy_ahead or none:
+//   load_view_tko weak %v[%i, 0]          load_view_tko weak %v[%i, 0] {tensor_map = 0}
+#ifndef TILE_CODEGEN_PASSES_COPY_BY_TMA_H_
+#define TILE_CODEGEN_PASSES_COPY_BY_TMA_H_
+
+#include "codegen/plan/schedule.h"
+#include "codegen/target/target.h"
+#include "codegen/trace/trace.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+// With the schedule that was decided. The trace may be null.
+void CopyByTma(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function,
+               Trace* trace);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_COPY_BY_TMA_H_
