@@ -1,6 +1,7 @@
 #include "codegen/passes/choose_mma.h"
 
 #include "codegen/analysis/product_chain.h"
+#include "codegen/passes/copy_by_tma.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
@@ -30,7 +31,9 @@ void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* modul
 }
 
 absl::Status ChooseMma(Program& p) {
-  ChooseMma(p.target, *ScheduleOf(*p.function), p.module.get(), p.function);
+  const Schedule schedule = *ScheduleOf(*p.function);
+  ChooseMma(p.target, schedule, p.module.get(), p.function);
+  if (p.candidate.ahead == Ahead::kTma) CopyByTma(p.target, schedule, p.module.get(), p.function, &p.trace());
   return absl::OkStatus();
 }
 

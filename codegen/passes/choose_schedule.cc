@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
-#include "codegen/passes/copy_by_tma.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/staging.h"
 #include "codegen/target/decisions.h"
@@ -48,7 +47,6 @@ absl::Status ChooseSchedule(Program& p) {
   }
   Decide(p.module.get(), p.function, *schedule);
   if (absl::Status s = CheckLargestTile(p); !s.ok()) return s;
-  if (p.candidate.ahead == Ahead::kTma) CopyByTma(p.target, *schedule, p.module.get(), p.function, &p.trace());
   p.Remark("plan", absl::StrCat(schedule->num_warps, schedule->num_warps == 1 ? " warp: " : " warps: ", schedule->why));
   return absl::OkStatus();
 }

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/passes/move_loads.h"
+#include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tensor_maps.h"
-#include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
@@ -31,17 +31,17 @@ bool AllIterationsEnd(const Op& loop) {
   return all;
 }
 
-bool AllByWgmma(const Target& target, int num_warps, const Op& copy) {
+bool AllByWgmma(const Op& copy) {
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
-      if (!PlanWgmmaOfCopies(target, num_warps, *use->owner)) return false;
+      if (InstructionOf(*use->owner) != kByWgmma) return false;
     }
   }
   return true;
 }
 
 // Why TMA can't bring what is copied, or should not; "" if it does.
-std::string WhyNotByTma(const Target& target, const Schedule& schedule, const Op& copy) {
+std::string WhyNotByTma(const Schedule& schedule, const Op& copy) {
   for (const StagedTile& tile : StageOf(copy).tiles) {
     if (!ir::LoadViewOp::Is(tile.load)) return "it is loaded through pointers";
     if (ir::AccessOp(*tile.load).token() != nullptr) return "a token orders a load behind a write before the loop";
@@ -51,7 +51,7 @@ std::string WhyNotByTma(const Target& target, const Schedule& schedule, const Op
   }
   // A block must not end before its copies have.
   if (!AllIterationsEnd(*copy.parent())) return "an iteration may end before its last operation";
-  if (!AllByWgmma(target, schedule.num_warps, copy)) return "a product that is not done by wgmma reads it";
+  if (!AllByWgmma(copy)) return "a product that is not done by wgmma reads it";
   if (schedule.stages < tuning::kStagesForTma) {
     return absl::StrCat(schedule.stages, " stages leave an iteration of time for it, ", tuning::kStagesForTma,
                         " were faster than other copies");
@@ -70,7 +70,7 @@ void CopyByTma(const Target& target, const Schedule& schedule, ir::Module* modul
   });
   for (Op* copy : copies) {
     const StepTexts texts = {"copy-by-tma", "tiles come by TMA", "tiles do not come by TMA"};
-    if (!TakesStep(*module, *copy, texts, WhyNotByTma(target, schedule, *copy), trace)) continue;
+    if (!TakesStep(*module, *copy, texts, WhyNotByTma(schedule, *copy), trace)) continue;
     for (Op* op : *copy->region(0)) {
       if (ir::LoadViewOp::Is(op)) Decide<Decision::kTensorMap>(module, op, NumTensorMaps(*function));
     }

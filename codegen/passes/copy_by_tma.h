@@ -16,7 +16,7 @@
 
 namespace tile::codegen {
 
-// With the schedule that was decided. The trace may be null.
+// With the schedule and the instructions that were decided. The trace may be null.
 void CopyByTma(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function,
                Trace* trace);
 
