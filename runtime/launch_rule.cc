@@ -217,7 +217,8 @@ std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& shape) {
   int64_t stride = 1;
   for (size_t d = shape.size(); d-- > 0;) {
     strides[d] = stride;
-    stride *= std::max<int64_t>(shape[d], 1);
+    // Anybody's sizes: an array of so many bytes is refused where they are counted.
+    if (__builtin_mul_overflow(stride, std::max<int64_t>(shape[d], 1), &stride)) stride = INT64_MAX;
   }
   return strides;
 }
