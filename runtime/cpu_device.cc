@@ -1,11 +1,13 @@
 #include "runtime/cpu_device.h"
 
 #include <unistd.h>
-#include <mutex>
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -110,7 +112,28 @@ class CpuEvent : public Event {
 struct CpuCode {
   std::shared_ptr<const Program> program;
   std::unique_ptr<vm::Program> code;
-  std::timed_mutex mutex;
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool running = false;
+
+  // Waits for the launch before this one; false if this one is to stop meanwhile.
+  bool Begin(const std::function<bool()>& interrupted) {
+    std::unique_lock<std::mutex> lock(mutex);
+    while (!ended.wait_for(lock, std::chrono::milliseconds(20), [this] { return !running; })) {
+      lock.unlock();
+      if (interrupted && interrupted()) return false;
+      lock.lock();
+    }
+    running = true;
+    return true;
+  }
+  void End() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      running = false;
+    }
+    ended.notify_one();
+  }
 };
 
 vm::CheckLevel ToVm(CheckLevel check) {
@@ -144,16 +167,13 @@ class CpuLaunch : public PreparedLaunch {
   explicit CpuLaunch(CpuWork work) : work_(std::make_shared<CpuWork>(std::move(work))) {}
   absl::Status Run(Stream* stream) override {
     return Own(stream)->Submit([work = work_] {
-      std::unique_lock<std::timed_mutex> lock(work->code->mutex, std::defer_lock);
-      while (!lock.try_lock_for(std::chrono::milliseconds(20))) {
-        if (work->launch.interrupted && work->launch.interrupted()) {
-          return absl::CancelledError(
-              "error[vm.interrupted]: the launch was stopped while it waited for another one of its kernel");
-        }
+      if (!work->code->Begin(work->launch.interrupted)) {
+        return absl::CancelledError(
+            "error[vm.interrupted]: the launch was stopped while it waited for another one of its kernel");
       }
       work->launch.print = work->device->print();
       const vm::Outcome outcome = work->code->code->Run(work->launch);
-      lock.unlock();  // whoever hears a warning may launch again
+      work->code->End();  // whoever hears a warning may launch again
       if (work->counts != nullptr) *work->counts = {outcome.blocks_run, outcome.orders};
       if (work->warn) {
         for (const Report& r : outcome.warnings) work->warn(r);
