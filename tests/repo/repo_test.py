@@ -244,6 +244,19 @@ def limits_are_stated(files):
                     yield f"{LIMITS}: {limit} of {name}, {value}, is not stated"
 
 
+INPUTS_OF = re.compile(r'^    "(\w+)": \[', re.MULTILINE)
+
+
+def benchmarks_know_every_example(files):
+    """tests/bench/budgets.py runs all examples, so it needs inputs for each."""
+    texts = dict(files)
+    known = set(INPUTS_OF.findall("\n".join(texts.get("tests/bench/budgets.py", []))))
+    for name in texts:
+        path = pathlib.PurePath(name)
+        if path.parent == pathlib.PurePath("examples") and path.suffix == ".tile" and path.stem not in known:
+            yield f"{name}: tests/bench/budgets.py has no inputs for it"
+
+
 def deps_are_what_is_included(files):
     return build_deps.deps_are_what_is_included(ROOT, files)
 
@@ -281,7 +294,8 @@ def knowledge_stands_in_one_place(_):
 
 RULES = [
     comments_name_files_that_exist,
-    deps_are_what_is_included, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated, links_lead_somewhere,
+    deps_are_what_is_included, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated,
+    benchmarks_know_every_example, links_lead_somewhere,
         listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,
     no_long_source, no_unfinished_marks, nothing_of_one_machine, page_names.pages_name_what_exists, page_names.walks_name_their_files,
