@@ -100,12 +100,20 @@ Arrays::Arrays(const Launch& launch, ShadowMemory& memory) {
     if (e.array->direction != Direction::kOut || e.array->initialized) continue;
     // Memory that came without contents is marked already; memory that others share has them.
     if (e.dense && e.region->initial == kNeverWritten) continue;
-    std::vector<uint8_t> origins;  // of a piece at a time
+    const bool alone = std::none_of(arrays_.begin(), arrays_.end(), [&](const Elements& other) {
+      return other.region == e.region && other.array->direction != e.array->direction;
+    });
+    const bool all = e.dense && alone;  // else each byte is looked up, which took longer than the launch
+    std::vector<uint8_t> origins;       // of a piece at a time
     for (uintptr_t at = e.begin; at < e.end; at += origins.size()) {
       origins.resize(std::min<size_t>(e.end - at, Chunk::kBytes));
-      e.region->GetOrigins(at, origins.size(), origins.data());
-      for (size_t k = 0; k < origins.size(); ++k) {
-        if (e.Holds(at + k) && !IsShared(e, at + k)) origins[k] = kNeverWritten;
+      if (all) {
+        std::fill(origins.begin(), origins.end(), kNeverWritten);
+      } else {
+        e.region->GetOrigins(at, origins.size(), origins.data());
+        for (size_t k = 0; k < origins.size(); ++k) {
+          if (e.Holds(at + k) && !IsShared(e, at + k)) origins[k] = kNeverWritten;
+        }
       }
       e.region->SetOrigins(at, origins.size(), origins.data());
     }
