@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -116,16 +117,21 @@ struct CpuCode {
   std::condition_variable ended;
   bool running = false;
 
-  // Waits for the launch before this one; false if this one is to stop meanwhile.
-  bool Begin(const std::function<bool()>& interrupted) {
+  struct Ends {
+    void operator()(CpuCode* code) const { code->End(); }
+  };
+  using Turn = std::unique_ptr<CpuCode, Ends>;  // ends where it goes out of scope, whatever the launch throws
+
+  // Waits for the launch before this one; null if this one is to stop meanwhile.
+  Turn Begin(const std::function<bool()>& interrupted) {
     std::unique_lock<std::mutex> lock(mutex);
     while (!ended.wait_for(lock, std::chrono::milliseconds(20), [this] { return !running; })) {
       lock.unlock();
-      if (interrupted && interrupted()) return false;
+      if (interrupted && interrupted()) return nullptr;
       lock.lock();
     }
     running = true;
-    return true;
+    return Turn(this);
   }
   void End() {
     {
@@ -167,13 +173,14 @@ class CpuLaunch : public PreparedLaunch {
   explicit CpuLaunch(CpuWork work) : work_(std::make_shared<CpuWork>(std::move(work))) {}
   absl::Status Run(Stream* stream) override {
     return Own(stream)->Submit([work = work_] {
-      if (!work->code->Begin(work->launch.interrupted)) {
+      CpuCode::Turn turn = work->code->Begin(work->launch.interrupted);
+      if (turn == nullptr) {
         return absl::CancelledError(
             "error[vm.interrupted]: the launch was stopped while it waited for another one of its kernel");
       }
       work->launch.print = work->device->print();
       const vm::Outcome outcome = work->code->code->Run(work->launch);
-      work->code->End();  // whoever hears a warning may launch again
+      turn.reset();  // whoever hears a warning may launch again
       if (work->counts != nullptr) *work->counts = {outcome.blocks_run, outcome.orders};
       if (work->warn) {
         for (const Report& r : outcome.warnings) work->warn(r);
