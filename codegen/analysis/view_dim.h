@@ -1,6 +1,7 @@
 // Which dimension of the tensor a dimension of a view's tile runs along.
 //
 //   view.tensor()->shape[TensorDim(view, k)]
+//   MakerOf(view_value)         // the operation that makes the tensor under it
 //   HasUnitStride(view, k)      // neighbours along dimension k are known to be neighbours in memory
 //
 // For partition and strided views. Pure functions.
@@ -9,6 +10,7 @@
 
 #include <cstddef>
 
+#include "ir/op_views.h"
 #include "ir/type.h"
 
 namespace tile::codegen {
@@ -16,6 +18,16 @@ namespace tile::codegen {
 inline size_t TensorDim(ir::Type view, int k) {
   const auto u = static_cast<size_t>(k);
   return view->dim_map.empty() ? u : static_cast<size_t>(view->dim_map[u]);
+}
+
+// What makes the tensor under a view, a make_tensor_view or alloc_shared; null if it comes from elsewhere.
+inline const ir::Op* MakerOf(const ir::Value* view) {
+  while (const ir::Op* def = view->def()) {
+    if (ir::MakeTensorViewOp::Is(def) || ir::AllocSharedOp::Is(def)) return def;
+    if (def->num_operands() == 0) break;
+    view = def->operand(0);
+  }
+  return nullptr;
 }
 
 inline bool HasUnitStride(ir::Type view, int k) { return view.tensor()->strides[TensorDim(view, k)] == 1; }

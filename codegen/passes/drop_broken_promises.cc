@@ -15,11 +15,7 @@ namespace {
 std::optional<int64_t> SizeOf(const ir::Value* view, size_t t, Facts& facts) {
   const ir::Type tensor = view->type().tensor();
   if (tensor->shape[t] != ir::kDynamic) return tensor->shape[t];
-  const ir::Value* of = view;
-  while (of->def() != nullptr && of->def()->num_operands() > 0 && !ir::MakeTensorViewOp::Is(of->def())) {
-    of = of->def()->operand(0);
-  }
-  const auto maker = ir::DefAs<ir::MakeTensorViewOp>(of);
+  const auto maker = ir::As<ir::MakeTensorViewOp>(MakerOf(view));
   if (!maker.has_value()) return std::nullopt;
   size_t open = 0;
   for (size_t d = 0; d < t; ++d) open += tensor->shape[d] == ir::kDynamic ? 1 : 0;

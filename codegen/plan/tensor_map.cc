@@ -119,12 +119,7 @@ std::vector<int> MapOrder(const ir::Op& load) {
 
 absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts) {
   if (!AllowsTma(access)) return absl::FailedPreconditionError("a hint says allow_tma = false");
-  const ir::Value* tensor_value = ir::ViewAccessOp(access).view();
-  while (tensor_value->def() != nullptr && !ir::MakeTensorViewOp::Is(tensor_value->def())) {
-    if (tensor_value->def()->num_operands() == 0) return NotKnown();
-    tensor_value = tensor_value->def()->operand(0);
-  }
-  const auto maker = ir::DefAs<ir::MakeTensorViewOp>(tensor_value);
+  const auto maker = ir::As<ir::MakeTensorViewOp>(MakerOf(ir::ViewAccessOp(access).view()));
   if (!maker) return NotKnown();
   const Value* base = Assumed(maker->base());
   if (!IsParameter(base)) return NotKnown();

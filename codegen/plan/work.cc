@@ -65,17 +65,13 @@ class Scalars {
   }
 
   std::optional<int64_t> TensorSize(const Value* tensor, size_t dim) {
-    while (tensor->def() != nullptr && !ir::MakeTensorViewOp::Is(tensor->def())) {
-      if (tensor->def()->num_operands() == 0) return std::nullopt;
-      tensor = tensor->def()->operand(0);
-    }
-    if (tensor->def() == nullptr) return std::nullopt;
-    const ir::MakeTensorViewOp make(tensor->def());
-    const auto& shape = tensor->type()->shape;
+    const auto make = ir::As<ir::MakeTensorViewOp>(MakerOf(tensor));
+    if (!make) return std::nullopt;
+    const auto& shape = make->result()->type()->shape;
     if (dim >= shape.size()) return std::nullopt;
     if (shape[dim] != ir::kDynamic) return shape[dim];
     const auto open = std::count(shape.begin(), shape.begin() + static_cast<int64_t>(dim), ir::kDynamic);
-    return Of(make.dynamic_shape()[static_cast<size_t>(open)]);
+    return Of(make->dynamic_shape()[static_cast<size_t>(open)]);
   }
 
  private:
@@ -269,15 +265,12 @@ class Counter {
       work_.unique_known = false;
       return;
     }
-    const Value* tensor = ir::ViewAccessOp(op).view();
-    while (tensor->def() != nullptr && !ir::MakeTensorViewOp::Is(tensor->def()) && tensor->def()->num_operands() > 0)
-      tensor = tensor->def()->operand(0);
-    const Op* make = tensor->def();
-    if (make == nullptr || !ir::MakeTensorViewOp::Is(make)) {
+    const auto make = ir::As<ir::MakeTensorViewOp>(MakerOf(ir::ViewAccessOp(op).view()));
+    if (!make) {
       work_.unique_known = false;
       return;
     }
-    const Value* base = ir::MakeTensorViewOp(make).base();
+    const Value *tensor = make->result(), *base = make->base();
     while (base->def() != nullptr && ir::AssumeOp::Is(base->def())) base = base->def()->operand(0);
     if (!seen_.insert({base, load}).second) return;
     double elements = 1;

@@ -15,15 +15,6 @@ namespace {
 
 const llvm::ConstantInt* Constant(const llvm::Value* v) { return llvm::dyn_cast_or_null<llvm::ConstantInt>(v); }
 
-// What makes the tensor under this view; null if it comes from elsewhere.
-const ir::Op* MakerOf(const ir::Value* view) {
-  while (const ir::Op* def = view->def()) {
-    if (def->opcode() == ir::Opcode::kMakeTensorView || def->opcode() == ir::Opcode::kAllocShared) return def;
-    view = def->operand(0);
-  }
-  return nullptr;
-}
-
 // The index of dimension k never reaches the end of the index space: a constant, or counted by a loop up to that end.
 bool IsInSpace(const ir::Value* index, const ir::Value* view, int k) {
   const auto u = static_cast<size_t>(k);
