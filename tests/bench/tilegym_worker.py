@@ -1,4 +1,7 @@
-"""Runs TileGym's benchmark files with one compiler and stops where they time a cuTile kernel. Started by ./tilegym, which describes it."""
+"""Runs TileGym's benchmark files with one compiler and stops where they time a cuTile kernel. Started by ./tilegym, which describes it.
+
+With BENCH_COMPILE=K/N it only has the kernels of every N-th row compiled, which leaves them in the compiler's cache, and stops nowhere.
+"""
 import gc
 import os
 import sys
@@ -10,6 +13,8 @@ import triton.testing
 from duel_worker import Row
 
 SIZES = int(os.environ.get("BENCH_SIZES", "0"))
+STRIDE = int(os.environ.get("BENCH_STRIDE", "1"))
+SHARD, SHARDS = map(int, os.environ.get("BENCH_COMPILE", "0/0").split("/"))
 
 
 class Series:
@@ -22,14 +27,14 @@ class Series:
 
     def run(self, *_, **__):
         for config in self.configs:
-            for x in list(config.x_vals)[-SIZES:]:
+            for x in list(config.x_vals)[-SIZES:][::-STRIDE]:
                 for line in config.line_vals:
                     Series.count += 1
-                    if "cutile" not in str(line).lower():
+                    if "cutile" not in str(line).lower() or (SHARDS and Series.count % SHARDS != SHARD):
                         continue
                     values = x if isinstance(x, (list, tuple)) else [x] * len(config.x_names)
                     self.row = {"file": current_file, "series": config.plot_name, "size": str(x), "line": str(line)}
-                    Row.now = Row(self.row, Series.count)
+                    Row.now = (Compiled if SHARDS else Row)(self.row, Series.count)
                     torch.manual_seed(0)
                     try:
                         self.fn(**dict(zip(config.x_names, values)), **{config.line_arg: line}, **config.args)
@@ -37,6 +42,19 @@ class Series:
                         Row.now.failed(error)
                     Row.now = None
                     torch.cuda.empty_cache()
+
+
+class Compiled:
+    """A row that is not measured: its function runs once."""
+
+    def __init__(self, what, number):
+        del what, number
+
+    def bench(self, fn):
+        fn()
+
+    def failed(self, error):
+        print(error, file=sys.stderr)
 
 
 def bench(fn, *_, quantiles=None, **__):
