@@ -1,14 +1,50 @@
-/* Launches. */
+/* Launches. A launch is called as often as a program repeats it, so the form of its last call that needs no help from Python is
+ * remembered (`remember`): what the call was given, the stream that this means, and what it returns. A call of the same form runs here;
+ * every other one goes to the method _call. */
 #include <string.h>
 
 #include "extension.h"
 
 PyTypeObject* LaunchType;
 
+typedef struct Launch {
+  Handle handle;
+  PyObject*
+      given; /* the only argument of the call that is remembered, Py_None for a call without one; NULL: none is remembered */
+  PyObject* on;     /* its stream; NULL: the call waits */
+  PyObject* result; /* what it returns */
+} Launch;
+
 static tilevm_launch* launch_of(PyObject* self) { return ((Handle*)self)->handle; }
 static void destroy_launch(void* handle) { tilevm_launch_destroy(handle); }
 
+static void set_call(Launch* self, PyObject* given, PyObject* on, PyObject* result) {
+  PyObject *old_given = self->given, *old_on = self->on, *old_result = self->result;
+  Py_XINCREF(given);
+  Py_XINCREF(on);
+  Py_XINCREF(result);
+  self->given = given;
+  self->on = on;
+  self->result = result;
+  Py_XDECREF(old_given);
+  Py_XDECREF(old_on);
+  Py_XDECREF(old_result);
+}
+
+static int launch_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(((Launch*)self)->given);
+  Py_VISIT(((Launch*)self)->on);
+  Py_VISIT(((Launch*)self)->result);
+  return 0;
+}
+static int launch_clear(PyObject* self) {
+  set_call((Launch*)self, NULL, NULL, NULL);
+  return 0;
+}
 static void launch_dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  launch_clear(self);
   destroy_launch(((Handle*)self)->handle);
   free_object(self);
 }
@@ -170,6 +206,20 @@ static PyObject* prepare(PyObject* self, PyObject* unused) {
   return result;
 }
 
+/* Without a stream it waits. */
+static tilevm_status run_on(PyObject* self, PyObject* on) {
+  tilevm_stream* stream = on == NULL ? NULL : ((Handle*)on)->handle;
+  tilevm_status status;
+  enter(self);
+  if (on != NULL) enter(on);
+  begin_work();
+  Py_BEGIN_ALLOW_THREADS status = tilevm_launch_run(launch_of(self), stream);
+  end_work();
+  Py_END_ALLOW_THREADS if (on != NULL) leave(on);
+  leave(self);
+  return status;
+}
+
 /* run() waits; run(stream) does not. */
 static PyObject* run(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   if (count > 1) {
@@ -177,17 +227,49 @@ static PyObject* run(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
     return NULL;
   }
   PyObject* on = count == 1 && arguments[0] != Py_None ? arguments[0] : NULL;
-  tilevm_stream* stream = on == NULL ? NULL : handle_of(on, StreamType);
-  if (on != NULL && stream == NULL) return NULL;
-  tilevm_status status;
-  enter(self);
-  if (on != NULL) enter(on);
-  begin_work();
-  Py_BEGIN_ALLOW_THREADS status = tilevm_launch_run(launch_of(self), stream);
-  end_work();
-  Py_END_ALLOW_THREADS PyObject* result = none_or_raise_told(status);
-  if (on != NULL) leave(on);
-  leave(self);
+  if (on != NULL && handle_of(on, StreamType) == NULL) return NULL;
+  return none_or_raise_told(run_on(self, on));
+}
+
+/* remember(given, on, result): a call whose only argument is `given` (None: a call without one) runs on the stream `on` (None: waits)
+ * and returns `result`. remember(): no call does. */
+static PyObject* remember(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 0 && count != 3) {
+    PyErr_SetString(PyExc_TypeError, "remember takes what a call is given, its stream and its result, or nothing");
+    return NULL;
+  }
+  PyObject* on = count == 3 && arguments[1] != Py_None ? arguments[1] : NULL;
+  if (on != NULL && handle_of(on, StreamType) == NULL) return NULL;
+  set_call((Launch*)self, count == 3 ? arguments[0] : NULL, on, count == 3 ? arguments[2] : NULL);
+  Py_RETURN_NONE;
+}
+
+/* Of the streams of others every call may bring a new number object. */
+static int same_argument(PyObject* given, PyObject* now) {
+  if (given == now) return 1;
+  return PyLong_CheckExact(given) && PyLong_CheckExact(now) && PyObject_RichCompareBool(given, now, Py_EQ) == 1;
+}
+
+static PyObject* launch_call(PyObject* self, PyObject* arguments, PyObject* named) {
+  const Launch* l = (const Launch*)self;
+  const Py_ssize_t count = PyTuple_Size(arguments);
+  if (l->given != NULL && count <= 1 && (named == NULL || PyDict_Size(named) == 0) &&
+      (l->on == NULL || !((Handle*)l->on)->capturing) &&
+      same_argument(l->given, count == 0 ? Py_None : PyTuple_GetItem(arguments, 0))) {
+    PyObject *on = l->on,
+             *result = l->result; /* while the GIL is released another thread may have another call remembered */
+    Py_XINCREF(on);
+    Py_INCREF(result);
+    PyObject* none = none_or_raise_told(run_on(self, on));
+    Py_XDECREF(on);
+    Py_XDECREF(none);
+    if (none != NULL) return result;
+    Py_DECREF(result);
+    return NULL;
+  }
+  PyObject* method = PyObject_GetAttrString(self, "_call");
+  PyObject* result = method == NULL ? NULL : PyObject_Call(method, arguments, named);
+  Py_XDECREF(method);
   return result;
 }
 
@@ -203,13 +285,19 @@ static PyMethodDef methods[] = {
     {"prepare", prepare, METH_NOARGS, "checks everything, chooses machine code"},
     {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL,
      "run(stream=None): without a stream, waits until it is done"},
+    {"remember", (PyCFunction)(void (*)(void))remember, METH_FASTCALL,
+     "remember(given, stream, result): calls that are given this run at once; remember(): none do"},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot slots[] = {{Py_tp_new, launch_new},
                               {Py_tp_dealloc, launch_dealloc},
+                              {Py_tp_traverse, launch_traverse},
+                              {Py_tp_clear, launch_clear},
+                              {Py_tp_call, launch_call},
                               {Py_tp_methods, methods},
                               {Py_tp_doc, "Launch(kernel, check, threads)"},
                               {0, NULL}};
-static PyType_Spec spec = {"_tilevm.Launch", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+static PyType_Spec spec = {"_tilevm.Launch", sizeof(Launch), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 int add_launch(PyObject* module) { return add_type(module, &spec, &LaunchType); }

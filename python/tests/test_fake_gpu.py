@@ -149,6 +149,57 @@ def test_a_stream_means_that_nobody_waits():
     """)
 
 
+def test_a_prepared_launch_on_changing_streams():
+    """The form of its last call is remembered; another form is none the worse for it."""
+    play("""
+        driver.fake_cuda_log.restype = ctypes.c_char_p
+        a, b, c = Tensor(range(8)), Tensor(range(8)), Tensor(range(8))
+        launch = add.prepare(a, b, out=c)
+        first, second = device.stream(), device.stream()
+        for stream in (first, second, first, first.cuda_stream, second.cuda_stream + 0, first.cuda_stream + 0,
+                       types.SimpleNamespace(cuda_stream=second.cuda_stream)):
+            for _ in range(3):
+                c.memory[:] = 0
+                result, seen = calls(lambda: launch(stream))
+                assert result is c and (c.memory == 2 * a.memory).all() and seen == ["cuLaunchKernel"], seen
+            if isinstance(stream, tilevm.Stream):
+                with stream.capture() as graph:
+                    c.memory[:] = 0
+                    assert launch(stream) is c and (c.memory == 0).all()
+                graph(stream)
+                assert (c.memory == 2 * a.memory).all()
+        for _ in range(3):
+            result, seen = calls(launch)
+            assert result is c and "cuStreamSynchronize" in seen, seen
+            result, seen = calls(lambda: launch(stream=first))
+            assert result is c and seen == ["cuLaunchKernel"], seen
+        launch(first)
+        for wrong in ("no stream", tilevm.device("cpu").stream(), 1.5):
+            try:
+                launch(wrong)
+            except tilevm.ArgumentError:
+                pass
+            else:
+                raise AssertionError("accepted")
+        try:
+            launch(first, second)
+        except TypeError:
+            pass
+        else:
+            raise AssertionError("accepted")
+        driver.fake_cuda_fail(b"cuLaunchKernel", 999)
+        try:
+            launch(first)
+        except tilevm.Error as error:
+            assert "vector_add" in str(error), error
+        else:
+            raise AssertionError("accepted")
+        driver.fake_cuda_reset()
+        assert launch(first) is c
+        print("done")
+    """)
+
+
 def test_graphs():
     play("""
         a, b, c = Tensor(range(8)), Tensor(range(8)), Tensor(range(8))

@@ -1,5 +1,7 @@
 """Kernels on arrays."""
+import gc
 import sys
+import weakref
 
 import numpy
 import pytest
@@ -45,6 +47,20 @@ def test_prepared_launches_see_new_contents(add):
     a[:] = 7
     launch()
     numpy.testing.assert_array_equal(c, B + 7)
+
+
+def test_prepared_launches_in_a_cycle_are_collected(add):
+    class Array(numpy.ndarray):
+        pass
+
+    a = numpy.arange(4, dtype="float32").view(Array)
+    launch = add.prepare(a, a, out=a)
+    assert launch() is a and launch() is a
+    a.launch = launch
+    gone = weakref.ref(a)
+    del a, launch
+    gc.collect()
+    assert gone() is None
 
 
 def test_arrays_live_as_long_as_the_launch(add):

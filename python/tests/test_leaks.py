@@ -62,6 +62,9 @@ def work():
     stream, start, end = device.stream(), device.event(), device.event()
     start.record(stream)
     add(a, a, stream=stream)
+    for _ in range(3):
+        launch(stream)
+        launch()
     with stream.capture() as graph:
         launch(stream)
         add(a, a, stream=stream)

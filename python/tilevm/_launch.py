@@ -43,8 +43,11 @@ class Launch(_tilevm.Launch):
         for _ in range(100):
             launch()
 
-    `outputs` (what a call returns), `kernel`, `device`, `grid`. Keeps its arrays alive. Threads that call one launch wait for each
-    other; prepare one for each."""
+    `launch(stream)` runs it and returns `outputs`. Without a stream the call waits; with one (a tilevm.Stream, torch.cuda.Stream, a
+    CUstream's number) it does not, but for arrays that are copied back to the host. Errors: TrapError; StateError.
+
+    `outputs`, `kernel`, `device`, `grid`. Keeps its arrays alive. Threads that call one launch wait for each other; prepare one for
+    each."""
 
     kernel: "Kernel"
     device: "Device"
@@ -73,19 +76,8 @@ class Launch(_tilevm.Launch):
     def __repr__(self) -> str:
         return f"<tilevm.Launch {self.kernel.readable} on {self.device.name}, grid {self.grid}>"
 
-    def __call__(self, stream: "Any" = None) -> "Any":
-        """Runs it and returns `outputs`. Without a stream, waits; with one (a tilevm.Stream, torch.cuda.Stream, CUstream's number)
-        does not, but for arrays that are copied back to the host. Errors: TrapError; StateError."""
-        if stream is None and not self.copies and not self._torch:
-            self.run()
-            return self.outputs
-        if type(stream) is Stream and stream.is_plain_for(self.device) and not self.copies:  # most: a microsecond less
-            self.stream = stream
-            self.run(stream.handle)
-            return self.outputs
-        return self._run_elsewhere(stream)
-
-    def _run_elsewhere(self, stream: "Any") -> "Any":
+    def _call(self, stream: "Any" = None) -> "Any":
+        """Of calls whose form was not remembered."""
         on = stream_of(stream, self.device)
         wait = on is None
         if on is None and self._torch:  # in order with what torch does
@@ -104,6 +96,11 @@ class Launch(_tilevm.Launch):
                 copy.buffer.copy(0, copy.view.address, copy.view.bytes, handle, False)
         if on is not None and (wait or self.copies):
             on.synchronize()
+        # Another call of this form needs nothing of what was done here. Without a stream it may: torch's current one is another then.
+        if not self.copies and (not wait or on is None) and (stream is None or isinstance(stream, (Stream, int))):
+            self.remember(stream, handle, self.outputs)
+        else:
+            self.remember()
         return self.outputs
 
     def address_of(self, view: "_arrays.View", back: bool) -> int:

@@ -78,10 +78,6 @@ class Stream:
         if self._launches % 4096 == 0:
             self.synchronize()
 
-    def is_plain_for(self, device: "Device") -> bool:
-        """For Launch: of this device, and nothing is being recorded."""
-        return self.device is device and self._recorded is None
-
     def note(self, work: object) -> None:
         """For Launch: a graph that is being recorded keeps them."""
         if self._recorded is not None:

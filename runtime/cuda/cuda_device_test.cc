@@ -186,6 +186,61 @@ TEST_F(CudaDevice, PreparedLaunchMakesOneCall) {
   EXPECT_EQ(Log(), "cuLaunchKernel k grid=5,6,7 block=128 shared=0\ncuLaunchKernel k grid=5,6,7 block=128 shared=0\n");
 }
 
+// The driver takes a graph of a kernel faster than the kernel.
+TEST_F(CudaDevice, LaunchThatRepeatsOnOneStreamBecomesAGraph) {
+  ir::Image i = MakeImage();
+  i.workspaces = {{{{ExprOp::kConst, 0, 0, 64}}, 256, true}};
+  int runs = 0;
+  const auto kernel = [&](const FakeLaunch& l) {
+    ++runs;
+    auto* workspace = reinterpret_cast<uint8_t*>(Param<uint64_t>(l, 8));
+    for (int b = 0; b < 64; ++b) EXPECT_EQ(workspace[b], 0) << b;
+    std::memset(workspace, 1, 64);
+  };
+  const auto forget_log = [&] {
+    Reset();
+    OnLaunch(kernel);
+  };
+  OnLaunch(kernel);
+  auto launch = Prepare({i});
+  ASSERT_TRUE(launch.ok()) << launch.status();
+  auto stream = device_->CreateStream(), other = device_->CreateStream();
+  ASSERT_TRUE(stream.ok() && other.ok());
+  for (int n = 0; n < 40; ++n) ASSERT_TRUE((*launch)->Run(stream->get()).ok());
+  EXPECT_EQ(runs, 40);
+  const std::string made = Log();
+  EXPECT_THAT(made, HasSubstr("cuGraphInstantiateWithFlags"));
+  EXPECT_EQ(made.find("cuGraphInstantiateWithFlags"), made.rfind("cuGraphInstantiateWithFlags"));
+  forget_log();
+  ASSERT_TRUE((*launch)->Run(stream->get()).ok());
+  EXPECT_EQ(Log(), "cuGraphLaunch  \n");
+  // It does not run beside itself, so that on changing streams it remains a launch.
+  forget_log();
+  for (Stream* on : {other->get(), stream->get()}) ASSERT_TRUE((*launch)->Run(on).ok());
+  EXPECT_THAT(Log(), testing::Not(HasSubstr("cuGraphLaunch")));
+  EXPECT_EQ(runs, 43);
+  // What is recorded is recorded as ever.
+  ASSERT_TRUE((*launch)->Run(stream->get()).ok());
+  forget_log();
+  ASSERT_TRUE((*stream)->BeginCapture().ok());
+  ASSERT_TRUE((*launch)->Run(stream->get()).ok());
+  EXPECT_THAT(Log(), HasSubstr("cuLaunchKernel k"));
+  EXPECT_THAT(Log(), testing::Not(HasSubstr("cuGraphLaunch")));
+  ASSERT_TRUE((*stream)->EndCapture().ok());
+  EXPECT_EQ(runs, 44);
+  Fail("cuGraphLaunch", 999);
+  EXPECT_THAT(std::string((*launch)->Run(stream->get()).message()), HasSubstr("launching `k`"));
+}
+
+TEST_F(CudaDevice, LaunchThatMayBeginEarlyStaysALaunch) {
+  ir::Image i = MakeImage();
+  i.flags |= ir::kProgrammaticLaunch;
+  auto launch = Prepare({i});
+  ASSERT_TRUE(launch.ok()) << launch.status();
+  for (int n = 0; n < 40; ++n) ASSERT_TRUE((*launch)->Run(device_->default_stream()).ok());
+  EXPECT_THAT(Log(), testing::Not(HasSubstr("cuGraphLaunch")));
+}
+
 TEST_F(CudaDevice, EmptyGridLaunchesNothing) {
   auto launch = Prepare({MakeImage()}, {5, 0, 1});
   ASSERT_TRUE(launch.ok()) << launch.status();

@@ -15,6 +15,7 @@ using ir::ImageParam;
 
 constexpr uint64_t kMaxWorkspaceBytes = uint64_t{1} << 40;
 constexpr uint32_t kNaturalAlignment = 256;  // of cuMemAlloc
+constexpr int kRepeatsOfGraph = 16;          // making a graph takes as long as it saves in about ten launches
 
 template <class... Parts>
 absl::Status Unfit(const Parts&... parts) {
@@ -67,9 +68,10 @@ absl::StatusOr<std::shared_ptr<CudaLaunch>> CudaLaunch::Make(LaunchTarget target
 std::string CudaLaunch::kernel_name() const { return ir::ReadableName(target_.function->name); }
 
 CudaLaunch::~CudaLaunch() {
-  if (record_ == nullptr) return;
+  if (record_ == nullptr && graph_ == nullptr) return;
   CurrentUnrecorded current(*target_.context);
-  target_.context->traps->Return(record_);
+  if (graph_ != nullptr) target_.context->driver->cuGraphExecDestroy(graph_);
+  if (record_ != nullptr) target_.context->traps->Return(record_);
 }
 
 absl::Status CudaLaunch::MakeWorkspaces(const ImageArguments& arguments) {
@@ -208,7 +210,14 @@ absl::Status CudaLaunch::Configure() {
 absl::Status CudaLaunch::Run(Stream* stream) {
   auto* on = static_cast<CudaStream*>(stream);
   const Driver& driver = *target_.context->driver;
+  const std::shared_ptr<Reporting> self = shared_from_this();
   Current current(*target_.context);
+  const CUgraph recorded = on->RecordedElsewhere();
+  if (!on->capturing() && recorded == nullptr && RunsAsGraph(on->stream())) {
+    const CUresult result = driver.cuGraphLaunch(graph_, on->stream());
+    if (result != CUDA_SUCCESS) return driver.Check(result, absl::StrCat("launching `", kernel_name(), "`"));
+    return on->Note(absl::MakeConstSpan(&self, 1), recorded);
+  }
   for (const Cleared& c : cleared_) {
     if (const CUresult r = driver.cuMemsetD8Async(c.address, 0, c.bytes, on->stream()); r != CUDA_SUCCESS) {
       return driver.Check(r, "clearing a workspace");
@@ -233,13 +242,45 @@ absl::Status CudaLaunch::Run(Stream* stream) {
     if (result != CUDA_SUCCESS)
       return driver.Check(result, absl::StrCat("waiting for the prints of `", kernel_name(), "`"));
   }
-  return on->Note(shared_from_this());
+  return on->Note(absl::MakeConstSpan(&self, 1), recorded);
+}
+
+// A graph does not run beside itself. So a launch that goes from stream to stream remains a launch.
+bool CudaLaunch::RunsAsGraph(CUstream stream) {
+  if (stream != last_) {
+    last_ = stream;
+    repeats_ = 0;
+    return false;
+  }
+  if (graph_ == nullptr && ++repeats_ == kRepeatsOfGraph) graph_ = MakeGraph();
+  return graph_ != nullptr;
+}
+
+CUgraphExec CudaLaunch::MakeGraph() {
+  if (record_ != nullptr && record_->print_capacity > 0) return nullptr;  // who takes prints depends on the stream
+  for (const CUlaunchAttribute& a : attributes_) {
+    if (a.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      return nullptr;  // begins before the kernel in front ends
+  }
+  const Driver& driver = *target_.context->driver;
+  CurrentUnrecorded current(*target_.context);
+  CUgraph graph = nullptr;
+  CUgraphExec executable = nullptr;
+  if (driver.cuGraphCreate(&graph, 0) != CUDA_SUCCESS) return nullptr;
+  if (!AddNodes(graph).ok() || driver.cuGraphInstantiate(&executable, graph, 0) != CUDA_SUCCESS) executable = nullptr;
+  driver.cuGraphDestroy(graph);
+  return executable;
 }
 
 absl::Status CudaLaunch::AddTo(void* native) {
   const auto graph = static_cast<CUgraph>(native);
-  const Driver& driver = *target_.context->driver;
   CurrentUnrecorded current(*target_.context);
+  absl::Status s = AddNodes(graph);
+  return s.ok() ? KeepIn(*target_.context, graph, shared_from_this()) : s;
+}
+
+absl::Status CudaLaunch::AddNodes(CUgraph graph) {
+  const Driver& driver = *target_.context->driver;
   CUgraphNode last = nullptr;
   // Each node behind the one before it.
   const auto add = [&](auto&& make, absl::string_view doing) {
@@ -275,7 +316,7 @@ absl::Status CudaLaunch::AddTo(void* native) {
                 size_t count) { return driver.cuGraphAddHostNode(node, graph, after, count, &print); },
             doing);
   }
-  return s.ok() ? KeepIn(*target_.context, graph, shared_from_this()) : s;
+  return s;
 }
 
 // In a thread of the driver, where no function of it may be called.

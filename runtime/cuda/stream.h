@@ -50,8 +50,8 @@ class CudaStream : public Stream {
 
   // After the driver took the works: remembers whom to ask for a report at the next Synchronize. Cheap if they were noted
   // already. If somebody else records the stream, their graph keeps the works, too.
-  absl::Status Note(absl::Span<const std::shared_ptr<Reporting>> works) {
-    CUgraph graph = capturing_ ? nullptr : RecordedElsewhere();
+  absl::Status Note(absl::Span<const std::shared_ptr<Reporting>> works) { return Note(works, RecordedElsewhere()); }
+  absl::Status Note(absl::Span<const std::shared_ptr<Reporting>> works, CUgraph graph) {
     for (const auto& work : works) {
       if (graph != nullptr) {
         if (absl::Status s = KeepIn(*context_, graph, work); !s.ok()) return s;
@@ -63,17 +63,19 @@ class CudaStream : public Stream {
   }
   absl::Status Note(const std::shared_ptr<Reporting>& work) { return Note(absl::MakeConstSpan(&work, 1)); }
 
- private:
+  bool capturing() const { return capturing_; }
   // The graph that a capture which we did not begin writes into; null if there is none.
   CUgraph RecordedElsewhere() const {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
-    if (!others_.load(std::memory_order_relaxed) || stream_ == nullptr) return nullptr;
+    if (capturing_ || !others_.load(std::memory_order_relaxed) || stream_ == nullptr) return nullptr;
     // If it fails, a kernel has failed, as those who wait will hear.
     const CUresult result =
         context_->driver->cuStreamGetCaptureInfo(stream_, &status, nullptr, &graph, nullptr, nullptr);
     return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? graph : nullptr;
   }
+
+ private:
   void Remember(const std::shared_ptr<Reporting>& work, uint64_t epoch, bool recorded);
   void AskThoseThatAreDone();
   Works TakeNoted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
