@@ -128,6 +128,34 @@ TEST(CopyPtx, NoFenceBetweenCopiesAndWgmma) {
   EXPECT_EQ(Count(ptx, "fence.proxy.async"), 0);
 }
 
+// Four neighbouring lanes have 16 bytes of a result's row in 16 bits: half a sector. So elements go to other threads first, through
+// memory of stages that nobody reads any more; where stages are still in use, they don't.
+TEST(CopyPtx, ResultsLeaveInWholeSectors) {
+  const std::string text =
+      absl::StrReplaceAll(Aligned(), {{"%c: tile<ptr<f32>>", "%c: tile<ptr<bf16>>"},
+                                      {"?x?xf32", "?x?xbf16"},
+                                      {"make_tensor_view %c, shape = [%m, %n], strides = [%n, 1]",
+                                       "make_tensor_view %c1, shape = [%m1, %n1], strides = [%n1, 1]"},
+                                      {"  %at = make", "  %c1 = assume div_by<16>, %c : tile<ptr<bf16>>\n  %at = make"},
+                                      {"store_view_tko weak %sum",
+                                       "%h = ftof %sum -> tile<64x64xbf16>\n"
+                                       "  store_view_tko weak %h"}});
+  for (const int sm : {80, 90}) {
+    const std::string ptx = Compiled(text, sm).ptx;
+    EXPECT_EQ(Count(ptx, "st.global.v4.b32"), 4) << sm;
+    EXPECT_EQ(Count(ptx, "st.global"), 4) << sm;
+    const std::string inside =
+        Compiled(absl::StrReplaceAll(text, {{"    continue %next",
+                                             "    %h = ftof %next -> tile<64x64xbf16>\n"
+                                             "    store_view_tko weak %h, %cv[%step, %j] -> token\n    continue %next"},
+                                            {"  %h = ftof %sum", "  %h.2 = ftof %sum"},
+                                            {"store_view_tko weak %h, %cv[%i", "store_view_tko weak %h.2, %cv[%i"}}),
+                 sm)
+            .ptx;
+    EXPECT_EQ(Count(inside, "st.global.b32"), 16) << sm;
+  }
+}
+
 TEST(CopyPtx, WhatStaysAsItIs) {
   for (const int sm : AllSms()) EXPECT_EQ(IsCopied(Product(), sm), FindTarget(sm)->has(kCpAsync)) << sm;
   const auto changed = [](const std::string& from, const std::string& to) {
