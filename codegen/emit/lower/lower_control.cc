@@ -173,12 +173,13 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   llvm::BasicBlock* last = next;
   std::vector<Registers> final;
   for (const auto& phis : latch) final.push_back(AsRegisters(phis));
-  if (ring) {
+  if (ring || copies) {
     // Asynchronous products must end before control flow joins.
     last = e.NewBlock("drain");
     b.CreateCondBr(more, head, last);
     b.SetInsertPoint(last);
-    ring->Drain(&final);
+    if (ring) ring->Drain(&final);
+    if (copies) copies->Drain(&final);
     b.CreateBr(exit);
   } else {
     b.CreateCondBr(more, head, exit);
