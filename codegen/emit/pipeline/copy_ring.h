@@ -25,6 +25,7 @@
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 
 #include <optional>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
