@@ -164,6 +164,10 @@ int64_t TileRegisters::Of(const Value* v) {
   return all > 0 ? all / Neighbours(v) : 0;
 }
 
+bool TakesMoreThan(const Value* v, int64_t words) {
+  return RegistersOf(v->type()) > words && TileRegisters().Of(v) > words;
+}
+
 int TileRegisters::Together(const Op& access) {
   const auto [known, is_new] = together_.try_emplace(&access, 1);
   if (!is_new) return known->second;
@@ -177,8 +181,9 @@ int TileRegisters::Together(const Op& access) {
   uint64_t most = 1;
   for (int d = 0; bits >= 8 && d < pointers->type().rank(); ++d) {
     const Facts::Line line = facts_.LineOf(pointers, d);
-    uint64_t n = std::min(
-        {line.rising, line.start / static_cast<uint64_t>(bits / 8), static_cast<uint64_t>(kVectorBits / bits)});
+    uint64_t n = std::min(line.rising, static_cast<uint64_t>(kVectorBits / bits));
+    // Neighbours that are accessed one by one follow from the first, too, unless they wrap around, which an aligned group does not.
+    if (line.wraps) n = std::min(n, line.start / static_cast<uint64_t>(bits / 8));
     // A mask that may change within a vector is tested, element by element.
     if (mask != nullptr && facts_.LineOf(mask, d).equal < n) n = 1;
     most = std::max(most, n);

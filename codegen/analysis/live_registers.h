@@ -54,6 +54,9 @@ class TileRegisters {
   absl::flat_hash_map<const ir::Op*, int> together_;
 };
 
+// The same, of a program that may change afterwards.
+bool TakesMoreThan(const ir::Value* v, int64_t words);
+
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_ANALYSIS_LIVE_REGISTERS_H_

@@ -3,6 +3,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/copy_by_tma.h"
 #include "codegen/plan/mma_layout.h"
+#include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "ir/check.h"
@@ -49,11 +50,24 @@ bool GoesAround(const ir::Op& mma) {
   return carried >= 0 && HasOneUse(acc) && HasOneUse(result) && loop.latch() != nullptr && loop.next(carried) == result;
 }
 
+// Its operands lie in stages, and nothing but it reads those: they are free when it is done.
+bool HasStagesAlone(const ir::Op& mma) {
+  if (FetchOf(mma) != nullptr) return true;
+  const ir::Op* copy = CopyOf(mma, 0);
+  if (copy == nullptr || CopyOf(mma, 1) != copy || InstructionOf(mma) != kByWgmma || CopiesByTma(*copy)) return false;
+  for (int i = 0; i < copy->num_results(); ++i) {
+    for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
+      if (use->owner != &mma) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 void ChooseAsync(ir::Module* module, ir::Function* function) {
   ir::Walk(function->body(), [&](ir::Op* op) {
-    if (!IsProduct(*op) || FetchOf(*op) == nullptr || !GoesAround(*op)) return;
+    if (!IsProduct(*op) || !HasStagesAlone(*op) || !GoesAround(*op)) return;
     // What is added to its sums, and fragments that are read again, wait for it.
     if (DecisionOf<Decision::kPromotes>(*op) || DecisionOf<Decision::kHeld>(*op)) return;
     Decide<Decision::kAsync>(module, op, true);

@@ -119,7 +119,7 @@ bool TileKeeper::KeepRest(bool all) {
   return changed;
 }
 
-bool TileKeeper::IsLarge(const Value* v) const { return IsTile(v) && RegistersOf(v->type()) > options_.limit; }
+bool TileKeeper::IsLarge(const Value* v) const { return IsTile(v) && TakesMoreThan(v, options_.limit); }
 
 // Products work on whole tiles. What is in registers from iteration to iteration stays there.
 bool TileKeeper::IsTied(const Value* v) const {

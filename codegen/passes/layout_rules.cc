@@ -7,6 +7,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/pointer_copy.h"
+#include "codegen/plan/shared_account.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tma_store.h"
 #include "codegen/target/gpu_ops.h"
@@ -26,6 +27,8 @@ constexpr int kInvariantBits = 32 * 32;
 
 // Elements of a thread, from which on a tile that is stored in single elements is brought into another layout first.
 constexpr int kWorthMoving = 8;
+
+constexpr int64_t kWordBits = 32, kSectorBits = 256, kVectorBits = 128;  // of what goes to memory as one
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
@@ -181,7 +184,7 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
         const int bits = ir::MemoryBits(store->value()->type().elem());
         if (Inferred(store->value()) == nullptr) return wide;
         // A few elements are stored sooner than they would be moved to other threads.
-        return own->registers() < kWorthMoving || StoresWell(*own, pointers_.at(&op).second, bits) ? own : wide;
+        return own->registers() < kWorthMoving || StoresWell(op, *own, pointers_.at(&op).second, bits) ? own : wide;
       }
       // An operand whose layout follows from something is preferred, and of two such operands the later one.
       const Layout* best = nullptr;
@@ -250,22 +253,34 @@ const Layout* LayoutRules::ForView(Type view) {
   return AlongDim(Shape(view.shape().begin(), view.shape().end()), FastestDim(view), static_cast<int>(VectorOf(view)));
 }
 
-// How much of the dimension a warp writes in one go, and a thread.
-bool LayoutRules::StoresWell(const Layout& own, int dim, int bits) {
-  auto run = [&](std::initializer_list<In> ins) {
-    Subspace span;
-    for (In in : ins) {
-      for (Mask base : own.bases(in)) span.Insert(base);
-    }
+// How much of the dimension an instruction of a warp writes, and a thread.
+bool LayoutRules::StoresWell(const Op& store, const Layout& own, int dim, int bits) const {
+  const auto run = [&](const Masks& bases) {
+    const Subspace span(bases);
     int n = 0;
     while (n < own.dim_bits(dim) && span.Contains(Mask{1} << (own.dim_shift(dim) + n))) ++n;
     return int64_t{bits} << n;
   };
-  const int64_t whole = int64_t{bits} << own.dim_bits(dim);
-  const bool whole_sectors = run({In::kRegister, In::kLane}) >= 256 || whole < 256;
-  const bool whole_words = run({In::kRegister}) >= 32 || whole < 32;
-  const bool byte_pairs = bits >= 8 || run({In::kRegister}) >= 8;
-  return whole_sectors && whole_words && byte_pairs;
+  const int64_t whole = int64_t{bits} << own.dim_bits(dim), in_thread = run(own.bases(In::kRegister));
+  const bool whole_words = in_thread >= kWordBits || whole < kWordBits;
+  const bool byte_pairs = bits >= 8 || in_thread >= 8;
+  // To move elements to other threads takes memory, which is not there beside stages that are in use: then the parts of a sector may
+  // come by several instructions.
+  const bool by_parts = IsBesideRings(store);
+  const auto vector = static_cast<Mask>(std::min(in_thread, kVectorBits) / bits);
+  Masks together = own.bases(In::kLane);
+  for (Mask base : own.bases(In::kRegister)) {
+    if (by_parts || base < vector << own.dim_shift(dim)) together.push_back(base);
+  }
+  return (run(together) >= kSectorBits || whole < kSectorBits) && whole_words && byte_pairs;
+}
+
+bool LayoutRules::IsBesideRings(const Op& op) const {
+  if (plan_.persistent || IsInCopyingLoop(op)) return true;
+  const Op* at = &op;
+  while (at->parent() != nullptr) at = at->parent();
+  while (at != nullptr && !rings_.contains(at)) at = at->next();
+  return at != nullptr;
 }
 
 // The same threads' elements, in an order in which neighbours along the dimension come first: what a thread stores at once.
@@ -285,7 +300,7 @@ const Layout* LayoutRules::ForStore(const Op& op, const Layout* own) {
   if (plan_.producer && PlanTmaStore(op, *own)) return own;
   const Type view = ir::ViewAccessOp(op).view()->type();
   const int dim = FastestDim(view);
-  return StoresWell(*own, dim, ir::MemoryBits(view.elem())) ? Intern(NeighboursFirst(*own, dim)) : ForView(view);
+  return StoresWell(op, *own, dim, ir::MemoryBits(view.elem())) ? Intern(NeighboursFirst(*own, dim)) : ForView(view);
 }
 
 // --- pointers -------------------------------------------------------------------------------------------------------
@@ -314,6 +329,11 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
   Facts facts;
   ir::Walk(body, [&](const Op* op) {
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) NoteCopies(*op);
+    if (IsGpuOp(op, GpuOpcode::kFetchAhead)) {
+      const Op* outermost = op;
+      while (outermost->parent() != nullptr) outermost = outermost->parent();
+      rings_.insert(outermost);
+    }
     if (RuleOf(*op).layout == Rule::kLoadView || RuleOf(*op).layout == Rule::kStoreView) {
       const Type view = ir::ViewAccessOp(*op).view()->type();
       note(view, FastestDim(view), VectorOf(view));

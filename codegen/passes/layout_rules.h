@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "codegen/passes/assign_layouts.h"
 
 namespace tile::codegen {
@@ -51,7 +52,9 @@ class LayoutRules {
   // What pointers and masks are computed from, where nobody decided yet: so that nothing is computed in two layouts.
   void SetInferredBehind(const ir::Value* v, const Layout* layout);
   // Whether threads that store this way write whole words and sectors.
-  static bool StoresWell(const Layout& own, int dim, int bits);
+  bool StoresWell(const ir::Op& store, const Layout& own, int dim, int bits) const;
+  // What threads exchange elements through lies beside stages that are in use (SharedAccount).
+  bool IsBesideRings(const ir::Op& op) const;
   static Layout NeighboursFirst(const Layout& own, int dim);
   // So many neighbours along the dimension in a thread, the next ones in the next thread.
   const Layout* AlongDim(Shape shape, int dim, int vector);
@@ -66,7 +69,8 @@ class LayoutRules {
   LayoutTable* table_;
   absl::flat_hash_map<const ir::Value*, const Layout*> inferred_;
   absl::flat_hash_map<const ir::Op*, std::pair<const Layout*, int>>
-      pointers_;  // by access: and the dimension of neighbours
+      pointers_;                              // by access: and the dimension of neighbours
+  absl::flat_hash_set<const ir::Op*> rings_;  // operations of the function's body with a producer's ring in them
 };
 
 }  // namespace tile::codegen

@@ -163,6 +163,21 @@ class BlockSlicer {
     return why.empty() ? "no dimension is long enough for so many slices" : why;
   }
 
+  // What is stored is there whole and would be cut in each iteration, for smaller tiles of addresses and masks. Of those a thread
+  // needs few at once anyway.
+  bool SavesAddressesOnly(const SliceCone& cone) const {
+    bool cuts = false;
+    for (const SliceKey& key : cone.made()) {
+      const Op* def = key.first->def();
+      if (cone.IsCut(key)) {
+        cuts = true;
+      } else if ((def != nullptr && IsAccessOfMemory(*def)) || TakesMoreThan(key.first, options_.limit)) {
+        return false;
+      }
+    }
+    return cuts;
+  }
+
   void FindSinks() {
     for (Op* op : *block_) {
       for (int i = 0; i < op->num_results(); ++i) {
@@ -174,6 +189,7 @@ class BlockSlicer {
         std::iota(dims.begin(), dims.end(), 0);
         std::optional<Sink> sink;
         why_not_[op] = Choose(op, WrittenTile(*op), dims, &sink);
+        if (sink && SavesAddressesOnly(*sink->cone)) continue;
         if (sink)
           sinks_.push_back(*std::move(sink));
         else

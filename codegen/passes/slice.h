@@ -30,6 +30,9 @@
 // others may see are done once, slice by slice, in their place. What would have to live whole is kept in memory and
 // read again (keep_tiles.h).
 //
+// A store of what is there whole anyway, as a product is, stays whole although its pointers exceed the limit, if facts say that a thread
+// needs few of them (TileRegisters).
+//
 // A slice may be outside of its tensor where the tile stuck out: the view of slices goes in steps of half a slice, for
 // which code generation tests every element.
 //

@@ -5,13 +5,22 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/plan/staging.h"
 #include "codegen/target/gpu_ops.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 
+bool IsInCopyingLoop(const ir::Op& op) {
+  for (const ir::Op* at = &op; at != nullptr; at = at->parent()) {
+    if (ir::ForOp::Is(at) && CopyIn(*at) != nullptr) return true;
+  }
+  return false;
+}
+
 void SharedAccount::Begin(const ir::Function& function) {
   ir::Walk(function.body(), [&](const ir::Op* op) {
-    if (!IsFetch(op)) return;
+    if (!IsGpuOp(op, GpuOpcode::kFetchAhead)) return;
     last_ring_ = op;
     while (last_ring_->parent() != nullptr) last_ring_ = last_ring_->parent();
   });
@@ -53,14 +62,18 @@ SharedAccount::Ring SharedAccount::ReserveRing(const ir::Op& fetch, uint64_t byt
 }
 
 bool SharedAccount::ReserveCopies(uint64_t bytes) {
-  const bool used = ring_bytes_ > 0;
+  const bool used = ring_bytes_ > 0 || scratch_bytes_ > 0;
   ring_bytes_ = std::max(ring_bytes_, bytes);
   if (bytes > ring_user_.bytes && user_ != nullptr) ring_user_ = {user_, bytes, "for what is copied ahead"};
   return used;
 }
 
+bool SharedAccount::RingInUse() const {
+  return persistent_ || last_ring_ != nullptr || (user_ != nullptr && IsInCopyingLoop(*user_));
+}
+
 void SharedAccount::Scratch(uint64_t bytes) {
-  scratch_beside_rings_ = scratch_beside_rings_ || last_ring_ != nullptr || persistent_;
+  scratch_beside_rings_ = scratch_beside_rings_ || RingInUse();
   scratch_bytes_ = std::max(scratch_bytes_, bytes);
   if (bytes > scratch_user_.bytes && user_ != nullptr)
     scratch_user_ = {user_, bytes, "in which threads exchange elements"};
@@ -72,7 +85,7 @@ uint64_t SharedAccount::bytes() const {
 }
 
 uint64_t SharedAccount::Left() const {
-  const bool beside = scratch_beside_rings_ || last_ring_ != nullptr || persistent_;
+  const bool beside = scratch_beside_rings_ || RingInUse();
   // Rings begin at a multiple of their alignment, which may leave a gap before them.
   const uint64_t used = reserved_bytes_ + kRingAlignment + (beside ? ring_bytes_ : 0);
   return target_.shared_bytes > used ? target_.shared_bytes - used : 0;

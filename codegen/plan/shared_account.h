@@ -10,7 +10,8 @@
 //   account.Close();
 //   account.bytes(), account.Check(function)
 //
-// Scratch memory takes the place of rings if no ring is in use any more where it is. Not thread-safe.
+// Scratch memory takes the place of rings if none is in use wherever it is: of a producer, up to the last operation with such a ring; of
+// threads that copy, within their loop. Not thread-safe.
 #ifndef TILE_CODEGEN_PLAN_SHARED_ACCOUNT_H_
 #define TILE_CODEGEN_PLAN_SHARED_ACCOUNT_H_
 
@@ -25,6 +26,9 @@
 
 namespace tile::codegen {
 
+// A loop around the operation copies ahead to a ring.
+bool IsInCopyingLoop(const ir::Op& op);
+
 class SharedAccount {
  public:
   static constexpr uint64_t kAlignment = 128, kRingAlignment = 1024;  // of all, and of all with rings
@@ -32,7 +36,7 @@ class SharedAccount {
   // `persistent`: blocks follow each other, so that a ring may be in use everywhere.
   SharedAccount(const Target& target, bool persistent) : target_(target), persistent_(persistent) {}
 
-  // Before the first operation: notes behind which operation of the function's body no ring is in use any more.
+  // Before the first operation: notes behind which operation of the function's body no ring of a producer is in use any more.
   void Begin(const ir::Function& function);
   // On whose behalf memory is asked for from now on; gives who it was before.
   const ir::Op* ServeFor(const ir::Op* op);
@@ -53,8 +57,8 @@ class SharedAccount {
     bool is_new = false;
   };
   Ring ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes);
-  // The same for loops whose threads copy ahead, in functions without the other kind: they all use the same memory. Whether
-  // another did before.
+  // The same for loops whose threads copy ahead, in functions without the other kind: they all use the same memory, each as long as it
+  // runs. Whether another did before, or it was scratch memory.
   bool ReserveCopies(uint64_t bytes);
   void Scratch(uint64_t bytes);
 
@@ -77,6 +81,9 @@ class SharedAccount {
     uint64_t bytes = 0;
     const char* what = "";
   };
+
+  // Where scratch memory is asked for now.
+  bool RingInUse() const;
 
   const Target& target_;
   const bool persistent_;

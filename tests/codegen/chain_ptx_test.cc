@@ -60,8 +60,9 @@ TEST(ChainPtx, AccumulatorsAreTheNextProductsFragments) {
     const std::string ptx = Ptx("64", sm);
     // 16 rows of a warp: 4 pieces of 8 columns in 2 steps along K, then 8 pieces in 2 steps.
     EXPECT_EQ(Count(ptx, "mma.sync"), 24);
-    // Two to bring the left operand into fragments before the loop, one a round for what is copied ahead.
-    EXPECT_EQ(Count(ptx, "bar.sync") + Count(ptx, "barrier.sync"), 3);
+    // Two to bring the left operand into fragments before the loop, one before copies come to the same memory, one a round for what is
+    // copied ahead.
+    EXPECT_EQ(Count(ptx, "bar.sync") + Count(ptx, "barrier.sync"), 4);
     // The greatest of a row: two rows of a thread, over four lanes.
     EXPECT_EQ(Count(ptx, "shfl.sync"), 4);
     // Pairs are rounded together.

@@ -128,6 +128,124 @@ TEST(CopyPtx, NoFenceBetweenCopiesAndWgmma) {
   EXPECT_EQ(Count(ptx, "fence.proxy.async"), 0);
 }
 
+// A product by wgmma is waited for when the next one has begun; then, behind a barrier, its stage is filled again.
+TEST(CopyPtx, AProductRunsUntilTheNextOneHasBegun) {
+  const std::string text = absl::StrReplaceAll(
+      Aligned(), {{"%av[%i, %step]", "%av[%i, %step] optimization_hints = <default = {allow_tma = false}>"}});
+  const std::string ptx = Compiled(text, 90).ptx;
+  const size_t begun = ptx.find("wgmma.commit_group"), awaited = ptx.find("wgmma.wait_group.sync.aligned 1;"),
+               drained = ptx.find("wgmma.wait_group.sync.aligned 0;");
+  ASSERT_NE(drained, std::string::npos);
+  EXPECT_LT(begun, awaited);
+  EXPECT_LT(awaited, drained);
+  const size_t barrier = ptx.find("bar.sync", awaited);
+  EXPECT_LT(barrier, ptx.find("cp.async.c", awaited));
+  // The loop has nothing else to wait for.
+  EXPECT_EQ(Count(ptx, "wgmma.wait_group"), 2);
+  EXPECT_EQ(Count(ptx.substr(0, drained), "bar.sync"), 2);
+  // Sums that the loop reads are waited for where they are made.
+  const std::string read =
+      Compiled(absl::StrReplaceAll(
+                   text, {{"%next = mmaf %x, %y, %acc", "%made = mmaf %x, %y, %acc\n    %next = negf %made"}}),
+               90)
+          .ptx;
+  EXPECT_EQ(Count(read, "wgmma.wait_group.sync.aligned 0;"), 1);
+  EXPECT_EQ(Count(read, "wgmma.wait_group"), 1);
+}
+
+// Lines that make %NAME.p, pointers to 64 x 64 elements whose rows lie 4096 apart, behind %NAME, which is aligned.
+std::string PointerLines(const std::string& name) {
+  return absl::StrReplaceAll(R"(
+  %NAME.a = assume div_by<16>, %NAME
+  %NAME.1 = reshape %NAME.a -> tile<1x1xptr<f16>>
+  %NAME.n = broadcast %NAME.1 -> tile<64x64xptr<f16>>
+  %NAME.p = offset %NAME.n, %at
+)",
+                             {{"NAME", name}});
+}
+
+// Through pointers that only arithmetic makes, copies stand under a predicate in place of a branch, and addresses are computed before the
+// product is waited for.
+TEST(CopyPtx, CopiesThroughPointersHaveNoBranch) {
+  const std::string text = absl::StrCat(R"(
+entry @product(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f32>>, %k: tile<i32>) {
+  %iota = iota -> tile<64xi32>
+  %width = constant <i32: 4096> : tile<64xi32>
+  %down = muli %iota, %width
+  %down.1 = reshape %down -> tile<64x1xi32>
+  %down.n = broadcast %down.1 -> tile<64x64xi32>
+  %across.1 = reshape %iota -> tile<1x64xi32>
+  %across.n = broadcast %across.1 -> tile<64x64xi32>
+  %at = addi %down.n, %across.n
+)",
+                                        PointerLines("a"), PointerLines("b"), R"(
+  %first = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %step = constant <i32: 64> : tile<64x64xi32>
+  %zero = constant <f32: 0> : tile<64x64xf32>
+  %sum = for %i in (%first to %k, step %one) : tile<i32> iter_values(%acc = %zero) -> (tile<64x64xf32>) {
+    %i.1 = reshape %i -> tile<1x1xi32>
+    %i.n = broadcast %i.1 -> tile<64x64xi32>
+    %far = muli %i.n, %step
+    %a.i = offset %a.p, %far
+    %b.i = offset %b.p, %far
+    %x, %t1 = load_ptr_tko weak %a.i -> tile<64x64xf16>, token
+    %y, %t2 = load_ptr_tko weak %b.i -> tile<64x64xf16>, token
+    %next = mmaf %x, %y, %acc
+    continue %next : tile<64x64xf32>
+  }
+  %ct = make_tensor_view %c, shape = [64, 64], strides = [64, 1] : tensor_view<64x64xf32, strides=[64,1]>
+  %cv = make_partition_view %ct : partition_view<tile=(64x64), tensor_view<64x64xf32, strides=[64,1]>>
+  store_view_tko weak %sum, %cv[%first, %first] -> token
+  return
+}
+)");
+  const auto behind_product = [](const std::string& ptx) {
+    const size_t begun = ptx.find("wgmma.commit_group");
+    return ptx.substr(begun, ptx.find("cp.async.commit_group", begun) - begun);
+  };
+  const std::string behind = behind_product(Compiled(text, 90).ptx);
+  EXPECT_EQ(Count(behind, "bra"), 0) << behind;
+  EXPECT_EQ(Count(behind, " cp.async.cg.shared.global"), 8);  // behind predicates
+  // A quotient is computed only for iterations that there are.
+  const std::string divided = behind_product(Compiled(absl::StrReplaceAll(text, {{"%far = muli %i.n, %step",
+                                                                                  "%parts = divi %step, %i.n signed\n"
+                                                                                  "    %far = muli %parts, %step"}}),
+                                                      90)
+                                                 .ptx);
+  EXPECT_GT(Count(divided, "bra"), 0);
+  EXPECT_EQ(Count(divided, " cp.async.cg.shared.global"), 0) << divided;
+  EXPECT_EQ(Count(divided, "cp.async.cg.shared.global"), 8);
+}
+
+// Four neighbouring lanes have 16 bytes of a result's row in 16 bits: half a sector. So elements go to other threads first, through
+// memory of stages that nobody reads any more; where stages are still in use, they don't.
+TEST(CopyPtx, ResultsLeaveInWholeSectors) {
+  const std::string text =
+      absl::StrReplaceAll(Aligned(), {{"%c: tile<ptr<f32>>", "%c: tile<ptr<bf16>>"},
+                                      {"?x?xf32", "?x?xbf16"},
+                                      {"make_tensor_view %c, shape = [%m, %n], strides = [%n, 1]",
+                                       "make_tensor_view %c1, shape = [%m1, %n1], strides = [%n1, 1]"},
+                                      {"  %at = make", "  %c1 = assume div_by<16>, %c : tile<ptr<bf16>>\n  %at = make"},
+                                      {"store_view_tko weak %sum",
+                                       "%h = ftof %sum -> tile<64x64xbf16>\n"
+                                       "  store_view_tko weak %h"}});
+  for (const int sm : {80, 90}) {
+    const std::string ptx = Compiled(text, sm).ptx;
+    EXPECT_EQ(Count(ptx, "st.global.v4.b32"), 4) << sm;
+    EXPECT_EQ(Count(ptx, "st.global"), 4) << sm;
+    const std::string inside =
+        Compiled(absl::StrReplaceAll(text, {{"    continue %next",
+                                             "    %h = ftof %next -> tile<64x64xbf16>\n"
+                                             "    store_view_tko weak %h, %cv[%step, %j] -> token\n    continue %next"},
+                                            {"  %h = ftof %sum", "  %h.2 = ftof %sum"},
+                                            {"store_view_tko weak %h, %cv[%i", "store_view_tko weak %h.2, %cv[%i"}}),
+                 sm)
+            .ptx;
+    EXPECT_EQ(Count(inside, "st.global.b32"), 16) << sm;
+  }
+}
+
 TEST(CopyPtx, WhatStaysAsItIs) {
   for (const int sm : AllSms()) EXPECT_EQ(IsCopied(Product(), sm), FindTarget(sm)->has(kCpAsync)) << sm;
   const auto changed = [](const std::string& from, const std::string& to) {

@@ -83,6 +83,18 @@ TEST(PointerPtx, ABoundWithinAVectorIsTested) {
   EXPECT_EQ(Count(c.ptx, "st.global.b16"), 16);
 }
 
+// Where only the address's alignment is open, neighbours that are accessed one by one take no registers for their addresses: a thread has as
+// many elements as where it is known.
+TEST(PointerPtx, NeighboursFollowFromTheFirst) {
+  const std::string open =
+      absl::StrReplaceAll(Row("f16", "16"), {{"%y.a = assume div_by<16>", "%y.a = assume div_by<2>"}});
+  const CompiledText c = Compiled90(open);
+  EXPECT_EQ(Count(c.ptx, "ld.global.v4.b32"), 4);
+  EXPECT_EQ(Count(c.ptx, "st.global.v4.b32"), 4);
+  EXPECT_EQ(Count(c.ptx, "st.global.b16"), 32);
+  EXPECT_EQ(Count(c.ptx, "+14], "), 4);
+}
+
 // Columns of a block, modulo their number, as Triton's products take them. PROMISE: of the number of the block; WRAP: of its start.
 std::string Modulo(const std::string& promise, const std::string& wrap) {
   return absl::StrReplaceAll(R"(

@@ -170,19 +170,15 @@ void LowerFor(Emitter& e, const ir::Op& op) {
     more = b.CreateICmpULT(step, b.CreateSub(upper, iv));
   }
   iv->addIncoming(stepped, next);
-  llvm::BasicBlock* last = next;
   std::vector<Registers> final;
   for (const auto& phis : latch) final.push_back(AsRegisters(phis));
-  if (ring) {
-    // Asynchronous products must end before control flow joins.
-    last = e.NewBlock("drain");
-    b.CreateCondBr(more, head, last);
-    b.SetInsertPoint(last);
-    ring->Drain(&final);
-    b.CreateBr(exit);
-  } else {
-    b.CreateCondBr(more, head, exit);
-  }
+  // Asynchronous products must end before control flow joins.
+  llvm::BasicBlock* last = e.NewBlock("drain");
+  b.CreateCondBr(more, head, last);
+  b.SetInsertPoint(last);
+  if (ring) ring->Drain(&final);
+  if (copies) copies->Drain(&final);
+  b.CreateBr(exit);
   for (size_t i = 0; i < latch.size(); ++i) {
     for (size_t r = 0; r < latch[i].size(); ++r) {
       carried[i][r]->addIncoming(latch[i][r], next);

@@ -61,6 +61,7 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   };
   WgmmaUse use;
   if (ring != nullptr) use.async = ring->IsAsync(op);
+  if (copies != nullptr) use.async = copies->IsAsync(op);
   if (copies != nullptr) use.meanwhile = [&] { copies->FetchMeanwhile(); };
   const int first = plan.first();
   const StagedAt second = staged(1 - first);

@@ -25,6 +25,12 @@ struct PointerTile {
   ir::Elem elem;          // as stored
   int vector = 1;
   llvm::Value* aligned = nullptr;
+  int together = 1;  // registers whose addresses follow from that of the first
+
+  Address At(const Emitter& e, size_t r) const {
+    const size_t behind = r % static_cast<size_t>(together);
+    return {e.regs(pointers)[r - behind], static_cast<int64_t>(behind) * ir::MemoryBits(elem) / 8};
+  }
 };
 
 std::string Told(const Emitter& e, const MissingFact& m) {
@@ -61,6 +67,7 @@ PointerTile Analyse(Emitter& e, const ir::Op& op, const ir::Value* pointers, con
   const bool test_start = line.start < bytes;
   // A group that begins at a multiple of its length does not wrap.
   if (!test_start) line.wraps = false;
+  if (!line.wraps) t.together = t.vector;
   const bool test_mask = mask != nullptr && mask_line.equal < static_cast<uint64_t>(t.vector);
   if (e.wants_remarks()) {
     std::vector<std::string> tested;
@@ -115,7 +122,7 @@ void LowerLoadPtr(Emitter& e, const ir::Op& op) {
       const auto u = static_cast<size_t>(r), n = static_cast<size_t>(vector);
       llvm::Value* predicate = And(e, first, t.mask == nullptr ? nullptr : e.regs(t.mask)[u]);
       const Operands otherwise = padding == nullptr ? Operands() : Operands(e.regs(padding)).subspan(u, n);
-      const Registers got = Load(e, how, {e.regs(source)[u], 0}, t.elem, vector, predicate, otherwise);
+      const Registers got = Load(e, how, t.At(e, u), t.elem, vector, predicate, otherwise);
       for (size_t i = 0; i < n; ++i) out[u + i] = sub_byte ? b.CreateAnd(got[i], 15) : got[i];
     }
     return out;
@@ -139,7 +146,7 @@ void LowerStorePtr(Emitter& e, const ir::Op& op) {
       if (r % vector != 0) continue;
       const auto u = static_cast<size_t>(r), n = static_cast<size_t>(vector);
       llvm::Value* predicate = And(e, first, t.mask == nullptr ? nullptr : e.regs(t.mask)[u]);
-      Store(e, how, {e.regs(destination)[u], 0}, t.elem, Operands(values).subspan(u, n), predicate);
+      Store(e, how, t.At(e, u), t.elem, Operands(values).subspan(u, n), predicate);
     }
     return Registers();
   });

@@ -1,9 +1,12 @@
 #include "codegen/emit/pipeline/async_products.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/loops.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 
@@ -26,6 +29,24 @@ Registers Through(Emitter& e, absl::string_view text, Registers values) {
 
 Registers WaitForProducts(Emitter& e, int pending, Registers acc) {
   return Through(e, absl::StrCat("wgmma.wait_group.sync.aligned ", pending, ";"), std::move(acc));
+}
+
+void DrainProducts(Emitter& e, absl::Span<const ir::Op* const> products, std::vector<Registers>* carried) {
+  std::vector<size_t> unfinished;
+  Registers all;
+  for (const ir::Op* mma : products) {
+    unfinished.push_back(static_cast<size_t>(ir::CarryingLoop(*mma->parent()).carried_by(ir::ProductOp(mma).acc())));
+    const Registers& r = (*carried)[unfinished.back()];
+    all.insert(all.end(), r.begin(), r.end());
+  }
+  if (unfinished.empty()) return;
+  const Registers done = WaitForProducts(e, 0, std::move(all));
+  auto at = done.begin();
+  for (size_t i : unfinished) {
+    Registers& r = (*carried)[i];
+    std::copy(at, at + static_cast<int64_t>(r.size()), r.begin());
+    at += static_cast<int64_t>(r.size());
+  }
 }
 
 }  // namespace tile::codegen

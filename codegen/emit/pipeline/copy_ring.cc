@@ -7,6 +7,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
+#include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/layout/algebra.h"
@@ -103,6 +104,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   // TMA writes where threads may have written.
   if (tma_) FenceForAsync();
   if (waits || tma_) e.Barrier();
+  only_computes_ = OnlyComputes();
   StageInvariants();
   // Positions of a ring that TMA fills persist, as its barriers do.
   const auto variable = [&](llvm::Value* start, bool persists) {
@@ -121,7 +123,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   b.SetInsertPoint(round);
   llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
   i->addIncoming(e.I32(0), before);
-  Fetch();
+  Fetch(false);
   llvm::Value* next = b.CreateAdd(i, e.I32(1));
   i->addIncoming(next, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpULT(next, e.I32(stages_ - 1)), round, after);
@@ -135,6 +137,7 @@ void CopyRing::StageInvariants() {
       const ir::Op& mma = *use->owner;
       if (InstructionOf(mma) != kByWgmma) continue;
       read_by_wgmma_ = true;
+      if (DecisionOf<Decision::kAsync>(mma)) async_ = &mma;
       if (DecisionOf<Decision::kStagesLhs>(mma))
         staged_lhs_[&mma] = StageOnce(e_, mma.operand(0), StagedLhs(mma), loop_);
     }
@@ -163,11 +166,17 @@ void CopyRing::Advance() {
     Arrive();
   }
   fetches_later_ = read_by_wgmma_;
-  if (!fetches_later_) Fetch();
+  if (!fetches_later_) Fetch(false);
 }
 
 void CopyRing::EndRound() {
   if (tma_) tma_->Release();
+}
+
+bool CopyRing::IsAsync(const ir::Op& mma) const { return async_ == &mma; }
+
+void CopyRing::Drain(std::vector<Registers>* carried) {
+  if (async_ != nullptr) DrainProducts(e_, {async_}, carried);
 }
 
 // Copies of all threads to the stage that is read next have come.
@@ -185,8 +194,18 @@ void CopyRing::Arrive() {
 }
 
 void CopyRing::FetchMeanwhile() {
-  if (fetches_later_) Fetch();
+  if (fetches_later_) {
+    Fetch(async_ != nullptr);
+  } else if (async_ != nullptr) {
+    FreeStage();
+  }
   fetches_later_ = false;
+}
+
+// The product before this one is done in all threads, and with it the stage that is filled next.
+void CopyRing::FreeStage() {
+  WaitForProducts(e_, 1, {});
+  e_.Barrier();
 }
 
 bool CopyRing::ConvertsInPlace(int i) const {
@@ -206,25 +225,39 @@ llvm::Value* CopyRing::Slot(int i) const {
   return b.CreateGEP(b.getInt8Ty(), memory_, at);
 }
 
-void CopyRing::Fetch() {
+void CopyRing::Fetch(bool frees_stage) {
   auto& b = e_.b();
-  llvm::BasicBlock *fill = e_.NewBlock("fetch"), *filled = e_.NewBlock("fetched");
-  b.CreateCondBr(b.CreateLoad(b.getInt1Ty(), more_), fill, filled);
-  b.SetInsertPoint(fill);
   llvm::Value *upper = e_.scalar(loop_.operand(1)), *step = e_.scalar(loop_.operand(2));
-  llvm::Value* iv = b.CreateLoad(upper->getType(), ahead_);
-  llvm::Value* at = b.CreateLoad(b.getInt32Ty(), write_);
-  if (tma_) {
-    FillByTma(iv, at);
+  llvm::Value *iv = b.CreateLoad(upper->getType(), ahead_), *at = b.CreateLoad(b.getInt32Ty(), write_),
+              *more = b.CreateLoad(b.getInt1Ty(), more_);
+  // Addresses are there when the stage becomes free.
+  if (only_computes_) Compute(iv);
+  if (frees_stage) FreeStage();
+  llvm::BasicBlock* filled = nullptr;
+  if (only_computes_) {
+    if_ = more;
+    Bring(at);
   } else {
-    Fill(iv, at);
+    llvm::BasicBlock* fill = e_.NewBlock("fetch");
+    filled = e_.NewBlock("fetched");
+    b.CreateCondBr(more, fill, filled);
+    b.SetInsertPoint(fill);
+    if (tma_) {
+      FillByTma(iv, at);
+    } else {
+      Compute(iv);
+      Bring(at);
+    }
   }
   b.CreateStore(Next(at), write_);
   // Compared as a distance, since the sum may overflow.
-  b.CreateStore(b.CreateICmpULT(step, b.CreateSub(upper, iv)), more_);
+  llvm::Value* others = b.CreateICmpULT(step, b.CreateSub(upper, iv));
+  b.CreateStore(only_computes_ ? b.CreateAnd(more, others) : others, more_);
   b.CreateStore(b.CreateAdd(iv, step), ahead_);
-  b.CreateBr(filled);
-  b.SetInsertPoint(filled);
+  if (filled != nullptr) {
+    b.CreateBr(filled);
+    b.SetInsertPoint(filled);
+  }
   if (!tma_) e_.Ptx(b.getVoidTy(), "cp.async.commit_group;", "", {}, true);
 }
 
@@ -236,36 +269,52 @@ void CopyRing::FillByTma(llvm::Value* iv, llvm::Value* at) {
   b.SetInsertPoint(start);
   mine_ = b.CreateICmpEQ(e_.threads().lane(), e_.I32(0));
   full_ = tma_->Begin(mine_);
-  Fill(iv, at);
+  Compute(iv);
+  Bring(at);
   b.CreateBr(started);
   b.SetInsertPoint(started);
   tma_->Filled();
 }
 
-void CopyRing::Fill(llvm::Value* iv, llvm::Value* at) {
-  auto& b = e_.b();
+bool CopyRing::OnlyComputes() const {
+  for (const ir::Op* op : *copy_.region(0)) {
+    if (op->info()->is_load()) {
+      if (!ir::LoadPtrOp::Is(op) || tma_) return false;
+    } else if (op->num_results() > 0 && (!op->info()->has(ir::kPure) || op->opcode() == ir::Opcode::kDivi ||
+                                         op->opcode() == ir::Opcode::kRemi)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// All but the loads and how the products read what they bring: permutations, reshapes and conversions.
+void CopyRing::Compute(llvm::Value* iv) {
   const ir::Block& region = *copy_.region(0);
   e_.SetScalar(region.arg(0), iv);
-  absl::flat_hash_set<const ir::Value*>
-      loaded;  // how the products read it has permutations, reshapes and conversions in it
+  absl::flat_hash_set<const ir::Value*> loaded;
   for (const ir::Op* op : region) {
-    if (op->info()->is_load()) {
-      loaded.insert(op->result(0));
-      for (size_t i = 0; i < stage_.tiles.size(); ++i) {
-        if (stage_.tiles[i].load != op || stage_.shares_slot(i)) continue;
-        llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, b.CreateAdd(at, e_.I32(stage_.offsets[i])));
-        if (tma_) {
-          LoadByTma(e_, *op, stage_.tiles[i], b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
-        } else if (ir::LoadPtrOp::Is(op)) {
-          FillThroughPointers(*op, stage_.tiles[i], slot);
-        } else {
-          FillSlot(*op, stage_.tiles[i], slot);
-        }
-      }
-    } else if (op->num_results() > 0 && op->num_operands() > 0 && loaded.contains(op->operand(0))) {
+    if (op->info()->is_load() || (op->num_results() > 0 && op->num_operands() > 0 && loaded.contains(op->operand(0)))) {
       loaded.insert(op->result(0));
     } else if (op->num_results() > 0) {
       e_.Lower(*op);
+    }
+  }
+}
+
+void CopyRing::Bring(llvm::Value* at) {
+  auto& b = e_.b();
+  for (const ir::Op* op : *copy_.region(0)) {
+    for (size_t i = 0; i < stage_.tiles.size(); ++i) {
+      if (stage_.tiles[i].load != op || stage_.shares_slot(i)) continue;
+      llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, b.CreateAdd(at, e_.I32(stage_.offsets[i])));
+      if (tma_) {
+        LoadByTma(e_, *op, stage_.tiles[i], b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
+      } else if (ir::LoadPtrOp::Is(op)) {
+        FillThroughPointers(*op, stage_.tiles[i], slot);
+      } else {
+        FillSlot(*op, stage_.tiles[i], slot);
+      }
     }
   }
 }
@@ -282,7 +331,7 @@ void CopyRing::FillThroughPointers(const ir::Op& op, const StagedTile& tile, llv
     const auto u = static_cast<size_t>(r);
     llvm::Value* inside = load.mask() == nullptr ? nullptr : e_.regs(load.mask())[u];
     CopyVector(e_, b.CreatePtrToInt(copies.Place(r), b.getInt32Ty()), {e_.regs(load.source())[u], 0}, bytes,
-               copies.mine(), inside);
+               And(e_, if_, copies.mine()), inside);
   }
 }
 

@@ -7,7 +7,9 @@
 //   …   ring.Slot(0)                      // the operand's address
 //
 // There is one barrier in an iteration: after it the copies of all threads for this iteration have arrived, and nobody reads the
-// stage of the iteration before, which is filled next. The copies of an iteration are one group of cp.async, empty after the last
+// stage of the iteration before, which is filled next. A product by wgmma that nobody waits for within its iteration still reads that
+// stage then: it runs until the next one has begun, so that the tensor cores always have one. So the stage is filled behind that,
+// behind a second barrier. The copies of an iteration are one group of cp.async, empty after the last
 // one, so that the number of groups to wait for is always the same. A conversion that the product needs (StagedTile::rounded) is done
 // by mma.sync's reads if elements have 32 bits; else each thread converts in place what it copied itself, before that barrier. Vectors
 // of 16 bytes are copied where the tensor is aligned so, which is tested once for all of them. Otherwise elements of four bytes and
@@ -23,6 +25,7 @@
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 
 #include <optional>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -40,6 +43,8 @@ class CopyRing {
   void Advance();
   // What products by wgmma call when they have begun: starting copies takes many instructions, beside which they run.
   void FetchMeanwhile();
+  // The product may still run when its iteration ends: that of the next one waits for it (Decision::kAsync).
+  bool IsAsync(const ir::Op& mma) const;
   const StagedTile& tile(int i) const { return stage_.tiles[static_cast<size_t>(i)]; }
   // Result i has the type that the product wants where it lies in shared memory.
   bool ConvertsInPlace(int i) const;
@@ -48,18 +53,26 @@ class CopyRing {
   // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
   // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
-  // Where the body ends: the stage is free.
+  // Where the body ends: the stage is free, unless the product still reads it.
   void EndRound();
+  // Behind the last iteration, with what the loop carries: waits for the product that still runs.
+  void Drain(std::vector<Registers>* carried);
 
  private:
   // Before wgmma reads, or TMA writes, what this thread has stored.
   void FenceForAsync();
   void StageInvariants();
   void Arrive();
-  // The next iteration's copies, if there is one; a group in any case.
-  void Fetch();
+  // The next iteration's copies, if there is one; a group in any case. `frees_stage`: the stage is read until FreeStage.
+  void Fetch(bool frees_stage);
+  void FreeStage();
+  // What is done for an iteration's copies can be done where there is no such iteration, too: copies under a predicate take the place of a
+  // branch, and the assembler moves instructions that compute addresses to where threads would wait.
+  bool OnlyComputes() const;
   void FillByTma(llvm::Value* iv, llvm::Value* at);
-  void Fill(llvm::Value* iv, llvm::Value* at);
+  // Addresses and masks of an iteration's copies; the copies.
+  void Compute(llvm::Value* iv);
+  void Bring(llvm::Value* at);
   void FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
   void FillThroughPointers(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
   // What this thread copied there, in the operand's type.
@@ -79,6 +92,9 @@ class CopyRing {
   // variable of what is fetched next, and whether there is such an iteration.
   llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
+  const ir::Op* async_ = nullptr;            // the product that is not waited for in its iteration
+  llvm::Value* if_ = nullptr;                // copies only where this holds; null: always
+  bool only_computes_ = false;
   bool read_by_wgmma_ = false;
   bool stored_ = false;         // stages get something by stores of threads
   bool fetches_later_ = false;  // this iteration's copies have not begun

@@ -7,7 +7,6 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/target/decisions.h"
-#include "ir/loops.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -124,24 +123,12 @@ void Ring::Release(llvm::Value* if_true) {
                   "r,r,b", {free, e_.threads().lane(), mine});
 }
 
-void Ring::Drain(std::vector<Registers>* values) {
-  std::vector<size_t> unfinished;
-  Registers all;
+void Ring::Drain(std::vector<Registers>* carried) {
+  std::vector<const ir::Op*> products;
   for (const ir::Op* op : *loop_.region(0)) {
-    if (!IsProduct(*op) || !IsAsync(*op)) continue;
-    unfinished.push_back(static_cast<size_t>(ir::CarryingLoop(loop_).carried_by(ir::ProductOp(op).acc())));
-    const Registers& r = (*values)[unfinished.back()];
-    all.insert(all.end(), r.begin(), r.end());
+    if (IsProduct(*op) && IsAsync(*op)) products.push_back(op);
   }
-  if (!unfinished.empty()) {
-    const Registers done = WaitForProducts(e_, 0, std::move(all));
-    auto at = done.begin();
-    for (size_t i : unfinished) {
-      Registers& r = (*values)[i];
-      std::copy(at, at + static_cast<int64_t>(r.size()), r.begin());
-      at += static_cast<int64_t>(r.size());
-    }
-  }
+  DrainProducts(e_, products, carried);
   Release(e_.b().getTrue());
 }
 

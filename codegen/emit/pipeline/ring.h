@@ -54,7 +54,7 @@ class Ring {
 
   void Await();
   void EndRound();
-  void Drain(std::vector<Registers>* values);
+  void Drain(std::vector<Registers>* carried);
   void End();
 
   const StageLayout& stage() const { return place_.stage(); }
