@@ -282,6 +282,7 @@ def test_streams_that_nobody_waits_for_are_asked_now_and_then():
                 stream.count_launch()
 
         _, seen = calls(work)
-        assert seen.count("cuStreamSynchronize") == 1 and seen.count("cuLaunchKernel") > 4000, seen
+        launches = seen.count("cuLaunchKernel") + seen.count("cuGraphLaunch")  # what repeats is a graph
+        assert (seen.count("cuStreamSynchronize"), launches) == (1, 4100), (len(seen), launches)
         print("done")
     """)

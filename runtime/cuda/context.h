@@ -22,7 +22,8 @@ struct Context {
   Target target;
   std::unique_ptr<TrapPool> traps;
   std::function<void(absl::string_view)> print;
-  std::atomic<uint64_t> epochs = 1;  // numbers that no two streams have between two synchronisations
+  std::atomic<int> launch_graphs = 0;  // of launches that repeat
+  std::atomic<uint64_t> epochs = 1;    // numbers that no two streams have between two synchronisations
 
   Context() = default;
   ~Context();

@@ -232,6 +232,32 @@ TEST_F(CudaDevice, LaunchThatRepeatsOnOneStreamBecomesAGraph) {
   EXPECT_THAT(std::string((*launch)->Run(stream->get()).message()), HasSubstr("launching `k`"));
 }
 
+// Graphs take memory of the device.
+TEST_F(CudaDevice, LaunchesBecomeOnlySoManyGraphs) {
+  auto kernel = Load({MakeImage()});
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  const auto graphs_of = [&](std::vector<std::shared_ptr<PreparedLaunch>>& launches) {
+    for (int i = 0; i < 300; ++i) {
+      auto launch = (*kernel)->Prepare({{5, 6, 7}, {0x1000, 0x2000, 3, 1}, {}});
+      EXPECT_TRUE(launch.ok()) << launch.status();
+      for (int n = 0; n < 20; ++n) EXPECT_TRUE((*launch)->Run(device_->default_stream()).ok());
+      launches.push_back(*launch);
+    }
+    EXPECT_TRUE(device_->default_stream()->Synchronize().ok());
+    const std::string log = Log();
+    Reset();
+    int graphs = 0;
+    for (size_t at = log.find("cuGraphInstantiate"); at != std::string::npos;
+         at = log.find("cuGraphInstantiate", at + 1))
+      ++graphs;
+    return graphs;
+  };
+  std::vector<std::shared_ptr<PreparedLaunch>> first, second;
+  EXPECT_EQ(graphs_of(first), 256);
+  first.clear();  // and theirs with them
+  EXPECT_EQ(graphs_of(second), 256);
+}
+
 TEST_F(CudaDevice, LaunchThatMayBeginEarlyStaysALaunch) {
   ir::Image i = MakeImage();
   i.flags |= ir::kProgrammaticLaunch;

@@ -16,6 +16,7 @@ using ir::ImageParam;
 constexpr uint64_t kMaxWorkspaceBytes = uint64_t{1} << 40;
 constexpr uint32_t kNaturalAlignment = 256;  // of cuMemAlloc
 constexpr int kRepeatsOfGraph = 16;          // making a graph takes as long as it saves in about ten launches
+constexpr int kMostGraphs = 256;             // of a device; each takes 115 KB of its memory
 
 template <class... Parts>
 absl::Status Unfit(const Parts&... parts) {
@@ -70,7 +71,10 @@ std::string CudaLaunch::kernel_name() const { return ir::ReadableName(target_.fu
 CudaLaunch::~CudaLaunch() {
   if (record_ == nullptr && graph_ == nullptr) return;
   CurrentUnrecorded current(*target_.context);
-  if (graph_ != nullptr) target_.context->driver->cuGraphExecDestroy(graph_);
+  if (graph_ != nullptr) {
+    target_.context->driver->cuGraphExecDestroy(graph_);
+    --target_.context->launch_graphs;
+  }
   if (record_ != nullptr) target_.context->traps->Return(record_);
 }
 
@@ -262,6 +266,8 @@ CUgraphExec CudaLaunch::MakeGraph() {
     if (a.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
       return nullptr;  // begins before the kernel in front ends
   }
+  std::atomic<int>& graphs = target_.context->launch_graphs;
+  if (graphs >= kMostGraphs) return nullptr;
   const Driver& driver = *target_.context->driver;
   CurrentUnrecorded current(*target_.context);
   CUgraph graph = nullptr;
@@ -269,6 +275,7 @@ CUgraphExec CudaLaunch::MakeGraph() {
   if (driver.cuGraphCreate(&graph, 0) != CUDA_SUCCESS) return nullptr;
   if (!AddNodes(graph).ok() || driver.cuGraphInstantiate(&executable, graph, 0) != CUDA_SUCCESS) executable = nullptr;
   driver.cuGraphDestroy(graph);
+  if (executable != nullptr) ++graphs;
   return executable;
 }
 
