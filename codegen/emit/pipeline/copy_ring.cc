@@ -105,6 +105,9 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   if (tma_) FenceForAsync();
   if (waits || tma_) e.Barrier();
   only_computes_ = OnlyComputes();
+  for (const ir::Op* op : *loop.region(0)) {
+    if (DecisionOf<Decision::kAsync>(*op)) async_.push_back(op);
+  }
   StageInvariants();
   // Positions of a ring that TMA fills persist, as its barriers do.
   const auto variable = [&](llvm::Value* start, bool persists) {
@@ -137,7 +140,6 @@ void CopyRing::StageInvariants() {
       const ir::Op& mma = *use->owner;
       if (InstructionOf(mma) != kByWgmma) continue;
       read_by_wgmma_ = true;
-      if (DecisionOf<Decision::kAsync>(mma)) async_ = &mma;
       if (DecisionOf<Decision::kStagesLhs>(mma))
         staged_lhs_[&mma] = StageOnce(e_, mma.operand(0), StagedLhs(mma), loop_);
     }
@@ -166,6 +168,7 @@ void CopyRing::Advance() {
     Arrive();
   }
   fetches_later_ = read_by_wgmma_;
+  begun_ = 0;
   if (!fetches_later_) Fetch(false);
 }
 
@@ -173,11 +176,11 @@ void CopyRing::EndRound() {
   if (tma_) tma_->Release();
 }
 
-bool CopyRing::IsAsync(const ir::Op& mma) const { return async_ == &mma; }
-
-void CopyRing::Drain(std::vector<Registers>* carried) {
-  if (async_ != nullptr) DrainProducts(e_, {async_}, carried);
+bool CopyRing::IsAsync(const ir::Op& mma) const {
+  return std::find(async_.begin(), async_.end(), &mma) != async_.end();
 }
+
+void CopyRing::Drain(std::vector<Registers>* carried) { DrainProducts(e_, async_, carried); }
 
 // Copies of all threads to the stage that is read next have come.
 void CopyRing::Arrive() {
@@ -194,17 +197,14 @@ void CopyRing::Arrive() {
 }
 
 void CopyRing::FetchMeanwhile() {
-  if (fetches_later_) {
-    Fetch(async_ != nullptr);
-  } else if (async_ != nullptr) {
-    FreeStage();
-  }
+  if (!fetches_later_ || ++begun_ < async_.size()) return;
+  Fetch(!async_.empty());
   fetches_later_ = false;
 }
 
-// The product before this one is done in all threads, and with it the stage that is filled next.
+// The products of the iteration before are done in all threads, and with them the stage that is filled next.
 void CopyRing::FreeStage() {
-  WaitForProducts(e_, 1, {});
+  WaitForProducts(e_, static_cast<int>(async_.size()), {});
   e_.Barrier();
 }
 
