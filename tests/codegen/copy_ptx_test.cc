@@ -225,6 +225,7 @@ entry @product(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f32>>, %k: t
   const std::string behind = behind_product(Compiled(text, 90).ptx);
   EXPECT_EQ(Count(behind, "bra"), 0) << behind;
   EXPECT_EQ(Count(behind, " cp.async.cg.shared.global"), 8);  // behind predicates
+  EXPECT_EQ(Count(behind, "+2048], [%rd"), 2);                // from one place for each operand
   // A quotient is computed only for iterations that there are.
   const std::string divided = behind_product(Compiled(absl::StrReplaceAll(text, {{"%far = muli %i.n, %step",
                                                                                   "%parts = divi %step, %i.n signed\n"
