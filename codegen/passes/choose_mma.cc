@@ -50,14 +50,21 @@ bool GoesAround(const ir::Op& mma) {
   return carried >= 0 && HasOneUse(acc) && HasOneUse(result) && loop.latch() != nullptr && loop.next(carried) == result;
 }
 
-// Its operands lie in stages, and nothing but it reads those: they are free when it is done.
-bool HasStagesAlone(const ir::Op& mma) {
-  if (FetchOf(mma) != nullptr) return true;
-  const ir::Op* copy = CopyOf(mma, 0);
-  if (copy == nullptr || CopyOf(mma, 1) != copy || InstructionOf(mma) != kByWgmma || CopiesByTma(*copy)) return false;
-  for (int i = 0; i < copy->num_results(); ++i) {
-    for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
-      if (use->owner != &mma) return false;
+// A product whose operands lie in stages, and that may still run when the next iteration begins. What is added to its sums, and fragments
+// that are read again, wait for it.
+bool CanRunOn(const ir::Op& op) {
+  if (!IsProduct(op)) return false;
+  const ir::Op* copy = CopyOf(op, 0);
+  const bool copied = copy != nullptr && CopyOf(op, 1) == copy && InstructionOf(op) == kByWgmma && !CopiesByTma(*copy);
+  if (!copied && FetchOf(op) == nullptr) return false;
+  return GoesAround(op) && !DecisionOf<Decision::kPromotes>(op) && !DecisionOf<Decision::kHeld>(op);
+}
+
+// All that reads the stages can: nobody else says when they are free.
+bool AllCanRunOn(const ir::Op& copy) {
+  for (int i = 0; i < copy.num_results(); ++i) {
+    for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
+      if (!CanRunOn(*use->owner)) return false;
     }
   }
   return true;
@@ -67,10 +74,9 @@ bool HasStagesAlone(const ir::Op& mma) {
 
 void ChooseAsync(ir::Module* module, ir::Function* function) {
   ir::Walk(function->body(), [&](ir::Op* op) {
-    if (!IsProduct(*op) || !HasStagesAlone(*op) || !GoesAround(*op)) return;
-    // What is added to its sums, and fragments that are read again, wait for it.
-    if (DecisionOf<Decision::kPromotes>(*op) || DecisionOf<Decision::kHeld>(*op)) return;
-    Decide<Decision::kAsync>(module, op, true);
+    if (!CanRunOn(*op)) return;
+    const ir::Op* copy = CopyOf(*op, 0);
+    if (copy == nullptr || AllCanRunOn(*copy)) Decide<Decision::kAsync>(module, op, true);
   });
 }
 

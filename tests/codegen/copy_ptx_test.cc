@@ -143,6 +143,24 @@ TEST(CopyPtx, AProductRunsUntilTheNextOneHasBegun) {
   // The loop has nothing else to wait for.
   EXPECT_EQ(Count(ptx, "wgmma.wait_group"), 2);
   EXPECT_EQ(Count(ptx.substr(0, drained), "bar.sync"), 2);
+  // Of two products all of the iteration before are waited for, when the second one has begun.
+  const std::string two =
+      Compiled(
+          absl::StrReplaceAll(
+              text, {{"iter_values(%acc = %zero) -> (tile<64x64xf32>)",
+                      "iter_values(%acc = %zero, %acc.2 = %zero) -> (tile<64x64xf32>, tile<64x64xf32>)"},
+                     {"%sum = for", "%sum, %sum.2 = for"},
+                     {"continue %next : tile<64x64xf32>",
+                      "%next.2 = mmaf %x, %y, %acc.2\n"
+                      "    continue %next, %next.2 : tile<64x64xf32>, tile<64x64xf32>"},
+                     {"  store_view_tko weak %sum,", "  %both = addf %sum, %sum.2\n  store_view_tko weak %both,"}}),
+          90)
+          .ptx;
+  const size_t last = two.rfind("wgmma.commit_group");
+  EXPECT_LT(last, two.find("wgmma.wait_group"));
+  EXPECT_EQ(Count(two, "wgmma.wait_group.sync.aligned 2;"), 1);
+  EXPECT_EQ(Count(two, "wgmma.wait_group"), 2);
+  EXPECT_LT(two.find("wgmma.wait_group"), two.find("cp.async.c", last));
   // Sums that the loop reads are waited for where they are made.
   const std::string read =
       Compiled(absl::StrReplaceAll(
@@ -207,6 +225,7 @@ entry @product(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f32>>, %k: t
   const std::string behind = behind_product(Compiled(text, 90).ptx);
   EXPECT_EQ(Count(behind, "bra"), 0) << behind;
   EXPECT_EQ(Count(behind, " cp.async.cg.shared.global"), 8);  // behind predicates
+  EXPECT_EQ(Count(behind, "+2048], [%rd"), 2);                // from one place for each operand
   // A quotient is computed only for iterations that there are.
   const std::string divided = behind_product(Compiled(absl::StrReplaceAll(text, {{"%far = muli %i.n, %step",
                                                                                   "%parts = divi %step, %i.n signed\n"

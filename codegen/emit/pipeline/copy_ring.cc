@@ -53,6 +53,17 @@ class SlotCopies {
     }
     return firsts;
   }
+  // Where vector r comes to lie, as an address: vectors of a thread differ by constants, as far as no lane or warp has their bits.
+  Address At(int r) const {
+    Mask thread = 0;
+    for (In in : {In::kLane, In::kWarp}) {
+      for (Mask base : in_slot_.bases(in)) thread |= base;
+    }
+    const Mask at = RegisterPart(in_slot_, r);
+    llvm::Value* first =
+        SharedPlace(e_, slot_, in_slot_.bases(In::kLane), in_slot_.bases(In::kWarp), at & thread, bytes_);
+    return {e_.b().CreatePtrToInt(first, e_.b().getInt32Ty()), static_cast<int64_t>(at & ~thread) * bytes_};
+  }
   llvm::Value* Place(int r) const {
     return SharedPlace(e_, slot_, in_slot_.bases(In::kLane), in_slot_.bases(In::kWarp), RegisterPart(in_slot_, r),
                        bytes_);
@@ -66,11 +77,11 @@ class SlotCopies {
   llvm::Value* mine_;
 };
 
-void CopyVector(Emitter& e, llvm::Value* to, const Address& from, int bytes, llvm::Value* mine, llvm::Value* inside) {
+void CopyVector(Emitter& e, const Address& to, const Address& from, int bytes, llvm::Value* mine, llvm::Value* inside) {
   auto& b = e.b();
-  Registers in = {to, from.base};
-  std::string text =
-      absl::StrCat("cp.async.", bytes == 16 ? "cg" : "ca", ".shared.global [$0], ", AddressText(from, 1), ", ", bytes);
+  Registers in = {to.base, from.base};
+  std::string text = absl::StrCat("cp.async.", bytes == 16 ? "cg" : "ca", ".shared.global ", AddressText(to, 0), ", ",
+                                  AddressText(from, 1), ", ", bytes);
   std::string constraints = absl::StrCat("r,", AddressConstraint(from));
   if (inside != nullptr) {
     // What is not read is zero.
@@ -105,6 +116,9 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   if (tma_) FenceForAsync();
   if (waits || tma_) e.Barrier();
   only_computes_ = OnlyComputes();
+  for (const ir::Op* op : *loop.region(0)) {
+    if (DecisionOf<Decision::kAsync>(*op)) async_.push_back(op);
+  }
   StageInvariants();
   // Positions of a ring that TMA fills persist, as its barriers do.
   const auto variable = [&](llvm::Value* start, bool persists) {
@@ -137,7 +151,6 @@ void CopyRing::StageInvariants() {
       const ir::Op& mma = *use->owner;
       if (InstructionOf(mma) != kByWgmma) continue;
       read_by_wgmma_ = true;
-      if (DecisionOf<Decision::kAsync>(mma)) async_ = &mma;
       if (DecisionOf<Decision::kStagesLhs>(mma))
         staged_lhs_[&mma] = StageOnce(e_, mma.operand(0), StagedLhs(mma), loop_);
     }
@@ -166,6 +179,7 @@ void CopyRing::Advance() {
     Arrive();
   }
   fetches_later_ = read_by_wgmma_;
+  begun_ = 0;
   if (!fetches_later_) Fetch(false);
 }
 
@@ -173,11 +187,11 @@ void CopyRing::EndRound() {
   if (tma_) tma_->Release();
 }
 
-bool CopyRing::IsAsync(const ir::Op& mma) const { return async_ == &mma; }
-
-void CopyRing::Drain(std::vector<Registers>* carried) {
-  if (async_ != nullptr) DrainProducts(e_, {async_}, carried);
+bool CopyRing::IsAsync(const ir::Op& mma) const {
+  return std::find(async_.begin(), async_.end(), &mma) != async_.end();
 }
+
+void CopyRing::Drain(std::vector<Registers>* carried) { DrainProducts(e_, async_, carried); }
 
 // Copies of all threads to the stage that is read next have come.
 void CopyRing::Arrive() {
@@ -194,17 +208,14 @@ void CopyRing::Arrive() {
 }
 
 void CopyRing::FetchMeanwhile() {
-  if (fetches_later_) {
-    Fetch(async_ != nullptr);
-  } else if (async_ != nullptr) {
-    FreeStage();
-  }
+  if (!fetches_later_ || ++begun_ < async_.size()) return;
+  Fetch(!async_.empty());
   fetches_later_ = false;
 }
 
-// The product before this one is done in all threads, and with it the stage that is filled next.
+// The products of the iteration before are done in all threads, and with them the stage that is filled next.
 void CopyRing::FreeStage() {
-  WaitForProducts(e_, 1, {});
+  WaitForProducts(e_, static_cast<int>(async_.size()), {});
   e_.Barrier();
 }
 
@@ -320,7 +331,6 @@ void CopyRing::Bring(llvm::Value* at) {
 }
 
 void CopyRing::FillThroughPointers(const ir::Op& op, const StagedTile& tile, llvm::Value* slot) {
-  auto& b = e_.b();
   const ir::LoadPtrOp load(op);
   const SlotCopies copies(e_, tile, slot);
   TILE_CHECK(e_.layout(load.source()) == copies.layout(), "pointers do not lie as threads copy");
@@ -330,13 +340,11 @@ void CopyRing::FillThroughPointers(const ir::Op& op, const StagedTile& tile, llv
   for (int r : copies.Firsts(vector)) {
     const auto u = static_cast<size_t>(r);
     llvm::Value* inside = load.mask() == nullptr ? nullptr : e_.regs(load.mask())[u];
-    CopyVector(e_, b.CreatePtrToInt(copies.Place(r), b.getInt32Ty()), {e_.regs(load.source())[u], 0}, bytes,
-               And(e_, if_, copies.mine()), inside);
+    CopyVector(e_, copies.At(r), {e_.regs(load.source())[u], 0}, bytes, And(e_, if_, copies.mine()), inside);
   }
 }
 
 void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot) {
-  auto& b = e_.b();
   const SlotCopies copies(e_, tile, slot);
   const int bytes = tile.element_bits / 8;
   TileBox box = TileBox::OfView(e_, load, copies.layout());
@@ -349,8 +357,7 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
     const std::vector<int> firsts = copies.Firsts(vector);
     if (vector * bytes >= 4) {
       for (int r : firsts) {
-        CopyVector(e_, b.CreatePtrToInt(copies.Place(r), b.getInt32Ty()), box.At(r), vector * bytes, copies.mine(),
-                   box.Inside(r));
+        CopyVector(e_, copies.At(r), box.At(r), vector * bytes, copies.mine(), box.Inside(r));
       }
       return Registers();
     }

@@ -92,7 +92,8 @@ class CopyRing {
   // variable of what is fetched next, and whether there is such an iteration.
   llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
-  const ir::Op* async_ = nullptr;            // the product that is not waited for in its iteration
+  std::vector<const ir::Op*> async_;         // products that are not waited for in their iteration
+  size_t begun_ = 0;                         // of this iteration's products, so far
   llvm::Value* if_ = nullptr;                // copies only where this holds; null: always
   bool only_computes_ = false;
   bool read_by_wgmma_ = false;
