@@ -7,6 +7,8 @@ import os
 import sys
 import traceback
 
+import bench_utils
+import cuda.tile
 import torch
 import triton
 import triton.testing
@@ -28,12 +30,12 @@ class Series:
     def run(self, *_, **__):
         for config in self.configs:
             for x in list(config.x_vals)[-SIZES:][::-STRIDE]:
-                for line in config.line_vals:
+                for line, name in zip(config.line_vals, config.line_names):
                     Series.count += 1
-                    if "cutile" not in str(line).lower() or (SHARDS and Series.count % SHARDS != SHARD):
+                    if "cutile" not in f"{line} {name}".lower() or (SHARDS and Series.count % SHARDS != SHARD):
                         continue
                     values = x if isinstance(x, (list, tuple)) else [x] * len(config.x_names)
-                    self.row = {"file": current_file, "series": config.plot_name, "size": str(x), "line": str(line)}
+                    self.row = {"file": current_file, "series": config.plot_name, "size": str(x), "line": f"{line} {name}"}
                     Row.now = (Compiled if SHARDS else Row)(self.row, Series.count)
                     torch.manual_seed(0)
                     try:
@@ -41,6 +43,7 @@ class Series:
                     except Exception as error:
                         Row.now.failed(error)
                     Row.now = None
+                    kept.clear()
                     torch.cuda.empty_cache()
 
 
@@ -64,7 +67,18 @@ def bench(fn, *_, quantiles=None, **__):
     return (1.0,) * len(quantiles) if quantiles else 1.0
 
 
-triton.testing.do_bench = triton.testing.do_bench_cudagraph = bench
+launch = cuda.tile.launch
+kept = []
+
+
+def launch_and_keep(stream, grid, kernel, *rest):
+    """Some functions make a kernel for each launch. That one goes during a capture would end the process."""
+    kept.append(kernel)
+    return launch(stream, grid, kernel, *rest)
+
+
+cuda.tile.launch = launch_and_keep
+triton.testing.do_bench = triton.testing.do_bench_cudagraph = bench_utils.profile_with_l2flush = bench
 triton.testing.perf_report = lambda configs: lambda fn: Series(fn, configs)
 current_file = ""
 for name in sys.argv[1:]:
