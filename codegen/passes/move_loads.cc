@@ -131,6 +131,10 @@ std::string LoopLoads::WhyNot(const ProductOperand& operand) const {
     if ((!shared && !only_use(v)) || v->def()->block() != body_) return "a loaded tile is used elsewhere too";
     if (v == tile) break;
   }
+  return WhyNot(load);
+}
+
+std::string LoopLoads::WhyNot(const Op& load) const {
   const bool through_pointers = ir::LoadPtrOp::Is(&load);
   int tiles = kMostTileOps;
   for (const Value* place : PlacesOf(load)) {

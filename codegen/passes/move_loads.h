@@ -58,6 +58,8 @@ class LoopLoads {
   // orders it after a write, and its view and indices (pointers and mask) follow from the induction variable and from values of
   // before the loop by operations without effect, on scalars or, for pointers, element by element.
   std::string WhyNot(const ProductOperand& operand) const;
+  // The same of a load by itself, whatever uses it.
+  std::string WhyNot(const ir::Op& load) const;
 
   // Returns the new operation at the front of the body; its results are the operands, in this order.
   ir::Op* Move(GpuOpcode code, absl::Span<const ProductOperand> operands);

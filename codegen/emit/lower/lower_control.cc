@@ -7,6 +7,7 @@
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
+#include "codegen/target/decisions.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -41,7 +42,7 @@ std::vector<ir::Value*> Results(const ir::Op& op) {
 // The accesses of the body may be of the iteration before, and those of the last iteration are pending behind it.
 void EnterLoop(Emitter& e, const ir::Op& op) {
   e.order().AddAll(*op.region(0));
-  if (!e.wants_remarks()) return;
+  if (!e.wants_remarks() || DecisionOf<Decision::kLoadsNext>(op)) return;
   int loads = 0;
   for (const ir::Op* inside : *op.region(0)) {
     loads += inside->info()->is_load();

@@ -1,0 +1,217 @@
+#include "codegen/passes/load_next.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/analysis/live_registers.h"
+#include "codegen/passes/move_loads.h"
+#include "codegen/plan/schedule.h"
+#include "codegen/target/decisions.h"
+#include "ir/create_like.h"
+#include "ir/loops.h"
+#include "ir/ops.h"
+
+namespace tile::codegen {
+namespace {
+
+namespace op = ir::ops;
+using ir::Block;
+using ir::Op;
+using ir::Value;
+using op::Values;
+
+constexpr int64_t kMostCarried = 16;  // registers of a thread: more would take blocks from a multiprocessor, or spill
+constexpr int kMostOfBound = 16;      // operations from the number of the block to where the loop begins
+
+bool IsInside(const Op& loop, const Value* v) {
+  const Block* block = v->def() != nullptr ? v->def()->block() : v->block();
+  for (; block != nullptr; block = block->parent() == nullptr ? nullptr : block->parent()->block()) {
+    if (block == loop.region(0)) return true;
+  }
+  return false;
+}
+
+// It begins at a tile that is chosen by the number of the block.
+bool FollowsFromBlock(const Value* v, int* budget) {
+  const Op* def = v->def();
+  if (def == nullptr || --*budget < 0) return false;
+  if (ir::GetTileBlockIdOp::Is(def)) return true;
+  if (!def->info()->has(ir::kPure) || def->num_regions() > 0) return false;
+  for (int i = 0; i < def->num_operands(); ++i) {
+    if (FollowsFromBlock(def->operand(i), budget)) return true;
+  }
+  return false;
+}
+
+class WalkingLoop {
+ public:
+  WalkingLoop(Program& p, Op* loop) : p_(p), loop_(loop), carrying_(*loop), body_(loop->region(0)) {}
+
+  // "" if loads of it are carried.
+  std::string WhyNot() {
+    if (carrying_.latch() == nullptr || !AllRoundsRun()) return "an iteration may end the loop";
+    const LoopLoads loads(p_.module.get(), loop_, {.by_workers = true});
+    int64_t registers = 0;
+    std::string why = "it loads nothing";
+    for (Op* inside : *body_) {
+      if (inside->num_regions() == 0 && inside->info()->has(ir::kProduct)) return "it multiplies matrices";
+      if (!inside->info()->is_load() || IsFetch(inside)) continue;
+      if (std::string hinders = WhyNotLoad(*inside, loads); !hinders.empty()) {
+        why = std::move(hinders);
+        continue;
+      }
+      registers += RegistersOf(inside->result(0)->type());
+      loads_.push_back(inside);
+    }
+    if (loads_.empty()) return why;
+    const int64_t each = registers / (32 * ScheduleOf(*p_.function)->num_warps);
+    if (each <= kMostCarried) return "";
+    return absl::StrCat("the next iteration's tiles take ", each, " registers of a thread; ", kMostCarried,
+                        " would do");
+  }
+
+  void Rewrite() {
+    ir::Module* module = p_.module.get();
+    const ir::ForOp counted(loop_);
+    const ir::Signedness sign = counted.unsigned_cmp() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned;
+    Block* before = module->CreateBlock({});
+    ir::Builder b(module, before);
+    b.set_loc(loop_->loc);
+    const Values first = op::If(
+        b, op::CmpI(b, ir::ComparisonPredicate::kLessThan, counted.lower_bound(), counted.upper_bound(), sign),
+        [&] { return LoadsFor(counted.lower_bound(), b.block()); },
+        [&] {
+          Values nothing;
+          for (const Op* load : loads_) nothing.push_back(op::Splat(b, load->result(0)->type(), 0));
+          return nothing;
+        });
+    while (!before->empty()) {
+      Op* made = before->front();
+      made->Unlink();
+      module->InsertBefore(loop_->block(), loop_, made);
+    }
+    Block* front = module->CreateBlock({});
+    ir::Builder next(module, front);
+    next.set_loc(loop_->loc);
+    Value *index = carrying_.index(), *step = counted.step();
+    // Between the index and the bound there is no overflow, if the difference is taken for unsigned.
+    Value* goes_on = op::CmpI(next, ir::ComparisonPredicate::kGreaterThan, op::Subi(next, counted.upper_bound(), index),
+                              step, ir::Signedness::kUnsigned);
+    const Values later = LoadsFor(op::Select(next, goes_on, op::Addi(next, index, step), index), front);
+    Op* again = Carrying(first, later);
+    Decide<Decision::kLoadsNext>(module, again, true);
+    Block* body = again->region(0);
+    while (!front->empty()) {
+      Op* made = front->back();
+      made->Unlink();
+      module->InsertBefore(body, body->front(), made);
+    }
+  }
+
+ private:
+  bool AllRoundsRun() const {
+    bool all = true;
+    ir::Walk(body_, [&](const Op* inside) {
+      const bool branches = ir::BreakOp::Is(inside) || ir::ContinueOp::Is(inside);
+      const bool leaves = branches && inside != body_->back() && ir::TargetOf(*inside) == loop_;
+      all = all && !leaves && !ir::ReturnOp::Is(inside) && !ir::AssertOp::Is(inside);
+    });
+    return all;
+  }
+
+  std::string WhyNotLoad(const Op& load, const LoopLoads& loads) const {
+    const ir::AccessOp access(load);
+    if (ir::OrderingOf(load) != ir::MemoryOrdering::kWeak) return "a load is not weak";
+    if (access.token() != nullptr && IsInside(*loop_, access.token())) return "a token orders a load inside the loop";
+    if (access.result_token() != nullptr && access.result_token()->has_uses()) return "something waits for a load";
+    return loads.WhyNot(load);
+  }
+
+  // What the loads give where the induction variable is `index`, loaded behind what is in the block.
+  Values LoadsFor(Value* index, Block* block) {
+    ir::ValueMap values = {{carrying_.index(), index}};
+    Values loaded;
+    for (const Op* load : loads_) loaded.push_back(Copy(load->result(0), block, &values));
+    return loaded;
+  }
+
+  Value* Copy(Value* v, Block* block, ir::ValueMap* values) {
+    if (const auto it = values->find(v); it != values->end()) return it->second;
+    if (!IsInside(*loop_, v)) return v;
+    Op* def = v->def();
+    for (int i = 0; i < def->num_operands(); ++i) Copy(def->operand(i), block, values);
+    p_.module->Append(block, ir::CopyOp(p_.module.get(), *def, values));
+    return values->at(v);
+  }
+
+  // The loop with the loads carried, in its place.
+  Op* Carrying(const Values& first, const Values& later) {
+    ir::Module* module = p_.module.get();
+    Values operands;
+    for (int i = 0; i < loop_->num_operands(); ++i) operands.push_back(loop_->operand(i));
+    operands.insert(operands.end(), first.begin(), first.end());
+    std::vector<ir::Type> types = ir::ResultTypesOf(*loop_), arguments = {carrying_.index()->type()};
+    for (int i = 0; i < carrying_.num_carried(); ++i) arguments.push_back(carrying_.arg(i)->type());
+    for (const Value* v : first) {
+      types.push_back(v->type());
+      arguments.push_back(v->type());
+    }
+    std::vector<uint32_t> ends;
+    for (size_t f = 0; f < loop_->info()->format->operands.size(); ++f) {
+      ends.push_back(static_cast<uint32_t>(loop_->group_end(static_cast<int>(f))));
+    }
+    ends.back() += static_cast<uint32_t>(first.size());
+    Op* again = ir::CreateLike(module, *loop_, operands, types, ends);
+    Block* body = module->CreateBlock(arguments);
+    again->set_region(0, body);
+    module->InsertBefore(loop_->block(), loop_, again);
+    for (int i = 0; i < body_->num_args(); ++i) body_->arg(i)->ReplaceAllUsesWith(body->arg(i));
+    for (size_t i = 0; i < loads_.size(); ++i) {
+      Op* load = loads_[i];
+      load->result(0)->ReplaceAllUsesWith(body->arg(body_->num_args() + static_cast<int>(i)));
+      load->Erase();
+    }
+    Op* latch = body_->back();
+    Values next;
+    for (int i = 0; i < latch->num_operands(); ++i) next.push_back(latch->operand(i));
+    next.insert(next.end(), later.begin(), later.end());
+    while (!body_->empty()) {
+      Op* moved = body_->front();
+      moved->Unlink();
+      if (moved != latch) module->Append(body, moved);
+    }
+    ir::Builder b(module, body);
+    b.set_loc(latch->loc);
+    op::Continue(b, next);
+    latch->Erase();
+    for (int i = 0; i < loop_->num_results(); ++i) loop_->result(i)->ReplaceAllUsesWith(again->result(i));
+    loop_->Erase();
+    return again;
+  }
+
+  Program& p_;
+  Op* loop_;
+  ir::CarryingLoop carrying_;
+  Block* body_;
+  std::vector<Op*> loads_;
+};
+
+}  // namespace
+
+absl::Status LoadNext(Program& p) {
+  std::vector<Op*> loops;
+  for (Op* inside : *p.function->body()) {
+    int budget = kMostOfBound;
+    if (ir::ForOp::Is(inside) && FollowsFromBlock(ir::ForOp(inside).lower_bound(), &budget)) loops.push_back(inside);
+  }
+  for (Op* inside : loops) {
+    WalkingLoop loop(p, inside);
+    const StepTexts texts = {"load-next", "the next iteration's tiles are loaded early",
+                             "its tiles are not loaded early"};
+    if (TakesStep(*p.module, *inside, texts, loop.WhyNot(), &p.trace())) loop.Rewrite();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,26 @@
+// Loops by which few blocks walk over the tiles of a grid: the next iteration's tiles are loaded before this one is worked on. Such
+// blocks are alone on their multiprocessor, so that nobody else works while they wait for memory.
+//
+//   for %i in (%block to %rows, step %blocks) {        %f = if %block < %rows { load [%block] } else { 0 }
+//     %x = load_view_tko weak %v[%i]                   for %i in (%block to %rows, step %blocks) iter_values(%x = %f) {
+//     …                                                  %n = load_view_tko weak %v[%rows - %i > %blocks ? %i + %blocks : %i]
+//     continue                                           …
+//   }                                                    continue %n
+//                                                      }
+//
+// The last iteration loads its own tile once more, so that no load is made that the program does not make, and promises about it
+// (inbounds) hold. A load takes part if it is weak, no token orders it inside the loop, nothing waits for its token, and where it
+// begins follows from the induction variable (LoopLoads::WhyNot), and if what is carried takes few registers.
+#ifndef TILE_CODEGEN_PASSES_LOAD_NEXT_H_
+#define TILE_CODEGEN_PASSES_LOAD_NEXT_H_
+
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
+
+namespace tile::codegen {
+
+absl::Status LoadNext(Program& p);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_LOAD_NEXT_H_
