@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/op_rules.h"
+#include "codegen/passes/choose_late.h"
 #include "codegen/passes/choose_mma.h"
 #include "codegen/passes/layout_rules.h"
 #include "codegen/passes/unused.h"
@@ -187,6 +188,7 @@ absl::Status AssignLayouts(Program& p) {
   ir::Module* module = p.module.get();
   if (absl::Status s = AssignLayouts(schedule, module, p.function, &p.layouts); !s.ok()) return s;
   ChooseAsync(module, p.function);
+  ChooseLate(schedule, module, p.function, &p.trace());
   if (!schedule.producer) return absl::OkStatus();
   ChooseTmaStores(module, p.function);
   DecideProducerOps(module, p.function);

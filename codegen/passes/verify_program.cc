@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/tile_code.h"
+#include "codegen/plan/late_products.h"
 #include "codegen/plan/pointer_copy.h"
+#include "codegen/plan/row_factors.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/plan/wgmma_plan.h"
@@ -55,7 +57,15 @@ class Judge {
       if (const std::string what = StageFault(*op); !what.empty()) return Fail(f, op, what);
     }
     if (IsGpuOp(op, GpuOpcode::kConvertLayout) && !has_layouts_) return Fail(f, op, "there are no layouts yet");
+    if (DecisionOf<Decision::kSkipsOnes>(*op) && !KeepsTimesOne(*op))
+      return Fail(f, op, "does not keep what it multiplies by one");
     if (!has_layouts_) return;
+    if (DecisionOf<Decision::kLate>(*op)) {
+      const std::string why = IsProduct(*op) ? WhyNotLate(*op) : "it is no product";
+      if (!why.empty()) return Fail(f, op, absl::StrCat("can't be late: ", why));
+    }
+    if (DecisionOf<Decision::kTakesTurns>(*op) && schedule_->num_warps != 8)
+      return Fail(f, op, "takes turns, and there are not two warpgroups");
     if (ir::MmaOp::Is(op)) {
       if (!DecisionOf<Decision::kInstruction>(*op)) return Fail(f, op, "has no instruction");
       if (const std::string what = WgmmaFault(*op, schedule_->num_warps); !what.empty()) return Fail(f, op, what);

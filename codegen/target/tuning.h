@@ -57,6 +57,14 @@ inline constexpr int kStagesForTwoWarpgroups = 2;
 // Copies by TMA of fewer than three stages have one iteration for the latency, which is longer than that of other copies: attention with heads of 256,
 // 64 queries, 32 keys, two stages, two blocks: 684 us by TMA, 597 by cp.async.
 inline constexpr int kStagesForTma = 3;
+// A late product keeps the stage of the iteration before; one is read, and one is filled.
+inline constexpr int kStagesForLate = 3;
+// Registers of a thread beside the sums, the first product's result and the words of the late one's left operand.
+inline constexpr int64_t kBesideLate = 40;
+// Tensor cores work so many cycles for one warpgroup's products of an iteration, or two warpgroups don't take turns (bf16, 4096 queries and
+// keys: heads of 128, 128 x 128, 1024 cycles: 895 us in turns, 1005 without; 128 x 64, 512 cycles: 1023 and 1012; heads of 64, 128 x 128, 512
+// cycles: 681 and 661).
+inline constexpr double kLeastTurn = 768;
 // Neighbours that are walked through together: about the square root of how many blocks run at once, 264 on 132 multiprocessors.
 inline constexpr int kSquare = 16;
 // Of a thread, accumulators included: nine warps of two blocks have so many. Products of 128 x 128 take 90 of them.

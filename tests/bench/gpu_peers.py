@@ -61,11 +61,14 @@ def compiled(options, name, change, extension):
     folder = tempfile.mkdtemp()
     folders = (options.examples, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels"))
     source = next(p for p in (os.path.join(f, name + ".tile") for f in folders) if os.path.exists(p))
-    if change:  # the same with one word for another, its name too
-        name = name.replace(*change)
-        with open(source) as old, open(os.path.join(folder, name + ".tile"), "w") as new:
-            new.write(old.read().replace(*change))
+    if change:  # the same with some words for others, its name too
+        with open(source) as old:
+            text = old.read()
+        for words in change:
+            name, text = name.replace(*words), text.replace(*words)
         source = os.path.join(folder, name + ".tile")
+        with open(source, "w") as new:
+            new.write(text)
     path = os.path.join(folder, name + extension)
     done = subprocess.run([options.tilec, source, f"--sm={options.sm}", "-v", "-o", path, *options.tilec_options], capture_output=True, text=True)
     if done.returncode != 0:
@@ -261,18 +264,22 @@ def products(kernel):
                    lambda: multiply(p, q, in_tf32), r, lambda: p.double() @ q.double(),
                    3e-3 if narrow else 1e-3 if in_tf32 else 1e-5, operations=2 * n**3)
     attention = torch.nn.functional.scaled_dot_product_attention
-    heads, length, size, scale = 64, 4096, 64, 0.125
-    for name, change, dtype, tolerance in (("attention", (), torch.float32, 1e-4), ("attention_f16", (), torch.float16, 3e-3),
-                                           ("attention_f16", ("f16", "bf16"), torch.bfloat16, 2e-2)):
+    bf16, wide = ("f16", "bf16"), ("64", "128")  # heads of 128, and 128 keys an iteration
+    for name, change, dtype, tolerance, heads, length, size in (
+            ("attention", (), torch.float32, 1e-4, 64, 4096, 64), ("attention_f16", (), torch.float16, 3e-3, 64, 4096, 64),
+            ("attention_f16", (bf16,), torch.bfloat16, 2e-2, 64, 4096, 64), ("attention_f16", (bf16, wide), torch.bfloat16, 2e-2, 64, 4096, 128),
+            ("attention_causal_bf16", (), torch.bfloat16, 2e-2, 16, 16384, 128)):
         q, k_, v = (rand(heads, length, size, dtype=dtype) for _ in range(3))
         o = unset(heads, length, size, dtype=dtype)
+        scale, causal = size**-0.5, "causal" in name
         k1 = kernel(name, change)
         yield Case(f"{k1.name} {heads}x{length}x{size}", k1,
                    lambda: k1((ceildiv(length, 128), heads), q, k_, v, o, I32(heads), I32(length), I32(length), F32(scale)),
-                   lambda: attention(q[None], k_[None], v[None]), o,
-                   lambda: attention(q[None].float(), k_[None].float(), v[None].float(), scale=scale)[0], tolerance,
-                   operations=4 * heads * length * length * size,
-                   triton=None if dtype == torch.float32 else lambda: gpu_triton.attention(q, k_, v, o, scale))
+                   lambda: attention(q[None], k_[None], v[None], is_causal=causal), o,
+                   lambda: attention(q[None].float(), k_[None].float(), v[None].float(), scale=scale, is_causal=causal)[0], tolerance,
+                   operations=(2 if causal else 4) * heads * length * length * size,
+                   triton=None if dtype == torch.float32 else
+                   lambda: (gpu_triton.attention_causal if causal else gpu_triton.attention)(q, k_, v, o, scale))
 
 
 def best_of(case, calls):

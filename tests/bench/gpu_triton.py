@@ -40,6 +40,39 @@ def attention(q, k, v, y, scale):
 
 
 @triton.jit
+def attention_causal_kernel(q, k, v, y, length, power, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr, STAGES: tl.constexpr):
+    """The same where a query sees the keys up to its own; blocks with most keys come first, the last keys are masked."""
+    head = tl.program_id(1)
+    first = (tl.num_programs(0) - 1 - tl.program_id(0)) * M
+    query = q.load([head * length + first, 0])
+    total = tl.zeros((M, D), tl.float32)
+    greatest = tl.full((M,), float("-inf"), tl.float32)
+    weights = tl.zeros((M,), tl.float32)
+    rows = first + tl.arange(0, M)
+    for masked in tl.static_range(2):
+        for start in tl.range(first if masked else 0, first + M if masked else first, N, num_stages=STAGES):
+            score = tl.dot(query, k.load([head * length + start, 0]).T)
+            if masked:
+                score = tl.where(rows[:, None] >= start + tl.arange(0, N)[None, :], score, float("-inf"))
+            new = tl.maximum(greatest, tl.max(score, 1) * power)
+            weight = tl.exp2(score * power - new[:, None])
+            shrink = tl.exp2(greatest - new)
+            weights = weights * shrink + tl.sum(weight, 1)
+            value = v.load([head * length + start, 0])
+            total = tl.dot(weight.to(value.dtype), value, total * shrink[:, None])
+            greatest = new
+    y.store([head * length + first, 0], (total / weights[:, None]).to(query.dtype))
+
+
+def attention_causal(q, k, v, y, scale):
+    heads, length, size = q.shape
+    for m, n, warps, stages in ((128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3)):
+        rows = [TensorDescriptor.from_tensor(x.view(-1, size), [block, size]) for x, block in ((q, m), (k, n), (v, n), (y, m))]
+        yield lambda m=m, n=n, warps=warps, stages=stages, rows=rows: attention_causal_kernel[(length // m, heads)](
+            *rows, length, scale * 1.4426950408889634, m, n, size, stages, num_warps=warps)
+
+
+@triton.jit
 def scatter_add_kernel(index, values, table, SIZE: tl.constexpr):
     at = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     tl.atomic_add(table + tl.load(index + at), tl.load(values + at), sem="relaxed")

@@ -127,6 +127,43 @@ entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %n:
   EXPECT_EQ(Count(CompileText(kProduct, 80).ptx, "wgmma"), 0);
 }
 
+TEST(ChainPtx, AWarpWhoseFactorsAreOneLeavesThemOut) {
+  // Each row's sums are multiplied by a power.
+  const std::string text =
+      absl::StrReplaceAll(kChain, {{"MM", "64"},
+                                   {"%next = mmaf %narrow, %v, %acc",
+                                    "%rise = subf %old, %new\n    %factor = exp2 %rise\n"
+                                    "    %factor1 = reshape %factor : tile<64xf32> -> tile<64x1xf32>\n"
+                                    "    %factors = broadcast %factor1 : tile<64x1xf32> -> tile<64x64xf32>\n"
+                                    "    %less = mulf %acc, %factors\n    %next = mmaf %narrow, %v, %less"}});
+  for (int sm : {80, 90}) {
+    const CompiledText c = CompileText(text, sm);
+    EXPECT_EQ(c.error, "");
+    EXPECT_EQ(AssemblerErrors(c, sm), "");
+    EXPECT_EQ(Count(c.ptx, "vote.sync.all.pred"), sm == 90);  // of one warpgroup; for mma.sync nothing was measured
+  }
+  // Products that flush subnormal numbers to zero change what they multiply by one.
+  const CompiledText c =
+      CompileText(absl::StrReplaceAll(text, {{"mulf %acc, %factors", "mulf %acc, %factors flush_to_zero"}}), 90);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(Count(c.ptx, "vote.sync.all.pred"), 0);
+}
+
+TEST(ChainPtx, ALateProductRunsBesideTheNextIteration) {
+  const CompiledText c = CompileText(absl::StrReplaceAll(kChain, {{"MM", "64"}}), 90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  // Beside the first product in the loop, and once behind it.
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16"), 2);
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"), 4);
+  // The first is waited for while the late one runs; alone in the first iteration.
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 1);
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 3);
+  // One warpgroup has nobody to take turns with. One chosen thread starts the copies, before the loop and in it.
+  EXPECT_EQ(Count(c.ptx, "bar.arrive"), 0);
+  EXPECT_EQ(Count(c.ptx, "elect.sync"), 2);
+}
+
 TEST(ChainPtx, FewRowsAreSharedOverColumns) {
   const std::string ptx = Ptx("16", 80);
   EXPECT_GT(Count(ptx, "bar.sync") + Count(ptx, "barrier.sync"), 3);

@@ -15,6 +15,7 @@
 namespace tile::codegen {
 
 class CopyRing;
+class LateProducts;
 class Ring;
 // Per value, per register. Tokens have none.
 using Phis = std::vector<std::vector<llvm::PHINode*>>;
@@ -34,6 +35,7 @@ struct ControlStack {
   std::vector<Merge> merges;
   std::vector<Ring*> rings;
   std::vector<CopyRing*> copy_rings;
+  std::vector<LateProducts*> late;
 };
 
 }  // namespace tile::codegen

@@ -64,6 +64,12 @@ llvm::Value* Threads::LinearOfThread(absl::Span<const uint64_t> lane_bases, absl
   return value;
 }
 
+llvm::Value* Threads::IsElected() {
+  auto& b = e_.b();
+  llvm::Type* both = llvm::StructType::get(b.getInt32Ty(), b.getInt1Ty());
+  return b.CreateExtractValue(b.CreateIntrinsic(both, llvm::Intrinsic::nvvm_elect_sync, {e_.I32(-1)}), 1);
+}
+
 llvm::Value* Threads::Part(const Layout& layout) {
   return LinearOfThread(layout.bases(In::kLane), layout.bases(In::kWarp));
 }

@@ -32,6 +32,9 @@ class Threads {
   llvm::Value* warp() { return warp_; }
   // Number of the warpgroup (four warps), the same in all lanes for the machine to see.
   llvm::Value* Warpgroup();
+  // i1: this lane is the one that was chosen of its warp, all lanes of which are here; always the same. The assembler sees that it is one, and
+  // so that what it starts alone needs no loop over lanes. From sm_90 on.
+  llvm::Value* IsElected();
 
   // Which element of the tile (row-major) this thread holds in register r: i32. Element(layout, 0) ^ RegisterPart = the
   // rest; where bits do not overlap (all layouts but swizzled ones) ^ is +.

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "codegen/emit/context/symbol.h"
+#include "codegen/emit/lower/skip_ones.h"
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
 #include "codegen/plan/tensor_maps.h"
+#include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
@@ -22,6 +24,7 @@ using LowerFn = void (*)(Emitter&, const ir::Op&);
 
 // One register after the other: the operands of an elementwise operation have one layout.
 void LowerElementwise(Emitter& e, const ir::Op& op, llvm::Value* (*fn)(Emitter&, const ir::Op&, Operands)) {
+  if (DecisionOf<Decision::kSkipsOnes>(op)) return MultiplyUnlessOnes(e, op, fn);
   const size_t n = e.layout(op.result(0)).registers();
   Registers out(n);
   std::vector<llvm::Value*> in(op.num_operands());

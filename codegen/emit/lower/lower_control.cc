@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/lower/late_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
@@ -94,21 +95,40 @@ void LowerYield(Emitter& e, const ir::Op& op) {
   e.b().CreateBr(merge.after);
 }
 
+namespace {
+
+llvm::CmpInst::Predicate LessIn(const ir::ForOp& loop) {
+  return loop.unsigned_cmp() ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
+}
+
+// The next value of the induction variable, and whether it stays below the bound.
+std::pair<llvm::Value*, llvm::Value*> StepOf(Emitter& e, const ir::ForOp& loop, llvm::Value* iv) {
+  auto& b = e.b();
+  llvm::Value *upper = e.scalar(loop.upper_bound()), *step = e.scalar(loop.step());
+  const auto* one = llvm::dyn_cast<llvm::ConstantInt>(step);
+  if (one != nullptr && one->isOne()) {
+    llvm::Value* next = b.CreateAdd(iv, step, "", loop.unsigned_cmp(), !loop.unsigned_cmp());
+    return {next, b.CreateICmp(LessIn(loop), next, upper)};
+  }
+  // Compared as a distance, since the sum may overflow.
+  llvm::Value* next = b.CreateAdd(iv, step);
+  return {next, b.CreateICmpULT(step, b.CreateSub(upper, iv))};
+}
+
+}  // namespace
+
 void LowerFor(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
   const ir::ForOp loop_op(op);
   llvm::Value* lower = e.scalar(loop_op.lower_bound());
   llvm::Value* upper = e.scalar(loop_op.upper_bound());
-  llvm::Value* step = e.scalar(loop_op.step());
-  const bool is_unsigned = loop_op.unsigned_cmp();
-  const auto less = is_unsigned ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
   const std::vector<ir::Value*> inits = loop_op.init_values().list(), results = Results(op);
   const ir::Block& body = *op.region(0);
 
   llvm::BasicBlock* head = e.NewBlock("for");
   llvm::BasicBlock* next = e.NewBlock("next");
   llvm::BasicBlock* exit = e.NewBlock("endfor");
-  llvm::Value* runs = b.CreateICmp(less, lower, upper);
+  llvm::Value* runs = b.CreateICmp(LessIn(loop_op), lower, upper);
   std::optional<Ring> ring;
   if (const ir::Op* fetch = FetchIn(op)) {
     ring.emplace(e, op, *fetch);
@@ -119,23 +139,25 @@ void LowerFor(Emitter& e, const ir::Op& op) {
     copies.emplace(e, op, *copy, runs);
     e.control().copy_rings.push_back(&*copies);
   }
-  llvm::BasicBlock* before = b.GetInsertBlock();
-  b.CreateCondBr(runs, head, exit);
+  LateProducts late(e, op);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *entered = late.Begin(runs, head, exit);
 
   b.SetInsertPoint(exit);
   const Phis out = PhisFor(e, results);
   b.SetInsertPoint(head);
   llvm::PHINode* iv = b.CreatePHI(lower->getType(), 2, "iv");
-  iv->addIncoming(lower, before);
+  iv->addIncoming(lower, entered);
   e.SetScalar(body.arg(0), iv);
   const Phis carried = PhisFor(e, body.args().subspan(ir::CarryingLoop(op).first_arg()));
   // Operands of the phis come from the block before the loop.
   for (size_t i = 0; i < inits.size(); ++i) {
     for (size_t r = 0; r < carried[i].size(); ++r) {
-      carried[i][r]->addIncoming(e.regs(inits[i])[r], before);
+      carried[i][r]->addIncoming(e.regs(inits[i])[r], entered);
       out[i][r]->addIncoming(e.regs(inits[i])[r], before);
     }
   }
+  late.Enter(entered);
+  e.control().late.push_back(&late);
   ControlStack::Loop loop;
   loop.next = next;
   b.SetInsertPoint(next);
@@ -146,33 +168,24 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   EnterLoop(e, op);
   const Order::Pending at_entry = e.order().pending();
   b.SetInsertPoint(head);
-  e.LowerBlock(body);
+  late.LowerBody();
   if (e.refused()) return;
   e.control().loops.pop_back();
 
-  // Go on if another step stays below the bound: compared as a distance, since iv + step may overflow.
   b.SetInsertPoint(next);
+  late.EndRound();
   if (ring) {
     ring->EndRound();
     e.control().rings.pop_back();
   }
   if (copies) {
     copies->EndRound();
-    e.control().copy_rings.pop_back();
   }
-  llvm::Value* more = nullptr;
-  llvm::Value* stepped = nullptr;
-  const auto* one = llvm::dyn_cast<llvm::ConstantInt>(step);
-  if (one != nullptr && one->isOne()) {
-    stepped = b.CreateAdd(iv, step, "", is_unsigned, !is_unsigned);
-    more = b.CreateICmp(less, stepped, upper);
-  } else {
-    stepped = b.CreateAdd(iv, step);
-    more = b.CreateICmpULT(step, b.CreateSub(upper, iv));
-  }
+  const auto [stepped, more] = StepOf(e, loop_op, iv);
   iv->addIncoming(stepped, next);
   std::vector<Registers> final;
   for (const auto& phis : latch) final.push_back(AsRegisters(phis));
+<<<<<<< HEAD
   // Asynchronous products must end before control flow joins.
   llvm::BasicBlock* last = e.NewBlock("drain");
   b.CreateCondBr(more, head, last);
@@ -180,12 +193,27 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   if (ring) ring->Drain(&final);
   if (copies) copies->Drain(&final);
   b.CreateBr(exit);
+=======
+  if (ring || late.any()) {
+    // Asynchronous products must end before control flow joins.
+    last = e.NewBlock("drain");
+    b.CreateCondBr(more, head, last);
+    b.SetInsertPoint(last);
+    if (ring) ring->Drain(&final);
+    late.Drain(&final);
+    b.CreateBr(exit);
+  } else {
+    b.CreateCondBr(more, head, exit);
+  }
+>>>>>>> attn
   for (size_t i = 0; i < latch.size(); ++i) {
     for (size_t r = 0; r < latch[i].size(); ++r) {
       carried[i][r]->addIncoming(latch[i][r], next);
       out[i][r]->addIncoming(final[i][r], last);
     }
   }
+  if (copies) e.control().copy_rings.pop_back();
+  e.control().late.pop_back();
   b.SetInsertPoint(exit);
   if (ring) ring->End();
   e.order().set_pending(at_entry);

@@ -4,12 +4,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/lower/late_products.h"
 #include "codegen/emit/mma/fragment_registers.h"
 #include "codegen/emit/mma/mma_fma.h"
 #include "codegen/emit/mma/mma_sync.h"
 #include "codegen/emit/mma/wgmma.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -50,30 +52,43 @@ std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int oper
   return std::make_unique<ConvertedWords>(e, std::move(read), *tile.rounded);
 }
 
+// What a product by wgmma reads from a stage: of the ring of its loop, for copies this iteration's or the one before.
+StagedAt Staged(Emitter& e, const ir::Op& op, int operand, bool before = false) {
+  const int slot = op.operand(operand)->index();
+  if (FetchOf(op) != nullptr) {
+    Ring& ring = *e.control().rings.back();
+    return {ring.stage().tiles[static_cast<size_t>(slot)], ring.Slot(slot)};
+  }
+  const CopyRing& copies = *e.control().copy_rings.back();
+  return {copies.tile(slot), e.b().CreatePtrToInt(copies.Slot(slot, before), e.b().getInt32Ty())};
+}
+
 Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers acc) {
   auto& b = e.b();
   Ring* ring = FetchOf(op) != nullptr ? e.control().rings.back() : nullptr;
   CopyRing* copies = ring == nullptr ? e.control().copy_rings.back() : nullptr;
-  const auto staged = [&](int i) {
-    const int slot = op.operand(i)->index();
-    if (ring != nullptr) return StagedAt{ring->stage().tiles[static_cast<size_t>(slot)], ring->Slot(slot)};
-    return StagedAt{copies->tile(slot), b.CreatePtrToInt(copies->Slot(slot), b.getInt32Ty())};
-  };
+  LateProducts* late = copies == nullptr ? nullptr : e.control().late.back();
+  if (late != nullptr && late->IsLeader(op)) late->TakeTurn();
   WgmmaUse use;
+<<<<<<< HEAD
   if (ring != nullptr) use.async = ring->IsAsync(op);
   if (copies != nullptr) use.async = copies->IsAsync(op);
   if (copies != nullptr) use.meanwhile = [&] { copies->FetchMeanwhile(); };
+=======
+  use.async = ring != nullptr ? ring->IsAsync(op) : late->IsLeader(op);
+  if (copies != nullptr && !use.async) use.meanwhile = [&] { copies->FetchMeanwhile(); };
+>>>>>>> attn
   const int first = plan.first();
-  const StagedAt second = staged(1 - first);
+  const StagedAt second = Staged(e, op, 1 - first);
   if (plan.held) {
-    const StagedAt from = staged(first);
+    const StagedAt from = Staged(e, op, first);
     llvm::Value* at = b.CreateIntToPtr(from.at, b.getPtrTy(3));
     const auto held =
         FragmentsInShared(e, op.operand(first)->type().elem(), from.tile.OperandMap(), at, plan.FirstLayout());
     return MultiplyByWgmma(e, plan, *held, second, std::move(acc), use);
   }
   if (ring != nullptr || CopyOf(op, first) != nullptr)
-    return MultiplyByWgmma(e, plan, staged(first), second, std::move(acc), use);
+    return MultiplyByWgmma(e, plan, Staged(e, op, first), second, std::move(acc), use);
   if (llvm::Value* at = copies->StagedLhsOf(op)) {
     return MultiplyByWgmma(e, plan, StagedAt{StagedLhs(op), at}, second, std::move(acc), use);
   }
@@ -81,24 +96,65 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   return MultiplyByWgmma(e, plan, *held, second, std::move(acc), use);
 }
 
-void LowerProduct(Emitter& e, const ir::Op& op) {
-  const ir::Elem elem = op.result(0)->type().elem();
-  Registers acc;
-  for (llvm::Value* v : e.regs(ir::MmaOp(op).acc())) acc.push_back(WidenForProduct(e, elem, v, true));
+// By the instruction that was decided.
+Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
   if (const auto wgmma = WgmmaPlanOf(op)) {
     acc = ByWgmma(e, op, *wgmma, std::move(acc));
-  } else if (const auto plan = MmaPlanOf(op)) {
-    const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));
-    const auto b = Fragments(e, op, 1, MmaLayout(plan->tile, Operand::kB));
-    acc = MultiplyBySync(e, *plan, *a, *b, std::move(acc));
-  } else {
-    acc = MultiplyByFma(e, op, std::move(acc));
+    const bool leads = FetchOf(op) == nullptr && e.control().late.back()->IsLeader(op);
+    return leads ? e.control().late.back()->BeginBeside(std::move(acc)) : acc;
   }
+  const auto plan = MmaPlanOf(op);
+  if (!plan) return MultiplyByFma(e, op, std::move(acc));
+  const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));
+  const auto b = Fragments(e, op, 1, MmaLayout(plan->tile, Operand::kB));
+  return MultiplyBySync(e, *plan, *a, *b, std::move(acc));
+}
+
+void LowerProduct(Emitter& e, const ir::Op& op) {
+  const ir::Elem elem = op.result(0)->type().elem();
+  if (DecisionOf<Decision::kLate>(op)) {
+    e.control().late.back()->Keep(op);
+    return e.Set(op.result(0), e.regs(ir::MmaOp(op).acc()));
+  }
+  Registers acc;
+  for (llvm::Value* v : e.regs(ir::MmaOp(op).acc())) acc.push_back(WidenForProduct(e, elem, v, true));
+  acc = Multiply(e, op, std::move(acc));
   for (llvm::Value*& v : acc) v = NarrowProduct(e, elem, v);
   e.Set(op.result(0), std::move(acc));
 }
 
+// Words that are there.
+class ReadyWords : public FragmentSource {
+ public:
+  explicit ReadyWords(Registers words) : words_(std::move(words)) {}
+  llvm::Value* Word(int w) override { return words_[static_cast<size_t>(w)]; }
+
+ private:
+  Registers words_;
+};
+
 }  // namespace
+
+int NumWordsOfLhs(const ir::Op& mma) {
+  const int bits = ir::MemoryBits(mma.operand(0)->type().elem());
+  return static_cast<int>(WgmmaPlanOf(mma)->FirstLayout().registers()) * bits / 32;
+}
+
+Registers WordsOfLhs(Emitter& e, const ir::Op& mma) {
+  const auto fragments = FragmentsBroughtToRegisters(e, mma.operand(0), WgmmaPlanOf(mma)->FirstLayout());
+  Registers words;
+  for (int w = 0; w < NumWordsOfLhs(mma); ++w) words.push_back(fragments->Word(w));
+  return words;
+}
+
+Registers BeginProduct(Emitter& e, const ir::Op& mma, Registers words, Registers sums, bool before) {
+  const WgmmaPlan plan = *WgmmaPlanOf(mma);
+  ReadyWords lhs(std::move(words));
+  const StagedAt second = Staged(e, mma, 1, before);
+  WgmmaUse use;
+  use.async = true;
+  return MultiplyByWgmma(e, plan, lhs, second, std::move(sums), use);
+}
 
 void LowerMmaF(Emitter& e, const ir::Op& op) { LowerProduct(e, op); }
 void LowerMmaI(Emitter& e, const ir::Op& op) { LowerProduct(e, op); }

@@ -11,6 +11,7 @@
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/layout/algebra.h"
+#include "codegen/plan/late_products.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/pointer_copy.h"
 #include "codegen/plan/tensor_maps.h"
@@ -100,7 +101,7 @@ void CopyVector(Emitter& e, const Address& to, const Address& from, int bytes, l
 }  // namespace
 
 CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs)
-    : e_(e), loop_(loop), copy_(copy), stage_(StageOf(copy)), stages_(e.plan().stages) {
+    : e_(e), loop_(loop), copy_(copy), stage_(StageOf(copy)), stages_(e.plan().stages), late_(HasLateProducts(copy)) {
   auto& b = e.b();
   bool used = false;
   memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.bytes * stages_), &used);
@@ -127,6 +128,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
     return v;
   };
   const bool persists = tma_.has_value();
+  before_ = variable(e.I32(0), persists);
   current_ = variable(e.I32(0), persists);
   read_ = variable(e.I32(0), persists);
   write_ = variable(e.I32(0), persists);
@@ -140,7 +142,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   Fetch(false);
   llvm::Value* next = b.CreateAdd(i, e.I32(1));
   i->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpULT(next, e.I32(stages_ - 1)), round, after);
+  b.CreateCondBr(b.CreateICmpULT(next, e.I32(stages_ - (late_ ? 2 : 1))), round, after);
   b.SetInsertPoint(after);
 }
 
@@ -171,12 +173,13 @@ void CopyRing::FenceForAsync() { e_.Ptx(e_.b().getVoidTy(), "fence.proxy.async.s
 void CopyRing::Advance() {
   auto& b = e_.b();
   llvm::Value* read = b.CreateLoad(b.getInt32Ty(), read_);
+  b.CreateStore(b.CreateLoad(b.getInt32Ty(), current_), before_);
   b.CreateStore(read, current_);
   b.CreateStore(Next(read), read_);
-  if (tma_) {
-    tma_->Await();
-  } else {
+  if (!tma_) {
     Arrive();
+  } else if (!late_) {
+    tma_->Await();
   }
   fetches_later_ = read_by_wgmma_;
   begun_ = 0;
@@ -184,14 +187,20 @@ void CopyRing::Advance() {
 }
 
 void CopyRing::EndRound() {
-  if (tma_) tma_->Release();
+  if (tma_ && !late_) tma_->Release(e_.b().getTrue());
 }
 
+<<<<<<< HEAD
 bool CopyRing::IsAsync(const ir::Op& mma) const {
   return std::find(async_.begin(), async_.end(), &mma) != async_.end();
 }
 
 void CopyRing::Drain(std::vector<Registers>* carried) { DrainProducts(e_, async_, carried); }
+=======
+void CopyRing::ReleaseLate(llvm::Value* if_true) { tma_->Release(if_true); }
+
+void CopyRing::AwaitNext() { tma_->Await(); }
+>>>>>>> attn
 
 // Copies of all threads to the stage that is read next have come.
 void CopyRing::Arrive() {
@@ -230,9 +239,10 @@ llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {
   return it == staged_lhs_.end() ? nullptr : it->second;
 }
 
-llvm::Value* CopyRing::Slot(int i) const {
+llvm::Value* CopyRing::Slot(int i, bool before) const {
   auto& b = e_.b();
-  llvm::Value* at = b.CreateAdd(b.CreateLoad(b.getInt32Ty(), current_), e_.I32(stage_.offsets[static_cast<size_t>(i)]));
+  llvm::Value* stage = b.CreateLoad(b.getInt32Ty(), before ? before_ : current_);
+  llvm::Value* at = b.CreateAdd(stage, e_.I32(stage_.offsets[static_cast<size_t>(i)]));
   return b.CreateGEP(b.getInt8Ty(), memory_, at);
 }
 
@@ -278,7 +288,7 @@ void CopyRing::FillByTma(llvm::Value* iv, llvm::Value* at) {
   llvm::BasicBlock *start = e_.NewBlock("start"), *started = e_.NewBlock("started");
   b.CreateCondBr(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), start, started);
   b.SetInsertPoint(start);
-  mine_ = b.CreateICmpEQ(e_.threads().lane(), e_.I32(0));
+  mine_ = e_.threads().IsElected();
   full_ = tma_->Begin(mine_);
   Compute(iv);
   Bring(at);

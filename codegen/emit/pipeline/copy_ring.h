@@ -41,6 +41,8 @@ class CopyRing {
   CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs);
 
   void Advance();
+  // With late products (plan/late_products.h), before Advance: the stage of the next iteration is full.
+  void AwaitNext();
   // What products by wgmma call when they have begun: starting copies takes many instructions, beside which they run.
   void FetchMeanwhile();
   // The product may still run when its iteration ends: that of the next one waits for it (Decision::kAsync).
@@ -48,15 +50,22 @@ class CopyRing {
   const StagedTile& tile(int i) const { return stage_.tiles[static_cast<size_t>(i)]; }
   // Result i has the type that the product wants where it lies in shared memory.
   bool ConvertsInPlace(int i) const;
-  // Where result i of the copy_ahead begins in this iteration's stage (a pointer to shared memory).
-  llvm::Value* Slot(int i) const;
+  // Where result i of the copy_ahead begins in this iteration's stage (a pointer to shared memory), or in that of the one before.
+  llvm::Value* Slot(int i, bool before = false) const;
   // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
   // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
+<<<<<<< HEAD
   // Where the body ends: the stage is free, unless the product still reads it.
   void EndRound();
   // Behind the last iteration, with what the loop carries: waits for the product that still runs.
   void Drain(std::vector<Registers>* carried);
+=======
+  // Where the body ends: the stage is free, unless a late product will read it.
+  void EndRound();
+  // The oldest stage is free, which late products have read.
+  void ReleaseLate(llvm::Value* if_true);
+>>>>>>> attn
 
  private:
   // Before wgmma reads, or TMA writes, what this thread has stored.
@@ -85,12 +94,13 @@ class CopyRing {
   const ir::Op& copy_;
   const StageLayout stage_;
   const int stages_;
+  const bool late_;  // a product reads the stage of the iteration before
   std::optional<TmaStages> tma_;
   llvm::Value *full_ = nullptr, *mine_ = nullptr;  // for TMA copies: the stage's barrier, the thread that starts them
   llvm::Value* memory_;
-  // Variables, which become registers. Stages (i32): of this iteration, of the next, to be filled next; the induction
+  // Variables, which become registers. Stages (i32): of the iteration before, of this one, of the next, to be filled next; the induction
   // variable of what is fetched next, and whether there is such an iteration.
-  llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
+  llvm::AllocaInst *before_, *current_, *read_, *write_, *ahead_, *more_;
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   std::vector<const ir::Op*> async_;         // products that are not waited for in their iteration
   size_t begun_ = 0;                         // of this iteration's products, so far

@@ -37,9 +37,10 @@ llvm::Value* TmaStages::Full(llvm::Value* stage) {
 
 llvm::Value* TmaStages::Free(llvm::Value* stage) { return e_.b().CreateAdd(Full(stage), e_.I32(8 * stages_)); }
 
-void TmaStages::Move(llvm::AllocaInst* stage, llvm::AllocaInst* phase) {
+void TmaStages::Move(llvm::AllocaInst* stage, llvm::AllocaInst* phase, llvm::Value* if_true) {
   auto& b = e_.b();
-  llvm::Value* next = b.CreateAdd(b.CreateLoad(b.getInt32Ty(), stage), e_.I32(1));
+  llvm::Value* by = if_true == nullptr ? e_.I32(1) : b.CreateZExt(if_true, b.getInt32Ty());
+  llvm::Value* next = b.CreateAdd(b.CreateLoad(b.getInt32Ty(), stage), by);
   llvm::Value* wraps = b.CreateICmpEQ(next, e_.I32(stages_));
   b.CreateStore(b.CreateSelect(wraps, e_.I32(0), next), stage);
   if (phase == nullptr) return;
@@ -62,13 +63,14 @@ void TmaStages::Await() {
   Move(await_, await_phase_);
 }
 
-void TmaStages::Release() {
+void TmaStages::Release(llvm::Value* if_true) {
   auto& b = e_.b();
   // Other lanes may have read it one by one.
   b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {e_.I32(-1)});
   ExecuteTogether(e_, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b",
-                  {Free(b.CreateLoad(b.getInt32Ty(), release_)), b.CreateICmpEQ(e_.threads().lane(), e_.I32(0))});
-  Move(release_, nullptr);
+                  {Free(b.CreateLoad(b.getInt32Ty(), release_)),
+                   b.CreateAnd(if_true, b.CreateICmpEQ(e_.threads().lane(), e_.I32(0)))});
+  Move(release_, nullptr, if_true);
 }
 
 }  // namespace tile::codegen

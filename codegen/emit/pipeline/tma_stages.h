@@ -5,7 +5,7 @@
 //   llvm::Value* full = stages.Begin(mine);           // in warp 0: the stage is free; copies that `mine` starts count at `full`
 //   stages.Filled();                                  // in all warps, behind that
 //   stages.Await();                                   // the next stage is full
-//   stages.Release();                                 // this warp is done with the oldest one
+//   stages.Release(if_true);                          // this warp is done with the oldest one
 //
 // A stage has two mbarriers: "full" counts the bytes of its copies, "free" the warps that are done with it. Positions and phases persist
 // across executions of the loop: all that is filled must be awaited and released.
@@ -24,12 +24,12 @@ class TmaStages {
   llvm::Value* Begin(llvm::Value* mine);
   void Filled() { Move(fill_, fill_phase_); }
   void Await();
-  void Release();
+  void Release(llvm::Value* if_true);
 
  private:
   llvm::Value* Full(llvm::Value* stage);
   llvm::Value* Free(llvm::Value* stage);
-  void Move(llvm::AllocaInst* stage, llvm::AllocaInst* phase);
+  void Move(llvm::AllocaInst* stage, llvm::AllocaInst* phase, llvm::Value* if_true = nullptr);
 
   Emitter& e_;
   const int stages_;

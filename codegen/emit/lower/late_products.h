@@ -1,0 +1,72 @@
+// The products of a loop that are done an iteration late (codegen/plan/late_products.h).
+//
+//   LateProducts late(e, loop);              // behind the loop's CopyRing
+//   from = late.Begin(runs, head, exit);     // ends the block before the loop: from there the body is entered
+//   late.Enter(from);                        // in the body, behind its first phis
+//   late.LowerBody();                        // the body: what waits for late products does so
+//     late.BeginBeside(scores)               //   behind the leader has begun: those of the iteration before begin, the leader ends
+//     late.Keep(mma)                         //   where a late product stands: what it will be done with
+//   late.EndRound();                         // where the body ends
+//   late.Drain(&values);                     // after the last iteration: those of it are done, what the loop carries is final
+#ifndef TILE_CODEGEN_EMIT_LOWER_LATE_PRODUCTS_H_
+#define TILE_CODEGEN_EMIT_LOWER_LATE_PRODUCTS_H_
+
+#include <vector>
+
+#include "codegen/emit/context/emitter.h"
+
+namespace tile::codegen {
+
+class LateProducts {
+ public:
+  LateProducts(Emitter& e, const ir::Op& loop);
+
+  bool any() const { return !products_.empty(); }
+  bool IsLeader(const ir::Op& mma) const { return any() && &mma == leader_; }
+  llvm::BasicBlock* Begin(llvm::Value* runs, llvm::BasicBlock* head, llvm::BasicBlock* exit);
+  void Enter(llvm::BasicBlock* from);
+  void LowerBody();
+  Registers BeginBeside(Registers sums);
+  void TakeTurn();
+  void Keep(const ir::Op& mma);
+  void EndRound();
+  void Drain(std::vector<Registers>* values);
+
+ private:
+  struct Product {
+    const ir::Op* mma;
+    const ir::Value* sums;             // that the loop carries
+    int carried;                       // its number
+    const ir::Op* user;                // the first
+    std::vector<llvm::PHINode*> held;  // words of the left operand, of the iteration before
+    Registers kept;                    // of this one
+  };
+
+  llvm::Value* HasNext();
+  void PassTurn();
+  // PTX of barriers, of which $0 is: the first warpgroup.
+  void AtTurn(absl::string_view text);
+  // Waits for those of the iteration before, whose stage is free then. `user`: what is lowered next, null behind the body.
+  void Await(const ir::Op* user);
+  // Registers that the body has made before this operation, for it or those behind it.
+  Registers MadeBefore(const ir::Op* user) const;
+
+  Emitter& e_;
+  const ir::Op& loop_;
+  bool turns_ = false;  // two warpgroups begin products one after the other
+  const ir::Op* leader_ = nullptr;
+  CopyRing* ring_ = nullptr;
+  std::vector<Product> products_;
+  llvm::PHINode* has_before_ = nullptr;  // this iteration is not the first
+  bool awaited_ = false;
+};
+
+// Of a product by wgmma with the left operand in registers (lower_mma.cc): that operand's words, and the product, which is not waited for,
+// of those words, these sums, and the stage of this iteration or the one before.
+Registers WordsOfLhs(Emitter& e, const ir::Op& mma);
+int NumWordsOfLhs(const ir::Op& mma);
+Registers BeginProduct(Emitter& e, const ir::Op& mma, Registers words, Registers sums, bool before);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_LOWER_LATE_PRODUCTS_H_

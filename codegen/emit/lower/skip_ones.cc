@@ -1,0 +1,38 @@
+#include "codegen/emit/lower/skip_ones.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "codegen/plan/row_factors.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace tile::codegen {
+
+void MultiplyUnlessOnes(Emitter& e, const ir::Op& op, llvm::Value* (*multiply)(Emitter&, const ir::Op&, Operands)) {
+  auto& b = e.b();
+  const int at = FactorsIn(op);
+  const Registers factors = e.regs(op.operand(at)), values = e.regs(op.operand(1 - at));
+  llvm::Value* ones = b.getTrue();
+  absl::flat_hash_set<llvm::Value*> tested;
+  for (llvm::Value* f : factors) {
+    if (tested.insert(f).second) ones = b.CreateAnd(ones, b.CreateFCmpOEQ(f, llvm::ConstantFP::get(f->getType(), 1)));
+  }
+  llvm::Value* all = b.CreateIntrinsic(b.getInt1Ty(), llvm::Intrinsic::nvvm_vote_all_sync, {e.I32(-1), ones});
+  llvm::BasicBlock *before = b.GetInsertBlock(), *scale = e.NewBlock("scale"), *scaled = e.NewBlock("scaled");
+  b.CreateCondBr(all, scaled, scale);
+  b.SetInsertPoint(scale);
+  Registers products;
+  for (size_t r = 0; r < values.size(); ++r) products.push_back(multiply(e, op, {values[r], factors[r]}));
+  b.CreateBr(scaled);
+  scale = b.GetInsertBlock();
+  b.SetInsertPoint(scaled);
+  for (size_t r = 0; r < values.size(); ++r) {
+    llvm::PHINode* phi = b.CreatePHI(values[r]->getType(), 2);
+    phi->addIncoming(values[r], before);
+    phi->addIncoming(products[r], scale);
+    products[r] = phi;
+  }
+  e.Set(op.result(0), std::move(products));
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,115 @@
+#include "codegen/plan/late_products.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "codegen/analysis/live_registers.h"
+#include "codegen/analysis/product_chain.h"
+#include "codegen/plan/mma_layout.h"
+#include "codegen/plan/staging.h"
+#include "codegen/plan/tensor_maps.h"
+#include "codegen/target/chips.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/tuning.h"
+#include "ir/loops.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+// The operation of the loop's body that is or holds this one.
+const Op* InBody(const Op* op, const Op& loop) {
+  while (op->parent() != &loop) op = op->parent();
+  return op;
+}
+
+const Value* SumsAround(const Op& mma) { return ir::CarryingLoop(*mma.parent()).arg(CarriedSums(mma)); }
+
+}  // namespace
+
+const Op* LeaderOf(const Op& loop) {
+  for (const Op* op : *loop.region(0)) {
+    if (IsProduct(*op)) return op;
+  }
+  return nullptr;
+}
+
+int CarriedSums(const Op& mma) {
+  const ir::CarryingLoop loop(*mma.parent());
+  const ir::Use* use = mma.result(0)->uses();
+  if (loop.latch() == nullptr || use == nullptr || use->next != nullptr || use->owner != loop.latch()) return -1;
+  for (int i = 0; i < loop.num_carried(); ++i) {
+    if (loop.next(i) == mma.result(0)) return i;
+  }
+  return -1;
+}
+
+const Op* FirstUserOfSums(const Op& mma) {
+  absl::flat_hash_set<const Op*> users;
+  for (const ir::Use* use = SumsAround(mma)->uses(); use != nullptr; use = use->next)
+    users.insert(InBody(use->owner, *mma.parent()));
+  for (const Op* op : *mma.block()) {
+    if (users.contains(op)) return op;
+  }
+  return nullptr;
+}
+
+bool HasLateProducts(const Op& copy) {
+  for (const Op* op : *copy.block()) {
+    if (IsProduct(*op) && DecisionOf<Decision::kLate>(*op)) return true;
+  }
+  return false;
+}
+
+std::string WhyNotLate(const Op& mma) {
+  const Op* copy = CopyOf(mma, 1);
+  if (copy == nullptr || copy->parent() != mma.parent() || !CopiesByTma(*copy))
+    return "TMA does not bring its right operand";
+  if (CopyOf(mma, 0) != nullptr || IsInvariant(mma, 0)) return "its left operand is not made in the iteration";
+  if (DecisionOf<Decision::kHeld>(mma) || DecisionOf<Decision::kPromotes>(mma)) return "its sums are added to others";
+  if (CarriedSums(mma) < 0) return "its result is needed before the next iteration";
+  const Op* leader = LeaderOf(*mma.parent());
+  if (leader == &mma || InstructionOf(*leader) != kByWgmma ||
+      (CopyOf(*leader, 1) != copy && CopyOf(*leader, 0) != copy))
+    return "no other product by wgmma begins the iteration";
+  if (DecisionOf<Decision::kPromotes>(*leader)) return "the first product adds its sums to others";
+  const Op* user = FirstUserOfSums(mma);
+  for (const Op* op = leader; op != nullptr; op = op->prev()) {
+    if (op == user) return "the next iteration needs its result at once";
+  }
+  return "";
+}
+
+std::string WhyBetterNotLate(const Schedule& schedule, const Op& mma) {
+  if (!WorksOnRows(mma)) return "there is no work on rows beside which it would run";
+  if (schedule.stages < tuning::kStagesForLate) {
+    return absl::StrCat(schedule.stages, " stages, of which it would keep one longer");
+  }
+  const int64_t words = mma.operand(0)->type().num_elements() * ir::MemoryBits(mma.operand(0)->type().elem()) / 32;
+  const int64_t tiles =
+      RegistersOf(mma.result(0)->type()) + RegistersOf(LeaderOf(*mma.parent())->result(0)->type()) + words;
+  const int64_t each = tiles / schedule.threads() + tuning::kBesideLate;
+  const int64_t most = std::min<int64_t>(255, Target::kRegisters / (schedule.threads() * schedule.blocks));
+  return each <= most ? "" : absl::StrCat("a thread would need ", each, " registers and has ", most);
+}
+
+bool ShouldTakeTurns(const Schedule& schedule, const Op& loop) {
+  constexpr int kGroups = 2;
+  if (schedule.num_warps != 4 * kGroups || schedule.blocks > 1) return false;
+  // Fragments of the leader could go through shared memory, with barriers of the block, while the other warpgroup waits for its turn.
+  const Op& leader = *LeaderOf(loop);
+  if (CopyOf(leader, 0) == nullptr && !DecisionOf<Decision::kStagesLhs>(leader)) return false;
+  double cycles = 0;
+  for (const Op* op : *loop.region(0)) {
+    if (!IsProduct(*op) || InstructionOf(*op) != kByWgmma) continue;
+    const MmaShape s = ShapeOfMma(*op);
+    const double wide = ir::MemoryBits(op->operand(0)->type().elem()) / 16.0;
+    cycles += static_cast<double>(s.m * s.n * s.k) * wide / kGroups / Chip::kF16Macs;
+  }
+  return cycles >= tuning::kLeastTurn;
+}
+
+}  // namespace tile::codegen
