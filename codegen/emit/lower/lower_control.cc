@@ -185,27 +185,14 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   iv->addIncoming(stepped, next);
   std::vector<Registers> final;
   for (const auto& phis : latch) final.push_back(AsRegisters(phis));
-<<<<<<< HEAD
   // Asynchronous products must end before control flow joins.
   llvm::BasicBlock* last = e.NewBlock("drain");
   b.CreateCondBr(more, head, last);
   b.SetInsertPoint(last);
   if (ring) ring->Drain(&final);
   if (copies) copies->Drain(&final);
+  late.Drain(&final);
   b.CreateBr(exit);
-=======
-  if (ring || late.any()) {
-    // Asynchronous products must end before control flow joins.
-    last = e.NewBlock("drain");
-    b.CreateCondBr(more, head, last);
-    b.SetInsertPoint(last);
-    if (ring) ring->Drain(&final);
-    late.Drain(&final);
-    b.CreateBr(exit);
-  } else {
-    b.CreateCondBr(more, head, exit);
-  }
->>>>>>> attn
   for (size_t i = 0; i < latch.size(); ++i) {
     for (size_t r = 0; r < latch[i].size(); ++r) {
       carried[i][r]->addIncoming(latch[i][r], next);

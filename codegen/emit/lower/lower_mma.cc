@@ -68,16 +68,11 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   Ring* ring = FetchOf(op) != nullptr ? e.control().rings.back() : nullptr;
   CopyRing* copies = ring == nullptr ? e.control().copy_rings.back() : nullptr;
   LateProducts* late = copies == nullptr ? nullptr : e.control().late.back();
-  if (late != nullptr && late->IsLeader(op)) late->TakeTurn();
+  const bool leads = late != nullptr && late->IsLeader(op);
+  if (leads) late->TakeTurn();
   WgmmaUse use;
-<<<<<<< HEAD
-  if (ring != nullptr) use.async = ring->IsAsync(op);
-  if (copies != nullptr) use.async = copies->IsAsync(op);
-  if (copies != nullptr) use.meanwhile = [&] { copies->FetchMeanwhile(); };
-=======
-  use.async = ring != nullptr ? ring->IsAsync(op) : late->IsLeader(op);
-  if (copies != nullptr && !use.async) use.meanwhile = [&] { copies->FetchMeanwhile(); };
->>>>>>> attn
+  use.async = ring != nullptr ? ring->IsAsync(op) : leads || copies->IsAsync(op);
+  if (copies != nullptr && !leads) use.meanwhile = [&] { copies->FetchMeanwhile(); };
   const int first = plan.first();
   const StagedAt second = Staged(e, op, 1 - first);
   if (plan.held) {

@@ -190,17 +190,15 @@ void CopyRing::EndRound() {
   if (tma_ && !late_) tma_->Release(e_.b().getTrue());
 }
 
-<<<<<<< HEAD
 bool CopyRing::IsAsync(const ir::Op& mma) const {
   return std::find(async_.begin(), async_.end(), &mma) != async_.end();
 }
 
 void CopyRing::Drain(std::vector<Registers>* carried) { DrainProducts(e_, async_, carried); }
-=======
+
 void CopyRing::ReleaseLate(llvm::Value* if_true) { tma_->Release(if_true); }
 
 void CopyRing::AwaitNext() { tma_->Await(); }
->>>>>>> attn
 
 // Copies of all threads to the stage that is read next have come.
 void CopyRing::Arrive() {

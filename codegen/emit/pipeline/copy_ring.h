@@ -55,17 +55,12 @@ class CopyRing {
   // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
   // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
-<<<<<<< HEAD
-  // Where the body ends: the stage is free, unless the product still reads it.
+  // Where the body ends: the stage is free, unless a late product will read it, or a product still does.
   void EndRound();
   // Behind the last iteration, with what the loop carries: waits for the product that still runs.
   void Drain(std::vector<Registers>* carried);
-=======
-  // Where the body ends: the stage is free, unless a late product will read it.
-  void EndRound();
   // The oldest stage is free, which late products have read.
   void ReleaseLate(llvm::Value* if_true);
->>>>>>> attn
 
  private:
   // Before wgmma reads, or TMA writes, what this thread has stored.
