@@ -281,6 +281,7 @@ int cuEventRecord(void*, void*) { return kSuccess; }
 int cuEventQuery(void*) { return kSuccess; }
 int cuEventSynchronize(void*) { return Synchronize(); }
 int cuEventElapsedTime(float* milliseconds, void*, void*) { return *milliseconds = 0, kSuccess; }
+int cuGraphCreate(void**, unsigned) { return kNotSupported; }
 int cuGraphAddKernelNode(void**, void*, void* const*, size_t, const void*) { return kNotSupported; }
 int cuGraphKernelNodeSetAttribute(void*, int, const void*) { return kNotSupported; }
 int cuGraphAddMemsetNode(void**, void*, void* const*, size_t, const void*, void*) { return kNotSupported; }
