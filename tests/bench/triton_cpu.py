@@ -113,7 +113,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for who, extra in (("vm", {"TRITON_DEFAULT_BACKEND": "tilevm", "TILEVM_CHECK": args.check}), ("interpreter", {"TRITON_INTERPRET": "1"})):
             environment = {**os.environ, **extra, "TRITON_CPU_FOLDER": folder, "TRITON_CACHE_DIR": f"{folder}/cache"}
-            command = [sys.executable, __file__, args.checkout, f"--repeat={args.repeat if who == 'vm' else 1}", "--measure"]
+            command = [sys.executable, __file__, args.checkout, f"--repeat={args.repeat}", "--measure"]
             ran = subprocess.run(command, env=environment, capture_output=True, text=True)
             if ran.returncode != 0:
                 sys.exit(ran.stdout + ran.stderr)

@@ -35,10 +35,10 @@ def silu_and_mul(result, input):
 @operator("_moe_C", "topk_softmax(Tensor! topk_weights, Tensor! topk_indices, Tensor! token_expert_indices, Tensor gating_output, "
           "bool renormalize, Tensor? bias, Tensor? is_padding) -> ()")
 def topk_softmax(weights, indices, token_expert_indices, gating, renormalize, bias, is_padding):
-    assert bias is None and is_padding is None
+    assert bias is None
     values, chosen = gating.float().softmax(dim=-1).topk(weights.shape[-1], dim=-1)
     weights.copy_(values / values.sum(dim=-1, keepdim=True) if renormalize else values)
-    indices.copy_(chosen)
+    indices.copy_(chosen if is_padding is None else torch.where(is_padding[:, None], -1, chosen))  # an expert of none
 
 
 @operator("_moe_C", "moe_sum(Tensor input, Tensor! output, Tensor? topk_ids=None, Tensor? expert_map=None) -> ()")
