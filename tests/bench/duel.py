@@ -96,11 +96,16 @@ def mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
+def difference_of(row):
+    """A comparison takes memory of both; a process that has none left gives no answer."""
+    return "outputs were not compared" if row["difference"] is None else f"outputs differ by {row['difference']:.1e}"
+
+
 def report(rows, peer):
     """Prints the table. True if outputs differ, or a row runs with the peer only."""
     print(f"| file | series | size | {peer} µs | tilevm µs | ratio | |\n|---|---|---|---|---|---|---|")
     for r in rows:
-        note = r.get("tilevm_fail") or r.get("peer_fail") or (f"outputs differ by {r['difference']:.1e}" if r.get("wrong") else "")
+        note = r.get("tilevm_fail") or r.get("peer_fail") or (difference_of(r) if r.get("wrong") else "")
         number = [f"{r[k]:.1f}" if k in r else "-" for k in ("peer_us", "tilevm_us")]
         print(f"| {r['file']} | {r['series']} | {r['size']} | {number[0]} | {number[1]} | {r.get('ratio', math.nan):.2f} | {note[:120]} |")
     files = {}
