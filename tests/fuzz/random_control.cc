@@ -63,11 +63,13 @@ void Generator::StepFor() {
   Values init;
   for (const Val& v : carried) init.push_back(v.v);
   init.push_back(token_);
-  const Elem e = r_.Of({Elem::kI8, Elem::kI16, Elem::kI32, Elem::kI32, Elem::kI64});
-  const int64_t step = r_.In(1, 3), lower = r_.In(-3, 10), most = r_.In(0, 3);
-  Value* first = Number(e, lower);
-  Value* end = r_.Percent(50) ? Number(e, lower + step * most - (most > 0 ? r_.Below(step) : 0))
-                              : op::Addi(b_, first, op::Muli(b_, Index(most + 1, e), Constant(e, step)));
+  // As persistent kernels walk over tiles: from the number of the block, in steps of all blocks.
+  const bool walks = depth_ == 0 && r_.Percent(40);
+  const Elem e = walks ? Elem::kI32 : r_.Of({Elem::kI8, Elem::kI16, Elem::kI32, Elem::kI32, Elem::kI64});
+  const int64_t step = walks ? blocks_ : r_.In(1, 3), lower = r_.In(-3, 10), most = r_.In(0, 3);
+  Value* first = walks ? op::Addi(b_, block_, Constant(e, lower)) : Number(e, lower);
+  Value* end = walks || r_.Percent(50) ? Number(e, lower + step * most - (most > 0 ? r_.Below(step) : 0))
+                                       : op::Addi(b_, first, op::Muli(b_, Index(most + 1, e), Constant(e, step)));
   const bool was_in_loop = in_loop_;
   const int64_t rounds = rounds_;
   in_loop_ = true;
@@ -79,7 +81,8 @@ void Generator::StepFor() {
           Add({i});
           for (size_t k = 0; k < carried.size(); ++k) Add({now[k], -1, true, !ir::IsFloat(now[k]->type().elem())});
           token_ = now.back();
-          if (r_.Percent(30)) {  // some rounds end here
+          for (int64_t loads = walks ? r_.In(1, 2) : 0; loads > 0; --loads) StepLoad();
+          if (!walks && r_.Percent(30)) {  // some rounds end here
             const Val early = Operand(Elem::kI1, {});
             op::If(b_, early.v, [&]() -> Values {
               Values next;
