@@ -43,7 +43,7 @@ typedef struct Variant {
   uint64_t last_use;
   int busy;
 } Variant;
-enum { kVariants = 8 };
+enum { kVariants = 64 }; /* a model calls one kernel for each of its layers, with other arrays */
 
 /* A kernel of a module, which whoever has this keeps, and launches of it. Zero but for module, name and num_words at first. */
 typedef struct Runnable {
