@@ -277,8 +277,7 @@ bool LayoutRules::StoresWell(const Op& store, const Layout& own, int dim, int bi
 
 bool LayoutRules::IsBesideRings(const Op& op) const {
   if (plan_.persistent || IsInCopyingLoop(op)) return true;
-  const Op* at = &op;
-  while (at->parent() != nullptr) at = at->parent();
+  const Op* at = OutermostOf(&op);
   while (at != nullptr && !rings_.contains(at)) at = at->next();
   return at != nullptr;
 }
@@ -329,11 +328,7 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
   Facts facts;
   ir::Walk(body, [&](const Op* op) {
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) NoteCopies(*op);
-    if (IsGpuOp(op, GpuOpcode::kFetchAhead)) {
-      const Op* outermost = op;
-      while (outermost->parent() != nullptr) outermost = outermost->parent();
-      rings_.insert(outermost);
-    }
+    if (IsGpuOp(op, GpuOpcode::kFetchAhead)) rings_.insert(OutermostOf(op));
     if (RuleOf(*op).layout == Rule::kLoadView || RuleOf(*op).layout == Rule::kStoreView) {
       const Type view = ir::ViewAccessOp(*op).view()->type();
       note(view, FastestDim(view), VectorOf(view));

@@ -11,6 +11,7 @@
 #include "ir/create_like.h"
 #include "ir/loops.h"
 #include "ir/ops.h"
+#include "ir/passes/rewrite.h"
 
 namespace tile::codegen {
 namespace {
@@ -23,14 +24,6 @@ using op::Values;
 
 constexpr int64_t kMostCarried = 16;  // registers of a thread: more would take blocks from a multiprocessor, or spill
 constexpr int kMostOfBound = 16;      // operations from the number of the block to where the loop begins
-
-bool IsInside(const Op& loop, const Value* v) {
-  const Block* block = v->def() != nullptr ? v->def()->block() : v->block();
-  for (; block != nullptr; block = block->parent() == nullptr ? nullptr : block->parent()->block()) {
-    if (block == loop.region(0)) return true;
-  }
-  return false;
-}
 
 // It begins at a tile that is chosen by the number of the block.
 bool FollowsFromBlock(const Value* v, int* budget) {
@@ -50,8 +43,8 @@ class WalkingLoop {
 
   // "" if loads of it are carried.
   std::string WhyNot() {
-    if (carrying_.latch() == nullptr || !AllRoundsRun()) return "an iteration may end the loop";
     const LoopLoads loads(p_.module.get(), loop_, {.by_workers = true});
+    if (carrying_.latch() == nullptr || !loads.AllRoundsRun()) return "an iteration may end the loop";
     int64_t registers = 0;
     std::string why = "it loads nothing";
     for (Op* inside : *body_) {
@@ -75,22 +68,17 @@ class WalkingLoop {
     ir::Module* module = p_.module.get();
     const ir::ForOp counted(loop_);
     const ir::Signedness sign = counted.unsigned_cmp() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned;
-    Block* before = module->CreateBlock({});
-    ir::Builder b(module, before);
-    b.set_loc(loop_->loc);
-    const Values first = op::If(
-        b, op::CmpI(b, ir::ComparisonPredicate::kLessThan, counted.lower_bound(), counted.upper_bound(), sign),
-        [&] { return LoadsFor(counted.lower_bound(), b.block()); },
-        [&] {
-          Values nothing;
-          for (const Op* load : loads_) nothing.push_back(op::Splat(b, load->result(0)->type(), 0));
-          return nothing;
-        });
-    while (!before->empty()) {
-      Op* made = before->front();
-      made->Unlink();
-      module->InsertBefore(loop_->block(), loop_, made);
-    }
+    Values first;
+    ir::WriteBefore(module, loop_, [&](ir::Builder& b) {
+      first = op::If(
+          b, op::CmpI(b, ir::ComparisonPredicate::kLessThan, counted.lower_bound(), counted.upper_bound(), sign),
+          [&] { return LoadsFor(counted.lower_bound(), b.block()); },
+          [&] {
+            Values nothing;
+            for (const Op* load : loads_) nothing.push_back(op::Splat(b, load->result(0)->type(), 0));
+            return nothing;
+          });
+    });
     Block* front = module->CreateBlock({});
     ir::Builder next(module, front);
     next.set_loc(loop_->loc);
@@ -102,28 +90,15 @@ class WalkingLoop {
     Op* again = Carrying(first, later);
     Decide<Decision::kLoadsNext>(module, again, true);
     Block* body = again->region(0);
-    while (!front->empty()) {
-      Op* made = front->back();
-      made->Unlink();
-      module->InsertBefore(body, body->front(), made);
-    }
+    while (!front->empty()) ir::MoveBefore(module, front->back(), body->front());
   }
 
  private:
-  bool AllRoundsRun() const {
-    bool all = true;
-    ir::Walk(body_, [&](const Op* inside) {
-      const bool branches = ir::BreakOp::Is(inside) || ir::ContinueOp::Is(inside);
-      const bool leaves = branches && inside != body_->back() && ir::TargetOf(*inside) == loop_;
-      all = all && !leaves && !ir::ReturnOp::Is(inside) && !ir::AssertOp::Is(inside);
-    });
-    return all;
-  }
-
   std::string WhyNotLoad(const Op& load, const LoopLoads& loads) const {
     const ir::AccessOp access(load);
     if (ir::OrderingOf(load) != ir::MemoryOrdering::kWeak) return "a load is not weak";
-    if (access.token() != nullptr && IsInside(*loop_, access.token())) return "a token orders a load inside the loop";
+    if (access.token() != nullptr && ir::IsInside(access.token(), loop_))
+      return "a token orders a load inside the loop";
     if (access.result_token() != nullptr && access.result_token()->has_uses()) return "something waits for a load";
     return loads.WhyNot(load);
   }
@@ -138,7 +113,7 @@ class WalkingLoop {
 
   Value* Copy(Value* v, Block* block, ir::ValueMap* values) {
     if (const auto it = values->find(v); it != values->end()) return it->second;
-    if (!IsInside(*loop_, v)) return v;
+    if (!ir::IsInside(v, loop_)) return v;
     Op* def = v->def();
     for (int i = 0; i < def->num_operands(); ++i) Copy(def->operand(i), block, values);
     p_.module->Append(block, ir::CopyOp(p_.module.get(), *def, values));

@@ -10,6 +10,7 @@
 #include "codegen/passes/unused.h"
 #include "ir/create_like.h"
 #include "ir/loops.h"
+#include "ir/passes/rewrite.h"
 
 namespace tile::codegen {
 namespace {
@@ -60,13 +61,7 @@ std::vector<Value*> PlacesOf(const Op& load) {
 
 }  // namespace
 
-bool LoopLoads::InLoop(const Value* v) const {
-  for (const Block* b = v->def() != nullptr ? v->def()->block() : v->block(); b != nullptr;) {
-    if (b == body_) return true;
-    b = b->parent() != nullptr ? b->parent()->block() : nullptr;
-  }
-  return false;
-}
+bool LoopLoads::InLoop(const Value* v) const { return ir::IsInside(v, loop_); }
 
 // The value can be computed for another value of the induction variable, at another time. `tiles`: how many operations on tiles
 // that still may take; null: none.
@@ -88,7 +83,6 @@ bool LoopLoads::CanCopy(const Value* v, int* tiles) const {
   return true;
 }
 
-// Nothing in the body ends the kernel, the loop or an iteration before its end.
 bool LoopLoads::AllRoundsRun() const {
   bool all = true;
   ir::Walk(body_, [&](const Op* op) {

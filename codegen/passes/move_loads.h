@@ -61,13 +61,15 @@ class LoopLoads {
   // The same of a load by itself, whatever uses it.
   std::string WhyNot(const ir::Op& load) const;
 
+  // Nothing in the body ends the kernel, the loop or an iteration before its end.
+  bool AllRoundsRun() const;
+
   // Returns the new operation at the front of the body; its results are the operands, in this order.
   ir::Op* Move(GpuOpcode code, absl::Span<const ProductOperand> operands);
 
  private:
   bool InLoop(const ir::Value* v) const;
   bool CanCopy(const ir::Value* v, int* tiles) const;
-  bool AllRoundsRun() const;
   bool IsHarmless(const ir::Value* token) const;
   bool FeedsProducts(const ir::Value* v) const;
   ir::Value* Copy(ir::Value* v);

@@ -11,6 +11,11 @@
 
 namespace tile::codegen {
 
+const ir::Op* OutermostOf(const ir::Op* op) {
+  while (op->parent() != nullptr) op = op->parent();
+  return op;
+}
+
 bool IsInCopyingLoop(const ir::Op& op) {
   for (const ir::Op* at = &op; at != nullptr; at = at->parent()) {
     if (ir::ForOp::Is(at) && CopyIn(*at) != nullptr) return true;
@@ -21,8 +26,7 @@ bool IsInCopyingLoop(const ir::Op& op) {
 void SharedAccount::Begin(const ir::Function& function) {
   ir::Walk(function.body(), [&](const ir::Op* op) {
     if (!IsGpuOp(op, GpuOpcode::kFetchAhead)) return;
-    last_ring_ = op;
-    while (last_ring_->parent() != nullptr) last_ring_ = last_ring_->parent();
+    last_ring_ = OutermostOf(op);
   });
 }
 

@@ -26,6 +26,8 @@
 
 namespace tile::codegen {
 
+// The operation of the function's body that is this one, or holds it.
+const ir::Op* OutermostOf(const ir::Op* op);
 // A loop around the operation copies ahead to a ring.
 bool IsInCopyingLoop(const ir::Op& op);
 

@@ -18,23 +18,6 @@
 namespace tile::codegen {
 namespace {
 
-// Lists of registers as one, and back.
-Registers Joined(const std::vector<Registers>& lists) {
-  Registers all;
-  for (const Registers& list : lists) all.insert(all.end(), list.begin(), list.end());
-  return all;
-}
-
-std::vector<Registers> Apart(const Registers& all, const std::vector<Registers>& like) {
-  std::vector<Registers> lists;
-  auto at = all.begin();
-  for (const Registers& list : like) {
-    lists.emplace_back(at, at + static_cast<int64_t>(list.size()));
-    at += static_cast<int64_t>(list.size());
-  }
-  return lists;
-}
-
 // What comes from one block or another, each register by the way that was taken.
 Registers Merged(Emitter& e, const Registers& x, llvm::BasicBlock* from_x, const Registers& y,
                  llvm::BasicBlock* from_y) {
@@ -139,10 +122,12 @@ Registers LateProducts::BeginBeside(Registers sums) {
   late = b.GetInsertBlock();
   b.CreateBr(begun);
   b.SetInsertPoint(begun);
-  std::vector<Registers> results = Apart(Merged(e_, Joined(with), late, Joined(without), none), with);
-  for (size_t i = 0; i < products_.size(); ++i) e_.Set(products_[i].sums, std::move(results[i + 1]));
+  Registers result = Merged(e_, with[0], late, without[0], none);
+  for (size_t i = 0; i < products_.size(); ++i) {
+    e_.Set(products_[i].sums, Merged(e_, with[i + 1], late, without[i + 1], none));
+  }
   ring_->FetchMeanwhile();
-  return std::move(results[0]);
+  return result;
 }
 
 Registers LateProducts::MadeBefore(const ir::Op* user) const {
@@ -190,7 +175,7 @@ void LateProducts::Await(const ir::Op* user) {
   ring_->AwaitNext();
   b.CreateBr(waited);
   b.SetInsertPoint(waited);
-  std::vector<Registers> done = Apart(WaitForProducts(e_, 0, Joined(sums)), sums);
+  std::vector<Registers> done = WaitForAll(e_, sums);
   for (size_t i = 0; i < products_.size(); ++i) e_.Set(products_[i].sums, std::move(done[i]));
   ring_->ReleaseLate(has_before_);
   awaited_ = true;
@@ -219,7 +204,7 @@ void LateProducts::Drain(std::vector<Registers>* values) {
     sums.push_back(BeginProduct(e_, *p.mma, std::move(p.kept), std::move((*values)[static_cast<size_t>(p.carried)]),
                                 /*before=*/false));
   }
-  std::vector<Registers> done = Apart(WaitForProducts(e_, 0, Joined(sums)), sums);
+  std::vector<Registers> done = WaitForAll(e_, sums);
   for (size_t i = 0; i < products_.size(); ++i)
     (*values)[static_cast<size_t>(products_[i].carried)] = std::move(done[i]);
   ring_->ReleaseLate(e_.b().getTrue());

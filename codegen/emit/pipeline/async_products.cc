@@ -1,6 +1,5 @@
 #include "codegen/emit/pipeline/async_products.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -31,22 +30,29 @@ Registers WaitForProducts(Emitter& e, int pending, Registers acc) {
   return Through(e, absl::StrCat("wgmma.wait_group.sync.aligned ", pending, ";"), std::move(acc));
 }
 
-void DrainProducts(Emitter& e, absl::Span<const ir::Op* const> products, std::vector<Registers>* carried) {
-  std::vector<size_t> unfinished;
+std::vector<Registers> WaitForAll(Emitter& e, const std::vector<Registers>& sums) {
   Registers all;
-  for (const ir::Op* mma : products) {
-    unfinished.push_back(static_cast<size_t>(ir::CarryingLoop(*mma->parent()).carried_by(ir::ProductOp(mma).acc())));
-    const Registers& r = (*carried)[unfinished.back()];
-    all.insert(all.end(), r.begin(), r.end());
-  }
-  if (unfinished.empty()) return;
-  const Registers done = WaitForProducts(e, 0, std::move(all));
-  auto at = done.begin();
-  for (size_t i : unfinished) {
-    Registers& r = (*carried)[i];
-    std::copy(at, at + static_cast<int64_t>(r.size()), r.begin());
+  for (const Registers& r : sums) all.insert(all.end(), r.begin(), r.end());
+  all = WaitForProducts(e, 0, std::move(all));
+  std::vector<Registers> done;
+  auto at = all.begin();
+  for (const Registers& r : sums) {
+    done.emplace_back(at, at + static_cast<int64_t>(r.size()));
     at += static_cast<int64_t>(r.size());
   }
+  return done;
+}
+
+void DrainProducts(Emitter& e, absl::Span<const ir::Op* const> products, std::vector<Registers>* carried) {
+  if (products.empty()) return;
+  std::vector<size_t> places;
+  std::vector<Registers> sums;
+  for (const ir::Op* mma : products) {
+    places.push_back(static_cast<size_t>(ir::CarryingLoop(*mma->parent()).carried_by(ir::ProductOp(mma).acc())));
+    sums.push_back((*carried)[places.back()]);
+  }
+  std::vector<Registers> done = WaitForAll(e, sums);
+  for (size_t i = 0; i < places.size(); ++i) (*carried)[places[i]] = std::move(done[i]);
 }
 
 }  // namespace tile::codegen

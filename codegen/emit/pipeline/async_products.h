@@ -15,6 +15,8 @@ namespace tile::codegen {
 Registers Through(Emitter& e, absl::string_view text, Registers values);
 // Waits until at most `pending` groups of products run; the registers are valid in what it returns.
 Registers WaitForProducts(Emitter& e, int pending, Registers acc);
+// Waits until none runs, of several products.
+std::vector<Registers> WaitForAll(Emitter& e, const std::vector<Registers>& sums);
 // Behind a loop's last iteration: waits for all of these products of its body. Their sums are valid in what the loop carries.
 void DrainProducts(Emitter& e, absl::Span<const ir::Op* const> products, std::vector<Registers>* carried);
 
