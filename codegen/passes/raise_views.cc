@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/facts.h"
+#include "codegen/passes/signed_index.h"
 #include "codegen/target/decisions.h"
 #include "ir/float.h"
 #include "ir/op_views.h"
@@ -22,17 +23,18 @@ namespace op = ir::ops;
 
 using Terms = std::vector<Value*>;
 
-// Operands of a chain of such operations, from left to right.
+Value* Spread(Value* v) {
+  while (const auto spread = ir::DefAs<ir::BroadcastOp>(v)) v = spread->source();
+  return v;
+}
+
+// Operands of a chain of such operations, from left to right, before they are spread over the tile.
 void Flatten(Opcode code, Value* v, Terms* terms) {
+  v = Spread(v);
   const Op* def = v->def();
   if (def == nullptr || def->opcode() != code) return terms->push_back(v);
   Flatten(code, def->operand(0), terms);
   Flatten(code, def->operand(1), terms);
-}
-
-Value* Spread(Value* v) {
-  while (const auto spread = ir::DefAs<ir::BroadcastOp>(v)) v = spread->source();
-  return v;
 }
 
 // The scalar that all elements are; null if they may differ.
@@ -105,7 +107,7 @@ class Finder {
     if (mask == nullptr || ir::OrderingOf(*access) != ir::MemoryOrdering::kWeak) return std::nullopt;
     const ir::Elem elem = pointers->type().element().pointee;
     if (pointers->type().is_scalar() || elem == ir::Elem::kI1 || ir::MemoryBits(elem) < 8) return std::nullopt;
-    for (int64_t n : pointers->type().shape()) found.dims.push_back({.tile = n});
+    for (int64_t n : pointers->type().shape()) found.dims.emplace_back().tile = n;
     if (!Places(mask, &found) || !Addresses(pointers, &found)) return std::nullopt;
     for (Dim& d : found.dims) {
       if (!Describe(&d, &found)) return std::nullopt;
@@ -136,7 +138,7 @@ class Finder {
       Dim& d = found->dims[k];
       std::vector<ir::CmpIOp> tests;
       for (bool more = true; more && at < terms.size(); ++at) {
-        const auto test = ir::DefAs<ir::CmpIOp>(Spread(terms[at]));
+        const auto test = ir::DefAs<ir::CmpIOp>(terms[at]);
         if (!test) return false;
         tests.push_back(*test);
         more = test->predicate() == ir::ComparisonPredicate::kGreaterThanOrEqual;
@@ -156,8 +158,10 @@ class Finder {
       if (d.size == nullptr || d.size->type().elem() != ir::Elem::kI64) return false;
       // A size below zero holds nothing where signs count, and everything where they don't.
       d.clamped = facts_.RangeOf(d.size).negative();
-      if (d.clamped && tests.size() == 1) return false;
       if (!Place(below.lhs(), static_cast<int>(k), &d)) return false;
+      if (tests.size() == 2) continue;
+      const bool is_signed = below.signedness() == ir::Signedness::kSigned;
+      if (is_signed ? d.offset != nullptr && facts_.RangeOf(d.offset).negative() : d.clamped) return false;
     }
     return at == terms.size();
   }
@@ -183,7 +187,7 @@ class Finder {
     if (lines.size() != found->dims.size()) return false;
     for (size_t k = 0; k < lines.size(); ++k) {
       Dim& d = found->dims[k];
-      Value* line = Spread(lines[k]);
+      Value* line = lines[k];
       if (IsLine(line, static_cast<int>(k), d.tile)) continue;
       const auto product = ir::DefAs<ir::MuliOp>(line);
       if (!product || !IsLine(product->lhs(), static_cast<int>(k), d.tile)) return false;
@@ -264,12 +268,7 @@ class Rewriter {
       load.result_token()->ReplaceAllUsesWith(loaded.token);
     }
     if (found.signed_index) Decide<Decision::kSignedIndex>(module_, made, true);
-    while (!apart->empty()) {
-      Op* next = apart->front();
-      next->Unlink();
-      next->pos = old->pos;
-      module_->InsertBefore(old->block(), old, next);
-    }
+    MoveBefore(module_, apart, old);
     old->Erase();
   }
 
@@ -290,7 +289,8 @@ class Rewriter {
     const ir::Elem elem = found.base->type().element().pointee;
     const ir::Type tensor = b_.types().TensorView(ir::Element::Number(elem), sizes, strides);
     Value* whole = op::MakeTensorView(b_, tensor, found.base, open_sizes, open_strides);
-    if (steps == tile) return op::MakePartitionView(b_, b_.types().PartitionView(tile, tensor, {}, found.padding), whole);
+    if (steps == tile)
+      return op::MakePartitionView(b_, b_.types().PartitionView(tile, tensor, {}, found.padding), whole);
     return op::MakeStridedView(b_, b_.types().StridedView(tile, steps, tensor, {}, found.padding), whole);
   }
 
@@ -303,8 +303,7 @@ class Rewriter {
     for (const Dim& d : found.dims) {
       Value* at = d.offset == nullptr ? op::Integer(b_, type, 0) : narrow ? Narrow(d.offset) : d.offset;
       const int bits = __builtin_ctzll(static_cast<uint64_t>(d.step));
-      if (bits > 0 && Constant(at) != 0)
-        at = op::Shri(b_, at, op::Integer(b_, type, bits), ir::Signedness::kSigned);
+      if (bits > 0 && Constant(at) != 0) at = op::Shri(b_, at, op::Integer(b_, type, bits), ir::Signedness::kSigned);
       index.push_back(at);
     }
     return index;
@@ -312,7 +311,8 @@ class Rewriter {
   // What was extended, if it has 32 bits.
   static Value* Narrow(Value* offset) {
     const auto wide = ir::DefAs<ir::ExtiOp>(offset);
-    const bool i32 = wide && wide->signedness() == ir::Signedness::kSigned && wide->from()->type().elem() == ir::Elem::kI32;
+    const bool i32 =
+        wide && wide->signedness() == ir::Signedness::kSigned && wide->from()->type().elem() == ir::Elem::kI32;
     return i32 ? wide->from() : nullptr;
   }
 
@@ -335,7 +335,8 @@ absl::Status RaiseViews(Program& p) {
     const std::string where = p.module->Where(op.loc, op.pos);
     if (!p.trace().TakesStep("views", absl::StrCat(op.info()->mnemonic, " at ", where))) continue;
     if (p.trace().on_remark) {
-      p.trace().on_remark(absl::StrCat(where, ": remark[views]: ", op.info()->mnemonic, ": of a block of a tensor, by a view",
+      p.trace().on_remark(absl::StrCat(where, ": remark[views]: ", op.info()->mnemonic,
+                                       ": of a block of a tensor, by a view",
                                        access.signed_index ? " and an index that may be negative" : ""));
     }
     rewriter.Rewrite(access);

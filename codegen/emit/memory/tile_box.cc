@@ -18,7 +18,6 @@ const llvm::ConstantInt* Constant(const llvm::Value* v) { return llvm::dyn_cast_
 
 // The index of dimension k never reaches the end of the index space: a constant, or counted by a loop up to that end.
 bool IsInSpace(const ir::Value* index, const ir::Value* view, int k) {
-  const auto u = static_cast<size_t>(k);
   const ir::Type type = view->type();
   if (!type.is_grid_view()) return false;
   const int64_t size = type.tensor()->shape[TensorDim(type, k)];
@@ -104,8 +103,8 @@ void TileBox::AddDim(Dim d, bool tested) {
     llvm::Value* origin = d.origin;
     if (d.may_be_negative) {
       origin = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, origin, e_.I64(-d.tile));
-      d.first = b.CreateTrunc(
-          b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateNeg(origin), e_.I64(0)), b.getInt32Ty());
+      d.first =
+          b.CreateTrunc(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateNeg(origin), e_.I64(0)), b.getInt32Ty());
     }
     llvm::Value* size = d.size;
     if (d.may_be_negative) size = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, size, e_.I64(INT64_MAX - d.tile));
