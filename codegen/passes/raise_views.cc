@@ -302,11 +302,20 @@ class Rewriter {
     op::Values index;
     for (const Dim& d : found.dims) {
       Value* at = d.offset == nullptr ? op::Integer(b_, type, 0) : narrow ? Narrow(d.offset) : d.offset;
-      const int bits = __builtin_ctzll(static_cast<uint64_t>(d.step));
-      if (bits > 0 && Constant(at) != 0) at = op::Shri(b_, at, op::Integer(b_, type, bits), ir::Signedness::kSigned);
+      if (d.step > 1 && Constant(at) != 0) at = Quotient(at, d.step);
       index.push_back(at);
     }
     return index;
+  }
+  // Of a multiple of `step`, a power of two. What was multiplied by it, as the number of a block is, if that did not overflow.
+  Value* Quotient(Value* v, int64_t step) {
+    if (const auto product = ir::DefAs<ir::MuliOp>(v)) {
+      const bool exact =
+          product->overflow() == ir::Overflow::kNoSignedWrap || product->overflow() == ir::Overflow::kNoWrap;
+      if (exact && Constant(product->rhs()) == step) return product->lhs();
+    }
+    const int bits = __builtin_ctzll(static_cast<uint64_t>(step));
+    return op::Shri(b_, v, op::Integer(b_, v->type(), bits), ir::Signedness::kSigned);
   }
   // What was extended, if it has 32 bits.
   static Value* Narrow(Value* offset) {

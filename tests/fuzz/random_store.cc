@@ -31,7 +31,7 @@ Value* Generator::StoreOfAll(Val x, Value* token) {
   Cut cut;
   cut.tile = x.shape();
   cut.kind = r_.Percent(70) ? ViewKind::kPartition : ViewKind::kStrided;
-  cut.dim_map = r_.Percent(60) ? Identity(rank) : Permutation(rank);
+  cut.dim_map = ir::IsSubByte(e) || r_.Percent(60) ? Identity(rank) : Permutation(rank);
   // One dimension for the number of the block, or one each for its coordinates.
   const bool apart = rank >= 3 && r_.Percent(60);
   const Shape order = Permutation(rank);
@@ -52,7 +52,6 @@ Value* Generator::StoreOfAll(Val x, Value* token) {
   if (ir::IsSubByte(e)) {
     // A byte must not belong to two blocks.
     if (cut.sizes.back() % 2 != 0 || cut.kind == ViewKind::kStrided || cut.tile.back() < 2) return StoreCut(x, token);
-    cut.dim_map = Identity(rank);
     if (cut.sizes.back() % cut.tile.back() != 0) return StoreCut(x, token);
   }
   cut.strides.assign(cut.tile.size(), 1);
