@@ -2,6 +2,8 @@
 
 What a row runs are the functions of the tutorials and of Liger-Kernel, as they are. Of a `torch.autograd.Function` both directions
 are called directly, so that a graph can record them.
+
+With BENCH_COMPILE=K/N it only runs every N-th row once, which leaves the kernels in Triton's cache.
 """
 import json
 import os
@@ -17,11 +19,12 @@ import triton
 from duel_worker import Row
 from triton.runtime.autotuner import Autotuner
 
-IS_PEER = os.environ.get("TILEVM_TRITON_DEVICE") is None and "tilevm.triton" not in sys.modules
+IS_PEER = os.environ["DUEL_SIDE"] == "triton"  # An installed tilevm is imported by triton itself, as one of its back ends.
 CHOICES = pathlib.Path(os.environ["DUEL_CHOICES"])
 WAIT = 120.0  # seconds for the choice of the other process
 MOST = int(os.environ["DUEL_CONFIGS"])  # configurations that the peer measures; 0: all
 ONLY = os.environ["DUEL_ONLY"].split(",")
+SHARD, SHARDS = map(int, os.environ.get("BENCH_COMPILE", "0/0").split("/"))
 number = 0
 choice = None  # the file of this row
 
@@ -67,7 +70,7 @@ def row(file, series, size, make):
     """Makes a function and stops at it. What cannot be made is a row that failed."""
     global number, choice
     number += 1
-    if not is_wanted(f"{file} {series} {size}"):
+    if not is_wanted(f"{file} {series} {size}") or (SHARDS and number % SHARDS != SHARD):
         return
     tuned.clear()
     choice = CHOICES / f"{number}.json"
@@ -76,13 +79,15 @@ def row(file, series, size, make):
     try:
         fn = make()
         fn()
-        if IS_PEER:
+        if IS_PEER and not SHARDS:
             (CHOICES / "part").write_text(json.dumps(tuned))
             (CHOICES / "part").rename(choice)
-        what.bench(fn)
+        if not SHARDS:
+            what.bench(fn)
     except Exception as error:
         traceback.print_exc()
-        what.failed(error)
+        if not SHARDS:
+            what.failed(error)
     choice = None
     torch.cuda.empty_cache()
 
