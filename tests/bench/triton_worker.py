@@ -16,7 +16,7 @@ import types
 
 import torch
 import triton
-from duel_worker import Row
+from duel_worker import Row, kernels_us, time_us
 from triton.runtime.autotuner import Autotuner
 
 IS_PEER = os.environ["DUEL_SIDE"] == "triton"  # An installed tilevm is imported by triton itself, as one of its back ends.
@@ -66,7 +66,7 @@ def is_wanted(text):
     return any(only in text for only in ONLY)
 
 
-def row(file, series, size, make):
+def row(file, series, size, make, timer=time_us):
     """Makes a function and stops at it. What cannot be made is a row that failed."""
     global number, choice
     number += 1
@@ -74,7 +74,7 @@ def row(file, series, size, make):
         return
     tuned.clear()
     choice = CHOICES / f"{number}.json"
-    what = Row({"file": file, "series": series, "size": str(size)}, number)
+    what = Row({"file": file, "series": series, "size": str(size)}, number, timer)
     torch.manual_seed(0)
     try:
         fn = make()
@@ -208,7 +208,7 @@ def liger():
 
         row("liger", "cross entropy", size,
             lambda words=words: (lambda x, y: lambda: ops.LigerCrossEntropyFunction.forward(Context(), x.clone(), y, None))(
-                logits(words), torch.randint(words, (2048,), device="cuda")))
+                logits(words), torch.randint(words, (2048,), device="cuda")), timer=kernels_us)  # It asks how many targets count.
         if words < 100000:
             both_ways("liger", "kl div", size, ops.LigerKLDivLossFunction,
                       lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).softmax(-1)))
