@@ -78,9 +78,10 @@ def measure(peer, ours, scratch):
     return row
 
 
-def compile_all(commands, shards, environment, folder, log):
+def compile_all(commands, args, environment, folder):
     """Fills the caches of compilers, {name: command}: N processes for each run every N-th row once. What fails here fails again where it is
-    measured, and is reported there."""
+    measured, and is reported there; what takes more than half of the time is left to be compiled there."""
+    shards, log, until = args.compile, args.log.absolute(), time.time() + args.seconds / 2
     running = []
     for shard in range(shards):
         for name, command in commands.items():
@@ -88,7 +89,11 @@ def compile_all(commands, shards, environment, folder, log):
                 running.append(subprocess.Popen(command, cwd=folder, env=dict(environment, BENCH_COMPILE=f"{shard}/{shards}"),
                                                 stdin=subprocess.DEVNULL, stdout=out, stderr=out))
     for process in running:
-        process.wait()
+        try:
+            process.wait(max(0.0, until - time.time()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            print("compiling was stopped after half of the time", file=sys.stderr)
 
 
 def rows_of(peer, ours, scratch, until):

@@ -103,7 +103,7 @@ class Context:
         pass
 
 
-def both_ways(file, series, size, function, make_args):
+def both_ways(file, series, size, function, make_args, back_timer=time_us):
     """A row for each direction of a torch.autograd.Function, or of what a function without parameters gives."""
     def found():
         return function() if isinstance(function, types.FunctionType) else function
@@ -119,7 +119,7 @@ def both_ways(file, series, size, function, make_args):
         return lambda: function.backward(context, *gradients)
 
     row(file, f"{series} forward", size, forward)
-    row(file, f"{series} backward", size, backward)
+    row(file, f"{series} backward", size, backward, back_timer)
 
 
 def random(*shape, dtype=torch.float16):
@@ -210,12 +210,13 @@ def liger():
             lambda words=words: (lambda x, y: lambda: ops.LigerCrossEntropyFunction.forward(Context(), x.clone(), y, None))(
                 logits(words), torch.randint(words, (2048,), device="cuda")), timer=kernels_us)  # It asks how many targets count.
         if words < 100000:
+            # Backward compares with a number on the CPU.
             both_ways("liger", "kl div", size, ops.LigerKLDivLossFunction,
-                      lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).softmax(-1)))
+                      lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).softmax(-1)), kernels_us)
             both_ways("liger", "jsd", size, ops.LigerJSDFunction,
-                      lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).log_softmax(-1)))
+                      lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).log_softmax(-1)), kernels_us)
             both_ways("liger", "tvd", size, ops.LigerTVDLossFunction,
-                      lambda words=words: (logits(words, torch.float32).softmax(-1), logits(words, torch.float32).softmax(-1)))
+                      lambda words=words: (logits(words, torch.float32).softmax(-1), logits(words, torch.float32).softmax(-1)), kernels_us)
     for n in (2048, 8192):
         size = f"{rows}x{n}"
         both_ways("liger", "rms norm", size, ops.LigerRMSNormFunction,
