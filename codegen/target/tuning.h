@@ -65,6 +65,8 @@ inline constexpr int64_t kBesideLate = 40;
 // keys: heads of 128, 128 x 128, 1024 cycles: 895 us in turns, 1005 without; 128 x 64, 512 cycles: 1023 and 1012; heads of 64, 128 x 128, 512
 // cycles: 681 and 661).
 inline constexpr double kLeastTurn = 768;
+// Products that run on into the next iteration keep its stage; one is read, and one is filled.
+inline constexpr int kStagesToKeep = 3;
 // Neighbours that are walked through together: about the square root of how many blocks run at once, 264 on 132 multiprocessors.
 inline constexpr int kSquare = 16;
 // Of a thread, accumulators included: nine warps of two blocks have so many. Products of 128 x 128 take 90 of them.
