@@ -204,7 +204,7 @@ absl::Status AssignLayouts(Program& p) {
   ir::Module* module = p.module.get();
   if (absl::Status s = AssignLayouts(schedule, module, p.function, &p.layouts); !s.ok()) return s;
   ChooseAsync(module, p.function);
-  OverlapProducts(schedule, module, p.function, &p.trace());
+  OverlapProducts(p.target, schedule, module, p.function, &p.trace());
   ChooseLate(schedule, module, p.function, &p.trace());
   if (!schedule.producer) return absl::OkStatus();
   ChooseTmaStores(module, p.function);

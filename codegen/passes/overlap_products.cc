@@ -8,6 +8,7 @@
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/running_products.h"
 #include "codegen/plan/staging.h"
+#include "codegen/plan/warps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
@@ -25,6 +26,24 @@ bool IsBefore(const Op* op, const Op* other) {
   }
   return false;
 }
+
+// What a thread holds in registers, and may.
+class Registers {
+ public:
+  Registers(const Target& target, const Schedule& schedule, const ir::Function& function)
+      : target_(target), schedule_(schedule), function_(function) {}
+
+  int64_t Live() const { return LiveBesideStages(target_, schedule_.num_warps, function_) / schedule_.threads(); }
+  bool Hold(int64_t live) const {
+    const int64_t most = std::min<int64_t>(255, Target::kRegisters / (schedule_.threads() * schedule_.blocks));
+    return live + tuning::kBesideWgmma <= most;
+  }
+
+ private:
+  const Target& target_;
+  const Schedule& schedule_;
+  const ir::Function& function_;
+};
 
 // A loop whose products read what is copied ahead.
 class Loop {
@@ -47,16 +66,9 @@ class Loop {
     return "each product needs what comes of the one before";
   }
 
-  void Rewrite(const Schedule& schedule, ir::Module* module) {
-    const bool keeps = schedule.stages >= tuning::kStagesToKeep;
-    for (size_t i = 0; i < products_.size(); ++i) {
-      Op* mma = products_[i];
-      if (const size_t first = FirstToFollow(i); first < i) {
-        MoveBehind(module, mma, products_[first]);
-        const auto begin = products_.begin() + static_cast<int64_t>(first) + 1,
-                   at = products_.begin() + static_cast<int64_t>(i);
-        std::rotate(begin, at, at + 1);
-      }
+  void Rewrite(const Registers& registers, bool keeps, ir::Module* module) {
+    for (size_t i = 1; i < products_.size(); ++i) MoveUp(registers, i, module);
+    for (Op* mma : products_) {
       Decide<Decision::kRuns>(module, mma, true);
       if (!keeps || !GoesAround(*mma)) continue;
       Decide<Decision::kAsync>(module, mma, true);
@@ -80,12 +92,28 @@ class Loop {
     return true;
   }
 
-  // The number of the product behind which product i can begin, the first one and those that stand next to it; i if there is none.
-  size_t FirstToFollow(size_t i) const {
-    size_t first = 0;
-    while (first < i && !CanFollow(*products_[i], products_[first])) ++first;
-    while (first + 1 < i && products_[first]->next() == products_[first + 1]) ++first;
-    return first;
+  // The number of the first product from `from` on beside which product i can begin; i if there is none.
+  size_t FirstToFollow(size_t i, size_t from = 0) const {
+    while (from < i && !CanFollow(*products_[i], products_[from])) ++from;
+    return from;
+  }
+
+  // Behind the first product beside which it can begin and those that stand next to that, as long as there are registers.
+  void MoveUp(const Registers& registers, size_t i, ir::Module* module) {
+    Op *mma = products_[i], *behind = mma->next();
+    const int64_t before = registers.Live();
+    for (size_t first = FirstToFollow(i); first < i; first = FirstToFollow(i, first + 1)) {
+      while (first + 1 < i && products_[first]->next() == products_[first + 1]) ++first;
+      MoveBehind(module, mma, products_[first]);
+      if (const int64_t live = registers.Live(); live > before && !registers.Hold(live)) {
+        ir::MoveBefore(module, mma, behind);
+        continue;
+      }
+      const auto begin = products_.begin() + static_cast<int64_t>(first) + 1,
+                 at = products_.begin() + static_cast<int64_t>(i);
+      std::rotate(begin, at, at + 1);
+      return;
+    }
   }
 
   static void MoveBehind(ir::Module* module, Op* mma, Op* other) {
@@ -104,7 +132,8 @@ class Loop {
 
 }  // namespace
 
-void OverlapProducts(const Schedule& schedule, ir::Module* module, ir::Function* function, Trace* trace) {
+void OverlapProducts(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function,
+                     Trace* trace) {
   std::vector<Op*> loops;
   ir::Walk(function->body(), [&](Op* op) {
     if (op->opcode() != ir::Opcode::kFor || op->region(0) == nullptr || CopyIn(*op) == nullptr) return;
@@ -116,7 +145,8 @@ void OverlapProducts(const Schedule& schedule, ir::Module* module, ir::Function*
     Loop loop(*op);
     const StepTexts texts = {"overlap-products", "products run beside each other",
                              "products do not run beside each other"};
-    if (TakesStep(*module, loop.first(), texts, loop.WhyNot(), trace)) loop.Rewrite(schedule, module);
+    if (!TakesStep(*module, loop.first(), texts, loop.WhyNot(), trace)) continue;
+    loop.Rewrite(Registers(target, schedule, *function), schedule.stages >= tuning::kStagesToKeep, module);
   }
 }
 

@@ -9,18 +9,22 @@
 //   %p = exp2 %s                                                                   %t = mmaf %v, %d, %zero {…, runs}
 //   %t = mmaf %v, %d, %zero {instruction = "wgmma", …}                             %p = exp2 %s
 //
+// What begins early takes registers for longer: a product moves only as far up as its thread has room.
+//
 // Loops in which no product can begin beside another stay as they are: there the products wait for each other.
 #ifndef TILE_CODEGEN_PASSES_OVERLAP_PRODUCTS_H_
 #define TILE_CODEGEN_PASSES_OVERLAP_PRODUCTS_H_
 
 #include "codegen/plan/schedule.h"
+#include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
 
 // The trace may be null.
-void OverlapProducts(const Schedule& schedule, ir::Module* module, ir::Function* function, Trace* trace);
+void OverlapProducts(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function,
+                     Trace* trace);
 
 }  // namespace tile::codegen
 

@@ -77,6 +77,9 @@ inline constexpr int64_t kMostLive = 128;
 // Of a thread that multiplies with mma.sync or fma, beside its part of the tiles: fragments and addresses. A second block where they
 // leave room for it (f32: 46 TFLOP/s in two blocks of four warps, 43 in one of eight).
 inline constexpr int64_t kFragmentRegisters = 60;
+// The same where wgmma does all products: addresses and counters alone (the backward pass of attention, heads of 64: one block of 186
+// registers 2281 us, two of 128 registers 1819).
+inline constexpr int64_t kBesideWgmma = 28;
 
 // --- clusters (plan/share_loads.cc) ---------------------------------------------------------------------------------
 

@@ -189,7 +189,8 @@ void CopyRing::Advance() {
   } else if (!late_) {
     tma_->Await();
   }
-  fetches_later_ = read_by_wgmma_;
+  // Copies of several widths take many registers: where products of the iteration before still run, they begin before this one's.
+  fetches_later_ = read_by_wgmma_ && (!keeps_ || tma_ || only_computes_);
   begun_ = 0;
   if (!fetches_later_) Fetch(false);
 }
