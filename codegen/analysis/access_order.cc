@@ -14,12 +14,23 @@ using ir::Value;
 
 constexpr int kDepth = 32;  // operations that are looked at for one question
 
-// Where an address comes from: a parameter, a global, an allocation; null: unknown.
+// Where an address comes from: a parameter, a global, an allocation, a word in memory; null: unknown.
 struct Root {
   const Value* value = nullptr;
   bool shared = false;
-  bool own = false;  // an allocation of this block
+  bool own = false;     // an allocation of this block
+  bool loaded = false;  // it may be any address, that of an allocation, too
 };
+
+// An integer, or a part of it, that memory holds, as a list of tensors is passed.
+bool IsLoaded(const Value* v) {
+  for (int depth = 0; depth < kDepth && v->def() != nullptr; ++depth) {
+    if (v->def()->info()->is_load()) return true;
+    if (!v->def()->info()->has(ir::kMoves)) return false;
+    v = v->def()->operand(0);
+  }
+  return false;
+}
 
 bool PointsToMemory(ir::Type t) { return t.is_tile() ? t.element().is_pointer() : t.is_tensor_view() || t.is_view(); }
 
@@ -32,6 +43,7 @@ Root RootOf(const Value* v) {
     if (ir::GetGlobalOp::Is(def)) return {v};
     const bool same_place = def->info()->has(ir::kAlias) || def->info()->has(ir::kMoves) || ir::OffsetOp::Is(def) ||
                             ir::MakeTensorViewOp::Is(def);
+    if (ir::IntToPtrOp::Is(def) && IsLoaded(def->operand(0))) return {.value = v, .loaded = true};
     if (!same_place || !PointsToMemory(def->operand(0)->type())) return {};
     v = def->operand(0);
   }
@@ -114,6 +126,7 @@ bool SliceOrder::MustFollow(const Op& store, const Op& load) {
   const Root s = RootOf(store), l = RootOf(load);
   if (s.value != nullptr && l.value != nullptr) {
     if (Same(s.value, l.value)) return true;
+    if ((s.loaded && l.own) || (l.loaded && s.own)) return true;
     if (s.shared != l.shared || s.own || l.own) return false;
     return Followers(load).contains(&store);
   }

@@ -21,7 +21,8 @@ class SliceOrder {
   // Operations that chains of tokens lead to from this load, in its own iteration of a loop, and those that hold such.
   const Ops& Followers(const ir::Op& load);
 
-  // For a store after a load in the text: a token says so, or both may be of one allocation.
+  // For a store after a load in the text: a token says so, or both may be of one allocation. Two parameters, or two addresses that
+  // memory holds, may be the same place; that the program orders such accesses is for its tokens to say.
   bool MustFollow(const ir::Op& store, const ir::Op& load);
 
   // It reads memory that no other block can reach.

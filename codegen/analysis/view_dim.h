@@ -2,6 +2,7 @@
 //
 //   view.tensor()->shape[TensorDim(view, k)]
 //   MakerOf(view_value)         // the operation that makes the tensor under it
+//   GridStep(view, k)           // elements from tile to tile
 //   HasUnitStride(view, k)      // neighbours along dimension k are known to be neighbours in memory
 //
 // For partition and strided views. Pure functions.
@@ -28,6 +29,12 @@ inline const ir::Op* MakerOf(const ir::Value* view) {
     view = def->operand(0);
   }
   return nullptr;
+}
+
+// How far tiles of a partition or strided view are apart along dimension k of the tile.
+inline int64_t GridStep(ir::Type view, int k) {
+  const auto u = static_cast<size_t>(k);
+  return view.kind() == ir::TypeKind::kStridedView ? view->steps[u] : view.shape()[u];
 }
 
 inline bool HasUnitStride(ir::Type view, int k) { return view.tensor()->strides[TensorDim(view, k)] == 1; }

@@ -10,6 +10,7 @@
 #include "codegen/passes/choose_late.h"
 #include "codegen/passes/choose_mma.h"
 #include "codegen/passes/layout_rules.h"
+#include "codegen/passes/overlap_products.h"
 #include "codegen/passes/unused.h"
 #include "codegen/plan/producer_slice.h"
 #include "codegen/plan/tensor_maps.h"
@@ -17,6 +18,8 @@
 #include "codegen/target/gpu_ops.h"
 #include "ir/create_like.h"
 #include "ir/op_views.h"
+#include "ir/passes/hoist.h"
+#include "ir/passes/rewrite.h"
 
 namespace tile::codegen {
 namespace {
@@ -141,6 +144,7 @@ class Assigner : public LayoutRules {
     Op* op = module()->CreateOp(spec);
     SetLayout(module(), op->result(0), layout);
     if (Op* def = v->def()) {
+      MoveOut(def);
       op->loc = def->loc;
       op->pos = def->pos;
       module()->InsertBefore(def->block(), def->next(), op);
@@ -148,6 +152,18 @@ class Assigner : public LayoutRules {
       module()->InsertBefore(v->block(), v->block()->front(), op);
     }
     return op->result(0);
+  }
+
+  // What a loop does not change is converted once, in front of it. Of what is only seen in another shape that costs no register: its
+  // source is there anyway.
+  void MoveOut(Op* def) {
+    if (RuleOf(*def).registers != RegisterRule::kSource || !ir::MayRunAnywhere(*def)) return;
+    for (Op* loop = def->parent(); loop != nullptr && loop->info()->has(ir::kLoop); loop = def->parent()) {
+      for (int i = 0; i < def->num_operands(); ++i) {
+        if (ir::IsInside(def->operand(i), loop)) return;
+      }
+      ir::MoveBefore(module(), def, loop);
+    }
   }
 
   static void RemoveUnused(ir::Block* block) {
@@ -188,6 +204,7 @@ absl::Status AssignLayouts(Program& p) {
   ir::Module* module = p.module.get();
   if (absl::Status s = AssignLayouts(schedule, module, p.function, &p.layouts); !s.ok()) return s;
   ChooseAsync(module, p.function);
+  OverlapProducts(p.target, schedule, module, p.function, &p.trace());
   ChooseLate(schedule, module, p.function, &p.trace());
   if (!schedule.producer) return absl::OkStatus();
   ChooseTmaStores(module, p.function);

@@ -3,11 +3,11 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/copy_by_tma.h"
 #include "codegen/plan/mma_layout.h"
+#include "codegen/plan/running_products.h"
 #include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "ir/check.h"
-#include "ir/loops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -39,16 +39,6 @@ absl::Status ChooseMma(Program& p) {
 }
 
 namespace {
-
-bool HasOneUse(const ir::Value* v) { return v->uses() != nullptr && v->uses()->next == nullptr; }
-
-// The sum goes around the loop and nowhere else.
-bool GoesAround(const ir::Op& mma) {
-  const ir::Value *acc = ir::ProductOp(mma).acc(), *result = mma.result(0);
-  const ir::CarryingLoop loop(*mma.parent());
-  const int carried = loop.carried_by(acc);
-  return carried >= 0 && HasOneUse(acc) && HasOneUse(result) && loop.latch() != nullptr && loop.next(carried) == result;
-}
 
 // A product whose operands lie in stages, and that may still run when the next iteration begins. What is added to its sums, and fragments
 // that are read again, wait for it.

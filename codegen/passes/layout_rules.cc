@@ -28,6 +28,9 @@ constexpr int kInvariantBits = 32 * 32;
 // Elements of a thread, from which on a tile that is stored in single elements is brought into another layout first.
 constexpr int kWorthMoving = 8;
 
+// Elements of a row that each warp holds whole, in a thread.
+constexpr int kMostOfRow = 4;
+
 constexpr int64_t kWordBits = 32, kSectorBits = 256, kVectorBits = 128;  // of what goes to memory as one
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
@@ -59,6 +62,20 @@ const Value* AddressesOf(const Op& op) {
 }
 const Value* MaskOf(const Op& op) {
   return ir::LoadPtrOp::Is(&op) ? ir::LoadPtrOp(op).mask() : ir::StorePtrOp(op).mask();
+}
+
+// A row that comes beside tiles that are copied ahead, or before the loop for its first iteration (passes/load_next.h).
+bool IsBesideCopies(const Op& load) {
+  if (!load.info()->is_load() || load.result(0)->type().rank() != 1) return false;
+  if (IsInCopyingLoop(load)) return true;
+  const Op* parent = load.parent();
+  if (!ir::IfOp::Is(parent)) return false;
+  for (int i = 0; i < parent->num_results(); ++i) {
+    for (const ir::Use* use = parent->result(i)->uses(); use != nullptr; use = use->next) {
+      if (ir::ForOp::Is(use->owner) && CopyIn(*use->owner) != nullptr) return true;
+    }
+  }
+  return false;
 }
 
 int64_t VectorOf(Type t) {
@@ -109,7 +126,10 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
       const Layout* l = known(op.operand(0));
       return l == nullptr ? nullptr : Intern(l->Slice(static_cast<int>(ir::ReduceOp(op).dim())).RemoveZeroRegisters());
     }
-    case Rule::kLoadView: return ForView(ir::LoadViewOp(op).view()->type());
+    case Rule::kLoadView: {
+      const Layout* row = ForRow(op);
+      return row != nullptr ? row : ForView(ir::LoadViewOp(op).view()->type());
+    }
     case Rule::kMma: return Intern(MmaResultLayout(plan_.num_warps, op));
     default: return nullptr;
   }
@@ -249,6 +269,14 @@ const Layout* LayoutRules::AlongDim(Shape shape, int dim, int vector) {
   return Intern(Layout::Default(shape, plan_.num_warps, vector).Permute(swap));
 }
 
+const Layout* LayoutRules::ForRow(const Op& load) {
+  if (!IsBesideCopies(load)) return nullptr;
+  const auto shape = load.result(0)->type().shape();
+  if (shape[0] <= 32 || shape[0] > 32 * kMostOfRow) return nullptr;
+  const auto warps = static_cast<size_t>(__builtin_ctz(static_cast<unsigned>(plan_.num_warps)));
+  return Intern(Layout::Default(shape, 1, 1).WithBases(In::kWarp, Masks(warps, 0)));
+}
+
 const Layout* LayoutRules::ForView(Type view) {
   return AlongDim(Shape(view.shape().begin(), view.shape().end()), FastestDim(view), static_cast<int>(VectorOf(view)));
 }
@@ -349,7 +377,8 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
   for (const Access& access : accesses) {
     const auto& [shape, dim] = access.way;
     const auto vector = static_cast<int>(std::min(most[access.way], std::max<int64_t>(1, 256 / access.bits)));
-    pointers_[access.op] = {AlongDim(shape, dim, vector), dim};
+    const Layout* row = ForRow(*access.op);
+    pointers_[access.op] = {row != nullptr ? row : AlongDim(shape, dim, vector), dim};
   }
 }
 

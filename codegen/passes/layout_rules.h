@@ -58,6 +58,9 @@ class LayoutRules {
   static Layout NeighboursFirst(const Layout& own, int dim);
   // So many neighbours along the dimension in a thread, the next ones in the next thread.
   const Layout* AlongDim(Shape shape, int dim, int vector);
+  // Of a row that is loaded beside what is copied ahead: whole in each warp, so that its elements get to where a product's columns are by
+  // shuffles, and no warp waits for another; null for other loads.
+  const Layout* ForRow(const ir::Op& load);
   // Neighbours in memory in neighbouring threads.
   const Layout* ForView(ir::Type view);
   // Of the tile that an operation stores: its own if that is good enough.

@@ -8,6 +8,7 @@
 #include "codegen/analysis/live_registers.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/schedule.h"
+#include "codegen/plan/staging.h"
 #include "codegen/target/decisions.h"
 #include "ir/create_like.h"
 #include "ir/loops.h"
@@ -23,7 +24,16 @@ using ir::Op;
 using ir::Value;
 using op::Values;
 
-constexpr int64_t kMostCarried = 16;  // registers of a thread: more would take blocks from a multiprocessor, or spill
+constexpr int64_t kMostCarried = 16;    // registers of a thread: more would take blocks from a multiprocessor, or spill
+constexpr int kMostBesideProducts = 4;  // the same of a loop that multiplies what is copied ahead
+
+// Loads that did not become copies.
+bool HasSmallLoads(const Op& loop) {
+  for (const Op* inside : *loop.region(0)) {
+    if (inside->info()->is_load()) return true;
+  }
+  return false;
+}
 
 class WalkingLoop {
  public:
@@ -33,23 +43,24 @@ class WalkingLoop {
   std::string WhyNot() {
     const LoopLoads loads(p_.module.get(), loop_, {.by_workers = true});
     if (carrying_.latch() == nullptr || !loads.AllRoundsRun()) return "an iteration may end the loop";
-    int64_t registers = 0;
+    const bool copies = CopyIn(*loop_) != nullptr;
+    const int64_t threads = 32 * ScheduleOf(*p_.function)->num_warps;
+    int64_t each = 0;
     std::string why = "it loads nothing";
     for (Op* inside : *body_) {
-      if (inside->num_regions() == 0 && inside->info()->has(ir::kProduct)) return "it multiplies matrices";
+      if (inside->num_regions() == 0 && inside->info()->has(ir::kProduct) && !copies) return "it multiplies matrices";
       if (!inside->info()->is_load() || IsFetch(inside)) continue;
       if (std::string hinders = WhyNotLoad(*inside, loads); !hinders.empty()) {
         why = std::move(hinders);
         continue;
       }
-      registers += RegistersOf(inside->result(0)->type());
+      each += (RegistersOf(inside->result(0)->type()) + threads - 1) / threads;
       loads_.push_back(inside);
     }
     if (loads_.empty()) return why;
-    const int64_t each = registers / (32 * ScheduleOf(*p_.function)->num_warps);
-    if (each <= kMostCarried) return "";
-    return absl::StrCat("the next iteration's tiles take ", each, " registers of a thread; ", kMostCarried,
-                        " would do");
+    const int64_t most = copies ? kMostBesideProducts : kMostCarried;
+    if (each <= most) return "";
+    return absl::StrCat("the next iteration's tiles take ", each, " registers of a thread; ", most, " would do");
   }
 
   void Rewrite() {
@@ -64,6 +75,7 @@ class WalkingLoop {
           [&] {
             Values nothing;
             for (const Op* load : loads_) nothing.push_back(op::Splat(b, load->result(0)->type(), 0));
+            for (size_t i = 0; i < loads_.size(); ++i) nothing.push_back(op::MakeToken(b));
             return nothing;
           });
     });
@@ -87,7 +99,8 @@ class WalkingLoop {
     if (ir::OrderingOf(load) != ir::MemoryOrdering::kWeak) return "a load is not weak";
     if (access.token() != nullptr && ir::IsInside(access.token(), loop_))
       return "a token orders a load inside the loop";
-    if (access.result_token() != nullptr && access.result_token()->has_uses()) return "something waits for a load";
+    if (access.result_token() != nullptr && access.result_token()->has_uses() && CopyIn(*loop_) == nullptr)
+      return "something waits for a load";
     return loads.WhyNot(load);
   }
 
@@ -96,6 +109,7 @@ class WalkingLoop {
     ir::ValueMap values = {{carrying_.index(), index}};
     Values loaded;
     for (const Op* load : loads_) loaded.push_back(Copy(load->result(0), block, &values));
+    for (const Op* load : loads_) loaded.push_back(values.at(ir::AccessOp(*load).result_token()));
     return loaded;
   }
 
@@ -106,6 +120,14 @@ class WalkingLoop {
     for (int i = 0; i < def->num_operands(); ++i) Copy(def->operand(i), block, values);
     p_.module->Append(block, ir::CopyOp(p_.module.get(), *def, values));
     return values->at(v);
+  }
+
+  // What waits for the load waits for the one that brought the tile, and for the one that brings the next.
+  void ReplaceToken(Op* load, const Values& tokens) {
+    Value* token = ir::AccessOp(*load).result_token();
+    if (!token->has_uses()) return;
+    ir::WriteBefore(p_.module.get(), load,
+                    [&](ir::Builder& b) { token->ReplaceAllUsesWith(op::JoinTokens(b, tokens)); });
   }
 
   // The loop with the loads carried, in its place.
@@ -132,7 +154,9 @@ class WalkingLoop {
     for (int i = 0; i < body_->num_args(); ++i) body_->arg(i)->ReplaceAllUsesWith(body->arg(i));
     for (size_t i = 0; i < loads_.size(); ++i) {
       Op* load = loads_[i];
-      load->result(0)->ReplaceAllUsesWith(body->arg(body_->num_args() + static_cast<int>(i)));
+      const auto carried = [&](size_t k) { return body->arg(body_->num_args() + static_cast<int>(k)); };
+      load->result(0)->ReplaceAllUsesWith(carried(i));
+      ReplaceToken(load, {carried(loads_.size() + i), later[loads_.size() + i]});
       load->Erase();
     }
     Op* latch = body_->back();
@@ -167,6 +191,9 @@ absl::Status LoadNext(Program& p) {
   for (Op* inside : *p.function->body()) {
     if (ir::ForOp::Is(inside) && BeginsAtBlock(*inside)) loops.push_back(inside);
   }
+  ir::Walk(p.function->body(), [&](Op* inside) {
+    if (ir::ForOp::Is(inside) && CopyIn(*inside) != nullptr && HasSmallLoads(*inside)) loops.push_back(inside);
+  });
   for (Op* inside : loops) {
     WalkingLoop loop(p, inside);
     const StepTexts texts = {"load-next", "the next iteration's tiles are loaded early",

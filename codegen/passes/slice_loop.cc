@@ -8,6 +8,7 @@
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/slice_carry.h"
+#include "codegen/target/decisions.h"
 #include "ir/bits.h"
 #include "ir/create_like.h"
 #include "ir/op_views.h"
@@ -262,6 +263,9 @@ class Body {
       steps[k] = unit;
       sliced = b_.types().StridedView(shape, steps, type.tensor(), type->dim_map, type->padding);
     }
+    const bool is_signed = DecisionOf<Decision::kSignedIndex>(access);
+    const auto sign = is_signed ? ir::Signedness::kSigned : ir::Signedness::kUnsigned;
+    const auto promise = is_signed ? ir::Overflow::kNoSignedWrap : ir::Overflow::kNoWrap;
     Value* tensor = old->def()->operand(0);
     (*operands)[at_view] = sliced.kind() == ir::TypeKind::kPartitionView
                                ? static_cast<Value*>(op::MakePartitionView(b_, sliced, tensor))
@@ -270,15 +274,16 @@ class Body {
       Value*& index = (*operands)[at_index + i];
       const bool may_overflow =
           index->type().elem() == Elem::kI64 && (index->def() == nullptr || index->def()->opcode() != Opcode::kExti);
-      index = Wide(index);
+      index = Wide(index, sign);
       if (i != k) continue;
       // An index outside of the view, a negative one, say, stays outside.
       if (may_overflow) {
         int64_t most = int64_t{1} << 61;
         for (int64_t n = step / unit; n > 1; n = (n + 1) / 2) most /= 2;
-        index = op::Mini(b_, index, op::Integer(b_, index->type(), most), ir::Signedness::kUnsigned);
+        index = op::Mini(b_, index, op::Integer(b_, index->type(), most), sign);
+        if (is_signed) index = op::Maxi(b_, index, op::Integer(b_, index->type(), -most), sign);
       }
-      index = op::Addi(b_, Times(index, step / unit), Times(Wide(slice_), length / unit), ir::Overflow::kNoWrap);
+      index = op::Addi(b_, Times(index, step / unit, promise), Times(Wide(slice_), length / unit), promise);
     }
   }
 
@@ -316,12 +321,12 @@ class Body {
                               strides);
   }
 
-  Value* Wide(Value* v) {
+  Value* Wide(Value* v, ir::Signedness sign = ir::Signedness::kUnsigned) {
     if (v->type().elem() == Elem::kI64) return v;
-    return op::Exti(b_, b_.types().Scalar(Elem::kI64), v, ir::Signedness::kUnsigned);
+    return op::Exti(b_, b_.types().Scalar(Elem::kI64), v, sign);
   }
-  Value* Times(Value* v, int64_t n) {
-    return n == 1 ? v : op::Muli(b_, v, op::Integer(b_, v->type(), n), ir::Overflow::kNoWrap);
+  Value* Times(Value* v, int64_t n, ir::Overflow promise = ir::Overflow::kNoWrap) {
+    return n == 1 ? v : op::Muli(b_, v, op::Integer(b_, v->type(), n), promise);
   }
 
   // Numbers of the tile that are in this slice. None is above the type's largest, read as unsigned.

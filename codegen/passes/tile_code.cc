@@ -2,7 +2,9 @@
 
 #include <vector>
 
+#include "codegen/passes/signed_index.h"
 #include "codegen/plan/tile_layout.h"
+#include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/clone.h"
 #include "ir/op_views.h"
@@ -48,9 +50,10 @@ std::unique_ptr<ir::Module> TileCodeOf(const ir::Module& module) {
   std::unique_ptr<ir::Module> plain = ir::CloneModule(module);
   for (const auto& f : plain->functions) {
     DropLayouts(plain.get(), f->body());
-    std::vector<Op*> conversions, fetches, arrays;
+    std::vector<Op*> conversions, fetches, arrays, with_sign;
     Op* kernel = nullptr;
     ir::Walk(f->body(), [&](Op* op) {
+      if (DecisionOf<Decision::kSignedIndex>(*op)) with_sign.push_back(op);
       op->DropAnnotations();
       if (IsGpuOp(op, GpuOpcode::kConvertLayout)) conversions.push_back(op);
       if (IsFetch(op)) fetches.push_back(op);
@@ -67,6 +70,7 @@ std::unique_ptr<ir::Module> TileCodeOf(const ir::Module& module) {
       op->Erase();
     }
     for (Op* op : fetches) Inline(plain.get(), op);
+    for (Op* op : with_sign) AccessByPointers(plain.get(), op);
   }
   return plain;
 }

@@ -4,7 +4,7 @@
 //   std::unique_ptr<ir::Module> plain = TileCodeOf(module);
 //
 // Types lose their layouts and operations what was decided about them. A convert_layout gives its operand, and what a fetch_ahead or
-// copy_ahead would bring is loaded in its place. An alloc_shared in a region moves to the beginning of the kernel, where tile code
+// copy_ahead would bring is loaded in its place. Accesses by an index with a sign go through pointers (signed_index.h). An alloc_shared in a region moves to the beginning of the kernel, where tile code
 // wants it: on the GPU its place says from where on no thread uses the memory for what it held in the iteration before.
 #ifndef TILE_CODEGEN_PASSES_TILE_CODE_H_
 #define TILE_CODEGEN_PASSES_TILE_CODE_H_

@@ -9,6 +9,7 @@
 #include "codegen/plan/late_products.h"
 #include "codegen/plan/pointer_copy.h"
 #include "codegen/plan/row_factors.h"
+#include "codegen/plan/running_products.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/plan/wgmma_plan.h"
@@ -63,6 +64,10 @@ class Judge {
     if (DecisionOf<Decision::kLate>(*op)) {
       const std::string why = IsProduct(*op) ? WhyNotLate(*op) : "it is no product";
       if (!why.empty()) return Fail(f, op, absl::StrCat("can't be late: ", why));
+    }
+    if (DecisionOf<Decision::kRuns>(*op)) {
+      const std::string why = WhyNotRunning(*op);
+      if (!why.empty()) return Fail(f, op, absl::StrCat("can't run while others begin: ", why));
     }
     if (DecisionOf<Decision::kTakesTurns>(*op) && schedule_->num_warps != 8)
       return Fail(f, op, "takes turns, and there are not two warpgroups");

@@ -83,7 +83,7 @@ std::function<bool(int)> UnitDims(const Op& load) {
     return [dim = copy->dim](int d) { return d == dim; };
   }
   const ir::Type view = ir::LoadViewOp(load).view()->type(), tensor = view.tensor();
-  if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal) return nullptr;
+  if (!view.is_grid_view() || tensor->space != ir::MemorySpace::kGlobal) return nullptr;
   if (view->padding && ir::PaddingBits(view.elem(), *view->padding) != 0) return nullptr;
   return [view](int d) { return d >= 0 && HasUnitStride(view, d); };
 }

@@ -121,12 +121,16 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     plan->num_warps /= 2;
   }
   if (target.has(kWgmma)) live = LiveBesideStages(target, plan->num_warps, function);
-  int64_t apart = 0;
+  int64_t apart = 0, beside = tuning::kBesideWgmma;
   for (const ir::Op* mma : products) {
-    if (by_wgmma(plan->num_warps, *mma)) apart = std::max(apart, SumsApart(target, plan->num_warps, *mma));
+    if (by_wgmma(plan->num_warps, *mma)) {
+      apart = std::max(apart, SumsApart(target, plan->num_warps, *mma));
+    } else {
+      beside = tuning::kFragmentRegisters;
+    }
   }
   const int64_t threads = 32 * plan->num_warps;
-  const int64_t registers = threads * ((live + apart) / threads + tuning::kFragmentRegisters);
+  const int64_t registers = threads * ((live + apart) / threads + beside);
   if (stages(1) < 2) return false;
   const int for_two = by_rows && plan->num_warps == 4 ? tuning::kStagesForTwoWarpgroups : tuning::kStagesForTwoBlocks;
   plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= for_two ? 2 : 1;

@@ -36,10 +36,22 @@ void SharedAccount::Passed(const ir::Op* op) {
   if (op == last_ring_) last_ring_ = nullptr;
 }
 
+uint64_t SharedAccount::Place(uint64_t bytes, uint64_t alignment) {
+  const auto aligned = [alignment](uint64_t n) { return (n + alignment - 1) / alignment * alignment; };
+  for (Gap& gap : gaps_) {
+    const uint64_t at = aligned(gap.begin);
+    if (at + bytes > gap.end) continue;
+    gap.begin = at + bytes;
+    return at;
+  }
+  const uint64_t at = aligned(reserved_bytes_);
+  if (at > reserved_bytes_) gaps_.push_back({reserved_bytes_, at});
+  reserved_bytes_ = at + bytes;
+  return at;
+}
+
 uint64_t SharedAccount::Reserve(uint64_t bytes, uint64_t alignment) {
-  reserved_bytes_ = (reserved_bytes_ + alignment - 1) / alignment * alignment;
-  const uint64_t at = reserved_bytes_;
-  reserved_bytes_ += bytes;
+  const uint64_t at = Place(bytes, alignment);
   if (user_ != nullptr) {
     users_.push_back({user_, bytes, user_->opcode() == ir::Opcode::kAllocShared ? "for the array" : "for itself"});
   }

@@ -84,6 +84,13 @@ class SharedAccount {
     const char* what = "";
   };
 
+  // What was left out for the alignment of what stands behind it.
+  struct Gap {
+    uint64_t begin = 0, end = 0;
+  };
+
+  // Bytes in the first gap that has room for them, else behind all.
+  uint64_t Place(uint64_t bytes, uint64_t alignment);
   // Where scratch memory is asked for now.
   bool RingInUse() const;
 
@@ -93,6 +100,7 @@ class SharedAccount {
   absl::flat_hash_map<std::pair<const ir::Value*, const ir::Block*>, uint64_t> kept_;
   const ir::Op* last_ring_ = nullptr;  // of the function's body, the last operation with a ring; null behind it
   bool scratch_beside_rings_ = false;  // scratch memory is used where they are in use, too
+  std::vector<Gap> gaps_;
   uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, ring_bytes_ = 0;
   const ir::Op* user_ = nullptr;
   std::vector<User> users_;  // of what is reserved for one alone

@@ -50,6 +50,13 @@ constexpr int kMostFactors = 2;  // each has 32 bits at most: the host's 64 bits
 std::optional<Expr> HostInteger(const Value* v, std::vector<Expr>* products, int factors = kMostFactors) {
   v = Assumed(v);
   if (const auto extended = ir::DefAs<ir::ExtiOp>(v)) return HostInteger(extended->from(), products, factors);
+  // A size that is taken for zero below zero: every size must be above it.
+  if (const auto clamped = ir::DefAs<ir::MaxiOp>(v); clamped && clamped->signedness() == ir::Signedness::kSigned) {
+    if (factors < kMostFactors) return std::nullopt;
+    const auto bound = HostInteger(clamped->rhs(), products, factors);
+    const bool zero = bound && bound->size() == 1 && bound->front().op == ExprOp::kConst && bound->front().value == 0;
+    return zero ? HostInteger(clamped->lhs(), products, factors) : std::nullopt;
+  }
   if (const auto product = ir::DefAs<ir::MuliOp>(v)) {
     if (factors < kMostFactors || v->type().elem() != ir::Elem::kI32) return std::nullopt;
     const auto lhs = HostInteger(product->lhs(), products, 1), rhs = HostInteger(product->rhs(), products, 1);

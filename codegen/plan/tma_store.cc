@@ -49,7 +49,7 @@ bool WritesLongRuns(Type view, int dim, const Layout& layout) {
 std::optional<StagedTile> BoxOf(const Op& store) {
   if (!ir::StoreViewOp::Is(&store) || !IsLast(store)) return std::nullopt;
   const Type view = ir::StoreViewOp(store).view()->type(), tensor = view.tensor();
-  if (view.kind() != ir::TypeKind::kPartitionView || tensor->space != ir::MemorySpace::kGlobal) return std::nullopt;
+  if (!view.is_grid_view() || tensor->space != ir::MemorySpace::kGlobal) return std::nullopt;
   StagedTile box;
   box.load = &store;
   box.k_major = true;

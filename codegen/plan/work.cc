@@ -226,7 +226,7 @@ class Counter {
     const double macs = static_cast<double>(std::max<int64_t>(1, s.batch) * s.m * s.n * s.k);
     const std::string instruction(InstructionOf(op));
     const int bits = ir::MemoryBits(ir::MmaOp(op).lhs()->type().elem());
-    const bool async = DecisionOf<Decision::kAsync>(op);
+    const bool async = DecisionOf<Decision::kAsync>(op) || DecisionOf<Decision::kRuns>(op);
     if (instruction == kByMmaSync)
       work_.instructions += times * macs / (16 * 8 * (256.0 / bits)) * 1.75;  // fragments, too
     if (instruction == kByFma) work_.instructions += times * macs / kWarp * 1.1;

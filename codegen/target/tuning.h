@@ -95,6 +95,8 @@ inline constexpr int64_t kBesideLate = 40;
 // keys: heads of 128, 128 x 128, 1024 cycles: 895 us in turns, 1005 without; 128 x 64, 512 cycles: 1023 and 1012; heads of 64, 128 x 128, 512
 // cycles: 681 and 661).
 inline constexpr double kLeastTurn = 768;
+// Products that run on into the next iteration keep its stage; one is read, and one is filled.
+inline constexpr int kStagesToKeep = 3;
 // Neighbours that are walked through together: about the square root of how many blocks run at once, 264 on 132 multiprocessors.
 inline constexpr int kSquare = 16;
 // Of a thread, accumulators included: nine warps of two blocks have so many. Products of 128 x 128 take 90 of them.
@@ -105,6 +107,9 @@ inline constexpr int64_t kMostLive = 128;
 // Of a thread that multiplies with mma.sync or fma, beside its part of the tiles: fragments and addresses. A second block where they
 // leave room for it (f32: 46 TFLOP/s in two blocks of four warps, 43 in one of eight).
 inline constexpr int64_t kFragmentRegisters = 60;
+// The same where wgmma does all products: addresses and counters alone (the backward pass of attention, heads of 64: one block of 186
+// registers 2281 us, two of 128 registers 1819).
+inline constexpr int64_t kBesideWgmma = 28;
 
 // --- clusters (plan/share_loads.cc) ---------------------------------------------------------------------------------
 

@@ -187,6 +187,39 @@ TEST(Ttir, DescriptorsOfArgumentsMayPadWithNaN) {
   EXPECT_EQ(paddings(" {tilevm.padding = \"nan\"}") & 0x7F, 0x7F);
 }
 
+// As Triton compiles it for a GPU, unless it is told not to: a product that one sum or difference uses, and nothing else.
+TEST(Ttir, ProductsAreContracted) {
+  const auto ops = [](absl::string_view body, absl::string_view attributes = "", absl::string_view type = "f32") {
+    const auto m = Read(absl::StrCat("tt.func public @k(%x: ", type, ", %y: ", type, ", %z: ", type, ", %p: !tt.ptr<",
+                                     type, ">)", attributes, " {\n", body, "  tt.return\n}\n"));
+    return std::vector<size_t>{AllOf(*m, Opcode::kFma).size(), AllOf(*m, Opcode::kMulf).size(),
+                               AllOf(*m, Opcode::kNegf).size()};
+  };
+  const std::string product = "  %a = arith.mulf %x, %y : f32\n", store = "  tt.store %p, %b : !tt.ptr<f32>\n";
+  const auto counts = [](size_t fma, size_t products, size_t negations) {
+    return std::vector<size_t>{fma, products, negations};
+  };
+  for (absl::string_view sum : {"arith.addf %a, %z", "arith.addf %z, %a"})
+    EXPECT_EQ(ops(absl::StrCat(product, "  %b = ", sum, " : f32\n", store)), counts(1, 0, 0)) << sum;
+  for (absl::string_view difference : {"arith.subf %a, %z", "arith.subf %z, %a"})
+    EXPECT_EQ(ops(absl::StrCat(product, "  %b = ", difference, " : f32\n", store)), counts(1, 0, 1)) << difference;
+  EXPECT_EQ(ops(product + "  %b = arith.addf %a, %a : f32\n" + store), counts(0, 1, 0));
+  EXPECT_EQ(ops(product + "  %b = arith.addf %a, %z : f32\n" + store + "  tt.store %p, %a : !tt.ptr<f32>\n"),
+            counts(0, 1, 0));
+  EXPECT_EQ(ops(product + "  %b = arith.addf %a, %z : f32\n" + store,
+                " attributes {tilevm.fp_fusion = false, noinline = false}"),
+            counts(0, 1, 0));
+  EXPECT_EQ(ops("  %a = arith.mulf %x, %y : f16\n  %b = arith.addf %a, %z : f16\n  tt.store %p, %b : !tt.ptr<f16>\n",
+                "", "f16"),
+            counts(0, 1, 0));
+  // What is rounded by name stays so.
+  EXPECT_EQ(
+      ops("  %a = tt.extern_elementwise %x, %y {libname = \"\", libpath = \"\", pure = true, symbol = \"__nv_fmul_rn\"} : (f32, f32) -> f32\n"
+          "  %b = arith.addf %a, %z : f32\n" +
+          store),
+      counts(0, 1, 0));
+}
+
 // --- order ------------------------------------------------------------------------------------------------------------
 
 TEST(TtirOrder, LoadsWaitForStoresAndNotForLoads) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/limits.h"
+#include "ir/ttir/contract.h"
 
 namespace tile::ir::ttir {
 namespace {
@@ -143,7 +144,9 @@ bool Translator::AddFunction(const Node& f) {
   operands_of_.clear();
   budget_ = kMaxRepeats * num_ops_;
   SetBlocks(f.regions[0]);
-  return AddParams(f, made) && TranslateCfg(&entry, 0);
+  if (!AddParams(f, made) || !TranslateCfg(&entry, 0)) return false;
+  if (f.number("tilevm.fp_fusion", 1) != 0) ContractProducts(&module_, made, contractible_);
+  return true;
 }
 
 // Raw parameters; what Triton promises of an argument is promised here.

@@ -308,6 +308,7 @@ class Translator {
     std::vector<Val> before;
   };
   std::vector<Undo> undo_;
+  absl::flat_hash_set<const Op*> contractible_;  // products and sums of the program itself (contract.h)
   absl::flat_hash_map<const Value*, ValueRef>
       operands_of_;  // of comparisons and remainders: the name of the first operand
   Blocks blocks_;    // of the function or mapped region at hand

@@ -78,6 +78,24 @@ def measure(peer, ours, scratch):
     return row
 
 
+def compile_all(commands, args, environment, folder):
+    """Fills the caches of compilers, {name: command}: N processes for each run every N-th row once. What fails here fails again where it is
+    measured, and is reported there; what takes more than half of the time is left to be compiled there."""
+    shards, log, until = args.compile, args.log.absolute(), time.time() + args.seconds / 2
+    running = []
+    for shard in range(shards):
+        for name, command in commands.items():
+            with open(log / f"compile-{name}-{shard}.txt", "w") as out:
+                running.append(subprocess.Popen(command, cwd=folder, env=dict(environment, BENCH_COMPILE=f"{shard}/{shards}"),
+                                                stdin=subprocess.DEVNULL, stdout=out, stderr=out))
+    for process in running:
+        try:
+            process.wait(max(0.0, until - time.time()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            print("compiling was stopped after half of the time", file=sys.stderr)
+
+
 def rows_of(peer, ours, scratch, until):
     """Rows, as long as there are some and there is time."""
     go_on(peer, ours)
@@ -134,13 +152,15 @@ def options(description):
 
 def run(peer, ours, args):
     """Goes through the rows of two workers, writes and reports them. Returns the exit status."""
-    until = time.time() + args.seconds
+    start = time.time()
+    until = start + args.seconds
     scratch = pathlib.Path("/dev/shm" if os.path.isdir("/dev/shm") else args.log) / f"duel-{os.getpid()}.pt"
     rows = []
     out = open(args.out, "w") if args.out else None
     try:
         for row in rows_of(peer, ours, scratch, until):
             rows.append(row)
+            print(f"{time.time() - start:.0f} s: {row['file']} {row['series']} {row['size']}: {row.get('ratio', math.nan):.2f}", file=sys.stderr)
             if out:
                 out.write(json.dumps(row) + "\n")
                 out.flush()

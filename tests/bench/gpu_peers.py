@@ -11,6 +11,7 @@ gpu_triton.py has the kernel (the best of its configurations, checked like ours)
 share of the measured ceiling (a copy of 1 GiB, counting bytes read and written; for products the rate).
 """
 import argparse
+import functools
 import os
 import statistics
 import subprocess
@@ -113,6 +114,26 @@ class Portable:
         tensors = [p for p in params if isinstance(p, torch.Tensor)][:len(self.kernel.arrays)]
         numbers = [p.item() for p in params if not isinstance(p, torch.Tensor)]
         self.kernel(torch.cuda.current_stream(), tensors, numbers[len(numbers) - len(self.kernel.scalars):])
+
+
+class Lazy:
+    """A kernel that is compiled when it is first called: rows that were not asked for cost nothing."""
+
+    def __init__(self, make, name, change):
+        self.make, self.name = make, name
+        for words in change:
+            self.name = self.name.replace(*words)
+
+    @functools.cached_property
+    def kernel(self):
+        return self.make()
+
+    @property
+    def note(self):
+        return self.kernel.note
+
+    def __call__(self, *args):
+        self.kernel(*args)
 
 
 def norm_error(out, reference):
@@ -263,6 +284,7 @@ def products(kernel):
         yield Case(f"{name} {n}^3", k, lambda: k((n // (256 if "wide" in name else 128), n // 128), p, q, r, I32(n), I32(n), I32(n)),
                    lambda: multiply(p, q, in_tf32), r, lambda: p.double() @ q.double(),
                    3e-3 if narrow else 1e-3 if in_tf32 else 1e-5, operations=2 * n**3)
+    yield from other_products(kernel)
     attention = torch.nn.functional.scaled_dot_product_attention
     bf16, wide = ("f16", "bf16"), ("64", "128")  # heads of 128, and 128 keys an iteration
     for name, change, dtype, tolerance, heads, length, size in (
@@ -280,6 +302,80 @@ def products(kernel):
                    operations=(2 if causal else 4) * heads * length * length * size,
                    triton=None if dtype == torch.float32 else
                    lambda: (gpu_triton.attention_causal if causal else gpu_triton.attention)(q, k_, v, o, scale))
+
+
+# The tiles of the 128x128 product in bf16, smaller: 64x64, and 16x64 for few rows.
+SMALL = (("128x64", "64x64"), ("64x128", "64x64"), ("128x128", "64x64"), ("shape[1], 128", "shape[1], 64"), ("shape[0], 128", "shape[0], 64"))
+FLAT = (("64x128", "64x64"), ("128x64", "16x64"), ("128x128", "16x64"), ("shape[1], 128", "shape[1], 64"), ("shape[0], 128", "shape[0], 16"))
+
+
+def other_products(kernel):
+    bf16, e4m3 = torch.bfloat16, torch.float8_e4m3fn
+    for form, change, m, n in (("64x64x64", SMALL, 4096, 4096), ("16 rows", FLAT, 16, 8192)):
+        p, q, r = rand(m, n, dtype=bf16), rand(n, n, dtype=bf16), unset(m, n, dtype=bf16)
+        k = kernel("matmul_bf16_narrow", change)
+        yield Case(f"matmul_bf16 {form} {m}x{n}x{n}", k, lambda: k((1, 1), p, q, r, I32(m), I32(n), I32(n)), lambda: torch.mm(p, q), r,
+                   lambda: p.double() @ q.double(), 3e-3, bytes=2 * n * n if m == 16 else None, operations=2 * m * n * n)
+    a, b, c = rand(8, 2048, 2048, dtype=bf16), rand(8, 2048, 2048, dtype=bf16), unset(8, 2048, 2048, dtype=bf16)
+    k1 = kernel("matmul_batched")
+    yield Case("matmul_bf16 batched 8x2048^3", k1, lambda: k1((1, 1, 1), a, b, c, I32(8), I32(2048), I32(2048), I32(2048)),
+               lambda: torch.bmm(a, b), c, lambda: a.double() @ b.double(), 3e-3, operations=2 * 8 * 2048**3)
+    k2, one = kernel("matmul_e4m3"), torch.ones((), device="cuda")
+    for n in (4096, 8192):
+        p, q, r = rand(n, n).to(e4m3), rand(n, n).to(e4m3), unset(n, n, dtype=bf16)
+        yield Case(f"matmul_e4m3 {n}^3", k2, lambda: k2((1, 1), p, q, r, I32(n), I32(n), I32(n)),
+                   lambda: torch._scaled_mm(p, q.t(), one, one, out_dtype=bf16), r, lambda: p.double() @ q.double().t(), 3e-3, operations=2 * n**3)
+
+
+def decoding(kernel):
+    """One new token of 8 sequences, 8 heads of keys for 64 of queries: the peer is torch's attention of grouped queries."""
+    sequences, heads, keys, parts = 8, 8, 16384, 8
+    n, bf16 = sequences * heads, torch.bfloat16
+    q, k_, v = rand(n, 8, 128, dtype=bf16), rand(n, keys, 128, dtype=bf16), rand(n, keys, 128, dtype=bf16)
+    part, log, y = unset(parts, n, 8, 128), unset(parts, n, 8), unset(n, 8, 128, dtype=bf16)
+    k1, k2 = kernel("decode_bf16"), kernel("decode_combine")
+
+    def ours():
+        k1((parts, n), q, k_, v, part, log, I32(n), I32(keys), F32(128**-0.5))
+        k2((8, n), part, log, y, I32(n), I32(parts))
+
+    def exact():
+        weights = torch.softmax(q.double() @ k_.double().transpose(1, 2) * 128**-0.5, 2)
+        return weights @ v.double()
+
+    # The queries of a group as rows of one head.
+    yield Case("decoding bf16, 8x16384 keys", k1, ours, lambda: torch.nn.functional.scaled_dot_product_attention(q[None], k_[None], v[None]), y,
+               exact, 5e-3, bytes=2 * 2 * k_.numel())
+
+
+def layers(kernel):
+    """What stands between the products of a transformer; the peer is what torch.compile makes of the formula."""
+    bf16, n = torch.bfloat16, 8192
+    x, up, w, y = rand(n, n, dtype=bf16), rand(n, n, dtype=bf16), rand(n, dtype=bf16), unset(n, n, dtype=bf16)
+
+    def rms(x, w, wide):
+        x = x.to(wide)
+        return x * torch.rsqrt(x.square().mean(1, keepdim=True) + 1e-6) * w.to(wide)
+
+    def swiglu(x, up, wide):
+        return torch.nn.functional.silu(x.to(wide)) * up.to(wide)
+
+    def rope(x, cos, sin, wide):
+        a, b = x.to(wide).chunk(2, 2)
+        c, s = cos.to(wide)[:, None], sin.to(wide)[:, None]
+        return torch.cat((a * c - b * s, b * c + a * s), 2)
+
+    k1, k2, k3 = kernel("rms_norm_bf16"), kernel("swiglu"), kernel("rope_bf16")
+    t1, t2, t3 = (torch.compile(lambda *args, f=f: f(*args, torch.float32).to(bf16)) for f in (rms, swiglu, rope))
+    exact = torch.float64
+    yield Case("rms norm bf16 8192^2", k1, lambda: k1((n,), x, w, y, I32(n), I32(n), F32(1e-6)), lambda: t1(x, w), y,
+               lambda: rms(x, w, exact), 3e-3, bytes=4 * x.numel())
+    yield Case("swiglu bf16 8192^2", k2, lambda: k2((1, 1), x, up, y, I32(n), I32(n)), lambda: t2(x, up), y, lambda: swiglu(x, up, exact), 4e-3,
+               bytes=6 * x.numel())
+    angles = rand(n, 64)
+    x3, cos, sin, y3 = x.view(n, 64, 128), angles.cos().to(bf16), angles.sin().to(bf16), y.view(n, 64, 128)
+    yield Case("rope bf16 8192x64x128", k3, lambda: k3((1, 1), x3, cos, sin, y3, I32(n), I32(64)), lambda: t3(x3, cos, sin), y3,
+               lambda: rope(x3, cos, sin, exact), 4e-3, bytes=4 * x.numel())
 
 
 def best_of(case, calls):
@@ -319,8 +415,8 @@ def main():
     print(f"{torch.cuda.get_device_name()}; copy of 1 GiB: {copy:.0f} GB/s")
     print(f"{'':30} {'ours us':>10} {'torch us':>10} {'torch/ours':>10} {'Triton us':>10} {'Triton/ours':>11} {'rate':>16}  error")
     bad = 0
-    for group in (elementwise, rows, moves, scans, updates, products):
-        for case in group(lambda name, change=(): (Portable if options.library else Cubin)(options, name, change)):
+    for group in (elementwise, rows, moves, scans, updates, layers, decoding, products):
+        for case in group(lambda name, change=(): Lazy(lambda: (Portable if options.library else Cubin)(options, name, change), name, change)):
             if options.names and not any(part in case.name for part in options.names):
                 continue
             case.ours()

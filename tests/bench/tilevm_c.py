@@ -15,7 +15,7 @@ import torch
 
 _TYPES = {
     torch.bool: 0, torch.uint8: 1, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5,
-    torch.bfloat16: 6, torch.float32: 7, torch.float64: 9,
+    torch.bfloat16: 6, torch.float32: 7, torch.float64: 9, torch.float8_e4m3fn: 10,
 }
 
 

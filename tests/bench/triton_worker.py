@@ -2,6 +2,8 @@
 
 What a row runs are the functions of the tutorials and of Liger-Kernel, as they are. Of a `torch.autograd.Function` both directions
 are called directly, so that a graph can record them.
+
+With BENCH_COMPILE=K/N it only runs every N-th row once, which leaves the kernels in Triton's cache.
 """
 import json
 import os
@@ -14,14 +16,15 @@ import types
 
 import torch
 import triton
-from duel_worker import Row
+from duel_worker import Row, kernels_us, time_us
 from triton.runtime.autotuner import Autotuner
 
-IS_PEER = os.environ.get("TILEVM_TRITON_DEVICE") is None and "tilevm.triton" not in sys.modules
+IS_PEER = os.environ["DUEL_SIDE"] == "triton"  # An installed tilevm is imported by triton itself, as one of its back ends.
 CHOICES = pathlib.Path(os.environ["DUEL_CHOICES"])
 WAIT = 120.0  # seconds for the choice of the other process
 MOST = int(os.environ["DUEL_CONFIGS"])  # configurations that the peer measures; 0: all
 ONLY = os.environ["DUEL_ONLY"].split(",")
+SHARD, SHARDS = map(int, os.environ.get("BENCH_COMPILE", "0/0").split("/"))
 number = 0
 choice = None  # the file of this row
 
@@ -63,26 +66,28 @@ def is_wanted(text):
     return any(only in text for only in ONLY)
 
 
-def row(file, series, size, make):
+def row(file, series, size, make, timer=time_us):
     """Makes a function and stops at it. What cannot be made is a row that failed."""
     global number, choice
     number += 1
-    if not is_wanted(f"{file} {series} {size}"):
+    if not is_wanted(f"{file} {series} {size}") or (SHARDS and number % SHARDS != SHARD):
         return
     tuned.clear()
     choice = CHOICES / f"{number}.json"
-    what = Row({"file": file, "series": series, "size": str(size)}, number)
+    what = Row({"file": file, "series": series, "size": str(size)}, number, timer)
     torch.manual_seed(0)
     try:
         fn = make()
         fn()
-        if IS_PEER:
+        if IS_PEER and not SHARDS:
             (CHOICES / "part").write_text(json.dumps(tuned))
             (CHOICES / "part").rename(choice)
-        what.bench(fn)
+        if not SHARDS:
+            what.bench(fn)
     except Exception as error:
         traceback.print_exc()
-        what.failed(error)
+        if not SHARDS:
+            what.failed(error)
     choice = None
     torch.cuda.empty_cache()
 
@@ -98,7 +103,7 @@ class Context:
         pass
 
 
-def both_ways(file, series, size, function, make_args):
+def both_ways(file, series, size, function, make_args, back_timer=time_us):
     """A row for each direction of a torch.autograd.Function, or of what a function without parameters gives."""
     def found():
         return function() if isinstance(function, types.FunctionType) else function
@@ -114,7 +119,7 @@ def both_ways(file, series, size, function, make_args):
         return lambda: function.backward(context, *gradients)
 
     row(file, f"{series} forward", size, forward)
-    row(file, f"{series} backward", size, backward)
+    row(file, f"{series} backward", size, backward, back_timer)
 
 
 def random(*shape, dtype=torch.float16):
@@ -203,14 +208,15 @@ def liger():
 
         row("liger", "cross entropy", size,
             lambda words=words: (lambda x, y: lambda: ops.LigerCrossEntropyFunction.forward(Context(), x.clone(), y, None))(
-                logits(words), torch.randint(words, (2048,), device="cuda")))
+                logits(words), torch.randint(words, (2048,), device="cuda")), timer=kernels_us)  # It asks how many targets count.
         if words < 100000:
+            # Backward compares with a number on the CPU.
             both_ways("liger", "kl div", size, ops.LigerKLDivLossFunction,
-                      lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).softmax(-1)))
+                      lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).softmax(-1)), kernels_us)
             both_ways("liger", "jsd", size, ops.LigerJSDFunction,
-                      lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).log_softmax(-1)))
+                      lambda words=words: (logits(words, torch.float32).log_softmax(-1), logits(words, torch.float32).log_softmax(-1)), kernels_us)
             both_ways("liger", "tvd", size, ops.LigerTVDLossFunction,
-                      lambda words=words: (logits(words, torch.float32).softmax(-1), logits(words, torch.float32).softmax(-1)))
+                      lambda words=words: (logits(words, torch.float32).softmax(-1), logits(words, torch.float32).softmax(-1)), kernels_us)
     for n in (2048, 8192):
         size = f"{rows}x{n}"
         both_ways("liger", "rms norm", size, ops.LigerRMSNormFunction,

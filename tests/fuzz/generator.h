@@ -67,6 +67,12 @@ struct Cut {
   Value* view = nullptr;
 };
 
+// A tensor in memory of which blocks are taken by descriptors.
+struct Block {
+  Shape tile, sizes, strides;
+  int64_t span = 0;  // elements of memory
+};
+
 // How large whole numbers of the type may be so that all up to them can be represented.
 double LargestWhole(Elem e);
 bool Legal(Elem e, const Shape& shape);
@@ -166,6 +172,14 @@ class Generator {
   // The token that orders accesses to memory that the block writes, and what to do with the one behind them.
   Value* Before() { return in_loop_ || r_.Percent(50) ? token_ : nullptr; }
   void After(Value* token);
+
+  // --- blocks of tensors (random_block.cc) --------------------------------------------------------------------------
+  Block DesignBlock(const Shape& tile, int64_t room);
+  Value* BlockOffset(const Block& block, size_t d);
+  Value* BlockPointers(const Region& region, const Block& block, const op::Values& offsets, Value** mask);
+  Val LoadBlock(const Region& region, const Block& block, const op::Values& offsets, op::Access how, Value** done);
+  Val LoadBlock(const Region& region, const Shape& tile, Value* token, Value** done);
+  Value* StoreBlock(const Val& x, Value* token);
 
   // --- updates (random_atomic.cc) -----------------------------------------------------------------------------------
   void StepAtomic();

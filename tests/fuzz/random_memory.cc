@@ -322,6 +322,7 @@ Val Generator::Load(const Region& region, const Shape& tile, Value* token, Value
   if (tile.empty() || (r_.Percent(30) && !ir::IsSubByte(region.elem))) {
     if (!ir::IsSubByte(region.elem)) return LoadPointers(region, tile, token, done);
   }
+  if (!tile.empty() && !ir::IsSubByte(region.elem) && r_.Percent(20)) return LoadBlock(region, tile, token, done);
   const Shape shape = tile.empty() ? Shape{2} : tile;
   return LoadCut(region, Design(region.elem, shape, region.size, false), token, done);
 }

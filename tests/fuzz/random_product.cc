@@ -1,5 +1,6 @@
 // Matrix products, of small whole numbers, so that every order of adding up gives the same.
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "tests/fuzz/generator.h"
@@ -108,6 +109,7 @@ void Generator::StepProductLoop() {
                bound = 16.0 * static_cast<double>(k * std::max<int64_t>(1, rounds));
   if (!is_int && bound + 4 > limit) return;
 
+  std::array<Region, 2> regions;  // of the matrices that come as blocks
   // One of the matrices: `rows` and `columns` of a tile, of which `depth` is the dimension that the loop goes along.
   const auto matrix = [&](int array, int64_t rows, int64_t columns, size_t depth) {
     Cut cut;
@@ -145,6 +147,7 @@ void Generator::StepProductLoop() {
     if (!cut.inside || r_.Percent(50)) padding = ir::Padding::kZero;
     const ir::Type view = b_.types().PartitionView(cut.tile, tensor->type(), turned ? cut.dim_map : Shape(), padding);
     cut.view = op::MakePartitionView(b_, view, tensor);
+    if (!turned && r_.Percent(30)) regions[static_cast<size_t>(depth == 0)] = region;
     return cut;
   };
   const Cut a = matrix(left, m, k, 1), b = matrix(right, k, n, 0);
@@ -161,12 +164,23 @@ void Generator::StepProductLoop() {
   const auto factor = [&](Value* x) {
     return rounded ? op::FToF(b_, b_.types().Tile(ir::Element::Number(Elem::kTF32), x->type().shape()), x) : x;
   };
+  // Blocks begin at multiples of their size, or a little beside them.
+  const int64_t beside = r_.Percent(60) ? 0 : r_.In(-20, 20);
+  const auto operand = [&](const Cut& cut, const Region& region, const op::Values& at) {
+    if (region.pointer == nullptr) return op::LoadView(b_, cut.view, at).value;
+    op::Values offsets;
+    for (size_t d = 0; d < 2; ++d) {
+      Value* offset = op::Muli(b_, at[d], Constant(Elem::kI32, cut.tile[d]));
+      offsets.push_back(beside == 0 ? offset : op::Addi(b_, offset, Constant(Elem::kI32, beside)));
+    }
+    return LoadBlock(region, {cut.tile, cut.sizes, cut.strides, cut.span}, offsets, {}, nullptr).v;
+  };
   Value* zero = Constant(Elem::kI32, 0);
   Value* end = r_.Percent(60) ? Constant(Elem::kI32, rounds) : Number(Elem::kI32, rounds);
   const op::Values sums =
       op::For(b_, zero, end, Constant(Elem::kI32, 1), {start.v}, [&](Value* i, const op::Values& now) -> op::Values {
-        Value* x = factor(op::LoadView(b_, a.view, {row, i}).value);
-        Value* y = factor(op::LoadView(b_, b.view, {i, column}).value);
+        Value* x = factor(operand(a, regions[0], {row, i}));
+        Value* y = factor(operand(b, regions[1], {i, column}));
         return {is_int ? op::MmaI(b_, x, y, now[0], sa, sb) : op::MmaF(b_, x, y, now[0])};
       });
   const Val result{sums[0], is_int ? -1 : start.bound + bound};

@@ -126,7 +126,7 @@ void Generator::Store(Val x) {
   } else if (how < 6) {
     done = StoreOfAll(x, token);
   } else if (how < 9 && !ir::IsSubByte(x.elem())) {
-    done = StorePointers(x, token);
+    done = x.rank() > 0 && r_.Percent(30) ? StoreBlock(x, token) : StorePointers(x, token);
   } else if (x.rank() > 0 && !ir::IsSubByte(x.elem())) {
     done = StoreScatter(x, token);
   } else {

@@ -33,7 +33,7 @@ struct TtirStmt {
     kAtomicTile,   // t[dst] likewise
     kCas,          // s[dst] = old value; s[b] where it is s[c]
     kBarrier,
-    kDescLoad,   // t[dst] = a block of a descriptor of 20 elements at s[a] & 31
+    kDescLoad,   // t[dst] = a block of a descriptor of 20 elements at (s[a] & 31) - 8
     kDescStore,  // t[b]
     kDescAdd,    // t[b]
     kFor,        // body, s[a] & 3 times

@@ -134,6 +134,9 @@ bool Printer::Access(const TtirStmt& s, Names* v) {
   const std::string a = v->t[static_cast<size_t>(s.a)], b = v->t[static_cast<size_t>(s.b)];
   const std::string x = v->s[static_cast<size_t>(s.b)];
   const auto mask = [&] { return Value("arith.cmpi slt, ", a, ", ", Dense(s.constant), " : ", kTile); };
+  const auto anywhere = [&] {
+    return Value("arith.subi ", And(v->s[static_cast<size_t>(s.a)], 31), ", ", Constant("8"), " : i32");
+  };
   const auto descriptor = [&] {
     const std::string one = Value("arith.constant 1 : i64");
     return Value("tt.make_tensor_descriptor %b", s.base, ", [", Constant("20"), "], [", one, "] : <i32>, <4xi32>");
@@ -157,10 +160,10 @@ bool Printer::Access(const TtirStmt& s, Names* v) {
       Line("tt.store ", p, ", ", value, " : ", half ? "!tt.ptr<i16>" : kPointer);
     }
   } else if (s.kind == Kind::kDescLoad) {
-    const std::string d = descriptor(), at = And(v->s[static_cast<size_t>(s.a)], 31);
+    const std::string d = descriptor(), at = anywhere();
     tile = Value("tt.descriptor_load ", d, "[", at, "] : !tt.tensordesc<4xi32> -> ", kTile);
   } else if (s.kind == Kind::kDescStore || s.kind == Kind::kDescAdd) {
-    const std::string d = descriptor(), at = And(v->s[static_cast<size_t>(s.a)], 31);
+    const std::string d = descriptor(), at = anywhere();
     Line(s.kind == Kind::kDescAdd ? "tt.descriptor_reduce add, " : "tt.descriptor_store ", d, "[", at, "], ", b,
          " : !tt.tensordesc<4xi32>, ", kTile);
   } else {

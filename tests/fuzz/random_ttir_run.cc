@@ -94,13 +94,14 @@ bool Interpreter::RunMemory(const TtirStmt& s, State& v) {
   auto& tile = v.t[static_cast<size_t>(s.dst)];
   const auto a = v.t[static_cast<size_t>(s.a)], b = v.t[static_cast<size_t>(s.b)];
   const int32_t x = v.s[static_cast<size_t>(s.b)];
-  const size_t place = static_cast<size_t>(v.s[static_cast<size_t>(s.a)] & 31);
+  const int64_t place = (v.s[static_cast<size_t>(s.a)] & 31) - 8;
   const auto each = [&](auto&& f) {
     for (int k = 0; k < kTileSize; ++k) f(static_cast<size_t>(k));
   };
   const auto on = [&](size_t k) { return !s.masked || a[k] < s.constant; };
   const auto block = [&](size_t k) -> int32_t* {
-    return place + k < 20 ? &memory_[static_cast<size_t>(p_.offsets[s.base]) + place + k] : nullptr;
+    const int64_t at = place + static_cast<int64_t>(k);
+    return at >= 0 && at < 20 ? &memory_[static_cast<size_t>(p_.offsets[s.base] + at)] : nullptr;
   };
   switch (s.kind) {
     case Kind::kLoad: {

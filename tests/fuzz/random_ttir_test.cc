@@ -9,6 +9,9 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/passes/raise_views.h"
+#include "codegen/passes/tile_code.h"
+#include "codegen/target/decisions.h"
 #include "gtest/gtest.h"
 #include "ir/op_views.h"
 #include "ir/ttir/reader.h"
@@ -70,6 +73,32 @@ TEST(RandomTtir, KeepsTheOrderOfTheProgram) {
       ASSERT_EQ(r.out, out) << PrintTtir(p);
     }
   }
+}
+
+// Blocks of descriptors become accesses through views (codegen/passes/raise_views.h), which say the same.
+TEST(RandomTtir, IsTheSameThroughViews) {
+  const codegen::ProgramOptions options = {.target = codegen::FindTarget(90)};
+  int raised = 0, with_sign = 0;
+  for (int64_t seed = first_seed; seed <= last_seed; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const TtirProgram p = MakeTtirProgram(static_cast<uint64_t>(seed));
+    const std::unique_ptr<ir::Module> m = Read(p);
+    ASSERT_NE(m, nullptr);
+    codegen::Program program(*m, *m->functions[0], options, {});
+    ASSERT_TRUE(codegen::RaiseViews(program).ok());
+    ir::Walk(program.function->body(), [&](const ir::Op* op) {
+      raised += ir::LoadViewOp::Is(op) || ir::StoreViewOp::Is(op);
+      with_sign += codegen::DecisionOf<codegen::Decision::kSignedIndex>(*op);
+    });
+    std::vector<int32_t> memory = StartOf(p), out(kTtirOut);
+    InterpretTtir(p, &memory, &out);
+    const Result r = RunOn(*codegen::TileCodeOf(*program.module), p, vm::CheckLevel::kNone);
+    ASSERT_EQ(r.report, "") << PrintTtir(p);
+    ASSERT_EQ(r.memory, memory) << PrintTtir(p);
+    ASSERT_EQ(r.out, out) << PrintTtir(p);
+  }
+  EXPECT_GT(raised, 20);
+  EXPECT_GT(with_sign, 20);
 }
 
 // The judge sees what is missing: without the tokens of stores, some of these programs are wrong.

@@ -17,6 +17,7 @@ namespace tile::codegen {
 class CopyRing;
 class LateProducts;
 class Ring;
+class RunningProducts;
 // Per value, per register. Tokens have none.
 using Phis = std::vector<std::vector<llvm::PHINode*>>;
 
@@ -36,6 +37,7 @@ struct ControlStack {
   std::vector<Ring*> rings;
   std::vector<CopyRing*> copy_rings;
   std::vector<LateProducts*> late;
+  std::vector<RunningProducts*> running;
 };
 
 }  // namespace tile::codegen

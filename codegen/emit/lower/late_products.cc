@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/emit/lower/running_products.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
@@ -87,6 +88,7 @@ void LateProducts::LowerBody() {
   for (const ir::Op* op : *loop_.region(0)) {
     const bool uses = std::any_of(products_.begin(), products_.end(), [&](const Product& p) { return p.user == op; });
     if (uses && !awaited_) Await(op);
+    e_.control().running.back()->Before(*op);
     e_.Lower(*op);
     e_.shared().account().Passed(op);
   }

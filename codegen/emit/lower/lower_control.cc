@@ -5,6 +5,7 @@
 
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/lower/late_products.h"
+#include "codegen/emit/lower/running_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
@@ -158,6 +159,8 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   }
   late.Enter(entered);
   e.control().late.push_back(&late);
+  RunningProducts running(e, op);
+  e.control().running.push_back(&running);
   ControlStack::Loop loop;
   loop.next = next;
   b.SetInsertPoint(next);
@@ -174,6 +177,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
 
   b.SetInsertPoint(next);
   late.EndRound();
+  running.EndRound();
   if (ring) {
     ring->EndRound();
     e.control().rings.pop_back();
@@ -201,6 +205,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   }
   if (copies) e.control().copy_rings.pop_back();
   e.control().late.pop_back();
+  e.control().running.pop_back();
   b.SetInsertPoint(exit);
   if (ring) ring->End();
   e.order().set_pending(at_entry);

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/lower/late_products.h"
+#include "codegen/emit/lower/running_products.h"
 #include "codegen/emit/mma/fragment_registers.h"
 #include "codegen/emit/mma/mma_fma.h"
 #include "codegen/emit/mma/mma_sync.h"
@@ -69,10 +70,11 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   CopyRing* copies = ring == nullptr ? e.control().copy_rings.back() : nullptr;
   LateProducts* late = copies == nullptr ? nullptr : e.control().late.back();
   const bool leads = late != nullptr && late->IsLeader(op);
+  const bool runs = DecisionOf<Decision::kRuns>(op);
   if (leads) late->TakeTurn();
   WgmmaUse use;
-  use.async = ring != nullptr ? ring->IsAsync(op) : leads || copies->IsAsync(op);
-  if (copies != nullptr && !leads) use.meanwhile = [&] { copies->FetchMeanwhile(); };
+  use.async = ring != nullptr ? ring->IsAsync(op) : leads || runs || copies->IsAsync(op);
+  if (copies != nullptr && !leads && !runs) use.meanwhile = [&] { copies->FetchMeanwhile(); };
   const int first = plan.first();
   const StagedAt second = Staged(e, op, 1 - first);
   if (plan.held) {
@@ -116,6 +118,7 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
   acc = Multiply(e, op, std::move(acc));
   for (llvm::Value*& v : acc) v = NarrowProduct(e, elem, v);
   e.Set(op.result(0), std::move(acc));
+  if (DecisionOf<Decision::kRuns>(op)) e.control().running.back()->Begun(op);
 }
 
 // Words that are there.

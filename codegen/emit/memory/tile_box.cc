@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/analysis/view_dim.h"
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 
@@ -17,11 +18,10 @@ const llvm::ConstantInt* Constant(const llvm::Value* v) { return llvm::dyn_cast_
 
 // The index of dimension k never reaches the end of the index space: a constant, or counted by a loop up to that end.
 bool IsInSpace(const ir::Value* index, const ir::Value* view, int k) {
-  const auto u = static_cast<size_t>(k);
   const ir::Type type = view->type();
   if (!type.is_grid_view()) return false;
   const int64_t size = type.tensor()->shape[TensorDim(type, k)];
-  const int64_t step = type.kind() == ir::TypeKind::kStridedView ? type->steps[u] : type.shape()[u];
+  const int64_t step = GridStep(type, k);
   const uint64_t count = size == ir::kDynamic ? 0 : static_cast<uint64_t>((size + step - 1) / step);
   const auto constant = [](const ir::Value* v) -> std::optional<uint64_t> {
     const auto def = ir::DefAs<ir::ConstantOp>(v);
@@ -42,6 +42,18 @@ bool IsInSpace(const ir::Value* index, const ir::Value* view, int k) {
   if (const auto c = constant(end)) return *c <= count && *c >> (bits - 1) == 0;
   const auto shape = ir::DefAs<ir::GetIndexSpaceShapeOp>(end);
   return shape && shape->source() == view && end->index() == k && !loop->unsigned_cmp();
+}
+
+// With 64 bits. One far outside must not come back by wrapping around.
+llvm::Value* WideIndex(Emitter& e, const ir::Op& access, const ir::Value& index, int64_t step) {
+  auto& b = e.b();
+  const bool is_signed = DecisionOf<Decision::kSignedIndex>(access);
+  llvm::Value* i = e.scalar(&index);
+  i = is_signed ? b.CreateSExt(i, b.getInt64Ty()) : b.CreateZExt(i, b.getInt64Ty());
+  if (index.type().elem() != ir::Elem::kI64) return i;
+  if (!is_signed) return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, i, e.I64(INT64_MAX / step));
+  i = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, i, e.I64(INT64_MAX / step));
+  return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, i, e.I64(-(INT64_MAX / step)));
 }
 
 }  // namespace
@@ -87,8 +99,16 @@ void TileBox::AddDim(Dim d, bool tested) {
   d.tested = tested;
   const int k = static_cast<int>(dims_.size());
   if (tested && d.picked.empty()) {
-    // Below zero where the tile is wholly outside.
-    llvm::Value* left = d.origin == nullptr ? d.size : b.CreateSub(d.size, d.origin);
+    // What lies in front of the tensor, and what is left of it, below zero where the tile is wholly behind it.
+    llvm::Value* origin = d.origin;
+    if (d.may_be_negative) {
+      origin = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, origin, e_.I64(-d.tile));
+      d.first =
+          b.CreateTrunc(b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateNeg(origin), e_.I64(0)), b.getInt32Ty());
+    }
+    llvm::Value* size = d.size;
+    if (d.may_be_negative) size = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, size, e_.I64(INT64_MAX - d.tile));
+    llvm::Value* left = origin == nullptr ? size : b.CreateSub(size, origin);
     if (const auto* c = Constant(left)) {
       d.limit = e_.I32(std::clamp<int64_t>(c->getSExtValue(), 0, d.tile));
       d.tested = c->getSExtValue() < d.tile;
@@ -113,6 +133,7 @@ TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout) {
   const ir::OperandRange index = ir::ViewAccessOp(op).index();
   const auto inbounds = ir::ViewAccessOp(op).inbounds();
   const bool gather = type.kind() == ir::TypeKind::kGatherScatterView;
+  const bool signed_index = DecisionOf<Decision::kSignedIndex>(op);
   for (int k = 0; k < type.rank(); ++k) {
     const auto u = static_cast<size_t>(k);
     const int64_t tile = type.shape()[u];
@@ -139,13 +160,9 @@ TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout) {
       box.AddDim(std::move(d), !promised);
       continue;
     }
-    const int64_t step = gather ? 1 : type.kind() == ir::TypeKind::kStridedView ? type->steps[u] : tile;
-    // Indices are unsigned; one far outside must not come back by wrapping around.
-    llvm::Value* i = b.CreateZExt(e.scalar(index[u]), b.getInt64Ty());
-    if (index[u]->type().elem() == ir::Elem::kI64) {
-      i = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, i, e.I64(INT64_MAX / step));
-    }
-    d.origin = b.CreateMul(i, e.I64(step));
+    const int64_t step = gather ? 1 : GridStep(type, k);
+    d.origin = b.CreateMul(WideIndex(e, op, *index[u], step), e.I64(step));
+    d.may_be_negative = signed_index && box.facts_.RangeOf(index[u]).negative();
     d.origin_divisor = std::min(Facts::kMax, box.facts_.Divisor(index[u]) * PowerOfTwoIn(static_cast<uint64_t>(step)));
     // The tile is inside or outside as a whole, if steps hold tiles and sizes hold steps: one test is enough.
     const auto* size = Constant(d.size);
@@ -286,7 +303,9 @@ llvm::Value* TileBox::Test(size_t k, int r) {
   llvm::Value*& test = d.tests[Key(k, r)];
   if (test != nullptr) return test;
   if (!d.picked.empty()) return test = b.CreateICmpULT(d.picked[static_cast<size_t>(r)], d.size);
-  return test = b.CreateICmpSLT(e_.threads().Coordinate(layout_, r, static_cast<int>(k)), d.limit);
+  llvm::Value* at = e_.threads().Coordinate(layout_, r, static_cast<int>(k));
+  if (d.first == nullptr) return test = b.CreateICmpSLT(at, d.limit);
+  return test = b.CreateICmpULT(b.CreateSub(at, d.first), b.CreateSub(d.limit, d.first));
 }
 
 llvm::Value* TileBox::Inside(int r) {

@@ -70,6 +70,8 @@ class TileBox {
     bool apart = false;          // bits of thread and register overlap: no sum of two parts
     std::map<uint32_t, llvm::Value*> tests, parts;
     llvm::Value* limit = nullptr;  // i32: coordinates of the tile below it are inside
+    bool may_be_negative = false;  // the origin
+    llvm::Value* first = nullptr;  // i32: coordinates from it on are inside; null: from 0 on
   };
 
   TileBox(Emitter& e, const ir::Value* tensor, const Layout& layout);

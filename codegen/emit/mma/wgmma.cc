@@ -110,12 +110,13 @@ class Product {
       const int end = std::min(part.end, begin + batch);
       const auto old = acc.begin() + static_cast<int64_t>(begin) * n_,
                  old_end = acc.begin() + static_cast<int64_t>(end) * n_;
-      Registers sums =
-          plan_.promotes ? Registers(static_cast<size_t>((end - begin) * n_), nullptr) : Registers(old, old_end);
+      // The instruction makes zeros itself: moved into registers beside products that run, ptxas would wait for those.
+      const bool zeros = plan_.promotes || std::all_of(old, old_end, IsZero);
+      Registers sums = zeros ? Registers(static_cast<size_t>((end - begin) * n_), nullptr) : Registers(old, old_end);
       if (begin > part.begin) Through(e_, kFence, {});
       for (int step = part.first_step; step < part.end_step; ++step) {
         for (int i = begin; i < end; ++i)
-          Issue(first, words, second, i, step, sums.begin() + static_cast<int64_t>(i - begin) * n_);
+          Issue(first, words, second, i, step, sums.begin() + static_cast<int64_t>(i - begin) * n_, old[0]->getType());
       }
       Through(e_, "wgmma.commit_group.sync.aligned;", {});
       if (begin == 0 && part.first_step == 0 && use.meanwhile) use.meanwhile();
@@ -132,13 +133,18 @@ class Product {
 
   static constexpr int kMostPromoted = 64;  // registers of sums
 
-  // Instruction `i` of the piece, at this step along K. `sums`: its registers; null: they begin with zero.
+  static bool IsZero(const llvm::Value* v) {
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(v);
+    return constant != nullptr && constant->isNullValue();
+  }
+
+  // Instruction `i` of the piece, at this step along K. `sums`: its registers, of this type; null: they begin with zero.
   void Issue(const SharedOperand* first, const Words& words, const SharedOperand& second, int i, int step,
-             Registers::iterator sums) const {
+             Registers::iterator sums, llvm::Type* type) const {
     auto& b = e_.b();
     const int64_t k = static_cast<int64_t>(step) * plan_.k, row = i / columns_, column = i % columns_;
     const bool begins = sums[0] == nullptr;
-    const char kind = plan_.promotes || sums[0]->getType()->isFloatTy() ? 'f' : 'r';
+    const char kind = type->isFloatTy() ? 'f' : 'r';
     std::string constraints;
     for (int r = 0; r < n_; ++r) absl::StrAppend(&constraints, r == 0 ? "=" : ",=", std::string(1, kind));
     for (int r = 0; r < n_ && !begins; ++r) absl::StrAppend(&constraints, ",", r);
@@ -151,7 +157,6 @@ class Product {
       for (int w = 0; w < kHeldWords; ++w) in.push_back(words.at(WordOf(i, step) + w));
     }
     in.push_back(b.CreateAdd(second.start, e_.I64(second.Offset(column * plan_.tile.instruction_n, k) >> 4)));
-    llvm::Type* type = kind == 'f' ? b.getFloatTy() : b.getInt32Ty();
     llvm::Type* result = llvm::StructType::get(e_.context(), std::vector<llvm::Type*>(static_cast<size_t>(n_), type));
     llvm::Value* out = e_.Ptx(result, Text(begins, first, second), constraints, in, true);
     llvm::cast<llvm::CallInst>(out)->setConvergent();

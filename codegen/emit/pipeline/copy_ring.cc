@@ -14,6 +14,7 @@
 #include "codegen/plan/late_products.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/pointer_copy.h"
+#include "codegen/plan/running_products.h"
 #include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
@@ -101,7 +102,13 @@ void CopyVector(Emitter& e, const Address& to, const Address& from, int bytes, l
 }  // namespace
 
 CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs)
-    : e_(e), loop_(loop), copy_(copy), stage_(StageOf(copy)), stages_(e.plan().stages), late_(HasLateProducts(copy)) {
+    : e_(e),
+      loop_(loop),
+      copy_(copy),
+      stage_(StageOf(copy)),
+      stages_(e.plan().stages),
+      late_(HasLateProducts(copy)),
+      keeps_(KeepsStage(copy)) {
   auto& b = e.b();
   bool used = false;
   memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.bytes * stages_), &used);
@@ -134,6 +141,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   write_ = variable(e.I32(0), persists);
   ahead_ = variable(e.scalar(loop.operand(0)), false);
   more_ = variable(runs, false);
+  if (keeps_ && tma_) any_ = variable(b.getFalse(), false);
   llvm::BasicBlock *before = b.GetInsertBlock(), *round = e.NewBlock("begin"), *after = e.NewBlock("begun");
   b.CreateBr(round);
   b.SetInsertPoint(round);
@@ -142,7 +150,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   Fetch(false);
   llvm::Value* next = b.CreateAdd(i, e.I32(1));
   i->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpULT(next, e.I32(stages_ - (late_ ? 2 : 1))), round, after);
+  b.CreateCondBr(b.CreateICmpULT(next, e.I32(stages_ - (late_ || keeps_ ? 2 : 1))), round, after);
   b.SetInsertPoint(after);
 }
 
@@ -181,20 +189,29 @@ void CopyRing::Advance() {
   } else if (!late_) {
     tma_->Await();
   }
-  fetches_later_ = read_by_wgmma_;
+  // Copies of several widths take many registers: where products of the iteration before still run, they begin before this one's.
+  fetches_later_ = read_by_wgmma_ && (!keeps_ || tma_ || only_computes_);
   begun_ = 0;
   if (!fetches_later_) Fetch(false);
 }
 
 void CopyRing::EndRound() {
-  if (tma_ && !late_) tma_->Release(e_.b().getTrue());
+  if (tma_ && !late_ && !keeps_) tma_->Release(e_.b().getTrue());
+  if (any_ != nullptr) e_.b().CreateStore(e_.b().getTrue(), any_);
+}
+
+void CopyRing::ReleaseKept() {
+  if (any_ != nullptr) tma_->Release(e_.b().CreateLoad(e_.b().getInt1Ty(), any_));
 }
 
 bool CopyRing::IsAsync(const ir::Op& mma) const {
   return std::find(async_.begin(), async_.end(), &mma) != async_.end();
 }
 
-void CopyRing::Drain(std::vector<Registers>* carried) { DrainProducts(e_, async_, carried); }
+void CopyRing::Drain(std::vector<Registers>* carried) {
+  DrainProducts(e_, async_, carried);
+  if (any_ != nullptr) tma_->Release(e_.b().getTrue());
+}
 
 void CopyRing::ReleaseLate(llvm::Value* if_true) { tma_->Release(if_true); }
 
@@ -203,7 +220,7 @@ void CopyRing::AwaitNext() { tma_->Await(); }
 // Copies of all threads to the stage that is read next have come.
 void CopyRing::Arrive() {
   auto& b = e_.b();
-  e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - 2, ";"), "", {}, true);
+  e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - (keeps_ ? 3 : 2), ";"), "", {}, true);
   for (size_t i = 0; i < stage_.tiles.size(); ++i) {
     if (stage_.tiles[i].rounded != nullptr && ConvertsInPlace(static_cast<int>(i))) {
       ConvertSlot(stage_.tiles[i], Slot(static_cast<int>(i)));
@@ -215,8 +232,8 @@ void CopyRing::Arrive() {
 }
 
 void CopyRing::FetchMeanwhile() {
-  if (!fetches_later_ || ++begun_ < async_.size()) return;
-  Fetch(!async_.empty());
+  if (!fetches_later_ || (!keeps_ && ++begun_ < async_.size())) return;
+  Fetch(!keeps_ && !async_.empty());
   fetches_later_ = false;
 }
 

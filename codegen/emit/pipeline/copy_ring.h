@@ -9,7 +9,8 @@
 // There is one barrier in an iteration: after it the copies of all threads for this iteration have arrived, and nobody reads the
 // stage of the iteration before, which is filled next. A product by wgmma that nobody waits for within its iteration still reads that
 // stage then: it runs until the next one has begun, so that the tensor cores always have one. So the stage is filled behind that,
-// behind a second barrier. The copies of an iteration are one group of cp.async, empty after the last
+// behind a second barrier. Where several products run so (plan/running_products.h), the stage is kept for another iteration instead, of which
+// there is one less on its way then. The copies of an iteration are one group of cp.async, empty after the last
 // one, so that the number of groups to wait for is always the same. A conversion that the product needs (StagedTile::rounded) is done
 // by mma.sync's reads if elements have 32 bits; else each thread converts in place what it copied itself, before that barrier. Vectors
 // of 16 bytes are copied where the tensor is aligned so, which is tested once for all of them. Otherwise elements of four bytes and
@@ -59,6 +60,8 @@ class CopyRing {
   void EndRound();
   // Behind the last iteration, with what the loop carries: waits for the product that still runs.
   void Drain(std::vector<Registers>* carried);
+  // Products of the iteration before, which kept its stage (plan/running_products.h), have ended.
+  void ReleaseKept();
   // The oldest stage is free, which late products have read.
   void ReleaseLate(llvm::Value* if_true);
 
@@ -89,13 +92,15 @@ class CopyRing {
   const ir::Op& copy_;
   const StageLayout stage_;
   const int stages_;
-  const bool late_;  // a product reads the stage of the iteration before
+  const bool late_;   // a product reads the stage of the iteration before
+  const bool keeps_;  // a product of the iteration before reads its stage until this one waits for products
   std::optional<TmaStages> tma_;
   llvm::Value *full_ = nullptr, *mine_ = nullptr;  // for TMA copies: the stage's barrier, the thread that starts them
   llvm::Value* memory_;
   // Variables, which become registers. Stages (i32): of the iteration before, of this one, of the next, to be filled next; the induction
   // variable of what is fetched next, and whether there is such an iteration.
   llvm::AllocaInst *before_, *current_, *read_, *write_, *ahead_, *more_;
+  llvm::AllocaInst* any_ = nullptr;          // there was an iteration before, which kept its stage for TMA copies
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   std::vector<const ir::Op*> async_;         // products that are not waited for in their iteration
   size_t begun_ = 0;                         // of this iteration's products, so far

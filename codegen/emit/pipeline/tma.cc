@@ -8,6 +8,7 @@
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/plan/tma_store.h"
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -32,6 +33,7 @@ TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& ti
   auto& b = e.b();
   const ir::Type view = ir::ViewAccessOp(access).view()->type();
   const ir::OperandRange index = ir::ViewAccessOp(access).index();
+  const bool is_signed = DecisionOf<Decision::kSignedIndex>(access);
   const std::vector<int> order = MapOrder(access);
   TensorPlace place;
   place.origin.resize(order.size());
@@ -41,11 +43,19 @@ TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& ti
       const auto u = static_cast<size_t>(k);
       // An index far outside must not come back by wrapping around: tensors end before this tile (tensor_map.cc).
       llvm::Value* at = e.scalar(index[u]);
-      const int64_t last = INT32_MAX / view.shape()[u] - 1;
-      if (at->getType()->getIntegerBitWidth() < 32) at = b.CreateZExt(at, b.getInt32Ty());
-      at = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, at,
-                                   llvm::ConstantInt::get(at->getType(), static_cast<uint64_t>(last)));
-      place.origin[i] = b.CreateMul(b.CreateTrunc(at, b.getInt32Ty()), e.I32(view.shape()[u]));
+      const int64_t step = GridStep(view, k), last = (INT32_MAX - (int64_t{1} << 24)) / step;
+      if (at->getType()->getIntegerBitWidth() < 32) {
+        at = is_signed ? b.CreateSExt(at, b.getInt32Ty()) : b.CreateZExt(at, b.getInt32Ty());
+      }
+      const auto bounded = [&](llvm::Intrinsic::ID by, int64_t bound) {
+        at = b.CreateBinaryIntrinsic(by, at, llvm::ConstantInt::getSigned(at->getType(), bound));
+      };
+      // With a sign and in steps of 1 all 32 bits are coordinates, and the few that a box adds wrap around to places in front of all.
+      if (!is_signed || step > 1 || at->getType()->getIntegerBitWidth() > 32) {
+        bounded(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, last);
+        if (is_signed) bounded(llvm::Intrinsic::smax, -last);
+      }
+      place.origin[i] = b.CreateMul(b.CreateTrunc(at, b.getInt32Ty()), e.I32(step));
       if (k == tile.contiguous) place.inner = i;
       if (k == tile.other) place.outer = i;
     }

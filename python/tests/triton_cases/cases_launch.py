@@ -213,6 +213,21 @@ def test_padding_of_descriptors():
         torch.testing.assert_close(out, expected, rtol=0, atol=0, equal_nan=True)
 
 
+@triton.jit
+def product_and_sum(x_ptr, out_ptr):
+    x = tl.load(x_ptr + tl.arange(0, 4))
+    tl.store(out_ptr + tl.arange(0, 4), x * x - 1)
+
+
+def test_products_are_contracted_unless_told_otherwise():
+    x = 1 + torch.tensor([1, 3, 5, 7]) * 2.0**-13
+    fused, apart = torch.empty(4), torch.empty(4)
+    product_and_sum[(1,)](x, fused)
+    product_and_sum[(1,)](x, apart, enable_fp_fusion=False)
+    assert torch.equal(fused, (x.double() * x.double() - 1).float())
+    assert torch.equal(apart, x * x - 1) and not torch.equal(fused, apart)
+
+
 def test_hooks():
     seen = []
     knobs = triton.knobs.runtime

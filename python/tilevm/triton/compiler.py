@@ -91,6 +91,8 @@ class TilevmBackend(_nvidia.CUDABackend):  # type: ignore[misc]
         metadata["name"] = name
         metadata["makes_pointers"] = "tt.int_to_ptr" in text or "!tt.ptr<!tt.ptr" in text
         metadata["shared"], metadata["registers"] = RESERVED_SHARED_BYTES, REGISTERS
+        if not getattr(options, "enable_fp_fusion", True):
+            text = without_fusion(text)
         metadata["descriptors"] = text if _DESCRIPTOR.search(text) else ""  # may be wanted with another padding
         return to_tbc(text, name, re.sub(r"\D", "", str(options.arch)) or str(self.target.arch))
 
@@ -103,6 +105,13 @@ def to_tbc(text: str, name: str, arch: str) -> bytes:
     module = _module.load(text.encode(), name=f"{name}.ttir")
     state = installed()
     return (module.compile(arch) if state is not None and state.is_gpu else module).to_bytes()
+
+
+def without_fusion(text: str) -> str:
+    """TTIR in which a product stays a rounding of its own, whatever adds to it: Triton's enable_fp_fusion=False."""
+    begin = text.index("tt.func public")
+    end = text.index("\n", begin)
+    return text[:begin] + text[begin:end].replace(" attributes {", " attributes {tilevm.fp_fusion = false, ", 1) + text[end:]
 
 
 def padded_with_nan(text: str, which: "Collection[int]") -> str:
