@@ -34,7 +34,8 @@ class Liveness {
  public:
   using Elsewhere = absl::FunctionRef<bool(const Op&, int)>;
 
-  Liveness(const ir::Function& f, Elsewhere elsewhere) : elsewhere_(elsewhere) {
+  Liveness(const ir::Function& f, Elsewhere elsewhere, bool only_data = false)
+      : elsewhere_(elsewhere), only_data_(only_data) {
     Number(f.body());
     Use(f.body());
     ir::Walk(f.body(), [&](Op* op) {
@@ -42,8 +43,8 @@ class Liveness {
     });
     for (const auto& [value, range] : ranges_) {
       if (range.end <= range.begin) continue;
-      change_[static_cast<size_t>(range.begin)] += registers_.Of(value);
-      change_[static_cast<size_t>(range.end)] -= registers_.Of(value);
+      change_[static_cast<size_t>(range.begin)] += WordsOf(value);
+      change_[static_cast<size_t>(range.end)] -= WordsOf(value);
     }
   }
 
@@ -113,11 +114,23 @@ class Liveness {
           if (Source(user->operand(i)) == value) last = std::max(last, NeededUntil(value, user, elsewhere_(*user, i)));
         }
       });
-      change_[static_cast<size_t>(last)] -= registers_.Of(value);
-      change_[static_cast<size_t>(end)] += registers_.Of(value);
+      change_[static_cast<size_t>(last)] -= WordsOf(value);
+      change_[static_cast<size_t>(end)] += WordsOf(value);
     }
   }
   int Of(const Op* op) const { return begin_.at(op); }
+  int64_t WordsOf(const Value* v) {
+    const int64_t words = registers_.Of(v);
+    if (!only_data_) return words;
+    if (registers_.OnlySays(v) || IsUsedUp(*v)) return 0;
+    const bool packed = v->def() != nullptr && v->def()->info()->is_load();
+    return packed ? words * std::min(4, ir::StorageBytes(v->type().elem())) / 4 : words;
+  }
+  static bool IsUsedUp(const Value& v) {
+    const ir::Use* use = v.uses();
+    return use != nullptr && use->next == nullptr && v.def() != nullptr && v.def()->info()->has(ir::kElementwise) &&
+           use->owner->block() == v.def()->block();
+  }
 
   // The value whose registers these are.
   static const Value* Source(const Value* v) {
@@ -145,6 +158,7 @@ class Liveness {
   }
 
   Elsewhere elsewhere_;
+  const bool only_data_;
   TileRegisters registers_;
   std::vector<const Op*> ops_;
   std::vector<int64_t> change_;
@@ -212,6 +226,21 @@ int TileRegisters::Neighbours(const Value* v) {
   return neighbours_[v] = std::max(1, all);
 }
 
+bool TileRegisters::OnlySays(const Value* v) {
+  const ir::Element element = v->type().element();
+  if (element.is_pointer() || element.kind == ir::Elem::kI1) return true;
+  if (!ir::IsInt(element.kind) || v->uses() == nullptr) return false;
+  const auto [known, is_new] = only_says_.try_emplace(v, false);
+  if (!is_new) return known->second;
+  bool only = true;
+  for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+    const Op& user = *use->owner;
+    const bool follows = user.num_results() == 1 && (user.info()->has(ir::kElementwise) || TakesSource(&user));
+    only = only && follows && OnlySays(user.result(0));
+  }
+  return only_says_[v] = only;
+}
+
 LargestTile FindLargestTile(const ir::Function& function) {
   LargestTile largest;
   int64_t most = 0;
@@ -231,6 +260,11 @@ LargestTile FindLargestTile(const ir::Function& function) {
 
 LiveRegisters MostLiveRegisters(const ir::Function& function) {
   return MostLiveRegisters(function, [](const Op&, int) { return false; });
+}
+
+LiveRegisters MostLiveData(const ir::Function& function) {
+  const auto nowhere = [](const Op&, int) { return false; };
+  return Liveness(function, nowhere, true).Most();
 }
 
 LiveRegisters MostLiveRegisters(const ir::Function& function,

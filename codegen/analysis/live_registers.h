@@ -27,6 +27,10 @@ LiveRegisters MostLiveRegisters(const ir::Function& function);
 // there: `elsewhere` tells which.
 LiveRegisters MostLiveRegisters(const ir::Function& function,
                                 absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere);
+// Without tiles that only say where memory is accessed, or which elements: of those a thread often needs one address, from which the others
+// are constants away, and predicates. And without those that the next operation uses up: they are computed one element after the other. What is loaded
+// stays as it lies in memory, two elements of 16 bits in a register, until it is converted.
+LiveRegisters MostLiveData(const ir::Function& function);
 
 // The operation that gives or takes the tile of most registers, and that tile; null: there are none. The first of several.
 struct LargestTile {
@@ -43,6 +47,8 @@ int64_t RegistersOf(ir::Type t);
 class TileRegisters {
  public:
   int64_t Of(const ir::Value* v);
+  // The tile is no data: from it follow only addresses, and masks and conditions.
+  bool OnlySays(const ir::Value* v);
 
  private:
   int Neighbours(const ir::Value* v);
@@ -52,6 +58,7 @@ class TileRegisters {
   Facts facts_;
   absl::flat_hash_map<const ir::Value*, int> neighbours_;
   absl::flat_hash_map<const ir::Op*, int> together_;
+  absl::flat_hash_map<const ir::Value*, bool> only_says_;
 };
 
 // The same, of a program that may change afterwards.

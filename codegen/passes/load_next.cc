@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/begins_at_block.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/schedule.h"
@@ -25,19 +26,6 @@ using op::Values;
 
 constexpr int64_t kMostCarried = 16;    // registers of a thread: more would take blocks from a multiprocessor, or spill
 constexpr int kMostBesideProducts = 4;  // the same of a loop that multiplies what is copied ahead
-constexpr int kMostOfBound = 16;        // operations from the number of the block to where the loop begins
-
-// It begins at a tile that is chosen by the number of the block.
-bool FollowsFromBlock(const Value* v, int* budget) {
-  const Op* def = v->def();
-  if (def == nullptr || --*budget < 0) return false;
-  if (ir::GetTileBlockIdOp::Is(def)) return true;
-  if (!def->info()->has(ir::kPure) || def->num_regions() > 0) return false;
-  for (int i = 0; i < def->num_operands(); ++i) {
-    if (FollowsFromBlock(def->operand(i), budget)) return true;
-  }
-  return false;
-}
 
 // Loads that did not become copies.
 bool HasSmallLoads(const Op& loop) {
@@ -201,8 +189,7 @@ class WalkingLoop {
 absl::Status LoadNext(Program& p) {
   std::vector<Op*> loops;
   for (Op* inside : *p.function->body()) {
-    int budget = kMostOfBound;
-    if (ir::ForOp::Is(inside) && FollowsFromBlock(ir::ForOp(inside).lower_bound(), &budget)) loops.push_back(inside);
+    if (ir::ForOp::Is(inside) && BeginsAtBlock(*inside)) loops.push_back(inside);
   }
   ir::Walk(p.function->body(), [&](Op* inside) {
     if (ir::ForOp::Is(inside) && CopyIn(*inside) != nullptr && HasSmallLoads(*inside)) loops.push_back(inside);

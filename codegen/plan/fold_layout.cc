@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/analysis/reduce_body.h"
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -63,6 +64,19 @@ Layout FoldLayout(const ir::Op& fold, const Layout& operand, int num_warps) {
   const AlongDim along = BitsAlong(operand, dim);
   if (along.simple && (along.ordered || !needs_order)) return operand;
   return OrderedLayout(operand.shape(), dim, num_warps);
+}
+
+int WarpsOfResult(const ir::Op& fold, const Layout& operand, int num_warps) {
+  const AlongDim along = BitsAlong(FoldLayout(fold, operand, num_warps), static_cast<int>(ir::FoldOp(fold).dim()));
+  return 1 << along.in[static_cast<int>(In::kWarp)].size();
+}
+
+std::vector<const ir::Op*> ReducesTogether(const ir::Op& first) {
+  std::vector<const ir::Op*> together = {&first};
+  for (const ir::Op* op = first.next(); op != nullptr && DecisionOf<Decision::kJoinsExchange>(*op); op = op->next()) {
+    together.push_back(op);
+  }
+  return together;
 }
 
 bool FoldTakesWords(const Layout& result) {

@@ -148,6 +148,19 @@ int WarpsOfFetches(const ir::Function& function) {
   return static_cast<int>(warps);
 }
 
+// Kernels without products tell ptxas how many blocks there will be, where nothing takes registers that nobody counts here. Loops that load and
+// have no rows to reduce live by the number of their warps.
+void PlanBlocks(const ir::Function& function, bool aligned, Schedule* plan) {
+  const RowWork rows = RowWorkOf(function, aligned);
+  if (!rows.known || rows.multiplies || rows.walks || (rows.in_rounds && !rows.across_warps)) return;
+  const int64_t threads = plan->threads(), data = MostLiveData(function).words / threads;
+  const tuning::Beside& beside = rows.across_warps ? tuning::kBesideRows : tuning::kBesideElements;
+  const int64_t each = std::max(tuning::kThreadRegisters, data + data * beside.of_data / 100 + beside.other);
+  plan->blocks = static_cast<int>(std::clamp<int64_t>(Target::kRegisters / (threads * each), 1, 32));
+  if (rows.waits) plan->blocks = std::min(plan->blocks, tuning::kBlocksOfWaiting);
+  plan->tells_blocks = true;
+}
+
 }  // namespace
 
 std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function,
@@ -164,6 +177,7 @@ std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& f
     s.num_warps = choice.num_warps;
     s.why = std::move(choice.why);
   }
+  PlanBlocks(function, options.aligned, &s);
   PlanRings(target, function, options, &s);
   if (!PlanCopies(target, function, options, &s)) return std::nullopt;
   return s;
@@ -176,6 +190,7 @@ void Decide(ir::Module* module, ir::Function* function, const Schedule& s) {
   Decide<Decision::kStages>(module, kernel, s.stages);
   Decide<Decision::kBlocks>(module, kernel, s.blocks);
   Decide<Decision::kRasterization>(module, kernel, {s.square, s.along});
+  if (s.tells_blocks) Decide<Decision::kTellsBlocks>(module, kernel, true);
   if (s.producer) Decide<Decision::kProducer>(module, kernel, true);
   if (s.persistent) Decide<Decision::kPersistent>(module, kernel, true);
   if (s.cluster) Decide<Decision::kCluster>(module, kernel, true);
@@ -194,6 +209,7 @@ std::optional<Schedule> ScheduleOf(const ir::Function& function) {
     s.square = static_cast<int>((*rasterization)[0]);
     s.along = static_cast<int>((*rasterization)[1]);
   }
+  s.tells_blocks = DecisionOf<Decision::kTellsBlocks>(*kernel);
   s.producer = DecisionOf<Decision::kProducer>(*kernel);
   s.persistent = DecisionOf<Decision::kPersistent>(*kernel);
   s.cluster = DecisionOf<Decision::kCluster>(*kernel);

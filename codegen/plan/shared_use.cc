@@ -119,15 +119,26 @@ class Accountant {
     const int dim = static_cast<int>(ir::FoldOp(op).dim());
     const Layout total = layout.Slice(dim).RemoveZeroRegisters();
     for (int i = 0; i < op.num_results(); ++i) Exchange(own, layout, op.operand(i));
-    const auto& warps = BitsAlong(layout, dim).in[static_cast<int>(In::kWarp)];
-    if (!warps.empty()) {
+    if (!DecisionOf<Decision::kJoinsExchange>(op)) {
       uint64_t bytes = 0;
-      for (int i = 0; i < op.num_results(); ++i)
-        bytes += FoldPartsBytes(int64_t{1} << warps.size(), total, BytesOf(op.result(i)));
-      account_.Scratch(bytes);
+      for (const Op* fold : ReducesTogether(op)) bytes += PartsBytes(*fold);
+      if (bytes > 0) account_.Scratch(bytes);
     }
     const Layout& end = ir::ScanOp::Is(&op) ? layout : total;
     for (int i = 0; i < op.num_results(); ++i) Exchange(end, LayoutOrScalar(op.result(i)), op.result(i));
+  }
+
+  // What warps exchange.
+  uint64_t PartsBytes(const Op& fold) {
+    const Layout layout = FoldLayout(fold, LayoutOrScalar(fold.operand(0)), schedule_.num_warps);
+    const int dim = static_cast<int>(ir::FoldOp(fold).dim());
+    const Layout total = layout.Slice(dim).RemoveZeroRegisters();
+    const auto& warps = BitsAlong(layout, dim).in[static_cast<int>(In::kWarp)];
+    uint64_t bytes = 0;
+    for (int i = 0; !warps.empty() && i < fold.num_results(); ++i) {
+      bytes += FoldPartsBytes(int64_t{1} << warps.size(), total, BytesOf(fold.result(i)));
+    }
+    return bytes;
   }
 
   // Strong loads and atomics are done by the first of the threads that hold an element.

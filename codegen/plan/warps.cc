@@ -4,11 +4,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/begins_at_block.h"
+#include "codegen/analysis/facts.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/plan/fold_layout.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -21,7 +25,54 @@ bool LoadsInRounds(const ir::Op& op) {
   return parent != nullptr && parent->opcode() == ir::Opcode::kFor && !op.result(0)->type().is_scalar();
 }
 
+// The access moves in vectors of eight bytes or more, without a test at run time, or takes few registers anyway.
+bool IsWide(const ir::Op& op, bool aligned, Facts* facts) {
+  const ir::Type type = op.operand(0)->type();
+  if (type.is_tile() && (type.rank() == 0 || type.num_elements() < 32)) return true;
+  if (!ir::LoadPtrOp::Is(&op) && !ir::StorePtrOp::Is(&op)) return aligned && op.info()->family != ir::Family::kAtomic;
+  const ir::Value* mask = ir::LoadPtrOp::Is(&op) ? ir::LoadPtrOp(op).mask() : ir::StorePtrOp(op).mask();
+  const auto bytes = static_cast<uint64_t>(std::max(1, ir::MemoryBits(type.element().pointee) / 8));
+  for (int d = 0; d < type.rank(); ++d) {
+    const Facts::Line line = facts->LineOf(op.operand(0), d);
+    const uint64_t vector = std::min(line.rising, 16 / std::min<uint64_t>(16, bytes));
+    if (vector * bytes >= 8 && line.start >= vector * bytes &&
+        (mask == nullptr || facts->LineOf(mask, d).equal >= vector)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ReducesAcrossWarps(const ir::Op& op) {
+  if (!ir::ReduceOp::Is(&op) || op.operand(0)->type().rank() == 0) return false;
+  const Layout layout = Layout::Default(op.operand(0)->type().shape(), tuning::kMaxWarps, 4);
+  return WarpsOfResult(op, layout, tuning::kMaxWarps) >= tuning::kWarpsOfRow;
+}
+
+bool WaitsForOthers(const ir::Op& op) {
+  if (op.info()->family != ir::Family::kAtomic) return false;
+  for (const ir::Op* at = op.parent(); at != nullptr; at = at->parent()) {
+    if (ir::LoopOp::Is(at)) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+RowWork RowWorkOf(const ir::Function& function, bool aligned) {
+  Facts facts;
+  RowWork work;
+  ir::Walk(function.body(), [&](ir::Op* op) {
+    work.multiplies = work.multiplies || op->info()->family == ir::Family::kMma;
+    work.in_rounds = work.in_rounds || LoadsInRounds(*op);
+    work.reduces = work.reduces || ir::FoldOp::Is(op);
+    work.across_warps = work.across_warps || ReducesAcrossWarps(*op);
+    work.waits = work.waits || WaitsForOthers(*op);
+    work.walks = work.walks || (ir::ForOp::Is(op) && BeginsAtBlock(*op));
+    if (op->info()->is_access() && !IsFetch(op)) work.known = work.known && IsWide(*op, aligned, &facts);
+  });
+  return work;
+}
 
 int64_t LiveBesideStages(const Target& target, int num_warps, const ir::Function& function) {
   return MostLiveRegisters(function,
@@ -36,14 +87,12 @@ class Held {
  public:
   Held(const Target& target, const ir::Function& function, bool aligned)
       : target_(target), function_(function), live_(MostLiveRegisters(function)) {
-    bool in_rounds = false;
     TileRegisters registers;
     ir::Walk(function.body(), [&](ir::Op* op) {
       if (op->info()->family == ir::Family::kMma) {
         products_.push_back(op);
         if (WorksOnRows(*op)) chain_rows_ = std::max(chain_rows_, op->result(0)->type().shape()[0]);
       }
-      in_rounds = in_rounds || LoadsInRounds(*op);
       // Constants are made where they are used; what is fetched ahead is in shared memory.
       if (op->opcode() == ir::Opcode::kConstant || IsFetch(op) || IsFetch(op->parent())) return;
       for (int i = 0; i < op->num_results(); ++i) {
@@ -53,13 +102,21 @@ class Held {
       }
     });
     tuning::Share memory = aligned ? tuning::kAlignedMemory : tuning::kMemory;
-    if (in_rounds) memory.largest = tuning::kLargestOfLoops;
+    const RowWork work = RowWorkOf(function, aligned);
+    if (work.in_rounds) memory.largest = tuning::kLargestOfLoops;
+    if (!work.multiplies && !work.walks && work.known && work.across_warps) {
+      memory = tuning::kRows;
+      of_few_ = tuning::kRowsOfFewWarps;
+      fewest_ = work.waits ? tuning::kWarpsOfWaiting : 1;
+      live_ = MostLiveData(function);
+    } else if (!work.multiplies && work.known && !work.reduces && !work.in_rounds) {
+      memory.largest = tuning::kLargestOfElements;
+    }
     share_ = chain_rows_ > 0 ? tuning::ChainShare(target) : products_.empty() ? memory : tuning::kProducts;
   }
 
   bool HoldsLargest(int warps) const {
-    // A thread should have at least four elements before there is another warp, up to four warps.
-    if (warps < 4 && largest_ > 32 * 4 * warps) return false;
+    if (warps < fewest_ || (warps < 4 && largest_ > 32 * of_few_ * warps)) return false;
     if (largest_ <= 32 * share_.largest * warps) return true;
     if (TwoWarpgroupsDo(warps) && largest_ <= 32 * tuning::kTwoWarpgroups.largest * warps) return true;
     return target_.has(kWgmma) && HasAllRows(warps) && largest_ <= 32 * tuning::kLargestOfRows * warps;
@@ -95,12 +152,14 @@ class Held {
 
   const Target& target_;
   const ir::Function& function_;
-  const LiveRegisters live_;
+  LiveRegisters live_;
   int64_t largest_ = 0;  // registers of 32 bits, in all threads, of one tile
   std::string largest_type_;
   std::vector<const ir::Op*> products_;
   int64_t chain_rows_ = 0;  // of products that work on rows; 0: none does
   tuning::Share share_;     // registers of a thread
+  int fewest_ = 1;          // warps
+  int64_t of_few_ = 4;      // elements that a thread should have before there is another warp, up to four warps
 };
 
 }  // namespace

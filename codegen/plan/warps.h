@@ -16,6 +16,18 @@ struct WarpChoice {
   std::string why;  // for people
 };
 
+// What a kernel does with rows, by which it gets warps, and blocks on a multiprocessor.
+struct RowWork {
+  bool known = true;        // all accesses of tiles move in vectors, and nothing of that is tested at run time
+  bool multiplies = false;  // matrices
+  bool walks = false;       // a loop goes over tiles that are chosen by the number of the block
+  bool in_rounds = false;   // a loop loads tiles
+  bool reduces = false;
+  bool across_warps = false;  // with many warps, several have parts of what is reduced
+  bool waits = false;         // for other blocks, in a loop around an atomic
+};
+RowWork RowWorkOf(const ir::Function& function, bool aligned);
+
 // Registers of 32 bits that tiles take at once, in all threads; left operands that wgmma reads from shared memory take none.
 int64_t LiveBesideStages(const Target& target, int num_warps, const ir::Function& function);
 

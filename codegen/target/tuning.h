@@ -41,6 +41,36 @@ inline constexpr Share kMemory = {32, 64}, kAlignedMemory = {32, 96};
 // sums of 8192 f32 in tiles of 16 x 256: 102.7 us with 4 warps, 95.5 with 8, 92.0 with 16).
 inline constexpr int64_t kLargestOfLoops = 8;
 
+// A tile is kept for the next load of the same (passes/reuse_loads.cc) where a thread then holds no more than so many registers of tiles,
+// with the most warps.
+inline constexpr int64_t kReuse = 56;
+
+// Where a reduction goes across warps, each warp that takes part costs as much as a dozen elements a thread more: shuffles, a barrier, and
+// what the other warps have, read by all. So there are few of them, where all accesses are known to be wide (rows of 4096 bf16, three
+// sums: 42.2 us with 16 warps, 28.8 with 8, 27.3 with 4; layer norm in rounds, rows of 4096 f16: 33.0, 26.5, 26.4; of 8192 with 16 and 8:
+// 59.8, 49.0; of 1024 with 4, 2, 1: 7.1, 5.9, 5.5; sums down 32 x 128 with 16, 8, 4: 7.5, 3.5, 2.8). But rows that a persistent block walks
+// over come early, to registers, of which few do; and two warps to a row cost less than the loads of one iteration that more warps begin
+// (sums of rows in rounds of 8 x 512: 45.8 with 16, 47.9 with 8).
+inline constexpr Share kRows = {32, 96};
+inline constexpr int64_t kRowsOfFewWarps = 16;  // elements of a thread, with less than four warps
+inline constexpr int kWarpsOfRow = 4;
+// Where blocks wait for each other's locks, each is done sooner with more warps, and more of them stand in each other's way (layer norm backward,
+// rows of 4096: 73.9 with 8 warps in two blocks, 78.0 in four, 78.8 with 4 warps in four).
+inline constexpr int kWarpsOfWaiting = 8, kBlocksOfWaiting = 2;
+// Element by element, half as many of them in a thread begin as many loads in as many registers, and end sooner (swiglu of bf16, tiles of 8 x 512:
+// 138.9 us with 4 warps, 132.3 with 8; silu of 2048 f32: 5.0, 4.8).
+inline constexpr int64_t kLargestOfElements = 16;
+// Registers that a thread of a kernel without products is given, if its tiles need no more. Told nothing, ptxas saves registers for more
+// blocks than there are, and begins loads late (silu of 2048 f16: 32 registers, 3.56 us; 67, 3.0; swiglu of 16384 f32: 59, 5.8; 125, 5.5), or
+// takes so many that a block is alone (layer norm backward, rows of 8192, 16 warps: 88 registers, 157 us; 64, two blocks, 127).
+inline constexpr int64_t kThreadRegisters = 64;
+// Beside data, where tiles need more: a part of it, in percent, and others. ptxas works on many elements at once (swiglu of bf16, 128 threads: 117
+// registers for 64 of data).
+struct Beside {
+  int64_t of_data, other;
+};
+inline constexpr Beside kBesideRows = {0, 16}, kBesideElements = {50, 40};
+
 // --- rings (plan/schedule.cc) ---------------------------------------------------------------------------------------
 
 // More stages are slower: blocks drift apart, and what one of them loads is not in the cache any more for the next.

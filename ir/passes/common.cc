@@ -33,8 +33,10 @@ size_t HashOf(const Op& op) {
   return absl::HashOf(op.info(), OperandsOf(op), op.num_results() > 0 ? op.result(0)->type() : Type());
 }
 
-bool AreSame(const Op& a, const Op& b) {
-  if (a.info() != b.info() || a.num_results() != b.num_results() || OperandsOf(a) != OperandsOf(b)) return false;
+}  // namespace
+
+bool AreAlike(const Op& a, const Op& b) {
+  if (a.info() != b.info() || a.num_results() != b.num_results() || a.num_operands() != b.num_operands()) return false;
   const FormatInfo& format = *a.info()->format;
   for (size_t f = 0; f < format.operands.size(); ++f) {
     if (a.group_end(static_cast<int>(f)) != b.group_end(static_cast<int>(f))) return false;
@@ -48,6 +50,10 @@ bool AreSame(const Op& a, const Op& b) {
   }
   return true;
 }
+
+namespace {
+
+bool AreSame(const Op& a, const Op& b) { return AreAlike(a, b) && OperandsOf(a) == OperandsOf(b); }
 
 class Sharer {
  public:

@@ -28,6 +28,9 @@ enum class Share : uint8_t { kAll, kScalars };
 // It is a scalar, a view or a token.
 bool IsScalarLike(const Value& v);
 
+// The operations are one but for their operands: of one kind, with equal attributes and types. Regions are not compared.
+bool AreAlike(const Op& a, const Op& b);
+
 // Whether anything changed.
 bool ShareCommon(Function* function, Share share);
 

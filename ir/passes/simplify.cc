@@ -113,6 +113,7 @@ class Simplifier {
   void TakeRegion(Op* op, Block* region);
   void VisitLoop(Op* op);
   void RunOnce(Op* op, const CarryingLoop& loop, Op* leave);
+  bool RunCounted(Op* op, const CarryingLoop& loop, const std::vector<Op*>& latches);
   void VisitSizes(Op* op);
 
   Module* module_;
@@ -152,6 +153,35 @@ void Simplifier::TakeRegion(Op* op, Block* region) {
   op->Erase();
 }
 
+// How often a for with constant bounds runs, if that is not more than once.
+std::optional<int> RoundsUpToOne(const ForOp& loop) {
+  const auto [from, to, by] = BoundsOf(loop);
+  const std::optional<uint64_t> lower = SplatOf(from), upper = SplatOf(to), step = SplatOf(by);
+  if (!lower || !upper || !step) return std::nullopt;
+  const int width = WidthOf(from);
+  const bool runs = loop.unsigned_cmp() ? *lower < *upper : AsSigned(*lower, width) < AsSigned(*upper, width);
+  if (!runs) return 0;
+  if (AsSigned(*step, width) <= 0 || LowBits(*upper - *lower, width) > *step) return std::nullopt;
+  return 1;
+}
+
+// A counted loop that runs once, or not at all. One with products stays: on a GPU their operands are fetched ahead by the loop.
+bool Simplifier::RunCounted(Op* op, const CarryingLoop& loop, const std::vector<Op*>& latches) {
+  const std::optional<int> rounds = RoundsUpToOne(ForOp(op));
+  if (!rounds) return false;
+  if (*rounds == 0) {
+    for (int i = 0; i < op->num_results(); ++i) Replace(op->result(i), loop.init(i));
+    op->Erase();
+    return changed_ = true;
+  }
+  bool multiplies = false;
+  Walk(loop.body(), [&](Op* inner) { multiplies = multiplies || inner->info()->has(kProduct); });
+  if (multiplies || latches.size() != 1 || loop.latch() == nullptr) return false;
+  loop.index()->ReplaceAllUsesWith(ForOp(op).lower_bound());
+  RunOnce(op, loop, loop.latch());
+  return true;
+}
+
 // A loop that ends in a break does not repeat.
 void Simplifier::RunOnce(Op* op, const CarryingLoop& loop, Op* leave) {
   for (int i = 0; i < loop.num_carried(); ++i) loop.arg(i)->ReplaceAllUsesWith(loop.init(i));
@@ -170,6 +200,7 @@ void Simplifier::VisitLoop(Op* op) {
     if (BreakOp::Is(inner) && TargetOf(*inner) == op) breaks.push_back(inner);
   });
   if (latches.empty() && breaks.size() == 1 && breaks[0] == loop.body()->back()) return RunOnce(op, loop, breaks[0]);
+  if (loop.counts() && breaks.empty() && RunCounted(op, loop, latches)) return;
   for (int i = 0; i < loop.num_carried(); ++i) {
     const auto same = [&](const Op* latch) {
       return latch->operand(i) == loop.arg(i) || latch->operand(i) == loop.init(i);

@@ -75,6 +75,19 @@ TEST(PointerPtx, RowsOfMatricesMoveBySixteenBytes) {
   EXPECT_LE(Count(c.ptx, "setp."), 6);
 }
 
+// What is known to be equal for the neighbours in a vector is compared once for all of them, whoever uses it.
+TEST(PointerPtx, AMaskOfVectorsIsComparedOncePerVector) {
+  const std::string masked = absl::StrReplaceAll(
+      Row("f32", "16"), {{"  store_ptr_tko weak %y.p, %v, %mask",
+                          "  %zero = constant <f32: 0.0> : tile<8192xf32>\n  %twice = addf %v, %v\n"
+                          "  %kept = select %mask, %twice, %zero\n  store_ptr_tko weak %y.p, %kept"}});
+  const CompiledText c = Compiled90(masked);
+  ASSERT_EQ(Count(c.ptx, "selp."), 16);
+  EXPECT_LE(Count(c.ptx, "setp."), 6);
+  const CompiledText within = Compiled90(absl::StrReplaceAll(masked, {{"div_by<16>, %n", "div_by<2>, %n"}}));
+  EXPECT_GE(Count(within.ptx, "setp."), 8);
+}
+
 TEST(PointerPtx, ABoundWithinAVectorIsTested) {
   const CompiledText c = Compiled90(Row("f16", "1"));
   EXPECT_EQ(Count(c.ptx, "ld.global.v4.b32"), 2);

@@ -26,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "codegen/analysis/facts.h"
 #include "codegen/emit/context/blocks.h"
 #include "codegen/emit/context/control_stack.h"
 #include "codegen/emit/context/order.h"
@@ -83,6 +84,7 @@ class Emitter {
   Order& order() { return order_; }
 
   const ir::Function& function() const { return function_; }
+  Facts& facts() { return facts_; }
 
   // --- values ---
   const Registers& regs(const ir::Value* v) const { return regs_.at(v); }
@@ -199,6 +201,7 @@ class Emitter {
   absl::flat_hash_map<const ir::Value*, ViewValue> views_;
   ControlStack control_;
   Order order_;
+  Facts facts_;
   absl::Status status_;
 };
 

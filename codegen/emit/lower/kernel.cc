@@ -1,5 +1,6 @@
 #include "codegen/emit/lower/kernel.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "codegen/emit/context/symbol.h"
 #include "codegen/emit/lower/skip_ones.h"
+#include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
@@ -22,13 +24,29 @@ namespace {
 
 using LowerFn = void (*)(Emitter&, const ir::Op&);
 
+// In groups of how many registers a thread's elements are equal, as facts have it. Of predicates only: integers that are equal LLVM finds
+// itself, but not that a row ends between two vectors.
+size_t EqualRegisters(Emitter& e, const ir::Value* v) {
+  if (v->type().elem() != ir::Elem::kI1) return 1;
+  for (int d = 0; d < v->type().rank(); ++d) {
+    const auto n = static_cast<uint64_t>(NeighbouringRegisters(e.layout(v), d));
+    if (n > 1) return std::min(n, e.facts().LineOf(v, d).equal);
+  }
+  return 1;
+}
+
 // One register after the other: the operands of an elementwise operation have one layout.
 void LowerElementwise(Emitter& e, const ir::Op& op, llvm::Value* (*fn)(Emitter&, const ir::Op&, Operands)) {
   if (DecisionOf<Decision::kSkipsOnes>(op)) return MultiplyUnlessOnes(e, op, fn);
   const size_t n = e.layout(op.result(0)).registers();
   Registers out(n);
   std::vector<llvm::Value*> in(op.num_operands());
+  const size_t equal = EqualRegisters(e, op.result(0));
   for (size_t r = 0; r < n && !e.refused(); ++r) {
+    if (r % equal != 0) {
+      out[r] = out[r - 1];
+      continue;
+    }
     for (int i = 0; i < op.num_operands(); ++i) in[i] = e.regs(op.operand(i))[r];
     out[r] = fn(e, op, in);
   }
@@ -75,7 +93,7 @@ llvm::Function* MakeKernel(const ir::Function& function, const Schedule& plan, i
   kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
   kernel->addFnAttr("nvvm.reqntid", std::to_string(plan.hardware_threads()));
   kernel->addFnAttr(llvm::Attribute::NoUnwind);
-  if (plan.blocks > 1) kernel->addFnAttr("nvvm.minctasm", std::to_string(plan.blocks));
+  if (plan.blocks > 1 || plan.tells_blocks) kernel->addFnAttr("nvvm.minctasm", std::to_string(plan.blocks));
   for (int i = 0; i < tensor_maps; ++i) {
     // 128 bytes by value, read where they are.
     llvm::AttrBuilder map(context);

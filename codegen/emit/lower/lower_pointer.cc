@@ -45,7 +45,7 @@ PointerTile Analyse(Emitter& e, const ir::Op& op, const ir::Value* pointers, con
   const ir::Type type = pointers->type();
   if (type.rank() == 0) return t;
   const Layout& layout = e.layout(pointers);
-  Facts facts;
+  Facts& facts = e.facts();
   Facts::Line line, mask_line;
   int dim = 0;
   for (int d = 0; d < type.rank() && t.vector == 1; ++d) {

@@ -4,6 +4,7 @@
 // accumulator. With a commutative body any layout will do; otherwise (and for scans) the dimension first gets into
 // order: its lowest bits in registers, the next in lanes, the highest in warps.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/plan/fold_layout.h"
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -150,32 +152,18 @@ class Work {
     return t;
   }
 
-  // Gives to every warp what each of the warps along the dimension has: part[p][k], p in the order of the dimension.
-  std::vector<std::vector<Tuple>> ShareParts(const std::vector<Tuple>& own, const Layout& result, bool last_lane_only) {
-    auto& b = e_.b();
-    const int parts = 1 << warps().size();
-    const int64_t elements = result.elements();
-    // Where all lanes read the same places, ptxas (12.8 to 13.5) moves two values of 16 bits in one word to uniform registers
-    // and may forget one of them (docs/gpu-faults.md): such values take a word each.
-    const bool words = FoldTakesWords(result);
-    std::vector<llvm::Type*> types;
-    for (llvm::Value* v : own[0])
-      types.push_back(words && v->getType()->getPrimitiveSizeInBits() < 32 ? b.getInt32Ty() : v->getType());
-    std::vector<uint64_t> size;  // bytes before each operand's parts
+  // What every warp gives to each of the warps along the dimension: bytes of shared memory, in which parts are written, and behind a
+  // barrier read: part[p][k], p in the order of the dimension.
+  uint64_t PartsBytes(const Layout& result) {
     uint64_t total = 0;
-    for (int i = 0; i < n_; ++i) {
-      size.push_back(total);
-      total += FoldPartsBytes(parts, result, MemoryBytes(own[0][i]->getType()));
-    }
-    llvm::Value* base = e_.Scratch(total);
+    for (const Registers& v : values_) total += FoldPartsBytes(parts(), result, MemoryBytes(v[0]->getType()));
+    return total;
+  }
+  void WriteParts(const std::vector<Tuple>& own, const Layout& result, llvm::Value* base, bool last_lane_only) {
+    auto& b = e_.b();
     std::vector<uint64_t> no_lanes(5, 0), order(Log2(e_.num_warps()), 0);
     for (size_t i = 0; i < warps().size(); ++i) order[warps()[i].at] = uint64_t{1} << i;
     llvm::Value* part = e_.threads().LinearOfThread(no_lanes, order);
-    auto address = [&](llvm::Value* p, int k, int i) {
-      const int bytes = MemoryBytes(types[i]);
-      llvm::Value* at = b.CreateAdd(b.CreateMul(p, e_.I32(elements)), e_.threads().Element(result, k));
-      return b.CreateGEP(b.getInt8Ty(), base, b.CreateAdd(b.CreateMul(at, e_.I32(bytes)), e_.I32(size[i])));
-    };
     // Of the lanes along the dimension one writes: all have the same value, or the last has that of all.
     llvm::Value* writes = nullptr;
     for (const BitAlong& bit : lanes()) {
@@ -189,24 +177,34 @@ class Work {
     else
       b.CreateBr(write);
     b.SetInsertPoint(write);
+    const bool words = FoldTakesWords(result);
     for (int k = 0; k < results(); ++k) {
-      for (int i = 0; i < n_; ++i) StoreVector(e_, {words ? Widened(e_, own[k][i]) : own[k][i]}, address(part, k, i));
+      for (int i = 0; i < n_; ++i)
+        StoreVector(e_, {words ? Widened(e_, own[k][i]) : own[k][i]}, PartAt(result, base, part, k, i));
     }
     b.CreateBr(written);
     b.SetInsertPoint(written);
-    e_.Barrier();
-    std::vector<std::vector<Tuple>> all(parts);
-    for (int p = 0; p < parts; ++p) {
+  }
+  std::vector<std::vector<Tuple>> ReadParts(const Layout& result, llvm::Value* base) {
+    const bool words = FoldTakesWords(result);
+    std::vector<std::vector<Tuple>> all(static_cast<size_t>(parts()));
+    for (int p = 0; p < parts(); ++p) {
       for (int k = 0; k < results(); ++k) {
         Tuple t;
         for (int i = 0; i < n_; ++i) {
-          llvm::Value* v = LoadVector(e_, types[i], 1, address(e_.I32(p), k, i))[0];
-          t.push_back(words ? Narrowed(e_, v, own[0][i]->getType()) : v);
+          llvm::Value* v = LoadVector(e_, PartType(result, i), 1, PartAt(result, base, e_.I32(p), k, i))[0];
+          t.push_back(words ? Narrowed(e_, v, values_[i][0]->getType()) : v);
         }
         all[p].push_back(std::move(t));
       }
     }
     return all;
+  }
+  std::vector<std::vector<Tuple>> ShareParts(const std::vector<Tuple>& own, const Layout& result, bool last_lane_only) {
+    llvm::Value* base = e_.Scratch(PartsBytes(result));
+    WriteParts(own, result, base, last_lane_only);
+    e_.Barrier();
+    return ReadParts(result, base);
   }
 
   // i1: this warp's part is p.
@@ -217,6 +215,24 @@ class Work {
   }
 
  private:
+  int parts() const { return 1 << warps().size(); }
+  // Where all lanes read the same places, ptxas (12.8 to 13.5) moves two values of 16 bits in one word to uniform registers
+  // and may forget one of them (docs/gpu-faults.md): such values take a word each.
+  llvm::Type* PartType(const Layout& result, int i) {
+    llvm::Type* type = values_[i][0]->getType();
+    return FoldTakesWords(result) && type->getPrimitiveSizeInBits() < 32 ? e_.b().getInt32Ty() : type;
+  }
+  // Of operand i, for result k, of part p.
+  llvm::Value* PartAt(const Layout& result, llvm::Value* base, llvm::Value* p, int k, int i) {
+    auto& b = e_.b();
+    uint64_t before = 0;
+    for (int o = 0; o < i; ++o) before += FoldPartsBytes(parts(), result, MemoryBytes(values_[o][0]->getType()));
+    llvm::Value* at = b.CreateAdd(b.CreateMul(p, e_.I32(result.elements())), e_.threads().Element(result, k));
+    const int bytes = MemoryBytes(PartType(result, i));
+    return b.CreateGEP(b.getInt8Ty(), base,
+                       b.CreateAdd(b.CreateMul(at, e_.I32(bytes)), e_.I32(static_cast<int64_t>(before))));
+  }
+
   Emitter& e_;
   const ir::Block& body_;
   int dim_, n_;
@@ -228,28 +244,61 @@ class Work {
 
 }  // namespace
 
-void LowerReduce(Emitter& e, const ir::Op& op) {
-  const int dim = static_cast<int>(ir::FoldOp(op).dim());
-  const bool commutative = IsCommutative(*op.region(0));
-  Work work(e, op);
-  const Layout result = work.layout().Slice(dim).RemoveZeroRegisters();
+namespace {
+
+// A reduce up to where warps exchange their parts.
+struct Reduction {
+  Reduction(Emitter& e, const ir::Op& reduce)
+      : op(reduce),
+        work(e, reduce),
+        result(work.layout().Slice(static_cast<int>(ir::FoldOp(reduce).dim())).RemoveZeroRegisters()) {
+    const bool commutative = IsCommutative(*reduce.region(0));
+    for (int k = 0; k < work.results() && !e.refused(); ++k)
+      own.push_back(work.OverLanes(work.InThread(k), commutative));
+  }
+
+  const ir::Op& op;
+  Work work;
+  const Layout result;
   std::vector<Tuple> own;
-  for (int k = 0; k < work.results() && !e.refused(); ++k) own.push_back(work.OverLanes(work.InThread(k), commutative));
-  if (e.refused()) return;
-  if (!work.warps().empty()) {
-    const auto parts = work.ShareParts(own, result, false);
-    for (int k = 0; k < work.results(); ++k) {
-      std::vector<Tuple> row;
-      for (const auto& part : parts) row.push_back(part[k]);
-      own[k] = work.InTree(std::move(row));
+};
+
+}  // namespace
+
+void LowerReduce(Emitter& e, const ir::Op& op) {
+  if (DecisionOf<Decision::kJoinsExchange>(op)) return;  // lowered with the one before it
+  std::vector<std::unique_ptr<Reduction>> all;
+  uint64_t bytes = 0;
+  for (const ir::Op* each : ReducesTogether(op)) {
+    all.push_back(std::make_unique<Reduction>(e, *each));
+    if (e.refused()) return;
+    if (!all.back()->work.warps().empty()) bytes += all.back()->work.PartsBytes(all.back()->result);
+  }
+  if (bytes > 0) {
+    llvm::Value* base = e.Scratch(bytes);
+    std::vector<llvm::Value*> at;
+    for (auto& r : all) {
+      at.push_back(base);
+      r->work.WriteParts(r->own, r->result, base, false);
+      base = e.b().CreateConstGEP1_64(e.b().getInt8Ty(), base, r->work.PartsBytes(r->result));
+    }
+    e.Barrier();
+    for (size_t i = 0; i < all.size(); ++i) {
+      Reduction& r = *all[i];
+      const auto parts = r.work.ReadParts(r.result, at[i]);
+      for (int k = 0; k < r.work.results(); ++k) {
+        std::vector<Tuple> row;
+        for (const auto& part : parts) row.push_back(part[k]);
+        r.own[k] = r.work.InTree(std::move(row));
+      }
     }
   }
-  for (int i = 0; i < op.num_results(); ++i) {
-    Registers out;
-    for (int k = 0; k < work.results(); ++k) {
-      out.push_back(own[k][i]);
+  for (auto& r : all) {
+    for (int i = 0; i < r->op.num_results(); ++i) {
+      Registers out;
+      for (int k = 0; k < r->work.results(); ++k) out.push_back(r->own[k][i]);
+      e.Set(r->op.result(i), ConvertRegisters(e, r->result, e.layout(r->op.result(i)), out));
     }
-    e.Set(op.result(i), ConvertRegisters(e, result, e.layout(op.result(i)), out));
   }
 }
 

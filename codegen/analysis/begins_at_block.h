@@ -1,0 +1,14 @@
+// Loops by which few blocks walk over the tiles of a grid.
+#ifndef TILE_CODEGEN_ANALYSIS_BEGINS_AT_BLOCK_H_
+#define TILE_CODEGEN_ANALYSIS_BEGINS_AT_BLOCK_H_
+
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+// The for begins at a tile that is chosen by the number of the block.
+bool BeginsAtBlock(const ir::Op& loop);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_ANALYSIS_BEGINS_AT_BLOCK_H_

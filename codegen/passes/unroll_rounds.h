@@ -1,0 +1,30 @@
+// Two loops over the same few pieces of a row become straight code, so that the row is loaded once (passes/reuse_loads.h).
+//
+//   %max = for %k in (0 to 2, step 1) iter_values(%m = …) {      %a = load %row[0]   … %b = load %row[1]   …
+//     %x = load %row[%k]                                          …
+//     …                                                           %c = load %row[0]   // is %a
+//   }
+//   %sum = for %k in (0 to 2, step 1) … {
+//     %x = load %row[%k]
+//
+// Loops with the same constant bounds and at most kMostRounds rounds, which follow each other in a block and load the same with the same
+// index, where registers hold all of it (tuning::kReuse). Not loops with matrix products. Not thread-safe with other changes of the module.
+#ifndef TILE_CODEGEN_PASSES_UNROLL_ROUNDS_H_
+#define TILE_CODEGEN_PASSES_UNROLL_ROUNDS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "codegen/passes/program.h"
+
+namespace tile::codegen {
+
+void UnrollRounds(Program& p);
+
+// Registers of a thread that holds all data tiles that live at once, and `more` words in all threads; "" if it can keep them from one
+// load to the next.
+std::string WhyNotKept(const Program& p, int64_t more);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_UNROLL_ROUNDS_H_
