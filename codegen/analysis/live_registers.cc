@@ -22,13 +22,17 @@ constexpr int kVectorBits = 128;
 // Bodies of scalars, or of what is in shared memory.
 bool HasNoTiles(const Op* op) { return op->info()->has(ir::kElementBody) || IsFetch(op); }
 
-bool TakesRegisters(const Op* op) { return RuleOf(*op).registers == RegisterRule::kOwn; }
-
-// The result is made of the operand's registers.
-bool TakesSource(const Op* op) {
-  const RegisterRule rule = RuleOf(*op).registers;
-  return rule == RegisterRule::kSource || rule == RegisterRule::kRepeat;
+// What is computed of repeated elements alone repeats, too.
+bool Repeats(const Op* op) {
+  if (op == nullptr) return false;
+  if (RuleOf(*op).registers == RegisterRule::kRepeat) return true;
+  return op->info()->has(ir::kElementwise) && op->num_operands() == 1 && Repeats(op->operand(0)->def());
 }
+
+bool TakesRegisters(const Op* op) { return RuleOf(*op).registers == RegisterRule::kOwn && !Repeats(op); }
+
+// The result is made of the operand's registers, or of as many.
+bool TakesSource(const Op* op) { return RuleOf(*op).registers == RegisterRule::kSource || Repeats(op); }
 
 class Liveness {
  public:

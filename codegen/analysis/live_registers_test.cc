@@ -49,6 +49,16 @@ TEST(LiveRegisters, LoopsCarryTilesAndKeepWhatTheyUse) {
   EXPECT_EQ(Most(absl::StrCat(kPointers, "  %b = mulf %a, %a : tile<64xf32>\n", outside)), 128);
 }
 
+TEST(LiveRegisters, WhatIsMadeOfRepeatedElementsRepeats) {
+  // 64 columns of one row each: neither the broadcast nor its negation takes 4096 registers.
+  EXPECT_EQ(Most(absl::StrCat(kPointers,
+                              "  %row = reshape %a : tile<64xf32> -> tile<1x64xf32>\n"
+                              "  %all = broadcast %row : tile<1x64xf32> -> tile<64x64xf32>\n"
+                              "  %less = negf %all : tile<64x64xf32>\n"
+                              "  print_tko \"%less\", %less : tile<64x64xf32> -> token\n")),
+            64);
+}
+
 TEST(LiveRegisters, OneOfTwoRegionsIsRun) {
   // What the second region gives on is not there beside what the first one makes.
   EXPECT_EQ(Most(absl::StrCat(kPointers,

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/running_products.h"
@@ -33,6 +34,7 @@ class Registers {
   Registers(const Target& target, const Schedule& schedule, const ir::Function& function)
       : target_(target), schedule_(schedule), function_(function) {}
 
+  int64_t Each(int64_t words) const { return words / schedule_.threads(); }
   int64_t Live() const { return LiveBesideStages(target_, schedule_.num_warps, function_) / schedule_.threads(); }
   bool Hold(int64_t live) const {
     const int64_t most = std::min<int64_t>(255, Target::kRegisters / (schedule_.threads() * schedule_.blocks));
@@ -58,12 +60,12 @@ class Loop {
   }
 
   // Why its products wait where they stand; "" if they should not.
-  std::string WhyNot() const {
+  std::string WhyNot(const Registers& registers) const {
     if (!hinders_.empty()) return hinders_;
-    for (size_t i = 1; i < products_.size(); ++i) {
-      if (FirstToFollow(i) < i) return "";
-    }
-    return "each product needs what comes of the one before";
+    size_t i = 1;
+    while (i < products_.size() && FirstToFollow(i) == i) ++i;
+    if (i == products_.size()) return "each product needs what comes of the one before";
+    return registers.Hold(registers.Each(RunningWords())) ? "" : "a thread has too few registers for what runs";
   }
 
   void Rewrite(const Registers& registers, bool keeps, ir::Module* module) {
@@ -105,7 +107,8 @@ class Loop {
     for (size_t first = FirstToFollow(i); first < i; first = FirstToFollow(i, first + 1)) {
       while (first + 1 < i && products_[first]->next() == products_[first + 1]) ++first;
       MoveBehind(module, mma, products_[first]);
-      if (const int64_t live = registers.Live(); live > before && !registers.Hold(live)) {
+      const int64_t live = registers.Live();
+      if ((live > before && !registers.Hold(live)) || !registers.Hold(registers.Each(RunningWords()))) {
         ir::MoveBefore(module, mma, behind);
         continue;
       }
@@ -123,6 +126,23 @@ class Loop {
         ir::MoveBefore(module, def, other);
     }
     if (other->next() != mma) ir::MoveBefore(module, mma, other->next());
+  }
+
+  // Registers of 32 bits, over all threads, of what runs when an iteration begins: products of the one before, with left operands that are
+  // in registers, and those that stand next to each other.
+  int64_t RunningWords() const {
+    int64_t words = 0;
+    for (const Op* mma : products_) {
+      if (!GoesAround(*mma)) continue;
+      words += RegistersOf(mma->result(0)->type());
+      const ir::Type left = mma->operand(0)->type();
+      if (CopyOf(*mma, 0) == nullptr && !IsInvariant(*mma, 0))
+        words += left.num_elements() * ir::MemoryBits(left.elem()) / 32;
+    }
+    for (const Op* op = products_[0]; op != nullptr && IsProduct(*op); op = op->next()) {
+      if (!GoesAround(*op)) words += RegistersOf(op->result(0)->type());
+    }
+    return words;
   }
 
   Op* copy_;
@@ -145,8 +165,9 @@ void OverlapProducts(const Target& target, const Schedule& schedule, ir::Module*
     Loop loop(*op);
     const StepTexts texts = {"overlap-products", "products run beside each other",
                              "products do not run beside each other"};
-    if (!TakesStep(*module, loop.first(), texts, loop.WhyNot(), trace)) continue;
-    loop.Rewrite(Registers(target, schedule, *function), schedule.stages >= tuning::kStagesToKeep, module);
+    const Registers registers(target, schedule, *function);
+    if (!TakesStep(*module, loop.first(), texts, loop.WhyNot(registers), trace)) continue;
+    loop.Rewrite(registers, schedule.stages >= tuning::kStagesToKeep, module);
   }
 }
 
