@@ -124,6 +124,21 @@ std::vector<int> MapOrder(const ir::Op& load) {
   return order;
 }
 
+namespace {
+
+// Along the contiguous dimension copies begin at multiples of 16 bytes. The PTX ISA does not ask for it, but the hardware ends a kernel with
+// "illegal instruction" where they don't, and stores write whole pieces.
+bool BeginsAligned(const ir::Op& access, int dim, int element_bits) {
+  const ir::Type view = ir::ViewAccessOp(access).view()->type();
+  for (int k = 0; k < view.rank(); ++k) {
+    if (static_cast<int>(TensorDim(view, k)) != dim) continue;
+    if (GridStep(view, k) * element_bits / 8 % kTmaAlignment != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts) {
   if (!AllowsTma(access)) return absl::FailedPreconditionError("a hint says allow_tma = false");
   const auto maker = ir::As<ir::MakeTensorViewOp>(MakerOf(ir::ViewAccessOp(access).view()));
@@ -157,6 +172,8 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
     return HostInteger(given[open], &products);
   };
   const std::vector<int> order = MapOrder(access);
+  if (!BeginsAligned(access, order[0], tile.element_bits))
+    return absl::FailedPreconditionError("its rows may begin at addresses that are no multiples of 16 bytes");
   for (size_t i = 0; i < order.size(); ++i) {
     const int dim = order[i];
     std::optional<Expr> size = host(tensor->shape, maker->dynamic_shape(), dim);

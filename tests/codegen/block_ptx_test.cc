@@ -75,6 +75,18 @@ TEST(BlockPtx, SizesOfUnknownSign) {
   EXPECT_TRUE(absl::StrContains(texts, "size 0 of the tensor at parameter 0 is not 0")) << texts;
 }
 
+// Hardware takes no box that begins between multiples of 16 bytes: a block that may do is copied by threads.
+TEST(BlockPtx, TmaBeginsAtMultiplesOfSixteenBytes) {
+  const std::string text = absl::StrReplaceAll(
+      Product(), {{"    %1 = exti %i signed",
+                   "    %three = constant <i32: 3> : tile<i32>\n    %behind = addi %i, %three : tile<i32>\n"
+                   "    %1 = exti %behind signed"}});
+  ASSERT_NE(text, Product());
+  for (const ir::Image& image : ImagesOf(text, 90)) {
+    for (const ir::TmaDescriptor& tma : image.tma) EXPECT_EQ(tma.base_param, 10u);  // of the result
+  }
+}
+
 // A mask that says something else than what lies inside of the tensor, or pointers that go elsewhere, stay what they are.
 TEST(BlockPtx, OnlyBlocksOfTensors) {
   const auto raised = [](const std::string& text) {

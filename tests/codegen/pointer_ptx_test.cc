@@ -69,10 +69,10 @@ TEST(PointerPtx, RowsOfMatricesMoveBySixteenBytes) {
       EXPECT_EQ(Count(c.ptx, "st.global"), Count(c.ptx, absl::StrCat("st.global", wide))) << elem;
     }
   }
-  // Four times sixteen bytes to a thread, since addresses take few registers, and one test of the column for each.
+  // Twice sixteen bytes to each of 512 threads, and one test of the column for each.
   const CompiledText c = Compiled90(Row("f16", "16"));
-  EXPECT_EQ(Count(c.ptx, "ld.global.v4.b32"), 4);
-  EXPECT_LE(Count(c.ptx, "setp."), 6);
+  EXPECT_EQ(Count(c.ptx, "ld.global.v4.b32"), 2);
+  EXPECT_LE(Count(c.ptx, "setp."), 4);
 }
 
 // What is known to be equal for the neighbours in a vector is compared once for all of them, whoever uses it.

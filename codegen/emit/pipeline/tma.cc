@@ -50,11 +50,8 @@ TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& ti
       const auto bounded = [&](llvm::Intrinsic::ID by, int64_t bound) {
         at = b.CreateBinaryIntrinsic(by, at, llvm::ConstantInt::getSigned(at->getType(), bound));
       };
-      // With a sign and in steps of 1 all 32 bits are coordinates, and the few that a box adds wrap around to places in front of all.
-      if (!is_signed || step > 1 || at->getType()->getIntegerBitWidth() > 32) {
-        bounded(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, last);
-        if (is_signed) bounded(llvm::Intrinsic::smax, -last);
-      }
+      bounded(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, last);
+      if (is_signed) bounded(llvm::Intrinsic::smax, -last);
       place.origin[i] = b.CreateMul(b.CreateTrunc(at, b.getInt32Ty()), e.I32(step));
       if (k == tile.contiguous) place.inner = i;
       if (k == tile.other) place.outer = i;

@@ -28,6 +28,10 @@ absl::Status Check(const TensorMap& map, absl::Span<const int32_t> coordinates, 
     return absl::InvalidArgumentError(
         absl::StrCat("a copy of ", coordinates.size(), " dimensions by a map of ", map.rank));
   }
+  // The hardware says "illegal instruction" of a load.
+  if (int64_t{coordinates[0]} * map.element_bytes() % kPiece != 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("a box at column ", coordinates[0], ", not at a multiple of 16 bytes"));
   if (offset % kSharedAlignment != 0)
     return absl::InvalidArgumentError(absl::StrCat("a box at ", offset, " in shared memory, no multiple of 128"));
   if (offset > shared_size || shared_size - offset < map.box_bytes()) {
@@ -120,9 +124,6 @@ absl::Status LoadBox(const TensorMap& map, absl::Span<const int32_t> coordinates
 absl::Status StoreBox(const TensorMap& map, absl::Span<const int32_t> coordinates, uint32_t offset,
                       absl::Span<const uint8_t> shared, GlobalAccess global) {
   if (absl::Status s = Check(map, coordinates, offset, shared.size()); !s.ok()) return s;
-  if (int64_t{coordinates[0]} * map.element_bytes() % kPiece != 0)
-    return absl::InvalidArgumentError(
-        absl::StrCat("a box is stored to column ", coordinates[0], ", not to a multiple of 16 bytes"));
   for (const Row& row : RowsOf(map, coordinates)) {
     if (row.begin == row.end) continue;
     const int64_t begin = row.begin / kPiece * kPiece, end = (row.end + kPiece - 1) / kPiece * kPiece;

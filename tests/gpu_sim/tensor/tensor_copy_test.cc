@@ -94,6 +94,7 @@ TEST(TensorCopy, LoadsSwizzledAndFillsWithZeros) {
     global.bytes.resize(64 << 10);
     for (uint8_t& b : global.bytes) b = static_cast<uint8_t>(random() % 255 + 1);
     for (const auto& at : c.at) {
+      if (at[0] * c.map.element_bytes() % 16 != 0) continue;
       std::vector<uint8_t> shared(16 << 10, 0), expected(16 << 10, 0);
       constexpr uint32_t kOffset = 2048;
       ForEachByte(c.map, at, [&](uint32_t in_box, int64_t place) {
@@ -175,8 +176,8 @@ TEST(TensorCopy, Errors) {
   EXPECT_FALSE(load({0, 0}, 1024 + 128).ok());
   EXPECT_FALSE(load({0, 0}, 1u << 31).ok());
   EXPECT_FALSE(load({0}, 0).ok());
-  EXPECT_TRUE(load({3, 0}, 0).ok());
-  EXPECT_TRUE(absl::StrContains(StoreBox(map, {3, 0}, 0, shared, global.memory()).message(), "to column 3"));
+  EXPECT_TRUE(absl::StrContains(load({3, 0}, 0).message(), "at column 3"));
+  EXPECT_TRUE(absl::StrContains(StoreBox(map, {3, 0}, 0, shared, global.memory()).message(), "at column 3"));
   global.bytes.resize(1000);
   EXPECT_TRUE(absl::StrContains(load({0, 0}, 0).message(), "no memory at"));
 }
