@@ -48,7 +48,7 @@ inline constexpr int64_t kReuse = 56;
 // Where a reduction goes across warps, each warp that takes part costs as much as a dozen elements a thread more: shuffles, a barrier, and
 // what the other warps have, read by all. So there are few of them, where all accesses are known to be wide (rows of 4096 bf16, three
 // sums: 42.2 us with 16 warps, 28.8 with 8, 27.3 with 4; layer norm in rounds, rows of 4096 f16: 33.0, 26.5, 26.4; of 8192 with 16 and 8:
-// 59.8, 49.0; of 1024 with 4, 2, 1: 7.1, 5.9, 5.5; sums down 32 x 128 with 16, 8, 4: 7.5, 3.5, 2.8). But rows that a persistent block walks
+// 59.8, 49.0; of 1024 with 4, 2, 1: 7.1, 5.9, 5.5; sums down 32 x 128 with 16, 8, 4: 7.5, 3.5, 3.4). But rows that a persistent block walks
 // over come early, to registers, of which few do; and two warps to a row cost less than the loads of one iteration that more warps begin
 // (sums of rows in rounds of 8 x 512: 45.8 with 16, 47.9 with 8).
 inline constexpr Share kRows = {32, 96};
