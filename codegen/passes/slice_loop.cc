@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/analysis/slice_dims.h"
+#include "codegen/analysis/view_dim.h"
 #include "codegen/passes/slice_carry.h"
 #include "codegen/target/decisions.h"
 #include "ir/bits.h"
@@ -247,7 +248,7 @@ class Body {
       }
       return;
     }
-    const int64_t step = type.kind() == ir::TypeKind::kStridedView ? type->steps[k] : type.shape()[k];
+    const int64_t step = GridStep(type, static_cast<int>(k));
     const int64_t length = type.shape()[k] / loop_.slices;
     std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
     shape[k] = length;

@@ -153,8 +153,7 @@ void LowerGetIndexSpaceShape(Emitter& e, const ir::Op& op) {
   const ir::Type type = op.operand(0)->type();
   const ViewValue& view = e.view(op.operand(0));
   for (int k = 0; k < op.num_results(); ++k) {
-    const auto u = static_cast<size_t>(k);
-    const int64_t step = type.kind() == ir::TypeKind::kStridedView ? type->steps[u] : type.shape()[u];
+    const int64_t step = GridStep(type, k);
     llvm::Value* size = view.sizes[TensorDim(type, k)];
     llvm::Value* tiles = b.CreateUDiv(b.CreateAdd(size, e.I64(step - 1)), e.I64(step));
     e.SetScalar(op.result(k), b.CreateZExtOrTrunc(tiles, e.RegisterType(op.result(k)->type().element())));
