@@ -78,15 +78,15 @@ def measure(peer, ours, scratch):
     return row
 
 
-def compile_all(commands, args, environment, folder):
-    """Fills the caches of compilers, {name: command}: N processes for each run every N-th row once. What fails here fails again where it is
+def compile_all(commands, args, environments, folder):
+    """Fills the caches of compilers, {name: command} with an environment each: N processes for each run every N-th row once. What fails here fails again where it is
     measured, and is reported there; what takes more than half of the time is left to be compiled there."""
     shards, log, until = args.compile, args.log.absolute(), time.time() + args.seconds / 2
     running = []
     for shard in range(shards):
         for name, command in commands.items():
             with open(log / f"compile-{name}-{shard}.txt", "w") as out:
-                running.append(subprocess.Popen(command, cwd=folder, env=dict(environment, BENCH_COMPILE=f"{shard}/{shards}"),
+                running.append(subprocess.Popen(command, cwd=folder, env=dict(environments[name], BENCH_COMPILE=f"{shard}/{shards}"),
                                                 stdin=subprocess.DEVNULL, stdout=out, stderr=out))
     for process in running:
         try:

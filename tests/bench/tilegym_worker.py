@@ -2,9 +2,11 @@
 
 With BENCH_COMPILE=K/N it only has the kernels of every N-th row compiled, which leaves them in the compiler's cache, and stops nowhere.
 """
+import fcntl
 import gc
 import os
 import sys
+import tempfile
 import traceback
 
 import bench_utils
@@ -37,14 +39,56 @@ class Series:
                     values = x if isinstance(x, (list, tuple)) else [x] * len(config.x_names)
                     self.row = {"file": current_file, "series": config.plot_name, "size": str(x), "line": f"{line} {name}"}
                     Row.now = (Compiled if SHARDS else Row)(self.row, Series.count)
-                    torch.manual_seed(0)
+                    call = dict(zip(config.x_names, values)) | {config.line_arg: line} | config.args
                     try:
-                        self.fn(**dict(zip(config.x_names, values)), **{config.line_arg: line}, **config.args)
+                        self.call(call)
                     except Exception as error:
                         Row.now.failed(error)
                     Row.now = None
                     kept.clear()
-                    torch.cuda.empty_cache()
+                    release_memory()
+
+
+    def call(self, call):
+        """Some references take more than half of a GPU's memory, which both processes of a duel ask for at once. Then one waits for the
+        other, until that has come to what is timed."""
+        try:
+            torch.manual_seed(0)
+            self.fn(**call)
+            return
+        except torch.cuda.OutOfMemoryError:
+            pass  # The frames that hold its tensors go with the exception.
+        with alone:
+            release_memory()
+            torch.manual_seed(0)
+            self.fn(**call)
+
+
+class Turn:
+    """A lock between the processes; it is given up where a row begins to be timed, or ends."""
+
+    def __init__(self):
+        self.file = None
+
+    def __enter__(self):
+        self.file = open(os.path.join(tempfile.gettempdir(), "tilegym-memory.lock"), "w")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_):
+        self.release()
+
+    def release(self):
+        if self.file:
+            self.file.close()
+            self.file = None
+
+
+def release_memory():
+    gc.collect()
+    torch.cuda.empty_cache()
+
+
+alone = Turn()
 
 
 class Compiled:
@@ -63,6 +107,8 @@ class Compiled:
 def bench(fn, *_, quantiles=None, **__):
     """In place of triton.testing.do_bench and do_bench_cudagraph; what is returned only fills the benchmark's own table."""
     if Row.now is not None:
+        release_memory()
+        alone.release()
         Row.now.bench(fn)
     return (1.0,) * len(quantiles) if quantiles else 1.0
 
@@ -90,5 +136,4 @@ for name in sys.argv[1:]:
             exec(compile(file.read(), name, "exec"), {"__name__": "__main__", "__file__": name})
     except Exception:
         traceback.print_exc()
-    gc.collect()
-    torch.cuda.empty_cache()
+    release_memory()
