@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/analysis/store_order.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
@@ -16,21 +17,6 @@ constexpr int64_t kMostRows = 16;  // of a box: 2 KiB
 constexpr int64_t kRunBits = 512, kSwizzleBits = 1024;
 
 int Log2(int64_t n) { return 63 - __builtin_clzll(static_cast<uint64_t>(n)); }
-
-// Nothing has to wait for the store.
-bool IsLast(const Op& store) {
-  return ir::OrderingOf(store) == ir::MemoryOrdering::kWeak && !ir::StoreViewOp(store).result_token()->has_uses();
-}
-
-// No access comes before the token. Frontends give every store one.
-bool IsFresh(const ir::Value* token) {
-  const Op* def = token->def();
-  if (!ir::MakeTokenOp::Is(def) && !ir::JoinTokensOp::Is(def)) return false;
-  for (int i = 0; i < def->num_operands(); ++i) {
-    if (!IsFresh(def->operand(i))) return false;
-  }
-  return true;
-}
 
 // An instruction in which each thread stores neighbours writes runs of 64 bytes and more.
 bool WritesLongRuns(Type view, int dim, const Layout& layout) {
@@ -47,7 +33,8 @@ bool WritesLongRuns(Type view, int dim, const Layout& layout) {
 
 // What is known of boxes without the layout, if the store may go by TMA: along which dimensions they lie.
 std::optional<StagedTile> BoxOf(const Op& store) {
-  if (!ir::StoreViewOp::Is(&store) || !IsLast(store)) return std::nullopt;
+  if (!ir::StoreViewOp::Is(&store) || ir::OrderingOf(store) != ir::MemoryOrdering::kWeak) return std::nullopt;
+  if (OrderOfStore(store) == WaitsForStore::kOthers) return std::nullopt;
   const Type view = ir::StoreViewOp(store).view()->type(), tensor = view.tensor();
   if (!view.is_grid_view() || tensor->space != ir::MemorySpace::kGlobal) return std::nullopt;
   StagedTile box;
@@ -153,8 +140,8 @@ std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
   TmaStore plan = WithBox(*box, layout);
   if ((plan.between & of_lanes) != 0) return std::nullopt;  // lanes of one instruction would write to several boxes
   if (!MapTensor(store, *box, 1).ok()) return std::nullopt;
-  const ir::Value* token = ir::StoreViewOp(store).token();
-  plan.ordered = token != nullptr && !IsFresh(token);
+  plan.repeats = OrderOfStore(store) == WaitsForStore::kThemselves;
+  plan.ordered = !FollowsNothingElse(store);
   return plan;
 }
 
@@ -162,6 +149,7 @@ void Decide(ir::Module* module, Op* store, const TmaStore& plan, int tensor_map)
   Decide<Decision::kTensorMap>(module, store, tensor_map);
   Decide<Decision::kBox>(module, store, {plan.box.mn, plan.box.k});
   if (plan.ordered) Decide<Decision::kProxyFence>(module, store, true);
+  if (plan.repeats) Decide<Decision::kAwaitsOwn>(module, store, true);
 }
 
 TmaStore TmaStoreOf(const Op& store, const Layout& layout) {
@@ -170,6 +158,7 @@ TmaStore TmaStoreOf(const Op& store, const Layout& layout) {
   SetSize(size[0], size[1], &box);
   TmaStore s = WithBox(box, layout);
   s.ordered = DecisionOf<Decision::kProxyFence>(store);
+  s.repeats = DecisionOf<Decision::kAwaitsOwn>(store);
   return s;
 }
 

@@ -6,8 +6,8 @@
 //   for (Mask box : s.boxes) registers r with (RegisterPart(r) & s.between) == box go into one box,
 //                             to s.map.Apply(…) elements behind its begin
 //
-// A store can be done so if it is weak, nothing waits for its token, the host can describe its tensor, and each warp
-// holds whole rows of boxes. It should if its own instructions would write short runs of bytes: of the results of a
+// A store can be done so if it is weak, nothing waits for its token but itself (codegen/analysis/store_order.h), the host can describe
+// its tensor, and each warp holds whole rows of boxes. It should if its own instructions would write short runs of bytes: of the results of a
 // product in 32 bits 32, in 16 bits 16. Pure functions, except Decide.
 #ifndef TILE_CODEGEN_PLAN_TMA_STORE_H_
 #define TILE_CODEGEN_PLAN_TMA_STORE_H_
@@ -29,6 +29,7 @@ struct TmaStore {
   Mask between = 0;      // bits of the offset that tell a warp's boxes apart
   Masks boxes;           // all values of those bits
   bool ordered = false;  // a token orders it after other accesses
+  bool repeats = false;  // a token orders it after its own copies of before
 
   // That a warp needs, at a multiple of 1024.
   int64_t warp_bytes() const {

@@ -89,8 +89,12 @@ TEST(TmaStore, ElementsLieWhereTheCopyLooksForThem) {
 
 TEST(TmaStore, OnlyWhereNothingWaitsAndTheHostKnowsTheTensor) {
   EXPECT_TRUE(Plans(kStore));
-  // Somebody waits for it; it is more than a store.
-  EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"  return", "  %all = join_tokens %done, %done\n  return"}})));
+  // A load waits for it; it is more than a store.
+  EXPECT_TRUE(Plans(absl::StrReplaceAll(kStore, {{"  return", "  %all = join_tokens %done, %done\n  return"}})));
+  EXPECT_FALSE(Plans(absl::StrReplaceAll(
+      kStore, {{"  return",
+                "  %all = join_tokens %done, %done\n  %x, %t = load_ptr_tko weak %c token = %all : tile<ptr<bf16>> -> "
+                "tile<bf16>, token\n  return"}})));
   EXPECT_FALSE(Plans(absl::StrReplaceAll(kStore, {{"weak", "relaxed device"}})));
   // The address is computed.
   EXPECT_FALSE(Plans(absl::StrReplaceAll(
@@ -132,6 +136,52 @@ TEST(TmaStore, KnowsWhetherAnythingComesBefore) {
   EXPECT_FALSE(ordered("  %t = make_token : token\n"));
   EXPECT_FALSE(ordered("  %a = make_token : token\n  %b = make_token : token\n  %t = join_tokens %a, %b\n"));
   EXPECT_TRUE(ordered("  %x, %t = load_ptr_tko weak %c : tile<ptr<bf16>> -> tile<bf16>, token\n"));
+}
+
+// A loop hands its token on. `next`: what else the body does, and the token that it carries.
+std::string Walking(const char* next, const char* view = "partition_view<tile=(128x256)") {
+  return absl::StrReplaceAll(
+      kStore,
+      {{"  %done = store",
+        "  %start = make_token : token\n  %end = for %w in (%i to %n, step 1) : tile<i32> iter_values(%t = %start) -> "
+        "token {\n  %done = store"},
+       {"%cv[%i, %j] :", "%cv[%w, %j] token = %t :"},
+       {"  return", absl::StrCat(next, "\n  }\n  return")},
+       {"partition_view<tile=(128x256)", view},
+       {"make_partition_view",
+        absl::StrCat("make_", absl::string_view(view).substr(0, absl::string_view(view).find('<')))}});
+}
+
+TEST(TmaStore, MayWaitForItself) {
+  const auto plan = [](const std::string& text) { return PlanTmaStore(*Parse(text).op, OfProduct()); };
+  const std::optional<TmaStore> itself = plan(Walking("  continue %done : token"));
+  ASSERT_TRUE(itself.has_value());
+  EXPECT_TRUE(itself->repeats);
+  EXPECT_FALSE(itself->ordered);
+  EXPECT_FALSE(plan(kStore)->repeats);
+  const auto apart =
+      plan(Walking("  continue %done : token", "strided_view<tile=(128x256), traversal_strides=[128,256]"));
+  EXPECT_TRUE(apart.has_value());
+  // Tiles that overlap: another warp may have written there.
+  EXPECT_FALSE(
+      plan(Walking("  continue %done : token", "strided_view<tile=(128x256), traversal_strides=[64,256]")).has_value());
+  // A load takes the token in the iteration, in the next one, or behind the loop.
+  const char* load = "  %x, %u = load_ptr_tko weak %c token = %done : tile<ptr<bf16>> -> tile<bf16>, token\n";
+  EXPECT_FALSE(plan(Walking(absl::StrCat(load, "  continue %done : token").c_str())).has_value());
+  EXPECT_FALSE(
+      plan(Walking(absl::StrCat(absl::StrReplaceAll(load, {{"%done", "%t"}}), "  continue %done : token").c_str()))
+          .has_value());
+  EXPECT_FALSE(
+      plan(absl::StrReplaceAll(
+               Walking("  continue %done : token"),
+               {{"  }\n  return", absl::StrCat("  }\n", absl::StrReplaceAll(load, {{"%done", "%end"}}), "  return")}}))
+          .has_value());
+  // One that comes before it is no access of its own, which it must follow.
+  const auto behind = plan(absl::StrReplaceAll(
+      Walking("  continue %done : token"),
+      {{"%start = make_token : token", "%x, %start = load_ptr_tko weak %c : tile<ptr<bf16>> -> tile<bf16>, token"}}));
+  ASSERT_TRUE(behind.has_value());
+  EXPECT_TRUE(behind->repeats && behind->ordered);
 }
 
 TEST(TmaStore, TheEmitterGetsWhatWasDecided) {

@@ -1,8 +1,18 @@
 #include "codegen/emit/context/order.h"
 
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
+namespace {
+
+// A store by TMA whose threads wait for their own copies, if its token comes from no other access.
+bool OrdersItself(const ir::Op& op) {
+  return DecisionOf<Decision::kAwaitsOwn>(op) && !DecisionOf<Decision::kProxyFence>(op);
+}
+
+}  // namespace
+
 bool Acquires(const ir::Op& op) {
   const ir::MemoryOrdering o = ir::OrderingOf(op);
   return o == ir::MemoryOrdering::kAcquire || o == ir::MemoryOrdering::kAcqRel;
@@ -34,7 +44,7 @@ const Order::Sources& Order::SourcesOf(const ir::Value* token) const {
 }
 
 bool Order::NeedsBarrier(const ir::Op& op) const {
-  if (pending_.empty()) return false;
+  if (pending_.empty() || OrdersItself(op)) return false;
   for (int i = 0; i < op.num_operands(); ++i) {
     if (!op.operand(i)->type().is_token()) continue;
     const Sources s = SourcesOf(op.operand(i));

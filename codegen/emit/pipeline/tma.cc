@@ -115,8 +115,11 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
   llvm::Value *map = e.TensorMap(store), *mine = b.CreateICmpEQ(e.threads().lane(), e.I32(0));
   for (size_t i = 0; i < s.boxes.size(); ++i) {
     const Mask buffer = i % buffers;
-    // The copy that read this buffer last is the oldest of those on their way.
-    ExecuteTogether(e, absl::StrCat("@$0 cp.async.bulk.wait_group.read ", buffers - 1, ";"), "b", {mine});
+    // The copy that read this buffer last is the oldest of those on their way. Copies write in any order, so where a token orders them
+    // those of before must have written.
+    const bool written = s.repeats && i == 0;
+    const std::string await = written ? " 0;" : absl::StrCat(".read ", buffers - 1, ";");
+    ExecuteTogether(e, absl::StrCat("@$0 cp.async.bulk.wait_group", await), "b", {mine});
     SynchronizeWarp(e);
     for (int r = 0; r < layout.registers(); r += vector) {
       const Mask offset = RegisterPart(layout, r);

@@ -1,0 +1,109 @@
+#include "codegen/analysis/store_order.h"
+
+#include "absl/container/flat_hash_set.h"
+#include "codegen/analysis/view_dim.h"
+#include "ir/loops.h"
+#include "ir/op_views.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+// No two tiles of the view overlap.
+bool TilesAreApart(ir::Type view) {
+  for (int k = 0; k < view.rank(); ++k) {
+    if (GridStep(view, k) < view.shape()[static_cast<size_t>(k)]) return false;
+  }
+  return true;
+}
+
+// Follows tokens from one store, and from those that it finds to be alike.
+class Walker {
+ public:
+  explicit Walker(const Op& store) : store_(store) {}
+
+  // Only such stores take the token, or one that it becomes.
+  bool LeadsToAlike(const Value* token) {
+    if (!seen_.insert(token).second) return true;
+    for (const ir::Use* use = token->uses(); use != nullptr; use = use->next) {
+      for (int i = 0; i < use->owner->num_operands(); ++i) {
+        if (use->owner->operand(i) == token && !TakesAlike(*use->owner, i)) return false;
+      }
+    }
+    return true;
+  }
+
+  // The token is the result of such stores, or of no access.
+  bool ComesFromAlike(const Value* token) {
+    if (token == nullptr || !seen_.insert(token).second) return true;
+    const Op* def = token->def();
+    if (def == nullptr) {
+      const std::optional<ir::CarryingLoop> loop = ir::CarryingLoop::Around(token);
+      return loop && loop->latch() != nullptr && ComesFromAlike(loop->init(loop->carried_by(token))) &&
+             ComesFromAlike(loop->next(loop->carried_by(token)));
+    }
+    if (ir::ForOp::Is(def)) {
+      const ir::CarryingLoop loop(*def);
+      return loop.latch() != nullptr && ComesFromAlike(loop.init(token->index())) &&
+             ComesFromAlike(loop.next(token->index()));
+    }
+    if (IsAlike(*def)) {
+      found_ = true;
+      return ComesFromAlike(ir::StoreViewOp(def).token());
+    }
+    if (!ir::MakeTokenOp::Is(def) && !ir::JoinTokensOp::Is(def)) return false;
+    for (int i = 0; i < def->num_operands(); ++i) {
+      if (!ComesFromAlike(def->operand(i))) return false;
+    }
+    return true;
+  }
+
+  bool found() const { return found_; }
+
+ private:
+  bool IsAlike(const Op& op) const {
+    if (&op == &store_) return true;
+    if (!ir::StoreViewOp::Is(&op) || ir::OrderingOf(op) != ir::MemoryOrdering::kWeak) return false;
+    const ir::StoreViewOp other(op), mine(store_);
+    return other.view() == mine.view() && other.tile()->type() == mine.tile()->type();
+  }
+
+  bool TakesAlike(const Op& op, int operand) {
+    if (IsAlike(op)) {
+      found_ = true;
+      return LeadsToAlike(ir::StoreViewOp(op).result_token());
+    }
+    if (ir::JoinTokensOp::Is(&op)) return LeadsToAlike(op.result(0));
+    if (ir::ForOp::Is(&op)) {
+      const ir::CarryingLoop loop(op);
+      const int i = loop.carried_by_operand(operand);
+      return i >= 0 && LeadsToAlike(loop.arg(i)) && LeadsToAlike(loop.result(i));
+    }
+    if (ir::ContinueOp::Is(&op) && ir::ForOp::Is(ir::TargetOf(op))) {
+      const ir::CarryingLoop loop(*ir::TargetOf(op));
+      return LeadsToAlike(loop.arg(operand)) && LeadsToAlike(loop.result(operand));
+    }
+    return ir::YieldOp::Is(&op) && LeadsToAlike(ir::ReceiverOf(op, operand));
+  }
+
+  const Op& store_;
+  absl::flat_hash_set<const Value*> seen_;
+  bool found_ = false;
+};
+
+}  // namespace
+
+WaitsForStore OrderOfStore(const Op& store) {
+  const ir::StoreViewOp view_store(store);
+  if (!view_store.result_token()->has_uses()) return WaitsForStore::kNothing;
+  Walker walker(store);
+  if (!walker.LeadsToAlike(view_store.result_token())) return WaitsForStore::kOthers;
+  if (!walker.found()) return WaitsForStore::kNothing;
+  return TilesAreApart(view_store.view()->type()) ? WaitsForStore::kThemselves : WaitsForStore::kOthers;
+}
+
+bool FollowsNothingElse(const Op& store) { return Walker(store).ComesFromAlike(ir::StoreViewOp(store).token()); }
+
+}  // namespace tile::codegen
