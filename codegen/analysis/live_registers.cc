@@ -127,7 +127,9 @@ class Liveness {
     const int64_t words = registers_.Of(v);
     if (!only_data_) return words;
     if (registers_.OnlySays(v) || IsUsedUp(*v)) return 0;
-    const bool packed = v->def() != nullptr && v->def()->info()->is_load();
+    // Of two conversions LLVM makes one, whose result is kept.
+    const bool packed =
+        v->def() != nullptr && v->def()->info()->is_load() && v->uses() != nullptr && v->uses()->next == nullptr;
     return packed ? words * std::min(4, ir::StorageBytes(v->type().elem())) / 4 : words;
   }
   static bool IsUsedUp(const Value& v) {

@@ -23,7 +23,7 @@ using ir::Block;
 using ir::Op;
 using ir::Value;
 
-constexpr int64_t kMostRounds = 4;
+constexpr int64_t kMostRounds = 16;
 
 // A for with constant bounds: its index has these values.
 struct Rounds {
@@ -58,20 +58,16 @@ std::vector<const Op*> LoadsIn(const Op& loop) {
   return loads;
 }
 
-bool LoadTheSame(const Op& a, const Op& b) {
+// Registers of what an iteration of one loop loads and the same iteration of the other one, too.
+int64_t WordsOfBoth(const Op& a, const Op& b) {
   Alike alike;
   alike.Take(a.region(0)->arg(0), b.region(0)->arg(0));
-  for (const Op* x : LoadsIn(a)) {
-    for (const Op* y : LoadsIn(b)) {
-      if (alike.LoadTheSame(*x, *y)) return true;
-    }
-  }
-  return false;
-}
-
-int64_t WordsLoadedIn(const Op& loop) {
+  const std::vector<const Op*> others = LoadsIn(b);
   int64_t words = 0;
-  for (const Op* load : LoadsIn(loop)) words += RegistersOf(load->result(0)->type());
+  for (const Op* x : LoadsIn(a)) {
+    const bool both = std::any_of(others.begin(), others.end(), [&](const Op* y) { return alike.LoadTheSame(*x, *y); });
+    if (both) words += RegistersOf(x->result(0)->type());
+  }
   return words;
 }
 
@@ -107,11 +103,12 @@ void Visit(Program& p, Block* block) {
   }
   std::vector<std::pair<Op*, Rounds>> chosen;
   for (const auto& [op, rounds] : loops) {
-    const bool again = std::any_of(loops.begin(), loops.end(), [&, &op = op, &rounds = rounds](const auto& other) {
-      return other.first != op && other.second == rounds && LoadTheSame(*op, *other.first);
-    });
+    int64_t again = 0;
+    for (const auto& [other, its_rounds] : loops) {
+      if (other != op && its_rounds == rounds) again = std::max(again, WordsOfBoth(*op, *other));
+    }
     const StepTexts texts = {"unroll-rounds", "its rounds are written out", "its rounds stay a loop"};
-    if (again && TakesStep(*p.module, *op, texts, WhyNotKept(p, rounds.count * WordsLoadedIn(*op)), &p.trace())) {
+    if (again > 0 && TakesStep(*p.module, *op, texts, WhyNotKept(p, rounds.count * again), &p.trace())) {
       chosen.emplace_back(op, rounds);
     }
   }
