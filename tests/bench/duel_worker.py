@@ -18,9 +18,12 @@ def say(**what):
     sys.stdout.flush()
 
 
+class NotRecorded(RuntimeError):
+    """What a graph cannot record: cuTile's lists of arrays."""
+
+
 def repeated(fn):
-    """(launches, how to run them): a graph of as many launches as take GRAPH_MS; without one what a graph cannot record (cuTile's
-    lists of arrays)."""
+    """(launches, how to run them): a graph of as many launches as take GRAPH_MS. Errors: NotRecorded."""
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     fn()
     begin.record()
@@ -45,13 +48,14 @@ def repeated(fn):
         if "List argument" not in str(error):
             raise
         torch.cuda.synchronize()
-        return launches, lambda: [fn() for _ in range(launches)]
+        raise NotRecorded(str(error)) from error
     finally:
         gc.enable()
 
 
 def kernels_us(fn):
-    """What the profiler says of all kernels of a call: for functions that wait for the GPU, which no graph can record."""
+    """What the profiler says of all kernels of a call: for functions that no graph can record, because they wait for the GPU, or pass
+    lists. Timed as a whole they would show how fast Python launches."""
     fn()
     torch.cuda.synchronize()
     times = []
@@ -66,7 +70,10 @@ def kernels_us(fn):
 
 
 def time_us(fn):
-    launches, run = repeated(fn)
+    try:
+        launches, run = repeated(fn)
+    except NotRecorded:
+        return kernels_us(fn)
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     run()
     torch.cuda.synchronize()
