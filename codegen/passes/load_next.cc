@@ -6,9 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/begins_at_block.h"
 #include "codegen/analysis/live_registers.h"
+#include "codegen/analysis/view_dim.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/staging.h"
+#include "codegen/plan/warps.h"
 #include "codegen/target/decisions.h"
 #include "ir/create_like.h"
 #include "ir/loops.h"
@@ -60,7 +62,31 @@ class WalkingLoop {
     if (loads_.empty()) return why;
     const int64_t most = copies ? kMostBesideProducts : kMostCarried;
     if (each <= most) return "";
+    only_registers_ = !copies;
     return absl::StrCat("the next iteration's tiles take ", each, " registers of a thread; ", most, " would do");
+  }
+
+  // Where only registers hinder. "" if tiles can come through shared memory instead.
+  std::string WhyNotCopied() {
+    if (!p_.target.has(kCpAsync)) return "the chip has no asynchronous copies";
+    if (!RowWorkOf(*p_.function, p_.aligned).known) return "arrays are not known to be aligned";
+    const int64_t most = p_.target.shared_bytes_of(2);
+    int64_t bytes = 0;
+    for (const Op* load : loads_) {
+      if (IndexThatMoves(*load) < 0) continue;
+      const ir::Type tile = load->result(0)->type();
+      bytes += tile.num_elements() * ir::MemoryBits(tile.elem()) / 8;
+    }
+    if (bytes == 0) return "no load has the loop's index as its own, in a view with contiguous rows";
+    if (bytes > most) return absl::StrCat("they take ", bytes, " bytes of shared memory; ", most, " would do");
+    return "";
+  }
+  bool only_registers() const { return only_registers_; }
+
+  void CopyNext() {
+    for (Op* load : loads_) {
+      if (const int i = IndexThatMoves(*load); i >= 0) Decide<Decision::kCopiesNext>(p_.module.get(), load, i);
+    }
   }
 
   void Rewrite() {
@@ -94,6 +120,22 @@ class WalkingLoop {
   }
 
  private:
+  // The index that is the induction variable, of a load that can be copied; -1 of others.
+  int IndexThatMoves(const Op& load) const {
+    if (!ir::LoadViewOp::Is(&load) || DecisionOf<Decision::kSignedIndex>(load)) return -1;
+    const ir::LoadViewOp access(load);
+    const ir::Type view = access.view()->type();
+    if (!view.is_grid_view() || view.tensor()->space != ir::MemorySpace::kGlobal || ir::MemoryBits(view.elem()) < 8)
+      return -1;
+    bool rows = false;
+    for (int k = 0; k < view.rank(); ++k) rows = rows || HasUnitStride(view, k);
+    const ir::OperandRange index = access.index();
+    for (size_t k = 0; rows && k < index.size(); ++k) {
+      if (index[k] == carrying_.index()) return static_cast<int>(k);
+    }
+    return -1;
+  }
+
   std::string WhyNotLoad(const Op& load, const LoopLoads& loads) const {
     const ir::AccessOp access(load);
     if (ir::OrderingOf(load) != ir::MemoryOrdering::kWeak) return "a load is not weak";
@@ -182,6 +224,7 @@ class WalkingLoop {
   ir::CarryingLoop carrying_;
   Block* body_;
   std::vector<Op*> loads_;
+  bool only_registers_ = false;
 };
 
 }  // namespace
@@ -198,7 +241,13 @@ absl::Status LoadNext(Program& p) {
     WalkingLoop loop(p, inside);
     const StepTexts texts = {"load-next", "the next iteration's tiles are loaded early",
                              "its tiles are not loaded early"};
-    if (TakesStep(*p.module, *inside, texts, loop.WhyNot(), &p.trace())) loop.Rewrite();
+    if (TakesStep(*p.module, *inside, texts, loop.WhyNot(), &p.trace())) {
+      loop.Rewrite();
+    } else if (loop.only_registers()) {
+      const StepTexts copied = {"copy-next", "the next iteration's tiles are copied to shared memory early",
+                                "its tiles are not copied early"};
+      if (TakesStep(*p.module, *inside, copied, loop.WhyNotCopied(), &p.trace())) loop.CopyNext();
+    }
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,8 @@
 // The last iteration loads its own tile once more, so that no load is made that the program does not make, and promises about it
 // (inbounds) hold. A load takes part if it is weak, no token orders it inside the loop, nothing waits for its token (beside copies: what waits for it
 // waits for the next one, too), and where it begins follows from the induction variable (LoopLoads::WhyNot), and if what is carried takes few registers.
+// Tiles that take more are copied to shared memory instead (codegen/plan/next_copy.h), where a view has contiguous rows, the induction
+// variable is an index, and arrays are known to be aligned.
 #ifndef TILE_CODEGEN_PASSES_LOAD_NEXT_H_
 #define TILE_CODEGEN_PASSES_LOAD_NEXT_H_
 

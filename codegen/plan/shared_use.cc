@@ -8,6 +8,7 @@
 #include "codegen/plan/combine_updates.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma_layout.h"
+#include "codegen/plan/next_copy.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/tile_layout.h"
@@ -149,6 +150,10 @@ class Accountant {
     }
     const Value* value = op.num_results() > 0 && op.result(0)->type().is_tile() ? op.result(0) : nullptr;
     if (value == nullptr) return;
+    if (DecisionOf<Decision::kCopiesNext>(op)) {
+      const int64_t bytes = NextCopyBytes(value->type().elem(), LayoutOrScalar(value), schedule_.num_warps);
+      account_.Reserve(static_cast<uint64_t>(bytes), kNextCopyVector);
+    }
     if (op.info()->has(ir::kWrites)) {
       if (value->has_uses()) Share(LayoutOrScalar(value), BytesOf(value));
     } else if (ir::OrderingOf(op) != ir::MemoryOrdering::kWeak) {

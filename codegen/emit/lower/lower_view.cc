@@ -5,6 +5,7 @@
 
 #include "codegen/analysis/view_dim.h"
 #include "codegen/emit/context/copies.h"
+#include "codegen/emit/lower/copied_load.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/tma.h"
 #include "codegen/plan/shared_use.h"
@@ -173,6 +174,10 @@ void LowerLoadView(Emitter& e, const ir::Op& op) {
   // Strong reads of one element may see different values: one thread reads for all.
   const bool share = how.strong() && copies.across_threads();
   LimitWidth(e, op, how, &box);
+  if (DecisionOf<Decision::kCopiesNext>(op)) {
+    if (std::optional<Registers> copied = LoadCopied(e, op, how, box, layout, copies, padding))
+      return e.Set(tile, copies.Repeat(*std::move(copied)));
+  }
   Registers out = LoadBox(e, how, box, layout, copies, share ? e.threads().HoldsFirstCopy(layout) : nullptr, padding);
   e.Set(tile, share ? copies.Share(e, std::move(out)) : copies.Repeat(std::move(out)));
 }

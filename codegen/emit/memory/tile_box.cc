@@ -45,10 +45,11 @@ bool IsInSpace(const ir::Value* index, const ir::Value* view, int k) {
 }
 
 // With 64 bits. One far outside must not come back by wrapping around.
-llvm::Value* WideIndex(Emitter& e, const ir::Op& access, const ir::Value& index, int64_t step) {
+llvm::Value* WideIndex(Emitter& e, const ir::Op& access, const ir::Value& index, llvm::Value* more, int64_t step) {
   auto& b = e.b();
   const bool is_signed = DecisionOf<Decision::kSignedIndex>(access);
   llvm::Value* i = e.scalar(&index);
+  if (more != nullptr) i = b.CreateAdd(i, more);
   i = is_signed ? b.CreateSExt(i, b.getInt64Ty()) : b.CreateZExt(i, b.getInt64Ty());
   if (index.type().elem() != ir::Elem::kI64) return i;
   if (!is_signed) return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, i, e.I64(INT64_MAX / step));
@@ -125,7 +126,7 @@ void TileBox::AddDim(Dim d, bool tested) {
   dims_.push_back(std::move(d));
 }
 
-TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout) {
+TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout, const Moved& moved) {
   auto& b = e.b();
   const ir::Value* view = ir::ViewAccessOp(op).view();
   const ir::Type type = view->type();
@@ -161,7 +162,7 @@ TileBox TileBox::OfView(Emitter& e, const ir::Op& op, const Layout& layout) {
       continue;
     }
     const int64_t step = gather ? 1 : GridStep(type, k);
-    d.origin = b.CreateMul(WideIndex(e, op, *index[u], step), e.I64(step));
+    d.origin = b.CreateMul(WideIndex(e, op, *index[u], k == moved.index ? moved.by : nullptr, step), e.I64(step));
     d.may_be_negative = signed_index && box.facts_.RangeOf(index[u]).negative();
     d.origin_divisor = std::min(Facts::kMax, box.facts_.Divisor(index[u]) * PowerOfTwoIn(static_cast<uint64_t>(step)));
     // The tile is inside or outside as a whole, if steps hold tiles and sizes hold steps: one test is enough.

@@ -31,8 +31,14 @@ Registers InEitherWidth(Emitter& e, int vector, llvm::Value* aligned, Fn&& fn);
 
 class TileBox {
  public:
-  // Of an operation with `view`, `index` and perhaps `inbounds`, whose tile has this layout.
-  static TileBox OfView(Emitter& e, const ir::Op& op, const Layout& layout);
+  // Of an operation with `view`, `index` and perhaps `inbounds`, whose tile has this layout; or of the tile whose index number
+  // `moved.index` is greater by `moved.by` (of its type).
+  struct Moved {
+    int index = -1;
+    llvm::Value* by = nullptr;
+  };
+  static TileBox OfView(Emitter& e, const ir::Op& op, const Layout& layout) { return OfView(e, op, layout, {}); }
+  static TileBox OfView(Emitter& e, const ir::Op& op, const Layout& layout, const Moved& moved);
   // Of an operation with `view` (a tensor), `indices`, `dim`, `check_bounds`.
   static TileBox OfScatter(Emitter& e, const ir::Op& op, const Layout& layout);
 

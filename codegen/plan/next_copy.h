@@ -1,0 +1,26 @@
+// Tiles that the next iteration of a loop loads, copied to shared memory while this one is worked on (Decision::kCopiesNext), because a
+// thread has no registers for them (codegen/passes/load_next.h). Each thread copies what it will hold itself, in vectors of 16 bytes,
+// and reads it back: no thread waits for another one.
+//
+//   [vector][thread]       vector i of a thread is NextCopyBytes' i-th row of 16 bytes times all threads
+#ifndef TILE_CODEGEN_PLAN_NEXT_COPY_H_
+#define TILE_CODEGEN_PLAN_NEXT_COPY_H_
+
+#include <cstdint>
+
+#include "codegen/layout/layout.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+inline constexpr int64_t kNextCopyVector = 16;  // bytes
+
+// Shared memory for a tile of such elements, in this layout.
+inline int64_t NextCopyBytes(ir::Elem elem, const Layout& layout, int num_warps) {
+  const int64_t of_thread = int64_t{layout.registers()} * ir::MemoryBits(elem) / 8;
+  return (of_thread + kNextCopyVector - 1) / kNextCopyVector * kNextCopyVector * 32 * num_warps;
+}
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PLAN_NEXT_COPY_H_
