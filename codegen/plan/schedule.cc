@@ -151,7 +151,9 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   const int for_two = by_rows && plan->num_warps == 4 ? tuning::kStagesForTwoWarpgroups : tuning::kStagesForTwoBlocks;
   plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= for_two ? 2 : 1;
   plan->stages = stages(plan->blocks);
-  if (plan->stages == 2 && stages(plan->blocks) < most_stages && in_pieces(plan->blocks)) return true;
+  const bool whole =
+      std::all_of(products.begin(), products.end(), [&](const ir::Op* mma) { return by_wgmma(plan->num_warps, *mma); });
+  if (whole && plan->stages == 2 && most_stages > 2 && in_pieces(plan->blocks)) return true;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
                   " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
   return true;

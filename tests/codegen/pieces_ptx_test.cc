@@ -43,6 +43,35 @@ entry @decoding(%q: tile<ptr<f16>>, %k: tile<ptr<f16>>, %v: tile<ptr<f16>>, %y: 
 }
 )";
 
+// y = sum over steps of narrow(q k) v: 64 queries, NN keys a step, heads of 256.
+constexpr char kWide[] = R"(
+entry @wide(%q: tile<ptr<f16>>, %k: tile<ptr<f16>>, %v: tile<ptr<f16>>, %y: tile<ptr<f32>>, %n: tile<i32>) {
+  %qt = make_tensor_view %q, shape = [64, 256], strides = [256, 1] : tensor_view<64x256xf16, strides=[256,1]>
+  %kt = make_tensor_view %k, shape = [%n, 256], strides = [256, 1] : tile<i32> -> tensor_view<?x256xf16, strides=[256,1]>
+  %vt = make_tensor_view %v, shape = [%n, 256], strides = [256, 1] : tile<i32> -> tensor_view<?x256xf16, strides=[256,1]>
+  %yt = make_tensor_view %y, shape = [64, 256], strides = [256, 1] : tensor_view<64x256xf32, strides=[256,1]>
+  %qv = make_partition_view %qt : partition_view<tile=(64x256), padding_value = zero, tensor_view<64x256xf16, strides=[256,1]>>
+  %kv = make_partition_view %kt : partition_view<tile=(256xNN), padding_value = zero, dim_map=[1, 0], tensor_view<?x256xf16, strides=[256,1]>>
+  %vv = make_partition_view %vt : partition_view<tile=(NNx256), padding_value = zero, tensor_view<?x256xf16, strides=[256,1]>>
+  %yv = make_partition_view %yt : partition_view<tile=(64x256), tensor_view<64x256xf32, strides=[256,1]>>
+  %first = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %none = constant <f32: 0> : tile<64xNNxf32>
+  %y0 = constant <f32: 0> : tile<64x256xf32>
+  %x, %t1 = load_view_tko weak %qv[%first, %first] -> tile<64x256xf16>, token
+  %sum = for %step in (%first to %n, step %one) : tile<i32> iter_values(%acc = %y0) -> (tile<64x256xf32>) {
+    %keys, %t2 = load_view_tko weak %kv[%first, %step] -> tile<256xNNxf16>, token
+    %product = mmaf %x, %keys, %none
+    %narrow = ftof %product : tile<64xNNxf32> -> tile<64xNNxf16>
+    %values, %t3 = load_view_tko weak %vv[%step, %first] -> tile<NNx256xf16>, token
+    %next = mmaf %narrow, %values, %acc
+    continue %next : tile<64x256xf32>
+  }
+  store_view_tko weak %sum, %yv[%first, %first] -> token
+  return
+}
+)";
+
 CompiledText Compiled(int elements, int sm, const std::string& text = kDecoding) {
   const CompiledText c = CompileText(absl::StrReplaceAll(text, {{"DD", absl::StrCat(elements)}}), sm);
   EXPECT_EQ(c.error, "");
@@ -69,6 +98,24 @@ TEST(PiecesPtx, OperandsThatDoNotFitTwice) {
   // sm_80 has less shared memory.
   EXPECT_TRUE(Remarks(Compiled(512, 80), "9 pieces of 16384 bytes are copied ahead"));
   EXPECT_TRUE(Remarks(Compiled(128, 90), "stages of 65536 bytes are copied ahead"));
+}
+
+// Keys and values have places of their own, each filled behind its product, for which a barrier of its own stands.
+TEST(PiecesPtx, WgmmaTakesThemWhole) {
+  const std::string text = absl::StrReplaceAll(kWide, {{"NN", "32"}});
+  const CompiledText c = CompileText(text, 90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  EXPECT_TRUE(Remarks(c, "5 pieces of 16384 bytes are copied ahead by 4 warps, 2 blocks"));
+  EXPECT_TRUE(Remarks(c, "tiles come by TMA"));
+  EXPECT_EQ(Count(c.ptx, "mbarrier.arrive.expect_tx.shared::cta.b64 _, "), 4 + 2);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.arrive.shared::cta.b64 _, "), 2);
+  // Of threads.
+  const CompiledText t = CompileText(text, 90);
+  EXPECT_EQ(AssemblerErrors(t, 90), "");
+  EXPECT_EQ(Count(t.ptx, "cp.async.wait_group 3;"), 2);
+  // Three stages are as good.
+  EXPECT_FALSE(Remarks(CompileText(absl::StrReplaceAll(kWide, {{"NN", "16"}}), 90), "pieces"));
 }
 
 // Pieces are counted, so no iteration may leave any out; and each is multiplied once.
