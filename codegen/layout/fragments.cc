@@ -47,6 +47,17 @@ int PieceBits(int64_t size, int parts, int instruction) {
 Layout MmaLayout(const MmaTile& tile, Operand operand) {
   const MmaInstruction& in = tile.instruction;
   assert((in.m == 8 || in.m == 16) && in.n == 8 && tile.k >= in.k);
+  if (tile.pieces_m > 1 || tile.pieces_n > 1) {
+    MmaTile piece = tile;
+    piece.m /= tile.pieces_m, piece.n /= tile.pieces_n;
+    piece.pieces_m = piece.pieces_n = 1;
+    assert(operand == Operand::kB || tile.pieces_m == 1 || piece.m >= int64_t{in.m} * tile.warps_m);
+    assert(operand == Operand::kA || tile.pieces_n == 1 || piece.n >= int64_t{in.n} * tile.warps_n);
+    Layout all = MmaLayout(piece, operand);
+    if (operand != Operand::kB && tile.pieces_m > 1) all = all.Grow(0, tile.pieces_m);
+    if (operand != Operand::kA && tile.pieces_n > 1) all = all.Grow(1, tile.pieces_n);
+    return all;
+  }
   const int word = Log2(std::max(1, 32 / in.element_bits));
   const int m_bits = Log2(in.m);
   assert(Log2(in.k) >= word + 2);

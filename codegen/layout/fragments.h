@@ -39,6 +39,9 @@ struct MmaTile {
   MmaInstruction instruction;
   int64_t m, n, k;
   int warps_m, warps_n;
+  // The tile is so many of M / pieces_m × N / pieces_n one after another, each spread over all warps, which it is large enough for. They are
+  // the highest bits of the registers' numbers.
+  int pieces_m = 1, pieces_n = 1;
 };
 
 Layout MmaLayout(const MmaTile& tile, Operand operand);

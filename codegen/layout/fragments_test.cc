@@ -181,6 +181,25 @@ TEST(FragmentsTest, TilesOfManyInstructionsAndWarps) {
   }
 }
 
+// Four pieces of 32 rows: registers of a piece are those of a tile of 32 rows, which lies 32 rows further down for each.
+TEST(FragmentsTest, PiecesOneAfterAnother) {
+  const MmaInstruction in = {16, 8, 16, 16};
+  const MmaTile one = {in, 32, 16, 32, 2, 1}, four = {in, 128, 16, 32, 2, 1, 4, 1}, wide = {in, 32, 64, 32, 2, 1, 1, 4};
+  for (Operand operand : {Operand::kA, Operand::kC}) {
+    const Layout piece = MmaLayout(one, operand), all = MmaLayout(four, operand);
+    ASSERT_EQ(all.registers(), 4 * piece.registers());
+    ForEachPlace(all, [&](const Place& p) {
+      Position at =
+          At(piece, static_cast<int>(p.reg) % piece.registers(), static_cast<int>(p.lane), static_cast<int>(p.warp));
+      at.first += static_cast<int>(p.reg) / piece.registers() * 32;
+      ASSERT_EQ(At(all, static_cast<int>(p.reg), static_cast<int>(p.lane), static_cast<int>(p.warp)), at);
+    });
+  }
+  EXPECT_TRUE(MmaLayout(four, Operand::kB) == MmaLayout(one, Operand::kB));
+  EXPECT_TRUE(MmaLayout(wide, Operand::kA) == MmaLayout(one, Operand::kA));
+  EXPECT_EQ(At(MmaLayout(wide, Operand::kC), 3 * 8, 0, 0), Position(0, 48));
+}
+
 // D of wgmma: row 16 * (warp % 4) + g + 8 * (i / 2 % 2), column 8 * (i / 4) + 2 t + i % 2.
 TEST(FragmentsTest, WgmmaAsInThePtxIsa) {
   for (int n : {8, 64, 256}) {

@@ -47,6 +47,7 @@ bool CanRunOn(const ir::Op& op) {
   const ir::Op* copy = CopyOf(op, 0);
   const bool copied = copy != nullptr && CopyOf(op, 1) == copy && InstructionOf(op) == kByWgmma && !CopiesByTma(*copy);
   if (!copied && FetchOf(op) == nullptr) return false;
+  if (copied && DecisionOf<Decision::kPieceBytes>(*copy)) return false;
   return GoesAround(op) && !DecisionOf<Decision::kPromotes>(op) && !DecisionOf<Decision::kHeld>(op);
 }
 

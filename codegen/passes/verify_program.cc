@@ -167,7 +167,7 @@ class Judge {
     int64_t fetched = 0, copied = 0, arrays = 0;
     ir::Walk(f.body(), [&](Op* op) {
       if (IsGpuOp(op, GpuOpcode::kFetchAhead)) fetched += StageOf(*op).bytes;
-      if (IsGpuOp(op, GpuOpcode::kCopyAhead)) copied = std::max(copied, StageOf(*op).bytes);
+      if (IsGpuOp(op, GpuOpcode::kCopyAhead)) copied = std::max(copied, StageOf(*op).unit_bytes());
       if (op->opcode() == ir::Opcode::kAllocShared) {
         arrays += op->result(0)->type().num_elements() * ir::MemoryBits(op->result(0)->type().elem()) / 8;
       }

@@ -70,6 +70,7 @@ std::string WhyNotLate(const Op& mma) {
     return "TMA does not bring its right operand";
   if (CopyOf(mma, 0) != nullptr || IsInvariant(mma, 0)) return "its left operand is not made in the iteration";
   if (DecisionOf<Decision::kHeld>(mma) || DecisionOf<Decision::kPromotes>(mma)) return "its sums are added to others";
+  if (DecisionOf<Decision::kPieceBytes>(*copy)) return "its operands come one by one";
   if (DecisionOf<Decision::kRuns>(mma)) return "it runs beside others of its iteration";
   if (CarriedSums(mma) < 0) return "its result is needed before the next iteration";
   const Op* leader = LeaderOf(*mma.parent());

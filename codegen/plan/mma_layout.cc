@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/plan/staging.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "ir/check.h"
@@ -51,10 +52,21 @@ const Instruction* FindInstruction(const Target& target, const ir::Op& op) {
   return nullptr;
 }
 
+// An operand that comes piece by piece along M or N: so does the result.
+int PiecesOfResult(const ir::Op& op, int operand) {
+  const ir::Op* copy = CopyOf(op, operand);
+  if (copy == nullptr || !DecisionOf<Decision::kPieceBytes>(*copy)) return 1;
+  const StageLayout stage = StageOf(*copy);
+  const auto i = static_cast<size_t>(op.operand(operand)->index());
+  return stage.tiles[i].k_major ? 1 : stage.pieces(i);
+}
+
 MmaPlan PlanOf(const Instruction& i, const ir::Op& op, int warps_m, int warps_n) {
   const MmaShape s = ShapeOfMma(op);
   MmaPlan p;
   p.tile = {{i.m, i.n, i.k, ir::ElemInfoOf(i.element).storage * 8}, s.m, s.n, s.k, warps_m, warps_n};
+  p.tile.pieces_m = PiecesOfResult(op, 0);
+  p.tile.pieces_n = PiecesOfResult(op, 1);
   p.instruction = absl::StrCat("mma.sync.aligned.", i.shape, ".", WithSigns(op, i.types, false));
   p.words_a = i.words_a;
   p.words_b = i.words_b;
@@ -91,7 +103,9 @@ bool HasMma(const Target& target, const ir::Op& op) { return FindInstruction(tar
 std::optional<MmaPlan> PlanMma(const Target& target, int num_warps, const ir::Op& op) {
   const Instruction* i = FindInstruction(target, op);
   if (i == nullptr) return std::nullopt;
-  const MmaShape s = ShapeOfMma(op);
+  MmaShape s = ShapeOfMma(op);
+  s.m /= PiecesOfResult(op, 0);
+  s.n /= PiecesOfResult(op, 1);
   int warps_m = 1, warps_n = 1;
   if (s.m >= static_cast<int64_t>(i->m) * num_warps && WorksOnRows(op)) {
     warps_m = num_warps;

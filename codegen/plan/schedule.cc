@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/plan/copy_pieces.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tma_store.h"
 #include "codegen/plan/warps.h"
@@ -80,16 +81,19 @@ int MostCopyStages(int64_t stage_bytes) {
 }
 
 // Loops that copy ahead get two blocks on a multiprocessor, if their registers and three stages of each fit (one
-// multiplies while the other waits at its barrier), else one with as many stages as fit. Products of nothing but copies get
-// fewer warps, with larger pieces of the result. False if not even two stages fit.
+// multiplies while the other waits at its barrier), else one with as many stages as fit, or, if there are not even two, a ring of pieces. Products
+// of nothing but copies get fewer warps, with larger pieces of the result. False if no ring fits.
 bool PlanCopies(const Target& target, const ir::Function& function, const ScheduleOptions& options, Schedule* plan) {
   int64_t stage = 0, other = 0, exchanged = 0;
   bool only_copies = true, by_rows = false;
-  std::vector<const ir::Op*> products;
+  std::vector<const ir::Op*> products, copies;
   const auto by_wgmma = [&](int warps, const ir::Op& mma) { return PlanWgmmaOfCopies(target, warps, mma).has_value(); };
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
-    if (IsGpuOp(op, GpuOpcode::kCopyAhead)) stage = std::max(stage, StageOf(*op).bytes);
+    if (IsGpuOp(op, GpuOpcode::kCopyAhead)) {
+      copies.push_back(op);
+      stage = std::max(stage, StageOf(*op).bytes);
+    }
     if (!IsProduct(*op)) return;
     products.push_back(op);
     by_rows = by_rows || (WorksOnRows(*op) && by_wgmma(plan->num_warps, *op));
@@ -131,10 +135,25 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   }
   const int64_t threads = 32 * plan->num_warps;
   const int64_t registers = threads * ((live + apart) / threads + beside);
-  if (stages(1) < 2) return false;
+  const auto in_pieces = [&](int blocks) {
+    const PieceRing ring =
+        PlanPieces(target, plan->num_warps, copies, target.shared_bytes_of(blocks) - other - exchanged,
+                   [&](const ir::Op& mma) { return by_wgmma(plan->num_warps, mma); });
+    if (ring.bytes == 0) return false;
+    plan->blocks = blocks;
+    plan->stages = ring.pieces;
+    plan->piece_bytes = ring.bytes;
+    absl::StrAppend(&plan->why, "; ", ring.pieces, " pieces of ", ring.bytes, " bytes are copied ahead by ",
+                    plan->num_warps, " warps, ", blocks, blocks == 1 ? " block" : " blocks", " on a multiprocessor");
+    return true;
+  };
+  if (stages(1) < 2) return in_pieces(1);
   const int for_two = by_rows && plan->num_warps == 4 ? tuning::kStagesForTwoWarpgroups : tuning::kStagesForTwoBlocks;
   plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= for_two ? 2 : 1;
   plan->stages = stages(plan->blocks);
+  const bool whole =
+      std::all_of(products.begin(), products.end(), [&](const ir::Op* mma) { return by_wgmma(plan->num_warps, *mma); });
+  if (whole && plan->stages == 2 && most_stages > 2 && in_pieces(plan->blocks)) return true;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
                   " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
   return true;
@@ -190,6 +209,11 @@ void Decide(ir::Module* module, ir::Function* function, const Schedule& s) {
   Decide<Decision::kStages>(module, kernel, s.stages);
   Decide<Decision::kBlocks>(module, kernel, s.blocks);
   Decide<Decision::kRasterization>(module, kernel, {s.square, s.along});
+  if (s.piece_bytes > 0) {
+    ir::Walk(function->body(), [&](ir::Op* op) {
+      if (IsGpuOp(op, GpuOpcode::kCopyAhead)) Decide<Decision::kPieceBytes>(module, op, s.piece_bytes);
+    });
+  }
   if (s.tells_blocks) Decide<Decision::kTellsBlocks>(module, kernel, true);
   if (s.producer) Decide<Decision::kProducer>(module, kernel, true);
   if (s.persistent) Decide<Decision::kPersistent>(module, kernel, true);

@@ -29,9 +29,10 @@ struct Schedule {
   int num_warps = 4;
   std::string why;  // for people
   // Of loops that fetch ahead (codegen/target/gpu_ops.def).
-  int stages = 0;             // of their rings; 0: there are none
-  bool producer = false;      // a warp of its own fills them, by TMA; else all threads do, by cp.async
-  int blocks = 1;             // that should be resident on a multiprocessor, for which registers are kept free
+  int stages = 0;           // of their rings; 0: there are none
+  int64_t piece_bytes = 0;  // of a ring of pieces (plan/copy_pieces.h), of which `stages` are the number; 0: it is none
+  bool producer = false;    // a warp of its own fills them, by TMA; else all threads do, by cp.async
+  int blocks = 1;           // that should be resident on a multiprocessor, for which registers are kept free
   bool tells_blocks = false;  // ptxas is told of them, also of one: it then uses what registers there are
   // Rasterization. The hardware's grid is one row of blocks; they visit the tile blocks in strips of `square` (a power of two) along
   // dimension `along`, so that neighbours find in L2 what they share. 0 keeps the order of the hardware.
@@ -51,7 +52,7 @@ struct ScheduleOptions {
   int most_stages = tuning::kMostStages;
 };
 
-// Nothing if shared memory does not even hold two stages of what is copied ahead.
+// Nothing if shared memory holds no ring of what is copied ahead, not even of pieces.
 std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function,
                                      const ScheduleOptions& options);
 

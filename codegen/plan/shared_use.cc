@@ -103,7 +103,7 @@ class Accountant {
   void CopyRing(const Op& loop) {
     const Op* copy = CopyIn(loop);
     if (copy == nullptr) return;
-    account_.ReserveCopies(static_cast<uint64_t>(StageOf(*copy).bytes * schedule_.stages));
+    account_.ReserveCopies(static_cast<uint64_t>(StageOf(*copy).unit_bytes() * schedule_.stages));
     if (CopiesByTma(*copy)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
     for (int i = 0; i < copy->num_results(); ++i) {
       for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {

@@ -60,6 +60,12 @@ std::optional<StagedTile> StagedOperandOf(const Op& mma, int operand) {
 
 bool StagedTile::fits_tma() const { return swizzle >= 32 && chunk_bytes() % kSlotAlignment == 0; }
 
+StagedTile StagedTile::Part(int parts) const {
+  StagedTile part = *this;
+  (k_major ? part.k : part.mn) /= parts;
+  return part;
+}
+
 Gf2Map StagedTile::Map(int from_contiguous, int from_other, int bits) const {
   const SharedMap stored = TmaSwizzle({rows(), inner()}, element_bits, swizzle);
   const int inner_bits = __builtin_ctzll(static_cast<uint64_t>(inner()));
@@ -108,6 +114,12 @@ const Op* FindIn(const Op& loop, GpuOpcode code) {
 const Op* FetchIn(const Op& loop) { return FindIn(loop, GpuOpcode::kFetchAhead); }
 const Op* CopyIn(const Op& loop) { return FindIn(loop, GpuOpcode::kCopyAhead); }
 
+int StageLayout::pieces() const {
+  int all = 0;
+  for (size_t i = 0; i < tiles.size(); ++i) all += pieces(i);
+  return all;
+}
+
 bool StageLayout::shares_slot(size_t i) const {
   return std::find(offsets.begin(), offsets.begin() + static_cast<int64_t>(i), offsets[i]) !=
          offsets.begin() + static_cast<int64_t>(i);
@@ -149,6 +161,7 @@ StageLayout StageOf(const Op& fetch) {
   const auto offsets = DecisionOf<Decision::kOffsets>(fetch);
   TILE_CHECK(offsets, "nobody decided how a stage lies");
   StageLayout stage;
+  stage.piece_bytes = DecisionOf<Decision::kPieceBytes>(fetch).value_or(0);
   for (int i = 0; i < fetch.num_results(); ++i) {
     stage.tiles.push_back(StagedResult(fetch, i));
     stage.offsets.push_back((*offsets)[static_cast<size_t>(i)]);

@@ -14,6 +14,7 @@
 #ifndef TILE_CODEGEN_PLAN_STAGING_H_
 #define TILE_CODEGEN_PLAN_STAGING_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -33,6 +34,8 @@ struct StagedTile : LoadedOperand {
   int64_t chunk_elements() const { return swizzle * 8 / element_bits; }
   int64_t chunk_bytes() const { return rows() * swizzle; }
   bool fits_tma() const;
+  // The first of so many parts along the contiguous dimension, whole chunks; the others lie behind it.
+  StagedTile Part(int parts) const;
   // The load's tile lies in the same way.
   bool lies_like(const StagedTile& t) const {
     return load == t.load && contiguous == t.contiguous && other == t.other && swizzle == t.swizzle &&
@@ -64,7 +67,13 @@ struct StageLayout {
   std::vector<StagedTile> tiles;
   std::vector<int64_t> offsets;  // bytes, multiples of 128; of tiles that fit TMA, of 1024
   int64_t bytes = 0;
+  int64_t piece_bytes = 0;  // of a ring of pieces (copy_pieces.h); 0: its unit is the stage
 
+  // How many pieces result i is; all results.
+  int pieces(size_t i) const { return static_cast<int>(std::max<int64_t>(1, tiles[i].slot_bytes() / piece_bytes)); }
+  int pieces() const;
+  // What the ring's memory is divided into.
+  int64_t unit_bytes() const { return piece_bytes > 0 ? piece_bytes : bytes; }
   // Result i lies where an earlier one does.
   bool shares_slot(size_t i) const;
 };

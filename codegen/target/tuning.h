@@ -87,6 +87,10 @@ inline constexpr int kStagesForTwoWarpgroups = 2;
 // Copies by TMA of fewer than three stages have one iteration for the latency, which is longer than that of other copies: attention with heads of 256,
 // 64 queries, 32 keys, two stages, two blocks: 684 us by TMA, 597 by cp.async.
 inline constexpr int kStagesForTma = 3;
+// A ring of pieces has so many, up to twice as many: each has a barrier, and all but one are on their way.
+inline constexpr int kLeastPieces = 6;
+// Operands that are pieces as a whole have a ring of more than so many stages, or stages of all are as good.
+inline constexpr int kStagesForWhole = 2;
 // A late product keeps the stage of the iteration before; one is read, and one is filled.
 inline constexpr int kStagesForLate = 3;
 // Registers of a thread beside the sums, the first product's result and the words of the late one's left operand.

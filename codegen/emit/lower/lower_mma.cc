@@ -1,4 +1,5 @@
 // Matrix products, as passes/choose_mma.h decided: by wgmma, by mma.sync, or multiplied out with fma.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -72,6 +73,9 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   const bool leads = late != nullptr && late->IsLeader(op);
   const bool runs = DecisionOf<Decision::kRuns>(op);
   if (leads) late->TakeTurn();
+  for (int i = 0; i < 2 && copies != nullptr; ++i) {
+    if (CopyOf(op, i) != nullptr && copies->pieces(op.operand(i)->index()) > 0) copies->AdvancePiece();
+  }
   WgmmaUse use;
   use.async = ring != nullptr ? ring->IsAsync(op) : leads || runs || copies->IsAsync(op);
   if (copies != nullptr && !leads && !runs) use.meanwhile = [&] { copies->FetchMeanwhile(); };
@@ -93,15 +97,71 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   return MultiplyByWgmma(e, plan, *held, second, std::move(acc), use);
 }
 
+// What steps from `first` on along K need of an operand, whose fragments have `steps` of them.
+class StepsAlongK : public FragmentSource {
+ public:
+  StepsAlongK(FragmentSource& all, int words, int steps, int part_steps, int first)
+      : all_(all), words_(words), steps_(steps), part_steps_(part_steps), first_(first) {}
+
+  llvm::Value* Word(int w) override {
+    const int step = w / words_ % part_steps_, row = w / words_ / part_steps_;
+    return all_.Word((row * steps_ + first_ + step) * words_ + w % words_);
+  }
+
+ private:
+  FragmentSource& all_;
+  const int words_, steps_, part_steps_, first_;
+};
+
+// Of a ring of pieces: one operand comes in them, along K, or along M or N, each of which gives its part of the result.
+Registers MultiplyPieces(Emitter& e, const ir::Op& op, const MmaPlan& plan, int operand, Registers acc) {
+  CopyRing& ring = *e.control().copy_rings.back();
+  const ir::Value* v = op.operand(operand);
+  const StagedTile& tile = ring.tile(v->index());
+  const int pieces = ring.pieces(v->index());
+  const bool left = operand == 0;
+  MmaPlan part = plan;
+  part.tile.pieces_m = part.tile.pieces_n = 1;
+  (tile.k_major ? part.tile.k : left ? part.tile.m : part.tile.n) /= pieces;
+  const auto steps = [](const MmaPlan& p) { return static_cast<int>(p.tile.k / p.tile.instruction.k); };
+  const auto other = Fragments(e, op, 1 - operand, MmaLayout(plan.tile, left ? Operand::kB : Operand::kA));
+  if (other->scratch_bytes() > 0) {
+    other->Write(e.Scratch(other->scratch_bytes()));
+    e.Barrier();
+  }
+  const SharedMap map = tile.Part(pieces).OperandMap();
+  const Layout fragment = MmaLayout(part.tile, left ? Operand::kA : Operand::kB);
+  const size_t sums = tile.k_major ? acc.size() : acc.size() / static_cast<size_t>(pieces);
+  for (int i = 0; i < pieces; ++i) {
+    ring.AdvancePiece();
+    const auto piece = FragmentsInShared(e, v->type().elem(), map, ring.Slot(v->index()), fragment);
+    StepsAlongK rest(*other, left ? plan.words_b : plan.words_a, steps(plan), steps(part),
+                     tile.k_major ? i * steps(part) : 0);
+    const auto at = acc.begin() + (tile.k_major ? 0 : static_cast<int64_t>(sums) * i);
+    Registers now(at, at + static_cast<int64_t>(sums));
+    now = left ? MultiplyBySync(e, part, *piece, rest, std::move(now))
+               : MultiplyBySync(e, part, rest, *piece, std::move(now));
+    std::copy(now.begin(), now.end(), at);
+    ring.ReleasePiece();
+  }
+  return acc;
+}
+
 // By the instruction that was decided.
 Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
   if (const auto wgmma = WgmmaPlanOf(op)) {
     acc = ByWgmma(e, op, *wgmma, std::move(acc));
+    if (FetchOf(op) == nullptr && e.control().copy_rings.back()->in_pieces())
+      e.control().copy_rings.back()->ReleasePiece();
     const bool leads = FetchOf(op) == nullptr && e.control().late.back()->IsLeader(op);
     return leads ? e.control().late.back()->BeginBeside(std::move(acc)) : acc;
   }
   const auto plan = MmaPlanOf(op);
   if (!plan) return MultiplyByFma(e, op, std::move(acc));
+  for (int i = 0; i < 2; ++i) {
+    if (CopyOf(op, i) != nullptr && e.control().copy_rings.back()->pieces(op.operand(i)->index()) > 0)
+      return MultiplyPieces(e, op, *plan, i, std::move(acc));
+  }
   const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));
   const auto b = Fragments(e, op, 1, MmaLayout(plan->tile, Operand::kB));
   return MultiplyBySync(e, *plan, *a, *b, std::move(acc));

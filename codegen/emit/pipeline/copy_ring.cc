@@ -31,10 +31,10 @@ constexpr size_t kBatch = 8;      // loads before the first of them is waited fo
 // Which thread copies what, and where it comes to lie.
 class SlotCopies {
  public:
-  SlotCopies(Emitter& e, const StagedTile& tile, llvm::Value* slot)
+  // Of so many pieces one after another, as registers are numbered.
+  SlotCopies(Emitter& e, const StagedTile& tile, llvm::Value* slot, int pieces = 1)
       : e_(e),
-        layout_(CopyLayout(tile.load->result(0)->type().shape(), tile.contiguous, tile.other, tile.element_bits,
-                           e.num_warps())),
+        layout_(LayoutOf(tile, pieces, e.num_warps())),
         in_slot_(Compose(
             tile.Map(layout_.dim_shift(tile.contiguous),
                      tile.other >= 0 ? layout_.dim_shift(tile.other) : layout_.offset_bits(), layout_.offset_bits()),
@@ -46,12 +46,13 @@ class SlotCopies {
   const Layout& layout() const { return layout_; }
   // Null: this thread's copies are the first of all threads'.
   llvm::Value* mine() const { return mine_; }
-  // Registers that repeat no earlier one, where vectors of so many elements begin.
-  std::vector<int> Firsts(int vector) const {
+  // Registers of a piece that repeat no earlier one, where vectors of so many elements begin.
+  std::vector<int> Firsts(int vector, int piece = 0, int pieces = 1) const {
     const Copies copies(layout_);
+    const int each = layout_.registers() / pieces;
     std::vector<int> firsts;
     for (int r : copies.firsts()) {
-      if (r % vector == 0) firsts.push_back(r);
+      if (r % vector == 0 && r / each == piece) firsts.push_back(r);
     }
     return firsts;
   }
@@ -72,6 +73,14 @@ class SlotCopies {
   }
 
  private:
+  static Layout LayoutOf(const StagedTile& tile, int pieces, int num_warps) {
+    const auto all = tile.load->result(0)->type().shape();
+    std::vector<int64_t> shape(all.begin(), all.end());
+    shape[static_cast<size_t>(tile.contiguous)] /= pieces;
+    const Layout piece = CopyLayout(shape, tile.contiguous, tile.other, tile.element_bits, num_warps);
+    return pieces == 1 ? piece : piece.Grow(tile.contiguous, pieces);
+  }
+
   Emitter& e_;
   const Layout layout_, in_slot_;
   llvm::Value* slot_;
@@ -111,12 +120,8 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
       keeps_(KeepsStage(copy)) {
   auto& b = e.b();
   bool used = false;
-  memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.bytes * stages_), &used);
-  if (CopiesByTma(copy)) {
-    int64_t bytes = 0;
-    for (size_t i = 0; i < stage_.tiles.size(); ++i) bytes += stage_.shares_slot(i) ? 0 : stage_.tiles[i].bytes();
-    tma_.emplace(e, stages_, bytes);
-  }
+  memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.unit_bytes() * stages_), &used);
+  if (CopiesByTma(copy)) tma_.emplace(e, stages_);
   // The ring of an earlier loop, or this one, may still be read; what other threads wrote before the loop may be loaded.
   bool waits = used || loop.parent() != nullptr;
   for (const ir::Op* op : *copy.region(0)) waits = waits || (op->info()->is_access() && e.order().NeedsBarrier(*op));
@@ -142,6 +147,10 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   ahead_ = variable(e.scalar(loop.operand(0)), false);
   more_ = variable(runs, false);
   if (keeps_ && tma_) any_ = variable(b.getFalse(), false);
+  if (stage_.piece_bytes > 0) {
+    for (int i = 0; i + 1 < stages_; ++i) FetchPiece(i);
+    return;
+  }
   llvm::BasicBlock *before = b.GetInsertBlock(), *round = e.NewBlock("begin"), *after = e.NewBlock("begun");
   b.CreateBr(round);
   b.SetInsertPoint(round);
@@ -172,14 +181,81 @@ void CopyRing::StageInvariants() {
 
 llvm::Value* CopyRing::Next(llvm::Value* at) const {
   auto& b = e_.b();
-  llvm::Value* next = b.CreateAdd(at, e_.I32(stage_.bytes));
-  return b.CreateSelect(b.CreateICmpEQ(next, e_.I32(stage_.bytes * stages_)), e_.I32(0), next);
+  llvm::Value* next = b.CreateAdd(at, e_.I32(stage_.unit_bytes()));
+  return b.CreateSelect(b.CreateICmpEQ(next, e_.I32(stage_.unit_bytes() * stages_)), e_.I32(0), next);
 }
 
 void CopyRing::FenceForAsync() { e_.Ptx(e_.b().getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true); }
 
+void CopyRing::AdvancePiece() {
+  auto& b = e_.b();
+  llvm::Value* read = b.CreateLoad(b.getInt32Ty(), read_);
+  b.CreateStore(read, current_);
+  b.CreateStore(Next(read), read_);
+  if (tma_) {
+    tma_->Await();
+  } else {
+    e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - 2, ";"), "", {}, true);
+    if (read_by_wgmma_ && stored_) FenceForAsync();
+    e_.Barrier();
+  }
+  ++piece_;
+  fetches_later_ = true;
+  if (!read_by_wgmma_) FetchMeanwhile();
+}
+
+void CopyRing::ReleasePiece() {
+  FetchMeanwhile();
+  if (tma_) tma_->Release(e_.b().getTrue());
+}
+
+void CopyRing::FetchPiece(int piece) {
+  auto& b = e_.b();
+  const int all = stage_.pieces();
+  piece %= all;
+  size_t tile = 0;
+  int part = piece;
+  while (part >= stage_.pieces(tile)) part -= stage_.pieces(tile++);
+  llvm::Value *iv = b.CreateLoad(e_.scalar(loop_.operand(1))->getType(), ahead_),
+              *at = b.CreateLoad(b.getInt32Ty(), write_);
+  llvm::BasicBlock *fill = e_.NewBlock("fetch"), *filled = e_.NewBlock("fetched");
+  b.CreateCondBr(b.CreateLoad(b.getInt1Ty(), more_), fill, filled);
+  b.SetInsertPoint(fill);
+  const StagedTile& from = stage_.tiles[tile];
+  if (tma_) {
+    ByFirstWarp([&] {
+      Compute(iv);
+      full_ = tma_->Begin(mine_, from.bytes());
+      llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, at);
+      LoadByTma(e_, *from.load, from, b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
+    });
+    tma_->Filled();
+  } else {
+    Compute(iv);
+    llvm::Value* first = b.CreateSub(at, e_.I32(part * stage_.piece_bytes));
+    FillSlot(*from.load, from, b.CreateGEP(b.getInt8Ty(), memory_, first), part, stage_.pieces(tile));
+  }
+  b.CreateStore(Next(at), write_);
+  if (piece + 1 == all) NextToFetch(iv);
+  b.CreateBr(filled);
+  b.SetInsertPoint(filled);
+  if (!tma_) e_.Ptx(b.getVoidTy(), "cp.async.commit_group;", "", {}, true);
+}
+
+// Compared as a distance, since the sum may overflow.
+void CopyRing::NextToFetch(llvm::Value* iv) {
+  auto& b = e_.b();
+  llvm::Value *upper = e_.scalar(loop_.operand(1)), *step = e_.scalar(loop_.operand(2));
+  llvm::Value* others = b.CreateICmpULT(step, b.CreateSub(upper, iv));
+  llvm::Value* more = b.CreateLoad(b.getInt1Ty(), more_);
+  b.CreateStore(only_computes_ ? b.CreateAnd(more, others) : others, more_);
+  b.CreateStore(b.CreateAdd(iv, step), ahead_);
+}
+
 void CopyRing::Advance() {
   auto& b = e_.b();
+  piece_ = 0;
+  if (stage_.piece_bytes > 0) return;
   llvm::Value* read = b.CreateLoad(b.getInt32Ty(), read_);
   b.CreateStore(b.CreateLoad(b.getInt32Ty(), current_), before_);
   b.CreateStore(read, current_);
@@ -196,7 +272,7 @@ void CopyRing::Advance() {
 }
 
 void CopyRing::EndRound() {
-  if (tma_ && !late_ && !keeps_) tma_->Release(e_.b().getTrue());
+  if (tma_ && !late_ && !keeps_ && stage_.piece_bytes == 0) tma_->Release(e_.b().getTrue());
   if (any_ != nullptr) e_.b().CreateStore(e_.b().getTrue(), any_);
 }
 
@@ -232,6 +308,11 @@ void CopyRing::Arrive() {
 }
 
 void CopyRing::FetchMeanwhile() {
+  if (stage_.piece_bytes > 0) {
+    if (fetches_later_) FetchPiece(piece_ + stages_ - 2);
+    fetches_later_ = false;
+    return;
+  }
   if (!fetches_later_ || (!keeps_ && ++begun_ < async_.size())) return;
   Fetch(!keeps_ && !async_.empty());
   fetches_later_ = false;
@@ -257,15 +338,15 @@ llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {
 llvm::Value* CopyRing::Slot(int i, bool before) const {
   auto& b = e_.b();
   llvm::Value* stage = b.CreateLoad(b.getInt32Ty(), before ? before_ : current_);
-  llvm::Value* at = b.CreateAdd(stage, e_.I32(stage_.offsets[static_cast<size_t>(i)]));
+  const int64_t offset = stage_.piece_bytes > 0 ? 0 : stage_.offsets[static_cast<size_t>(i)];
+  llvm::Value* at = b.CreateAdd(stage, e_.I32(offset));
   return b.CreateGEP(b.getInt8Ty(), memory_, at);
 }
 
 void CopyRing::Fetch(bool frees_stage) {
   auto& b = e_.b();
-  llvm::Value *upper = e_.scalar(loop_.operand(1)), *step = e_.scalar(loop_.operand(2));
-  llvm::Value *iv = b.CreateLoad(upper->getType(), ahead_), *at = b.CreateLoad(b.getInt32Ty(), write_),
-              *more = b.CreateLoad(b.getInt1Ty(), more_);
+  llvm::Value *iv = b.CreateLoad(e_.scalar(loop_.operand(1))->getType(), ahead_),
+              *at = b.CreateLoad(b.getInt32Ty(), write_), *more = b.CreateLoad(b.getInt1Ty(), more_);
   // Addresses are there when the stage becomes free.
   if (only_computes_) Compute(iv);
   if (frees_stage) FreeStage();
@@ -286,10 +367,7 @@ void CopyRing::Fetch(bool frees_stage) {
     }
   }
   b.CreateStore(Next(at), write_);
-  // Compared as a distance, since the sum may overflow.
-  llvm::Value* others = b.CreateICmpULT(step, b.CreateSub(upper, iv));
-  b.CreateStore(only_computes_ ? b.CreateAnd(more, others) : others, more_);
-  b.CreateStore(b.CreateAdd(iv, step), ahead_);
+  NextToFetch(iv);
   if (filled != nullptr) {
     b.CreateBr(filled);
     b.SetInsertPoint(filled);
@@ -297,18 +375,26 @@ void CopyRing::Fetch(bool frees_stage) {
   if (!tma_) e_.Ptx(b.getVoidTy(), "cp.async.commit_group;", "", {}, true);
 }
 
-// A thread of warp 0 does.
-void CopyRing::FillByTma(llvm::Value* iv, llvm::Value* at) {
+// A thread of warp 0 does, mine_.
+void CopyRing::ByFirstWarp(const std::function<void()>& start_copies) {
   auto& b = e_.b();
   llvm::BasicBlock *start = e_.NewBlock("start"), *started = e_.NewBlock("started");
   b.CreateCondBr(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), start, started);
   b.SetInsertPoint(start);
   mine_ = e_.threads().IsElected();
-  full_ = tma_->Begin(mine_);
-  Compute(iv);
-  Bring(at);
+  start_copies();
   b.CreateBr(started);
   b.SetInsertPoint(started);
+}
+
+void CopyRing::FillByTma(llvm::Value* iv, llvm::Value* at) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < stage_.tiles.size(); ++i) bytes += stage_.shares_slot(i) ? 0 : stage_.tiles[i].bytes();
+  ByFirstWarp([&] {
+    full_ = tma_->Begin(mine_, bytes);
+    Compute(iv);
+    Bring(at);
+  });
   tma_->Filled();
 }
 
@@ -369,8 +455,8 @@ void CopyRing::FillThroughPointers(const ir::Op& op, const StagedTile& tile, llv
   }
 }
 
-void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot) {
-  const SlotCopies copies(e_, tile, slot);
+void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot, int piece, int pieces) {
+  const SlotCopies copies(e_, tile, slot, pieces);
   const int bytes = tile.element_bits / 8;
   TileBox box = TileBox::OfView(e_, load, copies.layout());
   box.LimitVector(kVectorBytes / bytes);
@@ -379,7 +465,7 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
   how.op = nullptr;  // the ring waits for what it copies
   InEitherWidth(e_, box.vector(), box.Aligned(), [&](int vector) {
     box.Forget();
-    const std::vector<int> firsts = copies.Firsts(vector);
+    const std::vector<int> firsts = copies.Firsts(vector, piece, pieces);
     if (vector * bytes >= 4) {
       for (int r : firsts) {
         CopyVector(e_, copies.At(r), box.At(r), vector * bytes, copies.mine(), box.Inside(r));

@@ -20,11 +20,15 @@
 // take it, too. Only what threads stored themselves needs a fence before. ptxas makes MEMBAR.ALL.CTA of that fence, which seems to
 // wait for the copies of later iterations, too.
 //
+// In a ring of pieces (plan/copy_pieces.h) products advance, piece by piece, as a round does in another ring: a barrier, behind which the
+// piece has arrived and nobody reads the one before, whose place is filled next.
+//
 // If the loads have TMA descriptors, one thread starts the copies, and there is neither a barrier nor a group: every warp waits for the
 // stage that it reads, and warp 0 for all others before it fills a stage again (tma_stages.h).
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -42,6 +46,10 @@ class CopyRing {
   CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs);
 
   void Advance();
+  // Of a ring of pieces, in their order: the next piece is full.
+  void AdvancePiece();
+  // What read it has ended.
+  void ReleasePiece();
   // With late products (plan/late_products.h), before Advance: the stage of the next iteration is full.
   void AwaitNext();
   // What products by wgmma call when they have begun: starting copies takes many instructions, beside which they run.
@@ -49,9 +57,13 @@ class CopyRing {
   // The product may still run when its iteration ends: that of the next one waits for it (Decision::kAsync).
   bool IsAsync(const ir::Op& mma) const;
   const StagedTile& tile(int i) const { return stage_.tiles[static_cast<size_t>(i)]; }
+  // Pieces of result i, which come one after another; 0: the ring's unit is the stage.
+  int pieces(int i) const { return stage_.piece_bytes > 0 ? stage_.pieces(static_cast<size_t>(i)) : 0; }
+  bool in_pieces() const { return stage_.piece_bytes > 0; }
   // Result i has the type that the product wants where it lies in shared memory.
   bool ConvertsInPlace(int i) const;
-  // Where result i of the copy_ahead begins in this iteration's stage (a pointer to shared memory), or in that of the one before.
+  // Where result i of the copy_ahead begins in this iteration's stage (a pointer to shared memory), or in that of the one before; of pieces
+  // the one that was advanced to.
   llvm::Value* Slot(int i, bool before = false) const;
   // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
   // there.
@@ -73,14 +85,19 @@ class CopyRing {
   // The next iteration's copies, if there is one; a group in any case. `frees_stage`: the stage is read until FreeStage.
   void Fetch(bool frees_stage);
   void FreeStage();
+  // The copies of a piece, by its number among those of an iteration; behind the last one comes the next iteration.
+  void FetchPiece(int piece);
+  void NextToFetch(llvm::Value* iv);
   // What is done for an iteration's copies can be done where there is no such iteration, too: copies under a predicate take the place of a
   // branch, and the assembler moves instructions that compute addresses to where threads would wait.
   bool OnlyComputes() const;
+  void ByFirstWarp(const std::function<void()>& start_copies);
   void FillByTma(llvm::Value* iv, llvm::Value* at);
   // Addresses and masks of an iteration's copies; the copies.
   void Compute(llvm::Value* iv);
   void Bring(llvm::Value* at);
-  void FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
+  // All of it, or one of so many pieces (`slot` is where the first would lie).
+  void FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot, int piece = 0, int pieces = 1);
   void FillThroughPointers(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
   // What this thread copied there, in the operand's type.
   void ConvertSlot(const StagedTile& tile, llvm::Value* slot);
@@ -103,6 +120,7 @@ class CopyRing {
   llvm::AllocaInst* any_ = nullptr;          // there was an iteration before, which kept its stage for TMA copies
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   std::vector<const ir::Op*> async_;         // products that are not waited for in their iteration
+  int piece_ = 0;                            // of this iteration, so far advanced to
   size_t begun_ = 0;                         // of this iteration's products, so far
   llvm::Value* if_ = nullptr;                // copies only where this holds; null: always
   bool only_computes_ = false;

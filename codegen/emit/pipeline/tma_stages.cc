@@ -6,7 +6,7 @@
 
 namespace tile::codegen {
 
-TmaStages::TmaStages(Emitter& e, int stages, int64_t bytes) : e_(e), stages_(stages), bytes_(bytes) {
+TmaStages::TmaStages(Emitter& e, int stages) : e_(e), stages_(stages) {
   auto& b = e.b();
   const uint32_t at = e.shared().Reserve(CopyBarrierBytes(stages), 8);
   barriers_ = b.CreateTrunc(b.CreatePtrToInt(e.shared().Address(e.I32(at)), b.getInt64Ty()), b.getInt32Ty());
@@ -47,13 +47,13 @@ void TmaStages::Move(llvm::AllocaInst* stage, llvm::AllocaInst* phase, llvm::Val
   b.CreateStore(b.CreateXor(b.CreateLoad(b.getInt32Ty(), phase), b.CreateZExt(wraps, b.getInt32Ty())), phase);
 }
 
-llvm::Value* TmaStages::Begin(llvm::Value* mine) {
+llvm::Value* TmaStages::Begin(llvm::Value* mine, int64_t bytes) {
   auto& b = e_.b();
   llvm::Value* stage = b.CreateLoad(b.getInt32Ty(), fill_);
   AwaitPhase(e_, Free(stage), b.CreateLoad(b.getInt32Ty(), fill_phase_));
   llvm::Value* full = Full(stage);
   ExecuteTogether(e_, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,b",
-                  {full, e_.I32(bytes_), mine});
+                  {full, e_.I32(bytes), mine});
   return full;
 }
 

@@ -1,8 +1,8 @@
 // The barriers of a ring that TMA fills without a producer warp: one thread of warp 0 starts the copies of a stage, once all warps are done
 // with what lay there; every warp waits for the stages that it reads, and for no other warp.
 //
-//   TmaStages stages(e, 4, bytes);                    // before the loop
-//   llvm::Value* full = stages.Begin(mine);           // in warp 0: the stage is free; copies that `mine` starts count at `full`
+//   TmaStages stages(e, 4);                           // before the loop
+//   llvm::Value* full = stages.Begin(mine, bytes);    // in warp 0: the stage is free; copies that `mine` starts count at `full`
 //   stages.Filled();                                  // in all warps, behind that
 //   stages.Await();                                   // the next stage is full
 //   stages.Release(if_true);                          // this warp is done with the oldest one
@@ -18,10 +18,10 @@ namespace tile::codegen {
 
 class TmaStages {
  public:
-  // `bytes` of a stage, all of which copies bring.
-  TmaStages(Emitter& e, int stages, int64_t bytes);
+  TmaStages(Emitter& e, int stages);
 
-  llvm::Value* Begin(llvm::Value* mine);
+  // `bytes` that copies bring.
+  llvm::Value* Begin(llvm::Value* mine, int64_t bytes);
   void Filled() { Move(fill_, fill_phase_); }
   void Await();
   void Release(llvm::Value* if_true);
@@ -33,7 +33,6 @@ class TmaStages {
 
   Emitter& e_;
   const int stages_;
-  const int64_t bytes_;
   llvm::Value* barriers_;
   // Variables, which become registers: stages and the phases that are waited for there.
   llvm::AllocaInst *fill_, *fill_phase_, *await_, *await_phase_, *release_;
