@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/build_image.h"
 #include "gtest/gtest.h"
@@ -33,7 +34,7 @@ class Assemblers : public ::testing::Test {
   }
   absl::StatusOr<std::vector<BuiltImage>> Build(const std::string& text) {
     ir::Diagnostics diags;
-    module_ = ir::ParseModule(text, "k.tile", &diags);
+    module_ = ir::Parse(text, "test.tile", &diags);
     EXPECT_NE(module_, nullptr) << diags.ToString();
     CompileOptions options;
     options.target = FindTarget(90);
