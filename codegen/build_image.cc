@@ -1,7 +1,10 @@
 #include "codegen/build_image.h"
 
 #include <algorithm>
+#include <future>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -33,34 +36,75 @@ ir::Expr Count(const Compiled& compiled, int d) {
 constexpr int kManySpills = 1024;  // bytes of a thread
 
 // Memory traffic that the source does not show.
-void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const Target& target, const Trace& trace) {
+void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const Target& target, const Trace& trace,
+                  const std::string& largest_tile) {
   if (built.assembled.spill_bytes <= kManySpills || !trace.on_warning) return;
-  const size_t what = trace.largest_tile.rfind(": ");
+  const size_t what = largest_tile.rfind(": ");
   const bool known = what != std::string::npos;
   const ir::Module& module = *function.module();
-  trace.on_warning(absl::StrCat(known ? trace.largest_tile.substr(0, what) : module.Where(function.loc, function.pos),
-                                ": warning[codegen.spill]: @", function.name, " for ", target.arch,
-                                ": each thread spills ", built.assembled.spill_bytes, " bytes of registers to memory",
-                                known ? absl::StrCat("; the largest tile that is worked on at once is that of ",
-                                                     trace.largest_tile.substr(what + 2))
-                                      : "",
-                                ". Smaller tiles need fewer registers; --remarks says what stays whole, and why"));
+  trace.on_warning(absl::StrCat(
+      known ? largest_tile.substr(0, what) : module.Where(function.loc, function.pos), ": warning[codegen.spill]: @",
+      function.name, " for ", target.arch, ": each thread spills ", built.assembled.spill_bytes,
+      " bytes of registers to memory",
+      known ? absl::StrCat("; the largest tile that is worked on at once is that of ", largest_tile.substr(what + 2))
+            : "",
+      ". Smaller tiles need fewer registers; --remarks says what stays whole, and why"));
 }
 
 // ptxas 13.0 gives code that exceeds the registers in any case as few as 32 of them, so that more blocks fit beside each
 // other. Told that one is enough it spills less.
-absl::StatusOr<Assembled> AssembleWithFewSpills(const Compiled& compiled, const char* arch,
+absl::StatusOr<Assembled> AssembleWithFewSpills(Assembly& assembly, const std::string& ptx, int block, const char* arch,
                                                 const AssembleOptions& options) {
-  absl::StatusOr<Assembled> first = Assemble(compiled.ptx, arch, options);
-  if (!first.ok() || first->spill_bytes == 0 || absl::StrContains(compiled.ptx, ".minnctapersm")) return first;
+  absl::StatusOr<Assembled> first = assembly.Finish(ptx);
+  if (!first.ok() || first->spill_bytes == 0 || absl::StrContains(ptx, ".minnctapersm")) return first;
   constexpr int kUnit = Target::kRegisterUnit;
-  const int most =
-      std::min(Target::kThreadRegisters, Target::kRegisters / static_cast<int>(compiled.threads) / kUnit * kUnit);
+  const int most = std::min(Target::kThreadRegisters, Target::kRegisters / block / kUnit * kUnit);
   if (first->registers + kUnit > most) return first;
-  const std::string threads = absl::StrCat(".reqntid ", compiled.threads);
-  absl::StatusOr<Assembled> second = Assemble(
-      absl::StrReplaceAll(compiled.ptx, {{threads, absl::StrCat(threads, "\n.minnctapersm 1")}}), arch, options);
+  const std::string threads = absl::StrCat(".reqntid ", block);
+  absl::StatusOr<Assembled> second =
+      Assemble(absl::StrReplaceAll(ptx, {{threads, absl::StrCat(threads, "\n.minnctapersm 1")}}), arch, options);
   return second.ok() && second->spill_bytes < first->spill_bytes ? second : first;
+}
+
+// An image on its way: compiled; its assembler, a process of its own, works while the next image is compiled.
+struct Begun {
+  Compiled compiled;
+  std::string largest_tile;            // Trace::largest_tile
+  std::shared_ptr<Assembly> assembly;  // started when LLVM began; null: the image is PTX
+  std::future<absl::StatusOr<Assembled>> assembled;
+  bool joins_blocks = false;
+};
+
+AssembleOptions AssemblerOptions(const CompileOptions& options) {
+  AssembleOptions assemble;
+  assemble.opt_level = options.opt_level;
+  assemble.line_info = options.line_info;
+  return assemble;
+}
+
+absl::StatusOr<Begun> Begin(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
+                            ir::ImageKind kind) {
+  Begun begun;
+  CompileOptions now = options;
+  if (kind == ir::ImageKind::kCubin) {
+    now.on_program = [&] {
+      begun.assembly = std::make_shared<Assembly>(options.target->arch, AssemblerOptions(options));
+    };
+  }
+  absl::StatusOr<Compiled> compiled = Compile(module, function, now);
+  if (!compiled.ok()) return compiled.status();
+  begun.compiled = *std::move(compiled);
+  if (options.trace != nullptr) begun.largest_tile = options.trace->largest_tile;
+  return begun;
+}
+
+void GoOn(const CompileOptions& options, Begun* begun) {
+  if (begun->assembly == nullptr) return;
+  begun->assembled = std::async(
+      std::launch::async, [assembly = begun->assembly, ptx = begun->compiled.ptx, threads = begun->compiled.threads,
+                           arch = options.target->arch, assemble = AssemblerOptions(options)] {
+        return AssembleWithFewSpills(*assembly, ptx, threads, arch, assemble);
+      });
 }
 
 // The same code for launches whose grid clusters divide.
@@ -80,14 +124,20 @@ BuiltImage InClusters(const BuiltImage& built) {
 }
 
 // The image whose blocks do the work of several, for grids of many; nothing if there is none, or it is none that is faster.
-absl::StatusOr<std::optional<BuiltImage>> BuildJoined(const ir::Module& module, const ir::Function& function,
-                                                      const CompileOptions& options, ir::ImageKind kind) {
+absl::StatusOr<std::optional<Begun>> BeginJoined(const ir::Module& module, const ir::Function& function,
+                                                 const CompileOptions& options, ir::ImageKind kind) {
   CompileOptions now = options;
   now.descriptors = now.joins_blocks = true;
-  absl::StatusOr<BuiltImage> built = BuildImage(module, function, now, kind);
-  if (absl::IsInternal(built.status())) return built.status();
-  if (!built.ok()) return std::nullopt;  // blocks are not joined, or what they would work on is too large
-  if (built->image.tma.empty() || !built->compiled.persistent || built->assembled.spill_bytes > 0) return std::nullopt;
+  absl::StatusOr<Begun> begun = Begin(module, function, now, kind);
+  if (absl::IsInternal(begun.status())) return begun.status();
+  if (!begun.ok()) return std::nullopt;  // blocks are not joined, or what they would work on is too large
+  if (begun->compiled.maps.empty() || !begun->compiled.persistent) return std::nullopt;
+  begun->joins_blocks = true;
+  GoOn(now, &*begun);
+  return std::optional<Begun>(*std::move(begun));
+}
+
+void RequireJoinedGrid(const CompileOptions& options, BuiltImage* built) {
   for (int d = 0; d < 2; ++d) {
     const int64_t joined = built->compiled.joined[static_cast<size_t>(d)];
     if (joined == 1) continue;
@@ -100,29 +150,22 @@ absl::StatusOr<std::optional<BuiltImage>> BuildJoined(const ir::Module& module, 
   built->image.requirements.push_back(
       {{Const(least - 1), Grid(0), Grid(1), times, Grid(2), times, Node(ir::ExprOp::kLess)},
        absl::StrCat("the grid has ", least, " blocks or more")});
-  return std::optional<BuiltImage>(*std::move(built));
 }
 
-}  // namespace
-
-absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Function& function,
-                                      const CompileOptions& options, ir::ImageKind kind) {
-  absl::StatusOr<Compiled> compiled = Compile(module, function, options);
-  if (!compiled.ok()) return compiled.status();
+// Waits for the assembler.
+absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
+                                  ir::ImageKind kind, Begun begun) {
   BuiltImage built;
-  built.compiled = *std::move(compiled);
+  built.compiled = std::move(begun.compiled);
   if (kind == ir::ImageKind::kCubin) {
-    AssembleOptions assemble;
-    assemble.opt_level = options.opt_level;
-    assemble.line_info = options.line_info;
     TimedPass time(options.trace, "ptxas");
-    absl::StatusOr<Assembled> assembled = AssembleWithFewSpills(built.compiled, options.target->arch, assemble);
+    absl::StatusOr<Assembled> assembled = begun.assembled.get();
     time.Done();
     if (options.trace != nullptr && assembled.ok()) options.trace->Text("ptxas", [&] { return assembled->log; });
     if (!assembled.ok()) return assembled.status();
     built.assembled = *std::move(assembled);
     built.payload = std::make_unique<std::string>(std::move(built.assembled.cubin));
-    if (options.trace != nullptr) WarnOfSpills(built, function, *options.target, *options.trace);
+    if (options.trace != nullptr) WarnOfSpills(built, function, *options.target, *options.trace, begun.largest_tile);
   } else {
     built.payload = std::make_unique<std::string>(built.compiled.ptx);
   }
@@ -182,31 +225,58 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
   return built;
 }
 
+}  // namespace
+
+absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Function& function,
+                                      const CompileOptions& options, ir::ImageKind kind) {
+  absl::StatusOr<Begun> begun = Begin(module, function, options, kind);
+  if (!begun.ok()) return begun.status();
+  GoOn(options, &*begun);
+  return Finish(module, function, options, kind, *std::move(begun));
+}
+
 absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
                                                     const CompileOptions& options, ir::ImageKind kind) {
-  std::vector<BuiltImage> images;
+  std::vector<Begun> all;
   if (options.least_joined > 0) {
-    absl::StatusOr<std::optional<BuiltImage>> joined = BuildJoined(module, function, options, kind);
+    absl::StatusOr<std::optional<Begun>> joined = BeginJoined(module, function, options, kind);
     if (!joined.ok()) return joined.status();
-    if (joined->has_value()) images.push_back(**std::move(joined));
+    if (joined->has_value()) all.push_back(**std::move(joined));
   }
   CompileOptions now = options;
   now.descriptors = true;
+  bool several = !all.empty();
   while (true) {
-    absl::StatusOr<BuiltImage> built = BuildImage(module, function, now, kind);
-    if (!built.ok()) return built.status();
-    if (built->compiled.cluster_dim >= 0) images.push_back(InClusters(*built));
-    images.push_back(*std::move(built));
-    if (images.back().image.tma.empty()) break;
+    absl::StatusOr<Begun> begun = Begin(module, function, now, kind);
+    if (!begun.ok()) return begun.status();
+    GoOn(now, &*begun);
+    all.push_back(*std::move(begun));
+    several = several || all.back().compiled.cluster_dim >= 0 || !all.back().compiled.maps.empty();
+    if (all.back().compiled.maps.empty()) break;
     now.descriptors = false;
   }
-  if (images.size() > 1 || !DependsOnAlignment(function)) return images;
-  // Without tests of what nearly always holds.
-  now.aligned = true;
-  absl::StatusOr<BuiltImage> aligned = BuildImage(module, function, now, kind);
-  if (!aligned.ok()) return aligned.status();
-  if (!aligned->compiled.requirements.empty() && aligned->compiled.ptx != images[0].compiled.ptx) {
-    images.insert(images.begin(), *std::move(aligned));
+  if (!several && DependsOnAlignment(function)) {
+    // Without tests of what nearly always holds.
+    now.aligned = true;
+    absl::StatusOr<Begun> aligned = Begin(module, function, now, kind);
+    if (!aligned.ok()) return aligned.status();
+    if (!aligned->compiled.requirements.empty() && aligned->compiled.ptx != all[0].compiled.ptx) {
+      GoOn(now, &*aligned);
+      all.insert(all.begin(), *std::move(aligned));
+    }
+  }
+  std::vector<BuiltImage> images;
+  for (Begun& begun : all) {
+    const bool joins = begun.joins_blocks;
+    absl::StatusOr<BuiltImage> built = Finish(module, function, options, kind, std::move(begun));
+    if (!built.ok()) return built.status();
+    if (joins && built->assembled.spill_bytes > 0) continue;
+    if (joins) {
+      RequireJoinedGrid(options, &*built);
+    } else if (built->compiled.cluster_dim >= 0) {
+      images.push_back(InClusters(*built));
+    }
+    images.push_back(*std::move(built));
   }
   return images;
 }

@@ -32,6 +32,7 @@ absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& f
     }
   }
   if (best == nullptr) return why_not;
+  if (options.on_program) options.on_program();
   if (absl::Status s = RunMachinePasses(*best); !s.ok()) return s;
   if (options.on_compiled) options.on_compiled(*best->function, *ScheduleOf(*best->function));
   return std::move(best->result);

@@ -5,12 +5,14 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/assemble/ptxas.h"
 #include "codegen/compilation.h"
+#include "codegen/emit/context/ptx_access.h"
 #include "codegen/emit/context/symbol.h"
 #include "codegen/emit/lower/kernel.h"
 #include "codegen/llvm/assembler_faults.h"
 #include "codegen/llvm/libdevice.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimise.h"
+#include "codegen/llvm/order_pieces.h"
 #include "codegen/passes/assume_aligned.h"
 #include "codegen/plan/tensor_maps.h"
 #include "codegen/target/decisions.h"
@@ -78,6 +80,7 @@ absl::Status LibdevicePass(Compilation& c) {
 
 absl::Status OptimisePass(Compilation& c) {
   Optimise(&c.llvm->module(), &c.llvm->machine(), c.options.opt_level, c.options.trace);
+  if (c.options.opt_level > 0) OrderPieces(&c.llvm->module(), kUnordered);
   AvoidAssemblerFaults(&c.llvm->module());
   const int size = static_cast<int>(c.llvm->module().getInstructionCount());
   c.result.llvm_instructions = size;

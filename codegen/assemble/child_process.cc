@@ -3,11 +3,15 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -90,7 +94,23 @@ std::string ReadAll(const std::string& path) {
 
 void WriteAll(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
-bool Run(std::vector<std::string> words, const std::string& out, const std::string& err, int* status) {
+namespace {
+
+// This process's environment and what it lacks of `more`.
+std::vector<char*> EnvironmentWith(const std::vector<std::string>& more) {
+  std::vector<char*> all;
+  for (char** e = environ; e != nullptr && *e != nullptr; ++e) all.push_back(*e);
+  for (const std::string& m : more) {
+    if (getenv(m.substr(0, m.find('=')).c_str()) == nullptr) all.push_back(const_cast<char*>(m.c_str()));
+  }
+  all.push_back(nullptr);
+  return all;
+}
+
+}  // namespace
+
+Child::Child(std::vector<std::string> words, const std::string& out, const std::string& err,
+             const std::vector<std::string>& environment) {
   std::vector<char*> argv;
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
@@ -114,23 +134,81 @@ bool Run(std::vector<std::string> words, const std::string& out, const std::stri
   sigaddset(&signals, SIGPIPE);
   sigaddset(&signals, SIGCHLD);
   posix_spawnattr_setsigdefault(&attributes, &signals);
+  std::vector<char*> variables = EnvironmentWith(environment);
   Ours& ours = AllOurs();
-  pid_t pid = 0;
-  int spawned = 0;
   {
     std::lock_guard<std::mutex> lock(ours.mutex);
-    spawned = posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
-    if (spawned == 0) ours.children.insert(pid);
+    pid_t pid = 0;
+    if (posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), variables.data()) == 0) {
+      pid_ = pid;
+      ours.children.insert(pid);
+    }
   }
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  if (spawned != 0) return false;
+}
+
+Child::~Child() {
+  if (!started()) return;
+  kill(-pid_, SIGKILL);
+  int ignored = 0;
+  Wait(&ignored);
+}
+
+bool Child::Runs() const {
+  siginfo_t info = {};
+  return started() && waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+         info.si_pid == 0;
+}
+
+bool Child::Wait(int* status) {
+  if (!started()) return false;
   // Its number is nobody else's until it is taken off the list.
   siginfo_t ignored;
-  while (waitid(P_PID, static_cast<id_t>(pid), &ignored, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
+  while (waitid(P_PID, static_cast<id_t>(pid_), &ignored, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
+  Ours& ours = AllOurs();
   std::lock_guard<std::mutex> lock(ours.mutex);
-  ours.children.erase(pid);
-  return waitpid(pid, status, 0) == pid;
+  ours.children.erase(pid_);
+  return waitpid(std::exchange(pid_, 0), status, 0) > 0;
+}
+
+bool Run(std::vector<std::string> words, const std::string& out, const std::string& err, int* status) {
+  return Child(std::move(words), out, err).Wait(status);
+}
+
+bool MakeLateFile(const std::string& path) { return mkfifo(path.c_str(), 0600) == 0; }
+
+void FillLateFile(const std::string& path, const std::string& bytes, const Child& child) {
+  // A pipe can be opened for writing, without waiting, as soon as somebody reads it.
+  int pipe = -1;
+  while (pipe < 0) {
+    pipe = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (pipe >= 0) break;
+    if (errno != ENXIO && errno != EINTR) return;
+    if (!child.Runs()) return;
+    usleep(100);
+  }
+  // The name leads to a file before the child can have come to the pipe's end. A pipe takes 64 KiB at a time.
+  WriteAll(path + ".all", bytes);
+  rename((path + ".all").c_str(), path.c_str());
+  fcntl(pipe, F_SETFL, 0);
+  // A child that ends early must not end this process by SIGPIPE.
+  sigset_t broken, before;
+  sigemptyset(&broken);
+  sigaddset(&broken, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken, &before);
+  for (size_t at = 0; at < bytes.size();) {
+    const ssize_t n = write(pipe, bytes.data() + at, bytes.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const timespec now = {0, 0};
+      if (sigismember(&before, SIGPIPE) == 0) sigtimedwait(&broken, nullptr, &now);
+      break;
+    }
+    at += static_cast<size_t>(n);
+  }
+  close(pipe);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void CleanUpNow() {

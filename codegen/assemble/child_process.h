@@ -11,6 +11,8 @@
 #ifndef TILE_CODEGEN_ASSEMBLE_CHILD_PROCESS_H_
 #define TILE_CODEGEN_ASSEMBLE_CHILD_PROCESS_H_
 
+#include <sys/types.h>
+
 #include <functional>
 #include <string>
 #include <vector>
@@ -37,9 +39,32 @@ class TemporaryFolder {
 std::string ReadAll(const std::string& path);
 void WriteAll(const std::string& path, const std::string& bytes);
 
-// Runs words[0] with the others; its standard output and error go to files, which may be one. False if it could not be
-// started.
+// words[0] run with the others; its standard output and error go to files, which may be one. It gets variables of `environment`
+// (NAME=value) that this process has not set itself.
+class Child {
+ public:
+  Child(std::vector<std::string> words, const std::string& out, const std::string& err,
+        const std::vector<std::string>& environment = {});
+  ~Child();  // ends it, if nobody has waited for it
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  bool started() const { return pid_ > 0; }
+  bool Runs() const;
+  // False if it could not be started.
+  bool Wait(int* status);
+
+ private:
+  pid_t pid_ = 0;
+};
+
+// Starts it and waits.
 bool Run(std::vector<std::string> words, const std::string& out, const std::string& err, int* status);
+
+// A file for a child that is started before anybody knows what will be in it: the child waits where it opens the file.
+bool MakeLateFile(const std::string& path);
+// What is in it; returns when the child has read it or has ended. If it opens the file once more, that is an ordinary one.
+void FillLateFile(const std::string& path, const std::string& bytes, const Child& child);
 
 // For programs, at the start of main, when there is one thread: a signal that ends this process ends its children and
 // removes its temporary folders first. Signals that are ignored stay ignored. A library leaves signals to its host.

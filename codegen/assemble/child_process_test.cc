@@ -67,6 +67,60 @@ TEST_F(ChildProcessTest, RunsAndRemoves) {
   EXPECT_EQ(Names(folder_).size(), 0u);
 }
 
+TEST_F(ChildProcessTest, VariablesThatAreNotSet) {
+  TemporaryFolder folder;
+  setenv("CHILD_SET", "ours", 1);
+  unsetenv("CHILD_NOT_SET");
+  const std::string out = folder.File("out");
+  Child child({"/bin/sh", "-c", "echo $CHILD_SET $CHILD_NOT_SET"}, out, out, {"CHILD_SET=a", "CHILD_NOT_SET=b"});
+  int status = 0;
+  ASSERT_TRUE(child.Wait(&status));
+  EXPECT_EQ(ReadAll(out), "ours b\n");
+}
+
+TEST_F(ChildProcessTest, WhoeverIsNotWaitedForEnds) {
+  TemporaryFolder folder;
+  const std::string note = folder.File("note"), out = folder.File("out");
+  {
+    Child child({"/bin/sh", "-c", "sleep 1; echo here > \"$0\"", note}, out, out);
+    EXPECT_TRUE(child.Runs());
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_NE(access(note.c_str(), R_OK), 0);
+}
+
+// More than a pipe holds. The second time it is a file, which has a size.
+TEST_F(ChildProcessTest, LateFiles) {
+  TemporaryFolder folder;
+  const std::string in = folder.File("in"), out = folder.File("out");
+  folder.File("in.all");
+  ASSERT_TRUE(MakeLateFile(in));
+  Child child({"/bin/sh", "-c", "cat \"$0\"; [ -f \"$0\" ] && cat \"$0\"", in}, out, out);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_TRUE(child.Runs());
+  const std::string bytes(300000, 'x');
+  FillLateFile(in, bytes, child);
+  int status = 0;
+  ASSERT_TRUE(child.Wait(&status));
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(ReadAll(out), bytes + bytes);
+}
+
+// Neither a child that does not open the file nor one that closes it early holds up this process, or ends it by SIGPIPE.
+TEST_F(ChildProcessTest, LateFilesThatNobodyReads) {
+  for (const char* script : {"exit 3", "exec 3< \"$0\"; exit 3"}) {
+    TemporaryFolder folder;
+    const std::string in = folder.File("in"), out = folder.File("out");
+    folder.File("in.all");
+    ASSERT_TRUE(MakeLateFile(in));
+    Child child({"/bin/sh", "-c", script, in}, out, out);
+    FillLateFile(in, std::string(300000, 'x'), child);
+    int status = 0;
+    ASSERT_TRUE(child.Wait(&status));
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 3) << status;
+  }
+}
+
 // A child of this test is a program that a signal ends while its own child, and the child of that, run.
 TEST_F(ChildProcessTest, SignalsEndChildrenAndRemoveFolders) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {

@@ -9,6 +9,7 @@
 #ifndef TILE_CODEGEN_ASSEMBLE_PTXAS_H_
 #define TILE_CODEGEN_ASSEMBLE_PTXAS_H_
 
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -31,6 +32,26 @@ struct Assembled {
 
 // NotFound if there is no assembler; Unavailable if it cannot be run; Internal with its words if it rejects the PTX.
 absl::StatusOr<Assembled> Assemble(const std::string& ptx, const std::string& arch, const AssembleOptions& options);
+
+// The same begun before there is PTX: ptxas takes 10 ms until it reads, in which LLVM may work. Dropped without Finish, it ends.
+//
+//   Assembly assembly("sm_90a", {});
+//   … make ptx …
+//   absl::StatusOr<Assembled> a = assembly.Finish(ptx);
+//
+// Finish may be called in another thread, once.
+class Assembly {
+ public:
+  Assembly(const std::string& arch, const AssembleOptions& options);
+  ~Assembly();
+  absl::StatusOr<Assembled> Finish(const std::string& ptx);
+
+ private:
+  struct Running;
+  std::string arch_;
+  AssembleOptions options_;
+  std::unique_ptr<Running> running_;  // null: nothing could be begun
+};
 
 // What Assemble uses; without a path: nothing was found.
 struct Assembler {

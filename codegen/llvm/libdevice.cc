@@ -22,7 +22,9 @@ absl::Status LinkLibdevice(const std::string& path, llvm::Module* module) {
         "was not found. Install the CUDA toolkit and name its folder in CUDA_HOME, or the file in TILEC_LIBDEVICE");
   }
   llvm::SMDiagnostic why;
-  std::unique_ptr<llvm::Module> library = llvm::parseIRFile(path, why, module->getContext());
+  // Bodies are read as they are linked: of hundreds of functions a kernel calls a few.
+  std::unique_ptr<llvm::Module> library =
+      llvm::getLazyIRFileModule(path, why, module->getContext(), /*ShouldLazyLoadMetadata=*/true);
   if (library == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("error[codegen.libdevice]: ", path, ": ", why.getMessage().str()));
   }

@@ -5,7 +5,11 @@
 #include "absl/strings/str_cat.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/raw_ostream.h"
@@ -33,7 +37,28 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Tar
   llvm::TargetOptions options;
   return std::unique_ptr<llvm::TargetMachine>(t->createTargetMachine(
       triple, target.arch, absl::StrCat("+ptx", target.ptx), options, llvm::Reloc::PIC_, std::nullopt,
-      opt_level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Aggressive));
+      // What more there is above the default, another value numbering, changes nothing behind Optimise.
+      opt_level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
+}
+
+// Straight-line strength reduction looks at the instructions behind each of those that it considers. Where calls with a hundred
+// operands are among them, as matrix instructions are, that takes a seventh of LLVM's time; and the addresses of fragments, which are
+// made by xor, give it nothing to do.
+class WithoutStrengthReduction : public llvm::OptPassGate {
+ public:
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override { return pass != "slsr"; }
+  bool isEnabled() const override { return true; }
+};
+
+bool HasMatrixInstructions(const llvm::Module& module) {
+  for (const llvm::Function& f : module) {
+    for (const llvm::Instruction& i : llvm::instructions(f)) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
+      const auto* text = call == nullptr ? nullptr : llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+      if (text != nullptr && llvm::StringRef(text->getAsmString()).contains("mma.")) return true;
+    }
+  }
+  return false;
 }
 
 void KeepFirstError(const llvm::DiagnosticInfo* info, void* error) {
@@ -80,6 +105,8 @@ absl::StatusOr<std::string> LlvmCode::Ptx() {
   if (machine_->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
     return absl::InternalError("error[codegen.llvm]: LLVM can't print PTX");
   }
+  static WithoutStrengthReduction without_strength_reduction;
+  if (HasMatrixInstructions(*module_)) context_.setOptPassGate(without_strength_reduction);
   passes.run(*module_);
   if (!error_.empty()) {
     return absl::InternalError(

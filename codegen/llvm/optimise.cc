@@ -5,15 +5,47 @@
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/ErrorHandling.h"
 
 namespace tile::codegen {
 namespace {
+
+// LLVM's own pipeline of -O2 takes half as long again, for code that is as good: it runs instcombine eight times, and looks for
+// what the emitter never writes (calls that recurse, memset in loops, exceptions). The order is that of -O2.
+#define INSTCOMBINE "instcombine<max-iterations=1;no-verify-fixpoint>,"
+#define SIMPLIFYCFG "simplifycfg<switch-range-to-icmp;keep-loops;speculate-blocks;simplify-cond-branch>,"
+#define LICM "licm<allowspeculation>"
+constexpr char kPipeline[] =
+    // What threads are numbered by has bounds; functions of the device library are there to be inlined.
+    "function(nvvm-intr-range),inferattrs,function<eager-inv>(" SIMPLIFYCFG
+    "sroa<modify-cfg>,early-cse<>),always-inline,globaldce,globalopt,"
+    "function<eager-inv>(" INSTCOMBINE SIMPLIFYCFG
+    // One test of a condition for all that depend on it: masks of one row in several accesses.
+    "jump-threading,correlated-propagation," SIMPLIFYCFG
+    "reassociate,loop-mssa(licm<no-allowspeculation>,loop-rotate<header-duplication>," LICM
+    ",simple-loop-unswitch<no-nontrivial;trivial>)," SIMPLIFYCFG INSTCOMBINE
+    "loop(indvars,loop-deletion),gvn<>,sccp,bdce,jump-threading,adce,dse," INSTCOMBINE
+    "simplifycfg<switch-range-to-icmp;switch-to-arithmetic;no-keep-loops;hoist-common-insts;"
+    "hoist-loads-stores-with-cond-faulting;sink-common-insts;speculate-blocks;simplify-cond-branch;speculate-unpredictables>,"
+    // What the rules above have made of addresses leaves loops again, and accesses whose alignment is known now become vectors.
+    "infer-alignment,loop-mssa(" LICM "),loop-sink,instsimplify,div-rem-pairs),globaldce";
+#undef INSTCOMBINE
+#undef SIMPLIFYCFG
+#undef LICM
 
 // What an LLVM pass works on.
 std::string NameOf(const llvm::Any& ir) {
   if (const auto* f = llvm::any_cast<const llvm::Function*>(&ir)) return (*f)->getName().str();
   if (llvm::any_cast<const llvm::Module*>(&ir) != nullptr) return "module";
   return "part of a function";
+}
+
+llvm::ModulePassManager Pipeline(llvm::PassBuilder& builder, int opt_level) {
+  if (opt_level == 0) return builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0);
+  if (opt_level == 1) return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1);
+  llvm::ModulePassManager passes;
+  if (llvm::Error e = builder.parsePassPipeline(passes, kPipeline)) llvm::report_fatal_error(std::move(e));
+  return passes;
 }
 
 }  // namespace
@@ -38,12 +70,7 @@ void Optimise(llvm::Module* module, llvm::TargetMachine* machine, int opt_level,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, calls, modules);
-  const llvm::OptimizationLevel level = opt_level >= 2 ? llvm::OptimizationLevel::O2 : llvm::OptimizationLevel::O1;
-  if (opt_level > 0) {
-    builder.buildPerModuleDefaultPipeline(level).run(*module, modules);
-  } else {
-    builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0).run(*module, modules);
-  }
+  Pipeline(builder, opt_level).run(*module, modules);
 }
 
 }  // namespace tile::codegen

@@ -27,6 +27,7 @@ using ir::Value;
 using op::Values;
 
 constexpr int64_t kMostCarried = 16;    // registers of a thread: more would take blocks from a multiprocessor, or spill
+constexpr int kMostAhead = 2;           // iterations
 constexpr int kMostBesideProducts = 4;  // the same of a loop that multiplies what is copied ahead
 
 // Loads that did not become copies.
@@ -61,6 +62,7 @@ class WalkingLoop {
     }
     if (loads_.empty()) return why;
     const int64_t most = copies ? kMostBesideProducts : kMostCarried;
+    if (!copies && kMostAhead * each <= most) ahead_ = kMostAhead;
     if (each <= most) return "";
     only_registers_ = !copies;
     return absl::StrCat("the next iteration's tiles take ", each, " registers of a thread; ", most, " would do");
@@ -97,22 +99,27 @@ class WalkingLoop {
     ir::WriteBefore(module, loop_, [&](ir::Builder& b) {
       first = op::If(
           b, op::CmpI(b, ir::ComparisonPredicate::kLessThan, counted.lower_bound(), counted.upper_bound(), sign),
-          [&] { return LoadsFor(counted.lower_bound(), b.block()); },
+          [&] {
+            Values loaded;
+            for (int ahead = 0; ahead < ahead_; ++ahead) {
+              const Values some = LoadsFor(Later(b, counted.lower_bound(), ahead), b.block());
+              loaded.insert(loaded.end(), some.begin(), some.end());
+            }
+            return loaded;
+          },
           [&] {
             Values nothing;
-            for (const Op* load : loads_) nothing.push_back(op::Splat(b, load->result(0)->type(), 0));
-            for (size_t i = 0; i < loads_.size(); ++i) nothing.push_back(op::MakeToken(b));
+            for (int ahead = 0; ahead < ahead_; ++ahead) {
+              for (const Op* load : loads_) nothing.push_back(op::Splat(b, load->result(0)->type(), 0));
+              for (size_t i = 0; i < loads_.size(); ++i) nothing.push_back(op::MakeToken(b));
+            }
             return nothing;
           });
     });
     Block* front = module->CreateBlock({});
     ir::Builder next(module, front);
     next.set_loc(loop_->loc);
-    Value *index = carrying_.index(), *step = counted.step();
-    // Between the index and the bound there is no overflow, if the difference is taken for unsigned.
-    Value* goes_on = op::CmpI(next, ir::ComparisonPredicate::kGreaterThan, op::Subi(next, counted.upper_bound(), index),
-                              step, ir::Signedness::kUnsigned);
-    const Values later = LoadsFor(op::Select(next, goes_on, op::Addi(next, index, step), index), front);
+    const Values later = LoadsFor(Later(next, carrying_.index(), ahead_), front);
     Op* again = Carrying(first, later);
     Decide<Decision::kLoadsNext>(module, again, true);
     Block* body = again->region(0);
@@ -144,6 +151,18 @@ class WalkingLoop {
     if (access.result_token() != nullptr && access.result_token()->has_uses() && CopyIn(*loop_) == nullptr)
       return "something waits for a load";
     return loads.WhyNot(load);
+  }
+
+  // The induction variable so many iterations after `index`; where there is none, the last one before.
+  Value* Later(ir::Builder& b, Value* index, int iterations) const {
+    const ir::ForOp counted(loop_);
+    for (int i = 0; i < iterations; ++i) {
+      // Between the index and the bound there is no overflow, if the difference is taken for unsigned.
+      Value* goes_on = op::CmpI(b, ir::ComparisonPredicate::kGreaterThan, op::Subi(b, counted.upper_bound(), index),
+                                counted.step(), ir::Signedness::kUnsigned);
+      index = op::Select(b, goes_on, op::Addi(b, index, counted.step()), index);
+    }
+    return index;
   }
 
   // What the loads give where the induction variable is `index`, loaded behind what is in the block.
@@ -204,6 +223,9 @@ class WalkingLoop {
     Op* latch = body_->back();
     Values next;
     for (int i = 0; i < latch->num_operands(); ++i) next.push_back(latch->operand(i));
+    // What was loaded for the iteration behind the next moves up.
+    const int carried = body_->num_args(), set = static_cast<int>(later.size());
+    for (int i = carried + set; i < body->num_args(); ++i) next.push_back(body->arg(i));
     next.insert(next.end(), later.begin(), later.end());
     while (!body_->empty()) {
       Op* moved = body_->front();
@@ -225,6 +247,7 @@ class WalkingLoop {
   Block* body_;
   std::vector<Op*> loads_;
   bool only_registers_ = false;
+  int ahead_ = 1;  // iterations
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ TEST(FetchPtx, ALoopOverProductsBecomesAPipeline) {
   // Two warpgroups of 64 rows, four steps of 16 along K, the right operand lies along N.
   EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"), 4);
   EXPECT_EQ(Count(c.ptx, "add, 1, 1, 0, 1;"), 4);
+  EXPECT_EQ(Count(c.llvm, ".reg .pred add;"), 1);  // one for LLVM
   // A ninth warp fills four stages: a copy for the left operand, four of 64 columns for the right one.
   EXPECT_EQ(Count(c.ptx, ".reqntid 288"), 1);
   EXPECT_EQ(Count(c.ptx, "mbarrier.init"), 8);

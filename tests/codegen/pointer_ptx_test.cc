@@ -5,7 +5,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/ptx_testing.h"
 
@@ -223,6 +225,45 @@ TEST(PointerPtx, RemarksNameTheMissingFact) {
   EXPECT_TRUE(absl::StrContains(apart[0], "element by element")) << apart[0];
   EXPECT_TRUE(absl::StrContains(apart[0], "behind muli, neighbours need not rise by one (test.tile:30:12)"))
       << apart[0];
+}
+
+// Products of two tiles of 16384, 32 registers each in a thread; stored to TO.
+std::string LargeProduct(const std::string& to, const std::string& token = "") {
+  std::string text =
+      "entry @pieces(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %z: tile<ptr<f32>>) {\n  %i = iota : tile<16384xi32>\n";
+  for (const std::string name : {"%x", "%y", "%z"}) {
+    absl::StrAppend(&text, "  ", name, ".a = assume div_by<16>, ", name, "\n",
+                    SplatLines(name + ".n", name + ".a", 16384, "ptr<f32>"), "  ", name, ".p = offset ", name,
+                    ".n, %i\n");
+  }
+  return absl::StrCat(text,
+                      "  %v, %t1 = load_ptr_tko weak %x.p -> tile<16384xf32>, token\n"
+                      "  %w, %t2 = load_ptr_tko weak %y.p -> tile<16384xf32>, token\n"
+                      "  %r = mulf %v, %w\n  store_ptr_tko weak ",
+                      to, ", %r", token, " -> token\n  return\n}\n");
+}
+
+// Loads in front of the first store, and in front of others: "4 2 2".
+std::string LoadsBeforeStores(const std::string& ptx) {
+  std::vector<int> loads = {0};
+  bool stored = false;
+  for (const absl::string_view line : absl::StrSplit(ptx, '\n')) {
+    if (absl::StrContains(line, "ld.global")) {
+      if (stored) loads.push_back(0);
+      ++loads.back();
+    }
+    if (absl::StrContains(line, "ld.global") || absl::StrContains(line, "st.global"))
+      stored = absl::StrContains(line, "st.global");
+  }
+  return absl::StrJoin(loads, " ");
+}
+
+// Four loads of a thread are on their way; each store makes room for two.
+TEST(PointerPtx, LargeTilesAreStoredInPieces) {
+  EXPECT_EQ(LoadsBeforeStores(Compiled90(LargeProduct("%z.p")).ptx), "4 2 2 2 2 2 2");
+  // A store that follows a load, by its token or because it goes to the same place, follows all of it.
+  EXPECT_EQ(LoadsBeforeStores(Compiled90(LargeProduct("%z.p", " token = %t2")).ptx), "16");
+  EXPECT_EQ(LoadsBeforeStores(Compiled90(LargeProduct("%y.p")).ptx), "16");
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "codegen/emit/context/ptx_access.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Metadata.h"
 
 namespace tile::codegen {
 namespace {
@@ -161,6 +164,17 @@ int MaxVector(const MemoryAccess& how, ir::Elem elem) {
   return std::min(most, ir::IsSubByte(elem) ? 8 : 4);
 }
 
+namespace {
+
+void MarkUnordered(Emitter& e, const MemoryAccess& how, llvm::Value* access) {
+  const std::optional<int64_t> number = how.op == nullptr ? std::nullopt : DecisionOf<Decision::kUnordered>(*how.op);
+  if (!number) return;
+  llvm::Metadata* node = llvm::ConstantAsMetadata::get(llvm::cast<llvm::Constant>(e.I64(*number)));
+  llvm::cast<llvm::Instruction>(access)->setMetadata(kUnordered, llvm::MDNode::get(e.context(), {node}));
+}
+
+}  // namespace
+
 Registers Load(Emitter& e, const MemoryAccess& how, Address at, ir::Elem elem, int count, llvm::Value* predicate,
                Operands otherwise) {
   auto& b = e.b();
@@ -199,6 +213,7 @@ Registers Load(Emitter& e, const MemoryAccess& how, Address at, ir::Elem elem, i
   llvm::Type* word = WordType(e, w);
   llvm::Type* result = n == 1 ? word : llvm::StructType::get(e.context(), std::vector<llvm::Type*>(n, word));
   llvm::Value* loaded = e.Ptx(result, text, constraints, in, true);
+  MarkUnordered(e, how, loaded);
   if (how.op != nullptr) e.order().Did(*how.op);
   Registers words = {loaded};
   if (n > 1) {
@@ -224,7 +239,7 @@ void Store(Emitter& e, const MemoryAccess& how, Address at, ir::Elem elem, Opera
     absl::StrAppend(&constraints, ",b");
     in.push_back(predicate);
   }
-  e.Ptx(e.b().getVoidTy(), text, constraints, in, true);
+  MarkUnordered(e, how, e.Ptx(e.b().getVoidTy(), text, constraints, in, true));
   if (how.op != nullptr) e.order().Did(*how.op);
 }
 

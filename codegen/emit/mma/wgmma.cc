@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -114,10 +115,7 @@ class Product {
       const bool zeros = plan_.promotes || std::all_of(old, old_end, IsZero);
       Registers sums = zeros ? Registers(static_cast<size_t>((end - begin) * n_), nullptr) : Registers(old, old_end);
       if (begin > part.begin) Through(e_, kFence, {});
-      for (int step = part.first_step; step < part.end_step; ++step) {
-        for (int i = begin; i < end; ++i)
-          Issue(first, words, second, i, step, sums.begin() + static_cast<int64_t>(i - begin) * n_, old[0]->getType());
-      }
+      Issue(first, words, second, {begin, end, part.first_step, part.end_step}, sums, old[0]->getType());
       Through(e_, "wgmma.commit_group.sync.aligned;", {});
       if (begin == 0 && part.first_step == 0 && use.meanwhile) use.meanwhile();
       if (!use.async) sums = WaitForProducts(e_, 0, std::move(sums));
@@ -138,48 +136,58 @@ class Product {
     return constant != nullptr && constant->isNullValue();
   }
 
-  // Instruction `i` of the piece, at this step along K. `sums`: its registers, of this type; null: they begin with zero.
-  void Issue(const SharedOperand* first, const Words& words, const SharedOperand& second, int i, int step,
-             Registers::iterator sums, llvm::Type* type) const {
+  // The instructions of a part, step after step, as one for LLVM: each on its own would hand all sums to the next one, and LLVM's time goes
+  // by how many values there are. `sums`: their registers, of this type; null: they begin with zero.
+  void Issue(const SharedOperand* first, const Words& words, const SharedOperand& second, const Part& part,
+             Registers& sums, llvm::Type* type) const {
     auto& b = e_.b();
-    const int64_t k = static_cast<int64_t>(step) * plan_.k, row = i / columns_, column = i % columns_;
     const bool begins = sums[0] == nullptr;
-    const char kind = type->isFloatTy() ? 'f' : 'r';
-    std::string constraints;
-    for (int r = 0; r < n_; ++r) absl::StrAppend(&constraints, r == 0 ? "=" : ",=", std::string(1, kind));
-    for (int r = 0; r < n_ && !begins; ++r) absl::StrAppend(&constraints, ",", r);
-    absl::StrAppend(&constraints, first != nullptr ? ",l,l" : ",r,r,r,r,l");
+    // Those that begin with zero are written while later instructions still read their operands.
+    const std::string out_kind = absl::StrCat(begins ? "=&" : "=", type->isFloatTy() ? "f" : "r");
+    std::vector<std::string> constraints(sums.size(), out_kind);
     Registers in;
-    if (!begins) in.assign(sums, sums + n_);
-    if (first != nullptr) {
-      in.push_back(b.CreateAdd(first->start, e_.I64(first->Offset(64 * row, k) >> 4)));
-    } else {
-      for (int w = 0; w < kHeldWords; ++w) in.push_back(words.at(WordOf(i, step) + w));
+    if (!begins) in = sums;
+    for (size_t r = 0; r < in.size(); ++r) constraints.push_back(absl::StrCat(r));
+    const auto take = [&](llvm::Value* v, const char* kind) {
+      in.push_back(v);
+      constraints.push_back(kind);
+      return absl::StrCat("$", constraints.size() - 1);
+    };
+    std::string text = "{ .reg .pred add; ";
+    for (int step = part.first_step; step < part.end_step; ++step) {
+      const int64_t k = static_cast<int64_t>(step) * plan_.k;
+      if (step == part.first_step) absl::StrAppend(&text, "setp.", begins ? "ne" : "eq", ".b32 add, 0, 0; ");
+      if (step == part.first_step + 1 && begins) absl::StrAppend(&text, "setp.eq.b32 add, 0, 0; ");
+      for (int i = part.begin; i < part.end; ++i) {
+        const int64_t row = i / columns_, column = i % columns_;
+        std::vector<std::string> operand;
+        if (first != nullptr) {
+          operand.push_back(take(b.CreateAdd(first->start, e_.I64(first->Offset(64 * row, k) >> 4)), "l"));
+        } else {
+          for (int w = 0; w < kHeldWords; ++w) operand.push_back(take(words.at(WordOf(i, step) + w), "r"));
+        }
+        const std::string other =
+            take(b.CreateAdd(second.start, e_.I64(second.Offset(column * plan_.tile.instruction_n, k) >> 4)), "l");
+        AppendInstruction((i - part.begin) * n_, operand, other, first, second, &text);
+      }
     }
-    in.push_back(b.CreateAdd(second.start, e_.I64(second.Offset(column * plan_.tile.instruction_n, k) >> 4)));
-    llvm::Type* result = llvm::StructType::get(e_.context(), std::vector<llvm::Type*>(static_cast<size_t>(n_), type));
-    llvm::Value* out = e_.Ptx(result, Text(begins, first, second), constraints, in, true);
+    llvm::Type* result = llvm::StructType::get(e_.context(), std::vector<llvm::Type*>(sums.size(), type));
+    llvm::Value* out = e_.Ptx(result, text + "}", absl::StrJoin(constraints, ","), in, true);
     llvm::cast<llvm::CallInst>(out)->setConvergent();
-    for (int r = 0; r < n_; ++r) sums[r] = b.CreateExtractValue(out, static_cast<unsigned>(r));
+    for (size_t r = 0; r < sums.size(); ++r) sums[r] = b.CreateExtractValue(out, static_cast<unsigned>(r));
   }
 
-  std::string Text(bool begins, const SharedOperand* first, const SharedOperand& second) const {
-    std::string text =
-        absl::StrCat("{ .reg .pred add; setp.", begins ? "ne" : "eq", ".b32 add, 0, 0; ", plan_.instruction, " {");
-    for (int i = 0; i < n_; ++i) absl::StrAppend(&text, i == 0 ? "$" : ", $", i);
-    int next = begins ? n_ : 2 * n_;
-    text += "}, ";
-    if (first != nullptr) {
-      absl::StrAppend(&text, "$", next++);
-    } else {
-      for (int i = 0; i < kHeldWords; ++i) absl::StrAppend(&text, i == 0 ? "{$" : ", $", next++);
-      text += "}";
-    }
-    absl::StrAppend(&text, ", $", next, ", add");
-    if (plan_.scales) text += ", 1, 1";
-    if (plan_.transposes && first != nullptr) absl::StrAppend(&text, ", ", first->tile.k_major ? 0 : 1);
-    if (plan_.transposes) absl::StrAppend(&text, ", ", second.tile.k_major ? 0 : 1);
-    return text + "; }";
+  // `sums`: the first register of those that it adds to.
+  void AppendInstruction(int sums, const std::vector<std::string>& operand, const std::string& other,
+                         const SharedOperand* first, const SharedOperand& second, std::string* text) const {
+    absl::StrAppend(text, plan_.instruction, " {");
+    for (int r = 0; r < n_; ++r) absl::StrAppend(text, r == 0 ? "$" : ", $", sums + r);
+    const std::string left = absl::StrJoin(operand, ", ");
+    absl::StrAppend(text, "}, ", first != nullptr ? left : absl::StrCat("{", left, "}"), ", ", other, ", add");
+    if (plan_.scales) absl::StrAppend(text, ", 1, 1");
+    if (plan_.transposes && first != nullptr) absl::StrAppend(text, ", ", first->tile.k_major ? 0 : 1);
+    if (plan_.transposes) absl::StrAppend(text, ", ", second.tile.k_major ? 0 : 1);
+    absl::StrAppend(text, "; ");
   }
 
   Emitter& e_;

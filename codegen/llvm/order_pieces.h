@@ -1,0 +1,26 @@
+// Stores what is computed while later pieces are on their way. A tile's operations come one after the other, each for all
+// elements of a thread; ptxas keeps loads and stores in this order, so that a thread with many of them loads all, computes, and
+// stores all at the end, with registers for everything. Where loads and stores need no order (metadata says so), this is
+//
+//   load a0 … a7, load b0 … b7, compute 0 … 7, store 0 … 7
+//
+// and becomes
+//
+//   load a0, b0, a1, b1, compute 0, store 0, load a2, b2, compute 1, store 1, …
+//
+// with four loads of a thread on their way: what is stored early leaves room for them in registers, and so for more blocks.
+#ifndef TILE_CODEGEN_LLVM_ORDER_PIECES_H_
+#define TILE_CODEGEN_LLVM_ORDER_PIECES_H_
+
+namespace llvm {
+class Module;
+}
+
+namespace tile::codegen {
+
+// `kind`: of the metadata, a number. A store may go before loads (accesses with results) of the same number that stand in front of it.
+void OrderPieces(llvm::Module* module, const char* kind);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_LLVM_ORDER_PIECES_H_

@@ -1,0 +1,87 @@
+// How assemblers are run: before there is PTX, beside each other. A script stands for ptxas.
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "codegen/build_image.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
+
+namespace tile::codegen {
+namespace {
+
+class Assemblers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ptxas_ = FindPtxas();
+    if (ptxas_.empty()) GTEST_SKIP() << "no ptxas";
+    const char* base = std::getenv("TEST_TMPDIR");
+    folder_ = absl::StrCat(base != nullptr ? base : "/tmp", "/assemblers-XXXXXX");
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+  }
+  void TearDown() override { unsetenv("TILEC_PTXAS"); }
+
+  // Its last arguments are the PTX, -o and the cubin.
+  void UseScript(const std::string& lines) {
+    const std::string path = folder_ + "/ptxas";
+    std::ofstream(path) << "#!/bin/bash\nin=\"${@: -3:1}\"\n" << lines << "\nexec " << ptxas_ << " \"$@\"\n";
+    ASSERT_EQ(chmod(path.c_str(), 0700), 0);
+    setenv("TILEC_PTXAS", path.c_str(), 1);
+  }
+  absl::StatusOr<std::vector<BuiltImage>> Build(const std::string& text) {
+    ir::Diagnostics diags;
+    module_ = ir::Parse(text, "test.tile", &diags);
+    EXPECT_NE(module_, nullptr) << diags.ToString();
+    CompileOptions options;
+    options.target = FindTarget(90);
+    return BuildImages(*module_, *module_->functions[0], options, ir::ImageKind::kCubin);
+  }
+
+  std::string ptxas_, folder_;
+  std::unique_ptr<ir::Module> module_;
+};
+
+TEST_F(Assemblers, BeforeThereIsPtx) {
+  UseScript(absl::StrCat("[ -p \"$in\" ] && touch ", folder_, "/early"));
+  const std::string ptx = CompileText(ProductText(128, 128, 64), 90).ptx;
+  const absl::StatusOr<Assembled> late = Assemble(ptx, "sm_90a", {});
+  ASSERT_TRUE(late.ok()) << late.status();
+  EXPECT_NE(access((folder_ + "/early").c_str(), R_OK), 0);
+  Assembly assembly("sm_90a", {});
+  const absl::StatusOr<Assembled> early = assembly.Finish(ptx);
+  ASSERT_TRUE(early.ok()) << early.status();
+  EXPECT_EQ(access((folder_ + "/early").c_str(), R_OK), 0);
+  EXPECT_EQ(early->registers, late->registers);
+  EXPECT_EQ(early->cubin.size(), late->cubin.size());
+}
+
+TEST_F(Assemblers, ThatTakeNoPipe) {
+  UseScript("[ -p \"$in\" ] && exit 1");
+  const absl::StatusOr<Assembled> a = Assembly("sm_90a", {}).Finish(CompileText(ProductText(64, 64, 64), 90).ptx);
+  EXPECT_TRUE(a.ok()) << a.status();
+}
+
+TEST_F(Assemblers, MistakesAreTold) {
+  const absl::StatusOr<Assembled> a = Assembly("sm_90a", {}).Finish(".version 8.3\n.target sm_90a\nnonsense\n");
+  EXPECT_TRUE(absl::IsInternal(a.status()));
+  EXPECT_TRUE(absl::StrContains(a.status().message(), "nonsense")) << a.status();
+}
+
+// Each waits until another one is there.
+TEST_F(Assemblers, BesideEachOther) {
+  UseScript(absl::StrCat("cp \"$in\" ", folder_, "/ptx.$$; for i in {1..200}; do ls ", folder_,
+                         "/ptx.* | grep -c . | grep -qv ^1 && break; sleep 0.05; done; [ $i = 200 ] && exit 1"));
+  const auto images = Build(ProductText(128, 256, 64));
+  ASSERT_TRUE(images.ok()) << images.status();
+  ASSERT_GE(images->size(), 2u);
+  for (const BuiltImage& i : *images) EXPECT_GT(i.assembled.registers, 0);
+  EXPECT_FALSE((*images)[0].image.tma.empty());
+  EXPECT_TRUE(images->back().image.tma.empty());
+}
+
+}  // namespace
+}  // namespace tile::codegen
