@@ -5,6 +5,7 @@
 
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
+#include "codegen/passes/split_rounds.h"
 #include "codegen/plan/producer_slice.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/share_loads.h"
@@ -12,6 +13,7 @@
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
+#include "codegen/target/tuning.h"
 
 namespace tile::codegen {
 namespace {
@@ -81,6 +83,16 @@ class Loop {
 
 }  // namespace
 
+// Makes iterations so small that enough of them fit into shared memory.
+void SplitForStages(const Target& target, ir::Module* module, Op* mma) {
+  const std::optional<LoadedProduct> loaded = LoadedProductOf(*mma);
+  if (!loaded) return;
+  const int64_t room = target.shared_bytes_of(1) / tuning::kFetchStages;
+  int parts = 1;
+  while (loaded->slot_bytes() / parts > room && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
+  if (parts > 1) SplitRounds(module, mma, parts);
+}
+
 bool FetchAhead(const Target& target, int num_warps, ir::Module* module, ir::Function* function, Trace* trace) {
   if (!target.has(kWgmma) || !target.has(kTma) || num_warps % 4 != 0) return false;
   std::vector<std::pair<Op*, std::vector<Product>>> loops;
@@ -111,6 +123,11 @@ bool FetchAhead(const Target& target, int num_warps, ir::Module* module, ir::Fun
   for (Op* fetch : fetches) {
     Decide<Decision::kNeedsWarps>(module, fetch, warps);
     if (sharing.dim >= 0) Decide<Decision::kSharedDim>(module, fetch, sharing.dim);
+    if (products.size() == 1) {
+      Op* mma = products[0].lhs.mma;
+      SplitForStages(target, module, mma);
+      products = {{{mma, 0}, {mma, 1}}};
+    }
     for (const StagedTile& tile : StageOf(*fetch).tiles) {
       for (Op* load : *fetch->region(0)) {
         if (load != tile.load) continue;

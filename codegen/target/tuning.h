@@ -75,6 +75,8 @@ inline constexpr Beside kBesideRows = {0, 16}, kBesideElements = {50, 40};
 
 // More stages are slower: blocks drift apart, and what one of them loads is not in the cache any more for the next.
 inline constexpr int kMostStages = 5;
+// Iterations are cut along K until so many fit, of products whose operands a producer fetches.
+inline constexpr int kFetchStages = 4;
 inline constexpr int kMostCopyStages = 4;
 // Unless stages are so small that they do not cover the latency of the L2, about 700 cycles in each of which 64 bytes may come to a
 // multiprocessor; with more, fewer blocks would fit where there are many.
