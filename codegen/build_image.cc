@@ -31,6 +31,7 @@ ir::Expr Count(const Compiled& compiled, int d) {
 }
 
 constexpr int kManySpills = 1024;  // bytes of a thread
+constexpr int kFewSpills = 32;     // so few cost less than blocks gain that are joined
 
 // Memory traffic that the source does not show.
 void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const Target& target, const Trace& trace) {
@@ -79,6 +80,20 @@ BuiltImage InClusters(const BuiltImage& built) {
   return out;
 }
 
+// Of what the multiprocessor with most blocks has to do.
+ir::ImageRequirement EndsSooner(const Compiled& compiled) {
+  const ir::ExprNode times = Node(ir::ExprOp::kMul);
+  const auto cycles = [&](int64_t joined, int64_t each, ir::Expr* e) {
+    e->insert(e->end(), {Grid(0), Grid(1), times, Grid(2), times, Node(ir::ExprOp::kNumSms), Const(joined), times,
+                         Node(ir::ExprOp::kCeilDiv), Const(each), times});
+  };
+  ir::Expr sooner;
+  cycles(compiled.joined[0] * compiled.joined[1], compiled.joined_cycles[1], &sooner);
+  cycles(1, compiled.joined_cycles[0], &sooner);
+  sooner.push_back(Node(ir::ExprOp::kLess));
+  return {std::move(sooner), "the multiprocessor with most blocks ends sooner if blocks are joined"};
+}
+
 // The image whose blocks do the work of several, for grids of many; nothing if there is none, or it is none that is faster.
 absl::StatusOr<std::optional<BuiltImage>> BuildJoined(const ir::Module& module, const ir::Function& function,
                                                       const CompileOptions& options, ir::ImageKind kind) {
@@ -87,7 +102,8 @@ absl::StatusOr<std::optional<BuiltImage>> BuildJoined(const ir::Module& module, 
   absl::StatusOr<BuiltImage> built = BuildImage(module, function, now, kind);
   if (absl::IsInternal(built.status())) return built.status();
   if (!built.ok()) return std::nullopt;  // blocks are not joined, or what they would work on is too large
-  if (built->image.tma.empty() || !built->compiled.persistent || built->assembled.spill_bytes > 0) return std::nullopt;
+  if (built->image.tma.empty() || !built->compiled.persistent || built->assembled.spill_bytes > kFewSpills)
+    return std::nullopt;
   for (int d = 0; d < 2; ++d) {
     const int64_t joined = built->compiled.joined[static_cast<size_t>(d)];
     if (joined == 1) continue;
@@ -95,11 +111,7 @@ absl::StatusOr<std::optional<BuiltImage>> BuildJoined(const ir::Module& module, 
         {{Grid(d), Const(joined), Node(ir::ExprOp::kMod), Const(0), Node(ir::ExprOp::kEqual)},
          absl::StrCat("the grid's size in dimension ", d, " is a multiple of ", joined)});
   }
-  const int64_t least = options.least_joined * built->compiled.joined[0] * built->compiled.joined[1];
-  const ir::ExprNode times = Node(ir::ExprOp::kMul);
-  built->image.requirements.push_back(
-      {{Const(least - 1), Grid(0), Grid(1), times, Grid(2), times, Node(ir::ExprOp::kLess)},
-       absl::StrCat("the grid has ", least, " blocks or more")});
+  if (options.joining == Joining::kWhereFaster) built->image.requirements.push_back(EndsSooner(built->compiled));
   return std::optional<BuiltImage>(*std::move(built));
 }
 
@@ -185,7 +197,7 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
 absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
                                                     const CompileOptions& options, ir::ImageKind kind) {
   std::vector<BuiltImage> images;
-  if (options.least_joined > 0) {
+  if (options.joining != Joining::kNever) {
     absl::StatusOr<std::optional<BuiltImage>> joined = BuildJoined(module, function, options, kind);
     if (!joined.ok()) return joined.status();
     if (joined->has_value()) images.push_back(**std::move(joined));

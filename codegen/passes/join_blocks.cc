@@ -16,6 +16,7 @@
 #include "codegen/plan/loaded_operand.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/schedule.h"
+#include "codegen/target/chips.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
@@ -28,7 +29,7 @@ using ir::Op;
 using ir::Value;
 
 // Of the product that blocks are joined for: its instruction has 64 rows of each of two warpgroups, and up to 256 columns.
-constexpr int64_t kRows = 128, kColumns = 256, kColumnsOfBytes = 128;
+constexpr int64_t kRows = 128, kColumns = 256;
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
@@ -239,14 +240,24 @@ std::array<int64_t, 2> Wanted(const Op& mma) {
   const MmaShape s = ShapeOfMma(mma);
   // The right operand is the first of the instruction where it lies across and wgmma does not read that.
   const bool swapped = a->element_bits != 16 && a->k_major && !b->k_major;
-  const int64_t columns = a->element_bits == 8 ? kColumnsOfBytes : kColumns;
-  const std::array<int64_t, 2> most = swapped ? std::array<int64_t, 2>{columns, kRows} : std::array{kRows, columns};
+  const std::array<int64_t, 2> most = swapped ? std::array{kColumns, kRows} : std::array{kRows, kColumns};
   std::array<int64_t, 2> times = {std::max<int64_t>(1, most[0] / s.m), std::max<int64_t>(1, most[1] / s.n)};
   for (int d : {0, 1}) {
-    while (times[0] * s.m * times[1] * s.n > kRows * columns && times[static_cast<size_t>(d)] > 1)
+    while (times[0] * s.m * times[1] * s.n > kRows * kColumns && times[static_cast<size_t>(d)] > 1)
       times[static_cast<size_t>(d)] /= 2;
   }
   return times;
+}
+
+// Cycles of a multiprocessor for 16 elements of 16 bits along K of the product, or as many bytes of others: of the tensor cores, or of shared
+// memory, from which at full rate the second operand takes 64 bytes in each, the first 4096 / N, and TMA, which writes both, as many for each
+// side of the tile (docs/gpu-compiler.md).
+int64_t CyclesOf(const Op& mma) {
+  constexpr int64_t kBytes = static_cast<int64_t>(Chip::kSharedBytes), kPiece = 4096;
+  const MmaShape s = ShapeOfMma(mma);
+  const int64_t bytes = kBytes / 2 + kPiece / s.n + kPiece / s.m + kPiece / s.n;
+  const int64_t full = s.m * s.n * 16 / static_cast<int64_t>(Chip::kF16Macs);
+  return std::max<int64_t>(1, full * std::max(bytes, kBytes) / kBytes);
 }
 
 }  // namespace
@@ -255,6 +266,7 @@ bool JoinBlocks(ir::Module* module, ir::Function* function) {
   const Op* mma = OnlyProduct(*function);
   if (mma == nullptr) return false;
   const std::array<int64_t, 2> times = Wanted(*mma);
+  const int64_t cycles = CyclesOf(*mma);
   std::array<int64_t, 2> joined = {1, 1};
   for (int d = 0; d < 2; ++d) {
     Dimension dimension(module, function, d);
@@ -266,6 +278,7 @@ bool JoinBlocks(ir::Module* module, ir::Function* function) {
   }
   if (joined[0] * joined[1] == 1) return false;
   Decide<Decision::kJoinedBlocks>(module, KernelOp(module, function), {joined[0], joined[1]});
+  Decide<Decision::kJoinedCycles>(module, KernelOp(module, function), {cycles, CyclesOf(*mma)});
   return true;
 }
 

@@ -119,11 +119,6 @@ inline constexpr int64_t kBesideWgmma = 28;
 // better; above, its blocks only wait for each other.
 inline constexpr int64_t kOperationsPerByte = 80;
 
-// --- blocks that are joined (build_image.cc) -------------------------------------------------------------------------
-
-// About four for each of 132 multiprocessors: with fewer the last of them works alone for too long.
-inline constexpr int64_t kJoinedBlocks = 512;
-
 // --- slices (passes/slice.cc) ---------------------------------------------------------------------------------------
 
 // Registers of a thread: a tile of more is sliced, into slices of so many (vector add in tiles of 2^16, 64 registers with 16 warps:
