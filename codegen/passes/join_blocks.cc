@@ -249,24 +249,20 @@ std::array<int64_t, 2> Wanted(const Op& mma) {
   return times;
 }
 
-// Cycles of a multiprocessor for 16 elements of 16 bits along K of the product, or as many bytes of others: of the tensor cores, or of shared
-// memory, from which at full rate the second operand takes 64 bytes in each, the first 4096 / N, and TMA, which writes both, as many for each
-// side of the tile (docs/gpu-compiler.md).
-int64_t CyclesOf(const Op& mma) {
-  constexpr int64_t kBytes = static_cast<int64_t>(Chip::kSharedBytes), kPiece = 4096;
-  const MmaShape s = ShapeOfMma(mma);
-  const int64_t bytes = kBytes / 2 + kPiece / s.n + kPiece / s.m + kPiece / s.n;
-  const int64_t full = s.m * s.n * 16 / static_cast<int64_t>(Chip::kF16Macs);
-  return std::max<int64_t>(1, full * std::max(bytes, kBytes) / kBytes);
-}
-
 }  // namespace
+
+int64_t CyclesOfBlock(const Op& mma) {
+  constexpr int64_t kBest = 3, kPercent = 15;
+  const MmaShape s = ShapeOfMma(mma);
+  const int64_t full = s.m * s.n * 16 / static_cast<int64_t>(Chip::kF16Macs), loads = 256 / s.m + 256 / s.n;
+  return std::max<int64_t>(1, full * (100 + kPercent * std::max<int64_t>(0, loads - kBest)) / 100);
+}
 
 bool JoinBlocks(ir::Module* module, ir::Function* function) {
   const Op* mma = OnlyProduct(*function);
   if (mma == nullptr) return false;
   const std::array<int64_t, 2> times = Wanted(*mma);
-  const int64_t cycles = CyclesOf(*mma);
+  const int64_t cycles = CyclesOfBlock(*mma);
   std::array<int64_t, 2> joined = {1, 1};
   for (int d = 0; d < 2; ++d) {
     Dimension dimension(module, function, d);
@@ -278,7 +274,7 @@ bool JoinBlocks(ir::Module* module, ir::Function* function) {
   }
   if (joined[0] * joined[1] == 1) return false;
   Decide<Decision::kJoinedBlocks>(module, KernelOp(module, function), {joined[0], joined[1]});
-  Decide<Decision::kJoinedCycles>(module, KernelOp(module, function), {cycles, CyclesOf(*mma)});
+  Decide<Decision::kJoinedCycles>(module, KernelOp(module, function), {cycles, CyclesOfBlock(*mma)});
   return true;
 }
 

@@ -326,19 +326,20 @@ TEST(CopyPtx, RoundsThatAreTooLargeAreSplit) {
   EXPECT_TRUE(IsCopied(more, 90));
 }
 
-// An element of the left operand meets all columns of the thread one after the other, and a row takes two steps along k before the next.
+// An element of the left operand meets all columns of the thread one after the other, and a row takes all steps before the next.
 TEST(CopyPtx, ProductsByFmaGoRowByRow) {
-  const CompiledText c = Compiled(absl::StrReplaceAll(ProductText(128, 128, 32), {{"bf16", "f32"}}));
+  const CompiledText c = CompileText(absl::StrReplaceAll(ProductText(128, 128, 32), {{"bf16", "f32"}}), 90);
   std::vector<std::vector<std::string>> calls;  // result, left, right, sum
   for (absl::string_view line : absl::StrSplit(c.llvm, '\n')) {
     if (!absl::StrContains(line, "@llvm.fma.f32(float ")) continue;
     calls.push_back(absl::StrSplit(
-        absl::StrReplaceAll(line, {{" ", ""}, {"=callfloat@llvm.fma.f32(float", ","}, {"float", ""}, {")", ""}}), ','));
+        absl::StrReplaceAll(line, {{" = call float @llvm.fma.f32(float ", ","}, {" float ", ""}, {" ", ""}, {")", ""}}),
+        ','));
   }
   ASSERT_EQ(calls.size(), 128u * 8u);
-  for (size_t i = 0; i < 32; ++i) EXPECT_EQ(calls[i][1] == calls[i + 1][1], i % 8 != 7) << i;
-  EXPECT_EQ(calls[8][3], calls[0][0]);
-  EXPECT_NE(calls[16][3], calls[8][0]);
+  for (size_t i = 0; i < 128; ++i) EXPECT_EQ(calls[i][1] == calls[i + 1][1], i % 8 != 7) << i;
+  for (size_t k = 1; k < 8; ++k) EXPECT_EQ(calls[8 * k][3], calls[8 * k - 8][0]) << k;
+  EXPECT_NE(calls[64][3], calls[56][0]);
 }
 
 }  // namespace
