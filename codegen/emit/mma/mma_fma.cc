@@ -282,8 +282,8 @@ class FmaOperands {
 std::vector<std::vector<size_t>> RowsOf(const Layout& layout) {
   std::map<Mask, std::vector<size_t>> rows;
   const Mask columns = (Mask{1} << layout.dim_bits(layout.rank() - 1)) - 1;
-  for (size_t r = 0; r < layout.registers(); ++r)
-    rows[layout.Apply(static_cast<uint32_t>(r), 0, 0) & ~columns].push_back(r);
+  for (int r = 0; r < layout.registers(); ++r)
+    rows[layout.Apply(static_cast<uint32_t>(r), 0, 0) & ~columns].push_back(static_cast<size_t>(r));
   std::vector<std::vector<size_t>> lists;
   for (auto& [row, registers] : rows) lists.push_back(std::move(registers));
   return lists;
