@@ -34,6 +34,7 @@ ir::Expr Count(const Compiled& compiled, int d) {
 }
 
 constexpr int kManySpills = 1024;  // bytes of a thread
+constexpr int kFewSpills = 32;     // so few cost less than blocks gain that are joined
 
 // Memory traffic that the source does not show.
 void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const Target& target, const Trace& trace,
@@ -123,6 +124,20 @@ BuiltImage InClusters(const BuiltImage& built) {
   return out;
 }
 
+// Of what the multiprocessor with most blocks has to do.
+ir::ImageRequirement EndsSooner(const Compiled& compiled) {
+  const ir::ExprNode times = Node(ir::ExprOp::kMul);
+  const auto cycles = [&](int64_t joined, int64_t each, ir::Expr* e) {
+    e->insert(e->end(), {Grid(0), Grid(1), times, Grid(2), times, Node(ir::ExprOp::kNumSms), Const(joined), times,
+                         Node(ir::ExprOp::kCeilDiv), Const(each), times});
+  };
+  ir::Expr sooner;
+  cycles(compiled.joined[0] * compiled.joined[1], compiled.joined_cycles[1], &sooner);
+  cycles(1, compiled.joined_cycles[0], &sooner);
+  sooner.push_back(Node(ir::ExprOp::kLess));
+  return {std::move(sooner), "the multiprocessor with most blocks ends sooner if blocks are joined"};
+}
+
 // The image whose blocks do the work of several, for grids of many; nothing if there is none, or it is none that is faster.
 absl::StatusOr<std::optional<Begun>> BeginJoined(const ir::Module& module, const ir::Function& function,
                                                  const CompileOptions& options, ir::ImageKind kind) {
@@ -145,11 +160,7 @@ void RequireJoinedGrid(const CompileOptions& options, BuiltImage* built) {
         {{Grid(d), Const(joined), Node(ir::ExprOp::kMod), Const(0), Node(ir::ExprOp::kEqual)},
          absl::StrCat("the grid's size in dimension ", d, " is a multiple of ", joined)});
   }
-  const int64_t least = options.least_joined * built->compiled.joined[0] * built->compiled.joined[1];
-  const ir::ExprNode times = Node(ir::ExprOp::kMul);
-  built->image.requirements.push_back(
-      {{Const(least - 1), Grid(0), Grid(1), times, Grid(2), times, Node(ir::ExprOp::kLess)},
-       absl::StrCat("the grid has ", least, " blocks or more")});
+  if (options.joining == Joining::kWhereFaster) built->image.requirements.push_back(EndsSooner(built->compiled));
 }
 
 // Waits for the assembler.
@@ -238,7 +249,7 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
 absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
                                                     const CompileOptions& options, ir::ImageKind kind) {
   std::vector<Begun> all;
-  if (options.least_joined > 0) {
+  if (options.joining != Joining::kNever) {
     absl::StatusOr<std::optional<Begun>> joined = BeginJoined(module, function, options, kind);
     if (!joined.ok()) return joined.status();
     if (joined->has_value()) all.push_back(**std::move(joined));
@@ -270,7 +281,7 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
     const bool joins = begun.joins_blocks;
     absl::StatusOr<BuiltImage> built = Finish(module, function, options, kind, std::move(begun));
     if (!built.ok()) return built.status();
-    if (joins && built->assembled.spill_bytes > 0) continue;
+    if (joins && built->assembled.spill_bytes > kFewSpills) continue;
     if (joins) {
       RequireJoinedGrid(options, &*built);
     } else if (built->compiled.cluster_dim >= 0) {

@@ -18,7 +18,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "codegen/target/target.h"
-#include "codegen/target/tuning.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 #include "ir/tbc/image.h"
@@ -26,6 +25,8 @@
 namespace tile::codegen {
 
 struct Schedule;
+
+enum class Joining : uint8_t { kNever, kWhereFaster, kAlways };
 
 struct CompileOptions {
   const Target* target = nullptr;
@@ -38,8 +39,8 @@ struct CompileOptions {
   bool aligned = false;
   // Blocks may do the work of several neighbours (Compiled::joined; passes/join_blocks.h). Error: NotFound, if none would.
   bool joins_blocks = false;
-  // BuildImages makes an image that does, for grids that have so many blocks left; 0: none.
-  int64_t least_joined = tuning::kJoinedBlocks;
+  // Whether BuildImages makes an image that does, and for which grids of fitting sizes.
+  Joining joining = Joining::kWhereFaster;
   // The kernel is what this pass left (program_text.h): only those after it run. Empty: it is tile code.
   std::string start_after;
   bool verify_each = false;  // the program after each pass, for tests and those who change passes
@@ -58,10 +59,11 @@ struct Compiled {
   uint64_t workspace_bytes = 0;  // device memory per block
   // What the code needs beyond its parameters: descriptors, in order after them; conditions under which it may be used.
   std::vector<ir::TmaDescriptor> maps;
-  bool one_row = false;                    // the hardware's grid is x·y, 1, z of the launch's
-  bool persistent = false;                 // or a row of fewer blocks
-  std::array<int64_t, 2> joined = {1, 1};  // blocks of the launch's grid that are one, along x and y
-  int cluster_dim = -1;                    // clusters of 2, 1, 1 do for grids whose size in this dimension is even
+  bool one_row = false;                           // the hardware's grid is x·y, 1, z of the launch's
+  bool persistent = false;                        // or a row of fewer blocks
+  std::array<int64_t, 2> joined = {1, 1};         // blocks of the launch's grid that are one, along x and y
+  std::array<int64_t, 2> joined_cycles = {0, 0};  // what one took, and all of them take now, in comparison
+  int cluster_dim = -1;  // clusters of 2, 1, 1 do for grids whose size in this dimension is even
   std::vector<ir::ImageRequirement> requirements;
   std::vector<ir::ImageSite> sites;  // what may report something at run time
   int llvm_instructions = 0;         // after optimisation

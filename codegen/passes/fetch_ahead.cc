@@ -5,6 +5,7 @@
 
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
+#include "codegen/passes/split_rounds.h"
 #include "codegen/plan/producer_slice.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/share_loads.h"
@@ -12,6 +13,7 @@
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
+#include "codegen/target/tuning.h"
 
 namespace tile::codegen {
 namespace {
@@ -30,6 +32,11 @@ bool IsByWgmma(const Target& target, int num_warps, const Product& p) {
   return p.lhs.tile && p.rhs.tile && PlanWgmma(target, num_warps, p.mma(), *p.lhs.tile, *p.rhs.tile);
 }
 
+std::string WhyNotMapped(const StagedTile& tile) {
+  const absl::Status known = MapTensor(*tile.load, tile, 1).status();
+  return known.ok() ? "" : std::string(known.message());
+}
+
 class Loop {
  public:
   Loop(ir::Module* module, Op* loop) : module_(module), loop_(loop), loads_(module, loop, {.outside = IsSliceable}) {}
@@ -45,7 +52,7 @@ class Loop {
         why =
             "wgmma does not multiply these tiles from shared memory: it needs operands that are nothing but loaded, of "
             "f16 or bf16, of 8-bit floats or tf32 (f32 rounded to the nearest) if one of them lies along K, or others "
-            "along K; results in f32 or i32, 64 rows and more (of 8-bit floats at most 128 x 128)";
+            "along K; results in f32 or i32, 64 rows and more (of 8-bit floats at most 128 x 256)";
       } else {
         why = WhyNot(product.lhs);
         if (why.empty()) why = WhyNot(product.rhs);
@@ -65,11 +72,8 @@ class Loop {
  private:
   // Why an operand, which has a tile, can't be fetched ahead; "" if it can.
   std::string WhyNot(const ProductOperand& operand) const {
-    const StagedTile& tile = *operand.tile;
-    if (const absl::Status known = MapTensor(*tile.load, tile, 1).status(); !known.ok()) {
-      return std::string(known.message());
-    }
-    std::string why = loads_.WhyNot(operand);
+    std::string why = WhyNotMapped(*operand.tile);
+    if (why.empty()) why = loads_.WhyNot(operand);
     if (!why.empty() || IsSliceableLoop(*loop_)) return why;
     return "where the loop begins or ends does not follow from parameters, block numbers and induction variables alone";
   }
@@ -79,7 +83,22 @@ class Loop {
   LoopLoads loads_;
 };
 
+// Makes iterations so small that enough of them fit into shared memory.
+void SplitForStages(const Target& target, ir::Module* module, Op* mma) {
+  const std::optional<LoadedProduct> loaded = LoadedProductOf(*mma);
+  if (!loaded) return;
+  const int64_t room = target.shared_bytes_of(1) / tuning::kFetchStages;
+  int parts = 1;
+  while (loaded->slot_bytes() / parts > room && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
+  if (parts > 1) SplitRounds(module, mma, parts);
+}
+
 }  // namespace
+
+bool MayFetch(const Target& target, int num_warps, Op* mma) {
+  const Product p = {{mma, 0}, {mma, 1}};
+  return IsByWgmma(target, num_warps, p) && WhyNotMapped(*p.lhs.tile).empty() && WhyNotMapped(*p.rhs.tile).empty();
+}
 
 bool FetchAhead(const Target& target, int num_warps, ir::Module* module, ir::Function* function, Trace* trace) {
   if (!target.has(kWgmma) || !target.has(kTma) || num_warps % 4 != 0) return false;
@@ -104,6 +123,11 @@ bool FetchAhead(const Target& target, int num_warps, ir::Module* module, ir::Fun
                                   [&](const Product& p) { return !IsByWgmma(target, warps, p); }),
                    products.end());
     if (products.empty()) continue;
+    if (products.size() == 1) {
+      Op* mma = products[0].lhs.mma;
+      SplitForStages(target, module, mma);
+      products = {{{mma, 0}, {mma, 1}}};
+    }
     fetches.push_back(Loop(module, loop).Rewrite(products));
   }
   DecideStages(module, function);

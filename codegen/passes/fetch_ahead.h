@@ -29,6 +29,9 @@ namespace tile::codegen {
 // Whether anything moved. `num_warps`: 0: the schedule's choice. The trace may be null.
 bool FetchAhead(const Target& target, int num_warps, ir::Module* module, ir::Function* function, Trace* trace);
 
+// Whether that may move the product's operands, for wgmma of so many warps: what the product and its loads tell, without the loop.
+bool MayFetch(const Target& target, int num_warps, ir::Op* mma);
+
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_PASSES_FETCH_AHEAD_H_

@@ -16,6 +16,7 @@
 #include "codegen/plan/loaded_operand.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/schedule.h"
+#include "codegen/target/chips.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
@@ -28,7 +29,7 @@ using ir::Op;
 using ir::Value;
 
 // Of the product that blocks are joined for: its instruction has 64 rows of each of two warpgroups, and up to 256 columns.
-constexpr int64_t kRows = 128, kColumns = 256, kColumnsOfBytes = 128;
+constexpr int64_t kRows = 128, kColumns = 256;
 
 bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
@@ -239,11 +240,10 @@ std::array<int64_t, 2> Wanted(const Op& mma) {
   const MmaShape s = ShapeOfMma(mma);
   // The right operand is the first of the instruction where it lies across and wgmma does not read that.
   const bool swapped = a->element_bits != 16 && a->k_major && !b->k_major;
-  const int64_t columns = a->element_bits == 8 ? kColumnsOfBytes : kColumns;
-  const std::array<int64_t, 2> most = swapped ? std::array<int64_t, 2>{columns, kRows} : std::array{kRows, columns};
+  const std::array<int64_t, 2> most = swapped ? std::array{kColumns, kRows} : std::array{kRows, kColumns};
   std::array<int64_t, 2> times = {std::max<int64_t>(1, most[0] / s.m), std::max<int64_t>(1, most[1] / s.n)};
   for (int d : {0, 1}) {
-    while (times[0] * s.m * times[1] * s.n > kRows * columns && times[static_cast<size_t>(d)] > 1)
+    while (times[0] * s.m * times[1] * s.n > kRows * kColumns && times[static_cast<size_t>(d)] > 1)
       times[static_cast<size_t>(d)] /= 2;
   }
   return times;
@@ -251,10 +251,18 @@ std::array<int64_t, 2> Wanted(const Op& mma) {
 
 }  // namespace
 
+int64_t CyclesOfBlock(const Op& mma) {
+  constexpr int64_t kBest = 3, kPercent = 15;
+  const MmaShape s = ShapeOfMma(mma);
+  const int64_t full = s.m * s.n * 16 / static_cast<int64_t>(Chip::kF16Macs), loads = 256 / s.m + 256 / s.n;
+  return std::max<int64_t>(1, full * (100 + kPercent * std::max<int64_t>(0, loads - kBest)) / 100);
+}
+
 bool JoinBlocks(ir::Module* module, ir::Function* function) {
   const Op* mma = OnlyProduct(*function);
   if (mma == nullptr) return false;
   const std::array<int64_t, 2> times = Wanted(*mma);
+  const int64_t cycles = CyclesOfBlock(*mma);
   std::array<int64_t, 2> joined = {1, 1};
   for (int d = 0; d < 2; ++d) {
     Dimension dimension(module, function, d);
@@ -266,6 +274,7 @@ bool JoinBlocks(ir::Module* module, ir::Function* function) {
   }
   if (joined[0] * joined[1] == 1) return false;
   Decide<Decision::kJoinedBlocks>(module, KernelOp(module, function), {joined[0], joined[1]});
+  Decide<Decision::kJoinedCycles>(module, KernelOp(module, function), {cycles, CyclesOfBlock(*mma)});
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
+#include "codegen/passes/fetch_ahead.h"
 #include "codegen/passes/split_view.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/tuning.h"
@@ -296,16 +297,24 @@ class Parts {
   std::vector<const Value*> made_;               // the same values, always in the same order
 };
 
+// Registers over all threads for sums that the product keeps apart until they are added to the others.
+int64_t Apart(const Target& target, bool by_tma, Op* mma) {
+  constexpr int kTwoGroups = 8;
+  if (SumsApart(target, tuning::kMaxWarps, *mma) == 0) return 0;
+  if (by_tma && MayFetch(target, kTwoGroups, mma)) return SumsApart(target, kTwoGroups, *mma);
+  // A thread has half as many registers for sums where the same number is kept apart, and fragments beside them.
+  return 2 * RegistersOf(mma->result(0)->type());
+}
+
 // Registers over all threads for what the loop carries, and for results of its products that don't.
-int64_t Held(const Target& target, const Op& loop) {
+int64_t Held(const Target& target, bool by_tma, const Op& loop) {
   int64_t words = 0;
   for (int i = 0; i < loop.num_results(); ++i) {
     if (IsTile(loop.result(i))) words += RegistersOf(loop.result(i)->type());
   }
-  WalkInside(loop, [&](const Op& op) {
+  WalkInside(loop, [&](Op& op) {
     if (!IsAnyProduct(op)) return;
-    // A thread has half as many registers for sums where the same number is kept apart, and fragments beside them.
-    if (SumsApart(target, tuning::kMaxWarps, op) > 0) words += 2 * RegistersOf(op.result(0)->type());
+    words += Apart(target, by_tma, &op);
     bool carried = false;
     for (const ir::Use* use = op.result(0)->uses(); use != nullptr; use = use->next) {
       carried = carried || use->owner == loop.region(0)->back();
@@ -346,14 +355,15 @@ std::vector<Op*> StoresOf(const Op& loop) {
 
 }  // namespace
 
-int SplitProducts(const Target& target, int64_t limit, ir::Module* module, ir::Function* function, Trace* trace) {
+int SplitProducts(const Target& target, bool by_tma, int64_t limit, ir::Module* module, ir::Function* function,
+                  Trace* trace) {
   int splits = 0;
   absl::flat_hash_set<const Op*> left;
   while (true) {
     const Op* loop = nullptr;
     ir::Walk(function->body(), [&](Op* op) {
       if (op->opcode() != Opcode::kFor || left.contains(op) || op->region(0) == nullptr) return;
-      if (Held(target, *op) > limit && HoldsProduct(*op)) loop = op;
+      if (Held(target, by_tma, *op) > limit && HoldsProduct(*op)) loop = op;
     });
     if (loop == nullptr) return splits;
     left.insert(loop);
@@ -400,7 +410,8 @@ int SplitProducts(const Target& target, int64_t limit, ir::Module* module, ir::F
 absl::Status SplitProducts(Program& p) {
   const int64_t threads = 32 * (p.candidate.num_warps == 0 ? tuning::kMaxWarps : p.candidate.num_warps);
   const int64_t limit = std::min(tuning::kProductRegisters, tuning::kProductRegistersOfThread * threads);
-  SplitProducts(p.target, limit, p.module.get(), p.function, &p.trace());
+  const bool by_tma = p.candidate.ahead == Ahead::kTma && (p.candidate.num_warps == 0 || p.candidate.num_warps == 8);
+  SplitProducts(p.target, by_tma, limit, p.module.get(), p.function, &p.trace());
   return absl::OkStatus();
 }
 

@@ -2,7 +2,7 @@
 // each part's sums stay in registers: half of the rows or columns, a quarter, … with what is computed from them and
 // stored. Sums come in the same order, so results are the same bit by bit.
 //
-//   int splits = SplitProducts(/*limit=*/32768, module, function, trace);
+//   int splits = SplitProducts(target, /*by_tma=*/false, /*limit=*/32768, module, function, trace);
 //
 // Before:                                              After:
 //   %sum = for %k … iter_values(%acc = 0) {              for %part in (0 to 2) {
@@ -33,9 +33,10 @@
 
 namespace tile::codegen {
 
-// `limit`: registers of 32 bits, over all threads, that a loop may hold. Returns how often one was halved. The trace may be
-// null.
-int SplitProducts(const Target& target, int64_t limit, ir::Module* module, ir::Function* function, Trace* trace);
+// `limit`: registers of 32 bits, over all threads, that a loop may hold. `by_tma`: a producer will bring operands where it can. Returns how
+// often one was halved. The trace may be null.
+int SplitProducts(const Target& target, bool by_tma, int64_t limit, ir::Module* module, ir::Function* function,
+                  Trace* trace);
 
 // The pass: with the limit for the warps that the user wants, else for as many as a block can have.
 absl::Status SplitProducts(Program& p);

@@ -140,6 +140,22 @@ std::optional<MmaPlan> MmaPlanOf(const ir::Op& mma) {
   return std::nullopt;
 }
 
+namespace {
+
+// Every other lane has another row: lanes that are next to each other read the same of the right operand, lanes behind those the same of the
+// left one. 16 bytes for each lane come from shared memory in two cycles then, not in four.
+Layout WithRowsInPairs(const Layout& layout) {
+  const auto masks = [&](In in) { return Masks(layout.bases(in).begin(), layout.bases(in).end()); };
+  Masks lanes = masks(In::kLane);
+  const Mask rows = layout.DimMask(layout.rank() - 2);
+  const auto row = std::find_if(lanes.begin(), lanes.end(), [&](Mask m) { return (m & rows) != 0; });
+  if (row != lanes.end()) std::rotate(lanes.begin(), row, row + 1);
+  return Layout::FromBases(Shape(layout.shape().begin(), layout.shape().end()), masks(In::kRegister), std::move(lanes),
+                           masks(In::kWarp));
+}
+
+}  // namespace
+
 Layout MmaResultLayout(int num_warps, const ir::Op& op) {
   if (const auto p = WgmmaPlanOf(op)) return p->ResultLayout();
   if (const auto p = MmaPlanOf(op)) return MmaLayout(p->tile, Operand::kC);
@@ -179,7 +195,7 @@ Layout MmaResultLayout(int num_warps, const ir::Op& op) {
       while (warps[d] > 1 && shape[d] / (elements[d] * lanes[d]) < warps[d]) warps[d] /= 2, warps[0] *= 2;
     }
   }
-  return Layout::Blocked(shape, elements, lanes, warps, order);
+  return WithRowsInPairs(Layout::Blocked(shape, elements, lanes, warps, order));
 }
 
 }  // namespace tile::codegen

@@ -67,6 +67,7 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
   plan->blocks = !alone && registers && stages(2) >= tuning::kStagesForTwoBlocks ? 2 : 1;
   plan->stages = std::max(2, stages(plan->blocks));
   plan->producer = true;
+  plan->moves_registers = plan->num_warps == 8 && plan->blocks == 1 && accumulators > plan->fetch_registers();
   plan->square = tuning::kSquare;
   plan->along = shared_dim < 0 ? 1 : shared_dim;
   plan->cluster = shared_dim >= 0;
@@ -216,6 +217,7 @@ void Decide(ir::Module* module, ir::Function* function, const Schedule& s) {
   }
   if (s.tells_blocks) Decide<Decision::kTellsBlocks>(module, kernel, true);
   if (s.producer) Decide<Decision::kProducer>(module, kernel, true);
+  if (s.moves_registers) Decide<Decision::kMovesRegisters>(module, kernel, true);
   if (s.persistent) Decide<Decision::kPersistent>(module, kernel, true);
   if (s.cluster) Decide<Decision::kCluster>(module, kernel, true);
 }
@@ -235,6 +237,7 @@ std::optional<Schedule> ScheduleOf(const ir::Function& function) {
   }
   s.tells_blocks = DecisionOf<Decision::kTellsBlocks>(*kernel);
   s.producer = DecisionOf<Decision::kProducer>(*kernel);
+  s.moves_registers = DecisionOf<Decision::kMovesRegisters>(*kernel);
   s.persistent = DecisionOf<Decision::kPersistent>(*kernel);
   s.cluster = DecisionOf<Decision::kCluster>(*kernel);
   return s;

@@ -27,8 +27,9 @@ constexpr Instruction kInstructions[] = {
 };
 
 constexpr int64_t kM = 64, kMostN = 256, kGroupThreads = 128;
-// Of a thread, which has 168 registers beside 256 others and a producer warp (warps are counted in fours), 96 beside 512.
-constexpr int64_t kMostAccumulators = 128, kMostOfManyThreads = 64, kManyGroups = 4;
+// Of a thread, which has 168 registers beside 256 others and a producer warp (warps are counted in fours), 96 beside 512. Registers can
+// move from a producer to two warpgroups (Schedule::moves_registers).
+constexpr int64_t kMostAccumulators = 128, kMostOfManyThreads = 64, kManyGroups = 4, kMovingGroups = 2;
 // Columns of an instruction whose sums are added to others: half as many registers hold them meanwhile.
 constexpr int64_t kMostPromoted = 128, kMostPromotedOfManyThreads = 64;
 
@@ -102,7 +103,8 @@ std::optional<WgmmaPlan> PlanOf(const Target& target, int num_warps, const ir::O
   if (Promotes(*in, mma)) most_n = groups < kManyGroups ? kMostPromoted : kMostPromotedOfManyThreads;
   const int instruction_n = static_cast<int>(std::min(most_n, s.n / groups_n));
   if (s.m < kM || instruction_n < 8 || s.k < in->k) return std::nullopt;
-  const int64_t most = groups < kManyGroups && !Promotes(*in, mma) ? kMostAccumulators : kMostOfManyThreads;
+  const bool has_room = !Promotes(*in, mma) || (by_tma && groups == kMovingGroups);
+  const int64_t most = groups < kManyGroups && has_room ? kMostAccumulators : kMostOfManyThreads;
   if (s.m * s.n > most * kGroupThreads * groups) return std::nullopt;
   // A group's rows and columns begin where a chunk does, or a multiple of eight rows.
   if (!roles->swapped && !b.k_major && instruction_n < b.chunk_elements() && instruction_n < s.n) return std::nullopt;

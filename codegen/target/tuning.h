@@ -75,6 +75,8 @@ inline constexpr Beside kBesideRows = {0, 16}, kBesideElements = {50, 40};
 
 // More stages are slower: blocks drift apart, and what one of them loads is not in the cache any more for the next.
 inline constexpr int kMostStages = 5;
+// Iterations are cut along K until so many fit, of products whose operands a producer fetches.
+inline constexpr int kFetchStages = 4;
 inline constexpr int kMostCopyStages = 4;
 // Unless stages are so small that they do not cover the latency of the L2, about 700 cycles in each of which 64 bytes may come to a
 // multiprocessor; with more, fewer blocks would fit where there are many.
@@ -120,11 +122,6 @@ inline constexpr int64_t kBesideWgmma = 28;
 // Below, the L2 can't feed the tensor cores (about 10 TB/s, 800 TFLOP/s), and a cluster that loads half as often does
 // better; above, its blocks only wait for each other.
 inline constexpr int64_t kOperationsPerByte = 80;
-
-// --- blocks that are joined (build_image.cc) -------------------------------------------------------------------------
-
-// About four for each of 132 multiprocessors: with fewer the last of them works alone for too long.
-inline constexpr int64_t kJoinedBlocks = 512;
 
 // --- slices (passes/slice.cc) ---------------------------------------------------------------------------------------
 

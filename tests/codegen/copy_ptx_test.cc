@@ -1,10 +1,12 @@
 // Loops over matrix products without TMA: operands copied ahead by all threads, multiplied by mma.sync or fma. Which
 // operands, by which instructions, and what waits for what.
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/ptx_testing.h"
 
@@ -322,6 +324,22 @@ TEST(CopyPtx, RoundsThatAreTooLargeAreSplit) {
       absl::StrReplaceAll(large, {{"%next = mmaf %x, %y, %acc", "%s = mmaf %x, %y, %acc\n%next = addf %s, %s"}});
   EXPECT_FALSE(IsCopied(more, 86));
   EXPECT_TRUE(IsCopied(more, 90));
+}
+
+// An element of the left operand meets all columns of the thread one after the other, and a row takes all steps before the next.
+TEST(CopyPtx, ProductsByFmaGoRowByRow) {
+  const CompiledText c = CompileText(absl::StrReplaceAll(ProductText(128, 128, 32), {{"bf16", "f32"}}), 90);
+  std::vector<std::vector<std::string>> calls;  // result, left, right, sum
+  for (absl::string_view line : absl::StrSplit(c.llvm, '\n')) {
+    if (!absl::StrContains(line, "@llvm.fma.f32(float ")) continue;
+    calls.push_back(absl::StrSplit(
+        absl::StrReplaceAll(line, {{" = call float @llvm.fma.f32(float ", ","}, {" float ", ""}, {" ", ""}, {")", ""}}),
+        ','));
+  }
+  ASSERT_EQ(calls.size(), 128u * 8u);
+  for (size_t i = 0; i < 128; ++i) EXPECT_EQ(calls[i][1] == calls[i + 1][1], i % 8 != 7) << i;
+  for (size_t k = 1; k < 8; ++k) EXPECT_EQ(calls[8 * k][3], calls[8 * k - 8][0]) << k;
+  EXPECT_NE(calls[64][3], calls[56][0]);
 }
 
 }  // namespace

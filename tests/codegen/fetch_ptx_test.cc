@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/build_image.h"
 #include "gtest/gtest.h"
@@ -144,7 +145,7 @@ TEST(FetchPtx, BlocksOfAClusterShareLoads) {
   ASSERT_NE(m, nullptr) << diags.ToString();
   CompileOptions options;
   options.target = FindTarget(90);
-  options.least_joined = 0;
+  options.joining = Joining::kNever;
   const auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
   ASSERT_TRUE(images.ok()) << images.status();
   ASSERT_EQ(images->size(), 3u);
@@ -179,7 +180,18 @@ TEST(FetchPtx, NeighbouringBlocksAreJoined) {
   const auto& needs = joined.requirements;
   ASSERT_GE(needs.size(), 2u);
   EXPECT_EQ(needs[needs.size() - 2].text, "the grid's size in dimension 0 is a multiple of 2");
-  EXPECT_EQ(needs.back().text, "the grid has 1024 blocks or more");
+  // Two blocks in one take 1.6 times as long as one, so that it matters how many the last multiprocessors have.
+  const auto sooner = [&](int64_t blocks, int64_t multiprocessors) {
+    return *ir::EvaluateExpr(needs.back().condition, [&](const ir::ExprNode& n) -> absl::StatusOr<int64_t> {
+      return n.op == ir::ExprOp::kNumSms ? multiprocessors : n.b == 0 ? blocks : 1;
+    }) != 0;
+  };
+  EXPECT_FALSE(sooner(64, 132));
+  EXPECT_TRUE(sooner(256, 132));
+  EXPECT_FALSE(sooner(300, 132));
+  EXPECT_TRUE(sooner(512, 132));
+  EXPECT_TRUE(sooner(1024, 132));
+  EXPECT_TRUE(sooner(100, 64));
   const auto grid = [](const ir::Expr& e) {
     return ir::EvaluateExpr(e, [](const ir::ExprNode& n) -> absl::StatusOr<int64_t> { return n.b == 0 ? 40 : 30; });
   };
@@ -285,14 +297,50 @@ TEST(FetchPtx, BytesThatLieAcross) {
   EXPECT_EQ(Count(fast.ptx, wgmma), 4);
   EXPECT_EQ(Count(fast.ptx, "setp.ne.b32 add, 0, 0; "), 0);
   EXPECT_EQ(Count(fast.ptx, "add.rn.f32"), 0);
-  // Registers of 128 sums a thread leave no room for as many others: in two parts.
-  EXPECT_EQ(Count(Compiled90(absl::StrReplaceAll(ProductText(128, 256, 64), {{"bf16", "f8E5M2"}})).ptx, "m64n128k32"),
-            2);
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
   const absl::StatusOr<Assembled> a = Assemble(c.ptx, "sm_90a", {});
   ASSERT_TRUE(a.ok()) << a.status();
   EXPECT_EQ(a->spill_bytes, 0);
   EXPECT_FALSE(absl::StrContains(a->log, "serialized")) << a->log;
+}
+
+// 128 sums of a thread, and 64 that begin with zero: the producer's warpgroup leaves its registers to the others, which add half of the
+// columns after the other.
+TEST(FetchPtx, RegistersMoveToSumsOfBytes) {
+  const std::string text = absl::StrReplaceAll(ProductText(128, 256, 64), {{"bf16", "f8E5M2"}});
+  const CompiledText c = Compiled90(text);
+  EXPECT_EQ(Count(c.ptx, ".reqntid 384"), 1);
+  EXPECT_EQ(Count(c.ptx, ".minnctapersm 1"), 1);
+  EXPECT_EQ(Count(c.ptx, "setmaxnreg.dec.sync.aligned.u32 24;"), 1);
+  EXPECT_EQ(Count(c.ptx, "setmaxnreg.inc.sync.aligned.u32 240;"), 1);
+  EXPECT_EQ(Count(c.ptx, "m64n128k32"), 4);
+  EXPECT_EQ(Count(c.ptx, "setp.ne.b32 add, 0, 0; "), 2);
+  EXPECT_EQ(Count(c.ptx, "add.rn.f32"), 128);
+  // The hardware adds up with fast_acc, and a result half as large leaves room.
+  const CompiledText fast = Compiled90(absl::StrReplaceAll(text, {{"%y, %acc", "%y, %acc fast_acc"}})),
+                     small = Compiled90(absl::StrReplaceAll(text, {{"256", "128"}}));
+  EXPECT_EQ(Count(fast.ptx, "setmaxnreg"), 0);
+  EXPECT_EQ(Count(small.ptx, "setmaxnreg"), 0);
+  EXPECT_EQ(Count(small.ptx, ".reqntid 288"), 1);
+  // A result twice as large is computed in two parts, each of which is one of these.
+  const CompiledText parts = Compiled90(absl::StrReplaceAll(ProductText(256, 256, 64), {{"bf16", "f8E5M2"}}));
+  EXPECT_EQ(Count(parts.ptx, "m64n128k32"), 4);
+  EXPECT_EQ(Count(parts.ptx, "setmaxnreg.inc"), 1);
+  if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
+  const absl::StatusOr<Assembled> a = Assemble(c.ptx, "sm_90a", {});
+  ASSERT_TRUE(a.ok()) << a.status();
+  EXPECT_EQ(a->registers, 168);
+  EXPECT_FALSE(absl::StrContains(a->log, "setmaxnreg")) << a->log;  // that it is ignored
+  EXPECT_FALSE(absl::StrContains(a->log, "serialized")) << a->log;
+}
+
+// Two stages would fit: iterations are cut along K until four do.
+TEST(FetchPtx, IterationsAreCutForStages) {
+  for (int k : {64, 128}) {
+    const CompiledText c = Compiled90(ProductText(128, 256, k));
+    EXPECT_EQ(Count(c.ptx, "wgmma.mma_async"), 4) << k;
+    EXPECT_TRUE(absl::StrContains(absl::StrJoin(c.remarks, "\n"), "4 stages of 49152 bytes")) << k;
+  }
 }
 
 // TMA rounds. The right operand lies along N and becomes the first of the transposed product: fragments are read by vectors of two,

@@ -71,7 +71,8 @@ TEST(RandomSlice, SlicedProgramsDoTheSame) {
 
 TEST(RandomSlice, ProductsInPartsDoTheSame) {
   const auto split = [](uint64_t, ir::Module* module, ir::Function* function) {
-    return codegen::SplitProducts(*codegen::FindTarget(80), /*limit=*/4096, module, function, nullptr);
+    return codegen::SplitProducts(*codegen::FindTarget(80), /*by_tma=*/false, /*limit=*/4096, module, function,
+                                  nullptr);
   };
   EXPECT_GT(Compared(kProductSeeds + first_seed, kProductSeeds + last_seed, split),
             static_cast<int64_t>(last_seed - first_seed + 1) / 30);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/emit/context/symbol.h"
 #include "codegen/emit/lower/skip_ones.h"
 #include "codegen/emit/memory/tile_box.h"
@@ -93,7 +94,9 @@ llvm::Function* MakeKernel(const ir::Function& function, const Schedule& plan, i
   kernel->setCallingConv(llvm::CallingConv::PTX_Kernel);
   kernel->addFnAttr("nvvm.reqntid", std::to_string(plan.hardware_threads()));
   kernel->addFnAttr(llvm::Attribute::NoUnwind);
-  if (plan.blocks > 1 || plan.tells_blocks) kernel->addFnAttr("nvvm.minctasm", std::to_string(plan.blocks));
+  // Registers move only in code that is made for a known number of them.
+  if (plan.blocks > 1 || plan.tells_blocks || plan.moves_registers)
+    kernel->addFnAttr("nvvm.minctasm", std::to_string(plan.blocks));
   for (int i = 0; i < tensor_maps; ++i) {
     // 128 bytes by value, read where they are.
     llvm::AttrBuilder map(context);
@@ -157,6 +160,7 @@ class KernelFrame {
     llvm::BasicBlock *producer = e_.NewBlock("producer"), *workers = e_.NewBlock("workers");
     b_.CreateCondBr(b_.CreateICmpUGE(e_.threads().number(), e_.I32(e_.num_threads())), producer, workers);
     b_.SetInsertPoint(producer);
+    if (plan_.moves_registers) GiveUpRegisters();
     if (plan_.persistent) {
       ForEachBlock(
           [&] {
@@ -169,6 +173,18 @@ class KernelFrame {
       Leave();
     }
     b_.SetInsertPoint(workers);
+    if (plan_.moves_registers)
+      ExecuteTogether(e_, absl::StrCat("setmaxnreg.inc.sync.aligned.u32 ", kOfMovedRegisters, ";"), "", {});
+  }
+
+  // All of the producer's warpgroup do; three of its warps have nothing else to do.
+  void GiveUpRegisters() {
+    ExecuteTogether(e_, absl::StrCat("setmaxnreg.dec.sync.aligned.u32 ", kKeptByProducer, ";"), "", {});
+    llvm::BasicBlock *idle = e_.NewBlock("idle"), *produces = e_.NewBlock("produces");
+    b_.CreateCondBr(b_.CreateICmpUGE(e_.threads().number(), e_.I32(e_.num_threads() + 32)), idle, produces);
+    b_.SetInsertPoint(idle);
+    b_.CreateRetVoid();
+    b_.SetInsertPoint(produces);
   }
 
   // The end of the hardware block.

@@ -38,8 +38,6 @@ struct SharedOperand {
 
 constexpr char kFence[] = "wgmma.fence.sync.aligned;";
 constexpr int kHeldWords = 4;  // of a first operand in registers, for one instruction
-// Registers of a thread for sums and for words of the first operand: 168, less those for addresses and carried values.
-constexpr int kMostRegisters = 136;
 
 // Instructions of a piece, and steps along K, that run together. Where the first operand is in registers, they are limited by the room for its words.
 struct Part {
@@ -79,7 +77,7 @@ class Product {
 
   std::vector<Part> PartsOfHeld() const {
     const int rows = instructions_ / columns_, row_words = steps_ * kHeldWords;
-    const int room = std::max(kHeldWords, kMostRegisters - instructions_ * n_);
+    const int room = std::max(kHeldWords, e_.plan().fetch_registers() - instructions_ * n_);
     // Sums that begin with zero take all steps at once, and words that are computed are there already.
     if (!plan_.held || plan_.promotes || rows * row_words <= room) return {All()};
     const int steps = std::min(steps_, 1 << (31 - __builtin_clz(static_cast<unsigned>(room / kHeldWords))));
