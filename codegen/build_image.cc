@@ -25,6 +25,7 @@ ir::ExprNode Node(ir::ExprOp op) { return {op, 0, 0, 0}; }
 
 // Blocks of the kernel's own grid.
 ir::Expr Count(const Compiled& compiled, int d) {
+  if (d == 0 && compiled.parts > 1) return {Grid(d), Const(compiled.parts), Node(ir::ExprOp::kMul)};
   const int64_t joined = compiled.joined[static_cast<size_t>(d)];
   if (joined == 1) return {Grid(d)};
   return {Grid(d), Const(joined), Node(ir::ExprOp::kDiv)};
@@ -83,25 +84,29 @@ BuiltImage InClusters(const BuiltImage& built) {
 // Of what the multiprocessor with most blocks has to do.
 ir::ImageRequirement EndsSooner(const Compiled& compiled) {
   const ir::ExprNode times = Node(ir::ExprOp::kMul);
-  const auto cycles = [&](int64_t joined, int64_t each, ir::Expr* e) {
-    e->insert(e->end(), {Grid(0), Grid(1), times, Grid(2), times, Node(ir::ExprOp::kNumSms), Const(joined), times,
-                         Node(ir::ExprOp::kCeilDiv), Const(each), times});
+  const auto cycles = [&](int64_t parts, int64_t joined, int64_t each, ir::Expr* e) {
+    e->insert(e->end(), {Grid(0), Grid(1), times, Grid(2), times, Const(parts), times, Node(ir::ExprOp::kNumSms),
+                         Const(joined), times, Node(ir::ExprOp::kCeilDiv), Const(each), times});
   };
   ir::Expr sooner;
-  cycles(compiled.joined[0] * compiled.joined[1], compiled.joined_cycles[1], &sooner);
-  cycles(1, compiled.joined_cycles[0], &sooner);
+  cycles(compiled.parts, compiled.joined[0] * compiled.joined[1], compiled.joined_cycles[1], &sooner);
+  cycles(1, 1, compiled.joined_cycles[0], &sooner);
   sooner.push_back(Node(ir::ExprOp::kLess));
-  return {std::move(sooner), "the multiprocessor with most blocks ends sooner if blocks are joined"};
+  return {std::move(sooner), absl::StrCat("the multiprocessor with most blocks ends sooner if blocks are ",
+                                          compiled.parts > 1 ? "done in parts" : "joined")};
 }
 
-// The image whose blocks do the work of several, for grids of many; nothing if there is none, or it is none that is faster.
-absl::StatusOr<std::optional<BuiltImage>> BuildJoined(const ir::Module& module, const ir::Function& function,
-                                                      const CompileOptions& options, ir::ImageKind kind) {
+// The image whose blocks do the work of several, for grids of many, or a part of one, for grids of few; nothing if there is none, or it is
+// none that is faster.
+absl::StatusOr<std::optional<BuiltImage>> BuildRegrouped(const ir::Module& module, const ir::Function& function,
+                                                         const CompileOptions& options, bool parts,
+                                                         ir::ImageKind kind) {
   CompileOptions now = options;
-  now.descriptors = now.joins_blocks = true;
+  now.descriptors = true;
+  (parts ? now.parts_blocks : now.joins_blocks) = true;
   absl::StatusOr<BuiltImage> built = BuildImage(module, function, now, kind);
   if (absl::IsInternal(built.status())) return built.status();
-  if (!built.ok()) return std::nullopt;  // blocks are not joined, or what they would work on is too large
+  if (!built.ok()) return std::nullopt;  // blocks stay what they are, or what they would work on is too large
   if (built->image.tma.empty() || !built->compiled.persistent || built->assembled.spill_bytes > kFewSpills)
     return std::nullopt;
   for (int d = 0; d < 2; ++d) {
@@ -198,9 +203,11 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
                                                     const CompileOptions& options, ir::ImageKind kind) {
   std::vector<BuiltImage> images;
   if (options.joining != Joining::kNever) {
-    absl::StatusOr<std::optional<BuiltImage>> joined = BuildJoined(module, function, options, kind);
-    if (!joined.ok()) return joined.status();
-    if (joined->has_value()) images.push_back(**std::move(joined));
+    for (bool parts : {false, true}) {
+      absl::StatusOr<std::optional<BuiltImage>> other = BuildRegrouped(module, function, options, parts, kind);
+      if (!other.ok()) return other.status();
+      if (other->has_value()) images.push_back(**std::move(other));
+    }
   }
   CompileOptions now = options;
   now.descriptors = true;
