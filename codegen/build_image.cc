@@ -28,6 +28,7 @@ ir::ExprNode Node(ir::ExprOp op) { return {op, 0, 0, 0}; }
 
 // Blocks of the kernel's own grid.
 ir::Expr Count(const Compiled& compiled, int d) {
+  if (d == 0 && compiled.parts > 1) return {Grid(d), Const(compiled.parts), Node(ir::ExprOp::kMul)};
   const int64_t joined = compiled.joined[static_cast<size_t>(d)];
   if (joined == 1) return {Grid(d)};
   return {Grid(d), Const(joined), Node(ir::ExprOp::kDiv)};
@@ -73,7 +74,7 @@ struct Begun {
   std::string largest_tile;            // Trace::largest_tile
   std::shared_ptr<Assembly> assembly;  // started when LLVM began; null: the image is PTX
   std::future<absl::StatusOr<Assembled>> assembled;
-  bool joins_blocks = false;
+  bool regroups = false;
 };
 
 AssembleOptions AssemblerOptions(const CompileOptions& options) {
@@ -127,32 +128,35 @@ BuiltImage InClusters(const BuiltImage& built) {
 // Of what the multiprocessor with most blocks has to do.
 ir::ImageRequirement EndsSooner(const Compiled& compiled) {
   const ir::ExprNode times = Node(ir::ExprOp::kMul);
-  const auto cycles = [&](int64_t joined, int64_t each, ir::Expr* e) {
-    e->insert(e->end(), {Grid(0), Grid(1), times, Grid(2), times, Node(ir::ExprOp::kNumSms), Const(joined), times,
-                         Node(ir::ExprOp::kCeilDiv), Const(each), times});
+  const auto cycles = [&](int64_t parts, int64_t joined, int64_t each, ir::Expr* e) {
+    e->insert(e->end(), {Grid(0), Grid(1), times, Grid(2), times, Const(parts), times, Node(ir::ExprOp::kNumSms),
+                         Const(joined), times, Node(ir::ExprOp::kCeilDiv), Const(each), times});
   };
   ir::Expr sooner;
-  cycles(compiled.joined[0] * compiled.joined[1], compiled.joined_cycles[1], &sooner);
-  cycles(1, compiled.joined_cycles[0], &sooner);
+  cycles(compiled.parts, compiled.joined[0] * compiled.joined[1], compiled.joined_cycles[1], &sooner);
+  cycles(1, 1, compiled.joined_cycles[0], &sooner);
   sooner.push_back(Node(ir::ExprOp::kLess));
-  return {std::move(sooner), "the multiprocessor with most blocks ends sooner if blocks are joined"};
+  return {std::move(sooner), absl::StrCat("the multiprocessor with most blocks ends sooner if blocks are ",
+                                          compiled.parts > 1 ? "done in parts" : "joined")};
 }
 
-// The image whose blocks do the work of several, for grids of many; nothing if there is none, or it is none that is faster.
-absl::StatusOr<std::optional<Begun>> BeginJoined(const ir::Module& module, const ir::Function& function,
-                                                 const CompileOptions& options, ir::ImageKind kind) {
+// The image whose blocks do the work of several, for grids of many, or a part of one, for grids of few; nothing if there is none, or it is
+// none that is faster.
+absl::StatusOr<std::optional<Begun>> BeginRegrouped(const ir::Module& module, const ir::Function& function,
+                                                    const CompileOptions& options, bool parts, ir::ImageKind kind) {
   CompileOptions now = options;
-  now.descriptors = now.joins_blocks = true;
+  now.descriptors = true;
+  (parts ? now.parts_blocks : now.joins_blocks) = true;
   absl::StatusOr<Begun> begun = Begin(module, function, now, kind);
   if (absl::IsInternal(begun.status())) return begun.status();
-  if (!begun.ok()) return std::nullopt;  // blocks are not joined, or what they would work on is too large
+  if (!begun.ok()) return std::nullopt;  // blocks stay what they are, or what they would work on is too large
   if (begun->compiled.maps.empty() || !begun->compiled.persistent) return std::nullopt;
-  begun->joins_blocks = true;
+  begun->regroups = true;
   GoOn(now, &*begun);
   return std::optional<Begun>(*std::move(begun));
 }
 
-void RequireJoinedGrid(const CompileOptions& options, BuiltImage* built) {
+void RequireRegroupedGrid(const CompileOptions& options, BuiltImage* built) {
   for (int d = 0; d < 2; ++d) {
     const int64_t joined = built->compiled.joined[static_cast<size_t>(d)];
     if (joined == 1) continue;
@@ -250,9 +254,11 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
                                                     const CompileOptions& options, ir::ImageKind kind) {
   std::vector<Begun> all;
   if (options.joining != Joining::kNever) {
-    absl::StatusOr<std::optional<Begun>> joined = BeginJoined(module, function, options, kind);
-    if (!joined.ok()) return joined.status();
-    if (joined->has_value()) all.push_back(**std::move(joined));
+    for (bool parts : {false, true}) {
+      absl::StatusOr<std::optional<Begun>> other = BeginRegrouped(module, function, options, parts, kind);
+      if (!other.ok()) return other.status();
+      if (other->has_value()) all.push_back(**std::move(other));
+    }
   }
   CompileOptions now = options;
   now.descriptors = true;
@@ -278,12 +284,12 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
   }
   std::vector<BuiltImage> images;
   for (Begun& begun : all) {
-    const bool joins = begun.joins_blocks;
+    const bool regroups = begun.regroups;
     absl::StatusOr<BuiltImage> built = Finish(module, function, options, kind, std::move(begun));
     if (!built.ok()) return built.status();
-    if (joins && built->assembled.spill_bytes > kFewSpills) continue;
-    if (joins) {
-      RequireJoinedGrid(options, &*built);
+    if (regroups && built->assembled.spill_bytes > kFewSpills) continue;
+    if (regroups) {
+      RequireRegroupedGrid(options, &*built);
     } else if (built->compiled.cluster_dim >= 0) {
       images.push_back(InClusters(*built));
     }

@@ -39,7 +39,9 @@ struct CompileOptions {
   bool aligned = false;
   // Blocks may do the work of several neighbours (Compiled::joined; passes/join_blocks.h). Error: NotFound, if none would.
   bool joins_blocks = false;
-  // Whether BuildImages makes an image that does, and for which grids of fitting sizes.
+  // Two hardware blocks may do the parts of one (Compiled::parts; passes/split_products.h). Error: NotFound, if none would.
+  bool parts_blocks = false;
+  // Whether BuildImages makes images that do, and for which grids of fitting sizes.
   Joining joining = Joining::kWhereFaster;
   // The kernel is what this pass left (program_text.h): only those after it run. Empty: it is tile code.
   std::string start_after;
@@ -62,7 +64,8 @@ struct Compiled {
   bool one_row = false;                           // the hardware's grid is x·y, 1, z of the launch's
   bool persistent = false;                        // or a row of fewer blocks
   std::array<int64_t, 2> joined = {1, 1};         // blocks of the launch's grid that are one, along x and y
-  std::array<int64_t, 2> joined_cycles = {0, 0};  // what one took, and all of them take now, in comparison
+  int64_t parts = 1;                              // hardware blocks, side by side along x, that are one
+  std::array<int64_t, 2> joined_cycles = {0, 0};  // what a block takes without either, and with it, in comparison
   int cluster_dim = -1;  // clusters of 2, 1, 1 do for grids whose size in this dimension is even
   std::vector<ir::ImageRequirement> requirements;
   std::vector<ir::ImageSite> sites;  // what may report something at run time

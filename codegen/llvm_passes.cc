@@ -33,6 +33,7 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
   r.one_row = schedule.square > 0;
   r.persistent = schedule.persistent;
   r.joined = JoinedBlocks(*c.function);
+  r.parts = PartsOfBlock(*c.function);
   if (const auto cycles = DecisionOf<Decision::kJoinedCycles>(*FindKernelOp(*c.function)))
     r.joined_cycles = {(*cycles)[0], (*cycles)[1]};
   if (schedule.cluster) r.cluster_dim = schedule.along;

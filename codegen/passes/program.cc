@@ -10,6 +10,7 @@ Program::Program(const ir::Module& from, const ir::Function& kernel, const Progr
     : target(*options.target),
       aligned(options.aligned),
       joins_blocks(options.joins_blocks),
+      parts_blocks(options.parts_blocks),
       candidate(way),
       module(ir::CloneModule(from, kernel)),
       function(module->functions[0].get()),

@@ -23,6 +23,7 @@ struct ProgramOptions {
   const Target* target = nullptr;
   bool aligned = false;       // arrays may be taken for aligned (assume_aligned.h)
   bool joins_blocks = false;  // blocks may do the work of several neighbours (join_blocks.h)
+  bool parts_blocks = false;  // several blocks may do the parts of one (split_products.h)
   Trace* trace = nullptr;
 };
 
@@ -32,7 +33,7 @@ struct Program {
 
   const Target& target;
   const bool aligned;
-  const bool joins_blocks;
+  const bool joins_blocks, parts_blocks;
   const Candidate candidate;
   const std::unique_ptr<ir::Module> module;  // with this one kernel
   ir::Function* const function;

@@ -13,8 +13,11 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/fetch_ahead.h"
+#include "codegen/passes/join_blocks.h"
 #include "codegen/passes/split_view.h"
 #include "codegen/plan/wgmma_plan.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 #include "ir/loops.h"
 #include "ir/ops.h"
@@ -67,7 +70,8 @@ class Parts {
   int products() const { return products_; }
   bool Makes(const Value* v) const { return dims_.contains(v); }
 
-  void Split() {
+  // Returns the for over the parts.
+  Op* Split() {
     Block* apart = module_->CreateBlock({});
     ir::Builder b(module_, apart);
     b.set_loc(store_->loc);
@@ -81,7 +85,8 @@ class Parts {
     const ir::ops::Values done = ir::ops::For(b, zero, end, one, tokens, [&](Value*, const ir::ops::Values& carried) {
       return carried.empty() ? carried : ir::ops::Values{ir::ops::JoinTokens(b, {carried[0], stored})};
     });
-    Block* body = apart->back()->region(0);
+    Op* loop = apart->back();
+    Block* body = loop->region(0);
     Op* join = done.empty() ? nullptr : body->front();
     if (join != nullptr) {
       stored->ReplaceAllUsesWith(done[0]);  // in the join, too
@@ -98,6 +103,7 @@ class Parts {
     }
     Retype(body);
     SplitAccess(module_, store_, dim_, kParts, body->arg(0));
+    return loop;
   }
 
  private:
@@ -353,11 +359,82 @@ std::vector<Op*> StoresOf(const Op& loop) {
   return stores;
 }
 
-}  // namespace
+// The dimension of what is stored that makes most products smaller, of these the longest one; -1: none does. `why`: not the first one.
+int BestDim(Parts* parts, const Op& store, std::string* why) {
+  const auto shape = ir::StoreViewOp(store).tile()->type().shape();
+  int best = -1, most = 0;
+  for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
+    std::string not_here = parts->WhyNot(d);
+    if (!not_here.empty()) {
+      if (why->empty()) *why = std::move(not_here);
+    } else if (parts->products() > most ||
+               (parts->products() == most && shape[static_cast<size_t>(d)] > shape[static_cast<size_t>(best)])) {
+      most = parts->products();
+      best = d;
+    }
+  }
+  return best;
+}
 
-int SplitProducts(const Target& target, bool by_tma, int64_t limit, ir::Module* module, ir::Function* function,
-                  Trace* trace) {
-  int splits = 0;
+// The store that is all the kernel does, by one product; null: it does more.
+Op* OnlyStore(const ir::Function& function, const Op** product) {
+  int effects = 0, products = 0;
+  Op* store = nullptr;
+  ir::Walk(function.body(), [&](Op* op) {
+    if (op->info()->has(ir::kWrites) || op->info()->has(ir::kEffect) || IsOrdered(*op)) ++effects;
+    if (op->opcode() == Opcode::kStoreView) store = op;
+    if (!IsAnyProduct(*op)) return;
+    ++products;
+    *product = op;
+  });
+  return effects == 1 && products == 1 ? store : nullptr;
+}
+
+// Hardware blocks 2 x and 2 x + 1 do the parts of block x, in these loops over parts, the outermost one first, or in one that is made here.
+bool PartBlocks(std::vector<Op*> loops, ir::Module* module, ir::Function* function) {
+  const Op* product = nullptr;
+  Op *store = OnlyStore(*function, &product), *place = nullptr;
+  int places = 0;
+  ir::Walk(function->body(), [&](Op* op) {
+    if (!ir::GetTileBlockIdOp::Is(op)) return;
+    place = op;
+    ++places;
+  });
+  if (store == nullptr || !IsProduct(*product) || places != 1 || place->parent() != nullptr) return false;
+  const int64_t whole = CyclesOfBlock(*product) << loops.size();
+  if (loops.empty()) {
+    std::string why;
+    Parts parts(module, store);
+    const int dim = BestDim(&parts, *store, &why);
+    if (dim < 0) return false;
+    parts.WhyNot(dim);
+    loops.push_back(parts.Split());
+  }
+  Value* x = place->result(0);
+  std::vector<std::pair<Op*, int>> uses;
+  for (const ir::Use* use = x->uses(); use != nullptr; use = use->next) {
+    for (int i = 0; i < use->owner->num_operands(); ++i) {
+      if (use->owner->operand(i) == x) uses.emplace_back(use->owner, i);
+    }
+  }
+  OpWriter w(module, place->next());
+  const ir::Type type = x->type();
+  Value *one = w.Number(1, type), *part = w.Make(Opcode::kAndi, {x, one}, type);
+  Value* block = w.Make(Opcode::kShri, {x, one}, type, {{"signedness", ir::Attr::Enum(ir::Signedness::kUnsigned)}});
+  for (const auto& [user, i] : uses) user->set_operand(i, block);
+  const ir::ForOp counted(*loops.front());
+  loops.front()->set_operand(counted.lower_bound_at(), part);
+  loops.front()->set_operand(counted.upper_bound_at(), w.Make(Opcode::kAddi, {part, one}, type));
+  Op* kernel = KernelOp(module, function);
+  Decide<Decision::kPartsOfBlock>(module, kernel, kParts);
+  Decide<Decision::kJoinedCycles>(module, kernel, {whole, CyclesOfBlock(*product) << (loops.size() - 1)});
+  return true;
+}
+
+// Returns the loops over parts, in the order in which they were made.
+std::vector<Op*> SplitLarge(const Target& target, bool by_tma, int64_t limit, ir::Module* module,
+                            ir::Function* function, Trace* trace) {
+  std::vector<Op*> loops;
   absl::flat_hash_set<const Op*> left;
   while (true) {
     const Op* loop = nullptr;
@@ -365,37 +442,23 @@ int SplitProducts(const Target& target, bool by_tma, int64_t limit, ir::Module* 
       if (op->opcode() != Opcode::kFor || left.contains(op) || op->region(0) == nullptr) return;
       if (Held(target, by_tma, *op) > limit && HoldsProduct(*op)) loop = op;
     });
-    if (loop == nullptr) return splits;
+    if (loop == nullptr) return loops;
     left.insert(loop);
     const std::vector<Op*> stores = StoresOf(*loop);
     std::string why = stores.empty() ? "nothing is stored" : stores.size() > 1 ? "there are several stores" : "";
     const std::string where = module->Where(loop->loc, loop->pos);
-    int dim = 0;
+    int dim = -1;
     if (why.empty()) {
-      // Along the dimension that makes most products smaller, the longest one.
       Parts parts(module, stores[0]);
-      const auto shape = ir::StoreViewOp(stores[0]).tile()->type().shape();
-      int most = 0;
-      for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
-        std::string not_here = parts.WhyNot(d);
-        if (not_here.empty() &&
-            (parts.products() > most ||
-             (parts.products() == most && shape[static_cast<size_t>(d)] > shape[static_cast<size_t>(dim)]))) {
-          most = parts.products();
-          dim = d;
-        } else if (why.empty()) {
-          why = not_here;
-        }
-      }
-      if (most > 0) {
+      dim = BestDim(&parts, *stores[0], &why);
+      if (dim >= 0) {
         why.clear();
         if (trace != nullptr && !trace->TakesStep("split-product", absl::StrCat("for at ", where))) why = "left out";
       }
       if (why.empty()) {
         parts.WhyNot(dim);
-        parts.Split();
+        loops.push_back(parts.Split());
         left.erase(loop);
-        ++splits;
       }
     }
     if (trace != nullptr && trace->on_remark) {
@@ -407,11 +470,23 @@ int SplitProducts(const Target& target, bool by_tma, int64_t limit, ir::Module* 
   }
 }
 
+}  // namespace
+
+int SplitProducts(const Target& target, bool by_tma, int64_t limit, ir::Module* module, ir::Function* function,
+                  Trace* trace) {
+  return static_cast<int>(SplitLarge(target, by_tma, limit, module, function, trace).size());
+}
+
 absl::Status SplitProducts(Program& p) {
   const int64_t threads = 32 * (p.candidate.num_warps == 0 ? tuning::kMaxWarps : p.candidate.num_warps);
   const int64_t limit = std::min(tuning::kProductRegisters, tuning::kProductRegistersOfThread * threads);
   const bool by_tma = p.candidate.ahead == Ahead::kTma && (p.candidate.num_warps == 0 || p.candidate.num_warps == 8);
-  SplitProducts(p.target, by_tma, limit, p.module.get(), p.function, &p.trace());
+  std::vector<Op*> loops = SplitLarge(p.target, by_tma, limit, p.module.get(), p.function, &p.trace());
+  if (!p.parts_blocks) return absl::OkStatus();
+  const bool useful = p.target.has(kWgmma) && p.target.has(kTma) && p.candidate.ahead == Ahead::kTma;
+  if (!useful || !PartBlocks(std::move(loops), p.module.get(), p.function))
+    return absl::NotFoundError("blocks are not done in parts");
+  p.Remark("split", absl::StrCat(kParts, " blocks of the hardware do the parts of one, in small grids"));
   return absl::OkStatus();
 }
 

@@ -249,4 +249,9 @@ std::array<int64_t, 2> JoinedBlocks(const ir::Function& function) {
   return joined ? std::array<int64_t, 2>{(*joined)[0], (*joined)[1]} : std::array<int64_t, 2>{1, 1};
 }
 
+int64_t PartsOfBlock(const ir::Function& function) {
+  const ir::Op* kernel = FindKernelOp(function);
+  return kernel == nullptr ? 1 : DecisionOf<Decision::kPartsOfBlock>(*kernel).value_or(1);
+}
+
 }  // namespace tile::codegen

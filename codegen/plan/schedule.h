@@ -71,6 +71,8 @@ std::optional<Schedule> ScheduleOf(const ir::Function& function);
 
 // How many tile blocks of the program are one, along x and y of its grid (passes/join_blocks.h).
 std::array<int64_t, 2> JoinedBlocks(const ir::Function& function);
+// How many hardware blocks, side by side along x, do the parts of one of the program (passes/split_products.h).
+int64_t PartsOfBlock(const ir::Function& function);
 
 }  // namespace tile::codegen
 

@@ -169,35 +169,67 @@ std::vector<BuiltImage> Images(const std::string& text) {
   return images.ok() ? *std::move(images) : std::vector<BuiltImage>();
 }
 
-// The first image does the work of two blocks in one, as if the program had tiles of 128 x 256, in large grids of an even size.
+// What the image needs of the grid holds for so many blocks on so many multiprocessors.
+bool EndsSooner(const ir::Image& image, int64_t blocks, int64_t multiprocessors) {
+  return *ir::EvaluateExpr(image.requirements.back().condition, [&](const ir::ExprNode& n) -> absl::StatusOr<int64_t> {
+    return n.op == ir::ExprOp::kNumSms ? multiprocessors : n.b == 0 ? blocks : 1;
+  }) != 0;
+}
+
+// The first image does the work of two blocks in one, as if the program had tiles of 128 x 256, in grids of an even size.
 TEST(FetchPtx, NeighbouringBlocksAreJoined) {
   const std::string text = ProductText(128, 128, 64);
   const std::vector<BuiltImage> images = Images(text);
-  ASSERT_EQ(images.size(), 4u);
+  ASSERT_EQ(images.size(), 5u);
   EXPECT_EQ(Count(images[0].compiled.ptx, "m64n256k16"), 4);
-  EXPECT_EQ(Count(images[1].compiled.ptx, "m64n128k16"), 4);
+  EXPECT_EQ(Count(images[2].compiled.ptx, "m64n128k16"), 4);
   const ir::Image& joined = images[0].image;
   const auto& needs = joined.requirements;
   ASSERT_GE(needs.size(), 2u);
   EXPECT_EQ(needs[needs.size() - 2].text, "the grid's size in dimension 0 is a multiple of 2");
-  // Two blocks in one take 1.6 times as long as one, so that it matters how many the last multiprocessors have.
-  const auto sooner = [&](int64_t blocks, int64_t multiprocessors) {
-    return *ir::EvaluateExpr(needs.back().condition, [&](const ir::ExprNode& n) -> absl::StatusOr<int64_t> {
-      return n.op == ir::ExprOp::kNumSms ? multiprocessors : n.b == 0 ? blocks : 1;
-    }) != 0;
-  };
-  EXPECT_FALSE(sooner(64, 132));
-  EXPECT_TRUE(sooner(256, 132));
-  EXPECT_FALSE(sooner(300, 132));
-  EXPECT_TRUE(sooner(512, 132));
-  EXPECT_TRUE(sooner(1024, 132));
-  EXPECT_TRUE(sooner(100, 64));
+  // Two blocks in one take 1.74 times as long as one, so that it matters how many the last multiprocessors have.
+  EXPECT_FALSE(EndsSooner(joined, 64, 132));
+  EXPECT_TRUE(EndsSooner(joined, 256, 132));
+  EXPECT_FALSE(EndsSooner(joined, 300, 132));
+  EXPECT_TRUE(EndsSooner(joined, 512, 132));
+  EXPECT_FALSE(EndsSooner(joined, 576, 132));
+  EXPECT_TRUE(EndsSooner(joined, 1024, 132));
+  EXPECT_TRUE(EndsSooner(joined, 100, 64));
   const auto grid = [](const ir::Expr& e) {
     return ir::EvaluateExpr(e, [](const ir::ExprNode& n) -> absl::StatusOr<int64_t> { return n.b == 0 ? 40 : 30; });
   };
   EXPECT_EQ(*grid(joined.grid[0]), 20 * 30);
   // Words whose right operand lies across: it is the first of the transposed product, and rows are the instruction's columns.
   EXPECT_EQ(Count(Images(Rounded(""))[0].compiled.ptx, "m64n256k8"), 4);
+}
+
+// The second one does half of a block, 64 x 128, in twice as many. So does that of 256 x 256, which is cut for the registers anyway.
+TEST(FetchPtx, BlocksAreDoneInParts) {
+  const std::vector<BuiltImage> images = Images(ProductText(128, 128, 64));
+  ASSERT_EQ(images.size(), 5u);
+  const BuiltImage& parts = images[1];
+  EXPECT_EQ(parts.compiled.parts, 2);
+  EXPECT_EQ(Count(parts.compiled.ptx, ".reqntid 160"), 1);
+  EXPECT_EQ(*ir::EvaluateExpr(parts.image.grid[0],
+                              [](const ir::ExprNode& n) -> absl::StatusOr<int64_t> { return n.b == 0 ? 40 : 30; }),
+            80 * 30);
+  EXPECT_TRUE(EndsSooner(parts.image, 64, 132));
+  EXPECT_FALSE(EndsSooner(parts.image, 100, 132));
+  EXPECT_FALSE(EndsSooner(parts.image, 1024, 132));
+  const std::vector<BuiltImage> large = Images(ProductText(256, 256, 64));
+  EXPECT_EQ(large[0].compiled.parts, 2);
+  EXPECT_TRUE(EndsSooner(large[0].image, 64, 132));
+  EXPECT_FALSE(EndsSooner(large[0].image, 256, 132));
+  // Not if the kernel does something else, too.
+  const auto has_parts = [](const std::string& text) {
+    for (const BuiltImage& image : Images(text)) {
+      if (image.compiled.parts > 1) return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(has_parts(absl::StrReplaceAll(
+      ProductText(128, 128, 64), {{"  %first = constant", "  assert %in, \"no\"\n  %first = constant"},
+                                  {"  %at = make", "  %in = cmpi less_than %j, %m, signed\n  %at = make"}})));
 }
 
 TEST(FetchPtx, BlocksThatAreNotJoined) {
@@ -233,6 +265,7 @@ TEST(FetchPtx, TheHostEncodesTensorsAndChecksThem) {
   ASSERT_NE(m, nullptr) << diags.ToString();
   CompileOptions options;
   options.target = FindTarget(90);
+  options.joining = Joining::kNever;
   const auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
   ASSERT_TRUE(images.ok()) << images.status();
   ASSERT_EQ(images->size(), 2u);

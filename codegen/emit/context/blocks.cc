@@ -28,6 +28,7 @@ void Blocks::SetIds(llvm::Value* i, llvm::Value* z) {
 
 llvm::Value* Blocks::Count(int dim) {
   llvm::Value* size = e_.GridSize(dim);
+  if (dim == 0) size = e_.b().CreateMul(size, e_.I32(PartsOfBlock(e_.function())));
   const int64_t joined = dim < 2 ? JoinedBlocks(e_.function())[static_cast<size_t>(dim)] : 1;
   return joined == 1 ? size : e_.b().CreateUDiv(size, e_.I32(joined));  // which is exact: an image's requirement
 }
