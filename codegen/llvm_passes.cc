@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/assemble/ptxas.h"
 #include "codegen/compilation.h"
-#include "codegen/emit/context/ptx_access.h"
 #include "codegen/emit/context/symbol.h"
 #include "codegen/emit/lower/kernel.h"
 #include "codegen/llvm/assembler_faults.h"
@@ -83,7 +82,7 @@ absl::Status LibdevicePass(Compilation& c) {
 
 absl::Status OptimisePass(Compilation& c) {
   Optimise(&c.llvm->module(), &c.llvm->machine(), c.options.opt_level, c.options.trace);
-  if (c.options.opt_level > 0) OrderPieces(&c.llvm->module(), kUnordered);
+  if (c.options.opt_level > 0) OrderPieces(&c.llvm->module(), InfoOf(Decision::kUnordered).name.c_str());
   AvoidAssemblerFaults(&c.llvm->module());
   const int size = static_cast<int>(c.llvm->module().getInstructionCount());
   c.result.llvm_instructions = size;

@@ -28,6 +28,7 @@
 #include "codegen/library/build_id.h"
 #include "codegen/library/compile_file.h"
 #include "codegen/library/worker.h"
+#include "codegen/llvm/large_pages.h"
 #include "llvm/Support/ErrorHandling.h"
 
 namespace tile::codegen {
@@ -153,6 +154,7 @@ int Main() {
   std::set_new_handler(OutOfMemory);
   llvm::install_bad_alloc_error_handler(OnOutOfMemory);
   llvm::install_fatal_error_handler(OnFatalError);
+  TakeLargePages();
   const size_t stack = SetLimits();
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);

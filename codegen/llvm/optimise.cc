@@ -16,8 +16,8 @@ namespace {
 #define SIMPLIFYCFG "simplifycfg<switch-range-to-icmp;keep-loops;speculate-blocks;simplify-cond-branch>,"
 #define LICM "licm<allowspeculation>"
 constexpr char kPipeline[] =
-    // What threads are numbered by has bounds; functions of the device library are there to be inlined.
-    "function(nvvm-intr-range),inferattrs,function<eager-inv>(" SIMPLIFYCFG
+    // The device library asks how f32 is to be rounded, and its functions are there to be inlined; numbers of threads have bounds.
+    "nvvm-reflect,function(nvvm-intr-range),inferattrs,function<eager-inv>(" SIMPLIFYCFG
     "sroa<modify-cfg>,early-cse<>),always-inline,globaldce,globalopt,"
     "function<eager-inv>(" INSTCOMBINE SIMPLIFYCFG
     // One test of a condition for all that depend on it: masks of one row in several accesses.

@@ -170,7 +170,8 @@ void MarkUnordered(Emitter& e, const MemoryAccess& how, llvm::Value* access) {
   const std::optional<int64_t> number = how.op == nullptr ? std::nullopt : DecisionOf<Decision::kUnordered>(*how.op);
   if (!number) return;
   llvm::Metadata* node = llvm::ConstantAsMetadata::get(llvm::cast<llvm::Constant>(e.I64(*number)));
-  llvm::cast<llvm::Instruction>(access)->setMetadata(kUnordered, llvm::MDNode::get(e.context(), {node}));
+  llvm::cast<llvm::Instruction>(access)->setMetadata(InfoOf(Decision::kUnordered).name,
+                                                     llvm::MDNode::get(e.context(), {node}));
 }
 
 }  // namespace

@@ -16,9 +16,6 @@
 
 namespace tile::codegen {
 
-// The metadata of an access that stores of the same number may pass (Decision::kUnordered).
-inline constexpr char kUnordered[] = "tile.unordered";
-
 struct MemoryAccess {
   bool shared = false;
   ir::MemoryOrdering ordering = ir::MemoryOrdering::kWeak;
