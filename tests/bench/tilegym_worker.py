@@ -14,10 +14,11 @@ import cuda.tile
 import torch
 import triton
 import triton.testing
-from duel_worker import Row
+from duel_worker import Row, kernels_us, time_us
 
 SIZES = int(os.environ.get("BENCH_SIZES", "0"))
 STRIDE = int(os.environ.get("BENCH_STRIDE", "1"))
+TIMER = kernels_us if os.environ.get("BENCH_PROFILER") else time_us
 LARGEST = int(os.environ.get("BENCH_LARGEST", "0")) or float("inf")
 SHARD, SHARDS = map(int, os.environ.get("BENCH_COMPILE", "0/0").split("/"))
 
@@ -39,7 +40,7 @@ class Series:
                         continue
                     values = x if isinstance(x, (list, tuple)) else [x] * len(config.x_names)
                     self.row = {"file": current_file, "series": config.plot_name, "size": str(x), "line": f"{line} {name}"}
-                    Row.now = (Compiled if SHARDS else Row)(self.row, Series.count)
+                    Row.now = Compiled(self.row, Series.count) if SHARDS else Row(self.row, Series.count, TIMER)
                     call = dict(zip(config.x_names, values)) | {config.line_arg: line} | config.args
                     try:
                         self.call(call)
