@@ -35,9 +35,9 @@ struct Schedule {
   int num_warps = 4;
   std::string why;  // for people
   // Of loops that fetch ahead (codegen/target/gpu_ops.def).
-  int stages = 0;                // of their rings; 0: there are none
-  int64_t piece_bytes = 0;       // of a ring of pieces (plan/copy_pieces.h), of which `stages` are the number; 0: it is none
-  bool producer = false;         // a warp of its own fills them, by TMA; else all threads do, by cp.async
+  int stages = 0;           // of their rings; 0: there are none
+  int64_t piece_bytes = 0;  // of a ring of pieces (plan/copy_pieces.h), of which `stages` are the number; 0: it is none
+  bool producer = false;    // a warp of its own fills them, by TMA; else all threads do, by cp.async
   bool moves_registers = false;  // it brings three idle warps, a warpgroup whose registers go to the two others
   int blocks = 1;                // that should be resident on a multiprocessor, for which registers are kept free
   bool tells_blocks = false;     // ptxas is told of them, also of one: it then uses what registers there are

@@ -79,8 +79,8 @@ def measure(peer, ours, scratch):
 
 
 def compile_all(commands, args, environments, folder):
-    """Fills the caches of compilers, {name: command} with an environment each: N processes for each run every N-th row once. What fails here fails again where it is
-    measured, and is reported there; what takes more than half of the time is left to be compiled there."""
+    """Fills the caches of compilers, {name: command} with an environment each: N processes for each run every N-th row once. What fails
+    here fails again where it is measured, and is reported there; what takes more than half of the time is left to be compiled there."""
     shards, log, until = args.compile, args.log.absolute(), time.time() + args.seconds / 2
     running = []
     for shard in range(shards):
