@@ -80,10 +80,31 @@ void AcquireByFence(llvm::CallInst* call) {
 
 }  // namespace
 
+namespace {
+
+// Of a signed bit, which is 0 or -1.
+void ConvertBitsBySelect(llvm::Function* f) {
+  std::vector<llvm::SIToFPInst*> bits;
+  for (llvm::Instruction& i : llvm::instructions(*f)) {
+    auto* convert = llvm::dyn_cast<llvm::SIToFPInst>(&i);
+    if (convert != nullptr && convert->getOperand(0)->getType()->isIntegerTy(1)) bits.push_back(convert);
+  }
+  for (llvm::SIToFPInst* convert : bits) {
+    llvm::IRBuilder<> b(convert);
+    llvm::Type* type = convert->getType();
+    convert->replaceAllUsesWith(
+        b.CreateSelect(convert->getOperand(0), llvm::ConstantFP::get(type, -1.0), llvm::ConstantFP::get(type, 0.0)));
+    convert->eraseFromParent();
+  }
+}
+
+}  // namespace
+
 void AvoidAssemblerFaults(llvm::Module* module) {
   for (llvm::Function& f : *module) {
     if (!f.isDeclaration()) KeepRolledWhatIsGuarded(f);
     RemoveUnusedShuffles(&f);
+    ConvertBitsBySelect(&f);
     for (llvm::Instruction& i : llvm::instructions(f)) {
       auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
       if (call != nullptr && IsUnusedAcquire(*call)) AcquireByFence(call);

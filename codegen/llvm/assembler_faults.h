@@ -1,4 +1,4 @@
-// Keeps ptxas from mistakes that it is known to make: changes optimised LLVM IR into what means the same.
+// Keeps ptxas, and LLVM's back end, from mistakes that they are known to make: changes optimised LLVM IR into what means the same.
 //
 //   AvoidAssemblerFaults(&llvm_module);   // the last before PTX is printed
 //
@@ -8,6 +8,7 @@
 //   the predicate that says which threads those are, and uses it after the loop.
 // * An acquiring load whose result nobody uses becomes a relaxed one and a fence, which order the same. ptxas 12.8 to 13.5 removes
 //   the load and, with it, the descriptor that other accesses to global memory take: they end with an illegal instruction.
+// * A signed bit becomes a float by a choice between 0 and -1. LLVM 22 gives 1 for a bf16.
 #ifndef TILE_CODEGEN_LLVM_ASSEMBLER_FAULTS_H_
 #define TILE_CODEGEN_LLVM_ASSEMBLER_FAULTS_H_
 
