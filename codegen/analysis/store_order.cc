@@ -41,18 +41,10 @@ class Walker {
     const Op* def = token->def();
     if (def == nullptr) {
       const std::optional<ir::CarryingLoop> loop = ir::CarryingLoop::Around(token);
-      return loop && loop->latch() != nullptr && ComesFromAlike(loop->init(loop->carried_by(token))) &&
-             ComesFromAlike(loop->next(loop->carried_by(token)));
+      return loop && IsCarriedFromAlike(*loop, loop->carried_by(token));
     }
-    if (ir::ForOp::Is(def)) {
-      const ir::CarryingLoop loop(*def);
-      return loop.latch() != nullptr && ComesFromAlike(loop.init(token->index())) &&
-             ComesFromAlike(loop.next(token->index()));
-    }
-    if (IsAlike(*def)) {
-      found_ = true;
-      return ComesFromAlike(ir::StoreViewOp(def).token());
-    }
+    if (ir::ForOp::Is(def)) return IsCarriedFromAlike(ir::CarryingLoop(*def), token->index());
+    if (IsAlike(*def)) return ComesFromAlike(ir::StoreViewOp(def).token());
     if (!ir::MakeTokenOp::Is(def) && !ir::JoinTokensOp::Is(def)) return false;
     for (int i = 0; i < def->num_operands(); ++i) {
       if (!ComesFromAlike(def->operand(i))) return false;
@@ -70,6 +62,14 @@ class Walker {
     return other.view() == mine.view() && other.tile()->type() == mine.tile()->type();
   }
 
+  // Of what a loop carries (-1: of none of it): where it enters, and where it comes from.
+  bool CarriesToAlike(const ir::CarryingLoop& loop, int i) {
+    return i >= 0 && LeadsToAlike(loop.arg(i)) && LeadsToAlike(loop.result(i));
+  }
+  bool IsCarriedFromAlike(const ir::CarryingLoop& loop, int i) {
+    return loop.latch() != nullptr && ComesFromAlike(loop.init(i)) && ComesFromAlike(loop.next(i));
+  }
+
   bool TakesAlike(const Op& op, int operand) {
     if (IsAlike(op)) {
       found_ = true;
@@ -78,13 +78,10 @@ class Walker {
     if (ir::JoinTokensOp::Is(&op)) return LeadsToAlike(op.result(0));
     if (ir::ForOp::Is(&op)) {
       const ir::CarryingLoop loop(op);
-      const int i = loop.carried_by_operand(operand);
-      return i >= 0 && LeadsToAlike(loop.arg(i)) && LeadsToAlike(loop.result(i));
+      return CarriesToAlike(loop, loop.carried_by_operand(operand));
     }
-    if (ir::ContinueOp::Is(&op) && ir::ForOp::Is(ir::TargetOf(op))) {
-      const ir::CarryingLoop loop(*ir::TargetOf(op));
-      return LeadsToAlike(loop.arg(operand)) && LeadsToAlike(loop.result(operand));
-    }
+    if (ir::ContinueOp::Is(&op) && ir::ForOp::Is(ir::TargetOf(op)))
+      return CarriesToAlike(ir::CarryingLoop(*ir::TargetOf(op)), operand);
     return ir::YieldOp::Is(&op) && LeadsToAlike(ir::ReceiverOf(op, operand));
   }
 

@@ -13,7 +13,7 @@
 
 namespace tile::codegen {
 
-inline constexpr int64_t kNextCopyVector = 16;  // bytes
+inline constexpr int kNextCopyVector = 16;  // bytes
 
 // Shared memory for a tile of such elements, in this layout.
 inline int64_t NextCopyBytes(ir::Elem elem, const Layout& layout, int num_warps) {

@@ -244,6 +244,27 @@ void Store(Emitter& e, const MemoryAccess& how, Address at, ir::Elem elem, Opera
   if (how.op != nullptr) e.order().Did(*how.op);
 }
 
+void CopyToShared(Emitter& e, const Address& to, const Address& from, int bytes, llvm::Value* predicate,
+                  llvm::Value* inside) {
+  auto& b = e.b();
+  Registers in = {to.base, from.base};
+  std::string text = absl::StrCat("cp.async.", bytes == 16 ? "cg" : "ca", ".shared.global ", AddressText(to, 0), ", ",
+                                  AddressText(from, 1), ", ", bytes);
+  std::string constraints = absl::StrCat("r,", AddressConstraint(from));
+  if (inside != nullptr) {
+    // What is not read is zero.
+    absl::StrAppend(&text, ", $", in.size());
+    constraints += ",r";
+    in.push_back(b.CreateSelect(inside, e.I32(bytes), e.I32(0)));
+  }
+  if (predicate != nullptr) {
+    text = absl::StrCat("@$", in.size(), " ", text);
+    constraints += ",b";
+    in.push_back(predicate);
+  }
+  e.Ptx(b.getVoidTy(), text + ";", constraints, in, true);
+}
+
 llvm::Value* And(Emitter& e, llvm::Value* a, llvm::Value* b) {
   if (a == nullptr) return b;
   return b == nullptr ? a : e.b().CreateAnd(a, b);

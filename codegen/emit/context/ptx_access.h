@@ -51,6 +51,11 @@ Registers Load(Emitter& e, const MemoryAccess& how, Address at, ir::Elem elem, i
                Operands otherwise);
 void Store(Emitter& e, const MemoryAccess& how, Address at, ir::Elem elem, Operands values, llvm::Value* predicate);
 
+// A vector of 4, 8 or 16 bytes on its way to shared memory (cp.async) where `predicate` is true (null: always); where `inside` is not
+// (null: it is), nothing is read, and zeros come.
+void CopyToShared(Emitter& e, const Address& to, const Address& from, int bytes, llvm::Value* predicate,
+                  llvm::Value* inside);
+
 // a && b, where null is true.
 llvm::Value* And(Emitter& e, llvm::Value* a, llvm::Value* b);
 

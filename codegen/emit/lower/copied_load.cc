@@ -1,7 +1,6 @@
 #include "codegen/emit/lower/copied_load.h"
 
 #include "absl/functional/function_ref.h"
-#include "absl/strings/str_cat.h"
 #include "codegen/plan/next_copy.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
@@ -11,8 +10,8 @@ namespace {
 
 class CopiedLoad {
  public:
-  CopiedLoad(Emitter& e, const MemoryAccess& how, ir::Elem elem, int vector, const Copies& copies, uint32_t memory)
-      : e_(e), how_(how), elem_(elem), vector_(vector) {
+  CopiedLoad(Emitter& e, ir::Elem elem, int vector, const Copies& copies, uint32_t memory)
+      : e_(e), elem_(elem), vector_(vector) {
     for (int r : copies.firsts()) {
       if (r % vector == 0) firsts_.push_back(r);
     }
@@ -25,17 +24,7 @@ class CopiedLoad {
   void Copy(TileBox& box) {
     box.Forget();
     for (size_t i = 0; i < firsts_.size(); ++i) {
-      const Address to = Slot(i), from = box.At(firsts_[i]);
-      std::string text =
-          absl::StrCat("cp.async.cg.shared.global ", AddressText(to, 0), ", ", AddressText(from, 1), ", 16;");
-      std::string constraints = absl::StrCat("r,", AddressConstraint(from));
-      Registers in = {to.base, from.base};
-      if (llvm::Value* inside = box.Inside(firsts_[i])) {
-        text = absl::StrCat("@$2 ", text);
-        constraints += ",b";
-        in.push_back(inside);
-      }
-      e_.Ptx(e_.b().getVoidTy(), text, constraints, in, true);
+      CopyToShared(e_, Slot(i), box.At(firsts_[i]), kNextCopyVector, box.Inside(firsts_[i]), nullptr);
     }
     box.Forget();
   }
@@ -70,7 +59,6 @@ class CopiedLoad {
   Address Slot(size_t i) const { return {mine_, static_cast<int64_t>(i) * kNextCopyVector * 32 * e_.num_warps()}; }
 
   Emitter& e_;
-  const MemoryAccess& how_;
   const ir::Elem elem_;
   const int vector_;
   std::vector<int> firsts_;  // registers with which vectors begin
@@ -79,8 +67,8 @@ class CopiedLoad {
 
 }  // namespace
 
-std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, const MemoryAccess& how, TileBox& box,
-                                    const Layout& layout, const Copies& copies, llvm::Value* padding) {
+std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box, const Layout& layout,
+                                    const Copies& copies, llvm::Value* padding) {
   auto& b = e.b();
   const uint32_t memory =
       e.shared().Reserve(static_cast<uint64_t>(NextCopyBytes(box.elem(), layout, e.num_warps())), kNextCopyVector);
@@ -90,7 +78,7 @@ std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, const Memory
 
   const ir::ForOp loop(load.parent());
   llvm::Value *index = e.scalar(load.parent()->region(0)->arg(0)), *step = e.scalar(loop.step());
-  CopiedLoad copied(e, how, box.elem(), box.vector(), copies, memory);
+  CopiedLoad copied(e, box.elem(), box.vector(), copies, memory);
   copied.If(b.CreateICmpEQ(index, e.scalar(loop.lower_bound())), [&] { copied.Copy(box); });
   copied.Await();
   Registers out = copied.Read(box, layout.registers(), padding);

@@ -11,8 +11,8 @@ namespace tile::codegen {
 
 // Reads this iteration's tile, and begins to copy the next one; the first iteration copies its own before. nullopt, and nothing is emitted,
 // where vectors of 16 bytes are not known to be aligned. `padding`: of elements outside; null: they may be anything.
-std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, const MemoryAccess& how, TileBox& box,
-                                    const Layout& layout, const Copies& copies, llvm::Value* padding);
+std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box, const Layout& layout,
+                                    const Copies& copies, llvm::Value* padding);
 
 }  // namespace tile::codegen
 

@@ -175,7 +175,7 @@ void LowerLoadView(Emitter& e, const ir::Op& op) {
   const bool share = how.strong() && copies.across_threads();
   LimitWidth(e, op, how, &box);
   if (DecisionOf<Decision::kCopiesNext>(op)) {
-    if (std::optional<Registers> copied = LoadCopied(e, op, how, box, layout, copies, padding))
+    if (std::optional<Registers> copied = LoadCopied(e, op, box, layout, copies, padding))
       return e.Set(tile, copies.Repeat(*std::move(copied)));
   }
   Registers out = LoadBox(e, how, box, layout, copies, share ? e.threads().HoldsFirstCopy(layout) : nullptr, padding);

@@ -88,26 +88,6 @@ class SlotCopies {
   llvm::Value* mine_;
 };
 
-void CopyVector(Emitter& e, const Address& to, const Address& from, int bytes, llvm::Value* mine, llvm::Value* inside) {
-  auto& b = e.b();
-  Registers in = {to.base, from.base};
-  std::string text = absl::StrCat("cp.async.", bytes == 16 ? "cg" : "ca", ".shared.global ", AddressText(to, 0), ", ",
-                                  AddressText(from, 1), ", ", bytes);
-  std::string constraints = absl::StrCat("r,", AddressConstraint(from));
-  if (inside != nullptr) {
-    // What is not read is zero.
-    absl::StrAppend(&text, ", $", in.size());
-    constraints += ",r";
-    in.push_back(b.CreateSelect(inside, e.I32(bytes), e.I32(0)));
-  }
-  if (mine != nullptr) {
-    text = absl::StrCat("@$", in.size(), " ", text);
-    constraints += ",b";
-    in.push_back(mine);
-  }
-  e.Ptx(b.getVoidTy(), text + ";", constraints, in, true);
-}
-
 }  // namespace
 
 CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs)
@@ -451,7 +431,7 @@ void CopyRing::FillThroughPointers(const ir::Op& op, const StagedTile& tile, llv
   for (int r : copies.Firsts(vector)) {
     const auto u = static_cast<size_t>(r);
     llvm::Value* inside = load.mask() == nullptr ? nullptr : e_.regs(load.mask())[u];
-    CopyVector(e_, copies.At(r), {e_.regs(load.source())[u], 0}, bytes, And(e_, if_, copies.mine()), inside);
+    CopyToShared(e_, copies.At(r), {e_.regs(load.source())[u], 0}, bytes, And(e_, if_, copies.mine()), inside);
   }
 }
 
@@ -468,7 +448,7 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
     const std::vector<int> firsts = copies.Firsts(vector, piece, pieces);
     if (vector * bytes >= 4) {
       for (int r : firsts) {
-        CopyVector(e_, copies.At(r), box.At(r), vector * bytes, copies.mine(), box.Inside(r));
+        CopyToShared(e_, copies.At(r), box.At(r), vector * bytes, copies.mine(), box.Inside(r));
       }
       return Registers();
     }
