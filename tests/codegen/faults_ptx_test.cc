@@ -121,5 +121,36 @@ entry @k(%p: tile<ptr<i64>>, %out: tile<ptr<i64>>) {
   EXPECT_EQ(Count(used.ptx, "ld.acquire.gpu"), 1) << used.ptx;
 }
 
+// The word is not known: a part of it is the number of blocks.
+TEST(AssemblerFaults, RightOperandsOfOneWord) {
+  const auto product = [](const char* type, int k) {
+    return CompileText(absl::StrReplaceAll(R"(
+entry @k(%a: tile<ptr<TYPE>>, %out: tile<ptr<f32>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %av = make_tensor_view %a, shape = [16, KK], strides = [KK, 1] : tensor_view<16xKKxTYPE, strides=[KK,1]>
+  %ov = make_tensor_view %out, shape = [16, 8], strides = [8, 1] : tensor_view<16x8xf32, strides=[8,1]>
+  %ap = make_partition_view %av : partition_view<tile=(16xKK), tensor_view<16xKKxTYPE, strides=[KK,1]>>
+  %op = make_partition_view %ov : partition_view<tile=(16x8), tensor_view<16x8xf32, strides=[8,1]>>
+  %x, %t1 = load_view_tko weak %ap[%zero, %zero] -> tile<16xKKxTYPE>, token
+  %b = constant <TYPE: -3.0> : tile<KKx8xTYPE>
+  %acc = constant <f32: 0.0> : tile<16x8xf32>
+  %p = mmaf %x, %b, %acc : tile<16xKKxTYPE>, tile<KKx8xTYPE>, tile<16x8xf32>
+  store_view_tko weak %p, %op[%zero, %zero] -> token
+  return
+}
+)",
+                                           {{"TYPE", type}, {"KK", absl::StrCat(k)}}),
+                       90);
+  };
+  for (const char* type : {"f16", "bf16"}) {
+    const CompiledText one = product(type, 8), two = product(type, 16);
+    EXPECT_EQ(one.error + two.error, "");
+    EXPECT_EQ(Count(one.ptx, "m16n8k8"), 1) << one.ptx;
+    EXPECT_GE(Count(one.ptx, "31;"), 1) << one.ptx;
+    EXPECT_EQ(Count(two.ptx, "m16n8k16"), 1) << two.ptx;
+    EXPECT_EQ(Count(two.ptx, "31;"), 0) << two.ptx;
+  }
+}
+
 }  // namespace
 }  // namespace tile::codegen

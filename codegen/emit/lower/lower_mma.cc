@@ -44,7 +44,7 @@ class ConvertedWords : public FragmentSource {
 std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int operand, const Layout& fragment) {
   const ir::Value* v = op.operand(operand);
   if (CopyOf(op, operand) == nullptr) {
-    if (auto held = FragmentsInRegisters(e, v, fragment)) return held;
+    if (auto held = FragmentsInRegisters(e, v, fragment, MmaPlanOf(op)->words_b == 1)) return held;
     return FragmentsThroughShared(e, v, fragment);
   }
   const CopyRing& ring = *e.control().copy_rings.back();

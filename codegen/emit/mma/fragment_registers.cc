@@ -40,16 +40,21 @@ class Held : public FragmentSource {
 
 }  // namespace
 
-std::unique_ptr<FragmentSource> FragmentsInRegisters(Emitter& e, const ir::Value* v, const Layout& fragment) {
+std::unique_ptr<FragmentSource> FragmentsInRegisters(Emitter& e, const ir::Value* v, const Layout& fragment,
+                                                     bool one_word) {
   const int bits = 8 * MemoryBytes(e.regs(v)[0]->getType());
   if (Convert(e.layout(v), fragment, bits).kind == ConversionKind::kShared) return nullptr;
-  return FragmentsBroughtToRegisters(e, v, fragment);
+  return FragmentsBroughtToRegisters(e, v, fragment, one_word);
 }
 
-std::unique_ptr<FragmentSource> FragmentsBroughtToRegisters(Emitter& e, const ir::Value* v, const Layout& fragment) {
-  // ptxas 13.0 takes products of f8 apart into products of f16 for sm_90, and the upper halves of constants wrongly.
+std::unique_ptr<FragmentSource> FragmentsBroughtToRegisters(Emitter& e, const ir::Value* v, const Layout& fragment,
+                                                            bool one_word) {
+  // ptxas 13.0 takes products of f8 apart into products of f16 for sm_90, and the upper halves of constants wrongly. Where a
+  // right operand is one word (m16n8k8), 12.8 to 13.5 take the sign of a constant word away, as if it were one f32, and have the
+  // instruction negate both halves.
   const ir::Elem elem = v->type().elem();
-  const bool hide = ir::IsFloat(elem) && ir::MemoryBits(elem) == 8;
+  const int bits = ir::MemoryBits(elem);
+  const bool hide = ir::IsFloat(elem) && (bits == 8 || (bits == 16 && one_word));
   return std::make_unique<Held>(e, ConvertRegisters(e, e.layout(v), fragment, e.regs(v)), hide);
 }
 

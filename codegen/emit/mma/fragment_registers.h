@@ -10,11 +10,13 @@
 namespace tile::codegen {
 
 // The value's fragments without shared memory or barriers, if registers or lanes only need to be renamed or exchanged; null
-// if shared memory is needed or cheaper.
-std::unique_ptr<FragmentSource> FragmentsInRegisters(Emitter& e, const ir::Value* v, const Layout& fragment);
+// if shared memory is needed or cheaper. `one_word`: the instruction's right operand is one word a thread.
+std::unique_ptr<FragmentSource> FragmentsInRegisters(Emitter& e, const ir::Value* v, const Layout& fragment,
+                                                     bool one_word = false);
 
 // The same, through shared memory if need be: with barriers before it returns.
-std::unique_ptr<FragmentSource> FragmentsBroughtToRegisters(Emitter& e, const ir::Value* v, const Layout& fragment);
+std::unique_ptr<FragmentSource> FragmentsBroughtToRegisters(Emitter& e, const ir::Value* v, const Layout& fragment,
+                                                            bool one_word = false);
 
 }  // namespace tile::codegen
 
