@@ -389,7 +389,7 @@ void LayoutRules::NoteCopies(const Op& copy) {
     const Op& load = *tile.load;
     if (!ir::LoadPtrOp::Is(&load) || pointers_.contains(&load)) continue;
     const Layout* layout = Intern(
-        CopyLayout(load.result(0)->type().shape(), tile.contiguous, tile.other, tile.element_bits, plan_.num_warps));
+        CopyLayout(load.result(0)->type().shape(), tile.contiguous, tile.other, tile.loaded_bits, plan_.num_warps));
     pointers_[&load] = {layout, tile.contiguous};
     std::vector<std::pair<const Value*, const Layout*>> open;
     for (int i = 0; i < load.num_operands(); ++i) open.emplace_back(load.operand(i), layout);

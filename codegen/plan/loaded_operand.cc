@@ -1,5 +1,6 @@
 #include "codegen/plan/loaded_operand.h"
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -22,10 +23,11 @@ constexpr int64_t kSlotAlignment = 128;  // a line of all banks
 // The value inside of a fetch that a result stands for.
 const Value* Inside(const Value* v) { return IsFetch(v->def()) ? v->def()->region(0)->back()->operand(v->index()) : v; }
 
-// A conversion after which elements lie where they were.
-bool KeepsSize(const Op& op) {
-  return op.opcode() == Opcode::kFToF &&
-         ir::MemoryBits(op.operand(0)->type().elem()) == ir::MemoryBits(op.result(0)->type().elem());
+// A conversion after which elements lie where they were, or take twice the place, which was kept for them.
+bool IsDoneInPlace(const Op& op) {
+  if (op.opcode() != Opcode::kFToF) return false;
+  const int from = ir::MemoryBits(op.operand(0)->type().elem()), to = ir::MemoryBits(op.result(0)->type().elem());
+  return from == to || (from == 8 && to == 16);
 }
 
 // Finds the load and the conversion, and which dimension of the load's tile each dimension of the value runs along;
@@ -36,7 +38,7 @@ bool TraceToLoad(const Value* v, LoadedOperand* s, std::vector<int>* dims) {
   for (; def != nullptr; def = def->operand(0)->def()) {
     if (def->opcode() == Opcode::kPermute || def->opcode() == Opcode::kReshape) {
       chain.push_back(def);
-    } else if (KeepsSize(*def) && s->rounded == nullptr) {
+    } else if (IsDoneInPlace(*def) && s->rounded == nullptr) {
       s->rounded = def;
     } else {
       break;
@@ -98,8 +100,9 @@ std::optional<LoadedOperand> LoadedOperandOf(const Op& mma, int operand) {
   const std::function<bool(int)> is_unit = UnitDims(*s.load);
   if (is_unit == nullptr) return std::nullopt;
   s.lhs = operand == 0;
-  s.element_bits = ir::MemoryBits(s.load->result(0)->type().elem());
-  if (s.element_bits < 8) return std::nullopt;
+  s.loaded_bits = ir::MemoryBits(s.load->result(0)->type().elem());
+  s.element_bits = std::max(s.loaded_bits, ir::MemoryBits(v->type().elem()));
+  if (s.loaded_bits < 8) return std::nullopt;
   const int k_dim = s.lhs ? dims[1] : dims[0], mn_dim = s.lhs ? dims[0] : dims[1];
   s.k = v->type().shape()[s.lhs ? 1 : 0];
   s.mn = v->type().shape()[s.lhs ? 0 : 1];
@@ -107,7 +110,7 @@ std::optional<LoadedOperand> LoadedOperandOf(const Op& mma, int operand) {
   if (!s.k_major && !is_unit(mn_dim)) return std::nullopt;
   s.contiguous = s.k_major ? k_dim : mn_dim;
   s.other = s.k_major ? mn_dim : k_dim;
-  if (s.inner() * s.element_bits / 8 < kLeastRowBytes) return std::nullopt;
+  if (s.inner() * s.loaded_bits / 8 < kLeastRowBytes) return std::nullopt;
   return s;
 }
 

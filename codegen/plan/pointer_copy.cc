@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/constants.h"
 #include "codegen/analysis/missing_fact.h"
 #include "codegen/target/decisions.h"
 #include "ir/float.h"
@@ -22,13 +23,6 @@ absl::Status Missing(absl::string_view what) { return absl::FailedPreconditionEr
 std::string Told(const ir::Module& module, const MissingFact& m) {
   if (m.op == nullptr) return m.what;
   return absl::StrCat(m.what, " (", module.Where(m.op->loc, m.op->pos), ")");
-}
-
-bool IsZero(const Value* v) {
-  const auto constant = ir::DefAs<ir::ConstantOp>(v);
-  if (!constant) return false;
-  const auto bytes = constant->value().bytes;
-  return std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b == 0; });
 }
 
 // The longest copy along the dimension, as far as the pointers go: no group of so many bytes wraps around, since it begins at a

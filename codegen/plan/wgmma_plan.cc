@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/constants.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/target/decisions.h"
@@ -56,7 +57,10 @@ MmaShape ShapeOf(const ir::Op& mma, const Roles& roles) {
   return s;
 }
 
-bool Promotes(const Instruction& in, const ir::Op& mma) { return in.short_sums && !ir::MmaFOp(mma).fast_acc(); }
+// Sums that begin with zero are those of one iteration: there are no others to which they would be added.
+bool Promotes(const Instruction& in, const ir::Op& mma) {
+  return in.short_sums && !ir::MmaFOp(mma).fast_acc() && !IsZero(ir::MmaFOp(mma).acc());
+}
 
 WgmmaPlan PlanWith(const Instruction& in, const ir::Op& mma, const Roles& roles, int instruction_n, int groups_m,
                    int groups_n) {

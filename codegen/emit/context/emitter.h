@@ -212,6 +212,10 @@ class Emitter {
 #define TILE_GPU_OP(number, Name, ...) void Lower##Name(Emitter&, const ir::Op&);
 #include "codegen/target/gpu_ops.def"
 
+// An elementwise operation whose registers are better computed by twos; all of them.
+bool RoundsPairs(const Emitter& e, const ir::Op& op);
+Registers EmitPairs(Emitter& e, const ir::Op& op, Operands in);
+
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_EMIT_CONTEXT_EMITTER_H_

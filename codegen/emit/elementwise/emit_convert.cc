@@ -100,12 +100,31 @@ Value* EmitFToF(Emitter& e, const ir::Op& op, Operands in) {
       default: return b.CreateFPTrunc(in[0], b.getFloatTy());
     }
   }
+  if (to == Elem::kF16 && HasHalf(e, from)) return HalfOf(e, from, in[0]);
   // Elsewhere only exact conversions have the rarer modes.
   const bool rounds =
       to == Elem::kF8E8M0FNU || (from == Elem::kF32 && to == Elem::kTF32) || rounding == Rounding::kZero;
   if (!rounds) rounding = Rounding::kNearestEven;
   return FromFloat(e, to, ToFloat(e, from, in[0]), rounding,
                    IsIeee(to) ? OutOfRange::kInfinity : OutOfRange::kSaturate);
+}
+
+bool RoundsPairs(const Emitter& e, const ir::Op& op) {
+  return op.opcode() == ir::Opcode::kFToF && (To(op) == Elem::kF8E5M2 || To(op) == Elem::kF8E4M3FN) &&
+         From(op) != Elem::kF64 && e.target().has(kF8Convert);
+}
+
+Registers EmitPairs(Emitter& e, const ir::Op& op, Operands in) {
+  auto& b = e.b();
+  Registers out;
+  for (size_t r = 0; r < in.size(); r += 2) {
+    llvm::Value* low = ToFloat(e, From(op), in[r]);
+    llvm::Value* high = r + 1 < in.size() ? ToFloat(e, From(op), in[r + 1]) : low;
+    llvm::Value* codes = PairToF8(e, To(op), low, high);
+    out.push_back(b.CreateTrunc(codes, b.getInt8Ty()));
+    if (r + 1 < in.size()) out.push_back(b.CreateTrunc(b.CreateLShr(codes, 8), b.getInt8Ty()));
+  }
+  return out;
 }
 
 // Saturates always: without the attribute, a value out of range is the program's mistake. To i1 that is x != 0.

@@ -149,22 +149,6 @@ llvm::Value* ToSmall(Emitter& e, Elem to, llvm::Value* x, OutOfRange out_of_rang
   return b.CreateTrunc(b.CreateSelect(is_nan, e.I32(nan), code), b.getInt8Ty());
 }
 
-// The GPU's conversion saturates, infinities too, which are to be NaN or to stay.
-llvm::Value* ToF8BySaturation(Emitter& e, Elem to, llvm::Value* x) {
-  auto& b = e.b();
-  const bool has_infinity = to == Elem::kF8E5M2;
-  llvm::Constant* zero = llvm::ConstantFP::get(b.getFloatTy(), 0.0);
-  // x + 0 * x with one rounding is x, and NaN for an infinity.
-  llvm::Value* in = has_infinity ? x : b.CreateIntrinsic(llvm::Intrinsic::fma, {b.getFloatTy()}, {x, zero, x});
-  const ID id = has_infinity ? llvm::Intrinsic::nvvm_ff_to_e5m2x2_rn : llvm::Intrinsic::nvvm_ff_to_e4m3x2_rn;
-  llvm::Value* code = b.CreateTrunc(b.CreateIntrinsic(id, {zero, in}), b.getInt8Ty());
-  if (!has_infinity) return code;
-  llvm::Value* bits = Bits(e, x);
-  llvm::Value* infinite = b.CreateICmpEQ(b.CreateAnd(bits, e.I32(kSign - 1)), e.I32(kInfinityBits));
-  llvm::Value* infinity = b.CreateOr(b.CreateAnd(b.CreateLShr(bits, 24), e.I32(0x80)), e.I32(0x7C));
-  return b.CreateSelect(infinite, b.CreateTrunc(infinity, b.getInt8Ty()), code);
-}
-
 }  // namespace
 
 llvm::Value* IsNan(Emitter& e, llvm::Value* v) { return e.b().CreateFCmpUNO(v, v); }
@@ -172,6 +156,35 @@ llvm::Value* IsNan(Emitter& e, llvm::Value* v) { return e.b().CreateFCmpUNO(v, v
 llvm::Value* SetLastBitIf(Emitter& e, llvm::Value* inexact, llvm::Value* f) {
   auto& b = e.b();
   return Float(e, b.CreateOr(Bits(e, f), b.CreateZExt(inexact, b.getInt32Ty())));
+}
+
+// The GPU's conversion saturates, infinities too, which are to be NaN, or to stay: the code behind the largest number's.
+llvm::Value* PairToF8(Emitter& e, Elem to, llvm::Value* low, llvm::Value* high) {
+  auto& b = e.b();
+  if (to == Elem::kF8E5M2) {
+    return e.Ptx(b.getInt16Ty(),
+                 "{ .reg .pred low, high; .reg .f32 x; cvt.rn.satfinite.e5m2x2.f32 $0, $2, $1;"
+                 " abs.f32 x, $1; setp.eq.f32 low, x, 0f7F800000; abs.f32 x, $2; setp.eq.f32 high, x, 0f7F800000;"
+                 " @low add.u16 $0, $0, 1; @high add.u16 $0, $0, 256; }",
+                 "=h,f,f", {low, high}, false);
+  }
+  // x + 0 * x with one rounding is x, and NaN for an infinity.
+  llvm::Constant* zero = llvm::ConstantFP::get(b.getFloatTy(), 0.0);
+  const auto with_nan = [&](llvm::Value* x) {
+    return b.CreateIntrinsic(llvm::Intrinsic::fma, {b.getFloatTy()}, {x, zero, x});
+  };
+  return b.CreateIntrinsic(llvm::Intrinsic::nvvm_ff_to_e4m3x2_rn, {with_nan(high), with_nan(low)});
+}
+
+bool HasHalf(const Emitter& e, Elem from) {
+  return from == Elem::kF8E5M2 || (from == Elem::kF8E4M3FN && e.target().has(kF8Convert));
+}
+
+llvm::Value* HalfOf(Emitter& e, Elem from, llvm::Value* v) {
+  auto& b = e.b();
+  llvm::Value* code = b.CreateZExt(v, b.getInt16Ty());
+  if (from == Elem::kF8E5M2) return AsType(e, b.CreateShl(code, 8), b.getHalfTy());  // its upper half
+  return b.CreateExtractElement(b.CreateIntrinsic(llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn, {code}), uint64_t{0});
 }
 
 llvm::Value* ToFloat(Emitter& e, Elem from, llvm::Value* v) {
@@ -183,14 +196,9 @@ llvm::Value* ToFloat(Emitter& e, Elem from, llvm::Value* v) {
     case Elem::kBF16: return Float(e, b.CreateShl(b.CreateZExt(e.ToBits(v), b.getInt32Ty()), 16));
     case Elem::kF64: return FromDouble(e, v);
     case Elem::kF8E8M0FNU: return FromExponent(e, v);
-    case Elem::kF8E5M2:  // the upper half of an f16
-      return b.CreateFPExt(AsType(e, b.CreateShl(b.CreateZExt(v, b.getInt16Ty()), 8), b.getHalfTy()), b.getFloatTy());
+    case Elem::kF8E5M2:
     case Elem::kF8E4M3FN:
-      if (e.target().has(kF8Convert)) {
-        llvm::Value* pair =
-            b.CreateIntrinsic(llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn, {b.CreateZExt(v, b.getInt16Ty())});
-        return b.CreateFPExt(b.CreateExtractElement(pair, uint64_t{0}), b.getFloatTy());
-      }
+      if (HasHalf(e, from)) return b.CreateFPExt(HalfOf(e, from, v), b.getFloatTy());
       [[fallthrough]];
     default: return FromSmall(e, ir::FloatFormatOf(from), v);
   }
@@ -207,7 +215,9 @@ llvm::Value* FromFloat(Emitter& e, Elem to, llvm::Value* x, Rounding rounding, O
     case Elem::kF8E8M0FNU: return ToExponent(e, x, rounding);
     case Elem::kF8E4M3FN:
     case Elem::kF8E5M2:
-      if (e.target().has(kF8Convert) && out_of_range == OutOfRange::kSaturate) return ToF8BySaturation(e, to, x);
+      if (e.target().has(kF8Convert) && out_of_range == OutOfRange::kSaturate) {
+        return b.CreateTrunc(PairToF8(e, to, x, llvm::ConstantFP::get(b.getFloatTy(), 0.0)), b.getInt8Ty());
+      }
       [[fallthrough]];
     default: return ToSmall(e, to, x, out_of_range);
   }

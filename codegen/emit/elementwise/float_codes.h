@@ -17,6 +17,14 @@ namespace tile::codegen {
 // value if neither. The others follow IEEE.
 enum class OutOfRange { kSaturate, kInfinity };
 
+// An 8-bit float as f16, which holds all of its numbers; HasHalf: an instruction gives it, or it is there already.
+bool HasHalf(const Emitter& e, ir::Elem from);
+llvm::Value* HalfOf(Emitter& e, ir::Elem from, llvm::Value* v);
+
+// The codes of two floats, the first in the low byte, rounded to nearest even and saturated, but infinities: to 8-bit floats that the
+// target has an instruction for (kF8Convert).
+llvm::Value* PairToF8(Emitter& e, ir::Elem to, llvm::Value* low, llvm::Value* high);
+
 // A register of a float type as float: exact, f64 rounded to odd.
 llvm::Value* ToFloat(Emitter& e, ir::Elem from, llvm::Value* v);
 

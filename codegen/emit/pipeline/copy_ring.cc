@@ -41,6 +41,7 @@ class SlotCopies {
             layout_)),
         slot_(slot),
         bytes_(tile.element_bits / 8),
+        loaded_bytes_(tile.loaded_bits / 8),
         mine_(e.threads().HoldsFirstCopy(layout_)) {}
 
   const Layout& layout() const { return layout_; }
@@ -56,8 +57,28 @@ class SlotCopies {
     }
     return firsts;
   }
-  // Where vector r comes to lie, as an address: vectors of a thread differ by constants, as far as no lane or warp has their bits.
+  // Where vector r comes to lie, as an address: vectors of a thread differ by constants, as far as no lane or warp has their bits. What is
+  // widened there comes to the first half of the 16 elements' place, of which no other thread has any.
   Address At(int r) const {
+    const int in_vector = WithinVector(r);
+    Address first = AddressOf(r - in_vector);
+    first.offset += in_vector * loaded_bytes_;
+    return first;
+  }
+  llvm::Value* Place(int r) const {
+    const int in_vector = WithinVector(r);
+    llvm::Value* first = PlaceOf(r - in_vector);
+    return in_vector == 0 ? first : e_.b().CreateGEP(e_.b().getInt8Ty(), first, e_.I32(in_vector * loaded_bytes_));
+  }
+  // Where an element lies once it was widened.
+  llvm::Value* PlaceOf(int r) const {
+    return SharedPlace(e_, slot_, in_slot_.bases(In::kLane), in_slot_.bases(In::kWarp), RegisterPart(in_slot_, r),
+                       bytes_);
+  }
+
+ private:
+  int WithinVector(int r) const { return loaded_bytes_ == bytes_ ? 0 : r % (kVectorBytes / loaded_bytes_); }
+  Address AddressOf(int r) const {
     Mask thread = 0;
     for (In in : {In::kLane, In::kWarp}) {
       for (Mask base : in_slot_.bases(in)) thread |= base;
@@ -67,24 +88,18 @@ class SlotCopies {
         SharedPlace(e_, slot_, in_slot_.bases(In::kLane), in_slot_.bases(In::kWarp), at & thread, bytes_);
     return {e_.b().CreatePtrToInt(first, e_.b().getInt32Ty()), static_cast<int64_t>(at & ~thread) * bytes_};
   }
-  llvm::Value* Place(int r) const {
-    return SharedPlace(e_, slot_, in_slot_.bases(In::kLane), in_slot_.bases(In::kWarp), RegisterPart(in_slot_, r),
-                       bytes_);
-  }
-
- private:
   static Layout LayoutOf(const StagedTile& tile, int pieces, int num_warps) {
     const auto all = tile.load->result(0)->type().shape();
     std::vector<int64_t> shape(all.begin(), all.end());
     shape[static_cast<size_t>(tile.contiguous)] /= pieces;
-    const Layout piece = CopyLayout(shape, tile.contiguous, tile.other, tile.element_bits, num_warps);
+    const Layout piece = CopyLayout(shape, tile.contiguous, tile.other, tile.loaded_bits, num_warps);
     return pieces == 1 ? piece : piece.Grow(tile.contiguous, pieces);
   }
 
   Emitter& e_;
   const Layout layout_, in_slot_;
   llvm::Value* slot_;
-  const int bytes_;
+  const int bytes_, loaded_bytes_;  // of an element
   llvm::Value* mine_;
 };
 
@@ -425,7 +440,7 @@ void CopyRing::FillThroughPointers(const ir::Op& op, const StagedTile& tile, llv
   const ir::LoadPtrOp load(op);
   const SlotCopies copies(e_, tile, slot);
   TILE_CHECK(e_.layout(load.source()) == copies.layout(), "pointers do not lie as threads copy");
-  const int bytes = PointerCopyOf(op).value().bytes, vector = bytes * 8 / tile.element_bits;
+  const int bytes = PointerCopyOf(op).value().bytes, vector = bytes * 8 / tile.loaded_bits;
   if (e_.wants_remarks() && told_.insert(&op).second)
     e_.Remark(op, "vector", absl::StrCat(vector, " elements (", bytes, " bytes) at a time"));
   for (int r : copies.Firsts(vector)) {
@@ -437,7 +452,7 @@ void CopyRing::FillThroughPointers(const ir::Op& op, const StagedTile& tile, llv
 
 void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot, int piece, int pieces) {
   const SlotCopies copies(e_, tile, slot, pieces);
-  const int bytes = tile.element_bits / 8;
+  const int bytes = tile.loaded_bits / 8;
   TileBox box = TileBox::OfView(e_, load, copies.layout());
   box.LimitVector(kVectorBytes / bytes);
   if (e_.wants_remarks() && told_.insert(&load).second) e_.Remark(load, "vector", box.Width(kVectorBytes / bytes));
@@ -475,7 +490,7 @@ void CopyRing::ConvertSlot(const StagedTile& tile, llvm::Value* slot) {
     b.CreateCondBr(copies.mine(), convert, done);
     b.SetInsertPoint(convert);
   }
-  const int vector = kVectorBytes * 8 / tile.element_bits;
+  const int vector = kVectorBytes * 8 / tile.loaded_bits, stored = kVectorBytes * 8 / tile.element_bits;
   llvm::Type* type = e_.RegisterType(tile.rounded->operand(0)->type().elem());
   const std::vector<int> firsts = copies.Firsts(vector);
   for (size_t begin = 0; begin < firsts.size(); begin += kConverted) {
@@ -485,7 +500,10 @@ void CopyRing::ConvertSlot(const StagedTile& tile, llvm::Value* slot) {
     for (size_t i = begin; i < end; ++i) {
       Registers& now = values[i - begin];
       for (llvm::Value*& v : now) v = EmitFToF(e_, *tile.rounded, {&v, 1});
-      StoreVector(e_, now, copies.Place(firsts[i]));
+      for (int r = 0; r < vector; r += stored) {
+        StoreVector(e_, Operands(now).subspan(static_cast<size_t>(r), static_cast<size_t>(stored)),
+                    copies.PlaceOf(firsts[i] + r));
+      }
     }
   }
   if (done == nullptr) return;

@@ -1,0 +1,16 @@
+#include "codegen/analysis/constants.h"
+
+#include <algorithm>
+
+#include "ir/op_views.h"
+
+namespace tile::codegen {
+
+bool IsZero(const ir::Value* v) {
+  const auto constant = ir::DefAs<ir::ConstantOp>(v);
+  if (!constant) return false;
+  const auto bytes = constant->value().bytes;
+  return std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b == 0; });
+}
+
+}  // namespace tile::codegen
