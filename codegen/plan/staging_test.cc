@@ -95,12 +95,18 @@ TEST(Staging, FragmentsAreReadWithoutBankConflicts) {
   }
 }
 
-TEST(Staging, OneConversionThatKeepsTheSize) {
+TEST(Staging, OneConversionInPlace) {
   EXPECT_EQ(StageOperand(*Product("f32", "tf32", true, true).mma, 0)->rounded->result(0)->type().elem(),
             ir::Elem::kTF32);
   EXPECT_EQ(StageOperand(*Product("tf32", "tf32", true, true).mma, 1)->rounded, nullptr);
   EXPECT_FALSE(StageOperand(*Product("f32", "f16", true, true).mma, 0).has_value());
-  EXPECT_FALSE(StageOperand(*Product("f8E5M2", "f16", true, true).mma, 1).has_value());
+  const std::optional<StagedTile> widened = StageOperand(*Product("f8E5M2", "f16", true, true).mma, 1);
+  ASSERT_TRUE(widened.has_value());
+  EXPECT_TRUE(widened->widens());
+  EXPECT_EQ(widened->loaded_bits, 8);
+  EXPECT_EQ(widened->element_bits, 16);
+  EXPECT_FALSE(widened->tma_converts());
+  EXPECT_FALSE(StageOperand(*Product("f8E5M2", "f32", true, true).mma, 1).has_value());
 }
 
 }  // namespace

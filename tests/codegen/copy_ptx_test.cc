@@ -342,5 +342,51 @@ TEST(CopyPtx, ProductsByFmaGoRowByRow) {
   EXPECT_NE(calls[64][3], calls[56][0]);
 }
 
+// Of 8-bit floats that lie across: %x is made in the iteration.
+std::string Weighted(absl::string_view type) {
+  return absl::StrReplaceAll(R"(
+entry @k(%v: tile<ptr<TYPE>>, %o: tile<ptr<f32>>, %n: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %va = assume div_by<16>, %v : tile<ptr<TYPE>>
+  %vt = make_tensor_view %va, shape = [4096, 64], strides = [64, 1] : tensor_view<4096x64xTYPE, strides=[64,1]>
+  %vv = make_partition_view %vt : partition_view<tile=(64x64), tensor_view<4096x64xTYPE, strides=[64,1]>>
+  %zeros = constant <f32: 0.0> : tile<128x64xf32>
+  %sum = for %k in (%zero to %n, step %one) : tile<i32> iter_values(%acc = %zeros) -> (tile<128x64xf32>) {
+    %k1 = reshape %k : tile<i32> -> tile<1x1xi32>
+    %k2 = broadcast %k1 : tile<1x1xi32> -> tile<128x64xi32>
+    %f = itof %k2 signed : tile<128x64xi32> -> tile<128x64xf32>
+    %x = ftof %f : tile<128x64xf32> -> tile<128x64xTYPE>
+    %y, %t = load_view_tko weak %vv[%k, %zero] -> tile<64x64xTYPE>, token
+    %next = mmaf %x, %y, %acc : tile<128x64xTYPE>, tile<64x64xTYPE>, tile<128x64xf32>
+    continue %next : tile<128x64xf32>
+  }
+  %ot = make_tensor_view %o, shape = [128, 64], strides = [64, 1] : tensor_view<128x64xf32, strides=[64,1]>
+  %ov = make_partition_view %ot : partition_view<tile=(128x64), tensor_view<128x64xf32, strides=[64,1]>>
+  store_view_tko weak %sum, %ov[%zero, %zero] -> token
+  return
+}
+)",
+                             {{"TYPE", type}});
+}
+
+TEST(CopyPtx, ValuesOf8BitsThatLieAcrossAreWidenedForWgmma) {
+  const std::string as_it_lies = CompileText(Weighted("bf16"), 90).ptx;  // which wgmma reads across
+  EXPECT_GE(Count(as_it_lies, "m64n64k16.f32.bf16.bf16"), 4);
+  for (const char* type : {"f8E5M2", "f8E4M3FN"}) {
+    const CompiledText c = CompileText(Weighted(type), 90);
+    ASSERT_EQ(c.error, "");
+    EXPECT_EQ(AssemblerErrors(c, 90), "");
+    const auto more = [&](const char* what) { return Count(c.ptx, what) - Count(as_it_lies, what); };
+    EXPECT_GE(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"), 4) << c.ptx;
+    EXPECT_EQ(Count(c.ptx, "mma.sync"), 0);
+    // A thread brings 16 elements at a time, and reads, widens and stores them, two to an instruction.
+    EXPECT_GE(Count(c.ptx, "cp.async.cg.shared.global"), 2);
+    EXPECT_EQ(more("ld.shared.v4.b32"), 2) << c.ptx;
+    EXPECT_EQ(more("st.shared.v4.b32"), 4) << c.ptx;
+    EXPECT_GE(Count(CompileText(Weighted(type), 89).ptx, "mma.sync"), 1);
+  }
+}
+
 }  // namespace
 }  // namespace tile::codegen

@@ -213,7 +213,7 @@ class Emitter {
 #include "codegen/target/gpu_ops.def"
 
 // An elementwise operation whose registers are better computed by twos; all of them.
-bool RoundsPairs(const Emitter& e, const ir::Op& op);
+bool TakesPairs(const Emitter& e, const ir::Op& op);
 Registers EmitPairs(Emitter& e, const ir::Op& op, Operands in);
 
 }  // namespace tile::codegen

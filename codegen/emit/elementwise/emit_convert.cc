@@ -109,21 +109,28 @@ Value* EmitFToF(Emitter& e, const ir::Op& op, Operands in) {
                    IsIeee(to) ? OutOfRange::kInfinity : OutOfRange::kSaturate);
 }
 
-bool RoundsPairs(const Emitter& e, const ir::Op& op) {
-  return op.opcode() == ir::Opcode::kFToF && (To(op) == Elem::kF8E5M2 || To(op) == Elem::kF8E4M3FN) &&
-         From(op) != Elem::kF64 && e.target().has(kF8Convert);
+bool TakesPairs(const Emitter& e, const ir::Op& op) {
+  if (op.opcode() != ir::Opcode::kFToF) return false;
+  if (To(op) == Elem::kF16) return HasHalf(e, From(op));
+  return (To(op) == Elem::kF8E5M2 || To(op) == Elem::kF8E4M3FN) && From(op) != Elem::kF64 && e.target().has(kF8Convert);
 }
 
 Registers EmitPairs(Emitter& e, const ir::Op& op, Operands in) {
   auto& b = e.b();
   Registers out;
   for (size_t r = 0; r < in.size(); r += 2) {
-    llvm::Value* low = ToFloat(e, From(op), in[r]);
-    llvm::Value* high = r + 1 < in.size() ? ToFloat(e, From(op), in[r + 1]) : low;
-    llvm::Value* codes = PairToF8(e, To(op), low, high);
-    out.push_back(b.CreateTrunc(codes, b.getInt8Ty()));
-    if (r + 1 < in.size()) out.push_back(b.CreateTrunc(b.CreateLShr(codes, 8), b.getInt8Ty()));
+    const size_t second = std::min(r + 1, in.size() - 1);
+    if (To(op) == Elem::kF16) {
+      llvm::Type* i16 = b.getInt16Ty();
+      llvm::Value* codes = b.CreateOr(b.CreateZExt(in[r], i16), b.CreateShl(b.CreateZExt(in[second], i16), 8));
+      llvm::Value* halves = HalvesOf(e, From(op), codes);
+      for (uint64_t i : {0, 1}) out.push_back(b.CreateExtractElement(halves, i));
+    } else {
+      llvm::Value* codes = PairToF8(e, To(op), ToFloat(e, From(op), in[r]), ToFloat(e, From(op), in[second]));
+      for (uint64_t i : {0, 8}) out.push_back(b.CreateTrunc(b.CreateLShr(codes, i), b.getInt8Ty()));
+    }
   }
+  out.resize(in.size());
   return out;
 }
 

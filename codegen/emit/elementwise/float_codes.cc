@@ -187,6 +187,15 @@ llvm::Value* HalfOf(Emitter& e, Elem from, llvm::Value* v) {
   return b.CreateExtractElement(b.CreateIntrinsic(llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn, {code}), uint64_t{0});
 }
 
+llvm::Value* HalvesOf(Emitter& e, Elem from, llvm::Value* codes) {
+  auto& b = e.b();
+  if (from == Elem::kF8E4M3FN) return b.CreateIntrinsic(llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn, {codes});
+  constexpr int kUpperHalves = 0x1404;  // each byte above one of the zeros
+  llvm::Value* word = b.CreateZExt(codes, b.getInt32Ty());
+  return AsType(e, b.CreateIntrinsic(llvm::Intrinsic::nvvm_prmt, {word, e.I32(0), e.I32(kUpperHalves)}),
+                llvm::FixedVectorType::get(b.getHalfTy(), 2));
+}
+
 llvm::Value* ToFloat(Emitter& e, Elem from, llvm::Value* v) {
   auto& b = e.b();
   switch (from) {

@@ -20,6 +20,8 @@ enum class OutOfRange { kSaturate, kInfinity };
 // An 8-bit float as f16, which holds all of its numbers; HasHalf: an instruction gives it, or it is there already.
 bool HasHalf(const Emitter& e, ir::Elem from);
 llvm::Value* HalfOf(Emitter& e, ir::Elem from, llvm::Value* v);
+// Two of them, i16 of two codes, as <2 x half>.
+llvm::Value* HalvesOf(Emitter& e, ir::Elem from, llvm::Value* codes);
 
 // The codes of two floats, the first in the low byte, rounded to nearest even and saturated, but infinities: to 8-bit floats that the
 // target has an instruction for (kF8Convert).

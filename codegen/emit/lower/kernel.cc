@@ -42,7 +42,7 @@ void LowerElementwise(Emitter& e, const ir::Op& op, llvm::Value* (*fn)(Emitter&,
   const size_t n = e.layout(op.result(0)).registers();
   Registers out(n);
   std::vector<llvm::Value*> in(op.num_operands());
-  if (RoundsPairs(e, op)) return e.Set(op.result(0), EmitPairs(e, op, e.regs(op.operand(0))));
+  if (TakesPairs(e, op)) return e.Set(op.result(0), EmitPairs(e, op, e.regs(op.operand(0))));
   const size_t equal = EqualRegisters(e, op.result(0));
   for (size_t r = 0; r < n && !e.refused(); ++r) {
     if (r % equal != 0) {

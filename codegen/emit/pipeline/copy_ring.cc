@@ -499,7 +499,11 @@ void CopyRing::ConvertSlot(const StagedTile& tile, llvm::Value* slot) {
     for (size_t i = begin; i < end; ++i) values.push_back(LoadVector(e_, type, vector, copies.Place(firsts[i])));
     for (size_t i = begin; i < end; ++i) {
       Registers& now = values[i - begin];
-      for (llvm::Value*& v : now) v = EmitFToF(e_, *tile.rounded, {&v, 1});
+      if (TakesPairs(e_, *tile.rounded)) {
+        now = EmitPairs(e_, *tile.rounded, now);
+      } else {
+        for (llvm::Value*& v : now) v = EmitFToF(e_, *tile.rounded, {&v, 1});
+      }
       for (int r = 0; r < vector; r += stored) {
         StoreVector(e_, Operands(now).subspan(static_cast<size_t>(r), static_cast<size_t>(stored)),
                     copies.PlaceOf(firsts[i] + r));
