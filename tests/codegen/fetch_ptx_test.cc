@@ -156,6 +156,29 @@ TEST(FetchPtx, BlocksOfAClusterShareLoads) {
   EXPECT_EQ(alone.cluster, (std::array<uint32_t, 3>{1, 1, 1}));
 }
 
+// A block is alone at first and at its end: nothing that it need not wait for stands before its first copy.
+TEST(FetchPtx, TheFirstCopyComesSoon) {
+  for (const char* columns : {"256", "128"}) {
+    const std::string ptx = Compiled90(absl::StrReplaceAll(Product(), {{"256", columns}})).ptx;
+    // Descriptors are on their way from the first instructions on.
+    EXPECT_EQ(Count(ptx, "prefetch.tensormap"), 3);
+    EXPECT_LT(ptx.find("prefetch.tensormap"), ptx.find("mbarrier.init"));
+    // Where the first tile block lies is computed between barriers that are initialised and the wait for that; of others at the end.
+    const size_t announced = ptx.find("fence.mbarrier_init"),
+                 awaited = ptx.find(*columns == '2' ? "bar.sync" : "cluster.wait");
+    EXPECT_LT(announced, ptx.find("div.u32"));
+    EXPECT_LT(ptx.find("div.u32", ptx.find("div.u32") + 1), awaited);
+    EXPECT_GT(ptx.find("div.u32", awaited), ptx.find("cp.async.bulk.tensor.2d.shared"));
+    // One thread copies; of any other predicate ptxas makes a loop over the lanes.
+    EXPECT_EQ(Count(ptx, "elect.sync"), 1);
+  }
+  // A cluster's blocks announce barriers without waiting for memory, and do not meet at the end: the producer waits until its stages are free.
+  const std::string cluster = Compiled90(absl::StrReplaceAll(Product(), {{"256", "128"}})).ptx;
+  EXPECT_EQ(Count(cluster, "barrier.cluster.arrive.relaxed.aligned"), 1);
+  EXPECT_EQ(Count(cluster, "barrier.cluster"), 2);
+  EXPECT_EQ(Count(cluster, "mbarrier.try_wait"), 2 + Count(cluster, "mbarrier.init") / 2);
+}
+
 std::vector<BuiltImage> Images(const std::string& text) {
   ir::Diagnostics diags;
   const auto m = ir::Parse(text, "test.tile", &diags);
@@ -382,7 +405,8 @@ TEST(FetchPtx, WordsThatLieAcross) {
   const CompiledText c = Compiled90(Rounded(""));
   EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32"), 4);
   EXPECT_EQ(Count(c.ptx, "ld.shared.v2"), 8);
-  EXPECT_EQ(Count(c.ptx, "selp.b32"), 16 + 4);  // and of the ring
+  // Four more go round the four stages, of the producer's last wait, too.
+  EXPECT_EQ(Count(c.ptx, "selp.b32"), 16 + 4 + 8);  // and of the ring
   EXPECT_EQ(Count(c.ptx, "cvt.rn.tf32"), 0);
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
   const absl::StatusOr<Assembled> a = Assemble(c.ptx, "sm_90a", {});
