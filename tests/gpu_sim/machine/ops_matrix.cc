@@ -1,4 +1,4 @@
-// Matrix instructions: mma.sync, ldmatrix, stmatrix and wgmma. What they compute is in tests/gpu_sim/tensor; here registers go there and
+// Matrix instructions: mma.sync, ldmatrix and wgmma. What they compute is in tests/gpu_sim/tensor; here registers go there and
 // back, and products of wgmma come when the program waits for them.
 #include <memory>
 
@@ -89,10 +89,6 @@ absl::Status LdMatrix(Warp& w, const Instr& i, uint32_t lanes) {
   }
   static thread_local WarpWords d;
   for (auto& words : d) words.resize(x.d.count);
-  if (x.kind.stores) {
-    Read(w, x.d, &d);
-    return RunStMatrix(x.kind, d, addresses, absl::MakeSpan(w.block->shared));
-  }
   if (absl::Status s = RunLdMatrix(x.kind, w.block->shared, addresses, &d); !s.ok()) return s;
   Write(d, x.d, w);
   return absl::OkStatus();
@@ -104,8 +100,8 @@ absl::Status DecodeLdMatrix(Form& f, Instr* i) {
   f.TakeAll();
   auto* x = f.NewExtra<LdMatrixExtra>(i);
   x->kind = *kind;
-  x->d.slots = kind->stores ? f.Sources(1, &x->d.count) : f.Destinations(0, &x->d.count);
-  i->at = f.Address(kind->stores ? 0 : 1);
+  x->d.slots = f.Destinations(0, &x->d.count);
+  i->at = f.Address(1);
   if (x->d.count != static_cast<uint32_t>(kind->matrices)) f.Fail("this number of registers");
   i->run = &AwaitWarp;
   i->together = &LdMatrix;
@@ -215,8 +211,7 @@ absl::Status DecodeWgmma(Form& f, Instr* i) {
 }  // namespace
 
 absl::Span<const OpRow> MatrixOps() {
-  static constexpr OpRow kRows[] = {
-      {"mma", DecodeMma}, {"ldmatrix", DecodeLdMatrix}, {"stmatrix", DecodeLdMatrix}, {"wgmma", DecodeWgmma}};
+  static constexpr OpRow kRows[] = {{"mma", DecodeMma}, {"ldmatrix", DecodeLdMatrix}, {"wgmma", DecodeWgmma}};
   return kRows;
 }
 

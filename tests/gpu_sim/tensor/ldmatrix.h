@@ -1,9 +1,7 @@
-// ldmatrix, stmatrix: a warp loads 8x8 matrices of 16-bit elements from shared memory, or stores them there, one row of 16 bytes at
-// each lane's address.
+// ldmatrix: a warp loads 8x8 matrices of 16-bit elements from shared memory, one row of 16 bytes from each lane's address.
 //
 //   absl::StatusOr<LdMatrixKind> kind = ParseLdMatrix(opcode);
 //   absl::Status s = RunLdMatrix(*kind, shared, addresses, &d);   // d[lane][matrix]
-//   s = RunStMatrix(*kind, d, addresses, shared);
 //
 // Addresses are offsets in the block's shared memory. Errors: an address that is used and misaligned or outside. Thread-safe.
 #ifndef TILE_TESTS_GPU_SIM_TENSOR_LDMATRIX_H_
@@ -21,7 +19,6 @@
 namespace tile::gpu_sim {
 
 struct LdMatrixKind {
-  bool stores = false;
   int matrices = 1;  // 1, 2, 4: registers of a lane
   bool trans = false;
 };
@@ -29,8 +26,6 @@ struct LdMatrixKind {
 absl::StatusOr<LdMatrixKind> ParseLdMatrix(Opcode opcode);
 absl::Status RunLdMatrix(const LdMatrixKind& kind, absl::Span<const uint8_t> shared,
                          const std::array<uint32_t, 32>& addresses, WarpWords* d);
-absl::Status RunStMatrix(const LdMatrixKind& kind, const WarpWords& d, const std::array<uint32_t, 32>& addresses,
-                         absl::Span<uint8_t> shared);
 
 }  // namespace tile::gpu_sim
 

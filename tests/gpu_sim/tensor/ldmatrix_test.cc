@@ -42,39 +42,17 @@ TEST(LdMatrix, GivesEachLaneItsPair) {
   }
 }
 
-// What is stored is what is loaded from there.
-TEST(LdMatrix, StoresAreLoadedAgain) {
-  std::array<uint32_t, 32> addresses;
-  for (uint32_t i = 0; i < 32; ++i) addresses[i] = 16 * (i * 37 % 64);
-  for (const bool trans : {false, true}) {
-    const absl::StatusOr<LdMatrixKind> kind =
-        Parse(trans ? "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16" : "stmatrix.sync.aligned.m8n8.x4.shared.b16");
-    ASSERT_TRUE(kind.ok()) << kind.status();
-    EXPECT_TRUE(kind->stores);
-    std::vector<uint8_t> shared(64 * 16);
-    WarpWords d, loaded;
-    for (uint32_t lane = 0; lane < 32; ++lane) {
-      for (uint32_t m = 0; m < 4; ++m) d[lane].push_back((lane << 8 | m) * 0x10001u + 1);
-    }
-    ASSERT_TRUE(RunStMatrix(*kind, d, addresses, absl::MakeSpan(shared)).ok());
-    ASSERT_TRUE(RunLdMatrix(*kind, shared, addresses, &loaded).ok());
-    EXPECT_EQ(loaded, d);
-    // Each lane's address is a row's.
-    EXPECT_EQ(shared[addresses[9] + 5], (trans ? d[8][1] >> 16 : d[5][1]) >> 8 & 0xFF);
-  }
-}
-
 TEST(LdMatrix, ChecksTheAddressesThatItUses) {
   const std::vector<uint8_t> shared(256);
   std::array<uint32_t, 32> addresses = {};
   addresses[8] = 8;
   WarpWords d;
-  EXPECT_TRUE(RunLdMatrix({false, 1, false}, shared, addresses, &d).ok());
-  EXPECT_FALSE(RunLdMatrix({false, 2, false}, shared, addresses, &d).ok());
+  EXPECT_TRUE(RunLdMatrix({1, false}, shared, addresses, &d).ok());
+  EXPECT_FALSE(RunLdMatrix({2, false}, shared, addresses, &d).ok());
   addresses[8] = 256;
-  EXPECT_FALSE(RunLdMatrix({false, 2, false}, shared, addresses, &d).ok());
+  EXPECT_FALSE(RunLdMatrix({2, false}, shared, addresses, &d).ok());
   addresses[8] = 240;
-  EXPECT_TRUE(RunLdMatrix({false, 2, false}, shared, addresses, &d).ok());
+  EXPECT_TRUE(RunLdMatrix({2, false}, shared, addresses, &d).ok());
 }
 
 TEST(LdMatrix, UnknownForms) {
