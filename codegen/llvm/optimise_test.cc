@@ -4,7 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "codegen/llvm/machine.h"
+#include "codegen/target/target.h"
+#include "codegen/trace/trace.h"
 #include "gtest/gtest.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/Instructions.h"

@@ -4,6 +4,25 @@
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
+namespace {
+
+struct Division {
+  llvm::Value *quotient, *remainder;
+};
+
+// Of i32. Where the quotient is zero, as in small grids, nothing is divided: a division takes a hundred cycles, and a block's first copy waits
+// for it.
+Division DivideUnlessLess(Emitter& e, llvm::Value* n, llvm::Value* d) {
+  auto& b = e.b();
+  llvm::Value* both =
+      e.Ptx(llvm::StructType::get(b.getInt32Ty(), b.getInt32Ty()),
+            "{ .reg .pred less; setp.lt.u32 less, $2, $3; mov.b32 $0, 0; mov.b32 $1, $2; @less bra divided; "
+            "div.u32 $0, $2, $3; rem.u32 $1, $2, $3; divided: }",
+            "=&r,=&r,r,r", {n, d}, false);
+  return {b.CreateExtractValue(both, 0), b.CreateExtractValue(both, 1)};
+}
+
+}  // namespace
 
 // Blocks that run at the same time should share tiles: instead of whole rows of the grid, `square` of its rows (or columns)
 // are walked through column by column (row by row), so that what runs at once is about a square, and blocks that share
@@ -13,14 +32,15 @@ Blocks::Ids Blocks::Place(llvm::Value* i, llvm::Value* z) {
   const Schedule& plan = e_.plan();
   llvm::Value *along = Count(plan.along), *across = Count(1 - plan.along);
   if (z == nullptr) {
-    llvm::Value* layer = b.CreateMul(along, across);
-    z = b.CreateUDiv(i, layer);
-    i = b.CreateURem(i, layer);
+    const Division layers = DivideUnlessLess(e_, i, b.CreateMul(along, across));
+    z = layers.quotient;
+    i = layers.remainder;
   }
   llvm::Value* strip = b.CreateMul(across, e_.I32(plan.square));  // blocks; an image's requirement keeps it small
-  llvm::Value* first = b.CreateMul(b.CreateUDiv(i, strip), e_.I32(plan.square));
+  const Division strips = DivideUnlessLess(e_, i, strip);
+  llvm::Value* first = b.CreateMul(strips.quotient, e_.I32(plan.square));
   llvm::Value* wide = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateSub(along, first), e_.I32(plan.square));
-  i = b.CreateURem(i, strip);
+  i = strips.remainder;
   llvm::Value *at_along = b.CreateAdd(first, b.CreateURem(i, wide)), *at_across = b.CreateUDiv(i, wide);
   return plan.along == 0 ? Ids{at_along, at_across, z} : Ids{at_across, at_along, z};
 }
