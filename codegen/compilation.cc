@@ -11,6 +11,7 @@ Compilation::Compilation(const ir::Module& from, const ir::Function& kernel, con
                .aligned = compile_options.aligned,
                .joins_blocks = compile_options.joins_blocks,
                .parts_blocks = compile_options.parts_blocks,
+               .joins_rounds = compile_options.joins_rounds,
                .trace = compile_options.trace},
               way),
       options(compile_options) {}

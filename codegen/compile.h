@@ -41,6 +41,8 @@ struct CompileOptions {
   bool joins_blocks = false;
   // Two hardware blocks may do the parts of one (Compiled::parts; passes/split_products.h). Error: NotFound, if none would.
   bool parts_blocks = false;
+  // Iterations of a product may do the work of several along K (Compiled::joins_rounds; passes/split_rounds.h).
+  bool joins_rounds = false;
   // Whether BuildImages makes images that do, and for which grids of fitting sizes.
   Joining joining = Joining::kWhereFaster;
   // The kernel is what this pass left (program_text.h): only those after it run. Empty: it is tile code.
@@ -66,6 +68,7 @@ struct Compiled {
   std::array<int64_t, 2> joined = {1, 1};         // blocks of the launch's grid that are one, along x and y
   int64_t parts = 1;                              // hardware blocks, side by side along x, that are one
   std::array<int64_t, 2> joined_cycles = {0, 0};  // what a block takes without either, and with it, in comparison
+  bool joins_rounds = false;                      // iterations along K became fewer; a requirement says for which sizes
   int cluster_dim = -1;  // clusters of 2, 1, 1 do for grids whose size in this dimension is even
   std::vector<ir::ImageRequirement> requirements;
   std::vector<ir::ImageSite> sites;  // what may report something at run time

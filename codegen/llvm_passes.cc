@@ -37,6 +37,10 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
     r.joined_cycles = {(*cycles)[0], (*cycles)[1]};
   if (schedule.cluster) r.cluster_dim = schedule.along;
   r.requirements = AlignmentRequirements(*c.function);
+  if (const auto rounds = DecisionOf<Decision::kJoinedRounds>(*FindKernelOp(*c.function))) {
+    r.joins_rounds = true;
+    r.requirements.push_back(MultipleOf(static_cast<int>((*rounds)[0]), (*rounds)[1]));
+  }
   for (const TensorMap& map : TensorMapsOf(*c.function)) {
     r.maps.push_back(map.descriptor);
     for (const ir::ImageRequirement& needs : map.requirements) {

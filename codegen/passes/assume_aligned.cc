@@ -133,6 +133,15 @@ absl::Status AssumeAligned(Program& p) {
   return absl::OkStatus();
 }
 
+ir::ImageRequirement MultipleOf(int param, int64_t n) {
+  return {{{ExprOp::kScalar, param, 0, 0},
+           {ExprOp::kConst, 0, 0, n},
+           {ExprOp::kMod, 0, 0, 0},
+           {ExprOp::kConst, 0, 0, 0},
+           {ExprOp::kEqual, 0, 0, 0}},
+          absl::StrCat("parameter ", param, " is a multiple of ", n)};
+}
+
 std::vector<ir::ImageRequirement> AlignmentRequirements(const ir::Function& function) {
   std::vector<ir::ImageRequirement> needs;
   const Op* kernel = FindKernelOp(function);
@@ -143,12 +152,7 @@ std::vector<ir::ImageRequirement> AlignmentRequirements(const ir::Function& func
       needs.push_back({{{ExprOp::kConst, 0, 0, kMultiple - 1}, {ExprOp::kAlign, i, 0, 0}, {ExprOp::kLess, 0, 0, 0}},
                        absl::StrCat("parameter ", i, " is a multiple of ", kMultiple, " bytes")});
     } else {
-      needs.push_back({{{ExprOp::kScalar, i, 0, 0},
-                        {ExprOp::kConst, 0, 0, kMultiple},
-                        {ExprOp::kMod, 0, 0, 0},
-                        {ExprOp::kConst, 0, 0, 0},
-                        {ExprOp::kEqual, 0, 0, 0}},
-                       absl::StrCat("parameter ", i, " is a multiple of ", kMultiple)});
+      needs.push_back(MultipleOf(i, kMultiple));
     }
   }
   return needs;

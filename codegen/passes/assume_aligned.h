@@ -26,6 +26,8 @@ void AssumeAligned(ir::Module* module, ir::Function* function);
 absl::Status AssumeAligned(Program& p);
 // What a launch must keep for the code to be right: one for each parameter that something was assumed of.
 std::vector<ir::ImageRequirement> AlignmentRequirements(const ir::Function& function);
+// That an integer is one.
+ir::ImageRequirement MultipleOf(int param, int64_t n);
 // Whether it would assume anything.
 bool DependsOnAlignment(const ir::Function& function);
 

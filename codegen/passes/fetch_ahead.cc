@@ -93,6 +93,19 @@ void SplitForStages(const Target& target, ir::Module* module, Op* mma) {
   if (parts > 1) SplitRounds(module, mma, parts);
 }
 
+// Rows along K shorter than those of 128 bytes, as TMA and wgmma move them best, are joined, as far as enough iterations fit then. Not where the
+// hardware's sums are short, and each iteration's are added to the others in f32: the program said how long an iteration is.
+bool JoinForRows(const Target& target, ir::Module* module, ir::Function* function, Op* mma) {
+  const std::optional<LoadedProduct> loaded = LoadedProductOf(*mma);
+  if (!loaded || SumsApart(target, WgmmaWarps(*mma), *mma) > 0) return false;
+  const LoadedOperand& lhs = loaded->operands[0];
+  const int64_t room = target.shared_bytes_of(1) / tuning::kFetchStages;
+  int rounds = 1;
+  while (lhs.k * lhs.element_bits / 8 * rounds < tuning::kRowBytes && loaded->slot_bytes() * rounds * 2 <= room)
+    rounds *= 2;
+  return rounds > 1 && JoinRounds(module, function, mma, rounds);
+}
+
 }  // namespace
 
 bool MayFetch(const Target& target, int num_warps, Op* mma) {
@@ -100,7 +113,8 @@ bool MayFetch(const Target& target, int num_warps, Op* mma) {
   return IsByWgmma(target, num_warps, p) && WhyNotMapped(*p.lhs.tile).empty() && WhyNotMapped(*p.rhs.tile).empty();
 }
 
-bool FetchAhead(const Target& target, int num_warps, ir::Module* module, ir::Function* function, Trace* trace) {
+bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Module* module, ir::Function* function,
+                Trace* trace) {
   if (!target.has(kWgmma) || !target.has(kTma) || num_warps % 4 != 0) return false;
   std::vector<std::pair<Op*, std::vector<Product>>> loops;
   ir::Walk(function->body(), [&](Op* op) {
@@ -125,7 +139,8 @@ bool FetchAhead(const Target& target, int num_warps, ir::Module* module, ir::Fun
     if (products.empty()) continue;
     if (products.size() == 1) {
       Op* mma = products[0].lhs.mma;
-      SplitForStages(target, module, mma);
+      const bool joined = joins_rounds && loops.size() == 1 && JoinForRows(target, module, function, mma);
+      if (!joined) SplitForStages(target, module, mma);
       products = {{{mma, 0}, {mma, 1}}};
     }
     fetches.push_back(Loop(module, loop).Rewrite(products));

@@ -26,8 +26,10 @@
 
 namespace tile::codegen {
 
-// Whether anything moved. `num_warps`: 0: the schedule's choice. The trace may be null.
-bool FetchAhead(const Target& target, int num_warps, ir::Module* module, ir::Function* function, Trace* trace);
+// Whether anything moved. `num_warps`: 0: the schedule's choice. `joins_rounds`: iterations may become fewer (split_rounds.h). The trace may
+// be null.
+bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Module* module, ir::Function* function,
+                Trace* trace);
 
 // Whether that may move the product's operands, for wgmma of so many warps: what the product and its loads tell, without the loop.
 bool MayFetch(const Target& target, int num_warps, ir::Op* mma);

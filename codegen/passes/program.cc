@@ -11,6 +11,7 @@ Program::Program(const ir::Module& from, const ir::Function& kernel, const Progr
       aligned(options.aligned),
       joins_blocks(options.joins_blocks),
       parts_blocks(options.parts_blocks),
+      joins_rounds(options.joins_rounds),
       candidate(way),
       module(ir::CloneModule(from, kernel)),
       function(module->functions[0].get()),

@@ -24,6 +24,7 @@ struct ProgramOptions {
   bool aligned = false;       // arrays may be taken for aligned (assume_aligned.h)
   bool joins_blocks = false;  // blocks may do the work of several neighbours (join_blocks.h)
   bool parts_blocks = false;  // several blocks may do the parts of one (split_products.h)
+  bool joins_rounds = false;  // an iteration may do the work of several along K (split_rounds.h)
   Trace* trace = nullptr;
 };
 
@@ -33,7 +34,7 @@ struct Program {
 
   const Target& target;
   const bool aligned;
-  const bool joins_blocks, parts_blocks;
+  const bool joins_blocks, parts_blocks, joins_rounds;
   const Candidate candidate;
   const std::unique_ptr<ir::Module> module;  // with this one kernel
   ir::Function* const function;

@@ -1,10 +1,15 @@
 #include "codegen/passes/split_rounds.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "codegen/analysis/view_dim.h"
 #include "codegen/passes/split_view.h"
+#include "codegen/passes/unused.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -22,13 +27,13 @@ bool OnlyUse(const Value* v) { return v->uses() != nullptr && v->uses()->next ==
 // Dimension of the load's tile along K.
 int DimOfK(const LoadedOperand& t) { return t.k_major ? t.contiguous : t.other; }
 
-bool IsOne(const Value* v) {
+bool IsConstant(const Value* v, uint64_t n) {
   const auto constant = ir::DefAs<ir::ConstantOp>(v);
   if (!constant) return false;
   const ir::Dense& d = constant->value();
   uint64_t bits = 0;
   std::memcpy(&bits, d.bytes.data(), static_cast<size_t>(ir::StorageBytes(d.elem)));
-  return bits == 1;
+  return bits == n;
 }
 
 // The type with sizes as those of the tile that it is made from: sizes of 1 come and go, the others keep their order.
@@ -42,11 +47,10 @@ Type Reshaped(ir::TypeContext& types, Type old, absl::Span<const int64_t> from) 
   return types.Tile(old.element(), shape);
 }
 
-void SplitOperand(ir::Module* module, Op* mma, int i, const LoadedOperand& tile, int parts, Value* part) {
-  Op* load = const_cast<Op*>(tile.load);
+// Behind a load whose tile has another size now.
+void ResizeOperand(ir::Module* module, Op* mma, int i, const Op* load) {
   std::vector<Op*> chain;  // from the load to the product
   for (Value* v = mma->operand(i); v->def() != load; v = v->def()->operand(0)) chain.push_back(v->def());
-  SplitAccess(module, load, DimOfK(tile), parts, part);
   ir::TypeContext& types = module->types();
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
     const auto from = (*it)->operand(0)->type().shape();
@@ -101,7 +105,7 @@ bool IsProductLoop(const Op& mma) { return FindProductLoop(mma).has_value(); }
 
 bool CanSplitRounds(const Op& mma, int parts) {
   const std::optional<LoadedProduct> product = FindProductLoop(mma);
-  if (!product || !IsOne(ir::ForOp(mma.parent()).step())) return false;
+  if (!product || !IsConstant(ir::ForOp(mma.parent()).step(), 1)) return false;
   for (const LoadedOperand& t : product->operands) {
     if (t.k / parts * t.element_bits < kLeastBytes * 8 || !CanSplitAccess(*t.load, DimOfK(t), parts)) return false;
   }
@@ -138,7 +142,93 @@ void SplitRounds(ir::Module* module, Op* mma, int parts) {
     }
   });
   for (const auto& [op, i] : uses) op->set_operand(i, step);
-  for (int i = 0; i < 2; ++i) SplitOperand(module, mma, i, product.operands[i], parts, part);
+  for (int i = 0; i < 2; ++i) {
+    const LoadedOperand& operand = product.operands[i];
+    SplitAccess(module, const_cast<Op*>(operand.load), DimOfK(operand), parts, part);
+    ResizeOperand(module, mma, i, operand.load);
+  }
+}
+
+namespace {
+
+bool IsParameter(const Value& v) { return v.def() == nullptr && v.block()->parent() == nullptr; }
+
+// Along a dimension of a tensor that a view cuts into tiles.
+struct Extent {
+  int64_t fixed = ir::kDynamic;
+  const Value* given = nullptr;  // where it is not fixed; null: not known
+};
+
+Extent ExtentOf(const Value* view, int dim) {
+  const size_t d = TensorDim(view->type(), dim);
+  const std::vector<int64_t>& shape = view->type().tensor()->shape;
+  if (shape[d] != ir::kDynamic) return {shape[d], nullptr};
+  const auto of = ir::DefAs<ir::MakePartitionViewOp>(view);
+  const auto maker = of ? ir::DefAs<ir::MakeTensorViewOp>(of->source()) : std::nullopt;
+  if (!maker) return {};
+  const auto open =
+      static_cast<size_t>(std::count(shape.begin(), shape.begin() + static_cast<int64_t>(d), ir::kDynamic));
+  const Value* v = maker->dynamic_shape()[open];
+  while (const auto assume = ir::DefAs<ir::AssumeOp>(v)) v = assume->value();
+  return {ir::kDynamic, v};
+}
+
+// Whether the operand's part along K is the one that the loop counts.
+bool IsCounted(const LoadedOperand& t, const Value* iv) {
+  if (!ir::LoadViewOp::Is(t.load)) return false;
+  const ir::ViewAccessOp load(*t.load);
+  return load.view()->type().kind() == ir::TypeKind::kPartitionView &&
+         ir::DefAs<ir::MakePartitionViewOp>(load.view()) && load.index()[static_cast<size_t>(DimOfK(t))] == iv;
+}
+
+// The tile of the load becomes so many that lie next to each other along K.
+void GrowOperand(ir::Module* module, Op* mma, int i, const LoadedOperand& t, int rounds) {
+  ir::TypeContext& types = module->types();
+  Op* load = const_cast<Op*>(t.load);
+  const ir::ViewAccessOp fields(*load);
+  Op* narrow = fields.view()->def();
+  const Type old = fields.view()->type();
+  std::vector<int64_t> shape(old.shape().begin(), old.shape().end());
+  shape[static_cast<size_t>(DimOfK(t))] *= rounds;
+  OpWriter w(module, load);
+  load->set_operand(fields.view_at(), w.Make(Opcode::kMakePartitionView, {narrow->operand(0)},
+                                             types.PartitionView(shape, old.tensor(), old->dim_map, old->padding)));
+  load->result(0)->set_type(types.Tile(old.element(), shape));
+  ResizeOperand(module, mma, i, load);
+  if (IsUnused(*narrow)) narrow->Erase();
+}
+
+}  // namespace
+
+bool JoinRounds(ir::Module* module, ir::Function* function, Op* mma, int rounds) {
+  const std::optional<LoadedProduct> product = FindProductLoop(*mma);
+  if (!product) return false;
+  Op* loop = mma->parent();
+  const ir::ForOp counted(loop);
+  const auto tiles = ir::DefAs<ir::GetIndexSpaceShapeOp>(counted.upper_bound());
+  if (!tiles || !IsConstant(counted.step(), 1) || !IsConstant(counted.lower_bound(), 0)) return false;
+  // As many iterations as there are tiles along K, and nothing but the loads asks for their number.
+  const Value *view = tiles->source(), *iv = loop->region(0)->arg(0);
+  const int dim = counted.upper_bound()->index();
+  const int64_t k = product->operands[0].k;
+  if (view->type().kind() != ir::TypeKind::kPartitionView || view->type().shape()[static_cast<size_t>(dim)] != k)
+    return false;
+  int uses = 0;
+  for (const ir::Use* use = iv->uses(); use != nullptr; use = use->next) ++uses;
+  if (uses != 2 || !IsCounted(product->operands[0], iv) || !IsCounted(product->operands[1], iv)) return false;
+  // A multiple of what becomes one.
+  const Extent extent = ExtentOf(view, dim);
+  const bool fixed = extent.fixed != ir::kDynamic;
+  if (fixed ? extent.fixed % (k * rounds) != 0 : extent.given == nullptr || !IsParameter(*extent.given)) return false;
+  if (!fixed) Decide<Decision::kJoinedRounds>(module, KernelOp(module, function), {extent.given->index(), k * rounds});
+
+  OpWriter before(module, loop);
+  Value* bound = loop->operand(counted.upper_bound_at());
+  Value* shift = before.Number(__builtin_ctz(static_cast<unsigned>(rounds)), bound->type());
+  loop->set_operand(counted.upper_bound_at(), before.Make(Opcode::kShri, {bound, shift}, bound->type(),
+                                                          {{"signedness", ir::Attr::Enum(ir::Signedness::kUnsigned)}}));
+  for (int i = 0; i < 2; ++i) GrowOperand(module, mma, i, product->operands[i], rounds);
+  return true;
 }
 
 }  // namespace tile::codegen

@@ -1,8 +1,9 @@
-// Makes the iterations of a matrix product smaller, so that more of them fit into shared memory at a time: each iteration of
-// the loop becomes two, four, … that take so much less along K. Sums come in the same order, so results are the same
-// bit by bit.
+// Makes the iterations of a matrix product smaller, so that more of them fit into shared memory at a time, or larger, so that rows along K
+// are as long as the hardware moves them best: each iteration of the loop becomes two, four, … that take so much less along K, or the other way
+// round. Sums come in the same order, so results are the same bit by bit.
 //
 //   if (CanSplitRounds(*mma, 4)) SplitRounds(module, mma, 4);
+//   if (JoinRounds(module, function, mma, 2)) …
 //
 // Before:                                              After:
 //   for %k in (%a to %b, step 1) {                       for %t in (4 %a to 4 %b, step 1) {
@@ -40,6 +41,11 @@ bool IsProductLoop(const ir::Op& mma);
 bool CanSplitRounds(const ir::Op& mma, int parts);
 // `parts`: a power of two.
 void SplitRounds(ir::Module* module, ir::Op* mma, int parts);
+
+// False, and nothing is done, unless it is in such a loop, which counts the tiles of a view along K from the first to the last, and both loads
+// take the tile of that number. `rounds`: a power of two. Where the host gives the size along K, it must be a multiple of theirs
+// (Decision::kJoinedRounds).
+bool JoinRounds(ir::Module* module, ir::Function* function, ir::Op* mma, int rounds);
 
 }  // namespace tile::codegen
 

@@ -36,6 +36,11 @@ bool IsIndependent(const ir::Function& function) {
   return independent;
 }
 
+int MostFetchStages(int64_t stage_bytes) {
+  const int64_t in_flight = (tuning::kFetchedInFlight + stage_bytes - 1) / stage_bytes;
+  return static_cast<int>(std::clamp<int64_t>(in_flight, tuning::kMostStages, tuning::kMostSmallFetchStages));
+}
+
 // Stages as deep as shared memory allows, for two blocks on a multiprocessor (one's epilogue beside the other's
 // products) where that helps and their registers fit.
 void PlanRings(const Target& target, const ir::Function& function, const ScheduleOptions& options, Schedule* plan) {
@@ -54,9 +59,10 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
     }
   });
   if (stage == 0) return;
+  const int most_stages = options.most_stages < tuning::kMostStages ? options.most_stages : MostFetchStages(stage);
   const auto stages = [&](int blocks) {
     const int64_t bytes = target.shared_bytes_of(blocks) - other - kBarrierBytes;
-    return static_cast<int>(std::min<int64_t>(options.most_stages, bytes / stage));
+    return static_cast<int>(std::min<int64_t>(most_stages, bytes / stage));
   };
   const bool registers =
       2 * (plan->num_warps + 1) * 32 * tuning::kWorkRegisters <= Target::kRegisters && accumulators <= 64;

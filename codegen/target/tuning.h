@@ -77,6 +77,13 @@ inline constexpr Beside kBesideRows = {0, 16}, kBesideElements = {50, 40};
 inline constexpr int kMostStages = 5;
 // Iterations are cut along K until so many fit, of products whose operands a producer fetches.
 inline constexpr int kFetchStages = 4;
+// And they are joined until rows along K have so many bytes, a row of the swizzle (f16, 128 x 128 at 4096^3,
+// 32 along K: 241 us, 64: 200).
+inline constexpr int64_t kRowBytes = 128;
+// Small stages are more than kMostStages, until so many bytes are on their way, up to kMostSmallFetchStages (64 x 128 x 32 of f16 at 1024^3: five 6.20 us,
+// six 6.01, eight to twelve 6.10).
+inline constexpr int64_t kFetchedInFlight = 64 * 1024;
+inline constexpr int kMostSmallFetchStages = 8;
 inline constexpr int kMostCopyStages = 4;
 // Unless stages are so small that they do not cover the latency of the L2, about 700 cycles in each of which 64 bytes may come to a
 // multiprocessor; with more, fewer blocks would fit where there are many.

@@ -59,6 +59,12 @@ TEST_F(Assemblers, BeforeThereIsPtx) {
   EXPECT_EQ(early->cubin.size(), late->cubin.size());
 }
 
+TEST_F(Assemblers, HaveLargePages) {
+  UseScript(absl::StrCat("[[ $GLIBC_TUNABLES == *malloc.hugetlb=1* ]] && touch ", folder_, "/large"));
+  ASSERT_TRUE(Assemble(CompileText(ProductText(64, 64, 64), 90).ptx, "sm_90a", {}).ok());
+  EXPECT_EQ(access((folder_ + "/large").c_str(), R_OK), 0);
+}
+
 TEST_F(Assemblers, ThatTakeNoPipe) {
   UseScript("[ -p \"$in\" ] && exit 1");
   const absl::StatusOr<Assembled> a = Assembly("sm_90a", {}).Finish(CompileText(ProductText(64, 64, 64), 90).ptx);

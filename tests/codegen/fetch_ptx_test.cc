@@ -156,6 +156,31 @@ TEST(FetchPtx, BlocksOfAClusterShareLoads) {
   EXPECT_EQ(alone.cluster, (std::array<uint32_t, 3>{1, 1, 1}));
 }
 
+// A block is alone at first and at its end: nothing that it need not wait for stands before its first copy.
+TEST(FetchPtx, TheFirstCopyComesSoon) {
+  for (const char* columns : {"256", "128"}) {
+    const std::string ptx = Compiled90(absl::StrReplaceAll(Product(), {{"256", columns}})).ptx;
+    // Descriptors are on their way from the first instructions on.
+    EXPECT_EQ(Count(ptx, "prefetch.tensormap"), 3);
+    EXPECT_LT(ptx.find("prefetch.tensormap"), ptx.find("mbarrier.init"));
+    // Where the first tile block lies is computed between barriers that are initialised and the wait for that; of others at the end.
+    const size_t announced = ptx.find("fence.mbarrier_init"),
+                 awaited = ptx.find(*columns == '2' ? "bar.sync" : "cluster.wait");
+    EXPECT_LT(announced, ptx.find("div.u32"));
+    EXPECT_LT(ptx.find("div.u32", ptx.find("div.u32") + 1), awaited);
+    EXPECT_GT(ptx.find("div.u32", awaited), ptx.find("cp.async.bulk.tensor.2d.shared"));
+    // Where that is in small grids takes one division: two have quotients of zero, for the first tile block and for others of both sides.
+    EXPECT_EQ(Count(ptx, "@less bra divided;"), 2 * 3);
+    // One thread copies; of any other predicate ptxas makes a loop over the lanes.
+    EXPECT_EQ(Count(ptx, "elect.sync"), 1);
+  }
+  // A cluster's blocks announce barriers without waiting for memory, and do not meet at the end: the producer waits until its stages are free.
+  const std::string cluster = Compiled90(absl::StrReplaceAll(Product(), {{"256", "128"}})).ptx;
+  EXPECT_EQ(Count(cluster, "barrier.cluster.arrive.relaxed.aligned"), 1);
+  EXPECT_EQ(Count(cluster, "barrier.cluster"), 2);
+  EXPECT_EQ(Count(cluster, "mbarrier.try_wait"), 2 + Count(cluster, "mbarrier.init") / 2);
+}
+
 std::vector<BuiltImage> Images(const std::string& text) {
   ir::Diagnostics diags;
   const auto m = ir::Parse(text, "test.tile", &diags);
@@ -174,6 +199,59 @@ bool EndsSooner(const ir::Image& image, int64_t blocks, int64_t multiprocessors)
   return *ir::EvaluateExpr(image.requirements.back().condition, [&](const ir::ExprNode& n) -> absl::StatusOr<int64_t> {
     return n.op == ir::ExprOp::kNumSms ? multiprocessors : n.b == 0 ? blocks : 1;
   }) != 0;
+}
+
+// Blocks of few are done sooner without.
+TEST(FetchPtx, ClustersAreForLargeGrids) {
+  int clusters = 0;
+  for (const BuiltImage& built : Images(absl::StrReplaceAll(Product(), {{"256", "128"}}))) {
+    if (built.image.cluster[0] == 1) continue;
+    ++clusters;
+    EXPECT_EQ(built.image.requirements.back().text, "the grid has more than 2 blocks for each multiprocessor");
+    EXPECT_FALSE(EndsSooner(built.image, 264, 132));
+    EXPECT_TRUE(EndsSooner(built.image, 266, 132));
+  }
+  EXPECT_EQ(clusters, 1);
+}
+
+// A product whose loop counts the tiles along K.
+std::string CountedProduct(int k) {
+  return absl::StrReplaceAll(ProductText(128, 128, k),
+                             {{"%first to %k", "%first to %steps"},
+                              {"  %first =", "  %rows, %steps = get_index_space_shape %av\n  %first ="}});
+}
+
+// Iterations of 32 f16 along K become one of 64, for sizes that are multiples of that; for others they stay.
+TEST(FetchPtx, ShortRoundsAreJoined) {
+  const auto products = [](const BuiltImage& built) { return Count(*built.payload, "wgmma.mma_async"); };
+  const auto joined = [](const BuiltImage& built) {
+    return std::any_of(built.image.requirements.begin(), built.image.requirements.end(),
+                       [](const ir::ImageRequirement& r) { return absl::EndsWith(r.text, "is a multiple of 64"); });
+  };
+  int pairs = 0, alone = 0;
+  for (const BuiltImage& built : Images(CountedProduct(32))) {
+    if (built.image.tma.empty()) continue;
+    EXPECT_EQ(products(built), joined(built) ? 4 : 2);
+    (joined(built) ? pairs : alone) += 1;
+  }
+  // All images with descriptors, and those of blocks that are neither joined nor parts once more.
+  EXPECT_EQ(pairs, 4);
+  EXPECT_EQ(alone, 2);
+  // Rows of 128 bytes are long enough; of 8-bit floats each iteration's sums are added in f32; a loop may leave out tiles.
+  for (const std::string& text :
+       {CountedProduct(64), absl::StrReplaceAll(CountedProduct(32), {{"bf16", "f8E5M2"}}),
+        absl::StrReplaceAll(CountedProduct(32), {{"%first to", "%one to"}}), ProductText(128, 128, 32)}) {
+    for (const BuiltImage& built : Images(text)) EXPECT_FALSE(joined(built));
+  }
+}
+
+TEST(FetchPtx, SmallStagesAreMore) {
+  const auto stages = [](int m, int n, int k) {
+    return Count(Compiled90(ProductText(m, n, k)).ptx, "mbarrier.init") / 2;
+  };
+  EXPECT_EQ(stages(64, 128, 32), 6);   // 12 KiB, in two blocks
+  EXPECT_EQ(stages(128, 128, 64), 5);  // 32 KiB
+  EXPECT_EQ(stages(128, 256, 64), 4);  // 48 KiB, as many as fit
 }
 
 // The first image does the work of two blocks in one, as if the program had tiles of 128 x 256, in grids of an even size.
@@ -382,7 +460,8 @@ TEST(FetchPtx, WordsThatLieAcross) {
   const CompiledText c = Compiled90(Rounded(""));
   EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32"), 4);
   EXPECT_EQ(Count(c.ptx, "ld.shared.v2"), 8);
-  EXPECT_EQ(Count(c.ptx, "selp.b32"), 16 + 4);  // and of the ring
+  // Four more go round the four stages, of the producer's last wait, too.
+  EXPECT_EQ(Count(c.ptx, "selp.b32"), 16 + 4 + 8);  // and of the ring
   EXPECT_EQ(Count(c.ptx, "cvt.rn.tf32"), 0);
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
   const absl::StatusOr<Assembled> a = Assemble(c.ptx, "sm_90a", {});

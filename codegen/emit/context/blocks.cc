@@ -4,26 +4,45 @@
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
+namespace {
+
+struct Division {
+  llvm::Value *quotient, *remainder;
+};
+
+// Of i32. Where the quotient is zero, as in small grids, nothing is divided: a division takes a hundred cycles, and a block's first copy waits
+// for it.
+Division DivideUnlessLess(Emitter& e, llvm::Value* n, llvm::Value* d) {
+  auto& b = e.b();
+  llvm::Value* both =
+      e.Ptx(llvm::StructType::get(b.getInt32Ty(), b.getInt32Ty()),
+            "{ .reg .pred less; setp.lt.u32 less, $2, $3; mov.b32 $0, 0; mov.b32 $1, $2; @less bra divided; "
+            "div.u32 $0, $2, $3; rem.u32 $1, $2, $3; divided: }",
+            "=&r,=&r,r,r", {n, d}, false);
+  return {b.CreateExtractValue(both, 0), b.CreateExtractValue(both, 1)};
+}
+
+}  // namespace
 
 // Blocks that run at the same time should share tiles: instead of whole rows of the grid, `square` of its rows (or columns)
 // are walked through column by column (row by row), so that what runs at once is about a square, and blocks that share
 // loads are neighbours.
-void Blocks::SetIds(llvm::Value* i, llvm::Value* z) {
+Blocks::Ids Blocks::Place(llvm::Value* i, llvm::Value* z) {
   auto& b = e_.b();
   const Schedule& plan = e_.plan();
   llvm::Value *along = Count(plan.along), *across = Count(1 - plan.along);
   if (z == nullptr) {
-    llvm::Value* layer = b.CreateMul(along, across);
-    z = b.CreateUDiv(i, layer);
-    i = b.CreateURem(i, layer);
+    const Division layers = DivideUnlessLess(e_, i, b.CreateMul(along, across));
+    z = layers.quotient;
+    i = layers.remainder;
   }
   llvm::Value* strip = b.CreateMul(across, e_.I32(plan.square));  // blocks; an image's requirement keeps it small
-  llvm::Value* first = b.CreateMul(b.CreateUDiv(i, strip), e_.I32(plan.square));
+  const Division strips = DivideUnlessLess(e_, i, strip);
+  llvm::Value* first = b.CreateMul(strips.quotient, e_.I32(plan.square));
   llvm::Value* wide = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateSub(along, first), e_.I32(plan.square));
-  i = b.CreateURem(i, strip);
-  ids_[plan.along] = b.CreateAdd(first, b.CreateURem(i, wide));
-  ids_[1 - plan.along] = b.CreateUDiv(i, wide);
-  ids_[2] = z;
+  i = strips.remainder;
+  llvm::Value *at_along = b.CreateAdd(first, b.CreateURem(i, wide)), *at_across = b.CreateUDiv(i, wide);
+  return plan.along == 0 ? Ids{at_along, at_across, z} : Ids{at_across, at_along, z};
 }
 
 llvm::Value* Blocks::Count(int dim) {
@@ -37,12 +56,13 @@ llvm::Value* Blocks::Id(int dim) {
   constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
                                           llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
                                           llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
-  if (ids_[dim] != nullptr) return ids_[dim];
+  const auto d = static_cast<size_t>(dim);
+  if (ids_[d] != nullptr) return ids_[d];
   e_.AtEntry([&] {
-    for (int d = 0; d < 3; ++d) ids_[d] = e_.b().CreateIntrinsic(kIds[d], {});
-    if (e_.plan().square > 0) SetIds(ids_[0], ids_[2]);
+    for (size_t i = 0; i < ids_.size(); ++i) ids_[i] = e_.b().CreateIntrinsic(kIds[i], {});
+    if (e_.plan().square > 0) ids_ = Place(ids_[0], ids_[2]);
   });
-  return ids_[dim];
+  return ids_[d];
 }
 
 llvm::Value* Blocks::ClusterSize() {

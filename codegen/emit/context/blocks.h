@@ -7,6 +7,8 @@
 #ifndef TILE_CODEGEN_EMIT_CONTEXT_BLOCKS_H_
 #define TILE_CODEGEN_EMIT_CONTEXT_BLOCKS_H_
 
+#include <array>
+
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/Value.h"
 
@@ -22,8 +24,11 @@ class Blocks {
   llvm::Value* Id(int dim);
   // Size of that grid (i32): of the launch's where no tile blocks are joined.
   llvm::Value* Count(int dim);
-  // Sets it for hardware block number `i` (all but the first: ids of the hardware), at the insertion point.
-  void SetIds(llvm::Value* i, llvm::Value* z);
+  // The same for all dimensions.
+  using Ids = std::array<llvm::Value*, 3>;
+  // Of hardware block number `i` (and its place along z; null: `i` counts along z, too), at the insertion point. Takes divisions.
+  Ids Place(llvm::Value* i, llvm::Value* z);
+  void set_ids(const Ids& ids) { ids_ = ids; }
 
   // Branch target at the end of a tile block; null: the kernel ends there.
   llvm::BasicBlock* next() const { return next_; }
@@ -39,7 +44,7 @@ class Blocks {
 
  private:
   Emitter& e_;
-  llvm::Value* ids_[3] = {};
+  Ids ids_ = {};
   llvm::BasicBlock* next_ = nullptr;
   bool keeps_shared_ = false;
   llvm::Value *cluster_size_ = nullptr, *cluster_rank_ = nullptr;

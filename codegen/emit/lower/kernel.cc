@@ -1,6 +1,7 @@
 #include "codegen/emit/lower/kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
 #include <utility>
@@ -127,7 +128,7 @@ class KernelFrame {
       ForEachBlock([&] { e_.LowerBlock(*function_.body()); },
                    [&] {
                      if (e_.stores_by_tma()) AwaitTmaStores(e_);
-                     Leave();
+                     b_.CreateRetVoid();
                    });
     } else {
       e_.LowerBlock(*function_.body());
@@ -160,18 +161,25 @@ class KernelFrame {
   void MakeProducer() {
     llvm::BasicBlock *producer = e_.NewBlock("producer"), *workers = e_.NewBlock("workers");
     b_.CreateCondBr(b_.CreateICmpUGE(e_.threads().number(), e_.I32(e_.num_threads())), producer, workers);
+    e_.AtEntry([&] { PrefetchTensorMaps(e_, function_); });
     b_.SetInsertPoint(producer);
     if (plan_.moves_registers) GiveUpRegisters();
+    Producer warp(e_);
+    const auto leave = [&] {
+      if (plan_.cluster) warp.AwaitReleases();
+      b_.CreateRetVoid();
+    };
     if (plan_.persistent) {
       ForEachBlock(
           [&] {
-            EmitProducer(e_, function_);
+            warp.EmitBlock(*function_.body());
             b_.CreateBr(e_.blocks().next());
           },
-          [&] { Leave(); });
+          leave);
     } else {
-      EmitProducer(e_, function_);
-      Leave();
+      warp.EmitBlock(*function_.body());
+      e_.AtEntry([&] { BeginRings(nullptr); });
+      leave();
     }
     b_.SetInsertPoint(workers);
     if (plan_.moves_registers)
@@ -188,35 +196,50 @@ class KernelFrame {
     b_.SetInsertPoint(produces);
   }
 
-  // The end of the hardware block.
-  void Leave() {
-    if (plan_.cluster) {
-      ArriveInCluster(e_);
-      AwaitCluster(e_);
-    }
-    b_.CreateRetVoid();
+  // At the entry, where all rings are known.
+  void BeginRings(const std::function<void()>& meanwhile) {
+    AnnounceRings(e_);
+    if (meanwhile) meanwhile();
+    AwaitRings(e_);
   }
 
-  // emit() for each tile block that this hardware block does, which goes to blocks().next() at its end; after them leave().
+  // emit() for each tile block that this hardware block does, which goes to blocks().next() at its end; after them leave(). Where a tile
+  // block lies takes divisions: of the first one that is found out while rings begin, of others behind the one before.
   void ForEachBlock(const std::function<void()>& emit, const std::function<void()>& leave) {
     auto& b = b_;
     llvm::BasicBlock *before = b.GetInsertBlock(), *head = e_.NewBlock("block"), *next = e_.NewBlock("nextblock"),
-                     *exit = e_.NewBlock("leave");
+                     *another = e_.NewBlock("another"), *exit = e_.NewBlock("leave");
     llvm::Value* first = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
     llvm::Value* step = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, {});
     llvm::Value* all = b.CreateMul(b.CreateMul(e_.blocks().Count(0), e_.blocks().Count(1)), e_.blocks().Count(2));
     b.CreateBr(head);  // there are no more hardware blocks than tile blocks
     b.SetInsertPoint(head);
     llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
-    i->addIncoming(first, before);
-    e_.blocks().SetIds(i, nullptr);
+    std::array<llvm::PHINode*, 3> ids;
+    for (llvm::PHINode*& id : ids) id = b.CreatePHI(b.getInt32Ty(), 2);
+    e_.blocks().set_ids({ids[0], ids[1], ids[2]});
     e_.blocks().set_next(next);
     emit();
     e_.blocks().set_next(nullptr);
     b.SetInsertPoint(next);
     llvm::Value* following = b.CreateAdd(i, step);
-    i->addIncoming(following, next);
-    b.CreateCondBr(b.CreateICmpULT(following, all), head, exit);
+    b.CreateCondBr(b.CreateICmpULT(following, all), another, exit);
+    b.SetInsertPoint(another);
+    const Blocks::Ids others = e_.blocks().Place(following, nullptr);
+    b.CreateBr(head);
+    if (first_ids_[0] == nullptr) {
+      e_.AtEntry([&] {
+        BeginRings([&] {
+          first_ids_ = e_.blocks().Place(b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}), nullptr);
+        });
+      });
+    }
+    i->addIncoming(first, before);
+    i->addIncoming(following, another);
+    for (size_t d = 0; d < ids.size(); ++d) {
+      ids[d]->addIncoming(first_ids_[d], before);
+      ids[d]->addIncoming(others[d], another);
+    }
     b.SetInsertPoint(exit);
     leave();
   }
@@ -224,6 +247,7 @@ class KernelFrame {
   const ir::Function& function_;
   const Schedule& plan_;
   const int tensor_maps_;
+  Blocks::Ids first_ids_ = {};  // of the hardware block's first tile block
   Emitter e_;
   llvm::IRBuilder<>& b_;
 };

@@ -207,7 +207,6 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   e.control().late.pop_back();
   e.control().running.pop_back();
   b.SetInsertPoint(exit);
-  if (ring) ring->End();
   e.order().set_pending(at_entry);
 }
 
@@ -269,8 +268,6 @@ void LowerReturn(Emitter& e, const ir::Op&) {
     return;
   }
   if (e.stores_by_tma()) AwaitTmaStores(e);
-  // They arrived behind the loop that shares loads (ring.cc).
-  if (e.plan().cluster) AwaitCluster(e);
   e.b().CreateRetVoid();
 }
 

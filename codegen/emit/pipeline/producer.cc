@@ -1,8 +1,5 @@
 #include "codegen/emit/pipeline/producer.h"
 
-#include <optional>
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
@@ -58,10 +55,9 @@ namespace {
 
 // Fills the stage with the tiles for this value of the induction variable; one thread does.
 void Fill(Emitter& e, const ir::Op& fetch, const RingPlace& place, llvm::Value* iv, llvm::Value* stage) {
-  auto& b = e.b();
   const ir::Block& region = *fetch.region(0);
   e.SetScalar(region.arg(0), iv);
-  llvm::Value* mine = b.CreateICmpEQ(e.threads().lane(), e.I32(0));
+  llvm::Value* mine = e.threads().IsElected();
   llvm::Value* full = place.Full(stage);
   ExecuteTogether(e, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,b",
                   {full, e.I32(place.stage().bytes), mine});
@@ -77,74 +73,69 @@ void Fill(Emitter& e, const ir::Op& fetch, const RingPlace& place, llvm::Value* 
   }
 }
 
-class Producer {
- public:
-  explicit Producer(Emitter& e) : e_(e) {}
-
-  void EmitBlock(const ir::Block& block) {
-    for (const ir::Op* op : block) {
-      if (!DecisionOf<Decision::kByProducer>(*op)) continue;
-      if (ir::ForOp::Is(op)) {
-        EmitLoop(*op);
-      } else {
-        e_.Lower(*op);
-      }
-    }
-  }
-
- private:
-  void EmitLoop(const ir::Op& op) {
-    auto& b = e_.b();
-    const ir::ForOp loop(op);
-    llvm::Value *lower = e_.scalar(loop.lower_bound()), *upper = e_.scalar(loop.upper_bound()),
-                *step = e_.scalar(loop.step());
-    const auto less = loop.unsigned_cmp() ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
-    const ir::Op* fetch = FetchIn(op);
-    std::optional<RingPlace> place;
-    llvm::AllocaInst *stage = nullptr, *phase = nullptr;
-    if (fetch != nullptr) {
-      place.emplace(e_, *fetch);
-      stage = e_.Variable(b.getInt32Ty(), e_.I32(0));
-      phase = e_.Variable(b.getInt32Ty(), e_.I32(1));  // of a stage that nobody has had before
-    }
-    llvm::BasicBlock *before = b.GetInsertBlock(), *round = e_.NewBlock("produce"), *after = e_.NewBlock("produced");
-    b.CreateCondBr(b.CreateICmp(less, lower, upper), round, after);
-    b.SetInsertPoint(round);
-    llvm::PHINode* iv = b.CreatePHI(lower->getType(), 2);
-    iv->addIncoming(lower, before);
-    if (fetch != nullptr) {
-      llvm::Value *s = b.CreateLoad(b.getInt32Ty(), stage), *p = b.CreateLoad(b.getInt32Ty(), phase);
-      AwaitPhase(e_, place->Free(s), p);
-      Fill(e_, *fetch, *place, iv, s);
-      llvm::Value* next = place->Next(s);
-      b.CreateStore(place->NextPhase(p, next), phase);
-      b.CreateStore(next, stage);
-    } else {
-      e_.SetScalar(op.region(0)->arg(0), iv);
-      EmitBlock(*op.region(0));
-    }
-    // Compared as a distance, since the sum may overflow.
-    iv->addIncoming(b.CreateAdd(iv, step), b.GetInsertBlock());
-    b.CreateCondBr(b.CreateICmpULT(step, b.CreateSub(upper, iv)), round, after);
-    b.SetInsertPoint(after);
-  }
-
-  Emitter& e_;
-};
-
 }  // namespace
 
-void EmitProducer(Emitter& e, const ir::Function& function) { Producer(e).EmitBlock(*function.body()); }
-
-namespace {
-
-void WithOthersOfCluster(Emitter& e, absl::string_view text) {
-  ExecuteTogether(e, absl::StrCat("@$0 ", text), "b", {e.b().CreateICmpNE(e.blocks().ClusterSize(), e.I32(1))});
+llvm::Value* Producer::FilledRing::AwaitFree(Emitter& e) const {
+  llvm::Value* s = e.b().CreateLoad(e.b().getInt32Ty(), stage);
+  AwaitPhase(e, place.Free(s), e.b().CreateLoad(e.b().getInt32Ty(), phase));
+  return s;
 }
 
-}  // namespace
+void Producer::FilledRing::Move(Emitter& e) const {
+  auto& b = e.b();
+  llvm::Value* next = place.Next(b.CreateLoad(b.getInt32Ty(), stage));
+  b.CreateStore(place.NextPhase(b.CreateLoad(b.getInt32Ty(), phase), next), phase);
+  b.CreateStore(next, stage);
+}
 
-void ArriveInCluster(Emitter& e) { WithOthersOfCluster(e, "barrier.cluster.arrive.release.aligned;"); }
-void AwaitCluster(Emitter& e) { WithOthersOfCluster(e, "barrier.cluster.wait.acquire.aligned;"); }
+void Producer::EmitBlock(const ir::Block& block) {
+  for (const ir::Op* op : block) {
+    if (!DecisionOf<Decision::kByProducer>(*op)) continue;
+    if (ir::ForOp::Is(op)) {
+      EmitLoop(*op);
+    } else {
+      e_.Lower(*op);
+    }
+  }
+}
+
+void Producer::EmitLoop(const ir::Op& op) {
+  auto& b = e_.b();
+  const ir::ForOp loop(op);
+  llvm::Value *lower = e_.scalar(loop.lower_bound()), *upper = e_.scalar(loop.upper_bound()),
+              *step = e_.scalar(loop.step());
+  const auto less = loop.unsigned_cmp() ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
+  const ir::Op* fetch = FetchIn(op);
+  if (fetch != nullptr) {
+    constexpr int kPhase = 1;  // of a stage that nobody has had before
+    filled_.push_back(
+        {RingPlace(e_, *fetch), e_.Variable(b.getInt32Ty(), e_.I32(0)), e_.Variable(b.getInt32Ty(), e_.I32(kPhase))});
+  }
+  llvm::BasicBlock *before = b.GetInsertBlock(), *round = e_.NewBlock("produce"), *after = e_.NewBlock("produced");
+  b.CreateCondBr(b.CreateICmp(less, lower, upper), round, after);
+  b.SetInsertPoint(round);
+  llvm::PHINode* iv = b.CreatePHI(lower->getType(), 2);
+  iv->addIncoming(lower, before);
+  if (fetch != nullptr) {
+    Fill(e_, *fetch, filled_.back().place, iv, filled_.back().AwaitFree(e_));
+    filled_.back().Move(e_);
+  } else {
+    e_.SetScalar(op.region(0)->arg(0), iv);
+    EmitBlock(*op.region(0));
+  }
+  // Compared as a distance, since the sum may overflow.
+  iv->addIncoming(b.CreateAdd(iv, step), b.GetInsertBlock());
+  b.CreateCondBr(b.CreateICmpULT(step, b.CreateSub(upper, iv)), round, after);
+  b.SetInsertPoint(after);
+}
+
+void Producer::AwaitReleases() {
+  for (const FilledRing& ring : filled_) {
+    for (int i = 0; i < ring.place.stages(); ++i) {
+      ring.AwaitFree(e_);
+      ring.Move(e_);
+    }
+  }
+}
 
 }  // namespace tile::codegen

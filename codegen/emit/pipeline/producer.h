@@ -4,7 +4,10 @@
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_PRODUCER_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_PRODUCER_H_
 
+#include <vector>
+
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/pipeline/ring.h"
 #include "codegen/plan/staging.h"
 
 namespace tile::codegen {
@@ -13,8 +16,32 @@ namespace tile::codegen {
 void LoadByTma(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* to, llvm::Value* barrier,
                llvm::Value* mine);
 
-// What the producer warp does for one tile block.
-void EmitProducer(Emitter& e, const ir::Function& function);
+class Producer {
+ public:
+  explicit Producer(Emitter& e) : e_(e) {}
+
+  // What it does for one tile block, of which this is the body.
+  void EmitBlock(const ir::Block& block);
+  // Behind the last one: waits until all warps that read what it brought are done with it, those of other blocks of the cluster, too. So a
+  // block stays until nobody reaches into its memory any more, and the blocks need not meet at their end.
+  void AwaitReleases();
+
+ private:
+  // The ring of a loop, and the stage to fill next, with its phase (variables).
+  struct FilledRing {
+    RingPlace place;
+    llvm::AllocaInst *stage, *phase;
+
+    // Returns the stage.
+    llvm::Value* AwaitFree(Emitter& e) const;
+    void Move(Emitter& e) const;
+  };
+
+  void EmitLoop(const ir::Op& op);
+
+  Emitter& e_;
+  std::vector<FilledRing> filled_;
+};
 
 }  // namespace tile::codegen
 

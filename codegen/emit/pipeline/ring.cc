@@ -42,13 +42,18 @@ RingPlace::RingPlace(Emitter& e, const ir::Op& fetch) : e_(e), stage_(StageOf(fe
       ExecuteTogether(e, "@$1 mbarrier.init.shared::cta.b64 [$0], 1;", "r,b", {Full(e.I32(s)), first});
       ExecuteTogether(e, "@$2 mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,b", {Free(e.I32(s)), warps, first});
     }
-    ExecuteTogether(e, "fence.mbarrier_init.release.cluster;", "", {});
-    if (e.plan().cluster) {
-      ExecuteTogether(e, "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;", "", {});
-    } else {
-      b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {e.I32(0)});
-    }
   });
+}
+
+void AnnounceRings(Emitter& e) {
+  ExecuteTogether(e, "fence.mbarrier_init.release.cluster;", "", {});
+  // The fence orders what was written, so the barrier need not: as a release it waits for the L2.
+  if (e.plan().cluster) ExecuteTogether(e, "barrier.cluster.arrive.relaxed.aligned;", "", {});
+}
+
+void AwaitRings(Emitter& e) {
+  if (e.plan().cluster) return ExecuteTogether(e, "barrier.cluster.wait.acquire.aligned;", "", {});
+  e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {e.I32(0)});
 }
 
 llvm::Value* RingPlace::Slot(llvm::Value* stage, int i) const {
@@ -130,10 +135,6 @@ void Ring::Drain(std::vector<Registers>* carried) {
   }
   DrainProducts(e_, products, carried);
   Release(e_.b().getTrue());
-}
-
-void Ring::End() {
-  if (e_.plan().cluster && !e_.plan().persistent) ArriveInCluster(e_);
 }
 
 void LowerFetchAhead(Emitter& e, const ir::Op&) { e.control().rings.back()->Await(); }

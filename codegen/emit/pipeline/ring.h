@@ -5,7 +5,6 @@
 //   …   ring.Await();      // in the body, at fetch_ahead: this value's stage is full
 //   …   ring.EndRound();   // where the body ends: the stage of the iteration before is free again
 //   ring.Drain(&values);   // after the last iteration: what the loop carries is final, all stages are free
-//   ring.End();            // after the loop, which may have had no iteration
 //
 // A stage has two mbarriers: "full" counts the bytes of its TMA copies, "free" the warps that are done with it. Products of
 // one iteration run while the next begins, because wgmma is asynchronous: a warp that has started those of iteration r waits for
@@ -27,7 +26,7 @@ namespace tile::codegen {
 // The memory of a fetch_ahead's ring.
 class RingPlace {
  public:
-  // Of all that ask for this fetch the same; the first reserves it and initialises its barriers.
+  // Of all that ask for this fetch the same; the first reserves it and initialises its barriers, at the entry.
   RingPlace(Emitter& e, const ir::Op& fetch);
 
   const StageLayout& stage() const { return stage_; }
@@ -55,7 +54,6 @@ class Ring {
   void Await();
   void EndRound();
   void Drain(std::vector<Registers>* carried);
-  void End();
 
   const StageLayout& stage() const { return place_.stage(); }
   // Address in shared memory (i32) of result i of the fetch in the stage that was awaited.
@@ -79,10 +77,11 @@ class Ring {
 void AwaitPhase(Emitter& e, llvm::Value* barrier, llvm::Value* phase);
 // PTX with effects that all lanes must execute together.
 void ExecuteTogether(Emitter& e, absl::string_view text, absl::string_view constraints, Operands in);
-// Nobody leaves while others of the cluster may still reach into its memory: all arrive, and wait for each other before they
-// return. Warps of a block that is alone do neither, since they would meet at a barrier from several places.
-void ArriveInCluster(Emitter& e);
-void AwaitCluster(Emitter& e);
+
+// At the entry, behind the initialisation of all rings: every thread announces it, and waits for the others before it uses a ring. What
+// is computed in between costs nothing.
+void AnnounceRings(Emitter& e);
+void AwaitRings(Emitter& e);
 
 }  // namespace tile::codegen
 

@@ -7,6 +7,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/ring.h"
+#include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/tma_store.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
@@ -139,6 +140,15 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
     ExecuteTogether(e, copy, constraints, in);
   }
   e.order().Did(store);
+}
+
+void PrefetchTensorMaps(Emitter& e, const ir::Function& function) {
+  auto& b = e.b();
+  llvm::Value* mine = b.CreateICmpEQ(e.threads().number(), e.I32(e.num_threads()));
+  for (int i = 0; i < NumTensorMaps(function); ++i) {
+    llvm::Value* map = e.kernel()->getArg(static_cast<unsigned>(function.num_params() + i));
+    ExecuteTogether(e, "@$1 prefetch.tensormap [$0];", "l,b", {b.CreatePtrToInt(map, b.getInt64Ty()), mine});
+  }
 }
 
 void AwaitTmaStores(Emitter& e) { ExecuteTogether(e, "cp.async.bulk.wait_group.read 0;", "", {}); }

@@ -21,6 +21,8 @@ TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& ti
 
 // The store, which has a descriptor.
 void StoreByTma(Emitter& e, const ir::Op& store);
+// A thread that starts copies, at the entry, asks for the kernel's descriptors: the first copy would wait for its own, from memory.
+void PrefetchTensorMaps(Emitter& e, const ir::Function& function);
 // Behind all of them: shared memory is not read any more.
 void AwaitTmaStores(Emitter& e);
 

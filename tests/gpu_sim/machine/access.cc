@@ -46,6 +46,7 @@ uint8_t* Access(Thread& t, const Instr& i, AddressSpace space, uint64_t address,
         return fail(absl::StrCat("shared address ", absl::Hex(address),
                                  " belongs to no block of the cluster that it may reach"));
       }
+      if (HasEnded(*block)) return fail("shared memory of a block of the cluster that has ended");
       if (offset < kSharedBase || offset + bytes > block->shared.size()) {
         return fail(absl::StrCat(bytes, " bytes at ", static_cast<int64_t>(offset) - kSharedBase,
                                  " in shared memory, which has ", block->shared.size() - kSharedBase, " bytes"));

@@ -98,6 +98,7 @@ auto GlobalOf(const Launch& launch) {
 absl::Status LoadInto(Block& block, const TensorMap& map, const std::vector<int32_t>& at, uint32_t offset,
                       uint32_t barrier) {
   const auto global = GlobalOf(*block.launch);
+  if (HasEnded(block)) return absl::OutOfRangeError("shared memory of a block of the cluster that has ended");
   if (offset < kSharedBase || barrier < kSharedBase || barrier + 8 > block.shared.size()) {
     return absl::OutOfRangeError("its shared memory is outside of the block's");
   }

@@ -22,7 +22,7 @@ std::unique_ptr<Cluster> MakeCluster(Launch* launch, uint64_t index) {
 }
 
 bool HasEnded(const Cluster& c) {
-  return std::all_of(c.blocks.begin(), c.blocks.end(), [](const auto& b) { return b->live == 0; });
+  return std::all_of(c.blocks.begin(), c.blocks.end(), [](const auto& b) { return HasEnded(*b); });
 }
 
 }  // namespace

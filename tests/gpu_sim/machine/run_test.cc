@@ -52,7 +52,7 @@ struct Result {
 };
 
 // in[i] = 100 + i.
-Result Run(const std::string& text, int seed) {
+Result Run(const std::string& text, int seed, uint32_t cluster_size = 1) {
   Result result;
   const auto parsed = ptx::Parse(text);
   if (!parsed.ok()) return {parsed.status(), {}};
@@ -67,6 +67,7 @@ Result Run(const std::string& text, int seed) {
   launch.program = loaded->programs[0].get();
   launch.memory = &memory;
   launch.block = {kThreads, 1, 1};
+  launch.grid[0] = launch.cluster_size = cluster_size;
   launch.random.state = static_cast<uint64_t>(seed + 1) * 0x9E3779B97F4A7C15u;
   launch.params.resize(launch.program->param_bytes + 64);
   launch.param_base = reinterpret_cast<uint64_t>(launch.params.data());
@@ -124,6 +125,30 @@ void Fails(const std::string& text, absl::string_view message) {
   const Result r = Run(text, 0);
   EXPECT_FALSE(r.status.ok());
   EXPECT_TRUE(absl::StrContains(r.status.message(), message)) << r.status;
+}
+
+// How many seeds end because a block of a cluster of two reaches into the other one, which has ended.
+int SeedsWithoutBlock(const std::string& text) {
+  int failed = 0;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    const Result r = Run(text, seed, 2);
+    failed += !r.status.ok();
+    EXPECT_TRUE(r.status.ok() || absl::StrContains(r.status.message(), "has ended")) << r.status;
+  }
+  return failed;
+}
+
+TEST(Run, BlocksOfClusterStay) {
+  const std::string barrier = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
+  const std::string text = Kernel(absl::StrCat(R"(
+mov.u32 %r7, %cluster_ctarank;
+xor.b32 %r7, %r7, 1;
+mapa.shared::cluster.u32 %r8, %r4, %r7;
+st.shared::cluster.b32 [%r8], %r1;
+)",
+                                               barrier));
+  EXPECT_EQ(SeedsWithoutBlock(text), 0);
+  EXPECT_GT(SeedsWithoutBlock(absl::StrReplaceAll(text, {{barrier, ""}})), 0);
 }
 
 TEST(Run, SaysWhereItStands) {

@@ -81,6 +81,8 @@ struct Block {
   uint32_t live = 0;  // threads
 };
 
+inline bool HasEnded(const Block& b) { return b.live == 0; }
+
 // A copy whose end an mbarrier counts.
 struct BarrierCopy {
   uint32_t barrier;  // address with rank
