@@ -71,6 +71,9 @@ struct Beside {
 };
 inline constexpr Beside kBesideRows = {0, 16}, kBesideElements = {50, 40};
 
+// Beside a tile that a loop walks over, and rows that it keeps, which are all live at once (plan/kept_rows.cc).
+inline constexpr int64_t kBesideKept = 32;
+
 // --- rings (plan/schedule.cc) ---------------------------------------------------------------------------------------
 
 // More stages are slower: blocks drift apart, and what one of them loads is not in the cache any more for the next.
