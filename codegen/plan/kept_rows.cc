@@ -72,4 +72,10 @@ std::optional<Layout> KeptRows::LayoutFor(absl::Span<const int64_t> shape, int n
   return std::nullopt;
 }
 
+int64_t KeptRows::RegistersBeside(absl::Span<const int64_t> shape, const Layout& layout) const {
+  const auto met = rows_.find(Shape(shape.begin(), shape.end()));
+  if (met == rows_.end()) return 0;
+  return static_cast<int64_t>(met->second.size()) * layout.Collapse(0).RemoveZeroRegisters().registers();
+}
+
 }  // namespace tile::codegen

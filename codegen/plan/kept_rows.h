@@ -26,6 +26,9 @@ class KeptRows {
   // Layout::Default gives them.
   std::optional<Layout> LayoutFor(absl::Span<const int64_t> shape, int num_warps, int vector) const;
 
+  // Registers of a thread for the rows that meet such a tile in this layout.
+  int64_t RegistersBeside(absl::Span<const int64_t> shape, const Layout& layout) const;
+
  private:
   void NoteLoop(const ir::Op* loop);
 

@@ -110,15 +110,22 @@ std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box
     });
     copied.EndGroup();
   };
-  copied.If(b.CreateICmpEQ(index, e.scalar(loop.lower_bound())), [&] {
+  // The first tile comes alone: those behind it would delay it, and with it the first store.
+  llvm::Value* first = b.CreateICmpEQ(index, e.scalar(loop.lower_bound()));
+  copied.If(first, [&] {
     b.CreateStore(e.I32(0), at);
     copied.Copy(box, e.I32(0));
     copied.EndGroup();
-    for (int i = 1; i < ahead; ++i) copy_later(i, e.I32(static_cast<uint32_t>(i * bytes)));
+    copied.Await(0);
   });
   copied.Await(ahead - 1);
   llvm::Value* tile = b.CreateLoad(b.getInt32Ty(), at);
   Registers out = copied.Read(box, tile, layout.registers(), padding);
+  if (ahead > 1) {
+    copied.If(first, [&] {
+      for (int i = 1; i < ahead; ++i) copy_later(i, e.I32(static_cast<uint32_t>(i * bytes)));
+    });
+  }
   copy_later(ahead, tile);
   llvm::Value* behind = b.CreateAdd(tile, e.I32(static_cast<uint32_t>(bytes)));
   llvm::Value* last = b.CreateICmpEQ(behind, e.I32(static_cast<uint32_t>(ahead * bytes)));
