@@ -128,7 +128,7 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
     }
     case Rule::kLoadView: {
       const Layout* row = ForRow(op);
-      return row != nullptr ? row : ForView(ir::LoadViewOp(op).view()->type());
+      return row != nullptr ? row : ForLoad(op);
     }
     case Rule::kMma: return Intern(MmaResultLayout(plan_.num_warps, op));
     default: return nullptr;
@@ -281,6 +281,15 @@ const Layout* LayoutRules::ForView(Type view) {
   return AlongDim(Shape(view.shape().begin(), view.shape().end()), FastestDim(view), static_cast<int>(VectorOf(view)));
 }
 
+const Layout* LayoutRules::ForLoad(const Op& load) {
+  const Type view = ir::LoadViewOp(load).view()->type();
+  if (FastestDim(view) == static_cast<int>(view.shape().size()) - 1) {
+    const auto beside = kept_.LayoutFor(view.shape(), plan_.num_warps, static_cast<int>(VectorOf(view)));
+    if (beside) return Intern(*beside);
+  }
+  return ForView(view);
+}
+
 // How much of the dimension an instruction of a warp writes, and a thread.
 bool LayoutRules::StoresWell(const Op& store, const Layout& own, int dim, int bits) const {
   const auto run = [&](const Masks& bases) {
@@ -353,6 +362,7 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
     most[way] = std::max(most[way], vector);
     return way;
   };
+  kept_.Note(body);
   Facts facts;
   ir::Walk(body, [&](const Op* op) {
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) NoteCopies(*op);

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "codegen/passes/assign_layouts.h"
+#include "codegen/plan/kept_rows.h"
 
 namespace tile::codegen {
 
@@ -63,6 +64,8 @@ class LayoutRules {
   const Layout* ForRow(const ir::Op& load);
   // Neighbours in memory in neighbouring threads.
   const Layout* ForView(ir::Type view);
+  // The same of what is loaded, beside rows that its loop keeps.
+  const Layout* ForLoad(const ir::Op& load);
   // Of the tile that an operation stores: its own if that is good enough.
   const Layout* ForStore(const ir::Op& op, const Layout* own);
   const Layout* Intern(const Layout& l) { return table_->Intern(l); }
@@ -72,7 +75,8 @@ class LayoutRules {
   LayoutTable* table_;
   absl::flat_hash_map<const ir::Value*, const Layout*> inferred_;
   absl::flat_hash_map<const ir::Op*, std::pair<const Layout*, int>>
-      pointers_;                              // by access: and the dimension of neighbours
+      pointers_;  // by access: and the dimension of neighbours
+  KeptRows kept_;
   absl::flat_hash_set<const ir::Op*> rings_;  // operations of the function's body with a producer's ring in them
 };
 

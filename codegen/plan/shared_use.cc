@@ -152,7 +152,7 @@ class Accountant {
     if (value == nullptr) return;
     if (DecisionOf<Decision::kCopiesNext>(op)) {
       const int64_t bytes = NextCopyBytes(value->type().elem(), LayoutOrScalar(value), schedule_.num_warps);
-      account_.Reserve(static_cast<uint64_t>(bytes), kNextCopyVector);
+      account_.Reserve(static_cast<uint64_t>(CopiesAheadOf(op) * bytes), kNextCopyVector);
     }
     if (op.info()->has(ir::kWrites)) {
       if (value->has_uses()) Share(LayoutOrScalar(value), BytesOf(value));

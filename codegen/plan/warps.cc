@@ -19,10 +19,11 @@ namespace {
 
 constexpr int64_t kWarpRows = 16;  // of a product
 
-bool LoadsInRounds(const ir::Op& op) {
-  if (!op.info()->is_load()) return false;
+// The loop in which the operation loads a tile; null: it doesn't.
+const ir::Op* RoundsOf(const ir::Op& op) {
+  if (!op.info()->is_load() || op.result(0)->type().is_scalar()) return nullptr;
   const ir::Op* parent = op.parent();
-  return parent != nullptr && parent->opcode() == ir::Opcode::kFor && !op.result(0)->type().is_scalar();
+  return ir::ForOp::Is(parent) ? parent : nullptr;
 }
 
 // The access moves in vectors of eight bytes or more, without a test at run time, or takes few registers anyway.
@@ -64,7 +65,11 @@ RowWork RowWorkOf(const ir::Function& function, bool aligned) {
   RowWork work;
   ir::Walk(function.body(), [&](ir::Op* op) {
     work.multiplies = work.multiplies || op->info()->family == ir::Family::kMma;
-    work.in_rounds = work.in_rounds || LoadsInRounds(*op);
+    if (const ir::Op* rounds = RoundsOf(*op)) {
+      work.in_rounds = true;
+      work.in_rounds_of_tile = work.in_rounds_of_tile || !BeginsAtBlock(*rounds);
+      work.loaded_bits = std::max(work.loaded_bits, ir::MemoryBits(op->result(0)->type().elem()));
+    }
     work.reduces = work.reduces || ir::FoldOp::Is(op);
     work.across_warps = work.across_warps || ReducesAcrossWarps(*op);
     work.waits = work.waits || WaitsForOthers(*op);
@@ -104,7 +109,10 @@ class Held {
     tuning::Share memory = aligned ? tuning::kAlignedMemory : tuning::kMemory;
     const RowWork work = RowWorkOf(function, aligned);
     if (work.in_rounds) memory.largest = tuning::kLargestOfLoops;
-    if (!work.multiplies && !work.walks && work.known && work.across_warps) {
+    if (!work.multiplies && work.walks && work.known && work.across_warps && !work.in_rounds_of_tile) {
+      memory.largest = tuning::kLoadedOfWalks / work.loaded_bits;
+      fewest_ = tuning::kWarpsOfWalks;
+    } else if (!work.multiplies && !work.walks && work.known && work.across_warps) {
       memory = tuning::kRows;
       of_few_ = tuning::kRowsOfFewWarps;
       fewest_ = work.waits ? tuning::kWarpsOfWaiting : 1;

@@ -48,10 +48,13 @@ inline constexpr int64_t kReuse = 56;
 // Where a reduction goes across warps, each warp that takes part costs as much as a dozen elements a thread more: shuffles, a barrier, and
 // what the other warps have, read by all. So there are few of them, where all accesses are known to be wide (rows of 4096 bf16, three
 // sums: 42.2 us with 16 warps, 28.8 with 8, 27.3 with 4; layer norm in rounds, rows of 4096 f16: 33.0, 26.5, 26.4; of 8192 with 16 and 8:
-// 59.8, 49.0; of 1024 with 4, 2, 1: 7.1, 5.9, 5.5; sums down 32 x 128 with 16, 8, 4: 7.5, 3.5, 3.4). But rows that a persistent block walks
-// over come early, to registers, of which few do; and two warps to a row cost less than the loads of one iteration that more warps begin
-// (sums of rows in rounds of 8 x 512: 45.8 with 16, 47.9 with 8).
+// 59.8, 49.0; of 1024 with 4, 2, 1: 7.1, 5.9, 5.5; sums down 32 x 128 with 16, 8, 4: 7.5, 3.5, 3.4). But two warps to a row cost less
+// than the loads of one iteration that more warps begin (sums of rows in rounds of 8 x 512: 45.8 with 16, 47.9 with 8).
 inline constexpr Share kRows = {32, 96};
+// Rows that blocks walk over come early, two vectors of a thread (softmax of bf16, rows of 2048: 9.7 us with 8 warps, 7.8 with 4; of 4096: 28.9 with
+// 16, 25.6 with 8; f32 of 4096: 49.4 with 16, 51.3 with 8), and of a short row with four warps nevertheless.
+inline constexpr int64_t kLoadedOfWalks = 256;  // bits
+inline constexpr int kWarpsOfWalks = 4;
 inline constexpr int64_t kRowsOfFewWarps = 16;  // elements of a thread, with less than four warps
 inline constexpr int kWarpsOfRow = 4;
 // Where blocks wait for each other's locks, each is done sooner with more warps, and more of them stand in each other's way (layer norm backward,
@@ -70,6 +73,9 @@ struct Beside {
   int64_t of_data, other;
 };
 inline constexpr Beside kBesideRows = {0, 16}, kBesideElements = {50, 40};
+
+// Beside a tile that a loop walks over, and rows that it keeps, which are all live at once (plan/kept_rows.cc).
+inline constexpr int64_t kBesideKept = 32;
 
 // --- rings (plan/schedule.cc) ---------------------------------------------------------------------------------------
 

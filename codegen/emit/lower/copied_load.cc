@@ -1,6 +1,7 @@
 #include "codegen/emit/lower/copied_load.h"
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
 #include "codegen/plan/next_copy.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
@@ -20,19 +21,19 @@ class CopiedLoad {
     mine_ = b.CreateAdd(begin, b.CreateMul(e.threads().number(), e.I32(kNextCopyVector)));
   }
 
-  // Copies what is inside of the tensor; the rest of the memory stays as it is.
-  void Copy(TileBox& box) {
+  // Copies what is inside of the tensor to the memory of one tile; the rest of that stays as it is.
+  void Copy(TileBox& box, llvm::Value* tile) {
     box.Forget();
     for (size_t i = 0; i < firsts_.size(); ++i) {
-      CopyToShared(e_, Slot(i), box.At(firsts_[i]), kNextCopyVector, box.Inside(firsts_[i]), nullptr);
+      CopyToShared(e_, Slot(tile, i), box.At(firsts_[i]), kNextCopyVector, box.Inside(firsts_[i]), nullptr);
     }
     box.Forget();
   }
 
-  Registers Read(TileBox& box, int registers, llvm::Value* padding) {
+  Registers Read(TileBox& box, llvm::Value* tile, int registers, llvm::Value* padding) {
     Registers out(static_cast<size_t>(registers), nullptr);
     for (size_t i = 0; i < firsts_.size(); ++i) {
-      const Registers got = Load(e_, {.shared = true}, Slot(i), elem_, vector_, nullptr, {});
+      const Registers got = Load(e_, {.shared = true}, Slot(tile, i), elem_, vector_, nullptr, {});
       llvm::Value* inside = padding == nullptr ? nullptr : box.Inside(firsts_[i]);
       for (size_t k = 0; k < got.size(); ++k) {
         out[static_cast<size_t>(firsts_[i]) + k] =
@@ -42,7 +43,11 @@ class CopiedLoad {
     return out;
   }
 
-  void Await() { e_.Ptx(e_.b().getVoidTy(), "cp.async.wait_all;", "", {}, true); }
+  // What was copied last is a group; waits until no more than so many groups are on their way.
+  void EndGroup() { e_.Ptx(e_.b().getVoidTy(), "cp.async.commit_group;", "", {}, true); }
+  void Await(int groups) {
+    e_.Ptx(e_.b().getVoidTy(), absl::StrCat("cp.async.wait_group ", groups, ";"), "", {}, true);
+  }
 
   // What `fn` emits is done if the condition, the same in all threads, holds.
   void If(llvm::Value* condition, absl::FunctionRef<void()> fn) {
@@ -56,7 +61,10 @@ class CopiedLoad {
   }
 
  private:
-  Address Slot(size_t i) const { return {mine_, static_cast<int64_t>(i) * kNextCopyVector * 32 * e_.num_warps()}; }
+  // `tile`: i32, where its memory begins behind the first one's.
+  Address Slot(llvm::Value* tile, size_t i) const {
+    return {e_.b().CreateAdd(mine_, tile), static_cast<int64_t>(i) * kNextCopyVector * 32 * e_.num_warps()};
+  }
 
   Emitter& e_;
   const ir::Elem elem_;
@@ -65,30 +73,63 @@ class CopiedLoad {
   llvm::Value* mine_;        // i32: where this thread's first vector lies
 };
 
+// The loop has so many iterations more. The index is below the bound, so that no difference wraps that counts.
+llvm::Value* GoesOn(Emitter& e, const ir::ForOp& loop, llvm::Value* index, llvm::Value* step, int iterations) {
+  auto& b = e.b();
+  llvm::Value *left = b.CreateSub(e.scalar(loop.upper_bound()), index), *all = nullptr;
+  for (int i = 0; i < iterations; ++i) {
+    all = And(e, all, b.CreateICmpUGT(left, step));
+    left = b.CreateSub(left, step);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box, const Layout& layout,
                                     const Copies& copies, llvm::Value* padding) {
   auto& b = e.b();
-  const uint32_t memory =
-      e.shared().Reserve(static_cast<uint64_t>(NextCopyBytes(box.elem(), layout, e.num_warps())), kNextCopyVector);
+  const int ahead = CopiesAheadOf(load);
+  const int64_t bytes = NextCopyBytes(box.elem(), layout, e.num_warps());
+  const uint32_t memory = e.shared().Reserve(static_cast<uint64_t>(ahead * bytes), kNextCopyVector);
   const auto* aligned = llvm::dyn_cast_or_null<llvm::ConstantInt>(box.Aligned());
   const bool always = box.Aligned() == nullptr || (aligned != nullptr && aligned->isOne());
   if (!always || box.vector() * ir::MemoryBits(box.elem()) != 8 * kNextCopyVector) return std::nullopt;
 
   const ir::ForOp loop(load.parent());
   llvm::Value *index = e.scalar(load.parent()->region(0)->arg(0)), *step = e.scalar(loop.step());
+  llvm::AllocaInst* at = e.Variable(b.getInt32Ty(), e.I32(0));  // the tile of this iteration
   CopiedLoad copied(e, box.elem(), box.vector(), copies, memory);
-  copied.If(b.CreateICmpEQ(index, e.scalar(loop.lower_bound())), [&] { copied.Copy(box); });
-  copied.Await();
-  Registers out = copied.Read(box, layout.registers(), padding);
-  // The index is below the bound, so the difference does not wrap.
-  llvm::Value* goes_on = b.CreateICmpUGT(b.CreateSub(e.scalar(loop.upper_bound()), index), step);
-  copied.If(goes_on, [&] {
-    TileBox next = TileBox::OfView(e, load, layout, {static_cast<int>(*DecisionOf<Decision::kCopiesNext>(load)), step});
-    next.LimitVector(box.vector());
-    copied.Copy(next);
+  const auto copy_later = [&](int iterations, llvm::Value* tile) {
+    copied.If(GoesOn(e, loop, index, step, iterations), [&] {
+      llvm::Value* by = b.CreateMul(step, llvm::ConstantInt::get(step->getType(), static_cast<uint64_t>(iterations)));
+      TileBox later =
+          TileBox::OfView(e, load, layout, {static_cast<int>(*DecisionOf<Decision::kCopiesNext>(load)), by});
+      later.LimitVector(box.vector());
+      copied.Copy(later, tile);
+    });
+    copied.EndGroup();
+  };
+  // The first tile comes alone: those behind it would delay it, and with it the first store.
+  llvm::Value* first = b.CreateICmpEQ(index, e.scalar(loop.lower_bound()));
+  copied.If(first, [&] {
+    b.CreateStore(e.I32(0), at);
+    copied.Copy(box, e.I32(0));
+    copied.EndGroup();
+    copied.Await(0);
   });
+  copied.Await(ahead - 1);
+  llvm::Value* tile = b.CreateLoad(b.getInt32Ty(), at);
+  Registers out = copied.Read(box, tile, layout.registers(), padding);
+  if (ahead > 1) {
+    copied.If(first, [&] {
+      for (int i = 1; i < ahead; ++i) copy_later(i, e.I32(static_cast<uint32_t>(i * bytes)));
+    });
+  }
+  copy_later(ahead, tile);
+  llvm::Value* behind = b.CreateAdd(tile, e.I32(static_cast<uint32_t>(bytes)));
+  llvm::Value* last = b.CreateICmpEQ(behind, e.I32(static_cast<uint32_t>(ahead * bytes)));
+  b.CreateStore(b.CreateSelect(last, e.I32(0), behind), at);
   box.Forget();
   e.order().Did(load);
   return out;
