@@ -164,6 +164,14 @@ TEST(ChainPtx, ALateProductRunsBesideTheNextIteration) {
   EXPECT_EQ(Count(c.ptx, "elect.sync"), 2);
 }
 
+TEST(ChainPtx, ARingThatTmaFillsHasOnePositionOfEachKind) {
+  const CompiledText c = CompileText(absl::StrReplaceAll(kChain, {{"MM", "64"}}), 90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  // The number of a stage says where it lies and where its barriers are: nothing counts its bytes, to 36864 behind six stages, as well.
+  EXPECT_EQ(Count(c.ptx, "mbarrier.init.shared::cta.b64"), 12);
+  EXPECT_EQ(Count(c.ptx, ", 36864;"), 0);
+}
+
 TEST(ChainPtx, FewRowsAreSharedOverColumns) {
   const std::string ptx = Ptx("16", 80);
   EXPECT_GT(Count(ptx, "bar.sync") + Count(ptx, "barrier.sync"), 3);
