@@ -1,7 +1,9 @@
 #include "codegen/llvm/optimise.h"
 
 #include <string>
+#include <utility>
 
+#include "codegen/llvm/unroll_loops.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -29,6 +31,8 @@ constexpr char kPipeline[] =
     "hoist-loads-stores-with-cond-faulting;sink-common-insts;speculate-blocks;simplify-cond-branch;speculate-unpredictables>,"
     // What the rules above have made of addresses leaves loops again, and accesses whose alignment is known now become vectors.
     "infer-alignment,loop-mssa(" LICM "),loop-sink,instsimplify,div-rem-pairs),globaldce";
+// What the second of two copies of a loop's body knows from the first one.
+constexpr char kBehindUnrolling[] = "sccp," INSTCOMBINE SIMPLIFYCFG "gvn<>,loop-mssa(" LICM "),adce,instsimplify";
 #undef INSTCOMBINE
 #undef SIMPLIFYCFG
 #undef LICM
@@ -45,6 +49,9 @@ llvm::ModulePassManager Pipeline(llvm::PassBuilder& builder, int opt_level) {
   if (opt_level == 1) return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1);
   llvm::ModulePassManager passes;
   if (llvm::Error e = builder.parsePassPipeline(passes, kPipeline)) llvm::report_fatal_error(std::move(e));
+  llvm::FunctionPassManager behind;
+  if (llvm::Error e = builder.parsePassPipeline(behind, kBehindUnrolling)) llvm::report_fatal_error(std::move(e));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(UnrollLoops(std::move(behind))));
   return passes;
 }
 

@@ -153,15 +153,23 @@ TEST(ChainPtx, ALateProductRunsBesideTheNextIteration) {
   const CompiledText c = CompileText(absl::StrReplaceAll(kChain, {{"MM", "64"}}), 90, "", /*descriptors=*/true);
   EXPECT_EQ(c.error, "");
   EXPECT_EQ(AssemblerErrors(c, 90), "");
-  // Beside the first product in the loop, and once behind it.
-  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16"), 2);
-  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"), 4);
-  // The first is waited for while the late one runs; alone in the first iteration.
-  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 1);
-  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 3);
+  // Two iterations in a row. Beside the first product in each of them, and once behind the loop.
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16"), 4);
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"), 6);
+  // The first is waited for while the late one runs; alone in the first iteration, which is not the second one of two.
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 2);
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 4);
   // One warpgroup has nobody to take turns with. One chosen thread starts the copies, before the loop and in it.
   EXPECT_EQ(Count(c.ptx, "bar.arrive"), 0);
-  EXPECT_EQ(Count(c.ptx, "elect.sync"), 2);
+  EXPECT_EQ(Count(c.ptx, "elect.sync"), 3);
+}
+
+TEST(ChainPtx, ARingThatTmaFillsHasOnePositionOfEachKind) {
+  const CompiledText c = CompileText(absl::StrReplaceAll(kChain, {{"MM", "64"}}), 90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  // The number of a stage says where it lies and where its barriers are: nothing counts its bytes, to 36864 behind six stages, as well.
+  EXPECT_EQ(Count(c.ptx, "mbarrier.init.shared::cta.b64"), 12);
+  EXPECT_EQ(Count(c.ptx, ", 36864;"), 0);
 }
 
 TEST(ChainPtx, FewRowsAreSharedOverColumns) {

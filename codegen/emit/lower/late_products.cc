@@ -179,7 +179,7 @@ void LateProducts::Await(const ir::Op* user) {
   b.SetInsertPoint(waited);
   std::vector<Registers> done = WaitForAll(e_, sums);
   for (size_t i = 0; i < products_.size(); ++i) e_.Set(products_[i].sums, std::move(done[i]));
-  ring_->ReleaseLate(has_before_);
+  ring_->ReleaseLate(has_before_, /*before=*/true);
   awaited_ = true;
 }
 
@@ -209,7 +209,7 @@ void LateProducts::Drain(std::vector<Registers>* values) {
   std::vector<Registers> done = WaitForAll(e_, sums);
   for (size_t i = 0; i < products_.size(); ++i)
     (*values)[static_cast<size_t>(products_[i].carried)] = std::move(done[i]);
-  ring_->ReleaseLate(e_.b().getTrue());
+  ring_->ReleaseLate(e_.b().getTrue(), /*before=*/false);
   // The first warpgroup's next turn, which is none.
   if (turns_) AtTurn("@$0 bar.sync 2, 256;");
 }

@@ -116,6 +116,21 @@ std::pair<llvm::Value*, llvm::Value*> StepOf(Emitter& e, const ir::ForOp& loop, 
   return {next, b.CreateICmpULT(step, b.CreateSub(upper, iv))};
 }
 
+// A loop with late products does two iterations in a row: the second one has a product before it, and what goes around from one to
+// the next need not change registers (heads of 64, 128 x 64: 594 us, 581 so; four in a row: 639).
+constexpr int kRoundsOfLateProducts = 2;
+
+// Of the body of the loop that this branch goes back to.
+void AskForCopies(llvm::BranchInst* back, int count) {
+  llvm::LLVMContext& context = back->getContext();
+  llvm::Metadata* number =
+      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), count));
+  llvm::MDNode* wish = llvm::MDNode::get(context, {llvm::MDString::get(context, "llvm.loop.unroll.count"), number});
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(context, {nullptr, wish});
+  loop->replaceOperandWith(0, loop);
+  back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
 }  // namespace
 
 void LowerFor(Emitter& e, const ir::Op& op) {
@@ -191,7 +206,8 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   for (const auto& phis : latch) final.push_back(AsRegisters(phis));
   // Asynchronous products must end before control flow joins.
   llvm::BasicBlock* last = e.NewBlock("drain");
-  b.CreateCondBr(more, head, last);
+  llvm::BranchInst* back = b.CreateCondBr(more, head, last);
+  if (late.any()) AskForCopies(back, kRoundsOfLateProducts);
   b.SetInsertPoint(last);
   if (ring) ring->Drain(&final);
   if (copies) copies->Drain(&final);

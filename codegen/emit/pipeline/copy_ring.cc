@@ -139,8 +139,12 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   current_ = variable(e.I32(0), persists);
   read_ = variable(e.I32(0), persists);
   write_ = variable(e.I32(0), persists);
+  release_ = variable(e.I32(0), persists);
+  read_phase_ = variable(e.I32(TmaStages::kFirstRead), persists);
+  write_phase_ = variable(e.I32(TmaStages::kFirstFill), persists);
   ahead_ = variable(e.scalar(loop.operand(0)), false);
-  more_ = variable(runs, false);
+  // Warp 0 alone follows what TMA copies begin.
+  more_ = variable(tma_ ? b.CreateAnd(runs, b.CreateICmpEQ(e.threads().warp(), e.I32(0))) : runs, false);
   if (keeps_ && tma_) any_ = variable(b.getFalse(), false);
   if (stage_.piece_bytes > 0) {
     for (int i = 0; i + 1 < stages_; ++i) FetchPiece(i);
@@ -174,22 +178,31 @@ void CopyRing::StageInvariants() {
   if (tma_) e_.Barrier();  // else that of the first iteration follows
 }
 
-llvm::Value* CopyRing::Next(llvm::Value* at) const {
+llvm::Value* CopyRing::Now(llvm::AllocaInst* variable) const {
+  return e_.b().CreateLoad(variable->getAllocatedType(), variable);
+}
+
+void CopyRing::Step(llvm::AllocaInst* position, llvm::AllocaInst* phase) {
   auto& b = e_.b();
-  llvm::Value* next = b.CreateAdd(at, e_.I32(stage_.unit_bytes()));
-  return b.CreateSelect(b.CreateICmpEQ(next, e_.I32(stage_.unit_bytes() * stages_)), e_.I32(0), next);
+  const int64_t step = tma_ ? 1 : stage_.unit_bytes();
+  llvm::Value* next = b.CreateAdd(Now(position), e_.I32(step));
+  llvm::Value* wraps = b.CreateICmpEQ(next, e_.I32(step * stages_));
+  b.CreateStore(b.CreateSelect(wraps, e_.I32(0), next), position);
+  if (tma_ && phase != nullptr) b.CreateStore(b.CreateXor(Now(phase), b.CreateZExt(wraps, b.getInt32Ty())), phase);
+}
+
+llvm::Value* CopyRing::FirstByte(llvm::Value* position) const {
+  return tma_ ? e_.b().CreateMul(position, e_.I32(stage_.unit_bytes())) : position;
 }
 
 void CopyRing::FenceForAsync() { e_.Ptx(e_.b().getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true); }
 
 void CopyRing::AdvancePiece() {
   auto& b = e_.b();
-  llvm::Value* read = b.CreateLoad(b.getInt32Ty(), read_);
-  b.CreateStore(read, current_);
-  b.CreateStore(Next(read), read_);
-  if (tma_) {
-    tma_->Await();
-  } else {
+  b.CreateStore(Now(read_), current_);
+  if (tma_) AwaitNext();
+  Step(read_, read_phase_);
+  if (!tma_) {
     e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - 2, ";"), "", {}, true);
     if (read_by_wgmma_ && stored_) FenceForAsync();
     e_.Barrier();
@@ -201,7 +214,9 @@ void CopyRing::AdvancePiece() {
 
 void CopyRing::ReleasePiece() {
   FetchMeanwhile();
-  if (tma_) tma_->Release(e_.b().getTrue());
+  if (!tma_) return;
+  tma_->Release(Now(release_), e_.b().getTrue());
+  Step(release_);
 }
 
 void CopyRing::FetchPiece(int piece) {
@@ -211,8 +226,7 @@ void CopyRing::FetchPiece(int piece) {
   size_t tile = 0;
   int part = piece;
   while (part >= stage_.pieces(tile)) part -= stage_.pieces(tile++);
-  llvm::Value *iv = b.CreateLoad(e_.scalar(loop_.operand(1))->getType(), ahead_),
-              *at = b.CreateLoad(b.getInt32Ty(), write_);
+  llvm::Value *iv = b.CreateLoad(e_.scalar(loop_.operand(1))->getType(), ahead_), *at = FirstByte(Now(write_));
   llvm::BasicBlock *fill = e_.NewBlock("fetch"), *filled = e_.NewBlock("fetched");
   b.CreateCondBr(b.CreateLoad(b.getInt1Ty(), more_), fill, filled);
   b.SetInsertPoint(fill);
@@ -220,17 +234,16 @@ void CopyRing::FetchPiece(int piece) {
   if (tma_) {
     ByFirstWarp([&] {
       Compute(iv);
-      full_ = tma_->Begin(mine_, from.bytes());
+      full_ = tma_->Begin(Now(write_), Now(write_phase_), mine_, from.bytes());
       llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, at);
       LoadByTma(e_, *from.load, from, b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
     });
-    tma_->Filled();
   } else {
     Compute(iv);
     llvm::Value* first = b.CreateSub(at, e_.I32(part * stage_.piece_bytes));
     FillSlot(*from.load, from, b.CreateGEP(b.getInt8Ty(), memory_, first), part, stage_.pieces(tile));
   }
-  b.CreateStore(Next(at), write_);
+  Step(write_, write_phase_);
   if (piece + 1 == all) NextToFetch(iv);
   b.CreateBr(filled);
   b.SetInsertPoint(filled);
@@ -251,15 +264,11 @@ void CopyRing::Advance() {
   auto& b = e_.b();
   piece_ = 0;
   if (stage_.piece_bytes > 0) return;
-  llvm::Value* read = b.CreateLoad(b.getInt32Ty(), read_);
-  b.CreateStore(b.CreateLoad(b.getInt32Ty(), current_), before_);
-  b.CreateStore(read, current_);
-  b.CreateStore(Next(read), read_);
-  if (!tma_) {
-    Arrive();
-  } else if (!late_) {
-    tma_->Await();
-  }
+  b.CreateStore(Now(current_), before_);
+  b.CreateStore(Now(read_), current_);
+  if (tma_ && !late_) AwaitNext();
+  Step(read_, read_phase_);
+  if (!tma_) Arrive();
   // Copies of several widths take many registers: where products of the iteration before still run, they begin before this one's.
   fetches_later_ = read_by_wgmma_ && (!keeps_ || tma_ || only_computes_);
   begun_ = 0;
@@ -267,12 +276,12 @@ void CopyRing::Advance() {
 }
 
 void CopyRing::EndRound() {
-  if (tma_ && !late_ && !keeps_ && stage_.piece_bytes == 0) tma_->Release(e_.b().getTrue());
+  if (tma_ && !late_ && !keeps_ && stage_.piece_bytes == 0) tma_->Release(Now(current_), e_.b().getTrue());
   if (any_ != nullptr) e_.b().CreateStore(e_.b().getTrue(), any_);
 }
 
 void CopyRing::ReleaseKept() {
-  if (any_ != nullptr) tma_->Release(e_.b().CreateLoad(e_.b().getInt1Ty(), any_));
+  if (any_ != nullptr) tma_->Release(Now(before_), Now(any_));
 }
 
 bool CopyRing::IsAsync(const ir::Op& mma) const {
@@ -281,12 +290,14 @@ bool CopyRing::IsAsync(const ir::Op& mma) const {
 
 void CopyRing::Drain(std::vector<Registers>* carried) {
   DrainProducts(e_, async_, carried);
-  if (any_ != nullptr) tma_->Release(e_.b().getTrue());
+  if (any_ != nullptr) tma_->Release(Now(current_), e_.b().getTrue());
 }
 
-void CopyRing::ReleaseLate(llvm::Value* if_true) { tma_->Release(if_true); }
+void CopyRing::ReleaseLate(llvm::Value* if_true, bool before) {
+  tma_->Release(Now(before ? before_ : current_), if_true);
+}
 
-void CopyRing::AwaitNext() { tma_->Await(); }
+void CopyRing::AwaitNext() { tma_->Await(Now(read_), Now(read_phase_)); }
 
 // Copies of all threads to the stage that is read next have come.
 void CopyRing::Arrive() {
@@ -332,7 +343,7 @@ llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {
 
 llvm::Value* CopyRing::Slot(int i, bool before) const {
   auto& b = e_.b();
-  llvm::Value* stage = b.CreateLoad(b.getInt32Ty(), before ? before_ : current_);
+  llvm::Value* stage = FirstByte(Now(before ? before_ : current_));
   const int64_t offset = stage_.piece_bytes > 0 ? 0 : stage_.offsets[static_cast<size_t>(i)];
   llvm::Value* at = b.CreateAdd(stage, e_.I32(offset));
   return b.CreateGEP(b.getInt8Ty(), memory_, at);
@@ -340,8 +351,8 @@ llvm::Value* CopyRing::Slot(int i, bool before) const {
 
 void CopyRing::Fetch(bool frees_stage) {
   auto& b = e_.b();
-  llvm::Value *iv = b.CreateLoad(e_.scalar(loop_.operand(1))->getType(), ahead_),
-              *at = b.CreateLoad(b.getInt32Ty(), write_), *more = b.CreateLoad(b.getInt1Ty(), more_);
+  llvm::Value *iv = b.CreateLoad(e_.scalar(loop_.operand(1))->getType(), ahead_), *at = FirstByte(Now(write_)),
+              *more = Now(more_);
   // Addresses are there when the stage becomes free.
   if (only_computes_) Compute(iv);
   if (frees_stage) FreeStage();
@@ -361,7 +372,7 @@ void CopyRing::Fetch(bool frees_stage) {
       Bring(at);
     }
   }
-  b.CreateStore(Next(at), write_);
+  Step(write_, write_phase_);
   NextToFetch(iv);
   if (filled != nullptr) {
     b.CreateBr(filled);
@@ -372,25 +383,18 @@ void CopyRing::Fetch(bool frees_stage) {
 
 // A thread of warp 0 does, mine_.
 void CopyRing::ByFirstWarp(const std::function<void()>& start_copies) {
-  auto& b = e_.b();
-  llvm::BasicBlock *start = e_.NewBlock("start"), *started = e_.NewBlock("started");
-  b.CreateCondBr(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), start, started);
-  b.SetInsertPoint(start);
   mine_ = e_.threads().IsElected();
   start_copies();
-  b.CreateBr(started);
-  b.SetInsertPoint(started);
 }
 
 void CopyRing::FillByTma(llvm::Value* iv, llvm::Value* at) {
   int64_t bytes = 0;
   for (size_t i = 0; i < stage_.tiles.size(); ++i) bytes += stage_.shares_slot(i) ? 0 : stage_.tiles[i].bytes();
   ByFirstWarp([&] {
-    full_ = tma_->Begin(mine_, bytes);
+    full_ = tma_->Begin(Now(write_), Now(write_phase_), mine_, bytes);
     Compute(iv);
     Bring(at);
   });
-  tma_->Filled();
 }
 
 bool CopyRing::OnlyComputes() const {

@@ -74,8 +74,8 @@ class CopyRing {
   void Drain(std::vector<Registers>* carried);
   // Products of the iteration before, which kept its stage (plan/running_products.h), have ended.
   void ReleaseKept();
-  // The oldest stage is free, which late products have read.
-  void ReleaseLate(llvm::Value* if_true);
+  // The stage of the iteration before, or of this one, is free, which late products have read.
+  void ReleaseLate(llvm::Value* if_true, bool before);
 
  private:
   // Before wgmma reads, or TMA writes, what this thread has stored.
@@ -101,8 +101,10 @@ class CopyRing {
   void FillThroughPointers(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
   // What this thread copied there, in the operand's type.
   void ConvertSlot(const StagedTile& tile, llvm::Value* slot);
-  // The stage behind this one; both by their first byte.
-  llvm::Value* Next(llvm::Value* at) const;
+  llvm::Value* Now(llvm::AllocaInst* variable) const;
+  // To the next place of the ring; in each round of a ring that TMA fills the phase is another one.
+  void Step(llvm::AllocaInst* position, llvm::AllocaInst* phase = nullptr);
+  llvm::Value* FirstByte(llvm::Value* position) const;
 
   Emitter& e_;
   const ir::Op& loop_;
@@ -114,9 +116,10 @@ class CopyRing {
   std::optional<TmaStages> tma_;
   llvm::Value *full_ = nullptr, *mine_ = nullptr;  // for TMA copies: the stage's barrier, the thread that starts them
   llvm::Value* memory_;
-  // Variables, which become registers. Stages (i32): of the iteration before, of this one, of the next, to be filled next; the induction
-  // variable of what is fetched next, and whether there is such an iteration.
-  llvm::AllocaInst *before_, *current_, *read_, *write_, *ahead_, *more_;
+  // Variables, which become registers. Stages (i32; their numbers where TMA fills them, else their first bytes): of the iteration before, of
+  // this one, of the next, to be filled next, of pieces the oldest; the phases of the next and of what is filled; the induction variable of
+  // what is fetched next, and whether there is such an iteration (and this is a thread of the warp that starts its copies by TMA).
+  llvm::AllocaInst *before_, *current_, *read_, *write_, *release_, *read_phase_, *write_phase_, *ahead_, *more_;
   llvm::AllocaInst* any_ = nullptr;          // there was an iteration before, which kept its stage for TMA copies
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   std::vector<const ir::Op*> async_;         // products that are not waited for in their iteration

@@ -1,14 +1,14 @@
 // The barriers of a ring that TMA fills without a producer warp: one thread of warp 0 starts the copies of a stage, once all warps are done
 // with what lay there; every warp waits for the stages that it reads, and for no other warp.
 //
-//   TmaStages stages(e, 4);                           // before the loop
-//   llvm::Value* full = stages.Begin(mine, bytes);    // in warp 0: the stage is free; copies that `mine` starts count at `full`
-//   stages.Filled();                                  // in all warps, behind that
-//   stages.Await();                                   // the next stage is full
-//   stages.Release(if_true);                          // this warp is done with the oldest one
+//   TmaStages stages(e, 4);                                         // before the loop
+//   llvm::Value* full = stages.Begin(stage, phase, mine, bytes);    // in warp 0: the stage is free; copies that `mine` starts count at `full`
+//   stages.Await(stage, phase);                                     // it is full
+//   stages.Release(stage, if_true);                                 // this warp is done with it
 //
-// A stage has two mbarriers: "full" counts the bytes of its copies, "free" the warps that are done with it. Positions and phases persist
-// across executions of the loop: all that is filled must be awaited and released.
+// A stage has two mbarriers: "full" counts the bytes of its copies, "free" the warps that are done with it. Their phases persist across
+// executions of the loop: all that is filled must be awaited and released. Stages are taken in turn; the phase, which is kFirstFill in the
+// first round of those who fill and kFirstRead in that of those who read, is the other one in each next round.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_TMA_STAGES_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_TMA_STAGES_H_
 
@@ -20,22 +20,20 @@ class TmaStages {
  public:
   TmaStages(Emitter& e, int stages);
 
+  static constexpr int kFirstFill = 1, kFirstRead = 0;
+
   // `bytes` that copies bring.
-  llvm::Value* Begin(llvm::Value* mine, int64_t bytes);
-  void Filled() { Move(fill_, fill_phase_); }
-  void Await();
-  void Release(llvm::Value* if_true);
+  llvm::Value* Begin(llvm::Value* stage, llvm::Value* phase, llvm::Value* mine, int64_t bytes);
+  void Await(llvm::Value* stage, llvm::Value* phase);
+  void Release(llvm::Value* stage, llvm::Value* if_true);
 
  private:
   llvm::Value* Full(llvm::Value* stage);
   llvm::Value* Free(llvm::Value* stage);
-  void Move(llvm::AllocaInst* stage, llvm::AllocaInst* phase, llvm::Value* if_true = nullptr);
 
   Emitter& e_;
   const int stages_;
   llvm::Value* barriers_;
-  // Variables, which become registers: stages and the phases that are waited for there.
-  llvm::AllocaInst *fill_, *fill_phase_, *await_, *await_phase_, *release_;
 };
 
 }  // namespace tile::codegen
