@@ -388,5 +388,38 @@ TEST(CopyPtx, ValuesOf8BitsThatLieAcrossAreWidenedForWgmma) {
   }
 }
 
+TEST(CopyPtx, OfRowsThatComeEarlyTheFirstComesAlone) {
+  const std::string text = R"(
+entry @sums(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %rows: tile<i32>) {
+  %block, %y, %z = get_tile_block_id
+  %blocks, %ny, %nz = get_num_tile_blocks
+  %at = make_tensor_view %a, shape = [%rows, 16384], strides = [16384, 1]
+  %bt = make_tensor_view %b, shape = [%rows], strides = [1]
+  %from = make_partition_view %at : partition_view<tile=(1x16384)>
+  %to = make_partition_view %bt : partition_view<tile=(1)>
+  for %i in (%block to %rows, step %blocks) : tile<i32> {
+    %x = load_view_tko weak %from[%i, 0]
+    %r = reduce %x dim=1 identities=[0.0 : bf16] (%e: tile<bf16>, %acc: tile<bf16>) {
+      %t = addf %e, %acc
+      yield %t
+    }
+    store_view_tko weak %r, %to[%i]
+  }
+  return
+})";
+  const CompiledText c = CompileText(text, 90, "", false, /*aligned=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  // Four vectors of a thread: of the first tile, of the two behind it, and of the one three iterations later.
+  EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 4 * 4);
+  EXPECT_EQ(Count(c.ptx, "cp.async.commit_group;"), 4);
+  EXPECT_EQ(Count(c.ptx, "cp.async.wait_group 2;"), 1);
+  // In the order of the program, which blocks of PTX need not keep.
+  const size_t first = c.llvm.find("cp.async.commit_group;"), await = c.llvm.find("cp.async.wait_group 0;");
+  ASSERT_NE(await, std::string::npos);
+  EXPECT_LT(first, await);
+  EXPECT_LT(await, c.llvm.find("cp.async.commit_group;", first + 1));
+}
+
 }  // namespace
 }  // namespace tile::codegen

@@ -39,9 +39,9 @@ inline std::vector<int> AllSms() {
   return sms;
 }
 
-// All kernels of the text, or the one of this name. `descriptors`: as in CompileOptions.
+// All kernels of the text, or the one of this name. `descriptors`, `aligned`: as in CompileOptions.
 inline CompiledText CompileText(const std::string& text, const Target& target, const std::string& kernel = "",
-                                bool descriptors = false) {
+                                bool descriptors = false, bool aligned = false) {
   CompiledText out;
   ir::Diagnostics diags;
   std::unique_ptr<ir::Module> m = ir::Parse(text, "test.tile", &diags);
@@ -55,6 +55,7 @@ inline CompiledText CompileText(const std::string& text, const Target& target, c
     CompileOptions options;
     options.target = &target;
     options.descriptors = descriptors;
+    options.aligned = aligned;
     options.verify_each = true;
     Trace trace;
     trace.wants_text = [](absl::string_view pass) { return pass == "llvm"; };
@@ -73,8 +74,8 @@ inline CompiledText CompileText(const std::string& text, const Target& target, c
 }
 
 inline CompiledText CompileText(const std::string& text, int sm, const std::string& kernel = "",
-                                bool descriptors = false) {
-  return CompileText(text, *FindTarget(sm), kernel, descriptors);
+                                bool descriptors = false, bool aligned = false) {
+  return CompileText(text, *FindTarget(sm), kernel, descriptors, aligned);
 }
 
 inline int Count(const std::string& text, const std::string& what) {
