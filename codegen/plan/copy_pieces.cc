@@ -84,7 +84,7 @@ bool Fits(const PieceRing& ring, const Pieces& p, int num_warps, const Op& copy)
     const bool shared = tile.k_major || parts == 1 || s.m / kRows * (s.n / kColumns) / parts >= num_warps;
     if (parts > tile.chunks() || !shared) return false;
   }
-  return p.whole ? ring.pieces > tuning::kStagesForWhole * copy.num_results() : ring.pieces >= tuning::kLeastPieces;
+  return p.whole ? ring.pieces >= tuning::kStagesForWhole * copy.num_results() : ring.pieces >= tuning::kLeastPieces;
 }
 
 }  // namespace

@@ -87,6 +87,16 @@ int MostCopyStages(int64_t stage_bytes) {
   return static_cast<int>(std::clamp<int64_t>(in_flight + 1, tuning::kMostCopyStages, tuning::kMostSmallCopyStages));
 }
 
+// Of left operands that stay in shared memory for a loop; others of products by wgmma are in registers, or copied.
+int64_t BytesOfStagedLhs(const Target& target, int num_warps, const std::vector<const ir::Op*>& products) {
+  int64_t bytes = 0;
+  for (const ir::Op* mma : products) {
+    const ir::Type t = mma->operand(0)->type();
+    if (StagesLhs(target, num_warps, *mma)) bytes += t.num_elements() * ir::MemoryBits(t.elem()) / 8;
+  }
+  return bytes;
+}
+
 // Loops that copy ahead get two blocks on a multiprocessor, if their registers and three stages of each fit (one
 // multiplies while the other waits at its barrier), else one with as many stages as fit, or, if there are not even two, a ring of pieces. Products
 // of nothing but copies get fewer warps, with larger pieces of the result. False if no ring fits.
@@ -142,11 +152,11 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   }
   const int64_t threads = 32 * plan->num_warps;
   const int64_t registers = threads * ((live + apart) / threads + beside);
-  const auto in_pieces = [&](int blocks) {
+  const auto in_pieces = [&](int blocks, int64_t beside_ring, int64_t more_than = 0) {
     const PieceRing ring =
-        PlanPieces(target, plan->num_warps, copies, target.shared_bytes_of(blocks) - other - exchanged,
+        PlanPieces(target, plan->num_warps, copies, target.shared_bytes_of(blocks) - other - beside_ring,
                    [&](const ir::Op& mma) { return by_wgmma(plan->num_warps, mma); });
-    if (ring.bytes == 0) return false;
+    if (ring.bytes == 0 || ring.pieces * ring.bytes <= more_than) return false;
     plan->blocks = blocks;
     plan->stages = ring.pieces;
     plan->piece_bytes = ring.bytes;
@@ -154,13 +164,22 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
                     plan->num_warps, " warps, ", blocks, blocks == 1 ? " block" : " blocks", " on a multiprocessor");
     return true;
   };
-  if (stages(1) < 2) return in_pieces(1);
+  if (stages(1) < 2) return in_pieces(1, exchanged);
+  const bool whole =
+      std::all_of(products.begin(), products.end(), [&](const ir::Op* mma) { return by_wgmma(plan->num_warps, *mma); });
+  // Of three warpgroups in blocks of their own, one is more often at its products while others work on rows than of two whose products
+  // are late: attention with heads of 64, 64 queries, 128 keys, four places for operands: 560 us; two blocks of three stages: 598.
+  const int64_t each = (live + apart) / threads + tuning::kBesideLate;
+  if (whole && by_rows && plan->num_warps == 4 && most_stages > 2 && 3 * threads * each <= Target::kRegisters) {
+    const int64_t staged = BytesOfStagedLhs(target, plan->num_warps, products);
+    const bool late = target.shared_bytes_of(3) - other - staged >= tuning::kStagesForLate * stage;
+    if (!late && in_pieces(3, staged)) return true;
+  }
   const int for_two = by_rows && plan->num_warps == 4 ? tuning::kStagesForTwoWarpgroups : tuning::kStagesForTwoBlocks;
   plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= for_two ? 2 : 1;
   plan->stages = stages(plan->blocks);
-  const bool whole =
-      std::all_of(products.begin(), products.end(), [&](const ir::Op* mma) { return by_wgmma(plan->num_warps, *mma); });
-  if (whole && plan->stages == 2 && most_stages > 2 && in_pieces(plan->blocks)) return true;
+  if (whole && plan->stages == 2 && most_stages > 2 && in_pieces(plan->blocks, exchanged, plan->stages * stage))
+    return true;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
                   " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
   return true;

@@ -104,7 +104,7 @@ inline constexpr int kStagesForTwoWarpgroups = 2;
 inline constexpr int kStagesForTma = 3;
 // A ring of pieces has so many, up to twice as many: each has a barrier, and all but one are on their way.
 inline constexpr int kLeastPieces = 6;
-// Operands that are pieces as a whole have a ring of more than so many stages, or stages of all are as good.
+// Operands that are pieces as a whole have a ring of so many stages and more; of just as many, stages of all are as good, if they fit.
 inline constexpr int kStagesForWhole = 2;
 // A late product keeps the stage of the iteration before; one is read, and one is filled.
 inline constexpr int kStagesForLate = 3;

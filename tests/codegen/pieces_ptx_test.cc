@@ -118,6 +118,27 @@ TEST(PiecesPtx, WgmmaTakesThemWhole) {
   EXPECT_FALSE(Remarks(CompileText(absl::StrReplaceAll(kWide, {{"NN", "16"}}), 90), "pieces"));
 }
 
+// Heads of 64: three blocks hold an iteration and half of the next one each, or two blocks three iterations.
+TEST(PiecesPtx, ThreeWarpgroupsInBlocksOfTheirOwn) {
+  const std::string text = absl::StrReplaceAll(
+      kWide, {{"256", "64"},
+              {"    %narrow = ftof %product :",
+               "    %greatest = reduce %product dim=1 identities=[0xFF800000 : f32] : tile<64x128xf32> -> tile<64xf32> "
+               "(%e: tile<f32>, %s: tile<f32>) {\n      %r = maxf %e, %s\n      yield %r : tile<f32>\n    }\n"
+               "    %column = reshape %greatest : tile<64xf32> -> tile<64x1xf32>\n"
+               "    %all = broadcast %column : tile<64x1xf32> -> tile<64x128xf32>\n"
+               "    %below = subf %product, %all : tile<64x128xf32>\n    %narrow = ftof %below :"}});
+  const CompiledText c = CompileText(absl::StrReplaceAll(text, {{"NN", "128"}}), 90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  EXPECT_TRUE(Remarks(c, "4 pieces of 16384 bytes are copied ahead by 4 warps, 3 blocks"));
+  EXPECT_TRUE(Remarks(c, "tiles come by TMA"));
+  EXPECT_EQ(Count(c.ptx, ".minnctapersm 3"), 1);
+  // With 64 keys the late product has its three stages.
+  const std::string less = absl::StrReplaceAll(text, {{"64x128xf32", "64x64xf32"}, {"NN", "64"}});
+  EXPECT_FALSE(Remarks(CompileText(less, 90, "", /*descriptors=*/true), "pieces"));
+}
+
 // Pieces are counted, so no iteration may leave any out; and each is multiplied once.
 TEST(PiecesPtx, WhereTilesStayWhole) {
   const std::string ends = absl::StrReplaceAll(
