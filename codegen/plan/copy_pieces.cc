@@ -74,7 +74,7 @@ std::optional<Pieces> PiecesOf(const Target& target, const Op& copy, const ByWgm
 }
 
 // Each product can be done piece by piece.
-bool Fits(const PieceRing& ring, const Pieces& p, int num_warps, const Op& copy) {
+bool Fits(const PieceRing& ring, const Pieces& p, int num_warps, const Op& copy, bool just_two) {
   const StageLayout stage = StageOf(copy);
   for (size_t i = 0; i < p.products.size(); ++i) {
     const StagedTile& tile = stage.tiles[i];
@@ -84,13 +84,15 @@ bool Fits(const PieceRing& ring, const Pieces& p, int num_warps, const Op& copy)
     const bool shared = tile.k_major || parts == 1 || s.m / kRows * (s.n / kColumns) / parts >= num_warps;
     if (parts > tile.chunks() || !shared) return false;
   }
-  return p.whole ? ring.pieces >= tuning::kStagesForWhole * copy.num_results() : ring.pieces >= tuning::kLeastPieces;
+  if (!p.whole) return ring.pieces >= tuning::kLeastPieces;
+  const int two = tuning::kStagesForWhole * copy.num_results();
+  return ring.pieces > two || (just_two && ring.pieces == two);
 }
 
 }  // namespace
 
 PieceRing PlanPieces(const Target& target, int num_warps, const std::vector<const Op*>& copies, int64_t room,
-                     const ByWgmma& by_wgmma) {
+                     const ByWgmma& by_wgmma, bool just_two) {
   std::vector<Pieces> all;
   int64_t least = kLeastBytes;
   bool whole = false;
@@ -106,7 +108,7 @@ PieceRing PlanPieces(const Target& target, int num_warps, const std::vector<cons
   while (!whole && ring.pieces >= 2 * tuning::kLeastPieces)
     ring = {2 * ring.bytes, static_cast<int>(room / (2 * ring.bytes))};
   for (size_t i = 0; i < copies.size(); ++i) {
-    if (!Fits(ring, all[i], num_warps, *copies[i])) return {};
+    if (!Fits(ring, all[i], num_warps, *copies[i], just_two)) return {};
   }
   return ring;
 }

@@ -152,11 +152,11 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   }
   const int64_t threads = 32 * plan->num_warps;
   const int64_t registers = threads * ((live + apart) / threads + beside);
-  const auto in_pieces = [&](int blocks, int64_t beside_ring, int64_t more_than = 0) {
-    const PieceRing ring =
-        PlanPieces(target, plan->num_warps, copies, target.shared_bytes_of(blocks) - other - beside_ring,
-                   [&](const ir::Op& mma) { return by_wgmma(plan->num_warps, mma); });
-    if (ring.bytes == 0 || ring.pieces * ring.bytes <= more_than) return false;
+  const auto in_pieces = [&](int blocks, int64_t beside_ring, bool just_two = false) {
+    const PieceRing ring = PlanPieces(
+        target, plan->num_warps, copies, target.shared_bytes_of(blocks) - other - beside_ring,
+        [&](const ir::Op& mma) { return by_wgmma(plan->num_warps, mma); }, just_two);
+    if (ring.bytes == 0) return false;
     plan->blocks = blocks;
     plan->stages = ring.pieces;
     plan->piece_bytes = ring.bytes;
@@ -173,13 +173,12 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   if (whole && by_rows && plan->num_warps == 4 && most_stages > 2 && 3 * threads * each <= Target::kRegisters) {
     const int64_t staged = BytesOfStagedLhs(target, plan->num_warps, products);
     const bool late = target.shared_bytes_of(3) - other - staged >= tuning::kStagesForLate * stage;
-    if (!late && in_pieces(3, staged)) return true;
+    if (!late && in_pieces(3, staged, /*just_two=*/true)) return true;
   }
   const int for_two = by_rows && plan->num_warps == 4 ? tuning::kStagesForTwoWarpgroups : tuning::kStagesForTwoBlocks;
   plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= for_two ? 2 : 1;
   plan->stages = stages(plan->blocks);
-  if (whole && plan->stages == 2 && most_stages > 2 && in_pieces(plan->blocks, exchanged, plan->stages * stage))
-    return true;
+  if (whole && plan->stages == 2 && most_stages > 2 && in_pieces(plan->blocks, exchanged)) return true;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
                   " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
   return true;

@@ -104,7 +104,8 @@ inline constexpr int kStagesForTwoWarpgroups = 2;
 inline constexpr int kStagesForTma = 3;
 // A ring of pieces has so many, up to twice as many: each has a barrier, and all but one are on their way.
 inline constexpr int kLeastPieces = 6;
-// Operands that are pieces as a whole have a ring of so many stages and more; of just as many, stages of all are as good, if they fit.
+// Operands that are pieces as a whole have a ring of more than so many stages: of just as many, stages of all are better where they fit (MLA of heads
+// of 128 and 64: 2.9 ms, 3.7 in six pieces).
 inline constexpr int kStagesForWhole = 2;
 // A late product keeps the stage of the iteration before; one is read, and one is filled.
 inline constexpr int kStagesForLate = 3;

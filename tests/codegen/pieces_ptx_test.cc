@@ -139,6 +139,31 @@ TEST(PiecesPtx, ThreeWarpgroupsInBlocksOfTheirOwn) {
   EXPECT_FALSE(Remarks(CompileText(less, 90, "", /*descriptors=*/true), "pieces"));
 }
 
+// Heads of 128 and 64 more elements of each key, as in MLA: two stages in each of two blocks are better than six places for three operands.
+TEST(PiecesPtx, StagesOfThreeOperandsThatFitTwice) {
+  const std::string text = absl::StrReplaceAll(
+      kWide,
+      {{"256", "128"},
+       {"NN", "64"},
+       {"  %first = constant",
+        "  %qw = make_partition_view %qt : partition_view<tile=(64x64), padding_value = zero, tensor_view<64x128xf16, strides=[128,1]>>\n"
+        "  %kw = make_partition_view %kt : partition_view<tile=(64x64), padding_value = zero, dim_map=[1, 0], "
+        "tensor_view<?x128xf16, strides=[128,1]>>\n"
+        "  %first = constant"},
+       {"  %sum = for", "  %x2, %t9 = load_view_tko weak %qw[%first, %first] -> tile<64x64xf16>, token\n  %sum = for"},
+       {"    %narrow = ftof %product :",
+        "    %keys2, %t8 = load_view_tko weak %kw[%first, %step] -> tile<64x64xf16>, token\n"
+        "    %scores = mmaf %x2, %keys2, %product\n"
+        "    %greatest = reduce %scores dim=1 identities=[0xFF800000 : f32] : tile<64x64xf32> -> tile<64xf32> "
+        "(%e: tile<f32>, %s: tile<f32>) {\n      %r = maxf %e, %s\n      yield %r : tile<f32>\n    }\n"
+        "    %column = reshape %greatest : tile<64xf32> -> tile<64x1xf32>\n"
+        "    %all = broadcast %column : tile<64x1xf32> -> tile<64x64xf32>\n"
+        "    %below = subf %scores, %all : tile<64x64xf32>\n    %narrow = ftof %below :"}});
+  const CompiledText c = CompileText(text, 90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_TRUE(Remarks(c, "2 stages of 40960 bytes are copied ahead by 4 warps, 2 blocks"));
+}
+
 // Pieces are counted, so no iteration may leave any out; and each is multiplied once.
 TEST(PiecesPtx, WhereTilesStayWhole) {
   const std::string ends = absl::StrReplaceAll(
