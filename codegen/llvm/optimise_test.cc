@@ -88,7 +88,9 @@ TEST_F(Optimised, AsWellAsByAll) {
       const bool in_loop = llvm::is_contained(llvm::successors(&block), &block);
       EXPECT_FALSE(in_loop && i.getOpcode() == llvm::Instruction::UDiv);
       if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(&i)) branches += branch->isConditional();
-      if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&i)) EXPECT_EQ(store->getAlign().value(), 16u);
+      if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&i)) {
+        EXPECT_EQ(store->getAlign().value(), 16u);
+      }
     }
   }
   EXPECT_EQ(branches, 2);  // of the loop, and one for both stores
