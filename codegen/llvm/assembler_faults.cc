@@ -28,6 +28,17 @@ bool IsGuardedStrongAccess(const llvm::Instruction& i) {
   return ptx.contains(".acquire") || ptx.contains(".relaxed") || ptx.contains(".release") || ptx.contains(".acq_rel");
 }
 
+// A wait that leaves products by wgmma running.
+bool LeavesProductsRunning(const llvm::Instruction& i) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
+  const auto* text = call == nullptr ? nullptr : llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+  constexpr llvm::StringLiteral kWait = "wgmma.wait_group.sync.aligned ";
+  return text != nullptr && llvm::StringRef(text->getAsmString()).contains(kWait) &&
+         !llvm::StringRef(text->getAsmString()).contains((kWait + "0").str());
+}
+
+bool MustStayRolled(const llvm::Instruction& i) { return IsGuardedStrongAccess(i) || LeavesProductsRunning(i); }
+
 void KeepRolled(llvm::Loop* loop) {
   llvm::LLVMContext& context = loop->getHeader()->getContext();
   llvm::MDNode* disable = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
@@ -36,12 +47,12 @@ void KeepRolled(llvm::Loop* loop) {
   loop->setLoopID(id);
 }
 
-void KeepRolledWhatIsGuarded(llvm::Function& f) {
+void KeepRolledWhatMustBe(llvm::Function& f) {
   llvm::DominatorTree dominators(f);
   llvm::LoopInfo loops(dominators);
   for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
     for (llvm::BasicBlock* block : loop->blocks()) {
-      if (std::any_of(block->begin(), block->end(), IsGuardedStrongAccess)) {
+      if (std::any_of(block->begin(), block->end(), MustStayRolled)) {
         KeepRolled(loop);
         break;
       }
@@ -102,7 +113,7 @@ void ConvertBitsBySelect(llvm::Function* f) {
 
 void AvoidAssemblerFaults(llvm::Module* module) {
   for (llvm::Function& f : *module) {
-    if (!f.isDeclaration()) KeepRolledWhatIsGuarded(f);
+    if (!f.isDeclaration()) KeepRolledWhatMustBe(f);
     RemoveUnusedShuffles(&f);
     ConvertBitsBySelect(&f);
     for (llvm::Instruction& i : llvm::instructions(f)) {

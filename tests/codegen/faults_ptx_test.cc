@@ -152,5 +152,13 @@ entry @k(%a: tile<ptr<TYPE>>, %out: tile<ptr<f32>>) {
   }
 }
 
+// Products that still run where an iteration ends: unrolled, sums are read too early.
+TEST(AssemblerFaults, LoopsThatLeaveProductsRunningStayRolled) {
+  const auto rolled = [](int n) { return Count(CompileText(ProductText(64, n, 32), 90).ptx, "nounroll"); };
+  EXPECT_EQ(rolled(16), 1);
+  EXPECT_EQ(rolled(128), 1);
+  EXPECT_EQ(Count(CompileText(ProductText(64, 16, 32), 80).ptx, "nounroll"), 0);
+}
+
 }  // namespace
 }  // namespace tile::codegen
