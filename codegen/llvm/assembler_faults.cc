@@ -16,25 +16,27 @@
 namespace tile::codegen {
 namespace {
 
-// PTX of our own with a predicate, that orders other accesses or is ordered.
-bool IsGuardedStrongAccess(const llvm::Instruction& i) {
+// Of PTX of our own; "" of anything else.
+llvm::StringRef PtxOf(const llvm::Instruction& i) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
   const auto* text = call == nullptr ? nullptr : llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
-  if (text == nullptr) return false;
-  const bool guarded =
-      std::any_of(call->arg_begin(), call->arg_end(), [](const llvm::Use& v) { return v->getType()->isIntegerTy(1); });
-  if (!guarded) return false;
-  const llvm::StringRef ptx = text->getAsmString();
-  return ptx.contains(".acquire") || ptx.contains(".relaxed") || ptx.contains(".release") || ptx.contains(".acq_rel");
+  return text == nullptr ? "" : llvm::StringRef(text->getAsmString());
+}
+
+// PTX of our own with a predicate, that orders other accesses or is ordered.
+bool IsGuardedStrongAccess(const llvm::Instruction& i) {
+  const llvm::StringRef ptx = PtxOf(i);
+  if (!ptx.contains(".acquire") && !ptx.contains(".relaxed") && !ptx.contains(".release") && !ptx.contains(".acq_rel"))
+    return false;
+  const auto& call = llvm::cast<llvm::CallInst>(i);
+  return std::any_of(call.arg_begin(), call.arg_end(), [](const llvm::Use& v) { return v->getType()->isIntegerTy(1); });
 }
 
 // A wait that leaves products by wgmma running.
 bool LeavesProductsRunning(const llvm::Instruction& i) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
-  const auto* text = call == nullptr ? nullptr : llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
   constexpr llvm::StringLiteral kWait = "wgmma.wait_group.sync.aligned ";
-  return text != nullptr && llvm::StringRef(text->getAsmString()).contains(kWait) &&
-         !llvm::StringRef(text->getAsmString()).contains((kWait + "0").str());
+  const auto [before, groups] = PtxOf(i).split(kWait);
+  return !groups.empty() && !groups.starts_with("0");
 }
 
 bool MustStayRolled(const llvm::Instruction& i) { return IsGuardedStrongAccess(i) || LeavesProductsRunning(i); }
@@ -74,10 +76,7 @@ void RemoveUnusedShuffles(llvm::Function* f) {
 }
 
 // PTX that acquires by a load, and all of whose results are unused.
-bool IsUnusedAcquire(const llvm::CallInst& call) {
-  const auto* text = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand());
-  return text != nullptr && text->getAsmString().contains("ld.acquire.") && call.use_empty();
-}
+bool IsUnusedAcquire(const llvm::CallInst& call) { return PtxOf(call).contains("ld.acquire.") && call.use_empty(); }
 
 void AcquireByFence(llvm::CallInst* call) {
   const auto* text = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());

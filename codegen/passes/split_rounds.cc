@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/analysis/origin.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/passes/split_view.h"
 #include "codegen/passes/unused.h"
@@ -151,8 +152,6 @@ void SplitRounds(ir::Module* module, Op* mma, int parts) {
 
 namespace {
 
-bool IsParameter(const Value& v) { return v.def() == nullptr && v.block()->parent() == nullptr; }
-
 // Along a dimension of a tensor that a view cuts into tiles.
 struct Extent {
   int64_t fixed = ir::kDynamic;
@@ -168,9 +167,7 @@ Extent ExtentOf(const Value* view, int dim) {
   if (!maker) return {};
   const auto open =
       static_cast<size_t>(std::count(shape.begin(), shape.begin() + static_cast<int64_t>(d), ir::kDynamic));
-  const Value* v = maker->dynamic_shape()[open];
-  while (const auto assume = ir::DefAs<ir::AssumeOp>(v)) v = assume->value();
-  return {ir::kDynamic, v};
+  return {ir::kDynamic, Assumed(maker->dynamic_shape()[open])};
 }
 
 // Whether the operand's part along K is the one that the loop counts.
@@ -219,7 +216,7 @@ bool JoinRounds(ir::Module* module, ir::Function* function, Op* mma, int rounds)
   // A multiple of what becomes one.
   const Extent extent = ExtentOf(view, dim);
   const bool fixed = extent.fixed != ir::kDynamic;
-  if (fixed ? extent.fixed % (k * rounds) != 0 : extent.given == nullptr || !IsParameter(*extent.given)) return false;
+  if (fixed ? extent.fixed % (k * rounds) != 0 : extent.given == nullptr || !IsParameter(extent.given)) return false;
   if (!fixed) Decide<Decision::kJoinedRounds>(module, KernelOp(module, function), {extent.given->index(), k * rounds});
 
   OpWriter before(module, loop);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/passes/split_view.h"
 #include "codegen/plan/loaded_operand.h"
 #include "codegen/plan/mma_layout.h"
 #include "ir/op_views.h"
@@ -33,16 +34,7 @@ bool LiesAcross(const Op& mma) {
 void Widen(ir::Module* module, Op* mma, int operand) {
   ir::Value* from = mma->operand(operand);
   const ir::Type type = module->types().Tile(ir::Element::Number(ir::Elem::kF16), from->type().shape());
-  const uint32_t end = 1;
-  Op* op = module->CreateOp({.info = ir::GetOp(ir::Opcode::kFToF),
-                             .operands = {&from, 1},
-                             .operand_ends = {&end, 1},
-                             .results = {&type, 1},
-                             .attrs = {},
-                             .loc = mma->loc,
-                             .pos = mma->pos});
-  module->InsertBefore(mma->block(), mma, op);
-  mma->set_operand(operand, op->result(0));
+  mma->set_operand(operand, OpWriter(module, mma).Make(ir::Opcode::kFToF, {from}, type));
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/analysis/constants.h"
 #include "codegen/analysis/missing_fact.h"
+#include "codegen/analysis/origin.h"
 #include "codegen/target/decisions.h"
 #include "ir/float.h"
 #include "ir/op_views.h"

@@ -36,9 +36,12 @@ bool IsIndependent(const ir::Function& function) {
   return independent;
 }
 
+// Stages that hold so many bytes, which are to be on their way.
+int64_t StagesInFlight(int64_t bytes, int64_t stage_bytes) { return (bytes + stage_bytes - 1) / stage_bytes; }
+
 int MostFetchStages(int64_t stage_bytes) {
-  const int64_t in_flight = (tuning::kFetchedInFlight + stage_bytes - 1) / stage_bytes;
-  return static_cast<int>(std::clamp<int64_t>(in_flight, tuning::kMostStages, tuning::kMostSmallFetchStages));
+  return static_cast<int>(std::clamp<int64_t>(StagesInFlight(tuning::kFetchedInFlight, stage_bytes),
+                                              tuning::kMostStages, tuning::kMostSmallFetchStages));
 }
 
 // Stages as deep as shared memory allows, for two blocks on a multiprocessor (one's epilogue beside the other's
@@ -83,8 +86,8 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
 
 // As many stages as cover the latency of the L2 when no other block does, of small tiles more than of large ones.
 int MostCopyStages(int64_t stage_bytes) {
-  const int64_t in_flight = (tuning::kBytesInFlight + stage_bytes - 1) / stage_bytes;
-  return static_cast<int>(std::clamp<int64_t>(in_flight + 1, tuning::kMostCopyStages, tuning::kMostSmallCopyStages));
+  return static_cast<int>(std::clamp<int64_t>(StagesInFlight(tuning::kBytesInFlight, stage_bytes) + 1,
+                                              tuning::kMostCopyStages, tuning::kMostSmallCopyStages));
 }
 
 // Of left operands that stay in shared memory for a loop; others of products by wgmma are in registers, or copied.

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/origin.h"
 #include "codegen/analysis/view_dim.h"
 #include "ir/expr.h"
 #include "ir/op_views.h"
@@ -29,13 +30,6 @@ ir::Elem ElementOf(ir::Elem view, const StagedTile& tile) {
 
 ExprNode Const(int64_t v) { return {ExprOp::kConst, 0, 0, v}; }
 ExprNode Node(ExprOp op) { return {op, 0, 0, 0}; }
-
-const Value* Assumed(const Value* v) {
-  while (const auto assume = ir::DefAs<ir::AssumeOp>(v)) v = assume->value();
-  return v;
-}
-
-bool IsParameter(const Value* v) { return v->def() == nullptr && v->block()->parent() == nullptr; }
 
 Expr Join(Expr a, const Expr& b, ExprNode op) {
   a.insert(a.end(), b.begin(), b.end());

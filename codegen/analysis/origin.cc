@@ -1,4 +1,4 @@
-#include "codegen/analysis/constants.h"
+#include "codegen/analysis/origin.h"
 
 #include <algorithm>
 
@@ -12,5 +12,12 @@ bool IsZero(const ir::Value* v) {
   const auto bytes = constant->value().bytes;
   return std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b == 0; });
 }
+
+const ir::Value* Assumed(const ir::Value* v) {
+  while (const auto assume = ir::DefAs<ir::AssumeOp>(v)) v = assume->value();
+  return v;
+}
+
+bool IsParameter(const ir::Value* v) { return v->def() == nullptr && v->block()->parent() == nullptr; }
 
 }  // namespace tile::codegen
