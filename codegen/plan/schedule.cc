@@ -177,14 +177,9 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   const bool one_group = whole && by_rows && plan->num_warps == 4 && most_stages > 2;
   const int64_t staged = one_group ? BytesOfStagedLhs(target, plan->num_warps, products) : 0;
   const auto staged_in = [&](int blocks) { return (target.shared_bytes_of(blocks) - other - staged) / stage; };
-  const bool two_do = whole && options.by_tma && std::all_of(copies.begin(), copies.end(), MayHaveLate);
-  plan->blocks = 0;
-  if (one_group && 3 * threads * each <= Target::kRegisters && staged_in(3) < tuning::kStagesForLate) {
-    if (two_do && staged_in(3) == 2) {
-      plan->blocks = 3;
-    } else if (in_pieces(3, staged, WholePieces::kTwo)) {
-      return true;
-    }
+  if (one_group && 3 * threads * each <= Target::kRegisters && staged_in(3) < tuning::kStagesForLate &&
+      in_pieces(3, staged, WholePieces::kTwo)) {
+    return true;
   }
   // A warpgroup alone on the multiprocessor leaves its tensor cores idle while it works on rows, however many stages it has.
   if (one_group && 2 * threads * each <= Target::kRegisters && stages(2) < tuning::kStagesForTwoWarpgroups &&
@@ -192,9 +187,10 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     return true;
   }
   const int for_two = by_rows && plan->num_warps == 4 ? tuning::kStagesForTwoWarpgroups : tuning::kStagesForTwoBlocks;
-  if (plan->blocks == 0) plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= for_two ? 2 : 1;
-  plan->stages = plan->blocks == 3 ? 2 : stages(plan->blocks);
-  if (whole && plan->stages == 2 && most_stages > 2 && !two_do && in_pieces(plan->blocks, exchanged)) return true;
+  plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= for_two ? 2 : 1;
+  plan->stages = stages(plan->blocks);
+  const bool late = options.by_tma && plan->blocks == 1 && std::all_of(copies.begin(), copies.end(), MayHaveLate);
+  if (whole && plan->stages == 2 && most_stages > 2 && !late && in_pieces(plan->blocks, exchanged)) return true;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
                   " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
   return true;

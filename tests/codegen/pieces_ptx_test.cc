@@ -100,13 +100,9 @@ TEST(PiecesPtx, OperandsThatDoNotFitTwice) {
   EXPECT_TRUE(Remarks(Compiled(128, 90), "stages of 65536 bytes are copied ahead"));
 }
 
-// Keys and values have places of their own, each filled behind its product, for which a barrier of its own stands. What is left of the last
-// values is needed at once, so that the product can't be late.
+// Keys and values have places of their own, each filled behind its product, for which a barrier of its own stands.
 TEST(PiecesPtx, WgmmaTakesThemWhole) {
-  const std::string text =
-      absl::StrReplaceAll(kWide, {{"NN", "32"},
-                                  {"    %keys, %t2", "    %less = mulf %acc, %acc\n    %keys, %t2"},
-                                  {"mmaf %narrow, %values, %acc", "mmaf %narrow, %values, %less"}});
+  const std::string text = absl::StrReplaceAll(kWide, {{"NN", "32"}});
   const CompiledText c = CompileText(text, 90, "", /*descriptors=*/true);
   EXPECT_EQ(c.error, "");
   EXPECT_EQ(AssemblerErrors(c, 90), "");
@@ -125,11 +121,12 @@ TEST(PiecesPtx, WgmmaTakesThemWhole) {
 // Two stages are enough for a late product: its operand comes apart, by barriers of its own. The keys of the first iteration before the loop, of the
 // next one and values in it.
 TEST(PiecesPtx, TwoStagesOfALateProduct) {
-  const std::string text = absl::StrReplaceAll(kWide, {{"NN", "32"}});
+  const std::string text =
+      absl::StrReplaceAll(kWide, {{"64, 256", "128, 256"}, {"64x256", "128x256"}, {"64xNN", "128x64"}, {"NN", "64"}});
   const CompiledText c = CompileText(text, 90, "", /*descriptors=*/true);
   EXPECT_EQ(c.error, "");
   EXPECT_EQ(AssemblerErrors(c, 90), "");
-  EXPECT_TRUE(Remarks(c, "2 stages of 32768 bytes are copied ahead by 4 warps, 2 blocks"));
+  EXPECT_TRUE(Remarks(c, "2 stages of 65536 bytes are copied ahead by 8 warps, 1 block"));
   EXPECT_TRUE(Remarks(c, "tiles come by TMA"));
   EXPECT_TRUE(Remarks(c, "runs beside the next iteration"));
   EXPECT_EQ(Count(c.ptx, "mbarrier.init.shared::cta.b64"), 8);
@@ -151,7 +148,7 @@ TEST(PiecesPtx, TwoBlocksOfThreePlaces) {
   EXPECT_TRUE(Remarks(c, "tiles come by TMA"));
 }
 
-// Heads of 64: three blocks hold two iterations each, or two blocks three.
+// Heads of 64: three blocks hold two iterations each, in places of operands, or two blocks three.
 TEST(PiecesPtx, ThreeWarpgroupsInBlocksOfTheirOwn) {
   const std::string text = absl::StrReplaceAll(
       kWide, {{"256", "64"},
@@ -164,13 +161,9 @@ TEST(PiecesPtx, ThreeWarpgroupsInBlocksOfTheirOwn) {
   const CompiledText c = CompileText(absl::StrReplaceAll(text, {{"NN", "128"}}), 90, "", /*descriptors=*/true);
   EXPECT_EQ(c.error, "");
   EXPECT_EQ(AssemblerErrors(c, 90), "");
-  EXPECT_TRUE(Remarks(c, "2 stages of 32768 bytes are copied ahead by 4 warps, 3 blocks"));
+  EXPECT_TRUE(Remarks(c, "4 pieces of 16384 bytes are copied ahead by 4 warps, 3 blocks"));
   EXPECT_TRUE(Remarks(c, "tiles come by TMA"));
-  EXPECT_TRUE(Remarks(c, "runs beside the next iteration"));
   EXPECT_EQ(Count(c.ptx, ".minnctapersm 3"), 1);
-  // Copied by threads, no product is late, and each place is filled again behind its own.
-  EXPECT_TRUE(Remarks(CompileText(absl::StrReplaceAll(text, {{"NN", "128"}}), 90),
-                      "4 pieces of 16384 bytes are copied ahead by 4 warps, 3 blocks"));
   // With 64 keys the late product has its three stages.
   const std::string less = absl::StrReplaceAll(text, {{"64x128xf32", "64x64xf32"}, {"NN", "64"}});
   EXPECT_FALSE(Remarks(CompileText(less, 90, "", /*descriptors=*/true), "pieces"));
