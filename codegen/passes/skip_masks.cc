@@ -104,10 +104,18 @@ class Skipper {
 
   std::optional<Skipped> Find(Op* select) const {
     for (const bool is : {true, false}) {
+      // Zeros to be added, say: a tile of them would be there in both cases.
+      if (IsConstant(*select->operand(is ? 1 : 2))) continue;
       auto limits = RoundsWhere(*select->operand(0), *loop_, is);
       if (limits) return Skipped{select, is, std::move(*limits)};
     }
     return std::nullopt;
+  }
+
+  static bool IsConstant(const Value& v) {
+    const Op* def = v.def();
+    while (def != nullptr && (ir::BroadcastOp::Is(def) || ir::ReshapeOp::Is(def))) def = def->operand(0)->def();
+    return ir::ConstantOp::Is(def);
   }
 
   bool Takes(const Op& select) {

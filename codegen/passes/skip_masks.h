@@ -11,7 +11,7 @@
 //
 // Of loops with matrix products, where a mask of that many scores costs as much as their exponentials: attention compares positions, and in
 // most iterations all keys are below all queries, within the window, and exist (analysis/true_rounds.h finds in which). One loop stays one
-// loop, so that its ring of stages is not emptied in between. What is all false gives the other value likewise.
+// loop, so that its ring of stages is not emptied in between. What is all false gives the other value likewise. Not where that is a constant.
 #ifndef TILE_CODEGEN_PASSES_SKIP_MASKS_H_
 #define TILE_CODEGEN_PASSES_SKIP_MASKS_H_
 

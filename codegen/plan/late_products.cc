@@ -114,13 +114,6 @@ bool MayBeLate(const Op& mma) {
          WhyNeverLate(mma, *copy).empty() && Apart(*copy, [&](const Op& op) { return &op == &mma; });
 }
 
-bool MayHaveLate(const Op* copy) {
-  for (const Op* op : *copy->block()) {
-    if (IsProduct(*op) && CopyOf(*op, 1) == copy && MayBeLate(*op)) return true;
-  }
-  return false;
-}
-
 std::string WhyNotLate(const Op& mma) {
   const Op* copy = CopyOf(mma, 1);
   if (copy == nullptr || copy->parent() != mma.parent() || !CopiesByTma(*copy))
@@ -147,6 +140,14 @@ std::string WhyBetterNotLate(const Schedule& schedule, const Op& mma) {
   const int64_t each = tiles / schedule.threads() + tuning::kBesideLate;
   const int64_t most = std::min<int64_t>(255, Target::kRegisters / (schedule.threads() * schedule.blocks));
   return each <= most ? "" : absl::StrCat("a thread would need ", each, " registers and has ", most);
+}
+
+bool WouldHaveLate(const Schedule& schedule, const Op& copy) {
+  for (const Op* op : *copy.block()) {
+    if (IsProduct(*op) && CopyOf(*op, 1) == &copy && MayBeLate(*op) && WhyBetterNotLate(schedule, *op).empty())
+      return true;
+  }
+  return false;
 }
 
 bool ShouldTakeTurns(const Schedule& schedule, const Op& loop) {

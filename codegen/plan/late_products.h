@@ -34,12 +34,12 @@ namespace tile::codegen {
 
 // It could be late, if wgmma does all products of its loop and TMA brings their right operands: before anything is decided.
 bool MayBeLate(const ir::Op& mma);
-// A product of what the copy_ahead brings could.
-bool MayHaveLate(const ir::Op* copy);
 // Why a product by wgmma of what TMA copies ahead can't be late; "" if it can. With layouts.
 std::string WhyNotLate(const ir::Op& mma);
 // Why it should not, if it can; "" if it should.
 std::string WhyBetterNotLate(const Schedule& schedule, const ir::Op& mma);
+// A product of what the copy_ahead brings could, and should.
+bool WouldHaveLate(const Schedule& schedule, const ir::Op& copy);
 
 // Whether two warpgroups should take turns: one begins its products when the other has begun its own, so that one works on rows while the tensor
 // cores multiply for the other. Else both begin at once, wait at once, and leave the tensor cores idle at once.

@@ -189,7 +189,9 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   const int for_two = by_rows && plan->num_warps == 4 ? tuning::kStagesForTwoWarpgroups : tuning::kStagesForTwoBlocks;
   plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= for_two ? 2 : 1;
   plan->stages = stages(plan->blocks);
-  const bool late = options.by_tma && plan->blocks == 1 && std::all_of(copies.begin(), copies.end(), MayHaveLate);
+  const bool late =
+      options.by_tma && plan->blocks == 1 &&
+      std::all_of(copies.begin(), copies.end(), [&](const ir::Op* c) { return WouldHaveLate(*plan, *c); });
   if (whole && plan->stages == 2 && most_stages > 2 && !late && in_pieces(plan->blocks, exchanged)) return true;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
                   " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
