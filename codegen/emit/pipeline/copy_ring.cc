@@ -8,6 +8,7 @@
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/async_products.h"
+#include "codegen/emit/pipeline/made_maps.h"
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/layout/algebra.h"
@@ -123,6 +124,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   // TMA writes where threads may have written.
   if (tma_) FenceForAsync();
   if (waits || tma_) e.Barrier();
+  MakeTensorMaps(e, copy);
   only_computes_ = OnlyComputes();
   for (const ir::Op* op : *loop.region(0)) {
     if (DecisionOf<Decision::kAsync>(*op)) async_.push_back(op);
