@@ -9,7 +9,6 @@
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/running_products.h"
 #include "codegen/plan/staging.h"
-#include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/warps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -61,13 +60,11 @@ class Loop {
   }
 
   // Why its products wait where they stand; "" if they should not.
-  std::string WhyNot(const Registers& registers, bool keeps) const {
+  std::string WhyNot(const Registers& registers) const {
     if (!hinders_.empty()) return hinders_;
-    if (products_.size() == 1 && !(keeps && GoesAround(*products_[0])))
-      return "its sums are needed, or its stage filled, before the next one begins";
     size_t i = 1;
     while (i < products_.size() && FirstToFollow(i) == i) ++i;
-    if (products_.size() > 1 && i == products_.size()) return "each product needs what comes of the one before";
+    if (i == products_.size()) return "each product needs what comes of the one before";
     return registers.Hold(registers.Each(RunningWords())) ? "" : "a thread has too few registers for what runs";
   }
 
@@ -162,17 +159,15 @@ void OverlapProducts(const Target& target, const Schedule& schedule, ir::Module*
     if (op->opcode() != ir::Opcode::kFor || op->region(0) == nullptr || CopyIn(*op) == nullptr) return;
     int products = 0;
     for (const Op* inside : *op->region(0)) products += IsProduct(*inside) ? 1 : 0;
-    // A single one runs beside that of the iteration before; where threads copy, ChooseAsync sees to that.
-    if (products > 1 || (products == 1 && CopiesByTma(*CopyIn(*op)))) loops.push_back(op);
+    if (products > 1) loops.push_back(op);
   });
   for (Op* op : loops) {
     Loop loop(*op);
     const StepTexts texts = {"overlap-products", "products run beside each other",
                              "products do not run beside each other"};
     const Registers registers(target, schedule, *function);
-    const bool keeps = schedule.stages >= tuning::kStagesToKeep;
-    if (!TakesStep(*module, loop.first(), texts, loop.WhyNot(registers, keeps), trace)) continue;
-    loop.Rewrite(registers, keeps, module);
+    if (!TakesStep(*module, loop.first(), texts, loop.WhyNot(registers), trace)) continue;
+    loop.Rewrite(registers, schedule.stages >= tuning::kStagesToKeep, module);
   }
 }
 

@@ -11,8 +11,7 @@
 //
 // What begins early takes registers for longer: a product moves only as far up as its thread has room.
 //
-// Loops in which no product can begin beside another stay as they are: there the products wait for each other. Where TMA brings the operands, a
-// product whose sums only go around the loop can begin beside that of the iteration before, too.
+// Loops in which no product can begin beside another stay as they are: there the products wait for each other.
 #ifndef TILE_CODEGEN_PASSES_OVERLAP_PRODUCTS_H_
 #define TILE_CODEGEN_PASSES_OVERLAP_PRODUCTS_H_
 

@@ -201,8 +201,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
     copies->EndRound();
   }
   const auto [stepped, more] = StepOf(e, loop_op, iv);
-  llvm::BasicBlock* end = b.GetInsertBlock();  // copies may have begun behind a branch
-  iv->addIncoming(stepped, end);
+  iv->addIncoming(stepped, next);
   std::vector<Registers> final;
   for (const auto& phis : latch) final.push_back(AsRegisters(phis));
   // Asynchronous products must end before control flow joins.
@@ -216,7 +215,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   b.CreateBr(exit);
   for (size_t i = 0; i < latch.size(); ++i) {
     for (size_t r = 0; r < latch[i].size(); ++r) {
-      carried[i][r]->addIncoming(latch[i][r], end);
+      carried[i][r]->addIncoming(latch[i][r], next);
       out[i][r]->addIncoming(final[i][r], last);
     }
   }

@@ -117,14 +117,15 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   auto& b = e.b();
   bool used = false;
   memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.unit_bytes() * stages_), &used);
+  MadeMaps maps(e, copy);
   if (CopiesByTma(copy)) tma_.emplace(e, stages_);
   // The ring of an earlier loop, or this one, may still be read; what other threads wrote before the loop may be loaded.
   bool waits = used || loop.parent() != nullptr;
   for (const ir::Op* op : *copy.region(0)) waits = waits || (op->info()->is_access() && e.order().NeedsBarrier(*op));
   // TMA writes where threads may have written.
   if (tma_) FenceForAsync();
+  maps.Make();
   if (waits || tma_) e.Barrier();
-  MakeTensorMaps(e, copy);
   only_computes_ = OnlyComputes();
   for (const ir::Op* op : *loop.region(0)) {
     if (DecisionOf<Decision::kAsync>(*op)) async_.push_back(op);
