@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/facts.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/passes/fetch_ahead.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/split_rounds.h"
 #include "codegen/plan/made_map.h"
@@ -121,16 +122,13 @@ class Loop {
 
 // The product will be done by wgmma from what TMA brings, in blocks of which registers hold one.
 bool IsAloneByTma(const Target& target, const std::vector<ProductOperand>& operands, const Op& loop) {
-  const Op& mma = *operands[0].mma;
-  const int warps = WgmmaWarps(mma);
-  if (!target.has(kTma) || !operands[0].tile || !operands[1].tile ||
-      !PlanWgmma(target, warps, mma, *operands[0].tile, *operands[1].tile)) {
-    return false;
-  }
+  Op* mma = operands[0].mma;
+  const int warps = WgmmaWarps(*mma);
+  if (!target.has(kTma) || !IsByWgmma(target, warps, mma)) return false;
   for (const ProductOperand& o : operands) {
     if (!ir::LoadViewOp::Is(o.tile->load) || !WhyNotMapped(*o.tile, loop).ok()) return false;
   }
-  const int64_t threads = 32 * warps, sums = mma.result(0)->type().num_elements() + SumsApart(target, warps, mma);
+  const int64_t threads = 32 * warps, sums = mma->result(0)->type().num_elements() + SumsApart(target, warps, *mma);
   return 2 * (sums + threads * tuning::kBesideWgmma) > Target::kRegisters;
 }
 

@@ -224,9 +224,9 @@ std::string CountedProduct(int k) {
 // Iterations of 32 f16 along K become one of 64, for sizes that are multiples of that; for others they stay.
 TEST(FetchPtx, ShortRoundsAreJoined) {
   const auto products = [](const BuiltImage& built) { return Count(*built.payload, "wgmma.mma_async"); };
-  const auto joined = [](const BuiltImage& built) {
+  const auto joined = [](const BuiltImage& built, const char* of = "is a multiple of 64") {
     return std::any_of(built.image.requirements.begin(), built.image.requirements.end(),
-                       [](const ir::ImageRequirement& r) { return absl::EndsWith(r.text, "is a multiple of 64"); });
+                       [&](const ir::ImageRequirement& r) { return absl::EndsWith(r.text, of); });
   };
   int pairs = 0, alone = 0;
   for (const BuiltImage& built : Images(CountedProduct(32))) {
@@ -237,12 +237,18 @@ TEST(FetchPtx, ShortRoundsAreJoined) {
   // All images with descriptors, and those of blocks that are neither joined nor parts once more.
   EXPECT_EQ(pairs, 4);
   EXPECT_EQ(alone, 2);
-  // Rows of 128 bytes are long enough; of 8-bit floats each iteration's sums are added in f32; a loop may leave out tiles.
+  // Rows of 128 bytes are long enough; a loop may leave out tiles.
   for (const std::string& text :
-       {CountedProduct(64), absl::StrReplaceAll(CountedProduct(32), {{"bf16", "f8E5M2"}}),
-        absl::StrReplaceAll(CountedProduct(32), {{"%first to", "%one to"}}), ProductText(128, 128, 32)}) {
+       {CountedProduct(64), absl::StrReplaceAll(CountedProduct(32), {{"%first to", "%one to"}}),
+        ProductText(128, 128, 32)}) {
     for (const BuiltImage& built : Images(text)) EXPECT_FALSE(joined(built));
   }
+  // 8-bit floats up to 128 along K, behind which their sums are added to the others in f32: as often as of a program with tiles of that.
+  const std::vector<BuiltImage> bytes = Images(absl::StrReplaceAll(CountedProduct(64), {{"bf16", "f8E5M2"}}));
+  EXPECT_TRUE(joined(bytes[0], "is a multiple of 128"));
+  EXPECT_EQ(Count(bytes[0].compiled.ptx, "setp.ne.b32 add, 0, 0; "), Count(bytes[0].compiled.ptx, "k32.f32") / 4);
+  for (const BuiltImage& built : Images(absl::StrReplaceAll(CountedProduct(128), {{"bf16", "f8E5M2"}})))
+    EXPECT_FALSE(joined(built, "is a multiple of 256"));
 }
 
 TEST(FetchPtx, SmallStagesAreMore) {
@@ -437,6 +443,8 @@ TEST(FetchPtx, RegistersMoveToSumsOfBytes) {
   const CompiledText parts = Compiled90(absl::StrReplaceAll(ProductText(256, 256, 64), {{"bf16", "f8E5M2"}}));
   EXPECT_EQ(Count(parts.ptx, "m64n128k32"), 4);
   EXPECT_EQ(Count(parts.ptx, "setmaxnreg.inc"), 1);
+  // Of columns, since those lie across: half as many come to registers.
+  EXPECT_EQ(Count(parts.ptx, "prmt.b32"), Count(c.ptx, "prmt.b32") / 2);
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
   const absl::StatusOr<Assembled> a = Assemble(c.ptx, "sm_90a", {});
   ASSERT_TRUE(a.ok()) << a.status();
