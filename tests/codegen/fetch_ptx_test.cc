@@ -402,16 +402,18 @@ TEST(FetchPtx, MajorOrdersAndTypes) {
 TEST(FetchPtx, BytesThatLieAcross) {
   const std::string text = absl::StrReplaceAll(ProductText(128, 128, 128), {{"bf16", "f8E4M3FN"}});
   const CompiledText c = Compiled90(text);
-  const std::string wgmma = "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3";
-  EXPECT_EQ(Count(c.ptx, wgmma), 4);
-  EXPECT_EQ(Count(c.ptx, "setp.ne.b32 add, 0, 0; " + wgmma), 1);
+  // One half of the columns is added while the other is multiplied.
+  const std::string half = "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3";
+  EXPECT_EQ(Count(c.ptx, half), 8);
+  EXPECT_EQ(Count(c.ptx, "setp.ne.b32 add, 0, 0; " + half), 2);
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 1);
   EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4.trans"), 4);
   EXPECT_EQ(Count(c.ptx, "prmt.b32"), 16);
   EXPECT_EQ(Count(c.ptx, "add.rn.f32"), 64);
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 1);
   // With fast_acc the hardware adds up.
   const CompiledText fast = Compiled90(absl::StrReplaceAll(text, {{"%y, %acc", "%y, %acc fast_acc"}}));
-  EXPECT_EQ(Count(fast.ptx, wgmma), 4);
+  EXPECT_EQ(Count(fast.ptx, "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3"), 4);
   EXPECT_EQ(Count(fast.ptx, "setp.ne.b32 add, 0, 0; "), 0);
   EXPECT_EQ(Count(fast.ptx, "add.rn.f32"), 0);
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
