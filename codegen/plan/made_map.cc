@@ -41,48 +41,51 @@ bool StandsIn(const ir::Op& op, const ir::Op& loop) {
 
 }  // namespace
 
-absl::StatusOr<MadeMap> MakeMap(const ir::Op& load, const StagedTile& tile, const ir::Op& loop) {
+absl::Status WhyNotMade(const ir::Op& load, const StagedTile& tile, const ir::Op& loop) {
   if (absl::Status s = WhyNotDescribed(load, tile); !s.ok()) return s;
-  const auto maker = ir::As<ir::MakeTensorViewOp>(MakerOf(ir::ViewAccessOp(load).view()));
-  if (!maker) return absl::FailedPreconditionError("what it loads is no tensor");
-  const ir::Op& tensor = *MakerOf(ir::ViewAccessOp(load).view());
-  if (StandsIn(tensor, loop)) return absl::FailedPreconditionError("each iteration may have another tensor");
-  const ir::Type type = tensor.result(0)->type();
+  const ir::Op* tensor = MakerOf(ir::ViewAccessOp(load).view());
+  if (tensor == nullptr || !ir::MakeTensorViewOp::Is(tensor))
+    return absl::FailedPreconditionError("what it loads is no tensor");
+  if (StandsIn(*tensor, loop)) return absl::FailedPreconditionError("each iteration may have another tensor");
+  const ir::MakeTensorViewOp maker(tensor);
+  const ir::Type type = tensor->result(0)->type();
+  const int64_t bytes = tile.element_bits / 8;
+  Facts facts;
+  const auto aligned = [&](int64_t of) { return of % kTmaAlignment == 0; };
+  if (!aligned(static_cast<int64_t>(facts.Divisor(maker.base())))) return No("address", -1);
+  const Numbers sizes = {type->shape, maker.dynamic_shape()}, strides = {type->strides, maker.dynamic_strides()};
+  const std::vector<int> order = MapOrder(load);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const int dim = order[i];
+    const auto between = [&](const Numbers& numbers) {
+      const int64_t n = numbers.fixed[static_cast<size_t>(dim)];
+      return numbers.At(dim) != nullptr ? facts.RangeOf(numbers.At(dim)) : Facts::Range{n, n};
+    };
+    if (const Facts::Range size = between(sizes); size.negative() || size.upper > kMostSize) return No("size", dim);
+    if (i == 0) continue;
+    const Facts::Range range = between(strides);
+    const int64_t divisor =
+        strides.At(dim) != nullptr ? static_cast<int64_t>(facts.Divisor(strides.At(dim))) : range.lower;
+    if (range.negative() || range.upper > kMostStride / bytes || !aligned(divisor * bytes)) return No("stride", dim);
+  }
+  return absl::OkStatus();
+}
+
+MadeMap MadeMapOf(const ir::Op& load, const StagedTile& tile) {
   MadeMap map;
-  map.tensor = &tensor;
+  map.tensor = MakerOf(ir::ViewAccessOp(load).view());
   map.order = MapOrder(load);
+  for (int dim : map.order) map.box.push_back(static_cast<uint32_t>(BoxSize(load, tile, dim, 1)));
   map.element = MapElement(load, tile);
   map.element_bytes = tile.element_bits / 8;
   map.swizzle = tile.swizzle;
-  Facts facts;
-  const auto aligned = [&](uint64_t of) { return of % static_cast<uint64_t>(kTmaAlignment) == 0; };
-  if (!aligned(facts.Divisor(maker->base()))) return No("address", -1);
-  const Numbers sizes = {type->shape, maker->dynamic_shape()}, strides = {type->strides, maker->dynamic_strides()};
-  for (size_t i = 0; i < map.order.size(); ++i) {
-    const int dim = map.order[i];
-    map.box.push_back(static_cast<uint32_t>(BoxSize(load, tile, dim, 1)));
-    if (const ir::Value* v = sizes.At(dim)) {
-      const Facts::Range range = facts.RangeOf(v);
-      if (range.negative() || range.upper > kMostSize) return No("size", dim);
-    }
-    if (i == 0) continue;
-    const auto bytes = static_cast<int64_t>(map.element_bytes);
-    if (const ir::Value* v = strides.At(dim)) {
-      const Facts::Range range = facts.RangeOf(v);
-      if (range.negative() || range.upper > kMostStride / bytes || !aligned(facts.Divisor(v) * map.element_bytes))
-        return No("stride", dim);
-    } else if (const int64_t n = type->strides[static_cast<size_t>(dim)];
-               n < 0 || n > kMostStride / bytes || n * bytes % kTmaAlignment != 0) {
-      return No("stride", dim);
-    }
-  }
   return map;
 }
 
 bool HostKnows(const StagedTile& tile) { return MapTensor(*tile.load, tile, 1).ok(); }
 
 absl::Status WhyNotMapped(const StagedTile& tile, const ir::Op& loop) {
-  return HostKnows(tile) ? absl::OkStatus() : MakeMap(*tile.load, tile, loop).status();
+  return HostKnows(tile) ? absl::OkStatus() : WhyNotMade(*tile.load, tile, loop);
 }
 
 }  // namespace tile::codegen

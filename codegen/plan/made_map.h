@@ -1,7 +1,8 @@
 // TMA descriptors that the kernel makes itself, of tensors that the host does not know: their addresses, sizes or strides are loaded from
 // memory or computed, as those of cuTile's lists of arrays are.
 //
-//   absl::StatusOr<MadeMap> map = MakeMap(load, tile, loop);   // FailedPrecondition: it can't, and why
+//   absl::Status s = WhyNotMade(load, tile, loop);   // FailedPrecondition: it can't, and why
+//   MadeMapOf(load, tile).box                        // of a load for which that was decided (Decision::kMakesMap)
 //
 // What the host tests before a launch (plan/tensor_map.h) must be known of the program here: that the address and strides are multiples of 16
 // bytes, and between which bounds strides lie. Sizes may be anything below 2^31; of an empty tensor all lies outside. Only tensors that
@@ -12,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "codegen/plan/staging.h"
 #include "ir/module.h"
 
@@ -27,7 +28,8 @@ struct MadeMap {
   int swizzle = 0;  // bytes
 };
 
-absl::StatusOr<MadeMap> MakeMap(const ir::Op& load, const StagedTile& tile, const ir::Op& loop);
+absl::Status WhyNotMade(const ir::Op& load, const StagedTile& tile, const ir::Op& loop);
+MadeMap MadeMapOf(const ir::Op& load, const StagedTile& tile);
 
 bool HostKnows(const StagedTile& tile);
 // Neither the host nor the kernel can make a descriptor for the load of this tile in the loop, and why.

@@ -7,7 +7,6 @@
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/plan/tensor_map.h"
 #include "codegen/plan/tensor_maps.h"
-#include "ir/check.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -29,12 +28,6 @@ int ElementNumber(ir::Elem e) {
     case 4: return 2;
     default: return 4;
   }
-}
-
-MadeMap MapOf(const StagedTile& tile, const ir::Op& copy) {
-  absl::StatusOr<MadeMap> map = MakeMap(*tile.load, tile, *copy.parent());
-  TILE_CHECK(map.ok(), "a load has no descriptor that could be made");
-  return *std::move(map);
 }
 
 void SynchronizeWarp(Emitter& e) { e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {e.I32(-1)}); }
@@ -68,8 +61,8 @@ class Fields {
 
 }  // namespace
 
-DescriptorMaker::DescriptorMaker(Emitter& e, const StagedTile& tile, const ir::Op& copy, uint32_t memory)
-    : e_(e), load_(*tile.load), map_(MapOf(tile, copy)), memory_(memory) {}
+DescriptorMaker::DescriptorMaker(Emitter& e, const StagedTile& tile, uint32_t memory)
+    : e_(e), load_(*tile.load), map_(MadeMapOf(*tile.load, tile)), memory_(memory) {}
 
 llvm::Value* DescriptorMaker::At(uint32_t offset) { return e_.shared().Address(e_.I32(memory_ + offset)); }
 
@@ -162,7 +155,7 @@ MadeMaps::MadeMaps(Emitter& e, const ir::Op& copy) : e_(e) {
   if (tiles.empty()) return;
   uint32_t memory = e.shared().Reserve(tiles.size() * kMadeMapBytes, kMapBytes);
   for (const StagedTile& tile : tiles) {
-    makers_.emplace_back(e, tile, copy, memory);
+    makers_.emplace_back(e, tile, memory);
     memory += kMadeMapBytes;
   }
   e.AtEntry([&] {

@@ -24,7 +24,7 @@ namespace tile::codegen {
 class DescriptorMaker {
  public:
   // `memory`: its place in shared memory, kMadeMapBytes from there on.
-  DescriptorMaker(Emitter& e, const StagedTile& tile, const ir::Op& copy, uint32_t memory);
+  DescriptorMaker(Emitter& e, const StagedTile& tile, uint32_t memory);
 
   // At the entry, by this warp.
   void WriteFixed(int warp);
