@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
+#include "codegen/plan/late_products.h"
 #include "codegen/plan/made_map.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
@@ -41,6 +43,15 @@ bool AllByWgmma(const Op& copy) {
   return true;
 }
 
+// A product of what is copied is better done an iteration late, which two stages are enough for.
+bool HasMayBeLate(const Schedule& schedule, const Op& copy) {
+  for (const Op* op : *copy.block()) {
+    if (IsProduct(*op) && CopyOf(*op, 1) == &copy && MayBeLate(*op) && WhyBetterNotLate(schedule, *op).empty())
+      return true;
+  }
+  return false;
+}
+
 // Why TMA can't bring what is copied, or should not; "" if it does.
 std::string WhyNotByTma(const Schedule& schedule, const Op& copy) {
   for (const StagedTile& tile : StageOf(copy).tiles) {
@@ -52,7 +63,7 @@ std::string WhyNotByTma(const Schedule& schedule, const Op& copy) {
   // A block must not end before its copies have.
   if (!AllIterationsEnd(*copy.parent())) return "an iteration may end before its last operation";
   if (!AllByWgmma(copy)) return "a product that is not done by wgmma reads it";
-  if (schedule.stages < tuning::kStagesForTma) {
+  if (schedule.stages < tuning::kStagesForTma && !HasMayBeLate(schedule, copy)) {
     return absl::StrCat(schedule.stages, " stages leave an iteration of time for it, ", tuning::kStagesForTma,
                         " were faster than other copies");
   }
