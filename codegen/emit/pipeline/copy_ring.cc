@@ -8,6 +8,7 @@
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/async_products.h"
+#include "codegen/emit/pipeline/made_maps.h"
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/layout/algebra.h"
@@ -117,6 +118,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   auto& b = e.b();
   bool used = false;
   memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.unit_bytes() * stages_), &used);
+  MadeMaps maps(e, copy);
   if (CopiesByTma(copy)) tma_.emplace(e, stages_);
   if (apart_) late_tma_.emplace(e, stages_);
   // The ring of an earlier loop, or this one, may still be read; what other threads wrote before the loop may be loaded.
@@ -124,6 +126,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   for (const ir::Op* op : *copy.region(0)) waits = waits || (op->info()->is_access() && e.order().NeedsBarrier(*op));
   // TMA writes where threads may have written.
   if (tma_) FenceForAsync();
+  maps.Make();
   if (waits || tma_) e.Barrier();
   only_computes_ = OnlyComputes();
   for (const ir::Op* op : *loop.region(0)) {
