@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/work_of_blocks.h"
 #include "codegen/plan/copy_pieces.h"
 #include "codegen/plan/late_products.h"
 #include "codegen/plan/staging.h"
@@ -238,6 +239,7 @@ std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& f
   PlanBlocks(function, options.aligned, &s);
   PlanRings(target, function, options, &s);
   if (!PlanCopies(target, function, options, &s)) return std::nullopt;
+  if (s.square == 0 && IsIndependent(function)) s.last_first = RisesAlong(function);
   return s;
 }
 
@@ -248,6 +250,7 @@ void Decide(ir::Module* module, ir::Function* function, const Schedule& s) {
   Decide<Decision::kStages>(module, kernel, s.stages);
   Decide<Decision::kBlocks>(module, kernel, s.blocks);
   Decide<Decision::kRasterization>(module, kernel, {s.square, s.along});
+  if (s.last_first >= 0) Decide<Decision::kLastFirst>(module, kernel, s.last_first);
   if (s.piece_bytes > 0) {
     ir::Walk(function->body(), [&](ir::Op* op) {
       if (IsGpuOp(op, GpuOpcode::kCopyAhead)) Decide<Decision::kPieceBytes>(module, op, s.piece_bytes);
@@ -273,6 +276,7 @@ std::optional<Schedule> ScheduleOf(const ir::Function& function) {
     s.square = static_cast<int>((*rasterization)[0]);
     s.along = static_cast<int>((*rasterization)[1]);
   }
+  s.last_first = static_cast<int>(DecisionOf<Decision::kLastFirst>(*kernel).value_or(s.last_first));
   s.tells_blocks = DecisionOf<Decision::kTellsBlocks>(*kernel);
   s.producer = DecisionOf<Decision::kProducer>(*kernel);
   s.moves_registers = DecisionOf<Decision::kMovesRegisters>(*kernel);
