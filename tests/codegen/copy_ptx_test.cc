@@ -388,6 +388,16 @@ TEST(CopyPtx, ValuesOf8BitsThatLieAcrossAreWidenedForWgmma) {
   }
 }
 
+TEST(CopyPtx, LargeWeightsBecomeE5M2InABlockOfTheirOwn) {
+  // All weights of a thread are one test, and another one, and none of each stands before it. They are alike here: one word of four.
+  const CompiledText c = CompileText(Weighted("f8E5M2"), 90);
+  EXPECT_EQ(Count(c.ptx, "vote.sync.any"), 2) << c.ptx;
+  const size_t branch = c.ptx.find("bra", c.ptx.find("vote.sync.any"));
+  EXPECT_EQ(Count(c.ptx.substr(0, branch), "cvt.rn.satfinite.e5m2x2.f32"), 2);
+  EXPECT_EQ(Count(c.ptx.substr(0, branch), "0f7F800000"), 0);
+  EXPECT_GE(Count(c.ptx.substr(branch), "0f7F800000"), 2);
+}
+
 TEST(CopyPtx, OfRowsThatComeEarlyTheFirstComesAlone) {
   const std::string text = R"(
 entry @sums(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %rows: tile<i32>) {
