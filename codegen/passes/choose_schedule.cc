@@ -37,7 +37,7 @@ absl::Status CheckLargestTile(Program& p) {
 
 // With tiles that are widened in places of their own, if TMA can bring them then and has the stages that it needs.
 std::optional<Schedule> WithWidePlaces(Program& p, const ScheduleOptions& options, std::optional<Schedule> in_place) {
-  if (!in_place || p.candidate.ahead != Ahead::kTma) return in_place;
+  if (!in_place || !options.by_tma) return in_place;
   const std::vector<ir::Op*> apart = WidenApartForTma(p.target, in_place->num_warps, p.module.get(), p.function);
   if (apart.empty()) return in_place;
   std::optional<Schedule> with = MakeSchedule(p.target, *p.function, options);
@@ -56,8 +56,10 @@ absl::Status ChooseSchedule(Program& p) {
   const ir::Op* kernel = FindKernelOp(*p.function);
   const auto decided = kernel == nullptr ? std::nullopt : DecisionOf<Decision::kMostStages>(*kernel);
   const int most_stages = static_cast<int>(decided.value_or(p.candidate.most_stages));
-  const ScheduleOptions options = {
-      .aligned = p.aligned, .num_warps = p.candidate.num_warps, .most_stages = most_stages};
+  const ScheduleOptions options = {.aligned = p.aligned,
+                                   .num_warps = p.candidate.num_warps,
+                                   .most_stages = most_stages,
+                                   .by_tma = p.candidate.ahead == Ahead::kTma && p.target.has(kTma)};
   const std::optional<Schedule> schedule = WithWidePlaces(p, options, MakeSchedule(p.target, *p.function, options));
   if (!schedule) {
     p.Remark("fetch", "nothing is fetched ahead: shared memory does not hold the operands of two rounds");

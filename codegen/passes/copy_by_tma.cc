@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
+#include "codegen/plan/late_products.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tensor_maps.h"
@@ -42,6 +44,15 @@ bool AllByWgmma(const Op& copy) {
   return true;
 }
 
+// A product of what is copied is better done an iteration late, which two stages are enough for.
+bool HasMayBeLate(const Schedule& schedule, const Op& copy) {
+  for (const Op* op : *copy.block()) {
+    if (IsProduct(*op) && CopyOf(*op, 1) == &copy && MayBeLate(*op) && WhyBetterNotLate(schedule, *op).empty())
+      return true;
+  }
+  return false;
+}
+
 // Why TMA can't bring what is copied; "" if it can. `by_wgmma`: that does all products which read it.
 std::string WhyNotByTma(const Op& copy, bool by_wgmma) {
   const StageLayout stage = StageOf(copy);
@@ -62,7 +73,7 @@ std::string WhyNotByTma(const Op& copy, bool by_wgmma) {
 std::string WhyBetterNotByTma(const Schedule& schedule, const Op& copy) {
   std::string why = WhyNotByTma(copy, AllByWgmma(copy));
   if (!why.empty()) return why;
-  if (schedule.stages < tuning::kStagesForTma) {
+  if (schedule.stages < tuning::kStagesForTma && !HasMayBeLate(schedule, copy)) {
     return absl::StrCat(schedule.stages, " stages leave an iteration of time for it, ", tuning::kStagesForTma,
                         " were faster than other copies");
   }

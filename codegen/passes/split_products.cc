@@ -321,7 +321,8 @@ int64_t Held(const Target& target, bool by_tma, const Op& loop) {
   WalkInside(loop, [&](Op& op) {
     if (!IsAnyProduct(op)) return;
     words += Apart(target, by_tma, &op);
-    bool carried = false;
+    // Its registers are those of the product that adds to it, or that the loop carries.
+    bool carried = NextOfSum(op) != nullptr;
     for (const ir::Use* use = op.result(0)->uses(); use != nullptr; use = use->next) {
       carried = carried || use->owner == loop.region(0)->back();
     }

@@ -7,6 +7,7 @@
 #include "codegen/layout/conversion.h"
 #include "codegen/plan/combine_updates.h"
 #include "codegen/plan/fold_layout.h"
+#include "codegen/plan/late_products.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/next_copy.h"
 #include "codegen/plan/staging.h"
@@ -106,6 +107,7 @@ class Accountant {
     const StageLayout stage = StageOf(*copy);
     account_.ReserveCopies(static_cast<uint64_t>(stage.ring_bytes(schedule_.stages)));
     if (CopiesByTma(*copy)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
+    if (ComesApart(*copy, schedule_.stages)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
     if (stage.wide_places > 0) account_.Reserve(CopyBarrierBytes(stage.wide_places), 8);
     for (int i = 0; i < copy->num_results(); ++i) {
       for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
