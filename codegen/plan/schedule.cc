@@ -106,7 +106,7 @@ int64_t BytesOfStagedLhs(const Target& target, int num_warps, const std::vector<
 // multiplies while the other waits at its barrier), else one with as many stages as fit, or, if there are not even two, a ring of pieces. Products
 // of nothing but copies get fewer warps, with larger pieces of the result. False if no ring fits.
 bool PlanCopies(const Target& target, const ir::Function& function, const ScheduleOptions& options, Schedule* plan) {
-  int64_t stage = 0, other = 0, exchanged = 0;
+  int64_t stage = 0, wide = 0, other = 0, exchanged = 0;
   bool only_copies = true, by_rows = false;
   std::vector<const ir::Op*> products, copies;
   const auto by_wgmma = [&](int warps, const ir::Op& mma) { return PlanWgmmaOfCopies(target, warps, mma).has_value(); };
@@ -114,7 +114,9 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) {
       copies.push_back(op);
-      stage = std::max(stage, StageOf(*op).bytes);
+      const StageLayout layout = StageOf(*op);
+      stage = std::max(stage, layout.bytes);
+      wide = std::max(wide, layout.wide_places * layout.wide_bytes);
     }
     if (!IsProduct(*op)) return;
     products.push_back(op);
@@ -131,7 +133,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   int64_t live = MostLiveRegisters(function).words;
   const int most_stages = options.most_stages < tuning::kMostCopyStages ? options.most_stages : MostCopyStages(stage);
   const auto stages = [&](int blocks) {
-    const int64_t bytes = target.shared_bytes_of(blocks) - other - exchanged;
+    const int64_t bytes = target.shared_bytes_of(blocks) - other - exchanged - wide;
     return static_cast<int>(std::min<int64_t>(most_stages, bytes / stage));
   };
   // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32

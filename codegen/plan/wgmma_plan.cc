@@ -154,6 +154,15 @@ std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, 
   return PlanOf(target, num_warps, mma, a ? &*a : nullptr, StagedOperandOf(mma, 1).value(), false);
 }
 
+bool WgmmaCanDoAll(const Target& target, int num_warps, const ir::Op& copy) {
+  for (int i = 0; i < copy.num_results(); ++i) {
+    for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
+      if (!PlanWgmmaOfCopies(target, num_warps, *use->owner)) return false;
+    }
+  }
+  return true;
+}
+
 int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma) {
   if (!target.has(kWgmma) || !IsProduct(mma)) return 0;
   const Instruction* in = FindInstruction(mma);

@@ -222,9 +222,13 @@ class Emitter {
 #define TILE_GPU_OP(number, Name, ...) void Lower##Name(Emitter&, const ir::Op&);
 #include "codegen/target/gpu_ops.def"
 
-// An elementwise operation whose registers are better computed by twos; all of them.
+// An elementwise operation whose registers are better computed by twos; all of them. `branches`: the rare case of all of them may have a
+// basic block of its own.
 bool TakesPairs(const Emitter& e, const ir::Op& op);
-Registers EmitPairs(Emitter& e, const ir::Op& op, Operands in);
+Registers EmitPairs(Emitter& e, const ir::Op& op, Operands in, bool branches = false);
+// Of 8-bit floats to f16, with elements side by side in words (i32): two words for each.
+bool TakesWords(const Emitter& e, const ir::Op& op);
+Registers EmitWords(Emitter& e, const ir::Op& op, Operands in);
 
 }  // namespace tile::codegen
 
