@@ -37,9 +37,9 @@ bool TakesSource(const Op* op) { return RuleOf(*op).registers == RegisterRule::k
 class Liveness {
  public:
   using Elsewhere = absl::FunctionRef<bool(const Op&, int)>;
+  enum class Counts : uint8_t { kAll, kNoMasks, kData };
 
-  Liveness(const ir::Function& f, Elsewhere elsewhere, bool only_data = false)
-      : elsewhere_(elsewhere), only_data_(only_data) {
+  Liveness(const ir::Function& f, Elsewhere elsewhere, Counts counts) : elsewhere_(elsewhere), counts_(counts) {
     Number(f.body());
     Use(f.body());
     ir::Walk(f.body(), [&](Op* op) {
@@ -126,7 +126,8 @@ class Liveness {
   int Of(const Op* op) const { return begin_.at(op); }
   int64_t WordsOf(const Value* v) {
     const int64_t words = registers_.Of(v);
-    if (!only_data_) return words;
+    if (counts_ == Counts::kNoMasks && v->type().elem() == ir::Elem::kI1) return 0;
+    if (counts_ != Counts::kData) return words;
     if (registers_.OnlySays(v) || IsUsedUp(*v)) return 0;
     const Value* loaded = LoadedOf(v);
     if (loaded == nullptr) return words;
@@ -176,7 +177,7 @@ class Liveness {
   }
 
   Elsewhere elsewhere_;
-  const bool only_data_;
+  const Counts counts_;
   TileRegisters registers_;
   std::vector<const Op*> ops_;
   std::vector<int64_t> change_;
@@ -278,17 +279,18 @@ LargestTile FindLargestTile(const ir::Function& function) {
 }
 
 LiveRegisters MostLiveRegisters(const ir::Function& function) {
-  return MostLiveRegisters(function, [](const Op&, int) { return false; });
+  const auto nowhere = [](const Op&, int) { return false; };
+  return Liveness(function, nowhere, Liveness::Counts::kAll).Most();
 }
 
 LiveRegisters MostLiveData(const ir::Function& function) {
   const auto nowhere = [](const Op&, int) { return false; };
-  return Liveness(function, nowhere, true).Most();
+  return Liveness(function, nowhere, Liveness::Counts::kData).Most();
 }
 
 LiveRegisters MostLiveRegisters(const ir::Function& function,
                                 absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere) {
-  return Liveness(function, elsewhere).Most();
+  return Liveness(function, elsewhere, Liveness::Counts::kNoMasks).Most();
 }
 
 }  // namespace tile::codegen

@@ -24,7 +24,7 @@ struct LiveRegisters {
 };
 LiveRegisters MostLiveRegisters(const ir::Function& function);
 // Some operands are kept elsewhere in the loops around their user, and in those behind them in the same block, and take no registers
-// there: `elsewhere` tells which.
+// there: `elsewhere` tells which. Masks take none either: what compares an element and what selects by it follow each other in the machine code.
 LiveRegisters MostLiveRegisters(const ir::Function& function,
                                 absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere);
 // Without tiles that only say where memory is accessed, or which elements: of those a thread often needs one address, from which the others

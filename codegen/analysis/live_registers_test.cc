@@ -133,5 +133,23 @@ TEST(LiveRegisters, WhatWaitsForASumIsKept) {
   EXPECT_EQ(MostData(absl::StrCat(kSum, computed, scaled)), 64 + 32);
 }
 
+TEST(LiveRegisters, MasksTakeNoneWhereThatIsAsked) {
+  ir::Diagnostics d;
+  const auto module =
+      ir::Parse(absl::StrCat("entry @k(%n: tile<i32>) {\n  %x = get_global @g : tile<ptr<f32>>\n", kPointers,
+                             "  %i = iota : tile<64xi32>\n"
+                             "  %m = cmpi less_than %i, %i, signed : tile<64xi32> -> tile<64xi1>\n"
+                             "  %o = cmpi greater_than %i, %i, signed : tile<64xi32> -> tile<64xi1>\n"
+                             "  %w = andi %m, %o : tile<64xi1>\n"
+                             "  %b = select %w, %a, %a : tile<64xi1>, tile<64xf32>\n"
+                             "  print_tko \"%t\", %b : tile<64xf32> -> token\n  return\n}\n"
+                             "global @g <f32: 1.0> : tile<1xf32>\n"),
+                "k.tile", &d);
+  ASSERT_TRUE(d.ok()) << d.ToString();
+  const ir::Function& k = *module->FindFunction("k");
+  EXPECT_EQ(MostLiveRegisters(k).words, 192);
+  EXPECT_EQ(MostLiveRegisters(k, [](const ir::Op&, int) { return false; }).words, 64);
+}
+
 }  // namespace
 }  // namespace tile::codegen

@@ -76,6 +76,15 @@ bool ComesFromProduct(const Value* operand) {
 
 }  // namespace
 
+const Op* NextOfSum(const Op& mma) {
+  const ir::Use* use = mma.result(0)->uses();
+  if (use == nullptr || use->next != nullptr || !IsProduct(*use->owner) || use->owner->block() != mma.block())
+    return nullptr;
+  const ir::ProductOp next(use->owner);
+  const bool adds = next.acc() == mma.result(0) && next.lhs() != mma.result(0) && next.rhs() != mma.result(0);
+  return adds ? use->owner : nullptr;
+}
+
 bool IsInvariant(const Op& mma, int operand) {
   const Value* v = mma.operand(operand);
   const Op* loop = mma.parent();

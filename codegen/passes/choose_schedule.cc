@@ -38,8 +38,11 @@ absl::Status ChooseSchedule(Program& p) {
   const ir::Op* kernel = FindKernelOp(*p.function);
   const auto decided = kernel == nullptr ? std::nullopt : DecisionOf<Decision::kMostStages>(*kernel);
   const int most_stages = static_cast<int>(decided.value_or(p.candidate.most_stages));
-  std::optional<Schedule> schedule = MakeSchedule(
-      p.target, *p.function, {.aligned = p.aligned, .num_warps = p.candidate.num_warps, .most_stages = most_stages});
+  std::optional<Schedule> schedule = MakeSchedule(p.target, *p.function,
+                                                  {.aligned = p.aligned,
+                                                   .num_warps = p.candidate.num_warps,
+                                                   .most_stages = most_stages,
+                                                   .by_tma = p.candidate.ahead == Ahead::kTma && p.target.has(kTma)});
   if (!schedule) {
     p.Remark("fetch", "nothing is fetched ahead: shared memory does not hold the operands of two rounds");
     p.fit = Fit::kTooMuchShared;

@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/passes/move_loads.h"
+#include "codegen/plan/late_products.h"
+#include "codegen/plan/made_map.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tensor_maps.h"
@@ -46,13 +48,12 @@ std::string WhyNotByTma(const Schedule& schedule, const Op& copy) {
     if (!ir::LoadViewOp::Is(tile.load)) return "it is loaded through pointers";
     if (ir::AccessOp(*tile.load).token() != nullptr) return "a token orders a load behind a write before the loop";
     if (tile.rounded != nullptr || tile.turned != 0 || !tile.fits_tma()) return "it does not lie as TMA writes it";
-    if (const absl::Status known = MapTensor(*tile.load, tile, 1).status(); !known.ok())
-      return std::string(known.message());
+    if (const absl::Status known = WhyNotMapped(tile, *copy.parent()); !known.ok()) return std::string(known.message());
   }
   // A block must not end before its copies have.
   if (!AllIterationsEnd(*copy.parent())) return "an iteration may end before its last operation";
   if (!AllByWgmma(copy)) return "a product that is not done by wgmma reads it";
-  if (schedule.stages < tuning::kStagesForTma) {
+  if (schedule.stages < tuning::kStagesForTma && !WouldHaveLate(schedule, copy)) {
     return absl::StrCat(schedule.stages, " stages leave an iteration of time for it, ", tuning::kStagesForTma,
                         " were faster than other copies");
   }
@@ -71,8 +72,13 @@ void CopyByTma(const Target& target, const Schedule& schedule, ir::Module* modul
   for (Op* copy : copies) {
     const StepTexts texts = {"copy-by-tma", "tiles come by TMA", "tiles do not come by TMA"};
     if (!TakesStep(*module, *copy, texts, WhyNotByTma(schedule, *copy), trace)) continue;
-    for (Op* op : *copy->region(0)) {
-      if (ir::LoadViewOp::Is(op)) Decide<Decision::kTensorMap>(module, op, NumTensorMaps(*function));
+    for (const StagedTile& tile : StageOf(*copy).tiles) {
+      auto* load = const_cast<Op*>(tile.load);
+      if (!HostKnows(tile)) {
+        Decide<Decision::kMakesMap>(module, load, true);
+      } else if (!DecisionOf<Decision::kTensorMap>(*load)) {
+        Decide<Decision::kTensorMap>(module, load, NumTensorMaps(*function));
+      }
     }
   }
 }

@@ -4,7 +4,8 @@
 //
 //   CopyByTma(target, schedule, &module, function, trace);
 //
-// For code that may take TMA descriptors. Before and after, of all loads of a copy_ahead or none:
+// For code that may take TMA descriptors. Those of tensors that the host does not know the kernel makes itself (codegen/plan/made_map.h); such
+// a load has {makes_map}. Before and after, of all loads of a copy_ahead or none:
 //   load_view_tko weak %v[%i, 0]          load_view_tko weak %v[%i, 0] {tensor_map = 0}
 #ifndef TILE_CODEGEN_PASSES_COPY_BY_TMA_H_
 #define TILE_CODEGEN_PASSES_COPY_BY_TMA_H_

@@ -74,7 +74,7 @@ std::optional<Pieces> PiecesOf(const Target& target, const Op& copy, const ByWgm
 }
 
 // Each product can be done piece by piece.
-bool Fits(const PieceRing& ring, const Pieces& p, int num_warps, const Op& copy, bool just_two) {
+bool Fits(const PieceRing& ring, const Pieces& p, int num_warps, const Op& copy, WholePieces least) {
   const StageLayout stage = StageOf(copy);
   for (size_t i = 0; i < p.products.size(); ++i) {
     const StagedTile& tile = stage.tiles[i];
@@ -85,14 +85,14 @@ bool Fits(const PieceRing& ring, const Pieces& p, int num_warps, const Op& copy,
     if (parts > tile.chunks() || !shared) return false;
   }
   if (!p.whole) return ring.pieces >= tuning::kLeastPieces;
-  const int two = tuning::kStagesForWhole * copy.num_results();
-  return ring.pieces > two || (just_two && ring.pieces == two);
+  const int rounds = least == WholePieces::kMoreThanOne ? 1 : 2;
+  return ring.pieces >= rounds * copy.num_results() + (least == WholePieces::kTwo ? 0 : 1);
 }
 
 }  // namespace
 
 PieceRing PlanPieces(const Target& target, int num_warps, const std::vector<const Op*>& copies, int64_t room,
-                     const ByWgmma& by_wgmma, bool just_two) {
+                     const ByWgmma& by_wgmma, WholePieces least_whole) {
   std::vector<Pieces> all;
   int64_t least = kLeastBytes;
   bool whole = false;
@@ -108,7 +108,7 @@ PieceRing PlanPieces(const Target& target, int num_warps, const std::vector<cons
   while (!whole && ring.pieces >= 2 * tuning::kLeastPieces)
     ring = {2 * ring.bytes, static_cast<int>(room / (2 * ring.bytes))};
   for (size_t i = 0; i < copies.size(); ++i) {
-    if (!Fits(ring, all[i], num_warps, *copies[i], just_two)) return {};
+    if (!Fits(ring, all[i], num_warps, *copies[i], least_whole)) return {};
   }
   return ring;
 }

@@ -31,9 +31,11 @@ struct PieceRing {
   int64_t bytes = 0;  // of a piece
   int pieces = 0;
 };
-// `by_wgmma`: which of their products wgmma will do. `just_two`: of whole operands as many as two stages have do, too.
+// How many whole operands there must be: more than two iterations have, as many, more than one has.
+enum class WholePieces : uint8_t { kMoreThanTwo, kTwo, kMoreThanOne };
+// `by_wgmma`: which of their products wgmma will do.
 PieceRing PlanPieces(const Target& target, int num_warps, const std::vector<const ir::Op*>& copies, int64_t room,
-                     const std::function<bool(const ir::Op&)>& by_wgmma, bool just_two = false);
+                     const std::function<bool(const ir::Op&)>& by_wgmma, WholePieces least = WholePieces::kMoreThanTwo);
 
 }  // namespace tile::codegen
 

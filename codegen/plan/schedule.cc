@@ -8,6 +8,7 @@
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/copy_pieces.h"
+#include "codegen/plan/late_products.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tma_store.h"
 #include "codegen/plan/warps.h"
@@ -155,10 +156,10 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   }
   const int64_t threads = 32 * plan->num_warps;
   const int64_t registers = threads * ((live + apart) / threads + beside);
-  const auto in_pieces = [&](int blocks, int64_t beside_ring, bool just_two = false) {
+  const auto in_pieces = [&](int blocks, int64_t beside_ring, WholePieces least = WholePieces::kMoreThanTwo) {
     const PieceRing ring = PlanPieces(
         target, plan->num_warps, copies, target.shared_bytes_of(blocks) - other - beside_ring,
-        [&](const ir::Op& mma) { return by_wgmma(plan->num_warps, mma); }, just_two);
+        [&](const ir::Op& mma) { return by_wgmma(plan->num_warps, mma); }, least);
     if (ring.bytes == 0) return false;
     plan->blocks = blocks;
     plan->stages = ring.pieces;
@@ -173,15 +174,25 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   // Of three warpgroups in blocks of their own, one is more often at its products while others work on rows than of two whose products
   // are late: attention with heads of 64, 64 queries, 128 keys, four places for operands: 560 us; two blocks of three stages: 598.
   const int64_t each = (live + apart) / threads + tuning::kBesideLate;
-  if (whole && by_rows && plan->num_warps == 4 && most_stages > 2 && 3 * threads * each <= Target::kRegisters) {
-    const int64_t staged = BytesOfStagedLhs(target, plan->num_warps, products);
-    const bool late = target.shared_bytes_of(3) - other - staged >= tuning::kStagesForLate * stage;
-    if (!late && in_pieces(3, staged, /*just_two=*/true)) return true;
+  const bool one_group = whole && by_rows && plan->num_warps == 4 && most_stages > 2;
+  const int64_t staged = one_group ? BytesOfStagedLhs(target, plan->num_warps, products) : 0;
+  const auto staged_in = [&](int blocks) { return (target.shared_bytes_of(blocks) - other - staged) / stage; };
+  if (one_group && 3 * threads * each <= Target::kRegisters && staged_in(3) < tuning::kStagesForLate &&
+      in_pieces(3, staged, WholePieces::kTwo)) {
+    return true;
+  }
+  // A warpgroup alone on the multiprocessor leaves its tensor cores idle while it works on rows, however many stages it has.
+  if (one_group && 2 * threads * each <= Target::kRegisters && stages(2) < tuning::kStagesForTwoWarpgroups &&
+      in_pieces(2, staged, WholePieces::kMoreThanOne)) {
+    return true;
   }
   const int for_two = by_rows && plan->num_warps == 4 ? tuning::kStagesForTwoWarpgroups : tuning::kStagesForTwoBlocks;
   plan->blocks = 2 * registers <= Target::kRegisters && stages(2) >= for_two ? 2 : 1;
   plan->stages = stages(plan->blocks);
-  if (whole && plan->stages == 2 && most_stages > 2 && in_pieces(plan->blocks, exchanged)) return true;
+  const bool late =
+      options.by_tma && plan->blocks == 1 &&
+      std::all_of(copies.begin(), copies.end(), [&](const ir::Op* c) { return WouldHaveLate(*plan, *c); });
+  if (whole && plan->stages == 2 && most_stages > 2 && !late && in_pieces(plan->blocks, exchanged)) return true;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
                   " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
   return true;

@@ -59,6 +59,7 @@ struct ScheduleOptions {
   bool aligned = false;  // arrays are (passes/assume_aligned.h)
   int num_warps = 0;     // of the candidate; 0: the fewest that hold the tiles
   int most_stages = tuning::kMostStages;
+  bool by_tma = false;  // it brings what is copied ahead, where it can and should
 };
 
 // Nothing if shared memory holds no ring of what is copied ahead, not even of pieces.

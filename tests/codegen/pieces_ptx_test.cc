@@ -118,7 +118,37 @@ TEST(PiecesPtx, WgmmaTakesThemWhole) {
   EXPECT_FALSE(Remarks(CompileText(absl::StrReplaceAll(kWide, {{"NN", "16"}}), 90), "pieces"));
 }
 
-// Heads of 64: three blocks hold an iteration and half of the next one each, or two blocks three iterations.
+// Two stages are enough for a late product: its operand comes apart, by barriers of its own. The keys of the first iteration before the loop, of the
+// next one and values in it.
+TEST(PiecesPtx, TwoStagesOfALateProduct) {
+  const std::string text =
+      absl::StrReplaceAll(kWide, {{"64, 256", "128, 256"}, {"64x256", "128x256"}, {"64xNN", "128x64"}, {"NN", "64"}});
+  const CompiledText c = CompileText(text, 90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  EXPECT_TRUE(Remarks(c, "2 stages of 65536 bytes are copied ahead by 8 warps, 1 block"));
+  EXPECT_TRUE(Remarks(c, "tiles come by TMA"));
+  EXPECT_TRUE(Remarks(c, "runs beside the next iteration"));
+  EXPECT_EQ(Count(c.ptx, "mbarrier.init.shared::cta.b64"), 8);
+  // In the loop twice, as it stands there twice.
+  EXPECT_EQ(Count(c.ptx, "mbarrier.arrive.expect_tx.shared::cta.b64 _, "), 1 + 2 * 2);
+  EXPECT_EQ(Count(c.ptx, "mbarrier.arrive.shared::cta.b64 _, "), 1 + 2 * 2);
+  // TMA brings keys while threads bring queries.
+  EXPECT_LT(c.ptx.find("cp.async.bulk.tensor"), c.ptx.find("st.shared"));
+}
+
+// A warpgroup whose two stages take all of the shared memory would be alone on the multiprocessor; with one place more than an iteration has operands, two
+// blocks of one are there.
+TEST(PiecesPtx, TwoBlocksOfThreePlaces) {
+  const std::string text = absl::StrReplaceAll(kWide, {{"256", "128"}, {"64xNN", "64x128"}, {"NN", "128"}});
+  const CompiledText c = CompileText(text, 90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  EXPECT_TRUE(Remarks(c, "3 pieces of 32768 bytes are copied ahead by 4 warps, 2 blocks"));
+  EXPECT_TRUE(Remarks(c, "tiles come by TMA"));
+}
+
+// Heads of 64: three blocks hold two iterations each, in places of operands, or two blocks three.
 TEST(PiecesPtx, ThreeWarpgroupsInBlocksOfTheirOwn) {
   const std::string text = absl::StrReplaceAll(
       kWide, {{"256", "64"},
@@ -162,6 +192,9 @@ TEST(PiecesPtx, StagesOfThreeOperandsThatFitTwice) {
   const CompiledText c = CompileText(text, 90, "", /*descriptors=*/true);
   EXPECT_EQ(c.error, "");
   EXPECT_TRUE(Remarks(c, "2 stages of 40960 bytes are copied ahead by 4 warps, 2 blocks"));
+  // The late product begins behind both of the scores', the second of which goes on without waiting for the first.
+  EXPECT_TRUE(Remarks(c, "runs beside the next iteration"));
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
 }
 
 // Pieces are counted, so no iteration may leave any out; and each is multiplied once.

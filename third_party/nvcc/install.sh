@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs NVIDIA's nvcc with support for CUDA Tile C++ from PyPI into a folder:  install.sh DIR
-# Compiler, headers, disassembler and assembler of tile code, 430 MB; no GPU and no CUDA toolkit is needed. Prints the path of
+# Compiler, headers, disassembler and assembler of tile code, disassembler of machine code, 450 MB; no GPU and no CUDA toolkit is needed. Prints the path of
 # nvcc; tests and examples take it from the environment:
 #   export TILEVM_NVCC=$(third_party/nvcc/install.sh "$HOME/nvcc")
 # What is there is kept. Any number may be started at once: one installs, the others wait for it.
@@ -9,7 +9,7 @@ set -euo pipefail
 # All of one release: the compiler reads headers of its own.
 release=13.5.37
 packages=()
-for name in nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime nvidia-cuda-tileiras; do packages+=("$name==$release"); done
+for name in nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime nvidia-cuda-tileiras nvidia-cuda-nvdisasm; do packages+=("$name==$release"); done
 root=$(realpath -m "$1")
 nvcc=$root/nvidia/cu13/bin/nvcc
 is_there() { [ "$(cat "$root/installed" 2>/dev/null)" = "${packages[*]}" ]; }

@@ -54,7 +54,8 @@ LateProducts::LateProducts(Emitter& e, const ir::Op& loop) : e_(e), loop_(loop) 
     products_.push_back({op, ir::CarryingLoop(loop).arg(carried), carried, FirstUserOfSums(*op), {}, {}});
   }
   if (!any()) return;
-  leader_ = LeaderOf(loop);
+  leaders_ = LeadersOf(loop);
+  leader_ = leaders_.back();
   turns_ = DecisionOf<Decision::kTakesTurns>(*leader_);
   ring_ = e.control().copy_rings.back();
 }
@@ -88,6 +89,10 @@ void LateProducts::LowerBody() {
   for (const ir::Op* op : *loop_.region(0)) {
     const bool uses = std::any_of(products_.begin(), products_.end(), [&](const Product& p) { return p.user == op; });
     if (uses && !awaited_) Await(op);
+    if (any() && op == loop_.region(0)->back()) {
+      if (others_kept_) ring_->ReleaseOthers();
+      ring_->AwaitLate();
+    }
     e_.control().running.back()->Before(*op);
     e_.Lower(*op);
     e_.shared().account().Passed(op);
@@ -180,7 +185,21 @@ void LateProducts::Await(const ir::Op* user) {
   std::vector<Registers> done = WaitForAll(e_, sums);
   for (size_t i = 0; i < products_.size(); ++i) e_.Set(products_[i].sums, std::move(done[i]));
   ring_->ReleaseLate(has_before_, /*before=*/true);
+  others_kept_ = ReadsBehind(user);
+  if (!others_kept_) ring_->ReleaseOthers();
   awaited_ = true;
+}
+
+bool LateProducts::IsOneOfLeaders(const ir::Op& mma) const {
+  return std::find(leaders_.begin(), leaders_.end(), &mma) != leaders_.end();
+}
+
+bool LateProducts::ReadsBehind(const ir::Op* user) const {
+  for (const ir::Op* op = user; op != nullptr; op = op->next()) {
+    const bool copied = IsProduct(*op) && (CopyOf(*op, 0) != nullptr || CopyOf(*op, 1) != nullptr);
+    if (copied && !DecisionOf<Decision::kLate>(*op)) return true;
+  }
+  return false;
 }
 
 void LateProducts::Keep(const ir::Op& mma) {

@@ -23,6 +23,9 @@ class LateProducts {
 
   bool any() const { return !products_.empty(); }
   bool IsLeader(const ir::Op& mma) const { return any() && &mma == leader_; }
+  // The leader goes on with its sums; the first of those that take a turn together.
+  bool LeadsOn(const ir::Op& mma) const { return !IsLeader(mma) && IsOneOfLeaders(mma); }
+  bool IsFirst(const ir::Op& mma) const { return any() && &mma == leaders_.front(); }
   llvm::BasicBlock* Begin(llvm::Value* runs, llvm::BasicBlock* head, llvm::BasicBlock* exit);
   void Enter(llvm::BasicBlock* from);
   void LowerBody();
@@ -42,6 +45,9 @@ class LateProducts {
     Registers kept;                    // of this one
   };
 
+  bool IsOneOfLeaders(const ir::Op& mma) const;
+  // An operation from this one on reads of the iteration's stage what no late product reads.
+  bool ReadsBehind(const ir::Op* user) const;
   llvm::Value* HasNext();
   void PassTurn();
   // PTX of barriers, of which $0 is: the first warpgroup.
@@ -54,11 +60,13 @@ class LateProducts {
   Emitter& e_;
   const ir::Op& loop_;
   bool turns_ = false;  // two warpgroups begin products one after the other
-  const ir::Op* leader_ = nullptr;
+  std::vector<const ir::Op*> leaders_;
+  const ir::Op* leader_ = nullptr;  // the last one
   CopyRing* ring_ = nullptr;
   std::vector<Product> products_;
   llvm::PHINode* has_before_ = nullptr;  // this iteration is not the first
   bool awaited_ = false;
+  bool others_kept_ = false;  // until the iteration ends
 };
 
 // Of a product by wgmma with the left operand in registers (lower_mma.cc): that operand's words, and the product, which is not waited for,

@@ -72,13 +72,14 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   LateProducts* late = copies == nullptr ? nullptr : e.control().late.back();
   const bool leads = late != nullptr && late->IsLeader(op);
   const bool runs = DecisionOf<Decision::kRuns>(op);
-  if (leads) late->TakeTurn();
+  const bool leads_on = late != nullptr && late->LeadsOn(op);
+  if (late != nullptr && late->IsFirst(op)) late->TakeTurn();
   for (int i = 0; i < 2 && copies != nullptr; ++i) {
     if (CopyOf(op, i) != nullptr && copies->pieces(op.operand(i)->index()) > 0) copies->AdvancePiece();
   }
   WgmmaUse use;
-  use.async = ring != nullptr ? ring->IsAsync(op) : leads || runs || copies->IsAsync(op);
-  if (copies != nullptr && !leads && !runs) use.meanwhile = [&] { copies->FetchMeanwhile(); };
+  use.async = ring != nullptr ? ring->IsAsync(op) : leads || leads_on || runs || copies->IsAsync(op);
+  if (copies != nullptr && !leads && !leads_on && !runs) use.meanwhile = [&] { copies->FetchMeanwhile(); };
   const int first = plan.first();
   const StagedAt second = Staged(e, op, 1 - first);
   if (plan.held) {

@@ -8,6 +8,7 @@
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/async_products.h"
+#include "codegen/emit/pipeline/made_maps.h"
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/layout/algebra.h"
@@ -112,22 +113,26 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
       stage_(StageOf(copy)),
       stages_(e.plan().stages),
       late_(HasLateProducts(copy)),
+      apart_(ComesApart(copy, stages_)),
       keeps_(KeepsStage(copy)) {
   auto& b = e.b();
   bool used = false;
   memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.unit_bytes() * stages_), &used);
+  MadeMaps maps(e, copy);
   if (CopiesByTma(copy)) tma_.emplace(e, stages_);
+  if (apart_) late_tma_.emplace(e, stages_);
   // The ring of an earlier loop, or this one, may still be read; what other threads wrote before the loop may be loaded.
   bool waits = used || loop.parent() != nullptr;
   for (const ir::Op* op : *copy.region(0)) waits = waits || (op->info()->is_access() && e.order().NeedsBarrier(*op));
   // TMA writes where threads may have written.
   if (tma_) FenceForAsync();
+  maps.Make();
   if (waits || tma_) e.Barrier();
   only_computes_ = OnlyComputes();
   for (const ir::Op* op : *loop.region(0)) {
     if (DecisionOf<Decision::kAsync>(*op)) async_.push_back(op);
   }
-  StageInvariants();
+  if (!tma_) StageInvariants();
   // Positions of a ring that TMA fills persist, as its barriers do.
   const auto variable = [&](llvm::Value* start, bool persists) {
     llvm::AllocaInst* v = e.Variable(start->getType(), persists ? start : nullptr);
@@ -146,19 +151,28 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   // Warp 0 alone follows what TMA copies begin.
   more_ = variable(tma_ ? b.CreateAnd(runs, b.CreateICmpEQ(e.threads().warp(), e.I32(0))) : runs, false);
   if (keeps_ && tma_) any_ = variable(b.getFalse(), false);
+  if (apart_) late_phase_ = variable(e.I32(TmaStages::kFirstRead), persists);
+  BeginCopies();
+  // What threads bring themselves does not wait behind copies by TMA.
+  if (tma_) StageInvariants();
+}
+
+// Of the first iterations.
+void CopyRing::BeginCopies() {
+  auto& b = e_.b();
   if (stage_.piece_bytes > 0) {
     for (int i = 0; i + 1 < stages_; ++i) FetchPiece(i);
     return;
   }
-  llvm::BasicBlock *before = b.GetInsertBlock(), *round = e.NewBlock("begin"), *after = e.NewBlock("begun");
+  llvm::BasicBlock *before = b.GetInsertBlock(), *round = e_.NewBlock("begin"), *after = e_.NewBlock("begun");
   b.CreateBr(round);
   b.SetInsertPoint(round);
   llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
-  i->addIncoming(e.I32(0), before);
+  i->addIncoming(e_.I32(0), before);
   Fetch(false);
-  llvm::Value* next = b.CreateAdd(i, e.I32(1));
+  llvm::Value* next = b.CreateAdd(i, e_.I32(1));
   i->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpULT(next, e.I32(stages_ - (late_ || keeps_ ? 2 : 1))), round, after);
+  b.CreateCondBr(b.CreateICmpULT(next, e_.I32(stages_ - ((late_ && !apart_) || keeps_ ? 2 : 1))), round, after);
   b.SetInsertPoint(after);
 }
 
@@ -265,7 +279,10 @@ void CopyRing::Advance() {
   piece_ = 0;
   if (stage_.piece_bytes > 0) return;
   b.CreateStore(Now(current_), before_);
-  b.CreateStore(Now(read_), current_);
+  llvm::Value* stage = Now(read_);
+  // Of two iterations in a row LLVM would know both stages, and keep all addresses in them for the whole loop.
+  if (apart_) stage = Through(e_, "", {stage})[0];
+  b.CreateStore(stage, current_);
   if (tma_ && !late_) AwaitNext();
   Step(read_, read_phase_);
   if (!tma_) Arrive();
@@ -294,7 +311,19 @@ void CopyRing::Drain(std::vector<Registers>* carried) {
 }
 
 void CopyRing::ReleaseLate(llvm::Value* if_true, bool before) {
-  tma_->Release(Now(before ? before_ : current_), if_true);
+  (apart_ ? late_tma_ : tma_)->Release(Now(before ? before_ : current_), if_true);
+}
+
+void CopyRing::ReleaseOthers() {
+  if (apart_) tma_->Release(Now(current_), e_.b().getTrue());
+}
+
+void CopyRing::AwaitLate() {
+  if (!apart_) return;
+  auto& b = e_.b();
+  late_tma_->Await(Now(current_), Now(late_phase_));
+  llvm::Value* wraps = b.CreateICmpEQ(Now(current_), e_.I32(stages_ - 1));
+  b.CreateStore(b.CreateXor(Now(late_phase_), b.CreateZExt(wraps, b.getInt32Ty())), late_phase_);
 }
 
 void CopyRing::AwaitNext() { tma_->Await(Now(read_), Now(read_phase_)); }
@@ -321,6 +350,7 @@ void CopyRing::FetchMeanwhile() {
   }
   if (!fetches_later_ || (!keeps_ && ++begun_ < async_.size())) return;
   Fetch(!keeps_ && !async_.empty());
+  if (apart_) FetchLate();
   fetches_later_ = false;
 }
 
@@ -387,14 +417,38 @@ void CopyRing::ByFirstWarp(const std::function<void()>& start_copies) {
   start_copies();
 }
 
-void CopyRing::FillByTma(llvm::Value* iv, llvm::Value* at) {
+bool CopyRing::Brings(size_t i, bool for_late) const {
+  return !stage_.shares_slot(i) && (!apart_ || IsForLate(copy_, static_cast<int>(i)) == for_late);
+}
+
+int64_t CopyRing::BytesByTma(bool for_late) const {
   int64_t bytes = 0;
-  for (size_t i = 0; i < stage_.tiles.size(); ++i) bytes += stage_.shares_slot(i) ? 0 : stage_.tiles[i].bytes();
+  for (size_t i = 0; i < stage_.tiles.size(); ++i) bytes += Brings(i, for_late) ? stage_.tiles[i].bytes() : 0;
+  return bytes;
+}
+
+void CopyRing::FillByTma(llvm::Value* iv, llvm::Value* at) {
   ByFirstWarp([&] {
-    full_ = tma_->Begin(Now(write_), Now(write_phase_), mine_, bytes);
+    full_ = tma_->Begin(Now(write_), Now(write_phase_), mine_, BytesByTma(false));
     Compute(iv);
     Bring(at);
   });
+}
+
+// Each iteration's come, in that iteration.
+void CopyRing::FetchLate() {
+  auto& b = e_.b();
+  llvm::BasicBlock *fill = e_.NewBlock("fetch"), *filled = e_.NewBlock("fetched");
+  b.CreateCondBr(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), fill, filled);
+  b.SetInsertPoint(fill);
+  ByFirstWarp([&] {
+    llvm::Value* phase = b.CreateXor(Now(late_phase_), e_.I32(TmaStages::kFirstFill ^ TmaStages::kFirstRead));
+    full_ = late_tma_->Begin(Now(current_), phase, mine_, BytesByTma(true));
+    Compute(e_.scalar(loop_.region(0)->arg(0)));
+    Bring(FirstByte(Now(current_)), /*for_late=*/true);
+  });
+  b.CreateBr(filled);
+  b.SetInsertPoint(filled);
 }
 
 bool CopyRing::OnlyComputes() const {
@@ -423,11 +477,11 @@ void CopyRing::Compute(llvm::Value* iv) {
   }
 }
 
-void CopyRing::Bring(llvm::Value* at) {
+void CopyRing::Bring(llvm::Value* at, bool for_late) {
   auto& b = e_.b();
   for (const ir::Op* op : *copy_.region(0)) {
     for (size_t i = 0; i < stage_.tiles.size(); ++i) {
-      if (stage_.tiles[i].load != op || stage_.shares_slot(i)) continue;
+      if (stage_.tiles[i].load != op || !Brings(i, for_late)) continue;
       llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, b.CreateAdd(at, e_.I32(stage_.offsets[i])));
       if (tma_) {
         LoadByTma(e_, *op, stage_.tiles[i], b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);

@@ -76,11 +76,16 @@ class CopyRing {
   void ReleaseKept();
   // The stage of the iteration before, or of this one, is free, which late products have read.
   void ReleaseLate(llvm::Value* if_true, bool before);
+  // Where what late products read comes apart: the rest of this iteration's stage is free.
+  void ReleaseOthers();
+  // The same: what late products will read of this iteration has come.
+  void AwaitLate();
 
  private:
   // Before wgmma reads, or TMA writes, what this thread has stored.
   void FenceForAsync();
   void StageInvariants();
+  void BeginCopies();
   void Arrive();
   // The next iteration's copies, if there is one; a group in any case. `frees_stage`: the stage is read until FreeStage.
   void Fetch(bool frees_stage);
@@ -93,9 +98,14 @@ class CopyRing {
   bool OnlyComputes() const;
   void ByFirstWarp(const std::function<void()>& start_copies);
   void FillByTma(llvm::Value* iv, llvm::Value* at);
+  // This iteration's operands of late products, where they come apart.
+  void FetchLate();
+  int64_t BytesByTma(bool for_late) const;
   // Addresses and masks of an iteration's copies; the copies.
   void Compute(llvm::Value* iv);
-  void Bring(llvm::Value* at);
+  void Bring(llvm::Value* at, bool for_late = false);
+  // Copies of the tile are among those of the other operands, or of late products.
+  bool Brings(size_t i, bool for_late) const;
   // All of it, or one of so many pieces (`slot` is where the first would lie).
   void FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot, int piece = 0, int pieces = 1);
   void FillThroughPointers(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
@@ -112,14 +122,16 @@ class CopyRing {
   const StageLayout stage_;
   const int stages_;
   const bool late_;   // a product reads the stage of the iteration before
+  const bool apart_;  // its operands come apart from the others
   const bool keeps_;  // a product of the iteration before reads its stage until this one waits for products
-  std::optional<TmaStages> tma_;
+  std::optional<TmaStages> tma_, late_tma_;
   llvm::Value *full_ = nullptr, *mine_ = nullptr;  // for TMA copies: the stage's barrier, the thread that starts them
   llvm::Value* memory_;
   // Variables, which become registers. Stages (i32; their numbers where TMA fills them, else their first bytes): of the iteration before, of
   // this one, of the next, to be filled next, of pieces the oldest; the phases of the next and of what is filled; the induction variable of
   // what is fetched next, and whether there is such an iteration (and this is a thread of the warp that starts its copies by TMA).
   llvm::AllocaInst *before_, *current_, *read_, *write_, *release_, *read_phase_, *write_phase_, *ahead_, *more_;
+  llvm::AllocaInst* late_phase_ = nullptr;   // of what late products read of this iteration, where it comes apart
   llvm::AllocaInst* any_ = nullptr;          // there was an iteration before, which kept its stage for TMA copies
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   std::vector<const ir::Op*> async_;         // products that are not waited for in their iteration
