@@ -161,7 +161,8 @@ absl::StatusOr<std::optional<Begun>> BeginRegrouped(const ir::Module& module, co
   absl::StatusOr<Begun> begun = Begin(module, function, now, kind);
   if (absl::IsInternal(begun.status())) return begun.status();
   if (!begun.ok()) return std::nullopt;  // blocks stay what they are, or what they would work on is too large
-  if (begun->compiled.maps.empty() || !begun->compiled.persistent) return std::nullopt;
+  const bool walks = !begun->compiled.maps.empty() && begun->compiled.persistent;
+  if (!walks && !(parts && begun->compiled.makes_maps)) return std::nullopt;
   begun->regroups = true;
   GoOn(now, &*begun);
   return std::optional<Begun>(*std::move(begun));
@@ -224,6 +225,7 @@ absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& 
                                     absl::StrCat("the grid has less than ", kMostBlocks, " blocks in dimension ", d)});
     }
   }
+  if (built.compiled.parts > 1 && image.grid.empty()) image.grid = {Count(built.compiled, 0), {Grid(1)}, {Grid(2)}};
   if (!image.tma.empty()) {
     using Kind = ir::ImageParam::Kind;
     for (int i = 0; i < function.num_params(); ++i)
@@ -233,15 +235,12 @@ absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& 
     }
   }
   if (built.compiled.workspace_bytes > 0) {
-    // So many bytes for each block of the hardware grid, which is that of the launch.
+    // So many bytes for each block of the hardware's grid.
+    const auto size = [](int d) { return ir::ExprNode{ir::ExprOp::kShape, -2, d, 0}; };
+    const ir::ExprNode times = Node(ir::ExprOp::kMul);
     ir::ImageWorkspace w;
-    w.bytes = {{ir::ExprOp::kShape, -1, 0, 0},
-               {ir::ExprOp::kShape, -1, 1, 0},
-               {ir::ExprOp::kMul, 0, 0, 0},
-               {ir::ExprOp::kShape, -1, 2, 0},
-               {ir::ExprOp::kMul, 0, 0, 0},
-               {ir::ExprOp::kConst, 0, 0, static_cast<int64_t>(built.compiled.workspace_bytes)},
-               {ir::ExprOp::kMul, 0, 0, 0}};
+    w.bytes = {size(0), size(1), times, size(2), times, Const(static_cast<int64_t>(built.compiled.workspace_bytes)),
+               times};
     image.workspaces.push_back(std::move(w));
   }
   absl::StatusOr<ir::Sha256Digest> hash = ir::HashCode(options.start_after.empty() ? module : *TileCodeOf(module));

@@ -63,6 +63,7 @@ struct Compiled {
   uint64_t workspace_bytes = 0;  // device memory per block
   // What the code needs beyond its parameters: descriptors, in order after them; conditions under which it may be used.
   std::vector<ir::TmaDescriptor> maps;
+  bool makes_maps = false;                        // descriptors of tensors that the host does not know
   bool one_row = false;                           // the hardware's grid is x·y, 1, z of the launch's
   bool persistent = false;                        // or a row of fewer blocks
   std::array<int64_t, 2> joined = {1, 1};         // blocks of the launch's grid that are one, along x and y

@@ -41,6 +41,8 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
     r.joins_rounds = true;
     r.requirements.push_back(MultipleOf(static_cast<int>((*rounds)[0]), (*rounds)[1]));
   }
+  ir::Walk(c.function->body(),
+           [&](const ir::Op* op) { r.makes_maps = r.makes_maps || DecisionOf<Decision::kMakesMap>(*op); });
   for (const TensorMap& map : TensorMapsOf(*c.function)) {
     r.maps.push_back(map.descriptor);
     for (const ir::ImageRequirement& needs : map.requirements) {

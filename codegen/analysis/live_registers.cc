@@ -87,6 +87,7 @@ class Liveness {
   void Add(const Op* op) {
     ops_.push_back(op);
     change_.push_back(0);
+    exchanges_.push_back((exchanges_.empty() ? 0 : exchanges_.back()) + (ir::FoldOp::Is(op) ? 1 : 0));
   }
 
   void Use(const ir::Block* block) {
@@ -128,15 +129,26 @@ class Liveness {
     if (counts_ == Counts::kNoMasks && v->type().elem() == ir::Elem::kI1) return 0;
     if (counts_ != Counts::kData) return words;
     if (registers_.OnlySays(v) || IsUsedUp(*v)) return 0;
-    // Of two conversions LLVM makes one, whose result is kept.
-    const bool packed =
-        v->def() != nullptr && v->def()->info()->is_load() && v->uses() != nullptr && v->uses()->next == nullptr;
-    return packed ? words * std::min(4, ir::StorageBytes(v->type().elem())) / 4 : words;
+    const Value* loaded = LoadedOf(v);
+    if (loaded == nullptr) return words;
+    return v->type().num_elements() * std::min(4, ir::StorageBytes(loaded->type().elem())) / 4;
   }
-  static bool IsUsedUp(const Value& v) {
+  bool IsUsedUp(const Value& v) const {
     const ir::Use* use = v.uses();
-    return use != nullptr && use->next == nullptr && v.def() != nullptr && v.def()->info()->has(ir::kElementwise) &&
-           use->owner->block() == v.def()->block();
+    if (use == nullptr || use->next != nullptr || v.def() == nullptr || !v.def()->info()->has(ir::kElementwise))
+      return false;
+    // Where threads exchange elements in between, all of them are there before the first is used.
+    return use->owner->block() == v.def()->block() && exchanges_[static_cast<size_t>(begin_.at(v.def()))] ==
+                                                          exchanges_[static_cast<size_t>(begin_.at(use->owner)) - 1];
+  }
+  // The loaded tile whose registers hold the value until its one use: converted there, it is not kept. Of two conversions LLVM makes one,
+  // whose result is kept. Null: there is none.
+  static const Value* LoadedOf(const Value* v) {
+    const auto used_once = [](const Value* x) { return x->uses() != nullptr && x->uses()->next == nullptr; };
+    if (!used_once(v) || v->def() == nullptr) return nullptr;
+    const Op& def = *v->def();
+    if (def.info()->is_load()) return v;
+    return def.info()->family == ir::Family::kConvert ? LoadedOf(def.operand(0)) : nullptr;
   }
 
   // The value whose registers these are.
@@ -169,6 +181,7 @@ class Liveness {
   TileRegisters registers_;
   std::vector<const Op*> ops_;
   std::vector<int64_t> change_;
+  std::vector<int> exchanges_;  // folds of tiles up to each operation
   absl::flat_hash_map<const Op*, int> begin_, end_;
   absl::flat_hash_map<const Value*, Range> ranges_;
   absl::flat_hash_set<std::pair<const Value*, const ir::Block*>> elsewhere_for_;

@@ -28,8 +28,9 @@ LiveRegisters MostLiveRegisters(const ir::Function& function);
 LiveRegisters MostLiveRegisters(const ir::Function& function,
                                 absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere);
 // Without tiles that only say where memory is accessed, or which elements: of those a thread often needs one address, from which the others
-// are constants away, and predicates. And without those that the next operation uses up: they are computed one element after the other. What is loaded
-// stays as it lies in memory, two elements of 16 bits in a register, until it is converted, unless that is done twice.
+// are constants away, and predicates. And without those that one operation uses up, before threads exchange anything: they are computed one element
+// after the other. What is loaded stays as it lies in memory, two elements of 16 bits in a register, until what is converted from it is used, unless
+// there are two uses.
 LiveRegisters MostLiveData(const ir::Function& function);
 
 // The operation that gives or takes the tile of most registers, and that tile; null: there are none. The first of several.

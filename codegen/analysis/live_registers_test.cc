@@ -102,6 +102,37 @@ TEST(LiveRegisters, WhatLiesElsewhereForALoopLiesThereForTheNextOneToo) {
   EXPECT_EQ(MostLiveRegisters(k, from_outside).words, 128);
 }
 
+int64_t MostData(const std::string& body) {
+  ir::Diagnostics d;
+  const auto module =
+      ir::Parse(absl::StrCat("entry @k() {\n  %x = get_global @g : tile<ptr<bf16>>\n"
+                             "  %p1 = reshape %x : tile<ptr<bf16>> -> tile<1xptr<bf16>>\n"
+                             "  %p = broadcast %p1 : tile<1xptr<bf16>> -> tile<64xptr<bf16>>\n"
+                             "  %w, %t = load_ptr_tko weak %p : tile<64xptr<bf16>> -> tile<64xbf16>, token\n"
+                             "  %v, %u = load_ptr_tko weak %p : tile<64xptr<bf16>> -> tile<64xbf16>, token\n"
+                             "  %a = ftof %v : tile<64xbf16> -> tile<64xf32>\n",
+                             body, "  return\n}\nglobal @g <bf16: 1.0> : tile<64xbf16>\n"),
+                "k.tile", &d);
+  EXPECT_TRUE(d.ok()) << d.ToString();
+  return module == nullptr ? -1 : MostLiveData(*module->FindFunction("k")).words;
+}
+
+constexpr char kSum[] =
+    "  %s = reduce %a dim=0 identities=[0.0 : f32] : tile<64xf32> -> tile<f32>\n"
+    "  (%e: tile<f32>, %f: tile<f32>) {\n    %g = addf %e, %f : tile<f32>\n    yield %g : tile<f32>\n  }\n"
+    "  %s1 = reshape %s : tile<f32> -> tile<1xf32>\n  %sn = broadcast %s1 : tile<1xf32> -> tile<64xf32>\n"
+    "  %d = subf %a, %sn : tile<64xf32>\n";
+
+// A weight that waits for the sum takes the registers in which it was loaded, two elements in one; what is computed from it, all of its own.
+TEST(LiveRegisters, WhatWaitsForASumIsKept) {
+  const std::string scaled = "  %y = mulf %d, %c : tile<64xf32>\n  print_tko \"%y\", %y : tile<64xf32> -> token\n";
+  const std::string converted = "  %c = ftof %w : tile<64xbf16> -> tile<64xf32>\n";
+  const std::string computed = "  %b = ftof %w : tile<64xbf16> -> tile<64xf32>\n  %c = exp %b : tile<64xf32>\n";
+  EXPECT_EQ(MostData(absl::StrCat(converted, kSum, scaled)), 64 + 32);
+  EXPECT_EQ(MostData(absl::StrCat(computed, kSum, scaled)), 64 + 64);
+  EXPECT_EQ(MostData(absl::StrCat(kSum, computed, scaled)), 64 + 32);
+}
+
 TEST(LiveRegisters, MasksTakeNoneWhereThatIsAsked) {
   ir::Diagnostics d;
   const auto module =

@@ -37,6 +37,9 @@ class Assigner : public LayoutRules {
     NoteAccesses(f->body());
     while (InferBlock(f->body())) {
     }
+    LetRowsDecide(f->body());
+    while (InferBlock(f->body())) {
+    }
     SettleBlock(f->body());
     RemoveUnused(f->body());
   }

@@ -1,13 +1,17 @@
 #include "codegen/passes/choose_schedule.h"
 
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
+#include "codegen/passes/copy_by_tma.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/staging.h"
+#include "codegen/plan/wide_places.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
+#include "codegen/target/tuning.h"
 
 namespace tile::codegen {
 namespace {
@@ -31,6 +35,20 @@ absl::Status CheckLargestTile(Program& p) {
       " of the elements there, or a program that can be done in slices (--remarks says what hinders it)"));
 }
 
+// With tiles that are widened in places of their own, if TMA can bring them then and has the stages that it needs.
+std::optional<Schedule> WithWidePlaces(Program& p, const ScheduleOptions& options, std::optional<Schedule> in_place) {
+  if (!in_place || !options.by_tma) return in_place;
+  const std::vector<ir::Op*> apart = WidenApartForTma(p.target, in_place->num_warps, p.module.get(), p.function);
+  if (apart.empty()) return in_place;
+  std::optional<Schedule> with = MakeSchedule(p.target, *p.function, options);
+  if (with && with->num_warps == in_place->num_warps && with->blocks >= in_place->blocks &&
+      with->stages >= tuning::kStagesForTma) {
+    return with;
+  }
+  for (ir::Op* copy : apart) WidenInPlace(p.module.get(), copy);
+  return in_place;
+}
+
 }  // namespace
 
 absl::Status ChooseSchedule(Program& p) {
@@ -38,11 +56,11 @@ absl::Status ChooseSchedule(Program& p) {
   const ir::Op* kernel = FindKernelOp(*p.function);
   const auto decided = kernel == nullptr ? std::nullopt : DecisionOf<Decision::kMostStages>(*kernel);
   const int most_stages = static_cast<int>(decided.value_or(p.candidate.most_stages));
-  std::optional<Schedule> schedule = MakeSchedule(p.target, *p.function,
-                                                  {.aligned = p.aligned,
-                                                   .num_warps = p.candidate.num_warps,
-                                                   .most_stages = most_stages,
-                                                   .by_tma = p.candidate.ahead == Ahead::kTma && p.target.has(kTma)});
+  const ScheduleOptions options = {.aligned = p.aligned,
+                                   .num_warps = p.candidate.num_warps,
+                                   .most_stages = most_stages,
+                                   .by_tma = p.candidate.ahead == Ahead::kTma && p.target.has(kTma)};
+  const std::optional<Schedule> schedule = WithWidePlaces(p, options, MakeSchedule(p.target, *p.function, options));
   if (!schedule) {
     p.Remark("fetch", "nothing is fetched ahead: shared memory does not hold the operands of two rounds");
     p.fit = Fit::kTooMuchShared;

@@ -9,11 +9,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/facts.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/passes/fetch_ahead.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/split_rounds.h"
+#include "codegen/plan/made_map.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/pointer_copy.h"
 #include "codegen/plan/staging.h"
+#include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 
@@ -117,9 +120,23 @@ class Loop {
   std::vector<Candidate> candidates_;
 };
 
-// Splits the iterations of a product along K while three stages of its operands, for two blocks, exceed shared memory.
-void Split(const Target& target, ir::Module* module, Op* mma) {
-  const int64_t room = target.shared_bytes_of(2) / tuning::kStagesForTwoBlocks;
+// The product will be done by wgmma from what TMA brings, in blocks of which registers hold one.
+bool IsAloneByTma(const Target& target, const std::vector<ProductOperand>& operands, const Op& loop) {
+  Op* mma = operands[0].mma;
+  const int warps = WgmmaWarps(*mma);
+  if (!target.has(kTma) || !IsByWgmma(target, warps, mma)) return false;
+  for (const ProductOperand& o : operands) {
+    if (!ir::LoadViewOp::Is(o.tile->load) || !WhyNotMapped(*o.tile, loop).ok()) return false;
+  }
+  const int64_t threads = 32 * warps, sums = mma->result(0)->type().num_elements() + SumsApart(target, warps, *mma);
+  return 2 * (sums + threads * tuning::kBesideWgmma) > Target::kRegisters;
+}
+
+// Splits the iterations of a product along K while three stages of its operands, for two blocks, exceed shared memory; of blocks that are alone
+// those that are fetched ahead.
+void Split(const Target& target, bool alone, ir::Module* module, Op* mma) {
+  const int64_t room = alone ? target.shared_bytes_of(1) / tuning::kFetchStages
+                             : target.shared_bytes_of(2) / tuning::kStagesForTwoBlocks;
   const int64_t bytes = LoadedProductOf(*mma)->slot_bytes();
   int parts = 1;
   while (bytes / parts > room && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
@@ -128,7 +145,7 @@ void Split(const Target& target, ir::Module* module, Op* mma) {
 
 }  // namespace
 
-bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function, Trace* trace) {
+bool CopyAhead(const Target& target, bool by_tma, ir::Module* module, ir::Function* function, Trace* trace) {
   if (!target.has(kCpAsync)) return false;
   std::vector<Op*> loops;
   std::vector<std::vector<ProductOperand>> moves;
@@ -139,7 +156,8 @@ bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function,
     }
     std::vector<ProductOperand> operands = Loop(target, module, op).Choose(trace);
     if (operands.empty()) return;
-    if (operands.size() == 2 && operands[0].mma == operands[1].mma) Split(target, module, operands[0].mma);
+    if (operands.size() == 2 && operands[0].mma == operands[1].mma)
+      Split(target, by_tma && IsAloneByTma(target, operands, *op), module, operands[0].mma);
     loops.push_back(op);
     moves.push_back(std::move(operands));
   });

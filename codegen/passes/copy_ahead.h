@@ -2,7 +2,7 @@
 // move into a copy_ahead (codegen/target/gpu_ops.def), by which all threads bring tiles of later iterations while they multiply
 // those of this one.
 //
-//   bool any = CopyAhead(target, module, function, trace);
+//   bool any = CopyAhead(target, /*by_tma=*/true, module, function, trace);
 //
 // One operand is enough: the other may be computed (attention: weights times values), and several products of a loop
 // may take part. What FetchAhead (fetch_ahead.h) asks of the host is not needed here: any tensor will do whose rows are
@@ -17,8 +17,8 @@
 
 namespace tile::codegen {
 
-// For functions that FetchAhead left alone. Returns whether anything moved. The trace may be null.
-bool CopyAhead(const Target& target, ir::Module* module, ir::Function* function, Trace* trace);
+// For functions that FetchAhead left alone. `by_tma`: TMA may do the copies. Returns whether anything moved. The trace may be null.
+bool CopyAhead(const Target& target, bool by_tma, ir::Module* module, ir::Function* function, Trace* trace);
 
 // For functions that both left alone: the operands of an iteration go through shared memory together. Where it does not hold them,
 // iterations are split along K (split_rounds.h) if possible.

@@ -6,9 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/late_products.h"
+#include "codegen/plan/made_map.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
 #include "codegen/plan/tensor_maps.h"
+#include "codegen/plan/wgmma_plan.h"
+#include "codegen/plan/wide_places.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
@@ -41,18 +44,25 @@ bool AllByWgmma(const Op& copy) {
   return true;
 }
 
-// Why TMA can't bring what is copied, or should not; "" if it does.
-std::string WhyNotByTma(const Schedule& schedule, const Op& copy) {
-  for (const StagedTile& tile : StageOf(copy).tiles) {
+// Why TMA can't bring what is copied; "" if it can. `by_wgmma`: that does all products which read it.
+std::string WhyNotByTma(const Op& copy, bool by_wgmma) {
+  const StageLayout stage = StageOf(copy);
+  for (size_t i = 0; i < stage.tiles.size(); ++i) {
+    const StagedTile tile = stage.InStage(i);
     if (!ir::LoadViewOp::Is(tile.load)) return "it is loaded through pointers";
     if (ir::AccessOp(*tile.load).token() != nullptr) return "a token orders a load behind a write before the loop";
     if (tile.rounded != nullptr || tile.turned != 0 || !tile.fits_tma()) return "it does not lie as TMA writes it";
-    if (const absl::Status known = MapTensor(*tile.load, tile, 1).status(); !known.ok())
-      return std::string(known.message());
+    if (const absl::Status known = WhyNotMapped(tile, *copy.parent()); !known.ok()) return std::string(known.message());
   }
   // A block must not end before its copies have.
   if (!AllIterationsEnd(*copy.parent())) return "an iteration may end before its last operation";
-  if (!AllByWgmma(copy)) return "a product that is not done by wgmma reads it";
+  return by_wgmma ? "" : "a product that is not done by wgmma reads it";
+}
+
+// The same, or why it should not.
+std::string WhyBetterNotByTma(const Schedule& schedule, const Op& copy) {
+  std::string why = WhyNotByTma(copy, AllByWgmma(copy));
+  if (!why.empty()) return why;
   if (schedule.stages < tuning::kStagesForTma && !WouldHaveLate(schedule, copy)) {
     return absl::StrCat(schedule.stages, " stages leave an iteration of time for it, ", tuning::kStagesForTma,
                         " were faster than other copies");
@@ -71,11 +81,37 @@ void CopyByTma(const Target& target, const Schedule& schedule, ir::Module* modul
   });
   for (Op* copy : copies) {
     const StepTexts texts = {"copy-by-tma", "tiles come by TMA", "tiles do not come by TMA"};
-    if (!TakesStep(*module, *copy, texts, WhyNotByTma(schedule, *copy), trace)) continue;
-    for (Op* op : *copy->region(0)) {
-      if (ir::LoadViewOp::Is(op)) Decide<Decision::kTensorMap>(module, op, NumTensorMaps(*function));
+    if (!TakesStep(*module, *copy, texts, WhyBetterNotByTma(schedule, *copy), trace)) {
+      // Threads copy, in no more room.
+      if (StageOf(*copy).wide_places > 0) WidenInPlace(module, copy);
+      continue;
+    }
+    const StageLayout stage = StageOf(*copy);
+    for (size_t i = 0; i < stage.tiles.size(); ++i) {
+      const StagedTile tile = stage.InStage(i);
+      auto* load = const_cast<Op*>(tile.load);
+      if (!HostKnows(tile)) {
+        Decide<Decision::kMakesMap>(module, load, true);
+      } else if (!DecisionOf<Decision::kTensorMap>(*load)) {
+        Decide<Decision::kTensorMap>(module, load, NumTensorMaps(*function));
+      }
     }
   }
+}
+
+std::vector<ir::Op*> WidenApartForTma(const Target& target, int num_warps, ir::Module* module, ir::Function* function) {
+  std::vector<Op*> apart;
+  if (!target.has(kTma)) return apart;
+  ir::Walk(function->body(), [&](Op* op) {
+    if (!IsGpuOp(op, GpuOpcode::kCopyAhead) || !BringsToWiden(*op)) return;
+    WidenApart(module, op);
+    if (WhyNotByTma(*op, WgmmaCanDoAll(target, num_warps, *op)).empty()) {
+      apart.push_back(op);
+    } else {
+      WidenInPlace(module, op);
+    }
+  });
+  return apart;
 }
 
 }  // namespace tile::codegen

@@ -93,11 +93,11 @@ void SplitForStages(const Target& target, ir::Module* module, Op* mma) {
   if (parts > 1) SplitRounds(module, mma, parts);
 }
 
-// Rows along K shorter than those of 128 bytes, as TMA and wgmma move them best, are joined, as far as enough iterations fit then. Not where the
-// hardware's sums are short, and each iteration's are added to the others in f32: the program said how long an iteration is.
+// Rows along K shorter than those of 128 bytes, as TMA and wgmma move them best, are joined, as far as enough iterations fit then. Where the
+// hardware's sums are short, they are added to the others in f32 less often so: after 128 steps along K.
 bool JoinForRows(const Target& target, ir::Module* module, ir::Function* function, Op* mma) {
   const std::optional<LoadedProduct> loaded = LoadedProductOf(*mma);
-  if (!loaded || SumsApart(target, WgmmaWarps(*mma), *mma) > 0) return false;
+  if (!loaded) return false;
   const LoadedOperand& lhs = loaded->operands[0];
   const int64_t room = target.shared_bytes_of(1) / tuning::kFetchStages;
   int rounds = 1;
@@ -107,6 +107,10 @@ bool JoinForRows(const Target& target, ir::Module* module, ir::Function* functio
 }
 
 }  // namespace
+
+bool IsByWgmma(const Target& target, int num_warps, Op* mma) {
+  return IsByWgmma(target, num_warps, Product{{mma, 0}, {mma, 1}});
+}
 
 bool MayFetch(const Target& target, int num_warps, Op* mma) {
   const Product p = {{mma, 0}, {mma, 1}};

@@ -31,6 +31,9 @@ namespace tile::codegen {
 bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Module* module, ir::Function* function,
                 Trace* trace);
 
+// Whether so many warps multiply its operands by wgmma, once TMA brings both.
+bool IsByWgmma(const Target& target, int num_warps, ir::Op* mma);
+
 // Whether that may move the product's operands, for wgmma of so many warps: what the product and its loads tell, without the loop.
 bool MayFetch(const Target& target, int num_warps, ir::Op* mma);
 

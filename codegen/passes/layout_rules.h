@@ -27,6 +27,8 @@ class LayoutRules {
   // Step 1: sets what follows from what is known; `changed_` tells whether it did.
   void Infer(const ir::Op& op);
   bool changed_ = false;
+  // Then: rows decide for the tiles that they are repeated in, where nothing else of these shapes did.
+  void LetRowsDecide(ir::Block* body);
 
   // Step 2: the layout of a value whose definition's operands are settled. Never null.
   const Layout* Decided(const ir::Value* v);
@@ -39,6 +41,8 @@ class LayoutRules {
   const Layout* Forward(const ir::Op& op, const ir::Value* result, Known known);
   // Layout of an operand from that of the result, where elements stay in their places; null for other operations.
   const Layout* Backward(const ir::Op& op, const ir::Value* operand, const Layout& result);
+  // Of a broadcast, if its source decides: rows that are spread over all threads, each of which then has the same columns of every row.
+  const Layout* Repeated(const ir::Op& broadcast, const Layout& source);
   const Layout* Inferred(const ir::Value* v) const;
   void SetInferred(const ir::Value* v, const Layout* layout);
   // Slots of what a branch jumps to: the value that receives operand i (an argument or a result).
@@ -77,7 +81,9 @@ class LayoutRules {
   absl::flat_hash_map<const ir::Op*, std::pair<const Layout*, int>>
       pointers_;  // by access: and the dimension of neighbours
   KeptRows kept_;
-  absl::flat_hash_set<const ir::Op*> rings_;  // operations of the function's body with a producer's ring in them
+  bool rows_decide_ = false;
+  absl::flat_hash_set<Shape> decided_shapes_;  // without dimensions of size 1: others decide for these
+  absl::flat_hash_set<const ir::Op*> rings_;   // operations of the function's body with a producer's ring in them
 };
 
 }  // namespace tile::codegen

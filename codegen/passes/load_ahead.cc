@@ -10,9 +10,10 @@ namespace tile::codegen {
 absl::Status LoadAhead(Program& p) {
   const Ahead most = p.candidate.ahead;
   ir::Module* module = p.module.get();
-  const bool any = (most == Ahead::kTma &&
-                    FetchAhead(p.target, p.candidate.num_warps, p.joins_rounds, module, p.function, &p.trace())) ||
-                   (most != Ahead::kNothing && CopyAhead(p.target, module, p.function, &p.trace()));
+  const bool any =
+      (most == Ahead::kTma &&
+       FetchAhead(p.target, p.candidate.num_warps, p.joins_rounds, module, p.function, &p.trace())) ||
+      (most != Ahead::kNothing && CopyAhead(p.target, most == Ahead::kTma, module, p.function, &p.trace()));
   if (any) {
     Decide<Decision::kMostStages>(module, KernelOp(module, p.function), p.candidate.most_stages);
   } else {

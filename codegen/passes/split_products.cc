@@ -15,6 +15,7 @@
 #include "codegen/passes/fetch_ahead.h"
 #include "codegen/passes/join_blocks.h"
 #include "codegen/passes/split_view.h"
+#include "codegen/plan/loaded_operand.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -360,16 +361,32 @@ std::vector<Op*> StoresOf(const Op& loop) {
   return stores;
 }
 
-// The dimension of what is stored that makes most products smaller, of these the longest one; -1: none does. `why`: not the first one.
-int BestDim(Parts* parts, const Op& store, std::string* why) {
+// Rows (0) or columns (1) of the product that come to registers first, as they lie across where wgmma does not read that from shared memory. Each
+// warpgroup reads its own, so of blocks with fewer of them shared memory has less to do. -1: neither does.
+int HeldDim(const Op& mma) {
+  const std::optional<LoadedOperand> a = LoadedOperandOf(mma, 0), b = LoadedOperandOf(mma, 1);
+  if (!a || !b || a->element_bits == 16 || a->k_major == b->k_major) return -1;
+  return a->k_major ? 1 : 0;
+}
+
+int HeldDimIn(const Op& loop) {
+  int dim = -1;
+  WalkInside(loop, [&](const Op& op) { dim = IsProduct(op) ? HeldDim(op) : dim; });
+  return dim;
+}
+
+// The dimension of what is stored that makes most products smaller, of these the longest one, of equal ones the one that is preferred; -1: none
+// does. `why`: not the first one.
+int BestDim(Parts* parts, const Op& store, int preferred, std::string* why) {
   const auto shape = ir::StoreViewOp(store).tile()->type().shape();
   int best = -1, most = 0;
   for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
     std::string not_here = parts->WhyNot(d);
     if (!not_here.empty()) {
       if (why->empty()) *why = std::move(not_here);
-    } else if (parts->products() > most ||
-               (parts->products() == most && shape[static_cast<size_t>(d)] > shape[static_cast<size_t>(best)])) {
+    } else if (const int64_t longer = best < 0 ? 1 : shape[static_cast<size_t>(d)] - shape[static_cast<size_t>(best)];
+               parts->products() > most ||
+               (parts->products() == most && (longer > 0 || (longer == 0 && d == preferred)))) {
       most = parts->products();
       best = d;
     }
@@ -406,7 +423,7 @@ bool PartBlocks(std::vector<Op*> loops, ir::Module* module, ir::Function* functi
   if (loops.empty()) {
     std::string why;
     Parts parts(module, store);
-    const int dim = BestDim(&parts, *store, &why);
+    const int dim = BestDim(&parts, *store, HeldDim(*product), &why);
     if (dim < 0) return false;
     parts.WhyNot(dim);
     loops.push_back(parts.Split());
@@ -451,7 +468,7 @@ std::vector<Op*> SplitLarge(const Target& target, bool by_tma, int64_t limit, ir
     int dim = -1;
     if (why.empty()) {
       Parts parts(module, stores[0]);
-      dim = BestDim(&parts, *stores[0], &why);
+      dim = BestDim(&parts, *stores[0], HeldDimIn(*loop), &why);
       if (dim >= 0) {
         why.clear();
         if (trace != nullptr && !trace->TakesStep("split-product", absl::StrCat("for at ", where))) why = "left out";

@@ -11,6 +11,7 @@
 #include "codegen/plan/row_factors.h"
 #include "codegen/plan/running_products.h"
 #include "codegen/plan/staging.h"
+#include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/decisions.h"
@@ -61,6 +62,8 @@ class Judge {
     if (DecisionOf<Decision::kSkipsOnes>(*op) && !KeepsTimesOne(*op))
       return Fail(f, op, "does not keep what it multiplies by one");
     if (!has_layouts_) return;
+    if (IsGpuOp(op, GpuOpcode::kCopyAhead) && StageOf(*op).wide_places > 0 && !CopiesByTma(*op))
+      return Fail(f, op, "has wide places, and TMA brings nothing");
     if (DecisionOf<Decision::kLate>(*op)) {
       const std::string why = IsProduct(*op) ? WhyNotLate(*op) : "it is no product";
       if (!why.empty()) return Fail(f, op, absl::StrCat("can't be late: ", why));
@@ -147,8 +150,8 @@ class Judge {
       for (int64_t other : stage.offsets) {
         if (other > stage.offsets[i]) end = std::min(end, other);
       }
-      if (stage.offsets[i] % 128 != 0 || stage.offsets[i] + stage.tiles[i].slot_bytes() > end) {
-        return absl::StrCat("result ", i, " of ", stage.tiles[i].slot_bytes(), " bytes lies at ", stage.offsets[i],
+      if (stage.offsets[i] % 128 != 0 || stage.offsets[i] + stage.InStage(i).slot_bytes() > end) {
+        return absl::StrCat("result ", i, " of ", stage.InStage(i).slot_bytes(), " bytes lies at ", stage.offsets[i],
                             " of a stage, before ", end);
       }
     }
@@ -164,10 +167,14 @@ class Judge {
 
   // Rings of fetch_ahead lie beside each other, those of copy_ahead in one place.
   void CheckRings(const ir::Function& f) {
-    int64_t fetched = 0, copied = 0, arrays = 0;
+    int64_t fetched = 0, copied = 0, wide = 0, arrays = 0;
     ir::Walk(f.body(), [&](Op* op) {
       if (IsGpuOp(op, GpuOpcode::kFetchAhead)) fetched += StageOf(*op).bytes;
-      if (IsGpuOp(op, GpuOpcode::kCopyAhead)) copied = std::max(copied, StageOf(*op).unit_bytes());
+      if (IsGpuOp(op, GpuOpcode::kCopyAhead)) {
+        const StageLayout stage = StageOf(*op);
+        copied = std::max(copied, stage.unit_bytes());
+        wide = std::max(wide, stage.ring_bytes(0));
+      }
       if (op->opcode() == ir::Opcode::kAllocShared) {
         arrays += op->result(0)->type().num_elements() * ir::MemoryBits(op->result(0)->type().elem()) / 8;
       }
@@ -178,7 +185,7 @@ class Judge {
     }
     if ((fetched > 0) != schedule_->producer)
       return Fail(f, nullptr, "a producer warp and what is fetched ahead go together");
-    const int64_t all = std::max(fetched, copied) * schedule_->stages + arrays;
+    const int64_t all = std::max(fetched, copied) * schedule_->stages + wide + arrays;
     if (all > static_cast<int64_t>(target_.shared_bytes)) {
       Fail(f, nullptr,
            absl::StrCat("rings and shared arrays take ", all, " bytes, ", target_.arch, " has ", target_.shared_bytes));

@@ -6,7 +6,8 @@
 //   %o = mmaf %p8, %v8, %acc                      %p16 = ftof %p8    %v16 = ftof %v8
 //                                                 %o = mmaf %p16, %v16, %acc
 //
-// Threads widen what was copied to shared memory where it lies (LoadedOperand::loaded_bits). Without this, mma.sync would read such
+// Threads widen what was copied to shared memory: where it lies (LoadedOperand::loaded_bits), or, if TMA brought it, to a place of its own
+// (codegen/plan/wide_places.h). Without this, mma.sync would read such
 // operands byte by byte. Not thread-safe with other changes of the module.
 #ifndef TILE_CODEGEN_PASSES_WIDEN_PRODUCTS_H_
 #define TILE_CODEGEN_PASSES_WIDEN_PRODUCTS_H_

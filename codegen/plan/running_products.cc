@@ -24,6 +24,8 @@ std::string WhyNotRunning(const Op& mma) {
   if (copy == nullptr || copy->parent() != mma.parent() || mma.block() != copy->block())
     return "its right operand is not copied ahead in its loop";
   if (DecisionOf<Decision::kPieceBytes>(*copy)) return "its operands come one by one";
+  if (StageOf(*copy).widens_apart(static_cast<size_t>(mma.operand(1)->index())))
+    return "its right operand is widened in the iteration";
   if (DecisionOf<Decision::kHeld>(mma) || DecisionOf<Decision::kPromotes>(mma)) return "its sums are added to others";
   if (DecisionOf<Decision::kLate>(mma)) return "it is done an iteration late";
   const ir::Elem sums = mma.result(0)->type().elem();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/work_of_blocks.h"
 #include "codegen/plan/copy_pieces.h"
 #include "codegen/plan/late_products.h"
 #include "codegen/plan/staging.h"
@@ -105,7 +106,7 @@ int64_t BytesOfStagedLhs(const Target& target, int num_warps, const std::vector<
 // multiplies while the other waits at its barrier), else one with as many stages as fit, or, if there are not even two, a ring of pieces. Products
 // of nothing but copies get fewer warps, with larger pieces of the result. False if no ring fits.
 bool PlanCopies(const Target& target, const ir::Function& function, const ScheduleOptions& options, Schedule* plan) {
-  int64_t stage = 0, other = 0, exchanged = 0;
+  int64_t stage = 0, wide = 0, other = 0, exchanged = 0;
   bool only_copies = true, by_rows = false;
   std::vector<const ir::Op*> products, copies;
   const auto by_wgmma = [&](int warps, const ir::Op& mma) { return PlanWgmmaOfCopies(target, warps, mma).has_value(); };
@@ -113,7 +114,9 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) {
       copies.push_back(op);
-      stage = std::max(stage, StageOf(*op).bytes);
+      const StageLayout layout = StageOf(*op);
+      stage = std::max(stage, layout.bytes);
+      wide = std::max(wide, layout.wide_places * layout.wide_bytes);
     }
     if (!IsProduct(*op)) return;
     products.push_back(op);
@@ -130,7 +133,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   int64_t live = MostLiveRegisters(function).words;
   const int most_stages = options.most_stages < tuning::kMostCopyStages ? options.most_stages : MostCopyStages(stage);
   const auto stages = [&](int blocks) {
-    const int64_t bytes = target.shared_bytes_of(blocks) - other - exchanged;
+    const int64_t bytes = target.shared_bytes_of(blocks) - other - exchanged - wide;
     return static_cast<int>(std::min<int64_t>(most_stages, bytes / stage));
   };
   // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32
@@ -238,6 +241,7 @@ std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& f
   PlanBlocks(function, options.aligned, &s);
   PlanRings(target, function, options, &s);
   if (!PlanCopies(target, function, options, &s)) return std::nullopt;
+  if (s.square == 0 && IsIndependent(function)) s.last_first = RisesAlong(function);
   return s;
 }
 
@@ -248,6 +252,7 @@ void Decide(ir::Module* module, ir::Function* function, const Schedule& s) {
   Decide<Decision::kStages>(module, kernel, s.stages);
   Decide<Decision::kBlocks>(module, kernel, s.blocks);
   Decide<Decision::kRasterization>(module, kernel, {s.square, s.along});
+  if (s.last_first >= 0) Decide<Decision::kLastFirst>(module, kernel, s.last_first);
   if (s.piece_bytes > 0) {
     ir::Walk(function->body(), [&](ir::Op* op) {
       if (IsGpuOp(op, GpuOpcode::kCopyAhead)) Decide<Decision::kPieceBytes>(module, op, s.piece_bytes);
@@ -273,6 +278,7 @@ std::optional<Schedule> ScheduleOf(const ir::Function& function) {
     s.square = static_cast<int>((*rasterization)[0]);
     s.along = static_cast<int>((*rasterization)[1]);
   }
+  s.last_first = static_cast<int>(DecisionOf<Decision::kLastFirst>(*kernel).value_or(s.last_first));
   s.tells_blocks = DecisionOf<Decision::kTellsBlocks>(*kernel);
   s.producer = DecisionOf<Decision::kProducer>(*kernel);
   s.moves_registers = DecisionOf<Decision::kMovesRegisters>(*kernel);

@@ -44,6 +44,9 @@ struct Schedule {
   // Rasterization. The hardware's grid is one row of blocks; they visit the tile blocks in strips of `square` (a power of two) along
   // dimension `along`, so that neighbours find in L2 what they share. 0 keeps the order of the hardware.
   int square = 0, along = 1;
+  // The dimension of the grid whose last tile block the hardware begins with; -1: it begins with the first. Where those behind have more to do
+  // (analysis/work_of_blocks.h), and there is no other order.
+  int last_first = -1;
   bool persistent =
       false;  // as many hardware blocks as fit walk through the grid; loads of the next tile block overlap the end of one
   bool cluster = false;  // two neighbours along that dimension may be a cluster, which shares loads

@@ -8,6 +8,7 @@
 #include "codegen/plan/combine_updates.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/late_products.h"
+#include "codegen/plan/made_map.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/next_copy.h"
 #include "codegen/plan/staging.h"
@@ -104,9 +105,12 @@ class Accountant {
   void CopyRing(const Op& loop) {
     const Op* copy = CopyIn(loop);
     if (copy == nullptr) return;
-    account_.ReserveCopies(static_cast<uint64_t>(StageOf(*copy).unit_bytes() * schedule_.stages));
+    const StageLayout stage = StageOf(*copy);
+    account_.ReserveCopies(static_cast<uint64_t>(stage.ring_bytes(schedule_.stages)));
+    if (const size_t made = MadeMapsOf(*copy).size(); made > 0) account_.Reserve(made * kMadeMapBytes, kMapBytes);
     if (CopiesByTma(*copy)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
     if (ComesApart(*copy, schedule_.stages)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
+    if (stage.wide_places > 0) account_.Reserve(CopyBarrierBytes(stage.wide_places), 8);
     for (int i = 0; i < copy->num_results(); ++i) {
       for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
         if (InstructionOf(*use->owner) == kByWgmma && DecisionOf<Decision::kStagesLhs>(*use->owner))

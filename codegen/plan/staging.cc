@@ -60,6 +60,14 @@ std::optional<StagedTile> StagedOperandOf(const Op& mma, int operand) {
 
 bool StagedTile::fits_tma() const { return swizzle >= 32 && chunk_bytes() % kSlotAlignment == 0; }
 
+StagedTile StagedTile::AsLoaded() const {
+  StagedTile loaded = *this;
+  loaded.element_bits = loaded_bits;
+  loaded.rounded = nullptr;
+  loaded.swizzle = static_cast<int>(std::min<int64_t>(kLineBytes, inner() * loaded_bits / 8));
+  return loaded;
+}
+
 StagedTile StagedTile::Part(int parts) const {
   StagedTile part = *this;
   (k_major ? part.k : part.mn) /= parts;
@@ -125,17 +133,34 @@ bool StageLayout::shares_slot(size_t i) const {
          offsets.begin() + static_cast<int64_t>(i);
 }
 
+namespace {
+
+// The places behind the stages.
+void PlaceWidened(const Op& fetch, StageLayout* stage) {
+  stage->wide_places = static_cast<int>(DecisionOf<Decision::kWidePlaces>(fetch).value_or(0));
+  for (size_t i = 0; i < stage->tiles.size(); ++i) {
+    const bool wide = stage->widens_apart(i);
+    stage->wide_offsets.push_back(wide ? stage->wide_bytes : -1);
+    if (wide) stage->wide_bytes += stage->tiles[i].slot_bytes();
+  }
+}
+
+}  // namespace
+
 StageLayout PlanStage(const Op& fetch) {
   StageLayout stage;
   for (int i = 0; i < fetch.num_results(); ++i) {
-    StagedTile tile = OperandThatIs(fetch.result(i), StageOperand);
-    if (IsGpuOp(&fetch, GpuOpcode::kFetchAhead)) tile.turned = 0;  // TMA keeps the order of rows
-    const auto same =
-        std::find_if(stage.tiles.begin(), stage.tiles.end(), [&](const StagedTile& t) { return tile.lies_like(t); });
-    const bool shared = same != stage.tiles.end();
+    stage.tiles.push_back(OperandThatIs(fetch.result(i), StageOperand));
+    if (IsGpuOp(&fetch, GpuOpcode::kFetchAhead)) stage.tiles.back().turned = 0;  // TMA keeps the order of rows
+  }
+  PlaceWidened(fetch, &stage);
+  for (size_t i = 0; i < stage.tiles.size(); ++i) {
+    const StagedTile& tile = stage.tiles[i];
+    const auto end = stage.tiles.begin() + static_cast<int64_t>(i);
+    const auto same = std::find_if(stage.tiles.begin(), end, [&](const StagedTile& t) { return tile.lies_like(t); });
+    const bool shared = same != end;
     stage.offsets.push_back(shared ? stage.offsets[static_cast<size_t>(same - stage.tiles.begin())] : stage.bytes);
-    stage.tiles.push_back(tile);
-    if (!shared) stage.bytes += tile.slot_bytes();
+    if (!shared) stage.bytes += stage.InStage(i).slot_bytes();
   }
   return stage;
 }
@@ -165,8 +190,10 @@ StageLayout StageOf(const Op& fetch) {
   for (int i = 0; i < fetch.num_results(); ++i) {
     stage.tiles.push_back(StagedResult(fetch, i));
     stage.offsets.push_back((*offsets)[static_cast<size_t>(i)]);
-    stage.bytes = std::max(stage.bytes, stage.offsets.back() + stage.tiles.back().slot_bytes());
   }
+  PlaceWidened(fetch, &stage);
+  for (size_t i = 0; i < stage.tiles.size(); ++i)
+    stage.bytes = std::max(stage.bytes, stage.offsets[i] + stage.InStage(i).slot_bytes());
   return stage;
 }
 

@@ -34,6 +34,8 @@ struct StagedTile : LoadedOperand {
   int64_t chunk_elements() const { return swizzle * 8 / element_bits; }
   int64_t chunk_bytes() const { return rows() * swizzle; }
   bool fits_tma() const;
+  // Before threads widen it, where they do that in a place of its own.
+  StagedTile AsLoaded() const;
   // The first of so many parts along the contiguous dimension, whole chunks; the others lie behind it.
   StagedTile Part(int parts) const;
   // The load's tile lies in the same way.
@@ -68,12 +70,23 @@ struct StageLayout {
   std::vector<int64_t> offsets;  // bytes, multiples of 128; of tiles that fit TMA, of 1024
   int64_t bytes = 0;
   int64_t piece_bytes = 0;  // of a ring of pieces (copy_pieces.h); 0: its unit is the stage
+  // Tiles that threads widen lie in stages as they are loaded, and behind all stages in places of their own (wide_places.h): how many there
+  // are, the bytes of one, and where the tile of each result begins there; -1: it has none.
+  int wide_places = 0;
+  int64_t wide_bytes = 0;
+  std::vector<int64_t> wide_offsets;
 
   // How many pieces result i is; all results.
   int pieces(size_t i) const { return static_cast<int>(std::max<int64_t>(1, tiles[i].slot_bytes() / piece_bytes)); }
   int pieces() const;
   // What the ring's memory is divided into.
   int64_t unit_bytes() const { return piece_bytes > 0 ? piece_bytes : bytes; }
+  // All of a ring of so many units.
+  int64_t ring_bytes(int units) const { return unit_bytes() * units + wide_bytes * wide_places; }
+  // Result i is not read from the stage but from a wide place.
+  bool widens_apart(size_t i) const { return wide_places > 0 && tiles[i].widens(); }
+  // How result i lies in the stage.
+  StagedTile InStage(size_t i) const { return widens_apart(i) ? tiles[i].AsLoaded() : tiles[i]; }
   // Result i lies where an earlier one does.
   bool shares_slot(size_t i) const;
 };

@@ -9,6 +9,7 @@
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/fragments.h"
 #include "codegen/plan/mma_layout.h"
+#include "codegen/plan/wide_places.h"
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"
@@ -37,11 +38,13 @@ struct Parsed {
   const ir::Op* mma = nullptr;
 };
 
-Parsed Product(const std::string& load, const std::string& factor, bool lhs_by_rows, bool rhs_by_rows) {
+Parsed Product(const std::string& load, const std::string& factor, bool lhs_by_rows, bool rhs_by_rows,
+               int columns = 128) {
   std::string convert;
   if (load != factor) {
-    convert = absl::StrCat("  %xc = ftof %x : tile<64x32x", load, "> -> tile<64x32x", factor,
-                           ">\n  %yc = ftof %y : tile<32x128x", load, "> -> tile<32x128x", factor, ">\n");
+    convert =
+        absl::StrCat("  %xc = ftof %x : tile<64x32x", load, "> -> tile<64x32x", factor, ">\n  %yc = ftof %y : tile<32x",
+                     columns, "x", load, "> -> tile<32x", columns, "x", factor, ">\n");
   }
   const auto strides = [](bool by_rows) { return by_rows ? "%n, 1" : "1, %n"; };
   const auto known = [](bool by_rows) { return by_rows ? "?,1" : "1,?"; };
@@ -51,6 +54,7 @@ Parsed Product(const std::string& load, const std::string& factor, bool lhs_by_r
                                                           {"L.H.S", known(lhs_by_rows)},
                                                           {"R.H.S", known(rhs_by_rows)},
                                                           {"CONVERT", convert},
+                                                          {"x128", absl::StrCat("x", columns)},
                                                           {"FACTORS", convert.empty() ? "%x, %y" : "%xc, %yc"}});
   ir::Diagnostics diags;
   Parsed p{ir::Parse(text, "test.tile", &diags)};
@@ -107,6 +111,25 @@ TEST(Staging, OneConversionInPlace) {
   EXPECT_EQ(widened->element_bits, 16);
   EXPECT_FALSE(widened->tma_converts());
   EXPECT_FALSE(StageOperand(*Product("f8E5M2", "f32", true, true).mma, 1).has_value());
+}
+
+TEST(Staging, WideningHasNoBankConflicts) {
+  for (int columns : {64, 128, 256}) {
+    const Parsed p = Product("f8E5M2", "f16", true, true, columns);
+    const StagedTile wide = *StageOperand(*p.mma, 1);
+    for (int warps : {4, 8}) {
+      const Layout layout = WideningLayout(wide, warps);
+      EXPECT_TRUE(layout.IsSurjective());
+      for (const StagedTile& lies : {wide.AsLoaded(), wide}) {
+        const Layout in_shared = InShared(lies, layout);
+        const VectorAccess access = Vectorise(in_shared, lies.element_bits, 0, 16);
+        EXPECT_EQ(access.vector, 128 / lies.element_bits);
+        EXPECT_EQ(BankWavefronts(in_shared, access, lies.element_bits),
+                  LeastWavefronts(in_shared, access, lies.element_bits))
+            << columns << " columns, " << warps << " warps, " << lies.element_bits << " bits";
+      }
+    }
+  }
 }
 
 }  // namespace

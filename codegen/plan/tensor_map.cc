@@ -18,7 +18,6 @@ using ir::ExprOp;
 using ir::Value;
 
 constexpr int kMostRank = 5;
-constexpr int64_t kTmaAlignment = 16;  // bytes, of addresses and strides
 // Coordinates are 32-bit, and those of a tile that lies outside, however far, are somewhere beyond (PlaceInTensor).
 constexpr int64_t kMostSize = (int64_t{1} << 31) - (int64_t{1} << 25);
 
@@ -133,23 +132,46 @@ bool BeginsAligned(const ir::Op& access, int dim, int element_bits) {
 
 }  // namespace
 
-absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts) {
+absl::Status WhyNotDescribed(const ir::Op& access, const StagedTile& tile) {
   if (!AllowsTma(access)) return absl::FailedPreconditionError("a hint says allow_tma = false");
+  const ir::Type view = ir::ViewAccessOp(access).view()->type();
+  const int rank = static_cast<int>(view.tensor()->shape.size());
+  if (rank > kMostRank || view.rank() != rank) {
+    return absl::FailedPreconditionError(absl::StrCat("the tensor has more than ", kMostRank, " dimensions"));
+  }
+  if (!tile.tma_converts()) return absl::FailedPreconditionError("what is loaded is converted as TMA does not");
+  if (!BeginsAligned(access, MapOrder(access)[0], tile.element_bits))
+    return absl::FailedPreconditionError("its rows may begin at addresses that are no multiples of 16 bytes");
+  return absl::OkStatus();
+}
+
+ir::Elem MapElement(const ir::Op& access, const StagedTile& tile) {
+  return ElementOf(ir::ViewAccessOp(access).view()->type().elem(), tile);
+}
+
+int64_t BoxSize(const ir::Op& access, const StagedTile& tile, int dim, int parts) {
+  const ir::Type view = ir::ViewAccessOp(access).view()->type();
+  int64_t box = 1;
+  for (int k = 0; k < view.rank(); ++k) {
+    if (static_cast<int>(TensorDim(view, k)) != dim) continue;
+    if (k == tile.contiguous) box = tile.chunk_elements();
+    if (k == tile.other) box = BoxRows(tile, parts);
+  }
+  return box;
+}
+
+absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts) {
   const auto maker = ir::As<ir::MakeTensorViewOp>(MakerOf(ir::ViewAccessOp(access).view()));
   if (!maker) return NotKnown();
   const Value* base = Assumed(maker->base());
   if (!IsParameter(base)) return NotKnown();
-  const ir::Type view = ir::ViewAccessOp(access).view()->type(), tensor = view.tensor();
-  const int rank = static_cast<int>(tensor->shape.size());
-  if (rank > kMostRank || view.rank() != rank) {
-    return absl::FailedPreconditionError(absl::StrCat("the tensor has more than ", kMostRank, " dimensions"));
-  }
+  if (absl::Status s = WhyNotDescribed(access, tile); !s.ok()) return s;
+  const ir::Type tensor = ir::ViewAccessOp(access).view()->type().tensor();
 
   TensorMap map;
   ir::TmaDescriptor& d = map.descriptor;
-  d.element = ElementOf(view.elem(), tile);
+  d.element = MapElement(access, tile);
   d.base_param = static_cast<uint32_t>(base->index());
-  if (!tile.tma_converts()) return absl::FailedPreconditionError("what is loaded is converted as TMA does not");
   const std::string name = absl::StrCat("the tensor at parameter ", base->index());
   absl::Status status =
       Require(&map, {Const(kTmaAlignment - 1), {ExprOp::kAlign, base->index(), 0, 0}, Node(ExprOp::kLess)},
@@ -166,8 +188,6 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
     return HostInteger(given[open], &products);
   };
   const std::vector<int> order = MapOrder(access);
-  if (!BeginsAligned(access, order[0], tile.element_bits))
-    return absl::FailedPreconditionError("its rows may begin at addresses that are no multiples of 16 bytes");
   for (size_t i = 0; i < order.size(); ++i) {
     const int dim = order[i];
     std::optional<Expr> size = host(tensor->shape, maker->dynamic_shape(), dim);
@@ -182,13 +202,7 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
                             absl::StrCat(size_name, " is a multiple of ", kTmaAlignment, " bytes")));
     }
     d.sizes.push_back(*std::move(size));
-    int64_t box = 1;
-    for (int k = 0; k < view.rank(); ++k) {
-      if (static_cast<int>(TensorDim(view, k)) != dim) continue;
-      if (k == tile.contiguous) box = tile.chunk_elements();
-      if (k == tile.other) box = BoxRows(tile, parts);
-    }
-    d.box.push_back(static_cast<uint32_t>(box));
+    d.box.push_back(static_cast<uint32_t>(BoxSize(access, tile, dim, parts)));
     if (i == 0) continue;
     std::optional<Expr> stride = host(tensor->strides, maker->dynamic_strides(), dim);
     if (!stride) return NotKnown();
@@ -206,7 +220,7 @@ absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile
   }
   if (!status.ok()) return status;
   // CU_TENSOR_MAP_SWIZZLE_32B, 64B, 128B; CU_TENSOR_MAP_L2_PROMOTION_L2_256B.
-  d.swizzle = tile.swizzle == 32 ? 1 : tile.swizzle == 64 ? 2 : 3;
+  d.swizzle = static_cast<uint8_t>(SwizzleMode(tile.swizzle));
   d.l2_promotion = 3;
   return map;
 }

@@ -25,6 +25,16 @@ struct TensorMap {
 // `parts`: how many blocks of a cluster bring a part of the tile each (1, 2).
 absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts);
 
+// What both that and a descriptor of the kernel's own (plan/made_map.h) ask of the access.
+absl::Status WhyNotDescribed(const ir::Op& access, const StagedTile& tile);
+inline constexpr int64_t kTmaAlignment = 16;  // bytes, of addresses and strides
+// What the descriptor takes the elements for.
+ir::Elem MapElement(const ir::Op& access, const StagedTile& tile);
+// Elements of a copy along a dimension of the tensor.
+int64_t BoxSize(const ir::Op& access, const StagedTile& tile, int dim, int parts);
+// 32, 64 or 128 bytes, as CUDA and PTX number them.
+inline int SwizzleMode(int bytes) { return bytes == 32 ? 1 : bytes == 64 ? 2 : 3; }
+
 // False if the access has the hint `allow_tma = false` (of `default`, as the pass `hints` leaves them).
 bool AllowsTma(const ir::Op& access);
 

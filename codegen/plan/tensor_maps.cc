@@ -16,8 +16,9 @@ absl::StatusOr<TensorMap> MapOf(const ir::Op& access) {
   if (const auto store = ir::As<ir::StoreViewOp>(&access))
     return MapTensor(access, TmaStoreOf(access, *LayoutOf(store->tile()->type())).box, 1);
   const int parts = static_cast<int>(DecisionOf<Decision::kMulticast>(access).value_or(1));
-  for (const StagedTile& tile : StageOf(*access.parent()).tiles) {
-    if (tile.load == &access) return MapTensor(access, tile, parts);
+  const StageLayout stage = StageOf(*access.parent());
+  for (size_t i = 0; i < stage.tiles.size(); ++i) {
+    if (stage.tiles[i].load == &access) return MapTensor(access, stage.InStage(i), parts);
   }
   return absl::InternalError("a load has a descriptor and no stage");
 }
@@ -26,9 +27,19 @@ absl::StatusOr<TensorMap> MapOf(const ir::Op& access) {
 
 bool CopiesByTma(const ir::Op& copy) {
   for (const ir::Op* op : *copy.region(0)) {
-    if (DecisionOf<Decision::kTensorMap>(*op)) return true;
+    if (DecisionOf<Decision::kTensorMap>(*op) || DecisionOf<Decision::kMakesMap>(*op)) return true;
   }
   return false;
+}
+
+std::vector<StagedTile> MadeMapsOf(const ir::Op& copy) {
+  std::vector<StagedTile> made;
+  const StageLayout stage = StageOf(copy);
+  for (size_t i = 0; i < stage.tiles.size(); ++i) {
+    if (!stage.shares_slot(i) && DecisionOf<Decision::kMakesMap>(*stage.tiles[i].load))
+      made.push_back(stage.InStage(i));
+  }
+  return made;
 }
 
 int NumTensorMaps(const ir::Function& function) {

@@ -16,6 +16,9 @@ namespace tile::codegen {
 bool CopiesByTma(const ir::Op& copy);
 inline constexpr uint64_t CopyBarrierBytes(int stages) { return 16 * static_cast<uint64_t>(stages); }
 
+// Of a copy_ahead: the tiles whose descriptors the kernel makes itself (plan/made_map.h).
+std::vector<StagedTile> MadeMapsOf(const ir::Op& copy);
+
 int NumTensorMaps(const ir::Function& function);
 // Stores have the layouts of their tiles by now.
 std::vector<TensorMap> TensorMapsOf(const ir::Function& function);

@@ -69,6 +69,7 @@ RowWork RowWorkOf(const ir::Function& function, bool aligned) {
       work.in_rounds = true;
       work.in_rounds_of_tile = work.in_rounds_of_tile || !BeginsAtBlock(*rounds);
       work.loaded_bits = std::max(work.loaded_bits, ir::MemoryBits(op->result(0)->type().elem()));
+      work.loaded_words = std::max(work.loaded_words, RegistersOf(op->result(0)->type()));
     }
     work.reduces = work.reduces || ir::FoldOp::Is(op);
     work.across_warps = work.across_warps || ReducesAcrossWarps(*op);
@@ -108,7 +109,6 @@ class Held {
     });
     tuning::Share memory = aligned ? tuning::kAlignedMemory : tuning::kMemory;
     const RowWork work = RowWorkOf(function, aligned);
-    if (work.in_rounds) memory.largest = tuning::kLargestOfLoops;
     if (!work.multiplies && work.walks && work.known && work.across_warps && !work.in_rounds_of_tile) {
       memory.largest = tuning::kLoadedOfWalks / work.loaded_bits;
       fewest_ = tuning::kWarpsOfWalks;
@@ -117,7 +117,11 @@ class Held {
       of_few_ = tuning::kRowsOfFewWarps;
       fewest_ = work.waits ? tuning::kWarpsOfWaiting : 1;
       live_ = MostLiveData(function);
-    } else if (!work.multiplies && work.known && !work.reduces && !work.in_rounds) {
+    } else if (work.in_rounds && work.known && !work.multiplies && work.loaded_words < largest_) {
+      loaded_ = work.loaded_words;
+    } else if (work.in_rounds) {
+      memory.largest = tuning::kLargestOfLoops;
+    } else if (!work.multiplies && work.known && !work.reduces) {
       memory.largest = tuning::kLargestOfElements;
     }
     share_ = chain_rows_ > 0 ? tuning::ChainShare(target) : products_.empty() ? memory : tuning::kProducts;
@@ -125,6 +129,7 @@ class Held {
 
   bool HoldsLargest(int warps) const {
     if (warps < fewest_ || (warps < 4 && largest_ > 32 * of_few_ * warps)) return false;
+    if (loaded_ > 32 * tuning::kLargestOfLoops * warps) return false;
     if (largest_ <= 32 * share_.largest * warps) return true;
     if (TwoWarpgroupsDo(warps) && largest_ <= 32 * tuning::kTwoWarpgroups.largest * warps) return true;
     return target_.has(kWgmma) && HasAllRows(warps) && largest_ <= 32 * tuning::kLargestOfRows * warps;
@@ -163,6 +168,7 @@ class Held {
   LiveRegisters live_;
   int64_t largest_ = 0;  // registers of 32 bits, in all threads, of one tile
   std::string largest_type_;
+  int64_t loaded_ = 0;  // the same of what a loop loads, where that is less
   std::vector<const ir::Op*> products_;
   int64_t chain_rows_ = 0;  // of products that work on rows; 0: none does
   tuning::Share share_;     // registers of a thread

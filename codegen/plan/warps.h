@@ -24,6 +24,7 @@ struct RowWork {
   bool in_rounds = false;          // a loop loads tiles
   bool in_rounds_of_tile = false;  // one that does not go over such tiles
   int loaded_bits = 0;             // of an element, the largest of those
+  int64_t loaded_words = 0;        // of registers, of the largest tile that a loop loads
   bool reduces = false;
   bool across_warps = false;  // with many warps, several have parts of what is reduced
   bool waits = false;         // for other blocks, in a loop around an atomic

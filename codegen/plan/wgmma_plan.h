@@ -46,6 +46,8 @@ std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir
 // loop-invariant left operand stays in shared memory for the whole loop. There is no plan if it feeds several products, because
 // ptxas 13.0 overwrites fragments that live longer than one product with those of the next.
 std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, const ir::Op& mma);
+// There is one for each product that reads what the copy_ahead brings.
+bool WgmmaCanDoAll(const Target& target, int num_warps, const ir::Op& copy);
 // Registers of 32 bits, over all threads, for sums that are kept apart until they are added to the others, if wgmma does the product:
 // as many as its result has, at most 64 in a thread.
 int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma);

@@ -254,8 +254,8 @@ class Counter {
     const double bytes = BytesOf(tile->type()) / static_cast<double>(DecisionOf<Decision::kMulticast>(op).value_or(1));
     (load ? work_.loaded : work_.stored) += times * bytes;
     if (op.info()->family == ir::Family::kAtomic) work_.atomics += times * ElementsOf(tile->type());
-    if (!DecisionOf<Decision::kTensorMap>(op))
-      work_.instructions += times * bytes / (kWarp * kAccessBytes) * kAccessInstructions;
+    const bool by_tma = DecisionOf<Decision::kTensorMap>(op) || DecisionOf<Decision::kMakesMap>(op);
+    if (!by_tma) work_.instructions += times * bytes / (kWarp * kAccessBytes) * kAccessInstructions;
     Unique(op, load);
   }
 

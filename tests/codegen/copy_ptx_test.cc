@@ -388,6 +388,79 @@ TEST(CopyPtx, ValuesOf8BitsThatLieAcrossAreWidenedForWgmma) {
   }
 }
 
+TEST(CopyPtx, ValuesOf8BitsThatTmaBringsAreWidenedInPlacesOfTheirOwn) {
+  const std::string as_it_lies = CompileText(Weighted("f16"), 90, "", /*descriptors=*/true).ptx;
+  for (const char* type : {"f8E5M2", "f8E4M3FN"}) {
+    const CompiledText c = CompileText(Weighted(type), 90, "", /*descriptors=*/true);
+    ASSERT_EQ(c.error, "");
+    EXPECT_EQ(AssemblerErrors(c, 90), "");
+    const auto more = [&](const char* what) { return Count(c.ptx, what) - Count(as_it_lies, what); };
+    EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 0);
+    EXPECT_EQ(more("cp.async.bulk.tensor"), 0);
+    EXPECT_EQ(more("m64n64k16.f32.f16.f16"), 0);
+    EXPECT_EQ(more("ld.shared.v4.b32"), 2) << c.ptx;
+    EXPECT_EQ(more("st.shared.v4.b32"), 4) << c.ptx;
+    // Barriers of three places, full and free; each iteration waits for a free one and a full one, fences, fills and releases it.
+    EXPECT_EQ(more("mbarrier.init"), 6);
+    EXPECT_EQ(more("mbarrier.try_wait"), 2);
+    EXPECT_EQ(more("fence.proxy.async"), 1);
+    EXPECT_EQ(more("mbarrier.arrive.shared"), 2);
+  }
+}
+
+TEST(CopyPtx, WhatIsWidenedBesideLateProductsIsLoadedBeforeThemAndFencedLater) {
+  const std::string text = R"(
+entry @late(%a: tile<ptr<f8E5M2>>, %b: tile<ptr<f8E5M2>>, %y: tile<ptr<f32>>, %n: tile<i32>) {
+  %at = make_tensor_view %a, shape = [64, 128], strides = [128, 1]
+  %bt = make_tensor_view %b, shape = [%n, 128], strides = [128, 1]
+  %yt = make_tensor_view %y, shape = [64, 128], strides = [128, 1]
+  %av = make_partition_view %at : partition_view<tile=(64x128)>
+  %bw = make_partition_view %bt : partition_view<tile=(128xKEYS), padding_value = zero, dim_map=[1, 0]>
+  %bv = make_partition_view %bt : partition_view<tile=(KEYSx128), padding_value = zero>
+  %yv = make_partition_view %yt : partition_view<tile=(64x128)>
+  %none = constant <f32: 0> : tile<64x128xf32>
+  %no_score = constant <f32: 0> : tile<64xKEYSxf32>
+  %twos = constant <f32: 2> : tile<64x128xf32>
+  %x = load_view_tko weak %av[0, 0]
+  %sum = for %step in (0 to %n, step 1) iter_values(%acc = %none) {
+    %k = load_view_tko weak %bw[0, %step]
+    %score = mmaf %x, %k, %no_score
+    %weight = exp2 %score
+    %narrow = ftof %weight : tile<64xKEYSxf32> -> tile<64xKEYSxf8E5M2>
+    %twice = mulf %acc, %twos
+    %v = load_view_tko weak %bv[%step, 0]
+    %next = mmaf %narrow, %v, %twice
+    continue %next
+  }
+  store_view_tko weak %sum, %yv[0, 0]
+  return
+})";
+  // Vectors of a thread, which are stored in two blocks: in the first iteration there is nothing late.
+  for (const auto& [keys, vectors] : {std::pair("32", 2), std::pair("64", 4)}) {
+    const CompiledText c = CompileText(absl::StrReplaceAll(text, {{"KEYS", keys}}), 90, "", /*descriptors=*/true);
+    ASSERT_EQ(c.error, "");
+    EXPECT_EQ(AssemblerErrors(c, 90), "");
+    const std::string& code = c.llvm;
+    const size_t loads = code.find("load <4 x i32>, ptr addrspace(3)"), scores = code.find("wgmma.mma_async", loads);
+    const size_t late = code.find("m64n128k16.f32.f16.f16", scores), stores = code.find("store <4 x i32>", late);
+    const size_t fence = code.find("fence.proxy.async", stores), exponentials = code.find("llvm.nvvm.ex2", stores);
+    ASSERT_NE(fence, std::string::npos) << code;
+    EXPECT_GT(fence, exponentials);
+    EXPECT_EQ(Count(code.substr(loads, scores - loads), "load <4 x i32>"), vectors);
+    EXPECT_EQ(Count(code.substr(scores, fence - scores), "store <4 x i32>"), 2 * 2 * vectors);
+  }
+}
+
+TEST(CopyPtx, LargeWeightsBecomeE5M2InABlockOfTheirOwn) {
+  // All weights of a thread are one test, and another one, and none of each stands before it. They are alike here: one word of four.
+  const CompiledText c = CompileText(Weighted("f8E5M2"), 90);
+  EXPECT_EQ(Count(c.ptx, "vote.sync.any"), 2) << c.ptx;
+  const size_t branch = c.ptx.find("bra", c.ptx.find("vote.sync.any"));
+  EXPECT_EQ(Count(c.ptx.substr(0, branch), "cvt.rn.satfinite.e5m2x2.f32"), 2);
+  EXPECT_EQ(Count(c.ptx.substr(0, branch), "0f7F800000"), 0);
+  EXPECT_GE(Count(c.ptx.substr(branch), "0f7F800000"), 2);
+}
+
 TEST(CopyPtx, OfRowsThatComeEarlyTheFirstComesAlone) {
   const std::string text = R"(
 entry @sums(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %rows: tile<i32>) {

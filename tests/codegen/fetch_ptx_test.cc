@@ -224,9 +224,9 @@ std::string CountedProduct(int k) {
 // Iterations of 32 f16 along K become one of 64, for sizes that are multiples of that; for others they stay.
 TEST(FetchPtx, ShortRoundsAreJoined) {
   const auto products = [](const BuiltImage& built) { return Count(*built.payload, "wgmma.mma_async"); };
-  const auto joined = [](const BuiltImage& built) {
+  const auto joined = [](const BuiltImage& built, const char* of = "is a multiple of 64") {
     return std::any_of(built.image.requirements.begin(), built.image.requirements.end(),
-                       [](const ir::ImageRequirement& r) { return absl::EndsWith(r.text, "is a multiple of 64"); });
+                       [&](const ir::ImageRequirement& r) { return absl::EndsWith(r.text, of); });
   };
   int pairs = 0, alone = 0;
   for (const BuiltImage& built : Images(CountedProduct(32))) {
@@ -237,12 +237,18 @@ TEST(FetchPtx, ShortRoundsAreJoined) {
   // All images with descriptors, and those of blocks that are neither joined nor parts once more.
   EXPECT_EQ(pairs, 4);
   EXPECT_EQ(alone, 2);
-  // Rows of 128 bytes are long enough; of 8-bit floats each iteration's sums are added in f32; a loop may leave out tiles.
+  // Rows of 128 bytes are long enough; a loop may leave out tiles.
   for (const std::string& text :
-       {CountedProduct(64), absl::StrReplaceAll(CountedProduct(32), {{"bf16", "f8E5M2"}}),
-        absl::StrReplaceAll(CountedProduct(32), {{"%first to", "%one to"}}), ProductText(128, 128, 32)}) {
+       {CountedProduct(64), absl::StrReplaceAll(CountedProduct(32), {{"%first to", "%one to"}}),
+        ProductText(128, 128, 32)}) {
     for (const BuiltImage& built : Images(text)) EXPECT_FALSE(joined(built));
   }
+  // 8-bit floats up to 128 along K, behind which their sums are added to the others in f32: as often as of a program with tiles of that.
+  const std::vector<BuiltImage> bytes = Images(absl::StrReplaceAll(CountedProduct(64), {{"bf16", "f8E5M2"}}));
+  EXPECT_TRUE(joined(bytes[0], "is a multiple of 128"));
+  EXPECT_EQ(Count(bytes[0].compiled.ptx, "setp.ne.b32 add, 0, 0; "), Count(bytes[0].compiled.ptx, "k32.f32") / 4);
+  for (const BuiltImage& built : Images(absl::StrReplaceAll(CountedProduct(128), {{"bf16", "f8E5M2"}})))
+    EXPECT_FALSE(joined(built, "is a multiple of 256"));
 }
 
 TEST(FetchPtx, SmallStagesAreMore) {
@@ -396,16 +402,18 @@ TEST(FetchPtx, MajorOrdersAndTypes) {
 TEST(FetchPtx, BytesThatLieAcross) {
   const std::string text = absl::StrReplaceAll(ProductText(128, 128, 128), {{"bf16", "f8E4M3FN"}});
   const CompiledText c = Compiled90(text);
-  const std::string wgmma = "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3";
-  EXPECT_EQ(Count(c.ptx, wgmma), 4);
-  EXPECT_EQ(Count(c.ptx, "setp.ne.b32 add, 0, 0; " + wgmma), 1);
+  // One half of the columns is added while the other is multiplied.
+  const std::string half = "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3";
+  EXPECT_EQ(Count(c.ptx, half), 8);
+  EXPECT_EQ(Count(c.ptx, "setp.ne.b32 add, 0, 0; " + half), 2);
+  EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 1);
   EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4.trans"), 4);
   EXPECT_EQ(Count(c.ptx, "prmt.b32"), 16);
   EXPECT_EQ(Count(c.ptx, "add.rn.f32"), 64);
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 1);
   // With fast_acc the hardware adds up.
   const CompiledText fast = Compiled90(absl::StrReplaceAll(text, {{"%y, %acc", "%y, %acc fast_acc"}}));
-  EXPECT_EQ(Count(fast.ptx, wgmma), 4);
+  EXPECT_EQ(Count(fast.ptx, "wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3"), 4);
   EXPECT_EQ(Count(fast.ptx, "setp.ne.b32 add, 0, 0; "), 0);
   EXPECT_EQ(Count(fast.ptx, "add.rn.f32"), 0);
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
@@ -437,6 +445,8 @@ TEST(FetchPtx, RegistersMoveToSumsOfBytes) {
   const CompiledText parts = Compiled90(absl::StrReplaceAll(ProductText(256, 256, 64), {{"bf16", "f8E5M2"}}));
   EXPECT_EQ(Count(parts.ptx, "m64n128k32"), 4);
   EXPECT_EQ(Count(parts.ptx, "setmaxnreg.inc"), 1);
+  // Of columns, since those lie across: half as many come to registers.
+  EXPECT_EQ(Count(parts.ptx, "prmt.b32"), Count(c.ptx, "prmt.b32") / 2);
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
   const absl::StatusOr<Assembled> a = Assemble(c.ptx, "sm_90a", {});
   ASSERT_TRUE(a.ok()) << a.status();

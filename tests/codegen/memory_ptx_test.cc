@@ -282,5 +282,26 @@ entry @k(%p: tile<ptr<f4E2M1FN>>, %out: tile<ptr<f32>>) {
   EXPECT_EQ(Count(c.ptx.substr(stored, read - stored), "bar.sync"), 1) << c.ptx;
 }
 
+// A slice of a small tile, which every warp has, comes from the lanes that hold it: no warp waits for another.
+TEST(MemoryPtx, SlicesOfSmallTilesComeByShuffles) {
+  const CompiledText c = Compiled90(R"(
+entry @column(%a: tile<ptr<f16>>, %j: tile<i32>, %out: tile<ptr<f16>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %a.t = make_tensor_view %a, shape = [4, 4], strides = [4, 1] : tensor_view<4x4xf16, strides=[4,1]>
+  %a.v = make_partition_view %a.t : partition_view<tile=(4x4), tensor_view<4x4xf16, strides=[4,1]>>
+  %b, %t = load_view_tko weak %a.v[%zero, %zero]
+  %c = extract %b[%zero, %j] -> tile<4x1xf16>
+  %d = reshape %c -> tile<4xf16>
+  %out.t = make_tensor_view %out, shape = [4], strides = [1] : tensor_view<4xf16, strides=[1]>
+  %out.v = make_partition_view %out.t : partition_view<tile=(4), tensor_view<4xf16, strides=[1]>>
+  store_view_tko weak %d, %out.v[%zero] -> token
+  return
+}
+)");
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 0);
+  EXPECT_EQ(Count(c.ptx, "st.shared"), 0);
+  EXPECT_GE(Count(c.ptx, "shfl.sync.idx"), 1);
+}
+
 }  // namespace
 }  // namespace tile::codegen

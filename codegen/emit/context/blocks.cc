@@ -61,6 +61,10 @@ llvm::Value* Blocks::Id(int dim) {
   e_.AtEntry([&] {
     for (size_t i = 0; i < ids_.size(); ++i) ids_[i] = e_.b().CreateIntrinsic(kIds[i], {});
     if (e_.plan().square > 0) ids_ = Place(ids_[0], ids_[2]);
+    if (const int last = e_.plan().last_first; last >= 0) {
+      llvm::Value*& id = ids_[static_cast<size_t>(last)];
+      id = e_.b().CreateSub(e_.b().CreateSub(Count(last), e_.I32(1)), id);
+    }
   });
   return ids_[d];
 }

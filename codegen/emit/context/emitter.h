@@ -112,6 +112,15 @@ class Emitter {
   // --- parameters between those ---
   // Address (i64) of the TMA descriptor of a load or store that has one (Decision::kTensorMap).
   llvm::Value* TensorMap(const ir::Op& access);
+  // Of one that the kernel made itself (Decision::kMakesMap), once it is there: the address, and whether the tensor is empty (i1; null: it is not).
+  struct MadeMapValue {
+    llvm::Value *address = nullptr, *empty = nullptr;
+  };
+  void SetMadeMap(const ir::Op& load, MadeMapValue map) { made_maps_[&load] = map; }
+  const MadeMapValue* MadeMapOf(const ir::Op& load) const {
+    const auto it = made_maps_.find(&load);
+    return it == made_maps_.end() ? nullptr : &it->second;
+  }
   bool stores_by_tma() const { return stores_by_tma_; }
 
   // --- blocks, threads, elements ---
@@ -199,6 +208,7 @@ class Emitter {
   std::vector<ir::ImageSite> sites_;
   absl::flat_hash_map<const ir::Value*, Registers> regs_;
   absl::flat_hash_map<const ir::Value*, ViewValue> views_;
+  absl::flat_hash_map<const ir::Op*, MadeMapValue> made_maps_;
   ControlStack control_;
   Order order_;
   Facts facts_;
@@ -212,9 +222,13 @@ class Emitter {
 #define TILE_GPU_OP(number, Name, ...) void Lower##Name(Emitter&, const ir::Op&);
 #include "codegen/target/gpu_ops.def"
 
-// An elementwise operation whose registers are better computed by twos; all of them.
+// An elementwise operation whose registers are better computed by twos; all of them. `branches`: the rare case of all of them may have a
+// basic block of its own.
 bool TakesPairs(const Emitter& e, const ir::Op& op);
-Registers EmitPairs(Emitter& e, const ir::Op& op, Operands in);
+Registers EmitPairs(Emitter& e, const ir::Op& op, Operands in, bool branches = false);
+// Of 8-bit floats to f16, with elements side by side in words (i32): two words for each.
+bool TakesWords(const Emitter& e, const ir::Op& op);
+Registers EmitWords(Emitter& e, const ir::Op& op, Operands in);
 
 }  // namespace tile::codegen
 

@@ -16,11 +16,12 @@ llvm::Value* Workspace::Reserve(uint64_t bytes, uint64_t alignment) {
     size_ = new llvm::GlobalVariable(*e_.module(), b.getInt8Ty(), false, llvm::GlobalValue::ExternalLinkage, nullptr,
                                      "workspace_size$");
   }
-  auto id = [&](llvm::Intrinsic::ID i) { return b.CreateZExt(b.CreateIntrinsic(i, {}), b.getInt64Ty()); };
-  auto size = [&](int d) { return b.CreateZExt(e_.GridSize(d), b.getInt64Ty()); };
-  llvm::Value* block = id(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z);
-  block = b.CreateAdd(b.CreateMul(block, size(1)), id(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y));
-  block = b.CreateAdd(b.CreateMul(block, size(0)), id(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x));
+  auto wide = [&](llvm::Intrinsic::ID i) { return b.CreateZExt(b.CreateIntrinsic(i, {}), b.getInt64Ty()); };
+  llvm::Value* block = wide(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z);
+  block = b.CreateAdd(b.CreateMul(block, wide(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y)),
+                      wide(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y));
+  block = b.CreateAdd(b.CreateMul(block, wide(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x)),
+                      wide(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x));
   llvm::Value* stride = b.CreatePtrToInt(size_, b.getInt64Ty());
   return b.CreateAdd(b.CreateAdd(e_.WorkspaceParam(), b.CreateMul(block, stride)), e_.I64(at));
 }

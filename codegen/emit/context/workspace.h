@@ -1,4 +1,4 @@
-// The workspace: device memory of the tile block. How much there is for each is known at the end only; until then a symbol stands
+// The workspace: device memory of the hardware's block. How much there is for each is known at the end only; until then a symbol stands
 // for it.
 //
 //   llvm::Value* mine = e.workspace().Reserve(bytes, 16);   // i64, an address
@@ -21,7 +21,7 @@ class Workspace {
  public:
   explicit Workspace(Emitter& e) : e_(e) {}
 
-  // Address (i64) of so many bytes that belong to this tile block alone.
+  // Address (i64) of so many bytes that belong to this block alone.
   llvm::Value* Reserve(uint64_t bytes, uint64_t alignment);
   void Place();
   uint64_t bytes() const { return bytes_; }  // of a block

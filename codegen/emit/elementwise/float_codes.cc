@@ -1,5 +1,8 @@
 #include "codegen/emit/elementwise/float_codes.h"
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "ir/float.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -158,6 +161,67 @@ llvm::Value* SetLastBitIf(Emitter& e, llvm::Value* inexact, llvm::Value* f) {
   return Float(e, b.CreateOr(Bits(e, f), b.CreateZExt(inexact, b.getInt32Ty())));
 }
 
+namespace {
+
+// Four codes in an i32; infinities become the largest number.
+llvm::Value* FourToFinite(Emitter& e, Elem to, Operands x) {
+  const std::string convert = absl::StrCat("cvt.rn.satfinite.", to == Elem::kF8E5M2 ? "e5m2" : "e4m3", "x2.f32 ");
+  return e.Ptx(e.b().getInt32Ty(),
+               absl::StrCat("{ .reg .b16 low, high; ", convert, "low, $2, $1; ", convert,
+                            "high, $4, $3; mov.b32 $0, {low, high}; }"),
+               "=r,f,f,f,f", x, false);
+}
+
+// Of the same four floats: what an infinity becomes, itself or NaN, has the code behind that of the largest number.
+llvm::Value* WithInfinities(Emitter& e, llvm::Value* word, Operands x) {
+  return e.Ptx(e.b().getInt32Ty(),
+               "{ .reg .pred p, q, r, s; .reg .f32 x; abs.f32 x, $2; setp.eq.f32 p, x, 0f7F800000; abs.f32 x, $3;"
+               " setp.eq.f32 q, x, 0f7F800000; abs.f32 x, $4; setp.eq.f32 r, x, 0f7F800000; abs.f32 x, $5;"
+               " setp.eq.f32 s, x, 0f7F800000; mov.b32 $0, $1; @p add.u32 $0, $0, 0x1; @q add.u32 $0, $0, 0x100;"
+               " @r add.u32 $0, $0, 0x10000; @s add.u32 $0, $0, 0x1000000; }",
+               "=&r,r,f,f,f,f", {word, x[0], x[1], x[2], x[3]}, false);
+}
+
+// Some lane of the warp has one of these bits.
+llvm::Value* AnyHas(Emitter& e, llvm::Value* bits, int64_t which) {
+  auto& b = e.b();
+  llvm::Value* mine = b.CreateIsNotNull(b.CreateAnd(bits, e.I32(which)));
+  return b.CreateIntrinsic(b.getInt1Ty(), llvm::Intrinsic::nvvm_vote_any_sync, {e.I32(-1), mine});
+}
+
+}  // namespace
+
+// The uppermost bit of the exponent says that a number is 2 or more, as weights of an attention never are; with the one below it, 32 or 512 or
+// more. An infinity became the largest number, which has both.
+Registers FoursToF8(Emitter& e, Elem to, Operands in) {
+  constexpr size_t kFour = 4;
+  constexpr int64_t kUppermost = 0x40404040;  // of each code
+  auto& b = e.b();
+  Registers words, exact;
+  llvm::Value *two_or_more = e.I32(0), *large = e.I32(0);
+  for (size_t i = 0; i < in.size(); i += kFour) {
+    words.push_back(FourToFinite(e, to, in.subspan(i, kFour)));
+    two_or_more = b.CreateOr(two_or_more, words.back());
+  }
+  llvm::BasicBlock *before = b.GetInsertBlock(), *test = e.NewBlock("two_or_more"), *fix = e.NewBlock("large"),
+                   *rounded = e.NewBlock("rounded");
+  b.CreateCondBr(AnyHas(e, two_or_more, kUppermost), test, rounded);
+  b.SetInsertPoint(test);
+  for (llvm::Value* word : words) large = b.CreateOr(large, b.CreateAnd(word, b.CreateShl(word, 1)));
+  b.CreateCondBr(AnyHas(e, large, kUppermost), fix, rounded);
+  b.SetInsertPoint(fix);
+  for (size_t i = 0; i < words.size(); ++i) exact.push_back(WithInfinities(e, words[i], in.subspan(kFour * i, kFour)));
+  b.CreateBr(rounded);
+  b.SetInsertPoint(rounded);
+  for (size_t i = 0; i < words.size(); ++i) {
+    llvm::PHINode* phi = b.CreatePHI(b.getInt32Ty(), 3);
+    for (llvm::BasicBlock* from : {before, test}) phi->addIncoming(words[i], from);
+    phi->addIncoming(exact[i], fix);
+    words[i] = phi;
+  }
+  return words;
+}
+
 // The GPU's conversion saturates, infinities too, which are to be NaN, or to stay: the code behind the largest number's.
 llvm::Value* PairToF8(Emitter& e, Elem to, llvm::Value* low, llvm::Value* high) {
   auto& b = e.b();
@@ -190,9 +254,15 @@ llvm::Value* HalfOf(Emitter& e, Elem from, llvm::Value* v) {
 llvm::Value* HalvesOf(Emitter& e, Elem from, llvm::Value* codes) {
   auto& b = e.b();
   if (from == Elem::kF8E4M3FN) return b.CreateIntrinsic(llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn, {codes});
-  constexpr int kUpperHalves = 0x1404;  // each byte above one of the zeros
-  llvm::Value* word = b.CreateZExt(codes, b.getInt32Ty());
-  return AsType(e, b.CreateIntrinsic(llvm::Intrinsic::nvvm_prmt, {word, e.I32(0), e.I32(kUpperHalves)}),
+  return HalvesOfWord(e, from, b.CreateZExt(codes, b.getInt32Ty()), false);
+}
+
+llvm::Value* HalvesOfWord(Emitter& e, Elem from, llvm::Value* word, bool upper) {
+  auto& b = e.b();
+  if (from == Elem::kF8E4M3FN)
+    return HalvesOf(e, from, b.CreateTrunc(upper ? b.CreateLShr(word, 16) : word, b.getInt16Ty()));
+  const int bytes = upper ? 0x3424 : 0x1404;  // each byte above one of the zeros
+  return AsType(e, b.CreateIntrinsic(llvm::Intrinsic::nvvm_prmt, {word, e.I32(0), e.I32(bytes)}),
                 llvm::FixedVectorType::get(b.getHalfTy(), 2));
 }
 

@@ -22,10 +22,15 @@ bool HasHalf(const Emitter& e, ir::Elem from);
 llvm::Value* HalfOf(Emitter& e, ir::Elem from, llvm::Value* v);
 // Two of them, i16 of two codes, as <2 x half>.
 llvm::Value* HalvesOf(Emitter& e, ir::Elem from, llvm::Value* codes);
+// Of four in an i32, the lower two or the upper two.
+llvm::Value* HalvesOfWord(Emitter& e, ir::Elem from, llvm::Value* word, bool upper);
 
 // The codes of two floats, the first in the low byte, rounded to nearest even and saturated, but infinities: to 8-bit floats that the
 // target has an instruction for (kF8Convert).
 llvm::Value* PairToF8(Emitter& e, ir::Elem to, llvm::Value* low, llvm::Value* high);
+// The same of a multiple of four floats, as words of four codes. Infinities are rare: all are tested together, and a basic block of its own
+// serves them.
+Registers FoursToF8(Emitter& e, ir::Elem to, Operands in);
 
 // A register of a float type as float: exact, f64 rounded to odd.
 llvm::Value* ToFloat(Emitter& e, ir::Elem from, llvm::Value* v);

@@ -14,6 +14,7 @@
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
+#include "codegen/plan/shared_account.h"
 #include "codegen/plan/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -43,7 +44,7 @@ void LowerElementwise(Emitter& e, const ir::Op& op, llvm::Value* (*fn)(Emitter&,
   const size_t n = e.layout(op.result(0)).registers();
   Registers out(n);
   std::vector<llvm::Value*> in(op.num_operands());
-  if (TakesPairs(e, op)) return e.Set(op.result(0), EmitPairs(e, op, e.regs(op.operand(0))));
+  if (TakesPairs(e, op)) return e.Set(op.result(0), EmitPairs(e, op, e.regs(op.operand(0)), IsInCopyingLoop(op)));
   const size_t equal = EqualRegisters(e, op.result(0));
   for (size_t r = 0; r < n && !e.refused(); ++r) {
     if (r % equal != 0) {

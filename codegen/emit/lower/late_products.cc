@@ -96,6 +96,8 @@ void LateProducts::LowerBody() {
     e_.control().running.back()->Before(*op);
     e_.Lower(*op);
     e_.shared().account().Passed(op);
+    // Early enough for a warpgroup that is half an iteration ahead.
+    if (op->info()->has(ir::kElementBody)) FillWide();
   }
 }
 
@@ -104,11 +106,17 @@ void LateProducts::AtTurn(absl::string_view text) {
 }
 
 void LateProducts::TakeTurn() {
+  if (ring_->widens_beside()) ring_->LoadToWiden();
   if (turns_) AtTurn("@$0 bar.sync 2, 256; @!$0 bar.sync 3, 256;");
 }
 
 void LateProducts::PassTurn() {
   if (turns_) AtTurn("@$0 bar.arrive 3, 256; @!$0 bar.arrive 2, 256;");
+}
+
+// The first product runs meanwhile, and the late ones.
+void LateProducts::WidenBeside() {
+  if (ring_->widens_beside()) ring_->WidenBeside();
 }
 
 Registers LateProducts::BeginBeside(Registers sums) {
@@ -117,14 +125,17 @@ Registers LateProducts::BeginBeside(Registers sums) {
   b.CreateCondBr(has_before_, late, none);
   b.SetInsertPoint(none);
   PassTurn();
+  WidenBeside();
   std::vector<Registers> without = {WaitForProducts(e_, 0, sums)}, with = {{}};
   for (const Product& p : products_) without.push_back(e_.regs(p.sums));
+  none = b.GetInsertBlock();
   b.CreateBr(begun);
   b.SetInsertPoint(late);
   for (const Product& p : products_) {
     with.push_back(BeginProduct(e_, *p.mma, Registers(p.held.begin(), p.held.end()), e_.regs(p.sums), /*before=*/true));
   }
   PassTurn();
+  WidenBeside();
   with[0] = WaitForProducts(e_, static_cast<int>(products_.size()), std::move(sums));
   late = b.GetInsertBlock();
   b.CreateBr(begun);
@@ -134,6 +145,7 @@ Registers LateProducts::BeginBeside(Registers sums) {
     e_.Set(products_[i].sums, Merged(e_, with[i + 1], late, without[i + 1], none));
   }
   ring_->FetchMeanwhile();
+  fills_ = ring_->widens_beside();
   return result;
 }
 
@@ -170,8 +182,14 @@ llvm::Value* LateProducts::HasNext() {
   return b.CreateICmpULT(e_.scalar(loop.step()), left);
 }
 
+void LateProducts::FillWide() {
+  if (fills_) ring_->FillWide();
+  fills_ = false;
+}
+
 void LateProducts::Await(const ir::Op* user) {
   auto& b = e_.b();
+  FillWide();
   std::vector<Registers> sums;
   for (const Product& p : products_) sums.push_back(e_.regs(p.sums));
   MakeHere(e_, MadeBefore(user));

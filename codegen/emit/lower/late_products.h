@@ -50,6 +50,8 @@ class LateProducts {
   bool ReadsBehind(const ir::Op* user) const;
   llvm::Value* HasNext();
   void PassTurn();
+  void WidenBeside();
+  void FillWide();
   // PTX of barriers, of which $0 is: the first warpgroup.
   void AtTurn(absl::string_view text);
   // Waits for those of the iteration before, whose stage is free then. `user`: what is lowered next, null behind the body.
@@ -66,6 +68,7 @@ class LateProducts {
   std::vector<Product> products_;
   llvm::PHINode* has_before_ = nullptr;  // this iteration is not the first
   bool awaited_ = false;
+  bool fills_ = false;  // what was widened in this iteration is still to be fenced
   bool others_kept_ = false;  // until the iteration ends
 };
 

@@ -77,6 +77,7 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   for (int i = 0; i < 2 && copies != nullptr; ++i) {
     if (CopyOf(op, i) != nullptr && copies->pieces(op.operand(i)->index()) > 0) copies->AdvancePiece();
   }
+  if (copies != nullptr && CopyOf(op, 1) != nullptr) copies->AwaitWidened(op.operand(1)->index());
   WgmmaUse use;
   use.async = ring != nullptr ? ring->IsAsync(op) : leads || leads_on || runs || copies->IsAsync(op);
   if (copies != nullptr && !leads && !leads_on && !runs) use.meanwhile = [&] { copies->FetchMeanwhile(); };
@@ -208,6 +209,7 @@ Registers WordsOfLhs(Emitter& e, const ir::Op& mma) {
 
 Registers BeginProduct(Emitter& e, const ir::Op& mma, Registers words, Registers sums, bool before) {
   const WgmmaPlan plan = *WgmmaPlanOf(mma);
+  e.control().copy_rings.back()->AwaitWidened(mma.operand(1)->index(), before);
   ReadyWords lhs(std::move(words));
   const StagedAt second = Staged(e, mma, 1, before);
   WgmmaUse use;

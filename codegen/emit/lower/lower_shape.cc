@@ -1,5 +1,6 @@
 // Operations that move elements. reshape, permute and broadcast rename registers: the layouts were chosen so. cat, extract,
-// insert, pack and unpack go through shared memory, where the tile is stored row-major, an element in whole bytes.
+// insert, pack and unpack go through shared memory, where the tile is stored row-major, an element in whole bytes; slices of small tiles, which
+// each warp has, come by shuffles.
 #include <algorithm>
 #include <utility>
 
@@ -43,6 +44,23 @@ llvm::Value* Position(Emitter& e, absl::Span<const int64_t> shape, absl::Span<ll
     at = e.b().CreateAdd(e.b().CreateMul(at, e.I32(shape[d])), coordinate[d]);
   }
   return at;
+}
+
+// The lane with the element at a row-major position, where each warp has the whole tile, a lane one element, or a copy; null elsewhere.
+llvm::Value* LaneOf(Emitter& e, const Layout& layout, llvm::Value* position) {
+  auto& b = e.b();
+  const auto repeats = [](Mask base) { return base == 0; };
+  const Masks& warps = layout.bases(In::kWarp);
+  if (layout.registers() != 1 || !std::all_of(warps.begin(), warps.end(), repeats)) return nullptr;
+  llvm::Value* lane = e.I32(0);
+  const Masks& lanes = layout.bases(In::kLane);
+  for (size_t bit = 0; bit < lanes.size(); ++bit) {
+    if (lanes[bit] == 0) continue;
+    if ((lanes[bit] & (lanes[bit] - 1)) != 0) return nullptr;
+    llvm::Value* is = b.CreateAnd(b.CreateLShr(position, e.I32(__builtin_ctzll(lanes[bit]))), e.I32(1));
+    lane = b.CreateOr(lane, b.CreateShl(is, e.I32(static_cast<int>(bit))));
+  }
+  return lane;
 }
 
 // Where slice number `indices` of a shape begins, along each dimension.
@@ -110,16 +128,23 @@ void LowerExtract(Emitter& e, const ir::Op& op) {
   const ir::ExtractOp extract(op);
   const ir::Value* source = extract.source();
   const ir::Type type = op.result(0)->type();
-  llvm::Value* base = e.Scratch(BytesOf(e, source->type()));
-  WriteRowMajor(e, source, base);
-  e.Barrier();
+  // Small tiles are in every warp: no warp has to wait for another.
+  const bool by_shuffles = LaneOf(e, e.layout(source), e.I32(0)) != nullptr;
+  llvm::Value* base = nullptr;
+  if (!by_shuffles) {
+    base = e.Scratch(BytesOf(e, source->type()));
+    WriteRowMajor(e, source, base);
+    e.Barrier();
+  }
   const std::vector<llvm::Value*> begin = Begin(e, extract.indices(), type.shape());
   const Layout& layout = e.layout(op.result(0));
   Registers out;
   for (int r = 0; r < layout.registers(); ++r) {
     std::vector<llvm::Value*> c;
     for (int d = 0; d < type.rank(); ++d) c.push_back(e.b().CreateAdd(begin[d], e.threads().Coordinate(layout, r, d)));
-    out.push_back(ReadElement(e, e.RegisterType(type.element()), base, Position(e, source->type().shape(), c)));
+    llvm::Value* at = Position(e, source->type().shape(), c);
+    out.push_back(by_shuffles ? ShuffleFrom(e, e.regs(source)[0], LaneOf(e, e.layout(source), at))
+                              : ReadElement(e, e.RegisterType(type.element()), base, at));
   }
   e.Set(op.result(0), std::move(out));
 }

@@ -123,6 +123,33 @@ class Product {
     return acc;
   }
 
+  // There are registers for the sums of two instructions that begin with zero.
+  bool AddsBeside() const { return plan_.promotes && 2 * n_ <= kMostPromoted; }
+
+  // Sums that begin with zero and are added to others, batch by batch: while one is added, the next one is multiplied.
+  Registers MultiplyAndAdd(const Words& words, const SharedOperand& second, Registers acc, const WgmmaUse& use) const {
+    auto& b = e_.b();
+    const int batch = std::max(1, kMostPromoted / 2 / n_);
+    Registers before;
+    for (int begin = 0; begin < instructions_ + batch; begin += batch) {
+      const int end = std::min(instructions_, begin + batch);
+      Registers sums(static_cast<size_t>(std::max(0, end - begin) * n_), nullptr);
+      if (begin > 0 && !sums.empty()) Through(e_, kFence, {});
+      if (!sums.empty()) {
+        Issue(nullptr, words, second, {begin, end, 0, steps_}, sums, acc[0]->getType());
+        Through(e_, "wgmma.commit_group.sync.aligned;", {});
+      }
+      if (begin == 0 && use.meanwhile) use.meanwhile();
+      if (begin > 0) before = WaitForProducts(e_, sums.empty() ? 0 : 1, std::move(before));
+      for (size_t r = 0; r < before.size(); ++r) {
+        llvm::Value*& old = acc[static_cast<size_t>((begin - batch) * n_) + r];
+        old = b.CreateFAdd(old, before[r]);
+      }
+      before = std::move(sums);
+    }
+    return acc;
+  }
+
  private:
   // The first word of an instruction, at this step.
   int WordOf(int i, int step) const { return (i / columns_ * steps_ + step) * kHeldWords; }
@@ -220,7 +247,8 @@ Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, FragmentSource& fir
     Words words;
     for (size_t i = 0; i < numbers.size(); ++i) words[numbers[i]] = acc[sums + i];
     acc.resize(sums);
-    acc = product.Multiply(part, nullptr, words, b, std::move(acc), use);
+    acc = product.AddsBeside() && !use.async ? product.MultiplyAndAdd(words, b, std::move(acc), use)
+                                             : product.Multiply(part, nullptr, words, b, std::move(acc), use);
   }
   return acc;
 }

@@ -8,6 +8,7 @@
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/async_products.h"
+#include "codegen/emit/pipeline/made_maps.h"
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/layout/algebra.h"
@@ -116,14 +117,17 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
       keeps_(KeepsStage(copy)) {
   auto& b = e.b();
   bool used = false;
-  memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.unit_bytes() * stages_), &used);
+  memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.ring_bytes(stages_)), &used);
+  MadeMaps maps(e, copy);
   if (CopiesByTma(copy)) tma_.emplace(e, stages_);
   if (apart_) late_tma_.emplace(e, stages_);
+  PlaceWidened();
   // The ring of an earlier loop, or this one, may still be read; what other threads wrote before the loop may be loaded.
   bool waits = used || loop.parent() != nullptr;
   for (const ir::Op* op : *copy.region(0)) waits = waits || (op->info()->is_access() && e.order().NeedsBarrier(*op));
   // TMA writes where threads may have written.
   if (tma_) FenceForAsync();
+  maps.Make();
   if (waits || tma_) e.Barrier();
   only_computes_ = OnlyComputes();
   for (const ir::Op* op : *loop.region(0)) {
@@ -171,6 +175,20 @@ void CopyRing::BeginCopies() {
   i->addIncoming(next, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpULT(next, e_.I32(stages_ - ((late_ && !apart_) || keeps_ ? 2 : 1))), round, after);
   b.SetInsertPoint(after);
+}
+
+void CopyRing::PlaceWidened() {
+  if (stage_.wide_places == 0) return;
+  auto& b = e_.b();
+  wide_.emplace(e_, stage_, b.CreateGEP(b.getInt8Ty(), memory_, e_.I32(stage_.unit_bytes() * stages_)));
+  for (int i = 0; i < copy_.num_results(); ++i) {
+    if (!stage_.widens_apart(static_cast<size_t>(i))) continue;
+    for (const ir::Use* use = copy_.result(i)->uses(); use != nullptr; use = use->next) {
+      const bool late = DecisionOf<Decision::kLate>(*use->owner);
+      widens_beside_ = widens_beside_ && late;
+      read_late_ = read_late_ || late;
+    }
+  }
 }
 
 // Invariant operands of products by wgmma.
@@ -283,13 +301,35 @@ void CopyRing::Advance() {
   if (tma_ && !late_) AwaitNext();
   Step(read_, read_phase_);
   if (!tma_) Arrive();
+  if (wide_) wide_->Turn();
+  if (wide_ && !widens_beside_) {
+    LoadToWiden();
+    wide_->Store();
+    FillWide();
+  }
   // Copies of several widths take many registers: where products of the iteration before still run, they begin before this one's.
   fetches_later_ = read_by_wgmma_ && (!keeps_ || tma_ || only_computes_);
   begun_ = 0;
   if (!fetches_later_) Fetch(false);
 }
 
+void CopyRing::LoadToWiden() {
+  wide_->Load([&](int i) { return InStage(i, false); });
+}
+
+void CopyRing::WidenBeside() {
+  wide_->Store();
+  wide_->EndBlock();
+}
+
+void CopyRing::FillWide() { wide_->Fill(); }
+
+void CopyRing::AwaitWidened(int i, bool before) {
+  if (stage_.widens_apart(static_cast<size_t>(i))) wide_->Await(before);
+}
+
 void CopyRing::EndRound() {
+  if (wide_ && !read_late_) wide_->Release(e_.b().getTrue(), false);
   if (tma_ && !late_ && !keeps_ && stage_.piece_bytes == 0) tma_->Release(Now(current_), e_.b().getTrue());
   if (any_ != nullptr) e_.b().CreateStore(e_.b().getTrue(), any_);
 }
@@ -309,6 +349,7 @@ void CopyRing::Drain(std::vector<Registers>* carried) {
 
 void CopyRing::ReleaseLate(llvm::Value* if_true, bool before) {
   (apart_ ? late_tma_ : tma_)->Release(Now(before ? before_ : current_), if_true);
+  if (wide_ && read_late_) wide_->Release(if_true, before);
 }
 
 void CopyRing::ReleaseOthers() {
@@ -369,6 +410,10 @@ llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {
 }
 
 llvm::Value* CopyRing::Slot(int i, bool before) const {
+  return stage_.widens_apart(static_cast<size_t>(i)) ? wide_->Slot(i, before) : InStage(i, before);
+}
+
+llvm::Value* CopyRing::InStage(int i, bool before) const {
   auto& b = e_.b();
   llvm::Value* stage = FirstByte(Now(before ? before_ : current_));
   const int64_t offset = stage_.piece_bytes > 0 ? 0 : stage_.offsets[static_cast<size_t>(i)];
@@ -420,7 +465,7 @@ bool CopyRing::Brings(size_t i, bool for_late) const {
 
 int64_t CopyRing::BytesByTma(bool for_late) const {
   int64_t bytes = 0;
-  for (size_t i = 0; i < stage_.tiles.size(); ++i) bytes += Brings(i, for_late) ? stage_.tiles[i].bytes() : 0;
+  for (size_t i = 0; i < stage_.tiles.size(); ++i) bytes += Brings(i, for_late) ? stage_.InStage(i).bytes() : 0;
   return bytes;
 }
 
@@ -481,7 +526,7 @@ void CopyRing::Bring(llvm::Value* at, bool for_late) {
       if (stage_.tiles[i].load != op || !Brings(i, for_late)) continue;
       llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, b.CreateAdd(at, e_.I32(stage_.offsets[i])));
       if (tma_) {
-        LoadByTma(e_, *op, stage_.tiles[i], b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
+        LoadByTma(e_, *op, stage_.InStage(i), b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
       } else if (ir::LoadPtrOp::Is(op)) {
         FillThroughPointers(*op, stage_.tiles[i], slot);
       } else {
@@ -553,12 +598,7 @@ void CopyRing::ConvertSlot(const StagedTile& tile, llvm::Value* slot) {
     std::vector<Registers> values;
     for (size_t i = begin; i < end; ++i) values.push_back(LoadVector(e_, type, vector, copies.Place(firsts[i])));
     for (size_t i = begin; i < end; ++i) {
-      Registers& now = values[i - begin];
-      if (TakesPairs(e_, *tile.rounded)) {
-        now = EmitPairs(e_, *tile.rounded, now);
-      } else {
-        for (llvm::Value*& v : now) v = EmitFToF(e_, *tile.rounded, {&v, 1});
-      }
+      const Registers now = Converted(e_, tile, values[i - begin]);
       for (int r = 0; r < vector; r += stored) {
         StoreVector(e_, Operands(now).subspan(static_cast<size_t>(r), static_cast<size_t>(stored)),
                     copies.PlaceOf(firsts[i] + r));

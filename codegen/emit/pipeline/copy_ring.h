@@ -24,7 +24,8 @@
 // piece has arrived and nobody reads the one before, whose place is filled next.
 //
 // If the loads have TMA descriptors, one thread starts the copies, and there is neither a barrier nor a group: every warp waits for the
-// stage that it reads, and warp 0 for all others before it fills a stage again (tma_stages.h).
+// stage that it reads, and warp 0 for all others before it fills a stage again (tma_stages.h). Tiles that threads widen then go from their stage
+// to a place of their own, where products read them (wide_places.h): if only late ones do, beside those of the iteration before.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 
@@ -36,6 +37,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/pipeline/tma_stages.h"
+#include "codegen/emit/pipeline/wide_places.h"
 #include "codegen/plan/staging.h"
 
 namespace tile::codegen {
@@ -54,6 +56,14 @@ class CopyRing {
   void AwaitNext();
   // What products by wgmma call when they have begun: starting copies takes many instructions, beside which they run.
   void FetchMeanwhile();
+  // What TMA brought and threads widen: this iteration's, while late products run, if no other product reads it. It is loaded before those begin
+  // (where the stage is full), stored, and fenced some time later.
+  bool widens_beside() const { return wide_ && widens_beside_; }
+  void LoadToWiden();
+  void WidenBeside();
+  void FillWide();
+  // Result i is there for wgmma, if it is one that threads widen.
+  void AwaitWidened(int i, bool before = false);
   // The product may still run when its iteration ends: that of the next one waits for it (Decision::kAsync).
   bool IsAsync(const ir::Op& mma) const;
   const StagedTile& tile(int i) const { return stage_.tiles[static_cast<size_t>(i)]; }
@@ -62,7 +72,8 @@ class CopyRing {
   bool in_pieces() const { return stage_.piece_bytes > 0; }
   // Result i has the type that the product wants where it lies in shared memory.
   bool ConvertsInPlace(int i) const;
-  // Where result i of the copy_ahead begins in this iteration's stage (a pointer to shared memory), or in that of the one before; of pieces
+  // Where result i of the copy_ahead begins in this iteration's stage (a pointer to shared memory), or in that of the one before (or in the
+  // place into which it was widened); of pieces
   // the one that was advanced to.
   llvm::Value* Slot(int i, bool before = false) const;
   // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
@@ -84,6 +95,7 @@ class CopyRing {
  private:
   // Before wgmma reads, or TMA writes, what this thread has stored.
   void FenceForAsync();
+  void PlaceWidened();
   void StageInvariants();
   void BeginCopies();
   void Arrive();
@@ -115,6 +127,7 @@ class CopyRing {
   // To the next place of the ring; in each round of a ring that TMA fills the phase is another one.
   void Step(llvm::AllocaInst* position, llvm::AllocaInst* phase = nullptr);
   llvm::Value* FirstByte(llvm::Value* position) const;
+  llvm::Value* InStage(int i, bool before) const;
 
   Emitter& e_;
   const ir::Op& loop_;
@@ -125,6 +138,8 @@ class CopyRing {
   const bool apart_;  // its operands come apart from the others
   const bool keeps_;  // a product of the iteration before reads its stage until this one waits for products
   std::optional<TmaStages> tma_, late_tma_;
+  std::optional<WidePlaces> wide_;
+  bool widens_beside_ = true, read_late_ = false;  // only late products read wide places; some do
   llvm::Value *full_ = nullptr, *mine_ = nullptr;  // for TMA copies: the stage's barrier, the thread that starts them
   llvm::Value* memory_;
   // Variables, which become registers. Stages (i32; their numbers where TMA fills them, else their first bytes): of the iteration before, of

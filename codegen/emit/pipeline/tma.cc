@@ -36,28 +36,37 @@ TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& ti
   const ir::OperandRange index = ir::ViewAccessOp(access).index();
   const bool is_signed = DecisionOf<Decision::kSignedIndex>(access);
   const std::vector<int> order = MapOrder(access);
+  const Emitter::MadeMapValue* made = e.MadeMapOf(access);
   TensorPlace place;
   place.origin.resize(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     for (int k = 0; k < view.rank(); ++k) {
       if (static_cast<int>(TensorDim(view, k)) != order[i]) continue;
       const auto u = static_cast<size_t>(k);
-      // An index far outside must not come back by wrapping around: tensors end before this tile (tensor_map.cc).
+      // An index far outside must not come back by wrapping around. Tensors that the host knows end before this tile (tensor_map.cc); others may be
+      // longer, but not as long as the first coordinate of this tile, which is beyond 32 bits and so below zero.
       llvm::Value* at = e.scalar(index[u]);
-      const int64_t step = GridStep(view, k), last = (INT32_MAX - (int64_t{1} << 24)) / step;
+      const int64_t step = GridStep(view, k),
+                    last = made != nullptr ? INT32_MAX / step + 1 : (INT32_MAX - (int64_t{1} << 24)) / step;
       if (at->getType()->getIntegerBitWidth() < 32) {
         at = is_signed ? b.CreateSExt(at, b.getInt32Ty()) : b.CreateZExt(at, b.getInt32Ty());
       }
-      const auto bounded = [&](llvm::Intrinsic::ID by, int64_t bound) {
-        at = b.CreateBinaryIntrinsic(by, at, llvm::ConstantInt::getSigned(at->getType(), bound));
-      };
-      bounded(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, last);
-      if (is_signed) bounded(llvm::Intrinsic::smax, -last);
+      if (is_signed) {
+        const int64_t most = std::min<int64_t>(last, INT32_MAX);
+        at = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, at, llvm::ConstantInt::getSigned(at->getType(), most));
+        at = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, at, llvm::ConstantInt::getSigned(at->getType(), -most));
+      } else {
+        at = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, at,
+                                     llvm::ConstantInt::get(at->getType(), static_cast<uint64_t>(last)));
+      }
       place.origin[i] = b.CreateMul(b.CreateTrunc(at, b.getInt32Ty()), e.I32(step));
       if (k == tile.contiguous) place.inner = i;
       if (k == tile.other) place.outer = i;
     }
   }
+  // Of an empty tensor nothing is inside.
+  if (made != nullptr && made->empty != nullptr)
+    place.origin[0] = b.CreateSelect(made->empty, e.I32(1 << 30), place.origin[0]);
   return place;
 }
 

@@ -1,12 +1,13 @@
 #include "codegen/emit/pipeline/tma_stages.h"
 
+#include "absl/strings/str_cat.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/plan/tensor_maps.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
 
-TmaStages::TmaStages(Emitter& e, int stages) : e_(e), stages_(stages) {
+TmaStages::TmaStages(Emitter& e, int stages, int fillers) : e_(e), stages_(stages) {
   auto& b = e.b();
   const uint32_t at = e.shared().Reserve(CopyBarrierBytes(stages), 8);
   barriers_ = b.CreateTrunc(b.CreatePtrToInt(e.shared().Address(e.I32(at)), b.getInt64Ty()), b.getInt32Ty());
@@ -15,7 +16,7 @@ TmaStages::TmaStages(Emitter& e, int stages) : e_(e), stages_(stages) {
     llvm::Value* memory =
         b.CreateTrunc(b.CreatePtrToInt(e.shared().Address(e.I32(at)), b.getInt64Ty()), b.getInt32Ty());
     for (int s = 0; s < stages; ++s) {
-      ExecuteTogether(e, "@$1 mbarrier.init.shared::cta.b64 [$0], 1;", "r,b",
+      ExecuteTogether(e, absl::StrCat("@$1 mbarrier.init.shared::cta.b64 [$0], ", fillers, ";"), "r,b",
                       {b.CreateAdd(memory, e.I32(8 * s)), first});
       ExecuteTogether(e, "@$2 mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,b",
                       {b.CreateAdd(memory, e.I32(8 * (stages + s))), e.I32(e.num_warps()), first});
@@ -33,11 +34,21 @@ llvm::Value* TmaStages::Full(llvm::Value* stage) {
 llvm::Value* TmaStages::Free(llvm::Value* stage) { return e_.b().CreateAdd(Full(stage), e_.I32(8 * stages_)); }
 
 llvm::Value* TmaStages::Begin(llvm::Value* stage, llvm::Value* phase, llvm::Value* mine, int64_t bytes) {
-  AwaitPhase(e_, Free(stage), phase);
+  AwaitFree(stage, phase);
   llvm::Value* full = Full(stage);
   ExecuteTogether(e_, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,b",
                   {full, e_.I32(bytes), mine});
   return full;
+}
+
+void TmaStages::AwaitFree(llvm::Value* stage, llvm::Value* phase) { AwaitPhase(e_, Free(stage), phase); }
+
+void TmaStages::Filled(llvm::Value* stage) {
+  auto& b = e_.b();
+  ExecuteTogether(e_, "fence.proxy.async.shared::cta;", "", {});
+  b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {e_.I32(-1)});
+  ExecuteTogether(e_, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b",
+                  {Full(stage), b.CreateICmpEQ(e_.threads().lane(), e_.I32(0))});
 }
 
 void TmaStages::Await(llvm::Value* stage, llvm::Value* phase) { AwaitPhase(e_, Full(stage), phase); }

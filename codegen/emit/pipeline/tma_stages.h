@@ -18,13 +18,17 @@ namespace tile::codegen {
 
 class TmaStages {
  public:
-  TmaStages(Emitter& e, int stages);
+  // `fillers`: who say that a stage is full, beside the bytes that are counted: one thread, or each warp.
+  TmaStages(Emitter& e, int stages, int fillers = 1);
 
   static constexpr int kFirstFill = 1, kFirstRead = 0;
 
   // `bytes` that copies bring.
   llvm::Value* Begin(llvm::Value* stage, llvm::Value* phase, llvm::Value* mine, int64_t bytes);
   void Await(llvm::Value* stage, llvm::Value* phase);
+  // Of what warps fill by stores: it is free; this warp has stored its part, and wgmma may read it when all have.
+  void AwaitFree(llvm::Value* stage, llvm::Value* phase);
+  void Filled(llvm::Value* stage);
   void Release(llvm::Value* stage, llvm::Value* if_true);
 
  private:

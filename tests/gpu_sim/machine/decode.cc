@@ -16,8 +16,9 @@ uint64_t AlignUp(uint64_t v, uint64_t alignment) { return (v + alignment - 1) / 
 const absl::flat_hash_map<absl::string_view, const OpRow*>& AllOps() {
   static const auto* const ops = [] {
     auto* all = new absl::flat_hash_map<absl::string_view, const OpRow*>;
-    for (const auto& rows : {ArithmeticOps(), BitOps(), MathOps(), CompareOps(), MoveOps(), MemoryOps(), AtomicOps(),
-                             ControlOps(), BarrierOps(), WarpOps(), MatrixOps(), CopyOps(), MbarrierOps()}) {
+    for (const auto& rows :
+         {ArithmeticOps(), BitOps(), MathOps(), CompareOps(), MoveOps(), MemoryOps(), AtomicOps(), ControlOps(),
+          BarrierOps(), WarpOps(), MatrixOps(), CopyOps(), MbarrierOps(), TensormapOps()}) {
       for (const OpRow& row : rows) all->emplace(row.name, &row);
     }
     return all;

@@ -82,7 +82,10 @@ std::vector<int32_t> CoordinatesOf(const Thread& t, const TensorExtra& x) {
 }
 
 absl::StatusOr<TensorMap> MapAt(Thread& t, const Instr& i) {
-  const uint8_t* bytes = Access(t, i, AddressSpace::kGeneric, AddressOf(t, i.at), kTensorMapBytes, kTensorMapAlignment);
+  const uint64_t address = AddressOf(t, i.at);
+  const uint8_t* bytes = Access(t, i, AddressSpace::kGeneric, address, kTensorMapBytes, kTensorMapAlignment);
+  if (t.block->launch->unfenced_maps.contains(address))
+    return absl::FailedPreconditionError("no fence stands behind the tensor map's replacement");
   return bytes == nullptr ? absl::InvalidArgumentError("no tensor map there") : DecodeTensorMap(bytes);
 }
 

@@ -101,7 +101,7 @@ absl::Status DecodeStore(Form& f, Instr* i) {
 
 Step Nothing(Thread&, const Instr&) { return Step::kNext; }
 
-// Fences, and hints for caches.
+// Barriers of memory, and hints for caches.
 absl::Status DecodeNothing(Form& f, Instr* i) {
   i->run = &Nothing;
   f.TakeAll();
@@ -116,7 +116,6 @@ absl::Span<const OpRow> MemoryOps() {
       {"ld", DecodeLoad},
       {"ldu", DecodeLoad},
       {"st", DecodeStore},
-      {"fence", DecodeNothing},
       {"membar", DecodeNothing},
       {"prefetch", DecodeNothing},
       {"prefetchu", DecodeNothing},

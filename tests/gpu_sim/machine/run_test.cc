@@ -151,6 +151,52 @@ st.shared::cluster.b32 [%r8], %r1;
   EXPECT_GT(SeedsWithoutBlock(absl::StrReplaceAll(text, {{barrier, ""}})), 0);
 }
 
+// A tensor map that the kernel makes in shared memory and copies to `out`, and from which TMA brings `in`.
+TEST(Run, MapsThatTheKernelMakes) {
+  std::string text;
+  for (const char* field :
+       {"rank.shared::cta.b1024.b32 [%r3], 0", "box_dim.shared::cta.b1024.b32 [%r3], 0, 64",
+        "global_dim.shared::cta.b1024.b32 [%r3], 0, 64", "element_stride.shared::cta.b1024.b32 [%r3], 0, 1",
+        "elemtype.shared::cta.b1024.b32 [%r3], 2", "global_address.shared::cta.b1024.b64 [%r3], %rd1"}) {
+    absl::StrAppend(&text, "@%p2 tensormap.replace.tile.", field, ";\n");
+  }
+  const std::string zeros = "mov.b32 %r7, 0;\nst.shared.b32 [%r4], %r7;\n";
+  const std::string fence = "fence.proxy.tensormap::generic.acquire.gpu [%rd2], 128;\n";
+  const std::string kernel = absl::StrReplaceAll(Kernel(absl::StrCat(zeros, R"(
+setp.eq.u32 %p2, %r1, 0;
+setp.ge.u32 %p1, %r1, 32;
+add.s32 %r10, %r3, 512;
+@%p2 mbarrier.init.shared::cta.b64 [%r10], 1;
+bar.sync 0;
+@%p1 bra others;
+)",
+                                                                     text, R"(
+bar.warp.sync -1;
+tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd2], [%r3], 128;
+)",
+                                                                     fence, R"(
+add.s32 %r11, %r3, 256;
+mov.b32 %r12, 0;
+@%p2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r10], 256;
+@%p2 cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r11], [%rd2, {%r12}], [%r10];
+others:
+mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r10], 0;
+@!%p3 bra others;
+bar.sync 0;
+ld.shared.b32 %r8, [%r6+256];
+st.global.b32 [%rd5], %r8;
+)")),
+                                                 {{".align 16 .b8 tile", ".align 128 .b8 tile"}});
+  EXPECT_EQ(RightSeeds(kernel), kSeeds);
+  Fails(absl::StrReplaceAll(kernel, {{fence, ""}}), "no fence");
+  Fails(absl::StrReplaceAll(kernel, {{"@%p2 tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r3], 0;\n", ""}}),
+        "rank");
+  Fails(absl::StrReplaceAll(
+            kernel, {{"box_dim.shared::cta.b1024.b32 [%r3], 0, 64", "box_dim.shared::cta.b1024.b32 [%r3], 5, 64"}}),
+        "no dimension 5");
+  Fails(absl::StrReplaceAll(kernel, {{"mov.b32 %r7, 0;", "mov.b32 %r7, 1;"}}), "neither a tensor map nor zeros");
+}
+
 TEST(Run, SaysWhereItStands) {
   Fails(Kernel("st.global.b32 [%rd5+256], %r1;\n"), "thread");
   Fails(Kernel("st.global.b32 [%rd5+2], %r1;\n"), "thread");

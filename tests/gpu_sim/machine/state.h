@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "tests/gpu_sim/machine/memory.h"
 #include "tests/gpu_sim/machine/program.h"
@@ -121,8 +122,9 @@ struct Launch {
   Random random;
   // How asynchronous work behaves: 0 at once, 1 late, 2 as the dice fall.
   int lateness = 2;
-  uint8_t pattern = 0xFF;  // of memory and registers that nobody has written
-  uint64_t executed = 0;   // instructions
+  uint8_t pattern = 0xFF;                       // of memory and registers that nobody has written
+  uint64_t executed = 0;                        // instructions
+  absl::flat_hash_set<uint64_t> unfenced_maps;  // tensor maps that TMA need not see yet, by their addresses
   absl::Status fault;
 
   bool IsLate() { return lateness == 2 ? (random.Next() >> 63) != 0 : lateness == 1; }

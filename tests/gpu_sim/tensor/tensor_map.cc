@@ -98,6 +98,45 @@ void EncodeTensorMap(const TensorMap& m, void* bytes) {
   std::memcpy(bytes, &e, sizeof e);
 }
 
+// Types as tensormap.replace numbers them: U8, U16, U32, S32, U64, S64, F16, F32, F32.FTZ, F64, BF16, TF32, TF32.FTZ.
+constexpr uint8_t kTypeOfReplaced[] = {0, 1, 2, 3, 4, 5, 6, 7, kFloat32Flushed, 8, 9, kTFloat32, kTFloat32Flushed};
+
+absl::Status ReplaceInTensorMap(absl::string_view field, size_t dimension, uint64_t value, void* bytes) {
+  Encoded e;
+  std::memcpy(&e, bytes, sizeof e);
+  if (e.mark != kMark && e.mark != 0) return absl::InvalidArgumentError("there is neither a tensor map nor zeros");
+  e.mark = kMark;
+  if (dimension > 4) return absl::InvalidArgumentError(absl::StrCat("there is no dimension ", dimension));
+  if (field == "global_address") {
+    e.address = value;
+  } else if (field == "rank") {
+    e.rank = static_cast<uint8_t>(value + 1);
+  } else if (field == "box_dim") {
+    e.box[dimension] = static_cast<uint16_t>(value);
+  } else if (field == "global_dim") {
+    e.sizes[dimension] = value;
+  } else if (field == "global_stride") {
+    if (dimension > 3) return absl::InvalidArgumentError(absl::StrCat("there is no stride ", dimension));
+    e.strides[dimension] = value;
+  } else if (field == "element_stride") {
+    e.element_strides[dimension] = static_cast<uint8_t>(value);
+  } else if (field == "elemtype") {
+    if (value >= std::size(kTypeOfReplaced))
+      return absl::InvalidArgumentError(absl::StrCat("there is no type ", value));
+    e.type = kTypeOfReplaced[value];
+  } else if (field == "interleave_layout") {
+    e.interleave = static_cast<uint8_t>(value);
+  } else if (field == "swizzle_mode") {
+    e.swizzle = static_cast<uint8_t>(value);
+  } else if (field == "fill_mode") {
+    e.fill = static_cast<uint8_t>(value);
+  } else {
+    return absl::InvalidArgumentError(absl::StrCat("there is no field ", field));
+  }
+  std::memcpy(bytes, &e, sizeof e);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TensorMap> DecodeTensorMap(const void* bytes) {
   Encoded e;
   std::memcpy(&e, bytes, sizeof e);

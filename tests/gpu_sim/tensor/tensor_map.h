@@ -3,6 +3,7 @@
 //
 //   absl::Status s = CheckTensorMap(map);          // what the driver refuses, and what the simulator does not know
 //   EncodeTensorMap(map, bytes);                   // 128 bytes
+//   absl::Status r = ReplaceInTensorMap("box_dim", 1, 64, bytes);   // as tensormap.replace does, of a map or of zeros
 //   absl::StatusOr<TensorMap> map = DecodeTensorMap(bytes);   // error: no map was encoded there
 //
 // Dimension 0 is the contiguous one. Thread-safe.
@@ -14,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace tile::gpu_sim {
 
@@ -40,6 +42,7 @@ struct TensorMap {
 
 absl::Status CheckTensorMap(const TensorMap& map);
 void EncodeTensorMap(const TensorMap& map, void* bytes);
+absl::Status ReplaceInTensorMap(absl::string_view field, size_t dimension, uint64_t value, void* bytes);
 absl::StatusOr<TensorMap> DecodeTensorMap(const void* bytes);
 
 }  // namespace tile::gpu_sim

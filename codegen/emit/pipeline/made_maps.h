@@ -1,0 +1,66 @@
+// TMA descriptors that the kernel makes itself (plan/made_map.h), in front of the loop whose loads use them.
+//
+//   MadeMaps maps(e, copy);     // at first
+//   …                           // a barrier at the entry
+//   maps.Make();                // in front of the loop; from then on e.TensorMap(load)
+//
+// A descriptor is made in shared memory. What stays the same is written at the entry; the rest by warp 0, which starts the copies. Since TMA reads
+// descriptors in global memory, it has them copied to the block's workspace, and tells TMA that there may be others at these addresses
+// (fence.proxy.tensormap): about a microsecond in all. So what a descriptor was made of stands beside it, and a loop that meets the same tensors
+// again, as blocks that walk over the tiles of a matrix do, makes nothing. No copy that reads the descriptors is on its way
+// meanwhile: warp 0 has awaited all that its loops began.
+#ifndef TILE_CODEGEN_EMIT_PIPELINE_MADE_MAPS_H_
+#define TILE_CODEGEN_EMIT_PIPELINE_MADE_MAPS_H_
+
+#include <vector>
+
+#include "codegen/emit/context/emitter.h"
+#include "codegen/plan/made_map.h"
+#include "codegen/plan/staging.h"
+
+namespace tile::codegen {
+
+// One of them.
+class DescriptorMaker {
+ public:
+  // `memory`: its place in shared memory, kMadeMapBytes from there on.
+  DescriptorMaker(Emitter& e, const StagedTile& tile, uint32_t memory);
+
+  // At the entry, by this warp.
+  void WriteFixed(int warp);
+  // What the tensor is now; from then on it is the load's.
+  void FindTensor();
+  // In warp 0. Whether (i1) the descriptor was made of it.
+  llvm::Value* IsOfTensor();
+  void WriteTensor();
+  void CopyToWorkspace();
+  void Fence();
+
+ private:
+  llvm::Value* At(uint32_t offset);
+  llvm::Value* Descriptor();  // its address in shared memory (i32)
+  llvm::Value* WordAt(size_t i);
+
+  Emitter& e_;
+  const ir::Op& load_;
+  const MadeMap map_;
+  const uint32_t memory_;
+  llvm::Value *global_ = nullptr, *base_ = nullptr;
+  Registers sizes_, strides_;  // i32; i64, bytes, from dimension 1 on
+  Registers words_;            // what it is made of, behind one that says that it was
+};
+
+class MadeMaps {
+ public:
+  MadeMaps(Emitter& e, const ir::Op& copy);
+
+  void Make();
+
+ private:
+  Emitter& e_;
+  std::vector<DescriptorMaker> makers_;
+};
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_PIPELINE_MADE_MAPS_H_

@@ -1,0 +1,176 @@
+// TMA descriptors that the kernel makes itself, of tensors that the host does not know.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "codegen/build_image.h"
+#include "gtest/gtest.h"
+#include "ir/expr.h"
+#include "tests/codegen/ptx_testing.h"
+
+namespace tile::codegen {
+namespace {
+
+// Blocks walk over the tiles of groups, whose first rows and numbers of rows are loaded.
+std::string Groups(int m, int n, int k) {
+  return absl::StrReplaceAll(R"(
+entry @groups(%rows: tile<ptr<i32>>, %a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f32>>, %groups: tile<i32>, %k: tile<i32>) {
+  %block, %y, %z = get_tile_block_id
+  %blocks, %by, %bz = get_num_tile_blocks
+  %as = assume div_by<16>, %a
+  %bs = assume div_by<16>, %b
+  %k0 = assume bounded<0, ?>, %k
+  %ks = assume div_by<8>, %k0
+  %zero = constant <f32: 0> : tile<MxNxf32>
+  for %g in (0 to %groups, step 1) {
+    %at = offset %rows, %g
+    %n, %t = load_ptr_tko weak %at
+    %from = muli %n, %ks
+    %ag = offset %as, %from
+    %size = assume bounded<0, ?>, %n
+    %agt = make_tensor_view %ag, shape = [%size, %ks], strides = [%ks, 1]
+    %bgt = make_tensor_view %bs, shape = [%ks, %size], strides = [N, 1]
+    %ct = make_tensor_view %c, shape = [%size, N], strides = [N, 1]
+    %av = make_partition_view %agt : partition_view<tile=(MxK), padding_value = zero>
+    %bv = make_partition_view %bgt : partition_view<tile=(KxN), padding_value = zero>
+    %cv = make_partition_view %ct : partition_view<tile=(MxN)>
+    %tiles, %steps = get_index_space_shape %av
+    for %i in (%block to %tiles, step %blocks) {
+      %sum = for %step in (0 to %steps, step 1) iter_values(%acc = %zero) {
+        %u = load_view_tko weak %av[%i, %step]
+        %v = load_view_tko weak %bv[%step, 0]
+        %next = mmaf %u, %v, %acc
+        continue %next
+      }
+      store_view_tko weak %sum, %cv[%i, 0]
+      continue
+    }
+    continue
+  }
+  return
+}
+)",
+                             {{"MxN", absl::StrCat(m, "x", n)},
+                              {"MxK", absl::StrCat(m, "x", k)},
+                              {"KxN", absl::StrCat(k, "x", n)},
+                              {"[N, 1]", absl::StrCat("[", n, ", 1]")},
+                              {"[%size, N]", absl::StrCat("[%size, ", n, "]")}});
+}
+
+CompiledText Compiled90(const std::string& text) {
+  const CompiledText c = CompileText(text, 90, "", true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  return c;
+}
+
+bool Remarks(const CompiledText& c, absl::string_view what) {
+  for (const std::string& line : c.remarks) {
+    if (absl::StrContains(line, what)) return true;
+  }
+  return false;
+}
+
+TEST(MapPtx, TheKernelMakesDescriptors) {
+  const CompiledText c = Compiled90(Groups(64, 64, 64));
+  EXPECT_TRUE(Remarks(c, "tiles come by TMA"));
+  // One for each operand, of 64 rows of 128 bytes, none of the host.
+  EXPECT_EQ(Count(c.ptx, ".param .align 64 .b8"), 0);
+  for (const char* field :
+       {"global_address", "rank", "global_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"}) {
+    EXPECT_EQ(Count(c.ptx, absl::StrCat("tensormap.replace.tile.", field, ".")), 2) << field;
+  }
+  for (const char* field : {"box_dim", "global_dim", "element_stride"})
+    EXPECT_EQ(Count(c.ptx, absl::StrCat("tensormap.replace.tile.", field, ".")), 4) << field;
+  EXPECT_EQ(Count(c.ptx, ".elemtype.shared::cta.b1024.b32 ["), 2);
+  // From shared memory to global memory, and TMA is told.
+  EXPECT_EQ(Count(c.ptx, "tensormap.cp_fenceproxy.global.shared::cta"), 2);
+  EXPECT_EQ(Count(c.ptx, "fence.proxy.tensormap::generic.acquire.gpu"), 2);
+  EXPECT_GT(Count(c.ptx, "cp.async.bulk.tensor.2d.shared"), 0);
+  EXPECT_EQ(Count(c.ptx, "cp.async.cg"), 0);
+  // Both are on their way before the first fence.
+  EXPECT_LT(c.ptx.rfind("tensormap.cp_fenceproxy"), c.ptx.find("fence.proxy.tensormap"));
+  // What stays the same is written at the entry.
+  EXPECT_LT(c.ptx.rfind(".box_dim."), c.ptx.find("bar.sync"));
+  EXPECT_GT(c.ptx.find(".global_dim."), c.ptx.find("bar.sync"));
+}
+
+// Before the launch nobody tests what a descriptor asks for, so the program must say it.
+TEST(MapPtx, WhatIsNotKnownGoesOtherwise) {
+  const std::string text = Groups(64, 64, 64);
+  const auto why = [&](std::vector<std::pair<absl::string_view, absl::string_view>> changes, absl::string_view remark) {
+    const CompiledText c = Compiled90(absl::StrReplaceAll(text, changes));
+    EXPECT_EQ(Count(c.ptx, "tensormap"), 0) << remark;
+    EXPECT_GT(Count(c.ptx, "cp.async.cg"), 0) << remark;
+    EXPECT_TRUE(Remarks(c, remark)) << remark;
+  };
+  why({{"assume div_by<16>, %a", "assume div_by<8>, %a"}}, "its address is a multiple of 16 bytes");
+  why({{"shape = [%size, %ks], strides = [%ks, 1]", "shape = [%size, %ks], strides = [%k0, 1]"}},
+      "its stride 0 is what TMA takes");
+  why({{"assume bounded<0, ?>, %k", "assume bounded<-8, ?>, %k"}}, "is what TMA takes");
+  why({{"assume bounded<0, ?>, %n", "assume bounded<-8, ?>, %n"}}, "its size 0 is what TMA takes");
+  // Another tensor for each step.
+  why({{"        %u = load",
+        "        %far = offset %ag, %step\n        %near = assume div_by<16>, %far\n"
+        "        %other = make_tensor_view %near, shape = [%size, %ks], strides = [%ks, 1]\n"
+        "        %av.1 = make_partition_view %other : partition_view<tile=(64x64), padding_value = zero>\n"
+        "        %u = load"},
+       {"%av[%i, %step]", "%av.1[%i, %step]"}},
+      "each iteration may have another tensor");
+}
+
+std::vector<BuiltImage> Images(const std::string& text) {
+  ir::Diagnostics diags;
+  const auto m = ir::Parse(text, "test.tile", &diags);
+  EXPECT_NE(m, nullptr) << diags.ToString();
+  if (m == nullptr) return {};
+  CompileOptions options;
+  options.target = FindTarget(90);
+  options.verify_each = true;
+  auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
+  EXPECT_TRUE(images.ok()) << images.status();
+  return images.ok() ? *std::move(images) : std::vector<BuiltImage>();
+}
+
+// Each block of the hardware has its own descriptors; there is nothing to require for them.
+TEST(MapPtx, DescriptorsLieInTheWorkspace) {
+  const std::vector<BuiltImage> images = Images(Groups(64, 64, 64));
+  ASSERT_EQ(images.size(), 2u);  // the first one for results that are aligned
+  EXPECT_GT(Count(images[0].compiled.ptx, "tensormap.replace"), 0);
+  const ir::Image& image = images[1].image;
+  EXPECT_TRUE(image.requirements.empty());
+  EXPECT_TRUE(image.tma.empty());
+  ASSERT_EQ(image.workspaces.size(), 1u);
+  const auto bytes = ir::EvaluateExpr(image.workspaces[0].bytes, [](const ir::ExprNode& n) -> absl::StatusOr<int64_t> {
+    EXPECT_EQ(n.a, -2);
+    return n.b == 0 ? 10 : 1;
+  });
+  EXPECT_EQ(*bytes, 10 * 256);
+}
+
+// Two hardware blocks do the parts of a block of 256 x 256, where the grid has fewer than there are multiprocessors.
+TEST(MapPtx, BlocksAreDoneInParts) {
+  const std::vector<BuiltImage> images = Images(Groups(256, 256, 64));
+  ASSERT_EQ(images.size(), 2u);
+  const BuiltImage& parts = images[0];
+  EXPECT_EQ(parts.compiled.parts, 2);
+  EXPECT_GT(Count(parts.compiled.ptx, "tensormap.replace"), 0);
+  // 64 along K are left together: registers hold one block, and it has room for four of them.
+  EXPECT_EQ(Count(parts.compiled.ptx, "wgmma.mma_async.sync.aligned.m64n256k16"), 4);
+  ASSERT_EQ(parts.image.grid.size(), 3u);
+  const auto grid = [&](size_t d) {
+    return *ir::EvaluateExpr(parts.image.grid[d],
+                             [](const ir::ExprNode& n) -> absl::StatusOr<int64_t> { return n.b == 0 ? 66 : 3; });
+  };
+  EXPECT_EQ(grid(0), 132);
+  EXPECT_EQ(grid(1), 3);
+  EXPECT_FALSE(parts.image.requirements.empty());
+  EXPECT_EQ(images[1].compiled.parts, 1);
+  EXPECT_TRUE(images[1].image.grid.empty());
+}
+
+}  // namespace
+}  // namespace tile::codegen
