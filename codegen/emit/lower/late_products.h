@@ -68,7 +68,7 @@ class LateProducts {
   std::vector<Product> products_;
   llvm::PHINode* has_before_ = nullptr;  // this iteration is not the first
   bool awaited_ = false;
-  bool fills_ = false;  // what was widened in this iteration is still to be fenced
+  bool fills_ = false;        // what was widened in this iteration is still to be fenced
   bool others_kept_ = false;  // until the iteration ends
 };
 
