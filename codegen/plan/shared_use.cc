@@ -89,9 +89,10 @@ class Accountant {
   }
 
   // Of operations that put a tile into memory row-major, that tile.
-  static const Value* MovedThroughMemory(const Op& op) {
+  const Value* MovedThroughMemory(const Op& op) const {
     if (ir::CatOp::Is(&op)) return op.result(0);
     if (const auto insert = ir::As<ir::InsertOp>(&op)) return insert->source();
+    if (ir::ExtractOp::Is(&op) && IsInEachWarp(LayoutOrScalar(op.operand(0)))) return nullptr;
     return ir::ExtractOp::Is(&op) || ir::PackOp::Is(&op) || ir::UnpackOp::Is(&op) ? op.operand(0) : nullptr;
   }
 
@@ -264,6 +265,12 @@ uint64_t FmaTableBytes(const Value* operand, int64_t parts) {
 
 SharedAccount AccountOf(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function) {
   return Accountant(target, schedule, module).Run(function);
+}
+
+bool IsInEachWarp(const Layout& layout) {
+  const Masks &warps = layout.bases(In::kWarp), &lanes = layout.bases(In::kLane);
+  return layout.registers() == 1 && std::all_of(warps.begin(), warps.end(), [](Mask base) { return base == 0; }) &&
+         std::all_of(lanes.begin(), lanes.end(), [](Mask base) { return (base & (base - 1)) == 0; });
 }
 
 }  // namespace tile::codegen

@@ -27,6 +27,8 @@ inline constexpr uint64_t kMostExchange = 64 << 10;
 uint64_t ExchangeBytes(const Layout& from, const Layout& to, int bytes);
 // Threads that hold copies of an element get it from the first one: by shuffles if each copy is a lane away, else through memory.
 bool CopiesAreLanes(const Layout& layout);
+// Each warp has the whole tile, a lane one element or a copy, so that a slice comes by shuffles.
+bool IsInEachWarp(const Layout& layout);
 // Of alloc_shared. Whole words, because halves of bytes are stored by updates of words.
 uint64_t SharedArrayBytes(ir::Type type);
 // Fragments that go through memory of the product.

@@ -7,6 +7,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/context/emitter.h"
+#include "codegen/plan/shared_use.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -46,17 +47,13 @@ llvm::Value* Position(Emitter& e, absl::Span<const int64_t> shape, absl::Span<ll
   return at;
 }
 
-// The lane with the element at a row-major position, where each warp has the whole tile, a lane one element, or a copy; null elsewhere.
+// The lane with the element at a row-major position, in a layout that IsInEachWarp.
 llvm::Value* LaneOf(Emitter& e, const Layout& layout, llvm::Value* position) {
   auto& b = e.b();
-  const auto repeats = [](Mask base) { return base == 0; };
-  const Masks& warps = layout.bases(In::kWarp);
-  if (layout.registers() != 1 || !std::all_of(warps.begin(), warps.end(), repeats)) return nullptr;
   llvm::Value* lane = e.I32(0);
   const Masks& lanes = layout.bases(In::kLane);
   for (size_t bit = 0; bit < lanes.size(); ++bit) {
     if (lanes[bit] == 0) continue;
-    if ((lanes[bit] & (lanes[bit] - 1)) != 0) return nullptr;
     llvm::Value* is = b.CreateAnd(b.CreateLShr(position, e.I32(__builtin_ctzll(lanes[bit]))), e.I32(1));
     lane = b.CreateOr(lane, b.CreateShl(is, e.I32(static_cast<int>(bit))));
   }
@@ -129,7 +126,7 @@ void LowerExtract(Emitter& e, const ir::Op& op) {
   const ir::Value* source = extract.source();
   const ir::Type type = op.result(0)->type();
   // Small tiles are in every warp: no warp has to wait for another.
-  const bool by_shuffles = LaneOf(e, e.layout(source), e.I32(0)) != nullptr;
+  const bool by_shuffles = IsInEachWarp(e.layout(source));
   llvm::Value* base = nullptr;
   if (!by_shuffles) {
     base = e.Scratch(BytesOf(e, source->type()));
