@@ -1,5 +1,6 @@
 #include "codegen/passes/account_memory.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,25 +46,31 @@ void ChooseCombinations(Program& p) {
   });
 }
 
-// A loop that copies one tile early copies several, as far as shared memory holds them beside what else is there.
+// A loop that copies its next tiles early copies those of several iterations, as far as shared memory holds them beside what else is there.
 void ChooseCopiesAhead(Program& p) {
   std::vector<ir::Op*> loads;
   ir::Walk(p.function->body(), [&](ir::Op* op) {
     if (DecisionOf<Decision::kCopiesNext>(*op)) loads.push_back(op);
   });
-  if (loads.size() != 1) return;  // groups of copies are counted for one load
+  if (loads.empty()) return;
   KeptRows kept;
   kept.Note(p.function->body());
-  const ir::Type tile = loads.front()->result(0)->type();
-  const Layout& layout = *LayoutOf(tile);
-  if (layout.registers() + kept.RegistersBeside(tile.shape(), layout) > kMostHeld) return;
+  int64_t held = 0, beside = 0;
+  for (const ir::Op* load : loads) {
+    if (load->parent() != loads.front()->parent()) return;  // groups of copies are counted in one loop
+    const ir::Type tile = load->result(0)->type();
+    const Layout& layout = *LayoutOf(tile);
+    held += layout.registers();
+    beside = std::max(beside, kept.RegistersBeside(tile.shape(), layout));
+  }
+  if (held + beside > kMostHeld) return;
   const Schedule schedule = *ScheduleOf(*p.function);
   // Of blocks whose registers leave no room for a second one, each has all memory.
   const int64_t registers = MostLiveRegisters(*p.function).words / schedule.threads() + kBesideLive;
   const bool alone = 2 * registers * schedule.threads() > Target::kRegisters;
   const int64_t most = p.target.shared_bytes_of(alone ? 1 : 2);
   for (int ahead = kMostCopiesAhead; ahead > 0; --ahead) {
-    Decide<Decision::kCopiesAhead>(p.module.get(), loads.front(), ahead);
+    for (ir::Op* load : loads) Decide<Decision::kCopiesAhead>(p.module.get(), load, ahead);
     const SharedAccount account = AccountOf(p.target, schedule, p.module.get(), p.function);
     if (static_cast<int64_t>(account.bytes()) <= most) return;
   }

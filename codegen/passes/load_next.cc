@@ -26,9 +26,9 @@ using ir::Op;
 using ir::Value;
 using op::Values;
 
-constexpr int64_t kMostCarried = 16;    // registers of a thread: more would take blocks from a multiprocessor, or spill
-constexpr int kMostAhead = 2;           // iterations
-constexpr int kMostBesideProducts = 4;  // the same of a loop that multiplies what is copied ahead
+constexpr int64_t kMostCarried = 16;  // registers of a thread: more would take blocks from a multiprocessor, or spill
+constexpr int kMostAhead = 2;         // iterations
+constexpr int64_t kMostBesideProducts = 4;  // the same of a loop that multiplies what is copied ahead
 
 // Loads that did not become copies.
 bool HasSmallLoads(const Op& loop) {
@@ -75,7 +75,7 @@ class WalkingLoop {
     const int64_t most = p_.target.shared_bytes_of(2);
     int64_t bytes = 0;
     for (const Op* load : loads_) {
-      if (IndexThatMoves(*load) < 0) continue;
+      if (IsSmall(*load) || IndexThatMoves(*load) < 0) continue;
       const ir::Type tile = load->result(0)->type();
       bytes += tile.num_elements() * ir::MemoryBits(tile.elem()) / 8;
     }
@@ -85,10 +85,20 @@ class WalkingLoop {
   }
   bool only_registers() const { return only_registers_; }
 
+  // What takes one register of a thread at most is loaded early all the same: it would be waited for in every iteration.
   void CopyNext() {
+    std::vector<Op*> small;
     for (Op* load : loads_) {
-      if (const int i = IndexThatMoves(*load); i >= 0) Decide<Decision::kCopiesNext>(p_.module.get(), load, i);
+      if (IsSmall(*load)) {
+        small.push_back(load);
+      } else if (const int i = IndexThatMoves(*load); i >= 0) {
+        Decide<Decision::kCopiesNext>(p_.module.get(), load, i);
+      }
     }
+    loads_ = std::move(small);
+    ahead_ = 1;
+    if (static_cast<int64_t>(loads_.size()) > kMostCarried || loads_.empty()) return;
+    Rewrite();
   }
 
   void Rewrite() {
@@ -127,6 +137,10 @@ class WalkingLoop {
   }
 
  private:
+  bool IsSmall(const Op& load) const {
+    return RegistersOf(load.result(0)->type()) <= ScheduleOf(*p_.function)->threads();
+  }
+
   // The index that is the induction variable, of a load that can be copied; -1 of others.
   int IndexThatMoves(const Op& load) const {
     if (!ir::LoadViewOp::Is(&load) || DecisionOf<Decision::kSignedIndex>(load)) return -1;

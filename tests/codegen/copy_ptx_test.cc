@@ -494,5 +494,44 @@ entry @sums(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %rows: tile<i32>) {
   EXPECT_LT(await, c.llvm.find("cp.async.commit_group;", first + 1));
 }
 
+// Of two loads that copy early, each waits for its own copies alone, as many iterations early as shared memory holds. What takes a register of a
+// thread comes early in that.
+TEST(CopyPtx, TwoTilesOfBlocksThatWalkAreOnTheirWay) {
+  const std::string text = R"(
+entry @scaled(%a: tile<ptr<bf16>>, %c: tile<ptr<bf16>>, %f: tile<ptr<f32>>, %b: tile<ptr<f32>>, %rows: tile<i32>) {
+  %block, %y, %z = get_tile_block_id
+  %blocks, %ny, %nz = get_num_tile_blocks
+  %at = make_tensor_view %a, shape = [%rows, 8192], strides = [8192, 1]
+  %ct = make_tensor_view %c, shape = [%rows, 8192], strides = [8192, 1]
+  %ft = make_tensor_view %f, shape = [%rows], strides = [1]
+  %bt = make_tensor_view %b, shape = [%rows], strides = [1]
+  %av = make_partition_view %at : partition_view<tile=(1x8192)>
+  %cv = make_partition_view %ct : partition_view<tile=(1x8192)>
+  %fv = make_partition_view %ft : partition_view<tile=(1)>
+  %to = make_partition_view %bt : partition_view<tile=(1)>
+  for %i in (%block to %rows, step %blocks) : tile<i32> {
+    %u = load_view_tko weak %av[%i, 0]
+    %v = load_view_tko weak %cv[%i, 0]
+    %g = load_view_tko weak %fv[%i]
+    %p = mulf %u, %v
+    %q = ftof %p : tile<1x8192xbf16> -> tile<1x8192xf32>
+    %r = reduce %q dim=1 identities=[0.0 : f32] (%e: tile<f32>, %acc: tile<f32>) {
+      %t = addf %e, %acc
+      yield %t
+    }
+    %s = mulf %r, %g
+    store_view_tko weak %s, %to[%i]
+  }
+  return
+})";
+  const CompiledText c = CompileText(text, 90, "", false, /*aligned=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  // Three iterations early. In the first one each load ends as many groups as both do in all of those.
+  EXPECT_EQ(Count(c.ptx, "cp.async.wait_group 5;"), 2);
+  EXPECT_EQ(Count(c.ptx, "cp.async.commit_group;"), 2 * (1 + 2 * 2 + 1));
+  EXPECT_EQ(Count(c.ptx, "ld.global"), 2);  // of %f, for the first iteration and for the next
+}
+
 }  // namespace
 }  // namespace tile::codegen

@@ -9,6 +9,16 @@
 namespace tile::codegen {
 namespace {
 
+void EndCopies(Emitter& e) { e.Ptx(e.b().getVoidTy(), "cp.async.commit_group;", "", {}, true); }
+
+// Loads of a loop that copy early. Each ends a group of copies in every iteration, whether it copies or not, so that the others know how many
+// groups are younger than theirs.
+int CopyingLoads(const ir::Op& loop) {
+  int loads = 0;
+  for (const ir::Op* op : *loop.region(0)) loads += DecisionOf<Decision::kCopiesNext>(*op) ? 1 : 0;
+  return loads;
+}
+
 class CopiedLoad {
  public:
   CopiedLoad(Emitter& e, ir::Elem elem, int vector, const Copies& copies, uint32_t memory)
@@ -44,7 +54,7 @@ class CopiedLoad {
   }
 
   // What was copied last is a group; waits until no more than so many groups are on their way.
-  void EndGroup() { e_.Ptx(e_.b().getVoidTy(), "cp.async.commit_group;", "", {}, true); }
+  void EndGroup() { EndCopies(e_); }
   void Await(int groups) {
     e_.Ptx(e_.b().getVoidTy(), absl::StrCat("cp.async.wait_group ", groups, ";"), "", {}, true);
   }
@@ -89,12 +99,15 @@ llvm::Value* GoesOn(Emitter& e, const ir::ForOp& loop, llvm::Value* index, llvm:
 std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box, const Layout& layout,
                                     const Copies& copies, llvm::Value* padding) {
   auto& b = e.b();
-  const int ahead = CopiesAheadOf(load);
+  const int ahead = CopiesAheadOf(load), loads = CopyingLoads(*load.parent());
   const int64_t bytes = NextCopyBytes(box.elem(), layout, e.num_warps());
   const uint32_t memory = e.shared().Reserve(static_cast<uint64_t>(ahead * bytes), kNextCopyVector);
   const auto* aligned = llvm::dyn_cast_or_null<llvm::ConstantInt>(box.Aligned());
   const bool always = box.Aligned() == nullptr || (aligned != nullptr && aligned->isOne());
-  if (!always || box.vector() * ir::MemoryBits(box.elem()) != 8 * kNextCopyVector) return std::nullopt;
+  if (!always || box.vector() * ir::MemoryBits(box.elem()) != 8 * kNextCopyVector) {
+    if (loads > 1) EndCopies(e);
+    return std::nullopt;
+  }
 
   const ir::ForOp loop(load.parent());
   llvm::Value *index = e.scalar(load.parent()->region(0)->arg(0)), *step = e.scalar(loop.step());
@@ -118,12 +131,15 @@ std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box
     copied.EndGroup();
     copied.Await(0);
   });
-  copied.Await(ahead - 1);
+  copied.Await(ahead * loads - 1);
   llvm::Value* tile = b.CreateLoad(b.getInt32Ty(), at);
   Registers out = copied.Read(box, tile, layout.registers(), padding);
   if (ahead > 1) {
     copied.If(first, [&] {
-      for (int i = 1; i < ahead; ++i) copy_later(i, e.I32(static_cast<uint32_t>(i * bytes)));
+      for (int i = 1; i < ahead; ++i) {
+        copy_later(i, e.I32(static_cast<uint32_t>(i * bytes)));
+        for (int other = 1; other < loads; ++other) copied.EndGroup();  // as many as in an iteration
+      }
     });
   }
   copy_later(ahead, tile);
