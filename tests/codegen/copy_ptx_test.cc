@@ -447,7 +447,7 @@ entry @late(%a: tile<ptr<f8E5M2>>, %b: tile<ptr<f8E5M2>>, %y: tile<ptr<f32>>, %n
     ASSERT_NE(fence, std::string::npos) << code;
     EXPECT_GT(fence, exponentials);
     EXPECT_EQ(Count(code.substr(loads, scores - loads), "load <4 x i32>"), vectors);
-    EXPECT_EQ(Count(code.substr(scores, fence - scores), "store <4 x i32>"), 2 * 2 * vectors);
+    EXPECT_EQ(Count(code.substr(late, fence - late), "store <4 x i32>"), 2 * 2 * vectors);
   }
 }
 
