@@ -66,6 +66,12 @@ bool Multiplies(const Op& loop) {
   return false;
 }
 
+// Of its iterations. Where both ends rise, as those of the masked part of an attention do, there are as many everywhere.
+Direction OfLoop(const ir::ForOp& loop, const Along& along) {
+  const Direction from = along.Of(loop.lower_bound()), to = along.Of(loop.upper_bound());
+  return from && to ? Direction((*to > *from) - (*to < *from)) : std::nullopt;
+}
+
 }  // namespace
 
 int RisesAlong(const ir::Function& function) {
@@ -73,9 +79,7 @@ int RisesAlong(const ir::Function& function) {
     const Along along(dim);
     Direction all = 0;
     ir::Walk(function.body(), [&](const Op* op) {
-      if (!ir::ForOp::Is(op) || op->parent() != nullptr || !Multiplies(*op)) return;
-      const ir::ForOp loop(op);
-      all = OfBoth(all, OfBoth(along.Of(loop.upper_bound()), Reversed(along.Of(loop.lower_bound()))));
+      if (ir::ForOp::Is(op) && Multiplies(*op)) all = OfBoth(all, OfLoop(ir::ForOp(op), along));
     });
     if (all == 1) return dim;
   }
