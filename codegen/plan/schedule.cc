@@ -218,6 +218,9 @@ void PlanBlocks(const ir::Function& function, bool aligned, Schedule* plan) {
   const tuning::Beside& beside = rows.across_warps ? tuning::kBesideRows : tuning::kBesideElements;
   const int64_t each = std::max(tuning::kThreadRegisters, data + data * beside.of_data / 100 + beside.other);
   plan->blocks = static_cast<int>(std::clamp<int64_t>(Target::kRegisters / (threads * each), 1, 32));
+  // A block that is alone leaves a multiprocessor idle where it begins and ends.
+  const bool two_hold = 2 * threads * (data + tuning::kBesideOfTwo) <= Target::kRegisters;
+  if (plan->blocks == 1 && !rows.across_warps && two_hold) plan->blocks = 2;
   if (rows.waits) plan->blocks = std::min(plan->blocks, tuning::kBlocksOfWaiting);
   plan->tells_blocks = true;
 }
