@@ -121,7 +121,12 @@ void PrepareElementwise(Preparer& p, const Op& op) {
     key.splat_mask = 0;
     d->chunk = d->n;
     d->fn = FindElementwise(key);
-    for (int i = 0; i < d->arity; ++i) d->in[i] = p.dense(op.operand(i), d->n);
+    for (int i = 0; i < d->arity; ++i) {
+      d->in[i] = p.dense(op.operand(i), d->n);
+      d->run[i] = 1;
+      d->count[i] = d->n;
+      d->run_bits[i] = 0;
+    }
   }
   if (d->fn == nullptr) {
     return p.Refuse(op, absl::StrCat("the VM has no kernel for ", ir::ElemInfoOf(key.in).spelling, " to ",
