@@ -99,6 +99,13 @@ bool IsInvariant(const Op& mma, int operand) {
 
 bool IsProduct(const Op& op) { return op.info()->has(ir::kProduct); }
 
+bool Multiplies(const Op& loop) {
+  for (const Op* op : *loop.region(0)) {
+    if (IsProduct(*op)) return true;
+  }
+  return false;
+}
+
 bool WorksOnRows(const Op& mma) {
   if (!IsProduct(mma)) return false;
   return LeadsToRows(mma.result(0)) || ComesFromProduct(ir::ProductOp(mma).lhs());

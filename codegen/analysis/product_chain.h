@@ -17,6 +17,8 @@ namespace tile::codegen {
 
 // mmaf, mmai.
 bool IsProduct(const ir::Op& op);
+// One of them stands in the loop's body, not in another loop inside.
+bool Multiplies(const ir::Op& loop);
 
 bool WorksOnRows(const ir::Op& mma);
 

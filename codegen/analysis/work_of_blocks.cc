@@ -59,13 +59,6 @@ class Along {
   const int dim_;
 };
 
-bool Multiplies(const Op& loop) {
-  for (const Op* op : *loop.region(0)) {
-    if (IsProduct(*op)) return true;
-  }
-  return false;
-}
-
 // Of its iterations. Where both ends rise, as those of the masked part of an attention do, there are as many everywhere.
 Direction OfLoop(const ir::ForOp& loop, const Along& along) {
   const Direction from = along.Of(loop.lower_bound()), to = along.Of(loop.upper_bound());

@@ -191,13 +191,6 @@ class Skipper {
   absl::flat_hash_map<std::pair<const Value*, bool>, Value*> conditions_;
 };
 
-bool Multiplies(const Op& loop) {
-  for (const Op* op : *loop.region(0)) {
-    if (IsProduct(*op)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::Status SkipMasks(Program& p) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/origin.h"
 #include "codegen/analysis/product_chain.h"
 #include "ir/create_like.h"
 #include "ir/loops.h"
@@ -16,7 +17,8 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-bool IsZero(const Value* v) { return ir::IsSplat(v, 0) || ir::FloatSplatOf(v) == 0.0; }
+// Of either sign: what is added to it stays as it is.
+bool AddsNothing(const Value* v) { return IsZero(v) || ir::FloatSplatOf(v) == 0.0; }
 
 // Its sums may begin with anything: they are exact, or kept in f32 whatever they begin with.
 bool MayBeginWithSums(const Op& mma) {
@@ -31,7 +33,7 @@ Op* ProductAddedBy(const Op& sum, int i) {
   Op* mma = v->def();
   if (mma == nullptr || mma->block() != sum.block() || !MayBeginWithSums(*mma)) return nullptr;
   const bool once = v->uses() != nullptr && v->uses()->next == nullptr;
-  return once && IsZero(ir::ProductOp(mma).acc()) ? mma : nullptr;
+  return once && AddsNothing(ir::ProductOp(mma).acc()) ? mma : nullptr;
 }
 
 bool RoundsPlainly(const Op& op) {

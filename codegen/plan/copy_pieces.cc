@@ -85,7 +85,7 @@ bool Fits(const PieceRing& ring, const Pieces& p, int num_warps, const Op& copy,
     if (parts > tile.chunks() || !shared) return false;
   }
   if (!p.whole) return ring.pieces >= tuning::kLeastPieces;
-  const int rounds = least == WholePieces::kMoreThanOne ? 1 : 2;
+  const int rounds = least == WholePieces::kMoreThanOne ? 1 : tuning::kStagesForWhole;
   return ring.pieces >= rounds * copy.num_results() + (least == WholePieces::kTwo ? 0 : 1);
 }
 

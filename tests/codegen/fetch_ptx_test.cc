@@ -181,19 +181,6 @@ TEST(FetchPtx, TheFirstCopyComesSoon) {
   EXPECT_EQ(Count(cluster, "mbarrier.try_wait"), 2 + Count(cluster, "mbarrier.init") / 2);
 }
 
-std::vector<BuiltImage> Images(const std::string& text) {
-  ir::Diagnostics diags;
-  const auto m = ir::Parse(text, "test.tile", &diags);
-  EXPECT_NE(m, nullptr) << diags.ToString();
-  if (m == nullptr) return {};
-  CompileOptions options;
-  options.target = FindTarget(90);
-  options.verify_each = true;
-  auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
-  EXPECT_TRUE(images.ok()) << images.status();
-  return images.ok() ? *std::move(images) : std::vector<BuiltImage>();
-}
-
 // What the image needs of the grid holds for so many blocks on so many multiprocessors.
 bool EndsSooner(const ir::Image& image, int64_t blocks, int64_t multiprocessors) {
   return *ir::EvaluateExpr(image.requirements.back().condition, [&](const ir::ExprNode& n) -> absl::StatusOr<int64_t> {

@@ -122,19 +122,6 @@ TEST(MapPtx, WhatIsNotKnownGoesOtherwise) {
       "each iteration may have another tensor");
 }
 
-std::vector<BuiltImage> Images(const std::string& text) {
-  ir::Diagnostics diags;
-  const auto m = ir::Parse(text, "test.tile", &diags);
-  EXPECT_NE(m, nullptr) << diags.ToString();
-  if (m == nullptr) return {};
-  CompileOptions options;
-  options.target = FindTarget(90);
-  options.verify_each = true;
-  auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
-  EXPECT_TRUE(images.ok()) << images.status();
-  return images.ok() ? *std::move(images) : std::vector<BuiltImage>();
-}
-
 // Each block of the hardware has its own descriptors; there is nothing to require for them.
 TEST(MapPtx, DescriptorsLieInTheWorkspace) {
   const std::vector<BuiltImage> images = Images(Groups(64, 64, 64));

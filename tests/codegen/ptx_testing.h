@@ -14,8 +14,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "codegen/assemble/ptxas.h"
+#include "codegen/build_image.h"
 #include "codegen/compile.h"
 #include "codegen/target/target.h"
+#include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"
 
@@ -71,6 +73,20 @@ inline CompiledText CompileText(const std::string& text, const Target& target, c
     out.kernels.push_back(c->ptx);
   }
   return out;
+}
+
+// The images of the first kernel for sm_90, as PTX.
+inline std::vector<BuiltImage> Images(const std::string& text) {
+  ir::Diagnostics diags;
+  const auto m = ir::Parse(text, "test.tile", &diags);
+  EXPECT_NE(m, nullptr) << diags.ToString();
+  if (m == nullptr) return {};
+  CompileOptions options;
+  options.target = FindTarget(90);
+  options.verify_each = true;
+  auto images = BuildImages(*m, *m->functions[0], options, ir::ImageKind::kPtx);
+  EXPECT_TRUE(images.ok()) << images.status();
+  return images.ok() ? *std::move(images) : std::vector<BuiltImage>();
 }
 
 inline CompiledText CompileText(const std::string& text, int sm, const std::string& kernel = "",

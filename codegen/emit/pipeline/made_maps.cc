@@ -30,8 +30,6 @@ int ElementNumber(ir::Elem e) {
   }
 }
 
-void SynchronizeWarp(Emitter& e) { e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {e.I32(-1)}); }
-
 // Fields of the descriptor at $0, written by the threads for which $1 holds.
 class Fields {
  public:

@@ -19,8 +19,6 @@ namespace {
 constexpr int kVectorBits = 128;
 constexpr uint64_t kAlignment = 1024;  // of boxes
 
-void SynchronizeWarp(Emitter& e) { e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {e.I32(-1)}); }
-
 // Along a dimension of the tile: where the warp's elements begin (i32).
 llvm::Value* WarpCoordinate(Emitter& e, const Layout& layout, int dim) {
   std::vector<uint64_t> warps;

@@ -44,11 +44,10 @@ llvm::Value* TmaStages::Begin(llvm::Value* stage, llvm::Value* phase, llvm::Valu
 void TmaStages::AwaitFree(llvm::Value* stage, llvm::Value* phase) { AwaitPhase(e_, Free(stage), phase); }
 
 void TmaStages::Filled(llvm::Value* stage) {
-  auto& b = e_.b();
   ExecuteTogether(e_, "fence.proxy.async.shared::cta;", "", {});
-  b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {e_.I32(-1)});
+  SynchronizeWarp(e_);
   ExecuteTogether(e_, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b",
-                  {Full(stage), b.CreateICmpEQ(e_.threads().lane(), e_.I32(0))});
+                  {Full(stage), e_.b().CreateICmpEQ(e_.threads().lane(), e_.I32(0))});
 }
 
 void TmaStages::Await(llvm::Value* stage, llvm::Value* phase) { AwaitPhase(e_, Full(stage), phase); }
@@ -56,7 +55,7 @@ void TmaStages::Await(llvm::Value* stage, llvm::Value* phase) { AwaitPhase(e_, F
 void TmaStages::Release(llvm::Value* stage, llvm::Value* if_true) {
   auto& b = e_.b();
   // Other lanes may have read it one by one.
-  b.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {e_.I32(-1)});
+  SynchronizeWarp(e_);
   ExecuteTogether(e_, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b",
                   {Free(stage), b.CreateAnd(if_true, b.CreateICmpEQ(e_.threads().lane(), e_.I32(0)))});
 }
