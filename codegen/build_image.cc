@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "codegen/passes/assume_aligned.h"
 #include "codegen/passes/tile_code.h"
+#include "codegen/plan/early_start.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
 #include "ir/tbc/writer.h"
@@ -206,6 +207,7 @@ absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& 
   image.shared_bytes = static_cast<uint32_t>(built.compiled.shared_bytes);
   image.registers = static_cast<uint32_t>(built.assembled.registers);
   image.flags = ir::kTileAbi;
+  if (StartsEarly(*options.target, function)) image.flags |= ir::kProgrammaticLaunch;
   image.sites = built.compiled.sites;
   image.requirements = built.compiled.requirements;
   image.tma = built.compiled.maps;

@@ -258,13 +258,37 @@ TEST_F(CudaDevice, LaunchesBecomeOnlySoManyGraphs) {
   EXPECT_EQ(graphs_of(second), 256);
 }
 
-TEST_F(CudaDevice, LaunchThatMayBeginEarlyStaysALaunch) {
+// Alone in a graph it has nothing in front, but the driver takes it faster than a launch.
+TEST_F(CudaDevice, LaunchThatMayStartEarly) {
   ir::Image i = MakeImage();
   i.flags |= ir::kProgrammaticLaunch;
-  auto launch = Prepare({i});
-  ASSERT_TRUE(launch.ok()) << launch.status();
-  for (int n = 0; n < 40; ++n) ASSERT_TRUE((*launch)->Run(device_->default_stream()).ok());
-  EXPECT_THAT(Log(), testing::Not(HasSubstr("cuGraphLaunch")));
+  for (const int version : {13000, 12020}) {
+    SCOPED_TRACE(version);
+    setenv("FAKE_CUDA_VERSION", std::to_string(version).c_str(), 1);
+    auto launch = Prepare({i});
+    ASSERT_TRUE(launch.ok()) << launch.status();
+    Reset();
+    ASSERT_TRUE((*launch)->Run(device_->default_stream()).ok());
+    EXPECT_THAT(Log(), HasSubstr("pdl=1"));
+    for (int n = 0; n < 40; ++n) ASSERT_TRUE((*launch)->Run(device_->default_stream()).ok());
+    EXPECT_THAT(Log(), HasSubstr("cuGraphLaunch"));
+    // Old drivers cannot record it.
+    auto stream = device_->CreateStream();
+    ASSERT_TRUE(stream.ok() && (*stream)->BeginCapture().ok());
+    Reset();
+    ASSERT_TRUE((*launch)->Run(stream->get()).ok());
+    EXPECT_THAT(Log(), HasSubstr(version == 13000 ? "pdl=1" : "pdl=0"));
+    ASSERT_TRUE((*stream)->EndCapture().ok());
+  }
+}
+
+// What fills its workspace comes in front.
+TEST_F(CudaDevice, LaunchBehindAFillDoesNotStartEarly) {
+  ir::Image i = MakeImage();
+  i.flags |= ir::kProgrammaticLaunch;
+  i.workspaces = {{{{ExprOp::kConst, 0, 0, 64}}, 256, true}};
+  ASSERT_TRUE(RunOnce({i}).ok());
+  EXPECT_THAT(Log(), HasSubstr("cuLaunchKernel k"));
 }
 
 TEST_F(CudaDevice, EmptyGridLaunchesNothing) {

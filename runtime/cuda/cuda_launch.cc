@@ -16,6 +16,7 @@ using ir::ImageParam;
 constexpr uint64_t kMaxWorkspaceBytes = uint64_t{1} << 40;
 constexpr uint32_t kNaturalAlignment = 256;  // of cuMemAlloc
 constexpr int kRepeatsOfGraph = 16;          // making a graph takes as long as it saves in about ten launches
+constexpr int kRecordsEarlyStarts = 12030;   // drivers from CUDA 12.3 on record launches that may start early
 constexpr int kMostGraphs = 256;             // of a device; each takes 115 KB of its memory
 
 template <class... Parts>
@@ -201,7 +202,9 @@ absl::Status CudaLaunch::Configure() {
                                                                          image.cluster[2]};
   }
   if ((image.flags & ir::kCooperativeLaunch) != 0) attribute(CU_LAUNCH_ATTRIBUTE_COOPERATIVE).value.cooperative = 1;
-  if ((image.flags & ir::kProgrammaticLaunch) != 0) {
+  // Behind a fill of a workspace it could not start early. The last attribute: Run may leave it out.
+  early_ = (image.flags & ir::kProgrammaticLaunch) != 0 && cleared_.empty();
+  if (early_) {
     attribute(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).value.programmaticStreamSerializationAllowed = 1;
   }
   config_.attrs = attributes_.data();
@@ -235,6 +238,8 @@ absl::Status CudaLaunch::Run(Stream* stream) {
   } else {
     CUlaunchConfig config = config_;
     config.hStream = on->stream();
+    const bool captured = on->capturing() || recorded != nullptr;
+    if (early_ && captured && driver.version() < kRecordsEarlyStarts) --config.numAttrs;
     result = driver.cuLaunchKernelEx(&config, target_.image->function(), params_.data(), nullptr);
   }
   if (result != CUDA_SUCCESS) return driver.Check(result, absl::StrCat("launching `", kernel_name(), "`"));
@@ -262,10 +267,6 @@ bool CudaLaunch::RunsAsGraph(CUstream stream) {
 
 CUgraphExec CudaLaunch::MakeGraph() {
   if (record_ != nullptr && record_->print_capacity > 0) return nullptr;  // who takes prints depends on the stream
-  for (const CUlaunchAttribute& a : attributes_) {
-    if (a.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-      return nullptr;  // begins before the kernel in front ends
-  }
   std::atomic<int>& graphs = target_.context->launch_graphs;
   if (graphs >= kMostGraphs) return nullptr;
   const Driver& driver = *target_.context->driver;

@@ -62,6 +62,7 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
   std::vector<void*> params_;
   std::vector<CUlaunchAttribute> attributes_;
   CUlaunchConfig config_ = {};
+  bool early_ = false;  // it may start before the kernel in front has ended: the last attribute says so
   TileTrapRecord* record_ = nullptr;
   CUstream last_ = nullptr;  // of the last run
   int repeats_ = 0;          // runs on it, one behind the other

@@ -53,9 +53,18 @@ def repeated(fn):
         gc.enable()
 
 
+def covered(spans):
+    """How much of the line the spans (begin, end) cover: a kernel that starts early waits for the one in front."""
+    total, until = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total
+
+
 def kernels_us(fn):
-    """What the profiler says of all kernels of a call: for functions that no graph can record, because they wait for the GPU, or pass
-    lists. Timed as a whole they would show how fast Python launches."""
+    """How long, as the profiler says, some kernel of a call was running: for functions that no graph can record, because they wait for the
+    GPU, or pass lists. Timed as a whole they would show how fast Python launches."""
     fn()
     torch.cuda.synchronize()
     times = []
@@ -63,7 +72,8 @@ def kernels_us(fn):
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
             fn()
             torch.cuda.synchronize()
-        times.append(sum(event.device_time for event in profile.events() if event.device_type == torch.autograd.DeviceType.CUDA))
+        spans = [event.time_range for event in profile.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+        times.append(covered((span.start, span.end) for span in spans))
     if min(times) <= 0:
         raise RuntimeError("the profiler saw no kernels")
     return sorted(times)[len(times) // 2]

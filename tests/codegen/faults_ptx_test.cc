@@ -146,9 +146,9 @@ entry @k(%a: tile<ptr<TYPE>>, %out: tile<ptr<f32>>) {
     const CompiledText one = product(type, 8), two = product(type, 16);
     EXPECT_EQ(one.error + two.error, "");
     EXPECT_EQ(Count(one.ptx, "m16n8k8"), 1) << one.ptx;
-    EXPECT_GE(Count(one.ptx, "31;"), 1) << one.ptx;
+    EXPECT_GE(Count(one.ptx, ", 31;"), 1) << one.ptx;
     EXPECT_EQ(Count(two.ptx, "m16n8k16"), 1) << two.ptx;
-    EXPECT_EQ(Count(two.ptx, "31;"), 0) << two.ptx;
+    EXPECT_EQ(Count(two.ptx, ", 31;"), 0) << two.ptx;
   }
 }
 

@@ -55,8 +55,8 @@ TEST(FetchPtx, ALoopOverProductsBecomesAPipeline) {
   EXPECT_EQ(Count(c.ptx, "cp.async.bulk.tensor.2d.shared"), 5);
   EXPECT_EQ(Count(c.ptx, "cluster.arrive"), 0);
   EXPECT_EQ(Count(c.ptx, "mbarrier.try_wait"), 2);
-  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);   // barriers are initialised
-  EXPECT_EQ(Count(c.ptx, "%nctaid.x"), 2);  // the hardware's blocks go through the grid
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);  // barriers are initialised
+  EXPECT_TRUE(c.persistent);
   // The products of a round are waited for in the next, all of them behind the loop.
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 1);
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 1);
@@ -511,7 +511,7 @@ TEST(FetchPtx, BlocksThatMayWaitForOthersAreNotPersistent) {
        {"  return", "  %p, %t = atomic_rmw_tko relaxed device %c, addf, %zero.1 -> tile<f32>, token\n  return"},
        {"%first = ", "%zero.1 = constant <f32: 0> : tile<f32>\n  %first = "}});
   const CompiledText c = Compiled90(text);
-  EXPECT_EQ(Count(c.ptx, "%nctaid.x"), 0);
+  EXPECT_FALSE(c.persistent);
   EXPECT_GT(Count(c.ptx, "cp.async.bulk.tensor"), 0);
 }
 

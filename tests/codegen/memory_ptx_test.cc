@@ -1,5 +1,7 @@
 // How wide loads and stores are: 16 bytes where facts prove them aligned, both ways where only a run can tell, single
 // elements where nothing lies side by side. And who stores what several threads hold.
+#include <algorithm>
+#include <regex>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -53,10 +55,20 @@ TEST(MemoryPtx, AlignedRowsMoveBySixteenBytes) {
     // Nothing else, and as whole tiles divide the tensor, one test for all: of the tile.
     EXPECT_EQ(Count(c.ptx, "ld.global"), Count(c.ptx, absl::StrCat("ld.global", type))) << elem;
     EXPECT_EQ(Count(c.ptx, "st.global"), Count(c.ptx, absl::StrCat("st.global", type))) << elem;
-    // Of i1 each element is one, too: any byte but 0 is true.
+    // Of i1 each element is one, too: any byte but 0 is true. One more asks whether the grid is small.
     const int elements = std::string(elem) == "i1" ? 4096 / 128 : 0;
-    EXPECT_EQ(Count(c.ptx, "setp."), 1 + elements) << elem;
+    EXPECT_EQ(Count(c.ptx, "setp."), 2 + elements) << elem;
   }
+}
+
+// From sm_90 on, where a kernel may start before that one has ended.
+TEST(MemoryPtx, KernelsWaitForTheOneInFrontAheadOfMemory) {
+  const CompiledText c = Compiled90(Copy("f32", true, "8192"));
+  ASSERT_EQ(Count(c.ptx, "griddepcontrol.wait;"), 1);
+  EXPECT_LT(c.ptx.find("griddepcontrol.wait;"), std::min(c.ptx.find("ld.global"), c.ptx.find("st.global")));
+  // Which may start once blocks of a small grid are there, of others once they have ended.
+  EXPECT_TRUE(std::regex_search(c.ptx, std::regex("@%p[0-9]+ griddepcontrol.launch_dependents;")));
+  EXPECT_EQ(Count(CompileText(Copy("f32", true, "8192"), 80).ptx, "griddepcontrol"), 0);
 }
 
 TEST(MemoryPtx, UnknownAlignmentIsTestedAtRunTime) {

@@ -29,6 +29,7 @@ struct CompiledText {
   std::string llvm;                  // as emitted
   std::vector<std::string> kernels;  // PTX of each
   std::vector<std::string> remarks;
+  bool persistent = false;  // hardware blocks of a kernel go through the grid
 };
 
 // One GPU of each kind in the table: what differs in nothing that codegen asks gets the same code (targets_ptx_test.cc has them all).
@@ -70,6 +71,7 @@ inline CompiledText CompileText(const std::string& text, const Target& target, c
       continue;
     }
     absl::StrAppend(&out.ptx, c->ptx);
+    out.persistent = out.persistent || c->persistent;
     out.kernels.push_back(c->ptx);
   }
   return out;

@@ -14,6 +14,7 @@
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
+#include "codegen/plan/early_start.h"
 #include "codegen/plan/shared_account.h"
 #include "codegen/plan/tensor_maps.h"
 #include "codegen/target/decisions.h"
@@ -124,6 +125,7 @@ class KernelFrame {
     e_.shared().Begin(function_, e_.module());
     llvm::BasicBlock* body = MakeEntry();
     b_.SetInsertPoint(body);
+    if (StartsEarly(e_.target(), function_)) AwaitGridBefore();
     if (plan_.producer) MakeProducer();
     if (plan_.persistent) {
       ForEachBlock([&] { e_.LowerBlock(*function_.body()); },
@@ -156,6 +158,16 @@ class KernelFrame {
       e_.SetScalar(function_.param(i), arg);
     }
     return body;
+  }
+
+  // All threads wait, as each may access memory. Blocks of a grid that leaves multiprocessors free call the kernel behind.
+  void AwaitGridBefore() {
+    e_.Ptx(b_.getVoidTy(), "griddepcontrol.wait;", "", {}, true);
+    llvm::Value* blocks = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, {});
+    for (const auto of : {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y, llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z})
+      blocks = b_.CreateMul(blocks, b_.CreateIntrinsic(of, {}));
+    llvm::Value* few = b_.CreateICmpULE(blocks, e_.I32(kMostBlocksThatCall));
+    e_.Ptx(b_.getVoidTy(), "@$0 griddepcontrol.launch_dependents;", "b", {few}, true);
   }
 
   // One warp becomes the producer; the others go on at the insertion point.
