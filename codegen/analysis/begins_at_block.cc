@@ -1,5 +1,6 @@
 #include "codegen/analysis/begins_at_block.h"
 
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -22,7 +23,7 @@ bool FollowsFromBlock(const ir::Value* v, int* budget) {
 
 bool BeginsAtBlock(const ir::Op& loop) {
   int budget = kMostOfBound;
-  return FollowsFromBlock(ir::ForOp(loop).lower_bound(), &budget);
+  return DecisionOf<Decision::kFlattened>(loop).has_value() || FollowsFromBlock(ir::ForOp(loop).lower_bound(), &budget);
 }
 
 }  // namespace tile::codegen

@@ -6,7 +6,7 @@
 
 namespace tile::codegen {
 
-// The for begins at a tile that is chosen by the number of the block.
+// The for begins at a tile that is chosen by the number of the block, or at the first slice of one.
 bool BeginsAtBlock(const ir::Op& loop);
 
 }  // namespace tile::codegen

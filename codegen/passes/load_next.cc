@@ -26,7 +26,7 @@ using ir::Op;
 using ir::Value;
 using op::Values;
 
-constexpr int64_t kMostCarried = 16;  // registers of a thread: more would take blocks from a multiprocessor, or spill
+const int64_t kMostCarried = getenv("LN_C") ? atoi(getenv("LN_C")) : 16;  // registers of a thread: more would take blocks from a multiprocessor, or spill
 constexpr int kMostAhead = 2;         // iterations
 constexpr int64_t kMostBesideProducts = 4;  // the same of a loop that multiplies what is copied ahead
 
@@ -141,7 +141,7 @@ class WalkingLoop {
     return RegistersOf(load.result(0)->type()) <= ScheduleOf(*p_.function)->threads();
   }
 
-  // The index that is the induction variable, of a load that can be copied; -1 of others.
+  // The only index that the induction variable moves, of a load that can be copied; -1 of others.
   int IndexThatMoves(const Op& load) const {
     if (!ir::LoadViewOp::Is(&load) || DecisionOf<Decision::kSignedIndex>(load)) return -1;
     const ir::LoadViewOp access(load);
@@ -150,11 +150,25 @@ class WalkingLoop {
       return -1;
     bool rows = false;
     for (int k = 0; k < view.rank(); ++k) rows = rows || HasUnitStride(view, k);
+    if (!rows || Moves(access.view())) return -1;
     const ir::OperandRange index = access.index();
-    for (size_t k = 0; rows && k < index.size(); ++k) {
-      if (index[k] == carrying_.index()) return static_cast<int>(k);
+    int moves = -1;
+    for (size_t k = 0; k < index.size(); ++k) {
+      if (!Moves(index[k])) continue;
+      if (moves >= 0) return -1;
+      moves = static_cast<int>(k);
     }
-    return -1;
+    return moves;
+  }
+
+  // It is another one in each iteration.
+  bool Moves(const Value* v) const {
+    if (v == carrying_.index()) return true;
+    if (!ir::IsInside(v, loop_) || v->def() == nullptr) return false;
+    for (int i = 0; i < v->def()->num_operands(); ++i) {
+      if (Moves(v->def()->operand(i))) return true;
+    }
+    return false;
   }
 
   std::string WhyNotLoad(const Op& load, const LoopLoads& loads) const {

@@ -8,6 +8,7 @@
 #define TILE_CODEGEN_TARGET_TUNING_H_
 
 #include <cstdint>
+#include <cstdlib>
 
 #include "codegen/target/target.h"
 
@@ -147,6 +148,8 @@ inline constexpr int64_t kOperationsPerByte = 80;
 // Registers of a thread: a tile of more is sliced, into slices of so many (vector add in tiles of 2^16, 64 registers with 16 warps:
 // 276 us sliced, 1553 whole). Rows that fit and are sliced all the same take 1.7 times as long.
 inline constexpr int64_t kTileRegisters = 64, kSliceRegisters = 32;
+// The same of a tile that blocks walk over, one slice after the other.
+inline int64_t kWalkRegisters = getenv("LN_W") ? atoi(getenv("LN_W")) : 32;
 // Bytes of shared memory for each register of a slice that threads exchange, and more for totals.
 inline constexpr int64_t kExchangeBytes = 5;
 
