@@ -1,11 +1,13 @@
 #include "codegen/passes/load_next.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/begins_at_block.h"
 #include "codegen/analysis/live_registers.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/schedule.h"
@@ -64,15 +66,24 @@ class WalkingLoop {
     const int64_t most = copies ? kMostBesideProducts : kMostCarried;
     if (!copies && kMostAhead * each <= most) ahead_ = kMostAhead;
     if (each <= most) return "";
-    only_registers_ = !copies;
+    only_registers_ = true;
     return absl::StrCat("the next iteration's tiles take ", each, " registers of a thread; ", most, " would do");
   }
 
   // Where only registers hinder. "" if tiles can come through shared memory instead.
   std::string WhyNotCopied() {
     if (!p_.target.has(kCpAsync)) return "the chip has no asynchronous copies";
-    if (!RowWorkOf(*p_.function, p_.aligned).known) return "arrays are not known to be aligned";
-    const int64_t most = p_.target.shared_bytes_of(2);
+    int64_t most = p_.target.shared_bytes_of(2);
+    if (const Op* ring = CopyIn(*loop_)) {
+      if (!p_.aligned) return "arrays are not known to be aligned";
+      int products = 0;
+      for (const Op* inside : *body_) products += IsProduct(*inside) ? 1 : 0;
+      if (products > 1) return "of several products one may run beside the next iteration";
+      const Schedule& schedule = *ScheduleOf(*p_.function);
+      most = p_.target.shared_bytes_of(schedule.blocks) - StageOf(*ring).ring_bytes(schedule.stages);
+    } else if (!RowWorkOf(*p_.function, p_.aligned).known) {
+      return "arrays are not known to be aligned";
+    }
     int64_t bytes = 0;
     for (const Op* load : loads_) {
       if (IsSmall(*load) || IndexThatMoves(*load) < 0) continue;
@@ -97,7 +108,8 @@ class WalkingLoop {
     }
     loads_ = std::move(small);
     ahead_ = 1;
-    if (static_cast<int64_t>(loads_.size()) > kMostCarried || loads_.empty()) return;
+    const int64_t most = CopyIn(*loop_) != nullptr ? kMostBesideProducts : kMostCarried;
+    if (static_cast<int64_t>(loads_.size()) > most || loads_.empty()) return;
     Rewrite();
   }
 
@@ -145,6 +157,7 @@ class WalkingLoop {
   int IndexThatMoves(const Op& load) const {
     if (!ir::LoadViewOp::Is(&load) || DecisionOf<Decision::kSignedIndex>(load)) return -1;
     const ir::LoadViewOp access(load);
+    if (access.result_token()->has_uses()) return -1;
     const ir::Type view = access.view()->type();
     if (!view.is_grid_view() || view.tensor()->space != ir::MemorySpace::kGlobal || ir::MemoryBits(view.elem()) < 8)
       return -1;
@@ -286,7 +299,9 @@ absl::Status LoadNext(Program& p) {
     if (ir::ForOp::Is(inside) && BeginsAtBlock(*inside)) loops.push_back(inside);
   }
   ir::Walk(p.function->body(), [&](Op* inside) {
-    if (ir::ForOp::Is(inside) && CopyIn(*inside) != nullptr && HasSmallLoads(*inside)) loops.push_back(inside);
+    const bool known = std::find(loops.begin(), loops.end(), inside) != loops.end();
+    if (!known && ir::ForOp::Is(inside) && CopyIn(*inside) != nullptr && HasSmallLoads(*inside))
+      loops.push_back(inside);
   });
   for (Op* inside : loops) {
     WalkingLoop loop(p, inside);

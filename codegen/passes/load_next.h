@@ -15,7 +15,8 @@
 // (inbounds) hold. A load takes part if it is weak, no token orders it inside the loop, nothing waits for its token (beside copies: what waits for it
 // waits for the next one, too), and where it begins follows from the induction variable (LoopLoads::WhyNot), and if what is carried takes few registers.
 // Tiles that take more are copied to shared memory instead (codegen/plan/next_copy.h), where a view has contiguous rows, the induction
-// variable is an index, and arrays are known to be aligned. What takes a register of a thread beside those is still carried.
+// variable is an index, and arrays are known to be aligned. What takes a register of a thread beside those is still carried. In a loop that
+// multiplies, they are copied beside the ring of what is copied ahead, if that leaves memory for them.
 #ifndef TILE_CODEGEN_PASSES_LOAD_NEXT_H_
 #define TILE_CODEGEN_PASSES_LOAD_NEXT_H_
 

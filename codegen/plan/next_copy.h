@@ -23,6 +23,14 @@ inline int64_t NextCopyBytes(ir::Elem elem, const Layout& layout, int num_warps)
   return (of_thread + kNextCopyVector - 1) / kNextCopyVector * kNextCopyVector * 32 * num_warps;
 }
 
+// Loads of a loop that copy early. Each ends a group of copies in every iteration, whether it copies or not, so that the others, and a ring
+// of operands in the same loop, know how many groups are younger than theirs.
+inline int CopyingLoads(const ir::Op& loop) {
+  int loads = 0;
+  for (const ir::Op* op : *loop.region(0)) loads += DecisionOf<Decision::kCopiesNext>(*op) ? 1 : 0;
+  return loads;
+}
+
 inline constexpr int kMostCopiesAhead = 4;
 inline int CopiesAheadOf(const ir::Op& load) {
   return static_cast<int>(DecisionOf<Decision::kCopiesAhead>(load).value_or(1));

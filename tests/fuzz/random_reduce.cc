@@ -118,7 +118,11 @@ Body FloatBody(ir::Builder& b, Random& r, Elem e, double bound, int64_t n) {
 
 void Generator::StepReduce() {
   Val x = Exact();
-  if (x.rank() == 0 || x.count() < 2) x = Operand(Element(), RandomShape(RandomCount()));
+  if (x.rank() == 0 || x.count() < 2) {
+    const Shape shape = RandomShape(RandomCount());
+    const Elem e = Element();
+    x = Operand(Legal(e, shape) ? e : Elem::kF32, shape);
+  }
   if (!ir::IsInt(x.elem()) && !ir::IsFp(x.elem())) x = Converted(x, r_.Percent(50) ? IntElement() : FloatElement());
   if (x.rank() == 0) return;
   const Elem e = x.elem();

@@ -4,6 +4,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/plan/next_copy.h"
+#include "codegen/plan/staging.h"
+#include "codegen/plan/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
@@ -12,18 +14,19 @@ namespace {
 
 void EndCopies(Emitter& e) { e.Ptx(e.b().getVoidTy(), "cp.async.commit_group;", "", {}, true); }
 
-// Loads of a loop that copy early. Each ends a group of copies in every iteration, whether it copies or not, so that the others know how many
-// groups are younger than theirs.
-int CopyingLoads(const ir::Op& loop) {
-  int loads = 0;
-  for (const ir::Op* op : *loop.region(0)) loads += DecisionOf<Decision::kCopiesNext>(*op) ? 1 : 0;
-  return loads;
+// Groups of copies that an iteration ends: those of its copying loads, and those of a ring that all threads fill.
+int GroupsOf(const ir::Op& loop) {
+  const ir::Op* ring = CopyIn(loop);
+  if (ring == nullptr || CopiesByTma(*ring)) return CopyingLoads(loop);
+  const StageLayout stage = StageOf(*ring);
+  return CopyingLoads(loop) + (stage.piece_bytes > 0 ? stage.pieces() : 1);
 }
 
 class CopiedLoad {
  public:
-  CopiedLoad(Emitter& e, ir::Elem elem, int vector, const Copies& copies, uint32_t memory)
-      : e_(e), elem_(elem), vector_(vector) {
+  // `padding`: of elements outside; null: they may be anything.
+  CopiedLoad(Emitter& e, ir::Elem elem, int vector, const Copies& copies, uint32_t memory, llvm::Value* padding)
+      : e_(e), elem_(elem), vector_(vector), padding_(padding) {
     for (int r : copies.firsts()) {
       if (r % vector == 0) firsts_.push_back(r);
     }
@@ -32,23 +35,25 @@ class CopiedLoad {
     mine_ = b.CreateAdd(begin, b.CreateMul(e.threads().number(), e.I32(kNextCopyVector)));
   }
 
-  // Copies what is inside of the tensor to the memory of one tile; the rest of that stays as it is.
+  // Copies what is inside of the tensor to the memory of one tile; the rest of that becomes zero, or stays as it is where that is no padding.
   void Copy(TileBox& box, llvm::Value* tile) {
     box.Forget();
     for (size_t i = 0; i < firsts_.size(); ++i) {
-      CopyToShared(e_, Slot(tile, i), box.At(firsts_[i]), kNextCopyVector, box.Inside(firsts_[i]), nullptr);
+      llvm::Value* inside = box.Inside(firsts_[i]);
+      CopyToShared(e_, Slot(tile, i), box.At(firsts_[i]), kNextCopyVector, PadsByCopy() ? nullptr : inside,
+                   PadsByCopy() ? inside : nullptr);
     }
     box.Forget();
   }
 
-  Registers Read(TileBox& box, llvm::Value* tile, int registers, llvm::Value* padding) {
+  Registers Read(TileBox& box, llvm::Value* tile, int registers) {
     Registers out(static_cast<size_t>(registers), nullptr);
     for (size_t i = 0; i < firsts_.size(); ++i) {
       const Registers got = Load(e_, {.shared = true}, Slot(tile, i), elem_, vector_, nullptr, {});
-      llvm::Value* inside = padding == nullptr ? nullptr : box.Inside(firsts_[i]);
+      llvm::Value* inside = padding_ == nullptr || PadsByCopy() ? nullptr : box.Inside(firsts_[i]);
       for (size_t k = 0; k < got.size(); ++k) {
         out[static_cast<size_t>(firsts_[i]) + k] =
-            inside == nullptr ? got[k] : e_.b().CreateSelect(inside, got[k], padding);
+            inside == nullptr ? got[k] : e_.b().CreateSelect(inside, got[k], padding_);
       }
     }
     return out;
@@ -72,6 +77,10 @@ class CopiedLoad {
   }
 
  private:
+  bool PadsByCopy() const {
+    const auto* constant = llvm::dyn_cast_or_null<llvm::Constant>(padding_);
+    return constant != nullptr && constant->isNullValue();
+  }
   // `tile`: i32, where its memory begins behind the first one's.
   Address Slot(llvm::Value* tile, size_t i) const {
     return {e_.b().CreateAdd(mine_, tile), static_cast<int64_t>(i) * kNextCopyVector * 32 * e_.num_warps()};
@@ -80,6 +89,7 @@ class CopiedLoad {
   Emitter& e_;
   const ir::Elem elem_;
   const int vector_;
+  llvm::Value* padding_;
   std::vector<int> firsts_;  // registers with which vectors begin
   llvm::Value* mine_;        // i32: where this thread's first vector lies
 };
@@ -133,20 +143,20 @@ class Later {
 std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box, const Layout& layout,
                                     const Copies& copies, llvm::Value* padding) {
   auto& b = e.b();
-  const int ahead = CopiesAheadOf(load), loads = CopyingLoads(*load.parent());
+  const int ahead = CopiesAheadOf(load), groups = GroupsOf(*load.parent());
   const int64_t bytes = NextCopyBytes(box.elem(), layout, e.num_warps());
   const uint32_t memory = e.shared().Reserve(static_cast<uint64_t>(ahead * bytes), kNextCopyVector);
   const auto* aligned = llvm::dyn_cast_or_null<llvm::ConstantInt>(box.Aligned());
   const bool always = box.Aligned() == nullptr || (aligned != nullptr && aligned->isOne());
   if (!always || box.vector() * ir::MemoryBits(box.elem()) != 8 * kNextCopyVector) {
-    if (loads > 1) EndCopies(e);
+    if (groups > 1) EndCopies(e);
     return std::nullopt;
   }
 
   const ir::ForOp loop(load.parent());
   llvm::Value *index = e.scalar(load.parent()->region(0)->arg(0)), *step = e.scalar(loop.step());
   llvm::AllocaInst* at = e.Variable(b.getInt32Ty(), e.I32(0));  // the tile of this iteration
-  CopiedLoad copied(e, box.elem(), box.vector(), copies, memory);
+  CopiedLoad copied(e, box.elem(), box.vector(), copies, memory, padding);
   const auto copy_later = [&](int iterations, llvm::Value* tile) {
     copied.If(GoesOn(e, loop, index, step, iterations), [&] {
       llvm::Value* by = b.CreateMul(step, llvm::ConstantInt::get(step->getType(), static_cast<uint64_t>(iterations)));
@@ -167,14 +177,14 @@ std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box
     copied.EndGroup();
     copied.Await(0);
   });
-  copied.Await(ahead * loads - 1);
+  copied.Await(ahead * groups - 1);
   llvm::Value* tile = b.CreateLoad(b.getInt32Ty(), at);
-  Registers out = copied.Read(box, tile, layout.registers(), padding);
+  Registers out = copied.Read(box, tile, layout.registers());
   if (ahead > 1) {
     copied.If(first, [&] {
       for (int i = 1; i < ahead; ++i) {
         copy_later(i, e.I32(static_cast<uint32_t>(i * bytes)));
-        for (int other = 1; other < loads; ++other) copied.EndGroup();  // as many as in an iteration
+        for (int other = 1; other < groups; ++other) copied.EndGroup();  // as many as in an iteration
       }
     });
   }

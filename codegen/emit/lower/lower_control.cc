@@ -47,7 +47,7 @@ void EnterLoop(Emitter& e, const ir::Op& op) {
   if (!e.wants_remarks() || DecisionOf<Decision::kLoadsNext>(op)) return;
   int loads = 0;
   for (const ir::Op* inside : *op.region(0)) {
-    loads += inside->info()->is_load();
+    loads += inside->info()->is_load() && !DecisionOf<Decision::kCopiesNext>(*inside);
   }
   if (loads > 0) {
     e.Remark(op, "pipeline", "not pipelined in this image: each round waits for its own loads");

@@ -1,5 +1,5 @@
 // The tile lies in shared memory swizzled so that neither writing nor reading meets bank conflicts, and comes back as fragments:
-// by ldmatrix where it fits (16-bit elements), else by vector loads.
+// by ldmatrix where it fits (elements of 16 bits, of 32 along K), else by vector loads.
 #include "codegen/emit/context/fragment_source.h"
 
 #include <optional>
@@ -171,7 +171,7 @@ class ThroughShared : public InShared {
   ThroughShared(Emitter& e, const ir::Value* v, Layout fragment)
       : InShared(e, e.RegisterType(v->type().element()), std::move(fragment)), v_(v), source_(e.layout(v)) {
     const int bits = 8 * bytes_;
-    if (std::optional<LdMatrixExchange> x = bits == 16 ? BestLdMatrix(bits) : std::nullopt) {
+    if (std::optional<LdMatrixExchange> x = BestLdMatrix(bits)) {
       map_ = std::move(x->map);
       write_ = std::move(x->write);
       ldmatrix_ = std::move(x->read);
@@ -197,6 +197,9 @@ class ThroughShared : public InShared {
 
  private:
   std::optional<LdMatrixExchange> BestLdMatrix(int bits) const {
+    // Vectors of words would be moved between registers: neighbours along K belong to fragments of different instructions.
+    if (bits == 32) return ChooseSharedForLdMatrix(source_, fragment_, bits, false);
+    if (bits != 16) return std::nullopt;
     auto plain = ChooseSharedForLdMatrix(source_, fragment_, bits, false);
     auto trans = ChooseSharedForLdMatrix(source_, fragment_, bits, true);
     if (!plain || !trans) return plain ? plain : trans;

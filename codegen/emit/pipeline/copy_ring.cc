@@ -14,6 +14,7 @@
 #include "codegen/layout/algebra.h"
 #include "codegen/plan/late_products.h"
 #include "codegen/plan/mma_layout.h"
+#include "codegen/plan/next_copy.h"
 #include "codegen/plan/pointer_copy.h"
 #include "codegen/plan/running_products.h"
 #include "codegen/plan/tensor_maps.h"
@@ -171,6 +172,7 @@ void CopyRing::BeginCopies() {
   llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
   i->addIncoming(e_.I32(0), before);
   Fetch(false);
+  for (int load = 0; !tma_ && load < CopyingLoads(loop_); ++load) EndGroup();  // as many as in an iteration
   llvm::Value* next = b.CreateAdd(i, e_.I32(1));
   i->addIncoming(next, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpULT(next, e_.I32(stages_ - ((late_ && !apart_) || keeps_ ? 2 : 1))), round, after);
@@ -276,8 +278,10 @@ void CopyRing::FetchPiece(int piece) {
   if (piece + 1 == all) NextToFetch(iv);
   b.CreateBr(filled);
   b.SetInsertPoint(filled);
-  if (!tma_) e_.Ptx(b.getVoidTy(), "cp.async.commit_group;", "", {}, true);
+  if (!tma_) EndGroup();
 }
+
+void CopyRing::EndGroup() { e_.Ptx(e_.b().getVoidTy(), "cp.async.commit_group;", "", {}, true); }
 
 // Compared as a distance, since the sum may overflow.
 void CopyRing::NextToFetch(llvm::Value* iv) {
@@ -369,7 +373,8 @@ void CopyRing::AwaitNext() { tma_->Await(Now(read_), Now(read_phase_)); }
 // Copies of all threads to the stage that is read next have come.
 void CopyRing::Arrive() {
   auto& b = e_.b();
-  e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - (keeps_ ? 3 : 2), ";"), "", {}, true);
+  const int younger = (stages_ - (keeps_ ? 3 : 2)) * (1 + CopyingLoads(loop_));
+  e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", younger, ";"), "", {}, true);
   for (size_t i = 0; i < stage_.tiles.size(); ++i) {
     if (stage_.tiles[i].rounded != nullptr && ConvertsInPlace(static_cast<int>(i))) {
       ConvertSlot(stage_.tiles[i], Slot(static_cast<int>(i)));
@@ -450,7 +455,7 @@ void CopyRing::Fetch(bool frees_stage) {
     b.CreateBr(filled);
     b.SetInsertPoint(filled);
   }
-  if (!tma_) e_.Ptx(b.getVoidTy(), "cp.async.commit_group;", "", {}, true);
+  if (!tma_) EndGroup();
 }
 
 // A thread of warp 0 does, mine_.

@@ -102,6 +102,7 @@ class CopyRing {
   // The next iteration's copies, if there is one; a group in any case. `frees_stage`: the stage is read until FreeStage.
   void Fetch(bool frees_stage);
   void FreeStage();
+  void EndGroup();
   // The copies of a piece, by its number among those of an iteration; behind the last one comes the next iteration.
   void FetchPiece(int piece);
   void NextToFetch(llvm::Value* iv);
