@@ -39,7 +39,8 @@ bool IsHarmless(const Op& op) {
 }
 
 bool AllRoundsRun(Program& p, Op* loop) {
-  return ir::CarryingLoop(*loop).latch() != nullptr && LoopLoads(p.module.get(), loop, {.by_workers = true}).AllRoundsRun();
+  return ir::CarryingLoop(*loop).latch() != nullptr &&
+         LoopLoads(p.module.get(), loop, {.by_workers = true}).AllRoundsRun();
 }
 
 std::string FindRounds(Program& p, Op* outer, Rounds* rounds) {
@@ -48,19 +49,22 @@ std::string FindRounds(Program& p, Op* outer, Rounds* rounds) {
   if (ir::WidthOf(around.index()) > 32) return "its index has 64 bits";
   for (Op* inside : *outer->region(0)) {
     if (ir::ContinueOp::Is(inside) || IsHarmless(*inside)) continue;
-    if (!ir::ForOp::Is(inside) || rounds->inner != nullptr) return absl::StrCat(inside->info()->mnemonic, " stands beside");
+    if (!ir::ForOp::Is(inside) || rounds->inner != nullptr)
+      return absl::StrCat(inside->info()->mnemonic, " stands beside");
     rounds->inner = inside;
   }
   if (rounds->inner == nullptr) return "there is no loop in it";
   if (!AllRoundsRun(p, outer) || !AllRoundsRun(p, rounds->inner)) return "an iteration may end early";
   const ir::ForOp inner(rounds->inner);
   const auto end = ir::SplatOf(inner.upper_bound());
-  if (!ir::IsSplat(inner.lower_bound(), 0) || !ir::IsSplat(inner.step(), 1) || !end || *end < 2 || (*end & (*end - 1)) != 0)
+  if (!ir::IsSplat(inner.lower_bound(), 0) || !ir::IsSplat(inner.step(), 1) || !end || *end < 2 ||
+      (*end & (*end - 1)) != 0)
     return "the loop in it does not go over a power of two";
   rounds->slices = static_cast<int64_t>(*end);
   const ir::CarryingLoop carried(*rounds->inner);
   for (int i = 0; i < carried.num_carried(); ++i) {
-    if (!carried.arg(i)->type().is_token() || rounds->inner->result(i)->has_uses()) return "the loop in it gives something";
+    if (!carried.arg(i)->type().is_token() || rounds->inner->result(i)->has_uses())
+      return "the loop in it gives something";
   }
   return "";
 }

@@ -14,6 +14,7 @@
 #include "codegen/plan/staging.h"
 #include "codegen/plan/warps.h"
 #include "codegen/target/decisions.h"
+#include "codegen/target/tuning.h"
 #include "ir/create_like.h"
 #include "ir/loops.h"
 #include "ir/ops.h"
@@ -28,7 +29,7 @@ using ir::Op;
 using ir::Value;
 using op::Values;
 
-const int64_t kMostCarried = getenv("LN_C") ? atoi(getenv("LN_C")) : 16;  // registers of a thread: more would take blocks from a multiprocessor, or spill
+constexpr int64_t kMostCarried = 16;  // registers of a thread: more would take blocks from a multiprocessor, or spill
 constexpr int kMostAhead = 2;         // iterations
 constexpr int64_t kMostBesideProducts = 4;  // the same of a loop that multiplies what is copied ahead
 
@@ -65,9 +66,13 @@ class WalkingLoop {
     if (loads_.empty()) return why;
     const int64_t most = copies ? kMostBesideProducts : kMostCarried;
     if (!copies && kMostAhead * each <= most) ahead_ = kMostAhead;
-    if (each <= most) return "";
     only_registers_ = true;
-    return absl::StrCat("the next iteration's tiles take ", each, " registers of a thread; ", most, " would do");
+    if (each > most)
+      return absl::StrCat("the next iteration's tiles take ", each, " registers of a thread; ", most, " would do");
+    if (!copies && ahead_ == 1 && KnownRounds(*loop_) >= tuning::kLongWalk && WhyNotCopied().empty())
+      return "registers hold those of one iteration, shared memory those of more";
+    only_registers_ = false;
+    return "";
   }
 
   // Where only registers hinder. "" if tiles can come through shared memory instead.
@@ -79,7 +84,7 @@ class WalkingLoop {
       int products = 0;
       for (const Op* inside : *body_) products += IsProduct(*inside) ? 1 : 0;
       if (products > 1) return "of several products one may run beside the next iteration";
-      const Schedule& schedule = *ScheduleOf(*p_.function);
+      const Schedule schedule = *ScheduleOf(*p_.function);
       most = p_.target.shared_bytes_of(schedule.blocks) - StageOf(*ring).ring_bytes(schedule.stages);
     } else if (!RowWorkOf(*p_.function, p_.aligned).known) {
       return "arrays are not known to be aligned";
