@@ -1,6 +1,7 @@
 #include "codegen/passes/flatten_rounds.h"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -38,35 +39,42 @@ bool IsHarmless(const Op& op) {
   return true;
 }
 
+// No access waits for the token, only tokens of later iterations do.
+bool OrdersNothing(const Value* token) {
+  for (const ir::Use* use = token->uses(); use != nullptr; use = use->next) {
+    if (ir::ContinueOp::Is(use->owner)) continue;
+    if (!ir::JoinTokensOp::Is(use->owner) || !OrdersNothing(use->owner->result(0))) return false;
+  }
+  return true;
+}
+
 bool AllRoundsRun(Program& p, Op* loop) {
   return ir::CarryingLoop(*loop).latch() != nullptr &&
          LoopLoads(p.module.get(), loop, {.by_workers = true}).AllRoundsRun();
 }
 
-std::string FindRounds(Program& p, Op* outer, Rounds* rounds) {
+// nullopt: the loop does more than that, or in another way.
+std::optional<Rounds> FindRounds(Program& p, Op* outer) {
   const ir::CarryingLoop around(*outer);
-  if (around.num_carried() > 0) return "it carries values";
-  if (ir::WidthOf(around.index()) > 32) return "its index has 64 bits";
+  if (around.num_carried() > 0 || ir::WidthOf(around.index()) > 32) return std::nullopt;
+  Rounds rounds;
   for (Op* inside : *outer->region(0)) {
     if (ir::ContinueOp::Is(inside) || IsHarmless(*inside)) continue;
-    if (!ir::ForOp::Is(inside) || rounds->inner != nullptr)
-      return absl::StrCat(inside->info()->mnemonic, " stands beside");
-    rounds->inner = inside;
+    if (!ir::ForOp::Is(inside) || rounds.inner != nullptr) return std::nullopt;
+    rounds.inner = inside;
   }
-  if (rounds->inner == nullptr) return "there is no loop in it";
-  if (!AllRoundsRun(p, outer) || !AllRoundsRun(p, rounds->inner)) return "an iteration may end early";
-  const ir::ForOp inner(rounds->inner);
+  if (rounds.inner == nullptr || !AllRoundsRun(p, outer) || !AllRoundsRun(p, rounds.inner)) return std::nullopt;
+  const ir::ForOp inner(rounds.inner);
   const auto end = ir::SplatOf(inner.upper_bound());
-  if (!ir::IsSplat(inner.lower_bound(), 0) || !ir::IsSplat(inner.step(), 1) || !end || *end < 2 ||
-      (*end & (*end - 1)) != 0)
-    return "the loop in it does not go over a power of two";
-  rounds->slices = static_cast<int64_t>(*end);
-  const ir::CarryingLoop carried(*rounds->inner);
+  const bool from_first = ir::IsSplat(inner.lower_bound(), 0) && ir::IsSplat(inner.step(), 1);
+  if (!from_first || !end || *end < 2 || (*end & (*end - 1)) != 0) return std::nullopt;
+  rounds.slices = static_cast<int64_t>(*end);
+  const ir::CarryingLoop carried(*rounds.inner);
   for (int i = 0; i < carried.num_carried(); ++i) {
-    if (!carried.arg(i)->type().is_token() || rounds->inner->result(i)->has_uses())
-      return "the loop in it gives something";
+    const bool token = carried.arg(i)->type().is_token();
+    if (!token || rounds.inner->result(i)->has_uses() || !OrdersNothing(carried.arg(i))) return std::nullopt;
   }
-  return "";
+  return rounds;
 }
 
 // How often the body runs, in 64 bits.
@@ -138,12 +146,11 @@ absl::Status FlattenRounds(Program& p) {
     if (ir::ForOp::Is(inside) && BeginsAtBlock(*inside)) loops.push_back(inside);
   }
   for (Op* outer : loops) {
-    Rounds rounds;
-    const std::string why = FindRounds(p, outer, &rounds);
-    if (rounds.inner == nullptr) continue;
-    const std::string taken = absl::StrCat("one loop over all ", rounds.slices, " slices of each of its tiles");
-    if (TakesStep(*p.module, *outer, {"flatten", taken, "it stays around a loop over slices"}, why, &p.trace()))
-      Flatten(p, outer, rounds);
+    const std::optional<Rounds> rounds = FindRounds(p, outer);
+    if (!rounds) continue;
+    const std::string taken = absl::StrCat("one loop over all ", rounds->slices, " slices of each of its tiles");
+    if (TakesStep(*p.module, *outer, {"flatten", taken, "it stays around a loop over slices"}, "", &p.trace()))
+      Flatten(p, outer, *rounds);
   }
   return absl::OkStatus();
 }
