@@ -49,7 +49,8 @@ void ChooseCombinations(Program& p) {
 }
 
 int MostCopiesAhead(const std::vector<ir::Op*>& loads, int num_warps) {
-  if (KnownRounds(*loads.front()->parent()) < tuning::kLongWalk) return kMostCopiesAhead;
+  const ir::Op& loop = *loads.front()->parent();
+  if (!DecisionOf<Decision::kFlattened>(loop) && KnownRounds(loop) < tuning::kLongWalk) return kMostCopiesAhead;
   int64_t bytes = 0;
   for (const ir::Op* load : loads) {
     const ir::Type tile = load->result(0)->type();
