@@ -1,6 +1,10 @@
 #include "codegen/analysis/begins_at_block.h"
 
+#include <algorithm>
+
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
+#include "ir/passes/rewrite.h"
 
 namespace tile::codegen {
 namespace {
@@ -22,7 +26,14 @@ bool FollowsFromBlock(const ir::Value* v, int* budget) {
 
 bool BeginsAtBlock(const ir::Op& loop) {
   int budget = kMostOfBound;
-  return FollowsFromBlock(ir::ForOp(loop).lower_bound(), &budget);
+  return DecisionOf<Decision::kFlattened>(loop).has_value() || FollowsFromBlock(ir::ForOp(loop).lower_bound(), &budget);
+}
+
+int64_t KnownRounds(const ir::Op& loop) {
+  const ir::ForOp counted(loop);
+  const auto end = ir::SplatOf(counted.upper_bound()), step = ir::SplatOf(counted.step());
+  if (!end || !step || *step == 0) return 0;
+  return std::max<int64_t>(0, ir::AsSigned(*end, ir::WidthOf(counted.upper_bound())) / static_cast<int64_t>(*step));
 }
 
 }  // namespace tile::codegen

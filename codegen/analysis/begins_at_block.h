@@ -6,8 +6,11 @@
 
 namespace tile::codegen {
 
-// The for begins at a tile that is chosen by the number of the block.
+// The for begins at a tile that is chosen by the number of the block, or at the first slice of one.
 bool BeginsAtBlock(const ir::Op& loop);
+
+// About how many iterations such a loop has in each block, where its end and its step are constants; 0: nothing is known.
+int64_t KnownRounds(const ir::Op& loop);
 
 }  // namespace tile::codegen
 

@@ -79,9 +79,6 @@ std::string Scan(const Op& op, int dim, int64_t slices, Dims* dims) {
 std::string View(const Op& op, int dim, int64_t slices, Dims* dims) {
   const ir::Type view = ir::ViewAccessOp(op).view()->type();
   const bool gather = view.kind() == ir::TypeKind::kGatherScatterView, picked = gather && dim == view->sparse_dim;
-  // Of a single element code generation assumes that it is inside, unless an index tile picks it.
-  if (!picked && view.shape()[static_cast<size_t>(dim)] < 2 * slices && !StaysInside(op, dim))
-    return "slices would be single elements";
   Same(op, dim, slices, dims);
   if (gather) {
     const auto at = static_cast<size_t>(ir::ViewAccessOp(op).index_at() + view->sparse_dim);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/begins_at_block.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/plan/combine_updates.h"
 #include "codegen/plan/kept_rows.h"
@@ -15,6 +16,7 @@
 #include "codegen/plan/tile_layout.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
+#include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -46,6 +48,17 @@ void ChooseCombinations(Program& p) {
   });
 }
 
+int MostCopiesAhead(const std::vector<ir::Op*>& loads, int num_warps) {
+  const ir::Op& loop = *loads.front()->parent();
+  if (!DecisionOf<Decision::kFlattened>(loop) && KnownRounds(loop) < tuning::kLongWalk) return kMostCopiesAhead;
+  int64_t bytes = 0;
+  for (const ir::Op* load : loads) {
+    const ir::Type tile = load->result(0)->type();
+    bytes += NextCopyBytes(tile.elem(), *LayoutOf(tile), num_warps);
+  }
+  return static_cast<int>(std::clamp<int64_t>(tuning::kWalkInFlight / bytes, 1, kMostCopiesAhead));
+}
+
 // A loop that copies its next tiles early copies those of several iterations, as far as shared memory holds them beside what else is there.
 void ChooseCopiesAhead(Program& p) {
   std::vector<ir::Op*> loads;
@@ -69,7 +82,7 @@ void ChooseCopiesAhead(Program& p) {
   const int64_t registers = MostLiveRegisters(*p.function).words / schedule.threads() + kBesideLive;
   const bool alone = 2 * registers * schedule.threads() > Target::kRegisters;
   const int64_t most = p.target.shared_bytes_of(alone ? 1 : 2);
-  for (int ahead = kMostCopiesAhead; ahead > 0; --ahead) {
+  for (int ahead = MostCopiesAhead(loads, schedule.num_warps); ahead > 0; --ahead) {
     for (ir::Op* load : loads) Decide<Decision::kCopiesAhead>(p.module.get(), load, ahead);
     const SharedAccount account = AccountOf(p.target, schedule, p.module.get(), p.function);
     if (static_cast<int64_t>(account.bytes()) <= most) return;

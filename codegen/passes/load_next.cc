@@ -14,6 +14,7 @@
 #include "codegen/plan/staging.h"
 #include "codegen/plan/warps.h"
 #include "codegen/target/decisions.h"
+#include "codegen/target/tuning.h"
 #include "ir/create_like.h"
 #include "ir/loops.h"
 #include "ir/ops.h"
@@ -65,9 +66,13 @@ class WalkingLoop {
     if (loads_.empty()) return why;
     const int64_t most = copies ? kMostBesideProducts : kMostCarried;
     if (!copies && kMostAhead * each <= most) ahead_ = kMostAhead;
-    if (each <= most) return "";
     only_registers_ = true;
-    return absl::StrCat("the next iteration's tiles take ", each, " registers of a thread; ", most, " would do");
+    if (each > most)
+      return absl::StrCat("the next iteration's tiles take ", each, " registers of a thread; ", most, " would do");
+    if (!copies && ahead_ == 1 && KnownRounds(*loop_) >= tuning::kLongWalk && WhyNotCopied().empty())
+      return "registers hold those of one iteration, shared memory those of more";
+    only_registers_ = false;
+    return "";
   }
 
   // Where only registers hinder. "" if tiles can come through shared memory instead.
@@ -79,7 +84,7 @@ class WalkingLoop {
       int products = 0;
       for (const Op* inside : *body_) products += IsProduct(*inside) ? 1 : 0;
       if (products > 1) return "of several products one may run beside the next iteration";
-      const Schedule& schedule = *ScheduleOf(*p_.function);
+      const Schedule schedule = *ScheduleOf(*p_.function);
       most = p_.target.shared_bytes_of(schedule.blocks) - StageOf(*ring).ring_bytes(schedule.stages);
     } else if (!RowWorkOf(*p_.function, p_.aligned).known) {
       return "arrays are not known to be aligned";
@@ -153,7 +158,7 @@ class WalkingLoop {
     return RegistersOf(load.result(0)->type()) <= ScheduleOf(*p_.function)->threads();
   }
 
-  // The index that is the induction variable, of a load that can be copied; -1 of others.
+  // The only index that the induction variable moves, of a load that can be copied; -1 of others.
   int IndexThatMoves(const Op& load) const {
     if (!ir::LoadViewOp::Is(&load) || DecisionOf<Decision::kSignedIndex>(load)) return -1;
     const ir::LoadViewOp access(load);
@@ -163,11 +168,25 @@ class WalkingLoop {
       return -1;
     bool rows = false;
     for (int k = 0; k < view.rank(); ++k) rows = rows || HasUnitStride(view, k);
+    if (!rows || Moves(access.view())) return -1;
     const ir::OperandRange index = access.index();
-    for (size_t k = 0; rows && k < index.size(); ++k) {
-      if (index[k] == carrying_.index()) return static_cast<int>(k);
+    int moves = -1;
+    for (size_t k = 0; k < index.size(); ++k) {
+      if (!Moves(index[k])) continue;
+      if (moves >= 0) return -1;
+      moves = static_cast<int>(k);
     }
-    return -1;
+    return moves;
+  }
+
+  // It is another one in each iteration.
+  bool Moves(const Value* v) const {
+    if (v == carrying_.index()) return true;
+    if (!ir::IsInside(v, loop_) || v->def() == nullptr) return false;
+    for (int i = 0; i < v->def()->num_operands(); ++i) {
+      if (Moves(v->def()->operand(i))) return true;
+    }
+    return false;
   }
 
   std::string WhyNotLoad(const Op& load, const LoopLoads& loads) const {

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/access_order.h"
+#include "codegen/analysis/begins_at_block.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/keep_tiles.h"
@@ -20,6 +21,7 @@
 #include "codegen/passes/slice_write.h"
 #include "codegen/passes/unused.h"
 #include "codegen/target/tuning.h"
+#include "ir/loops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -98,6 +100,25 @@ class BlockSlicer {
       if (HoldsBig(*op) && !done.contains(op)) return std::nullopt;
     }
     return words;
+  }
+
+  // One loop would do all that the block does, and cut nothing out of what is there whole.
+  bool IsOneLoop() {
+    if (!Loaded() || Groups().size() != 1) return false;
+    const std::vector<SliceLoop> loops = Fuse(Groups()[0]);
+    if (loops.size() != 1) return false;
+    absl::flat_hash_set<const Op*> inside;
+    for (const SliceSink& sink : loops[0].sinks) {
+      inside.insert(sink.op);
+      inside.insert(sink.cone->ops().begin(), sink.cone->ops().end());
+      for (const SliceKey& key : sink.cone->made()) {
+        if (sink.cone->IsCut(key)) return false;
+      }
+    }
+    for (const Op* op : *block_) {
+      if (!inside.contains(op) && !op->info()->has(ir::kPure) && op != block_->back()) return false;
+    }
+    return true;
   }
 
   // Returns how many loops there are now.
@@ -448,7 +469,7 @@ SliceOptions SlicesFor(int num_warps, int64_t shared_bytes) {
   const int64_t threads = 32 * (num_warps > 0 ? num_warps : tuning::kMaxWarps);
   const int64_t exchange = threads * tuning::kSliceRegisters * tuning::kExchangeBytes;
   return {threads * tuning::kTileRegisters, threads * tuning::kSliceRegisters,
-          std::max<int64_t>(0, shared_bytes - exchange)};
+          std::max<int64_t>(0, shared_bytes - exchange), threads * tuning::kWalkRegisters};
 }
 
 namespace {
@@ -471,6 +492,17 @@ void DropUnusedLoads(int64_t limit, ir::Module* module, ir::Function* function) 
   }
 }
 
+// Of a loop that goes over tiles from the block's on, and carries nothing: if all that it does with a tile can be done in slices one after the
+// other, smaller ones come early (codegen/passes/flatten_rounds.h).
+bool GoesOverTiles(const Block& block) {
+  const Op* loop = block.parent();
+  if (loop == nullptr || !ir::ForOp::Is(loop) || !BeginsAtBlock(*loop) || ir::CarryingLoop(*loop).num_carried() > 0)
+    return false;
+  bool multiplies = false;
+  ir::Walk(loop->region(0), [&](const Op* op) { multiplies = multiplies || op->info()->family == ir::Family::kMma; });
+  return !multiplies;
+}
+
 int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
   std::vector<Block*> blocks = {function->body()};
   ir::Walk(function->body(), [&](Op* op) {
@@ -481,6 +513,14 @@ int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* f
   });
   int loops = 0;
   for (Block* block : blocks) {
+    if (options.walk < options.limit && GoesOverTiles(*block)) {
+      const SliceOptions smaller = {options.walk, std::min(options.slice, options.walk), options.shared_bytes};
+      BlockSlicer walk(smaller, module, block, trace, false);
+      if (walk.IsOneLoop()) {
+        loops += walk.Run();
+        continue;
+      }
+    }
     BlockSlicer within(options, module, block, trace, false), carried(options, module, block, trace, true);
     const std::optional<int64_t> once = within.Loaded(), again = carried.Loaded();
     const bool is_less = once.has_value() && (!again.has_value() || *once < *again);

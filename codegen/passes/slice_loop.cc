@@ -252,10 +252,10 @@ class Body {
     const int64_t length = type.shape()[k] / loop_.slices;
     std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
     shape[k] = length;
-    // In steps of half a slice elements are tested one by one, since slices may be outside of the tensor.
+    // In steps of half a slice elements are tested one by one, since slices may be outside of the tensor. Slices of one element are tested as such.
     const bool inside = StaysInside(access, dim);
     int64_t unit = std::min(length, static_cast<int64_t>(ir::LowestBit(static_cast<uint64_t>(step))));
-    if (!inside && unit == length) unit /= 2;
+    if (!inside && unit == length && length > 1) unit /= 2;
     Type sliced;
     if (type.kind() == ir::TypeKind::kPartitionView && inside) {
       sliced = b_.types().PartitionView(shape, type.tensor(), type->dim_map, type->padding);

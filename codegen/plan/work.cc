@@ -95,6 +95,10 @@ class Scalars {
     }
     if (ir::GetTensorShapeOp::Is(def)) return TensorSize(def->operand(0), dim);
     if (!def->info()->has(ir::kPure) || def->num_regions() > 0) return std::nullopt;
+    if (ir::SelectOp::Is(def)) {
+      const std::optional<int64_t> condition = Of(def->operand(0));
+      return condition ? Of(def->operand(*condition != 0 ? 1 : 2)) : std::nullopt;
+    }
     std::vector<uint64_t> operands;
     for (int i = 0; i < def->num_operands(); ++i) {
       const std::optional<int64_t> x = Of(def->operand(i));

@@ -1,5 +1,6 @@
 #include "codegen/emit/lower/copied_load.h"
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/plan/next_copy.h"
@@ -104,6 +105,39 @@ llvm::Value* GoesOn(Emitter& e, const ir::ForOp& loop, llvm::Value* index, llvm:
   return all;
 }
 
+// The value where the loop's index is another one, computed once more; so is what it follows from, which gets back what it was.
+class Later {
+ public:
+  Later(Emitter& e, const ir::Op& loop, llvm::Value* index) : e_(e), loop_(loop) {
+    Keep(loop.region(0)->arg(0));
+    e.SetScalar(loop.region(0)->arg(0), index);
+  }
+  ~Later() {
+    for (const auto& [v, was] : kept_) e_.Set(v, was);
+  }
+  Later(const Later&) = delete;
+  Later& operator=(const Later&) = delete;
+
+  llvm::Value* Of(const ir::Value* v) {
+    Compute(v);
+    return e_.scalar(v);
+  }
+
+ private:
+  void Keep(const ir::Value* v) { kept_.emplace(v, e_.regs(v)); }
+  void Compute(const ir::Value* v) {
+    const ir::Op* def = v->def();
+    if (kept_.contains(v) || def == nullptr || def->block() != loop_.region(0)) return;
+    for (int i = 0; i < def->num_operands(); ++i) Compute(def->operand(i));
+    for (int i = 0; i < def->num_results(); ++i) Keep(def->result(i));
+    e_.Lower(*def);
+  }
+
+  Emitter& e_;
+  const ir::Op& loop_;
+  absl::flat_hash_map<const ir::Value*, Registers> kept_;
+};
+
 }  // namespace
 
 std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box, const Layout& layout,
@@ -126,8 +160,10 @@ std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box
   const auto copy_later = [&](int iterations, llvm::Value* tile) {
     copied.If(GoesOn(e, loop, index, step, iterations), [&] {
       llvm::Value* by = b.CreateMul(step, llvm::ConstantInt::get(step->getType(), static_cast<uint64_t>(iterations)));
-      TileBox later =
-          TileBox::OfView(e, load, layout, {static_cast<int>(*DecisionOf<Decision::kCopiesNext>(load)), by});
+      const auto moves = static_cast<int>(*DecisionOf<Decision::kCopiesNext>(load));
+      const ir::Value* now = ir::LoadViewOp(load).index()[static_cast<size_t>(moves)];
+      llvm::Value* then = Later(e, loop.op(), b.CreateAdd(index, by)).Of(now);
+      TileBox later = TileBox::OfView(e, load, layout, {moves, b.CreateSub(then, e.scalar(now))});
       later.LimitVector(box.vector());
       copied.Copy(later, tile);
     });
