@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/analysis/product_chain.h"
 #include "codegen/assemble/ptxas.h"
 #include "codegen/compilation.h"
 #include "codegen/emit/context/symbol.h"
@@ -37,7 +36,7 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
   r.joined_least = DecisionOf<Decision::kJoinedLeast>(*FindKernelOp(*c.function)).value_or(0);
   r.parts = PartsOfBlock(*c.function);
   int products = 0;
-  ir::Walk(c.function->body(), [&](const ir::Op* op) { products += IsProduct(*op) ? 1 : 0; });
+  ir::Walk(c.function->body(), [&](const ir::Op* op) { products += op->info()->family == ir::Family::kMma ? 1 : 0; });
   r.chain = products > 1;
   if (const auto cycles = DecisionOf<Decision::kJoinedCycles>(*FindKernelOp(*c.function)))
     r.joined_cycles = {(*cycles)[0], (*cycles)[1]};
