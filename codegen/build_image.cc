@@ -155,14 +155,16 @@ ir::ImageRequirement EndsSooner(const Compiled& compiled) {
 // The image whose blocks do the work of several, for grids of many, or a part of one, for grids of few; nothing if there is none, or it is
 // none that is faster.
 absl::StatusOr<std::optional<Begun>> BeginRegrouped(const ir::Module& module, const ir::Function& function,
-                                                    const CompileOptions& options, bool parts, ir::ImageKind kind) {
+                                                    const CompileOptions& options, bool parts, int blocks_alone,
+                                                    ir::ImageKind kind) {
   CompileOptions now = options;
+  now.blocks_alone = blocks_alone;
   now.descriptors = now.joins_rounds = true;
   (parts ? now.parts_blocks : now.joins_blocks) = true;
   absl::StatusOr<Begun> begun = Begin(module, function, now, kind);
   if (absl::IsInternal(begun.status())) return begun.status();
   if (!begun.ok()) return std::nullopt;  // blocks stay what they are, or what they would work on is too large
-  const bool walks = !begun->compiled.maps.empty() && begun->compiled.persistent;
+  const bool walks = !begun->compiled.maps.empty() && (begun->compiled.persistent || (!parts && begun->compiled.chain));
   if (!walks && !(parts && begun->compiled.makes_maps)) return std::nullopt;
   begun->regroups = true;
   GoOn(now, &*begun);
@@ -176,6 +178,11 @@ void RequireRegroupedGrid(const CompileOptions& options, BuiltImage* built) {
     built->image.requirements.push_back(
         {{Grid(d), Const(joined), Node(ir::ExprOp::kMod), Const(0), Node(ir::ExprOp::kEqual)},
          absl::StrCat("the grid's size in dimension ", d, " is a multiple of ", joined)});
+    if (const int64_t least = built->compiled.joined_least; least > 0 && options.joining == Joining::kWhereFaster) {
+      built->image.requirements.push_back(
+          {{Const(least - 1), Grid(d), Node(ir::ExprOp::kLess)},
+           absl::StrCat("the grid's size in dimension ", d, " is at least ", least, ", so that joining blocks pays")});
+    }
   }
   if (options.joining == Joining::kWhereFaster) built->image.requirements.push_back(EndsSooner(built->compiled));
 }
@@ -227,7 +234,9 @@ absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& 
                                     absl::StrCat("the grid has less than ", kMostBlocks, " blocks in dimension ", d)});
     }
   }
-  if (built.compiled.parts > 1 && image.grid.empty()) image.grid = {Count(built.compiled, 0), {Grid(1)}, {Grid(2)}};
+  const bool joined = built.compiled.joined[0] * built.compiled.joined[1] > 1;
+  if ((built.compiled.parts > 1 || joined) && image.grid.empty())
+    image.grid = {Count(built.compiled, 0), Count(built.compiled, 1), {Grid(2)}};
   if (!image.tma.empty()) {
     using Kind = ir::ImageParam::Kind;
     for (int i = 0; i < function.num_params(); ++i)
@@ -265,16 +274,9 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
 absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
                                                     const CompileOptions& options, ir::ImageKind kind) {
   std::vector<Begun> all;
-  if (options.joining != Joining::kNever) {
-    for (bool parts : {false, true}) {
-      absl::StatusOr<std::optional<Begun>> other = BeginRegrouped(module, function, options, parts, kind);
-      if (!other.ok()) return other.status();
-      if (other->has_value()) all.push_back(**std::move(other));
-    }
-  }
   CompileOptions now = options;
   now.descriptors = now.joins_rounds = true;
-  bool several = !all.empty();
+  bool several = false;
   while (true) {
     absl::StatusOr<Begun> begun = Begin(module, function, now, kind);
     if (!begun.ok()) return begun.status();
@@ -285,6 +287,17 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
     // Where sizes along K are no multiples of what was joined, rounds stay what they are.
     now.descriptors = all.back().compiled.joins_rounds;
     now.joins_rounds = false;
+  }
+  if (options.joining != Joining::kNever) {
+    const int blocks_alone = options.joining == Joining::kAlways ? 0 : all[0].compiled.blocks;
+    size_t regrouped = 0;
+    for (bool parts : {false, true}) {
+      absl::StatusOr<std::optional<Begun>> other = BeginRegrouped(module, function, options, parts, blocks_alone, kind);
+      if (!other.ok()) return other.status();
+      if (!other->has_value()) continue;
+      all.insert(all.begin() + static_cast<int64_t>(regrouped++), **std::move(other));
+    }
+    several = several || regrouped > 0;
   }
   if (!several && DependsOnAlignment(function)) {
     // Without tests of what nearly always holds.

@@ -10,6 +10,7 @@ Compilation::Compilation(const ir::Module& from, const ir::Function& kernel, con
               {.target = compile_options.target,
                .aligned = compile_options.aligned,
                .joins_blocks = compile_options.joins_blocks,
+               .blocks_alone = compile_options.blocks_alone,
                .parts_blocks = compile_options.parts_blocks,
                .joins_rounds = compile_options.joins_rounds,
                .trace = compile_options.trace},

@@ -39,6 +39,8 @@ struct CompileOptions {
   bool aligned = false;
   // Blocks may do the work of several neighbours (Compiled::joined; passes/join_blocks.h). Error: NotFound, if none would.
   bool joins_blocks = false;
+  // Of blocks that stay what they are, how many a multiprocessor holds; 0: not known. What is gained by joining them depends on it.
+  int blocks_alone = 0;
   // Two hardware blocks may do the parts of one (Compiled::parts; passes/split_products.h). Error: NotFound, if none would.
   bool parts_blocks = false;
   // Iterations of a product may do the work of several along K (Compiled::joins_rounds; passes/split_rounds.h).
@@ -63,11 +65,14 @@ struct Compiled {
   uint64_t workspace_bytes = 0;  // device memory per block
   // What the code needs beyond its parameters: descriptors, in order after them; conditions under which it may be used.
   std::vector<ir::TmaDescriptor> maps;
-  bool makes_maps = false;                        // descriptors of tensors that the host does not know
-  bool one_row = false;                           // the hardware's grid is x·y, 1, z of the launch's
-  bool persistent = false;                        // or a row of fewer blocks
-  std::array<int64_t, 2> joined = {1, 1};         // blocks of the launch's grid that are one, along x and y
-  int64_t parts = 1;                              // hardware blocks, side by side along x, that are one
+  bool makes_maps = false;                 // descriptors of tensors that the host does not know
+  bool one_row = false;                    // the hardware's grid is x·y, 1, z of the launch's
+  bool persistent = false;                 // or a row of fewer blocks
+  std::array<int64_t, 2> joined = {1, 1};  // blocks of the launch's grid that are one, along x and y
+  int64_t joined_least = 0;                // blocks of the launch's grid along that dimension, of fewer they stay alone
+  int blocks = 1;                          // that a multiprocessor is to hold
+  bool chain = false;                      // several products, of which one makes what another multiplies
+  int64_t parts = 1;                       // hardware blocks, side by side along x, that are one
   std::array<int64_t, 2> joined_cycles = {0, 0};  // what a block takes without either, and with it, in comparison
   bool joins_rounds = false;                      // iterations along K became fewer; a requirement says for which sizes
   int cluster_dim = -1;  // clusters of 2, 1, 1 do for grids whose size in this dimension is even

@@ -31,8 +31,13 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
   r.sites = std::move(emitted.sites);
   r.one_row = schedule.square > 0;
   r.persistent = schedule.persistent;
+  r.blocks = schedule.blocks;
   r.joined = JoinedBlocks(*c.function);
+  r.joined_least = DecisionOf<Decision::kJoinedLeast>(*FindKernelOp(*c.function)).value_or(0);
   r.parts = PartsOfBlock(*c.function);
+  int products = 0;
+  ir::Walk(c.function->body(), [&](const ir::Op* op) { products += op->info()->family == ir::Family::kMma ? 1 : 0; });
+  r.chain = products > 1;
   if (const auto cycles = DecisionOf<Decision::kJoinedCycles>(*FindKernelOp(*c.function)))
     r.joined_cycles = {(*cycles)[0], (*cycles)[1]};
   if (schedule.cluster) r.cluster_dim = schedule.along;

@@ -41,6 +41,7 @@ class Along {
       return scaled ? scaled : Scaled(of(1), *op->operand(0));
     }
     if (ir::DiviOp::Is(op) || ir::ShriOp::Is(op) || ir::ShliOp::Is(op)) return Scaled(of(0), *op->operand(1));
+    if (ir::SelectOp::Is(op)) return OfBoth(of(1), of(2));  // as far as either goes
     if (ir::ExtiOp::Is(op) || ir::TrunciOp::Is(op) || ir::AssumeOp::Is(op)) return of(0);
     for (int i = 0; i < op->num_operands(); ++i) {
       if (of(i) != 0) return std::nullopt;

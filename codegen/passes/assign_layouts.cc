@@ -11,6 +11,7 @@
 #include "codegen/passes/choose_mma.h"
 #include "codegen/passes/layout_rules.h"
 #include "codegen/passes/overlap_products.h"
+#include "codegen/passes/sink_exchanges.h"
 #include "codegen/passes/unused.h"
 #include "codegen/plan/producer_slice.h"
 #include "codegen/plan/tensor_maps.h"
@@ -206,6 +207,7 @@ absl::Status AssignLayouts(Program& p) {
   const Schedule schedule = *ScheduleOf(*p.function);
   ir::Module* module = p.module.get();
   if (absl::Status s = AssignLayouts(schedule, module, p.function, &p.layouts); !s.ok()) return s;
+  SinkExchanges(module, p.function);
   ChooseAsync(module, p.function);
   OverlapProducts(p.target, schedule, module, p.function, &p.trace());
   ChooseLate(schedule, module, p.function, &p.trace());

@@ -9,6 +9,8 @@
 //   … mmaf … → tile<128x128xf32>                        … mmaf … → tile<128x256xf32>
 //   store_view_tko %sum, %cv[%i, %j]                    store_view_tko %sum, %cw[%i, %j]
 //
+// Blocks of a chain of products are joined in pairs, along its rows, also where the place is in numbers (passes/block_halves.h).
+//
 // That is the same if the block's place in a dimension of the grid is nothing but an index of loads and stores, if what depends on it is
 // made element by element and by products, and if all effects of the kernel are such stores. The grid's size must be a multiple of how
 // many become one; an image says so (codegen/build_image.cc).
@@ -21,8 +23,8 @@
 
 namespace tile::codegen {
 
-// Whether any are, around the one product of the kernel.
-bool JoinBlocks(ir::Module* module, ir::Function* function);
+// Whether any are, around the one product of the kernel, or the products of an attention; of others a multiprocessor holds so many (0: not known).
+bool JoinBlocks(ir::Module* module, ir::Function* function, int blocks_alone = 0);
 
 // Cycles of a multiprocessor for 16 elements of 16 bits along K of a block's product, or as many bytes of others: those of the tensor cores,
 // and 15 percent more for each 1/256 by which 1/M + 1/N, what they load, exceeds that of 128 x 256 (f16, compared with blocks of 128 x

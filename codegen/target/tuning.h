@@ -120,6 +120,13 @@ inline constexpr int kStagesForWhole = 2;
 inline constexpr int kStagesForLate = 3;
 // Registers of a thread beside the sums, the first product's result and the words of the late one's left operand.
 inline constexpr int64_t kBesideLate = 40;
+// What half of a block of 128 rows takes of a block of 64, in percent, where products work on rows: of two on a multiprocessor, which each bring
+// keys and values from the L2 (H200: heads of 256, 64 x 32: 557 us, joined 511; MLA, 64 x 64, 8192 keys: 2484, 2376), and of one that is alone
+// (heads of 256, 64 x 64: 641, 408). Of three they stay (heads of 64, 64 x 128: 564, joined 638).
+inline constexpr int64_t kPercentOfRows = 94, kPercentOfRowsAlone = 68;
+// Where rows have different numbers of iterations, those that only one of two blocks has come on top: with 32 blocks along the grid MLA takes 217
+// instead of 202 us; both lines meet at 66.
+inline constexpr int64_t kLeastOfUnequalRows = 72;
 // Tensor cores work so many cycles for one warpgroup's products of an iteration, or two warpgroups don't take turns (bf16, 4096 queries and
 // keys: heads of 128, 128 x 128, 1024 cycles: 895 us in turns, 1005 without; 128 x 64, 512 cycles: 1023 and 1012; heads of 64, 128 x 128, 512
 // cycles: 681 and 661).
