@@ -37,7 +37,7 @@ bool TakesSource(const Op* op) { return RuleOf(*op).registers == RegisterRule::k
 class Liveness {
  public:
   using Elsewhere = absl::FunctionRef<bool(const Op&, int)>;
-  enum class Counts : uint8_t { kAll, kNoMasks, kData };
+  enum class Counts : uint8_t { kAll, kNoMasks, kData, kDataOfFolds };
 
   Liveness(const ir::Function& f, Elsewhere elsewhere, Counts counts) : elsewhere_(elsewhere), counts_(counts) {
     Number(f.body());
@@ -127,7 +127,7 @@ class Liveness {
   int64_t WordsOf(const Value* v) {
     const int64_t words = registers_.Of(v);
     if (counts_ == Counts::kNoMasks && v->type().elem() == ir::Elem::kI1) return 0;
-    if (counts_ != Counts::kData) return words;
+    if (counts_ != Counts::kData && counts_ != Counts::kDataOfFolds) return words;
     if (registers_.OnlySays(v) || IsUsedUp(*v)) return 0;
     const Value* loaded = LoadedOf(v);
     if (loaded == nullptr) return words;
@@ -135,8 +135,10 @@ class Liveness {
   }
   bool IsUsedUp(const Value& v) const {
     const ir::Use* use = v.uses();
-    if (use == nullptr || use->next != nullptr || v.def() == nullptr || !v.def()->info()->has(ir::kElementwise))
-      return false;
+    if (use == nullptr || use->next != nullptr || v.def() == nullptr) return false;
+    const bool late = counts_ == Counts::kDataOfFolds && v.def()->info()->is_load() && exchanges_.back() > 0 &&
+                      exchanges_[static_cast<size_t>(begin_.at(v.def()))] == exchanges_.back();
+    if (!late && !v.def()->info()->has(ir::kElementwise)) return false;
     // Where threads exchange elements in between, all of them are there before the first is used.
     return use->owner->block() == v.def()->block() && exchanges_[static_cast<size_t>(begin_.at(v.def()))] ==
                                                           exchanges_[static_cast<size_t>(begin_.at(use->owner)) - 1];
@@ -286,6 +288,11 @@ LiveRegisters MostLiveRegisters(const ir::Function& function) {
 LiveRegisters MostLiveData(const ir::Function& function) {
   const auto nowhere = [](const Op&, int) { return false; };
   return Liveness(function, nowhere, Liveness::Counts::kData).Most();
+}
+
+LiveRegisters MostLiveDataOfFolds(const ir::Function& function) {
+  const auto nowhere = [](const Op&, int) { return false; };
+  return Liveness(function, nowhere, Liveness::Counts::kDataOfFolds).Most();
 }
 
 LiveRegisters MostLiveRegisters(const ir::Function& function,

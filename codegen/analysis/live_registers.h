@@ -32,6 +32,8 @@ LiveRegisters MostLiveRegisters(const ir::Function& function,
 // after the other. What is loaded stays as it lies in memory, two elements of 16 bits in a register, until what is converted from it is used, unless
 // there are two uses.
 LiveRegisters MostLiveData(const ir::Function& function);
+// The same without what is loaded behind the last exchange for one use: loads, what computes with them, and stores may go piece by piece.
+LiveRegisters MostLiveDataOfFolds(const ir::Function& function);
 
 // The operation that gives or takes the tile of most registers, and that tile; null: there are none. The first of several.
 struct LargestTile {

@@ -45,7 +45,7 @@ class Region {
   }
 
   void Order() {
-    if (static_cast<int>(loads_.size()) <= kAhead || stores_.size() < 2) return;
+    if (loads_.empty() || stores_.size() < 2) return;
     llvm::Instruction* end = all_[static_cast<size_t>(stores_.back())]->getNextNode();
     taken_.assign(all_.size(), false);
     // What no store needs is for later; what lies behind the last store stays.

@@ -216,7 +216,11 @@ void PlanBlocks(const ir::Function& function, bool aligned, Schedule* plan) {
   if (!rows.known || rows.multiplies || rows.walks || (rows.in_rounds && !rows.across_warps)) return;
   const int64_t threads = plan->threads(), data = MostLiveData(function).words / threads;
   const tuning::Beside& beside = rows.across_warps ? tuning::kBesideRows : tuning::kBesideElements;
-  const int64_t each = std::max(tuning::kThreadRegisters, data + data * beside.of_data / 100 + beside.other);
+  int64_t each = std::max(tuning::kThreadRegisters, data + data * beside.of_data / 100 + beside.other);
+  const bool late = rows.across_warps && data <= tuning::kThreadRegisters;
+  if (late && MostLiveDataOfFolds(function).words / threads + beside.other <= tuning::kThreadRegisters) {
+    each = tuning::kThreadRegisters;
+  }
   plan->blocks = static_cast<int>(std::clamp<int64_t>(Target::kRegisters / (threads * each), 1, 32));
   // A block that is alone leaves a multiprocessor idle where it begins and ends.
   const bool two_hold = 2 * threads * (data + tuning::kBesideOfTwo) <= Target::kRegisters;

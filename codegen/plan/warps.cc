@@ -71,6 +71,9 @@ RowWork RowWorkOf(const ir::Function& function, bool aligned) {
       work.loaded_bits = std::max(work.loaded_bits, ir::MemoryBits(op->result(0)->type().elem()));
       work.loaded_words = std::max(work.loaded_words, RegistersOf(op->result(0)->type()));
     }
+    if (op->info()->is_load() && !op->result(0)->type().is_scalar()) {
+      work.widest_bits = std::max(work.widest_bits, ir::MemoryBits(op->result(0)->type().elem()));
+    }
     work.reduces = work.reduces || ir::FoldOp::Is(op);
     work.across_warps = work.across_warps || ReducesAcrossWarps(*op);
     work.waits = work.waits || WaitsForOthers(*op);
@@ -114,6 +117,7 @@ class Held {
       fewest_ = tuning::kWarpsOfWalks;
     } else if (!work.multiplies && !work.walks && work.known && work.across_warps) {
       memory = tuning::kRows;
+      if (!work.in_rounds && work.widest_bits <= 16) memory.largest = tuning::kLargestOfNarrowRows;
       of_few_ = tuning::kRowsOfFewWarps;
       fewest_ = work.waits ? tuning::kWarpsOfWaiting : 1;
       live_ = MostLiveData(function);

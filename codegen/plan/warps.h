@@ -24,6 +24,7 @@ struct RowWork {
   bool in_rounds = false;          // a loop loads tiles
   bool in_rounds_of_tile = false;  // one that does not go over such tiles
   int loaded_bits = 0;             // of an element, the largest of those
+  int widest_bits = 0;             // of an element that is loaded anywhere
   int64_t loaded_words = 0;        // of registers, of the largest tile that a loop loads
   bool reduces = false;
   bool across_warps = false;  // with many warps, several have parts of what is reduced

@@ -53,6 +53,8 @@ inline constexpr int64_t kReuse = 56;
 // 59.8, 49.0; of 1024 with 4, 2, 1: 7.1, 5.9, 5.5; sums down 32 x 128 with 16, 8, 4: 7.5, 3.5, 3.4). But two warps to a row cost less
 // than the loads of one iteration that more warps begin (sums of rows in rounds of 8 x 512: 45.8 with 16, 47.9 with 8).
 inline constexpr Share kRows = {32, 96};
+// Where no loop loads, and nothing wider than 16 bits: as many bytes (H200, 8192 of bf16, 8 and 4 warps: softmax 71.3, 67.7 us, rms norm 66.7, 66.0).
+inline constexpr int64_t kLargestOfNarrowRows = 64;
 // Rows that blocks walk over come early, two vectors of a thread (softmax of bf16, rows of 2048: 9.7 us with 8 warps, 7.8 with 4; of 4096: 28.9 with
 // 16, 25.6 with 8; f32 of 4096: 49.4 with 16, 51.3 with 8), and of a short row with four warps nevertheless.
 inline constexpr int64_t kLoadedOfWalks = 256;  // bits
@@ -72,6 +74,8 @@ inline constexpr int64_t kLargestOfElements = 16;
 // Registers that a thread of a kernel without products is given, if its tiles need no more. Told nothing, ptxas saves registers for more
 // blocks than there are, and begins loads late (silu of 2048 f16: 32 registers, 3.56 us; 67, 3.0; swiglu of 16384 f32: 59, 5.8; 125, 5.5), or
 // takes so many that a block is alone (layer norm backward, rows of 8192, 16 warps: 88 registers, 157 us; 64, two blocks, 127).
+// They do, too, where data fill them only with what is loaded behind the last sum (layer norm of 8192 bf16, 8 warps, H200: 68 registers, three
+// blocks, 71.4 us; 61, four blocks, 67.1).
 inline constexpr int64_t kThreadRegisters = 64;
 // Beside data, where tiles need more: a part of it, in percent, and others. ptxas works on many elements at once (swiglu of bf16, 128 threads: 117
 // registers for 64 of data).

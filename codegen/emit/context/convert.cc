@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/emit/context/copies.h"
+#include "codegen/emit/context/halves.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/conversion.h"
 #include "codegen/layout/shared.h"
@@ -191,6 +192,9 @@ llvm::Value* FromMemory(Emitter& e, llvm::Value* bits, llvm::Type* type) {
 
 llvm::Value* PackWord(Emitter& e, Operands values) {
   auto& b = e.b();
+  if (values.size() == 2 && MemoryBytes(values[0]->getType()) == 2) {
+    if (llvm::Value* word = WordOfHalves(values[0], values[1])) return word;
+  }
   if (llvm::Value* pair = RoundPair(e, values)) return pair;
   const int bits = 8 * MemoryBytes(values[0]->getType());
   llvm::Value* word = nullptr;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/emit/context/halves.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
@@ -82,7 +83,11 @@ Registers Pack(Emitter& e, const Words& w, const Registers& units) {
   Registers out;
   for (int i = 0; i < w.count; ++i) {
     llvm::Value* word = units[i * w.elements];
-    if (w.elements > 1) {
+    llvm::Value* whole =
+        w.elements == 2 && w.element_bits == 16 ? WordOfHalves(units[2 * i], units[2 * i + 1]) : nullptr;
+    if (whole != nullptr) {
+      word = whole;
+    } else if (w.elements > 1) {
       auto* vector = llvm::FixedVectorType::get(b.getIntNTy(w.element_bits), w.elements);
       word = llvm::PoisonValue::get(vector);
       for (int k = 0; k < w.elements; ++k) word = b.CreateInsertElement(word, units[i * w.elements + k], k);

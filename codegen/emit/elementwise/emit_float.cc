@@ -3,6 +3,9 @@
 // computed where the GPU can in their own type, which rounds once, else as float and rounded again: so does the VM, and
 // for these operations it is the same (fma goes by way of rounding to odd). NaN results are quiet, their payload is the
 // GPU's.
+#include <algorithm>
+#include <iterator>
+
 #include "codegen/emit/elementwise/float_codes.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
@@ -116,6 +119,18 @@ Value* ChangeSign(Emitter& e, Operands in, bool clear) {
   return b.CreateBitCast(e.Ptx(bits->getType(), text[size][clear], constraints[size], {bits}, false), type);
 }
 
+// Nobody sees the sign of a NaN: of what is computed with it, it is not told.
+bool OnlyForArithmetic(const ir::Value* v) {
+  constexpr ir::Opcode kArithmetic[] = {ir::Opcode::kAddf, ir::Opcode::kSubf, ir::Opcode::kMulf, ir::Opcode::kFma,
+                                        ir::Opcode::kDivf, ir::Opcode::kExp,  ir::Opcode::kExp2};
+  for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+    if (std::find(std::begin(kArithmetic), std::end(kArithmetic), use->owner->opcode()) == std::end(kArithmetic)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Value* MinMax(Emitter& e, const ir::Op& op, Operands in, bool max) {
   auto& b = e.b();
   const bool propagate = ir::OpView<ir::WithFields<ir::Field::kPropagateNan>>(op).propagate_nan();
@@ -157,6 +172,11 @@ Value* EmitDivf(Emitter& e, const ir::Op& op, Operands in) {
   ID id;
   switch (RoundingOf(op)) {
     case Rounding::kApprox:
+      // The quotient of one is no product.
+      if (const auto* one = llvm::dyn_cast<llvm::ConstantFP>(in[0]);
+          ftz && one != nullptr && one->isExactlyValue(1.0)) {
+        return e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {in[1]});
+      }
       id = ftz ? llvm::Intrinsic::nvvm_div_approx_ftz_f : llvm::Intrinsic::nvvm_div_approx_f;
       break;
     case Rounding::kFull: id = ftz ? llvm::Intrinsic::nvvm_div_full_ftz : llvm::Intrinsic::nvvm_div_full; break;
@@ -172,7 +192,9 @@ Value* EmitSqrt(Emitter& e, const ir::Op& op, Operands in) {
 }
 
 Value* EmitAbsf(Emitter& e, const ir::Op&, Operands in) { return ChangeSign(e, in, true); }
-Value* EmitNegf(Emitter& e, const ir::Op&, Operands in) { return ChangeSign(e, in, false); }
+Value* EmitNegf(Emitter& e, const ir::Op& op, Operands in) {
+  return OnlyForArithmetic(op.result(0)) ? e.b().CreateFNeg(in[0]) : ChangeSign(e, in, false);
+}
 Value* EmitMaxf(Emitter& e, const ir::Op& op, Operands in) { return MinMax(e, op, in, true); }
 Value* EmitMinf(Emitter& e, const ir::Op& op, Operands in) { return MinMax(e, op, in, false); }
 Value* EmitCeil(Emitter& e, const ir::Op& op, Operands in) { return ToInteger(e, op, in, llvm::Intrinsic::ceil); }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/emit/context/halves.h"
 #include "ir/float.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -27,6 +28,14 @@ llvm::Value* FromDouble(Emitter& e, llvm::Value* x) {
   auto& b = e.b();
   llvm::Value* f = b.CreateIntrinsic(llvm::Intrinsic::nvvm_d2f_rz, {x});
   return SetLastBitIf(e, b.CreateFCmpUNE(b.CreateFPExt(f, b.getDoubleTy()), x), f);
+}
+
+// The upper half of a float. Of a pair that came as one word, the upper one is there already, and one instruction clears the lower one: LLVM
+// would take it out of the word and shift it back.
+llvm::Value* FromBf16(Emitter& e, llvm::Value* v) {
+  auto& b = e.b();
+  if (llvm::Value* word = WordOfHalf(v, 1)) return Float(e, b.CreateAnd(word, e.I32(0xFFFF0000)));
+  return Float(e, b.CreateShl(b.CreateZExt(e.ToBits(v), b.getInt32Ty()), 16));
 }
 
 // f8E8M0FNU: the exponent of a float; 2^-127 is subnormal there.
@@ -272,7 +281,7 @@ llvm::Value* ToFloat(Emitter& e, Elem from, llvm::Value* v) {
     case Elem::kF32:
     case Elem::kTF32: return v;
     case Elem::kF16: return b.CreateFPExt(v, b.getFloatTy());
-    case Elem::kBF16: return Float(e, b.CreateShl(b.CreateZExt(e.ToBits(v), b.getInt32Ty()), 16));
+    case Elem::kBF16: return FromBf16(e, v);
     case Elem::kF64: return FromDouble(e, v);
     case Elem::kF8E8M0FNU: return FromExponent(e, v);
     case Elem::kF8E5M2:

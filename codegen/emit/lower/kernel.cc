@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/context/symbol.h"
+#include "codegen/emit/elementwise/pairs.h"
+#include "codegen/emit/elementwise/quotients.h"
 #include "codegen/emit/lower/skip_ones.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/producer.h"
@@ -40,12 +42,17 @@ size_t EqualRegisters(Emitter& e, const ir::Value* v) {
 }
 
 // One register after the other: the operands of an elementwise operation have one layout.
-void LowerElementwise(Emitter& e, const ir::Op& op, llvm::Value* (*fn)(Emitter&, const ir::Op&, Operands)) {
+void LowerElementwise(Emitter& e, const ir::Op& op, EmitFn fn) {
   if (DecisionOf<Decision::kSkipsOnes>(op)) return MultiplyUnlessOnes(e, op, fn);
   const size_t n = e.layout(op.result(0)).registers();
   Registers out(n);
   std::vector<llvm::Value*> in(op.num_operands());
   if (TakesPairs(e, op)) return e.Set(op.result(0), EmitPairs(e, op, e.regs(op.operand(0)), IsInCopyingLoop(op)));
+  if (DividesTogether(e, op)) {
+    return e.Set(op.result(0), EmitQuotients(e, op, e.regs(op.operand(0)), e.regs(op.operand(1))));
+  }
+  if (Registers narrow = NarrowQuotients(e, op); !narrow.empty()) return e.Set(op.result(0), std::move(narrow));
+  if (Registers halves = EmitOnHalves(e, op, fn); !halves.empty()) return e.Set(op.result(0), std::move(halves));
   const size_t equal = EqualRegisters(e, op.result(0));
   for (size_t r = 0; r < n && !e.refused(); ++r) {
     if (r % equal != 0) {

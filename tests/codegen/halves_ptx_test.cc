@@ -1,0 +1,138 @@
+// Values of 16 bits that lie two in a word, and quotients: what they take in instructions and registers.
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "codegen/target/target.h"
+#include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
+
+namespace tile::codegen {
+namespace {
+
+// y = BODY of x, along rows of 4096 elements.
+std::string Rows(const std::string& body) {
+  return absl::StrReplaceAll(R"(
+entry @rows(%x: tile<ptr<bf16>>, %y: tile<ptr<bf16>>, %m: tile<i32>) {
+  %i, %j, %k = get_tile_block_id
+  %xt = make_tensor_view %x, shape = [%m, 4096], strides = [4096, 1]
+  %yt = make_tensor_view %y, shape = [%m, 4096], strides = [4096, 1]
+  %xv = make_partition_view %xt : partition_view<tile=(1x4096)>
+  %yv = make_partition_view %yt : partition_view<tile=(1x4096)>
+  %a = load_view_tko weak %xv[%i, 0]
+BODY
+  store_view_tko weak %r, %yv[%i, 0]
+  return
+}
+)",
+                             {{"BODY", body}});
+}
+
+constexpr char kShares[] = R"(
+  %w = ftof %a : tile<1x4096xbf16> -> tile<1x4096xf32>
+  %s = reduce %w dim=1 identities=[0.0 : f32] : tile<1x4096xf32> -> tile<1xf32> (%e: tile<f32>, %t: tile<f32>) {
+    %u = addf %e, %t
+    yield %u : tile<f32>
+  }
+  %s1 = reshape %s : tile<1xf32> -> tile<1x1xf32>
+  %all = broadcast %s1 : tile<1x1xf32> -> tile<1x4096xf32>
+  %q = divf %w, %all
+  %r = ftof %q : tile<1x4096xf32> -> tile<1x4096xbf16>)";
+
+CompiledText Aligned(const std::string& text, int sm = 90) {
+  CompiledText c = CompileText(text, *FindTarget(sm), "", /*descriptors=*/false, /*aligned=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, sm), "");
+  return c;
+}
+
+// 32 elements in each of 128 threads.
+TEST(HalvesPtx, QuotientsShareReciprocalAndTest) {
+  const CompiledText c = Aligned(Rows(kShares));
+  EXPECT_EQ(Count(c.ptx, "rcp.approx.ftz.f32"), 1);
+  EXPECT_EQ(Count(c.ptx, " bra FIT;"), 32 / 8);
+  EXPECT_EQ(Count(c.ptx, "div.rn.f32"), 32);
+  // Each group is rounded before the next one is divided.
+  const size_t first = c.ptx.find("FIT:"), second = c.ptx.find("FIT:", first + 1);
+  const size_t rounded = c.ptx.find("cvt.rn.bf16x2.f32");
+  EXPECT_LT(first, rounded);
+  EXPECT_LT(rounded, second);
+}
+
+TEST(HalvesPtx, QuotientsOfManyDivisors) {
+  const CompiledText c = Aligned(Rows(R"(
+  %w = ftof %a : tile<1x4096xbf16> -> tile<1x4096xf32>
+  %e = exp2 %w
+  %q = divf %w, %e
+  %r = ftof %q : tile<1x4096xf32> -> tile<1x4096xbf16>)"));
+  const int each = Count(c.ptx, "rcp.approx.ftz.f32");
+  EXPECT_GE(each, 8);
+  EXPECT_EQ(Count(c.ptx, "div.rn.f32"), each);
+  EXPECT_EQ(Count(c.ptx, " bra FIT;"), each / 8);
+}
+
+TEST(HalvesPtx, ArithmeticOnPairs) {
+  const std::string text = Rows(R"(
+  %s = addf %a, %a
+  %p = mulf %s, %a
+  %n = negf %p
+  %r = fma %n, %a, %s)");
+  const CompiledText c = Aligned(text);
+  const int pairs = Count(c.ptx, "add.rn.bf16x2");
+  EXPECT_GT(pairs, 0);
+  EXPECT_EQ(Count(c.ptx, "mul.rn.bf16x2"), pairs);
+  EXPECT_EQ(Count(c.ptx, "fma.rn.bf16x2"), pairs);
+  EXPECT_EQ(Count(c.ptx, ".rn.bf16 "), 0);
+  // Words are neither taken apart nor put together.
+  EXPECT_EQ(Count(c.ptx, "%rs"), 0);
+  const CompiledText f16 = Aligned(absl::StrReplaceAll(text, {{"bf16", "f16"}}), 75);
+  EXPECT_EQ(Count(f16.ptx, "add.rn.f16x2"), Count(f16.ptx, "fma.rn.f16x2"));
+  EXPECT_EQ(Count(f16.ptx, ".rn.f16 "), 0);
+  // bf16 has no sum there.
+  EXPECT_EQ(Count(Aligned(text, 80).ptx, "add.rn.bf16x2"), 0);
+}
+
+TEST(HalvesPtx, UpperHalvesAreFloats) {
+  const CompiledText c = Aligned(Rows(kShares));
+  EXPECT_EQ(Count(c.ptx, ", -65536;"), 16);
+  EXPECT_EQ(Count(c.ptx, "cvt.u32.u16"), 0);
+}
+
+TEST(HalvesPtx, SignsOfWhatIsComputedWith) {
+  const std::string text = Rows(R"(
+  %w = ftof %a : tile<1x4096xbf16> -> tile<1x4096xf32>
+  %twice = addf %w, %w
+  %minus = negf %twice
+  %e = exp2 %minus
+  %r = ftof %e : tile<1x4096xf32> -> tile<1x4096xbf16>)");
+  EXPECT_EQ(Count(Aligned(text).ptx, "xor.b32"), 0);
+  // Of what is stored, NaN keeps its bits.
+  EXPECT_GT(Count(Aligned(absl::StrReplaceAll(text, {{"ftof %e", "ftof %minus"}})).ptx, "xor.b32"), 0);
+}
+
+TEST(HalvesPtx, QuotientsOfOne) {
+  const CompiledText c = Aligned(Rows(R"(
+  %w = ftof %a : tile<1x4096xbf16> -> tile<1x4096xf32>
+  %one = constant <f32: 1.0> : tile<1x4096xf32>
+  %q = divf %one, %w rounding<approx> flush_to_zero
+  %r = ftof %q : tile<1x4096xf32> -> tile<1x4096xbf16>)"));
+  EXPECT_GT(Count(c.ptx, "rcp.approx.ftz.f32"), 0);
+  EXPECT_EQ(Count(c.ptx, "div.approx"), 0);
+}
+
+// Two groups of eight in each of 512 threads, all loads in front: what is divided first is stored before the second group is divided.
+TEST(HalvesPtx, FewLoadsInPieces) {
+  const CompiledText c = Aligned(absl::StrReplaceAll(Rows(R"(
+  %w = ftof %a : tile<1x4096xbf16> -> tile<1x4096xf32>
+  %e = exp2 %w
+  %q = divf %w, %e
+  %r = ftof %q : tile<1x4096xf32> -> tile<1x4096xbf16>)"),
+                                                     {{"4096", "8192"}}));
+  const size_t first = c.ptx.find(" bra FIT;"), second = c.ptx.find(" bra FIT;", first + 1);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_LT(c.ptx.find("st.global"), second);
+}
+
+}  // namespace
+}  // namespace tile::codegen
