@@ -53,7 +53,7 @@ inline constexpr int64_t kReuse = 56;
 // 59.8, 49.0; of 1024 with 4, 2, 1: 7.1, 5.9, 5.5; sums down 32 x 128 with 16, 8, 4: 7.5, 3.5, 3.4). But two warps to a row cost less
 // than the loads of one iteration that more warps begin (sums of rows in rounds of 8 x 512: 45.8 with 16, 47.9 with 8).
 inline constexpr Share kRows = {32, 96};
-// Where no loop loads, and nothing wider than 16 bits: as many bytes (H200, 8192 of bf16, 8 and 4 warps: softmax 71.3, 67.7 us, rms norm 66.7, 66.0).
+// Where no loop loads, and nothing wider than 16 bits: as many bytes (H200, 8192 of bf16, 8 and 4 warps: softmax 72.3, 68.0 us, rms norm 67.2, 66.4; of 16384 with 16 and 8: 68.7, 67.6).
 inline constexpr int64_t kLargestOfNarrowRows = 64;
 // Rows that blocks walk over come early, two vectors of a thread (softmax of bf16, rows of 2048: 9.7 us with 8 warps, 7.8 with 4; of 4096: 28.9 with
 // 16, 25.6 with 8; f32 of 4096: 49.4 with 16, 51.3 with 8), and of a short row with four warps nevertheless.

@@ -64,7 +64,8 @@ Registers EmitOnHalves(Emitter& e, const ir::Op& op, EmitFn emit) {
   if (!HasInstruction(e, op) || e.layout(op.result(0)).registers() % 2 != 0 || !AllAreOne(e, op)) return {};
   Registers out;
   llvm::Type* type = e.RegisterType(op.result(0)->type().elem());
-  for (size_t r = 0; r < e.layout(op.result(0)).registers(); r += 2) {
+  const size_t n = e.layout(op.result(0)).registers();
+  for (size_t r = 0; r < n; r += 2) {
     Registers words;
     for (int i = 0; i < op.num_operands(); ++i) {
       words.push_back(PackWord(e, Operands(e.regs(op.operand(i))).subspan(r, 2)));
