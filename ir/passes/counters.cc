@@ -53,6 +53,15 @@ Value* Iteration(Builder& b, const CarryingLoop& loop, uint64_t step) {
   return ops::Divi(b, n, ops::Integer(b, n->type(), static_cast<int64_t>(step)), Signedness::kUnsigned);
 }
 
+// It begins with the lower bound divided by the step, downwards, and counts iterations: it is the index divided by the step.
+bool IsQuotient(const CarryingLoop& loop, const Counter& c, uint64_t step) {
+  const Op* init = loop.init(c.carried)->def();
+  const auto div = As<DiviOp>(init);
+  return div && AddiOp::Is(c.update) && IsSplat(c.amount, 1) && div->lhs() == loop.op().operand(0) &&
+         IsSplat(div->rhs(), static_cast<int64_t>(step)) && div->signedness() == Signedness::kSigned &&
+         div->rounding() == Rounding::kNegativeInf && !ForOp(&loop.op()).unsigned_cmp();
+}
+
 bool Compute(Module* module, const CarryingLoop& loop, const Counter& c, uint64_t step) {
   Value* arg = loop.arg(c.carried);
   std::vector<std::pair<Op*, int>> uses;
@@ -65,6 +74,10 @@ bool Compute(Module* module, const CarryingLoop& loop, const Counter& c, uint64_
   if (uses.empty()) return false;
   Value* now = nullptr;
   WriteBefore(module, loop.body()->front(), [&](Builder& b) {
+    if (IsQuotient(loop, c, step)) {
+      now = ops::Divi(b, loop.index(), loop.op().operand(2), Signedness::kSigned, Rounding::kNegativeInf);
+      return;
+    }
     Value* n = Iteration(b, loop, step);
     if (WidthOf(n) > WidthOf(arg)) n = ops::Trunci(b, arg->type(), n);
     if (WidthOf(n) < WidthOf(arg)) n = ops::Exti(b, arg->type(), n, Signedness::kUnsigned);

@@ -14,6 +14,8 @@
 //                                                                    continue %j
 //                                                                  }
 //
+// A number that begins with %a / 32, rounded down, and counts iterations, is %i / 32.
+//
 // The step must be a constant, the number an integer scalar that every iteration changes by the same amount, which the loop does not
 // change. Sums wrap in both forms alike: what is promised of the carried one is not needed. What is only carried then is left for
 // RemoveUnused. Takes time proportional to the program. Not thread-safe with other changes of the module.

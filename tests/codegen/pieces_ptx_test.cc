@@ -135,6 +135,8 @@ TEST(PiecesPtx, TwoStagesOfALateProduct) {
   EXPECT_EQ(Count(c.ptx, "mbarrier.arrive.shared::cta.b64 _, "), 1 + 2 * 2);
   // TMA brings keys while threads bring queries.
   EXPECT_LT(c.ptx.find("cp.async.bulk.tensor"), c.ptx.find("st.shared"));
+  // And before they have come: the fence, in which ptxas waits for loads, is for what threads store.
+  EXPECT_LT(c.ptx.find("cp.async.bulk.tensor"), c.ptx.find("fence.proxy.async"));
 }
 
 // A warpgroup whose two stages take all of the shared memory would be alone on the multiprocessor; with one place more than an iteration has operands, two

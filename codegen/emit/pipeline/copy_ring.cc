@@ -124,12 +124,15 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   if (apart_) late_tma_.emplace(e, stages_);
   PlaceWidened();
   // The ring of an earlier loop, or this one, may still be read; what other threads wrote before the loop may be loaded.
-  bool waits = used || loop.parent() != nullptr;
-  for (const ir::Op* op : *copy.region(0)) waits = waits || (op->info()->is_access() && e.order().NeedsBarrier(*op));
-  // TMA writes where threads may have written.
-  if (tma_) FenceForAsync();
+  bool waits = used || loop.parent() != nullptr || e.blocks().next() != nullptr;
+  for (const ir::Op* op : *copy.region(0)) {
+    waits = waits || DecisionOf<Decision::kMakesMap>(*op) || (op->info()->is_access() && e.order().NeedsBarrier(*op));
+  }
+  // TMA writes where threads may have written. Where none has, its first copies need not wait for what threads load meanwhile, as they would
+  // behind this fence.
+  if (tma_ && waits) FenceForAsync();
   maps.Make();
-  if (waits || tma_) e.Barrier();
+  if (waits) e.Barrier();
   only_computes_ = OnlyComputes();
   for (const ir::Op* op : *loop.region(0)) {
     if (DecisionOf<Decision::kAsync>(*op)) async_.push_back(op);
