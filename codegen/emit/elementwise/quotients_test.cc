@@ -1,4 +1,4 @@
-// The arithmetic of quotients.h where it is hardest: a / b next to the middle of two floats, at the ends of the range.
+// The arithmetic of codegen/emit/elementwise/quotients.h where it is hardest: a / b next to the middle of two floats, at the ends of the range.
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -9,7 +9,7 @@
 namespace tile::codegen {
 namespace {
 
-// From an estimate of 1 / b, as quotients.cc has it.
+// From an estimate of 1 / b, as codegen/emit/elementwise/quotients.cc has it.
 float Quotient(float a, float b, float estimate) {
   const float r = std::fma(estimate, std::fma(-b, estimate, 1.0f), estimate);
   const float q = a * r;
