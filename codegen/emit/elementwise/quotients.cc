@@ -7,6 +7,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/halves.h"
 #include "codegen/emit/elementwise/float_codes.h"
+#include "codegen/emit/elementwise/quotient_range.h"
 #include "ir/op_views.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/Constants.h"
@@ -18,9 +19,8 @@ namespace {
 using llvm::Value;
 
 constexpr size_t kGroup = 8;
-// |a| between 2^-86 and 2^86, or zero, and b between 2^-38 and 2^38: the quotient is between 2^-124 and 2^124, and the rest, a multiple of
-// 2^-47 |a|, is exact. b is not negative, so that a zero's sign comes out right.
-constexpr int kExponentOfA = 86, kExponentOfB = 38;
+// b is not negative, so that a zero's sign comes out right.
+constexpr int kExponentOfA = QuotientRange::kNumerator, kExponentOfB = QuotientRange::kDivisor;
 constexpr uint32_t BitsOfPower(int exponent) { return static_cast<uint32_t>(127 + exponent) << 23; }
 
 Value* Fma(Emitter& e, Value* a, Value* b, Value* c) {
