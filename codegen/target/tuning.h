@@ -128,8 +128,8 @@ inline constexpr int64_t kBesideLate = 40;
 // keys and values from the L2 (H200: heads of 256, 64 x 32: 557 us, joined 511; MLA, 64 x 64, 8192 keys: 2484, 2376), and of one that is alone
 // (heads of 256, 64 x 64: 641, 408). Of three they stay (heads of 64, 64 x 128: 564, joined 638).
 inline constexpr int64_t kPercentOfRows = 94, kPercentOfRowsAlone = 68;
-// Where rows have different numbers of iterations, those that only one of two blocks has come on top: with 32 blocks along the grid MLA takes 217
-// instead of 202 us; both lines meet at 66.
+// Where rows have different numbers of iterations, those that only one of two blocks has come on top: with 32, 64, 128 and 256 blocks along the grid
+// MLA takes 217, 676, 2376 and 2174 us instead of 202, 667, 2484 and 2369.
 inline constexpr int64_t kLeastOfUnequalRows = 72;
 // Tensor cores work so many cycles for one warpgroup's products of an iteration, or two warpgroups don't take turns (bf16, 4096 queries and
 // keys: heads of 128, 128 x 128, 1024 cycles: 895 us in turns, 1005 without; 128 x 64, 512 cycles: 1023 and 1012; heads of 64, 128 x 128, 512
