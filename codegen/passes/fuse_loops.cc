@@ -230,9 +230,11 @@ class Fuser {
 
   void Rewrite(const Bounds& bounds, const Comparison& comparison) {
     Value *lower = bounds.lower, *upper = bounds.upper;
+    Facts facts;
+    const bool in_order = facts.RangeOf(lower).upper <= facts.RangeOf(bounds.border).lower;
     ir::WriteBefore(module_, second_, [&](Builder& b) {
       if (bounds.known) return;
-      lower = op::Mini(b, lower, bounds.border, ir::Signedness::kSigned);
+      if (!in_order) lower = op::Mini(b, lower, bounds.border, ir::Signedness::kSigned);
       upper = op::Maxi(b, upper, bounds.border, ir::Signedness::kSigned);
     });
     const ir::CarryingLoop a(*first_), b(*second_);
