@@ -153,20 +153,24 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   read_phase_ = variable(e.I32(TmaStages::kFirstRead), persists);
   write_phase_ = variable(e.I32(TmaStages::kFirstFill), persists);
   ahead_ = variable(e.scalar(loop.operand(0)), false);
-  // Warp 0 alone follows what TMA copies begin.
-  more_ = variable(tma_ ? b.CreateAnd(runs, b.CreateICmpEQ(e.threads().warp(), e.I32(0))) : runs, false);
+  // Warp 0 alone follows what TMA copies begin; where the loop runs once, the others do up to there.
+  const bool shares = in_pieces() && loop.parent() == nullptr && e.blocks().next() == nullptr;
+  llvm::Value* follows = b.CreateAnd(runs, b.CreateICmpEQ(e.threads().warp(), e.I32(0)));
+  more_ = variable(tma_ && !shares ? follows : runs, false);
   if (keeps_ && tma_) any_ = variable(b.getFalse(), false);
   if (apart_) late_phase_ = variable(e.I32(TmaStages::kFirstRead), persists);
-  BeginCopies();
+  BeginCopies(shares);
+  if (tma_ && shares) b.CreateStore(b.CreateAnd(Now(more_), follows), more_);
   // What threads bring themselves does not wait behind copies by TMA.
   if (tma_) StageInvariants();
 }
 
 // Of the first iterations.
-void CopyRing::BeginCopies() {
+void CopyRing::BeginCopies(bool shares) {
   auto& b = e_.b();
-  if (stage_.piece_bytes > 0) {
-    for (int i = 0; i + 1 < stages_; ++i) FetchPiece(i);
+  if (in_pieces()) {
+    // By different warps, if they may: one would take as long for all as queries take to come from memory, and store its own later.
+    for (int i = 0; i + 1 < stages_; ++i) FetchPiece(i, shares ? i % e_.num_warps() : -1);
     return;
   }
   llvm::BasicBlock *before = b.GetInsertBlock(), *round = e_.NewBlock("begin"), *after = e_.NewBlock("begun");
@@ -253,7 +257,7 @@ void CopyRing::ReleasePiece() {
   Step(release_);
 }
 
-void CopyRing::FetchPiece(int piece) {
+void CopyRing::FetchPiece(int piece, int warp) {
   auto& b = e_.b();
   const int all = stage_.pieces();
   piece %= all;
@@ -266,12 +270,18 @@ void CopyRing::FetchPiece(int piece) {
   b.SetInsertPoint(fill);
   const StagedTile& from = stage_.tiles[tile];
   if (tma_) {
-    ByFirstWarp([&] {
+    llvm::BasicBlock *start = e_.NewBlock("start"), *started = e_.NewBlock("started");
+    llvm::Value* starts = warp < 0 ? b.getTrue() : b.CreateICmpEQ(e_.threads().warp(), e_.I32(warp));
+    b.CreateCondBr(starts, start, started);
+    b.SetInsertPoint(start);
+    ByOneWarp([&] {
       Compute(iv);
       full_ = tma_->Begin(Now(write_), Now(write_phase_), mine_, from.bytes());
       llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, at);
       LoadByTma(e_, *from.load, from, b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
     });
+    b.CreateBr(started);
+    b.SetInsertPoint(started);
   } else {
     Compute(iv);
     llvm::Value* first = b.CreateSub(at, e_.I32(part * stage_.piece_bytes));
@@ -461,8 +471,8 @@ void CopyRing::Fetch(bool frees_stage) {
   if (!tma_) EndGroup();
 }
 
-// A thread of warp 0 does, mine_.
-void CopyRing::ByFirstWarp(const std::function<void()>& start_copies) {
+// A thread of the warp does, mine_.
+void CopyRing::ByOneWarp(const std::function<void()>& start_copies) {
   mine_ = e_.threads().IsElected();
   start_copies();
 }
@@ -478,7 +488,7 @@ int64_t CopyRing::BytesByTma(bool for_late) const {
 }
 
 void CopyRing::FillByTma(llvm::Value* iv, llvm::Value* at) {
-  ByFirstWarp([&] {
+  ByOneWarp([&] {
     full_ = tma_->Begin(Now(write_), Now(write_phase_), mine_, BytesByTma(false));
     Compute(iv);
     Bring(at);
@@ -491,7 +501,7 @@ void CopyRing::FetchLate() {
   llvm::BasicBlock *fill = e_.NewBlock("fetch"), *filled = e_.NewBlock("fetched");
   b.CreateCondBr(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), fill, filled);
   b.SetInsertPoint(fill);
-  ByFirstWarp([&] {
+  ByOneWarp([&] {
     llvm::Value* phase = b.CreateXor(Now(late_phase_), e_.I32(TmaStages::kFirstFill ^ TmaStages::kFirstRead));
     full_ = late_tma_->Begin(Now(current_), phase, mine_, BytesByTma(true));
     Compute(e_.scalar(loop_.region(0)->arg(0)));

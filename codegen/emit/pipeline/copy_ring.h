@@ -97,19 +97,21 @@ class CopyRing {
   void FenceForAsync();
   void PlaceWidened();
   void StageInvariants();
-  void BeginCopies();
+  // `shares`: several warps start pieces.
+  void BeginCopies(bool shares);
   void Arrive();
   // The next iteration's copies, if there is one; a group in any case. `frees_stage`: the stage is read until FreeStage.
   void Fetch(bool frees_stage);
   void FreeStage();
   void EndGroup();
-  // The copies of a piece, by its number among those of an iteration; behind the last one comes the next iteration.
-  void FetchPiece(int piece);
+  // The copies of a piece, by its number among those of an iteration; behind the last one comes the next iteration. Of those by TMA this warp starts
+  // them; -1: the one that more_ lets come here.
+  void FetchPiece(int piece, int warp = -1);
   void NextToFetch(llvm::Value* iv);
   // What is done for an iteration's copies can be done where there is no such iteration, too: copies under a predicate take the place of a
   // branch, and the assembler moves instructions that compute addresses to where threads would wait.
   bool OnlyComputes() const;
-  void ByFirstWarp(const std::function<void()>& start_copies);
+  void ByOneWarp(const std::function<void()>& start_copies);
   void FillByTma(llvm::Value* iv, llvm::Value* at);
   // This iteration's operands of late products, where they come apart.
   void FetchLate();
