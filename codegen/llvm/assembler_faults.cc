@@ -108,6 +108,28 @@ void ConvertBitsBySelect(llvm::Function* f) {
   }
 }
 
+// Of 16 bits and less, by the complement, which neither LLVM nor ptxas takes for one.
+void NegateByComplement(llvm::Function* f) {
+  std::vector<llvm::BinaryOperator*> negations;
+  for (llvm::Instruction& i : llvm::instructions(*f)) {
+    auto* sub = llvm::dyn_cast<llvm::BinaryOperator>(&i);
+    if (sub == nullptr || sub->getOpcode() != llvm::Instruction::Sub) continue;
+    const auto* zero = llvm::dyn_cast<llvm::ConstantInt>(sub->getOperand(0));
+    if (zero != nullptr && zero->isZero() && zero->getBitWidth() > 1 && zero->getBitWidth() <= 16)
+      negations.push_back(sub);
+  }
+  for (llvm::BinaryOperator* sub : negations) {
+    llvm::IRBuilder<> b(sub);
+    llvm::Type* half = b.getInt16Ty();
+    auto* text = llvm::InlineAsm::get(llvm::FunctionType::get(half, {half}, false),
+                                      "{ .reg .b16 x; not.b16 x, $1; add.s16 $0, x, 1; }", "=h,h", false);
+    llvm::CallInst* negative = b.CreateCall(text, {b.CreateZExt(sub->getOperand(1), half)});
+    negative->setDoesNotAccessMemory();
+    sub->replaceAllUsesWith(b.CreateTrunc(negative, sub->getType()));
+    sub->eraseFromParent();
+  }
+}
+
 }  // namespace
 
 void AvoidAssemblerFaults(llvm::Module* module) {
@@ -115,6 +137,7 @@ void AvoidAssemblerFaults(llvm::Module* module) {
     if (!f.isDeclaration()) KeepRolledWhatMustBe(f);
     RemoveUnusedShuffles(&f);
     ConvertBitsBySelect(&f);
+    NegateByComplement(&f);
     for (llvm::Instruction& i : llvm::instructions(f)) {
       auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
       if (call != nullptr && IsUnusedAcquire(*call)) AcquireByFence(call);

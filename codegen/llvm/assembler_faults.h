@@ -10,6 +10,8 @@
 //   takes the sums before the wait behind the loop.
 // * An acquiring load whose result nobody uses becomes a relaxed one and a fence, which order the same. ptxas 12.8 to 13.5 removes
 //   the load and, with it, the descriptor that other accesses to global memory take: they end with an illegal instruction.
+// * Negatives of 16 bits are the complement and one. ptxas 12.8 and 13.0 (not 13.5) negate behind the widening of the number, so that the least
+//   one becomes positive.
 // * A signed bit becomes a float by a choice between 0 and -1. LLVM 22 gives 1 for a bf16.
 #ifndef TILE_CODEGEN_LLVM_ASSEMBLER_FAULTS_H_
 #define TILE_CODEGEN_LLVM_ASSEMBLER_FAULTS_H_

@@ -121,6 +121,23 @@ entry @k(%p: tile<ptr<i64>>, %out: tile<ptr<i64>>) {
   EXPECT_EQ(Count(used.ptx, "ld.acquire.gpu"), 1) << used.ptx;
 }
 
+// The least number is its own negative.
+TEST(AssemblerFaults, NegativesOfHalvesAreComplements) {
+  const CompiledText c = CompileText(R"(
+entry @k(%p: tile<ptr<i16>>, %out: tile<ptr<i32>>) {
+  %x, %t1 = load_ptr_tko weak %p : tile<ptr<i16>> -> tile<i16>, token
+  %n = negi %x : tile<i16>
+  %w = exti %n signed : tile<i16> -> tile<i32>
+  store_ptr_tko weak %out, %w : tile<ptr<i32>>, tile<i32> -> token
+  return
+}
+)",
+                                     90);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(Count(c.ptx, "neg.s16"), 0) << c.ptx;
+  EXPECT_EQ(Count(c.ptx, "not.b16"), 1) << c.ptx;
+}
+
 // The word is not known: a part of it is the number of blocks.
 TEST(AssemblerFaults, RightOperandsOfOneWord) {
   const auto product = [](const char* type, int k) {
