@@ -106,6 +106,12 @@ bool Multiplies(const Op& loop) {
   return false;
 }
 
+bool HoldsProducts(const Op& loop) {
+  bool holds = false;
+  ir::Walk(loop.region(0), [&](const Op* op) { holds = holds || op->info()->family == ir::Family::kMma; });
+  return holds;
+}
+
 bool WorksOnRows(const Op& mma) {
   if (!IsProduct(mma)) return false;
   return LeadsToRows(mma.result(0)) || ComesFromProduct(ir::ProductOp(mma).lhs());

@@ -19,6 +19,8 @@ namespace tile::codegen {
 bool IsProduct(const ir::Op& op);
 // One of them stands in the loop's body, not in another loop inside.
 bool Multiplies(const ir::Op& loop);
+// Anywhere in the loop, also a scaled one.
+bool HoldsProducts(const ir::Op& loop);
 
 bool WorksOnRows(const ir::Op& mma);
 

@@ -14,6 +14,7 @@
 #include "codegen/analysis/access_order.h"
 #include "codegen/analysis/begins_at_block.h"
 #include "codegen/analysis/live_registers.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/passes/keep_tiles.h"
 #include "codegen/passes/slice_cone.h"
@@ -496,11 +497,8 @@ void DropUnusedLoads(int64_t limit, ir::Module* module, ir::Function* function) 
 // other, smaller ones come early (codegen/passes/flatten_rounds.h).
 bool GoesOverTiles(const Block& block) {
   const Op* loop = block.parent();
-  if (loop == nullptr || !ir::ForOp::Is(loop) || !BeginsAtBlock(*loop) || ir::CarryingLoop(*loop).num_carried() > 0)
-    return false;
-  bool multiplies = false;
-  ir::Walk(loop->region(0), [&](const Op* op) { multiplies = multiplies || op->info()->family == ir::Family::kMma; });
-  return !multiplies;
+  return loop != nullptr && ir::ForOp::Is(loop) && BeginsAtBlock(*loop) && ir::CarryingLoop(*loop).num_carried() == 0 &&
+         !HoldsProducts(*loop);
 }
 
 int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {

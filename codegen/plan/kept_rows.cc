@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/analysis/product_chain.h"
 #include "codegen/target/target.h"
 #include "codegen/target/tuning.h"
 #include "ir/loops.h"
@@ -15,12 +16,6 @@ using ir::Op;
 using ir::Value;
 
 constexpr int kLanes = 32;
-
-bool Multiplies(const Op* loop) {
-  bool found = false;
-  ir::Walk(loop->region(0), [&](const Op* op) { found = found || op->info()->family == ir::Family::kMma; });
-  return found;
-}
 
 // The row of which the value has copies, one below the other; null: none.
 const Value* RowOf(const Value* v) {
@@ -37,7 +32,7 @@ const Value* RowOf(const Value* v) {
 
 void KeptRows::Note(ir::Block* body) {
   ir::Walk(body, [&](const Op* op) {
-    if (op->info()->has(ir::kLoop) && !Multiplies(op)) NoteLoop(op);
+    if (op->info()->has(ir::kLoop) && !HoldsProducts(*op)) NoteLoop(op);
   });
 }
 
