@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/begins_at_block.h"
 #include "codegen/analysis/live_registers.h"
@@ -168,23 +169,24 @@ class WalkingLoop {
       return -1;
     bool rows = false;
     for (int k = 0; k < view.rank(); ++k) rows = rows || HasUnitStride(view, k);
-    if (!rows || Moves(access.view())) return -1;
+    absl::flat_hash_set<const Value*> still;
+    if (!rows || Moves(access.view(), &still)) return -1;
     const ir::OperandRange index = access.index();
     int moves = -1;
     for (size_t k = 0; k < index.size(); ++k) {
-      if (!Moves(index[k])) continue;
+      if (!Moves(index[k], &still)) continue;
       if (moves >= 0) return -1;
       moves = static_cast<int>(k);
     }
     return moves;
   }
 
-  // It is another one in each iteration.
-  bool Moves(const Value* v) const {
+  // It is another one in each iteration. `still`: known to be none.
+  bool Moves(const Value* v, absl::flat_hash_set<const Value*>* still) const {
     if (v == carrying_.index()) return true;
-    if (!ir::IsInside(v, loop_) || v->def() == nullptr) return false;
+    if (!ir::IsInside(v, loop_) || v->def() == nullptr || !still->insert(v).second) return false;
     for (int i = 0; i < v->def()->num_operands(); ++i) {
-      if (Moves(v->def()->operand(i))) return true;
+      if (Moves(v->def()->operand(i), still)) return true;
     }
     return false;
   }

@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/op_rules.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/passes/unused.h"
 #include "ir/create_like.h"
 #include "ir/loops.h"
@@ -21,8 +21,6 @@ using ir::Opcode;
 using ir::Value;
 
 constexpr int kMostTileOps = 64;  // that are done again for the pointers and the mask of a load
-
-bool IsTile(const Value* v) { return v->type().is_tile() && !v->type().is_scalar(); }
 
 // No write comes before this token, as far as `known` (values of which that is settled) does not say so already.
 bool NoWriteBefore(const Value* token, absl::FunctionRef<bool(const Value*)> known,
@@ -65,8 +63,8 @@ bool LoopLoads::InLoop(const Value* v) const { return ir::IsInside(v, loop_); }
 
 // The value can be computed for another value of the induction variable, at another time. `tiles`: how many operations on tiles
 // that still may take; null: none.
-bool LoopLoads::CanCopy(const Value* v, int* tiles) const {
-  if (v == body_->arg(0)) return true;
+bool LoopLoads::CanCopy(const Value* v, int* tiles, absl::flat_hash_set<const Value*>* scalars) const {
+  if (v == body_->arg(0) || scalars->contains(v)) return true;
   if (!InLoop(v)) return rules_.outside == nullptr || rules_.outside(v);
   const Op* def = v->def();
   if (def == nullptr || def->block() != body_ || !def->info()->has(ir::kPure) || def->num_regions() > 0) return false;
@@ -78,8 +76,9 @@ bool LoopLoads::CanCopy(const Value* v, int* tiles) const {
     if (tiles == nullptr || !by_elements || --*tiles < 0) return false;
   }
   for (int i = 0; i < def->num_operands(); ++i) {
-    if (!CanCopy(def->operand(i), tiles)) return false;
+    if (!CanCopy(def->operand(i), tiles, scalars)) return false;
   }
+  if (!IsTile(v)) scalars->insert(v);
   return true;
 }
 
@@ -131,8 +130,9 @@ std::string LoopLoads::WhyNot(const ProductOperand& operand) const {
 std::string LoopLoads::WhyNot(const Op& load) const {
   const bool through_pointers = ir::LoadPtrOp::Is(&load);
   int tiles = kMostTileOps;
+  absl::flat_hash_set<const Value*> scalars;
   for (const Value* place : PlacesOf(load)) {
-    if (CanCopy(place, through_pointers ? &tiles : nullptr)) continue;
+    if (CanCopy(place, through_pointers ? &tiles : nullptr, &scalars)) continue;
     if (tiles < 0) return "it takes too many operations to compute the pointers of a load";
     return through_pointers
                ? "the pointers of a load do not follow from the induction variable and from values of before the loop, "

@@ -24,6 +24,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "codegen/plan/staging.h"
@@ -69,7 +70,7 @@ class LoopLoads {
 
  private:
   bool InLoop(const ir::Value* v) const;
-  bool CanCopy(const ir::Value* v, int* tiles) const;
+  bool CanCopy(const ir::Value* v, int* tiles, absl::flat_hash_set<const ir::Value*>* scalars) const;
   bool IsHarmless(const ir::Value* token) const;
   bool FeedsProducts(const ir::Value* v) const;
   ir::Value* Copy(ir::Value* v);
