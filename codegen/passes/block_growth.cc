@@ -8,6 +8,7 @@
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/passes/split_view.h"
 #include "codegen/passes/unused.h"
 #include "ir/op_views.h"
@@ -18,8 +19,6 @@ namespace {
 
 using ir::Op;
 using ir::Value;
-
-bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
 // Which dimension of each operand grows with this one of the result; nothing if that is not known of the operation.
 std::optional<std::vector<int>> OperandsOf(const Op& op, int dim) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/begins_at_block.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/unused.h"
 #include "codegen/target/decisions.h"
@@ -28,8 +29,6 @@ struct Rounds {
   Op* inner = nullptr;
   int64_t slices = 0;
 };
-
-bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
 bool IsHarmless(const Op& op) {
   if (!op.info()->has(ir::kPure) || op.num_regions() > 0) return false;

@@ -9,6 +9,7 @@
 #include "codegen/analysis/access_order.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/slice_dims.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/passes/slice_cone.h"
 #include "ir/op_views.h"
 #include "ir/passes/rewrite.h"
@@ -26,8 +27,6 @@ using ir::Value;
 using op::Values;
 
 constexpr int kAlignment = 16;
-
-bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
 // In the order of memory.
 Elem Stored(ir::Element e) { return e.is_pointer() ? Elem::kI64 : e.kind; }

@@ -7,6 +7,7 @@
 #include "codegen/analysis/facts.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/pointer_copy.h"
 #include "codegen/plan/shared_account.h"
@@ -34,8 +35,6 @@ constexpr int kWorthMoving = 8;
 constexpr int kMostOfRow = 4;
 
 constexpr int64_t kWordBits = 32, kSectorBits = 256, kVectorBits = 128;  // of what goes to memory as one
-
-bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
 Shape WithoutOnes(absl::Span<const int64_t> shape) {
   Shape s;

@@ -16,6 +16,7 @@
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/passes/keep_tiles.h"
 #include "codegen/passes/slice_cone.h"
 #include "codegen/passes/slice_loop.h"
@@ -33,7 +34,6 @@ using ir::Op;
 using ir::Opcode;
 using ir::Value;
 
-bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 // A store, or an update whose old values nobody needs.
 bool IsStore(const Op& op) {
   const Value* tile = WrittenTile(op);

@@ -7,6 +7,7 @@
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/analysis/slice_dims.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/passes/slice_carry.h"
 #include "ir/op_views.h"
@@ -23,8 +24,6 @@ constexpr int64_t kWholeLine = 128;  // bytes that should be neighbours
 constexpr int64_t kWholeOperands = 2;
 constexpr int kCostOfCut = 16;  // a tile goes through shared memory in every iteration
 constexpr int kCostOfScan = 4;  // each iteration waits for the one before, and adds up its slice once more
-
-bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
 // The tile's dimension whose elements are neighbours in memory; of pointers, the last one probably.
 int FastestDim(const Op& access, int rank) {

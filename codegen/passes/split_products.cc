@@ -12,6 +12,7 @@
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/passes/fetch_ahead.h"
 #include "codegen/passes/join_blocks.h"
 #include "codegen/passes/split_view.h"
@@ -33,8 +34,6 @@ using ir::Value;
 
 constexpr int kParts = 2;
 constexpr int64_t kLeast = 64;  // rows and columns of a part: what wgmma multiplies
-
-bool IsTile(const Value* v) { return v->type().is_tile() && v->type().rank() > 0; }
 
 template <class F>
 void WalkInside(const Op& op, const F& visit) {

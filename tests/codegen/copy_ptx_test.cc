@@ -81,14 +81,17 @@ TEST(CopyPtx, OperandsOneByOne) {
   EXPECT_TRUE(IsCopied(absl::StrReplaceAll(Product(), {{"bf16", "tf32"}})));
 }
 
+// Of f32, rounded to tf32 for the product; the left operand is this value, which `made` makes.
+std::string RoundedToTf32(const std::string& left, const std::string& made = "") {
+  const std::string rounded = absl::StrCat(made, "    %xr = ftof ", left,
+                                           " : tile<64x32xf32> -> tile<64x32xtf32>\n"
+                                           "    %yr = ftof %y : tile<32x64xf32> -> tile<32x64xtf32>\n    %next");
+  return absl::StrReplaceAll(Aligned(), {{"bf16", "f32"}, {"mmaf %x, %y,", "mmaf %xr, %yr,"}, {"    %next", rounded}});
+}
+
 // Words of a computed operand lie along K as ldmatrix reads them: of vectors each would be moved once more.
 TEST(CopyPtx, ComputedWordsComeByLdmatrix) {
-  const std::string text =
-      absl::StrReplaceAll(Aligned(), {{"bf16", "f32"},
-                                      {"mmaf %x, %y,", "mmaf %xr, %yr,"},
-                                      {"    %next",
-                                       "    %w = negf %x\n    %xr = ftof %w : tile<64x32xf32> -> tile<64x32xtf32>\n"
-                                       "    %yr = ftof %y : tile<32x64xf32> -> tile<32x64xtf32>\n    %next"}});
+  const std::string text = RoundedToTf32("%w", "    %w = negf %x\n");
   // 64 x 32 words, of which a warp of four reads half: eight instructions that read four matrices of 8 x 4.
   EXPECT_EQ(Count(Compiled(text).ptx, "ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 8);
 }
@@ -96,12 +99,7 @@ TEST(CopyPtx, ComputedWordsComeByLdmatrix) {
 // f32 that is rounded to tf32 for the product lies in the stages as it is: mma.sync rounds fragments, of both operands here
 // 32 elements a thread; for wgmma each thread rounds what it copied, before the one barrier.
 TEST(CopyPtx, ConversionsThatKeepTheSize) {
-  const std::string text =
-      absl::StrReplaceAll(Aligned(), {{"bf16", "f32"},
-                                      {"mmaf %x, %y,", "mmaf %xr, %yr,"},
-                                      {"    %next",
-                                       "    %xr = ftof %x : tile<64x32xf32> -> tile<64x32xtf32>\n"
-                                       "    %yr = ftof %y : tile<32x64xf32> -> tile<32x64xtf32>\n    %next"}});
+  const std::string text = RoundedToTf32("%x");
   const CompiledText old = Compiled(text), now = Compiled(text, 90);
   for (const CompiledText* c : {&old, &now}) {
     EXPECT_EQ(Count(c->ptx, "cp.async.cg.shared.global"), 16);

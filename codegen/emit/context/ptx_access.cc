@@ -270,6 +270,12 @@ void CopyToShared(Emitter& e, const Address& to, const Address& from, int bytes,
   e.Ptx(b.getVoidTy(), text + ";", constraints, in, true);
 }
 
+void EndCopies(Emitter& e) { e.Ptx(e.b().getVoidTy(), "cp.async.commit_group;", "", {}, true); }
+
+void AwaitCopies(Emitter& e, int groups) {
+  e.Ptx(e.b().getVoidTy(), absl::StrCat("cp.async.wait_group ", groups, ";"), "", {}, true);
+}
+
 llvm::Value* And(Emitter& e, llvm::Value* a, llvm::Value* b) {
   if (a == nullptr) return b;
   return b == nullptr ? a : e.b().CreateAnd(a, b);

@@ -55,6 +55,9 @@ void Store(Emitter& e, const MemoryAccess& how, Address at, ir::Elem elem, Opera
 // (null: it is), nothing is read, and zeros come.
 void CopyToShared(Emitter& e, const Address& to, const Address& from, int bytes, llvm::Value* predicate,
                   llvm::Value* inside);
+// What this thread copied since the last call is a group; waits until no more than so many groups are on their way.
+void EndCopies(Emitter& e);
+void AwaitCopies(Emitter& e, int groups);
 
 // a && b, where null is true.
 llvm::Value* And(Emitter& e, llvm::Value* a, llvm::Value* b);

@@ -1,6 +1,7 @@
 #include "codegen/emit/elementwise/quotients.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -103,10 +104,8 @@ Value* Limit(Emitter& e, Value* divisor) {
   Value* above = b.CreateSub(e.ToBits(divisor), e.I32(BitsOfPower(-kExponentOfB)));
   Value* fit = b.CreateICmpULE(above, e.I32(BitsOfPower(kExponentOfB) - BitsOfPower(-kExponentOfB)));
   const auto constant = [&](double x) { return llvm::ConstantFP::get(divisor->getType(), x); };
-  return b.CreateSelect(fit, constant(static_cast<double>(uint64_t{1} << 43) * static_cast<double>(uint64_t{1} << 43)),
-                        constant(0));
+  return b.CreateSelect(fit, constant(std::ldexp(1.0, kExponentOfA)), constant(0));
 }
-static_assert(2 * 43 == kExponentOfA);
 
 }  // namespace
 

@@ -12,8 +12,6 @@
 namespace tile::codegen {
 namespace {
 
-void EndCopies(Emitter& e) { e.Ptx(e.b().getVoidTy(), "cp.async.commit_group;", "", {}, true); }
-
 // Groups of copies that an iteration ends: those of its copying loads, and those of a ring that all threads fill.
 int GroupsOf(const ir::Op& loop) {
   const ir::Op* ring = CopyIn(loop);
@@ -57,12 +55,6 @@ class CopiedLoad {
       }
     }
     return out;
-  }
-
-  // What was copied last is a group; waits until no more than so many groups are on their way.
-  void EndGroup() { EndCopies(e_); }
-  void Await(int groups) {
-    e_.Ptx(e_.b().getVoidTy(), absl::StrCat("cp.async.wait_group ", groups, ";"), "", {}, true);
   }
 
   // What `fn` emits is done if the condition, the same in all threads, holds.
@@ -167,24 +159,24 @@ std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box
       later.LimitVector(box.vector());
       copied.Copy(later, tile);
     });
-    copied.EndGroup();
+    EndCopies(e);
   };
   // The first tile comes alone: those behind it would delay it, and with it the first store.
   llvm::Value* first = b.CreateICmpEQ(index, e.scalar(loop.lower_bound()));
   copied.If(first, [&] {
     b.CreateStore(e.I32(0), at);
     copied.Copy(box, e.I32(0));
-    copied.EndGroup();
-    copied.Await(0);
+    EndCopies(e);
+    AwaitCopies(e, 0);
   });
-  copied.Await(ahead * groups - 1);
+  AwaitCopies(e, ahead * groups - 1);
   llvm::Value* tile = b.CreateLoad(b.getInt32Ty(), at);
   Registers out = copied.Read(box, tile, layout.registers());
   if (ahead > 1) {
     copied.If(first, [&] {
       for (int i = 1; i < ahead; ++i) {
         copy_later(i, e.I32(static_cast<uint32_t>(i * bytes)));
-        for (int other = 1; other < groups; ++other) copied.EndGroup();  // as many as in an iteration
+        for (int other = 1; other < groups; ++other) EndCopies(e);  // as many as in an iteration
       }
     });
   }

@@ -179,7 +179,7 @@ void CopyRing::BeginCopies(bool shares) {
   llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
   i->addIncoming(e_.I32(0), before);
   Fetch(false);
-  for (int load = 0; !tma_ && load < CopyingLoads(loop_); ++load) EndGroup();  // as many as in an iteration
+  for (int load = 0; !tma_ && load < CopyingLoads(loop_); ++load) EndCopies(e_);  // as many as in an iteration
   llvm::Value* next = b.CreateAdd(i, e_.I32(1));
   i->addIncoming(next, b.GetInsertBlock());
   b.CreateCondBr(b.CreateICmpULT(next, e_.I32(stages_ - ((late_ && !apart_) || keeps_ ? 2 : 1))), round, after);
@@ -241,7 +241,7 @@ void CopyRing::AdvancePiece() {
   if (tma_) AwaitNext();
   Step(read_, read_phase_);
   if (!tma_) {
-    e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", stages_ - 2, ";"), "", {}, true);
+    AwaitCopies(e_, stages_ - 2);
     if (read_by_wgmma_ && stored_) FenceForAsync();
     e_.Barrier();
   }
@@ -291,10 +291,8 @@ void CopyRing::FetchPiece(int piece, int warp) {
   if (piece + 1 == all) NextToFetch(iv);
   b.CreateBr(filled);
   b.SetInsertPoint(filled);
-  if (!tma_) EndGroup();
+  if (!tma_) EndCopies(e_);
 }
-
-void CopyRing::EndGroup() { e_.Ptx(e_.b().getVoidTy(), "cp.async.commit_group;", "", {}, true); }
 
 // Compared as a distance, since the sum may overflow.
 void CopyRing::NextToFetch(llvm::Value* iv) {
@@ -386,8 +384,7 @@ void CopyRing::AwaitNext() { tma_->Await(Now(read_), Now(read_phase_)); }
 // Copies of all threads to the stage that is read next have come.
 void CopyRing::Arrive() {
   auto& b = e_.b();
-  const int younger = (stages_ - (keeps_ ? 3 : 2)) * (1 + CopyingLoads(loop_));
-  e_.Ptx(b.getVoidTy(), absl::StrCat("cp.async.wait_group ", younger, ";"), "", {}, true);
+  AwaitCopies(e_, (stages_ - (keeps_ ? 3 : 2)) * (1 + CopyingLoads(loop_)));
   for (size_t i = 0; i < stage_.tiles.size(); ++i) {
     if (stage_.tiles[i].rounded != nullptr && ConvertsInPlace(static_cast<int>(i))) {
       ConvertSlot(stage_.tiles[i], Slot(static_cast<int>(i)));
@@ -468,7 +465,7 @@ void CopyRing::Fetch(bool frees_stage) {
     b.CreateBr(filled);
     b.SetInsertPoint(filled);
   }
-  if (!tma_) EndGroup();
+  if (!tma_) EndCopies(e_);
 }
 
 // A thread of the warp does, mine_.

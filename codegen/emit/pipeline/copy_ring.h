@@ -103,7 +103,6 @@ class CopyRing {
   // The next iteration's copies, if there is one; a group in any case. `frees_stage`: the stage is read until FreeStage.
   void Fetch(bool frees_stage);
   void FreeStage();
-  void EndGroup();
   // The copies of a piece, by its number among those of an iteration; behind the last one comes the next iteration. Of those by TMA this warp starts
   // them; -1: the one that more_ lets come here.
   void FetchPiece(int piece, int warp = -1);
