@@ -383,7 +383,6 @@ void CopyRing::AwaitNext() { tma_->Await(Now(read_), Now(read_phase_)); }
 
 // Copies of all threads to the stage that is read next have come.
 void CopyRing::Arrive() {
-  auto& b = e_.b();
   AwaitCopies(e_, (stages_ - (keeps_ ? 3 : 2)) * (1 + CopyingLoads(loop_)));
   for (size_t i = 0; i < stage_.tiles.size(); ++i) {
     if (stage_.tiles[i].rounded != nullptr && ConvertsInPlace(static_cast<int>(i))) {
