@@ -6,6 +6,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/split_rounds.h"
+#include "codegen/plan/made_map.h"
 #include "codegen/plan/producer_slice.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/share_loads.h"
@@ -30,11 +31,6 @@ struct Product {
 // Whether it can be, once TMA brings both operands.
 bool IsByWgmma(const Target& target, int num_warps, const Product& p) {
   return p.lhs.tile && p.rhs.tile && PlanWgmma(target, num_warps, p.mma(), *p.lhs.tile, *p.rhs.tile);
-}
-
-std::string WhyNotMapped(const StagedTile& tile) {
-  const absl::Status known = MapTensor(*tile.load, tile, 1).status();
-  return known.ok() ? "" : std::string(known.message());
 }
 
 class Loop {
@@ -72,10 +68,11 @@ class Loop {
  private:
   // Why an operand, which has a tile, can't be fetched ahead; "" if it can.
   std::string WhyNot(const ProductOperand& operand) const {
-    std::string why = WhyNotMapped(*operand.tile);
+    std::string why(WhyNotMapped(*operand.tile, *loop_).message());
     if (why.empty()) why = loads_.WhyNot(operand);
     if (!why.empty() || IsSliceableLoop(*loop_)) return why;
-    return "where the loop begins or ends does not follow from parameters, block numbers and induction variables alone";
+    return "where the loop begins or ends, or how often it runs, does not follow from parameters, block numbers, induction variables and "
+           "loads of scalars that nothing orders";
   }
 
   ir::Module* module_;
@@ -114,7 +111,10 @@ bool IsByWgmma(const Target& target, int num_warps, Op* mma) {
 
 bool MayFetch(const Target& target, int num_warps, Op* mma) {
   const Product p = {{mma, 0}, {mma, 1}};
-  return IsByWgmma(target, num_warps, p) && WhyNotMapped(*p.lhs.tile).empty() && WhyNotMapped(*p.rhs.tile).empty();
+  const auto mapped = [&](const StagedTile& tile) {
+    return mma->parent() == nullptr ? HostKnows(tile) : WhyNotMapped(tile, *mma->parent()).ok();
+  };
+  return IsByWgmma(target, num_warps, p) && mapped(*p.lhs.tile) && mapped(*p.rhs.tile);
 }
 
 bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Module* module, ir::Function* function,
@@ -157,6 +157,10 @@ bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Modu
     for (const StagedTile& tile : StageOf(*fetch).tiles) {
       for (Op* load : *fetch->region(0)) {
         if (load != tile.load) continue;
+        if (!HostKnows(tile)) {
+          Decide<Decision::kMakesMap>(module, load, true);
+          continue;
+        }
         Decide<Decision::kTensorMap>(module, load, NumTensorMaps(*function));
         if (sharing.loads.contains(load)) Decide<Decision::kMulticast>(module, load, kClusterBlocks);
       }

@@ -14,9 +14,9 @@
 //                                                      }
 //
 // A load may move if it is weak, no token orders it after a write, its indices follow from the induction variable and
-// from values of before the loop by scalar operations, and its tensor is one that the host can describe for TMA. The load then has
-// the number of its descriptor (plan/tensor_maps.h), and one that a cluster of blocks needs only once is marked
-// (Decision::kMulticast).
+// from values of before the loop by scalar operations, and its tensor is one that the host can describe for TMA, or the kernel. The load then
+// has the number of its descriptor (plan/tensor_maps.h), or makes it itself (plan/made_map.h), and one that a cluster of blocks needs only once
+// is marked (Decision::kMulticast).
 #ifndef TILE_CODEGEN_PASSES_FETCH_AHEAD_H_
 #define TILE_CODEGEN_PASSES_FETCH_AHEAD_H_
 

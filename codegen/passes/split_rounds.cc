@@ -11,6 +11,7 @@
 #include "codegen/passes/unused.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
+#include "ir/create_like.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -178,8 +179,47 @@ bool IsCounted(const LoadedOperand& t, const Value* iv) {
          ir::DefAs<ir::MakePartitionViewOp>(load.view()) && load.index()[static_cast<size_t>(DimOfK(t))] == iv;
 }
 
-// The tile of the load becomes so many that lie next to each other along K.
-void GrowOperand(ir::Module* module, Op* mma, int i, const LoadedOperand& t, int rounds) {
+const Value* TensorOf(const Value* view) {
+  const auto of = ir::DefAs<ir::MakePartitionViewOp>(view);
+  return of ? of->source() : nullptr;
+}
+const Value* TensorOf(const LoadedOperand& t) { return TensorOf(ir::ViewAccessOp(*t.load).view()); }
+
+// The operand's tensor is that of the view, or could end earlier along K.
+bool CanEnd(const LoadedOperand& t, const Value* view) {
+  return TensorOf(t) == TensorOf(view) || ExtentOf(ir::ViewAccessOp(*t.load).view(), DimOfK(t)).given != nullptr;
+}
+
+// The operand's tensor, of which along K nothing is there behind so many tiles of `k`, as many as this view has: in front of the loop.
+Value* EndTensor(ir::Module* module, Op* loop, const LoadedOperand& t, const Value* view, Value* tiles, int64_t k) {
+  auto* tensor = const_cast<Value*>(TensorOf(t));
+  if (tensor == TensorOf(view)) return tensor;
+  OpWriter w(module, loop);
+  const ir::MakeTensorViewOp maker(tensor->def());
+  const Type wide = w.Scalar(ir::Elem::kI64);
+  const std::vector<int64_t>& shape = tensor->type()->shape;
+  const size_t d = TensorDim(ir::ViewAccessOp(*t.load).view()->type(), DimOfK(t));
+  const ir::OperandRange sizes = maker.dynamic_shape();
+  const int at = sizes.first() +
+                 static_cast<int>(std::count(shape.begin(), shape.begin() + static_cast<int64_t>(d), ir::kDynamic));
+  const Type type = tensor->def()->operand(at)->type();
+  const auto widened = [&](Value* v) { return w.Resized(v, ir::Elem::kI64, ir::Signedness::kSigned); };
+  Value* end = w.Make(Opcode::kMuli, {widened(tiles), w.Number(k, wide)}, wide);
+  Value* least = w.Make(Opcode::kMini, {widened(tensor->def()->operand(at)), end}, wide,
+                        {{"signedness", ir::Attr::Enum(ir::Signedness::kSigned)}});
+  std::vector<Value*> operands;
+  std::vector<uint32_t> ends;
+  for (int i = 0; i < tensor->def()->num_operands(); ++i) operands.push_back(tensor->def()->operand(i));
+  for (size_t f = 0; f < tensor->def()->info()->format->operands.size(); ++f)
+    ends.push_back(static_cast<uint32_t>(tensor->def()->group_end(static_cast<int>(f))));
+  operands[static_cast<size_t>(at)] = w.Resized(least, type.elem(), ir::Signedness::kSigned);
+  Op* ended = ir::CreateLike(module, *tensor->def(), operands, ir::ResultTypesOf(*tensor->def()), ends);
+  module->InsertBefore(loop->block(), loop, ended);
+  return ended->result(0);
+}
+
+// The tile of the load becomes so many that lie next to each other along K, of this tensor (null: that of its view).
+void GrowOperand(ir::Module* module, Op* mma, int i, const LoadedOperand& t, Value* tensor, int rounds) {
   ir::TypeContext& types = module->types();
   Op* load = const_cast<Op*>(t.load);
   const ir::ViewAccessOp fields(*load);
@@ -188,8 +228,9 @@ void GrowOperand(ir::Module* module, Op* mma, int i, const LoadedOperand& t, int
   std::vector<int64_t> shape(old.shape().begin(), old.shape().end());
   shape[static_cast<size_t>(DimOfK(t))] *= rounds;
   OpWriter w(module, load);
-  load->set_operand(fields.view_at(), w.Make(Opcode::kMakePartitionView, {narrow->operand(0)},
-                                             types.PartitionView(shape, old.tensor(), old->dim_map, old->padding)));
+  load->set_operand(fields.view_at(),
+                    w.Make(Opcode::kMakePartitionView, {tensor != nullptr ? tensor : narrow->operand(0)},
+                           types.PartitionView(shape, old.tensor(), old->dim_map, old->padding)));
   load->result(0)->set_type(types.Tile(old.element(), shape));
   ResizeOperand(module, mma, i, load);
   if (IsUnused(*narrow)) narrow->Erase();
@@ -213,18 +254,29 @@ bool JoinRounds(ir::Module* module, ir::Function* function, Op* mma, int rounds)
   int uses = 0;
   for (const ir::Use* use = iv->uses(); use != nullptr; use = use->next) ++uses;
   if (uses != 2 || !IsCounted(product->operands[0], iv) || !IsCounted(product->operands[1], iv)) return false;
-  // A multiple of what becomes one.
   const Extent extent = ExtentOf(view, dim);
-  const bool fixed = extent.fixed != ir::kDynamic;
-  if (fixed ? extent.fixed % (k * rounds) != 0 : extent.given == nullptr || !IsParameter(extent.given)) return false;
-  if (!fixed) Decide<Decision::kJoinedRounds>(module, KernelOp(module, function), {extent.given->index(), k * rounds});
+  const bool fixed = extent.fixed != ir::kDynamic,
+             by_host = !fixed && extent.given != nullptr && IsParameter(extent.given);
+  // A multiple of what becomes one, as far as that can be known before a launch.
+  if (fixed && extent.fixed % (k * rounds) != 0) return false;
+  if (by_host) Decide<Decision::kJoinedRounds>(module, KernelOp(module, function), {extent.given->index(), k * rounds});
 
   OpWriter before(module, loop);
   Value* bound = loop->operand(counted.upper_bound_at());
-  Value* shift = before.Number(__builtin_ctz(static_cast<unsigned>(rounds)), bound->type());
-  loop->set_operand(counted.upper_bound_at(), before.Make(Opcode::kShri, {bound, shift}, bound->type(),
+  const Type type = bound->type();
+  Value* tensors[2] = {nullptr, nullptr};
+  if (!fixed && !by_host) {
+    // What the last iteration has more along K lies outside of the tensors.
+    for (const LoadedOperand& operand : product->operands) {
+      if (!CanEnd(operand, view)) return false;
+    }
+    for (int i = 0; i < 2; ++i) tensors[i] = EndTensor(module, loop, product->operands[i], view, bound, k);
+    bound = before.Make(Opcode::kAddi, {bound, before.Number(rounds - 1, type)}, type);
+  }
+  Value* shift = before.Number(__builtin_ctz(static_cast<unsigned>(rounds)), type);
+  loop->set_operand(counted.upper_bound_at(), before.Make(Opcode::kShri, {bound, shift}, type,
                                                           {{"signedness", ir::Attr::Enum(ir::Signedness::kUnsigned)}}));
-  for (int i = 0; i < 2; ++i) GrowOperand(module, mma, i, product->operands[i], rounds);
+  for (int i = 0; i < 2; ++i) GrowOperand(module, mma, i, product->operands[i], tensors[i], rounds);
   return true;
 }
 

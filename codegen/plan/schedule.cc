@@ -10,7 +10,9 @@
 #include "codegen/analysis/work_of_blocks.h"
 #include "codegen/plan/copy_pieces.h"
 #include "codegen/plan/late_products.h"
+#include "codegen/plan/made_map.h"
 #include "codegen/plan/staging.h"
+#include "codegen/plan/tensor_maps.h"
 #include "codegen/plan/tma_store.h"
 #include "codegen/plan/warps.h"
 #include "codegen/plan/wgmma_plan.h"
@@ -51,10 +53,14 @@ int MostFetchStages(int64_t stage_bytes) {
 void PlanRings(const Target& target, const ir::Function& function, const ScheduleOptions& options, Schedule* plan) {
   int64_t stage = 0, other = 0, accumulators = 0;
   int shared_dim = -1;  // of the grid; -1: blocks share no loads
+  bool makes_maps = false;
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
     if (const ir::Op* fetch = ir::ForOp::Is(op) ? FetchIn(*op) : nullptr) {
       stage += StageOf(*fetch).bytes;
+      const size_t made = MadeMapsOf(*fetch).size();
+      other += static_cast<int64_t>(made * kMadeMapBytes);
+      makes_maps = makes_maps || made > 0;
       if (const auto dim = DecisionOf<Decision::kSharedDim>(*fetch)) shared_dim = static_cast<int>(*dim);
     }
     other += TmaStoreBytes(*op, plan->num_warps);
@@ -78,7 +84,8 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
   plan->blocks = !alone && registers && stages(2) >= tuning::kStagesForTwoBlocks ? 2 : 1;
   plan->stages = std::max(2, stages(plan->blocks));
   plan->producer = true;
-  plan->moves_registers = plan->num_warps == 8 && plan->blocks == 1 && accumulators > plan->fetch_registers();
+  if (plan->num_warps == 8 && plan->blocks == 1 && accumulators > plan->fetch_registers())
+    plan->kept_by_producer = makes_maps ? kKeptByMaker : kKeptByProducer;
   plan->square = tuning::kSquare;
   plan->along = shared_dim < 0 ? 1 : shared_dim;
   plan->cluster = shared_dim >= 0;
@@ -267,7 +274,7 @@ void Decide(ir::Module* module, ir::Function* function, const Schedule& s) {
   }
   if (s.tells_blocks) Decide<Decision::kTellsBlocks>(module, kernel, true);
   if (s.producer) Decide<Decision::kProducer>(module, kernel, true);
-  if (s.moves_registers) Decide<Decision::kMovesRegisters>(module, kernel, true);
+  if (s.moves_registers()) Decide<Decision::kKeptByProducer>(module, kernel, s.kept_by_producer);
   if (s.persistent) Decide<Decision::kPersistent>(module, kernel, true);
   if (s.cluster) Decide<Decision::kCluster>(module, kernel, true);
 }
@@ -288,7 +295,7 @@ std::optional<Schedule> ScheduleOf(const ir::Function& function) {
   s.last_first = static_cast<int>(DecisionOf<Decision::kLastFirst>(*kernel).value_or(s.last_first));
   s.tells_blocks = DecisionOf<Decision::kTellsBlocks>(*kernel);
   s.producer = DecisionOf<Decision::kProducer>(*kernel);
-  s.moves_registers = DecisionOf<Decision::kMovesRegisters>(*kernel);
+  s.kept_by_producer = static_cast<int>(DecisionOf<Decision::kKeptByProducer>(*kernel).value_or(0));
   s.persistent = DecisionOf<Decision::kPersistent>(*kernel);
   s.cluster = DecisionOf<Decision::kCluster>(*kernel);
   return s;

@@ -26,8 +26,8 @@ namespace tile::codegen {
 inline constexpr int kClusterBlocks = 2;
 // Registers of a thread beside a producer and seven other warps: a multiprocessor has 65536, and warps are counted in fours.
 inline constexpr int kBesideProducer = 168;
-// The same where the producer's warpgroup gives up what it does not need: what it keeps, and what each of two others has then.
-inline constexpr int kKeptByProducer = 24, kOfMovedRegisters = (3 * kBesideProducer - kKeptByProducer) / 2;
+// What the producer's warpgroup keeps where it gives up what it does not need; where it makes descriptors, too, 24 were spilled.
+inline constexpr int kKeptByProducer = 24, kKeptByMaker = 40;
 // Of those, a thread needs so many for addresses and counters, beside sums and fragments.
 inline constexpr int kBesideSums = 32;
 
@@ -38,9 +38,10 @@ struct Schedule {
   int stages = 0;           // of their rings; 0: there are none
   int64_t piece_bytes = 0;  // of a ring of pieces (plan/copy_pieces.h), of which `stages` are the number; 0: it is none
   bool producer = false;    // a warp of its own fills them, by TMA; else all threads do, by cp.async
-  bool moves_registers = false;  // it brings three idle warps, a warpgroup whose registers go to the two others
-  int blocks = 1;                // that should be resident on a multiprocessor, for which registers are kept free
-  bool tells_blocks = false;     // ptxas is told of them, also of one: it then uses what registers there are
+  int kept_by_producer =
+      0;  // of its registers, where it brings three idle warps, a warpgroup that gives others to the two others; 0: it does not
+  int blocks = 1;             // that should be resident on a multiprocessor, for which registers are kept free
+  bool tells_blocks = false;  // ptxas is told of them, also of one: it then uses what registers there are
   // Rasterization. The hardware's grid is one row of blocks; they visit the tile blocks in strips of `square` (a power of two) along
   // dimension `along`, so that neighbours find in L2 what they share. 0 keeps the order of the hardware.
   int square = 0, along = 1;
@@ -53,9 +54,11 @@ struct Schedule {
 
   int threads() const { return 32 * num_warps; }
   // Of a hardware block: with the producer, which takes no part in anything that is emitted for all threads.
-  int hardware_threads() const { return threads() + (moves_registers ? 128 : producer ? 32 : 0); }
+  int hardware_threads() const { return threads() + (moves_registers() ? 128 : producer ? 32 : 0); }
+  bool moves_registers() const { return kept_by_producer > 0; }
+  int with_moved_registers() const { return (3 * kBesideProducer - kept_by_producer) / 2; }
   // Registers of a thread that multiplies what is fetched, for sums and fragments.
-  int fetch_registers() const { return (moves_registers ? kOfMovedRegisters : kBesideProducer) - kBesideSums; }
+  int fetch_registers() const { return (moves_registers() ? with_moved_registers() : kBesideProducer) - kBesideSums; }
 };
 
 struct ScheduleOptions {

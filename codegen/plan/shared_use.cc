@@ -40,7 +40,9 @@ class Accountant {
     // The producer comes first.
     if (schedule_.producer) {
       ir::Walk(f->body(), [&](Op* op) {
-        if (ir::ForOp::Is(op)) Ring(*op);
+        if (!ir::ForOp::Is(op) || FetchIn(*op) == nullptr) return;
+        Ring(*op);
+        MadeMaps(*FetchIn(*op));
       });
     }
     Block(f->body());
@@ -103,12 +105,16 @@ class Accountant {
                          static_cast<uint64_t>(kBarrierBytes * schedule_.stages));
   }
 
+  void MadeMaps(const Op& copy) {
+    if (const size_t made = MadeMapsOf(copy).size(); made > 0) account_.Reserve(made * kMadeMapBytes, kMapBytes);
+  }
+
   void CopyRing(const Op& loop) {
     const Op* copy = CopyIn(loop);
     if (copy == nullptr) return;
     const StageLayout stage = StageOf(*copy);
     account_.ReserveCopies(static_cast<uint64_t>(stage.ring_bytes(schedule_.stages)));
-    if (const size_t made = MadeMapsOf(*copy).size(); made > 0) account_.Reserve(made * kMadeMapBytes, kMapBytes);
+    MadeMaps(*copy);
     if (CopiesByTma(*copy)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
     if (ComesApart(*copy, schedule_.stages)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
     if (stage.wide_places > 0) account_.Reserve(CopyBarrierBytes(stage.wide_places), 8);

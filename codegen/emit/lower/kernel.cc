@@ -106,7 +106,7 @@ llvm::Function* MakeKernel(const ir::Function& function, const Schedule& plan, i
   kernel->addFnAttr("nvvm.reqntid", std::to_string(plan.hardware_threads()));
   kernel->addFnAttr(llvm::Attribute::NoUnwind);
   // Registers move only in code that is made for a known number of them.
-  if (plan.blocks > 1 || plan.tells_blocks || plan.moves_registers)
+  if (plan.blocks > 1 || plan.tells_blocks || plan.moves_registers())
     kernel->addFnAttr("nvvm.minctasm", std::to_string(plan.blocks));
   for (int i = 0; i < tensor_maps; ++i) {
     // 128 bytes by value, read where they are.
@@ -183,7 +183,7 @@ class KernelFrame {
     b_.CreateCondBr(b_.CreateICmpUGE(e_.threads().number(), e_.I32(e_.num_threads())), producer, workers);
     e_.AtEntry([&] { PrefetchTensorMaps(e_, function_); });
     b_.SetInsertPoint(producer);
-    if (plan_.moves_registers) GiveUpRegisters();
+    if (plan_.moves_registers()) GiveUpRegisters();
     Producer warp(e_);
     const auto leave = [&] {
       if (plan_.cluster) warp.AwaitReleases();
@@ -202,13 +202,13 @@ class KernelFrame {
       leave();
     }
     b_.SetInsertPoint(workers);
-    if (plan_.moves_registers)
-      ExecuteTogether(e_, absl::StrCat("setmaxnreg.inc.sync.aligned.u32 ", kOfMovedRegisters, ";"), "", {});
+    if (plan_.moves_registers())
+      ExecuteTogether(e_, absl::StrCat("setmaxnreg.inc.sync.aligned.u32 ", plan_.with_moved_registers(), ";"), "", {});
   }
 
   // All of the producer's warpgroup do; three of its warps have nothing else to do.
   void GiveUpRegisters() {
-    ExecuteTogether(e_, absl::StrCat("setmaxnreg.dec.sync.aligned.u32 ", kKeptByProducer, ";"), "", {});
+    ExecuteTogether(e_, absl::StrCat("setmaxnreg.dec.sync.aligned.u32 ", plan_.kept_by_producer, ";"), "", {});
     llvm::BasicBlock *idle = e_.NewBlock("idle"), *produces = e_.NewBlock("produces");
     b_.CreateCondBr(b_.CreateICmpUGE(e_.threads().number(), e_.I32(e_.num_threads() + 32)), idle, produces);
     b_.SetInsertPoint(idle);

@@ -131,7 +131,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   // TMA writes where threads may have written. Where none has, its first copies need not wait for what threads load meanwhile, as they would
   // behind this fence.
   if (tma_ && waits) FenceForAsync();
-  maps.Make();
+  maps.MakeInFirstWarp();
   if (waits) e.Barrier();
   only_computes_ = OnlyComputes();
   for (const ir::Op* op : *loop.region(0)) {

@@ -161,18 +161,34 @@ MadeMaps::MadeMaps(Emitter& e, const ir::Op& copy) : e_(e) {
   });
 }
 
-void MadeMaps::Make() {
+void MadeMaps::MakeInFirstWarp() {
   if (makers_.empty()) return;
   auto& b = e_.b();
   for (DescriptorMaker& m : makers_) m.FindTensor();
-  llvm::BasicBlock *look = e_.NewBlock("lookmaps"), *make = e_.NewBlock("makemaps"), *made = e_.NewBlock("mademaps");
+  llvm::BasicBlock *look = e_.NewBlock("lookmaps"), *made = e_.NewBlock("mademaps");
   b.CreateCondBr(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), look, made);
   b.SetInsertPoint(look);
+  MakeUnlessThere([] {}, made);
+  b.SetInsertPoint(made);
+}
+
+void MadeMaps::Make(const std::function<void()>& await_copies) {
+  if (makers_.empty()) return;
+  for (DescriptorMaker& m : makers_) m.FindTensor();
+  llvm::BasicBlock* made = e_.NewBlock("mademaps");
+  MakeUnlessThere(await_copies, made);
+  e_.b().SetInsertPoint(made);
+}
+
+void MadeMaps::MakeUnlessThere(const std::function<void()>& await_copies, llvm::BasicBlock* made) {
+  auto& b = e_.b();
+  llvm::BasicBlock* make = e_.NewBlock("makemaps");
   llvm::Value* same = b.getTrue();
   for (DescriptorMaker& m : makers_) same = b.CreateAnd(same, m.IsOfTensor());
   b.CreateCondBr(same, made, make);
   b.SetInsertPoint(make);
   SynchronizeWarp(e_);
+  await_copies();
   for (DescriptorMaker& m : makers_) m.WriteTensor();
   SynchronizeWarp(e_);
   for (DescriptorMaker& m : makers_) m.CopyToWorkspace();
@@ -180,7 +196,6 @@ void MadeMaps::Make() {
   // Without a group that ends here ptxas may let copies begin before the fence has ended, as Triton's authors found.
   ExecuteTogether(e_, "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;", "", {});
   b.CreateBr(made);
-  b.SetInsertPoint(made);
 }
 
 }  // namespace tile::codegen

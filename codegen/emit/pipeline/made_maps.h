@@ -2,16 +2,17 @@
 //
 //   MadeMaps maps(e, copy);     // at first
 //   …                           // a barrier at the entry
-//   maps.Make();                // in front of the loop; from then on e.TensorMap(load)
+//   maps.MakeInFirstWarp();     // in front of the loop; from then on e.TensorMap(load)
 //
-// A descriptor is made in shared memory. What stays the same is written at the entry; the rest by warp 0, which starts the copies. Since TMA reads
+// A descriptor is made in shared memory. What stays the same is written at the entry; the rest by the warp that starts the copies. Since TMA reads
 // descriptors in global memory, it has them copied to the block's workspace, and tells TMA that there may be others at these addresses
 // (fence.proxy.tensormap): about a microsecond in all. So what a descriptor was made of stands beside it, and a loop that meets the same tensors
 // again, as blocks that walk over the tiles of a matrix do, makes nothing. No copy that reads the descriptors is on its way
-// meanwhile: warp 0 has awaited all that its loops began.
+// meanwhile: warp 0 has awaited all that its loops began, and a producer, which has not, does so before it makes others.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_MADE_MAPS_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_MADE_MAPS_H_
 
+#include <functional>
 #include <vector>
 
 #include "codegen/emit/context/emitter.h"
@@ -30,7 +31,7 @@ class DescriptorMaker {
   void WriteFixed(int warp);
   // What the tensor is now; from then on it is the load's.
   void FindTensor();
-  // In warp 0. Whether (i1) the descriptor was made of it.
+  // In the warp that starts copies. Whether (i1) the descriptor was made of it.
   llvm::Value* IsOfTensor();
   void WriteTensor();
   void CopyToWorkspace();
@@ -52,11 +53,18 @@ class DescriptorMaker {
 
 class MadeMaps {
  public:
+  // Of a copy_ahead or fetch_ahead.
   MadeMaps(Emitter& e, const ir::Op& copy);
 
-  void Make();
+  // All warps go there; the first one makes them.
+  void MakeInFirstWarp();
+  // The warp that goes there makes them, behind what `await_copies` emits.
+  void Make(const std::function<void()>& await_copies);
 
  private:
+  // `made`: where to go on.
+  void MakeUnlessThere(const std::function<void()>& await_copies, llvm::BasicBlock* made);
+
   Emitter& e_;
   std::vector<DescriptorMaker> makers_;
 };

@@ -1,10 +1,13 @@
 #include "codegen/emit/pipeline/producer.h"
 
 #include "absl/strings/str_cat.h"
+#include "codegen/emit/pipeline/made_maps.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
+#include "codegen/plan/producer_slice.h"
 #include "codegen/plan/tensor_map.h"
 #include "codegen/target/decisions.h"
+#include "ir/loops.h"
 #include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -88,45 +91,162 @@ void Producer::FilledRing::Move(Emitter& e) const {
   b.CreateStore(next, stage);
 }
 
+// Of a stage that was filled in this round of the ring the last copies are of this phase, of the others of the one before.
+void Producer::FilledRing::AwaitFull(Emitter& e) const {
+  auto& b = e.b();
+  llvm::Value *next = b.CreateLoad(b.getInt32Ty(), stage), *before = b.CreateLoad(b.getInt32Ty(), phase);
+  for (int s = 0; s < place.stages(); ++s) {
+    llvm::Value* now = b.CreateZExt(b.CreateICmpULT(e.I32(s), next), b.getInt32Ty());
+    AwaitPhase(e, place.Full(e.I32(s)), b.CreateXor(before, now));
+  }
+}
+
 void Producer::EmitBlock(const ir::Block& block) {
   for (const ir::Op* op : block) {
     if (!DecisionOf<Decision::kByProducer>(*op)) continue;
-    if (ir::ForOp::Is(op)) {
+    if (ir::ForOp::Is(op) && FetchIn(*op) != nullptr) {
+      EmitFetches(*op);
+    } else if (ir::IsLoop(op)) {
       EmitLoop(*op);
+    } else if (ir::IfOp::Is(op)) {
+      EmitIf(*op);
     } else {
       e_.Lower(*op);
     }
   }
 }
 
-void Producer::EmitLoop(const ir::Op& op) {
+void Producer::EmitFetches(const ir::Op& op) {
   auto& b = e_.b();
   const ir::ForOp loop(op);
-  llvm::Value *lower = e_.scalar(loop.lower_bound()), *upper = e_.scalar(loop.upper_bound()),
-              *step = e_.scalar(loop.step());
-  const auto less = loop.unsigned_cmp() ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
-  const ir::Op* fetch = FetchIn(op);
-  if (fetch != nullptr) {
-    constexpr int kPhase = 1;  // of a stage that nobody has had before
-    filled_.push_back(
-        {RingPlace(e_, *fetch), e_.Variable(b.getInt32Ty(), e_.I32(0)), e_.Variable(b.getInt32Ty(), e_.I32(kPhase))});
-  }
-  llvm::BasicBlock *before = b.GetInsertBlock(), *round = e_.NewBlock("produce"), *after = e_.NewBlock("produced");
-  b.CreateCondBr(b.CreateICmp(less, lower, upper), round, after);
+  const ir::Op& fetch = *FetchIn(op);
+  constexpr int kPhase = 1;  // of a stage that nobody has had before
+  filled_.push_back(
+      {RingPlace(e_, fetch), e_.Variable(b.getInt32Ty(), e_.I32(0)), e_.Variable(b.getInt32Ty(), e_.I32(kPhase))});
+  const FilledRing ring = filled_.back();
+  MadeMaps(e_, fetch).Make([&] { ring.AwaitFull(e_); });
+  llvm::BasicBlock *round = e_.NewBlock("produce"), *after = e_.NewBlock("produced");
+  llvm::Value* runs = Begins(loop);
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  b.CreateCondBr(runs, round, after);
   b.SetInsertPoint(round);
-  llvm::PHINode* iv = b.CreatePHI(lower->getType(), 2);
-  iv->addIncoming(lower, before);
-  if (fetch != nullptr) {
-    Fill(e_, *fetch, filled_.back().place, iv, filled_.back().AwaitFree(e_));
-    filled_.back().Move(e_);
-  } else {
-    e_.SetScalar(op.region(0)->arg(0), iv);
-    EmitBlock(*op.region(0));
-  }
-  // Compared as a distance, since the sum may overflow.
-  iv->addIncoming(b.CreateAdd(iv, step), b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpULT(step, b.CreateSub(upper, iv)), round, after);
+  llvm::PHINode* iv = b.CreatePHI(e_.scalar(loop.lower_bound())->getType(), 2);
+  iv->addIncoming(e_.scalar(loop.lower_bound()), before);
+  Fill(e_, fetch, ring.place, iv, ring.AwaitFree(e_));
+  ring.Move(e_);
+  const auto [next, more] = StepOf(loop, iv);
+  iv->addIncoming(next, b.GetInsertBlock());
+  b.CreateCondBr(more, round, after);
   b.SetInsertPoint(after);
+}
+
+llvm::Value* Producer::Begins(const ir::ForOp& loop) {
+  const auto less = loop.unsigned_cmp() ? llvm::CmpInst::ICMP_ULT : llvm::CmpInst::ICMP_SLT;
+  return e_.b().CreateICmp(less, e_.scalar(loop.lower_bound()), e_.scalar(loop.upper_bound()));
+}
+
+// Compared as a distance, since the sum may overflow.
+std::pair<llvm::Value*, llvm::Value*> Producer::StepOf(const ir::ForOp& loop, llvm::Value* iv) {
+  auto& b = e_.b();
+  llvm::Value *upper = e_.scalar(loop.upper_bound()), *step = e_.scalar(loop.step());
+  return {b.CreateAdd(iv, step), b.CreateICmpULT(step, b.CreateSub(upper, iv))};
+}
+
+Phis Producer::PhisFor(absl::Span<ir::Value* const> values) {
+  Phis phis;
+  for (const ir::Value* v : values) {
+    phis.emplace_back();
+    if (!v->type().is_tile() || !IsSliceable(v)) continue;
+    phis.back() = e_.NewPhis(v->type());
+    e_.Set(v, Registers(phis.back().begin(), phis.back().end()));
+  }
+  return phis;
+}
+
+void Producer::AddIncoming(const Phis& phis, absl::Span<ir::Value* const> values, llvm::BasicBlock* from) {
+  for (size_t i = 0; i < phis.size(); ++i) {
+    for (size_t r = 0; r < phis[i].size(); ++r) phis[i][r]->addIncoming(e_.regs(values[i])[r], from);
+  }
+}
+
+namespace {
+
+std::vector<ir::Value*> ResultsOf(const ir::Op& op) {
+  std::vector<ir::Value*> results;
+  for (int i = 0; i < op.num_results(); ++i) results.push_back(op.result(i));
+  return results;
+}
+
+}  // namespace
+
+// A for or a loop around others that fetch.
+void Producer::EmitLoop(const ir::Op& op) {
+  auto& b = e_.b();
+  const ir::CarryingLoop loop(op);
+  std::vector<ir::Value*> inits, args;
+  for (int i = 0; i < loop.num_carried(); ++i) {
+    inits.push_back(loop.init(i));
+    args.push_back(loop.arg(i));
+  }
+  llvm::BasicBlock* head = e_.NewBlock("around");
+  ControlStack::Loop around = {e_.NewBlock("next"), e_.NewBlock("endaround"), {}, {}};
+  llvm::Value* runs = loop.counts() ? Begins(ir::ForOp(op)) : b.getTrue();
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  loop.counts() ? b.CreateCondBr(runs, head, around.exit) : b.CreateBr(head);
+  b.SetInsertPoint(around.exit);
+  around.results = PhisFor(ResultsOf(op));
+  if (loop.counts()) AddIncoming(around.results, inits, before);
+  b.SetInsertPoint(head);
+  llvm::PHINode* iv = nullptr;
+  if (loop.counts()) {
+    iv = b.CreatePHI(e_.scalar(ir::ForOp(op).lower_bound())->getType(), 2);
+    iv->addIncoming(e_.scalar(ir::ForOp(op).lower_bound()), before);
+    e_.SetScalar(loop.index(), iv);
+  }
+  const Phis entered = PhisFor(args);
+  AddIncoming(entered, inits, before);
+  b.SetInsertPoint(around.next);
+  for (size_t i = 0; i < entered.size(); ++i) {
+    around.carried.emplace_back();
+    for (llvm::PHINode* phi : entered[i]) {
+      around.carried.back().push_back(b.CreatePHI(phi->getType(), 2));
+      phi->addIncoming(around.carried.back().back(), around.next);
+    }
+  }
+  e_.control().loops.push_back(around);
+  b.SetInsertPoint(head);
+  EmitBlock(*loop.body());
+  e_.control().loops.pop_back();
+  b.SetInsertPoint(around.next);
+  if (loop.counts()) {
+    const auto [next, more] = StepOf(ir::ForOp(op), iv);
+    iv->addIncoming(next, around.next);
+    b.CreateCondBr(more, head, around.exit);
+    for (size_t i = 0; i < around.results.size(); ++i) {
+      for (size_t r = 0; r < around.results[i].size(); ++r)
+        around.results[i][r]->addIncoming(around.carried[i][r], around.next);
+    }
+  } else {
+    b.CreateBr(head);
+  }
+  b.SetInsertPoint(around.exit);
+}
+
+void Producer::EmitIf(const ir::Op& op) {
+  auto& b = e_.b();
+  llvm::BasicBlock* sides[] = {e_.NewBlock("then"), e_.NewBlock("else")};
+  ControlStack::Merge merge = {e_.NewBlock("endif"), {}, {}};
+  b.CreateCondBr(e_.scalar(op.operand(0)), sides[0], sides[1]);
+  b.SetInsertPoint(merge.after);
+  merge.results = PhisFor(ResultsOf(op));
+  e_.control().merges.push_back(merge);
+  for (int i = 0; i < 2; ++i) {
+    b.SetInsertPoint(sides[i]);
+    if (op.region(i) != nullptr) EmitBlock(*op.region(i));
+    if (b.GetInsertBlock()->getTerminator() == nullptr) b.CreateBr(merge.after);
+  }
+  e_.control().merges.pop_back();
+  b.SetInsertPoint(merge.after);
 }
 
 void Producer::AwaitReleases() {

@@ -1,14 +1,17 @@
 // The producer: the last warp of a block whose loops fetch ahead. It runs what the loads need of the program (scalars, views,
-// loops around them), waits for free stages and starts TMA copies into them, as far ahead of the other warps as there are
-// stages (ring.h).
+// control flow around them: plan/producer_slice.h), waits for free stages and starts TMA copies into them, as far ahead of the other warps as
+// there are stages (ring.h). Descriptors of tensors that the host does not know it makes itself (made_maps.h), while the others still work on
+// what it brought before.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_PRODUCER_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_PRODUCER_H_
 
+#include <utility>
 #include <vector>
 
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/plan/staging.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 
@@ -34,10 +37,20 @@ class Producer {
 
     // Returns the stage.
     llvm::Value* AwaitFree(Emitter& e) const;
+    // All copies that were begun have come.
+    void AwaitFull(Emitter& e) const;
     void Move(Emitter& e) const;
   };
 
+  void EmitFetches(const ir::Op& loop);
   void EmitLoop(const ir::Op& op);
+  void EmitIf(const ir::Op& op);
+  // For values of control flow that the producer has, else none.
+  Phis PhisFor(absl::Span<ir::Value* const> values);
+  void AddIncoming(const Phis& phis, absl::Span<ir::Value* const> values, llvm::BasicBlock* from);
+  // The next value of the induction variable, and whether there is one.
+  std::pair<llvm::Value*, llvm::Value*> StepOf(const ir::ForOp& loop, llvm::Value* iv);
+  llvm::Value* Begins(const ir::ForOp& loop);
 
   Emitter& e_;
   std::vector<FilledRing> filled_;
