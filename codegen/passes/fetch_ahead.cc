@@ -150,7 +150,11 @@ bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Modu
     fetches.push_back(Loop(module, loop).Rewrite(products));
   }
   DecideStages(module, function);
-  const Sharing sharing = target.has(kCluster) ? FindSharing(*function) : Sharing();
+  bool all_known = true;
+  for (const Op* fetch : fetches) {
+    for (const StagedTile& tile : StageOf(*fetch).tiles) all_known = all_known && HostKnows(tile);
+  }
+  const Sharing sharing = target.has(kCluster) && all_known ? FindSharing(*function) : Sharing();
   for (Op* fetch : fetches) {
     Decide<Decision::kNeedsWarps>(module, fetch, warps);
     if (sharing.dim >= 0) Decide<Decision::kSharedDim>(module, fetch, sharing.dim);

@@ -185,6 +185,12 @@ const Value* TensorOf(const Value* view) {
 }
 const Value* TensorOf(const LoadedOperand& t) { return TensorOf(ir::ViewAccessOp(*t.load).view()); }
 
+// The host knows where the operand's tensor lies: an image that asks something of it has another one beside it.
+bool LiesAtParameter(const LoadedOperand& t) {
+  const auto maker = ir::DefAs<ir::MakeTensorViewOp>(TensorOf(t));
+  return maker && IsParameter(Assumed(maker->base()));
+}
+
 // The operand's tensor is that of the view, or could end earlier along K.
 bool CanEnd(const LoadedOperand& t, const Value* view) {
   return TensorOf(t) == TensorOf(view) || ExtentOf(ir::ViewAccessOp(*t.load).view(), DimOfK(t)).given != nullptr;
@@ -255,8 +261,9 @@ bool JoinRounds(ir::Module* module, ir::Function* function, Op* mma, int rounds)
   for (const ir::Use* use = iv->uses(); use != nullptr; use = use->next) ++uses;
   if (uses != 2 || !IsCounted(product->operands[0], iv) || !IsCounted(product->operands[1], iv)) return false;
   const Extent extent = ExtentOf(view, dim);
-  const bool fixed = extent.fixed != ir::kDynamic,
-             by_host = !fixed && extent.given != nullptr && IsParameter(extent.given);
+  const bool fixed = extent.fixed != ir::kDynamic;
+  const bool by_host = !fixed && extent.given != nullptr && IsParameter(extent.given) &&
+                       std::all_of(std::begin(product->operands), std::end(product->operands), LiesAtParameter);
   // A multiple of what becomes one, as far as that can be known before a launch.
   if (fixed && extent.fixed % (k * rounds) != 0) return false;
   if (by_host) Decide<Decision::kJoinedRounds>(module, KernelOp(module, function), {extent.given->index(), k * rounds});

@@ -44,7 +44,8 @@ void SplitRounds(ir::Module* module, ir::Op* mma, int parts);
 
 // False, and nothing is done, unless it is in such a loop, which counts the tiles of a view along K from the first to the last, and both loads
 // take the tile of that number. `rounds`: a power of two. Where the host gives the size along K, it must be a multiple of theirs
-// (Decision::kJoinedRounds). Where it is loaded or computed, the tensors end where the tiles did, and the last iteration may have fewer.
+// (Decision::kJoinedRounds). Where it, or where the tensors lie, is loaded or computed, they end where the tiles did, and the last iteration may
+// have fewer.
 bool JoinRounds(ir::Module* module, ir::Function* function, ir::Op* mma, int rounds);
 
 }  // namespace tile::codegen

@@ -159,8 +159,8 @@ class Judge {
       if (IsGpuOp(op, GpuOpcode::kConvertLayout)) return "what it computes does not lie as its loads take it";
       if (ir::LoadPtrOp::Is(op) && !PointerCopyOf(*op)) return "nobody decided how a load through pointers is copied";
       const bool loads = op->opcode() == ir::Opcode::kLoadView;
-      if (loads && IsGpuOp(&fetch, GpuOpcode::kFetchAhead) && !DecisionOf<Decision::kTensorMap>(*op))
-        return "a load has no TMA descriptor";
+      const bool described = DecisionOf<Decision::kTensorMap>(*op) || DecisionOf<Decision::kMakesMap>(*op);
+      if (loads && IsGpuOp(&fetch, GpuOpcode::kFetchAhead) && !described) return "a load has no TMA descriptor";
     }
     return "";
   }

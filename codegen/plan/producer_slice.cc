@@ -145,8 +145,7 @@ class Marker {
     if (ir::IsLoop(op)) {
       for (const Value* v : op->region(0)->args()) MarkSources(*op, v);
     }
-    for (Op* branch : BranchesIn(*op)) {
-      New(branch);
+    for (const Op* branch : BranchesIn(*op)) {
       for (const Op* around : Around(*branch, *op)) Run(const_cast<Op*>(around));
     }
   }

@@ -19,7 +19,7 @@ inline constexpr int64_t kMostSliced = 32;  // elements
 bool IsSliceable(const ir::Value* v);
 // The loop's bounds are sliceable, and so is what decides how often it runs: bounds and conditions around it.
 bool IsSliceableLoop(const ir::Op& loop);
-// Those in a fetch_ahead apart, which it executes all.
+// Those in a fetch_ahead apart, which it executes all, and what ends the regions of those that are marked.
 void DecideProducerOps(ir::Module* module, ir::Function* function);
 
 }  // namespace tile::codegen

@@ -77,16 +77,17 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
   };
   const bool registers =
       2 * (plan->num_warps + 1) * 32 * tuning::kWorkRegisters <= Target::kRegisters && accumulators <= 64;
-  plan->persistent = IsIndependent(function);
-  // A persistent block needs no other beside it to hide its end, if it has two warpgroups to keep the tensor cores
+  // Where the kernel makes descriptors the image asks nothing of the launch, and blocks mostly walk over tiles by themselves.
+  plan->persistent = !makes_maps && IsIndependent(function);
+  // A block that goes on with other tiles needs no other beside it to hide its end, if it has two warpgroups to keep the tensor cores
   // busy.
-  const bool alone = plan->persistent && plan->num_warps >= 8;
+  const bool alone = (plan->persistent || makes_maps) && plan->num_warps >= 8;
   plan->blocks = !alone && registers && stages(2) >= tuning::kStagesForTwoBlocks ? 2 : 1;
   plan->stages = std::max(2, stages(plan->blocks));
   plan->producer = true;
   if (plan->num_warps == 8 && plan->blocks == 1 && accumulators > plan->fetch_registers())
     plan->kept_by_producer = makes_maps ? kKeptByMaker : kKeptByProducer;
-  plan->square = tuning::kSquare;
+  plan->square = makes_maps ? 0 : tuning::kSquare;
   plan->along = shared_dim < 0 ? 1 : shared_dim;
   plan->cluster = shared_dim >= 0;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are fetched ahead, ", plan->blocks,

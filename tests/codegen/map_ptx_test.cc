@@ -76,7 +76,8 @@ bool Remarks(const CompiledText& c, absl::string_view what) {
 
 TEST(MapPtx, TheKernelMakesDescriptors) {
   const CompiledText c = Compiled90(Groups(64, 64, 64));
-  EXPECT_TRUE(Remarks(c, "tiles come by TMA"));
+  EXPECT_TRUE(Remarks(c, "operands are fetched ahead"));
+  EXPECT_EQ(Count(c.ptx, ".reqntid 160"), 1);  // by a producer
   // One for each operand, of 64 rows of 128 bytes, none of the host.
   EXPECT_EQ(Count(c.ptx, ".param .align 64 .b8"), 0);
   for (const char* field :
@@ -157,6 +158,107 @@ TEST(MapPtx, BlocksAreDoneInParts) {
   EXPECT_FALSE(parts.image.requirements.empty());
   EXPECT_EQ(images[1].compiled.parts, 1);
   EXPECT_TRUE(images[1].image.grid.empty());
+}
+
+// A producer goes where the others go: loops that carry what is loaded, and end by a break.
+std::string Walk(const char* type, int m, int n, int k) {
+  return absl::StrReplaceAll(R"(
+entry @walk(%table: tile<ptr<i64>>, %c: tile<ptr<f32>>, %groups: tile<i32>) {
+  %block, %y, %z = get_tile_block_id
+  %blocks, %by, %bz = get_num_tile_blocks
+  %zero = constant <f32: 0> : tile<MxNxf32>
+  %none = constant <i32: 0> : tile<i32>
+  %rows = make_tensor_view %table, shape = [%groups, 4], strides = [4, 1]
+  %row = make_partition_view %rows : partition_view<tile=(1x4)>
+  %ct = make_tensor_view %c, shape = [%groups, N], strides = [N, 1]
+  %cv = make_partition_view %ct : partition_view<tile=(MxN)>
+  %end, %last = for %g in (0 to %groups, step 1) iter_values(%first = %none, %tile = %block) {
+    %entry, %t = load_view_tko weak %row[%g, 0]
+    %of.a = extract %entry[0, 0] : tile<1x1xi64>
+    %of.b = extract %entry[0, 1] : tile<1x1xi64>
+    %of.m = extract %entry[0, 2] : tile<1x1xi64>
+    %of.k = extract %entry[0, 3] : tile<1x1xi64>
+    %at.a = reshape %of.a : tile<i64>
+    %at.b = reshape %of.b : tile<i64>
+    %m.long = reshape %of.m : tile<i64>
+    %k.long = reshape %of.k : tile<i64>
+    %m.any = trunci %m.long : tile<i32>
+    %k.any = trunci %k.long : tile<i32>
+    %m = assume bounded<0, ?>, %m.any
+    %k.some = assume bounded<0, ?>, %k.any
+    %k = assume div_by<16>, %k.some
+    %a.any = int_to_ptr %at.a : tile<ptr<TYPE>>
+    %b.any = int_to_ptr %at.b : tile<ptr<TYPE>>
+    %a = assume div_by<16>, %a.any
+    %b = assume div_by<16>, %b.any
+    %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1]
+    %bt = make_tensor_view %b, shape = [N, %k], strides = [%k, 1]
+    %av = make_partition_view %at : partition_view<tile=(MxK), padding_value = zero>
+    %bv = make_partition_view %bt : partition_view<tile=(NxK), padding_value = zero>
+    %tiles, %steps = get_index_space_shape %av
+    %behind = addi %first, %tiles
+    %next.tile = loop iter_values(%i = %tile) : tile<i32> -> tile<i32> {
+      %here = cmpi less_than %i, %behind, signed
+      if %here {
+        yield
+      } else {
+        break %i
+      }
+      %in.group = subi %i, %first
+      %sum = for %step in (0 to %steps, step 1) iter_values(%acc = %zero) {
+        %u = load_view_tko weak %av[%in.group, %step]
+        %v = load_view_tko weak %bv[0, %step]
+        %vt = permute %v [1, 0]
+        %next = mmaf %u, %vt, %acc
+        continue %next
+      }
+      store_view_tko weak %sum, %cv[%i, 0]
+      %following = addi %i, %blocks
+      continue %following
+    }
+    continue %behind, %next.tile
+  }
+  return
+}
+)",
+                             {{"MxN", absl::StrCat(m, "x", n)},
+                              {"MxK", absl::StrCat(m, "x", k)},
+                              {"NxK", absl::StrCat(n, "x", k)},
+                              {"KxN", absl::StrCat(k, "x", n)},
+                              {"TYPE", type},
+                              {"[N, ", absl::StrCat("[", n, ", ")},
+                              {"%groups, N]", absl::StrCat("%groups, ", n, "]")}});
+}
+
+TEST(MapPtx, AProducerFollowsLoopsAndLoads) {
+  const std::string text = Walk("f16", 64, 64, 64);
+  const CompiledText c = Compiled90(text);
+  EXPECT_TRUE(Remarks(c, "operands are fetched ahead"));
+  EXPECT_EQ(Count(c.ptx, ".reqntid 160"), 1);
+  EXPECT_FALSE(c.persistent);
+  // Its copies of other tensors have come before it makes descriptors anew: those of each stage are waited for, beside what a free and a full
+  // stage take.
+  EXPECT_EQ(Count(c.ptx, "mbarrier.try_wait"), 2 + Count(c.ptx, "mbarrier.init") / 2);
+  // Not where how often the loop runs depends on what the kernel may have stored, or a thread may end it.
+  EXPECT_EQ(
+      Count(
+          Compiled90(absl::StrReplaceAll(text, {{"load_view_tko weak %row", "load_view_tko relaxed device %row"}})).ptx,
+          ".reqntid 160"),
+      0);
+}
+
+// Iterations of 64 8-bit floats are joined. The size along K is not known before, so the second tensor ends where the tiles of the first one do.
+TEST(MapPtx, IterationsAreJoinedWhereOnlyTheKernelKnowsTheirNumber) {
+  const std::vector<BuiltImage> images = Images(Walk("f8E5M2", 128, 256, 64));
+  // The one whose blocks do whole tiles, by TMA; the last one is for results that the host can't describe.
+  ASSERT_EQ(images.size(), 3u);
+  const Compiled& c = images[1].compiled;
+  EXPECT_EQ(c.parts, 1);
+  EXPECT_FALSE(c.joins_rounds);  // nothing is asked of the launch for that
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n128k32.f32.e5m2.e5m2"), 8);  // of 128 along K, two halves
+  // The producer of descriptors keeps more registers than another.
+  EXPECT_EQ(Count(c.ptx, "setmaxnreg.dec.sync.aligned.u32 40;"), 1);
+  EXPECT_EQ(Count(c.ptx, "setmaxnreg.inc.sync.aligned.u32 232;"), 1);
 }
 
 }  // namespace

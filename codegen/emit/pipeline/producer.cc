@@ -103,7 +103,8 @@ void Producer::FilledRing::AwaitFull(Emitter& e) const {
 
 void Producer::EmitBlock(const ir::Block& block) {
   for (const ir::Op* op : block) {
-    if (!DecisionOf<Decision::kByProducer>(*op)) continue;
+    const bool branches = ir::YieldOp::Is(op) || ir::ContinueOp::Is(op) || ir::BreakOp::Is(op);
+    if (!branches && !DecisionOf<Decision::kByProducer>(*op)) continue;
     if (ir::ForOp::Is(op) && FetchIn(*op) != nullptr) {
       EmitFetches(*op);
     } else if (ir::IsLoop(op)) {
