@@ -165,24 +165,24 @@ void MadeMaps::MakeInFirstWarp() {
   if (makers_.empty()) return;
   auto& b = e_.b();
   for (DescriptorMaker& m : makers_) m.FindTensor();
-  llvm::BasicBlock *look = e_.NewBlock("lookmaps"), *made = e_.NewBlock("mademaps");
+  llvm::BasicBlock *look = e_.NewBlock("lookmaps"), *make = e_.NewBlock("makemaps"), *made = e_.NewBlock("mademaps");
   b.CreateCondBr(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), look, made);
   b.SetInsertPoint(look);
-  MakeUnlessThere([] {}, made);
+  MakeUnlessThere([] {}, make, made);
   b.SetInsertPoint(made);
 }
 
 void MadeMaps::Make(const std::function<void()>& await_copies) {
   if (makers_.empty()) return;
   for (DescriptorMaker& m : makers_) m.FindTensor();
-  llvm::BasicBlock* made = e_.NewBlock("mademaps");
-  MakeUnlessThere(await_copies, made);
+  llvm::BasicBlock *made = e_.NewBlock("mademaps"), *make = e_.NewBlock("makemaps");
+  MakeUnlessThere(await_copies, make, made);
   e_.b().SetInsertPoint(made);
 }
 
-void MadeMaps::MakeUnlessThere(const std::function<void()>& await_copies, llvm::BasicBlock* made) {
+void MadeMaps::MakeUnlessThere(const std::function<void()>& await_copies, llvm::BasicBlock* make,
+                               llvm::BasicBlock* made) {
   auto& b = e_.b();
-  llvm::BasicBlock* make = e_.NewBlock("makemaps");
   llvm::Value* same = b.getTrue();
   for (DescriptorMaker& m : makers_) same = b.CreateAnd(same, m.IsOfTensor());
   b.CreateCondBr(same, made, make);

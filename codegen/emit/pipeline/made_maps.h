@@ -63,7 +63,7 @@ class MadeMaps {
 
  private:
   // `made`: where to go on.
-  void MakeUnlessThere(const std::function<void()>& await_copies, llvm::BasicBlock* made);
+  void MakeUnlessThere(const std::function<void()>& await_copies, llvm::BasicBlock* make, llvm::BasicBlock* made);
 
   Emitter& e_;
   std::vector<DescriptorMaker> makers_;
