@@ -327,6 +327,43 @@ def other_products(kernel):
                    lambda: torch._scaled_mm(p, q.t(), one, one, out_dtype=bf16), r, lambda: p.double() @ q.double().t(), 3e-3, operations=2 * n**3)
 
 
+# The gradients' kernels for heads of 64: of keys and values with 64 queries an iteration.
+KV64 = (("128", "64"), ("x32x", "x64x"), ("<32x", "<64x"), ("(1x32)", "(1x64)"), (": 32>", ": 64>"))
+Q64 = (("[1, 0] -> tile<128x64xbf16>", "[1, 0] -> tile<64x64xbf16>"), ("x128xbf16", "x64xbf16"), ("1x128x128", "1x128x64"), ("1x64x128", "1x64x64"),
+       ("128x128xf32", "128x64xf32"), (", 128]", ", 64]"), (", 128, 1]", ", 64, 1]"), ("%size = constant <i32: 128>", "%size = constant <i32: 64>"))
+
+
+def backward(kernel):
+    """Gradients of attention, three kernels; the peer is cuDNN's backward pass, and what it is checked with torch's of f32."""
+    aten, bf16 = torch.ops.aten, torch.bfloat16
+    for heads, length, size, causal in ((64, 4096, 128, False), (16, 16384, 128, True), (64, 4096, 64, False), (16, 16384, 64, True)):
+        q, k_, v, dy = (rand(heads, length, size, dtype=bf16) for _ in range(4))
+        found, scale = unset(3, heads, length, size, dtype=bf16), size**-0.5
+        delta = unset(heads, length)
+        y, lse, _, _, most_q, most_k, seed, offset, _ = aten._scaled_dot_product_cudnn_attention(q[None], k_[None], v[None], None, True, 0.0, causal, False)
+        sums = lse.reshape(heads, length)
+        small = size == 64
+        k1 = kernel("attention_backward_delta", (("128", "64"),) if small else ())
+        k2 = kernel("attention_backward_kv", KV64 if small else ())
+        k3 = kernel("attention_backward_q", Q64 if small else ())
+        numbers = (I32(heads), I32(length), I32(causal), F32(scale))
+
+        def ours():
+            k1((ceildiv(length, 64), heads), y[0], dy, delta, I32(heads), I32(length))
+            k2((ceildiv(length, 64), heads), q, k_, v, dy, sums, delta, found[1], found[2], *numbers)
+            k3((ceildiv(length, 128), heads), q, k_, v, dy, sums, delta, found[0], *numbers)
+
+        def exact():
+            inputs = [x.float()[None].requires_grad_() for x in (q, k_, v)]
+            out = torch.nn.functional.scaled_dot_product_attention(*inputs, is_causal=causal)
+            return torch.cat(torch.autograd.grad(out, inputs, dy.float()[None]))
+
+        yield Case(f"attention backward {heads}x{length}x{size}{' causal' if causal else ''}", k2, ours,
+                   lambda: aten._scaled_dot_product_cudnn_attention_backward(dy[None], q[None], k_[None], v[None], y, lse, seed, offset, None, None, None,
+                                                                             most_q, most_k, 0.0, causal),
+                   found, exact, 1e-2, operations=(5 if causal else 10) * heads * length * length * size)
+
+
 def decoding(kernel):
     """One new token of 8 sequences, 8 heads of keys for 64 of queries: the peer is torch's attention of grouped queries."""
     sequences, heads, keys, parts = 8, 8, 16384, 8
@@ -415,7 +452,7 @@ def main():
     print(f"{torch.cuda.get_device_name()}; copy of 1 GiB: {copy:.0f} GB/s")
     print(f"{'':30} {'ours us':>10} {'torch us':>10} {'torch/ours':>10} {'Triton us':>10} {'Triton/ours':>11} {'rate':>16}  error")
     bad = 0
-    for group in (elementwise, rows, moves, scans, updates, layers, decoding, products):
+    for group in (elementwise, rows, moves, scans, updates, layers, backward, decoding, products):
         for case in group(lambda name, change=(): Lazy(lambda: (Portable if options.library else Cubin)(options, name, change), name, change)):
             if options.names and not any(part in case.name for part in options.names):
                 continue
