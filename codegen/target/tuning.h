@@ -139,6 +139,8 @@ inline constexpr double kLeastTurn = 768;
 inline constexpr int kStagesToKeep = 3;
 // Neighbours that are walked through together: about the square root of how many blocks run at once, 264 on 132 multiprocessors.
 inline constexpr int kSquare = 16;
+// What blocks load that begin together (Schedule::group), of an L2 of 50 MB.
+inline constexpr int64_t kL2OfGroup = 32 << 20;
 // Of a thread, accumulators included: nine warps of two blocks have so many. Products of 128 x 128 take 90 of them.
 inline constexpr int64_t kWorkRegisters = 112;
 // Registers of a thread for tiles, where operands come from stages and fewer warps read larger pieces (bf16 by mma.sync: 410 TFLOP/s
