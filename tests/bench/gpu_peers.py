@@ -288,15 +288,16 @@ def products(kernel):
     attention = torch.nn.functional.scaled_dot_product_attention
     bf16, wide = ("f16", "bf16"), ("64", "128")  # heads of 128, and 128 keys an iteration
     for name, change, dtype, tolerance, heads, length, size in (
-            ("attention", (), torch.float32, 1e-4, 64, 4096, 64), ("attention_f16", (), torch.float16, 3e-3, 64, 4096, 64),
-            ("attention_f16", (bf16,), torch.bfloat16, 2e-2, 64, 4096, 64), ("attention_f16", (bf16, wide), torch.bfloat16, 2e-2, 64, 4096, 128),
+            ("attention", (), torch.float32, 1e-4, 64, 4096, 64), ("attention_heads64_f16", (), torch.float16, 3e-3, 64, 4096, 64),
+            ("attention_heads64_f16", (bf16,), torch.bfloat16, 2e-2, 64, 4096, 64), ("attention_f16", (bf16,), torch.bfloat16, 2e-2, 64, 4096, 64),
+            ("attention_f16", (bf16, wide), torch.bfloat16, 2e-2, 64, 4096, 128),
             ("attention_causal_bf16", (), torch.bfloat16, 2e-2, 16, 16384, 128)):
         q, k_, v = (rand(heads, length, size, dtype=dtype) for _ in range(3))
         o = unset(heads, length, size, dtype=dtype)
         scale, causal = size**-0.5, "causal" in name
         k1 = kernel(name, change)
         yield Case(f"{k1.name} {heads}x{length}x{size}", k1,
-                   lambda: k1((ceildiv(length, 128), heads), q, k_, v, o, I32(heads), I32(length), I32(length), F32(scale)),
+                   lambda: k1((ceildiv(length, 64 if "64" in name else 128), heads), q, k_, v, o, I32(heads), I32(length), I32(length), F32(scale)),
                    lambda: attention(q[None], k_[None], v[None], is_causal=causal), o,
                    lambda: attention(q[None].float(), k_[None].float(), v[None].float(), scale=scale, is_causal=causal)[0], tolerance,
                    operations=(2 if causal else 4) * heads * length * length * size,
