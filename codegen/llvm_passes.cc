@@ -12,6 +12,8 @@
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimise.h"
 #include "codegen/llvm/order_pieces.h"
+#include "codegen/llvm/scale_beside.h"
+#include "codegen/llvm/wait_late.h"
 #include "codegen/passes/assume_aligned.h"
 #include "codegen/plan/tensor_maps.h"
 #include "codegen/target/decisions.h"
@@ -94,6 +96,8 @@ absl::Status LibdevicePass(Compilation& c) {
 absl::Status OptimisePass(Compilation& c) {
   Optimise(&c.llvm->module(), &c.llvm->machine(), c.options.opt_level, c.options.trace);
   if (c.options.opt_level > 0) OrderPieces(&c.llvm->module(), InfoOf(Decision::kUnordered).name.c_str());
+  if (c.options.opt_level > 1) ScaleBesideExponentials(&c.llvm->module());
+  if (c.options.opt_level > 1) WaitLate(&c.llvm->module());
   AvoidAssemblerFaults(&c.llvm->module());
   const int size = static_cast<int>(c.llvm->module().getInstructionCount());
   c.result.llvm_instructions = size;

@@ -6,7 +6,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/product_chain.h"
-#include "ir/element.h"
 #include "ir/op_views.h"
 #include "ir/passes/rewrite.h"
 
@@ -60,12 +59,11 @@ class Along {
     return line;
   }
 
-  // On top of the iterations of the block before. Where both ends rise, as those of the masked part of an attention do, there are as many everywhere.
+  // Above zero: on top of the iterations of the block before. Where both ends rise, as those of the masked part of an attention do, there are as
+  // many everywhere.
   std::optional<double> Rounds(const ir::ForOp& loop) {
     const MaybeLine more = Sum(Of(loop.upper_bound()), Of(loop.lower_bound()), -1);
-    if (!more) return std::nullopt;
-    const std::optional<double> step = Constant(loop.step());
-    return step && *step > 0 ? more->slope / *step : more->slope;
+    return more ? std::optional<double>(more->slope) : std::nullopt;
   }
 
  private:
@@ -115,23 +113,13 @@ class Along {
   absl::flat_hash_map<const Value*, MaybeLine> lines_;
 };
 
-double LoadedBytes(const Op& loop) {
-  double bytes = 0;
-  ir::Walk(loop.region(0), [&](const Op* op) {
-    if (!ir::LoadViewOp::Is(op) && !ir::LoadPtrOp::Is(op)) return;
-    const ir::Type tile = op->result(0)->type();
-    bytes += static_cast<double>(tile.num_elements() * ir::StorageBytes(tile.elem()));
-  });
-  return bytes;
-}
-
 }  // namespace
 
 WorkOfBlocks WorkAlong(const ir::Function& function) {
   for (int dim = 0; dim < kDims; ++dim) {
     Along along(dim);
     bool known = true;
-    double most = 0, least = 0, bytes = 0;
+    double most = 0, least = 0;
     ir::Walk(function.body(), [&](const Op* op) {
       if (!ir::ForOp::Is(op) || !Multiplies(*op)) return;
       const std::optional<double> rounds = along.Rounds(ir::ForOp(op));
@@ -139,9 +127,8 @@ WorkOfBlocks WorkAlong(const ir::Function& function) {
       if (!known) return;
       most = std::max(most, *rounds);
       least = std::min(least, *rounds);
-      bytes += std::abs(*rounds) * LoadedBytes(*op);
     });
-    if (known && (most > 0) != (least < 0)) return {dim, most > 0, bytes};
+    if (known && (most > 0) != (least < 0)) return {dim, most > 0};
   }
   return {};
 }

@@ -1,7 +1,7 @@
-// Whether blocks of the grid have more to do than their neighbours, and what they load for it.
+// Whether blocks of the grid have more to do than their neighbours.
 //
 //   %end = addi %x, 1                              // x = get_tile_block_id
-//   for %j in (0 to %end, step 1) { … mmaf … }     // WorkAlong(function) is {.dim = 0, .rises = true, .bytes = of an iteration}
+//   for %j in (0 to %end, step 1) { … mmaf … }     // WorkAlong(function) is {.dim = 0, .rises = true}
 //
 // As in attention with a causal mask, whose later queries have more keys: where the hardware begins with the longest blocks, the ones that
 // end last are short (Schedule::last_first, Schedule::group). An estimate, of which no result depends. Pure.
@@ -17,7 +17,6 @@ struct WorkOfBlocks {
   // -1: there is none.
   int dim = -1;
   bool rises = false;
-  double bytes = 0;  // that a block loads in these loops on top of what its neighbour with less does
 };
 
 WorkOfBlocks WorkAlong(const ir::Function& function);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -235,9 +234,8 @@ void PlanBlocks(const ir::Function& function, bool aligned, Schedule* plan) {
 void PlanOrder(const ir::Function& function, Schedule* plan) {
   const WorkOfBlocks work = WorkAlong(function);
   if (work.rises) plan->last_first = work.dim;
-  if (work.dim != 0) return;  // rows begin together
-  const double blocks = static_cast<double>(tuning::kL2OfGroup) / std::max(work.bytes, 1.0);
-  plan->group = static_cast<int>(std::bit_floor(static_cast<uint64_t>(std::clamp(blocks, 1.0, 65536.0))));
+  if (work.dim == 0)
+    plan->group = tuning::kGroup * static_cast<int>(std::bit_ceil(static_cast<unsigned>(plan->blocks)));
 }
 
 }  // namespace

@@ -128,9 +128,9 @@ inline constexpr int64_t kBesideLate = 40;
 // keys and values from the L2 (H200: heads of 256, 64 x 32: 557 us, joined 511; MLA, 64 x 64, 8192 keys: 2484, 2376), and of one that is alone
 // (heads of 256, 64 x 64: 641, 408). Of three they stay (heads of 64, 64 x 128: 564, joined 638).
 inline constexpr int64_t kPercentOfRows = 94, kPercentOfRowsAlone = 68;
-// Where rows have different numbers of iterations, those that only one of two blocks has come on top: with 32, 64, 128 and 256 blocks along the grid
-// MLA takes 217, 676, 2376 and 2174 us instead of 202, 667, 2484 and 2369.
-inline constexpr int64_t kLeastOfUnequalRows = 72;
+// Where rows have different numbers of iterations, those that only one of two blocks has come on top: with 16, 32, 64 and 128 blocks along the grid
+// MLA takes 63, 184, 620 and 2297 us (H200) instead of 57, 178, 638 and 2413.
+inline constexpr int64_t kLeastOfUnequalRows = 64;
 // Tensor cores work so many cycles for one warpgroup's products of an iteration, or two warpgroups don't take turns (bf16, 4096 queries and
 // keys: heads of 128, 128 x 128, 1024 cycles: 895 us in turns, 1005 without; 128 x 64, 512 cycles: 1023 and 1012; heads of 64, 128 x 128, 512
 // cycles: 681 and 661).
@@ -139,8 +139,8 @@ inline constexpr double kLeastTurn = 768;
 inline constexpr int kStagesToKeep = 3;
 // Neighbours that are walked through together: about the square root of how many blocks run at once, 264 on 132 multiprocessors.
 inline constexpr int kSquare = 16;
-// What blocks load that begin together (Schedule::group), of an L2 of 50 MB.
-inline constexpr int64_t kL2OfGroup = 32 << 20;
+// Blocks that begin by their work (Schedule::group), for each that a multiprocessor has: about as many as there are of those.
+inline constexpr int kGroup = 128;
 // Of a thread, accumulators included: nine warps of two blocks have so many. Products of 128 x 128 take 90 of them.
 inline constexpr int64_t kWorkRegisters = 112;
 // Registers of a thread for tiles, where operands come from stages and fewer warps read larger pieces (bf16 by mma.sync: 410 TFLOP/s

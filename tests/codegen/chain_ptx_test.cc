@@ -2,7 +2,9 @@
 // left operand of the next without leaving the registers; a left operand that stays the same is brought into fragments once.
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/ptx_testing.h"
 
@@ -147,6 +149,37 @@ TEST(ChainPtx, AWarpWhoseFactorsAreOneLeavesThemOut) {
       CompileText(absl::StrReplaceAll(text, {{"mulf %acc, %factors", "mulf %acc, %factors flush_to_zero"}}), 90);
   EXPECT_EQ(c.error, "");
   EXPECT_EQ(Count(c.ptx, "vote.sync.all.pred"), 0);
+}
+
+TEST(ChainPtx, FactorsAreMultipliedBetweenExponentials) {
+  const std::string text =
+      absl::StrReplaceAll(kChain, {{"MM", "64"},
+                                   {"%narrow = ftof %product",
+                                    "%rise = subf %old, %new\n    %factor = exp2 %rise\n"
+                                    "    %new1 = reshape %new : tile<64xf32> -> tile<64x1xf32>\n"
+                                    "    %maxima = broadcast %new1 : tile<64x1xf32> -> tile<64x32xf32>\n"
+                                    "    %power = subf %product, %maxima\n    %weight = exp2 %power\n"
+                                    "    %factor1 = reshape %factor : tile<64xf32> -> tile<64x1xf32>\n"
+                                    "    %factors = broadcast %factor1 : tile<64x1xf32> -> tile<64x64xf32>\n"
+                                    "    %less = mulf %acc, %factors\n    %narrow = ftof %weight"},
+                                   {"%next = mmaf %narrow, %v, %acc", "%next = mmaf %narrow, %v, %less"}});
+  const CompiledText c = CompileText(text, 90);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  // 12 of 16 scores of a thread stand on both ways; two or three of its 32 sums behind each of them on one.
+  const size_t vote = c.ptx.find("vote.sync.all.pred");
+  ASSERT_NE(vote, std::string::npos);
+  int exponentials = 0, changes = 0;
+  bool multiplies = false;
+  for (absl::string_view line : absl::StrSplit(c.ptx.substr(vote), '\n')) {
+    if (absl::StrContains(line, "mul.rn.f32")) multiplies = true;
+    if (!absl::StrContains(line, "ex2.approx")) continue;
+    ++exponentials;
+    changes += multiplies;
+    multiplies = false;
+  }
+  EXPECT_GE(exponentials, 24);
+  EXPECT_GE(changes, 10);
 }
 
 TEST(ChainPtx, ALateProductRunsBesideTheNextIteration) {
