@@ -1,5 +1,6 @@
 #include "codegen/plan/producer_slice.h"
 
+#include "absl/container/flat_hash_set.h"
 #include "codegen/plan/staging.h"
 #include "codegen/target/decisions.h"
 #include "ir/loops.h"
@@ -12,8 +13,10 @@ using ir::Value;
 
 constexpr int kDepth = 64;
 
-bool Sliceable(const Value* v, int depth) {
+// `seen`: values that are, unless one that was found not to be has ended the search.
+bool Sliceable(const Value* v, int depth, absl::flat_hash_set<const Value*>* seen) {
   if (depth > kDepth) return false;
+  if (!seen->insert(v).second) return true;
   const Op* def = v->def();
   if (def == nullptr) {
     const auto loop = ir::CarryingLoop::Around(v);
@@ -22,7 +25,7 @@ bool Sliceable(const Value* v, int depth) {
   if (!def->info()->has(ir::kPure) || def->num_regions() > 0) return false;
   if (v->type().is_tile() && !v->type().is_scalar()) return false;
   for (int i = 0; i < def->num_operands(); ++i) {
-    if (!Sliceable(def->operand(i), depth + 1)) return false;
+    if (!Sliceable(def->operand(i), depth + 1, seen)) return false;
   }
   return true;
 }
@@ -37,7 +40,10 @@ void Mark(ir::Module* module, const Value* v) {
 
 }  // namespace
 
-bool IsSliceable(const Value* v) { return Sliceable(v, 0); }
+bool IsSliceable(const Value* v) {
+  absl::flat_hash_set<const Value*> seen;
+  return Sliceable(v, 0, &seen);
+}
 
 bool IsSliceableLoop(const Op& loop) {
   for (const Op* op = &loop; op != nullptr; op = op->parent()) {
