@@ -166,19 +166,18 @@ TEST(ChainPtx, FactorsAreMultipliedBetweenExponentials) {
   const CompiledText c = CompileText(text, 90);
   EXPECT_EQ(c.error, "");
   EXPECT_EQ(AssemblerErrors(c, 90), "");
-  // 12 of 16 scores of a thread stand on both ways; two or three of its 32 sums behind each of them on one.
+  // At least 12 of 16 scores of a thread stand on both ways; two or three of its 32 sums behind each of them on one.
   const size_t vote = c.ptx.find("vote.sync.all.pred");
   ASSERT_NE(vote, std::string::npos);
-  int exponentials = 0, changes = 0;
+  EXPECT_GE(Count(c.ptx, "ex2.approx"), 28);
+  int changes = 0;
   bool multiplies = false;
   for (absl::string_view line : absl::StrSplit(c.ptx.substr(vote), '\n')) {
     if (absl::StrContains(line, "mul.rn.f32")) multiplies = true;
     if (!absl::StrContains(line, "ex2.approx")) continue;
-    ++exponentials;
     changes += multiplies;
     multiplies = false;
   }
-  EXPECT_GE(exponentials, 24);
   EXPECT_GE(changes, 10);
 }
 
