@@ -90,14 +90,16 @@ bool IsStart(Value* v, const Value* index, const Value** stride) {
   return lhs == index && rhs != nullptr && rhs->type().is_scalar() && product->lhs()->type().elem() == ir::Elem::kI64;
 }
 
-std::optional<Rows> RowsOf(const Op& store, const Value* index) {
+// Where the base does not move.
+std::optional<Rows> RowsOf(const Op& store, const Op& loop) {
+  const Value* index = ir::CarryingLoop(loop).index();
   const auto access = ir::As<ir::StorePtrOp>(&store);
   if (!access || access->mask() == nullptr) return std::nullopt;
   const auto offset = ir::DefAs<ir::OffsetOp>(access->destination());
   if (!offset) return std::nullopt;
   Rows rows = {Assumed(Spread(offset->op().operand(0))), nullptr, nullptr};
   const auto sum = ir::DefAs<ir::AddiOp>(offset->op().operand(1));
-  if (!sum || !rows.base->type().is_scalar()) return std::nullopt;
+  if (!sum || !rows.base->type().is_scalar() || ir::IsInside(rows.base, &loop)) return std::nullopt;
   for (auto [start, column] : {std::pair(sum->lhs(), sum->rhs()), std::pair(sum->rhs(), sum->lhs())}) {
     if (IsStart(start, index, &rows.stride) && TestsBound(access->mask(), column, &rows.bound)) return rows;
   }
@@ -277,13 +279,13 @@ class Walk {
   std::string WhyNotInOrder() {
     std::vector<Rows> apart;
     ir::Walk(carrying_.body(), [&](const Op* op) {
-      if (const auto rows = RowsOf(*op, carrying_.index())) apart.push_back(*rows);
+      if (const auto rows = RowsOf(*op, *loop_)) apart.push_back(*rows);
     });
     for (int i = 0; i < carrying_.num_carried(); ++i) {
       if (!carrying_.arg(i)->type().is_token()) return "it carries values";
       if (!ComesFromNoAccess(carrying_.init(i))) return "it waits for what is in front of it";
       const auto orders = std::find_if(apart.begin(), apart.end(), [&](const Rows& rows) {
-        const auto alike = [&](const Op& op) { return RowsOf(op, carrying_.index()) == rows; };
+        const auto alike = [&](const Op& op) { return RowsOf(op, *loop_) == rows; };
         return LeadsOnlyTo(carrying_.arg(i), alike) && ComesOnlyFrom(carrying_.next(i), alike);
       });
       if (orders == apart.end()) return "an iteration waits for the one before";

@@ -113,6 +113,12 @@ TEST(SpreadPtx, BlocksThatGoOnWalking) {
       {{"load_ptr_tko weak %from, %inside token = %start", "load_ptr_tko weak %from, %inside token = %token"}})));
   EXPECT_FALSE(Spreads(Pointers({{"continue %stored", "%both = join_tokens %stored, %loaded\n    continue %both"}})));
   EXPECT_FALSE(Spreads(Pointers({{"less_than %column, %nall, unsigned", "less_than %column, %nall, signed"}})));
+  // Rows begin at a place that moves by itself.
+  EXPECT_FALSE(Spreads(Pointers({{"    %to = offset %yall",
+                                  "    %ym = offset %y, %i : tile<ptr<f32>>, tile<i32>\n"
+                                  "    %ym1 = reshape %ym : tile<ptr<f32>> -> tile<1xptr<f32>>\n"
+                                  "    %ymall = broadcast %ym1 : tile<1xptr<f32>> -> tile<8xptr<f32>>\n"
+                                  "    %to = offset %ymall"}})));
   EXPECT_FALSE(Spreads(Pointers({{"muli %iall, %sall", "muli %sall, %sall"}})));
 }
 
