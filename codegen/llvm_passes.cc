@@ -15,6 +15,7 @@
 #include "codegen/llvm/scale_beside.h"
 #include "codegen/llvm/wait_late.h"
 #include "codegen/passes/assume_aligned.h"
+#include "codegen/passes/spread_walk.h"
 #include "codegen/plan/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -44,6 +45,9 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
     r.joined_cycles = {(*cycles)[0], (*cycles)[1]};
   if (schedule.cluster) r.cluster_dim = schedule.along;
   r.requirements = AlignmentRequirements(*c.function);
+  SpreadGrid spread = SpreadGridOf(*c.function);
+  r.spread = std::move(spread.blocks);
+  r.requirements.insert(r.requirements.end(), spread.requirements.begin(), spread.requirements.end());
   if (const auto rounds = DecisionOf<Decision::kJoinedRounds>(*FindKernelOp(*c.function))) {
     r.joins_rounds = true;
     r.requirements.push_back(MultipleOf(static_cast<int>((*rounds)[0]), (*rounds)[1]));

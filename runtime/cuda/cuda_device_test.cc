@@ -272,13 +272,23 @@ TEST_F(CudaDevice, LaunchThatMayStartEarly) {
     EXPECT_THAT(Log(), HasSubstr("pdl=1"));
     for (int n = 0; n < 40; ++n) ASSERT_TRUE((*launch)->Run(device_->default_stream()).ok());
     EXPECT_THAT(Log(), HasSubstr("cuGraphLaunch"));
-    // Old drivers cannot record it.
+    const absl::StatusOr<uint64_t> memory = device_->Allocate(64);
+    ASSERT_TRUE(memory.ok());
+    // It is recorded behind another kernel of ours, not behind something else. Old drivers cannot record it.
     auto stream = device_->CreateStream();
     ASSERT_TRUE(stream.ok() && (*stream)->BeginCapture().ok());
-    Reset();
-    ASSERT_TRUE((*launch)->Run(stream->get()).ok());
-    EXPECT_THAT(Log(), HasSubstr(version == 13000 ? "pdl=1" : "pdl=0"));
+    const auto recorded = [&] {
+      Reset();
+      EXPECT_TRUE((*launch)->Run(stream->get()).ok());
+      return Log();
+    };
+    EXPECT_THAT(recorded(), HasSubstr("pdl=0"));
+    EXPECT_THAT(recorded(), HasSubstr(version == 13000 ? "pdl=1" : "pdl=0"));
+    ASSERT_TRUE(device_->Fill(*memory, 0, 64, stream->get()).ok());
+    EXPECT_THAT(recorded(), HasSubstr("pdl=0"));
+    EXPECT_THAT(recorded(), HasSubstr(version == 13000 ? "pdl=1" : "pdl=0"));
     ASSERT_TRUE((*stream)->EndCapture().ok());
+    device_->Free(*memory);
   }
 }
 

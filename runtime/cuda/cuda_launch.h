@@ -47,6 +47,7 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
   absl::Status PackParams(const ImageArguments& arguments);
   absl::Status Configure();
   absl::Status AddNodes(CUgraph graph);
+  bool IsBehindOurs(const CudaStream& stream) const;
   bool RunsAsGraph(CUstream stream);  // from now on, if it is the time: counts
   CUgraphExec MakeGraph();            // null if it cannot be one
   std::string kernel_name() const;    // for messages
