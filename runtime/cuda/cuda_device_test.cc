@@ -292,6 +292,32 @@ TEST_F(CudaDevice, LaunchThatMayStartEarly) {
   }
 }
 
+// Where the GPU is behind, it starts before the kernel in front has ended, which a graph does not.
+TEST_F(CudaDevice, LaunchThatMayStartEarlyIsNoGraphBehindOtherWork) {
+  for (const bool early : {true, false}) {
+    SCOPED_TRACE(early);
+    ir::Image i = MakeImage();
+    if (early) i.flags |= ir::kProgrammaticLaunch;
+    auto launch = Prepare({i});
+    ASSERT_TRUE(launch.ok()) << launch.status();
+    ASSERT_TRUE((*launch)->Run(device_->default_stream()).ok());
+    const auto log_of = [&](bool is_behind) {
+      Reset();
+      if (is_behind) Fail("cuStreamQuery", 600);
+      for (int n = 0; n < 16; ++n) EXPECT_TRUE((*launch)->Run(device_->default_stream()).ok());
+      return Log();
+    };
+    const auto becomes = early ? testing::Matcher<std::string>(testing::Not(HasSubstr("cuGraphLaunch")))
+                               : testing::Matcher<std::string>(HasSubstr("cuGraphLaunch"));
+    EXPECT_THAT(log_of(true), becomes);
+    EXPECT_THAT(log_of(true), becomes);
+    // Once the GPU has caught up, and back.
+    EXPECT_THAT(log_of(false), HasSubstr("cuGraphLaunch"));
+    log_of(true);
+    EXPECT_THAT(log_of(true), becomes);
+  }
+}
+
 // What fills its workspace comes in front.
 TEST_F(CudaDevice, LaunchBehindAFillDoesNotStartEarly) {
   ir::Image i = MakeImage();
