@@ -191,6 +191,10 @@ TEST(ChainPtx, ALateProductRunsBesideTheNextIteration) {
   // The first is waited for while the late one runs; alone in the first iteration, which is not the second one of two.
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 2);
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 4);
+  // So are copies begun, between the late one's beginning and that wait.
+  const size_t begun = c.ptx.find("m64n64k16"), awaited = c.ptx.find("wgmma.wait_group.sync.aligned 1;");
+  EXPECT_LT(begun, c.ptx.find("cp.async.bulk.tensor", begun));
+  EXPECT_LT(c.ptx.find("cp.async.bulk.tensor", begun), awaited);
   // One warpgroup has nobody to take turns with. One chosen thread starts the copies, before the loop and in it.
   EXPECT_EQ(Count(c.ptx, "bar.arrive"), 0);
   EXPECT_EQ(Count(c.ptx, "elect.sync"), 3);
