@@ -1,5 +1,6 @@
 // Products of products: warps stand along the rows, so that what one product gives is reduced by shuffles and goes on as the
 // left operand of the next without leaving the registers; a left operand that stays the same is brought into fragments once.
+#include <regex>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -198,6 +199,20 @@ TEST(ChainPtx, ALateProductRunsBesideTheNextIteration) {
   // One warpgroup has nobody to take turns with. One chosen thread starts the copies, before the loop and in it.
   EXPECT_EQ(Count(c.ptx, "bar.arrive"), 0);
   EXPECT_EQ(Count(c.ptx, "elect.sync"), 3);
+}
+
+// Read from shared memory by instructions of few columns, they would take all that it gives.
+TEST(ChainPtx, QueriesStayInRegistersForTheLoop) {
+  const CompiledText c = CompileText(absl::StrReplaceAll(kChain, {{"MM", "64"}}), 90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  // Of both steps along K, in front of the loop.
+  EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4"), 2);
+  EXPECT_LT(c.ptx.rfind("ldmatrix"), c.ptx.find("wgmma.mma_async"));
+  // The first operand is four registers; the second one alone is in memory, as a descriptor.
+  const std::regex of_registers(
+      "m64n32k16[.]f32[.]f16[.]f16 [{][^}]*[}], [{](%r[0-9]+, ){3}%r[0-9]+[}], %rd[0-9]+, add");
+  EXPECT_TRUE(std::regex_search(c.ptx, of_registers));
 }
 
 TEST(ChainPtx, ARingThatTmaFillsHasOnePositionOfEachKind) {
