@@ -1,5 +1,6 @@
 // Products of products: warps stand along the rows, so that what one product gives is reduced by shuffles and goes on as the
 // left operand of the next without leaving the registers; a left operand that stays the same is brought into fragments once.
+#include <regex>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -191,9 +192,27 @@ TEST(ChainPtx, ALateProductRunsBesideTheNextIteration) {
   // The first is waited for while the late one runs; alone in the first iteration, which is not the second one of two.
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 2);
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 4);
+  // So are copies begun, between the late one's beginning and that wait.
+  const size_t begun = c.ptx.find("m64n64k16"), awaited = c.ptx.find("wgmma.wait_group.sync.aligned 1;");
+  EXPECT_LT(begun, c.ptx.find("cp.async.bulk.tensor", begun));
+  EXPECT_LT(c.ptx.find("cp.async.bulk.tensor", begun), awaited);
   // One warpgroup has nobody to take turns with. One chosen thread starts the copies, before the loop and in it.
   EXPECT_EQ(Count(c.ptx, "bar.arrive"), 0);
   EXPECT_EQ(Count(c.ptx, "elect.sync"), 3);
+}
+
+// Read from shared memory by instructions of few columns, they would take all that it gives.
+TEST(ChainPtx, QueriesStayInRegistersForTheLoop) {
+  const CompiledText c = CompileText(absl::StrReplaceAll(kChain, {{"MM", "64"}}), 90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  // Of both steps along K, in front of the loop.
+  EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4"), 2);
+  EXPECT_LT(c.ptx.rfind("ldmatrix"), c.ptx.find("wgmma.mma_async"));
+  // The first operand is four registers; the second one alone is in memory, as a descriptor.
+  const std::regex of_registers(
+      "m64n32k16[.]f32[.]f16[.]f16 [{][^}]*[}], [{](%r[0-9]+, ){3}%r[0-9]+[}], %rd[0-9]+, add");
+  EXPECT_TRUE(std::regex_search(c.ptx, of_registers));
 }
 
 TEST(ChainPtx, ARingThatTmaFillsHasOnePositionOfEachKind) {
