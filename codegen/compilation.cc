@@ -12,6 +12,7 @@ Compilation::Compilation(const ir::Module& from, const ir::Function& kernel, con
                .joins_blocks = compile_options.joins_blocks,
                .blocks_alone = compile_options.blocks_alone,
                .parts_blocks = compile_options.parts_blocks,
+               .spreads = compile_options.spreads,
                .joins_rounds = compile_options.joins_rounds,
                .trace = compile_options.trace},
               way),

@@ -43,6 +43,8 @@ struct CompileOptions {
   int blocks_alone = 0;
   // Two hardware blocks may do the parts of one (Compiled::parts; passes/split_products.h). Error: NotFound, if none would.
   bool parts_blocks = false;
+  // Blocks that walk over tiles may become one for each tile (Compiled::spread; passes/spread_walk.h). Error: NotFound, if none would.
+  bool spreads = false;
   // Iterations of a product may do the work of several along K (Compiled::joins_rounds; passes/split_rounds.h).
   bool joins_rounds = false;
   // Whether BuildImages makes images that do, and for which grids of fitting sizes.
@@ -73,6 +75,7 @@ struct Compiled {
   int blocks = 1;                          // that a multiprocessor is to hold
   bool chain = false;                      // several products, of which one makes what another multiplies
   int64_t parts = 1;                       // hardware blocks, side by side along x, that are one
+  ir::Expr spread;                         // so many hardware blocks along x have a tile each; empty: others
   std::array<int64_t, 2> joined_cycles = {0, 0};  // what a block takes without either, and with it, in comparison
   bool joins_rounds = false;                      // iterations along K became fewer; a requirement says for which sizes
   int cluster_dim = -1;  // clusters of 2, 1, 1 do for grids whose size in this dimension is even

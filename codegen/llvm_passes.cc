@@ -12,7 +12,10 @@
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/optimise.h"
 #include "codegen/llvm/order_pieces.h"
+#include "codegen/llvm/scale_beside.h"
+#include "codegen/llvm/wait_late.h"
 #include "codegen/passes/assume_aligned.h"
+#include "codegen/passes/spread_walk.h"
 #include "codegen/plan/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -42,6 +45,9 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
     r.joined_cycles = {(*cycles)[0], (*cycles)[1]};
   if (schedule.cluster) r.cluster_dim = schedule.along;
   r.requirements = AlignmentRequirements(*c.function);
+  SpreadGrid spread = SpreadGridOf(*c.function);
+  r.spread = std::move(spread.blocks);
+  r.requirements.insert(r.requirements.end(), spread.requirements.begin(), spread.requirements.end());
   if (const auto rounds = DecisionOf<Decision::kJoinedRounds>(*FindKernelOp(*c.function))) {
     r.joins_rounds = true;
     r.requirements.push_back(MultipleOf(static_cast<int>((*rounds)[0]), (*rounds)[1]));
@@ -94,6 +100,8 @@ absl::Status LibdevicePass(Compilation& c) {
 absl::Status OptimisePass(Compilation& c) {
   Optimise(&c.llvm->module(), &c.llvm->machine(), c.options.opt_level, c.options.trace);
   if (c.options.opt_level > 0) OrderPieces(&c.llvm->module(), InfoOf(Decision::kUnordered).name.c_str());
+  if (c.options.opt_level > 1) ScaleBesideExponentials(&c.llvm->module());
+  if (c.options.opt_level > 1) WaitLate(&c.llvm->module());
   AvoidAssemblerFaults(&c.llvm->module());
   const int size = static_cast<int>(c.llvm->module().getInstructionCount());
   c.result.llvm_instructions = size;

@@ -62,9 +62,11 @@ Root RootOf(const Op& access) {
   return address == nullptr ? Root{} : RootOf(address);
 }
 
-// One value, or the same operations on the same values.
-bool Same(const Value* a, const Value* b, int depth = 0) {
-  if (a == b) return true;
+using Pairs = absl::flat_hash_set<std::pair<const Value*, const Value*>>;
+
+// One value, or the same operations on the same values. `seen`: pairs that are the same, unless one that is not has ended the search.
+bool Same(const Value* a, const Value* b, int depth, Pairs* seen) {
+  if (a == b || seen->contains({a, b})) return true;
   if (a == nullptr || b == nullptr || depth > kDepth || a->type() != b->type() || a->index() != b->index())
     return false;
   const Op *x = a->def(), *y = b->def();
@@ -76,9 +78,15 @@ bool Same(const Value* a, const Value* b, int depth = 0) {
     if (p.present() != q.present() || (p.present() && !ir::Equal(p, q))) return false;
   }
   for (int i = 0; i < x->num_operands(); ++i) {
-    if (!Same(x->operand(i), y->operand(i), depth + 1)) return false;
+    if (!Same(x->operand(i), y->operand(i), depth + 1, seen)) return false;
   }
+  seen->insert({a, b});
   return true;
+}
+
+bool Same(const Value* a, const Value* b) {
+  Pairs seen;
+  return Same(a, b, 0, &seen);
 }
 
 // The same tensor cut in the same way; what is outside may read as something else.

@@ -1,5 +1,7 @@
 #include "codegen/analysis/store_order.h"
 
+#include <utility>
+
 #include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/view_dim.h"
 #include "ir/loops.h"
@@ -19,10 +21,20 @@ bool TilesAreApart(ir::Type view) {
   return true;
 }
 
+// The store itself, and weak ones of such tiles through the same view.
+IsAlike Like(const Op& store) {
+  return [&store](const Op& op) {
+    if (&op == &store) return true;
+    if (!ir::StoreViewOp::Is(&op) || ir::OrderingOf(op) != ir::MemoryOrdering::kWeak) return false;
+    const ir::StoreViewOp other(op), mine(store);
+    return other.view() == mine.view() && other.tile()->type() == mine.tile()->type();
+  };
+}
+
 // Follows tokens from one store, and from those that it finds to be alike.
 class Walker {
  public:
-  explicit Walker(const Op& store) : store_(store) {}
+  explicit Walker(IsAlike alike) : alike_(std::move(alike)) {}
 
   // Only such stores take the token, or one that it becomes.
   bool LeadsToAlike(const Value* token) {
@@ -44,7 +56,7 @@ class Walker {
       return loop && IsCarriedFromAlike(*loop, loop->carried_by(token));
     }
     if (ir::ForOp::Is(def)) return IsCarriedFromAlike(ir::CarryingLoop(*def), token->index());
-    if (IsAlike(*def)) return ComesFromAlike(ir::StoreViewOp(def).token());
+    if (alike_(*def)) return ComesFromAlike(ir::AccessOp(*def).token());
     if (!ir::MakeTokenOp::Is(def) && !ir::JoinTokensOp::Is(def)) return false;
     for (int i = 0; i < def->num_operands(); ++i) {
       if (!ComesFromAlike(def->operand(i))) return false;
@@ -55,13 +67,6 @@ class Walker {
   bool found() const { return found_; }
 
  private:
-  bool IsAlike(const Op& op) const {
-    if (&op == &store_) return true;
-    if (!ir::StoreViewOp::Is(&op) || ir::OrderingOf(op) != ir::MemoryOrdering::kWeak) return false;
-    const ir::StoreViewOp other(op), mine(store_);
-    return other.view() == mine.view() && other.tile()->type() == mine.tile()->type();
-  }
-
   // Of what a loop carries (-1: of none of it): where it enters, and where it comes from.
   bool CarriesToAlike(const ir::CarryingLoop& loop, int i) {
     return i >= 0 && LeadsToAlike(loop.arg(i)) && LeadsToAlike(loop.result(i));
@@ -71,9 +76,9 @@ class Walker {
   }
 
   bool TakesAlike(const Op& op, int operand) {
-    if (IsAlike(op)) {
+    if (alike_(op)) {
       found_ = true;
-      return LeadsToAlike(ir::StoreViewOp(op).result_token());
+      return LeadsToAlike(ir::AccessOp(op).result_token());
     }
     if (ir::JoinTokensOp::Is(&op)) return LeadsToAlike(op.result(0));
     if (ir::ForOp::Is(&op)) {
@@ -85,7 +90,7 @@ class Walker {
     return ir::YieldOp::Is(&op) && LeadsToAlike(ir::ReceiverOf(op, operand));
   }
 
-  const Op& store_;
+  const IsAlike alike_;
   absl::flat_hash_set<const Value*> seen_;
   bool found_ = false;
 };
@@ -95,12 +100,15 @@ class Walker {
 WaitsForStore OrderOfStore(const Op& store) {
   const ir::StoreViewOp view_store(store);
   if (!view_store.result_token()->has_uses()) return WaitsForStore::kNothing;
-  Walker walker(store);
+  Walker walker(Like(store));
   if (!walker.LeadsToAlike(view_store.result_token())) return WaitsForStore::kOthers;
   if (!walker.found()) return WaitsForStore::kNothing;
   return TilesAreApart(view_store.view()->type()) ? WaitsForStore::kThemselves : WaitsForStore::kOthers;
 }
 
-bool FollowsNothingElse(const Op& store) { return Walker(store).ComesFromAlike(ir::StoreViewOp(store).token()); }
+bool FollowsNothingElse(const Op& store) { return ComesOnlyFrom(ir::StoreViewOp(store).token(), Like(store)); }
+
+bool LeadsOnlyTo(const Value* token, const IsAlike& alike) { return Walker(alike).LeadsToAlike(token); }
+bool ComesOnlyFrom(const Value* token, const IsAlike& alike) { return Walker(alike).ComesFromAlike(token); }
 
 }  // namespace tile::codegen

@@ -14,6 +14,8 @@
 #ifndef TILE_CODEGEN_ANALYSIS_STORE_ORDER_H_
 #define TILE_CODEGEN_ANALYSIS_STORE_ORDER_H_
 
+#include <functional>
+
 #include "ir/module.h"
 
 namespace tile::codegen {
@@ -23,6 +25,11 @@ enum class WaitsForStore { kNothing, kThemselves, kOthers };
 // Of a store through a partition or strided view.
 WaitsForStore OrderOfStore(const ir::Op& store);
 bool FollowsNothingElse(const ir::Op& store);
+
+// Stores that are alike in another way. Only such take the token, or what it becomes; it is theirs, or of no access.
+using IsAlike = std::function<bool(const ir::Op& access)>;
+bool LeadsOnlyTo(const ir::Value* token, const IsAlike& alike);
+bool ComesOnlyFrom(const ir::Value* token, const IsAlike& alike);
 
 }  // namespace tile::codegen
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "ir/op_views.h"
 #include "ir/passes/rewrite.h"
 
@@ -55,11 +57,35 @@ Position Sum(Position a, const Position& b) {
   return a;
 }
 
-std::optional<Position> PositionOf(const Value* v, const Op& loop, int depth);
+// What masks of one loop say of its iterations. Each value is followed once.
+class Limits {
+ public:
+  explicit Limits(const Op& loop) : loop_(loop) {}
 
-std::optional<Position> OfArithmetic(const Op& op, const Op& loop, int depth) {
-  const std::optional<Position> a = PositionOf(op.operand(0), loop, depth);
-  const std::optional<Position> b = a ? PositionOf(op.operand(1), loop, depth) : std::nullopt;
+  // Adds what must hold where the mask `is`; false: it does not follow from such limits.
+  bool Add(const Value& mask, bool is, int depth = 0);
+
+  std::vector<RoundLimit> found;
+
+ private:
+  bool AddComparison(const ir::CmpIOp& cmp, bool is);
+  std::optional<Position> OfArithmetic(const Op& op, int depth);
+  std::optional<Position> Find(const Value* v, int depth);
+  std::optional<Position> PositionOf(const Value* v, int depth) {
+    if (const auto it = known_.find(v); it != known_.end()) return it->second;
+    const std::optional<Position> p = Find(v, depth);
+    known_.emplace(v, p);
+    return p;
+  }
+
+  const Op& loop_;
+  absl::flat_hash_map<const Value*, std::optional<Position>> known_;
+  absl::flat_hash_set<std::pair<const Value*, bool>> added_;
+};
+
+std::optional<Position> Limits::OfArithmetic(const Op& op, int depth) {
+  const std::optional<Position> a = PositionOf(op.operand(0), depth);
+  const std::optional<Position> b = a ? PositionOf(op.operand(1), depth) : std::nullopt;
   if (!a || !b) return std::nullopt;
   if (ir::AddiOp::Is(&op)) return Sum(*a, *b);
   if (ir::SubiOp::Is(&op)) return Sum(*a, Scaled(*b, -1));
@@ -69,18 +95,18 @@ std::optional<Position> OfArithmetic(const Op& op, const Op& loop, int depth) {
   return Scaled(scaled, by.least);
 }
 
-std::optional<Position> PositionOf(const Value* v, const Op& loop, int depth) {
+std::optional<Position> Limits::Find(const Value* v, int depth) {
   if (depth > kDepth || !v->type().is_tile() || !ir::IsInt(v->type().elem())) return std::nullopt;
   Position p;
   if (const std::optional<uint64_t> bits = ir::SplatOf(v)) {
     p.least = p.most = ir::AsSigned(*bits, ir::WidthOf(v));
     return p;
   }
-  if (v == loop.region(0)->arg(0)) {
+  if (v == loop_.region(0)->arg(0)) {
     p.step = 1;
     return p;
   }
-  if (v->type().is_scalar() && !ir::IsInside(v, &loop)) {
+  if (v->type().is_scalar() && !ir::IsInside(v, &loop_)) {
     p.terms.emplace_back(const_cast<Value*>(v), 1);
     return p;
   }
@@ -92,9 +118,9 @@ std::optional<Position> PositionOf(const Value* v, const Op& loop, int depth) {
   }
   std::optional<Position> found;
   if (ir::BroadcastOp::Is(op) || ir::ReshapeOp::Is(op) || ir::PermuteOp::Is(op) || ir::AssumeOp::Is(op)) {
-    found = PositionOf(op->operand(0), loop, depth + 1);
+    found = PositionOf(op->operand(0), depth + 1);
   } else if (ir::AddiOp::Is(op) || ir::SubiOp::Is(op) || ir::MuliOp::Is(op)) {
-    found = OfArithmetic(*op, loop, depth + 1);
+    found = OfArithmetic(*op, depth + 1);
   }
   return found && found->fits() ? found : std::nullopt;
 }
@@ -115,41 +141,40 @@ Predicate Opposite(Predicate p) {
   }
 }
 
-bool AddComparison(const ir::CmpIOp& cmp, const Op& loop, bool is, std::vector<RoundLimit>* limits) {
+bool Limits::AddComparison(const ir::CmpIOp& cmp, bool is) {
   const Predicate predicate = is ? cmp.predicate() : Opposite(cmp.predicate());
   const int width = ir::WidthOf(cmp.lhs());
   if (width != 32 || predicate == Predicate::kEqual || predicate == Predicate::kNotEqual) return false;
   const bool less = predicate == Predicate::kLessThan || predicate == Predicate::kLessThanOrEqual;
   const bool equal = predicate == Predicate::kLessThanOrEqual || predicate == Predicate::kGreaterThanOrEqual;
-  const auto more = PositionOf(less ? cmp.rhs() : cmp.lhs(), loop, 0);
-  const auto fewer = PositionOf(less ? cmp.lhs() : cmp.rhs(), loop, 0);
+  const auto more = PositionOf(less ? cmp.rhs() : cmp.lhs(), 0);
+  const auto fewer = PositionOf(less ? cmp.lhs() : cmp.rhs(), 0);
   if (!more || !fewer) return false;
   const Position difference = Sum(*more, Scaled(*fewer, -1));
   if (!difference.fits()) return false;
-  limits->push_back(NotBelow(difference, equal ? 0 : 1));
+  found.push_back(NotBelow(difference, equal ? 0 : 1));
   // The smaller side is below the greater one then, so these are in the type's bounds as well, from the other end.
   const bool has_sign = cmp.signedness() == ir::Signedness::kSigned;
-  limits->push_back(NotBelow(*fewer, has_sign ? INT32_MIN : 0));
-  limits->push_back(NotAbove(*more, has_sign ? INT32_MAX : int64_t{UINT32_MAX}));
+  found.push_back(NotBelow(*fewer, has_sign ? INT32_MIN : 0));
+  found.push_back(NotAbove(*more, has_sign ? INT32_MAX : int64_t{UINT32_MAX}));
   return true;
 }
 
-bool AddLimits(const Value& mask, const Op& loop, bool is, int depth, std::vector<RoundLimit>* limits) {
+bool Limits::Add(const Value& mask, bool is, int depth) {
   if (depth > kDepth) return false;
+  if (!added_.insert({&mask, is}).second) return true;  // or the search has ended
   if (const auto bit = ir::SplatOf(&mask)) return (*bit != 0) == is;
   const Op* op = mask.def();
   if (op == nullptr) return false;
-  if (const auto cmp = ir::As<ir::CmpIOp>(op)) return AddComparison(*cmp, loop, is, limits);
+  if (const auto cmp = ir::As<ir::CmpIOp>(op)) return AddComparison(*cmp, is);
   if (ir::BroadcastOp::Is(op) || ir::ReshapeOp::Is(op) || ir::PermuteOp::Is(op))
-    return AddLimits(*op->operand(0), loop, is, depth + 1, limits);
+    return Add(*op->operand(0), is, depth + 1);
   // All of both: of `or` where none is true.
   if (is ? ir::AndiOp::Is(op) : ir::OriOp::Is(op)) {
-    return AddLimits(*op->operand(0), loop, is, depth + 1, limits) &&
-           AddLimits(*op->operand(1), loop, is, depth + 1, limits);
+    return Add(*op->operand(0), is, depth + 1) && Add(*op->operand(1), is, depth + 1);
   }
   for (const int i : {0, 1}) {
-    if (ir::XoriOp::Is(op) && ir::IsSplat(op->operand(i), -1))
-      return AddLimits(*op->operand(1 - i), loop, !is, depth + 1, limits);
+    if (ir::XoriOp::Is(op) && ir::IsSplat(op->operand(i), -1)) return Add(*op->operand(1 - i), !is, depth + 1);
   }
   return false;
 }
@@ -161,8 +186,9 @@ bool IsKnown(const RoundLimit& limit) { return limit.step == 0 && limit.terms.em
 std::optional<std::vector<RoundLimit>> RoundsWhere(const Value& mask, const Op& loop, bool is) {
   if (!ir::ForOp::Is(&loop) || ir::ForOp(&loop).unsigned_cmp() || ir::WidthOf(loop.region(0)->arg(0)) != 32)
     return std::nullopt;
-  std::vector<RoundLimit> limits;
-  if (!AddLimits(mask, loop, is, 0, &limits)) return std::nullopt;
+  Limits of_mask(loop);
+  if (!of_mask.Add(mask, is)) return std::nullopt;
+  std::vector<RoundLimit> limits = std::move(of_mask.found);
   for (const RoundLimit& limit : limits) {
     if (IsKnown(limit) && limit.constant < 0) return std::nullopt;  // never
   }

@@ -1,7 +1,10 @@
 #include "codegen/analysis/work_of_blocks.h"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
+#include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/product_chain.h"
 #include "ir/op_views.h"
 #include "ir/passes/rewrite.h"
@@ -15,69 +18,119 @@ using ir::Value;
 constexpr int kDepth = 24;  // operations looked back
 constexpr int kDims = 3;
 
-// How a number changes with a block's place: 1 rises, -1 falls, 0 is the same for all.
-using Direction = std::optional<int>;
+// A number of each block: what one has on top of the one before, and what the first one has, if that is known.
+struct Line {
+  double slope = 0;
+  std::optional<double> first;
+};
+using MaybeLine = std::optional<Line>;  // nullopt: nobody knows
 
-Direction Reversed(Direction d) { return d ? Direction(-*d) : d; }
-Direction OfBoth(Direction a, Direction b) {
-  if (!a || !b || *a * *b < 0) return std::nullopt;
-  return *a != 0 ? a : b;
+MaybeLine Sum(const MaybeLine& a, const MaybeLine& b, int sign) {
+  if (!a || !b) return std::nullopt;
+  Line sum{a->slope + sign * b->slope, std::nullopt};
+  if (a->first && b->first) sum.first = *a->first + sign * *b->first;
+  return sum;
+}
+
+// One or the other: as far as either goes.
+MaybeLine Either(const MaybeLine& a, const MaybeLine& b) {
+  if (!a || !b || a->slope * b->slope < 0) return std::nullopt;
+  return Line{std::abs(a->slope) > std::abs(b->slope) ? a->slope : b->slope, std::nullopt};
+}
+
+// The lesser one (`sign` 1) or the greater one (-1): that of the first block, if it stays so.
+MaybeLine Least(const MaybeLine& a, const MaybeLine& b, int sign) {
+  const auto is_least = [&](const Line& of, const Line& than) {
+    return of.first && than.first && sign * *of.first <= sign * *than.first && sign * of.slope <= sign * than.slope;
+  };
+  if (a && b && is_least(*a, *b)) return a;
+  return a && b && is_least(*b, *a) ? b : Either(a, b);
 }
 
 class Along {
  public:
   explicit Along(int dim) : dim_(dim) {}
 
-  Direction Of(const Value* v, int depth = 0) const {
-    const Op* op = v->def();
-    if (op == nullptr) return v->block()->parent() == nullptr ? Direction(0) : std::nullopt;
-    if (depth > kDepth) return std::nullopt;
-    if (ir::GetTileBlockIdOp::Is(op)) return v->index() == dim_ ? 1 : 0;
-    const auto of = [&](int i) { return Of(op->operand(i), depth + 1); };
-    if (ir::AddiOp::Is(op) || ir::MiniOp::Is(op) || ir::MaxiOp::Is(op)) return OfBoth(of(0), of(1));
-    if (ir::SubiOp::Is(op)) return OfBoth(of(0), Reversed(of(1)));
-    if (ir::MuliOp::Is(op)) {
-      const Direction scaled = Scaled(of(0), *op->operand(1));
-      return scaled ? scaled : Scaled(of(1), *op->operand(0));
-    }
-    if (ir::DiviOp::Is(op) || ir::ShriOp::Is(op) || ir::ShliOp::Is(op)) return Scaled(of(0), *op->operand(1));
-    if (ir::SelectOp::Is(op)) return OfBoth(of(1), of(2));  // as far as either goes
-    if (ir::ExtiOp::Is(op) || ir::TrunciOp::Is(op) || ir::AssumeOp::Is(op)) return of(0);
-    for (int i = 0; i < op->num_operands(); ++i) {
-      if (of(i) != 0) return std::nullopt;
-    }
-    return op->num_regions() == 0 ? Direction(0) : std::nullopt;
+  // Each value is looked at once, however many ways lead to it.
+  MaybeLine Of(const Value* v, int depth = 0) {
+    if (const auto known = lines_.find(v); known != lines_.end()) return known->second;
+    const MaybeLine line = Follow(v, depth);
+    lines_.emplace(v, line);
+    return line;
+  }
+
+  // Above zero: on top of the iterations of the block before. Where both ends rise, as those of the masked part of an attention do, there are as
+  // many everywhere.
+  std::optional<double> Rounds(const ir::ForOp& loop) {
+    const MaybeLine more = Sum(Of(loop.upper_bound()), Of(loop.lower_bound()), -1);
+    return more ? std::optional<double>(more->slope) : std::nullopt;
   }
 
  private:
-  // Multiplied, or divided, by a positive constant; numbers that are the same for all stay so by any.
-  Direction Scaled(Direction d, const Value& by) const {
-    if (d == 0 && Of(&by) == 0) return d;
-    const std::optional<uint64_t> bits = ir::SplatOf(&by);
-    return bits && ir::AsSigned(*bits, ir::WidthOf(&by)) > 0 ? d : std::nullopt;
+  MaybeLine Follow(const Value* v, int depth) {
+    const Op* op = v->def();
+    if (op == nullptr) return v->block()->parent() == nullptr ? MaybeLine(Line()) : std::nullopt;
+    if (depth > kDepth) return std::nullopt;
+    if (ir::GetTileBlockIdOp::Is(op)) return v->index() == dim_ ? Line{1, 0} : Line();
+    if (const std::optional<double> n = Constant(v)) return Line{0, *n};
+    const auto of = [&](int i) { return Of(op->operand(i), depth + 1); };
+    if (ir::AddiOp::Is(op)) return Sum(of(0), of(1), 1);
+    if (ir::SubiOp::Is(op)) return Sum(of(0), of(1), -1);
+    if (ir::MiniOp::Is(op)) return Least(of(0), of(1), 1);
+    if (ir::MaxiOp::Is(op)) return Least(of(0), of(1), -1);
+    if (ir::SelectOp::Is(op)) return Either(of(1), of(2));
+    if (ir::ExtiOp::Is(op) || ir::TrunciOp::Is(op) || ir::AssumeOp::Is(op)) return of(0);
+    if (const std::optional<double> factor = Factor(*op)) {
+      MaybeLine line = of(Constant(op->operand(1)) ? 0 : 1);
+      if (line) line->slope *= *factor;
+      if (line && line->first) *line->first *= *factor;
+      return line;
+    }
+    for (int i = 0; i < op->num_operands(); ++i) {
+      const MaybeLine line = of(i);
+      if (!line || line->slope != 0) return std::nullopt;
+    }
+    return op->num_regions() == 0 ? MaybeLine(Line()) : std::nullopt;
+  }
+
+  static std::optional<double> Constant(const Value* v) {
+    const std::optional<uint64_t> bits = ir::SplatOf(v);
+    return bits ? std::optional<double>(static_cast<double>(ir::AsSigned(*bits, ir::WidthOf(v)))) : std::nullopt;
+  }
+
+  // By which the operation multiplies its operand that is no constant, if that is positive.
+  static std::optional<double> Factor(const Op& op) {
+    const bool shifts = ir::ShliOp::Is(&op) || ir::ShriOp::Is(&op), divides = ir::DiviOp::Is(&op);
+    if (!shifts && !divides && !ir::MuliOp::Is(&op)) return std::nullopt;
+    std::optional<double> by = Constant(op.operand(1));
+    if (!by && ir::MuliOp::Is(&op)) by = Constant(op.operand(0));
+    if (by && shifts) by = std::exp2(*by);
+    if (!by || *by <= 0) return std::nullopt;
+    return divides || ir::ShriOp::Is(&op) ? 1 / *by : *by;
   }
 
   const int dim_;
+  absl::flat_hash_map<const Value*, MaybeLine> lines_;
 };
-
-// Of its iterations. Where both ends rise, as those of the masked part of an attention do, there are as many everywhere.
-Direction OfLoop(const ir::ForOp& loop, const Along& along) {
-  const Direction from = along.Of(loop.lower_bound()), to = along.Of(loop.upper_bound());
-  return from && to ? Direction((*to > *from) - (*to < *from)) : std::nullopt;
-}
 
 }  // namespace
 
-int RisesAlong(const ir::Function& function) {
+WorkOfBlocks WorkAlong(const ir::Function& function) {
   for (int dim = 0; dim < kDims; ++dim) {
-    const Along along(dim);
-    Direction all = 0;
+    Along along(dim);
+    bool known = true;
+    double most = 0, least = 0;
     ir::Walk(function.body(), [&](const Op* op) {
-      if (ir::ForOp::Is(op) && Multiplies(*op)) all = OfBoth(all, OfLoop(ir::ForOp(op), along));
+      if (!ir::ForOp::Is(op) || !Multiplies(*op)) return;
+      const std::optional<double> rounds = along.Rounds(ir::ForOp(op));
+      known = known && rounds;
+      if (!known) return;
+      most = std::max(most, *rounds);
+      least = std::min(least, *rounds);
     });
-    if (all == 1) return dim;
+    if (known && (most > 0) != (least < 0)) return {dim, most > 0};
   }
-  return -1;
+  return {};
 }
 
 }  // namespace tile::codegen

@@ -1,10 +1,10 @@
-// Whether blocks behind others in the grid have more to do.
+// Whether blocks of the grid have more to do than their neighbours.
 //
 //   %end = addi %x, 1                              // x = get_tile_block_id
-//   for %j in (0 to %end, step 1) { … mmaf … }     // RisesAlong(function) is 0: the dimension x
+//   for %j in (0 to %end, step 1) { … mmaf … }     // WorkAlong(function) is {.dim = 0, .rises = true}
 //
-// As in attention with a causal mask, whose later queries have more keys: where the hardware begins with the last blocks, the ones that
-// end last are short (Schedule::last_first). An estimate, of which no result depends. Pure.
+// As in attention with a causal mask, whose later queries have more keys: where the hardware begins with the longest blocks, the ones that
+// end last are short (Schedule::last_first, Schedule::group). An estimate, of which no result depends. Pure.
 #ifndef TILE_CODEGEN_ANALYSIS_WORK_OF_BLOCKS_H_
 #define TILE_CODEGEN_ANALYSIS_WORK_OF_BLOCKS_H_
 
@@ -12,8 +12,14 @@
 
 namespace tile::codegen {
 
-// The dimension of the grid along which iterations of loops with matrix products become more, and in no loop fewer; -1: there is none.
-int RisesAlong(const ir::Function& function);
+struct WorkOfBlocks {
+  // The dimension of the grid along which iterations of loops with matrix products become more, and in no loop fewer, or the other way round;
+  // -1: there is none.
+  int dim = -1;
+  bool rises = false;
+};
+
+WorkOfBlocks WorkAlong(const ir::Function& function);
 
 }  // namespace tile::codegen
 

@@ -2,6 +2,7 @@
 
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
+#include "codegen/plan/kept_lhs.h"
 #include "codegen/plan/late_products.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/row_factors.h"
@@ -20,6 +21,9 @@ void ChooseLate(const Schedule& schedule, ir::Module* module, ir::Function* func
   ir::Walk(function->body(), [&](ir::Op* op) {
     if (IsProduct(*op) && DecisionOf<Decision::kLate>(*op) && ShouldTakeTurns(schedule, *op->parent()))
       Decide<Decision::kTakesTurns>(module, const_cast<ir::Op*>(LeaderOf(*op->parent())), true);
+    if (op->info()->has(ir::kLoop)) {
+      for (const KeptLhs& kept : KeptLhsIn(schedule, *op)) Decide<Decision::kKeepsLhs>(module, kept.mma, kept.steps);
+    }
     if (!HasFactorsOfOne(*op)) return;
     const ir::Op& product = *op->result(0)->uses()->owner;
     if (InstructionOf(product) == kByWgmma && (DecisionOf<Decision::kLate>(product) || schedule.num_warps == 4))

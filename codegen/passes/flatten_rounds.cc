@@ -24,12 +24,6 @@ using ir::Elem;
 using ir::Op;
 using ir::Value;
 
-// The loop over slices, and how many there are.
-struct Rounds {
-  Op* inner = nullptr;
-  int64_t slices = 0;
-};
-
 bool IsHarmless(const Op& op) {
   if (!op.info()->has(ir::kPure) || op.num_regions() > 0) return false;
   for (int i = 0; i < op.num_results(); ++i) {
@@ -52,7 +46,8 @@ bool AllRoundsRun(Program& p, Op* loop) {
          LoopLoads(p.module.get(), loop, {.by_workers = true}).AllRoundsRun();
 }
 
-// nullopt: the loop does more than that, or in another way.
+}  // namespace
+
 std::optional<Rounds> FindRounds(Program& p, Op* outer) {
   const ir::CarryingLoop around(*outer);
   if (around.num_carried() > 0 || ir::WidthOf(around.index()) > 32) return std::nullopt;
@@ -76,6 +71,8 @@ std::optional<Rounds> FindRounds(Program& p, Op* outer) {
   return rounds;
 }
 
+namespace {
+
 // How often the body runs, in 64 bits.
 Value* TimesOf(ir::Builder& b, const ir::ForOp& loop) {
   const ir::Signedness sign = loop.unsigned_cmp() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned;
@@ -98,14 +95,6 @@ void CopyBody(ir::Module* module, Block* from, Block* to, const Op* but, ir::Val
 
 Value* As(ir::Builder& b, ir::Type type, Value* wide) {
   return ir::WidthOf(wide) == 8 * ir::StorageBytes(type.elem()) ? wide : op::Trunci(b, type, wide);
-}
-
-void RemoveUnused(Block* block) {
-  std::vector<Op*> ops;
-  for (Op* inside : *block) ops.push_back(inside);
-  for (auto it = ops.rbegin(); it != ops.rend(); ++it) {  // users come after what they use
-    if (IsUnused(**it)) (*it)->Erase();
-  }
 }
 
 void Flatten(Program& p, Op* outer, const Rounds& rounds) {
@@ -133,8 +122,8 @@ void Flatten(Program& p, Op* outer, const Rounds& rounds) {
   });
   Decide<Decision::kFlattened>(module, flat, rounds.slices);
   outer->Erase();
-  RemoveUnused(flat->region(0));
-  RemoveUnused(p.function->body());  // what whole tiles were made of
+  EraseUnused(flat->region(0));
+  EraseUnused(p.function->body());  // what whole tiles were made of
 }
 
 }  // namespace

@@ -13,10 +13,21 @@
 #ifndef TILE_CODEGEN_PASSES_FLATTEN_ROUNDS_H_
 #define TILE_CODEGEN_PASSES_FLATTEN_ROUNDS_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/status/status.h"
 #include "codegen/passes/program.h"
 
 namespace tile::codegen {
+
+// A loop over slices that is all that the loop around it does, and how many there are.
+struct Rounds {
+  ir::Op* inner = nullptr;
+  int64_t slices = 0;
+};
+// nullopt: the loop does more than that, or in another way.
+std::optional<Rounds> FindRounds(Program& p, ir::Op* outer);
 
 absl::Status FlattenRounds(Program& p);
 

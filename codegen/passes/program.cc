@@ -11,6 +11,7 @@ Program::Program(const ir::Module& from, const ir::Function& kernel, const Progr
       aligned(options.aligned),
       joins_blocks(options.joins_blocks),
       parts_blocks(options.parts_blocks),
+      spreads(options.spreads),
       joins_rounds(options.joins_rounds),
       blocks_alone(options.blocks_alone),
       candidate(way),

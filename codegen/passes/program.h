@@ -25,6 +25,7 @@ struct ProgramOptions {
   bool joins_blocks = false;  // blocks may do the work of several neighbours (join_blocks.h)
   int blocks_alone = 0;       // that a multiprocessor holds of others; 0: not known
   bool parts_blocks = false;  // several blocks may do the parts of one (split_products.h)
+  bool spreads = false;       // blocks that walk may become one for each tile (spread_walk.h)
   bool joins_rounds = false;  // an iteration may do the work of several along K (split_rounds.h)
   Trace* trace = nullptr;
 };
@@ -35,7 +36,7 @@ struct Program {
 
   const Target& target;
   const bool aligned;
-  const bool joins_blocks, parts_blocks, joins_rounds;
+  const bool joins_blocks, parts_blocks, spreads, joins_rounds;
   const int blocks_alone;
   const Candidate candidate;
   const std::unique_ptr<ir::Module> module;  // with this one kernel

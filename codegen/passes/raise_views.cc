@@ -28,11 +28,14 @@ Value* Spread(Value* v) {
   return v;
 }
 
+// More than the two tests, or the place, of each dimension; a chain that uses its own results twice has no end of them.
+constexpr size_t kMostTerms = 64;
+
 // Operands of a chain of such operations, from left to right, before they are spread over the tile.
 void Flatten(Opcode code, Value* v, Terms* terms) {
   v = Spread(v);
   const Op* def = v->def();
-  if (def == nullptr || def->opcode() != code) return terms->push_back(v);
+  if (def == nullptr || def->opcode() != code || terms->size() > kMostTerms) return terms->push_back(v);
   Flatten(code, def->operand(0), terms);
   Flatten(code, def->operand(1), terms);
 }

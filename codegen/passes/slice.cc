@@ -541,6 +541,12 @@ int Slice(const SliceOptions& options, ir::Module* module, ir::Function* functio
   return loops;
 }
 
+bool SliceBlock(int64_t words, ir::Module* module, ir::Block* block, Trace* trace) {
+  const SliceOptions options = {words, words, 0};
+  BlockSlicer slicer(options, module, block, trace, false);
+  return slicer.IsOneLoop() && slicer.Run() == 1;
+}
+
 absl::Status Slice(Program& p) {
   Slice(SlicesFor(p.candidate.num_warps, static_cast<int64_t>(p.target.shared_bytes)), p.module.get(), p.function,
         &p.trace());

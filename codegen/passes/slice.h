@@ -62,6 +62,8 @@ SliceOptions SlicesFor(int num_warps, int64_t shared_bytes = 0);
 
 // The loops made. The trace may be null.
 int Slice(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace);
+// All that the block does with tiles becomes one loop over slices of so many registers, if it can. Returns whether.
+bool SliceBlock(int64_t words, ir::Module* module, ir::Block* block, Trace* trace);
 // The pass: for the warps that the user wants, else for as many as a block can have. Notes the largest tile that is left
 // (Trace::largest_tile).
 absl::Status Slice(Program& p);

@@ -1,5 +1,7 @@
 #include "codegen/passes/unused.h"
 
+#include <vector>
+
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -7,6 +9,14 @@ namespace tile::codegen {
 bool IsUnused(const ir::Op& op) {
   const uint16_t stays = ir::kReads | ir::kWrites | ir::kEffect | ir::kTerminator;
   return op.info()->has(ir::kPure) && (op.info()->traits & stays) == 0 && op.unused();
+}
+
+void EraseUnused(ir::Block* block) {
+  std::vector<ir::Op*> ops;
+  for (ir::Op* inside : *block) ops.push_back(inside);
+  for (auto it = ops.rbegin(); it != ops.rend(); ++it) {  // users come after what they use
+    if (IsUnused(**it)) (*it)->Erase();
+  }
 }
 
 void EraseLoad(ir::Module* module, ir::Op* load) {

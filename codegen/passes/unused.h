@@ -11,6 +11,9 @@ namespace tile::codegen {
 // Nobody uses its results, and it does nothing besides computing them.
 bool IsUnused(const ir::Op& op);
 
+// All such of a block; not those in regions.
+void EraseUnused(ir::Block* block);
+
 // The load goes; nobody may use what it loads. What waited for it by a token waits for what it waited for.
 void EraseLoad(ir::Module* module, ir::Op* load);
 

@@ -1,6 +1,7 @@
 #include "codegen/plan/schedule.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -237,6 +238,14 @@ void PlanBlocks(const ir::Function& function, bool aligned, Schedule* plan) {
   plan->tells_blocks = true;
 }
 
+// The longest blocks first.
+void PlanOrder(const ir::Function& function, Schedule* plan) {
+  const WorkOfBlocks work = WorkAlong(function);
+  if (work.rises) plan->last_first = work.dim;
+  if (work.dim == 0)
+    plan->group = tuning::kGroup * static_cast<int>(std::bit_ceil(static_cast<unsigned>(plan->blocks)));
+}
+
 }  // namespace
 
 std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function,
@@ -256,7 +265,7 @@ std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& f
   PlanBlocks(function, options.aligned, &s);
   PlanRings(target, function, options, &s);
   if (!PlanCopies(target, function, options, &s)) return std::nullopt;
-  if (s.square == 0 && IsIndependent(function)) s.last_first = RisesAlong(function);
+  if (s.square == 0 && IsIndependent(function)) PlanOrder(function, &s);
   return s;
 }
 
@@ -268,6 +277,7 @@ void Decide(ir::Module* module, ir::Function* function, const Schedule& s) {
   Decide<Decision::kBlocks>(module, kernel, s.blocks);
   Decide<Decision::kRasterization>(module, kernel, {s.square, s.along});
   if (s.last_first >= 0) Decide<Decision::kLastFirst>(module, kernel, s.last_first);
+  if (s.group > 0) Decide<Decision::kGroup>(module, kernel, s.group);
   if (s.piece_bytes > 0) {
     ir::Walk(function->body(), [&](ir::Op* op) {
       if (IsGpuOp(op, GpuOpcode::kCopyAhead)) Decide<Decision::kPieceBytes>(module, op, s.piece_bytes);
@@ -294,6 +304,7 @@ std::optional<Schedule> ScheduleOf(const ir::Function& function) {
     s.along = static_cast<int>((*rasterization)[1]);
   }
   s.last_first = static_cast<int>(DecisionOf<Decision::kLastFirst>(*kernel).value_or(s.last_first));
+  s.group = static_cast<int>(DecisionOf<Decision::kGroup>(*kernel).value_or(s.group));
   s.tells_blocks = DecisionOf<Decision::kTellsBlocks>(*kernel);
   s.producer = DecisionOf<Decision::kProducer>(*kernel);
   s.kept_by_producer = static_cast<int>(DecisionOf<Decision::kKeptByProducer>(*kernel).value_or(0));

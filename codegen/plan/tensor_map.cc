@@ -1,17 +1,19 @@
 #include "codegen/plan/tensor_map.h"
 
-#include <cstring>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/origin.h"
 #include "codegen/analysis/view_dim.h"
+#include "codegen/plan/host_integer.h"
 #include "ir/expr.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
 
+using host::Const;
+using host::Join;
+using host::Node;
 using ir::Expr;
 using ir::ExprNode;
 using ir::ExprOp;
@@ -25,45 +27,6 @@ constexpr int64_t kMostSize = (int64_t{1} << 31) - (int64_t{1} << 25);
 ir::Elem ElementOf(ir::Elem view, const StagedTile& tile) {
   if (tile.rounded != nullptr) return tile.rounded->result(0)->type().elem();
   return view == ir::Elem::kTF32 ? ir::Elem::kF32 : view;
-}
-
-ExprNode Const(int64_t v) { return {ExprOp::kConst, 0, 0, v}; }
-ExprNode Node(ExprOp op) { return {op, 0, 0, 0}; }
-
-Expr Join(Expr a, const Expr& b, ExprNode op) {
-  a.insert(a.end(), b.begin(), b.end());
-  a.push_back(op);
-  return a;
-}
-
-constexpr int kMostFactors = 2;  // each has 32 bits at most: the host's 64 bits hold the product
-
-// An integer that the host knows: a parameter or a constant, perhaps extended, or a product of two of 32 bits, as strides are, which
-// must not wrap around: `products` gets those.
-std::optional<Expr> HostInteger(const Value* v, std::vector<Expr>* products, int factors = kMostFactors) {
-  v = Assumed(v);
-  if (const auto extended = ir::DefAs<ir::ExtiOp>(v)) return HostInteger(extended->from(), products, factors);
-  // A size that is taken for zero below zero: every size must be above it.
-  if (const auto clamped = ir::DefAs<ir::MaxiOp>(v); clamped && clamped->signedness() == ir::Signedness::kSigned) {
-    if (factors < kMostFactors) return std::nullopt;
-    const auto bound = HostInteger(clamped->rhs(), products, factors);
-    const bool zero = bound && bound->size() == 1 && bound->front().op == ExprOp::kConst && bound->front().value == 0;
-    return zero ? HostInteger(clamped->lhs(), products, factors) : std::nullopt;
-  }
-  if (const auto product = ir::DefAs<ir::MuliOp>(v)) {
-    if (factors < kMostFactors || v->type().elem() != ir::Elem::kI32) return std::nullopt;
-    const auto lhs = HostInteger(product->lhs(), products, 1), rhs = HostInteger(product->rhs(), products, 1);
-    if (!lhs || !rhs) return std::nullopt;
-    products->push_back(Join(*lhs, *rhs, Node(ExprOp::kMul)));
-    return products->back();
-  }
-  if (IsParameter(v)) return Expr{{ExprOp::kScalar, v->index(), 0, 0}};
-  const auto constant = ir::DefAs<ir::ConstantOp>(v);
-  if (!constant) return std::nullopt;
-  const ir::Dense& d = constant->value();
-  uint64_t bits = 0;
-  std::memcpy(&bits, d.bytes.data(), static_cast<size_t>(ir::StorageBytes(d.elem)));
-  return Expr{Const(static_cast<int64_t>(bits))};
 }
 
 absl::Status NotKnown() {

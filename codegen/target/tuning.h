@@ -124,13 +124,15 @@ inline constexpr int kStagesForWhole = 2;
 inline constexpr int kStagesForLate = 3;
 // Registers of a thread beside the sums, the first product's result and the words of the late one's left operand.
 inline constexpr int64_t kBesideLate = 40;
+// Products whose instructions have more columns read a left operand that stays the same in a loop from shared memory (plan/kept_lhs.h).
+inline constexpr int kColumnsOfKeptLhs = 64;
 // What half of a block of 128 rows takes of a block of 64, in percent, where products work on rows: of two on a multiprocessor, which each bring
 // keys and values from the L2 (H200: heads of 256, 64 x 32: 557 us, joined 511; MLA, 64 x 64, 8192 keys: 2484, 2376), and of one that is alone
 // (heads of 256, 64 x 64: 641, 408). Of three they stay (heads of 64, 64 x 128: 564, joined 638).
 inline constexpr int64_t kPercentOfRows = 94, kPercentOfRowsAlone = 68;
-// Where rows have different numbers of iterations, those that only one of two blocks has come on top: with 32, 64, 128 and 256 blocks along the grid
-// MLA takes 217, 676, 2376 and 2174 us instead of 202, 667, 2484 and 2369.
-inline constexpr int64_t kLeastOfUnequalRows = 72;
+// Where rows have different numbers of iterations, those that only one of two blocks has come on top: with 16, 32, 64 and 128 blocks along the grid
+// MLA takes 63, 184, 620 and 2297 us (H200) instead of 57, 178, 638 and 2413.
+inline constexpr int64_t kLeastOfUnequalRows = 64;
 // Tensor cores work so many cycles for one warpgroup's products of an iteration, or two warpgroups don't take turns (bf16, 4096 queries and
 // keys: heads of 128, 128 x 128, 1024 cycles: 895 us in turns, 1005 without; 128 x 64, 512 cycles: 1023 and 1012; heads of 64, 128 x 128, 512
 // cycles: 681 and 661).
@@ -139,6 +141,8 @@ inline constexpr double kLeastTurn = 768;
 inline constexpr int kStagesToKeep = 3;
 // Neighbours that are walked through together: about the square root of how many blocks run at once, 264 on 132 multiprocessors.
 inline constexpr int kSquare = 16;
+// Blocks that begin by their work (Schedule::group), for each that a multiprocessor has: about as many as there are of those.
+inline constexpr int kGroup = 128;
 // Of a thread, accumulators included: nine warps of two blocks have so many. Products of 128 x 128 take 90 of them.
 inline constexpr int64_t kWorkRegisters = 112;
 // Registers of a thread for tiles, where operands come from stages and fewer warps read larger pieces (bf16 by mma.sync: 410 TFLOP/s
@@ -166,6 +170,10 @@ inline constexpr int64_t kTileRegisters = 64, kSliceRegisters = 32;
 // rows in bf16, eight at a time, H200: 16384 columns in slices of one row 504 us, in slices of columns that are loaded three times 930; 8192, of two
 // rows 257, waited for 320; 4096, of four rows 130, of two 131, whole 143).
 inline constexpr int64_t kWalkRegisters = 32;
+// Where each tile of a walk has a hardware block (passes/spread_walk.h), a tile of rows becomes so many blocks that each has a row, or so many registers
+// (layer norm of 30000 rows of 1024 in bf16, H200: of one, two, four rows 31.6, 35.2, 41.3 us; walking 34.1). What was loaded in front of the
+// walk and takes no more is loaded at once, else behind the sum (rms norm of 4096 rows of 1024 4.35 and 4.72, of 4096 24.8 and 19.1).
+inline constexpr int64_t kLeastOfSpread = 1024;
 // Bytes of shared memory for each register of a slice that threads exchange, and more for totals.
 inline constexpr int64_t kExchangeBytes = 5;
 

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/image_choice.h"
 #include "runtime/cuda/trap.h"
@@ -24,6 +26,15 @@ struct Context {
   std::function<void(absl::string_view)> print;
   std::atomic<int> launch_graphs = 0;  // of launches that repeat
   std::atomic<uint64_t> epochs = 1;    // numbers that no two streams have between two synchronisations
+
+  // A node of a graph that is being recorded: the capture's number; 0: none.
+  struct Recorded {
+    uint64_t capture = 0;
+    CUgraphNode node = nullptr;
+    bool operator==(const Recorded&) const = default;
+  };
+  std::mutex recorded_mutex;
+  Recorded recorded ABSL_GUARDED_BY(recorded_mutex);  // the last kernel of ours
 
   Context() = default;
   ~Context();

@@ -272,13 +272,49 @@ TEST_F(CudaDevice, LaunchThatMayStartEarly) {
     EXPECT_THAT(Log(), HasSubstr("pdl=1"));
     for (int n = 0; n < 40; ++n) ASSERT_TRUE((*launch)->Run(device_->default_stream()).ok());
     EXPECT_THAT(Log(), HasSubstr("cuGraphLaunch"));
-    // Old drivers cannot record it.
+    const absl::StatusOr<uint64_t> memory = device_->Allocate(64);
+    ASSERT_TRUE(memory.ok());
+    // It is recorded behind another kernel of ours, not behind something else. Old drivers cannot record it.
     auto stream = device_->CreateStream();
     ASSERT_TRUE(stream.ok() && (*stream)->BeginCapture().ok());
-    Reset();
-    ASSERT_TRUE((*launch)->Run(stream->get()).ok());
-    EXPECT_THAT(Log(), HasSubstr(version == 13000 ? "pdl=1" : "pdl=0"));
+    const auto recorded = [&] {
+      Reset();
+      EXPECT_TRUE((*launch)->Run(stream->get()).ok());
+      return Log();
+    };
+    EXPECT_THAT(recorded(), HasSubstr("pdl=0"));
+    EXPECT_THAT(recorded(), HasSubstr(version == 13000 ? "pdl=1" : "pdl=0"));
+    ASSERT_TRUE(device_->Fill(*memory, 0, 64, stream->get()).ok());
+    EXPECT_THAT(recorded(), HasSubstr("pdl=0"));
+    EXPECT_THAT(recorded(), HasSubstr(version == 13000 ? "pdl=1" : "pdl=0"));
     ASSERT_TRUE((*stream)->EndCapture().ok());
+    device_->Free(*memory);
+  }
+}
+
+// Where the GPU is behind, it starts before the kernel in front has ended, which a graph does not.
+TEST_F(CudaDevice, LaunchThatMayStartEarlyIsNoGraphBehindOtherWork) {
+  for (const bool early : {true, false}) {
+    SCOPED_TRACE(early);
+    ir::Image i = MakeImage();
+    if (early) i.flags |= ir::kProgrammaticLaunch;
+    auto launch = Prepare({i});
+    ASSERT_TRUE(launch.ok()) << launch.status();
+    ASSERT_TRUE((*launch)->Run(device_->default_stream()).ok());
+    const auto log_of = [&](bool is_behind) {
+      Reset();
+      if (is_behind) Fail("cuStreamQuery", 600);
+      for (int n = 0; n < 16; ++n) EXPECT_TRUE((*launch)->Run(device_->default_stream()).ok());
+      return Log();
+    };
+    const auto becomes = early ? testing::Matcher<std::string>(testing::Not(HasSubstr("cuGraphLaunch")))
+                               : testing::Matcher<std::string>(HasSubstr("cuGraphLaunch"));
+    EXPECT_THAT(log_of(true), becomes);
+    EXPECT_THAT(log_of(true), becomes);
+    // Once the GPU has caught up, and back.
+    EXPECT_THAT(log_of(false), HasSubstr("cuGraphLaunch"));
+    log_of(true);
+    EXPECT_THAT(log_of(true), becomes);
   }
 }
 

@@ -1,6 +1,6 @@
 // A launch with everything packed: Run costs what cuLaunchKernel costs, or less: the driver takes a graph of one kernel faster than
 // the kernel (1.5 and 3.5 us with driver 580 on a host of an H100). So a launch that comes again and again on one stream becomes such a
-// graph. Internal to runtime/cuda.
+// graph; unless the stream has work in front and the kernel may start before that has ended, as a graph may not. Internal to runtime/cuda.
 #ifndef TILE_RUNTIME_CUDA_CUDA_LAUNCH_H_
 #define TILE_RUNTIME_CUDA_CUDA_LAUNCH_H_
 
@@ -47,7 +47,8 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
   absl::Status PackParams(const ImageArguments& arguments);
   absl::Status Configure();
   absl::Status AddNodes(CUgraph graph);
-  bool RunsAsGraph(CUstream stream);  // from now on, if it is the time: counts
+  bool IsBehindOurs(const CudaStream& stream) const;
+  bool RunsAsGraph(CUstream stream);  // now; counts
   CUgraphExec MakeGraph();            // null if it cannot be one
   std::string kernel_name() const;    // for messages
   void TakePrints();
@@ -66,6 +67,8 @@ class CudaLaunch : public PreparedLaunch, public Reporting, public std::enable_s
   TileTrapRecord* record_ = nullptr;
   CUstream last_ = nullptr;  // of the last run
   int repeats_ = 0;          // runs on it, one behind the other
+  bool waits_ = false;       // when last asked, there was other work in front of it
+  bool tried_graph_ = false;
   CUgraphExec graph_ = nullptr;
 };
 

@@ -253,7 +253,7 @@ typedef struct Kept {
   struct Kept* next;
 } Kept;
 typedef struct Graph {
-  Work *first, **last;
+  Work *first, **last, *newest;
   Kept* kept;
   int references;
 } Graph;
@@ -481,6 +481,11 @@ int cuStreamSynchronize(Stream* s) {
   CALL("%s", s ? "stream" : "default");
   return launched ? number("FAKE_CUDA_FAULT", 0) : 0;
 }
+int cuStreamQuery(Stream* s) {
+  CALL("%s", s ? "stream" : "default");
+  ASIDE();
+  return s && s->graph ? 900 : 0;
+}
 int cuStreamWaitEvent(Stream* s, void* e, unsigned flags) {
   (void)s, (void)e;
   CALL("%u", flags);
@@ -505,9 +510,14 @@ int cuStreamEndCapture(Stream* s, Graph** graph) {
   return 901;
 }
 int cuStreamGetCaptureInfo_v2(Stream* s, int* status, uint64_t* id, Graph** graph, void*** dependencies, size_t* n) {
-  (void)id, (void)dependencies, (void)n;
   *status = s && s->graph;
-  if (*status && graph) *graph = s->graph;
+  if (!*status) return 0;
+  if (graph) *graph = s->graph;
+  if (id) *id = (uint64_t)(uintptr_t)s->graph;
+  if (!dependencies) return 0;
+  for (Work* w = s->graph->first; w; w = w->next) s->graph->newest = w;
+  *dependencies = (void**)&s->graph->newest;
+  *n = s->graph->newest ? 1 : 0;
   return 0;
 }
 int cuThreadExchangeStreamCaptureMode(int* mode) {

@@ -265,6 +265,18 @@ absl::Status CudaStream::Wait(Event* event) {
                          "waiting for an event");
 }
 
+Context::Recorded CudaStream::InFront() const {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  Context::Recorded in_front;
+  const CUgraphNode* nodes = nullptr;
+  size_t count = 0;
+  const CUresult result =
+      context_->driver->cuStreamGetCaptureInfo(stream_, &status, &in_front.capture, nullptr, &nodes, &count);
+  if (result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_ACTIVE || count != 1) return {};
+  in_front.node = nodes[0];
+  return in_front;
+}
+
 absl::Status CudaStream::BeginCapture() {
   if (kind_ == Kind::kDefault || capturing_) {
     return MakeError(

@@ -74,6 +74,8 @@ class CudaStream : public Stream {
         context_->driver->cuStreamGetCaptureInfo(stream_, &status, nullptr, &graph, nullptr, nullptr);
     return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? graph : nullptr;
   }
+  // Of a stream that is recorded: what comes right in front of its next work; none if nothing does, or several things do.
+  Context::Recorded InFront() const;
 
  private:
   void Remember(const std::shared_ptr<Reporting>& work, uint64_t epoch, bool recorded);

@@ -288,15 +288,16 @@ def products(kernel):
     attention = torch.nn.functional.scaled_dot_product_attention
     bf16, wide = ("f16", "bf16"), ("64", "128")  # heads of 128, and 128 keys an iteration
     for name, change, dtype, tolerance, heads, length, size in (
-            ("attention", (), torch.float32, 1e-4, 64, 4096, 64), ("attention_f16", (), torch.float16, 3e-3, 64, 4096, 64),
-            ("attention_f16", (bf16,), torch.bfloat16, 2e-2, 64, 4096, 64), ("attention_f16", (bf16, wide), torch.bfloat16, 2e-2, 64, 4096, 128),
+            ("attention", (), torch.float32, 1e-4, 64, 4096, 64), ("attention_heads64_f16", (), torch.float16, 3e-3, 64, 4096, 64),
+            ("attention_heads64_f16", (bf16,), torch.bfloat16, 2e-2, 64, 4096, 64), ("attention_f16", (bf16,), torch.bfloat16, 2e-2, 64, 4096, 64),
+            ("attention_f16", (bf16, wide), torch.bfloat16, 2e-2, 64, 4096, 128),
             ("attention_causal_bf16", (), torch.bfloat16, 2e-2, 16, 16384, 128)):
         q, k_, v = (rand(heads, length, size, dtype=dtype) for _ in range(3))
         o = unset(heads, length, size, dtype=dtype)
         scale, causal = size**-0.5, "causal" in name
         k1 = kernel(name, change)
         yield Case(f"{k1.name} {heads}x{length}x{size}", k1,
-                   lambda: k1((ceildiv(length, 128), heads), q, k_, v, o, I32(heads), I32(length), I32(length), F32(scale)),
+                   lambda: k1((ceildiv(length, 64 if "64" in name else 128), heads), q, k_, v, o, I32(heads), I32(length), I32(length), F32(scale)),
                    lambda: attention(q[None], k_[None], v[None], is_causal=causal), o,
                    lambda: attention(q[None].float(), k_[None].float(), v[None].float(), scale=scale, is_causal=causal)[0], tolerance,
                    operations=(2 if causal else 4) * heads * length * length * size,
@@ -325,6 +326,43 @@ def other_products(kernel):
         p, q, r = rand(n, n).to(e4m3), rand(n, n).to(e4m3), unset(n, n, dtype=bf16)
         yield Case(f"matmul_e4m3 {n}^3", k2, lambda: k2((1, 1), p, q, r, I32(n), I32(n), I32(n)),
                    lambda: torch._scaled_mm(p, q.t(), one, one, out_dtype=bf16), r, lambda: p.double() @ q.double().t(), 3e-3, operations=2 * n**3)
+
+
+# The gradients' kernels for heads of 64: of keys and values with 64 queries an iteration.
+KV64 = (("128", "64"), ("x32x", "x64x"), ("<32x", "<64x"), ("(1x32)", "(1x64)"), (": 32>", ": 64>"))
+Q64 = (("[1, 0] -> tile<128x64xbf16>", "[1, 0] -> tile<64x64xbf16>"), ("x128xbf16", "x64xbf16"), ("1x128x128", "1x128x64"), ("1x64x128", "1x64x64"),
+       ("128x128xf32", "128x64xf32"), (", 128]", ", 64]"), (", 128, 1]", ", 64, 1]"), ("%size = constant <i32: 128>", "%size = constant <i32: 64>"))
+
+
+def backward(kernel):
+    """Gradients of attention, three kernels; the peer is cuDNN's backward pass, and what it is checked with torch's of f32."""
+    aten, bf16 = torch.ops.aten, torch.bfloat16
+    for heads, length, size, causal in ((64, 4096, 128, False), (16, 16384, 128, True), (64, 4096, 64, False), (16, 16384, 64, True)):
+        q, k_, v, dy = (rand(heads, length, size, dtype=bf16) for _ in range(4))
+        found, scale = unset(3, heads, length, size, dtype=bf16), size**-0.5
+        delta = unset(heads, length)
+        y, lse, _, _, most_q, most_k, seed, offset, _ = aten._scaled_dot_product_cudnn_attention(q[None], k_[None], v[None], None, True, 0.0, causal, False)
+        sums = lse.reshape(heads, length)
+        small = size == 64
+        k1 = kernel("attention_backward_delta", (("128", "64"),) if small else ())
+        k2 = kernel("attention_backward_kv", KV64 if small else ())
+        k3 = kernel("attention_backward_q", Q64 if small else ())
+        numbers = (I32(heads), I32(length), I32(causal), F32(scale))
+
+        def ours():
+            k1((ceildiv(length, 64), heads), y[0], dy, delta, I32(heads), I32(length))
+            k2((ceildiv(length, 64), heads), q, k_, v, dy, sums, delta, found[1], found[2], *numbers)
+            k3((ceildiv(length, 128), heads), q, k_, v, dy, sums, delta, found[0], *numbers)
+
+        def exact():
+            inputs = [x.float()[None].requires_grad_() for x in (q, k_, v)]
+            out = torch.nn.functional.scaled_dot_product_attention(*inputs, is_causal=causal)
+            return torch.cat(torch.autograd.grad(out, inputs, dy.float()[None]))
+
+        yield Case(f"attention backward {heads}x{length}x{size}{' causal' if causal else ''}", k2, ours,
+                   lambda: aten._scaled_dot_product_cudnn_attention_backward(dy[None], q[None], k_[None], v[None], y, lse, seed, offset, None, None, None,
+                                                                             most_q, most_k, 0.0, causal),
+                   found, exact, 1e-2, operations=(5 if causal else 10) * heads * length * length * size)
 
 
 def decoding(kernel):
@@ -415,7 +453,7 @@ def main():
     print(f"{torch.cuda.get_device_name()}; copy of 1 GiB: {copy:.0f} GB/s")
     print(f"{'':30} {'ours us':>10} {'torch us':>10} {'torch/ours':>10} {'Triton us':>10} {'Triton/ours':>11} {'rate':>16}  error")
     bad = 0
-    for group in (elementwise, rows, moves, scans, updates, layers, decoding, products):
+    for group in (elementwise, rows, moves, scans, updates, layers, backward, decoding, products):
         for case in group(lambda name, change=(): Lazy(lambda: (Portable if options.library else Cubin)(options, name, change), name, change)):
             if options.names and not any(part in case.name for part in options.names):
                 continue

@@ -1,8 +1,11 @@
 // Products of products: warps stand along the rows, so that what one product gives is reduced by shuffles and goes on as the
 // left operand of the next without leaving the registers; a left operand that stays the same is brought into fragments once.
+#include <regex>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/ptx_testing.h"
 
@@ -149,6 +152,36 @@ TEST(ChainPtx, AWarpWhoseFactorsAreOneLeavesThemOut) {
   EXPECT_EQ(Count(c.ptx, "vote.sync.all.pred"), 0);
 }
 
+TEST(ChainPtx, FactorsAreMultipliedBetweenExponentials) {
+  const std::string text =
+      absl::StrReplaceAll(kChain, {{"MM", "64"},
+                                   {"%narrow = ftof %product",
+                                    "%rise = subf %old, %new\n    %factor = exp2 %rise\n"
+                                    "    %new1 = reshape %new : tile<64xf32> -> tile<64x1xf32>\n"
+                                    "    %maxima = broadcast %new1 : tile<64x1xf32> -> tile<64x32xf32>\n"
+                                    "    %power = subf %product, %maxima\n    %weight = exp2 %power\n"
+                                    "    %factor1 = reshape %factor : tile<64xf32> -> tile<64x1xf32>\n"
+                                    "    %factors = broadcast %factor1 : tile<64x1xf32> -> tile<64x64xf32>\n"
+                                    "    %less = mulf %acc, %factors\n    %narrow = ftof %weight"},
+                                   {"%next = mmaf %narrow, %v, %acc", "%next = mmaf %narrow, %v, %less"}});
+  const CompiledText c = CompileText(text, 90);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  // At least 12 of 16 scores of a thread stand on both ways; two or three of its 32 sums behind each of them on one.
+  const size_t vote = c.ptx.find("vote.sync.all.pred");
+  ASSERT_NE(vote, std::string::npos);
+  EXPECT_GE(Count(c.ptx, "ex2.approx"), 28);
+  int changes = 0;
+  bool multiplies = false;
+  for (absl::string_view line : absl::StrSplit(c.ptx.substr(vote), '\n')) {
+    if (absl::StrContains(line, "mul.rn.f32")) multiplies = true;
+    if (!absl::StrContains(line, "ex2.approx")) continue;
+    changes += multiplies;
+    multiplies = false;
+  }
+  EXPECT_GE(changes, 10);
+}
+
 TEST(ChainPtx, ALateProductRunsBesideTheNextIteration) {
   const CompiledText c = CompileText(absl::StrReplaceAll(kChain, {{"MM", "64"}}), 90, "", /*descriptors=*/true);
   EXPECT_EQ(c.error, "");
@@ -159,9 +192,27 @@ TEST(ChainPtx, ALateProductRunsBesideTheNextIteration) {
   // The first is waited for while the late one runs; alone in the first iteration, which is not the second one of two.
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 1;"), 2);
   EXPECT_EQ(Count(c.ptx, "wgmma.wait_group.sync.aligned 0;"), 4);
+  // So are copies begun, between the late one's beginning and that wait.
+  const size_t begun = c.ptx.find("m64n64k16"), awaited = c.ptx.find("wgmma.wait_group.sync.aligned 1;");
+  EXPECT_LT(begun, c.ptx.find("cp.async.bulk.tensor", begun));
+  EXPECT_LT(c.ptx.find("cp.async.bulk.tensor", begun), awaited);
   // One warpgroup has nobody to take turns with. One chosen thread starts the copies, before the loop and in it.
   EXPECT_EQ(Count(c.ptx, "bar.arrive"), 0);
   EXPECT_EQ(Count(c.ptx, "elect.sync"), 3);
+}
+
+// Read from shared memory by instructions of few columns, they would take all that it gives.
+TEST(ChainPtx, QueriesStayInRegistersForTheLoop) {
+  const CompiledText c = CompileText(absl::StrReplaceAll(kChain, {{"MM", "64"}}), 90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  // Of both steps along K, in front of the loop.
+  EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4"), 2);
+  EXPECT_LT(c.ptx.rfind("ldmatrix"), c.ptx.find("wgmma.mma_async"));
+  // The first operand is four registers; the second one alone is in memory, as a descriptor.
+  const std::regex of_registers(
+      "m64n32k16[.]f32[.]f16[.]f16 [{][^}]*[}], [{](%r[0-9]+, ){3}%r[0-9]+[}], %rd[0-9]+, add");
+  EXPECT_TRUE(std::regex_search(c.ptx, of_registers));
 }
 
 TEST(ChainPtx, ARingThatTmaFillsHasOnePositionOfEachKind) {

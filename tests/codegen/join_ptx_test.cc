@@ -32,7 +32,7 @@ TEST(JoinPtx, TwoBlocksOfAttentionAreOneOfTwoWarpgroups) {
   ASSERT_GE(joined.image.requirements.size(), 3u);
   const auto& needs = joined.image.requirements;
   EXPECT_EQ(needs[needs.size() - 3].text, "the grid's size in dimension 0 is a multiple of 2");
-  EXPECT_EQ(needs[needs.size() - 2].text, "the grid's size in dimension 0 is at least 72, so that joining blocks pays");
+  EXPECT_EQ(needs[needs.size() - 2].text, "the grid's size in dimension 0 is at least 64, so that joining blocks pays");
   // Half a block takes 0.94 of the time of one.
   EXPECT_FALSE(EndsSooner(joined.image, 132, 132));
   EXPECT_TRUE(EndsSooner(joined.image, 264, 132));

@@ -71,10 +71,10 @@ TEST(PointerPtx, RowsOfMatricesMoveBySixteenBytes) {
       EXPECT_EQ(Count(c.ptx, "st.global"), Count(c.ptx, absl::StrCat("st.global", wide))) << elem;
     }
   }
-  // Twice sixteen bytes to each of 512 threads, and one test of the column for each.
+  // Twice sixteen bytes to each of 512 threads, and one test of the column for each. One is for the wait (codegen/llvm/wait_late.h).
   const CompiledText c = Compiled90(Row("f16", "16"));
   EXPECT_EQ(Count(c.ptx, "ld.global.v4.b32"), 2);
-  EXPECT_LE(Count(c.ptx, "setp."), 4);
+  EXPECT_LE(Count(c.ptx, "setp."), 5);
 }
 
 // What is known to be equal for the neighbours in a vector is compared once for all of them, whoever uses it.
@@ -85,9 +85,9 @@ TEST(PointerPtx, AMaskOfVectorsIsComparedOncePerVector) {
                           "  %kept = select %mask, %twice, %zero\n  store_ptr_tko weak %y.p, %kept"}});
   const CompiledText c = Compiled90(masked);
   ASSERT_EQ(Count(c.ptx, "selp."), 16);
-  EXPECT_LE(Count(c.ptx, "setp."), 6);
+  EXPECT_LE(Count(c.ptx, "setp."), 7);
   const CompiledText within = Compiled90(absl::StrReplaceAll(masked, {{"div_by<16>, %n", "div_by<2>, %n"}}));
-  EXPECT_GE(Count(within.ptx, "setp."), 8);
+  EXPECT_GE(Count(within.ptx, "setp."), 9);
 }
 
 TEST(PointerPtx, ABoundWithinAVectorIsTested) {

@@ -31,7 +31,7 @@ _FIRST = re.compile(r"\S+\s+R(\d+),")
 _LAST = re.compile(r", R(\d+)$")
 
 
-def _kernels(text):
+def kernels(text):
     """[(name, instructions, {label: index of the instruction behind it})]."""
     found, instructions, labels, name = [], [], {}, ""
     for line in text.split("\n"):
@@ -52,7 +52,7 @@ def _row(match, count):
     return frozenset(range(int(match.group(1)), int(match.group(1)) + count) if match else ())
 
 
-def _product(text):
+def product_of(text):
     """(registers of the sums, registers of the left operand), or None if no product begins here."""
     product = _PRODUCT.match(text)
     if not product:
@@ -82,8 +82,19 @@ def _touched(text):
     return named | written, written
 
 
+def written_by(text):
+    """Registers that an instruction writes which begins no product."""
+    return _touched(text)[1]
+
+
+def jump_of(text):
+    """The label to which an instruction jumps, or None."""
+    jump = _JUMP.match(text)
+    return jump.group(1) if jump else None
+
+
 def _check(name, instructions, labels):
-    begun = [_product(i.text) for i in instructions]
+    begun = [product_of(i.text) for i in instructions]
     touched = [_touched(i.text) for i in instructions]
     found = {}
     # Where a way goes on, and what runs there: groups of products, the oldest first; the last one is still open.
@@ -105,12 +116,12 @@ def _check(name, instructions, labels):
                     sums, operand = begun[product]
                     if not (sums.isdisjoint(touched[at][0]) and operand.isdisjoint(touched[at][1])):
                         found[at] = Touch(name, instructions[at].address, text, instructions[product].address)
-            jump = _JUMP.match(text)
-            if jump and jump.group(1) in labels:
+            jump = jump_of(text)
+            if jump in labels:
                 if not instructions[at].guard:
-                    at = labels[jump.group(1)]
+                    at = labels[jump]
                     continue
-                work.append((labels[jump.group(1)], groups))
+                work.append((labels[jump], groups))
             elif text.startswith(("EXIT", "RET")) and not instructions[at].guard:
                 break
             at += 1
@@ -119,9 +130,9 @@ def _check(name, instructions, labels):
 
 def check(text):
     """What is touched too early in the text of nvdisasm, in the order of kernels and addresses."""
-    return [touch for kernel in _kernels(text) for touch in _check(*kernel)]
+    return [touch for kernel in kernels(text) for touch in _check(*kernel)]
 
 
 def products(text):
     """How many instructions begin products of a warpgroup."""
-    return sum(_product(i.text) is not None for _, instructions, _ in _kernels(text) for i in instructions)
+    return sum(product_of(i.text) is not None for _, instructions, _ in kernels(text) for i in instructions)

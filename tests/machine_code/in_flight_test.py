@@ -15,6 +15,7 @@ import unittest
 
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.abspath("third_party/nvcc")]
 import in_flight  # noqa: E402  beside this file
+import kept  # noqa: E402
 import nvcc  # noqa: E402
 
 TILEC = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
@@ -69,6 +70,19 @@ class Reading(unittest.TestCase):
         self.assertEqual(self.touches(other, BEGIN, WAIT_1, READ, "EXIT"), ["0030"])
         self.assertEqual(self.touches(BEGIN.replace(", gsb0", ""), WAIT, READ, "EXIT"), ["0020"])
 
+    def test_kept(self):
+        load, clear, around = "LDSM.16.M88.4 R4, [R1]", "MOV R6, RZ", "@P0 BRA `(.L_x_0)"
+        reads = [load, ".L_x_0:", OPERAND, WAIT, "%s", around, "EXIT"]
+        good, bad = code(*(reads[:4] + reads[5:])), code(*(text.replace("%s", clear) for text in reads))
+        self.assertEqual((kept.check(good), kept.products(good)), ([], 1))
+        self.assertEqual([found[1:] for found in kept.check(bad)], [("0010", clear)])
+        self.assertEqual(kept.products(bad), 0)
+        # Made in each iteration: nobody loaded it. A guard leaves what was there.
+        made = code(".L_x_0:", "F2FP.BF16.F32.PACK_AB R6, R1, R2", OPERAND, WAIT, around, "EXIT")
+        self.assertEqual((kept.check(made), kept.products(made)), ([], 0))
+        guarded = code(load, "@P1 " + clear, OPERAND, WAIT, "EXIT")
+        self.assertEqual([found[1:] for found in kept.check(guarded)], [("0020", clear)])
+
     def test_ways(self):
         around = [".L_x_0:", "FADD R24, R24, R1", BEGIN, "%s", "@P0 BRA `(.L_x_0)", WAIT, "EXIT"]
         self.assertEqual(self.touches(*[text.replace("%s", WAIT) for text in around]), [])
@@ -109,21 +123,22 @@ def tools():
 
 class Images(unittest.TestCase):
     def touches(self, path, folder, environment):
-        """(how many images have products by wgmma, what is wrong)."""
+        """(how many images have products by wgmma, and of fragments that stay; what is wrong)."""
         out = os.path.join(folder, os.path.basename(path))
         done = subprocess.run([TILEC, path, "--sm=90", "-o", out + ".tbc"], capture_output=True, text=True, env=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(out + ".tbc", "rb") as file:
             cubins = list(images(file.read()))
-        with_products, wrong = 0, []
+        with_products, keeping, wrong = 0, 0, []
         for cubin in cubins:
             with open(out + ".cubin", "wb") as file:
                 file.write(cubin)
             text = subprocess.run([environment["TILEC_NVDISASM"], "-c", out + ".cubin"], capture_output=True, text=True)
             self.assertEqual(text.returncode, 0, text.stderr)
             with_products += in_flight.products(text.stdout) > 0
-            wrong += ["%s: %s" % (path, touch) for touch in in_flight.check(text.stdout)]
-        return with_products, wrong
+            keeping += kept.products(text.stdout) > 0
+            wrong += ["%s: %s" % (path, touch) for touch in in_flight.check(text.stdout) + kept.check(text.stdout)]
+        return with_products, keeping, wrong
 
     def test_our_kernels(self):
         found = tools()
@@ -137,8 +152,9 @@ class Images(unittest.TestCase):
                     files.append(path)
         with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as threads:
             results = list(threads.map(lambda path: self.touches(path, folder, environment), files))
-        self.assertEqual([text for _, wrong in results for text in wrong], [])
-        self.assertGreater(sum(count for count, _ in results), 100)
+        self.assertEqual([text for _, _, wrong in results for text in wrong], [])
+        self.assertGreater(sum(count for count, _, _ in results), 100)
+        self.assertGreater(sum(count for _, count, _ in results), 5)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,8 @@ PassFile ReadPassFile(const std::string& text) {
         file.options.descriptors = true;
       } else if (word == "joins") {
         file.options.joins_blocks = true;
+      } else if (word == "spreads") {
+        file.options.spreads = true;
       } else if (word == "aligned") {
         file.options.aligned = true;
       } else {

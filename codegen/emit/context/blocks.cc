@@ -1,5 +1,7 @@
 #include "codegen/emit/context/blocks.h"
 
+#include <bit>
+
 #include "codegen/emit/context/emitter.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -45,6 +47,24 @@ Blocks::Ids Blocks::Place(llvm::Value* i, llvm::Value* z) {
   return plan.along == 0 ? Ids{at_along, at_across, z} : Ids{at_across, at_along, z};
 }
 
+// A group are 2^g rows, and its blocks are numbered column by column. As many rows as a power of two that divides their number, so that all groups
+// have as many, and nothing is divided.
+void Blocks::SortByWork() {
+  auto& b = e_.b();
+  llvm::Value *width = Count(0), *zero_is_zero = b.getFalse();
+  llvm::Value* log = b.CreateSub(
+      e_.I32(32), b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, b.CreateSub(width, e_.I32(1)), zero_is_zero));
+  llvm::Value* room = b.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat,
+                                              e_.I32(std::countr_zero(static_cast<unsigned>(e_.plan().group))), log);
+  llvm::Value* even = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, Count(1), b.getTrue());
+  llvm::Value* g = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, even, room);
+  llvm::Value* in_group = b.CreateSub(b.CreateShl(e_.I32(1), g), e_.I32(1));
+  llvm::Value *first = b.CreateAnd(ids_[1], b.CreateNot(in_group)), *row = b.CreateAnd(ids_[1], in_group);
+  llvm::Value* number = b.CreateAdd(b.CreateMul(row, width), ids_[0]);
+  ids_[0] = b.CreateLShr(number, g);
+  ids_[1] = b.CreateOr(first, b.CreateAnd(number, in_group));
+}
+
 llvm::Value* Blocks::Count(int dim) {
   llvm::Value* size = e_.GridSize(dim);
   if (dim == 0) size = e_.b().CreateMul(size, e_.I32(PartsOfBlock(e_.function())));
@@ -61,6 +81,7 @@ llvm::Value* Blocks::Id(int dim) {
   e_.AtEntry([&] {
     for (size_t i = 0; i < ids_.size(); ++i) ids_[i] = e_.b().CreateIntrinsic(kIds[i], {});
     if (e_.plan().square > 0) ids_ = Place(ids_[0], ids_[2]);
+    if (e_.plan().group > 0) SortByWork();
     if (const int last = e_.plan().last_first; last >= 0) {
       llvm::Value*& id = ids_[static_cast<size_t>(last)];
       id = e_.b().CreateSub(e_.b().CreateSub(Count(last), e_.I32(1)), id);

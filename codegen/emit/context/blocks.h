@@ -43,6 +43,8 @@ class Blocks {
   llvm::Value* ClusterRank();
 
  private:
+  void SortByWork();
+
   Emitter& e_;
   Ids ids_ = {};
   llvm::BasicBlock* next_ = nullptr;

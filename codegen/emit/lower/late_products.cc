@@ -136,7 +136,7 @@ Registers LateProducts::BeginBeside(Registers sums) {
   }
   PassTurn();
   WidenBeside();
-  with[0] = WaitForProducts(e_, static_cast<int>(products_.size()), std::move(sums));
+  with[0] = std::move(sums);
   late = b.GetInsertBlock();
   b.CreateBr(begun);
   b.SetInsertPoint(begun);
@@ -144,9 +144,10 @@ Registers LateProducts::BeginBeside(Registers sums) {
   for (size_t i = 0; i < products_.size(); ++i) {
     e_.Set(products_[i].sums, Merged(e_, with[i + 1], late, without[i + 1], none));
   }
+  // One warp starts copies, which takes it a while: less than it waits here for the leader.
   ring_->FetchMeanwhile();
   fills_ = ring_->widens_beside();
-  return result;
+  return WaitForProducts(e_, static_cast<int>(products_.size()), std::move(result));
 }
 
 Registers LateProducts::MadeBefore(const ir::Op* user) const {

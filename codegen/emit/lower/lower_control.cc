@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/lower/kept_lhs.h"
 #include "codegen/emit/lower/late_products.h"
 #include "codegen/emit/lower/running_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
@@ -154,6 +155,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   if (const ir::Op* copy = CopyIn(op)) {
     copies.emplace(e, op, *copy, runs);
     e.control().copy_rings.push_back(&*copies);
+    KeepLhs(e, op, &*copies);
   }
   LateProducts late(e, op);
   llvm::BasicBlock *before = b.GetInsertBlock(), *entered = late.Begin(runs, head, exit);

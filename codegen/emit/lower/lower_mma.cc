@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/lower/kept_lhs.h"
 #include "codegen/emit/lower/late_products.h"
 #include "codegen/emit/lower/running_products.h"
 #include "codegen/emit/mma/fragment_registers.h"
@@ -13,6 +14,7 @@
 #include "codegen/emit/mma/wgmma.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
+#include "codegen/plan/kept_lhs.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
@@ -93,6 +95,7 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   if (ring != nullptr || CopyOf(op, first) != nullptr)
     return MultiplyByWgmma(e, plan, Staged(e, op, first), second, std::move(acc), use);
   if (llvm::Value* at = copies->StagedLhsOf(op)) {
+    use.words = copies->KeptLhsOf(op);
     return MultiplyByWgmma(e, plan, StagedAt{StagedLhs(op), at}, second, std::move(acc), use);
   }
   const auto held = FragmentsBroughtToRegisters(e, op.operand(first), plan.FirstLayout());
@@ -194,6 +197,22 @@ class ReadyWords : public FragmentSource {
 };
 
 }  // namespace
+
+void KeepLhs(Emitter& e, const ir::Op& loop, CopyRing* copies) {
+  for (const ir::Op* op : *loop.region(0)) {
+    const int64_t steps = DecisionOf<Decision::kKeepsLhs>(*op).value_or(0);
+    if (steps == 0) continue;
+    const WgmmaPlan plan = *WgmmaPlanOf(*op);
+    const auto from =
+        FragmentsInShared(e, op->operand(0)->type().elem(), StagedLhs(*op).OperandMap(),
+                          e.b().CreateIntToPtr(copies->StagedLhsOf(*op), e.b().getPtrTy(3)), plan.FirstLayout());
+    CopyRing::Words words;
+    for (int w = 0; w < NumWordsOfLhs(*op); ++w) {
+      if (w / kWordsOfStep % (plan.tile.k / plan.k) < steps) words[w] = from->Word(w);
+    }
+    copies->KeepLhs(*op, std::move(words));
+  }
+}
 
 int NumWordsOfLhs(const ir::Op& mma) {
   const int bits = ir::MemoryBits(mma.operand(0)->type().elem());

@@ -186,14 +186,15 @@ class Product {
       for (int i = part.begin; i < part.end; ++i) {
         const int64_t row = i / columns_, column = i % columns_;
         std::vector<std::string> operand;
-        if (first != nullptr) {
+        const bool in_memory = first != nullptr && !words.contains(WordOf(i, step));
+        if (in_memory) {
           operand.push_back(take(b.CreateAdd(first->start, e_.I64(first->Offset(64 * row, k) >> 4)), "l"));
         } else {
           for (int w = 0; w < kHeldWords; ++w) operand.push_back(take(words.at(WordOf(i, step) + w), "r"));
         }
         const std::string other =
             take(b.CreateAdd(second.start, e_.I64(second.Offset(column * plan_.tile.instruction_n, k) >> 4)), "l");
-        AppendInstruction((i - part.begin) * n_, operand, other, first, second, &text);
+        AppendInstruction((i - part.begin) * n_, operand, other, in_memory ? first : nullptr, second, &text);
       }
     }
     llvm::Type* result = llvm::StructType::get(e_.context(), std::vector<llvm::Type*>(sums.size(), type));
@@ -231,7 +232,7 @@ Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, const StagedAt& fir
   const Product product(e, plan);
   const SharedOperand a = product.Start(first, true), b = product.Start(second, false);
   Through(e, kFence, {});
-  return product.Multiply(product.All(), &a, {}, b, std::move(acc), use);
+  return product.Multiply(product.All(), &a, use.words, b, std::move(acc), use);
 }
 
 Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, FragmentSource& first, const StagedAt& second,

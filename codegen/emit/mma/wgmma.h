@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "absl/container/flat_hash_map.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/context/fragment_source.h"
 #include "codegen/plan/staging.h"
@@ -21,6 +22,8 @@ struct StagedAt {
 struct WgmmaUse {
   bool async = false;               // the result is not waited for
   std::function<void()> meanwhile;  // emits what is done while the instructions run, if they are waited for
+  // Of a first operand in shared memory: words of its fragments, by their number, that are in registers, too, for whole instructions.
+  absl::flat_hash_map<int, llvm::Value*> words = {};
 };
 
 // wgmma of the instruction's first operand, from shared memory or as fragments (WgmmaPlan::FirstLayout), and its second. acc and the

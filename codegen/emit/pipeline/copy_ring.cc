@@ -423,6 +423,11 @@ llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {
   return it == staged_lhs_.end() ? nullptr : it->second;
 }
 
+CopyRing::Words CopyRing::KeptLhsOf(const ir::Op& mma) const {
+  const auto it = kept_lhs_.find(&mma);
+  return it == kept_lhs_.end() ? Words() : it->second;
+}
+
 llvm::Value* CopyRing::Slot(int i, bool before) const {
   return stage_.widens_apart(static_cast<size_t>(i)) ? wide_->Slot(i, before) : InStage(i, before);
 }

@@ -79,6 +79,10 @@ class CopyRing {
   // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
   // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
+  // Words of its fragments, by their number, that stay in registers (codegen/plan/kept_lhs.h).
+  using Words = absl::flat_hash_map<int, llvm::Value*>;
+  void KeepLhs(const ir::Op& mma, Words words) { kept_lhs_[&mma] = std::move(words); }
+  Words KeptLhsOf(const ir::Op& mma) const;
   // Where the body ends: the stage is free, unless a late product will read it, or a product still does.
   void EndRound();
   // Behind the last iteration, with what the loop carries: waits for the product that still runs.
@@ -160,6 +164,7 @@ class CopyRing {
   bool stored_ = false;         // stages get something by stores of threads
   bool fetches_later_ = false;  // this iteration's copies have not begun
   absl::flat_hash_map<const ir::Op*, llvm::Value*> staged_lhs_;
+  absl::flat_hash_map<const ir::Op*, Words> kept_lhs_;
 };
 
 }  // namespace tile::codegen

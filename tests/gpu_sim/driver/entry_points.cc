@@ -269,6 +269,7 @@ int cuPointerGetAttribute(void* value, int what, uint64_t address) {
 
 int cuStreamCreate(void** stream, unsigned) { return *stream = &object, kSuccess; }
 int cuStreamDestroy_v2(void*) { return kSuccess; }
+int cuStreamQuery(void*) { return kSuccess; }
 int cuStreamSynchronize(void*) { return Synchronize(); }
 int cuStreamWaitEvent(void*, void*, unsigned) { return kSuccess; }
 int cuStreamBeginCapture_v2(void*, int) { return kNotSupported; }

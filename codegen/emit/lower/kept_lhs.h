@@ -1,0 +1,14 @@
+// Left operands of products by wgmma that a loop does not change: words of their fragments, which stay in registers (codegen/plan/kept_lhs.h).
+#ifndef TILE_CODEGEN_EMIT_LOWER_KEPT_LHS_H_
+#define TILE_CODEGEN_EMIT_LOWER_KEPT_LHS_H_
+
+#include "codegen/emit/context/emitter.h"
+
+namespace tile::codegen {
+
+// In front of the loop, behind its ring, which has put those operands into shared memory: loads what was decided for its products from there.
+void KeepLhs(Emitter& e, const ir::Op& loop, CopyRing* copies);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_LOWER_KEPT_LHS_H_

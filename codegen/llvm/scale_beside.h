@@ -1,0 +1,26 @@
+// Multiplications that a warp may leave out, begun before exponentials that stand in front of them. Attention multiplies what it has added up by a
+// factor for each row (codegen/plan/row_factors.h), behind the exponentials of the same iteration:
+//
+//   maxima                                   maxima, some exponentials
+//   exponentials, sums                       branch: all factors are one
+//   exchange sums between lanes                exponentials, sums
+//   branch: all factors are one              else exponentials, sums, and between them multiply
+//   else multiply                            product
+//   product                                  exchange sums between lanes
+//
+// A special function takes the pipeline of a warp eight times as long as a multiplication, so those cost nothing then; but ptxas moves nothing
+// over a branch. That a factor of exp2(x) is one is known of x.
+#ifndef TILE_CODEGEN_LLVM_SCALE_BESIDE_H_
+#define TILE_CODEGEN_LLVM_SCALE_BESIDE_H_
+
+namespace llvm {
+class Module;
+}
+
+namespace tile::codegen {
+
+void ScaleBesideExponentials(llvm::Module* module);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_LLVM_SCALE_BESIDE_H_
