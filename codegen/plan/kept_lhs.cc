@@ -27,15 +27,17 @@ int64_t RegistersOfProducts(const ir::Op& loop) {
   return registers;
 }
 
-// ptxas lays left operands that are made in an iteration over those that stay, as if nobody read these again, unless they live when these are
-// read: those of late products do (docs/gpu-faults.md).
+// Products that run beside each other, of fragments that come from stages, in parts, or in another block than the loop's, begin where nobody reads once
+// more what stays.
 bool MayBeOverwritten(const ir::Op& loop) {
-  for (const ir::Op* op : *loop.region(0)) {
-    if (!IsProduct(*op) || InstructionOf(*op) != kByWgmma || DecisionOf<Decision::kLate>(*op)) continue;
-    const bool in_memory = CopyOf(*op, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(*op);
-    if (!in_memory || DecisionOf<Decision::kHeld>(*op)) return true;
-  }
-  return false;
+  bool may = false;
+  ir::Walk(loop.region(0), [&](const ir::Op* op) {
+    if (!IsProduct(*op) || InstructionOf(*op) != kByWgmma || DecisionOf<Decision::kLate>(*op)) return;
+    const bool of_memory = CopyOf(*op, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(*op);
+    may = may || op->parent() != &loop || DecisionOf<Decision::kHeld>(*op) || DecisionOf<Decision::kPromotes>(*op) ||
+          (!of_memory && DecisionOf<Decision::kRuns>(*op));
+  });
+  return may;
 }
 
 // Where threads copy themselves, they need registers for addresses.

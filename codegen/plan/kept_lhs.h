@@ -9,7 +9,10 @@
 //   wgmma … {sums}, {four registers},       keys       64
 //
 // Each instruction along K has its own four registers, and reads either there or from memory; the result is the same.
-// Only in loops whose products of other left operands in registers are all late (plan/late_products.h): ptxas would overwrite these.
+//
+// ptxas lays left operands that are made in an iteration over those that stay, as if nobody read these again (docs/gpu-faults.md), unless both
+// live at once. Those of late products (plan/late_products.h) live when what stays is read; behind the begin of other products what stays is read once
+// more, by stores that are never done.
 //
 // Decided once, by passes/choose_late.h (Decision::kKeepsLhs). Pure functions.
 #ifndef TILE_CODEGEN_PLAN_KEPT_LHS_H_

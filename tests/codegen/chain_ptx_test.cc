@@ -215,6 +215,20 @@ TEST(ChainPtx, QueriesStayInRegistersForTheLoop) {
   EXPECT_TRUE(std::regex_search(c.ptx, of_registers));
 }
 
+// Behind the begin of a product that is not late they are read again, by stores that are never done: else ptxas lays its fragments over them.
+TEST(ChainPtx, QueriesAreReadAgainBehindFragmentsOfTheIteration) {
+  const CompiledText c = CompileText(
+      absl::StrReplaceAll(
+          kChain, {{"continue %new, %next", "%more = addf %next, %next : tile<64x64xf32>\n continue %new, %more"},
+                   {"MM", "64"}}),
+      90, "", /*descriptors=*/true);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  const std::regex reads(
+      "wgmma.commit_group[^@]*@%p[0-9]+ st.shared.v4.b32[^@]*@%p[0-9]+ st.shared.v4.b32[^@]*wgmma.wait_group");
+  EXPECT_TRUE(std::regex_search(c.ptx.substr(c.ptx.find("m64n64k16")), reads));
+}
+
 TEST(ChainPtx, ARingThatTmaFillsHasOnePositionOfEachKind) {
   const CompiledText c = CompileText(absl::StrReplaceAll(kChain, {{"MM", "64"}}), 90, "", /*descriptors=*/true);
   EXPECT_EQ(c.error, "");

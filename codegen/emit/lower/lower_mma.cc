@@ -67,6 +67,25 @@ StagedAt Staged(Emitter& e, const ir::Op& op, int operand, bool before = false) 
   return {copies.tile(slot), e.b().CreatePtrToInt(copies.Slot(slot, before), e.b().getInt32Ty())};
 }
 
+}  // namespace
+
+void ReadKeptLhs(Emitter& e, const ir::Op& loop, const CopyRing& copies) {
+  auto& b = e.b();
+  if (!copies.keeps_lhs()) return;
+  llvm::Value* never = b.CreateICmpSLT(e.GridSize(0), e.I32(0));  // grids are smaller
+  for (const ir::Op* op : *loop.region(0)) {
+    const CopyRing::Words words = copies.KeptLhsOf(*op);
+    for (int w = 0; !words.empty() && w < NumWordsOfLhs(*op); w += kWordsOfStep) {
+      if (!words.contains(w)) continue;
+      Registers in = {never, e.I32(0)};
+      for (int i = 0; i < kWordsOfStep; ++i) in.push_back(words.at(w + i));
+      e.Ptx(b.getVoidTy(), "@$0 st.shared.v4.b32 [$1], {$2, $3, $4, $5};", "b,r,r,r,r,r", in, true);
+    }
+  }
+}
+
+namespace {
+
 Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers acc) {
   auto& b = e.b();
   Ring* ring = FetchOf(op) != nullptr ? e.control().rings.back() : nullptr;
@@ -99,6 +118,10 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
     return MultiplyByWgmma(e, plan, StagedAt{StagedLhs(op), at}, second, std::move(acc), use);
   }
   const auto held = FragmentsBroughtToRegisters(e, op.operand(first), plan.FirstLayout());
+  use.meanwhile = [&e, &op, copies, fetch = std::move(use.meanwhile)] {
+    ReadKeptLhs(e, *op.parent(), *copies);
+    if (fetch) fetch();
+  };
   return MultiplyByWgmma(e, plan, *held, second, std::move(acc), use);
 }
 

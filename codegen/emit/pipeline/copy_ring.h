@@ -83,6 +83,7 @@ class CopyRing {
   using Words = absl::flat_hash_map<int, llvm::Value*>;
   void KeepLhs(const ir::Op& mma, Words words) { kept_lhs_[&mma] = std::move(words); }
   Words KeptLhsOf(const ir::Op& mma) const;
+  bool keeps_lhs() const { return !kept_lhs_.empty(); }
   // Where the body ends: the stage is free, unless a late product will read it, or a product still does.
   void EndRound();
   // Behind the last iteration, with what the loop carries: waits for the product that still runs.
