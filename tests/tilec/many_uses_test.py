@@ -189,7 +189,8 @@ def with_products():
                 made += f"%q = cmpi less_than {last}, %m, signed\n%q1 = reshape %q : tile<1x1xi1>\n%q2 = broadcast %q1 : tile<64x64xi1>\n" \
                         f"%none = constant <{elem}: 0> : tile<64x64x{elem}>\n%aa = select %q2, %a, %none\n"
                 operand = "%aa"
-            yield f"product of {elem}: {where}", f"""entry @f(%x: tile<ptr<{elem}>>, %y: tile<ptr<{elem}>>, %z: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>) interface {{
+            pointer = f"tile<ptr<{elem}>>"
+            yield f"product of {elem}: {where}", f"""entry @f(%x: {pointer}, %y: {pointer}, %z: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>) interface {{
   in x: {elem}[%m, %n] at %x
   in y: {elem}[%n, %n] at %y
   out z: f32[%m, %n] at %z
