@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/begins_at_block.h"
 #include "codegen/analysis/live_registers.h"
@@ -61,18 +62,22 @@ struct Rows {
   bool operator==(const Rows&) const = default;
 };
 
-bool TestsBound(Value* mask, const Value* column, const Value** bound) {
-  const Op* def = Spread(mask)->def();
-  if (def == nullptr) return false;
-  if (def->opcode() == ir::Opcode::kAndi)
-    return TestsBound(def->operand(0), column, bound) || TestsBound(def->operand(1), column, bound);
+// The scalar that the mask, or a part of it, says the column to be below; null if there is none. Each part is looked at once.
+const Value* BoundIn(Value* mask, const Value* column, absl::flat_hash_set<const Value*>* seen) {
+  mask = Spread(mask);
+  const Op* def = mask->def();
+  if (def == nullptr || !seen->insert(mask).second) return nullptr;
+  if (def->opcode() == ir::Opcode::kAndi) {
+    const Value* bound = BoundIn(def->operand(0), column, seen);
+    return bound != nullptr ? bound : BoundIn(def->operand(1), column, seen);
+  }
   const auto test = ir::As<ir::CmpIOp>(def);
   if (!test || test->predicate() != ir::ComparisonPredicate::kLessThan ||
       test->signedness() != ir::Signedness::kUnsigned || test->lhs() != column) {
-    return false;
+    return nullptr;
   }
-  *bound = Assumed(Spread(test->rhs()));
-  return (*bound)->type().is_scalar();
+  const Value* bound = Assumed(Spread(test->rhs()));
+  return bound->type().is_scalar() ? bound : nullptr;
 }
 
 // `index` has 32 bits, as the stride has: their product does not wrap around.
@@ -101,7 +106,10 @@ std::optional<Rows> RowsOf(const Op& store, const Op& loop) {
   const auto sum = ir::DefAs<ir::AddiOp>(offset->op().operand(1));
   if (!sum || !rows.base->type().is_scalar() || ir::IsInside(rows.base, &loop)) return std::nullopt;
   for (auto [start, column] : {std::pair(sum->lhs(), sum->rhs()), std::pair(sum->rhs(), sum->lhs())}) {
-    if (IsStart(start, index, &rows.stride) && TestsBound(access->mask(), column, &rows.bound)) return rows;
+    if (!IsStart(start, index, &rows.stride)) continue;
+    absl::flat_hash_set<const Value*> seen;
+    rows.bound = BoundIn(access->mask(), column, &seen);
+    if (rows.bound != nullptr) return rows;
   }
   return std::nullopt;
 }
