@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/assemble/frequencies.h"
 #include "codegen/assemble/ptxas.h"
 #include "codegen/compilation.h"
 #include "codegen/emit/context/symbol.h"
@@ -10,8 +11,10 @@
 #include "codegen/llvm/assembler_faults.h"
 #include "codegen/llvm/libdevice.h"
 #include "codegen/llvm/machine.h"
+#include "codegen/llvm/mark_rare.h"
 #include "codegen/llvm/optimise.h"
 #include "codegen/llvm/order_pieces.h"
+#include "codegen/llvm/order_steps.h"
 #include "codegen/llvm/scale_beside.h"
 #include "codegen/llvm/wait_late.h"
 #include "codegen/passes/assume_aligned.h"
@@ -100,9 +103,14 @@ absl::Status LibdevicePass(Compilation& c) {
 absl::Status OptimisePass(Compilation& c) {
   Optimise(&c.llvm->module(), &c.llvm->machine(), c.options.opt_level, c.options.trace);
   if (c.options.opt_level > 0) OrderPieces(&c.llvm->module(), InfoOf(Decision::kUnordered).name.c_str());
-  if (c.options.opt_level > 1) ScaleBesideExponentials(&c.llvm->module());
+  if (c.options.opt_level > 1) {
+    const char* steps = InfoOf(Decision::kInSteps).name.c_str();
+    ScaleBesideExponentials(&c.llvm->module(), steps);
+    OrderSteps(&c.llvm->module(), steps);
+  }
   if (c.options.opt_level > 1) WaitLate(&c.llvm->module());
   AvoidAssemblerFaults(&c.llvm->module());
+  if (c.options.opt_level > 1) MarkRare(&c.llvm->module(), kFrequencyMark);
   const int size = static_cast<int>(c.llvm->module().getInstructionCount());
   c.result.llvm_instructions = size;
   if (size > kManyInstructions) {

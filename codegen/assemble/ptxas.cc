@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "codegen/assemble/child_process.h"
 #include "codegen/assemble/cuda_files.h"
+#include "codegen/assemble/frequencies.h"
 #include "codegen/assemble/nvjitlink.h"
 
 namespace tile::codegen {
@@ -34,8 +37,9 @@ int NumberBefore(const std::string& log, const std::string& what) {
 
 std::string FindPtxas() { return FindCudaProgram("ptxas", "TILEC_PTXAS"); }
 
-std::string PtxasVersion() {
-  const std::string ptxas = FindPtxas();
+namespace {
+
+std::string VersionOf(const std::string& ptxas) {
   TemporaryFolder folder;
   if (ptxas.empty() || !folder.ok()) return "";
   const std::string log = folder.File("log");
@@ -43,13 +47,18 @@ std::string PtxasVersion() {
   return Run({ptxas, "--version"}, log, log, &status) ? ReadAll(log) : "";
 }
 
-int NewestPtx() {
+}  // namespace
+
+std::string PtxasVersion() { return VersionOf(FindPtxas()); }
+
+namespace {
+
+int NewestPtxOf(const std::string& said) {
   // "Cuda compilation tools, release 12.8, V12.8.61". PTX counts on by itself: what a release of CUDA brings is in its notes.
   static constexpr struct {
     int cuda, ptx;
   } kReleases[] = {{118, 78}, {120, 80}, {121, 81}, {122, 82}, {123, 83}, {124, 84}, {125, 85},
                    {126, 85}, {127, 86}, {128, 87}, {129, 88}, {130, 90}, {131, 91}};
-  const std::string said = PtxasVersion();
   const size_t at = said.find("release ");
   if (at == std::string::npos) return 0;
   const std::vector<std::string> parts = absl::StrSplit(said.substr(at + 8, said.find(',', at) - at - 8), '.');
@@ -61,6 +70,21 @@ int NewestPtx() {
   }
   return ptx;
 }
+
+// What this assembler may know more than others. Its version, which takes 7 ms, is asked for once.
+std::string For(const std::string& ptxas, const std::string& ptx) {
+  if (!HasFrequencies(ptx)) return ptx;
+  static std::mutex mutex;
+  static auto& newest = *new absl::flat_hash_map<std::string, int>();
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto [it, is_new] = newest.try_emplace(ptxas, 0);
+  if (is_new) it->second = NewestPtxOf(VersionOf(ptxas));
+  return it->second >= kPtxOfFrequencies ? WithFrequencies(ptx) : ptx;
+}
+
+}  // namespace
+
+int NewestPtx() { return NewestPtxOf(PtxasVersion()); }
 
 std::string FindLibdevice() {
   if (const std::string path = Environment("TILEC_LIBDEVICE"); !path.empty()) return IsReadable(path) ? path : "";
@@ -152,7 +176,7 @@ absl::StatusOr<Assembled> Assemble(const std::string& ptx, const std::string& ar
   if (in_process) return AssembleByLibrary(ptxas, ptx, arch, options);
   PtxasRun run(ptxas);
   if (!run.folder.ok()) return absl::UnavailableError("error[codegen.io]: no temporary folder could be made");
-  WriteAll(run.in, ptx);
+  WriteAll(run.in, For(ptxas, ptx));
   run.Start(arch, options);
   return run.Result();
 }
@@ -175,7 +199,7 @@ Assembly::~Assembly() = default;
 absl::StatusOr<Assembled> Assembly::Finish(const std::string& ptx) {
   if (running_ != nullptr) {
     running_->folder.File("kernel.ptx.all");
-    FillLateFile(running_->in, ptx, *running_->child);
+    FillLateFile(running_->in, For(running_->program, ptx), *running_->child);
     absl::StatusOr<Assembled> result = running_->Result();
     // An assembler that does not take its input from a pipe gets a file.
     if (result.ok()) return result;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "codegen/llvm/pure_instruction.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstrTypes.h"
@@ -24,14 +25,7 @@ int64_t GroupOf(const llvm::Instruction& i, unsigned kind) {
 
 bool IsLoad(const llvm::Instruction& i) { return !i.getType()->isVoidTy(); }
 
-// It may stand anywhere behind its operands.
-bool MovesAlone(const llvm::Instruction& i) {
-  const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
-  return !i.mayHaveSideEffects() && !i.mayReadFromMemory() && !i.isTerminator() && !llvm::isa<llvm::PHINode>(i) &&
-         (call == nullptr || !call->isConvergent());
-}
-
-// Loads, what moves alone, and stores of one group, without a load behind a store.
+// Loads, what is pure, and stores of one group, without a load behind a store.
 class Region {
  public:
   bool empty() const { return all_.empty(); }
@@ -133,7 +127,7 @@ void OrderBlock(llvm::BasicBlock& block, unsigned kind) {
     const int64_t of = GroupOf(*i, kind);
     if (of == 0) {
       if (region.empty()) continue;
-      if (MovesAlone(*i)) {
+      if (IsPure(*i)) {
         region.Add(i, false);
       } else {
         close();

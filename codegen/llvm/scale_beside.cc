@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/llvm/order_steps.h"
+#include "codegen/llvm/pure_instruction.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
@@ -37,13 +39,6 @@ bool IsExp2(const llvm::Value* v) {
 bool IsExchange(const Instruction& i) {
   const llvm::Intrinsic::ID id = IntrinsicOf(&i);
   return id == llvm::Intrinsic::nvvm_shfl_sync_bfly_i32 || id == llvm::Intrinsic::nvvm_shfl_sync_bfly_f32;
-}
-
-// Depends on nothing but its operands.
-bool IsPure(const Instruction& i) {
-  const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
-  return !i.mayHaveSideEffects() && !i.mayReadFromMemory() && !i.isTerminator() && !llvm::isa<llvm::PHINode>(i) &&
-         (call == nullptr || !call->isConvergent());
 }
 
 class Scaling {
@@ -80,6 +75,28 @@ class Scaling {
     return std::any_of(shared_.begin(), shared_.end(), [](const Instruction* i) { return IsExp2(i); });
   }
 
+  // The product takes its steps one by one, so that the exponentials go between those.
+  bool GoesInSteps(unsigned steps) const { return HasSteps(*behind_, steps); }
+
+  void MoveBehind() {
+    llvm::SmallPtrSet<const llvm::Value*, 16> factors;
+    const auto stays = [&](const Instruction* i) {
+      return std::any_of(i->use_begin(), i->use_end(), [&](const llvm::Use& use) {
+        const auto* user = llvm::cast<Instruction>(use.getUser());
+        return user->getParent() == scale_ || factors.contains(user) ||
+               (user->getParent() == behind_ && llvm::isa<llvm::PHINode>(user));
+      });
+    };
+    for (auto i = shared_.rbegin(); i != shared_.rend(); ++i) {
+      if (stays(*i)) factors.insert(*i);
+    }
+    const auto begin = behind_->getFirstInsertionPt();
+    for (Instruction* i : shared_) {
+      if (!factors.contains(i)) i->moveBefore(begin);
+    }
+    MoveLater();
+  }
+
   void Move() {
     auto* ones = BasicBlock::Create(before_->getContext(), "ones", before_->getParent(), behind_);
     llvm::ValueToValueMapTy copies;
@@ -97,6 +114,13 @@ class Scaling {
       if (copy != copies.end()) phi.setIncomingValue(static_cast<unsigned>(from), copy->second);
       phi.setIncomingBlock(static_cast<unsigned>(from), ones);
     }
+    MoveLater();
+    for (Instruction* i : shared_) Join(i, copies[i], ones);
+    Interleave();
+  }
+
+ private:
+  void MoveLater() {
     const auto is_user = [&](const Instruction& i) {
       return std::any_of(i.op_begin(), i.op_end(), [&](const llvm::Use& v) {
         return std::find(later_.begin(), later_.end(), v.get()) != later_.end();
@@ -104,11 +128,8 @@ class Scaling {
     };
     const auto where = std::find_if(behind_->getFirstNonPHIIt(), std::prev(behind_->end()), is_user);
     for (Instruction* i : later_) i->moveBefore(where);
-    for (Instruction* i : shared_) Join(i, copies[i], ones);
-    Interleave();
   }
 
- private:
   void TestArguments() {
     for (Instruction& i : *before_) {
       auto* test = llvm::dyn_cast<llvm::FCmpInst>(&i);
@@ -245,13 +266,19 @@ class Scaling {
 
 }  // namespace
 
-void ScaleBesideExponentials(llvm::Module* module) {
+void ScaleBesideExponentials(llvm::Module* module, const char* kind) {
+  const unsigned steps = module->getContext().getMDKindID(kind);
   for (llvm::Function& f : *module) {
     std::vector<BasicBlock*> blocks;
     for (BasicBlock& block : f) blocks.push_back(&block);
     for (BasicBlock* block : blocks) {
       Scaling scaling(*block);
-      if (scaling.Matches() && scaling.FindShared()) scaling.Move();
+      if (!scaling.Matches() || !scaling.FindShared()) continue;
+      if (scaling.GoesInSteps(steps)) {
+        scaling.MoveBehind();
+      } else {
+        scaling.Move();
+      }
     }
   }
 }

@@ -9,7 +9,7 @@
 //   product                                  exchange sums between lanes
 //
 // A special function takes the pipeline of a warp eight times as long as a multiplication, so those cost nothing then; but ptxas moves nothing
-// over a branch. That a factor of exp2(x) is one is known of x.
+// over a branch. Where the product takes its steps one by one (order_steps.h), exponentials go behind both ways, between the steps. That a factor of exp2(x) is one is known of x.
 #ifndef TILE_CODEGEN_LLVM_SCALE_BESIDE_H_
 #define TILE_CODEGEN_LLVM_SCALE_BESIDE_H_
 
@@ -19,7 +19,8 @@ class Module;
 
 namespace tile::codegen {
 
-void ScaleBesideExponentials(llvm::Module* module);
+// `steps`: the kind of the metadata that a product's steps have.
+void ScaleBesideExponentials(llvm::Module* module, const char* steps);
 
 }  // namespace tile::codegen
 

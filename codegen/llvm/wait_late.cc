@@ -1,5 +1,6 @@
 #include "codegen/llvm/wait_late.h"
 
+#include "codegen/llvm/pure_instruction.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
@@ -23,9 +24,7 @@ bool IsWait(const Instruction& i) {
 }
 
 bool ComesEarly(const Instruction& i) {
-  const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
-  return !i.mayHaveSideEffects() && !i.mayReadFromMemory() && !i.isTerminator() && !llvm::isa<llvm::AllocaInst>(i) &&
-         (call == nullptr || !call->isConvergent()) && llvm::isSafeToSpeculativelyExecute(&i);
+  return IsPure(i) && !llvm::isa<llvm::AllocaInst>(i) && llvm::isSafeToSpeculativelyExecute(&i);
 }
 
 // Where all go on that do not end there; null: that is not known.

@@ -210,7 +210,7 @@ absl::Status AssignLayouts(Program& p) {
   SinkExchanges(module, p.function);
   ChooseAsync(module, p.function);
   OverlapProducts(p.target, schedule, module, p.function, &p.trace());
-  ChooseLate(schedule, module, p.function, &p.trace());
+  ChooseLate(p.target, schedule, module, p.function, &p.trace());
   if (!schedule.producer) return absl::OkStatus();
   ChooseTmaStores(module, p.function);
   DecideProducerOps(module, p.function);

@@ -4,7 +4,7 @@
 // one warpgroup. Two that are not kept in turn by anything fall into step when one of them skips (attention in bf16, heads of 128,
 // 128 x 64: 1040 us, 1109 to 1172 where that was all).
 //
-//   ChooseLate(schedule, &module, function, trace);
+//   ChooseLate(target, schedule, &module, function, trace);
 //
 // With layouts, which may have put conversions around products. Before and after:
 //   %next = mmaf %weight, %value, %less {instruction = "wgmma", …}
@@ -19,7 +19,8 @@
 namespace tile::codegen {
 
 // The trace may be null.
-void ChooseLate(const Schedule& schedule, ir::Module* module, ir::Function* function, Trace* trace);
+void ChooseLate(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function,
+                Trace* trace);
 
 }  // namespace tile::codegen
 

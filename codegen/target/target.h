@@ -31,6 +31,7 @@ enum Feature : uint32_t {
   kTma = 1 << 11,
   kWgmma = 1 << 12,
   kTf32Convert = 1 << 13,  // cvt to tf32 to the nearest even, and toward zero
+  kMaxOfThree = 1 << 14,   // of integers in one instruction, of floats in two
 };
 
 // Each has what the one before has. What only GPUs of one generation have, as wgmma, comes with their row.
@@ -38,7 +39,7 @@ inline constexpr uint32_t kTuring = kMma1688 | kLdmatrix;
 inline constexpr uint32_t kAmpere = kTuring | kMma16816 | kCpAsync | kBf16Fma;
 inline constexpr uint32_t kAda = kAmpere | kF8Convert | kF8Mma;
 inline constexpr uint32_t kBlackwell = kAda | kBf16Arith | kBf16Atomics | kVectorRed | kCluster | kTma | kTf32Convert;
-inline constexpr uint32_t kHopper = kBlackwell | kWgmma;
+inline constexpr uint32_t kHopper = kBlackwell | kWgmma | kMaxOfThree;
 
 struct Target {
   int sm;

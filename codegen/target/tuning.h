@@ -127,6 +127,8 @@ inline constexpr int kStagesForLate = 3;
 inline constexpr int64_t kBesideLate = 40;
 // Products whose instructions have more columns read a left operand that stays the same in a loop from shared memory (plan/kept_lhs.h).
 inline constexpr int kColumnsOfKeptLhs = 64;
+// Products with so many columns take weights step by step, as they are computed (bf16, heads of 64, 64 x 128, H100: 559 us, in steps 548).
+inline constexpr int kColumnsInSteps = 64;
 // What half of a block of 128 rows takes of a block of 64, in percent, where products work on rows: of two on a multiprocessor, which each bring
 // keys and values from the L2 (H200: heads of 256, 64 x 32: 557 us, joined 511; MLA, 64 x 64, 8192 keys: 2484, 2376), and of one that is alone
 // (heads of 256, 64 x 64: 641, 408). Of three they stay (heads of 64, 64 x 128: 564, joined 638).

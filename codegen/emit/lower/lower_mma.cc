@@ -118,6 +118,7 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
     return MultiplyByWgmma(e, plan, StagedAt{StagedLhs(op), at}, second, std::move(acc), use);
   }
   const auto held = FragmentsBroughtToRegisters(e, op.operand(first), plan.FirstLayout());
+  use.in_steps = DecisionOf<Decision::kInSteps>(op);
   use.meanwhile = [&e, &op, copies, fetch = std::move(use.meanwhile)] {
     ReadKeptLhs(e, *op.parent(), *copies);
     if (fetch) fetch();

@@ -11,6 +11,8 @@
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/lower/integer_maxima.h"
+#include "codegen/plan/carried_maximum.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
@@ -252,10 +254,42 @@ struct Reduction {
       : op(reduce),
         work(e, reduce),
         result(work.layout().Slice(static_cast<int>(ir::FoldOp(reduce).dim())).RemoveZeroRegisters()) {
-    const bool commutative = IsCommutative(*reduce.region(0));
-    for (int k = 0; k < work.results() && !e.refused(); ++k)
-      own.push_back(work.OverLanes(work.InThread(k), commutative));
+    if (!TakesIntegers(e)) {
+      Fold(e, &own);
+      return;
+    }
+    std::vector<Registers> rows(static_cast<size_t>(work.results()));
+    for (int k = 0; k < work.results(); ++k) {
+      for (int c = 0; c < work.in_thread(); ++c) rows[static_cast<size_t>(k)].push_back(work.At(k, c)[0]);
+    }
+    std::vector<uint32_t> exchanges;
+    for (const BitAlong& bit : work.lanes()) exchanges.push_back(1u << bit.at);
+    const auto as_floats = [&] {
+      std::vector<Tuple> found;
+      Fold(e, &found);
+      Registers all;
+      for (const Tuple& t : found) all.push_back(t[0]);
+      return all;
+    };
+    for (llvm::Value* v : MaximaAsIntegers(e, rows, exchanges, e.regs(CarriedMaximum(reduce)), as_floats))
+      own.push_back({v});
   }
+
+  void Fold(Emitter& e, std::vector<Tuple>* out) {
+    const bool commutative = IsCommutative(*op.region(0));
+    for (int k = 0; k < work.results() && !e.refused(); ++k)
+      out->push_back(work.OverLanes(work.InThread(k), commutative));
+  }
+
+  // A thread has many numbers of each row, and what is carried for the same rows in the same registers.
+  bool TakesIntegers(Emitter& e) {
+    if (!DecisionOf<Decision::kAsIntegers>(op) || !work.warps().empty() || work.in_thread() < kLeastInThread)
+      return false;
+    const Layout &carried = e.layout(CarriedMaximum(op)), &reduced = e.layout(op.result(0));
+    return result == reduced &&
+           std::all_of(std::begin(kIns), std::end(kIns), [&](In in) { return carried.bases(in) == reduced.bases(in); });
+  }
+  static constexpr int kLeastInThread = 16;
 
   const ir::Op& op;
   Work work;

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "codegen/plan/row_factors.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/MDBuilder.h"
 
 namespace tile::codegen {
 
@@ -19,7 +20,7 @@ void MultiplyUnlessOnes(Emitter& e, const ir::Op& op, llvm::Value* (*multiply)(E
   }
   llvm::Value* all = b.CreateIntrinsic(b.getInt1Ty(), llvm::Intrinsic::nvvm_vote_all_sync, {e.I32(-1), ones});
   llvm::BasicBlock *before = b.GetInsertBlock(), *scale = e.NewBlock("scale"), *scaled = e.NewBlock("scaled");
-  b.CreateCondBr(all, scaled, scale);
+  b.CreateCondBr(all, scaled, scale, llvm::MDBuilder(e.context()).createLikelyBranchWeights());
   b.SetInsertPoint(scale);
   Registers products;
   for (size_t r = 0; r < values.size(); ++r) products.push_back(multiply(e, op, {values[r], factors[r]}));

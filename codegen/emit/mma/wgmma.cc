@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/emit/pipeline/async_products.h"
+#include "codegen/target/decisions.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -123,6 +124,21 @@ class Product {
     return acc;
   }
 
+  // Each step on its own, marked for OrderSteps, behind a fence of its own: words are made between them.
+  Registers MultiplyInSteps(FragmentSource& first, const SharedOperand& second, Registers acc,
+                            const WgmmaUse& use) const {
+    for (int step = 0; step < steps_; ++step) {
+      const Part part = {0, instructions_, step, step + 1};
+      Words words;
+      for (const int w : WordsOf(part)) words[w] = first.Word(w);
+      llvm::CallInst* issued = Issue(nullptr, words, second, part, acc, acc[0]->getType(), kFence);
+      issued->setMetadata(InfoOf(Decision::kInSteps).name, llvm::MDNode::get(e_.context(), {}));
+    }
+    Through(e_, "wgmma.commit_group.sync.aligned;", {});
+    if (use.meanwhile) use.meanwhile();
+    return use.async ? acc : WaitForProducts(e_, 0, std::move(acc));
+  }
+
   // There are registers for the sums of two instructions that begin with zero.
   bool AddsBeside() const { return plan_.promotes && 2 * n_ <= kMostPromoted; }
 
@@ -163,8 +179,8 @@ class Product {
 
   // The instructions of a part, step after step, as one for LLVM: each on its own would hand all sums to the next one, and LLVM's time goes
   // by how many values there are. `sums`: their registers, of this type; null: they begin with zero.
-  void Issue(const SharedOperand* first, const Words& words, const SharedOperand& second, const Part& part,
-             Registers& sums, llvm::Type* type) const {
+  llvm::CallInst* Issue(const SharedOperand* first, const Words& words, const SharedOperand& second, const Part& part,
+                        Registers& sums, llvm::Type* type, const char* before = "") const {
     auto& b = e_.b();
     const bool begins = sums[0] == nullptr;
     // Those that begin with zero are written while later instructions still read their operands.
@@ -178,7 +194,7 @@ class Product {
       constraints.push_back(kind);
       return absl::StrCat("$", constraints.size() - 1);
     };
-    std::string text = "{ .reg .pred add; ";
+    std::string text = absl::StrCat(before, "{ .reg .pred add; ");
     for (int step = part.first_step; step < part.end_step; ++step) {
       const int64_t k = static_cast<int64_t>(step) * plan_.k;
       if (step == part.first_step) absl::StrAppend(&text, "setp.", begins ? "ne" : "eq", ".b32 add, 0, 0; ");
@@ -199,8 +215,10 @@ class Product {
     }
     llvm::Type* result = llvm::StructType::get(e_.context(), std::vector<llvm::Type*>(sums.size(), type));
     llvm::Value* out = e_.Ptx(result, text + "}", absl::StrJoin(constraints, ","), in, true);
-    llvm::cast<llvm::CallInst>(out)->setConvergent();
+    auto* call = llvm::cast<llvm::CallInst>(out);
+    call->setConvergent();
     for (size_t r = 0; r < sums.size(); ++r) sums[r] = b.CreateExtractValue(out, static_cast<unsigned>(r));
+    return call;
   }
 
   // `sums`: the first register of those that it adds to.
@@ -239,6 +257,7 @@ Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, FragmentSource& fir
                           Registers acc, const WgmmaUse& use) {
   const Product product(e, plan);
   const SharedOperand b = product.Start(second, false);
+  if (use.in_steps) return product.MultiplyInSteps(first, b, std::move(acc), use);
   for (const Part& part : product.PartsOfHeld()) {
     // All of it is there before the fence: the assembler lets products wait for each other if registers are made between them.
     const std::vector<int> numbers = product.WordsOf(part);

@@ -1,0 +1,93 @@
+#include "codegen/emit/lower/integer_maxima.h"
+
+#include <algorithm>
+
+#include "codegen/emit/context/convert.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/MDBuilder.h"
+
+namespace tile::codegen {
+namespace {
+
+using llvm::Value;
+
+constexpr size_t kChains = 4;  // of one row, which don't wait for each other
+constexpr int64_t kInfinity = 0x7F800000;
+
+Value* Vote(Emitter& e, llvm::Intrinsic::ID kind, Value* condition) {
+  auto& b = e.b();
+  return b.CreateIntrinsic(b.getInt1Ty(), kind, {e.I32(-1), condition});
+}
+
+Value* Greater(Emitter& e, Value* x, Value* y) { return e.b().CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y); }
+
+// i1, the same for the warp: none of these is negative. Asked where the loop brings them, long before it is needed.
+Value* NoneIsNegative(Emitter& e, const Registers& old) {
+  auto& b = e.b();
+  const llvm::IRBuilderBase::InsertPointGuard guard(b);
+  auto* phi = llvm::dyn_cast<llvm::PHINode>(old[0]);
+  const bool together = phi != nullptr && std::all_of(old.begin(), old.end(), [&](const Value* v) {
+                          const auto* other = llvm::dyn_cast<llvm::PHINode>(v);
+                          return other != nullptr && other->getParent() == phi->getParent();
+                        });
+  if (together) b.SetInsertPoint(phi->getParent(), phi->getParent()->getFirstInsertionPt());
+  Value* none = b.getTrue();
+  for (Value* v : old) none = b.CreateAnd(none, b.CreateICmpSGE(e.ToBits(v), e.I32(0)));
+  return Vote(e, llvm::Intrinsic::nvvm_vote_all_sync, none);
+}
+
+// The greatest of a row, of three at a time.
+Value* GreatestOf(Emitter& e, Value* first, const Registers& row) {
+  std::vector<Value*> chains;
+  for (size_t c = 0; c < std::min(kChains, row.size()); ++c) {
+    Value* greatest = c == 0 ? Greater(e, first, e.ToBits(row[0])) : e.ToBits(row[c]);
+    for (size_t i = c + kChains; i < row.size(); i += kChains) greatest = Greater(e, greatest, e.ToBits(row[i]));
+    chains.push_back(greatest);
+  }
+  Value* greatest = chains[0];
+  for (size_t c = 1; c < chains.size(); ++c) greatest = Greater(e, greatest, chains[c]);
+  return greatest;
+}
+
+}  // namespace
+
+Registers MaximaAsIntegers(Emitter& e, const std::vector<Registers>& rows, absl::Span<const uint32_t> exchanges,
+                           const Registers& old, const std::function<Registers()>& as_floats) {
+  auto& b = e.b();
+  llvm::BasicBlock *integers = e.NewBlock("integers"), *floats = e.NewBlock("floats"), *found = e.NewBlock("found");
+  // What is rare stands apart: a branch that is taken costs.
+  llvm::MDBuilder weights(e.context());
+  b.CreateCondBr(NoneIsNegative(e, old), integers, floats, weights.createLikelyBranchWeights());
+
+  b.SetInsertPoint(integers);
+  Registers greatest;
+  Value* is_nan = b.getFalse();
+  for (size_t k = 0; k < rows.size(); ++k) {
+    greatest.push_back(GreatestOf(e, e.ToBits(old[k]), rows[k]));
+    is_nan = b.CreateOr(is_nan, b.CreateICmpUGT(greatest.back(), e.I32(kInfinity)));
+  }
+  Value* any_nan = Vote(e, llvm::Intrinsic::nvvm_vote_any_sync, is_nan);
+  for (const uint32_t lanes : exchanges) {
+    for (Value*& v : greatest) v = Greater(e, v, ShuffleXor(e, v, lanes));
+  }
+  for (size_t k = 0; k < rows.size(); ++k) greatest[k] = e.FromBits(greatest[k], rows[k][0]->getType());
+  b.CreateCondBr(any_nan, floats, found, weights.createUnlikelyBranchWeights());
+  integers = b.GetInsertBlock();
+
+  b.SetInsertPoint(floats);
+  const Registers usual = as_floats();
+  floats = b.GetInsertBlock();
+  b.CreateBr(found);
+
+  b.SetInsertPoint(found);
+  Registers out;
+  for (size_t k = 0; k < rows.size(); ++k) {
+    llvm::PHINode* phi = b.CreatePHI(usual[k]->getType(), 2);
+    phi->addIncoming(greatest[k], integers);
+    phi->addIncoming(usual[k], floats);
+    out.push_back(phi);
+  }
+  return out;
+}
+
+}  // namespace tile::codegen

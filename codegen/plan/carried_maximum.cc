@@ -1,0 +1,45 @@
+#include "codegen/plan/carried_maximum.h"
+
+#include "codegen/analysis/reduce_body.h"
+#include "ir/loops.h"
+#include "ir/op_views.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+bool HasFlag(const Op& op, ir::Field field) {
+  const ir::Attr* flag = ir::FindAttr(op, field);
+  return flag != nullptr && flag->as_bool();
+}
+
+// NaN loses, and subnormal numbers stay.
+bool IsMaximum(const Op& op) {
+  return op.opcode() == ir::Opcode::kMaxf && !HasFlag(op, ir::Field::kPropagateNan) &&
+         !HasFlag(op, ir::Field::kFlushToZero);
+}
+
+}  // namespace
+
+const Value* CarriedMaximum(const Op& reduce) {
+  if (!ir::ReduceOp::Is(&reduce) || reduce.num_results() != 1 || reduce.operand(0)->type().elem() != ir::Elem::kF32)
+    return nullptr;
+  if (!IsCommutative(*reduce.region(0)) || !IsMaximum(*reduce.region(0)->front())) return nullptr;
+  const Value* result = reduce.result(0);
+  while (true) {
+    const ir::Use* use = result->uses();
+    if (use == nullptr || use->next != nullptr) return nullptr;
+    const Op& user = *use->owner;
+    if (user.opcode() == ir::Opcode::kReshape) {
+      result = user.result(0);
+      continue;
+    }
+    if (!IsMaximum(user)) return nullptr;
+    const Value* other = user.operand(user.operand(0) == result ? 1 : 0);
+    return other != result && ir::CarryingLoop::Around(other).has_value() ? other : nullptr;
+  }
+}
+
+}  // namespace tile::codegen
