@@ -291,7 +291,7 @@ def products(kernel):
             ("attention", (), torch.float32, 1e-4, 64, 4096, 64), ("attention_heads64_f16", (), torch.float16, 3e-3, 64, 4096, 64),
             ("attention_heads64_f16", (bf16,), torch.bfloat16, 2e-2, 64, 4096, 64), ("attention_f16", (bf16,), torch.bfloat16, 2e-2, 64, 4096, 64),
             ("attention_f16", (bf16, wide), torch.bfloat16, 2e-2, 64, 4096, 128),
-            ("attention_causal_bf16", (), torch.bfloat16, 2e-2, 16, 16384, 128)):
+            ("attention_causal_bf16", (), torch.bfloat16, 2e-2, 16, 16384, 128), ("attention_causal_heads64_bf16", (), torch.bfloat16, 2e-2, 16, 16384, 64)):
         q, k_, v = (rand(heads, length, size, dtype=dtype) for _ in range(3))
         o = unset(heads, length, size, dtype=dtype)
         scale, causal = size**-0.5, "causal" in name

@@ -66,7 +66,7 @@ def attention_causal_kernel(q, k, v, y, length, power, M: tl.constexpr, N: tl.co
 
 def attention_causal(q, k, v, y, scale):
     heads, length, size = q.shape
-    for m, n, warps, stages in ((128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3)):
+    for m, n, warps, stages in ((128, 64, 8, 3), (128, 128, 8, 2), (128, 128, 8, 3), (64, 64, 4, 3), (128, 64, 4, 3)):
         rows = [TensorDescriptor.from_tensor(x.view(-1, size), [block, size]) for x, block in ((q, m), (k, n), (v, n), (y, m))]
         yield lambda m=m, n=n, warps=warps, stages=stages, rows=rows: attention_causal_kernel[(length // m, heads)](
             *rows, length, scale * 1.4426950408889634, m, n, size, stages, num_warps=warps)
