@@ -1,6 +1,6 @@
 // Tells the assembler what a loop mostly does. ptxas lays blocks out in the order of the source, so that what is rare stands in the way and each
 // iteration jumps over it: a branch that is taken costs about ten cycles (attention in bf16, heads of 64, H100, three such branches: 538 us, with
-// marks 534), and registers for it. What branches weigh, which the emitter says where it knows, becomes a line at the
+// marks 532), and registers for it. What branches weigh, which the emitter says where it knows, becomes a line at the
 // beginning of both ways, of which the assembler gets how often it is done (codegen/assemble/frequencies.h).
 #ifndef TILE_CODEGEN_LLVM_MARK_RARE_H_
 #define TILE_CODEGEN_LLVM_MARK_RARE_H_

@@ -1,5 +1,7 @@
 #include "codegen/plan/carried_maximum.h"
 
+#include <optional>
+
 #include "codegen/analysis/reduce_body.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
@@ -21,6 +23,12 @@ bool IsMaximum(const Op& op) {
          !HasFlag(op, ir::Field::kFlushToZero);
 }
 
+bool IsInside(const Op& op, const Op& loop) {
+  const Op* at = op.parent();
+  while (at != nullptr && at != &loop) at = at->parent();
+  return at != nullptr;
+}
+
 }  // namespace
 
 const Value* CarriedMaximum(const Op& reduce) {
@@ -38,7 +46,8 @@ const Value* CarriedMaximum(const Op& reduce) {
     }
     if (!IsMaximum(user)) return nullptr;
     const Value* other = user.operand(user.operand(0) == result ? 1 : 0);
-    return other != result && ir::CarryingLoop::Around(other).has_value() ? other : nullptr;
+    const auto loop = other == result ? std::nullopt : ir::CarryingLoop::Around(other);
+    return loop.has_value() && IsInside(reduce, loop->op()) ? other : nullptr;
   }
 }
 

@@ -58,6 +58,44 @@ TEST(StepsPtx, GreatestScoresAreIntegersWhereNoneWasNegative) {
   EXPECT_EQ(Count(Ptx(twice), "max.s32"), 0);
 }
 
+// What the loop carries is not there where scores stand in front of it.
+TEST(StepsPtx, GreatestScoresInFrontOfTheLoopAreFloats) {
+  const std::string text = R"(
+entry @k(%q: tile<ptr<f16>>, %k: tile<ptr<f16>>, %m: tile<ptr<f32>>, %n: tile<i32>) {
+  %first = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %qt = make_tensor_view %q, shape = [64, 64], strides = [64, 1]
+  %kt = make_tensor_view %k, shape = [%n, 64], strides = [64, 1]
+  %mt = make_tensor_view %m, shape = [64], strides = [1]
+  %qv = make_partition_view %qt : partition_view<tile=(64x64), padding_value = zero>
+  %kv = make_partition_view %kt : partition_view<tile=(64x128), padding_value = zero, dim_map=[1, 0]>
+  %mv = make_partition_view %mt : partition_view<tile=(64)>
+  %none = constant <f32: 0> : tile<64x128xf32>
+  %max0 = constant <f32: 0> : tile<64xf32>
+  %query = load_view_tko weak %qv[0, 0]
+  %score = for %i in (%first to %n, step %one) iter_values(%sums = %none) {
+    %key = load_view_tko weak %kv[0, %i]
+    %next = mmaf %query, %key, %sums
+    continue %next
+  }
+  %greatest = reduce %score dim=1 identities=[0xFF800000 : f32] : tile<64x128xf32> -> tile<64xf32> (%e: tile<f32>, %a: tile<f32>) {
+    %r = maxf %e, %a
+    yield %r : tile<f32>
+  }
+  %max = for %j in (%first to %n, step %one) iter_values(%old = %max0) {
+    %half = constant <f32: 0.5> : tile<64xf32>
+    %less = mulf %old, %half
+    %new = maxf %old, %greatest
+    %next = addf %new, %less
+    continue %next
+  }
+  store_view_tko weak %max, %mv[0]
+  return
+}
+)";
+  EXPECT_EQ(Count(Ptx(text), "max.s32"), 0);
+}
+
 TEST(StepsPtx, PlacesInARingThatTwoIterationsFillAreConstants) {
   const std::string ptx = Ptx(Attention());
   // Keys and values of two iterations: each waits for a barrier of its own, whose address nothing computes in the loop.
