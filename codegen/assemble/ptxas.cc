@@ -17,6 +17,7 @@
 #include "codegen/assemble/cuda_files.h"
 #include "codegen/assemble/frequencies.h"
 #include "codegen/assemble/nvjitlink.h"
+#include "codegen/assemble/version_number.h"
 
 namespace tile::codegen {
 namespace {
@@ -61,12 +62,10 @@ int NewestPtxOf(const std::string& said) {
                    {126, 85}, {127, 86}, {128, 87}, {129, 88}, {130, 90}, {131, 91}};
   const size_t at = said.find("release ");
   if (at == std::string::npos) return 0;
-  const std::vector<std::string> parts = absl::StrSplit(said.substr(at + 8, said.find(',', at) - at - 8), '.');
-  int major = 0, minor = 0;
-  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &major) || !absl::SimpleAtoi(parts[1], &minor)) return 0;
+  const int cuda = VersionNumber(said.substr(at + 8, said.find(',', at) - at - 8));
   int ptx = 0;
   for (const auto& r : kReleases) {
-    if (r.cuda <= major * 10 + minor) ptx = r.ptx;
+    if (r.cuda <= cuda) ptx = r.ptx;
   }
   return ptx;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/llvm/pure_instruction.h"
-#include "llvm/ADT/DenseMap.h"
+#include "codegen/llvm/taken_order.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
@@ -28,29 +28,26 @@ bool IsLoad(const llvm::Instruction& i) { return !i.getType()->isVoidTy(); }
 // Loads, what is pure, and stores of one group, without a load behind a store.
 class Region {
  public:
-  bool empty() const { return all_.empty(); }
+  bool empty() const { return all_.size() == 0; }
   bool has_stores() const { return !stores_.empty(); }
 
   void Add(llvm::Instruction* i, bool access) {
-    const int n = static_cast<int>(all_.size());
-    if (access) (IsLoad(*i) ? loads_ : stores_).push_back(n);
-    number_[i] = n;
-    all_.push_back(i);
+    if (access) (IsLoad(*i) ? loads_ : stores_).push_back(all_.size());
+    all_.Add(i);
   }
 
   void Order() {
     if (loads_.empty() || stores_.size() < 2) return;
-    llvm::Instruction* end = all_[static_cast<size_t>(stores_.back())]->getNextNode();
-    taken_.assign(all_.size(), false);
+    llvm::Instruction* end = all_.at(stores_.back())->getNextNode();
     // What no store needs is for later; what lies behind the last store stays.
     std::vector<std::vector<int>> needs;
-    std::vector<bool> needed(all_.size(), false);
+    std::vector<bool> needed(static_cast<size_t>(all_.size()), false);
     for (const int store : stores_) {
       needs.push_back(LoadsOf(store));
       for (const int load : needs.back()) needed[static_cast<size_t>(load)] = true;
     }
     for (const int load : loads_) {
-      if (!needed[static_cast<size_t>(load)]) Take(load);
+      if (!needed[static_cast<size_t>(load)]) all_.Take(load);
     }
     size_t next = 0;
     int flying = 0;
@@ -58,60 +55,30 @@ class Region {
     for (size_t k = 0; k < stores_.size(); ++k) {
       for (; next < stores_.size() && (next <= k || flying < kAhead); ++next) {
         for (const int load : needs[next]) {
-          if (taken_[static_cast<size_t>(load)]) continue;
-          Take(load);
+          if (all_.taken(load)) continue;
+          all_.Take(load);
           ++brought[next];
         }
         flying += brought[next];
       }
-      Take(stores_[k]);
+      all_.Take(stores_[k]);
       flying -= brought[k];
     }
-    for (int i = 0; i < stores_.back(); ++i) Take(i);
-    for (llvm::Instruction* i : order_) i->moveBefore(end->getIterator());
+    for (int i = 0; i < stores_.back(); ++i) all_.Take(i);
+    all_.MoveBefore(end->getIterator());
   }
 
  private:
-  // What `i` needs, itself too, that is not taken yet; in the order in which it stood.
-  std::vector<int> Needs(int i) const {
-    std::vector<int> found = {i};
-    std::vector<bool> seen(all_.size(), false);
-    seen[static_cast<size_t>(i)] = true;
-    for (size_t at = 0; at < found.size(); ++at) {
-      for (const llvm::Use& use : all_[static_cast<size_t>(found[at])]->operands()) {
-        const auto* def = llvm::dyn_cast<llvm::Instruction>(use.get());
-        const auto it = def == nullptr ? number_.end() : number_.find(def);
-        if (it == number_.end()) continue;
-        const auto n = static_cast<size_t>(it->second);
-        if (seen[n] || taken_[n]) continue;
-        seen[n] = true;
-        found.push_back(it->second);
-      }
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-  }
-
   std::vector<int> LoadsOf(int store) const {
     std::vector<int> loads;
-    for (const int i : Needs(store)) {
+    for (const int i : all_.Needs(store)) {
       if (std::binary_search(loads_.begin(), loads_.end(), i)) loads.push_back(i);
     }
     return loads;
   }
 
-  void Take(int i) {
-    if (taken_[static_cast<size_t>(i)]) return;
-    for (const int n : Needs(i)) {
-      taken_[static_cast<size_t>(n)] = true;
-      order_.push_back(all_[static_cast<size_t>(n)]);
-    }
-  }
-
-  std::vector<llvm::Instruction*> all_, order_;
-  llvm::DenseMap<const llvm::Instruction*, int> number_;
+  TakenOrder all_;
   std::vector<int> loads_, stores_;
-  std::vector<bool> taken_;
 };
 
 void OrderBlock(llvm::BasicBlock& block, unsigned kind) {

@@ -12,15 +12,10 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-bool HasFlag(const Op& op, ir::Field field) {
-  const ir::Attr* flag = ir::FindAttr(op, field);
-  return flag != nullptr && flag->as_bool();
-}
-
 // NaN loses, and subnormal numbers stay.
 bool IsMaximum(const Op& op) {
-  return op.opcode() == ir::Opcode::kMaxf && !HasFlag(op, ir::Field::kPropagateNan) &&
-         !HasFlag(op, ir::Field::kFlushToZero);
+  return op.opcode() == ir::Opcode::kMaxf && !ir::FoldKindOf(op).propagate_nan &&
+         !ir::FlushToZeroOp(op).flush_to_zero();
 }
 
 bool IsInside(const Op& op, const Op& loop) {

@@ -255,7 +255,7 @@ struct Reduction {
         work(e, reduce),
         result(work.layout().Slice(static_cast<int>(ir::FoldOp(reduce).dim())).RemoveZeroRegisters()) {
     if (!TakesIntegers(e)) {
-      Fold(e, &own);
+      own = Fold(e);
       return;
     }
     std::vector<Registers> rows(static_cast<size_t>(work.results()));
@@ -265,20 +265,20 @@ struct Reduction {
     std::vector<uint32_t> exchanges;
     for (const BitAlong& bit : work.lanes()) exchanges.push_back(1u << bit.at);
     const auto as_floats = [&] {
-      std::vector<Tuple> found;
-      Fold(e, &found);
       Registers all;
-      for (const Tuple& t : found) all.push_back(t[0]);
+      for (const Tuple& t : Fold(e)) all.push_back(t[0]);
       return all;
     };
     for (llvm::Value* v : MaximaAsIntegers(e, rows, exchanges, e.regs(CarriedMaximum(reduce)), as_floats))
       own.push_back({v});
   }
 
-  void Fold(Emitter& e, std::vector<Tuple>* out) {
+  std::vector<Tuple> Fold(Emitter& e) {
+    std::vector<Tuple> folded;
     const bool commutative = IsCommutative(*op.region(0));
     for (int k = 0; k < work.results() && !e.refused(); ++k)
-      out->push_back(work.OverLanes(work.InThread(k), commutative));
+      folded.push_back(work.OverLanes(work.InThread(k), commutative));
+    return folded;
   }
 
   // A thread has many numbers of each row, and what is carried for the same rows in the same registers.
