@@ -130,15 +130,18 @@ entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %n:
   EXPECT_EQ(Count(CompileText(kProduct, 80).ptx, "wgmma"), 0);
 }
 
+// Each row's sums are multiplied by a power.
+std::string Scaled(const std::string& chain) {
+  return absl::StrReplaceAll(chain, {{"MM", "64"},
+                                     {"%next = mmaf %narrow, %v, %acc",
+                                      "%rise = subf %old, %new\n    %factor = exp2 %rise\n"
+                                      "    %factor1 = reshape %factor : tile<64xf32> -> tile<64x1xf32>\n"
+                                      "    %factors = broadcast %factor1 : tile<64x1xf32> -> tile<64x64xf32>\n"
+                                      "    %less = mulf %acc, %factors\n    %next = mmaf %narrow, %v, %less"}});
+}
+
 TEST(ChainPtx, AWarpWhoseFactorsAreOneLeavesThemOut) {
-  // Each row's sums are multiplied by a power.
-  const std::string text =
-      absl::StrReplaceAll(kChain, {{"MM", "64"},
-                                   {"%next = mmaf %narrow, %v, %acc",
-                                    "%rise = subf %old, %new\n    %factor = exp2 %rise\n"
-                                    "    %factor1 = reshape %factor : tile<64xf32> -> tile<64x1xf32>\n"
-                                    "    %factors = broadcast %factor1 : tile<64x1xf32> -> tile<64x64xf32>\n"
-                                    "    %less = mulf %acc, %factors\n    %next = mmaf %narrow, %v, %less"}});
+  const std::string text = Scaled(kChain);
   for (int sm : {80, 90}) {
     const CompiledText c = CompileText(text, sm);
     EXPECT_EQ(c.error, "");
@@ -154,16 +157,11 @@ TEST(ChainPtx, AWarpWhoseFactorsAreOneLeavesThemOut) {
 
 TEST(ChainPtx, FactorsAreMultipliedBetweenExponentials) {
   const std::string text =
-      absl::StrReplaceAll(kChain, {{"MM", "64"},
-                                   {"%narrow = ftof %product",
-                                    "%rise = subf %old, %new\n    %factor = exp2 %rise\n"
-                                    "    %new1 = reshape %new : tile<64xf32> -> tile<64x1xf32>\n"
-                                    "    %maxima = broadcast %new1 : tile<64x1xf32> -> tile<64x32xf32>\n"
-                                    "    %power = subf %product, %maxima\n    %weight = exp2 %power\n"
-                                    "    %factor1 = reshape %factor : tile<64xf32> -> tile<64x1xf32>\n"
-                                    "    %factors = broadcast %factor1 : tile<64x1xf32> -> tile<64x64xf32>\n"
-                                    "    %less = mulf %acc, %factors\n    %narrow = ftof %weight"},
-                                   {"%next = mmaf %narrow, %v, %acc", "%next = mmaf %narrow, %v, %less"}});
+      absl::StrReplaceAll(Scaled(kChain), {{"%narrow = ftof %product",
+                                            "%new1 = reshape %new : tile<64xf32> -> tile<64x1xf32>\n"
+                                            "    %maxima = broadcast %new1 : tile<64x1xf32> -> tile<64x32xf32>\n"
+                                            "    %power = subf %product, %maxima\n    %weight = exp2 %power\n"
+                                            "    %narrow = ftof %weight"}});
   const CompiledText c = CompileText(text, 90);
   EXPECT_EQ(c.error, "");
   EXPECT_EQ(AssemblerErrors(c, 90), "");
