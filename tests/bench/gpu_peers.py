@@ -265,9 +265,9 @@ def updates(kernel):
                lambda: torch.tensor([m], device="cuda"), 0, bytes=4)
 
 
-def multiply(a, b, in_tf32):
+def multiply(a, b, result, in_tf32):
     torch.backends.cuda.matmul.allow_tf32 = in_tf32
-    torch.mm(a, b)
+    torch.mm(a, b, out_dtype=result)
     torch.backends.cuda.matmul.allow_tf32 = False
 
 
@@ -280,9 +280,8 @@ def products(kernel):
         p, q = rand(n, n, dtype=dtype) * 0.5, rand(n, n, dtype=dtype) * 0.5
         r = unset(n, n, dtype=dtype if narrow else torch.float32)
         k = kernel(name)
-        # The peer's result is rounded to the operands' type.
         yield Case(f"{name} {n}^3", k, lambda: k((n // (256 if "wide" in name else 128), n // 128), p, q, r, I32(n), I32(n), I32(n)),
-                   lambda: multiply(p, q, in_tf32), r, lambda: p.double() @ q.double(),
+                   lambda: multiply(p, q, r.dtype, in_tf32), r, lambda: p.double() @ q.double(),
                    3e-3 if narrow else 1e-3 if in_tf32 else 1e-5, operations=2 * n**3)
     yield from other_products(kernel)
     attention = torch.nn.functional.scaled_dot_product_attention

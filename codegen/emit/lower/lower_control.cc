@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/lower/fma_sums.h"
 #include "codegen/emit/lower/kept_lhs.h"
 #include "codegen/emit/lower/late_products.h"
 #include "codegen/emit/lower/running_products.h"
@@ -233,6 +234,9 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   if (ring) ring->Drain(&final);
   if (copies) copies->Drain(&final);
   late.Drain(&final);
+  for (size_t i = 0; i < final.size(); ++i) {
+    if (LeavesFmaSums(op, static_cast<int>(i))) final[i] = InOtherRegisters(e, final[i]);
+  }
   b.CreateBr(exit);
   for (size_t i = 0; i < latch.size(); ++i) {
     for (size_t r = 0; r < latch[i].size(); ++r) {
