@@ -15,6 +15,9 @@ Registers ConvertRegisters(Emitter& e, const Layout& from, const Layout& to, con
 llvm::Value* ShuffleFrom(Emitter& e, llvm::Value* value, llvm::Value* source);
 // The value of lane (own ^ mask).
 llvm::Value* ShuffleXor(Emitter& e, llvm::Value* value, uint32_t mask);
+// i1, the same in the lanes of the warp, all of which are here: some of them, or all, have a condition that holds.
+llvm::Value* AnyOfWarp(Emitter& e, llvm::Value* condition);
+llvm::Value* AllOfWarp(Emitter& e, llvm::Value* condition);
 // The value of the lane `distance` below (`up`) or above this one; its own where there is none.
 llvm::Value* ShuffleBy(Emitter& e, llvm::Value* value, uint32_t distance, bool up);
 

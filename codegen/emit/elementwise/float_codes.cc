@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/halves.h"
 #include "ir/float.h"
 #include "llvm/IR/Constants.h"
@@ -194,8 +195,7 @@ llvm::Value* WithInfinities(Emitter& e, llvm::Value* word, Operands x) {
 // Some lane of the warp has one of these bits.
 llvm::Value* AnyHas(Emitter& e, llvm::Value* bits, int64_t which) {
   auto& b = e.b();
-  llvm::Value* mine = b.CreateIsNotNull(b.CreateAnd(bits, e.I32(which)));
-  return b.CreateIntrinsic(b.getInt1Ty(), llvm::Intrinsic::nvvm_vote_any_sync, {e.I32(-1), mine});
+  return AnyOfWarp(e, b.CreateIsNotNull(b.CreateAnd(bits, e.I32(which))));
 }
 
 }  // namespace

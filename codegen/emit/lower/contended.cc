@@ -9,7 +9,6 @@
 #include "codegen/plan/combine_updates.h"
 #include "ir/check.h"
 #include "ir/op_views.h"
-#include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
 namespace {
@@ -122,7 +121,7 @@ void CombineToOne(Emitter& e, const ir::Op& op, const Combination& plan) {
     any = active == nullptr ? b.getTrue() : b.CreateOr(any, active);
   }
   for (int lanes = 16; lanes > 0; lanes /= 2) all = how.combine(all, ShuffleXor(e, all, lanes));
-  any = b.CreateIntrinsic(b.getInt1Ty(), llvm::Intrinsic::nvvm_vote_any_sync, {e.I32(-1), any});
+  any = AnyOfWarp(e, any);
   EmitAtomic(e, UpdateOf(e, op), Address{e.scalar(plan.base), 0}, all, nullptr,
              b.CreateAnd(any, b.CreateIsNull(e.threads().lane())), nullptr);
 }

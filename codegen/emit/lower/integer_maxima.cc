@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "codegen/emit/context/convert.h"
-#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace tile::codegen {
@@ -13,11 +12,6 @@ using llvm::Value;
 
 constexpr size_t kChains = 4;  // of one row, which don't wait for each other
 constexpr int64_t kInfinity = 0x7F800000;
-
-Value* Vote(Emitter& e, llvm::Intrinsic::ID kind, Value* condition) {
-  auto& b = e.b();
-  return b.CreateIntrinsic(b.getInt1Ty(), kind, {e.I32(-1), condition});
-}
 
 Value* Greater(Emitter& e, Value* x, Value* y) { return e.b().CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y); }
 
@@ -33,7 +27,7 @@ Value* NoneIsNegative(Emitter& e, const Registers& old) {
   if (together) b.SetInsertPoint(phi->getParent(), phi->getParent()->getFirstInsertionPt());
   Value* none = b.getTrue();
   for (Value* v : old) none = b.CreateAnd(none, b.CreateICmpSGE(e.ToBits(v), e.I32(0)));
-  return Vote(e, llvm::Intrinsic::nvvm_vote_all_sync, none);
+  return AllOfWarp(e, none);
 }
 
 // The greatest of a row, of three at a time.
@@ -66,7 +60,7 @@ Registers MaximaAsIntegers(Emitter& e, const std::vector<Registers>& rows, absl:
     greatest.push_back(GreatestOf(e, e.ToBits(old[k]), rows[k]));
     is_nan = b.CreateOr(is_nan, b.CreateICmpUGT(greatest.back(), e.I32(kInfinity)));
   }
-  Value* any_nan = Vote(e, llvm::Intrinsic::nvvm_vote_any_sync, is_nan);
+  Value* any_nan = AnyOfWarp(e, is_nan);
   for (const uint32_t lanes : exchanges) {
     for (Value*& v : greatest) v = Greater(e, v, ShuffleXor(e, v, lanes));
   }

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "codegen/emit/context/convert.h"
 #include "codegen/plan/row_factors.h"
-#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace tile::codegen {
@@ -18,7 +18,7 @@ void MultiplyUnlessOnes(Emitter& e, const ir::Op& op, llvm::Value* (*multiply)(E
   for (llvm::Value* f : factors) {
     if (tested.insert(f).second) ones = b.CreateAnd(ones, b.CreateFCmpOEQ(f, llvm::ConstantFP::get(f->getType(), 1)));
   }
-  llvm::Value* all = b.CreateIntrinsic(b.getInt1Ty(), llvm::Intrinsic::nvvm_vote_all_sync, {e.I32(-1), ones});
+  llvm::Value* all = AllOfWarp(e, ones);
   llvm::BasicBlock *before = b.GetInsertBlock(), *scale = e.NewBlock("scale"), *scaled = e.NewBlock("scaled");
   b.CreateCondBr(all, scaled, scale, llvm::MDBuilder(e.context()).createLikelyBranchWeights());
   b.SetInsertPoint(scale);

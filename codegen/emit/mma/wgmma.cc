@@ -115,7 +115,7 @@ class Product {
       Registers sums = zeros ? Registers(static_cast<size_t>((end - begin) * n_), nullptr) : Registers(old, old_end);
       if (begin > part.begin) Through(e_, kFence, {});
       Issue(first, words, second, {begin, end, part.first_step, part.end_step}, sums, old[0]->getType());
-      Through(e_, "wgmma.commit_group.sync.aligned;", {});
+      Commit();
       if (begin == 0 && part.first_step == 0 && use.meanwhile) use.meanwhile();
       if (!use.async) sums = WaitForProducts(e_, 0, std::move(sums));
       for (int r = 0; r < (end - begin) * n_; ++r)
@@ -134,7 +134,7 @@ class Product {
       llvm::CallInst* issued = Issue(nullptr, words, second, part, acc, acc[0]->getType(), kFence);
       issued->setMetadata(InfoOf(Decision::kInSteps).name, llvm::MDNode::get(e_.context(), {}));
     }
-    Through(e_, "wgmma.commit_group.sync.aligned;", {});
+    Commit();
     if (use.meanwhile) use.meanwhile();
     return use.async ? acc : WaitForProducts(e_, 0, std::move(acc));
   }
@@ -153,7 +153,7 @@ class Product {
       if (begin > 0 && !sums.empty()) Through(e_, kFence, {});
       if (!sums.empty()) {
         Issue(nullptr, words, second, {begin, end, 0, steps_}, sums, acc[0]->getType());
-        Through(e_, "wgmma.commit_group.sync.aligned;", {});
+        Commit();
       }
       if (begin == 0 && use.meanwhile) use.meanwhile();
       if (begin > 0) before = WaitForProducts(e_, sums.empty() ? 0 : 1, std::move(before));
@@ -176,6 +176,9 @@ class Product {
     const auto* constant = llvm::dyn_cast<llvm::Constant>(v);
     return constant != nullptr && constant->isNullValue();
   }
+
+  // What was issued since the last time is a group, for which WaitForProducts waits.
+  void Commit() const { Through(e_, "wgmma.commit_group.sync.aligned;", {}); }
 
   // The instructions of a part, step after step, as one for LLVM: each on its own would hand all sums to the next one, and LLVM's time goes
   // by how many values there are. `sums`: their registers, of this type; null: they begin with zero.
