@@ -59,9 +59,9 @@ TEST(CopyPtx, WhatIsOutsideOrNotAligned) {
   // bytes go through registers, a test chooses once.
   const CompiledText c = Compiled(Product());
   EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 8);
-  EXPECT_EQ(Count(c.ptx, ", 16, %r"), 8);
+  EXPECT_EQ(Count(c.ptx, ", 16, %p"), 8);
   // Of whole tiles, too: they may lie outside.
-  EXPECT_EQ(Count(Compiled(Aligned()).ptx, ", 16, %r"), 8);
+  EXPECT_EQ(Count(Compiled(Aligned()).ptx, ", 16, %p"), 8);
   EXPECT_EQ(Count(c.ptx, "ld.global.b16"), 2 * 2 * 16);
   // Elements of four bytes are copied one by one.
   const std::string wide = absl::StrReplaceAll(Product(), {{"bf16", "f32"}});

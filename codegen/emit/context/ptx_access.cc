@@ -257,10 +257,10 @@ void CopyToShared(Emitter& e, const Address& to, const Address& from, int bytes,
                                   AddressText(from, 1), ", ", bytes);
   std::string constraints = absl::StrCat("r,", AddressConstraint(from));
   if (inside != nullptr) {
-    // What is not read is zero.
+    // What is ignored is zero. As a size of none, each condition would become a number and the number a condition again.
     absl::StrAppend(&text, ", $", in.size());
-    constraints += ",r";
-    in.push_back(b.CreateSelect(inside, e.I32(bytes), e.I32(0)));
+    constraints += ",b";
+    in.push_back(b.CreateNot(inside));
   }
   if (predicate != nullptr) {
     text = absl::StrCat("@$", in.size(), " ", text);

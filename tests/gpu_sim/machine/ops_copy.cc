@@ -30,11 +30,13 @@ struct CopyExtra : Extra {
   Place from;
   uint32_t bytes = 0;
   uint32_t source_bytes = 0;  // slot; the rest is filled with zeros
+  bool ignores = false;       // the slot is a predicate instead: nothing is read where it holds
 };
 
 Step CpAsync(Thread& t, const Instr& i) {
   const auto& x = static_cast<const CopyExtra&>(*i.extra);
-  const uint32_t given = std::min(x.bytes, Get<uint32_t>(t, x.source_bytes));
+  const uint32_t source = x.ignores ? (Get<bool>(t, x.source_bytes) ? 0 : x.bytes) : Get<uint32_t>(t, x.source_bytes);
+  const uint32_t given = std::min(x.bytes, source);
   uint8_t* to = Access(t, i, AddressSpace::kShared, AddressOf(t, i.at), x.bytes, x.bytes);
   if (to == nullptr) return Step::kFault;
   const uint8_t* from = to;
@@ -191,6 +193,7 @@ absl::Status DecodeCpAsyncCopy(Form& f, Instr* i) {
   x->from = f.Address(1);
   x->bytes = static_cast<uint32_t>(f.Number(2));
   if (x->bytes != 4 && x->bytes != 8 && x->bytes != 16) f.Fail("this size");
+  x->ignores = f.Bits(3, 0) == 1;
   x->source_bytes = f.num_operands() > 3 ? f.Source(3) : f.NumberSlot(x->bytes);
   return f.Finish();
 }

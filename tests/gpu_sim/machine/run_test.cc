@@ -121,6 +121,27 @@ st.global.b32 [%rd5], %r8;
             "cp.async.wait_group 0;\n");
 }
 
+// A copy that ignores its source, which cannot be read, unless a number compares so with itself.
+Result CopyIgnoring(absl::string_view comparison) {
+  return Run(Kernel(absl::StrCat("setp.", comparison, R"(.u32 %p1, %r4, %r4;
+not.pred %p2, %p1;
+@%p2 mov.b64 %rd4, 0;
+cp.async.ca.shared.global [%r4], [%rd4], 4, %p2;
+cp.async.wait_all;
+bar.sync 0;
+ld.shared.b32 %r8, [%r6];
+st.global.b32 [%rd5], %r8;
+)")),
+             0);
+}
+
+TEST(Run, ZerosComeOfCopiesThatIgnoreTheirSource) {
+  const Result ignored = CopyIgnoring("ne"), copied = CopyIgnoring("eq");
+  EXPECT_TRUE(ignored.status.ok()) << ignored.status;
+  EXPECT_EQ(ignored.out, std::vector<uint32_t>(kThreads, 0));
+  EXPECT_EQ(copied.out[0], 100 + kThreads - 1);
+}
+
 void Fails(const std::string& text, absl::string_view message) {
   const Result r = Run(text, 0);
   EXPECT_FALSE(r.status.ok());
