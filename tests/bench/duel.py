@@ -172,6 +172,8 @@ def run(peer, ours, args):
     wrong = report(rows, peer.name)
     for worker in ended:
         print(f"the process of {worker} ended before the last row: {args.log / worker}.txt says where")
+    if not rows:
+        print(f"no row was reached: {args.log}/*.txt say what happened")
     if time.time() >= until:
         print(f"stopped after {args.seconds:.0f} s: not all rows were reached")
     return 1 if wrong or not rows else 0
