@@ -3,7 +3,6 @@
 With BENCH_COMPILE=K/N it only has the kernels of every N-th row compiled, which leaves them in the compiler's cache, and stops nowhere.
 """
 import fcntl
-import gc
 import os
 import sys
 import tempfile
@@ -14,7 +13,7 @@ import cuda.tile
 import torch
 import triton
 import triton.testing
-from duel_worker import Row, kernels_us, time_us
+from duel_worker import Row, kernels_us, release_memory, time_us
 
 SIZES = int(os.environ.get("BENCH_SIZES", "0"))
 STRIDE = int(os.environ.get("BENCH_STRIDE", "1"))
@@ -83,11 +82,6 @@ class Turn:
         if self.file:
             self.file.close()
             self.file = None
-
-
-def release_memory():
-    gc.collect()
-    torch.cuda.empty_cache()
 
 
 alone = Turn()
