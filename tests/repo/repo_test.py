@@ -79,11 +79,19 @@ def locks_are_seen_by_sanitizers(files):
 COVERAGE = "tests/source-coverage.md"
 COVERED = re.compile(r"`((?:python/)?tests/[\w./-]+\.(tile|py|cu))(?::(\w+))?`")
 DEFINES = {"tile": ("entry @{}(", "kernel"), "cu": ("__tile_global__ void {}(", "kernel"), "py": ("def {}(", "test")}
+INCLUDED = re.compile(r'#include "([^"/]+)"')
+
+
+def with_own_headers(name, texts):
+    """The lines of a file, and of those beside it that it includes."""
+    lines = texts[name]
+    own = [str(pathlib.Path(name).with_name(m.group(1))) for line in lines if (m := INCLUDED.match(line))]
+    return lines + [line for header in own for line in texts.get(header, [])]
 
 
 def sources_are_covered(files):
     """Every rule of the source documents names tests that exist, or why there is none here."""
-    texts = {name: lines for name, lines in files if name == COVERAGE or name.endswith((".tile", ".py", ".cu"))}
+    texts = {name: lines for name, lines in files if name == COVERAGE or name.endswith((".tile", ".py", ".cu", ".h"))}
     rows = [(n, line) for n, line in enumerate(texts.get(COVERAGE, []), 1) if re.match(r"\| S\d-\d+ \|", line)]
     if not rows:
         yield f"{COVERAGE}: has no rows"
@@ -99,7 +107,7 @@ def sources_are_covered(files):
                 yield f"{COVERAGE}:{number}: there is no {match.group(1)}"
             elif match.group(3):
                 head, what = DEFINES[match.group(2)]
-                if not any(head.format(match.group(3)) in text for text in texts[match.group(1)]):
+                if not any(head.format(match.group(3)) in text for text in with_own_headers(match.group(1), texts)):
                     yield f"{COVERAGE}:{number}: {match.group(1)} has no {what} {match.group(3)}"
 
 

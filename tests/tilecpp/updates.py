@@ -1,4 +1,4 @@
-"""What the kernels of atomic_and.cu to atomic_xchg.cu do, element by element; they differ in the operation and its types."""
+"""What the kernels of updates.h do, element by element, for each operation and its types."""
 
 import itertools
 
@@ -40,8 +40,9 @@ def add_cases(name, combine, order, floats=()):
             old[i] = p[i]
             p[i] = combine(p[i], values[i])
 
-    def contended(p, values):
+    def contended(p, values, old):
         for i in range(len(values)):
+            old.any(i)
             p[i % 2] = combine(p[i % 2], values[i])
 
     def exchanged(p, values, old):
@@ -72,4 +73,4 @@ def add_cases(name, combine, order, floats=()):
     if name == "xchg":
         case("contended", grid=8, p=i32([-1, -2]), values=i32(range(128)), old=i32(128), outcome=every_value_once)(exchanged)
     else:
-        case(grid=4, p=i32([-1 if name in ("and", "min") else 0, 77]), values=values)(contended)
+        case(grid=4, p=i32([-1 if name in ("and", "min") else 0, 77]), values=values, old=i32(64))(contended)
