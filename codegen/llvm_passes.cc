@@ -107,8 +107,8 @@ absl::Status OptimisePass(Compilation& c) {
     const char* steps = InfoOf(Decision::kInSteps).name.c_str();
     ScaleBesideExponentials(&c.llvm->module(), steps);
     OrderSteps(&c.llvm->module(), steps);
+    WaitLate(&c.llvm->module());
   }
-  if (c.options.opt_level > 1) WaitLate(&c.llvm->module());
   AvoidAssemblerFaults(&c.llvm->module());
   if (c.options.opt_level > 1) MarkRare(&c.llvm->module(), kFrequencyMark);
   const int size = static_cast<int>(c.llvm->module().getInstructionCount());

@@ -34,12 +34,6 @@ int NumberBefore(const std::string& log, const std::string& what) {
   return best;
 }
 
-}  // namespace
-
-std::string FindPtxas() { return FindCudaProgram("ptxas", "TILEC_PTXAS"); }
-
-namespace {
-
 std::string VersionOf(const std::string& ptxas) {
   TemporaryFolder folder;
   if (ptxas.empty() || !folder.ok()) return "";
@@ -47,12 +41,6 @@ std::string VersionOf(const std::string& ptxas) {
   int status = 0;
   return Run({ptxas, "--version"}, log, log, &status) ? ReadAll(log) : "";
 }
-
-}  // namespace
-
-std::string PtxasVersion() { return VersionOf(FindPtxas()); }
-
-namespace {
 
 int NewestPtxOf(const std::string& said) {
   // "Cuda compilation tools, release 12.8, V12.8.61". PTX counts on by itself: what a release of CUDA brings is in its notes.
@@ -82,6 +70,10 @@ std::string For(const std::string& ptxas, const std::string& ptx) {
 }
 
 }  // namespace
+
+std::string FindPtxas() { return FindCudaProgram("ptxas", "TILEC_PTXAS"); }
+
+std::string PtxasVersion() { return VersionOf(FindPtxas()); }
 
 int NewestPtx() { return NewestPtxOf(PtxasVersion()); }
 

@@ -9,7 +9,8 @@
 //   product                                  exchange sums between lanes
 //
 // A special function takes the pipeline of a warp eight times as long as a multiplication, so those cost nothing then; but ptxas moves nothing
-// over a branch. Where the product takes its steps one by one (order_steps.h), exponentials go behind both ways, between the steps. That a factor of exp2(x) is one is known of x.
+// over a branch. Where the product takes its steps one by one (order_steps.h), exponentials go behind both ways, between the steps. That a
+// factor of exp2(x) is one is known of x.
 #ifndef TILE_CODEGEN_LLVM_SCALE_BESIDE_H_
 #define TILE_CODEGEN_LLVM_SCALE_BESIDE_H_
 

@@ -5,6 +5,7 @@
 #include "codegen/analysis/reduce_body.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
+#include "ir/passes/rewrite.h"
 
 namespace tile::codegen {
 namespace {
@@ -16,12 +17,6 @@ using ir::Value;
 bool IsMaximum(const Op& op) {
   return op.opcode() == ir::Opcode::kMaxf && !ir::FoldKindOf(op).propagate_nan &&
          !ir::FlushToZeroOp(op).flush_to_zero();
-}
-
-bool IsInside(const Op& op, const Op& loop) {
-  const Op* at = op.parent();
-  while (at != nullptr && at != &loop) at = at->parent();
-  return at != nullptr;
 }
 
 }  // namespace
@@ -42,7 +37,7 @@ const Value* CarriedMaximum(const Op& reduce) {
     if (!IsMaximum(user)) return nullptr;
     const Value* other = user.operand(user.operand(0) == result ? 1 : 0);
     const auto loop = other == result ? std::nullopt : ir::CarryingLoop::Around(other);
-    return loop.has_value() && IsInside(reduce, loop->op()) ? other : nullptr;
+    return loop.has_value() && ir::IsInside(reduce.result(0), &loop->op()) ? other : nullptr;
   }
 }
 

@@ -8,6 +8,7 @@
 #include "codegen/analysis/view_dim.h"
 #include "codegen/plan/tensor_map.h"
 #include "ir/op_views.h"
+#include "ir/passes/rewrite.h"
 
 namespace tile::codegen {
 namespace {
@@ -33,12 +34,6 @@ struct Numbers {
   }
 };
 
-bool StandsIn(const ir::Op& op, const ir::Op& loop) {
-  const ir::Op* at = &op;
-  while (at != nullptr && at != &loop) at = at->parent();
-  return at != nullptr;
-}
-
 }  // namespace
 
 absl::Status WhyNotMade(const ir::Op& load, const StagedTile& tile, const ir::Op& loop) {
@@ -46,7 +41,8 @@ absl::Status WhyNotMade(const ir::Op& load, const StagedTile& tile, const ir::Op
   const ir::Op* tensor = MakerOf(ir::ViewAccessOp(load).view());
   if (tensor == nullptr || !ir::MakeTensorViewOp::Is(tensor))
     return absl::FailedPreconditionError("what it loads is no tensor");
-  if (StandsIn(*tensor, loop)) return absl::FailedPreconditionError("each iteration may have another tensor");
+  if (ir::IsInside(tensor->result(0), &loop))
+    return absl::FailedPreconditionError("each iteration may have another tensor");
   const ir::MakeTensorViewOp maker(tensor);
   const ir::Type type = tensor->result(0)->type();
   const int64_t bytes = tile.element_bits / 8;

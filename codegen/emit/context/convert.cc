@@ -167,18 +167,18 @@ llvm::Value* ShuffleFrom(Emitter& e, llvm::Value* value, llvm::Value* source) {
                   [&](llvm::Value* x) { return Shuffle32(e, llvm::Intrinsic::nvvm_shfl_sync_idx_i32, x, source, 31); });
 }
 
+llvm::Value* ShuffleXor(Emitter& e, llvm::Value* value, uint32_t mask) {
+  return Shuffled(e, value, [&](llvm::Value* x) {
+    return Shuffle32(e, llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, x, e.I32(mask), 31);
+  });
+}
+
 llvm::Value* AnyOfWarp(Emitter& e, llvm::Value* condition) {
   return e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_vote_any_sync, {e.I32(-1), condition});
 }
 
 llvm::Value* AllOfWarp(Emitter& e, llvm::Value* condition) {
   return e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_vote_all_sync, {e.I32(-1), condition});
-}
-
-llvm::Value* ShuffleXor(Emitter& e, llvm::Value* value, uint32_t mask) {
-  return Shuffled(e, value, [&](llvm::Value* x) {
-    return Shuffle32(e, llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, x, e.I32(mask), 31);
-  });
 }
 
 llvm::Value* ShuffleBy(Emitter& e, llvm::Value* value, uint32_t distance, bool up) {

@@ -1,9 +1,9 @@
 #include "codegen/emit/lower/fma_sums.h"
 
 #include "codegen/plan/mma_layout.h"
-#include "codegen/plan/wgmma_plan.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -23,9 +23,8 @@ bool LeavesFmaSums(const ir::Op& loop, int i) {
   const ir::CarryingLoop carrying(loop);
   if (carrying.latch() == nullptr) return false;
   const ir::Op* product = carrying.next(i)->def();
-  return product != nullptr && product->info()->family == ir::Family::kMma &&
-         product->result(0)->type().elem() == ir::Elem::kF32 && !MmaPlanOf(*product) && !WgmmaPlanOf(*product) &&
-         IsStored(loop.result(i));
+  return product != nullptr && ir::MmaOp::Is(product) && InstructionOf(*product) == kByFma &&
+         product->result(0)->type().elem() == ir::Elem::kF32 && IsStored(loop.result(i));
 }
 
 Registers InOtherRegisters(Emitter& e, const Registers& sums) {
