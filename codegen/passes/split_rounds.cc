@@ -92,7 +92,8 @@ std::optional<LoadedProduct> FindProductLoop(const Op& mma) {
     return std::nullopt;
   }
   std::optional<LoadedProduct> product = LoadedProductOf(mma);
-  if (!product) return std::nullopt;
+  // A tile that is multiplied by itself is not cut for one operand without the other.
+  if (!product || product->operands[0].load == product->operands[1].load) return std::nullopt;
   for (const Op* op : *body) {
     if (op == &mma || op == product->operands[0].load || op == product->operands[1].load || op == body->back())
       continue;

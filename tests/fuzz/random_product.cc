@@ -101,8 +101,9 @@ void Generator::StepProductLoop() {
   if (out_.arrays[static_cast<size_t>(right)].elem != e) right = left;
   const bool is_int = e == Elem::kI8;
   const Elem sum = is_int ? Elem::kI32 : e == Elem::kF64 ? e : e == Elem::kF16 && r_.Percent(15) ? e : Elem::kF32;
+  const bool squares = products && r_.Percent(8);  // a tile with itself, as it is or turned
   const int64_t m = int64_t{1} << (r_.Percent(products ? 90 : 60) ? r_.In(6, products ? 8 : 7) : r_.In(4, 7)),
-                n = int64_t{1} << r_.In(3, 8), k = int64_t{1} << r_.In(4, 6);
+                n = squares ? m : int64_t{1} << r_.In(3, 8), k = int64_t{1} << r_.In(4, squares ? 8 : 6);
   const int64_t rounds = r_.In(0, 4);
   // The hardware that keeps fewest bits of sums of f8 (about 14) does so for those of an iteration, at most 1024 here.
   const double limit = !is_int && ir::ElemInfoOf(e).bits == 8 ? 4096 : LargestWhole(sum),
@@ -150,7 +151,7 @@ void Generator::StepProductLoop() {
     if (!turned && r_.Percent(30)) regions[static_cast<size_t>(depth == 0)] = region;
     return cut;
   };
-  const Cut a = matrix(left, m, k, 1), b = matrix(right, k, n, 0);
+  const Cut a = matrix(left, m, k, 1), b = squares ? a : matrix(right, k, n, 0);
   if (a.view == nullptr || b.view == nullptr) return;
   const auto tiles = [](const Cut& cut, size_t d) {
     return (cut.sizes[static_cast<size_t>(cut.dim_map[d])] + cut.tile[d] - 1) / cut.tile[d];
@@ -180,7 +181,7 @@ void Generator::StepProductLoop() {
   const op::Values sums =
       op::For(b_, zero, end, Constant(Elem::kI32, 1), {start.v}, [&](Value* i, const op::Values& now) -> op::Values {
         Value* x = factor(operand(a, regions[0], {row, i}));
-        Value* y = factor(operand(b, regions[1], {i, column}));
+        Value* y = !squares ? factor(operand(b, regions[1], {i, column})) : m == k ? x : op::Permute(b_, x, {1, 0});
         return {is_int ? op::MmaI(b_, x, y, now[0], sa, sb) : op::MmaF(b_, x, y, now[0])};
       });
   const Val result{sums[0], is_int ? -1 : start.bound + bound};
