@@ -1,5 +1,5 @@
 #!/bin/bash
-# Test files of operations and of codegen's mistakes, as PTX for one GPU on the simulator: files_test.sh SM.
+# Test files of operations and of codegen's mistakes, as PTX for one GPU on the simulator: files_test.sh SM [OPTIONS OF gpu_check…].
 set -u
 export GPU_SIM_SM=$1 TILEVM_LIBCUDA=$PWD/tests/gpu_sim/driver/gpu_sim/libgpu_sim.so
 # Functions of f64 that LLVM leaves as calls of device functions, which the simulator does not know; and files with a call that breaks
@@ -10,7 +10,7 @@ for file in tests/ops/*.tile tests/codegen/regressions/*.tile; do
   name=$(basename "$file" .tile)
   case "$left_out" in *" $name "*) continue ;; esac
   ran=$((ran + 1))
-  if ! out=$(tests/gpu/gpu_check --ptx --sm="$1" "$file" 2>&1); then
+  if ! out=$(tests/gpu/gpu_check --ptx --sm="$1" "${@:2}" "$file" 2>&1); then
     failed=$((failed + 1))
     echo "$out"
   fi

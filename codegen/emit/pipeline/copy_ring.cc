@@ -105,6 +105,18 @@ class SlotCopies {
   llvm::Value* mine_;
 };
 
+// Threads that hold a copy of what others hold do nothing.
+template <class F>
+void ByOwners(Emitter& e, const SlotCopies& copies, const F& emit) {
+  if (copies.mine() == nullptr) return emit();
+  llvm::BasicBlock *mine = e.NewBlock("mine"), *done = e.NewBlock("done");
+  e.b().CreateCondBr(copies.mine(), mine, done);
+  e.b().SetInsertPoint(mine);
+  emit();
+  e.b().CreateBr(done);
+  e.b().SetInsertPoint(done);
+}
+
 }  // namespace
 
 CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs)
@@ -527,6 +539,13 @@ bool CopyRing::OnlyComputes() const {
 // All but the loads and how the products read what they bring: permutations, reshapes and conversions.
 void CopyRing::Compute(llvm::Value* iv) {
   const ir::Block& region = *copy_.region(0);
+  // What is too large for registers comes by way of the block's workspace, from where copies of the stage before may still read.
+  bool writes = false;
+  ir::Walk(copy_.region(0), [&](const ir::Op* op) { writes = writes || op->info()->has(ir::kWrites); });
+  if (writes) {
+    AwaitCopies(e_, 0);
+    e_.Barrier();
+  }
   e_.SetScalar(region.arg(0), iv);
   absl::flat_hash_set<const ir::Value*> loaded;
   for (const ir::Op* op : region) {
@@ -586,47 +605,40 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
       }
       return Registers();
     }
-    // Too small for cp.async. Copies of an element are written alike.
+    // Too small for cp.async. The owners alone write, as they convert in place what they wrote without a barrier in between.
     stored_ = true;
-    const Registers zeros(static_cast<size_t>(vector), e_.Constant(ir::Element::Number(box.elem()), 0));
-    std::vector<Registers> got(firsts.size());
-    for (size_t i = 0; i < firsts.size() + kBatch; ++i) {
-      if (i < firsts.size())
-        got[i] = Load(e_, how, box.At(firsts[i]), box.elem(), vector, box.Inside(firsts[i]), zeros);
-      if (i >= kBatch) StoreVector(e_, got[i - kBatch], copies.Place(firsts[i - kBatch]));
-    }
+    ByOwners(e_, copies, [&] {
+      const Registers zeros(static_cast<size_t>(vector), e_.Constant(ir::Element::Number(box.elem()), 0));
+      std::vector<Registers> got(firsts.size());
+      for (size_t i = 0; i < firsts.size() + kBatch; ++i) {
+        if (i < firsts.size())
+          got[i] = Load(e_, how, box.At(firsts[i]), box.elem(), vector, box.Inside(firsts[i]), zeros);
+        if (i >= kBatch) StoreVector(e_, got[i - kBatch], copies.Place(firsts[i - kBatch]));
+      }
+    });
     return Registers();
   });
 }
 
 void CopyRing::ConvertSlot(const StagedTile& tile, llvm::Value* slot) {
-  auto& b = e_.b();
   const SlotCopies copies(e_, tile, slot);
-  llvm::BasicBlock* done = nullptr;
-  if (copies.mine() != nullptr) {
-    llvm::BasicBlock* convert = e_.NewBlock("convert");
-    done = e_.NewBlock("converted");
-    b.CreateCondBr(copies.mine(), convert, done);
-    b.SetInsertPoint(convert);
-  }
-  const int vector = kVectorBytes * 8 / tile.loaded_bits, stored = kVectorBytes * 8 / tile.element_bits;
-  llvm::Type* type = e_.RegisterType(tile.rounded->operand(0)->type().elem());
-  const std::vector<int> firsts = copies.Firsts(vector);
-  for (size_t begin = 0; begin < firsts.size(); begin += kConverted) {
-    const size_t end = std::min(firsts.size(), begin + kConverted);
-    std::vector<Registers> values;
-    for (size_t i = begin; i < end; ++i) values.push_back(LoadVector(e_, type, vector, copies.Place(firsts[i])));
-    for (size_t i = begin; i < end; ++i) {
-      const Registers now = Converted(e_, tile, values[i - begin]);
-      for (int r = 0; r < vector; r += stored) {
-        StoreVector(e_, Operands(now).subspan(static_cast<size_t>(r), static_cast<size_t>(stored)),
-                    copies.PlaceOf(firsts[i] + r));
+  ByOwners(e_, copies, [&] {
+    const int vector = kVectorBytes * 8 / tile.loaded_bits, stored = kVectorBytes * 8 / tile.element_bits;
+    llvm::Type* type = e_.RegisterType(tile.rounded->operand(0)->type().elem());
+    const std::vector<int> firsts = copies.Firsts(vector);
+    for (size_t begin = 0; begin < firsts.size(); begin += kConverted) {
+      const size_t end = std::min(firsts.size(), begin + kConverted);
+      std::vector<Registers> values;
+      for (size_t i = begin; i < end; ++i) values.push_back(LoadVector(e_, type, vector, copies.Place(firsts[i])));
+      for (size_t i = begin; i < end; ++i) {
+        const Registers now = Converted(e_, tile, values[i - begin]);
+        for (int r = 0; r < vector; r += stored) {
+          StoreVector(e_, Operands(now).subspan(static_cast<size_t>(r), static_cast<size_t>(stored)),
+                      copies.PlaceOf(firsts[i] + r));
+        }
       }
     }
-  }
-  if (done == nullptr) return;
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
+  });
 }
 
 void LowerCopyAhead(Emitter& e, const ir::Op&) { e.control().copy_rings.back()->Advance(); }
