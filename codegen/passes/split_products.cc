@@ -44,69 +44,113 @@ void WalkInside(const Op& op, const F& visit) {
 
 bool IsAnyProduct(const Op& op) { return op.info()->family == ir::Family::kMma; }
 
-// A store, and what it needs that can be made in parts, back to loads and constants.
+// Stores of one block, and what they need that can be made in parts, back to loads and constants.
 class Parts {
  public:
-  Parts(ir::Module* module, Op* store) : module_(module), store_(store), block_(store->block()) {}
+  // The first store says along which dimension; the others are cut as its parts demand.
+  Parts(ir::Module* module, std::vector<Op*> stores)
+      : module_(module), first_(stores.front()), block_(first_->block()), stores_(std::move(stores)) {}
 
-  // Why it can't be done in parts along this dimension of what is stored; "": it can.
+  // Why it can't be done in parts along this dimension of what the first store stores; "": it can.
   std::string WhyNot(int dim) {
-    dims_.clear();
-    made_.clear();
-    products_ = 0;
-    dim_ = dim;
-    if (!IsWeak(*store_)) return "the store is ordered";
-    std::vector<int> dims;
-    std::string why = OperandDims(*store_, dim, kParts, &dims);
-    if (why.empty()) why = NeedOperands(*store_, dims);
-    if (!why.empty()) return why;
-    if (products_ == 0) return "no product is smaller for it";
-    if (!CanSplitAccess(*store_, dim, kParts)) return "the store's view can't be cut";
+    need_ = {};
+    store_dims_.clear();
+    for (const Op* store : stores_) {
+      if (store->block() != block_) return "stores stand in several places";
+      if (!IsWeak(*store)) return "a store is ordered";
+    }
+    if (std::string why = NeedStore(*first_, dim); !why.empty()) return why;
+    if (need_.products == 0) return "no product is smaller for it";
+    for (const Op* store : stores_) {
+      if (std::string why = store == first_ ? "" : NeedBeside(*store); !why.empty()) return why;
+    }
     FindMoved();
     return WhyNotLegal();
   }
 
   // Of WhyNot's last dimension: products that are smaller.
-  int products() const { return products_; }
-  bool Makes(const Value* v) const { return dims_.contains(v); }
+  int products() const { return need_.products; }
+  bool Makes(const Value* v) const { return need_.dims.contains(v); }
 
   // Returns the for over the parts.
   Op* Split() {
     Block* apart = module_->CreateBlock({});
     ir::Builder b(module_, apart);
-    b.set_loc(store_->loc);
+    b.set_loc(first_->loc);
     const ir::Type i32 = b.types().Scalar(ir::Elem::kI32);
     Value *zero = ir::ops::Integer(b, i32, 0), *one = ir::ops::Integer(b, i32, 1),
           *end = ir::ops::Integer(b, i32, kParts);
-    // Users of the store's token must wait for every part.
-    Value* stored = ir::StoreViewOp(store_).result_token();
+    // Users of a store's token must wait for every part.
+    std::vector<Value*> stored;
     ir::ops::Values tokens;
-    if (stored != nullptr && stored->has_uses()) tokens.push_back(ir::ops::MakeToken(b));
+    for (Op* store : stores_) {
+      if (Value* token = TokenOf(*store); token != nullptr && token->has_uses()) {
+        stored.push_back(token);
+        tokens.push_back(ir::ops::MakeToken(b));
+      }
+    }
     const ir::ops::Values done = ir::ops::For(b, zero, end, one, tokens, [&](Value*, const ir::ops::Values& carried) {
-      return carried.empty() ? carried : ir::ops::Values{ir::ops::JoinTokens(b, {carried[0], stored})};
+      ir::ops::Values joined;
+      for (size_t i = 0; i < stored.size(); ++i) joined.push_back(ir::ops::JoinTokens(b, {carried[i], stored[i]}));
+      return joined;
     });
     Op* loop = apart->back();
     Block* body = loop->region(0);
-    Op* join = done.empty() ? nullptr : body->front();
-    if (join != nullptr) {
-      stored->ReplaceAllUsesWith(done[0]);  // in the join, too
-      join->set_operand(1, stored);
+    Op *behind = body->front(), *join = behind;
+    for (size_t i = 0; i < stored.size(); ++i, join = join->next()) {
+      stored[i]->ReplaceAllUsesWith(done[i]);  // in the join, too
+      join->set_operand(1, stored[i]);
     }
     while (!apart->empty()) {
       Op* op = apart->front();
       op->Unlink();
-      module_->InsertBefore(block_, store_, op);
+      module_->InsertBefore(block_, moved_.back(), op);
     }
     for (Op* op : moved_) {
       op->Unlink();
-      module_->InsertBefore(body, join != nullptr ? join : body->back(), op);
+      module_->InsertBefore(body, behind, op);
     }
     Retype(body);
-    SplitAccess(module_, store_, dim_, kParts, body->arg(0));
+    for (Op* store : stores_) {
+      if (ir::StoreViewOp::Is(store)) SplitAccess(module_, store, store_dims_.at(store), kParts, body->arg(0));
+    }
     return loop;
   }
 
  private:
+  // Of which values parts are made, along which dimension.
+  struct Needed {
+    absl::flat_hash_map<const Value*, int> dims;
+    std::vector<const Value*> made;  // the same values, always in the same order
+    int products = 0;
+  };
+
+  static Value* TokenOf(const Op& store) {
+    Value* last = store.num_results() > 0 ? store.result(store.num_results() - 1) : nullptr;
+    return last != nullptr && last->type().is_token() ? last : nullptr;
+  }
+
+  std::string NeedStore(const Op& store, int dim) {
+    store_dims_[&store] = dim;
+    if (ir::StoreViewOp::Is(&store) && !CanSplitAccess(store, dim, kParts)) return "a store's view can't be cut";
+    std::vector<int> dims;
+    std::string why = OperandDims(store, dim, kParts, &dims);
+    return why.empty() ? NeedOperands(store, dims) : why;
+  }
+
+  // A store beside the first one, along a dimension in which what both need is cut alike.
+  std::string NeedBeside(const Op& store) {
+    const Needed before = need_;
+    std::string why;
+    for (int dim = 0; dim < WrittenTile(store)->type().rank(); ++dim) {
+      std::string not_here = NeedStore(store, dim);
+      if (not_here.empty()) return "";
+      if (why.empty()) why = std::move(not_here);
+      need_ = before;
+    }
+    return absl::StrCat(store.info()->mnemonic, " beside it: ", why);
+  }
+
   std::string NeedOperands(const Op& op, const std::vector<int>& dims) {
     for (int i = 0; i < op.num_operands(); ++i) {
       if (!IsTile(op.operand(i)) || dims[static_cast<size_t>(i)] == kWhole) continue;
@@ -117,13 +161,13 @@ class Parts {
 
   // False: it is there already.
   bool Add(const Value* v, int dim) {
-    if (!dims_.insert({v, dim}).second) return false;
-    made_.push_back(v);
+    if (!need_.dims.insert({v, dim}).second) return false;
+    need_.made.push_back(v);
     return true;
   }
 
   std::string Need(const Value* v, int dim) {
-    if (!Add(v, dim)) return dims_.at(v) == dim ? "" : "a tile would be cut in two ways";
+    if (!Add(v, dim)) return need_.dims.at(v) == dim ? "" : "a tile would be cut in two ways";
     if (v->type().shape()[static_cast<size_t>(dim)] < kParts) return "a dimension has a single element";
     const Op* def = v->def();
     if (def == nullptr) {
@@ -139,7 +183,7 @@ class Parts {
     if (IsAnyProduct(*def)) {
       dims = ProductDims(*def, dim);
       if (v->type().shape()[static_cast<size_t>(dim)] < kParts * kLeast) return "parts of a product would be too small";
-      ++products_;
+      ++need_.products;
     } else if (std::string why = OperandDims(*def, dim, kParts, &dims); !why.empty()) {
       return absl::StrCat(def->info()->mnemonic, ": ", why);
     }
@@ -178,47 +222,70 @@ class Parts {
     return at;
   }
 
-  // What is in the block and is made in parts, or holds such, and what needs that only for the store.
+  // What is in the block and is made in parts, or holds such, and what needs that only for the stores.
   void FindMoved() {
-    absl::flat_hash_set<const Op*> in;
-    for (const Value* v : made_) {
+    absl::flat_hash_set<const Op*> in(stores_.begin(), stores_.end());
+    for (const Value* v : need_.made) {
       const Op* def = v->def() != nullptr ? v->def() : v->block()->parent();
       if (def->opcode() != Opcode::kConstant) in.insert(InBlock(*def));
     }
     moved_.clear();
+    size_t stores = 0;
     for (Op* op : *block_) {
-      if (op == store_) break;
       if (!in.contains(op) && op->info()->has(ir::kPure) && op->num_regions() == 0) {
         for (int i = 0; i < op->num_operands(); ++i) {
           if (op->operand(i)->def() != nullptr && in.contains(op->operand(i)->def())) in.insert(op);
         }
       }
       if (in.contains(op)) moved_.push_back(op);
+      stores += IsStore(*op);
+      if (stores == stores_.size()) break;
     }
-    moved_.push_back(store_);
   }
 
-  std::string WhyNotLegal() {
+  bool IsStore(const Op& op) const { return std::find(stores_.begin(), stores_.end(), &op) != stores_.end(); }
+
+  // Parts of a store come behind those of all that stands between, and in front of the next parts of that.
+  std::string WhyNotInOrder() {
     const absl::flat_hash_set<const Op*> moved(moved_.begin(), moved_.end());
     SliceOrder order;
     std::string why;
+    std::vector<const Op*> behind;  // stores that stand in front
     const auto look = [&](const Op& op, bool is_moved) {
-      if (&op == store_ || !why.empty()) return;
-      if (op.info()->has(ir::kWrites) || op.info()->has(ir::kEffect) || (op.info()->has(ir::kReads) && !IsWeak(op))) {
+      for (int i = 0; i < op.num_operands(); ++i) {
+        if (op.operand(i)->def() != nullptr && IsStore(*op.operand(i)->def()))
+          why = absl::StrCat(op.info()->mnemonic, " waits for a store");
+      }
+      const bool reads = op.info()->has(ir::kReads), stores = IsStore(op);
+      if (!stores && (op.info()->has(ir::kWrites) || op.info()->has(ir::kEffect) || (reads && !IsWeak(op)))) {
         why = absl::StrCat(op.info()->mnemonic, " stands between");
-      } else if (is_moved && op.info()->has(ir::kReads) && order.MustFollow(*store_, op)) {
-        const bool same = op.block() == block_ && SliceOrder::SameElements(*store_, op) && Makes(op.result(0)) &&
-                          dims_.at(op.result(0)) == dim_;
+        return;
+      }
+      if (!reads && !stores) return;
+      for (const Op* store : behind) {
+        if (order.MustFollow(op, *store)) why = absl::StrCat(op.info()->mnemonic, " may touch what a store wrote");
+      }
+      for (const Op* store : stores_) {
+        if (!is_moved || !reads || !order.MustFollow(*store, op)) continue;
+        const bool same = op.block() == block_ && SliceOrder::SameElements(*store, op) && Makes(op.result(0)) &&
+                          need_.dims.at(op.result(0)) == store_dims_.at(store);
         if (!same) why = "the store may overwrite other elements of what is loaded";
       }
+      if (stores) behind.push_back(&op);
     };
-    for (const Op* op = moved_.front(); op != store_; op = op->next()) {
+    for (const Op* op = moved_.front();; op = op->next()) {
       look(*op, moved.contains(op));
       WalkInside(*op, [&](const Op& inside) { look(inside, moved.contains(op)); });
+      if (!why.empty() || op == moved_.back()) return why;
     }
+  }
+
+  std::string WhyNotLegal() {
+    std::string why = WhyNotInOrder();
     // Nothing else needs what is only there in parts.
+    const absl::flat_hash_set<const Op*> moved(moved_.begin(), moved_.end());
     for (const Op* op : moved_) {
-      for (int i = 0; op != store_ && i < op->num_results(); ++i) {
+      for (int i = 0; !IsStore(*op) && i < op->num_results(); ++i) {
         for (const ir::Use* use = op->result(i)->uses(); use != nullptr; use = use->next) {
           const Op* user = InBlock(*use->owner);
           if (user == nullptr || !moved.contains(user))
@@ -227,7 +294,7 @@ class Parts {
       }
     }
     // Inside of what moves a tile is used by what is made of its parts alone.
-    for (const Value* v : made_) {
+    for (const Value* v : need_.made) {
       if (v->def() != nullptr && v->def()->opcode() == Opcode::kConstant) continue;
       for (const ir::Use* use = v->uses(); use != nullptr && why.empty(); use = use->next) {
         for (int i = 0; i < use->owner->num_operands(); ++i) {
@@ -239,68 +306,83 @@ class Parts {
     return why;
   }
 
-  // The operand is there in parts when the operation is done; loops, their ends and those of branches carry it on.
+  // The operand, of which parts are made, is there in parts when the operation is done, and the operation needs these; loops, their ends and
+  // those of branches carry it on.
   bool TakesPart(const Op& user, int operand) const {
-    if (&user == store_) return true;
     if (ir::ForOp::Is(&user)) {
       const ir::CarryingLoop loop(user);
       const int carried = loop.carried_by_operand(operand);
       return carried >= 0 && Makes(loop.result(carried));
     }
-    if (!user.info()->has(ir::kTerminator)) return user.num_results() > 0 && Makes(user.result(0));
-    const Op* parent = user.parent();
-    return parent != nullptr && operand < parent->num_results() && Makes(parent->result(operand));
+    if (!IsStore(user) && user.info()->has(ir::kTerminator)) {
+      const Op* parent = user.parent();
+      return parent != nullptr && operand < parent->num_results() && Makes(parent->result(operand));
+    }
+    if (!IsStore(user) && (user.num_results() == 0 || !Makes(user.result(0)))) return false;
+    const int dim = IsStore(user) ? store_dims_.at(&user) : need_.dims.at(user.result(0));
+    std::vector<int> dims;
+    if (IsAnyProduct(user)) {
+      dims = ProductDims(user, dim);
+    } else if (!OperandDims(user, dim, kParts, &dims).empty()) {
+      return false;
+    }
+    return dims[static_cast<size_t>(operand)] == need_.dims.at(user.operand(operand));
   }
 
   void Retype(Block* body) {
-    ir::TypeContext& types = module_->types();
-    Value* part = body->arg(0);
-    for (const Value* value : made_) {
+    // While types are whole, as which uses take a part follows from them.
+    for (const Value* v : need_.made) {
+      if (const Op* def = v->def();
+          def != nullptr && (def->opcode() == Opcode::kConstant || def->opcode() == Opcode::kIota))
+        ReplaceParts(v, body);
+    }
+    for (const Value* value : need_.made) {
       auto* v = const_cast<Value*>(value);
-      const int dim = dims_.at(v);
+      const int dim = need_.dims.at(v);
       Op* def = v->def();
-      const ir::Type sliced = SlicedType(types, v->type(), dim, kParts);
-      if (def == nullptr || (def->opcode() != Opcode::kConstant && def->opcode() != Opcode::kLoadView &&
-                             def->opcode() != Opcode::kIota)) {
-        v->set_type(sliced);
-        continue;
-      }
-      if (def->opcode() == Opcode::kLoadView) {
-        SplitAccess(module_, def, dim, kParts, part);
-        continue;
-      }
-      // Constants may be used by others, too.
-      OpWriter w(module_, body->front());
-      Value* replacement = nullptr;
-      if (def->opcode() == Opcode::kConstant) {
-        replacement = w.Make(Opcode::kConstant, {}, sliced, {{"value", *ir::FindAttr(*def, ir::Field::kValue)}});
+      if (def != nullptr && (def->opcode() == Opcode::kConstant || def->opcode() == Opcode::kIota)) continue;
+      if (def != nullptr && def->opcode() == Opcode::kLoadView) {
+        SplitAccess(module_, def, dim, kParts, body->arg(0));
       } else {
-        const ir::Type scalar = types.Scalar(v->type().elem());
-        OpWriter at(module_, def);
-        Value* first = at.Make(
-            Opcode::kMuli,
-            {at.Resized(part, scalar.elem(), ir::Signedness::kUnsigned), at.Number(sliced.shape()[0], scalar)}, scalar);
-        Value* spread = at.Make(Opcode::kBroadcast,
-                                {at.Make(Opcode::kReshape, {first}, types.Tile(v->type().element(), {1}))}, sliced);
-        replacement = at.Make(Opcode::kAddi, {at.Make(Opcode::kIota, {}, sliced), spread}, sliced);
+        v->set_type(SlicedType(module_->types(), v->type(), dim, kParts));
       }
-      std::vector<std::pair<Op*, int>> uses;
-      for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
-        for (int i = 0; i < use->owner->num_operands(); ++i) {
-          if (use->owner->operand(i) == v && TakesPart(*use->owner, i)) uses.emplace_back(use->owner, i);
-        }
-      }
-      for (const auto& [user, i] : uses) user->set_operand(i, replacement);
     }
   }
 
+  // What takes parts of a constant, which others may use, too, or of an iota, is given these.
+  void ReplaceParts(const Value* v, Block* body) {
+    ir::TypeContext& types = module_->types();
+    Op* def = v->def();
+    const ir::Type sliced = SlicedType(types, v->type(), need_.dims.at(v), kParts);
+    Value* replacement = nullptr;
+    if (def->opcode() == Opcode::kConstant) {
+      OpWriter w(module_, body->front());
+      replacement = w.Make(Opcode::kConstant, {}, sliced, {{"value", *ir::FindAttr(*def, ir::Field::kValue)}});
+    } else {
+      const ir::Type scalar = types.Scalar(v->type().elem());
+      OpWriter at(module_, def);
+      Value* part = at.Resized(body->arg(0), scalar.elem(), ir::Signedness::kUnsigned);
+      Value* first = at.Make(Opcode::kMuli, {part, at.Number(sliced.shape()[0], scalar)}, scalar);
+      Value* spread = at.Make(Opcode::kBroadcast,
+                              {at.Make(Opcode::kReshape, {first}, types.Tile(v->type().element(), {1}))}, sliced);
+      replacement = at.Make(Opcode::kAddi, {at.Make(Opcode::kIota, {}, sliced), spread}, sliced);
+    }
+    std::vector<std::pair<Op*, int>> uses;
+    for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+      for (int i = 0; i < use->owner->num_operands(); ++i) {
+        if (use->owner->operand(i) == v && TakesPart(*use->owner, i)) uses.emplace_back(use->owner, i);
+      }
+    }
+    for (const auto& [user, i] : uses) user->set_operand(i, replacement);
+  }
+
   ir::Module* module_;
-  Op* store_;
+  Op* first_;
   Block* block_;
-  int dim_ = 0, products_ = 0;
-  std::vector<Op*> moved_;                       // in order, the store last
-  absl::flat_hash_map<const Value*, int> dims_;  // of which parts are made, along which dimension
-  std::vector<const Value*> made_;               // the same values, always in the same order
+  std::vector<Op*> stores_;
+  std::vector<Op*> moved_;  // in order, a store last
+  Needed need_;
+  absl::flat_hash_map<const Op*, int> store_dims_;
 };
 
 // Registers over all threads for sums that the product keeps apart until they are added to the others.
@@ -337,7 +419,7 @@ bool HoldsProduct(const Op& loop) {
   return holds;
 }
 
-// Stores that results of the loop come to.
+// Stores that results of the loop come to, one by a view first.
 std::vector<Op*> StoresOf(const Op& loop) {
   std::vector<const Value*> open;
   for (int i = 0; i < loop.num_results(); ++i) open.push_back(loop.result(i));
@@ -348,9 +430,10 @@ std::vector<Op*> StoresOf(const Op& loop) {
     open.pop_back();
     if (!IsTile(v)) continue;
     for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
-      if (use->owner->opcode() == Opcode::kStoreView &&
+      const bool by_view = ir::StoreViewOp::Is(use->owner);
+      if ((by_view || ir::StorePtrOp::Is(use->owner)) &&
           std::find(stores.begin(), stores.end(), use->owner) == stores.end()) {
-        stores.push_back(use->owner);
+        stores.insert(by_view ? stores.begin() : stores.end(), use->owner);
       }
       for (int i = 0; i < use->owner->num_results(); ++i) {
         if (seen.insert(use->owner->result(i)).second) open.push_back(use->owner->result(i));
@@ -377,7 +460,7 @@ int HeldDimIn(const Op& loop) {
 // The dimension of what is stored that makes most products smaller, of these the longest one, of equal ones the one that is preferred; -1: none
 // does. `why`: not the first one.
 int BestDim(Parts* parts, const Op& store, int preferred, std::string* why) {
-  const auto shape = ir::StoreViewOp(store).tile()->type().shape();
+  const auto shape = WrittenTile(store)->type().shape();
   int best = -1, most = 0;
   for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
     std::string not_here = parts->WhyNot(d);
@@ -421,7 +504,7 @@ bool PartBlocks(std::vector<Op*> loops, ir::Module* module, ir::Function* functi
   const int64_t whole = CyclesOfBlock(*product) << loops.size();
   if (loops.empty()) {
     std::string why;
-    Parts parts(module, store);
+    Parts parts(module, {store});
     const int dim = BestDim(&parts, *store, HeldDim(*product), &why);
     if (dim < 0) return false;
     parts.WhyNot(dim);
@@ -462,11 +545,11 @@ std::vector<Op*> SplitLarge(const Target& target, bool by_tma, int64_t limit, ir
     if (loop == nullptr) return loops;
     left.insert(loop);
     const std::vector<Op*> stores = StoresOf(*loop);
-    std::string why = stores.empty() ? "nothing is stored" : stores.size() > 1 ? "there are several stores" : "";
+    std::string why = stores.empty() ? "nothing is stored" : "";
     const std::string where = module->Where(loop->loc, loop->pos);
     int dim = -1;
     if (why.empty()) {
-      Parts parts(module, stores[0]);
+      Parts parts(module, stores);
       dim = BestDim(&parts, *stores[0], HeldDimIn(*loop), &why);
       if (dim >= 0) {
         why.clear();

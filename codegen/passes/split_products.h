@@ -16,8 +16,9 @@
 //                                                        }
 //
 // Rows of several products that hang together (attention: queries, scores, weights, sums) are cut together; what all rows
-// need is loaded again for each part. One weak store by a partition view takes all results; it can't change what later
-// parts load (analysis/access_order.h). Every operation in between knows which parts of its operands it needs (analysis/slice_dims.h).
+// need is loaded again for each part. Weak stores, by a partition view or by pointers, take all results (attention for training: its rows, and
+// the sums of their weights); they can't change what later parts load, and stand where their order does not matter
+// (analysis/access_order.h). Every operation in between knows which parts of its operands it needs (analysis/slice_dims.h).
 // --remarks tells of each loop, and why one stays whole. Each is an optional step ("split-product"). Not thread-safe with
 // other changes of the module.
 #ifndef TILE_CODEGEN_PASSES_SPLIT_PRODUCTS_H_
