@@ -18,6 +18,8 @@ done <<'PROGRAMS'
 1000060,1000099 --warps=1
 1000100,1000119 --join
 932019,932019
+1962095,1962095 --warps=1
+1962219,1962219 --warps=1
 PROGRAMS
 echo "$programs programs, $failed failed"
 [ "$programs" -gt 200 ] && [ "$failed" -eq 0 ]

@@ -555,6 +555,7 @@ void CopyRing::Compute(llvm::Value* iv) {
       e_.Lower(*op);
     }
   }
+  if (writes) e_.Barrier();  // copies read what other threads wrote
 }
 
 void CopyRing::Bring(llvm::Value* at, bool for_late) {
