@@ -180,12 +180,11 @@ class Parts {
     if (ir::ForOp::Is(def)) return NeedCarried(ir::CarryingLoop(*def), v->index(), dim);
     if (def->opcode() == Opcode::kIf) return NeedYielded(*def, v->index(), dim);
     std::vector<int> dims;
+    if (std::string why = OperandDims(*def, dim, kParts, &dims); !why.empty())
+      return absl::StrCat(def->info()->mnemonic, ": ", why);
     if (IsAnyProduct(*def)) {
-      dims = ProductDims(*def, dim);
       if (v->type().shape()[static_cast<size_t>(dim)] < kParts * kLeast) return "parts of a product would be too small";
       ++need_.products;
-    } else if (std::string why = OperandDims(*def, dim, kParts, &dims); !why.empty()) {
-      return absl::StrCat(def->info()->mnemonic, ": ", why);
     }
     for (int i = 0; i < def->num_results(); ++i) {
       if (IsTile(def->result(i))) Add(def->result(i), dim);
@@ -230,6 +229,7 @@ class Parts {
       if (def->opcode() != Opcode::kConstant) in.insert(InBlock(*def));
     }
     moved_.clear();
+    is_moved_.clear();
     size_t stores = 0;
     for (Op* op : *block_) {
       if (!in.contains(op) && op->info()->has(ir::kPure) && op->num_regions() == 0) {
@@ -237,7 +237,10 @@ class Parts {
           if (op->operand(i)->def() != nullptr && in.contains(op->operand(i)->def())) in.insert(op);
         }
       }
-      if (in.contains(op)) moved_.push_back(op);
+      if (in.contains(op)) {
+        moved_.push_back(op);
+        is_moved_.insert(op);
+      }
       stores += IsStore(*op);
       if (stores == stores_.size()) break;
     }
@@ -247,7 +250,6 @@ class Parts {
 
   // Parts of a store come behind those of all that stands between, and in front of the next parts of that.
   std::string WhyNotInOrder() {
-    const absl::flat_hash_set<const Op*> moved(moved_.begin(), moved_.end());
     SliceOrder order;
     std::string why;
     std::vector<const Op*> behind;  // stores that stand in front
@@ -274,8 +276,8 @@ class Parts {
       if (stores) behind.push_back(&op);
     };
     for (const Op* op = moved_.front();; op = op->next()) {
-      look(*op, moved.contains(op));
-      WalkInside(*op, [&](const Op& inside) { look(inside, moved.contains(op)); });
+      look(*op, is_moved_.contains(op));
+      WalkInside(*op, [&](const Op& inside) { look(inside, is_moved_.contains(op)); });
       if (!why.empty() || op == moved_.back()) return why;
     }
   }
@@ -283,12 +285,11 @@ class Parts {
   std::string WhyNotLegal() {
     std::string why = WhyNotInOrder();
     // Nothing else needs what is only there in parts.
-    const absl::flat_hash_set<const Op*> moved(moved_.begin(), moved_.end());
     for (const Op* op : moved_) {
       for (int i = 0; !IsStore(*op) && i < op->num_results(); ++i) {
         for (const ir::Use* use = op->result(i)->uses(); use != nullptr; use = use->next) {
           const Op* user = InBlock(*use->owner);
-          if (user == nullptr || !moved.contains(user))
+          if (user == nullptr || !is_moved_.contains(user))
             return absl::StrCat(use->owner->info()->mnemonic, " needs all of a tile");
         }
       }
@@ -306,8 +307,8 @@ class Parts {
     return why;
   }
 
-  // The operand, of which parts are made, is there in parts when the operation is done, and the operation needs these; loops, their ends and
-  // those of branches carry it on.
+  // The operand, of which parts are made, is there in parts when the operation is done, and the operation needs these;
+  // loops, their ends and those of branches carry it on.
   bool TakesPart(const Op& user, int operand) const {
     if (ir::ForOp::Is(&user)) {
       const ir::CarryingLoop loop(user);
@@ -321,12 +322,8 @@ class Parts {
     if (!IsStore(user) && (user.num_results() == 0 || !Makes(user.result(0)))) return false;
     const int dim = IsStore(user) ? store_dims_.at(&user) : need_.dims.at(user.result(0));
     std::vector<int> dims;
-    if (IsAnyProduct(user)) {
-      dims = ProductDims(user, dim);
-    } else if (!OperandDims(user, dim, kParts, &dims).empty()) {
-      return false;
-    }
-    return dims[static_cast<size_t>(operand)] == need_.dims.at(user.operand(operand));
+    return OperandDims(user, dim, kParts, &dims).empty() &&
+           dims[static_cast<size_t>(operand)] == need_.dims.at(user.operand(operand));
   }
 
   void Retype(Block* body) {
@@ -381,6 +378,7 @@ class Parts {
   Block* block_;
   std::vector<Op*> stores_;
   std::vector<Op*> moved_;  // in order, a store last
+  absl::flat_hash_set<const Op*> is_moved_;
   Needed need_;
   absl::flat_hash_map<const Op*, int> store_dims_;
 };

@@ -181,7 +181,9 @@ void Generator::StepProductLoop() {
   const op::Values sums =
       op::For(b_, zero, end, Constant(Elem::kI32, 1), {start.v}, [&](Value* i, const op::Values& now) -> op::Values {
         Value* x = factor(operand(a, regions[0], {row, i}));
-        Value* y = !squares ? factor(operand(b, regions[1], {i, column})) : m == k ? x : op::Permute(b_, x, {1, 0});
+        Value* y = x;
+        if (!squares) y = factor(operand(b, regions[1], {i, column}));
+        if (squares && m != k) y = op::Permute(b_, x, {1, 0});
         return {is_int ? op::MmaI(b_, x, y, now[0], sa, sb) : op::MmaF(b_, x, y, now[0])};
       });
   const Val result{sums[0], is_int ? -1 : start.bound + bound};

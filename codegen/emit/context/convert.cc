@@ -134,16 +134,7 @@ Registers ThroughShared(Emitter& e, const Layout& from, const Layout& to, const 
       for (int k = 0; k < x.write.vector; ++k) values.push_back(in[x.write.registers[i * x.write.vector + k]]);
       llvm::Value* at = address(write, x.write.registers[i * x.write.vector]);
       llvm::Value* here = in_part(at, part);
-      if (here == nullptr) {
-        StoreVector(e, values, place(at));
-        continue;
-      }
-      llvm::BasicBlock *store = e.NewBlock("store"), *stored = e.NewBlock("stored");
-      b.CreateCondBr(here, store, stored);
-      b.SetInsertPoint(store);
-      StoreVector(e, values, place(at));
-      b.CreateBr(stored);
-      b.SetInsertPoint(stored);
+      e.When(here, [&] { StoreVector(e, values, place(at)); });
     }
     e.Barrier();
     for (int i = 0; i < x.read.instructions(); ++i) {

@@ -40,6 +40,7 @@
 #include "ir/module.h"
 #include "ir/tbc/image.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "runtime/cuda/kernel_abi.h"
 
@@ -169,6 +170,18 @@ class Emitter {
   // Body of a reduce or scan: operands of its yield for these arguments (scalars).
   Registers InlineBody(const ir::Block& body, Operands args);
   llvm::BasicBlock* NewBlock(absl::string_view name);
+  // What `emit` emits is done where the condition (i1; null: always) holds, which is expected to be so `rarely`.
+  template <class Fn>
+  void When(llvm::Value* condition, Fn&& emit, bool rarely = false) {
+    if (condition == nullptr) return emit();
+    llvm::BasicBlock *then = NewBlock("when"), *after = NewBlock("endwhen");
+    llvm::MDNode* weights = rarely ? llvm::MDBuilder(context()).createUnlikelyBranchWeights() : nullptr;
+    builder_.CreateCondBr(condition, then, after, weights);
+    builder_.SetInsertPoint(then);
+    emit();
+    builder_.CreateBr(after);
+    builder_.SetInsertPoint(after);
+  }
   void Lower(const ir::Op& op);
 
   void Refuse(const ir::Op& op, absl::string_view why);

@@ -39,12 +39,7 @@ void CombineInTable(Emitter& e, const ir::Op& op, const Combination& plan) {
   auto each = [&](auto body) {  // for every entry, by one thread
     for (int64_t first = 0; first < addresses; first += threads) {
       llvm::Value* i = entry(first);
-      llvm::BasicBlock *inside = e.NewBlock("entry"), *next = e.NewBlock("next");
-      b.CreateCondBr(first + threads <= addresses ? b.getTrue() : b.CreateICmpULT(i, e.I32(addresses)), inside, next);
-      b.SetInsertPoint(inside);
-      body(i);
-      b.CreateBr(next);
-      b.SetInsertPoint(next);
+      e.When(first + threads <= addresses ? nullptr : b.CreateICmpULT(i, e.I32(addresses)), [&] { body(i); });
     }
   };
   each([&](llvm::Value* i) { b.CreateAlignedStore(e.I32(0), slot(i), llvm::Align(4)); });

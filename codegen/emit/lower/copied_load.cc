@@ -1,7 +1,6 @@
 #include "codegen/emit/lower/copied_load.h"
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/plan/next_copy.h"
 #include "codegen/plan/staging.h"
@@ -55,17 +54,6 @@ class CopiedLoad {
       }
     }
     return out;
-  }
-
-  // What `fn` emits is done if the condition, the same in all threads, holds.
-  void If(llvm::Value* condition, absl::FunctionRef<void()> fn) {
-    auto& b = e_.b();
-    llvm::BasicBlock *then = e_.NewBlock("copy"), *after = e_.NewBlock("copied");
-    b.CreateCondBr(condition, then, after);
-    b.SetInsertPoint(then);
-    fn();
-    b.CreateBr(after);
-    b.SetInsertPoint(after);
   }
 
  private:
@@ -150,7 +138,7 @@ std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box
   llvm::AllocaInst* at = e.Variable(b.getInt32Ty(), e.I32(0));  // the tile of this iteration
   CopiedLoad copied(e, box.elem(), box.vector(), copies, memory, padding);
   const auto copy_later = [&](int iterations, llvm::Value* tile) {
-    copied.If(GoesOn(e, loop, index, step, iterations), [&] {
+    e.When(GoesOn(e, loop, index, step, iterations), [&] {
       llvm::Value* by = b.CreateMul(step, llvm::ConstantInt::get(step->getType(), static_cast<uint64_t>(iterations)));
       const auto moves = static_cast<int>(*DecisionOf<Decision::kCopiesNext>(load));
       const ir::Value* now = ir::LoadViewOp(load).index()[static_cast<size_t>(moves)];
@@ -163,7 +151,7 @@ std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box
   };
   // The first tile comes alone: those behind it would delay it, and with it the first store.
   llvm::Value* first = b.CreateICmpEQ(index, e.scalar(loop.lower_bound()));
-  copied.If(first, [&] {
+  e.When(first, [&] {
     b.CreateStore(e.I32(0), at);
     copied.Copy(box, e.I32(0));
     EndCopies(e);
@@ -173,7 +161,7 @@ std::optional<Registers> LoadCopied(Emitter& e, const ir::Op& load, TileBox& box
   llvm::Value* tile = b.CreateLoad(b.getInt32Ty(), at);
   Registers out = copied.Read(box, tile, layout.registers());
   if (ahead > 1) {
-    copied.If(first, [&] {
+    e.When(first, [&] {
       for (int i = 1; i < ahead; ++i) {
         copy_later(i, e.I32(static_cast<uint32_t>(i * bytes)));
         for (int other = 1; other < groups; ++other) EndCopies(e);  // as many as in an iteration

@@ -189,18 +189,12 @@ void LateProducts::FillWide() {
 }
 
 void LateProducts::Await(const ir::Op* user) {
-  auto& b = e_.b();
   FillWide();
   std::vector<Registers> sums;
   for (const Product& p : products_) sums.push_back(e_.regs(p.sums));
   MakeHere(e_, MadeBefore(user));
   // The next stage is waited for first. That ends a basic block: within one, ptxas would move the wait for products to its front.
-  llvm::BasicBlock *wait = e_.NewBlock("stage"), *waited = e_.NewBlock("staged");
-  b.CreateCondBr(HasNext(), wait, waited);
-  b.SetInsertPoint(wait);
-  ring_->AwaitNext();
-  b.CreateBr(waited);
-  b.SetInsertPoint(waited);
+  e_.When(HasNext(), [&] { ring_->AwaitNext(); });
   std::vector<Registers> done = WaitForAll(e_, sums);
   for (size_t i = 0; i < products_.size(); ++i) e_.Set(products_[i].sums, std::move(done[i]));
   ring_->ReleaseLate(has_before_, /*before=*/true);

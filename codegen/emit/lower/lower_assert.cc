@@ -4,7 +4,6 @@
 #include "codegen/emit/context/copies.h"
 #include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
-#include "llvm/IR/MDBuilder.h"
 #include "runtime/cuda/kernel_abi.h"
 
 namespace tile::codegen {
@@ -46,21 +45,19 @@ void LowerAssert(Emitter& e, const ir::Op& op) {
                               op.info()->mnemonic,
                               std::string(ir::AssertOp(op).message()),
                               {}});
-  llvm::BasicBlock *report = e.NewBlock("assert_failed"), *after = e.NewBlock("asserted");
-  b.CreateCondBr(any, report, after, llvm::MDBuilder(e.context()).createUnlikelyBranchWeights());
-  b.SetInsertPoint(report);
-  // The thread's first false element, and how many it has.
-  llvm::Value *element = e.I32(-1), *count = e.I32(0);
-  for (auto it = copies.firsts().rbegin(); it != copies.firsts().rend(); ++it) {
-    llvm::Value* bad = b.CreateNot(e.regs(condition)[static_cast<size_t>(*it)]);
-    element = b.CreateSelect(bad, e.threads().Element(layout, *it), element);
-    count = b.CreateAdd(count, b.CreateZExt(bad, b.getInt32Ty()));
-  }
-  if (condition->type().rank() == 0) element = e.I32(-1);  // none in particular
-  e.Ptx(b.getVoidTy(), TrapText(), "l,r,r,r,r,r,r",
-        {e.TrapRecord(), e.I32(site), e.blocks().Id(0), e.blocks().Id(1), e.blocks().Id(2), element, count}, true);
-  b.CreateBr(after);
-  b.SetInsertPoint(after);
+  const auto report = [&] {
+    // The thread's first false element, and how many it has.
+    llvm::Value *element = e.I32(-1), *count = e.I32(0);
+    for (auto it = copies.firsts().rbegin(); it != copies.firsts().rend(); ++it) {
+      llvm::Value* bad = b.CreateNot(e.regs(condition)[static_cast<size_t>(*it)]);
+      element = b.CreateSelect(bad, e.threads().Element(layout, *it), element);
+      count = b.CreateAdd(count, b.CreateZExt(bad, b.getInt32Ty()));
+    }
+    if (condition->type().rank() == 0) element = e.I32(-1);  // none in particular
+    e.Ptx(b.getVoidTy(), TrapText(), "l,r,r,r,r,r,r",
+          {e.TrapRecord(), e.I32(site), e.blocks().Id(0), e.blocks().Id(1), e.blocks().Id(2), element, count}, true);
+  };
+  e.When(any, report, /*rarely=*/true);
 }
 
 }  // namespace tile::codegen

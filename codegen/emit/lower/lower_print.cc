@@ -57,43 +57,40 @@ void LowerPrint(Emitter& e, const ir::Op& op) {
   const Layout one = Layout::Replicated({}, e.num_warps());
   llvm::Value* position = Copies(one).Share(e, {mine})[0];
 
-  llvm::BasicBlock *write = e.NewBlock("print"), *after = e.NewBlock("printed");
-  b.CreateCondBr(b.CreateICmpNE(position, e.I32(-1)), write, after);
-  b.SetInsertPoint(write);
-  llvm::Value* entry =
-      b.CreateAdd(b.CreateAdd(e.TrapRecord(), e.I64(sizeof(TileTrapRecord))), b.CreateZExt(position, b.getInt64Ty()));
-  const MemoryAccess weak{false, ir::MemoryOrdering::kWeak, ""};
-  llvm::Value* first = b.CreateIsNull(e.threads().number());
-  auto head = [&](size_t offset, llvm::Value* v) {
-    Store(e, weak, {entry, static_cast<int64_t>(offset)}, ir::Elem::kI32, {v}, first);
-  };
-  head(offsetof(TilePrintEntry, bytes), e.I32(static_cast<int64_t>(bytes)));
-  head(offsetof(TilePrintEntry, site), e.I32(number));
-  head(offsetof(TilePrintEntry, block), e.blocks().Id(0));
-  head(offsetof(TilePrintEntry, block) + 4, e.blocks().Id(1));
-  head(offsetof(TilePrintEntry, block) + 8, e.blocks().Id(2));
-  head(offsetof(TilePrintEntry, reserved), e.I32(0));
+  e.When(b.CreateICmpNE(position, e.I32(-1)), [&] {
+    llvm::Value* entry =
+        b.CreateAdd(b.CreateAdd(e.TrapRecord(), e.I64(sizeof(TileTrapRecord))), b.CreateZExt(position, b.getInt64Ty()));
+    const MemoryAccess weak{false, ir::MemoryOrdering::kWeak, ""};
+    llvm::Value* first = b.CreateIsNull(e.threads().number());
+    auto head = [&](size_t offset, llvm::Value* v) {
+      Store(e, weak, {entry, static_cast<int64_t>(offset)}, ir::Elem::kI32, {v}, first);
+    };
+    head(offsetof(TilePrintEntry, bytes), e.I32(static_cast<int64_t>(bytes)));
+    head(offsetof(TilePrintEntry, site), e.I32(number));
+    head(offsetof(TilePrintEntry, block), e.blocks().Id(0));
+    head(offsetof(TilePrintEntry, block) + 4, e.blocks().Id(1));
+    head(offsetof(TilePrintEntry, block) + 8, e.blocks().Id(2));
+    head(offsetof(TilePrintEntry, reserved), e.I32(0));
 
-  uint64_t offset = sizeof(TilePrintEntry);
-  for (const ir::Value* v : args) {
-    const ir::Type t = v->type();
-    const Layout& layout = e.layout(v);
-    const int size = ir::StorageBytes(t.elem());
-    // 4-bit elements take a byte each, pointers are numbers.
-    const ir::Elem stored = t.element().is_pointer()  ? ir::Elem::kI64
-                            : ir::IsSubByte(t.elem()) ? ir::Elem::kI8
-                                                      : t.elem();
-    llvm::Value* holds = e.threads().HoldsFirstCopy(layout);
-    const Copies copies(layout);
-    for (int r : copies.firsts()) {
-      llvm::Value* at = b.CreateMul(b.CreateZExt(e.threads().Element(layout, r), b.getInt64Ty()), e.I64(size));
-      Store(e, weak, {b.CreateAdd(entry, at), static_cast<int64_t>(offset)}, stored,
-            {e.regs(v)[static_cast<size_t>(r)]}, holds);
+    uint64_t offset = sizeof(TilePrintEntry);
+    for (const ir::Value* v : args) {
+      const ir::Type t = v->type();
+      const Layout& layout = e.layout(v);
+      const int size = ir::StorageBytes(t.elem());
+      // 4-bit elements take a byte each, pointers are numbers.
+      const ir::Elem stored = t.element().is_pointer()  ? ir::Elem::kI64
+                              : ir::IsSubByte(t.elem()) ? ir::Elem::kI8
+                                                        : t.elem();
+      llvm::Value* holds = e.threads().HoldsFirstCopy(layout);
+      const Copies copies(layout);
+      for (int r : copies.firsts()) {
+        llvm::Value* at = b.CreateMul(b.CreateZExt(e.threads().Element(layout, r), b.getInt64Ty()), e.I64(size));
+        Store(e, weak, {b.CreateAdd(entry, at), static_cast<int64_t>(offset)}, stored,
+              {e.regs(v)[static_cast<size_t>(r)]}, holds);
+      }
+      offset += RoundUp(static_cast<uint64_t>(t.num_elements() * size));
     }
-    offset += RoundUp(static_cast<uint64_t>(t.num_elements() * size));
-  }
-  b.CreateBr(after);
-  b.SetInsertPoint(after);
+  });
 }
 
 }  // namespace tile::codegen

@@ -173,19 +173,13 @@ class Work {
       if (!last_lane_only) set = b.CreateNot(set);
       writes = writes == nullptr ? set : b.CreateAnd(writes, set);
     }
-    llvm::BasicBlock *write = e_.NewBlock("write"), *written = e_.NewBlock("written");
-    if (writes != nullptr)
-      b.CreateCondBr(writes, write, written);
-    else
-      b.CreateBr(write);
-    b.SetInsertPoint(write);
     const bool words = FoldTakesWords(result);
-    for (int k = 0; k < results(); ++k) {
-      for (int i = 0; i < n_; ++i)
-        StoreVector(e_, {words ? Widened(e_, own[k][i]) : own[k][i]}, PartAt(result, base, part, k, i));
-    }
-    b.CreateBr(written);
-    b.SetInsertPoint(written);
+    e_.When(writes, [&] {
+      for (int k = 0; k < results(); ++k) {
+        for (int i = 0; i < n_; ++i)
+          StoreVector(e_, {words ? Widened(e_, own[k][i]) : own[k][i]}, PartAt(result, base, part, k, i));
+      }
+    });
   }
   std::vector<std::vector<Tuple>> ReadParts(const Layout& result, llvm::Value* base) {
     const bool words = FoldTakesWords(result);

@@ -95,23 +95,16 @@ class Table {
     llvm::Value* thread_part =
         part == nullptr ? nullptr : b.CreateXor(part, e.threads().LinearOfThread(lane_parts, warp_parts));
     for (const auto& [number, of_part] : values) {
-      llvm::BasicBlock* after = nullptr;
-      if (part != nullptr) {
-        llvm::BasicBlock* fill = e.NewBlock("fill");
-        after = e.NewBlock("filled");
-        b.CreateCondBr(b.CreateICmpEQ(thread_part, e.I32(static_cast<int64_t>(number))), fill, after);
-        b.SetInsertPoint(fill);
-      }
-      for (const auto& [at, first] : of_part) {
-        if (at % bytes != 0) continue;
-        Registers neighbours;
-        for (int i = 0; i < width; ++i) neighbours.push_back(of_part.at(at + static_cast<uint64_t>(i * size())));
-        StoreVector(e, neighbours,
-                    b.CreateGEP(b.getInt8Ty(), base_, b.CreateXor(thread, e.I32(static_cast<int64_t>(at)))));
-      }
-      if (after == nullptr) continue;
-      b.CreateBr(after);
-      b.SetInsertPoint(after);
+      llvm::Value* mine = part == nullptr ? nullptr : b.CreateICmpEQ(thread_part, e.I32(static_cast<int64_t>(number)));
+      e.When(mine, [&, &of_part = of_part] {
+        for (const auto& [at, first] : of_part) {
+          if (at % bytes != 0) continue;
+          Registers neighbours;
+          for (int i = 0; i < width; ++i) neighbours.push_back(of_part.at(at + static_cast<uint64_t>(i * size())));
+          StoreVector(e, neighbours,
+                      b.CreateGEP(b.getInt8Ty(), base_, b.CreateXor(thread, e.I32(static_cast<int64_t>(at)))));
+        }
+      });
     }
   }
 

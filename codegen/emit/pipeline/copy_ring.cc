@@ -105,18 +105,6 @@ class SlotCopies {
   llvm::Value* mine_;
 };
 
-// Threads that hold a copy of what others hold do nothing.
-template <class F>
-void ByOwners(Emitter& e, const SlotCopies& copies, const F& emit) {
-  if (copies.mine() == nullptr) return emit();
-  llvm::BasicBlock *mine = e.NewBlock("mine"), *done = e.NewBlock("done");
-  e.b().CreateCondBr(copies.mine(), mine, done);
-  e.b().SetInsertPoint(mine);
-  emit();
-  e.b().CreateBr(done);
-  e.b().SetInsertPoint(done);
-}
-
 }  // namespace
 
 CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs)
@@ -140,6 +128,8 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   for (const ir::Op* op : *copy.region(0)) {
     waits = waits || DecisionOf<Decision::kMakesMap>(*op) || (op->info()->is_access() && e.order().NeedsBarrier(*op));
   }
+  ir::Walk(copy.region(0),
+           [&](const ir::Op* op) { computes_in_workspace_ = computes_in_workspace_ || op->info()->has(ir::kWrites); });
   // TMA writes where threads may have written. Where none has, its first copies need not wait for what threads load meanwhile, as they would
   // behind this fence.
   if (tma_ && waits) FenceForAsync();
@@ -277,32 +267,25 @@ void CopyRing::FetchPiece(int piece, int warp) {
   int part = piece;
   while (part >= stage_.pieces(tile)) part -= stage_.pieces(tile++);
   llvm::Value *iv = b.CreateLoad(e_.scalar(loop_.operand(1))->getType(), ahead_), *at = FirstByte(Now(write_));
-  llvm::BasicBlock *fill = e_.NewBlock("fetch"), *filled = e_.NewBlock("fetched");
-  b.CreateCondBr(b.CreateLoad(b.getInt1Ty(), more_), fill, filled);
-  b.SetInsertPoint(fill);
-  const StagedTile& from = stage_.tiles[tile];
-  if (tma_) {
-    llvm::BasicBlock *start = e_.NewBlock("start"), *started = e_.NewBlock("started");
-    llvm::Value* starts = warp < 0 ? b.getTrue() : b.CreateICmpEQ(e_.threads().warp(), e_.I32(warp));
-    b.CreateCondBr(starts, start, started);
-    b.SetInsertPoint(start);
-    ByOneWarp([&] {
+  e_.When(b.CreateLoad(b.getInt1Ty(), more_), [&] {
+    const StagedTile& from = stage_.tiles[tile];
+    if (tma_) {
+      e_.When(warp < 0 ? b.getTrue() : b.CreateICmpEQ(e_.threads().warp(), e_.I32(warp)), [&] {
+        ByOneWarp([&] {
+          Compute(iv);
+          full_ = tma_->Begin(Now(write_), Now(write_phase_), mine_, from.bytes());
+          llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, at);
+          LoadByTma(e_, *from.load, from, b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
+        });
+      });
+    } else {
       Compute(iv);
-      full_ = tma_->Begin(Now(write_), Now(write_phase_), mine_, from.bytes());
-      llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, at);
-      LoadByTma(e_, *from.load, from, b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
-    });
-    b.CreateBr(started);
-    b.SetInsertPoint(started);
-  } else {
-    Compute(iv);
-    llvm::Value* first = b.CreateSub(at, e_.I32(part * stage_.piece_bytes));
-    FillSlot(*from.load, from, b.CreateGEP(b.getInt8Ty(), memory_, first), part, stage_.pieces(tile));
-  }
-  Step(write_, write_phase_);
-  if (piece + 1 == all) NextToFetch(iv);
-  b.CreateBr(filled);
-  b.SetInsertPoint(filled);
+      llvm::Value* first = b.CreateSub(at, e_.I32(part * stage_.piece_bytes));
+      FillSlot(*from.load, from, b.CreateGEP(b.getInt8Ty(), memory_, first), part, stage_.pieces(tile));
+    }
+    Step(write_, write_phase_);
+    if (piece + 1 == all) NextToFetch(iv);
+  });
   if (!tma_) EndCopies(e_);
 }
 
@@ -459,28 +442,17 @@ void CopyRing::Fetch(bool frees_stage) {
   // Addresses are there when the stage becomes free.
   if (only_computes_) Compute(iv);
   if (frees_stage) FreeStage();
-  llvm::BasicBlock* filled = nullptr;
-  if (only_computes_) {
-    if_ = more;
-    Bring(at);
-  } else {
-    llvm::BasicBlock* fill = e_.NewBlock("fetch");
-    filled = e_.NewBlock("fetched");
-    b.CreateCondBr(more, fill, filled);
-    b.SetInsertPoint(fill);
+  if (only_computes_) if_ = more;
+  e_.When(only_computes_ ? nullptr : more, [&] {
     if (tma_) {
       FillByTma(iv, at);
     } else {
-      Compute(iv);
+      if (!only_computes_) Compute(iv);
       Bring(at);
     }
-  }
-  Step(write_, write_phase_);
-  NextToFetch(iv);
-  if (filled != nullptr) {
-    b.CreateBr(filled);
-    b.SetInsertPoint(filled);
-  }
+    Step(write_, write_phase_);
+    NextToFetch(iv);
+  });
   if (!tma_) EndCopies(e_);
 }
 
@@ -511,17 +483,14 @@ void CopyRing::FillByTma(llvm::Value* iv, llvm::Value* at) {
 // Each iteration's come, in that iteration.
 void CopyRing::FetchLate() {
   auto& b = e_.b();
-  llvm::BasicBlock *fill = e_.NewBlock("fetch"), *filled = e_.NewBlock("fetched");
-  b.CreateCondBr(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), fill, filled);
-  b.SetInsertPoint(fill);
-  ByOneWarp([&] {
-    llvm::Value* phase = b.CreateXor(Now(late_phase_), e_.I32(TmaStages::kFirstFill ^ TmaStages::kFirstRead));
-    full_ = late_tma_->Begin(Now(current_), phase, mine_, BytesByTma(true));
-    Compute(e_.scalar(loop_.region(0)->arg(0)));
-    Bring(FirstByte(Now(current_)), /*for_late=*/true);
+  e_.When(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), [&] {
+    ByOneWarp([&] {
+      llvm::Value* phase = b.CreateXor(Now(late_phase_), e_.I32(TmaStages::kFirstFill ^ TmaStages::kFirstRead));
+      full_ = late_tma_->Begin(Now(current_), phase, mine_, BytesByTma(true));
+      Compute(e_.scalar(loop_.region(0)->arg(0)));
+      Bring(FirstByte(Now(current_)), /*for_late=*/true);
+    });
   });
-  b.CreateBr(filled);
-  b.SetInsertPoint(filled);
 }
 
 bool CopyRing::OnlyComputes() const {
@@ -540,9 +509,7 @@ bool CopyRing::OnlyComputes() const {
 void CopyRing::Compute(llvm::Value* iv) {
   const ir::Block& region = *copy_.region(0);
   // What is too large for registers comes by way of the block's workspace, from where copies of the stage before may still read.
-  bool writes = false;
-  ir::Walk(copy_.region(0), [&](const ir::Op* op) { writes = writes || op->info()->has(ir::kWrites); });
-  if (writes) {
+  if (computes_in_workspace_) {
     AwaitCopies(e_, 0);
     e_.Barrier();
   }
@@ -555,7 +522,7 @@ void CopyRing::Compute(llvm::Value* iv) {
       e_.Lower(*op);
     }
   }
-  if (writes) e_.Barrier();  // copies read what other threads wrote
+  if (computes_in_workspace_) e_.Barrier();  // copies read what other threads wrote
 }
 
 void CopyRing::Bring(llvm::Value* at, bool for_late) {
@@ -608,7 +575,7 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
     }
     // Too small for cp.async. The owners alone write, as they convert in place what they wrote without a barrier in between.
     stored_ = true;
-    ByOwners(e_, copies, [&] {
+    e_.When(copies.mine(), [&] {
       const Registers zeros(static_cast<size_t>(vector), e_.Constant(ir::Element::Number(box.elem()), 0));
       std::vector<Registers> got(firsts.size());
       for (size_t i = 0; i < firsts.size() + kBatch; ++i) {
@@ -623,7 +590,7 @@ void CopyRing::FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value*
 
 void CopyRing::ConvertSlot(const StagedTile& tile, llvm::Value* slot) {
   const SlotCopies copies(e_, tile, slot);
-  ByOwners(e_, copies, [&] {
+  e_.When(copies.mine(), [&] {
     const int vector = kVectorBytes * 8 / tile.loaded_bits, stored = kVectorBytes * 8 / tile.element_bits;
     llvm::Type* type = e_.RegisterType(tile.rounded->operand(0)->type().elem());
     const std::vector<int> firsts = copies.Firsts(vector);

@@ -161,6 +161,7 @@ class CopyRing {
   size_t begun_ = 0;                         // of this iteration's products, so far
   llvm::Value* if_ = nullptr;                // copies only where this holds; null: always
   bool only_computes_ = false;
+  bool computes_in_workspace_ = false;  // and so writes to memory
   bool read_by_wgmma_ = false;
   bool stored_ = false;         // stages get something by stores of threads
   bool fetches_later_ = false;  // this iteration's copies have not begun
