@@ -293,6 +293,29 @@ absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& 
   return built;
 }
 
+// The image that runs with any arguments, of the kernel whose products wgmma does not do, where ptxas found no registers (`why`) for all that
+// lives around those by wgmma: those of mma.sync it spills.
+absl::StatusOr<BuiltImage> BuildWithoutWgmma(const ir::Module& module, const ir::Function& function,
+                                             const CompileOptions& options, const absl::Status& why) {
+  const absl::Status fault = absl::InternalError(why.message());
+  if (!options.target->has(kWgmma)) return fault;
+  if (options.trace != nullptr && options.trace->on_remark) {
+    options.trace->on_remark(
+        absl::StrCat(module.Where(function.loc, function.pos), ": remark[product]: @", function.name,
+                     ": mma.sync does the products; wgmma and what lives around it exceed the registers"));
+  }
+  Target target = *options.target;
+  target.features &= ~(kWgmma | kTma);
+  CompileOptions now = options;
+  now.target = &target;
+  now.descriptors = now.joins_rounds = now.aligned = false;
+  absl::StatusOr<Begun> begun = Begin(module, function, now, ir::ImageKind::kCubin);
+  if (!begun.ok()) return begun.status();
+  GoOn(now, &*begun);
+  absl::StatusOr<BuiltImage> built = Finish(module, function, now, ir::ImageKind::kCubin, *std::move(begun));
+  return absl::IsResourceExhausted(built.status()) ? absl::StatusOr<BuiltImage>(fault) : std::move(built);
+}
+
 }  // namespace
 
 absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Function& function,
@@ -300,7 +323,9 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
   absl::StatusOr<Begun> begun = Begin(module, function, options, kind);
   if (!begun.ok()) return begun.status();
   GoOn(options, &*begun);
-  return Finish(module, function, options, kind, *std::move(begun));
+  absl::StatusOr<BuiltImage> built = Finish(module, function, options, kind, *std::move(begun));
+  if (absl::IsResourceExhausted(built.status())) return BuildWithoutWgmma(module, function, options, built.status());
+  return built;
 }
 
 absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
@@ -348,8 +373,12 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
   }
   std::vector<BuiltImage> images;
   for (Begun& begun : all) {
-    const bool regroups = begun.regroups;
+    const bool regroups = begun.regroups, general = &begun == &all.back();
     absl::StatusOr<BuiltImage> built = Finish(module, function, options, kind, std::move(begun));
+    if (absl::IsResourceExhausted(built.status())) {
+      if (!general) continue;  // another image serves the same arguments
+      built = BuildWithoutWgmma(module, function, options, built.status());
+    }
     if (!built.ok()) return built.status();
     const bool spreads = !built->compiled.spread.empty();
     if (regroups && built->assembled.spill_bytes > kFewSpills) continue;

@@ -100,6 +100,12 @@ void ReadLog(Assembled* result) {
   result->stack_bytes = NumberBefore(result->log, " bytes stack frame");
 }
 
+// It spills no more where instructions read or write all that lives, as those by wgmma do.
+absl::Status Rejection(const std::string& text) {
+  return absl::StrContains(text, "Register allocation failed") ? absl::ResourceExhaustedError(text)
+                                                               : absl::InternalError(text);
+}
+
 absl::StatusOr<Assembled> AssembleByLibrary(const std::string& library, const std::string& ptx, const std::string& arch,
                                             const AssembleOptions& options) {
   // -O of its own knows 0 and 3 only.
@@ -107,6 +113,7 @@ absl::StatusOr<Assembled> AssembleByLibrary(const std::string& library, const st
                                     "-Xptxas=-v"};
   if (options.line_info) words.push_back("-lineinfo");
   absl::StatusOr<Linked> linked = AssembleInProcess(library, ptx, words);
+  if (absl::IsInternal(linked.status())) return Rejection(std::string(linked.status().message()));
   if (!linked.ok()) return linked.status();
   Assembled result;
   result.cubin = std::move(linked->cubin);
@@ -143,7 +150,7 @@ struct PtxasRun {
     Assembled result;
     result.log = ReadAll(log);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      return absl::InternalError(
+      return Rejection(
           absl::StrCat("error[codegen.ptxas]: ptxas rejects the PTX of this kernel, which is an "
                        "error of the code generator:\n",
                        result.log));

@@ -30,7 +30,8 @@ struct Assembled {
   int stack_bytes = 0;
 };
 
-// NotFound if there is no assembler; Unavailable if it cannot be run; Internal with its words if it rejects the PTX.
+// NotFound if there is no assembler; Unavailable if it cannot be run; ResourceExhausted with its words if it finds no
+// registers for the kernel, Internal if it rejects the PTX for another reason.
 absl::StatusOr<Assembled> Assemble(const std::string& ptx, const std::string& arch, const AssembleOptions& options);
 
 // The same begun before there is PTX: ptxas takes 10 ms until it reads, in which LLVM may work. Dropped without Finish, it ends.

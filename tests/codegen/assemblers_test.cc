@@ -65,6 +65,26 @@ TEST_F(Assemblers, HaveLargePages) {
   EXPECT_EQ(access((folder_ + "/large").c_str(), R_OK), 0);
 }
 
+// As ptxas says it of wgmma beside a tile that lives on.
+constexpr char kNoRegisters[] =
+    "{ echo \"ptxas fatal : Register allocation failed with register count of '128'\"; exit 255; }";
+
+TEST_F(Assemblers, ThatFindNoRegistersForWgmma) {
+  UseScript(absl::StrCat("[ -p \"$in\" ] && exit 1\ngrep -q wgmma \"$in\" && ", kNoRegisters));
+  const absl::StatusOr<std::vector<BuiltImage>> images = Build(ProductText(128, 128, 64));
+  ASSERT_TRUE(images.ok()) << images.status();
+  ASSERT_FALSE(images->empty());
+  for (const BuiltImage& image : *images) EXPECT_FALSE(absl::StrContains(image.compiled.ptx, "wgmma"));
+  EXPECT_TRUE(absl::StrContains(images->back().compiled.ptx, "mma.sync"));
+  EXPECT_TRUE(images->back().image.requirements.empty());
+}
+
+TEST_F(Assemblers, ThatFindNoRegistersAtAll) {
+  UseScript(kNoRegisters);
+  const absl::Status why = Build(ProductText(128, 128, 64)).status();
+  EXPECT_TRUE(absl::IsInternal(why) && absl::StrContains(why.message(), "Register allocation failed")) << why;
+}
+
 TEST_F(Assemblers, ThatTakeNoPipe) {
   UseScript("[ -p \"$in\" ] && exit 1");
   const absl::StatusOr<Assembled> a = Assembly("sm_90a", {}).Finish(CompileText(ProductText(64, 64, 64), 90).ptx);
