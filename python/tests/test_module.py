@@ -124,3 +124,19 @@ def test_commands():
     command = [sys.executable, "-c", "import sys; sys.argv = ['tilevm', '--version']; from tilevm._tools import tilevm; tilevm()"]
     said = subprocess.run(command, capture_output=True, text=True)
     assert said.returncode == 0 and said.stdout.startswith("tilevm"), said
+
+
+def test_caches_of_others_tell_compilers_apart(tmp_path, monkeypatch):
+    from tilevm._module import digest_of_compiler
+
+    monkeypatch.delenv("TILEVM_TILEC", raising=False)
+    own = digest_of_compiler()
+    (tmp_path / "tilec").write_bytes(b"another compiler")
+    monkeypatch.setenv("TILEVM_TILEC", str(tmp_path / "tilec"))
+    other = digest_of_compiler()
+    assert other != own
+    (tmp_path / "newer").write_bytes(b"a newer one")
+    monkeypatch.setenv("TILEVM_TILEC", str(tmp_path / "newer"))
+    assert digest_of_compiler() not in (own, other)
+    monkeypatch.delenv("TILEVM_TILEC")
+    assert digest_of_compiler() == own

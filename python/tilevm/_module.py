@@ -1,6 +1,7 @@
 """Programs: loading them from any form, looking into them, compiling them, writing them."""
 from __future__ import annotations
 
+import functools
 import os
 
 from . import _tilevm
@@ -208,6 +209,25 @@ def _write(path: "Union[str, os.PathLike[str]]", data: bytes) -> None:
         if isinstance(error, OSError):
             error.filename = path
         raise
+
+
+def digest_of_compiler() -> str:
+    """For caches that others keep of what was compiled: another one for each build of the reader and of `tilec`, which TILEVM_TILEC may name."""
+    native = os.path.join(os.path.dirname(__file__), "_native")
+    return _digest_of(os.path.join(native, "lib", "libtilevm_forms.so.1"),
+                      os.environ.get("TILEVM_TILEC") or os.path.join(native, "bin", "tilec"))
+
+
+@functools.lru_cache(None)
+def _digest_of(*paths: str) -> str:
+    """Size and time of the files that are there."""
+    import hashlib
+
+    text = ""
+    for path in filter(os.path.exists, paths):
+        about = os.stat(path)
+        text += f"{path} {about.st_size} {about.st_mtime_ns};"
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def tool(name: str) -> str:

@@ -60,7 +60,7 @@ class Compiler:
     def version_string(self, original: "Any") -> "Callable[[], str]":
         def version() -> str:
             if self._tag is None:
-                self._tag = f"tilevm {__version__} {_digest_of_libraries(self._state.is_gpu)} for {_kind(self._state)}"
+                self._tag = f"tilevm {__version__} {_module.digest_of_compiler()} for {_kind(self._state)}"
             return self._tag
 
         return version
@@ -123,17 +123,3 @@ def _init(self: "Any", text: str, place: "Any", base: "Any", version: str) -> No
 
 def _kind(state: "State") -> str:
     return state.architecture if state.is_gpu else "cpu"
-
-
-def _digest_of_libraries(gpu: bool) -> str:
-    """Of a build: size and time of the libraries that compile."""
-    import hashlib
-
-    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "_native", "lib")
-    text = ""
-    for name in ("libtilevm_forms.so.1", *(("libtilec.so.1",) if gpu else ())):
-        path = os.path.join(folder, name)
-        if os.path.exists(path):
-            about = os.stat(path)
-            text += f"{name} {about.st_size} {about.st_mtime_ns};"
-    return hashlib.sha256(text.encode()).hexdigest()[:12]

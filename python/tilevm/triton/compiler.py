@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 import re
 
 from triton.backends.nvidia import compiler as _nvidia
@@ -37,21 +36,6 @@ def _foreign_options() -> "frozenset[str]":
     return frozenset(field.name for field in dataclasses.fields(compiler.HIPOptions))
 
 
-@functools.lru_cache(None)
-def _digest_of_libraries() -> str:
-    """Of a build: size and time of the libraries that compile."""
-    import hashlib
-
-    folder = os.path.join(os.path.dirname(os.path.dirname(__file__)), "_native", "lib")
-    text = ""
-    for name in ("libtilevm_forms.so.1", "libtilec.so.1"):
-        path = os.path.join(folder, name)
-        if os.path.exists(path):
-            about = os.stat(path)
-            text += f"{name} {about.st_size} {about.st_mtime_ns};"
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
 class TilevmBackend(_nvidia.CUDABackend):  # type: ignore[misc]
     """For targets of NVIDIA, while tilevm is installed in this process."""
 
@@ -66,7 +50,7 @@ class TilevmBackend(_nvidia.CUDABackend):  # type: ignore[misc]
     def hash(self) -> str:
         """Of what compiles: Triton keeps kernels on disk by it."""
         state = installed()
-        return f"tilevm-{__version__}-{_digest_of_libraries()}-{'gpu' if state and state.is_gpu else 'cpu'}-{self.target.arch}"
+        return f"tilevm-{__version__}-{_module.digest_of_compiler()}-{'gpu' if state and state.is_gpu else 'cpu'}-{self.target.arch}"
 
     def parse_options(self, opts: "Dict[str, Any]") -> "Any":
         options = super().parse_options(opts)
