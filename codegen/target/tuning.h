@@ -182,8 +182,10 @@ inline constexpr int64_t kExchangeBytes = 5;
 
 // --- products that exceed the registers (passes/split_products.cc) --------------------------------------------------
 
-// Accumulators of a block: three quarters of its registers, and of a thread, which needs the others for operands.
-inline constexpr int64_t kProductRegisters = Target::kRegisters / 4 * 3, kProductRegistersOfThread = 200;
+// Accumulators of a block, and the other tiles that its loop carries, in registers of the block and of a thread, which needs the rest for operands. Three
+// quarters of a block's are accumulators of attention in tiles of 256 queries, 128 keys, heads of 64, and a 64th rows beside these (8192 keys,
+// H200: whole 3.9 ms, in parts 5.0; with sinks, where 136 bytes spill, 1.45 and 1.62); all of them with heads of 128 (whole 20.5, in parts 6.4).
+inline constexpr int64_t kProductRegisters = Target::kRegisters / 32 * 25, kProductRegistersOfThread = 200;
 
 }  // namespace tile::codegen::tuning
 

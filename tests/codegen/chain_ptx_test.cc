@@ -2,8 +2,10 @@
 // left operand of the next without leaving the registers; a left operand that stays the same is brought into fragments once.
 #include <regex>
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
@@ -238,6 +240,27 @@ TEST(ChainPtx, ARingThatTmaFillsHasOnePositionOfEachKind) {
 TEST(ChainPtx, FewRowsAreSharedOverColumns) {
   const std::string ptx = Ptx("16", 80);
   EXPECT_GT(Count(ptx, "bar.sync") + Count(ptx, "barrier.sync"), 3);
+}
+
+// 256 rows, 128 columns of the first product: sums of the second in 64 columns, three quarters of the registers are sums, in 128 all.
+TEST(ChainPtx, SumsInThreeQuartersOfTheRegistersStayWhole) {
+  for (const auto& [columns, threads] : {std::pair("64", "512"), std::pair("128", "256")}) {
+    const std::string text =
+        absl::StrReplaceAll(kChain, {{"tile<MMx32xf32> -> tile<MMx32xf16>", "tile<MMx128xf32> -> tile<MMx128xf16>"},
+                                     {"tile<MMx32xf32>", "tile<MMx128xf32>"},
+                                     {"(32x32)", "(32x128)"},
+                                     {"tile<32x32xf16>", "tile<32x128xf16>"},
+                                     {"(32x64)", "(128xCC)"},
+                                     {"tile<32x64xf16>", "tile<128xCCxf16>"},
+                                     {"MMx64", "MMxCC"},
+                                     {"?x64x", "?xCCx"},
+                                     {"[%n, 64], strides = [64, 1]", "[%n, CC], strides = [CC, 1]"},
+                                     {"[64,1]", "[CC,1]"}});
+    const CompiledText c =
+        CompileText(absl::StrReplaceAll(text, {{"MM", "256"}, {"CC", columns}}), 90, "", /*descriptors=*/true);
+    EXPECT_EQ(c.error, "");
+    EXPECT_EQ(Count(c.ptx, absl::StrCat(".reqntid ", threads, "\n")), 1) << c.ptx.substr(0, 2000);
+  }
 }
 
 }  // namespace
