@@ -118,12 +118,11 @@ bool IsByWgmma(const Target& target, int num_warps, Op* mma) {
   return IsByWgmma(target, num_warps, Product{{mma, 0}, {mma, 1}});
 }
 
-bool MayFetch(const Target& target, int num_warps, Op* mma) {
-  const Product p = {{mma, 0}, {mma, 1}};
-  const auto mapped = [&](const StagedTile& tile) {
-    return mma->parent() == nullptr ? HostKnows(tile) : WhyNotByProducer(tile, *mma->parent()).ok();
-  };
-  return IsByWgmma(target, num_warps, p) && mapped(*p.lhs.tile) && mapped(*p.rhs.tile);
+bool WouldFetch(const Target& target, int num_warps, ir::Module* module, Op* mma) {
+  Op* loop = mma->parent();
+  if (loop == nullptr || loop->opcode() != Opcode::kFor) return false;
+  const std::vector<Product> products = Loop(module, loop).Find(target, num_warps, nullptr);
+  return std::any_of(products.begin(), products.end(), [&](const Product& p) { return &p.mma() == mma; });
 }
 
 bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Module* module, ir::Function* function,

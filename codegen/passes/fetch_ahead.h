@@ -34,8 +34,8 @@ bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Modu
 // Whether so many warps multiply its operands by wgmma, once TMA brings both.
 bool IsByWgmma(const Target& target, int num_warps, ir::Op* mma);
 
-// Whether that may move the product's operands, for wgmma of so many warps: what the product and its loads tell, without the loop.
-bool MayFetch(const Target& target, int num_warps, ir::Op* mma);
+// Whether that would move the product's operands, for wgmma of so many warps.
+bool WouldFetch(const Target& target, int num_warps, ir::Module* module, ir::Op* mma);
 
 }  // namespace tile::codegen
 

@@ -384,23 +384,23 @@ class Parts {
 };
 
 // Registers over all threads for sums that the product keeps apart until they are added to the others.
-int64_t Apart(const Target& target, bool by_tma, Op* mma) {
+int64_t Apart(const Target& target, bool by_tma, ir::Module* module, Op* mma) {
   constexpr int kTwoGroups = 8;
   if (SumsApart(target, tuning::kMaxWarps, *mma) == 0) return 0;
-  if (by_tma && MayFetch(target, kTwoGroups, mma)) return SumsApart(target, kTwoGroups, *mma);
+  if (by_tma && WouldFetch(target, kTwoGroups, module, mma)) return SumsApart(target, kTwoGroups, *mma);
   // A thread has half as many registers for sums where the same number is kept apart, and fragments beside them.
   return 2 * RegistersOf(mma->result(0)->type());
 }
 
 // Registers over all threads for what the loop carries, and for results of its products that don't.
-int64_t Held(const Target& target, bool by_tma, const Op& loop) {
+int64_t Held(const Target& target, bool by_tma, ir::Module* module, const Op& loop) {
   int64_t words = 0;
   for (int i = 0; i < loop.num_results(); ++i) {
     if (IsTile(loop.result(i))) words += RegistersOf(loop.result(i)->type());
   }
   WalkInside(loop, [&](Op& op) {
     if (!IsAnyProduct(op)) return;
-    words += Apart(target, by_tma, &op);
+    words += Apart(target, by_tma, module, &op);
     // Its registers are those of the product that adds to it, or that the loop carries.
     bool carried = NextOfSum(op) != nullptr;
     for (const ir::Use* use = op.result(0)->uses(); use != nullptr; use = use->next) {
@@ -538,7 +538,7 @@ std::vector<Op*> SplitLarge(const Target& target, bool by_tma, int64_t limit, ir
     const Op* loop = nullptr;
     ir::Walk(function->body(), [&](Op* op) {
       if (op->opcode() != Opcode::kFor || left.contains(op) || op->region(0) == nullptr) return;
-      if (Held(target, by_tma, *op) > limit && HoldsProduct(*op)) loop = op;
+      if (Held(target, by_tma, module, *op) > limit && HoldsProduct(*op)) loop = op;
     });
     if (loop == nullptr) return loops;
     left.insert(loop);
