@@ -456,14 +456,16 @@ int HeldDimIn(const Op& loop) {
 }
 
 // The dimension of what is stored that makes most products smaller, of these the longest one, of equal ones the one that is preferred; -1: none
-// does. `why`: not the first one.
+// does. `why`: not the longest one.
 int BestDim(Parts* parts, const Op& store, int preferred, std::string* why) {
   const auto shape = WrittenTile(store)->type().shape();
   int best = -1, most = 0;
+  int64_t longest = 0;
   for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
     std::string not_here = parts->WhyNot(d);
     if (!not_here.empty()) {
-      if (why->empty()) *why = std::move(not_here);
+      if (shape[static_cast<size_t>(d)] > longest) *why = std::move(not_here);
+      longest = std::max(longest, shape[static_cast<size_t>(d)]);
     } else if (const int64_t longer = best < 0 ? 1 : shape[static_cast<size_t>(d)] - shape[static_cast<size_t>(best)];
                parts->products() > most ||
                (parts->products() == most && (longer > 0 || (longer == 0 && d == preferred)))) {
