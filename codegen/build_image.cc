@@ -293,17 +293,21 @@ absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& 
   return built;
 }
 
+// What is done where ptxas found no registers for all that lives around products by wgmma, which it does not spill.
+void RemarkOfRegisters(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
+                       absl::string_view what) {
+  if (options.trace == nullptr || !options.trace->on_remark) return;
+  options.trace->on_remark(absl::StrCat(module.Where(function.loc, function.pos), ": remark[product]: @", function.name,
+                                        ": ", what, ": wgmma and what lives around it exceed the registers"));
+}
+
 // The image that runs with any arguments, of the kernel whose products wgmma does not do, where ptxas found no registers (`why`) for all that
 // lives around those by wgmma: those of mma.sync it spills.
 absl::StatusOr<BuiltImage> BuildWithoutWgmma(const ir::Module& module, const ir::Function& function,
                                              const CompileOptions& options, const absl::Status& why) {
   const absl::Status fault = absl::InternalError(why.message());
   if (!options.target->has(kWgmma)) return fault;
-  if (options.trace != nullptr && options.trace->on_remark) {
-    options.trace->on_remark(
-        absl::StrCat(module.Where(function.loc, function.pos), ": remark[product]: @", function.name,
-                     ": mma.sync does the products; wgmma and what lives around it exceed the registers"));
-  }
+  RemarkOfRegisters(module, function, options, "mma.sync does the products");
   Target target = *options.target;
   target.features &= ~(kWgmma | kTma);
   CompileOptions now = options;
@@ -376,7 +380,10 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
     const bool regroups = begun.regroups, general = &begun == &all.back();
     absl::StatusOr<BuiltImage> built = Finish(module, function, options, kind, std::move(begun));
     if (absl::IsResourceExhausted(built.status())) {
-      if (!general) continue;  // another image serves the same arguments
+      if (!general) {
+        RemarkOfRegisters(module, function, options, "an image is left out, as another one takes the same arguments");
+        continue;
+      }
       built = BuildWithoutWgmma(module, function, options, built.status());
     }
     if (!built.ok()) return built.status();

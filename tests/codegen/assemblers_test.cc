@@ -38,11 +38,15 @@ class Assemblers : public ::testing::Test {
     EXPECT_NE(module_, nullptr) << diags.ToString();
     CompileOptions options;
     options.target = FindTarget(90);
+    trace_.on_remark = [this](const std::string& line) { absl::StrAppend(&remarks_, line, "\n"); };
+    options.trace = &trace_;
     return BuildImages(*module_, *module_->functions[0], options, ir::ImageKind::kCubin);
   }
 
   std::string ptxas_, folder_;
   std::unique_ptr<ir::Module> module_;
+  Trace trace_;
+  std::string remarks_;
 };
 
 TEST_F(Assemblers, BeforeThereIsPtx) {
@@ -77,6 +81,8 @@ TEST_F(Assemblers, ThatFindNoRegistersForWgmma) {
   for (const BuiltImage& image : *images) EXPECT_FALSE(absl::StrContains(image.compiled.ptx, "wgmma"));
   EXPECT_TRUE(absl::StrContains(images->back().compiled.ptx, "mma.sync"));
   EXPECT_TRUE(images->back().image.requirements.empty());
+  EXPECT_TRUE(absl::StrContains(remarks_, "an image is left out")) << remarks_;
+  EXPECT_TRUE(absl::StrContains(remarks_, "mma.sync does the products")) << remarks_;
 }
 
 TEST_F(Assemblers, ThatFindNoRegistersAtAll) {
