@@ -293,6 +293,14 @@ absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& 
   return built;
 }
 
+absl::StatusOr<BuiltImage> BuildOne(const ir::Module& module, const ir::Function& function,
+                                    const CompileOptions& options, ir::ImageKind kind) {
+  absl::StatusOr<Begun> begun = Begin(module, function, options, kind);
+  if (!begun.ok()) return begun.status();
+  GoOn(options, &*begun);
+  return Finish(module, function, options, kind, *std::move(begun));
+}
+
 // What is done where ptxas found no registers for all that lives around products by wgmma, which it does not spill.
 void RemarkOfRegisters(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                        absl::string_view what) {
@@ -313,10 +321,7 @@ absl::StatusOr<BuiltImage> BuildWithoutWgmma(const ir::Module& module, const ir:
   CompileOptions now = options;
   now.target = &target;
   now.descriptors = now.joins_rounds = now.aligned = false;
-  absl::StatusOr<Begun> begun = Begin(module, function, now, ir::ImageKind::kCubin);
-  if (!begun.ok()) return begun.status();
-  GoOn(now, &*begun);
-  absl::StatusOr<BuiltImage> built = Finish(module, function, now, ir::ImageKind::kCubin, *std::move(begun));
+  absl::StatusOr<BuiltImage> built = BuildOne(module, function, now, ir::ImageKind::kCubin);
   return absl::IsResourceExhausted(built.status()) ? absl::StatusOr<BuiltImage>(fault) : std::move(built);
 }
 
@@ -324,10 +329,7 @@ absl::StatusOr<BuiltImage> BuildWithoutWgmma(const ir::Module& module, const ir:
 
 absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Function& function,
                                       const CompileOptions& options, ir::ImageKind kind) {
-  absl::StatusOr<Begun> begun = Begin(module, function, options, kind);
-  if (!begun.ok()) return begun.status();
-  GoOn(options, &*begun);
-  absl::StatusOr<BuiltImage> built = Finish(module, function, options, kind, *std::move(begun));
+  absl::StatusOr<BuiltImage> built = BuildOne(module, function, options, kind);
   if (absl::IsResourceExhausted(built.status())) return BuildWithoutWgmma(module, function, options, built.status());
   return built;
 }

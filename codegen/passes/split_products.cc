@@ -326,18 +326,21 @@ class Parts {
            dims[static_cast<size_t>(operand)] == need_.dims.at(user.operand(operand));
   }
 
+  // Its parts are operations of their own.
+  static bool IsMadeAnew(const Value& v) {
+    return v.def() != nullptr && (v.def()->opcode() == Opcode::kConstant || v.def()->opcode() == Opcode::kIota);
+  }
+
   void Retype(Block* body) {
     // While types are whole, as which uses take a part follows from them.
     for (const Value* v : need_.made) {
-      if (const Op* def = v->def();
-          def != nullptr && (def->opcode() == Opcode::kConstant || def->opcode() == Opcode::kIota))
-        ReplaceParts(v, body);
+      if (IsMadeAnew(*v)) ReplaceParts(v, body);
     }
     for (const Value* value : need_.made) {
       auto* v = const_cast<Value*>(value);
       const int dim = need_.dims.at(v);
+      if (IsMadeAnew(*v)) continue;
       Op* def = v->def();
-      if (def != nullptr && (def->opcode() == Opcode::kConstant || def->opcode() == Opcode::kIota)) continue;
       if (def != nullptr && def->opcode() == Opcode::kLoadView) {
         SplitAccess(module_, def, dim, kParts, body->arg(0));
       } else {
@@ -346,7 +349,7 @@ class Parts {
     }
   }
 
-  // What takes parts of a constant, which others may use, too, or of an iota, is given these.
+  // What takes parts of a constant or of an iota, which others may use, too, is given these.
   void ReplaceParts(const Value* v, Block* body) {
     ir::TypeContext& types = module_->types();
     Op* def = v->def();

@@ -213,9 +213,7 @@ def _write(path: "Union[str, os.PathLike[str]]", data: bytes) -> None:
 
 def digest_of_compiler() -> str:
     """For caches that others keep of what was compiled: another one for each build of the reader and of `tilec`, which TILEVM_TILEC may name."""
-    native = os.path.join(os.path.dirname(__file__), "_native")
-    return _digest_of(os.path.join(native, "lib", "libtilevm_forms.so.1"),
-                      os.environ.get("TILEVM_TILEC") or os.path.join(native, "bin", "tilec"))
+    return _digest_of(os.path.join(os.path.dirname(__file__), "_native", "lib", "libtilevm_forms.so.1"), _tool_path("tilec"))
 
 
 @functools.lru_cache(None)
@@ -230,13 +228,17 @@ def _digest_of(*paths: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def _tool_path(name: str) -> str:
+    return os.environ.get(f"TILEVM_{name.upper()}") or os.path.join(os.path.dirname(__file__), "_native", "bin", name)
+
+
 def tool(name: str) -> str:
     """The path of a command of this package: "tilevm", "tilec", unless TILEVM_TILEVM or TILEVM_TILEC names another one.
 
     Errors: UnavailableError if this package was built without it."""
     if name not in ("tilevm", "tilec"):
         raise argument_error(f"{name!r} is no command of this package", "name 'tilevm' or 'tilec'")
-    path = os.environ.get(f"TILEVM_{name.upper()}") or os.path.join(os.path.dirname(__file__), "_native", "bin", name)
+    path = _tool_path(name)
     if not os.path.exists(path):
         raise UnavailableError(f"error[python.no_tool]: this build of the package has no `{name}`\n"
                                "  fix: install a wheel that was built with it")

@@ -170,7 +170,7 @@ class Emitter {
   // Body of a reduce or scan: operands of its yield for these arguments (scalars).
   Registers InlineBody(const ir::Block& body, Operands args);
   llvm::BasicBlock* NewBlock(absl::string_view name);
-  // What `emit` emits is done where the condition (i1; null: always) holds, which is expected to be so `rarely`.
+  // What `emit` emits is done where the condition (i1; null: always) holds. `rarely`: it mostly does not.
   template <class Fn>
   void When(llvm::Value* condition, Fn&& emit, bool rarely = false) {
     if (condition == nullptr) return emit();
