@@ -112,6 +112,12 @@ bool HoldsProducts(const Op& loop) {
   return holds;
 }
 
+bool StandsBesideProducts(const Op& op) {
+  const Op* around = op.parent();
+  while (around != nullptr && !HoldsProducts(*around)) around = around->parent();
+  return around != nullptr;
+}
+
 bool WorksOnRows(const Op& mma) {
   if (!IsProduct(mma)) return false;
   return LeadsToRows(mma.result(0)) || ComesFromProduct(ir::ProductOp(mma).lhs());

@@ -21,6 +21,8 @@ bool IsProduct(const ir::Op& op);
 bool Multiplies(const ir::Op& loop);
 // Anywhere in the loop, also a scaled one.
 bool HoldsProducts(const ir::Op& loop);
+// A loop around the operation holds one, whose steps a branch in the operation would hold up.
+bool StandsBesideProducts(const ir::Op& op);
 
 bool WorksOnRows(const ir::Op& mma);
 

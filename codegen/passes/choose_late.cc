@@ -46,7 +46,7 @@ void ChooseLate(const Target& target, const Schedule& schedule, ir::Module* modu
     if (op->info()->has(ir::kLoop)) {
       for (const KeptLhs& kept : KeptLhsIn(schedule, *op)) Decide<Decision::kKeepsLhs>(module, kept.mma, kept.steps);
     }
-    if (target.has(kMaxOfThree) && CarriedMaximum(*op) != nullptr) Decide<Decision::kAsIntegers>(module, op, true);
+    if (target.has(kMaxOfThree) && TakesIntegers(*op)) Decide<Decision::kAsIntegers>(module, op, true);
     if (!HasFactorsOfOne(*op)) return;
     ir::Op* product = op->result(0)->uses()->owner;
     if (InstructionOf(*product) != kByWgmma || (!DecisionOf<Decision::kLate>(*product) && schedule.num_warps != 4))

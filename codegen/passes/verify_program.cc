@@ -62,8 +62,8 @@ class Judge {
     if (IsGpuOp(op, GpuOpcode::kConvertLayout) && !has_layouts_) return Fail(f, op, "there are no layouts yet");
     if (DecisionOf<Decision::kSkipsOnes>(*op) && !KeepsTimesOne(*op))
       return Fail(f, op, "does not keep what it multiplies by one");
-    if (DecisionOf<Decision::kAsIntegers>(*op) && CarriedMaximum(*op) == nullptr)
-      return Fail(f, op, "is no maximum that a loop goes on with, for which integers would do");
+    if (DecisionOf<Decision::kAsIntegers>(*op) && !TakesIntegers(*op))
+      return Fail(f, op, "is no maximum for which integers would do");
     if (!has_layouts_) return;
     if (IsGpuOp(op, GpuOpcode::kCopyAhead) && StageOf(*op).wide_places > 0 && !CopiesByTma(*op))
       return Fail(f, op, "has wide places, and TMA brings nothing");

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/reduce_body.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
@@ -19,12 +20,15 @@ bool IsMaximum(const Op& op) {
          !ir::FlushToZeroOp(op).flush_to_zero();
 }
 
+bool ReducesToMaximum(const Op& op) {
+  return ir::ReduceOp::Is(&op) && op.num_results() == 1 && op.operand(0)->type().elem() == ir::Elem::kF32 &&
+         IsCommutative(*op.region(0)) && IsMaximum(*op.region(0)->front());
+}
+
 }  // namespace
 
 const Value* CarriedMaximum(const Op& reduce) {
-  if (!ir::ReduceOp::Is(&reduce) || reduce.num_results() != 1 || reduce.operand(0)->type().elem() != ir::Elem::kF32)
-    return nullptr;
-  if (!IsCommutative(*reduce.region(0)) || !IsMaximum(*reduce.region(0)->front())) return nullptr;
+  if (!ReducesToMaximum(reduce)) return nullptr;
   const Value* result = reduce.result(0);
   while (true) {
     const ir::Use* use = result->uses();
@@ -39,6 +43,10 @@ const Value* CarriedMaximum(const Op& reduce) {
     const auto loop = other == result ? std::nullopt : ir::CarryingLoop::Around(other);
     return loop.has_value() && ir::IsInside(reduce.result(0), &loop->op()) ? other : nullptr;
   }
+}
+
+bool TakesIntegers(const Op& reduce) {
+  return CarriedMaximum(reduce) != nullptr || (ReducesToMaximum(reduce) && !StandsBesideProducts(reduce));
 }
 
 }  // namespace tile::codegen

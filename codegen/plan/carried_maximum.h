@@ -8,7 +8,9 @@
 // and that is mostly not negative. So where no %old of a warp is, it begins with %old and takes integers; a warp that finds a NaN so, which
 // maxf passes over, does it again with floats, as one does whose %old is negative (codegen/emit/lower/integer_maxima.h).
 //
-//   if (CarriedMaximum(*op) != nullptr) Decide<Decision::kAsIntegers>(module, op, true);   // once, in passes/choose_late.cc
+// A row of softmax has its maximum once, from which it is mostly the same: where that comes out negative or NaN, the warp does it again.
+//
+//   if (TakesIntegers(*op)) Decide<Decision::kAsIntegers>(module, op, true);   // once, in passes/choose_late.cc
 //
 // Pure functions.
 #ifndef TILE_CODEGEN_PLAN_CARRIED_MAXIMUM_H_
@@ -21,6 +23,8 @@ namespace tile::codegen {
 // What a loop carries, with which nothing but one maxf compares the maximum that this operation reduces f32 to; null: it is none, or used
 // otherwise.
 const ir::Value* CarriedMaximum(const ir::Op& reduce);
+// Such a maximum, or one beside which no product runs that a branch would hold up.
+bool TakesIntegers(const ir::Op& reduce);
 
 }  // namespace tile::codegen
 

@@ -51,21 +51,29 @@ Registers MaximaAsIntegers(Emitter& e, const std::vector<Registers>& rows, absl:
   llvm::BasicBlock *integers = e.NewBlock("integers"), *floats = e.NewBlock("floats"), *found = e.NewBlock("found");
   // What is rare stands apart: a branch that is taken costs.
   llvm::MDBuilder weights(e.context());
-  b.CreateCondBr(NoneIsNegative(e, old), integers, floats, weights.createLikelyBranchWeights());
+  if (old.empty()) {
+    b.CreateBr(integers);
+  } else {
+    b.CreateCondBr(NoneIsNegative(e, old), integers, floats, weights.createLikelyBranchWeights());
+  }
 
   b.SetInsertPoint(integers);
   Registers greatest;
-  Value* is_nan = b.getFalse();
-  for (size_t k = 0; k < rows.size(); ++k) {
-    greatest.push_back(GreatestOf(e, e.ToBits(old[k]), rows[k]));
-    is_nan = b.CreateOr(is_nan, b.CreateICmpUGT(greatest.back(), e.I32(kInfinity)));
-  }
-  Value* any_nan = AnyOfWarp(e, is_nan);
+  for (size_t k = 0; k < rows.size(); ++k)
+    greatest.push_back(GreatestOf(e, e.ToBits(old.empty() ? rows[k][0] : old[k]), rows[k]));
+  const auto any_is_wrong = [&] {  // NaN, or negative
+    Value* wrong = b.getFalse();
+    for (Value* v : greatest) wrong = b.CreateOr(wrong, b.CreateICmpUGT(v, e.I32(kInfinity)));
+    return AnyOfWarp(e, wrong);
+  };
+  // Beside what lanes exchange, if none can be negative. Else a thread may have had nothing but what stands behind the end of a row.
+  Value* wrong = old.empty() ? nullptr : any_is_wrong();
   for (const uint32_t lanes : exchanges) {
     for (Value*& v : greatest) v = Greater(e, v, ShuffleXor(e, v, lanes));
   }
+  if (wrong == nullptr) wrong = any_is_wrong();
   for (size_t k = 0; k < rows.size(); ++k) greatest[k] = e.FromBits(greatest[k], rows[k][0]->getType());
-  b.CreateCondBr(any_nan, floats, found, weights.createUnlikelyBranchWeights());
+  b.CreateCondBr(wrong, floats, found, weights.createUnlikelyBranchWeights());
   integers = b.GetInsertBlock();
 
   b.SetInsertPoint(floats);

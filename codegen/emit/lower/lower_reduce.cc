@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/emitter.h"
@@ -263,8 +264,8 @@ struct Reduction {
       for (const Tuple& t : Fold(e)) all.push_back(t[0]);
       return all;
     };
-    for (llvm::Value* v : MaximaAsIntegers(e, rows, exchanges, e.regs(CarriedMaximum(reduce)), as_floats))
-      own.push_back({v});
+    const Registers old = GoesOn(e) ? e.regs(CarriedMaximum(reduce)) : Registers();
+    for (llvm::Value* v : MaximaAsIntegers(e, rows, exchanges, old, as_floats)) own.push_back({v});
   }
 
   std::vector<Tuple> Fold(Emitter& e) {
@@ -275,10 +276,14 @@ struct Reduction {
     return folded;
   }
 
-  // A thread has many numbers of each row, and what is carried for the same rows in the same registers.
+  // A thread has many numbers of each row.
   bool TakesIntegers(Emitter& e) {
-    if (!DecisionOf<Decision::kAsIntegers>(op) || !work.warps().empty() || work.in_thread() < kLeastInThread)
-      return false;
+    return DecisionOf<Decision::kAsIntegers>(op) && work.in_thread() >= kLeastInThread &&
+           (GoesOn(e) || !StandsBesideProducts(op));
+  }
+  // What a loop carries for the same rows is in the same registers.
+  bool GoesOn(Emitter& e) {
+    if (CarriedMaximum(op) == nullptr || !work.warps().empty()) return false;
     const Layout &carried = e.layout(CarriedMaximum(op)), &reduced = e.layout(op.result(0));
     return result == reduced &&
            std::all_of(std::begin(kIns), std::end(kIns), [&](In in) { return carried.bases(in) == reduced.bases(in); });
