@@ -60,6 +60,20 @@ TEST(HalvesPtx, QuotientsShareReciprocalAndTest) {
   EXPECT_LT(rounded, second);
 }
 
+// Powers have no sign that the test would have to clear: it takes the greatest integer instead of a sum of magnitudes.
+TEST(HalvesPtx, QuotientsOfPowers) {
+  const std::string powers =
+      absl::StrReplaceAll(Rows(kShares), {{"%q = divf %w, %all", "%e = exp %w\n  %q = divf %e, %all"},
+                                          {"(%e: tile<f32>", "(%v: tile<f32>"},
+                                          {"addf %e,", "addf %v,"}});
+  const CompiledText c = Aligned(powers);
+  EXPECT_EQ(Count(c.ptx, " bra FIT;"), 32 / 8);
+  EXPECT_EQ(Count(c.ptx, "max.s32 most"), 32 / 8 * 7);
+  EXPECT_EQ(Count(c.ptx, "abs.f32"), 0);
+  EXPECT_EQ(Count(Aligned(powers, 80).ptx, "max.s32 most"), 0);
+  EXPECT_EQ(Count(Aligned(Rows(kShares)).ptx, "max.s32 most"), 0);
+}
+
 TEST(HalvesPtx, QuotientsOfManyDivisors) {
   const CompiledText c = Aligned(Rows(R"(
   %w = ftof %a : tile<1x4096xbf16> -> tile<1x4096xf32>

@@ -35,12 +35,16 @@ Value* Reciprocal(Emitter& e, Value* b) {
 }
 
 // PTX of a group. Operands: n quotients; n numerators; then, of one divisor for all, what the sum of the numerators must be less than (nothing is
-// if the divisor is not fit), the divisor and its reciprocal; else n divisors and n reciprocals.
+// if the divisor is not fit), the divisor and its reciprocal; else n divisors and n reciprocals. `no_signs`: no numerator is negative.
 class GroupText {
  public:
-  GroupText(size_t n, bool one_divisor) : n_(n), one_(one_divisor) {
+  GroupText(size_t n, bool one_divisor, bool no_signs) : n_(n), one_(one_divisor) {
     text_ = "{ .reg .pred fit; .reg .b32 u, least, most; .reg .f32 s, x;";
-    TestNumerators();
+    if (no_signs) {
+      TestWithoutSigns();
+    } else {
+      TestNumerators();
+    }
     if (one_) {
       absl::StrAppend(&text_, " setp.lt.and.f32 fit, s, ", Arg(2 * n_), ", fit;");
     } else {
@@ -79,6 +83,15 @@ class GroupText {
     }
     absl::StrAppend(&text_, " setp.ge.u32 fit, least, ", 2 * BitsOfPower(-kExponentOfA) - 1, ";");
   }
+  // The greatest instead of the sum, as the integer that is in its order: of those there is one of three. NaN divided by what fits is NaN.
+  void TestWithoutSigns() {
+    for (size_t i = 0; i < n_; ++i) {
+      absl::StrAppend(&text_, " mov.b32 u, ", Numerator(i), "; ",
+                      i == 0 ? "mov.b32 most, u;" : "max.s32 most, most, u;", " sub.u32 u, u, 1; ",
+                      i == 0 ? "mov.b32 least, u;" : "min.u32 least, least, u;");
+    }
+    absl::StrAppend(&text_, " setp.ge.u32 fit, least, ", BitsOfPower(-kExponentOfA) - 1, "; mov.b32 s, most;");
+  }
   void TestDivisors() {
     for (size_t i = 0; i < n_; ++i) {
       absl::StrAppend(&text_, " mov.b32 u, ", Divisor(i), "; sub.u32 u, u, ", BitsOfPower(-kExponentOfB), "; ",
@@ -98,7 +111,17 @@ class GroupText {
   std::string text_;
 };
 
-// What the sum of numerators must be less than.
+// A power, as it is or in a row of its own.
+bool HasNoSigns(const ir::Value* v) {
+  while (const ir::Op* def = v->def()) {
+    if (ir::ExpOp::Is(def) || ir::Exp2Op::Is(def)) return true;
+    if (!ir::ReshapeOp::Is(def) && !ir::BroadcastOp::Is(def)) return false;
+    v = def->operand(0);
+  }
+  return false;
+}
+
+// What the sum of numerators must be less than, or their greatest.
 Value* Limit(Emitter& e, Value* divisor) {
   auto& b = e.b();
   Value* above = b.CreateSub(e.ToBits(divisor), e.I32(BitsOfPower(-kExponentOfB)));
@@ -122,6 +145,7 @@ bool DividesTogether(Emitter& e, const ir::Op& op) {
 
 Registers EmitQuotients(Emitter& e, const ir::Op& op, Operands a, Operands b) {
   const ir::Elem elem = op.result(0)->type().elem();
+  const bool no_signs = e.target().has(kMaxOfThree) && HasNoSigns(op.operand(0));
   llvm::DenseMap<Value*, Value*> floats, reciprocals;
   const auto to_float = [&](Value* v) {
     Value*& known = floats[v];
@@ -144,7 +168,7 @@ Registers EmitQuotients(Emitter& e, const ir::Op& op, Operands a, Operands b) {
     }
     in.insert(in.end(), inverse.begin(), inverse.end());
     llvm::Type* type = e.b().getFloatTy();
-    const GroupText group(n, one);
+    const GroupText group(n, one, no_signs);
     llvm::Type* result = n == 1 ? type : llvm::StructType::get(e.context(), std::vector<llvm::Type*>(n, type));
     Value* all = e.Ptx(result, group.text(), group.constraints(), in, false);
     for (size_t i = 0; i < n; ++i) {
