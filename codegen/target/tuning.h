@@ -78,15 +78,15 @@ inline constexpr int64_t kLargestOfElements = 16;
 // blocks, 71.4 us; 61, four blocks, 67.1).
 inline constexpr int64_t kThreadRegisters = 64;
 // Beside data, where tiles need more: a part of it, in percent, and others. ptxas works on many elements at once (swiglu of bf16, 128 threads: 117
-// registers for 64 of data). Of rows, what is to be stored is packed beside them (softmax of 8192 bf16, 4 warps, H100: 80 registers of which 40 bytes are spilled, six
-// blocks, 95.9 us; 96, five blocks, 93.2).
+// registers for 64 of data). Rows are reduced and divided a few elements at a time (softmax of 8192 bf16, 4 warps: 80 registers, six blocks, H200 68.0 us, H100 95.2; 96, five
+// blocks, 73.5 and 94.1).
 struct Beside {
   int64_t of_data, other;
 };
 // Two blocks instead of one, if each thread then has so many registers beside its data (swiglu of f16, rows of 16384, 512 threads, H200: 70
 // registers, one block, 841 us; 64, two blocks, 732; of 512 rows 14.8, 12.6).
 inline constexpr int64_t kBesideOfTwo = 16;
-inline constexpr Beside kBesideRows = {0, 24}, kBesideElements = {50, 40};
+inline constexpr Beside kBesideRows = {0, 16}, kBesideElements = {50, 40};
 
 // Beside a tile that a loop walks over, and rows that it keeps, which are all live at once (plan/kept_rows.cc).
 inline constexpr int64_t kBesideKept = 32;
