@@ -10,6 +10,11 @@
 #include "ir/op_views.h"
 
 namespace tile::codegen {
+namespace {
+
+constexpr uint64_t kMostOnce = 1024, kOnceAlignment = 16;
+
+}  // namespace
 
 const ir::Op* OutermostOf(const ir::Op* op) {
   while (op->parent() != nullptr) op = op->parent();
@@ -25,6 +30,7 @@ bool IsInCopyingLoop(const ir::Op& op) {
 
 void SharedAccount::Begin(const ir::Function& function) {
   ir::Walk(function.body(), [&](const ir::Op* op) {
+    has_products_ = has_products_ || op->info()->family == ir::Family::kMma;
     if (!IsGpuOp(op, GpuOpcode::kFetchAhead)) return;
     last_ring_ = OutermostOf(op);
   });
@@ -93,6 +99,14 @@ void SharedAccount::Scratch(uint64_t bytes) {
   scratch_bytes_ = std::max(scratch_bytes_, bytes);
   if (bytes > scratch_user_.bytes && user_ != nullptr)
     scratch_user_ = {user_, bytes, "in which threads exchange elements"};
+}
+
+std::optional<uint64_t> SharedAccount::ReserveOnce(uint64_t bytes) {
+  if (user_ == nullptr || persistent_ || has_products_ || bytes > kMostOnce) return std::nullopt;
+  for (const ir::Op* around = user_->parent(); around != nullptr; around = around->parent()) {
+    if (around->info()->has(ir::kLoop)) return std::nullopt;
+  }
+  return Reserve(bytes, kOnceAlignment);
 }
 
 uint64_t SharedAccount::bytes() const {

@@ -6,6 +6,7 @@
 //   account.Begin(function);
 //   uint64_t at = account.Reserve(bytes, 16);        // for the whole run of the block
 //   account.Scratch(bytes);                          // until the next exchange
+//   account.ReserveOnce(bytes);                      // for one exchange that happens once; nothing: scratch memory will do
 //   account.Passed(op);                              // behind each operation
 //   account.Close();
 //   account.bytes(), account.Check(function)
@@ -16,6 +17,7 @@
 #define TILE_CODEGEN_PLAN_SHARED_ACCOUNT_H_
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -63,6 +65,9 @@ class SharedAccount {
   // runs. Whether another did before, or it was scratch memory.
   bool ReserveCopies(uint64_t bytes);
   void Scratch(uint64_t bytes);
+  // The offset of a few bytes which threads exchange in the operation that is served, and nobody uses before or after it: no barrier has to
+  // keep those apart. Nothing where the operation repeats, where blocks follow each other, and in kernels of products, whose rings take what there is.
+  std::optional<uint64_t> ReserveOnce(uint64_t bytes);
 
   // What Scratch can still give, as far as is known.
   uint64_t Left() const;
@@ -98,6 +103,7 @@ class SharedAccount {
   const bool persistent_;
   absl::flat_hash_map<const ir::Op*, Ring> ring_of_;
   absl::flat_hash_map<std::pair<const ir::Value*, const ir::Block*>, uint64_t> kept_;
+  bool has_products_ = false;
   const ir::Op* last_ring_ = nullptr;  // of the function's body, the last operation with a ring; null behind it
   bool scratch_beside_rings_ = false;  // scratch memory is used where they are in use, too
   std::vector<Gap> gaps_;

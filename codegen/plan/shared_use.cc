@@ -136,7 +136,7 @@ class Accountant {
     if (!DecisionOf<Decision::kJoinsExchange>(op)) {
       uint64_t bytes = 0;
       for (const Op* fold : ReducesTogether(op)) bytes += PartsBytes(*fold);
-      if (bytes > 0) account_.Scratch(bytes);
+      if (bytes > 0 && !account_.ReserveOnce(bytes)) account_.Scratch(bytes);
     }
     const Layout& end = ir::ScanOp::Is(&op) ? layout : total;
     for (int i = 0; i < op.num_results(); ++i) Exchange(end, LayoutOrScalar(op.result(i)), op.result(i));

@@ -320,5 +320,42 @@ entry @column(%a: tile<ptr<f16>>, %j: tile<i32>, %out: tile<ptr<f16>>) {
   EXPECT_GE(Count(c.ptx, "shfl.sync.idx"), 1);
 }
 
+// Warps exchange parts of a row in memory that nobody had before, unless the exchange comes again: then earlier readers must be done.
+TEST(MemoryPtx, ExchangesThatHappenOnceHaveMemoryOfTheirOwn) {
+  const std::string once = R"(
+entry @mean(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %n: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %i, %j, %k = get_tile_block_id
+  %xt = make_tensor_view %x, shape = [%n, 4096], strides = [4096, 1]
+  %yt = make_tensor_view %y, shape = [%n, 4096], strides = [4096, 1]
+  %xv = make_partition_view %xt : partition_view<tile=(1x4096)>
+  %yv = make_partition_view %yt : partition_view<tile=(1x4096)>
+BEGIN
+  %a = load_view_tko weak %xv[%i, 0]
+  %max = reduce %a dim=1 identities=[-inf] (%e, %m) {
+    %r = maxf %e, %m
+    yield %r
+  }
+  %max1 = reshape %max : tile<1x1xf32>
+  %below = subf %a, %max1
+  %sum = reduce %below dim=1 identities=[0.0] (%e, %m) {
+    %r = addf %e, %m
+    yield %r
+  }
+  %sum1 = reshape %sum : tile<1x1xf32>
+  %b = addf %below, %sum1
+  store_view_tko weak %b, %yv[%i, 0]
+END
+  return
+}
+)";
+  const auto barriers = [&](const char* begin, const char* end) {
+    return Count(Compiled90(absl::StrReplaceAll(once, {{"BEGIN", begin}, {"END", end}})).ptx, "bar.sync");
+  };
+  EXPECT_EQ(barriers("", ""), 2);
+  EXPECT_EQ(barriers("  for %at in (%i to %n, step %one) {", "  continue\n  }"), 4);
+}
+
 }  // namespace
 }  // namespace tile::codegen

@@ -119,6 +119,11 @@ llvm::Value* Emitter::Scratch(uint64_t bytes) {
   return memory;
 }
 
+llvm::Value* Emitter::ScratchOnce(uint64_t bytes) {
+  const std::optional<uint64_t> own = shared_.account().ReserveOnce(bytes);
+  return own ? shared_.Address(I32(static_cast<int64_t>(*own))) : Scratch(bytes);
+}
+
 int Emitter::AddSite(ir::ImageSite site) {
   sites_.push_back(std::move(site));
   return static_cast<int>(sites_.size()) - 1;

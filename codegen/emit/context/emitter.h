@@ -139,6 +139,8 @@ class Emitter {
   // Shared memory to exchange values through, valid until the next call. Begins after a barrier, so that earlier readers are
   // done; between writing and reading the caller needs Barrier().
   llvm::Value* Scratch(uint64_t bytes);
+  // The same for an operation that exchanges a few bytes once; without a barrier in front where it has memory of its own.
+  llvm::Value* ScratchOnce(uint64_t bytes);
   // bar.sync of the block; all earlier accesses of its threads are visible after it.
   void Barrier();
   Workspace& workspace() { return workspace_; }

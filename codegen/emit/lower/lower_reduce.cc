@@ -198,7 +198,7 @@ class Work {
     return all;
   }
   std::vector<std::vector<Tuple>> ShareParts(const std::vector<Tuple>& own, const Layout& result, bool last_lane_only) {
-    llvm::Value* base = e_.Scratch(PartsBytes(result));
+    llvm::Value* base = e_.ScratchOnce(PartsBytes(result));
     WriteParts(own, result, base, last_lane_only);
     e_.Barrier();
     return ReadParts(result, base);
@@ -308,7 +308,7 @@ void LowerReduce(Emitter& e, const ir::Op& op) {
     if (!all.back()->work.warps().empty()) bytes += all.back()->work.PartsBytes(all.back()->result);
   }
   if (bytes > 0) {
-    llvm::Value* base = e.Scratch(bytes);
+    llvm::Value* base = e.ScratchOnce(bytes);
     std::vector<llvm::Value*> at;
     for (auto& r : all) {
       at.push_back(base);
