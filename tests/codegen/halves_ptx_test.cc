@@ -60,18 +60,34 @@ TEST(HalvesPtx, QuotientsShareReciprocalAndTest) {
   EXPECT_LT(rounded, second);
 }
 
+std::string Shares(const char* power) {
+  return absl::StrReplaceAll(Rows(kShares),
+                             {{"%q = divf %w, %all", absl::StrCat("%p = ", power, " %w\n  %q = divf %p, %all")}});
+}
+
 // Powers have no sign that the test would have to clear: it takes the greatest integer instead of a sum of magnitudes.
 TEST(HalvesPtx, QuotientsOfPowers) {
-  const std::string powers =
-      absl::StrReplaceAll(Rows(kShares), {{"%q = divf %w, %all", "%e = exp %w\n  %q = divf %e, %all"},
-                                          {"(%e: tile<f32>", "(%v: tile<f32>"},
-                                          {"addf %e,", "addf %v,"}});
+  const std::string powers = Shares("exp2");
   const CompiledText c = Aligned(powers);
   EXPECT_EQ(Count(c.ptx, " bra FIT;"), 32 / 8);
   EXPECT_EQ(Count(c.ptx, "max.s32 most"), 32 / 8 * 7);
   EXPECT_EQ(Count(c.ptx, "abs.f32"), 0);
   EXPECT_EQ(Count(Aligned(powers, 80).ptx, "max.s32 most"), 0);
   EXPECT_EQ(Count(Aligned(Rows(kShares)).ptx, "max.s32 most"), 0);
+}
+
+// Eight share the test whether j may be added to the exponent; what passes it needs none to be divided.
+TEST(HalvesPtx, PowersThatAreDivided) {
+  const CompiledText c = Aligned(Shares("exp"));
+  EXPECT_EQ(Count(c.ptx, "vote.sync.all.pred"), 32 / 8);
+  EXPECT_EQ(Count(c.ptx, "max.NaN.f32"), 32 / 8 * 7 + 32);  // and of those that do not, each is clamped
+  EXPECT_EQ(Count(c.ptx, "ex2.approx.ftz.f32"), 2 * 32);
+  EXPECT_EQ(Count(c.ptx, "cvt.sat.f32.f32"), 0);
+  EXPECT_EQ(Count(c.ptx, " bra FIT;"), 32 / 8);
+  EXPECT_EQ(Count(c.ptx, "min.u32 least"), 0);
+  // Others are the library's.
+  const std::string kept = absl::StrReplaceAll(Shares("exp"), {{"divf %p, %all", "mulf %p, %all"}});
+  EXPECT_EQ(Count(Aligned(kept).ptx, "cvt.sat.f32.f32"), 32);
 }
 
 TEST(HalvesPtx, QuotientsOfManyDivisors) {

@@ -7,10 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/halves.h"
+#include "codegen/emit/elementwise/exponentials.h"
 #include "codegen/emit/elementwise/float_codes.h"
 #include "codegen/emit/elementwise/quotient_range.h"
 #include "ir/op_views.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -34,24 +36,24 @@ Value* Reciprocal(Emitter& e, Value* b) {
   return Fma(e, rough, error, rough);
 }
 
+// How it is found out that a group's numerators are in range.
+enum class Numerators {
+  kSummed,    // magnitudes, and their sum
+  kGreatest,  // none has a sign, so that the greatest integer tells
+  kKnown,     // they are
+};
+
 // PTX of a group. Operands: n quotients; n numerators; then, of one divisor for all, what the sum of the numerators must be less than (nothing is
-// if the divisor is not fit), the divisor and its reciprocal; else n divisors and n reciprocals. `no_signs`: no numerator is negative.
+// if the divisor is not fit), or a predicate where they are known, the divisor and its reciprocal; else n divisors and n reciprocals.
 class GroupText {
  public:
-  GroupText(size_t n, bool one_divisor, bool no_signs) : n_(n), one_(one_divisor) {
+  GroupText(size_t n, bool one_divisor, Numerators numerators) : n_(n), one_(one_divisor), numerators_(numerators) {
     text_ = "{ .reg .pred fit; .reg .b32 u, least, most; .reg .f32 s, x;";
-    if (no_signs) {
-      TestWithoutSigns();
+    if (numerators_ == Numerators::kKnown) {
+      absl::StrAppend(&text_, " @", Arg(2 * n_), " bra FIT;");
     } else {
-      TestNumerators();
+      Test();
     }
-    if (one_) {
-      absl::StrAppend(&text_, " setp.lt.and.f32 fit, s, ", Arg(2 * n_), ", fit;");
-    } else {
-      absl::StrAppend(&text_, " setp.lt.and.f32 fit, s, ", Float(BitsOfPower(kExponentOfA)), ", fit;");
-      TestDivisors();
-    }
-    absl::StrAppend(&text_, " @fit bra FIT;");
     for (size_t i = 0; i < n_; ++i)
       absl::StrAppend(&text_, " div.rn.f32 ", Arg(i), ", ", Numerator(i), ", ", Divisor(i), ";");
     absl::StrAppend(&text_, " bra DONE; FIT:");
@@ -63,7 +65,8 @@ class GroupText {
   std::string constraints() const {
     std::string all;
     for (size_t i = 0; i < n_; ++i) absl::StrAppend(&all, i == 0 ? "" : ",", "=&f");
-    for (size_t i = 0; i < n_ + (one_ ? 3 : 2 * n_); ++i) absl::StrAppend(&all, ",f");
+    for (size_t i = 0; i < n_ + (one_ ? 3 : 2 * n_); ++i)
+      absl::StrAppend(&all, i == n_ && numerators_ == Numerators::kKnown ? ",b" : ",f");
     return all;
   }
 
@@ -74,6 +77,20 @@ class GroupText {
   std::string Divisor(size_t i) const { return Arg(one_ ? 2 * n_ + 1 : 2 * n_ + i); }
   std::string ReciprocalOf(size_t i) const { return Arg(one_ ? 2 * n_ + 2 : 3 * n_ + i); }
 
+  void Test() {
+    if (numerators_ == Numerators::kGreatest) {
+      TestWithoutSigns();
+    } else {
+      TestNumerators();
+    }
+    if (one_) {
+      absl::StrAppend(&text_, " setp.lt.and.f32 fit, s, ", Arg(2 * n_), ", fit;");
+    } else {
+      absl::StrAppend(&text_, " setp.lt.and.f32 fit, s, ", Float(BitsOfPower(kExponentOfA)), ", fit;");
+      TestDivisors();
+    }
+    absl::StrAppend(&text_, " @fit bra FIT;");
+  }
   // The bits without the sign, less one, of which zero has the most; and a sum that is infinite or NaN if one of them is.
   void TestNumerators() {
     for (size_t i = 0; i < n_; ++i) {
@@ -108,6 +125,7 @@ class GroupText {
 
   const size_t n_;
   const bool one_;
+  const Numerators numerators_;
   std::string text_;
 };
 
@@ -121,13 +139,27 @@ bool HasNoSigns(const ir::Value* v) {
   return false;
 }
 
-// What the sum of numerators must be less than, or their greatest.
-Value* Limit(Emitter& e, Value* divisor) {
+Value* IsFit(Emitter& e, Value* divisor) {
   auto& b = e.b();
   Value* above = b.CreateSub(e.ToBits(divisor), e.I32(BitsOfPower(-kExponentOfB)));
-  Value* fit = b.CreateICmpULE(above, e.I32(BitsOfPower(kExponentOfB) - BitsOfPower(-kExponentOfB)));
+  return b.CreateICmpULE(above, e.I32(BitsOfPower(kExponentOfB) - BitsOfPower(-kExponentOfB)));
+}
+
+// What the sum of numerators must be less than, or their greatest.
+Value* Limit(Emitter& e, Value* divisor) {
   const auto constant = [&](double x) { return llvm::ConstantFP::get(divisor->getType(), x); };
-  return b.CreateSelect(fit, constant(std::ldexp(1.0, kExponentOfA)), constant(0));
+  return e.b().CreateSelect(IsFit(e, divisor), constant(std::ldexp(1.0, kExponentOfA)), constant(0));
+}
+
+// i1: all are powers that are in range as they are; null: that is not known.
+Value* ArePlain(Emitter& e, Operands numerators) {
+  llvm::SetVector<Value*> all;
+  for (Value* v : numerators) {
+    Value* plain = IsPlain(v);
+    if (plain == nullptr) return nullptr;
+    all.insert(plain);
+  }
+  return e.b().CreateAnd(all.getArrayRef());
 }
 
 }  // namespace
@@ -145,7 +177,8 @@ bool DividesTogether(Emitter& e, const ir::Op& op) {
 
 Registers EmitQuotients(Emitter& e, const ir::Op& op, Operands a, Operands b) {
   const ir::Elem elem = op.result(0)->type().elem();
-  const bool no_signs = e.target().has(kMaxOfThree) && HasNoSigns(op.operand(0));
+  const bool no_signs = HasNoSigns(op.operand(0));
+  Value* plain = no_signs && elem == ir::Elem::kF32 ? ArePlain(e, a) : nullptr;
   llvm::DenseMap<Value*, Value*> floats, reciprocals;
   const auto to_float = [&](Value* v) {
     Value*& known = floats[v];
@@ -159,7 +192,14 @@ Registers EmitQuotients(Emitter& e, const ir::Op& op, Operands a, Operands b) {
     const bool one = std::all_of(divisors.begin(), divisors.end(), [&](Value* v) { return v == divisors[0]; });
     Registers in, inverse;
     for (Value* v : a.subspan(first, n)) in.push_back(to_float(v));
-    if (one) in.push_back(Limit(e, to_float(divisors[0])));
+    const auto numerators = one && plain != nullptr                   ? Numerators::kKnown
+                            : no_signs && e.target().has(kMaxOfThree) ? Numerators::kGreatest
+                                                                      : Numerators::kSummed;
+    if (numerators == Numerators::kKnown) {
+      in.push_back(e.b().CreateAnd(plain, IsFit(e, to_float(divisors[0]))));
+    } else if (one) {
+      in.push_back(Limit(e, to_float(divisors[0])));
+    }
     for (Value* v : divisors.subspan(0, one ? 1 : n)) {
       in.push_back(to_float(v));
       Value*& known = reciprocals[v];
@@ -168,7 +208,7 @@ Registers EmitQuotients(Emitter& e, const ir::Op& op, Operands a, Operands b) {
     }
     in.insert(in.end(), inverse.begin(), inverse.end());
     llvm::Type* type = e.b().getFloatTy();
-    const GroupText group(n, one, no_signs);
+    const GroupText group(n, one, numerators);
     llvm::Type* result = n == 1 ? type : llvm::StructType::get(e.context(), std::vector<llvm::Type*>(n, type));
     Value* all = e.Ptx(result, group.text(), group.constraints(), in, false);
     for (size_t i = 0; i < n; ++i) {

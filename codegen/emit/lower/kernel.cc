@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/emit/context/symbol.h"
+#include "codegen/emit/elementwise/exponentials.h"
 #include "codegen/emit/elementwise/pairs.h"
 #include "codegen/emit/elementwise/quotients.h"
 #include "codegen/emit/lower/skip_ones.h"
@@ -50,6 +52,9 @@ void LowerElementwise(Emitter& e, const ir::Op& op, EmitFn fn) {
   if (TakesPairs(e, op)) return e.Set(op.result(0), EmitPairs(e, op, e.regs(op.operand(0)), IsInCopyingLoop(op)));
   if (DividesTogether(e, op)) {
     return e.Set(op.result(0), EmitQuotients(e, op, e.regs(op.operand(0)), e.regs(op.operand(1))));
+  }
+  if (RaisesTogether(e, op) && !StandsBesideProducts(op)) {
+    return e.Set(op.result(0), EmitExponentials(e, op, e.regs(op.operand(0))));
   }
   if (Registers narrow = NarrowQuotients(e, op); !narrow.empty()) return e.Set(op.result(0), std::move(narrow));
   if (Registers halves = EmitOnHalves(e, op, fn); !halves.empty()) return e.Set(op.result(0), std::move(halves));
