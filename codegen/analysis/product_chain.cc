@@ -22,17 +22,17 @@ bool KeepsRows(const Op& op) {
 class Worklist {
  public:
   void Add(const Value* v) {
-    if (v->type().is_tile() && v->type().rank() == 2 && seen_.insert(v).second) todo_.push_back(v);
+    if (v->type().is_tile() && v->type().rank() == 2 && seen_.insert(v).second) pending_.push_back(v);
   }
   const Value* Next() {
-    if (todo_.empty()) return nullptr;
-    const Value* v = todo_.back();
-    todo_.pop_back();
+    if (pending_.empty()) return nullptr;
+    const Value* v = pending_.back();
+    pending_.pop_back();
     return v;
   }
 
  private:
-  std::vector<const Value*> todo_;
+  std::vector<const Value*> pending_;
   absl::flat_hash_set<const Value*> seen_;
 };
 
