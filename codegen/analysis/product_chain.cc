@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "codegen/analysis/loop_around.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
@@ -87,8 +88,7 @@ const Op* NextOfSum(const Op& mma) {
 
 bool IsInvariant(const Op& mma, int operand) {
   const Value* v = mma.operand(operand);
-  const Op* loop = mma.parent();
-  while (loop != nullptr && !loop->info()->has(ir::kLoop)) loop = loop->parent();
+  const Op* loop = LoopAround(mma);
   if (loop == nullptr) return false;
   const ir::Block* home = v->def() != nullptr ? v->def()->block() : v->block();
   for (const ir::Block* b = home; b != nullptr; b = b->parent() != nullptr ? b->parent()->block() : nullptr) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "codegen/analysis/loop_around.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/schedule.h"
@@ -17,12 +18,6 @@ namespace {
 constexpr double kLatency = 700;             // cycles until a tile comes from the L2, where other blocks left it
 constexpr double kBytesOfInstruction = 512;  // moved by one load or copy of a warp
 constexpr double kInstructionsEach = 4;      // address, predicate, load, store to shared memory
-
-const ir::Op* LoopAround(const ir::Op& op) {
-  const ir::Op* parent = op.parent();
-  while (parent != nullptr && !parent->info()->has(ir::kLoop)) parent = parent->parent();
-  return parent;
-}
 
 double BytesOf(ir::Type t) { return static_cast<double>(t.num_elements()) * ir::MemoryBits(t.elem()) / 8; }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/loop_around.h"
 #include "codegen/plan/staging.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
@@ -102,10 +103,8 @@ void SharedAccount::Scratch(uint64_t bytes) {
 }
 
 std::optional<uint64_t> SharedAccount::ReserveOnce(uint64_t bytes) {
-  if (user_ == nullptr || persistent_ || has_products_ || bytes > kMostOnce) return std::nullopt;
-  for (const ir::Op* around = user_->parent(); around != nullptr; around = around->parent()) {
-    if (around->info()->has(ir::kLoop)) return std::nullopt;
-  }
+  if (user_ == nullptr || LoopAround(*user_) != nullptr || persistent_ || has_products_ || bytes > kMostOnce)
+    return std::nullopt;
   return Reserve(bytes, kOnceAlignment);
 }
 

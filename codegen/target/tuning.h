@@ -78,8 +78,8 @@ inline constexpr int64_t kLargestOfElements = 16;
 // blocks, 71.4 us; 61, four blocks, 67.1).
 inline constexpr int64_t kThreadRegisters = 64;
 // Beside data, where tiles need more: a part of it, in percent, and others. ptxas works on many elements at once (swiglu of bf16, 128 threads: 117
-// registers for 64 of data). Rows are reduced and divided a few elements at a time (softmax of 8192 bf16, 4 warps: 80 registers, six blocks, H200 70.0 us, H100 94.6; 96, five
-// blocks, 70.8 and 94.6).
+// registers for 64 of data). Rows are reduced and divided a few elements at a time (softmax of 8192 bf16, 4 warps: 80 registers, six blocks, H200
+// 70.0 us, H100 94.6; 96, five blocks, 70.8 and 94.6).
 struct Beside {
   int64_t of_data, other;
 };

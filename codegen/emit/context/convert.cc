@@ -158,6 +158,20 @@ llvm::Value* ShuffleFrom(Emitter& e, llvm::Value* value, llvm::Value* source) {
                   [&](llvm::Value* x) { return Shuffle32(e, llvm::Intrinsic::nvvm_shfl_sync_idx_i32, x, source, 31); });
 }
 
+Registers Merged(Emitter& e, const Registers& x, llvm::BasicBlock* from_x, const Registers& y,
+                 llvm::BasicBlock* from_y) {
+  Registers merged;
+  for (size_t r = 0; r < x.size(); ++r) {
+    llvm::PHINode* phi = x[r] == nullptr ? nullptr : e.b().CreatePHI(x[r]->getType(), 2);
+    if (phi != nullptr) {
+      phi->addIncoming(x[r], from_x);
+      phi->addIncoming(y[r], from_y);
+    }
+    merged.push_back(phi);
+  }
+  return merged;
+}
+
 llvm::Value* ShuffleXor(Emitter& e, llvm::Value* value, uint32_t mask) {
   return Shuffled(e, value, [&](llvm::Value* x) {
     return Shuffle32(e, llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, x, e.I32(mask), 31);

@@ -21,6 +21,10 @@ llvm::Value* AllOfWarp(Emitter& e, llvm::Value* condition);
 // The value of the lane `distance` below (`up`) or above this one; its own where there is none.
 llvm::Value* ShuffleBy(Emitter& e, llvm::Value* value, uint32_t distance, bool up);
 
+// At the beginning of a block: what comes from one block or another, each register by the way that was taken; null where both are.
+Registers Merged(Emitter& e, const Registers& x, llvm::BasicBlock* from_x, const Registers& y,
+                 llvm::BasicBlock* from_y);
+
 // Registers as shared memory holds them: i1 as i8, others as their bits. And back.
 llvm::Value* ToMemory(Emitter& e, llvm::Value* v);
 llvm::Value* FromMemory(Emitter& e, llvm::Value* bits, llvm::Type* type);

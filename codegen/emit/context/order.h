@@ -47,13 +47,6 @@ class Order {
 
 bool Acquires(const ir::Op& op);
 bool Releases(const ir::Op& op);
-// Any loop around it may run it again.
-inline bool StandsInLoop(const ir::Op& op) {
-  for (const ir::Op* at = op.parent(); at != nullptr; at = at->parent()) {
-    if (at->info()->has(ir::kLoop)) return true;
-  }
-  return false;
-}
 
 }  // namespace tile::codegen
 

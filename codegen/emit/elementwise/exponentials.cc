@@ -46,15 +46,9 @@ struct Split {
 };
 Split SplitPower(Emitter& e, Value* x) {
   auto& b = e.b();
-  const auto fma = [&](llvm::Intrinsic::ID id, Value* p, Value* q, Value* r) {
-    return b.CreateIntrinsic(
-        id, id == llvm::Intrinsic::fma ? llvm::ArrayRef<llvm::Type*>{x->getType()} : llvm::ArrayRef<llvm::Type*>{},
-        {p, q, r});
-  };
-  Value* integer = fma(llvm::Intrinsic::nvvm_fma_rm_f, x, Float(e, kLog2E), Float(e, kInteger));
+  Value* integer = b.CreateIntrinsic(llvm::Intrinsic::nvvm_fma_rm_f, {x, Float(e, kLog2E), Float(e, kInteger)});
   Value* whole = b.CreateFSub(integer, Float(e, kInteger));
-  Value* rest = fma(llvm::Intrinsic::fma, x, Float(e, kLog2E), b.CreateFNeg(whole));
-  rest = fma(llvm::Intrinsic::fma, x, Float(e, kLog2ERest), rest);
+  Value* rest = Fma(e, x, Float(e, kLog2ERest), Fma(e, x, Float(e, kLog2E), b.CreateFNeg(whole)));
   return {b.CreateIntrinsic(llvm::Intrinsic::nvvm_ex2_approx_ftz, {x->getType()}, {rest}), e.ToBits(integer)};
 }
 
@@ -112,14 +106,8 @@ Registers EmitExponentials(Emitter& e, const ir::Op& op, Operands x) {
       b.CreateBr(raised);
     }
     b.SetInsertPoint(raised);
-    Registers both;
-    for (size_t i = 0; i < floats.size(); ++i) {
-      llvm::PHINode* phi = b.CreatePHI(b.getFloatTy(), 2);
-      phi->addIncoming(powers[0][i], plain);
-      phi->addIncoming(powers[1][i], others);
-      both.push_back(phi);
-    }
-    for (Value* v : both) out.push_back(FromFloat(e, elem, v, ir::Rounding::kNearestEven, OutOfRange::kInfinity));
+    for (Value* v : Merged(e, powers[0], plain, powers[1], others))
+      out.push_back(FromFloat(e, elem, v, ir::Rounding::kNearestEven, OutOfRange::kInfinity));
   }
   return out;
 }

@@ -164,6 +164,10 @@ llvm::Value* ToSmall(Emitter& e, Elem to, llvm::Value* x, OutOfRange out_of_rang
 
 }  // namespace
 
+llvm::Value* Fma(Emitter& e, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+  return e.b().CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+}
+
 llvm::Value* IsNan(Emitter& e, llvm::Value* v) { return e.b().CreateFCmpUNO(v, v); }
 
 llvm::Value* SetLastBitIf(Emitter& e, llvm::Value* inexact, llvm::Value* f) {
@@ -243,9 +247,7 @@ llvm::Value* PairToF8(Emitter& e, Elem to, llvm::Value* low, llvm::Value* high) 
   }
   // x + 0 * x with one rounding is x, and NaN for an infinity.
   llvm::Constant* zero = llvm::ConstantFP::get(b.getFloatTy(), 0.0);
-  const auto with_nan = [&](llvm::Value* x) {
-    return b.CreateIntrinsic(llvm::Intrinsic::fma, {b.getFloatTy()}, {x, zero, x});
-  };
+  const auto with_nan = [&](llvm::Value* x) { return Fma(e, x, zero, x); };
   return b.CreateIntrinsic(llvm::Intrinsic::nvvm_ff_to_e4m3x2_rn, {with_nan(high), with_nan(low)});
 }
 

@@ -39,6 +39,9 @@ llvm::Value* ToFloat(Emitter& e, ir::Elem from, llvm::Value* v);
 // and bf16, nearest_away for tf32; zero and positive_inf for f8E8M0FNU. Smaller types take the nearest; f64 is exact.
 llvm::Value* FromFloat(Emitter& e, ir::Elem to, llvm::Value* x, ir::Rounding rounding, OutOfRange out_of_range);
 
+// a * b + c, of floats, rounded once.
+llvm::Value* Fma(Emitter& e, llvm::Value* a, llvm::Value* b, llvm::Value* c);
+
 // i1: the float, half, … is NaN.
 llvm::Value* IsNan(Emitter& e, llvm::Value* v);
 

@@ -26,10 +26,6 @@ constexpr size_t kGroup = 8;
 constexpr int kExponentOfA = QuotientRange::kNumerator, kExponentOfB = QuotientRange::kDivisor;
 constexpr uint32_t BitsOfPower(int exponent) { return static_cast<uint32_t>(127 + exponent) << 23; }
 
-Value* Fma(Emitter& e, Value* a, Value* b, Value* c) {
-  return e.b().CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
-}
-
 Value* Reciprocal(Emitter& e, Value* b) {
   Value* rough = e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_rcp_approx_ftz_f, {b});
   Value* error = Fma(e, e.b().CreateFNeg(b), rough, llvm::ConstantFP::get(b->getType(), 1.0));
@@ -178,7 +174,7 @@ bool DividesTogether(Emitter& e, const ir::Op& op) {
 Registers EmitQuotients(Emitter& e, const ir::Op& op, Operands a, Operands b) {
   const ir::Elem elem = op.result(0)->type().elem();
   const bool no_signs = HasNoSigns(op.operand(0));
-  Value* plain = no_signs && elem == ir::Elem::kF32 ? ArePlain(e, a) : nullptr;
+  Value* plain = no_signs ? ArePlain(e, a) : nullptr;
   llvm::DenseMap<Value*, Value*> floats, reciprocals;
   const auto to_float = [&](Value* v) {
     Value*& known = floats[v];

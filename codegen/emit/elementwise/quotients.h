@@ -5,9 +5,8 @@
 //
 // holds where nothing overflows and the rest is exact (codegen/emit/elementwise/quotient_range.h): kGroup quotients share one test of that, and
 // one branch to div.rn.f32. Zeros are numbers like others there, since masked rows are full of them; of powers, which have no sign, the test takes an
-// instruction less. Compared with div.rn.f32 on an H200: 198
-// million of the hardest cases, those next to the middle of two floats, and 600 million others; none differs.
-// codegen/emit/elementwise/quotients_test.cc has a part of them.
+// instruction less. Compared with div.rn.f32 on an H200: 198 million of the hardest cases, those next to the middle of two floats, and 600 million
+// others; none differs. codegen/emit/elementwise/quotients_test.cc has a part of them.
 #ifndef TILE_CODEGEN_EMIT_ELEMENTWISE_QUOTIENTS_H_
 #define TILE_CODEGEN_EMIT_ELEMENTWISE_QUOTIENTS_H_
 

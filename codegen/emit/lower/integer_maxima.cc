@@ -82,14 +82,7 @@ Registers MaximaAsIntegers(Emitter& e, const std::vector<Registers>& rows, absl:
   b.CreateBr(found);
 
   b.SetInsertPoint(found);
-  Registers out;
-  for (size_t k = 0; k < rows.size(); ++k) {
-    llvm::PHINode* phi = b.CreatePHI(usual[k]->getType(), 2);
-    phi->addIncoming(greatest[k], integers);
-    phi->addIncoming(usual[k], floats);
-    out.push_back(phi);
-  }
-  return out;
+  return Merged(e, greatest, integers, usual, floats);
 }
 
 }  // namespace tile::codegen

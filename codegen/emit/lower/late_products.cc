@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/emit/context/convert.h"
 #include "codegen/emit/lower/running_products.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
@@ -18,19 +19,6 @@
 
 namespace tile::codegen {
 namespace {
-
-// What comes from one block or another, each register by the way that was taken.
-Registers Merged(Emitter& e, const Registers& x, llvm::BasicBlock* from_x, const Registers& y,
-                 llvm::BasicBlock* from_y) {
-  Registers merged;
-  for (size_t r = 0; r < x.size(); ++r) {
-    llvm::PHINode* phi = e.b().CreatePHI(x[r]->getType(), 2);
-    phi->addIncoming(x[r], from_x);
-    phi->addIncoming(y[r], from_y);
-    merged.push_back(phi);
-  }
-  return merged;
-}
 
 // LLVM orders what has no effects by its users alone: these values, of 16 or 32 bits, are made here and not behind.
 void MakeHere(Emitter& e, const Registers& values) {

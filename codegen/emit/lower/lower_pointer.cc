@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "codegen/analysis/loop_around.h"
 #include "codegen/analysis/missing_fact.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/context/symbol.h"
@@ -155,7 +156,7 @@ void LowerStorePtr(Emitter& e, const ir::Op& op) {
 // Lives as long as the block that contains it, so each iteration of a loop may have the same memory, once no thread uses
 // it any more.
 void LowerAlloca(Emitter& e, const ir::Op& op) {
-  if (StandsInLoop(op) && !e.order().pending().empty()) e.Barrier();
+  if (LoopAround(op) != nullptr && !e.order().pending().empty()) e.Barrier();
   const ir::Elem elem = op.result(0)->type().element().pointee;
   const auto bytes = static_cast<uint64_t>(ir::AllocaOp(op).num_elem() * std::max(1, ir::MemoryBits(elem) / 8));
   const auto alignment = static_cast<uint64_t>(ir::AllocaOp(op).alignment());

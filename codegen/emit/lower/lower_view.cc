@@ -3,6 +3,7 @@
 // single elements. Elements outside of the tensor are not touched.
 #include <algorithm>
 
+#include "codegen/analysis/loop_around.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/lower/copied_load.h"
@@ -129,7 +130,7 @@ void LowerMakeGatherScatterView(Emitter& e, const ir::Op& op) { SameView(e, op);
 
 void LowerAllocShared(Emitter& e, const ir::Op& op) {
   // Every iteration of a loop gets the same memory, so it begins when no thread uses it any more.
-  if (StandsInLoop(op) && !e.order().pending().empty()) e.Barrier();
+  if (LoopAround(op) != nullptr && !e.order().pending().empty()) e.Barrier();
   const ir::Type type = op.result(0)->type();
   ViewValue view;
   for (int d = 0; d < type.rank(); ++d) {

@@ -1,7 +1,5 @@
 #include "codegen/emit/lower/skip_ones.h"
 
-#include <utility>
-
 #include "absl/container/flat_hash_set.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/plan/row_factors.h"
@@ -27,13 +25,7 @@ void MultiplyUnlessOnes(Emitter& e, const ir::Op& op, llvm::Value* (*multiply)(E
   b.CreateBr(scaled);
   scale = b.GetInsertBlock();
   b.SetInsertPoint(scaled);
-  for (size_t r = 0; r < values.size(); ++r) {
-    llvm::PHINode* phi = b.CreatePHI(values[r]->getType(), 2);
-    phi->addIncoming(values[r], before);
-    phi->addIncoming(products[r], scale);
-    products[r] = phi;
-  }
-  e.Set(op.result(0), std::move(products));
+  e.Set(op.result(0), Merged(e, values, before, products, scale));
 }
 
 }  // namespace tile::codegen

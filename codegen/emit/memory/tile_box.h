@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "codegen/analysis/facts.h"
+#include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/ptx_access.h"
 
 namespace tile::codegen {
@@ -133,17 +134,7 @@ Registers InEitherWidth(Emitter& e, int vector, llvm::Value* aligned, Fn&& fn) {
     b.CreateBr(after);
   }
   b.SetInsertPoint(after);
-  Registers out;
-  for (size_t r = 0; r < values[0].size(); ++r) {
-    if (values[0][r] == nullptr) {
-      out.push_back(nullptr);
-      continue;
-    }
-    llvm::PHINode* phi = b.CreatePHI(values[0][r]->getType(), 2);
-    for (int i = 0; i < 2; ++i) phi->addIncoming(values[i][r], ends[i]);
-    out.push_back(phi);
-  }
-  return out;
+  return Merged(e, values[0], ends[0], values[1], ends[1]);
 }
 
 }  // namespace tile::codegen
