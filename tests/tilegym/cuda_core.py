@@ -96,7 +96,7 @@ def make_launch(on, tensors):
         values = [a.item() if hasattr(a, "item") else a for a in arguments]
         for p in kernel.parameters:
             if p.element in ("f16", "bf16") and not p.is_pointer:
-                raise NotImplementedError("%s takes a number of type %s" % (kernel.name, p.element))
+                raise TypeError("%s takes a number of type %s" % (kernel.name, p.element))
         if on == "cpu":
             addresses = {i: v for i, (p, v) in enumerate(zip(kernel.parameters, values)) if p.is_pointer}
             kernel(*values, grid=config.grid, device="cpu", memory=tensors.memory(addresses))

@@ -6,6 +6,8 @@ until nothing new changes: mostly once or twice.
 """
 from __future__ import annotations
 
+import abc
+
 from . import _arith
 from ._carry import Unset, as_spec, flatten, merged, origins, rebuild, same, shape_of_nest, type_of
 from ._dtypes import BOOL, I32, I64, DType
@@ -49,7 +51,7 @@ class range:
              "loop in a function with @script.kernel or @script.function, by `for`")
 
 
-class _Traced:
+class _Traced(abc.ABC):
     """A loop operation. `specs`: what is carried, by variable and leaf; `tokens`: of which arrays, "w" (all accesses) or "r" (reads)."""
 
     def __init__(self, names: "Sequence[str]", values: "Sequence[Any]") -> None:
@@ -99,8 +101,9 @@ class _Traced:
 
     kind = "for"
 
+    @abc.abstractmethod
     def head(self, init: "List[Value]") -> "Any":
-        raise NotImplementedError
+        """The builder's loop, which carries `init`."""
 
     def _continue_unchanged(self) -> None:
         self.trace.end("continue", *self.arguments)
