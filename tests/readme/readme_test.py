@@ -1,4 +1,4 @@
-"""README's commands and those at the head of each example, run as they stand; output that is shown there is compared.
+"""The commands of README and docs/cli.md, and those at the head of each example, run as they stand; output that is shown there is compared.
 
     readme_test.py TILEVM TILEC
 """
@@ -17,9 +17,10 @@ TILEVM, TILEC = (os.path.abspath(a) for a in (sys.argv[1:3] if len(sys.argv) > 2
 ROOT = os.getcwd()
 
 # What a test cannot do: build and install everything.
-NOT_RUN = {"./install --wheel=dist && pip install dist/tilevm-*.whl cuda-tile torch",
-           "python -m tilevm.cutile examples/cutile/neighbours.py", "python -m tilevm.cutile examples/cutile/neighbours.py --wrong",
-           "bazel build //tools/tilec", "./install --prefix=$HOME/tilevm", "./install --wheel=dist && pip install dist/tilevm-*.whl"}
+NOT_RUN = {"./install --wheel=dist", "python3 -m venv .venv && . .venv/bin/activate && pip install dist/tilevm-*.whl",
+           "python -m tilevm.cutile examples/cutile/neighbours.py --wrong", "python -m tilevm.triton --check=full -m pytest tests/",
+           "bazel build //tools/tilec", "./install --prefix=$HOME/tilevm"}
+PAGES = ("README.md", "docs/cli.md")
 
 # Inputs that only the reader has.
 OF_THE_READER = {"sobel": "photo.png"}
@@ -49,7 +50,9 @@ class Case(unittest.TestCase):
 
 def commands(text):
     """(command, output shown below it) of each block of code."""
-    for block in re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        if language:
+            continue
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             line, _, shown = part.partition("\n")
             yield re.sub(r"\s+#.*", "", line), shown.strip("\n")
@@ -62,8 +65,10 @@ class Readme(Case):
         self.good("tilevm run examples/matmul.tile a.npy b.npy -o expected.npy")
         self.good("tilevm export examples/matmul.tile -o kernel.tilebc")
         assembler = not re.search(r"^ptxas +not found", self.good("tilec doctor"), re.MULTILINE)
-        with open(os.path.join(self.folder, "README.md"), encoding="utf-8") as f:
-            text = f.read()
+        text = ""
+        for page in PAGES:
+            with open(os.path.join(ROOT, page), encoding="utf-8") as f:
+                text += f.read()
         run, left = 0, set()
         for command, shown in commands(text):
             if command in NOT_RUN:

@@ -2,6 +2,7 @@
 because it asks git which files there are."""
 
 import argparse
+import importlib.util
 import pathlib
 import re
 import subprocess
@@ -281,6 +282,17 @@ def cpp_is_formatted(files):
     return linters.cpp_is_formatted(ROOT, files)
 
 
+def figures_are_drawn(_):
+    """docs/figures/*.svg are what figures.py draws."""
+    spec = importlib.util.spec_from_file_location("figures", ROOT / "docs/figures/figures.py")
+    figures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(figures)
+    for name, contents in figures.drawn().items():
+        path = ROOT / "docs/figures" / name
+        if not path.exists() or path.read_text(encoding="utf-8") != contents:
+            yield f"docs/figures/{name}: is not what docs/figures/figures.py draws: python3 docs/figures/figures.py"
+
+
 TOP = {
     ".bazelignore", ".bazelrc", ".ci", ".clang-format", ".clang-tidy", ".git-blame-ignore-revs", ".gitignore", "ARCHITECTURE.md",
     "BUILD.bazel", "CHANGELOG.md", "CONTRIBUTING.md", "GLOSSARY.md", "LICENSE", "README.md", "SECURITY.md", "WORKSPACE", "codegen", "docs",
@@ -302,7 +314,7 @@ def knowledge_stands_in_one_place(_):
 
 RULES = [
     comments_name_files_that_exist,
-    deps_are_what_is_included, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated,
+    deps_are_what_is_included, figures_are_drawn, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated,
     benchmarks_know_every_example, links_lead_somewhere,
         listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,
