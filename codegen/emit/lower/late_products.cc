@@ -210,9 +210,11 @@ void LateProducts::Keep(const ir::Op& mma) {
 }
 
 void LateProducts::EndRound() {
+  if (any() && !awaited_) Await(nullptr);
+}
+
+void LateProducts::GoAround(llvm::BasicBlock* from) {
   if (!any()) return;
-  if (!awaited_) Await(nullptr);
-  llvm::BasicBlock* from = e_.b().GetInsertBlock();
   for (Product& p : products_) {
     for (size_t i = 0; i < p.held.size(); ++i) p.held[i]->addIncoming(p.kept[i], from);
   }

@@ -7,6 +7,7 @@
 //     late.BeginBeside(scores)               //   behind the leader has begun: those of the iteration before begin, the leader ends
 //     late.Keep(mma)                         //   where a late product stands: what it will be done with
 //   late.EndRound();                         // where the body ends
+//   late.GoAround(from);                     // from this block, the last one of the body, the next iteration begins
 //   late.Drain(&values);                     // after the last iteration: those of it are done, what the loop carries is final
 #ifndef TILE_CODEGEN_EMIT_LOWER_LATE_PRODUCTS_H_
 #define TILE_CODEGEN_EMIT_LOWER_LATE_PRODUCTS_H_
@@ -33,6 +34,7 @@ class LateProducts {
   void TakeTurn();
   void Keep(const ir::Op& mma);
   void EndRound();
+  void GoAround(llvm::BasicBlock* from);
   void Drain(std::vector<Registers>* values);
 
  private:

@@ -223,7 +223,10 @@ void LowerFor(Emitter& e, const ir::Op& op) {
     copies->EndRound();
   }
   const auto [stepped, more] = StepOf(e, loop_op, iv);
-  iv->addIncoming(stepped, next);
+  // What ends a round may have branched.
+  llvm::BasicBlock* latch_end = b.GetInsertBlock();
+  late.GoAround(latch_end);
+  iv->addIncoming(stepped, latch_end);
   std::vector<Registers> final;
   for (const auto& phis : latch) final.push_back(AsRegisters(phis));
   // Asynchronous products must end before control flow joins.
@@ -240,7 +243,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   b.CreateBr(exit);
   for (size_t i = 0; i < latch.size(); ++i) {
     for (size_t r = 0; r < latch[i].size(); ++r) {
-      carried[i][r]->addIncoming(latch[i][r], next);
+      carried[i][r]->addIncoming(latch[i][r], latch_end);
       out[i][r]->addIncoming(final[i][r], last);
     }
   }
