@@ -1,5 +1,6 @@
 #include "codegen/passes/choose_mma.h"
 
+#include "codegen/analysis/all_rounds.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/copy_by_tma.h"
 #include "codegen/plan/mma_layout.h"
@@ -48,6 +49,8 @@ bool CanRunOn(const ir::Op& op) {
   const bool copied = copy != nullptr && CopyOf(op, 1) == copy && InstructionOf(op) == kByWgmma && !CopiesByTma(*copy);
   if (!copied && FetchOf(op) == nullptr) return false;
   if (copied && DecisionOf<Decision::kPieceBytes>(*copy)) return false;
+  // An iteration that ends early begins none for which the one before could be waited for.
+  if (!AllRoundsEnd(*op.parent())) return false;
   return GoesAround(op) && !DecisionOf<Decision::kPromotes>(op) && !DecisionOf<Decision::kHeld>(op);
 }
 

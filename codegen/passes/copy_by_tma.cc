@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/all_rounds.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/late_products.h"
 #include "codegen/plan/made_map.h"
@@ -15,7 +16,6 @@
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
-#include "ir/loops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -25,13 +25,8 @@ using ir::Op;
 
 // Nothing but the last operation of the loop's body leads on from an iteration, or ends the kernel.
 bool AllIterationsEnd(const Op& loop) {
-  bool all = ir::CarryingLoop(loop).latch() != nullptr;
-  ir::Walk(loop.region(0), [&](const Op* op) {
-    const bool branches = ir::BreakOp::Is(op) || ir::ContinueOp::Is(op);
-    const bool leaves = ir::ReturnOp::Is(op) || ir::AssertOp::Is(op) ||
-                        (branches && op != loop.region(0)->back() && ir::TargetOf(*op) == &loop);
-    all = all && !leaves;
-  });
+  bool all = AllRoundsEnd(loop);
+  ir::Walk(loop.region(0), [&](const Op* op) { all = all && !ir::AssertOp::Is(op); });
   return all;
 }
 

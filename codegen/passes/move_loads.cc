@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/all_rounds.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/tile_value.h"
 #include "codegen/passes/unused.h"
@@ -83,12 +84,8 @@ bool LoopLoads::CanCopy(const Value* v, int* tiles, absl::flat_hash_set<const Va
 }
 
 bool LoopLoads::AllRoundsRun() const {
-  bool all = true;
-  ir::Walk(body_, [&](const Op* op) {
-    const bool branches = ir::BreakOp::Is(op) || ir::ContinueOp::Is(op);
-    const bool leaves = ir::ReturnOp::Is(op) || (branches && op != body_->back() && ir::TargetOf(*op) == loop_);
-    all = all && !leaves && !ir::AssertOp::Is(op);
-  });
+  bool all = AllRoundsEnd(*loop_);
+  ir::Walk(body_, [&](const Op* op) { all = all && !ir::AssertOp::Is(op); });
   return all;
 }
 

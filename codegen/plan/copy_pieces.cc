@@ -4,11 +4,11 @@
 #include <optional>
 #include <vector>
 
+#include "codegen/analysis/all_rounds.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
 #include "codegen/target/tuning.h"
-#include "ir/loops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -19,16 +19,6 @@ using ByWgmma = std::function<bool(const Op&)>;
 
 constexpr int64_t kRows = 16, kColumns = 8;  // of an instruction
 constexpr int64_t kLeastBytes = 1024;        // the alignment of what is swizzled by 128 bytes
-
-// All iterations come to all products: pieces are counted.
-bool AllRoundsRun(const Op& loop) {
-  bool all = true;
-  ir::Walk(loop.region(0), [&](const Op* op) {
-    const bool branches = ir::BreakOp::Is(op) || ir::ContinueOp::Is(op);
-    all = all && !ir::ReturnOp::Is(op) && !(branches && op != loop.region(0)->back() && ir::TargetOf(*op) == &loop);
-  });
-  return all;
-}
 
 // The one product that reads result i, if it can take it in pieces.
 const Op* ProductOf(const Target& target, const Op& copy, const StageLayout& stage, int i) {
@@ -69,7 +59,8 @@ std::optional<Pieces> PiecesOf(const Target& target, const Op& copy, const ByWgm
     p.whole = p.whole || whole;
     p.least = std::max(p.least, whole ? tile.slot_bytes() : tile.chunk_bytes());
   }
-  if (!ComeInOrder(*copy.block(), p.products) || !AllRoundsRun(*copy.parent())) return std::nullopt;
+  // Pieces are counted: all iterations must come to all products.
+  if (!ComeInOrder(*copy.block(), p.products) || !AllRoundsEnd(*copy.parent())) return std::nullopt;
   return p;
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/all_rounds.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma_layout.h"
@@ -44,6 +45,7 @@ bool Apart(const Op& copy, Fn&& is_late) {
 // Why not, for any reason but who brings its operands, and what was decided about products.
 std::string WhyNeverLate(const Op& mma, const Op& copy) {
   if (CopyOf(mma, 0) != nullptr || IsInvariant(mma, 0)) return "its left operand is not made in the iteration";
+  if (!AllRoundsEnd(*mma.parent())) return "an iteration may end before its last operation";
   if (CarriedSums(mma) < 0) return "its result is needed before the next iteration";
   const std::vector<const Op*> leaders = LeadersOf(*mma.parent());
   for (const Op* leader : leaders) {

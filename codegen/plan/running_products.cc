@@ -1,5 +1,6 @@
 #include "codegen/plan/running_products.h"
 
+#include "codegen/analysis/all_rounds.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma_layout.h"
 #include "codegen/plan/staging.h"
@@ -23,6 +24,7 @@ std::string WhyNotRunning(const Op& mma) {
   const Op* copy = CopyOf(mma, 1);
   if (copy == nullptr || copy->parent() != mma.parent() || mma.block() != copy->block())
     return "its right operand is not copied ahead in its loop";
+  if (!AllRoundsEnd(*mma.parent())) return "an iteration may end before its last operation";
   if (DecisionOf<Decision::kPieceBytes>(*copy)) return "its operands come one by one";
   if (StageOf(*copy).widens_apart(static_cast<size_t>(mma.operand(1)->index())))
     return "its right operand is widened in the iteration";

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/all_rounds.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
@@ -115,7 +116,8 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
       stages_(e.plan().stages),
       late_(HasLateProducts(copy)),
       apart_(ComesApart(copy, stages_)),
-      keeps_(KeepsStage(copy)) {
+      keeps_(KeepsStage(copy)),
+      all_end_(AllRoundsEnd(loop)) {
   auto& b = e.b();
   bool used = false;
   memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.ring_bytes(stages_)), &used);
@@ -318,7 +320,7 @@ void CopyRing::Advance() {
     FillWide();
   }
   // Copies of several widths take many registers: where products of the iteration before still run, they begin before this one's.
-  fetches_later_ = read_by_wgmma_ && (!keeps_ || tma_ || only_computes_);
+  fetches_later_ = read_by_wgmma_ && all_end_ && (!keeps_ || tma_ || only_computes_);
   begun_ = 0;
   if (!fetches_later_) Fetch(false);
 }

@@ -141,9 +141,10 @@ class CopyRing {
   const ir::Op& copy_;
   const StageLayout stage_;
   const int stages_;
-  const bool late_;   // a product reads the stage of the iteration before
-  const bool apart_;  // its operands come apart from the others
-  const bool keeps_;  // a product of the iteration before reads its stage until this one waits for products
+  const bool late_;     // a product reads the stage of the iteration before
+  const bool apart_;    // its operands come apart from the others
+  const bool keeps_;    // a product of the iteration before reads its stage until this one waits for products
+  const bool all_end_;  // every iteration comes to its products
   std::optional<TmaStages> tma_, late_tma_;
   std::optional<WidePlaces> wide_;
   bool widens_beside_ = true, read_late_ = false;  // only late products read wide places; some do
