@@ -153,7 +153,10 @@ class Judge {
       for (int64_t other : stage.offsets) {
         if (other > stage.offsets[i]) end = std::min(end, other);
       }
-      if (stage.offsets[i] % 128 != 0 || stage.offsets[i] + stage.InStage(i).slot_bytes() > end) {
+      const int64_t alignment = stage.InStage(i).alignment();
+      if (stage.bytes % alignment != 0)
+        return absl::StrCat("stages of ", stage.bytes, " bytes, one after another, are not multiples of ", alignment);
+      if (stage.offsets[i] % alignment != 0 || stage.offsets[i] + stage.InStage(i).slot_bytes() > end) {
         return absl::StrCat("result ", i, " of ", stage.InStage(i).slot_bytes(), " bytes lies at ", stage.offsets[i],
                             " of a stage, before ", end);
       }

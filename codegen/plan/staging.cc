@@ -135,14 +135,26 @@ bool StageLayout::shares_slot(size_t i) const {
 
 namespace {
 
+int64_t RoundUp(int64_t bytes, int64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
+
+// Of all tiles, as they are loaded and as they are read.
+int64_t AlignmentOf(const StageLayout& stage) {
+  int64_t most = 1;
+  for (size_t i = 0; i < stage.tiles.size(); ++i)
+    most = std::max({most, stage.tiles[i].alignment(), stage.InStage(i).alignment()});
+  return most;
+}
+
 // The places behind the stages.
 void PlaceWidened(const Op& fetch, StageLayout* stage) {
   stage->wide_places = static_cast<int>(DecisionOf<Decision::kWidePlaces>(fetch).value_or(0));
   for (size_t i = 0; i < stage->tiles.size(); ++i) {
     const bool wide = stage->widens_apart(i);
+    if (wide) stage->wide_bytes = RoundUp(stage->wide_bytes, stage->tiles[i].alignment());
     stage->wide_offsets.push_back(wide ? stage->wide_bytes : -1);
     if (wide) stage->wide_bytes += stage->tiles[i].slot_bytes();
   }
+  stage->wide_bytes = RoundUp(stage->wide_bytes, AlignmentOf(*stage));
 }
 
 }  // namespace
@@ -159,9 +171,11 @@ StageLayout PlanStage(const Op& fetch) {
     const auto end = stage.tiles.begin() + static_cast<int64_t>(i);
     const auto same = std::find_if(stage.tiles.begin(), end, [&](const StagedTile& t) { return tile.lies_like(t); });
     const bool shared = same != end;
+    if (!shared) stage.bytes = RoundUp(stage.bytes, stage.InStage(i).alignment());
     stage.offsets.push_back(shared ? stage.offsets[static_cast<size_t>(same - stage.tiles.begin())] : stage.bytes);
     if (!shared) stage.bytes += stage.InStage(i).slot_bytes();
   }
+  stage.bytes = RoundUp(stage.bytes, AlignmentOf(stage));
   return stage;
 }
 
@@ -194,6 +208,7 @@ StageLayout StageOf(const Op& fetch) {
   PlaceWidened(fetch, &stage);
   for (size_t i = 0; i < stage.tiles.size(); ++i)
     stage.bytes = std::max(stage.bytes, stage.offsets[i] + stage.InStage(i).slot_bytes());
+  stage.bytes = RoundUp(stage.bytes, AlignmentOf(stage));
   return stage;
 }
 

@@ -34,6 +34,8 @@ struct StagedTile : LoadedOperand {
   int64_t chunk_elements() const { return swizzle * 8 / element_bits; }
   int64_t chunk_bytes() const { return rows() * swizzle; }
   bool fits_tma() const;
+  // Where it may begin: eight rows are swizzled alike, from such an address on.
+  int64_t alignment() const { return std::max(128, 8 * swizzle); }
   // Before threads widen it, where they do that in a place of its own.
   StagedTile AsLoaded() const;
   // The first of so many parts along the contiguous dimension, whole chunks; the others lie behind it.
@@ -67,9 +69,9 @@ const ir::Op* CopyIn(const ir::Op& loop);
 // Slots of a stage, one per result: where they begin, and the bytes of all. Results that one load brings share a slot.
 struct StageLayout {
   std::vector<StagedTile> tiles;
-  std::vector<int64_t> offsets;  // bytes, multiples of 128; of tiles that fit TMA, of 1024
-  int64_t bytes = 0;
-  int64_t piece_bytes = 0;  // of a ring of pieces (copy_pieces.h); 0: its unit is the stage
+  std::vector<int64_t> offsets;  // bytes, multiples of the tiles' alignments
+  int64_t bytes = 0;             // the same, since the next stage follows
+  int64_t piece_bytes = 0;       // of a ring of pieces (copy_pieces.h); 0: its unit is the stage
   // Tiles that threads widen lie in stages as they are loaded, and behind all stages in places of their own (wide_places.h): how many there
   // are, the bytes of one, and where the tile of each result begins there; -1: it has none.
   int wide_places = 0;
