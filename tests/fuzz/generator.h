@@ -25,7 +25,8 @@ using ir::Elem;
 using ir::Value;
 using Shape = std::vector<int64_t>;
 
-inline constexpr int64_t kMaxElements = 16384;  // of a tile
+inline constexpr int64_t kMaxElements = 16384;                // of a tile
+inline constexpr int64_t kMatrixElements = int64_t{1} << 17;  // of the arrays that hold matrices of loops
 
 // A value with what is known of it.
 struct Val {
@@ -108,6 +109,18 @@ class Generator {
   Shape RandomShape(int64_t count, int max_rank = 4);
   int64_t RandomCount();
   Shape Permutation(int n);
+
+  Val Spread(const Val& x, const Shape& shape);  // a scalar, or a tile with a dimension of size 1
+
+  // The parts of a program (random_program.cc).
+  bool OfLoops() const { return options_.seed >= kLoopSeeds; }
+  bool OfProducts() const { return options_.seed >= kProductSeeds && !OfLoops(); }
+  void ChooseElements();
+  void ChooseElementsOfLoops();
+  void Declare();
+  void AllocateShared();
+  size_t EmitSteps();
+  void Finish(ir::Function* f);
 
   // Steps: which, at top level or inside of a region.
   void Step();
@@ -195,11 +208,16 @@ class Generator {
   op::Values Inside(const std::function<op::Values()>& body);  // with the pool as it was afterwards
   std::vector<Val> Carried(int most);
 
+  friend class ProductLoop;  // a step of its own
+
   RandomOptions options_;
   Random r_;
   RandomProgram out_;
   ir::Builder b_;
   std::vector<Elem> elems_;
+  // Of loops of products: the types of factors, and of the matrices that they come from.
+  std::vector<Elem> factor_elems_, matrix_elems_;
+  bool multiplies_ = false;
   std::vector<Val> pool_;
   std::vector<Value*> arrays_;  // parameter of each array
   std::vector<Role> roles_;

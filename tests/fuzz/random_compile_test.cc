@@ -14,11 +14,12 @@ namespace {
 
 class RandomCompile : public testing::TestWithParam<int> {};
 
-// Others for each target, and some of matrix products.
+// Others for each target, and some of matrix products and of loops of them.
 std::vector<uint64_t> Seeds(int sm) {
   std::vector<uint64_t> seeds;
   for (uint64_t i = 0; i < 12; ++i) {
     seeds.push_back(1000 + 100 * static_cast<uint64_t>(sm) + i);
+    if (i < 4) seeds.push_back(kLoopSeeds + 1000 + 100 * static_cast<uint64_t>(sm) + i);
     for (uint64_t more : {0, 50}) seeds.push_back(kProductSeeds + 1000 + 100 * static_cast<uint64_t>(sm) + i + more);
   }
   return seeds;

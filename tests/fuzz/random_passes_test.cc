@@ -96,6 +96,8 @@ TEST(RandomPasses, Ampere) { Compare(first_seed, last_seed, 80, 1); }
 TEST(RandomPasses, Hopper) { Compare(first_seed, last_seed, 90, 4); }
 TEST(RandomPasses, ProductsOnAmpere) { Compare(kProductSeeds + first_seed, kProductSeeds + last_seed, 80, 4); }
 TEST(RandomPasses, ProductsOnHopper) { Compare(kProductSeeds + first_seed, kProductSeeds + last_seed, 90, 8); }
+TEST(RandomPasses, LoopsOnAmpere) { Compare(kLoopSeeds + first_seed, kLoopSeeds + last_seed, 80, 4); }
+TEST(RandomPasses, LoopsOnHopper) { Compare(kLoopSeeds + first_seed, kLoopSeeds + last_seed, 90, 8); }
 
 uint64_t LastOfText() { return first_seed + (last_seed - first_seed) / 8; }  // all of the machine code takes its time
 TEST(RandomPassesThroughText, Ampere) { CompareText(first_seed, LastOfText(), 80, 1); }

@@ -10,6 +10,7 @@
 #include "ir/text/printer.h"
 #include "ir/verify/verify.h"
 #include "tests/fuzz/generator.h"
+#include "tests/fuzz/random_loop.h"
 
 namespace tile::fuzz {
 namespace {
@@ -256,14 +257,8 @@ void Generator::StoreResults(size_t first) {
   }
 }
 
-RandomProgram Generator::Run() {
-  out_.seed = options_.seed;
-  out_.module = std::make_unique<ir::Module>();
-  ir::Module& m = *out_.module;
-  for (int64_t& n : out_.grid) n = r_.Percent(50) ? 1 : r_.In(1, 3);
-  blocks_ = out_.grid[0] * out_.grid[1] * out_.grid[2];
-
-  // Element types of this program: integers, floats, sometimes a narrow one.
+// Element types of this program: integers, floats, sometimes a narrow one.
+void Generator::ChooseElements() {
   std::vector<Elem> ints = {Elem::kI8, Elem::kI16, Elem::kI32, Elem::kI64, Elem::kI1};
   std::vector<Elem> floats = {Elem::kF16, Elem::kBF16, Elem::kF32, Elem::kF64};
   const auto take = [&](std::vector<Elem>& from) {
@@ -273,9 +268,9 @@ RandomProgram Generator::Run() {
   };
   for (int i = 0; i < 2; ++i) take(ints), take(floats);
   if (elems_[0] == Elem::kI1 || elems_[2] == Elem::kI1) take(ints);
-  const bool products = options_.seed >= kProductSeeds, product = r_.Percent(20) || products;
-  if (products) elems_ = {Elem::kI8, Elem::kI16, Elem::kI32, Elem::kF16, Elem::kBF16, Elem::kF32};
-  if (product) elems_.push_back(r_.Of({Elem::kF16, Elem::kBF16, Elem::kTF32, Elem::kI8}));
+  multiplies_ = r_.Percent(20) || OfProducts();
+  if (OfProducts()) elems_ = {Elem::kI8, Elem::kI16, Elem::kI32, Elem::kF16, Elem::kBF16, Elem::kF32};
+  if (multiplies_) elems_.push_back(r_.Of({Elem::kF16, Elem::kBF16, Elem::kTF32, Elem::kI8}));
   std::sort(elems_.begin(), elems_.end());
   elems_.erase(std::unique(elems_.begin(), elems_.end()), elems_.end());
   if (r_.Percent(40)) {
@@ -283,7 +278,11 @@ RandomProgram Generator::Run() {
         r_.Of({Elem::kF8E4M3FN, Elem::kF8E5M2, Elem::kF8E8M0FNU, Elem::kF4E2M1FN, Elem::kTF32, Elem::kF8E5M3FNU}));
     if (std::count(elems_.begin(), elems_.end(), elems_.back()) > 1) elems_.pop_back();
   }
+}
 
+// Parameters: arrays for each element type, and scalars.
+void Generator::Declare() {
+  ir::Module& m = *out_.module;
   std::vector<ir::Type> params;
   const auto array = [&](const std::string& name, Elem e, Role role, Fill fill, int64_t count, double tolerance = 0) {
     out_.arrays.push_back({name, e, count, fill, tolerance});
@@ -294,8 +293,11 @@ RandomProgram Generator::Run() {
   for (const Elem e : elems_) {
     const std::string name = ir::ElemInfoOf(e).spelling;
     array("in_" + name, e, Role::kInput, Fill::kBits, r_.In(1000, 12000) * 2);
-    if (LargestWhole(e) > 0 && (product || r_.Percent(60)))
-      array("small_" + name, e, Role::kInput, Fill::kSmall, r_.In(4000, 17000) * (products ? 8 : 2));
+    if (LargestWhole(e) > 0 && (multiplies_ || r_.Percent(60)))
+      array("small_" + name, e, Role::kInput, Fill::kSmall, r_.In(4000, 17000) * (OfProducts() ? 8 : 2));
+  }
+  for (const Elem e : matrix_elems_) {
+    array(absl::StrCat("tiny_", ir::ElemInfoOf(e).spelling), e, Role::kInput, Fill::kTiny, kMatrixElements);
   }
   for (const Elem e : elems_) {
     const std::string name = ir::ElemInfoOf(e).spelling;
@@ -327,12 +329,14 @@ RandomProgram Generator::Run() {
       scalars_.push_back({p, static_cast<int64_t>(out_.scalars[i - out_.arrays.size()])});
     }
   }
-
   ids_ = op::GetTileBlockId(b_);
   block_ = op::Addi(b_, ids_[0],
                     op::Muli(b_, Constant(Elem::kI32, out_.grid[0]),
                              op::Addi(b_, ids_[1], op::Muli(b_, ids_[2], Constant(Elem::kI32, out_.grid[1])))));
   token_ = op::MakeToken(b_);
+}
+
+void Generator::AllocateShared() {
   for (int64_t i = r_.Below(3); i > 0; --i) {
     const Elem e = Element();
     Shape sizes;
@@ -343,32 +347,34 @@ RandomProgram Generator::Run() {
     for (size_t d = sizes.size() - 1; d-- > 0;) strides[d] = strides[d + 1] * sizes[d + 1];
     const int64_t count = strides[0] * sizes[0];
     if (count > 2048) continue;
-    const ir::Type t = m.types().TensorView(ir::Element::Number(e), sizes, strides, ir::MemorySpace::kShared);
+    const ir::Type t = b_.types().TensorView(ir::Element::Number(e), sizes, strides, ir::MemorySpace::kShared);
     shared_.push_back({op::AllocShared(b_, t, r_.Of({8, 16, 128})), e, count});
   }
+}
+
+// Returns the first of the pool's values that the last step made.
+size_t Generator::EmitSteps() {
+  const bool products = OfProducts();
   Add({block_});
   for (const auto& [param, value] : scalars_) Add({param});
-  const int wanted = static_cast<int>(products ? r_.In(1, 6) : r_.In(4, 24));
-  for (int i = 0; i < 3; ++i) StepLoad();
-  for (int64_t i = products ? r_.In(1, 3) : product; i > 0; --i) StepProductLoop();
+  int wanted = static_cast<int>(OfLoops() ? r_.Of({1, 1, 2, 3}) : products ? r_.In(1, 6) : r_.In(4, 24));
+  for (int i = 0; i < (OfLoops() ? 1 : 3); ++i) StepLoad();
+  for (int64_t i = OfLoops() ? 0 : products ? r_.In(1, 3) : multiplies_; i > 0; --i) StepProductLoop();
   size_t last = 0;
   while (out_.steps < wanted && (options_.steps < 0 || out_.steps < options_.steps)) {
     last = pool_.size();
-    Step();
+    OfLoops() && (out_.steps == 0 || r_.Percent(30)) ? ProductLoop(this).Emit() : Step();
     ++out_.steps;
     if (ir::Op* op = b_.block()->back(); op != nullptr && op->num_results() > 0 && op->result(0)->type().is_tile()) {
       work_ += op->result(0)->type().num_elements();
     }
     if (work_ > kMaxWork) break;
   }
-  std::vector<ir::Op*> kept;
-  ir::Op* end = f->body()->back();
-  StoreResults(options_.last_only ? last : 0);
-  for (ir::Op* op = end; op != nullptr; op = op->next()) kept.push_back(op);
-  op::Return(b_);
-  if (options_.last_only) RemoveUnused(f->body(), kept);
+  return last;
+}
 
-  // The interface, now that the sizes are known.
+// The interface, now that the sizes are known.
+void Generator::Finish(ir::Function* f) {
   f->interface = std::make_unique<ir::Interface>();
   for (size_t i = 0; i < arrays_.size(); ++i) {
     RandomArray& a = out_.arrays[i];
@@ -392,12 +398,32 @@ RandomProgram Generator::Run() {
   for (const int64_t n : out_.grid) f->interface->grid.push_back({{ir::ExprOp::kConst, 0, 0, n}});
 
   ir::Diagnostics diagnostics;
-  ir::Verify(m, &diagnostics);
+  ir::Verify(*out_.module, &diagnostics);
   if (!diagnostics.ok()) {
-    std::fprintf(stderr, "%s\nseed %llu makes no program:\n%s\n", ir::Print(m).c_str(),
+    std::fprintf(stderr, "%s\nseed %llu makes no program:\n%s\n", ir::Print(*out_.module).c_str(),
                  static_cast<unsigned long long>(options_.seed), diagnostics.ToString().c_str());
     std::abort();
   }
+}
+
+RandomProgram Generator::Run() {
+  out_.seed = options_.seed;
+  out_.module = std::make_unique<ir::Module>();
+  for (int64_t& n : out_.grid) n = r_.Percent(50) ? 1 : r_.In(1, OfLoops() ? 2 : 3);
+  if (OfLoops()) out_.grid[2] = 1;
+  blocks_ = out_.grid[0] * out_.grid[1] * out_.grid[2];
+  OfLoops() ? ChooseElementsOfLoops() : ChooseElements();
+  Declare();
+  if (!OfLoops()) AllocateShared();
+  ir::Function* f = out_.module->FindFunction("random");
+  const size_t last = EmitSteps();
+  std::vector<ir::Op*> kept;
+  ir::Op* end = f->body()->back();
+  StoreResults(options_.last_only ? last : 0);
+  for (ir::Op* op = end; op != nullptr; op = op->next()) kept.push_back(op);
+  op::Return(b_);
+  if (options_.last_only) RemoveUnused(f->body(), kept);
+  Finish(f);
   return std::move(out_);
 }
 

@@ -28,6 +28,8 @@ namespace tile::fuzz {
 
 // Programs from this seed on are mostly products of matrices in memory, as matrix multiplication is written.
 inline constexpr uint64_t kProductSeeds = 1000000;
+// From this seed on they are loops of several products with work between them (tests/fuzz/random_loop.h), small enough for an interpreter of PTX.
+inline constexpr uint64_t kLoopSeeds = 3000000;
 
 struct RandomOptions {
   uint64_t seed = 0;
@@ -41,6 +43,7 @@ struct RandomOptions {
 enum class Fill : uint8_t {
   kBits,   // any bits, edge values often
   kSmall,  // whole numbers from -4 to 4
+  kTiny,   // from -2 to 2
   kZero,
   kUnwritten,  // a pattern; the program does not read it
 };

@@ -20,11 +20,12 @@ namespace {
 
 int64_t first_seed = 0, last_seed = 299;
 
-// Those and, unless others were asked for, some of matrix products, and one that reduces a tile of 4-bit floats, whose size must be even.
+// Those and, unless others were asked for, some of matrix products and of loops of them, and one that reduces a tile of 4-bit floats, whose size must be even.
 std::vector<int64_t> Seeds() {
   std::vector<int64_t> seeds;
   for (int64_t seed = first_seed; seed <= last_seed; ++seed) seeds.push_back(seed);
   for (int64_t i = 0; first_seed == 0 && i < 40; ++i) seeds.push_back(static_cast<int64_t>(kProductSeeds) + i);
+  for (int64_t i = 0; first_seed == 0 && i < 40; ++i) seeds.push_back(static_cast<int64_t>(kLoopSeeds) + i);
   if (first_seed == 0) seeds.push_back(500642);
   return seeds;
 }

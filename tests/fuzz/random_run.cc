@@ -17,6 +17,8 @@ uint64_t RandomBits(Random& r, Elem e, Fill fill) {
   const int bits = ir::ElemInfoOf(e).bits;
   const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   if (fill == Fill::kZero) return 0;
+  if (fill == Fill::kTiny && ir::IsInt(e)) return static_cast<uint64_t>(r.In(-2, 2)) & mask;
+  if (fill == Fill::kTiny) return ir::FromDouble(e, static_cast<double>(r.In(-2, 2)));
   if (fill == Fill::kSmall) return ir::FromDouble(e, static_cast<double>(r.In(-4, 4)));
   if (e == Elem::kTF32)
     return (r.Percent(50) ? r.Next() : ir::FromDouble(e, static_cast<double>(r.In(-9, 9)) / 4)) & 0xFFFFE000;
