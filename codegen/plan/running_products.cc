@@ -1,5 +1,8 @@
 #include "codegen/plan/running_products.h"
 
+#include <utility>
+#include <vector>
+
 #include "codegen/analysis/all_rounds.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma_layout.h"
@@ -16,6 +19,35 @@ using ir::Op;
 using ir::Value;
 
 bool HasOneUse(const Value* v) { return v->uses() != nullptr && v->uses()->next == nullptr; }
+
+// The operation of the block that is or holds this one; null if none does.
+const Op* InBlock(const Op* op, const ir::Block* block) {
+  while (op != nullptr && op->block() != block) op = op->parent();
+  return op;
+}
+
+bool IsBefore(const Op* op, const Op* other) {
+  while (op != nullptr && op != other) op = op->next();
+  return op == other;
+}
+
+// What lies in the same registers.
+bool KeepsRegisters(const Op& op) {
+  return ir::ReshapeOp::Is(&op) || ir::PermuteOp::Is(&op) || ir::BitcastOp::Is(&op) || ir::AssumeOp::Is(&op) ||
+         IsGpuOp(&op, GpuOpcode::kConvertLayout);
+}
+
+// Branches that hand on the value as it is, with the number of the operand.
+void FindBranches(const Value* v, std::vector<std::pair<const Op*, int>>* found) {
+  for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+    const Op& user = *use->owner;
+    if (KeepsRegisters(user)) FindBranches(user.result(0), found);
+    if (!user.info()->has(ir::kTerminator)) continue;
+    for (int i = 0; i < user.num_operands(); ++i) {
+      if (user.operand(i) == v) found->emplace_back(&user, i);
+    }
+  }
+}
 
 }  // namespace
 
@@ -39,6 +71,25 @@ bool GoesAround(const Op& mma) {
   const ir::CarryingLoop loop(*mma.parent());
   const int carried = loop.carried_by(acc);
   return carried >= 0 && HasOneUse(acc) && HasOneUse(result) && loop.latch() != nullptr && loop.next(carried) == result;
+}
+
+bool HandsOnElsewhere(const Op& mma) {
+  if (mma.parent() == nullptr || !ir::IsLoop(mma.parent())) return false;
+  std::vector<std::pair<const Op*, int>> branches;
+  FindBranches(mma.result(0), &branches);
+  const ir::CarryingLoop loop(*mma.parent());
+  for (const auto& [branch, i] : branches) {
+    if (branches.size() > 1 || branch != loop.latch()) return true;
+    const Value *place = loop.arg(i), *acc = ir::ProductOp(mma).acc();
+    if (acc != place && loop.carried_by(acc) >= 0) return true;
+    // Who reads what is in that place comes before, but for the product.
+    for (const ir::Use* use = place->uses(); use != nullptr; use = use->next) {
+      const Op* user = InBlock(use->owner, mma.block());
+      const bool adds = user == &mma && acc == place && mma.operand(0) != place && mma.operand(1) != place;
+      if (!adds && (user == &mma || !IsBefore(user, &mma))) return true;
+    }
+  }
+  return false;
 }
 
 bool AddsInOrder(const Op& mma, const Value* sums) {

@@ -29,6 +29,10 @@ std::string WhyNotRunning(const ir::Op& mma);
 // The sums of a product go around its loop and nowhere else.
 bool GoesAround(const ir::Op& mma);
 
+// A branch hands on its sums, as they are, to where others may still be while the product runs: to another place of the loop than that of
+// the sums it adds to, to two places, or out of an if.
+bool HandsOnElsewhere(const ir::Op& mma);
+
 // What `mma` adds to are the sums of a running product, in the same registers: the hardware keeps the order.
 bool AddsInOrder(const ir::Op& mma, const ir::Value* sums);
 

@@ -20,6 +20,7 @@ done <<'PROGRAMS'
 932019,932019
 1962095,1962095 --warps=1
 1962219,1962219 --warps=1
+3000399,3000399
 PROGRAMS
 echo "$programs programs, $failed failed"
 [ "$programs" -gt 200 ] && [ "$failed" -eq 0 ]

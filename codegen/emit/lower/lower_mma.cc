@@ -12,9 +12,11 @@
 #include "codegen/emit/mma/mma_fma.h"
 #include "codegen/emit/mma/mma_sync.h"
 #include "codegen/emit/mma/wgmma.h"
+#include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/plan/kept_lhs.h"
+#include "codegen/plan/running_products.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
@@ -183,7 +185,9 @@ Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
     if (FetchOf(op) == nullptr && e.control().copy_rings.back()->in_pieces())
       e.control().copy_rings.back()->ReleasePiece();
     const bool leads = FetchOf(op) == nullptr && e.control().late.back()->IsLeader(op);
-    return leads ? e.control().late.back()->BeginBeside(std::move(acc)) : acc;
+    if (leads) acc = e.control().late.back()->BeginBeside(std::move(acc));
+    const bool ended = !DecisionOf<Decision::kRuns>(op) && !DecisionOf<Decision::kAsync>(op);
+    return ended && HandsOnElsewhere(op) ? InRegistersOfTheirOwn(e, std::move(acc)) : acc;
   }
   const auto plan = MmaPlanOf(op);
   if (!plan) return MultiplyByFma(e, op, std::move(acc));

@@ -37,7 +37,9 @@ void RunningProducts::Before(const ir::Op& op) {
       continue;
     }
     const auto at = std::find(begun_.begin(), begun_.end(), mma);
-    e_.Set(mma->result(0), Wait(static_cast<size_t>(begun_.end() - at) - 1, e_.regs(mma->result(0))));
+    Registers sums = Wait(static_cast<size_t>(begun_.end() - at) - 1, e_.regs(mma->result(0)));
+    if (HandsOnElsewhere(*mma)) sums = InRegistersOfTheirOwn(e_, std::move(sums));
+    e_.Set(mma->result(0), std::move(sums));
     running_.erase(running_.begin() + static_cast<int64_t>(i));
   }
 }

@@ -26,6 +26,14 @@ Registers Through(Emitter& e, absl::string_view text, Registers values) {
   return values;
 }
 
+Registers InRegistersOfTheirOwn(Emitter& e, Registers sums) {
+  for (llvm::Value*& v : sums) {
+    const bool is_float = v->getType()->isFloatTy();
+    v = e.Ptx(v->getType(), "mov.b32 $0, $1;", is_float ? "=f,f" : "=r,r", {v}, false);
+  }
+  return sums;
+}
+
 Registers WaitForProducts(Emitter& e, int pending, Registers acc) {
   return Through(e, absl::StrCat("wgmma.wait_group.sync.aligned ", pending, ";"), std::move(acc));
 }

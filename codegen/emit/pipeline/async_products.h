@@ -13,6 +13,9 @@ namespace tile::codegen {
 // PTX with effects that all lanes execute together, and through which these values go: nothing that makes them comes after
 // it, nothing that uses them before.
 Registers Through(Emitter& e, absl::string_view text, Registers values);
+// The same values in registers of their own. What a wait gives is in the registers of the product that it waits for: handed on by a branch
+// (HandsOnElsewhere), LLVM would copy those in front of the wait, where they are not valid yet.
+Registers InRegistersOfTheirOwn(Emitter& e, Registers sums);
 // Waits until at most `pending` groups of products run; the registers are valid in what it returns.
 Registers WaitForProducts(Emitter& e, int pending, Registers acc);
 // Waits until none runs, of several products.
