@@ -58,6 +58,9 @@ def package_files(prefix, work):
         name = path.relative_to(prefix)
         if path.is_file() and not path.is_symlink() and name.parts[0] in ("bin", "lib", "include") and name.suffix not in (".pc", ".cmake"):
             files.append((f"tilevm/_native/{name}", path))
+    # What `-ltilevm` finds, in place of a symbolic link, which wheels do not have: a script for the linker.
+    (work / "libtilevm.so").write_text("INPUT(libtilevm.so.1)\n")
+    files.append(("tilevm/_native/lib/libtilevm.so", work / "libtilevm.so"))
     return files
 
 

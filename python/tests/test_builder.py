@@ -53,6 +53,16 @@ def test_reduce_scan_loop_print(capsys):
     assert capsys.readouterr().out.splitlines()[0] == "28 16"
 
 
+@pytest.mark.parametrize("name, offered", [("add", "addf"), ("addff", "addf"), ("load", "load_view_tko"), ("atomic_rmw", "atomic_rmw_tko"),
+                                           ("nonsense", "tilevm ops")])
+def test_names_near_operations(name, offered):
+    with pytest.raises(tilevm.ArgumentError) as e:
+        tilevm.Builder.help(name)
+    assert offered in e.value.fix
+    with pytest.raises(AttributeError, match=offered):
+        getattr(tilevm.Builder(), name)
+
+
 def test_every_operation_has_help():
     from tilevm.builder import table
 

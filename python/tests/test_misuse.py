@@ -133,6 +133,8 @@ WRONG = {
     "device": [(lambda: tilevm.device([]), "a device is a name"), (lambda: tilevm.device("a\0b"), "a device is a name"),
                (lambda: tilevm.device("cpu:7"), "cpu:7")],
     "get_include": [(lambda: tilevm.get_include(1), "argument")],
+    "get_include_dir": [(lambda: tilevm.get_include_dir(1), "argument")],
+    "get_library_dir": [(lambda: tilevm.get_library_dir(1), "argument")],
     "has_gpu": [(lambda: tilevm.has_gpu(1), "argument")],
     "load": [(lambda: tilevm.load("/nowhere/k.tbc"), "no such file"), (lambda: tilevm.load("/"), "directory"), (lambda: tilevm.load(b"", name=3), "name=3"),
              (lambda: tilevm.load("a\0b"), "null")],

@@ -37,7 +37,11 @@ def test_a_warning_names_the_line(kernel):
         assert kernel(X)[0] == 5
     assert [w.message.code for w in told] == ["vm.unspecified"]
     assert (told[0].filename, told[0].lineno) == ("sum.tile", 9)
-    assert "in kernel `past_the_end`" in str(told[0].message) and "fix: " in str(told[0].message)
+    text = str(told[0].message)
+    assert "in kernel `past_the_end`" in text and "fix: " in text
+    # Python prints the place in front: once is enough.
+    assert text.startswith("warning[vm.unspecified]: ") and (told[0].message.file, told[0].message.line) == ("sum.tile", 9)
+    assert warnings.formatwarning(told[0].message, told[0].category, told[0].filename, told[0].lineno).count("sum.tile:9") == 1
 
 
 def test_every_way_to_launch_warns(kernel):
@@ -58,8 +62,9 @@ def test_a_warning_may_be_an_error(kernel):
     with warnings.catch_warnings():
         warnings.simplefilter("error", tilevm.KernelWarning)
         for _ in range(3):  # the third call is one that the extension remembers
-            with pytest.raises(tilevm.KernelWarning):
+            with pytest.raises(tilevm.KernelWarning, match="^sum.tile:9:12: warning") as raised:
                 kernel(X)
+            assert (raised.value.code, raised.value.line) == ("vm.unspecified", 9)
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")
         assert kernel(X)[0] == 5

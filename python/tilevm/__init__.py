@@ -27,28 +27,60 @@ if TYPE_CHECKING:
     from .builder import Builder as Builder
 
 __all__ = [
-    "ArgumentError", "Array", "Builder", "Device", "Diagnostic", "Error", "Event", "Graph", "InternalError", "Kernel", "KernelWarning", "Launch",
-    "Module", "ModuleError", "NotFoundError", "OutOfMemoryError", "Parameter", "Scalar", "StateError", "StoppedError", "Stream", "TrapError",
-    "UnavailableError", "UnsupportedError", "__version__", "device", "get_include", "has_gpu", "load", "loads", "set_print", "tool",
-    "verify",
+    "ArgumentError", "Array", "Builder", "Device", "Diagnostic", "Error", "Event", "Graph", "InternalError", "Kernel", "KernelWarning",
+    "Launch", "Module", "ModuleError", "NotFoundError", "OutOfMemoryError", "Parameter", "Scalar", "StateError", "StoppedError", "Stream",
+    "TrapError", "UnavailableError", "UnsupportedError", "__version__", "device", "get_include", "get_include_dir", "get_library_dir",
+    "has_gpu", "load", "loads", "set_print", "tool", "verify",
 ]
 
 
 def get_include() -> str:
-    """The folder of the C and C++ headers, for extensions; their library lies beside it, in ../lib."""
+    """The folder of the C and C++ headers, for extensions.
+
+        cc app.c -I"$(python -c 'import tilevm; print(tilevm.get_include())')" …
+    """
     import os
 
     return os.path.join(os.path.dirname(__file__), "_native", "include")
 
 
+get_include_dir = get_include
+
+
+def get_library_dir() -> str:
+    """The folder of libtilevm.so, for applications that link it (-L FOLDER -ltilevm -Wl,-rpath,FOLDER)."""
+    import os
+
+    return os.path.join(os.path.dirname(__file__), "_native", "lib")
+
+
 def __getattr__(name: str) -> object:
+    if name in ("script", "builder"):  # modules of this package that need no other one
+        import importlib
+
+        return importlib.import_module(f"tilevm.{name}")
     if name == "Builder":  # reads the table of operations
         from .builder import Builder
 
         return Builder
-    raise AttributeError(f"module 'tilevm' has no attribute {name!r}")
+    if name in ("torch", "cutile", "triton"):
+        raise AttributeError(f"module 'tilevm' has no attribute {name!r} before `import tilevm.{name}`")
+    near = {"compile": "tilevm.load(file).compile(90)", "jit": "@tilevm.script.kernel", "kernel": "@tilevm.script.kernel",
+            "run": "tilevm.load(file)['kernel'](x)",
+            "open": "tilevm.load(file)", "read": "tilevm.load(file)", "parse": "tilevm.loads(text)", "from_text": "tilevm.loads(text)",
+            "include_dir": "tilevm.get_include_dir()"}.get(name)
+    raise AttributeError(f"module 'tilevm' has no attribute {name!r}" + (f"; there is {near}" if near else ""))
 
 
+def _name_classes() -> None:
+    """Public classes are called as users find them, in tracebacks, reprs and pickles: tilevm.TrapError."""
+    for name in __all__:
+        thing = globals().get(name)
+        if isinstance(thing, type):
+            thing.__module__ = "tilevm"
+
+
+_name_classes()
 _tilevm.set_hooks(make_error, deliver_print, tell_warnings)
 
 

@@ -75,6 +75,9 @@ def is_array(value: object) -> bool:
 def _dtype_element(dtype: Any) -> Element:
     name = getattr(dtype, "name", None) or str(dtype).rsplit(".", 1)[-1]
     element = BY_DTYPE.get(name)
+    if element is None and name == "void16":  # what numpy.load makes of the bits of a bf16
+        raise argument_error("an array of |V2: NumPy alone has no bf16, and reads it as bytes",
+                             "import ml_dtypes; x.view(ml_dtypes.bfloat16)")
     if element is None:
         raise argument_error(f"an array of {name}: tilevm has no such elements",
                              "pack two of them into a byte (uint8), the first in its low half" if name in _FOUR_BITS else "")

@@ -9,9 +9,17 @@ A message is "file:line:col: error[code]: what", further lines, "  fix: how"; th
 """
 from __future__ import annotations
 
+import functools
+import os
+import types
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional, Tuple, Type, Union
+    from typing import Any, Callable, Optional, Tuple, Type, TypeVar, Union
+
+    F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 
 
 class Diagnostic:
@@ -63,6 +71,48 @@ def parse(text: str) -> "Tuple[Diagnostic, ...]":
         lines.append(line)
     finish()
     return tuple(found)
+
+
+_SOURCES = (".py", ".tile", ".ttir", ".mlir", ".cu", ".cuh", ".cc", ".cpp", ".cxx", ".h", ".hpp")
+
+
+def _excerpt(place: str) -> str:
+    """The line of "file:12:9" and a caret below; "" if there is none. A program may come from anywhere, so only sources are read."""
+    import linecache
+
+    file, line, column = place.rsplit(":", 2)
+    if not file.endswith(_SOURCES) and file not in linecache.cache:  # a cell of a notebook is there
+        return ""
+    text = linecache.getline(file, int(line)).rstrip()
+    at = int(column) - 1 if int(column) > 0 else len(text) - len(text.lstrip())  # some frontends know the line only
+    if not text.strip():
+        return ""
+    before = text.encode()[:at].decode("utf-8", "replace")
+    if len(before) > 100:  # of a very long line what stands around the place
+        text, before = text[len(before) - 50:], before[-50:]
+    text = text[:len(before) + 100]
+    return "    " + text + "\n    " + "".join("\t" if c == "\t" else " " for c in before) + "^"
+
+
+def with_source(text: str) -> str:
+    """Diagnostics with the lines of the sources that they name: where each is, and what a race names behind "at"."""
+    import re
+
+    place = re.compile(r"(\S[^\n]*?:\d+:\d+)")
+    out: "list[str]" = []
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        out.append(line)
+        head = re.match(rf"{place.pattern}: (?:error|warning)\[", line)
+        if line.startswith(" ") or head is None or lines[i + 1:i + 2] and lines[i + 1].startswith("    "):
+            continue
+        first = head[1]
+        others = dict.fromkeys(re.findall(r" at (\S+:\d+:\d+)(?=[ ,;:.)]|$)", line[head.end():]))
+        for where in dict.fromkeys([first, *others]):
+            shown = _excerpt(where)
+            if shown:
+                out += ([] if where == first else [f"  {where}:"]) + [shown]
+    return "\n".join(out)
 
 
 class Error(Exception):
@@ -120,7 +170,7 @@ class TrapError(Error):
         super().__init__(text, code)
         import re
 
-        rest = "\n".join(self.notes)
+        rest = "\n".join(note for note in self.notes if note.startswith("  in kernel "))
         kernel = re.search(r"in kernel `([^`]*)`", rest)
         block = re.search(r"block \((\d+), (\d+), (\d+)\)", rest)
         op = re.search(r", at (\S+)", rest)
@@ -163,9 +213,40 @@ def make_error(status: int, code: str, text: "Union[str, bytes]") -> Error:
     """The exception of a status of tilevm.h and its message."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
+    if status == 7:
+        text = with_source(text)
     return _BY_STATUS.get(status, InternalError)(text, code)
 
 
 def argument_error(message: str, fix: str = "") -> ArgumentError:
     """A mistake that Python finds before the library does."""
     return ArgumentError(f"error[python.arguments]: {message}" + (f"\n  fix: {fix}" if fix else ""))
+
+
+def without_package(error: "Error") -> "Error":
+    """The error with a traceback of its callers' code alone: the frames of this package say nothing that its message does not."""
+    frames: "list[types.TracebackType]" = []
+    at = error.__traceback__
+    while at is not None:
+        if not at.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+            frames.append(at)
+        at = at.tb_next
+    made: "Optional[types.TracebackType]" = None
+    for one in reversed(frames):
+        made = types.TracebackType(made, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return error.with_traceback(made)
+
+
+def entry(function: "F") -> "F":
+    """Makes a function that users call: what goes wrong below it is shown at their line. IPython and pytest hide its own frame."""
+
+    @functools.wraps(function)
+    def call(*args: "Any", **named: "Any") -> "Any":
+        __tracebackhide__ = True
+        try:
+            return function(*args, **named)
+        except Error as error:
+            found = error
+        raise without_package(found)
+
+    return call  # type: ignore[return-value]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 from . import _arrays, _device, _plans, _tilevm
-from ._errors import argument_error
+from ._errors import argument_error, entry
 from ._interface import Array, Parameter, Scalar, signature
 from ._launch import Launch
 from ._types import BY_NAME
@@ -64,6 +64,12 @@ class Kernel(_tilevm.Callable):
     def __repr__(self) -> str:
         return f"<tilevm.Kernel {self.signature}>"
 
+    def __getitem__(self, blocks: "Any") -> "Any":
+        raise argument_error(f"kernel `{self.readable}` with blocks in brackets",
+                             "call it, and give the number of blocks by grid=, as in kernel(x, grid=(4, 1))" +
+                             ("; without grid= the launch rule says it" if self.grid else ""))
+
+    @entry
     def load(self, device: "Union[str, Device]" = "auto") -> "Kernel":
         """Gets the kernel ready for a device now rather than at its first launch. Returns itself.
 
@@ -91,6 +97,7 @@ class Kernel(_tilevm.Callable):
             Returns the array of direction `out`, or a tuple if there are several, or None. Errors: those of `prepare`; TrapError for a
             mistake of the kernel while it runs."""
 
+    @entry
     def _call(self, key: "Optional[bytes]", keep: "Any", args: "Tuple[Any, ...]", named: "Dict[str, Any]") -> "Any":
         """A call that the extension does not know yet; `key` is what calls like this one have in common, None if it cannot say."""
         launch = self.prepare(*args, **{name: value for name, value in named.items() if name != "stream"})
@@ -99,6 +106,7 @@ class Kernel(_tilevm.Callable):
         _plans.remember(self, key, keep, launch, args, named)
         return result
 
+    @entry
     def prepare(self, /, *args: "Any", out: "Any" = None, grid: "Optional[Grid]" = None,
                 device: "Union[str, Device, None]" = None, check: "Optional[str]" = None, threads: int = 0,
                 arguments: "Optional[Mapping[str, Any]]" = None, memory: "Optional[Mapping[str, Any]]" = None,
@@ -157,7 +165,9 @@ class Kernel(_tilevm.Callable):
     def _bind(self, args: "Tuple[Any, ...]", arguments: "Optional[Mapping[str, Any]]", named: "Dict[str, Any]",
               out: "Any") -> "Dict[str, Any]":
         if len(args) > len(self.positional):
-            raise argument_error(f"{len(args)} positional arguments; {self.signature} takes {len(self.positional)}")
+            outputs = ", ".join(f"`{name}`" for name in self.outputs)
+            raise argument_error(f"{len(args)} positional arguments; {self.signature} takes {len(self.positional)}",
+                                 f"{outputs} is an output: a call returns it, or takes it by out=" if outputs else "")
         values = dict(zip(self.positional, args))
         for name, value in (*named.items(), *(arguments or {}).items()):
             if name not in self._by_name:
@@ -178,7 +188,10 @@ class Kernel(_tilevm.Callable):
         values = {name: value for name, value in values.items() if value is not None}
         for name, value in values.items():
             if isinstance(self._by_name[name], Array) and not _arrays.is_array(value):
-                raise argument_error(f"argument `{name}` is {type(value).__name__}, no array: the kernel takes {self._by_name[name]}")
+                argument = self._by_name[name]
+                assert isinstance(argument, Array)
+                raise argument_error(f"argument `{name}` is {type(value).__name__}, no array: the kernel takes {argument}",
+                                     f"pass a NumPy array or a torch tensor{_array_like(value, argument)}")
         return values
 
     def _set(self, launch: Launch, values: "Dict[str, Any]", views: "Dict[str, _arrays.View]") -> None:
@@ -227,6 +240,12 @@ class Kernel(_tilevm.Callable):
                 launch.set_parameter(i, 0 if value is None else _word(p.name, value, 64))
             else:
                 launch.set_parameter(i, _bits(p.name, p.element, value))
+
+
+def _array_like(value: "Any", argument: "Array") -> str:
+    """How a list or a number becomes the array that is wanted."""
+    dtype = BY_NAME[argument.element].numpy if argument.element in BY_NAME else ""
+    return f": numpy.array({argument.name}, {dtype!r})" if dtype and isinstance(value, (list, tuple, int, float)) else ""
 
 
 def _blocks(grid: "Any") -> "Tuple[int, int, int]":

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 from . import _arrays, _tilevm
-from ._errors import argument_error
+from ._errors import argument_error, entry
 from ._stream import Stream, stream_of
-from ._types import BY_NAME, fits
+from ._types import BY_NAME, BY_NUMBER, fits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,33 @@ def _records_gradients() -> bool:
     import sys
 
     return bool(sys.modules["torch"].is_grad_enabled()) if "torch" in sys.modules else False
+
+
+def _check_element(argument: "Array", view: "_arrays.View") -> None:
+    """Errors: ArgumentError for an array of other elements than the kernel takes."""
+    wanted = BY_NAME.get(argument.element)
+    if wanted is None or fits(view.element, wanted):
+        return
+    dtype = wanted.torch if view.library == "torch" else wanted.numpy
+    written = f".to(torch.{dtype})" if view.library == "torch" else f'.astype("{dtype}")'
+    output = " (an output: its memory is written, so pass one of that type, or leave it out)" if argument.direction != "in" else ""
+    raise argument_error(f"argument `{argument.name}` is of {BY_NUMBER[view.element.number].name}, the kernel takes {wanted.name}",
+                         f"{argument.name}{written}{output}" if dtype else f"pass an array of {wanted.name}")
+
+
+def _check_strides(argument: "Array", view: "_arrays.View") -> None:
+    """Errors: ArgumentError for strides that the kernel does not take."""
+    if view.contiguous:
+        return
+    assert view.strides is not None
+    copy = f"{argument.name}.contiguous()" if view.library == "torch" else f"numpy.ascontiguousarray({argument.name})"
+    if any(s < 0 and n > 1 for s, n in zip(view.strides, view.shape)):
+        raise argument_error(f"argument `{argument.name}` has a negative stride", f"copy it: {copy}")
+    if not argument.strided:
+        names = ", ".join(f"s{d}" for d in range(len(view.shape)))
+        raise argument_error(f"argument `{argument.name}` has strides {list(view.strides)}, but must be row-major without gaps "
+                             f"{list(_arrays.row_major(view.shape))}: the kernel takes no strides",
+                             f"copy it: {copy}; or let the kernel take any: `strides [{names}]` behind the sizes of `{argument.name}` in its signature")
 
 
 def element_number(argument: "Array", view: "_arrays.View") -> int:
@@ -76,6 +103,7 @@ class Launch(_tilevm.Launch):
     def __repr__(self) -> str:
         return f"<tilevm.Launch {self.kernel.readable} on {self.device.name}, grid {self.grid}>"
 
+    @entry
     def _call(self, stream: "Any" = None) -> "Any":
         """Of calls whose form was not remembered."""
         on = stream_of(stream, self.device)
@@ -125,7 +153,7 @@ class Launch(_tilevm.Launch):
                                  "pass a detached tensor, call under torch.no_grad(), or make the kernel an operator (tilevm.torch.op)")
         if argument.element == "f4E2M1FN" and fits(view.element, BY_NAME[argument.element]):
             view = _arrays.unpacked(view, argument.name)
+        _check_element(argument, view)
+        _check_strides(argument, view)
         strides = None if view.contiguous else view.strides
-        if strides is not None and any(s < 0 and n > 1 for s, n in zip(strides, view.shape)):
-            raise argument_error(f"argument `{argument.name}` has a negative stride", "copy it (numpy.ascontiguousarray)")
         self.set_array(argument.name, self.address_of(view, writes), element_number(argument, view), view.shape, strides)

@@ -5,7 +5,7 @@ import functools
 import os
 
 from . import _tilevm
-from ._errors import ModuleError, NotFoundError, UnavailableError, argument_error, make_error, parse
+from ._errors import ModuleError, NotFoundError, UnavailableError, argument_error, entry, make_error, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ class Module:
             self._kernels = {k["name"]: Kernel(self, k) for k in self.description["kernels"]}
         return self._kernels
 
+    @entry
     def __getitem__(self, name: str) -> "Kernel":
         """A kernel by its symbol or, for kernels from C++, by what C++ calls them, as long as no other is called so:
         module["scale"], module["scale<float, 64>"].
@@ -133,6 +134,7 @@ class Module:
 
     # --- other forms
 
+    @entry
     def disassemble(self, debug: bool = False) -> str:
         """The program as text (docs/text.md), with debug records if asked.
 
@@ -140,6 +142,7 @@ class Module:
         """
         return _translate(self._tbc, self.name, _TEXT, debug=debug, verify=False)[0].decode("utf-8", "surrogateescape")
 
+    @entry
     def to_bytes(self, version: "Optional[str]" = None, debug: bool = True) -> bytes:
         """The module as a .tbc file: for readers of `version` ("0.3") and newer; without debug information if not asked.
 
@@ -148,6 +151,7 @@ class Module:
             return self._tbc
         return _translate(self._tbc, self.name, _TBC, _version(version), debug)[0]
 
+    @entry
     def save(self, path: "Union[str, os.PathLike[str]]", version: "Optional[str]" = None, debug: bool = True) -> None:
         """Writes to_bytes() to a file: complete, or not at all. Errors: OSError; those of to_bytes.
 
@@ -155,6 +159,7 @@ class Module:
         """
         _write(path, self.to_bytes(version, debug))
 
+    @entry
     def export(self, path: "Union[str, os.PathLike[str], None]" = None, version: "Optional[str]" = None) -> bytes:
         """NVIDIA's Tile IR bytecode of a version, "13.1" to "13.5", or of the lowest that holds the program; also to a file
         if one is named.
@@ -165,6 +170,7 @@ class Module:
             _write(path, data)
         return data
 
+    @entry
     def compile(self, sm: "Union[int, str, Iterable[Union[int, str]]]", options: "Iterable[str]" = ()) -> "Module":
         """The same module with machine code for GPUs of these compute capabilities (90, or [80, 90]), for all kernels.
 
@@ -232,6 +238,7 @@ def _tool_path(name: str) -> str:
     return os.environ.get(f"TILEVM_{name.upper()}") or os.path.join(os.path.dirname(__file__), "_native", "bin", name)
 
 
+@entry
 def tool(name: str) -> str:
     """The path of a command of this package: "tilevm", "tilec", unless TILEVM_TILEVM or TILEVM_TILEC names another one.
 
@@ -269,6 +276,7 @@ def _need_name(name: object) -> None:
         raise argument_error(f"name={name!r} is no text for messages")
 
 
+@entry
 def load(source: Source, name: "Optional[str]" = None) -> Module:
     """A program from a file, or from bytes: .tbc, text, NVIDIA's Tile IR bytecode, or Triton's TTIR, told apart by content.
 
@@ -289,9 +297,18 @@ def load(source: Source, name: "Optional[str]" = None) -> Module:
             data = file.read()
     except FileNotFoundError:
         raise NotFoundError(f"{path}: error[file.read]: there is no such file") from None
+    except IsADirectoryError:
+        raise argument_error(f"{path!r} is a directory", f"name a file in it{_files_in(path)}") from None
     return Module(data, name or path)
 
 
+def _files_in(folder: "Union[str, os.PathLike[str]]") -> str:
+    """": vector_add.tile, …", of at most four programs."""
+    names = sorted(n for n in os.listdir(folder) if str(n).endswith((".tbc", ".tile", ".tilebc", ".ttir")))
+    return f": {', '.join(names[:4])}{', …' if len(names) > 4 else ''}" if names else ""
+
+
+@entry
 def loads(text: str, name: str = "<text>") -> Module:
     """A program from text (docs/text.md). Errors: ModuleError.
 
@@ -306,6 +323,7 @@ def loads(text: str, name: str = "<text>") -> Module:
         raise argument_error(f"the text has half a character at {error.start}", "load takes bytes as they are") from None
 
 
+@entry
 def verify(source: Source, name: "Optional[str]" = None) -> "Tuple[Diagnostic, ...]":
     """Every mistake and warning of a program, in order; empty if there is none. Takes what `load` takes.
 

@@ -40,6 +40,9 @@ class Stream:
         self._launches = 0
         self._recorded: "Optional[List[object]]" = None  # what a graph that is being recorded needs
 
+    def __repr__(self) -> str:
+        return f"<tilevm.Stream of {self.device.name}{f' at {self.cuda_stream:#x}' if self.cuda_stream else ''}>"
+
     @property
     def cuda_stream(self) -> int:
         """The CUstream; 0 on the cpu."""
@@ -92,6 +95,9 @@ class Graph:
         self._handle: "Any" = None
         self._kept: "List[object]" = []
 
+    def __repr__(self) -> str:
+        return f"<tilevm.Graph of {self.device.name}{'' if self._handle is not None else ', not recorded yet'}>"
+
     def finish(self, handle: "Any", kept: "List[object]") -> None:
         """For Stream.capture."""
         self._handle, self._kept = handle, kept
@@ -139,6 +145,9 @@ class Event:
         _need_device(device)
         self.device = device
         self.handle: "Any" = _tilevm.Event(device.handle)
+
+    def __repr__(self) -> str:
+        return f"<tilevm.Event of {self.device.name}>"
 
     def record(self, stream: "Any" = None) -> None:
         """Behind everything so far on the stream (None: the device's own). Errors: ArgumentError for one of another device;

@@ -6,18 +6,22 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List
+    from typing import Any, Callable, Dict, List, Optional
 
 _said: "Dict[Any, Any]" = {}  # where Python's warnings remember what was issued
 
 
 class KernelWarning(UserWarning):
-    """What a kernel does that works on hardware, but is probably not meant. `code` is stable ("vm.index_out_of_bounds"); the warning is
-    issued at the line of the kernel, once if Python's filters are as always."""
+    """What a kernel does that works on hardware, but is probably not meant. `code` is stable ("vm.index_out_of_bounds"), `file`, `line` and
+    `column` are the kernel's; the warning is issued there, once if Python's filters are as always. Its text begins with the place only where a
+    filter raises it, as Python prints the place of a warning itself."""
 
-    def __init__(self, text: str, code: str = "") -> None:
+    def __init__(self, text: str, code: str = "", file: "Optional[str]" = None, line: "Optional[int]" = None, column: "Optional[int]" = None) -> None:
         super().__init__(text)
         self.code = code
+        self.file = file
+        self.line = line
+        self.column = column
 
 
 def tell_warnings(texts: "List[str]", renamed: "Callable[[str], str]" = str) -> None:
@@ -27,7 +31,14 @@ def tell_warnings(texts: "List[str]", renamed: "Callable[[str], str]" = str) -> 
     from ._errors import parse
 
     for text in texts:
-        for found in parse(text):
-            warnings.warn_explicit(KernelWarning(renamed(text), found.code), KernelWarning, found.file or "<kernel>", found.line or 1,
-                                   registry=_said)
-            break
+        found = next(iter(parse(text)), None)
+        if found is None:
+            continue
+        shown = renamed(text)
+        place = f"{found.file}:{found.line}:{found.column}: "
+        about = found.code, found.file, found.line, found.column
+        try:
+            warnings.warn_explicit(KernelWarning(shown[len(place):] if shown.startswith(place) else shown, *about), KernelWarning,
+                                   found.file or "<kernel>", found.line or 1, registry=_said)
+        except KernelWarning:
+            raise KernelWarning(shown, *about) from None

@@ -19,7 +19,7 @@ import json
 import os
 import sys
 
-from ._errors import argument_error
+from ._errors import argument_error, entry
 from ._places import located
 
 TYPE_CHECKING = False
@@ -127,6 +127,7 @@ class Builder:
         """What was built so far, in the text form."""
         return "\n".join(self._lines) + "\n"
 
+    @entry
     def build(self) -> "Module":
         """The program, verified. Errors: ModuleError; its diagnostics name the Python lines that made the operations."""
         from ._errors import ModuleError
@@ -278,7 +279,7 @@ class Builder:
         """What an operation takes, gives and means. Errors: ArgumentError if there is none of that name."""
         op = table()["op_of"].get(mnemonic)
         if op is None:
-            raise argument_error(f"there is no operation `{mnemonic}`", "tilevm.builder.table()['op_of'] has all")
+            raise argument_error(f"there is no operation `{mnemonic}`", _near(str(mnemonic)))
         form = table()["format_of"][op["format"]]
         fields = [f["name"] + {"one": "", "optional": "=None", "variadic": ": sequence"}[f["arity"]] for f in form["operands"]]
         attributes = [f"{a['name']}: {_values_of(a)}" for a in form["attributes"]]
@@ -287,7 +288,7 @@ class Builder:
     def __getattr__(self, name: str) -> "Any":
         op = table()["op_of"].get(name.rstrip("_"))
         if op is None or name.startswith("__"):
-            raise AttributeError(f"tilevm.Builder has no operation {name!r}")
+            raise AttributeError(f"tilevm.Builder has no operation {name!r}" + ("" if name.startswith("_") else f"; {_near(name)}"))
 
         def add(*operands: "Any", **named: "Any") -> "Any":
             return self._add(op, operands, named)
@@ -340,6 +341,17 @@ class Builder:
                 raise argument_error(f"{op['mnemonic']}: the type of `{result['name']}` does not follow from the operands",
                                      "give it as result='tile<…>', or all of them as results=[…]")
         return types
+
+
+def _near(name: str) -> str:
+    """The operations whose name is near or has this one in it."""
+    import difflib
+
+    known = list(table()["op_of"])
+    parts = [part for part in name.split("_") if len(part) > 2] or [name]
+    near = difflib.get_close_matches(name, known, 3, 0.7)
+    found = dict.fromkeys([*near, *(k for k in known if name in k), *(k for k in known if any(p in k.split("_") for p in parts))])
+    return f"did you mean {', '.join(list(found)[:6])}?" if found else "`tilevm ops` lists the operations, and docs/operations.md describes them"
 
 
 def _symbol(name: object) -> str:

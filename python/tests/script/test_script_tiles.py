@@ -298,6 +298,54 @@ def test_any_function(run, refused):
     refused("script.type", lambda x, y: script.reduce((script.arange(4), script.arange(8)), 0, lambda a, b, c, d: (a, c), (0, 0)))
 
 
+def test_scans_of_any_function(run, rng):
+    x = rng.integers(-9, 9, (4, 8)).astype("int32")
+    for axis, reverse in itertools.product((0, 1, -1), (False, True)):
+        turn = (lambda a: np.flip(a, axis)) if reverse else (lambda a: a)
+        wanted = turn(np.maximum.accumulate(turn(x), axis)).ravel()
+        assert np.array_equal(run(reduced, x, f=lambda v: script.scan(v, axis, script.maximum, -(1 << 31), reverse), R=32, V="i32"), wanted)
+        assert np.array_equal(run(reduced, x, f=lambda v: script.scan(v, axis, lambda a, b: a + b, 0, reverse=reverse), R=32, V="i32"),
+                              turn(np.cumsum(turn(x), axis)).ravel())
+    assert run(reduced, x, f=lambda v: script.reduce(v, 1, script.maximum, -99, keepdims=True).broadcast_to((4, 8)), R=32, V="i32").tolist() == \
+        np.repeat(x.max(1), 8).tolist()
+
+
+def test_functions_that_do_not_commute_see_elements_in_order(run):
+    x = np.array([[3, 0, 2, 0, 0, 1, 4, 0]] * 4, "int32")
+
+    def last(a, b):  # that is not 0
+        return script.where(b != 0, b, a)
+
+    assert run(reduced, x, f=lambda v: script.reduce(v, 1, last, 0), R=4, V="i32").tolist() == [4] * 4
+    assert run(reduced, x, f=lambda v: script.scan(v, 1, last, 0), R=32, V="i32").tolist() == [3, 3, 2, 2, 2, 1, 4, 4] * 4
+    assert run(reduced, x, f=lambda v: script.scan(v, 1, last, 0, reverse=True), R=32, V="i32").tolist() == [3, 2, 2, 1, 1, 1, 4, 0] * 4
+
+    # h = a * h + b, as a scan of pairs: the first factor and summand, then the second
+    def after(a0, a1, b0, b1):
+        return a0 * a1, b0 * a1 + b1
+
+    h, wanted = 0, []
+    for value in x[0]:
+        h = 2 * h + int(value)
+        wanted.append(h)
+    got = run(reduced, x, f=lambda v: script.scan((script.full((1, 8), 2), v), 1, after, (1, 0))[1], R=32, V="i32")
+    assert got.tolist() == wanted * 4
+
+
+def test_a_scan_with_places(run, rng):
+    x = rng.integers(-9, 9, (4, 8)).astype("int32")
+
+    def greater(a, b, i, j):
+        return script.where(b > a, b, a), script.where(b > a, j, i)
+
+    def places(v):
+        best, place = script.scan((v, script.arange(8)), 1, greater, (-(1 << 31), 0))
+        return best * 100 + place
+
+    wanted = [[max(row[:n + 1]) * 100 + list(row).index(max(row[:n + 1])) for n in range(8)] for row in x.tolist()]
+    assert run(reduced, x, f=places, R=32, V="i32").tolist() == np.ravel(wanted).tolist()
+
+
 # --- products
 
 @pytest.mark.parametrize("dtype,into", [("float16", "f32"), ("float32", "f32"), ("float64", "f64"), ("int8", "i32"), ("uint8", "i32")])

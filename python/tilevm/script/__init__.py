@@ -50,3 +50,10 @@ __all__ = ["kernel", "function", "Kernel", "range", "print", "Tile", "DType", "M
            "register", "store_shared_scatter", "store_global_scatter", "atomic", "pointer", "classic"]
 __all__ += [*_array_names, *_function_names, *_math_names, *_memory_names, *_reduction_names, *_classic_names]
 __all__ += ["bool_" if d.name == "bool" else d.numpy for d in _types]
+
+TYPE_CHECKING = False
+if not TYPE_CHECKING:  # type checkers know the names
+    def __getattr__(name):
+        from ._foreign import no_attribute
+
+        raise no_attribute("script", name)

@@ -5,6 +5,7 @@ import functools
 import inspect
 
 from ._errors import script_error
+from ._foreign import call_hint
 from ._trace import current
 
 TYPE_CHECKING = False
@@ -36,7 +37,9 @@ def api(function: "F") -> "F":
         try:
             signature.bind(*args, **named)
         except TypeError as error:
-            raise script_error("script.arguments", f"{name}: {error}", f"it is called {signature_text(function, name)}") from None
+            unknown = {n: v for n, v in named.items() if n not in signature.parameters}
+            raise script_error("script.arguments", f"{name}: {error}",
+                               f"{call_hint(name, args, unknown)}it is called {signature_text(function, name)}") from None
         return function(*args, **named)
 
     return call  # type: ignore[return-value]

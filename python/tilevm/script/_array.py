@@ -8,20 +8,21 @@ from . import _arith
 from ._api import api
 from ._dtypes import I32, I64, DType, PointerType, dtype
 from ._enums import PaddingMode
+from ._foreign import Foreign, no_attribute, operator_text
 from ._functions import permutation_of, scalar_index
 from ._tile import Tile, as_tile, constant, make, number_of, shape_of, use
 from ._trace import current, fail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+    from typing import Any, Callable, Iterator, List, NoReturn, Optional, Sequence, Tuple, Union
 
     from ..builder import Value
 
     Size = Union[int, Tile]
 
 
-class Array:
+class Array(Foreign):
     """An array: `shape` (numbers, or scalar tiles where the signature has a name), `dtype`, `ndim`, `name`; `ptr`, a scalar pointer to its
     first element (arrays of global memory), `strides` in elements."""
 
@@ -68,8 +69,24 @@ class Array:
         fail("script.value", f"the {self._describe} with an index in brackets",
              "script.load(x, index, shape) gives a tile of it, script.gather(x, indices) any elements")
 
+    def __setitem__(self, key: "Any", value: "Any") -> None:
+        fail("script.value", f"the {self._describe} with an index in brackets",
+             "script.store(y, index, tile) writes a tile of it, script.scatter(y, indices, tile) any elements")
+
+    def __iter__(self) -> "Iterator[NoReturn]":
+        fail("script.value", f"a loop over the {self._describe}", "for i in script.range(script.num_tiles(x, 0, shape)): script.load(x, i, shape)")
+
+    def __len__(self) -> int:
+        fail("script.value", f"len() of the {self._describe}", "its sizes are in .shape, which may be scalar tiles")
+
     def __bool__(self) -> bool:
         return True
+
+    def __getattr__(self, name: str) -> "Any":
+        if name in _SPELLED:
+            raise no_attribute(f"the {self._describe}", name, _SPELLED[name])
+        of_tile = not name.startswith("_") and hasattr(Tile, name)
+        raise no_attribute(f"the {self._describe}", name, f"a tile of it has: script.load(x, index, shape).{name}" if of_tile else "")
 
     def at(self, *indices: "Any") -> "Any":
         """The place of an element, for the classic atomic functions: of a global array a tile of pointers (indices may be tiles), of
@@ -79,6 +96,28 @@ class Array:
         if self.space == "global":
             return self.ptr + linear(self, [as_tile(i, None, "at") for i in indices])
         return TileRef(self, tuple(indices), (1,) * self.ndim, "C", scalar=True)
+
+
+# What other libraries call attributes of an array.
+_SPELLED = {"size": "x.shape[0], or the product of x.shape", "numel": "the product of x.shape", "dim": "x.ndim", "rank": "x.ndim", "stride": "x.strides[0]",
+            "data_ptr": "x.ptr", "data": "x.ptr", "address": "x.ptr", "itemsize": "x.dtype.bits // 8", "element_size": "x.dtype.bits // 8"}
+
+
+def _no_operator(sign: str) -> "Callable[..., Any]":
+    def refuse(self: Array, *_: "Any") -> "NoReturn":
+        fail("script.value", f"{sign} of the {self._describe}", "load a tile of it first: script.load(x, index, shape)")
+
+    return refuse
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift", "rshift"):
+    for _side in ("", "r"):
+        setattr(Array, f"__{_side}{_name.rstrip('_')}__", _no_operator(operator_text(_name)))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Array, f"__{_name}__", _no_operator(operator_text(_name)))
+for _name, _sign in (("neg", "-"), ("pos", "+"), ("abs", "abs()"), ("invert", "~"), ("float", "float()"), ("int", "int()"), ("index", "the number"),
+                     ("round", "round()"), ("call", "a call")):
+    setattr(Array, f"__{_name}__", _no_operator(_sign))
 
 
 class TileRef:

@@ -5,19 +5,25 @@ differ behind them become results of an `if` operation.
 """
 from __future__ import annotations
 
+import functools
+
 from . import _arith
 from ._carry import Unset, as_spec, flatten, merged, origins, rebuild, same, shape_of_nest, type_of
 from ._dtypes import BOOL
+from ._errors import script_error
 from ._loops import For, While
 from ._tile import Tile, make, use
 from ._trace import Memory, Region, Trace, current, fail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Sequence, Tuple
+    from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple, TypeVar
 
+    from .._places import Place
     from ..builder import Value
     from ._carry import Spec
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 
 def get(name: str, read: "Callable[[], Any]") -> "Any":
@@ -26,6 +32,21 @@ def get(name: str, read: "Callable[[], Any]") -> "Any":
         return read()
     except NameError:
         return Unset(name, "it is not assigned on every way that leads here")
+
+
+def framed(function: "F") -> "F":
+    """A function in which `return` is its own, wherever it is called; functions that a kernel defines become such."""
+
+    @functools.wraps(function)
+    def call(*args: "Any", **named: "Any") -> "Any":
+        trace = current(function.__name__)
+        trace.frames.append(trace.region)
+        try:
+            return function(*args, **named)
+        finally:
+            trace.frames.pop()
+
+    return call  # type: ignore[return-value]
 
 
 def returns(value: bool) -> bool:
@@ -43,6 +64,19 @@ def returns(value: bool) -> bool:
         region = region.parent
     trace.end("return")
     return False
+
+
+def result(value: "Any") -> "Any":
+    """What a `return` gives: of a kernel nothing."""
+    if len(current("return").frames) == 1 and value is not None:
+        gives(value)
+    return value
+
+
+def gives(value: "Any", at: "Optional[Place]" = None) -> "NoReturn":
+    """Errors: script.control, always."""
+    outputs = "script.store(y, index, tile) writes to an output, which a call gives"
+    raise script_error("script.control", f"the kernel returns {value!r}", f"a kernel gives nothing back: {outputs}", at)
 
 
 def assert_(condition: "Any", message: "Callable[[], Any]") -> None:
@@ -202,4 +236,4 @@ class If:
             trace.end("yield", *passed)
 
 
-__all__ = ["For", "While", "If", "get", "returns", "assert_"]
+__all__ = ["For", "While", "If", "framed", "get", "returns", "result", "assert_"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from .._errors import Error
+from .._errors import Error, with_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ class ScriptError(Error, ValueError):
     """A mistake in a kernel written with tilevm.script: `file`, `line` and `column` of the Python code, `code`, `message`, `fix`."""
 
 
+class ScriptAttributeError(ScriptError, AttributeError):
+    """A name that script, a tile or an array lacks."""
+
+
 def _column(frame: "FrameType") -> int:
     positions = getattr(frame.f_code, "co_positions", None)
     if positions is None or frame.f_lasti < 0:
@@ -36,15 +40,31 @@ def _column(frame: "FrameType") -> int:
 
 
 def place() -> "Place":
-    """File, line and column of the innermost Python code that is not of this package."""
+    """File, line and column of the innermost Python code that is not of this package, nor of a library that was called with a tile."""
     frame: "Optional[FrameType]" = sys._getframe(1)
-    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE):
+    while frame is not None and (os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE) or
+                                 str(frame.f_globals.get("__name__", "")).partition(".")[0] in ("numpy", "torch")):
         frame = frame.f_back
     return (frame.f_code.co_filename, frame.f_lineno, _column(frame)) if frame is not None else ("", 0, 1)
 
 
-def script_error(code: str, message: str, fix: str = "", at: "Optional[Place]" = None) -> ScriptError:
-    """An error at the Python line that is running, or at another."""
+def is_unread() -> bool:
+    """Whether the innermost Python code that is not of this package has no source text: its statements are Python's (_rewrite.py)."""
+    import linecache
+
+    return not linecache.getlines(place()[0])
+
+
+def message_of(code: str, message: str, fix: str = "", at: "Optional[Place]" = None) -> str:
+    """An error's text, at the Python line that is running, or at another."""
     file, line, column = at or place()
     where = f"{file}:{line}:{column}: " if file else ""
-    return ScriptError(f"{where}error[{code}]: {message}" + (f"\n  fix: {fix}" if fix else ""), code)
+    return with_source(f"{where}error[{code}]: {message}" + (f"\n  fix: {fix}" if fix else ""))
+
+
+def script_error(code: str, message: str, fix: str = "", at: "Optional[Place]" = None) -> ScriptError:
+    """An error at the Python line that is running, or at another."""
+    return ScriptError(message_of(code, message, fix, at), code)
+
+
+ScriptError.__module__ = ScriptAttributeError.__module__ = "tilevm.script"  # where it is found

@@ -57,26 +57,30 @@ def full(shape: "Any", fill_value: "TileLike", dtype: "Any" = None) -> Tile:
 
         script.full((128, 64), 0.5, script.float16)
     """
-    sizes = shape_of(shape, "full")
+    return _full(shape, fill_value, dtype, "full")
+
+
+def _full(shape: "Any", fill_value: "TileLike", dtype: "Any", what: str) -> Tile:
+    sizes = shape_of(shape, what)
     number = number_of(fill_value)
     if number is not None:
-        into = _dtype(dtype) if dtype is not None else of_number(number, None, "full")
-        check_number(number, into, "full")
+        into = _dtype(dtype) if dtype is not None else of_number(number, None, what)
+        check_number(number, into, what)
         return constant(number, into, sizes)
-    tile = as_tile(fill_value, None, "full")
-    return broadcast(tile if dtype is None else _arith.convert(tile, _dtype(dtype)), sizes, "full")
+    tile = as_tile(fill_value, None, what)
+    return broadcast(tile if dtype is None else _arith.convert(tile, _dtype(dtype)), sizes, what)
 
 
 @api
 def zeros(shape: "Any", dtype: "Any" = F32) -> Tile:
     """A tile of zeros."""
-    return full(shape, 0, dtype)
+    return _full(shape, 0, dtype, "zeros")
 
 
 @api
 def ones(shape: "Any", dtype: "Any" = F32) -> Tile:
     """A tile of ones."""
-    return full(shape, 1, dtype)
+    return _full(shape, 1, dtype, "ones")
 
 
 def _dtype(value: "Any") -> "DType":
@@ -194,7 +198,8 @@ def scalar_index(value: "Any", what: str) -> Tile:
     """An index: a Python integer or a scalar integer tile."""
     tile = as_tile(value, None, what)
     if not tile.dtype.is_integer or tile.shape:
-        fail("script.index", f"{what}: index {value!r}", "an index is a Python integer or a scalar tile of integers")
+        more = "; script.gather and script.scatter take tiles of indices" if tile.shape and what in ("load", "store") else ""
+        fail("script.index", f"{what}: index {value!r}", f"an index is a Python integer or a scalar tile of integers{more}")
     return tile
 
 
@@ -270,7 +275,8 @@ def dot(x: Tile, y: Tile) -> Tile:
     """x @ y, summed in the type that `mma` names first."""
     left, right = as_tile(x, None, "@"), as_tile(y, None, "@")
     if left.ndim < 2 or right.ndim < 2:
-        fail("script.shape", f"@ of shapes {left.shape} and {right.shape}", "they are (M, K) and (K, N)")
+        fail("script.shape", f"@ of shapes {left.shape} and {right.shape}",
+             "they are (M, K) and (K, N); of one dimension each: script.sum(x * y); x[None, :] and y[:, None] add a dimension")
     into = dtype(_SUM_OF.get(left.dtype.name, "f32"))
     return mma(left, right, constant(0, into, left.shape[:-1] + right.shape[-1:]))
 

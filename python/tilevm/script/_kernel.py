@@ -6,6 +6,7 @@ import inspect
 import threading
 
 from .. import _arrays
+from .._errors import argument_error, entry
 from ..builder import Value
 from . import _control
 from ._array import Array, make_planned_views, row_major
@@ -14,12 +15,12 @@ from ._errors import script_error
 from ._rewrite import rewrite
 from ._signature import Bound, parse
 from ._tile import Tile, make
-from ._trace import Plan, Trace, current, set_running
+from ._trace import Plan, Trace, current, running, set_running
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from typing import Any, Callable, Dict, List, Tuple, TypeVar, Union
+    from typing import Any, Callable, Dict, Iterable, List, Tuple, TypeVar, Union
 
     from .._kernel import Kernel as RunKernel
     from .._launch import Launch
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 _MISSING = inspect.Parameter.empty
+_OPTIONS = ("out", "grid", "device", "stream", "check", "threads", "arguments", "memory")
 
 
 class Kernel:
@@ -72,6 +74,7 @@ class Kernel:
 
     # --- programs
 
+    @entry
     def specialize(self, **constants: "Any") -> "RunKernel":
         """The `tilevm.Kernel` for constants; those that are not named have their defaults. Equal ones give the same object.
 
@@ -86,25 +89,30 @@ class Kernel:
     def _constants(self, given: "Dict[str, Any]") -> "Dict[str, Any]":
         for name in given:
             if name not in self.constants:
-                raise script_error("script.arguments", f"kernel `{self.name}` has no constant `{name}`", f"it has {', '.join(self.constants) or 'none'}")
+                raise script_error("script.arguments", f"kernel `{self.name}` has no constant `{name}`",
+                                   _did_you_mean(name, self.constants) + f"it has {', '.join(self.constants) or 'none'}")
         values = {**self.constants, **given}
         for name, value in values.items():
             if value is _MISSING or value is None and name in self._types:
-                raise script_error("script.arguments", f"the constant `{name}` of kernel `{self.name}` has no value", f"pass {name}=…, or give it a default")
+                raise script_error("script.arguments", f"the constant `{name}` of kernel `{self.name}` has no value",
+                                   f"pass {name}=…, or give it a default; an array or a scalar stands in the signature")
             if isinstance(value, Tile):
                 raise script_error("script.constant", f"the constant `{name}` of kernel `{self.name}` is a tile", "pass a Python value")
         return {n: dtype(v) if n in self._types else v for n, v in values.items()}
 
     @property
+    @entry
     def module(self) -> "Module":
         """The program with the default constants."""
         return self.specialize().module
 
     @property
+    @entry
     def text(self) -> str:
         """The program with the default constants, as text (docs/text.md)."""
         return self.module.disassemble()
 
+    @entry
     def save(self, path: "Union[str, os.PathLike[str]]", **constants: "Any") -> None:
         """Writes the program as .tbc, which runs without Python.
 
@@ -114,13 +122,23 @@ class Kernel:
 
     # --- launches
 
+    @entry
     def __call__(self, *args: "Any", stream: "Any" = None, **named: "Any") -> "Any":
         """Runs it: arguments and options of `tilevm.Kernel`, and constants. Element types that are constants without a value follow
         from the arrays. Outputs that are not given are new arrays, of unsigned integers where the signature says so."""
         return self.prepare(*args, **named)(stream)
 
+    def __getitem__(self, blocks: "Any") -> "Any":
+        raise argument_error(f"kernel `{self.name}` with blocks in brackets",
+                             f"call it: {self.name}(…) has the blocks that its launch rule says, {self.name}(…, grid=(4, 1)) has others")
+
+    @entry
     def prepare(self, *args: "Any", **named: "Any") -> "Launch":
         """A launch that is checked once and run often: `tilevm.Kernel.prepare`, and constants."""
+        if running() is not None:
+            raise script_error("script.nested", f"kernel `{self.name}` is called in a kernel",
+                               "make what both do a function with @script.function; kernels are launched one after the other by Python")
+        self._check_names(named)
         kernel, rest, constants = self._kernel_for(args, named)
         launch = kernel.prepare(*args, **rest)
         outputs = [i for i in self._items if i.direction == "out"]
@@ -134,6 +152,17 @@ class Kernel:
                     made[k] = made[k].view(_like(made[k], types[item.name]))
             launch.outputs = made[0] if len(made) == 1 else tuple(made)
         return launch
+
+    def _check_names(self, named: "Dict[str, Any]") -> None:
+        """Errors: ArgumentError for a name that is no argument, constant or option."""
+        arguments = [i.name for i in self._items]
+        for name in named:
+            if name in ("num_warps", "num_stages", "num_ctas", "maxnreg"):
+                raise argument_error(f"kernel `{self.name}` has no `{name}`", "leave it out: the compiler chooses warps and stages")
+            if name not in (*arguments, *self.constants, *_OPTIONS):
+                lists = (("arguments", arguments), ("constants", self.constants), ("options", _OPTIONS))
+                raise argument_error(f"kernel `{self.name}` has no argument `{name}`", _did_you_mean(name, (*arguments, *self.constants, *_OPTIONS)) +
+                                     "; ".join(f"{what} are {', '.join(names) or 'none'}" for what, names in lists))
 
     def _kernel_for(self, args: "Tuple[Any, ...]", named: "Dict[str, Any]") -> "Tuple[RunKernel, Dict[str, Any], Dict[str, Any]]":
         constants = {n: v for n, v in named.items() if n in self.constants}
@@ -179,12 +208,20 @@ class Kernel:
                 arguments[item.name] = array
         builder.at = None
         result = self._run(**arguments)
+        if result is not None:  # of a function whose source was not read; else _control.result said it, at the statement
+            _control.gives(result, self._file)
         builder.at = self._file
-        if result is not None:
-            raise script_error("script.control", f"kernel `{self.name}` returns {result!r}",
-                               "a kernel gives nothing: script.store writes to an output", self._file)
         body.__exit__(None, None, None)
         builder.at = None
+
+
+def _did_you_mean(name: str, names: "Iterable[str]") -> str:
+    """"did you mean BLOCK? ", whatever the case of its letters; "" if no name is near."""
+    import difflib
+
+    lower = {n.lower(): n for n in names}
+    near = difflib.get_close_matches(name.lower(), lower, 1)
+    return f"did you mean {lower[near[0]]}? " if near else ""
 
 
 def _like(array: "Any", type: "DType") -> "Any":
@@ -242,6 +279,7 @@ def _array(bound: "Bound", name: str, type: "DType", writable: bool, parameters:
     return Array(name, type, sizes, tuple(strides), writable, parameters[name], view_type, make_view)
 
 
+@entry
 def kernel(signature: str, *, grid: "Any" = None, sizes: str = "i32") -> "Callable[[Callable[..., Any]], Kernel]":
     """Makes a kernel of a function.
 
@@ -262,7 +300,14 @@ def kernel(signature: str, *, grid: "Any" = None, sizes: str = "i32") -> "Callab
     at = place()
     if not isinstance(signature, str):
         raise script_error("script.signature", "@script.kernel without a signature", '@script.kernel("x: f32[n] -> y: f32[n]", grid="ceildiv(n, 128)")', at)
-    return lambda function: Kernel(function, signature, grid, sizes, at)
+
+    @entry
+    def make_kernel(function: "Callable[..., Any]") -> Kernel:
+        if not inspect.isfunction(function):
+            raise script_error("script.source", f"@script.kernel of {function!r}, which is no function", "write it as def, with @script.kernel in front", at)
+        return Kernel(function, signature, grid, sizes, at)
+
+    return make_kernel
 
 
 def function(f: "F") -> "F":
@@ -277,18 +322,8 @@ def function(f: "F") -> "F":
                 count += 1
             return count
     """
-    run = rewrite(f, _control)
-
-    @functools.wraps(f)
-    def call(*args: "Any", **named: "Any") -> "Any":
-        trace = current(f.__name__)
-        trace.frames.append(trace.region)
-        try:
-            return run(*args, **named)
-        finally:
-            trace.frames.pop()
-
-    return call  # type: ignore[return-value]
+    made: "F" = functools.wraps(f)(_control.framed(rewrite(f, _control)))  # type: ignore[assignment]
+    return made
 
 
 __all__ = ["Kernel", "kernel", "function"]

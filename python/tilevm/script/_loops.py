@@ -12,7 +12,7 @@ from . import _arith
 from ._carry import Unset, as_spec, flatten, merged, origins, rebuild, same, shape_of_nest, type_of
 from ._dtypes import BOOL, I32, I64, DType
 from ._tile import Tile, as_tile, constant, make, number_of, use
-from ._trace import Memory, Region, Trace, current, fail
+from ._trace import Memory, Region, Trace, current, fail, fail_unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +47,9 @@ class range:
         self.bounds = tuple(_arith.convert(t, self.dtype) for t in parts)
 
     def __iter__(self) -> "Iterator[Tile]":
+        fail_unread("a loop over script.range")
         fail("script.control", "script.range outside of a `for` statement of a kernel",
-             "loop in a function with @script.kernel or @script.function, by `for`")
+             "loop in a function with @script.kernel or @script.function, by `for`; Python's own range is unrolled")
 
 
 class _Traced(abc.ABC):

@@ -9,9 +9,10 @@ import builtins
 
 from . import _arith
 from ._api import api
-from ._dtypes import BOOL, I32, DType, number_text
+from ._dtypes import BOOL, I32, DType, check_number, number_text
+from ._errors import ScriptError, script_error
 from ._functions import arange, axis_of, reshape
-from ._tile import Tile, as_tile, broadcast, make, type_text, use
+from ._tile import Tile, as_tile, broadcast, common_shape, make, number_of, type_text, use
 from ._trace import Region, current, fail
 
 TYPE_CHECKING = False
@@ -43,10 +44,15 @@ def _combine(tiles: "Sequence[Tile]", axis: int, identities: "Sequence[Number]",
     trace.region.dead = outside.dead
     inside = head.__enter__()
     arguments = [Tile(v, types[i // 2], (), trace.region) for i, v in enumerate(inside)]
-    made = body(*arguments)
+    try:
+        made = body(*arguments)
+    except TypeError as error:  # of a call with so many
+        raise script_error("script.type", f"{what}: {error}", f"the function takes {len(arguments)} scalars, two of each tile in turn") from error
     out = made if isinstance(made, (tuple, list)) else (made,)
     if len(out) != len(tiles) or builtins.any(not isinstance(t, Tile) or t.shape or t.dtype is not w for t, w in zip(out, types)):
-        fail("script.type", f"{what}: the function gave {made!r}", f"it takes two scalars of each tile and gives {len(tiles)} of types {types}")
+        wanted = ", ".join(t.name for t in types)
+        fail("script.type", f"{what}: the function gave {made!r}", f"it gives {'a scalar' if len(tiles) == 1 else f'a tuple of {len(tiles)} scalars'} of "
+             f"{wanted}: convert with astype")
     trace.end("yield", *(use(t) for t in out))
     head.__exit__(None, None, None)
     trace.region.alive = False
@@ -183,20 +189,62 @@ def cumprod(x: Tile, axis: int = 0, *, reverse: bool = False) -> Tile:
     return _combine([tile], axis_of(axis, tile.ndim, "cumprod"), [1], _arith.mul, True, bool(reverse), "cumprod")[0]
 
 
-@api
-def reduce(x: "Any", axis: int, function: "Combine", identity: "Any") -> "Any":
-    """Combines along an axis with a function of two scalars that is associative and has the identity. Of a tuple of tiles and
-    identities the function takes two scalars of each tile in turn and gives a tuple.
-
-        smallest = script.reduce(x, 0, lambda a, b: script.minimum(a, b), 1 << 30)
-    """
+def _several(x: "Any", axis: "Any", function: "Combine", identity: "Any", scan: bool, reverse: bool, keepdims: bool, what: str) -> "Any":
     several = isinstance(x, (tuple, list))
-    tiles = [as_tile(t, None, "reduce") for t in (x if several else (x,))]
+    given = [as_tile(t, None, what) for t in (x if several else (x,))]
     neutral = list(identity) if isinstance(identity, (tuple, list)) else [identity]
-    if len(neutral) != len(tiles) or len({t.shape for t in tiles}) != 1:
-        fail("script.type", f"reduce of {len(tiles)} tiles with {len(neutral)} identities", "the tiles have one shape, and an identity each")
-    out = _combine(tiles, axis_of(axis, tiles[0].ndim, "reduce"), neutral, function)
+    if not given or len(neutral) != len(given):
+        fail("script.type", f"{what} of {len(given)} tiles with {len(neutral)} identities",
+             "each tile has an identity: a number that the function leaves alone")
+    if not callable(function):
+        fail("script.type", f"{what} by {function!r}, which is no function", "name the function behind the axis: script.maximum, or lambda a, b: a + b")
+    numbers: "List[Number]" = []
+    for tile, one in zip(given, neutral):
+        number = number_of(one)
+        if number is None or not isinstance(tile.dtype, DType):
+            fail("script.constant", f"{what} of {tile.dtype} with the identity {one!r}", "tiles of numbers are combined; an identity is a Python number")
+        check_number(number, tile.dtype, f"{what}: the identity")
+        numbers.append(number)
+    try:
+        shape = common_shape([t.shape for t in given], what)
+    except ScriptError:
+        fail("script.type", f"{what} of tiles of shapes {', '.join(str(t.shape) for t in given)}", "the tiles have one shape, or sizes of 1")
+    tiles = [broadcast(t, shape, what) for t in given]
+
+    def in_order(*pairs: Tile) -> "Any":  # the format gives the element first, then what stands before it
+        return function(*(pairs[i ^ 1] for i in range(len(pairs))))
+
+    at = axis_of(axis, len(shape), what)
+    out = _combine(tiles, at, numbers, in_order, scan, reverse, what)
+    if keepdims:
+        out = tuple(reshape(t, shape[:at] + (1,) + shape[at + 1:]) for t in out)
     return out if several else out[0]
 
 
-__all__ = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "reduce"]
+@api
+def reduce(x: "Any", axis: int, function: "Combine", identity: "Any", *, keepdims: bool = False) -> "Any":
+    """Combines along an axis with a function of two scalars that is associative and has the identity; the first stands before the second.
+    Of a tuple of tiles and identities the function takes two scalars of each tile in turn and gives a tuple.
+
+        smallest = script.reduce(x, 0, script.minimum, float("inf"))
+
+        def greater(a, b, i, j):             # of two elements, and their places
+            return script.where(b > a, b, a), script.where(b > a, j, i)
+
+        best, place = script.reduce((x, script.arange(128)), 0, greater, (float("-inf"), 0))
+    """
+    return _several(x, axis, function, identity, False, False, bool(keepdims), "reduce")
+
+
+@api
+def scan(x: "Any", axis: int, function: "Combine", identity: "Any", reverse: bool = False) -> "Any":
+    """Like reduce, with every result on the way: element k combines all up to k along the axis, from k on if `reverse`. The function takes what
+    was combined so far, then the element.
+
+        running = script.scan(x, 0, script.maximum, float("-inf"))
+        best, place = script.scan((x, script.arange(128)), 0, greater, (float("-inf"), 0))
+    """
+    return _several(x, axis, function, identity, True, bool(reverse), False, "scan")
+
+
+__all__ = ["sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "reduce", "scan"]

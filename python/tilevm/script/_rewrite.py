@@ -58,6 +58,7 @@ class _Rewriter(ast.NodeTransformer):
     def __init__(self, file: str) -> None:
         self.file = file
         self.count = 0
+        self.depth = 0  # of functions
         self.loops: "List[Tuple[str, List[str]]]" = []  # the object of each loop around, and the names that it carries
 
     # --- pieces
@@ -99,9 +100,13 @@ class _Rewriter(ast.NodeTransformer):
     # --- statements
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        outside, self.loops = self.loops, []
+        outside, self.loops, self.depth = self.loops, [], self.depth + 1
         node.body = self.block(node.body)
-        self.loops = outside
+        self.loops, self.depth = outside, self.depth - 1
+        if self.depth > 0:  # called in a loop, branch or reduction, it returns from itself
+            framed = self.parse(f"{_HELPER}.framed", node)[0]
+            assert isinstance(framed, ast.Expr)
+            node.decorator_list.append(framed.value)
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
@@ -172,8 +177,13 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Return(self, node: ast.Return) -> "List[ast.stmt]":
         ask = self.parse(f"if {_HELPER}.returns({node.value is not None}): pass", node)[0]
         assert isinstance(ask, ast.If)
-        if node.value is not None:
+        if node.value is not None and self.depth > 1:
             node.value = self.visit(node.value)
+        elif node.value is not None:
+            given = self.parse(f"{_HELPER}.result(0)", node)[0]
+            assert isinstance(given, ast.Expr) and isinstance(given.value, ast.Call)
+            given.value.args[0] = self.visit(node.value)
+            node.value = given.value
         ask.body = [node]
         return [ask]
 
@@ -195,13 +205,16 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def rewrite(function: "Function", helper: "Any") -> "Function":
-    """The function with its statements rewritten. Errors: script.source without source text, script.syntax."""
+    """The function with its statements rewritten; as it is, if its source cannot be read (typed into `python`, or piped to it): then a
+    statement that would ask a tile says so. Errors: script.source, script.syntax."""
     code = function.__code__
-    at = (code.co_filename, code.co_firstlineno, 1)
+    at = (code.co_filename, code.co_firstlineno, _first_column(code))
+    if function.__name__ == "<lambda>":
+        raise script_error("script.source", "a kernel that is a lambda", "write it as def: a kernel has a name", at)
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
-        raise script_error("script.source", f"the source of `{function.__name__}` cannot be read", "put the kernel into a file", at) from None
+        return function
     text = "".join(lines)
     plain = textwrap.dedent(text)
     indent = len(lines[0]) - len(lines[0].lstrip())
@@ -235,6 +248,12 @@ def rewrite(function: "Function", helper: "Any") -> "Function":
     out.__kwdefaults__ = defaults[1]
     out.__doc__ = function.__doc__
     return out
+
+
+def _first_column(code: "types.CodeType") -> int:
+    """Of the first expression in the code that has a place, as `_errors.place` counts."""
+    positions = getattr(code, "co_positions", lambda: ())
+    return next((p[2] + 1 for p in positions() if p[2] is not None and p[3]), 1)
 
 
 def _code(code: "types.CodeType", name: str) -> "types.CodeType":

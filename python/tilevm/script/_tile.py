@@ -8,7 +8,8 @@ from __future__ import annotations
 from ..builder import Value
 from ._dtypes import I32, DType, PointerType, check_number, dtype, number_text, of_number, promote
 from ._errors import script_error
-from ._trace import Region, current, fail
+from ._foreign import Foreign, instead, no_attribute
+from ._trace import Region, current, fail, fail_unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def type_text(shape: "Sequence[int]", element: str) -> str:
     return f"tile<{''.join(f'{n}x' for n in shape)}{element}>"
 
 
-class Tile:
+class Tile(Foreign):
     """A tile: `shape`, `dtype`, `ndim`, `size`; a scalar has shape (). Comes from loads, `arange`, `full` and operators.
 
         y = (x - x.max(axis=1, keepdims=True)).exp()
@@ -33,7 +34,6 @@ class Tile:
     """
 
     __slots__ = ("_value", "_region", "_origin", "dtype", "shape")
-    __array_ufunc__ = None  # of NumPy: numbers of NumPy leave operators to this class
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, value: Value, type: "Union[DType, PointerType]", shape: "Shape", region: "Region",
@@ -172,24 +172,69 @@ class Tile:
     # --- what Python would have to know now
 
     def __bool__(self) -> bool:
+        fail_unread("a condition on a tile")
         fail("script.value", "what a tile holds is known when the kernel runs, not while it is traced",
-             "`if` and `while` on a scalar tile work as statements; for `and`, `or`, `not` and chains of comparisons write &, | and ~; "
-             "for `a if c else b` write script.where(c, a, b)")
+             "`if` and `while` on a scalar tile work as statements, in functions with @script.kernel or @script.function; for `and`, `or`, `not` and "
+             "chains of comparisons write &, | and ~; for `a if c else b` script.where(c, a, b); for max(a, b) and min(a, b) script.maximum and "
+             "script.minimum")
 
     def __index__(self) -> int:
         fail("script.constant", "a tile stands where Python needs a number that is known while the kernel is traced",
              "shapes and axes are Python numbers; a loop over a tile is `for i in script.range(n)`")
 
-    __int__ = __index__
+    def __int__(self) -> int:
+        fail("script.constant", "int() of a tile", "x.astype(script.int32)")
 
     def __float__(self) -> float:
-        fail("script.constant", "what a tile holds is known when the kernel runs, not while it is traced", "convert with astype")
+        fail("script.constant", "a tile stands where Python needs a number, as float() and the functions of Python's math do",
+             "functions of tiles are script's: script.exp, script.sqrt, script.log, …; float(x) is x.astype(script.float32)")
+
+    def __complex__(self) -> complex:
+        fail("script.constant", "complex() of a tile", "a kernel has no complex numbers: keep real and imaginary parts in two tiles")
+
+    def __round__(self, digits: "Optional[int]" = None) -> "NoReturn":
+        fail("script.foreign", "round() of a tile", instead("round"))
+
+    def __floor__(self) -> "NoReturn":
+        fail("script.foreign", "math.floor of a tile", "script.floor(x)")
+
+    def __ceil__(self) -> "NoReturn":
+        fail("script.foreign", "math.ceil of a tile", "script.ceil(x)")
+
+    def __trunc__(self) -> "NoReturn":
+        fail("script.foreign", "math.trunc of a tile", instead("trunc"))
+
+    def __divmod__(self, other: "Any") -> "NoReturn":
+        fail("script.foreign", "divmod() of a tile", instead("divmod"))
+
+    __rdivmod__ = __divmod__
 
     def __iter__(self) -> "Iterator[NoReturn]":
-        fail("script.value", "a tile has no elements that Python could go through", "use operations on whole tiles")
+        fail("script.value", "a tile has no elements that Python could go through",
+             "sum(x), max(x), any(x) are x.sum(), x.max(), script.any(x); a loop that runs in the kernel is `for i in script.range(n)`")
+
+    def __reversed__(self) -> "Iterator[NoReturn]":
+        fail("script.value", "reversed() of a tile", "cumsum, cumprod and scan take reverse=True; script.gather takes any order of indices")
+
+    def __contains__(self, value: "Any") -> bool:
+        fail("script.value", "`in` asks what a tile holds, which is known when the kernel runs", "script.any(x == value)")
 
     def __len__(self) -> int:
         fail("script.value", "len() of a tile", "its sizes are in .shape")
+
+    def __format__(self, how: str) -> str:
+        if how:
+            fail("script.value", f"a tile in text with the format {how!r}", 'script.print("x", x) prints what it holds when the kernel runs')
+        return str(self)
+
+    def __str__(self) -> str:
+        return f"{self!r} (script.print prints what it holds)"
+
+    def __getattr__(self, name: str) -> "Any":
+        raise no_attribute("a tile", name)
+
+    def __call__(self, *_: "Any", **__: "Any") -> "NoReturn":
+        fail("script.value", f"the {self!r} is called as a function", "x[:, None] adds a dimension, script.extract(x, index, shape) gives a part")
 
     def __getitem__(self, key: "Any") -> "Tile":
         from ._functions import index
@@ -197,7 +242,9 @@ class Tile:
         return index(self, key)
 
     def __setitem__(self, key: "Any", value: "Any") -> None:
-        fail("script.value", "a tile never changes", "make a new one: script.where(condition, value, tile)")
+        fail("script.value", "a tile never changes", "make a new one: script.where(condition, value, tile), where script.arange numbers its elements")
+
+    __delitem__ = __getitem__
 
     # --- methods
 
@@ -304,7 +351,8 @@ def as_tile(value: "Any", type: "Optional[DType]" = None, what: str = "a tile", 
     number = number_of(value)
     if number is None:
         described = getattr(value, "_describe", None) or f"{value.__class__.__name__}"
-        raise script_error("script.type", f"{what}: {described} is neither a tile nor a number", "load an array, or pass a number")
+        raise script_error("script.type", f"{what}: {described} is neither a tile nor a number",
+                           "load an array: script.load(x, index, shape); or pass a number" if hasattr(value, "shape") else "pass a tile or a number")
     chosen = type or of_number(number, None, what)
     check_number(number, chosen, what)
     return constant(number, chosen, shape)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 
 from ..builder import Builder, Value
-from ._errors import place, script_error
+from ._errors import is_unread, place, script_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,3 +204,10 @@ def set_running(trace: "Optional[Trace]") -> "Optional[Trace]":
 def fail(code: str, message: str, fix: str = "") -> "NoReturn":
     """Raises a ScriptError at the Python line that is running."""
     raise script_error(code, message, fix)
+
+
+def fail_unread(what: str) -> None:
+    """Errors: script.source if the statement that is running could have become a part of the kernel, had its source been read."""
+    if is_unread():
+        raise script_error("script.source", f"{what}, in a kernel whose source cannot be read",
+                           "put the kernel into a file or a notebook: `for`, `while` and `if` on tiles need the text of the function")

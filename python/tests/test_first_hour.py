@@ -1,0 +1,117 @@
+"""What newcomers meet beside kernels: tracebacks, classes' names, places with their lines, folders, headers and libraries."""
+import pickle
+import subprocess
+import sys
+
+import numpy
+import pytest
+import tilevm
+from conftest import OUTSIDE
+
+
+def frames(error):
+    at = error.__traceback__
+    while at is not None:
+        yield at.tb_frame.f_code
+        at = at.tb_next
+
+
+def own_frames(error):
+    return [code.co_name for code in frames(error) if code.co_filename.startswith(tilevm.__path__[0])]
+
+
+def test_classes_are_called_as_they_are_found():
+    for name in tilevm.__all__:
+        thing = getattr(tilevm, name)
+        if isinstance(thing, type):
+            assert name == "Builder" or (thing.__module__, thing.__qualname__) == ("tilevm", name)
+    assert "tilevm.TrapError" in repr(tilevm.TrapError) and pickle.loads(pickle.dumps(tilevm.TrapError)) is tilevm.TrapError
+    from tilevm import script
+
+    assert script.ScriptError.__module__ == "tilevm.script"
+
+
+def test_a_trap_shows_its_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "outside.tile").write_text(OUTSIDE)
+    kernel = tilevm.load("outside.tile")["outside"]
+    for _ in range(3):  # the third call is one that the extension remembers
+        with pytest.raises(tilevm.TrapError) as e:
+            kernel(numpy.ones(3, "float32"))
+        source = OUTSIDE.splitlines()[e.value.line - 1]
+        first, line, caret = str(e.value).split("\n")[:3]
+        assert first.startswith(f"outside.tile:{e.value.line}:{e.value.column}: error[vm.out_of_bounds]: ")
+        assert line == "    " + source and caret.strip() == "^" and len(caret) == 4 + e.value.column
+        assert (e.value.array, e.value.index, e.value.kernel, e.value.op) == ("x", 3, "outside", "load_ptr_tko")
+        assert len(own_frames(e.value)) <= 1
+
+
+def test_only_sources_are_shown(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text(OUTSIDE)
+    with pytest.raises(tilevm.TrapError) as e:
+        tilevm.loads(OUTSIDE, str(secret))["outside"](numpy.ones(3, "float32"))
+    assert "^" not in str(e.value)
+
+
+CALLS = {
+    "a wrong argument": lambda add: add(3),
+    "no such kernel": lambda add: add.module["sub"],
+    "no such file": lambda add: tilevm.load("/nowhere/k.tbc"),
+    "wrong text": lambda add: tilevm.loads("entry @k("),
+    "a wrong device": lambda add: add.load("tpu"),
+    "a wrong option": lambda add: add(numpy.ones(3, "float32"), numpy.ones(3, "float32"), check="much"),
+    "a wrong version": lambda add: add.module.to_bytes(version="9.9"),
+    "a wrong program": lambda add: broken().build(),
+}
+
+
+def broken():
+    b = tilevm.Builder()
+    with b.entry("k", x="tile<i32>") as (x,):
+        b.addf(x, x)
+    return b
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_tracebacks_end_at_the_call(name, add):
+    with pytest.raises(tilevm.Error) as e:
+        CALLS[name](add)
+    assert len(own_frames(e.value)) <= 1, own_frames(e.value)
+
+
+def test_folders_and_modules(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "outside.tile").write_text(OUTSIDE)
+    with pytest.raises(tilevm.ArgumentError, match="'.' is a directory") as e:
+        tilevm.load(".")
+    assert "outside.tile" in e.value.fix
+    ran = subprocess.run([sys.executable, "-c", "import tilevm; print(tilevm.script.__name__, tilevm.builder.__name__); tilevm.torch"],
+                         capture_output=True, text=True)
+    assert ran.stdout == "tilevm.script tilevm.builder\n" and "import tilevm.torch" in ran.stderr
+    with pytest.raises(AttributeError, match="tilevm.script.kernel"):
+        tilevm.jit
+
+
+def test_reprs():
+    device = tilevm.device("cpu")
+    stream = device.stream()
+    assert repr(stream) == "<tilevm.Stream of cpu>" and repr(device.event()) == "<tilevm.Event of cpu>"
+    with stream.capture() as graph:
+        assert "not recorded yet" in repr(graph)
+    assert repr(graph) == "<tilevm.Graph of cpu>"
+
+
+def test_bits_of_bf16_from_a_file(tmp_path, add):
+    numpy.save(tmp_path / "x.npy", numpy.zeros(4, "V2"))
+    x = numpy.load(tmp_path / "x.npy")
+    with pytest.raises(tilevm.ArgumentError) as e:
+        add(x, x)
+    assert "ml_dtypes.bfloat16" in e.value.fix
+
+
+def test_an_application_links(tmp_path):
+    (tmp_path / "app.c").write_text('#include <stdio.h>\n#include "tilevm.h"\nint main(void) { printf("%u\\n", tilevm_abi_version()); return 0; }\n')
+    lib = tilevm.get_library_dir()
+    subprocess.run(["cc", "app.c", f"-I{tilevm.get_include_dir()}", f"-L{lib}", "-ltilevm", f"-Wl,-rpath,{lib}", "-o", "app"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "app"], capture_output=True, text=True, check=True).stdout.strip().isdigit()
