@@ -55,6 +55,13 @@ int ProductLoop::Turned(int factor) {
   return AddFactor({Factor::From::kTurned, factor, f.elem, f.columns, f.rows});
 }
 
+// Now and then one that is computed from it.
+int ProductLoop::Computed(int factor, int percent) {
+  if (g_.options_.seed < kComputedSeeds || !r_.Percent(percent)) return factor;
+  const Factor& f = factors_[static_cast<size_t>(factor)];
+  return AddFactor({Factor::From::kComputed, factor, f.elem, f.rows, f.columns});
+}
+
 int ProductLoop::NewMatrix(Elem elem, int64_t rows, int64_t columns, bool invariant, bool lhs) {
   Matrix m;
   m.elem = m.memory = elem;
@@ -124,8 +131,8 @@ void ProductLoop::PlanProduct() {
   const std::vector<Factor> factors = factors_;
   Product p;
   const Elem elem = FactorElem();
-  p.lhs = PlanLhs(elem);
-  p.rhs = PlanRhs(factors_[static_cast<size_t>(p.lhs)]);
+  p.lhs = Computed(PlanLhs(elem), 40);
+  p.rhs = Computed(PlanRhs(factors_[static_cast<size_t>(p.lhs)]), 15);
   const Factor &x = factors_[static_cast<size_t>(p.lhs)], &y = factors_[static_cast<size_t>(p.rhs)];
   p.m = x.rows, p.k = x.columns, p.n = y.columns;
   p.elem = SumOf(elem);

@@ -45,8 +45,8 @@ class ProductLoop {
 
   // An operand of products.
   struct Factor {
-    enum class From { kMatrix, kTurned, kResult } from = From::kMatrix;
-    int of = 0;  // number of the matrix, the factor that is turned, or the product
+    enum class From { kMatrix, kTurned, kResult, kComputed } from = From::kMatrix;
+    int of = 0;  // number of the matrix, the factor that is turned or computed with, or the product
     Elem elem = Elem::kF16;
     int64_t rows = 0, columns = 0;
   };
@@ -78,6 +78,7 @@ class ProductLoop {
   int PlanLhs(Elem elem);
   int PlanRhs(Factor lhs);
   int Turned(int factor);
+  int Computed(int factor, int percent);
   int AddFactor(const Factor& f);
   Elem FactorElem();
   Elem SumOf(Elem factor);
@@ -98,6 +99,7 @@ class ProductLoop {
   Val Load(Matrix* matrix, Value* round, Value* tile);
   Val LoadMatrix(int matrix);
   Val FactorNow(int factor);
+  Val ComputedOf(const Val& x);
   Val Shrunk(Val x, Elem to);
   Val Clamped(Val x, double low, double high);
   Val ReducedRows(const Val& x, bool sum);

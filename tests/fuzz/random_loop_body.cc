@@ -228,6 +228,25 @@ Value* ProductLoop::Condition() {
   return op::CmpI(b_, ir::ComparisonPredicate::kLessThan, i, g_.Number(Elem::kI32, r_.In(0, 3)), Signedness::kSigned);
 }
 
+// Of the same bound: what is left of it where a row or a column says so, what is above 0, or its opposite.
+Val ProductLoop::ComputedOf(const Val& x) {
+  const Shape shape = x.shape();
+  const ir::Type type = x.v->type();
+  if (ir::IsFp(x.elem()) && r_.Percent(50)) {
+    Value* zero = op::Splat(b_, type, 0);
+    return {r_.Percent(50) ? op::Maxf(b_, x.v, zero) : op::Subf(b_, zero, x.v), x.bound};
+  }
+  Shape line(2, 1);
+  const auto d = static_cast<size_t>(r_.Below(2));
+  line[d] = shape[d];
+  Value* numbers = op::Reshape(b_, g_.Tile(Elem::kI32, line), op::Iota(b_, g_.Tile(Elem::kI32, {shape[d]})));
+  Value* left = op::CmpI(b_, ir::ComparisonPredicate::kNotEqual, op::Andi(b_, numbers, g_.Splat(Elem::kI32, line, 7)),
+                         g_.Spread({op::Andi(b_, round_, g_.Constant(Elem::kI32, 7))}, line).v, Signedness::kSigned);
+  left = op::Broadcast(b_, g_.Tile(Elem::kI1, shape), left);
+  Value* none = ir::IsInt(x.elem()) ? op::Integer(b_, type, 0) : op::Splat(b_, type, 0);
+  return {op::Select(b_, left, x.v, none), x.bound};
+}
+
 Val ProductLoop::FactorNow(int factor) {
   std::optional<Val>& now = factor_now_[static_cast<size_t>(factor)];
   if (now) return *now;
@@ -240,6 +259,7 @@ Val ProductLoop::FactorNow(int factor) {
       x = {op::Permute(b_, of.v, {1, 0}), of.bound};
       break;
     }
+    case Factor::From::kComputed: x = ComputedOf(FactorNow(f.of)); break;
     case Factor::From::kResult: x = Shrunk(*result_now_[static_cast<size_t>(f.of)], f.elem); break;
   }
   factor_now_[static_cast<size_t>(factor)] = x;

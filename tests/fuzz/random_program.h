@@ -30,6 +30,8 @@ namespace tile::fuzz {
 inline constexpr uint64_t kProductSeeds = 1000000;
 // From this seed on they are loops of several products with work between them (tests/fuzz/random_loop.h), small enough for an interpreter of PTX.
 inline constexpr uint64_t kLoopSeeds = 3000000;
+// From this seed on factors are also computed from tiles that the loop loads.
+inline constexpr uint64_t kComputedSeeds = 4000000;
 
 struct RandomOptions {
   uint64_t seed = 0;

@@ -1,13 +1,14 @@
 #!/bin/bash
 # Random programs, as PTX for some GPUs on the simulator and on the VM, with all cores:
 #   random.sh FIRST LAST [--sm=80,90] [--jobs=N] [--out=FOLDER] [OPTIONS OF gpu_check…]
-# Seeds from 3000000 on are loops of several matrix products, from 1000000 on single products, others anything (tests/fuzz/random_program.h).
+# Seeds from 3000000 and 4000000 on are loops of several matrix products, from 1000000 on single products, others anything
+# (tests/fuzz/random_program.h).
 # Prints a line for each program that fails, the seeds of all that do, and `N programs, N failed, N refused`; a program counts once for each
 # GPU. Programs that fail are written to FOLDER (the current one if none is given). Exit code 1 if one failed.
 # Runs what bazel built or, in a bundle (bundle.sh), what lies beside it.
 set -u
 usage() {
-  sed -n '2,6s/^# //p' "$0" >&2
+  sed -n '2,7s/^# //p' "$0" >&2
   exit 2
 }
 [[ $# -ge 2 && $1 =~ ^[0-9]+$ && $2 =~ ^[0-9]+$ ]] || usage
@@ -53,10 +54,11 @@ for ((from = first; from <= last; from += 10)); do
   to=$((from + 9 < last ? from + 9 : last))
   for sm in ${targets//,/ }; do echo "$sm $from $to ${options[*]-}"; done
 done | xargs -P "$jobs" -I{} bash -c 'check {}' | awk '
-  / FAIL /    { print; seeds[$1] = seeds[$1] " " $4 + 0; next }
-  / DONE /    { passed += $5; failed += $7; refused += $11; next }
-  / REFUSED / { next }
-              { print }
+  / FAIL /         { print; seeds[$1] = seeds[$1] " " $4 + 0; next }
+  / DONE /         { passed += $5; failed += $7; refused += $11; next }
+  / REFUSED /      { said = $1; next }
+  said == $1 && /  step / { said = ""; next }
+                   { print }
   END {
     for (sm in seeds) print sm " failed:" seeds[sm]
     print passed + failed + refused " programs, " failed " failed, " refused " refused"

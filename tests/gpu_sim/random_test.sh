@@ -21,6 +21,7 @@ done <<'PROGRAMS'
 1962095,1962095 --warps=1
 1962219,1962219 --warps=1
 3000399,3000399
+4000000,4000019
 PROGRAMS
 echo "$programs programs, $failed failed"
 [ "$programs" -gt 200 ] && [ "$failed" -eq 0 ]
