@@ -359,6 +359,7 @@ void Parser::DefineResults(const PendingOp& op, Op* created) {
 
 bool Parser::ParseResultNames(PendingOp& op) {
   if (tok_.kind != Tok::kValue) return true;
+  size_t named = 0;
   do {
     if (tok_.kind != Tok::kValue) return FailExpected("the name of a result, like %x");
     ResultName r;
@@ -372,7 +373,8 @@ bool Parser::ParseResultNames(PendingOp& op) {
       r.count = static_cast<uint32_t>(n);
     }
     op.names.push_back(r);
-    if (op.num_names() > static_cast<size_t>(kMaxOperands)) return Fail(r.token, "limit", "too many results");
+    named += r.count;
+    if (named > static_cast<size_t>(kMaxOperands)) return Fail(r.token, "limit", "too many results");
   } while (Accept(","));
   return Expect("=", "between the results and the operation");
 }

@@ -1,8 +1,10 @@
 // Sets of memory events, for --check=full.
 //
 // An event is one execution of one memory operation by one block; its id is (number of the operation) << 40 | how often
-// the block has run it before. EventSet holds events of one block as intervals of ids: what loops build up stays short.
-// Knowledge holds events of all blocks, as a tree over block numbers. Both are immutable and shared; null is empty.
+// the block has run it before. EventSet holds events of one block: a tree over operations, with intervals of executions as
+// its leaves, which stay few in loops. Knowledge holds events of all blocks: a tree over block numbers, with such sets as
+// its leaves. All are immutable, and share what they have in common: a set and one more event takes a few nodes, so that a chain of n
+// operations, with a set for each, takes memory for n events. Null is empty.
 //
 //   SetRef a = Add(nullptr, 7), b = Union(a, c);     // the same object again where nothing changes
 //   Contains(a, 7)
@@ -46,31 +48,52 @@ class Ref {
   T* p_ = nullptr;
 };
 
-using EventId = uint64_t;
-inline constexpr int kInstanceBits = 40;
-
-struct EventSet {
+// Executions of one operation.
+struct Executions {
   struct Interval {
-    EventId begin, end;  // end is not in it
+    uint64_t begin, end;  // end is not in it
   };
   std::vector<Interval> intervals;  // ascending, with gaps between them
   int references = 0;
 };
+
+// A tree of 8 branches a level over the digits of a key, as high as the largest key needs.
+template <class Leaf>
+struct Tree {
+  int level = 0;        // 0: `leaves` of 8 keys
+  uint64_t prefix = 0;  // key >> (3 * (level + 1))
+  union {               // by level; each is an array of references
+    std::array<Ref<Tree>, 8> children;
+    std::array<Ref<Leaf>, 8> leaves;
+  };
+  int references = 0;
+
+  Tree(int its_level, uint64_t its_prefix);
+  Tree(const Tree& o);
+  Tree& operator=(const Tree&) = delete;
+  ~Tree();
+};
+
+using EventId = uint64_t;
+inline constexpr int kInstanceBits = 40;
+
+using EventSet = Tree<Executions>;  // by operation
 using SetRef = Ref<EventSet>;
 
 bool Contains(const SetRef& set, EventId e);
 SetRef Add(const SetRef& set, EventId e);
 SetRef Union(const SetRef& a, const SetRef& b);
+// Calls fn(operation, its executions) in ascending order.
+template <class Fn>
+void ForEachOperation(const EventSet& set, Fn&& fn) {
+  for (uint64_t i = 0; i < 8; ++i) {
+    if (set.level > 0 && set.children[i]) ForEachOperation(*set.children[i], fn);
+    if (set.level == 0 && set.leaves[i]) fn(set.prefix << 3 | i, *set.leaves[i]);
+  }
+}
 
-// A tree of 16 branches a level over the digits of the block's number, as high as the largest number needs.
-struct KnowledgeNode {
-  int level = 0;        // 0: `sets` of 16 blocks
-  uint64_t prefix = 0;  // block >> (4 * (level + 1))
-  std::array<Ref<KnowledgeNode>, 16> children;
-  std::array<SetRef, 16> sets;
-  int references = 0;
-};
-using KnowledgeRef = Ref<KnowledgeNode>;
+using Knowledge = Tree<EventSet>;  // by block
+using KnowledgeRef = Ref<Knowledge>;
 
 bool Knows(const KnowledgeRef& k, int64_t block, EventId e);
 KnowledgeRef Learn(const KnowledgeRef& k, int64_t block, const SetRef& events);

@@ -11,10 +11,22 @@ namespace {
 
 EventId Event(uint64_t op, uint64_t instance) { return op << kInstanceBits | instance; }
 
+// The intervals of all operations.
+std::vector<Executions::Interval> IntervalsOf(const SetRef& set) {
+  std::vector<Executions::Interval> all;
+  ForEachOperation(*set, [&](uint64_t, const Executions& e) {
+    for (size_t i = 0; i < e.intervals.size(); ++i) {
+      if (i > 0) EXPECT_LT(e.intervals[i - 1].end, e.intervals[i].begin) << "ascending, with gaps";
+      all.push_back(e.intervals[i]);
+    }
+  });
+  return all;
+}
+
 TEST(EventSet, JoinsNeighbours) {
   SetRef s;
   for (uint64_t i : {3, 5, 4, 0}) s = Add(s, Event(7, i));
-  ASSERT_EQ(s->intervals.size(), 2u);
+  EXPECT_EQ(IntervalsOf(s).size(), 2u);
   EXPECT_TRUE(Contains(s, Event(7, 4)));
   EXPECT_FALSE(Contains(s, Event(7, 1)));
   EXPECT_FALSE(Contains(s, Event(7, 6)));
@@ -54,9 +66,7 @@ TEST(EventSet, AgreesWithASetOfNumbers) {
         EXPECT_EQ(Contains(both, e), x.contains(e) || y.contains(e));
       }
     }
-    for (size_t i = 1; i < both->intervals.size(); ++i) {
-      EXPECT_LT(both->intervals[i - 1].end, both->intervals[i].begin) << "ascending, with gaps";
-    }
+    EXPECT_LE(IntervalsOf(both).size(), 200u);
   }
 }
 
@@ -65,9 +75,49 @@ TEST(EventSet, ManyGapsLoseNothing) {
   SetRef s;
   for (uint64_t i = 0; i < 5000; i += 2) s = Add(s, Event(1, i));
   for (uint64_t i = 0; i < 5000; i += 2) EXPECT_TRUE(Contains(s, Event(1, i)));
-  EXPECT_LE(s->intervals.size(), 1024u);
+  EXPECT_LE(IntervalsOf(s).size(), 1024u);
   EXPECT_FALSE(Contains(s, Event(0, 0)));
   EXPECT_FALSE(Contains(s, Event(2, 0)));
+}
+
+TEST(EventSet, OperationsFarApart) {
+  const uint64_t operations[] = {0, 7, 8, 63, 64, 511, 512, 4097, (uint64_t{1} << 24) - 1};
+  SetRef up, down;
+  for (const uint64_t op : operations) up = Add(up, Event(op, op % 3));
+  for (size_t i = std::size(operations); i-- > 0;) down = Add(down, Event(operations[i], operations[i] % 3));
+  EXPECT_EQ(Union(up, down), up);
+  EXPECT_EQ(Union(down, up), down);
+  std::vector<uint64_t> found;
+  ForEachOperation(*up, [&](uint64_t op, const Executions&) { found.push_back(op); });
+  EXPECT_EQ(found, std::vector<uint64_t>(std::begin(operations), std::end(operations)));
+  for (const uint64_t op : operations) {
+    EXPECT_TRUE(Contains(down, Event(op, op % 3)));
+    EXPECT_FALSE(Contains(down, Event(op, op % 3 + 1)));
+    EXPECT_FALSE(Contains(down, Event(op + 1000, 0)));
+  }
+}
+
+int64_t NodesOf(const EventSet& set, std::set<const void*>* seen) {
+  if (!seen->insert(&set).second) return 0;
+  int64_t n = 1;
+  for (size_t i = 0; set.level > 0 && i < 8; ++i) {
+    if (set.children[i]) n += NodesOf(*set.children[i], seen);
+  }
+  return n;
+}
+
+// One set for each event of a chain, as the tokens of a kernel hold them: a few nodes each, however long the chain is.
+TEST(EventSet, AChainSharesItsNodes) {
+  constexpr int64_t kEvents = 20'000;
+  std::vector<SetRef> chain(1);
+  for (int64_t i = 0; i < kEvents; ++i)
+    chain.push_back(Add(Union(chain.back(), chain.front()), Event(static_cast<uint64_t>(i), 0)));
+  std::set<const void*> seen;
+  int64_t nodes = 0;
+  for (const SetRef& s : chain) nodes += s ? NodesOf(*s, &seen) : 0;
+  EXPECT_LE(nodes, 7 * kEvents);
+  EXPECT_EQ(Union(chain.back(), chain[kEvents / 2]), chain.back());
+  EXPECT_FALSE(Contains(chain[kEvents / 2], Event(kEvents / 2, 0)));
 }
 
 TEST(Knowledge, AgreesWithAMap) {

@@ -49,6 +49,7 @@ class Feeding {
   }
   // What an if or a loop takes in, and what the ends of its blocks hand on.
   void AddCarriedBy(const Op& op) {
+    if (!carrying_.insert(&op).second) return;
     AddOperandsOf(op);
     for (int r = 0; r < op.num_regions(); ++r) {
       ir::Walk(op.region(r), [&](const Op* inner) {
@@ -59,6 +60,7 @@ class Feeding {
 
   std::set<const Value*> values_;
   std::vector<const Value*> open_;
+  std::set<const Op*> carrying_;  // whose operands and ends are in
 };
 
 bool InsideFold(const Op* op) {

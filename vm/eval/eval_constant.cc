@@ -60,9 +60,7 @@ void PrepareGetNumTileBlocks(Preparer& p, const Op& op) { PrepareIds(p, op, RunN
 void PrepareGetGlobal(Preparer& p, const Op& op) {
   auto* d = p.New<AddressData>();
   d->out = p.result(op, 0);
-  for (const Code::GlobalMemory& g : p.code().globals) {
-    if (g.global->name == ir::GetGlobalOp(op).name()) d->address = g.data;
-  }
+  d->address = p.global(ir::GetGlobalOp(op).name());
   p.Emit(op, RunGetGlobal, d);
 }
 

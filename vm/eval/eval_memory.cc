@@ -177,7 +177,7 @@ const Instr* RunAlloca(BlockState& b, const Instr* in) {
   a.element = ir::Element::Number(d.elem);
   a.initialized = false;
   const Allocation* kept = d.global ? MemoryOf(b).Publish(std::move(a)) : new Allocation(std::move(a));
-  b.private_memory.push_back(kept);
+  AddPrivate(b, kept);
   if (b.checker != nullptr) b.checker->OnAllocate(b, *kept);
   b.get<void*>(d.out) = p;
   return in + 1;

@@ -131,7 +131,7 @@ struct BlockState {
   const ir::Op* waiting = nullptr;  // the loop in which it was parked
 
   const Allocation* last_found = nullptr;         // cache of Memory::Find
-  std::vector<const Allocation*> private_memory;  // shared arrays and alloca of this block
+  std::vector<const Allocation*> private_memory;  // shared arrays and alloca of this block, by address
   std::vector<void*> heap;                        // alloca, freed at the end
   uint64_t heap_bytes = 0;
   PendingAdds pending;  // of this block and those that its thread ran just before it

@@ -35,32 +35,32 @@ const Allocation* Memory::Find(uintptr_t address, uint64_t size) const {
     if (a->bytes > 0) break;
   }
   std::lock_guard<std::mutex> lock(mutex_);
-  for (const Allocation& a : published_) {
-    if (a.Contains(address, size)) return &a;
-  }
-  return nullptr;
+  const auto published = published_at_.upper_bound(address);
+  if (published == published_at_.begin()) return nullptr;
+  const Allocation* a = std::prev(published)->second;
+  return a->Contains(address, size) ? a : nullptr;
 }
 
 const Allocation* Memory::Publish(Allocation a) {
   std::lock_guard<std::mutex> lock(mutex_);
   published_.push_back(std::move(a));
+  published_at_[published_.back().begin] = &published_.back();
   return &published_.back();
 }
 
 bool Memory::IsPublished(const Allocation* a) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (const Allocation& p : published_) {
-    if (&p == a) return true;
-  }
-  return false;
+  const auto it = published_at_.find(a->begin);
+  return it != published_at_.end() && it->second == a;
 }
 
 void Memory::Retire(const Allocation* a) {
   std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = published_at_.find(a->begin);
+  if (it == published_at_.end() || it->second != a) return;
   // The entry stays where it is, so that others' addresses hold, but contains nothing any more.
-  for (Allocation& p : published_) {
-    if (&p == a) p.begin = p.bytes = 0;
-  }
+  it->second->begin = it->second->bytes = 0;
+  published_at_.erase(it);
   while (!published_.empty() && published_.front().bytes == 0) published_.pop_front();
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -55,6 +56,7 @@ class Memory {
   std::vector<const Allocation*> sorted_;  // by begin
   mutable std::mutex mutex_;
   std::deque<Allocation> published_ ABSL_GUARDED_BY(mutex_);
+  std::map<uintptr_t, Allocation*> published_at_ ABSL_GUARDED_BY(mutex_);  // by begin
 };
 
 }  // namespace tile::vm

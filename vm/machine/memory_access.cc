@@ -1,5 +1,7 @@
 #include "vm/machine/memory_access.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -19,10 +21,16 @@ std::string Describe(const Allocation& a) {
 
 }  // namespace
 
+void AddPrivate(BlockState& b, const Allocation* a) {
+  auto& own = b.private_memory;
+  own.insert(std::partition_point(own.begin(), own.end(), [&](const Allocation* x) { return x->begin < a->begin; }), a);
+}
+
 const Allocation* FindAllocation(BlockState& b, uintptr_t address, uint64_t bytes) {
-  for (const Allocation* a : b.private_memory) {
-    if (a->Contains(address, bytes)) return a;
-  }
+  const auto& own = b.private_memory;
+  const auto after =
+      std::partition_point(own.begin(), own.end(), [&](const Allocation* a) { return a->begin <= address; });
+  if (after != own.begin() && (*(after - 1))->Contains(address, bytes)) return *(after - 1);
   return MemoryOf(b).Find(address, bytes);
 }
 

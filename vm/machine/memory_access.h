@@ -13,6 +13,8 @@ namespace tile::vm {
 
 // The allocation of this block or the launch that holds the bytes, or null.
 const Allocation* FindAllocation(BlockState& b, uintptr_t address, uint64_t bytes);
+// Adds one to those of the block.
+void AddPrivate(BlockState& b, const Allocation* a);
 // Traps with what is at or before the address. `lane`: element of the tile, row-major.
 const Instr* TrapOutside(BlockState& b, const Instr* in, uintptr_t address, uint64_t bytes, bool write, ir::Type tile,
                          int64_t lane);

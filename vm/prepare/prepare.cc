@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "ir/cpp_name.h"
@@ -23,6 +24,14 @@ constexpr int64_t kMaxExpanded = 64 << 10;  // bytes; larger ones would only pus
 int64_t RoundUp(int64_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
 
 }  // namespace
+
+uint8_t* Preparer::global(absl::string_view name) {
+  if (globals_.empty()) {
+    for (const Code::GlobalMemory& g : code_->globals) globals_.emplace(g.global->name, g.data);
+  }
+  const auto it = globals_.find(name);
+  return it == globals_.end() ? nullptr : it->second;
+}
 
 void Preparer::Refuse(const Op& op, absl::string_view why) {
   if (!status_.ok()) return;
@@ -215,8 +224,10 @@ void Preparer::EmitCopies(const Op& op, absl::Span<const Value* const> from, abs
   if (items.empty()) return;
   // In order is as good as at once unless a later copy reads what an earlier one wrote.
   bool conflict = false;
-  for (size_t i = 0; i < items.size(); ++i) {
-    for (size_t j = i + 1; j < items.size() && !conflict; ++j) conflict = sources[j] == destinations[i];
+  std::unordered_set<int> written;
+  for (size_t i = 0; i < items.size() && !conflict; ++i) {
+    conflict = written.contains(sources[i]);
+    written.insert(destinations[i]);
   }
   auto* d = New<CopiesData>();
   d->n = static_cast<int>(items.size());

@@ -70,6 +70,8 @@ class Preparer {
   Slot temp(int64_t bytes);
   // Scratch memory for as long as the block runs.
   Slot permanent(int64_t bytes);
+  // The memory of a global of the module.
+  uint8_t* global(absl::string_view name);
   // Emits copies of values to the dense places of others as one parallel assignment.
   void EmitCopies(const ir::Op& op, absl::Span<const ir::Value* const> from, absl::Span<const ir::Value* const> to);
 
@@ -108,6 +110,7 @@ class Preparer {
   absl::Status status_;
   std::map<int, int64_t> pointers_;                   // of forwarded values, by storage
   std::map<std::pair<int, int64_t>, Slot> expanded_;  // constants of one element, by storage and elements
+  std::map<absl::string_view, uint8_t*> globals_;     // filled when it is first asked for
   std::vector<std::pair<int, int>> targets_;
   std::map<int64_t, int64_t> free_;                 // offset -> bytes, of the frame
   std::vector<std::pair<int64_t, int64_t>> temps_;  // offset, bytes of the current operation

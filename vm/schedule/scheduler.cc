@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "vm/machine/checker.h"
+#include "vm/machine/memory_access.h"
 #include "vm/machine/unspecified.h"
 #include "vm/schedule/thread_plan.h"
 
@@ -182,7 +183,7 @@ class Grid {
     for (const Allocation& a : r->frame->shared()) {
       FillUnspecifiedMemory(b, a.begin - reinterpret_cast<uintptr_t>(b.frame), reinterpret_cast<void*>(a.begin),
                             a.bytes);
-      b.private_memory.push_back(&a);
+      AddPrivate(b, &a);
     }
     for (size_t i = 0; i < code_.params.size(); ++i) {
       uint64_t word = state_.launch->params[i];
