@@ -100,7 +100,7 @@ Outcome Program::Run(const Launch& launch) {
     return outcome;
   }
   if (launch.check == CheckLevel::kFull && !launch.order) return RunInOrders(*code_, launch);
-  return RunOnce(*code_, launch, launch.order.value_or(StartOrder()), std::nullopt).outcome;
+  return RunOnce(*code_, launch, launch.order.value_or(StartOrder()), std::nullopt, {}).outcome;
 }
 
 }  // namespace tile::vm

@@ -41,6 +41,7 @@ static tilevm_launch* make(const Call* call) {
   const uint64_t* grid = call->words + call->of->num_words;
   tilevm_launch_options options = {sizeof options};
   options.check = driver.is_gpu ? TILEVM_CHECK_DEFAULT : driver.check;
+  options.order = order_of_blocks(options.check);
   options.threads = driver.threads;
   options.interrupt = ask;
   if (!driver.is_gpu) options.warning = collect_warning;

@@ -43,6 +43,8 @@ PyObject* none_or_raise(tilevm_status status);
 void print_text(void* user, const char* text, size_t bytes);
 int32_t ask_interrupt(void* user);
 void collect_warning(void* user, const char* text);
+/* The order of blocks that TILEVM_ORDER names for launches with all checks. NULL: several, or the usual one. */
+const char* order_of_blocks(int32_t check);
 /* What was collected in this thread: told to a function that takes a list of texts, or to the package's; or forgotten. Not 0, with an
  * exception, if a warning is to be an error. With the GIL, no exception set. */
 int tell_warnings_to(PyObject* teller);

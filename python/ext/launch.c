@@ -1,6 +1,7 @@
 /* Launches. A launch is called as often as a program repeats it, so the form of its last call that needs no help from Python is
  * remembered (`remember`): what the call was given, the stream that this means, and what it returns. A call of the same form runs here;
  * every other one goes to the method _call. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "extension.h"
@@ -49,6 +50,11 @@ static void launch_dealloc(PyObject* self) {
   free_object(self);
 }
 
+const char* order_of_blocks(int32_t check) {
+  const char* order = check == TILEVM_CHECK_FULL ? getenv("TILEVM_ORDER") : NULL;
+  return order != NULL && order[0] != 0 ? order : NULL;
+}
+
 /* Launch(kernel, check, threads, …): subclasses may take more. */
 static PyObject* launch_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   (void)keywords;
@@ -59,6 +65,7 @@ static PyObject* launch_new(PyTypeObject* type, PyObject* arguments, PyObject* k
   if (!PyArg_ParseTuple(arguments, "Oii:Launch", &kernel, &o.check, &o.threads)) return NULL;
   tilevm_kernel* k = handle_of(kernel, KernelType);
   if (k == NULL) return NULL;
+  o.order = order_of_blocks(o.check);
   tilevm_launch* launch = NULL;
   tilevm_status status = tilevm_launch_create(k, &launch);
   if (status == TILEVM_OK) status = tilevm_launch_set_options(launch, &o);

@@ -221,9 +221,11 @@ static int take(Plan* p, const Request* r, Idle* taken) {
     return 1;
   }
   memset(taken, 0, sizeof *taken);
+  tilevm_launch_options options = p->options;
+  options.order = order_of_blocks(options.check);
   taken->slots = calloc((size_t)(p->num_slots + p->num_made + 1), sizeof(Argument));
   if (taken->slots == NULL || tilevm_launch_create(((Handle*)p->kernel)->handle, &taken->launch) != TILEVM_OK ||
-      tilevm_launch_set_options(taken->launch, &p->options) != TILEVM_OK) {
+      tilevm_launch_set_options(taken->launch, &options) != TILEVM_OK) {
     return 0;
   }
   if (p->has_grid && tilevm_launch_set_grid(taken->launch, p->grid[0], p->grid[1], p->grid[2]) != TILEVM_OK) return 0;

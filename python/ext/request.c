@@ -268,14 +268,16 @@ static int read_option(long option, PyObject* value, Request* r) {
 
 /* What else the outcome of Python's checks depends on. */
 static int read_surroundings(Request* r) {
+  static const char* const kNames[] = {"TILEVM_CHECK", "TILEVM_ORDER"};
   add_word(r, forks);
-  const char* check = getenv("TILEVM_CHECK");
-  const size_t length = check == NULL ? 0 : strlen(check);
-  uint64_t text[2] = {0, 0};
-  if (length > sizeof text) return 0;
-  if (length > 0) memcpy(text, check, length);
-  add_word(r, text[0]);
-  add_word(r, text[1]);
+  for (size_t i = 0; i < sizeof kNames / sizeof kNames[0]; ++i) {
+    const char* value = getenv(kNames[i]);
+    const size_t length = value == NULL ? 0 : strlen(value);
+    uint64_t text[4] = {0, 0, 0, 0};
+    if (length > sizeof text) return 0;
+    if (length > 0) memcpy(text, value, length);
+    for (size_t k = 0; k < sizeof text / sizeof text[0]; ++k) add_word(r, text[k]);
+  }
   return 1;
 }
 

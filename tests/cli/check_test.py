@@ -31,6 +31,22 @@ RACE = """entry @race(%data: tile<ptr<i32>>, %flag: tile<ptr<i32>>, %got: tile<p
 }
 """
 
+# The block that counts itself last leaves its number.
+LAST = """entry @last(%count: tile<ptr<i32>>, %who: tile<ptr<i32>>) interface {
+  inout count: i32[1] at %count
+  out who: i32[1] at %who
+  grid 8
+} {
+  %i, %j, %k = get_tile_block_id
+  %old, %t = atomic_rmw_tko acq_rel device %count, add, 1
+  %c = cmpi equal %old, 7, signed
+  if %c {
+    store_ptr_tko weak %who, %i token = %t
+  }
+  return
+}
+"""
+
 # Writes the first of its outputs, and to its input if asked.
 STORES = """entry @stores(%x: tile<ptr<i32>>, %y: tile<ptr<i32>>, %to_input: tile<i1>) interface {
   in x: i32[2,2] at %x
@@ -93,16 +109,27 @@ class Check(cli.Case):
         self.assertEqual(sorted(printed["random:5"][:2]), ["block 0", "block 1"])
         self.assertIn("got: i32[1]  1", printed["reverse"])
 
+    def test_results_that_depend_on_the_order(self):
+        self.write("last.tile", LAST)
+        done = self.call("run", "last.tile", "zeros:i32[1]", "--check=full")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("last.tile:10:5: error[vm.order]: `who`[0] depends on the order of blocks: 7 in the order linear, 0 in the order reverse",
+                      done.stderr)
+        self.assertNotIn("repeat it", done.stderr)  # one order alone does not show it
+        for order, last in (("linear", 7), ("reverse", 0)):
+            self.assertIn(f"who: i32[1]  {last}", self.good("run", "last.tile", "zeros:i32[1]", f"--order={order}").stdout)
+            self.assertEqual(self.call("run", "last.tile", "zeros:i32[1]", "--check=full", f"--order={order}").returncode, 0)
+
     def test_says_how_many_and_prints_once(self):
         self.write("fine.tile", RACE.replace("if %set {", "%never = constant <i1: false> : tile<i1>\n    if %never {"))
         done = self.good("run", "fine.tile", *INPUTS, "--check=full")
-        self.assertEqual(done.stderr, "note: checked in 2 orders of blocks\n")
+        self.assertEqual(done.stderr, "note: checked in 8 orders of blocks\n")
         self.assertEqual(done.stdout.splitlines()[:2], ["block 0", "block 1"])
         self.assertEqual(done.stdout.count("block"), 2)
         # Results are those of the linear order, memory is as that left it.
         self.assertIn("data: i32[1]  1", done.stdout)
         self.assertEqual(self.good("run", "fine.tile", *INPUTS, "--check=full", "--order=random").stderr, "")
-        self.assertEqual(json.loads(self.good("run", "fine.tile", *INPUTS, "--check=full", "--json").stdout)["orders"], 2)
+        self.assertEqual(json.loads(self.good("run", "fine.tile", *INPUTS, "--check=full", "--json").stdout)["orders"], 8)
         done = self.good("run", "matmul.tile", "ones:f32[200,3]", "ones:f32[3,100]", "--check=full")
         self.assertRegex(done.stderr, r"^note: checked in [2-8] orders of blocks\n$")
 

@@ -238,7 +238,8 @@ and what was in their files stays if something fails. A launch that traps is rec
 --order says how the blocks start: a program must not depend on it. --check=full without it runs the linear order, whose
 results count, then the reverse one and random ones from the same memory, as long as that takes at most 2 s of processor
 time, or 2.5 times the first; it says how many there were. A mistake that only another order shows names it:
---order=random:7 repeats it.
+--order=random:7 repeats it. A result that differs from that of the linear order is an error, vm.order; where each of them is
+right, --order=linear checks one order alone.
 
 examples:
   tilevm run examples/histogram.tile README.md

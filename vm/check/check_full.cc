@@ -11,6 +11,7 @@
 #include "vm/check/check_poison.h"
 #include "vm/check/check_promises.h"
 #include "vm/check/check_races.h"
+#include "vm/check/check_results.h"
 #include "vm/check/check_wraps.h"
 
 namespace tile::vm {
@@ -33,11 +34,15 @@ class FullChecker : public Checker {
         code_(*state.code),
         poison_(*state.code, &origins_),
         wraps_(*state.code),
-        races_(state, memory_) {
+        races_(state, memory_),
+        results_(state, memory_) {
     for (const Allocation& a : state.memory.all()) memory_.Add(a);
     arrays_ = std::make_unique<Arrays>(*state.launch, memory_);
     for (const InstrNote& note : code_.notes) {
-      promises_.push_back(note.role == Role::kWork && note.places != nullptr && MakesPromises(*note.places->op));
+      const bool works = note.role == Role::kWork && note.places != nullptr;
+      promises_.push_back(works && MakesPromises(*note.places->op));
+      strong_.push_back(works && IsStrongAccess(*note.places->op));
+      float_updates_.push_back(works && UpdatesFloats(*note.places->op));
     }
   }
 
@@ -74,6 +79,7 @@ class FullChecker : public Checker {
     if (!wraps_.Before(b, at, note, c.wraps)) return false;
     if (note.places == nullptr || (note.role != Role::kWork && note.role != Role::kEnter)) return true;
     c.current = note.places;
+    if (float_updates_[at]) SeeFloats(b, *note.places);
     races_.Before(note, c.order, b.index);
     return true;
   }
@@ -81,6 +87,10 @@ class FullChecker : public Checker {
   void After(BlockState& b, const Instr* in) override {
     const InstrNote& note = code_.notes[static_cast<size_t>(in - code_.instrs.data())];
     if (note.role == Role::kWork && note.places != nullptr) races_.After(note, b.checks->order);
+  }
+
+  bool IsStrong(const BlockState&, const Instr* in) const override {
+    return strong_[static_cast<size_t>(in - code_.instrs.data())];
   }
 
   bool OnAccess(BlockState& b, const Instr* in, const Access& a) override {
@@ -129,7 +139,27 @@ class FullChecker : public Checker {
     for (const Arrays::Unwritten& u : arrays_->FindUnwritten(memory_)) ReportUnwritten(u);
   }
 
+  void CompareResults(absl::Span<const KeptMemory> linear) override {
+    results_.Compare(linear, [this](Region& region, uintptr_t address) {
+      const auto [op, block] = races_.LastWriter(region, address);
+      Results::Writer w{op, block, {}};
+      if (op != nullptr) w.element = op->operand(op->group_begin(poison_.stored_operand(*op)))->type().element();
+      return w;
+    });
+  }
+
  private:
+  bool UpdatesFloats(const ir::Op& op) const {
+    const int field = poison_.stored_operand(op);
+    return field >= 0 && op.info()->has(ir::kReads) && op.info()->has(ir::kWrites) &&
+           ir::IsFloat(op.operand(op.group_begin(field))->type().elem());
+  }
+
+  void SeeFloats(const BlockState& b, const OpPlaces& o) {
+    const int operand = o.op->group_begin(poison_.stored_operand(*o.op));
+    results_.SeeFloats(b, o.operands[operand], o.op->operand(operand)->type().elem());
+  }
+
   void Drop(const Allocation& a) {
     memory_.Remove(a);
     races_.Forget(a);
@@ -277,13 +307,18 @@ class FullChecker : public Checker {
   Poison poison_;
   Wraps wraps_;
   Races races_;
-  std::vector<bool> promises_;  // by instruction
+  Results results_;
+  std::vector<bool> promises_, float_updates_, strong_;  // by instruction
   std::vector<std::unique_ptr<BlockChecks>> all_;
   std::vector<BlockChecks*> spare_;
   std::vector<uint8_t> scratch_;
 };
 
 }  // namespace
+
+bool IsStrongAccess(const ir::Op& op) {
+  return op.info()->is_access() && ir::OrderingOf(op) != ir::MemoryOrdering::kWeak;
+}
 
 std::unique_ptr<Checker> MakeFullChecker(LaunchState& state) { return std::make_unique<FullChecker>(state); }
 

@@ -7,6 +7,8 @@
 //   vm.not_written      elements of an `out` array that the kernel did not write, at the end       check_arrays.h
 //   vm.write_to_input   a store to an `in` array
 //   vm.index_wrap       (a warning) an address or index from integers that wrapped around          check_wraps.h
+//   vm.order            a result that depends on the order of blocks; with only rounding or places, a warning
+//                                                                                              check_results.h
 //   vm.race, vm.missing_token, vm.duplicate_store
 //                       accesses that nothing orders                                               check_races.h
 //
@@ -21,6 +23,9 @@
 #include "vm/machine/launch_state.h"
 
 namespace tile::vm {
+
+// Other blocks may look at what the operation does without a race.
+bool IsStrongAccess(const ir::Op& op);
 
 // A checker for one launch, whose buffers are in state.memory. The launch runs on one thread.
 std::unique_ptr<Checker> MakeFullChecker(LaunchState& state);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/op_views.h"
+#include "ir/print_format.h"
 #include "vm/eval/view_access.h"
 #include "vm/kernels/addresses.h"
 #include "vm/machine/atomic.h"
@@ -21,8 +22,9 @@ using ir::Value;
 
 struct AtomicData {
   RmwFn rmw;
-  CasFn cas;         // one of the two
-  bool plain_store;  // store_scatter: neither
+  CasFn cas;                // one of the two
+  const Op* blind_acquire;  // a cas that acquires and whose old value nothing uses
+  bool plain_store;         // store_scatter: neither
   Slot pointers, cmp, value, mask, old;
   int value_step;  // from one lane's value to the next in bytes; 0: one value for all
   bool has_mask, has_old;
@@ -48,6 +50,23 @@ uint64_t LoadBits(const uint8_t* p, int bytes) {
   return v;
 }
 
+std::string ValueText(Elem elem, uint64_t bits) {
+  const ir::PrintOperand value{elem, {}, reinterpret_cast<const uint8_t*>(&bits)};
+  return ir::FormatPrint(ir::IsFloat(elem) ? "%g" : "%d", {value});
+}
+
+// It takes what another block has handed over only if it found what it expected, and the kernel does not look.
+void WarnOfBlindCas(BlockState& b, const AtomicData& d, uint64_t expected, uint64_t old) {
+  Warn(
+      b, d.blind_acquire, "vm.unseen_old",
+      [&] {
+        return absl::StrCat(
+            "found ", ValueText(d.elem, old), " in place of ", ValueText(d.elem, expected),
+            ", so it exchanged nothing, and the kernel goes on as if it had: nothing uses the old value");
+      },
+      "compare the old value with the expected one, and try again or leave the rest out where they differ");
+}
+
 // Element `lane` of the tile against the element at `address`.
 inline void UpdateElement(BlockState& b, const AtomicData& d, void* address, int64_t lane, bool* changed) {
   const auto* value = static_cast<const uint8_t*>(b.at(d.value)) + lane * d.value_step;
@@ -61,8 +80,9 @@ inline void UpdateElement(BlockState& b, const AtomicData& d, void* address, int
   if (d.rmw != nullptr) {
     old = d.rmw(address, LoadBits(value, d.bytes), order, changed);
   } else {
-    old = d.cas(address, LoadBits(static_cast<const uint8_t*>(b.at(d.cmp)) + lane * d.bytes, d.bytes),
-                LoadBits(value, d.bytes), order, changed);
+    const uint64_t expected = LoadBits(static_cast<const uint8_t*>(b.at(d.cmp)) + lane * d.bytes, d.bytes);
+    old = d.cas(address, expected, LoadBits(value, d.bytes), order, changed);
+    if (d.blind_acquire != nullptr && old != expected && b.checker != nullptr) WarnOfBlindCas(b, d, expected, old);
   }
   if (d.has_old) std::memcpy(static_cast<uint8_t*>(b.at(d.old)) + lane * d.bytes, &old, static_cast<size_t>(d.bytes));
 }
@@ -369,6 +389,8 @@ bool MayWait(Preparer& p, const Op& op) {
 void SetCas(Preparer& p, const Op& op, const Value* cmp, AtomicData* d) {
   d->cas = FindCas(d->bytes);
   d->cmp = p.dense(cmp);
+  const bool acquires = d->ordering == MemoryOrdering::kAcquire || d->ordering == MemoryOrdering::kAcqRel;
+  d->blind_acquire = acquires && !d->has_old ? &op : nullptr;
   if (d->cas == nullptr) p.Refuse(op, "compare-and-swap takes 32- and 64-bit elements");
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "absl/types/span.h"
 #include "ir/element.h"
 #include "vm/machine/code.h"
 
@@ -27,6 +28,13 @@ struct Access {
   int64_t lane = 0;            // first element of the tile, row-major
 };
 
+// Memory of the launch as the linear order of blocks left it.
+struct KeptMemory {
+  uintptr_t begin = 0;
+  uint64_t bytes = 0;
+  const uint8_t* data = nullptr;
+};
+
 class Checker {
  public:
   virtual ~Checker() = default;
@@ -36,6 +44,8 @@ class Checker {
   // Before and after an instruction. Before: false after a Trap. `After` sees the results.
   virtual bool Before(BlockState& b, const Instr* in) = 0;
   virtual void After(BlockState& b, const Instr* in) = 0;
+  // Whether other blocks may look at what the instruction does, so that it matters if the block stops there.
+  virtual bool IsStrong(const BlockState& b, const Instr* in) const = 0;
   // An access that is about to happen, inside an allocation. False after a Trap.
   virtual bool OnAccess(BlockState& b, const Instr* in, const Access& access) = 0;
   // These elements of a tile have no specified value (masked without padding, outside of a tensor, fresh storage).
@@ -49,6 +59,8 @@ class Checker {
   virtual void OnFree(BlockState& b, const Allocation& a) = 0;
   // All blocks have ended, none by a trap.
   virtual void EndLaunch() = 0;
+  // After EndLaunch, if the blocks did not run in the linear order: compares what they left with what that order left.
+  virtual void CompareResults(absl::Span<const KeptMemory> linear) = 0;
 };
 
 }  // namespace tile::vm

@@ -86,6 +86,13 @@ void RunInstrs(BlockState& b, const Instr* in) {
   while (in != nullptr && b.checker->Before(b, in)) {
     const Instr* next = in->fn(b, in);
     if (b.stop != Stop::kTrap) b.checker->After(b, in);
+    if (b.launch->interrupts && next != nullptr && b.checker->IsStrong(b, in) &&
+        b.launch->Draw() % (b.pauses + 4) < 3) {
+      ++b.pauses;  // less and less, so that a lock is tried often while its owner stands still
+      b.pc = next;
+      b.stop = Stop::kPaused;
+      return;
+    }
     in = next;
   }
 }

@@ -90,7 +90,14 @@ struct ViewData {
   int64_t stride(int rank, int d) const { return dims[rank + d]; }
 };
 
-enum class Stop : uint8_t { kNone, kDone, kTrap, kParked, kYield };
+enum class Stop : uint8_t {
+  kNone,
+  kDone,
+  kTrap,
+  kParked,  // waits for memory to change
+  kPaused,  // interrupted after an access that other blocks may look at (LaunchState::interrupts)
+  kYield
+};
 
 // Tiles that one load reads in one block after the other. While they are side by side in memory, the next one is
 // fetched before its block begins.
@@ -136,12 +143,14 @@ struct BlockState {
   uint64_t heap_bytes = 0;
   PendingAdds pending;  // of this block and those that its thread ran just before it
   FetchAhead ahead[kMaxFetchAhead];
-  bool more = false;  // its thread goes on with the next block
+  bool more = false;    // its thread goes on with the next block
+  uint32_t pauses = 0;  // how often it was interrupted
 
   // For the next block: everything but the frame, and without giving up memory.
   void Reset() {
     stop = Stop::kNone;
     rounds = 0;
+    pauses = 0;
     changed_memory = read_shared_memory = left_as_it_was = false;
     unchanged_rounds = 0;
     waiting = nullptr;

@@ -35,6 +35,14 @@ struct LaunchState {
   // blocks.
   std::optional<int64_t> give_up_at;
   std::atomic<bool> gave_up{false};
+  std::atomic<bool> no_memory{false};  // an allocation failed
+  // A checked launch interrupts blocks after atomic updates and other accesses that are more than weak. Where, the numbers of
+  // Draw decide: the same in every run of one order.
+  bool interrupts = false;
+  uint64_t draws = 0;
+  uint64_t Draw() { return Mix(Mix(order.seed) + ++draws); }
+  // How often a checked launch has tried whether the body of a reduce or scan is associative.
+  std::map<const ir::Op*, uint64_t> folds_tried;
   // Counts changes of memory that waiting blocks may be waiting for.
   std::atomic<int64_t> effects{0};
   std::atomic<bool> stop{false};  // a block trapped

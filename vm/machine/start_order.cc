@@ -7,17 +7,17 @@
 namespace tile::vm {
 namespace {
 
-// Spreads every bit of x over all bits (the finalizer of splitmix64).
+constexpr int kRounds = 4;
+
+}  // namespace
+
+// The finalizer of splitmix64.
 uint64_t Mix(uint64_t x) {
   x += 0x9E3779B97F4A7C15;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
   return x ^ (x >> 31);
 }
-
-constexpr int kRounds = 4;
-
-}  // namespace
 
 absl::StatusOr<StartOrder> ParseStartOrder(absl::string_view text) {
   StartOrder order;

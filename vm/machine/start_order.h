@@ -28,6 +28,9 @@ absl::StatusOr<StartOrder> ParseStartOrder(absl::string_view text);
 // As ParseStartOrder reads it.
 std::string ToString(const StartOrder& order);
 
+// Spreads every bit of x over all bits: numbers that look random, the same on every machine.
+uint64_t Mix(uint64_t x);
+
 // A permutation of 0, 1, … total - 1, computed element by element: no memory, any size.
 class BlockSequence {
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -67,6 +68,7 @@ class Copy {
   bool ok() const { return data_ != nullptr; }
   void Take() { std::memcpy(data_, original_, bytes_); }
   void PutBack() const { std::memcpy(original_, data_, bytes_); }
+  KeptMemory kept() const { return {reinterpret_cast<uintptr_t>(original_), bytes_, data_}; }
 
  private:
   uint8_t* original_;
@@ -91,6 +93,11 @@ class Snapshot {
   }
   void PutBack() const {
     for (const Copy& c : copies_) c.PutBack();
+  }
+  std::vector<KeptMemory> kept() const {
+    std::vector<KeptMemory> all;
+    for (const Copy& c : copies_) all.push_back(c.kept());
+    return all;
   }
 
  private:
@@ -128,12 +135,17 @@ bool IsTimeForAnother(int64_t spent, int64_t first) {
   return spent + first <= std::max(kShort, static_cast<int64_t>(static_cast<double>(first) * kLong));
 }
 
-// In how many orders n blocks can start, as far as it matters.
-int64_t OrdersOf(int64_t blocks) { return blocks <= 1 ? 1 : blocks == 2 ? 2 : kMostOrders; }
+// In how many orders n blocks can run, as far as it matters: two have two, unless they can be interrupted.
+int64_t OrdersOf(const Code& code, int64_t blocks) {
+  if (blocks != 2) return blocks <= 1 ? 1 : kMostOrders;
+  const auto is_strong = [](const InstrNote& n) { return n.places != nullptr && IsStrongAccess(*n.places->op); };
+  return std::any_of(code.notes.begin(), code.notes.end(), is_strong) ? kMostOrders : 2;
+}
 
 }  // namespace
 
-OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, std::optional<int64_t> give_up_at) {
+OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, std::optional<int64_t> give_up_at,
+               absl::Span<const KeptMemory> linear) {
   OneRun run;
   // No blocks, as a launch rule gives for empty arrays: nothing to do, but outputs may be left unwritten.
   const bool empty = launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0;
@@ -150,14 +162,23 @@ OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, 
   if (launch.check == CheckLevel::kFull) {
     checker = MakeFullChecker(state);
     threads = 1;
+    state.interrupts = order.kind != StartOrder::Kind::kLinear;
   }
   RunGrid(state, threads, checker.get());
   run.gave_up = state.gave_up.load(std::memory_order_relaxed);
-  if (state.interrupted) {
+  if (state.no_memory.load(std::memory_order_relaxed)) {
+    run.outcome.status = absl::ResourceExhaustedError(absl::StrCat(
+        "error[vm.out_of_memory]: no memory is left to run kernel `", ir::ReadableName(code.function->name),
+        "`\n  fix: allow the process more, or use smaller arrays or tiles",
+        checker != nullptr ? "; --check=full takes up to 16 bytes for each byte that a kernel touches" : ""));
+  } else if (state.interrupted) {
     run.outcome.status = absl::CancelledError(absl::StrCat(
         "error[vm.interrupted]: kernel `", ir::ReadableName(code.function->name), "` was stopped from outside"));
   }
-  if (checker != nullptr && !state.stop.load(std::memory_order_relaxed)) checker->EndLaunch();
+  if (checker != nullptr && !state.stop.load(std::memory_order_relaxed)) {
+    checker->EndLaunch();
+    if (run.outcome.ok()) checker->CompareResults(linear);
+  }
   Outcome& outcome = run.outcome;
   // Warnings are reported in the order of the text.
   std::vector<std::pair<std::tuple<uint32_t, uint32_t, std::string, std::string>, Warning*>> warnings;
@@ -176,41 +197,60 @@ OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, 
 }
 
 Outcome RunInOrders(const Code& code, const Launch& launch) {
-  const int64_t orders = OrdersOf(launch.grid[0] * launch.grid[1] * launch.grid[2]);
+  const int64_t orders = OrdersOf(code, launch.grid[0] * launch.grid[1] * launch.grid[2]);
   std::unique_ptr<Snapshot> before;
   if (orders > 1) {
     before = std::make_unique<Snapshot>(code, launch);
     if (before->ok()) before->Take();
   }
   const int64_t start = launch.work_clock();
-  Outcome outcome = RunOnce(code, launch, {}, std::nullopt).outcome;
+  Outcome outcome = RunOnce(code, launch, {}, std::nullopt, {}).outcome;
   if (!outcome.ok() || orders == 1 || !before->ok()) return outcome;
   const int64_t first = launch.work_clock() - start;
 
   Snapshot result(code, launch);
   if (!result.ok()) return outcome;
   result.Take();
+  const std::vector<KeptMemory> linear = result.kept();
   Launch other = launch;
   other.print = [](absl::string_view) {};  // it is printed already
   other.blocks_done = nullptr;
   other.max_tile_bytes = std::max(code.frame_bytes, std::min(launch.max_tile_bytes, kMostTileBytes));
+  std::vector<Report> differing;  // of vm.order: another order may show why results differ
   for (int64_t i = 1; i < orders && outcome.reports.empty(); ++i) {
     const StartOrder order = i == 1 ? StartOrder{StartOrder::Kind::kReverse}
                                     : StartOrder{StartOrder::Kind::kRandom, static_cast<uint64_t>(i - 1)};
     const int64_t now = other.work_clock();
     if (i > 1 && !IsTimeForAnother(now - start, first)) break;
     before->PutBack();
-    OneRun run = RunOnce(code, other, order, now + 4 * first + kSecond);
-    if (run.gave_up) continue;
+    OneRun run;
+    try {
+      run = RunOnce(code, other, order, now + 4 * first + kSecond, linear);
+    } catch (const std::bad_alloc&) {
+      run.gave_up = true;
+    }
+    // The linear order had what it needed.
+    if (run.gave_up || absl::IsResourceExhausted(run.outcome.status)) continue;
     if (outcome.status = run.outcome.status; !outcome.status.ok()) break;
     ++outcome.orders;
     outcome.reports = std::move(run.outcome.reports);
+    // Two orders make that; one alone does not repeat it.
+    for (std::vector<Report>* list : {&outcome.reports, &run.outcome.warnings}) {
+      for (Report& r : *list) {
+        if (r.code == "vm.order") r.order.clear();
+      }
+    }
+    if (!outcome.reports.empty() && outcome.reports[0].code == "vm.order") {
+      if (differing.empty()) differing = std::move(outcome.reports);
+      outcome.reports.clear();
+    }
     for (Report& w : run.outcome.warnings) {
       const auto same = [&w](const Report& r) { return SameMistake(r, w); };
       if (std::none_of(outcome.warnings.begin(), outcome.warnings.end(), same))
         outcome.warnings.push_back(std::move(w));
     }
   }
+  if (outcome.reports.empty()) outcome.reports = std::move(differing);
   result.PutBack();
   return outcome;
 }

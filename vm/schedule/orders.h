@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/types/span.h"
+#include "vm/machine/checker.h"
 #include "vm/machine/code.h"
 #include "vm/machine/launch.h"
 
@@ -28,8 +30,10 @@ struct OneRun {
   bool gave_up = false;
 };
 
-// `launch` is sound. `give_up_at`: see LaunchState; none: the launch runs to its end.
-OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, std::optional<int64_t> give_up_at);
+// `launch` is sound. `give_up_at`: see LaunchState; none: the launch runs to its end. `linear`: what the linear order left in
+// memory, which the result of a checked launch is compared with; empty: nothing to compare.
+OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, std::optional<int64_t> give_up_at,
+               absl::Span<const KeptMemory> linear);
 
 // The outcome and the memory are those of the linear order, with the report of another one if only that found a
 // mistake.

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -78,10 +79,23 @@ class Watch {
 // A thread comes back for more at least so many times, so that all end together.
 constexpr int64_t kClaims = 64, kMaxClaim = 16;
 
+// Interrupted blocks at a time, for which frames are needed. A quarter of them go on at any moment; the others only when 1, 2, 4,
+// … 64 blocks have ended or begun to wait, so that what they hold is held for long.
+constexpr size_t kMostPaused = 8;
+constexpr uint64_t kLongest = 7;
+
 struct Running {
+  Running() = default;
+  ~Running() {
+    for (void* p : state.heap) std::free(p);  // of a block that did not end
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
   BlockState state;
   std::unique_ptr<Frame> frame;
   int64_t effects_seen = 0;  // changes of memory when it began to look
+  int64_t resume_at = 0;     // of an interrupted block: value of Grid::stops_
 };
 
 class Grid {
@@ -92,6 +106,7 @@ class Grid {
         code_(*state.code),
         total_(state.launch->grid[0] * state.launch->grid[1] * state.launch->grid[2]),
         sequence_(state.order, total_),
+        takes_turns_(code_.must_park || state.interrupts),
         blocks_run_(state.launch->blocks_done != nullptr ? *state.launch->blocks_done : own_blocks_run_) {
     claim_size_ = std::clamp<int64_t>(total_ / (int64_t{threads} * kClaims), 1, kMaxClaim);
     blocks_run_.store(0, std::memory_order_relaxed);
@@ -111,9 +126,9 @@ class Grid {
     while (!state_.stop.load(std::memory_order_relaxed)) {
       state_.Poll();
       if (state_.give_up_at && state_.launch->work_clock() > *state_.give_up_at) return GiveUp();
-      std::unique_ptr<Running> r = code_.must_park ? NextMayWait(spare) : Next(claim, spare);
+      std::unique_ptr<Running> r = takes_turns_ ? NextMayWait(spare) : Next(claim, spare);
       if (r == nullptr) {
-        if (finished_.load(std::memory_order_acquire) || !code_.must_park) {
+        if (finished_.load(std::memory_order_acquire) || !takes_turns_) {
           if (watch != nullptr && blocks > 0) Measured((state_.launch->clock() - begin) / blocks);
           return;
         }
@@ -212,18 +227,24 @@ class Grid {
   std::unique_ptr<Running> NextMayWait(std::unique_ptr<Running>& spare) {
     std::lock_guard<std::mutex> lock(mutex_);
     const int64_t effects = state_.effects.load(std::memory_order_acquire);
+    if (!paused_.empty() && state_.Draw() % 2 == 0) {
+      if (auto r = TakePaused(/*any=*/false)) return r;
+    }
     // First those for whom memory has changed, then new ones, then those that count rounds.
     if (auto r = Take([&](const Running& p) { return p.effects_seen != effects; }))
       return Resume(std::move(r), effects);
     const int64_t next = next_.load(std::memory_order_relaxed);
-    const bool room = running_ + static_cast<int64_t>(parked_.size()) < std::max<int64_t>(max_frames_, 1);
-    if (next < total_ && room) {
+    const bool room =
+        running_ + static_cast<int64_t>(parked_.size() + paused_.size()) < std::max<int64_t>(max_frames_, 1);
+    if (next < total_ && room && paused_.size() < kMostPaused) {
       next_.store(next + 1, std::memory_order_relaxed);
       ++running_;
       return Start(next, spare);
     }
+    if (auto r = TakePaused(/*any=*/false)) return r;
     if (auto r = Take([](const Running& p) { return p.state.unchanged_rounds == 0; }))
       return Resume(std::move(r), effects);
+    if (auto r = TakePaused(/*any=*/true)) return r;
     if (running_ == 0) {
       if (!parked_.empty()) next < total_&& state_.give_up_at ? GiveUp() : ReportDeadlock(next < total_);
       finished_.store(true, std::memory_order_release);
@@ -242,6 +263,27 @@ class Grid {
     return nullptr;
   }
 
+  // The one that is to go on first, if that is now, or if `any`; null if there is none.
+  std::unique_ptr<Running> TakePaused(bool any) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto at = std::min_element(paused_.begin(), paused_.end(),
+                                     [](const auto& a, const auto& b) { return a->resume_at < b->resume_at; });
+    if (at == paused_.end() || (!any && (*at)->resume_at > stops_)) return nullptr;
+    std::unique_ptr<Running> r = std::move(*at);
+    paused_.erase(at);
+    ++running_;
+    r->state.stop = Stop::kNone;  // effects_seen stays: it may have looked before the last of them
+    return r;
+  }
+
+  void Pause(std::unique_ptr<Running> r) {
+    r->state.pending.Flush();  // others may look
+    std::lock_guard<std::mutex> lock(mutex_);
+    --running_;
+    const uint64_t draw = state_.Draw();
+    r->resume_at = draw % 4 == 0 ? stops_ : stops_ + (int64_t{1} << (draw / 4 % kLongest));
+    paused_.push_back(std::move(r));
+  }
+
   std::unique_ptr<Running> Resume(std::unique_ptr<Running> r, int64_t effects) {
     ++running_;
     r->effects_seen = effects;
@@ -251,19 +293,23 @@ class Grid {
 
   void Done(std::unique_ptr<Running> r, std::unique_ptr<Running>& spare) {
     BlockState& b = r->state;
+    if (b.stop == Stop::kPaused) return Pause(std::move(r));
     if (b.stop == Stop::kParked) {
       std::lock_guard<std::mutex> lock(mutex_);
       --running_;
+      ++stops_;
       parked_.push_back(std::move(r));
       return;
     }
     EndBlock(b);
+    if (state_.interrupts) b.pending.Flush();  // the block that has its memory next may not be the next to run
     spare = std::move(r);
-    if (code_.must_park) {
+    if (takes_turns_) {
       // The end of a block is news too: those that count on it look again.
       state_.effects.fetch_add(1, std::memory_order_relaxed);
       std::lock_guard<std::mutex> lock(mutex_);
       --running_;
+      ++stops_;
     }
     blocks_run_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -307,8 +353,10 @@ class Grid {
   int64_t blocks_run() const { return blocks_run_.load(); }
   void Abandon() {
     std::lock_guard<std::mutex> lock(mutex_);
-    for (auto& p : parked_) EndBlock(p->state);
-    parked_.clear();
+    for (auto* list : {&parked_, &paused_}) {
+      for (auto& p : *list) EndBlock(p->state);
+      list->clear();
+    }
   }
 
  private:
@@ -317,6 +365,7 @@ class Grid {
   const Code& code_;
   const int64_t total_;
   const BlockSequence sequence_;
+  const bool takes_turns_;  // blocks may stop before they end
   int64_t max_frames_ = 0, claim_size_ = 1;
   std::atomic<int64_t> next_{0}, own_blocks_run_{0};
   std::atomic<int64_t>& blocks_run_;
@@ -325,7 +374,23 @@ class Grid {
   std::mutex mutex_;
   int64_t running_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<std::unique_ptr<Running>> parked_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::unique_ptr<Running>> paused_ ABSL_GUARDED_BY(mutex_);
+  int64_t stops_ ABSL_GUARDED_BY(mutex_) = 0;  // blocks that ended or began to wait
 };
+
+}  // namespace
+
+namespace {
+
+// No memory ends the launch, on whatever thread it is.
+void WorkOrStop(Grid& grid, LaunchState& state, Watch* watch) {
+  try {
+    grid.Work(watch);
+  } catch (const std::bad_alloc&) {
+    state.no_memory.store(true, std::memory_order_relaxed);
+    state.stop.store(true, std::memory_order_relaxed);
+  }
+}
 
 }  // namespace
 
@@ -342,12 +407,19 @@ void RunGrid(LaunchState& state, int threads, Checker* checker) {
       at_work += count;
     }
     for (int i = 0; i < count; ++i) {
-      helpers.emplace_back([&] {
-        grid.Work(nullptr);
+      try {
+        helpers.emplace_back([&] {
+          WorkOrStop(grid, state, nullptr);
+          std::lock_guard<std::mutex> lock(mutex);
+          --at_work;
+          ended.notify_one();
+        });
+      } catch (const std::exception&) {
+        // No thread or no memory for one: those that there are do the work.
         std::lock_guard<std::mutex> lock(mutex);
-        --at_work;
-        ended.notify_one();
-      });
+        at_work -= count - i;
+        return;
+      }
     }
   };
   const ThreadPlan plan = grid.Plan(threads);
@@ -355,7 +427,7 @@ void RunGrid(LaunchState& state, int threads, Checker* checker) {
   Watch watch(
       state.launch->clock, plan.late_after_ns,
       plan.first == plan.all ? std::function<void()>() : [&] { start(plan.all - plan.first); });
-  grid.Work(&watch);
+  WorkOrStop(grid, state, &watch);
   for (std::unique_lock<std::mutex> lock(mutex); at_work > 0;) {
     if (ended.wait_for(lock, LaunchState::kPollInterval) == std::cv_status::timeout) state.Poll();
   }

@@ -6,6 +6,9 @@
 // (eval_control.cc) and looks again when memory has changed; meanwhile its thread runs others, so that blocks may wait for
 // blocks that start later. When every block that is left is parked, has looked since the last change, and goes round with
 // the same values, nothing can happen any more: that is reported as a deadlock.
+//
+// A checked launch in another order than the linear one also interrupts blocks after accesses that are more than weak
+// (LaunchState::interrupts): others run before they go on, so that a lock is found taken and a counter changed.
 #ifndef TILE_VM_SCHEDULE_SCHEDULER_H_
 #define TILE_VM_SCHEDULE_SCHEDULER_H_
 

@@ -1,0 +1,183 @@
+#include "vm/check/check_results.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "ir/float.h"
+#include "ir/op_views.h"
+#include "ir/print_format.h"
+#include "vm/check/check_races.h"
+
+namespace tile::vm {
+namespace {
+
+using ir::Elem;
+using ir::Op;
+
+// Beyond that many differences, nobody looks whether they are the same values in another order.
+constexpr size_t kMostSorted = size_t{1} << 24;
+
+int BytesOf(ir::Element e) { return e.is_pointer() ? 8 : std::max(1, ir::MemoryBits(e.kind) / 8); }
+
+bool IsWholeFloat(ir::Element e) { return !e.is_pointer() && ir::IsFloat(e.kind) && !ir::IsSubByte(e.kind); }
+
+// Half of the digits: sums of many terms lose some, and more than half are no rounding.
+double Tolerance(Elem e) { return std::ldexp(2.0, -(ir::FloatFormatOf(e).mantissa_bits / 2)); }
+
+uint64_t Load(const uint8_t* p, int bytes) {
+  uint64_t v = 0;
+  std::memcpy(&v, p, static_cast<size_t>(bytes));
+  return v;
+}
+
+std::string ValueText(ir::Element e, uint64_t bits) {
+  if (IsWholeFloat(e)) {
+    const int digits = ir::FloatFormatOf(e.kind).mantissa_bits * 3 / 10 + 3;  // all that the type has
+    const ir::PrintOperand value{e.kind, {}, reinterpret_cast<const uint8_t*>(&bits)};
+    return ir::FormatPrint(absl::StrCat("%.", digits, "g"), {value});
+  }
+  const int shift = 64 - 8 * BytesOf(e);
+  return absl::StrCat(static_cast<int64_t>(bits << shift) >> shift);
+}
+
+bool IsUpdate(const Op& op) {
+  return op.info()->is_access() && op.info()->has(ir::kReads) && op.info()->has(ir::kWrites);
+}
+
+}  // namespace
+
+void Results::SeeFloats(const BlockState& b, const Place& operand, Elem elem) {
+  const auto* data = static_cast<const uint8_t*>(b.at(operand.at));
+  for (int64_t i = 0; i < operand.count; ++i) {
+    const double v = std::fabs(ir::ToDouble(elem, Load(data + i * operand.bytes, operand.bytes)));
+    if (std::isfinite(v)) largest_ = std::max(largest_, v);
+  }
+}
+
+bool Results::IsRounding(const Difference& d) const {
+  if (!IsWholeFloat(d.writer.element)) return false;
+  const Elem elem = d.writer.element.kind;
+  const double a = ir::ToDouble(elem, d.linear), b = ir::ToDouble(elem, d.now);
+  if (!std::isfinite(a) || !std::isfinite(b)) return false;
+  return std::fabs(a - b) <= Tolerance(elem) * std::max({std::fabs(a), std::fabs(b), largest_});
+}
+
+void Results::Add(const Difference& d, Differences* all) const {
+  if (IsWholeFloat(d.writer.element)) {
+    const double a = ir::ToDouble(d.writer.element.kind, d.linear), b = ir::ToDouble(d.writer.element.kind, d.now);
+    if (a == b || (std::isnan(a) && std::isnan(b))) return;  // zeros, and what a NaN carries
+  }
+  const bool rounding = IsRounding(d);
+  // The first that is more than rounding is the one to tell.
+  if (all->count++ == 0 || (all->only_rounding && !rounding)) all->first = d;
+  all->only_rounding = all->only_rounding && rounding;
+  if (!all->same_values) return;
+  all->linear.push_back(d.linear);
+  all->now.push_back(d.now);
+  all->same_values = all->now.size() < kMostSorted;
+}
+
+void Results::Compare(absl::Span<const KeptMemory> linear, FindWriter find_writer) {
+  for (const KeptMemory& kept : linear) {
+    const auto* now = reinterpret_cast<const uint8_t*>(kept.begin);
+    if (std::memcmp(now, kept.data, kept.bytes) == 0) continue;
+    Region* region = memory_.Find(kept.begin, kept.bytes);
+    if (region == nullptr) continue;
+    Differences all;
+    for (uint64_t at = 0; at < kept.bytes;) {
+      constexpr uint64_t kPiece = 256;
+      const uint64_t piece = std::min(kPiece, kept.bytes - at);
+      if (std::memcmp(now + at, kept.data + at, piece) == 0) {
+        at += piece;
+        continue;
+      }
+      if (now[at] == kept.data[at]) {
+        ++at;
+        continue;
+      }
+      Difference d;
+      d.writer = find_writer(*region, kept.begin + at);
+      if (d.writer.op == nullptr) d.writer.element = region->allocation->element;
+      const auto bytes = static_cast<uint64_t>(BytesOf(d.writer.element));
+      const uint64_t first = (kept.begin + at) / bytes * bytes;
+      if (first < kept.begin || first + bytes > kept.begin + kept.bytes) {
+        ++at;  // the end of an element that lies outside
+        continue;
+      }
+      d.address = first;
+      d.linear = Load(kept.data + (first - kept.begin), static_cast<int>(bytes));
+      d.now = Load(reinterpret_cast<const uint8_t*>(first), static_cast<int>(bytes));
+      if (!d.writer.element.is_pointer()) Add(d, &all);
+      at = first - kept.begin + bytes;
+    }
+    if (all.count > 0) Report(*region, all);
+  }
+}
+
+// The updates that can make it differ: additions of floats, or those whose old values the kernel uses.
+std::string Results::Causes(bool floats) const {
+  std::string text;
+  int count = 0;
+  for (const InstrNote& note : state_.code->notes) {
+    if (note.role != Role::kWork || note.places == nullptr) continue;
+    const Op& op = *note.places->op;
+    const bool counts = IsUpdate(op) && op.num_results() > 0 &&
+                        (floats ? IsWholeFloat(op.result(0)->type().element()) : op.result(0)->has_uses());
+    if (!counts || op.result(0)->type().is_token()) continue;
+    if (++count > 3) break;
+    absl::StrAppend(&text, count == 1 ? "" : ", ", op.info()->mnemonic, " at ",
+                    state_.code->module->Where(op.loc, op.pos));
+  }
+  if (text.empty()) return "";
+  return floats ? absl::StrCat("; floats are added by ", text)
+                : absl::StrCat("; the kernel uses what it finds there by ", text);
+}
+
+void Results::Report(const Region& region, const Differences& all) {
+  const Difference& d = all.first;
+  BlockState b;
+  b.code = state_.code;
+  b.launch = &state_;
+  const int64_t* g = state_.launch->grid;
+  b.index = d.writer.block;
+  b.id[0] = static_cast<int32_t>(b.index % g[0]);
+  b.id[1] = static_cast<int32_t>(b.index / g[0] % g[1]);
+  b.id[2] = static_cast<int32_t>(b.index / g[0] / g[1]);
+  if (d.writer.op == nullptr) std::fill(b.id, b.id + 3, -1);
+  std::vector<uint64_t> linear = all.linear, now = all.now;
+  std::sort(linear.begin(), linear.end());
+  std::sort(now.begin(), now.end());
+  const bool permuted = all.same_values && linear == now;
+  const std::string where =
+      absl::StrCat("`", region.allocation->name, "`", Races::IndexText(*region.allocation, d.address));
+  const std::string values = absl::StrCat(
+      ValueText(d.writer.element, d.linear), " in the order linear, ", ValueText(d.writer.element, d.now),
+      " in the order ", ToString(state_.order),
+      all.count > 1
+          ? absl::StrCat("; ", all.count - 1, all.count == 2 ? " more element differs" : " more elements differ")
+          : "");
+  const auto message = [&] {
+    if (permuted) {
+      return absl::StrCat("the order of blocks decides where values are in `", region.allocation->name, "`: ", where,
+                          " is ", values, ", and all together are the same", Causes(false));
+    }
+    return absl::StrCat(
+        where, all.only_rounding ? " is rounded by the order of blocks: " : " depends on the order of blocks: ", values,
+        Causes(all.only_rounding));
+  };
+  if (!permuted && !all.only_rounding) {
+    AddReport(
+        b, d.writer.op, "vm.order", message(),
+        "store to elements that no other block stores to, or combine by updates whose order does not matter; if "
+        "each of these results is right, check one order at a time (--order=linear, in Python TILEVM_ORDER=linear)");
+    return;
+  }
+  const Op* op = d.writer.op != nullptr ? d.writer.op : state_.code->function->body()->front();
+  Warn(b, op, "vm.order", message,
+       permuted ? "nothing, if their places do not matter; else compute the place from the number of the block"
+                : "nothing, if the last digits do not matter; else let one block add up parts in a fixed order");
+}
+
+}  // namespace tile::vm
