@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "ir/op_views.h"
+#include "vm/eval/fold.h"
+#include "vm/eval/grouping.h"
 #include "vm/kernels/reduce.h"
 #include "vm/machine/memory_access.h"
 #include "vm/prepare/prepare.h"
@@ -88,61 +90,6 @@ ReduceKey KeyOf(const Op& op) {
 
 // --- any body -------------------------------------------------------------------------------------------------------
 
-struct Stream {  // one operand of the reduce
-  Slot source, element, accumulator, result;
-  int bytes;
-};
-
-struct BodyData {
-  int streams;
-  const Stream* stream;
-  int64_t outer, n, inner, batch;  // parts of a line are lines of their own: [outer * parts, n / parts, inner]
-  int64_t parts;
-  bool scan, reverse;
-};
-
-// Position i of lanes [first, first + batch): between a whole tile and a batch.
-template <class T, bool to_batch>
-void MoveLanes(const BodyData& d, T* tile, T* batch, int64_t first, int64_t i) {
-  if (d.inner == 1) {
-    T* at = tile + first * d.n + i;
-    for (int64_t lane = 0; lane < d.batch; ++lane, at += d.n) {
-      if constexpr (to_batch) {
-        batch[lane] = *at;
-      } else {
-        *at = batch[lane];
-      }
-    }
-    return;
-  }
-  for (int64_t lane = first; lane < first + d.batch;) {
-    const int64_t o = lane / d.inner, j = lane % d.inner;
-    const int64_t count = std::min(d.inner - j, first + d.batch - lane);
-    T* at = tile + (o * d.n + i) * d.inner + j;
-    if constexpr (to_batch) {
-      std::memcpy(batch, at, static_cast<size_t>(count) * sizeof(T));
-    } else {
-      std::memcpy(at, batch, static_cast<size_t>(count) * sizeof(T));
-    }
-    batch += count;
-    lane += count;
-  }
-}
-
-template <bool to_batch>
-void Move(const BodyData& d, int bytes, void* tile, void* batch, int64_t first, int64_t i) {
-  const auto move = [&](auto word) {
-    using T = decltype(word);
-    MoveLanes<T, to_batch>(d, static_cast<T*>(tile), static_cast<T*>(batch), first, i);
-  };
-  switch (bytes) {
-    case 1: return move(uint8_t{});
-    case 2: return move(uint16_t{});
-    case 4: return move(uint32_t{});
-    default: return move(uint64_t{});
-  }
-}
-
 // The first elements of whole lines as accumulators, the same one for all parts of a line.
 template <class T>
 void BeginLines(const BodyData& d, const T* tile, T* batch, int64_t first) {
@@ -175,6 +122,7 @@ const Instr* RunBodies(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const BodyData*>(in->data);
   const int64_t lanes = d.outer * d.inner;
   for (int64_t first = 0; first < lanes; first += d.batch) {
+    if (b.checker != nullptr && !CheckGrouping(b, in, d, first)) return nullptr;
     for (int s = 0; s < d.streams; ++s) {
       const Stream& stream = d.stream[s];
       WithWord(stream.bytes, [&](auto word) {
@@ -188,12 +136,12 @@ const Instr* RunBodies(BlockState& b, const Instr* in) {
       const bool meets = step > 0 || d.parts > 1;
       for (int s = 0; meets && s < d.streams; ++s) {
         const Stream& stream = d.stream[s];
-        Move<true>(d, stream.bytes, b.at(stream.source), b.at(stream.element), first, i);
+        MoveLanes<true>(d, stream.bytes, b.at(stream.source), b.at(stream.element), first, i);
       }
       if (meets && !RunBody(b, in + 1)) return nullptr;
       for (int s = 0; d.scan && s < d.streams; ++s) {
         const Stream& stream = d.stream[s];
-        Move<false>(d, stream.bytes, b.at(stream.result), b.at(stream.accumulator), first, i);
+        MoveLanes<false>(d, stream.bytes, b.at(stream.result), b.at(stream.accumulator), first, i);
       }
     }
     if (d.parts > 1 && !CombineParts(b, in, d)) return nullptr;
