@@ -21,10 +21,11 @@ using ir::Elem;
 using ir::Op;
 using ir::Opcode;
 
-constexpr int64_t kTriples = 4;         // neighbours that are tried in each batch
-constexpr int64_t kAlwaysInParts = 64;  // the first times that a fold runs; later the 128th, 256th, … time
-constexpr int kNudges = 8;              // times that operands are changed in their last digits
-constexpr double kSlack = 4;            // how much more than that rounding may do
+constexpr int64_t kTriples = 4;                     // that are tried at a time; one for each 32 elements of a line
+constexpr uint64_t kAlways = 256, kSometimes = 16;  // a fold is tried the first times that it runs, then every 16th
+constexpr uint64_t kAlwaysInParts = 16;  // as three parts of a line: the first times; later the 32nd, 64th, … time
+constexpr int kNudges = 8;               // times that operands are changed in their last digits
+constexpr double kSlack = 4;             // how much more than that rounding may do
 
 bool IsWholeFloat(Elem e) { return ir::IsFloat(e) && !ir::IsSubByte(e); }
 
@@ -72,12 +73,13 @@ class Grouping {
     if (!Fold(from, one, &parts[0]) || !Fold(one, two, &parts[1]) || !Fold(two, to, &parts[2])) return false;
     Lanes ab, bc, left, right;
     if (!Group(parts, &ab, &bc, &left, &right)) return false;
+    std::vector<std::vector<double>> change;  // made when it is first needed
     for (int64_t lane = 0; lane < d_.batch; ++lane) {
-      if (!Differs(lane, left, right) || AnyNan(lane, {&parts[0], &parts[1], &parts[2], &ab, &bc, &left, &right}))
+      if (!Differs(lane, left, right) || AnyNan(lane, {&parts[0], &parts[1], &parts[2], &ab, &bc, &left, &right})) {
         continue;
-      bool rounding = false;
-      if (facts_.rounds && !IsRounding(lane, parts, left, right, &rounding)) return false;
-      if (rounding) continue;
+      }
+      if (facts_.rounds && change.empty() && !FindChange(parts, left, right, &change)) return false;
+      if (facts_.rounds && IsRounding(lane, left, right, change)) continue;
       Report(lane, parts, left, right, {from, one, two, to});
       return false;
     }
@@ -135,7 +137,10 @@ class Grouping {
   bool Differs(int64_t lane, const Lanes& left, const Lanes& right) const {
     for (int s = 0; s < d_.streams; ++s) {
       if (Bits(left, s, lane) == Bits(right, s, lane)) continue;
-      if (!IsWholeFloat(ElemOf(s)) || Number(left, s, lane) != Number(right, s, lane)) return true;
+      if (!IsWholeFloat(ElemOf(s))) return true;
+      // Most that is rounded differs by so little.
+      if (!(facts_.rounds ? IsNear(s, lane, left, right, 0) : Number(left, s, lane) == Number(right, s, lane)))
+        return true;
     }
     return false;
   }
@@ -152,49 +157,61 @@ class Grouping {
     return false;
   }
 
-  // Whether results change as much when the operands change in their last digits: then the two groupings may differ.
-  bool IsRounding(int64_t lane, const Lanes (&parts)[3], const Lanes& left, const Lanes& right, bool* rounding) {
-    std::vector<double> change(static_cast<size_t>(d_.streams));
+  // How much each result changes when the operands change in their last digits, by stream and lane: infinite, if an integer changes.
+  bool FindChange(const Lanes (&parts)[3], const Lanes& left, const Lanes& right,
+                  std::vector<std::vector<double>>* change) {
+    change->assign(static_cast<size_t>(d_.streams), std::vector<double>(static_cast<size_t>(d_.batch)));
     for (int nudge = 1; nudge <= kNudges; ++nudge) {
       Lanes near[3] = {parts[0], parts[1], parts[2]};
       for (int part = 0; part < 3; ++part) {
-        for (int s = 0; s < d_.streams; ++s) Nudge(lane, s, static_cast<uint64_t>(nudge * 3 + part), &near[part]);
+        for (int s = 0; s < d_.streams; ++s) Nudge(s, static_cast<uint64_t>(nudge * 3 + part), &near[part]);
       }
       Lanes ab, bc, l, r;
       if (!Group(near, &ab, &bc, &l, &r)) return false;
       for (int s = 0; s < d_.streams; ++s) {
-        double& most = change[static_cast<size_t>(s)];
-        if (IsWholeFloat(ElemOf(s))) {
+        for (int64_t lane = 0; lane < d_.batch; ++lane) {
+          double& most = (*change)[static_cast<size_t>(s)][static_cast<size_t>(lane)];
+          if (!IsWholeFloat(ElemOf(s))) {
+            const bool same = Bits(l, s, lane) == Bits(left, s, lane) && Bits(r, s, lane) == Bits(right, s, lane);
+            most = same ? most : INFINITY;
+            continue;
+          }
           const double now = std::max(std::fabs(Number(l, s, lane) - Number(left, s, lane)),
                                       std::fabs(Number(r, s, lane) - Number(right, s, lane)));
           most = std::isnan(now) ? INFINITY : std::max(most, now);
-        } else if (Bits(l, s, lane) != Bits(left, s, lane) || Bits(r, s, lane) != Bits(right, s, lane)) {
-          most = INFINITY;
         }
       }
-    }
-    *rounding = true;
-    for (int s = 0; s < d_.streams; ++s) {
-      const bool same = Bits(left, s, lane) == Bits(right, s, lane);
-      if (!IsWholeFloat(ElemOf(s))) {
-        *rounding = *rounding && (same || change[static_cast<size_t>(s)] > 0);
-        continue;
-      }
-      const double x = Number(left, s, lane), y = Number(right, s, lane);
-      const double least = std::ldexp(8.0, 1 - ir::FloatFormatOf(ElemOf(s)).bias);  // a few subnormals
-      const double allowed = 8 * facts_.epsilon * std::max(std::fabs(x), std::fabs(y));
-      *rounding = *rounding &&
-                  (same || x == y || std::fabs(x - y) <= kSlack * change[static_cast<size_t>(s)] + allowed + least);
     }
     return true;
   }
 
-  void Nudge(int64_t lane, int s, uint64_t number, Lanes* v) const {
+  // Whether the two groupings differ by no more than a few such changes.
+  bool IsRounding(int64_t lane, const Lanes& left, const Lanes& right,
+                  const std::vector<std::vector<double>>& change) const {
+    for (int s = 0; s < d_.streams; ++s) {
+      if (Bits(left, s, lane) == Bits(right, s, lane)) continue;
+      const double most = change[static_cast<size_t>(s)][static_cast<size_t>(lane)];
+      if (!IsWholeFloat(ElemOf(s)) ? most == 0 : !IsNear(s, lane, left, right, kSlack * most)) return false;
+    }
+    return true;
+  }
+
+  // Whether a float differs by no more than `allowed` and a few units in the last place.
+  bool IsNear(int s, int64_t lane, const Lanes& left, const Lanes& right, double allowed) const {
+    const double x = Number(left, s, lane), y = Number(right, s, lane);
+    const double least = std::ldexp(8.0, 1 - ir::FloatFormatOf(ElemOf(s)).bias);  // a few subnormals
+    return std::fabs(x - y) <= allowed + 8 * facts_.epsilon * std::max(std::fabs(x), std::fabs(y)) + least;
+  }
+
+  void Nudge(int s, uint64_t number, Lanes* v) const {
     if (!IsWholeFloat(ElemOf(s))) return;
-    const double by = (static_cast<double>(Mix(number * 64 + static_cast<uint64_t>(s)) % 9) - 4) * facts_.epsilon;
-    const uint64_t bits = ir::FromDouble(ElemOf(s), Number(*v, s, lane) * (1 + by));
     const auto bytes = static_cast<size_t>(d_.stream[s].bytes);
-    std::memcpy((*v)[static_cast<size_t>(s)].data() + static_cast<size_t>(lane) * bytes, &bits, bytes);
+    for (int64_t lane = 0; lane < d_.batch; ++lane) {
+      const uint64_t draw = Mix(number * 64 + static_cast<uint64_t>(s)) + static_cast<uint64_t>(lane);
+      const double by = (static_cast<double>(draw % 9) - 4) * facts_.epsilon;
+      const uint64_t bits = ir::FromDouble(ElemOf(s), Number(*v, s, lane) * (1 + by));
+      std::memcpy((*v)[static_cast<size_t>(s)].data() + static_cast<size_t>(lane) * bytes, &bits, bytes);
+    }
   }
 
   std::string Text(const Lanes& v, int64_t lane) const {
@@ -241,8 +258,9 @@ bool CheckGrouping(BlockState& b, const Instr* in, const BodyData& d, int64_t fi
   // Two elements make one group; a body whose lines are cut in parts is known to be associative.
   if (d.n < 3 || d.parts > 1) return true;
   const uint64_t times = b.launch->folds_tried[in->op]++;
+  if (times >= kAlways && times % kSometimes != 0) return true;
   Grouping grouping(b, in, d, first);
-  for (int64_t k = 0; k < std::min(kTriples, d.n - 2); ++k) {
+  for (int64_t k = 0; k < std::clamp<int64_t>(d.n / 32, 1, kTriples); ++k) {
     const auto from =
         static_cast<int64_t>(Mix(times * kTriples + static_cast<uint64_t>(k)) % static_cast<uint64_t>(d.n - 2));
     if (!grouping.Try(from, from + 1, from + 2, from + 3)) return false;
