@@ -88,8 +88,23 @@ bool CheckDivision(BlockState& b, const OpPlaces& o, const FrameShadow& shadow) 
 
 // --- assume ---------------------------------------------------------------------------------------------------------
 
+// What a frontend promises about parameters has no line but that of the kernel's head.
+bool IsOfFrontend(const BlockState& b, const Op& op) {
+  const ir::Function& kernel = *b.code->function;
+  const auto line = [&](ir::LocId loc, ir::SourcePos pos) {
+    const std::string where = b.code->module->Where(loc, pos);
+    return where.substr(0, where.rfind(':'));
+  };
+  return op.loc != 0 && line(op.loc, op.pos) == line(kernel.loc, kernel.pos);
+}
+
 const Instr* Broken(BlockState& b, const Op& op, absl::string_view message) {
-  return Trap(b, &op, "vm.assume", message, "drop the assumption, or make it true before this operation");
+  if (!IsOfFrontend(b, op)) {
+    return Trap(b, &op, "vm.assume", message, "drop the assumption, or make it true before this operation");
+  }
+  return Trap(
+      b, &op, "vm.assume", absl::StrCat(message, "; this is promised by the frontend, not by your code"),
+      "launch the kernel with arguments that it was compiled for; if they are, report it to the frontend's authors");
 }
 
 // "the address of byte 4 of `x`" and, if that is not what is to blame, how x itself is aligned.
@@ -187,6 +202,25 @@ bool CheckSameElements(BlockState& b, const OpPlaces& o, const FrameShadow& shad
   return true;
 }
 
+// Whether nothing can rely on the assumption: it is about the stride of a dimension of size 1, which no address depends on.
+// cuTile promises that such a stride is a multiple of 16 bytes, so that compilers look at the other dimensions.
+bool IsOfUnusedStride(const Op& assume) {
+  const ir::Value* value = assume.result(0);
+  for (const ir::Use* use = value->uses(); use != nullptr; use = use->next) {
+    const auto make = ir::As<ir::MakeTensorViewOp>(use->owner);
+    if (!make) return false;
+    const ir::Type view = use->owner->result(0)->type();
+    const std::vector<ir::Value*> sizes = make->dynamic_shape().list(), strides = make->dynamic_strides().list();
+    if (make->base() == value || std::find(sizes.begin(), sizes.end(), value) != sizes.end()) return false;
+    size_t next = 0;  // of the strides that are values
+    for (size_t d = 0; d < view->strides.size(); ++d) {
+      if (view->strides[d] != ir::kDynamic) continue;
+      if (strides[next++] == value && view->shape[d] != 1) return false;
+    }
+  }
+  return value->has_uses();
+}
+
 bool CheckAssume(BlockState& b, const OpPlaces& o, const FrameShadow& shadow) {
   const ir::Predicate& p = ir::AssumeOp(o.op).predicate();
   switch (p.kind) {
@@ -242,7 +276,8 @@ bool Divides(const Op& op) { return op.opcode() == Opcode::kDivi || op.opcode() 
 
 bool MakesPromises(const Op& op) {
   const auto inbounds = InboundsOf(op);
-  return op.opcode() == Opcode::kAssume || Divides(op) || PromiseOf(op) != Overflow::kNone ||
+  if (op.opcode() == Opcode::kAssume) return !IsOfUnusedStride(op);
+  return Divides(op) || PromiseOf(op) != Overflow::kNone ||
          std::any_of(inbounds.begin(), inbounds.end(), [](uint8_t b) { return b != 0; });
 }
 
