@@ -52,6 +52,34 @@ TEST(Damaged, WordsSwapped) {
   }
 }
 
+// Bytes of the machine code of the second image.
+TEST(Damaged, MachineCode) {
+  Image images[] = {SampleImage(), SampleImage()};
+  images[1].kernel = 1;
+  const std::string code(1000, 'c');
+  images[1].payload = Bytes(code);
+  const std::string sample = *WriteTbc(*EverythingElse(), {.images = images});
+  const size_t begin = sample.find(code);
+  ASSERT_NE(begin, std::string::npos);
+  for (const size_t at : {size_t{0}, size_t{499}, size_t{999}}) {
+    std::string damaged = sample;
+    damaged[begin + at] ^= 0x10;
+    const Exact file(damaged);
+    const std::string message(ReadTbc(file.bytes(), "f").status().message());
+    EXPECT_THAT(message, HasSubstr("f: error[tbc.damaged]: image 1, sm_90a code of kernel `")) << at;
+    EXPECT_THAT(message, HasSubstr("\n  fix: ")) << at;
+  }
+  // A file of a writer that knew no checksum is read.
+  const Exact file(sample);
+  const fbs::Image* image = fbs::GetFile(file.bytes().data())->images()->Get(1);
+  const uint16_t none = 0;
+  std::memcpy(const_cast<uint8_t*>(reinterpret_cast<const flatbuffers::Table*>(image)->GetVTable()) +
+                  fbs::Image::VT_PAYLOAD_CRC32,
+              &none, sizeof none);
+  ASSERT_FALSE(image->payload_crc32().has_value());
+  EXPECT_TRUE(ReadTbc(file.bytes(), "f").ok());
+}
+
 // --- one place changed on purpose -----------------------------------------------------------------------------------
 
 template <class T>

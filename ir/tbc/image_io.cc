@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_format.h"
 #include "ir/limits.h"
+#include "ir/tbc/crc32.h"
 #include "ir/tbc/interface_io.h"
 
 namespace tile::ir {
@@ -208,12 +210,30 @@ Offset<fbs::Image> WriteImage(const Image& image, FlatBufferBuilder* fbb) {
   return fbs::CreateImage(*fbb, static_cast<fbs::ImageKind>(image.kind), arch, image.kernel, symbol, requirements,
                           image.threads, image.shared_bytes, image.cluster[0], image.cluster[1], image.cluster[2], grid,
                           params, workspaces, tma, image.driver_floor, image.registers, image.flags, hash, payload,
-                          image.static_shared_bytes, sites);
+                          image.static_shared_bytes, sites, Crc32(image.payload));
+}
+
+std::string KernelName(const OpenFile& file, uint32_t kernel) {
+  const auto* strings = file.code().strings();
+  const uint32_t name = file.code().functions()->Get(kernel)->name();
+  return strings != nullptr && name < strings->size() ? strings->Get(name)->str() : absl::StrCat("number ", kernel);
+}
+
+bool CheckPayload(const OpenFile& file, const fbs::Image& from, const Image& image, size_t position,
+                  ReadContext* context) {
+  if (!from.payload_crc32().has_value()) return true;                              // of an earlier writer
+  if (!context->Charge(static_cast<int64_t>(image.payload.size()))) return false;  // images may share a payload
+  const uint32_t crc = Crc32(image.payload);
+  if (crc == *from.payload_crc32()) return true;
+  return context->Fail("damaged", "image ", position, ", ", image.arch, " code of kernel `",
+                       KernelName(file, image.kernel).substr(0, kMaxNameBytes), "`, is damaged: ",
+                       absl::StrFormat("its CRC-32 is %08x, the file says %08x", crc, *from.payload_crc32()),
+                       "\n  fix: take an undamaged copy of the file, or compile the module again");
 }
 
 }  // namespace
 
-bool ReadImages(const OpenFile& file, ReadContext* context, std::vector<Image>* images) {
+bool ReadImages(const OpenFile& file, ReadContext* context, std::vector<Image>* images, bool check_payloads) {
   if (file.root().images() == nullptr) return true;
   if (file.root().images()->size() > kMaxFunctions)
     return context->Fail("limit", "more than ", kMaxFunctions, " images");
@@ -221,6 +241,7 @@ bool ReadImages(const OpenFile& file, ReadContext* context, std::vector<Image>* 
     if (!context->Charge(sizeof(Image))) return false;
     images->emplace_back();
     if (!ImageReader(file, context).Run(*i, &images->back())) return false;
+    if (check_payloads && !CheckPayload(file, *i, images->back(), images->size() - 1, context)) return false;
   }
   return true;
 }

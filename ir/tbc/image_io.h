@@ -14,7 +14,8 @@ namespace tile::ir {
 
 using ImageList = flatbuffers::Vector<flatbuffers::Offset<fbs::Image>>;
 
-bool ReadImages(const OpenFile& file, ReadContext* context, std::vector<Image>* images);
+// `check_payloads`: whether machine code must have the checksum that the file says.
+bool ReadImages(const OpenFile& file, ReadContext* context, std::vector<Image>* images, bool check_payloads = false);
 
 // 0 if there are none. Error if an image names a kernel that does not exist.
 absl::StatusOr<flatbuffers::Offset<ImageList>> WriteImages(absl::Span<const Image> images, size_t num_kernels,

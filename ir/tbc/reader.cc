@@ -59,7 +59,8 @@ absl::StatusOr<std::unique_ptr<Module>> ReadTbc(absl::Span<const uint8_t> bytes,
   if (!ReadName(file.root().name(), &context, &module->name) ||
       !ReadName(file.root().producer(), &context, &module->producer) ||
       !ReadCode(file.code(), module.get(), &context, &ops) || !ReadInterfaces(file.root(), module.get(), &context) ||
-      (debug != nullptr && !ReadDebug(*debug, ops, module.get(), &context)) || !ReadImages(file, &context, &images)) {
+      (debug != nullptr && !ReadDebug(*debug, ops, module.get(), &context)) ||
+      !ReadImages(file, &context, &images, /*check_payloads=*/true)) {
     return context.status();
   }
   return module;

@@ -30,9 +30,10 @@ namespace tile::ir {
 // Does the file say that it is one? Told by content, not by name.
 bool LooksLikeTbc(absl::Span<const uint8_t> bytes);
 
+// Also checks machine code against its checksums.
 absl::StatusOr<std::unique_ptr<Module>> ReadTbc(absl::Span<const uint8_t> bytes, absl::string_view name);
 
-// The machine code in the file; each payload lies in `bytes`.
+// The machine code in the file; each payload lies in `bytes`, and is taken as it is: ReadTbc has compared it with its checksum.
 absl::StatusOr<std::vector<Image>> ReadTbcImages(absl::Span<const uint8_t> bytes, absl::string_view name);
 
 // What can be said about a file without understanding its code: also of files newer than this reader.

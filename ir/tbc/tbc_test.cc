@@ -8,6 +8,7 @@
 #include "ir/builder.h"
 #include "ir/compare.h"
 #include "ir/limits.h"
+#include "ir/tbc/crc32.h"
 #include "ir/tbc/mapped_file.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
@@ -74,6 +75,13 @@ TEST(Tbc, HashCoversTheCodeOnly) {
   EXPECT_EQ(*HashCode(*a), InspectTbc(Bytes(*WriteTbc(*b)))->code_hash);
   b->functions[0]->hints = nullptr;
   EXPECT_NE(*HashCode(*a), *HashCode(*b));
+}
+
+TEST(Crc32, IsTheOneOfZlib) {
+  EXPECT_EQ(Crc32({}), 0u);
+  EXPECT_EQ(Crc32(Bytes("123456789")), 0xCBF43926u);
+  EXPECT_EQ(Crc32(Bytes(std::string(1000, 'a'))), 0x9A38DA03u);
+  EXPECT_EQ(Crc32(Bytes("the quick brown fox jumps over the lazy dog")), 0xCE0C5114u);
 }
 
 TEST(Tbc, EqualConstantsAreStoredOnce) {

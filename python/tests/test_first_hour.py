@@ -1,4 +1,6 @@
 """What newcomers meet beside kernels: tracebacks, classes' names, places with their lines, folders, headers and libraries."""
+import os
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -39,7 +41,8 @@ def test_a_trap_shows_its_line(tmp_path, monkeypatch):
         with pytest.raises(tilevm.TrapError) as e:
             kernel(numpy.ones(3, "float32"))
         source = OUTSIDE.splitlines()[e.value.line - 1]
-        first, line, caret = str(e.value).split("\n")[:3]
+        first, where, line, caret = str(e.value).split("\n")[:4]
+        assert where.startswith("  in kernel `outside`")
         assert first.startswith(f"outside.tile:{e.value.line}:{e.value.column}: error[vm.out_of_bounds]: ")
         assert line == "    " + source and caret.strip() == "^" and len(caret) == 4 + e.value.column
         assert (e.value.array, e.value.index, e.value.kernel, e.value.op) == ("x", 3, "outside", "load_ptr_tko")
@@ -115,3 +118,22 @@ def test_an_application_links(tmp_path):
     lib = tilevm.get_library_dir()
     subprocess.run(["cc", "app.c", f"-I{tilevm.get_include_dir()}", f"-L{lib}", "-ltilevm", f"-Wl,-rpath,{lib}", "-o", "app"], cwd=tmp_path, check=True)
     assert subprocess.run([tmp_path / "app"], capture_output=True, text=True, check=True).stdout.strip().isdigit()
+
+
+def test_damaged_machine_code_is_refused(tmp_path):
+    module = os.environ.get("TILEVM_FAKE_MODULE")
+    if not module:
+        pytest.skip("TILEVM_FAKE_MODULE names no module with machine code")
+    data = bytearray(pathlib.Path(module).read_bytes())
+    assert tilevm.load(bytes(data)).images[0]["arch"] == "sm_90a"
+    at = data.index(b"FAKECUBIN")
+    for distance in (0, 5, 20):
+        damaged = bytearray(data)
+        damaged[at + distance] ^= 1
+        with pytest.raises(tilevm.ModuleError, match="image 0, sm_90a code of kernel `vector_add`, is damaged") as e:
+            tilevm.load(bytes(damaged), name="k.tbc")
+        assert e.value.code == "tbc.damaged" and e.value.fix
+    (tmp_path / "k.tbc").write_bytes(damaged)
+    for command in ("info", "verify", "run"):
+        ran = subprocess.run([tilevm.tool("tilevm"), command, "k.tbc"], capture_output=True, text=True, cwd=tmp_path)
+        assert ran.returncode == 1 and "k.tbc: error[tbc.damaged]: image 0, sm_90a code of kernel `vector_add`" in ran.stderr, ran.stderr
