@@ -218,6 +218,18 @@ absl::Status ArrayLaunch::AddMemory(absl::string_view name, ir::Elem element, co
   return absl::OkStatus();
 }
 
+absl::Status ArrayLaunch::SetWritten(const WrittenBytes& written) {
+  if (std::none_of(memory_.begin(), memory_.end(), [&](const MemoryRange& m) {
+        return written.address >= m.address && written.bytes <= m.bytes &&
+               written.address - m.address <= m.bytes - written.bytes;
+      })) {
+    return Invalid("bytes that are marked as written lie in no memory that was added to the launch");
+  }
+  Forget();
+  written_.push_back(written);
+  return absl::OkStatus();
+}
+
 absl::Status ArrayLaunch::Resolve() {
   if (resolved_ || function_.interface == nullptr) return absl::OkStatus();
   Arguments args = given_;
@@ -314,6 +326,7 @@ absl::Status ArrayLaunch::AddWorkspaces(LaunchSpec* spec) {
 
 absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
   spec->memory = memory_;
+  spec->written = written_;
   for (size_t i = 0; i < words_.size(); ++i) {
     const ir::Value* param = function_.param(static_cast<int>(i));
     const ir::Element element = param->type().element();

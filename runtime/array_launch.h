@@ -58,6 +58,8 @@ class ArrayLaunch {
   absl::Status SetOptions(RunOptions options);
   // Memory that a kernel without interface may touch, and what messages call it. Raw parameters may point into it.
   absl::Status AddMemory(absl::string_view name, ir::Elem element, const ArrayValue& value);
+  // Which bytes of that memory have been written, for full checks. Must live as long as the launch.
+  absl::Status SetWritten(const WrittenBytes& written);
 
   // Sizes of outputs that are not set.
   absl::StatusOr<const ArrayValue*> GetArray(absl::string_view name, ir::Element* element);
@@ -105,7 +107,8 @@ class ArrayLaunch {
   std::vector<std::optional<uint64_t>> words_;  // raw parameters
   std::optional<std::array<int64_t, 3>> grid_;
   RunOptions options_;
-  std::vector<MemoryRange> memory_;  // of raw parameters
+  std::vector<MemoryRange> memory_;    // of raw parameters
+  std::vector<WrittenBytes> written_;  // of them
   std::optional<Arguments> resolved_;
   std::shared_ptr<OwnedMemory> owned_;  // of what was prepared; graphs may share it
   std::vector<Initial> initial_;

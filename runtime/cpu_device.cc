@@ -227,6 +227,9 @@ class CpuKernel : public LoadedKernel {
       launch.arrays.push_back({std::move(a.name), reinterpret_cast<void*>(a.address), a.element, std::move(a.shape),
                                std::move(a.strides), a.direction, a.initialized});
     }
+    for (const WrittenBytes& w : spec.written) {
+      launch.written.push_back({reinterpret_cast<void*>(w.address), w.bytes, w.written});
+    }
     return std::make_shared<CpuLaunch>(CpuWork{device_, code_, std::move(launch), std::move(spec.options.warn),
                                                spec.options.counts, std::move(spec.keeps)});
   }

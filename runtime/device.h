@@ -90,12 +90,19 @@ struct ArrayUse {
   bool initialized = true;  // false, of an out: no element has a value before the kernel writes it
 };
 
+// Which bytes of memory have been written (vm::WrittenBytes).
+struct WrittenBytes {
+  uint64_t address = 0, bytes = 0;
+  uint8_t* written = nullptr;
+};
+
 struct LaunchSpec {
   std::array<int64_t, 3> grid = {1, 1, 1};  // tile blocks; 0 in one: nothing runs
   std::vector<uint64_t> words;              // one per parameter of the kernel: the scalar's bits, or the address
   std::vector<MemoryRange> memory;          // checked by the cpu device
   RunOptions options = {};
   std::vector<ArrayUse> arrays = {};       // of kernels with an interface; each is in one of `memory`
+  std::vector<WrittenBytes> written = {};  // each is in one of `memory`; for full checks
   std::shared_ptr<const void> keeps = {};  // alive as long as the launch, or a graph that it is in, can run
 };
 

@@ -272,6 +272,12 @@ TILEVM_API tilevm_status tilevm_launch_set_grid(tilevm_launch* launch, int64_t x
  * into it, and messages call it by this name, type and shape. Adds to what was added before. */
 TILEVM_API tilevm_status tilevm_launch_add_memory(tilevm_launch* launch, const char* name, const tilevm_array* array);
 
+/* Which bytes of such memory have been written, for TILEVM_CHECK_FULL: `written` has a byte for each of the `bytes` from `begin`
+ * on, 0: nobody has. Reading such a byte before it is written is vm.uninitialized. A run that ends well sets those that it wrote
+ * to 1. `written` must live as long as the launch, and no other run may use it meanwhile. */
+TILEVM_API tilevm_status tilevm_launch_set_written(tilevm_launch* launch, const void* begin, uint64_t bytes,
+                                                   uint8_t* written);
+
 enum { TILEVM_CHECK_DEFAULT = 0, TILEVM_CHECK_NONE = 1, TILEVM_CHECK_BOUNDS = 2, TILEVM_CHECK_FULL = 3 };
 /* Asked about every 20 ms by the thread that waits for a kernel on the cpu; not 0: stop it, TILEVM_INTERRUPTED. */
 typedef int32_t (*tilevm_interrupt_fn)(void* user);

@@ -99,6 +99,13 @@ tilevm_status tilevm_launch_add_memory(tilevm_launch* launch, const char* name, 
   return Report(launch->launch->AddMemory(name, *ir::FindElemByTag(array->type), value));
 }
 
+tilevm_status tilevm_launch_set_written(tilevm_launch* launch, const void* begin, uint64_t bytes, uint8_t* written) {
+  TILEVM_NEED(launch);
+  TILEVM_NEED(begin);
+  TILEVM_NEED(written);
+  return Report(launch->launch->SetWritten({reinterpret_cast<uint64_t>(begin), bytes, written}));
+}
+
 tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_launch_options* options) {
   TILEVM_NEED(launch);
   tilevm_launch_options o;

@@ -117,6 +117,9 @@ TEST(Misuse, Null) {
   NULL_ARGUMENT(tilevm_launch_add_memory(nullptr, "a", &array));
   NULL_ARGUMENT(tilevm_launch_add_memory(launch, nullptr, &array));
   NULL_ARGUMENT(tilevm_launch_add_memory(launch, "a", nullptr));
+  NULL_ARGUMENT(tilevm_launch_set_written(nullptr, grid, 1, &byte));
+  NULL_ARGUMENT(tilevm_launch_set_written(launch, nullptr, 1, &byte));
+  NULL_ARGUMENT(tilevm_launch_set_written(launch, grid, 1, nullptr));
   NULL_ARGUMENT(tilevm_launch_get_array(nullptr, "a", &array));
   NULL_ARGUMENT(tilevm_launch_get_array(launch, nullptr, &array));
   NULL_ARGUMENT(tilevm_launch_get_array(launch, "a", nullptr));
@@ -251,6 +254,9 @@ TEST_F(Wrong, LaunchOptions) {
   EXPECT_EQ(tilevm_launch_set_options(launch_, &o), TILEVM_OK);
   EXPECT_EQ(tilevm_launch_set_options(launch_, nullptr), TILEVM_OK);
   Expect(tilevm_launch_add_memory(launch_, "table", &array_), TILEVM_INVALID_ARGUMENT, "has an interface");
+  uint8_t written[4] = {};
+  Expect(tilevm_launch_set_written(launch_, array_.data, 4, written), TILEVM_INVALID_ARGUMENT,
+         "lie in no memory that was added");
 }
 
 TEST_F(Wrong, Buffers) {

@@ -38,6 +38,9 @@ class FullChecker : public Checker {
         results_(state, memory_) {
     for (const Allocation& a : state.memory.all()) memory_.Add(a);
     arrays_ = std::make_unique<Arrays>(*state.launch, memory_);
+    for (const WrittenBytes& w : state.launch->written) {
+      if (Region* region = RegionOf(w)) region->SetWritten(AddressOf(w), w.bytes, w.written);
+    }
     for (const InstrNote& note : code_.notes) {
       const bool works = note.role == Role::kWork && note.places != nullptr;
       promises_.push_back(works && MakesPromises(*note.places->op));
@@ -99,7 +102,7 @@ class FullChecker : public Checker {
     if (region == nullptr) return true;  // an empty access
     BlockChecks& c = *b.checks;
     if (a.writes && region->holds_input && !CheckInput(b, a, *region)) return false;
-    if (!races_.OnAccess(b, a, *region)) return false;
+    if (!races_.OnAccess(b, a, *region) || !CheckBools(b, a, *region)) return false;
     if (!region->unspecified && !c.shadow.any()) return true;
     const bool update = a.atomic && a.reads;
     const auto part = [&](const Access& p) {
@@ -135,8 +138,12 @@ class FullChecker : public Checker {
   void EndLaunch() override {
     for (auto& [begin, region] : memory_.regions()) {
       if (region->unspecified) ReportLeft(*region);
+      ReportBools(*region);
     }
     for (const Arrays::Unwritten& u : arrays_->FindUnwritten(memory_)) ReportUnwritten(u);
+    for (const WrittenBytes& w : state_.launch->written) {
+      if (const Region* region = RegionOf(w)) region->GetWritten(AddressOf(w), w.bytes, w.written);
+    }
   }
 
   void CompareResults(absl::Span<const KeptMemory> linear) override {
@@ -159,6 +166,10 @@ class FullChecker : public Checker {
     const int operand = o.op->group_begin(poison_.stored_operand(*o.op));
     results_.SeeFloats(b, o.operands[operand], o.op->operand(operand)->type().elem());
   }
+
+  static uintptr_t AddressOf(const WrittenBytes& w) { return reinterpret_cast<uintptr_t>(w.begin); }
+  // null: of no bytes.
+  Region* RegionOf(const WrittenBytes& w) { return w.bytes == 0 ? nullptr : memory_.Find(AddressOf(w), w.bytes); }
 
   void Drop(const Allocation& a) {
     memory_.Remove(a);
@@ -282,8 +293,40 @@ class FullChecker : public Checker {
     uint8_t origin = 0;
     for (uint64_t k = 0; k < element && address + k < a.end(); ++k)
       origin = std::max(origin, region.OriginOf(address + k));
+    ReportOfWriter(region, address, "vm.uninitialized",
+                   absl::StrCat("an unspecified value is left in `", a.name, "`", Races::IndexText(a, address),
+                                AndMore(count), ": ", origins_.Describe(origin, *code_.module)),
+                   origins_.Fix(origin));
+  }
+
+  static bool HoldsBools(const Allocation& a) {
+    return a.kind == Allocation::Kind::kBuffer && !a.element.is_pointer() && a.element.kind == ir::Elem::kI1;
+  }
+  static bool IsBool(uintptr_t address) { return *reinterpret_cast<const uint8_t*>(address) <= 1; }
+
+  // False after a trap: a byte of an array of bools that is read is neither 0 nor 1.
+  bool CheckBools(BlockState& b, const Access& a, const Region& region) const {
+    const Allocation& memory = *region.allocation;
+    if (!a.reads || a.element_bytes != 1 || !HoldsBools(memory)) return true;
+    for (uintptr_t at = a.address; at < a.address + static_cast<uintptr_t>(a.elements); ++at) {
+      if (IsBool(at) || region.OriginOf(at) != 0) continue;
+      Trap(b, b.checks->current->op, "vm.bool_value",
+           absl::StrCat("reads the byte ", *reinterpret_cast<const uint8_t*>(at), " of `", memory.name, "`",
+                        Races::IndexText(memory, at), ", an array of bools, whose bytes are 0 and 1"),
+           "make the array by a comparison such as `value != 0`, not of the bytes of another one");
+      return false;
+    }
+    return true;
+  }
+
+  static std::string AndMore(uint64_t count) {
+    return count > 1 ? absl::StrCat(" and ", count - 1, count == 2 ? " more element" : " more elements") : "";
+  }
+
+  // A report of the block and the operation that stored what is at the address.
+  void ReportOfWriter(Region& region, uintptr_t address, absl::string_view code, absl::string_view message,
+                      absl::string_view fix) {
     const auto [op, block] = races_.LastWriter(region, address);
-    // The report speaks of the block that stored the value.
     BlockState b;
     b.code = &code_;
     b.launch = &state_;
@@ -291,12 +334,25 @@ class FullChecker : public Checker {
     b.id[0] = static_cast<int32_t>(block % g[0]);
     b.id[1] = static_cast<int32_t>(block / g[0] % g[1]);
     b.id[2] = static_cast<int32_t>(block / g[0] / g[1]);
-    AddReport(
-        b, op, "vm.uninitialized",
-        absl::StrCat("an unspecified value is left in `", a.name, "`", Races::IndexText(a, address),
-                     count > 1 ? absl::StrCat(" and ", count - 1, count == 2 ? " more element" : " more elements") : "",
-                     ": ", origins_.Describe(origin, *code_.module)),
-        origins_.Fix(origin));
+    AddReport(b, op, code, message, fix);
+  }
+
+  // Bytes other than 0 and 1 that the kernel stored into an array of bools of the caller, through a pointer to bytes.
+  void ReportBools(Region& region) {
+    const Allocation& a = *region.allocation;
+    if (!HoldsBools(a)) return;
+    uint64_t count = 0;
+    uintptr_t first = 0;
+    for (uintptr_t at = a.begin; at < a.end(); ++at) {
+      if (IsBool(at) || region.OriginOf(at) != 0 || races_.LastWriter(region, at).first == nullptr) continue;
+      if (count++ == 0) first = at;
+    }
+    if (count == 0) return;
+    ReportOfWriter(
+        region, first, "vm.bool_value",
+        absl::StrCat("the byte ", *reinterpret_cast<const uint8_t*>(first), " is left in `", a.name, "`",
+                     Races::IndexText(a, first), AndMore(count), ", an array of bools, whose bytes are 0 and 1"),
+        "store a comparison such as `value != 0`, or make the array one of integers");
   }
 
   LaunchState& state_;

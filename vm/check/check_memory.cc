@@ -104,6 +104,28 @@ void Region::SetOrigins(uintptr_t address, uint64_t bytes, const uint8_t* from) 
   });
 }
 
+void Region::SetWritten(uintptr_t address, uint64_t bytes, const uint8_t* written) {
+  const auto none = std::count(written, written + bytes, 0);
+  if (none == 0) return;
+  unspecified = true;
+  if (static_cast<uint64_t>(none) == bytes && address == allocation->begin && bytes == allocation->bytes) {
+    initial = kNeverWritten;
+    return;
+  }
+  std::vector<uint8_t> origins(bytes);
+  GetOrigins(address, bytes, origins.data());
+  for (uint64_t i = 0; i < bytes; ++i) {
+    if (written[i] == 0) origins[i] = kNeverWritten;
+  }
+  SetOrigins(address, bytes, origins.data());
+}
+
+void Region::GetWritten(uintptr_t address, uint64_t bytes, uint8_t* written) const {
+  for (uint64_t i = 0; i < bytes; ++i) {
+    if (OriginOf(address + i) != kNeverWritten) written[i] = 1;
+  }
+}
+
 void ShadowMemory::Add(const Allocation& a) {
   if (a.bytes == 0) return;
   auto region = std::make_unique<Region>();

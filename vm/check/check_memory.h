@@ -143,6 +143,9 @@ struct Region {
   void GetOrigins(uintptr_t address, uint64_t bytes, uint8_t* to);
   // Sets them; null: all bytes have a specified value now.
   void SetOrigins(uintptr_t address, uint64_t bytes, const uint8_t* from);
+  // Bytes that somebody has written or not (vm::WrittenBytes), before a launch and after it.
+  void SetWritten(uintptr_t address, uint64_t bytes, const uint8_t* written);
+  void GetWritten(uintptr_t address, uint64_t bytes, uint8_t* written) const;
 };
 
 class ShadowMemory {

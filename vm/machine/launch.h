@@ -55,11 +55,21 @@ struct ArrayArgument {
   bool initialized = true;  // false, of an out: no element has a value before the kernel writes it
 };
 
+// Which bytes of memory somebody has written, for --check=full: a byte for each, 0: nobody. Reading such a byte before it is
+// written is reported. A launch that ends well sets those that it wrote; what the linear order wrote counts. `begin` to
+// `begin + bytes` lies in one buffer of the launch.
+struct WrittenBytes {
+  void* begin = nullptr;
+  uint64_t bytes = 0;
+  uint8_t* written = nullptr;
+};
+
 struct Launch {
   int64_t grid[3] = {1, 1, 1};   // 0 in one: no block runs
   std::vector<uint64_t> params;  // one per parameter: the low bits hold the scalar, or the address
   std::vector<Buffer> buffers;
   std::vector<ArrayArgument> arrays;  // none are known of a launch without interface
+  std::vector<WrittenBytes> written;  // of buffers that are initialized in part
   int threads = 0;                    // at most; 0: all cores. Little work takes fewer
   CheckLevel check = CheckLevel::kBounds;
   Unspecified unspecified = Unspecified::kZero;

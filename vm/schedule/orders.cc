@@ -76,6 +76,22 @@ class Copy {
   uint8_t* data_ = nullptr;
 };
 
+// The maps of written bytes as they are before a launch, for orders that count for nothing afterwards.
+class WrittenCopies {
+ public:
+  explicit WrittenCopies(const Launch& launch) {
+    for (const WrittenBytes& w : launch.written) before_.emplace_back(w.written, w.written + w.bytes);
+  }
+  // Gives `launch` copies of them.
+  void PutInto(Launch* launch) {
+    copies_ = before_;
+    for (size_t i = 0; i < copies_.size(); ++i) launch->written[i].written = copies_[i].data();
+  }
+
+ private:
+  std::vector<std::vector<uint8_t>> before_, copies_;
+};
+
 // All memory that the kernel may change. Empty if there is no room for it, or nothing to copy.
 class Snapshot {
  public:
@@ -122,6 +138,25 @@ class Snapshot {
   bool ok_ = true;
 };
 
+// A launch rule that rounds down gives no blocks for small arrays, and outputs stay without values.
+void WarnOfNoBlocks(const Code& code, const Launch& launch, Outcome* outcome) {
+  for (const ArrayArgument& a : launch.arrays) {
+    const bool empty = std::find(a.shape.begin(), a.shape.end(), 0) != a.shape.end();
+    if (a.direction != ir::Direction::kOut || a.initialized || empty) continue;
+    Report r;
+    r.warning = true;
+    r.code = "vm.no_blocks";
+    r.where = code.module->Where(code.function->loc, code.function->pos);
+    r.kernel = std::string(code.function->name);
+    for (int64_t& id : r.block) id = -1;
+    r.message = absl::StrCat("the grid is (", launch.grid[0], ", ", launch.grid[1], ", ", launch.grid[2],
+                             "): no block runs, and the output `", a.name, "` gets no values");
+    r.fix = "round up in the launch rule, as in `ceildiv(x.shape[0], 128)`";
+    outcome->warnings.push_back(std::move(r));
+    return;
+  }
+}
+
 bool SameMistake(const Report& a, const Report& b) { return a.code == b.code && a.where == b.where; }
 
 // Asking the system takes as long as a small launch.
@@ -149,7 +184,10 @@ OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, 
   OneRun run;
   // No blocks, as a launch rule gives for empty arrays: nothing to do, but outputs may be left unwritten.
   const bool empty = launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0;
-  if (empty && launch.check != CheckLevel::kFull) return run;
+  if (empty && launch.check != CheckLevel::kFull) {
+    if (launch.check != CheckLevel::kNone) WarnOfNoBlocks(code, launch, &run.outcome);
+    return run;
+  }
   LaunchState state;
   state.launch = &launch;
   state.code = &code;
@@ -203,6 +241,7 @@ Outcome RunInOrders(const Code& code, const Launch& launch) {
     before = std::make_unique<Snapshot>(code, launch);
     if (before->ok()) before->Take();
   }
+  WrittenCopies written(orders > 1 ? launch : Launch());
   const int64_t start = launch.work_clock();
   Outcome outcome = RunOnce(code, launch, {}, std::nullopt, {}).outcome;
   if (!outcome.ok() || orders == 1 || !before->ok()) return outcome;
@@ -223,6 +262,7 @@ Outcome RunInOrders(const Code& code, const Launch& launch) {
     const int64_t now = other.work_clock();
     if (i > 1 && !IsTimeForAnother(now - start, first)) break;
     before->PutBack();
+    written.PutInto(&other);
     OneRun run;
     try {
       run = RunOnce(code, other, order, now + 4 * first + kSecond, linear);
