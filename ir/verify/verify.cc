@@ -205,6 +205,7 @@ void Verifier::CheckFunction(const Function& f) {
   if (f.interface != nullptr && params_ok) CheckInterface(f);
   shared_bytes = 0;
   CheckBody(*this, f);
+  if (diagnostics_->ok()) CheckOutputs(f);  // of what is wrong otherwise it would be one complaint more
 }
 
 }  // namespace verify

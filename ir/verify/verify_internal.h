@@ -79,6 +79,7 @@ class Verifier {
   void CheckGlobal(const Global& global);
   void CheckFunction(const Function& function);
   void CheckInterface(const Function& function);  // verify_interface.cc
+  void CheckOutputs(const Function& function);    // verify_outputs.cc
   void CheckDebugRecords();                       // verify_debug.cc
   void CheckEntryLocation(const Function& function);
   void CheckGlobalLocation(const Global& global);
