@@ -26,7 +26,15 @@ size_t CharacterBytes(absl::string_view text, uint32_t* code) {
   return overlong || surrogate || *code > 0x10FFFF ? 0 : n;
 }
 
-bool IsControl(uint32_t code) { return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0); }
+// Those that change the direction of the text around them: what is shown is not what stands there.
+bool IsDirection(uint32_t code) {
+  return code == 0x61C || code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
+bool IsControl(uint32_t code) {
+  return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0) || IsDirection(code);
+}
 
 }  // namespace
 

@@ -15,8 +15,8 @@
 
 namespace tile::ir {
 
-// Control characters (of ASCII but line break and tab, and of Unicode) and bytes that are not UTF-8 become \xNN; the rest
-// stays.
+// Control characters (of ASCII but line break and tab, and of Unicode, also those that change the direction of text) and bytes
+// that are not UTF-8 become \xNN; the rest stays.
 std::string Escaped(absl::string_view text);
 
 // What a kernel prints. `file` is stdout or stderr.
