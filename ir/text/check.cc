@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "ir/excerpt.h"
 #include "ir/reading.h"
 #include "ir/text/parser.h"
 #include "ir/text/parser_internal.h"
@@ -44,7 +45,7 @@ void AddExcerpts(absl::string_view text, std::vector<Placed>* list) {
     // Columns count from the byte behind a byte order mark.
     const size_t skip = line == 1 && absl::StartsWith(text, "\xEF\xBB\xBF") ? 3 : 0;
     const size_t at = begin + skip + p.pos.column - 1;
-    if (at <= text.size()) p.said.excerpt = text::Excerpt(text, begin + skip, at);
+    if (at <= text.size()) p.said.excerpt = Excerpt(text, begin + skip, at);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
+#include "ir/excerpt.h"
 #include "ir/text/parser_internal.h"
 
 namespace tile::ir::text {
@@ -30,19 +31,6 @@ bool Parser::Accept(absl::string_view s) {
 
 bool Parser::Expect(absl::string_view s, absl::string_view where, absl::string_view fix) {
   return Accept(s) || FailExpected(absl::StrCat("'", s, "' ", where), fix);
-}
-
-std::string Excerpt(absl::string_view text, size_t line, size_t at) {
-  constexpr size_t kWidth = 100;
-  size_t begin = line;
-  if (at - line > kWidth) begin = at - kWidth / 2;  // only what stands around the error in a very long line
-  std::string code = "    ", caret = "    ";
-  for (size_t i = begin; i < text.size() && text[i] != '\n' && i < begin + 2 * kWidth; ++i) {
-    const unsigned char c = text[i];
-    code += c < 0x20 && c != '\t' ? ' ' : c == 0x7F ? ' ' : text[i];
-    if (i < at && (c & 0xC0) != 0x80) caret += c == '\t' ? '\t' : ' ';
-  }
-  return absl::StrCat(absl::StripTrailingAsciiWhitespace(code), "\n", caret, "^");
 }
 
 bool Parser::Fail(const Token& at, absl::string_view code, absl::string_view message, absl::string_view fix) {

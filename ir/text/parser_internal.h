@@ -212,9 +212,6 @@ class Parser {
 // Interface block behind `interface {` up to its closing brace (parse_interface.cc).
 bool ParseInterface(Parser& parser, Function* f);
 
-// The line that begins at byte `line` and, below, a caret under byte `at`.
-std::string Excerpt(absl::string_view text, size_t line, size_t at);
-
 // "the form is: addf $lhs, $rhs …", as `tilevm ops` prints it.
 std::string FormOf(const OpInfo& info);
 

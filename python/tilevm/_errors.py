@@ -84,9 +84,10 @@ def _excerpt(place: str) -> str:
     if not file.endswith(_SOURCES) and file not in linecache.cache:  # a cell of a notebook is there
         return ""
     text = linecache.getline(file, int(line)).rstrip()
-    at = int(column) - 1 if int(column) > 0 else len(text) - len(text.lstrip())  # some frontends know the line only
     if not text.strip():
         return ""
+    behind = text.encode()[max(int(column) - 1, 0):].lstrip()  # cuTile and Triton count columns from 0, and may know the line only
+    at = len(text.encode()) - len(behind)
     before = text.encode()[:at].decode("utf-8", "replace")
     if len(before) > 100:  # of a very long line what stands around the place
         text, before = text[len(before) - 50:], before[-50:]
@@ -101,17 +102,22 @@ def with_source(text: str) -> str:
     place = re.compile(r"(\S[^\n]*?:\d+:\d+)")
     out: "list[str]" = []
     lines = text.split("\n")
-    for i, line in enumerate(lines):
-        out.append(line)
+    i = 0
+    while i < len(lines):
+        line, end = lines[i], i + 1
+        while end < len(lines) and lines[end].startswith("  ") and not lines[end].startswith("  fix: "):  # where it happened
+            end += 1
+        body = lines[i + 1:end]
+        out += lines[i:end]
+        i = end
         head = re.match(rf"{place.pattern}: (?:error|warning)\[", line)
-        if line.startswith(" ") or head is None or lines[i + 1:i + 2] and lines[i + 1].startswith("    "):
+        if line.startswith(" ") or head is None or any(part.startswith("    ") for part in body):
             continue
-        first = head[1]
-        others = dict.fromkeys(re.findall(r" at (\S+:\d+:\d+)(?=[ ,;:.)]|$)", line[head.end():]))
-        for where in dict.fromkeys([first, *others]):
+        others = re.findall(r" at (\S+:\d+:\d+)(?=[ ,;:.)]|$)", line[head.end():])
+        for where in dict.fromkeys([head[1], *others]):
             shown = _excerpt(where)
             if shown:
-                out += ([] if where == first else [f"  {where}:"]) + [shown]
+                out += ([] if where == head[1] else [f"  {where}:"]) + [shown]
     return "\n".join(out)
 
 

@@ -1,6 +1,8 @@
 """tilevm run --json: one object with everything about the run.    report_test.py TILEVM"""
 
 import json
+import os
+import re
 import struct
 
 import cli
@@ -25,6 +27,18 @@ SUM = """entry @sum(%x: tile<ptr<f32>>, %out: tile<ptr<f32>>) interface {
 }
 """
 
+
+# Two stores to one element that no token orders.
+RACE = """entry @race(%out: tile<ptr<i32>>) interface {
+  out o: i32[1] at %out
+  grid 1
+} {
+  %one = constant <i32: 1> : tile<i32>
+  %t = store_ptr_tko weak %out, %one : tile<ptr<i32>>, tile<i32> -> token
+  %u = store_ptr_tko weak %out, %one : tile<ptr<i32>>, tile<i32> -> token
+  return
+}
+"""
 
 # pack came with 13.3.
 NEW = """entry @new() {
@@ -85,6 +99,35 @@ class RunJson(cli.Case):
         self.assertEqual((trap["code"], trap["op"], trap["block"]), ("vm.out_of_bounds", "load_ptr_tko", [0, 0, 0]))
         self.assertTrue(trap["where"].startswith("trap.tile:8:"), trap["where"])
         self.assertIn("error[vm.out_of_bounds]", done.stderr)
+        # As the diagnostics of `verify`, and more.
+        self.assertEqual((trap["severity"], trap["file"], trap["line"], trap["kernel"]), ("error", "trap.tile", 8, "trap"))
+        self.assertEqual(trap["where"], f"trap.tile:8:{trap['col']}")
+        self.assertIn("reads 4 bytes", trap["message"])
+        self.assertIn("load_ptr_tko weak %p", trap["details"])
+        self.write("wrong.tile", "entry @k() {\n")
+        shape = set(json.loads(self.call("verify", "--json", "wrong.tile").stdout)["files"][0]["diagnostics"][0])
+        self.assertEqual(set(trap), shape | {"where", "kernel", "op", "block"})
+
+    def test_a_trap_shows_its_line(self):
+        line = cli.TRAP.split("\n")[7]
+        done = self.call("run", "trap.tile", "ones:f32[4]")
+        lines = done.stderr.split("\n")
+        self.assertTrue(lines[1].startswith("  in kernel `trap`"), done.stderr)
+        self.assertEqual(lines[2], "    " + line)
+        self.assertEqual(lines[3].strip(), "^")
+        self.assertTrue(line[lines[3].index("^") - 4:].startswith("load_ptr_tko"), done.stderr)
+        self.good("as", "-g", "trap.tile", "-o", "trap.tbc")
+        self.assertIn("    " + line, self.call("run", "trap.tbc", "ones:f32[4]").stderr)
+        os.remove(os.path.join(self.folder, "trap.tile"))
+        self.assertNotIn(line, self.call("run", "trap.tbc", "ones:f32[4]").stderr)
+
+    def test_a_race_shows_both_lines(self):
+        self.write("race.tile", RACE)
+        done = self.call("run", "race.tile", "--check=full", "--json")
+        self.assertEqual(done.returncode, 4)
+        first, second = RACE.split("\n")[5:7]
+        self.assertRegex(done.stderr, rf"in kernel `race`.*\n    {re.escape(second)}\n +\^\n  race.tile:6:\d+:\n    {re.escape(first)}\n +\^\n")
+        self.assertIn(first, json.loads(done.stdout)["reports"][0]["details"])
 
     def test_warnings(self):
         # A block more than the arrays have tiles.

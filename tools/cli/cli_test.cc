@@ -1,16 +1,19 @@
 // What the tables of options give besides help, and diagnostics as JSON.
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tools/cli/completion.h"
 #include "tools/cli/diagnostic_json.h"
 #include "tools/cli/manual.h"
 #include "tools/cli/options.h"
+#include "tools/cli/source_lines.h"
 
 namespace tile::tools {
 namespace {
@@ -116,6 +119,35 @@ TEST(Manual, NothingIsTakenForMarkup) {
   EXPECT_THAT(page, HasSubstr("\n\\&.starts like a request\n"));
   EXPECT_THAT(page, HasSubstr("\n\\&\\(aqand so\\edoes this\n"));
   EXPECT_THAT(page, HasSubstr(".SH \"EXIT STATUS\"\n0 ok"));
+}
+
+TEST(SourceLines, OfEveryPlaceThatIsNamed) {
+  const std::string folder = testing::TempDir();
+  const std::string file = absl::StrCat(folder, "/k.tile"), secret = absl::StrCat(folder, "/secret");
+  for (const std::string& name : {file, secret}) std::ofstream(name) << "one\n  two %x\n\tthree\n";
+  const auto with = [&](absl::string_view text) {
+    return WithSourceLines(absl::StrReplaceAll(text, {{"FILE", file}, {"SECRET", secret}}));
+  };
+  const auto same = [&](absl::string_view text) {
+    return with(text) == absl::StrReplaceAll(text, {{"FILE", file}, {"SECRET", secret}});
+  };
+  EXPECT_EQ(with("FILE:2:3: error[a.b]: wrong\n  fix: right"),
+            absl::StrCat(file, ":2:3: error[a.b]: wrong\n      two %x\n      ^\n  fix: right"));
+  EXPECT_EQ(with("FILE:1:1: warning[a.b]: after FILE:9:1, at FILE:3:2 (x), at FILE:1:1"),
+            absl::StrCat(file, ":1:1: warning[a.b]: after ", file, ":9:1, at ", file, ":3:2 (x), at ", file,
+                         ":1:1\n    one\n    ^\n  ", file, ":3:2:\n    \tthree\n    \t^"));
+  EXPECT_EQ(with("FILE:2:0: error[a.b]: wrong"), absl::StrCat(file, ":2:0: error[a.b]: wrong\n      two %x\n      ^"));
+  EXPECT_EQ(
+      with("FILE:2:3: error[a.b]: wrong\n  in kernel `k`\n  fix: right\nand so on"),
+      absl::StrCat(file, ":2:3: error[a.b]: wrong\n  in kernel `k`\n      two %x\n      ^\n  fix: right\nand so on"));
+  // Shown already, not there, no source, no place.
+  EXPECT_TRUE(same("FILE:2:3: error[a.b]: wrong\n      two %x\n      ^"));
+  EXPECT_TRUE(same("FILE:9:1: error[a.b]: wrong"));
+  EXPECT_TRUE(same("FILE:1:9: error[a.b]: wrong"));
+  EXPECT_TRUE(same("SECRET:1:1: error[a.b]: wrong at SECRET:2:1"));
+  EXPECT_TRUE(same("FILE: error[a.b]: wrong"));
+  EXPECT_TRUE(same("error[a.b]: wrong\nFILE:1:1: and so on"));
+  EXPECT_TRUE(same(""));
 }
 
 TEST(Diagnostics, AsJson) {

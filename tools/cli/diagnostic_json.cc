@@ -82,15 +82,18 @@ std::vector<PrintedDiagnostic> ParseDiagnostics(absl::string_view text) {
   return all;
 }
 
+std::string DiagnosticMembers(const PrintedDiagnostic& d) {
+  return absl::StrCat("\"severity\":", Text(d.severity), ",\"code\":", Text(d.code), ",\"file\":", Text(d.file),
+                      ",\"line\":", Number(d.line), ",\"col\":", Number(d.col),
+                      ",\"message\":", JsonQuote(ir::Escaped(d.message)), ",\"fix\":", Text(d.fix),
+                      ",\"details\":", Text(d.details));
+}
+
 std::string DiagnosticsJson(const std::vector<PrintedDiagnostic>& diagnostics) {
   return absl::StrCat("[",
                       absl::StrJoin(diagnostics, ",",
                                     [](std::string* out, const PrintedDiagnostic& d) {
-                                      absl::StrAppend(out, "{\"severity\":", Text(d.severity),
-                                                      ",\"code\":", Text(d.code), ",\"file\":", Text(d.file),
-                                                      ",\"line\":", Number(d.line), ",\"col\":", Number(d.col),
-                                                      ",\"message\":", JsonQuote(ir::Escaped(d.message)),
-                                                      ",\"fix\":", Text(d.fix), ",\"details\":", Text(d.details), "}");
+                                      absl::StrAppend(out, "{", DiagnosticMembers(d), "}");
                                     }),
                       "]");
 }

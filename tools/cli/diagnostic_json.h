@@ -25,6 +25,9 @@ struct PrintedDiagnostic {
 // The inverse of printing. Lines before the first diagnostic are left out.
 std::vector<PrintedDiagnostic> ParseDiagnostics(absl::string_view text);
 
+// `"severity":"error","code":…,"details":…`, without braces, for an object that has more.
+std::string DiagnosticMembers(const PrintedDiagnostic& diagnostic);
+
 std::string DiagnosticsJson(const std::vector<PrintedDiagnostic>& diagnostics);
 
 }  // namespace tile::tools

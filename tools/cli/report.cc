@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ir/escape.h"
+#include "tools/cli/source_lines.h"
 
 namespace tile::tools {
 
@@ -48,7 +49,7 @@ bool UseColor() {
 }
 
 void PrintDiagnostics(absl::string_view unsafe) {
-  const std::string text = ir::Escaped(absl::StripSuffix(unsafe, "\n"));
+  const std::string text = ir::Escaped(WithSourceLines(absl::StripSuffix(unsafe, "\n")));
   const bool color = UseColor();
   std::string out;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {

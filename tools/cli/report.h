@@ -19,7 +19,8 @@ bool CanDraw();
 // Whether it may be coloured: CanDraw, and NO_COLOR is not set.
 bool UseColor();
 
-// Prints text that already has the form of diagnostics, colouring "error" and "warning".
+// Prints text that already has the form of diagnostics, with the source lines that they name (tools/cli/source_lines.h), colouring "error" and
+// "warning".
 void PrintDiagnostics(absl::string_view text);
 
 // Prints "error[code]: message" (and the fix) and returns the exit code, so that a command can `return Fail(…)`.

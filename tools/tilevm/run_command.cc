@@ -232,8 +232,8 @@ and what was in their files stays if something fails. A launch that traps is rec
   outputs: a list of name, type, shape, min, max, mean (of finite elements, else null), nan and inf (how many), files
   expect: a list of name, count, differing, max_abs, max_rel, max_ulp, one for each --expect
   warnings, if there are any: as reports
-  reports, if the kernel trapped, instead of outputs: a list of code, where, op, block (the first), message, and order if
-    not linear
+  reports, if the kernel trapped, instead of outputs: a list of severity, code, file, line, col, message, fix, details, as
+    every diagnostic has them, and where (file:line:col), kernel, op, block (the first), and order if not linear
 
 --order says how the blocks start: a program must not depend on it. --check=full without it runs the linear order, whose
 results count, then the reverse one and random ones from the same memory, as long as that takes at most 2 s of processor

@@ -7,6 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ir/escape.h"
+#include "tools/cli/diagnostic_json.h"
+#include "tools/cli/source_lines.h"
 #include "tools/data/element_text.h"
 #include "tools/data/json.h"
 #include "tools/data/summary.h"
@@ -38,10 +40,16 @@ std::string ExpectedJson(const RunReport::Expected& e) {
                       ",\"max_ulp\":", c.max_ulp, "}");
 }
 
+// The members of any diagnostic, and what only a running kernel has.
 std::string TrapJson(const runtime::Report& r) {
+  PrintedDiagnostic d;
+  const std::vector<PrintedDiagnostic> printed = ParseDiagnostics(WithSourceLines(r.ToString()));
+  if (!printed.empty()) d = printed.front();
+  d.message = r.message;
+  d.fix = r.fix;
   const std::string order = r.order.empty() ? "" : absl::StrCat(",\"order\":", Quote(r.order));
-  return absl::StrCat("{\"code\":", Quote(r.code), ",\"where\":", Quote(r.where), ",\"op\":", Quote(r.op),
-                      ",\"block\":[", absl::StrJoin(r.block, ","), "],\"message\":", Quote(r.message), order, "}");
+  return absl::StrCat("{", DiagnosticMembers(d), ",\"where\":", Quote(r.where), ",\"kernel\":", Quote(r.kernel),
+                      ",\"op\":", Quote(r.op), ",\"block\":[", absl::StrJoin(r.block, ","), "]", order, "}");
 }
 
 template <class T, class F>

@@ -5,8 +5,9 @@
 //    "expect":[{"name":"c","count":16384,"differing":0,"max_abs":0,"max_rel":0,"max_ulp":0}]}
 //
 // `result` is ok, differs or trapped. min, max and mean are those of the finite elements, null if there are none; largest
-// differences that are not finite are null. A trapped launch has "reports" instead of outputs: code, where, op, block,
-// message, and order if the blocks started in another than the linear one. "warnings" is a list of the same, if there are any.
+// differences that are not finite are null. A trapped launch has "reports" instead of outputs: diagnostics as in diagnostic_json.h, with
+// where (file:line:col), kernel, op, block, and order if the blocks started in another than the linear one. "warnings" is a list of the
+// same, if there are any.
 #ifndef TILE_TOOLS_TILEVM_RUN_REPORT_H_
 #define TILE_TOOLS_TILEVM_RUN_REPORT_H_
 
