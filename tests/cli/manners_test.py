@@ -63,6 +63,18 @@ class Words(cli.Case):
         for word in (".SS tilevm run K [INPUTS…] [options]", r"\-\-rtol R", ".SH \"EXIT STATUS\""):
             self.assertIn(word, page)
 
+    def test_help_of_what_is_no_command(self):
+        for word in ("manual", "completion"):
+            for arguments in ([word, "--help"], [word, "-h"], ["help", word]):
+                self.assertTrue(self.good(*arguments).stdout.startswith(f"usage: tilevm {word}"), arguments)
+        self.says(["manual", "run"], "error[usage]: `manual` takes no arguments\n  fix: `tilevm manual | man -l -` shows")
+
+    def test_version(self):
+        for word in ("--version", "-V", "-v", "version"):
+            self.assertRegex(self.good(word).stdout, r"^tilevm \d+\.\d+\.\d+\n$")
+        self.says(["-v", "run"], "no command `-v`")
+        self.says(["versoin"], "did you mean version?")
+
 
 class Stdin(cli.Case):
     def feed(self, name, *arguments):

@@ -75,6 +75,9 @@ CALLS = [
     (["run", "vector_add.tile", ONES, "rand:f32[99999999999999]"], REJECTED, "rand:f32[99999999999999]: error[run.value]: "),
     (["run", "scalar.tile", "--arg", "n=ones:f32[4]"], REJECTED, "ones:f32[4]: error[run.value]: argument `n` is a number"),
     (["run", "scalar.tile", "--arg", "n=3.5"], REJECTED, "3.5: error[run.value]: argument `n`: "),
+    (["run", "scalar.tile", "3.5"], REJECTED, "3.5: error[run.value]: argument `n`: "),
+    (["run", "scalar.tile", "3", "4"], REJECTED, "scalar.tile: error[run.arguments]: too many inputs: `4` has no argument left; kernel `k` takes 1 (n)"),
+    (["run", "scalar.tile", "3", "--arg", "n=4"], REJECTED, "scalar.tile: error[run.arguments]: argument `n` is given twice"),
     # Outputs; old.npy and the files of the recording `old` are there already and must stay
     (ADD + ["-o", "z=c.npy"], REJECTED, "vector_add.tile: error[run.output]: there is no output `z`; outputs: c"),
     (ADD + ["-o", "a=c.npy"], REJECTED, "vector_add.tile: error[run.output]: there is no output `a`; outputs: c"),

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "ir/escape.h"
 #include "tools/cli/report.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(2), kBetween = absl::Milliseconds(100);
 constexpr int kBar = 28;
+constexpr double kKnown = 0.01;  // part of the work after which the time that is left can be told
 
 size_t Columns() {
   winsize size = {};
@@ -30,6 +32,13 @@ std::string Plain(absl::string_view name) {
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7E) c = '?';
   }
   return s;
+}
+
+// "1:05", "1:00:05".
+std::string Clock(absl::Duration d) {
+  const auto seconds = static_cast<long long>(absl::ToInt64Seconds(d + absl::Milliseconds(500)));
+  return seconds < 3600 ? absl::StrFormat("%d:%02d", seconds / 60, seconds % 60)
+                        : absl::StrFormat("%d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
 }  // namespace
@@ -95,6 +104,9 @@ void Progress::Draw() {
   std::string bar(static_cast<size_t>(full), '#'), rest(static_cast<size_t>(kBar - full), '-');
   std::string text = absl::StrCat("  ", static_cast<int>(all * 100), "%  ", what_);
   if (total_ > 0) absl::StrAppend(&text, ": ", done, " of ", total_, " ", unit_);
+  const absl::Duration elapsed = absl::Now() - start_;
+  absl::StrAppend(&text, ", ", Clock(elapsed));
+  if (all > kKnown) absl::StrAppend(&text, ", ", Clock(elapsed * ((1 - all) / all)), " left");
   const size_t columns = Columns();
   const size_t room = columns > kBar + 1 ? columns - kBar - 1 : 0;  // a full line would wrap
   if (room < 8) return;

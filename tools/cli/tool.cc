@@ -37,7 +37,7 @@ const Command* Find(const Tool& tool, absl::string_view name) {
 }
 
 std::string Suggestion(const Tool& tool, const std::string& name) {
-  std::vector<absl::string_view> names = {"help", "completion", "manual"};
+  std::vector<absl::string_view> names = {"help", "completion", "manual", "version"};
   for (const Command* c : tool.commands) names.push_back(c->name);
   return ir::DidYouMean(name, names);
 }
@@ -59,6 +59,27 @@ int Completion(const Tool& tool, const std::vector<std::string>& args) {
         "   FOLDER being in $fpath\n\n./install puts both where shells look.\n"));
   }
   return Fail(kUsage, "usage", absl::StrCat("expected `", tool.name, " completion bash` or `completion zsh`"));
+}
+
+int Manual(const Tool& tool, const std::vector<std::string>& args) {
+  if (args.size() == 1) return Print(ManualPage(tool));
+  if (args.size() == 2 && (args[1] == "--help" || args[1] == "-h")) {
+    return Print(absl::StrCat("usage: ", tool.name,
+                              " manual\n\nPrints the manual page, in the form that `man` reads.\n\n  ", tool.name,
+                              " manual | man -l -              to read it\n  ", tool.name, " manual > FOLDER/man1/",
+                              tool.name, ".1   FOLDER being in $MANPATH\n\n./install puts it where `man` looks.\n"));
+  }
+  return Fail(kUsage, "usage", "`manual` takes no arguments",
+              absl::StrCat("`", tool.name, " manual | man -l -` shows the manual page"));
+}
+
+// Whether the first argument asks for the release: every tool is asked so.
+bool AsksForVersion(const Tool& tool, const std::vector<std::string>& args) {
+  if (args.size() > 1) return false;
+  if (args[0] == "--version" || args[0] == "-V") return true;
+  // A tool that takes a file in place of a command has options, and files may be called so.
+  return tool.otherwise == nullptr ? args[0] == "-v" || args[0] == "version"
+                                   : args[0] == "version" && access("version", F_OK) != 0;
 }
 
 // What a command that was to print JSON has not: why it failed.
@@ -96,10 +117,13 @@ int RunTool(const Tool& tool, int argc, char** argv) {
   }
   const std::string first = args[0];
   if (first == "--help" || first == "-h" || (first == "help" && args.size() == 1)) return Print(HelpOf(tool));
-  if (first == "--version") return Print(absl::StrCat(tool.name, " ", ir::kRelease, "\n"));
+  if (first == "--version" || AsksForVersion(tool, args))
+    return Print(absl::StrCat(tool.name, " ", ir::kRelease, "\n"));
   if (first == "completion") return Completion(tool, args);
-  if (first == "manual" && args.size() == 1) return Print(ManualPage(tool));
+  if (first == "manual") return Manual(tool, args);
   if (first == "help") {
+    if (args[1] == "completion") return Completion(tool, {"completion", "--help"});
+    if (args[1] == "manual") return Manual(tool, {"manual", "--help"});
     const Command* c = Find(tool, args[1]);
     return c == nullptr ? NoCommand(tool, args[1], "command") : Print(HelpOf(tool, *c));
   }

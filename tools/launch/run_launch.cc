@@ -111,21 +111,26 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
   const ir::Interface& interface = *f.interface;
   Values values(request);
   std::vector<std::string> text(interface.arrays.size());
+  std::vector<std::pair<size_t, std::string>> scalars;
   size_t next = 0;
   for (const std::string& input : request.inputs) {
     while (next < interface.arrays.size() && interface.arrays[next].direction == Direction::kOut) ++next;
+    if (next == interface.arrays.size() && scalars.size() < interface.scalars.size()) {
+      scalars.push_back({scalars.size(), input});
+      continue;
+    }
     if (next == interface.arrays.size()) {
       std::vector<std::string> names;
       for (const ir::ArrayArg& a : interface.arrays) {
         if (a.direction != Direction::kOut) names.push_back(a.name);
       }
+      for (const ir::ScalarArg& a : interface.scalars) names.push_back(a.name);
       return Error(absl::StrCat("too many inputs: `", input, "` has no argument left; kernel `",
                                 ir::ReadableName(f.name), "` takes ", names.size(), " (", absl::StrJoin(names, ", "),
                                 ")"));
     }
     text[next++] = input;
   }
-  std::vector<std::pair<size_t, std::string>> scalars;
   for (const auto& [name, value] : request.args) {
     bool found = false;
     for (size_t i = 0; i < interface.arrays.size(); ++i) {
@@ -136,6 +141,9 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
     }
     for (size_t i = 0; i < interface.scalars.size(); ++i) {
       if (interface.scalars[i].name != name) continue;
+      const auto is_this = [&](const auto& given) { return given.first == i; };
+      if (std::any_of(scalars.begin(), scalars.end(), is_this))
+        return Error(absl::StrCat("argument `", name, "` is given twice"));
       scalars.push_back({i, value});
       found = true;
     }

@@ -1,7 +1,7 @@
 // Device images for people and for other programs.
 //
 //   ImageText(image)             // "sm_90a cubin, 128 threads, 40 registers, 98304 bytes of shared memory, 21480 bytes"
-//   ImageJson(image, "matmul")   // {"kernel":"matmul","arch":"sm_90a","kind":"cubin","symbol":"matmul","threads":128,
+//   ImageJson(image, kernel)     // {"kernel":"matmul","arch":"sm_90a","kind":"cubin","symbol":"matmul","threads":128,
 //                                //  "registers":40,"shared_bytes":98304,"cluster":[1,1,1],"requires":["…"],"descriptors":0,
 //                                //  "workspaces":0,"bytes":21480,"driver":12080}
 //
@@ -13,14 +13,18 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "ir/module.h"
 #include "ir/tbc/image.h"
 
 namespace tile::tools {
 
 std::string ImageText(const ir::Image& image);
 
+// What an image requires, in the words of the kernel's interface: "x.shape[1] is a multiple of 16" for "parameter 3 is a multiple of 16".
+std::string RequirementText(const ir::ImageRequirement& requirement, const ir::Function& kernel);
+
 // `more`: members to add, such as `,"spill_bytes":0`.
-std::string ImageJson(const ir::Image& image, absl::string_view kernel, absl::string_view more = "");
+std::string ImageJson(const ir::Image& image, const ir::Function& kernel, absl::string_view more = "");
 
 }  // namespace tile::tools
 

@@ -283,7 +283,7 @@ class Compilation {
           }
           const bool told = image.image.kind == ir::ImageKind::kCubin;
           json_.push_back(
-              ImageJson(image.image, f->name,
+              ImageJson(image.image, *f,
                         absl::StrCat(",\"spill_bytes\":", told ? absl::StrCat(image.assembled.spill_bytes) : "null",
                                      ",\"llvm_instructions\":", image.compiled.llvm_instructions)));
           built_.push_back(std::move(image));

@@ -59,7 +59,9 @@ int AddNative(std::vector<const Target*>* targets) {
 int NoTarget(const std::string& word) {
   std::vector<std::string> names = {"all", "native"};
   for (const Target& t : codegen::AllTargets()) names.push_back(t.name());
-  const std::string suggestion = ir::DidYouMean(word, {names.begin(), names.end()});
+  // Numbers that look alike are of GPUs that are not.
+  const bool is_number = std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const std::string suggestion = is_number ? "" : ir::DidYouMean(word, {names.begin(), names.end()});
   return Fail(kUsage, "usage", absl::StrCat("--sm=", word, ": no such target"),
               absl::StrCat(suggestion, suggestion.empty() ? "" : " ", "known are ", TargetNames(), ", all and native"));
 }

@@ -110,7 +110,7 @@ std::string ModuleJson(const ir::Module& m, const std::vector<Fact>& facts, cons
   std::vector<std::string> globals, kernels, described;
   for (const auto& g : m.globals) globals.push_back(Quote(g->name));
   for (const auto& f : m.functions) kernels.push_back(KernelJson(*f));
-  for (const ir::Image& i : images) described.push_back(ImageJson(i, m.functions[i.kernel]->name));
+  for (const ir::Image& i : images) described.push_back(ImageJson(i, *m.functions[i.kernel]));
   return absl::StrCat(s, "\"name\":", Quote(m.name), ",\"globals\":[", absl::StrJoin(globals, ","), "],\"kernels\":[",
                       absl::StrJoin(kernels, ","), "],\"images\":[", absl::StrJoin(described, ","), "]}");
 }
@@ -146,7 +146,9 @@ std::string KernelText(const ir::Function& f) {
 std::string ModuleText(const std::string& file, const ir::Module& m, const std::vector<Fact>& facts,
                        const std::vector<ir::Image>& images) {
   std::string s = absl::StrCat(file, ": module `", m.name, "`\n");
-  for (const Fact& fact : facts) absl::StrAppend(&s, "  ", fact.key, ": ", fact.text(), "\n");
+  for (const Fact& fact : facts) {
+    if (!fact.value.empty()) absl::StrAppend(&s, "  ", fact.key, ": ", fact.text(), "\n");
+  }
   for (const auto& g : m.globals) {
     absl::StrAppend(&s, "  global ", g->name, ": ", g->type.ToString(), g->constant ? ", constant" : "", "\n");
   }
@@ -155,7 +157,8 @@ std::string ModuleText(const std::string& file, const ir::Module& m, const std::
     for (const ir::Image& i : images) {
       if (m.functions[i.kernel].get() != f.get()) continue;
       absl::StrAppend(&s, "    image ", ImageText(i), "\n");
-      for (const ir::ImageRequirement& r : i.requirements) absl::StrAppend(&s, "      requires ", r.text, "\n");
+      for (const ir::ImageRequirement& r : i.requirements)
+        absl::StrAppend(&s, "      requires ", RequirementText(r, *f), "\n");
     }
   }
   return s;

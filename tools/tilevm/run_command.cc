@@ -219,7 +219,7 @@ const Command kRunCommand = {
                 {"json", 0, nullptr, "print one JSON object about the run, see below"}});
       return o;
     }(),
-    R"(INPUTS bind to the kernel's in and inout arrays in order. A VALUE is
+    R"(INPUTS bind to the kernel's in and inout arrays in order, then to its scalars. A VALUE is
   3.5, true, 0x10             a number
   x.npy, x.npz:name, x.safetensors:name, x.png
   any other file              its bytes, as u8[n]; x.bin:f16[64,64]: as that type
