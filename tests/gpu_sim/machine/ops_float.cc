@@ -1,9 +1,11 @@
 // Arithmetic of f32 and f64, with PTX's rounding, flushing and saturation. Compiled with -frounding-math.
 #include <limits>
+#include <optional>
 
 #include "tests/gpu_sim/machine/float_mode.h"
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/machine/state.h"
+#include "tests/gpu_sim/tensor/formats.h"
 
 namespace tile::gpu_sim {
 namespace {
@@ -59,6 +61,28 @@ Step General(Thread& t, const Instr& i) {
   return Step::kNext;
 }
 
+// add.f32.f16, fma.f32.bf16 and the like of sm_100 and newer: operands of 16 bits, which the last one is not.
+struct MixedExtra : Extra {
+  Format format;
+  bool wide_b;  // of two operands the second is the last
+};
+
+template <template <class> class Op>
+Step Mixed(Thread& t, const Instr& i) {
+  const auto& x = static_cast<const MixedExtra&>(*i.extra);
+  const auto widened = [&](uint32_t slot) {
+    return static_cast<float>(DecodeTable(x.format)[Get<uint32_t>(t, slot) & 0xFFFF]);
+  };
+  const float b = x.wide_b ? Flush(Get<float>(t, i.b), i.imm) : widened(i.b);
+  const float c = x.wide_b ? 0 : Flush(Get<float>(t, i.c), i.imm);
+  Put<float>(t, i.d, Finish(Rounded<float, Op>(widened(i.a), b, c, i.imm), i.imm));
+  return Step::kNext;
+}
+
+Instr::Run MixedOp(absl::string_view name) {
+  return name == "add" ? &Mixed<Add> : name == "sub" ? &Mixed<Sub> : name == "fma" ? &Mixed<Fma> : nullptr;
+}
+
 // c: 1 for the minimum
 template <class T>
 Step Extremum(Thread& t, const Instr& i) {
@@ -100,12 +124,20 @@ absl::Status DecodeFloat(Form& f, Instr* i, Type type) {
   const absl::string_view name = f.words()[0];
   const bool approximate = name == "div" && type == Type::kF32 && f.Take("approx");
   if (name == "div" && type == Type::kF32) f.Take("full");  // rounded correctly here
+  const auto mixed = f.TakeOf<std::optional<Format>>({{"f16", Format::kF16}, {"bf16", Format::kBF16}}, std::nullopt);
   for (const FloatOp& op : kOps) {
     if (op.name != name) continue;
     i->count = name == "min" ? 1 : 0;
     i->run = type == Type::kF32 ? (i->imm == 0 ? op.plain32 : op.general32) : (i->imm == 0 ? op.plain64 : op.general64);
     if (type == Type::kF64 && (i->imm & ~kRoundMask) != 0) f.Fail("a modifier that f64 does not have");
     if (approximate) i->run = &DivideApprox;
+    if (mixed) {
+      if (MixedOp(name) == nullptr || type != Type::kF32) return f.Unknown("operands of this type");
+      auto* x = f.NewExtra<MixedExtra>(i);
+      x->format = *mixed;
+      x->wide_b = op.operands == 2;
+      i->run = MixedOp(name);
+    }
     i->d = f.Destination(0), i->a = f.Source(1);
     i->b = op.operands > 1 ? f.Source(2) : i->a;
     i->c = op.operands > 2 ? f.Source(3) : i->a;
