@@ -149,8 +149,12 @@ class FullChecker : public Checker {
   void CompareResults(absl::Span<const KeptMemory> linear) override {
     results_.Compare(linear, [this](Region& region, uintptr_t address) {
       const auto [op, block] = races_.LastWriter(region, address);
-      Results::Writer w{op, block, {}};
-      if (op != nullptr) w.element = op->operand(op->group_begin(poison_.stored_operand(*op)))->type().element();
+      Results::Writer w;
+      if (op == nullptr) return w;
+      w.op = op;
+      w.block = block;
+      w.operand = op->group_begin(poison_.stored_operand(*op));
+      w.element = op->operand(w.operand)->type().element();
       return w;
     });
   }

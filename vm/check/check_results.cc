@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "ir/float.h"
@@ -40,6 +41,49 @@ std::string ValueText(ir::Element e, uint64_t bits) {
   }
   const int shift = 64 - 8 * BytesOf(e);
   return absl::StrCat(static_cast<int64_t>(bits << shift) >> shift);
+}
+
+bool IsStrong(const Op& op) { return op.info()->is_access() && ir::OrderingOf(op) != ir::MemoryOrdering::kWeak; }
+
+// Whether a value comes from what an access that is not weak found in memory, looking back through operations without effects
+// and into branches and loops.
+class FoundInMemory {
+ public:
+  bool operator()(const ir::Value* v) {
+    std::vector<const ir::Value*> open = {v};
+    while (!open.empty()) {
+      const ir::Value* next = open.back();
+      open.pop_back();
+      const Op* def = next->def() != nullptr ? next->def() : next->block()->parent();
+      if (def == nullptr || next->type().is_token() || !seen_.insert(def).second) continue;
+      if (IsStrong(*def)) return true;
+      if (def->num_regions() > 0 && HasStrong(*def)) return true;
+      if (!def->info()->has(ir::kPure)) continue;
+      for (int i = 0; i < def->num_operands(); ++i) open.push_back(def->operand(i));
+    }
+    return false;
+  }
+
+ private:
+  static bool HasStrong(const Op& op) {
+    bool any = false;
+    for (int r = 0; r < op.num_regions(); ++r) {
+      ir::Walk(op.region(r),
+               [&](const Op* inner) { any = any || (IsStrong(*inner) && inner->info()->has(ir::kReads)); });
+    }
+    return any;
+  }
+  std::set<const Op*> seen_;
+};
+
+// Whether the program says that any of several values may stay: blocks exchange or store it at one place by accesses that are
+// not weak, or they keep what they found.
+bool LeavesOpen(const Op& op, int stored) {
+  if (IsStrong(op)) {
+    const ir::Attr* mode = ir::FindAttr(op, ir::Field::kMode);
+    return mode == nullptr || mode->as_enum<ir::RmwMode>() == ir::RmwMode::kXchg;
+  }
+  return stored >= 0 && FoundInMemory()(op.operand(stored));
 }
 
 bool IsUpdate(const Op& op) {
@@ -167,7 +211,8 @@ void Results::Report(const Region& region, const Differences& all) {
         where, all.only_rounding ? " is rounded by the order of blocks: " : " depends on the order of blocks: ", values,
         Causes(all.only_rounding));
   };
-  if (!permuted && !all.only_rounding) {
+  const bool open = d.writer.op != nullptr && LeavesOpen(*d.writer.op, d.writer.operand);
+  if (!permuted && !all.only_rounding && !open) {
     AddReport(
         b, d.writer.op, "vm.order", message(),
         "store to elements that no other block stores to, or combine by updates whose order does not matter; if "
@@ -177,7 +222,10 @@ void Results::Report(const Region& region, const Differences& all) {
   const Op* op = d.writer.op != nullptr ? d.writer.op : state_.code->function->body()->front();
   Warn(b, op, "vm.order", message,
        permuted ? "nothing, if their places do not matter; else compute the place from the number of the block"
-                : "nothing, if the last digits do not matter; else let one block add up parts in a fixed order");
+       : !all.only_rounding
+           ? "nothing, if each of these values is right; else let one block write the element, or combine by updates "
+             "whose order does not matter"
+           : "nothing, if the last digits do not matter; else let one block add up parts in a fixed order");
 }
 
 }  // namespace tile::vm

@@ -2,6 +2,8 @@
 //
 //   the same values in other places   a warning: positions that blocks take from a counter
 //   floats that differ by rounding    a warning: atomic additions in another order
+//   what a block found, or left by an exchange or a store that is not weak
+//                                     a warning: the program leaves it open
 //   anything else                     vm.order is an error
 //
 // An element has the type of the operation that wrote it last. Pointers are not compared: they differ from launch to
@@ -28,6 +30,7 @@ class Results {
     const ir::Op* op = nullptr;
     int64_t block = 0;
     ir::Element element;
+    int operand = -1;  // of the operation: what it stores
   };
   using FindWriter = absl::FunctionRef<Writer(Region& region, uintptr_t address)>;
 
