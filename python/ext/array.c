@@ -1,12 +1,21 @@
 /* Arrays of others: what their capsules say, without importing the library they come from. */
 #include "array_forms.h"
 
-static PyObject* tuple_of_sizes(const Py_ssize_t* values, int count) {
-  int64_t wide[64];
-  if (count < 0 || count > 64) {
-    PyErr_SetString(PyExc_ValueError, "an array of more than 64 dimensions");
-    return NULL;
+enum { kMostDimensions = 64 };
+
+/* What anybody may have written. `sizes`: where the shape is. */
+static int check_rank(int rank, const void* sizes) {
+  if (rank >= 0 && rank <= kMostDimensions && (rank == 0 || sizes != NULL)) return 0;
+  if (rank < 0 || rank > kMostDimensions) {
+    PyErr_Format(PyExc_ValueError, "it has %d dimensions; arrays have 0 to %d", rank, (int)kMostDimensions);
+  } else {
+    PyErr_Format(PyExc_ValueError, "it has %d dimensions and no shape", rank);
   }
+  return -1;
+}
+
+static PyObject* tuple_of_sizes(const Py_ssize_t* values, int count) {
+  int64_t wide[kMostDimensions];
   for (int i = 0; i < count; ++i) wide[i] = values[i];
   return tuple_of(wide, count);
 }
@@ -23,6 +32,7 @@ PyObject* describe_array(PyObject* module, PyObject* capsule) {
     PyErr_SetString(PyExc_ValueError, "the array is big-endian");
     return NULL;
   }
+  if (check_rank(a->rank, a->shape) != 0 || check_rank(a->rank, a->strides) != 0) return NULL;
   PyObject* address = PyLong_FromVoidPtr(a->data);
   PyObject* shape = tuple_of_sizes(a->shape, a->rank);
   PyObject* strides = shape == NULL ? NULL : tuple_of_sizes(a->strides, a->rank);
@@ -57,6 +67,7 @@ PyObject* describe_dlpack(PyObject* module, PyObject* capsule) {
     PyErr_SetString(PyExc_ValueError, "a tensor of vectors");
     return NULL;
   }
+  if (check_rank(t->rank, t->shape) != 0) return NULL;
   PyObject* address = PyLong_FromVoidPtr((char*)t->data + t->byte_offset);
   PyObject* shape = tuple_of(t->shape, t->rank);
   PyObject* strides = shape == NULL ? NULL : Py_None;

@@ -362,6 +362,25 @@ PyObject* driver_open(PyObject* module, PyObject* arguments) {
   return PyLong_FromVoidPtr((void*)(uintptr_t)&get);
 }
 
+/* driver_options(check, threads): of launches from here on. */
+PyObject* driver_options(PyObject* module, PyObject* arguments) {
+  (void)module;
+  if (!PyArg_ParseTuple(arguments, "ii:driver_options", &driver.check, &driver.threads)) return NULL;
+  ++driver.options;
+  Py_RETURN_NONE;
+}
+
+/* driver_watch(function or None): Driver.written_at. */
+PyObject* driver_watch(PyObject* module, PyObject* function) {
+  (void)module;
+  PyObject* before = driver.written_at;
+  Py_INCREF(function);
+  driver.written_at = function == Py_None ? NULL : function;
+  if (function == Py_None) Py_DECREF(function);
+  Py_XDECREF(before);
+  Py_RETURN_NONE;
+}
+
 /* as_cuda_dlpack(to_dlpack, tensor): the capsule that to_dlpack gives for the tensor, as one of memory of a GPU. Who says more
  * than the tensor (torch's own __dlpack__) gets what to_dlpack gives. */
 PyObject* as_cuda_dlpack(PyObject* module, PyObject* arguments, PyObject* keywords) {

@@ -6,6 +6,7 @@
  *   driver_image.c    what cuTile takes for a cubin: a .tbc with names and types of the arguments
  *   driver_launch.c   arguments of launches
  *   driver_run.c      launches: prepared ones are kept, by their parameters
+ *   fresh.c           memory that nobody has written, for full checks
  *
  * On the cpu every function is one of ours; on a GPU all but those of libraries, kernels and launches are the driver's. */
 #ifndef TILE_PYTHON_EXT_DRIVER_H_
@@ -39,6 +40,7 @@ typedef struct Variant {
   uint64_t* words;
   int num_words;
   const void* stream; /* on a GPU: of its work, which its workspaces are used by */
+  uint64_t options;   /* of the driver, when it was made */
   tilevm_launch* launch;
   uint64_t last_use;
   int busy;
@@ -61,7 +63,7 @@ typedef struct Call {
   int num_words;         /* all of them */
   int once;              /* the launch is not kept */
   tilevm_status (*add_memory)(tilevm_launch* launch,
-                              const struct Call* call); /* what the kernel may touch; on the cpu */
+                              const struct Call* call); /* what the kernel may touch, by add_array(); on the cpu */
   const void* arguments;                                /* for add_memory */
   void* graph; /* what it becomes part of instead of being run, or NULL; on a GPU */
 } Call;
@@ -70,6 +72,8 @@ int run_call(const Call* call, void* stream);
 /* Has the kernel made; in a child of fork again, because a thread that is gone may have held locks of it. 0, or -1 with an exception. */
 int renew_runnable(Runnable* r);
 void release_runnable(Runnable* r);
+/* For Call.add_memory. TILEVM_INTERNAL: an exception is set. */
+tilevm_status add_array(tilevm_launch* launch, const char* name, const tilevm_array* array);
 
 /* What cuTile holds as CUkernel and as CUlibrary. */
 typedef struct Kernel {
@@ -92,7 +96,10 @@ typedef struct Driver {
   int is_gpu;
   int capability[2];
   int32_t check, threads;
-  PyObject* warn;       /* called with a list of texts after a launch that had something to say */
+  uint64_t options; /* counts changes of check and threads: launches that are kept were made with those of then */
+  PyObject* warn;   /* called with a list of texts after a launch that had something to say */
+  PyObject*
+      written_at; /* (address, bytes) -> where a byte for each says whether it was written, or 0; NULL: all were */
   void* capture_stream; /* launches on it are kept in capture_list instead of run; the cpu only */
   PyObject* capture_list;
   int (*is_capturing)(void* stream, int* status); /* the driver's, on a GPU */
@@ -122,10 +129,14 @@ int renew_device(void);
 
 /* Of the module. */
 PyObject* driver_open(PyObject* module, PyObject* arguments);
+PyObject* driver_options(PyObject* module, PyObject* arguments);
+PyObject* driver_watch(PyObject* module, PyObject* function);
 PyObject* driver_error(PyObject* module, PyObject* unused);
 PyObject* driver_capture(PyObject* module, PyObject* arguments);
 PyObject* driver_check(PyObject* module, PyObject* stream);
 PyObject* driver_deadline(PyObject* module, PyObject* seconds);
+PyObject* fresh_fill(PyObject* module, PyObject* arguments);
+PyObject* fresh_intact(PyObject* module, PyObject* arguments);
 PyObject* as_cuda_dlpack(PyObject* module, PyObject* arguments, PyObject* keywords);
 
 #endif /* TILE_PYTHON_EXT_DRIVER_H_ */

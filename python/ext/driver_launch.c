@@ -19,7 +19,7 @@ static int64_t signed_bits(uint64_t word, int bits) {
 }
 
 /* `words`: address, shape, strides. */
-static tilevm_status add_array(tilevm_launch* launch, const Parameter* a, const char* name, const uint64_t* words,
+static tilevm_status add_words(tilevm_launch* launch, const Parameter* a, const char* name, const uint64_t* words,
                                int bits) {
   int64_t shape[kMaxRank], strides[kMaxRank];
   for (int d = 0; d < a->rank; ++d) {
@@ -27,7 +27,7 @@ static tilevm_status add_array(tilevm_launch* launch, const Parameter* a, const 
     strides[d] = signed_bits(words[1 + a->rank + d], bits);
   }
   const tilevm_array array = {(void*)(uintptr_t)words[0], a->type, a->rank, shape, strides};
-  return tilevm_launch_add_memory(launch, name, &array);
+  return add_array(launch, name, &array);
 }
 
 /* The table of a list, and the arrays that it names. */
@@ -41,7 +41,7 @@ static tilevm_status add_list(tilevm_launch* launch, const Parameter* a, const u
   tilevm_status status = tilevm_launch_add_memory(launch, name, &rows);
   for (int64_t i = 0; status == TILEVM_OK && i < length; ++i) {
     PyOS_snprintf(name, sizeof name, "%.200s[%lld]", a->name, (long long)i);
-    status = add_array(launch, a, name, table + i * row, 64);
+    status = add_words(launch, a, name, table + i * row, 64);
   }
   return status;
 }
@@ -52,7 +52,7 @@ static tilevm_status add_memory(tilevm_launch* launch, const Call* call) {
   tilevm_status status = TILEVM_OK;
   for (int i = 0; i < kernel->num_arguments && status == TILEVM_OK; ++i) {
     const Parameter* a = &kernel->arguments[i];
-    if (a->kind == kArrayParameter) status = add_array(launch, a, a->name, words, a->bits);
+    if (a->kind == kArrayParameter) status = add_words(launch, a, a->name, words, a->bits);
     if (a->kind == kListParameter) status = add_list(launch, a, words);
     words += a->kind == kArrayParameter ? 1 + 2 * a->rank : a->kind == kListParameter ? 2 : 1;
   }

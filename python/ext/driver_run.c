@@ -36,8 +36,34 @@ static int32_t ask(void* user) {
   return ask_interrupt(user);
 }
 
-/* A launch that is ready to run, or NULL with an exception. */
-static tilevm_launch* make(const Call* call) {
+static _Thread_local int watching; /* the memory of the launch that is being made */
+
+static int is_watched(void) { return driver.written_at != NULL && !driver.is_gpu && driver.check == TILEVM_CHECK_FULL; }
+
+/* Bytes from the first to behind the last element; 0: none. */
+static uint64_t extent(const tilevm_array* array) {
+  int64_t last = 0, step = 1;
+  for (int d = array->rank; d-- > 0;) {
+    if (array->shape[d] == 0) return 0;
+    last += (array->shape[d] - 1) * (array->strides != NULL ? array->strides[d] : step);
+    step *= array->shape[d];
+  }
+  return ((uint64_t)(last + 1) * (uint64_t)tilevm_type_bits(array->type) + 7) / 8;
+}
+
+tilevm_status add_array(tilevm_launch* launch, const char* name, const tilevm_array* array) {
+  const tilevm_status status = tilevm_launch_add_memory(launch, name, array);
+  const uint64_t bytes = status == TILEVM_OK && watching ? extent(array) : 0;
+  if (bytes == 0) return status;
+  PyObject* found = PyObject_CallFunction(driver.written_at, "KK", (unsigned long long)(uintptr_t)array->data, bytes);
+  void* written = found == NULL ? NULL : PyLong_AsVoidPtr(found);
+  Py_XDECREF(found);
+  if (PyErr_Occurred() != NULL) return TILEVM_INTERNAL;
+  return written == NULL ? TILEVM_OK : tilevm_launch_set_written(launch, array->data, bytes, written);
+}
+
+/* A launch that is ready to run, or NULL with an exception. `watched`: it runs now, and once. */
+static tilevm_launch* make(const Call* call, int watched) {
   const uint64_t* grid = call->words + call->of->num_words;
   tilevm_launch_options options = {sizeof options};
   options.check = driver.is_gpu ? TILEVM_CHECK_DEFAULT : driver.check;
@@ -51,6 +77,7 @@ static tilevm_launch* make(const Call* call) {
   for (uint32_t i = 0; i < call->of->num_words && status == TILEVM_OK; ++i) {
     status = tilevm_launch_set_parameter(launch, i, call->words[i]);
   }
+  watching = watched;
   if (status == TILEVM_OK && !driver.is_gpu) status = call->add_memory(launch, call);
   if (status == TILEVM_OK) {
     status = tilevm_launch_set_grid(launch, (int64_t)grid[0], (int64_t)grid[1], (int64_t)grid[2]);
@@ -140,11 +167,12 @@ static tilevm_launch* find(const Call* call, const void* stream, Variant** kept)
   const size_t bytes = (size_t)call->num_words * sizeof *call->words;
   Variant *oldest = NULL, *similar = NULL;
   *kept = NULL;
-  if (call->once) return make(call);
+  if (call->once || is_watched()) return make(call, is_watched());
   for (int i = 0; i < kVariants; ++i) {
     Variant* v = &of->variants[i];
     if (v->busy) continue;
-    const int same = v->launch != NULL && v->num_words == call->num_words && v->stream == stream;
+    const int same =
+        v->launch != NULL && v->num_words == call->num_words && v->stream == stream && v->options == driver.options;
     if (same && memcmp(v->words, call->words, bytes) == 0) {
       *kept = v;
       v->last_use = ++uses;
@@ -157,7 +185,8 @@ static tilevm_launch* find(const Call* call, const void* stream, Variant** kept)
     *kept = similar;
     return retarget(similar, call);
   }
-  tilevm_launch* launch = make(call); /* others may run meanwhile */
+  const uint64_t options = driver.options;
+  tilevm_launch* launch = make(call, 0); /* others may run meanwhile */
   if (launch == NULL) return NULL;
   oldest = NULL;
   for (int i = 0; i < kVariants; ++i) {
@@ -171,6 +200,7 @@ static tilevm_launch* find(const Call* call, const void* stream, Variant** kept)
   oldest->words = copy;
   oldest->num_words = call->num_words;
   oldest->stream = stream;
+  oldest->options = options;
   oldest->launch = launch;
   oldest->last_use = ++uses;
   *kept = oldest;
@@ -226,7 +256,7 @@ static void destroy_launch(void* launch) { tilevm_launch_destroy(launch); }
 
 /* On the cpu, while the stream records: the launch goes into the list. */
 static int record(const Call* call) {
-  tilevm_launch* launch = make(call);
+  tilevm_launch* launch = make(call, 0);
   PyObject* object = launch == NULL ? NULL : new_handle(LaunchType, launch, destroy_launch);
   if (object == NULL) return -1;
   const int failed = PyList_Append(driver.capture_list, object);
@@ -235,7 +265,7 @@ static int record(const Call* call) {
 }
 
 static int add_to_graph(const Call* call) {
-  tilevm_launch* launch = make(call);
+  tilevm_launch* launch = make(call, 0);
   if (launch == NULL) return -1;
   const tilevm_status status = tilevm_launch_add_to_graph(launch, call->graph);
   if (status != TILEVM_OK) raise_status(status);
@@ -250,7 +280,7 @@ static int run_on_gpu(const Call* call, void* native) {
   if (driver.is_capturing != NULL) driver.is_capturing(native, &capturing);
   Variant* kept = NULL;
   /* Of a graph: its workspaces are not those of other launches, which may run meanwhile. */
-  tilevm_launch* launch = capturing ? make(call) : find(call, native, &kept);
+  tilevm_launch* launch = capturing ? make(call, 0) : find(call, native, &kept);
   if (launch == NULL) return -1;
   const tilevm_status status = tilevm_launch_run(launch, stream);
   if (status != TILEVM_OK) raise_status(status);

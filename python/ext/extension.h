@@ -45,6 +45,8 @@ int32_t ask_interrupt(void* user);
 void collect_warning(void* user, const char* text);
 /* The order of blocks that TILEVM_ORDER names for launches with all checks. NULL: several, or the usual one. */
 const char* order_of_blocks(int32_t check);
+/* Raises what the function of set_print raised, if anything. 0, or -1 with the exception. */
+int raise_print_error(void);
 /* What was collected in this thread: told to a function that takes a list of texts, or to the package's; or forgotten. Not 0, with an
  * exception, if a warning is to be an error. With the GIL, no exception set. */
 int tell_warnings_to(PyObject* teller);

@@ -70,9 +70,9 @@ PyObject* raise_status(tilevm_status status) {
 }
 
 PyObject* raise_error(tilevm_status status, const char* code, const char* message) {
-  PyObject* error = make_error == NULL
-                        ? NULL
-                        : PyObject_CallFunction(make_error, "iss#", (int)status, code, message, (Py_ssize_t)strlen(message));
+  PyObject* error = make_error == NULL ? NULL
+                                       : PyObject_CallFunction(make_error, "iss#", (int)status, code, message,
+                                                               (Py_ssize_t)strlen(message));
   if (error != NULL) {
     PyErr_SetObject((PyObject*)Py_TYPE(error), error);
     Py_DECREF(error);
@@ -98,6 +98,31 @@ PyObject* none_or_raise_told(tilevm_status status) {
   Py_RETURN_NONE;
 }
 
+/* What the function of set_print raised while a kernel runs on the cpu; the launch stops, and raises it. */
+static PyObject* print_error;
+
+/* The exception that is set. -1: there is one already. */
+static int keep_print_error(void) {
+  if (print_error != NULL) return -1;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace != NULL) PyException_SetTraceback(value, trace);
+  print_error = value;
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  return 0;
+}
+
+int raise_print_error(void) {
+  PyObject* error = print_error;
+  if (error == NULL) return 0;
+  print_error = NULL;
+  PyErr_SetObject((PyObject*)Py_TYPE(error), error);
+  Py_DECREF(error);
+  return -1;
+}
+
 int is_finalizing(void) { return atomic_load(&finalizing); }
 
 void print_text(void* user, const char* text, size_t bytes) {
@@ -113,7 +138,7 @@ void print_text(void* user, const char* text, size_t bytes) {
   PyObject* string = PyUnicode_DecodeUTF8(text, (Py_ssize_t)bytes, "replace");
   PyObject* result =
       string == NULL || print_hook == NULL ? NULL : PyObject_CallFunctionObjArgs(print_hook, string, NULL);
-  if (PyErr_Occurred() != NULL) PyErr_WriteUnraisable(print_hook); /* nobody could catch it here */
+  if (PyErr_Occurred() != NULL && (user != NULL || keep_print_error() != 0)) PyErr_WriteUnraisable(print_hook);
   Py_XDECREF(result);
   Py_XDECREF(string);
   PyErr_Restore(type, value, trace);
@@ -124,7 +149,7 @@ int32_t ask_interrupt(void* user) {
   (void)user;
   if (atomic_load(&finalizing)) return 1;
   PyGILState_STATE state = PyGILState_Ensure();
-  const int stop = PyErr_CheckSignals() != 0; /* the exception stays for raise_status */
+  const int stop = PyErr_CheckSignals() != 0 || raise_print_error() != 0; /* the exception stays for raise_status */
   PyGILState_Release(state);
   return stop;
 }
@@ -195,6 +220,12 @@ static PyMethodDef functions[] = {
     {"know_type", know_type, METH_O, "arrays of exactly this type are read in C from here on, if they can be"},
     {"driver_open", driver_open, METH_VARARGS,
      "driver_open(device, is_gpu, capability, real, check, threads, warn) -> address of a pointer to cuGetProcAddress_v2"},
+    {"driver_options", driver_options, METH_VARARGS, "driver_options(check, threads): of launches from here on"},
+    {"driver_watch", driver_watch, METH_O,
+     "driver_watch(function or None): (address, bytes) -> where a byte for each says whether it was written, or 0; for full checks"},
+    {"fresh_fill", fresh_fill, METH_VARARGS, "fresh_fill(address, begin, end, seed, bools): random bytes"},
+    {"fresh_intact", fresh_intact, METH_VARARGS,
+     "fresh_intact(address, bytes, written, seed, bools): whether those that are not marked are still there"},
     {"driver_error", driver_error, METH_NOARGS, "what the last launch of this thread through it did wrong, or None"},
     {"driver_capture", driver_capture, METH_VARARGS,
      "driver_capture(stream, list or None): launches on the stream go into the list"},
@@ -204,7 +235,8 @@ static PyMethodDef functions[] = {
      "driver_deadline(seconds): launches of this thread stop then, with TimeoutError; 0: no more"},
     {"as_cuda_dlpack", (PyCFunction)(void (*)(void))as_cuda_dlpack, METH_VARARGS | METH_KEYWORDS,
      "as_cuda_dlpack(to_dlpack, tensor): a capsule that says it were on a GPU"},
-    {"triton_after_launch", triton_after_launch, METH_O, "triton_after_launch(function): called after this thread's next launch of Triton"},
+    {"triton_after_launch", triton_after_launch, METH_O,
+     "triton_after_launch(function): called after this thread's next launch of Triton"},
     {"triton_plain_torch", triton_plain_torch, METH_O,
      "triton_plain_torch(type): of the context in which launchers ask torch about tensors"},
     {NULL, NULL, 0, NULL},

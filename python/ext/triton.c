@@ -92,7 +92,7 @@ static tilevm_status add_named(tilevm_launch* launch, PyObject* name, PyObject* 
   int64_t sizes[16], steps[16];
   const char* text = PyUnicode_AsUTF8AndSize(name, NULL);
   if (text == NULL || read_array(address, type, shape, Py_None, &array, sizes, steps) != 0) return TILEVM_INTERNAL;
-  return tilevm_launch_add_memory(launch, text, &array);
+  return add_array(launch, text, &array);
 }
 
 static tilevm_status add_piece(tilevm_launch* launch, const Questions* ask, const Piece* p) {

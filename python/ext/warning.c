@@ -22,6 +22,10 @@ void forget_warnings(void) { Py_CLEAR(texts); }
 int tell_warnings_to(PyObject* teller) {
   PyObject* told = texts;
   texts = NULL;
+  if (raise_print_error() != 0) {
+    Py_XDECREF(told);
+    return -1;
+  }
   if (told == NULL) return 0;
   PyObject* result = teller == NULL ? NULL : PyObject_CallFunctionObjArgs(teller, told, NULL);
   Py_DECREF(told);

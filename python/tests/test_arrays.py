@@ -209,3 +209,81 @@ def test_torch(add):
     assert copy_kernel("bf16")(torch.tensor([1.5], dtype=torch.bfloat16)).item() == 1.5
     with pytest.raises(tilevm.ArgumentError):
         add(a[::2].expand(2, 4), a)
+
+
+# --- what says something untrue about itself
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int), ("device", ctypes.c_int), ("rank", ctypes.c_int),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p),
+                ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class _Interface(ctypes.Structure):
+    _fields_ = [("two", ctypes.c_int), ("rank", ctypes.c_int), ("kind", ctypes.c_char), ("bytes", ctypes.c_int), ("flags", ctypes.c_int),
+                ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("data", ctypes.c_void_p), ("description", ctypes.py_object)]
+
+
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+SIZES = (ctypes.c_int64 * 1)(8)
+
+
+class SaysByDlpack:
+    def __init__(self, rank, shape):
+        self.memory = (ctypes.c_float * 8)()
+        self.tensor = _Tensor(ctypes.addressof(self.memory), 1, 0, rank, 2, 32, 1, shape, None, 0, None, None)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **options):
+        return _new_capsule(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+class SaysByStruct:
+    def __init__(self, rank=1, shape=ctypes.addressof(SIZES), strides=ctypes.addressof(SIZES), two=2, capsule=True):
+        self.memory = (ctypes.c_float * 8)()
+        self.interface = _Interface(two, rank, b"f", 4, 0x700, shape, strides, ctypes.addressof(self.memory), None)
+        self.__array_struct__ = _new_capsule(ctypes.addressof(self.interface), None, None) if capsule else 3
+
+
+def test_shapes_that_are_not_there(add):
+    at = ctypes.addressof(SIZES)
+    for liar in (SaysByDlpack(-1, at), SaysByDlpack(2**31 - 1, at), SaysByDlpack(65, at), SaysByDlpack(1, None),
+                 SaysByStruct(-1), SaysByStruct(1000), SaysByStruct(1, None), SaysByStruct(1, at, None), SaysByStruct(two=7),
+                 SaysByStruct(capsule=False)):
+        with pytest.raises(tilevm.ArgumentError, match="cannot be read|must be a PyCapsule"):
+            add(liar, liar)
+    zero = SaysByDlpack(0, None)
+    with pytest.raises(tilevm.ArgumentError, match="rank 0"):
+        add(zero, zero)
+
+
+def test_arrays_of_numpy_that_are_no_plain_numbers(add):
+    x = numpy.ones(8, "float32")
+    with pytest.raises(tilevm.ArgumentError, match="an array of records"):
+        add(numpy.zeros(8, [("a", "f4"), ("b", "f4")]), x)
+    masked = numpy.ma.masked_array(x, mask=[True] + 7 * [False])
+    with pytest.raises(tilevm.ArgumentError, match="masked array"):
+        add(masked, x)
+    assert (add(numpy.ma.masked_array(x), x) == 2).all()
+    with pytest.raises(tilevm.ArgumentError, match="no such elements|no array"):
+        add(numpy.array(["a"] * 8), x)
+
+
+def test_numbers_of_numpy_live_as_long_as_their_launch():
+    scalar = tilevm.loads("""entry @next(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>) interface {
+      in x: f32[] at %x
+      out y: f32[] at %y
+      grid 1
+    } {
+      %v = load_ptr_tko weak %x
+      %w = addf %v, 1.0
+      store_ptr_tko weak %y, %w
+      return
+    }
+    """).kernel
+    launches = [scalar.prepare(numpy.float32(i)) for i in range(50)]
+    assert [float(launch()) for launch in launches] == [i + 1 for i in range(50)]

@@ -281,3 +281,124 @@ for wrong in (lambda: tilevm.cutile.install("cpu", check="all"), lambda: tilevm.
 def test_command_line(run_cutile):
     assert "no option --devise" in run_cutile("", "--devise=cpu", status=1)
     assert "only" not in run_cutile("print(__name__)", "--device", "cpu")
+
+
+# --- arrays with a dimension of size 1, of whose strides cuTile promises what need not hold
+
+
+TOTAL = '''
+import numpy as np
+import cuda.tile as ct
+import tilevm
+
+@ct.kernel
+def total(x, y, TILE: ct.Constant[int]):
+    ct.store(y, (0,), ct.sum(ct.load(x, (ct.bid(0),), (TILE,)), keepdims=True))
+
+@ct.kernel
+def rows(x, y, N: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(y, (i, 0), ct.sum(ct.load(x, (i, 0), (1, N)), axis=1, keepdims=True))
+
+@ct.kernel
+def gathered(x, y, N: ct.Constant[int]):
+    at = ct.arange(N, dtype=ct.int32)
+    ct.scatter(y, (at, ct.zeros((N,), ct.int32)), ct.gather(x, (at, ct.zeros((N,), ct.int32))))
+'''
+
+
+def test_dimensions_of_size_one_promise_nothing(run_cutile):
+    program = TOTAL + '''
+for kind in ("float16", "float32", "float64", "int32"):
+    x = np.arange(128).astype(kind)
+    y = np.zeros(1, kind)
+    ct.launch(0, (1,), total, (x[:64], y, 64))
+    assert y[0] == x[:64].sum(), kind
+    whole, column, one = np.ones((16, 8), kind), np.zeros((16, 1), kind), np.zeros((1, 1), kind)
+    ct.launch(0, (16,), rows, (whole, column, 8))
+    ct.launch(0, (16,), rows, (whole[:, :1], column, 1))
+    ct.launch(0, (16,), rows, (whole, whole[:, 3:4], 8))
+    ct.launch(0, (1,), rows, (whole[:1], one, 8))
+    ct.launch(0, (1,), gathered, (column, whole[:, :1], 16))
+    assert (column == 1).all() and one[0, 0] == 15, kind
+print("ok")
+'''
+    assert run_cutile(program, "--check=full") == "ok\n"
+    assert run_cutile(program) == "ok\n"
+
+
+def test_a_race_into_an_array_of_one_element(run_cutile):
+    assert run_cutile(TOTAL + '''
+try:
+    ct.launch(0, (2,), total, (np.ones(128, "float32"), np.zeros(1, "float32"), 64))
+except tilevm.TrapError as error:
+    print(error.code, error.array)
+''', "--check=full") == "vm.race y\n"
+
+
+def test_promises_of_the_frontend_are_not_the_program_s(run_cutile):
+    """An exported kernel, launched with an array that its signature promises more about."""
+    out = run_cutile(TOTAL + '''
+import io
+import tilevm.cutile
+from cuda.tile.compilation import ArrayConstraint, CallingConvention, KernelSignature, export_kernel
+
+def array(divisor):
+    return ArrayConstraint(ct.float32, 1, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(), may_alias_internally=False,
+                           shape_divisible_by=divisor)
+
+buffer = io.BytesIO()
+signature = KernelSignature([array(16), array(1), 64], CallingConvention.cutile_python_v1(), "total")
+export_kernel(total, [signature], buffer, gpu_code="sm_90", output_format="cubin")
+kernel = tilevm.cutile.load_exported(buffer.getvalue())["total"]
+x, y = np.ones(60, "float32"), np.zeros(1, "float32")
+try:
+    kernel(x, 60, 1, y, 1, 1, grid=1, check="full")
+except tilevm.TrapError as error:
+    print(error.code, "promised by the frontend, not by your code" in error.message, "drop" in error.fix)
+''')
+    assert out == "vm.assume True False\n"
+
+
+def test_arrays_of_rank_0(run_cutile):
+    out = run_cutile('''
+import numpy as np
+import cuda.tile as ct
+
+@ct.kernel
+def scale(x, factor):
+    ct.store(x, (0,), ct.load(x, (0,), (8,)) * ct.load(factor, (), ()))
+
+ct.launch(0, (1,), scale, (np.ones(8, "float32"), np.array(2.0, "float32")))
+''', status=1)
+    assert "error[cutile.rank]: `factor` of kernel `scale` is an array of rank 0" in out and "program.py:5" in out
+    assert "fix: pass factor.reshape(1)" in out and "type.c9" not in out.splitlines()[-2]
+
+
+def test_a_damaged_cache_is_compiled_again(run_cutile, tmp_path):
+    import sqlite3
+
+    from tilevm.cutile._cache import unseal
+
+    program = START + '''
+x, z = np.arange(64, dtype="float32"), np.zeros(64, "float32")
+ct.launch(0, (4,), add, (x, x, z, 16))
+assert (z == 2 * x).all()
+print("ok")
+'''
+    assert run_cutile(program) == "ok\n"
+    database = tmp_path / "cache" / "cache.db"
+
+    def blobs():
+        with sqlite3.connect(database) as connection:
+            return dict(connection.execute("SELECT key, blob FROM cache"))
+
+    before = blobs()
+    assert len(before) == 1
+    key, blob = before.popitem()
+    flipped = [bytes((*blob[:at], blob[at] ^ 1, *blob[at + 1:])) for at in (0, 20, len(blob) // 3, len(blob) // 2, len(blob) - 1)]
+    for damaged in (*flipped[:3], b"", "text"):
+        with sqlite3.connect(database) as connection:
+            connection.execute("UPDATE cache SET blob = ? WHERE key = ?", (damaged, key))
+        assert run_cutile(program) == "ok\n"
+        assert list(blobs()) == [key] and unseal(blobs()[key]) is not None

@@ -117,15 +117,35 @@ def test_prints_cannot_steer_a_terminal(monkeypatch, capsys):
     assert capsys.readouterr().out == "a\\x1b[2Jb\n"
 
 
-def test_a_failing_printer_is_reported_and_harms_nothing(counts, capsys, monkeypatch):
+def test_what_a_printer_raises_is_raised_by_the_launch(counts, capsys, monkeypatch):
     seen = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda u: seen.append(u.exc_type))
+    monkeypatch.setattr(sys, "unraisablehook", lambda u: seen.append(u.exc_type))  # of the second block
     tilevm.set_print(lambda text: 1 / 0)
     try:
-        counts(1)
+        for launch in (lambda: counts(1), lambda: counts(1), counts.prepare(1), lambda: counts(1, check="full")):
+            with pytest.raises(ZeroDivisionError):
+                launch()
     finally:
         tilevm.set_print(None)
-    assert seen == [ZeroDivisionError] * 2
+    assert set(seen) <= {ZeroDivisionError}
+    counts(1)
+    assert capsys.readouterr().out == "block 0\nblock 1\n"
+
+
+def test_an_output_that_is_no_file(counts, monkeypatch):
+    class Lines(list):
+        write = list.append
+
+    lines = Lines()
+    monkeypatch.setattr(sys, "stdout", lines)
+    counts(1)
+    assert "".join(lines) == "block 0\nblock 1\n"
+
+
+def test_no_thread_too_many(counts):
+    for threads in (2**40, -2**40, 2**31, 2**100):
+        with pytest.raises(tilevm.ArgumentError, match="no number of threads"):
+            counts(1, threads=threads)
 
 
 def test_grid_in_place_of_the_rule(counts, capsys):

@@ -135,6 +135,7 @@ WRONG = {
     "get_include": [(lambda: tilevm.get_include(1), "argument")],
     "get_include_dir": [(lambda: tilevm.get_include_dir(1), "argument")],
     "get_library_dir": [(lambda: tilevm.get_library_dir(1), "argument")],
+    "install": [(lambda: tilevm.install("nowhere"), "nowhere"), (lambda: tilevm.install(1), "name"), (lambda: tilevm.install(chek="full"), "chek")],
     "has_gpu": [(lambda: tilevm.has_gpu(1), "argument")],
     "load": [(lambda: tilevm.load("/nowhere/k.tbc"), "no such file"), (lambda: tilevm.load("/"), "directory"), (lambda: tilevm.load(b"", name=3), "name=3"),
              (lambda: tilevm.load("a\0b"), "null")],

@@ -5,6 +5,7 @@ import warnings
 import numpy
 import pytest
 import tilevm
+from tilevm import script
 
 # The sum of eight elements, of which five exist.
 SUM = """entry @past_the_end(%x: tile<ptr<f32>>, %out: tile<ptr<f32>>) interface {
@@ -102,3 +103,61 @@ def test_threads_hear_their_own(kernel):
         for t in threads:
             t.join()
     assert len(heard) == 200
+
+
+# --- outputs that nobody writes
+
+
+def test_a_launch_of_no_blocks():
+    half = tilevm.loads("""entry @half(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %n: tile<i32>) interface {
+      in x: f32[%n] at %x
+      out y: f32[%n] at %y
+      grid x.shape[0] / 128
+    } {
+      store_ptr_tko weak %y, 1.0
+      return
+    }
+    """, "half.tile").kernel
+    with pytest.warns(tilevm.KernelWarning, match=r"the grid is \(0, 1, 1\): no block runs, and the output `y` gets no values") as found:
+        y = half(numpy.ones(100, "float32"))
+    assert found[0].message.code == "vm.no_blocks" and (y == 0).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        half(numpy.ones(0, "float32"))
+        half(numpy.ones(100, "float32"), check="none")
+        half(numpy.ones(200, "float32"))
+    with pytest.raises(tilevm.TrapError) as caught:
+        half(numpy.ones(100, "float32"), check="full")
+    assert caught.value.code == "vm.not_written"
+
+
+def test_a_script_that_forgets_to_store():
+    @script.kernel("x: f32[n] -> y: f32[n]", grid="ceildiv(n, 128)")
+    def forgets(x, y):
+        script.load(x, script.bid(), 128) * 2
+
+    junk = numpy.random.rand(100).astype("float32")
+    del junk
+    with pytest.warns(tilevm.KernelWarning, match="never stores to the output y") as found:
+        y = forgets(numpy.ones(100, "float32"))
+    assert found[0].message.code == "interface.c11" and found[0].filename == __file__ and (y == 0).all()
+
+
+# --- names of strangers
+
+
+def test_names_that_turn_text_around():
+    kernel = tilevm.loads("entry @k(%x: tile<ptr<f32>>) interface {\n inout \"a\u202eb\": f32[1] at %x\n grid 1\n} {\n return\n}\n").kernel
+    assert "\u202e" not in kernel.signature and "a\\u202eb" in kernel.signature and "\u202e" not in repr(kernel.arrays[0])
+    with pytest.raises(tilevm.ArgumentError) as caught:
+        kernel(numpy.zeros(2, "float32"))
+    assert "\u202e" not in str(caught.value)
+
+
+def test_names_that_are_no_text():
+    text = b'entry @k(%x: tile<ptr<f32>>) interface {\n inout "a\\xffb": f32[1] at %x\n grid 1\n} {\n return\n}\n'
+    kernel = tilevm.load(text, name="k.tile").kernel
+    assert kernel.signature.isprintable()
+    for call in (lambda: kernel(numpy.zeros(1, "float32")), lambda: kernel.prepare(numpy.zeros(1, "float32"))):
+        with pytest.raises(tilevm.ArgumentError, match="is not UTF-8"):
+            call()

@@ -24,13 +24,15 @@ from ._stream import Event, Graph, Stream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Optional
+
     from .builder import Builder as Builder
 
 __all__ = [
     "ArgumentError", "Array", "Builder", "Device", "Diagnostic", "Error", "Event", "Graph", "InternalError", "Kernel", "KernelWarning",
     "Launch", "Module", "ModuleError", "NotFoundError", "OutOfMemoryError", "Parameter", "Scalar", "StateError", "StoppedError", "Stream",
     "TrapError", "UnavailableError", "UnsupportedError", "__version__", "device", "get_include", "get_include_dir", "get_library_dir",
-    "has_gpu", "load", "loads", "set_print", "tool", "verify",
+    "has_gpu", "install", "load", "loads", "set_print", "tool", "verify",
 ]
 
 
@@ -52,6 +54,19 @@ def get_library_dir() -> str:
     import os
 
     return os.path.join(os.path.dirname(__file__), "_native", "lib")
+
+
+def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: "Optional[int]" = None,
+            tune: "Optional[str]" = None) -> None:
+    """From here on kernels of cuTile and of Triton run on `device`: "cpu" (the VM), "cuda", "cuda:N". Options are those of
+    tilevm.cutile.install and tilevm.triton.install.
+
+        import tilevm
+        tilevm.install(check="full")
+    """
+    from ._frontend.command import install_all
+
+    install_all(["cutile", "triton"], device, capability=capability, check=check, threads=threads, tune=tune)
 
 
 def __getattr__(name: str) -> object:

@@ -121,15 +121,30 @@ def _elements_of_bytes(strides: "Tuple[int, ...]", shape: "Tuple[int, ...]", siz
     return tuple(stride // size for stride in strides)
 
 
+def _is_number(value: Any) -> bool:
+    """Whether it is a number of NumPy's, such as numpy.float32(2)."""
+    return any(base.__name__ == "generic" and base.__module__ == "numpy" for base in type(value).__mro__)
+
+
 def _view_numpy(array: Any) -> View:
-    if not array.dtype.isnative:
-        raise argument_error(f"an array of {array.dtype}, of the other byte order", "convert it (astype(dtype.newbyteorder('=')))")
-    capsule = array.__array_struct__
-    address, kind, size, shape, strides, read_only = _tilevm.describe_array(capsule)
-    element = BY_KIND.get((kind, size)) or _dtype_element(array.dtype)
+    dtype = getattr(array, "dtype", None)
+    if not getattr(dtype, "isnative", True):
+        raise argument_error(f"an array of {dtype}, of the other byte order", "convert it (astype(dtype.newbyteorder('=')))")
+    if getattr(dtype, "names", None) is not None:
+        raise argument_error(f"an array of records {dtype}: tilevm has no such elements", "pass one field, copied (numpy.ascontiguousarray)")
+    if hasattr(array, "filled") and getattr(array, "mask", False) is not False and array.mask.any():
+        raise argument_error("a masked array: kernels read what the mask hides, too", "pass array.filled(value), or array.data")
+    try:
+        capsule = array.__array_struct__
+        address, kind, size, shape, strides, read_only = _tilevm.describe_array(capsule)
+    except ValueError as error:
+        raise argument_error(f"an array whose __array_struct__ cannot be read: {error}") from None
+    element = BY_KIND.get((kind, size)) or _dtype_element(f"kind {kind!r} of {size} bytes" if dtype is None else dtype)
     if element.bits != 8 * size:
-        raise argument_error(f"an array of {array.dtype}: tilevm has no such elements")
-    return View(address, element, shape, _elements_of_bytes(strides, shape, size), "cpu", read_only, "numpy", array)
+        raise argument_error(f"an array of {dtype}: tilevm has no such elements")
+    # A number of NumPy's makes an array for this, which lives as long as the capsule. Capsules are not collected with their arrays.
+    owner = (array, capsule) if _is_number(array) else array
+    return View(address, element, shape, _elements_of_bytes(strides, shape, size), "cpu", read_only, "numpy", owner)
 
 
 def _view_cuda(array: Any) -> View:
@@ -149,7 +164,10 @@ def _view_dlpack(array: Any) -> View:
         capsule = array.__dlpack__(max_version=(1, 0))
     except TypeError:  # of before 1.0
         capsule = array.__dlpack__()
-    address, code, bits, shape, strides, device, index, read_only = _tilevm.describe_dlpack(capsule)
+    try:
+        address, code, bits, shape, strides, device, index, read_only = _tilevm.describe_dlpack(capsule)
+    except ValueError as error:
+        raise argument_error(f"an array whose DLPack capsule cannot be read: {error}") from None
     element = BY_DLPACK.get((code, bits))
     if element is None:
         raise argument_error(f"an array of DLPack's type {code} with {bits} bits: tilevm has no such elements")
@@ -186,7 +204,7 @@ def unpacked(view: View, name: str) -> View:
 
 
 def new_array(element: Element, shape: "Tuple[int, ...]", like: "Optional[Any]", library: str) -> Any:
-    """An array without contents, of this many elements: a torch tensor where `library` is "torch" (on the device of `like`), else of NumPy."""
+    """An array of this many elements, of the host zeros: a torch tensor where `library` is "torch" (on the device of `like`), else of NumPy."""
     if element.bits == 4:
         if not shape or shape[-1] % 2:
             raise argument_error(f"no array holds {element.name}[{', '.join(map(str, shape))}]: two elements share a byte",
@@ -198,11 +216,13 @@ def new_array(element: Element, shape: "Tuple[int, ...]", like: "Optional[Any]",
         torch = sys.modules["torch"]
         if not element.torch or not hasattr(torch, element.torch):
             raise argument_error(f"torch has no type for {element.name}", "pass the output")
-        return torch.empty(shape, dtype=getattr(torch, element.torch), device=like.device)  # type: ignore[union-attr]
+        device = like.device  # type: ignore[union-attr]
+        make = torch.zeros if device.type == "cpu" else torch.empty  # what a kernel forgets is not what another array held
+        return make(shape, dtype=getattr(torch, element.torch), device=device)
     if library == "cuda":
         raise argument_error("outputs beside arrays of this library are not allocated", "pass them with out=")
     import numpy
 
     from ._types import numpy_dtype
 
-    return numpy.empty(shape, numpy_dtype(element))
+    return numpy.zeros(shape, numpy_dtype(element))

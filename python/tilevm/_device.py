@@ -133,7 +133,7 @@ def deliver_print(text: str) -> None:
 
     if sys.stdout is None:
         return
-    if sys.stdout.isatty():  # what a program says must not steer it
+    if getattr(sys.stdout, "isatty", bool)():  # what a program says must not steer it
         text = "".join(c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
     sys.stdout.write(text)
 

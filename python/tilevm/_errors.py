@@ -43,9 +43,18 @@ class Diagnostic:
         elif where:
             self.file = where
 
+    @property
+    def _place(self) -> str:
+        return "" if self.file is None else self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
+
+    def __str__(self) -> str:
+        """As the commands print it."""
+        head = f"{self._place}: " if self._place else ""
+        lines = [f"{head}{self.severity}[{self.code}]: {self.message}", *self.notes]
+        return "\n".join([*lines, f"  fix: {self.fix}"] if self.fix else lines)
+
     def __repr__(self) -> str:
-        place = "" if self.file is None else self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
-        return f"<{self.severity} {self.code} at {place or 'no place'}: {self.message}>"
+        return f"<{self.severity} {self.code} at {self._place or 'no place'}: {self.message}>"
 
 
 def parse(text: str) -> "Tuple[Diagnostic, ...]":
@@ -219,14 +228,28 @@ def make_error(status: int, code: str, text: "Union[str, bytes]") -> Error:
     """The exception of a status of tilevm.h and its message."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
+    text = shown(text)
     if status == 7:
         text = with_source(text)
     return _BY_STATUS.get(status, InternalError)(text, code)
 
 
+_CONTROLS = "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+
+
+def shown(text: str) -> str:
+    """Text of strangers, kept from steering a terminal: control characters, those that change the direction of text, and what is not
+    UTF-8 become \\xNN or \\uNNNN."""
+    if text.isascii() and text.isprintable():
+        return text
+    import re
+
+    return re.sub(_CONTROLS, lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
+
+
 def argument_error(message: str, fix: str = "") -> ArgumentError:
     """A mistake that Python finds before the library does."""
-    return ArgumentError(f"error[python.arguments]: {message}" + (f"\n  fix: {fix}" if fix else ""))
+    return ArgumentError(f"error[python.arguments]: {shown(message)}" + (f"\n  fix: {shown(fix)}" if fix else ""))
 
 
 def without_package(error: "Error") -> "Error":

@@ -1,6 +1,8 @@
 """How a kernel is called, for reading: arrays and scalars of its interface, or raw parameters."""
 from __future__ import annotations
 
+from ._errors import shown
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, Optional, Sequence, Tuple, Union
@@ -49,7 +51,7 @@ class Array:
         return len(self.shape)
 
     def __repr__(self) -> str:
-        return f"{self.direction} {self.name}: {self.element}[{', '.join(map(str, self.shape))}]"
+        return shown(f"{self.direction} {self.name}: {self.element}[{', '.join(map(str, self.shape))}]")
 
 
 class Scalar:
@@ -66,7 +68,7 @@ class Scalar:
         self.default: "Union[int, float, None]" = _number(self.element, int(data["default_bits"])) if "default_bits" in data else None
 
     def __repr__(self) -> str:
-        return f"scalar {self.name}: {self.element}" + (" (optional)" if self.optional else "")
+        return shown(f"scalar {self.name}: {self.element}") + (" (optional)" if self.optional else "")
 
 
 class Parameter:
@@ -77,19 +79,21 @@ class Parameter:
 
     def __init__(self, data: "Dict[str, Any]", index: int) -> None:
         self.name: str = data["name"] or f"parameter {index}"
+        if not self.name.isascii() and shown(self.name) != self.name:
+            self.name = f"parameter {index}"  # nobody could say it
         self.type: str = data["type"]
         self.element: str = data["element"]
         self.is_pointer: bool = data["pointer"]
 
     def __repr__(self) -> str:
-        return f"{self.name}: {self.type}"
+        return shown(f"{self.name}: {self.type}")
 
 
 def signature(name: str, arrays: "Sequence[Array]", scalars: "Sequence[Scalar]", parameters: "Sequence[Parameter]",
               has_interface: bool) -> str:
     """"scale(x: f32[n], f: f32) -> y: f32[n]"."""
     if not has_interface:
-        return f"{name}({', '.join(map(repr, parameters))})"
+        return shown(f"{name}({', '.join(map(repr, parameters))})")
 
     def shape(a: Array) -> str:
         return f"{a.name}: {a.element}[{', '.join(map(str, a.shape))}]"
@@ -97,4 +101,4 @@ def signature(name: str, arrays: "Sequence[Array]", scalars: "Sequence[Scalar]",
     taken = [shape(a) + (" (changed)" if a.direction == "inout" else "") for a in arrays if a.direction != "out"]
     taken += [f"{s.name}: {s.element}" + (" = …" if s.optional else "") for s in scalars]
     given = [shape(a) for a in arrays if a.direction == "out"]
-    return f"{name}({', '.join(taken)})" + (f" -> {', '.join(given)}" if given else "")
+    return shown(f"{name}({', '.join(taken)})" + (f" -> {', '.join(given)}" if given else ""))

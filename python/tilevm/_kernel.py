@@ -78,7 +78,15 @@ class Kernel(_tilevm.Callable):
         self._handle(_device.device(device))
         return self
 
+    def _check_names(self) -> None:
+        """Errors: ArgumentError, if Python cannot say the name of the kernel or of an argument."""
+        for name in (self.name, *self._by_name):
+            if not name.isascii() and name.encode("utf-8", "replace") != name.encode("utf-8", "surrogateescape"):
+                raise argument_error(f"the name {name!r} of kernel `{self.readable}` or one of its arguments is not UTF-8, and Python "
+                                     "cannot pass it", "rename it in the module")
+
     def _handle(self, device: "Device") -> "Any":
+        self._check_names()
         known = self._handles.get(device.name)
         if known is not None and known[0] == device.generation:
             return known[1]
@@ -129,8 +137,9 @@ class Kernel(_tilevm.Callable):
         for option, given in (("arguments", arguments), ("memory", memory)):
             if given is not None and not hasattr(given, "items"):
                 raise argument_error(f"{option}= is {type(given).__name__}, no mapping of names", f"pass {option}={{'name': array}}")
-        if not hasattr(threads, "__index__"):
-            raise argument_error(f"threads={threads!r} is no number")
+        if not hasattr(threads, "__index__") or abs(threads.__index__()) >= 1 << 31:
+            raise argument_error(f"threads={threads!r} is no number of threads", "pass the number of threads, or 0 for all cores")
+        self._check_names()
         values = self._bind(args, arguments, named, out) if self.has_interface else self._bind_raw(args, arguments, named, out)
         views = {name: _arrays.view_of(value) for name, value in values.items() if _arrays.is_array(value)}
         if memory and self.has_interface:

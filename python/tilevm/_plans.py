@@ -124,9 +124,10 @@ def _raw_role(parameter: "Parameter", value: "Any") -> "Optional[Tuple[str, int]
 def _allocation(array: "Any") -> "Optional[Tuple[Any, Any, Any]]":
     """How to make another array like this one: a function, arguments behind the shape, named ones."""
     if type(array).__module__ == "numpy":
-        return sys.modules["numpy"].empty, (array.dtype,), None
+        return sys.modules["numpy"].zeros, (array.dtype,), None
     if type(array).__module__ == "torch":
-        return sys.modules["torch"].empty, None, {"dtype": array.dtype, "device": array.device}
+        torch = sys.modules["torch"]
+        return torch.zeros if array.device.type == "cpu" else torch.empty, None, {"dtype": array.dtype, "device": array.device}
     return None
 
 

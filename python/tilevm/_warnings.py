@@ -24,21 +24,33 @@ class KernelWarning(UserWarning):
         self.column = column
 
 
+def warn_caller(code: str, message: str, fix: str) -> None:
+    """Issues a warning about a call, at the line of the program that made it. Errors: KernelWarning, where filters say so."""
+    import sys
+    import warnings
+
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "tilevm":
+        frame = frame.f_back
+    warnings.warn_explicit(KernelWarning(f"warning[{code}]: {message}\n  fix: {fix}", code), KernelWarning, frame.f_code.co_filename,
+                           frame.f_lineno, registry=_said)
+
+
 def tell_warnings(texts: "List[str]", renamed: "Callable[[str], str]" = str) -> None:
     """Issues warnings, for the extension. `renamed` changes the text that is shown. Errors: KernelWarning, where filters say so."""
     import warnings
 
-    from ._errors import parse
+    from ._errors import parse, shown
 
-    for text in texts:
+    for text in map(shown, texts):
         found = next(iter(parse(text)), None)
         if found is None:
             continue
-        shown = renamed(text)
+        said = renamed(text)
         place = f"{found.file}:{found.line}:{found.column}: "
         about = found.code, found.file, found.line, found.column
         try:
-            warnings.warn_explicit(KernelWarning(shown[len(place):] if shown.startswith(place) else shown, *about), KernelWarning,
+            warnings.warn_explicit(KernelWarning(said[len(place):] if said.startswith(place) else said, *about), KernelWarning,
                                    found.file or "<kernel>", found.line or 1, registry=_said)
         except KernelWarning:
-            raise KernelWarning(shown, *about) from None
+            raise KernelWarning(said, *about) from None

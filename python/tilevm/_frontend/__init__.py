@@ -2,6 +2,7 @@
 
     state.py       on which device, with which checks: one a process
     imports.py     what is done when a module is imported
+    trials.py      memory of launches that are tried, put back
     report.py      errors and warnings with the names of Python
     command.py     `python -m tilevm.cutile|triton script.py …`, child processes included
     torch_cuda/    a torch whose GPU is the CPU

@@ -1,6 +1,9 @@
-"""`python -m tilevm.cutile` and `python -m tilevm.triton`: runs a Python program after a frontend was installed, in child processes, too.
+"""`python -m tilevm`, `python -m tilevm.cutile`, `python -m tilevm.triton`: runs a Python program after frontends were installed, in child
+processes, too.
 
-    main("tilevm.cutile", __doc__, {"--device": "TILEVM_CUTILE_DEVICE"}, install)
+    main("tilevm.cutile", __doc__, ["cutile"])
+
+On the cpu there is no other way to run a kernel, so that both frontends are installed whichever was named: a program may use both.
 """
 from __future__ import annotations
 
@@ -9,21 +12,30 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, List, Mapping, Optional, Tuple
+    from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+_FRONTENDS = ("cutile", "triton")
+_OPTIONS = ("--device", "--check", "--capability", "--tune")
 
 
-def _parse(who: str, known: "Mapping[str, str]", args: "List[str]") -> "Tuple[Dict[str, str], List[str]]":
+def _variables(option: str, frontends: "Sequence[str]") -> "List[str]":
+    """Of the environment, which an option stands for."""
+    name = option[2:].upper()
+    return ["TILEVM_CHECK"] if option == "--check" else [f"TILEVM_{frontend.upper()}_{name}" for frontend in frontends]
+
+
+def _parse(who: str, frontends: "Sequence[str]", args: "List[str]") -> "Tuple[Dict[str, str], List[str]]":
     """Variables of the environment that options stand for, and what is to be run."""
     found: "Dict[str, str]" = {}
     while args and args[0].startswith("--"):
         name, equals, value = args[0].partition("=")
-        if name not in known:
-            raise SystemExit(f"{who}: no option {name}; there are {', '.join(known)}")
+        if name not in _OPTIONS:
+            raise SystemExit(f"{who}: no option {name}; there are {', '.join(_OPTIONS)}")
         if not equals:
             if len(args) < 2:
                 raise SystemExit(f"{who}: {name} wants a value")
             value = args.pop(1)
-        found[known[name]] = value
+        found.update(dict.fromkeys(_variables(name, frontends), value))
         args = args[1:]
     return found, args
 
@@ -44,19 +56,36 @@ def _places_of_installation() -> "List[str]":
     return [*site.getsitepackages(), site.getusersitepackages()]
 
 
-def main(who: str, text: "Optional[str]", options: "Mapping[str, str]", install: "Callable[[str], object]") -> None:
-    """`options`: names to variables of the environment; `text` is printed for --help. `install` takes the device's name."""
-    environment, rest = _parse(who, options, sys.argv[1:]) if sys.argv[1:2] not in (["-h"], ["--help"]) else ({}, ["--help"])
+def install_all(frontends: "Sequence[str]", device: "Optional[str]", **options: "Any") -> None:
+    """Each of these; on the cpu the other one, too, unless its version is one that tilevm does not know.
+
+    `device` None: from the environment of each, or the cpu. Errors: those of install()."""
+    import importlib
+
+    states = []
+    for frontend in frontends:
+        on = device or os.environ.setdefault(f"TILEVM_{frontend.upper()}_DEVICE", "cpu")
+        states.append(importlib.import_module(f"tilevm.{frontend}").install(on, **options))
+    for frontend in set(_FRONTENDS).difference(frontends):
+        if not states[0].is_gpu:
+            os.environ["TILEVM_BESIDE"] = frontend  # for child processes
+            os.environ[f"TILEVM_{frontend.upper()}_DEVICE"] = "cpu"
+            os.environ[f"TILEVM_{frontend.upper()}_CAPABILITY"] = ".".join(map(str, states[0].capability))
+            importlib.import_module(f"tilevm.{frontend}._install").install_beside()
+
+
+def main(who: str, text: "Optional[str]", frontends: "Sequence[str]") -> None:
+    """`text` is printed for --help."""
+    environment, rest = _parse(who, frontends, sys.argv[1:]) if sys.argv[1:2] not in (["-h"], ["--help"]) else ({}, ["--help"])
     if not rest or rest[0] in ("-h", "--help"):
         print((text or "").strip())
         raise SystemExit(0 if rest else 2)
     os.environ.update(environment)
-    device = os.environ.setdefault(options["--device"], "cpu")
 
     from .._errors import Error
 
     try:
-        install(device)
+        install_all(frontends, None)
     except Error as error:
         raise SystemExit(f"{who}: {error}") from None
     for_children()
@@ -80,6 +109,8 @@ def run(who: str, rest: "List[str]") -> None:
         sys.path[0] = ""
         exec(compile(rest[1], "<string>", "exec"), {"__name__": "__main__", "__builtins__": __builtins__})
     else:
+        if not os.path.exists(rest[0]):
+            raise SystemExit(f"{who}: there is no file {rest[0]}; this runs Python programs, and `tilevm` is the command")
         sys.argv = rest
         sys.path[0] = os.path.dirname(os.path.abspath(rest[0]))
         runpy.run_path(rest[0], run_name="__main__")

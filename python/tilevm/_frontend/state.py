@@ -1,6 +1,7 @@
 """Where the kernels of a frontend run, and how: one device a process, for all frontends.
 
-    state = open_state("triton", "cpu")          # opens the device, makes torch's "cuda" the CPU
+    state = open_state("triton", None, "cpu")              # opens the device, makes torch's "cuda" the CPU
+    state = open_state("triton", state, "cpu", check="full")   # from here on
 """
 from __future__ import annotations
 
@@ -15,25 +16,49 @@ from .report import check_at_exit, tell, watch_torch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import Optional, Tuple
+    from typing import Dict, Optional, Tuple
 
     from .._device import Device
 
 _CHECKS = {"": 0, "none": 1, "bounds": 2, "full": 3}
+_MOST_THREADS = 2**31 - 1
+
+
+class Settings:
+    """What a later install() may change, for all frontends of the process."""
+
+    def __init__(self, check: str, threads: int) -> None:
+        self.check = check
+        self.threads = threads
+        self.seen: "Dict[str, Optional[str]]" = {}  # variables of the environment, as the last install() found them
+
+    def from_environment(self, name: str) -> "Optional[str]":
+        """The value of a variable that was set or changed since the last install(), or None."""
+        value = os.environ.get(name) or None
+        changed = self.seen.get(name) != value
+        self.seen[name] = value
+        return value if changed else None
 
 
 class State:
     """How tilevm was installed: `device` (a tilevm.Device), `is_gpu`, `capability` ((9, 0): what kernels are compiled for),
     `check` of kernels on the cpu ("" for the default, "none", "bounds", "full"), `threads` of the VM (0: all cores), `tune`."""
 
-    def __init__(self, device: "Device", capability: "Tuple[int, int]", check: str, threads: int, tune: str) -> None:
+    def __init__(self, device: "Device", capability: "Tuple[int, int]", settings: Settings, tune: str) -> None:
         self.device = device
         self.is_gpu = device.is_gpu
         self.capability = capability
-        self.check = check
-        self.threads = threads
+        self.settings = settings
         self.tune = tune
         self.table = 0  # address of a pointer to cuGetProcAddress_v2
+
+    @property
+    def check(self) -> str:
+        return self.settings.check
+
+    @property
+    def threads(self) -> int:
+        return self.settings.threads
 
     @property
     def architecture(self) -> str:
@@ -51,49 +76,56 @@ def _capability(text: str) -> "Tuple[int, int]":
     return int(digits[:-1]), int(digits[-1])
 
 
-def read_options(frontend: str, check: "Optional[str]", tune: "Optional[str]") -> "Tuple[str, str]":
-    """Both; what is None comes from the environment. Errors: ArgumentError."""
-    if check is None:
-        check = os.environ.get("TILEVM_CHECK") or ""
-    if check not in _CHECKS:
+def _check_options(check: "Optional[str]", threads: "Optional[int]", tune: "Optional[str]") -> None:
+    if check is not None and check not in _CHECKS:
         raise argument_error(f"check={check!r}", "use 'none', 'bounds' or 'full'")
-    tune = tune or os.environ.get(f"TILEVM_{frontend.upper()}_TUNE") or "once"
-    if tune not in ("once", "first"):
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or not 0 <= threads <= _MOST_THREADS):
+        raise argument_error(f"threads={threads!r}", "use a number of threads, or 0 for all cores")
+    if tune is not None and tune not in ("once", "first"):
         raise argument_error(f"tune={tune!r}", "use 'once' or 'first'")
-    return check, tune
 
 
-def open_state(frontend: str, device: str, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: int = 0,
-               tune: "Optional[str]" = None) -> State:
-    """For the frontend "cutile" or "triton"; what is None comes from the environment, as its install() says.
+def open_state(frontend: str, state: "Optional[State]", device: str, capability: "Optional[str]" = None, check: "Optional[str]" = None,
+               threads: "Optional[int]" = None, tune: "Optional[str]" = None) -> State:
+    """For the frontend "cutile" or "triton", which has `state` already if it was installed before. What is None comes from the
+    environment; where that has not changed either, it stays as it is.
 
-    Errors: ArgumentError; StateError if another frontend runs on another device, or with other checks; UnavailableError without a
-    GPU for "cuda"."""
+    Errors: ArgumentError; StateError for another device or capability than before, of this or another frontend; UnavailableError
+    without a GPU for "cuda"."""
     global _opened
-    check, tune = read_options(frontend, check, tune)
+    settings = Settings("", 0) if _opened is None else _opened.settings
+    said = f"TILEVM_{frontend.upper()}"
+    from_environment = [settings.from_environment(name) for name in ("TILEVM_CHECK", f"{said}_TUNE", f"{said}_CAPABILITY")]
+    check, tune, capability = (other if given is None else given for given, other in zip((check, tune, capability), from_environment))
+    _check_options(check, threads, tune)
     on = open_device(device)
-    wanted = capability or os.environ.get(f"TILEVM_{frontend.upper()}_CAPABILITY") or "9.0"
-    state = State(on, on.compute_capability if on.is_gpu else _capability(wanted), check, threads, tune)
     if _opened is None:
-        state.table = _tilevm.driver_open(on.handle, state.is_gpu, state.capability, _real_driver() if state.is_gpu else 0,
-                                          _CHECKS[check], threads, tell)
-        _opened = state
-        _prepare_torch(state)
-        return state
-    if (_opened.device.name, _opened.capability, _opened.check) != (on.name, state.capability, check):
-        raise StateError(f"error[{frontend}.installed]: tilevm runs kernels on {_opened.device.name} ({_opened.architecture}, "
-                         f"check={_opened.check!r}) already, not on {on.name} ({state.architecture}, check={check!r})\n"
-                         "  fix: one device and one check a process")
-    state.table = _opened.table
+        settings.check, settings.threads = check or "", threads or 0
+        made = State(on, on.compute_capability if on.is_gpu else _capability(capability or "9.0"), settings, tune or "once")
+        made.table = _tilevm.driver_open(on.handle, made.is_gpu, made.capability, _real_driver() if made.is_gpu else 0,
+                                         _CHECKS[settings.check], settings.threads, tell)
+        _opened = made
+        _prepare_torch(made)
+        return made
+    _refuse_other(frontend, on, capability)
+    settings.check = settings.check if check is None else check
+    settings.threads = settings.threads if threads is None else threads
+    _tilevm.driver_options(_CHECKS[settings.check], settings.threads)
+    if state is None:
+        state = State(_opened.device, _opened.capability, settings, "once")
+        state.table = _opened.table
+    state.tune = tune or state.tune
     return state
 
 
-def check_same_device(frontend: str, state: State, device: str) -> None:
-    """For an install() behind the first. Errors: StateError if `device` is another one than that of `state`."""
-    on = open_device(device)
-    if state.device.name != on.name:
-        raise StateError(f"error[{frontend}.installed]: tilevm.{frontend} is installed for {state.device.name}, not for {on.name}\n"
-                         "  fix: one device a process")
+def _refuse_other(frontend: str, on: "Device", capability: "Optional[str]") -> None:
+    """Errors: StateError, if the process has another device or capability."""
+    assert _opened is not None
+    wanted = _opened.capability if capability is None or on.is_gpu else _capability(capability)
+    if (_opened.device.name, _opened.capability) != (on.name, wanted):
+        raise StateError(f"error[{frontend}.installed]: tilevm runs kernels on {_opened.device.name} ({_opened.architecture}) already, not "
+                         f"on {on.name} (sm_{wanted[0]}{wanted[1]})\n  fix: one device and one capability a process; the first "
+                         "install() chooses them")
 
 
 def _prepare_torch(state: State) -> None:

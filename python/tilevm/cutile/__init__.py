@@ -15,7 +15,7 @@ file. Needs the package cuda-tile; docs/python.md says which versions.
 
     _install.py      what is put in place of what, and when
     _versions.py     what differs between versions of cuda-tile
-    _compile.py      bytecode to .tbc;   _image.py: what cuTile takes for a cubin
+    _compile.py      bytecode to .tbc;   _image.py: what cuTile takes for a cubin;   _cache.py: checksums of its cache on disk
     _launch.py       launches, host arrays, time limits;   _tune.py: cuda.tile.tune
 
 What it shares with tilevm.triton (errors, torch's "cuda" on the CPU, child processes) is in tilevm/_frontend.

@@ -16,7 +16,7 @@ from .._frontend.report import name_kernel
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any, Callable, Optional, Sequence
+    from typing import Any, Callable, Iterator, Optional, Sequence
 
     from .._frontend.state import State
     from ._versions import Frontend
@@ -102,10 +102,15 @@ class Compiler:
     def with_arguments(self, original: "Callable[..., Any]") -> "Callable[..., Any]":
         """compile_tile, whose machine code says what the parameters of each kernel in it are."""
 
-        def compile_tile(function: "Any", *more: "Any", **options: "Any") -> "Any":
-            result = original(function, *more, **options)
+        def compile_tile(function: "Any", signatures: "Any", *more: "Any", **options: "Any") -> "Any":
+            python = getattr(function, "pyfunc", function)
+            signatures = list(signatures)
+            try:
+                result = original(function, signatures, *more, **options)
+            except self._frontend.errors.TileCompilerExecutionError as error:
+                self._explain_rank(error, python, signatures)
+                raise
             if result.cubin is not None:
-                python = getattr(function, "pyfunc", function)
                 code = python.__code__
                 for signature in result.kernel_signatures:
                     name_kernel(signature.symbol, python.__name__)
@@ -114,6 +119,26 @@ class Compiler:
             return result
 
         return compile_tile
+
+    def _explain_rank(self, error: "Any", python: "Any", signatures: "Any") -> None:
+        """Tile code has no tensor views of rank 0. Errors: CompilationError with the name of the array, where that is the mistake."""
+        if "error[type.c9]" not in str(error):
+            return
+        code = python.__code__
+        for signature in signatures:
+            for name in _without_rank(signature.parameters, code.co_varnames):
+                raise self._error(f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}: error[cutile.rank]: `{name}` of kernel "
+                                  f"`{python.__name__}` is an array of rank 0, and tile code loads and stores arrays of rank 1 and more\n"
+                                  f"  fix: pass {name}.reshape(1), and use it at index (0,)") from None
+
+
+def _without_rank(constraints: "Any", names: "Sequence[str]") -> "Iterator[str]":
+    """Names of the parameters that are arrays of rank 0, or hold some."""
+    for constraint, name in zip(constraints, names):
+        element = getattr(constraint, "element", None)  # of a list
+        inner: "Any" = (element,) if element is not None else getattr(constraint, "items", None) or getattr(constraint, "fields", ())
+        if getattr(constraint, "ndim", None) == 0 or any(True for _ in _without_rank(inner, ("",) * len(inner))):
+            yield name
 
 
 def _init(self: "Any", text: str, place: "Any", base: "Any", version: str) -> None:

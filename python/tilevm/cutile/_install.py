@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import sys
 
-from .._errors import StateError
+from .._errors import StateError, UnsupportedError
 from .._frontend.imports import when_imported
-from .._frontend.state import State, check_same_device, open_state, read_options
+from .._frontend.state import State, open_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Optional
 
 _state: "Optional[State]" = None
+_ignores_versions = False
 
 
 def installed() -> "Optional[State]":
@@ -20,7 +21,7 @@ def installed() -> "Optional[State]":
     return _state
 
 
-def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: int = 0,
+def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: "Optional[int]" = None,
             tune: "Optional[str]" = None) -> State:
     """From here on cuTile's kernels run on `device`: "cpu" (the VM), "cuda", "cuda:N".
 
@@ -28,26 +29,32 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
     VM's: "none", "bounds" or "full"; default: TILEVM_CHECK, or bounds. `threads` of the VM; 0: all cores. `tune`, on the cpu:
     "once" runs every configuration of a search once, "first" takes the first that runs; default: TILEVM_CUTILE_TUNE, or once.
 
-    Call it before the first launch, best before `import cuda.tile`. Calling it again with the same device does nothing.
-    Errors: ArgumentError; StateError if cuTile has opened NVIDIA's driver before, or for another device; UnavailableError without
-    a GPU for "cuda".
+    Call it before the first launch, best before `import cuda.tile`. Calling it again changes `check` and `threads`, for all frontends,
+    and `tune`; what it does not say stays, unless its variable of the environment has changed.
+    Errors: ArgumentError; StateError if cuTile has opened NVIDIA's driver before, or for another device or capability than before;
+    UnavailableError without a GPU for "cuda".
 
         import tilevm.cutile
         tilevm.cutile.install()
     """
     global _state
-    check, tune = read_options("cutile", check, tune)
     if _state is not None:
-        check_same_device("cutile", _state, device)
-        return _state
+        return open_state("cutile", _state, device, capability, check, threads, tune)
     if "cuda.tile._load_libcuda" in sys.modules:
         raise StateError("error[cutile.late]: cuTile has opened NVIDIA's driver before tilevm.cutile was installed\n"
                          "  fix: call tilevm.cutile.install() before the first launch, or use `python -m tilevm.cutile`")
-    state = open_state("cutile", device, capability, check, threads, tune)
+    state = open_state("cutile", None, device, capability, check, threads, tune)
     _publish_table(state.table)
     _state = state
     when_imported("cuda.tile", _patch_cutile)
     return state
+
+
+def install_beside() -> None:
+    """On the cpu, where another frontend was asked for: a cuda-tile that tilevm does not know stays as it is."""
+    global _ignores_versions
+    _ignores_versions = _state is None
+    install("cpu")
 
 
 def _publish_table(address: int) -> None:
@@ -66,4 +73,10 @@ def _patch_cutile(module: "ModuleType") -> None:
     from ._versions import Frontend
 
     assert _state is not None
-    Frontend(module).replace(_state)
+    try:
+        frontend = Frontend(module)
+    except UnsupportedError:
+        if _ignores_versions:
+            return
+        raise
+    frontend.replace(_state)

@@ -6,11 +6,14 @@ import os
 import time
 
 from .. import _tilevm
+from .._frontend.trials import Memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Callable, Optional
+
+    from .._frontend.state import State
 
 
 def in_a_child(original: "Callable[..., Any]", device: str) -> "Callable[..., Any]":
@@ -42,10 +45,14 @@ class Tuner:
         self._launch = launch
 
     def benchmark(self, stream: "Any", grid: "Any", kernel: "Any", kernel_args: "Any", flush_l2: bool = True) -> float:
-        """Microseconds of one launch, as cuda.tile._cext._benchmark gives them."""
-        start = time.perf_counter()
-        self._launch(stream, grid, kernel, kernel_args)
-        return (time.perf_counter() - start) * 1e6
+        """Microseconds of one launch, as cuda.tile._cext._benchmark gives them. What the arrays hold is put back."""
+        memory = Memory({"arguments": tuple(kernel_args)})
+        try:
+            start = time.perf_counter()
+            self._launch(stream, grid, kernel, kernel_args)
+            return (time.perf_counter() - start) * 1e6
+        finally:
+            memory.put_back()
 
     def export_payload(self, *launch: "Any") -> None:
         """For cuda.tile._cext._export_ipc_benchmark_payload: None: the launch is measured in this process."""
@@ -69,13 +76,19 @@ class Tuner:
 
         return benchmark_with_timeout
 
-    def searching(self, module: "ModuleType", tune: str) -> "Callable[[Any], Any]":
+    def searching(self, module: "ModuleType", state: "State") -> "Callable[[Any], Any]":
         """For exhaustive_search of cuda.tile.tune._tune: what it does on the cpu."""
         for name in ("_WARM_UP_REPEATS", "_BATCH_REPEATS", "_MIN_REPEATS"):
             setattr(module, name, 1)
 
         def replace(original: "Callable[..., Any]") -> "Callable[..., Any]":
-            return original if tune == "once" else _first_that_runs(original)
+            first = _first_that_runs(original)
+
+            @functools.wraps(original)
+            def exhaustive_search(*args: "Any", **options: "Any") -> "Any":
+                return (original if state.tune == "once" else first)(*args, **options)
+
+            return exhaustive_search
 
         return replace
 

@@ -46,7 +46,7 @@ class Frontend:
 
     def replace(self, state: "State") -> None:
         """Puts tilevm in the place of assembler and driver."""
-        from . import _compile, _launch, _tune
+        from . import _cache, _compile, _launch, _tune
 
         compile_module, extension = self._part("_compile"), self._part("_cext")
         compiler = _compile.Compiler(state, self)
@@ -55,6 +55,9 @@ class Frontend:
         self._put(compile_module, "_get_compiler_version_string", compiler.version_string)
         self._put(compile_module, "compile_cubin", lambda original: compiler.compile_cubin)
         self._put(compile_module, "compile_tile", compiler.with_arguments)
+        cache = self.cache_module
+        self._put(cache, "cache_lookup", lambda original: _cache.checked_lookup(original, cache))
+        self._put(cache, "cache_store", _cache.checked_store)
 
         self._put(extension, "launch", lambda original: _launch.wrap(original, state))
         if hasattr(extension, "launch_extended"):
@@ -71,7 +74,7 @@ class Frontend:
         self._put(extension, "_benchmark", lambda original: tune.benchmark)
         self._put(extension, "_export_ipc_benchmark_payload", lambda original: tune.export_payload)
         self._put(self._part("tune._tune_utils"), "benchmark_with_timeout", tune.with_timeout)
-        self._put(search, "exhaustive_search", tune.searching(search, state.tune))
+        self._put(search, "exhaustive_search", tune.searching(search, state))
 
     # --- names
 

@@ -7,6 +7,7 @@ import threading
 
 from .. import _arrays
 from .._errors import argument_error, entry
+from .._warnings import tell_warnings
 from ..builder import Value
 from . import _control
 from ._array import Array, make_planned_views, row_major
@@ -189,7 +190,9 @@ class Kernel:
             finally:
                 set_running(before)
             if plan.covers(trace.found):
-                return trace.builder.build()[self.name]
+                module = trace.builder.build()
+                tell_warnings([str(found) for found in module.warnings])
+                return module[self.name]
             plan.add(trace.found)
 
     def _trace(self, trace: "Trace", bound: "Bound", constants: "Dict[str, Any]") -> None:

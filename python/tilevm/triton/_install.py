@@ -2,18 +2,23 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 from .. import _tilevm
+from .._errors import UnsupportedError
 from .._frontend.imports import when_imported
-from .._frontend.state import State, check_same_device, open_state, read_options
+from .._frontend.state import State, open_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Optional
 
+OLDEST, NEWEST = (3, 5), (3, 9)  # versions of Triton; newer ones run as long as they have what is replaced
+
 _state: "Optional[State]" = None
+_ignores_versions = False
 
 
 def installed() -> "Optional[State]":
@@ -21,7 +26,7 @@ def installed() -> "Optional[State]":
     return _state
 
 
-def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: int = 0,
+def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: "Optional[int]" = None,
             tune: "Optional[str]" = None) -> State:
     """From here on Triton's kernels run on `device`: "cpu" (the VM), "cuda", "cuda:N".
 
@@ -29,21 +34,29 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
     VM's: "none", "bounds" or "full"; default: TILEVM_CHECK, or bounds. `threads` of the VM; 0: all cores. `tune`, on the cpu:
     "once" measures every configuration of `triton.autotune` once, "first" takes the first one; default: TILEVM_TRITON_TUNE, or once.
 
-    Best before `import triton` and before the first use of torch's "cuda". Calling it again with the same device does nothing.
-    Errors: ArgumentError; StateError for another device than before; UnavailableError without a GPU for "cuda".
+    Best before `import triton` and before the first use of torch's "cuda". Calling it again changes `check` and `threads`, for all
+    frontends, and `tune`; what it does not say stays, unless its variable of the environment has changed.
+    Errors: ArgumentError; StateError for another device or capability than before; UnavailableError without a GPU for "cuda";
+    UnsupportedError, here or when Triton is imported, for a Triton that is too old.
 
         import tilevm.triton
         tilevm.triton.install()
     """
     global _state
-    check, tune = read_options("triton", check, tune)
     if _state is not None:
-        check_same_device("triton", _state, device)
-        return _state
-    _state = open_state("triton", device, capability, check, threads, tune)
+        return open_state("triton", _state, device, capability, check, threads, tune)
+    _state = open_state("triton", None, device, capability, check, threads, tune)
     when_imported("torch", _know_torch)
     when_imported("triton.backends", _register)
+    when_imported("triton.runtime.autotuner", _prepare_tuner)
     return _state
+
+
+def install_beside() -> None:
+    """On the cpu, where another frontend was asked for: a Triton that tilevm does not know stays as it is."""
+    global _ignores_versions
+    _ignores_versions = _state is None
+    install("cpu")
 
 
 def install_if_asked() -> None:
@@ -56,8 +69,16 @@ def _know_torch(torch: "ModuleType") -> None:
     _tilevm.triton_plain_torch(torch._C.DisableTorchFunction)
 
 
+def _prepare_tuner(module: "ModuleType") -> None:
+    from . import _tune
+
+    _tune.prepare(module)
+
+
 def _register(backends: "Any") -> None:
     """triton.backends: it has found the back ends, or is finding them just now."""
+    if not _is_known_version():
+        return
     if not hasattr(backends, "backends"):
         return
     from . import compiler, driver
@@ -67,6 +88,18 @@ def _register(backends: "Any") -> None:
         backends.backends["tilevm"] = backends.Backend(compiler.TilevmBackend, driver.TilevmDriver)
     if "triton.runtime.driver" in sys.modules:
         _activate(sys.modules["triton.runtime.driver"])
+
+
+def _is_known_version() -> bool:
+    """Errors: UnsupportedError for a Triton that is too old, where tilevm.triton was asked for."""
+    version = str(getattr(sys.modules.get("triton"), "__version__", "0.0"))
+    found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if found >= OLDEST:
+        return True
+    if _ignores_versions:
+        return False
+    raise UnsupportedError(f"error[triton.version]: Triton {version}, tilevm.triton knows {OLDEST[0]}.{OLDEST[1]} to "
+                           f"{NEWEST[0]}.{NEWEST[1]}\n  fix: pip install --upgrade 'triton>={OLDEST[0]}.{OLDEST[1]}'")
 
 
 def _activate(module: "Any") -> None:

@@ -95,7 +95,6 @@ class TilevmDriver(_driver.DriverBase):  # type: ignore[misc]
         self.utils = Utils()
         self.launcher_cls = make_launcher
         _memory.take_numpy()
-        _tune.prepare()
 
     @classmethod
     def is_active(cls) -> bool:

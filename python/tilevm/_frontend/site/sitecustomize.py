@@ -8,7 +8,10 @@ def _install(frontend: str, variable: str) -> None:
     try:
         import importlib
 
-        importlib.import_module(f"tilevm.{frontend}").install(os.environ[variable])
+        if os.environ.get("TILEVM_BESIDE") == frontend:
+            importlib.import_module(f"tilevm.{frontend}._install").install_beside()
+        else:
+            importlib.import_module(f"tilevm.{frontend}").install(os.environ[variable])
     except Exception as error:  # Python goes on without a sitecustomize that fails, and says too little
         print(f"tilevm.{frontend}: not installed in this process: {error}", file=sys.stderr)
 
@@ -25,7 +28,7 @@ def _next() -> None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-for _frontend in ("cutile", "triton"):
+for _frontend in sorted(("cutile", "triton"), key=lambda frontend: frontend == os.environ.get("TILEVM_BESIDE")):
     if f"TILEVM_{_frontend.upper()}_DEVICE" in os.environ:
         _install(_frontend, f"TILEVM_{_frontend.upper()}_DEVICE")
 _next()

@@ -18,7 +18,7 @@ else:
     from torch.overrides import TorchFunctionMode
 
 from ... import _tilevm
-from . import numerics, random
+from . import fresh, numerics, random
 
 _defaults: Any = importlib.import_module("torch.utils._device")
 
@@ -54,6 +54,12 @@ def _named(device: Any) -> "Optional[str]":
 def on_cpu(tensor: Any) -> bool:
     """Whether the tensor is one of the CPU to the program."""
     return _MARK in tensor.__dict__
+
+
+def marked_as_cpu(tensor: Any) -> Any:
+    """The tensor, which is one of the CPU to the program from here on."""
+    tensor.__dict__[_MARK] = True
+    return tensor
 
 
 def _mark(result: Any, cpu: bool, arguments: "Tuple[Any, ...]") -> None:
@@ -127,8 +133,14 @@ def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords
         return _to(function, arguments, keywords, target)
     if name in numerics.CHANGED:
         result = numerics.call(function, name, arguments, keywords)
+    elif name in fresh.GROWING and fresh.wanted():
+        before = fresh.bytes_of(arguments[0])
+        result = function(*arguments, **keywords)
+        fresh.note(result, before)
     else:
         result = function(*arguments, **keywords)
+        if name in fresh.NAMES and fresh.wanted():
+            fresh.note(result)
     if target is None:
         sources = _tensors(arguments) + _tensors(keywords.values())
         cpu = all(map(on_cpu, sources)) if sources else True
@@ -165,10 +177,18 @@ def _anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
             result = function(*arguments, **keywords)
             if isinstance(result, torch.Tensor):
                 result.__dict__.pop(_MARK, None)
-            return result
-        return function(*arguments, **keywords)
+        else:
+            result = function(*arguments, **keywords)
+        if not _in_mode() and function.__name__ in fresh.NAMES and fresh.wanted():
+            fresh.note(result)
+        return result
 
     return call
+
+
+def _in_mode() -> bool:
+    """Whether calls of torch come to the mode."""
+    return not torch._C._is_torch_function_all_disabled() and torch._C._len_torch_function_stack() > 0
 
 
 def _to_anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
@@ -176,7 +196,7 @@ def _to_anywhere(function: "Callable[..., Any]") -> "Callable[..., Any]":
 
     @functools.wraps(function)
     def to(*arguments: Any, **keywords: Any) -> Any:
-        if torch._C._is_torch_function_all_disabled() or torch._C._len_torch_function_stack() == 0:
+        if not _in_mode():
             return _call(function, arguments, keywords)
         return function(*arguments, **keywords)
 
