@@ -8,6 +8,7 @@ import numpy
 import pytest
 import tilevm
 from conftest import EXAMPLES
+from tilevm import script
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 import tilevm.torch as operators  # noqa: E402  needs torch
@@ -316,3 +317,61 @@ def test_the_package_does_not_import_torch():
     code = f"import sys; sys.path[:0] = {sys.path!r}; import tilevm; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
     assert (pathlib.Path(tilevm.__file__).parent / "torch" / "__init__.py").exists() and numpy is not None
+
+
+# --- kernels that are written in Python
+
+
+@script.kernel("x: f32[m, n] -> y: f32[m, n]", grid="m")
+def softmax(x, y, SIZE=256):
+    assert x.shape[1] <= SIZE, "rows are longer than SIZE"
+    row = script.load(x, (script.bid(), 0), (1, SIZE), padding_mode="neg_inf")
+    e = script.exp(row - row.max())
+    script.store(y, (script.bid(), 0), e / e.sum())
+
+
+@script.kernel("y: f32[m, n], grad_y: f32[m, n] -> grad_x: f32[m, n]", grid="m")
+def softmax_backward(y, grad_y, grad_x, SIZE=256):
+    at = (script.bid(), 0)
+    value, grad = script.load(y, at, (1, SIZE), padding_mode="zero"), script.load(grad_y, at, (1, SIZE), padding_mode="zero")
+    script.store(grad_x, at, value * (grad - (value * grad).sum()))
+
+
+def test_kernels_of_script():
+    made = operators.op("tilevm_test::soft", softmax, backward=softmax_backward)
+    x = torch.randn(3, 100, requires_grad=True)
+    torch.testing.assert_close(made(x), torch.softmax(x, 1))
+    torch.library.opcheck(made, (x,))
+    made(x)[:, 0].sum().backward()
+    other = x.detach().requires_grad_()
+    torch.softmax(other, 1)[:, 0].sum().backward()
+    torch.testing.assert_close(x.grad, other.grad)
+    wide = torch.randn(2, 1000)
+    with pytest.raises(tilevm.TrapError, match="rows are longer than SIZE"):
+        made(wide)
+    larger = operators.op("tilevm_test::soft_wide", softmax, constants={"SIZE": 1024})
+    torch.testing.assert_close(larger(wide), torch.softmax(wide, 1))
+    torch.testing.assert_close(torch.compile(larger, backend="eager", fullgraph=True)(wide), torch.softmax(wide, 1))
+
+
+def test_wrong_constants():
+    for call, message in ((lambda: operators.op("tilevm_test::w", softmax, constants={"SIZ": 1}), "no constant `SIZ`"),
+                          (lambda: operators.op("tilevm_test::w", softmax, "softmax"), "is a kernel already"),
+                          (lambda: operators.op("tilevm_test::w", softmax.module, constants={"SIZE": 8}), "those of a kernel of tilevm.script"),
+                          (lambda: operators.op("tilevm_test::w", 3), "is no kernel")):
+        with pytest.raises(tilevm.Error, match=message):
+            call()
+
+
+def test_results_without_a_gradient_are_told():
+    import warnings
+
+    x = torch.randn(3, 100, requires_grad=True)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        softmax(x)
+        softmax(x.detach())
+        with torch.no_grad():
+            softmax(x)
+        operators.op("tilevm_test::quiet", softmax)(x)
+    assert [w.message.code for w in found] == ["python.gradient"] and found[0].filename == __file__ and "`x`" in str(found[0].message)

@@ -5,6 +5,7 @@ from . import _arrays, _tilevm
 from ._errors import argument_error, entry
 from ._stream import Stream, stream_of
 from ._types import BY_NAME, BY_NUMBER, fits
+from ._warnings import warn_caller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,7 +149,11 @@ class Launch(_tilevm.Launch):
         writes = argument.direction != "in"
         if writes and view.read_only:
             raise argument_error(f"argument `{argument.name}` ({argument.direction}) is read-only")
-        if writes and view.library == "torch" and getattr(value, "requires_grad", False) and _records_gradients():
+        wants_gradient = view.library == "torch" and getattr(value, "requires_grad", False) and _records_gradients()
+        if wants_gradient and not writes:
+            warn_caller("python.gradient", f"argument `{argument.name}` requires grad, and what the kernel gives has no gradient",
+                        "make the kernel an operator (tilevm.torch.op with backward=), pass a detached tensor, or call under torch.no_grad()")
+        if wants_gradient and writes:
             raise argument_error(f"argument `{argument.name}` ({argument.direction}) requires grad, but torch does not see what a kernel writes",
                                  "pass a detached tensor, call under torch.no_grad(), or make the kernel an operator (tilevm.torch.op)")
         if argument.element == "f4E2M1FN" and fits(view.element, BY_NAME[argument.element]):

@@ -65,7 +65,8 @@ class Formula:
         if changed:
             raise argument_error(f"kernel `{kernel.readable}` changes `{changed[0]}`, and torch differentiates only operators that change nothing",
                                  "let the kernel give a new array (out), or leave backward= out")
-        listed = [backward] if isinstance(backward, (str, Kernel, Gradient)) else list(backward)
+        single = isinstance(backward, (str, Kernel, Gradient)) or hasattr(backward, "specialize")
+        listed = [backward] if single else list(backward)
         self.steps = [_Step(*_kernel_of(b, kernel)) for b in listed]
         self.grads_read: "Set[str]" = set()
         self._check()
@@ -146,11 +147,13 @@ class Formula:
 
 def _kernel_of(item: "Any", forward: Kernel) -> "Tuple[Kernel, Dict[str, str]]":
     names = item.names if isinstance(item, Gradient) else {}
-    kernel = item.kernel if isinstance(item, Gradient) else item
+    kernel: "Any" = item.kernel if isinstance(item, Gradient) else item
+    if hasattr(kernel, "specialize"):
+        kernel = kernel.specialize()
     if isinstance(kernel, str):
         kernel = forward.module[kernel]
     if not isinstance(kernel, Kernel):
-        raise argument_error(f"backward= has {kernel!r}", "pass names of kernels of the module, Kernels, or Gradients")
+        raise argument_error(f"backward= has {kernel!r}", "pass names of kernels of the module, Kernels, those of tilevm.script, or Gradients")
     return kernel, names
 
 

@@ -6,27 +6,29 @@ import torch
 from .._device import device as get_device
 from .._errors import argument_error
 from .._kernel import Kernel
+from .._module import Module
 from .._types import BY_NAME
 from ._rule import Rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+    from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
     from torch.library import CustomOpDef
 
     from .._interface import Array, Scalar
-    from .._module import Module
+    from ..script import Kernel as ScriptKernel
     from ._backward import Gradient
 
 
-def op(name: str, module: "Union[Module, Kernel]", kernel: "Optional[str]" = None, *,
-       backward: "Union[str, Kernel, Gradient, Sequence[Union[str, Kernel, Gradient]], None]" = None,
+def op(name: str, module: "Union[Module, Kernel, ScriptKernel]", kernel: "Optional[str]" = None, *,
+       constants: "Optional[Mapping[str, Any]]" = None,
+       backward: "Union[str, Kernel, ScriptKernel, Gradient, Sequence[Union[str, Kernel, ScriptKernel, Gradient]], None]" = None,
        check: "Optional[str]" = None, threads: int = 0) -> "CustomOpDef":
     """Makes a kernel an operator of torch: `torch.ops.lib.name`, and what is returned, a torch.library.CustomOpDef to call.
 
     `name` is "lib::name", `kernel` that of a kernel of the module (None: the only one; a Kernel may be given in the module's
-    place). It must have an interface with a launch rule. The operator takes the arrays that the kernel reads or changes and then its
+    place, or one of tilevm.script, whose `constants` are those that are not its defaults). It must have an interface with a launch rule. The operator takes the arrays that the kernel reads or changes and then its
     scalars, in the order of the interface, by position or name; it returns the array of direction out, or a tuple if there are several.
     Arrays of direction inout are changed (mutates_args). Tensors must have the interface's dtype and rank; if the kernel cannot take
     their strides they are copied (and copied back), as operators of torch do. On a GPU the module needs machine code for it
@@ -44,7 +46,7 @@ def op(name: str, module: "Union[Module, Kernel]", kernel: "Optional[str]" = Non
         scale = tilevm.torch.op("mylib::scale", tilevm.load("scale.tile"), "scale")
         y = torch.compile(lambda x: scale(x, 2.0) + 1, fullgraph=True)(x)
     """
-    chosen = module if isinstance(module, Kernel) else module[kernel] if kernel is not None else module.kernel
+    chosen = _chosen(module, kernel, constants)
     if not isinstance(name, str) or name.count("::") != 1 or not all(part.isidentifier() for part in name.split("::")):
         raise argument_error(f"{name!r} is no name of an operator", "give a library and a name, as in 'mylib::scale'")
     if backward is None:
@@ -55,6 +57,22 @@ def op(name: str, module: "Union[Module, Kernel]", kernel: "Optional[str]" = Non
     definition = _Operator(name, chosen, check, threads).definition
     formula.register(definition)
     return definition
+
+
+def _chosen(module: "Any", kernel: "Optional[str]", constants: "Optional[Mapping[str, Any]]") -> Kernel:
+    """Errors: ArgumentError for constants of what has none; those of script.Kernel.specialize."""
+    if hasattr(module, "specialize"):
+        if kernel is not None:
+            raise argument_error(f"`{module.name}` is a kernel already, and kernel={kernel!r} names another")
+        made: Kernel = module.specialize(**dict(constants or {}))
+        return made
+    if constants is not None:
+        raise argument_error("constants= are those of a kernel of tilevm.script", "leave constants= out")
+    if isinstance(module, Kernel):
+        return module
+    if not isinstance(module, Module):
+        raise argument_error(f"{type(module).__name__} is no kernel", "pass a Module, a Kernel, or what script.kernel made")
+    return module[kernel] if kernel is not None else module.kernel
 
 
 def _torch_dtype(element: str, of: str) -> "torch.dtype":
