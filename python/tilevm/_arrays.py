@@ -80,7 +80,8 @@ def _dtype_element(dtype: Any) -> Element:
                              "import ml_dtypes; x.view(ml_dtypes.bfloat16)")
     if element is None:
         raise argument_error(f"an array of {name}: tilevm has no such elements",
-                             "pack two of them into a byte (uint8), the first in its low half" if name in _FOUR_BITS else "")
+                             "pack two of them into a byte (uint8), the first in its low half" if name in _FOUR_BITS else
+                             "pass real and imaginary parts as two arrays" if "complex" in name else "convert it, as in x.astype('float32')")
     return element
 
 

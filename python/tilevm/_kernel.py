@@ -151,6 +151,9 @@ class Kernel(_tilevm.Callable):
             check = os.environ.get("TILEVM_CHECK") or None
         if not (check is None or isinstance(check, str)) or check not in _CHECKS:
             raise argument_error(f"check={check!r}", "use 'none', 'bounds' or 'full'")
+        if grid is None and not self.grid:
+            raise argument_error(f"kernel `{self.readable}` has no launch rule, which says how many blocks there are",
+                                 "pass grid=…, a number or up to three, or give the kernel a rule: grid ceildiv(n, 128)")
         handle = self._handle(on)
         launch = Launch(handle, _CHECKS[check], threads)
         blocks = None if grid is None else _blocks(grid)

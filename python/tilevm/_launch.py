@@ -38,9 +38,20 @@ def _check_element(argument: "Array", view: "_arrays.View") -> None:
         return
     dtype = wanted.torch if view.library == "torch" else wanted.numpy
     written = f".to(torch.{dtype})" if view.library == "torch" else f'.astype("{dtype}")'
-    output = " (an output: its memory is written, so pass one of that type, or leave it out)" if argument.direction != "in" else ""
+    if argument.direction == "out":
+        raise argument_error(f"argument `{argument.name}` is of {BY_NUMBER[view.element.number].name}, the kernel gives {wanted.name}",
+                             f"pass an array of {dtype or wanted.name}, or leave it out: then it is made")
     raise argument_error(f"argument `{argument.name}` is of {BY_NUMBER[view.element.number].name}, the kernel takes {wanted.name}",
-                         f"{argument.name}{written}{output}" if dtype else f"pass an array of {wanted.name}")
+                         f"{argument.name}{written}" if dtype else f"pass an array of {wanted.name}")
+
+
+def _check_rank(argument: "Array", view: "_arrays.View") -> None:
+    """Errors: ArgumentError for an array of another number of dimensions."""
+    rank = len(view.shape)
+    if rank != argument.rank:
+        fix = f"{argument.name}.reshape(-1) has one" if argument.rank == 1 else \
+            f"{argument.name}[None] has one more" if rank == argument.rank - 1 else "reshape it"
+        raise argument_error(f"array `{argument.name}` has rank {rank}, the kernel takes rank {argument.rank}: {argument}, not {list(view.shape)}", fix)
 
 
 def _check_strides(argument: "Array", view: "_arrays.View") -> None:
@@ -159,6 +170,7 @@ class Launch(_tilevm.Launch):
         if argument.element == "f4E2M1FN" and fits(view.element, BY_NAME[argument.element]):
             view = _arrays.unpacked(view, argument.name)
         _check_element(argument, view)
+        _check_rank(argument, view)
         _check_strides(argument, view)
         strides = None if view.contiguous else view.strides
         self.set_array(argument.name, self.address_of(view, writes), element_number(argument, view), view.shape, strides)

@@ -1,5 +1,6 @@
 """Mistakes of a first hour with script: each error stands at its Python line and says what takes the place."""
 import math
+import re
 import subprocess
 import sys
 import textwrap
@@ -196,7 +197,54 @@ CALLS = {
     "a constant of another name": (lambda: plain.specialize(block=4), "did you mean BLOCK?"),
     "a lambda": (lambda: script.kernel("x: f32[n]", grid=1)(lambda x: None), "def"),
     "no function": (lambda: script.kernel("x: f32[n]", grid=1)(3), "def"),
+    "a matrix": (lambda: plain(np.ones((2, 3), "float32")), "x.reshape(-1)"),
+    "complex numbers": (lambda: plain(np.ones(8, "complex64")), "real and imaginary"),
+    "objects": (lambda: plain(np.array([1, None], object)), "x.astype('float32')"),
+    "an output of another type": (lambda: plain(A, out=np.ones(10)), "float32"),
+    "no launch rule": (lambda: script.kernel("x: f32[n] -> y: f32[n]")(copy_all)(A), "grid="),
+    "a method": (lambda: script.kernel("x: f32[n] -> y: f32[n]", grid=1)(method)(A), "self"),
 }
+
+
+def copy_all(x, y):
+    script.store(y, 0, load(x))
+
+
+def method(self, x, y):
+    script.store(y, 0, load(x))
+
+
+SIGNATURES = {
+    "x: float[n] -> y: f32[n]": "write f32", "x: double[n] -> y: f32[n]": "write f64", "x: fp16[n] -> y: f32[n]": "write f16",
+    "x: int[n] -> y: f32[n]": "write i32", "x: F32[n] -> y: f32[n]": "write f32", "x: torch.float32[n] -> y: f32[n]": "x: float32[n]",
+    "x: *f32, y: *f32": "x: f32[n]", "f32[n] -> f32[n]": "x: f32[n]", "x: f32[n] => y: f32[n]": "->", "x: f32(n) -> y: f32(n)": "square brackets",
+    "x: f32[:] -> y: f32[:]": "?",
+}
+
+
+@pytest.mark.parametrize("signature", SIGNATURES)
+def test_signatures(signature):
+    with pytest.raises(script.ScriptError) as e:
+        script.kernel(signature, grid=1)(copy_all).specialize()
+    assert e.value.code == "script.signature" and SIGNATURES[signature] in e.value.fix, str(e.value)
+
+
+GRIDS = {"n / 4": "ceildiv(n, 4)", "math.ceil(n, 4)": "ceildiv", "triton.cdiv(n, 4)": "ceildiv", "len(x)": "x.shape[0]", "x.size // 4": "x.shape[0]",
+         "x.numel()": "x.shape[0]", "N": "sizes are n", print: "as text"}
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_grids(grid):
+    with pytest.raises(script.ScriptError) as e:
+        script.kernel("x: f32[n] -> y: f32[n]", grid=grid)(copy_all).specialize()
+    assert e.value.code == "script.signature" and GRIDS[grid] in e.value.fix, str(e.value)
+
+
+def test_names_that_kernels_lack():
+    for name, offered in (("run", "plain(…)"), ("warmup", "plain.specialize"), ("asm", "plain.text"), ("compile", "plain.module.compile")):
+        with pytest.raises(AttributeError, match=re.escape(offered)):
+            getattr(plain, name)
+    assert not hasattr(plain, "__array__") and not hasattr(plain, "nothing")
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -233,6 +281,29 @@ def test_what_a_kernel_returns_is_refused_at_the_statement():
         returning(A)
     first = returning._file[1]
     assert (e.value.line, e.value.column, e.value.code) == (first + 3, 5, "script.control") and "script.store" in e.value.fix
+
+
+def test_statements_of_several_lines():
+    @script.kernel("x: f32[n] -> y: f32[n]", grid=1)
+    def kernel(x, y, WHAT=""):
+        if WHAT == "if":
+            if load(x) > 3:
+                x = (x,
+                     x)
+        elif WHAT == "while":
+            while load(x) > 3:
+                x = (x,
+                     x)
+        else:
+            t = load(x)
+            for i in script.range(4):
+                t = (t,
+                     t)
+
+    for what, line in (("if", 3), ("while", 7), ("", 12)):
+        with pytest.raises(script.ScriptError) as e:
+            kernel(A, WHAT=what)
+        assert e.value.line - kernel._file[1] in (line, line + 1), str(e.value)
 
 
 def test_a_function_in_a_kernel_returns_from_itself(run):

@@ -14,7 +14,7 @@ from ._array import Array, make_planned_views, row_major
 from ._dtypes import BY_NAME, DType, dtype
 from ._errors import script_error
 from ._rewrite import rewrite
-from ._signature import Bound, parse
+from ._signature import Bound, element_fix, parse
 from ._tile import Tile, make
 from ._trace import Plan, Trace, current, running, set_running
 
@@ -63,7 +63,7 @@ class Kernel:
         for item in self._items:
             if item.element not in BY_NAME and item.element not in self.constants:
                 raise script_error("script.signature", f"`{item.name}`: {item.element} is no element type",
-                                   f"use one of {', '.join(d for d in BY_NAME if d == BY_NAME[d].name)}, or the name of a constant that holds one", at)
+                                   element_fix(item.element), at)
         self._run = rewrite(function, _control)
         self._file = function.__code__.co_filename, function.__code__.co_firstlineno, 1
         self._lock = threading.Lock()
@@ -96,6 +96,7 @@ class Kernel:
         for name, value in values.items():
             if value is _MISSING or value is None and name in self._types:
                 raise script_error("script.arguments", f"the constant `{name}` of kernel `{self.name}` has no value",
+                                   "a kernel is a function outside of a class: leave `self` out" if name == "self" else
                                    f"pass {name}=…, or give it a default; an array or a scalar stands in the signature")
             if isinstance(value, Tile):
                 raise script_error("script.constant", f"the constant `{name}` of kernel `{self.name}` is a tile", "pass a Python value")
@@ -128,6 +129,15 @@ class Kernel:
         """Runs it: arguments and options of `tilevm.Kernel`, and constants. Element types that are constants without a value follow
         from the arrays. Outputs that are not given are new arrays, of unsigned integers where the signature says so."""
         return self.prepare(*args, **named)(stream)
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name):
+            near = {"run": "call it: {0}(…)", "launch": "call it: {0}(…)", "apply": "call it: {0}(…)", "forward": "call it: {0}(…)", "fn": "call it: {0}(…)",
+                    "compile": "{0}.module.compile(90)", "warmup": "{0}.specialize(…)", "asm": "{0}.text", "code": "{0}.text", "ir": "{0}.text",
+                    "source": "{0}.text", "grid": "{0}.specialize().grid", "arrays": "{0}.specialize().arrays", "export": "{0}.save('{0}.tbc')",
+                    "write": "{0}.save('{0}.tbc')", "kernel": "{0}.specialize()"}.get(name, "")
+            about = f"; {near.format(self.__dict__.get('name', 'kernel'))}" if near else ""
+            raise AttributeError(f"'Kernel' object has no attribute {name!r}{about}")
 
     def __getitem__(self, blocks: "Any") -> "Any":
         raise argument_error(f"kernel `{self.name}` with blocks in brackets",

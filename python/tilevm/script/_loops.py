@@ -49,7 +49,7 @@ class range:
     def __iter__(self) -> "Iterator[Tile]":
         fail_unread("a loop over script.range")
         fail("script.control", "script.range outside of a `for` statement of a kernel",
-             "loop in a function with @script.kernel or @script.function, by `for`; Python's own range is unrolled")
+             "loop in a function with @script.kernel or @script.function, by `for`, not in a comprehension; Python's own range is unrolled")
 
 
 class _Traced(abc.ABC):

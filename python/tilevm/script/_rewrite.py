@@ -74,9 +74,10 @@ class _Rewriter(ast.NodeTransformer):
         made = ast.parse(text).body
         for statement in made:
             for node in ast.walk(statement):
-                for field in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
+                for field in ("lineno", "col_offset"):  # Python places the call of a method that takes several lines at its end
                     if hasattr(node, field):
                         setattr(node, field, getattr(at, field))
+                        setattr(node, f"end_{field}", getattr(at, field))
         return made
 
     @staticmethod

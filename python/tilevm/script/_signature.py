@@ -28,6 +28,11 @@ _ITEM = re.compile(r"(?:(in|inout|out)\s+)?(\w+)\s*:\s*(\w+)\s*(?:\[(.*?)\])?\s*
 # What means something else in an interface stands in quotes there.
 _WORDS = frozenset("in out inout scalar workspace grid strides at init zero default value num_sms ceildiv min max select shape stride align inf nan".split())
 _FUNCTIONS = {"ceildiv": 2, "cdiv": 2, "min": 2, "max": 2, "select": 3}
+# Element types as others call them.
+ELEMENT_INSTEAD = {"float": "f32", "double": "f64", "half": "f16", "fp64": "f64", "fp32": "f32", "fp16": "f16", "int": "i32", "long": "i64", "short": "i16",
+                   "char": "i8", "byte": "u8", "uint": "u32",
+                   "size_t": "u64", "float_": "f64", "int_": "i64", "half_": "f16", "boolean": "bool", "int1": "bool",
+                   "fp8": "f8E4M3FN", "f8": "f8E4M3FN", "fp8e4nv": "f8E4M3FN", "fp8e5": "f8E5M2", "e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "tf": "tf32"}
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: "%", ast.Lt: "<", ast.Eq: "=="}
 
 
@@ -45,6 +50,26 @@ class Item:
         self.dims = dims
         self.strides = strides
         self.default = default
+
+
+def element_fix(element: str) -> str:
+    """For an element type that there is none of."""
+    meant = ELEMENT_INSTEAD.get(element.lower()) or next((d for d in BY_NAME if d.lower() == element.lower()), "")
+    known = f"types are {', '.join(d for d in BY_NAME if d == BY_NAME[d].name)}, and constants that hold one"
+    return f"write {meant}; {known}" if meant else known
+
+
+def _item_fix(item: str) -> str:
+    """For an argument that cannot be read."""
+    if re.match(r"\w+\s*\[", item):
+        return f"give it a name: x: {item}"
+    if "*" in item or "ptr" in item:
+        return "an array is written with its sizes: x: f32[n]; x.ptr is its pointer"
+    if re.search(r":\s*\w+\s*\(", item):
+        return "sizes stand in square brackets: x: f32[m, n]"
+    if re.search(r":\s*\w+\.", item):
+        return f"leave the module's name out: {re.sub(r'(:[ ]*)[a-z.]+[.]', lambda m: m[1], item)}"
+    return 'as in "x: f32[n], scale: f32 = 1.0 -> y: f32[n]"'
 
 
 def split(text: str, at: str = ",") -> "List[str]":
@@ -65,13 +90,16 @@ def parse(text: str, names: "Sequence[str]", at: "Place") -> "List[Item]":
     def wrong(message: str, fix: str = "") -> "NoReturn":
         raise script_error("script.signature", message, fix or 'as in "x: f32[n], scale: f32 = 1.0 -> y: f32[n]"', at)
 
+    for other in ("=>", "→", "-->"):
+        if other in text:
+            wrong(f"`{other}` in the signature", "outputs stand behind ->")
     before, arrow, behind = text.partition("->")
     items: "List[Item]" = []
     for part, output in ((before, False), (behind, True)):
         for item in split(part):
             match = _ITEM.match(item)
             if match is None:
-                wrong(f"`{item}` is no argument of a kernel")
+                wrong(f"`{item}` is no argument of a kernel", _item_fix(item))
             word, name, element, dims, strides, default = match.groups()
             if dims is None and (word or output or strides is not None):
                 wrong(f"`{item}` is no array", "give it sizes: name: f32[n]")
@@ -130,7 +158,7 @@ class Bound:
         found = self.constants.get(item.element, BY_NAME.get(item.element))
         if found is None or item.element not in self.constants and item.element not in BY_NAME:
             self.wrong(f"`{item.name}`: {item.element} is no element type",
-                       f"use one of {', '.join(d for d in BY_NAME if d == BY_NAME[d].name)}, or the name of a constant that holds one")
+                       element_fix(item.element))
         return dtype(found)
 
     def _is_size(self, word: str) -> bool:
@@ -185,7 +213,7 @@ class Bound:
         try:
             code = compile(ast.parse(text, mode="eval"), "<size>", "eval")
         except SyntaxError:
-            self.wrong(f"`{text}` is no size", "a name, a number, `?`, or of outputs an expression")
+            self.wrong(f"`{text}` is no size", "write ? for any size" if text == ":" else "a name, a number, `?`, or of outputs an expression")
         numbers = {n: v for n, v in self.constants.items() if isinstance(v, int)}
         if not set(code.co_names) <= {*numbers, *_FUNCTIONS}:
             return None
@@ -215,7 +243,8 @@ class Bound:
         parts = grid if isinstance(grid, (tuple, list)) else split(grid) if isinstance(grid, str) else [grid]
         if not 1 <= len(parts) <= 3:
             self.wrong(f"grid={grid!r} has {len(parts)} sizes", "one to three")
-        return [self.expression(str(p)) if isinstance(p, (str, int)) else self.wrong(f"grid={grid!r}", "expressions as text, or numbers") for p in parts]
+        rule = 'write the rule as text, of sizes and constants: grid="ceildiv(n, 128)"; or leave it out, and pass grid=… in each call'
+        return [self.expression(str(p)) if isinstance(p, (str, int)) else self.wrong(f"grid={grid!r}", rule) for p in parts]
 
     def expression(self, text: str) -> str:
         """In the words of the interface. Errors: script.signature."""
@@ -252,5 +281,17 @@ class Bound:
         if re.fullmatch(r"\w+\.(shape\[\d+\]|stride\[\d+\]|align)", plain) and any(i.name == plain.split(".")[0] and i.dims for i in self.items):
             name, _, rest = plain.partition(".")
             return f"{_quoted(name)}.{rest}"
-        self.wrong(f"`{plain}` in `{text}` is no part of a launch rule", "use + - * // %, ceildiv, min, max, select, x.shape[0], num_sms")
+        self.wrong(f"`{plain}` in `{text}` is no part of a launch rule", self._expression_fix(node))
+
+    @staticmethod
+    def _expression_fix(node: "ast.AST") -> str:
+        parts = "use + - * // %, ceildiv, min, max, select, x.shape[0], num_sms"
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            return f"sizes are integers: ceildiv({ast.unparse(node.left)}, {ast.unparse(node.right)}) rounds up, // down; {parts}"
+        name = ast.unparse(node.func) if isinstance(node, ast.Call) else node.attr if isinstance(node, ast.Attribute) else ""
+        meant = {"len": "x.shape[0] is a size of the array", "size": "x.shape[0] is a size of the array", "numel": "x.shape[0] is a size of the array"}
+        if name.rpartition(".")[2] in ("ceil", "ceil_div", "div_ceil", "cdiv", "round_up"):
+            return f"ceildiv(n, 128) rounds up; {parts}"
+        found = meant.get(name.rpartition(".")[2], "")
+        return f"{found}; {parts}" if found else parts
 

@@ -351,8 +351,12 @@ def as_tile(value: "Any", type: "Optional[DType]" = None, what: str = "a tile", 
     number = number_of(value)
     if number is None:
         described = getattr(value, "_describe", None) or f"{value.__class__.__name__}"
-        raise script_error("script.type", f"{what}: {described} is neither a tile nor a number",
-                           "load an array: script.load(x, index, shape); or pass a number" if hasattr(value, "shape") else "pass a tile or a number")
+        fix = "pass a tile or a number"
+        if hasattr(value, "__array_struct__") or hasattr(value, "data_ptr"):
+            fix = "a kernel sees arrays that are its arguments: name it in the signature, pass it in the call, and script.load a tile of it"
+        elif hasattr(value, "shape"):
+            fix = "load a tile of it: script.load(x, index, shape)"
+        raise script_error("script.type", f"{what}: {described} is neither a tile nor a number", fix)
     chosen = type or of_number(number, None, what)
     check_number(number, chosen, what)
     return constant(number, chosen, shape)
@@ -366,7 +370,8 @@ def shape_of(value: "Any", what: str) -> "Shape":
         number = number_of(size)
         if isinstance(size, Tile) or not isinstance(number, int) or isinstance(number, bool):
             raise script_error("script.constant", f"{what}: size {size!r} of a tile is no Python integer",
-                               "shapes are known while the kernel is traced: use a number, or a parameter that is a constant")
+                               "shapes are known while the kernel is traced: use a number, or a parameter that is a constant"
+                               if isinstance(size, Tile) else "pass an integer: a power of two")
         if number < 1 or number & (number - 1):
             up = 1 << max(number, 1).bit_length()
             raise script_error("script.shape", f"{what}: size {number} of a tile is no power of two", f"use {up}, and mask or pad what lies outside")
