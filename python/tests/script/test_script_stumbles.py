@@ -340,11 +340,12 @@ def test_traceback_shows_the_callers_code():
 # --- kernels without source text
 
 UNREAD = '''
-import numpy
+import numpy, tilevm
 from tilevm import script
 
 @script.kernel("x: f32[n] -> y: f32[n]", grid="ceildiv(n, 128)")
 def kernel(x, y, DOUBLE=True, MODE=""):
+    assert x.shape[0] <= 128, "at most 128 elements"
     v = script.load(x, script.bid(), 128)
     for _ in range(2):
         v = v + 1
@@ -363,17 +364,38 @@ for mode in ("range", "if"):
         kernel(numpy.ones(3, "float32"), MODE=mode)
     except script.ScriptError as e:
         print(e.code, e.line, e.fix)
+try:
+    kernel(numpy.ones(200, "float32"))
+except tilevm.TrapError as e:
+    print(e.code, e.message)
 '''
 
 
 def test_kernels_that_are_piped_to_python():
     ran = subprocess.run([sys.executable, "-"], input=UNREAD, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
-    first, *rest = ran.stdout.splitlines()
-    assert first == "[6. 6. 6.]"
+    first, *rest, last = ran.stdout.splitlines()
+    assert (first, last) == ("[6. 6. 6.]", "vm.assert assertion failed: at most 128 elements")
     if rest:  # Python keeps the text from 3.13 on
-        assert [line.split()[:2] for line in rest] == [["script.source", "13"], ["script.source", "15"]]
+        assert [line.split()[:2] for line in rest] == [["script.source", "14"], ["script.source", "16"]]
         assert all("file or a notebook" in line for line in rest)
+
+
+def test_assertions_of_plain_functions(tmp_path):
+    (tmp_path / "plain_check.py").write_text("def check(n):\n    assert n <= 8, 'at most eight'\n    assert n > 0, f'{n} is not above 0'\n    return n\n")
+    names = {}
+    exec(compile((tmp_path / "plain_check.py").read_text(), str(tmp_path / "plain_check.py"), "exec"), names)  # pytest rewrites those of tests
+    check = names["check"]
+
+    @script.kernel("x: f32[n] -> y: f32[n]", grid=1)
+    def kernel(x, y):
+        check(x.shape[0])
+        script.store(y, 0, load(x))
+
+    assert kernel(np.ones(8, "float32")).tolist() == [1] * 8
+    with pytest.raises(tilevm.TrapError, match="at most eight") as e:
+        kernel(A)
+    assert (e.value.code, e.value.line) == ("vm.assert", 2)
 
 
 def test_kernels_of_an_interactive_python(tmp_path):

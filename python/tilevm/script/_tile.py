@@ -9,6 +9,7 @@ from ..builder import Value
 from ._dtypes import I32, DType, PointerType, check_number, dtype, number_text, of_number, promote
 from ._errors import script_error
 from ._foreign import Foreign, instead, no_attribute
+from ._plain import assertion
 from ._trace import Region, current, fail, fail_unread
 
 TYPE_CHECKING = False
@@ -172,6 +173,12 @@ class Tile(Foreign):
     # --- what Python would have to know now
 
     def __bool__(self) -> bool:
+        message = assertion()
+        if message is not None:
+            from ._control import assert_
+
+            assert_(self, lambda: message)
+            return True
         fail_unread("a condition on a tile")
         fail("script.value", "what a tile holds is known when the kernel runs, not while it is traced",
              "`if` and `while` on a scalar tile work as statements, in functions with @script.kernel or @script.function; for `and`, `or`, `not` and "
