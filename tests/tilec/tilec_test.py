@@ -32,11 +32,15 @@ class Tilec(unittest.TestCase):
     def example(self, name):
         return os.path.join(EXAMPLES, name + ".tile")
 
-    def fails(self, done, code, begins):
+    def fails(self, done, code, begins, leaves=()):
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertTrue(done.stderr.startswith(begins), done.stderr)
         self.assertEqual(done.stderr.count("error["), 1, done.stderr)
-        self.assertEqual(os.listdir(self.folder.name), [])
+        self.assertEqual(sorted(os.listdir(self.folder.name)), sorted(leaves))
+
+    def needs_ptxas(self):
+        if re.search(r"^ptxas .*not found", self.call("doctor").stdout, re.MULTILINE):
+            self.skipTest("ptxas was not found")
 
     def test_ptx_of_examples_for_every_target(self):
         for name in NO_MATH:
@@ -408,13 +412,38 @@ class Tilec(unittest.TestCase):
         self.assertEqual(self.call(add, "--sm=90", "--emit=ptx", "-o", "x.foo").returncode, 0)
         self.assertEqual(os.listdir(self.folder.name), ["x.foo"])
 
+    def test_extensions_that_say_something_else(self):
+        add = self.example("vector_add")
+        kept = {name: b"kept " + name.encode() for name in ("k.tbc", "k.cubin", "k.ptx", "k.h", "k.sass", "k.tile", "k.ttir")}
+        for name, contents in kept.items():
+            with open(os.path.join(self.folder.name, name), "wb") as file:
+                file.write(contents)
+        for option, out, fix in (
+                ("--explain", "k.tbc", "write -o FILE.txt; without --explain, -o k.tbc writes tbc"), ("--emit=explain", "k.cubin", "write -o FILE.txt"),
+                ("--emit=ptx", "k.cubin", "write -o FILE.ptx; without --emit=ptx, -o k.cubin writes cubin"), ("--emit=cubin", "k.ptx", "write -o FILE.cubin"),
+                ("--emit=tbc", "k.h", "write -o FILE.tbc"), ("--emit=header", "k.tbc", "write -o FILE.h"), ("--emit=sass", "k.cubin", "write -o FILE.sass"),
+                ("--emit=llvm", "k.ptx", "write -o FILE.txt"), ("--emit=gpu", "k.tbc", "write -o FILE.txt"), ("--emit=ptx", "k.tile", "write -o FILE.ptx"),
+                ("--emit=cubin", "k.ttir", "write -o FILE.cubin"), ("--explain", "k.tile", "write -o FILE.txt"), ("--embed", "k.ptx", "write -o FILE.tbc")):
+            with self.subTest(option=option, out=out):
+                done = self.call(add, "--sm=90", option, "-o", out)
+                self.fails(done, 2, out + ": error[output.form]: ", leaves=kept)
+                self.assertIn("does not write what the extension says\n  fix: " + fix, done.stderr)
+        for name, contents in kept.items():
+            with open(os.path.join(self.folder.name, name), "rb") as file:
+                self.assertEqual(file.read(), contents)
+        for option, out in (("--emit=ptx", "k.ptx"), ("--emit=tile", "k.tile"), ("--emit=llvm", "k.ll"), ("--emit=ptx", "k.txt"), ("--emit=ptx", "/dev/null")):
+            self.assertEqual(self.call(add, "--sm=90", option, "-o", out).returncode, 0, (option, out))
+
     def test_version(self):
         self.assertRegex(self.call("--version").stdout, r"^tilec \d+\.\d+\.\d+\n$")
 
     def test_wrong_use(self):
         add = self.example("vector_add")
         self.fails(self.call(add), 2, "error[usage]: no --sm")
-        self.fails(self.call(add, "--sm=91"), 2, "error[usage]: --sm=91: no such target")
+        for sm, nearest in (("91", "90"), ("95", "90"), ("sm_95a", "90"), ("88", "89"), ("70", "75"), ("105", "103"), ("125", "121"), ("nativ", "native")):
+            done = self.call(add, "--sm=" + sm)
+            self.fails(done, 2, f"error[usage]: --sm={sm}: no such target")
+            self.assertIn(f"did you mean {nearest}?", done.stderr)
         self.fails(self.call("--sm=90"), 2, "error[usage]: no input file")
         self.fails(self.call(add, "--sm=90", "--emit=cuda"), 2, "error[usage]: --emit=cuda")
         self.fails(self.call(add, "--sm=90", "--print-after=nothing"), 2, "error[usage]: --print-after=nothing: no such pass")

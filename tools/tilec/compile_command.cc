@@ -63,12 +63,37 @@ bool IsDevice(const std::string& path) {
   return path == "-" || (stat(path.c_str(), &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode));
 }
 
+bool IsText(Emit emit) { return emit == Emit::kStage || emit == Emit::kExplain; }
+
+// --emit=ptx -o k.cubin would leave a file that is not what it is called.
+int CheckExtension(const EmitInfo& emit, const std::string& out) {
+  // Programs in the forms that Load reads.
+  static constexpr const char* kSources[] = {".tile", ".tilebc", ".ttir", ".mlir"};
+  if (IsDevice(out) || (emit.extension[0] != '\0' && absl::EndsWith(out, emit.extension))) return kOk;
+  std::string other;
+  for (const EmitInfo& e : kEmits) {
+    if (e.extension[0] != '\0' && absl::EndsWith(out, e.extension)) other = e.name;
+  }
+  const bool is_source =
+      std::any_of(std::begin(kSources), std::end(kSources), [&](const char* s) { return absl::EndsWith(out, s); });
+  const bool is_tile_text = emit.emit == Emit::kStage && absl::EndsWith(out, ".tile");
+  if (other.empty() && (!is_source || is_tile_text)) return kOk;
+  const std::string option = emit.emit == Emit::kExplain ? "--explain" : absl::StrCat("--emit=", emit.name);
+  const std::string name = IsText(emit.emit) ? "FILE.txt" : absl::StrCat("FILE", emit.extension);
+  return FailAt(out, kUsage, "output.form", absl::StrCat(option, " does not write what the extension says"),
+                absl::StrCat("write -o ", name,
+                             other.empty() ? "" : absl::StrCat("; without ", option, ", -o ", out, " writes ", other)));
+}
+
 // By --emit, else by the output's extension. Null after an error on stderr.
 const EmitInfo* FindEmit(const Options& options) {
-  const std::string what = options.has("explain") ? "explain" : options.value("emit"), out = options.value("output");
+  const std::string out = options.value("output");
+  std::string what = options.has("explain") ? "explain" : options.value("emit");
+  if (what.empty() && options.has("embed")) what = "tbc";
   std::vector<std::string> names, extensions;
   for (const EmitInfo& e : kEmits) {
-    if (!what.empty() ? what == e.name : e.extension[0] != '\0' && absl::EndsWith(out, e.extension)) return &e;
+    if (!what.empty() ? what == e.name : e.extension[0] != '\0' && absl::EndsWith(out, e.extension))
+      return CheckExtension(e, out) == kOk ? &e : nullptr;
     names.push_back(e.name);
     if (e.extension[0] != '\0') extensions.push_back(e.extension);
   }
@@ -76,7 +101,6 @@ const EmitInfo* FindEmit(const Options& options) {
     Fail(kUsage, "usage", absl::StrCat("--emit=", what), absl::StrCat("takes ", absl::StrJoin(names, ", ")));
     return nullptr;
   }
-  if (options.has("embed")) return &kEmits[1];
   if (out.empty() || IsDevice(out)) return &kEmits[0];
   FailAt(out, kUsage, "output.form", "the extension does not say what to write",
          absl::StrCat("known are ", absl::StrJoin(extensions, ", "), "; or say --emit"));
@@ -236,12 +260,17 @@ class Compilation {
       if (warn) warn(line);
     };
     for (const ir::Function* f : kernels) {
+      int64_t count_of_ops = 0;
+      ir::Walk(f->body(), [&](const ir::Op*) { ++count_of_ops; });
+      const std::string operations = absl::StrCat("the kernel has ", count_of_ops, " operations");
       for (const codegen::Target* t : targets) {
         const std::string of = absl::StrCat("@", f->name, " for ", t->arch);
         trace->largest_tile.clear();
+        limit_.Begin();
         trace->on_pass = [&, from = number++](absl::string_view pass) {
           const std::string what = absl::StrCat(of, ": ", pass);
-          limit_.At(what, trace->largest_tile);
+          limit_.At(what, trace->largest_tile.empty() ? operations
+                                                      : absl::StrCat("the largest tile is at ", trace->largest_tile));
           const absl::Span<const codegen::PassInfo> all = codegen::AllPasses();
           const auto at =
               std::find_if(all.begin(), all.end(), [&](const codegen::PassInfo& i) { return pass == i.name; });
@@ -406,7 +435,8 @@ const Command kCompileCommand = {
         {"aligned", 0, nullptr,
          "for ptx, cubin and stages: the code for aligned arrays that a .tbc would have besides (--remarks says what it needs)"},
         {"warps", 0, "N", "warps of a block: 1, 2, 4, 8 or 16; default: what fits the tiles (see --remarks)"},
-        {"time-limit", 0, "SECONDS", "give up after so long, with exit code 5, and say at what"},
+        {"time-limit", 0, "SECONDS",
+         "give up after so long, with exit code 5, and say at what; default: 120 for each kernel and GPU"},
         {"lineinfo", 0, nullptr, "source lines in the machine code"},
         {"verbose", 'v', nullptr,
          "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},

@@ -1,9 +1,12 @@
 #include "tools/tilec/compile_targets.h"
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "codegen/assemble/ptxas.h"
 #include "ir/did_you_mean.h"
 #include "runtime/cuda/gpus.h"
@@ -56,12 +59,25 @@ int AddNative(std::vector<const Target*>* targets) {
   return kOk;
 }
 
+// For a number that is none's, as 95 or sm_95a, the target next to it, the older one of two: newer GPUs have what it has.
+std::string Nearest(absl::string_view word) {
+  constexpr int kNear = 9;
+  absl::ConsumePrefix(&word, "sm_");
+  if (!absl::ConsumeSuffix(&word, "a")) absl::ConsumeSuffix(&word, "f");
+  int number = 0;
+  if (!absl::SimpleAtoi(word, &number)) return "";
+  const Target* nearest = nullptr;
+  for (const Target& t : codegen::AllTargets()) {
+    if (nearest == nullptr || std::abs(t.sm - number) < std::abs(nearest->sm - number)) nearest = &t;
+  }
+  return std::abs(nearest->sm - number) > kNear ? "" : absl::StrCat("did you mean ", nearest->name(), "?");
+}
+
 int NoTarget(const std::string& word) {
   std::vector<std::string> names = {"all", "native"};
   for (const Target& t : codegen::AllTargets()) names.push_back(t.name());
-  // Numbers that look alike are of GPUs that are not.
-  const bool is_number = std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
-  const std::string suggestion = is_number ? "" : ir::DidYouMean(word, {names.begin(), names.end()});
+  std::string suggestion = Nearest(word);
+  if (suggestion.empty()) suggestion = ir::DidYouMean(word, {names.begin(), names.end()});
   return Fail(kUsage, "usage", absl::StrCat("--sm=", word, ": no such target"),
               absl::StrCat(suggestion, suggestion.empty() ? "" : " ", "known are ", TargetNames(), ", all and native"));
 }

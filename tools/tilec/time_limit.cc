@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <utility>
 
@@ -12,14 +11,23 @@
 
 namespace tile::tools {
 
-TimeLimit::TimeLimit(int64_t seconds) {
-  if (seconds > 0) thread_ = std::thread([this, seconds] { Wait(seconds); });
+TimeLimit::TimeLimit(int64_t seconds)
+    : for_all_(seconds > 0),
+      seconds_(for_all_ ? seconds : kSecondsOfKernel),
+      end_(Clock::now() + std::chrono::seconds(seconds_)) {
+  thread_ = std::thread([this] { Wait(); });
 }
 
-void TimeLimit::At(std::string what, std::string largest) {
+void TimeLimit::Begin() {
+  if (for_all_) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  end_ = Clock::now() + std::chrono::seconds(seconds_);
+}
+
+void TimeLimit::At(std::string what, std::string why) {
   std::lock_guard<std::mutex> lock(mutex_);
   what_ = std::move(what);
-  largest_ = std::move(largest);
+  why_ = std::move(why);
 }
 
 void TimeLimit::Lift() {
@@ -31,15 +39,20 @@ void TimeLimit::Lift() {
   if (thread_.joinable()) thread_.join();
 }
 
-void TimeLimit::Wait(int64_t seconds) {
+void TimeLimit::Wait() {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (lifted_.wait_for(lock, std::chrono::seconds(seconds), [this] { return is_lifted_; })) return;
+  while (Clock::now() < end_) {
+    const Clock::time_point end = end_;
+    if (lifted_.wait_until(lock, end, [this] { return is_lifted_; })) return;
+  }
   codegen::CleanUpNow();
   const int exit = Fail(kEnvironment, "compile.time",
-                        absl::StrCat(what_.empty() ? "" : absl::StrCat(what_, ": "), "not done after the ", seconds,
-                                     seconds == 1 ? " second" : " seconds", " that --time-limit allows",
-                                     largest_.empty() ? "" : absl::StrCat("; the largest tile is at ", largest_)),
-                        "use smaller tiles, a lower -O, or a longer limit");
+                        absl::StrCat(what_.empty() ? "" : absl::StrCat(what_, ": "), "not done after the ", seconds_,
+                                     seconds_ == 1 ? " second" : " seconds",
+                                     for_all_ ? " that --time-limit allows" : " that a kernel may take for a GPU",
+                                     why_.empty() ? "" : absl::StrCat("; ", why_)),
+                        absl::StrCat("use smaller tiles, split the kernel, use a lower -O, or ",
+                                     for_all_ ? "a longer limit" : "say --time-limit=SECONDS"));
   std::fflush(nullptr);
   _exit(exit);
 }

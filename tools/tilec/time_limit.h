@@ -1,7 +1,8 @@
 // A time after which this program ends, whatever it is at: no library call needs to look at a clock.
 //
-//   TimeLimit limit(seconds);                     // 0: none
-//   limit.At("@k for sm_90a: ptxas", "k.tile:3:4: scan of tile<65536xf32>");
+//   TimeLimit limit(10);                          // for all; 0: so many for each kernel and GPU as hardly any takes
+//   limit.Begin();                                // a kernel for a GPU
+//   limit.At("@k for sm_90a: ptxas", "the largest tile is at k.tile:3:4: scan of tile<65536xf32>");
 //   …work…
 //   limit.Lift();                                 // before outputs are written: those are never cut off
 //
@@ -10,6 +11,7 @@
 #ifndef TILE_TOOLS_TILEC_TIME_LIMIT_H_
 #define TILE_TOOLS_TILEC_TIME_LIMIT_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -22,23 +24,30 @@ namespace tile::tools {
 
 class TimeLimit {
  public:
+  static constexpr int64_t kSecondsOfKernel = 120;
+
   explicit TimeLimit(int64_t seconds);
   TimeLimit(const TimeLimit&) = delete;
   TimeLimit& operator=(const TimeLimit&) = delete;
   ~TimeLimit() { Lift(); }
 
-  // `what` is being done; `largest`: what probably makes it long, may be empty.
-  void At(std::string what, std::string largest);
+  void Begin();
+  // `what` is being done; `why`: what probably makes it long, may be empty.
+  void At(std::string what, std::string why);
   void Lift();
 
  private:
-  void Wait(int64_t seconds);
+  using Clock = std::chrono::steady_clock;
+  void Wait();
 
+  const bool for_all_;
+  const int64_t seconds_;
   std::thread thread_;
+  Clock::time_point end_ ABSL_GUARDED_BY(mutex_);
   std::mutex mutex_;
   std::condition_variable lifted_;
   bool is_lifted_ ABSL_GUARDED_BY(mutex_) = false;
-  std::string what_ ABSL_GUARDED_BY(mutex_), largest_ ABSL_GUARDED_BY(mutex_);
+  std::string what_ ABSL_GUARDED_BY(mutex_), why_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace tile::tools
