@@ -14,6 +14,7 @@
 #include "codegen/passes/tile_code.h"
 #include "codegen/plan/early_start.h"
 #include "codegen/plan/host_integer.h"
+#include "codegen/plan/parameters.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
 #include "ir/tbc/writer.h"
@@ -249,6 +250,7 @@ absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& 
   image.sites = built.compiled.sites;
   image.requirements = built.compiled.requirements;
   image.tma = built.compiled.maps;
+  if (built.compiled.parameter_bytes > kOldParameterBytes) image.driver_floor = kCudaOfManyParameters;
   if (built.compiled.persistent) {
     image.flags |= ir::kPersistentGrid;
     const ir::ExprNode times = Node(ir::ExprOp::kMul);

@@ -7,6 +7,7 @@
 
 #include "codegen/compilation.h"
 #include "codegen/pipeline.h"
+#include "codegen/plan/parameters.h"
 #include "codegen/plan/schedule.h"
 
 namespace tile::codegen {
@@ -32,6 +33,12 @@ absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& f
     }
   }
   if (best == nullptr) return why_not;
+  if (options.descriptors && ParameterBytes(*best->function) > kMostParameterBytes) {
+    // Loads without descriptors may be slower, but their kernel can be launched.
+    CompileOptions fewer = options;
+    fewer.descriptors = false;
+    return Compile(module, function, fewer);
+  }
   if (options.on_program) options.on_program();
   if (absl::Status s = RunMachinePasses(*best); !s.ok()) return s;
   if (options.on_compiled) options.on_compiled(*best->function, *ScheduleOf(*best->function));

@@ -63,6 +63,7 @@ struct Compiled {
   std::string ptx;
   std::string symbol;            // of the kernel in the PTX (symbol.h)
   int threads = 0;               // per block
+  int64_t parameter_bytes = 0;   // with those of the runtime and descriptors
   uint64_t shared_bytes = 0;     // dynamic shared memory per block
   uint64_t workspace_bytes = 0;  // device memory per block
   // What the code needs beyond its parameters: descriptors, in order after them; conditions under which it may be used.

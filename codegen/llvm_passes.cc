@@ -19,6 +19,7 @@
 #include "codegen/llvm/wait_late.h"
 #include "codegen/passes/assume_aligned.h"
 #include "codegen/passes/spread_walk.h"
+#include "codegen/plan/parameters.h"
 #include "codegen/plan/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -32,6 +33,7 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
   Compiled& r = c.result;
   r.symbol = KernelSymbol(c.function->name);
   r.threads = schedule.hardware_threads();
+  r.parameter_bytes = ParameterBytes(*c.function);
   r.shared_bytes = emitted.shared_bytes;
   r.workspace_bytes = emitted.workspace_bytes;
   r.sites = std::move(emitted.sites);
@@ -69,8 +71,18 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
 }  // namespace
 
 absl::Status EmitPass(Compilation& c) {
+  const int64_t parameters = ParameterBytes(*c.function);
+  if (parameters > kMostParameterBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(c.module->Where(c.function->loc, c.function->pos), ": error[codegen.parameters]: the ",
+                     c.function->num_params(), " parameters of kernel @", c.function->name, " take ", parameters,
+                     " bytes with those that the runtime adds; a GPU takes at most ", kMostParameterBytes,
+                     "\n  fix: pass one array that holds the addresses or the numbers, or split the kernel"));
+  }
+  Target target = c.target;
+  if (parameters > kOldParameterBytes) target.ptx = std::max(target.ptx, kPtxOfManyParameters);
   absl::StatusOr<std::unique_ptr<LlvmCode>> code =
-      LlvmCode::Make(c.target, KernelSymbol(c.function->name), c.options.opt_level);
+      LlvmCode::Make(target, KernelSymbol(c.function->name), c.options.opt_level);
   if (!code.ok()) return code.status();
   c.llvm = *std::move(code);
   llvm::Module& module = c.llvm->module();

@@ -100,8 +100,13 @@ void ReadLog(Assembled* result) {
   result->stack_bytes = NumberBefore(result->log, " bytes stack frame");
 }
 
-// It spills no more where instructions read or write all that lives, as those by wgmma do.
 absl::Status Rejection(const std::string& text) {
+  if (absl::StrContains(text, "Unsupported .version")) {
+    return absl::UnavailableError(
+        absl::StrCat("error[codegen.old_assembler]: the assembler is older than what this kernel needs:\n", text,
+                     "  fix: install a newer CUDA toolkit, or name its ptxas in TILEC_PTXAS"));
+  }
+  // It spills no more where instructions read or write all that lives, as those by wgmma do.
   return absl::StrContains(text, "Register allocation failed") ? absl::ResourceExhaustedError(text)
                                                                : absl::InternalError(text);
 }

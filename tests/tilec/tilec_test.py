@@ -434,6 +434,37 @@ class Tilec(unittest.TestCase):
         for option, out in (("--emit=ptx", "k.ptx"), ("--emit=tile", "k.tile"), ("--emit=llvm", "k.ll"), ("--emit=ptx", "k.txt"), ("--emit=ptx", "/dev/null")):
             self.assertEqual(self.call(add, "--sm=90", option, "-o", out).returncode, 0, (option, out))
 
+    def test_many_parameters(self):
+        path = os.path.join(self.folder.name, "k.tile")
+
+        # A kernel of so many pointers, and the sum of all that they point to.
+        def call(pointers, sm, emit, out):
+            names = [f"%p{i}" for i in range(pointers)]
+            lines = ["entry @many(" + ", ".join(f"{n}: tile<ptr<f32>>" for n in names) + ") {", "  %s = constant <f32: 0.0>"]
+            for i, name in enumerate(names):
+                lines += [f"  %x{i} = load_ptr_tko weak {name}", f"  %s{i} = addf %x{i}, %s{i - 1 if i else ''}"]
+            lines += [f"  store_ptr_tko weak %p0, %s{pointers - 1}", "  return", "}"]
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines) + "\n")
+            return self.call("k.tile", "--sm=" + sm, "-O1", "--emit=" + emit, "-o", out)
+
+        # 4,096 bytes with the 32 of the runtime, and more, which PTX knows from 8.1 on and drivers from CUDA 12.1.
+        for pointers, sm, version in ((508, "75", "7.5"), (509, "75", "8.1"), (509, "80", "8.1"), (509, "86", "8.1"), (509, "90", "8.4"), (4091, "80", "8.1")):
+            done = call(pointers, sm, "ptx", "-")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f".version {version}\n", done.stdout)
+        # One more than fits.
+        for sm, emit in (("80", "ptx"), ("90", "ptx"), ("75", "cubin"), ("120", "tbc")):
+            done = call(4092, sm, emit, "k." + emit)
+            self.fails(done, 1, "k.tile:1:7: error[codegen.parameters]: the 4092 parameters of kernel @many take 32768 bytes with those that the runtime adds",
+                       leaves=["k.tile"])
+            self.assertIn("a GPU takes at most 32764\n  fix: pass one array that holds the addresses or the numbers, or split the kernel", done.stderr)
+            self.assertNotIn("mistake of the compiler", done.stderr)
+        self.needs_ptxas()
+        for sm in ("75", "80", "86", "90"):
+            done = call(600, sm, "tbc", "k.tbc")
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_version(self):
         self.assertRegex(self.call("--version").stdout, r"^tilec \d+\.\d+\.\d+\n$")
 
