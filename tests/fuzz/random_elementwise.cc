@@ -274,7 +274,9 @@ void Generator::StepInexact() {
     z.exact = z.plain = false;
     z.bound = 64;
     using enum ir::Opcode;
-    static const auto& drawn = *new std::vector<ir::Opcode>(Drawn(ir::Family::kMath, {kFpowf, kLog, kLog2, kRsqrt}));
+    static const auto& drawn = *new std::vector<ir::Opcode>(Drawn(
+        ir::Family::kMath,
+        {kFpowf, kLog, kLog2, kRsqrt, kErfinv, kErfcinv, kNormcdfinv, kLgamma, kTgamma, kJ0, kJ1, kY0, kY1, kJn, kYn}));
     switch (r_.Below(17)) {
       default: z.v = Plain(r_.Of(drawn), x.v, positive, positive); break;
       case 10: z.v = op::Log(b_, positive); break;

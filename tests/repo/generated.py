@@ -32,7 +32,8 @@ def math_table(text):
         remark = MATH_REMARK.fullmatch(before)
         if not remark:
             raise Malformed(f"{row[1]} has no `/// worst error in f32, in f64: special values` above it")
-        yield f"| {row[1].lower()} | {row[2]} | {remark[1]} | {row[3]} | {remark[2]} | {remark[3] or ''} |"
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", row[1]).lower()
+        yield f"| {name} | {row[2]} | {remark[1]} | {row[3]} | {remark[2]} | {remark[3] or ''} |"
 
 
 PASS_ROW = re.compile(r'TILE_PASS\((\w+), (\w+), "([^"]+)", "[^"]+"\)')

@@ -38,6 +38,29 @@ TILE_VM_LOOP PowiNarrow(void* result, const void* const* operands, int64_t n) {
   }
 }
 
+// Bessel functions of the order that the second operand is.
+template <class E, double (*kOf)(int32_t, double)>
+TILE_VM_LOOP OfOrder(void* result, const void* const* operands, int64_t n) {
+  using Storage = typename E::Storage;
+  const U<I32>* orders = static_cast<const U<I32>*>(operands[1]);
+  float f[kChunk];
+  for (int64_t i = 0; i < n; i += kChunk) {
+    const int64_t m = n - i < kChunk ? n - i : kChunk;
+    Widen<E>(static_cast<const Storage*>(operands[0]) + i, f, m);
+    for (int64_t j = 0; j < m; ++j)
+      f[j] = Canonical(static_cast<float>(kOf(static_cast<int32_t>(orders[i + j]), f[j])));
+    Narrow<E>(f, static_cast<Storage*>(result) + i, m);
+  }
+}
+template <double (*kOf)(int32_t, double)>
+TILE_VM_LOOP OfOrderF64(void* result, const void* const* operands, int64_t n) {
+  const U<I32>* orders = static_cast<const U<I32>*>(operands[1]);
+  const double* a = static_cast<const double*>(operands[0]);
+  for (int64_t i = 0; i < n; ++i) {
+    static_cast<double*>(result)[i] = Canonical(kOf(static_cast<int32_t>(orders[i]), a[i]));
+  }
+}
+
 // clang-format off
 #define TILE_F(Name, E) .op = Opcode::k##Name, .in = Elem::k##E, .out = Elem::k##E
 
@@ -58,11 +81,20 @@ constexpr ElementwiseRow kRows[] = {
   TILE_POWI(I, F64, PowiF64<I>) TILE_POWI(I, F32, PowiNarrow<F32, I>)           \
   TILE_POWI(I, F16, PowiNarrow<F16, I>) TILE_POWI(I, BF16, PowiNarrow<BF16, I>)
     TILE_ALL_POWI(I1) TILE_ALL_POWI(I8) TILE_ALL_POWI(I16) TILE_ALL_POWI(I32)
+
+#define TILE_ORDER(Name, E, ...) TILE_ROW((__VA_ARGS__), .op = Opcode::k##Name, .in = Elem::kI32, .out = Elem::k##E)
+#define TILE_ALL_ORDER(Name)                                                    \
+  TILE_ORDER(Name, F64, OfOrderF64<special::Name>)                              \
+  TILE_ORDER(Name, F32, OfOrder<F32, special::Name>)                            \
+  TILE_ORDER(Name, F16, OfOrder<F16, special::Name>) TILE_ORDER(Name, BF16, OfOrder<BF16, special::Name>)
+    TILE_ALL_ORDER(Jn) TILE_ALL_ORDER(Yn)
 };
 // clang-format on
 
 constexpr Opcode kWithKernels[] = {
     Opcode::kFpowi,
+    Opcode::kJn,
+    Opcode::kYn,
 #define TILE_MATH1(Name, ...) Opcode::k##Name,
 #define TILE_MATH1_FTZ TILE_MATH1
 #define TILE_MATH2 TILE_MATH1

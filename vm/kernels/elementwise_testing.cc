@@ -77,7 +77,9 @@ Elem OperandElem(const ElementwiseKey& k, int operand) {
   switch (k.op) {
     case ir::Opcode::kSelect: return operand == 0 ? Elem::kI1 : k.in;
     case ir::Opcode::kOffset:
-    case ir::Opcode::kFpowi: return operand == 0 ? k.out : k.in;
+    case ir::Opcode::kFpowi:
+    case ir::Opcode::kJn:
+    case ir::Opcode::kYn: return operand == 0 ? k.out : k.in;
     default: return k.in;
   }
 }

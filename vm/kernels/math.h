@@ -3,7 +3,7 @@
 //   SinF32(result, operands, n)               an ElementwiseFn
 //
 // f32 is in math_f32.h. f64 comes from SLEEF's deterministic functions without fma ("cinz"), which give the same bits
-// in every vector length and on every CPU. NaN results are canonical. Included by kernel sources only. MATH.md has the
+// in every vector length and on every CPU; special functions are in special.h. NaN results are canonical. Included by kernel sources only. MATH.md has the
 // error bounds, elementwise_math_test.cc checks them.
 #ifndef TILE_VM_KERNELS_MATH_H_
 #define TILE_VM_KERNELS_MATH_H_
@@ -12,6 +12,7 @@
 
 #include "vm/kernels/elementwise_loops.h"
 #include "vm/kernels/math_f32.h"
+#include "vm/kernels/special.h"
 
 namespace tile::vm::TILE_VM_ISA {
 
@@ -72,6 +73,7 @@ TILE_VM_LOOP VectorLoop(void* result, const void* const* operands, int64_t n) {
 
 // SLEEF's functions of the rows that take them, as SleefExp and so on.
 #define TILE_SLEEF1_Plain(Name, function)
+#define TILE_SLEEF1_Special(Name, function)
 #define TILE_SLEEF1_Sleef(Name, function)                                               \
   struct Sleef##Name {                                                                  \
     TILE_VM_INLINE static VectorF64 Do(VectorF64 a) { return TILE_SLEEF(function)(a); } \
@@ -161,12 +163,20 @@ TILE_VM_INLINE double LargeSin(double a) { return Sleef_cinz_sind1_u10purec(a); 
 TILE_VM_INLINE double LargeCos(double a) { return Sleef_cinz_cosd1_u10purec(a); }
 TILE_VM_INLINE double LargeTan(double a) { return Sleef_cinz_tand1_u10purec(a); }
 
+// A function of special.h, and in f32 the same.
+template <double (*kOf)(double), class T>
+TILE_VM_INLINE T InDouble(T a) {
+  return Canonical(static_cast<T>(kOf(a)));
+}
+
 // --- kernels --------------------------------------------------------------------------------------------------------
 
 #define TILE_F32_1_Plain(Name) Unary<float, float, Name##Of>
 #define TILE_F32_1_Reduced(Name) Trigonometric<Name##Of, Large##Name>
+#define TILE_F32_1_Special(Name) Unary<float, float, InDouble<special::Name, float>>
 #define TILE_F32_2_Plain(Name) Binary<float, float, float, Name##Of, 0>
 #define TILE_F64_1_Plain(Name) Unary<double, double, Name##Of64>
+#define TILE_F64_1_Special(Name) Unary<double, double, InDouble<special::Name, double>>
 #define TILE_F64_1_Sleef(Name) VectorLoop<double, VectorF64, Sleef##Name, 1>
 #define TILE_F64_1_Repaired(Name) Repaired<TILE_F64_1_Sleef(Name), Repair##Name, 1>
 #define TILE_F64_2_Sleef(Name) VectorLoop<double, VectorF64, Sleef##Name, 2>

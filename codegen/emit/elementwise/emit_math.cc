@@ -76,7 +76,11 @@ Value* Math(Emitter& e, const ir::Op& op, absl::string_view name, bool is_long, 
 
 // Functions of the library whose code is so long that repeating it for each register costs more than a call.
 constexpr bool IsLong(absl::string_view name) {
-  return name == "sin" || name == "cos" || name == "tan" || name == "atan2";
+  for (absl::string_view known : {"sin", "cos", "tan", "atan2", "erfcx", "erfinv", "erfcinv", "normcdfinv", "lgamma",
+                                  "tgamma", "j0", "j1", "y0", "y1", "cyl_bessel_i0", "cyl_bessel_i1"}) {
+    if (name == known) return true;
+  }
+  return false;
 }
 
 // 2 to the power x, of a float.
@@ -107,8 +111,10 @@ Value* SmallPower(Emitter& e, Value* a, int64_t n) {
 #define TILE_OWN_Exp2 ~, TILE_NOTHING
 #define TILE_OWN_Fpowf ~, TILE_NOTHING
 #define TILE_OWN_Fpowi ~, TILE_NOTHING
+#define TILE_OWN_Jn ~, TILE_NOTHING
 #define TILE_OWN_Rsqrt ~, TILE_NOTHING
 #define TILE_OWN_Tanh ~, TILE_NOTHING
+#define TILE_OWN_Yn ~, TILE_NOTHING
 
 // All others, also new ones: Emit<Name> calls it.
 #define TILE_NOTHING(...)
@@ -148,6 +154,18 @@ Value* EmitRsqrt(Emitter& e, const ir::Op& op, Operands in) {
   const auto id = ftz ? llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f : llvm::Intrinsic::nvvm_rsqrt_approx_f;
   return Narrow(e, op, e.b().CreateIntrinsic(id, {Widen(e, op, in[0])}));
 }
+
+// Of the order that the second operand is, which is the library's first one.
+static Value* OfOrder(Emitter& e, const ir::Op& op, const std::string& name, Operands in) {
+  Value* x = Widen(e, op, in[0]);
+  const std::string full = absl::StrCat("__nv_", name, x->getType()->isFloatTy() ? "f" : "");
+  const Registers args = {in[1], x};
+  return Narrow(e, op, CallOnce(e, absl::StrCat("tile.", full), x->getType(), args, [&](Operands a) {
+                  return Call(e, Declare(e, full, x->getType(), a), a);
+                }));
+}
+Value* EmitJn(Emitter& e, const ir::Op& op, Operands in) { return OfOrder(e, op, "jn", in); }
+Value* EmitYn(Emitter& e, const ir::Op& op, Operands in) { return OfOrder(e, op, "yn", in); }
 
 // a^n by pow. An exponent of more than 24 bits is no float, and would lose whether it is odd: then in double.
 Value* EmitFpowi(Emitter& e, const ir::Op& op, Operands in) {
