@@ -35,7 +35,7 @@ struct Predicate {
   enum class Kind : uint8_t { kDivBy, kBounded, kSameElements };
   Kind kind = Kind::kDivBy;
   uint64_t divisor = 1;                 // div_by
-  std::optional<int64_t> every, along;  // div_by
+  std::optional<int64_t> every, along;  // div_by; `along` of bounded: the elements are indices along this dimension
   std::optional<int64_t> lower, upper;  // bounded, both ends included
   absl::Span<const int64_t> groups;     // same_elements
 };

@@ -240,7 +240,8 @@ bool Parser::ParsePredicate(Predicate* p) {
   if (Accept("bounded")) {
     p->kind = Predicate::Kind::kBounded;
     return Expect("<", "after bounded") && ParseBound(&p->lower) && Expect(",", "between the bounds") &&
-           ParseBound(&p->upper) && Expect(">", "behind the bounds");
+           ParseBound(&p->upper) && (!Accept("along") || ParseInt(&p->along.emplace())) &&
+           Expect(">", "behind the bounds");
   }
   if (Accept("same_elements")) {
     p->kind = Predicate::Kind::kSameElements;

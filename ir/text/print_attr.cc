@@ -34,7 +34,9 @@ std::string PredicateText(const Predicate& p) {
     case Predicate::Kind::kDivBy:
       return absl::StrCat("div_by<", p.divisor, p.every ? absl::StrCat(", every ", *p.every) : "",
                           p.along ? absl::StrCat(p.every ? " along " : ", along ", *p.along) : "", ">");
-    case Predicate::Kind::kBounded: return absl::StrCat("bounded<", bound(p.lower), ", ", bound(p.upper), ">");
+    case Predicate::Kind::kBounded:
+      return absl::StrCat("bounded<", bound(p.lower), ", ", bound(p.upper),
+                          p.along ? absl::StrCat(" along ", *p.along) : "", ">");
     case Predicate::Kind::kSameElements: return absl::StrCat("same_elements<[", absl::StrJoin(p.groups, ", "), "]>");
   }
   return "?";

@@ -74,6 +74,11 @@ void CheckBounded(OpCheck& c, const Predicate& p, Type t) {
     return absl::StrCat("bounded<", p.lower ? absl::StrCat(*p.lower) : "?", ", ",
                         p.upper ? absl::StrCat(*p.upper) : "?", "> of elements from ", least, " to ", most);
   });
+  if (!p.along) return;
+  const bool index = *p.along >= 0 && *p.along < std::max(1, t.rank()) && p.lower == 0 && p.upper;
+  c.Require(index, Rule::kAssumeBounds, [&] {
+    return absl::StrCat("along ", *p.along, " wants bounds from 0 to a number, and a dimension of ", t.ToString());
+  });
 }
 
 void CheckSameElements(OpCheck& c, const Predicate& p, Type t) {

@@ -168,6 +168,10 @@ bool CheckBounded(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, c
     const int64_t v = r.Signed(i);
     if ((!p.lower || v >= *p.lower) && (!p.upper || v <= *p.upper)) continue;
     if (Poison::OriginOf(b, shadow, place, i * place.run) != 0) continue;
+    if (t.elem() == Elem::kI1 && p.lower == -1) {
+      Broken(b, *o.op, absl::StrCat(ElementText(t, i * place.run), "the condition that is assumed is false"));
+      return false;
+    }
     Broken(b, *o.op,
            absl::StrCat(ElementText(t, i * place.run), v, " is outside of [", p.lower ? absl::StrCat(*p.lower) : "?",
                         ", ", p.upper ? absl::StrCat(*p.upper) : "?", "]"));
@@ -223,6 +227,7 @@ bool IsOfUnusedStride(const Op& assume) {
 
 bool CheckAssume(BlockState& b, const OpPlaces& o, const FrameShadow& shadow) {
   const ir::Predicate& p = ir::AssumeOp(o.op).predicate();
+  if (p.kind == ir::Predicate::Kind::kBounded && p.along) return true;  // the instruction itself looks at it
   switch (p.kind) {
     case ir::Predicate::Kind::kDivBy: return CheckDivBy(b, o, shadow, p);
     case ir::Predicate::Kind::kBounded: return CheckBounded(b, o, shadow, p);
