@@ -107,6 +107,7 @@ TtType TtirParser::ParseShaped(int depth) {
 
 TtType TtirParser::ParseBang(int depth) {
   const absl::string_view name = ExpectText(Tok::kBang, "a type");
+  if (const auto alias = type_aliases_.find(name); alias != type_aliases_.end()) return alias->second;
   if (!Is("<")) return {};
   TtType t;
   if (name == "tt.ptr") {
@@ -179,9 +180,9 @@ std::vector<TtType> TtirParser::ParseTypes() {
 
 // --- attributes -------------------------------------------------------------------------------------------------------
 
-// `name = value, …` or `name` (a flag) up to the closing bracket.
+// `name = value, …` or `name` (a flag) up to the closing bracket; none: one of them.
 void TtirParser::ParseAttrs(absl::string_view close, std::vector<Attribute>* out) {
-  while (!failed_ && !Take(close)) {
+  while (!failed_ && (close.empty() || !Take(close))) {
     Attribute a;
     a.name = Is(Tok::kString) ? ExpectText(Tok::kString, "a name") : ExpectText(Tok::kWord, "the name of an attribute");
     if (Take("=")) ParseAttrValue(&a, 0);
@@ -189,6 +190,7 @@ void TtirParser::ParseAttrs(absl::string_view close, std::vector<Attribute>* out
       Fail(absl::StrCat("more than ", kMaxListItems, " attributes"), "", "ttir.limit");
     }
     out->push_back(std::move(a));
+    if (close.empty()) return;
     if (!Take(",") && !Is(close)) Expect(close);
   }
 }
@@ -270,7 +272,13 @@ void TtirParser::ParseAttrValue(Attribute* a, int depth, bool typed) {
     SkipBrackets();
   } else if (Is(Tok::kWord) || Is(Tok::kAlias) || Is(Tok::kBang) || Is(Tok::kFloat) || Is(Tok::kSymbol)) {
     if (Is("true") || Is("false")) a->ints = {Is("true")};
+    const auto alias = Is(Tok::kAlias) ? attr_aliases_.find(token_.text) : attr_aliases_.end();
     Advance();
+    if (alias != attr_aliases_.end()) {
+      const absl::string_view name = a->name;
+      *a = alias->second;
+      a->name = name;
+    }
     if (Is("<")) SkipBrackets();  // dense<…>, #tt.x<…>
   } else {
     Fail("expected the value of an attribute here");
@@ -345,7 +353,7 @@ LocRef TtirParser::ParseLocBody(int depth) {
   return AddLoc(loc);
 }
 
-// `#loc3 = loc(…)`; what other aliases stand for is not needed.
+// `#loc3 = loc(…)`, `#attr = 16 : i32`
 void TtirParser::ParseAlias() {
   const absl::string_view name = ExpectText(Tok::kAlias, "an alias");
   Expect("=");
@@ -354,8 +362,14 @@ void TtirParser::ParseAlias() {
     tree_->aliases[name] = ParseLoc();
     return;
   }
-  Attribute ignored;
-  ParseAttrValue(&ignored, 0);
+  ParseAttrValue(&attr_aliases_[name], 0);
+}
+
+// `!tensor = tensor<16xf32>`
+void TtirParser::ParseTypeAlias() {
+  const absl::string_view name = ExpectText(Tok::kBang, "an alias");
+  Expect("=");
+  type_aliases_[name] = ParseType();
 }
 
 }  // namespace tile::ir::ttir

@@ -1,6 +1,7 @@
 #include "ir/ttir/parser.h"
 
 #include "absl/strings/numbers.h"
+#include "ir/ttir/generic.h"
 #include "ir/ttir/parser_internal.h"
 
 namespace tile::ir::ttir {
@@ -15,11 +16,77 @@ bool TtirParser::Parse() {
       ParseModule(0);
     } else if (Is("tt.func")) {
       ParseFunction();
+    } else if (Is(Tok::kBang)) {
+      ParseTypeAlias();
+    } else if (Is(Tok::kString)) {
+      ParseGenericTop(0);
     } else {
       Fail("expected `module`, `tt.func` or a location here", "pass what Triton calls `ttir` (kernel.asm[\"ttir\"])");
     }
   }
   return !failed_;
+}
+
+// "builtin.module"() ({ … }) : () -> (), or "tt.func"() <{…}> ({ … }) : () -> ()
+void TtirParser::ParseGenericTop(int depth) {
+  if (depth > 1) {
+    Fail("a module in a module");
+    return;
+  }
+  Node n;
+  n.pos = token_.pos;
+  const absl::string_view name = token_.text;
+  if (name == "tt.func") {
+    ParseGeneric(&n, 0);
+    ParseTail(&n);
+    for (NodeRegion& r : n.regions) {
+      for (size_t i = 0; i < r.blocks[0].args.size() && i < argument_attrs_.size(); ++i) {
+        r.blocks[0].args[i].attrs = argument_attrs_[i];
+      }
+      if (r.blocks[0].ops.empty()) n.regions.clear();  // a declaration
+      break;
+    }
+    argument_attrs_.clear();
+    n.symbol = n.word("sym_name");
+    n.words.push_back(n.word("sym_visibility", "public"));
+    n.outputs = std::move(function_results_);
+    function_results_.clear();
+    n.types.clear();
+    if (n.symbol.empty()) Fail("this function has no name");
+    AddFunction(std::move(n));
+    return;
+  }
+  if (name != "builtin.module") {
+    Fail("expected a module or a function here");
+    return;
+  }
+  Advance();
+  Expect("(");
+  Expect(")");
+  if (Take("<")) {
+    SkipBrackets();
+    Expect(">");
+  }
+  Expect("(");
+  Expect("{");
+  if (Is(Tok::kBlock)) {
+    Advance();
+    Expect(":");
+  }
+  while (!failed_ && !Is("}")) {
+    if (!Is(Tok::kString)) Fail("expected a function here");
+    ParseGenericTop(depth + 1);
+  }
+  Expect("}");
+  Expect(")");
+  ParseTail(&n);
+}
+
+void TtirParser::AddFunction(Node f) {
+  if (static_cast<int64_t>(tree_->functions.size()) >= kMaxFunctions) {
+    Fail(absl::StrCat("more than ", kMaxFunctions, " functions"), "", "ttir.limit");
+  }
+  tree_->functions.push_back(std::move(f));
 }
 
 void TtirParser::ParseModule(int depth) {
@@ -84,10 +151,7 @@ void TtirParser::ParseFunction() {
     f.regions.push_back(ParseRegion(0, std::move(args)));
   }
   ParseTail(&f);
-  if (static_cast<int64_t>(tree_->functions.size()) >= kMaxFunctions) {
-    Fail(absl::StrCat("more than ", kMaxFunctions, " functions"), "", "ttir.limit");
-  }
-  tree_->functions.push_back(std::move(f));
+  AddFunction(std::move(f));
 }
 
 // --- regions ----------------------------------------------------------------------------------------------------------
@@ -154,7 +218,8 @@ void TtirParser::ParseOp(std::vector<Node>* ops, int depth) {
   Node n;
   n.pos = token_.pos;
   if (Is(Tok::kValue)) ParseResults(&n);
-  if (Is(Tok::kString)) {
+  const bool generic = Is(Tok::kString);
+  if (generic) {
     ParseGeneric(&n, depth);
   } else {
     n.name = ExpectText(Tok::kWord, "an operation");
@@ -171,6 +236,7 @@ void TtirParser::ParseOp(std::vector<Node>* ops, int depth) {
     }
   }
   ParseTail(&n);
+  if (generic && !failed_) ToPretty(&n);
   if (static_cast<int64_t>(n.operands.size()) > kMaxOperands) {
     Fail(absl::StrCat("more than ", kMaxOperands, " operands"), "", "ttir.limit");
   }
@@ -213,8 +279,7 @@ void TtirParser::ParseGeneric(Node* n, int depth) {
     Expect("]");
   }
   if (Take("<")) {
-    Expect("{");
-    ParseAttrs("}", &n->attrs);
+    ParseProperties(n);
     Expect(">");
   }
   if (Take("(")) {
@@ -223,6 +288,50 @@ void TtirParser::ParseGeneric(Node* n, int depth) {
     } while (Take(","));
     Expect(")");
   }
+  if (Is("{") && !token_.first_on_line) ParseProperties(n);  // before MLIR had properties: of all attributes
+}
+
+// {name = value, …}; of a constant and a function some values are more than attributes.
+void TtirParser::ParseProperties(Node* n) {
+  Expect("{");
+  const bool is_function = n->name == "tt.func";
+  while (!failed_ && !Is("}")) {
+    if (n->name == "arith.constant" && Is("value")) {
+      Advance();
+      Expect("=");
+      ParseConstant(n);
+      if (Take(":")) ParseType();
+    } else if (is_function && Is("function_type")) {
+      Advance();
+      Expect("=");
+      ParseTypes();
+      Expect("->");
+      function_results_ = Is("(") ? ParseTypes() : std::vector<TtType>{ParseType()};
+    } else if (is_function && Is("arg_attrs")) {
+      Advance();
+      Expect("=");
+      ParseArgumentAttrs();
+    } else {
+      ParseAttrs("", &n->attrs);
+    }
+    if (!Take(",") && !Is("}")) Expect("}");
+  }
+  Expect("}");
+}
+
+// [{tt.divisibility = 16 : i32}, {}, …]
+void TtirParser::ParseArgumentAttrs() {
+  Expect("[");
+  while (!failed_ && !Is("]")) {
+    argument_attrs_.emplace_back();
+    Expect("{");
+    ParseAttrs("}", &argument_attrs_.back());
+    if (static_cast<int64_t>(argument_attrs_.size()) > kMaxArguments) {
+      Fail(absl::StrCat("more than ", kMaxArguments, " arguments"), "", "ttir.limit");
+    }
+    if (!Take(",")) break;
+  }
+  Expect("]");
 }
 
 Successor TtirParser::ParseSuccessor() {

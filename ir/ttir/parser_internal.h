@@ -53,6 +53,7 @@ class TtirParser {
   LocRef ParseLocBody(int depth);
   LocRef AddLoc(Location loc);
   void ParseAlias();
+  void ParseTypeAlias();
 
   // --- operations (parser.cc) ---
   void ParseModule(int depth);
@@ -60,6 +61,10 @@ class TtirParser {
   void ParseOp(std::vector<Node>* ops, int depth);
   void ParseResults(Node* n);
   void ParseGeneric(Node* n, int depth);
+  void ParseGenericTop(int depth);
+  void ParseProperties(Node* n);
+  void ParseArgumentAttrs();
+  void AddFunction(Node f);
   void ParsePretty(Node* n);
   void ParsePrettyItem(Node* n);
   void ParseConstant(Node* n);
@@ -86,6 +91,10 @@ class TtirParser {
   Diagnostics* diags_;
   bool failed_ = false;
   int64_t num_ops_ = 0;
+  std::vector<std::vector<Attribute>> argument_attrs_;  // of the function at hand, in generic form
+  std::vector<TtType> function_results_;
+  absl::flat_hash_map<absl::string_view, Attribute> attr_aliases_;
+  absl::flat_hash_map<absl::string_view, TtType> type_aliases_;
 };
 
 }  // namespace tile::ir::ttir

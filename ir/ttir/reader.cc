@@ -19,6 +19,7 @@ std::string ModuleName(absl::string_view file) {
 bool LooksLikeTtir(absl::string_view text) {
   for (size_t at = text.find("tt.func"); at != absl::string_view::npos; at = text.find("tt.func", at + 1)) {
     size_t begin = at;
+    if (begin > 0 && text[begin - 1] == '"') --begin;  // in generic form
     while (begin > 0 && (text[begin - 1] == ' ' || text[begin - 1] == '\t')) --begin;
     if (begin == 0 || text[begin - 1] == '\n') return true;
   }

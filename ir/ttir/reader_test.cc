@@ -222,6 +222,33 @@ TEST(Ttir, ProductsAreContracted) {
 
 // --- order ------------------------------------------------------------------------------------------------------------
 
+TEST(TtirGeneric, AliasesOfTypesAndAttributes) {
+  const auto m = Read(
+      "!row = tensor<8xi32>\n#end = 8 : i32\n\"builtin.module\"() ({\n  \"tt.func\"() <{function_type = (i32) -> (), sym_name = "
+      "\"k\", sym_visibility = \"public\", arg_attrs = [{tt.divisibility = 16 : i32}]}> ({\n  ^bb0(%n: i32):\n"
+      "    %i = \"tt.make_range\"() <{end = #end, start = 0 : i32}> : () -> !row\n"
+      "    %c = \"arith.constant\"() {value = dense<3> : tensor<8xi32>} : () -> !row\n"
+      "    %l = \"arith.cmpi\"(%i, %c) <{predicate = 2 : i64}> : (!row, !row) -> tensor<8xi1>\n"
+      "    \"tt.return\"() : () -> ()\n  }) : () -> ()\n}) : () -> ()\n");
+  EXPECT_EQ(CmpIOp(AllOf(*m, Opcode::kCmpI)[0]).predicate(), ComparisonPredicate::kLessThan);
+  EXPECT_EQ(AllOf(*m, Opcode::kAssume).size(), 1u);
+}
+
+TEST(TtirGeneric, SaysWhatIsWrong) {
+  const std::string begin = "\"builtin.module\"() ({\n  \"tt.func\"() <{";
+  const std::string end = "}> ({\n    \"tt.return\"() : () -> ()\n  }) : () -> ()\n}) : () -> ()\n";
+  const std::pair<std::string, std::string> rows[] = {
+      {"function_type = () -> ()", "error[ttir.syntax]: this function has no name"},
+      {"function_type = () -> (), sym_name = \"k\", arg_attrs = [3]", "error[ttir.syntax]: expected `{` here"},
+      {"function_type = 3, sym_name = \"k\"", "error[ttir.syntax]: expected a type here"},
+  };
+  for (const auto& [attributes, message] : rows) {
+    EXPECT_TRUE(absl::StrContains(ErrorOf(begin + attributes + end), message)) << ErrorOf(begin + attributes + end);
+  }
+  EXPECT_TRUE(LooksLikeTtir("\"builtin.module\"() ({\n  \"tt.func\"() ({"));
+  EXPECT_TRUE(absl::StrContains(ErrorOf("\"tt.load\"() : () -> ()"), "expected a module or a function here"));
+}
+
 TEST(TtirOrder, LoadsWaitForStoresAndNotForLoads) {
   const auto m =
       Read(Kernel("    %a = tt.load %p : !tt.ptr<f32>\n    %b = tt.load %p : !tt.ptr<f32>\n"
