@@ -222,6 +222,16 @@ TEST(Ttir, ProductsAreContracted) {
 
 // --- order ------------------------------------------------------------------------------------------------------------
 
+// Where PTX wants a number, an operand that is the same number everywhere may stand.
+TEST(Ttir, TablesMayBeOperands) {
+  const auto m = Read(Kernel(
+      "    %t = arith.constant 192 : i32\n"
+      "    %a = tt.elementwise_inline_asm \"lop3.b32 $0, $1, $2, 0, $3;\" {constraints = \"=r,r,r,n\"} %n, %n, %t "
+      ": i32, i32, i32 -> i32\n"
+      "    %q = tt.bitcast %p : !tt.ptr<f32> -> !tt.ptr<i32>\n    tt.store %q, %a : !tt.ptr<i32>\n"));
+  EXPECT_FALSE(AllOf(*m, Opcode::kAndi).empty());
+}
+
 TEST(TtirGeneric, AliasesOfTypesAndAttributes) {
   const auto m = Read(
       "!row = tensor<8xi32>\n#end = 8 : i32\n\"builtin.module\"() ({\n  \"tt.func\"() <{function_type = (i32) -> (), sym_name = "
@@ -393,6 +403,14 @@ TEST(TtirErrors, SayWhatIsWrong) {
        "error[ttir.unsupported]: tt.elementwise_inline_asm has the instruction vadd.s32 $0, $1"},
       {"    %a = tt.elementwise_inline_asm \"add.s32 $0, $9, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
        "has the instruction add.s32 $0, $9, $1"},
+      {"    %a = tt.elementwise_inline_asm \"lop3.b32 $0, $1, $1, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "has the instruction lop3.b32 $0, $1, $1, $1, $1"},
+      {"    %a = tt.elementwise_inline_asm \"add.cc.u32 $0, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "has the instruction add.cc.u32 $0, $1, $1"},
+      {"    %a = tt.elementwise_inline_asm \"prmt.b32.rc8 $0, $1, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "has the instruction prmt.b32.rc8 $0, $1, $1, $1"},
+      {"    %a = tt.elementwise_inline_asm \"cvt.rn.e4m3x2.f32 $0, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "has the instruction cvt.rn.e4m3x2.f32 $0, $1, $1"},
       {"    %a = tt.elementwise_inline_asm \"@p\" {constraints = \"=r,r\"} %n : i32 -> i32\n", "has \"@p\""},
       {"    %a = tt.elementwise_inline_asm \"\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
        "leaves a result without a value"},
@@ -414,6 +432,12 @@ TEST(TtirErrors, SayWhatIsWrong) {
        "error[ttir.unsupported]: tt.atomic_poll gives up"},
       {"    %a = tt.extern_elementwise %n {symbol = \"__nv_brevf\"} : (i32) -> i32\n",
        "error[ttir.unsupported]: tt.extern"},
+      {"    %a = tt.extern_elementwise %n {symbol = \"__nv_float2int_rd\"} : (i32) -> i32\n",
+       "calls __nv_float2int_rd, which"},
+      {"    %a = tt.extern_elementwise %n, %n {symbol = \"__nv_popc\"} : (i32, i32) -> i32\n",
+       "calls __nv_popc, which"},
+      {"    %a = tt.extern_elementwise %n {symbol = \"__nv_int2float_rx\"} : (i32) -> f32\n",
+       "calls __nv_int2float_rx, which"},
       {"    scf.yield %n : i32\n", "error[ttir.syntax]: scf.yield does not stand at the end of its region"},
       {"    %a = \"tt.reduce\"(%n) <{axis = 0 : i32}> ({\n    ^bb0(%x: i32, %y: i32):\n      tt.reduce.return %x : i32\n"
        "    }) : (i32) -> i32\n",

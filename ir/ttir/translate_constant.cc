@@ -1,16 +1,31 @@
 // Constants, indices of the grid, assertions.
 
 #include <cmath>
+#include <cstring>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ir/bits.h"
 #include "ir/limits.h"
+#include "ir/op_views.h"
 #include "ir/text/number.h"
 #include "ir/ttir/lexer.h"
 #include "ir/ttir/translator.h"
 
 namespace tile::ir::ttir {
+
+std::optional<int64_t> IntegerIn(const Value* v) {
+  constexpr int kDepth = 32;
+  for (int i = 0; i < kDepth && v->def() != nullptr && (BroadcastOp::Is(v->def()) || ReshapeOp::Is(v->def())); ++i) {
+    v = v->def()->operand(0);
+  }
+  const auto constant = DefAs<ConstantOp>(v);
+  if (!constant || !IsInt(v->type().elem()) || !constant->value().splat) return std::nullopt;
+  uint64_t n = 0;
+  std::memcpy(&n, constant->value().bytes.data(), static_cast<size_t>(StorageBytes(v->type().elem())));
+  return SignExtend(n, ElemInfoOf(v->type().elem()).bits);
+}
 
 // The elements of an arith.constant.
 bool Translator::Dense(const Node& n, Type t) {

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ir/ttir/bits.h"
 #include "ir/ttir/translator.h"
 
 namespace tile::ir::ttir {
@@ -75,7 +76,9 @@ bool Translator::Convert(const Node& n, const OpRow& row) {
   if (GetOp(row.op)->format->attr_index("signedness") >= 0) {
     attrs.push_back({"signedness", Attr::Enum(row.variant == 1 ? Signedness::kSigned : Signedness::kUnsigned)});
   }
-  return Define(n, Create(row.op, {tile(0)}, t, attrs));
+  Value* result = Create(row.op, {tile(0)}, t, attrs);
+  if (row.op == Opcode::kPtrToInt) operands_of_[result] = n.operands[0];
+  return Define(n, result);
 }
 
 bool Translator::ConvertFloat(const Node& n, const OpRow&) {
@@ -183,22 +186,11 @@ bool Translator::SelectValue(const Node& n, const OpRow&) {
 
 // --- made of several --------------------------------------------------------------------------------------------------
 
-// Of a negative factor the unsigned product counts the other one 2^n times too much.
-Value* Translator::MultiplyHigh(Value* x, Value* y) {
-  Value* zero = ops::Integer(b_, x->type(), 0);
-  const auto if_negative = [&](Value* of, Value* value) {
-    Value* negative = ops::CmpI(b_, ComparisonPredicate::kLessThan, of, zero, Signedness::kSigned);
-    return ops::Select(b_, negative, value, zero);
-  };
-  Value* high = ops::Mulhii(b_, x, y);
-  return ops::Subi(b_, ops::Subi(b_, high, if_negative(x, y)), if_negative(y, x));
-}
-
 // Low and high half of the product.
 bool Translator::MultiplyWide(const Node& n, const OpRow& row) {
   Value *x = tile(0), *y = tile(1);
   if (!IsInt(x->type().elem()) || y->type() != x->type()) return WrongType(n, "multiplies integers of one type");
-  Value* high = row.variant == 1 ? MultiplyHigh(x, y) : ops::Mulhii(b_, x, y);
+  Value* high = row.variant == 1 ? MultiplyHigh(b_, x, y) : ops::Mulhii(b_, x, y);
   return Define(n, {TileVal(ops::Muli(b_, x, y)), TileVal(high)});
 }
 

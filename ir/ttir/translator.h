@@ -7,12 +7,14 @@
 #define TILE_IR_TTIR_TRANSLATOR_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "ir/diagnostic.h"
+#include "ir/op_views.h"
 #include "ir/ops.h"
 #include "ir/ttir/order.h"
 #include "ir/ttir/places.h"
@@ -36,6 +38,9 @@ struct OpRow {
 const OpRow* FindTtirOp(absl::string_view name);
 // The mathematical operation that MLIR and libdevice call by its mnemonic, as nearly all are: "sin". Null if there is none.
 const OpInfo* SameMathOp(absl::string_view name);
+
+// The number that every element of a constant tile of integers is, also of one that is spread from it.
+std::optional<int64_t> IntegerIn(const Value* v);
 
 // A value of TTIR.
 struct Val {
@@ -212,6 +217,7 @@ class Translator {
 
   // --- promises (translate_promise.cc) ---
   static bool IsStartOfBlock(const Value* x, const Value* y);
+  bool AssumeDivisible(const RemiOp& rem);
   void TakeHints(const Node& n);
   void PromiseOfDescriptor(Val* v);
   // From here on the name means another value, if it still means this one.
@@ -258,15 +264,12 @@ class Translator {
   Value* BroadcastTo(Value* v, absl::Span<const int64_t> shape);  // same rank, or a scalar
   Value* ToI64(Value* v);
   Value* Create(Opcode op, const std::vector<Value*>& operands, Type result, const Builder::NamedAttrs& attrs = {});
+  Value* IndexAlong(Value* index, int64_t axis, int64_t size);  // (translate_shape.cc)
   // 0, 1, … along dimension d of a tile of this shape, as i64.
   Value* Along(absl::Span<const int64_t> shape, int d);
   // A call of one of ours for each element, with the attributes that `variant` stands for.
   Value* Elements(Opcode op, const std::vector<Value*>& operands, int variant);
   bool Dense(const Node& n, Type t);
-  Value* CallLibdevice(absl::string_view name, const std::vector<Value*>& x, Type t);
-  Value* CallIntegerFunction(absl::string_view name, const std::vector<Value*>& x, Type t);
-  Value* MultiplyHigh(Value* x, Value* y);  // of signed integers (translate_elementwise.cc)
-  Value* AsAnswer(Value* x, Type t);
   // An operand of a scaled product as 16-bit floats (translate_dot.cc).
   struct Scaled {
     absl::string_view format;
@@ -310,7 +313,7 @@ class Translator {
   std::vector<Undo> undo_;
   absl::flat_hash_set<const Op*> contractible_;  // products and sums of the program itself (contract.h)
   absl::flat_hash_map<const Value*, ValueRef>
-      operands_of_;  // of comparisons and remainders: the name of the first operand
+      operands_of_;  // of comparisons, remainders and pointers as integers: the name of the first operand
   Blocks blocks_;    // of the function or mapped region at hand
   absl::flat_hash_map<absl::string_view, const Node*> functions_;
   absl::flat_hash_map<absl::string_view, Effect> effects_;  // of functions that are called

@@ -8,6 +8,8 @@ import dataclasses
 
 import numpy as np
 
+import library_calls
+
 
 @dataclasses.dataclass
 class Call:
@@ -355,6 +357,10 @@ CALLS = {
     "libdevice": [
         Call(dict(x=_X[:8] / 8), dict(out=(np.tanh(_X[:8] / 8.0) + np.power(_X[:8] / 8.0 + 3, _X[:8] / 8.0)).astype(np.float32)), ulp=8)
     ],
+    "library_bits": [Call(*library_calls.bits())],
+    "library_conversions": [Call(*library_calls.conversions())],
+    "library_special": [Call(*library_calls.special(), ulp=32)],
+    "instructions": [Call(*library_calls.instructions())],
     "report": [Call(dict(x=[7], n=3), dict(x=[7]), printed=_report())],
     "prints": _prints(),
     "dropout": _dropout(),

@@ -423,6 +423,109 @@ def assembly(x, y, z, h, w, B: tl.constexpr):
 
 
 @triton.jit
+def library_bits(x, y, z, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    a = tl.load(x + i)
+    b = tl.load(y + i)
+    c = tl.load(z + i)
+    w = (a.to(tl.int64) << 20) ^ b
+    tl.store(out + i, cuda.clz(a) + 64 * cuda.popc(a) + 4096 * cuda.ffs(a))
+    tl.store(out + B + i, cuda.clz(w) + 128 * cuda.popc(w) + 16384 * cuda.ffs(w))
+    tl.store(out + 2 * B + i, cuda.brev(a))
+    tl.store(out + 3 * B + i, (cuda.brev(w) >> 32).to(tl.int32) ^ cuda.brev(w).to(tl.int32))
+    tl.store(out + 4 * B + i, cuda.byte_perm(a, b, c))
+    tl.store(out + 5 * B + i, cuda.mul24(a, b) ^ cuda.mulhi(a, b))
+    tl.store(out + 6 * B + i, cuda.sad(a, b, c.to(tl.uint32)))
+    tl.store(out + 7 * B + i, cuda.hadd(a, b) ^ cuda.rhadd(b, c))
+
+
+@triton.jit
+def library_conversions(x, n, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    k = tl.load(n + i)
+    d = v.to(tl.float64) * 1.0000000001
+    w = k.to(tl.int64) * 1234567891
+    tl.store(out + i, cuda.float2int_rn(v) + 1000 * cuda.float2int_rd(v))
+    tl.store(out + B + i, cuda.float2int_ru(v) - 1000 * cuda.float2uint_rz(v))
+    tl.store(out + 2 * B + i, cuda.double2int_rd(d) ^ cuda.double2ll_ru(d).to(tl.int32))
+    tl.store(out + 3 * B + i, cuda.float_as_int(cuda.int2float_rz(k)) ^ cuda.float_as_int(cuda.int2float_ru(k)))
+    tl.store(out + 4 * B + i, cuda.float_as_int(cuda.ll2float_rd(w)) ^ cuda.double2hiint(cuda.ll2double_ru(w)))
+    tl.store(out + 5 * B + i, cuda.float_as_int(cuda.double2float_rd(d)) ^ cuda.double2loint(d))
+    tl.store(out + 6 * B + i, cuda.ilogb(v) + 1000 * cuda.llround(v).to(tl.int32))
+    tl.store(out + 7 * B + i, cuda.float_as_int(cuda.nextafter(v, 0.0)) ^ cuda.float_as_int(cuda.logb(v)))
+
+
+@triton.jit
+def library_special(x, y, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    p = tl.load(x + i)
+    v = tl.load(y + i)
+    tl.store(out + i, cuda.erfinv(p))
+    tl.store(out + B + i, cuda.erfcinv(p))
+    tl.store(out + 2 * B + i, cuda.erfc(v))
+    tl.store(out + 3 * B + i, cuda.erfcx(v))
+    tl.store(out + 4 * B + i, cuda.normcdf(v - 4.0))
+    tl.store(out + 5 * B + i, cuda.normcdfinv(p))
+    tl.store(out + 6 * B + i, cuda.lgamma(v + 2.5))
+    tl.store(out + 7 * B + i, cuda.tgamma(v + 0.125))
+    tl.store(out + 8 * B + i, cuda.j0(p) + cuda.j1(p))
+    tl.store(out + 9 * B + i, cuda.y0(p) + cuda.y1(p))
+    tl.store(out + 10 * B + i, cuda.cyl_bessel_i0(v) + cuda.cyl_bessel_i1(v))
+    tl.store(out + 11 * B + i, cuda.jn(i % 4, v + 4.0))
+    tl.store(out + 12 * B + i, cuda.yn(i % 4, p))
+    tl.store(out + 13 * B + i, cuda.sinpi(p) + cuda.cospi(p / 2))
+    tl.store(out + 14 * B + i, cuda.remainder(v, 0.75) + cuda.rcbrt(v) + cuda.rhypot(v, p))
+    tl.store(out + 15 * B + i, cuda.norm4d(v, p, v, p) + cuda.rnorm3d(p, v, p))
+
+
+@triton.jit
+def instructions(x, y, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    a = tl.load(x + i)
+    b = tl.load(y + i)
+    choose: tl.constexpr = 0xCA
+    r = tl.inline_asm_elementwise("lop3.b32 $0, $1, $2, $3, $4;", "=r,r,r,r,n", [a, b, a + b, choose], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + i, r)
+    r = tl.inline_asm_elementwise("""{ .reg .u32 t<3>;
+        popc.b32 t0, $1;
+        clz.b32 t1, $2;
+        brev.b32 t2, $1;
+        bfe.s32 $0, $2, 4, 9;
+        bfi.b32 $0, t0, $0, 12, 6;
+        mad.lo.s32 $0, t1, 65536, $0;
+        xor.b32 $0, $0, t2;
+        }""", "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + B + i, r)
+    r = tl.inline_asm_elementwise("""{ .reg .pred p, q; .reg .u32 t;
+        prmt.b32 t, $1, $2, $2;
+        setp.lt.s32 p, $1, $2;
+        setp.gt.and.s32 q, $2, 0, p;
+        selp.b32 $0, t, $1, q;
+        sad.s32 $0, $0, $2, 7;
+        slct.s32.s32 $0, $0, t, $1;
+        mul.hi.s32 t, $1, $2;
+        add.sat.s32 $0, $0, t;
+        dp4a.s32.u32 $0, $1, $2, $0;
+        bfind.u32 t, $2;
+        add.s32 $0, $0, t;
+        }""", "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 2 * B + i, r)
+    v = a.to(tl.float32) / 65536.0
+    r = tl.inline_asm_elementwise("""{ .reg .b16 s, e; .reg .b32 h;
+        cvt.rn.satfinite.e4m3x2.f32 s, $1, $2;
+        cvt.rn.f16x2.e4m3x2 h, s;
+        cvt.rn.satfinite.e5m2x2.f32 e, $2, $1;
+        fma.rn.relu.f16x2 h, h, h, h;
+        mov.b32 $0, {s, e};
+        xor.b32 $0, $0, h;
+        cvt.rn.bf16x2.f32 h, $1, $2;
+        add.u32 $0, $0, h;
+        }""", "=&r,f,f", [v, b.to(tl.float32)], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 3 * B + i, r)
+
+
+@triton.jit
 def mathematics(x, y, k, out, B: tl.constexpr):
     i = tl.arange(0, B)
     v = tl.load(x + i)
@@ -566,6 +669,10 @@ DUMPS = {
     "table": (table, dict(x="*i64", out="*i64"), dict(B=4)),
     "assembly": (assembly, dict(x=F, y=F, z=J, h=H, w="*i8"), dict(B=8)),
     "mathematics": (mathematics, dict(x=F, y=F, k=J, out=F), dict(B=8)),
+    "library_bits": (library_bits, dict(x=J, y=J, z=J, out=J), dict(B=8)),
+    "library_conversions": (library_conversions, dict(x=F, n=J, out=J), dict(B=8)),
+    "library_special": (library_special, dict(x=F, y=F, out=F), dict(B=8)),
+    "instructions": (instructions, dict(x=J, y=J, out=J), dict(B=8)),
     "flags": (flags, dict(x=J, y=J), dict(B=4)),
     "overlap": (overlap, dict(x=J, y=J), {}),
     "views_meet": (views_meet, dict(x=J, y=J, n=N), dict(B=4)),

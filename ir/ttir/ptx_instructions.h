@@ -1,0 +1,72 @@
+// What the instructions of inline PTX compute, on registers that are tiles of rank 1.
+//
+//   PtxType t = PtxTypeOf("f16x2");
+//   Value* v = MakePtx({b, {"fma", "rn", "f16"}, t, {x, y, z}});     // null: not with these words, types or operands
+//
+// A row of the table in ptx_instructions.cc says for each instruction which words it may have: one that is not there is refused, as it
+// may mean something else. `cvt` is in ptx_convert.cc; what reads and writes registers, in translate_asm.cc.
+#ifndef TILE_IR_TTIR_PTX_INSTRUCTIONS_H_
+#define TILE_IR_TTIR_PTX_INSTRUCTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ir/ops.h"
+
+namespace tile::ir::ttir {
+
+// The type of an instruction: `f32`, `u16`, `b64`, `pred`, `f16x2`, `e4m3x2`.
+struct PtxType {
+  char kind = 0;  // f, s, u, b, p; m: floats of 8 or 4 bits, which only cvt knows; 0: unknown
+  int bits = 0;
+  Elem elem = Elem::kI32;  // of a float; else the integer of as many bits
+  bool pair = false;       // two of them in a register
+};
+PtxType PtxTypeOf(absl::string_view word);
+Elem PtxIntOf(int bits);
+
+// One instruction at work: its words, its type and its operands, read as that type.
+struct PtxWork {
+  Builder& b;
+  const std::vector<std::string>& words;
+  PtxType type;
+  std::vector<Value*> x;
+
+  bool has(absl::string_view word) const {
+    for (size_t i = 1; i < words.size(); ++i) {
+      if (words[i] == word) return true;
+    }
+    return false;
+  }
+  bool is_float() const { return type.kind == 'f'; }
+  bool ftz() const { return has("ftz") && type.elem == Elem::kF32; }
+  Signedness sign() const { return type.kind == 's' ? Signedness::kSigned : Signedness::kUnsigned; }
+  Rounding rounding() const {
+    return has("rz")   ? Rounding::kZero
+           : has("rm") ? Rounding::kNegativeInf
+           : has("rp") ? Rounding::kPositiveInf
+                       : Rounding::kNearestEven;
+  }
+  Type TileOf(Elem e) const { return b.types().Tile(Element::Number(e), x[0]->type().shape()); }
+  Value* Int(int64_t v) const { return ops::Integer(b, x[0]->type(), v); }
+  Value* Wide(Value* v) const { return ops::Exti(b, TileOf(PtxIntOf(2 * type.bits)), v, sign()); }
+};
+
+// Any but mov, setp, set, selp, slct, lop3, prmt and cvt. A pair is given as one of its halves.
+Value* MakePtx(const PtxWork& w);
+
+// An operand of an instruction with .ftz that is of f32: subnormal numbers are zero.
+Value* PtxFlushed(const PtxWork& w, Value* v);
+
+// The function of three bits that the table says.
+Value* MakeLop3(const PtxWork& w, uint64_t table);
+// Four bytes out of eight: which, say the digits of the last operand, in one of the modes that words[2] may name.
+Value* MakePrmt(const PtxWork& w, Value* selector, const int64_t* constant);
+
+// cvt of `from`, or of the first and second operand as the high and low half of a pair (b32, b16; b8 of 4-bit floats).
+Value* MakeConvert(const PtxWork& w, const PtxType& from);
+
+}  // namespace tile::ir::ttir
+
+#endif  // TILE_IR_TTIR_PTX_INSTRUCTIONS_H_

@@ -1,0 +1,189 @@
+"""Calls of the kernels that use libdevice and instructions of PTX: what Python's integers, struct and mpmath say comes out.
+
+calls.py takes them; mpmath is needed for `special` only.
+"""
+
+import math
+import struct
+
+import numpy as np
+
+M32, M64 = (1 << 32) - 1, (1 << 64) - 1
+
+
+def s32(n):
+    n &= M32
+    return n - (1 << 32) if n >> 31 else n
+
+
+def s64(n):
+    n &= M64
+    return n - (1 << 64) if n >> 63 else n
+
+
+def ones(n, bits):
+    return bin(n & (1 << bits) - 1).count("1")
+
+
+def clz(n, bits):
+    return bits - (n & (1 << bits) - 1).bit_length()
+
+
+def ffs(n):
+    return (n & -n).bit_length()
+
+
+def reverse(n, bits):
+    return int(f"{n & (1 << bits) - 1:0{bits}b}"[::-1], 2)
+
+
+def permuted(x, y, selector, with_sign):
+    data = [(x & M32 | (y & M32) << 32) >> 8 * k & 255 for k in range(8)]
+    out = 0
+    for k in range(4):
+        digit = selector >> 4 * k & 15
+        byte = data[digit & 7]
+        if with_sign and digit & 8:
+            byte = 255 if byte & 128 else 0
+        out |= byte << 8 * k
+    return out
+
+
+def bits():
+    x = [0, 1, -1, 0x12345678, -0x12345678, 0x40000000, -(1 << 31), 77]
+    y = [5, -1, 0x7FFFFFFF, 0x00FF00FF, 3, -(1 << 31), 1, -12345678]
+    z = [0x4321, 0x7531, 0x0246, 0x7777, 1, 0xF0F0, 100, 0x3715]
+    rows = [[] for _ in range(8)]
+    for a, b, c in zip(x, y, z):
+        w = s64((a << 20) ^ b)
+        low24 = (lambda n: (n & 0xFFFFFF) - ((n & 0x800000) << 1))
+        turned = s64(reverse(w, 64))
+        for row, value in zip(rows, [
+                clz(a, 32) + 64 * ones(a, 32) + 4096 * ffs(a),
+                clz(w, 64) + 128 * ones(w, 64) + 16384 * ffs(w),
+                reverse(a, 32), (turned >> 32) ^ turned, permuted(a, b, c, False), low24(a) * low24(b) ^ (a * b >> 32),
+                abs(a - b) + c, (a + b >> 1) ^ (b + c + 1 >> 1)]):
+            row.append(s32(value))
+    return dict(x=x, y=y, z=z), dict(out=np.array(rows))
+
+
+def f32(v):
+    return struct.unpack("<i", struct.pack("<f", v))[0]
+
+
+def toward(value, direction, mantissa):
+    """An integer or float, exactly, as a number of so many bits: -1 down, 1 up, 0 to zero."""
+    from fractions import Fraction
+    exact = Fraction(value)
+    if exact == 0:
+        return 0.0
+    exponent = math.floor(math.log2(abs(exact))) + 1 - mantissa
+    while abs(exact) >= Fraction(2) ** (exponent + mantissa):
+        exponent += 1
+    while abs(exact) < Fraction(2) ** (exponent + mantissa - 1):
+        exponent -= 1
+    scaled = exact / Fraction(2) ** exponent
+    whole = math.floor(scaled) if direction < 0 else math.ceil(scaled) if direction > 0 else math.trunc(scaled)
+    return float(whole * Fraction(2) ** exponent)
+
+
+def conversions():
+    x = np.float32([-7.5, -2.5, -0.5, 0.375, 0.5, 2.5, 1000.25, -1234.75])
+    n = [1, -1, 16777217, -16777219, 2147483647, -2147483647, 123456789, -987654321]
+    rows = [[] for _ in range(8)]
+    for v, k in zip(x, n):
+        v = float(v)
+        d = v * 1.0000000001
+        w = s64(k * 1234567891)
+        hi = lambda t: struct.unpack("<q", struct.pack("<d", t))[0] >> 32
+        lo = lambda t: struct.unpack("<q", struct.pack("<d", t))[0]
+        nearer = float(np.nextafter(np.float32(v), np.float32(0)))
+        exponent = math.frexp(v)[1] - 1
+        away = math.copysign(math.floor(abs(v) + 0.5), v)
+        for row, value in zip(rows, [
+                round(v) + 1000 * math.floor(v), math.ceil(v) - 1000 * max(0, math.trunc(v)), math.floor(d) ^ math.ceil(d),
+                f32(toward(k, 0, 24)) ^ f32(toward(k, 1, 24)), f32(toward(w, -1, 24)) ^ hi(toward(w, 1, 53)),
+                f32(toward(d, -1, 24)) ^ lo(d), exponent + 1000 * int(away), f32(nearer) ^ f32(float(exponent))]):
+            row.append(s32(value))
+    return dict(x=x, n=n), dict(out=np.array(rows))
+
+
+def special():
+    import mpmath as m
+    m.mp.prec = 200
+    p = np.float32([0.0625, 0.125, 0.3125, 0.40625, 0.625, 0.75, 0.875, 0.96875])
+    v = np.float32([0.25, 0.5, 1.25, 2, 3.5, 4.75, 5.5, 7])
+    rows = []
+    P, V = [m.mpf(float(t)) for t in p], [m.mpf(float(t)) for t in v]
+    erfcinv = lambda q: m.erfinv(1 - q)
+    for f in [lambda p, v, i: m.erfinv(p), lambda p, v, i: erfcinv(p), lambda p, v, i: m.erfc(v),
+              lambda p, v, i: m.exp(v * v) * m.erfc(v), lambda p, v, i: m.ncdf(v - 4), lambda p, v, i: -m.sqrt(2) * erfcinv(2 * p),
+              lambda p, v, i: m.loggamma(v + m.mpf("2.5")), lambda p, v, i: m.gamma(v + m.mpf("0.125")),
+              lambda p, v, i: m.besselj(0, p) + m.besselj(1, p), lambda p, v, i: m.bessely(0, p) + m.bessely(1, p),
+              lambda p, v, i: m.besseli(0, v) + m.besseli(1, v), lambda p, v, i: m.besselj(i % 4, v + 4),
+              lambda p, v, i: m.bessely(i % 4, p), lambda p, v, i: m.sinpi(p) + m.cospi(p / 2),
+              lambda p, v, i: v - m.mpf("0.75") * m.nint(v / m.mpf("0.75")) + 1 / m.cbrt(v) + 1 / m.hypot(v, p),
+              lambda p, v, i: m.sqrt(2 * v * v + 2 * p * p) + 1 / m.sqrt(2 * p * p + v * v)]:
+        rows.append([float(f(P[i], V[i], i)) for i in range(8)])
+    return dict(x=p, y=v), dict(out=np.array(rows).astype(np.float32))
+
+
+def fp8(v, mantissa, bias, most):
+    """The code of the nearest number, the largest one beyond."""
+    sign, v = (128 if math.copysign(1, v) < 0 else 0), min(abs(v), most)
+    if v == 0:
+        return sign
+    exponent = max(math.frexp(v)[1] - 1, 1 - bias) - mantissa
+    steps = round(v / 2.0**exponent)  # to even
+    value = steps * 2.0**exponent
+    if value == 0:
+        return sign
+    e = max(math.frexp(value)[1] - 1, 1 - bias)
+    fraction = int(value / 2.0 ** (e - mantissa))
+    if fraction >> mantissa:
+        return sign | (e + bias) << mantissa | (fraction & (1 << mantissa) - 1)
+    return sign | fraction
+
+
+def value_of_e4m3(code):
+    e, fraction = code >> 3 & 15, code & 7
+    value = fraction * 2.0**-9 if e == 0 else (8 + fraction) * 2.0 ** (e - 10)
+    return -value if code & 128 else value
+
+
+def bf16(v):
+    n = f32(v) & M32
+    return n + 0x7FFF + (n >> 16 & 1) >> 16 & 0xFFFF
+
+
+def f16(v):
+    return int(np.float16(v).view(np.uint16))
+
+
+def instructions():
+    x = [0, 1, -65536, 0x12345678, -0x12345678, 0x30000, -(1 << 30), 77]
+    y = [5, -1, 0x7FFFFFFF, 0x00FF00FF, 3, 300, 1, -12345678]
+    rows = [[] for _ in range(4)]
+    for a, b in zip(x, y):
+        c = s32(a + b)
+        rows[0].append(s32(a & b | ~a & c))
+        field = b >> 4 & 511
+        field = field - 512 if field & 256 else field
+        mixed = (field & ~(63 << 12)) | (ones(a, 32) & 63) << 12
+        rows[1].append(s32(s32(clz(b, 32) * 65536 + mixed) ^ reverse(a, 32)))
+        t = s32(permuted(a, b, b, True))
+        chosen = t if b > 0 and a < b else a
+        chosen = s32(abs(chosen - b) + 7)
+        chosen = chosen if a >= 0 else t
+        chosen = max(-(1 << 31), min((1 << 31) - 1, chosen + (a * b >> 32)))
+        byte = lambda n, k: (n >> 8 * k & 255)
+        chosen += sum((byte(a, k) - (byte(a, k) & 128) * 2) * byte(b, k) for k in range(4))
+        rows[2].append(s32(chosen + (b & M32).bit_length() - 1))
+        v, w = float(np.float32(a) / np.float32(65536)), float(np.float32(b))
+        high, low = fp8(v, 3, 7, 448), fp8(w, 3, 7, 448)
+        first, second = fp8(w, 2, 15, 57344), fp8(v, 2, 15, 57344)
+        halves = [max(0.0, float(np.float16(t * t + t))) for t in map(value_of_e4m3, (low, high))]
+        h = f16(halves[0]) | f16(halves[1]) << 16
+        both = (high << 8 | low) | (first << 8 | second) << 16
+        rows[3].append(s32((both ^ h) + (bf16(v) << 16 | bf16(w))))
+    return dict(x=x, y=y), dict(out=np.array(rows))
