@@ -83,7 +83,7 @@ class Readme(Case):
                 self.assertEqual(done.returncode, 4 if "error[vm." in shown else 0, done.stdout)
                 # How many registers ptxas takes depends on its version.
                 if shown and makes_code:
-                    told, shown = (re.sub(r"\d+ registers", "N registers", t) for t in (done.stderr, shown))
+                    told, shown = (re.sub(r"\d+ registers", "N registers", t) for t in (done.stdout, shown))
                     self.assertEqual(told.rstrip("\n"), shown)
                 elif shown:
                     self.assertEqual(done.stdout.rstrip("\n"), shown)
