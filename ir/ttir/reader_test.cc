@@ -232,6 +232,31 @@ TEST(Ttir, TablesMayBeOperands) {
   EXPECT_FALSE(AllOf(*m, Opcode::kAndi).empty());
 }
 
+TEST(Ttir, IndicesOfGatherArePromised) {
+  const auto m =
+      Read(Kernel("    %i = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>\n"
+                  "    %g = tt.gather %i[%i] {axis = 0 : i32} : (tensor<8xi32>, tensor<8xi32>) -> tensor<8xi32>\n"));
+  const auto promises = AllOf(*m, Opcode::kAssume);
+  ASSERT_FALSE(promises.empty());
+  const Predicate& p = AssumeOp(promises.back()).predicate();
+  EXPECT_TRUE(p.lower == 0 && p.upper == 7 && p.along == 0);
+}
+
+// Of a pointer as an integer, and of what is neither a bound nor a divisor.
+TEST(Ttir, PromisesOfPointersAndConditions) {
+  const auto m = Read(
+      Kernel("    %c64 = arith.constant 64 : i64\n    %c0 = arith.constant 0 : i64\n    %c3 = arith.constant 3 : i32\n"
+             "    %a = tt.ptr_to_int %p : !tt.ptr<f32> -> i64\n    %r = arith.remsi %a, %c64 : i64\n"
+             "    %e = arith.cmpi eq, %r, %c0 : i64\n    llvm.intr.assume %e : i1\n"
+             "    %l = arith.cmpi ne, %n, %c3 : i32\n    llvm.intr.assume %l : i1\n"
+             "    %v = tt.load %p : !tt.ptr<f32>\n"));
+  const Op* of_pointer = AllOf(*m, Opcode::kLoadPtr)[0]->operand(0)->def();
+  ASSERT_TRUE(of_pointer != nullptr && AssumeOp::Is(of_pointer));
+  EXPECT_EQ(AssumeOp(of_pointer).predicate().divisor, 64u);
+  const Predicate& condition = AssumeOp(AllOf(*m, Opcode::kAssume).back()).predicate();
+  EXPECT_TRUE(condition.lower == -1 && condition.upper == -1);
+}
+
 TEST(TtirGeneric, AliasesOfTypesAndAttributes) {
   const auto m = Read(
       "!row = tensor<8xi32>\n#end = 8 : i32\n\"builtin.module\"() ({\n  \"tt.func\"() <{function_type = (i32) -> (), sym_name = "

@@ -102,7 +102,10 @@ bool Translator::Histogram(const Node& n, const OpRow&) {
   }
   const std::vector<int64_t> column = {size, 1}, row = {1, bins}, all = {size, bins};
   Value* numbers = ops::Iota(b_, b_.types().Tile(Element::Number(Elem::kI64), {bins}));
-  Value* equal = ops::CmpI(b_, ComparisonPredicate::kEqual, BroadcastTo(Reshape(ToI64(v), column), all),
+  Value* places = ToI64(v);
+  if (in_.size() == 2) places = ops::Select(b_, tile(1), places, ops::Integer(b_, places->type(), 0));
+  places = IndexAlong(places, 0, bins);
+  Value* equal = ops::CmpI(b_, ComparisonPredicate::kEqual, BroadcastTo(Reshape(places, column), all),
                            BroadcastTo(Reshape(numbers, row), all), Signedness::kSigned);
   if (in_.size() == 2) equal = ops::Andi(b_, equal, BroadcastTo(Reshape(tile(1), column), all));
   Value* ones = ops::Exti(b_, b_.types().Tile(Element::Number(Elem::kI32), all), equal, Signedness::kUnsigned);

@@ -6,9 +6,10 @@
 //   … {tt.contiguity = dense<64>, tt.divisibility = dense<64>}  assume div_by<16, every 16 along 0>, …
 //   a parameter that is a descriptor                          assume bounded<1, 1>, its last stride; …
 //
-// What follows uses the result, under the name of the value. A condition of another form helps nobody here and is left out.
+//   llvm.intr.assume (another condition)                      assume bounded<-1, -1>, the condition
+//
+// What follows uses the result, under the name of the value.
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "ir/bits.h"
@@ -25,15 +26,6 @@ constexpr int64_t kLargestBlock = 65536;
 constexpr int kDepth = 32;
 
 int64_t PowerOfTwoIn(int64_t n) { return static_cast<int64_t>(LowestBit(static_cast<uint64_t>(n))); }
-
-std::optional<int64_t> NumberIn(const Value* v) {
-  const auto constant = DefAs<ConstantOp>(v);
-  if (!constant || !IsInt(v->type().elem()) || !constant->value().splat) return std::nullopt;
-  const int bits = ElemInfoOf(v->type().elem()).bits;
-  uint64_t n = 0;
-  std::memcpy(&n, constant->value().bytes.data(), static_cast<size_t>(StorageBytes(v->type().elem())));
-  return SignExtend(n, bits);
-}
 
 // x `p` n as bounds of x, in its type.
 std::optional<Predicate> BoundsOf(ComparisonPredicate p, int64_t n, int bits) {
@@ -101,7 +93,7 @@ bool CountsPrograms(const Value* v, int depth = 0) {
 // (`debug=True`) asserts the same.
 bool Translator::IsStartOfBlock(const Value* x, const Value* y) {
   for (int i = 0; i < 2; ++i, std::swap(x, y)) {
-    const std::optional<int64_t> size = NumberIn(y);
+    const std::optional<int64_t> size = IntegerIn(y);
     if (size && *size > 0 && *size <= kLargestBlock && PowerOfTwoIn(*size) == *size && CountsPrograms(x)) return true;
   }
   return false;
@@ -118,27 +110,50 @@ void Translator::Rebind(const ValueRef& ref, Value* from, Value* to) {
   Bind(ref.name, std::move(values));
 }
 
-bool Translator::AssumeCondition(const Node& n, const OpRow&) {
-  const auto test = DefAs<CmpIOp>(tile(0));
-  const auto names = operands_of_.find(tile(0));
-  if (!test || names == operands_of_.end() || test->signedness() != Signedness::kSigned)
-    return Define(n, std::vector<Val>());
-  Value *x = test->op().operand(0), *y = test->op().operand(1);
-  const ValueRef name = names->second;
-  const std::optional<int64_t> bound = NumberIn(y);
-  if (!bound) return Define(n, std::vector<Val>());
-  const auto rem = DefAs<RemiOp>(x);
-  if (rem && test->predicate() == ComparisonPredicate::kEqual && *bound == 0) {
-    const std::optional<int64_t> divisor = NumberIn(rem->op().operand(1));
-    const auto divided = operands_of_.find(x);
-    if (divisor && *divisor > 1 && divided != operands_of_.end()) {
-      Predicate p;
-      p.divisor = static_cast<uint64_t>(*divisor);
-      Rebind(divided->second, rem->op().operand(0), ops::Assume(b_, rem->op().operand(0), p));
-    }
-  } else if (const auto p = BoundsOf(test->predicate(), *bound, ElemInfoOf(x->type().elem()).bits)) {
-    Rebind(name, x, ops::Assume(b_, x, *p));
+// x % divisor == 0, of an integer, or of a pointer as one: from here on the name of x, or of the pointer, means what is promised.
+bool Translator::AssumeDivisible(const RemiOp& rem) {
+  const std::optional<int64_t> divisor = IntegerIn(rem.op().operand(1));
+  const auto divided = operands_of_.find(rem.op().result(0));
+  if (!divisor || *divisor < 2 || divided == operands_of_.end()) return false;
+  Value* x = rem.op().operand(0);
+  ValueRef name = divided->second;
+  if (x->def() != nullptr && PtrToIntOp::Is(x->def())) {
+    const auto pointer = operands_of_.find(x);
+    if (pointer == operands_of_.end()) return false;
+    name = pointer->second;
+    x = x->def()->operand(0);
   }
+  Predicate p;
+  p.divisor = static_cast<uint64_t>(*divisor);
+  Rebind(name, x, ops::Assume(b_, x, p));
+  return true;
+}
+
+// Bounds and divisors are promised of the value. A condition of another form helps nobody, but is promised as well: i1 that is true is -1.
+bool Translator::AssumeCondition(const Node& n, const OpRow&) {
+  Value* condition = tile(0);
+  const auto test = DefAs<CmpIOp>(condition);
+  const auto names = operands_of_.find(condition);
+  if (test && names != operands_of_.end()) {
+    Value* x = test->op().operand(0);
+    const ValueRef name = names->second;
+    const std::optional<int64_t> bound = IntegerIn(test->op().operand(1));
+    const auto rem = DefAs<RemiOp>(x);
+    const bool is_signed = test->signedness() == Signedness::kSigned;
+    if (rem && bound == 0 && test->predicate() == ComparisonPredicate::kEqual && AssumeDivisible(*rem)) {
+      return Define(n, std::vector<Val>());
+    }
+    if (bound && is_signed && !rem) {
+      if (const auto p = BoundsOf(test->predicate(), *bound, ElemInfoOf(x->type().elem()).bits)) {
+        Rebind(name, x, ops::Assume(b_, x, *p));
+        return Define(n, std::vector<Val>());
+      }
+    }
+  }
+  Predicate holds;
+  holds.kind = Predicate::Kind::kBounded;
+  holds.lower = holds.upper = -1;
+  ops::Assume(b_, condition, holds);
   return Define(n, std::vector<Val>());
 }
 
@@ -186,7 +201,7 @@ void Translator::TakeHints(const Node& n) {
   Value* promised = v;
   if (rank == 0 && at(divisibility, 0) > 1) {
     Predicate p;
-    p.divisor = static_cast<uint64_t>(PowerOfTwoIn(at(divisibility, 0)));
+    p.divisor = static_cast<uint64_t>(at(divisibility, 0));
     promised = ops::Assume(b_, promised, p);
   }
   std::vector<int64_t> equal(static_cast<size_t>(rank), 1);

@@ -72,6 +72,17 @@ bool Translator::SplitTile(const Node& n, const OpRow&) {
   return Define(n, halves);
 }
 
+// Numbers that count along a dimension of `size` elements, as i64. Memory and comparisons would take others without a word, so this is
+// promised of them, which the VM's checks look at.
+Value* Translator::IndexAlong(Value* index, int64_t axis, int64_t size) {
+  Predicate inside;
+  inside.kind = Predicate::Kind::kBounded;
+  inside.lower = 0;
+  inside.upper = size - 1;
+  inside.along = axis;
+  return ops::Assume(b_, ToI64(index), inside);
+}
+
 // Through memory of the block: store the tile, load the elements. Storage stands at the kernel's begin, once for all
 // iterations around.
 bool Translator::GatherTile(const Node& n, const OpRow&) {
@@ -94,13 +105,14 @@ bool Translator::GatherTile(const Node& n, const OpRow&) {
     Value* sum = nullptr;
     const Type t = b_.types().Tile(Element::Number(Elem::kI64), shape);
     for (int d = rank - 1; d >= 0; --d) {
-      Value* place = d == axis && along_axis != nullptr ? ToI64(along_axis) : BroadcastTo(Along(shape, d), shape);
+      Value* place = d == axis && along_axis != nullptr ? along_axis : BroadcastTo(Along(shape, d), shape);
       Value* term = ops::Muli(b_, place, ops::Integer(b_, t, stride));
       sum = sum == nullptr ? term : ops::Addi(b_, sum, term);
       stride *= v->type()->shape[d];
     }
     return ops::Offset(b_, BroadcastTo(base, shape), sum);
   };
+  index = IndexAlong(index, axis, v->type()->shape[static_cast<size_t>(axis)]);
   Value* written = ops::StorePtr(b_, at(v->type().shape(), nullptr), v, {.token = order_.ForWrite(b_)});
   order_.NoteWrite(written);
   const ops::Loaded read = ops::LoadPtr(b_, at(index->type().shape(), index), {.token = order_.ForRead()});

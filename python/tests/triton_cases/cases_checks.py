@@ -220,3 +220,93 @@ def test_addresses_in_tables_have_bounds():
     with pytest.raises(tilevm.TrapError) as caught:
         reads_a_table[(1,)](torch.tensor([part.data_ptr()]), torch.zeros(1))
     assert caught.value.line == line_of(reads_a_table, "tl.store")
+
+
+# --- indices of tl.gather, values of tl.histogram
+
+
+@triton.jit
+def take(x_ptr, index_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, AXIS: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out_ptr + at, tl.gather(tl.load(x_ptr + at), tl.load(index_ptr + at), AXIS))
+
+
+@pytest.mark.parametrize("axis, size", [(0, 4), (1, 8), (-1, 8)])
+@pytest.mark.parametrize("beyond", [0, 1, -1, 1000])
+def test_an_index_beyond_the_axis_of_gather(axis, size, beyond):
+    x = torch.arange(32.0).reshape(4, 8)
+    out, index = torch.zeros_like(x), torch.zeros(4, 8, dtype=torch.int32)
+    index[2, 1] = size - 1
+    take[(1,)](x, index, out, M=4, N=8, AXIS=axis)
+    assert torch.equal(out, torch.gather(x, axis, index.long()))
+    wrong = -1 if beyond < 0 else size + beyond
+    index[2, 5] = wrong
+    with pytest.raises(tilevm.TrapError) as caught:
+        take[(1,)](x, index, out, M=4, N=8, AXIS=axis)
+    error = caught.value
+    assert error.code == "vm.index_out_of_bounds" and error.line == line_of(take, "tl.gather")
+    assert f"element [2, 5]: index {wrong} of axis {axis % 2}, which has {size} elements" in error.message
+
+
+@triton.jit
+def take_line(x_ptr, index_ptr, out_ptr, N: tl.constexpr, K: tl.constexpr):
+    index = tl.load(index_ptr + tl.arange(0, K))
+    tl.store(out_ptr + tl.arange(0, K), tl.gather(tl.load(x_ptr + tl.arange(0, N)), index, 0))
+
+
+def test_gather_of_a_line_by_small_indices():
+    x, out, index = torch.arange(16.0), torch.zeros(4), torch.tensor([15, 0, 3, 16], dtype=torch.int8)
+    with pytest.raises(tilevm.TrapError) as caught:
+        take_line[(1,)](x, index, out, N=16, K=4)
+    assert "element [3]: index 16 of axis 0, which has 16 elements" in caught.value.message
+    index[3] = 5
+    take_line[(1,)](x, index, out, N=16, K=4)
+    assert out.tolist() == [15, 0, 3, 5]
+
+
+@triton.jit
+def count(x_ptr, keep_ptr, out_ptr, B: tl.constexpr, BINS: tl.constexpr, MASKED: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, B))
+    if MASKED:
+        bins = tl.histogram(x, BINS, mask=tl.load(keep_ptr + tl.arange(0, B)) != 0)
+    else:
+        bins = tl.histogram(x, BINS)
+    tl.store(out_ptr + tl.arange(0, BINS), bins)
+
+
+def test_a_value_beyond_the_bins_of_histogram():
+    x, out = torch.arange(16, dtype=torch.int32) % 8, torch.zeros(8, dtype=torch.int32)
+    keep = torch.ones(16, dtype=torch.int32)
+    count[(1,)](x, keep, out, B=16, BINS=8, MASKED=False)
+    assert out.tolist() == [2] * 8
+    x[3] = 8
+    keep[3] = 0
+    count[(1,)](x, keep, out, B=16, BINS=8, MASKED=True)
+    assert out.tolist() == [2, 2, 2, 1, 2, 2, 2, 2]
+    with pytest.raises(tilevm.TrapError) as caught:
+        count[(1,)](x, keep, out, B=16, BINS=8, MASKED=False)
+    assert caught.value.line == line_of(count, "bins = tl.histogram(x, BINS)\n") and "index 8 of axis 0" in caught.value.message
+
+
+# --- contraction
+
+
+@triton.jit
+def product_and_sum(x_ptr, out_ptr, B: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, B))
+    tl.store(out_ptr + tl.arange(0, B), x * x - 1.0)
+
+
+@pytest.mark.parametrize("option, variable, fused", [(None, "1", True), (None, "0", False), (True, "0", True), (False, "1", False)])
+def test_contraction_follows_tritons_options(option, variable, fused, monkeypatch, fresh_cache):
+    from triton import knobs
+
+    if not hasattr(getattr(knobs, "language", None), "fp_fusion_enabled"):
+        pytest.skip("this Triton has the option only")
+    monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", variable)
+    x = torch.full((16,), 1 + 2.0 ** -13)
+    out = torch.empty_like(x)
+    product_and_sum.device_caches.clear()
+    product_and_sum[(1,)](x, out, B=16, **({} if option is None else {"enable_fp_fusion": option}))
+    exact = 2.0 ** -12 + 2.0 ** -26
+    assert out[0].item() == (exact if fused else 2.0 ** -12)

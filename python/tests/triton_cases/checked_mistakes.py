@@ -122,3 +122,37 @@ def test_masked_loads_without_a_value_that_are_summed():
     with pytest.raises(tilevm.TrapError) as caught:
         product[(1,)](a, a, c, 12, BLOCK=16)
     assert caught.value.code == "vm.uninitialized" and "whose mask leaves elements out" in caught.value.message
+
+
+@triton.jit
+def promised(x_ptr, out_ptr, n, WHAT: tl.constexpr, BLOCK: tl.constexpr):
+    if WHAT == "parameter":
+        n = tl.multiple_of(n, 16)
+    if WHAT == "pointer":
+        x_ptr = tl.multiple_of(x_ptr, 64)
+    total = 0
+    for at in range(0, n, 8):
+        if WHAT == "loop":
+            at = tl.multiple_of(at, 16)
+        total += tl.sum(tl.load(x_ptr + at + tl.arange(0, BLOCK)))
+    if WHAT == "value":
+        total = tl.multiple_of(total, 24)
+    if WHAT == "assumption":
+        tl.assume((total > 3) | (n > 30))
+    tl.store(out_ptr, total)
+
+
+@pytest.mark.parametrize("what, said", [("parameter", "24 is not a multiple of 16"), ("pointer", "is not a multiple of 64"),
+                                        ("loop", "8 is not a multiple of 16"), ("value", "32 is not a multiple of 24"),
+                                        ("assumption", "the condition that is assumed is false")])
+def test_promises_of_scalars(what, said):
+    whole, out = torch.zeros(128, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    begin = -(whole.data_ptr() // 4) % 16
+    x = whole[begin + 4:]  # 16 bytes beyond a multiple of 64
+    if what == "value":
+        x += 1
+    with pytest.raises(tilevm.TrapError) as caught:
+        promised[(1,)](x, out, 32 if what == "value" else 24, WHAT=what, BLOCK=8)
+    assert caught.value.code == "vm.assume" and said in caught.value.message
+    whole.zero_()
+    promised[(1,)](whole[begin:], out, 8 if what == "loop" else 32, WHAT=what, BLOCK=8)

@@ -14,6 +14,7 @@ from triton.backends.nvidia import compiler as _nvidia
 from .. import _module
 from .._errors import UnsupportedError
 from .._release import __version__
+from . import _promises
 from ._install import installed
 
 TYPE_CHECKING = False
@@ -51,6 +52,10 @@ class TilevmBackend(_nvidia.CUDABackend):  # type: ignore[misc]
         """Of what compiles: Triton keeps kernels on disk by it."""
         state = installed()
         return f"tilevm-{__version__}-{_module.digest_of_compiler()}-{'gpu' if state and state.is_gpu else 'cpu'}-{self.target.arch}"
+
+    def load_dialects(self, ctx: "Any") -> None:
+        super().load_dialects(ctx)
+        _promises.keep()  # before a kernel is translated
 
     def parse_options(self, opts: "Dict[str, Any]") -> "Any":
         options = super().parse_options(opts)
