@@ -3,7 +3,8 @@
 
     python3 tests/ttir/dump.py OUT [--generic] [NAME...]
 
-With --generic the text is MLIR's generic form, in files whose names end in _generic. With another Triton than 3.6 the names of the files end in its version: descriptor_39.ttir.
+With --generic the text is MLIR's generic form, in files whose names end in _generic.
+With another Triton than 3.6 the names of the files end in its version: descriptor_39.ttir.
 """
 
 import pathlib

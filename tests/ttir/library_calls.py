@@ -37,6 +37,10 @@ def reverse(n, bits):
     return int(f"{n & (1 << bits) - 1:0{bits}b}"[::-1], 2)
 
 
+def low24(n):
+    return (n & 0xFFFFFF) - ((n & 0x800000) << 1)
+
+
 def permuted(x, y, selector, with_sign):
     data = [(x & M32 | (y & M32) << 32) >> 8 * k & 255 for k in range(8)]
     out = 0
@@ -56,7 +60,6 @@ def bits():
     rows = [[] for _ in range(8)]
     for a, b, c in zip(x, y, z):
         w = s64((a << 20) ^ b)
-        low24 = (lambda n: (n & 0xFFFFFF) - ((n & 0x800000) << 1))
         turned = s64(reverse(w, 64))
         for row, value in zip(rows, [
                 clz(a, 32) + 64 * ones(a, 32) + 4096 * ffs(a),
@@ -69,6 +72,10 @@ def bits():
 
 def f32(v):
     return struct.unpack("<i", struct.pack("<f", v))[0]
+
+
+def f64(v):
+    return struct.unpack("<q", struct.pack("<d", v))[0]
 
 
 def toward(value, direction, mantissa):
@@ -95,15 +102,13 @@ def conversions():
         v = float(v)
         d = v * 1.0000000001
         w = s64(k * 1234567891)
-        hi = lambda t: struct.unpack("<q", struct.pack("<d", t))[0] >> 32
-        lo = lambda t: struct.unpack("<q", struct.pack("<d", t))[0]
         nearer = float(np.nextafter(np.float32(v), np.float32(0)))
         exponent = math.frexp(v)[1] - 1
         away = math.copysign(math.floor(abs(v) + 0.5), v)
         for row, value in zip(rows, [
                 round(v) + 1000 * math.floor(v), math.ceil(v) - 1000 * max(0, math.trunc(v)), math.floor(d) ^ math.ceil(d),
-                f32(toward(k, 0, 24)) ^ f32(toward(k, 1, 24)), f32(toward(w, -1, 24)) ^ hi(toward(w, 1, 53)),
-                f32(toward(d, -1, 24)) ^ lo(d), exponent + 1000 * int(away), f32(nearer) ^ f32(float(exponent))]):
+                f32(toward(k, 0, 24)) ^ f32(toward(k, 1, 24)), f32(toward(w, -1, 24)) ^ f64(toward(w, 1, 53)) >> 32,
+                f32(toward(d, -1, 24)) ^ f64(d), exponent + 1000 * int(away), f32(nearer) ^ f32(float(exponent))]):
             row.append(s32(value))
     return dict(x=x, n=n), dict(out=np.array(rows))
 
@@ -115,9 +120,8 @@ def special():
     v = np.float32([0.25, 0.5, 1.25, 2, 3.5, 4.75, 5.5, 7])
     rows = []
     P, V = [m.mpf(float(t)) for t in p], [m.mpf(float(t)) for t in v]
-    erfcinv = lambda q: m.erfinv(1 - q)
-    for f in [lambda p, v, i: m.erfinv(p), lambda p, v, i: erfcinv(p), lambda p, v, i: m.erfc(v),
-              lambda p, v, i: m.exp(v * v) * m.erfc(v), lambda p, v, i: m.ncdf(v - 4), lambda p, v, i: -m.sqrt(2) * erfcinv(2 * p),
+    for f in [lambda p, v, i: m.erfinv(p), lambda p, v, i: m.erfinv(1 - p), lambda p, v, i: m.erfc(v),
+              lambda p, v, i: m.exp(v * v) * m.erfc(v), lambda p, v, i: m.ncdf(v - 4), lambda p, v, i: -m.sqrt(2) * m.erfinv(1 - 2 * p),
               lambda p, v, i: m.loggamma(v + m.mpf("2.5")), lambda p, v, i: m.gamma(v + m.mpf("0.125")),
               lambda p, v, i: m.besselj(0, p) + m.besselj(1, p), lambda p, v, i: m.bessely(0, p) + m.bessely(1, p),
               lambda p, v, i: m.besseli(0, v) + m.besseli(1, v), lambda p, v, i: m.besselj(i % 4, v + 4),
@@ -160,6 +164,10 @@ def f16(v):
     return int(np.float16(v).view(np.uint16))
 
 
+def byte(n, k):
+    return n >> 8 * k & 255
+
+
 def instructions():
     x = [0, 1, -65536, 0x12345678, -0x12345678, 0x30000, -(1 << 30), 77]
     y = [5, -1, 0x7FFFFFFF, 0x00FF00FF, 3, 300, 1, -12345678]
@@ -176,7 +184,6 @@ def instructions():
         chosen = s32(abs(chosen - b) + 7)
         chosen = chosen if a >= 0 else t
         chosen = max(-(1 << 31), min((1 << 31) - 1, chosen + (a * b >> 32)))
-        byte = lambda n, k: (n >> 8 * k & 255)
         chosen += sum((byte(a, k) - (byte(a, k) & 128) * 2) * byte(b, k) for k in range(4))
         rows[2].append(s32(chosen + (b & M32).bit_length() - 1))
         v, w = float(np.float32(a) / np.float32(65536)), float(np.float32(b))
