@@ -43,6 +43,17 @@ std::string ValueText(ir::Element e, uint64_t bits) {
   return absl::StrCat(static_cast<int64_t>(bits << shift) >> shift);
 }
 
+// The largest finite number of an array of floats.
+double LargestOf(const KeptMemory& kept, Elem elem) {
+  const auto bytes = static_cast<uint64_t>(ir::StorageBytes(elem));
+  double largest = 0;
+  for (uint64_t at = (bytes - kept.begin % bytes) % bytes; at + bytes <= kept.bytes; at += bytes) {
+    const double v = std::fabs(ir::ToDouble(elem, Load(kept.data + at, static_cast<int>(bytes))));
+    if (std::isfinite(v)) largest = std::max(largest, v);
+  }
+  return largest;
+}
+
 bool IsStrong(const Op& op) { return op.info()->is_access() && ir::OrderingOf(op) != ir::MemoryOrdering::kWeak; }
 
 // Whether a value comes from what an access that is not weak found in memory, looking back through operations without effects
@@ -100,23 +111,21 @@ void Results::SeeFloats(const BlockState& b, const Place& operand, Elem elem) {
   }
 }
 
-bool Results::IsRounding(const Difference& d) const {
-  if (!IsWholeFloat(d.writer.element)) return false;
-  const Elem elem = d.writer.element.kind;
-  const double a = ir::ToDouble(elem, d.linear), b = ir::ToDouble(elem, d.now);
-  if (!std::isfinite(a) || !std::isfinite(b)) return false;
-  return std::fabs(a - b) <= Tolerance(elem) * std::max({std::fabs(a), std::fabs(b), largest_});
-}
-
 void Results::Add(const Difference& d, Differences* all) const {
+  double distance = INFINITY;  // in tolerances
   if (IsWholeFloat(d.writer.element)) {
-    const double a = ir::ToDouble(d.writer.element.kind, d.linear), b = ir::ToDouble(d.writer.element.kind, d.now);
+    const Elem elem = d.writer.element.kind;
+    const double a = ir::ToDouble(elem, d.linear), b = ir::ToDouble(elem, d.now);
     if (a == b || (std::isnan(a) && std::isnan(b))) return;  // zeros, and what a NaN carries
+    if (std::isfinite(a) && std::isfinite(b)) {
+      distance = std::fabs(a - b) / Tolerance(elem);
+    }
   }
-  const bool rounding = IsRounding(d);
-  // The first that is more than rounding is the one to tell.
-  if (all->count++ == 0 || (all->only_rounding && !rounding)) all->first = d;
-  all->only_rounding = all->only_rounding && rounding;
+  if (all->count++ == 0) all->first = d;
+  if (distance > all->farthest) {
+    all->farthest = distance;
+    all->farthest_at = d;
+  }
   if (!all->same_values) return;
   all->linear.push_back(d.linear);
   all->now.push_back(d.now);
@@ -156,7 +165,9 @@ void Results::Compare(absl::Span<const KeptMemory> linear, FindWriter find_write
       if (!d.writer.element.is_pointer()) Add(d, &all);
       at = first - kept.begin + bytes;
     }
-    if (all.count > 0) Report(*region, all);
+    if (all.count == 0) continue;
+    if (std::isfinite(all.farthest)) all.scale = LargestOf(kept, all.first.writer.element.kind);
+    Report(*region, all);
   }
 }
 
@@ -180,7 +191,9 @@ std::string Results::Causes(bool floats) const {
 }
 
 void Results::Report(const Region& region, const Differences& all) {
-  const Difference& d = all.first;
+  // Sums that cancel out are as far apart as those that do not: the array decides how much is rounding.
+  const bool only_rounding = all.farthest <= std::max(all.scale, largest_);
+  const Difference& d = only_rounding || std::isinf(all.farthest) ? all.first : all.farthest_at;
   BlockState b;
   b.code = state_.code;
   b.launch = &state_;
@@ -208,11 +221,11 @@ void Results::Report(const Region& region, const Differences& all) {
                           " is ", values, ", and all together are the same", Causes(false));
     }
     return absl::StrCat(
-        where, all.only_rounding ? " is rounded by the order of blocks: " : " depends on the order of blocks: ", values,
-        Causes(all.only_rounding));
+        where, only_rounding ? " is rounded by the order of blocks: " : " depends on the order of blocks: ", values,
+        Causes(only_rounding));
   };
   const bool open = d.writer.op != nullptr && LeavesOpen(*d.writer.op, d.writer.operand);
-  if (!permuted && !all.only_rounding && !open) {
+  if (!permuted && !only_rounding && !open) {
     AddReport(
         b, d.writer.op, "vm.order", message(),
         "store to elements that no other block stores to, or combine by updates whose order does not matter; if "
@@ -222,7 +235,7 @@ void Results::Report(const Region& region, const Differences& all) {
   const Op* op = d.writer.op != nullptr ? d.writer.op : state_.code->function->body()->front();
   Warn(b, op, "vm.order", message,
        permuted ? "nothing, if their places do not matter; else compute the place from the number of the block"
-       : !all.only_rounding
+       : !only_rounding
            ? "nothing, if each of these values is right; else let one block write the element, or combine by updates "
              "whose order does not matter"
            : "nothing, if the last digits do not matter; else let one block add up parts in a fixed order");

@@ -50,12 +50,13 @@ class Results {
   // Of one region.
   struct Differences {
     int64_t count = 0;
-    Difference first;
-    bool only_rounding = true, same_values = true;
+    Difference first, farthest_at;
+    double farthest = 0;  // of floats, in tolerances of their type; infinite for others
+    double scale = 0;     // the largest float of the array
+    bool same_values = true;
     std::vector<uint64_t> linear, now;  // of all, as long as they may be the same values
   };
   void Add(const Difference& d, Differences* all) const;
-  bool IsRounding(const Difference& d) const;
   void Report(const Region& region, const Differences& all);
   std::string Causes(bool floats) const;
 
