@@ -2,6 +2,7 @@
 changes Triton and torch for good; then what concerns processes."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -104,6 +105,18 @@ print(make_backend(GPUTarget("cuda", 90, 32)).binary_ext)
 """
     assert run(text).split() == ["True", "False", "cubin"]
     assert run(text, TRITON_DEFAULT_BACKEND="tilevm").split() == ["True", "True", "tbc"]
+
+
+@needs_triton
+def test_a_trap_that_nobody_catches_is_printed_as_by_the_commands(run):
+    program = KERNEL + "use(9, 16)\n"
+    shown = run(program, "-m", "tilevm.triton", status=1)
+    assert "Traceback" not in shown and "runpy" not in shown
+    first, *rest = shown[shown.index(f"{os.sep}program.py:10:"):].splitlines()  # behind warnings of Triton's
+    assert re.match(r".program.py:10:\d+: error\[vm.out_of_bounds\]: ", first), shown
+    assert any("tl.store(x_ptr + at" in text for text in rest) and rest[-1].startswith("  called from "), shown
+    assert re.search(r"program.py:14; --traceback shows all calls", rest[-1]), shown
+    assert "Traceback" in run(program, "-m", "tilevm.triton", "--traceback", status=1)
 
 
 @needs_triton

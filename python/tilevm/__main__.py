@@ -3,6 +3,7 @@
 Runs a Python program whose cuTile and Triton kernels run on tilevm: on the CPU if nothing else is said. Child processes do so, too.
 Options of tilevm stand before the script. Their defaults are TILEVM_CHECK, and TILEVM_CUTILE_DEVICE, TILEVM_TRITON_DEVICE and so on.
 The command, which runs and shows kernels in files, is `tilevm`.
+With --traceback an error that ends the program is printed with all calls.
 """
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 
+from .uncaught import printed, take_flag
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional, Sequence, Tuple
@@ -76,6 +78,7 @@ def install_all(frontends: "Sequence[str]", device: "Optional[str]", **options: 
 
 def main(who: str, text: "Optional[str]", frontends: "Sequence[str]") -> None:
     """`text` is printed for --help."""
+    traceback = take_flag(sys.argv)
     environment, rest = _parse(who, frontends, sys.argv[1:]) if sys.argv[1:2] not in (["-h"], ["--help"]) else ({}, ["--help"])
     if not rest or rest[0] in ("-h", "--help"):
         print((text or "").strip())
@@ -89,7 +92,8 @@ def main(who: str, text: "Optional[str]", frontends: "Sequence[str]") -> None:
     except Error as error:
         raise SystemExit(f"{who}: {error}") from None
     for_children()
-    run(who, rest)
+    with printed(traceback):
+        run(who, rest)
 
 
 def run(who: str, rest: "List[str]") -> None:
