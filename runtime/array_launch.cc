@@ -182,6 +182,20 @@ absl::Status ArrayLaunch::SetParameter(uint32_t index, uint64_t word) {
   }
   Forget();
   words_[index] = word;
+  const int param = static_cast<int>(index);
+  std::erase_if(pointers_, [param](const PointerUse& p) { return p.param == param; });
+  return absl::OkStatus();
+}
+
+absl::Status ArrayLaunch::SetPointer(uint32_t index, absl::string_view name, ir::Elem element, ArrayValue value) {
+  if (absl::Status s = SetParameter(index, value.address); !s.ok()) return s;
+  if (!function_.param(static_cast<int>(index))->type().element().is_pointer()) {
+    return Invalid("parameter ", index, " of kernel `", ir::ReadableName(function_.name), "` is no pointer, but a ",
+                   function_.param(static_cast<int>(index))->type().ToString());
+  }
+  const int param = static_cast<int>(index);
+  pointers_.push_back(
+      {param, std::string(name), ir::Element::Number(element), std::move(value.shape), std::move(value.strides)});
   return absl::OkStatus();
 }
 
@@ -304,6 +318,9 @@ absl::Status ArrayLaunch::AddArrays(LaunchSpec* spec) {
     const bool initialized = arg.direction != ir::Direction::kOut || arg.init != ir::InitKind::kUndefined;
     spec->arrays.push_back(
         {arg.name, value.address, arg.element, value.shape, value.strides, arg.direction, initialized});
+    if (arg.pointer_param >= 0) {
+      spec->pointers.push_back({arg.pointer_param, arg.name, arg.element, value.shape, value.strides});
+    }
   }
   return absl::OkStatus();
 }
@@ -327,6 +344,7 @@ absl::Status ArrayLaunch::AddWorkspaces(LaunchSpec* spec) {
 absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
   spec->memory = memory_;
   spec->written = written_;
+  spec->pointers = pointers_;
   for (size_t i = 0; i < words_.size(); ++i) {
     const ir::Value* param = function_.param(static_cast<int>(i));
     const ir::Element element = param->type().element();

@@ -53,6 +53,8 @@ class ArrayLaunch {
   absl::Status SetScalar(absl::string_view name, uint64_t bits);
   absl::StatusOr<ir::Elem> ScalarType(absl::string_view name) const;
   absl::Status SetParameter(uint32_t index, uint64_t word);
+  // A parameter that points to an array; strides may be negative. Its memory is what AddMemory or the buffers say.
+  absl::Status SetPointer(uint32_t index, absl::string_view name, ir::Elem element, ArrayValue value);
   void SetGrid(const std::array<int64_t, 3>& grid);
   // Unimplemented on a GPU for what only the VM can do.
   absl::Status SetOptions(RunOptions options);
@@ -109,6 +111,7 @@ class ArrayLaunch {
   RunOptions options_;
   std::vector<MemoryRange> memory_;    // of raw parameters
   std::vector<WrittenBytes> written_;  // of them
+  std::vector<PointerUse> pointers_;
   std::optional<Arguments> resolved_;
   std::shared_ptr<OwnedMemory> owned_;  // of what was prepared; graphs may share it
   std::vector<Initial> initial_;

@@ -211,6 +211,7 @@ class CpuKernel : public LoadedKernel {
     launch.interrupted = std::move(spec.options.interrupted);
     launch.blocks_done = spec.options.blocks_done;
     launch.unspecified = ToVm(spec.options.unspecified);
+    launch.any_array = spec.options.any_array;
     if (!spec.options.order.empty()) {
       absl::StatusOr<vm::StartOrder> order = vm::ParseStartOrder(spec.options.order);
       if (!order.ok()) {
@@ -229,6 +230,9 @@ class CpuKernel : public LoadedKernel {
     }
     for (const WrittenBytes& w : spec.written) {
       launch.written.push_back({reinterpret_cast<void*>(w.address), w.bytes, w.written});
+    }
+    for (PointerUse& p : spec.pointers) {
+      launch.pointers.push_back({p.param, std::move(p.name), p.element, std::move(p.shape), std::move(p.strides)});
     }
     return std::make_shared<CpuLaunch>(CpuWork{device_, code_, std::move(launch), std::move(spec.options.warn),
                                                spec.options.counts, std::move(spec.keeps)});

@@ -70,7 +70,8 @@ struct RunOptions {
   int threads = 0;                    // 0: as many as the device has
   std::function<bool()> interrupted;  // asked now and then by the thread that waits; true: stop
   Unspecified unspecified = Unspecified::kZero;
-  std::string order;  // in which blocks start, as vm::ParseStartOrder reads it; empty: see vm::Launch
+  bool any_array = false;  // a pointer may lead from its array into any other memory of the launch
+  std::string order;       // in which blocks start, as vm::ParseStartOrder reads it; empty: see vm::Launch
   // Receives each warning of a run when the run is over, on the thread that ran it. May be null.
   std::function<void(const Report&)> warn;
   // Counts the blocks that are done, from 0, for whoever shows progress meanwhile. May be null.
@@ -96,6 +97,15 @@ struct WrittenBytes {
   uint8_t* written = nullptr;
 };
 
+// The array that a pointer parameter was made from; accesses through the parameter are held to it.
+struct PointerUse {
+  int param = 0;
+  std::string name;
+  ir::Element element;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;  // in elements, of any sign; empty: row-major
+};
+
 struct LaunchSpec {
   std::array<int64_t, 3> grid = {1, 1, 1};  // tile blocks; 0 in one: nothing runs
   std::vector<uint64_t> words;              // one per parameter of the kernel: the scalar's bits, or the address
@@ -103,6 +113,7 @@ struct LaunchSpec {
   RunOptions options = {};
   std::vector<ArrayUse> arrays = {};       // of kernels with an interface; each is in one of `memory`
   std::vector<WrittenBytes> written = {};  // each is in one of `memory`; for full checks
+  std::vector<PointerUse> pointers = {};   // as far as they are known
   std::shared_ptr<const void> keeps = {};  // alive as long as the launch, or a graph that it is in, can run
 };
 

@@ -268,6 +268,12 @@ TILEVM_API tilevm_status tilevm_launch_set_parameter(tilevm_launch* launch, uint
 /* Instead of the launch rule, in tile blocks; 0 in one: nothing runs. */
 TILEVM_API tilevm_status tilevm_launch_set_grid(tilevm_launch* launch, int64_t x, int64_t y, int64_t z);
 
+/* A raw parameter that points to an array: as tilevm_launch_set_parameter with its address. Checks of the cpu hold accesses through the
+ * parameter to that array, which may be a part of its memory, and messages call it `name`. Strides may be negative; `data` may
+ * be NULL. */
+TILEVM_API tilevm_status tilevm_launch_set_pointer(tilevm_launch* launch, uint32_t index, const char* name,
+                                                   const tilevm_array* array);
+
 /* Memory that a kernel without interface may touch, on the cpu device in place of a tilevm_buffer: raw parameters may point
  * into it, and messages call it by this name, type and shape. Adds to what was added before. */
 TILEVM_API tilevm_status tilevm_launch_add_memory(tilevm_launch* launch, const char* name, const tilevm_array* array);
@@ -297,6 +303,7 @@ typedef struct tilevm_launch_options {
                                   * linear; full checks try several. Not on a GPU */
   tilevm_warning_fn warning;     /* default: warnings are dropped. A GPU gives none */
   void* warning_user;
+  int32_t any_array;             /* not 0: a pointer may lead from its array into any other memory of the launch; default: an error */
 } tilevm_launch_options;
 TILEVM_API tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_launch_options* options);
 

@@ -461,6 +461,7 @@ struct LaunchOptions {
   int32_t unspecified = TILEVM_UNSPECIFIED_ZERO;
   std::string order;  // "": the default
   std::function<void(const std::string&)> warning;
+  bool any_array = false;
 };
 
 class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
@@ -499,6 +500,15 @@ class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
   Launch& SetParameter(uint32_t index, T bits) {
     return Note(tilevm_launch_set_parameter(get(), index, static_cast<uint64_t>(bits)));
   }
+  // A raw parameter that points to an array, to which checks hold what is done through it.
+  Launch& SetPointer(uint32_t index, const char* name, const Array& a) {
+    const tilevm_array array = a.c();
+    if (!a.strides.empty() && a.strides.size() != a.shape.size()) {
+      if (!first_) first_ = Error(TILEVM_INVALID_ARGUMENT, "an array has not as many strides as sizes");
+      return *this;
+    }
+    return Note(tilevm_launch_set_pointer(get(), index, name, &array));
+  }
   // All raw parameters, as C++ passes them to a kernel that it declares so: SetParameters<void(const float*, int)>(x, n).
   // Addresses are of the device.
   template <class Signature, class... Arguments>
@@ -516,6 +526,7 @@ class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
     c.check = kept->check;
     c.threads = kept->threads;
     c.unspecified = kept->unspecified;
+    c.any_array = kept->any_array;
     c.order = kept->order.empty() ? nullptr : kept->order.c_str();
     c.interrupt_user = c.warning_user = kept.get();
     if (kept->interrupted)

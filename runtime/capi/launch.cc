@@ -84,6 +84,15 @@ tilevm_status tilevm_launch_set_parameter(tilevm_launch* launch, uint32_t index,
   return Report(launch->launch->SetParameter(index, word));
 }
 
+tilevm_status tilevm_launch_set_pointer(tilevm_launch* launch, uint32_t index, const char* name,
+                                        const tilevm_array* array) {
+  TILEVM_NEED(launch);
+  TILEVM_NEED(name);
+  ArrayValue value;
+  if (const tilevm_status s = tile::runtime::capi::ReadArray(array, name, &value); s != TILEVM_OK) return s;
+  return Report(launch->launch->SetPointer(index, name, *ir::FindElemByTag(array->type), std::move(value)));
+}
+
 tilevm_status tilevm_launch_set_grid(tilevm_launch* launch, int64_t x, int64_t y, int64_t z) {
   TILEVM_NEED(launch);
   if (x < 0 || y < 0 || z < 0) return Invalid("a size of the grid is negative");
@@ -122,6 +131,7 @@ tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_laun
   run.threads = o.threads;
   if (o.interrupt != nullptr) run.interrupted = [ask = o.interrupt, user = o.interrupt_user] { return ask(user) != 0; };
   run.unspecified = static_cast<tile::runtime::Unspecified>(o.unspecified);
+  run.any_array = o.any_array != 0;
   if (o.order != nullptr) run.order = o.order;
   if (o.warning != nullptr) {
     run.warn = [tell = o.warning, user = o.warning_user](const ir::RunReport& r) { tell(user, r.ToString().c_str()); };

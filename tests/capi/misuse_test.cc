@@ -112,6 +112,9 @@ TEST(Misuse, Null) {
   NULL_ARGUMENT(tilevm_launch_set_bits(nullptr, "a", 1));
   NULL_ARGUMENT(tilevm_launch_set_bits(launch, nullptr, 1));
   NULL_ARGUMENT(tilevm_launch_set_parameter(nullptr, 0, 1));
+  NULL_ARGUMENT(tilevm_launch_set_pointer(nullptr, 0, "a", &array));
+  NULL_ARGUMENT(tilevm_launch_set_pointer(launch, 0, nullptr, &array));
+  NULL_ARGUMENT(tilevm_launch_set_pointer(launch, 0, "a", nullptr));
   NULL_ARGUMENT(tilevm_launch_set_grid(nullptr, 1, 1, 1));
   NULL_ARGUMENT(tilevm_launch_set_options(nullptr, nullptr));
   NULL_ARGUMENT(tilevm_launch_add_memory(nullptr, "a", &array));
@@ -354,6 +357,7 @@ TEST_F(Wrong, ScalarsGridParameters) {
   Expect(tilevm_launch_set_f64(launch_, "n", 1), TILEVM_NOT_FOUND, "no scalar `n`");
   Expect(tilevm_launch_set_bits(launch_, "n", 1), TILEVM_NOT_FOUND, "no scalar `n`");
   Expect(tilevm_launch_set_parameter(launch_, 0, 1), TILEVM_INVALID_ARGUMENT, "by name");
+  Expect(tilevm_launch_set_pointer(launch_, 0, "a", &array_), TILEVM_INVALID_ARGUMENT, "by name");
   Expect(tilevm_launch_set_grid(launch_, 1, -1, 1), TILEVM_INVALID_ARGUMENT, "negative");
   int64_t grid[3];
   Expect(tilevm_launch_get_grid(launch_, grid), TILEVM_INVALID_ARGUMENT, "argument `a` (in f32, rank 1) is missing");

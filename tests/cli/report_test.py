@@ -40,6 +40,27 @@ RACE = """entry @race(%out: tile<ptr<i32>>) interface {
 }
 """
 
+# Element 3 of y, through a pointer of x.
+FAR = """entry @far(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %out: tile<ptr<f32>>) interface {
+  in x: f32[8] at %x
+  in y: f32[8] at %y
+  out o: f32[1] at %out
+  grid 1
+} {
+  %a = ptr_to_int %x : tile<ptr<f32>> -> tile<i64>
+  %b = ptr_to_int %y : tile<ptr<f32>> -> tile<i64>
+  %bytes = subi %b, %a
+  %four = constant <i64: 4> : tile<i64>
+  %three = constant <i64: 3> : tile<i64>
+  %n = divi %bytes, %four signed
+  %far = addi %n, %three
+  %p = offset %x, %far
+  %v, %read = load_ptr_tko weak %p
+  store_ptr_tko weak %out, %v -> token
+  return
+}
+"""
+
 # pack came with 13.3.
 NEW = """entry @new() {
   %a = constant <i16: 1> : tile<4xi16>
@@ -156,6 +177,16 @@ class RunJson(cli.Case):
         self.assertNotEqual(values["random"]["max"], 5)
         again = json.loads(self.good("run", "sum.tile", "ones:f32[5]", "--unspecified", "random", "--json").stdout)
         self.assertEqual(again["outputs"][0]["max"], values["random"]["max"])
+
+    def test_pointers_that_lead_into_another_array(self):
+        self.write("far.tile", FAR)
+        arguments = ("run", "far.tile", "ones:f32[8]", "arange:f32[8]", "-o", "o=-")
+        done = self.call(*arguments)
+        self.assertEqual(done.returncode, 4)
+        self.assertRegex(done.stderr, r"error\[vm.out_of_bounds\]: reads 4 bytes at index -?\d+ of `x` \(f32\[8\], 32 bytes\), .*, in `y` "
+                                      r"\(f32\[8\], 32 bytes\)")
+        self.assertIn("fix: check the index; if the pointer is meant to leave its array, allow that by --any-array", done.stderr)
+        self.assertIn("3", self.good(*arguments, "--any-array").stdout)
 
     def test_export_writes_the_lowest_version(self):
         self.good("export", "vector_add.tile", "-o", "v.tilebc")

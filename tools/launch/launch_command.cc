@@ -88,6 +88,7 @@ bool ParseLaunchOptions(const Options& options, LaunchRequest* request, int* exi
       return false;
     }
   }
+  request->options.any_array = options.has("any-array");
   request->seed = static_cast<uint64_t>(*seed);
   request->cast = options.has("cast");
   return true;
@@ -104,6 +105,7 @@ std::vector<OptionSpec> DeviceOptionSpecs() {
       {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
       {"unspecified", 0, "zero|ones|random",
        "what the VM reads where the program gives no value (default: zero, as GPUs do)"},
+      {"any-array", 0, nullptr, "a pointer may lead from its array into another one, which is an error otherwise"},
       {"order", 0, "linear|reverse|random[:SEED]",
        "how blocks start on the VM (default: linear; --check=full tries several)"},
   };

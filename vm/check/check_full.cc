@@ -12,6 +12,7 @@
 #include "vm/check/check_promises.h"
 #include "vm/check/check_races.h"
 #include "vm/check/check_results.h"
+#include "vm/check/check_views.h"
 #include "vm/check/check_wraps.h"
 
 namespace tile::vm {
@@ -100,6 +101,7 @@ class FullChecker : public Checker {
     Region* region =
         memory_.Find(a.address, static_cast<uint64_t>(a.elements) * static_cast<uint64_t>(a.element_bytes));
     if (region == nullptr) return true;  // an empty access
+    if (a.home != nullptr && !a.home->grid.empty() && !CheckElementsOf(b, in, a)) return false;
     BlockChecks& c = *b.checks;
     if (a.writes && region->holds_input && !CheckInput(b, a, *region)) return false;
     if (!races_.OnAccess(b, a, *region) || !CheckBools(b, a, *region)) return false;

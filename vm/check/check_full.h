@@ -7,6 +7,7 @@
 //   vm.not_written      elements of an `out` array that the kernel did not write, at the end       check_arrays.h
 //   vm.write_to_input   a store to an `in` array
 //   vm.bool_value       a byte other than 0 and 1 in an array of bools that is read, or left by the kernel
+//   vm.outside_view     an access outside of an array, or between its elements, in the rest of its memory   check_views.h
 //   vm.index_wrap       (a warning) an address or index from integers that wrapped around          check_wraps.h
 //   vm.order            a result that depends on the order of blocks; with only rounding or places, a warning
 //                                                                                              check_results.h

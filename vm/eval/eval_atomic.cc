@@ -34,6 +34,7 @@ struct AtomicData {
   Elem elem;
   MemoryOrdering ordering;
   ir::MemoryScope scope;
+  int origins;  // of the pointers, or of the tensor of a scatter
   ir::Type type;
   const ViewAccess* view;
   // scatter
@@ -124,7 +125,7 @@ const Instr* RunPointers(BlockState& b, const Instr* in) {
     if (b.checked) {
       Access a = AccessOf(b, d, i);
       a.address = pointers[i];
-      if (!CheckRun(b, in, a, d.type)) return nullptr;
+      if (!CheckRun(b, in, a, d.type, d.origins)) return nullptr;
     }
     UpdateElement(b, d, reinterpret_cast<void*>(pointers[i]), i, &changed);
   }
@@ -173,7 +174,7 @@ const Instr* RunScatter(BlockState& b, const Instr* in) {
       if (b.checked) {
         Access a = AccessOf(b, d, lane);
         a.address = reinterpret_cast<uintptr_t>(address);
-        if (!CheckRun(b, in, a, d.type)) return nullptr;
+        if (!CheckRun(b, in, a, d.type, d.origins)) return nullptr;
       }
       UpdateElement(b, d, address, lane, &changed);
     } else if (!d.check_bounds && b.checked) {
@@ -240,7 +241,7 @@ bool ShowBins(BlockState& b, const Instr* in, const AtomicData& d, uintptr_t fir
     a.address = first + static_cast<uintptr_t>(i * d.bytes);
     for (a.elements = 1; i + a.elements < size && used[static_cast<size_t>(i + a.elements)] != 0;) ++a.elements;
     i += a.elements;
-    if (!CheckRun(b, in, a, d.type)) return false;
+    if (!CheckRun(b, in, a, d.type, d.origins)) return false;
   }
   return true;
 }
@@ -315,11 +316,11 @@ const Instr* RunAddPointers(BlockState& b, const Instr* in) {
   const auto bytes = static_cast<uint64_t>(d.bytes);
   if (range.lowest < 0 || range.lowest > range.highest || range.low_bits % bytes != 0) return RunPointers(b, in);
   const auto first = static_cast<uint64_t>(range.lowest), used = static_cast<uint64_t>(range.highest) - first + bytes;
-  const Allocation* home = b.last_found;
-  if (home == nullptr || !home->Contains(first, used)) home = FindAllocation(b, first, used);
+  const Allocation* home = b.homes[static_cast<size_t>(d.origins)];
+  if (home == nullptr || !home->Contains(first, used)) home = FindHome(b, d.origins, first, used);
   // Lanes that are in several allocations or in none, and the messages, are the general form's business.
   if (home == nullptr || home->read_only) return RunPointers(b, in);
-  b.last_found = home;
+  b.homes[static_cast<size_t>(d.origins)] = home;
   if (b.checker != nullptr) {
     const auto bins = static_cast<int64_t>(used / bytes);
     if (!MayShowBins(b, d, bins)) return RunPointers(b, in);
@@ -398,6 +399,7 @@ AtomicData* NewPointers(Preparer& p, const Op& op, const Value* value) {
   AtomicData* d = NewData(p, op, value);
   const ir::PointerUpdateOp fields(op);
   d->pointers = p.dense(fields.pointers());
+  d->origins = p.origins().SetOf(fields.pointers());
   if (const Value* mask = fields.mask()) {
     d->has_mask = true;
     d->mask = p.dense(mask);
@@ -417,6 +419,7 @@ AtomicData* NewScatter(Preparer& p, const Op& op) {
   AtomicData* d = NewData(p, op, fields.values());
   const Value* indices = fields.indices();
   d->tensor = p.raw(fields.view());
+  d->origins = p.origins().SetOf(fields.view());
   d->indices = p.dense(indices);
   d->index_bytes = ir::StorageBytes(indices->type().elem());
   d->index_i1 = indices->type().elem() == Elem::kI1;

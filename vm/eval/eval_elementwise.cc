@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/op_views.h"
+#include "vm/eval/elementwise_key.h"
 #include "vm/kernels/elementwise.h"
 #include "vm/prepare/prepare.h"
 #include "vm/prepare/strips.h"
@@ -39,36 +40,6 @@ const Instr* RunChunks(BlockState& b, const Instr* in) {
   return in + 1;
 }
 
-ElementwiseKey KeyOf(const Op& op) {
-  ElementwiseKey key;
-  key.op = op.opcode();
-  key.out = op.result(0)->type().elem();
-  // The operand whose element type differs from the result's tells most; select's condition tells nothing.
-  key.in = op.operand(0)->type().elem();
-  if (op.opcode() == ir::Opcode::kSelect) {
-    key.in = key.out;
-  } else {
-    for (int i = 0; i < op.num_operands(); ++i) {
-      if (op.operand(i)->type().elem() != key.out) key.in = op.operand(i)->type().elem();
-    }
-  }
-  const auto number = [&](ir::Field field, int64_t missing) {
-    const ir::Attr* a = ir::FindAttr(op, field);
-    return a == nullptr ? missing : a->as_int();
-  };
-  key.rounding = static_cast<ir::Rounding>(number(ir::Field::kRounding, static_cast<int64_t>(key.rounding)));
-  key.flush_to_zero = number(ir::Field::kFlushToZero, 0) != 0;
-  key.propagate_nan = number(ir::Field::kPropagateNan, 0) != 0;
-  key.saturating = number(ir::Field::kSaturating, 0) != 0;
-  key.signedness = static_cast<ir::Signedness>(number(ir::Field::kSignedness, 0));
-  key.predicate = static_cast<ir::ComparisonPredicate>(number(ir::Field::kPredicate, 0));
-  key.ordering = static_cast<ir::ComparisonOrdering>(number(ir::Field::kOrdering, 0));
-  if (op.result(0)->type().element().is_pointer()) {
-    key.pointee_bytes = std::max(1, ir::MemoryBits(op.result(0)->type().element().pointee) / 8);
-  }
-  return key;
-}
-
 // Fills in how each operand is read, and gives the mask of operands that are one element per call.
 int PlanOperands(Plan& plan, const Op& op, bool compact_result, ElementwiseData* d) {
   int mask = 0;
@@ -98,6 +69,36 @@ int PlanOperands(Plan& plan, const Op& op, bool compact_result, ElementwiseData*
 
 }  // namespace
 
+ElementwiseKey ElementwiseKeyOf(const Op& op) {
+  ElementwiseKey key;
+  key.op = op.opcode();
+  key.out = op.result(0)->type().elem();
+  // The operand whose element type differs from the result's tells most; select's condition tells nothing.
+  key.in = op.operand(0)->type().elem();
+  if (op.opcode() == ir::Opcode::kSelect) {
+    key.in = key.out;
+  } else {
+    for (int i = 0; i < op.num_operands(); ++i) {
+      if (op.operand(i)->type().elem() != key.out) key.in = op.operand(i)->type().elem();
+    }
+  }
+  const auto number = [&](ir::Field field, int64_t missing) {
+    const ir::Attr* a = ir::FindAttr(op, field);
+    return a == nullptr ? missing : a->as_int();
+  };
+  key.rounding = static_cast<ir::Rounding>(number(ir::Field::kRounding, static_cast<int64_t>(key.rounding)));
+  key.flush_to_zero = number(ir::Field::kFlushToZero, 0) != 0;
+  key.propagate_nan = number(ir::Field::kPropagateNan, 0) != 0;
+  key.saturating = number(ir::Field::kSaturating, 0) != 0;
+  key.signedness = static_cast<ir::Signedness>(number(ir::Field::kSignedness, 0));
+  key.predicate = static_cast<ir::ComparisonPredicate>(number(ir::Field::kPredicate, 0));
+  key.ordering = static_cast<ir::ComparisonOrdering>(number(ir::Field::kOrdering, 0));
+  if (op.result(0)->type().element().is_pointer()) {
+    key.pointee_bytes = std::max(1, ir::MemoryBits(op.result(0)->type().element().pointee) / 8);
+  }
+  return key;
+}
+
 const ElementwiseData* ElementwiseOf(const Instr& in) {
   return in.fn == RunWhole || in.fn == RunChunks ? static_cast<const ElementwiseData*>(in.data) : nullptr;
 }
@@ -111,7 +112,7 @@ void PrepareElementwise(Preparer& p, const Op& op) {
   d->n = plan.form(result).count;  // a compact result is computed once per stored element
   d->out_bytes = static_cast<int>(StoredElementBytes(result->type()));
   d->out = p.raw(result);
-  ElementwiseKey key = KeyOf(op);
+  ElementwiseKey key = ElementwiseKeyOf(op);
   key.splat_mask = PlanOperands(plan, op, !plan.dense(result), d);
   d->fn = FindElementwise(key);
   if (d->fn != nullptr) {

@@ -28,6 +28,7 @@ struct PointerData {
   Elem elem;
   MemoryOrdering ordering;
   ir::MemoryScope scope;
+  int origins;     // of the pointers
   ir::Type type;   // of the value
   bool relied_on;  // of a masked load without padding: the result depends on elements that the mask leaves out
 };
@@ -36,6 +37,7 @@ using MaskedOp = ir::OpView<ir::AnyOf<ir::Opcode::kLoadPtr, ir::Opcode::kStorePt
 
 void FillData(Preparer& p, const MaskedOp& op, const Value* pointers, const Value* value, PointerData* d) {
   d->pointers = p.dense(pointers);
+  d->origins = p.origins().SetOf(pointers);
   d->n = p.plan().elements(pointers);
   d->type = value->type();
   d->elem = value->type().elem();
@@ -92,7 +94,7 @@ bool VisitRuns(BlockState& b, const Instr* in, const PointerData& d, Access acce
     access.elements = run;
     access.tile = tile + i * d.bytes;
     access.lane = i;
-    if (!CheckRun(b, in, access, d.type)) return false;
+    if (!CheckRun(b, in, access, d.type, d.origins)) return false;
     fn(pointers[i], i, run);
     i = NextActive(mask, i + run, d.n);
   }
@@ -176,6 +178,7 @@ const Instr* RunAlloca(BlockState& b, const Instr* in) {
   a.kind = Allocation::Kind::kAlloca;
   a.element = ir::Element::Number(d.elem);
   a.initialized = false;
+  a.made_by = in->op;
   const Allocation* kept = d.global ? MemoryOf(b).Publish(std::move(a)) : new Allocation(std::move(a));
   AddPrivate(b, kept);
   if (b.checker != nullptr) b.checker->OnAllocate(b, *kept);

@@ -8,6 +8,7 @@
 #include "ir/op_views.h"
 #include "vm/eval/view_access.h"
 #include "vm/kernels/copy.h"
+#include "vm/machine/outside.h"
 #include "vm/machine/unspecified.h"
 #include "vm/prepare/reliance.h"
 #include "vm/prepare/strips.h"
@@ -24,6 +25,7 @@ using ir::Value;
 
 struct TensorViewData {
   Slot base, out;
+  int origins;  // of the base
   int rank;
   const int64_t* fixed;  // sizes then strides; kDynamic: from a slot
   const Slot* slots;     // one per dynamic entry, in order
@@ -36,7 +38,7 @@ const Instr* RunMakeTensorView(BlockState& b, const Instr* in) {
   auto& view = b.get<ViewData>(d.out);
   const auto base = b.get<uintptr_t>(d.base);
   view.base = reinterpret_cast<uint8_t*>(base);
-  view.allocation = FindAllocation(b, base, 1);
+  view.allocation = HomeOfBase(b, d.origins, base);
   int next = 0;
   for (int i = 0; i < 2 * d.rank; ++i) {
     int64_t value = d.fixed[i];
@@ -44,10 +46,11 @@ const Instr* RunMakeTensorView(BlockState& b, const Instr* in) {
       const uint64_t u = ReadIndex(b.at(d.slots[next]), d.bytes[next], d.i1[next]);
       ++next;
       if (u > (uint64_t{1} << 62)) {
-        return Trap(b, in->op, "vm.bad_shape",
-                    absl::StrCat(i < d.rank ? "size " : "stride ", i % d.rank, " of the tensor is ",
-                                 static_cast<int64_t>(u), ", read as unsigned ", u, ": too large"),
-                    "sizes and strides must not be negative");
+        return Trap(
+            b, in->op, "vm.bad_shape",
+            absl::StrCat(i < d.rank ? "size " : "stride ", i % d.rank, " of the tensor is ", static_cast<int64_t>(u),
+                         ", read as unsigned ", u, ": too large", WrapText(b, *in->op, 0)),
+            "sizes and strides must not be negative");
       }
       value = static_cast<int64_t>(u);
     }
@@ -352,6 +355,7 @@ void PrepareMakeTensorView(Preparer& p, const Op& op) {
   d->bytes = bytes;
   d->i1 = i1;
   d->base = p.raw(make.base());
+  d->origins = p.origins().SetOf(make.base());
   d->out = p.result(op, 0);
   p.Emit(op, RunMakeTensorView, d);
 }

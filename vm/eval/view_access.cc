@@ -1,9 +1,12 @@
 #include "vm/eval/view_access.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "ir/float.h"
+#include "vm/machine/outside.h"
 
 namespace tile::vm {
 
@@ -20,6 +23,7 @@ ViewAccess* PrepareView(Preparer& p, const Op& op, const Value* view, ir::Operan
   auto* v = p.New<ViewAccess>();
   v->type = view->type();
   v->view = p.raw(view);
+  v->origins = p.origins().SetOf(view);
   v->rank = v->type.rank();
   if (v->rank > ir::kMaxRank) {
     p.Refuse(op, absl::StrCat("rank ", v->rank, " is over the limit of ", ir::kMaxRank));
@@ -98,7 +102,7 @@ bool NoteOutside(BlockState& b, const Instr* in, const ViewAccess& v, const View
                         signed_index < 0 ? absl::StrCat(", read as unsigned ", index, ",") : "",
                         " is outside of the view's ", space, v.gather ? " position" : " tile", space == 1 ? "" : "s",
                         boxes.view->allocation ? absl::StrCat(" over `", boxes.view->allocation->name, "`") : "", " (",
-                        boxes.size[k], " elements in steps of ", v.step[k], ")");
+                        boxes.size[k], " elements in steps of ", v.step[k], ")", WrapText(b, *in->op, 0));
   };
   constexpr absl::string_view kFix = "launch fewer blocks, or guard the access";
   if (b.checker != nullptr) {
@@ -143,43 +147,47 @@ bool MakeBox(const BlockState& b, const ViewAccess& v, const ViewBoxes& boxes, i
 
 namespace {
 
-// The first element of the box that is outside, for the message.
-void TrapBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Box& box,
-             const Access& access) {
+struct OutsideElement {
+  uintptr_t address = 0;  // 0: none that a pointer has
+  std::string index;
+  int64_t lane = 0;  // of the indices of a gather
+};
+
+// "3, 17": where an element of the box is in the tensor.
+std::string IndexText(const BlockState& b, const ViewAccess& v, const ViewBoxes& boxes, const Box& box,
+                      const int64_t* at) {
+  std::string index;
+  for (int d = 0; d < v.rank; ++d) {
+    for (int k = 0; k < v.rank; ++k) {
+      if (v.dim[k] != d) continue;
+      const int64_t sparse = k == v.sparse_dim
+                                 ? static_cast<int64_t>(ReadIndex(b.at(v.index[k]), v.index_bytes[k], v.index_i1[k],
+                                                                  box.tile_offset / v.tile_stride[k]))
+                                 : 0;
+      absl::StrAppend(&index, index.empty() ? "" : ", ", (k == v.sparse_dim ? sparse : boxes.origin[k]) + at[k]);
+    }
+  }
+  return index;
+}
+
+// The first element of the box that is in no memory that the view is over.
+std::optional<OutsideElement> FindOutside(BlockState& b, const ViewAccess& v, const ViewBoxes& boxes, const Box& box) {
   const int64_t bits = ir::MemoryBits(v.elem);
+  const auto bytes = static_cast<uint64_t>((bits + 7) / 8);
   const Allocation* home = boxes.view->allocation;
   int64_t at[ir::kMaxRank] = {};
   const __int128 base = __int128{reinterpret_cast<uintptr_t>(boxes.view->base)};
-  // The farthest element decides; search dimension by dimension for the first that is too far.
   for (int64_t n = 0; n < (int64_t{1} << 26); ++n) {
     __int128 offset = box.offset;
     for (int k = 0; k < v.rank; ++k) offset += __int128{at[k]} * box.stride[k];
     const __int128 address = base + offset * bits / 8;
+    const bool possible = address >= 0 && address < (__int128{1} << 63);
+    const auto a = static_cast<uintptr_t>(possible ? address : 0);
     const bool inside =
-        address >= 0 && address < (__int128{1} << 63) &&
-        (home != nullptr
-             ? home->Contains(static_cast<uintptr_t>(address), static_cast<uint64_t>((bits + 7) / 8))
-             : FindAllocation(b, static_cast<uintptr_t>(address), static_cast<uint64_t>((bits + 7) / 8)) != nullptr);
+        possible && (home != nullptr ? home->Contains(a, bytes) : FindHome(b, v.origins, a, bytes) != nullptr);
     if (!inside) {
-      std::string index;
-      for (int d = 0; d < v.rank; ++d) {
-        for (int k = 0; k < v.rank; ++k) {
-          if (v.dim[k] != d) continue;
-          const int64_t sparse = k == v.sparse_dim
-                                     ? static_cast<int64_t>(ReadIndex(b.at(v.index[k]), v.index_bytes[k], v.index_i1[k],
-                                                                      box.tile_offset / v.tile_stride[k]))
-                                     : 0;
-          absl::StrAppend(&index, index.empty() ? "" : ", ", (k == v.sparse_dim ? sparse : boxes.origin[k]) + at[k]);
-        }
-      }
-      std::string extent;
-      for (int d = 0; d < v.rank; ++d) absl::StrAppend(&extent, d ? "x" : "", boxes.view->size(d));
-      Trap(b, in->op, "vm.out_of_bounds",
-           absl::StrCat(access.writes ? "writes" : "reads", " element [", index, "] of the ", extent, " tensor",
-                        home ? absl::StrCat(" over `", home->name, "`, which has only ", home->bytes, " bytes")
-                             : std::string(", which is not in a buffer of the launch")),
-           "give the tensor_view the sizes and strides of the buffer");
-      return;
+      const int64_t row = v.sparse_dim >= 0 ? box.tile_offset / v.tile_stride[v.sparse_dim] : 0;
+      return OutsideElement{a, IndexText(b, v, boxes, box, at), row};
     }
     int k = v.rank - 1;
     for (; k >= 0; --k) {
@@ -188,7 +196,41 @@ void TrapBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxe
     }
     if (k < 0) break;
   }
-  Trap(b, in->op, "vm.out_of_bounds", "the tile does not lie in one buffer");
+  return std::nullopt;
+}
+
+// Says that the box is not in the array that the view is over; false after a trap. `around`: the array's memory, if the box is
+// in that.
+bool TellOutside(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes, const Box& box,
+                 const Access& access, const Around& around) {
+  const std::optional<OutsideElement> found = FindOutside(b, v, boxes, box);
+  if (!found) {
+    Trap(b, in->op, "vm.out_of_bounds", "the tile does not lie in one buffer");
+    return false;
+  }
+  const Allocation* home = boxes.view->allocation;
+  const Allocation* other = home == nullptr || found->address == 0 ? nullptr : FindAllocation(b, found->address, 1);
+  const int null = home == nullptr ? NullParameter(b, v.origins) : -1;
+  const auto text = [&] {
+    std::string extent;
+    for (int d = 0; d < v.rank; ++d) absl::StrAppend(&extent, d ? "x" : "", boxes.view->size(d));
+    return absl::StrCat(
+        access.writes ? "writes" : "reads", " element [", found->index, "] of the ", extent, " tensor",
+        home != nullptr ? absl::StrCat(" over `", home->name, "`, which has only ", home->bytes, " bytes")
+        : null >= 0     ? absl::StrCat(" through a null pointer: `", NameOfParameter(b, null), "` has no memory")
+                        : std::string(", which is not in a buffer of the launch"),
+        around.memory != nullptr ? absl::StrCat("; it is in the rest of ", Describe(*around.memory))
+        : other != nullptr       ? absl::StrCat("; it is in ", Describe(*other))
+                                 : "",
+        WrapText(b, *in->op, found->lane));
+  };
+  if (around.memory != nullptr && b.checker == nullptr) {
+    Warn(b, in->op, "vm.outside_view", text, kAnyArrayFix);
+    return true;
+  }
+  Trap(b, in->op, around.memory != nullptr ? "vm.outside_view" : "vm.out_of_bounds", text(),
+       around.memory != nullptr ? kAnyArrayFix : "give the tensor_view the sizes and strides of the buffer");
+  return false;
 }
 
 }  // namespace
@@ -204,15 +246,22 @@ bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBox
   const __int128 begin = base + (first * bits) / 8, end = base + ((last + 1) * bits + 7) / 8;
   const Allocation* home = boxes.view->allocation;
   bool inside = end < (__int128{1} << 63);
+  const auto address = static_cast<uintptr_t>(begin);
+  const auto bytes = static_cast<uint64_t>(end - begin);
   if (inside) {
-    const auto address = static_cast<uintptr_t>(begin);
-    const auto bytes = static_cast<uint64_t>(end - begin);
-    if (home == nullptr) home = FindAllocation(b, address, bytes);
+    if (home == nullptr) home = FindHome(b, v.origins, address, bytes);
     inside = home != nullptr && home->Contains(address, bytes);
   }
   if (!inside) {
-    TrapBox(b, in, v, boxes, box, access);
-    return false;
+    const Allocation*& last = b.homes[static_cast<size_t>(v.origins)];
+    const bool possible = begin >= 0 && end < (__int128{1} << 63);
+    if (possible && last != nullptr && last->Contains(address, bytes)) {
+      home = last;
+    } else {
+      const Around around = possible ? FindAround(b, v.origins, address, bytes) : Around{};
+      if (!TellOutside(b, in, v, boxes, box, access, around)) return false;
+      home = last = around.memory;
+    }
   }
   if (!v.nibbles && (reinterpret_cast<uintptr_t>(boxes.view->base) & static_cast<uintptr_t>(v.bytes - 1)) != 0) {
     TrapMisaligned(b, in, reinterpret_cast<uintptr_t>(boxes.view->base), v.bytes, v.type, 0);
@@ -240,6 +289,7 @@ bool CheckBox(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBox
     Access a = access;
     a.address = reinterpret_cast<uintptr_t>(boxes.view->base) + static_cast<uintptr_t>(offset * bits / 8);
     a.elements = run;
+    a.home = home;
     a.element_bytes = v.bytes;
     a.lane_step = lane_step;
     a.tile = tile == nullptr ? nullptr : tile + lane * v.bytes;

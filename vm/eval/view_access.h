@@ -21,6 +21,7 @@ namespace tile::vm {
 struct ViewAccess {
   Slot view;
   ir::Type type;  // of the view
+  int origins = kAnywhere;
   int rank = 0;
   ir::Elem elem = ir::Elem::kI8;
   int bytes = 1;         // of an element in the tile

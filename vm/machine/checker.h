@@ -23,9 +23,10 @@ struct Access {
   bool reads = false, writes = false;
   ir::MemoryOrdering ordering = ir::MemoryOrdering::kWeak;
   ir::MemoryScope scope = ir::MemoryScope::kTlBlk;
-  bool atomic = false;         // a read-modify-write
-  const void* tile = nullptr;  // where the elements are in the frame (or the constants); null: nowhere
-  int64_t lane = 0;            // first element of the tile, row-major
+  bool atomic = false;               // a read-modify-write
+  const void* tile = nullptr;        // where the elements are in the frame (or the constants); null: nowhere
+  int64_t lane = 0;                  // first element of the tile, row-major
+  const Allocation* home = nullptr;  // the array that it is in; null: unknown
 };
 
 // Memory of the launch as the linear order of blocks left it.

@@ -21,6 +21,7 @@
 #include "vm/machine/combine.h"
 #include "vm/machine/launch.h"
 #include "vm/machine/memory.h"
+#include "vm/machine/provenance.h"
 
 namespace tile::vm {
 
@@ -137,7 +138,8 @@ struct BlockState {
   int unchanged_rounds = 0;         // iterations in a row that only looked and carried on the same values
   const ir::Op* waiting = nullptr;  // the loop in which it was parked
 
-  const Allocation* last_found = nullptr;         // cache of Memory::Find
+  std::vector<const Allocation*> homes;           // by set of origins: where the last access was (homes.h)
+  std::vector<MadePointers> made;                 // by origin; empty if the code makes no pointers of numbers
   std::vector<const Allocation*> private_memory;  // shared arrays and alloca of this block, by address
   std::vector<void*> heap;                        // alloca, freed at the end
   uint64_t heap_bytes = 0;
@@ -154,7 +156,6 @@ struct BlockState {
     changed_memory = read_shared_memory = left_as_it_was = false;
     unchanged_rounds = 0;
     waiting = nullptr;
-    last_found = nullptr;
     private_memory.clear();
     heap.clear();
     heap_bytes = 0;
@@ -189,6 +190,9 @@ struct Code {
   std::vector<int> param_bytes;
   uint64_t frame_bytes = 0;
   std::vector<SharedArray> shared;
+  std::vector<PointerOrigin> origins;
+  std::vector<OriginSet> origin_sets;        // the first: kAnywhere
+  bool makes_pointers = false;               // some origin is a kMade
   int num_fetch_ahead = 0;                   // loads that fetch ahead, at most kMaxFetchAhead
   bool must_park = false;                    // has a loop in which a block may wait for others
   mutable std::atomic<int64_t> block_ns{0};  // what a block took in the last launch; 0: none has run

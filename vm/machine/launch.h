@@ -64,13 +64,25 @@ struct WrittenBytes {
   uint8_t* written = nullptr;
 };
 
+// The array that a pointer parameter was made from, where the caller knows it: accesses through the parameter are held to it, and
+// messages call it by its name.
+struct PointerArgument {
+  int param = 0;
+  std::string name;
+  ir::Element element;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides;  // in elements, of any sign; empty: row-major
+};
+
 struct Launch {
   int64_t grid[3] = {1, 1, 1};   // 0 in one: no block runs
   std::vector<uint64_t> params;  // one per parameter: the low bits hold the scalar, or the address
   std::vector<Buffer> buffers;
   std::vector<ArrayArgument> arrays;  // none are known of a launch without interface
   std::vector<WrittenBytes> written;  // of buffers that are initialized in part
-  int threads = 0;                    // at most; 0: all cores. Little work takes fewer
+  std::vector<PointerArgument> pointers;
+  bool any_array = false;  // a pointer may lead from its array into any other memory of the launch
+  int threads = 0;         // at most; 0: all cores. Little work takes fewer
   CheckLevel check = CheckLevel::kBounds;
   Unspecified unspecified = Unspecified::kZero;
   // Rounds of loops that one block may make; 0: no limit. A guard against endless programs when inputs are not trusted.

@@ -5,12 +5,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "vm/machine/code.h"
 #include "vm/machine/launch.h"
@@ -29,6 +31,12 @@ struct LaunchState {
   const Launch* launch = nullptr;
   const Code* code = nullptr;
   Memory memory;
+  std::vector<Home> homes;                     // by origin (homes.h)
+  std::vector<const Allocation*> first_homes;  // by set of origins, as a block begins
+  std::deque<Allocation> arrays;               // that homes refer to and that are not all of their memory
+  // The integer operation that wrapped on the way to element `lane` of an operand, as messages say it; "" if none is found. May be
+  // null (check/find_wrap.h).
+  std::string (*find_wrap)(BlockState& b, const ir::Op& user, const ir::Value* operand, int64_t lane) = nullptr;
   Outcome* outcome = nullptr;
   StartOrder order;
   // A run that only looks for mistakes: it ends without a result when work_clock shows this, or if no memory is left to start

@@ -15,19 +15,31 @@
 #include "absl/base/thread_annotations.h"
 #include "ir/element.h"
 
+namespace tile::ir {
+class Op;
+}
+
 namespace tile::vm {
 
-// A contiguous piece of memory with a name for messages.
+// A contiguous piece of memory with a name for messages: all that was allocated, or an array inside of that (homes.h).
 struct Allocation {
   enum class Kind : uint8_t { kBuffer, kGlobal, kAlloca, kShared };
   uintptr_t begin = 0;
   uint64_t bytes = 0;
   std::string name;  // of the argument or the global
   Kind kind = Kind::kBuffer;
-  ir::Element element;         // of the argument, for messages
-  std::vector<int64_t> shape;  // of the argument; may be empty
-  bool read_only = false;      // a constant global
-  bool initialized = true;     // contents are defined before the launch (--check=full)
+  ir::Element element;              // of the argument, for messages
+  std::vector<int64_t> shape;       // of the argument; may be empty
+  bool read_only = false;           // a constant global
+  bool initialized = true;          // contents are defined before the launch (--check=full)
+  const ir::Op* made_by = nullptr;  // of a kAlloca
+  // Of an array: the address of its first element, if that is not `begin`, and which places between begin and end are elements: in
+  // elements, the largest stride first; empty: all.
+  struct Step {
+    int64_t stride = 0, size = 0;
+  };
+  uintptr_t first = 0;
+  std::vector<Step> grid;
 
   uintptr_t end() const { return begin + bytes; }
   bool Contains(uintptr_t address, uint64_t size) const {

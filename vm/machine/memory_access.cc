@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "vm/machine/outside.h"
 
 namespace tile::vm {
-namespace {
 
 std::string Describe(const Allocation& a) {
   static constexpr const char* kKinds[] = {"", "global ", "alloca ", "shared array "};
@@ -18,8 +18,6 @@ std::string Describe(const Allocation& a) {
           : absl::StrCat(a.element.is_pointer() ? "ptr" : ir::ElemInfoOf(a.element.kind).spelling, shape, ", ");
   return absl::StrCat(kKinds[static_cast<int>(a.kind)], "`", a.name, "` (", type, a.bytes, " bytes)");
 }
-
-}  // namespace
 
 void AddPrivate(BlockState& b, const Allocation* a) {
   auto& own = b.private_memory;
@@ -44,35 +42,6 @@ std::string LaneText(ir::Type tile, int64_t lane) {
   return absl::StrCat("[", index, "]");
 }
 
-const Instr* TrapOutside(BlockState& b, const Instr* in, uintptr_t address, uint64_t bytes, bool write, ir::Type tile,
-                         int64_t lane) {
-  const std::string who = tile.rank() == 0 ? "" : absl::StrCat("element ", LaneText(tile, lane), " of the tile ");
-  const std::string what = absl::StrCat(who, write ? "writes " : "reads ", bytes, bytes == 1 ? " byte " : " bytes ");
-  const Allocation* near = nullptr;
-  for (const Allocation* a : b.private_memory) {
-    if (a->begin <= address && (near == nullptr || near->begin < a->begin)) near = a;
-  }
-  const Allocation* bound = MemoryOf(b).Nearest(address);
-  if (near == nullptr || (bound != nullptr && bound->begin > near->begin)) near = bound;
-  if (near == nullptr) {
-    return Trap(b, in->op, "vm.out_of_bounds",
-                absl::StrCat(what, "at address 0x", absl::Hex(address), ", before every buffer of the launch"),
-                "bind the buffer that the pointer belongs to, or mask the element off");
-  }
-  const uint64_t distance = address - near->begin;
-  const uint64_t element = static_cast<uint64_t>(std::max(1, ir::MemoryBits(near->element.kind) / 8));
-  std::string place;
-  if (address >= near->end() && distance - near->bytes > (uint64_t{1} << 40)) {
-    place = absl::StrCat("at address 0x", absl::Hex(address), ", far from every buffer of the launch");
-  } else {
-    place = absl::StrCat(
-        "at index ", distance / element, " of ", Describe(*near),
-        address >= near->end() ? absl::StrCat(", ", address - near->end(), " bytes past its end") : ", across its end");
-  }
-  return Trap(b, in->op, "vm.out_of_bounds", absl::StrCat(what, place),
-              "mask the element off, or make the buffer larger");
-}
-
 const Instr* TrapMisaligned(BlockState& b, const Instr* in, uintptr_t address, int bytes, ir::Type tile, int64_t lane) {
   const Allocation* a = FindAllocation(b, address, 1);
   return Trap(b, in->op, "vm.misaligned",
@@ -83,16 +52,21 @@ const Instr* TrapMisaligned(BlockState& b, const Instr* in, uintptr_t address, i
               "align the buffer and the offsets to the element size");
 }
 
-bool CheckElements(BlockState& b, const Instr* in, const Access& a, ir::Type tile) {
+bool CheckElements(BlockState& b, const Instr* in, const Access& a, ir::Type tile, int set) {
   const auto bytes = static_cast<uint64_t>(a.element_bytes);
   for (int64_t i = 0; i < a.elements; ++i) {
     const uintptr_t address = a.address + static_cast<uintptr_t>(i * a.element_bytes);
-    if (FindAllocation(b, address, bytes) == nullptr) {
-      TrapOutside(b, in, address, bytes, a.writes, tile, a.lane + i);
+    if (FindHome(b, set, address, bytes) != nullptr) continue;
+    const OutsideAccess outside{address, bytes, a.writes, tile, a.lane + i, set};
+    const Around around = FindAround(b, set, address, bytes);
+    if (around.memory == nullptr) {
+      TrapOutside(b, in, outside);
       return false;
     }
+    if (!NoteAround(b, in, outside, around)) return false;
+    b.homes[static_cast<size_t>(set)] = around.memory;
   }
-  // It runs from one allocation into the next one.
+  // It is in several pieces of memory.
   const auto* first = static_cast<const uint8_t*>(a.tile);
   for (int64_t i = 0; i < a.elements; ++i) {
     Access one = a;
@@ -100,7 +74,7 @@ bool CheckElements(BlockState& b, const Instr* in, const Access& a, ir::Type til
     one.elements = 1;
     one.lane += i;
     if (first != nullptr) one.tile = first + i * a.element_bytes;
-    if (!CheckRun(b, in, one, tile)) return false;
+    if (!CheckRun(b, in, one, tile, set)) return false;
   }
   return true;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "vm/machine/checker.h"
+#include "vm/machine/homes.h"
 #include "vm/machine/launch_state.h"
 
 namespace tile::vm {
@@ -15,26 +16,26 @@ namespace tile::vm {
 const Allocation* FindAllocation(BlockState& b, uintptr_t address, uint64_t bytes);
 // Adds one to those of the block.
 void AddPrivate(BlockState& b, const Allocation* a);
-// Traps with what is at or before the address. `lane`: element of the tile, row-major.
-const Instr* TrapOutside(BlockState& b, const Instr* in, uintptr_t address, uint64_t bytes, bool write, ir::Type tile,
-                         int64_t lane);
 const Instr* TrapMisaligned(BlockState& b, const Instr* in, uintptr_t address, int bytes, ir::Type tile, int64_t lane);
 const Instr* TrapReadOnly(BlockState& b, const Instr* in, const Allocation& a);
 // Checks a run that is in no allocation as a whole, element by element; false after a trap.
-bool CheckElements(BlockState& b, const Instr* in, const Access& a, ir::Type tile);
+bool CheckElements(BlockState& b, const Instr* in, const Access& a, ir::Type tile, int set);
+// "`x` (f32[8,8], 256 bytes)", as messages name memory.
+std::string Describe(const Allocation& a);
 // "[1, 2]" of an element of a tile.
 std::string LaneText(ir::Type tile, int64_t lane);
 
-// Checks a run of elements; false after a trap.
-inline bool CheckRun(BlockState& b, const Instr* in, const Access& a, ir::Type tile) {
+// Checks a run of elements against what the origins of its pointers allow; false after a trap.
+inline bool CheckRun(BlockState& b, const Instr* in, Access& a, ir::Type tile, int set) {
   if (!b.checked) return true;
   const uint64_t bytes = static_cast<uint64_t>(a.elements) * static_cast<uint64_t>(a.element_bytes);
-  const Allocation* found = b.last_found;
-  if (found == nullptr || !found->Contains(a.address, bytes)) {
-    found = FindAllocation(b, a.address, bytes);
-    if (found == nullptr) return CheckElements(b, in, a, tile);
-    b.last_found = found;
+  const Allocation*& home = b.homes[static_cast<size_t>(set)];
+  if (home == nullptr || !home->Contains(a.address, bytes)) {
+    const Allocation* other = FindHome(b, set, a.address, bytes);
+    if (other == nullptr) return CheckElements(b, in, a, tile, set);
+    home = other;
   }
+  const Allocation* found = home;
   if ((a.address & static_cast<uintptr_t>(a.element_bytes - 1)) != 0) {
     TrapMisaligned(b, in, a.address, a.element_bytes, tile, a.lane);
     return false;
@@ -43,7 +44,9 @@ inline bool CheckRun(BlockState& b, const Instr* in, const Access& a, ir::Type t
     TrapReadOnly(b, in, *found);
     return false;
   }
-  return b.checker == nullptr || b.checker->OnAccess(b, in, a);
+  if (b.checker == nullptr) return true;
+  a.home = found;
+  return b.checker->OnAccess(b, in, a);
 }
 
 // --- strong accesses, element by element ----------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "ir/cpp_name.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
+#include "vm/machine/homes.h"
 #include "vm/machine/launch_state.h"
 #include "vm/prepare/strips.h"
 
@@ -278,6 +279,32 @@ void Preparer::EmitEffect(const Op& op) {
   Emit(op, RunEffect, d, Role::kOther);
 }
 
+// --- pointers made of numbers ---------------------------------------------------------------------------------------
+
+namespace {
+struct MadeData {
+  Slot pointers;
+  int64_t n;
+  int origin;
+  absl::Span<const int> sets;  // that have it
+};
+
+const Instr* RunMade(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const MadeData*>(in->data);
+  if (b.checked) NoteMade(b, d.origin, d.sets, static_cast<const uint64_t*>(b.at(d.pointers)), d.n);
+  return in + 1;
+}
+}  // namespace
+
+void Preparer::EmitMade(const Op& op) {
+  const int origin = origins_.MadeBy(&op);
+  if (origin < 0) return;
+  auto* d = New<MadeData>();
+  const Value* pointers = op.result(0);
+  *d = {raw(pointers), plan_.form(pointers).count, origin, code_->arena.Copy<int>(origins_.SetsWith(origin))};
+  Emit(op, RunMade, d, Role::kOther);
+}
+
 // --- emission -------------------------------------------------------------------------------------------------------
 
 // A dying operand of the same size whose place the result may take; -1 if there is none.
@@ -353,6 +380,7 @@ void Preparer::PrepareOp(const Op& op) {
   if (!works && op.num_operands() > 0 && op.num_results() > 0) {
     same_value_[static_cast<size_t>(op.result(0)->id)] = own->operands[0].value;
   }
+  EmitMade(op);
   for (const auto& [o, offset] : handed) plan_.at(o).offset = -2;
   for (const auto& [offset, bytes] : temps_) FreeFrame(offset, bytes);
   temps_.swap(around);

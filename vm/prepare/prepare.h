@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "vm/machine/code.h"
+#include "vm/prepare/origins.h"
 #include "vm/prepare/value_plan.h"
 
 namespace tile::vm {
@@ -33,12 +34,18 @@ class Preparer {
  public:
   // `prepare_op` prepares any operation (eval/prepare_op.h).
   Preparer(Code* code, const ir::Function& f, PrepareFn prepare_op, uint64_t max_constant_bytes)
-      : code_(code), plan_(f), prepare_op_(prepare_op), max_constant_bytes_(max_constant_bytes) {}
+      : code_(code),
+        plan_(f),
+        origins_(f, plan_.num_values(), code),
+        prepare_op_(prepare_op),
+        max_constant_bytes_(max_constant_bytes) {}
 
   absl::Status PrepareFunction();
 
   Code& code() { return *code_; }
   Plan& plan() { return plan_; }
+  // Where pointers come from.
+  const PointerOrigins& origins() const { return origins_; }
 
   template <class T>
   T* New() {
@@ -99,12 +106,14 @@ class Preparer {
   Slot ExpandedConstant(const ir::Value* v, int64_t elements);
   void PrepareOp(const ir::Op& op);
   void EmitEffect(const ir::Op& op);
+  void EmitMade(const ir::Op& op);
   int64_t InPlaceOffset(const ir::Op& op, int storage);
   OpPlaces* PlacesOf(const ir::Op& op);
   Place PlaceOf(const ir::Value* v);
 
   Code* code_;
   Plan plan_;
+  const PointerOrigins origins_;
   const PrepareFn prepare_op_;
   const uint64_t max_constant_bytes_;
   absl::Status status_;

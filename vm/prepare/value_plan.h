@@ -37,6 +37,7 @@ class Plan {
  public:
   explicit Plan(const ir::Function& f);
 
+  size_t num_values() const { return values_.size(); }
   // Number of elements of the value: of its type, times the batch inside a batched body of reduce and scan.
   int64_t elements(const ir::Value* v) const;
   const Form& form(const ir::Value* v) const { return forms_[v->id]; }

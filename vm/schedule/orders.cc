@@ -16,7 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "ir/cpp_name.h"
 #include "vm/check/check_full.h"
+#include "vm/check/find_wrap.h"
 #include "vm/machine/checker.h"
+#include "vm/machine/homes.h"
 #include "vm/machine/launch_state.h"
 #include "vm/schedule/scheduler.h"
 
@@ -195,6 +197,8 @@ OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, 
   state.order = order;
   state.give_up_at = give_up_at;
   AddMemory(code, launch, &state.memory);
+  FindHomes(&state);
+  state.find_wrap = FindWrap;
   int threads = launch.threads > 0 ? launch.threads : Cores();
   std::unique_ptr<Checker> checker;
   if (launch.check == CheckLevel::kFull) {

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "vm/machine/checker.h"
+#include "vm/machine/homes.h"
 #include "vm/machine/memory_access.h"
 #include "vm/machine/unspecified.h"
 #include "vm/schedule/thread_plan.h"
@@ -179,6 +180,7 @@ class Grid {
     b.Reset();
     b.launch = &state_;
     b.code = &code_;
+    ResetHomes(b);
     b.index = index;
     const int64_t* g = state_.launch->grid;
     b.id[0] = static_cast<int32_t>(index % g[0]);
