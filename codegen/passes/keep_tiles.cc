@@ -102,14 +102,27 @@ bool TileKeeper::Prepare() {
   return changed;
 }
 
+bool TileKeeper::KeepBlocked(absl::Span<Op* const> loads) {
+  if (loads.empty() || MostLiveData(*function_).words <= options_.limit * 3 / 2) return false;
+  bool changed = false;
+  for (Op* load : loads) {
+    Value* v = load->result(0);
+    if (v->has_uses() && !from_memory_.contains(v) && !IsTied(v)) changed = Keep(v, true) || changed;
+  }
+  return changed;
+}
+
 bool TileKeeper::KeepRest(bool all) {
   std::vector<Value*> rest;
+  TileRegisters registers;
   ir::Walk(function_->body(), [&](Op* op) {
     if (!all && !IsAccessOfMemory(*op)) return;
     if (op->info()->has(ir::kElementBody) || op->num_regions() == 0) {
       for (int i = 0; i < op->num_results(); ++i) {
         Value* v = op->result(i);
-        if (IsLarge(v) && v->has_uses() && !IsFreeTile(v) && !from_memory_.contains(v) && !IsTied(v)) rest.push_back(v);
+        const bool is_address = op->info()->has(ir::kPure) && !IsAccessOfMemory(*op) && registers.OnlySays(v);
+        if (IsLarge(v) && v->has_uses() && !IsFreeTile(v) && !is_address && !from_memory_.contains(v) && !IsTied(v))
+          rest.push_back(v);
       }
     }
   });
@@ -155,7 +168,7 @@ void TileKeeper::Remark(const Op& op, const Type& type, absl::string_view what) 
                                  type.ToString(), " ", what, in_shared_ ? " shared memory" : " the block's workspace"));
 }
 
-bool TileKeeper::Keep(Value* v) {
+bool TileKeeper::Keep(Value* v, bool must) {
   const Type type = v->type();
   const Elem elem = Stored(type.element());
   Op* def = v->def();
@@ -171,7 +184,7 @@ bool TileKeeper::Keep(Value* v) {
   Op* behind = def->next();
   // Before the operation that defines the tile, so that nothing is between it and the store.
   ir::WriteBefore(module_, def, [&](ir::Builder& b) {
-    if (Value* tensor = Memory(b, elem, type.shape(), false)) view = View(b, tensor, type.shape());
+    if (Value* tensor = Memory(b, elem, type.shape(), must)) view = View(b, tensor, type.shape());
   });
   if (view == nullptr) return false;
   ir::WriteBefore(module_, behind, [&](ir::Builder& b) {

@@ -3,7 +3,8 @@
 //
 //   TileKeeper keeper(options, module, function);
 //   keeper.Prepare();     // before slicing
-//   keeper.KeepRest(/*all=*/false);   // after it: what is still too large, of what is loaded; then slice again
+//   keeper.KeepBlocked(loads);        // after it: what cannot be loaded again, as a store may have overwritten it; then slice again
+//   keeper.KeepRest(/*all=*/false);   // what is still too large, of what is loaded; then slice again
 //
 // Before:                                                  After:
 //   %old, %t = atomic_rmw_tko … %p, add, %x                  %m = alloca …
@@ -16,7 +17,8 @@
 // it any more. (Tile code has alloc_shared at the top level only; TileCodeOf moves it there.)
 //
 // Prepare keeps what is given once (old values of updates, loads that others may see), and does in memory what moves
-// elements anywhere: cat, extract, insert, pack, unpack. --remarks tells of each tile.
+// elements anywhere: cat, extract, insert, pack, unpack. What only says where memory is accessed is computed again where it is needed,
+// and never kept. --remarks tells of each tile.
 #ifndef TILE_CODEGEN_PASSES_KEEP_TILES_H_
 #define TILE_CODEGEN_PASSES_KEEP_TILES_H_
 
@@ -24,6 +26,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/types/span.h"
 #include "codegen/trace/trace.h"
 #include "ir/ops.h"
 
@@ -38,15 +41,17 @@ class TileKeeper {
  public:
   TileKeeper(const KeepOptions& options, ir::Module* module, ir::Function* function, Trace* trace);
 
-  // Both say whether anything was changed.
+  // All say whether anything was changed.
   bool Prepare();
+  // Unless registers hold all tiles that live at once.
+  bool KeepBlocked(absl::Span<ir::Op* const> loads);
   bool KeepRest(bool all);
 
  private:
   bool IsLarge(const ir::Value* v) const;
   // Slicing what it takes part in would not help.
   bool IsTied(const ir::Value* v) const;
-  bool Keep(ir::Value* v);
+  bool Keep(ir::Value* v, bool must = false);
   bool DoInMemory(ir::Op* op);
   // Memory for a tile, as a tensor of this shape; null: there is none. `must`: it can't stay in registers.
   ir::Value* Memory(ir::Builder& b, ir::Elem elem, absl::Span<const int64_t> shape, bool must);

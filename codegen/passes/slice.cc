@@ -122,6 +122,9 @@ class BlockSlicer {
     return true;
   }
 
+  // Of groups that stay whole.
+  const std::vector<Op*>& blocked() const { return blocked_; }
+
   // Returns how many loops there are now.
   int Run() {
     for (const auto& [op, why] : failed_) Remark(*op, absl::StrCat(op->info()->mnemonic, ": tiles stay whole: ", why));
@@ -277,7 +280,10 @@ class BlockSlicer {
     std::vector<SliceLoop> loops = Fuse(members);
     const Op& first = *loops[0].sinks[0].op;
     std::string why = WhyNotCovered(members);
-    if (why.empty()) why = WhyNotLegal(loops);
+    if (why.empty()) {
+      why = WhyNotLegal(loops);
+      if (!why.empty()) NoteBlocked(loops);
+    }
     if (why.empty() && trace_ != nullptr &&
         !trace_->TakesStep("slice", absl::StrCat(first.info()->mnemonic, " at ", Where(first)))) {
       why = "left out";
@@ -439,6 +445,21 @@ class BlockSlicer {
 
   bool Precedes(const Op& a, const Op& b) const { return position_.at(&a) < position_.at(&b); }
 
+  // Loads that slices cannot do later or again, as what follows may overwrite what they read.
+  void NoteBlocked(const std::vector<SliceLoop>& loops) {
+    for (const SliceLoop& loop : loops) {
+      for (const auto& [load, dim] : LoadsOf(loop)) {
+        const bool is_noted = std::find(blocked_.begin(), blocked_.end(), load) != blocked_.end();
+        if (is_noted || IsOrdered(*load) || SliceOrder::ReadsOwn(*load)) continue;
+        for (const Op* op = load->next(); op != nullptr; op = op->next()) {
+          if (!MustFollow(*op, *load) || SliceOrder::SameElements(*op, *load)) continue;
+          blocked_.push_back(const_cast<Op*>(load));
+          break;
+        }
+      }
+    }
+  }
+
   void Tell(const SliceLoop& loop) {
     if (trace_ == nullptr || !trace_->on_remark) return;
     for (const SliceSink& sink : loop.sinks) {
@@ -459,6 +480,7 @@ class BlockSlicer {
   absl::flat_hash_map<const Op*, int> position_;
   absl::flat_hash_map<const Op*, std::string> why_not_;
   std::vector<std::pair<const Op*, std::string>> failed_;  // sinks that are done whole
+  std::vector<Op*> blocked_;
   SliceScope scope_;
   std::vector<Sink> sinks_;
   SliceOrder order_;
@@ -501,7 +523,9 @@ bool GoesOverTiles(const Block& block) {
          !HoldsProducts(*loop);
 }
 
-int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
+// `blocked`: loads that keep tiles whole (TileKeeper::KeepBlocked).
+int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace,
+                std::vector<Op*>* blocked) {
   std::vector<Block*> blocks = {function->body()};
   ir::Walk(function->body(), [&](Op* op) {
     if (op->info()->has(ir::kElementBody)) return;
@@ -522,7 +546,9 @@ int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* f
     BlockSlicer within(options, module, block, trace, false), carried(options, module, block, trace, true);
     const std::optional<int64_t> once = within.Loaded(), again = carried.Loaded();
     const bool is_less = once.has_value() && (!again.has_value() || *once < *again);
-    loops += (is_less ? within : carried).Run();
+    BlockSlicer& slicer = is_less ? within : carried;
+    loops += slicer.Run();
+    blocked->insert(blocked->end(), slicer.blocked().begin(), slicer.blocked().end());
   }
   return loops;
 }
@@ -533,10 +559,12 @@ int Slice(const SliceOptions& options, ir::Module* module, ir::Function* functio
   DropUnusedLoads(options.limit, module, function);
   TileKeeper keeper({options.limit, options.shared_bytes}, module, function, trace);
   keeper.Prepare();
-  int loops = SliceBlocks(options, module, function, trace);
+  std::vector<Op*> blocked, ignored;
+  int loops = SliceBlocks(options, module, function, trace, &blocked);
+  if (keeper.KeepBlocked(blocked)) loops += SliceBlocks(options, module, function, trace, &ignored);
   // What is loaded may be kept from others; then whatever hangs together in ways that slices can't follow.
   for (bool all : {false, true}) {
-    if (keeper.KeepRest(all)) loops += SliceBlocks(options, module, function, trace);
+    if (keeper.KeepRest(all)) loops += SliceBlocks(options, module, function, trace, &ignored);
   }
   return loops;
 }

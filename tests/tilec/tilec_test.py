@@ -434,6 +434,57 @@ class Tilec(unittest.TestCase):
         for option, out in (("--emit=ptx", "k.ptx"), ("--emit=tile", "k.tile"), ("--emit=llvm", "k.ll"), ("--emit=ptx", "k.txt"), ("--emit=ptx", "/dev/null")):
             self.assertEqual(self.call(add, "--sm=90", option, "-o", out).returncode, 0, (option, out))
 
+    def test_rows_with_weights(self):
+        """Norms over wide rows, whose store may overwrite what was loaded, take few registers."""
+        self.needs_ptxas()
+        path = os.path.join(self.folder.name, "k.tile")
+        for rows, columns in ((1, 65536), (4, 65536), (2, 32768), (8, 8192), (64, 1024), (4, 16384)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"""entry @norm(%x: tile<ptr<f16>>, %w: tile<ptr<f32>>, %b: tile<ptr<f32>>, %o: tile<ptr<f16>>, %n: tile<i32>) {{
+  %block, %by, %bz = get_tile_block_id
+  %first = muli %block, {rows}
+  %rows = iota : tile<{rows}xi32>
+  %row = reshape %rows : tile<{rows}x1xi32>
+  %columns = iota : tile<{columns}xi32>
+  %column = reshape %columns : tile<1x{columns}xi32>
+  %number = addi %row, %first
+  %line = muli %number, %n
+  %place = addi %line, %column
+  %inside = cmpi less_than %column, %n signed
+  %inside_all = broadcast %inside -> tile<{rows}x{columns}xi1>
+  %x1 = reshape %x : tile<1x1xptr<f16>>
+  %xp = offset %x1, %place
+  %half, %t0 = load_ptr_tko weak %xp, %inside_all, 0.0
+  %v = ftof %half : tile<{rows}x{columns}xf32>
+  %square = mulf %v, %v
+  %sum = reduce %square dim=1 identities=[0.0] (%e, %a) {{
+    %r = addf %e, %a
+    yield %r
+  }}
+  %sum1 = reshape %sum : tile<{rows}x1xf32>
+  %factor = rsqrt %sum1
+  %w1 = reshape %w : tile<1x1xptr<f32>>
+  %wp = offset %w1, %column
+  %weight, %t1 = load_ptr_tko weak %wp, %inside, 0.0
+  %b1 = reshape %b : tile<1x1xptr<f32>>
+  %bp = offset %b1, %column
+  %bias, %t2 = load_ptr_tko weak %bp, %inside, 0.0
+  %scaled = mulf %v, %factor
+  %result = fma %scaled, %weight, %bias
+  %rounded = ftof %result : tile<{rows}x{columns}xf16>
+  %o1 = reshape %o : tile<1x1xptr<f16>>
+  %op = offset %o1, %place
+  %all = join_tokens %t0, %t1, %t2
+  store_ptr_tko weak %op, %rounded, %inside_all token = %all
+  return
+}}
+""")
+            for sm in ("80", "86", "90", "120"):
+                with self.subTest(rows=rows, columns=columns, sm=sm):
+                    done = self.call("k.tile", "--sm=" + sm, "-v", "--time-limit=20", "-o", "k.cubin")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertLessEqual(int(re.search(r"(\d+) bytes spilled", done.stderr)[1]), 64, done.stderr)
+
     def test_many_parameters(self):
         path = os.path.join(self.folder.name, "k.tile")
 
@@ -464,6 +515,13 @@ class Tilec(unittest.TestCase):
         for sm in ("75", "80", "86", "90"):
             done = call(600, sm, "tbc", "k.tbc")
             self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_old_assembler(self):
+        ptxas = self.script("ptxas", 'test "$1" = --version && { echo the fake one; exit; }\n'
+                                     "echo \"ptxas fatal   : Unsupported .version 8.4; current version is '7.8'\"\nexit 255\n")
+        done = self.call(self.example("vector_add"), "--sm=90", "-o", "k.cubin", TILEC_PTXAS=ptxas)
+        self.fails(done, 5, "error[codegen.old_assembler]: the assembler is older than what this kernel needs:\n", leaves=["ptxas"])
+        self.assertIn("  fix: install a newer CUDA toolkit", done.stderr)
 
     def test_version(self):
         self.assertRegex(self.call("--version").stdout, r"^tilec \d+\.\d+\.\d+\n$")
