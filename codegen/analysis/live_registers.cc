@@ -22,11 +22,15 @@ constexpr int kVectorBits = 128;
 // Bodies of scalars, or of what is in shared memory.
 bool HasNoTiles(const Op* op) { return op->info()->has(ir::kElementBody) || IsFetch(op); }
 
-// What is computed of repeated elements alone repeats, too.
+// What is computed of repeated elements alone repeats, too: an operation, and those in front of it with one operand.
 bool Repeats(const Op* op) {
-  if (op == nullptr) return false;
-  if (RuleOf(*op).registers == RegisterRule::kRepeat) return true;
-  return op->info()->has(ir::kElementwise) && op->num_operands() == 1 && Repeats(op->operand(0)->def());
+  constexpr int kMostSteps = 64;
+  for (int step = 0; op != nullptr && step < kMostSteps; ++step) {
+    if (RuleOf(*op).registers == RegisterRule::kRepeat) return true;
+    if (!op->info()->has(ir::kElementwise) || op->num_operands() != 1) return false;
+    op = op->operand(0)->def();
+  }
+  return false;
 }
 
 bool TakesRegisters(const Op* op) { return RuleOf(*op).registers == RegisterRule::kOwn && !Repeats(op); }
@@ -111,15 +115,24 @@ class Liveness {
   // What the second region needs is not there in the first, after its last use: only one of them is run.
   void ThenOrElse(const Op* op) {
     const int begin = Of(op->region(0)->front()), end = Of(op->region(1)->front()), behind = end_.at(op);
-    for (const auto& [value, range] : ranges_) {
-      if (range.begin >= begin || range.end < end || range.end > behind) continue;
-      int last = begin;
-      ir::Walk(op->region(0), [&](Op* user) {
-        for (int i = 0; i < user->num_operands(); ++i) {
-          if (Source(user->operand(i)) == value) last = std::max(last, NeededUntil(value, user, elsewhere_(*user, i)));
-        }
-      });
-      change_[static_cast<size_t>(last)] -= WordsOf(value);
+    absl::flat_hash_map<const Value*, int> last;  // use in the first region
+    ir::Walk(op->region(1), [&](Op* user) {
+      for (int i = 0; i < user->num_operands(); ++i) {
+        const auto it = ranges_.find(Source(user->operand(i)));
+        if (it == ranges_.end()) continue;
+        const Range& range = it->second;
+        if (range.begin < begin && range.end >= end && range.end <= behind) last.emplace(it->first, begin);
+      }
+    });
+    if (last.empty()) return;
+    ir::Walk(op->region(0), [&](Op* user) {
+      for (int i = 0; i < user->num_operands(); ++i) {
+        const auto it = last.find(Source(user->operand(i)));
+        if (it != last.end()) it->second = std::max(it->second, NeededUntil(it->first, user, elsewhere_(*user, i)));
+      }
+    });
+    for (const auto& [value, until] : last) {
+      change_[static_cast<size_t>(until)] -= WordsOf(value);
       change_[static_cast<size_t>(end)] += WordsOf(value);
     }
   }

@@ -31,6 +31,10 @@ IsAlike Like(const Op& store) {
   };
 }
 
+// Tokens that are followed; behind so many it is not known what takes them. Each store of a chain is asked about, so that more would take
+// time that grows with the square of the chain.
+constexpr size_t kMostTokens = 512;
+
 // Follows tokens from one store, and from those that it finds to be alike.
 class Walker {
  public:
@@ -39,6 +43,7 @@ class Walker {
   // Only such stores take the token, or one that it becomes.
   bool LeadsToAlike(const Value* token) {
     if (!seen_.insert(token).second) return true;
+    if (seen_.size() > kMostTokens) return false;
     for (const ir::Use* use = token->uses(); use != nullptr; use = use->next) {
       for (int i = 0; i < use->owner->num_operands(); ++i) {
         if (use->owner->operand(i) == token && !TakesAlike(*use->owner, i)) return false;
@@ -50,6 +55,7 @@ class Walker {
   // The token is the result of such stores, or of no access.
   bool ComesFromAlike(const Value* token) {
     if (token == nullptr || !seen_.insert(token).second) return true;
+    if (seen_.size() > kMostTokens) return false;
     const Op* def = token->def();
     if (def == nullptr) {
       const std::optional<ir::CarryingLoop> loop = ir::CarryingLoop::Around(token);

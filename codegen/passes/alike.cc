@@ -15,15 +15,6 @@ bool IsArithmetic(const Op& op) {
   return op.info()->has(ir::kPure) && (op.info()->traits & other) == 0;
 }
 
-const Value* WaitsFor(const Op& load) {
-  const Value* token = ir::AccessOp(load).token();
-  while (token != nullptr && token->def() != nullptr && token->def()->info()->is_load() && !IsFetch(token->def()) &&
-         ir::OrderingOf(*token->def()) == ir::MemoryOrdering::kWeak) {
-    token = ir::AccessOp(*token->def()).token();
-  }
-  return token;
-}
-
 }  // namespace
 
 bool Alike::operator()(const Value* a, const Value* b) {
@@ -35,14 +26,6 @@ bool Alike::operator()(const Value* a, const Value* b) {
   bool same = ir::AreAlike(*x, *y);
   for (int i = 0; same && i < x->num_operands(); ++i) same = (*this)(x->operand(i), y->operand(i));
   return known_[{a, b}] = same;
-}
-
-bool Alike::LoadTheSame(const Op& a, const Op& b) {
-  if (!ir::AreAlike(a, b) || WaitsFor(a) != WaitsFor(b)) return false;
-  for (int i = 0; i < a.num_operands(); ++i) {
-    if (a.operand(i) != ir::AccessOp(a).token() && !(*this)(a.operand(i), b.operand(i))) return false;
-  }
-  return true;
 }
 
 bool MayLoadOnce(const Op& op) {

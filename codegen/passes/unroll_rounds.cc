@@ -1,17 +1,18 @@
 #include "codegen/passes/unroll_rounds.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/passes/alike.h"
 #include "codegen/passes/move_loads.h"
-#include "codegen/target/tuning.h"
+#include "codegen/passes/value_numbers.h"
 #include "ir/loops.h"
 #include "ir/ops.h"
 #include "ir/passes/rewrite.h"
@@ -50,25 +51,53 @@ std::optional<Rounds> RoundsOf(const Op& op) {
   return plain && count <= kMostRounds ? std::optional<Rounds>({r.first, r.step, count}) : std::nullopt;
 }
 
-std::vector<const Op*> LoadsIn(const Op& loop) {
-  std::vector<const Op*> loads;
-  for (const Op* op : *loop.region(0)) {
-    if (MayLoadOnce(*op)) loads.push_back(op);
-  }
-  return loads;
-}
+struct Candidate {
+  Op* op;
+  Rounds rounds;
+  std::map<int64_t, int64_t> words;  // of what an iteration loads, by its number
+  int64_t all = 0, again = 0;        // words of all, and of what another loop loads in the same iteration
+};
 
-// Registers of what an iteration of one loop loads and the same iteration of the other one, too.
-int64_t WordsOfBoth(const Op& a, const Op& b) {
-  Alike alike;
-  alike.Take(a.region(0)->arg(0), b.region(0)->arg(0));
-  const std::vector<const Op*> others = LoadsIn(b);
-  int64_t words = 0;
-  for (const Op* x : LoadsIn(a)) {
-    const bool both = std::any_of(others.begin(), others.end(), [&](const Op* y) { return alike.LoadTheSame(*x, *y); });
-    if (both) words += RegistersOf(x->result(0)->type());
+// More loops that load something of this one are not looked at for one that loads still more of it.
+constexpr int kMostOthers = 256;
+
+// `numbers`: of the whole function; loops with the same rounds have the same indices.
+void FindAgain(ValueNumbers* numbers, std::vector<Candidate>* loops) {
+  std::map<std::array<int64_t, 3>, int64_t> indices;
+  absl::flat_hash_map<std::pair<int64_t, int64_t>, std::vector<size_t>> loops_with;  // by index and what is loaded
+  const auto index_of = [&](const Rounds& r) {
+    const auto [it, is_new] = indices.try_emplace({r.first, r.step, r.count}, 0);
+    if (is_new) it->second = numbers->Fresh();
+    return it->second;
+  };
+  for (size_t i = 0; i < loops->size(); ++i) {
+    Candidate& loop = (*loops)[i];
+    const int64_t index = index_of(loop.rounds);
+    numbers->Take(loop.op->region(0)->arg(0), index);
+    for (const Op* op : *loop.op->region(0)) {
+      if (!MayLoadOnce(*op)) continue;
+      const int64_t words = RegistersOf(op->result(0)->type()), number = numbers->OfLoaded(*op);
+      loop.all += words;
+      int64_t& of_number = loop.words[number];
+      if (of_number == 0 && words > 0) loops_with[{index, number}].push_back(i);
+      of_number += words;
+    }
   }
-  return words;
+  for (size_t i = 0; i < loops->size(); ++i) {
+    Candidate& loop = (*loops)[i];
+    absl::flat_hash_map<size_t, int64_t> words_of;
+    for (const auto& [number, words] : loop.words) {
+      const auto with = loops_with.find({index_of(loop.rounds), number});
+      if (with == loops_with.end()) continue;
+      int others = 0;
+      for (size_t j : with->second) {
+        if (j == i) continue;
+        loop.again = std::max(loop.again, words_of[j] += words);
+        if (loop.again == loop.all || ++others == kMostOthers) break;
+      }
+      if (loop.again == loop.all) break;
+    }
+  }
 }
 
 void Unroll(ir::Module* module, Op* op, const Rounds& rounds) {
@@ -93,38 +122,49 @@ void Unroll(ir::Module* module, Op* op, const Rounds& rounds) {
   op->Erase();
 }
 
-void Visit(Program& p, Block* block) {
-  std::vector<std::pair<Op*, Rounds>> loops;
-  for (Op* op : *block) {
-    for (int r = 0; r < op->num_regions(); ++r) {
-      if (op->region(r) != nullptr && !op->info()->has(ir::kElementBody)) Visit(p, op->region(r));
-    }
-    if (const auto rounds = RoundsOf(*op)) loops.emplace_back(op, *rounds);
+int64_t WordsOfBody(const Op& loop) {
+  int64_t words = 0;
+  for (const Op* op : *loop.region(0)) {
+    for (int i = 0; i < op->num_results(); ++i) words += RegistersOf(op->result(i)->type());
   }
-  std::vector<std::pair<Op*, Rounds>> chosen;
-  for (const auto& [op, rounds] : loops) {
-    int64_t again = 0;
-    for (const auto& [other, its_rounds] : loops) {
-      if (other != op && its_rounds == rounds) again = std::max(again, WordsOfBoth(*op, *other));
-    }
-    const StepTexts texts = {"unroll-rounds", "its rounds are written out", "its rounds stay a loop"};
-    if (again > 0 && TakesStep(*p.module, *op, texts, WhyNotKept(p, rounds.count * again), &p.trace())) {
-      chosen.emplace_back(op, rounds);
-    }
-  }
-  for (const auto& [op, rounds] : chosen) Unroll(p.module.get(), op, rounds);
+  return words;
 }
+
+class Unroller {
+ public:
+  Unroller(Program& p, KeptRegisters* registers) : p_(p), registers_(*registers) {}
+
+  void Visit(Block* block) {
+    std::vector<Candidate> loops;
+    for (Op* op : *block) {
+      for (int r = 0; r < op->num_regions(); ++r) {
+        if (op->region(r) != nullptr && !op->info()->has(ir::kElementBody)) Visit(op->region(r));
+      }
+      if (const auto rounds = RoundsOf(*op)) loops.push_back({op, *rounds, {}});
+    }
+    if (loops.size() < 2) return;
+    FindAgain(&numbers_, &loops);
+    std::vector<const Candidate*> chosen;
+    for (const Candidate& loop : loops) {
+      const StepTexts texts = {"unroll-rounds", "its rounds are written out", "its rounds stay a loop"};
+      if (loop.again > 0 &&
+          TakesStep(*p_.module, *loop.op, texts, registers_.WhyNot(loop.rounds.count * loop.again), &p_.trace()))
+        chosen.push_back(&loop);
+    }
+    for (const Candidate* loop : chosen) {
+      registers_.Grew(loop->rounds.count * WordsOfBody(*loop->op));
+      Unroll(p_.module.get(), loop->op, loop->rounds);
+    }
+  }
+
+ private:
+  Program& p_;
+  KeptRegisters& registers_;
+  ValueNumbers numbers_;
+};
 
 }  // namespace
 
-std::string WhyNotKept(const Program& p, int64_t more) {
-  const int64_t threads = 32 * (p.candidate.num_warps > 0 ? p.candidate.num_warps : tuning::kMaxWarps);
-  const int64_t live = MostLiveData(*p.function).words + more;
-  if (live <= threads * tuning::kReuse) return "";
-  return absl::StrCat("a thread would hold up to ", live / threads, " registers of tiles; ", tuning::kReuse,
-                      " would do");
-}
-
-void UnrollRounds(Program& p) { Visit(p, p.function->body()); }
+void UnrollRounds(Program& p, KeptRegisters* registers) { Unroller(p, registers).Visit(p.function->body()); }
 
 }  // namespace tile::codegen

@@ -12,18 +12,12 @@
 #ifndef TILE_CODEGEN_PASSES_UNROLL_ROUNDS_H_
 #define TILE_CODEGEN_PASSES_UNROLL_ROUNDS_H_
 
-#include <cstdint>
-#include <string>
-
+#include "codegen/passes/kept_registers.h"
 #include "codegen/passes/program.h"
 
 namespace tile::codegen {
 
-void UnrollRounds(Program& p);
-
-// Registers of a thread that holds all data tiles that live at once, and `more` words in all threads; "" if it can keep them from one
-// load to the next.
-std::string WhyNotKept(const Program& p, int64_t more);
+void UnrollRounds(Program& p, KeptRegisters* registers);
 
 }  // namespace tile::codegen
 

@@ -1,11 +1,13 @@
 #include "ir/passes/common.h"
 
+#include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
+#include "absl/types/span.h"
 #include "ir/op_views.h"
 #include "ir/passes/rewrite.h"
 
@@ -30,7 +32,10 @@ std::vector<const Value*> OperandsOf(const Op& op) {
 }
 
 size_t HashOf(const Op& op) {
-  return absl::HashOf(op.info(), OperandsOf(op), op.num_results() > 0 ? op.result(0)->type() : Type());
+  // Constants have no operands that tell them apart.
+  const absl::Span<const uint8_t> bytes =
+      ConstantOp::Is(&op) ? absl::Span<const uint8_t>(ConstantOp(op).value().bytes) : absl::Span<const uint8_t>();
+  return absl::HashOf(op.info(), OperandsOf(op), op.num_results() > 0 ? op.result(0)->type() : Type(), bytes);
 }
 
 }  // namespace

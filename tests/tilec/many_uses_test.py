@@ -261,6 +261,23 @@ class ManyUses(unittest.TestCase):
             done = subprocess.run([TILEC, source, "--sm=90", "-o", os.path.join(folder, "k.tbc")], capture_output=True, text=True, timeout=3 * LIMIT)
             self.assertEqual(done.returncode, 0, done.stderr[-2000:])
 
+    def test_many_loads(self):
+        """Of 4,000 loads most bring what another one has brought; comparing each with each took minutes."""
+        count = 4000
+        lines = ["entry @k(%q: tile<ptr<i32>>) {", "%v = make_tensor_view %q, shape = [4096], strides = [1]",
+                 "%w = make_partition_view %v : partition_view<tile=(16)>", "%s0 = load_view_tko weak %w[0]"]
+        for i in range(count):
+            lines += [f"%x{i} = load_view_tko weak %w[{i % 200}]", f"%s{i + 1} = addi %s{i}, %x{i}"]
+        lines += [f"store_view_tko weak %s{count}, %w[255]", "return", "}", ""]
+        with tempfile.TemporaryDirectory() as folder:
+            source, made = os.path.join(folder, "k.tile"), os.path.join(folder, "k.ptx")
+            with open(source, "w") as file:
+                file.write("\n".join(lines))
+            done = subprocess.run([TILEC, source, "--sm=90", f"--time-limit={LIMIT}", "-o", made], capture_output=True, text=True, timeout=3 * LIMIT)
+            self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+            with open(made) as file:
+                self.assertEqual(len([line for line in file if "ld.global" in line]), 200)
+
     def test_programs(self):
         with tempfile.TemporaryDirectory() as folder:
             source, made = os.path.join(folder, "k.tile"), os.path.join(folder, "k.ptx")

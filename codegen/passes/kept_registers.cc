@@ -1,0 +1,42 @@
+#include "codegen/passes/kept_registers.h"
+
+#include "absl/strings/str_cat.h"
+#include "codegen/analysis/live_registers.h"
+#include "codegen/target/tuning.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr int kMostCounts = 256;
+
+}  // namespace
+
+KeptRegisters::KeptRegisters(const Program& p)
+    : p_(p), threads_(32 * (p.candidate.num_warps > 0 ? p.candidate.num_warps : tuning::kMaxWarps)) {}
+
+bool KeptRegisters::IsOpen(int64_t more) const {
+  if (!is_known_) return true;
+  return !is_exact_ && live_ + more > threads_ * tuning::kReuse && counts_ < kMostCounts;
+}
+
+std::string KeptRegisters::WhyNot(int64_t more) {
+  if (IsOpen(more)) Count();
+  const int64_t live = live_ + more;
+  if (live <= threads_ * tuning::kReuse) return "";
+  return absl::StrCat("a thread would hold up to ", live / threads_, " registers of tiles; ", tuning::kReuse,
+                      " would do");
+}
+
+void KeptRegisters::Count() {
+  live_ = MostLiveData(*p_.function).words;
+  is_exact_ = is_known_ = true;
+  ++counts_;
+}
+
+void KeptRegisters::Grew(int64_t words) {
+  if (words == 0) return;
+  live_ += words;
+  is_exact_ = false;
+}
+
+}  // namespace tile::codegen
