@@ -74,13 +74,13 @@ double Tgamma(double x) {
   return std::fmod(std::floor(x), 2) == 0 ? 0.0
                                           : -0.0;  // too small, with the sign that it has between the poles around
 }
-// Zeros have signs as IEEE 754 says: of sinPi that of x, of cosPi none.
+// SLEEF's are for arguments below a billion; the period is 2. Zeros have signs as IEEE 754 says: of sinPi that of x, of cosPi none.
 double Sinpi(double x) {
-  const double y = Sleef_cinz_sinpid1_u05purec(x);
+  const double y = Sleef_cinz_sinpid1_u05purec(std::remainder(x, 2));
   return y == 0 ? std::copysign(0.0, x) : y;
 }
 double Cospi(double x) {
-  const double y = Sleef_cinz_cospid1_u05purec(x);
+  const double y = Sleef_cinz_cospid1_u05purec(std::remainder(x, 2));
   return y == 0 ? 0.0 : y;
 }
 
