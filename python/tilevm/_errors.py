@@ -190,8 +190,8 @@ class TrapError(Error):
         block = re.search(r"block \((\d+), (\d+), (\d+)\)", rest)
         op = re.search(r", at (\S+)", rest)
         place = re.search(r"`([^`]+)`\[([\d, ]+)\]", self.message)  # of two accesses that nothing orders
-        array = place or re.search(r"(?:of|over|constant) `([^`]+)`", self.message)
-        index = re.search(r"at index (\d+)|element \[([\d, ]+)\] of the [^`]*tensor|index (-?\d+) of dimension", self.message)
+        array = place or re.search(r"(?:of|over|constant|pointer:) `([^`]+)`", self.message)
+        index = re.search(r"at index (-?\d+)|element \[([\d, ]+)\] of the [^`]*tensor|index (-?\d+) of dimension", self.message)
         self.kernel: "Optional[str]" = kernel[1] if kernel else None
         self.block: "Optional[Tuple[int, int, int]]" = (int(block[1]), int(block[2]), int(block[3])) if block else None
         self.op: "Optional[str]" = op[1] if op else None
