@@ -21,6 +21,12 @@ TEST(Escape, ControlCharacters) {
   EXPECT_EQ(Escaped("\u0080\u009b\u009f"), "\\xc2\\x80\\xc2\\x9b\\xc2\\x9f");  // 9b begins sequences, too
 }
 
+TEST(Escape, DirectionsOfText) {
+  EXPECT_EQ(Escaped("a\u202eb"), "a\\xe2\\x80\\xaeb");
+  EXPECT_EQ(Escaped("\u200e\u2066\u061c"), "\\xe2\\x80\\x8e\\xe2\\x81\\xa6\\xd8\\x9c");
+  EXPECT_EQ(Escaped("\u200d\u2010\u2065\u206a"), "\u200d\u2010\u2065\u206a");
+}
+
 TEST(Escape, WhatIsNotUtf8) {
   EXPECT_EQ(Escaped("\xff\x80z"), "\\xff\\x80z");
   EXPECT_EQ(Escaped("\xc3"), "\\xc3");  // cut off

@@ -55,7 +55,8 @@ tilevm_status add_array(tilevm_launch* launch, const char* name, const tilevm_ar
   const tilevm_status status = tilevm_launch_add_memory(launch, name, array);
   const uint64_t bytes = status == TILEVM_OK && watching ? extent(array) : 0;
   if (bytes == 0) return status;
-  PyObject* found = PyObject_CallFunction(driver.written_at, "KK", (unsigned long long)(uintptr_t)array->data, bytes);
+  PyObject* found = PyObject_CallFunction(driver.written_at, "KK", (unsigned long long)(uintptr_t)array->data,
+                                          (unsigned long long)bytes);
   void* written = found == NULL ? NULL : PyLong_AsVoidPtr(found);
   Py_XDECREF(found);
   if (PyErr_Occurred() != NULL) return TILEVM_INTERNAL;

@@ -235,3 +235,10 @@ def test_a_frontend_that_was_not_asked_for_may_be_of_any_version(run):
               "import tilevm.triton._install as i\ni._register(types.ModuleType('triton.backends'))\nprint('stays')"
     assert run(program, "-m", "tilevm.cutile") == "stays\n"
     assert "triton.version" in run(program, "-m", "tilevm.triton", status=1)
+
+
+def test_a_torch_that_is_too_old(run):
+    program = "import types\nfrom tilevm._frontend import torch_cuda\ntorch = types.ModuleType('torch')\ntorch.__version__ = '2.1.0'\n" \
+              "torch_cuda.install(torch, None)"
+    out = run(program, status=1)
+    assert "error[torch.version]: torch 2.1.0 has no torch.Event" in out and "fix: pip install --upgrade torch" in out

@@ -15,15 +15,33 @@ would refuse, such as an operation on tensors of both, is not refused.
 """
 from __future__ import annotations
 
+from ..._errors import UnsupportedError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
+    from typing import Any
 
     from ..state import State
 
 
+_NEEDED = ("Event", "accelerator", "_C._is_torch_function_all_disabled", "_C._len_torch_function_stack", "library.Library._destroy")
+
+
+def _check_version(torch: "ModuleType") -> None:
+    """Errors: UnsupportedError, if this torch lacks what is replaced or called here."""
+    for name in _NEEDED:
+        found: "Any" = torch
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is None:
+            raise UnsupportedError(f"error[torch.version]: torch {getattr(torch, '__version__', '')} has no torch.{name}, which tilevm needs to "
+                                   "make \"cuda\" the CPU; it is tested with torch 2.15\n  fix: pip install --upgrade torch")
+
+
 def install(torch: "ModuleType", state: "State") -> None:
-    """Once, right after torch was imported; for all threads."""
+    """Once, right after torch was imported; for all threads. Errors: UnsupportedError for a torch that is too old."""
+    _check_version(torch)
     from . import device, fresh, graphs, inductor, operators, random, redirect, streams
 
     fresh.start(state)
