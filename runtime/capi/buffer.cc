@@ -29,7 +29,7 @@ uint64_t At(const tilevm_buffer* buffer, size_t offset) { return buffer->memory-
 
 }  // namespace
 
-tilevm_status tilevm_buffer_create(tilevm_device* device, size_t size, tilevm_buffer** buffer) {
+tilevm_status tilevm_buffer_create(tilevm_device* device, size_t size, tilevm_buffer** buffer) try {
   TILEVM_NEED(buffer);
   *buffer = nullptr;
   TILEVM_NEED(device);
@@ -44,9 +44,10 @@ tilevm_status tilevm_buffer_create(tilevm_device* device, size_t size, tilevm_bu
   *buffer = new tilevm_buffer{std::move(memory)};
   return TILEVM_OK;
 }
+TILEVM_CATCH
 
 tilevm_status tilevm_buffer_wrap(tilevm_device* device, void* address, size_t size, void (*release)(void* user),
-                                 void* user, tilevm_buffer** buffer) {
+                                 void* user, tilevm_buffer** buffer) try {
   TILEVM_NEED(buffer);
   *buffer = nullptr;
   TILEVM_NEED(device);
@@ -61,6 +62,7 @@ tilevm_status tilevm_buffer_wrap(tilevm_device* device, void* address, size_t si
   *buffer = new tilevm_buffer{std::move(memory)};
   return TILEVM_OK;
 }
+TILEVM_CATCH
 
 void tilevm_buffer_destroy(tilevm_buffer* buffer) { delete buffer; }
 void* tilevm_buffer_data(const tilevm_buffer* buffer) {
@@ -69,25 +71,27 @@ void* tilevm_buffer_data(const tilevm_buffer* buffer) {
 size_t tilevm_buffer_size(const tilevm_buffer* buffer) { return buffer == nullptr ? 0 : buffer->memory->size; }
 
 tilevm_status tilevm_buffer_upload(tilevm_buffer* buffer, size_t offset, const void* from, size_t size,
-                                   tilevm_stream* stream) {
+                                   tilevm_stream* stream) try {
   TILEVM_NEED(buffer);
   if (size > 0) TILEVM_NEED(from);
   if (const tilevm_status s = CheckRange(buffer, offset, size); s != TILEVM_OK) return s;
   const SharedDevice& d = buffer->memory->device;
   return OnStream(d, stream, [&](Stream* on) { return d.device->Upload(At(buffer, offset), from, size, on); });
 }
+TILEVM_CATCH
 
 tilevm_status tilevm_buffer_download(const tilevm_buffer* buffer, size_t offset, void* to, size_t size,
-                                     tilevm_stream* stream) {
+                                     tilevm_stream* stream) try {
   TILEVM_NEED(buffer);
   if (size > 0) TILEVM_NEED(to);
   if (const tilevm_status s = CheckRange(buffer, offset, size); s != TILEVM_OK) return s;
   const SharedDevice& d = buffer->memory->device;
   return OnStream(d, stream, [&](Stream* on) { return d.device->Download(to, At(buffer, offset), size, on); });
 }
+TILEVM_CATCH
 
 tilevm_status tilevm_buffer_copy(tilevm_buffer* to, size_t to_offset, const tilevm_buffer* from, size_t from_offset,
-                                 size_t size, tilevm_stream* stream) {
+                                 size_t size, tilevm_stream* stream) try {
   TILEVM_NEED(to);
   TILEVM_NEED(from);
   for (const auto& [buffer, offset] : {std::pair<const tilevm_buffer*, size_t>(to, to_offset), {from, from_offset}}) {
@@ -98,11 +102,13 @@ tilevm_status tilevm_buffer_copy(tilevm_buffer* to, size_t to_offset, const tile
   return OnStream(d, stream,
                   [&](Stream* on) { return d.device->Copy(At(to, to_offset), At(from, from_offset), size, on); });
 }
+TILEVM_CATCH
 
 tilevm_status tilevm_buffer_fill(tilevm_buffer* buffer, size_t offset, uint8_t value, size_t size,
-                                 tilevm_stream* stream) {
+                                 tilevm_stream* stream) try {
   TILEVM_NEED(buffer);
   if (const tilevm_status s = CheckRange(buffer, offset, size); s != TILEVM_OK) return s;
   const SharedDevice& d = buffer->memory->device;
   return OnStream(d, stream, [&](Stream* on) { return d.device->Fill(At(buffer, offset), value, size, on); });
 }
+TILEVM_CATCH

@@ -15,7 +15,7 @@ using tile::runtime::capi::Report;
 namespace capi = tile::runtime::capi;
 namespace ir = tile::ir;
 
-tilevm_status tilevm_device_open(const char* name, tilevm_device** device) {
+tilevm_status tilevm_device_open(const char* name, tilevm_device** device) try {
   TILEVM_NEED(device);
   *device = nullptr;
   TILEVM_NEED(name);
@@ -24,10 +24,11 @@ tilevm_status tilevm_device_open(const char* name, tilevm_device** device) {
   *device = new tilevm_device{{*std::move(opened)}};
   return TILEVM_OK;
 }
+TILEVM_CATCH
 
 void tilevm_device_close(tilevm_device* device) { delete device; }
 
-tilevm_status tilevm_device_get_info(const tilevm_device* device, tilevm_device_info* info) {
+tilevm_status tilevm_device_get_info(const tilevm_device* device, tilevm_device_info* info) try {
   TILEVM_NEED(device);
   const tile::runtime::DeviceInfo& i = device->shared.device->info();
   return capi::FillInfo(
@@ -35,8 +36,9 @@ tilevm_status tilevm_device_get_info(const tilevm_device* device, tilevm_device_
                          i.num_sms, i.compute_major, i.compute_minor, i.driver_version, i.memory_bytes},
       info);
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_print_fn print, void* user) {
+tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_print_fn print, void* user) try {
   TILEVM_NEED(device);
   if (print == nullptr) {
     device->shared.device->set_print(nullptr);
@@ -49,8 +51,9 @@ tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_print_fn pri
   }
   return TILEVM_OK;
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_device_allow_compile(tilevm_device* device, const tilevm_compile_options* options) {
+tilevm_status tilevm_device_allow_compile(tilevm_device* device, const tilevm_compile_options* options) try {
   TILEVM_NEED(device);
   tilevm_compile_options o;
   if (const tilevm_status s = capi::ReadOptions(options, &o); s != TILEVM_OK) return s;
@@ -65,6 +68,7 @@ tilevm_status tilevm_device_allow_compile(tilevm_device* device, const tilevm_co
   device->shared.device->set_jit(*std::move(opened));
   return TILEVM_OK;
 }
+TILEVM_CATCH
 
 // --- modules --------------------------------------------------------------------------------------------------------
 
@@ -85,7 +89,7 @@ tilevm_status MakeModule(absl::StatusOr<std::shared_ptr<const tile::runtime::Pro
 
 }  // namespace
 
-tilevm_status tilevm_module_from_bytes(const void* bytes, size_t size, const char* name, tilevm_module** module) {
+tilevm_status tilevm_module_from_bytes(const void* bytes, size_t size, const char* name, tilevm_module** module) try {
   TILEVM_NEED(module);
   *module = nullptr;
   TILEVM_NEED(bytes);
@@ -93,13 +97,15 @@ tilevm_status tilevm_module_from_bytes(const void* bytes, size_t size, const cha
                                                       name != nullptr ? name : "<memory>"),
                     module);
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_module_from_file(const char* path, tilevm_module** module) {
+tilevm_status tilevm_module_from_file(const char* path, tilevm_module** module) try {
   TILEVM_NEED(module);
   *module = nullptr;
   TILEVM_NEED(path);
   return MakeModule(tile::runtime::Program::FromFile(path), module);
 }
+TILEVM_CATCH
 
 void tilevm_module_destroy(tilevm_module* module) { delete module; }
 
@@ -113,7 +119,7 @@ const char* tilevm_module_kernel_name(const tilevm_module* module, size_t index)
 // --- kernels --------------------------------------------------------------------------------------------------------
 
 tilevm_status tilevm_kernel_create(tilevm_device* device, const tilevm_module* module, const char* name,
-                                   tilevm_kernel** kernel) {
+                                   tilevm_kernel** kernel) try {
   TILEVM_NEED(kernel);
   *kernel = nullptr;
   TILEVM_NEED(device);
@@ -146,10 +152,11 @@ tilevm_status tilevm_kernel_create(tilevm_device* device, const tilevm_module* m
   *kernel = new tilevm_kernel{device->shared, module->program, f, *std::move(loaded), std::string(f->name)};
   return TILEVM_OK;
 }
+TILEVM_CATCH
 
 void tilevm_kernel_destroy(tilevm_kernel* kernel) { delete kernel; }
 
-tilevm_status tilevm_kernel_get_info(const tilevm_kernel* kernel, tilevm_kernel_info* info) {
+tilevm_status tilevm_kernel_get_info(const tilevm_kernel* kernel, tilevm_kernel_info* info) try {
   TILEVM_NEED(kernel);
   const ir::Interface* in = kernel->function->interface.get();
   return capi::FillInfo(
@@ -158,8 +165,9 @@ tilevm_status tilevm_kernel_get_info(const tilevm_kernel* kernel, tilevm_kernel_
                          in ? static_cast<uint32_t>(in->scalars.size()) : 0, in && !in->grid.empty()},
       info);
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_kernel_get_array(const tilevm_kernel* kernel, uint32_t index, tilevm_array_info* info) {
+tilevm_status tilevm_kernel_get_array(const tilevm_kernel* kernel, uint32_t index, tilevm_array_info* info) try {
   TILEVM_NEED(kernel);
   const ir::Interface* in = kernel->function->interface.get();
   if (in == nullptr || index >= in->arrays.size()) return Invalid(absl::StrCat("there is no array ", index));
@@ -174,11 +182,12 @@ tilevm_status tilevm_kernel_get_array(const tilevm_kernel* kernel, uint32_t inde
   }
   return capi::FillInfo(i, info);
 }
+TILEVM_CATCH
 static_assert(TILEVM_IN == static_cast<int>(ir::Direction::kIn) &&
               TILEVM_OUT == static_cast<int>(ir::Direction::kOut) &&
               TILEVM_INOUT == static_cast<int>(ir::Direction::kInOut));
 
-tilevm_status tilevm_kernel_get_scalar(const tilevm_kernel* kernel, uint32_t index, tilevm_scalar_info* info) {
+tilevm_status tilevm_kernel_get_scalar(const tilevm_kernel* kernel, uint32_t index, tilevm_scalar_info* info) try {
   TILEVM_NEED(kernel);
   const ir::Interface* in = kernel->function->interface.get();
   if (in == nullptr || index >= in->scalars.size()) return Invalid(absl::StrCat("there is no scalar ", index));
@@ -188,3 +197,4 @@ tilevm_status tilevm_kernel_get_scalar(const tilevm_kernel* kernel, uint32_t ind
                          s.default_bits.has_value() || !s.value.empty()},
       info);
 }
+TILEVM_CATCH

@@ -134,7 +134,7 @@ tilevm_status Export(const tilevm_buffer* buffer, const tilevm_array* array, Ten
 }  // namespace
 
 tilevm_status tilevm_buffer_from_dlpack(tilevm_device* device, DLManagedTensorVersioned* tensor, tilevm_buffer** buffer,
-                                        tilevm_array* array) {
+                                        tilevm_array* array) try {
   TILEVM_NEED(buffer);
   *buffer = nullptr;
   TILEVM_NEED(device);
@@ -149,9 +149,10 @@ tilevm_status tilevm_buffer_from_dlpack(tilevm_device* device, DLManagedTensorVe
   }
   return Import(device, tensor, buffer, array);
 }
+TILEVM_CATCH
 
 tilevm_status tilevm_buffer_from_dlpack_legacy(tilevm_device* device, DLManagedTensor* tensor, tilevm_buffer** buffer,
-                                               tilevm_array* array) {
+                                               tilevm_array* array) try {
   TILEVM_NEED(buffer);
   *buffer = nullptr;
   TILEVM_NEED(device);
@@ -159,9 +160,10 @@ tilevm_status tilevm_buffer_from_dlpack_legacy(tilevm_device* device, DLManagedT
   TILEVM_NEED(array);
   return Import(device, tensor, buffer, array);
 }
+TILEVM_CATCH
 
 tilevm_status tilevm_buffer_to_dlpack(const tilevm_buffer* buffer, const tilevm_array* array,
-                                      DLManagedTensorVersioned** tensor) {
+                                      DLManagedTensorVersioned** tensor) try {
   TILEVM_NEED(tensor);
   *tensor = nullptr;
   TILEVM_NEED(buffer);
@@ -169,11 +171,13 @@ tilevm_status tilevm_buffer_to_dlpack(const tilevm_buffer* buffer, const tilevm_
   if (status == TILEVM_OK) (*tensor)->version = {1, 0};
   return status;
 }
+TILEVM_CATCH
 
 tilevm_status tilevm_buffer_to_dlpack_legacy(const tilevm_buffer* buffer, const tilevm_array* array,
-                                             DLManagedTensor** tensor) {
+                                             DLManagedTensor** tensor) try {
   TILEVM_NEED(tensor);
   *tensor = nullptr;
   TILEVM_NEED(buffer);
   return Export(buffer, array, tensor);
 }
+TILEVM_CATCH

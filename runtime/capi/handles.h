@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,8 @@ tilevm_status Report(const absl::Status& status);
 // TILEVM_INVALID_ARGUMENT with "error[run.arguments]: WHAT".
 tilevm_status Invalid(absl::string_view what);
 tilevm_status NullArgument(absl::string_view name);
+// TILEVM_OUT_OF_MEMORY. Takes no memory.
+tilevm_status NoMemoryLeft();
 
 // Copies `from` into the caller's struct, which may be of an older, shorter version of this header. The struct begins with
 // its size.
@@ -117,5 +120,11 @@ tilevm_status ReadArray(const tilevm_array* array, absl::string_view name, Array
 // Returns an error if a pointer that the function needs is null.
 #define TILEVM_NEED(argument) \
   if ((argument) == nullptr) return ::tile::runtime::capi::NullArgument(#argument)
+
+// Ends the body of a function that begins with `try`: nothing may be thrown through C.
+#define TILEVM_CATCH                              \
+  catch (const std::bad_alloc&) {                 \
+    return ::tile::runtime::capi::NoMemoryLeft(); \
+  }
 
 #endif  // TILE_RUNTIME_CAPI_HANDLES_H_

@@ -13,7 +13,7 @@ using tile::runtime::capi::OnStream;
 using tile::runtime::capi::Report;
 namespace ir = tile::ir;
 
-tilevm_status tilevm_launch_create(tilevm_kernel* kernel, tilevm_launch** launch) {
+tilevm_status tilevm_launch_create(tilevm_kernel* kernel, tilevm_launch** launch) try {
   TILEVM_NEED(launch);
   *launch = nullptr;
   TILEVM_NEED(kernel);
@@ -22,16 +22,18 @@ tilevm_status tilevm_launch_create(tilevm_kernel* kernel, tilevm_launch** launch
                                                   kernel->kernel, kernel->device.buffers)};
   return TILEVM_OK;
 }
+TILEVM_CATCH
 
 void tilevm_launch_destroy(tilevm_launch* launch) { delete launch; }
 
-tilevm_status tilevm_launch_set_array(tilevm_launch* launch, const char* name, const tilevm_array* array) {
+tilevm_status tilevm_launch_set_array(tilevm_launch* launch, const char* name, const tilevm_array* array) try {
   TILEVM_NEED(launch);
   TILEVM_NEED(name);
   ArrayValue value;
   if (const tilevm_status s = tile::runtime::capi::ReadArray(array, name, &value); s != TILEVM_OK) return s;
   return Report(launch->launch->SetArray(name, *ir::FindElemByTag(array->type), std::move(value)));
 }
+TILEVM_CATCH
 
 namespace {
 
@@ -55,14 +57,16 @@ tilevm_status SetInteger(tilevm_launch* launch, const char* name, T value) {
 
 }  // namespace
 
-tilevm_status tilevm_launch_set_i64(tilevm_launch* launch, const char* name, int64_t value) {
+tilevm_status tilevm_launch_set_i64(tilevm_launch* launch, const char* name, int64_t value) try {
   return SetInteger(launch, name, value);
 }
-tilevm_status tilevm_launch_set_u64(tilevm_launch* launch, const char* name, uint64_t value) {
+TILEVM_CATCH
+tilevm_status tilevm_launch_set_u64(tilevm_launch* launch, const char* name, uint64_t value) try {
   return SetInteger(launch, name, value);
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_set_f64(tilevm_launch* launch, const char* name, double value) {
+tilevm_status tilevm_launch_set_f64(tilevm_launch* launch, const char* name, double value) try {
   TILEVM_NEED(launch);
   TILEVM_NEED(name);
   auto type = launch->launch->ScalarType(name);
@@ -72,50 +76,57 @@ tilevm_status tilevm_launch_set_f64(tilevm_launch* launch, const char* name, dou
   }
   return Report(launch->launch->SetScalar(name, ir::FromDouble(*type, value)));
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_set_bits(tilevm_launch* launch, const char* name, uint64_t bits) {
+tilevm_status tilevm_launch_set_bits(tilevm_launch* launch, const char* name, uint64_t bits) try {
   TILEVM_NEED(launch);
   TILEVM_NEED(name);
   return Report(launch->launch->SetScalar(name, bits));
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_set_parameter(tilevm_launch* launch, uint32_t index, uint64_t word) {
+tilevm_status tilevm_launch_set_parameter(tilevm_launch* launch, uint32_t index, uint64_t word) try {
   TILEVM_NEED(launch);
   return Report(launch->launch->SetParameter(index, word));
 }
+TILEVM_CATCH
 
 tilevm_status tilevm_launch_set_pointer(tilevm_launch* launch, uint32_t index, const char* name,
-                                        const tilevm_array* array) {
+                                        const tilevm_array* array) try {
   TILEVM_NEED(launch);
   TILEVM_NEED(name);
   ArrayValue value;
   if (const tilevm_status s = tile::runtime::capi::ReadArray(array, name, &value); s != TILEVM_OK) return s;
   return Report(launch->launch->SetPointer(index, name, *ir::FindElemByTag(array->type), std::move(value)));
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_set_grid(tilevm_launch* launch, int64_t x, int64_t y, int64_t z) {
+tilevm_status tilevm_launch_set_grid(tilevm_launch* launch, int64_t x, int64_t y, int64_t z) try {
   TILEVM_NEED(launch);
   if (x < 0 || y < 0 || z < 0) return Invalid("a size of the grid is negative");
   launch->launch->SetGrid({x, y, z});
   return TILEVM_OK;
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_add_memory(tilevm_launch* launch, const char* name, const tilevm_array* array) {
+tilevm_status tilevm_launch_add_memory(tilevm_launch* launch, const char* name, const tilevm_array* array) try {
   TILEVM_NEED(launch);
   TILEVM_NEED(name);
   ArrayValue value;
   if (const tilevm_status s = tile::runtime::capi::ReadArray(array, name, &value); s != TILEVM_OK) return s;
   return Report(launch->launch->AddMemory(name, *ir::FindElemByTag(array->type), value));
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_set_written(tilevm_launch* launch, const void* begin, uint64_t bytes, uint8_t* written) {
+tilevm_status tilevm_launch_set_written(tilevm_launch* launch, const void* begin, uint64_t bytes, uint8_t* written) try {
   TILEVM_NEED(launch);
   TILEVM_NEED(begin);
   TILEVM_NEED(written);
   return Report(launch->launch->SetWritten({reinterpret_cast<uint64_t>(begin), bytes, written}));
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_launch_options* options) {
+tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_launch_options* options) try {
   TILEVM_NEED(launch);
   tilevm_launch_options o;
   if (const tilevm_status s = tile::runtime::capi::ReadOptions(options, &o); s != TILEVM_OK) return s;
@@ -138,8 +149,9 @@ tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_laun
   }
   return Report(launch->launch->SetOptions(std::move(run)));
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_get_array(tilevm_launch* launch, const char* name, tilevm_array* array) {
+tilevm_status tilevm_launch_get_array(tilevm_launch* launch, const char* name, tilevm_array* array) try {
   TILEVM_NEED(launch);
   TILEVM_NEED(name);
   TILEVM_NEED(array);
@@ -153,8 +165,9 @@ tilevm_status tilevm_launch_get_array(tilevm_launch* launch, const char* name, t
   array->strides = (*value)->strides.empty() ? nullptr : (*value)->strides.data();
   return TILEVM_OK;
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_get_grid(tilevm_launch* launch, int64_t grid[3]) {
+tilevm_status tilevm_launch_get_grid(tilevm_launch* launch, int64_t grid[3]) try {
   TILEVM_NEED(launch);
   TILEVM_NEED(grid);
   auto sizes = launch->launch->GetGrid();
@@ -162,19 +175,23 @@ tilevm_status tilevm_launch_get_grid(tilevm_launch* launch, int64_t grid[3]) {
   for (size_t d = 0; d < 3; ++d) grid[d] = (*sizes)[d];
   return TILEVM_OK;
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_prepare(tilevm_launch* launch) {
+tilevm_status tilevm_launch_prepare(tilevm_launch* launch) try {
   TILEVM_NEED(launch);
   return Report(launch->launch->Prepare());
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_add_to_graph(tilevm_launch* launch, void* graph) {
+tilevm_status tilevm_launch_add_to_graph(tilevm_launch* launch, void* graph) try {
   TILEVM_NEED(launch);
   TILEVM_NEED(graph);
   return Report(launch->launch->AddTo(graph));
 }
+TILEVM_CATCH
 
-tilevm_status tilevm_launch_run(tilevm_launch* launch, tilevm_stream* stream) {
+tilevm_status tilevm_launch_run(tilevm_launch* launch, tilevm_stream* stream) try {
   TILEVM_NEED(launch);
   return OnStream(launch->device, stream, [&](Stream* on) { return launch->launch->Run(on); });
 }
+TILEVM_CATCH

@@ -12,6 +12,7 @@ namespace {
 
 struct Failure {
   std::string message, code;
+  bool no_memory = false;  // then there was none for these two
 };
 Failure& LastFailure() {
   thread_local Failure failure;
@@ -42,6 +43,7 @@ tilevm_status Translate(const absl::Status& status) {
 tilevm_status Report(const absl::Status& status) {
   if (status.ok()) return TILEVM_OK;
   Failure& failure = LastFailure();
+  failure.no_memory = false;
   failure.message = std::string(status.message());
   failure.code = std::string(ErrorCodeOf(status));
   if (failure.code.empty()) {
@@ -49,6 +51,11 @@ tilevm_status Report(const absl::Status& status) {
     failure.message = absl::StrCat("error[run.arguments]: ", failure.message);
   }
   return Translate(status);
+}
+
+tilevm_status NoMemoryLeft() {
+  LastFailure().no_memory = true;
+  return TILEVM_OUT_OF_MEMORY;
 }
 
 tilevm_status Invalid(absl::string_view what) {
@@ -91,8 +98,16 @@ const char* tilevm_status_name(tilevm_status status) {
   return status >= 0 && static_cast<size_t>(status) < std::size(kNames) ? kNames[status] : "unknown status";
 }
 
-const char* tilevm_error(void) { return capi::LastFailure().message.c_str(); }
-const char* tilevm_error_code(void) { return capi::LastFailure().code.c_str(); }
+const char* tilevm_error(void) {
+  const capi::Failure& failure = capi::LastFailure();
+  if (!failure.no_memory) return failure.message.c_str();
+  return "error[run.out_of_memory]: the process has no memory left\n  fix: allow it more, or use a smaller kernel or smaller "
+         "arrays; --check=full takes up to 16 bytes for each byte that a kernel touches";
+}
+const char* tilevm_error_code(void) {
+  const capi::Failure& failure = capi::LastFailure();
+  return failure.no_memory ? "run.out_of_memory" : failure.code.c_str();
+}
 
 // Types have the numbers of NVIDIA's container and of the file format: ElemInfo::tag.
 #define TILEVM_SAME(name, Name) static_assert(TILEVM_##name == tile::ir::ElemInfoOf(tile::ir::Elem::k##Name).tag)

@@ -44,7 +44,7 @@ typedef struct tilevm_bytes tilevm_bytes;
 
 /* TILEVM_INVALID_MODULE: the output is every mistake, one after the other, as "file:line:col: error[code]: what" with
  * further lines that show the source, and "  fix: how". TILEVM_INVALID_ARGUMENT: the options are wrong; the output says
- * how. Give the output to tilevm_bytes_destroy either way. Machine code of a .tbc stays only in a .tbc. */
+ * how. TILEVM_OUT_OF_MEMORY: there is no output. Give the output to tilevm_bytes_destroy either way. Machine code of a .tbc stays only in a .tbc. */
 TILEVM_API tilevm_status tilevm_translate(const void* bytes, size_t size, const tilevm_translate_options* options,
                                           tilevm_bytes** output);
 /* With a zero byte after the last. */

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,7 +98,7 @@ absl::StatusOr<tilevm_bytes> Translate(absl::Span<const uint8_t> bytes, const ti
 }  // namespace
 
 tilevm_status tilevm_translate(const void* bytes, size_t size, const tilevm_translate_options* options,
-                               tilevm_bytes** output) {
+                               tilevm_bytes** output) try {
   if (output == nullptr) return TILEVM_INVALID_ARGUMENT;
   *output = nullptr;
   auto made = std::make_unique<tilevm_bytes>();
@@ -123,6 +124,8 @@ tilevm_status tilevm_translate(const void* bytes, size_t size, const tilevm_tran
   }
   *output = made.release();
   return status;
+} catch (const std::bad_alloc&) {
+  return TILEVM_OUT_OF_MEMORY;  // nothing may be thrown through C
 }
 
 const char* tilevm_bytes_data(const tilevm_bytes* bytes) { return bytes == nullptr ? nullptr : bytes->data.c_str(); }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "ir/did_you_mean.h"
@@ -102,14 +103,17 @@ int RunCommand(const Tool& tool, const Command& command, const std::vector<std::
   } else if (options->has("help")) {
     return Print(HelpOf(tool, command));
   } else {
-    exit = command.run(*options);
+    try {
+      exit = command.run(*options);
+    } catch (const std::bad_alloc&) {
+      // What the command had is free again.
+      exit = Fail(kEnvironment, "memory", "no memory is left", "allow the process more, or use smaller inputs");
+    }
   }
   return Flushed(json ? WithJson(exit) : exit);
 }
 
-}  // namespace
-
-int RunTool(const Tool& tool, int argc, char** argv) {
+int Run(const Tool& tool, int argc, char** argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
   if (args.empty()) {
     std::fputs(HelpOf(tool).c_str(), stderr);
@@ -139,6 +143,18 @@ int RunTool(const Tool& tool, int argc, char** argv) {
     return NoCommand(tool, first, "command");
   }
   return RunCommand(tool, *c, args);
+}
+
+}  // namespace
+
+int RunTool(const Tool& tool, int argc, char** argv) {
+  try {
+    return Run(tool, argc, argv);
+  } catch (const std::bad_alloc&) {
+    static constexpr char kText[] = "error[memory]: no memory is left, not even to say more\n";
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kText, sizeof kText - 1);
+    return kEnvironment;
+  }
 }
 
 }  // namespace tile::tools
