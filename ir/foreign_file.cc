@@ -220,4 +220,9 @@ const ForeignFile* FindForeignFile(absl::Span<const uint8_t> bytes, absl::string
   return NamedFile(name);
 }
 
+const ForeignFile* FindForeignKernel(absl::Span<const uint8_t> bytes, absl::string_view name) {
+  const ForeignFile* f = FindForeignFile(bytes, name);
+  return f != nullptr && f->kind == Kind::kText ? nullptr : f;
+}
+
 }  // namespace tile::ir

@@ -36,6 +36,8 @@ struct ForeignFile {
 
 // Null if it is nothing that is known here; then perhaps a form that tilevm reads.
 const ForeignFile* FindForeignFile(absl::Span<const uint8_t> bytes, absl::string_view name);
+// The same for a file that is no kernel: null for text of which only the name says that it is text. Its errors are those of tile code.
+const ForeignFile* FindForeignKernel(absl::Span<const uint8_t> bytes, absl::string_view name);
 
 }  // namespace tile::ir
 

@@ -84,6 +84,12 @@ TEST(ForeignFile, NamesCountWhereContentsSayNothing) {
   EXPECT_EQ(KindOf(""), -1);
 }
 
+TEST(ForeignFile, TextMayBeAKernelWithErrors) {
+  const auto named = [](absl::string_view name) { return FindForeignKernel({}, name); };
+  EXPECT_EQ(named("kernel.txt"), nullptr);
+  EXPECT_NE(named("kernel.py"), nullptr);
+}
+
 TEST(ForeignFile, AdviceHasTheNameOfTheFile) {
   const ForeignFile* f = FindForeignFile({}, "a b.pt");
   ASSERT_NE(f, nullptr);

@@ -73,7 +73,7 @@ std::vector<absl::string_view> OpsNamedLike(absl::string_view word) {
   if (word.size() < 3 || word.size() > kLongestWord) return found;
   for (const OpInfo& op : AllOps()) {
     const absl::string_view name = op.mnemonic;
-    if (absl::StrContains(name, word) || (name.size() >= 4 && absl::StartsWith(word, name))) found.push_back(name);
+    if (absl::StrContains(name, word)) found.push_back(name);
   }
   return found;
 }

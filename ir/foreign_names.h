@@ -34,7 +34,7 @@ std::string OpAdvice(absl::string_view word);
 std::string ElementAdvice(absl::string_view word);
 std::string FunctionAdvice(absl::string_view word);
 
-// The operations whose names contain the word, or are contained in it: `load` is in load_view_tko.
+// The operations whose names contain the word, of three letters or more: `load` is in load_view_tko.
 std::vector<absl::string_view> OpsNamedLike(absl::string_view word);
 
 }  // namespace tile::ir

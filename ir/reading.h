@@ -17,6 +17,7 @@ struct Reading {
   // Places of the parts of an entry; the lists are as long as those of the program.
   struct Entry {
     std::vector<SourcePos> params;
+    SourcePos end;                                             // its closing brace
     std::vector<SourcePos> arrays, scalars, workspaces, grid;  // of its interface
   };
   absl::flat_hash_map<const Function*, Entry> entries;
@@ -24,6 +25,9 @@ struct Reading {
   // Blocks that lack an operation, perhaps their terminator, and operations whose regions were not read to the end.
   absl::flat_hash_set<const Block*> short_blocks;
   absl::flat_hash_set<const Op*> short_ops;
+  // Functions that are no kernels, as tests of the cuda_tile dialect have them: they take and return values of any type.
+  // They are judged, but no part of the program.
+  absl::flat_hash_set<const Function*> left_out;
   bool lacks_symbols = false;  // a global or an entry
   bool lacks_debug = false;    // debug records
 };

@@ -55,7 +55,10 @@ std::unique_ptr<Module> ParseAndVerify(absl::string_view text, absl::string_view
   Diagnostics found;
   Reading reading;
   std::unique_ptr<Module> module = ParsePartly(text, file_name, &found, &reading);
-  if (module != nullptr) Verify(*module, reading, &found);
+  if (module != nullptr) {
+    Verify(*module, reading, &found);
+    LeaveOut(reading, module.get());
+  }
   const absl::string_view file = file_name.empty() ? absl::string_view("<input>") : file_name;
   std::vector<Placed> list;
   for (const Diagnostic& d : found.list()) list.push_back(Place(d, file));

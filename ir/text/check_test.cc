@@ -47,8 +47,7 @@ TEST(Check, VerifierErrorsHaveLineAndCaret) {
             "k.tile:2:8: error[addf.c6]: addf: rhs is tile<f16>, must have the type of lhs, tile<f32>\n"
             "      %a = addf %x, %h // sum\n"
             "           ^\n"
-            "  fix: what must hold: Operands and results that the table ties together have equal types, shapes or "
-            "elements; `tilevm ops addf` has the types\n");
+            "  fix: convert it: %c = ftof %h : tile<f32>\n");
 }
 
 TEST(Check, AMissingTerminatorIsNotToldTwice) {

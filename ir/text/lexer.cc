@@ -114,6 +114,36 @@ void Lexer::Reset(const Token& token, uint32_t offset) {
   first_ = false;
 }
 
+void Lexer::SkipLine() {
+  while (pos_ < text_.size() && text_[pos_] != '\n') ++pos_;
+}
+
+Token Lexer::Word(uint32_t begin) {
+  constexpr absl::string_view kDialect = "cuda_tile.";
+  if (absl::StartsWith(text_.substr(begin), kDialect) && IsWordStart(at(begin + kDialect.size()))) {
+    begin += kDialect.size();
+  }
+  uint32_t i = begin + 1;
+  while (IsWordChar(at(i)) || (at(i) == '$' && IsWordChar(at(i + 1)))) ++i;
+  return Make(Tok::kIdent, begin, i, text_.substr(begin, i - begin));
+}
+
+// Behind `#` and `!`.
+Token Lexer::Mark(uint32_t begin) {
+  uint32_t i = begin + 1;
+  if (absl::StartsWith(text_.substr(i), "cuda_tile.") && IsWordStart(at(i + 10))) return Word(i);
+  if (IsWordStart(at(i))) {
+    while (IsNameChar(at(i))) ++i;
+    return Make(Tok::kAlias, begin, i, text_.substr(begin, i - begin));
+  }
+  while (absl::ascii_isdigit(at(i))) ++i;
+  if (i > begin + 1 && text_[begin] == '#') return Make(Tok::kHash, begin, i, text_.substr(begin + 1, i - begin - 1));
+  if (text_[begin] == '!') return Make(Tok::kError, begin, begin + 1, "this character has no meaning here");
+  // Taken for a comment, so that its words are no more errors.
+  while (i < text_.size() && text_[i] != '\n') ++i;
+  return Make(Tok::kError, begin, i, "'#' stands before the number of a debug record; a comment begins with //");
+}
+
 Token Lexer::Number(uint32_t begin) {
   uint32_t i = begin;
   if (text_[i] == '0' && (at(i + 1) | 32) == 'x' && absl::ascii_isxdigit(at(i + 2))) {
@@ -153,10 +183,7 @@ Token Lexer::Next() {
   const char c = text_[begin];
   uint32_t i = begin + 1;
   const auto text = [&] { return text_.substr(begin, i - begin); };
-  if (IsWordStart(c)) {
-    while (IsWordChar(at(i))) ++i;
-    return Make(Tok::kIdent, begin, i, text());
-  }
+  if (IsWordStart(c)) return Word(begin);
   if (absl::ascii_isdigit(c)) return Number(begin);
   if (c == '"') return String(begin, Tok::kString);
   if (c == '@' && at(i) == '"') return String(i, Tok::kSymbol);
@@ -167,17 +194,10 @@ Token Lexer::Next() {
       return Make(c == '%' ? Tok::kValue : Tok::kSymbol, begin, i, text_.substr(begin + 1, i - begin - 1));
     if (c == '@') return Make(Tok::kError, begin, i, "'@' stands before a name");
   }
-  if (c == '#') {
-    while (absl::ascii_isdigit(at(i))) ++i;
-    if (i == begin + 1) {
-      // Taken for a comment, so that its words are no more errors.
-      while (i < text_.size() && text_[i] != '\n') ++i;
-      return Make(Tok::kError, begin, i, "'#' stands before the number of a debug record; a comment begins with //");
-    }
-    return Make(Tok::kHash, begin, i, text_.substr(begin + 1, i - begin - 1));
-  }
+  if (c == '#' || c == '!') return Mark(begin);
   if ((c == '-' && at(i) == '>') || (c == '=' && at(i) == '=')) ++i;
-  if (absl::StrContains("()[]{}<>,:=?*+-/%.", c)) return Make(Tok::kPunct, begin, i, text());
+  if (absl::StrContains("()[]{}<>,:=?*+-/%.^", c)) return Make(Tok::kPunct, begin, i, text());
+  if (c == ';') return Make(Tok::kError, begin, i, "operations end with their line, without a semicolon");
   while ((at(i) & 0xC0) == 0x80) ++i;  // the whole UTF-8 character
   return Make(Tok::kError, begin, i, "this character has no meaning here");
 }

@@ -5,6 +5,9 @@
 //   Lexer lexer("%a = addi %b, %c");
 //   lexer.Next().kind;    // Tok::kValue, text "a"
 //
+// The prefixes of MLIR's text of the cuda_tile dialect are no part of a token: `cuda_tile.addf` is the word addf,
+// `!cuda_tile.tile` the word tile and `#cuda_tile.div_by` the word div_by.
+//
 // A character that starts no token gives a token of kind kError whose text says what is wrong; the lexer goes on behind
 // it. Not thread-safe.
 #ifndef TILE_IR_TEXT_LEXER_H_
@@ -21,10 +24,11 @@ namespace tile::ir::text {
 
 enum class Tok : uint8_t {
   kEnd,
-  kIdent,   // addf
+  kIdent,   // addf; also testing$func
   kValue,   // %a: text is "a"
   kSymbol,  // @k: text is "k"; @"k k": text is the literal with its quotes
   kHash,    // #12: text is "12"
+  kAlias,   // #loc, !t: text is "#loc"; what MLIR gives a name above or below
   kInt,     // 12, 0x1F
   kFloat,   // 1.5, 2e-3
   kString,  // "…", with its quotes
@@ -49,10 +53,13 @@ class Lexer {
   Token Next();
   // Goes on at this byte of the line that `token` stands on.
   void Reset(const Token& token, uint32_t offset);
+  void SkipLine();
   absl::string_view text() const { return text_; }
 
  private:
   bool SkipBlanks();  // true if a line ended
+  Token Word(uint32_t begin);
+  Token Mark(uint32_t begin);
   Token Make(Tok kind, uint32_t begin, uint32_t end, absl::string_view text);
   Token Number(uint32_t begin);
   Token String(uint32_t begin, Tok kind);

@@ -60,7 +60,7 @@ std::string FormatNumber(Elem e, uint64_t bits) {
   return s;
 }
 
-std::optional<std::string> ParseNumber(Elem e, bool negative, absl::string_view text, uint64_t* bits) {
+std::optional<std::string> ParseNumber(Elem e, bool negative, absl::string_view text, uint64_t* bits, Beyond beyond) {
   const std::string type = ElemInfoOf(e).spelling;
   const std::string shown = absl::StrCat(negative ? "-" : "", text);
   if (absl::StartsWithIgnoreCase(text, "0x")) {
@@ -78,8 +78,11 @@ std::optional<std::string> ParseNumber(Elem e, bool negative, absl::string_view 
       value = std::nan("");
     } else if (!absl::SimpleAtod(text, &value) || std::isnan(value)) {
       return absl::StrCat(shown, " is not a number of type ", type);
-    } else if (std::isinf(value)) {
+    } else if (std::isinf(value) && beyond == Beyond::kWrong) {
       return absl::StrCat(shown, " is beyond ", type);
+    } else if (beyond == Beyond::kInfinite && FloatFormatOf(e).has_infinity &&
+               !std::isfinite(ToDouble(e, FromDouble(e, value)))) {
+      value = std::numeric_limits<double>::infinity();
     }
     const std::optional<uint64_t> code = Encode(e, negative ? -value : value);
     if (!code) return absl::StrCat(shown, " is not a value of ", type);

@@ -22,7 +22,10 @@ namespace tile::ir::text {
 std::string FormatNumber(Elem e, uint64_t bits);
 // `text`: a decimal or hexadecimal number without sign, or true, false, inf, nan. A float is rounded to the nearest
 // element, but must lie within the type's range; f8E8M0FNU takes powers of two only. Returns what is wrong, or nothing.
-std::optional<std::string> ParseNumber(Elem e, bool negative, absl::string_view text, uint64_t* bits);
+// What a float beyond the range of its type is: a mistake, or infinite (where the type has infinities), as in MLIR.
+enum class Beyond { kWrong, kInfinite };
+std::optional<std::string> ParseNumber(Elem e, bool negative, absl::string_view text, uint64_t* bits,
+                                       Beyond beyond = Beyond::kWrong);
 
 // Bits that an element may use: 1 for i1, 0xF for i4, 0xFFFFE000 for tf32.
 uint64_t ElementMask(Elem e);

@@ -42,7 +42,8 @@ bool Parser::ParseIntList(std::vector<int64_t>* values) {
 
 bool Parser::ParseString(absl::string_view* value) {
   if (tok_.kind != Tok::kString) return FailExpected("a string in quotes");
-  const std::optional<std::string> s = Unquote(tok_.text);
+  std::optional<std::string> s = Unquote(tok_.text);
+  if (!s && in_dialect()) s = Unescape(tok_.text.substr(1, tok_.text.size() - 2), HexEscape::kBare);
   if (!s)
     return Fail(tok_, "string", "the string has a wrong escape",
                 "known are \\n \\t \\r \\\" \\\\ and \\x with two digits");
@@ -60,7 +61,9 @@ bool Parser::ParseKey(absl::string_view* value) {
 }
 
 bool Parser::ParseSymbol(absl::string_view* value) {
-  if (tok_.kind != Tok::kSymbol) return FailExpected("a name like @kernel");
+  if (tok_.kind != Tok::kSymbol) {
+    return FailExpected("a name like @kernel", tok_.kind == Tok::kIdent ? absl::StrCat("write @", tok_.text) : "");
+  }
   const std::optional<std::string> s =
       tok_.text.front() == '"' ? Unquote(tok_.text) : std::optional<std::string>(std::string(tok_.text));
   if (!s)
@@ -73,6 +76,36 @@ bool Parser::ParseSymbol(absl::string_view* value) {
   return true;
 }
 
+namespace {
+
+// What is meant by another word, or what to choose where none stands.
+std::string EnumAdvice(EnumId id, const Token& t, const std::vector<absl::string_view>& all) {
+  constexpr struct {
+    absl::string_view others, own;
+  } kPredicates[] = {
+      {" lt slt ult olt < ", "less_than"},    {" le sle ule ole <= ", "less_than_or_equal"},
+      {" gt sgt ugt ogt > ", "greater_than"}, {" ge sge uge oge >= ", "greater_than_or_equal"},
+      {" eq oeq ueq == ", "equal"},           {" ne une one != ", "not_equal"},
+  };
+  if (id == EnumId::kComparisonPredicate) {
+    for (const auto& row : kPredicates) {
+      if (absl::StrContains(row.others, absl::StrCat(" ", t.text, " ")))
+        return absl::StrCat("did you mean ", row.own, "?");
+    }
+  }
+  const std::string near = t.kind == Tok::kIdent ? DidYouMean(t.text, all) : "";
+  if (!near.empty()) return near;
+  switch (id) {
+    case EnumId::kMemoryOrdering: return "write weak, unless other blocks touch the same memory";
+    case EnumId::kMemoryScope: return "write device: all blocks of the GPU";
+    case EnumId::kSignedness: return "write signed, or unsigned if the numbers are never negative";
+    case EnumId::kComparisonOrdering: return "write ordered: the comparison is false if a number is nan";
+    default: return "";
+  }
+}
+
+}  // namespace
+
 bool Parser::ParseEnum(EnumId id, int64_t* number) {
   const EnumValueInfo* v = tok_.kind == Tok::kIdent ? FindEnumKeyword(id, tok_.text) : nullptr;
   if (v == nullptr) {
@@ -83,7 +116,7 @@ bool Parser::ParseEnum(EnumId id, int64_t* number) {
       all.push_back(e.keyword);
       absl::StrAppend(&list, list.empty() ? "" : ", ", e.keyword);
     }
-    return FailExpected(absl::StrCat("one of ", list), tok_.kind == Tok::kIdent ? DidYouMean(tok_.text, all) : "");
+    return FailExpected(absl::StrCat("one of ", list), EnumAdvice(id, tok_, all));
   }
   *number = v->number;
   Advance();
@@ -92,14 +125,24 @@ bool Parser::ParseEnum(EnumId id, int64_t* number) {
 
 // --- elements -------------------------------------------------------------------------------------------------------
 
+std::optional<std::string> Parser::ReadNumber(Elem elem, bool negative, absl::string_view digits,
+                                              uint64_t* bits) const {
+  return ParseNumber(elem, negative, digits, bits, in_dialect() ? Beyond::kInfinite : Beyond::kWrong);
+}
+
+std::string Parser::NumberAdvice(Elem elem, const Token& digits) {
+  if (digits.kind != Tok::kFloat || !IsInt(elem)) return "";
+  return absl::StrCat(ElemInfoOf(elem).spelling, " holds whole numbers: write one, or make the values floats (itof)");
+}
+
 bool Parser::ParseNumberOf(Elem elem, uint64_t* bits) {
   const Token at = tok_;
   const bool negative = Accept("-");
   if (tok_.kind != Tok::kInt && tok_.kind != Tok::kFloat && tok_.kind != Tok::kIdent) {
     return FailExpected(absl::StrCat("a number of type ", ElemInfoOf(elem).spelling));
   }
-  if (const std::optional<std::string> wrong = ParseNumber(elem, negative, tok_.text, bits))
-    return Fail(at, "number", *wrong);
+  if (const std::optional<std::string> wrong = ReadNumber(elem, negative, tok_.text, bits))
+    return Fail(at, "number", *wrong, NumberAdvice(elem, tok_));
   Advance();
   return true;
 }
@@ -139,8 +182,12 @@ bool Parser::ParseDenseList(Elem elem, size_t level, std::vector<int64_t>* shape
 }
 
 bool Parser::ParseDense(Dense* dense, std::vector<int64_t>* shape) {
-  if (!Expect("<", "before the elements, as in <i32: 1>") || !ParseElem(&dense->elem)) return false;
-  if (!Expect(":", "between the element type and the elements")) return false;
+  return Expect("<", "before the elements, as in <i32: 1>") && ParseElem(&dense->elem) &&
+         Expect(":", "between the element type and the elements") && ParseElements(dense, shape) &&
+         Expect(">", "behind the elements");
+}
+
+bool Parser::ParseElements(Dense* dense, std::vector<int64_t>* shape) {
   const Token at = tok_;
   const size_t size = StorageBytes(dense->elem);
   std::vector<uint8_t> bytes;
@@ -178,7 +225,7 @@ bool Parser::ParseDense(Dense* dense, std::vector<int64_t>* shape) {
     return Fail(at, "limit", absl::StrCat("a constant has at most ", kMaxConstantBytes, " bytes"));
   }
   dense->bytes = Copy(bytes);
-  return Expect(">", "behind the elements");
+  return true;
 }
 
 // Identities of the operands, in order; one without a type has that of its operand's elements.
@@ -211,7 +258,7 @@ bool Parser::ParseScalars(const PendingOp& op, std::vector<Scalar>* scalars) {
     }
     if (!known) {
       // The operand has an error; what the number means is not known.
-    } else if (const auto wrong = ParseNumber(s.elem, negative, digits.text, &s.bits))
+    } else if (const auto wrong = ReadNumber(s.elem, negative, digits.text, &s.bits))
       return Fail(number, "number", *wrong);
     scalars->push_back(s);
   }
@@ -303,6 +350,7 @@ bool Parser::ParseHints(Hints* hints) {
 bool Parser::ParseAttr(const AttrInfo& info, PendingOp& op, Attr* attr) {
   int64_t number = 0;
   absl::string_view string;
+  if (!Expand()) return false;
   switch (info.kind) {
     case AttrKind::kFlag:
       if (!Expect(info.name, "")) return false;

@@ -126,7 +126,10 @@ bool Parser::ParseFor(PendingOp& op, Block* block, Op** created) {
   }
   for (Argument& a : LoopArguments(names, inits, results)) args.push_back(std::move(a));
   *created = Create(op, results, block);
-  return ParseRegion(*created, 0, args, ImpliedTerminator(*op.info, results.size(), inits.size()));
+  loops_.push_back(op.mnemonic.pos.line);
+  const bool ok = ParseRegion(*created, 0, args, ImpliedTerminator(*op.info, results.size(), inits.size()));
+  loops_.pop_back();
+  return ok;
 }
 
 // Types of results that are named, but have no types, from what passes them: an operation with these operands.
@@ -177,6 +180,7 @@ bool Parser::ParseLoop(PendingOp& op, Block* block, Op** created) {
   if (!ParseIterValues(op, &names, &inits)) return false;
   if (Accept(":") && !ParseTypeList(&types, &tokens)) return false;
   if (!ParseArrowTypes(&results)) return false;
+  if (inits.empty() && results.empty()) results.swap(types);  // without an arrow, as nothing is carried
   for (size_t i = 0; i < types.size() && !op.poisoned; ++i) {
     if (i < inits.size() && inits[i]->type() == types[i] && types.size() == inits.size()) continue;
     return Fail(tokens[i], "operand_types",
@@ -194,10 +198,11 @@ bool Parser::ParseLoop(PendingOp& op, Block* block, Op** created) {
   }
   *created = Create(op, results, block);
   const size_t gaps = reading_->short_blocks.size();
-  if (!ParseRegion(*created, 0, LoopArguments(names, inits, results),
-                   ImpliedTerminator(*op.info, results.size(), inits.size()))) {
-    return false;
-  }
+  loops_.push_back(op.mnemonic.pos.line);
+  const bool ok = ParseRegion(*created, 0, LoopArguments(names, inits, results),
+                              ImpliedTerminator(*op.info, results.size(), inits.size()));
+  loops_.pop_back();
+  if (!ok) return false;
   if (!follows || *created == nullptr) return true;
   const Op* passes = FirstBreak((*created)->region(0));
   return (passes == nullptr && reading_->short_blocks.size() != gaps) || TakeResultTypes(op, *created, passes, "break");
@@ -269,7 +274,8 @@ bool Parser::ParseReduce(PendingOp& op, Block* block, Op** created) {
     Advance();
     const size_t of = (args.size() - 1) / 2;  // element and accumulator of each operand
     if (Accept(":")) {
-      if (!ParseType(&args.back().type)) return false;
+      LocId loc = 0;
+      if (!ParseType(&args.back().type) || !ParseLoc(&loc)) return false;
     } else if (of >= operands.size()) {
       return Fail(args.back().name, "argument_type",
                   absl::StrCat(op.info->mnemonic, " of ", Count(operands.size(), "operand"), " has a body with ",

@@ -1,10 +1,21 @@
 // Debug records: the table at the end of a file.
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
 #include "ir/text/parser_internal.h"
 
 namespace tile::ir::text {
 
+// A number, or in text of MLIR the record itself: #cuda_tile.di_file<"k.py" in "/src">.
 bool Parser::ParseRef(LocId* id) {
+  if (!Expand()) return false;
+  if (tok_.kind == Tok::kIdent && absl::StartsWith(tok_.text, "di_")) {
+    DebugRecord record;
+    if (!ParseDebugFields(&record)) return false;
+    *id = Intern(record);
+    return true;
+  }
   if (tok_.kind != Tok::kHash) return FailExpected("a debug record like #3");
   if (!absl::SimpleAtoi(tok_.text, id)) return Fail(tok_, "number", "the number is too large");
   references_.emplace_back(*id, tok_);
@@ -47,14 +58,33 @@ const std::vector<KindInfo>& Kinds() {
   return *kinds;
 }
 
+// The dialect writes linkageName for linkage_name.
+bool IsKey(const Token& t, absl::string_view key) {
+  if (t.kind != Tok::kIdent) return false;
+  std::string snake;
+  for (char c : t.text) {
+    if (absl::ascii_isupper(c)) snake += '_';
+    snake += absl::ascii_tolower(c);
+  }
+  return snake == key;
+}
+
 }  // namespace
+
+// "k.py" in "/src"
+bool Parser::ParseDebugFile(DebugRecord* record) {
+  return ParseString(&record->name) && Expect("in", "and the folder") && ParseString(&record->directory) &&
+         Expect(">", "behind the folder");
+}
 
 bool Parser::ParseDebugFields(DebugRecord* record) {
   const KindInfo* kind = nullptr;
   std::vector<absl::string_view> names = {"loc"};
+  absl::string_view word = tok_.text;
+  absl::ConsumePrefix(&word, "di_");
   for (const KindInfo& k : Kinds()) {
     names.push_back(k.name);
-    if (tok_.is(k.name)) kind = &k;
+    if (tok_.kind == Tok::kIdent && word == k.name) kind = &k;
   }
   if (kind == nullptr) {
     return FailExpected("compile_unit, file, lexical_block, subprogram, call_site or loc",
@@ -63,6 +93,7 @@ bool Parser::ParseDebugFields(DebugRecord* record) {
   record->kind = kind->kind;
   Advance();
   if (!Expect("<", "before the fields of a debug record")) return false;
+  if (kind->kind == DebugRecord::Kind::kFile && tok_.kind == Tok::kString) return ParseDebugFile(record);
   bool first = true;
   while (!tok_.is(">")) {
     if (!first && !Expect(",", "or '>' between fields")) return false;
@@ -71,7 +102,7 @@ bool Parser::ParseDebugFields(DebugRecord* record) {
     std::string all;
     for (const Field& f : kind->fields) {
       absl::StrAppend(&all, all.empty() ? "" : ", ", f.key);
-      if (tok_.is(f.key)) field = &f;
+      if (IsKey(tok_, f.key)) field = &f;
     }
     if (field == nullptr) return FailExpected(absl::StrCat("a field of ", kind->name, ": ", all));
     Advance();
@@ -90,6 +121,10 @@ bool Parser::ParseDebugFields(DebugRecord* record) {
 
 bool Parser::ParseDebugRecord() {
   uint64_t id = 0;
+  if (!interned_.empty()) {
+    return Fail(tok_, "debug_order", "numbered records and locations written in place stand in one file",
+                "write all locations as loc(#N), or none");
+  }
   const bool number = absl::SimpleAtoi(tok_.text, &id);
   const uint64_t next = next_record_;
   next_record_ = number ? id + 1 : next + 1;  // a gap is reported once

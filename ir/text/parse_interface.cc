@@ -2,6 +2,7 @@
 // one that stands further down.
 #include <algorithm>
 
+#include "ir/foreign_names.h"
 #include "ir/text/expr_ops.h"
 #include "ir/text/number.h"
 #include "ir/text/parser_internal.h"
@@ -85,7 +86,9 @@ class InterfaceParser {
 
   bool ParseParam(int* index) {
     const Token at = p_.tok();
-    if (at.kind != Tok::kValue) return p_.FailExpected("a parameter like %x");
+    if (at.kind != Tok::kValue) {
+      return p_.FailExpected("a parameter like %x", at.kind == Tok::kIdent ? absl::StrCat("write %", at.text) : "");
+    }
     // Only parameters are defined in front of the body.
     if (const auto it = p_.names_.find(at.text); it != p_.names_.end() && it->second.value != nullptr) {
       *index = it->second.value->index();
@@ -139,11 +142,24 @@ class InterfaceParser {
       } while (p_.Accept(","));
       return true;
     }
-    return p_.FailExpected("in, out, inout, scalar, workspace or grid");
+    p_.last_ = Token();  // the error is this token, not the end of what stands before it
+    const bool scalar = at.is(":") && !i.scalars.empty();
+    return p_.FailExpected("in, out, inout, scalar, workspace or grid",
+                           scalar            ? "a scalar has the type of its parameter: scalar n = %n"
+                           : at.is("input")  ? "did you mean in?"
+                           : at.is("output") ? "did you mean out?"
+                           : at.is("/")      ? "division is one /, and rounds down"
+                           : at.kind == Tok::kIdent
+                               ? DidYouMean(at.text, {"in", "out", "inout", "scalar", "workspace", "grid"})
+                               : "");
+  }
+
+  bool NoTile() {
+    return !p_.tok().is("tile") || p_.FailExpected("an element type", "an array is no tile: x: f32[%n] at %x");
   }
 
   bool ParseArray(ArrayArg* a) {
-    if (!ParseName(&a->name) || !p_.Expect(":", "after the name", "write it like x: f32[%n]") ||
+    if (!ParseName(&a->name) || !p_.Expect(":", "after the name", "write it like x: f32[%n]") || !NoTile() ||
         !p_.ParseElement(&a->element) || !ParseDims(&a->shape)) {
       return false;
     }
@@ -167,11 +183,15 @@ class InterfaceParser {
   }
 
   bool ParseDims(std::vector<DimBinding>* dims) {
-    if (!p_.Expect("[", "before a list of sizes")) return false;
+    if (!p_.Expect("[", "before a list of sizes", p_.tok().is("(") ? "sizes stand in brackets: x: f32[%n]" : ""))
+      return false;
     while (!p_.tok().is("]")) {
       if (!dims->empty() && !p_.Expect(",", "or ']' in a list of sizes")) return false;
       dims->emplace_back();
-      if (!ParseDim(&dims->back())) return false;
+      in_sizes_ = true;
+      const bool ok = ParseDim(&dims->back());
+      in_sizes_ = false;
+      if (!ok) return false;
       if (dims->size() > kMaxRank)
         return p_.Fail(p_.tok(), "limit", absl::StrCat("an array has at most ", kMaxRank, " dimensions"));
     }
@@ -231,7 +251,11 @@ class InterfaceParser {
 
   bool Primary(Expr* e, int depth) {
     const Token at = p_.tok();
-    if (p_.Accept("(")) return Infix(e, 0, depth + 1) && p_.Expect(")", "in the expression");
+    if (p_.Accept("(")) {
+      return Infix(e, 0, depth + 1) &&
+             p_.Expect(")", "in the expression",
+                       p_.tok().is(",") ? "a grid stands without parentheses: grid 4, 2" : "");
+    }
     if (at.is("-") || at.kind == Tok::kInt) {
       ExprNode n;
       if (!p_.ParseInt(&n.value)) return false;
@@ -264,12 +288,24 @@ class InterfaceParser {
     const auto it = scalar_numbers_.find(name);
     if (it == scalar_numbers_.end()) {
       const bool array = array_numbers_.contains(name);
-      return p_.Fail(at, "undefined", absl::StrCat("the interface has no scalar ", name),
-                     array ? absl::StrCat("of an array write ", name, ".shape[0], .stride[0] or .align")
-                           : DidYouMean(name, {scalars_.begin(), scalars_.end()}));
+      return p_.Fail(
+          at, "undefined", absl::StrCat("the interface has no scalar ", name),
+          array ? absl::StrCat("of an array write ", name, ".shape[0], .stride[0] or .align") : ScalarAdvice(name));
     }
     e->push_back({ExprOp::kScalar, it->second});
     return true;
+  }
+
+  std::string ScalarAdvice(const std::string& name) const {
+    if (p_.tok().is("(")) {
+      const std::string advice = FunctionAdvice(name);
+      return absl::StrCat(advice, advice.empty() ? "" : "; ", "functions: ceildiv, min, max, select");
+    }
+    const bool param = p_.names_.contains(name);
+    const std::string near = DidYouMean(name, {scalars_.begin(), scalars_.end()});
+    if (param && in_sizes_) return absl::StrCat("write %", name, ": it is a parameter");
+    if (param) return absl::StrCat("declare the parameter: scalar ", name, " = %", name);
+    return near.empty() ? FunctionAdvice(name) : near;
   }
 
   bool Property(Expr* e, const Token& at, const std::string& name) {
@@ -283,7 +319,12 @@ class InterfaceParser {
       return true;
     }
     const bool shape = p_.tok().is("shape");
-    if (!shape && !p_.tok().is("stride")) return p_.FailExpected("shape[…], stride[…] or align");
+    if (!shape && !p_.tok().is("stride")) {
+      return p_.FailExpected("shape[…], stride[…] or align",
+                             p_.tok().is("size") || p_.tok().is("sizes") || p_.tok().is("len")
+                                 ? absl::StrCat("write ", name, ".shape[0]")
+                                 : DidYouMean(p_.tok().text, {"shape", "stride", "align"}));
+    }
     p_.Advance();
     uint64_t dim;
     if (!p_.Expect("[", "before a dimension") || !p_.ParseUint(&dim, kMaxRank - 1) ||
@@ -296,6 +337,7 @@ class InterfaceParser {
 
   Parser& p_;
   Function* f_;
+  bool in_sizes_ = false;  // of an array
   std::vector<std::string> arrays_, scalars_;
   absl::flat_hash_map<std::string, int> array_numbers_, scalar_numbers_;
 };

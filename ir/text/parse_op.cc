@@ -3,6 +3,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "ir/foreign_names.h"
 #include "ir/text/parser_internal.h"
 
 namespace tile::ir::text {
@@ -14,8 +16,11 @@ bool Parser::Define(const Token& name, Value* value, uint32_t count) {
   if (!fresh) {
     const uint32_t line = it->second.line;
     it->second.value = nullptr;  // which of the two a use means is not known
+    const bool loop = std::any_of(loops_.begin(), loops_.end(), [&](uint32_t l) { return l >= line; });
     return Fail(name, "redefined", absl::StrCat("%", name.text, " is already defined in line ", line),
-                "choose another name");
+                loop ? absl::StrCat("a value never changes; a loop carries it: for … iter_values(%carried = %",
+                                    name.text, ") { … continue %next }")
+                     : "choose another name");
   }
   scope_.push_back(name.text);
   if (value != nullptr && name.text.size() <= kMaxNameBytes) {
@@ -39,7 +44,14 @@ std::string Parser::ClosestName(absl::string_view name) const {
 }
 
 bool Parser::ParseUse(PendingOp& op, std::vector<Value*>* values) {
-  if (tok_.kind != Tok::kValue) return FailExpected("a value like %x");
+  if (tok_.kind != Tok::kValue) {
+    return FailExpected("a value like %x", tok_.is("(") ? "operands stand without parentheses"
+                                           : NumberStarts()
+                                               ? "make it a value first: %c = constant <f32: 0.0> : tile<64xf32>"
+                                           : tok_.is(".") && info_ != nullptr
+                                               ? absl::StrCat("no type stands behind the name: ", FormOf(*info_))
+                                               : "");
+  }
   const Token name = tok_;
   Advance();
   std::optional<uint64_t> index;
@@ -67,6 +79,7 @@ bool Parser::ParseUse(PendingOp& op, std::vector<Value*>* values) {
     values->push_back(nullptr);
     return true;
   }
+  if (in_dialect() && !index) index = 0;  // MLIR: the first of them
   if (!index && d.count > 1) {
     return Fail(name, "result_index", absl::StrCat("%", name.text, " names ", d.count, " values"),
                 absl::StrCat("write %", name.text, "#0 for the first"));
@@ -130,6 +143,7 @@ constexpr struct {
     {Format::kReduce, "reduce %x dim=0 identities=[0.0] (%element, %accumulator) { … }"},
     {Format::kScan, "scan %x dim=0 reverse=false identities=[0.0] (%element, %accumulator) { … }"},
     {Format::kMakeTensorView, "make_tensor_view %base, shape = [%n, 8], strides = [8, 1]"},
+    {Format::kConstant, "constant <f32: 0.0> : tile<64xf32>"},
 };
 
 }  // namespace
@@ -142,14 +156,32 @@ std::string FormOf(const OpInfo& info) {
   return absl::StrCat("the form is: ", info.mnemonic, syntax.empty() || syntax[0] == ' ' ? "" : " ", syntax);
 }
 
+// Groups that follow each other may stand in any order.
+bool Parser::ParseGroups(PendingOp& op, const std::vector<SyntaxItem>& items, size_t* i) {
+  size_t end = *i;
+  while (end < items.size() && items[end].kind == SyntaxItem::kGroup) ++end;
+  std::vector<bool> read(end - *i);
+  for (bool first = true, again = true; again; first = false) {
+    again = false;
+    for (size_t g = *i; g < end; ++g) {
+      if (!read[g - *i] && GroupStarts(op, items[g])) {
+        if (!ParseItems(op, items[g].items)) return false;
+        again = read[g - *i] = true;
+      }
+      if (first && g + 1 < items.size()) MoveFromMask(op, items[g], items[g + 1]);
+    }
+  }
+  *i = end - 1;
+  return true;
+}
+
 bool Parser::ParseItems(PendingOp& op, const std::vector<SyntaxItem>& items) {
   const FormatInfo& format = *op.info->format;
   for (size_t i = 0; i < items.size(); ++i) {
     const SyntaxItem& item = items[i];
     switch (item.kind) {
       case SyntaxItem::kGroup:
-        if (GroupStarts(op, item) && !ParseItems(op, item.items)) return false;
-        if (i + 1 < items.size()) MoveFromMask(op, item, items[i + 1]);
+        if (!ParseGroups(op, items, &i)) return false;
         break;
       case SyntaxItem::kLiteral:
         // The comma in front of a keyword may be missing, or be there though the form has none.
@@ -194,16 +226,47 @@ Type SourceTensorOf(const PendingOp& op, TypeContext& types) {
   return Type();
 }
 
-// What a result type that does not follow may look like.
-const char* ExampleType(const OpInfo& info) {
+// What the first operand should be, where it is of another kind than the operation takes.
+std::string OperandAdvice(const PendingOp& op) {
+  const absl::string_view c = op.info->constraints;
+  for (const std::vector<Value*>& field : op.operands) {
+    for (const Value* v : field) {
+      if (v == nullptr || !v->type()) continue;
+      const std::string name = v->name.empty() ? "%x" : absl::StrCat("%", v->name);
+      if (v->type().is_tensor_view() && absl::StrContains(c, "VIEW")) {
+        return absl::StrCat("cut it into tiles: %v = make_partition_view ", name, " : partition_view<tile=(64)>");
+      }
+      if (absl::StrContains(c, "PTR") && (!v->type().is_tile() || v->type().elem() != Elem::kPtr)) {
+        return absl::StrCat(name, " is ", v->type().ToString(), "; what is wanted is a pointer: tile<ptr<f32>>");
+      }
+      break;
+    }
+  }
+  return absl::StrCat("its operands are not what it takes; `tilevm ops ", op.info->mnemonic, "` says what that is");
+}
+
+// What a result type that does not follow may look like. `next` is the token behind the operands.
+std::string ExampleType(const PendingOp& op, const Token& next) {
+  const OpInfo& info = *op.info;
   const absl::string_view c = info.constraints;
+  // As many elements as the operand, or as a number in its place says.
+  std::string size = "64";
+  const Value* first = op.operands.empty() || op.operands[0].empty() ? nullptr : op.operands[0][0];
+  if (info.has(kElementwise) && first != nullptr && first->type() && first->type().is_tile()) {
+    const std::string type =
+        absl::StrCat("tile<", absl::StrJoin(first->type().shape(), "x"), first->type().rank() == 0 ? "" : "x");
+    const bool ints = absl::StrContains(c, "result:INT");
+    if (info.opcode == Opcode::kExti) return absl::StrCat(type, "i64>");
+    if (info.opcode == Opcode::kTrunci) return absl::StrCat(type, "i8>");
+    return absl::StrCat(type, ints ? "i32>" : first->type().elem() == Elem::kF32 ? "f16>" : "f32>");
+  }
+  if (op.operands.empty() && next.kind == Tok::kInt && next.text.size() < 8) size = std::string(next.text);
   if (absl::StrContains(c, "result:PVIEW")) return "partition_view<tile=(64)>";
   if (absl::StrContains(c, "result:SVIEW")) return "strided_view<tile=(64), traversal_strides=[32]>";
   if (absl::StrContains(c, "result:GVIEW")) return "gather_scatter_view<tile=(64x64), sparse_dim=0>";
   if (absl::StrContains(c, "result:TVIEW")) return "tensor_view<64xf32, strides=[1], shared>";
   if (absl::StrContains(c, "result:PTR")) return "tile<ptr<f32>>";
-  if (absl::StrContains(c, "result:INT")) return "tile<64xi32>";
-  return "tile<64xf32>";
+  return absl::StrCat("tile<", size, absl::StrContains(c, "result:INT") ? "xi32>" : "xf32>");
 }
 
 }  // namespace
@@ -212,7 +275,13 @@ bool Parser::OperandTypesAgree(const PendingOp& op, const std::vector<Type>& typ
   std::vector<Value*> values;
   std::vector<uint32_t> ends;
   Open(op, &values, &ends);
-  return types == OperandTypes(*op.info, values, ends, false) || types == OperandTypes(*op.info, values, ends, true);
+  const std::vector<Type> brief = OperandTypes(*op.info, values, ends, false);
+  const std::vector<Type> full = OperandTypes(*op.info, values, ends, true);
+  // The dialect writes some in another order.
+  const auto same = [&](const std::vector<Type>& own) {
+    return types == own || std::is_permutation(types.begin(), types.end(), own.begin(), own.end());
+  };
+  return same(brief) || same(full);
 }
 
 bool Parser::FailOperandTypes(const PendingOp& op, const std::vector<Type>& types, const std::vector<Token>& tokens) {
@@ -245,9 +314,16 @@ bool Parser::CheckResultCount(const PendingOp& op, size_t types, size_t* n) {
   if (ends_in_token && named + 1 == least && named > 0) *n = least;
   if (*n < least || (*n > most && !open)) {
     const std::string count = least == most ? absl::StrCat(least) : absl::StrCat(least, " to ", most);
+    std::vector<std::string> all;
+    for (const FieldInfo& f : format.results) all.push_back(absl::StrCat("%", f.name));
     return Fail(named > 0 ? op.names[0].token : op.mnemonic, "result_count",
                 absl::StrCat(op.info->mnemonic, " gives ", count, most == 1 ? " result, " : " results, ", *n,
-                             named > 0 ? " named" : " written"));
+                             named > 0 ? " named" : " written"),
+                open ? ""
+                : format.results.empty()
+                    ? absl::StrCat("write it without a name: ", op.info->mnemonic, " …")
+                    : absl::StrCat("name them: ", absl::StrJoin(all, ", "), " = ", op.info->mnemonic,
+                                   absl::string_view(format.syntax).empty() ? "" : " …"));
   }
   return true;
 }
@@ -256,6 +332,7 @@ bool Parser::ParseTypes(PendingOp& op, Block* block, std::vector<Type>* results)
   std::vector<Type> first, second;
   std::vector<Token> first_tokens, second_tokens;
   source_tensor_ = SourceTensorOf(op, module_->types());
+  if (in_dialect() && tok_.is("{") && !tok_.first_on_line && !SkipDictionary()) return false;
   const bool colon = Accept(":");
   if (colon && !ParseTypeList(&first, &first_tokens)) return false;
   const bool arrow = Accept("->");
@@ -288,7 +365,10 @@ bool Parser::ParseTypes(PendingOp& op, Block* block, std::vector<Type>* results)
     }
     swap();
   }
-  if (!InferResults(open, *module_, second, n, results)) {
+  // `%y = reshape %x : tile<8xi8>` of a tile<8xi8>: the one type written is that of the result.
+  const bool same =
+      second.empty() && !arrow && colon && !ResultsFollow(*op.info) && InferResults(open, *module_, first, n, results);
+  if (!same && !InferResults(open, *module_, second, n, results)) {
     if (second.empty()) {
       Token behind = last_;
       behind.pos.column += last_.end - last_.begin;
@@ -297,9 +377,8 @@ bool Parser::ParseTypes(PendingOp& op, Block* block, std::vector<Type>* results)
       return Fail(behind, "result_types",
                   absl::StrCat("the result type of ", op.info->mnemonic, " does not follow from its operands"),
                   ResultsFollow(*op.info)
-                      ? absl::StrCat("its operands are not what it takes; `tilevm ops ", op.info->mnemonic,
-                                     "` says what that is")
-                      : absl::StrCat("add the type of the result, like \"", mark, ExampleType(*op.info), "\""));
+                      ? OperandAdvice(op)
+                      : absl::StrCat("add the type of the result, like \"", mark, ExampleType(op, tok_), "\""));
     }
     return Fail(second_tokens[0], "result_types",
                 absl::StrCat(op.info->mnemonic, " gives ", n, n == 1 ? " result, " : " results, ", second.size(),
@@ -368,6 +447,10 @@ bool Parser::ParseResultNames(PendingOp& op) {
     if (Accept(":")) {
       uint64_t n;
       const Token at = tok_;
+      if (tok_.kind != Tok::kInt) {
+        return FailExpected("a number of results",
+                            absl::StrCat("write %", r.token.text, " = …; the type stands at the end, or nowhere"));
+      }
       if (!ParseUint(&n, kMaxOperands)) return false;
       if (n == 0) return Fail(at, "number", "a name stands for at least one result");
       r.count = static_cast<uint32_t>(n);
@@ -380,7 +463,8 @@ bool Parser::ParseResultNames(PendingOp& op) {
 }
 
 bool Parser::ParseAnnotations(PendingOp& op, Op* created) {
-  if (second_.find_annotation == nullptr || !tok_.is("{") || tok_.first_on_line) return true;
+  if (!tok_.is("{") || tok_.first_on_line) return true;
+  if (second_.find_annotation == nullptr) return !in_dialect() || SkipDictionary();
   Advance();
   for (bool first = true; !tok_.is("}"); first = false) {
     if (!first && !Expect(",", "or '}' between annotations")) return false;
@@ -401,9 +485,67 @@ bool Parser::ParseAnnotations(PendingOp& op, Op* created) {
 bool Parser::ParseLoc(LocId* loc) {
   if (!tok_.is("loc")) return true;
   Advance();
-  if (!Expect("(", "after loc")) return false;
-  if (!Accept("unknown") && !ParseRef(loc)) return false;
-  return Expect(")", "behind the location");
+  return Expect("(", "after loc") && ParsePlace(loc) && Expect(")", "behind the location");
+}
+
+// The word with the name of its dialect: arith.addf.
+bool Parser::FailUnknownOp(const Token& mnemonic) {
+  Token word = mnemonic;
+  Lexer ahead = lexer_;
+  for (Token t = ahead.Next(); t.is(".") && t.begin == word.end; t = ahead.Next()) {
+    const Token part = ahead.Next();
+    if (part.kind != Tok::kIdent || part.begin != t.end) break;
+    word.end = part.end;
+    word.text = lexer_.text().substr(word.begin, word.end - word.begin);
+  }
+  std::string advice = OpAdvice(word.text);
+  Lexer behind = lexer_;
+  if (const Token next = behind.Next(); next.is("=") || (next.is(":") && behind.Next().is("="))) {
+    advice = absl::StrCat("the name of a result begins with %: %", word.text, " = …");
+  } else if (next.kind == Tok::kValue && behind.Next().is("=")) {
+    advice = absl::StrCat("write %", next.text, " = …");
+  }
+  if (absl::StartsWith(word.text, "testing$")) advice = "it is an operation of NVIDIA's own tests, which no kernel has";
+  return Fail(tok_, "unknown_op", absl::StrCat("there is no operation ", word.text.substr(0, 64)),
+              advice.empty() ? "`tilevm ops` lists the operations" : advice);
+}
+
+// What is meant by a value or a number where an operation belongs: `%c = %a + %b`, `%c = %a`, `%c = 1.0`.
+std::string Parser::ValueAdvice() const {
+  if (NumberStarts()) {
+    const bool whole = tok_.kind == Tok::kInt;
+    return absl::StrCat("a number is a constant: constant <", whole ? "i32: " : "f32: ", tok_.text, ">");
+  }
+  if (tok_.kind != Tok::kValue) return "";
+  constexpr struct {
+    absl::string_view sign, op, integers, behind;
+  } kInfix[] = {
+      {"+", "addf", "addi", ""},
+      {"-", "subf", "subi", ""},
+      {"*", "mulf", "muli", ""},
+      {"/", "divf", "divi", " signed"},
+      {"%", "remf", "remi", " signed"},
+      {"^", "xori", "xori", ""},
+      {"==", "cmpf equal ordered", "cmpi equal", ", signed"},
+      {"<", "cmpf less_than ordered", "cmpi less_than", ", signed"},
+      {">", "cmpf greater_than ordered", "cmpi greater_than", ", signed"},
+  };
+  Lexer ahead = lexer_;
+  const Token sign = ahead.Next(), right = ahead.Next();
+  if (sign.first_on_line || sign.kind != Tok::kPunct) {
+    return absl::StrCat("a value has one name: use %", tok_.text, " itself");
+  }
+  const auto known = names_.find(tok_.text);
+  const Value* left = known == names_.end() ? nullptr : known->second.value;
+  const bool integers = left != nullptr && left->type() && left->type().is_tile() && IsInt(left->type().elem());
+  const absl::string_view other =
+      right.kind == Tok::kEnd ? "%y" : lexer_.text().substr(right.begin, right.end - right.begin);
+  for (const auto& row : kInfix) {
+    if (sign.text != row.sign) continue;
+    return absl::StrCat("write ", integers ? row.integers : row.op, " %", tok_.text, ", ", other,
+                        integers ? row.behind : "");
+  }
+  return sign.is("[") ? "an element or a part of a tile is extract; of a view load_view_tko" : "";
 }
 
 bool Parser::ParseOp(Block* block) {
@@ -421,18 +563,19 @@ bool Parser::ParseOp(Block* block) {
   };
   if (!ParseResultNames(op)) return fail();
   op.mnemonic = tok_;
-  if (tok_.kind != Tok::kIdent) {
-    FailExpected("an operation");
+  const bool generic = tok_.kind == Tok::kString && absl::StartsWith(tok_.text, "\"cuda_tile.");
+  if (generic) {
+    op.mnemonic.kind = Tok::kIdent;
+    op.mnemonic.text = tok_.text.substr(11, tok_.text.size() - 12);
+  } else if (tok_.kind != Tok::kIdent) {
+    if (op.names.empty()) last_ = Token();  // the error is this token, not the end of the line before it
+    FailExpected("an operation", tok_.is("/") ? "a comment begins with //" : op.names.empty() ? "" : ValueAdvice());
     return fail();
   }
-  op.info = FindOp(tok_.text);
-  if (op.info == nullptr && second_.find_op != nullptr) op.info = second_.find_op(tok_.text);
+  op.info = FindOp(op.mnemonic.text);
+  if (op.info == nullptr && second_.find_op != nullptr) op.info = second_.find_op(op.mnemonic.text);
   if (op.info == nullptr) {
-    std::vector<absl::string_view> all;
-    for (const OpInfo& info : AllOps()) all.push_back(info.mnemonic);
-    const std::string closest = DidYouMean(tok_.text, all);
-    Fail(tok_, "unknown_op", absl::StrCat("there is no operation ", tok_.text.substr(0, 64)),
-         closest.empty() ? "`tilevm ops` lists the operations" : closest);
+    FailUnknownOp(op.mnemonic);
     return fail();
   }
   Advance();
@@ -440,7 +583,9 @@ bool Parser::ParseOp(Block* block) {
   op.places.resize(op.operands.size());
   op.attrs.resize(op.info->format->attrs.size());
   info_ = op.info;
-  if (HasCustomSyntax(*op.info->format)) {
+  if (generic) {
+    if (!ParseGenericOp(op, block, &created)) return fail();
+  } else if (HasCustomSyntax(*op.info->format)) {
     if (!ParseCustom(op, block, &created)) return fail();
   } else {
     std::vector<Type> results;
@@ -460,14 +605,19 @@ void Parser::ParseOps(Block* block) {
   const size_t scope = scope_.size();
   bool fresh_line = true;  // true behind the opening brace
   while (tok_.kind != Tok::kEnd && !tok_.is("}") && !stop()) {
-    if (tok_.first_on_line && (tok_.is("entry") || tok_.is("global"))) break;
+    if (ItemStarts()) break;
     if (!fresh_line && !tok_.first_on_line) {
       if (tok_.kind == Tok::kError) {
         Fail(tok_, "token", tok_.text);
+      } else if (tok_.kind == Tok::kAlias) {
+        FailAlias();
       } else {
+        const bool number = (last_.kind == Tok::kInt || last_.kind == Tok::kFloat) && tok_.kind == Tok::kIdent &&
+                            tok_.begin == last_.end;
         Fail(tok_, "same_line", "the operation ends before this",
-             absl::StrCat("start the next operation on a new line",
-                          info_ == nullptr ? "" : absl::StrCat("; ", FormOf(*info_))));
+             number ? absl::StrCat("a number has no suffix: write ", last_.text)
+                    : absl::StrCat("start the next operation on a new line",
+                                   info_ == nullptr ? "" : absl::StrCat("; ", FormOf(*info_))));
       }
       Recover();
       continue;

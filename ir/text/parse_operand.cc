@@ -1,6 +1,7 @@
 // Operands that the text writes in short: numbers, which become constants, and scalars or tiles with sizes of 1 that
 // stand for a larger tile, which are broadcast. Both happen once all operands are read, because each takes its type
 // from the others; what is inserted stands in front of the operation and has the place of the operand.
+#include "absl/strings/str_join.h"
 #include "ir/text/infer.h"
 #include "ir/text/number.h"
 #include "ir/text/parser_internal.h"
@@ -22,7 +23,11 @@ bool Parser::ParseOperand(PendingOp& op, int field) {
   number.at = tok_;
   number.negative = Accept("-");
   number.digits = tok_;
-  if (!NumberStarts() || tok_.is("-")) return FailExpected("a number");
+  if (!NumberStarts() || tok_.is("-")) {
+    return FailExpected("a number", tok_.kind == Tok::kValue
+                                        ? absl::StrCat("a value has no sign: %m = negf %", tok_.text, ", or negi")
+                                        : "");
+  }
   Advance();
   op.numbers.push_back(number);
   values.push_back(nullptr);
@@ -60,6 +65,39 @@ Value* Parser::Insert(PendingOp& op, Block* block, Opcode opcode, Value* operand
   return created->result(0);
 }
 
+std::string Parser::ConstantFor(const PendingOp& op, const PendingOp::Number& n) const {
+  bool is_float = n.digits.kind == Tok::kFloat || n.digits.is("inf") || n.digits.is("nan");
+  const bool is_bit = n.digits.is("true") || n.digits.is("false");
+  std::string type;
+  // The accumulator of a product of an MxK and a KxN tile, or of batches of them.
+  const FormatInfo& format = *op.info->format;
+  const int lhs = format.operand_index("lhs"), rhs = format.operand_index("rhs");
+  const auto shape_of = [&](int field) {
+    const bool known = field >= 0 && op.operands[field].size() == 1 && op.operands[field][0] != nullptr;
+    const Type t = known ? op.operands[field][0]->type() : Type();
+    return t && t.is_tile() ? std::vector<int64_t>(t.shape().begin(), t.shape().end()) : std::vector<int64_t>();
+  };
+  if (op.info->family == Family::kMma && n.field == format.operand_index("acc")) {
+    std::vector<int64_t> shape = shape_of(lhs);
+    const std::vector<int64_t> right = shape_of(rhs);
+    is_float = op.info->opcode != Opcode::kMmaI;
+    if (shape.size() >= 2 && right.size() == shape.size()) {
+      // Where the inner sizes differ, but would not of the transposed factor, that is what is meant.
+      const size_t inner = right.size() - 2;
+      const bool transposed = shape.back() != right[inner] && shape.back() == right.back();
+      shape.back() = transposed ? right[inner] : right.back();
+      type = absl::StrCat(" : tile<", absl::StrJoin(shape, "x"), is_float ? "xf32>" : "xi32>");
+    }
+  }
+  const absl::string_view digits = n.digits.text.substr(0, 32);
+  const bool point = is_float && n.digits.kind == Tok::kInt && digits.size() < 20 && digits.substr(0, 2) != "0x";
+  return absl::StrCat("constant <",
+                      is_bit     ? "i1: "
+                      : is_float ? "f32: "
+                                 : "i32: ",
+                      n.negative ? "-" : "", digits, point ? ".0" : "", ">", type);
+}
+
 bool Parser::PlaceNumbers(PendingOp& op, Block* block, std::optional<Element> fallback) {
   if (op.poisoned) return true;
   std::vector<Value*> values;
@@ -68,18 +106,16 @@ bool Parser::PlaceNumbers(PendingOp& op, Block* block, std::optional<Element> fa
     const OpenOp open = Open(op, &values, &ends);
     std::optional<Element> element = ElementOfNumber(open, n.field);
     if (!element) element = fallback;
-    const absl::string_view spelled = n.digits.text.substr(0, 32);
     if (!element) {
       return Fail(n.at, "number_type", absl::StrCat("the type of this number does not follow in ", op.info->mnemonic),
-                  absl::StrCat("make it a value: %c = constant <",
-                               n.digits.kind == Tok::kFloat ? "f32: " : "i32: ", n.negative ? "-" : "", spelled, ">"));
+                  absl::StrCat("make it a value: %c = ", ConstantFor(op, n)));
     }
     if (element->kind == Elem::kPtr) {
       return Fail(n.at, "number_type", "a pointer is wanted here, not a number", "make one with int_to_ptr");
     }
     uint64_t bits = 0;
-    if (const auto wrong = ParseNumber(element->kind, n.negative, n.digits.text, &bits)) {
-      return Fail(n.at, "number", *wrong);
+    if (const auto wrong = ReadNumber(element->kind, n.negative, n.digits.text, &bits)) {
+      return Fail(n.at, "number", *wrong, NumberAdvice(element->kind, n.digits));
     }
     Dense* dense = module_->arena().New<Dense>();
     dense->elem = element->kind;
@@ -94,6 +130,24 @@ bool Parser::PlaceNumbers(PendingOp& op, Block* block, std::optional<Element> fa
     op.operands[n.field][n.index] = v;
   }
   return true;
+}
+
+// An operand that must equal another one in type, and has other elements: repeated it would be as wrong, and its type another than the text's.
+bool Parser::OfAnotherElement(const PendingOp& op, int field) const {
+  const std::vector<FieldRule>& rules = TypeRuleOf(*op.info).operands;
+  const auto element = [&](int f) {
+    const Value* v = op.operands[f].size() == 1 ? op.operands[f][0] : nullptr;
+    return v != nullptr && v->type() && v->type().is_tile() ? v->type().element() : Element();
+  };
+  const Element own = element(field);
+  for (size_t f = 0; f < rules.size(); ++f) {
+    if (rules[f].kind != FieldRule::kOperand) continue;
+    const int a = static_cast<int>(f), b = rules[f].same;
+    if (a != field && b != field) continue;
+    const int other = a == field ? b : a;
+    if (op.operands[other].size() == 1 && op.operands[other][0] != nullptr && !(element(other) == own)) return true;
+  }
+  return false;
 }
 
 // Types that are written as the operands have them say that nothing is repeated: what the printer writes of a program
@@ -115,7 +169,7 @@ bool Parser::StretchOperands(PendingOp& op, Block* block, const std::vector<Type
     const OpenOp open = Open(op, &values, &ends);  // what was inserted before counts
     const Type from = open.type(field);
     const auto shape = StretchedShape(open, field);
-    if (!from || !shape || !Stretches(from, *shape)) continue;
+    if (!from || !shape || !Stretches(from, *shape) || OfAnotherElement(op, field)) continue;
     if (!decided && as_they_are()) return true;
     decided = true;
     const SourcePos pos = op.places[f][0];

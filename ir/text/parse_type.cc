@@ -1,16 +1,23 @@
 // Types as text: tile<16x8xf32>, ptr<f16>, tensor_view<?x8xf32, strides=[?,1], shared>, the views over it, token.
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "ir/foreign_names.h"
 #include "ir/text/parser_internal.h"
 
 namespace tile::ir::text {
 
 bool Parser::ParseElem(Elem* elem) {
+  if (!Expand()) return false;
   const std::optional<Elem> e = tok_.kind == Tok::kIdent ? FindElem(tok_.text) : std::nullopt;
   if (!e) {
-    std::vector<absl::string_view> all;
-    for (const ElemInfo& info : kElemInfo) all.push_back(info.spelling);
-    return FailExpected("an element type", tok_.kind == Tok::kIdent ? DidYouMean(tok_.text, all) : "");
+    return FailExpected("an element type", tok_.kind == Tok::kIdent ? ElementAdvice(tok_.text)
+                                           : tok_.is(">")           ? "name the element behind the sizes: tile<4x8xf32>"
+                                           : tok_.kind == Tok::kFloat || tok_.kind == Tok::kInt
+                                               ? "name the element first: <f32: 0.0>"
+                                               : "");
   }
   *elem = *e;
   Advance();
@@ -18,6 +25,7 @@ bool Parser::ParseElem(Elem* elem) {
 }
 
 bool Parser::ParseElement(Element* element) {
+  if (!Expand()) return false;
   if (!Accept("ptr")) {
     Elem e;
     if (!ParseElem(&e)) return false;
@@ -55,7 +63,7 @@ bool Parser::ParseDims(std::vector<int64_t>* dims) {
   }
   if (i == tok_.begin) return true;
   lexer_.Reset(tok_, i);
-  tok_ = lexer_.Next();
+  Next();
   return true;
 }
 
@@ -103,6 +111,23 @@ bool Parser::ParseTensorView(Type* type) {
   return true;
 }
 
+// The properties of a view, and which of them is meant.
+std::string Parser::ViewAdvice(TypeKind kind) const {
+  std::vector<absl::string_view> all = {"tile", "padding_value"};
+  if (kind == TypeKind::kStridedView) all.push_back("traversal_strides");
+  all.push_back(kind == TypeKind::kGatherScatterView ? "sparse_dim" : "dim_map");
+  constexpr std::pair<absl::string_view, absl::string_view> kOthers[] = {
+      {"padding", "padding_value"}, {"pad", "padding_value"},         {"padding_mode", "padding_value"},
+      {"fill", "padding_value"},    {"strides", "traversal_strides"}, {"steps", "traversal_strides"},
+      {"order", "dim_map"},         {"permutation", "dim_map"},       {"dim", "sparse_dim"},
+  };
+  std::string meant = tok_.kind == Tok::kIdent ? DidYouMean(tok_.text, all) : "";
+  for (const auto& [other, own] : kOthers) {
+    if (tok_.is(other) && std::count(all.begin(), all.end(), own) > 0) meant = absl::StrCat("did you mean ", own, "?");
+  }
+  return absl::StrCat(meant, meant.empty() ? "" : " ", "properties: ", absl::StrJoin(all, ", "));
+}
+
 bool Parser::ParseView(TypeKind kind, Type* type) {
   std::vector<int64_t> tile, steps, dim_map;
   std::optional<Padding> padding;
@@ -128,7 +153,7 @@ bool Parser::ParseView(TypeKind kind, Type* type) {
     } else if (kind == TypeKind::kGatherScatterView && Accept("sparse_dim")) {
       if (!Expect("=", "after sparse_dim") || !ParseUint(&sparse_dim, kMaxRank)) return false;
     } else {
-      return FailExpected("tensor_view<…> or a property of the view");
+      return FailExpected("tensor_view<…> or a property of the view", ViewAdvice(kind));
     }
   }
   if (!Expect(">", "at the end of the view")) return false;
@@ -147,6 +172,7 @@ bool Parser::ParseView(TypeKind kind, Type* type) {
 }
 
 bool Parser::ParseType(Type* type) {
+  if (!Expand()) return false;
   if (Accept("token")) {
     *type = module_->types().Token();
     return true;
@@ -167,12 +193,22 @@ bool Parser::ParseType(Type* type) {
   if (Accept("partition_view")) return ParseView(TypeKind::kPartitionView, type);
   if (Accept("strided_view")) return ParseView(TypeKind::kStridedView, type);
   if (Accept("gather_scatter_view")) return ParseView(TypeKind::kGatherScatterView, type);
+  const ForeignName* foreign =
+      tok_.kind == Tok::kIdent ? FindForeignName(ForeignName::Kind::kElement, tok_.text) : nullptr;
   const bool element = tok_.kind == Tok::kIdent && (FindElem(tok_.text) || tok_.text == "ptr");
-  return FailExpected("a type", element ? "values are tiles: tile<i32> is a single number"
-                                : tok_.kind == Tok::kIdent
-                                    ? DidYouMean(tok_.text, {"token", "tile", "tensor_view", "partition_view",
-                                                             "strided_view", "gather_scatter_view"})
-                                    : "");
+  if (foreign != nullptr && !element) {
+    return FailExpected("a type", absl::StrCat("values are tiles: tile<", foreign->own, "> is a single number"));
+  }
+  if (tok_.is("tensor") || tok_.is("memref") || tok_.is("vector")) {
+    return FailExpected("a type",
+                        "a tile of numbers is tile<4x8xf32>, an array in memory tensor_view<?x8xf32, strides=[?,1]>");
+  }
+  return FailExpected(
+      "a type", element                    ? tok_.is("ptr") ? "values are tiles: tile<ptr<f32>> is a single pointer"
+                                                            : absl::StrCat("values are tiles: tile<", tok_.text, "> is a single number")
+                                   : tok_.kind == Tok::kIdent ? DidYouMean(tok_.text, {"token", "tile", "tensor_view", "partition_view",
+                                                                                       "strided_view", "gather_scatter_view"})
+                                           : "");
 }
 
 bool Parser::ParseTypeList(std::vector<Type>* types, std::vector<Token>* tokens) {

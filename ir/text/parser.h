@@ -8,6 +8,8 @@
 //   //          ^
 //   //   fix: did you mean addf?
 //
+// Text of MLIR's cuda_tile dialect is read, too: prefixes, modules in braces, names for attributes (parse_mlir.cc).
+//
 // The parser goes on behind an error at the next operation, so that one call reports all of them. What it gives back is
 // well formed but not verified (ir/verify/verify.h): types of operands may be wrong. Limits: ir/limits.h. Time and memory are
 // proportional to the text. Thread-safe.
@@ -30,6 +32,9 @@ std::unique_ptr<Module> Parse(absl::string_view text, absl::string_view file_nam
 // the text cannot be read at all. ir/text/check.h makes use of it.
 std::unique_ptr<Module> ParsePartly(absl::string_view text, absl::string_view file_name, Diagnostics* diags,
                                     Reading* reading);
+
+// Takes out what is only checked (Reading::left_out); Parse has done so.
+void LeaveOut(const Reading& reading, Module* module);
 
 // True unless the bytes are those of a binary file: no control characters in the first few thousand bytes.
 bool LooksLikeText(absl::string_view bytes);

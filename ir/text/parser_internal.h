@@ -71,6 +71,24 @@ struct PendingOp {
   }
 };
 
+// A name that the text gives to tokens: `#loc = loc("k.py":5:9)`, `!t = !cuda_tile.tile<4xf32>`.
+struct Alias {
+  Token name, first, last;   // first and last of its tokens
+  std::optional<LocId> loc;  // once it was read as a location
+};
+
+// A global, an entry or a module in generic form, as far as its attributes say.
+struct GenericItem {
+  absl::string_view name;
+  bool kernel = false, is_constant = false, is_private = false;
+  uint64_t alignment = 0;
+  Dense value;
+  std::vector<int64_t> value_shape;
+  Type type;
+  Token value_at;
+  Hints* hints = nullptr;
+};
+
 class Parser {
  public:
   Parser(absl::string_view text, absl::string_view file_name, Diagnostics* diags, Reading* reading,
@@ -84,20 +102,71 @@ class Parser {
   // --- tokens and errors (parser.cc)
   const Token& tok() const { return tok_; }
   void Advance();
+  void Next();
   bool Accept(absl::string_view s);
   bool Expect(absl::string_view s, absl::string_view where, absl::string_view fix = "");
   bool Fail(const Token& at, absl::string_view code, absl::string_view message, absl::string_view fix = "");
   // "expected WHAT, found …" at the current token, or behind the last one if the line ends there.
   bool FailExpected(absl::string_view what, absl::string_view fix = "");
   void Recover();
+  std::string At(const Token& t) const;  // file:line:col
   bool stop() const { return diags_->full(); }
 
   // --- file level (parser.cc)
+  bool ItemStarts() const;
+  bool ParseItem();
   bool ParseHeader();
+  bool CloseModule();
   bool ParseGlobal();
   bool ParseEntry();
+  void BeginModule(absl::string_view name, bool named);
+  bool AddGlobal(absl::string_view name, const Token& symbol, const Dense& value, Type type, const Token& type_at,
+                 uint64_t alignment, bool is_constant, bool is_private, LocId loc);
+  bool ParseParams(std::vector<Token>* params, std::vector<Type>* types);
+  // Null after an error.
+  Function* BeginEntry(absl::string_view name, const Token& at, const std::vector<Token>& params,
+                       const std::vector<Type>& types, bool kernel);
+  bool ParseBody(Function* f, const Token& open);  // behind its opening brace, to the closing one
+  void ImplyReturn(Function* f);
+  bool HasBraces() const;
+  absl::string_view UniqueSymbol(const Token& at, absl::string_view name);
+  void TellLeftOut();
   bool ParseEntryOptions(Function* f);
   void CheckLocs();
+
+  // --- around tile code (parse_mlir.cc)
+  bool in_dialect() const { return !open_modules_.empty(); }
+  void FindAliases();
+  size_t Part(const Token& t) const;  // of the file, as cut by `// -----`
+  Alias* FindAlias(const Token& t);
+  bool FailAlias();
+  bool Expand();  // if the token is an alias, the tokens that it stands for come next
+  bool ParseAliasDefinition();
+  LocId Intern(const DebugRecord& r);
+  bool ParsePlace(LocId* loc);
+  bool ParseFilePlace(absl::string_view file, LocId* loc);
+  bool ParseCallSite(LocId* loc);
+  bool ParseFused(LocId* loc);
+  bool SkipDictionary();
+  bool ParseModuleAttributes();
+
+  // --- the generic form (parse_generic.cc)
+  template <class Fn>
+  bool ParseDictionary(Fn&& entry);
+  bool SkipValue();
+  bool ParseArray(std::vector<int64_t>* values);
+  bool ParseGenericDense(Dense* dense, std::vector<int64_t>* shape, Type* type);
+  bool ParseGenericAttr(const AttrInfo& info, PendingOp& op, Attr* attr);
+  bool ParseGenericAttrs(PendingOp& op, std::vector<int64_t>* segments);
+  bool SpreadOperands(PendingOp& op, const Token& at, const std::vector<Value*>& values, std::vector<int64_t> segments);
+  bool ParseGenericRegion(Block** body);
+  bool ParseFunctionType(std::vector<Type>* operands, std::vector<Type>* results);
+  bool ParseGenericOp(PendingOp& op, Block* block, Op** created);
+  bool ParseGenericItem();
+  bool ParseItemAttrs(GenericItem* item);
+  bool ParseItemEnd(LocId* loc);
+  bool ParseGenericGlobal(const GenericItem& item, const Token& at);
+  bool ParseGenericEntry(const GenericItem& item, const Token& at);
 
   // --- types (parse_type.cc)
   bool ParseType(Type* type);
@@ -107,6 +176,7 @@ class Parser {
   bool ParseDims(std::vector<int64_t>* dims);
   bool ParseTensorView(Type* type);
   bool ParseView(TypeKind kind, Type* type);
+  std::string ViewAdvice(TypeKind kind) const;
   bool ParseExtents(std::vector<int64_t>* extents);  // [?, 1]
 
   // --- attributes (parse_attr.cc)
@@ -119,7 +189,11 @@ class Parser {
   bool ParseSymbol(absl::string_view* value);
   bool ParseEnum(EnumId id, int64_t* number);
   bool ParseNumberOf(Elem elem, uint64_t* bits);
+  static std::string NumberAdvice(Elem elem, const Token& digits);
+  // As ParseNumber (number.h); in a module of the dialect a float beyond its type is infinite.
+  std::optional<std::string> ReadNumber(Elem elem, bool negative, absl::string_view digits, uint64_t* bits) const;
   bool ParseDense(Dense* dense, std::vector<int64_t>* shape);
+  bool ParseElements(Dense* dense, std::vector<int64_t>* shape);  // dense->elem is known
   bool ParseDenseList(Elem elem, size_t level, std::vector<int64_t>* shape, std::vector<uint8_t>* bytes);
   bool ParsePredicate(Predicate* predicate);
   bool ParseBound(std::optional<int64_t>* bound);
@@ -130,8 +204,11 @@ class Parser {
   // --- operations (parse_op.cc)
   void ParseOps(Block* block);
   bool ParseOp(Block* block);
+  bool FailUnknownOp(const Token& mnemonic);
+  std::string ValueAdvice() const;
   bool ParseResultNames(PendingOp& op);
   bool ParseItems(PendingOp& op, const std::vector<SyntaxItem>& items);
+  bool ParseGroups(PendingOp& op, const std::vector<SyntaxItem>& items, size_t* i);
   void MoveFromMask(PendingOp& op, const SyntaxItem& item, const SyntaxItem& next);
   bool GroupStarts(const PendingOp& op, const SyntaxItem& group) const;
   bool ParseUse(PendingOp& op, std::vector<Value*>* values);
@@ -152,8 +229,11 @@ class Parser {
   bool ParseOperands(PendingOp& op, int field);
   // The operation as far as it is read; the vectors hold its operands.
   OpenOp Open(const PendingOp& op, std::vector<Value*>* values, std::vector<uint32_t>* ends);
+  // The constant that stands for a number whose type does not follow.
+  std::string ConstantFor(const PendingOp& op, const PendingOp::Number& n) const;
   // Makes the constants; `fallback` is their element where none follows.
   bool PlaceNumbers(PendingOp& op, Block* block, std::optional<Element> fallback = std::nullopt);
+  bool OfAnotherElement(const PendingOp& op, int field) const;
   bool StretchOperands(PendingOp& op, Block* block, const std::vector<Type>& written);
   Value* Insert(PendingOp& op, Block* block, Opcode opcode, Value* operand, Attr attr, Type type, SourcePos pos);
 
@@ -185,6 +265,7 @@ class Parser {
   bool ParseDebugRecord();
   bool ParseDebugFields(DebugRecord* record);
   bool ParseRef(LocId* id);
+  bool ParseDebugFile(DebugRecord* record);
 
   template <class T>
   absl::Span<const T> Copy(const std::vector<T>& v) {
@@ -206,7 +287,29 @@ class Parser {
   Type source_tensor_;  // what a view type that names no tensor_view lies over, while one may be left out
   absl::flat_hash_map<absl::string_view, Definition> names_;
   std::vector<absl::string_view> scope_;             // names in order of definition
+  std::vector<uint32_t> loops_;                      // lines of the for and loop operations around
   std::vector<std::pair<LocId, Token>> references_;  // to debug records, checked at the end
+
+  // Text of the dialect.
+  struct OpenModule {
+    bool generic = false;
+  };
+  std::vector<OpenModule> open_modules_;
+  int modules_ = 0;  // begun so far
+  bool named_ = false;
+  size_t first_function_ = 0;                                                  // of the last module
+  absl::flat_hash_map<absl::string_view, int> symbols_;                        // name → the module that defines it
+  absl::flat_hash_map<absl::string_view, absl::string_view> renamed_globals_;  // of the last module
+  bool told_renamed_ = false, told_attributes_ = false;                        // warnings that come once
+  std::vector<uint32_t> splits_;                                               // bytes at which `// -----` stands
+  absl::flat_hash_map<std::pair<size_t, absl::string_view>, Alias> aliases_;   // by part of the file and name
+  struct Expansion {
+    Lexer resume;
+    uint32_t end;
+  };
+  std::vector<Expansion> expansions_;  // aliases whose tokens are being read
+  size_t expanded_ = 0;                // bytes
+  absl::flat_hash_map<std::string, LocId> interned_;
 };
 
 // Interface block behind `interface {` up to its closing brace (parse_interface.cc).

@@ -187,7 +187,7 @@ void Verifier::CheckFunction(const Function& f) {
     const SourcePos pos = places != nullptr ? places->params[i] : f.pos;
     if (!CheckType(t, nullptr, &f, pos)) {
       params_ok = false;
-    } else if (!t.is_scalar() || t.elem() == Elem::kI4) {
+    } else if (!LeftOut(f) && (!t.is_scalar() || t.elem() == Elem::kI4)) {
       params_ok = false;
       Report(Rule::kEntryParams, nullptr, f.loc, pos, absl::StrCat("entry @", f.name),
              absl::StrCat("parameter ", i, " is ", t.ToString()),

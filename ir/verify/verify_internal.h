@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -57,6 +58,8 @@ class Verifier {
   // Null unless the program was read from text.
   const Reading* reading() const { return reading_; }
   const Reading::Entry* PlacesOf(const Function& function) const;
+  // No kernel: its parameters and results are of any type.
+  bool LeftOut(const Function& function) const { return reading_ != nullptr && reading_->left_out.contains(&function); }
 
   // `subject` opens the message: the mnemonic, or what else the rule is about. `op` gives the label its mnemonic.
   void Report(Rule rule, const Op* op, LocId loc, SourcePos pos, absl::string_view subject, absl::string_view message,
@@ -64,6 +67,11 @@ class Verifier {
 
   // verify_type.cc. Each type is judged once; false if it is wrong, however often one asks.
   bool CheckType(Type type, const Op* where, const Function* function, SourcePos pos = {});
+  // Sizes of tiles that a view was told to be wrong for.
+  bool WrongInAView(absl::Span<const int64_t> shape) const {
+    return wrong_in_views_.contains({shape.begin(), shape.end()});
+  }
+  void AddWrongInAView(absl::Span<const int64_t> shape) { wrong_in_views_.insert({shape.begin(), shape.end()}); }
   // verify_hints.cc
   void CheckHints(const Hints& hints, const Op* op, const Function* function);
 
@@ -91,6 +99,7 @@ class Verifier {
   Diagnostics* diagnostics_;
   absl::flat_hash_map<absl::string_view, const Global*> globals_;
   PointerSet good_types_, bad_types_;
+  absl::flat_hash_set<std::vector<int64_t>> wrong_in_views_;
   // Of each debug record: the subprogram that it lies in, 0 if in none. Empty if the records are wrong.
   std::vector<LocId> subprograms_;
 };

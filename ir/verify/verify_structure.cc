@@ -42,8 +42,10 @@ class Walk {
   }
 
   void FailEntry(absl::string_view message) {
-    verifier_.Report(Rule::kEntryBody, nullptr, function_.loc, function_.pos, absl::StrCat("entry @", function_.name),
-                     message, "end the body with return");
+    const Reading::Entry* places = verifier_.PlacesOf(function_);
+    const bool end = places != nullptr && places->end.line != 0;
+    verifier_.Report(Rule::kEntryBody, nullptr, function_.loc, end ? places->end : function_.pos,
+                     absl::StrCat("entry @", function_.name), message, "end the body with return");
   }
 
   void VisitBlock(const Block& block, const Surroundings& around) {
@@ -187,6 +189,7 @@ class Walk {
     }
     if (a.inside_for) return wrong("cannot leave a for", "use loop, or a condition");
     if (a.inside_reduction) return wrong("cannot leave a reduction", "yield the accumulator");
+    if (verifier_.LeftOut(function_)) return;
     c.Require(op.num_operands() == 0, Rule::kPassed, [] { return "an entry has no results"; });
   }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ir/verify/verify.h"
+#include "ir/verify/verify_advice.h"
 #include "ir/verify/verify_internal.h"
 
 namespace tile::ir::verify {
@@ -183,6 +184,12 @@ const char* RelationText(Relation r) {
   return r == Relation::kSameType ? "type" : r == Relation::kSameShape ? "shape" : "element type";
 }
 
+// Of an operation that takes only what its operands say.
+std::string ResultAdvice(const Op& op) {
+  return absl::StrCat("write the type of the result so that it fits the operands; `tilevm ops ", op.info()->mnemonic,
+                      "` has the types");
+}
+
 bool CheckConstraint(OpCheck& c, const OpTable& table, const Constraint& k) {
   const Range a = ValuesOf(c.op, table, k.a);
   if (k.relation == Relation::kInSet) {
@@ -190,8 +197,10 @@ bool CheckConstraint(OpCheck& c, const OpTable& table, const Constraint& k) {
       const Type t = a.type(i);
       const bool inside = t.is_tile() ? (k.set->elems & Bit(t.elem())) != 0 : (k.set->kinds & Bit(t.kind())) != 0;
       if (inside && (k.rank < 0 || t.rank() == k.rank)) continue;
-      c.Fail(Rule::kTypeSet, absl::StrCat(NameOf(a, k.a, i), " is ", t.ToString(), ", must be ", k.set->text,
-                                          k.rank < 0 ? "" : absl::StrCat(" of rank ", k.rank)));
+      c.Fail(Rule::kTypeSet,
+             absl::StrCat(NameOf(a, k.a, i), " is ", t.ToString(), ", must be ", k.set->text,
+                          k.rank < 0 ? "" : absl::StrCat(" of rank ", k.rank)),
+             a.result ? ResultAdvice(c.op) : ToSet(c.op, *c.op.operand(i), k.set->elems, k.set->kinds, k.rank));
       return false;
     }
     return true;
@@ -203,7 +212,8 @@ bool CheckConstraint(OpCheck& c, const OpTable& table, const Constraint& k) {
     if (Agree(k.relation, a.type(i), expected)) continue;
     c.Fail(Rule::kTypesAgree,
            absl::StrCat(NameOf(a, k.a, i), " is ", a.type(i).ToString(), ", must have the ", RelationText(k.relation),
-                        " of ", NameOf(b, k.b, b.begin), ", ", expected.ToString()));
+                        " of ", NameOf(b, k.b, b.begin), ", ", expected.ToString()),
+           a.result ? ResultAdvice(c.op) : ToType(c.op, *c.op.operand(i), expected));
     return false;
   }
   return true;

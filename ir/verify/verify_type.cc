@@ -40,6 +40,9 @@ class TypeCheck {
     bool even = false;
     for (int64_t n : t.shape()) {
       if (!IsPowerOfTwo(n)) {
+        // What a load gives of a view has the size of the view's tiles: one mistake, told once.
+        if (t.is_tile() && verifier_.WrongInAView(t.shape())) return false;
+        if (!t.is_tile()) verifier_.AddWrongInAView(t.shape());
         return Fail(Rule::kTileSize, t, absl::StrCat("size ", n, " is not a power of two"),
                     "take a larger tile; views skip what lies outside of their tensor");
       }
