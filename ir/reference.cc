@@ -222,6 +222,16 @@ std::string OpListText() {
   return s;
 }
 
+std::string OpListText(absl::Span<const absl::string_view> mnemonics) {
+  std::string s;
+  for (const absl::string_view mnemonic : mnemonics) {
+    if (const OpInfo* op = FindOp(mnemonic)) {
+      absl::StrAppend(&s, absl::StrFormat("%-30s  ", op->mnemonic), DocOf(op->opcode), "\n");
+    }
+  }
+  return s;
+}
+
 std::string OperationsPage() {
   std::string page =
       "# Operations\n\n"

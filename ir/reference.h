@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ir/op_info.h"
 
 namespace tile::ir {
@@ -29,11 +30,13 @@ std::string OpReferenceText(const OpInfo& op);
 
 // All operations by family, one line each: mnemonic and meaning.
 std::string OpListText();
+// The same of these, in their order.
+std::string OpListText(absl::Span<const absl::string_view> mnemonics);
 
 // docs/operations.md.
 std::string OperationsPage();
 
-// One object: elements, enums, formats, ops, structures and rules, in the order of the tables.
+// One object: elements, enums, formats, ops, structures, rules and foreign_names (foreign_names.h), in the order of the tables.
 std::string OpTableJson();
 
 }  // namespace tile::ir

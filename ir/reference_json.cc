@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "ir/foreign_names.h"
 #include "ir/reference.h"
 #include "ir/reference_internal.h"
 #include "ir/verify/verify.h"
@@ -119,14 +121,29 @@ std::string StructureJson(const StructureInfo& s) {
                  {"doc", Quote(DocOf(s.opcode))}});
 }
 
+// A row for each name.
+std::string ForeignNamesJson() {
+  static constexpr const char* kKinds[] = {"op", "element", "function"};
+  std::vector<std::string> rows;
+  for (const ForeignName& row : AllForeignNames()) {
+    for (const absl::string_view name : absl::StrSplit(row.names, ' ')) {
+      rows.push_back(Object({{"name", Quote(name)},
+                             {"kind", Quote(kKinds[static_cast<int>(row.kind)])},
+                             {"own", Quote(row.own)},
+                             {"form", Quote(row.form)}}));
+    }
+  }
+  return Lines(rows, [](const std::string& row) { return row; });
+}
+
 }  // namespace
 
 std::string OpTableJson() {
-  return absl::StrCat("{\n  \"elements\": ", Lines(kElemInfo, ElementJson),
-                      ",\n  \"enums\": ", Lines(kEnumValues, EnumValueJson),
-                      ",\n  \"formats\": ", Lines(AllFormats(), FormatJson), ",\n  \"ops\": ", Lines(AllOps(), OpJson),
-                      ",\n  \"structures\": ", Lines(AllStructures(), StructureJson),
-                      ",\n  \"rules\": ", Lines(AllRules(), RuleJson), "\n}\n");
+  return absl::StrCat(
+      "{\n  \"elements\": ", Lines(kElemInfo, ElementJson), ",\n  \"enums\": ", Lines(kEnumValues, EnumValueJson),
+      ",\n  \"formats\": ", Lines(AllFormats(), FormatJson), ",\n  \"ops\": ", Lines(AllOps(), OpJson),
+      ",\n  \"structures\": ", Lines(AllStructures(), StructureJson), ",\n  \"rules\": ", Lines(AllRules(), RuleJson),
+      ",\n  \"foreign_names\": ", ForeignNamesJson(), "\n}\n");
 }
 
 }  // namespace tile::ir

@@ -63,6 +63,18 @@ TEST(Reference, Json) {
       << json.substr(json.find("addf") - 40, 300);
 }
 
+TEST(Reference, JsonHasTheNamesOfOthers) {
+  EXPECT_TRUE(absl::StrContains(
+      OpTableJson(), "{\"name\": \"relu\", \"kind\": \"op\", \"own\": \"maxf\", \"form\": \"maxf %x, 0.0\"}"));
+}
+
+TEST(Reference, AListOfSomeOperations) {
+  const absl::string_view some[] = {"subf", "addf"};
+  EXPECT_EQ(OpListText(some), absl::StrCat("subf", std::string(28, ' '), DocOf(Opcode::kSubf), "\naddf",
+                                           std::string(28, ' '), DocOf(Opcode::kAddf), "\n"));
+  EXPECT_EQ(OpListText(absl::Span<const absl::string_view>()), "");
+}
+
 // Update it with: bazel run //ir:write_reference
 TEST(Reference, PageIsUpToDate) {
   std::ifstream in("docs/operations.md");

@@ -71,6 +71,21 @@ def test_every_operation_has_help():
         assert tilevm.Builder.help(op["mnemonic"]).startswith(op["mnemonic"] + "(")
 
 
+def test_help_knows_what_others_call_an_operation():
+    for word, fix in (
+        ("relu", "in text: maxf %x, 0.0; Builder.help('maxf')"),
+        ("torch.where", "in text: select %c, %x, %y; Builder.help('select')"),
+        ("shape_of_tensor", None),
+        ("tensor_shape", "did you mean get_tensor_shape"),
+        ("adf", "did you mean addf"),
+    ):
+        with pytest.raises(tilevm.ArgumentError) as info:
+            tilevm.Builder.help(word)
+        assert fix is None or fix in str(info.value)
+    with pytest.raises(AttributeError, match="in text: maxf"):
+        tilevm.Builder("k").relu
+
+
 def test_mistakes_name_the_python_line():
     b = tilevm.Builder("wrong")
     with b.entry("k"):

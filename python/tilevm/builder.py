@@ -15,6 +15,7 @@ so does a launch that it ends (operations that `line` added have no place of the
 """
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import sys
@@ -34,7 +35,7 @@ _table: "Optional[Dict[str, Any]]" = None
 
 
 def table() -> "Dict[str, Any]":
-    """The table of operations: elements, enums, formats, ops, structures, rules, as `tilevm ops --json` prints it."""
+    """The table of operations: elements, enums, formats, ops, structures, rules, foreign names, as `tilevm ops --json` prints it."""
     global _table
     if _table is None:
         with open(os.path.join(os.path.dirname(__file__), "operations.json"), encoding="utf-8") as file:
@@ -42,6 +43,15 @@ def table() -> "Dict[str, Any]":
         _table["format_of"] = {f["name"]: f for f in _table["formats"]}
         _table["op_of"] = {o["mnemonic"]: o for o in _table["ops"]}
     return _table
+
+
+def _advice(word: str) -> str:
+    """What is meant by a word that is no operation: what other systems call one, a part of a name, a slip."""
+    name = word.rpartition(".")[2].lower()
+    for row in table()["foreign_names"]:
+        if row["kind"] == "op" and row["name"].lower() == name:
+            return f"in text: {row['form']}" + (f"; Builder.help('{row['own']}')" if row["own"] else "")
+    return _near(name)
 
 
 class Value:
@@ -279,7 +289,7 @@ class Builder:
         """What an operation takes, gives and means. Errors: ArgumentError if there is none of that name."""
         op = table()["op_of"].get(mnemonic)
         if op is None:
-            raise argument_error(f"there is no operation `{mnemonic}`", _near(str(mnemonic)))
+            raise argument_error(f"there is no operation `{mnemonic}`", _advice(str(mnemonic)))
         form = table()["format_of"][op["format"]]
         fields = [f["name"] + {"one": "", "optional": "=None", "variadic": ": sequence"}[f["arity"]] for f in form["operands"]]
         attributes = [f"{a['name']}: {_values_of(a)}" for a in form["attributes"]]
@@ -288,7 +298,7 @@ class Builder:
     def __getattr__(self, name: str) -> "Any":
         op = table()["op_of"].get(name.rstrip("_"))
         if op is None or name.startswith("__"):
-            raise AttributeError(f"tilevm.Builder has no operation {name!r}" + ("" if name.startswith("_") else f"; {_near(name)}"))
+            raise AttributeError(f"tilevm.Builder has no operation {name!r}" + ("" if name.startswith("_") else f"; {_advice(name)}"))
 
         def add(*operands: "Any", **named: "Any") -> "Any":
             return self._add(op, operands, named)
@@ -345,7 +355,6 @@ class Builder:
 
 def _near(name: str) -> str:
     """The operations whose name is near or has this one in it."""
-    import difflib
 
     known = list(table()["op_of"])
     parts = [part for part in name.split("_") if len(part) > 2] or [name]

@@ -10,9 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "ir/debug_lines.h"
 #include "ir/diagnostic.h"
+#include "ir/foreign_file.h"
 #include "ir/limits.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
+#include "ir/text/check.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "ir/tileir/reader.h"
@@ -34,24 +36,39 @@ absl::Status NoProgram(absl::string_view name, absl::string_view code, absl::str
   return absl::InvalidArgumentError(absl::StrCat(name, ": error[", code, "]: ", what, "\n  fix: ", fix));
 }
 
-absl::StatusOr<std::unique_ptr<ir::Module>> ReadAnyForm(absl::Span<const uint8_t> bytes, const std::string& name) {
+absl::Status NoKernel(absl::Span<const uint8_t> bytes, const std::string& name) {
+  const ir::ForeignFile* foreign = bytes.empty() ? nullptr : ir::FindForeignKernel(bytes, name);
+  const std::string fix = foreign == nullptr ? "" : foreign->ForKernel(name);
+  return NoProgram(name, "file.form",
+                   foreign != nullptr ? absl::StrCat("not a kernel but ", foreign->what)
+                   : bytes.empty()    ? "there are no bytes"
+                                      : "not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode, nor TTIR",
+                   fix.empty() ? "pass what `tilevm as`, a frontend or `nvcc --tilebc` wrote" : fix);
+}
+
+// `verify`: the program, too; of a text both find all errors in one round.
+absl::StatusOr<std::unique_ptr<ir::Module>> ReadAnyForm(absl::Span<const uint8_t> bytes, const std::string& name,
+                                                        bool verify, ir::Diagnostics* diagnostics) {
   if (bytes.size() > ir::kMaxFileBytes) {
     return NoProgram(name, "file.read", absl::StrCat("the program has more than ", ir::kMaxFileBytes, " bytes"),
                      "split it");
   }
-  if (ir::LooksLikeTbc(bytes)) return ir::ReadTbc(bytes, name);
-  if (ir::LooksLikeTileIr(bytes)) return ir::ReadTileIr(bytes, name);
-  const absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.empty() || !ir::LooksLikeText(text)) {
-    return NoProgram(name, "file.form",
-                     text.empty() ? "there are no bytes"
-                                  : "not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode, nor TTIR",
-                     "pass what `tilevm as`, a frontend or `nvcc --tilebc` wrote");
+  if (ir::LooksLikeTbc(bytes) || ir::LooksLikeTileIr(bytes)) {
+    auto module = ir::LooksLikeTbc(bytes) ? ir::ReadTbc(bytes, name) : ir::ReadTileIr(bytes, name);
+    if (module.ok() && verify) ir::Verify(**module, diagnostics);
+    return module;
   }
-  ir::Diagnostics diagnostics;
-  std::unique_ptr<ir::Module> module =
-      ir::LooksLikeTtir(text) ? ir::ReadTtir(text, name, &diagnostics) : ir::Parse(text, name, &diagnostics);
-  if (module == nullptr) return diagnostics.ToStatus();
+  const absl::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.empty() || !ir::LooksLikeText(text)) return NoKernel(bytes, name);
+  std::unique_ptr<ir::Module> module;
+  if (ir::LooksLikeTtir(text)) {
+    module = ir::ReadTtir(text, name, diagnostics);
+    if (module != nullptr && verify) ir::Verify(*module, diagnostics);
+  } else {
+    module = verify ? ir::ParseAndVerify(text, name, diagnostics) : ir::Parse(text, name, diagnostics);
+  }
+  if (module == nullptr)
+    return ir::FindForeignKernel(bytes, name) != nullptr ? NoKernel(bytes, name) : diagnostics->ToStatus();
   return module;
 }
 
@@ -78,16 +95,13 @@ absl::StatusOr<std::string> WriteForm(const ir::Module& module, absl::Span<const
 
 absl::StatusOr<tilevm_bytes> Translate(absl::Span<const uint8_t> bytes, const tilevm_translate_options& o) {
   const std::string name = o.name != nullptr ? o.name : "<memory>";
-  absl::StatusOr<std::unique_ptr<ir::Module>> module = ReadAnyForm(bytes, name);
+  ir::Diagnostics diagnostics;
+  absl::StatusOr<std::unique_ptr<ir::Module>> module = ReadAnyForm(bytes, name, o.no_verify == 0, &diagnostics);
   if (!module.ok()) return module.status();
+  if (!diagnostics.ok()) return diagnostics.ToStatus();
   if ((*module)->source_name.empty()) (*module)->source_name = name;
   tilevm_bytes made;
-  if (o.no_verify == 0) {
-    ir::Diagnostics diagnostics;
-    ir::Verify(**module, &diagnostics);
-    if (!diagnostics.ok()) return diagnostics.ToStatus();
-    made.warnings = diagnostics.ToString();
-  }
+  made.warnings = diagnostics.ToString();
   if (o.form == TILEVM_FORM_TBC && o.no_debug == 0) ir::AddDebugLines(module->get());
   absl::StatusOr<std::string> written = WriteForm(**module, bytes, name, o);
   if (!written.ok()) return written.status();

@@ -36,6 +36,10 @@ class Words(cli.Case):
         self.says(["run", "--gird", "1"], "unknown option --gird\n  fix: did you mean --grid? `run --help` lists them")
         self.says(["run", "--thread=1"], "did you mean --threads?")
         self.says(["ops", "adf"], "there is no operation `adf`\n  fix: did you mean addf? `tilevm ops` lists them")
+        self.says(["ops", "relu"], "there is no operation `relu`\n  fix: write maxf %x, 0.0; `tilevm ops` lists them")
+        self.says(["ops", "torch.where"], "fix: write select %c, %x, %y; `tilevm ops` lists them")
+        listed = self.good("ops", "load").stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in listed], ["load_ptr_tko", "load_view_tko", "multimem_load_reduce_view_tko"])
 
     def test_tolerances_want_an_expectation(self):
         for name in ("--rtol", "--atol", "--ulp"):

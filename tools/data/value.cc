@@ -11,6 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "ir/did_you_mean.h"
+#include "ir/foreign_file.h"
+#include "ir/foreign_names.h"
 #include "tools/data/element_text.h"
 #include "tools/data/files.h"
 #include "tools/data/npy.h"
@@ -24,6 +27,8 @@ namespace {
 using ir::Elem;
 
 constexpr int64_t kInferred = -1;
+
+constexpr absl::string_view kGenerators[] = {"rand", "normal", "zeros", "ones", "arange", "full"};
 
 struct Spec {
   ir::Element element;
@@ -66,8 +71,11 @@ absl::StatusOr<Value> ParseGenerator(absl::string_view text, absl::string_view k
   Spec spec;
   std::string error;
   if (!ParseSpec(rest.substr(0, equals), &spec, &error) || !spec.has_shape) {
-    return WithName(text,
-                    error.empty() ? absl::StrCat("expected a type and a shape, such as ", kind, ":f32[64,64]") : error);
+    const absl::string_view type = rest.substr(0, rest.find_first_of("[="));
+    const std::string meant = absl::StrCat(ir::ElementAdvice(type));
+    return WithName(text, !error.empty() ? error
+                                         : absl::StrCat("expected a type and a shape, such as ", kind, ":f32[64,64]",
+                                                        meant.empty() ? "" : absl::StrCat("; ", meant)));
   }
   for (int64_t d : spec.shape) {
     if (d == kInferred) return WithName(text, "every dimension must be a number");
@@ -162,9 +170,27 @@ absl::StatusOr<Value> NpyAs(AlignedBuffer bytes, absl::string_view text, const S
   return Value(*std::move(array));
 }
 
-absl::StatusOr<Value> FromArray(absl::StatusOr<Array> array) {
-  if (!array.ok()) return array.status();
-  return Value(*std::move(array));
+// What the contents of the file are, in case they are not what its name says.
+absl::StatusOr<Value> FromArray(absl::StatusOr<Array> array, const ir::ForeignFile* foreign) {
+  if (array.ok()) return Value(*std::move(array));
+  constexpr ir::ForeignKind kArrays[] = {ir::ForeignKind::kNpy, ir::ForeignKind::kNpz, ir::ForeignKind::kZip,
+                                         ir::ForeignKind::kSafetensors, ir::ForeignKind::kPng};
+  if (foreign == nullptr || std::count(std::begin(kArrays), std::end(kArrays), foreign->kind) > 0) {
+    return array.status();
+  }
+  return absl::Status(array.status().code(), absl::StrCat(array.status().message(), "; it is ", foreign->what));
+}
+
+Value::Raw RawAdvice(const std::string& path, const ir::ForeignFile* foreign) {
+  if (foreign == nullptr) {
+    return {"the file holds no array that tilevm knows (.npy, .npz, .safetensors, .png), but bytes",
+            absl::StrCat("say what they are: ", path, ":f32 or ", path, ":f32[64,64]")};
+  }
+  const std::string advice = foreign->ForArray(path);
+  return {
+      absl::StrCat("the file is ", foreign->what, ", not an array that tilevm reads (.npy, .npz, .safetensors, .png)"),
+      absl::StrCat(advice.empty() ? "write the numbers with numpy.save('x.npy', array)" : advice,
+                   "; its bytes as they are: ", path, ":u8")};
 }
 
 enum class Form { kBytes, kNpy, kNpz, kSafetensors, kPng };
@@ -230,14 +256,43 @@ absl::StatusOr<Value> ReadFile(absl::string_view text, const ValueOptions& optio
   }
   if (path == "-") form = FormOfContent(bytes->span());
   const std::string name = from_stdin ? "stdin" : path;
+  const ir::ForeignFile* foreign = ir::FindForeignFile(bytes->span(), form == Form::kBytes ? path : "");
   switch (form) {
-    case Form::kNpy: return FromArray(ReadNpy(*std::move(bytes), name, options.raw_as));
-    case Form::kNpz: return FromArray(ReadNpz(*std::move(bytes), name, suffix, options.raw_as));
-    case Form::kSafetensors: return FromArray(ReadSafetensors(*std::move(bytes), name, suffix));
-    case Form::kPng: return FromArray(ReadPng(bytes->span(), name));
+    case Form::kNpy: return FromArray(ReadNpy(*std::move(bytes), name, options.raw_as), foreign);
+    case Form::kNpz: return FromArray(ReadNpz(*std::move(bytes), name, suffix, options.raw_as), foreign);
+    case Form::kSafetensors: return FromArray(ReadSafetensors(*std::move(bytes), name, suffix), foreign);
+    case Form::kPng: return FromArray(ReadPng(bytes->span(), name), foreign);
     case Form::kBytes: break;
   }
-  return RawArray(*std::move(bytes), name, {ir::Element::Number(Elem::kI8), true, {}, false});
+  absl::StatusOr<Value> raw = RawArray(*std::move(bytes), name, {ir::Element::Number(Elem::kI8), true, {}, false});
+  if (raw.ok()) raw->set_raw(RawAdvice(path, foreign));
+  return raw;
+}
+
+// "randn:f32[8]": a word before a type and a shape, and no file of that name.
+std::string GeneratorAdvice(absl::string_view text) {
+  constexpr std::pair<absl::string_view, absl::string_view> kOthers[] = {
+      {"randn", "normal"}, {"gauss", "normal"}, {"gaussian", "normal"}, {"random", "rand"},     {"uniform", "rand"},
+      {"randint", "rand"}, {"range", "arange"}, {"iota", "arange"},     {"linspace", "arange"}, {"constant", "full"},
+      {"const", "full"},   {"fill", "full"},    {"empty", "zeros"},     {"zero", "zeros"},      {"one", "ones"},
+  };
+  const size_t colon = text.find(':');
+  if (colon == absl::string_view::npos || !absl::StrContains(text.substr(colon), "[") ||
+      Exists(std::string(text.substr(0, colon)))) {
+    return "";
+  }
+  const absl::string_view word = text.substr(0, colon);
+  for (const char c : word) {
+    if (!absl::ascii_isalpha(c) && c != '_') return "";
+  }
+  absl::string_view meant;
+  for (const auto& [other, own] : kOthers) {
+    if (absl::EqualsIgnoreCase(word, other)) meant = own;
+  }
+  const std::string said = meant.empty() ? ir::DidYouMean(word, {kGenerators, kGenerators + std::size(kGenerators)})
+                                         : absl::StrCat("did you mean ", meant, text.substr(colon), "?");
+  return said.empty() ? ""
+                      : absl::StrCat("nothing makes arrays by the name ", word, ", and there is no such file; ", said);
 }
 
 }  // namespace
@@ -276,13 +331,14 @@ void Value::CopyTo(absl::Span<uint8_t> memory) const {
 absl::StatusOr<Value> ParseValue(absl::string_view text, const ValueOptions& options) {
   text = absl::StripAsciiWhitespace(text);
   if (text.empty()) return absl::InvalidArgumentError("an empty value; expected a number, a file or rand:f32[64,64]");
-  for (absl::string_view kind : {"rand", "normal", "zeros", "ones", "arange", "full"}) {
+  for (absl::string_view kind : kGenerators) {
     absl::string_view rest = text;
     if (absl::ConsumePrefix(&rest, kind) && absl::ConsumePrefix(&rest, ":")) {
       return ParseGenerator(text, kind, rest, options);
     }
   }
   if (IsScalarText(text)) return Value(std::string(text));
+  if (const std::string meant = GeneratorAdvice(text); !meant.empty()) return WithName(text, meant);
   return ReadFile(text, options);
 }
 

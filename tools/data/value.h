@@ -5,7 +5,7 @@
 //   x.npz  x.npz:name                    the name may be left out if there is one array
 //   x.safetensors  x.safetensors:name    likewise
 //   x.png                                u8[h,w] or u8[h,w,c]
-//   any other file                       its bytes, u8[n]
+//   any other file                       its bytes, u8[n]; Value::raw() then says what to do where bytes are not wanted
 //   FILE:f16[64,64]                      its bytes as that; one dimension may be `?`; `FILE:f16` is `FILE:f16[?]`
 //   -                                    stdin: .npy, .npz, .png or .safetensors by its first bytes, else bytes; also
 //                                        -:f16[64,64]
@@ -29,6 +29,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "absl/status/status.h"
@@ -54,6 +55,13 @@ class Value {
   explicit Value(Array array) : form_(std::move(array)) {}
   explicit Value(Generator generator) : form_(std::move(generator)) {}
 
+  // Of a file that is no array, without a type behind its name: what it is, and how to make an array of it. Else both are empty.
+  struct Raw {
+    std::string what, fix;
+  };
+  const Raw& raw() const { return raw_; }
+  void set_raw(Raw raw) { raw_ = std::move(raw); }
+
   bool is_scalar() const { return std::holds_alternative<std::string>(form_); }
   const std::string& scalar() const { return std::get<std::string>(form_); }
 
@@ -70,6 +78,7 @@ class Value {
 
  private:
   std::variant<std::string, Array, Generator> form_;
+  Raw raw_;
 };
 
 absl::StatusOr<Value> ParseValue(absl::string_view text, const ValueOptions& options = {});

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tools/data/data_test_util.h"
@@ -82,6 +83,34 @@ TEST(ValueTest, AnyFileIsItsBytes) {
   EXPECT_EQ(BytesText(a.bytes), "# hi\n");
   EXPECT_FAILS(ParseValue(TestPath("absent")).status(), "cannot be opened");
   EXPECT_FAILS(ParseValue(::testing::TempDir()).status(), "is a directory");
+}
+
+// Bytes are an array for who wants bytes; who wants anything else learns what the file is.
+TEST(ValueTest, FilesThatAreNoArraysSayWhatTheyAre) {
+  const auto raw = [](const std::string& name, const std::string& bytes) {
+    const std::string path = TestPath(name);
+    WriteTestFile(path, bytes);
+    absl::StatusOr<Value> value = ParseValue(path);
+    EXPECT_TRUE(value.ok()) << value.status();
+    return value.ok() ? value->raw() : Value::Raw();
+  };
+  EXPECT_EQ(raw("m.pt", "PK\x03\x04 a/data.pkl").what,
+            "the file is a file of torch.save, not an array that tilevm reads (.npy, .npz, .safetensors, .png)");
+  EXPECT_TRUE(absl::StrContains(raw("t.csv", "1,2\n3,4\n").fix, "numpy.loadtxt('"));
+  EXPECT_TRUE(absl::EndsWith(raw("t.csv", "1,2\n3,4\n").fix, "t.csv:u8"));
+  EXPECT_TRUE(absl::StrContains(raw("x.dat", "\x01\x02").fix, "x.dat:f32"));
+  EXPECT_EQ(Take(TestPath("t.csv") + ":u8").shape, std::vector<int64_t>{8});
+  EXPECT_EQ(ParseValue(TestPath("t.csv") + ":u8")->raw().what, "") << "asked for";
+  WriteTestFile(TestPath("lfs.npy"), "version https://git-lfs.github.com/spec/v1\n");
+  EXPECT_FAILS(ParseValue(TestPath("lfs.npy")).status(), "; it is a pointer of Git LFS in place of the file");
+}
+
+TEST(ValueTest, NamesOfOtherGeneratorsAndTypes) {
+  EXPECT_FAILS(ParseValue("randn:f32[8]").status(), "did you mean normal:f32[8]?");
+  EXPECT_FAILS(ParseValue("zeroes:f32[8]").status(), "did you mean zeros?");
+  EXPECT_FAILS(ParseValue("iota:i32[8]").status(), "did you mean arange:i32[8]?");
+  EXPECT_FAILS(ParseValue("arange:float32[8]").status(), "did you mean f32?");
+  EXPECT_FAILS(ParseValue("ones:half[8]").status(), "did you mean f16?");
 }
 
 TEST(ValueTest, RawSpecs) {

@@ -56,9 +56,14 @@ absl::StatusOr<Array> ToArray(absl::string_view text, Value value, Element want,
     return error(absl::StrCat("argument `", name, "` is an array of ", ir::ToString(want), ", but `", value.scalar(),
                               "` is a number; pass a file, or full:", ir::ToString(want), "[…]=", value.scalar()));
   }
+  const Value::Raw raw = value.raw();
   absl::StatusOr<Array> a = Take(std::move(value), name, request.progress);
   if (!a.ok()) return ValueError(text, a.status());
   if (a->element == want) return a;
+  if (!raw.what.empty()) {
+    return error(
+        absl::StrCat("argument `", name, "` takes ", ir::ToString(want), ", but ", raw.what, "\n  fix: ", raw.fix));
+  }
   if (!request.cast) {
     return error(absl::StrCat("argument `", name, "` takes ", ir::ToString(want), ", but the value is ", TypeText(*a),
                               "; convert it with --cast"));

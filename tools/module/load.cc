@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/cpp_name.h"
 #include "ir/diagnostic.h"
+#include "ir/foreign_file.h"
 #include "ir/limits.h"
 #include "ir/tbc/reader.h"
 #include "ir/text/check.h"
@@ -14,6 +15,12 @@
 #include "tools/data/files.h"
 
 namespace tile::tools {
+
+namespace {
+
+constexpr absl::string_view kPass = "pass a file that `tilevm as`, a frontend or `nvcc --tilebc` wrote";
+
+}  // namespace
 
 std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const LoadOptions& options) {
   const std::string name = NameOf(path);
@@ -50,14 +57,20 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
   } else if (!bytes.empty() && ir::LooksLikeText(text)) {
     loaded->module =
         options.verify ? ir::ParseAndVerify(text, name, &diagnostics) : ir::Parse(text, name, &diagnostics);
-  } else {
+  } else if (bytes.empty() || ir::FindForeignKernel(bytes, name) == nullptr) {
     *exit = FailAt(name, kRejected, "file.form",
                    bytes.empty() ? "the file is empty"
                                  : "not a kernel: neither .tbc, nor tile text, nor Tile IR bytecode, nor TTIR",
-                   "pass a file that `tilevm as`, a frontend or `nvcc --tilebc` wrote");
+                   kPass);
     return nullptr;
   }
   if (loaded->module == nullptr) {
+    if (const ir::ForeignFile* foreign = ir::FindForeignKernel(bytes, name)) {
+      const std::string fix = foreign->ForKernel(name);
+      *exit = FailAt(name, kRejected, "file.form", absl::StrCat("not a kernel but ", foreign->what),
+                     fix.empty() ? kPass : fix);
+      return nullptr;
+    }
     PrintDiagnostics(diagnostics.ToString());
     *exit = kRejected;
     return nullptr;

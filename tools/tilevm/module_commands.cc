@@ -9,8 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ir/debug_lines.h"
-#include "ir/did_you_mean.h"
 #include "ir/escape.h"
+#include "ir/foreign_names.h"
 #include "ir/reference.h"
 #include "ir/tbc/writer.h"
 #include "ir/text/printer.h"
@@ -125,13 +125,22 @@ int Ops(const Options& options) {
   }
   for (const std::string& name : options.positional()) {
     const ir::OpInfo* op = ir::FindOp(name);
-    if (op == nullptr) {
-      const std::vector<std::string> names = OpNames();
-      const std::string suggestion = ir::DidYouMean(name, {names.begin(), names.end()});
-      return Fail(kRejected, "ops.unknown", absl::StrCat("there is no operation `", name, "`"),
-                  absl::StrCat(suggestion, suggestion.empty() ? "" : " ", "`tilevm ops` lists them"));
+    if (op != nullptr) {
+      std::fputs(ir::OpReferenceText(*op).c_str(), stdout);
+      continue;
     }
-    std::fputs(ir::OpReferenceText(*op).c_str(), stdout);
+    // A part of a name stands for all that contain it.
+    if (const std::string list = ir::OpListText(ir::OpsNamedLike(name)); !list.empty()) {
+      std::fputs(list.c_str(), stdout);
+      continue;
+    }
+    const std::string advice = ir::OpAdvice(name);
+    return Fail(kRejected, "ops.unknown", absl::StrCat("there is no operation `", name, "`"),
+                absl::StrCat(advice,
+                             advice.empty()                ? ""
+                             : absl::EndsWith(advice, "?") ? " "
+                                                           : "; ",
+                             "`tilevm ops` lists them"));
   }
   return kOk;
 }

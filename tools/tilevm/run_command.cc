@@ -117,9 +117,11 @@ int LoadExpected(const Options& options, LaunchJob& job, std::vector<Expected>* 
     absl::StatusOr<Value> value = ParseValue(e.file, {.raw_as = (*actual)->array.element.kind});
     if (!value.ok()) return Fail(kRejected, "run.expect", ValueError(e.file, value.status()));
     if (value->is_scalar()) return FailAt(e.file, kRejected, "run.expect", "a number; pass a file or full:…");
+    const Value::Raw raw = value->raw();
     absl::StatusOr<Array> array = std::move(*value).TakeArray();
     if (!array.ok()) return Fail(kRejected, "run.expect", ValueError(e.file, array.status()));
     if (absl::Status s = CheckComparable((*actual)->array, *array); !s.ok()) {
+      if (!raw.what.empty()) return FailAt(e.file, kRejected, "run.expect", raw.what, raw.fix);
       return FailAt(e.file, kRejected, "run.expect", absl::StrCat("output `", (*actual)->name, "` ", s.message()));
     }
     expected->push_back({*actual, *std::move(array)});
@@ -222,7 +224,7 @@ const Command kRunCommand = {
     R"(INPUTS bind to the kernel's in and inout arrays in order, then to its scalars. A VALUE is
   3.5, true, 0x10             a number
   x.npy, x.npz:name, x.safetensors:name, x.png
-  any other file              its bytes, as u8[n]; x.bin:f16[64,64]: as that type
+  any other file              its bytes, as u8[n], for an argument of bytes; x.bin:f16[64,64]: as that type
   rand:f32[128,128]           uniform in [0, 1); also normal:, zeros:, ones:, arange:, full:f32[4]=3.5
 Without -o a short summary of every output is printed. Outputs are written when the kernel has run: all or none of them,
 and what was in their files stays if something fails. A launch that traps is recorded without .after.
