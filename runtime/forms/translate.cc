@@ -63,12 +63,13 @@ absl::StatusOr<std::unique_ptr<ir::Module>> ReadAnyForm(absl::Span<const uint8_t
   std::unique_ptr<ir::Module> module;
   if (ir::LooksLikeTtir(text)) {
     module = ir::ReadTtir(text, name, diagnostics);
-    if (module != nullptr && verify) ir::Verify(*module, diagnostics);
-  } else {
-    module = verify ? ir::ParseAndVerify(text, name, diagnostics) : ir::Parse(text, name, diagnostics);
+    if (module == nullptr) return diagnostics->ToStatus();
+    if (verify) ir::Verify(*module, diagnostics);
+    return module;
   }
-  if (module == nullptr)
-    return ir::FindForeignKernel(bytes, name) != nullptr ? NoKernel(bytes, name) : diagnostics->ToStatus();
+  module = verify ? ir::ParseAndVerify(text, name, diagnostics) : ir::Parse(text, name, diagnostics);
+  if (module == nullptr && ir::FindForeignKernel(bytes, name) != nullptr) return NoKernel(bytes, name);
+  if (module == nullptr) return diagnostics->ToStatus();
   return module;
 }
 

@@ -47,7 +47,6 @@ KERNELS = [
     ("k.py", "import triton\n\n@triton.jit\ndef k(x):\n    pass\n", "a Python program with Triton kernels", "python -m tilevm.triton k.py"),
     ("c.py", "import cuda.tile as ct\n", "a Python program with cuTile kernels", "python -m tilevm.cutile c.py"),
     ("k.cu", "__global__ void k() {}\n", "CUDA C++ of single threads", "CUDA Tile C++"),
-    ("k.ttgir", '#blocked = #ttg.blocked<{}>\nmodule {\n}\n', "TTGIR", "asm['ttir']"),
     ("k.mlir", "module {\n  func.func @f() {\n    return\n  }\n}\n", "MLIR of another dialect", "cuda_tile"),
     ("generic.mlir", '"builtin.module"() ({\n  "tt.func"() <{sym_name = "k"}> ({\n  }) : () -> ()\n}) : () -> ()\n',
      "TTIR in MLIR's generic form", "asm['ttir']"),

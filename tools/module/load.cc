@@ -65,7 +65,9 @@ std::unique_ptr<LoadedModule> Load(const std::string& path, int* exit, const Loa
     return nullptr;
   }
   if (loaded->module == nullptr) {
-    if (const ir::ForeignFile* foreign = ir::FindForeignKernel(bytes, name)) {
+    const ir::ForeignFile* foreign =
+        loaded->form == InputForm::kTtir ? nullptr : ir::FindForeignKernel(bytes, name);  // TTIR says it better
+    if (foreign != nullptr) {
       const std::string fix = foreign->ForKernel(name);
       *exit = FailAt(name, kRejected, "file.form", absl::StrCat("not a kernel but ", foreign->what),
                      fix.empty() ? kPass : fix);
