@@ -155,8 +155,9 @@ class FullChecker : public Checker {
       if (op == nullptr) return w;
       w.op = op;
       w.block = block;
-      w.operand = op->group_begin(poison_.stored_operand(*op));
-      w.element = op->operand(w.operand)->type().element();
+      const int field = poison_.stored_operand(*op);  // none: a tile that is stored to a view
+      w.stored = field >= 0 ? op->operand(op->group_begin(field)) : ir::FindOperand(*op, ir::Field::kTile);
+      if (w.stored != nullptr) w.element = w.stored->type().element();
       return w;
     });
   }

@@ -89,12 +89,12 @@ class FoundInMemory {
 
 // Whether the program says that any of several values may stay: blocks exchange or store it at one place by accesses that are
 // not weak, or they keep what they found.
-bool LeavesOpen(const Op& op, int stored) {
+bool LeavesOpen(const Op& op, const ir::Value* stored) {
   if (IsStrong(op)) {
     const ir::Attr* mode = ir::FindAttr(op, ir::Field::kMode);
     return mode == nullptr || mode->as_enum<ir::RmwMode>() == ir::RmwMode::kXchg;
   }
-  return stored >= 0 && FoundInMemory()(op.operand(stored));
+  return stored != nullptr && FoundInMemory()(stored);
 }
 
 bool IsUpdate(const Op& op) {
@@ -224,7 +224,7 @@ void Results::Report(const Region& region, const Differences& all) {
         where, only_rounding ? " is rounded by the order of blocks: " : " depends on the order of blocks: ", values,
         Causes(only_rounding));
   };
-  const bool open = d.writer.op != nullptr && LeavesOpen(*d.writer.op, d.writer.operand);
+  const bool open = d.writer.op != nullptr && LeavesOpen(*d.writer.op, d.writer.stored);
   if (!permuted && !only_rounding && !open) {
     AddReport(
         b, d.writer.op, "vm.order", message(),

@@ -30,7 +30,7 @@ class Results {
     const ir::Op* op = nullptr;
     int64_t block = 0;
     ir::Element element;
-    int operand = -1;  // of the operation: what it stores
+    const ir::Value* stored = nullptr;
   };
   using FindWriter = absl::FunctionRef<Writer(Region& region, uintptr_t address)>;
 
