@@ -118,7 +118,8 @@ tilevm_status tilevm_launch_add_memory(tilevm_launch* launch, const char* name, 
 }
 TILEVM_CATCH
 
-tilevm_status tilevm_launch_set_written(tilevm_launch* launch, const void* begin, uint64_t bytes, uint8_t* written) try {
+tilevm_status tilevm_launch_set_written(tilevm_launch* launch, const void* begin, uint64_t bytes,
+                                        uint8_t* written) try {
   TILEVM_NEED(launch);
   TILEVM_NEED(begin);
   TILEVM_NEED(written);
