@@ -242,8 +242,11 @@ class SaysByDlpack:
         return _new_capsule(ctypes.addressof(self.tensor), b"dltensor", None)
 
 
+_AT_SIZES = ctypes.addressof(SIZES)
+
+
 class SaysByStruct:
-    def __init__(self, rank=1, shape=ctypes.addressof(SIZES), strides=ctypes.addressof(SIZES), two=2, capsule=True):
+    def __init__(self, rank=1, shape=_AT_SIZES, strides=_AT_SIZES, two=2, capsule=True):
         self.memory = (ctypes.c_float * 8)()
         self.interface = _Interface(two, rank, b"f", 4, 0x700, shape, strides, ctypes.addressof(self.memory), None)
         self.__array_struct__ = _new_capsule(ctypes.addressof(self.interface), None, None) if capsule else 3

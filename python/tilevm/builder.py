@@ -355,7 +355,6 @@ class Builder:
 
 def _near(name: str) -> str:
     """The operations whose name is near or has this one in it."""
-
     known = list(table()["op_of"])
     parts = [part for part in name.split("_") if len(part) > 2] or [name]
     near = difflib.get_close_matches(name, known, 3, 0.7)

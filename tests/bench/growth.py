@@ -121,7 +121,7 @@ KINDS = {
         lines(n, lambda i: f"  %y{i} = permute %s{i} [1, 0]\n  %s{i + 1} = addf %y{i}, %s{i}\n"), f"  store_view_tko weak %s{n}, %w[1, 1]\n"),
     "asserts": lambda n: kernel("  %v, %t = load_ptr_tko weak %q\n", lines(
         n, lambda i: f"  %c{i} = cmpi less_than %v, {i + 5} signed\n  assert %c{i}, \"at {i}\"\n")),
-    "prints": lambda n: kernel("  %v, %t = load_ptr_tko weak %q\n", lines(n, lambda i: f"  print_tko \"{{}}\", %v\n")),
+    "prints": lambda n: kernel("  %v, %t = load_ptr_tko weak %q\n", lines(n, lambda i: "  print_tko \"{}\", %v\n")),
     # Modules.
     "kernels": lambda n: lines(n, lambda i: kernel("  store_ptr_tko weak %q, 1\n").replace("@k(", f"@k{i}(")),
 }

@@ -142,7 +142,7 @@ def reductions(n):
 def asserts_and_prints(n):
     lines = ["  %v, %t = load_ptr_tko weak %x", "  %c = cmpi equal %v, 0, signed"]
     for i in range(n):
-        lines += [f'  assert %c, "number {i}"'] + ([f'  print_tko "%i\\n", %v'] if i % 16 == 0 else [])
+        lines += [f'  assert %c, "number {i}"'] + (['  print_tko "%i\\n", %v'] if i % 16 == 0 else [])
     return kernel(lines)
 
 
