@@ -66,6 +66,12 @@ absl::StatusOr<Assembled> AssembleWithFewSpills(Assembly& assembly, const Compil
                                                 const AssembleOptions& options) {
   const std::string& ptx = compiled.ptx;
   const int block = compiled.threads;
+  if (compiled.many_loops) {
+    // By its own default ptxas takes 18 s for 4,000 loops, so 5.
+    AssembleOptions quick = options;
+    quick.opt_level = std::min(quick.opt_level, 1);
+    return Assemble(ptx, arch, quick);
+  }
   absl::StatusOr<Assembled> first = assembly.Finish(ptx);
   if (!first.ok() || first->spill_bytes == 0) return first;
   if (!compiled.spread.empty() && compiled.blocks > 1 && first->spill_bytes > kSpillsOfSpread) {

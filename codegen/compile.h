@@ -83,6 +83,7 @@ struct Compiled {
   std::vector<ir::ImageRequirement> requirements;
   std::vector<ir::ImageSite> sites;  // what may report something at run time
   int llvm_instructions = 0;         // after optimisation
+  bool many_loops = false;           // so many that passes over loops were left out (llvm/many_loops.h)
 };
 
 // The passes, in order, and what their text is (Trace::on_text).

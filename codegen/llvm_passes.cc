@@ -11,6 +11,7 @@
 #include "codegen/llvm/assembler_faults.h"
 #include "codegen/llvm/libdevice.h"
 #include "codegen/llvm/machine.h"
+#include "codegen/llvm/many_loops.h"
 #include "codegen/llvm/mark_rare.h"
 #include "codegen/llvm/optimise.h"
 #include "codegen/llvm/order_pieces.h"
@@ -113,6 +114,11 @@ absl::Status LibdevicePass(Compilation& c) {
 }
 
 absl::Status OptimisePass(Compilation& c) {
+  c.result.many_loops = HasManyLoops(c.llvm->module());
+  if (c.result.many_loops) {
+    c.Remark("size", absl::StrCat("more than ", kManyLoops,
+                                  " loops: nothing moves out of them, and the assembler optimises little"));
+  }
   Optimise(&c.llvm->module(), &c.llvm->machine(), c.options.opt_level, c.options.trace);
   if (c.options.opt_level > 0) OrderPieces(&c.llvm->module(), InfoOf(Decision::kUnordered).name.c_str());
   if (c.options.opt_level > 1) {

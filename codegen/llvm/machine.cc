@@ -1,8 +1,11 @@
 #include "codegen/llvm/machine.h"
 
 #include <mutex>
+#include <optional>
+#include <shared_mutex>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/llvm/many_loops.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InlineAsm.h"
@@ -12,6 +15,7 @@
 #include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
 extern "C" void LLVMInitializeNVPTXTarget();
@@ -61,6 +65,22 @@ bool HasMatrixInstructions(const llvm::Module& module) {
   return false;
 }
 
+// Turns LLVM's strength reduction of loops off as long as it lives (many_loops.h). The option is that of the process, so nothing else may make
+// PTX meanwhile.
+class WithoutLoopReduction {
+ public:
+  WithoutLoopReduction() { Set(true); }
+  ~WithoutLoopReduction() { Set(false); }
+  WithoutLoopReduction(const WithoutLoopReduction&) = delete;
+  WithoutLoopReduction& operator=(const WithoutLoopReduction&) = delete;
+
+ private:
+  static void Set(bool off) {
+    const auto option = llvm::cl::getRegisteredOptions().find("disable-lsr");
+    if (option != llvm::cl::getRegisteredOptions().end()) *static_cast<llvm::cl::opt<bool>*>(option->second) = off;
+  }
+};
+
 void KeepFirstError(const llvm::DiagnosticInfo* info, void* error) {
   auto* text = static_cast<std::string*>(error);
   if (info->getSeverity() != llvm::DS_Error || !text->empty()) return;
@@ -99,6 +119,16 @@ std::string LlvmCode::Faults() const {
 }
 
 absl::StatusOr<std::string> LlvmCode::Ptx() {
+  static std::shared_mutex option;
+  std::shared_lock<std::shared_mutex> with_others(option, std::defer_lock);
+  std::unique_lock<std::shared_mutex> alone(option, std::defer_lock);
+  std::optional<WithoutLoopReduction> without;
+  if (HasManyLoops(*module_)) {
+    alone.lock();
+    without.emplace();
+  } else {
+    with_others.lock();
+  }
   llvm::SmallString<0> out;
   llvm::raw_svector_ostream stream(out);
   llvm::legacy::PassManager passes;

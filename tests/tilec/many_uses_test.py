@@ -278,6 +278,23 @@ class ManyUses(unittest.TestCase):
             with open(made) as file:
                 self.assertEqual(len([line for line in file if "ld.global" in line]), 200)
 
+    def test_many_loops(self):
+        """Each goes on with what the one before it has counted: LLVM's passes over loops took minutes, or all of the stack."""
+        count = 2000
+        lines = ["entry @k(%q: tile<ptr<i32>>) {", "%v0 = load_ptr_tko weak %q"]
+        for i in range(count):
+            lines += [f"%v{i + 1} = for %i{i} in (0 to %v0, step 1) : tile<i32> iter_values(%k{i} = %v{i}) {{", f"%a{i} = muli %k{i}, %i{i}",
+                      f"continue %a{i}", "}"]
+        lines += [f"store_ptr_tko weak %q, %v{count}", "return", "}", ""]
+        with tempfile.TemporaryDirectory() as folder:
+            source, made = os.path.join(folder, "k.tile"), os.path.join(folder, "k.ptx")
+            with open(source, "w") as file:
+                file.write("\n".join(lines))
+            command = [TILEC, source, "--sm=90", f"--time-limit={LIMIT}", "--remarks", "-o", made]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=3 * LIMIT)
+            self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+            self.assertIn("remark[size]: @k: more than 512 loops: ", done.stderr)
+
     def test_programs(self):
         with tempfile.TemporaryDirectory() as folder:
             source, made = os.path.join(folder, "k.tile"), os.path.join(folder, "k.ptx")
