@@ -40,9 +40,23 @@ std::vector<Allocation::Step> GridOf(const PointerArgument& p, const std::vector
   return reach + 1 == count ? std::vector<Allocation::Step>{} : grid;
 }
 
+// Whether the array is row-major without gaps and takes all of its memory, by the same name: the usual case.
+bool IsAllOf(const PointerArgument& p, uintptr_t address, const Allocation& memory) {
+  if (address != memory.begin || p.name != memory.name) return false;
+  const int64_t bits = p.element.is_pointer() ? 64 : ir::MemoryBits(p.element.kind);
+  __int128 count = 1;
+  for (size_t d = p.shape.size(); d-- > 0;) {
+    if (!p.strides.empty() && p.shape[d] != 1 && p.strides[d] != count) return false;
+    if (p.shape[d] < 1 || count > kMostStride) return false;
+    count *= p.shape[d];
+  }
+  return (count * bits + 7) / 8 == memory.bytes;
+}
+
 // The array that a parameter was made from as a piece of `memory`: `memory` itself if it is all of that by the same name, or not all
 // there.
 const Allocation* ArrayOf(LaunchState* state, const PointerArgument& p, uintptr_t address, const Allocation* memory) {
+  if (IsAllOf(p, address, *memory)) return memory;
   std::vector<int64_t> strides = p.strides;
   if (strides.empty()) {
     strides.assign(p.shape.size(), 1);
@@ -128,6 +142,7 @@ bool AnyOf(const BlockState& b, int origin, Fn&& fn) {
 
 void FindHomes(LaunchState* state) {
   const Code& code = *state->code;
+  state->homes.reserve(code.origins.size());
   for (const PointerOrigin& o : code.origins) {
     state->homes.push_back(o.kind == Kind::kParameter ? HomeOfParameter(state, o.param)
                            : o.kind == Kind::kGlobal  ? HomeOfGlobal(*state, o.global)
