@@ -18,16 +18,18 @@ static int64_t signed_bits(uint64_t word, int bits) {
   return (int64_t)((word ^ sign) - sign);
 }
 
-/* `words`: address, shape, strides. */
+/* `words`: address, shape, strides. `parameter`: the first of them, or -1 of an array in a list. */
 static tilevm_status add_words(tilevm_launch* launch, const Parameter* a, const char* name, const uint64_t* words,
-                               int bits) {
+                               int bits, int64_t parameter) {
   int64_t shape[kMaxRank], strides[kMaxRank];
   for (int d = 0; d < a->rank; ++d) {
     shape[d] = signed_bits(words[1 + d], bits);
     strides[d] = signed_bits(words[1 + a->rank + d], bits);
   }
   const tilevm_array array = {(void*)(uintptr_t)words[0], a->type, a->rank, shape, strides};
-  return add_array(launch, name, &array);
+  const tilevm_status status = add_array(launch, name, &array);
+  if (status != TILEVM_OK || parameter < 0) return status;
+  return tilevm_launch_set_pointer(launch, (uint32_t)parameter, name, &array);
 }
 
 /* The table of a list, and the arrays that it names. */
@@ -41,7 +43,7 @@ static tilevm_status add_list(tilevm_launch* launch, const Parameter* a, const u
   tilevm_status status = tilevm_launch_add_memory(launch, name, &rows);
   for (int64_t i = 0; status == TILEVM_OK && i < length; ++i) {
     PyOS_snprintf(name, sizeof name, "%.200s[%lld]", a->name, (long long)i);
-    status = add_words(launch, a, name, table + i * row, 64);
+    status = add_words(launch, a, name, table + i * row, 64, -1);
   }
   return status;
 }
@@ -52,7 +54,7 @@ static tilevm_status add_memory(tilevm_launch* launch, const Call* call) {
   tilevm_status status = TILEVM_OK;
   for (int i = 0; i < kernel->num_arguments && status == TILEVM_OK; ++i) {
     const Parameter* a = &kernel->arguments[i];
-    if (a->kind == kArrayParameter) status = add_words(launch, a, a->name, words, a->bits);
+    if (a->kind == kArrayParameter) status = add_words(launch, a, a->name, words, a->bits, words - call->words);
     if (a->kind == kListParameter) status = add_list(launch, a, words);
     words += a->kind == kArrayParameter ? 1 + 2 * a->rank : a->kind == kListParameter ? 2 : 1;
   }

@@ -70,6 +70,7 @@ static tilevm_launch* make(const Call* call, int watched) {
   options.check = driver.is_gpu ? TILEVM_CHECK_DEFAULT : driver.check;
   options.order = order_of_blocks(options.check);
   options.threads = driver.threads;
+  options.any_array = asks_any_array();
   options.interrupt = ask;
   if (!driver.is_gpu) options.warning = collect_warning;
   tilevm_launch* launch = NULL;

@@ -52,6 +52,8 @@ int raise_print_error(void);
 int tell_warnings_to(PyObject* teller);
 int tell_warnings(void);
 void forget_warnings(void);
+/* Whether the environment lets pointers lead from their array into another: TILEVM_ANY_ARRAY. */
+int asks_any_array(void);
 /* The interpreter ends: no callback may take the GIL any more. */
 int is_finalizing(void);
 /* None, or raise_status; tells warnings of what succeeded. */

@@ -55,11 +55,17 @@ const char* order_of_blocks(int32_t check) {
   return order != NULL && order[0] != 0 ? order : NULL;
 }
 
+int asks_any_array(void) {
+  const char* text = getenv("TILEVM_ANY_ARRAY");
+  return text != NULL && *text != '\0' && strcmp(text, "0") != 0;
+}
+
 /* Launch(kernel, check, threads, …): subclasses may take more. */
 static PyObject* launch_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   (void)keywords;
   PyObject* kernel;
   tilevm_launch_options o = {sizeof o};
+  o.any_array = asks_any_array();
   o.interrupt = ask_interrupt;
   o.warning = collect_warning;
   if (!PyArg_ParseTuple(arguments, "Oii:Launch", &kernel, &o.check, &o.threads)) return NULL;

@@ -131,6 +131,7 @@ static PyObject* plan_new(PyTypeObject* type, PyObject* arguments, PyObject* key
   p->options.struct_size = sizeof p->options;
   p->options.check = check;
   p->options.threads = threads;
+  p->options.any_array = asks_any_array();
   p->options.interrupt = ask_interrupt;
   p->options.warning = collect_warning;
   int ok = p->keep != NULL && read_roles(p, roles) == 0 && read_mades(p, made) == 0;

@@ -270,6 +270,7 @@ static int read_option(long option, PyObject* value, Request* r) {
 static int read_surroundings(Request* r) {
   static const char* const kNames[] = {"TILEVM_CHECK", "TILEVM_ORDER"};
   add_word(r, forks);
+  add_word(r, (uint64_t)asks_any_array());
   for (size_t i = 0; i < sizeof kNames / sizeof kNames[0]; ++i) {
     const char* value = getenv(kNames[i]);
     const size_t length = value == NULL ? 0 : strlen(value);

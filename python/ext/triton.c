@@ -49,20 +49,21 @@ static void function_dealloc(PyObject* self) {
   free_of_type(self);
 }
 
-/* TritonLauncher(arguments, makes_pointers, memory, shape, others) */
+/* TritonLauncher(arguments, makes_pointers, memory, shape, array, others) */
 static PyObject* launcher_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   (void)keywords;
-  PyObject *leaf, *memory, *shape, *others;
+  PyObject *leaf, *memory, *shape, *array, *others;
   int makes_pointers;
-  if (!PyArg_ParseTuple(arguments, "OpOOO:TritonLauncher", &leaf, &makes_pointers, &memory, &shape, &others))
+  if (!PyArg_ParseTuple(arguments, "OpOOOO:TritonLauncher", &leaf, &makes_pointers, &memory, &shape, &array, &others))
     return NULL;
   Launcher* self = (Launcher*)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
   if (self == NULL) return NULL;
   self->makes_pointers = makes_pointers;
   Py_INCREF(memory);
   Py_INCREF(shape);
+  Py_INCREF(array);
   Py_INCREF(others);
-  self->ask = (Questions){memory, shape, others};
+  self->ask = (Questions){memory, shape, array, others};
   if (read_leaf(leaf, &self->arguments) != 0) {
     Py_DECREF(self);
     return NULL;
@@ -76,6 +77,7 @@ static void launcher_dealloc(PyObject* self) {
   free_leaf(&l->arguments);
   Py_XDECREF(l->ask.memory);
   Py_XDECREF(l->ask.shape);
+  Py_XDECREF(l->ask.array);
   Py_XDECREF(l->ask.others);
   free_of_type(self);
 }
@@ -109,6 +111,29 @@ static tilevm_status add_piece(tilevm_launch* launch, const Questions* ask, cons
   return status;
 }
 
+/* Says which array the parameter points to, where that is not all of its memory. */
+static tilevm_status name_array(tilevm_launch* launch, const Questions* ask, const Piece* p) {
+  const char* name = PyUnicode_AsUTF8AndSize(p->leaf->name, NULL);
+  if (name == NULL) return TILEVM_INTERNAL;
+  int64_t sizes[16] = {0}, steps[16];
+  tilevm_array array = {(void*)(uintptr_t)p->address, p->leaf->type, 1, sizes, NULL};
+  if (p->address != 0 && p->part == 0) return TILEVM_OK;
+  if (p->address == 0) return tilevm_launch_set_pointer(launch, (uint32_t)p->word, name, &array);
+  PyObject* said = PyObject_CallFunctionObjArgs(ask->array, p->object, NULL);
+  PyObject *shape, *strides, *address = PyLong_FromUnsignedLongLong(p->address);
+  int type;
+  tilevm_status status = TILEVM_INTERNAL;
+  if (said == Py_None) {
+    status = TILEVM_OK;
+  } else if (said != NULL && address != NULL && PyArg_ParseTuple(said, "iOO:array", &type, &shape, &strides) &&
+             read_array(address, type, shape, strides, &array, sizes, steps) == 0) {
+    status = tilevm_launch_set_pointer(launch, (uint32_t)p->word, name, &array);
+  }
+  Py_XDECREF(address);
+  Py_XDECREF(said);
+  return status;
+}
+
 static tilevm_status add_others(tilevm_launch* launch, const Questions* ask) {
   PyObject* list = PyObject_CallObject(ask->others, NULL);
   const Py_ssize_t count = list == NULL ? -1 : PyList_Size(list);
@@ -130,6 +155,7 @@ static tilevm_status add_memory(tilevm_launch* launch, const Call* call) {
   tilevm_status status = TILEVM_OK;
   for (int i = 0; i < l->num_pieces && status == TILEVM_OK; ++i) {
     if (bound->pieces[i].bytes > 0) status = add_piece(launch, &l->ask, &bound->pieces[i]);
+    if (status == TILEVM_OK) status = name_array(launch, &l->ask, &bound->pieces[i]);
   }
   return status == TILEVM_OK && l->makes_pointers ? add_others(launch, &l->ask) : status;
 }
@@ -185,7 +211,7 @@ static int read_arguments(const Launcher* l, PyObject* arguments, Words* out) {
 static int run(const Launcher* l, PyObject* arguments, const uint64_t grid[3]) {
   uint64_t few_words[96];
   Piece few_pieces[24];
-  const int count = l->num_words + 3 + 2 * l->num_pieces;
+  const int count = l->num_words + 3 + 3 * l->num_pieces;
   Words w = {few_words, 0, few_pieces, 0};
   if (count > 96) w.words = malloc((size_t)count * sizeof *w.words);
   if (l->num_pieces > 24) w.pieces = malloc((size_t)l->num_pieces * sizeof *w.pieces);
@@ -197,8 +223,10 @@ static int run(const Launcher* l, PyObject* arguments, const uint64_t grid[3]) {
     void* stream = PyLong_AsVoidPtr(PyTuple_GetItem(arguments, kStream));
     memcpy(w.words + l->num_words, grid, 3 * sizeof *grid);
     for (int i = 0; i < l->num_pieces; ++i) {
-      w.words[l->num_words + 3 + 2 * i] = w.pieces[i].begin;
-      w.words[l->num_words + 4 + 2 * i] = w.pieces[i].bytes;
+      uint64_t* about = w.words + l->num_words + 3 + 3 * i;
+      about[0] = w.pieces[i].begin;
+      about[1] = w.pieces[i].bytes;
+      about[2] = w.pieces[i].part;
     }
     const Bound bound = {l, w.pieces};
     const Call call = {&f->run, w.words, count, l->makes_pointers && !driver.is_gpu, add_memory, &bound, NULL};
@@ -261,11 +289,12 @@ static PyType_Slot function_slots[] = {{Py_tp_new, function_new},
                                        {Py_tp_dealloc, function_dealloc},
                                        {Py_tp_doc, "TritonFunction(program, name)"},
                                        {0, NULL}};
-static PyType_Slot launcher_slots[] = {{Py_tp_new, launcher_new},
-                                       {Py_tp_dealloc, launcher_dealloc},
-                                       {Py_tp_call, launcher_call},
-                                       {Py_tp_doc, "TritonLauncher(arguments, makes_pointers, memory, shape, others)"},
-                                       {0, NULL}};
+static PyType_Slot launcher_slots[] = {
+    {Py_tp_new, launcher_new},
+    {Py_tp_dealloc, launcher_dealloc},
+    {Py_tp_call, launcher_call},
+    {Py_tp_doc, "TritonLauncher(arguments, makes_pointers, memory, shape, array, others)"},
+    {0, NULL}};
 static PyType_Spec function_spec = {"_tilevm.TritonFunction", sizeof(Function), 0, Py_TPFLAGS_DEFAULT, function_slots};
 static PyType_Spec launcher_spec = {"_tilevm.TritonLauncher", sizeof(Launcher), 0, Py_TPFLAGS_DEFAULT, launcher_slots};
 

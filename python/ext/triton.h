@@ -18,17 +18,21 @@ typedef struct Leaf {
   struct Leaf* items;
 } Leaf;
 
-/* What an argument points into; 0 bytes: nothing. */
+/* What an argument points into; 0 bytes: nothing. `part` is 0 if the argument is all of that memory, else a number that follows from its
+ * sizes and strides. */
 typedef struct Piece {
-  uint64_t address, begin, bytes;
+  uint64_t address, begin, bytes, part;
+  int word;         /* the parameter */
   PyObject* object; /* borrowed from the arguments */
   const Leaf* leaf;
 } Piece;
 
 /* What Python knows better: functions of tilevm/triton/_memory.py. */
 typedef struct Questions {
-  PyObject* memory; /* (object, name) -> (address, begin, bytes) of a pointer argument that is no torch tensor */
+  PyObject* memory; /* (object, name) -> (address, begin, bytes, part) of a pointer argument that is no torch tensor */
   PyObject* shape;  /* (object, name, address, begin, bytes, bits) -> (name, shape), for messages */
+  PyObject*
+      array; /* object -> (type, shape, strides), or None if that is not known: of an argument that is a part of its memory */
   PyObject* others; /* () -> list of (name, address, type, shape): what pointers made of numbers may point into */
 } Questions;
 

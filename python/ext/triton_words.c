@@ -5,8 +5,8 @@
 
 #include "triton.h"
 
-static PyObject *data_ptr, *untyped_storage, *nbytes, *is_cuda, *is_pinned, *base_name, *shape_name, *strides_name,
-    *round_name;
+static PyObject *data_ptr, *untyped_storage, *nbytes, *is_cuda, *is_pinned, *base_name, *shape_name, *stride_name,
+    *strides_name, *round_name;
 static PyObject* plain_torch; /* a type of context managers, or NULL without torch */
 
 int add_triton_words(void) {
@@ -17,6 +17,7 @@ int add_triton_words(void) {
   is_pinned = PyUnicode_InternFromString("is_pinned");
   base_name = PyUnicode_InternFromString("base");
   shape_name = PyUnicode_InternFromString("shape");
+  stride_name = PyUnicode_InternFromString("stride");
   strides_name = PyUnicode_InternFromString("strides");
   round_name = PyUnicode_InternFromString("round_f32_to_tf32");
   return round_name == NULL ? -1 : 0;
@@ -177,14 +178,37 @@ static int ask_number(PyObject* object, PyObject* method, uint64_t* value) {
 /* Of what has no storage as torch's tensors do. */
 static int ask_python(const Leaf* leaf, PyObject* object, const Questions* ask, Piece* piece) {
   PyObject* found = PyObject_CallFunctionObjArgs(ask->memory, object, leaf->name, NULL);
-  unsigned long long address, begin, bytes;
-  const int ok = found != NULL && PyArg_ParseTuple(found, "KKK:memory", &address, &begin, &bytes);
+  unsigned long long address, begin, bytes, part;
+  const int ok = found != NULL && PyArg_ParseTuple(found, "KKKK:memory", &address, &begin, &bytes, &part);
   Py_XDECREF(found);
   if (!ok) return -1;
   piece->address = address;
   piece->begin = begin;
   piece->bytes = bytes;
+  piece->part = part;
   return 0;
+}
+
+/* Which part of its storage a tensor of torch is. */
+static int read_part(PyObject* tensor, Piece* piece) {
+  PyObject* size = PyObject_GetAttr(tensor, nbytes);
+  if (size == NULL) {
+    PyErr_Clear(); /* only looks like a tensor */
+    return 0;
+  }
+  const uint64_t bytes = PyLong_AsUnsignedLongLong(size);
+  Py_DECREF(size);
+  if (PyErr_Occurred() != NULL) return -1;
+  if (bytes == piece->bytes && piece->address == piece->begin) return 0;
+  PyObject* shape = PyObject_GetAttr(tensor, shape_name);
+  PyObject* steps = shape == NULL ? NULL : PyObject_CallMethodObjArgs(tensor, stride_name, NULL);
+  PyObject* both = steps == NULL ? NULL : PyTuple_Pack(2, shape, steps);
+  const Py_hash_t hash = both == NULL ? -1 : PyObject_Hash(both);
+  Py_XDECREF(both);
+  Py_XDECREF(steps);
+  Py_XDECREF(shape);
+  piece->part = (uint64_t)hash | 1;
+  return PyErr_Occurred() != NULL ? -1 : 0;
 }
 
 /* On a GPU: whether torch says that the GPU cannot read it. */
@@ -205,7 +229,7 @@ static int refuse_host(const Leaf* leaf, PyObject* object) {
 static int read_pointer(const Leaf* leaf, PyObject* object, const Questions* ask, Piece* piece) {
   piece->leaf = leaf;
   piece->object = object;
-  piece->address = piece->begin = piece->bytes = 0;
+  piece->address = piece->begin = piece->bytes = piece->part = 0;
   if (object == Py_None) return 0;
   if (driver.is_gpu && PyLong_Check(object)) {
     piece->address = PyLong_AsUnsignedLongLong(object);
@@ -228,8 +252,10 @@ static int read_pointer(const Leaf* leaf, PyObject* object, const Questions* ask
   const int ok = storage != NULL && ask_number(object, data_ptr, &piece->address) == 0 &&
                  ask_number(storage, data_ptr, &piece->begin) == 0 && ask_number(storage, nbytes, &piece->bytes) == 0;
   Py_XDECREF(storage);
-  if (ok && piece->begin == 0) piece->bytes = 0; /* of torch's meta device */
-  return ok ? 0 : -1;
+  if (!ok) return -1;
+  if (piece->begin != 0) return read_part(object, piece);
+  piece->bytes = 0; /* of torch's meta device */
+  return 0;
 }
 
 /* --- descriptors */
@@ -271,6 +297,7 @@ static int read_descriptor(const Leaf* leaf, PyObject* descriptor, const Questio
   const int rank = leaf->count;
   uint64_t* words = out->words + out->num_words;
   Piece* piece = &out->pieces[out->num_pieces++];
+  piece->word = out->num_words;
   PyObject* base = PyObject_GetAttr(descriptor, base_name);
   if (base == NULL) {
     PyErr_Clear();
@@ -301,6 +328,7 @@ int read_words(const Leaf* leaf, PyObject* argument, const Questions* ask, Words
     case kFloating: return read_float(leaf, argument, &out->words[out->num_words++]);
     case kPointer: {
       Piece* piece = &out->pieces[out->num_pieces++];
+      piece->word = out->num_words;
       if (read_pointer(leaf, argument, ask, piece) != 0) return -1;
       out->words[out->num_words++] = piece->address;
       return 0;

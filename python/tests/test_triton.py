@@ -138,6 +138,26 @@ except tilevm.TrapError as error:
 
 
 @needs_triton
+def test_pointers_that_may_lead_into_any_array(run):
+    program = KERNEL + """
+import tilevm
+x, y = numpy.zeros(16, "float32"), numpy.ones(16, "float32")
+twice[(1,)](x[:8], 16, BLOCK=16)
+@triton.jit
+def across(x_ptr, y_ptr, distance):
+    tl.store(y_ptr, 7.0 + tl.load(x_ptr + distance) + 0 * tl.load(y_ptr))
+try:
+    across[(1,)](x, y, (y.ctypes.data - x.ctypes.data) // 4)
+    print("allowed", y[0])
+except tilevm.TrapError as error:
+    print(error.code, error.array)
+"""
+    assert run(program, "-m", "tilevm.triton", TILEVM_ANY_ARRAY="1").split() == ["allowed", "8.0"]
+    said = run(program, "-m", "tilevm.triton", TILEVM_ANY_ARRAY="0")
+    assert said.split() == ["vm.out_of_bounds", "x_ptr"]
+
+
+@needs_triton
 def test_wrong_words_of_the_command(run):
     assert "no option --chek" in run(KERNEL, "-m", "tilevm.triton", "--chek=full", status=1)
 

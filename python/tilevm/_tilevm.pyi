@@ -109,8 +109,9 @@ class TritonLauncher:
         cls,
         arguments: Tuple[int, int, int, str, Any],
         makes_pointers: bool,
-        memory: typing.Callable[[Any, str], Tuple[int, int, int]],
+        memory: typing.Callable[[Any, str], Tuple[int, int, int, int]],
         shape: typing.Callable[[Any, str, int, int, int, int], Tuple[str, Tuple[int, ...]]],
+        array: typing.Callable[[Any], Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]],
         others: typing.Callable[[], typing.List[Tuple[str, int, int, Tuple[int, ...]]]],
     ) -> TritonLauncher: ...
     def __call__(self, *arguments: Any) -> None: ...

@@ -71,6 +71,47 @@ TEST(Cpp, ParametersBySignature) {
   EXPECT_EQ(y[2], 7);
 }
 
+TEST(Cpp, PointersAreHeldToTheirArray) {
+  tilevm::Device device = tilevm::Device::Open("cpu").value();
+  tilevm::Module module = tilevm::Module::FromFile("tests/capi/cpp_kernels.tbc").value();
+  tilevm::Kernel kernel = tilevm::Kernel::Create(device, module, "put").value();
+  float y[4] = {}, z[4] = {};
+  tilevm::Buffer buffer = tilevm::Buffer::From(device, y, 4).value();
+  tilevm::Buffer other = tilevm::Buffer::From(device, z, 4).value();
+  const int64_t distance = other.data_as<float>() - buffer.data_as<float>();
+  std::vector<std::string> warnings;
+  // Puts 1 at an element of the middle of y, and says what came of it.
+  const auto put = [&](int64_t at, int32_t check, bool any_array) {
+    tilevm::Launch launch = tilevm::Launch::Create(kernel).value();
+    tilevm::LaunchOptions options;
+    options.check = check;
+    options.any_array = any_array;
+    options.warning = [&](const std::string& text) { warnings.push_back(text); };
+    const tilevm::Array middle = {buffer.data_as<float>() + 1, TILEVM_F32, {2}, {}},
+                        all = {other.data(), TILEVM_F32, {4}, {}};
+    tilevm_launch_add_memory(launch.get(), "z", std::make_unique<tilevm_array>(all.c()).get());
+    launch.SetGrid(1).SetOptions(options).SetParameter(0, 0x3f800000).SetPointer(1, "y", middle);
+    return std::string(launch.SetParameter(2, static_cast<int32_t>(at)).SetParameter(3, 0).Run().message());
+  };
+  EXPECT_EQ(put(1, TILEVM_CHECK_FULL, false), "");
+  EXPECT_EQ(put(2, TILEVM_CHECK_BOUNDS, false), "");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find(
+                "warning[vm.outside_view]: writes 4 bytes at index 2 of `y` (f32[2], 8 bytes), just past its end"),
+            std::string::npos)
+      << warnings[0];
+  EXPECT_NE(put(2, TILEVM_CHECK_FULL, false).find("error[vm.outside_view]"), std::string::npos);
+  EXPECT_EQ(put(2, TILEVM_CHECK_FULL, true), "");
+  const std::string far = put(distance - 1, TILEVM_CHECK_BOUNDS, false);
+  EXPECT_NE(far.find("error[vm.out_of_bounds]"), std::string::npos) << far;
+  EXPECT_NE(far.find("of `y`"), std::string::npos) << far;
+  EXPECT_NE(far.find("in `z` (f32[4], 16 bytes)"), std::string::npos) << far;
+  EXPECT_EQ(put(distance - 1, TILEVM_CHECK_BOUNDS, true), "");
+  ASSERT_FALSE(other.Download(z, sizeof z));
+  EXPECT_EQ(z[0], 1);
+  EXPECT_EQ(warnings.size(), 1u);
+}
+
 TEST(Cpp, MessagesCallKernelsAsCppDoes) {
   tilevm::Device device = tilevm::Device::Open("cpu").value();
   tilevm::Module module = tilevm::Module::FromFile("tests/capi/cpp_kernels.tbc").value();

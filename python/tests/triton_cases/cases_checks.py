@@ -41,11 +41,128 @@ def test_a_write_out_of_bounds():
 
 def test_a_view_reaches_to_the_end_of_its_storage():
     base, out = torch.arange(128.0), torch.zeros(64)
-    copy[(1,)](base[32:40], out, 64, BLOCK=64)
+    with pytest.warns(tilevm.KernelWarning, match=r"index 8 of `x_ptr` \(f32\[8\], 32 bytes\), just past its end, in the rest of "
+                                                  r"`x_ptr.untyped_storage\(\)` \(f32\[128\], 512 bytes\)") as told:
+        copy[(1,)](base[32:40], out, 64, BLOCK=64)
+    assert [w.message.code for w in told] == ["vm.outside_view"] and told[0].lineno == line_of(copy, "tl.load")
     assert torch.equal(out, base[32:96])
     with pytest.raises(tilevm.TrapError) as caught:
         copy[(1,)](base[100:], out, 64, BLOCK=64)
     assert caught.value.array == "x_ptr.untyped_storage()" and caught.value.index == 128
+
+
+@pytest.mark.filterwarnings("error")
+def test_views_that_are_kept_to():
+    base = torch.arange(128.0).reshape(8, 16)
+    for view in (base[2:6], base[:, 4:8], base.t(), base[1:3].t(), base[:, ::4], base[2:3].expand(4, 16), base[3:3]):
+        out = torch.zeros(64)
+        rows[(1,)](view, *view.shape, *view.stride(), out, ROWS=16, COLUMNS=16)
+        assert torch.equal(out[:view.numel()], view.reshape(-1)[:64])
+    # The same memory, of other shapes: launches are kept.
+    for n in (4, 8):
+        rows[(1,)](base[0, :n], 1, n, 0, 1, torch.zeros(64), ROWS=1, COLUMNS=8)
+    with pytest.raises(tilevm.KernelWarning, match="index 4 of `x_ptr`"):
+        rows[(1,)](base[0, :4], 1, 8, 0, 1, torch.zeros(64), ROWS=1, COLUMNS=8)
+
+
+@triton.jit
+def rows(x_ptr, m, n, row_stride, column_stride, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    i, j = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :]
+    inside = (i < m) & (j < n)
+    v = tl.load(x_ptr + i * row_stride + j * column_stride, mask=inside)
+    tl.store(out_ptr + i * n + j, v, mask=inside & (i * n + j < 64))
+
+
+@triton.jit
+def shifted(x_ptr, y_ptr, out_ptr, off, KIND: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    y = tl.load(y_ptr + i)
+    if KIND == "load":
+        tl.store(out_ptr + i, tl.load(x_ptr + off + i) + 0 * y)
+    elif KIND == "store":
+        tl.store(x_ptr + off + i, y)
+    else:
+        tl.atomic_add(x_ptr + off + i, y)
+
+
+@pytest.mark.parametrize("kind", ["load", "store", "atomic_add"])
+def test_another_argument_is_out_of_bounds(kind):
+    x, y, out = torch.ones(64), torch.full((64,), 5.0), torch.zeros(16)
+    distance = (y.data_ptr() - x.data_ptr()) // 4
+    with pytest.raises(tilevm.TrapError) as caught:
+        shifted[(1,)](x, y, out, distance, KIND=kind, B=16)
+    error = caught.value
+    assert error.code == "vm.out_of_bounds" and error.array == "x_ptr" and error.index == distance
+    assert "in `y_ptr` (f32[64], 256 bytes)" in error.message and "TILEVM_ANY_ARRAY=1" in error.fix
+    assert error.line == line_of(shifted, {"load": "off + i) + 0", "store": "off + i, y)", "atomic_add": "atomic_add"}[kind])
+
+
+@triton.jit
+def row_of(x_ptr, out_ptr, row, stride, B: tl.constexpr):
+    i = tl.arange(0, B)
+    start = row * stride
+    tl.store(out_ptr + i, tl.load(x_ptr + start + i))
+
+
+def test_the_product_that_wrapped_is_named():
+    for row, stride, becomes in ((70000, 40000, 2800000000 - 2**32), (200000, 30000, 6000000000 - 2**32), (-70000, 40000, -2800000000 + 2**32)):
+        with pytest.raises(tilevm.TrapError) as caught:
+            row_of[(1,)](torch.ones(64), torch.empty(16), row, stride, B=16)
+        error = caught.value
+        assert error.array == "x_ptr" and error.index == becomes and error.line == line_of(row_of, "tl.load")
+        assert f"{row} * {stride} at {__file__}:{line_of(row_of, 'row * stride')}" in error.message
+        assert f"does not fit i32 and becomes {becomes}" in error.message and ".to(tl.int64)" in error.fix
+
+
+@triton.jit
+def pick(v_ptr, table_ptr, out_ptr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    row = tl.load(table_ptr + i)
+    tl.store(out_ptr + i, tl.load(v_ptr + row * 64))
+
+
+def test_the_array_of_the_pointer_is_named():
+    lowest, *others = sorted((torch.zeros(512) for _ in range(3)), key=lambda t: t.data_ptr())
+    table = others[0].view(torch.int32)
+    table[:4] = torch.tensor([0, 1, 2, 70000])
+    with pytest.raises(tilevm.TrapError) as caught:
+        pick[(1,)](lowest.view(8, 64), table, others[1], B=4)
+    assert caught.value.array == "v_ptr" and caught.value.index == 70000 * 64
+
+
+def test_tensors_without_memory():
+    with pytest.raises(tilevm.TrapError, match="through a null pointer: `x_ptr` has no memory"):
+        copy[(1,)](torch.empty(64, device="meta"), torch.zeros(64), 64, BLOCK=64)
+
+
+@triton.jit
+def tables(table_ptr, out_ptr, which, i):
+    base = tl.load(table_ptr + which).to(tl.pointer_type(tl.float32))
+    tl.store(out_ptr, tl.load(base + i))
+
+
+def test_pointers_of_a_table_belong_to_what_they_point_into():
+    a, b, out = torch.arange(8.0), torch.arange(8.0) + 100, torch.zeros(1)
+    table = torch.tensor([a.data_ptr(), b.data_ptr()])
+    tables[(1,)](table, out, 1, 7)
+    assert out.item() == 107
+    with pytest.raises(tilevm.TrapError, match=r"index -?\d+ of `a tensor of float32\[8\]`"):
+        tables[(1,)](table, out, 0, (b.data_ptr() - a.data_ptr()) // 4)
+
+
+@triton.jit
+def described(x_ptr, out_ptr, m, n, M: tl.constexpr, N: tl.constexpr):
+    x = tl.make_tensor_descriptor(x_ptr, shape=[m, n], strides=[n, 1], block_shape=[M, N])
+    i, j = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    tl.store(out_ptr + i * N + j, x.load([m - M, 0]))
+
+
+def test_a_descriptor_larger_than_its_tensor():
+    x, out = torch.ones(8, 16), torch.zeros(4, 16)
+    described[(1,)](x, out, 8, 16, M=4, N=16)
+    with pytest.raises(tilevm.TrapError) as caught:
+        described[(1,)](x, out, 12, 16, M=4, N=16)
+    assert "`x_ptr`" in caught.value.message and caught.value.code == "vm.out_of_bounds"
 
 
 def test_numpy_has_bounds_too():

@@ -156,3 +156,22 @@ def test_promises_of_scalars(what, said):
     assert caught.value.code == "vm.assume" and said in caught.value.message
     whole.zero_()
     promised[(1,)](whole[begin:], out, 8 if what == "loop" else 32, WHAT=what, BLOCK=8)
+
+
+@triton.jit
+def dense_rows(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]  # without x.stride(0)
+    tl.store(out_ptr + at, tl.load(x_ptr + at))
+
+
+def test_a_view_taken_for_a_dense_tensor():
+    whole, out = torch.arange(256.0).reshape(8, 32), torch.zeros(8, 16)
+    dense_rows[(1,)](whole[:, :16].contiguous(), out, M=8, N=16)
+    assert torch.equal(out, whole[:, :16])
+    with pytest.raises(tilevm.TrapError) as caught:
+        dense_rows[(1,)](whole[:, :16], out, M=8, N=16)
+    assert caught.value.code == "vm.outside_view" and caught.value.array == "x_ptr" and caught.value.index == 16
+    assert "between its elements" in caught.value.message
+    with pytest.raises(tilevm.TrapError, match="vm.outside_view") as caught:
+        dense_rows[(1,)](whole[4:6, :].reshape(-1)[:64], out, M=8, N=16)
+    assert caught.value.index == 64 and "in the rest of" in caught.value.message

@@ -8,7 +8,7 @@ import sys
 
 from .. import _arrays, _tilevm
 from .._errors import argument_error
-from .._types import BY_DTYPE, BY_NAME
+from .._types import BY_DTYPE, BY_NAME, BY_NUMBER
 from ._install import installed
 
 TYPE_CHECKING = False
@@ -146,10 +146,11 @@ def _bytes_of(object: "Any") -> "Optional[int]":
     return size if isinstance(size, int) else None
 
 
-def memory_of(object: "Any", name: str) -> "Tuple[int, int, int]":
-    """(address, begin, bytes) of a pointer argument. Errors: TypeError; ArgumentError if nobody knows what lies there."""
+def memory_of(object: "Any", name: str) -> "Tuple[int, int, int, int]":
+    """(address, begin, bytes, part) of a pointer argument; `part` is 0 if it is all of that memory, else a number that follows from its
+    sizes and strides. Errors: TypeError; ArgumentError if nobody knows what lies there."""
     if isinstance(object, HostArray):
-        return (object.data_ptr(), *_extent_of(object.array))
+        return _part_of(object, object.data_ptr(), *_extent_of(object.array))
     if isinstance(object, int):
         address, fix = object, "pass the tensor"
     elif hasattr(object, "data_ptr"):
@@ -157,21 +158,50 @@ def memory_of(object: "Any", name: str) -> "Tuple[int, int, int]":
         base: "Any" = getattr(object, "base", None)  # of triton.reinterpret
         if hasattr(base, "untyped_storage"):
             storage = base.untyped_storage()
-            return address, storage.data_ptr(), storage.nbytes()
+            return _part_of(object, address, storage.data_ptr(), storage.nbytes())
         if isinstance(base, HostArray):
-            return (address, *_extent_of(base.array))
+            return _part_of(object, address, *_extent_of(base.array))
         size = _bytes_of(object)
         if size is not None:
-            return address, address, size
+            return address, address, size, 0
     else:
         raise TypeError(f"argument `{name}`: a pointer takes a tensor, an array or an address, not {object!r}")
     found = _tensor_at(address)
     if found is not None:
-        return (address, *found)
+        return (address, *found, 0)
     if _checked() and address != 0:
         raise argument_error(f"argument `{name}` points to 0x{address:x}, and nobody says how much memory lies there",
                              f"{fix}, or launch with TILEVM_CHECK=none")
-    return address, address, 1
+    return address, address, 1, 0
+
+
+def _part_of(object: "Any", address: int, begin: int, bytes: int) -> "Tuple[int, int, int, int]":
+    array = array_of(object)
+    if array is None:
+        return address, begin, bytes, 0
+    count = 1
+    for size in array[1]:
+        count *= size
+    if address == begin and count * BY_NUMBER[array[0]].bits == bytes * 8:
+        return address, begin, bytes, 0
+    return address, begin, bytes, hash(array) & 0xFFFFFFFFFFFFFFFF | 1
+
+
+def array_of(object: "Any") -> "Optional[Tuple[int, Tuple[int, ...], Tuple[int, ...]]]":
+    """Number of the element type, sizes and strides in elements of a pointer argument; None if that is not known."""
+    array = object
+    if not hasattr(array, "untyped_storage") and not isinstance(array, HostArray):
+        array = getattr(array, "base", None)  # of triton.reinterpret: in the elements of what it is made of
+    array = getattr(array, "array", array)
+    dtype = str(getattr(array, "dtype", "")).rsplit(".", 1)[-1]
+    element = BY_DTYPE.get(dtype)
+    if element is None:
+        return None
+    if hasattr(array, "untyped_storage"):
+        return element.number, tuple(array.shape), tuple(array.stride())
+    if any(stride % array.itemsize for stride in array.strides):
+        return None
+    return element.number, tuple(array.shape), tuple(stride // array.itemsize for stride in array.strides)
 
 
 def shape_of(object: "Any", name: str, address: int, begin: int, bytes: int, bits: int) -> "Tuple[str, Tuple[int, ...]]":

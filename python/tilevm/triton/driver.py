@@ -53,7 +53,8 @@ def make_launcher(source: "Any", metadata: "Any") -> "Any":
     """What launches a kernel of this signature, in compiled code. Errors: UnsupportedError for a type that tilevm does not have."""
     names = getattr(getattr(source, "fn", None), "arg_names", None) or [f"argument {i}" for i in range(len(source.signature))]
     arguments = leaves(list(source.signature.values()), names)
-    launcher = _tilevm.TritonLauncher(arguments, metadata.makes_pointers, _memory.memory_of, _memory.shape_of, _memory.live_tensors)
+    launcher = _tilevm.TritonLauncher(arguments, metadata.makes_pointers, _memory.memory_of, _memory.shape_of, _memory.array_of,
+                                      _memory.live_tensors)
     places = descriptors(arguments)
     return DescriptorLauncher(launcher, metadata, places) if places else launcher
 
