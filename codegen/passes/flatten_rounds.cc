@@ -10,6 +10,7 @@
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/unused.h"
 #include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
 #include "ir/create_like.h"
 #include "ir/loops.h"
 #include "ir/ops.h"
@@ -58,6 +59,10 @@ std::optional<Rounds> FindRounds(Program& p, Op* outer) {
     rounds.inner = inside;
   }
   if (rounds.inner == nullptr || !AllRoundsRun(p, outer) || !AllRoundsRun(p, rounds.inner)) return std::nullopt;
+  // A ring goes by the induction variable of the loop that it was made for.
+  for (const Op* inside : *rounds.inner->region(0)) {
+    if (IsFetch(inside)) return std::nullopt;
+  }
   const ir::ForOp inner(rounds.inner);
   const auto end = ir::SplatOf(inner.upper_bound());
   const bool from_first = ir::IsSplat(inner.lower_bound(), 0) && ir::IsSplat(inner.step(), 1);

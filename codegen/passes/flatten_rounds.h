@@ -9,7 +9,7 @@
 //                                                       }
 //
 // That is for loops that carry nothing but tokens which nobody waits for, as long as nothing else but scalars and views is computed
-// beside the inner loop, whose iterations are a power of two. The new loop counts in 64 bits, where their number can't overflow.
+// beside the inner loop, whose iterations are a power of two, and no tiles come ahead in it for products. The new loop counts in 64 bits, where their number can't overflow.
 #ifndef TILE_CODEGEN_PASSES_FLATTEN_ROUNDS_H_
 #define TILE_CODEGEN_PASSES_FLATTEN_ROUNDS_H_
 
