@@ -94,6 +94,10 @@ std::optional<LoadedProduct> FindProductLoop(const Op& mma) {
   std::optional<LoadedProduct> product = LoadedProductOf(mma);
   // A tile that is multiplied by itself is not cut for one operand without the other.
   if (!product || product->operands[0].load == product->operands[1].load) return std::nullopt;
+  // A tile of before the loop is the same in all parts of an iteration.
+  for (const LoadedOperand& t : product->operands) {
+    if (t.load->block() != body) return std::nullopt;
+  }
   for (const Op* op : *body) {
     if (op == &mma || op == product->operands[0].load || op == product->operands[1].load || op == body->back())
       continue;
