@@ -78,6 +78,7 @@ bool ComesFromProduct(const Value* operand) {
 }  // namespace
 
 const Op* NextOfSum(const Op& mma) {
+  if (!IsProduct(mma)) return nullptr;
   const ir::Use* use = mma.result(0)->uses();
   if (use == nullptr || use->next != nullptr || !IsProduct(*use->owner) || use->owner->block() != mma.block())
     return nullptr;

@@ -26,7 +26,7 @@ bool StandsBesideProducts(const ir::Op& op);
 
 bool WorksOnRows(const ir::Op& mma);
 
-// The product that goes on with this one's sums, in the same block, if nobody else wants them; null: there is none.
+// The product that goes on with this one's sums, in the same block, if nobody else wants them; null: there is none, or this is no product.
 const ir::Op* NextOfSum(const ir::Op& mma);
 
 // The operand is the same in all iterations of the innermost loop around the product; false if there is none.

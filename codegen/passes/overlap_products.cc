@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
@@ -13,6 +14,7 @@
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
+#include "ir/op_views.h"
 #include "ir/passes/rewrite.h"
 
 namespace tile::codegen {
@@ -26,6 +28,34 @@ bool IsBefore(const Op* op, const Op* other) {
     if (at == other) return true;
   }
   return false;
+}
+
+// Products of the loop's iteration are waited for before the value is there: element by element it is computed from what one of them gives.
+bool WaitsForProduct(const Value* value, const Op& loop) {
+  absl::flat_hash_set<const Value*> seen;
+  std::vector<const Value*> open = {value};
+  while (!open.empty()) {
+    const Value* v = open.back();
+    open.pop_back();
+    const Op* def = v->def();
+    if (def == nullptr || !v->type().is_tile() || !seen.insert(v).second) continue;
+    if (IsProduct(*def) && def->parent() == &loop) return true;
+    const bool moves = ir::PermuteOp::Is(def) || ir::ReshapeOp::Is(def) || ir::BroadcastOp::Is(def);
+    if (moves || def->info()->has(ir::kElementwise) || IsGpuOp(def, GpuOpcode::kConvertLayout)) {
+      for (int i = 0; i < def->num_operands(); ++i) open.push_back(def->operand(i));
+    }
+    for (int r = 0; ir::IfOp::Is(def) && r < def->num_regions(); ++r) {
+      const Op* end = def->region(r) != nullptr ? def->region(r)->back() : nullptr;
+      if (end != nullptr && ir::YieldOp::Is(end)) open.push_back(end->operand(v->index()));
+    }
+  }
+  return false;
+}
+
+// It may still run when the next iteration begins: that does not write registers which it reads before it waits for products itself.
+bool MayRunOn(const Op& mma) {
+  const bool in_registers = CopyOf(mma, 0) == nullptr && !DecisionOf<Decision::kStagesLhs>(mma);
+  return GoesAround(mma) && (!in_registers || IsInvariant(mma, 0) || WaitsForProduct(mma.operand(0), *mma.parent()));
 }
 
 // What a thread holds in registers, and may.
@@ -72,7 +102,7 @@ class Loop {
     for (size_t i = 1; i < products_.size(); ++i) MoveUp(registers, i, module);
     for (Op* mma : products_) {
       Decide<Decision::kRuns>(module, mma, true);
-      if (!keeps || !GoesAround(*mma)) continue;
+      if (!keeps || !MayRunOn(*mma)) continue;
       Decide<Decision::kAsync>(module, mma, true);
       Decide<Decision::kKeepsStage>(module, copy_, true);
     }

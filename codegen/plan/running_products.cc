@@ -78,23 +78,29 @@ bool HandsOnElsewhere(const Op& mma) {
   std::vector<std::pair<const Op*, int>> branches;
   FindBranches(mma.result(0), &branches);
   const ir::CarryingLoop loop(*mma.parent());
+  // A branch in front of the product gives the place another value.
+  if (!AllRoundsEnd(loop.op())) return !branches.empty();
+  // Products that add to the sums of each other do so in the same registers.
+  const Op* first = &mma;
+  const auto acc_of = [](const Op* product) { return ir::ProductOp(product).acc(); };
+  while (acc_of(first)->def() != nullptr && NextOfSum(*acc_of(first)->def()) == first) first = acc_of(first)->def();
+  const Value* acc = acc_of(first);
   for (const auto& [branch, i] : branches) {
     if (branches.size() > 1 || branch != loop.latch()) return true;
-    const Value *place = loop.arg(i), *acc = ir::ProductOp(mma).acc();
+    const Value* place = loop.arg(i);
     if (acc != place && loop.carried_by(acc) >= 0) return true;
     // Who reads what is in that place comes before, but for the product.
     for (const ir::Use* use = place->uses(); use != nullptr; use = use->next) {
       const Op* user = InBlock(use->owner, mma.block());
-      const bool adds = user == &mma && acc == place && mma.operand(0) != place && mma.operand(1) != place;
-      if (!adds && (user == &mma || !IsBefore(user, &mma))) return true;
+      const bool adds = user == first && acc == place && first->operand(0) != place && first->operand(1) != place;
+      if (!adds && (user == first || !IsBefore(user, first))) return true;
     }
   }
   return false;
 }
 
 bool AddsInOrder(const Op& mma, const Value* sums) {
-  return DecisionOf<Decision::kRuns>(mma) && ir::ProductOp(mma).acc() == sums && mma.operand(0) != sums &&
-         mma.operand(1) != sums;
+  return DecisionOf<Decision::kRuns>(mma) && sums->def() != nullptr && NextOfSum(*sums->def()) == &mma;
 }
 
 bool KeepsStage(const Op& copy) { return DecisionOf<Decision::kKeepsStage>(copy); }
