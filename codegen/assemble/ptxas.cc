@@ -101,10 +101,11 @@ void ReadLog(Assembled* result) {
 }
 
 absl::Status Rejection(const std::string& text) {
-  if (absl::StrContains(text, "Unsupported .version")) {
+  if (const size_t at = text.find("Unsupported .version"); at != std::string::npos) {
+    const std::string line = text.substr(at, text.find('\n', at) - at);
     return absl::UnavailableError(
-        absl::StrCat("error[codegen.old_assembler]: the assembler is older than what this kernel needs:\n", text,
-                     "  fix: install a newer CUDA toolkit, or name its ptxas in TILEC_PTXAS"));
+        absl::StrCat("error[codegen.old_assembler]: the assembler is older than what this kernel needs: ", line,
+                     "\n  fix: install a newer CUDA toolkit, or name its ptxas in TILEC_PTXAS"));
   }
   // It spills no more where instructions read or write all that lives, as those by wgmma do.
   return absl::StrContains(text, "Register allocation failed") ? absl::ResourceExhaustedError(text)

@@ -520,7 +520,7 @@ class Tilec(unittest.TestCase):
         ptxas = self.script("ptxas", 'test "$1" = --version && { echo the fake one; exit; }\n'
                                      "echo \"ptxas fatal   : Unsupported .version 8.4; current version is '7.8'\"\nexit 255\n")
         done = self.call(self.example("vector_add"), "--sm=90", "-o", "k.cubin", TILEC_PTXAS=ptxas)
-        self.fails(done, 5, "error[codegen.old_assembler]: the assembler is older than what this kernel needs:\n", leaves=["ptxas"])
+        self.fails(done, 5, "error[codegen.old_assembler]: the assembler is older than what this kernel needs: Unsupported .version 8.4", leaves=["ptxas"])
         self.assertIn("  fix: install a newer CUDA toolkit", done.stderr)
 
     def test_version(self):

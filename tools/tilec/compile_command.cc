@@ -92,8 +92,11 @@ const EmitInfo* FindEmit(const Options& options) {
   if (what.empty() && options.has("embed")) what = "tbc";
   std::vector<std::string> names, extensions;
   for (const EmitInfo& e : kEmits) {
-    if (!what.empty() ? what == e.name : e.extension[0] != '\0' && absl::EndsWith(out, e.extension))
-      return CheckExtension(e, out) == kOk ? &e : nullptr;
+    if (!what.empty() ? what == e.name : e.extension[0] != '\0' && absl::EndsWith(out, e.extension)) {
+      // In the place of the input is an error of its own.
+      const bool replaces = !options.has("embed") && out == options.positional()[0];
+      return replaces || CheckExtension(e, out) == kOk ? &e : nullptr;
+    }
     names.push_back(e.name);
     if (e.extension[0] != '\0') extensions.push_back(e.extension);
   }
