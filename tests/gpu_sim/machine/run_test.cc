@@ -218,10 +218,9 @@ st.global.b32 [%rd5], %r8;
   Fails(absl::StrReplaceAll(kernel, {{"mov.b32 %r7, 0;", "mov.b32 %r7, 1;"}}), "neither a tensor map nor zeros");
 }
 
-// Sums of f32 and of 16 bits, of sm_100 and newer: 2^-25 is lost where it is rounded down.
-TEST(Run, AddsOperandsOf16Bits) {
-  const auto bits = [](absl::string_view add) {
-    const Result r = Run(Kernel(absl::StrCat(R"({
+// What an instruction makes of 1.5 and 2 (%h1, %h2: f16), 1.5 (%h3: bf16) and 2^-25 (%f1).
+uint32_t OfHalves(absl::string_view instruction) {
+  const Result r = Run(Kernel(absl::StrCat(R"({
 .reg .b16 %h<4>;
 .reg .b32 %f<4>;
 mov.b16 %h1, 0x3E00;
@@ -229,15 +228,18 @@ mov.b16 %h2, 0x4000;
 mov.b16 %h3, 0x3FC0;
 mov.b32 %f1, 0f33000000;
 )",
-                                             add, "\nst.global.b32 [%rd5], %f2;\n}\n")),
-                         0);
-    EXPECT_TRUE(r.status.ok()) << r.status;
-    return r.out.empty() ? 0 : r.out[0];
-  };
-  EXPECT_EQ(bits("add.rm.f32.f16 %f2, %h1, %f1;"), 0x3FC00000u);
-  EXPECT_EQ(bits("add.rp.f32.f16 %f2, %h1, %f1;"), 0x3FC00001u);
-  EXPECT_EQ(bits("sub.rn.f32.bf16 %f2, %h3, %f1;"), 0x3FC00000u);
-  EXPECT_EQ(bits("fma.rp.f32.f16 %f2, %h1, %h2, %f1;"), 0x40400001u);
+                                           instruction, "\nst.global.b32 [%rd5], %f2;\n}\n")),
+                       0);
+  EXPECT_TRUE(r.status.ok()) << r.status;
+  return r.out.empty() ? 0 : r.out[0];
+}
+
+// Sums of f32 and of 16 bits, of sm_100 and newer: 2^-25 is lost where it is rounded down.
+TEST(Run, AddsOperandsOf16Bits) {
+  EXPECT_EQ(OfHalves("add.rm.f32.f16 %f2, %h1, %f1;"), 0x3FC00000u);
+  EXPECT_EQ(OfHalves("add.rp.f32.f16 %f2, %h1, %f1;"), 0x3FC00001u);
+  EXPECT_EQ(OfHalves("sub.rn.f32.bf16 %f2, %h3, %f1;"), 0x3FC00000u);
+  EXPECT_EQ(OfHalves("fma.rp.f32.f16 %f2, %h1, %h2, %f1;"), 0x40400001u);
   Fails(Kernel("mul.f32.f16 %r7, %r1, %r2;\n"), "operands of this type");
 }
 
