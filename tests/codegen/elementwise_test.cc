@@ -131,6 +131,9 @@ void AddFloatLines(Elem e, std::vector<Line>* out) {
   for (int n : {-1, 0, 1, 2, 3, 4}) {
     out->push_back({"fpowi %a, %$", e, absl::StrCat("%$ = constant <i32: ", n, "> : ", Tile("i32"))});
   }
+  for (const char* op : {"jn %a, %$", "yn %a, %$"}) {
+    out->push_back({op, e, absl::StrCat("%$ = ftoi %a signed -> ", Tile("i32"))});
+  }
   for (const char* order : {"ordered", "unordered"}) {
     for (const char* p : kPredicates) out->push_back({absl::StrCat("cmpf ", p, " ", order, " %a, %b"), Elem::kI1, ""});
   }

@@ -75,7 +75,7 @@ TILEVM_LIBTILEC=libno_such.so expect 5 'error[jit.no_compiler]: there is no comp
 # A kernel that the hardware stops.
 FAKE_CUDA_FAULT=700 expect 4 'error[cuda.illegal_address]: a kernel failed on the GPU (`vector_add`)' \
   $tilevm run --device=cuda "$work/k.tbc" "${inputs[@]}"
-FAKE_CUDA_FAULT=700 expect 4 '"result":"trapped","reports":[{"code":"cuda.illegal_address"' \
+FAKE_CUDA_FAULT=700 expect 4 '"result":"trapped","reports":[{"severity":"error","code":"cuda.illegal_address"' \
   $tilevm run --json --device=cuda "$work/k.tbc" "${inputs[@]}"
 
 # Two engines.
