@@ -128,7 +128,7 @@ std::string SliceCone::Need(const Value* v, int dim, int depth) {
   if (!why.empty()) {
     if (scope_.big->contains(v)) return why;
     // Products read stages of copies, and read them whole.
-    if (v->def() != nullptr && IsGpuOp(*v->def(), GpuOpcode::kCopyAhead))
+    if (v->def() != nullptr && IsGpuOp(v->def(), GpuOpcode::kCopyAhead))
       return "its tile is copied ahead for a product";
     // It is there whole.
     for (; made_.size() > made; made_.pop_back()) {

@@ -16,7 +16,9 @@ std::vector<Executions::Interval> IntervalsOf(const SetRef& set) {
   std::vector<Executions::Interval> all;
   ForEachOperation(*set, [&](uint64_t, const Executions& e) {
     for (size_t i = 0; i < e.intervals.size(); ++i) {
-      if (i > 0) EXPECT_LT(e.intervals[i - 1].end, e.intervals[i].begin) << "ascending, with gaps";
+      if (i > 0) {
+        EXPECT_LT(e.intervals[i - 1].end, e.intervals[i].begin) << "ascending, with gaps";
+      }
       all.push_back(e.intervals[i]);
     }
   });
