@@ -217,7 +217,8 @@ std::string WgmmaFault(const ir::Op& mma, int num_warps) {
   const std::optional<LoadedOperand> left = LoadedOperandOf(mma, 0), right = LoadedOperandOf(mma, 1);
   const auto along_k = [](const std::optional<LoadedOperand>& x) { return !x || x->k_major; };
   if (!along_k(roles.swapped ? left : right)) return "its second operand does not lie along K";
-  if (!roles.held && !along_k(roles.swapped ? right : left))
+  // One that is in registers may lie in any order.
+  if (IsFetch(a) && !roles.held && !along_k(roles.swapped ? right : left))
     return "its first operand does not lie along K, and is not held";
   return "";
 }

@@ -181,7 +181,7 @@ from cuda.tile.tune import exhaustive_search
 x, z = torch.arange(64.0, device="cuda"), torch.zeros(64, device="cuda")
 result = exhaustive_search([4, 8, 3, 16], torch.cuda.current_stream(), lambda t: (64 // t,), add, lambda t: (x, x, z, t), quiet=True)
 print([m.config for m in result.successes] if len(result.successes) > 1 else result.best.config, [f[0] for f in result.failures])
-assert torch.equal(z, 2 * x)
+assert torch.equal(z, torch.zeros(64))  # a search leaves memory as it was
 '''
 
 

@@ -49,6 +49,17 @@ def add(x, y, z, n, B: tl.constexpr):
 x, out = torch.ones(100), torch.zeros(100)
 """
 
+SOFTMAX = """
+import torch, tilevm.torch
+from tilevm import script
+
+@script.kernel("x: f32[m, n] -> y: f32[m, n]", grid="m")
+def softmax(x, y, SIZE=1024):
+    row = script.load(x, (script.bid(), 0), (1, SIZE), padding_mode="neg_inf")
+    e = script.exp(row - row.max())
+    script.store(y, (script.bid(), 0), e / e.sum())
+"""
+
 # What begins a listing; how it runs, what stands before it, what it prints.
 RUNS = {
     "import numpy, tilevm": ("", "", r"vector_add\(a: f32\[n\], b: f32\[n\]\) -> c: f32\[n\]"),
@@ -60,6 +71,7 @@ RUNS = {
     "b = tilevm.Builder": ("", "import tilevm\n", ""),
     "device = tilevm.device": ("", ADD, r"^\d+\.\d+"),
     "import tilevm, tilevm.torch": ("torch", TORCH, ""),
+    "softmax_op = tilevm.torch.op": ("torch", SOFTMAX, ""),
     "try:\n    ct.launch": ("cutile", CUTILE, r"program.py:\d+: x\[6\], block \(0, 0, 0\)"),
     "try:\n    copy[(2,)]": ("triton", TRITON, r"program.py:\d+: x_ptr\[100\], program \(1, 0, 0\), kernel copy"),
     "import triton": ("triton", TRITON, ""),

@@ -64,7 +64,6 @@ ops::Arguments MakeArguments(const RandomProgram& program) {
       tools::StoreBits(a.elem, m.array.bytes.data(), i, RandomBits(r, a.elem, a.fill));
     }
     // In memory every byte but 0 is true.
-    for (int64_t i = 0; a.elem == Elem::kI1 && m.initialized && i < a.count; i += 7) m.array.bytes.data()[i] *= 2;
     arguments.params.push_back({static_cast<int>(arguments.memories.size()), 0});
     arguments.memories.push_back(std::move(m));
   }

@@ -306,8 +306,10 @@ class FullChecker : public Checker {
                    origins_.Fix(origin));
   }
 
+  // Memory without a shape has no known type.
   static bool HoldsBools(const Allocation& a) {
-    return a.kind == Allocation::Kind::kBuffer && !a.element.is_pointer() && a.element.kind == ir::Elem::kI1;
+    return !a.shape.empty() && a.kind == Allocation::Kind::kBuffer && !a.element.is_pointer() &&
+           a.element.kind == ir::Elem::kI1;
   }
   static bool IsBool(uintptr_t address) { return *reinterpret_cast<const uint8_t*>(address) <= 1; }
 

@@ -29,7 +29,8 @@ def op(name: str, module: "Union[Module, Kernel, ScriptKernel]", kernel: "Option
 
     `name` is "lib::name", `kernel` that of a kernel of the module (None: the only one; a Kernel may be given in the module's
     place, or one of tilevm.script, whose `constants` are those that are not its defaults). It must have an interface with a launch rule.
-    The operator takes the arrays that the kernel reads or changes and then its scalars, in the order of the interface, by position or name; it returns the array of direction out, or a tuple if there are several.
+    The operator takes the arrays that the kernel reads or changes and then its scalars, in the order of the interface, by position or
+    name; it returns the array of direction out, or a tuple if there are several.
     Arrays of direction inout are changed (mutates_args). Tensors must have the interface's dtype and rank; if the kernel cannot take
     their strides they are copied (and copied back), as operators of torch do. On a GPU the module needs machine code for it
     (Module.compile), or Device.allow_compile.

@@ -69,10 +69,25 @@ def _know_torch(torch: "ModuleType") -> None:
     _tilevm.triton_plain_torch(torch._C.DisableTorchFunction)
 
 
+_tuner: "Optional[ModuleType]" = None  # its import was not over when the back end was found
+
+
 def _prepare_tuner(module: "ModuleType") -> None:
+    global _tuner
     from . import _tune
 
-    _tune.prepare(module)
+    if hasattr(module, "Autotuner"):
+        _tune.prepare(module)
+    else:
+        _tuner = module
+
+
+def finish_tuner() -> None:
+    """Prepares a tuner whose import was not over at install(): called when Triton makes its driver."""
+    global _tuner
+    if _tuner is not None and hasattr(_tuner, "Autotuner"):
+        module, _tuner = _tuner, None
+        _prepare_tuner(module)
 
 
 def _register(backends: "Any") -> None:

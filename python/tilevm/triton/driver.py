@@ -8,7 +8,7 @@ from triton.backends import driver as _driver
 
 from .. import _tilevm
 from . import _memory, _tune
-from ._install import install_if_asked, installed, replace_nvidia
+from ._install import finish_tuner, install_if_asked, installed, replace_nvidia
 from ._signature import descriptors, leaves
 from .compiler import REGISTERS, padded_with_nan, to_tbc
 
@@ -93,6 +93,7 @@ class TilevmDriver(_driver.DriverBase):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         install_if_asked()
+        finish_tuner()
         self.utils = Utils()
         self.launcher_cls = make_launcher
         _memory.take_numpy()
