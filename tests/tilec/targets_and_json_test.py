@@ -86,7 +86,8 @@ class Targets(Case):
         self.assertEqual(len(texts), 1)
 
     def test_what_is_no_target(self):
-        for word, fix in (("91", "did you mean 90? "), ("95", "did you mean 90? "), ("natve", "did you mean native? "), ("75a", "did you mean 75? "), ("nonsense", "")):
+        near = "did you mean 90? "
+        for word, fix in (("91", near), ("95", near), ("natve", "did you mean native? "), ("75a", "did you mean 75? "), ("nonsense", "")):
             done = self.call(TILEC, ADD, "--sm=" + word)
             self.assertEqual(done.returncode, 2)
             self.assertIn(f"error[usage]: --sm={word}: no such target\n", done.stderr)
