@@ -35,17 +35,17 @@ struct CompileOptions {
   bool line_info = false;  // source lines in the machine code
   // The code may take TMA descriptors after the kernel's parameters (Compiled::maps), which a runtime encodes.
   bool descriptors = false;
-  // The code may take arrays for aligned (Compiled::requirements; passes/assume_aligned.h).
+  // The code may take arrays for aligned (Compiled::requirements; passes/canonical/assume_aligned.h).
   bool aligned = false;
-  // Blocks may do the work of several neighbours (Compiled::joined; passes/join_blocks.h). Error: NotFound, if none would.
+  // Blocks may do the work of several neighbours (Compiled::joined; passes/grid/join_blocks.h). Error: NotFound, if none would.
   bool joins_blocks = false;
   // Of blocks that stay what they are, how many a multiprocessor holds; 0: not known. What is gained by joining them depends on it.
   int blocks_alone = 0;
-  // Two hardware blocks may do the parts of one (Compiled::parts; passes/split_products.h). Error: NotFound, if none would.
+  // Two hardware blocks may do the parts of one (Compiled::parts; passes/grid/split_products.h). Error: NotFound, if none would.
   bool parts_blocks = false;
-  // Blocks that walk over tiles may become one for each tile (Compiled::spread; passes/spread_walk.h). Error: NotFound, if none would.
+  // Blocks that walk over tiles may become one for each tile (Compiled::spread; passes/grid/spread_walk.h). Error: NotFound, if none would.
   bool spreads = false;
-  // Iterations of a product may do the work of several along K (Compiled::joins_rounds; passes/split_rounds.h).
+  // Iterations of a product may do the work of several along K (Compiled::joins_rounds; passes/pipeline/split_rounds.h).
   bool joins_rounds = false;
   // Whether BuildImages makes images that do, and for which grids of fitting sizes.
   Joining joining = Joining::kWhereFaster;

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "absl/strings/string_view.h"
-#include "codegen/plan/candidate.h"
+#include "codegen/plan/resources/candidate.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"

@@ -1,4 +1,4 @@
-// Blocks of tensors, as descriptors are in tile code, become accesses through views (codegen/passes/raise_views.h): what the host and the
+// Blocks of tensors, as descriptors are in tile code, become accesses through views (codegen/passes/canonical/raise_views.h): what the host and the
 // code do for them.
 #include <memory>
 #include <string>

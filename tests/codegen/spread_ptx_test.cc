@@ -1,4 +1,4 @@
-// Blocks that walk over tiles, in an image in which each tile has a block (codegen/passes/spread_walk.h): when, and for which launches.
+// Blocks that walk over tiles, in an image in which each tile has a block (codegen/passes/grid/spread_walk.h): when, and for which launches.
 #include <cstdint>
 #include <map>
 #include <string>

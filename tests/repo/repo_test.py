@@ -184,7 +184,7 @@ NOT_HERE = {"dlpack.h", "k.py", "vector_add.h", "vector-add.h", "caller.cc", "ad
 
 
 def comments_name_files_that_exist(files):
-    """C++ comments name files by a part of their path, from the end: `staging.h`, `plan/staging.h`."""
+    """C++ comments name files by a part of their path, from the end: `staging.h`, `plan/staging/staging.h`."""
     ends = {"/".join(name.split("/")[i:]) for name, _ in files for i in range(name.count("/") + 1)}
     for name, lines in files:
         if pathlib.Path(name).suffix not in {".h", ".cc", ".def"}:

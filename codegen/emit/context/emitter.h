@@ -1,4 +1,4 @@
-// Turns one kernel whose tiles have layouts (codegen/passes/assign_layouts.h) into LLVM IR for one GPU thread.
+// Turns one kernel whose tiles have layouts (codegen/passes/layouts/assign_layouts.h) into LLVM IR for one GPU thread.
 //
 // A tile is, in each thread, a list of registers: register r of lane l of warp w holds the element that the tile's layout
 // names. A scalar is a tile with one register that all threads hold alike; control flow follows scalars only, so all

@@ -2,9 +2,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/plan/next_copy.h"
-#include "codegen/plan/staging.h"
-#include "codegen/plan/tensor_maps.h"
+#include "codegen/plan/staging/next_copy.h"
+#include "codegen/plan/staging/staging.h"
+#include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 

@@ -1,4 +1,4 @@
-// A load whose tile was copied to shared memory an iteration ago (codegen/plan/next_copy.h).
+// A load whose tile was copied to shared memory an iteration ago (codegen/plan/staging/next_copy.h).
 #ifndef TILE_CODEGEN_EMIT_LOWER_COPIED_LOAD_H_
 #define TILE_CODEGEN_EMIT_LOWER_COPIED_LOAD_H_
 

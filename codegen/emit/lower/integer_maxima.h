@@ -1,4 +1,4 @@
-// Greatest numbers of rows as greatest integers (codegen/plan/carried_maximum.h).
+// Greatest numbers of rows as greatest integers (codegen/plan/mma/carried_maximum.h).
 #ifndef TILE_CODEGEN_EMIT_LOWER_INTEGER_MAXIMA_H_
 #define TILE_CODEGEN_EMIT_LOWER_INTEGER_MAXIMA_H_
 

@@ -1,4 +1,4 @@
-// Left operands of products by wgmma that a loop does not change: words of their fragments, which stay in registers (codegen/plan/kept_lhs.h).
+// Left operands of products by wgmma that a loop does not change: words of their fragments, which stay in registers (codegen/plan/mma/kept_lhs.h).
 #ifndef TILE_CODEGEN_EMIT_LOWER_KEPT_LHS_H_
 #define TILE_CODEGEN_EMIT_LOWER_KEPT_LHS_H_
 

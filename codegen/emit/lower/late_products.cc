@@ -12,7 +12,7 @@
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
-#include "codegen/plan/late_products.h"
+#include "codegen/plan/mma/late_products.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"

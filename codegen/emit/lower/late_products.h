@@ -1,4 +1,4 @@
-// The products of a loop that are done an iteration late (codegen/plan/late_products.h).
+// The products of a loop that are done an iteration late (codegen/plan/mma/late_products.h).
 //
 //   LateProducts late(e, loop);              // behind the loop's CopyRing
 //   from = late.Begin(runs, head, exit);     // ends the block before the loop: from there the body is entered

@@ -1,4 +1,4 @@
-// Matrix products, as passes/choose_mma.h decided: by wgmma, by mma.sync, or multiplied out with fma.
+// Matrix products, as passes/mma/choose_mma.h decided: by wgmma, by mma.sync, or multiplied out with fma.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -15,8 +15,8 @@
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
-#include "codegen/plan/kept_lhs.h"
-#include "codegen/plan/running_products.h"
+#include "codegen/plan/mma/kept_lhs.h"
+#include "codegen/plan/mma/running_products.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 

@@ -13,8 +13,8 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/lower/integer_maxima.h"
-#include "codegen/plan/carried_maximum.h"
 #include "codegen/plan/fold_layout.h"
+#include "codegen/plan/mma/carried_maximum.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 

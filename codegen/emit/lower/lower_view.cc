@@ -9,7 +9,7 @@
 #include "codegen/emit/lower/copied_load.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/tma.h"
-#include "codegen/plan/shared_use.h"
+#include "codegen/plan/resources/shared_use.h"
 #include "codegen/target/decisions.h"
 #include "ir/float.h"
 #include "ir/op_views.h"

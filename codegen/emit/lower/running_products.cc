@@ -6,7 +6,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
-#include "codegen/plan/running_products.h"
+#include "codegen/plan/mma/running_products.h"
 #include "codegen/target/decisions.h"
 
 namespace tile::codegen {

@@ -1,4 +1,4 @@
-// The products of a loop that are waited for where their results are read (codegen/plan/running_products.h).
+// The products of a loop that are waited for where their results are read (codegen/plan/mma/running_products.h).
 //
 //   RunningProducts running(e, loop);   // where the body begins
 //   running.Before(op);                 // before each operation of the body: waits for the products of which it takes results

@@ -2,7 +2,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "codegen/emit/context/convert.h"
-#include "codegen/plan/row_factors.h"
+#include "codegen/plan/mma/row_factors.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace tile::codegen {

@@ -1,4 +1,4 @@
-// Multiplications that a warp leaves out where all of its factors are one (codegen/plan/row_factors.h).
+// Multiplications that a warp leaves out where all of its factors are one (codegen/plan/mma/row_factors.h).
 #ifndef TILE_CODEGEN_EMIT_LOWER_SKIP_ONES_H_
 #define TILE_CODEGEN_EMIT_LOWER_SKIP_ONES_H_
 

@@ -9,7 +9,7 @@
 // There is one barrier in an iteration: after it the copies of all threads for this iteration have arrived, and nobody reads the
 // stage of the iteration before, which is filled next. A product by wgmma that nobody waits for within its iteration still reads that
 // stage then: it runs until the next one has begun, so that the tensor cores always have one. So the stage is filled behind that,
-// behind a second barrier. Where several products run so (plan/running_products.h), the stage is kept for another iteration instead, of which
+// behind a second barrier. Where several products run so (plan/mma/running_products.h), the stage is kept for another iteration instead, of which
 // there is one less on its way then. The copies of an iteration are one group of cp.async, empty after the last
 // one, so that the number of groups to wait for is always the same. A conversion that the product needs (StagedTile::rounded) is done
 // by mma.sync's reads if elements have 32 bits; else each thread converts in place what it copied itself, before that barrier. Vectors
@@ -20,7 +20,7 @@
 // take it, too. Only what threads stored themselves needs a fence before. ptxas makes MEMBAR.ALL.CTA of that fence, which seems to
 // wait for the copies of later iterations, too.
 //
-// In a ring of pieces (plan/copy_pieces.h) products advance, piece by piece, as a round does in another ring: a barrier, behind which the
+// In a ring of pieces (plan/mma/copy_pieces.h) products advance, piece by piece, as a round does in another ring: a barrier, behind which the
 // piece has arrived and nobody reads the one before, whose place is filled next.
 //
 // If the loads have TMA descriptors, one thread starts the copies, and there is neither a barrier nor a group: every warp waits for the
@@ -38,7 +38,7 @@
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/pipeline/tma_stages.h"
 #include "codegen/emit/pipeline/wide_places.h"
-#include "codegen/plan/staging.h"
+#include "codegen/plan/staging/staging.h"
 
 namespace tile::codegen {
 
@@ -52,7 +52,7 @@ class CopyRing {
   void AdvancePiece();
   // What read it has ended.
   void ReleasePiece();
-  // With late products (plan/late_products.h), before Advance: the stage of the next iteration is full.
+  // With late products (plan/mma/late_products.h), before Advance: the stage of the next iteration is full.
   void AwaitNext();
   // What products by wgmma call when they have begun: starting copies takes many instructions, beside which they run.
   void FetchMeanwhile();
@@ -79,7 +79,7 @@ class CopyRing {
   // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
   // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
-  // Words of its fragments, by their number, that stay in registers (codegen/plan/kept_lhs.h).
+  // Words of its fragments, by their number, that stay in registers (codegen/plan/mma/kept_lhs.h).
   using Words = absl::flat_hash_map<int, llvm::Value*>;
   void KeepLhs(const ir::Op& mma, Words words) { kept_lhs_[&mma] = std::move(words); }
   Words KeptLhsOf(const ir::Op& mma) const;
@@ -88,7 +88,7 @@ class CopyRing {
   void EndRound();
   // Behind the last iteration, with what the loop carries: waits for the product that still runs.
   void Drain(std::vector<Registers>* carried);
-  // Products of the iteration before, which kept its stage (plan/running_products.h), have ended.
+  // Products of the iteration before, which kept its stage (plan/mma/running_products.h), have ended.
   void ReleaseKept();
   // The stage of the iteration before, or of this one, is free, which late products have read.
   void ReleaseLate(llvm::Value* if_true, bool before);

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/pipeline/ring.h"
-#include "codegen/plan/tensor_map.h"
-#include "codegen/plan/tensor_maps.h"
+#include "codegen/plan/tma/tensor_map.h"
+#include "codegen/plan/tma/tensor_maps.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {

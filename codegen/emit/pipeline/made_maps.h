@@ -1,4 +1,4 @@
-// TMA descriptors that the kernel makes itself (plan/made_map.h), in front of the loop whose loads use them.
+// TMA descriptors that the kernel makes itself (plan/tma/made_map.h), in front of the loop whose loads use them.
 //
 //   MadeMaps maps(e, copy);     // at first
 //   …                           // a barrier at the entry
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "codegen/emit/context/emitter.h"
-#include "codegen/plan/made_map.h"
-#include "codegen/plan/staging.h"
+#include "codegen/plan/staging/staging.h"
+#include "codegen/plan/tma/made_map.h"
 
 namespace tile::codegen {
 

@@ -18,8 +18,8 @@
 
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/context/fragment_source.h"
-#include "codegen/plan/staging.h"
-#include "codegen/plan/wgmma_plan.h"
+#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/staging/staging.h"
 
 namespace tile::codegen {
 

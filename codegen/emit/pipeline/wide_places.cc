@@ -5,7 +5,7 @@
 
 #include "codegen/emit/context/convert.h"
 #include "codegen/layout/algebra.h"
-#include "codegen/plan/wide_places.h"
+#include "codegen/plan/staging/wide_places.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {

@@ -1,4 +1,4 @@
-// Threads widen what TMA has brought to a stage, into places from which wgmma reads it (codegen/plan/wide_places.h).
+// Threads widen what TMA has brought to a stage, into places from which wgmma reads it (codegen/plan/staging/wide_places.h).
 //
 //   WidePlaces wide(e, stage, memory);      // before the loop
 //   wide.Turn();                            // an iteration begins: the next place is its own
@@ -19,7 +19,7 @@
 
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/pipeline/tma_stages.h"
-#include "codegen/plan/staging.h"
+#include "codegen/plan/staging/staging.h"
 
 namespace tile::codegen {
 
