@@ -81,7 +81,10 @@ class Joiner {
   static bool Feeds(const Op& op, const absl::flat_hash_set<const Op*>& users) {
     for (int i = 0; i < op.num_results(); ++i) {
       for (const ir::Use* use = op.result(i)->uses(); use != nullptr; use = use->next) {
-        if (users.contains(use->owner)) return true;
+        // Bodies of reductions use values of around them, too.
+        const Op* user = use->owner;
+        while (user != nullptr && !users.contains(user)) user = user->block()->parent();
+        if (user != nullptr) return true;
       }
     }
     return false;
