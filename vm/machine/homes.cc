@@ -195,13 +195,14 @@ const Allocation* HomeOfBase(BlockState& b, int set, uintptr_t base) {
   return one ? HomeAt(b, origins.front()).own : nullptr;
 }
 
-std::vector<const Allocation*> HomesOf(const BlockState& b, int set) {
-  std::vector<const Allocation*> all;
+std::vector<Around> HomesOf(const BlockState& b, int set) {
+  std::vector<Around> all;
   for (const int origin : SetAt(b, set)) {
     if (IsUnknown(b, origin)) return {};
     AnyOf(b, origin, [&](const Allocation& a) {
-      const Allocation* whole = HomeAt(b, origin).memory != nullptr ? HomeAt(b, origin).memory : &a;
-      if (std::find(all.begin(), all.end(), whole) == all.end()) all.push_back(whole);
+      const auto is_this = [&a](const Around& other) { return other.array == &a; };
+      const Allocation* memory = HomeAt(b, origin).memory;
+      if (std::none_of(all.begin(), all.end(), is_this)) all.push_back({memory != nullptr ? memory : &a, &a});
       return false;
     });
   }
