@@ -242,10 +242,8 @@ class Search {
   }
 
   Element OfGlobal(const Op& op) const {
-    for (const Code::GlobalMemory& g : b_.code->globals) {
-      if (g.global->name == ir::GetGlobalOp(op).name()) return {reinterpret_cast<uint64_t>(g.data)};
-    }
-    return {};
+    const Code::GlobalMemory* memory = b_.code->FindGlobal(b_.code->module->FindGlobal(ir::GetGlobalOp(op).name()));
+    return memory == nullptr ? Element{} : Element{reinterpret_cast<uint64_t>(memory->data)};
   }
 
   // A size or stride of a tensor view; operands hold those that the type leaves open.

@@ -48,6 +48,16 @@ void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::stri
 
 }  // namespace
 
+void Code::AddGlobal(GlobalMemory memory) {
+  global_numbers.try_emplace(memory.global, globals.size());
+  globals.push_back(memory);
+}
+
+const Code::GlobalMemory* Code::FindGlobal(const ir::Global* global) const {
+  const auto it = global_numbers.find(global);
+  return it == global_numbers.end() ? nullptr : &globals[it->second];
+}
+
 Code::~Code() {
   for (const GlobalMemory& g : globals) std::free(g.data);
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ir/arena.h"
@@ -210,6 +211,9 @@ struct Code {
     uint64_t bytes;
   };
   std::vector<GlobalMemory> globals;
+  absl::flat_hash_map<const ir::Global*, size_t> global_numbers;  // in `globals`
+  void AddGlobal(GlobalMemory memory);
+  const GlobalMemory* FindGlobal(const ir::Global* global) const;  // null: none of the module
   ~Code();
 };
 

@@ -100,12 +100,10 @@ Home HomeOfParameter(LaunchState* state, int param) {
 }
 
 Home HomeOfGlobal(const LaunchState& state, const ir::Global* global) {
-  for (const Code::GlobalMemory& g : state.code->globals) {
-    if (g.global != global) continue;
-    const Allocation* a = MemoryAt(state.memory, reinterpret_cast<uintptr_t>(g.data));
-    return {a, a};
-  }
-  return {};
+  const Code::GlobalMemory* memory = state.code->FindGlobal(global);
+  if (memory == nullptr) return {};
+  const Allocation* a = MemoryAt(state.memory, reinterpret_cast<uintptr_t>(memory->data));
+  return {a, a};
 }
 
 bool LeadsAnywhere(const BlockState& b, int set) { return set == kAnywhere || b.launch->launch->any_array; }
