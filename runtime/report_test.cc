@@ -59,7 +59,9 @@ TEST(Report, BlocksOfOneReport) {
     other.block[0] = x;
     EXPECT_TRUE(r.SaysSame(other));
     r.AddBlock(other.block);
-    if (x == 2) EXPECT_EQ(r.ToString(), text("(2, 0, 0), at assert, and in block (4, 0, 0)"));
+    if (x == 2) {
+      EXPECT_EQ(r.ToString(), text("(2, 0, 0), at assert, and in block (4, 0, 0)"));
+    }
   }
   EXPECT_EQ(r.ToString(), text("(2, 0, 0), at assert, and in 3 other blocks: first (3, 0, 0), last (9, 0, 0)"));
   other.message = "another";

@@ -438,25 +438,28 @@ TEST_F(Provenance, NamesAWrapOfWhatAViewLoaded) {
   %e = offset %table, %six : tile<ptr<i64>>, tile<i32> -> tile<ptr<i64>>
   %f1 = store_ptr_tko weak %e, %large token=%f0
 )";
-  const std::string tables[] = {
-      R"(  %w = make_partition_view %ft : partition_view<tile=(4), tensor_view<8xi64, strides=[1]>>
+  const std::pair<const char*, const char*> tables[] = {
+      {"element [2] of the tile reads",
+       R"(  %w = make_partition_view %ft : partition_view<tile=(4), tensor_view<8xi64, strides=[1]>>
   %rows, %got = load_view_tko weak %w[1] token=%f1 -> tile<4xi64>, token
-)",
-      R"(  %dt = make_tensor_view %table, shape = [%six], strides = [%i] : tensor_view<?xi64, strides=[?]>
+)"},
+      {"element [3] of the tile reads", R"(  %four = constant <i32: 4> : tile<i32>
+  %dt = make_tensor_view %table, shape = [%four], strides = [%i] : tensor_view<?xi64, strides=[?]>
   %w = make_strided_view %dt : strided_view<tile=(4), traversal_strides=[1], tensor_view<?xi64, strides=[?]>>
-  %rows, %got = load_view_tko weak %w[1] token=%f1 -> tile<4xi64>, token
-)",
-      R"(  %nt = make_tensor_view %table, shape = [8, 1], strides = [1, 8] : tensor_view<8x1xi64, strides=[1,8]>
+  %rows, %got = load_view_tko weak %w[0] token=%f1 -> tile<4xi64>, token
+)"},
+      {"element [2] of the tile reads",
+       R"(  %nt = make_tensor_view %table, shape = [8, 1], strides = [1, 8] : tensor_view<8x1xi64, strides=[1,8]>
   %w = make_gather_scatter_view %nt : gather_scatter_view<tile=(4x1), tensor_view<8x1xi64, strides=[1,8]>, sparse_dim=0>
   %k = iota : tile<4xi32>
   %k2 = addi %k, 4 : tile<4xi32>
   %column, %got = load_view_tko weak %w[%k2, 0] token=%f1 -> tile<4x1xi64>, token
   %rows = reshape %column : tile<4x1xi64> -> tile<4xi64>
-)"};
-  for (const std::string& table : tables) {
+)"}};
+  for (const auto& [element, table] : tables) {
     for (const CheckLevel level : {CheckLevel::kBounds, CheckLevel::kFull}) {
       launch_.check = level;
-      EXPECT_SAYS(Run(fill + table + kPlaces, 2, 40000), "element [2] of the tile reads", "of `x` (f32[64], 256 bytes)",
+      EXPECT_SAYS(Run(fill + table + kPlaces, 2, 40000), element, "of `x` (f32[64], 256 bytes)",
                   "; 70000 * 40000 at k.tile:", " does not fit i32 and becomes -1494967296");
     }
   }

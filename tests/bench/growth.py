@@ -3,7 +3,7 @@
     growth.py --tilevm=bazel-bin/tools/tilevm/tilevm --tilec=bazel-bin/tools/tilec/tilec [--n=2000] [--kinds=fors,loads] [--steps=tilec]
     growth.py --print=fors --n=2000             # one of the modules
 
-A line for each kind has seconds of N and of 4 N, and the exponent by which they grow (1: linear, 2: quadratic), for verify, run, run
+A line for each kind has seconds of N (of what one operation has, at most 16,000) and of 4 N, and the exponent by which they grow (1: linear, 2: quadratic), for verify, run, run
 --check=full, and tilec to PTX. What an empty module takes is subtracted; below 0.1 s there is no exponent. The exit code is 1 if one
 is above --limit, or a step fails or takes longer than --seconds.
 """
@@ -112,7 +112,7 @@ KINDS = {
                                 "    continue ", ", ".join(f"%a{i}" for i in range(n)), "\n  }\n  store_ptr_tko weak %q, %r0\n"),
     "carried_by_loop": lambda n: kernel("  %v, %t = load_ptr_tko weak %q\n  ", ", ".join(f"%r{i}" for i in range(n)), " = loop iter_values(",
                                         ", ".join(f"%k{i} = %v" for i in range(n)), ") : ", ", ".join(["tile<i32>"] * n), " -> ",
-                                        ", ".join(["tile<i32>"] * n), " {\n", lines(n, lambda i: f"    %a{i} = addi %k{i}, %k{(i + 1) % n}\n"),
+                                        ", ".join(["tile<i32>"] * n), " {\n", lines(n, lambda i: f"    %a{i} = addi %k{(i + 1) % n}, 1\n"),
                                         "    %c = cmpi less_than %a0, 9 signed\n    if %c {\n      continue ",
                                         ", ".join(f"%a{i}" for i in range(n)), "\n    }\n    break ", ", ".join(f"%k{i}" for i in range(n)),
                                         "\n  }\n  store_ptr_tko weak %q, %r0\n"),
@@ -145,6 +145,8 @@ KINDS = {
 }
 # tilec makes PTX of one kernel; what is printed is told line by line.
 LEFT_OUT = {("kernels", "tilec"), ("prints", "run"), ("prints", "full")}
+# An operation has at most 65,535 results; reduce as many operands.
+MOST = {"carried": 16000, "carried_by_loop": 16000, "results_of_if": 16000, "operands_of_reduce": 16000}
 DATA = ["zeros:f32[4096]", "zeros:i32[4096]"]
 
 
@@ -179,14 +181,15 @@ def measure(options, kind, folder):
     """By step: seconds of n and 4 n, and the exponent."""
     times = {}
     modules = {}
-    for n in (0, options.n, 4 * options.n):
+    most = min(options.n, MOST.get(kind, options.n))
+    for n in (0, most, 4 * most):
         modules[n] = os.path.join(folder, f"{kind}{n}.tile")
         with open(modules[n], "w", encoding="utf-8") as file:
             file.write(KINDS[kind](n) if n > 0 else kernel())
     for step in commands(options, ""):
         if (kind, step) in LEFT_OUT:
             continue
-        row = [seconds_of(commands(options, modules[n], kind)[step], options.seconds) for n in (0, options.n, 4 * options.n)]
+        row = [seconds_of(commands(options, modules[n], kind)[step], options.seconds) for n in (0, most, 4 * most)]
         if None in row:
             times[step] = (None, None, math.inf)
             continue
