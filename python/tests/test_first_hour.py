@@ -49,6 +49,20 @@ def test_a_trap_shows_its_line(tmp_path, monkeypatch):
         assert len(own_frames(e.value)) <= 1
 
 
+def test_a_mistake_of_several_blocks_is_told_once():
+    text = """entry @claim() interface { grid 6 } {
+  %x, %y, %z = get_tile_block_id
+  %ok = cmpi equal %x, 0, signed : tile<i32> -> tile<i1>
+  assert %ok, "no more than one block"
+  return
+}
+"""
+    with pytest.raises(tilevm.TrapError) as e:
+        tilevm.loads(text, "claim.tile")["claim"]()
+    assert (e.value.kernel, e.value.block, e.value.op) == ("claim", (1, 0, 0), "assert")
+    assert str(e.value).count("error[") == 1 and "and in 4 other blocks: first (2, 0, 0), last (5, 0, 0)" in str(e.value)
+
+
 def test_only_sources_are_shown(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text(OUTSIDE)

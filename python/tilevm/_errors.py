@@ -188,7 +188,7 @@ class TrapError(Error):
         rest = "\n".join(note for note in self.notes if note.startswith("  in kernel "))
         kernel = re.search(r"in kernel `([^`]*)`", rest)
         block = re.search(r"block \((\d+), (\d+), (\d+)\)", rest)
-        op = re.search(r", at (\S+)", rest)
+        op = re.search(r", at ([^\s,]+)", rest)
         place = re.search(r"`([^`]+)`\[([\d, ]+)\]", self.message)  # of two accesses that nothing orders
         array = place or re.search(r"(?:of|over|constant|pointer:) `([^`]+)`", self.message)
         index = re.search(r"at index (-?\d+)|element \[([\d, ]+)\] of the [^`]*tensor|index (-?\d+) of dimension", self.message)

@@ -101,12 +101,10 @@ Home HomeOfParameter(LaunchState* state, int param) {
 }
 
 Home HomeOfGlobal(const LaunchState& state, const ir::Global* global) {
-  for (const Code::GlobalMemory& g : state.code->globals) {
-    if (g.global != global) continue;
-    const Allocation* a = MemoryAt(state.memory, reinterpret_cast<uintptr_t>(g.data));
-    return {a, a};
-  }
-  return {};
+  const Code::GlobalMemory* memory = state.code->FindGlobal(global);
+  if (memory == nullptr) return {};
+  const Allocation* a = MemoryAt(state.memory, reinterpret_cast<uintptr_t>(memory->data));
+  return {a, a};
 }
 
 bool LeadsAnywhere(const BlockState& b, int set) { return set == kAnywhere || b.launch->launch->any_array; }
@@ -198,13 +196,14 @@ const Allocation* HomeOfBase(BlockState& b, int set, uintptr_t base) {
   return FindHome(b, set, base, 1);
 }
 
-std::vector<const Allocation*> HomesOf(const BlockState& b, int set) {
-  std::vector<const Allocation*> all;
+std::vector<Around> HomesOf(const BlockState& b, int set) {
+  std::vector<Around> all;
   for (const int origin : SetAt(b, set)) {
     if (IsUnknown(b, origin)) return {};
     AnyOf(b, origin, [&](const Allocation& a) {
-      const Allocation* whole = HomeAt(b, origin).memory != nullptr ? HomeAt(b, origin).memory : &a;
-      if (std::find(all.begin(), all.end(), whole) == all.end()) all.push_back(whole);
+      const auto is_this = [&a](const Around& other) { return other.array == &a; };
+      const Allocation* memory = HomeAt(b, origin).memory;
+      if (std::none_of(all.begin(), all.end(), is_this)) all.push_back({memory != nullptr ? memory : &a, &a});
       return false;
     });
   }

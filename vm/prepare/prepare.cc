@@ -28,11 +28,8 @@ int64_t RoundUp(int64_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
 }  // namespace
 
 uint8_t* Preparer::global(absl::string_view name) {
-  if (globals_.empty()) {
-    for (const Code::GlobalMemory& g : code_->globals) globals_.emplace(g.global->name, g.data);
-  }
-  const auto it = globals_.find(name);
-  return it == globals_.end() ? nullptr : it->second;
+  const Code::GlobalMemory* memory = code_->FindGlobal(code_->module->FindGlobal(name));
+  return memory == nullptr ? nullptr : memory->data;
 }
 
 void Preparer::Refuse(const Op& op, absl::string_view why) {
