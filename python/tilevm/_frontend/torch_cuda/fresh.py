@@ -60,6 +60,7 @@ class Fresh:
     """A storage with bytes that nobody has written."""
 
     told = False  # that torch uses some of them
+    trials = 0  # that run now
     kernel = argument = ""  # that got it first, as which parameter
 
     def __init__(self, tensor: Any, storage: Any, begin: int, bytes: int, old_bytes: int) -> None:
@@ -146,7 +147,7 @@ def written_at(address: int, bytes: int, argument: str, kernel: str) -> int:
     for told in on_launch:
         told(address, bytes)
     entry = _entry_at(address, bytes)
-    if entry is None:
+    if entry is None or entry.trials > 0:
         return 0
     if not entry.kernel:
         entry.kernel, entry.argument = kernel, argument
@@ -159,12 +160,16 @@ def written_at(address: int, bytes: int, argument: str, kernel: str) -> int:
 
 
 class Marks:
-    """What was written of a storage, to be put back with its bytes."""
+    """What was written of a storage, to be put back with its bytes. Until then nothing is said of it: a search may measure a kernel on
+    tensors that nobody filled, as its results are not used."""
 
     def __init__(self, address: int) -> None:
         self._entry = _entry_at(address, 1)
-        self._before = None if self._entry is None else bytes(self._entry.marks)
+        if self._entry is not None:
+            self._before = bytes(self._entry.marks)
+            self._entry.trials += 1
 
     def put_back(self) -> None:
-        if self._entry is not None and self._before is not None:
+        if self._entry is not None:
             ctypes.memmove(self._entry.written, self._before, len(self._before))
+            self._entry.trials -= 1
