@@ -87,6 +87,19 @@ TEST(Ttir, NamesPythonsLines) {
   EXPECT_EQ(products[1]->loc, 0u);  // leads back to itself
 }
 
+TEST(Ttir, PointersNameTheirAddressSpace) {
+  for (const absl::string_view space : {"", ", 1", ", \"constant\"", ", \"global\""}) {
+    const std::string pointer = absl::StrCat("!tt.ptr<f32", space, ">"), plain = absl::StrCat("<f32", space, ">");
+    Read(absl::StrReplaceAll(
+        Kernel("    %t = tt.splat %p : P -> tensor<4xP>\n    %v = tt.load %t : tensor<4xP>\n"
+               "    %i = tt.ptr_to_int %p : P -> i64\n    %q = tt.int_to_ptr %i : i64 -> P\n"),
+        {{"!tt.ptr<f32>", pointer}, {"tensor<4xP>", absl::StrCat("tensor<4x", pointer, ">")}, {"P", pointer}}));
+    Read(absl::StrReplaceAll(Kernel("    %v = tt.load %p : P\n"), {{"!tt.ptr<f32>", pointer}, {"P", plain}}));
+  }
+  EXPECT_TRUE(absl::StrContains(ErrorOf(absl::StrReplaceAll(Kernel(""), {{"ptr<f32>", "ptr<f32, \"shared\">"}})),
+                                "ttir.unsupported"));
+}
+
 TEST(Ttir, KeepsPromisesOfArguments) {
   const auto m = Read(Kernel(""));
   const std::vector<Op*> assumed = AllOf(*m, Opcode::kAssume);

@@ -191,6 +191,14 @@ def test_tune(run_cutile):
     assert run_cutile(TUNE, "--tune=first") == "4 []\n"
 
 
+def test_tune_with_tensors_that_nobody_filled(run_cutile):
+    search = TUNE.replace('x, z = torch.arange(64.0, device="cuda"), torch.zeros(64, device="cuda")', "x, z = torch.empty(64), torch.empty(64)")
+    search = search[:search.index("assert")]
+    assert run_cutile(search, "--tune=first", "--check=full") == "4 []\n"
+    launch = search + "ct.launch(torch.cuda.current_stream(), (16,), add, (x, x, z, 4))\n"
+    assert "vm.uninitialized" in run_cutile(launch, "--tune=first", "--check=full", status=1)
+
+
 def test_tune_with_a_time_limit(run_cutile):
     assert run_cutile(START + '''
 from cuda.tile.tune import exhaustive_search
