@@ -130,7 +130,8 @@ def write_wheel(path, files, version, tag):
         f"{info}/METADATA": METADATA.format(version=version) + (ROOT / "docs/python.md").read_text(),
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: build_wheel.py\nRoot-Is-Purelib: false\nTag: cp310-abi3-{tag}\n",
         f"{info}/entry_points.txt": "[console_scripts]\ntilevm = tilevm._tools:tilevm\ntilec = tilevm._tools:tilec\n"
-                                   "[triton.backends]\ntilevm = tilevm.triton\n",
+                                   "[triton.backends]\ntilevm = tilevm.triton\n"
+                                   "[pytest11]\ntilevm = tilevm._pytest_plugin\n",
         f"{info}/LICENSE": (ROOT / "LICENSE").read_text(),
     }
     contents = [(name, file.read_bytes(), bool(file.stat().st_mode & stat.S_IXUSR)) for name, file in files]
