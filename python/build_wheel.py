@@ -119,6 +119,8 @@ Summary: Tile kernels on any CPU and on GPUs: cuTile Python's and CUDA Tile C++'
 License: Apache-2.0
 Requires-Python: >=3.10
 Requires-Dist: numpy
+Provides-Extra: lsp
+Requires-Dist: pygls>=2; extra == "lsp"
 Description-Content-Type: text/markdown
 
 """
@@ -130,6 +132,7 @@ def write_wheel(path, files, version, tag):
         f"{info}/METADATA": METADATA.format(version=version) + (ROOT / "docs/python.md").read_text(),
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: build_wheel.py\nRoot-Is-Purelib: false\nTag: cp310-abi3-{tag}\n",
         f"{info}/entry_points.txt": "[console_scripts]\ntilevm = tilevm._tools:tilevm\ntilec = tilevm._tools:tilec\n"
+                                   "tilevm-lsp = tilevm.lsp:main\n"
                                    "[triton.backends]\ntilevm = tilevm.triton\n"
                                    "[pytest11]\ntilevm = tilevm._pytest_plugin\n",
         f"{info}/LICENSE": (ROOT / "LICENSE").read_text(),
