@@ -44,11 +44,21 @@ def compile_extension(prefix, out):
         fail("the extension does not compile; its headers are those of `python3-dev`")
 
 
+def compile_jax_handler(prefix, out):
+    """Into the folder `out`: what XLA calls. It needs no header of XLA (jax_ffi/xla_ffi.h)."""
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall", "-Wextra",
+               "-Wno-missing-field-initializers", f"-I{prefix}/include", *sorted(map(str, HERE.glob("jax_ffi/*.c"))),
+               f"-L{prefix}/lib", "-l:libtilevm.so.1", "-pthread", "-Wl,-rpath,$ORIGIN/_native/lib", "-Wl,--disable-new-dtags", "-Wl,--as-needed",
+               "-s", "-o", str(out / "_jax_ffi.so")]
+    if subprocess.run(command).returncode != 0:
+        fail("the handler for JAX does not compile")
+
+
 def package_files(prefix, work):
     """(path in the wheel, file) of everything but metadata, in order."""
     files = [(f"tilevm/{path.relative_to(HERE / 'tilevm')}", path) for path in sorted((HERE / "tilevm").rglob("*"))
              if path.suffix in (".py", ".pyi", ".typed") or path.name == "py.typed"]
-    files.append(("tilevm/_tilevm.abi3.so", work / "_tilevm.abi3.so"))
+    files += [(f"tilevm/{name}", work / name) for name in ("_tilevm.abi3.so", "_jax_ffi.so")]
     operations = subprocess.run([str(prefix / "bin/tilevm"), "ops", "--json"], capture_output=True, check=True).stdout
     (work / "operations.json").write_bytes(operations)
     files.append(("tilevm/operations.json", work / "operations.json"))
@@ -121,6 +131,8 @@ Requires-Python: >=3.10
 Requires-Dist: numpy
 Provides-Extra: lsp
 Requires-Dist: pygls>=2; extra == "lsp"
+Provides-Extra: jax
+Requires-Dist: jax>=0.10; extra == "jax"
 Description-Content-Type: text/markdown
 
 """
@@ -165,6 +177,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         compile_extension(prefix, work)
+        compile_jax_handler(prefix, work)
         files = package_files(prefix, work)
         check_needed(files)
         version, tag = release(), platform_tag(files)
