@@ -6,7 +6,7 @@
 # What is there is kept. Any number may be started at once: one installs, the others wait for it.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: install.sh DIR" >&2; exit 2; }
-# As in tests/cutile/PINNED.
+# The first three as in tests/cutile/PINNED.
 packages=(cuda-tile==1.7.0 torch==2.15.0 numpy==2.4.6 jax==0.10.2 flatbuffers==25.12.19 pygls==2.1.1)
 root=$(realpath -m "$1")
 venv=$root/venv
