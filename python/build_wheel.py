@@ -44,11 +44,21 @@ def compile_extension(prefix, out):
         fail("the extension does not compile; its headers are those of `python3-dev`")
 
 
+def compile_jax_handler(prefix, out):
+    """Into the folder `out`: what XLA calls. It needs no header of XLA (jax_ffi/xla_ffi.h)."""
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall", "-Wextra",
+               "-Wno-missing-field-initializers", f"-I{prefix}/include", *sorted(map(str, HERE.glob("jax_ffi/*.c"))),
+               f"-L{prefix}/lib", "-l:libtilevm.so.1", "-pthread", "-Wl,-rpath,$ORIGIN/_native/lib", "-Wl,--disable-new-dtags", "-Wl,--as-needed",
+               "-s", "-o", str(out / "_jax_ffi.so")]
+    if subprocess.run(command).returncode != 0:
+        fail("the handler for JAX does not compile")
+
+
 def package_files(prefix, work):
     """(path in the wheel, file) of everything but metadata, in order."""
     files = [(f"tilevm/{path.relative_to(HERE / 'tilevm')}", path) for path in sorted((HERE / "tilevm").rglob("*"))
              if path.suffix in (".py", ".pyi", ".typed") or path.name == "py.typed"]
-    files.append(("tilevm/_tilevm.abi3.so", work / "_tilevm.abi3.so"))
+    files += [(f"tilevm/{name}", work / name) for name in ("_tilevm.abi3.so", "_jax_ffi.so")]
     operations = subprocess.run([str(prefix / "bin/tilevm"), "ops", "--json"], capture_output=True, check=True).stdout
     (work / "operations.json").write_bytes(operations)
     files.append(("tilevm/operations.json", work / "operations.json"))
@@ -119,6 +129,10 @@ Summary: Tile kernels on any CPU and on GPUs: cuTile Python's and CUDA Tile C++'
 License: Apache-2.0
 Requires-Python: >=3.10
 Requires-Dist: numpy
+Provides-Extra: lsp
+Requires-Dist: pygls>=2; extra == "lsp"
+Provides-Extra: jax
+Requires-Dist: jax>=0.10; extra == "jax"
 Description-Content-Type: text/markdown
 
 """
@@ -130,7 +144,9 @@ def write_wheel(path, files, version, tag):
         f"{info}/METADATA": METADATA.format(version=version) + (ROOT / "docs/python.md").read_text(),
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: build_wheel.py\nRoot-Is-Purelib: false\nTag: cp310-abi3-{tag}\n",
         f"{info}/entry_points.txt": "[console_scripts]\ntilevm = tilevm._tools:tilevm\ntilec = tilevm._tools:tilec\n"
-                                   "[triton.backends]\ntilevm = tilevm.triton\n",
+                                   "tilevm-lsp = tilevm.lsp:main\n"
+                                   "[triton.backends]\ntilevm = tilevm.triton\n"
+                                   "[pytest11]\ntilevm = tilevm._pytest_plugin\n",
         f"{info}/LICENSE": (ROOT / "LICENSE").read_text(),
     }
     contents = [(name, file.read_bytes(), bool(file.stat().st_mode & stat.S_IXUSR)) for name, file in files]
@@ -161,6 +177,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         compile_extension(prefix, work)
+        compile_jax_handler(prefix, work)
         files = package_files(prefix, work)
         check_needed(files)
         version, tag = release(), platform_tag(files)

@@ -29,24 +29,15 @@ int64_t DivisorOf(const Value* v, int depth) {
   const Op* op = v->def();
   if (op == nullptr) return DivisorOfArgument(v, depth);
   const auto of = [&](int i) { return DivisorOf(op->operand(i), depth + 1); };
-  switch (op->opcode()) {
-    case Opcode::kConstant: {
-      const auto n = IntegerIn(v);
-      return n ? PowerOfTwoIn(static_cast<uint64_t>(*n)) : 1;
-    }
-    case Opcode::kAssume: {
-      const Predicate& p = AssumeOp(*op).predicate();
-      const bool of_all = p.kind == Predicate::Kind::kDivBy && !p.every.has_value();
-      return of_all ? std::max(of(0), PowerOfTwoIn(p.divisor)) : of(0);
-    }
-    case Opcode::kMuli: return std::min(kMost, of(0) * of(1));
-    case Opcode::kAddi:
-    case Opcode::kSubi: return std::min(of(0), of(1));
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kExti: return of(0);
-    default: return 1;
+  if (const auto n = IntegerIn(v)) return PowerOfTwoIn(static_cast<uint64_t>(*n));
+  if (AssumeOp::Is(op)) {
+    const Predicate& p = AssumeOp(*op).predicate();
+    const bool of_all = p.kind == Predicate::Kind::kDivBy && !p.every.has_value();
+    return of_all ? std::max(of(0), PowerOfTwoIn(p.divisor)) : of(0);
   }
+  if (MuliOp::Is(op)) return std::min(kMost, of(0) * of(1));
+  if (AddiOp::Is(op) || SubiOp::Is(op)) return std::min(of(0), of(1));
+  return BroadcastOp::Is(op) || ReshapeOp::Is(op) || ExtiOp::Is(op) ? of(0) : 1;
 }
 
 bool EqualAlong(const Value* v, int dim, int depth) {

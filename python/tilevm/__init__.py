@@ -7,6 +7,8 @@
 
 `load` reads .tbc files, text, NVIDIA's Tile IR bytecode and Triton's TTIR. A `Module` is disassembled, saved, exported, compiled for GPUs; its
 `Kernel`s are called with arrays of NumPy, torch, or whatever speaks DLPack. Failures are `Error`s with code, place and fix.
+
+PYTEST_DONT_REWRITE: this module may be imported before pytest, which would warn that it cannot rewrite a plugin's assertions any more.
 """
 from __future__ import annotations
 

@@ -1,60 +1,67 @@
-"""Shapes of outputs by the launch rule, over ints and torch's symbolic ones: what an operator gives before it runs.
+"""Shapes of outputs by the launch rule, over ints and the symbolic sizes of other libraries: what an operator gives before it runs.
 
-    rule = Rule(kernel)
+    rule = Rule(kernel, Sizes())
     rule.shapes({"x": x}, {"n": 3})        # {"y": (x.shape[0] * 2, 3)}
 
-The library evaluates the same rule when the kernel is launched (docs/text.md, Interface); this is the same for tensors
+The library evaluates the same rule when the kernel is launched (docs/text.md, Interface); this is the same for arrays
 without memory. Addresses and the number of multiprocessors are unknown then, so shapes must not depend on them.
 """
 from __future__ import annotations
 
 import re
 
-import torch
-
-from .._errors import argument_error
+from ._errors import argument_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Mapping, Tuple, Union
+    from typing import Any, Callable, Dict, List, Mapping, Tuple
 
-    from .._interface import Array
-    from .._kernel import Kernel
+    from ._interface import Array
+    from ._kernel import Kernel
 
     # ("constant", 3), ("shape", "x", 0), ("stride", "x", 0), ("scalar", "n"), or an operator and its operands.
     Node = Tuple[Any, ...]
-    Size = Union[int, torch.SymInt]
+    Size = Any  # an int, or what another library has for a size that it does not know yet
 
 _TOKEN = re.compile(r"\s*(-?\d+|[A-Za-z_]\w*|==|[-+*/%<(),.\[\]])")
 _FUNCTIONS = ("ceildiv", "min", "max", "select")
 
 
-def _choose(condition: "Any", a: "Size", b: "Size") -> "Size":
-    if isinstance(condition, bool):
+class Sizes:
+    """What is done with sizes; a library with symbolic ones has its own."""
+
+    def choose(self, condition: "Any", a: "Size", b: "Size") -> "Size":
         return a if condition else b
-    if isinstance(a, int) != isinstance(b, int):  # sym_ite wants both of one kind
-        a, b = a + 0 * b, b + 0 * a
-    size: "Size" = torch.sym_ite(condition, a, b)
-    return size
+
+    def least(self, a: "Size", b: "Size") -> "Size":
+        return min(a, b)
+
+    def greatest(self, a: "Size", b: "Size") -> "Size":
+        return max(a, b)
+
+    def check(self, size: "Size", other: "Size", message: "Callable[[], str]") -> None:
+        """That they are equal. Errors: ArgumentError, or what the library raises."""
+        if size != other:
+            raise argument_error(message())
+
+    def stride(self, array: "Any", dimension: int) -> "Size":
+        """In elements; None: the array is contiguous."""
+        return None
 
 
 _OPERATORS: "Dict[str, Callable[..., Size]]" = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "<": lambda a, b: _choose(a < b, 1, 0),
-    "==": lambda a, b: _choose(a == b, 1, 0),
-    "ceildiv": lambda a, b: -(-a // b),
-    "min": torch.sym_min,
-    "max": torch.sym_max,
-    "select": lambda c, a, b: _choose(c != 0, a, b),
+    "+": lambda sizes, a, b: a + b,
+    "-": lambda sizes, a, b: a - b,
+    "*": lambda sizes, a, b: a * b,
+    "/": lambda sizes, a, b: a // b,
+    "%": lambda sizes, a, b: a % b,
+    "<": lambda sizes, a, b: sizes.choose(a < b, 1, 0),
+    "==": lambda sizes, a, b: sizes.choose(a == b, 1, 0),
+    "ceildiv": lambda sizes, a, b: -(-a // b),
+    "min": lambda sizes, a, b: sizes.least(a, b),
+    "max": lambda sizes, a, b: sizes.greatest(a, b),
+    "select": lambda sizes, c, a, b: sizes.choose(c != 0, a, b),
 }
-
-
-def _same(size: "Size", place: str, other: "Size", other_place: str) -> None:
-    torch._check(size == other, lambda: f"{place} is {size}, but {other_place} is {other}; they must be equal")
 
 
 class _Parser:
@@ -128,7 +135,8 @@ def _parse(text: str, where: str) -> "Node":
 class Rule:
     """The launch rule of a kernel. Errors of making one: ArgumentError for shapes that do not follow from arguments alone."""
 
-    def __init__(self, kernel: "Kernel") -> None:
+    def __init__(self, kernel: "Kernel", sizes: "Sizes") -> None:
+        self.arithmetic = sizes
         self.arrays: "Dict[str, Array]" = {a.name: a for a in kernel.arrays}
         self.taken = [a for a in kernel.arrays if a.direction != "out"]
         self.given = [a for a in kernel.arrays if a.direction == "out"]
@@ -144,8 +152,11 @@ class Rule:
                     raise argument_error(f"nothing in the interface of `{kernel.readable}` gives dimension {i} of its output `{a.name}`",
                                          f"give its size there, as in `out {a.name}: {a.element}[x.shape[0]]`")
 
-    def check(self, tensors: "Mapping[str, torch.Tensor]") -> "Dict[int, Size]":
-        """Sizes against the interface; those that parameters receive. Errors: ArgumentError; RuntimeError of torch for sizes."""
+    def _same(self, size: "Size", place: str, other: "Size", other_place: str) -> None:
+        self.arithmetic.check(size, other, lambda: f"{place} is {size}, but {other_place} is {other}; they must be equal")
+
+    def check(self, tensors: "Mapping[str, Any]") -> "Dict[int, Size]":
+        """Sizes against the interface; those that parameters receive. Errors: ArgumentError; for sizes what Sizes.check raises."""
         known: "Dict[int, Tuple[Size, str]]" = {}
         for a in self.taken:
             shape = tensors[a.name].shape
@@ -154,14 +165,14 @@ class Rule:
             for i, (d, size) in enumerate(zip(a.sizes, shape)):
                 place = f"dimension {i} of `{a.name}`"
                 if "constant" in d:
-                    _same(size, place, d["constant"], "the interface's size")
+                    self._same(size, place, d["constant"], "the interface's size")
                 if "parameter" in d:
                     other = known.setdefault(d["parameter"], (size, place))
                     if other[1] != place:
-                        _same(size, place, *other)
+                        self._same(size, place, *other)
         return {parameter: size for parameter, (size, _) in known.items()}
 
-    def shapes(self, tensors: "Mapping[str, torch.Tensor]", scalars: "Mapping[str, Any]") -> "Dict[str, Tuple[Size, ...]]":
+    def shapes(self, tensors: "Mapping[str, Any]", scalars: "Mapping[str, Any]") -> "Dict[str, Tuple[Size, ...]]":
         """Of the outputs, from the arrays that the kernel takes and the scalars that are given. Errors: those of check."""
         parameters = self.check(tensors)
         found: "Dict[str, Tuple[Size, ...]]" = {}
@@ -176,11 +187,12 @@ class Rule:
             return found[name]
 
         def stride_of(name: str, dimension: int) -> "Size":
-            if name in tensors and not tensors[name].is_contiguous():
-                return tensors[name].stride(dimension)
+            known = self.arithmetic.stride(tensors[name], dimension) if name in tensors else None
+            if known is not None:
+                return known
             step: "Size" = 1
             for size in shape_of(name)[dimension + 1:]:
-                step = step * torch.sym_max(size, 1)
+                step = step * self.arithmetic.greatest(size, 1)
             return step
 
         def value(node: "Node") -> "Size":
@@ -198,6 +210,6 @@ class Rule:
                     return value(self.values[name])
                 size: "Size" = self.defaults[name] if scalars.get(name) is None else scalars[name]
                 return size
-            return _OPERATORS[kind](*map(value, node[1:]))
+            return _OPERATORS[kind](self.arithmetic, *map(value, node[1:]))
 
         return {a.name: shape_of(a.name) for a in self.given}
