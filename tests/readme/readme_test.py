@@ -17,7 +17,7 @@ TILEVM, TILEC = (os.path.abspath(a) for a in (sys.argv[1:3] if len(sys.argv) > 2
 ROOT = os.getcwd()
 
 # What a test cannot do: build and install everything.
-NOT_RUN = {"./install --wheel=dist", "python3 -m venv .venv && . .venv/bin/activate && pip install dist/tilevm-*.whl",
+NOT_RUN = {"./release --out=dist", "python3 -m venv .venv && . .venv/bin/activate && pip install dist/tilevm-*.whl",
            "python -m tilevm.cutile examples/cutile/neighbours.py --wrong", "pytest --tilevm --tilevm-check=full",
            "bazel build //tools/tilec", "./install --prefix=$HOME/tilevm"}
 PAGES = ("README.md", "docs/cli.md")

@@ -296,7 +296,7 @@ def figures_are_drawn(_):
 TOP = {
     ".bazelignore", ".bazelrc", ".ci", ".clang-format", ".clang-tidy", ".git-blame-ignore-revs", ".gitignore", "AGENTS.md", "ARCHITECTURE.md",
     "BUILD.bazel", "CHANGELOG.md", "CONTRIBUTING.md", "GLOSSARY.md", "LICENSE", "README.md", "SECURITY.md", "WORKSPACE", "action.yml", "codegen", "docs",
-    "editors", "examples", "install", "ir", "python", "quickstart", "ruff.toml", "runtime", "schemas", "test", "tests", "third_party", "tools", "vm",
+    "editors", "examples", "install", "ir", "python", "quickstart", "release", "ruff.toml", "runtime", "schemas", "test", "tests", "third_party", "tools", "vm",
 }
 
 

@@ -148,7 +148,7 @@ CODEGEN_COUNTS = {
     "empty inline assembly": (2, 0),
     "files that reserve shared memory": (11, 1),
     "cost models": (4, 1),
-    "lines of files for attention only": (3516, 2000),
+    "lines of files for attention only": (3518, 2000),
 }
 
 
