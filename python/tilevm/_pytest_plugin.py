@@ -39,7 +39,6 @@ def pytest_addoption(parser: "Any") -> None:
         group.addoption(f"--tilevm-{name}", choices=choices, metavar=shown, help=_HELP[name])
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: "Any") -> None:
     """Before any conftest.py imports torch. Errors: pytest.UsageError."""
     options = early_config.known_args_namespace
@@ -62,6 +61,9 @@ def pytest_load_initial_conftests(early_config: "Any") -> None:
     early_config.pluginmanager.register(_Findings(), "tilevm-findings")
 
 
+pytest.hookimpl(tryfirst=True)(pytest_load_initial_conftests)  # a decorator would take its hints away, where pytest has none
+
+
 class _Findings:
     """Gathers what the VM says about kernels, for the summary: each mistake once, with the tests that meet it."""
 
@@ -77,7 +79,6 @@ class _Findings:
         assert isinstance(state, State)
         return f"tilevm: {__version__}, \"cuda\" is this CPU as sm_{state.capability[0]}{state.capability[1]}, check={state.check or 'bounds'}"
 
-    @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: "Any", call: "Any") -> "Iterator[None]":
         excinfo = call.excinfo
         found = _found_in(excinfo.value) if excinfo is not None else []
@@ -89,6 +90,8 @@ class _Findings:
         outcome: "Any" = yield
         if found:
             outcome.get_result().tilevm = found  # plain data: a worker of pytest-xdist sends it
+
+    pytest.hookimpl(hookwrapper=True)(pytest_runtest_makereport)
 
     def pytest_runtest_logreport(self, report: "Any") -> None:
         if report.outcome == "failed":  # not what a test expects to fail
