@@ -44,7 +44,7 @@ struct Schedule {
   // Where a block's work depends on its place along x: the rows of the grid are taken so many blocks at a time (a power of two), and of those the
   // hardware begins with all that have most to do, not with all of one row: the last row would begin with long ones when others end. As many as
   // run at the same time: then they share no less in the L2 than before. 0: row by row.
-  int group = 0;
+  int wave_group = 0;
   // As many hardware blocks as fit walk through the grid; loads of the next tile block overlap the end of one.
   bool persistent = false;
   bool cluster = false;  // two neighbours along that dimension may be a cluster, which shares loads

@@ -248,12 +248,14 @@ Outcome RunWithout(const std::string& left_out, const ir::Module& module, const 
   return out;
 }
 
-struct TestProgram {
+// A kernel of a test with options under which it compiles.
+struct Case {
   std::string file;
-  std::unique_ptr<ir::Module> module;
-  std::unique_ptr<LayoutTable> layouts;
+  std::shared_ptr<const ir::Module> module;
+  const ir::Function* function;
   std::vector<ops::Call> calls;
-  std::vector<CompileOptions> options;
+  CompileOptions options;
+  std::string text;  // of the program with all passes
 };
 
 CompileOptions OptionsFor(int sm) {
@@ -264,26 +266,41 @@ CompileOptions OptionsFor(int sm) {
 }
 
 // The programs of this folder for the options that they name, and the tests of whole programs for two GPUs. Without those that show errors.
-std::vector<TestProgram> Programs() {
-  std::vector<TestProgram> programs;
+std::vector<Case> MakeCases() {
+  static auto& layouts = *new std::vector<std::unique_ptr<LayoutTable>>;
+  std::vector<Case> cases;
   std::vector<std::string> files = PassFiles();
   for (std::string& f : TileFiles("tests/codegen/regressions")) files.push_back(std::move(f));
   for (const std::string& file : files) {
     const std::string text = ReadFile(file);
     const auto variants = ops::ParseOpFile(text);
+    if (!variants.ok()) continue;
     ir::Diagnostics diagnostics;
-    TestProgram p = {file, nullptr, std::make_unique<LayoutTable>(), {}, {}};
-    p.module = ParseGpu(variants.ok() ? variants->front().text : text, file, p.layouts.get(), &diagnostics);
-    if (p.module == nullptr || !variants.ok()) continue;
-    p.calls = variants->front().calls;
-    if (absl::StrContains(file, "tests/passes/")) {
-      p.options.push_back(ReadPassFile(text).options);
-    } else {
-      p.options = {OptionsFor(80), OptionsFor(90)};
+    layouts.push_back(std::make_unique<LayoutTable>());
+    const std::shared_ptr<const ir::Module> module =
+        ParseGpu(variants->front().text, file, layouts.back().get(), &diagnostics);
+    if (module == nullptr) continue;
+    std::vector<CompileOptions> options = {OptionsFor(80), OptionsFor(90)};
+    if (absl::StrContains(file, "tests/passes/")) options = {ReadPassFile(text).options};
+    for (const CompileOptions& o : options) {
+      for (const auto& f : module->functions) {
+        Trace trace;
+        Outcome whole = RunWithout("", *module, *f, o, &trace);
+        if (!whole.status.ok()) continue;
+        cases.push_back({file, module, f.get(), variants->front().calls, o, std::move(whole.text)});
+      }
     }
-    programs.push_back(std::move(p));
   }
-  return programs;
+  return cases;
+}
+
+const std::vector<Case>& Cases() {
+  static const auto& cases = *new std::vector<Case>(MakeCases());
+  return cases;
+}
+
+std::string NameOf(const Case& c) {
+  return absl::StrCat(c.file, " @", c.function->name, " for sm_", c.options.target->sm);
 }
 
 std::vector<std::string> OptionalPasses(bool of_program) {
@@ -306,24 +323,18 @@ class WithoutPass : public testing::TestWithParam<std::string> {};
 TEST_P(WithoutPass, ProgramsStayRight) {
   constexpr int kMostEmitted = 2;
   int changed = 0, emitted = 0;
-  for (const TestProgram& p : Programs()) {
-    for (const CompileOptions& options : p.options) {
-      for (const auto& f : p.module->functions) {
-        SCOPED_TRACE(absl::StrCat(p.file, " @", f->name, " for sm_", options.target->sm));
-        Trace with, without;
-        const Outcome whole = RunWithout("", *p.module, *f, options, &with);
-        if (!whole.status.ok()) continue;
-        Outcome less = RunWithout(GetParam(), *p.module, *f, options, &without);
-        if (less.text == whole.text) continue;
-        ++changed;
-        if (!less.fits) continue;  // Compile tries another way, or refuses tiles that exceed the registers
-        ASSERT_TRUE(less.status.ok()) << less.status;
-        GivesOnVm(*TileCodeOf(*less.compilation->module), f->name, p.calls);
-        if (emitted++ >= kMostEmitted) continue;
-        const absl::Status s = RunMachinePasses(*less.compilation);
-        ASSERT_TRUE(s.ok()) << s;
-      }
-    }
+  for (const Case& c : Cases()) {
+    SCOPED_TRACE(NameOf(c));
+    Trace trace;
+    const Outcome less = RunWithout(GetParam(), *c.module, *c.function, c.options, &trace);
+    if (less.text == c.text) continue;
+    ++changed;
+    if (!less.fits) continue;  // Compile tries another way, or refuses tiles that exceed the registers
+    ASSERT_TRUE(less.status.ok()) << less.status;
+    GivesOnVm(*TileCodeOf(*less.compilation->module), c.function->name, c.calls);
+    if (emitted++ >= kMostEmitted) continue;
+    const absl::Status s = RunMachinePasses(*less.compilation);
+    ASSERT_TRUE(s.ok()) << s;
   }
   EXPECT_GT(changed, 0) << "it changes no program of the tests";
 }
@@ -333,22 +344,18 @@ INSTANTIATE_TEST_SUITE_P(Tile, WithoutPass, testing::ValuesIn(OptionalPasses(tru
 class WithoutMachinePass : public testing::TestWithParam<std::string> {};
 
 TEST_P(WithoutMachinePass, MachineCodeIsMade) {
-  for (const TestProgram& p : Programs()) {
-    for (CompileOptions options : p.options) {
-      for (const auto& f : p.module->functions) {
-        SCOPED_TRACE(absl::StrCat(p.file, " @", f->name, " for sm_", options.target->sm));
-        std::string ptx[2];
-        for (const bool less : {false, true}) {
-          Trace trace;
-          Outcome out = RunWithout(less ? GetParam() : "", *p.module, *f, options, &trace);
-          if (!out.status.ok()) break;
-          const absl::Status s = RunMachinePasses(*out.compilation);
-          ASSERT_TRUE(s.ok()) << s;
-          ptx[less ? 1 : 0] = out.compilation->result.ptx;
-        }
-        if (ptx[0] != ptx[1]) return;  // it does something, and can be left out
-      }
+  for (const Case& c : Cases()) {
+    SCOPED_TRACE(NameOf(c));
+    std::string ptx[2];
+    for (const bool less : {false, true}) {
+      Trace trace;
+      const Outcome out = RunWithout(less ? GetParam() : "", *c.module, *c.function, c.options, &trace);
+      ASSERT_TRUE(out.status.ok()) << out.status;
+      const absl::Status s = RunMachinePasses(*out.compilation);
+      ASSERT_TRUE(s.ok()) << s;
+      ptx[less ? 1 : 0] = out.compilation->result.ptx;
     }
+    if (ptx[0] != ptx[1]) return;  // it does something, and can be left out
   }
   ADD_FAILURE() << "it changes no program of the tests";
 }

@@ -24,7 +24,7 @@ namespace {
 using ir::Op;
 
 // Nothing but the last operation of the loop's body leads on from an iteration, or ends the kernel.
-bool AllIterationsEnd(const Op& loop) {
+bool EndsAfterCopies(const Op& loop) {
   bool all = AllIterationsEnd(loop);
   ir::Walk(loop.region(0), [&](const Op* op) { all = all && !ir::AssertOp::Is(op); });
   return all;
@@ -50,7 +50,7 @@ std::string WhyNotByTma(const Op& copy, bool by_wgmma) {
     if (const absl::Status known = WhyNotMapped(tile, *copy.parent()); !known.ok()) return std::string(known.message());
   }
   // A block must not end before its copies have.
-  if (!AllIterationsEnd(*copy.parent())) return "an iteration may end before its last operation";
+  if (!EndsAfterCopies(*copy.parent())) return "an iteration may end before its last operation";
   return by_wgmma ? "" : "a product that is not done by wgmma reads it";
 }
 
