@@ -63,7 +63,7 @@ class LoopLoads {
   std::string WhyNot(const ir::Op& load) const;
 
   // Nothing in the body ends the kernel, the loop or an iteration before its end.
-  bool AllRoundsRun() const;
+  bool AllIterationsRun() const;
 
   // Returns the new operation at the front of the body; its results are the operands, in this order.
   ir::Op* Move(GpuOpcode code, absl::Span<const ProductOperand> operands);

@@ -12,8 +12,8 @@ void Decide(ir::Module* module, ir::Function* function, const Schedule& s) {
   Decide<Decision::kStages>(module, kernel, s.stages);
   Decide<Decision::kBlocks>(module, kernel, s.blocks);
   Decide<Decision::kRasterization>(module, kernel, {s.square, s.along});
-  if (s.last_first >= 0) Decide<Decision::kLastFirst>(module, kernel, s.last_first);
-  if (s.group > 0) Decide<Decision::kGroup>(module, kernel, s.group);
+  if (s.longest_first >= 0) Decide<Decision::kLongestFirst>(module, kernel, s.longest_first);
+  if (s.wave_group > 0) Decide<Decision::kWaveGroup>(module, kernel, s.wave_group);
   if (s.piece_bytes > 0) {
     ir::Walk(function->body(), [&](ir::Op* op) {
       if (IsGpuOp(op, GpuOpcode::kCopyAhead)) Decide<Decision::kPieceBytes>(module, op, s.piece_bytes);
@@ -39,8 +39,8 @@ std::optional<Schedule> ScheduleOf(const ir::Function& function) {
     s.square = static_cast<int>((*rasterization)[0]);
     s.along = static_cast<int>((*rasterization)[1]);
   }
-  s.last_first = static_cast<int>(DecisionOf<Decision::kLastFirst>(*kernel).value_or(s.last_first));
-  s.group = static_cast<int>(DecisionOf<Decision::kGroup>(*kernel).value_or(s.group));
+  s.longest_first = static_cast<int>(DecisionOf<Decision::kLongestFirst>(*kernel).value_or(s.longest_first));
+  s.wave_group = static_cast<int>(DecisionOf<Decision::kWaveGroup>(*kernel).value_or(s.wave_group));
   s.tells_blocks = DecisionOf<Decision::kTellsBlocks>(*kernel);
   s.producer = DecisionOf<Decision::kProducer>(*kernel);
   s.kept_by_producer = static_cast<int>(DecisionOf<Decision::kKeptByProducer>(*kernel).value_or(0));

@@ -40,11 +40,11 @@ struct Schedule {
   int square = 0, along = 1;
   // The dimension of the grid whose last tile block the hardware begins with; -1: it begins with the first. Where those behind have more to do
   // (analysis/work_of_blocks.h), and there is no other order.
-  int last_first = -1;
+  int longest_first = -1;
   // Where a block's work depends on its place along x: the rows of the grid are taken so many blocks at a time (a power of two), and of those the
   // hardware begins with all that have most to do, not with all of one row: the last row would begin with long ones when others end. As many as
   // run at the same time: then they share no less in the L2 than before. 0: row by row.
-  int group = 0;
+  int wave_group = 0;
   // As many hardware blocks as fit walk through the grid; loads of the next tile block overlap the end of one.
   bool persistent = false;
   bool cluster = false;  // two neighbours along that dimension may be a cluster, which shares loads
@@ -62,7 +62,7 @@ void Decide(ir::Module* module, ir::Function* function, const Schedule& schedule
 // What was decided; nullopt: nothing yet.
 std::optional<Schedule> ScheduleOf(const ir::Function& function);
 
-// How many tile blocks of the program are one, along x and y of its grid (passes/grid/join_blocks.h).
+// How many tile blocks of the program are one, along x and y of its grid (passes/grid/coarsen_blocks.h).
 std::array<int64_t, 2> JoinedBlocks(const ir::Function& function);
 // How many hardware blocks, side by side along x, do the parts of one of the program (passes/grid/split_products.h).
 int64_t PartsOfBlock(const ir::Function& function);

@@ -91,7 +91,8 @@ TEST(BlockPtx, TmaBeginsAtMultiplesOfSixteenBytes) {
 TEST(BlockPtx, OnlyBlocksOfTensors) {
   const auto raised = [](const std::string& text) {
     int n = 0;
-    for (const std::string& remark : CompileText(text, 90).remarks) n += absl::StrContains(remark, "remark[views]");
+    for (const std::string& remark : CompileText(text, 90).remarks)
+      n += absl::StrContains(remark, "remark[raise-views]");
     return n;
   };
   EXPECT_EQ(raised(Product()), 3);

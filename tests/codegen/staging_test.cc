@@ -9,7 +9,7 @@
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/fragments.h"
 #include "codegen/plan/mma/mma_layout.h"
-#include "codegen/plan/staging/wide_places.h"
+#include "codegen/plan/staging/conversion_buffers.h"
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ir/verify/verify.h"

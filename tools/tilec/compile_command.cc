@@ -50,11 +50,11 @@ struct EmitInfo {
   const char* pass = "";
 };
 constexpr EmitInfo kEmits[] = {
-    {"cubin", Emit::kCubin, ".cubin"},   {"tbc", Emit::kTbc, ".tbc"},
-    {"header", Emit::kHeader, ".h"},     {"ptx", Emit::kPtx, ".ptx"},
-    {"tile", Emit::kStage, "", "slice"}, {"gpu", Emit::kStage, "", "memory"},
-    {"llvm", Emit::kStage, "", "llvm"},  {"llvm-opt", Emit::kStage, "", "llvm-opt"},
-    {"sass", Emit::kSass, ".sass"},      {"explain", Emit::kExplain, ""},
+    {"cubin", Emit::kCubin, ".cubin"},       {"tbc", Emit::kTbc, ".tbc"},
+    {"header", Emit::kHeader, ".h"},         {"ptx", Emit::kPtx, ".ptx"},
+    {"tile", Emit::kStage, "", "slice"},     {"gpu", Emit::kStage, "", "account-memory"},
+    {"llvm", Emit::kStage, "", "emit-llvm"}, {"llvm-opt", Emit::kStage, "", "optimise-llvm"},
+    {"sass", Emit::kSass, ".sass"},          {"explain", Emit::kExplain, ""},
 };
 
 // "/dev/null" and other things that have no extension to tell from.

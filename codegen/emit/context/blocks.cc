@@ -54,8 +54,8 @@ void Blocks::SortByWork() {
   llvm::Value *width = Count(0), *zero_is_zero = b.getFalse();
   llvm::Value* log = b.CreateSub(
       e_.I32(32), b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, b.CreateSub(width, e_.I32(1)), zero_is_zero));
-  llvm::Value* room = b.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat,
-                                              e_.I32(std::countr_zero(static_cast<unsigned>(e_.plan().group))), log);
+  llvm::Value* room = b.CreateBinaryIntrinsic(
+      llvm::Intrinsic::usub_sat, e_.I32(std::countr_zero(static_cast<unsigned>(e_.plan().wave_group))), log);
   llvm::Value* even = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, Count(1), b.getTrue());
   llvm::Value* g = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, even, room);
   llvm::Value* in_group = b.CreateSub(b.CreateShl(e_.I32(1), g), e_.I32(1));
@@ -81,8 +81,8 @@ llvm::Value* Blocks::Id(int dim) {
   e_.AtEntry([&] {
     for (size_t i = 0; i < ids_.size(); ++i) ids_[i] = e_.b().CreateIntrinsic(kIds[i], {});
     if (e_.plan().square > 0) ids_ = Place(ids_[0], ids_[2]);
-    if (e_.plan().group > 0) SortByWork();
-    if (const int last = e_.plan().last_first; last >= 0) {
+    if (e_.plan().wave_group > 0) SortByWork();
+    if (const int last = e_.plan().longest_first; last >= 0) {
       llvm::Value*& id = ids_[static_cast<size_t>(last)];
       id = e_.b().CreateSub(e_.b().CreateSub(Count(last), e_.I32(1)), id);
     }

@@ -113,12 +113,12 @@ class Emitter {
   // --- parameters between those ---
   // Address (i64) of the TMA descriptor of a load or store that has one (Decision::kTensorMap).
   llvm::Value* TensorMap(const ir::Op& access);
-  // Of one that the kernel made itself (Decision::kMakesMap), once it is there: the address, and whether the tensor is empty (i1; null: it is not).
-  struct MadeMapValue {
+  // Of one that the kernel made itself (Decision::kDeviceTensorMap), once it is there: the address, and whether the tensor is empty (i1; null: it is not).
+  struct DeviceTensorMapValue {
     llvm::Value *address = nullptr, *empty = nullptr;
   };
-  void SetMadeMap(const ir::Op& load, MadeMapValue map) { made_maps_[&load] = map; }
-  const MadeMapValue* MadeMapOf(const ir::Op& load) const {
+  void SetDeviceTensorMap(const ir::Op& load, DeviceTensorMapValue map) { made_maps_[&load] = map; }
+  const DeviceTensorMapValue* DeviceTensorMapOf(const ir::Op& load) const {
     const auto it = made_maps_.find(&load);
     return it == made_maps_.end() ? nullptr : &it->second;
   }
@@ -223,7 +223,7 @@ class Emitter {
   std::vector<ir::ImageSite> sites_;
   absl::flat_hash_map<const ir::Value*, Registers> regs_;
   absl::flat_hash_map<const ir::Value*, ViewValue> views_;
-  absl::flat_hash_map<const ir::Op*, MadeMapValue> made_maps_;
+  absl::flat_hash_map<const ir::Op*, DeviceTensorMapValue> made_maps_;
   ControlStack control_;
   Order order_;
   Facts facts_;

@@ -34,7 +34,7 @@ TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& ti
   const ir::OperandRange index = ir::ViewAccessOp(access).index();
   const bool is_signed = DecisionOf<Decision::kSignedIndex>(access);
   const std::vector<int> order = MapOrder(access);
-  const Emitter::MadeMapValue* made = e.MadeMapOf(access);
+  const Emitter::DeviceTensorMapValue* made = e.DeviceTensorMapOf(access);
   TensorPlace place;
   place.origin.resize(order.size());
   for (size_t i = 0; i < order.size(); ++i) {

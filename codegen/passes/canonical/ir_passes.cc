@@ -35,31 +35,31 @@ absl::Status Simplify(Program& p) {
 
 absl::Status HoistInvariants(Program& p) {
   const auto hoist = [](ir::Module* m, ir::Function* f) { return ir::HoistInvariants(m, f, kShare); };
-  if (TakesStep(p, "hoist", hoist)) hoist(p.module.get(), p.function);
+  if (TakesStep(p, "hoist-invariants", hoist)) hoist(p.module.get(), p.function);
   return absl::OkStatus();
 }
 
 absl::Status RaiseLoops(Program& p) {
   const auto raises = [](ir::Module* m, ir::Function* f) { return ir::RaiseLoops(m, f).changed; };
-  if (TakesStep(p, "raise", raises)) {
+  if (TakesStep(p, "raise-loops", raises)) {
     for (const ir::StaysLoop& stays : ir::RaiseLoops(p.module.get(), p.function).stay) {
       if (!p.trace().on_remark) continue;
       p.trace().on_remark(absl::StrCat(p.module->Where(stays.loop->loc, stays.loop->pos),
-                                       ": remark[raise]: this loop is not counted: ", stays.why));
+                                       ": remark[raise-loops]: this loop is not counted: ", stays.why));
     }
   }
-  if (TakesStep(p, "counters", ir::ComputeCounters)) ir::ComputeCounters(p.module.get(), p.function);
+  if (TakesStep(p, "compute-counters", ir::ComputeCounters)) ir::ComputeCounters(p.module.get(), p.function);
   return absl::OkStatus();
 }
 
 absl::Status ShareCommon(Program& p) {
   const auto share = [](ir::Module*, ir::Function* f) { return ir::ShareCommon(f, kShare); };
-  if (TakesStep(p, "share", share)) share(p.module.get(), p.function);
+  if (TakesStep(p, "share-common", share)) share(p.module.get(), p.function);
   return absl::OkStatus();
 }
 
 absl::Status RemoveUnused(Program& p) {
-  if (TakesStep(p, "unused", ir::RemoveUnused)) ir::RemoveUnused(p.module.get(), p.function);
+  if (TakesStep(p, "remove-unused", ir::RemoveUnused)) ir::RemoveUnused(p.module.get(), p.function);
   return absl::OkStatus();
 }
 

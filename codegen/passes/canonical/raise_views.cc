@@ -345,9 +345,9 @@ absl::Status RaiseViews(Program& p) {
   for (const BlockAccess& access : found) {
     const Op& op = *access.access;
     const std::string where = p.module->Where(op.loc, op.pos);
-    if (!p.trace().TakesStep("views", absl::StrCat(op.info()->mnemonic, " at ", where))) continue;
+    if (!p.trace().TakesStep("raise-views", absl::StrCat(op.info()->mnemonic, " at ", where))) continue;
     if (p.trace().on_remark) {
-      p.trace().on_remark(absl::StrCat(where, ": remark[views]: ", op.info()->mnemonic,
+      p.trace().on_remark(absl::StrCat(where, ": remark[raise-views]: ", op.info()->mnemonic,
                                        ": of a block of a tensor, by a view",
                                        access.signed_index ? " and an index that may be negative" : ""));
     }

@@ -13,7 +13,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/analysis/tile_value.h"
-#include "codegen/passes/grid/join_blocks.h"
+#include "codegen/passes/grid/coarsen_blocks.h"
 #include "codegen/passes/pipeline/fetch_ahead.h"
 #include "codegen/passes/split_view.h"
 #include "codegen/plan/mma/wgmma_plan.h"
@@ -172,7 +172,7 @@ class Parts {
     const Op* def = v->def();
     if (def == nullptr) {
       const auto loop = ir::CarryingLoop::Around(v);
-      if (!loop || !loop->counts() || loop->carried_by(v) < 0) return "a tile goes round in a loop";
+      if (!loop || !loop->counts() || loop->carried_by(v) < 0) return "a loop carries a tile";
       return Need(loop->result(loop->carried_by(v)), dim);
     }
     if (!InBlock(*def) && def->opcode() != Opcode::kConstant)
@@ -556,7 +556,7 @@ std::vector<Op*> SplitLarge(const Target& target, bool by_tma, int64_t limit, ir
       dim = BestDim(&parts, *stores[0], HeldDimIn(*loop), &why);
       if (dim >= 0) {
         why.clear();
-        if (trace != nullptr && !trace->TakesStep("split-product", absl::StrCat("for at ", where))) why = "left out";
+        if (trace != nullptr && !trace->TakesStep("split-products", absl::StrCat("for at ", where))) why = "left out";
       }
       if (why.empty()) {
         parts.WhyNot(dim);
@@ -565,7 +565,7 @@ std::vector<Op*> SplitLarge(const Target& target, bool by_tma, int64_t limit, ir
       }
     }
     if (trace != nullptr && trace->on_remark) {
-      trace->on_remark(absl::StrCat(where, ": remark[split]: for: its products exceed the registers: ",
+      trace->on_remark(absl::StrCat(where, ": remark[split-products]: for: its products exceed the registers: ",
                                     why.empty()
                                         ? absl::StrCat(kParts, " parts along dimension ", dim, " of what is stored")
                                         : absl::StrCat("they stay whole: ", why)));
@@ -589,7 +589,7 @@ absl::Status SplitProducts(Program& p) {
   const bool useful = p.target.has(kWgmma) && p.target.has(kTma) && p.candidate.ahead == Ahead::kTma;
   if (!useful || !PartBlocks(std::move(loops), p.module.get(), p.function))
     return absl::NotFoundError("blocks are not done in parts");
-  p.Remark("split", absl::StrCat(kParts, " blocks of the hardware do the parts of one, in small grids"));
+  p.Remark("split-products", absl::StrCat(kParts, " blocks of the hardware do the parts of one, in small grids"));
   return absl::OkStatus();
 }
 

@@ -8,7 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/passes/layouts/layout_rules.h"
-#include "codegen/passes/layouts/sink_exchanges.h"
+#include "codegen/passes/layouts/sink_reductions.h"
 #include "codegen/passes/mma/choose_late.h"
 #include "codegen/passes/mma/choose_mma.h"
 #include "codegen/passes/mma/overlap_products.h"
@@ -207,7 +207,7 @@ absl::Status AssignLayouts(Program& p) {
   const Schedule schedule = *ScheduleOf(*p.function);
   ir::Module* module = p.module.get();
   if (absl::Status s = AssignLayouts(schedule, module, p.function, &p.layouts); !s.ok()) return s;
-  SinkExchanges(module, p.function);
+  SinkReductions(module, p.function);
   ChooseAsync(module, p.function);
   OverlapProducts(p.target, schedule, module, p.function, &p.trace());
   ChooseLate(p.target, schedule, module, p.function, &p.trace());

@@ -71,7 +71,7 @@ const Value* MaskOf(const Op& op) {
   return ir::LoadPtrOp::Is(&op) ? ir::LoadPtrOp(op).mask() : ir::StorePtrOp(op).mask();
 }
 
-// A row that comes beside tiles that are copied ahead, or before the loop for its first iteration (passes/pipeline/load_next.h).
+// A row that comes beside tiles that are copied ahead, or before the loop for its first iteration (passes/pipeline/prefetch_tiles.h).
 bool IsBesideCopies(const Op& load) {
   if (!load.info()->is_load() || load.result(0)->type().rank() != 1) return false;
   if (IsInCopyingLoop(load)) return true;

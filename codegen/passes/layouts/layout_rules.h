@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "codegen/passes/layouts/assign_layouts.h"
-#include "codegen/plan/kept_rows.h"
+#include "codegen/plan/loop_invariant_rows.h"
 
 namespace tile::codegen {
 
@@ -80,7 +80,7 @@ class LayoutRules {
   absl::flat_hash_map<const ir::Value*, const Layout*> inferred_;
   absl::flat_hash_map<const ir::Op*, std::pair<const Layout*, int>>
       pointers_;  // by access: and the dimension of neighbours
-  KeptRows kept_;
+  LoopInvariantRows kept_;
   bool rows_decide_ = false;
   absl::flat_hash_set<Shape> decided_shapes_;  // without dimensions of size 1: others decide for these
   absl::flat_hash_set<const ir::Op*> rings_;   // operations of the function's body with a producer's ring in them

@@ -2,11 +2,11 @@
 
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
-#include "codegen/plan/mma/carried_maximum.h"
-#include "codegen/plan/mma/kept_lhs.h"
-#include "codegen/plan/mma/late_products.h"
+#include "codegen/plan/mma/cross_iteration_mma.h"
+#include "codegen/plan/mma/integer_max.h"
+#include "codegen/plan/mma/lazy_rescale.h"
+#include "codegen/plan/mma/lhs_in_registers.h"
 #include "codegen/plan/mma/mma_layout.h"
-#include "codegen/plan/mma/row_factors.h"
 #include "codegen/plan/mma/wgmma_plan.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
@@ -18,7 +18,7 @@ namespace {
 // Its left operand is computed in the iteration, and it is one instruction at each step along K. Where threads copy themselves, they need registers for
 // addresses.
 bool GainsInSteps(const ir::Op& product) {
-  if (DecisionOf<Decision::kLate>(product) || DecisionOf<Decision::kRuns>(product)) return false;
+  if (DecisionOf<Decision::kCrossIteration>(product) || DecisionOf<Decision::kOverlaps>(product)) return false;
   const WgmmaPlan plan = *WgmmaPlanOf(product);
   const ir::Op* copy = CopyOf(product, 1 - plan.first());
   if (copy == nullptr || !CopiesByTma(*copy) || CopyOf(product, plan.first()) != nullptr ||
@@ -35,23 +35,25 @@ void ChooseLate(const Target& target, const Schedule& schedule, ir::Module* modu
                 Trace* trace) {
   ir::Walk(function->body(), [&](ir::Op* op) {
     if (!IsProduct(*op) || InstructionOf(*op) != kByWgmma || !WhyNotLate(*op).empty()) return;
-    const StepTexts texts = {"late-product", "runs beside the next iteration",
+    const StepTexts texts = {"cross-iteration-mma", "runs beside the next iteration",
                              "does not run beside the next iteration"};
     if (TakesStep(*module, *op, texts, WhyBetterNotLate(schedule, *op), trace))
-      Decide<Decision::kLate>(module, op, true);
+      Decide<Decision::kCrossIteration>(module, op, true);
   });
   ir::Walk(function->body(), [&](ir::Op* op) {
-    if (IsProduct(*op) && DecisionOf<Decision::kLate>(*op) && ShouldTakeTurns(schedule, *op->parent()))
+    if (IsProduct(*op) && DecisionOf<Decision::kCrossIteration>(*op) && ShouldTakeTurns(schedule, *op->parent()))
       Decide<Decision::kTakesTurns>(module, const_cast<ir::Op*>(LeaderOf(*op->parent())), true);
     if (op->info()->has(ir::kLoop)) {
-      for (const KeptLhs& kept : KeptLhsIn(schedule, *op)) Decide<Decision::kKeepsLhs>(module, kept.mma, kept.steps);
+      for (const LhsInRegisters& kept : LhsInRegistersIn(schedule, *op))
+        Decide<Decision::kLhsInRegisters>(module, kept.mma, kept.steps);
     }
-    if (target.has(kMaxOfThree) && TakesIntegers(*op)) Decide<Decision::kAsIntegers>(module, op, true);
-    if (!HasFactorsOfOne(*op)) return;
+    if (target.has(kMaxOfThree) && TakesIntegers(*op)) Decide<Decision::kIntegerMax>(module, op, true);
+    if (!CanRescaleLazily(*op)) return;
     ir::Op* product = op->result(0)->uses()->owner;
-    if (InstructionOf(*product) != kByWgmma || (!DecisionOf<Decision::kLate>(*product) && schedule.num_warps != 4))
+    if (InstructionOf(*product) != kByWgmma ||
+        (!DecisionOf<Decision::kCrossIteration>(*product) && schedule.num_warps != 4))
       return;
-    Decide<Decision::kSkipsOnes>(module, op, true);
+    Decide<Decision::kLazyRescale>(module, op, true);
     if (GainsInSteps(*product)) Decide<Decision::kInSteps>(module, product, true);
   });
 }

@@ -1,10 +1,10 @@
 #include "codegen/passes/mma/choose_mma.h"
 
-#include "codegen/analysis/all_rounds.h"
+#include "codegen/analysis/all_iterations.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/pipeline/copy_by_tma.h"
 #include "codegen/plan/mma/mma_layout.h"
-#include "codegen/plan/mma/running_products.h"
+#include "codegen/plan/mma/overlapped_products.h"
 #include "codegen/plan/mma/wgmma_plan.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
@@ -50,7 +50,7 @@ bool CanRunOn(const ir::Op& op) {
   if (!copied && FetchOf(op) == nullptr) return false;
   if (copied && DecisionOf<Decision::kPieceBytes>(*copy)) return false;
   // An iteration that ends early begins none for which the one before could be waited for.
-  if (!AllRoundsEnd(*op.parent())) return false;
+  if (!AllIterationsEnd(*op.parent())) return false;
   return GoesAround(op) && !DecisionOf<Decision::kPromotes>(op) && !DecisionOf<Decision::kHeld>(op);
 }
 

@@ -8,7 +8,7 @@
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
-#include "codegen/plan/mma/running_products.h"
+#include "codegen/plan/mma/overlapped_products.h"
 #include "codegen/plan/resources/warps.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
@@ -101,7 +101,7 @@ class Loop {
   void Rewrite(const Registers& registers, bool keeps, ir::Module* module) {
     for (size_t i = 1; i < products_.size(); ++i) MoveUp(registers, i, module);
     for (Op* mma : products_) {
-      Decide<Decision::kRuns>(module, mma, true);
+      Decide<Decision::kOverlaps>(module, mma, true);
       if (!keeps || !MayRunOn(*mma)) continue;
       Decide<Decision::kAsync>(module, mma, true);
       Decide<Decision::kKeepsStage>(module, copy_, true);

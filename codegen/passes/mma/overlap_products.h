@@ -1,5 +1,5 @@
 // Lets products by wgmma of one iteration run beside each other and beside the work on elements between them
-// (codegen/plan/mma/running_products.h): a product moves up behind the first one beside which its operands are there, and all of the loop
+// (codegen/plan/mma/overlapped_products.h): a product moves up behind the first one beside which its operands are there, and all of the loop
 // are waited for only where their results are read.
 //
 //   OverlapProducts(schedule, &module, function, trace);

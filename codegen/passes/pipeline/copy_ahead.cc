@@ -11,12 +11,12 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/pipeline/fetch_ahead.h"
-#include "codegen/passes/pipeline/split_rounds.h"
+#include "codegen/passes/pipeline/resize_k.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/mma/wgmma_plan.h"
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/staging.h"
-#include "codegen/plan/tma/made_map.h"
+#include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 
@@ -139,8 +139,8 @@ void Split(const Target& target, bool alone, ir::Module* module, Op* mma) {
                              : target.shared_bytes_of(2) / tuning::kStagesForTwoBlocks;
   const int64_t bytes = LoadedProductOf(*mma)->slot_bytes();
   int parts = 1;
-  while (bytes / parts > room && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
-  if (parts > 1) SplitRounds(module, mma, parts);
+  while (bytes / parts > room && CanNarrowK(*mma, 2 * parts)) parts *= 2;
+  if (parts > 1) NarrowK(module, mma, parts);
 }
 
 }  // namespace
@@ -166,7 +166,7 @@ bool CopyAhead(const Target& target, bool by_tma, ir::Module* module, ir::Functi
   return !loops.empty();
 }
 
-void FitRounds(const Target& target, ir::Module* module, ir::Function* function) {
+void FitK(const Target& target, ir::Module* module, ir::Function* function) {
   std::vector<Op*> products;
   ir::Walk(function->body(), [&](Op* op) {
     if (IsProduct(*op) && IsProductLoop(*op)) products.push_back(op);
@@ -177,8 +177,8 @@ void FitRounds(const Target& target, ir::Module* module, ir::Function* function)
     const int64_t element = ir::MemoryBits(mma->operand(0)->type().elem()) / 8;
     const int64_t bytes = (s.m + s.n) * s.k * (HasMma(target, *mma) ? element : std::max<int64_t>(4, element));
     int parts = 1;
-    while (bytes / parts > target.shared_bytes - kScratchBytes && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
-    if (parts > 1) SplitRounds(module, mma, parts);
+    while (bytes / parts > target.shared_bytes - kScratchBytes && CanNarrowK(*mma, 2 * parts)) parts *= 2;
+    if (parts > 1) NarrowK(module, mma, parts);
   }
 }
 

@@ -21,8 +21,8 @@ namespace tile::codegen {
 bool CopyAhead(const Target& target, bool by_tma, ir::Module* module, ir::Function* function, Trace* trace);
 
 // For functions that both left alone: the operands of an iteration go through shared memory together. Where it does not hold them,
-// iterations are split along K (split_rounds.h) if possible.
-void FitRounds(const Target& target, ir::Module* module, ir::Function* function);
+// iterations are split along K (resize_k.h) if possible.
+void FitK(const Target& target, ir::Module* module, ir::Function* function);
 
 }  // namespace tile::codegen
 

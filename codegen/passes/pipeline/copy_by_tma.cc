@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/analysis/all_rounds.h"
+#include "codegen/analysis/all_iterations.h"
 #include "codegen/passes/move_loads.h"
-#include "codegen/plan/mma/late_products.h"
+#include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/staging/conversion_buffers.h"
 #include "codegen/plan/staging/staging.h"
-#include "codegen/plan/staging/wide_places.h"
-#include "codegen/plan/tma/made_map.h"
+#include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -24,8 +24,8 @@ namespace {
 using ir::Op;
 
 // Nothing but the last operation of the loop's body leads on from an iteration, or ends the kernel.
-bool AllIterationsEnd(const Op& loop) {
-  bool all = AllRoundsEnd(loop);
+bool EndsAfterCopies(const Op& loop) {
+  bool all = AllIterationsEnd(loop);
   ir::Walk(loop.region(0), [&](const Op* op) { all = all && !ir::AssertOp::Is(op); });
   return all;
 }
@@ -50,7 +50,7 @@ std::string WhyNotByTma(const Op& copy, bool by_wgmma) {
     if (const absl::Status known = WhyNotMapped(tile, *copy.parent()); !known.ok()) return std::string(known.message());
   }
   // A block must not end before its copies have.
-  if (!AllIterationsEnd(*copy.parent())) return "an iteration may end before its last operation";
+  if (!EndsAfterCopies(*copy.parent())) return "an iteration may end before its last operation";
   return by_wgmma ? "" : "a product that is not done by wgmma reads it";
 }
 
@@ -78,7 +78,7 @@ void CopyByTma(const Target& target, const Schedule& schedule, ir::Module* modul
     const StepTexts texts = {"copy-by-tma", "tiles come by TMA", "tiles do not come by TMA"};
     if (!TakesStep(*module, *copy, texts, WhyBetterNotByTma(schedule, *copy), trace)) {
       // Threads copy, in no more room.
-      if (StageOf(*copy).wide_places > 0) WidenInPlace(module, copy);
+      if (StageOf(*copy).conversion_buffers > 0) WidenInPlace(module, copy);
       continue;
     }
     const StageLayout stage = StageOf(*copy);
@@ -86,7 +86,7 @@ void CopyByTma(const Target& target, const Schedule& schedule, ir::Module* modul
       const StagedTile tile = stage.InStage(i);
       auto* load = const_cast<Op*>(tile.load);
       if (!HostKnows(tile)) {
-        Decide<Decision::kMakesMap>(module, load, true);
+        Decide<Decision::kDeviceTensorMap>(module, load, true);
       } else if (!DecisionOf<Decision::kTensorMap>(*load)) {
         Decide<Decision::kTensorMap>(module, load, NumTensorMaps(*function));
       }

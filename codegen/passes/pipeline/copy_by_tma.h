@@ -4,8 +4,8 @@
 //
 //   CopyByTma(target, schedule, &module, function, trace);
 //
-// For code that may take TMA descriptors. Those of tensors that the host does not know the kernel makes itself (codegen/plan/tma/made_map.h); such
-// a load has {makes_map}. Before and after, of all loads of a copy_ahead or none:
+// For code that may take TMA descriptors. Those of tensors that the host does not know the kernel makes itself (codegen/plan/tma/device_tensor_map.h); such
+// a load has {device_tensor_map}. Before and after, of all loads of a copy_ahead or none:
 //   load_view_tko weak %v[%i, 0]          load_view_tko weak %v[%i, 0] {tensor_map = 0}
 #ifndef TILE_CODEGEN_PASSES_PIPELINE_COPY_BY_TMA_H_
 #define TILE_CODEGEN_PASSES_PIPELINE_COPY_BY_TMA_H_
@@ -24,7 +24,7 @@ void CopyByTma(const Target& target, const Schedule& schedule, ir::Module* modul
                Trace* trace);
 
 // Before the schedule is decided: each copy_ahead whose tiles threads widen, and that TMA can bring if they do so in places of their own
-// (plan/staging/wide_places.h), has such places from now on. Gives those.
+// (plan/staging/conversion_buffers.h), has such places from now on. Gives those.
 std::vector<ir::Op*> WidenApartForTma(const Target& target, int num_warps, ir::Module* module, ir::Function* function);
 
 }  // namespace tile::codegen

@@ -5,12 +5,12 @@
 
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
-#include "codegen/passes/pipeline/split_rounds.h"
+#include "codegen/passes/pipeline/resize_k.h"
 #include "codegen/plan/mma/wgmma_plan.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/staging/producer_slice.h"
 #include "codegen/plan/staging/share_loads.h"
-#include "codegen/plan/tma/made_map.h"
+#include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -95,8 +95,8 @@ void SplitForStages(const Target& target, ir::Module* module, Op* mma) {
   if (!loaded) return;
   const int64_t room = target.shared_bytes_of(1) / tuning::kFetchStages;
   int parts = 1;
-  while (loaded->slot_bytes() / parts > room && CanSplitRounds(*mma, 2 * parts)) parts *= 2;
-  if (parts > 1) SplitRounds(module, mma, parts);
+  while (loaded->slot_bytes() / parts > room && CanNarrowK(*mma, 2 * parts)) parts *= 2;
+  if (parts > 1) NarrowK(module, mma, parts);
 }
 
 // Rows along K shorter than those of 128 bytes, as TMA and wgmma move them best, are joined, as far as enough iterations fit then. Where the
@@ -106,10 +106,10 @@ bool JoinForRows(const Target& target, ir::Module* module, ir::Function* functio
   if (!loaded) return false;
   const LoadedOperand& lhs = loaded->operands[0];
   const int64_t room = target.shared_bytes_of(1) / tuning::kFetchStages;
-  int rounds = 1;
-  while (lhs.k * lhs.element_bits / 8 * rounds < tuning::kRowBytes && loaded->slot_bytes() * rounds * 2 <= room)
-    rounds *= 2;
-  return rounds > 1 && JoinRounds(module, function, mma, rounds);
+  int factor = 1;
+  while (lhs.k * lhs.element_bits / 8 * factor < tuning::kRowBytes && loaded->slot_bytes() * factor * 2 <= room)
+    factor *= 2;
+  return factor > 1 && WidenK(module, function, mma, factor);
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ bool WouldFetch(const Target& target, int num_warps, ir::Module* module, Op* mma
   return std::any_of(products.begin(), products.end(), [&](const Product& p) { return &p.mma() == mma; });
 }
 
-bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Module* module, ir::Function* function,
+bool FetchAhead(const Target& target, int num_warps, bool widens_k, ir::Module* module, ir::Function* function,
                 Trace* trace) {
   if (!target.has(kWgmma) || !target.has(kTma) || num_warps % 4 != 0) return false;
   std::vector<std::pair<Op*, std::vector<Product>>> loops;
@@ -151,7 +151,7 @@ bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Modu
     if (products.empty()) continue;
     if (products.size() == 1) {
       Op* mma = products[0].lhs.mma;
-      const bool joined = joins_rounds && loops.size() == 1 && JoinForRows(target, module, function, mma);
+      const bool joined = widens_k && loops.size() == 1 && JoinForRows(target, module, function, mma);
       if (!joined) SplitForStages(target, module, mma);
       products = {{{mma, 0}, {mma, 1}}};
     }
@@ -170,7 +170,7 @@ bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Modu
       for (Op* load : *fetch->region(0)) {
         if (load != tile.load) continue;
         if (!HostKnows(tile)) {
-          Decide<Decision::kMakesMap>(module, load, true);
+          Decide<Decision::kDeviceTensorMap>(module, load, true);
           continue;
         }
         Decide<Decision::kTensorMap>(module, load, NumTensorMaps(*function));

@@ -15,7 +15,7 @@
 //
 // A load may move if it is weak, no token orders it after a write, its indices follow from the induction variable and
 // from values of before the loop by scalar operations, and its tensor is one that the host can describe for TMA, or the kernel. The load then
-// has the number of its descriptor (plan/tma/tensor_maps.h), or makes it itself (plan/tma/made_map.h), and one that a cluster of blocks needs only once
+// has the number of its descriptor (plan/tma/tensor_maps.h), or makes it itself (plan/tma/device_tensor_map.h), and one that a cluster of blocks needs only once
 // is marked (Decision::kMulticast).
 #ifndef TILE_CODEGEN_PASSES_PIPELINE_FETCH_AHEAD_H_
 #define TILE_CODEGEN_PASSES_PIPELINE_FETCH_AHEAD_H_
@@ -26,9 +26,9 @@
 
 namespace tile::codegen {
 
-// Whether anything moved. `num_warps`: 0: the schedule's choice. `joins_rounds`: iterations may become fewer (split_rounds.h). The trace may
+// Whether anything moved. `num_warps`: 0: the schedule's choice. `widens_k`: iterations may become fewer (resize_k.h). The trace may
 // be null.
-bool FetchAhead(const Target& target, int num_warps, bool joins_rounds, ir::Module* module, ir::Function* function,
+bool FetchAhead(const Target& target, int num_warps, bool widens_k, ir::Module* module, ir::Function* function,
                 Trace* trace);
 
 // Whether so many warps multiply its operands by wgmma, once TMA brings both.

@@ -12,12 +12,12 @@ absl::Status LoadAhead(Program& p) {
   ir::Module* module = p.module.get();
   const bool any =
       (most == Ahead::kTma &&
-       FetchAhead(p.target, p.candidate.num_warps, p.joins_rounds, module, p.function, &p.trace())) ||
+       FetchAhead(p.target, p.candidate.num_warps, p.widens_k, module, p.function, &p.trace())) ||
       (most != Ahead::kNothing && CopyAhead(p.target, most == Ahead::kTma, module, p.function, &p.trace()));
   if (any) {
     Decide<Decision::kMostStages>(module, KernelOp(module, p.function), p.candidate.most_stages);
   } else {
-    FitRounds(p.target, module, p.function);
+    FitK(p.target, module, p.function);
   }
   return absl::OkStatus();
 }

@@ -9,10 +9,10 @@
 #include "codegen/analysis/begins_at_block.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/plan/combine_updates.h"
-#include "codegen/plan/kept_rows.h"
+#include "codegen/plan/loop_invariant_rows.h"
 #include "codegen/plan/resources/shared_use.h"
 #include "codegen/plan/schedule.h"
-#include "codegen/plan/staging/next_copy.h"
+#include "codegen/plan/staging/prefetch_slot.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -41,7 +41,7 @@ void ChooseCombinations(Program& p) {
     if (!p.trace().on_remark) return;
     const int64_t elements = ir::AtomicRmwOp(op).arg()->type().num_elements();
     p.trace().on_remark(absl::StrCat(
-        where, ": remark[contended]: ", op->info()->mnemonic, ": ",
+        where, ": remark[account-memory]: ", op->info()->mnemonic, ": ",
         plan->in_table() ? absl::StrCat("at most ", plan->addresses, " addresses for ", elements,
                                         " elements: added up in shared memory first")
                          : absl::StrCat("one address for ", elements, " elements: each warp updates it once")));
@@ -50,11 +50,11 @@ void ChooseCombinations(Program& p) {
 
 int MostCopiesAhead(const std::vector<ir::Op*>& loads, int num_warps) {
   const ir::Op& loop = *loads.front()->parent();
-  if (!DecisionOf<Decision::kFlattened>(loop) && KnownRounds(loop) < tuning::kLongWalk) return kMostCopiesAhead;
+  if (!DecisionOf<Decision::kCoalesced>(loop) && KnownIterations(loop) < tuning::kLongWalk) return kMostCopiesAhead;
   int64_t bytes = 0;
   for (const ir::Op* load : loads) {
     const ir::Type tile = load->result(0)->type();
-    bytes += NextCopyBytes(tile.elem(), *LayoutOf(tile), num_warps);
+    bytes += PrefetchSlotBytes(tile.elem(), *LayoutOf(tile), num_warps);
   }
   return static_cast<int>(std::clamp<int64_t>(tuning::kWalkInFlight / bytes, 1, kMostCopiesAhead));
 }
@@ -63,10 +63,10 @@ int MostCopiesAhead(const std::vector<ir::Op*>& loads, int num_warps) {
 void ChooseCopiesAhead(Program& p) {
   std::vector<ir::Op*> loads;
   ir::Walk(p.function->body(), [&](ir::Op* op) {
-    if (DecisionOf<Decision::kCopiesNext>(*op)) loads.push_back(op);
+    if (DecisionOf<Decision::kPrefetchSlot>(*op)) loads.push_back(op);
   });
   if (loads.empty()) return;
-  KeptRows kept;
+  LoopInvariantRows kept;
   kept.Note(p.function->body());
   int64_t held = 0, beside = 0;
   for (const ir::Op* load : loads) {
@@ -83,7 +83,7 @@ void ChooseCopiesAhead(Program& p) {
   const bool alone = 2 * registers * schedule.threads() > Target::kRegisters;
   const int64_t most = p.target.shared_bytes_of(alone ? 1 : 2);
   for (int ahead = MostCopiesAhead(loads, schedule.num_warps); ahead > 0; --ahead) {
-    for (ir::Op* load : loads) Decide<Decision::kCopiesAhead>(p.module.get(), load, ahead);
+    for (ir::Op* load : loads) Decide<Decision::kPrefetchDistance>(p.module.get(), load, ahead);
     const SharedAccount account = AccountOf(p.target, schedule, p.module.get(), p.function);
     if (static_cast<int64_t>(account.bytes()) <= most) return;
   }

@@ -8,8 +8,8 @@
 #include "codegen/passes/pipeline/copy_by_tma.h"
 #include "codegen/plan/resources/make_schedule.h"
 #include "codegen/plan/schedule.h"
+#include "codegen/plan/staging/conversion_buffers.h"
 #include "codegen/plan/staging/staging.h"
-#include "codegen/plan/staging/wide_places.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
@@ -37,7 +37,8 @@ absl::Status CheckLargestTile(Program& p) {
 }
 
 // With tiles that are widened in places of their own, if TMA can bring them then and has the stages that it needs.
-std::optional<Schedule> WithWidePlaces(Program& p, const ScheduleOptions& options, std::optional<Schedule> in_place) {
+std::optional<Schedule> WithConversionBuffers(Program& p, const ScheduleOptions& options,
+                                              std::optional<Schedule> in_place) {
   if (!in_place || !options.by_tma) return in_place;
   const std::vector<ir::Op*> apart = WidenApartForTma(p.target, in_place->num_warps, p.module.get(), p.function);
   if (apart.empty()) return in_place;
@@ -61,15 +62,17 @@ absl::Status ChooseSchedule(Program& p) {
                                    .num_warps = p.candidate.num_warps,
                                    .most_stages = most_stages,
                                    .by_tma = p.candidate.ahead == Ahead::kTma && p.target.has(kTma)};
-  const std::optional<Schedule> schedule = WithWidePlaces(p, options, MakeSchedule(p.target, *p.function, options));
+  const std::optional<Schedule> schedule =
+      WithConversionBuffers(p, options, MakeSchedule(p.target, *p.function, options));
   if (!schedule) {
-    p.Remark("fetch", "nothing is fetched ahead: shared memory does not hold the operands of two rounds");
+    p.Remark("choose-schedule", "nothing is fetched ahead: shared memory does not hold the operands of two iterations");
     p.fit = Fit::kTooMuchShared;
     return absl::InvalidArgumentError("no room for a ring");
   }
   Decide(p.module.get(), p.function, *schedule);
   if (absl::Status s = CheckLargestTile(p); !s.ok()) return s;
-  p.Remark("plan", absl::StrCat(schedule->num_warps, schedule->num_warps == 1 ? " warp: " : " warps: ", schedule->why));
+  p.Remark("choose-schedule",
+           absl::StrCat(schedule->num_warps, schedule->num_warps == 1 ? " warp: " : " warps: ", schedule->why));
   return absl::OkStatus();
 }
 

@@ -17,10 +17,10 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/analysis/tile_value.h"
-#include "codegen/passes/slicing/keep_tiles.h"
 #include "codegen/passes/slicing/slice_cone.h"
 #include "codegen/passes/slicing/slice_loop.h"
 #include "codegen/passes/slicing/slice_write.h"
+#include "codegen/passes/slicing/spill_tiles.h"
 #include "codegen/passes/unused.h"
 #include "codegen/target/tuning.h"
 #include "ir/loops.h"
@@ -516,14 +516,14 @@ void DropUnusedLoads(int64_t limit, ir::Module* module, ir::Function* function) 
 }
 
 // Of a loop that goes over tiles from the block's on, and carries nothing: if all that it does with a tile can be done in slices one after the
-// other, smaller ones come early (codegen/passes/slicing/flatten_rounds.h).
+// other, smaller ones come early (codegen/passes/slicing/coalesce_loops.h).
 bool GoesOverTiles(const Block& block) {
   const Op* loop = block.parent();
   return loop != nullptr && ir::ForOp::Is(loop) && BeginsAtBlock(*loop) && ir::CarryingLoop(*loop).num_carried() == 0 &&
          !HoldsProducts(*loop);
 }
 
-// `blocked`: loads that keep tiles whole (TileKeeper::KeepBlocked).
+// `blocked`: loads that keep tiles whole (TileSpiller::KeepBlocked).
 int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace,
                 std::vector<Op*>* blocked) {
   std::vector<Block*> blocks = {function->body()};
@@ -557,7 +557,7 @@ int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* f
 
 int Slice(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
   DropUnusedLoads(options.limit, module, function);
-  TileKeeper keeper({options.limit, options.shared_bytes}, module, function, trace);
+  TileSpiller keeper({options.limit, options.shared_bytes}, module, function, trace);
   keeper.Prepare();
   std::vector<Op*> blocked, ignored;
   int loops = SliceBlocks(options, module, function, trace, &blocked);

@@ -28,7 +28,7 @@
 //
 // A scan along the sliced dimension carries what the slices before add up to (slice_carry.h). Updates and accesses that
 // others may see are done once, slice by slice, in their place. What would have to live whole is kept in memory and
-// read again (keep_tiles.h).
+// read again (spill_tiles.h).
 //
 // A store of what is there whole anyway, as a product is, stays whole although its pointers exceed the limit, if facts say that a thread
 // needs few of them (TileRegisters).

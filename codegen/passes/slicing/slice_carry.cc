@@ -81,13 +81,13 @@ Values Totals::Join(ir::Builder& b, const Values& before, const Values& behind) 
 }
 
 // The slices before iteration 0b1101 are the totals of eight, four and one slice, in this order.
-Values Totals::Before(ir::Builder& b, Value* round, const Values& carried) const {
+Values Totals::Before(ir::Builder& b, Value* iteration, const Values& carried) const {
   Values sum = Level(carried, levels_ - 1);
   if (!IsBalanced(op_)) return sum;
-  Value* any = HasBit(b, round, levels_ - 1);
+  Value* any = HasBit(b, iteration, levels_ - 1);
   for (int64_t level = levels_ - 2; level >= 0; --level) {
     const Values own = Level(carried, level), joined = Join(b, sum, own);
-    Value* set = HasBit(b, round, level);
+    Value* set = HasBit(b, iteration, level);
     for (size_t i = 0; i < sum.size(); ++i) sum[i] = Choose(b, set, Choose(b, any, joined[i], own[i]), sum[i]);
     any = op::Ori(b, any, set);
   }
@@ -95,10 +95,10 @@ Values Totals::Before(ir::Builder& b, Value* round, const Values& carried) const
 }
 
 // As one is added to a binary number: totals of equal size join, up to the first bit that is not set.
-Values Totals::After(ir::Builder& b, Value* round, const Values& carried, const Values& total) const {
+Values Totals::After(ir::Builder& b, Value* iteration, const Values& carried, const Values& total) const {
   if (!IsBalanced(op_)) {
     const Values joined = Join(b, carried, total);
-    Value* first = IsZero(b, round);
+    Value* first = IsZero(b, iteration);
     Values next;
     for (size_t i = 0; i < joined.size(); ++i) next.push_back(Choose(b, first, total[i], joined[i]));
     return next;
@@ -107,8 +107,8 @@ Values Totals::After(ir::Builder& b, Value* round, const Values& carried, const 
   Value* on = nullptr;  // all lower bits are set
   for (int64_t level = 0; level < levels_; ++level) {
     const Values own = Level(carried, level);
-    Value* set = HasBit(b, round, level);
-    Value* ends = And(b, on, IsZero(b, op::Andi(b, round, op::Integer(b, round->type(), int64_t{1} << level))));
+    Value* set = HasBit(b, iteration, level);
+    Value* ends = And(b, on, IsZero(b, op::Andi(b, iteration, op::Integer(b, iteration->type(), int64_t{1} << level))));
     for (size_t i = 0; i < sum.size(); ++i) next.push_back(Choose(b, ends, sum[i], own[i]));
     on = And(b, on, set);
     // Behind the end of the carry sums are not used.

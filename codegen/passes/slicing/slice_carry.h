@@ -3,8 +3,8 @@
 //
 //   Totals totals(scan, /*slices=*/64, types);        // types: of the total of one slice, one for each operand
 //   Values carried = totals.Init(b);                  // in front of the loop
-//   Values before = totals.Before(b, round, carried);  // in an iteration after the first: all slices before it
-//   Values next = totals.After(b, round, carried, total);
+//   Values before = totals.Before(b, iteration, carried);  // in an iteration after the first: all slices before it
+//   Values next = totals.After(b, iteration, carried, total);
 //
 // One total is enough, except for sums and products of floats under 32 bits, in which adding slice after slice would lose the
 // later ones: 256 ones and one more are 256 in bf16. For those the loop keeps a total for each bit of the iteration's number, of 1, 2,
@@ -31,8 +31,8 @@ class Totals {
   // How many values the loop carries.
   size_t size() const { return types_.size() * static_cast<size_t>(levels_); }
   Values Init(ir::Builder& b) const;
-  Values Before(ir::Builder& b, ir::Value* round, const Values& carried) const;
-  Values After(ir::Builder& b, ir::Value* round, const Values& carried, const Values& total) const;
+  Values Before(ir::Builder& b, ir::Value* iteration, const Values& carried) const;
+  Values After(ir::Builder& b, ir::Value* iteration, const Values& carried, const Values& total) const;
   // Of all slices, from what the last iteration of a reduce leaves.
   Values Result(const Values& carried) const { return Level(carried, levels_ - 1); }
 

@@ -74,7 +74,7 @@ std::string SliceCone::Add(const Op& sink, int dim) {
     } else {
       turn_ = Turn::kForward;
       const int64_t words = RegistersOf(sink.result(0)->type()) * TotalsOf(sink, slices_);
-      if (words > scope_.limit) why = "what rounds carry exceeds the registers";
+      if (words > scope_.limit) why = "what iterations carry exceeds the registers";
       accumulators_ = words * slices_;
     }
     if (sink.operand(0)->type().shape()[static_cast<size_t>(dim)] < slices_) why = "the reduced dimension is short";
@@ -150,7 +150,7 @@ std::string SliceCone::Need(const Value* v, int dim, int depth) {
 
 std::string SliceCone::Make(const Value* v, int dim, int depth) {
   const Op* def = v->def();
-  if (def == nullptr) return "a tile goes round in a loop";
+  if (def == nullptr) return "a loop carries a tile";
   if (scope_.sinks->contains(def)) return "a result of a reduction is whole";
   if (depth > kDeepest) return "the chain of operations is too long";
   if (IsAccessOfMemory(*def) && def->block() != scope_.block) return "a tile is loaded outside of the loop";
@@ -178,7 +178,7 @@ std::string SliceCone::MakeScan(const Op& scan, int dim) {
   if (!GoBy(ir::ScanOp(scan).reverse() ? Turn::kBackward : Turn::kForward)) return "two scans go opposite ways";
   const ir::Type type = scan.result(0)->type();
   const int64_t words = RegistersOf(type) / type.shape()[static_cast<size_t>(dim)] * TotalsOf(scan, slices_);
-  if (words > scope_.limit) return "what rounds carry exceeds the registers";
+  if (words > scope_.limit) return "what iterations carry exceeds the registers";
   accumulators_ += words * slices_;
   cost_ += kCostOfScan;
   return "";

@@ -87,12 +87,18 @@ std::vector<Carried> CarriedBy(ir::TypeContext& types, const SliceLoop& loop) {
   return all;
 }
 
-// What the body of the loop makes. `round` counts up from 0, `slice` may go down.
+// What the body of the loop makes. `iteration` counts up from 0, `slice` may go down.
 class Body {
  public:
-  Body(ir::Builder& b, const SliceLoop& loop, const std::vector<Carried>& carries, const Values& carried, Value* round,
-       Value* slice)
-      : b_(b), loop_(loop), carries_(carries), carried_(carried), round_(round), slice_(slice), next_(carried) {}
+  Body(ir::Builder& b, const SliceLoop& loop, const std::vector<Carried>& carries, const Values& carried,
+       Value* iteration, Value* slice)
+      : b_(b),
+        loop_(loop),
+        carries_(carries),
+        carried_(carried),
+        iteration_(iteration),
+        slice_(slice),
+        next_(carried) {}
 
   // The slice of a value along a dimension.
   Value* Of(Value* v, int dim) {
@@ -139,11 +145,11 @@ class Body {
     Values parts;
     for (int i = 0; i < reduce.num_operands(); ++i) parts.push_back(Of(reduce.operand(i), sink.dim));
     if (carried.totals) {
-      SetNext(carried, carried.totals->After(b_, round_, before, Total(reduce, parts, false)));
+      SetNext(carried, carried.totals->After(b_, iteration_, before, Total(reduce, parts, false)));
       return;
     }
     const Values sums = OnTiles(b_, *reduce.region(0), {parts[0], before[0]}, before[0]->type().shape());
-    SetNext(carried, {carried.starts_neutral() ? sums[0] : Choose(b_, IsZero(b_, round_), parts[0], sums[0])});
+    SetNext(carried, {carried.starts_neutral() ? sums[0] : Choose(b_, IsZero(b_, iteration_), parts[0], sums[0])});
   }
 
   // Carried values, for the next iteration.
@@ -190,13 +196,13 @@ class Body {
     const Carried& carried = CarriedFor(scan);
     Values parts, totals = {}, element_and_before;
     for (int i = 0; i < own.num_operands(); ++i) parts.push_back(own.operand(i));
-    const Values before = carried.totals->Before(b_, round_, carried.Of(carried_));
+    const Values before = carried.totals->Before(b_, iteration_, carried.Of(carried_));
     for (int i = 0; i < own.num_results(); ++i) {
       element_and_before.push_back(own.result(i));
       element_and_before.push_back(op::Broadcast(b_, own.result(i)->type(), before[static_cast<size_t>(i)]));
     }
     const Values all = OnTiles(b_, *scan.region(0), element_and_before, own.result(0)->type().shape());
-    Value* first = IsZero(b_, round_);
+    Value* first = IsZero(b_, iteration_);
     for (int i = 0; i < own.num_results(); ++i) {
       made_[{scan.result(i), dim}] = Choose(b_, first, own.result(i), all[static_cast<size_t>(i)]);
     }
@@ -204,7 +210,7 @@ class Body {
       const size_t i = totals.size();
       totals.push_back(op::Reshape(b_, before[i]->type(), total));
     }
-    SetNext(carried, carried.totals->After(b_, round_, carried.Of(carried_), totals));
+    SetNext(carried, carried.totals->After(b_, iteration_, carried.Of(carried_), totals));
   }
 
   Op* CopyOf(const Op& def, int dim) {
@@ -378,7 +384,7 @@ class Body {
   const SliceLoop& loop_;
   const std::vector<Carried>& carries_;
   const Values& carried_;
-  Value *round_, *slice_;
+  Value *iteration_, *slice_;
   Values next_;
   absl::flat_hash_map<SliceKey, Value*> made_;
   std::vector<std::pair<const Op*, Value*>> loads_;
@@ -419,10 +425,10 @@ void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
   init.push_back(op::MakeToken(b));
   const Type i32 = b.types().Scalar(Elem::kI32);
   Value *zero = op::Integer(b, i32, 0), *one = op::Integer(b, i32, 1), *end = op::Integer(b, i32, loop->slices);
-  const Values out = op::For(b, zero, end, one, init, [&](Value* round, const Values& carried) {
-    Value* slice = round;
-    if (loop->turn() == Turn::kBackward) slice = op::Subi(b, op::Integer(b, i32, loop->slices - 1), round);
-    Body body(b, *loop, carries, carried, round, slice);
+  const Values out = op::For(b, zero, end, one, init, [&](Value* iteration, const Values& carried) {
+    Value* slice = iteration;
+    if (loop->turn() == Turn::kBackward) slice = op::Subi(b, op::Integer(b, i32, loop->slices - 1), iteration);
+    Body body(b, *loop, carries, carried, iteration, slice);
     Values tokens = {carried.back()};
     for (const SliceSink& sink : loop->sinks) {
       if (sink.is_store()) {

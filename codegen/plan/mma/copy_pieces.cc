@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "codegen/analysis/all_rounds.h"
+#include "codegen/analysis/all_iterations.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/staging/staging.h"
@@ -60,7 +60,7 @@ std::optional<Pieces> PiecesOf(const Target& target, const Op& copy, const ByWgm
     p.least = std::max(p.least, whole ? tile.slot_bytes() : tile.chunk_bytes());
   }
   // Pieces are counted: all iterations must come to all products.
-  if (!ComeInOrder(*copy.block(), p.products) || !AllRoundsEnd(*copy.parent())) return std::nullopt;
+  if (!ComeInOrder(*copy.block(), p.products) || !AllIterationsEnd(*copy.parent())) return std::nullopt;
   return p;
 }
 
@@ -76,8 +76,8 @@ bool Fits(const PieceRing& ring, const Pieces& p, int num_warps, const Op& copy,
     if (parts > tile.chunks() || !shared) return false;
   }
   if (!p.whole) return ring.pieces >= tuning::kLeastPieces;
-  const int rounds = least == WholePieces::kMoreThanOne ? 1 : tuning::kStagesForWhole;
-  return ring.pieces >= rounds * copy.num_results() + (least == WholePieces::kTwo ? 0 : 1);
+  const int wholes = least == WholePieces::kMoreThanOne ? 1 : tuning::kStagesForWhole;
+  return ring.pieces >= wholes * copy.num_results() + (least == WholePieces::kTwo ? 0 : 1);
 }
 
 }  // namespace

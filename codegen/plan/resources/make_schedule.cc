@@ -10,11 +10,11 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/work_of_blocks.h"
 #include "codegen/plan/mma/copy_pieces.h"
-#include "codegen/plan/mma/late_products.h"
+#include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/wgmma_plan.h"
 #include "codegen/plan/resources/warps.h"
 #include "codegen/plan/staging/staging.h"
-#include "codegen/plan/tma/made_map.h"
+#include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/plan/tma/tma_store.h"
 #include "codegen/target/decisions.h"
@@ -59,8 +59,8 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
     if (const ir::Op* fetch = ir::ForOp::Is(op) ? FetchIn(*op) : nullptr) {
       stage += StageOf(*fetch).bytes;
-      const size_t made = MadeMapsOf(*fetch).size();
-      other += static_cast<int64_t>(made * kMadeMapBytes);
+      const size_t made = DeviceTensorMapsOf(*fetch).size();
+      other += static_cast<int64_t>(made * kDeviceTensorMapBytes);
       makes_maps = makes_maps || made > 0;
       if (const auto dim = DecisionOf<Decision::kSharedDim>(*fetch)) shared_dim = static_cast<int>(*dim);
     }
@@ -125,7 +125,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
       copies.push_back(op);
       const StageLayout layout = StageOf(*op);
       stage = std::max(stage, layout.bytes);
-      wide = std::max(wide, layout.wide_places * layout.wide_bytes);
+      wide = std::max(wide, layout.conversion_buffers * layout.wide_bytes);
     }
     if (!IsProduct(*op)) return;
     products.push_back(op);
@@ -222,7 +222,7 @@ int WarpsOfFetches(const ir::Function& function) {
 // have no rows to reduce live by the number of their warps.
 void PlanBlocks(const ir::Function& function, bool aligned, Schedule* plan) {
   const RowWork rows = RowWorkOf(function, aligned);
-  if (!rows.known || rows.multiplies || rows.walks || (rows.in_rounds && !rows.across_warps)) return;
+  if (!rows.known || rows.multiplies || rows.walks || (rows.in_iterations && !rows.across_warps)) return;
   const int64_t threads = plan->threads(), data = MostLiveData(function).words / threads;
   const tuning::Beside& beside = rows.across_warps ? tuning::kBesideRows : tuning::kBesideElements;
   int64_t each = std::max(tuning::kThreadRegisters, data + data * beside.of_data / 100 + beside.other);
@@ -241,9 +241,9 @@ void PlanBlocks(const ir::Function& function, bool aligned, Schedule* plan) {
 // The longest blocks first.
 void PlanOrder(const ir::Function& function, Schedule* plan) {
   const WorkOfBlocks work = WorkAlong(function);
-  if (work.rises) plan->last_first = work.dim;
+  if (work.rises) plan->longest_first = work.dim;
   if (work.dim == 0)
-    plan->group = tuning::kGroup * static_cast<int>(std::bit_ceil(static_cast<unsigned>(plan->blocks)));
+    plan->wave_group = tuning::kGroup * static_cast<int>(std::bit_ceil(static_cast<unsigned>(plan->blocks)));
 }
 
 }  // namespace

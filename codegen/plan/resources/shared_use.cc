@@ -7,13 +7,13 @@
 #include "codegen/layout/conversion.h"
 #include "codegen/plan/combine_updates.h"
 #include "codegen/plan/fold_layout.h"
-#include "codegen/plan/mma/late_products.h"
+#include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/mma/wgmma_plan.h"
-#include "codegen/plan/staging/next_copy.h"
+#include "codegen/plan/staging/prefetch_slot.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tile_layout.h"
-#include "codegen/plan/tma/made_map.h"
+#include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/plan/tma/tma_store.h"
 #include "codegen/target/decisions.h"
@@ -42,7 +42,7 @@ class Accountant {
       ir::Walk(f->body(), [&](Op* op) {
         if (!ir::ForOp::Is(op) || FetchIn(*op) == nullptr) return;
         Ring(*op);
-        MadeMaps(*FetchIn(*op));
+        DeviceTensorMaps(*FetchIn(*op));
       });
     }
     Block(f->body());
@@ -105,8 +105,9 @@ class Accountant {
                          static_cast<uint64_t>(kBarrierBytes * schedule_.stages));
   }
 
-  void MadeMaps(const Op& copy) {
-    if (const size_t made = MadeMapsOf(copy).size(); made > 0) account_.Reserve(made * kMadeMapBytes, kMapBytes);
+  void DeviceTensorMaps(const Op& copy) {
+    if (const size_t made = DeviceTensorMapsOf(copy).size(); made > 0)
+      account_.Reserve(made * kDeviceTensorMapBytes, kMapBytes);
   }
 
   void CopyRing(const Op& loop) {
@@ -114,10 +115,10 @@ class Accountant {
     if (copy == nullptr) return;
     const StageLayout stage = StageOf(*copy);
     account_.ReserveCopies(static_cast<uint64_t>(stage.ring_bytes(schedule_.stages)));
-    MadeMaps(*copy);
+    DeviceTensorMaps(*copy);
     if (CopiesByTma(*copy)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
     if (ComesApart(*copy, schedule_.stages)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
-    if (stage.wide_places > 0) account_.Reserve(CopyBarrierBytes(stage.wide_places), 8);
+    if (stage.conversion_buffers > 0) account_.Reserve(CopyBarrierBytes(stage.conversion_buffers), 8);
     for (int i = 0; i < copy->num_results(); ++i) {
       for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
         if (InstructionOf(*use->owner) == kByWgmma && DecisionOf<Decision::kStagesLhs>(*use->owner))
@@ -133,7 +134,7 @@ class Accountant {
     const int dim = static_cast<int>(ir::FoldOp(op).dim());
     const Layout total = layout.Slice(dim).RemoveZeroRegisters();
     for (int i = 0; i < op.num_results(); ++i) Exchange(own, layout, op.operand(i));
-    if (!DecisionOf<Decision::kJoinsExchange>(op)) {
+    if (!DecisionOf<Decision::kBatched>(op)) {
       uint64_t bytes = 0;
       for (const Op* fold : ReducesTogether(op)) bytes += PartsBytes(*fold);
       if (bytes > 0 && !account_.ReserveOnce(bytes)) account_.Scratch(bytes);
@@ -163,9 +164,9 @@ class Accountant {
     }
     const Value* value = op.num_results() > 0 && op.result(0)->type().is_tile() ? op.result(0) : nullptr;
     if (value == nullptr) return;
-    if (DecisionOf<Decision::kCopiesNext>(op)) {
-      const int64_t bytes = NextCopyBytes(value->type().elem(), LayoutOrScalar(value), schedule_.num_warps);
-      account_.Reserve(static_cast<uint64_t>(CopiesAheadOf(op) * bytes), kNextCopyVector);
+    if (DecisionOf<Decision::kPrefetchSlot>(op)) {
+      const int64_t bytes = PrefetchSlotBytes(value->type().elem(), LayoutOrScalar(value), schedule_.num_warps);
+      account_.Reserve(static_cast<uint64_t>(CopiesAheadOf(op) * bytes), kPrefetchVector);
     }
     if (op.info()->has(ir::kWrites)) {
       if (value->has_uses()) Share(LayoutOrScalar(value), BytesOf(value));

@@ -3,7 +3,7 @@
 //   SharedAccount account = AccountOf(target, schedule, module, function);
 //   if (absl::Status s = account.Check(*function); !s.ok()) …        // fewer stages, or another way
 //
-// The emitter asks for memory in the same order and by the same functions, so that it takes as much (EmitPass compares). Pure
+// The emitter asks for memory in the same order and by the same functions, so that it takes as much (EmitLlvm compares). Pure
 // functions, except AccountOf, which also decides what depends on the memory that is left: parts of products (Decision::kParts).
 #ifndef TILE_CODEGEN_PLAN_RESOURCES_SHARED_USE_H_
 #define TILE_CODEGEN_PLAN_RESOURCES_SHARED_USE_H_

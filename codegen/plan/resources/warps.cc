@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kWarpRows = 16;  // of a product
 
 // The loop in which the operation loads a tile; null: it doesn't.
-const ir::Op* RoundsOf(const ir::Op& op) {
+const ir::Op* LoopOver(const ir::Op& op) {
   if (!op.info()->is_load() || op.result(0)->type().is_scalar()) return nullptr;
   const ir::Op* parent = op.parent();
   return ir::ForOp::Is(parent) ? parent : nullptr;
@@ -65,9 +65,9 @@ RowWork RowWorkOf(const ir::Function& function, bool aligned) {
   RowWork work;
   ir::Walk(function.body(), [&](ir::Op* op) {
     work.multiplies = work.multiplies || op->info()->family == ir::Family::kMma;
-    if (const ir::Op* rounds = RoundsOf(*op)) {
-      work.in_rounds = true;
-      work.in_rounds_of_tile = work.in_rounds_of_tile || !BeginsAtBlock(*rounds);
+    if (const ir::Op* loop = LoopOver(*op)) {
+      work.in_iterations = true;
+      work.in_iterations_of_tile = work.in_iterations_of_tile || !BeginsAtBlock(*loop);
       work.loaded_bits = std::max(work.loaded_bits, ir::MemoryBits(op->result(0)->type().elem()));
       work.loaded_words = std::max(work.loaded_words, RegistersOf(op->result(0)->type()));
     }
@@ -112,18 +112,18 @@ class Held {
     });
     tuning::Share memory = aligned ? tuning::kAlignedMemory : tuning::kMemory;
     const RowWork work = RowWorkOf(function, aligned);
-    if (!work.multiplies && work.walks && work.known && work.across_warps && !work.in_rounds_of_tile) {
+    if (!work.multiplies && work.walks && work.known && work.across_warps && !work.in_iterations_of_tile) {
       memory.largest = tuning::kLoadedOfWalks / work.loaded_bits;
       fewest_ = tuning::kWarpsOfWalks;
     } else if (!work.multiplies && !work.walks && work.known && work.across_warps) {
       memory = tuning::kRows;
-      if (!work.in_rounds && work.widest_bits <= 16) memory.largest = tuning::kLargestOfNarrowRows;
+      if (!work.in_iterations && work.widest_bits <= 16) memory.largest = tuning::kLargestOfNarrowRows;
       of_few_ = tuning::kRowsOfFewWarps;
       fewest_ = work.waits ? tuning::kWarpsOfWaiting : 1;
       live_ = MostLiveData(function);
-    } else if (work.in_rounds && work.known && !work.multiplies && work.loaded_words < largest_) {
+    } else if (work.in_iterations && work.known && !work.multiplies && work.loaded_words < largest_) {
       loaded_ = work.loaded_words;
-    } else if (work.in_rounds) {
+    } else if (work.in_iterations) {
       memory.largest = tuning::kLargestOfLoops;
     } else if (!work.multiplies && work.known && !work.reduces) {
       memory.largest = tuning::kLargestOfElements;

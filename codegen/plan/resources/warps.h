@@ -18,14 +18,14 @@ struct WarpChoice {
 
 // What a kernel does with rows, by which it gets warps, and blocks on a multiprocessor.
 struct RowWork {
-  bool known = true;               // all accesses of tiles move in vectors, and nothing of that is tested at run time
-  bool multiplies = false;         // matrices
-  bool walks = false;              // a loop goes over tiles that are chosen by the number of the block
-  bool in_rounds = false;          // a loop loads tiles
-  bool in_rounds_of_tile = false;  // one that does not go over such tiles
-  int loaded_bits = 0;             // of an element, the largest of those
-  int widest_bits = 0;             // of an element that is loaded anywhere
-  int64_t loaded_words = 0;        // of registers, of the largest tile that a loop loads
+  bool known = true;           // all accesses of tiles move in vectors, and nothing of that is tested at run time
+  bool multiplies = false;     // matrices
+  bool walks = false;          // a loop goes over tiles that are chosen by the number of the block
+  bool in_iterations = false;  // a loop loads tiles
+  bool in_iterations_of_tile = false;  // one that does not go over such tiles
+  int loaded_bits = 0;                 // of an element, the largest of those
+  int widest_bits = 0;                 // of an element that is loaded anywhere
+  int64_t loaded_words = 0;            // of registers, of the largest tile that a loop loads
   bool reduces = false;
   bool across_warps = false;  // with many warps, several have parts of what is reduced
   bool waits = false;         // for other blocks, in a loop around an atomic

@@ -230,7 +230,7 @@ class Counter {
     const double macs = static_cast<double>(std::max<int64_t>(1, s.batch) * s.m * s.n * s.k);
     const std::string instruction(InstructionOf(op));
     const int bits = ir::MemoryBits(ir::MmaOp(op).lhs()->type().elem());
-    const bool async = DecisionOf<Decision::kAsync>(op) || DecisionOf<Decision::kRuns>(op);
+    const bool async = DecisionOf<Decision::kAsync>(op) || DecisionOf<Decision::kOverlaps>(op);
     if (instruction == kByMmaSync)
       work_.instructions += times * macs / (16 * 8 * (256.0 / bits)) * 1.75;  // fragments, too
     if (instruction == kByFma) work_.instructions += times * macs / kWarp * 1.1;
@@ -258,7 +258,7 @@ class Counter {
     const double bytes = BytesOf(tile->type()) / static_cast<double>(DecisionOf<Decision::kMulticast>(op).value_or(1));
     (load ? work_.loaded : work_.stored) += times * bytes;
     if (op.info()->family == ir::Family::kAtomic) work_.atomics += times * ElementsOf(tile->type());
-    const bool by_tma = DecisionOf<Decision::kTensorMap>(op) || DecisionOf<Decision::kMakesMap>(op);
+    const bool by_tma = DecisionOf<Decision::kTensorMap>(op) || DecisionOf<Decision::kDeviceTensorMap>(op);
     if (!by_tma) work_.instructions += times * bytes / (kWarp * kAccessBytes) * kAccessInstructions;
     Unique(op, load);
   }

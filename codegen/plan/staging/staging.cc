@@ -147,7 +147,7 @@ int64_t AlignmentOf(const StageLayout& stage) {
 
 // The places behind the stages.
 void PlaceWidened(const Op& fetch, StageLayout* stage) {
-  stage->wide_places = static_cast<int>(DecisionOf<Decision::kWidePlaces>(fetch).value_or(0));
+  stage->conversion_buffers = static_cast<int>(DecisionOf<Decision::kConversionBuffers>(fetch).value_or(0));
   for (size_t i = 0; i < stage->tiles.size(); ++i) {
     const bool wide = stage->widens_apart(i);
     if (wide) stage->wide_bytes = RoundUp(stage->wide_bytes, stage->tiles[i].alignment());

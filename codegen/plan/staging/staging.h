@@ -72,9 +72,9 @@ struct StageLayout {
   std::vector<int64_t> offsets;  // bytes, multiples of the tiles' alignments
   int64_t bytes = 0;             // the same, since the next stage follows
   int64_t piece_bytes = 0;       // of a ring of pieces (copy_pieces.h); 0: its unit is the stage
-  // Tiles that threads widen lie in stages as they are loaded, and behind all stages in places of their own (wide_places.h): how many there
+  // Tiles that threads widen lie in stages as they are loaded, and behind all stages in places of their own (conversion_buffers.h): how many there
   // are, the bytes of one, and where the tile of each result begins there; -1: it has none.
-  int wide_places = 0;
+  int conversion_buffers = 0;
   int64_t wide_bytes = 0;
   std::vector<int64_t> wide_offsets;
 
@@ -84,9 +84,9 @@ struct StageLayout {
   // What the ring's memory is divided into.
   int64_t unit_bytes() const { return piece_bytes > 0 ? piece_bytes : bytes; }
   // All of a ring of so many units.
-  int64_t ring_bytes(int units) const { return unit_bytes() * units + wide_bytes * wide_places; }
+  int64_t ring_bytes(int units) const { return unit_bytes() * units + wide_bytes * conversion_buffers; }
   // Result i is not read from the stage but from a wide place.
-  bool widens_apart(size_t i) const { return wide_places > 0 && tiles[i].widens(); }
+  bool widens_apart(size_t i) const { return conversion_buffers > 0 && tiles[i].widens(); }
   // How result i lies in the stage.
   StagedTile InStage(size_t i) const { return widens_apart(i) ? tiles[i].AsLoaded() : tiles[i]; }
   // Result i lies where an earlier one does.

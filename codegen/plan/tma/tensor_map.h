@@ -25,7 +25,7 @@ struct TensorMap {
 // `parts`: how many blocks of a cluster bring a part of the tile each (1, 2).
 absl::StatusOr<TensorMap> MapTensor(const ir::Op& access, const StagedTile& tile, int parts);
 
-// What both that and a descriptor of the kernel's own (plan/tma/made_map.h) ask of the access.
+// What both that and a descriptor of the kernel's own (plan/tma/device_tensor_map.h) ask of the access.
 absl::Status WhyNotDescribed(const ir::Op& access, const StagedTile& tile);
 inline constexpr int64_t kTmaAlignment = 16;  // bytes, of addresses and strides
 // What the descriptor takes the elements for.

@@ -27,16 +27,16 @@ absl::StatusOr<TensorMap> MapOf(const ir::Op& access) {
 
 bool CopiesByTma(const ir::Op& copy) {
   for (const ir::Op* op : *copy.region(0)) {
-    if (DecisionOf<Decision::kTensorMap>(*op) || DecisionOf<Decision::kMakesMap>(*op)) return true;
+    if (DecisionOf<Decision::kTensorMap>(*op) || DecisionOf<Decision::kDeviceTensorMap>(*op)) return true;
   }
   return false;
 }
 
-std::vector<StagedTile> MadeMapsOf(const ir::Op& copy) {
+std::vector<StagedTile> DeviceTensorMapsOf(const ir::Op& copy) {
   std::vector<StagedTile> made;
   const StageLayout stage = StageOf(copy);
   for (size_t i = 0; i < stage.tiles.size(); ++i) {
-    if (!stage.shares_slot(i) && DecisionOf<Decision::kMakesMap>(*stage.tiles[i].load))
+    if (!stage.shares_slot(i) && DecisionOf<Decision::kDeviceTensorMap>(*stage.tiles[i].load))
       made.push_back(stage.InStage(i));
   }
   return made;

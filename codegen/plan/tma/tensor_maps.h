@@ -16,8 +16,8 @@ namespace tile::codegen {
 bool CopiesByTma(const ir::Op& copy);
 inline constexpr uint64_t CopyBarrierBytes(int stages) { return 16 * static_cast<uint64_t>(stages); }
 
-// Of a copy_ahead: the tiles whose descriptors the kernel makes itself (plan/tma/made_map.h).
-std::vector<StagedTile> MadeMapsOf(const ir::Op& copy);
+// Of a copy_ahead: the tiles whose descriptors the kernel makes itself (plan/tma/device_tensor_map.h).
+std::vector<StagedTile> DeviceTensorMapsOf(const ir::Op& copy);
 
 int NumTensorMaps(const ir::Function& function);
 // Stores have the layouts of their tiles by now.
