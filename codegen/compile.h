@@ -91,6 +91,7 @@ struct PassInfo {
   const char* name;
   const char* text;
   bool of_program;  // tile code, which can be read back (passes/gpu_text.h)
+  bool optional;    // the program is valid without it (Trace::left_out)
 };
 absl::Span<const PassInfo> AllPasses();
 

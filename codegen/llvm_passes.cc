@@ -116,29 +116,50 @@ absl::Status LinkMathLibrary(Compilation& c) {
 absl::Status OptimiseLlvm(Compilation& c) {
   c.result.many_loops = HasManyLoops(c.llvm->module());
   if (c.result.many_loops) {
-    c.Remark("size", absl::StrCat("more than ", kManyLoops,
-                                  " loops: nothing moves out of them, and the assembler optimises little"));
+    c.Remark("optimise-llvm", absl::StrCat("more than ", kManyLoops,
+                                           " loops: nothing moves out of them, and the assembler optimises little"));
   }
   Optimise(&c.llvm->module(), &c.llvm->machine(), c.options.opt_level, c.options.trace);
+  return absl::OkStatus();
+}
+
+absl::Status OrderPieces(Compilation& c) {
   if (c.options.opt_level > 0) OrderPieces(&c.llvm->module(), InfoOf(Decision::kUnordered).name.c_str());
-  if (c.options.opt_level > 1) {
-    const char* steps = InfoOf(Decision::kInSteps).name.c_str();
-    ScaleBesideExponentials(&c.llvm->module(), steps);
-    OrderSteps(&c.llvm->module(), steps);
-    DelayGridWait(&c.llvm->module());
-  }
+  return absl::OkStatus();
+}
+
+absl::Status ScaleBesideExponentials(Compilation& c) {
+  if (c.options.opt_level > 1) ScaleBesideExponentials(&c.llvm->module(), InfoOf(Decision::kInSteps).name.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status OrderSteps(Compilation& c) {
+  if (c.options.opt_level > 1) OrderSteps(&c.llvm->module(), InfoOf(Decision::kInSteps).name.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status DelayGridWait(Compilation& c) {
+  if (c.options.opt_level > 1) DelayGridWait(&c.llvm->module());
+  return absl::OkStatus();
+}
+
+absl::Status AvoidAssemblerFaults(Compilation& c) {
   AvoidAssemblerFaults(&c.llvm->module());
+  return absl::OkStatus();
+}
+
+absl::Status MarkRare(Compilation& c) {
   if (c.options.opt_level > 1) MarkRare(&c.llvm->module(), kFrequencyMark);
-  const int size = static_cast<int>(c.llvm->module().getInstructionCount());
-  c.result.llvm_instructions = size;
-  if (size > kManyInstructions) {
-    c.Remark("size", absl::StrCat(size, " LLVM instructions, more than ", kManyInstructions,
-                                  ": the assembler will take long, and registers will spill. Use smaller tiles"));
-  }
   return absl::OkStatus();
 }
 
 absl::Status PrintPtx(Compilation& c) {
+  const int size = static_cast<int>(c.llvm->module().getInstructionCount());
+  c.result.llvm_instructions = size;
+  if (size > kManyInstructions) {
+    c.Remark("print-ptx", absl::StrCat(size, " LLVM instructions, more than ", kManyInstructions,
+                                       ": the assembler will take long, and registers will spill. Use smaller tiles"));
+  }
   absl::StatusOr<std::string> ptx = c.llvm->Ptx();
   if (!ptx.ok()) return ptx.status();
   c.result.ptx = *std::move(ptx);

@@ -53,7 +53,7 @@ constexpr EmitInfo kEmits[] = {
     {"cubin", Emit::kCubin, ".cubin"},       {"tbc", Emit::kTbc, ".tbc"},
     {"header", Emit::kHeader, ".h"},         {"ptx", Emit::kPtx, ".ptx"},
     {"tile", Emit::kStage, "", "slice"},     {"gpu", Emit::kStage, "", "account-memory"},
-    {"llvm", Emit::kStage, "", "emit-llvm"}, {"llvm-opt", Emit::kStage, "", "optimise-llvm"},
+    {"llvm", Emit::kStage, "", "emit-llvm"}, {"llvm-opt", Emit::kStage, "", "mark-rare"},
     {"sass", Emit::kSass, ".sass"},          {"explain", Emit::kExplain, ""},
 };
 
@@ -445,7 +445,7 @@ const Command kCompileCommand = {
          "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},
         {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
         {"print-after", 0, "PASS", "the program after a pass, on stderr: all"
-#define TILE_PASS(Function, level, name, text) ", " name
+#define TILE_PASS(Function, level, optional, name, text) ", " name
 #define TILE_TOOL(name, text) ", " name
 #include "codegen/passes.def"
          ,

@@ -12,8 +12,8 @@ namespace tile::codegen {
 
 absl::Status Simplify(Program& p);
 absl::Status HoistInvariants(Program& p);
-// Also computes counters of counted loops from their induction variables.
 absl::Status RaiseLoops(Program& p);
+absl::Status ComputeCounters(Program& p);
 absl::Status ShareCommon(Program& p);
 absl::Status RemoveUnused(Program& p);
 

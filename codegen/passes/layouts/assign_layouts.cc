@@ -8,14 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/passes/layouts/layout_rules.h"
-#include "codegen/passes/layouts/sink_reductions.h"
-#include "codegen/passes/mma/choose_late.h"
-#include "codegen/passes/mma/choose_mma.h"
-#include "codegen/passes/mma/overlap_products.h"
 #include "codegen/passes/unused.h"
-#include "codegen/plan/staging/producer_slice.h"
-#include "codegen/plan/tma/tensor_maps.h"
-#include "codegen/plan/tma/tma_store.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/create_like.h"
 #include "ir/op_views.h"
@@ -188,33 +181,8 @@ absl::Status AssignLayouts(const Schedule& plan, ir::Module* module, ir::Functio
   return absl::OkStatus();
 }
 
-namespace {
-
-// Descriptors for the stores that go by TMA.
-void ChooseTmaStores(ir::Module* module, ir::Function* function) {
-  ir::Walk(function->body(), [&](ir::Op* op) {
-    const auto store_view = ir::As<ir::StoreViewOp>(op);
-    if (!store_view) return;
-    const Layout* layout = LayoutOf(store_view->tile()->type());
-    const std::optional<TmaStore> plan = layout == nullptr ? std::nullopt : PlanTmaStore(*op, *layout);
-    if (plan) Decide(module, op, *plan, NumTensorMaps(*function));
-  });
-}
-
-}  // namespace
-
 absl::Status AssignLayouts(Program& p) {
-  const Schedule schedule = *ScheduleOf(*p.function);
-  ir::Module* module = p.module.get();
-  if (absl::Status s = AssignLayouts(schedule, module, p.function, &p.layouts); !s.ok()) return s;
-  SinkReductions(module, p.function);
-  ChooseAsync(module, p.function);
-  OverlapProducts(p.target, schedule, module, p.function, &p.trace());
-  ChooseLate(p.target, schedule, module, p.function, &p.trace());
-  if (!schedule.producer) return absl::OkStatus();
-  ChooseTmaStores(module, p.function);
-  DecideProducerOps(module, p.function);
-  return absl::OkStatus();
+  return AssignLayouts(*ScheduleOf(*p.function), p.module.get(), p.function, &p.layouts);
 }
 
 }  // namespace tile::codegen

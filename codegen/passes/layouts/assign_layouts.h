@@ -29,8 +29,7 @@
 namespace tile::codegen {
 
 absl::Status AssignLayouts(const Schedule& plan, ir::Module* module, ir::Function* function, LayoutTable* layouts);
-// The pass. With layouts it is known what else can be decided: which products are waited for later (choose_mma.h), which stores go by
-// TMA, and what the producer warp executes.
+// The pass, with the schedule that was decided.
 absl::Status AssignLayouts(Program& p);
 
 }  // namespace tile::codegen

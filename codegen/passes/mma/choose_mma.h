@@ -22,10 +22,6 @@ void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* modul
 // The pass, with the schedule that was decided.
 absl::Status ChooseMma(Program& p);
 
-// With layouts, which may have put conversions around products: marks those that run on while the next iteration begins
-// (Decision::kAsync).
-void ChooseAsync(ir::Module* module, ir::Function* function);
-
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_PASSES_MMA_CHOOSE_MMA_H_

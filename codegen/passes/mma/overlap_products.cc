@@ -10,6 +10,7 @@
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/mma/overlapped_products.h"
 #include "codegen/plan/resources/warps.h"
+#include "codegen/plan/schedule.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
@@ -182,10 +183,10 @@ class Loop {
 
 }  // namespace
 
-void OverlapProducts(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function,
-                     Trace* trace) {
+absl::Status OverlapProducts(Program& p) {
+  const Schedule schedule = *ScheduleOf(*p.function);
   std::vector<Op*> loops;
-  ir::Walk(function->body(), [&](Op* op) {
+  ir::Walk(p.function->body(), [&](Op* op) {
     if (op->opcode() != ir::Opcode::kFor || op->region(0) == nullptr || CopyIn(*op) == nullptr) return;
     int products = 0;
     for (const Op* inside : *op->region(0)) products += IsProduct(*inside) ? 1 : 0;
@@ -195,10 +196,11 @@ void OverlapProducts(const Target& target, const Schedule& schedule, ir::Module*
     Loop loop(*op);
     const StepTexts texts = {"overlap-products", "products run beside each other",
                              "products do not run beside each other"};
-    const Registers registers(target, schedule, *function);
-    if (!TakesStep(*module, loop.first(), texts, loop.WhyNot(registers), trace)) continue;
-    loop.Rewrite(registers, schedule.stages >= tuning::kStagesToKeep, module);
+    const Registers registers(p.target, schedule, *p.function);
+    if (!TakesStep(*p.module, loop.first(), texts, loop.WhyNot(registers), &p.trace())) continue;
+    loop.Rewrite(registers, schedule.stages >= tuning::kStagesToKeep, p.module.get());
   }
+  return absl::OkStatus();
 }
 
 }  // namespace tile::codegen

@@ -2,8 +2,6 @@
 // (codegen/plan/mma/overlapped_products.h): a product moves up behind the first one beside which its operands are there, and all of the loop
 // are waited for only where their results are read.
 //
-//   OverlapProducts(schedule, &module, function, trace);
-//
 // With layouts, which may have put conversions around products. Before:         After:
 //   %s = mmaf %k, %q, %zero {instruction = "wgmma", …}                             %s = mmaf %k, %q, %zero {…, runs}
 //   %p = exp2 %s                                                                   %t = mmaf %v, %d, %zero {…, runs}
@@ -15,16 +13,12 @@
 #ifndef TILE_CODEGEN_PASSES_MMA_OVERLAP_PRODUCTS_H_
 #define TILE_CODEGEN_PASSES_MMA_OVERLAP_PRODUCTS_H_
 
-#include "codegen/plan/schedule.h"
-#include "codegen/target/target.h"
-#include "codegen/trace/trace.h"
-#include "ir/module.h"
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 
 namespace tile::codegen {
 
-// The trace may be null.
-void OverlapProducts(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function,
-                     Trace* trace);
+absl::Status OverlapProducts(Program& p);
 
 }  // namespace tile::codegen
 

@@ -17,6 +17,7 @@
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/device_tensor_map.h"
+#include "codegen/target/decisions.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 
@@ -25,8 +26,6 @@ namespace {
 
 using ir::Op;
 using ir::Opcode;
-
-constexpr int64_t kScratchBytes = 1024;  // of shared memory that other operations of the block take at least
 
 // A loop with operands of its products that loads may bring ahead.
 class Loop {
@@ -166,20 +165,13 @@ bool CopyAhead(const Target& target, bool by_tma, ir::Module* module, ir::Functi
   return !loops.empty();
 }
 
-void FitK(const Target& target, ir::Module* module, ir::Function* function) {
-  std::vector<Op*> products;
-  ir::Walk(function->body(), [&](Op* op) {
-    if (IsProduct(*op) && IsProductLoop(*op)) products.push_back(op);
-  });
-  for (Op* mma : products) {
-    const MmaShape s = ShapeOfMma(*mma);
-    // For fma elements are widened.
-    const int64_t element = ir::MemoryBits(mma->operand(0)->type().elem()) / 8;
-    const int64_t bytes = (s.m + s.n) * s.k * (HasMma(target, *mma) ? element : std::max<int64_t>(4, element));
-    int parts = 1;
-    while (bytes / parts > target.shared_bytes - kScratchBytes && CanNarrowK(*mma, 2 * parts)) parts *= 2;
-    if (parts > 1) NarrowK(module, mma, parts);
-  }
+absl::Status CopyAhead(Program& p) {
+  bool fetches = false;
+  ir::Walk(p.function->body(), [&](Op* op) { fetches = fetches || IsGpuOp(op, GpuOpcode::kFetchAhead); });
+  if (p.candidate.ahead == Ahead::kNothing || fetches) return absl::OkStatus();
+  if (CopyAhead(p.target, p.candidate.ahead == Ahead::kTma, p.module.get(), p.function, &p.trace()))
+    Decide<Decision::kMostStages>(p.module.get(), KernelOp(p.module.get(), p.function), p.candidate.most_stages);
+  return absl::OkStatus();
 }
 
 }  // namespace tile::codegen

@@ -11,18 +11,19 @@
 #ifndef TILE_CODEGEN_PASSES_PIPELINE_COPY_AHEAD_H_
 #define TILE_CODEGEN_PASSES_PIPELINE_COPY_AHEAD_H_
 
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
 
-// For functions that FetchAhead left alone. `by_tma`: TMA may do the copies. Returns whether anything moved. The trace may be null.
-bool CopyAhead(const Target& target, bool by_tma, ir::Module* module, ir::Function* function, Trace* trace);
+// The pass. Programs that fetch ahead stay as they are.
+absl::Status CopyAhead(Program& p);
 
-// For functions that both left alone: the operands of an iteration go through shared memory together. Where it does not hold them,
-// iterations are split along K (resize_k.h) if possible.
-void FitK(const Target& target, ir::Module* module, ir::Function* function);
+// `by_tma`: TMA may do the copies. Returns whether anything moved. The trace may be null.
+bool CopyAhead(const Target& target, bool by_tma, ir::Module* module, ir::Function* function, Trace* trace);
 
 }  // namespace tile::codegen
 

@@ -94,6 +94,12 @@ void CopyByTma(const Target& target, const Schedule& schedule, ir::Module* modul
   }
 }
 
+absl::Status CopyByTma(Program& p) {
+  if (p.candidate.ahead == Ahead::kTma)
+    CopyByTma(p.target, *ScheduleOf(*p.function), p.module.get(), p.function, &p.trace());
+  return absl::OkStatus();
+}
+
 std::vector<ir::Op*> WidenApartForTma(const Target& target, int num_warps, ir::Module* module, ir::Function* function) {
   std::vector<Op*> apart;
   if (!target.has(kTma)) return apart;

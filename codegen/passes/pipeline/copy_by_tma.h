@@ -12,12 +12,17 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
+
+// The pass, of candidates by TMA.
+absl::Status CopyByTma(Program& p);
 
 // With the schedule and the instructions that were decided. The trace may be null.
 void CopyByTma(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function,

@@ -20,11 +20,16 @@
 #ifndef TILE_CODEGEN_PASSES_PIPELINE_FETCH_AHEAD_H_
 #define TILE_CODEGEN_PASSES_PIPELINE_FETCH_AHEAD_H_
 
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
+
+// The pass, of candidates by TMA.
+absl::Status FetchAhead(Program& p);
 
 // Whether anything moved. `num_warps`: 0: the schedule's choice. `widens_k`: iterations may become fewer (resize_k.h). The trace may
 // be null.

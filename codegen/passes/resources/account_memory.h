@@ -1,5 +1,4 @@
-// How much shared memory the kernel takes, found out before it is emitted (plan/resources/shared_use.h), and whether the GPU has it. What is
-// decided on the way: contended updates that are combined in shared memory (plan/combine_updates.h).
+// How much shared memory the kernel takes, found out before it is emitted (plan/resources/shared_use.h), and whether the GPU has it.
 //
 //   absl::Status s = AccountMemory(program);      // Fit::kTooMuchShared: another candidate may take less
 #ifndef TILE_CODEGEN_PASSES_RESOURCES_ACCOUNT_MEMORY_H_

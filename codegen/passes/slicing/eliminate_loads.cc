@@ -6,10 +6,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/live_registers.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/passes/equivalence.h"
 #include "codegen/passes/kept_registers.h"
 #include "codegen/passes/move_loads.h"
-#include "codegen/passes/slicing/unroll_iterations.h"
 #include "codegen/passes/value_numbers.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/passes/remove_unused.h"
@@ -100,11 +100,8 @@ class Reuse {
 }  // namespace
 
 absl::Status EliminateLoads(Program& p) {
-  bool multiplies = false;
-  ir::Walk(p.function->body(), [&](Op* op) { multiplies = multiplies || op->info()->has(ir::kProduct); });
-  if (multiplies) return absl::OkStatus();
+  if (HasProducts(*p.function)) return absl::OkStatus();
   KeptRegisters registers(p);
-  UnrollIterations(p, &registers);
   Reuse(p, &registers).Run();
   return absl::OkStatus();
 }

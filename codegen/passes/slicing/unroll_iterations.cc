@@ -10,7 +10,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/live_registers.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/passes/equivalence.h"
+#include "codegen/passes/kept_registers.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/value_numbers.h"
 #include "ir/loops.h"
@@ -165,6 +167,11 @@ class Unroller {
 
 }  // namespace
 
-void UnrollIterations(Program& p, KeptRegisters* registers) { Unroller(p, registers).Visit(p.function->body()); }
+absl::Status UnrollIterations(Program& p) {
+  if (HasProducts(*p.function)) return absl::OkStatus();
+  KeptRegisters registers(p);
+  Unroller(p, &registers).Visit(p.function->body());
+  return absl::OkStatus();
+}
 
 }  // namespace tile::codegen

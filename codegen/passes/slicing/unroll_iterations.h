@@ -12,12 +12,12 @@
 #ifndef TILE_CODEGEN_PASSES_SLICING_UNROLL_ITERATIONS_H_
 #define TILE_CODEGEN_PASSES_SLICING_UNROLL_ITERATIONS_H_
 
-#include "codegen/passes/kept_registers.h"
+#include "absl/status/status.h"
 #include "codegen/passes/program.h"
 
 namespace tile::codegen {
 
-void UnrollIterations(Program& p, KeptRegisters* registers);
+absl::Status UnrollIterations(Program& p);
 
 }  // namespace tile::codegen
 

@@ -19,7 +19,7 @@
 //     in iteration i, beside the leader, all of      the others of iteration i + 1 come to where those of i - 1 lay, values of i to where
 //     iteration i + 1 comes to where i - 2 lay       those of i - 2 lay
 //
-// Decided once, by passes/mma/choose_late.h (Decision::kCrossIteration). Pure functions.
+// Decided once, by passes/mma/defer_products.h (Decision::kCrossIteration). Pure functions.
 #ifndef TILE_CODEGEN_PLAN_MMA_CROSS_ITERATION_MMA_H_
 #define TILE_CODEGEN_PLAN_MMA_CROSS_ITERATION_MMA_H_
 

@@ -10,7 +10,7 @@
 //
 // A row of softmax has its maximum once, from which it is mostly the same: where that comes out negative or NaN, the warp does it again.
 //
-//   if (TakesIntegers(*op)) Decide<Decision::kIntegerMax>(module, op, true);   // once, in passes/mma/choose_late.cc
+//   if (TakesIntegers(*op)) Decide<Decision::kIntegerMax>(module, op, true);   // once, in passes/mma/integer_max.cc
 //
 // Pure functions.
 #ifndef TILE_CODEGEN_PLAN_MMA_INTEGER_MAX_H_

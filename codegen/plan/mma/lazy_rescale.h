@@ -2,7 +2,7 @@
 // exp(old maximum - new maximum), and after the first keys few rows get a new maximum. A warp of which all factors are one leaves the
 // multiplication out, which changes nothing: x * 1 is x.
 //
-//   if (CanRescaleLazily(*op)) Decide<Decision::kLazyRescale>(module, op, true);   // once, in passes/mma/choose_late.cc
+//   if (CanRescaleLazily(*op)) Decide<Decision::kLazyRescale>(module, op, true);   // once, in passes/mma/lazy_rescale.cc
 //
 // Pure functions.
 #ifndef TILE_CODEGEN_PLAN_MMA_LAZY_RESCALE_H_

@@ -14,7 +14,7 @@
 // live at once. Those of late products (plan/mma/cross_iteration_mma.h) live when what stays is read; behind the begin of other products what stays is read once
 // more, by stores that are never done.
 //
-// Decided once, by passes/mma/choose_late.h (Decision::kLhsInRegisters). Pure functions.
+// Decided once, by passes/mma/keep_lhs_in_registers.h (Decision::kLhsInRegisters). Pure functions.
 #ifndef TILE_CODEGEN_PLAN_MMA_LHS_IN_REGISTERS_H_
 #define TILE_CODEGEN_PLAN_MMA_LHS_IN_REGISTERS_H_
 
