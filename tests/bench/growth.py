@@ -3,9 +3,9 @@
     growth.py --tilevm=bazel-bin/tools/tilevm/tilevm --tilec=bazel-bin/tools/tilec/tilec [--n=2000] [--kinds=fors,loads] [--steps=tilec]
     growth.py --print=fors --n=2000             # one of the modules
 
-A line for each kind has seconds of N (of what one operation has, at most 16,000) and of 4 N, and the exponent by which they grow (1: linear, 2: quadratic), for verify, run, run
---check=full, and tilec to PTX. What an empty module takes is subtracted; below 0.1 s there is no exponent. The exit code is 1 if one
-is above --limit, or a step fails or takes longer than --seconds.
+A line for each kind has seconds of N and of 4 N, and the exponent by which they grow (1: linear, 2: quadratic), for verify, run, run
+--check=full, and tilec to PTX. Of what one operation has, N is at most 16,000. What an empty module takes is subtracted; below 0.1 s there
+is no exponent. The exit code is 1 if one is above --limit, or a step fails or takes longer than --seconds.
 """
 import argparse
 import math
