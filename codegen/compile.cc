@@ -51,7 +51,9 @@ Search FindCheapest(const ir::Module& module, const ir::Function& function, cons
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,
                                  const CompileOptions& options) {
   Search search = FindCheapest(module, function, options, false);
-  if (search.best == nullptr && search.for_shared) search = FindCheapest(module, function, options, true);
+  // An image beside others that take the same arguments is to be faster than they are.
+  const bool only_image = !options.joins_blocks && !options.parts_blocks && !options.spreads;
+  if (search.best == nullptr && search.for_shared && only_image) search = FindCheapest(module, function, options, true);
   if (search.best == nullptr) return search.why_not;
   const std::unique_ptr<Compilation> best = std::move(search.best);
   if (options.descriptors && ParameterBytes(*best->function) > kMostParameterBytes) {
