@@ -12,10 +12,10 @@
 namespace tile::codegen {
 namespace {
 
+// Bytes that rings must leave for exchanges in parts; else fewer stages are tried, as every iteration might exchange (not measured).
 constexpr uint64_t kLeastExchangeBesideRings = 16 << 10;
 
-// Threads exchange through what is left beside all else, unless it is so little that a way to compile the kernel with fewer stages
-// would be better.
+// Threads exchange through what is left beside all else, if that is enough.
 void ChooseExchange(Program& p, const SharedAccount& account) {
   const uint64_t least = AheadOf(*p.function) == Ahead::kNothing ? kLeastExchange : kLeastExchangeBesideRings;
   if (account.Room() < least) return;
