@@ -78,7 +78,11 @@ void RunOpFile(const Gpu& setup, const std::string& path, Tally* tally) {
   for (const Variant& v : *variants) {
     ir::Diagnostics diagnostics;
     const std::unique_ptr<ir::Module> module = ir::Parse(v.text, path, &diagnostics);
-    if (module == nullptr) continue;
+    if (module == nullptr) {
+      std::printf("FAIL %s: %s %s\n", path.c_str(), v.name.c_str(), diagnostics.ToString().substr(0, 400).c_str());
+      ++tally->failed;
+      continue;
+    }
     ir::Verify(*module, &diagnostics);
     for (const Call& call : v.calls) {
       // Mistakes that only the VM looks for are undefined behaviour here.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/emit/context/copies.h"
+#include "codegen/emit/context/exchange_part.h"
 #include "codegen/emit/context/halves.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/conversion.h"
@@ -109,45 +110,29 @@ Registers ThroughShared(Emitter& e, const Layout& from, const Layout& to, const 
   const int bytes = MemoryBytes(type);
   const SharedExchange x = ChooseShared(from, to, 8 * bytes);
   const Layout write = Compose(x.map.index, from), read = Compose(x.map.index, to);
-  const uint64_t total = static_cast<uint64_t>(from.elements()) * bytes, part_bytes = std::min(total, kMostExchange);
-  const uint32_t high =
-      static_cast<uint32_t>((total - 1) & ~(part_bytes - 1));  // bits of an address that name the part
+  const uint64_t total = static_cast<uint64_t>(from.elements()) * bytes;
   auto address = [&](const Layout& in_shared, int reg) {
     llvm::Value* at = b.CreateMul(e.threads().Part(in_shared), e.I32(bytes));
     const uint32_t rest = RegisterPart(in_shared, reg) * bytes;
     return rest == 0 ? at : b.CreateXor(at, e.I32(rest));
   };
-  // i1: the address lies in this part; null: always; false (as a constant) drops out.
-  auto in_part = [&](llvm::Value* at, uint64_t part) -> llvm::Value* {
-    if (high == 0) return nullptr;
-    return b.CreateICmpEQ(b.CreateAnd(at, e.I32(high)), e.I32(static_cast<int64_t>(part)));
-  };
   Registers out(to.registers());
-  for (uint64_t part = 0; part < total; part += part_bytes) {
-    llvm::Value* base = e.Scratch(part_bytes);
-    auto place = [&](llvm::Value* at) {
-      return b.CreateGEP(b.getInt8Ty(), base,
-                         high == 0 ? at : b.CreateAnd(at, e.I32(static_cast<int64_t>(part_bytes - 1))));
-    };
+  const auto exchange = [&](const ExchangePart& part) {
     for (int i = 0; i < x.write.instructions(); ++i) {
       Registers values;
       for (int k = 0; k < x.write.vector; ++k) values.push_back(in[x.write.registers[i * x.write.vector + k]]);
       llvm::Value* at = address(write, x.write.registers[i * x.write.vector]);
-      llvm::Value* here = in_part(at, part);
-      e.When(here, [&] { StoreVector(e, values, place(at)); });
+      e.When(part.Has(at), [&] { StoreVector(e, values, part.Place(at)); });
     }
     e.Barrier();
     for (int i = 0; i < x.read.instructions(); ++i) {
-      const int first = x.read.registers[i * x.read.vector];
-      llvm::Value* at = address(read, first);
-      llvm::Value* here = in_part(at, part);
-      const Registers values = LoadVector(e, type, x.read.vector, place(at));
-      for (int k = 0; k < x.read.vector; ++k) {
-        llvm::Value*& register_value = out[x.read.registers[i * x.read.vector + k]];
-        register_value = register_value == nullptr ? values[k] : b.CreateSelect(here, values[k], register_value);
-      }
+      llvm::Value* at = address(read, x.read.registers[i * x.read.vector]);
+      llvm::Value* here = part.Has(at);
+      const Registers values = LoadVector(e, type, x.read.vector, part.Place(at));
+      for (int k = 0; k < x.read.vector; ++k) part.Keep(here, values[k], &out[x.read.registers[i * x.read.vector + k]]);
     }
-  }
+  };
+  ForEachPart(e, total, exchange, kMostConversion);
   return Copies(to).Repeat(std::move(out));
 }
 

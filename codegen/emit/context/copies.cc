@@ -1,6 +1,7 @@
 #include "codegen/emit/context/copies.h"
 
 #include "absl/container/flat_hash_map.h"
+#include "codegen/emit/context/exchange_part.h"
 #include "codegen/emit/context/ptx_access.h"
 #include "codegen/plan/resources/shared_use.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -62,24 +63,28 @@ Registers Copies::Share(Emitter& e, Registers r) const {
                         : bytes == 4 ? ir::Elem::kI32
                                      : ir::Elem::kI64;
   llvm::Type* entry = b.getIntNTy(8 * bytes);
-  llvm::Value* table = b.CreateTrunc(
-      b.CreatePtrToInt(e.Scratch(static_cast<uint64_t>(layout_.elements() * bytes)), b.getInt64Ty()), b.getInt32Ty());
   const MemoryAccess weak{true, ir::MemoryOrdering::kWeak, ""};
   llvm::Value* first = e.threads().HoldsFirstCopy(layout_);
-  auto at = [&](int i) {
-    return Address{b.CreateAdd(table, b.CreateMul(e.threads().Element(layout_, i), e.I32(bytes))), 0};
-  };
-  for (int i : firsts_) {
-    llvm::Value* v = b.CreateZExt(e.ToBits(r[i]), entry);
-    Store(e, weak, at(i), elem, {v}, first);
-  }
-  e.Barrier();
-  for (int i : firsts_) {
-    llvm::Value* v = Load(e, weak, at(i), elem, 1, nullptr, {})[0];
-    if (bits < 8) v = b.CreateTrunc(v, b.getIntNTy(bits));
-    r[i] = e.FromBits(v, type);
-  }
-  return Repeat(std::move(r));
+  Registers out(r.size());
+  ForEachPart(e, static_cast<uint64_t>(layout_.elements() * bytes), [&](const ExchangePart& part) {
+    llvm::Value* table = b.CreateTrunc(b.CreatePtrToInt(part.base(), b.getInt64Ty()), b.getInt32Ty());
+    auto place = [&](int i) { return b.CreateMul(e.threads().Element(layout_, i), e.I32(bytes)); };
+    auto address = [&](llvm::Value* at) { return Address{b.CreateAdd(table, part.Offset(at)), 0}; };
+    for (int i : firsts_) {
+      llvm::Value* v = b.CreateZExt(e.ToBits(r[i]), entry);
+      llvm::Value* at = place(i);
+      Store(e, weak, address(at), elem, {v}, And(e, first, part.Has(at)));
+    }
+    e.Barrier();
+    for (int i : firsts_) {
+      llvm::Value* at = place(i);
+      llvm::Value* here = part.Has(at);
+      llvm::Value* v = Load(e, weak, address(at), elem, 1, nullptr, {})[0];
+      if (bits < 8) v = b.CreateTrunc(v, b.getIntNTy(bits));
+      part.Keep(here, e.FromBits(v, type), &out[i]);
+    }
+  });
+  return Repeat(std::move(out));
 }
 
 }  // namespace tile::codegen

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/plan/resources/shared_use.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
@@ -35,6 +36,7 @@ Emitter::Emitter(const EmitterInput& input, llvm::Function* kernel, int tensor_m
       trace_(input.trace),
       kernel_(kernel),
       tensor_maps_(tensor_maps),
+      most_exchange_(MostExchange(input.function)),
       builder_(kernel->getContext()),
       scalar_layout_(Layout::Replicated({}, input.plan.num_warps)),
       blocks_(*this),

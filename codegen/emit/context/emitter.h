@@ -139,6 +139,8 @@ class Emitter {
   // Shared memory to exchange values through, valid until the next call. Begins after a barrier, so that earlier readers are
   // done; between writing and reading the caller needs Barrier().
   llvm::Value* Scratch(uint64_t bytes);
+  // The most that an exchange may take at a time (plan/resources/shared_use.h); larger ones go in parts (codegen/emit/context/exchange_part.h).
+  uint64_t most_exchange() const { return most_exchange_; }
   // The same for an operation that exchanges a few bytes once; without a barrier in front where it has memory of its own.
   llvm::Value* ScratchOnce(uint64_t bytes);
   // bar.sync of the block; all earlier accesses of its threads are visible after it.
@@ -213,6 +215,7 @@ class Emitter {
   Trace* const trace_;
   llvm::Function* const kernel_;
   const int tensor_maps_;
+  const uint64_t most_exchange_;
   bool stores_by_tma_ = false;
   llvm::IRBuilder<> builder_;
   const Layout scalar_layout_;

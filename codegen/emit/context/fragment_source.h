@@ -27,8 +27,15 @@ class FragmentSource {
   virtual llvm::Value* Word(int w) = 0;
 };
 
-// The tile's registers, through shared memory of the product. Elements of 8 bits and more.
-std::unique_ptr<FragmentSource> FragmentsThroughShared(Emitter& e, const ir::Value* v, const Layout& fragment);
+// One of so many equal parts of an operand along K, its dimension `dim`.
+struct PartAlongK {
+  int dim = 0;
+  int64_t parts = 1, number = 0;
+};
+// The tile's registers, or those of a part, whose fragments the layout is then; through shared memory of the product. Elements of 8
+// bits and more.
+std::unique_ptr<FragmentSource> FragmentsThroughShared(Emitter& e, const ir::Value* v, const Layout& fragment,
+                                                       const PartAlongK& part = {});
 
 // A tile that is in shared memory already, from `base` on, each element where the map says.
 std::unique_ptr<FragmentSource> FragmentsInShared(Emitter& e, ir::Elem elem, const SharedMap& map, llvm::Value* base,

@@ -164,14 +164,15 @@ static Value* OfOrder(Emitter& e, const ir::Op& op, const std::string& name, Ope
                   return Call(e, Declare(e, full, x->getType(), a), a);
                 }));
 }
-
-// The library's recurrence divides by x: of 0 and an order from 2 on it gives NaN.
+// The library divides by x to find where to begin a recurrence, so that zero becomes NaN from order 2 on. It is zero, of x's sign where
+// the order is odd.
 Value* EmitJn(Emitter& e, const ir::Op& op, Operands in) {
   auto& b = e.b();
-  Value* result = OfOrder(e, op, "jn", in);
-  Value *order = in[1], *zero = llvm::ConstantFP::get(in[0]->getType(), 0.0);
-  Value* at_zero = b.CreateAnd(b.CreateFCmpOEQ(in[0], zero), b.CreateICmpSGT(order, e.I32(0)));
-  return b.CreateSelect(at_zero, zero, result);
+  llvm::Constant* zero = llvm::ConstantFP::get(in[0]->getType(), 0);
+  Value* is_odd = b.CreateTrunc(in[1], b.getInt1Ty());
+  Value* by_recurrence = b.CreateICmpSGT(in[1], e.I32(1));
+  Value* is_zero = b.CreateAnd(by_recurrence, b.CreateFCmpOEQ(in[0], zero));
+  return b.CreateSelect(is_zero, b.CreateSelect(is_odd, in[0], zero), OfOrder(e, op, "jn", in));
 }
 Value* EmitYn(Emitter& e, const ir::Op& op, Operands in) { return OfOrder(e, op, "yn", in); }
 

@@ -17,6 +17,7 @@
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/plan/mma/lhs_in_registers.h"
 #include "codegen/plan/mma/overlapped_products.h"
+#include "codegen/plan/resources/shared_use.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
@@ -48,7 +49,9 @@ class ConvertedWords : public FragmentSource {
 std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int operand, const Layout& fragment) {
   const ir::Value* v = op.operand(operand);
   if (CopyOf(op, operand) == nullptr) {
-    if (auto held = FragmentsInRegisters(e, v, fragment, MmaPlanOf(op)->words_b == 1)) return held;
+    const bool one_word = MmaPlanOf(op)->words_b == 1;
+    if (auto held = FragmentsInRegisters(e, v, fragment, one_word)) return held;
+    if (MmaExchangeBytes(op) > e.most_exchange()) return FragmentsBroughtToRegisters(e, v, fragment, one_word);
     return FragmentsThroughShared(e, v, fragment);
   }
   const CopyRing& ring = *e.control().copy_rings.back();
@@ -178,6 +181,37 @@ Registers MultiplyPieces(Emitter& e, const ir::Op& op, const MmaPlan& plan, int 
   return acc;
 }
 
+// Operands that come through shared memory do so in parts along K (Decision::kParts), each of which is multiplied before the next comes.
+Registers MultiplyInParts(Emitter& e, const ir::Op& op, const MmaPlan& plan, int64_t parts, Registers acc) {
+  MmaPlan part = plan;
+  part.tile.k /= parts;
+  const int steps = static_cast<int>(plan.tile.k / plan.tile.instruction.k),
+            part_steps = steps / static_cast<int>(parts);
+  const auto layout = [](const MmaPlan& p, int i) { return MmaLayout(p.tile, i == 0 ? Operand::kA : Operand::kB); };
+  std::unique_ptr<FragmentSource> whole[2];  // what needs no shared memory of the product
+  for (int i = 0; i < 2; ++i) {
+    if (CopyOf(op, i) != nullptr) {
+      whole[i] = Fragments(e, op, i, layout(plan, i));
+    } else {
+      whole[i] = FragmentsInRegisters(e, op.operand(i), layout(plan, i), plan.words_b == 1);
+    }
+  }
+  for (int64_t p = 0; p < parts; ++p) {
+    std::unique_ptr<FragmentSource> sides[2];
+    for (int i = 0; i < 2; ++i) {
+      if (whole[i] != nullptr) {
+        sides[i] = std::make_unique<StepsAlongK>(*whole[i], i == 0 ? plan.words_a : plan.words_b, steps, part_steps,
+                                                 static_cast<int>(p) * part_steps);
+      } else {
+        sides[i] =
+            FragmentsThroughShared(e, op.operand(i), layout(part, i), {.dim = 1 - i, .parts = parts, .number = p});
+      }
+    }
+    acc = MultiplyBySync(e, part, *sides[0], *sides[1], std::move(acc));
+  }
+  return acc;
+}
+
 // By the instruction that was decided.
 Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
   if (const auto wgmma = WgmmaPlanOf(op)) {
@@ -195,6 +229,8 @@ Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
     if (CopyOf(op, i) != nullptr && e.control().copy_rings.back()->pieces(op.operand(i)->index()) > 0)
       return MultiplyPieces(e, op, *plan, i, std::move(acc));
   }
+  if (const int64_t parts = DecisionOf<Decision::kParts>(op).value_or(1); parts > 1)
+    return MultiplyInParts(e, op, *plan, parts, std::move(acc));
   const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));
   const auto b = Fragments(e, op, 1, MmaLayout(plan->tile, Operand::kB));
   return MultiplyBySync(e, *plan, *a, *b, std::move(acc));

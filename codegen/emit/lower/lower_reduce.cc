@@ -12,6 +12,7 @@
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/context/exchange_part.h"
 #include "codegen/emit/lower/integer_max.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma/integer_max.h"
@@ -163,41 +164,61 @@ class Work {
     return total;
   }
   void WriteParts(const std::vector<Tuple>& own, const Layout& result, llvm::Value* base, bool last_lane_only) {
-    auto& b = e_.b();
-    std::vector<uint64_t> no_lanes(5, 0), order(Log2(e_.num_warps()), 0);
-    for (size_t i = 0; i < warps().size(); ++i) order[warps()[i].at] = uint64_t{1} << i;
-    llvm::Value* part = e_.threads().LinearOfThread(no_lanes, order);
-    // Of the lanes along the dimension one writes: all have the same value, or the last has that of all.
-    llvm::Value* writes = nullptr;
-    for (const BitAlong& bit : lanes()) {
-      llvm::Value* set = IsSet(In::kLane, bit);
-      if (!last_lane_only) set = b.CreateNot(set);
-      writes = writes == nullptr ? set : b.CreateAnd(writes, set);
-    }
-    const bool words = FoldTakesWords(result);
-    e_.When(writes, [&] {
+    llvm::Value* part = PartOfWarp();
+    e_.When(Writes(last_lane_only), [&] {
       for (int k = 0; k < results(); ++k) {
-        for (int i = 0; i < n_; ++i)
-          StoreVector(e_, {words ? Widened(e_, own[k][i]) : own[k][i]}, PartAt(result, base, part, k, i));
+        for (int i = 0; i < n_; ++i) StoreVector(e_, {ToPart(result, own[k][i])}, PartAt(result, base, part, k, i));
       }
     });
   }
   std::vector<std::vector<Tuple>> ReadParts(const Layout& result, llvm::Value* base) {
-    const bool words = FoldTakesWords(result);
     std::vector<std::vector<Tuple>> all(static_cast<size_t>(parts()));
     for (int p = 0; p < parts(); ++p) {
       for (int k = 0; k < results(); ++k) {
         Tuple t;
         for (int i = 0; i < n_; ++i) {
           llvm::Value* v = LoadVector(e_, PartType(result, i), 1, PartAt(result, base, e_.I32(p), k, i))[0];
-          t.push_back(words ? Narrowed(e_, v, values_[i][0]->getType()) : v);
+          t.push_back(FromPart(result, v, i));
         }
         all[p].push_back(std::move(t));
       }
     }
     return all;
   }
+  // Where not all fits at once: operand by operand, the parts of neighbouring elements together.
+  std::vector<std::vector<Tuple>> ShareInTurn(const std::vector<Tuple>& own, const Layout& result,
+                                              bool last_lane_only) {
+    auto& b = e_.b();
+    std::vector<std::vector<Tuple>> all(static_cast<size_t>(parts()),
+                                        std::vector<Tuple>(static_cast<size_t>(results()), Tuple(n_)));
+    for (int i = 0; i < n_; ++i) {
+      llvm::Type* type = PartType(result, i);
+      const auto place = [&](llvm::Value* p, int k) {
+        llvm::Value* at = b.CreateAdd(b.CreateMul(e_.threads().Element(result, k), e_.I32(parts())), p);
+        return b.CreateMul(at, e_.I32(MemoryBytes(type)));
+      };
+      const uint64_t bytes = FoldPartsBytes(parts(), result, MemoryBytes(values_[i][0]->getType()));
+      ForEachPart(e_, bytes, [&](const ExchangePart& memory) {
+        e_.When(Writes(last_lane_only), [&] {
+          for (int k = 0; k < results(); ++k) {
+            llvm::Value* at = place(PartOfWarp(), k);
+            e_.When(memory.Has(at), [&] { StoreVector(e_, {ToPart(result, own[k][i])}, memory.Place(at)); });
+          }
+        });
+        e_.Barrier();
+        for (int p = 0; p < parts(); ++p) {
+          for (int k = 0; k < results(); ++k) {
+            llvm::Value* at = place(e_.I32(p), k);
+            llvm::Value* here = memory.Has(at);
+            memory.Keep(here, FromPart(result, LoadVector(e_, type, 1, memory.Place(at))[0], i), &all[p][k][i]);
+          }
+        }
+      });
+    }
+    return all;
+  }
   std::vector<std::vector<Tuple>> ShareParts(const std::vector<Tuple>& own, const Layout& result, bool last_lane_only) {
+    if (PartsBytes(result) > e_.most_exchange()) return ShareInTurn(own, result, last_lane_only);
     llvm::Value* base = e_.ScratchOnce(PartsBytes(result));
     WriteParts(own, result, base, last_lane_only);
     e_.Barrier();
@@ -205,14 +226,32 @@ class Work {
   }
 
   // i1: this warp's part is p.
-  llvm::Value* PartIs(int p) {
-    std::vector<uint64_t> no_lanes(5, 0), order(Log2(e_.num_warps()), 0);
-    for (size_t i = 0; i < warps().size(); ++i) order[warps()[i].at] = uint64_t{1} << i;
-    return e_.b().CreateICmpEQ(e_.threads().LinearOfThread(no_lanes, order), e_.I32(p));
-  }
+  llvm::Value* PartIs(int p) { return e_.b().CreateICmpEQ(PartOfWarp(), e_.I32(p)); }
 
  private:
   int parts() const { return 1 << warps().size(); }
+  // The number of this warp's part.
+  llvm::Value* PartOfWarp() {
+    std::vector<uint64_t> no_lanes(5, 0), order(Log2(e_.num_warps()), 0);
+    for (size_t i = 0; i < warps().size(); ++i) order[warps()[i].at] = uint64_t{1} << i;
+    return e_.threads().LinearOfThread(no_lanes, order);
+  }
+  // i1; null: yes. Of the lanes along the dimension one writes: all have the same value, or the last has that of all.
+  llvm::Value* Writes(bool last_lane_only) {
+    auto& b = e_.b();
+    llvm::Value* writes = nullptr;
+    for (const BitAlong& bit : lanes()) {
+      llvm::Value* set = IsSet(In::kLane, bit);
+      if (!last_lane_only) set = b.CreateNot(set);
+      writes = writes == nullptr ? set : b.CreateAnd(writes, set);
+    }
+    return writes;
+  }
+  // An element as its part is stored, and back.
+  llvm::Value* ToPart(const Layout& result, llvm::Value* v) { return FoldTakesWords(result) ? Widened(e_, v) : v; }
+  llvm::Value* FromPart(const Layout& result, llvm::Value* v, int i) {
+    return FoldTakesWords(result) ? Narrowed(e_, v, values_[i][0]->getType()) : v;
+  }
   // Where all lanes read the same places, ptxas (12.8 to 13.5) moves two values of 16 bits in one word to uniform registers
   // and may forget one of them (docs/gpu-faults.md): such values take a word each.
   llvm::Type* PartType(const Layout& result, int i) {
@@ -276,6 +315,15 @@ struct Reduction {
     return folded;
   }
 
+  // What the warps have of each result becomes that result.
+  void Join(const std::vector<std::vector<Tuple>>& parts) {
+    for (int k = 0; k < work.results(); ++k) {
+      std::vector<Tuple> row;
+      for (const auto& part : parts) row.push_back(part[static_cast<size_t>(k)]);
+      own[static_cast<size_t>(k)] = work.InTree(std::move(row));
+    }
+  }
+
   // A thread has many numbers of each row.
   bool TakesIntegers(Emitter& e) {
     return DecisionOf<Decision::kIntegerMax>(op) && work.in_thread() >= kLeastInThread &&
@@ -307,7 +355,11 @@ void LowerReduce(Emitter& e, const ir::Op& op) {
     if (e.refused()) return;
     if (!all.back()->work.warps().empty()) bytes += all.back()->work.PartsBytes(all.back()->result);
   }
-  if (bytes > 0) {
+  if (bytes > e.most_exchange()) {
+    for (auto& r : all) {
+      if (!r->work.warps().empty()) r->Join(r->work.ShareInTurn(r->own, r->result, false));
+    }
+  } else if (bytes > 0) {
     llvm::Value* base = e.ScratchOnce(bytes);
     std::vector<llvm::Value*> at;
     for (auto& r : all) {
@@ -318,12 +370,7 @@ void LowerReduce(Emitter& e, const ir::Op& op) {
     e.Barrier();
     for (size_t i = 0; i < all.size(); ++i) {
       Reduction& r = *all[i];
-      const auto parts = r.work.ReadParts(r.result, at[i]);
-      for (int k = 0; k < r.work.results(); ++k) {
-        std::vector<Tuple> row;
-        for (const auto& part : parts) row.push_back(part[k]);
-        r.own[k] = r.work.InTree(std::move(row));
-      }
+      r.Join(r.work.ReadParts(r.result, at[i]));
     }
   }
   for (auto& r : all) {

@@ -7,6 +7,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/context/exchange_part.h"
 #include "codegen/plan/resources/shared_use.h"
 #include "ir/op_views.h"
 
@@ -15,27 +16,31 @@ namespace {
 
 int64_t BytesOf(Emitter& e, ir::Type t) { return t.num_elements() * MemoryBytes(e.RegisterType(t.element())); }
 
-// Writes a tile to `base`; `place` maps an element (i32) to its position in elements.
+// Writes what a part has of a tile; `place` gives the position, in elements, of a register's.
 template <class Place>
-void WriteTile(Emitter& e, const ir::Value* v, llvm::Value* base, Place place) {
+void WriteTile(Emitter& e, const ir::Value* v, const ExchangePart& part, Place place) {
   auto& b = e.b();
   const Layout& layout = e.layout(v);
   const int bytes = MemoryBytes(e.RegisterType(v->type().element()));
   const Copies copies(layout);
   for (int r : copies.firsts()) {
     llvm::Value* at = b.CreateMul(place(r), e.I32(bytes));
-    StoreVector(e, {e.regs(v)[r]}, b.CreateGEP(b.getInt8Ty(), base, at));
+    e.When(part.Has(at), [&] { StoreVector(e, {e.regs(v)[r]}, part.Place(at)); });
   }
 }
 
-void WriteRowMajor(Emitter& e, const ir::Value* v, llvm::Value* base) {
-  WriteTile(e, v, base, [&](int r) { return e.threads().Element(e.layout(v), r); });
+void WriteRowMajor(Emitter& e, const ir::Value* v, const ExchangePart& part) {
+  WriteTile(e, v, part, [&](int r) { return e.threads().Element(e.layout(v), r); });
 }
 
-// The register's element from its position in elements.
-llvm::Value* ReadElement(Emitter& e, llvm::Type* type, llvm::Value* base, llvm::Value* position) {
-  auto& b = e.b();
-  return LoadVector(e, type, 1, b.CreateGEP(b.getInt8Ty(), base, b.CreateMul(position, e.I32(MemoryBytes(type)))))[0];
+// The element at a position, in elements.
+llvm::Value* ReadElement(Emitter& e, llvm::Type* type, const ExchangePart& part, llvm::Value* position) {
+  return LoadVector(e, type, 1, part.Place(e.b().CreateMul(position, e.I32(MemoryBytes(type)))))[0];
+}
+
+// Whether the part has it.
+llvm::Value* HasElement(Emitter& e, llvm::Type* type, const ExchangePart& part, llvm::Value* position) {
+  return part.Has(e.b().CreateMul(position, e.I32(MemoryBytes(type))));
 }
 
 // Row-major position of a coordinate in a shape.
@@ -100,24 +105,28 @@ void LowerCat(Emitter& e, const ir::Op& op) {
   const ir::Type type = op.result(0)->type();
   const int dim = static_cast<int>(ir::CatOp(op).dim());
   const int64_t half = op.operand(0)->type().shape()[dim];
-  llvm::Value* base = e.Scratch(BytesOf(e, type));
-  for (int side = 0; side < 2; ++side) {
-    const ir::Value* v = op.operand(side);
-    WriteTile(e, v, base, [&](int r) {
-      std::vector<llvm::Value*> c;
-      for (int d = 0; d < type.rank(); ++d) {
-        llvm::Value* x = e.threads().Coordinate(e.layout(v), r, d);
-        c.push_back(d == dim && side == 1 ? e.b().CreateAdd(x, e.I32(half)) : x);
-      }
-      return Position(e, type.shape(), c);
-    });
-  }
-  e.Barrier();
-  Registers out;
   const Layout& layout = e.layout(op.result(0));
-  for (int r = 0; r < layout.registers(); ++r) {
-    out.push_back(ReadElement(e, e.RegisterType(type.element()), base, e.threads().Element(layout, r)));
-  }
+  llvm::Type* reg = e.RegisterType(type.element());
+  Registers out(static_cast<size_t>(layout.registers()));
+  ForEachPart(e, BytesOf(e, type), [&](const ExchangePart& part) {
+    for (int side = 0; side < 2; ++side) {
+      const ir::Value* v = op.operand(side);
+      WriteTile(e, v, part, [&](int r) {
+        std::vector<llvm::Value*> c;
+        for (int d = 0; d < type.rank(); ++d) {
+          llvm::Value* x = e.threads().Coordinate(e.layout(v), r, d);
+          c.push_back(d == dim && side == 1 ? e.b().CreateAdd(x, e.I32(half)) : x);
+        }
+        return Position(e, type.shape(), c);
+      });
+    }
+    e.Barrier();
+    for (int r = 0; r < layout.registers(); ++r) {
+      llvm::Value* at = e.threads().Element(layout, r);
+      llvm::Value* here = HasElement(e, reg, part, at);
+      part.Keep(here, ReadElement(e, reg, part, at), &out[r]);
+    }
+  });
   e.Set(op.result(0), std::move(out));
 }
 
@@ -125,23 +134,32 @@ void LowerExtract(Emitter& e, const ir::Op& op) {
   const ir::ExtractOp extract(op);
   const ir::Value* source = extract.source();
   const ir::Type type = op.result(0)->type();
-  // Small tiles are in every warp: no warp has to wait for another.
-  const bool by_shuffles = IsInEachWarp(e.layout(source));
-  llvm::Value* base = nullptr;
-  if (!by_shuffles) {
-    base = e.Scratch(BytesOf(e, source->type()));
-    WriteRowMajor(e, source, base);
-    e.Barrier();
-  }
-  const std::vector<llvm::Value*> begin = Begin(e, extract.indices(), type.shape());
   const Layout& layout = e.layout(op.result(0));
-  Registers out;
-  for (int r = 0; r < layout.registers(); ++r) {
-    std::vector<llvm::Value*> c;
-    for (int d = 0; d < type.rank(); ++d) c.push_back(e.b().CreateAdd(begin[d], e.threads().Coordinate(layout, r, d)));
-    llvm::Value* at = Position(e, source->type().shape(), c);
-    out.push_back(by_shuffles ? ShuffleFrom(e, e.regs(source)[0], LaneOf(e, e.layout(source), at))
-                              : ReadElement(e, e.RegisterType(type.element()), base, at));
+  llvm::Type* reg = e.RegisterType(type.element());
+  Registers out(static_cast<size_t>(layout.registers()));
+  const auto take = [&](auto each) {
+    const std::vector<llvm::Value*> begin = Begin(e, extract.indices(), type.shape());
+    for (int r = 0; r < layout.registers(); ++r) {
+      std::vector<llvm::Value*> c;
+      for (int d = 0; d < type.rank(); ++d)
+        c.push_back(e.b().CreateAdd(begin[d], e.threads().Coordinate(layout, r, d)));
+      each(&out[r], Position(e, source->type().shape(), c));
+    }
+  };
+  // Small tiles are in every warp: no warp has to wait for another.
+  if (IsInEachWarp(e.layout(source))) {
+    take([&](llvm::Value** to, llvm::Value* at) {
+      *to = ShuffleFrom(e, e.regs(source)[0], LaneOf(e, e.layout(source), at));
+    });
+  } else {
+    ForEachPart(e, BytesOf(e, source->type()), [&](const ExchangePart& part) {
+      WriteRowMajor(e, source, part);
+      e.Barrier();
+      take([&](llvm::Value** to, llvm::Value* at) {
+        llvm::Value* here = HasElement(e, reg, part, at);
+        part.Keep(here, ReadElement(e, reg, part, at), to);
+      });
+    });
   }
   e.Set(op.result(0), std::move(out));
 }
@@ -151,23 +169,26 @@ void LowerInsert(Emitter& e, const ir::Op& op) {
   const ir::InsertOp insert(op);
   const ir::Value *source = insert.source(), *destination = insert.destination();
   const auto slice = source->type().shape();
-  llvm::Value* base = e.Scratch(BytesOf(e, source->type()));
-  WriteRowMajor(e, source, base);
-  e.Barrier();
-  const std::vector<llvm::Value*> begin = Begin(e, insert.indices(), slice);
   const Layout& layout = e.layout(op.result(0));
-  Registers out;
-  for (int r = 0; r < layout.registers(); ++r) {
-    llvm::Value* inside = b.getTrue();
-    std::vector<llvm::Value*> c;
-    for (size_t d = 0; d < slice.size(); ++d) {
-      llvm::Value* x = b.CreateSub(e.threads().Coordinate(layout, r, static_cast<int>(d)), begin[d]);
-      inside = b.CreateAnd(inside, b.CreateICmpULT(x, e.I32(slice[d])));
-      c.push_back(b.CreateAnd(x, e.I32(slice[d] - 1)));  // some valid place if it is outside
+  llvm::Type* reg = e.RegisterType(source->type().element());
+  Registers out = e.regs(destination);
+  ForEachPart(e, BytesOf(e, source->type()), [&](const ExchangePart& part) {
+    WriteRowMajor(e, source, part);
+    e.Barrier();
+    const std::vector<llvm::Value*> begin = Begin(e, insert.indices(), slice);
+    for (int r = 0; r < layout.registers(); ++r) {
+      llvm::Value* inside = b.getTrue();
+      std::vector<llvm::Value*> c;
+      for (size_t d = 0; d < slice.size(); ++d) {
+        llvm::Value* x = b.CreateSub(e.threads().Coordinate(layout, r, static_cast<int>(d)), begin[d]);
+        inside = b.CreateAnd(inside, b.CreateICmpULT(x, e.I32(slice[d])));
+        c.push_back(b.CreateAnd(x, e.I32(slice[d] - 1)));  // some valid place if it is outside
+      }
+      llvm::Value* at = Position(e, slice, c);
+      if (llvm::Value* here = HasElement(e, reg, part, at)) inside = b.CreateAnd(inside, here);
+      out[r] = b.CreateSelect(inside, ReadElement(e, reg, part, at), out[r]);
     }
-    llvm::Value* x = ReadElement(e, e.RegisterType(source->type().element()), base, Position(e, slice, c));
-    out.push_back(b.CreateSelect(inside, x, e.regs(destination)[r]));
-  }
+  });
   e.Set(op.result(0), std::move(out));
 }
 
@@ -177,24 +198,28 @@ void LowerPack(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
   const ir::Value* source = op.operand(0);
   const int bits = ir::ElemInfoOf(source->type().elem()).bits;
-  llvm::Value* base = e.Scratch(BytesOf(e, source->type()));
-  WriteRowMajor(e, source, base);
-  e.Barrier();
   const Layout& layout = e.layout(op.result(0));
-  Registers out;
-  for (int r = 0; r < layout.registers(); ++r) {
-    llvm::Value* at = e.threads().Element(layout, r);
-    if (bits >= 8) {
-      out.push_back(ReadElement(e, b.getInt8Ty(), base, at));
-      continue;
+  Registers out(static_cast<size_t>(layout.registers()));
+  ForEachPart(e, BytesOf(e, source->type()), [&](const ExchangePart& part) {
+    WriteRowMajor(e, source, part);
+    e.Barrier();
+    for (int r = 0; r < layout.registers(); ++r) {
+      llvm::Value* at = e.threads().Element(layout, r);
+      if (bits >= 8) {
+        llvm::Value* here = HasElement(e, b.getInt8Ty(), part, at);
+        part.Keep(here, ReadElement(e, b.getInt8Ty(), part, at), &out[r]);
+        continue;
+      }
+      llvm::Value* byte = b.getInt8(0);
+      at = b.CreateMul(at, e.I32(8 / bits));
+      llvm::Value* here = HasElement(e, b.getInt8Ty(), part, at);
+      for (int i = 0; i < 8 / bits; ++i) {
+        llvm::Value* x = ReadElement(e, b.getInt8Ty(), part, b.CreateAdd(at, e.I32(i)));
+        byte = b.CreateOr(byte, b.CreateShl(x, i * bits));
+      }
+      part.Keep(here, byte, &out[r]);
     }
-    llvm::Value* byte = b.getInt8(0);
-    for (int i = 0; i < 8 / bits; ++i) {
-      llvm::Value* x = ReadElement(e, b.getInt8Ty(), base, b.CreateAdd(b.CreateMul(at, e.I32(8 / bits)), e.I32(i)));
-      byte = b.CreateOr(byte, b.CreateShl(x, i * bits));
-    }
-    out.push_back(byte);
-  }
+  });
   e.Set(op.result(0), std::move(out));
 }
 
@@ -202,26 +227,30 @@ void LowerUnpack(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
   const ir::Type type = op.result(0)->type();
   const int bits = ir::ElemInfoOf(type.elem()).bits;
-  llvm::Value* base = e.Scratch(BytesOf(e, op.operand(0)->type()));
-  WriteRowMajor(e, op.operand(0), base);
-  e.Barrier();
   llvm::Type* reg = e.RegisterType(type.element());
   const Layout& layout = e.layout(op.result(0));
-  Registers out;
-  for (int r = 0; r < layout.registers(); ++r) {
-    llvm::Value* at = e.threads().Element(layout, r);
-    if (bits >= 8) {
-      llvm::Value* x = ReadElement(e, reg, base, at);
-      if (type.elem() == ir::Elem::kTF32) x = e.FromBits(b.CreateAnd(e.ToBits(x), e.I32(0xFFFFE000)), reg);
-      out.push_back(x);
-      continue;
+  Registers out(static_cast<size_t>(layout.registers()));
+  ForEachPart(e, BytesOf(e, op.operand(0)->type()), [&](const ExchangePart& part) {
+    WriteRowMajor(e, op.operand(0), part);
+    e.Barrier();
+    for (int r = 0; r < layout.registers(); ++r) {
+      llvm::Value* at = e.threads().Element(layout, r);
+      if (bits >= 8) {
+        llvm::Value* here = HasElement(e, reg, part, at);
+        llvm::Value* x = ReadElement(e, reg, part, at);
+        if (type.elem() == ir::Elem::kTF32) x = e.FromBits(b.CreateAnd(e.ToBits(x), e.I32(0xFFFFE000)), reg);
+        part.Keep(here, x, &out[r]);
+        continue;
+      }
+      const int each = 8 / bits;
+      llvm::Value* place = b.CreateUDiv(at, e.I32(each));
+      llvm::Value* here = HasElement(e, b.getInt8Ty(), part, place);
+      llvm::Value* byte = ReadElement(e, b.getInt8Ty(), part, place);
+      llvm::Value* shift = b.CreateMul(b.CreateTrunc(b.CreateAnd(at, e.I32(each - 1)), b.getInt8Ty()), b.getInt8(bits));
+      llvm::Value* x = b.CreateAnd(b.CreateLShr(byte, shift), b.getInt8((1 << bits) - 1));
+      part.Keep(here, reg->isIntegerTy(1) ? b.CreateTrunc(x, reg) : x, &out[r]);
     }
-    const int each = 8 / bits;
-    llvm::Value* byte = ReadElement(e, b.getInt8Ty(), base, b.CreateUDiv(at, e.I32(each)));
-    llvm::Value* shift = b.CreateMul(b.CreateTrunc(b.CreateAnd(at, e.I32(each - 1)), b.getInt8Ty()), b.getInt8(bits));
-    llvm::Value* x = b.CreateAnd(b.CreateLShr(byte, shift), b.getInt8((1 << bits) - 1));
-    out.push_back(reg->isIntegerTy(1) ? b.CreateTrunc(x, reg) : x);
-  }
+  });
   e.Set(op.result(0), std::move(out));
 }
 

@@ -2,8 +2,11 @@
 // by ldmatrix where it fits (elements of 16 bits, of 32 along K), else by vector loads.
 #include "codegen/emit/context/fragment_source.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/context/convert.h"
@@ -165,11 +168,22 @@ class InShared : public FragmentSource {
   llvm::Value* turned_ = nullptr;  // this lane reads in the other order
 };
 
+// The tile with its dimension of K as two: which part, and where in it. The part's number is in front.
+Layout InParts(const Layout& tile, const PartAlongK& part) {
+  Shape shape(tile.shape().begin(), tile.shape().end());
+  shape[static_cast<size_t>(part.dim)] /= part.parts;
+  shape.insert(shape.begin() + part.dim, part.parts);
+  return tile.Reshape(shape);
+}
+
 // The tile's registers go there first.
 class ThroughShared : public InShared {
  public:
-  ThroughShared(Emitter& e, const ir::Value* v, Layout fragment)
-      : InShared(e, e.RegisterType(v->type().element()), std::move(fragment)), v_(v), source_(e.layout(v)) {
+  ThroughShared(Emitter& e, const ir::Value* v, Layout fragment, const PartAlongK& part)
+      : InShared(e, e.RegisterType(v->type().element()), std::move(fragment)),
+        v_(v),
+        part_(part),
+        source_(part.parts == 1 ? e.layout(v) : InParts(e.layout(v), part).Slice(part.dim)) {
     const int bits = 8 * bytes_;
     if (std::optional<LdMatrixExchange> x = BestLdMatrix(bits)) {
       map_ = std::move(x->map);
@@ -188,6 +202,7 @@ class ThroughShared : public InShared {
   void Write(llvm::Value* base) override {
     base_ = base;
     const Layout write = Compose(map_.index, source_);
+    if (part_.parts > 1) return WritePart(write);
     for (int i = 0; i < write_.instructions(); ++i) {
       Registers values;
       for (int k = 0; k < write_.vector; ++k) values.push_back(e_.regs(v_)[write_.registers[i * write_.vector + k]]);
@@ -206,15 +221,61 @@ class ThroughShared : public InShared {
     return trans->write.vector > plain->write.vector ? trans : plain;
   }
 
+  // Registers by the part that lane 0 of warp 0 has in them; those whose elements are of this part write. All of a vector, which lies in
+  // one part unless the layout mixes parts with what is inside of them.
+  void WritePart(const Layout& write) {
+    auto& b = e_.b();
+    const Layout whole = InParts(e_.layout(v_), part_);
+    const auto number = [&](Mask element) {
+      return static_cast<uint64_t>(whole.Coordinates(element)[static_cast<size_t>(part_.dim)]);
+    };
+    std::vector<uint64_t> lanes, warps;
+    for (Mask m : whole.bases(In::kLane)) lanes.push_back(number(m));
+    for (Mask m : whole.bases(In::kWarp)) warps.push_back(number(m));
+    std::map<uint64_t, std::map<Mask, int>> registers;  // by part, then by place
+    for (int r = 0; r < whole.registers(); ++r) {
+      const auto reg = static_cast<uint32_t>(r);
+      registers[number(whole.Apply(reg, 0, 0))].try_emplace(write.Apply(reg, 0, 0), r);
+    }
+    const auto zero = [](uint64_t m) { return m == 0; };
+    const bool same = std::all_of(lanes.begin(), lanes.end(), zero) && std::all_of(warps.begin(), warps.end(), zero);
+    const auto wanted = static_cast<uint64_t>(part_.number);
+    for (const auto& [of, places] : registers) {
+      if (same && of != wanted) continue;
+      llvm::Value* here =
+          same ? nullptr
+               : b.CreateICmpEQ(e_.threads().LinearOfThread(lanes, warps), e_.I32(static_cast<int64_t>(of ^ wanted)));
+      e_.When(here, [&, &places = places] {
+        for (int i = 0; i < write_.instructions(); ++i) WriteVector(write, i, places);
+      });
+    }
+  }
+
+  void WriteVector(const Layout& write, int instruction, const std::map<Mask, int>& places) {
+    Registers values;
+    std::vector<int> at;
+    for (int k = 0; k < write_.vector; ++k) {
+      const int reg = write_.registers[static_cast<size_t>(instruction * write_.vector + k)];
+      const auto found = places.find(write.Apply(static_cast<uint32_t>(reg), 0, 0));
+      if (found == places.end()) continue;
+      values.push_back(e_.regs(v_)[static_cast<size_t>(found->second)]);
+      at.push_back(reg);
+    }
+    if (static_cast<int>(values.size()) == write_.vector) return StoreVector(e_, values, Place(write, at[0]));
+    for (size_t i = 0; i < values.size(); ++i) StoreVector(e_, {values[i]}, Place(write, at[i]));
+  }
+
   const ir::Value* v_;
-  const Layout source_;
+  const PartAlongK part_;
+  const Layout source_;  // of the part
   VectorAccess write_;
 };
 
 }  // namespace
 
-std::unique_ptr<FragmentSource> FragmentsThroughShared(Emitter& e, const ir::Value* v, const Layout& fragment) {
-  return std::make_unique<ThroughShared>(e, v, fragment);
+std::unique_ptr<FragmentSource> FragmentsThroughShared(Emitter& e, const ir::Value* v, const Layout& fragment,
+                                                       const PartAlongK& part) {
+  return std::make_unique<ThroughShared>(e, v, fragment, part);
 }
 
 std::unique_ptr<FragmentSource> FragmentsInShared(Emitter& e, ir::Elem elem, const SharedMap& map, llvm::Value* base,

@@ -1,6 +1,6 @@
 #include "codegen/passes/layouts/batch_reductions.h"
 
-#include <optional>
+#include <algorithm>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -50,31 +50,42 @@ class Joiner {
   Op* JoinTo(Op* first) {
     Op* last = first;
     int together = 1, between = 0;
+    // What stays behind `first`: it needs its results, or something else that stays.
+    absl::flat_hash_set<const Op*> stays = {first};
     for (Op* op = first->next(); op != nullptr && together < kMostTogether && ++between < kMostBetween;) {
       Op* next = op->next();
-      if (const auto needs = Exchanges(*op) ? NeedsBetween(*first, *op) : std::nullopt; needs && Takes(*op)) {
-        for (Op* moved : *needs) ir::MoveBefore(p_.module.get(), moved, first);
+      const bool needs = NeedsOneOf(*op, stays);
+      if (!needs && Exchanges(*op) && Takes(*op)) {
+        for (Op* moved : NeedsBetween(*first, *op)) ir::MoveBefore(p_.module.get(), moved, first);
         if (op != last->next()) ir::MoveBefore(p_.module.get(), op, last->next());
         Decide<Decision::kBatched>(p_.module.get(), op, true);
         last = op;
         ++together;
       }
+      if (needs || !MovesAlone(*op)) stays.insert(op);
       op = next;
     }
     return last;
   }
 
-  // The operations from `first` to `op` of which op needs results, in order; nullopt if they can't move.
-  static std::optional<std::vector<Op*>> NeedsBetween(const Op& first, const Op& op) {
+  static bool NeedsOneOf(const Op& op, const absl::flat_hash_set<const Op*>& others) {
+    for (int i = 0; i < op.num_operands(); ++i) {
+      const Op* def = op.operand(i)->def();
+      if (def != nullptr && others.contains(def)) return true;
+    }
+    return false;
+  }
+
+  // The operations from `first` to `op` of which op needs results, in order; all of them move alone.
+  static std::vector<Op*> NeedsBetween(const Op& first, const Op& op) {
     absl::flat_hash_set<const Op*> needed = {&op};
     std::vector<Op*> found;
     for (Op* at = op.prev(); at != &first; at = at->prev()) {
       if (!Feeds(*at, needed)) continue;
-      if (!MovesAlone(*at)) return std::nullopt;
       needed.insert(at);
-      found.insert(found.begin(), at);
+      found.push_back(at);
     }
-    if (Feeds(first, needed)) return std::nullopt;
+    std::reverse(found.begin(), found.end());
     return found;
   }
 

@@ -34,6 +34,8 @@ struct Candidate {
   Ahead ahead = Ahead::kNothing;
   int most_stages = 0;
   int num_warps = 0;  // 0: the fewest that hold the tiles which the passes leave (plan/resources/warps.h)
+  // Tiles that are too large for shared memory go through it in parts. That takes time, so other ways come first.
+  bool in_parts = false;
 };
 
 // Whether a candidate can be compiled, or of which resource it needs too much: another candidate may need less.

@@ -1,6 +1,9 @@
 #include "codegen/plan/resources/shared_use.h"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,14 +29,15 @@ namespace {
 using ir::Op;
 using ir::Value;
 
+constexpr uint64_t kAnyExchange = uint64_t{1} << 62;
 constexpr int kPrintedBytes = 4;      // a number that one thread has for all
 constexpr int kBarrierBytes = 16;     // of a stage
 constexpr uint64_t kSwizzled = 1024;  // alignment of what is swizzled by 128 bytes
 
 class Accountant {
  public:
-  Accountant(const Target& target, const Schedule& schedule, ir::Module* module)
-      : schedule_(schedule), module_(module), account_(target, schedule.persistent) {}
+  Accountant(const Target& target, const Schedule& schedule, ir::Module* module, const ir::Function& function)
+      : schedule_(schedule), module_(module), most_(MostExchange(function)), account_(target, schedule.persistent) {}
 
   SharedAccount Run(ir::Function* f) {
     account_.Begin(*f);
@@ -86,7 +90,7 @@ class Accountant {
     } else if (IsGpuOp(op, GpuOpcode::kConvertLayout)) {
       Exchange(LayoutOrScalar(op->operand(0)), LayoutOrScalar(op->result(0)), op->result(0));
     } else if (const Value* tile = MovedThroughMemory(*op)) {
-      account_.Scratch(static_cast<uint64_t>(tile->type().num_elements() * BytesOf(tile)));
+      InParts(static_cast<uint64_t>(tile->type().num_elements() * BytesOf(tile)));
     }
   }
 
@@ -134,24 +138,34 @@ class Accountant {
     const int dim = static_cast<int>(ir::FoldOp(op).dim());
     const Layout total = layout.Slice(dim).RemoveZeroRegisters();
     for (int i = 0; i < op.num_results(); ++i) Exchange(own, layout, op.operand(i));
-    if (!DecisionOf<Decision::kBatched>(op)) {
-      uint64_t bytes = 0;
-      for (const Op* fold : ReducesTogether(op)) bytes += PartsBytes(*fold);
-      if (bytes > 0 && !account_.ReserveOnce(bytes)) account_.Scratch(bytes);
-    }
+    if (!DecisionOf<Decision::kBatched>(op)) ExchangeOfWarps(op);
     const Layout& end = ir::ScanOp::Is(&op) ? layout : total;
     for (int i = 0; i < op.num_results(); ++i) Exchange(end, LayoutOrScalar(op.result(i)), op.result(i));
   }
 
-  // What warps exchange.
-  uint64_t PartsBytes(const Op& fold) {
+  // All at once, or result by result.
+  void ExchangeOfWarps(const Op& op) {
+    std::vector<uint64_t> all;
+    for (const Op* fold : ReducesTogether(op)) {
+      for (const uint64_t bytes : OfWarps(*fold)) all.push_back(bytes);
+    }
+    const uint64_t bytes = std::accumulate(all.begin(), all.end(), uint64_t{0});
+    if (bytes > most_) {
+      for (const uint64_t each : all) InParts(each);
+    } else if (bytes > 0 && !account_.ReserveOnce(bytes)) {
+      account_.Scratch(bytes);
+    }
+  }
+
+  // What warps exchange for each result.
+  std::vector<uint64_t> OfWarps(const Op& fold) {
     const Layout layout = FoldLayout(fold, LayoutOrScalar(fold.operand(0)), schedule_.num_warps);
     const int dim = static_cast<int>(ir::FoldOp(fold).dim());
     const Layout total = layout.Slice(dim).RemoveZeroRegisters();
     const auto& warps = BitsAlong(layout, dim).in[static_cast<int>(In::kWarp)];
-    uint64_t bytes = 0;
+    std::vector<uint64_t> bytes;
     for (int i = 0; !warps.empty() && i < fold.num_results(); ++i) {
-      bytes += FoldPartsBytes(int64_t{1} << warps.size(), total, BytesOf(fold.result(i)));
+      bytes.push_back(FoldPartsBytes(int64_t{1} << warps.size(), total, BytesOf(fold.result(i))));
     }
     return bytes;
   }
@@ -182,18 +196,37 @@ class Accountant {
       const bool in_memory = CopyOf(*op, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(*op);
       if (!in_memory) Exchange(LayoutOrScalar(op->operand(0)), WgmmaLayout(wgmma->tile, Operand::kA), op->operand(0));
     } else if (const auto mma = MmaPlanOf(*op)) {
-      uint64_t bytes = 0;
-      for (int i = 0; i < 2; ++i) {
-        if (CopyOf(*op, i) != nullptr) continue;
-        const Layout& source = LayoutOrScalar(op->operand(i));
-        const Layout fragment = MmaLayout(mma->tile, i == 0 ? Operand::kA : Operand::kB);
-        if (ExchangeBytes(source, fragment, BytesOf(op->operand(i))) > 0)
-          bytes += FragmentBytes(source, BytesOf(op->operand(i)));
-      }
-      if (bytes > 0) account_.Scratch(bytes);
+      ProductBySync(op, *mma);
     } else {
       ProductByFma(op);
     }
+  }
+
+  void ProductBySync(Op* op, const MmaPlan& plan) {
+    int64_t parts = 1;
+    // Pieces of an operand set the steps along K of the other one.
+    if (!HasPieces(*op)) {
+      while (MmaExchangeBytes(*op, parts) > most_ && plan.tile.k / parts > plan.tile.instruction.k) parts *= 2;
+    }
+    const uint64_t bytes = MmaExchangeBytes(*op, parts);
+    if (bytes <= most_) {
+      DecideParts(op, parts);
+      if (bytes > 0) account_.Scratch(bytes);
+      return;
+    }
+    DecideParts(op, 1);
+    for (int i = 0; i < 2; ++i) {
+      if (CopyOf(*op, i) != nullptr) continue;
+      const Layout fragment = MmaLayout(plan.tile, i == 0 ? Operand::kA : Operand::kB);
+      Exchange(LayoutOrScalar(op->operand(i)), fragment, op->operand(i));
+    }
+  }
+
+  static bool HasPieces(const Op& op) {
+    for (int i = 0; i < 2; ++i) {
+      if (const Op* copy = CopyOf(op, i); copy != nullptr && StageOf(*copy).piece_bytes > 0) return true;
+    }
+    return false;
   }
 
   void ProductByFma(Op* op) {
@@ -207,18 +240,27 @@ class Accountant {
         all += FmaTableBytes(scales->lhs_scale(), 1) + FmaTableBytes(scales->rhs_scale(), 1);
       return all;
     };
+    const bool undecided = most_ == kAnyExchange;
+    const uint64_t room = undecided ? account_.Left() : most_;
+    const int64_t least = undecided ? kFmaUnroll : 1;
     int64_t parts = 1;
-    while (bytes(parts) > account_.Left() && k / parts > kFmaUnroll) parts *= 2;
-    if (parts > 1) Decide<Decision::kParts>(module_, op, parts);
+    while (bytes(parts) > room && k / parts > least) parts *= 2;
+    DecideParts(op, parts);
     if (bytes(parts) > 0) account_.Scratch(bytes(parts));
   }
 
+  // Instead of what an account with less or more memory decided.
+  void DecideParts(Op* op, int64_t parts) {
+    if (parts > 1 || DecisionOf<Decision::kParts>(*op)) Decide<Decision::kParts>(module_, op, parts);
+  }
+
+  void InParts(uint64_t bytes) { account_.Scratch(PartBytes(bytes, most_)); }
   void Exchange(const Layout& from, const Layout& to, const Value* v) {
-    if (const uint64_t bytes = ExchangeBytes(from, to, BytesOf(v)); bytes > 0) account_.Scratch(bytes);
+    if (const uint64_t bytes = ConversionBytes(from, to, BytesOf(v), most_); bytes > 0) account_.Scratch(bytes);
   }
   void Share(const Layout& layout, int bytes) {
     const bool copies = (layout.FreeMask(In::kLane) | layout.FreeMask(In::kWarp)) != 0;
-    if (copies && !CopiesAreLanes(layout)) account_.Scratch(static_cast<uint64_t>(layout.elements() * bytes));
+    if (copies && !CopiesAreLanes(layout)) InParts(static_cast<uint64_t>(layout.elements() * bytes));
   }
   static int BytesOf(const Value* v) { return RegisterBytes(v->type().element()); }
   const Layout& LayoutOrScalar(const Value* v) const {
@@ -228,6 +270,7 @@ class Accountant {
 
   const Schedule& schedule_;
   ir::Module* module_;
+  const uint64_t most_;
   const Layout scalar_ = Layout::Replicated({}, schedule_.num_warps);
   SharedAccount account_;
 };
@@ -239,9 +282,18 @@ int RegisterBytes(ir::Element e) {
   return e.kind == ir::Elem::kTF32 ? 4 : std::max(1, ir::ElemInfoOf(e.kind).bits / 8);
 }
 
-uint64_t ExchangeBytes(const Layout& from, const Layout& to, int bytes) {
+uint64_t MostExchange(const ir::Function& function) {
+  const Op* kernel = FindKernelOp(function);
+  const auto decided = kernel == nullptr ? std::nullopt : DecisionOf<Decision::kExchangeBytes>(*kernel);
+  return decided ? static_cast<uint64_t>(*decided) : kAnyExchange;
+}
+
+uint64_t PartBytes(uint64_t total, uint64_t most) { return std::min(total, std::bit_floor(most)); }
+
+uint64_t ConversionBytes(const Layout& from, const Layout& to, int bytes, uint64_t most) {
   if (from == to || Convert(from, to, 8 * bytes).kind != ConversionKind::kShared) return 0;
-  return std::min(static_cast<uint64_t>(from.elements()) * static_cast<uint64_t>(bytes), kMostExchange);
+  return PartBytes(static_cast<uint64_t>(from.elements()) * static_cast<uint64_t>(bytes),
+                   std::min(most, kMostConversion));
 }
 
 bool CopiesAreLanes(const Layout& layout) {
@@ -258,8 +310,23 @@ uint64_t SharedArrayBytes(ir::Type type) {
   return (elements * static_cast<uint64_t>(ir::MemoryBits(type.elem())) + 31) / 32 * 4;
 }
 
-uint64_t FragmentBytes(const Layout& source, int bytes) {
-  return (static_cast<uint64_t>(source.elements()) * static_cast<uint64_t>(bytes) + 127) / 128 * 128;
+uint64_t FragmentBytes(const Layout& source, int bytes, int64_t parts) {
+  return (static_cast<uint64_t>(source.elements() / parts) * static_cast<uint64_t>(bytes) + 127) / 128 * 128;
+}
+
+uint64_t MmaExchangeBytes(const Op& mma, int64_t parts) {
+  const MmaTile tile = MmaPlanOf(mma)->tile;
+  uint64_t all = 0;
+  for (int i = 0; i < 2; ++i) {
+    if (CopyOf(mma, i) != nullptr) continue;
+    const ir::Type type = mma.operand(i)->type();
+    const Layout& source = *LayoutOf(type);
+    const int bytes = RegisterBytes(type.element());
+    const Layout fragment = MmaLayout(tile, i == 0 ? Operand::kA : Operand::kB);
+    if (source != fragment && Convert(source, fragment, 8 * bytes).kind == ConversionKind::kShared)
+      all += FragmentBytes(source, bytes, parts);
+  }
+  return all;
 }
 
 int FmaBytes(ir::Elem e) { return e == ir::Elem::kF64 ? 8 : 4; }
@@ -271,7 +338,7 @@ uint64_t FmaTableBytes(const Value* operand, int64_t parts) {
 }
 
 SharedAccount AccountOf(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function) {
-  return Accountant(target, schedule, module).Run(function);
+  return Accountant(target, schedule, module, *function).Run(function);
 }
 
 bool IsInEachWarp(const Layout& layout) {

@@ -120,6 +120,11 @@ uint64_t SharedAccount::Left() const {
   return target_.shared_bytes > used ? target_.shared_bytes - used : 0;
 }
 
+uint64_t SharedAccount::Room() const {
+  const uint64_t used = reserved_bytes_ + (scratch_beside_rings_ ? ring_bytes_ : 0);
+  return target_.shared_bytes > used ? target_.shared_bytes - used : 0;
+}
+
 void SharedAccount::Close() { reserved_bytes_ = (reserved_bytes_ + alignment() - 1) / alignment() * alignment(); }
 
 absl::Status SharedAccount::Check(const ir::Function& function) const {

@@ -69,8 +69,9 @@ class SharedAccount {
   // keep those apart. Nothing where the operation repeats, where blocks follow each other, and in kernels of products, whose rings take what there is.
   std::optional<uint64_t> ReserveOnce(uint64_t bytes);
 
-  // What Scratch can still give, as far as is known.
+  // What Scratch can still give, as far as is known; behind Close, what it could have given at most.
   uint64_t Left() const;
+  uint64_t Room() const;
 
   // Behind the last operation: rings and scratch memory come behind what is reserved.
   void Close();

@@ -18,5 +18,25 @@ TEST(SharedAccount, WhatIsSmallGoesIntoGaps) {
   EXPECT_EQ(account.Reserve(4, 4), 18208u);
 }
 
+// Where no ring is in use scratch memory takes the place of rings.
+TEST(SharedAccount, RoomOfScratchMemory) {
+  const uint64_t all = FindTarget(120)->shared_bytes;
+  SharedAccount account(*FindTarget(120), false);
+  account.ReserveCopies(32768);
+  account.Scratch(200000);
+  account.Reserve(100, 4);
+  account.Close();
+  EXPECT_EQ(account.Room(), all - 1024);
+  SharedAccount beside(*FindTarget(120), true);
+  beside.ReserveCopies(32768);
+  beside.Scratch(4);
+  beside.Close();
+  EXPECT_EQ(beside.Room(), all - 32768);
+  SharedAccount full(*FindTarget(120), false);
+  full.Reserve(all + 1, 4);
+  full.Close();
+  EXPECT_EQ(full.Room(), 0u);
+}
+
 }  // namespace
 }  // namespace tile::codegen

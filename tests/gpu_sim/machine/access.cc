@@ -12,6 +12,7 @@ AddressSpace TakeSpace(Form& f) {
                                  {"shared::cluster", AddressSpace::kSharedCluster},
                                  {"local", AddressSpace::kLocal},
                                  {"param", AddressSpace::kParam},
+                                 {"param::func", AddressSpace::kParam},
                                  {"param::entry", AddressSpace::kParam}},
                                 AddressSpace::kGeneric);
 }
@@ -33,7 +34,8 @@ uint8_t* Access(Thread& t, const Instr& i, AddressSpace space, uint64_t address,
   if (space == AddressSpace::kGeneric && (address & kWindowMask) == kSharedWindow) {
     space = AddressSpace::kSharedCluster;
     address &= ~kWindowMask;
-  } else if (space == AddressSpace::kGeneric && (address & kWindowMask) == kLocalWindow) {
+  } else if ((space == AddressSpace::kGeneric || space == AddressSpace::kParam) &&
+             (address & kWindowMask) == kLocalWindow) {
     space = AddressSpace::kLocal;
     address &= ~kWindowMask;
   }

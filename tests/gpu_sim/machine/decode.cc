@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "tests/gpu_sim/machine/link.h"
 #include "tests/gpu_sim/machine/ops.h"
 
 namespace tile::gpu_sim {
@@ -26,7 +27,8 @@ const absl::flat_hash_map<absl::string_view, const OpRow*>& AllOps() {
   return *ops;
 }
 
-// Gives the variables places; those of shared memory that are sized at launch share one, behind the others.
+// Gives the variables places; those of shared memory that are sized at launch share one, behind the others. Parameters of functions are in
+// local memory, with generic addresses.
 void PlaceVariables(const std::vector<ptx::Variable>& variables, Program* p, Symbols* symbols,
                     std::vector<const ptx::Variable*>* dynamic) {
   for (const ptx::Variable& v : variables) {
@@ -36,9 +38,10 @@ void PlaceVariables(const std::vector<ptx::Variable>& variables, Program* p, Sym
       p->shared_bytes = AlignUp(p->shared_bytes, v.alignment);
       (*symbols)[v.name] = {v.space, p->shared_bytes};
       p->shared_bytes += v.bytes;
-    } else if (v.space == ptx::Space::kLocal) {
+    } else if (v.space == ptx::Space::kLocal || v.space == ptx::Space::kParam) {
       p->local_bytes = AlignUp(p->local_bytes, v.alignment);
-      (*symbols)[v.name] = {v.space, p->local_bytes};
+      const uint64_t window = v.space == ptx::Space::kParam ? kLocalWindow : 0;
+      (*symbols)[v.name] = {ptx::Space::kLocal, window | p->local_bytes};
       p->local_bytes = AlignUp(p->local_bytes + v.bytes, 16);
     }
   }
@@ -74,8 +77,11 @@ absl::Status Decode(const ptx::Kernel& kernel, const Symbols& symbols, Program* 
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Program>> DecodeKernel(const ptx::Module& module, const ptx::Kernel& kernel,
+absl::StatusOr<std::unique_ptr<Program>> DecodeKernel(const ptx::Module& module, const ptx::Kernel& alone,
                                                       Symbols symbols) {
+  const absl::StatusOr<ptx::Kernel> linked = Link(module, alone);
+  if (!linked.ok()) return linked.status();
+  const ptx::Kernel& kernel = *linked;
   auto p = std::make_unique<Program>();
   p->name = kernel.name;
   p->num_registers = static_cast<uint32_t>(kernel.registers.size());

@@ -1,4 +1,7 @@
-// Branches and ends.
+// Branches, calls and ends.
+#include <cstring>
+
+#include "tests/gpu_sim/machine/access.h"
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/machine/state.h"
 
@@ -24,12 +27,68 @@ absl::Status DecodeBrx(Form& f, Instr* i) {
   i->run = &Brx;
   i->a = f.Source(0);
   const ptx::Operand& table = f.Raw(1);
-  for (const ptx::TargetTable& t : f.kernel().tables) {
-    if (t.name != table.text) continue;
+  if (table.kind == ptx::Operand::Kind::kInteger && table.number < f.kernel().tables.size()) {
+    const ptx::TargetTable& t = f.kernel().tables[table.number];
     i->list = f.Slots(t.targets);
     i->count = static_cast<uint32_t>(t.targets.size());
+  } else {
+    f.Fail("no such table of targets");
   }
-  if (i->list == nullptr) f.Fail("no such table of targets");
+  return f.Finish();
+}
+
+// Slots of addresses from and to, and bytes.
+struct Passed : Extra {
+  struct Value {
+    uint32_t from, to;
+    uint64_t bytes;
+  };
+  std::vector<Value> values;
+};
+Step Pass(Thread& t, const Instr& i) {
+  for (const Passed::Value& v : static_cast<const Passed*>(i.extra)->values) {
+    const uint8_t* from = Access(t, i, AddressSpace::kGeneric, Get<uint64_t>(t, v.from), v.bytes, 1);
+    uint8_t* to = Access(t, i, AddressSpace::kGeneric, Get<uint64_t>(t, v.to), v.bytes, 1);
+    if (from == nullptr || to == nullptr) return Step::kFault;
+    std::memcpy(to, from, v.bytes);
+  }
+  return Step::kNext;
+}
+Step Call(Thread& t, const Instr& i) {
+  if (Pass(t, i) == Step::kFault) return Step::kFault;
+  Put<uint32_t>(t, i.d, t.pc);
+  t.pc = static_cast<uint32_t>(i.imm);
+  return Step::kNext;
+}
+Step Return(Thread& t, const Instr& i) { return t.pc = Get<uint32_t>(t, i.a), Step::kNext; }
+
+void TakePassed(Form& f, size_t operand, Instr* i) {
+  uint32_t count = 0;
+  const std::vector<ptx::Operand>& parts = f.Raw(operand).parts;
+  const uint32_t* slots = f.Sources(operand, &count);
+  auto* passed = f.NewExtra<Passed>(i);
+  for (uint32_t k = 0; k + 2 < count; k += 3) passed->values.push_back({slots[k], slots[k + 1], parts[k + 2].number});
+}
+// As tests/gpu_sim/machine/link.h leaves them.
+absl::Status DecodeCall(Form& f, Instr* i) {
+  f.Ignore({"uni"});
+  i->run = &Call;
+  i->imm = static_cast<int64_t>(f.Raw(0).number);
+  i->d = f.Destination(1);
+  TakePassed(f, 2, i);
+  return f.Finish();
+}
+absl::Status DecodeReceived(Form& f, Instr* i) {
+  i->run = &Pass;
+  TakePassed(f, 0, i);
+  return f.Finish();
+}
+absl::Status DecodeRet(Form& f, Instr* i) {
+  f.Ignore({"uni"});
+  i->run = [](Thread&, const Instr&) { return Step::kExit; };
+  if (f.num_operands() == 0) return f.Finish();  // of a kernel
+  i->run = &Return;
+  i->a = f.Source(0);
   return f.Finish();
 }
 
@@ -75,7 +134,9 @@ absl::Span<const OpRow> ControlOps() {
   static constexpr OpRow kRows[] = {
       {"bra", DecodeBra},
       {"brx", DecodeBrx},
-      {"ret", DecodeExit},
+      {"call", DecodeCall},
+      {"received", DecodeReceived},
+      {"ret", DecodeRet},
       {"exit", DecodeExit},
       {"trap", DecodeTrap},
       {"nanosleep", DecodeNanosleep},

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "tests/gpu_sim/machine/decode.h"
 #include "tests/gpu_sim/ptx/parser.h"
@@ -248,6 +249,75 @@ TEST(Run, SaysWhereItStands) {
   Fails(Kernel("st.global.b32 [%rd5+2], %r1;\n"), "thread");
   Fails(Kernel("setp.lt.u32 %p1, %r1, 32;\n@%p1 bar.sync 0, 96;\n"), "all threads wait");
   Fails(Kernel("frobnicate.b32 %r7, %r1;\n"), "frobnicate");
+}
+
+// Each function has its own %r1 and tables of targets; a call passes by way of variables that all calls name alike.
+constexpr absl::string_view kFunctions = R"(
+.func (.param .b32 func_retval0) twice(.param .b32 twice_param_0);
+.func (.param .align 4 .b8 func_retval0[8]) both(.param .b32 both_param_0)
+{
+.reg .b32 %r<8>;
+ld.param.b32 %r1, [both_param_0];
+add.s32 %r4, %r1, 1;
+{
+.param .b32 param0;
+st.param.b32 [param0], %r4;
+.param .b32 retval0;
+call.uni (retval0), twice, (param0);
+ld.param.b32 %r2, [retval0];
+}
+st.param.b32 [func_retval0], %r1;
+st.param.b32 [func_retval0+4], %r2;
+ret;
+}
+.func (.param .b32 func_retval0) twice(.param .b32 twice_param_0)
+{
+.reg .b32 %r<8>;
+.reg .pred %p<2>;
+ld.param.b32 %r1, [twice_param_0];
+and.b32 %r2, %r1, 1;
+targets: .branchtargets even, odd;
+brx.idx %r2, targets;
+even:
+add.s32 %r3, %r1, %r1;
+bra.uni end;
+odd:
+shl.b32 %r3, %r1, 1;
+end:
+st.param.b32 [func_retval0], %r3;
+ret;
+}
+)";
+// out = x and 2 (x + 1), added up, of the first 32 threads only.
+constexpr absl::string_view kCaller = R"(
+ld.global.b32 %r7, [%rd4];
+mov.b32 %r8, 0;
+mov.b32 %r9, 0;
+setp.lt.u32 %p1, %r1, 32;
+{
+.param .b32 param0;
+st.param.b32 [param0], %r7;
+.param .align 4 .b8 retval0[8];
+@%p1 call (retval0), both, (param0);
+@%p1 ld.param.v2.b32 {%r8, %r9}, [retval0];
+}
+add.s32 %r10, %r8, %r9;
+st.global.b32 [%rd5], %r10;
+)";
+
+std::string WithFunctions(absl::string_view functions) {
+  return absl::StrReplaceAll(Kernel(kCaller), {{".visible", absl::StrCat(functions, ".visible")}});
+}
+
+TEST(Run, Functions) {
+  const Result r = gpu_sim::Run(WithFunctions(kFunctions), 0);
+  ASSERT_TRUE(r.status.ok()) << r.status;
+  for (uint32_t i = 0; i < kThreads; ++i) EXPECT_EQ(r.out[i], i < 32 ? 3 * (100 + i) + 2 : 0) << i;
+}
+
+TEST(Run, FunctionsThatItDoesNotKnow) {
+  Fails(WithFunctions(absl::StrReplaceAll(kFunctions, {{"both", "other"}})), "the module has no function `both`");
+  Fails(WithFunctions(absl::StrReplaceAll(kFunctions, {{", twice,", ", both,"}})), "`both` would call itself");
 }
 
 }  // namespace

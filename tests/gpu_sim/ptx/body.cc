@@ -1,4 +1,4 @@
-// Bodies of kernels: scopes, registers, labels, instructions.
+// Bodies of kernels and device functions: scopes, registers, labels, parameters of calls, instructions.
 #include <algorithm>
 #include <deque>
 
@@ -31,17 +31,24 @@ struct Scope {
   absl::flat_hash_map<absl::string_view, int> registers;
   absl::flat_hash_map<absl::string_view, Family> families;
   absl::flat_hash_map<absl::string_view, uint32_t> labels;
+  absl::flat_hash_map<std::string, absl::string_view> params;  // their names in the module
   std::vector<Pending> pending;
 };
 
 class BodyParser {
  public:
-  BodyParser(Tokens& tokens, Kernel* kernel) : tokens_(tokens), kernel_(*kernel) {}
+  BodyParser(Tokens& tokens, Module* module, Kernel* kernel) : tokens_(tokens), module_(*module), kernel_(*kernel) {}
 
-  absl::Status Run() {
-    do {
+  absl::Status Run(bool is_function) {
+    if (absl::Status s = tokens_.Expect("{"); !s.ok()) return s;
+    scopes_.emplace_back();
+    if (is_function) {
+      for (Variable& v : kernel_.params) NameParam(&v);
+      for (Variable& v : kernel_.results) NameParam(&v);
+    }
+    while (!scopes_.empty()) {
       if (absl::Status s = Statement(); !s.ok()) return s;
-    } while (!scopes_.empty());
+    }
     return absl::OkStatus();
   }
 
@@ -52,7 +59,6 @@ class BodyParser {
       scopes_.emplace_back();
       return absl::OkStatus();
     }
-    if (scopes_.empty()) return tokens_.Error("`{` is expected");
     if (tokens_.Take("}")) return CloseScope();
     if (tokens_.Take(";")) return absl::OkStatus();
     if (tokens_.Is(".loc") || tokens_.Is(".file") || tokens_.Is(".pragma")) {
@@ -62,6 +68,7 @@ class BodyParser {
     if (tokens_.Take(".reg")) return Registers();
     if (tokens_.Take(".shared")) return BodyVariable(Space::kShared);
     if (tokens_.Take(".local")) return BodyVariable(Space::kLocal);
+    if (tokens_.Take(".param")) return BodyVariable(Space::kParam);
     if (tokens_.Peek().kind == TokenKind::kWord && tokens_.Peek(1).text == ":") return Label();
     return ParseInstruction();
   }
@@ -113,8 +120,15 @@ class BodyParser {
     Variable variable;
     variable.space = space;
     if (absl::Status s = ParseVariable(tokens_, &variable); !s.ok()) return s;
+    if (space == Space::kParam) NameParam(&variable);
     kernel_.variables.push_back(std::move(variable));
     return tokens_.Expect(";");
+  }
+
+  void NameParam(Variable* variable) {
+    absl::string_view& name = scopes_.back().params[variable->name];
+    name = module_.names.emplace_back(absl::StrCat(variable->name, "#", module_.names.size()));
+    variable->name = std::string(name);
   }
 
   absl::Status Label() {
@@ -156,6 +170,14 @@ class BodyParser {
     return -1;
   }
 
+  // The variable in the module that a word names.
+  absl::string_view FindName(absl::string_view word) const {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      if (const auto p = scope->params.find(word); p != scope->params.end()) return p->second;
+    }
+    return word;
+  }
+
   absl::Status ParseInstruction() {
     Instruction in;
     in.line = tokens_.Peek().line;
@@ -178,7 +200,11 @@ class BodyParser {
       in.operands.push_back(std::move(operand));
       if (!tokens_.Take(",")) break;
     }
-    kernel_.code.push_back(std::move(in));
+    kernel_.code.push_back(in);
+    if (in.words[0] == "call") {
+      in.words = {"received"};
+      kernel_.code.push_back(std::move(in));
+    }
     return tokens_.Expect(";");
   }
 
@@ -188,7 +214,8 @@ class BodyParser {
       if (absl::Status s = ParsePlain(out); !s.ok()) return s;
       return out->kind == Operand::Kind::kRegister ? absl::OkStatus() : tokens_.Error("a predicate is expected");
     }
-    if (tokens_.Take("{")) return ParseList(out);
+    if (tokens_.Take("{")) return ParseList(out, "}");
+    if (tokens_.Take("(")) return ParseList(out, ")");
     if (tokens_.Take("[")) return ParseAddress(out);
     if (absl::Status s = ParsePlain(out); !s.ok()) return s;
     if (!tokens_.Take("|")) return absl::OkStatus();
@@ -221,6 +248,7 @@ class BodyParser {
       return absl::OkStatus();
     }
     out->kind = Operand::Kind::kSymbol;
+    out->text = FindName(out->text);
     return Offset(&out->number);
   }
 
@@ -233,13 +261,14 @@ class BodyParser {
     return absl::OkStatus();
   }
 
-  absl::Status ParseList(Operand* out) {
+  absl::Status ParseList(Operand* out, absl::string_view end) {
     out->kind = Operand::Kind::kList;
+    if (tokens_.Take(end)) return absl::OkStatus();
     do {
       out->parts.emplace_back();
       if (absl::Status s = ParseOperand(&out->parts.back()); !s.ok()) return s;
     } while (tokens_.Take(","));
-    return tokens_.Expect("}");
+    return tokens_.Expect(end);
   }
 
   absl::Status ParseAddress(Operand* out) {
@@ -259,12 +288,15 @@ class BodyParser {
   }
 
   Tokens& tokens_;
+  Module& module_;
   Kernel& kernel_;
   std::vector<Scope> scopes_;
 };
 
 }  // namespace
 
-absl::Status ParseBody(Tokens& tokens, Kernel* kernel) { return BodyParser(tokens, kernel).Run(); }
+absl::Status ParseBody(Tokens& tokens, Module* module, Kernel* kernel, bool is_function) {
+  return BodyParser(tokens, module, kernel).Run(is_function);
+}
 
 }  // namespace tile::gpu_sim::ptx

@@ -108,6 +108,7 @@ class ModuleParser {
       tokens_.Next();
     }
     if (tokens_.Take(".entry")) return Entry();
+    if (tokens_.Take(".func")) return Function();
     const std::pair<absl::string_view, Space> kSpaces[] = {
         {".global", Space::kGlobal}, {".const", Space::kConst}, {".shared", Space::kShared}};
     for (const auto& [word, space] : kSpaces) {
@@ -130,20 +131,40 @@ class ModuleParser {
     absl::string_view name;
     if (absl::Status s = tokens_.ExpectWord(&name); !s.ok()) return s;
     kernel.name = std::string(name);
-    if (tokens_.Take("(") && !tokens_.Take(")")) {
-      do {
-        if (absl::Status s = tokens_.Expect(".param"); !s.ok()) return s;
-        Variable param;
-        param.space = Space::kParam;
-        if (absl::Status s = ParseParam(&param); !s.ok()) return s;
-        kernel.params.push_back(std::move(param));
-      } while (tokens_.Take(","));
-      if (absl::Status s = tokens_.Expect(")"); !s.ok()) return s;
-    }
+    if (absl::Status s = Params(&kernel.params); !s.ok()) return s;
     if (absl::Status s = Directives(&kernel); !s.ok()) return s;
-    if (absl::Status s = ParseBody(tokens_, &kernel); !s.ok()) return s;
+    if (absl::Status s = ParseBody(tokens_, &module_, &kernel, false); !s.ok()) return s;
     module_.kernels.push_back(std::move(kernel));
     return absl::OkStatus();
+  }
+
+  // "(.param .b64 result) name(.param .b64 x) { … }", or `;` for the body, which then stands elsewhere.
+  absl::Status Function() {
+    Kernel function;
+    function.line = tokens_.Peek().line;
+    if (absl::Status s = Params(&function.results); !s.ok()) return s;
+    absl::string_view name;
+    if (absl::Status s = tokens_.ExpectWord(&name); !s.ok()) return s;
+    function.name = std::string(name);
+    if (absl::Status s = Params(&function.params); !s.ok()) return s;
+    tokens_.Take(".noreturn");
+    if (tokens_.Take(";")) return absl::OkStatus();
+    if (absl::Status s = ParseBody(tokens_, &module_, &function, true); !s.ok()) return s;
+    module_.functions.push_back(std::move(function));
+    return absl::OkStatus();
+  }
+
+  // "(.param .b32 x, …)", or nothing.
+  absl::Status Params(std::vector<Variable>* params) {
+    if (!tokens_.Take("(") || tokens_.Take(")")) return absl::OkStatus();
+    do {
+      if (absl::Status s = tokens_.Expect(".param"); !s.ok()) return s;
+      Variable param;
+      param.space = Space::kParam;
+      if (absl::Status s = ParseParam(&param); !s.ok()) return s;
+      params->push_back(std::move(param));
+    } while (tokens_.Take(","));
+    return tokens_.Expect(")");
   }
 
   // ".u64 .ptr .align 16 name": the alignment is that of what it points to.

@@ -3,8 +3,8 @@
 //   absl::StatusOr<std::unique_ptr<ptx::Module>> module = ptx::Parse(text);
 //   for (const ptx::Kernel& k : (*module)->kernels) …
 //
-// Scopes ({ … }) of registers and labels, as inline assembly has them, are resolved. Device functions and calls are errors: our
-// code generator inlines everything.
+// Scopes ({ … }) of registers and labels, as inline assembly has them, are resolved, and those of the parameters of calls. Device
+// functions that stand in the module can be called by name; calls through registers are errors.
 #ifndef TILE_TESTS_GPU_SIM_PTX_PARSER_H_
 #define TILE_TESTS_GPU_SIM_PTX_PARSER_H_
 

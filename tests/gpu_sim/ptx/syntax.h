@@ -1,5 +1,5 @@
-// A PTX module as it is written: variables and kernels, whose registers and labels are resolved to numbers. What an instruction
-// means is left to the machine (machine/decode.h).
+// A PTX module as it is written: variables, kernels and device functions, whose registers and labels are resolved to numbers. What an
+// instruction means is left to the machine (machine/decode.h).
 //
 //   @!%p1 ld.global.v2.b32 {%r1, %r2}, [%rd4+16];
 //
@@ -9,6 +9,7 @@
 #define TILE_TESTS_GPU_SIM_PTX_SYNTAX_H_
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct Operand {
     kFloat64,   // number: bits
     kLabel,     // number: of the instruction
     kSymbol,    // text: a variable, parameter, special register (%tid.x), or `_`
-    kList,      // {a, b}; parts
+    kList,      // {a, b} or, of a call, (a, b); parts
     kAddress,   // [a+8], [map, {x, y}]; parts, number: offset
     kPair,      // p|q; parts
   };
@@ -71,7 +72,8 @@ struct Kernel {
   int line = 0;
   std::string name;
   std::vector<Variable> params;
-  std::vector<Variable> variables;  // .shared and .local inside of the body
+  std::vector<Variable> results;    // of a device function
+  std::vector<Variable> variables;  // .shared, .local and .param inside of the body
   std::vector<Register> registers;
   std::vector<TargetTable> tables;
   std::vector<Instruction> code;
@@ -82,9 +84,12 @@ struct Kernel {
 
 struct Module {
   std::string source;  // tokens point into it
+  std::deque<std::string>
+      names;           // of parameters: those of a scope are told apart from others; operands point into it, too
   std::string target;  // "sm_90a"
   std::vector<Variable> variables;
   std::vector<Kernel> kernels;
+  std::vector<Kernel> functions;
 };
 
 }  // namespace tile::gpu_sim::ptx

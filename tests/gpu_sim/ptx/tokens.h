@@ -56,8 +56,10 @@ int BitsOfType(absl::string_view type);
 // ".align 4 .b8 name[16] = {1, 2}" after the space; `;` is left.
 absl::Status ParseVariable(Tokens& tokens, Variable* variable);
 
-// The body of a kernel from `{` to `}`.
-absl::Status ParseBody(Tokens& tokens, Kernel* kernel);
+// The body of a kernel or device function from `{` to `}`. Parameters and results of a function, and the variables in which a call
+// passes its own, get names that nothing else in the module has. A call is followed by a `received` with the same operands, where its
+// results are fetched.
+absl::Status ParseBody(Tokens& tokens, Module* module, Kernel* kernel, bool is_function);
 
 }  // namespace tile::gpu_sim::ptx
 
