@@ -14,7 +14,7 @@ constexpr char kBarrier[] = "bar.sync";
 
 bool InParts(const CompiledText& c) {
   return std::any_of(c.remarks.begin(), c.remarks.end(), [](const std::string& remark) {
-    return absl::StrContains(remark, "remark[exchange]: @k: tiles go through");
+    return absl::StrContains(remark, "remark[account-memory]: @k: tiles go through");
   });
 }
 

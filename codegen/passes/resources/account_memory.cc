@@ -21,9 +21,10 @@ void ChooseExchange(Program& p, const SharedAccount& account) {
   if (account.Room() < least) return;
   Decide<Decision::kExchangeBytes>(p.module.get(), KernelOp(p.module.get(), p.function),
                                    static_cast<int64_t>(account.Room()));
-  p.Remark("exchange", absl::StrCat("tiles go through ", account.Room(), " bytes of shared memory in parts; at once, ",
-                                    account.bytes(), " bytes would be needed, and ", p.target.arch, " offers ",
-                                    p.target.shared_bytes));
+  p.Remark(
+      "account-memory",
+      absl::StrCat("tiles go through ", account.Room(), " bytes of shared memory in parts; at once, ", account.bytes(),
+                   " bytes would be needed, and ", p.target.arch, " offers ", p.target.shared_bytes));
 }
 
 // If there is one.
