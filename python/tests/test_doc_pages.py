@@ -1,4 +1,4 @@
-"""The listings of docs/python.md and docs/triton.md run as they stand, each in a process of its own, after what it takes for granted."""
+"""The listings of docs/cutile.md, python.md and triton.md run as they stand, each in a process of its own, after what it takes for granted."""
 import os
 import pathlib
 import re
@@ -77,7 +77,7 @@ RUNS = {
     "import triton": ("triton", TRITON, ""),
 }
 NEEDED = {"torch": ["torch"], "cutile": ["cuda.tile", "numpy"], "triton": ["triton", "torch"]}
-LISTINGS = [(page, text) for page in ("python.md", "triton.md")
+LISTINGS = [(page, text) for page in ("cutile.md", "python.md", "triton.md")
             for text in re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.S)]
 
 

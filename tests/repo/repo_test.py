@@ -3,10 +3,12 @@ because it asks git which files there are."""
 
 import argparse
 import importlib.util
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as ElementTree
 
 import build_deps
@@ -293,6 +295,8 @@ def figures_are_drawn(_):
             yield f"docs/figures/{name}: is not what docs/figures/figures.py draws: python3 docs/figures/figures.py"
 
 
+SITE_TOOLS = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "tilevm-docs"
+
 TOP = {
     ".bazelignore", ".bazelrc", ".ci", ".clang-format", ".clang-tidy", ".git-blame-ignore-revs", ".gitignore", "ARCHITECTURE.md",
     "BUILD.bazel", "CHANGELOG.md", "CONTRIBUTING.md", "GLOSSARY.md", "LICENSE", "README.md", "SECURITY.md", "WORKSPACE", "codegen", "docs",
@@ -332,6 +336,15 @@ def run(name, rule):
         return name, [], str(missing)
 
 
+def site_builds():
+    """docs/site/build.sh: no warning of mkdocs, no link that leads nowhere, nothing loaded from another host."""
+    if subprocess.run([ROOT / "docs/site/install.sh", SITE_TOOLS], capture_output=True, check=False).returncode:
+        raise linters.Missing("the packages of docs/site/install.sh could not be installed")
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([ROOT / "docs/site/build.sh", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return [f"docs/site: {line}" for line in done.stdout.splitlines()] if done.returncode else []
+
+
 def tidy_results():
     """A result for each C++ file of the change."""
     try:
@@ -344,10 +357,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xml", help="also write the results here, as JUnit does")
     parser.add_argument("--tidy", action="store_true", help="also look for mistakes in the C++ files of the change (tidy.py)")
+    parser.add_argument("--site", action="store_true", help="also build the documentation site")
     args = parser.parse_args()
 
     files = list(tracked_files())
     results = [run(rule.__name__, lambda rule=rule: list(rule(files))) for rule in RULES]
+    if args.site:
+        results.append(run("site_builds", site_builds))
     if args.tidy:
         results += tidy_results()
     suite = ElementTree.Element("testsuite", name="Repo")
