@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Draws the figures of the pages as SVG: each from the JSON file of its name, pipeline.svg from the boxes below.
+"""Draws the figures of the pages as SVG: each from the JSON file of its name, letters.svg from bytes.npy,
+pipeline.svg from the boxes below.
 
     python3 docs/figures/figures.py        # writes them again; tests/repo/repo_test.py says where that is due
 
@@ -8,6 +9,7 @@ A figure is text, so that a change of a number is a change of a line. Colours ha
 import json
 import math
 import pathlib
+import struct
 import sys
 from xml.sax.saxutils import escape
 
@@ -108,6 +110,21 @@ def times(data):
     return page(820, height, data["about"], parts)
 
 
+def letters(data):
+    """How often each letter occurs in a text, from the 256 counts that examples/histogram.tile made of it."""
+    length = struct.unpack_from("<H", data, 8)[0]  # .npy: magic, version, length of the header, header, numbers
+    counts = struct.unpack_from("<256i", data, 10 + length)
+    shown = [(chr(upper), counts[upper] + counts[upper + 32]) for upper in range(ord("A"), ord("Z") + 1)]
+    most = max(count for _, count in shown)
+    parts = head("Letters in LICENSE, counted by examples/histogram.tile", "capital and small letters together")
+    for number, (letter, count) in enumerate(shown):
+        x, height = 30 + 29 * number, round(170 * count / most, 1)
+        parts.append(f'<rect x="{x}" y="{240 - height}" width="21" height="{height}" fill="{SECOND}"/>')
+        parts.append(text(x + 10.5, 258, letter, 12, "middle"))
+        parts.append(text(x + 10.5, 235 - height, str(count), 10, "middle", GREY))
+    return page(820, 276, "How often each letter occurs in LICENSE", parts)
+
+
 SOURCES = ("Triton", "cuTile Python", "CUDA Tile C++", "Python: tilevm.script", "text, C++ builder")
 ENGINES = (("VM", "any CPU; checks every access", "#0b6e4f"), ("tilec", "machine code for sm_75 to sm_121", "#1f5fa8"))
 
@@ -146,7 +163,7 @@ FIGURES = {"peers": one_peer, "tilegym": one_peer, "triton": one_peer, "attentio
 def drawn():
     """Name and contents of each figure."""
     found = {f"{name}.svg": draw(json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))) for name, draw in FIGURES.items()}
-    return {**found, "pipeline.svg": pipeline()}
+    return {**found, "letters.svg": letters((HERE / "bytes.npy").read_bytes()), "pipeline.svg": pipeline()}
 
 
 def main():

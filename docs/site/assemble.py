@@ -23,6 +23,7 @@ NAMED = re.compile(r"^```(\w+) (\S.*)$", re.M)  # ```tile scale.tile
 LANGUAGES = {".py": "python", ".tile": "tile", ".c": "c", ".h": "c++", ".cc": "c++", ".hpp": "c++", ".cu": "c++", ".def": "c++", ".sh": "bash",
              ".txt": "text", ".S": "gas", ".mlir": "text"}
 PICTURES = {".svg", ".png"}
+DATA = {".npy"}  # listed without a page
 REFERENCES = {"runtime/tilevm.h": "api/c.md"}  # files that a page of the site explains better
 # In the text of an item or paragraph, Python's Markdown wants an empty line before a list.
 LIST = re.compile(r"^([^\n|#>*\-\d\s][^\n]*)\n(?=(?:\* |- |\d+\. ))", re.M)
@@ -90,10 +91,16 @@ class Site:
         self.shown.add(page)
         folder = posixpath.dirname(page)
         names = [name for name in self.files if posixpath.dirname(name) == folder]
+        rows = []
         for name in names:
-            if not name.endswith(".md") and pathlib.PurePosixPath(name).suffix not in PICTURES:
+            base, suffix = posixpath.basename(name), pathlib.PurePosixPath(name).suffix
+            if suffix in DATA:
+                rows.append(f"* {base}")
+                continue
+            shown = suffix == ".md" or suffix in PICTURES
+            if not shown:
                 self.file(name)
-        rows = [f"* [{posixpath.basename(n)}]({posixpath.basename(n) + ('' if n.endswith(('.md', '.svg', '.png')) else '.md')})" for n in names]
+            rows.append(f"* [{base}]({base + ('' if shown else '.md')})")
         self.write(page, f"---\nsearch:\n  exclude: true\n---\n# {folder}\n\n" + "\n".join(rows) + "\n")
 
     def assemble(self):
@@ -101,7 +108,7 @@ class Site:
             if name.endswith(".md") and not name.startswith(("docs/site/", "third_party/")):
                 text = (ROOT / name).read_text(encoding="utf-8")
                 self.page(name, "---\nhide: [navigation]\n---\n" + text if name == "README.md" else text)
-            elif pathlib.PurePosixPath(name).suffix in PICTURES and name.startswith("docs/"):
+            elif pathlib.PurePosixPath(name).suffix in PICTURES and name.startswith(("docs/", "examples/")):
                 (self.out / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, self.out / name)
         for source in sorted((ROOT / "docs/site/api").glob("*.md")):

@@ -295,6 +295,14 @@ def figures_are_drawn(_):
             yield f"docs/figures/{name}: is not what docs/figures/figures.py draws: python3 docs/figures/figures.py"
 
 
+def blocks_of_pages_are_run(_):
+    """Every block of code of a page has a test, or says why not (tests/readme/pages.py)."""
+    spec = importlib.util.spec_from_file_location("pages", ROOT / "tests/readme/pages.py")
+    pages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pages)
+    yield from pages.problems()
+
+
 SITE_TOOLS = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "tilevm-docs"
 
 TOP = {
@@ -317,7 +325,7 @@ def knowledge_stands_in_one_place(_):
 
 
 RULES = [
-    comments_name_files_that_exist,
+    blocks_of_pages_are_run, comments_name_files_that_exist,
     deps_are_what_is_included, figures_are_drawn, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated,
     benchmarks_know_every_example, links_lead_somewhere,
         listings_stand_in_their_files,

@@ -3,7 +3,7 @@
     script.atomic.shared_add(counts, values)                             # each element its own
     script.atomic.shared_scatter_add(bins, dim=0, indices=i, values=ones)   # bins[i[k]] += ones[k]
     old = script.atomic.shared_cas(lock, compare=zero, values=one)
-    if old == 0: …
+    if old == 0: ...
 
 `dst` is a whole array of the shape of `values` (its shape must be constant), or `script.tile(array, index, shape)`; a scalar of an array of one
 element may be one. Nothing is repeated or converted. In the scatter form `dst` is an array, `indices` and `values` have one shape, equal to
