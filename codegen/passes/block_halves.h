@@ -8,8 +8,8 @@
 //     … tiles of 64 rows …                                 %sums = for %i in (min(%x0, %x1) to max(%x0, %x1)) { …        rows of one
 //   }                                                        continue select (%i < %end of the row), %next, %sums }
 //
-// A loop that begins at the place, too, as the masked part behind it does, is taken for short: its iterations are those of either block, and all
-// choose. A branch by a number goes the first way where both do, else the second one, with a choice by rows.
+// A loop whose lower bound depends on the block's index (the diagonal part of causal attention) is assumed to be short: it runs over the union of
+// both ranges, and each row selects. A branch by a number goes the first way where both do, else the second one, with a choice by rows.
 #ifndef TILE_CODEGEN_PASSES_BLOCK_HALVES_H_
 #define TILE_CODEGEN_PASSES_BLOCK_HALVES_H_
 

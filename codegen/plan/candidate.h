@@ -9,8 +9,8 @@
 // What a candidate costs is estimated from the products of the kernel's loops (ProductLoop), before any pass runs; how many stages it
 // gets, and whether it fits at all, only the passes find out: shared memory by the account of the pass `memory`
 // (plan/shared_use.h), registers by what lives at once. So candidates are tried in the order of their estimates, mostly TMA, copies by
-// all threads, nothing; more stages before fewer. Then costs are those of what came out. A way that fits is not left for a slower one
-// that would have more stages: nothing was measured where that pays.
+// all threads, nothing; more stages before fewer. Then costs are those of what came out. Once a strategy fits, slower ones are
+// not tried even if they allow more stages: no case was found where that helps.
 #ifndef TILE_CODEGEN_PLAN_CANDIDATE_H_
 #define TILE_CODEGEN_PLAN_CANDIDATE_H_
 

@@ -20,8 +20,8 @@
 // take it, too. Only what threads stored themselves needs a fence before. ptxas makes MEMBAR.ALL.CTA of that fence, which seems to
 // wait for the copies of later iterations, too.
 //
-// In a ring of pieces (plan/copy_pieces.h) products advance, piece by piece, as a round does in another ring: a barrier, behind which the
-// piece has arrived and nobody reads the one before, whose place is filled next.
+// In a ring of pieces (plan/copy_pieces.h) the product itself advances the ring: after a barrier the next piece is visible, and the slot of the
+// previous one is free to refill.
 //
 // If the loads have TMA descriptors, one thread starts the copies, and there is neither a barrier nor a group: every warp waits for the
 // stage that it reads, and warp 0 for all others before it fills a stage again (tma_stages.h). Tiles that threads widen then go from their stage
