@@ -71,7 +71,8 @@ class Site:
 
         parts, place = [], 0
         for fence in FENCE.finditer(text):
-            parts += [outside(text[place:fence.start()]), NAMED.sub(r'```\1 title="\2"', fence[0])]
+            code = NAMED.sub(r'```\1 title="\2"', fence[0])
+            parts += [outside(text[place:fence.start()]), code.replace("```\n", "```tile\n", 1) if name == "docs/operations.md" else code]
             place = fence.end()
         self.write(name, "".join(parts) + outside(text[place:]))
 
