@@ -10,12 +10,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "codegen/passes/assume_aligned.h"
+#include "codegen/passes/canonical/assume_aligned.h"
 #include "codegen/passes/tile_code.h"
-#include "codegen/plan/early_start.h"
-#include "codegen/plan/host_integer.h"
-#include "codegen/plan/parameters.h"
+#include "codegen/plan/dependent_launch.h"
 #include "codegen/plan/schedule.h"
+#include "codegen/plan/tma/host_integer.h"
+#include "codegen/plan/tma/parameters.h"
 #include "codegen/target/target.h"
 #include "ir/tbc/writer.h"
 
@@ -178,7 +178,7 @@ absl::StatusOr<std::optional<Begun>> BeginRegrouped(const ir::Module& module, co
                                                     ir::ImageKind kind) {
   CompileOptions now = options;
   now.blocks_alone = blocks_alone;
-  now.descriptors = now.joins_rounds = true;
+  now.descriptors = now.widens_k = true;
   (parts ? now.parts_blocks : now.joins_blocks) = true;
   absl::StatusOr<Begun> begun = Begin(module, function, now, kind);
   if (absl::IsInternal(begun.status())) return begun.status();
@@ -252,7 +252,7 @@ absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& 
   image.shared_bytes = static_cast<uint32_t>(built.compiled.shared_bytes);
   image.registers = static_cast<uint32_t>(built.assembled.registers);
   image.flags = ir::kTileAbi;
-  if (StartsEarly(*options.target, function)) image.flags |= ir::kProgrammaticLaunch;
+  if (HasDependentLaunch(*options.target, function)) image.flags |= ir::kProgrammaticLaunch;
   image.sites = built.compiled.sites;
   image.requirements = built.compiled.requirements;
   image.tma = built.compiled.maps;
@@ -328,7 +328,7 @@ absl::StatusOr<BuiltImage> BuildWithoutWgmma(const ir::Module& module, const ir:
   target.features &= ~(kWgmma | kTma);
   CompileOptions now = options;
   now.target = &target;
-  now.descriptors = now.joins_rounds = now.aligned = false;
+  now.descriptors = now.widens_k = now.aligned = false;
   absl::StatusOr<BuiltImage> built = BuildOne(module, function, now, ir::ImageKind::kCubin);
   return absl::IsResourceExhausted(built.status()) ? absl::StatusOr<BuiltImage>(fault) : std::move(built);
 }
@@ -346,7 +346,7 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
                                                     const CompileOptions& options, ir::ImageKind kind) {
   std::vector<Begun> all;
   CompileOptions now = options;
-  now.descriptors = now.joins_rounds = true;
+  now.descriptors = now.widens_k = true;
   bool several = false;
   while (true) {
     absl::StatusOr<Begun> begun = Begin(module, function, now, kind);
@@ -355,9 +355,9 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
     all.push_back(*std::move(begun));
     several = several || all.back().compiled.cluster_dim >= 0 || !all.back().compiled.maps.empty();
     if (all.back().compiled.maps.empty()) break;
-    // Where sizes along K are no multiples of what was joined, rounds stay what they are.
-    now.descriptors = all.back().compiled.joins_rounds;
-    now.joins_rounds = false;
+    // Where sizes along K are no multiples of what was joined, iterations stay what they are.
+    now.descriptors = all.back().compiled.widens_k;
+    now.widens_k = false;
   }
   if (options.joining != Joining::kNever) {
     const int blocks_alone = options.joining == Joining::kAlways ? 0 : all[0].compiled.blocks;

@@ -13,7 +13,7 @@ Compilation::Compilation(const ir::Module& from, const ir::Function& kernel, con
                .blocks_alone = compile_options.blocks_alone,
                .parts_blocks = compile_options.parts_blocks,
                .spreads = compile_options.spreads,
-               .joins_rounds = compile_options.joins_rounds,
+               .widens_k = compile_options.widens_k,
                .trace = compile_options.trace},
               way),
       options(compile_options) {}

@@ -7,12 +7,12 @@
 
 #include "codegen/compilation.h"
 #include "codegen/pipeline.h"
-#include "codegen/plan/parameters.h"
 #include "codegen/plan/schedule.h"
+#include "codegen/plan/tma/parameters.h"
 
 namespace tile::codegen {
 
-// Candidates are tried until none that is left can be cheaper than what fits (plan/candidate.h). That takes the passes over the
+// Candidates are tried until none that is left can be cheaper than what fits (plan/resources/candidate.h). That takes the passes over the
 // program only, mostly of one candidate: LLVM gets the cheapest, and nothing else.
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,
                                  const CompileOptions& options) {

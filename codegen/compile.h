@@ -35,18 +35,18 @@ struct CompileOptions {
   bool line_info = false;  // source lines in the machine code
   // The code may take TMA descriptors after the kernel's parameters (Compiled::maps), which a runtime encodes.
   bool descriptors = false;
-  // The code may take arrays for aligned (Compiled::requirements; passes/assume_aligned.h).
+  // The code may take arrays for aligned (Compiled::requirements; passes/canonical/assume_aligned.h).
   bool aligned = false;
-  // Blocks may do the work of several neighbours (Compiled::joined; passes/join_blocks.h). Error: NotFound, if none would.
+  // Blocks may do the work of several neighbours (Compiled::joined; passes/grid/coarsen_blocks.h). Error: NotFound, if none would.
   bool joins_blocks = false;
   // Of blocks that stay what they are, how many a multiprocessor holds; 0: not known. What is gained by joining them depends on it.
   int blocks_alone = 0;
-  // Two hardware blocks may do the parts of one (Compiled::parts; passes/split_products.h). Error: NotFound, if none would.
+  // Two hardware blocks may do the parts of one (Compiled::parts; passes/grid/split_products.h). Error: NotFound, if none would.
   bool parts_blocks = false;
-  // Blocks that walk over tiles may become one for each tile (Compiled::spread; passes/spread_walk.h). Error: NotFound, if none would.
+  // Blocks that walk over tiles may become one for each tile (Compiled::spread; passes/grid/unpersist_grid.h). Error: NotFound, if none would.
   bool spreads = false;
-  // Iterations of a product may do the work of several along K (Compiled::joins_rounds; passes/split_rounds.h).
-  bool joins_rounds = false;
+  // Iterations of a product may do the work of several along K (Compiled::widens_k; passes/pipeline/resize_k.h).
+  bool widens_k = false;
   // Whether BuildImages makes images that do, and for which grids of fitting sizes.
   Joining joining = Joining::kWhereFaster;
   // The kernel is what this pass left (program_text.h): only those after it run. Empty: it is tile code.
@@ -78,7 +78,7 @@ struct Compiled {
   int64_t parts = 1;                       // hardware blocks, side by side along x, that are one
   ir::Expr spread;                         // so many hardware blocks along x have a tile each; empty: others
   std::array<int64_t, 2> joined_cycles = {0, 0};  // what a block takes without either, and with it, in comparison
-  bool joins_rounds = false;                      // iterations along K became fewer; a requirement says for which sizes
+  bool widens_k = false;                          // iterations along K became fewer; a requirement says for which sizes
   int cluster_dim = -1;  // clusters of 2, 1, 1 do for grids whose size in this dimension is even
   std::vector<ir::ImageRequirement> requirements;
   std::vector<ir::ImageSite> sites;  // what may report something at run time
@@ -91,6 +91,7 @@ struct PassInfo {
   const char* name;
   const char* text;
   bool of_program;  // tile code, which can be read back (passes/gpu_text.h)
+  bool optional;    // the program is valid without it (Trace::left_out)
 };
 absl::Span<const PassInfo> AllPasses();
 

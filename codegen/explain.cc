@@ -174,7 +174,7 @@ class Explainer {
     }
     if (tail_ < 0.8) {
       Could(
-          absl::StrFormat("the last round of blocks is not full: %s of the time is used; other tiles may divide better",
+          absl::StrFormat("the last wave of blocks is not full: %s of the time is used; other tiles may divide better",
                           Percent(tail_)));
     }
     const std::string& by = e_.limits[0].name;

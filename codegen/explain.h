@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "codegen/plan/resources/work.h"
 #include "codegen/plan/schedule.h"
-#include "codegen/plan/work.h"
 #include "codegen/target/chips.h"
 #include "codegen/target/target.h"
 

@@ -9,6 +9,7 @@
 #include "codegen/emit/context/symbol.h"
 #include "codegen/emit/lower/kernel.h"
 #include "codegen/llvm/assembler_faults.h"
+#include "codegen/llvm/delay_grid_wait.h"
 #include "codegen/llvm/libdevice.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/llvm/many_loops.h"
@@ -17,11 +18,10 @@
 #include "codegen/llvm/order_pieces.h"
 #include "codegen/llvm/order_steps.h"
 #include "codegen/llvm/scale_beside.h"
-#include "codegen/llvm/wait_late.h"
-#include "codegen/passes/assume_aligned.h"
-#include "codegen/passes/spread_walk.h"
-#include "codegen/plan/parameters.h"
-#include "codegen/plan/tensor_maps.h"
+#include "codegen/passes/canonical/assume_aligned.h"
+#include "codegen/passes/grid/unpersist_grid.h"
+#include "codegen/plan/tma/parameters.h"
+#include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -54,12 +54,12 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
   SpreadGrid spread = SpreadGridOf(*c.function);
   r.spread = std::move(spread.blocks);
   r.requirements.insert(r.requirements.end(), spread.requirements.begin(), spread.requirements.end());
-  if (const auto rounds = DecisionOf<Decision::kJoinedRounds>(*FindKernelOp(*c.function))) {
-    r.joins_rounds = true;
-    r.requirements.push_back(MultipleOf(static_cast<int>((*rounds)[0]), (*rounds)[1]));
+  if (const auto widened = DecisionOf<Decision::kWidenedK>(*FindKernelOp(*c.function))) {
+    r.widens_k = true;
+    r.requirements.push_back(MultipleOf(static_cast<int>((*widened)[0]), (*widened)[1]));
   }
   ir::Walk(c.function->body(),
-           [&](const ir::Op* op) { r.makes_maps = r.makes_maps || DecisionOf<Decision::kMakesMap>(*op); });
+           [&](const ir::Op* op) { r.makes_maps = r.makes_maps || DecisionOf<Decision::kDeviceTensorMap>(*op); });
   for (const TensorMap& map : TensorMapsOf(*c.function)) {
     r.maps.push_back(map.descriptor);
     for (const ir::ImageRequirement& needs : map.requirements) {
@@ -71,7 +71,7 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
 
 }  // namespace
 
-absl::Status EmitPass(Compilation& c) {
+absl::Status EmitLlvm(Compilation& c) {
   const int64_t parameters = ParameterBytes(*c.function);
   if (parameters > kMostParameterBytes) {
     return absl::InvalidArgumentError(
@@ -102,43 +102,64 @@ absl::Status EmitPass(Compilation& c) {
   }
   const std::string faults = c.llvm->Faults();
   if (faults.empty()) return absl::OkStatus();
-  c.trace().Text("llvm", [&] { return c.llvm->Text(); });  // for who looks for the fault
+  c.trace().Text("emit-llvm", [&] { return c.llvm->Text(); });  // for who looks for the fault
   return absl::InternalError(absl::StrCat("error[codegen.internal]: the code generator made wrong LLVM IR for @",
                                           c.function->name, ": ", faults));
 }
 
-absl::Status LibdevicePass(Compilation& c) {
+absl::Status LinkMathLibrary(Compilation& c) {
   if (absl::Status s = LinkLibdevice(FindLibdevice(), &c.llvm->module()); !s.ok()) return s;
   CallManyMathFunctions(&c.llvm->module());
   return absl::OkStatus();
 }
 
-absl::Status OptimisePass(Compilation& c) {
+absl::Status OptimiseLlvm(Compilation& c) {
   c.result.many_loops = HasManyLoops(c.llvm->module());
   if (c.result.many_loops) {
-    c.Remark("size", absl::StrCat("more than ", kManyLoops,
-                                  " loops: nothing moves out of them, and the assembler optimises little"));
+    c.Remark("optimise-llvm", absl::StrCat("more than ", kManyLoops,
+                                           " loops: nothing moves out of them, and the assembler optimises little"));
   }
   Optimise(&c.llvm->module(), &c.llvm->machine(), c.options.opt_level, c.options.trace);
-  if (c.options.opt_level > 0) OrderPieces(&c.llvm->module(), InfoOf(Decision::kUnordered).name.c_str());
-  if (c.options.opt_level > 1) {
-    const char* steps = InfoOf(Decision::kInSteps).name.c_str();
-    ScaleBesideExponentials(&c.llvm->module(), steps);
-    OrderSteps(&c.llvm->module(), steps);
-    WaitLate(&c.llvm->module());
-  }
-  AvoidAssemblerFaults(&c.llvm->module());
-  if (c.options.opt_level > 1) MarkRare(&c.llvm->module(), kFrequencyMark);
-  const int size = static_cast<int>(c.llvm->module().getInstructionCount());
-  c.result.llvm_instructions = size;
-  if (size > kManyInstructions) {
-    c.Remark("size", absl::StrCat(size, " LLVM instructions, more than ", kManyInstructions,
-                                  ": the assembler will take long, and registers will spill. Use smaller tiles"));
-  }
   return absl::OkStatus();
 }
 
-absl::Status PtxPass(Compilation& c) {
+absl::Status OrderPieces(Compilation& c) {
+  if (c.options.opt_level > 0) OrderPieces(&c.llvm->module(), InfoOf(Decision::kUnordered).name.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status ScaleBesideExponentials(Compilation& c) {
+  if (c.options.opt_level > 1) ScaleBesideExponentials(&c.llvm->module(), InfoOf(Decision::kInSteps).name.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status OrderSteps(Compilation& c) {
+  if (c.options.opt_level > 1) OrderSteps(&c.llvm->module(), InfoOf(Decision::kInSteps).name.c_str());
+  return absl::OkStatus();
+}
+
+absl::Status DelayGridWait(Compilation& c) {
+  if (c.options.opt_level > 1) DelayGridWait(&c.llvm->module());
+  return absl::OkStatus();
+}
+
+absl::Status AvoidAssemblerFaults(Compilation& c) {
+  AvoidAssemblerFaults(&c.llvm->module());
+  return absl::OkStatus();
+}
+
+absl::Status MarkRare(Compilation& c) {
+  if (c.options.opt_level > 1) MarkRare(&c.llvm->module(), kFrequencyMark);
+  return absl::OkStatus();
+}
+
+absl::Status PrintPtx(Compilation& c) {
+  const int size = static_cast<int>(c.llvm->module().getInstructionCount());
+  c.result.llvm_instructions = size;
+  if (size > kManyInstructions) {
+    c.Remark("print-ptx", absl::StrCat(size, " LLVM instructions, more than ", kManyInstructions,
+                                       ": the assembler will take long, and registers will spill. Use smaller tiles"));
+  }
   absl::StatusOr<std::string> ptx = c.llvm->Ptx();
   if (!ptx.ok()) return ptx.status();
   c.result.ptx = *std::move(ptx);

@@ -13,22 +13,26 @@ namespace tile::codegen {
 namespace {
 
 enum class Level : uint8_t { kTile, kLlvm, kPtx };
+enum class Optional : uint8_t { kNever, kWhole, kEach };
 
 struct Pass {
   const char* name;
   Level level;
+  Optional optional;
   absl::Status (*run)(Compilation&);
 };
 
 constexpr Pass kPasses[] = {
-#define TILE_PASS(Function, level, name, text) {name, Level::k##level, [](Compilation& c) { return Function(c); }},
+#define TILE_PASS(Function, level, optional, name, text) \
+  {name, Level::k##level, Optional::k##optional, [](Compilation& c) { return Function(c); }},
 #define TILE_TOOL(...)
 #include "codegen/passes.def"
 };
 
 constexpr PassInfo kInfos[] = {
-#define TILE_PASS(Function, level, name, text) {name, text, Level::k##level == Level::kTile},
-#define TILE_TOOL(name, text) {name, text, false},
+#define TILE_PASS(Function, level, optional, name, text) \
+  {name, text, Level::k##level == Level::kTile, Optional::k##optional != Optional::kNever},
+#define TILE_TOOL(name, text) {name, text, false, false},
 #include "codegen/passes.def"
 };
 
@@ -53,7 +57,10 @@ absl::Status VerifyBehind(const Pass& pass, const Compilation& c) {
 
 absl::Status Run(const Pass& pass, Compilation& c) {
   TimedPass time(&c.trace(), pass.name);
-  if (absl::Status s = pass.run(c); !s.ok()) return s;
+  const bool asks = pass.optional == Optional::kWhole;
+  if (!asks || c.trace().TakesStep(pass.name, absl::StrCat("@", c.function->name))) {
+    if (absl::Status s = pass.run(c); !s.ok()) return s;
+  }
   time.Done();
   c.trace().Text(pass.name, [&] { return TextOf(c, pass.level); });
   return c.options.verify_each ? VerifyBehind(pass, c) : absl::OkStatus();

@@ -16,9 +16,11 @@ namespace {
 using Kind = ForeignName::Kind;
 
 constexpr ForeignName kNames[] = {
-#define TILE_FOREIGN_OP(names, own, form) {Kind::kOp, names, own, form},
-#define TILE_FOREIGN_ELEMENT(names, own) {Kind::kElement, names, own, own},
-#define TILE_FOREIGN_FUNCTION(names, form) {Kind::kFunction, names, "", form},
+#define TILE_FOREIGN_OP(names, own, form, script) {Kind::kOp, names, own, form, script},
+#define TILE_FOREIGN_ELEMENT(names, own, script) {Kind::kElement, names, own, own, script},
+#define TILE_FOREIGN_FUNCTION(names, form) {Kind::kFunction, names, "", form, ""},
+#define TILE_FOREIGN_SCRIPT(names, script) {Kind::kScript, names, "", "", script},
+#define TILE_FOREIGN_ARGUMENT(names, script) {Kind::kArgument, names, "", "", script},
 #include "ir/foreign_names.def"
 };
 

@@ -19,11 +19,13 @@
 namespace tile::ir {
 
 struct ForeignName {
-  enum class Kind { kOp, kElement, kFunction };
+  // Operations, elements, functions of launch rules; names and named arguments of tilevm.script that are no operation's.
+  enum class Kind { kOp, kElement, kFunction, kScript, kArgument };
   Kind kind;
-  absl::string_view names;  // separated by spaces
-  absl::string_view own;    // mnemonic or spelling; empty if there is none
-  absl::string_view form;   // what to write
+  absl::string_view names;   // separated by spaces
+  absl::string_view own;     // mnemonic or spelling; empty if there is none
+  absl::string_view form;    // what to write in text
+  absl::string_view script;  // and in tilevm.script; empty if that has no word for it
 };
 
 absl::Span<const ForeignName> AllForeignNames();

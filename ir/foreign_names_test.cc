@@ -82,15 +82,18 @@ TEST(ForeignNames, EveryFormCanBeWritten) {
 }
 
 TEST(ForeignNames, NoNameStandsTwiceOrIsOurs) {
-  for (const Kind kind : {Kind::kOp, Kind::kElement, Kind::kFunction}) {
+  for (const Kind kind : {Kind::kOp, Kind::kElement, Kind::kFunction, Kind::kScript, Kind::kArgument}) {
     std::set<std::string> seen;
     for (const ForeignName& row : AllForeignNames()) {
       if (row.kind != kind) continue;
       for (const absl::string_view name : absl::StrSplit(row.names, ' ')) {
         EXPECT_TRUE(seen.insert(std::string(name)).second) << name << " stands twice";
         EXPECT_FALSE(name.empty()) << row.names;
-        const bool ours = kind == Kind::kOp ? FindOp(name) != nullptr : FindElem(name).has_value();
-        EXPECT_FALSE(ours && kind != Kind::kFunction) << name << " is ours";
+        const bool ours = kind == Kind::kElement ? FindElem(name).has_value() : FindOp(name) != nullptr;
+        EXPECT_FALSE(ours && (kind == Kind::kOp || kind == Kind::kElement)) << name << " is ours";
+        // Script asks for both.
+        EXPECT_FALSE(kind == Kind::kScript && FindForeignName(Kind::kOp, name) != nullptr)
+            << name << " is an operation's";
       }
       EXPECT_TRUE(kind != Kind::kElement || FindElem(row.own)) << row.own;
     }

@@ -165,6 +165,7 @@ Global* Module::AddGlobal(absl::string_view global_name, Elem elem, int64_t coun
   g->value.elem = elem;
   g->count = count;
   g->type = types_.Tile(Element::Number(elem), {count});
+  global_by_name_.try_emplace(g->name, g);
   return g;
 }
 
@@ -176,10 +177,8 @@ Function* Module::FindFunction(absl::string_view fn_name) const {
 }
 
 Global* Module::FindGlobal(absl::string_view global_name) const {
-  for (const auto& g : globals) {
-    if (g->name == global_name) return g.get();
-  }
-  return nullptr;
+  const auto it = global_by_name_.find(global_name);
+  return it == global_by_name_.end() ? nullptr : it->second;
 }
 
 void Module::Annotate(Op* op, const AttrInfo& info, Attr value) {

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ir/arena.h"
@@ -266,8 +267,8 @@ class Module {
   std::string producer;
   std::string source_name;  // file it was read from, for diagnostics; not part of the program
   std::vector<std::unique_ptr<Function>> functions;
-  std::vector<std::unique_ptr<Global>> globals;
-  std::vector<DebugRecord> debug;  // strings live in the arena
+  std::vector<std::unique_ptr<Global>> globals;  // AddGlobal adds; none goes, and none gets another name
+  std::vector<DebugRecord> debug;                // strings live in the arena
 
   TypeContext& types() { return types_; }
   Arena& arena() { return arena_; }
@@ -276,7 +277,7 @@ class Module {
   Function* AddFunction(absl::string_view name, absl::Span<const Type> params);
   Global* AddGlobal(absl::string_view name, Elem elem, int64_t count);
   Function* FindFunction(absl::string_view name) const;  // null if there is none
-  Global* FindGlobal(absl::string_view name) const;
+  Global* FindGlobal(absl::string_view name) const;      // the first of several; takes no longer where there are many
   const DebugRecord* FindDebug(LocId id) const { return id == 0 || id > debug.size() ? nullptr : &debug[id - 1]; }
 
   // A block with arguments, not yet in a region.
@@ -296,6 +297,7 @@ class Module {
  private:
   Arena arena_;
   TypeContext types_;
+  absl::flat_hash_map<absl::string_view, Global*> global_by_name_;
 };
 
 // Calls fn(Op*) for every op of the block and, after each op, of its regions, in textual order.

@@ -1,5 +1,8 @@
 #include "ir/module.h"
 
+#include <string>
+#include <vector>
+
 #include "gtest/gtest.h"
 #include "ir/builder.h"
 
@@ -27,6 +30,18 @@ TEST(Type, Spelling) {
 TEST(Type, HugeShapesSaturate) {
   TypeContext types;
   EXPECT_GT(types.Tile(kF32, {int64_t{1} << 40, int64_t{1} << 40}).num_elements(), int64_t{1} << 60);
+}
+
+TEST(Module, GlobalsByName) {
+  Module m;
+  EXPECT_EQ(m.FindGlobal("g0"), nullptr);
+  std::vector<Global*> added;
+  for (int i = 0; i < 1000; ++i) added.push_back(m.AddGlobal("g" + std::to_string(i), Elem::kI32, 1));
+  Global* again = m.AddGlobal("g7", Elem::kF32, 2);
+  EXPECT_EQ(m.FindGlobal("g7"), added[7]) << "the first of a name counts, the verifier refuses the other";
+  EXPECT_NE(again, added[7]);
+  for (size_t i = 0; i < added.size(); ++i) EXPECT_EQ(m.FindGlobal("g" + std::to_string(i)), added[i]);
+  EXPECT_EQ(m.FindGlobal("g1000"), nullptr);
 }
 
 TEST(Module, UsesFollowOperands) {

@@ -123,14 +123,15 @@ std::string StructureJson(const StructureInfo& s) {
 
 // A row for each name.
 std::string ForeignNamesJson() {
-  static constexpr const char* kKinds[] = {"op", "element", "function"};
+  static constexpr const char* kKinds[] = {"op", "element", "function", "script", "argument"};
   std::vector<std::string> rows;
   for (const ForeignName& row : AllForeignNames()) {
     for (const absl::string_view name : absl::StrSplit(row.names, ' ')) {
       rows.push_back(Object({{"name", Quote(name)},
                              {"kind", Quote(kKinds[static_cast<int>(row.kind)])},
                              {"own", Quote(row.own)},
-                             {"form", Quote(row.form)}}));
+                             {"form", Quote(row.form)},
+                             {"script", Quote(row.script)}}));
     }
   }
   return Lines(rows, [](const std::string& row) { return row; });

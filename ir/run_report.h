@@ -18,14 +18,21 @@ struct RunReport {
   std::string code;      // stable: "vm.out_of_bounds", "vm.race", "vm.assert", "vm.deadlock", …
   std::string where;     // file:line:col of the op
   std::string kernel;
-  int64_t block[3] = {0, 0, 0};  // -1: not known
-  std::string op;                // mnemonic
-  std::string message;           // what is wrong: tensor, index, extent
-  std::string fix;               // may be empty
-  std::string order;             // of the blocks, as --order has it, where it is not the linear one; else empty
+  int64_t block[3] = {0, 0, 0};  // the first in linear order; -1: not known
+  // Other blocks that made the same report: how many, and the first and the last of them in linear order.
+  int64_t others = 0;
+  int64_t first_other[3] = {0, 0, 0}, last_other[3] = {0, 0, 0};
+  std::string op;       // mnemonic
+  std::string message;  // what is wrong: tensor, index, extent
+  std::string fix;      // may be empty
+  std::string order;    // of the blocks, as --order has it, where it is not the linear one; else empty
 
-  // "where: error[code]: message", or warning, and lines with kernel, block, op, order and fix.
+  // "where: error[code]: message", or warning, and lines with kernel, blocks, op, order and fix.
   std::string ToString() const;
+  // Whether `other` says the same of another block, or of the same one.
+  bool SaysSame(const RunReport& other) const;
+  // Takes the block of a report that says the same; it is none of those that this report has.
+  void AddBlock(const int64_t (&other)[3]);
 };
 
 }  // namespace tile::ir

@@ -3,7 +3,8 @@
 PREFIX is what runtime/package/copy.sh made; it goes into the package as tilevm/_native. The extension is compiled here, with the
 C compiler and the headers of the running Python, against the stable ABI of CPython 3.10, so that one wheel serves all newer ones.
 Its platform tag names the oldest system that has every versioned symbol that anything inside needs. Equal inputs give equal bytes.
-Prints the path of the wheel.
+The environment's SOURCE_DATE_EPOCH dates the files, LDFLAGS go to the linker (`./install --portable` sets them), and what lies in the folder
+--info=DIR goes beside the metadata. Prints the path of the wheel.
 """
 import argparse
 import base64
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import zipfile
 
 HERE = pathlib.Path(__file__).absolute().parent
@@ -37,18 +39,28 @@ def release():
 def compile_extension(prefix, out):
     """Into the folder `out`."""
     command = [os.environ.get("CC", "cc"), "-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Wno-missing-field-initializers",
-               f"-I{sysconfig.get_path('include')}", f"-I{prefix}/include", *sorted(map(str, HERE.glob("ext/*.c"))),
+               f"-ffile-prefix-map={ROOT}=.", f"-I{sysconfig.get_path('include')}", f"-I{prefix}/include", *sorted(map(str, HERE.glob("ext/*.c"))),
                f"-L{prefix}/lib", "-l:libtilevm.so.1", "-l:libtilevm_forms.so.1", "-Wl,-rpath,$ORIGIN/_native/lib",
-               "-Wl,--disable-new-dtags", "-Wl,--as-needed", "-s", "-o", str(out / "_tilevm.abi3.so")]
+               "-Wl,--disable-new-dtags", "-Wl,--as-needed", "-s", *os.environ.get("LDFLAGS", "").split(), "-o", str(out / "_tilevm.abi3.so")]
     if subprocess.run(command).returncode != 0:
         fail("the extension does not compile; its headers are those of `python3-dev`")
+
+
+def compile_jax_handler(prefix, out):
+    """Into the folder `out`: what XLA calls. It needs no header of XLA (jax_ffi/xla_ffi.h)."""
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall", "-Wextra",
+               "-Wno-missing-field-initializers", f"-I{prefix}/include", *sorted(map(str, HERE.glob("jax_ffi/*.c"))),
+               f"-L{prefix}/lib", "-l:libtilevm.so.1", "-pthread", "-Wl,-rpath,$ORIGIN/_native/lib", "-Wl,--disable-new-dtags", "-Wl,--as-needed",
+               "-s", "-o", str(out / "_jax_ffi.so")]
+    if subprocess.run(command).returncode != 0:
+        fail("the handler for JAX does not compile")
 
 
 def package_files(prefix, work):
     """(path in the wheel, file) of everything but metadata, in order."""
     files = [(f"tilevm/{path.relative_to(HERE / 'tilevm')}", path) for path in sorted((HERE / "tilevm").rglob("*"))
              if path.suffix in (".py", ".pyi", ".typed") or path.name == "py.typed"]
-    files.append(("tilevm/_tilevm.abi3.so", work / "_tilevm.abi3.so"))
+    files += [(f"tilevm/{name}", work / name) for name in ("_tilevm.abi3.so", "_jax_ffi.so")]
     operations = subprocess.run([str(prefix / "bin/tilevm"), "ops", "--json"], capture_output=True, check=True).stdout
     (work / "operations.json").write_bytes(operations)
     files.append(("tilevm/operations.json", work / "operations.json"))
@@ -56,7 +68,7 @@ def package_files(prefix, work):
     files.append(("tilevm/_release.py", work / "_release.py"))
     for path in sorted(prefix.rglob("*")):
         name = path.relative_to(prefix)
-        if path.is_file() and not path.is_symlink() and name.parts[0] in ("bin", "lib", "include") and name.suffix not in (".pc", ".cmake"):
+        if path.is_file() and not path.is_symlink() and name.parts[0] in ("bin", "lib", "include"):
             files.append((f"tilevm/_native/{name}", path))
     # What `-ltilevm` finds, in place of a symbolic link, which wheels do not have: a script for the linker.
     (work / "libtilevm.so").write_text("INPUT(libtilevm.so.1)\n")
@@ -93,8 +105,8 @@ def check_needed(files):
                 fail(f"{name} needs {needed}, which is neither inside nor on every system")
 
 
-def platform_tag(files):
-    floor, because = 17, "manylinux2014"
+def platform_tag(files, oldest):
+    floor, because = oldest, f"glibc 2.{oldest} was asked for"
     for name, path in files:
         found = versions(path)
         needs = [(found.get("GLIBC", (2, 0))[1], "GLIBC_2." + str(found.get("GLIBC", (2, 0))[1]))]
@@ -108,7 +120,7 @@ def platform_tag(files):
             if glibc > floor:
                 floor, because = glibc, f"{symbol} of {name}"
     machine = MACHINES.get(os.uname().machine) or fail(f"no wheels for {os.uname().machine}")
-    print(f"glibc 2.{floor} or newer, because of {because}", file=sys.stderr)
+    print(f"glibc 2.{floor} or newer: {because}", file=sys.stderr)
     return f"manylinux_2_{floor}_{machine}"
 
 
@@ -119,29 +131,43 @@ Summary: Tile kernels on any CPU and on GPUs: cuTile Python's and CUDA Tile C++'
 License: Apache-2.0
 Requires-Python: >=3.10
 Requires-Dist: numpy
+Provides-Extra: lsp
+Requires-Dist: pygls>=2; extra == "lsp"
+Provides-Extra: jax
+Requires-Dist: jax>=0.10; extra == "jax"
 Description-Content-Type: text/markdown
 
 """
 
 
-def write_wheel(path, files, version, tag):
+def date():
+    """Of the files; zip archives know none before 1980."""
+    return max(time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", "0")))[:6], (1980, 1, 1, 0, 0, 0))
+
+
+def write_wheel(path, files, version, tag, more):
+    """`more` is a folder of files that go beside the metadata, or None."""
     info = f"tilevm-{version}.dist-info"
     texts = {
         f"{info}/METADATA": METADATA.format(version=version) + (ROOT / "docs/python.md").read_text(),
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: build_wheel.py\nRoot-Is-Purelib: false\nTag: cp310-abi3-{tag}\n",
         f"{info}/entry_points.txt": "[console_scripts]\ntilevm = tilevm._tools:tilevm\ntilec = tilevm._tools:tilec\n"
-                                   "[triton.backends]\ntilevm = tilevm.triton\n",
+                                   "tilevm-lsp = tilevm.lsp:main\n"
+                                   "[triton.backends]\ntilevm = tilevm.triton\n"
+                                   "[pytest11]\ntilevm = tilevm._pytest_plugin\n",
         f"{info}/LICENSE": (ROOT / "LICENSE").read_text(),
     }
     contents = [(name, file.read_bytes(), bool(file.stat().st_mode & stat.S_IXUSR)) for name, file in files]
     contents += [(name, text.encode(), False) for name, text in texts.items()]
+    if more is not None:
+        contents += [(f"{info}/{file.relative_to(more)}", file.read_bytes(), False) for file in sorted(more.rglob("*")) if file.is_file()]
     record = "".join(f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}\n"
                      for name, data, _ in contents)
     contents.append((f"{info}/RECORD", f"{record}{info}/RECORD,,\n".encode(), False))
     part = path.with_suffix(".part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as wheel:
         for name, data, executable in contents:
-            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            entry = zipfile.ZipInfo(name, date())
             entry.external_attr = (0o100755 if executable else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             wheel.writestr(entry, data)
@@ -152,6 +178,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prefix", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--info", type=pathlib.Path)
+    parser.add_argument("--glibc", default="2.17", help="the oldest that the wheel may name; 2.17 is that of manylinux2014")
     args = parser.parse_args()
     prefix = args.prefix.resolve()
     for needed in ("lib/libtilevm.so.1", "lib/libtilevm_forms.so.1", "bin/tilevm", "include/tilevm_forms.h"):
@@ -161,11 +189,12 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         compile_extension(prefix, work)
+        compile_jax_handler(prefix, work)
         files = package_files(prefix, work)
         check_needed(files)
-        version, tag = release(), platform_tag(files)
+        version, tag = release(), platform_tag(files, int(args.glibc.removeprefix("2.")))
         path = args.out / f"tilevm-{version}-cp310-abi3-{tag}.whl"
-        write_wheel(path, files, version, tag)
+        write_wheel(path, files, version, tag, args.info)
     print(path)
 
 

@@ -10,6 +10,11 @@ work=$TEST_TMPDIR
 root=$PWD
 runtime/package/copy.sh "$work/prefix" runtime/shared/libtilevm.so runtime/forms/shared/libtilevm_forms.so tools/tilevm/tilevm
 wheel=$(/usr/bin/python3 python/build_wheel.py --prefix="$work/prefix" --out="$work")
+/usr/bin/python3 tests/install/symbol_versions.py "$wheel"
+if /usr/bin/python3 tests/install/symbol_versions.py --glibc=2.5 "$wheel" >/dev/null; then
+  echo "FAILED: symbol_versions.py finds no symbol newer than glibc 2.5" >&2
+  exit 1
+fi
 
 # NumPy, pytest and mypy are those of the system; cuTile and torch, and their NumPy, come from TILEVM_SITE, if that is set.
 /usr/bin/python3 -m venv --system-site-packages "$work/venv"

@@ -361,7 +361,11 @@ absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
       continue;
     }
     const auto buffer = buffers_->Find(*words_[i]);
-    const std::string name = param->name.empty() ? absl::StrCat("parameter ", i) : std::string(param->name);
+    const auto named = std::find_if(pointers_.begin(), pointers_.end(),
+                                    [i](const PointerUse& p) { return p.param == static_cast<int>(i); });
+    const std::string name = named != pointers_.end() ? named->name
+                             : param->name.empty()    ? absl::StrCat("parameter ", i)
+                                                      : std::string(param->name);
     if (buffer) {
       spec->memory.push_back({name, buffer->address, buffer->bytes, ir::Element::Number(element.pointee), {}, true});
     } else if (device_->info().kind == DeviceKind::kCpu) {

@@ -28,7 +28,10 @@ absl::Status ReportStatus(absl::Span<const Report> reports, absl::string_view te
   const auto add = [&payload](absl::string_view field) { absl::StrAppend(&payload, field.size(), ":", field); };
   for (const Report& r : reports) {
     add(absl::StrCat(r.warning));
-    for (const int64_t b : r.block) add(absl::StrCat(b));
+    for (const auto* block : {&r.block, &r.first_other, &r.last_other}) {
+      for (const int64_t b : *block) add(absl::StrCat(b));
+    }
+    add(absl::StrCat(r.others));
     for (const std::string* field : {&r.code, &r.where, &r.kernel, &r.op, &r.message, &r.fix, &r.order}) add(*field);
   }
   absl::Status status = absl::AbortedError(text);
@@ -54,7 +57,10 @@ std::vector<Report> ReportsOf(const absl::Status& status) {
   while (!rest.empty()) {
     Report r;
     r.warning = take() == "1";
-    for (int64_t& b : r.block) static_cast<void>(absl::SimpleAtoi(take(), &b));
+    for (auto* block : {&r.block, &r.first_other, &r.last_other}) {
+      for (int64_t& b : *block) static_cast<void>(absl::SimpleAtoi(take(), &b));
+    }
+    static_cast<void>(absl::SimpleAtoi(take(), &r.others));
     for (std::string* field : {&r.code, &r.where, &r.kernel, &r.op, &r.message, &r.fix, &r.order}) *field = take();
     reports.push_back(std::move(r));
   }

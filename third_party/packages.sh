@@ -11,7 +11,7 @@ packages_test="libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev git python
 
 # To build the Python package, and to test it.
 packages_python="python3-dev"
-packages_python_test="python3-venv python3-pytest mypy"
+packages_python_test="python3-venv python3-pytest python3-yaml mypy"
 
 # To check the style of the sources.
 packages_style="shellcheck clang-format-14"
@@ -21,6 +21,9 @@ packages_tidy="clang-tidy-14"
 
 # To build tilec: LLVM with the NVPTX target (Debian 12 has it in its security archive).
 packages_codegen="llvm-22-dev libzstd-dev"
+
+# To build what ./release publishes: a linker, a virtual environment for tools of PyPI, sources of Debian's packages.
+packages_release="lld python3-venv dpkg-dev unzip"
 
 # For --config=fuzz only; the other sanitizers come with g++.
 packages_fuzz="clang-22 libclang-rt-22-dev"

@@ -300,15 +300,33 @@ TEST_F(Provenance, PartsOfTheirMemory) {
       warned.warnings[0].message,
       "reads 4 bytes at index 8 of `x` (f32[2,4], 32 bytes), just past its end, in the rest of `x` (f32[64], 256 bytes)");
   EXPECT_EQ(Run(body, -8).warnings.size(), 1u);
-  EXPECT_SAYS(Run(body, -9),
-              "vm.out_of_bounds: reads 4 bytes at index -1 of `x` (f32[64], 256 bytes), 4 bytes before it");
-  EXPECT_SAYS(Run(body, 56),
-              "vm.out_of_bounds: reads 4 bytes at index 64 of `x` (f32[64], 256 bytes), just past its end, in `y`");
+  EXPECT_SAYS(
+      Run(body, -9),
+      "vm.out_of_bounds: reads 4 bytes at index -9 of `x` (f32[2,4], 32 bytes), 36 bytes before it, beyond all of `x` "
+      "(f32[64], 256 bytes)");
+  EXPECT_SAYS(
+      Run(body, 56),
+      "vm.out_of_bounds: reads 4 bytes at index 56 of `x` (f32[2,4], 32 bytes), 192 bytes past its end, beyond all of "
+      "`x` (f32[64], 256 bytes), in `y`");
   launch_.check = CheckLevel::kFull;
   EXPECT_TRUE(Run(body, 7).ok());
   EXPECT_SAYS(Run(body, 8), "vm.outside_view: reads 4 bytes at index 8 of `x`");
   launch_.any_array = true;
   EXPECT_TRUE(Run(body, 8).ok());
+}
+
+// Memory has a name of its own: the array's comes first, also where one of several is meant.
+TEST_F(Provenance, FarAccessesNameTheArray) {
+  Describe({2, 4}, {4, 1}, 8);
+  launch_.pointers[0].name = "queries";
+  EXPECT_SAYS(Run(Load("  %p = offset %x, %i : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>"), 2000000000),
+              "at index 2000000000 of `queries` (f32[2,4], 32 bytes), ", "beyond all of `x` (f32[64], 256 bytes)");
+  EXPECT_SAYS(Run(Load(R"(  %zero = constant <i32: 0> : tile<i32>
+  %c = cmpi greater_than %j, %zero, signed : tile<i32> -> tile<i1>
+  %s = select %c, %x, %z : tile<i1>, tile<ptr<f32>>
+  %p = offset %s, %i : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>)"),
+                  2000000, 0),
+              "of `z` (f32[64], 256 bytes)", "its pointer may also lead to `queries`");
 }
 
 TEST_F(Provenance, BetweenTheElementsOfAnArray) {
@@ -399,6 +417,66 @@ TEST_F(Provenance, NamesAWrapOfALoadedNumber) {
   %n = muli %narrow, %j : tile<i32>
   %p = offset %x, %n : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>)");
   EXPECT_SAYS(Run(body, 0, 40000), "; 70000 * 40000 at k.tile:7:8 does not fit i32");
+}
+
+// Rows of a table that views of each kind read, tiles that lie in memory as they are and others; a table of the program.
+TEST_F(Provenance, NamesAWrapOfWhatAViewLoaded) {
+  constexpr char kPlaces[] = R"(  %narrow = trunci %rows : tile<4xi64> -> tile<4xi32>
+  %jr = reshape %j : tile<i32> -> tile<1xi32>
+  %js = broadcast %jr : tile<1xi32> -> tile<4xi32>
+  %at = muli %narrow, %js : tile<4xi32>
+  %xr = reshape %x : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %xs = broadcast %xr : tile<1xptr<f32>> -> tile<4xptr<f32>>
+  %p = offset %xs, %at : tile<4xptr<f32>>, tile<4xi32> -> tile<4xptr<f32>>
+  %v, %read = load_ptr_tko weak %p : tile<4xptr<f32>> -> tile<4xf32>, token)";
+  const std::string fill = R"(  %large = constant <i64: 70000> : tile<i64>
+  %zeros = constant <i64: 0> : tile<8xi64>
+  %ft = make_tensor_view %table, shape = [8], strides = [1] : tensor_view<8xi64, strides=[1]>
+  %fv = make_partition_view %ft : partition_view<tile=(8), tensor_view<8xi64, strides=[1]>>
+  %f0 = store_view_tko weak %zeros, %fv[0]
+  %six = constant <i32: 6> : tile<i32>
+  %e = offset %table, %six : tile<ptr<i64>>, tile<i32> -> tile<ptr<i64>>
+  %f1 = store_ptr_tko weak %e, %large token=%f0
+)";
+  const std::pair<const char*, const char*> tables[] = {
+      {"element [2] of the tile reads",
+       R"(  %w = make_partition_view %ft : partition_view<tile=(4), tensor_view<8xi64, strides=[1]>>
+  %rows, %got = load_view_tko weak %w[1] token=%f1 -> tile<4xi64>, token
+)"},
+      {"element [3] of the tile reads", R"(  %four = constant <i32: 4> : tile<i32>
+  %dt = make_tensor_view %table, shape = [%four], strides = [%i] : tensor_view<?xi64, strides=[?]>
+  %w = make_strided_view %dt : strided_view<tile=(4), traversal_strides=[1], tensor_view<?xi64, strides=[?]>>
+  %rows, %got = load_view_tko weak %w[0] token=%f1 -> tile<4xi64>, token
+)"},
+      {"element [2] of the tile reads",
+       R"(  %nt = make_tensor_view %table, shape = [8, 1], strides = [1, 8] : tensor_view<8x1xi64, strides=[1,8]>
+  %w = make_gather_scatter_view %nt : gather_scatter_view<tile=(4x1), tensor_view<8x1xi64, strides=[1,8]>, sparse_dim=0>
+  %k = iota : tile<4xi32>
+  %k2 = addi %k, 4 : tile<4xi32>
+  %column, %got = load_view_tko weak %w[%k2, 0] token=%f1 -> tile<4x1xi64>, token
+  %rows = reshape %column : tile<4x1xi64> -> tile<4xi64>
+)"}};
+  for (const auto& [element, table] : tables) {
+    for (const CheckLevel level : {CheckLevel::kBounds, CheckLevel::kFull}) {
+      launch_.check = level;
+      EXPECT_SAYS(Run(fill + table + kPlaces, 2, 40000), element, "of `x` (f32[64], 256 bytes)",
+                  "; 70000 * 40000 at k.tile:", " does not fit i32 and becomes -1494967296");
+    }
+  }
+  launch_.check = CheckLevel::kBounds;
+  EXPECT_SAYS(RunText(R"(global @rows <i32: [1, 2, 70000, 4]> : tile<4xi32>
+entry @k(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %z: tile<ptr<f32>>, %table: tile<ptr<i64>>, %i: tile<i32>, %j: tile<i32>) {
+  %g = get_global @rows : tile<ptr<i32>>
+  %e = offset %g, %i : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %row, %got = load_ptr_tko weak %e : tile<ptr<i32>> -> tile<i32>, token
+  %n = muli %row, %j : tile<i32>
+  %p = offset %x, %n : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+  %v, %read = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  return
+}
+)",
+                      2, 40000),
+              "; 70000 * 40000 at k.tile:6:8 does not fit i32");
 }
 
 TEST_F(Provenance, SaysNothingOfWrapsThatAreBounded) {

@@ -34,7 +34,7 @@ absl::Status AddGlobals(const ir::Module& module, uint64_t* left, Code* code) {
     if (data == nullptr) {
       return absl::ResourceExhaustedError(absl::StrCat("no memory for global `", g->name, "` of ", bytes, " bytes"));
     }
-    code->globals.push_back({g.get(), data, bytes});
+    code->AddGlobal({g.get(), data, bytes});
     const uint8_t* value = g->value.bytes.data();
     for (int64_t i = 0; i < g->count; ++i) {
       const uint8_t* from = g->value.splat ? value : value + static_cast<uint64_t>(i) * element;

@@ -26,10 +26,10 @@ bool FollowsFromBlock(const ir::Value* v, int* budget) {
 
 bool BeginsAtBlock(const ir::Op& loop) {
   int budget = kMostOfBound;
-  return DecisionOf<Decision::kFlattened>(loop).has_value() || FollowsFromBlock(ir::ForOp(loop).lower_bound(), &budget);
+  return DecisionOf<Decision::kCoalesced>(loop).has_value() || FollowsFromBlock(ir::ForOp(loop).lower_bound(), &budget);
 }
 
-int64_t KnownRounds(const ir::Op& loop) {
+int64_t KnownIterations(const ir::Op& loop) {
   const ir::ForOp counted(loop);
   const auto end = ir::SplatOf(counted.upper_bound()), step = ir::SplatOf(counted.step());
   if (!end || !step || *step == 0) return 0;

@@ -10,7 +10,7 @@ namespace tile::codegen {
 bool BeginsAtBlock(const ir::Op& loop);
 
 // About how many iterations such a loop has in each block, where its end and its step are constants; 0: nothing is known.
-int64_t KnownRounds(const ir::Op& loop);
+int64_t KnownIterations(const ir::Op& loop);
 
 }  // namespace tile::codegen
 

@@ -17,7 +17,7 @@ using ir::Value;
 
 constexpr int kDepth = 200;                    // operations that one fact may follow from, in a chain
 constexpr int64_t kLooked = int64_t{1} << 20;  // operations that are looked at in all
-constexpr int kRounds = 8;                     // attempts at an argument of a loop
+constexpr int kIterations = 8;                 // attempts at an argument of a loop
 
 uint64_t DivisorOfConstant(const ir::Dense& d) {
   if (!ir::IsInt(d.elem)) return 1;
@@ -88,7 +88,7 @@ template <class Fact>
 Fact Facts::OfCarried(Known<Fact>& known, Key key, const Op& op, int i, int depth) {
   const std::vector<const Op*> ends = EndsOf(op);
   Fact fact = Find(known, {ir::CarryingLoop(op).init(i), key.second}, depth + 1);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int n = 0; n < kIterations; ++n) {
     // What follows from the assumption is forgotten with it.
     const size_t mark = found_.size();
     Remember(known, key, fact);

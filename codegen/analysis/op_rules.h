@@ -10,7 +10,7 @@
 
 namespace tile::codegen {
 
-// How the layouts of its tiles relate (passes/layout_rules.cc).
+// How the layouts of its tiles relate (passes/layouts/layout_rules.cc).
 enum class LayoutRule : uint8_t {
   kAny,   // nothing asked, nothing decided: operands stay as they are, results get rows over threads
   kSame,  // all tiles of one layout

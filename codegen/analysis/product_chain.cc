@@ -100,6 +100,12 @@ bool IsInvariant(const Op& mma, int operand) {
 
 bool IsProduct(const Op& op) { return op.info()->has(ir::kProduct); }
 
+bool HasProducts(const ir::Function& function) {
+  bool any = false;
+  ir::Walk(function.body(), [&](const Op* op) { any = any || IsProduct(*op); });
+  return any;
+}
+
 bool Multiplies(const Op& loop) {
   for (const Op* op : *loop.region(0)) {
     if (IsProduct(*op)) return true;

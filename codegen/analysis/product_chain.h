@@ -17,6 +17,7 @@ namespace tile::codegen {
 
 // mmaf, mmai.
 bool IsProduct(const ir::Op& op);
+bool HasProducts(const ir::Function& function);
 // One of them stands in the loop's body, not in another loop inside.
 bool Multiplies(const ir::Op& loop);
 // Anywhere in the loop, also a scaled one.

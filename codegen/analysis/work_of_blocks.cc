@@ -61,7 +61,7 @@ class Along {
 
   // Above zero: on top of the iterations of the block before. Where both ends rise, as those of the masked part of an attention do, there are as
   // many everywhere.
-  std::optional<double> Rounds(const ir::ForOp& loop) {
+  std::optional<double> Iterations(const ir::ForOp& loop) {
     const MaybeLine more = Sum(Of(loop.upper_bound()), Of(loop.lower_bound()), -1);
     return more ? std::optional<double>(more->slope) : std::nullopt;
   }
@@ -122,11 +122,11 @@ WorkOfBlocks WorkAlong(const ir::Function& function) {
     double most = 0, least = 0;
     ir::Walk(function.body(), [&](const Op* op) {
       if (!ir::ForOp::Is(op) || !Multiplies(*op)) return;
-      const std::optional<double> rounds = along.Rounds(ir::ForOp(op));
-      known = known && rounds;
+      const std::optional<double> iterations = along.Iterations(ir::ForOp(op));
+      known = known && iterations;
       if (!known) return;
-      most = std::max(most, *rounds);
-      least = std::min(least, *rounds);
+      most = std::max(most, *iterations);
+      least = std::min(least, *iterations);
     });
     if (known && (most > 0) != (least < 0)) return {dim, most > 0};
   }

@@ -11,6 +11,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/Local.h"
 
 namespace tile::codegen {
@@ -130,6 +131,51 @@ void NegateByComplement(llvm::Function* f) {
   }
 }
 
+// The bits of a number of 16 bits that arithmetic has made, for which ptxas takes half of an instruction for two.
+bool IsHalfOfPair(const llvm::Value* bits) {
+  const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(bits);
+  if (cast == nullptr || !bits->getType()->isIntegerTy(16)) return false;
+  const llvm::Type* number = cast->getOperand(0)->getType();
+  const auto* from = llvm::dyn_cast<llvm::Instruction>(cast->getOperand(0));
+  if (from == nullptr || (!number->isHalfTy() && !number->isBFloatTy())) return false;
+  return llvm::isa<llvm::IntrinsicInst, llvm::BinaryOperator, llvm::UnaryOperator, llvm::SelectInst>(from);
+}
+
+llvm::Value* WordOf(llvm::IRBuilder<>& b, llvm::Value* low, llvm::Value* high) {
+  llvm::Value* none = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getInt16Ty(), 2));
+  llvm::Value* halves = b.CreateInsertElement(none, low, uint64_t{0});
+  return b.CreateBitCast(b.CreateInsertElement(halves, high, uint64_t{1}), b.getInt32Ty());
+}
+
+// Words of two halves, and halves widened by zeros, as `mov.b32 word, {low, high}`.
+void WidenByMove(llvm::Function* f) {
+  using llvm::PatternMatch::m_c_Or, llvm::PatternMatch::m_Shl, llvm::PatternMatch::m_SpecificInt,
+      llvm::PatternMatch::m_Value, llvm::PatternMatch::m_ZExt;
+  std::vector<llvm::Instruction*> words, widened;
+  for (llvm::Instruction& i : llvm::instructions(*f)) {
+    if (i.getOpcode() == llvm::Instruction::Or && i.getType()->isIntegerTy(32)) words.push_back(&i);
+    if (llvm::isa<llvm::ZExtInst>(i) && IsHalfOfPair(i.getOperand(0))) widened.push_back(&i);
+  }
+  for (llvm::Instruction* word : words) {
+    llvm::Value *low = nullptr, *high = nullptr;
+    const auto halves = m_c_Or(m_ZExt(m_Value(low)), m_Shl(m_ZExt(m_Value(high)), m_SpecificInt(16)));
+    if (!llvm::PatternMatch::match(word, halves) || (!IsHalfOfPair(low) && !IsHalfOfPair(high))) continue;
+    if (!low->getType()->isIntegerTy(16) || !high->getType()->isIntegerTy(16)) continue;
+    llvm::IRBuilder<> b(word);
+    word->replaceAllUsesWith(WordOf(b, low, high));
+  }
+  for (llvm::Instruction* wide : widened) {
+    llvm::IRBuilder<> b(wide);
+    llvm::Value* word = WordOf(b, wide->getOperand(0), b.getInt16(0));
+    wide->replaceAllUsesWith(b.CreateIntCast(word, wide->getType(), /*isSigned=*/false));
+  }
+  for (std::vector<llvm::Instruction*>* old : {&words, &widened}) {
+    for (llvm::Instruction* i : *old) {
+      if (i->use_empty()) i->eraseFromParent();
+    }
+  }
+}
+
 }  // namespace
 
 void AvoidAssemblerFaults(llvm::Module* module) {
@@ -138,6 +184,7 @@ void AvoidAssemblerFaults(llvm::Module* module) {
     RemoveUnusedShuffles(&f);
     ConvertBitsBySelect(&f);
     NegateByComplement(&f);
+    WidenByMove(&f);
     for (llvm::Instruction& i : llvm::instructions(f)) {
       auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
       if (call != nullptr && IsUnusedAcquire(*call)) AcquireByFence(call);

@@ -12,6 +12,8 @@
 //   the load and, with it, the descriptor that other accesses to global memory take: they end with an illegal instruction.
 // * Negatives of 16 bits are the complement and one. ptxas 12.8 and 13.0 (not 13.5) negate behind the widening of the number, so that the least
 //   one becomes positive.
+// * What arithmetic of 16-bit floats gives is widened, or paired with another one, by `mov.b32 word, {low, high}`. ptxas 13.0 and 13.5 take
+//   pairs of such numbers by one instruction, take the lower half for a word whose upper half is zero, and add the other half to it.
 // * A signed bit becomes a float by a choice between 0 and -1. LLVM 22 gives 1 for a bf16.
 #ifndef TILE_CODEGEN_LLVM_ASSEMBLER_FAULTS_H_
 #define TILE_CODEGEN_LLVM_ASSEMBLER_FAULTS_H_

@@ -1,5 +1,5 @@
 // Multiplications that a warp may leave out, begun before exponentials that stand in front of them. Attention multiplies what it has added up by a
-// factor for each row (codegen/plan/row_factors.h), behind the exponentials of the same iteration:
+// factor for each row (codegen/plan/mma/lazy_rescale.h), behind the exponentials of the same iteration:
 //
 //   maxima                                   maxima, some exponentials
 //   exponentials, sums                       branch: all factors are one

@@ -5,7 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "codegen/analysis/all_rounds.h"
+#include "codegen/analysis/all_iterations.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/tile_value.h"
 #include "codegen/passes/unused.h"
@@ -83,8 +83,8 @@ bool LoopLoads::CanCopy(const Value* v, int* tiles, absl::flat_hash_set<const Va
   return true;
 }
 
-bool LoopLoads::AllRoundsRun() const {
-  bool all = AllRoundsEnd(*loop_);
+bool LoopLoads::AllIterationsRun() const {
+  bool all = AllIterationsEnd(*loop_);
   ir::Walk(body_, [&](const Op* op) { all = all && !ir::AssertOp::Is(op); });
   return all;
 }
@@ -136,7 +136,7 @@ std::string LoopLoads::WhyNot(const Op& load) const {
                  "element by element"
                : "where a load begins does not follow from the induction variable and from scalars of before the loop";
   }
-  if (through_pointers && !AllRoundsRun())
+  if (through_pointers && !AllIterationsRun())
     return "an iteration may end the loop, and pointers of later ones need not lead anywhere";
   const Value* token = ir::AccessOp(load).token();
   return token == nullptr || IsHarmless(token) ? "" : "a token orders a load behind something";
@@ -280,7 +280,7 @@ bool TakesStep(const ir::Module& module, const Op& op, const StepTexts& texts, s
     why = "left out";
   }
   if (trace != nullptr && trace->on_remark) {
-    trace->on_remark(absl::StrCat(where, ": remark[fetch]: ", op.info()->mnemonic, ": ",
+    trace->on_remark(absl::StrCat(where, ": remark[", texts.step, "]: ", op.info()->mnemonic, ": ",
                                   why.empty() ? texts.taken : absl::StrCat(texts.not_taken, ": ", why)));
   }
   return why.empty();

@@ -27,7 +27,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "codegen/plan/staging.h"
+#include "codegen/plan/staging/staging.h"
 #include "codegen/target/gpu_ops.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
@@ -63,7 +63,7 @@ class LoopLoads {
   std::string WhyNot(const ir::Op& load) const;
 
   // Nothing in the body ends the kernel, the loop or an iteration before its end.
-  bool AllRoundsRun() const;
+  bool AllIterationsRun() const;
 
   // Returns the new operation at the front of the body; its results are the operands, in this order.
   ir::Op* Move(GpuOpcode code, absl::Span<const ProductOperand> operands);

@@ -12,7 +12,7 @@ Program::Program(const ir::Module& from, const ir::Function& kernel, const Progr
       joins_blocks(options.joins_blocks),
       parts_blocks(options.parts_blocks),
       spreads(options.spreads),
-      joins_rounds(options.joins_rounds),
+      widens_k(options.widens_k),
       blocks_alone(options.blocks_alone),
       candidate(way),
       module(ir::CloneModule(from, kernel)),

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "absl/strings/string_view.h"
-#include "codegen/plan/candidate.h"
+#include "codegen/plan/resources/candidate.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
@@ -22,11 +22,11 @@ namespace tile::codegen {
 struct ProgramOptions {
   const Target* target = nullptr;
   bool aligned = false;       // arrays may be taken for aligned (assume_aligned.h)
-  bool joins_blocks = false;  // blocks may do the work of several neighbours (join_blocks.h)
+  bool joins_blocks = false;  // blocks may do the work of several neighbours (coarsen_blocks.h)
   int blocks_alone = 0;       // that a multiprocessor holds of others; 0: not known
   bool parts_blocks = false;  // several blocks may do the parts of one (split_products.h)
-  bool spreads = false;       // blocks that walk may become one for each tile (spread_walk.h)
-  bool joins_rounds = false;  // an iteration may do the work of several along K (split_rounds.h)
+  bool spreads = false;       // blocks that walk may become one for each tile (unpersist_grid.h)
+  bool widens_k = false;      // an iteration may do the work of several along K (resize_k.h)
   Trace* trace = nullptr;
 };
 
@@ -36,7 +36,7 @@ struct Program {
 
   const Target& target;
   const bool aligned;
-  const bool joins_blocks, parts_blocks, spreads, joins_rounds;
+  const bool joins_blocks, parts_blocks, spreads, widens_k;
   const int blocks_alone;
   const Candidate candidate;
   const std::unique_ptr<ir::Module> module;  // with this one kernel

@@ -2,7 +2,7 @@
 //
 //   ValueNumbers numbers;
 //   numbers.Of(v) == numbers.Of(w)                    // one is as good as the other
-//   numbers.OfLoaded(*load)                           // equal for two loads that bring the same (MayLoadOnce holds for both: alike.h)
+//   numbers.OfLoaded(*load)                           // equal for two loads that bring the same (MayLoadOnce holds for both: equivalence.h)
 //
 // Each value is looked at once, when it or what follows from it is first asked for. Values that change afterwards keep their numbers:
 // ask for none that are made of changed ones. Not thread-safe.

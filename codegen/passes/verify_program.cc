@@ -6,15 +6,15 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/tile_code.h"
-#include "codegen/plan/carried_maximum.h"
-#include "codegen/plan/late_products.h"
-#include "codegen/plan/pointer_copy.h"
-#include "codegen/plan/row_factors.h"
-#include "codegen/plan/running_products.h"
-#include "codegen/plan/staging.h"
-#include "codegen/plan/tensor_maps.h"
+#include "codegen/plan/mma/cross_iteration_mma.h"
+#include "codegen/plan/mma/integer_max.h"
+#include "codegen/plan/mma/lazy_rescale.h"
+#include "codegen/plan/mma/overlapped_products.h"
+#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/staging/pointer_copy.h"
+#include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tile_layout.h"
-#include "codegen/plan/wgmma_plan.h"
+#include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
@@ -60,18 +60,18 @@ class Judge {
       if (const std::string what = StageFault(*op); !what.empty()) return Fail(f, op, what);
     }
     if (IsGpuOp(op, GpuOpcode::kConvertLayout) && !has_layouts_) return Fail(f, op, "there are no layouts yet");
-    if (DecisionOf<Decision::kSkipsOnes>(*op) && !KeepsTimesOne(*op))
+    if (DecisionOf<Decision::kLazyRescale>(*op) && !KeepsTimesOne(*op))
       return Fail(f, op, "does not keep what it multiplies by one");
-    if (DecisionOf<Decision::kAsIntegers>(*op) && !TakesIntegers(*op))
+    if (DecisionOf<Decision::kIntegerMax>(*op) && !TakesIntegers(*op))
       return Fail(f, op, "is no maximum for which integers would do");
     if (!has_layouts_) return;
-    if (IsGpuOp(op, GpuOpcode::kCopyAhead) && StageOf(*op).wide_places > 0 && !CopiesByTma(*op))
+    if (IsGpuOp(op, GpuOpcode::kCopyAhead) && StageOf(*op).conversion_buffers > 0 && !CopiesByTma(*op))
       return Fail(f, op, "has wide places, and TMA brings nothing");
-    if (DecisionOf<Decision::kLate>(*op)) {
+    if (DecisionOf<Decision::kCrossIteration>(*op)) {
       const std::string why = IsProduct(*op) ? WhyNotLate(*op) : "it is no product";
       if (!why.empty()) return Fail(f, op, absl::StrCat("can't be late: ", why));
     }
-    if (DecisionOf<Decision::kRuns>(*op)) {
+    if (DecisionOf<Decision::kOverlaps>(*op)) {
       const std::string why = WhyNotRunning(*op);
       if (!why.empty()) return Fail(f, op, absl::StrCat("can't run while others begin: ", why));
     }
@@ -165,7 +165,7 @@ class Judge {
       if (IsGpuOp(op, GpuOpcode::kConvertLayout)) return "what it computes does not lie as its loads take it";
       if (ir::LoadPtrOp::Is(op) && !PointerCopyOf(*op)) return "nobody decided how a load through pointers is copied";
       const bool loads = op->opcode() == ir::Opcode::kLoadView;
-      const bool described = DecisionOf<Decision::kTensorMap>(*op) || DecisionOf<Decision::kMakesMap>(*op);
+      const bool described = DecisionOf<Decision::kTensorMap>(*op) || DecisionOf<Decision::kDeviceTensorMap>(*op);
       if (loads && IsGpuOp(&fetch, GpuOpcode::kFetchAhead) && !described) return "a load has no TMA descriptor";
     }
     return "";

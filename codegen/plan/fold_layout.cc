@@ -73,7 +73,7 @@ int WarpsOfResult(const ir::Op& fold, const Layout& operand, int num_warps) {
 
 std::vector<const ir::Op*> ReducesTogether(const ir::Op& first) {
   std::vector<const ir::Op*> together = {&first};
-  for (const ir::Op* op = first.next(); op != nullptr && DecisionOf<Decision::kJoinsExchange>(*op); op = op->next()) {
+  for (const ir::Op* op = first.next(); op != nullptr && DecisionOf<Decision::kBatched>(*op); op = op->next()) {
     together.push_back(op);
   }
   return together;

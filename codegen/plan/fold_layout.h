@@ -34,7 +34,7 @@ Layout FoldLayout(const ir::Op& fold, const Layout& operand, int num_warps);
 
 // So many warps have parts of one result; where it is more than one, they exchange them through shared memory.
 int WarpsOfResult(const ir::Op& fold, const Layout& operand, int num_warps);
-// The reduce and those that follow it and exchange with it (Decision::kJoinsExchange).
+// The reduce and those that follow it and exchange with it (Decision::kBatched).
 std::vector<const ir::Op*> ReducesTogether(const ir::Op& first);
 
 // Shared memory for the parts that so many warps have of each element of one result, whose elements have so many bytes. All lanes

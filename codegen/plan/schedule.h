@@ -1,14 +1,8 @@
 // How a kernel uses the GPU, which its author need not choose: warps of a block, stages of what is fetched ahead, blocks on a
 // multiprocessor, the order of blocks. Decided once; later passes and the emitter read it.
 //
-//   std::optional<Schedule> s = MakeSchedule(target, function, {.aligned = true});   // nullopt: rings don't fit
-//   Decide(module, function, *s);                                                    // once, by the pass `plan`
-//   ScheduleOf(function)->num_warps                                                  // from then on
-//
-// A block gets so many warps that its tiles fit the registers of its threads (the largest, and all that live at once: more
-// for kernels with matrix products than for those that wait for memory), and no more than it has work for. Loops that
-// fetch ahead get as many stages as shared memory holds, for two blocks on a multiprocessor where that helps. Not thread-safe
-// with changes of the function.
+//   Decide(module, function, schedule);        // once, by the pass `plan`; resources/make_schedule.h makes the schedule
+//   ScheduleOf(function)->num_warps            // from then on
 #ifndef TILE_CODEGEN_PLAN_SCHEDULE_H_
 #define TILE_CODEGEN_PLAN_SCHEDULE_H_
 
@@ -17,8 +11,6 @@
 #include <optional>
 #include <string>
 
-#include "codegen/target/target.h"
-#include "codegen/target/tuning.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
@@ -35,25 +27,26 @@ struct Schedule {
   int num_warps = 4;
   std::string why;  // for people
   // Of loops that fetch ahead (codegen/target/gpu_ops.def).
-  int stages = 0;           // of their rings; 0: there are none
-  int64_t piece_bytes = 0;  // of a ring of pieces (plan/copy_pieces.h), of which `stages` are the number; 0: it is none
-  bool producer = false;    // a warp of its own fills them, by TMA; else all threads do, by cp.async
-  int kept_by_producer =
-      0;  // of its registers, where it brings three idle warps, a warpgroup that gives others to the two others; 0: it does not
+  int stages = 0;  // of their rings; 0: there are none
+  // Of a ring of pieces (plan/mma/copy_pieces.h), of which `stages` are the number; 0: it is none.
+  int64_t piece_bytes = 0;
+  bool producer = false;  // a warp of its own fills them, by TMA; else all threads do, by cp.async
+  // Of its registers, where it brings three idle warps, a warpgroup that gives others to the two others; 0: it does not.
+  int kept_by_producer = 0;
   int blocks = 1;             // that should be resident on a multiprocessor, for which registers are kept free
   bool tells_blocks = false;  // ptxas is told of them, also of one: it then uses what registers there are
   // Rasterization. The hardware's grid is one row of blocks; they visit the tile blocks in strips of `square` (a power of two) along
   // dimension `along`, so that neighbours find in L2 what they share. 0 keeps the order of the hardware.
   int square = 0, along = 1;
-  // The dimension of the grid to traverse in reverse; -1: none. Used where later blocks do more work (analysis/work_of_blocks.h), so that the
-  // longest start first; not with a rasterization.
-  int last_first = -1;
-  // Where a block's work depends on its place along x: rows of the grid are processed in groups of this many blocks (a power of two). Within a
-  // group the blocks with most work start first, across all its rows; else the last row would start long ones when others end. A group is about
-  // one wave, so the working set of the L2 does not grow. 0: row by row.
+  // The dimension of the grid whose last tile block the hardware begins with; -1: it begins with the first. Where those behind have more to do
+  // (analysis/work_of_blocks.h), and there is no other order.
+  int longest_first = -1;
+  // Where a block's work depends on its place along x: the rows of the grid are taken so many blocks at a time (a power of two), and of those the
+  // hardware begins with all that have most to do, not with all of one row: the last row would begin with long ones when others end. As many as
+  // run at the same time: then they share no less in the L2 than before. 0: row by row.
   int group = 0;
-  bool persistent =
-      false;  // as many hardware blocks as fit walk through the grid; loads of the next tile block overlap the end of one
+  // As many hardware blocks as fit walk through the grid; loads of the next tile block overlap the end of one.
+  bool persistent = false;
   bool cluster = false;  // two neighbours along that dimension may be a cluster, which shares loads
 
   int threads() const { return 32 * num_warps; }
@@ -65,24 +58,13 @@ struct Schedule {
   int fetch_registers() const { return (moves_registers() ? with_moved_registers() : kBesideProducer) - kBesideSums; }
 };
 
-struct ScheduleOptions {
-  bool aligned = false;  // arrays are (passes/assume_aligned.h)
-  int num_warps = 0;     // of the candidate; 0: the fewest that hold the tiles
-  int most_stages = tuning::kMostStages;
-  bool by_tma = false;  // it brings what is copied ahead, where it can and should
-};
-
-// Nothing if shared memory holds no ring of what is copied ahead, not even of pieces.
-std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& function,
-                                     const ScheduleOptions& options);
-
 void Decide(ir::Module* module, ir::Function* function, const Schedule& schedule);
 // What was decided; nullopt: nothing yet.
 std::optional<Schedule> ScheduleOf(const ir::Function& function);
 
-// How many tile blocks of the program are one, along x and y of its grid (passes/join_blocks.h).
+// How many tile blocks of the program are one, along x and y of its grid (passes/grid/coarsen_blocks.h).
 std::array<int64_t, 2> JoinedBlocks(const ir::Function& function);
-// How many hardware blocks, side by side along x, do the parts of one of the program (passes/split_products.h).
+// How many hardware blocks, side by side along x, do the parts of one of the program (passes/grid/split_products.h).
 int64_t PartsOfBlock(const ir::Function& function);
 
 }  // namespace tile::codegen

@@ -1,5 +1,5 @@
 // GPUs as products, by what was measured on them: codegen/target/chips.def. For estimates: of `tilec --explain`, and of
-// what ways to compile a kernel would cost (plan/candidate.h).
+// what ways to compile a kernel would cost (plan/resources/candidate.h).
 //
 //   const Chip* c = FindChip(target.sm, "H200");     // null: nothing was measured
 //

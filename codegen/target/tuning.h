@@ -13,7 +13,7 @@
 
 namespace tile::codegen::tuning {
 
-// --- warps of a block (plan/warps.cc) -------------------------------------------------------------------------------
+// --- warps of a block (plan/resources/warps.cc) -------------------------------------------------------------------------------
 
 // Twice as many leave a thread 64 registers.
 inline constexpr int kMaxWarps = 16;
@@ -43,15 +43,15 @@ inline constexpr Share kMemory = {32, 64}, kAlignedMemory = {32, 96};
 // each used for four rows of sums, 8192 x 4 x 7168: 517 us with 16 warps, 414 with 4).
 inline constexpr int64_t kLargestOfLoops = 8;
 
-// A tile is kept for the next load of the same (passes/reuse_loads.cc) where a thread then holds no more than so many registers of tiles,
+// A tile is kept for the next load of the same (passes/slicing/eliminate_loads.cc) where a thread then holds no more than so many registers of tiles,
 // with the most warps.
 inline constexpr int64_t kReuse = 56;
 
 // Where a reduction goes across warps, each warp that takes part costs as much as a dozen elements a thread more: shuffles, a barrier, and
 // what the other warps have, read by all. So there are few of them, where all accesses are known to be wide (rows of 4096 bf16, three
-// sums: 42.2 us with 16 warps, 28.8 with 8, 27.3 with 4; layer norm in rounds, rows of 4096 f16: 33.0, 26.5, 26.4; of 8192 with 16 and 8:
+// sums: 42.2 us with 16 warps, 28.8 with 8, 27.3 with 4; layer norm in iterations, rows of 4096 f16: 33.0, 26.5, 26.4; of 8192 with 16 and 8:
 // 59.8, 49.0; of 1024 with 4, 2, 1: 7.1, 5.9, 5.5; sums down 32 x 128 with 16, 8, 4: 7.5, 3.5, 3.4). But two warps to a row cost less
-// than the loads of one iteration that more warps begin (sums of rows in rounds of 8 x 512: 45.8 with 16, 47.9 with 8).
+// than the loads of one iteration that more warps begin (sums of rows in iterations of 8 x 512: 45.8 with 16, 47.9 with 8).
 inline constexpr Share kRows = {32, 96};
 // Where no loop loads, and nothing wider than 16 bits: as many bytes (H200, 8192 of bf16, 8 and 4 warps: softmax 72.3, 68.0 us, rms norm 67.2, 66.4; of 16384 with 16 and 8: 68.7, 67.6).
 inline constexpr int64_t kLargestOfNarrowRows = 64;
@@ -88,7 +88,7 @@ struct Beside {
 inline constexpr int64_t kBesideOfTwo = 16;
 inline constexpr Beside kBesideRows = {0, 16}, kBesideElements = {50, 40};
 
-// Beside a tile that a loop walks over, and rows that it keeps, which are all live at once (plan/kept_rows.cc).
+// Beside a tile that a loop walks over, and rows that it keeps, which are all live at once (plan/loop_invariant_rows.cc).
 inline constexpr int64_t kBesideKept = 32;
 
 // --- rings (plan/schedule.cc) ---------------------------------------------------------------------------------------
@@ -125,8 +125,8 @@ inline constexpr int kStagesForWhole = 2;
 inline constexpr int kStagesForLate = 3;
 // Registers of a thread beside the sums, the first product's result and the words of the late one's left operand.
 inline constexpr int64_t kBesideLate = 40;
-// Products whose instructions have more columns read a left operand that stays the same in a loop from shared memory (plan/kept_lhs.h).
-inline constexpr int kColumnsOfKeptLhs = 64;
+// Products whose instructions have more columns read a left operand that stays the same in a loop from shared memory (plan/mma/lhs_in_registers.h).
+inline constexpr int kColumnsOfLhsInRegisters = 64;
 // Products with so many columns take weights step by step, as they are computed (bf16, heads of 64, 64 x 128, H100: 559 us, in steps 548).
 inline constexpr int kColumnsInSteps = 64;
 // What half of a block of 128 rows takes of a block of 64, in percent, where products work on rows: of two on a multiprocessor, which each bring
@@ -158,13 +158,13 @@ inline constexpr int64_t kFragmentRegisters = 60;
 // registers 2281 us, two of 128 registers 1819).
 inline constexpr int64_t kBesideWgmma = 28;
 
-// --- clusters (plan/share_loads.cc) ---------------------------------------------------------------------------------
+// --- clusters (plan/staging/share_loads.cc) ---------------------------------------------------------------------------------
 
 // Below, the L2 can't feed the tensor cores (about 10 TB/s, 800 TFLOP/s), and a cluster that loads half as often does
 // better; above, its blocks only wait for each other.
 inline constexpr int64_t kOperationsPerByte = 80;
 
-// --- slices (passes/slice.cc) ---------------------------------------------------------------------------------------
+// --- slices (passes/slicing/slice.cc) ---------------------------------------------------------------------------------------
 
 // Registers of a thread: a tile of more is sliced, into slices of so many (vector add in tiles of 2^16, 64 registers with 16 warps:
 // 276 us sliced, 1553 whole). Rows that fit and are sliced all the same take 1.7 times as long.
@@ -173,14 +173,14 @@ inline constexpr int64_t kTileRegisters = 64, kSliceRegisters = 32;
 // rows in bf16, eight at a time, H200: 16384 columns in slices of one row 504 us, in slices of columns that are loaded three times 930; 8192, of two
 // rows 257, waited for 320; 4096, of four rows 130, of two 131, whole 143).
 inline constexpr int64_t kWalkRegisters = 32;
-// Where each tile of a walk has a hardware block (passes/spread_walk.h), a tile of rows becomes so many blocks that each has a row, or so many registers
+// Where each tile of a walk has a hardware block (passes/grid/unpersist_grid.h), a tile of rows becomes so many blocks that each has a row, or so many registers
 // (layer norm of 30000 rows of 1024 in bf16, H200: of one, two, four rows 31.6, 35.2, 41.3 us; walking 34.1). What was loaded in front of the
 // walk and takes no more is loaded at once, else behind the sum (rms norm of 4096 rows of 1024 4.35 and 4.72, of 4096 24.8 and 19.1).
 inline constexpr int64_t kLeastOfSpread = 1024;
 // Bytes of shared memory for each register of a slice that threads exchange, and more for totals.
 inline constexpr int64_t kExchangeBytes = 5;
 
-// --- products that exceed the registers (passes/split_products.cc) --------------------------------------------------
+// --- products that exceed the registers (passes/grid/split_products.cc) --------------------------------------------------
 
 // Accumulators of a block, and the other tiles that its loop carries, in registers of the block and of a thread, which needs the rest for operands. Three
 // quarters of a block's are accumulators of attention in tiles of 256 queries, 128 keys, heads of 64, and a 64th rows beside these (8192 keys,

@@ -38,6 +38,8 @@ class Trace {
   // Only the first so many optional steps are taken: a program that is right with N and wrong with N + 1 was broken by
   // that step. Steps are numbered from 1 in the order in which the compiler comes to them.
   std::optional<int64_t> step_limit;
+  // The name of an optional pass (PassInfo) that takes no step; empty: none.
+  std::string left_out;
   std::function<void(int64_t number, bool taken, absl::string_view step, absl::string_view of)> on_step;
 
   struct Time {
@@ -55,6 +57,7 @@ class Trace {
     if (on_text && (!wants_text || wants_text(pass))) on_text(pass, make());
   }
   bool TakesStep(absl::string_view step, absl::string_view of) {
+    if (!left_out.empty() && step == left_out) return false;
     if (!step_limit.has_value()) return true;
     const bool taken = *step_limit < 0 || steps_ < *step_limit;
     ++steps_;

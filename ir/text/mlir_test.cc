@@ -213,6 +213,25 @@ TEST(Mlir, FunctionsOfTestsAreCheckedAndLeftOut) {
   EXPECT_EQ(said, "2:14 text.test_function; 3:6 absi.c5");
 }
 
+// A pointer that is no tile is a type of the dialect, though no operation takes one.
+TEST(Mlir, FunctionsOfTestsTakePointersThatAreNoTiles) {
+  std::string said;
+  Tile(Module("testing$func @f(%x: !cuda_tile.ptr<i1>, %y: ptr<f32>) {\nreturn\n}"), &said);
+  EXPECT_EQ(said, "2:14 text.test_function");
+  Tile(
+      "!p = !cuda_tile.ptr<i8>\n\"cuda_tile.module\"() <{sym_name = \"m\"}> ({\n\"cuda_tile.testing$func\"() <{sym_name = \"f\"}> ({\n"
+      "^bb0(%x: !p):\n\"cuda_tile.return\"() : () -> ()\n}) : () -> ()\n}) : () -> ()\n",
+      &said);
+  EXPECT_EQ(said, "3:1 text.test_function");
+  Tile(Module("entry @k(%x: ptr<i1>) {\n}"), &said);
+  EXPECT_EQ(said, "2:14 text.syntax") << "of kernels tiles";
+  Tile(Module("entry @k(%x: token, %y: tensor_view<f32>) {\n}"), &said);
+  EXPECT_EQ(said, "2:10 entry.c1; 2:21 entry.c1") << "a launch has neither";
+  Tile(Module("entry @k() {\n%t = testing$evolve (%x : tile<f32>) -> token\n%u = join_tokens %t, %t : token\n}"),
+       &said);
+  EXPECT_EQ(said, "3:6 text.unknown_op") << "and no more of what depends on it";
+}
+
 TEST(Mlir, ErrorsDoNotSpread) {
   std::string said;
   Tile(

@@ -380,7 +380,7 @@ bool Parser::ParseGenericEntry(const GenericItem& item, const Token& at) {
   if (Accept("^")) {
     if (tok_.kind != Tok::kIdent) return FailExpected("the name of a block");
     Advance();
-    if (Accept("(") && !ParseParams(&params, &types)) return false;
+    if (Accept("(") && !ParseParams(&params, &types, !item.kernel)) return false;
     if (!Expect(":", "behind the name of the block")) return false;
   }
   Function* f = BeginEntry(item.name, at, params, types, item.kernel);

@@ -272,7 +272,16 @@ bool Parser::AddGlobal(absl::string_view name, const Token& begin, const Dense& 
   return true;
 }
 
-bool Parser::ParseParams(std::vector<Token>* params, std::vector<Type>* types) {
+bool Parser::ParseParamType(Type* type, bool pointers) {
+  if (!Expand()) return false;
+  if (!pointers || !tok_.is("ptr")) return ParseType(type);
+  Element pointer;
+  if (!ParseElement(&pointer)) return false;
+  *type = module_->types().Scalar(pointer);
+  return true;
+}
+
+bool Parser::ParseParams(std::vector<Token>* params, std::vector<Type>* types, bool pointers) {
   while (!tok_.is(")")) {
     if (!params->empty() && !Expect(",", "or ')' after a parameter")) return false;
     if (tok_.kind != Tok::kValue) {
@@ -283,8 +292,9 @@ bool Parser::ParseParams(std::vector<Token>* params, std::vector<Type>* types) {
     Advance();
     types->emplace_back();
     LocId loc = 0;
-    if (!Expect(":", "and the type of the parameter", "write it like %x: tile<i32>") || !ParseType(&types->back()) ||
-        (in_dialect() && tok_.is("{") && !SkipDictionary()) || !ParseLoc(&loc)) {
+    if (!Expect(":", "and the type of the parameter", "write it like %x: tile<i32>") ||
+        !ParseParamType(&types->back(), pointers) || (in_dialect() && tok_.is("{") && !SkipDictionary()) ||
+        !ParseLoc(&loc)) {
       return false;
     }
   }
@@ -314,7 +324,7 @@ bool Parser::ParseEntry() {
   if (!ParseSymbol(&name) || !Expect("(", "before the parameters")) return false;
   std::vector<Token> params;
   std::vector<Type> types, results;
-  if (!ParseParams(&params, &types)) return false;
+  if (!ParseParams(&params, &types, !kernel)) return false;
   Function* f = BeginEntry(name, at, params, types, kernel);
   if (f == nullptr) return false;
   f->visibility = is_private ? Visibility::kPrivate : Visibility::kPublic;

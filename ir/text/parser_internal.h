@@ -122,7 +122,9 @@ class Parser {
   void BeginModule(absl::string_view name, bool named);
   bool AddGlobal(absl::string_view name, const Token& symbol, const Dense& value, Type type, const Token& type_at,
                  uint64_t alignment, bool is_constant, bool is_private, LocId loc);
-  bool ParseParams(std::vector<Token>* params, std::vector<Type>* types);
+  // `pointers`: a type may be a pointer that is no tile, as functions of NVIDIA's tests have; it is read as a tile of one.
+  bool ParseParams(std::vector<Token>* params, std::vector<Type>* types, bool pointers = false);
+  bool ParseParamType(Type* type, bool pointers);
   // Null after an error.
   Function* BeginEntry(absl::string_view name, const Token& at, const std::vector<Token>& params,
                        const std::vector<Type>& types, bool kernel);

@@ -95,14 +95,30 @@ TtType TtirParser::ParseShaped(int depth) {
   }
   Advance();
   TtType t = ParseType(depth + 1);
+  if (shape.empty() && t.kind == TtType::Kind::kTile) {  // a pointer without its name, `<f32>`
+    TakeAddressSpace();
+    return t;
+  }
   if (Is(",")) {
     Fail("this tensor has a layout: the text is TTGIR, a later form",
          "pass what Triton calls `ttir` (kernel.asm[\"ttir\"])", "ttir.unsupported");
   }
-  if (shape.empty() && t.kind == TtType::Kind::kTile) return t;
   if (t.kind != TtType::Kind::kTile || !t.tile.is_scalar()) return {};
   t.tile = module_->types().Tile(t.tile.element(), shape);
   return t;
+}
+
+// `, 1` of a pointer; `, "constant"` since Triton 3.9, where a parameter is declared `tl.const`. What is constant is global memory, too.
+void TtirParser::TakeAddressSpace() {
+  if (!Take(",")) return;
+  if (!Is(Tok::kString)) {
+    ExpectInt("an address space");
+    return;
+  }
+  const absl::string_view name = ExpectText(Tok::kString, "an address space");
+  if (name == "constant" || name == "global") return;
+  Fail(absl::StrCat("a pointer to the address space `", name, "`"), "use pointers to global memory",
+       "ttir.unsupported");
 }
 
 TtType TtirParser::ParseBang(int depth) {
@@ -113,7 +129,7 @@ TtType TtirParser::ParseBang(int depth) {
   if (name == "tt.ptr") {
     Advance();
     t = ParseType(depth + 1);
-    if (Take(",")) ExpectInt("an address space");
+    TakeAddressSpace();
     if (t.kind == TtType::Kind::kTile && t.tile.is_scalar() && (!t.tile.element().is_pointer() || !t.inner)) {
       if (t.tile.element().is_pointer()) t.inner = t.tile.element();
       t.tile = module_->types().Scalar(Element::Pointer(t.inner ? Elem::kI64 : t.tile.elem()));

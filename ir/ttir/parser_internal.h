@@ -42,6 +42,7 @@ class TtirParser {
   TtType ParseType(int depth = 0);
   TtType ParseShaped(int depth);  // behind `tensor<`: sizes and element, without the closing `>`
   TtType ParseBang(int depth);
+  void TakeAddressSpace();
   TtType Word(absl::string_view word);
   std::vector<TtType> ParseTypes();  // `T, T`, also `(T, T)` and `A * B`
   void ParseAttrs(absl::string_view close, std::vector<Attribute>* out);

@@ -87,6 +87,19 @@ TEST(Ttir, NamesPythonsLines) {
   EXPECT_EQ(products[1]->loc, 0u);  // leads back to itself
 }
 
+TEST(Ttir, PointersNameTheirAddressSpace) {
+  for (const absl::string_view space : {"", ", 1", ", \"constant\"", ", \"global\""}) {
+    const std::string pointer = absl::StrCat("!tt.ptr<f32", space, ">"), plain = absl::StrCat("<f32", space, ">");
+    Read(absl::StrReplaceAll(
+        Kernel("    %t = tt.splat %p : P -> tensor<4xP>\n    %v = tt.load %t : tensor<4xP>\n"
+               "    %i = tt.ptr_to_int %p : P -> i64\n    %q = tt.int_to_ptr %i : i64 -> P\n"),
+        {{"!tt.ptr<f32>", pointer}, {"tensor<4xP>", absl::StrCat("tensor<4x", pointer, ">")}, {"P", pointer}}));
+    Read(absl::StrReplaceAll(Kernel("    %v = tt.load %p : P\n"), {{"!tt.ptr<f32>", pointer}, {"P", plain}}));
+  }
+  EXPECT_TRUE(absl::StrContains(ErrorOf(absl::StrReplaceAll(Kernel(""), {{"ptr<f32>", "ptr<f32, \"shared\">"}})),
+                                "ttir.unsupported"));
+}
+
 TEST(Ttir, KeepsPromisesOfArguments) {
   const auto m = Read(Kernel(""));
   const std::vector<Op*> assumed = AllOf(*m, Opcode::kAssume);
@@ -125,6 +138,32 @@ TEST(Ttir, KeepsPromisesOfAuthors) {
   EXPECT_EQ(promised(products[1], 0).along, 0);
   const std::vector<Op*> sums = AllOf(*m, Opcode::kAddi);
   EXPECT_EQ(promised(sums[1], 1).divisor, 16u) << "n";
+}
+
+// Remainders and quotients of neighbours: what Triton takes for granted of them.
+TEST(Ttir, NeighboursThatAreDividedAreNeighbours) {
+  const auto promises = [](absl::string_view start, absl::string_view divisor, absl::string_view op) {
+    const auto m = Read(Kernel(absl::StrCat(
+        "    %c16 = arith.constant 16 : i32\n    %c8 = arith.constant 8 : i32\n    %m = arith.muli %n, %c16 : i32\n",
+        "    %m8 = arith.muli %n, %c8 : i32\n    %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>\n",
+        "    %s = tt.splat ", start, " : i32 -> tensor<64xi32>\n    %o = arith.addi %s, %i : tensor<64xi32>\n",
+        "    %d = tt.splat ", divisor, " : i32 -> tensor<64xi32>\n    %r = arith.", op, " %o, %d : tensor<64xi32>\n")));
+    std::vector<int64_t> found;
+    for (const Op* assume : AllOf(*m, Opcode::kAssume)) {
+      const Predicate p = AssumeOp(*assume).predicate();
+      if (p.along.has_value()) found.push_back(*p.every);
+      for (const int64_t g : p.groups) found.push_back(-g);
+    }
+    return found;
+  };
+  EXPECT_EQ(promises("%m", "%m", "remsi"), std::vector<int64_t>{16});
+  EXPECT_EQ(promises("%m8", "%m", "remsi"), std::vector<int64_t>{8});
+  EXPECT_EQ(promises("%m", "%m8", "remsi"), std::vector<int64_t>{8});
+  EXPECT_EQ(promises("%m", "%m", "divsi"), std::vector<int64_t>{-16});
+  // Nothing is known of where they begin, or of the divisor; what has no sign needs no promise.
+  EXPECT_EQ(promises("%n", "%m", "remsi"), std::vector<int64_t>());
+  EXPECT_EQ(promises("%m", "%n", "remsi"), std::vector<int64_t>());
+  EXPECT_EQ(promises("%m", "%m", "remui"), std::vector<int64_t>());
 }
 
 // Of a tile of pointers tl.multiple_of is meant where neighbours begin; of none along the other dimension.

@@ -23,6 +23,7 @@ bool Translator::Elementwise(const Node& n, const OpRow& row) {
   for (const Val& v : in_) operands.push_back(v.tile());
   Value* result = Elements(row.op, operands, row.variant);
   if (row.op == Opcode::kRemi) operands_of_[result] = n.operands[0];
+  if ((row.op == Opcode::kRemi || row.op == Opcode::kDivi) && row.variant == 1) result = WithNeighbours(result);
   if (row.op == Opcode::kMulf || row.op == Opcode::kAddf || row.op == Opcode::kSubf)
     contractible_.insert(result->def());
   return Define(n, result);

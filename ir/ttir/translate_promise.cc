@@ -14,14 +14,12 @@
 
 #include "ir/bits.h"
 #include "ir/op_views.h"
+#include "ir/ttir/lines.h"
 #include "ir/ttir/translator.h"
 
 namespace tile::ir::ttir {
 namespace {
 
-// Promised groups are often longer than holds at the end of a dimension, as in `max_contiguous((n0 + arange(0, B)) % N, B)`; a vector,
-// which is what the promise is for, has at most so many elements.
-constexpr int64_t kGroup = 16;
 constexpr int64_t kLargestBlock = 65536;
 constexpr int kDepth = 32;
 
@@ -49,38 +47,15 @@ std::optional<Predicate> BoundsOf(ComparisonPredicate p, int64_t n, int bits) {
   return std::nullopt;
 }
 
-// Neighbours along the dimension rise by one: the tile counts there, to which what is equal was added.
-bool RisesAlong(const Value* v, int dim, int depth = 0) {
-  const Op* op = v->def();
-  const int64_t size = v->type().shape()[static_cast<size_t>(dim)];
-  if (op == nullptr || depth > kDepth || size == 1) return false;
-  if (IotaOp::Is(op)) return true;
-  if (AssumeOp::Is(op) || ExtiOp::Is(op)) return RisesAlong(op->operand(0), dim, depth + 1);
-  if (BroadcastOp::Is(op)) {
-    const Value* from = op->operand(0);
-    return from->type().rank() == v->type().rank() && RisesAlong(from, dim, depth + 1);
-  }
-  if (ReshapeOp::Is(op)) {  // of a line of elements
-    const Type from = op->operand(0)->type();
-    return from.rank() == 1 && from.shape()[0] == size && v->type().num_elements() == size &&
-           RisesAlong(op->operand(0), 0, depth + 1);
-  }
-  if (!AddiOp::Is(op) && !OffsetOp::Is(op)) return false;
-  const auto same = [&](const Value* x) {
-    const Op* def = x->def();
-    if (def == nullptr) return false;
-    if (ConstantOp::Is(def)) return ConstantOp(def).value().splat;
-    return BroadcastOp::Is(def) && def->operand(0)->type().rank() == x->type().rank() &&
-           def->operand(0)->type().shape()[static_cast<size_t>(dim)] == 1;
-  };
-  const Value *a = op->operand(0), *b = op->operand(1);
-  return (RisesAlong(a, dim, depth + 1) && same(b)) || (RisesAlong(b, dim, depth + 1) && same(a));
-}
-
 // Computed from the number of the program, as the number of its row of blocks is.
 bool CountsPrograms(const Value* v, int depth = 0) {
   const Op* op = v->def();
-  if (op == nullptr || depth > kDepth || !v->type().is_scalar()) return false;
+  if (depth > kDepth || !v->type().is_scalar()) return false;
+  if (op == nullptr) {  // of a loop over tiles, which begins with the program's own
+    const Op* around = v->block() != nullptr ? v->block()->parent() : nullptr;
+    return around != nullptr && ForOp::Is(around) && v->index() == 0 &&
+           CountsPrograms(ForOp(*around).lower_bound(), depth + 1);
+  }
   if (GetTileBlockIdOp::Is(op)) return true;
   if (AssumeOp::Is(op)) return CountsPrograms(op->operand(0), depth + 1);
   const bool arithmetic = AddiOp::Is(op) || SubiOp::Is(op) || DiviOp::Is(op) || RemiOp::Is(op);
@@ -138,7 +113,8 @@ bool Translator::AssumeCondition(const Node& n, const OpRow&) {
     Value* x = test->op().operand(0);
     const ValueRef name = names->second;
     const std::optional<int64_t> bound = IntegerIn(test->op().operand(1));
-    const auto rem = DefAs<RemiOp>(x);
+    const auto promised = DefAs<AssumeOp>(x);  // of neighbours
+    const auto rem = DefAs<RemiOp>(promised ? promised->op().operand(0) : x);
     const bool is_signed = test->signedness() == Signedness::kSigned;
     if (rem && bound == 0 && test->predicate() == ComparisonPredicate::kEqual && AssumeDivisible(*rem)) {
       return Define(n, std::vector<Val>());
@@ -213,7 +189,7 @@ void Translator::TakeHints(const Node& n) {
     const int64_t divisor = PowerOfTwoIn(at(divisibility, d));
     int64_t neighbours = group(contiguity);
     // tl.multiple_of alone is meant of what rises by itself, where it begins.
-    if (neighbours == 1 && divisor > unit && RisesAlong(v, d)) neighbours = std::min({divisor / unit, kGroup, size});
+    if (neighbours == 1 && divisor > unit && StartOfRising(v, d)) neighbours = std::min({divisor / unit, kGroup, size});
     if (neighbours == 1) continue;
     Predicate p;
     p.divisor = static_cast<uint64_t>(std::min(divisor, neighbours * unit));

@@ -218,6 +218,8 @@ class Translator {
   // --- promises (translate_promise.cc) ---
   static bool IsStartOfBlock(const Value* x, const Value* y);
   bool AssumeDivisible(const RemiOp& rem);
+  // The result of a signed division, with what Triton takes for granted of neighbours (translate_division.cc).
+  Value* WithNeighbours(Value* divided);
   void TakeHints(const Node& n);
   void PromiseOfDescriptor(Val* v);
   // From here on the name means another value, if it still means this one.

@@ -99,7 +99,7 @@ typedef struct Driver {
   uint64_t options; /* counts changes of check and threads: launches that are kept were made with those of then */
   PyObject* warn;   /* called with a list of texts after a launch that had something to say */
   PyObject*
-      written_at; /* (address, bytes) -> where a byte for each says whether it was written, or 0; NULL: all were */
+      written_at; /* (address, bytes, argument, kernel) -> where a byte for each says whether it was written, or 0; NULL: all were */
   void* capture_stream; /* launches on it are kept in capture_list instead of run; the cpu only */
   PyObject* capture_list;
   int (*is_capturing)(void* stream, int* status); /* the driver's, on a GPU */

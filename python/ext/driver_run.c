@@ -36,7 +36,7 @@ static int32_t ask(void* user) {
   return ask_interrupt(user);
 }
 
-static _Thread_local int watching; /* the memory of the launch that is being made */
+static _Thread_local const char* watching; /* the kernel of the launch whose memory is being watched, or NULL */
 
 static int is_watched(void) { return driver.written_at != NULL && !driver.is_gpu && driver.check == TILEVM_CHECK_FULL; }
 
@@ -53,10 +53,10 @@ static uint64_t extent(const tilevm_array* array) {
 
 tilevm_status add_array(tilevm_launch* launch, const char* name, const tilevm_array* array) {
   const tilevm_status status = tilevm_launch_add_memory(launch, name, array);
-  const uint64_t bytes = status == TILEVM_OK && watching ? extent(array) : 0;
+  const uint64_t bytes = status == TILEVM_OK && watching != NULL ? extent(array) : 0;
   if (bytes == 0) return status;
-  PyObject* found = PyObject_CallFunction(driver.written_at, "KK", (unsigned long long)(uintptr_t)array->data,
-                                          (unsigned long long)bytes);
+  PyObject* found = PyObject_CallFunction(driver.written_at, "KKss", (unsigned long long)(uintptr_t)array->data,
+                                          (unsigned long long)bytes, name, watching);
   void* written = found == NULL ? NULL : PyLong_AsVoidPtr(found);
   Py_XDECREF(found);
   if (PyErr_Occurred() != NULL) return TILEVM_INTERNAL;
@@ -79,7 +79,7 @@ static tilevm_launch* make(const Call* call, int watched) {
   for (uint32_t i = 0; i < call->of->num_words && status == TILEVM_OK; ++i) {
     status = tilevm_launch_set_parameter(launch, i, call->words[i]);
   }
-  watching = watched;
+  watching = watched ? call->of->name : NULL;
   if (status == TILEVM_OK && !driver.is_gpu) status = call->add_memory(launch, call);
   if (status == TILEVM_OK) {
     status = tilevm_launch_set_grid(launch, (int64_t)grid[0], (int64_t)grid[1], (int64_t)grid[2]);

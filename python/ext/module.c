@@ -222,7 +222,7 @@ static PyMethodDef functions[] = {
      "driver_open(device, is_gpu, capability, real, check, threads, warn) -> address of a pointer to cuGetProcAddress_v2"},
     {"driver_options", driver_options, METH_VARARGS, "driver_options(check, threads): of launches from here on"},
     {"driver_watch", driver_watch, METH_O,
-     "driver_watch(function or None): (address, bytes) -> where a byte for each says whether it was written, or 0; for full checks"},
+     "driver_watch(function or None): (address, bytes, argument, kernel) -> where a byte for each says whether it was written, or 0; for full checks"},
     {"fresh_fill", fresh_fill, METH_VARARGS, "fresh_fill(address, begin, end, seed, bools): random bytes"},
     {"fresh_intact", fresh_intact, METH_VARARGS,
      "fresh_intact(address, bytes, written, seed, bools): whether those that are not marked are still there"},

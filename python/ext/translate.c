@@ -17,7 +17,8 @@ PyObject* translate(PyObject* module, PyObject* arguments) {
   Py_BEGIN_ALLOW_THREADS status = tilevm_translate(bytes, (size_t)size, &o, &output);
   Py_END_ALLOW_THREADS;
   if (status == TILEVM_OUT_OF_MEMORY) {
-    return raise_error(status, "forms.out_of_memory", "the process has no memory left to read the program");
+    return raise_error(status, "forms.out_of_memory",
+                       "error[forms.out_of_memory]: the process has no memory left to read the program\n  fix: allow it more");
   }
   PyObject* result = Py_BuildValue("iy#s", (int)status, tilevm_bytes_data(output),
                                    (Py_ssize_t)tilevm_bytes_size(output), tilevm_bytes_warnings(output));

@@ -1,4 +1,7 @@
 """cuTile Python with torch on a machine without a GPU: torch's "cuda" is the CPU."""
+import re
+
+import pytest
 
 START = '''
 import torch
@@ -189,6 +192,35 @@ def test_tune(run_cutile):
     out = run_cutile(TUNE)
     assert sorted(eval(out[:out.index("]") + 1])) == [4, 8, 16] and out.endswith(" [3]\n")
     assert run_cutile(TUNE, "--tune=first") == "4 []\n"
+
+
+def test_tune_with_tensors_that_nobody_filled(run_cutile):
+    search = TUNE.replace('x, z = torch.arange(64.0, device="cuda"), torch.zeros(64, device="cuda")', "x, z = torch.empty(64), torch.empty(64)")
+    search = search[:search.index("assert")]
+    assert run_cutile(search, "--tune=first", "--check=full") == "4 []\n"
+    launch = search + "ct.launch(torch.cuda.current_stream(), (16,), add, (x, x, z, 4))\n"
+    assert "vm.uninitialized" in run_cutile(launch, "--tune=first", "--check=full", status=1)
+
+
+@pytest.mark.parametrize("how", ["once", "first"])
+def test_a_search_in_which_every_configuration_traps_raises_what_the_kernel_does(run_cutile, how):
+    """Not the ValueError of a search without result, which pytest could not tell from one whose configurations do not compile."""
+    out = run_cutile(START + '''
+from cuda.tile.tune import exhaustive_search
+@ct.kernel
+def outside(x, n: ct.Constant[int]):
+    ct.scatter(x, ct.arange(8, dtype=ct.int32) * n, ct.full((8,), 1, ct.int32), check_bounds=False)
+x = torch.zeros(4, device="cuda", dtype=torch.int32)
+try:
+    exhaustive_search([1, 2], torch.cuda.current_stream(), lambda n: (1,), outside, lambda n: (x, n), quiet=True)
+except tilevm.TrapError as error:
+    print(error.code, error.line)
+try:
+    exhaustive_search([1, 2], torch.cuda.current_stream(), lambda n: (1,), outside, lambda n: (x, "no"), quiet=True)
+except ValueError as error:
+    print(str(error).splitlines()[0])
+''', f"--tune={how}")
+    assert re.fullmatch("vm.out_of_bounds \\d+\nNo valid config found in search space.\n", out), out
 
 
 def test_tune_with_a_time_limit(run_cutile):

@@ -81,11 +81,12 @@ RUNS = {
     "device = tilevm.device": ("", ADD, r"^\d+\.\d+"),
     "import tilevm, tilevm.torch": ("torch", TORCH, ""),
     "softmax_op = tilevm.torch.op": ("torch", SOFTMAX, ""),
+    "import jax, jax.numpy": ("jax", "import tilevm\n", ""),
     "try:\n    ct.launch": ("cutile", CUTILE, r"program.py:\d+: x\[6\], block \(0, 0, 0\)"),
     "try:\n    copy[(2,)]": ("triton", TRITON, r"program.py:\d+: x_ptr\[100\], program \(1, 0, 0\), kernel copy"),
     "import triton": ("triton", TRITON, ""),
 }
-NEEDED = {"torch": ["torch"], "cutile": ["cuda.tile", "numpy"], "triton": ["triton", "torch"]}
+NEEDED = {"torch": ["torch"], "jax": ["jax"], "cutile": ["cuda.tile", "numpy"], "triton": ["triton", "torch"]}
 LISTINGS = [(block.page, block.text) for block in BLOCKS if block.language == "python"]
 
 
@@ -122,7 +123,7 @@ def test_listing(tmp_path, page, text):
         text = "".join(line + "\n" for line in text.splitlines() if 'device("cuda")' not in line)
     (tmp_path / "examples").symlink_to(EXAMPLES)
     (tmp_path / "program.py").write_text(before + text, encoding="utf-8")
-    words = [] if how in ("", "torch") else ["-m", f"tilevm.{how}"]
+    words = [] if how in ("", "torch", "jax") else ["-m", f"tilevm.{how}"]
     ran = subprocess.run([sys.executable, *words, "program.py"], capture_output=True, text=True, cwd=tmp_path, env=environment_in(tmp_path))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert re.search(prints, ran.stdout), ran.stdout

@@ -145,6 +145,32 @@ def test_a_stream_means_that_nobody_waits():
             assert add._num_plans() == before + 1
         result, seen = calls(lambda: add(a, b, out=c, stream=mine))
         assert seen == ["cuLaunchKernel"], seen  # nothing else, when all is as it was
+
+        class Core:  # as cuda.core's
+            version = 0
+
+            def __cuda_stream__(self):
+                return self.version, mine.cuda_stream
+
+        old = types.SimpleNamespace(__cuda_stream__=(0, mine.cuda_stream))
+        for stream in (Core(), old):
+            c.memory[:] = 0
+            result, seen = calls(lambda: add(a, b, out=c, stream=stream))
+            assert (c.memory == 2 * a.memory).all() and [n for n in seen if n != "cuMemAlloc"] == ["cuLaunchKernel"], seen
+        assert mine.__cuda_stream__() == (0, mine.cuda_stream) and mine.cuda_stream != 0
+        Core.version = 1
+        try:
+            add(a, b, out=c, stream=Core())
+        except tilevm.ArgumentError as error:
+            assert "version 1 of __cuda_stream__" in str(error)
+        else:
+            raise AssertionError("accepted")
+        try:
+            tilevm.device("cpu").stream().__cuda_stream__()
+        except tilevm.UnsupportedError as error:
+            assert error.code == "python.stream"
+        else:
+            raise AssertionError("accepted")
         print("done")
     """)
 

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import pickle
+import shutil
 import subprocess
 import sys
 
@@ -47,6 +48,20 @@ def test_a_trap_shows_its_line(tmp_path, monkeypatch):
         assert line == "    " + source and caret.strip() == "^" and len(caret) == 4 + e.value.column
         assert (e.value.array, e.value.index, e.value.kernel, e.value.op) == ("x", 3, "outside", "load_ptr_tko")
         assert len(own_frames(e.value)) <= 1
+
+
+def test_a_mistake_of_several_blocks_is_told_once():
+    text = """entry @claim() interface { grid 6 } {
+  %x, %y, %z = get_tile_block_id
+  %ok = cmpi equal %x, 0, signed : tile<i32> -> tile<i1>
+  assert %ok, "no more than one block"
+  return
+}
+"""
+    with pytest.raises(tilevm.TrapError) as e:
+        tilevm.loads(text, "claim.tile")["claim"]()
+    assert (e.value.kernel, e.value.block, e.value.op) == ("claim", (1, 0, 0), "assert")
+    assert str(e.value).count("error[") == 1 and "and in 4 other blocks: first (2, 0, 0), last (5, 0, 0)" in str(e.value)
 
 
 def test_only_sources_are_shown(tmp_path):
@@ -113,11 +128,42 @@ def test_bits_of_bf16_from_a_file(tmp_path, add):
     assert "ml_dtypes.bfloat16" in e.value.fix
 
 
-def test_an_application_links(tmp_path):
+@pytest.fixture
+def app(tmp_path):
+    """The folder of a program in C, and a function that runs what it was built into."""
     (tmp_path / "app.c").write_text('#include <stdio.h>\n#include "tilevm.h"\nint main(void) { printf("%u\\n", tilevm_abi_version()); return 0; }\n')
+
+    def run(program):
+        assert subprocess.run([program], capture_output=True, text=True, check=True).stdout.strip().isdigit()
+
+    return tmp_path, run
+
+
+def test_an_application_links(app):
+    folder, run = app
     lib = tilevm.get_library_dir()
-    subprocess.run(["cc", "app.c", f"-I{tilevm.get_include_dir()}", f"-L{lib}", "-ltilevm", f"-Wl,-rpath,{lib}", "-o", "app"], cwd=tmp_path, check=True)
-    assert subprocess.run([tmp_path / "app"], capture_output=True, text=True, check=True).stdout.strip().isdigit()
+    subprocess.run(["cc", "app.c", f"-I{tilevm.get_include()}", f"-L{lib}", "-ltilevm", f"-Wl,-rpath,{lib}", "-o", "app"], cwd=folder, check=True)
+    run(folder / "app")
+
+
+@pytest.mark.skipif(shutil.which("pkg-config") is None, reason="pkg-config is not installed")
+def test_an_application_links_with_pkg_config(app):
+    folder, run = app
+    env = {**os.environ, "PKG_CONFIG_PATH": tilevm.get_pkgconfig_dir()}
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "tilevm"], env=env, capture_output=True, text=True, check=True).stdout.split()
+    subprocess.run(["cc", "app.c", *flags, f"-Wl,-rpath,{tilevm.get_library_dir()}", "-o", "app"], cwd=folder, check=True)
+    run(folder / "app")
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
+def test_an_application_links_with_cmake(app):
+    folder, run = app
+    (folder / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.13)\nproject(app C)\nfind_package(tilevm REQUIRED)\n"
+                                           "add_executable(app app.c)\ntarget_link_libraries(app tilevm::tilevm)\n")
+    for command in (["-S", ".", "-B", "build", f"-Dtilevm_DIR={tilevm.get_cmake_dir()}"], ["--build", "build"]):
+        done = subprocess.run(["cmake", *command], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    run(folder / "build" / "app")
 
 
 def test_damaged_machine_code_is_refused(tmp_path):

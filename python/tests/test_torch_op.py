@@ -7,61 +7,11 @@ import sys
 import numpy
 import pytest
 import tilevm
-from conftest import EXAMPLES
+from conftest import EXAMPLES, SCALE
 from tilevm import script
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 import tilevm.torch as operators  # noqa: E402  needs torch
-
-# y[i] = f * x[i] + i for blocks of one element; x may have any stride.
-SCALE = """entry @scale(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %n: tile<i32>, %s: tile<i32>, %f: tile<f32>, %i: tile<i32>) interface {
-  in x: f32[%n] strides [%s] at %x
-  out y: f32[%n] at %y
-  scalar f = %f default 2.0
-  scalar i = %i value x.shape[0]
-  grid x.shape[0]
-} {
-  %b, %_, %__ = get_tile_block_id
-  %o = muli %b, %s
-  %p = offset %x, %o
-  %v = load_ptr_tko weak %p
-  %w = mulf %v, %f
-  %g = itof %i signed : tile<f32>
-  %r = addf %w, %g
-  %q = offset %y, %b
-  store_ptr_tko weak %q, %r
-  return
-}
-entry @scale_backward(%dy: tile<ptr<f32>>, %dx: tile<ptr<f32>>, %n: tile<i32>, %f: tile<f32>) interface {
-  in dy: f32[%n] at %dy
-  out dx: f32[%n] at %dx
-  scalar f = %f
-  grid dy.shape[0]
-} {
-  %b, %_, %__ = get_tile_block_id
-  %p = offset %dy, %b
-  %v = load_ptr_tko weak %p
-  %r = mulf %v, %f
-  %q = offset %dx, %b
-  store_ptr_tko weak %q, %r
-  return
-}
-entry @add_to(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %n: tile<i32>) interface {
-  in x: f32[%n] at %x
-  inout y: f32[%n] at %y
-  grid x.shape[0]
-} {
-  %b, %_, %__ = get_tile_block_id
-  %p = offset %x, %b
-  %v = load_ptr_tko weak %p
-  %q = offset %y, %b
-  %w, %t = load_ptr_tko weak %q
-  %r = addf %v, %w
-  store_ptr_tko weak %q, %r token = %t
-  return
-}
-"""
-
 
 def shapes_kernel(items, more=""):
     """A kernel that does nothing, with outputs of the given sizes."""

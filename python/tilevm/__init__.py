@@ -7,6 +7,8 @@
 
 `load` reads .tbc files, text, NVIDIA's Tile IR bytecode and Triton's TTIR. A `Module` is disassembled, saved, exported, compiled for GPUs; its
 `Kernel`s are called with arrays of NumPy, torch, or whatever speaks DLPack. Failures are `Error`s with code, place and fix.
+
+PYTEST_DONT_REWRITE: this module may be imported before pytest, which would warn that it cannot rewrite a plugin's assertions any more.
 """
 from __future__ import annotations
 
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ArgumentError", "Array", "Builder", "Device", "Diagnostic", "Error", "Event", "Graph", "InternalError", "Kernel", "KernelWarning",
     "Launch", "Module", "ModuleError", "NotFoundError", "OutOfMemoryError", "Parameter", "Scalar", "StateError", "StoppedError", "Stream",
-    "TrapError", "UnavailableError", "UnsupportedError", "__version__", "device", "get_include", "get_include_dir", "get_library_dir",
-    "has_gpu", "install", "load", "loads", "set_print", "tool", "verify",
+    "TrapError", "UnavailableError", "UnsupportedError", "__version__", "device", "get_cmake_dir", "get_include", "get_include_dir",
+    "get_library_dir", "get_pkgconfig_dir", "has_gpu", "install", "load", "loads", "set_print", "tool", "verify",
 ]
 
 
@@ -54,6 +56,20 @@ def get_library_dir() -> str:
     import os
 
     return os.path.join(os.path.dirname(__file__), "_native", "lib")
+
+
+def get_pkgconfig_dir() -> str:
+    """The folder of tilevm.pc:  PKG_CONFIG_PATH="$(python -c 'import tilevm; print(tilevm.get_pkgconfig_dir())')" pkg-config --cflags --libs tilevm"""
+    import os
+
+    return os.path.join(get_library_dir(), "pkgconfig")
+
+
+def get_cmake_dir() -> str:
+    """The folder of tilevmConfig.cmake:  cmake -Dtilevm_DIR="$(python -c 'import tilevm; print(tilevm.get_cmake_dir())')" """
+    import os
+
+    return os.path.join(get_library_dir(), "cmake", "tilevm")
 
 
 def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: "Optional[int]" = None,

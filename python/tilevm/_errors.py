@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Optional, Tuple, Type, TypeVar, Union
 
+    E = TypeVar("E", bound=BaseException)
     F = TypeVar("F", bound=Callable[..., Any])
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
@@ -188,7 +189,7 @@ class TrapError(Error):
         rest = "\n".join(note for note in self.notes if note.startswith("  in kernel "))
         kernel = re.search(r"in kernel `([^`]*)`", rest)
         block = re.search(r"block \((\d+), (\d+), (\d+)\)", rest)
-        op = re.search(r", at (\S+)", rest)
+        op = re.search(r", at ([^\s,]+)", rest)
         place = re.search(r"`([^`]+)`\[([\d, ]+)\]", self.message)  # of two accesses that nothing orders
         array = place or re.search(r"(?:of|over|constant|pointer:) `([^`]+)`", self.message)
         index = re.search(r"at index (-?\d+)|element \[([\d, ]+)\] of the [^`]*tensor|index (-?\d+) of dimension", self.message)
@@ -254,10 +255,15 @@ def argument_error(message: str, fix: str = "") -> ArgumentError:
 
 def without_package(error: "Error") -> "Error":
     """The error with a traceback of its callers' code alone: the frames of this package say nothing that its message does not."""
+    return without_frames(error, lambda code: code.co_filename.startswith(_PACKAGE))
+
+
+def without_frames(error: "E", dropped: "Callable[[types.CodeType], bool]") -> "E":
+    """The error with a traceback that lacks frames of some code."""
     frames: "list[types.TracebackType]" = []
     at = error.__traceback__
     while at is not None:
-        if not at.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        if not dropped(at.tb_frame.f_code):
             frames.append(at)
         at = at.tb_next
     made: "Optional[types.TracebackType]" = None

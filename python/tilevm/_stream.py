@@ -12,12 +12,12 @@ The cpu device has them too; there all work is done when a call returns.
 from __future__ import annotations
 
 from . import _tilevm
-from ._errors import StateError, argument_error
+from ._errors import StateError, UnsupportedError, argument_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any, List, Optional, Type
+    from typing import Any, List, Optional, Tuple, Type
 
     from ._device import Device
 
@@ -48,6 +48,12 @@ class Stream:
         """The CUstream; 0 on the cpu."""
         native: int = self.handle.native()
         return native
+
+    def __cuda_stream__(self) -> "Tuple[int, int]":
+        """Version 0 of the protocol by which libraries take each other's streams, and the CUstream. Errors: UnsupportedError on the cpu."""
+        if not self.device.is_gpu:
+            raise UnsupportedError("error[python.stream]: a stream of the cpu is no CUstream\n  fix: make it by tilevm.device('cuda').stream()")
+        return 0, self.cuda_stream
 
     def synchronize(self) -> None:
         """Waits for everything so far. Errors: TrapError if a kernel on this stream made a mistake since the last call; StateError
@@ -168,12 +174,17 @@ class Event:
 
 
 def stream_of(stream: "Any", on: "Device") -> "Optional[Stream]":
-    """A Stream from what callers pass: None, a Stream, a number, or what has `cuda_stream` (torch) or `ptr` (cupy)."""
+    """A Stream from what callers pass: None, a Stream, a number, or what has `cuda_stream` (torch), `ptr` (cupy) or `__cuda_stream__` (cuda.core)."""
     if stream is None or isinstance(stream, Stream):
         if stream is not None and stream.device is not on:
             raise argument_error(f"the stream is of {stream.device.name}, the launch of {on.name}")
         return stream
     native = stream if isinstance(stream, int) else getattr(stream, "cuda_stream", getattr(stream, "ptr", None))
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if native is None and protocol is not None:
+        version, native = protocol() if callable(protocol) else protocol  # cuda.core's first releases had a property
+        if version != 0:
+            raise argument_error(f"{stream!r} speaks version {version} of __cuda_stream__, this package version 0", "pass the number of its CUstream")
     if not isinstance(native, int):
         raise argument_error(f"{stream!r} is no stream", "pass a tilevm.Stream, a torch.cuda.Stream or the number of a CUstream")
     return on.stream(native)

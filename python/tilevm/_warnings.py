@@ -6,7 +6,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional
+    from types import FrameType
+    from typing import Any, Callable, Dict, List, Optional, Tuple
 
 _said: "Dict[Any, Any]" = {}  # where Python's warnings remember what was issued
 
@@ -24,14 +25,21 @@ class KernelWarning(UserWarning):
         self.column = column
 
 
-def warn_caller(code: str, message: str, fix: str) -> None:
-    """Issues a warning about a call, at the line of the program that made it. Errors: KernelWarning, where filters say so."""
+def caller(packages: "Tuple[str, ...]" = ("tilevm",)) -> "FrameType":
+    """The frame of the program that called these packages."""
     import sys
-    import warnings
 
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "tilevm":
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in packages:
         frame = frame.f_back
+    return frame
+
+
+def warn_caller(code: str, message: str, fix: str, packages: "Tuple[str, ...]" = ("tilevm",)) -> None:
+    """Issues a warning about a call, at the line of the program that made it. Errors: KernelWarning, where filters say so."""
+    import warnings
+
+    frame = caller(packages)
     warnings.warn_explicit(KernelWarning(f"warning[{code}]: {message}\n  fix: {fix}", code), KernelWarning, frame.f_code.co_filename,
                            frame.f_lineno, registry=_said)
 

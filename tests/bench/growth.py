@@ -3,9 +3,9 @@
     growth.py --tilevm=bazel-bin/tools/tilevm/tilevm --tilec=bazel-bin/tools/tilec/tilec [--n=2000] [--kinds=fors,loads] [--steps=tilec]
     growth.py --print=fors --n=2000             # one of the modules
 
-A line for each kind has seconds of N and of 4 N, and the exponent by which they grow (1: linear, 2: quadratic), for verify, run, run
---check=full, and tilec to PTX. What an empty module takes is subtracted; below 0.1 s there is no exponent. The exit code is 1 if one
-is above --limit, or a step fails or takes longer than --seconds.
+A line for each kind has seconds of N (of what one operation has, at most 16,000) and of 4 N, and the exponent by which they grow
+(1: linear, 2: quadratic), for verify, run, run --check=full, and tilec to PTX. What an empty module
+takes is subtracted; below 0.1 s there is no exponent. The exit code is 1 if one is above --limit, or a step fails or takes longer than --seconds.
 """
 import argparse
 import math
@@ -87,6 +87,10 @@ KINDS = {
     "counted_fors": lambda n: kernel("  %v0, %t = load_ptr_tko weak %q\n", lines(
         n, lambda i: f"  %v{i + 1} = for %i{i} in (0 to %v0, step 1) : tile<i32> iter_values(%k{i} = %v{i}) {{\n    %a{i} = muli %k{i}, %i{i}\n"
                      f"    continue %a{i}\n  }}\n"), f"  store_ptr_tko weak %q, %v{n}\n"),
+    "nested_fors": lambda n: kernel("  %v0, %t = load_ptr_tko weak %q\n", lines(
+        n, lambda i: f"  %v{i + 1} = for %i{i} in (0 to 2, step 1) : tile<i32> iter_values(%k{i} = %v{i}) {{\n"
+                     f"    %w{i} = for %j{i} in (0 to %i{i}, step 1) : tile<i32> iter_values(%m{i} = %k{i}) {{\n      %a{i} = addi %m{i}, %j{i}\n"
+                     f"      continue %a{i}\n    }}\n    continue %w{i}\n  }}\n"), f"  store_ptr_tko weak %q, %v{n}\n"),
     "fors_with_loads": lambda n: kernel(VIEW, "  %v0 = load_view_tko weak %w[0]\n", lines(
         n, lambda i: f"  %v{i + 1} = for %i{i} in (0 to 3, step 1) : tile<i32> iter_values(%k{i} = %v{i}) {{\n    %j{i} = addi %i{i}, {i % 200}\n"
                      f"    %x{i} = load_view_tko weak %w[%j{i}]\n    %a{i} = addi %k{i}, %x{i}\n    continue %a{i}\n  }}\n"),
@@ -106,6 +110,16 @@ KINDS = {
                                 " = for %i in (0 to 10, step 1) : tile<i32> iter_values(", ", ".join(f"%k{i} = %v" for i in range(n)), ") {\n",
                                 lines(n, lambda i: f"    %a{i} = addi %k{i}, %k{(i + 1) % n}\n"),
                                 "    continue ", ", ".join(f"%a{i}" for i in range(n)), "\n  }\n  store_ptr_tko weak %q, %r0\n"),
+    "carried_by_loop": lambda n: kernel("  %v, %t = load_ptr_tko weak %q\n  ", ", ".join(f"%r{i}" for i in range(n)), " = loop iter_values(",
+                                        ", ".join(f"%k{i} = %v" for i in range(n)), ") : ", ", ".join(["tile<i32>"] * n), " -> ",
+                                        ", ".join(["tile<i32>"] * n), " {\n", lines(n, lambda i: f"    %a{i} = addi %k{(i + 1) % n}, 1\n"),
+                                        "    %c = cmpi less_than %a0, 9 signed\n    if %c {\n      continue ",
+                                        ", ".join(f"%a{i}" for i in range(n)), "\n    }\n    break ", ", ".join(f"%k{i}" for i in range(n)),
+                                        "\n  }\n  store_ptr_tko weak %q, %r0\n"),
+    "results_of_if": lambda n: kernel("  %v, %t = load_ptr_tko weak %q\n  %c = cmpi less_than %v, 3 signed\n  ", ", ".join(f"%r{i}" for i in range(n)),
+                                      " = if %c -> (", ", ".join(["tile<i32>"] * n), ") {\n", lines(n, lambda i: f"    %a{i} = addi %v, {i}\n"),
+                                      "    yield ", ", ".join(f"%a{i}" for i in range(n)), "\n  } else {\n    yield ", ", ".join(["%v"] * n),
+                                      f"\n  }}\n  store_ptr_tko weak %q, %r{n - 1}\n"),
     # Tiles.
     "reduces": lambda n: kernel(VIEW, "  %s0 = load_view_tko weak %w[0]\n", lines(
         n, lambda i: f"  %m{i} = reduce %s{i} dim=0 identities=[0] ({SUM}  %s{i + 1} = addi %s{i}, %m{i}\n"), f"  store_view_tko weak %s{n}, %w[0]\n"),
@@ -115,6 +129,10 @@ KINDS = {
         "  %v = make_tensor_view %p, shape = [64, 64], strides = [64, 1]\n  %w = make_partition_view %v : partition_view<tile=(16x16)>\n"
         "  %x = load_view_tko weak %w[0, 0]\n  %s0 = constant <f32: 0> : tile<16x16xf32>\n",
         lines(n, lambda i: f"  %s{i + 1} = mmaf %x, %x, %s{i}\n"), f"  store_view_tko weak %s{n}, %w[1, 1]\n"),
+    "operands_of_reduce": lambda n: kernel(
+        VIEW, "  %x = load_view_tko weak %w[0]\n  ", ", ".join(f"%r{i}" for i in range(n)), " = reduce ", ", ".join(["%x"] * n), " dim=0 identities=[",
+        ", ".join(["0"] * n), "] (", ", ".join(f"%e{i}, %f{i}" for i in range(n)), ") {\n", lines(n, lambda i: f"    %s{i} = addi %e{i}, %f{i}\n"),
+        "    yield ", ", ".join(f"%s{i}" for i in range(n)), "\n  }\n  store_ptr_tko weak %q, %r0\n"),
     "permutes": lambda n: kernel(
         "  %v = make_tensor_view %p, shape = [64, 64], strides = [64, 1]\n  %w = make_partition_view %v : partition_view<tile=(16x16)>\n"
         "  %s0 = load_view_tko weak %w[0, 0]\n",
@@ -126,16 +144,19 @@ KINDS = {
     "kernels": lambda n: lines(n, lambda i: kernel("  store_ptr_tko weak %q, 1\n").replace("@k(", f"@k{i}(")),
 }
 # tilec makes PTX of one kernel; what is printed is told line by line.
-LEFT_OUT = {("kernels", "tilec"), ("kernels", "run"), ("kernels", "full"), ("prints", "run"), ("prints", "full")}
+LEFT_OUT = {("kernels", "tilec"), ("prints", "run"), ("prints", "full")}
+# An operation has at most 65,535 results; reduce as many operands.
+MOST = {"carried": 16000, "carried_by_loop": 16000, "results_of_if": 16000, "operands_of_reduce": 16000}
 DATA = ["zeros:f32[4096]", "zeros:i32[4096]"]
 
 
-def commands(options, module):
+def commands(options, module, kind=""):
+    choice = ["-k", "k0"] if kind == "kernels" and os.path.basename(module) != "kernels0.tile" else []
     ways = {}
     if options.tilevm:
         ways["verify"] = [options.tilevm, "verify", module]
-        ways["run"] = [options.tilevm, "run", module, *DATA]
-        ways["full"] = [options.tilevm, "run", "--check=full", module, *DATA]
+        ways["run"] = [options.tilevm, "run", module, *choice, *DATA]
+        ways["full"] = [options.tilevm, "run", "--check=full", module, *choice, *DATA]
     if options.tilec:
         ways["tilec"] = [options.tilec, module, "--sm=" + options.sm, "--emit=ptx", "-o", "/dev/null", f"--time-limit={max(1, int(options.seconds))}"]
     return {step: words for step, words in ways.items() if not options.steps or step in options.steps.split(",")}
@@ -160,14 +181,15 @@ def measure(options, kind, folder):
     """By step: seconds of n and 4 n, and the exponent."""
     times = {}
     modules = {}
-    for n in (0, options.n, 4 * options.n):
+    most = min(options.n, MOST.get(kind, options.n))
+    for n in (0, most, 4 * most):
         modules[n] = os.path.join(folder, f"{kind}{n}.tile")
         with open(modules[n], "w", encoding="utf-8") as file:
             file.write(KINDS[kind](n) if n > 0 else kernel())
     for step in commands(options, ""):
         if (kind, step) in LEFT_OUT:
             continue
-        row = [seconds_of(commands(options, modules[n])[step], options.seconds) for n in (0, options.n, 4 * options.n)]
+        row = [seconds_of(commands(options, modules[n], kind)[step], options.seconds) for n in (0, most, 4 * most)]
         if None in row:
             times[step] = (None, None, math.inf)
             continue

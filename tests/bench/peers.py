@@ -25,20 +25,22 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-EXAMPLES = os.path.join(HERE, "..", "..", "examples")
+FOLDERS = [os.path.join(HERE, "..", "..", "examples"), os.path.join(HERE, "kernels")]
 
 
 class Workload:
     """A kernel, its inputs, and what NumPy says it gives.
 
-    `inputs` are arrays; one of uint16 stands for bf16. `peers` maps a name to a Peer.
+    `inputs` are arrays; one of uint16 stands for bf16. `peers` maps a name to a Peer. A kernel with several results has their names
+    as `outputs`; then `expected` and what peers give are tuples.
     """
 
-    def __init__(self, kernel, inputs, expected, tolerance=0.0):
+    def __init__(self, kernel, inputs, expected, tolerance=0.0, outputs=()):
         self.kernel = kernel
         self.inputs = inputs
         self.expected = expected
         self.tolerance = tolerance
+        self.outputs = outputs
         self.peers = {}
 
 
@@ -69,6 +71,7 @@ def make_workloads(numpy):
     square = f32(8192, 8192)
     data = rng.integers(0, 256, 1 << 26, dtype=numpy.uint8)
     q, k, v = f32(1, 2048, 64), f32(1, 2048, 64), f32(1, 2048, 64)
+    table, image = f32(2000, 1000), f32(2000, 2000)
     return {
         "matmul_f32": Workload("matmul", (a, b), product(a, b), 1e-5),
         "matmul_f16": Workload("matmul_f16", (a16, b16), product(a16, b16), 1e-5),
@@ -79,6 +82,8 @@ def make_workloads(numpy):
         "transpose": Workload("transpose", (square,), square.T),
         "attention": Workload("attention", (q, k, v), softmax(numpy, q @ k.swapaxes(1, 2) * 0.125) @ v, 1e-5),
         "histogram": Workload("histogram_shared", (data,), numpy.bincount(data, minlength=256)),
+        "cummax": Workload("cummax", (table,), cummax(numpy, table), outputs=("values", "indices")),
+        "avg_pool": Workload("avg_pool", (image,), avg_pool(numpy, image), 1e-6),
     }
 
 
@@ -96,6 +101,25 @@ def layer_norm(x, weight, bias):
     centred = x - x.mean(axis=1, keepdims=True)
     variance = (centred * centred).mean(axis=1, keepdims=True)
     return centred / (variance + 1e-5) ** 0.5 * weight + bias
+
+
+def cummax(numpy, x):
+    values = numpy.maximum.accumulate(x, axis=1)
+    is_new = numpy.ones(x.shape, bool)
+    is_new[:, 1:] = x[:, 1:] > values[:, :-1]
+    return values, numpy.maximum.accumulate(numpy.where(is_new, numpy.arange(x.shape[1]), 0), axis=1)
+
+
+def avg_pool(numpy, x):
+    """3x3, in steps of 2; the mean of those that are inside."""
+    rows, columns = (x.shape[0] + 1) // 2, (x.shape[1] + 1) // 2
+
+    def sums(array):
+        padded = numpy.pad(array, 1)
+        parts = (padded[i:i + 2 * rows:2, j:j + 2 * columns:2][:rows, :columns] for i in range(3) for j in range(3))
+        return sum(parts)
+
+    return sums(x) / sums(numpy.ones_like(x))
 
 
 def add_numpy(work, numpy):
@@ -126,6 +150,8 @@ def add_numpy(work, numpy):
     peer("layer_norm", None, lambda: layer_norm(*work["layer_norm"].inputs))
     peer("transpose", None, transpose)
     peer("histogram", 1.0, lambda: numpy.bincount(work["histogram"].inputs[0], minlength=256))
+    peer("cummax", None, lambda: cummax(numpy, work["cummax"].inputs[0]))
+    peer("avg_pool", None, lambda: avg_pool(numpy, work["avg_pool"].inputs[0]))
 
 
 def add_torch(work, torch):
@@ -154,6 +180,9 @@ def add_torch(work, torch):
     peer("layer_norm", "torch", 0.7, lambda: functional.layer_norm(rows, (rows.shape[1],), weight, bias))
     peer("transpose", "torch", 1.0, lambda: turned.copy_(square.T))
     peer("attention", "torch", 0.6, lambda: functional.scaled_dot_product_attention(q, k, v)[0])
+    table, image = inputs("cummax")[0], inputs("avg_pool")[0][None]
+    peer("cummax", "torch", 0.33, lambda: torch.cummax(table, 1))
+    peer("avg_pool", "torch", 0.33, lambda: functional.avg_pool2d(image, 3, 2, 1, count_include_pad=False)[0])
 
 
 def add_numba(work, numba):
@@ -208,6 +237,8 @@ def add_triton(work, triton_peers):
 
 def wrong(numpy, got, expected, tolerance):
     """None, or how far off: relative to the largest value, since sums cancel."""
+    if isinstance(expected, tuple):
+        return next(filter(None, (wrong(numpy, g, e, tolerance) for g, e in zip(got, expected, strict=True))), None)
     got = numpy.asarray(got)
     if got.shape != expected.shape:
         return "shape %s, not %s" % (got.shape, expected.shape)
@@ -218,7 +249,7 @@ def wrong(numpy, got, expected, tolerance):
 
 
 class Vm:
-    """Runs examples with tilevm on the inputs of a workload, which lie in files."""
+    """Runs kernels with tilevm on the inputs of a workload, which lie in files."""
 
     def __init__(self, tilevm, threads, seconds, directory):
         self.tilevm = os.path.abspath(tilevm)
@@ -230,7 +261,7 @@ class Vm:
     def command(self, verb, name, workload):
         if name not in self.files:
             self.files[name] = [self.save("%s%d" % (name, i), array) for i, array in enumerate(workload.inputs)]
-        kernel = os.path.join(EXAMPLES, workload.kernel + ".tile")
+        kernel = next(filter(os.path.exists, (os.path.join(f, workload.kernel + ".tile") for f in FOLDERS)))
         return [self.tilevm, verb, kernel, *self.files[name], "--threads", str(self.threads)]
 
     def save(self, name, array):
@@ -243,8 +274,12 @@ class Vm:
 
     def result(self, name, workload):
         path = os.path.join(self.directory, "result.npy")
-        subprocess.run(self.command("run", name, workload) + ["-o", path], check=True)
-        return sys.modules["numpy"].load(path)
+        results = []
+        for output in workload.outputs or ("",):
+            to = "%s=%s" % (output, path) if output else path
+            subprocess.run(self.command("run", name, workload) + ["-o", to], check=True)
+            results.append(sys.modules["numpy"].load(path))
+        return tuple(results) if workload.outputs else results[0]
 
     def time(self, name, workload):
         command = self.command("bench", name, workload) + ["--json", "--seconds", str(self.seconds)]

@@ -104,7 +104,8 @@ TEST(Cpp, PointersAreHeldToTheirArray) {
   EXPECT_EQ(put(2, TILEVM_CHECK_FULL, true), "");
   const std::string far = put(distance - 1, TILEVM_CHECK_BOUNDS, false);
   EXPECT_NE(far.find("error[vm.out_of_bounds]"), std::string::npos) << far;
-  EXPECT_NE(far.find("of `parameter 1` (16 bytes)"), std::string::npos) << far;  // beyond the array's whole memory
+  EXPECT_NE(far.find("of `y` (f32[2], 8 bytes), "), std::string::npos) << far;
+  EXPECT_NE(far.find(", beyond all of `y` (16 bytes), in `z`"), std::string::npos) << far;
   EXPECT_NE(far.find("in `z` (f32[4], 16 bytes)"), std::string::npos) << far;
   EXPECT_EQ(put(distance - 1, TILEVM_CHECK_BOUNDS, true), "");
   ASSERT_FALSE(other.Download(z, sizeof z));

@@ -40,6 +40,17 @@ RACE = """entry @race(%out: tile<ptr<i32>>) interface {
 }
 """
 
+# Fails in every block but the first.
+CLAIM = """entry @claim() interface {
+  grid 6
+} {
+  %x, %y, %z = get_tile_block_id
+  %ok = cmpi equal %x, 0, signed : tile<i32> -> tile<i1>
+  assert %ok, "no more than one block"
+  return
+}
+"""
+
 # Element 3 of y, through a pointer of x.
 FAR = """entry @far(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %out: tile<ptr<f32>>) interface {
   in x: f32[8] at %x
@@ -128,6 +139,15 @@ class RunJson(cli.Case):
         self.write("wrong.tile", "entry @k() {\n")
         shape = set(json.loads(self.call("verify", "--json", "wrong.tile").stdout)["files"][0]["diagnostics"][0])
         self.assertEqual(set(trap), shape | {"where", "kernel", "op", "block"})
+
+    def test_a_report_of_several_blocks_stands_once(self):
+        self.write("claim.tile", CLAIM)
+        done = self.call("run", "claim.tile", "--json")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        report, = json.loads(done.stdout)["reports"]
+        self.assertEqual((report["block"], report["others"]), ([1, 0, 0], {"count": 4, "first": [2, 0, 0], "last": [5, 0, 0]}))
+        self.assertEqual(done.stderr.count("error[vm.assert]"), 1)
+        self.assertIn("block (1, 0, 0), at assert, and in 4 other blocks: first (2, 0, 0), last (5, 0, 0)\n", done.stderr)
 
     def test_a_trap_shows_its_line(self):
         line = cli.TRAP.split("\n")[7]

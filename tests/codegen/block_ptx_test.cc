@@ -1,4 +1,4 @@
-// Blocks of tensors, as descriptors are in tile code, become accesses through views (codegen/passes/raise_views.h): what the host and the
+// Blocks of tensors, as descriptors are in tile code, become accesses through views (codegen/passes/canonical/raise_views.h): what the host and the
 // code do for them.
 #include <memory>
 #include <string>
@@ -91,7 +91,8 @@ TEST(BlockPtx, TmaBeginsAtMultiplesOfSixteenBytes) {
 TEST(BlockPtx, OnlyBlocksOfTensors) {
   const auto raised = [](const std::string& text) {
     int n = 0;
-    for (const std::string& remark : CompileText(text, 90).remarks) n += absl::StrContains(remark, "remark[views]");
+    for (const std::string& remark : CompileText(text, 90).remarks)
+      n += absl::StrContains(remark, "remark[raise-views]");
     return n;
   };
   EXPECT_EQ(raised(Product()), 3);

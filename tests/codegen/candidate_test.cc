@@ -33,8 +33,8 @@ Runs Compiled(const std::string& text, int sm, bool descriptors) {
   EXPECT_TRUE(c.ok()) << c.status();
   Runs runs;
   for (const Trace::Time& t : trace.times()) {
-    if (t.pass == "plan") runs.plan = t.runs;
-    if (t.pass == "llvm") runs.llvm = t.runs;
+    if (t.pass == "choose-schedule") runs.plan = t.runs;
+    if (t.pass == "emit-llvm") runs.llvm = t.runs;
   }
   if (c.ok()) runs.ptx = c->ptx;
   return runs;

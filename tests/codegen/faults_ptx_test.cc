@@ -177,5 +177,31 @@ TEST(AssemblerFaults, LoopsThatLeaveProductsRunningStayRolled) {
   EXPECT_EQ(Count(CompileText(ProductText(64, 16, 32), 80).ptx, "nounroll"), 0);
 }
 
+// What arithmetic makes of 16 bits is not widened by zeros on its way into a word.
+TEST(AssemblerFaults, HalvesBecomeWordsByMoves) {
+  for (const char* type : {"f16", "bf16"}) {
+    const CompiledText c = CompileText(absl::StrReplaceAll(R"(
+entry @k(%p: tile<ptr<f32>>, %out: tile<ptr<TYPE>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %xt = make_tensor_view %p, shape = [4096], strides = [1] : tensor_view<4096xf32, strides=[1]>
+  %ot = make_tensor_view %out, shape = [4096], strides = [1] : tensor_view<4096xTYPE, strides=[1]>
+  %xv = make_partition_view %xt : partition_view<tile=(4096), tensor_view<4096xf32, strides=[1]>>
+  %ov = make_partition_view %ot : partition_view<tile=(4096), tensor_view<4096xTYPE, strides=[1]>>
+  %x, %t1 = load_view_tko weak %xv[%zero] -> tile<4096xf32>, token
+  %low = constant <TYPE: -3.0> : tile<4096xTYPE>
+  %h = ftof %x : tile<4096xf32> -> tile<4096xTYPE>
+  %c = maxf %h, %low : tile<4096xTYPE>
+  store_view_tko weak %c, %ov[%zero] -> token
+  return
+}
+)",
+                                                           {{"TYPE", type}}),
+                                       90);
+    EXPECT_EQ(c.error, "");
+    EXPECT_GE(Count(c.ptx, "max."), 1) << type << c.ptx;
+    EXPECT_EQ(Count(c.ptx, "cvt.u32.u16"), 0) << type << c.ptx;
+  }
+}
+
 }  // namespace
 }  // namespace tile::codegen

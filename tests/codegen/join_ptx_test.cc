@@ -1,4 +1,4 @@
-// Blocks of attention that become one although the place in the grid is in numbers (codegen/passes/block_halves.h): when, and for which grids.
+// Blocks of attention that become one although the place in the grid is in numbers (codegen/passes/grid/coarsen_by_rows.h): when, and for which grids.
 #include <array>
 #include <string>
 #include <utility>

@@ -255,7 +255,7 @@ TEST(MapPtx, IterationsAreJoinedWhereOnlyTheKernelKnowsTheirNumber) {
   ASSERT_EQ(images.size(), 3u);
   const Compiled& c = images[1].compiled;
   EXPECT_EQ(c.parts, 1);
-  EXPECT_FALSE(c.joins_rounds);  // nothing is asked of the launch for that
+  EXPECT_FALSE(c.widens_k);  // nothing is asked of the launch for that
   EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n128k32.f32.e5m2.e5m2"), 8);  // of 128 along K, two halves
   // The producer of descriptors keeps more registers than another.
   EXPECT_EQ(Count(c.ptx, "setmaxnreg.dec.sync.aligned.u32 40;"), 1);

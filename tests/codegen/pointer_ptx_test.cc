@@ -71,7 +71,7 @@ TEST(PointerPtx, RowsOfMatricesMoveBySixteenBytes) {
       EXPECT_EQ(Count(c.ptx, "st.global"), Count(c.ptx, absl::StrCat("st.global", wide))) << elem;
     }
   }
-  // Twice sixteen bytes to each of 512 threads, and one test of the column for each. One is for the wait (codegen/llvm/wait_late.h).
+  // Twice sixteen bytes to each of 512 threads, and one test of the column for each. One is for the wait (codegen/llvm/delay_grid_wait.h).
   const CompiledText c = Compiled90(Row("f16", "16"));
   EXPECT_EQ(Count(c.ptx, "ld.global.v4.b32"), 2);
   EXPECT_LE(Count(c.ptx, "setp."), 5);

@@ -61,7 +61,7 @@ inline CompiledText CompileText(const std::string& text, const Target& target, c
     options.aligned = aligned;
     options.verify_each = true;
     Trace trace;
-    trace.wants_text = [](absl::string_view pass) { return pass == "llvm"; };
+    trace.wants_text = [](absl::string_view pass) { return pass == "emit-llvm"; };
     trace.on_text = [&](absl::string_view, absl::string_view printed) { absl::StrAppend(&out.llvm, printed); };
     trace.on_remark = [&](const std::string& line) { out.remarks.push_back(line); };
     options.trace = &trace;

@@ -1,4 +1,4 @@
-// Blocks that walk over tiles, in an image in which each tile has a block (codegen/passes/spread_walk.h): when, and for which launches.
+// Blocks that walk over tiles, in an image in which each tile has a block (codegen/passes/grid/unpersist_grid.h): when, and for which launches.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -25,9 +25,11 @@ std::string Changed(std::string text, const Changes& changes) {
   return text;
 }
 
-std::string Rows(const Changes& changes = {}) { return Changed(ReadFile("tests/passes/spread/rows.tile"), changes); }
+std::string Rows(const Changes& changes = {}) {
+  return Changed(ReadFile("tests/passes/unpersist-grid/rows.tile"), changes);
+}
 std::string Pointers(const Changes& changes = {}) {
-  return Changed(ReadFile("tests/passes/spread/pointers.tile"), changes);
+  return Changed(ReadFile("tests/passes/unpersist-grid/pointers.tile"), changes);
 }
 
 bool Spreads(const std::string& text) {

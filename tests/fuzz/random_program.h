@@ -70,9 +70,13 @@ struct RandomProgram {
 // Aborts with the program and what is wrong if the verifier rejects it: a mistake of the generator.
 RandomProgram MakeRandomProgram(const RandomOptions& options);
 
-ops::Arguments MakeArguments(const RandomProgram& program);
+// Of an array of bools every byte but 0 is true. kBits has 0 and 1 only: full checks report other bytes that are read.
+enum class Bools : uint8_t { kBytes, kBits };
+ops::Arguments MakeArguments(const RandomProgram& program, Bools bools = Bools::kBytes);
+// Makes 1 of the bytes of bools that are still as MakeArguments made them, so that what began with kBytes is as what began with kBits.
+void SettleBools(const RandomProgram& program, ops::Arguments* arguments);
 
-// What differs in the memories after two runs, and by how much; empty if nothing does.
+// What differs in the memories after two runs, and by how much; empty if nothing does. Bools are compared as bytes.
 std::string Difference(const RandomProgram& program, const ops::Arguments& expected, const ops::Arguments& actual);
 
 }  // namespace tile::fuzz

@@ -38,7 +38,7 @@ Body IntegerBody(ir::Builder& b, Random& r, Elem e, Signedness s) {
   };
   const auto constant = [e](ir::Builder& in, int64_t n) { return op::Integer(in, in.types().Scalar(e), n); };
   using Op = Value* (*)(ir::Builder&, Value*, Value*);
-  switch (r.Below(13)) {
+  switch (r.Below(14)) {
     case 0:
     case 1: return {{Int(e, 0)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Addi(c, x, y); }))};
     case 2: return {{Int(e, 1)}, two(Op([](ir::Builder& c, Value* x, Value* y) { return op::Muli(c, x, y); }))};
@@ -70,6 +70,10 @@ Body IntegerBody(ir::Builder& b, Random& r, Elem e, Signedness s) {
                 Value* p = op::Muli(b, acc[0], el[0]);
                 return {p, op::Addi(b, op::Muli(b, acc[1], el[0]), el[1])};
               }};
+    case 12:  // a sum and a maximum
+      return {{Int(e, 0), Int(e, Minimum(e, s))}, [&b, s](const Values& el, const Values& acc) -> Values {
+                return {op::Addi(b, el[0], acc[0]), op::Maxi(b, acc[1], el[1], s)};
+              }};
     default: {  // the largest, and where; of equal ones the lowest number
       return {{Int(e, Minimum(e, s)), Int(Elem::kI32, -1)}, [&b, s](const Values& el, const Values& acc) -> Values {
                 Value* more = op::CmpI(b, ir::ComparisonPredicate::kGreaterThan, el[0], acc[0], s);
@@ -93,13 +97,18 @@ Body FloatBody(ir::Builder& b, Random& r, Elem e, double bound, int64_t n) {
             },
             total};
   }
-  if (bound >= 0 && r.Percent(40)) {  // arg-max by the number, of whole numbers
+  if (bound >= 0 &&
+      r.Percent(40)) {  // arg-max of whole numbers: of equal ones the lowest number, the first or the last
+    const int64_t rule = r.Below(3);
     return {{{e, ir::FromDouble(e, -inf)}, Int(Elem::kI32, -1)},
-            [&b](const Values& el, const Values& acc) -> Values {
-              Value* more = op::CmpF(b, ir::ComparisonPredicate::kGreaterThan, el[0], acc[0]);
-              Value* same = op::CmpF(b, ir::ComparisonPredicate::kEqual, el[0], acc[0]);
-              Value* lower = op::CmpI(b, ir::ComparisonPredicate::kLessThan, el[1], acc[1], Signedness::kUnsigned);
-              Value* take = op::Ori(b, more, op::Andi(b, same, lower));
+            [&b, rule](const Values& el, const Values& acc) -> Values {
+              using enum ir::ComparisonPredicate;
+              Value* take = op::CmpF(b, rule == 2 ? kGreaterThanOrEqual : kGreaterThan, el[0], acc[0]);
+              if (rule == 0) {
+                Value* same = op::CmpF(b, kEqual, el[0], acc[0]);
+                Value* lower = op::CmpI(b, kLessThan, el[1], acc[1], Signedness::kUnsigned);
+                take = op::Ori(b, take, op::Andi(b, same, lower));
+              }
               return {op::Select(b, take, el[0], acc[0]), op::Select(b, take, el[1], acc[1])};
             },
             bound};

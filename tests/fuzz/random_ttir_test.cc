@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/passes/raise_views.h"
+#include "codegen/passes/canonical/raise_views.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/target/decisions.h"
 #include "gtest/gtest.h"
@@ -75,7 +75,7 @@ TEST(RandomTtir, KeepsTheOrderOfTheProgram) {
   }
 }
 
-// Blocks of descriptors become accesses through views (codegen/passes/raise_views.h), which say the same.
+// Blocks of descriptors become accesses through views (codegen/passes/canonical/raise_views.h), which say the same.
 TEST(RandomTtir, IsTheSameThroughViews) {
   const codegen::ProgramOptions options = {.target = codegen::FindTarget(90)};
   int raised = 0, with_sign = 0;

@@ -115,6 +115,10 @@ absl::Status ParseFields(const Line& line, absl::string_view rest, bool expectin
         if (!absl::SimpleAtoi(value, &call->expected.back().ulp)) return Wrong(line.number, "ulp");
         continue;
       }
+      if (expecting && field.name == "gpu_ulp" && !call->expected.empty()) {
+        if (!absl::SimpleAtoi(value, &call->expected.back().gpu_ulp)) return Wrong(line.number, "gpu_ulp");
+        continue;
+      }
       if (expecting) return Wrong(line.number, absl::StrCat(field.name, " is not a list"));
       field.values = {value};
     }

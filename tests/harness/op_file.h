@@ -11,7 +11,8 @@
 //                                           parameter. Names are those of the parameters, or of the kernel's interface,
 //                                           which also fills sizes, strides (row-major) and defaults
 //   expect: NAME=[…]                        what a list holds afterwards. One that `run` does not name is memory that
-//                                           holds nothing before. Behind the list may stand `ulp=2`, `any_order`, or
+//                                           holds nothing before. Behind the list may stand `ulp=2`, `gpu_ulp=9` (of a
+//                                           GPU, whose library is less exact), `any_order`, or
 //                                           `in_order`: holds for engines that fold strictly in order, as the VM does
 //   expect-trap: vm.assert: part of text    the first report of the run
 //   expect-full: vm.overflow: part of text  the same under full checks; unchecked, the expected values come out
@@ -51,6 +52,7 @@ struct Field {
 struct Expectation {
   Field field;
   uint64_t ulp = 0;
+  uint64_t gpu_ulp = 0;  // on a GPU, whose library may be less exact than the VM; what `ulp` says, if that is more
   bool any_order = false;
   bool in_order = false;  // holds for engines that reduce and scan strictly in order
 };

@@ -1,6 +1,6 @@
 """Left operands of wgmma that were loaded and then overwritten: what an assembler did wrong, if it did.
 
-Fragments that stay in registers for a loop (codegen/plan/kept_lhs.h) come by ldmatrix, once, and each product of the loop reads its own. ptxas
+Fragments that stay in registers for a loop (codegen/plan/mma/lhs_in_registers.h) come by ldmatrix, once, and each product of the loop reads its own. ptxas
 has been seen to write those of the next product over them, without a message. Then not only LDSM reaches the product that reads
 them, on some way through the kernel.
 

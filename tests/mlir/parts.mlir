@@ -1,5 +1,6 @@
 // expect: text.renamed, text.test_function
 // A file of several programs, as tests of MLIR have them; functions that are no kernels are checked.
+// Their parameters may be of any type.
 #loc = loc("first.py":1:1)
 cuda_tile.module @first {
   entry @k(%x: tile<f32>) {
@@ -21,5 +22,8 @@ cuda_tile.module @second {
       yield %s : tile<f32>
     }
     return %y : tile<4xf32>
+  }
+  testing$func @types(%p: !cuda_tile.ptr<i1>, %t: !cuda_tile.token, %v: !cuda_tile.tensor_view<f32>) {
+    return
   }
 }

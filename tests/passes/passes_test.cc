@@ -1,6 +1,6 @@
 // Programs before passes, and what stands in them behind. A file in tests/passes/NAME/ is about the pass NAME:
 //
-//   // passes: split fetch slice          of codegen/passes.def, which run in this order
+//   // passes: split-products fetch-ahead slice          of codegen/passes.def, which run in this order
 //   // options: sm=90 warps=4 descriptors aligned joins
 //   // check: TEXT                        stands in the printed program, behind what the check before found
 //   // check-not: TEXT                    stands nowhere in it
@@ -8,7 +8,7 @@
 //
 // The program may be GPU-level text. Behind each pass it is verified; what is printed must be read back as the same program, of which
 // the passes that follow make the same PTX. All files of tests/ops, tests/spec, tests/codegen/regressions and the examples also go through the passes for two GPUs, and must give on the VM what they
-// say.
+// say. So must programs without each optional pass, of which machine code is made.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -221,6 +221,139 @@ TEST_P(AllPasses, GiveTheSameOnTheVm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, AllPasses, testing::ValuesIn(TestFiles()), NameOf);
+
+// --- without each optional pass ---
+
+struct Outcome {
+  absl::Status status;
+  bool fits = true;
+  std::unique_ptr<Compilation> compilation;
+  std::string text;  // of the program after the last pass over tile code
+};
+
+// `left_out` is an optional pass, or empty. `trace` must live as long as the outcome.
+Outcome RunWithout(const std::string& left_out, const ir::Module& module, const ir::Function& function,
+                   CompileOptions options, Trace* trace) {
+  trace->left_out = left_out;
+  options.verify_each = true;
+  options.trace = trace;
+  Outcome out;
+  out.compilation = std::make_unique<Compilation>(module, function, options, CandidateOf(options));
+  for (absl::string_view pass : ProgramPasses()) {
+    out.status = RunPass(*out.compilation, pass);
+    if (!out.status.ok()) break;
+  }
+  out.fits = out.compilation->fit == Fit::kFits;
+  out.text = PrintGpu(*out.compilation->module);
+  return out;
+}
+
+struct TestProgram {
+  std::string file;
+  std::unique_ptr<ir::Module> module;
+  std::unique_ptr<LayoutTable> layouts;
+  std::vector<ops::Call> calls;
+  std::vector<CompileOptions> options;
+};
+
+CompileOptions OptionsFor(int sm) {
+  CompileOptions options;
+  options.target = FindTarget(sm);
+  options.descriptors = sm == 90;
+  return options;
+}
+
+// The programs of this folder for the options that they name, and the tests of whole programs for two GPUs. Without those that show errors.
+std::vector<TestProgram> Programs() {
+  std::vector<TestProgram> programs;
+  std::vector<std::string> files = PassFiles();
+  for (std::string& f : TileFiles("tests/codegen/regressions")) files.push_back(std::move(f));
+  for (const std::string& file : files) {
+    const std::string text = ReadFile(file);
+    const auto variants = ops::ParseOpFile(text);
+    ir::Diagnostics diagnostics;
+    TestProgram p = {file, nullptr, std::make_unique<LayoutTable>(), {}, {}};
+    p.module = ParseGpu(variants.ok() ? variants->front().text : text, file, p.layouts.get(), &diagnostics);
+    if (p.module == nullptr || !variants.ok()) continue;
+    p.calls = variants->front().calls;
+    if (absl::StrContains(file, "tests/passes/")) {
+      p.options.push_back(ReadPassFile(text).options);
+    } else {
+      p.options = {OptionsFor(80), OptionsFor(90)};
+    }
+    programs.push_back(std::move(p));
+  }
+  return programs;
+}
+
+std::vector<std::string> OptionalPasses(bool of_program) {
+  std::vector<std::string> names;
+  for (const PassInfo& pass : codegen::AllPasses()) {
+    if (pass.optional && pass.of_program == of_program) names.push_back(pass.name);
+  }
+  return names;
+}
+
+std::string NameOfPass(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+class WithoutPass : public testing::TestWithParam<std::string> {};
+
+// A program that a pass changes is right without it, too, and machine code is made of it.
+TEST_P(WithoutPass, ProgramsStayRight) {
+  constexpr int kMostEmitted = 2;
+  int changed = 0, emitted = 0;
+  for (const TestProgram& p : Programs()) {
+    for (const CompileOptions& options : p.options) {
+      for (const auto& f : p.module->functions) {
+        SCOPED_TRACE(absl::StrCat(p.file, " @", f->name, " for sm_", options.target->sm));
+        Trace with, without;
+        const Outcome whole = RunWithout("", *p.module, *f, options, &with);
+        if (!whole.status.ok()) continue;
+        Outcome less = RunWithout(GetParam(), *p.module, *f, options, &without);
+        if (less.text == whole.text) continue;
+        ++changed;
+        if (!less.fits) continue;  // Compile tries another way, or refuses tiles that exceed the registers
+        ASSERT_TRUE(less.status.ok()) << less.status;
+        GivesOnVm(*TileCodeOf(*less.compilation->module), f->name, p.calls);
+        if (emitted++ >= kMostEmitted) continue;
+        const absl::Status s = RunMachinePasses(*less.compilation);
+        ASSERT_TRUE(s.ok()) << s;
+      }
+    }
+  }
+  EXPECT_GT(changed, 0) << "it changes no program of the tests";
+}
+
+INSTANTIATE_TEST_SUITE_P(Tile, WithoutPass, testing::ValuesIn(OptionalPasses(true)), NameOfPass);
+
+class WithoutMachinePass : public testing::TestWithParam<std::string> {};
+
+TEST_P(WithoutMachinePass, MachineCodeIsMade) {
+  for (const TestProgram& p : Programs()) {
+    for (CompileOptions options : p.options) {
+      for (const auto& f : p.module->functions) {
+        SCOPED_TRACE(absl::StrCat(p.file, " @", f->name, " for sm_", options.target->sm));
+        std::string ptx[2];
+        for (const bool less : {false, true}) {
+          Trace trace;
+          Outcome out = RunWithout(less ? GetParam() : "", *p.module, *f, options, &trace);
+          if (!out.status.ok()) break;
+          const absl::Status s = RunMachinePasses(*out.compilation);
+          ASSERT_TRUE(s.ok()) << s;
+          ptx[less ? 1 : 0] = out.compilation->result.ptx;
+        }
+        if (ptx[0] != ptx[1]) return;  // it does something, and can be left out
+      }
+    }
+  }
+  ADD_FAILURE() << "it changes no program of the tests";
+}
+
+INSTANTIATE_TEST_SUITE_P(Llvm, WithoutMachinePass, testing::ValuesIn(OptionalPasses(false)), NameOfPass);
 
 TEST(PassFolders, AreThere) {
   EXPECT_GT(PassFiles().size(), 4u);

@@ -36,7 +36,7 @@ def math_table(text):
         yield f"| {name} | {row[2]} | {remark[1]} | {row[3]} | {remark[2]} | {remark[3] or ''} |"
 
 
-PASS_ROW = re.compile(r'TILE_PASS\((\w+), (\w+), "([^"]+)", "[^"]+"\)')
+PASS_ROW = re.compile(r'TILE_PASS\((\w+), (\w+), \w+, "([^"]+)", "[^"]+"\)')
 TOOL_ROW = re.compile(r'TILE_TOOL\("([^"]+)", "[^"]+"\)')
 LEVELS = {"Tile": "tile code", "Llvm": "LLVM IR", "Ptx": "PTX"}
 

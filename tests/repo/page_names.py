@@ -105,8 +105,8 @@ WALKS = {
     "A GPU": (r"\bsm_89\b|\b86, 89, 90\b", ("codegen/", "tools/", "README.md", "tests/tilec/")),
     "A pass": (r"resolve_hints|ResolveHints", ("codegen/",)),
 }
-# Written once at a release, generated, or the tests and samples of other things.
-NOT_WALKED = re.compile(r"schemas/released/|_test\.(?:cc|py)$|/testing/|MATH\.md$|python/tilevm/torch/")
+# Written once at a release, generated, forms that are written for names of other systems, or the tests and samples of other things.
+NOT_WALKED = re.compile(r"schemas/released/|ir/foreign_names\.def$|_test\.(?:cc|py)$|/testing/|MATH\.md$|python/tilevm/torch/")
 
 
 def walks_name_their_files(files):

@@ -187,7 +187,7 @@ NOT_HERE = {"dlpack.h", "k.py", "vector_add.h", "vector-add.h", "caller.cc", "ad
 
 
 def comments_name_files_that_exist(files):
-    """C++ comments name files by a part of their path, from the end: `staging.h`, `plan/staging.h`."""
+    """C++ comments name files by a part of their path, from the end: `staging.h`, `plan/staging/staging.h`."""
     ends = {"/".join(name.split("/")[i:]) for name, _ in files for i in range(name.count("/") + 1)}
     for name, lines in files:
         if pathlib.Path(name).suffix not in {".h", ".cc", ".def"}:
@@ -307,9 +307,9 @@ def blocks_of_pages_are_run(_):
 SITE_TOOLS = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "tilevm-docs"
 
 TOP = {
-    ".bazelignore", ".bazelrc", ".ci", ".clang-format", ".clang-tidy", ".git-blame-ignore-revs", ".gitignore", "ARCHITECTURE.md",
-    "BUILD.bazel", "CHANGELOG.md", "CONTRIBUTING.md", "GLOSSARY.md", "LICENSE", "README.md", "SECURITY.md", "WORKSPACE", "codegen", "docs",
-    "examples", "install", "ir", "python", "quickstart", "ruff.toml", "runtime", "schemas", "test", "tests", "third_party", "tools", "vm",
+    ".bazelignore", ".bazelrc", ".ci", ".clang-format", ".clang-tidy", ".git-blame-ignore-revs", ".gitignore", "AGENTS.md", "ARCHITECTURE.md",
+    "BUILD.bazel", "CHANGELOG.md", "CONTRIBUTING.md", "GLOSSARY.md", "LICENSE", "README.md", "SECURITY.md", "WORKSPACE", "action.yml", "codegen", "docs",
+    "editors", "examples", "install", "ir", "python", "quickstart", "release", "ruff.toml", "runtime", "schemas", "test", "tests", "third_party", "tools", "vm",
 }
 
 

@@ -3,7 +3,7 @@
 
     python3 tests/repo/structure.py [ROOT]     # a table; ROOT: another tree, as `git archive` unpacks it
 
-`repo_test.py` holds the first of them to the bounds in MOST. Tests do not count. Figures are found by patterns, which is exact enough to
+`repo_test.py` holds the first of them to the bounds in MOST and CODEGEN_COUNTS. Tests do not count. Figures are found by patterns, which is exact enough to
 compare two trees of this project.
 """
 import pathlib
@@ -89,8 +89,79 @@ def bounded_counts(root):
         yield f"places that ask {f}", callers(root, f)
 
 
+def rows_of(root, table, macro):
+    """The arguments of a table's rows."""
+    text = (root / "codegen" / table).read_text(encoding="utf-8")
+    return [[a.strip() for a in row.split(",")] for row in re.findall(r"^" + macro + r"\((.*)\)", text, re.M)]
+
+
+def steps_that_are_no_rows(root):
+    """Names that passes, the emitter and others give to Trace::TakesStep, and that codegen/passes.def does not have."""
+    names = {row[3].strip('"') for row in rows_of(root, "passes.def", "TILE_PASS")}
+    asked = matches(root, r'(?:TakesStep\(|TakesFetch\(|StepTexts \w+ = \{)[^;"]*"([a-z0-9-]+)"', ("codegen",))
+    return {m[1] for _, m in asked} - names
+
+
+def remarks_of_no_row(root):
+    """Categories of remarks of passes that are no passes. What emitting finds out has categories of its own."""
+    names = {row[3].strip('"') for row in rows_of(root, "passes.def", "TILE_PASS")}
+    about = matches(root, r'remark\[([a-z0-9-]+)\]', ("codegen/passes",)) + matches(root, r'[.>]Remark\("([a-z0-9-]+)"', ("codegen/passes",))
+    return {m[1] for _, m in about} - names
+
+
+def cost_models(root):
+    """Functions that say how long something takes, and the table of fractions by which schedules are chosen."""
+    return matches(root, r"(?m)^(?:double|int64_t|float) (?:CyclesOf\w*|Overlap)\((?=[^;]*\{)", ("codegen",)) + \
+        [m for m in matches(root, r"struct Beside\b", ("codegen/target",))]
+
+
+# What acts in kernels like attention only. Lines of these files, wherever they are.
+ATTENTION = ("coarsen_by_rows", "cross_iteration_mma", "defer_products", "elide_masks", "fold_accumulators", "integer_max",
+             "keep_lhs_in_registers", "lazy_rescale", "lhs_in_registers", "merge_peeled_loops", "order_steps", "overlap_products",
+             "overlapped_products", "promote_f8_operands", "conversion_buffers", "scale_beside", "step_products", "take_turns")
+
+
+def codegen_counts(root):
+    """(what, how many) of what the GPU level is to change (CODEGEN_COUNTS)."""
+    texts = {path: text for path, text in sources(root, ("codegen",))}
+    yield "operations of gpu_ops.def", len(rows_of(root, "target/gpu_ops.def", "TILE_GPU_OP"))
+    yield "annotations of decisions.def", len(rows_of(root, "target/decisions.def", "TILE_DECISION"))
+    yield "files that name wgmma", sum("wgmma" in text.lower() for text in texts.values())
+    yield "optional steps that are no rows of passes.def", len(steps_that_are_no_rows(root))
+    yield "remarks of passes under other names", len(remarks_of_no_row(root))
+    yield "passes over LLVM IR that reorder it", sum(row[1] == "Llvm" and row[2] == "Whole" for row in rows_of(root, "passes.def", "TILE_PASS")) - 1
+    yield "empty inline assembly", len(matches(root, r'(?:\.|->)Ptx\([^;"]*, "",', ("codegen",)))
+    yield "files that reserve shared memory", len({p for p, _ in matches(root, r"(?:shared\(\)|account_)\.(?:Reserve|Scratch|Keep|Once)\w*\(", ("codegen",))})
+    yield "cost models", len(cost_models(root))
+    yield "lines of files for attention only", sum(text.count("\n") for path, text in texts.items() if path.stem in ATTENTION)
+
+
+# What the GPU level is to change: today's number, which no change makes worse, and the target. Where a change comes nearer to the target, its
+# number goes here.
+CODEGEN_COUNTS = {
+    "operations of gpu_ops.def": (4, 30),
+    "annotations of decisions.def": (64, 30),
+    "files that name wgmma": (66, 12),
+    "optional steps that are no rows of passes.def": (1, 0),
+    "remarks of passes under other names": (0, 0),
+    "passes over LLVM IR that reorder it": (4, 0),
+    "empty inline assembly": (2, 0),
+    "files that reserve shared memory": (11, 1),
+    "cost models": (4, 1),
+    "lines of files for attention only": (3518, 2000),
+}
+
+
+def codegen_counts_that_got_worse(root):
+    for what, count in codegen_counts(root):
+        today, target = CODEGEN_COUNTS[what]
+        if count < today < target or count > today >= target:
+            yield f"{what}: {count}, farther from the target of {target} than {today}"
+
+
 def counts_that_rose(root):
     """A line for each."""
+    yield from codegen_counts_that_got_worse(root)
     for what, places in bounded_counts(root):
         if len(places) > MOST[what]:
             files = ", ".join(sorted(set(map(str, places))))
@@ -105,6 +176,7 @@ def main():
     rows = [(what, f"{len(places)} in {len(set(places))} files") for what, places in bounded_counts(root)]
     longest = max(function_lengths(root, "codegen"), key=lambda f: f[0])
     rows.append(("lines of the longest function in codegen", f"{longest[0]} ({longest[1]})"))
+    rows += [(what, f"{count}, target {CODEGEN_COUNTS[what][1]}") for what, count in codegen_counts(root)]
     rows += [(f"files for: {walk[0].lower() + walk[1:]}", n) for walk, n in walks(root).items()]
     for what, count in rows:
         print(f"{what:52} {count}")

@@ -106,11 +106,11 @@ class Tilec(unittest.TestCase):
     def passes(self):
         """The passes of the table, as the help prints them; the last one is ptxas."""
         told = " ".join(self.call("compile", "--help").stdout.split())
-        return re.search(r"\bhints, [\w, -]*?\bptxas\b", told)[0].split(", ")
+        return re.search(r"\bresolve-hints, [\w, -]*?\bptxas\b", told)[0].split(", ")
 
     def test_print_after(self):
         passes = self.passes()
-        self.assertEqual(passes[0], "hints")
+        self.assertEqual(passes[0], "resolve-hints")
         self.assertGreater(len(passes), 15)
         ptxas = self.script("ptxas", self.ASSEMBLES)
         add = self.example("vector_add")
@@ -121,11 +121,11 @@ class Tilec(unittest.TestCase):
             head = f"// ---- after {name}: @vector_add for sm_90a ----\n"
             self.assertTrue(done.stderr.startswith(head), done.stderr)
             texts[name] = done.stderr
-        self.assertIn('kernel {num_warps = 4, why = "the largest tile, tile<4096xf32>', texts["plan"])
-        self.assertIn("registers (1) (2)", texts["layouts"])
-        self.assertIn("define ptx_kernel void @vector_add", texts["llvm"])
-        self.assertNotEqual(texts["llvm"].split("\n", 1)[1], texts["llvm-opt"].split("\n", 1)[1])
-        self.assertIn(".target sm_90a", texts["ptx"])
+        self.assertIn('kernel {num_warps = 4, why = "the largest tile, tile<4096xf32>', texts["choose-schedule"])
+        self.assertIn("registers (1) (2)", texts["assign-layouts"])
+        self.assertIn("define ptx_kernel void @vector_add", texts["emit-llvm"])
+        self.assertNotEqual(texts["emit-llvm"].split("\n", 1)[1], texts["mark-rare"].split("\n", 1)[1])
+        self.assertIn(".target sm_90a", texts["print-ptx"])
         self.assertIn("Used 12 registers", texts["ptxas"])
         done = self.call(add, "--sm=90", "-o", "k.cubin", "--print-after=all", TILEC_PTXAS=ptxas)
         self.assertEqual(done.stderr, "".join(texts[name] for name in passes))
@@ -143,8 +143,8 @@ class Tilec(unittest.TestCase):
     def test_start_after(self):
         """The passes behind one make the same PTX of its text."""
         passes = self.passes()
-        passes = passes[:passes.index("llvm")]
-        self.assertIn("memory", passes)
+        passes = passes[:passes.index("emit-llvm")]
+        self.assertIn("account-memory", passes)
         path = os.path.join(self.folder.name, "program")
         for name, flags in (("matmul_bf16", ["--descriptors"]), ("matmul_bf16", ["--aligned"]), ("softmax", [])):
             ptx = self.call(self.example(name), "--sm=90", "--emit=ptx", "-o", "-", *flags).stdout
@@ -160,10 +160,10 @@ class Tilec(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.call(self.example("vector_add"), "--sm=90", "-o", "-", "--emit=ptx", "--print-after=slice").stderr)
         for flags, code, error in (
-            (["--start-after=llvm"], 2, "error[usage]: --start-after=llvm: no pass over tile code has this name"),
+            (["--start-after=emit-llvm"], 2, "error[usage]: --start-after=emit-llvm: no pass over tile code has this name"),
             (["--start-after=slice", "--emit=tbc"], 2, "error[usage]: --start-after with tbc"),
             (["--start-after=slice", "--emit=tile"], 2, "error[usage]: --emit=tile is the text of pass slice"),
-            (["--start-after=plan"], 1, "program:1:1: error[codegen.text]: this is the text of pass slice, not of plan"),
+            (["--start-after=choose-schedule"], 1, "program:1:1: error[codegen.text]: this is the text of pass slice, not of choose-schedule"),
         ):
             done = self.call("program", "--sm=90", "-o", "k", *(["--emit=ptx"] if "--emit" not in flags[-1] else []), *flags)
             self.assertEqual(done.returncode, code, done.stderr)
@@ -206,8 +206,9 @@ class Tilec(unittest.TestCase):
         self.assertIn("shared.add", everything.stdout)
         self.assertNotIn("taking", none.stderr)
         steps = everything.stderr.splitlines()
-        self.assertRegex(steps[0], r"^bisect: taking step 1: combine-in-shared: atomic_rmw_tko at .*histogram\.tile:\d+:\d+$")
-        self.assertTrue(any(re.search(r": vectors: load_ptr_tko at .*histogram\.tile:21:12$", s) for s in steps), steps)
+        self.assertRegex(steps[0], r"^bisect: taking step 1: simplify: @histogram$")
+        self.assertTrue(any(re.search(r": combine-updates: atomic_rmw_tko at .*histogram\.tile:\d+:\d+$", s) for s in steps), steps)
+        self.assertTrue(any(re.search(r": vector: load_ptr_tko at .*histogram\.tile:21:12$", s) for s in steps), steps)
         self.assertTrue(any("SROAPass: histogram" in s for s in steps), steps)
         two = ptx("--opt-bisect-limit=2").stderr.splitlines()
         self.assertEqual([s for s in two if "taking" in s], steps[:2])
@@ -221,7 +222,7 @@ class Tilec(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stderr
         matmul = self.call(self.example("matmul"), "--sm=90", "-o", "k.ptx", "--remarks").stderr
-        self.assertIn("remark[plan]: @matmul: ", matmul)
+        self.assertIn("remark[choose-schedule]: @matmul: ", matmul)
         self.assertIn("stride 0 is not known to be a multiple of 4", matmul)
         copy = """entry @k(%a: tile<ptr<f32>>) {{
   %v = make_tensor_view {base}, shape = [4096], strides = [{stride}] : tensor_view<4096xf32, strides=[{stride}]>

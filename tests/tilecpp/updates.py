@@ -70,6 +70,6 @@ def add_cases(name, combine, order, floats=()):
     case(p=i64([1 << 40, -1, 5, -(1 << 50)]), values=i16([-32768, 32767, -1, 3]), old=i64(4))(widened)
     values = i32(itertools.islice(itertools.cycle([0x5A5A5A5A, -2, 0x0F0F0FFF, -17, 1 << 30, 0x7FFFFFFF]), 64))
     if name == "xchg":
-        case(grid=8, p=i32([-1, -2]), values=i32(range(128)), old=i32(128), outcome=every_value_once)(exchanged)
+        case(grid=8, p=i32([-1, -2]), values=i32(range(128)), old=i32(128), outcome=every_value_once, left_open=["p", "old"])(exchanged)
     else:
         case(grid=4, p=i32([-1 if name in ("and", "min") else 0, 77]), values=values)(contended)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs the frontends that tests run unmodified programs of, from PyPI: cuTile Python and PyTorch (5 GB, most of it libraries of
-# CUDA, which torch loads though no GPU is there).  install.sh DIR
+# CUDA, which torch loads though no GPU is there), JAX, and what the language server speaks its protocol by.  install.sh DIR
 # Prints the folder of the packages, which python/python_test.sh takes from the environment:
 #   export TILEVM_SITE=$(third_party/frontends/install.sh "$HOME/frontends")
 # What is there is kept. Any number may be started at once: one installs, the others wait for it.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: install.sh DIR" >&2; exit 2; }
-# As in tests/cutile/PINNED.
-packages=(cuda-tile==1.7.0 torch==2.15.0 numpy==2.4.6)
+# The first three as in tests/cutile/PINNED.
+packages=(cuda-tile==1.7.0 torch==2.15.0 numpy==2.4.6 jax==0.10.2 flatbuffers==25.12.19 pygls==2.1.1)
 root=$(realpath -m "$1")
 venv=$root/venv
 is_there() { [ "$(cat "$root/installed" 2>/dev/null)" = "${packages[*]}" ]; }

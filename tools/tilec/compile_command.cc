@@ -50,11 +50,11 @@ struct EmitInfo {
   const char* pass = "";
 };
 constexpr EmitInfo kEmits[] = {
-    {"cubin", Emit::kCubin, ".cubin"},   {"tbc", Emit::kTbc, ".tbc"},
-    {"header", Emit::kHeader, ".h"},     {"ptx", Emit::kPtx, ".ptx"},
-    {"tile", Emit::kStage, "", "slice"}, {"gpu", Emit::kStage, "", "memory"},
-    {"llvm", Emit::kStage, "", "llvm"},  {"llvm-opt", Emit::kStage, "", "llvm-opt"},
-    {"sass", Emit::kSass, ".sass"},      {"explain", Emit::kExplain, ""},
+    {"cubin", Emit::kCubin, ".cubin"},       {"tbc", Emit::kTbc, ".tbc"},
+    {"header", Emit::kHeader, ".h"},         {"ptx", Emit::kPtx, ".ptx"},
+    {"tile", Emit::kStage, "", "slice"},     {"gpu", Emit::kStage, "", "account-memory"},
+    {"llvm", Emit::kStage, "", "emit-llvm"}, {"llvm-opt", Emit::kStage, "", "mark-rare"},
+    {"sass", Emit::kSass, ".sass"},          {"explain", Emit::kExplain, ""},
 };
 
 // "/dev/null" and other things that have no extension to tell from.
@@ -446,7 +446,7 @@ const Command kCompileCommand = {
         {"remarks", 0, nullptr,
          "the schedule, access widths and skipped optimizations, each with its reason, on stderr"},
         {"print-after", 0, "PASS", "the program after a pass, on stderr: all"
-#define TILE_PASS(Function, level, name, text) ", " name
+#define TILE_PASS(Function, level, optional, name, text) ", " name
 #define TILE_TOOL(name, text) ", " name
 #include "codegen/passes.def"
          ,

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "codegen/plan/work.h"
+#include "codegen/plan/resources/work.h"
 #include "ir/module.h"
 #include "tools/cli/options.h"
 

@@ -48,8 +48,12 @@ std::string TrapJson(const runtime::Report& r) {
   d.message = r.message;
   d.fix = r.fix;
   const std::string order = r.order.empty() ? "" : absl::StrCat(",\"order\":", Quote(r.order));
+  const std::string others = r.others == 0 ? ""
+                                           : absl::StrCat(",\"others\":{\"count\":", r.others, ",\"first\":[",
+                                                          absl::StrJoin(r.first_other, ","), "],\"last\":[",
+                                                          absl::StrJoin(r.last_other, ","), "]}");
   return absl::StrCat("{", DiagnosticMembers(d), ",\"where\":", Quote(r.where), ",\"kernel\":", Quote(r.kernel),
-                      ",\"op\":", Quote(r.op), ",\"block\":[", absl::StrJoin(r.block, ","), "]", order, "}");
+                      ",\"op\":", Quote(r.op), ",\"block\":[", absl::StrJoin(r.block, ","), "]", others, order, "}");
 }
 
 template <class T, class F>

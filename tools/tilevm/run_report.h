@@ -6,8 +6,9 @@
 //
 // `result` is ok, differs or trapped. min, max and mean are those of the finite elements, null if there are none; largest
 // differences that are not finite are null. A trapped launch has "reports" instead of outputs: diagnostics as in diagnostic_json.h, with
-// where (file:line:col), kernel, op, block, and order if the blocks started in another than the linear one. "warnings" is a list of the
-// same, if there are any.
+// where (file:line:col), kernel, op, block, and order if the blocks started in another than the linear one. A report that several blocks make
+// stands once, with the first of them and "others":{"count":31,"first":[1,0,0],"last":[31,0,0]}. "warnings" is a list of the same, if there
+// are any.
 #ifndef TILE_TOOLS_TILEVM_RUN_REPORT_H_
 #define TILE_TOOLS_TILEVM_RUN_REPORT_H_
 

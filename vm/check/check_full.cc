@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/op_views.h"
 #include "vm/check/check_arrays.h"
+#include "vm/check/check_floats.h"
 #include "vm/check/check_memory.h"
 #include "vm/check/check_poison.h"
 #include "vm/check/check_promises.h"
@@ -36,7 +37,8 @@ class FullChecker : public Checker {
         poison_(*state.code, &origins_),
         wraps_(*state.code),
         races_(state, memory_),
-        results_(state, memory_) {
+        results_(state, memory_),
+        floats_(state) {
     for (const Allocation& a : state.memory.all()) memory_.Add(a);
     arrays_ = std::make_unique<Arrays>(*state.launch, memory_);
     for (const WrittenBytes& w : state.launch->written) {
@@ -81,6 +83,7 @@ class FullChecker : public Checker {
     if (promises_[at] && !CheckPromises(b, *note.places, c.shadow)) return false;
     if (!poison_.Before(b, in, note, c.shadow)) return false;
     if (!wraps_.Before(b, at, note, c.wraps)) return false;
+    floats_.Before(b, at, note);
     if (note.places == nullptr || (note.role != Role::kWork && note.role != Role::kEnter)) return true;
     c.current = note.places;
     if (float_updates_[at]) SeeFloats(b, *note.places);
@@ -105,6 +108,7 @@ class FullChecker : public Checker {
     BlockChecks& c = *b.checks;
     if (a.writes && region->holds_input && !CheckInput(b, a, *region)) return false;
     if (!races_.OnAccess(b, a, *region) || !CheckBools(b, a, *region)) return false;
+    if (a.reads) floats_.SeeLoaded(*c.current->op, a);
     if (!region->unspecified && !c.shadow.any()) return true;
     const bool update = a.atomic && a.reads;
     const auto part = [&](const Access& p) {
@@ -143,6 +147,7 @@ class FullChecker : public Checker {
       ReportBools(*region);
     }
     for (const Arrays::Unwritten& u : arrays_->FindUnwritten(memory_)) ReportUnwritten(u);
+    floats_.Report(memory_, races_);
     for (const WrittenBytes& w : state_.launch->written) {
       if (const Region* region = RegionOf(w)) region->GetWritten(AddressOf(w), w.bytes, w.written);
     }
@@ -373,6 +378,7 @@ class FullChecker : public Checker {
   Wraps wraps_;
   Races races_;
   Results results_;
+  Floats floats_;
   std::vector<bool> promises_, float_updates_, strong_;  // by instruction
   std::vector<std::unique_ptr<BlockChecks>> all_;
   std::vector<BlockChecks*> spare_;

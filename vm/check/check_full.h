@@ -11,6 +11,7 @@
 //   vm.index_wrap       (a warning) an address or index from integers that wrapped around          check_wraps.h
 //   vm.order            a result that depends on the order of blocks; with only rounding or places, a warning
 //                                                                                              check_results.h
+//   vm.not_finite       (a warning) NaN or infinity made of finite numbers                         check_floats.h
 //   vm.not_associative  the body of a reduce or scan                                           vm/eval/grouping.h
 //   vm.race, vm.missing_token, vm.duplicate_store
 //                       accesses that nothing orders                                               check_races.h

@@ -169,7 +169,7 @@ Poison::Rule Poison::RuleOf(const ir::OpInfo& info, Mark mark) {
       Field::kCondition,      Field::kLowerBound, Field::kUpperBound, Field::kStep, Field::kBase, Field::kDynamicShape,
       Field::kDynamicStrides, Field::kIndex,      Field::kIndices,    Field::kMask, Field::kArgs};
   static constexpr Field kAddressing[] = {Field::kBase, Field::kDynamicStrides, Field::kIndex, Field::kIndices};
-  static constexpr Field kPointers[] = {Field::kPointers, Field::kSource, Field::kDestination, Field::kCmp};
+  static constexpr Field kPointers[] = {Field::kPointers, Field::kSource, Field::kDestination};
   static constexpr Field kStored[] = {Field::kArg, Field::kVal, Field::kValue, Field::kValues};
   const auto place = [&](Field f) { return int{info.format->place(f).operand}; };
   const auto is_one_of = [&](int operand, absl::Span<const Field> fields) {
@@ -178,7 +178,8 @@ Poison::Rule Poison::RuleOf(const ir::OpInfo& info, Mark mark) {
   for (int i = 0; i < static_cast<int>(info.format->operands.size()); ++i) {
     Use use = Use::kNone;
     if (mark == Mark::kWrapped ? is_one_of(i, kAddressing) : is_one_of(i, kSteering)) use = Use::kAll;
-    if (memory && is_one_of(i, kPointers)) use = Use::kAddress;
+    const bool compared = mark != Mark::kWrapped && place(Field::kCmp) == i;  // with memory: no part of the address
+    if (memory && (compared || is_one_of(i, kPointers))) use = Use::kAddress;
     r.uses.push_back(use);
     if (info.has(ir::kWrites) && is_one_of(i, kStored)) r.stored = i;
   }

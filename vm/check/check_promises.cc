@@ -98,7 +98,20 @@ bool IsOfFrontend(const BlockState& b, const Op& op) {
   return op.loc != 0 && line(op.loc, op.pos) == line(kernel.loc, kernel.pos);
 }
 
+// Of a remainder or quotient, which Triton takes for granted (ir/ttir/translate_division.cc).
+bool IsOfDivision(const BlockState& b, const Op& op) {
+  const Op* divided = op.operand(0)->def();
+  const bool divides = divided != nullptr && (ir::RemiOp::Is(divided) || ir::DiviOp::Is(divided));
+  return divides && b.code->module->producer == "triton";
+}
+
 const Instr* Broken(BlockState& b, const Op& op, absl::string_view message) {
+  if (IsOfDivision(b, op)) {
+    return Trap(
+        b, &op, "vm.assume",
+        absl::StrCat(message, "; Triton's compiler takes it for granted of x % n and x // n, whatever the sign of x"),
+        "divide no negative numbers: add a multiple of n to x first");
+  }
   if (!IsOfFrontend(b, op)) {
     return Trap(b, &op, "vm.assume", message, "drop the assumption, or make it true before this operation");
   }

@@ -171,23 +171,26 @@ void Results::Compare(absl::Span<const KeptMemory> linear, FindWriter find_write
   }
 }
 
-// The updates that can make it differ: additions of floats, or those whose old values the kernel uses.
-std::string Results::Causes(bool floats) const {
+// What can make it differ: of floats that an update left, this update; else those whose old values the kernel uses. What a
+// block adds up by itself, under a lock, has no update to name.
+std::string Results::Causes(bool floats, const Op* writer) const {
+  const auto place = [&](const Op& op) {
+    return absl::StrCat(op.info()->mnemonic, " at ", state_.code->module->Where(op.loc, op.pos));
+  };
+  if (floats) {
+    return writer != nullptr && IsUpdate(*writer) ? absl::StrCat("; floats are added by ", place(*writer)) : "";
+  }
   std::string text;
   int count = 0;
   for (const InstrNote& note : state_.code->notes) {
     if (note.role != Role::kWork || note.places == nullptr) continue;
     const Op& op = *note.places->op;
-    const bool counts = IsUpdate(op) && op.num_results() > 0 &&
-                        (floats ? IsWholeFloat(op.result(0)->type().element()) : op.result(0)->has_uses());
-    if (!counts || op.result(0)->type().is_token()) continue;
+    if (!IsUpdate(op) || op.num_results() == 0 || !op.result(0)->has_uses() || op.result(0)->type().is_token())
+      continue;
     if (++count > 3) break;
-    absl::StrAppend(&text, count == 1 ? "" : ", ", op.info()->mnemonic, " at ",
-                    state_.code->module->Where(op.loc, op.pos));
+    absl::StrAppend(&text, count == 1 ? "" : ", ", place(op));
   }
-  if (text.empty()) return "";
-  return floats ? absl::StrCat("; floats are added by ", text)
-                : absl::StrCat("; the kernel uses what it finds there by ", text);
+  return text.empty() ? "" : absl::StrCat("; the kernel uses what it finds there by ", text);
 }
 
 void Results::Report(const Region& region, const Differences& all) {
@@ -218,11 +221,11 @@ void Results::Report(const Region& region, const Differences& all) {
   const auto message = [&] {
     if (permuted) {
       return absl::StrCat("the order of blocks decides where values are in `", region.allocation->name, "`: ", where,
-                          " is ", values, ", and all together are the same", Causes(false));
+                          " is ", values, ", and all together are the same", Causes(false, d.writer.op));
     }
     return absl::StrCat(
         where, only_rounding ? " is rounded by the order of blocks: " : " depends on the order of blocks: ", values,
-        Causes(only_rounding));
+        Causes(only_rounding, d.writer.op));
   };
   const bool open = d.writer.op != nullptr && LeavesOpen(*d.writer.op, d.writer.stored);
   if (!permuted && !only_rounding && !open) {

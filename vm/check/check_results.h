@@ -58,7 +58,7 @@ class Results {
   };
   void Add(const Difference& d, Differences* all) const;
   void Report(const Region& region, const Differences& all);
-  std::string Causes(bool floats) const;
+  std::string Causes(bool floats, const ir::Op* writer) const;
 
   LaunchState& state_;
   ShadowMemory& memory_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ir/float.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
 #include "vm/check/check_integers.h"
@@ -27,6 +28,7 @@ using ir::Type;
 using ir::Value;
 
 constexpr int kMostDepth = 400, kMostSteps = 20000;
+constexpr uint64_t kMostExtent = uint64_t{1} << 48;  // elements; no memory has more
 
 int BytesOf(Type t) { return t.element().is_pointer() ? 8 : ir::StorageBytes(t.elem()); }
 int BitsOf(Type t) { return t.element().is_pointer() ? 64 : ir::ElemInfoOf(t.elem()).bits; }
@@ -146,6 +148,8 @@ class Search {
     if (ir::PermuteOp::Is(&op)) return Eval(op.operand(0), PermutedLane(op, lane), depth + 1);
     if (ir::CatOp::Is(&op)) return OfCat(op, lane, depth);
     if (ir::LoadPtrOp::Is(&op)) return OfLoad(op, v, lane, depth);
+    if (ir::LoadViewOp::Is(&op)) return OfLoadView(op, v, lane, depth);
+    if (ir::GetGlobalOp::Is(&op)) return OfGlobal(op);
     if (ir::IfOp::Is(&op)) return OfIf(op, v, lane, depth);
     if (ir::ForOp::Is(&op)) {
       Element found;
@@ -159,8 +163,8 @@ class Search {
   // Of what is not computed again.
   Element FromFrame(const Op& op, const Value* v, int64_t lane) {
     const auto places = places_.find(&op);
-    // A tile that a view loads may be left where it is in memory; a loop's results are what it carries.
-    if (frozen_ || places == places_.end() || op.opcode() == Opcode::kLoadView || op.num_regions() > 0 || !IsAlive(v) ||
+    // A loop's results are what it carries.
+    if (frozen_ || places == places_.end() || op.num_regions() > 0 || !IsAlive(v) ||
         order_.at(&op) >= order_.at(&user_)) {
       return {};
     }
@@ -223,12 +227,67 @@ class Search {
       }
     }
     const Element address = Eval(load.source(), lane, depth + 1);
-    const auto bytes = static_cast<uint64_t>(BytesOf(v->type()));
-    if (frozen_ || !address.bits || FindAllocation(b_, *address.bits, bytes) == nullptr) return FromFrame(op, v, lane);
+    const Element read = address.bits ? FromMemory(*address.bits, v->type()) : Element{};
+    return read.bits ? read : FromFrame(op, v, lane);
+  }
+
+  // Nothing where no memory is.
+  Element FromMemory(uint64_t address, Type t) {
+    const auto bytes = static_cast<uint64_t>(BytesOf(t));
+    if (frozen_ || FindAllocation(b_, address, bytes) == nullptr) return {};
     uint64_t bits = 0;
-    std::memcpy(&bits, reinterpret_cast<const void*>(*address.bits), bytes);
-    if (v->type().elem() == ir::Elem::kI1) bits = bits != 0;
-    return {AsUnsigned(bits, BitsOf(v->type())), true};
+    std::memcpy(&bits, reinterpret_cast<const void*>(address), bytes);
+    if (!t.element().is_pointer() && t.elem() == ir::Elem::kI1) bits = bits != 0;
+    return {AsUnsigned(bits, BitsOf(t)), true};
+  }
+
+  Element OfGlobal(const Op& op) const {
+    const Code::GlobalMemory* memory = b_.code->FindGlobal(b_.code->module->FindGlobal(ir::GetGlobalOp(op).name()));
+    return memory == nullptr ? Element{} : Element{reinterpret_cast<uint64_t>(memory->data)};
+  }
+
+  // A size or stride of a tensor view; operands hold those that the type leaves open.
+  std::optional<int64_t> ExtentOf(absl::Span<const int64_t> fixed, ir::OperandRange open, size_t dim, int depth) {
+    if (fixed[dim] != ir::kDynamic) return fixed[dim];
+    const auto before =
+        static_cast<size_t>(std::count(fixed.begin(), fixed.begin() + static_cast<int64_t>(dim), ir::kDynamic));
+    const Element e = Eval(open[before], 0, depth + 1);
+    return e.bits && *e.bits <= kMostExtent ? std::optional<int64_t>(*e.bits) : std::nullopt;
+  }
+
+  // The tile itself may have been left where it is in memory (Plan::forwarded), so its element is located again.
+  Element OfLoadView(const Op& op, const Value* v, int64_t lane, int depth) {
+    const ir::LoadViewOp load(op);
+    const Op* def = load.view()->def();
+    while (def != nullptr && def->info()->has(ir::kAlias)) def = def->operand(0)->def();
+    if (v != load.tile() || ir::IsSubByte(v->type().elem()) || def == nullptr || !ir::MakeTensorViewOp::Is(def))
+      return {};
+    const ir::MakeTensorViewOp make(*def);
+    const Type view = load.view()->type(), tensor = def->result(0)->type();
+    const bool gather = view.kind() == ir::TypeKind::kGatherScatterView;
+    const std::vector<int64_t> tile = StridesOf(v->type());
+    __int128 offset = 0;
+    for (size_t k = 0; k < tile.size(); ++k) {
+      const bool sparse = gather && static_cast<int>(k) == view->sparse_dim;
+      const size_t dim = gather ? k : static_cast<size_t>(view->dim_map[k]);
+      const int64_t in_tile = lane / tile[k] % view.shape()[k];
+      const Value* index = load.index()[k];
+      const Element e = Eval(index, sparse ? in_tile : 0, depth + 1);
+      const auto size = ExtentOf(tensor.shape(), make.dynamic_shape(), dim, depth);
+      const auto stride = ExtentOf(tensor->strides, make.dynamic_strides(), dim, depth);
+      if (!e.bits || !size || !stride) return {};
+      const int64_t step = gather ? 1 : view.kind() == ir::TypeKind::kStridedView ? view->steps[k] : view.shape()[k];
+      const __int128 at =
+          sparse ? __int128{AsSigned(*e.bits, BitsOf(index->type()))} : __int128{*e.bits} * step + in_tile;
+      if (at < 0 || at >= *size) {
+        return view->padding ? Element{ir::PaddingBits(v->type().elem(), *view->padding)} : Element{};
+      }
+      offset += at * *stride;
+    }
+    const Element base = Eval(make.base(), 0, depth + 1);
+    if (!base.bits || offset > kMostExtent) return {};
+    return FromMemory(*base.bits + static_cast<uint64_t>(offset) * static_cast<uint64_t>(BytesOf(v->type())),
+                      v->type());
   }
 
   Element OfIf(const Op& op, const Value* v, int64_t lane, int depth) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "ir/op_views.h"
@@ -19,13 +20,18 @@ namespace {
 using ir::Op;
 using ir::Value;
 
+// Small tiles and scalars are most instructions of many kernels: no loop over their operands.
+template <int kArity>
 const Instr* RunWhole(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const ElementwiseData*>(in->data);
-  const void* operands[kMaxElementwiseOperands];
-  for (int i = 0; i < d.arity; ++i) operands[i] = b.at(d.in[i]);
+  const void* operands[kArity];
+  for (int i = 0; i < kArity; ++i) operands[i] = b.at(d.in[i]);
   d.fn(b.at(d.out), operands, d.n);
   return in + 1;
 }
+
+constexpr ExecFn kRunWhole[] = {RunWhole<1>, RunWhole<2>, RunWhole<3>};  // by number of operands
+static_assert(std::size(kRunWhole) == kMaxElementwiseOperands);
 
 const Instr* RunChunks(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const ElementwiseData*>(in->data);
@@ -100,7 +106,8 @@ ElementwiseKey ElementwiseKeyOf(const Op& op) {
 }
 
 const ElementwiseData* ElementwiseOf(const Instr& in) {
-  return in.fn == RunWhole || in.fn == RunChunks ? static_cast<const ElementwiseData*>(in.data) : nullptr;
+  const bool whole = std::find(std::begin(kRunWhole), std::end(kRunWhole), in.fn) != std::end(kRunWhole);
+  return whole || in.fn == RunChunks ? static_cast<const ElementwiseData*>(in.data) : nullptr;
 }
 
 void PrepareElementwise(Preparer& p, const Op& op) {
@@ -133,7 +140,7 @@ void PrepareElementwise(Preparer& p, const Op& op) {
     return p.Refuse(op, absl::StrCat("the VM has no kernel for ", ir::ElemInfoOf(key.in).spelling, " to ",
                                      ir::ElemInfoOf(key.out).spelling, " with these attributes"));
   }
-  p.Emit(op, d->chunk == d->n ? RunWhole : RunChunks, d);
+  p.Emit(op, d->chunk == d->n ? kRunWhole[d->arity - 1] : RunChunks, d);
 }
 
 }  // namespace tile::vm

@@ -1,6 +1,9 @@
 // Loads and stores through tiles of pointers, and memory that a block allocates.
 //
-// Lanes are taken in runs whose addresses follow each other: a run is checked and copied at once.
+// Lanes are taken in runs whose addresses follow each other: a run is checked and copied at once. Where runs are short, as of strided
+// columns or of a table, many lanes are checked by the range of their addresses and copied one by one. Where that range leaves the
+// array, or an access is more than weak, and under --check=full, there are runs only.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -80,23 +83,57 @@ void Normalise(Elem elem, void* tile, int64_t n) {
   }
 }
 
-// Checks every run of active lanes and calls fn(address, first lane, lanes); false after a trap. `tile`: the elements.
-template <class Fn>
-bool VisitRuns(BlockState& b, const Instr* in, const PointerData& d, Access access, const uint8_t* tile, Fn&& fn) {
+constexpr int64_t kShortRun = 8, kManyLanes = 256;
+
+// Whether all active lanes of [first, first + n) pass the checks of runs, by the range of their addresses.
+bool PassTogether(BlockState& b, const PointerData& d, const uint64_t* pointers, const uint8_t* mask, int64_t n,
+                  bool writes) {
+  if (b.checker != nullptr || d.ordering != MemoryOrdering::kWeak) return false;
+  if (!b.checked) return true;
+  const AddressRange range = FindAddressKernels().range(pointers, mask, n);
+  const auto lowest = static_cast<uintptr_t>(range.lowest), highest = static_cast<uintptr_t>(range.highest);
+  const auto element = static_cast<uint64_t>(d.bytes);
+  if (range.lowest < 0 || (range.low_bits & (element - 1)) != 0) return false;
+  const uint64_t bytes = highest - lowest + element;
+  const Allocation*& home = b.homes[static_cast<size_t>(d.origins)];
+  if (home == nullptr || !home->Contains(lowest, bytes)) {
+    const Allocation* other = FindHome(b, d.origins, lowest, bytes);
+    if (other == nullptr) return false;
+    home = other;
+  }
+  return !writes || !home->read_only;
+}
+
+// Checks every active lane. Calls run(address, first lane, lanes) for those whose addresses follow each other, or
+// lanes(pointers, mask, first lane, lanes) for others; false after a trap. `tile`: the elements.
+template <class Run, class Lanes>
+bool VisitLanes(BlockState& b, const Instr* in, const PointerData& d, Access access, const uint8_t* tile, Run&& run,
+                Lanes&& lanes) {
   const auto* pointers = static_cast<const uint64_t*>(b.at(d.pointers));
   const uint8_t* mask = d.has_mask ? static_cast<const uint8_t*>(b.at(d.mask)) : nullptr;
   access.element_bytes = d.bytes;
   access.ordering = d.ordering;
   access.scope = d.scope;
+  int64_t in_runs = 0;  // lanes before this one do not pass together
   for (int64_t i = NextActive(mask, 0, d.n); i < d.n;) {
-    const int64_t run = RunLength(pointers, mask, i, d.n, d.bytes);
+    const int64_t length = RunLength(pointers, mask, i, d.n, d.bytes);
+    if (length < kShortRun && i >= in_runs && d.n - i >= kShortRun) {
+      const int64_t many = std::min(kManyLanes, d.n - i);
+      const uint8_t* active = mask == nullptr ? nullptr : mask + i;
+      if (PassTogether(b, d, pointers + i, active, many, access.writes)) {
+        lanes(pointers + i, active, i, many);
+        i = NextActive(mask, i + many, d.n);
+        continue;
+      }
+      in_runs = i + many;
+    }
     access.address = pointers[i];
-    access.elements = run;
+    access.elements = length;
     access.tile = tile + i * d.bytes;
     access.lane = i;
     if (!CheckRun(b, in, access, d.type, d.origins)) return false;
-    fn(pointers[i], i, run);
-    i = NextActive(mask, i + run, d.n);
+    run(pointers[i], i, length);
+    i = NextActive(mask, i + length, d.n);
   }
   return true;
 }
@@ -126,12 +163,17 @@ const Instr* RunLoadPtr(BlockState& b, const Instr* in) {
   if (b.checker != nullptr && mask != nullptr && !d.has_padding) b.checker->OnUnspecified(b, out, d.n * d.bytes);
   Access access;
   access.reads = true;
-  const bool ok = VisitRuns(b, in, d, access, out, [&](uintptr_t address, int64_t i, int64_t run) {
-    LoadElements(out + i * d.bytes, address, run, d.bytes, d.ordering);
-    Normalise(d.elem, out + i * d.bytes, run);
-  });
-  if (!ok) return nullptr;
-  return in + 1;
+  const bool ok = VisitLanes(
+      b, in, d, access, out,
+      [&](uintptr_t address, int64_t i, int64_t run) {
+        LoadElements(out + i * d.bytes, address, run, d.bytes, d.ordering);
+        Normalise(d.elem, out + i * d.bytes, run);
+      },
+      [&](const uint64_t* pointers, const uint8_t* active, int64_t i, int64_t n) {
+        FindAddressKernels().gather(out + i * d.bytes, pointers, active, n, d.bytes);
+        Normalise(d.elem, out + i * d.bytes, n);  // padding is as it must be already
+      });
+  return ok ? in + 1 : nullptr;
 }
 
 const Instr* RunStorePtr(BlockState& b, const Instr* in) {
@@ -139,9 +181,14 @@ const Instr* RunStorePtr(BlockState& b, const Instr* in) {
   const auto* value = static_cast<const uint8_t*>(b.at(d.value));
   Access access;
   access.writes = true;
-  const bool ok = VisitRuns(b, in, d, access, value, [&](uintptr_t address, int64_t i, int64_t run) {
-    StoreElements(address, value + i * d.bytes, run, d.bytes, d.ordering);
-  });
+  const bool ok = VisitLanes(
+      b, in, d, access, value,
+      [&](uintptr_t address, int64_t i, int64_t run) {
+        StoreElements(address, value + i * d.bytes, run, d.bytes, d.ordering);
+      },
+      [&](const uint64_t* pointers, const uint8_t* active, int64_t i, int64_t n) {
+        FindAddressKernels().scatter(value + i * d.bytes, pointers, active, n, d.bytes);
+      });
   return ok ? in + 1 : nullptr;
 }
 

@@ -1,11 +1,12 @@
-// reduce and scan. A body of one known operation runs as a kernel over the whole tile; any other body runs once per
-// position along the dimension, over a batch of lanes at a time (prepare/value_plan.h). Where lanes are few, those of arg-max and its like
-// are cut into parts (fold_select.h).
+// reduce and scan. Operands that one known operation folds, each by itself, go through kernels over whole tiles. Any other body
+// runs once per position along the dimension, over many lanes at a time: elementwise operations as calls of their kernels
+// (fold_program.h); anything else, and everything under --check=full, as instructions (prepare/value_plan.h has the batch).
 #include <cstring>
 #include <vector>
 
 #include "ir/op_views.h"
 #include "vm/eval/fold.h"
+#include "vm/eval/fold_program.h"
 #include "vm/eval/grouping.h"
 #include "vm/kernels/reduce.h"
 #include "vm/machine/memory_access.h"
@@ -20,30 +21,15 @@ using ir::Value;
 
 // --- known bodies ---------------------------------------------------------------------------------------------------
 
-struct KernelData {
-  ReduceFn reduce;
-  ScanFn scan;
-  Slot in, out;
-  int64_t outer, n, inner;
-  bool reverse;
-  uint64_t neutral;
-  int bytes;
-  bool flush;  // a step flushes subnormals, but the first element takes part in none
-};
-
-const Instr* RunKernel(BlockState& b, const Instr* in) {
-  const auto& d = *static_cast<const KernelData*>(in->data);
+void FoldByKernel(BlockState& b, const KernelData& d) {
   const auto* from = static_cast<const uint8_t*>(b.at(d.in));
   auto* to = static_cast<uint8_t*>(b.at(d.out));
   const auto row = static_cast<size_t>(d.inner * d.bytes), line = row * static_cast<size_t>(d.n);
   if (d.n == 1) {
     std::memmove(to, from, row * static_cast<size_t>(d.outer));
-    return in + 1;
+    return;
   }
-  if (d.reduce != nullptr) {
-    d.reduce(to, from, d.outer, d.n, d.inner, d.neutral);
-    return in + 1;
-  }
+  if (d.reduce != nullptr) return d.reduce(to, from, d.outer, d.n, d.inner, d.neutral);
   // The two may be one.
   std::vector<uint8_t> first;
   const size_t first_row = d.reverse ? line - row : 0;
@@ -55,17 +41,20 @@ const Instr* RunKernel(BlockState& b, const Instr* in) {
   for (int64_t o = 0; d.flush && o < d.outer; ++o) {
     std::memcpy(to + static_cast<size_t>(o) * line + first_row, first.data() + static_cast<size_t>(o) * row, row);
   }
+}
+
+const Instr* RunKernel(BlockState& b, const Instr* in) {
+  FoldByKernel(b, *static_cast<const KernelData*>(in->data));
   return in + 1;
 }
 
-// The one operation of the body, if it combines the two arguments and nothing else.
-const Op* OnlyOperation(const ir::Block* body) {
-  const Op* op = body->front();
-  if (body->num_args() != 2 || op == nullptr || op->next() != body->back()) return nullptr;
+// The operation that yields operand `s` of the fold, if it combines the element and the accumulator of this operand.
+const Op* OnlyOperation(const ir::Block* body, int s) {
   const Op* yield = body->back();
-  if (yield->opcode() != Opcode::kYield || yield->operand(0) != op->result(0) || op->num_operands() != 2)
-    return nullptr;
-  const Value *element = body->arg(0), *accumulator = body->arg(1);
+  if (yield == nullptr || yield->opcode() != Opcode::kYield) return nullptr;
+  const Op* op = yield->operand(s)->def();
+  if (op == nullptr || op->block() != body || op->num_operands() != 2) return nullptr;
+  const Value *element = body->arg(2 * s), *accumulator = body->arg(2 * s + 1);
   const bool straight = op->operand(0) == element && op->operand(1) == accumulator;
   const bool swapped = op->operand(0) == accumulator && op->operand(1) == element;
   if (!straight && !(swapped && op->info()->has(ir::kCommutative))) return nullptr;
@@ -120,6 +109,11 @@ bool CombineParts(BlockState& b, const Instr* in, const BodyData& d) {
 
 const Instr* RunBodies(BlockState& b, const Instr* in) {
   const auto& d = *static_cast<const BodyData*>(in->data);
+  if (b.checker == nullptr && (d.kernels != nullptr || d.program != nullptr)) {
+    if (d.kernels == nullptr) RunFold(b, *d.program);
+    for (int s = 0; d.kernels != nullptr && s < d.streams; ++s) FoldByKernel(b, d.kernels[s]);
+    return in->target;
+  }
   const int64_t lanes = d.outer * d.inner;
   for (int64_t first = 0; first < lanes; first += d.batch) {
     if (b.checker != nullptr && !CheckGrouping(b, in, d, first)) return nullptr;
@@ -154,38 +148,81 @@ const Instr* RunBodies(BlockState& b, const Instr* in) {
   return in->target;
 }
 
-void PrepareFold(Preparer& p, const Op& op, bool scan) {
+BodyData ShapeOf(const Op& op, bool scan) {
   const ir::Type t = op.operand(0)->type();
   const auto dim = static_cast<size_t>(ir::FoldOp(op).dim());
-  int64_t outer = 1, inner = 1;
-  for (size_t k = 0; k < dim; ++k) outer *= t.shape()[k];
-  for (size_t k = dim + 1; k < t.shape().size(); ++k) inner *= t.shape()[k];
-  const int64_t n = t.shape()[dim];
-  const bool reverse = scan && ir::ScanOp(op).reverse();
+  BodyData d{};
+  d.streams = op.num_operands();
+  d.outer = d.inner = d.parts = 1;
+  for (size_t k = 0; k < dim; ++k) d.outer *= t.shape()[k];
+  for (size_t k = dim + 1; k < t.shape().size(); ++k) d.inner *= t.shape()[k];
+  d.n = t.shape()[dim];
+  d.scan = scan;
+  d.reverse = scan && ir::ScanOp(op).reverse();
+  return d;
+}
+
+// Additions and multiplications of floats show their order: that of the kernel is the body's, index by index, only here.
+bool FoldsInOrder(const ReduceKey& key, const BodyData& d) {
+  const bool shows = ir::IsFloat(key.elem) && (key.op == Opcode::kAddf || key.op == Opcode::kMulf);
+  const bool narrow = key.elem != ir::Elem::kF32 && key.elem != ir::Elem::kF64;
+  return !shows || (!narrow && (d.scan || d.inner > 1));
+}
+
+// A kernel for each operand; null if some operand has none.
+const KernelData* MakeKernels(Preparer& p, const Op& op, const BodyData& d) {
   const ir::Block* body = op.region(0);
-  if (const Op* only = OnlyOperation(body)) {
-    const ReduceFn reduce = scan ? nullptr : FindReduce(KeyOf(*only));
-    const ScanFn scan_fn = scan ? FindScan(KeyOf(*only)) : nullptr;
-    if (reduce != nullptr || scan_fn != nullptr) {
-      auto* d = p.New<KernelData>();
-      const ReduceKey key = KeyOf(*only);
-      *d = {reduce,  scan_fn,          p.dense(op.operand(0)),     p.result(op, 0),  outer, n, inner,
-            reverse, NeutralBits(key), ir::StorageBytes(key.elem), key.flush_to_zero};
-      p.Emit(op, RunKernel, d);
-      return;
-    }
+  int operations = 0;
+  for (const Op* inner = body->front(); inner != body->back(); inner = inner->next()) ++operations;
+  if (operations != d.streams) return nullptr;
+  auto* kernels = p.NewArray<KernelData>(static_cast<size_t>(d.streams));
+  for (int s = 0; s < d.streams; ++s) {
+    const Op* only = OnlyOperation(body, s);
+    if (only == nullptr) return nullptr;
+    const ReduceKey key = KeyOf(*only);
+    const ReduceFn reduce = d.scan ? nullptr : FindReduce(key);
+    const ScanFn scan = d.scan ? FindScan(key) : nullptr;
+    if ((reduce == nullptr && scan == nullptr) || (d.streams > 1 && !FoldsInOrder(key, d))) return nullptr;
+    kernels[s].reduce = reduce;
+    kernels[s].scan = scan;
+    kernels[s].neutral = NeutralBits(key);
+    kernels[s].bytes = ir::StorageBytes(key.elem);
+    kernels[s].flush = key.flush_to_zero;
   }
+  for (int s = 0; s < d.streams; ++s) {
+    kernels[s].in = p.dense(op.operand(s));
+    kernels[s].out = p.result(op, s);
+    kernels[s].outer = d.outer;
+    kernels[s].n = d.n;
+    kernels[s].inner = d.inner;
+    kernels[s].reverse = d.reverse;
+  }
+  return kernels;
+}
+
+void PrepareFold(Preparer& p, const Op& op, bool scan) {
   auto* d = p.New<BodyData>();
-  auto* streams = p.NewArray<Stream>(static_cast<size_t>(op.num_operands()));
-  for (int i = 0; i < op.num_operands(); ++i) {
-    streams[i].source = p.dense(op.operand(i));
+  *d = ShapeOf(op, scan);
+  d->kernels = MakeKernels(p, op, *d);
+  if (d->kernels != nullptr && d->streams == 1) {
+    p.Emit(op, RunKernel, d->kernels);
+    return;
+  }
+  const ir::Block* body = op.region(0);
+  auto* streams = p.NewArray<Stream>(static_cast<size_t>(d->streams));
+  for (int i = 0; i < d->streams; ++i) {
+    streams[i].source = d->kernels != nullptr ? d->kernels[i].in : p.dense(op.operand(i));
     streams[i].element = p.raw(body->arg(2 * i));
     streams[i].accumulator = p.raw(body->arg(2 * i + 1));
     streams[i].result = p.result(op, i);
     streams[i].bytes = ir::StorageBytes(op.operand(i)->type().elem());
   }
-  const int64_t parts = p.plan().parts(&op);
-  *d = {op.num_operands(), streams, outer * parts, n / parts, inner, p.plan().batch(&op), parts, scan, reverse};
+  d->stream = streams;
+  if (d->kernels == nullptr) d->program = MakeFoldProgram(p, op, *d);
+  d->parts = p.plan().parts(&op);
+  d->outer *= d->parts;
+  d->n /= d->parts;
+  d->batch = p.plan().batch(&op);
   const int run = p.Emit(op, RunBodies, d);
   p.PrepareBlock(body);
   p.SetTarget(run, p.next_instr());

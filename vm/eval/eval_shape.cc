@@ -52,6 +52,19 @@ MoveData* NewMove(Preparer& p, Slot in, Slot out, int bytes, absl::Span<const in
   return d;
 }
 
+struct RepeatData {
+  Slot out, in;
+  int64_t n, run, count;
+  int bytes;
+};
+
+// A broadcast whose element i is element (i / run) % count of its source.
+const Instr* RunRepeat(BlockState& b, const Instr* in) {
+  const auto& d = *static_cast<const RepeatData*>(in->data);
+  Expand(b.at(d.out), b.at(d.in), d.bytes, d.n, d.run, d.count);
+  return in + 1;
+}
+
 int BytesOf(const Value* v) { return static_cast<int>(StoredElementBytes(v->type())); }
 
 struct SliceData {
@@ -170,6 +183,12 @@ void PrepareBroadcast(Preparer& p, const Op& op) {
   const Value *from = op.operand(0), *to = op.result(0);
   if (p.plan().storage(from) == p.plan().storage(to)) return;  // stays compact
   const absl::Span<const int64_t> f = from->type().shape(), t = to->type().shape();
+  if (const Form form = BroadcastForm(f, t); form.count > 0) {
+    auto* d = p.New<RepeatData>();
+    *d = {p.result(op, 0), p.dense(from), p.plan().elements(to), form.run, form.count, BytesOf(to)};
+    p.Emit(op, RunRepeat, d);
+    return;
+  }
   std::vector<int64_t> in_stride = RowMajor(f);
   for (size_t k = 0; k < f.size(); ++k) {
     if (f[k] != t[k]) in_stride[k] = 0;

@@ -1,5 +1,4 @@
-// A reduce or scan whose body runs once for each position along the dimension, over a batch of lanes at a time: where its
-// elements are. eval_reduce.cc runs it, grouping.cc tries its body.
+// A reduce or scan: where its elements are, and what folds them. eval_reduce.cc runs it, grouping.cc tries its body.
 #ifndef TILE_VM_EVAL_FOLD_H_
 #define TILE_VM_EVAL_FOLD_H_
 
@@ -7,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "vm/kernels/reduce.h"
 #include "vm/machine/code.h"
 
 namespace tile::vm {
@@ -16,12 +16,28 @@ struct Stream {  // one operand of the reduce
   int bytes;
 };
 
+struct FoldProgram;
+
+struct KernelData {
+  ReduceFn reduce;
+  ScanFn scan;
+  Slot in, out;
+  int64_t outer, n, inner;
+  bool reverse;
+  uint64_t neutral;
+  int bytes;
+  bool flush;  // a step flushes subnormals, but the first element takes part in none
+};
+
 struct BodyData {
   int streams;
   const Stream* stream;
   int64_t outer, n, inner, batch;  // parts of a line are lines of their own: [outer * parts, n / parts, inner]
   int64_t parts;
   bool scan, reverse;
+  // The same without instructions; null: there is none.
+  const KernelData* kernels;  // by operand
+  const FoldProgram* program;
 };
 
 // Position i of lanes [first, first + batch): between a whole tile and a batch.

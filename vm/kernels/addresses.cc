@@ -59,8 +59,58 @@ int64_t Following(const uint64_t* addresses, const uint8_t* mask, int64_t n, uin
   return i;
 }
 
+// --- elements -------------------------------------------------------------------------------------------------------
+
+template <class T>
+TILE_VM_INLINE void CopyElement(void* to, const void* from) {
+  __builtin_memcpy(to, from, sizeof(T));
+}
+
+template <class T>
+void GatherElements(char* tile, const uint64_t* addresses, const uint8_t* mask, int64_t n) {
+  constexpr int64_t kBytes = sizeof(T);
+  if (mask == nullptr || AllActive(mask, n)) {
+    for (int64_t i = 0; i < n; ++i) CopyElement<T>(tile + i * kBytes, reinterpret_cast<const void*>(addresses[i]));
+    return;
+  }
+  // No branch for each lane: one that is not active reads what it already has.
+  for (int64_t i = 0; i < n; ++i) {
+    char* to = tile + i * kBytes;
+    CopyElement<T>(to, mask[i] != 0 ? reinterpret_cast<const void*>(addresses[i]) : to);
+  }
+}
+
+template <class T>
+void ScatterElements(const char* tile, const uint64_t* addresses, const uint8_t* mask, int64_t n) {
+  constexpr int64_t kBytes = sizeof(T);
+  for (int64_t i = 0; i < n; ++i) {
+    if (mask == nullptr || mask[i] != 0) CopyElement<T>(reinterpret_cast<void*>(addresses[i]), tile + i * kBytes);
+  }
+}
+
+void Gather(void* tile, const uint64_t* addresses, const uint8_t* mask, int64_t n, int bytes) {
+  auto* to = static_cast<char*>(tile);
+  if (bytes == 1) return GatherElements<uint8_t>(to, addresses, mask, n);
+  if (bytes == 2) return GatherElements<uint16_t>(to, addresses, mask, n);
+  if (bytes == 4) return GatherElements<uint32_t>(to, addresses, mask, n);
+  GatherElements<uint64_t>(to, addresses, mask, n);
+}
+
+void Scatter(const void* tile, const uint64_t* addresses, const uint8_t* mask, int64_t n, int bytes) {
+  const auto* from = static_cast<const char*>(tile);
+  if (bytes == 1) return ScatterElements<uint8_t>(from, addresses, mask, n);
+  if (bytes == 2) return ScatterElements<uint16_t>(from, addresses, mask, n);
+  if (bytes == 4) return ScatterElements<uint32_t>(from, addresses, mask, n);
+  ScatterElements<uint64_t>(from, addresses, mask, n);
+}
+
 }  // namespace
 
-const AddressKernels kAddressKernels = {.range = Range, .following = Following};
+const AddressKernels kAddressKernels = {
+    .range = Range,
+    .following = Following,
+    .gather = Gather,
+    .scatter = Scatter,
+};
 
 }  // namespace tile::vm::TILE_VM_ISA

@@ -1,4 +1,4 @@
-// Tiles of addresses: whether they follow each other, and how far they reach.
+// Tiles of addresses: whether they follow each other, how far they reach, and the elements that are there.
 //
 //   const AddressKernels& k = FindAddressKernels();
 //   const AddressRange r = k.range(addresses, /*mask=*/nullptr, 4096);
@@ -25,6 +25,10 @@ struct AddressKernels {
   // How many lanes from the first on are active and are `step` bytes after the lane before them. The first is compared
   // with addresses[-1].
   int64_t (*following)(const uint64_t* addresses, const uint8_t* mask, int64_t n, uint64_t step);
+  // Copies elements of 1, 2, 4 or 8 bytes between the addresses of the active lanes and a tile, in the order of the lanes. What
+  // belongs to other lanes stays as it is.
+  void (*gather)(void* tile, const uint64_t* addresses, const uint8_t* mask, int64_t n, int bytes);
+  void (*scatter)(const void* tile, const uint64_t* addresses, const uint8_t* mask, int64_t n, int bytes);
 };
 TILE_VM_DECLARE_PER_ISA(extern const AddressKernels kAddressKernels)
 

@@ -1,6 +1,7 @@
 #include "vm/kernels/bins.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -116,6 +117,42 @@ TEST_P(BinsTest, RangeAndBinsOfAddresses) {
           bins().of_addresses(bins_got.data(), at.data(), m, n, base, bytes, 500);
           EXPECT_EQ(bins_got, bins_wanted);
         }
+      }
+    }
+  }
+}
+
+TEST_P(BinsTest, GatherAndScatter) {
+  for (const int bytes : {1, 2, 4, 8}) {
+    for (const int64_t n : {1, 7, 64, 200}) {
+      Random random(static_cast<uint64_t>(n + bytes));
+      std::vector<uint8_t> memory(4096), tile(static_cast<size_t>(n * bytes));
+      for (uint8_t& b : memory) b = static_cast<uint8_t>(random.Bits());
+      for (uint8_t& b : tile) b = static_cast<uint8_t>(random.Bits());
+      std::vector<uint64_t> at;  // some of them equal: the last lane's element stays
+      for (int64_t i = 0; i < n; ++i) {
+        at.push_back(reinterpret_cast<uintptr_t>(memory.data()) + random.Bits() % 500 * static_cast<uint64_t>(bytes));
+      }
+      std::vector<std::vector<uint8_t>> masks = Masks(at.size());
+      masks.emplace_back();  // none
+      for (const std::vector<uint8_t>& mask : masks) {
+        const uint8_t* m = mask.empty() ? nullptr : mask.data();
+        std::vector<uint8_t> got = tile, want = tile;
+        for (size_t i = 0; i < at.size(); ++i) {
+          const auto size = static_cast<size_t>(bytes);
+          if (m == nullptr || m[i] != 0) std::memcpy(&want[i * size], reinterpret_cast<const void*>(at[i]), size);
+        }
+        addresses().gather(got.data(), at.data(), m, n, bytes);
+        EXPECT_EQ(got, want);
+        const std::vector<uint8_t> before = memory;
+        for (size_t i = 0; i < at.size(); ++i) {
+          const auto size = static_cast<size_t>(bytes);
+          if (m == nullptr || m[i] != 0) std::memcpy(reinterpret_cast<void*>(at[i]), &tile[i * size], size);
+        }
+        const std::vector<uint8_t> after = memory;
+        std::memcpy(memory.data(), before.data(), memory.size());
+        addresses().scatter(tile.data(), at.data(), m, n, bytes);
+        EXPECT_EQ(memory, after);
       }
     }
   }

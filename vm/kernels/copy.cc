@@ -142,6 +142,10 @@ void Fill(void* dst, const void* pattern, int elem_bytes, int64_t n, Isa isa) {
   KernelsOf(isa).fill(static_cast<char*>(dst), static_cast<const char*>(pattern), elem_bytes, n);
 }
 
+void Expand(void* dst, const void* src, int elem_bytes, int64_t n, int64_t run, int64_t count, Isa isa) {
+  KernelsOf(isa).expand(static_cast<char*>(dst), static_cast<const char*>(src), elem_bytes, n, run, count);
+}
+
 void Broadcast(void* dst, const int64_t* dst_extents, const void* src, const int64_t* src_extents, int rank,
                int elem_bytes, Isa isa) {
   // Dimensions of size 1 have no stride that matters in dst, and stride 0 in src.

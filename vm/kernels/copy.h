@@ -32,6 +32,9 @@ void StreamingDone(Isa isa = BestIsa());
 // n times the element at `pattern`.
 void Fill(void* dst, const void* pattern, int elem_bytes, int64_t n, Isa isa = BestIsa());
 
+// dst[i] = src[(i / run) % count] for i < n, a multiple of run * count.
+void Expand(void* dst, const void* src, int elem_bytes, int64_t n, int64_t run, int64_t count, Isa isa = BestIsa());
+
 // A dense tile of dst_extents from one of src_extents; dimensions of size 1 are repeated.
 void Broadcast(void* dst, const int64_t* dst_extents, const void* src, const int64_t* src_extents, int rank,
                int elem_bytes, Isa isa = BestIsa());

@@ -200,7 +200,24 @@ TILE_VM_INLINE void FillElements(char* dst, const char* pattern, int64_t n) {
     for (int k = 0; k < 4; ++k) StoreAs<T>(dst + (i + k * W) * sizeof(T), v);
   }
   for (; i + W <= n; i += W) StoreAs<T>(dst + i * sizeof(T), v);
+  // Rows of tiles are often shorter than a vector.
+  constexpr int kPart = 16 / sizeof(T);
+  const Vec<T, 16> part = Splat<T, 16>(x);
+  for (; i + kPart <= n; i += kPart) StoreAs<T, 16>(dst + i * sizeof(T), part);
   for (; i < n; ++i) __builtin_memcpy(dst + i * sizeof(T), &x, sizeof(T));
+}
+
+template <class T>
+void ExpandElements(char* dst, const char* src, int64_t n, int64_t run, int64_t count) {
+  constexpr int64_t S = sizeof(T);
+  if (count == 1) return FillElements<T>(dst, src, n);
+  if (run == 1) {
+    for (int64_t i = 0; i < n; i += count) CopyBytes(dst + i * S, src, count * S);
+    return;
+  }
+  for (int64_t i = 0; i < n;) {
+    for (int64_t k = 0; k < count; ++k, i += run) FillElements<T>(dst + i * S, src + k * S, run);
+  }
 }
 
 // --- by element size ------------------------------------------------------------------------------------------------
@@ -222,6 +239,13 @@ void FillAny(char* dst, const char* pattern, int elem_bytes, int64_t n) {
   if (elem_bytes == 2) return FillElements<uint16_t>(dst, pattern, n);
   if (elem_bytes == 4) return FillElements<uint32_t>(dst, pattern, n);
   FillElements<uint64_t>(dst, pattern, n);
+}
+
+void ExpandAny(char* dst, const char* src, int elem_bytes, int64_t n, int64_t run, int64_t count) {
+  if (elem_bytes == 1) return ExpandElements<uint8_t>(dst, src, n, run, count);
+  if (elem_bytes == 2) return ExpandElements<uint16_t>(dst, src, n, run, count);
+  if (elem_bytes == 4) return ExpandElements<uint32_t>(dst, src, n, run, count);
+  ExpandElements<uint64_t>(dst, src, n, run, count);
 }
 
 void LoadNibblePairs(uint8_t* dst, const uint8_t* packed, int64_t n) {
@@ -249,6 +273,7 @@ const CopyKernels kCopyKernels = {
     .transpose = simd::Transpose,
     .strided = simd::CopyStrided,
     .fill = simd::FillAny,
+    .expand = simd::ExpandAny,
     .load_nibbles = simd::LoadNibblePairs,
     .store_nibbles = simd::StoreNibblePairs,
 };

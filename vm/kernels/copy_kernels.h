@@ -26,6 +26,7 @@ struct CopyKernels {
   // Any steps, in row-major order.
   void (*strided)(char* dst, const char* src, const CopyPlane& plane, int elem_bytes);
   void (*fill)(char* dst, const char* pattern, int elem_bytes, int64_t n);
+  void (*expand)(char* dst, const char* src, int elem_bytes, int64_t n, int64_t run, int64_t count);
   void (*load_nibbles)(uint8_t* dst, const uint8_t* packed, int64_t n);   // from a low half on
   void (*store_nibbles)(uint8_t* packed, const uint8_t* src, int64_t n);  // likewise; n even
 };

@@ -191,6 +191,23 @@ TEST_P(CopyTest, NibblesAtAnyOffset) {
   }
 }
 
+TEST_P(CopyTest, Expand) {
+  for (const int bytes : {1, 2, 4, 8}) {
+    for (const int64_t run : {1, 2, 16, 32, 100}) {
+      for (const int64_t count : {1, 2, 3, 16, 64}) {
+        const int64_t n = 3 * run * count;
+        std::vector<uint8_t> source(static_cast<size_t>(count * bytes)), got(static_cast<size_t>(n * bytes) + 1, 0xaa);
+        Random random(static_cast<uint64_t>(n));
+        for (uint8_t& b : source) b = static_cast<uint8_t>(random.Bits());
+        std::vector<uint8_t> want = got;
+        for (int64_t i = 0; i < n; ++i) std::memcpy(&want[i * bytes], &source[i / run % count * bytes], bytes);
+        Expand(got.data(), source.data(), bytes, n, run, count, GetParam());
+        ASSERT_EQ(got, want) << bytes << " " << run << " " << count;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, CopyTest, testing::ValuesIn(SupportedIsas()),
                          [](const auto& info) { return IsaName(info.param); });
 

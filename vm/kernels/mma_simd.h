@@ -52,9 +52,9 @@ TILE_VM_INLINE void StoreAs(void* p, Vec<T, bytes> v) {
   *static_cast<typename VecType<T, bytes>::loose*>(p) = v;
 }
 // x - 0 is x, also where x is -0; so this is a broadcast and nothing else.
-template <class T>
-TILE_VM_INLINE Vec<T> Splat(T x) {
-  return x - Vec<T>{};
+template <class T, int bytes = kVecBytes>
+TILE_VM_INLINE Vec<T, bytes> Splat(T x) {
+  return x - Vec<T, bytes>{};
 }
 
 // --- lanes changing places; the last argument is Lanes<T>{} ---------------------------------------------------------

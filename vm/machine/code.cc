@@ -1,5 +1,6 @@
 #include "vm/machine/code.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 
@@ -33,10 +34,29 @@ void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::stri
              absl::string_view fix) {
   Report r = MakeReport(b, op, code, message, fix);
   std::lock_guard<std::mutex> lock(b.launch->mutex);
-  if (b.launch->outcome->reports.size() < kMaxReports) b.launch->outcome->reports.push_back(std::move(r));
+  std::vector<Report>& all = b.launch->outcome->reports;
+  const auto same = std::find_if(all.begin(), all.end(), [&r](const Report& other) { return other.SaysSame(r); });
+  const auto number = static_cast<size_t>(same - all.begin());
+  if (number == kMaxReports || (same != all.end() && b.reported[number])) return;
+  b.reported[number] = true;
+  if (same == all.end()) {
+    all.push_back(std::move(r));
+  } else {
+    same->AddBlock(r.block);
+  }
 }
 
 }  // namespace
+
+void Code::AddGlobal(GlobalMemory memory) {
+  global_numbers.try_emplace(memory.global, globals.size());
+  globals.push_back(memory);
+}
+
+const Code::GlobalMemory* Code::FindGlobal(const ir::Global* global) const {
+  const auto it = global_numbers.find(global);
+  return it == global_numbers.end() ? nullptr : &globals[it->second];
+}
 
 Code::~Code() {
   for (const GlobalMemory& g : globals) std::free(g.data);

@@ -9,11 +9,13 @@
 #define TILE_VM_MACHINE_CODE_H_
 
 #include <atomic>
+#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "ir/arena.h"
@@ -145,14 +147,16 @@ struct BlockState {
   uint64_t heap_bytes = 0;
   PendingAdds pending;  // of this block and those that its thread ran just before it
   FetchAhead ahead[kMaxFetchAhead];
-  bool more = false;    // its thread goes on with the next block
-  uint32_t pauses = 0;  // how often it was interrupted
+  bool more = false;                  // its thread goes on with the next block
+  uint32_t pauses = 0;                // how often it was interrupted
+  std::bitset<kMaxReports> reported;  // by number in Outcome::reports: it is one of the report's blocks
 
   // For the next block: everything but the frame, and without giving up memory.
   void Reset() {
     stop = Stop::kNone;
     rounds = 0;
     pauses = 0;
+    reported.reset();
     changed_memory = read_shared_memory = left_as_it_was = false;
     unchanged_rounds = 0;
     waiting = nullptr;
@@ -207,6 +211,9 @@ struct Code {
     uint64_t bytes;
   };
   std::vector<GlobalMemory> globals;
+  absl::flat_hash_map<const ir::Global*, size_t> global_numbers;  // in `globals`
+  void AddGlobal(GlobalMemory memory);
+  const GlobalMemory* FindGlobal(const ir::Global* global) const;  // null: none of the module
   ~Code();
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -76,7 +77,7 @@ const Allocation* ArrayOf(LaunchState* state, const PointerArgument& p, uintptr_
   std::vector<Allocation::Step> grid;
   if (!empty && bits >= 8) grid = GridOf(p, strides);
   if (begin == memory->begin && end == memory->end() && grid.empty() && p.name == memory->name) return memory;
-  Allocation& array = state->arrays.emplace_back();
+  Allocation& array = *state->arrays.emplace_back(std::make_unique<Allocation>());
   array.begin = static_cast<uintptr_t>(begin);
   array.bytes = static_cast<uint64_t>(end - begin);
   array.first = address;
@@ -100,12 +101,10 @@ Home HomeOfParameter(LaunchState* state, int param) {
 }
 
 Home HomeOfGlobal(const LaunchState& state, const ir::Global* global) {
-  for (const Code::GlobalMemory& g : state.code->globals) {
-    if (g.global != global) continue;
-    const Allocation* a = MemoryAt(state.memory, reinterpret_cast<uintptr_t>(g.data));
-    return {a, a};
-  }
-  return {};
+  const Code::GlobalMemory* memory = state.code->FindGlobal(global);
+  if (memory == nullptr) return {};
+  const Allocation* a = MemoryAt(state.memory, reinterpret_cast<uintptr_t>(memory->data));
+  return {a, a};
 }
 
 bool LeadsAnywhere(const BlockState& b, int set) { return set == kAnywhere || b.launch->launch->any_array; }
@@ -148,18 +147,22 @@ void FindHomes(LaunchState* state) {
                            : o.kind == Kind::kGlobal  ? HomeOfGlobal(*state, o.global)
                                                       : Home{});
   }
-  state->first_homes.assign(code.origin_sets.size(), nullptr);
+  state->set_homes.resize(code.origin_sets.size());
   if (state->launch->any_array) return;
   for (size_t s = 0; s < code.origin_sets.size(); ++s) {
-    if (!code.origin_sets[s].empty()) {
-      state->first_homes[s] = state->homes[static_cast<size_t>(code.origin_sets[s].front())].own;
-    }
+    const OriginSet& set = code.origin_sets[s];
+    if (set.empty()) continue;
+    SetHome& home = state->set_homes[s];
+    home.first = state->homes[static_cast<size_t>(set.front())].own;
+    if (set.size() == 1) home.only = home.first;
   }
 }
 
 void ResetHomes(BlockState& b) {
-  b.homes = b.launch->first_homes;
-  b.made.assign(b.code->makes_pointers ? b.code->origins.size() : 0, {});
+  const auto& sets = b.launch->set_homes;
+  b.homes.resize(sets.size());
+  for (size_t s = 0; s < sets.size(); ++s) b.homes[s] = sets[s].first;
+  if (b.code->makes_pointers) b.made.assign(b.code->origins.size(), {});
 }
 
 const Allocation* FindHome(BlockState& b, int set, uintptr_t address, uint64_t bytes) {
@@ -188,20 +191,19 @@ Around FindAround(const BlockState& b, int set, uintptr_t address, uint64_t byte
 }
 
 const Allocation* HomeOfBase(BlockState& b, int set, uintptr_t base) {
-  if (const Allocation* a = FindHome(b, set, base, 1)) return a;
-  const OriginSet& origins = SetAt(b, set);
-  // The base may be outside while the elements are not.
-  const bool one = !LeadsAnywhere(b, set) && origins.size() == 1;
-  return one ? HomeAt(b, origins.front()).own : nullptr;
+  // The base may be outside of the one array that it leads to, while the elements are not.
+  if (const Allocation* only = b.launch->set_homes[static_cast<size_t>(set)].only) return only;
+  return FindHome(b, set, base, 1);
 }
 
-std::vector<const Allocation*> HomesOf(const BlockState& b, int set) {
-  std::vector<const Allocation*> all;
+std::vector<Around> HomesOf(const BlockState& b, int set) {
+  std::vector<Around> all;
   for (const int origin : SetAt(b, set)) {
     if (IsUnknown(b, origin)) return {};
     AnyOf(b, origin, [&](const Allocation& a) {
-      const Allocation* whole = HomeAt(b, origin).memory != nullptr ? HomeAt(b, origin).memory : &a;
-      if (std::find(all.begin(), all.end(), whole) == all.end()) all.push_back(whole);
+      const auto is_this = [&a](const Around& other) { return other.array == &a; };
+      const Allocation* memory = HomeAt(b, origin).memory;
+      if (std::none_of(all.begin(), all.end(), is_this)) all.push_back({memory != nullptr ? memory : &a, &a});
       return false;
     });
   }
@@ -229,7 +231,7 @@ void NoteMade(BlockState& b, int origin, absl::Span<const int> sets, const uint6
   if (!OriginAt(b, origin).carried) {
     // Those of before are gone.
     made = {};
-    for (const int set : sets) b.homes[static_cast<size_t>(set)] = b.launch->first_homes[static_cast<size_t>(set)];
+    for (const int set : sets) b.homes[static_cast<size_t>(set)] = b.launch->set_homes[static_cast<size_t>(set)].first;
   }
   const Allocation* last = nullptr;
   for (int64_t i = 0; i < n && !made.anywhere; ++i) {

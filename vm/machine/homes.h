@@ -32,8 +32,8 @@ struct Around {
 Around FindAround(const BlockState& b, int set, uintptr_t address, uint64_t bytes);
 // What a tensor view with this base is over; null if that is not known.
 const Allocation* HomeOfBase(BlockState& b, int set, uintptr_t base);
-// All memory that the arrays of these origins are in, for messages.
-std::vector<const Allocation*> HomesOf(const BlockState& b, int set);
+// All arrays of these origins with the memory that they are in, for messages.
+std::vector<Around> HomesOf(const BlockState& b, int set);
 // The parameter of these origins that is a null pointer; -1 if none is.
 int NullParameter(const BlockState& b, int set);
 // "x": what messages call a parameter.

@@ -110,7 +110,8 @@ using Report = ir::RunReport;
 
 struct Outcome {
   absl::Status status;  // the launch could not be made (wrong parameter count, grid, memory), or was interrupted
-  std::vector<Report> reports;  // the kernel trapped, or asserted; at most kMaxReports
+  // The kernel trapped, or asserted; at most kMaxReports, of which no two say the same of different blocks.
+  std::vector<Report> reports;
   // What works as on hardware but is probably not meant: once for each operation, with its first block in linear order.
   // Of kFull some are errors instead; of kNone there are none.
   std::vector<Report> warnings;

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "vm/machine/code.h"
 #include "vm/machine/launch.h"
 #include "vm/machine/memory.h"
@@ -31,9 +32,10 @@ struct LaunchState {
   const Launch* launch = nullptr;
   const Code* code = nullptr;
   Memory memory;
-  std::vector<Home> homes;                     // by origin (homes.h)
-  std::vector<const Allocation*> first_homes;  // by set of origins, as a block begins
-  std::deque<Allocation> arrays;               // that homes refer to and that are not all of their memory
+  // Few of each, which take no memory of their own: small launches are many.
+  absl::InlinedVector<Home, 8> homes;               // by origin (homes.h)
+  absl::InlinedVector<SetHome, 8> set_homes;        // by set of origins
+  std::vector<std::unique_ptr<Allocation>> arrays;  // that homes refer to and that are not all of their memory
   // The integer operation that wrapped on the way to element `lane` of an operand, as messages say it; "" if none is found. May be
   // null (check/find_wrap.h).
   std::string (*find_wrap)(BlockState& b, const ir::Op& user, const ir::Value* operand, int64_t lane) = nullptr;

@@ -79,7 +79,7 @@ std::string WrapText(BlockState& b, const ir::Op& op, int64_t lane) {
 }
 
 const Instr* TrapOutside(BlockState& b, const Instr* in, const OutsideAccess& a) {
-  std::vector<const Allocation*> homes = HomesOf(b, a.set);
+  std::vector<Around> homes = HomesOf(b, a.set);
   const int null = NullParameter(b, a.set);
   if (homes.empty() && null >= 0) {
     return Trap(
@@ -99,20 +99,21 @@ const Instr* TrapOutside(BlockState& b, const Instr* in, const OutsideAccess& a)
                                WrapText(b, *in->op, a.lane)),
                   "bind the buffer that the pointer belongs to, or mask the element off");
     }
-    homes.push_back(below);
+    homes.push_back({below, below});
   }
-  const auto near = std::min_element(homes.begin(), homes.end(), [&](const Allocation* x, const Allocation* y) {
-    return Distance(*x, a.address) < Distance(*y, a.address);
+  const auto near = std::min_element(homes.begin(), homes.end(), [&](const Around& x, const Around& y) {
+    return Distance(*x.array, a.address) < Distance(*y.array, a.address);
   });
-  std::string text = absl::StrCat(WhatIsDone(a), "at ", PlaceIn(**near, a.address, a.bytes));
+  std::string text = absl::StrCat(WhatIsDone(a), "at ", PlaceIn(*near->array, a.address, a.bytes));
+  if (near->memory != near->array) absl::StrAppend(&text, ", beyond all of ", Describe(*near->memory));
   const Allocation* other = known ? FindAllocation(b, a.address, a.bytes) : nullptr;
   if (other != nullptr) absl::StrAppend(&text, ", in ", Describe(*other));
   if (homes.size() > 1) {
     absl::StrAppend(&text, "; its pointer may also lead to ");
     const char* comma = "";
-    for (const Allocation* home : homes) {
-      if (home == *near) continue;
-      absl::StrAppend(&text, comma, "`", home->name, "`");
+    for (const Around& home : homes) {
+      if (home.array == near->array) continue;
+      absl::StrAppend(&text, comma, "`", home.array->name, "`");
       comma = ", ";
     }
   }

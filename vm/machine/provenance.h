@@ -45,6 +45,12 @@ struct Home {
   const Allocation* memory = nullptr;  // the memory that it is in
 };
 
+// The same of a set of origins.
+struct SetHome {
+  const Allocation* first = nullptr;  // where an access is looked for when a block begins; null: nowhere
+  const Allocation* only = nullptr;   // the one array that it leads to; null: there are others, or none is known
+};
+
 }  // namespace tile::vm
 
 #endif  // TILE_VM_MACHINE_PROVENANCE_H_

@@ -19,7 +19,7 @@ using LogicOp = ir::OpView<ir::AnyOf<Opcode::kAndi, Opcode::kOri, Opcode::kXori>
 // How an element compares with its accumulator.
 enum Outcome { kLess, kEqual, kGreater, kUnordered, kOutcomes };
 constexpr int kMaxStreams = 3;
-using Outcomes = std::array<int, kMaxStreams>;  // by operand of the reduce
+using Outcomes = std::array<int, kMaxStreams>;  // by operand of the fold
 
 // What a value of the body is: a truth value, or one side of an operand.
 struct Meaning {
@@ -29,12 +29,12 @@ struct Meaning {
 
 class Body {
  public:
-  explicit Body(const Op& reduce) : reduce_(reduce), body_(reduce.region(0)), signedness_(kMaxStreams, -1) {}
+  explicit Body(const Op& fold) : fold_(fold), body_(fold.region(0)), signedness_(kMaxStreams, -1) {}
 
   // true: yields all elements; false: all accumulators; neither, or something else than choosing: nullopt.
   std::optional<bool> Takes(const Outcomes& outcomes) {
     known_.clear();
-    for (int i = 0; i < reduce_.num_operands(); ++i) {
+    for (int i = 0; i < fold_.num_operands(); ++i) {
       known_.push_back({body_->arg(2 * i), {Meaning::kElement, i}});
       known_.push_back({body_->arg(2 * i + 1), {Meaning::kAccumulator, i}});
     }
@@ -115,31 +115,37 @@ class Body {
     return std::nullopt;
   }
 
-  const Op& reduce_;
+  const Op& fold_;
   const ir::Block* body_;
-  std::vector<int> signedness_;  // by operand of the reduce; -1: not yet seen
+  std::vector<int> signedness_;  // by operand of the fold; -1: not yet seen
   std::vector<std::pair<const Value*, Meaning>> known_;
 };
 
 // An order of pairs: an element is taken if operand `first` is on the side `better`, or equal and operand `second` (-1:
-// none) is on the side `earlier`.
+// none) is on the side `earlier`. An element that equals the accumulator is taken if `equals`.
 struct PairOrder {
   int first, better, second, earlier;
+  bool equals;
   bool Takes(const Outcomes& o) const {
     if (o[static_cast<size_t>(first)] == better) return true;
-    return second >= 0 && o[static_cast<size_t>(first)] == kEqual && o[static_cast<size_t>(second)] == earlier;
+    if (o[static_cast<size_t>(first)] != kEqual) return false;
+    if (second < 0) return equals;
+    return o[static_cast<size_t>(second)] == earlier || (equals && o[static_cast<size_t>(second)] == kEqual);
   }
 };
 
-std::vector<PairOrder> AllOrders(const Op& reduce) {
+std::vector<PairOrder> AllOrders(const Op& fold) {
   std::vector<PairOrder> all;
-  for (int first = 0; first < reduce.num_operands(); ++first) {
+  const auto add = [&all](int first, int better, int second, int earlier) {
+    for (const bool equals : {false, true}) all.push_back({first, better, second, earlier, equals});
+  };
+  for (int first = 0; first < fold.num_operands(); ++first) {
     for (const int better : {kLess, kGreater}) {
-      all.push_back({first, better, -1, 0});
-      for (int second = 0; second < reduce.num_operands(); ++second) {
+      add(first, better, -1, 0);
+      for (int second = 0; second < fold.num_operands(); ++second) {
         // A NaN that decides a tie would make the order depend on the way.
-        if (second == first || ir::IsFloat(reduce.operand(second)->type().elem())) continue;
-        for (const int earlier : {kLess, kGreater}) all.push_back({first, better, second, earlier});
+        if (second == first || ir::IsFloat(fold.operand(second)->type().elem())) continue;
+        for (const int earlier : {kLess, kGreater}) add(first, better, second, earlier);
       }
     }
   }
@@ -148,24 +154,24 @@ std::vector<PairOrder> AllOrders(const Op& reduce) {
 
 }  // namespace
 
-bool KeepsLeftmost(const Op& reduce) {
-  const int streams = reduce.num_operands();
-  if (reduce.opcode() != Opcode::kReduce || streams > kMaxStreams) return false;
+Kept SideKept(const Op& fold) {
+  const int streams = fold.num_operands();
+  if (streams > kMaxStreams) return Kept::kNeither;
   std::array<bool, kMaxStreams> is_float{};
   for (int i = 0; i < streams; ++i) {
-    const ir::Type t = reduce.operand(i)->type();
-    if (t.element().is_pointer()) return false;
+    const ir::Type t = fold.operand(i)->type();
+    if (t.element().is_pointer()) return Kept::kNeither;
     const auto u = static_cast<size_t>(i);
     is_float[u] = ir::IsFloat(t.elem());
   }
-  Body body(reduce);
-  std::vector<PairOrder> orders = AllOrders(reduce);
+  Body body(fold);
+  std::vector<PairOrder> orders = AllOrders(fold);
   Outcomes o{};
   while (true) {
     const std::optional<bool> takes = body.Takes(o);
-    if (!takes) return false;
+    if (!takes) return Kept::kNeither;
     std::erase_if(orders, [&](const PairOrder& order) { return order.Takes(o) != *takes; });
-    if (orders.empty()) return false;
+    if (orders.empty()) return Kept::kNeither;
     // The next combination.
     int i = 0;
     for (; i < streams; ++i) {
@@ -173,7 +179,7 @@ bool KeepsLeftmost(const Op& reduce) {
       if (++o[u] < (is_float[u] ? kOutcomes : kUnordered)) break;
       o[u] = 0;
     }
-    if (i == streams) return true;
+    if (i == streams) return orders.front().equals ? Kept::kRightmost : Kept::kLeftmost;
   }
 }
 

@@ -1,4 +1,4 @@
-// Bodies of reduce that keep one of two: arg-max and its like.
+// Bodies of reduce and scan that keep one of two: arg-max and its like.
 //
 // Such a body only compares the element with the accumulator and yields all of one side, as in
 //     %above = cmpf greater_than ordered %e, %acc
@@ -7,11 +7,13 @@
 //     %tie = andi %equal, %earlier
 //     %take = ori %above, %tie
 //     … select %take, %e, %acc … select %take, %i, %acc_i
-// with or without a rule for ties. If the sides are compared by a total order of pairs (first operand, then perhaps
-// another), the result is the leftmost of the greatest: the same, bit for bit, when parts of the line are folded by
-// themselves, each beginning with the line's first element, and neighbours are then combined in order. (A NaN is never
-// taken, but stands where it is the first.) Which bodies are so is found by running them over every outcome
-// of the comparisons.
+// with or without a rule for ties. If the sides are compared by a total order of pairs (first operand, then perhaps another), the
+// result is one of the greatest: the leftmost, or the rightmost if the body takes an element that equals the accumulator. It is the
+// same, bit for bit, when parts of the line are folded by themselves and neighbours are then combined in order. A NaN is never
+// taken, but stands where it is the first; so
+// * of the leftmost, each part begins with the line's first element;
+// * of the rightmost, each part begins with its own first element, which must not be a NaN.
+// Which bodies are so is found by running them over every outcome of the comparisons.
 #ifndef TILE_VM_PREPARE_FOLD_SELECT_H_
 #define TILE_VM_PREPARE_FOLD_SELECT_H_
 
@@ -19,8 +21,10 @@
 
 namespace tile::vm {
 
-// The reduce has such a body.
-bool KeepsLeftmost(const ir::Op& reduce);
+enum class Kept { kNeither, kLeftmost, kRightmost };
+
+// Which of the greatest elements of a line this reduce or scan keeps; kNeither: its body is another one.
+Kept SideKept(const ir::Op& fold);
 
 }  // namespace tile::vm
 

@@ -10,9 +10,9 @@
 namespace tile::vm {
 namespace {
 
-// A reduce over values and places of 64 elements with this body.
-bool Recognised(const std::string& body, const std::string& elem = "f32", const std::string& identity = "-inf",
-                const std::string& place = "i32") {
+// What a reduce over values and places of 64 elements with this body keeps.
+Kept KeptBy(const std::string& body, const std::string& elem = "f32", const std::string& identity = "-inf",
+            const std::string& place = "i32") {
   const std::string kernel = absl::StrReplaceAll(R"(entry @k() {
   %x = constant <V: 1> : tile<64xV>
   %i = constant <I: 0> : tile<64xI>
@@ -32,12 +32,12 @@ BODY  }
   ir::Diagnostics diagnostics;
   const auto module = ir::Parse(text, "k.tile", &diagnostics);
   EXPECT_TRUE(diagnostics.ToStatus().ok()) << diagnostics.ToString() << text;
-  if (module == nullptr) return false;
+  if (module == nullptr) return Kept::kNeither;
   for (const ir::Op* op : *module->FindFunction("k")->body()) {
-    if (op->opcode() == ir::Opcode::kReduce) return KeepsLeftmost(*op);
+    if (op->opcode() == ir::Opcode::kReduce) return SideKept(*op);
   }
   ADD_FAILURE() << "no reduce";
-  return false;
+  return Kept::kNeither;
 }
 
 constexpr char kYield[] = R"(
@@ -48,20 +48,29 @@ constexpr char kYield[] = R"(
 
 std::string Taking(const std::string& condition) { return absl::StrCat("    ", condition, kYield); }
 
-TEST(KeepsLeftmost, ArgMax) {
-  EXPECT_TRUE(Recognised(Taking("%take = cmpf greater_than ordered %e, %a : tile<V> -> tile<i1>")));
-  EXPECT_TRUE(Recognised(Taking("%take = cmpf less_than ordered %a, %e : tile<V> -> tile<i1>")));
-  EXPECT_TRUE(Recognised(Taking("%take = cmpf less_than ordered %e, %a : tile<V> -> tile<i1>"), "f32", "inf"));
+TEST(SideKept, ArgMax) {
+  EXPECT_EQ(Kept::kLeftmost, KeptBy(Taking("%take = cmpf greater_than ordered %e, %a : tile<V> -> tile<i1>")));
+  EXPECT_EQ(Kept::kLeftmost, KeptBy(Taking("%take = cmpf less_than ordered %a, %e : tile<V> -> tile<i1>")));
+  EXPECT_EQ(Kept::kLeftmost,
+            KeptBy(Taking("%take = cmpf less_than ordered %e, %a : tile<V> -> tile<i1>"), "f32", "inf"));
 }
 
-TEST(KeepsLeftmost, TheLastOfEqualsIsAnotherOrder) {
-  EXPECT_FALSE(Recognised(Taking("%take = cmpf greater_than_or_equal ordered %e, %a : tile<V> -> tile<i1>")));
+TEST(SideKept, TheLastOfEquals) {
+  EXPECT_EQ(Kept::kRightmost,
+            KeptBy(Taking("%take = cmpf greater_than_or_equal ordered %e, %a : tile<V> -> tile<i1>")));
+  EXPECT_EQ(Kept::kRightmost,
+            KeptBy(Taking("%take = cmpi less_than_or_equal %e, %a, signed : tile<V> -> tile<i1>"), "i32", "0"));
+  EXPECT_EQ(Kept::kNeither, KeptBy(Taking("%take = cmpf not_equal ordered %e, %a : tile<V> -> tile<i1>")));
+  EXPECT_EQ(Kept::kNeither, KeptBy(Taking("%take = cmpf equal ordered %e, %a : tile<V> -> tile<i1>")));
 }
 
-TEST(KeepsLeftmost, NanMustNotBeTaken) {
-  EXPECT_FALSE(Recognised(Taking("%take = cmpf greater_than unordered %e, %a : tile<V> -> tile<i1>")));
+TEST(SideKept, NanMustNotBeTaken) {
+  EXPECT_EQ(Kept::kNeither, KeptBy(Taking("%take = cmpf greater_than unordered %e, %a : tile<V> -> tile<i1>")));
+  EXPECT_EQ(Kept::kNeither,
+            KeptBy(Taking("%take = cmpf greater_than_or_equal unordered %e, %a : tile<V> -> tile<i1>")));
   // The identity takes no part.
-  EXPECT_TRUE(Recognised(Taking("%take = cmpf greater_than ordered %e, %a : tile<V> -> tile<i1>"), "f32", "nan"));
+  EXPECT_EQ(Kept::kLeftmost,
+            KeptBy(Taking("%take = cmpf greater_than ordered %e, %a : tile<V> -> tile<i1>"), "f32", "nan"));
 }
 
 constexpr char kTie[] = R"(%above = cmpf greater_than ordered %e, %a : tile<V> -> tile<i1>
@@ -70,30 +79,32 @@ constexpr char kTie[] = R"(%above = cmpf greater_than ordered %e, %a : tile<V> -
     %tie = andi %equal, %earlier : tile<i1>
     %take = ori %above, %tie : tile<i1>)";
 
-TEST(KeepsLeftmost, RuleForTies) {
+TEST(SideKept, RuleForTies) {
   const auto tie = [](const std::string& compare) { return Taking(absl::StrReplaceAll(kTie, {{"CMP", compare}})); };
-  EXPECT_TRUE(Recognised(tie("cmpi less_than %p, %b, signed")));
-  EXPECT_TRUE(Recognised(tie("cmpi greater_than %p, %b, unsigned")));
-  EXPECT_FALSE(Recognised(tie("cmpi less_than_or_equal %p, %b, signed")));
+  EXPECT_EQ(Kept::kLeftmost, KeptBy(tie("cmpi less_than %p, %b, signed")));
+  EXPECT_EQ(Kept::kLeftmost, KeptBy(tie("cmpi greater_than %p, %b, unsigned")));
+  EXPECT_EQ(Kept::kRightmost, KeptBy(tie("cmpi less_than_or_equal %p, %b, signed")));
   // NaN among the places: which one stays would depend on the grouping.
-  EXPECT_FALSE(Recognised(tie("cmpf less_than ordered %p, %b"), "f32", "-inf", "f32"));
+  EXPECT_EQ(Kept::kNeither, KeptBy(tie("cmpf less_than ordered %p, %b"), "f32", "-inf", "f32"));
 }
 
-TEST(KeepsLeftmost, OneOrderAnOperand) {
+TEST(SideKept, OneOrderAnOperand) {
   const std::string both = R"(%x1 = cmpi greater_than %e, %a, signed : tile<V> -> tile<i1>
     %x2 = cmpi greater_than %e, %a, unsigned : tile<V> -> tile<i1>
     %take = andi %x1, %x2 : tile<i1>)";
-  EXPECT_TRUE(Recognised(Taking("%take = cmpi greater_than %e, %a, unsigned : tile<V> -> tile<i1>"), "i32", "0"));
-  EXPECT_FALSE(Recognised(Taking(both), "i32", "0"));
+  EXPECT_EQ(Kept::kLeftmost,
+            KeptBy(Taking("%take = cmpi greater_than %e, %a, unsigned : tile<V> -> tile<i1>"), "i32", "0"));
+  EXPECT_EQ(Kept::kNeither, KeptBy(Taking(both), "i32", "0"));
 }
 
-TEST(KeepsLeftmost, AllOfOneSideAndNothingElse) {
+TEST(SideKept, AllOfOneSideAndNothingElse) {
   const std::string above = "    %take = cmpf greater_than ordered %e, %a : tile<V> -> tile<i1>\n";
-  EXPECT_FALSE(Recognised(above + "    %v = select %take, %e, %a : tile<i1>, tile<V>\n"
-                                  "    yield %v, %p : tile<V>, tile<I>\n"));
-  EXPECT_FALSE(Recognised(above + "    %v = addf %e, %a : tile<V>\n    yield %v, %b : tile<V>, tile<I>\n"));
-  EXPECT_FALSE(Recognised(Taking("%one = constant <i1: 1> : tile<i1>\n    %take = andi %one, %one : tile<i1>")));
-  EXPECT_FALSE(Recognised("    yield %e, %p : tile<V>, tile<I>\n"));
+  EXPECT_EQ(Kept::kNeither, KeptBy(above + "    %v = select %take, %e, %a : tile<i1>, tile<V>\n"
+                                           "    yield %v, %p : tile<V>, tile<I>\n"));
+  EXPECT_EQ(Kept::kNeither, KeptBy(above + "    %v = addf %e, %a : tile<V>\n    yield %v, %b : tile<V>, tile<I>\n"));
+  EXPECT_EQ(Kept::kNeither,
+            KeptBy(Taking("%one = constant <i1: 1> : tile<i1>\n    %take = andi %one, %one : tile<i1>")));
+  EXPECT_EQ(Kept::kNeither, KeptBy("    yield %e, %p : tile<V>, tile<I>\n"));
 }
 
 }  // namespace

@@ -166,6 +166,16 @@ void PointerOrigins::Compute(const Op& op) {
   for (int i = 0; i < op.num_results(); ++i) Join(op.result(i), all);
 }
 
+PointerOrigins::Known PointerOrigins::OfOperands(const Op& op) const {
+  Known all;
+  for (int i = 0; i < op.num_operands(); ++i) {
+    const Known& known = At(op.operand(i));
+    all.origins = Union(all.origins, known.origins);
+    all.plain |= known.plain;
+  }
+  return all;
+}
+
 void PointerOrigins::VisitRegions(const Op& op) {
   if (ir::IsLoop(&op)) {
     const ir::CarryingLoop loop(op);
@@ -178,18 +188,21 @@ void PointerOrigins::VisitRegions(const Op& op) {
   }
   if (op.info()->has(ir::kElementBody)) {
     // Elements in any order, and what the body has from outside.
-    for (int i = 0; i < op.num_operands(); ++i) {
-      for (const Value* arg : op.region(0)->args()) Join(arg, At(op.operand(i)));
-      for (int k = 0; k < op.num_results(); ++k) Join(op.result(k), At(op.operand(i)));
-    }
+    const Known all = OfOperands(op);
+    for (const Value* arg : op.region(0)->args()) Join(arg, all);
+    for (int k = 0; k < op.num_results(); ++k) Join(op.result(k), all);
     return;
   }
   const Op* to = op.info()->has(ir::kTerminator) ? ir::TargetOf(op) : nullptr;
   if (to == nullptr) return;
+  const bool elements = to->info()->has(ir::kElementBody);
+  if (elements) {
+    const Known all = OfOperands(op);
+    for (const Value* arg : to->region(0)->args()) Join(arg, all);
+  }
   for (int i = 0; i < op.num_operands(); ++i) {
     const Known& known = At(op.operand(i));
-    if (to->info()->has(ir::kElementBody)) {
-      for (const Value* arg : to->region(0)->args()) Join(arg, known);
+    if (elements) {
       Join(to->result(i), known);
       continue;
     }

@@ -40,6 +40,8 @@ class PointerOrigins {
   int Number(const PointerOrigin& origin, const void* key);
   void Join(const ir::Value* to, const Known& from);
   void Visit(const ir::Op& op);
+  // All that the operands may be.
+  Known OfOperands(const ir::Op& op) const;
   void VisitRegions(const ir::Op& op);
   bool MovesAddress(const ir::Op& op) const;
   void Compute(const ir::Op& op);

@@ -8,6 +8,7 @@
 #include "ir/cpp_name.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
+#include "vm/kernels/copy.h"
 #include "vm/machine/homes.h"
 #include "vm/machine/launch_state.h"
 #include "vm/prepare/strips.h"
@@ -27,11 +28,8 @@ int64_t RoundUp(int64_t n) { return (n + kAlign - 1) / kAlign * kAlign; }
 }  // namespace
 
 uint8_t* Preparer::global(absl::string_view name) {
-  if (globals_.empty()) {
-    for (const Code::GlobalMemory& g : code_->globals) globals_.emplace(g.global->name, g.data);
-  }
-  const auto it = globals_.find(name);
-  return it == globals_.end() ? nullptr : it->second;
+  const Code::GlobalMemory* memory = code_->FindGlobal(code_->module->FindGlobal(name));
+  return memory == nullptr ? nullptr : memory->data;
 }
 
 void Preparer::Refuse(const Op& op, absl::string_view why) {
@@ -164,34 +162,11 @@ Slot Preparer::temp(int64_t bytes) {
 Slot Preparer::permanent(int64_t bytes) { return Slot{AllocateFrame(bytes)}; }
 
 void ExpandCopy(void* to, const void* from, const CopyItem& item) {
-  const int64_t bytes = item.element_bytes;
   if (item.count == item.elements) {
-    std::memmove(to, from, static_cast<size_t>(item.elements * bytes));
+    std::memmove(to, from, static_cast<size_t>(item.elements * item.element_bytes));
     return;
   }
-  auto* out = static_cast<char*>(to);
-  const auto* in = static_cast<const char*>(from);
-  if (item.run == 1 && item.count > 1) {  // a row repeated
-    for (int64_t i = 0; i < item.elements; i += item.count)
-      std::memcpy(out + i * bytes, in, static_cast<size_t>(item.count * bytes));
-    return;
-  }
-  const int64_t run = item.count == 1 ? item.elements : item.run;
-  const auto fill = [&](auto type) {
-    using T = decltype(type);
-    for (int64_t i = 0; i < item.elements / run; ++i) {
-      T x;
-      std::memcpy(&x, in + (i % item.count) * static_cast<int64_t>(sizeof(T)), sizeof(T));
-      T* row = reinterpret_cast<T*>(out) + i * run;
-      std::fill(row, row + run, x);
-    }
-  };
-  switch (bytes) {
-    case 1: return fill(uint8_t{});
-    case 2: return fill(uint16_t{});
-    case 4: return fill(uint32_t{});
-    default: return fill(uint64_t{});
-  }
+  Expand(to, from, item.element_bytes, item.elements, item.count == 1 ? item.elements : item.run, item.count);
 }
 
 namespace {

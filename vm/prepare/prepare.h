@@ -119,7 +119,6 @@ class Preparer {
   absl::Status status_;
   std::map<int, int64_t> pointers_;                   // of forwarded values, by storage
   std::map<std::pair<int, int64_t>, Slot> expanded_;  // constants of one element, by storage and elements
-  std::map<absl::string_view, uint8_t*> globals_;     // filled when it is first asked for
   std::vector<std::pair<int, int>> targets_;
   std::map<int64_t, int64_t> free_;                 // offset -> bytes, of the frame
   std::vector<std::pair<int64_t, int64_t>> temps_;  // offset, bytes of the current operation

@@ -21,7 +21,15 @@ constexpr int64_t kMinRun = 32;
 
 bool HasBodyPerElement(const Op* op) { return op->info()->has(ir::kElementBody); }
 
-// The form of a dense source of this shape in a broadcast to `to`; {0, 0} if no run and count describe it.
+}  // namespace
+
+int64_t StoredElementBytes(Type t) {
+  if (t.is_tile()) return ir::StorageBytes(t.elem());
+  if (t.is_token()) return 0;
+  const int rank = t.is_tensor_view() ? t.rank() : t.tensor().rank();
+  return 16 + 16 * static_cast<int64_t>(rank);
+}
+
 Form BroadcastForm(absl::Span<const int64_t> from, absl::Span<const int64_t> to) {
   int first = -1, last = -1;
   for (int d = 0; d < static_cast<int>(to.size()); ++d) {
@@ -38,15 +46,6 @@ Form BroadcastForm(absl::Span<const int64_t> from, absl::Span<const int64_t> to)
     if (d > last) run *= to[d];
   }
   return {run, count};
-}
-
-}  // namespace
-
-int64_t StoredElementBytes(Type t) {
-  if (t.is_tile()) return ir::StorageBytes(t.elem());
-  if (t.is_token()) return 0;
-  const int rank = t.is_tensor_view() ? t.rank() : t.tensor().rank();
-  return 16 + 16 * static_cast<int64_t>(rank);
 }
 
 bool MovesNothing(const Op* op) { return op->info()->has(ir::kAlias); }
@@ -116,7 +115,8 @@ void Plan::Number(const Block* block) {
       const int64_t n = t.shape()[ir::FoldOp(op).dim()];
       const int64_t lanes = std::max<int64_t>(1, t.num_elements() / std::max<int64_t>(1, n));
       // Few long lines: their parts are lanes too, where the body allows it.
-      const int64_t parts = lanes <= kFewLanes && n >= 16 && KeepsLeftmost(*op) ? std::min(n / 4, kMaxParts) : 1;
+      const bool cut = ir::ReduceOp::Is(op) && lanes <= kFewLanes && n >= 16 && SideKept(*op) == Kept::kLeftmost;
+      const int64_t parts = cut ? std::min(n / 4, kMaxParts) : 1;
       parts_[op] = parts;
       batches_[op] = IsBatchable(op->region(0)) ? std::min(lanes * parts, kMaxBatch) : 1;
     }

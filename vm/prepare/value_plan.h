@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
 #include "ir/module.h"
 
 namespace tile::vm {
@@ -25,6 +26,9 @@ struct Form {
   int64_t count = 1;
   friend bool operator==(const Form&, const Form&) = default;
 };
+
+// The form of a dense source of this shape in a broadcast to `to`; {0, 0} if no run and count describe it.
+Form BroadcastForm(absl::Span<const int64_t> from, absl::Span<const int64_t> to);
 
 struct Storage {
   int64_t bytes = 0;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -245,7 +246,8 @@ Outcome RunInOrders(const Code& code, const Launch& launch) {
     before = std::make_unique<Snapshot>(code, launch);
     if (before->ok()) before->Take();
   }
-  WrittenCopies written(orders > 1 ? launch : Launch());
+  std::optional<WrittenCopies> written;
+  if (orders > 1) written.emplace(launch);
   const int64_t start = launch.work_clock();
   Outcome outcome = RunOnce(code, launch, {}, std::nullopt, {}).outcome;
   if (!outcome.ok() || orders == 1 || !before->ok()) return outcome;
@@ -266,7 +268,7 @@ Outcome RunInOrders(const Code& code, const Launch& launch) {
     const int64_t now = other.work_clock();
     if (i > 1 && !IsTimeForAnother(now - start, first)) break;
     before->PutBack();
-    written.PutInto(&other);
+    written->PutInto(&other);
     OneRun run;
     try {
       run = RunOnce(code, other, order, now + 4 * first + kSecond, linear);

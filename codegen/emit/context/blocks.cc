@@ -82,7 +82,7 @@ llvm::Value* Blocks::Id(int dim) {
     for (size_t i = 0; i < ids_.size(); ++i) ids_[i] = e_.b().CreateIntrinsic(kIds[i], {});
     if (e_.plan().square > 0) ids_ = Place(ids_[0], ids_[2]);
     if (e_.plan().group > 0) SortByWork();
-    if (const int last = e_.plan().last_first; last >= 0) {
+    if (const int last = e_.plan().longest_first; last >= 0) {
       llvm::Value*& id = ids_[static_cast<size_t>(last)];
       id = e_.b().CreateSub(e_.b().CreateSub(Count(last), e_.I32(1)), id);
     }

@@ -15,9 +15,9 @@
 namespace tile::codegen {
 
 class CopyRing;
-class LateProducts;
+class CrossIterationMma;
 class Ring;
-class RunningProducts;
+class OverlappedProducts;
 // Per value, per register. Tokens have none.
 using Phis = std::vector<std::vector<llvm::PHINode*>>;
 
@@ -36,8 +36,8 @@ struct ControlStack {
   std::vector<Merge> merges;
   std::vector<Ring*> rings;
   std::vector<CopyRing*> copy_rings;
-  std::vector<LateProducts*> late;
-  std::vector<RunningProducts*> running;
+  std::vector<CrossIterationMma*> late;
+  std::vector<OverlappedProducts*> running;
 };
 
 }  // namespace tile::codegen

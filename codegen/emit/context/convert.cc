@@ -8,7 +8,7 @@
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/conversion.h"
 #include "codegen/layout/shared.h"
-#include "codegen/plan/shared_use.h"
+#include "codegen/plan/resources/shared_use.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {

@@ -2,7 +2,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/emit/context/ptx_access.h"
-#include "codegen/plan/shared_use.h"
+#include "codegen/plan/resources/shared_use.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {

@@ -86,7 +86,7 @@ llvm::Value* Emitter::FromBits(llvm::Value* bits, llvm::Type* type) {
 }
 
 llvm::Value* Emitter::TensorMap(const ir::Op& access) {
-  if (const MadeMapValue* made = MadeMapOf(access)) return made->address;
+  if (const DeviceTensorMapValue* made = DeviceTensorMapOf(access)) return made->address;
   llvm::Value* address = nullptr;
   AtEntry([&] {
     const int64_t param = function_.num_params() + DecisionOf<Decision::kTensorMap>(access).value();

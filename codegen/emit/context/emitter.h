@@ -1,4 +1,4 @@
-// Turns one kernel whose tiles have layouts (codegen/passes/assign_layouts.h) into LLVM IR for one GPU thread.
+// Turns one kernel whose tiles have layouts (codegen/passes/layouts/assign_layouts.h) into LLVM IR for one GPU thread.
 //
 // A tile is, in each thread, a list of registers: register r of lane l of warp w holds the element that the tile's layout
 // names. A scalar is a tile with one register that all threads hold alike; control flow follows scalars only, so all
@@ -113,12 +113,12 @@ class Emitter {
   // --- parameters between those ---
   // Address (i64) of the TMA descriptor of a load or store that has one (Decision::kTensorMap).
   llvm::Value* TensorMap(const ir::Op& access);
-  // Of one that the kernel made itself (Decision::kMakesMap), once it is there: the address, and whether the tensor is empty (i1; null: it is not).
-  struct MadeMapValue {
+  // Of one that the kernel made itself (Decision::kDeviceTensorMap), once it is there: the address, and whether the tensor is empty (i1; null: it is not).
+  struct DeviceTensorMapValue {
     llvm::Value *address = nullptr, *empty = nullptr;
   };
-  void SetMadeMap(const ir::Op& load, MadeMapValue map) { made_maps_[&load] = map; }
-  const MadeMapValue* MadeMapOf(const ir::Op& load) const {
+  void SetDeviceTensorMap(const ir::Op& load, DeviceTensorMapValue map) { made_maps_[&load] = map; }
+  const DeviceTensorMapValue* DeviceTensorMapOf(const ir::Op& load) const {
     const auto it = made_maps_.find(&load);
     return it == made_maps_.end() ? nullptr : &it->second;
   }
@@ -223,7 +223,7 @@ class Emitter {
   std::vector<ir::ImageSite> sites_;
   absl::flat_hash_map<const ir::Value*, Registers> regs_;
   absl::flat_hash_map<const ir::Value*, ViewValue> views_;
-  absl::flat_hash_map<const ir::Op*, MadeMapValue> made_maps_;
+  absl::flat_hash_map<const ir::Op*, DeviceTensorMapValue> made_maps_;
   ControlStack control_;
   Order order_;
   Facts facts_;

@@ -1,4 +1,4 @@
-// Addresses in the block's shared memory, whose account (codegen/plan/shared_account.h) is kept while the kernel is emitted. Where
+// Addresses in the block's shared memory, whose account (codegen/plan/staging/shared_account.h) is kept while the kernel is emitted. Where
 // rings and scratch memory begin is known at the end only; until then symbols stand for them.
 //
 //   llvm::Value* mine = e.shared().Address(e.I32(e.shared().Reserve(bytes, 16)));   // for the whole run of the block
@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "codegen/plan/shared_account.h"
+#include "codegen/plan/staging/shared_account.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 

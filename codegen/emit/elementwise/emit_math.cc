@@ -164,7 +164,15 @@ static Value* OfOrder(Emitter& e, const ir::Op& op, const std::string& name, Ope
                   return Call(e, Declare(e, full, x->getType(), a), a);
                 }));
 }
-Value* EmitJn(Emitter& e, const ir::Op& op, Operands in) { return OfOrder(e, op, "jn", in); }
+
+// The library's recurrence divides by x: of 0 and an order from 2 on it gives NaN.
+Value* EmitJn(Emitter& e, const ir::Op& op, Operands in) {
+  auto& b = e.b();
+  Value* result = OfOrder(e, op, "jn", in);
+  Value *order = in[1], *zero = llvm::ConstantFP::get(in[0]->getType(), 0.0);
+  Value* at_zero = b.CreateAnd(b.CreateFCmpOEQ(in[0], zero), b.CreateICmpSGT(order, e.I32(0)));
+  return b.CreateSelect(at_zero, zero, result);
+}
 Value* EmitYn(Emitter& e, const ir::Op& op, Operands in) { return OfOrder(e, op, "yn", in); }
 
 // a^n by pow. An exponent of more than 24 bits is no float, and would lose whether it is odd: then in double.

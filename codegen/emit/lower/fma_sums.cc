@@ -1,6 +1,6 @@
 #include "codegen/emit/lower/fma_sums.h"
 
-#include "codegen/plan/mma_layout.h"
+#include "codegen/plan/mma/mma_layout.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"

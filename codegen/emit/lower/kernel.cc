@@ -13,14 +13,14 @@
 #include "codegen/emit/elementwise/exponentials.h"
 #include "codegen/emit/elementwise/pairs.h"
 #include "codegen/emit/elementwise/quotients.h"
-#include "codegen/emit/lower/skip_ones.h"
+#include "codegen/emit/lower/lazy_rescale.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
-#include "codegen/plan/early_start.h"
-#include "codegen/plan/shared_account.h"
-#include "codegen/plan/tensor_maps.h"
+#include "codegen/plan/dependent_launch.h"
+#include "codegen/plan/staging/shared_account.h"
+#include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
@@ -45,7 +45,7 @@ size_t EqualRegisters(Emitter& e, const ir::Value* v) {
 
 // One register after the other: the operands of an elementwise operation have one layout.
 void LowerElementwise(Emitter& e, const ir::Op& op, EmitFn fn) {
-  if (DecisionOf<Decision::kSkipsOnes>(op)) return MultiplyUnlessOnes(e, op, fn);
+  if (DecisionOf<Decision::kLazyRescale>(op)) return RescaleLazily(e, op, fn);
   const size_t n = e.layout(op.result(0)).registers();
   Registers out(n);
   std::vector<llvm::Value*> in(op.num_operands());
@@ -137,7 +137,7 @@ class KernelFrame {
     e_.shared().Begin(function_, e_.module());
     llvm::BasicBlock* body = MakeEntry();
     b_.SetInsertPoint(body);
-    if (StartsEarly(e_.target(), function_)) AwaitGridBefore();
+    if (HasDependentLaunch(e_.target(), function_)) AwaitGridBefore();
     if (plan_.producer) MakeProducer();
     if (plan_.persistent) {
       ForEachBlock([&] { e_.LowerBlock(*function_.body()); },

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/lower/cross_iteration_mma.h"
 #include "codegen/emit/lower/fma_sums.h"
-#include "codegen/emit/lower/kept_lhs.h"
-#include "codegen/emit/lower/late_products.h"
-#include "codegen/emit/lower/running_products.h"
+#include "codegen/emit/lower/lhs_in_registers.h"
+#include "codegen/emit/lower/overlapped_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
@@ -47,13 +47,13 @@ std::vector<ir::Value*> Results(const ir::Op& op) {
 // The accesses of the body may be of the iteration before, and those of the last iteration are pending behind it.
 void EnterLoop(Emitter& e, const ir::Op& op) {
   e.order().AddAll(*op.region(0));
-  if (!e.wants_remarks() || DecisionOf<Decision::kLoadsNext>(op)) return;
+  if (!e.wants_remarks() || DecisionOf<Decision::kPrefetches>(op)) return;
   int loads = 0;
   for (const ir::Op* inside : *op.region(0)) {
-    loads += inside->info()->is_load() && !DecisionOf<Decision::kCopiesNext>(*inside);
+    loads += inside->info()->is_load() && !DecisionOf<Decision::kPrefetchSlot>(*inside);
   }
   if (loads > 0) {
-    e.Remark(op, "pipeline", "not pipelined in this image: each round waits for its own loads");
+    e.Remark(op, "pipeline", "not pipelined in this image: each iteration waits for its own loads");
   }
 }
 
@@ -129,16 +129,16 @@ std::pair<llvm::Value*, llvm::Value*> StepOf(Emitter& e, const ir::ForOp& loop, 
 
 // A loop with late products does two iterations in a row: the second one has a product before it, and what goes around from one to
 // the next need not change registers (heads of 64, 128 x 64: 594 us, 581 so; four in a row: 639).
-constexpr int kRoundsTogether = 2;
+constexpr int kIterationsTogether = 2;
 
 // Two iterations go around a ring of pieces once, so that where each piece lies is a constant in them. A product that takes its steps one by one waits
 // for what is computed of that (heads of 64, 64 x 128, H100: 532 us, 523 so).
-bool RoundsFillRing(Emitter& e, const ir::Op& loop) {
+bool IterationsFillRing(Emitter& e, const ir::Op& loop) {
   const ir::Op* copy = CopyIn(loop);
   if (copy == nullptr || !DecisionOf<Decision::kPieceBytes>(*copy)) return false;
   bool in_steps = false;
   for (const ir::Op* op : *loop.region(0)) in_steps = in_steps || DecisionOf<Decision::kInSteps>(*op);
-  return in_steps && kRoundsTogether * StageOf(*copy).pieces() == e.plan().stages;
+  return in_steps && kIterationsTogether * StageOf(*copy).pieces() == e.plan().stages;
 }
 
 // Of the body of the loop that this branch goes back to.
@@ -177,7 +177,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
     e.control().copy_rings.push_back(&*copies);
     KeepLhs(e, op, &*copies);
   }
-  LateProducts late(e, op);
+  CrossIterationMma late(e, op);
   llvm::BasicBlock *before = b.GetInsertBlock(), *entered = late.Begin(runs, head, exit);
 
   b.SetInsertPoint(exit);
@@ -196,7 +196,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   }
   late.Enter(entered);
   e.control().late.push_back(&late);
-  RunningProducts running(e, op);
+  OverlappedProducts running(e, op);
   e.control().running.push_back(&running);
   ControlStack::Loop loop;
   loop.next = next;
@@ -213,17 +213,17 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   e.control().loops.pop_back();
 
   b.SetInsertPoint(next);
-  late.EndRound();
-  running.EndRound();
+  late.EndIteration();
+  running.EndIteration();
   if (ring) {
-    ring->EndRound();
+    ring->EndIteration();
     e.control().rings.pop_back();
   }
   if (copies) {
-    copies->EndRound();
+    copies->EndIteration();
   }
   const auto [stepped, more] = StepOf(e, loop_op, iv);
-  // What ends a round may have branched.
+  // What ends an iteration may have branched.
   llvm::BasicBlock* latch_end = b.GetInsertBlock();
   late.GoAround(latch_end);
   iv->addIncoming(stepped, latch_end);
@@ -232,7 +232,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   // Asynchronous products must end before control flow joins.
   llvm::BasicBlock* last = e.NewBlock("drain");
   llvm::BranchInst* back = b.CreateCondBr(more, head, last);
-  if (late.any() || RoundsFillRing(e, op)) AskForCopies(back, kRoundsTogether);
+  if (late.any() || IterationsFillRing(e, op)) AskForCopies(back, kIterationsTogether);
   b.SetInsertPoint(last);
   if (ring) ring->Drain(&final);
   if (copies) copies->Drain(&final);

@@ -1,13 +1,13 @@
-// Matrix products, as passes/choose_mma.h decided: by wgmma, by mma.sync, or multiplied out with fma.
+// Matrix products, as passes/mma/choose_mma.h decided: by wgmma, by mma.sync, or multiplied out with fma.
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/emit/context/emitter.h"
-#include "codegen/emit/lower/kept_lhs.h"
-#include "codegen/emit/lower/late_products.h"
-#include "codegen/emit/lower/running_products.h"
+#include "codegen/emit/lower/cross_iteration_mma.h"
+#include "codegen/emit/lower/lhs_in_registers.h"
+#include "codegen/emit/lower/overlapped_products.h"
 #include "codegen/emit/mma/fragment_registers.h"
 #include "codegen/emit/mma/mma_fma.h"
 #include "codegen/emit/mma/mma_sync.h"
@@ -15,8 +15,8 @@
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/ring.h"
-#include "codegen/plan/kept_lhs.h"
-#include "codegen/plan/running_products.h"
+#include "codegen/plan/mma/lhs_in_registers.h"
+#include "codegen/plan/mma/overlapped_products.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
@@ -71,12 +71,12 @@ StagedAt Staged(Emitter& e, const ir::Op& op, int operand, bool before = false) 
 
 }  // namespace
 
-void ReadKeptLhs(Emitter& e, const ir::Op& loop, const CopyRing& copies) {
+void ReadLhsInRegisters(Emitter& e, const ir::Op& loop, const CopyRing& copies) {
   auto& b = e.b();
-  if (!copies.keeps_lhs()) return;
+  if (!copies.lhs_in_registers()) return;
   llvm::Value* never = b.CreateICmpSLT(e.GridSize(0), e.I32(0));  // grids are smaller
   for (const ir::Op* op : *loop.region(0)) {
-    const CopyRing::Words words = copies.KeptLhsOf(*op);
+    const CopyRing::Words words = copies.LhsInRegistersOf(*op);
     for (int w = 0; !words.empty() && w < NumWordsOfLhs(*op); w += kWordsOfStep) {
       if (!words.contains(w)) continue;
       Registers in = {never, e.I32(0)};
@@ -92,9 +92,9 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   auto& b = e.b();
   Ring* ring = FetchOf(op) != nullptr ? e.control().rings.back() : nullptr;
   CopyRing* copies = ring == nullptr ? e.control().copy_rings.back() : nullptr;
-  LateProducts* late = copies == nullptr ? nullptr : e.control().late.back();
+  CrossIterationMma* late = copies == nullptr ? nullptr : e.control().late.back();
   const bool leads = late != nullptr && late->IsLeader(op);
-  const bool runs = DecisionOf<Decision::kRuns>(op);
+  const bool runs = DecisionOf<Decision::kOverlaps>(op);
   const bool leads_on = late != nullptr && late->LeadsOn(op);
   if (late != nullptr && late->IsFirst(op)) late->TakeTurn();
   for (int i = 0; i < 2 && copies != nullptr; ++i) {
@@ -116,13 +116,13 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   if (ring != nullptr || CopyOf(op, first) != nullptr)
     return MultiplyByWgmma(e, plan, Staged(e, op, first), second, std::move(acc), use);
   if (llvm::Value* at = copies->StagedLhsOf(op)) {
-    use.words = copies->KeptLhsOf(op);
+    use.words = copies->LhsInRegistersOf(op);
     return MultiplyByWgmma(e, plan, StagedAt{StagedLhs(op), at}, second, std::move(acc), use);
   }
   const auto held = FragmentsBroughtToRegisters(e, op.operand(first), plan.FirstLayout());
   use.in_steps = DecisionOf<Decision::kInSteps>(op);
   use.meanwhile = [&e, &op, copies, fetch = std::move(use.meanwhile)] {
-    ReadKeptLhs(e, *op.parent(), *copies);
+    ReadLhsInRegisters(e, *op.parent(), *copies);
     if (fetch) fetch();
   };
   return MultiplyByWgmma(e, plan, *held, second, std::move(acc), use);
@@ -186,7 +186,7 @@ Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
       e.control().copy_rings.back()->ReleasePiece();
     const bool leads = FetchOf(op) == nullptr && e.control().late.back()->IsLeader(op);
     if (leads) acc = e.control().late.back()->BeginBeside(std::move(acc));
-    const bool ended = !DecisionOf<Decision::kRuns>(op) && !DecisionOf<Decision::kAsync>(op);
+    const bool ended = !DecisionOf<Decision::kOverlaps>(op) && !DecisionOf<Decision::kAsync>(op);
     return ended && HandsOnElsewhere(op) ? InRegistersOfTheirOwn(e, std::move(acc)) : acc;
   }
   const auto plan = MmaPlanOf(op);
@@ -202,7 +202,7 @@ Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
 
 void LowerProduct(Emitter& e, const ir::Op& op) {
   const ir::Elem elem = op.result(0)->type().elem();
-  if (DecisionOf<Decision::kLate>(op)) {
+  if (DecisionOf<Decision::kCrossIteration>(op)) {
     e.control().late.back()->Keep(op);
     return e.Set(op.result(0), e.regs(ir::MmaOp(op).acc()));
   }
@@ -211,7 +211,7 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
   acc = Multiply(e, op, std::move(acc));
   for (llvm::Value*& v : acc) v = NarrowProduct(e, elem, v);
   e.Set(op.result(0), std::move(acc));
-  if (DecisionOf<Decision::kRuns>(op)) e.control().running.back()->Begun(op);
+  if (DecisionOf<Decision::kOverlaps>(op)) e.control().running.back()->Begun(op);
 }
 
 // Words that are there.
@@ -228,7 +228,7 @@ class ReadyWords : public FragmentSource {
 
 void KeepLhs(Emitter& e, const ir::Op& loop, CopyRing* copies) {
   for (const ir::Op* op : *loop.region(0)) {
-    const int64_t steps = DecisionOf<Decision::kKeepsLhs>(*op).value_or(0);
+    const int64_t steps = DecisionOf<Decision::kLhsInRegisters>(*op).value_or(0);
     if (steps == 0) continue;
     const WgmmaPlan plan = *WgmmaPlanOf(*op);
     const auto from =

@@ -58,7 +58,7 @@ PointerTile Analyse(Emitter& e, const ir::Op& op, const ir::Value* pointers, con
         std::min<uint64_t>({static_cast<uint64_t>(n), line.rising, static_cast<uint64_t>(MaxVector(how, t.elem))}));
     if (mask != nullptr) mask_line = facts.LineOf(mask, d);
   }
-  if (t.vector > 1 && !e.TakesStep("vectors", op)) t.vector = 1;
+  if (t.vector > 1 && !e.TakesStep("vector", op)) t.vector = 1;
   if (t.vector == 1) {
     if (e.wants_remarks()) e.Remark(op, "vector", "element by element: " + Told(e, WhyNotNeighbours(&facts, pointers)));
     return t;

@@ -12,9 +12,9 @@
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/emitter.h"
-#include "codegen/emit/lower/integer_maxima.h"
-#include "codegen/plan/carried_maximum.h"
+#include "codegen/emit/lower/integer_max.h"
 #include "codegen/plan/fold_layout.h"
+#include "codegen/plan/mma/integer_max.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
@@ -264,7 +264,7 @@ struct Reduction {
       for (const Tuple& t : Fold(e)) all.push_back(t[0]);
       return all;
     };
-    const Registers old = GoesOn(e) ? e.regs(CarriedMaximum(reduce)) : Registers();
+    const Registers old = GoesOn(e) ? e.regs(MaximumCarriedBy(reduce)) : Registers();
     for (llvm::Value* v : MaximaAsIntegers(e, rows, exchanges, old, as_floats)) own.push_back({v});
   }
 
@@ -278,13 +278,13 @@ struct Reduction {
 
   // A thread has many numbers of each row.
   bool TakesIntegers(Emitter& e) {
-    return DecisionOf<Decision::kAsIntegers>(op) && work.in_thread() >= kLeastInThread &&
+    return DecisionOf<Decision::kIntegerMax>(op) && work.in_thread() >= kLeastInThread &&
            (GoesOn(e) || !StandsBesideProducts(op));
   }
   // What a loop carries for the same rows is in the same registers.
   bool GoesOn(Emitter& e) {
-    if (CarriedMaximum(op) == nullptr || !work.warps().empty()) return false;
-    const Layout &carried = e.layout(CarriedMaximum(op)), &reduced = e.layout(op.result(0));
+    if (MaximumCarriedBy(op) == nullptr || !work.warps().empty()) return false;
+    const Layout &carried = e.layout(MaximumCarriedBy(op)), &reduced = e.layout(op.result(0));
     return result == reduced &&
            std::all_of(std::begin(kIns), std::end(kIns), [&](In in) { return carried.bases(in) == reduced.bases(in); });
   }
@@ -299,7 +299,7 @@ struct Reduction {
 }  // namespace
 
 void LowerReduce(Emitter& e, const ir::Op& op) {
-  if (DecisionOf<Decision::kJoinsExchange>(op)) return;  // lowered with the one before it
+  if (DecisionOf<Decision::kBatched>(op)) return;  // lowered with the one before it
   std::vector<std::unique_ptr<Reduction>> all;
   uint64_t bytes = 0;
   for (const ir::Op* each : ReducesTogether(op)) {

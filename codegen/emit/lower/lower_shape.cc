@@ -7,7 +7,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/context/emitter.h"
-#include "codegen/plan/shared_use.h"
+#include "codegen/plan/resources/shared_use.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {

@@ -6,10 +6,10 @@
 #include "codegen/analysis/loop_around.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/emit/context/copies.h"
-#include "codegen/emit/lower/copied_load.h"
+#include "codegen/emit/lower/prefetched_load.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/tma.h"
-#include "codegen/plan/shared_use.h"
+#include "codegen/plan/resources/shared_use.h"
 #include "codegen/target/decisions.h"
 #include "ir/float.h"
 #include "ir/op_views.h"
@@ -59,7 +59,7 @@ void StoreNibble(Emitter& e, const MemoryAccess& how, TileBox& box, int r, llvm:
 
 void LimitWidth(Emitter& e, const ir::Op& op, const MemoryAccess& how, TileBox* box) {
   const int most = MaxVector(how, box->elem());
-  box->LimitVector(box->vector() > 1 && !e.TakesStep("vectors", op) ? 1 : most);
+  box->LimitVector(box->vector() > 1 && !e.TakesStep("vector", op) ? 1 : most);
   if (e.wants_remarks()) e.Remark(op, "vector", box->Width(most));
 }
 
@@ -175,8 +175,8 @@ void LowerLoadView(Emitter& e, const ir::Op& op) {
   // Strong reads of one element may see different values: one thread reads for all.
   const bool share = how.strong() && copies.across_threads();
   LimitWidth(e, op, how, &box);
-  if (DecisionOf<Decision::kCopiesNext>(op)) {
-    if (std::optional<Registers> copied = LoadCopied(e, op, box, layout, copies, padding))
+  if (DecisionOf<Decision::kPrefetchSlot>(op)) {
+    if (std::optional<Registers> copied = LoadPrefetched(e, op, box, layout, copies, padding))
       return e.Set(tile, copies.Repeat(*std::move(copied)));
   }
   Registers out = LoadBox(e, how, box, layout, copies, share ? e.threads().HoldsFirstCopy(layout) : nullptr, padding);

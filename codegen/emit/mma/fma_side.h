@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "codegen/emit/context/emitter.h"
-#include "codegen/plan/staging.h"
+#include "codegen/plan/staging/staging.h"
 
 namespace tile::codegen {
 

@@ -9,7 +9,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/fragments.h"
-#include "codegen/plan/shared_use.h"
+#include "codegen/plan/resources/shared_use.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {

@@ -14,8 +14,8 @@
 #include "codegen/emit/elementwise/float_codes.h"
 #include "codegen/emit/mma/fma_side.h"
 #include "codegen/emit/pipeline/copy_ring.h"
-#include "codegen/plan/mma_layout.h"
-#include "codegen/plan/shared_use.h"
+#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/resources/shared_use.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
@@ -323,9 +323,9 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
     if (!operands.InTable(static_cast<size_t>(i)))
       slots[i] = e.control().copy_rings.back()->Slot(op.operand(i)->index());
   }
-  llvm::BasicBlock *before = b.GetInsertBlock(), *round = e.NewBlock("product"), *after = e.NewBlock("endproduct");
-  b.CreateBr(round);
-  b.SetInsertPoint(round);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *body = e.NewBlock("product"), *after = e.NewBlock("endproduct");
+  b.CreateBr(body);
+  b.SetInsertPoint(body);
   llvm::PHINode* k = b.CreatePHI(b.getInt32Ty(), 2, "k");
   k->addIncoming(e.I32(0), before);
   std::vector<llvm::PHINode*> sums;
@@ -365,9 +365,9 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
     }
   }
   llvm::Value* next = b.CreateAdd(k, e.I32(unroll));
-  k->addIncoming(next, round);
-  for (size_t r = 0; r < acc.size(); ++r) sums[r]->addIncoming(acc[r], round);
-  b.CreateCondBr(b.CreateICmpULT(next, e.I32(k_part)), round, after);
+  k->addIncoming(next, body);
+  for (size_t r = 0; r < acc.size(); ++r) sums[r]->addIncoming(acc[r], body);
+  b.CreateCondBr(b.CreateICmpULT(next, e.I32(k_part)), body, after);
   b.SetInsertPoint(after);
   if (part == nullptr) return acc;
   llvm::BasicBlock* end = e.NewBlock("endparts");

@@ -1,5 +1,5 @@
 // Matrix products by wgmma, asynchronous instructions of a warpgroup over operands in shared memory. Chosen and laid out by
-// codegen/plan/wgmma_plan.h.
+// codegen/plan/mma/wgmma_plan.h.
 #ifndef TILE_CODEGEN_EMIT_MMA_WGMMA_H_
 #define TILE_CODEGEN_EMIT_MMA_WGMMA_H_
 
@@ -8,8 +8,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/context/fragment_source.h"
-#include "codegen/plan/staging.h"
-#include "codegen/plan/wgmma_plan.h"
+#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/staging/staging.h"
 
 namespace tile::codegen {
 

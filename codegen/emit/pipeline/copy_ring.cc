@@ -4,22 +4,22 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/analysis/all_rounds.h"
+#include "codegen/analysis/all_iterations.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/async_products.h"
-#include "codegen/emit/pipeline/made_maps.h"
+#include "codegen/emit/pipeline/device_tensor_maps.h"
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/layout/algebra.h"
-#include "codegen/plan/late_products.h"
-#include "codegen/plan/mma_layout.h"
-#include "codegen/plan/next_copy.h"
-#include "codegen/plan/pointer_copy.h"
-#include "codegen/plan/running_products.h"
-#include "codegen/plan/tensor_maps.h"
-#include "codegen/plan/wgmma_plan.h"
+#include "codegen/plan/mma/cross_iteration_mma.h"
+#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/overlapped_products.h"
+#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/staging/pointer_copy.h"
+#include "codegen/plan/staging/prefetch_slot.h"
+#include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "ir/check.h"
 #include "ir/op_views.h"
@@ -114,21 +114,22 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
       copy_(copy),
       stage_(StageOf(copy)),
       stages_(e.plan().stages),
-      late_(HasLateProducts(copy)),
+      late_(HasCrossIterationMma(copy)),
       apart_(ComesApart(copy, stages_)),
       keeps_(KeepsStage(copy)),
-      all_end_(AllRoundsEnd(loop)) {
+      all_end_(AllIterationsEnd(loop)) {
   auto& b = e.b();
   bool used = false;
   memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.ring_bytes(stages_)), &used);
-  MadeMaps maps(e, copy);
+  DeviceTensorMaps maps(e, copy);
   if (CopiesByTma(copy)) tma_.emplace(e, stages_);
   if (apart_) late_tma_.emplace(e, stages_);
   PlaceWidened();
   // The ring of an earlier loop, or this one, may still be read; what other threads wrote before the loop may be loaded.
   bool waits = used || loop.parent() != nullptr || e.blocks().next() != nullptr;
   for (const ir::Op* op : *copy.region(0)) {
-    waits = waits || DecisionOf<Decision::kMakesMap>(*op) || (op->info()->is_access() && e.order().NeedsBarrier(*op));
+    waits = waits || DecisionOf<Decision::kDeviceTensorMap>(*op) ||
+            (op->info()->is_access() && e.order().NeedsBarrier(*op));
   }
   ir::Walk(copy.region(0),
            [&](const ir::Op* op) { computes_in_workspace_ = computes_in_workspace_ || op->info()->has(ir::kWrites); });
@@ -177,27 +178,27 @@ void CopyRing::BeginCopies(bool shares) {
     for (int i = 0; i + 1 < stages_; ++i) FetchPiece(i, shares ? i % e_.num_warps() : -1);
     return;
   }
-  llvm::BasicBlock *before = b.GetInsertBlock(), *round = e_.NewBlock("begin"), *after = e_.NewBlock("begun");
-  b.CreateBr(round);
-  b.SetInsertPoint(round);
+  llvm::BasicBlock *before = b.GetInsertBlock(), *body = e_.NewBlock("begin"), *after = e_.NewBlock("begun");
+  b.CreateBr(body);
+  b.SetInsertPoint(body);
   llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
   i->addIncoming(e_.I32(0), before);
   Fetch(false);
   for (int load = 0; !tma_ && load < CopyingLoads(loop_); ++load) EndCopies(e_);  // as many as in an iteration
   llvm::Value* next = b.CreateAdd(i, e_.I32(1));
   i->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpULT(next, e_.I32(stages_ - ((late_ && !apart_) || keeps_ ? 2 : 1))), round, after);
+  b.CreateCondBr(b.CreateICmpULT(next, e_.I32(stages_ - ((late_ && !apart_) || keeps_ ? 2 : 1))), body, after);
   b.SetInsertPoint(after);
 }
 
 void CopyRing::PlaceWidened() {
-  if (stage_.wide_places == 0) return;
+  if (stage_.conversion_buffers == 0) return;
   auto& b = e_.b();
   wide_.emplace(e_, stage_, b.CreateGEP(b.getInt8Ty(), memory_, e_.I32(stage_.unit_bytes() * stages_)));
   for (int i = 0; i < copy_.num_results(); ++i) {
     if (!stage_.widens_apart(static_cast<size_t>(i))) continue;
     for (const ir::Use* use = copy_.result(i)->uses(); use != nullptr; use = use->next) {
-      const bool late = DecisionOf<Decision::kLate>(*use->owner);
+      const bool late = DecisionOf<Decision::kCrossIteration>(*use->owner);
       widens_beside_ = widens_beside_ && late;
       read_late_ = read_late_ || late;
     }
@@ -340,7 +341,7 @@ void CopyRing::AwaitWidened(int i, bool before) {
   if (stage_.widens_apart(static_cast<size_t>(i))) wide_->Await(before);
 }
 
-void CopyRing::EndRound() {
+void CopyRing::EndIteration() {
   if (wide_ && !read_late_) wide_->Release(e_.b().getTrue(), false);
   if (tma_ && !late_ && !keeps_ && stage_.piece_bytes == 0) tma_->Release(Now(current_), e_.b().getTrue());
   if (any_ != nullptr) e_.b().CreateStore(e_.b().getTrue(), any_);
@@ -420,7 +421,7 @@ llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {
   return it == staged_lhs_.end() ? nullptr : it->second;
 }
 
-CopyRing::Words CopyRing::KeptLhsOf(const ir::Op& mma) const {
+CopyRing::Words CopyRing::LhsInRegistersOf(const ir::Op& mma) const {
   const auto it = kept_lhs_.find(&mma);
   return it == kept_lhs_.end() ? Words() : it->second;
 }

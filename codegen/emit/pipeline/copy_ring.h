@@ -9,7 +9,7 @@
 // There is one barrier in an iteration: after it the copies of all threads for this iteration have arrived, and nobody reads the
 // stage of the iteration before, which is filled next. A product by wgmma that nobody waits for within its iteration still reads that
 // stage then: it runs until the next one has begun, so that the tensor cores always have one. So the stage is filled behind that,
-// behind a second barrier. Where several products run so (plan/running_products.h), the stage is kept for another iteration instead, of which
+// behind a second barrier. Where several products run so (plan/mma/overlapped_products.h), the stage is kept for another iteration instead, of which
 // there is one less on its way then. The copies of an iteration are one group of cp.async, empty after the last
 // one, so that the number of groups to wait for is always the same. A conversion that the product needs (StagedTile::rounded) is done
 // by mma.sync's reads if elements have 32 bits; else each thread converts in place what it copied itself, before that barrier. Vectors
@@ -20,12 +20,12 @@
 // take it, too. Only what threads stored themselves needs a fence before. ptxas makes MEMBAR.ALL.CTA of that fence, which seems to
 // wait for the copies of later iterations, too.
 //
-// In a ring of pieces (plan/copy_pieces.h) the product itself advances the ring: after a barrier the next piece is visible, and the slot of the
-// previous one is free to refill.
+// In a ring of pieces (plan/mma/copy_pieces.h) products advance, piece by piece, as an iteration does in another ring: a barrier, behind which the
+// piece has arrived and nobody reads the one before, whose place is filled next.
 //
 // If the loads have TMA descriptors, one thread starts the copies, and there is neither a barrier nor a group: every warp waits for the
 // stage that it reads, and warp 0 for all others before it fills a stage again (tma_stages.h). Tiles that threads widen then go from their stage
-// to a place of their own, where products read them (wide_places.h): if only late ones do, beside those of the iteration before.
+// to a place of their own, where products read them (conversion_buffers.h): if only late ones do, beside those of the iteration before.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 
@@ -36,9 +36,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "codegen/emit/context/emitter.h"
+#include "codegen/emit/pipeline/conversion_buffers.h"
 #include "codegen/emit/pipeline/tma_stages.h"
-#include "codegen/emit/pipeline/wide_places.h"
-#include "codegen/plan/staging.h"
+#include "codegen/plan/staging/staging.h"
 
 namespace tile::codegen {
 
@@ -52,7 +52,7 @@ class CopyRing {
   void AdvancePiece();
   // What read it has ended.
   void ReleasePiece();
-  // With late products (plan/late_products.h), before Advance: the stage of the next iteration is full.
+  // With late products (plan/mma/cross_iteration_mma.h), before Advance: the stage of the next iteration is full.
   void AwaitNext();
   // What products by wgmma call when they have begun: starting copies takes many instructions, beside which they run.
   void FetchMeanwhile();
@@ -79,16 +79,16 @@ class CopyRing {
   // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
   // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
-  // Words of its fragments, by their number, that stay in registers (codegen/plan/kept_lhs.h).
+  // Words of its fragments, by their number, that stay in registers (codegen/plan/mma/lhs_in_registers.h).
   using Words = absl::flat_hash_map<int, llvm::Value*>;
   void KeepLhs(const ir::Op& mma, Words words) { kept_lhs_[&mma] = std::move(words); }
-  Words KeptLhsOf(const ir::Op& mma) const;
-  bool keeps_lhs() const { return !kept_lhs_.empty(); }
+  Words LhsInRegistersOf(const ir::Op& mma) const;
+  bool lhs_in_registers() const { return !kept_lhs_.empty(); }
   // Where the body ends: the stage is free, unless a late product will read it, or a product still does.
-  void EndRound();
+  void EndIteration();
   // Behind the last iteration, with what the loop carries: waits for the product that still runs.
   void Drain(std::vector<Registers>* carried);
-  // Products of the iteration before, which kept its stage (plan/running_products.h), have ended.
+  // Products of the iteration before, which kept its stage (plan/mma/overlapped_products.h), have ended.
   void ReleaseKept();
   // The stage of the iteration before, or of this one, is free, which late products have read.
   void ReleaseLate(llvm::Value* if_true, bool before);
@@ -131,7 +131,7 @@ class CopyRing {
   // What this thread copied there, in the operand's type.
   void ConvertSlot(const StagedTile& tile, llvm::Value* slot);
   llvm::Value* Now(llvm::AllocaInst* variable) const;
-  // To the next place of the ring; in each round of a ring that TMA fills the phase is another one.
+  // To the next place of the ring; in each turn of a ring that TMA fills the phase is another one.
   void Step(llvm::AllocaInst* position, llvm::AllocaInst* phase = nullptr);
   llvm::Value* FirstByte(llvm::Value* position) const;
   llvm::Value* InStage(int i, bool before) const;
@@ -146,7 +146,7 @@ class CopyRing {
   const bool keeps_;    // a product of the iteration before reads its stage until this one waits for products
   const bool all_end_;  // every iteration comes to its products
   std::optional<TmaStages> tma_, late_tma_;
-  std::optional<WidePlaces> wide_;
+  std::optional<ConversionBuffers> wide_;
   bool widens_beside_ = true, read_late_ = false;  // only late products read wide places; some do
   llvm::Value *full_ = nullptr, *mine_ = nullptr;  // for TMA copies: the stage's barrier, the thread that starts them
   llvm::Value* memory_;

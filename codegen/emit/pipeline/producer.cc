@@ -1,11 +1,11 @@
 #include "codegen/emit/pipeline/producer.h"
 
 #include "absl/strings/str_cat.h"
-#include "codegen/emit/pipeline/made_maps.h"
+#include "codegen/emit/pipeline/device_tensor_maps.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
-#include "codegen/plan/producer_slice.h"
-#include "codegen/plan/tensor_map.h"
+#include "codegen/plan/staging/producer_slice.h"
+#include "codegen/plan/tma/tensor_map.h"
 #include "codegen/target/decisions.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
@@ -91,7 +91,7 @@ void Producer::FilledRing::Move(Emitter& e) const {
   b.CreateStore(next, stage);
 }
 
-// Of a stage that was filled in this round of the ring the last copies are of this phase, of the others of the one before.
+// Of a stage that was filled in this turn of the ring the last copies are of this phase, of the others of the one before.
 void Producer::FilledRing::AwaitFull(Emitter& e) const {
   auto& b = e.b();
   llvm::Value *next = b.CreateLoad(b.getInt32Ty(), stage), *before = b.CreateLoad(b.getInt32Ty(), phase);
@@ -125,19 +125,19 @@ void Producer::EmitFetches(const ir::Op& op) {
   filled_.push_back(
       {RingPlace(e_, fetch), e_.Variable(b.getInt32Ty(), e_.I32(0)), e_.Variable(b.getInt32Ty(), e_.I32(kPhase))});
   const FilledRing ring = filled_.back();
-  MadeMaps(e_, fetch).Make([&] { ring.AwaitFull(e_); });
-  llvm::BasicBlock *round = e_.NewBlock("produce"), *after = e_.NewBlock("produced");
+  DeviceTensorMaps(e_, fetch).Make([&] { ring.AwaitFull(e_); });
+  llvm::BasicBlock *body = e_.NewBlock("produce"), *after = e_.NewBlock("produced");
   llvm::Value* runs = Begins(loop);
   llvm::BasicBlock* before = b.GetInsertBlock();
-  b.CreateCondBr(runs, round, after);
-  b.SetInsertPoint(round);
+  b.CreateCondBr(runs, body, after);
+  b.SetInsertPoint(body);
   llvm::PHINode* iv = b.CreatePHI(e_.scalar(loop.lower_bound())->getType(), 2);
   iv->addIncoming(e_.scalar(loop.lower_bound()), before);
   Fill(e_, fetch, ring.place, iv, ring.AwaitFree(e_));
   ring.Move(e_);
   const auto [next, more] = StepOf(loop, iv);
   iv->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(more, round, after);
+  b.CreateCondBr(more, body, after);
   b.SetInsertPoint(after);
 }
 

@@ -1,6 +1,6 @@
 // The producer: the last warp of a block whose loops fetch ahead. It runs what the loads need of the program (scalars, views,
-// control flow around them: plan/producer_slice.h), waits for free stages and starts TMA copies into them, as far ahead of the other warps as
-// there are stages (ring.h). Descriptors of tensors that the host does not know it makes itself (made_maps.h), while the others still work on
+// control flow around them: plan/staging/producer_slice.h), waits for free stages and starts TMA copies into them, as far ahead of the other warps as
+// there are stages (ring.h). Descriptors of tensors that the host does not know it makes itself (device_tensor_maps.h), while the others still work on
 // what it brought before.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_PRODUCER_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_PRODUCER_H_
@@ -10,7 +10,7 @@
 
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/pipeline/ring.h"
-#include "codegen/plan/staging.h"
+#include "codegen/plan/staging/staging.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {

@@ -105,7 +105,7 @@ void Ring::Await() {
   AwaitPhase(e_, place_.Full(b.CreateLoad(b.getInt32Ty(), read_)), b.CreateLoad(b.getInt32Ty(), phase_));
 }
 
-void Ring::EndRound() {
+void Ring::EndIteration() {
   auto& b = e_.b();
   if (async_ > 0) WaitForProducts(e_, async_, {});
   Release(b.CreateLoad(b.getInt1Ty(), any_));

@@ -3,7 +3,7 @@
 //
 //   Ring ring(e, loop, fetch);
 //   …   ring.Await();      // in the body, at fetch_ahead: this value's stage is full
-//   …   ring.EndRound();   // where the body ends: the stage of the iteration before is free again
+//   …   ring.EndIteration();   // where the body ends: the stage of the iteration before is free again
 //   ring.Drain(&values);   // after the last iteration: what the loop carries is final, all stages are free
 //
 // A stage has two mbarriers: "full" counts the bytes of its TMA copies, "free" the warps that are done with it. Products of
@@ -18,8 +18,8 @@
 
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/context/fragment_source.h"
-#include "codegen/plan/staging.h"
-#include "codegen/plan/wgmma_plan.h"
+#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/staging/staging.h"
 
 namespace tile::codegen {
 
@@ -52,7 +52,7 @@ class Ring {
   Ring(Emitter& e, const ir::Op& loop, const ir::Op& fetch);
 
   void Await();
-  void EndRound();
+  void EndIteration();
   void Drain(std::vector<Registers>* carried);
 
   const StageLayout& stage() const { return place_.stage(); }

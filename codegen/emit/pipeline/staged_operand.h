@@ -3,7 +3,7 @@
 #define TILE_CODEGEN_EMIT_PIPELINE_STAGED_OPERAND_H_
 
 #include "codegen/emit/context/emitter.h"
-#include "codegen/plan/staging.h"
+#include "codegen/plan/staging/staging.h"
 
 namespace tile::codegen {
 

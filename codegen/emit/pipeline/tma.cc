@@ -7,8 +7,8 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/ring.h"
-#include "codegen/plan/tensor_maps.h"
-#include "codegen/plan/tma_store.h"
+#include "codegen/plan/tma/tensor_maps.h"
+#include "codegen/plan/tma/tma_store.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -34,7 +34,7 @@ TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& ti
   const ir::OperandRange index = ir::ViewAccessOp(access).index();
   const bool is_signed = DecisionOf<Decision::kSignedIndex>(access);
   const std::vector<int> order = MapOrder(access);
-  const Emitter::MadeMapValue* made = e.MadeMapOf(access);
+  const Emitter::DeviceTensorMapValue* made = e.DeviceTensorMapOf(access);
   TensorPlace place;
   place.origin.resize(order.size());
   for (size_t i = 0; i < order.size(); ++i) {

@@ -1,10 +1,10 @@
-// What TMA copies have in common, and those from shared memory to a tensor (codegen/plan/tma_store.h); those in the other
+// What TMA copies have in common, and those from shared memory to a tensor (codegen/plan/tma/tma_store.h); those in the other
 // direction are the producer's (ring.h).
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_TMA_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_TMA_H_
 
 #include "codegen/emit/context/emitter.h"
-#include "codegen/plan/staging.h"
+#include "codegen/plan/staging/staging.h"
 
 namespace tile::codegen {
 

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/emit/pipeline/ring.h"
-#include "codegen/plan/tensor_maps.h"
+#include "codegen/plan/tma/tensor_maps.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {

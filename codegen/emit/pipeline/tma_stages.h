@@ -8,7 +8,7 @@
 //
 // A stage has two mbarriers: "full" counts the bytes of its copies, "free" the warps that are done with it. Their phases persist across
 // executions of the loop: all that is filled must be awaited and released. Stages are taken in turn; the phase, which is kFirstFill in the
-// first round of those who fill and kFirstRead in that of those who read, is the other one in each next round.
+// first turn of those who fill and kFirstRead in that of those who read, is the other one in each next turn.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_TMA_STAGES_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_TMA_STAGES_H_
 

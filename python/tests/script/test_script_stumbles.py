@@ -126,6 +126,26 @@ def test_the_fix(name, refused):
     assert error.line == body.__code__.co_firstlineno or "load" in body.__code__.co_names or "scalar" in body.__code__.co_names
 
 
+def test_what_takes_the_place_of_a_name_is_there():
+    from tilevm.builder import table
+    from tilevm.script._foreign import arguments_instead, instead, names_instead
+
+    rows = [row for row in table()["foreign_names"] if row["script"]]
+    assert {row["kind"] for row in rows} == {"op", "element", "script", "argument"} and len(rows) > 300
+    for row in rows:
+        for path in re.findall(r"script((?:\.[A-Za-z_]\w*)+)", row["script"]):
+            thing = script
+            for name in path[1:].split("."):
+                thing = getattr(thing, name, None)
+            assert thing is not None, f"{row['name']}: script{path}"
+        if row["kind"] == "element":
+            assert isinstance(getattr(script, row["script"]), script.DType), row
+    assert (instead("relu"), instead("plus")) == ("script.maximum(x, 0)", "x + y")
+    assert instead("fp32").startswith("script.float32;") and instead("u16") == "script.uint16" and instead("i1") == "script.bool_"
+    assert names_instead()["byte"].startswith("script.uint8;") and arguments_instead()["keepdim"] == "keepdims="
+    assert not [name for name in names_instead() if name in script.__all__ and instead(name) != f"script.{name}"]
+
+
 TORCH = {
     "torch.exp": (lambda t, x: t.exp(load(x)), "script.exp"),
     "torch.relu": (lambda t, x: t.relu(load(x)), "script.maximum(x, 0)"),

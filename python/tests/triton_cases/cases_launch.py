@@ -29,6 +29,12 @@ def store_scalar(out_ptr, value):
 
 
 @triton.jit
+def double_constant(x_ptr: tl.const, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, 2 * tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+@triton.jit
 def store_pair(out_ptr, pair, rest):
     tl.store(out_ptr, tl.load(pair[0]) * pair[1])
     tl.store(out_ptr + 1, rest.scale * rest.inner[0])
@@ -78,6 +84,12 @@ def test_scalars_by_value(value, dtype):
     out = torch.zeros(1, dtype=dtype)
     store_scalar[(1,)](out, value)
     assert out.item() == value or value != value and out.item() != out.item()
+
+
+def test_pointers_to_constants():
+    x, out = torch.arange(30, device="cuda", dtype=torch.float32), torch.zeros(30, device="cuda")
+    double_constant[(1,)](x, out, 30, BLOCK=32)
+    assert torch.equal(out, 2 * x)
 
 
 def test_tuples():

@@ -126,6 +126,16 @@ def test_a_buffer_that_is_filled_in_parts_by_torch_has_values():
     assert not reads(t)
 
 
+def test_a_search_may_measure_with_what_nobody_wrote():
+    from tilevm._frontend.trials import Memory
+
+    x, t = torch.empty(100, device="cuda"), torch.empty(100, device="cuda")
+    memory = Memory({"pair": (x, t)})
+    copy[(2,)](x, t, 100, BLOCK=64)
+    memory.put_back()
+    assert reads(x) and reads(t)
+
+
 def test_arrays_that_a_kernel_only_writes(tmp_path):
     t = torch.empty(100, device="cuda")
     copy[(2,)](torch.arange(100.0, device="cuda"), t, 100, BLOCK=64)

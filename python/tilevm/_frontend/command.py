@@ -20,8 +20,8 @@ _FRONTENDS = ("cutile", "triton")
 _OPTIONS = ("--device", "--check", "--capability", "--tune")
 
 
-def _variables(option: str, frontends: "Sequence[str]") -> "List[str]":
-    """Of the environment, which an option stands for."""
+def variables(option: str, frontends: "Sequence[str]" = _FRONTENDS) -> "List[str]":
+    """Of the environment, which an option such as "--check" stands for."""
     name = option[2:].upper()
     return ["TILEVM_CHECK"] if option == "--check" else [f"TILEVM_{frontend.upper()}_{name}" for frontend in frontends]
 
@@ -37,7 +37,7 @@ def _parse(who: str, frontends: "Sequence[str]", args: "List[str]") -> "Tuple[Di
             if len(args) < 2:
                 raise SystemExit(f"{who}: {name} wants a value")
             value = args.pop(1)
-        found.update(dict.fromkeys(_variables(name, frontends), value))
+        found.update(dict.fromkeys(variables(name, frontends), value))
         args = args[1:]
     return found, args
 
@@ -76,6 +76,15 @@ def install_all(frontends: "Sequence[str]", device: "Optional[str]", **options: 
             importlib.import_module(f"tilevm.{frontend}._install").install_beside()
 
 
+def start(frontends: "Sequence[str]", environment: "Dict[str, str]") -> None:
+    """Installs them in this process and in those that it starts, as variables of the environment say, these among them.
+
+    Errors: those of install()."""
+    os.environ.update(environment)
+    install_all(frontends, None)
+    for_children()
+
+
 def main(who: str, text: "Optional[str]", frontends: "Sequence[str]") -> None:
     """`text` is printed for --help."""
     traceback = take_flag(sys.argv)
@@ -83,15 +92,13 @@ def main(who: str, text: "Optional[str]", frontends: "Sequence[str]") -> None:
     if not rest or rest[0] in ("-h", "--help"):
         print((text or "").strip())
         raise SystemExit(0 if rest else 2)
-    os.environ.update(environment)
 
     from .._errors import Error
 
     try:
-        install_all(frontends, None)
+        start(frontends, environment)
     except Error as error:
         raise SystemExit(f"{who}: {error}") from None
-    for_children()
     with printed(traceback):
         run(who, rest)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Callable, Dict, List, Optional
 
-__all__ = ["KernelWarning", "check_at_exit", "check_gpu", "name_kernel", "named", "tell", "watch_torch"]
+__all__ = ["KernelWarning", "check_at_exit", "check_gpu", "kernel_name", "name_kernel", "named", "tell", "watch_torch"]
 
 _names: "Dict[str, str]" = {}
 
@@ -25,8 +25,13 @@ def name_kernel(symbol: str, name: str) -> None:
     _names[symbol] = name
 
 
+def kernel_name(symbol: str) -> str:
+    """A kernel's name in Python."""
+    return _names.get(symbol, symbol)
+
+
 def _renamed(text: str) -> str:
-    return re.sub("in kernel `([^`]*)`", lambda m: f"in kernel `{_names.get(m[1], m[1])}`", text)
+    return re.sub("in kernel `([^`]*)`", lambda m: f"in kernel `{kernel_name(m[1])}`", text)
 
 
 def named(error: BaseException) -> BaseException:

@@ -6,6 +6,7 @@ import os
 import time
 
 from .. import _tilevm
+from .._errors import TrapError
 from .._frontend.trials import Memory
 
 TYPE_CHECKING = False
@@ -43,6 +44,7 @@ class Tuner:
 
     def __init__(self, launch: "Callable[..., None]") -> None:
         self._launch = launch
+        self._trap: "Optional[TrapError]" = None  # the first one of a search
 
     def benchmark(self, stream: "Any", grid: "Any", kernel: "Any", kernel_args: "Any", flush_l2: bool = True) -> float:
         """Microseconds of one launch, as cuda.tile._cext._benchmark gives them. What the arrays hold is put back."""
@@ -51,6 +53,9 @@ class Tuner:
             start = time.perf_counter()
             self._launch(stream, grid, kernel, kernel_args)
             return (time.perf_counter() - start) * 1e6
+        except TrapError as error:
+            self._trap = self._trap or error
+            raise
         finally:
             memory.put_back()
 
@@ -77,7 +82,8 @@ class Tuner:
         return benchmark_with_timeout
 
     def searching(self, module: "ModuleType", state: "State") -> "Callable[[Any], Any]":
-        """For exhaustive_search of cuda.tile.tune._tune: what it does on the cpu."""
+        """For exhaustive_search of cuda.tile.tune._tune: what it does on the cpu. Where every configuration fails and one of them by a mistake of
+        the kernel, that is what is raised."""
         for name in ("_WARM_UP_REPEATS", "_BATCH_REPEATS", "_MIN_REPEATS"):
             setattr(module, name, 1)
 
@@ -86,7 +92,13 @@ class Tuner:
 
             @functools.wraps(original)
             def exhaustive_search(*args: "Any", **options: "Any") -> "Any":
-                return (original if state.tune == "once" else first)(*args, **options)
+                self._trap = None
+                try:
+                    return (original if state.tune == "once" else first)(*args, **options)
+                except ValueError:  # no configuration runs, which hides what the kernel does wrong
+                    if self._trap is None:
+                        raise
+                    raise self._trap from None
 
             return exhaustive_search
 

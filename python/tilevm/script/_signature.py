@@ -17,6 +17,7 @@ import re
 
 from ._dtypes import BY_NAME, DType, dtype
 from ._errors import script_error
+from ._foreign import element_instead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +29,6 @@ _ITEM = re.compile(r"(?:(in|inout|out)\s+)?(\w+)\s*:\s*(\w+)\s*(?:\[(.*?)\])?\s*
 # What means something else in an interface stands in quotes there.
 _WORDS = frozenset("in out inout scalar workspace grid strides at init zero default value num_sms ceildiv min max select shape stride align inf nan".split())
 _FUNCTIONS = {"ceildiv": 2, "cdiv": 2, "min": 2, "max": 2, "select": 3}
-# Element types as others call them.
-ELEMENT_INSTEAD = {"float": "f32", "double": "f64", "half": "f16", "fp64": "f64", "fp32": "f32", "fp16": "f16", "int": "i32", "long": "i64", "short": "i16",
-                   "char": "i8", "byte": "u8", "uint": "u32",
-                   "size_t": "u64", "float_": "f64", "int_": "i64", "half_": "f16", "boolean": "bool", "int1": "bool",
-                   "fp8": "f8E4M3FN", "f8": "f8E4M3FN", "fp8e4nv": "f8E4M3FN", "fp8e5": "f8E5M2", "e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "tf": "tf32"}
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "/", ast.Mod: "%", ast.Lt: "<", ast.Eq: "=="}
 
 
@@ -54,7 +50,8 @@ class Item:
 
 def element_fix(element: str) -> str:
     """For an element type that there is none of."""
-    meant = ELEMENT_INSTEAD.get(element.lower()) or next((d for d in BY_NAME if d.lower() == element.lower()), "")
+    own = BY_NAME.get(element_instead(element).rstrip("_"))
+    meant = own.name if own else next((d for d in BY_NAME if d.lower() == element.lower()), "")
     known = f"types are {', '.join(d for d in BY_NAME if d == BY_NAME[d].name)}, and constants that hold one"
     return f"write {meant}; {known}" if meant else known
 

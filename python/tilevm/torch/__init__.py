@@ -12,7 +12,7 @@ launch rule, shapes of results. On the CPU kernels run on the VM, on a GPU on th
 """
 from __future__ import annotations
 
-from ._backward import Gradient
+from .._formula import Gradient
 from ._op import op
 
 __all__ = ["Gradient", "op"]

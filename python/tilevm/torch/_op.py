@@ -5,10 +5,11 @@ import torch
 
 from .._device import device as get_device
 from .._errors import argument_error
+from .._formula import chosen_kernel
 from .._kernel import Kernel
-from .._module import Module
+from .._rule import Rule
 from .._types import BY_NAME
-from ._rule import Rule
+from ._sizes import TorchSizes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from torch.library import CustomOpDef
 
     from .._interface import Array, Scalar
+    from .._module import Module
     from ..script import Kernel as ScriptKernel
-    from ._backward import Gradient
+    from .._formula import Gradient
 
 
 def op(name: str, module: "Union[Module, Kernel, ScriptKernel]", kernel: "Optional[str]" = None, *,
@@ -47,33 +49,17 @@ def op(name: str, module: "Union[Module, Kernel, ScriptKernel]", kernel: "Option
         scale = tilevm.torch.op("mylib::scale", tilevm.load("scale.tile"), "scale")
         y = torch.compile(lambda x: scale(x, 2.0) + 1, fullgraph=True)(x)
     """
-    chosen = _chosen(module, kernel, constants)
+    chosen = chosen_kernel(module, kernel, constants)
     if not isinstance(name, str) or name.count("::") != 1 or not all(part.isidentifier() for part in name.split("::")):
         raise argument_error(f"{name!r} is no name of an operator", "give a library and a name, as in 'mylib::scale'")
     if backward is None:
         return _Operator(name, chosen, check, threads).definition
-    from ._backward import Formula
+    from ._backward import TorchFormula
 
-    formula = Formula(name, chosen, backward, lambda n, k: _Operator(n, k, check, threads).definition)  # looked at before anything is registered
+    formula = TorchFormula(name, chosen, backward, lambda n, k: _Operator(n, k, check, threads).definition)  # looked at before anything is registered
     definition = _Operator(name, chosen, check, threads).definition
     formula.register(definition)
     return definition
-
-
-def _chosen(module: "Any", kernel: "Optional[str]", constants: "Optional[Mapping[str, Any]]") -> Kernel:
-    """Errors: ArgumentError for constants of what has none; those of script.Kernel.specialize."""
-    if hasattr(module, "specialize"):
-        if kernel is not None:
-            raise argument_error(f"`{module.name}` is a kernel already, and kernel={kernel!r} names another")
-        made: Kernel = module.specialize(**dict(constants or {}))
-        return made
-    if constants is not None:
-        raise argument_error("constants= are those of a kernel of tilevm.script", "leave constants= out")
-    if isinstance(module, Kernel):
-        return module
-    if not isinstance(module, Module):
-        raise argument_error(f"{type(module).__name__} is no kernel", "pass a Module, a Kernel, or what script.kernel made")
-    return module[kernel] if kernel is not None else module.kernel
 
 
 def _torch_dtype(element: str, of: str) -> "torch.dtype":
@@ -103,7 +89,7 @@ class _Operator:
         if not kernel.grid:
             raise argument_error(f"kernel `{kernel.readable}` has no launch rule", "give its interface a `grid`")
         self.kernel = kernel
-        self.rule = Rule(kernel)
+        self.rule = Rule(kernel, TorchSizes())
         self.taken, self.given = self.rule.taken, self.rule.given
         if not self.taken:
             raise argument_error(f"kernel `{kernel.readable}` takes no array: torch could not know on which device it runs")

@@ -1,6 +1,7 @@
 """A torch whose "cuda" is the CPU, for programs that were written for a GPU and run on a machine without one.
 
     fresh.py      tensors without values, for full checks
+    reads.py      what torch makes of elements that no kernel wrote
     redirect.py   device="cuda" in any call of torch means the CPU; which tensors are said to be where
     numerics.py   functions that round otherwise on the CPU
     streams.py    streams and events: work is done when a call returns

@@ -1,7 +1,7 @@
 """Which bytes of torch's tensors nobody has written, for full checks: `torch.empty` and its like give memory without values.
 
-    note(torch.empty(100))       # random bytes, remembered by the storage
-    written_at(begin, bytes)     # for launches: where a byte for each says whether it was written; 0: all of them were
+    note(torch.empty(100))                          # random bytes, remembered by the storage
+    written_at(begin, bytes, "x_ptr", "add")        # for launches: where a byte for each says whether it was written; 0: all of them were
 
 A launch reports reads of what was not written, and marks what its kernel wrote. Everybody else (torch, NumPy, an extension in C++)
 writes without telling: the random bytes are not there any more, or torch's version of the tensor is another one. Then the whole storage
@@ -13,7 +13,7 @@ import ctypes
 import itertools
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 if TYPE_CHECKING:  # torch need not be installed where hints are checked
     torch: Any
@@ -21,6 +21,7 @@ else:
     import torch
 
 from ... import _tilevm
+from ..._warnings import caller
 
 if TYPE_CHECKING:
     from ..state import State
@@ -30,9 +31,10 @@ GROWING = frozenset(("resize_", "resize_as_"))
 _MOST_BYTES = 256 << 20  # of a larger storage nothing is remembered: filling it would take its memory
 
 _state: "Optional[State]" = None
-_known: "Dict[int, _Fresh]" = {}  # by the address of the storage
+_known: "Dict[int, Fresh]" = {}  # by the address of the storage
 _lock = threading.Lock()
 _seeds = itertools.count(1)
+on_launch: "List[Callable[[int, int], None]]" = []  # called with the memory that a kernel gets
 
 
 def start(state: "State") -> None:
@@ -45,7 +47,7 @@ def wanted() -> bool:
     return _state is not None and _state.check == "full"
 
 
-def _version_of(tensor: Any) -> "Optional[int]":
+def version_of(tensor: Any) -> "Optional[int]":
     """How often torch has written to the memory; None: it does not count (torch.inference_mode)."""
     try:
         version: int = tensor._version
@@ -54,8 +56,12 @@ def _version_of(tensor: Any) -> "Optional[int]":
     return version
 
 
-class _Fresh:
+class Fresh:
     """A storage with bytes that nobody has written."""
+
+    told = False  # that torch uses some of them
+    trials = 0  # that run now
+    kernel = argument = ""  # that got it first, as which parameter
 
     def __init__(self, tensor: Any, storage: Any, begin: int, bytes: int, old_bytes: int) -> None:
         self.begin, self.bytes = begin, bytes
@@ -67,13 +73,19 @@ class _Fresh:
         ctypes.memset(self.written, 1, old_bytes)
         _tilevm.fresh_fill(begin, old_bytes, bytes, self.seed, self.bools)
         self.tensor = weakref.ref(tensor)
-        self.version = _version_of(tensor)
+        self.version = version_of(tensor)
         self.storage = weakref.ref(storage, lambda gone: _forget(self))
+        frame = caller(("tilevm", "torch"))
+        self.made_at = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+    @property
+    def source(self) -> "Fresh":
+        return self
 
     def is_untouched(self) -> bool:
         """Whether nobody but kernels has written to it."""
         tensor = self.tensor()
-        version = None if tensor is None else _version_of(tensor)
+        version = None if tensor is None else version_of(tensor)
         if version is None:
             if self.single:  # one byte of a random value may well be written again
                 return False
@@ -81,8 +93,16 @@ class _Fresh:
             return False
         return self.storage() is not None and _tilevm.fresh_intact(self.begin, self.bytes, self.written, self.seed, self.bools)
 
+    def missing_of(self, tensor: Any) -> Any:
+        """A bool for each element of a tensor of this storage: whether nobody wrote it; None: all were written, or it is unknown."""
+        size = tensor.element_size()
+        marks = torch.frombuffer(self.marks, dtype=torch.uint8)
+        bytes = marks.as_strided((*tensor.shape, size), (*(step * size for step in tensor.stride()), 1), tensor.storage_offset() * size)
+        missing = (bytes == 0).any(-1)
+        return missing if missing.any() and self.is_untouched() else None
 
-def _forget(entry: _Fresh) -> None:
+
+def _forget(entry: Fresh) -> None:
     with _lock:
         if _known.get(entry.begin) is entry:
             del _known[entry.begin]
@@ -97,7 +117,7 @@ def note(tensor: Any, old_bytes: int = 0) -> None:
         begin, bytes = storage.data_ptr(), storage.nbytes()
         if begin == 0 or bytes <= old_bytes or bytes > _MOST_BYTES:
             return
-        entry = _Fresh(tensor, storage, begin, bytes, old_bytes)
+        entry = Fresh(tensor, storage, begin, bytes, old_bytes)
     with _lock:
         _known[begin] = entry
 
@@ -109,7 +129,7 @@ def bytes_of(tensor: Any) -> int:
     return size
 
 
-def _entry_at(address: int, bytes: int) -> "Optional[_Fresh]":
+def _entry_at(address: int, bytes: int) -> "Optional[Fresh]":
     with _lock:
         for entry in _known.values():
             if entry.begin <= address and address + bytes <= entry.begin + entry.bytes:
@@ -117,11 +137,20 @@ def _entry_at(address: int, bytes: int) -> "Optional[_Fresh]":
     return None
 
 
-def written_at(address: int, bytes: int) -> int:
-    """For the extension: where a byte for each of these says whether it was written, or 0."""
+def entry_of(begin: int) -> "Optional[Fresh]":
+    """Of the storage that begins there."""
+    return _known.get(begin)
+
+
+def written_at(address: int, bytes: int, argument: str, kernel: str) -> int:
+    """For the extension: where a byte for each of these says whether it was written, or 0. A kernel got them as this argument."""
+    for told in on_launch:
+        told(address, bytes)
     entry = _entry_at(address, bytes)
-    if entry is None:
+    if entry is None or entry.trials > 0:
         return 0
+    if not entry.kernel:
+        entry.kernel, entry.argument = kernel, argument
     with torch._C.DisableTorchFunction():
         untouched = entry.is_untouched()
     if not untouched:
@@ -131,12 +160,16 @@ def written_at(address: int, bytes: int) -> int:
 
 
 class Marks:
-    """What was written of a storage, to be put back with its bytes."""
+    """What was written of a storage, to be put back with its bytes. Until then nothing is said of it: a search may measure a kernel on
+    tensors that nobody filled, as its results are not used."""
 
     def __init__(self, address: int) -> None:
         self._entry = _entry_at(address, 1)
-        self._before = None if self._entry is None else bytes(self._entry.marks)
+        if self._entry is not None:
+            self._before = bytes(self._entry.marks)
+            self._entry.trials += 1
 
     def put_back(self) -> None:
-        if self._entry is not None and self._before is not None:
+        if self._entry is not None:
             ctypes.memmove(self._entry.written, self._before, len(self._before))
+            self._entry.trials -= 1

@@ -18,7 +18,7 @@ else:
     from torch.overrides import TorchFunctionMode
 
 from ... import _tilevm
-from . import fresh, numerics, random
+from . import fresh, numerics, random, reads
 
 _defaults: Any = importlib.import_module("torch.utils._device")
 
@@ -130,7 +130,9 @@ def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords
     if isinstance(keywords.get("generator"), random.CudaGenerator):
         keywords["generator"] = keywords["generator"].plain()
     if name == "to":
-        return _to(function, arguments, keywords, target)
+        result = _to(function, arguments, keywords, target)
+        reads.see(name, arguments, keywords, result)
+        return result
     if name in numerics.CHANGED:
         result = numerics.call(function, name, arguments, keywords)
     elif name in fresh.GROWING and fresh.wanted():
@@ -141,6 +143,8 @@ def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords
         result = function(*arguments, **keywords)
         if name in fresh.NAMES and fresh.wanted():
             fresh.note(result)
+    if name in reads.NAMES:
+        reads.see(name, arguments, keywords, result)
     if target is None:
         sources = _tensors(arguments) + _tensors(keywords.values())
         cpu = all(map(on_cpu, sources)) if sources else True

@@ -1,0 +1,74 @@
+// TMA descriptors that the kernel makes itself (plan/tma/device_tensor_map.h), in front of the loop whose loads use them.
+//
+//   DeviceTensorMaps maps(e, copy);     // at first
+//   …                           // a barrier at the entry
+//   maps.MakeInFirstWarp();     // in front of the loop; from then on e.TensorMap(load)
+//
+// A descriptor is made in shared memory. What stays the same is written at the entry; the rest by the warp that starts the copies. Since TMA reads
+// descriptors in global memory, it has them copied to the block's workspace, and tells TMA that there may be others at these addresses
+// (fence.proxy.tensormap): about a microsecond in all. So what a descriptor was made of stands beside it, and a loop that meets the same tensors
+// again, as blocks that walk over the tiles of a matrix do, makes nothing. No copy that reads the descriptors is on its way
+// meanwhile: warp 0 has awaited all that its loops began, and a producer, which has not, does so before it makes others.
+#ifndef TILE_CODEGEN_EMIT_PIPELINE_DEVICE_TENSOR_MAPS_H_
+#define TILE_CODEGEN_EMIT_PIPELINE_DEVICE_TENSOR_MAPS_H_
+
+#include <functional>
+#include <vector>
+
+#include "codegen/emit/context/emitter.h"
+#include "codegen/plan/staging/staging.h"
+#include "codegen/plan/tma/device_tensor_map.h"
+
+namespace tile::codegen {
+
+// One of them.
+class DescriptorMaker {
+ public:
+  // `memory`: its place in shared memory, kDeviceTensorMapBytes from there on.
+  DescriptorMaker(Emitter& e, const StagedTile& tile, uint32_t memory);
+
+  // At the entry, by this warp.
+  void WriteFixed(int warp);
+  // What the tensor is now; from then on it is the load's.
+  void FindTensor();
+  // In the warp that starts copies. Whether (i1) the descriptor was made of it.
+  llvm::Value* IsOfTensor();
+  void WriteTensor();
+  void CopyToWorkspace();
+  void Fence();
+
+ private:
+  llvm::Value* At(uint32_t offset);
+  llvm::Value* Descriptor();  // its address in shared memory (i32)
+  llvm::Value* WordAt(size_t i);
+
+  Emitter& e_;
+  const ir::Op& load_;
+  const DeviceTensorMap map_;
+  const uint32_t memory_;
+  llvm::Value *global_ = nullptr, *base_ = nullptr;
+  Registers sizes_, strides_;  // i32; i64, bytes, from dimension 1 on
+  Registers words_;            // what it is made of, behind one that says that it was
+};
+
+class DeviceTensorMaps {
+ public:
+  // Of a copy_ahead or fetch_ahead.
+  DeviceTensorMaps(Emitter& e, const ir::Op& copy);
+
+  // All warps go there; the first one makes them.
+  void MakeInFirstWarp();
+  // The warp that goes there makes them, behind what `await_copies` emits.
+  void Make(const std::function<void()>& await_copies);
+
+ private:
+  // `made`: where to go on.
+  void MakeUnlessThere(const std::function<void()>& await_copies, llvm::BasicBlock* make, llvm::BasicBlock* made);
+
+  Emitter& e_;
+  std::vector<DescriptorMaker> makers_;
+};
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_EMIT_PIPELINE_DEVICE_TENSOR_MAPS_H_

@@ -1,0 +1,25 @@
+// A product that begins with zero, and whose result is then added to something, begins with that.
+//
+//   %p = mmaf %weight, %value, %zero              %less = mulf %factor, %sums
+//   %next = fma %factor, %sums, %p                %next = mmaf %weight, %value, %less
+//
+// It saves registers as many as the result has, and the addition, which tensor cores do anyway; and the product need not be done before the
+// next iteration begins, so that it can run on beside that (plan/mma/cross_iteration_mma.h).
+//
+// For sums that a loop carries on, and sums of two products: a tile that is loaded to be added once would only have to be there earlier. How exact an engine is
+// between the additions of a product is open (docs/semantics/reductions.md), and the sums that go around are what products begin with
+// in most programs. Not for 8-bit floats, of which wgmma keeps few bits of the sums (a program that adds outside may do so on purpose), and
+// not for sums in f16 and f64.
+#ifndef TILE_CODEGEN_PASSES_CANONICAL_FOLD_ACCUMULATORS_H_
+#define TILE_CODEGEN_PASSES_CANONICAL_FOLD_ACCUMULATORS_H_
+
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
+
+namespace tile::codegen {
+
+absl::Status FoldAccumulators(Program& p);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_CANONICAL_FOLD_ACCUMULATORS_H_

@@ -1,0 +1,39 @@
+// Tile blocks that lie next to each other in the grid become one, with a larger tile: products of 128 x 128 and less leave the tensor
+// cores waiting for shared memory and the L2, those of 128 x 256 do not.
+//
+//   if (CoarsenBlocks(module, function)) JoinedBlocks(*function)   // plan/schedule.h; {2, 1}: two along x
+//
+// Before, for a grid of x blocks:                     After, for x / 2:
+//   %j, %i, %z = get_tile_block_id                      %j, %i, %z = get_tile_block_id
+//   … load_view_tko %bv[%k, %j] → tile<64x128xbf16>     … load_view_tko %bw[%k, %j] → tile<64x256xbf16>
+//   … mmaf … → tile<128x128xf32>                        … mmaf … → tile<128x256xf32>
+//   store_view_tko %sum, %cv[%i, %j]                    store_view_tko %sum, %cw[%i, %j]
+//
+// Blocks of a chain of products are joined in pairs, along its rows, also where the place is in numbers (passes/grid/coarsen_by_rows.h).
+//
+// That is the same if the block's place in a dimension of the grid is nothing but an index of loads and stores, if what depends on it is
+// made element by element and by products, and if all effects of the kernel are such stores. The grid's size must be a multiple of how
+// many become one; an image says so (codegen/build_image.cc).
+#ifndef TILE_CODEGEN_PASSES_GRID_COARSEN_BLOCKS_H_
+#define TILE_CODEGEN_PASSES_GRID_COARSEN_BLOCKS_H_
+
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+// Whether any are, around the one product of the kernel, or the products of an attention; of others a multiprocessor holds so many (0: not known).
+bool CoarsenBlocks(ir::Module* module, ir::Function* function, int blocks_alone = 0);
+
+// Cycles of a multiprocessor for 16 elements of 16 bits along K of a block's product, or as many bytes of others: those of the tensor cores,
+// and 15 percent more for each 1/256 by which 1/M + 1/N, what they load, exceeds that of 128 x 256 (f16, compared with blocks of 128 x
+// 256: 128 x 128 takes 1.09 to 1.15, 64 x 128 1.45, 64 x 64 1.9 to 2.2).
+int64_t CyclesOfBlock(const ir::Op& mma);
+
+// The pass, which does nothing unless Program::joins_blocks. Error: NotFound, if none are.
+absl::Status CoarsenBlocks(Program& p);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_GRID_COARSEN_BLOCKS_H_

@@ -1,0 +1,487 @@
+#include "codegen/passes/layouts/layout_rules.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "codegen/analysis/facts.h"
+#include "codegen/analysis/op_rules.h"
+#include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/tile_value.h"
+#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/staging/pointer_copy.h"
+#include "codegen/plan/staging/shared_account.h"
+#include "codegen/plan/staging/staging.h"
+#include "codegen/plan/tma/tma_store.h"
+#include "codegen/target/gpu_ops.h"
+#include "ir/loops.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Type;
+using ir::Value;
+
+using Rule = LayoutRule;
+
+// Of a thread, in which fragments may wait over all iterations of a loop.
+constexpr int kInvariantBits = 32 * 32;
+
+// Elements of a thread, from which on a tile that is stored in single elements is brought into another layout first.
+constexpr int kWorthMoving = 8;
+
+// Elements of a row that each warp holds whole, in a thread.
+constexpr int kMostOfRow = 4;
+
+constexpr int64_t kWordBits = 32, kSectorBits = 256, kVectorBits = 128;  // of what goes to memory as one
+
+Shape WithoutOnes(absl::Span<const int64_t> shape) {
+  Shape s;
+  std::copy_if(shape.begin(), shape.end(), std::back_inserter(s), [](int64_t size) { return size != 1; });
+  return s;
+}
+
+Layout SourceOfBroadcast(Layout layout, absl::Span<const int64_t> shape) {
+  for (int d = 0; d < layout.rank(); ++d) {
+    if (shape[d] == 1) layout = layout.Collapse(d);
+  }
+  return layout.RemoveZeroRegisters();
+}
+
+Layout OnlyDimension(Layout layout, int dim) {
+  for (int d = layout.rank() - 1; d >= 0; --d) {
+    if (d != dim) layout = layout.Slice(d);
+  }
+  return layout.RemoveZeroRegisters();
+}
+
+absl::InlinedVector<int, 8> PermutationOf(const Op& op) {
+  const auto p = ir::PermuteOp(op).permutation();
+  return {p.begin(), p.end()};
+}
+
+// Of a load or store through pointers; null for others.
+const Value* AddressesOf(const Op& op) {
+  if (const auto load = ir::As<ir::LoadPtrOp>(&op)) return load->source();
+  if (const auto store = ir::As<ir::StorePtrOp>(&op)) return store->destination();
+  return nullptr;
+}
+const Value* MaskOf(const Op& op) {
+  return ir::LoadPtrOp::Is(&op) ? ir::LoadPtrOp(op).mask() : ir::StorePtrOp(op).mask();
+}
+
+// A row that comes beside tiles that are copied ahead, or before the loop for its first iteration (passes/pipeline/prefetch_tiles.h).
+bool IsBesideCopies(const Op& load) {
+  if (!load.info()->is_load() || load.result(0)->type().rank() != 1) return false;
+  if (IsInCopyingLoop(load)) return true;
+  const Op* parent = load.parent();
+  if (!ir::IfOp::Is(parent)) return false;
+  for (int i = 0; i < parent->num_results(); ++i) {
+    for (const ir::Use* use = parent->result(i)->uses(); use != nullptr; use = use->next) {
+      if (ir::ForOp::Is(use->owner) && CopyIn(*use->owner) != nullptr) return true;
+    }
+  }
+  return false;
+}
+
+int64_t VectorOf(Type t) {
+  const ir::Elem e = t.element().is_pointer() ? t.element().pointee : t.elem();
+  return 128 / ir::MemoryBits(e);
+}
+
+}  // namespace
+
+const Layout* LayoutRules::Inferred(const Value* v) const {
+  auto it = inferred_.find(v);
+  return it == inferred_.end() ? nullptr : it->second;
+}
+
+void LayoutRules::SetInferred(const Value* v, const Layout* layout) {
+  if (!IsTile(v) || layout == nullptr) return;
+  const Layout*& known = inferred_[v];
+  if (known != nullptr) return;
+  known = layout;
+  changed_ = true;
+}
+
+const Value* LayoutRules::Receiver(const Op& branch, int i) {
+  // Bodies of reduce are scalar, and what a stage holds has no layout.
+  if (ir::YieldOp::Is(&branch) && !ir::IfOp::Is(branch.parent())) return nullptr;
+  return ir::ReceiverOf(branch, i);
+}
+
+template <class Known>
+const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known known) {
+  switch (RuleOf(op).layout) {
+    case Rule::kSame:
+      for (int i = 0; i < op.num_operands(); ++i) {
+        if (!IsTile(op.operand(i))) continue;
+        if (const Layout* l = known(op.operand(i))) return l;
+      }
+      return nullptr;
+    case Rule::kReshape: {
+      const Layout* l = IsTile(op.operand(0)) ? known(op.operand(0)) : nullptr;
+      return l == nullptr ? nullptr : Intern(l->Reshape(result->type().shape()));
+    }
+    case Rule::kPermute: {
+      const Layout* l = known(op.operand(0));
+      return l == nullptr ? nullptr : Intern(l->Permute(PermutationOf(op)));
+    }
+    case Rule::kInsert: return known(ir::InsertOp(op).destination());
+    case Rule::kReduce: {
+      const Layout* l = known(op.operand(0));
+      return l == nullptr ? nullptr : Intern(l->Slice(static_cast<int>(ir::ReduceOp(op).dim())).RemoveZeroRegisters());
+    }
+    case Rule::kLoadView: {
+      const Layout* row = ForRow(op);
+      return row != nullptr ? row : ForLoad(op);
+    }
+    case Rule::kMma: return Intern(MmaResultLayout(plan_.num_warps, op));
+    case Rule::kBroadcast: {
+      const Layout* l = rows_decide_ ? Inferred(op.operand(0)) : nullptr;
+      return l == nullptr ? nullptr : Repeated(op, *l);
+    }
+    default: return nullptr;
+  }
+}
+
+void LayoutRules::LetRowsDecide(ir::Block* body) {
+  for (const auto& [value, layout] : inferred_) decided_shapes_.insert(WithoutOnes(value->type().shape()));
+  ir::Walk(body, [&](const Op* op) {
+    // Rows that are folded are better in few warps, and products say where their operands are.
+    if (!ir::FoldOp::Is(op) && op->info()->family != ir::Family::kMma) return;
+    for (int i = 0; i < op->num_operands(); ++i) {
+      if (IsTile(op->operand(i))) decided_shapes_.insert(WithoutOnes(op->operand(i)->type().shape()));
+    }
+  });
+  rows_decide_ = true;
+}
+
+const Layout* LayoutRules::Repeated(const Op& broadcast, const Layout& source) {
+  const auto shape = broadcast.result(0)->type().shape();
+  const auto repeats = [](Mask base) { return base == 0; };
+  const bool spread = std::none_of(source.bases(In::kLane).begin(), source.bases(In::kLane).end(), repeats) &&
+                      std::none_of(source.bases(In::kWarp).begin(), source.bases(In::kWarp).end(), repeats);
+  if (!spread || decided_shapes_.contains(WithoutOnes(shape))) return nullptr;
+  const Layout all = Layout::Replicated(shape, plan_.num_warps);
+  const auto moved = [&](const Masks& bases) {
+    Masks to;
+    for (const Mask base : bases) {
+      Mask at = 0;
+      for (int d = 0; d < source.rank(); ++d)
+        at |= (base & source.DimMask(d)) >> source.dim_shift(d) << all.dim_shift(d);
+      to.push_back(at);
+    }
+    return to;
+  };
+  Masks registers = moved(source.bases(In::kRegister));
+  for (int d = source.rank() - 1; d >= 0; --d) {
+    for (int n = source.dim_bits(d); n < all.dim_bits(d); ++n) registers.push_back(Mask{1} << (all.dim_shift(d) + n));
+  }
+  return Intern(Layout::FromBases(Shape(shape.begin(), shape.end()), std::move(registers),
+                                  moved(source.bases(In::kLane)), moved(source.bases(In::kWarp))));
+}
+
+void LayoutRules::Infer(const Op& op) {
+  auto known = [&](const Value* v) { return Inferred(v); };
+  switch (RuleOf(op).layout) {
+    case Rule::kBranch:
+      for (int i = 0; i < op.num_operands(); ++i) {
+        if (const Value* to = Receiver(op, i)) SetInferred(to, Inferred(op.operand(i)));
+      }
+      return;
+    case Rule::kLoop: {
+      const ir::CarryingLoop loop(op);
+      for (int i = 0; i < loop.num_carried(); ++i) {
+        SetInferred(loop.arg(i), Inferred(loop.init(i)));
+        if (loop.counts()) SetInferred(loop.result(i), Inferred(loop.arg(i)));
+      }
+      return;
+    }
+    default:
+      if (const Layout* l = ForPointers(op)) {
+        if (IsFetch(op.parent())) SetInferred(op.result(0), l);
+        SetInferredBehind(AddressesOf(op), l);
+        if (const Value* mask = MaskOf(op)) SetInferredBehind(mask, l);
+      }
+      for (int i = 0; i < op.num_results(); ++i) {
+        if (IsTile(op.result(i))) SetInferred(op.result(i), Forward(op, op.result(i), known));
+      }
+  }
+}
+
+const Layout* LayoutRules::Decided(const Value* v) {
+  const Op* def = v->def();
+  // What comes out of a for is what went around.
+  if (ir::ForOp::Is(def)) return LayoutOf(ir::CarryingLoop(*def).arg(v->index())->type());
+  if (const Layout* l = Inferred(v)) return l;
+  if (def != nullptr) {
+    if (const Layout* l = Forward(*def, v, [](const Value* x) { return LayoutOf(x->type()); })) return l;
+  }
+  return DefaultFor(v->type());
+}
+
+const Layout* LayoutRules::Backward(const Op& op, const Value* v, const Layout& result) {
+  switch (RuleOf(op).layout) {
+    case Rule::kSame: return Intern(result);
+    case Rule::kReshape: return Intern(result.Reshape(v->type().shape()));
+    case Rule::kPermute: {
+      const auto p = PermutationOf(op);
+      absl::InlinedVector<int, 8> inverse(p.size());
+      for (size_t k = 0; k < p.size(); ++k) inverse[p[k]] = static_cast<int>(k);
+      return Intern(result.Permute(inverse));
+    }
+    case Rule::kBroadcast: return Intern(SourceOfBroadcast(result, v->type().shape()));
+    default: return nullptr;
+  }
+}
+
+const Layout* LayoutRules::Wanted(const Op& op, int i) {
+  const Value* v = op.operand(i);
+  switch (RuleOf(op).layout) {
+    case Rule::kSame: {
+      for (int r = 0; r < op.num_results(); ++r) {
+        if (IsTile(op.result(r))) return Backward(op, v, *LayoutOf(op.result(r)->type()));
+      }
+      if (const auto store = ir::As<ir::StorePtrOp>(&op)) {
+        // The layout of the value, unless the pointers are neighbours elsewhere.
+        const Layout* own = LayoutOf(store->value()->type());
+        const Layout* wide = ForPointers(op);
+        if (wide == nullptr) return Inferred(store->value()) != nullptr ? own : LayoutOf(store->destination()->type());
+        const int bits = ir::MemoryBits(store->value()->type().elem());
+        if (Inferred(store->value()) == nullptr) return wide;
+        // A few elements are stored sooner than they would be moved to other threads.
+        return own->registers() < kWorthMoving || StoresWell(op, *own, pointers_.at(&op).second, bits) ? own : wide;
+      }
+      // An operand whose layout follows from something is preferred, and of two such operands the later one.
+      const Layout* best = nullptr;
+      for (int k = 0; k < op.num_operands(); ++k) {
+        if (!IsTile(op.operand(k))) continue;
+        if (best == nullptr || Inferred(op.operand(k)) != nullptr) best = LayoutOf(op.operand(k)->type());
+      }
+      return best;
+    }
+    case Rule::kReshape:
+      if (LayoutOf(op.result(0)->type()) == nullptr)
+        return Intern(Layout::Replicated(v->type().shape(), plan_.num_warps));
+      [[fallthrough]];
+    case Rule::kPermute:
+    case Rule::kBroadcast: return Backward(op, v, *LayoutOf(op.result(0)->type()));
+    case Rule::kInsert: return v == ir::InsertOp(op).destination() ? LayoutOf(op.result(0)->type()) : nullptr;
+    case Rule::kReduce: return LayoutOf(op.operand(0)->type());
+    case Rule::kLoadView: {  // the index tile of a gather
+      const Type view = ir::LoadViewOp(op).view()->type();
+      return Intern(OnlyDimension(*LayoutOf(op.result(0)->type()), view->sparse_dim));
+    }
+    case Rule::kStoreView: {
+      const Type view = ir::ViewAccessOp(op).view()->type();
+      const Value* tile = ir::StoreViewOp::Is(&op) ? ir::StoreViewOp(op).tile() : ir::ViewUpdateOp(op).value();
+      const Layout* l = ForStore(op, LayoutOf(tile->type()));
+      return v == tile ? l : Intern(OnlyDimension(*l, view->sparse_dim));
+    }
+    case Rule::kMma: return v == ir::MmaOp(op).acc() ? LayoutOf(op.result(0)->type()) : ForInvariant(op, i);
+    case Rule::kLoop: {
+      const ir::CarryingLoop loop(op);
+      const int carried = loop.carried_by_operand(i);
+      return carried < 0 ? nullptr : LayoutOf(loop.arg(carried)->type());
+    }
+    case Rule::kBranch: {
+      const Value* to = Receiver(op, i);
+      return to == nullptr ? nullptr : LayoutOf(to->type());
+    }
+    default: return nullptr;
+  }
+}
+
+const Layout* LayoutRules::ForInvariant(const Op& mma, int i) {
+  const Value* v = mma.operand(i);
+  if (!IsInvariant(mma, i) || FetchOf(mma) != nullptr || CopyOf(mma, i) != nullptr) return nullptr;
+  const auto plan = MmaPlanOf(mma);
+  if (!plan) return nullptr;  // of wgmma it is staged in shared memory
+  const Layout fragment = MmaLayout(plan->tile, i == 0 ? Operand::kA : Operand::kB);
+  const int bits = ir::ElemInfoOf(v->type().elem()).storage * 8;
+  return fragment.registers() * bits <= kInvariantBits ? Intern(fragment) : nullptr;
+}
+
+const Layout* LayoutRules::DefaultFor(Type t) {
+  return Intern(Layout::Default(t.shape(), plan_.num_warps, static_cast<int>(VectorOf(t))));
+}
+
+const Layout* LayoutRules::AlongDim(Shape shape, int dim, int vector) {
+  const int last = static_cast<int>(shape.size()) - 1;
+  absl::InlinedVector<int, 8> swap;
+  for (int d = 0; d <= last; ++d) swap.push_back(d);
+  std::swap(swap[dim], swap[last]);
+  std::swap(shape[dim], shape[last]);
+  return Intern(Layout::Default(shape, plan_.num_warps, vector).Permute(swap));
+}
+
+const Layout* LayoutRules::ForRow(const Op& load) {
+  if (!IsBesideCopies(load)) return nullptr;
+  const auto shape = load.result(0)->type().shape();
+  if (shape[0] <= 32 || shape[0] > 32 * kMostOfRow) return nullptr;
+  const auto warps = static_cast<size_t>(__builtin_ctz(static_cast<unsigned>(plan_.num_warps)));
+  return Intern(Layout::Default(shape, 1, 1).WithBases(In::kWarp, Masks(warps, 0)));
+}
+
+const Layout* LayoutRules::ForView(Type view) {
+  return AlongDim(Shape(view.shape().begin(), view.shape().end()), FastestDim(view), static_cast<int>(VectorOf(view)));
+}
+
+const Layout* LayoutRules::ForLoad(const Op& load) {
+  const Type view = ir::LoadViewOp(load).view()->type();
+  if (FastestDim(view) == static_cast<int>(view.shape().size()) - 1) {
+    const auto beside = kept_.LayoutFor(view.shape(), plan_.num_warps, static_cast<int>(VectorOf(view)));
+    if (beside) return Intern(*beside);
+  }
+  return ForView(view);
+}
+
+// How much of the dimension an instruction of a warp writes, and a thread.
+bool LayoutRules::StoresWell(const Op& store, const Layout& own, int dim, int bits) const {
+  const auto run = [&](const Masks& bases) {
+    const Subspace span(bases);
+    int n = 0;
+    while (n < own.dim_bits(dim) && span.Contains(Mask{1} << (own.dim_shift(dim) + n))) ++n;
+    return int64_t{bits} << n;
+  };
+  const int64_t whole = int64_t{bits} << own.dim_bits(dim), in_thread = run(own.bases(In::kRegister));
+  const bool whole_words = in_thread >= kWordBits || whole < kWordBits;
+  const bool byte_pairs = bits >= 8 || in_thread >= 8;
+  // To move elements to other threads takes memory, which is not there beside stages that are in use: then the parts of a sector may
+  // come by several instructions.
+  const bool by_parts = IsBesideRings(store);
+  const auto vector = static_cast<Mask>(std::min(in_thread, kVectorBits) / bits);
+  Masks together = own.bases(In::kLane);
+  for (Mask base : own.bases(In::kRegister)) {
+    if (by_parts || base < vector << own.dim_shift(dim)) together.push_back(base);
+  }
+  return (run(together) >= kSectorBits || whole < kSectorBits) && whole_words && byte_pairs;
+}
+
+bool LayoutRules::IsBesideRings(const Op& op) const {
+  if (plan_.persistent || IsInCopyingLoop(op)) return true;
+  const Op* at = OutermostOf(&op);
+  while (at != nullptr && !rings_.contains(at)) at = at->next();
+  return at != nullptr;
+}
+
+// The same threads' elements, in an order in which neighbours along the dimension come first: what a thread stores at once.
+Layout LayoutRules::NeighboursFirst(const Layout& own, int dim) {
+  Masks first, others = own.bases(In::kRegister);
+  for (int n = 0; n < own.dim_bits(dim); ++n) {
+    const auto at = std::find(others.begin(), others.end(), Mask{1} << (own.dim_shift(dim) + n));
+    if (at == others.end()) break;
+    first.push_back(*at);
+    others.erase(at);
+  }
+  first.insert(first.end(), others.begin(), others.end());
+  return own.WithBases(In::kRegister, std::move(first));
+}
+
+const Layout* LayoutRules::ForStore(const Op& op, const Layout* own) {
+  if (plan_.producer && PlanTmaStore(op, *own)) return own;
+  const Type view = ir::ViewAccessOp(op).view()->type();
+  const int dim = FastestDim(view);
+  return StoresWell(op, *own, dim, ir::MemoryBits(view.elem())) ? Intern(NeighboursFirst(*own, dim)) : ForView(view);
+}
+
+// --- pointers -------------------------------------------------------------------------------------------------------
+
+const Layout* LayoutRules::ForPointers(const Op& op) const {
+  auto it = pointers_.find(&op);
+  return it == pointers_.end() ? nullptr : it->second.first;
+}
+
+// Sixteen bytes to a thread, along the dimension in which the pointers are neighbours. Tiles of one shape have one layout,
+// whatever their elements, so that values need not move between threads: that of the narrowest, as long as a thread loads
+// no more than 32 bytes and stores no more than 16. The halves of a sector that come by two instructions are two writes (f8 to bf16,
+// 128 x 128 of 2048 x 4096: 11.4 us, 6.2; tileiras 7.5).
+void LayoutRules::NoteAccesses(ir::Block* body) {
+  struct Access {
+    const Op* op;
+    std::pair<Shape, int> way;  // with the dimension of neighbours
+    int64_t bits;
+  };
+  std::vector<Access> accesses;
+  absl::flat_hash_map<std::pair<Shape, int>, int64_t> most;    // neighbours that an access of the way takes at once
+  absl::flat_hash_map<std::pair<Shape, int>, int64_t> stored;  // the fewest that a store of the way takes
+  const auto note = [&](Type type, int dim, int64_t vector) {
+    const std::pair<Shape, int> way{Shape(type.shape().begin(), type.shape().end()), dim};
+    most[way] = std::max(most[way], vector);
+    return way;
+  };
+  kept_.Note(body);
+  Facts facts;
+  ir::Walk(body, [&](const Op* op) {
+    if (IsGpuOp(op, GpuOpcode::kCopyAhead)) NoteCopies(*op);
+    if (IsGpuOp(op, GpuOpcode::kFetchAhead)) rings_.insert(OutermostOf(op));
+    if (RuleOf(*op).layout == Rule::kLoadView || RuleOf(*op).layout == Rule::kStoreView) {
+      const Type view = ir::ViewAccessOp(*op).view()->type();
+      note(view, FastestDim(view), VectorOf(view));
+    }
+    const Value* pointers = AddressesOf(*op);
+    if (pointers == nullptr || !IsTile(pointers) || IsFetch(op->parent())) return;
+    const Type type = pointers->type();
+    int dim = -1;
+    uint64_t rising = 1;
+    for (int d = type.rank() - 1; d >= 0; --d) {
+      const uint64_t along = facts.LineOf(pointers, d).rising;
+      if (along > rising) dim = d, rising = along;
+    }
+    if (dim < 0) return;
+    const auto way = note(type, dim, std::min(VectorOf(type), static_cast<int64_t>(rising)));
+    accesses.push_back({op, way, ir::MemoryBits(type.element().pointee)});
+    if (!ir::StorePtrOp::Is(op)) return;
+    const int64_t vector = VectorOf(type);
+    stored[way] = std::min(stored.try_emplace(way, vector).first->second, vector);
+  });
+  for (const Access& access : accesses) {
+    const auto& [shape, dim] = access.way;
+    int64_t vector = std::min(most[access.way], std::max<int64_t>(1, 256 / access.bits));
+    if (const auto it = stored.find(access.way); it != stored.end()) vector = std::min(vector, it->second);
+    const Layout* row = ForRow(*access.op);
+    pointers_[access.op] = {row != nullptr ? row : AlongDim(shape, dim, static_cast<int>(vector)), dim};
+  }
+}
+
+// Pointers and masks have the layout in which threads copy. What the region computes for them does from the start, back to what comes from outside:
+// no thread waits for another there.
+void LayoutRules::NoteCopies(const Op& copy) {
+  for (const StagedTile& tile : StageOf(copy).tiles) {
+    const Op& load = *tile.load;
+    if (!ir::LoadPtrOp::Is(&load) || pointers_.contains(&load)) continue;
+    const Layout* layout = Intern(
+        CopyLayout(load.result(0)->type().shape(), tile.contiguous, tile.other, tile.loaded_bits, plan_.num_warps));
+    pointers_[&load] = {layout, tile.contiguous};
+    std::vector<std::pair<const Value*, const Layout*>> open;
+    for (int i = 0; i < load.num_operands(); ++i) open.emplace_back(load.operand(i), layout);
+    while (!open.empty()) {
+      const auto [v, wanted] = open.back();
+      open.pop_back();
+      const Op* def = v->def();
+      if (!IsTile(v) || wanted == nullptr || def == nullptr || def->parent() != &copy) continue;
+      SetInferred(v, wanted);
+      for (int i = 0; i < def->num_operands(); ++i) {
+        if (IsTile(def->operand(i))) open.emplace_back(def->operand(i), Backward(*def, def->operand(i), *wanted));
+      }
+    }
+  }
+}
+
+void LayoutRules::SetInferredBehind(const Value* of, const Layout* layout) {
+  std::vector<const Value*> open = {of};
+  while (!open.empty()) {
+    const Value* v = open.back();
+    open.pop_back();
+    if (!IsTile(v) || Inferred(v) != nullptr) continue;
+    const Op* def = v->def();
+    const bool computed = def != nullptr && (def->info()->has(ir::kElementwise) || ir::AssumeOp::Is(def));
+    if (def != nullptr && !computed && def->info()->family != ir::Family::kConstant) continue;
+    SetInferred(v, layout);
+    for (int i = 0; computed && i < def->num_operands(); ++i) open.push_back(def->operand(i));
+  }
+}
+
+}  // namespace tile::codegen

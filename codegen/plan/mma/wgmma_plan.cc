@@ -1,0 +1,239 @@
+#include "codegen/plan/mma/wgmma_plan.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/analysis/origin.h"
+#include "codegen/analysis/product_chain.h"
+#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
+#include "ir/op_views.h"
+
+namespace tile::codegen {
+namespace {
+
+struct Instruction {
+  ir::Elem element;
+  int k;
+  ir::Elem accumulator;
+  const char* types;
+  bool scales, transposes, short_sums;
+};
+
+constexpr Instruction kInstructions[] = {
+#define TILE_WGMMA(Element, depth, Accumulator, types, scales, transposes, short_sums) \
+  {ir::Elem::k##Element, depth, ir::Elem::k##Accumulator, types, scales, transposes, short_sums},
+#include "codegen/target/wgmma_instructions.def"
+};
+
+constexpr int64_t kM = 64, kMostN = 256, kGroupThreads = 128;
+// Of a thread, which has 168 registers beside 256 others and a producer warp (warps are counted in fours), 96 beside 512. Registers can
+// move from a producer to two warpgroups (Schedule::moves_registers).
+constexpr int64_t kMostAccumulators = 128, kMostOfManyThreads = 64, kManyGroups = 4, kMovingGroups = 2;
+// Columns of an instruction whose sums are added to others: half as many registers hold them meanwhile. With the first operand in registers, which
+// smaller instructions do not read more often, there are two of them, of which one is added while the other is multiplied. Not where that takes fewer
+// than four steps along K: of 64 along K, 256 x 128, it was 2 % faster, and spilled.
+constexpr int64_t kMostPromoted = 128, kMostPromotedOfManyThreads = 64, kMostPromotedOfHeld = 64, kStepsBesideSums = 4;
+
+// Null: none takes these types.
+const Instruction* FindInstruction(const ir::Op& mma) {
+  const ir::Elem element = mma.operand(0)->type().elem();
+  for (const Instruction& i : kInstructions) {
+    if (i.element == element && mma.operand(1)->type().elem() == element &&
+        mma.result(0)->type().elem() == i.accumulator)
+      return &i;
+  }
+  return nullptr;
+}
+
+// How the operands get to the instruction.
+struct Roles {
+  bool swapped = false, held = false;
+};
+
+// M, N, K of what the instruction computes.
+MmaShape ShapeOf(const ir::Op& mma, const Roles& roles) {
+  MmaShape s = ShapeOfMma(mma);
+  if (roles.swapped) std::swap(s.m, s.n);
+  return s;
+}
+
+// Sums that begin with zero are those of one iteration: there are no others to which they would be added.
+bool Promotes(const Instruction& in, const ir::Op& mma) {
+  return in.short_sums && !ir::MmaFOp(mma).fast_acc() && !IsZero(ir::MmaFOp(mma).acc());
+}
+
+WgmmaPlan PlanWith(const Instruction& in, const ir::Op& mma, const Roles& roles, int instruction_n, int groups_m,
+                   int groups_n) {
+  const MmaShape s = ShapeOf(mma, roles);
+  WgmmaPlan p;
+  p.swapped = roles.swapped;
+  p.held = roles.held;
+  p.promotes = Promotes(in, mma);
+  p.tile = {instruction_n, ir::MemoryBits(in.element), s.m, s.n, s.k, groups_m, groups_n, roles.held};
+  p.k = in.k;
+  p.scales = in.scales;
+  p.transposes = in.transposes;
+  p.instruction = absl::StrCat("wgmma.mma_async.sync.aligned.m64n", instruction_n, "k", in.k, ".",
+                               WithSigns(mma, in.types, roles.swapped));
+  return p;
+}
+
+// Types that wgmma reads in one order only must lie along K in shared memory: always in the second operand, in the first unless it
+// comes to registers. Nullopt if that holds in no roles.
+std::optional<Roles> ChooseRoles(const Instruction& in, const StagedTile* a, const StagedTile& b, bool by_tma) {
+  if (in.transposes || ((a == nullptr || a->k_major) && b.k_major)) return Roles{};
+  // Fragments of bytes that lie across are made by ldmatrix, words are just read. What threads copied they would have to round to tf32
+  // where it lies, twice the traffic of shared memory: mma.sync rounds as it reads.
+  if (a == nullptr || (a->element_bits != 8 && !(a->element_bits == 32 && by_tma))) return std::nullopt;
+  if (b.k_major) return Roles{false, true};
+  if (a->k_major) return Roles{true, true};
+  return std::nullopt;
+}
+
+// With the left operand in registers if `a` is null. `by_tma`: that brings both operands, as the product reads them.
+std::optional<WgmmaPlan> PlanOf(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a,
+                                const StagedTile& b, bool by_tma) {
+  if (!target.has(kWgmma) || num_warps % 4 != 0) return std::nullopt;
+  if ((a != nullptr && !a->fits_tma()) || !b.fits_tma()) return std::nullopt;
+  const Instruction* in = FindInstruction(mma);
+  if (in == nullptr) return std::nullopt;
+  const std::optional<Roles> roles = ChooseRoles(*in, a, b, by_tma);
+  if (!roles) return std::nullopt;
+  const MmaShape s = ShapeOf(mma, *roles);
+  const int64_t groups = num_warps / 4;
+  const int groups_m = static_cast<int>(std::min<int64_t>(groups, std::max<int64_t>(1, s.m / kM)));
+  const int groups_n = static_cast<int>(groups / groups_m);
+  int64_t most_n = kMostN;
+  if (Promotes(*in, mma)) {
+    const bool overlaps = roles->held && s.k >= kStepsBesideSums * in->k;
+    most_n = groups >= kManyGroups ? kMostPromotedOfManyThreads : overlaps ? kMostPromotedOfHeld : kMostPromoted;
+  }
+  const int instruction_n = static_cast<int>(std::min(most_n, s.n / groups_n));
+  if (s.m < kM || instruction_n < 8 || s.k < in->k) return std::nullopt;
+  const bool has_room = !Promotes(*in, mma) || (by_tma && groups == kMovingGroups);
+  const int64_t most = groups < kManyGroups && has_room ? kMostAccumulators : kMostOfManyThreads;
+  if (s.m * s.n > most * kGroupThreads * groups) return std::nullopt;
+  // A group's rows and columns begin where a chunk does, or a multiple of eight rows.
+  if (!roles->swapped && !b.k_major && instruction_n < b.chunk_elements() && instruction_n < s.n) return std::nullopt;
+  return PlanWith(*in, mma, *roles, instruction_n, groups_m, groups_n);
+}
+
+Layout InProduct(Layout layout, bool swapped) { return swapped ? layout.Permute({1, 0}) : layout; }
+
+}  // namespace
+
+Layout WgmmaPlan::ResultLayout() const { return InProduct(WgmmaLayout(tile, Operand::kC), swapped); }
+Layout WgmmaPlan::FirstLayout() const { return InProduct(WgmmaLayout(tile, Operand::kA), swapped); }
+
+int WgmmaWarps(const ir::Op& mma) {
+  const MmaShape s = ShapeOfMma(mma);
+  int64_t groups = 1;
+  while (groups < 2 && s.m * s.n > kGroupThreads * 64 * groups) groups *= 2;
+  return static_cast<int>(4 * groups);
+}
+
+std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma, const StagedTile& a,
+                                   const StagedTile& b) {
+  // TMA brings what the products read: nobody converts it in between.
+  return IsProduct(mma) && a.tma_converts() && b.tma_converts() ? PlanOf(target, num_warps, mma, &a, b, true)
+                                                                : std::nullopt;
+}
+
+std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, const ir::Op& mma) {
+  if (!IsProduct(mma) || CopyOf(mma, 1) == nullptr) return std::nullopt;
+  std::optional<StagedTile> a;
+  if (CopyOf(mma, 0) != nullptr) {
+    a = StagedOperandOf(mma, 0);
+  } else if (!IsInvariant(mma, 0)) {
+    for (const ir::Use* use = mma.operand(0)->uses(); use != nullptr; use = use->next) {
+      if (use->owner != &mma && IsProduct(*use->owner)) return std::nullopt;
+    }
+  }
+  return PlanOf(target, num_warps, mma, a ? &*a : nullptr, StagedOperandOf(mma, 1).value(), false);
+}
+
+bool WgmmaCanDoAll(const Target& target, int num_warps, const ir::Op& copy) {
+  for (int i = 0; i < copy.num_results(); ++i) {
+    for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
+      if (!PlanWgmmaOfCopies(target, num_warps, *use->owner)) return false;
+    }
+  }
+  return true;
+}
+
+int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma) {
+  if (!target.has(kWgmma) || !IsProduct(mma)) return 0;
+  const Instruction* in = FindInstruction(mma);
+  if (in == nullptr || !Promotes(*in, mma)) return 0;
+  return std::min(mma.result(0)->type().num_elements(), kMostPromoted / 2 * 32 * num_warps);
+}
+
+bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma) {
+  return IsProduct(mma) && CopyOf(mma, 0) == nullptr && IsInvariant(mma, 0) &&
+         PlanWgmmaOfCopies(target, num_warps, mma).has_value();
+}
+
+void Decide(ir::Module* module, ir::Op* mma, const WgmmaPlan& plan) {
+  Decide<Decision::kInstruction>(module, mma, kByWgmma);
+  Decide<Decision::kShape>(module, mma, {kM, plan.tile.instruction_n, plan.k});
+  Decide<Decision::kWarpgroups>(module, mma, {plan.tile.groups_m, plan.tile.groups_n});
+  if (plan.swapped) Decide<Decision::kSwapped>(module, mma, true);
+  if (plan.held) Decide<Decision::kHeld>(module, mma, true);
+  if (plan.promotes) Decide<Decision::kPromotes>(module, mma, true);
+}
+
+std::optional<WgmmaPlan> WgmmaPlanOf(const ir::Op& mma) {
+  if (InstructionOf(mma) != kByWgmma) return std::nullopt;
+  const auto shape = DecisionOf<Decision::kShape>(mma).value(), groups = DecisionOf<Decision::kWarpgroups>(mma).value();
+  const Roles roles = {DecisionOf<Decision::kSwapped>(mma), DecisionOf<Decision::kHeld>(mma)};
+  WgmmaPlan p = PlanWith(*FindInstruction(mma), mma, roles, static_cast<int>(shape[1]), static_cast<int>(groups[0]),
+                         static_cast<int>(groups[1]));
+  p.promotes = DecisionOf<Decision::kPromotes>(mma);
+  return p;
+}
+
+std::string WgmmaFault(const ir::Op& mma, int num_warps) {
+  const bool wgmma = InstructionOf(mma) == kByWgmma;
+  const Roles roles = {DecisionOf<Decision::kSwapped>(mma), DecisionOf<Decision::kHeld>(mma)};
+  const bool promotes = DecisionOf<Decision::kPromotes>(mma);
+  if (!wgmma) return roles.swapped || roles.held || promotes ? "only wgmma is swapped, held or promotes" : "";
+  const Instruction* in = FindInstruction(mma);
+  if (in == nullptr) return "wgmma does not multiply these types";
+  const auto shape = DecisionOf<Decision::kShape>(mma), groups = DecisionOf<Decision::kWarpgroups>(mma);
+  if (!shape || shape->size() != 3 || !groups || groups->size() != 2) return "wgmma has a shape and warpgroups";
+  const int64_t n = (*shape)[1], groups_m = (*groups)[0], groups_n = (*groups)[1];
+  const MmaShape s = ShapeOf(mma, roles);
+  if ((*shape)[0] != kM || (*shape)[2] != in->k || n < 8 || n > kMostN) return "there is no wgmma of this shape";
+  if (4 * groups_m * groups_n != num_warps) return absl::StrCat("its warpgroups are not ", num_warps, " warps");
+  if (s.m < kM * groups_m || s.n < n * groups_n || s.k < in->k)
+    return "its warpgroups have more rows or columns than the product";
+  if (promotes != Promotes(*in, mma)) return "it promotes where sums are short and that was not allowed";
+  const ir::Op *a = mma.operand(0)->def(), *b = mma.operand(1)->def();
+  if (!IsFetch(b) || (!IsFetch(a) && (roles.swapped || roles.held)))
+    return "what wgmma reads from a stage does not lie in one";
+  if (in->transposes) return roles.swapped || roles.held ? "wgmma reads these types in any order" : "";
+  const std::optional<LoadedOperand> left = LoadedOperandOf(mma, 0), right = LoadedOperandOf(mma, 1);
+  const auto along_k = [](const std::optional<LoadedOperand>& x) { return !x || x->k_major; };
+  if (!along_k(roles.swapped ? left : right)) return "its second operand does not lie along K";
+  // One that is in registers may lie in any order.
+  if (IsFetch(a) && !roles.held && !along_k(roles.swapped ? right : left))
+    return "its first operand does not lie along K, and is not held";
+  return "";
+}
+
+StagedTile StagedLhs(const ir::Op& mma) {
+  const ir::Type type = mma.operand(0)->type();
+  StagedTile t;
+  t.lhs = t.k_major = true;
+  t.element_bits = ir::MemoryBits(type.elem());
+  t.mn = type.shape()[0];
+  t.k = type.shape()[1];
+  t.contiguous = 1;
+  t.other = 0;
+  t.swizzle = static_cast<int>(std::min<int64_t>(128, t.k * t.element_bits / 8));
+  return t;
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,73 @@
+// Ways to compile a kernel that overlap its loads with its products, and the search for the cheapest one that fits.
+//
+//   Candidates candidates(target, function, /*descriptors=*/true);
+//   while (std::optional<Candidate> c = candidates.Next(best_cycles)) {      // none is cheaper than what was found: nullopt
+//     … the passes over tile code, with *c …
+//     cycles = candidates.Became(*program.function, program.fit);
+//   }
+//
+// What a candidate costs is estimated from the products of the kernel's loops (ProductLoop), before any pass runs; how many stages it
+// gets, and whether it fits at all, only the passes find out: shared memory by the account of the pass `memory`
+// (plan/resources/shared_use.h), registers by what lives at once. So candidates are tried in the order of their estimates, mostly TMA, copies by
+// all threads, nothing; more stages before fewer. Then costs are those of what came out. A way that fits is not left for a slower one
+// that would have more stages: nothing was measured where that pays.
+#ifndef TILE_CODEGEN_PLAN_RESOURCES_CANDIDATE_H_
+#define TILE_CODEGEN_PLAN_RESOURCES_CANDIDATE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "codegen/target/target.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+// How loops over products may be compiled: loads where they are used, or ahead, by all threads or by a warp that does nothing else.
+enum class Ahead : uint8_t { kNothing, kCopies, kTma };
+// Which way a program takes, after the pass `fetch`.
+Ahead AheadOf(const ir::Function& function);
+
+// One way to compile a kernel: the most that it may load ahead, and the warps of a block.
+struct Candidate {
+  Ahead ahead = Ahead::kNothing;
+  int most_stages = 0;
+  int num_warps = 0;  // 0: the fewest that hold the tiles which the passes leave (plan/resources/warps.h)
+};
+
+// Whether a candidate can be compiled, or of which resource it needs too much: another candidate may need less.
+enum class Fit : uint8_t { kFits, kTooMuchShared, kTooManyRegisters };
+
+// What a loop over products does in an iteration.
+struct ProductLoop {
+  double bytes = 0;      // of operands that it loads
+  double macs = 0;       // of f16, or as many as take as long
+  bool on_cores = true;  // tensor cores multiply them
+};
+std::vector<ProductLoop> ProductLoopsOf(const ir::Function& function);
+
+// Cycles of a multiprocessor for an iteration of each loop: the longest of loading, multiplying and waiting, where they overlap, else
+// their sum. `blocks`: that are resident, one of which works while another waits.
+double CyclesOf(absl::Span<const ProductLoop> loops, Ahead ahead, int stages, int blocks);
+
+class Candidates {
+ public:
+  // `descriptors`: the kernel may take TMA descriptors. `num_warps`: of all candidates, as the user says, or 0.
+  Candidates(const Target& target, const ir::Function& function, bool descriptors, int num_warps = 0);
+
+  // The cheapest by the estimate of those that are left, if it costs less than `cycles`.
+  std::optional<Candidate> Next(double cycles);
+  // The program that the last one became. Candidates that would become the same are left out from now on, and if it fits, those of
+  // slower ways. Returns its cost.
+  double Became(const ir::Function& program, Fit fit);
+
+ private:
+  const std::vector<ProductLoop> loops_;
+  std::vector<Candidate> left_;  // the cheapest first
+  Candidate last_;
+};
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PLAN_RESOURCES_CANDIDATE_H_

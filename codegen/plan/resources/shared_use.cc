@@ -1,0 +1,283 @@
+#include "codegen/plan/resources/shared_use.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "codegen/layout/conversion.h"
+#include "codegen/plan/combine_updates.h"
+#include "codegen/plan/fold_layout.h"
+#include "codegen/plan/mma/cross_iteration_mma.h"
+#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/staging/prefetch_slot.h"
+#include "codegen/plan/staging/staging.h"
+#include "codegen/plan/tile_layout.h"
+#include "codegen/plan/tma/device_tensor_map.h"
+#include "codegen/plan/tma/tensor_maps.h"
+#include "codegen/plan/tma/tma_store.h"
+#include "codegen/target/decisions.h"
+#include "codegen/target/gpu_ops.h"
+#include "ir/op_views.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+constexpr int kPrintedBytes = 4;      // a number that one thread has for all
+constexpr int kBarrierBytes = 16;     // of a stage
+constexpr uint64_t kSwizzled = 1024;  // alignment of what is swizzled by 128 bytes
+
+class Accountant {
+ public:
+  Accountant(const Target& target, const Schedule& schedule, ir::Module* module)
+      : schedule_(schedule), module_(module), account_(target, schedule.persistent) {}
+
+  SharedAccount Run(ir::Function* f) {
+    account_.Begin(*f);
+    // The producer comes first.
+    if (schedule_.producer) {
+      ir::Walk(f->body(), [&](Op* op) {
+        if (!ir::ForOp::Is(op) || FetchIn(*op) == nullptr) return;
+        Ring(*op);
+        DeviceTensorMaps(*FetchIn(*op));
+      });
+    }
+    Block(f->body());
+    account_.Close();
+    return std::move(account_);
+  }
+
+ private:
+  void Block(ir::Block* block) {
+    for (Op* op : *block) {
+      const Op* outer = account_.ServeFor(op);
+      Use(op);
+      if (!IsFetch(op) && !op->info()->has(ir::kElementBody)) {
+        for (int r = 0; r < op->num_regions(); ++r) {
+          if (op->region(r) != nullptr) Block(op->region(r));
+        }
+      }
+      account_.ServeFor(outer);
+      account_.Passed(op);
+    }
+  }
+
+  void Use(Op* op) {
+    if (ir::ForOp::Is(op)) {
+      Ring(*op);
+      CopyRing(*op);
+    } else if (ir::AllocSharedOp::Is(op)) {
+      const ir::Type type = op->result(0)->type();
+      account_.Reserve(SharedArrayBytes(type), 16);
+    } else if (ir::StoreViewOp::Is(op) && DecisionOf<Decision::kTensorMap>(*op)) {
+      const int64_t warp = TmaStoreOf(*op, LayoutOrScalar(ir::StoreViewOp(op).tile())).warp_bytes();
+      account_.Reserve(static_cast<uint64_t>(warp * schedule_.num_warps), kSwizzled);
+    } else if (ir::MmaOp::Is(op)) {
+      Product(op);
+    } else if (op->info()->has(ir::kElementBody)) {
+      Fold(*op);
+    } else if (op->info()->is_access()) {
+      Access(*op);
+    } else if (ir::PrintOp::Is(op)) {
+      Share(Layout::Replicated({}, schedule_.num_warps), kPrintedBytes);
+    } else if (IsGpuOp(op, GpuOpcode::kConvertLayout)) {
+      Exchange(LayoutOrScalar(op->operand(0)), LayoutOrScalar(op->result(0)), op->result(0));
+    } else if (const Value* tile = MovedThroughMemory(*op)) {
+      account_.Scratch(static_cast<uint64_t>(tile->type().num_elements() * BytesOf(tile)));
+    }
+  }
+
+  // Of operations that put a tile into memory row-major, that tile.
+  const Value* MovedThroughMemory(const Op& op) const {
+    if (ir::CatOp::Is(&op)) return op.result(0);
+    if (const auto insert = ir::As<ir::InsertOp>(&op)) return insert->source();
+    if (ir::ExtractOp::Is(&op) && IsInEachWarp(LayoutOrScalar(op.operand(0)))) return nullptr;
+    return ir::ExtractOp::Is(&op) || ir::PackOp::Is(&op) || ir::UnpackOp::Is(&op) ? op.operand(0) : nullptr;
+  }
+
+  void Ring(const Op& loop) {
+    const Op* fetch = FetchIn(loop);
+    if (fetch == nullptr) return;
+    account_.ReserveRing(*fetch, static_cast<uint64_t>(StageOf(*fetch).bytes * schedule_.stages),
+                         static_cast<uint64_t>(kBarrierBytes * schedule_.stages));
+  }
+
+  void DeviceTensorMaps(const Op& copy) {
+    if (const size_t made = DeviceTensorMapsOf(copy).size(); made > 0)
+      account_.Reserve(made * kDeviceTensorMapBytes, kMapBytes);
+  }
+
+  void CopyRing(const Op& loop) {
+    const Op* copy = CopyIn(loop);
+    if (copy == nullptr) return;
+    const StageLayout stage = StageOf(*copy);
+    account_.ReserveCopies(static_cast<uint64_t>(stage.ring_bytes(schedule_.stages)));
+    DeviceTensorMaps(*copy);
+    if (CopiesByTma(*copy)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
+    if (ComesApart(*copy, schedule_.stages)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
+    if (stage.conversion_buffers > 0) account_.Reserve(CopyBarrierBytes(stage.conversion_buffers), 8);
+    for (int i = 0; i < copy->num_results(); ++i) {
+      for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
+        if (InstructionOf(*use->owner) == kByWgmma && DecisionOf<Decision::kStagesLhs>(*use->owner))
+          account_.ReserveKept(use->owner->operand(0), loop.block(),
+                               static_cast<uint64_t>(StagedLhs(*use->owner).bytes()), kSwizzled);
+      }
+    }
+  }
+
+  void Fold(const Op& op) {
+    const Layout& own = LayoutOrScalar(op.operand(0));
+    const Layout layout = FoldLayout(op, own, schedule_.num_warps);
+    const int dim = static_cast<int>(ir::FoldOp(op).dim());
+    const Layout total = layout.Slice(dim).RemoveZeroRegisters();
+    for (int i = 0; i < op.num_results(); ++i) Exchange(own, layout, op.operand(i));
+    if (!DecisionOf<Decision::kBatched>(op)) {
+      uint64_t bytes = 0;
+      for (const Op* fold : ReducesTogether(op)) bytes += PartsBytes(*fold);
+      if (bytes > 0 && !account_.ReserveOnce(bytes)) account_.Scratch(bytes);
+    }
+    const Layout& end = ir::ScanOp::Is(&op) ? layout : total;
+    for (int i = 0; i < op.num_results(); ++i) Exchange(end, LayoutOrScalar(op.result(i)), op.result(i));
+  }
+
+  // What warps exchange.
+  uint64_t PartsBytes(const Op& fold) {
+    const Layout layout = FoldLayout(fold, LayoutOrScalar(fold.operand(0)), schedule_.num_warps);
+    const int dim = static_cast<int>(ir::FoldOp(fold).dim());
+    const Layout total = layout.Slice(dim).RemoveZeroRegisters();
+    const auto& warps = BitsAlong(layout, dim).in[static_cast<int>(In::kWarp)];
+    uint64_t bytes = 0;
+    for (int i = 0; !warps.empty() && i < fold.num_results(); ++i) {
+      bytes += FoldPartsBytes(int64_t{1} << warps.size(), total, BytesOf(fold.result(i)));
+    }
+    return bytes;
+  }
+
+  // Strong loads and atomics are done by the first of the threads that hold an element.
+  void Access(const Op& op) {
+    if (const auto plan = CombinationOf(op)) {
+      if (plan->in_table()) account_.Scratch(static_cast<uint64_t>(plan->table_bytes()));
+      return;
+    }
+    const Value* value = op.num_results() > 0 && op.result(0)->type().is_tile() ? op.result(0) : nullptr;
+    if (value == nullptr) return;
+    if (DecisionOf<Decision::kPrefetchSlot>(op)) {
+      const int64_t bytes = PrefetchSlotBytes(value->type().elem(), LayoutOrScalar(value), schedule_.num_warps);
+      account_.Reserve(static_cast<uint64_t>(CopiesAheadOf(op) * bytes), kPrefetchVector);
+    }
+    if (op.info()->has(ir::kWrites)) {
+      if (value->has_uses()) Share(LayoutOrScalar(value), BytesOf(value));
+    } else if (ir::OrderingOf(op) != ir::MemoryOrdering::kWeak) {
+      Share(LayoutOrScalar(value), BytesOf(value));
+    }
+  }
+
+  void Product(Op* op) {
+    const auto wgmma = WgmmaPlanOf(*op);
+    if (FetchOf(*op) != nullptr) return;
+    if (wgmma) {
+      const bool in_memory = CopyOf(*op, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(*op);
+      if (!in_memory) Exchange(LayoutOrScalar(op->operand(0)), WgmmaLayout(wgmma->tile, Operand::kA), op->operand(0));
+    } else if (const auto mma = MmaPlanOf(*op)) {
+      uint64_t bytes = 0;
+      for (int i = 0; i < 2; ++i) {
+        if (CopyOf(*op, i) != nullptr) continue;
+        const Layout& source = LayoutOrScalar(op->operand(i));
+        const Layout fragment = MmaLayout(mma->tile, i == 0 ? Operand::kA : Operand::kB);
+        if (ExchangeBytes(source, fragment, BytesOf(op->operand(i))) > 0)
+          bytes += FragmentBytes(source, BytesOf(op->operand(i)));
+      }
+      if (bytes > 0) account_.Scratch(bytes);
+    } else {
+      ProductByFma(op);
+    }
+  }
+
+  void ProductByFma(Op* op) {
+    const int64_t k = ShapeOfMma(*op).k;
+    const auto bytes = [&](int64_t parts) {
+      uint64_t all = 0;
+      for (int i = 0; i < 2; ++i) {
+        if (CopyOf(*op, i) == nullptr) all += FmaTableBytes(op->operand(i), parts);
+      }
+      if (const auto scales = ir::As<ir::MmaScaledOp>(op))
+        all += FmaTableBytes(scales->lhs_scale(), 1) + FmaTableBytes(scales->rhs_scale(), 1);
+      return all;
+    };
+    int64_t parts = 1;
+    while (bytes(parts) > account_.Left() && k / parts > kFmaUnroll) parts *= 2;
+    if (parts > 1) Decide<Decision::kParts>(module_, op, parts);
+    if (bytes(parts) > 0) account_.Scratch(bytes(parts));
+  }
+
+  void Exchange(const Layout& from, const Layout& to, const Value* v) {
+    if (const uint64_t bytes = ExchangeBytes(from, to, BytesOf(v)); bytes > 0) account_.Scratch(bytes);
+  }
+  void Share(const Layout& layout, int bytes) {
+    const bool copies = (layout.FreeMask(In::kLane) | layout.FreeMask(In::kWarp)) != 0;
+    if (copies && !CopiesAreLanes(layout)) account_.Scratch(static_cast<uint64_t>(layout.elements() * bytes));
+  }
+  static int BytesOf(const Value* v) { return RegisterBytes(v->type().element()); }
+  const Layout& LayoutOrScalar(const Value* v) const {
+    const Layout* layout = LayoutOf(v->type());
+    return layout == nullptr ? scalar_ : *layout;
+  }
+
+  const Schedule& schedule_;
+  ir::Module* module_;
+  const Layout scalar_ = Layout::Replicated({}, schedule_.num_warps);
+  SharedAccount account_;
+};
+
+}  // namespace
+
+int RegisterBytes(ir::Element e) {
+  if (e.is_pointer()) return 8;
+  return e.kind == ir::Elem::kTF32 ? 4 : std::max(1, ir::ElemInfoOf(e.kind).bits / 8);
+}
+
+uint64_t ExchangeBytes(const Layout& from, const Layout& to, int bytes) {
+  if (from == to || Convert(from, to, 8 * bytes).kind != ConversionKind::kShared) return 0;
+  return std::min(static_cast<uint64_t>(from.elements()) * static_cast<uint64_t>(bytes), kMostExchange);
+}
+
+bool CopiesAreLanes(const Layout& layout) {
+  const Mask lanes = layout.FreeMask(In::kLane);
+  for (int i = 0; i < layout.bits(In::kLane); ++i) {
+    if ((lanes >> i & 1) != 0 && layout.bases(In::kLane)[static_cast<size_t>(i)] != 0) return false;
+  }
+  return layout.FreeMask(In::kWarp) == 0;
+}
+
+uint64_t SharedArrayBytes(ir::Type type) {
+  uint64_t elements = 1;
+  for (int64_t size : type.shape()) elements *= static_cast<uint64_t>(size);
+  return (elements * static_cast<uint64_t>(ir::MemoryBits(type.elem())) + 31) / 32 * 4;
+}
+
+uint64_t FragmentBytes(const Layout& source, int bytes) {
+  return (static_cast<uint64_t>(source.elements()) * static_cast<uint64_t>(bytes) + 127) / 128 * 128;
+}
+
+int FmaBytes(ir::Elem e) { return e == ir::Elem::kF64 ? 8 : 4; }
+
+uint64_t FmaTableBytes(const Value* operand, int64_t parts) {
+  const ir::Type type = operand->type();
+  const int64_t bytes = type.num_elements() / parts * FmaBytes(type.elem());
+  return (static_cast<uint64_t>(bytes) + 15) / 16 * 16;
+}
+
+SharedAccount AccountOf(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function) {
+  return Accountant(target, schedule, module).Run(function);
+}
+
+bool IsInEachWarp(const Layout& layout) {
+  const Masks &warps = layout.bases(In::kWarp), &lanes = layout.bases(In::kLane);
+  return layout.registers() == 1 && std::all_of(warps.begin(), warps.end(), [](Mask base) { return base == 0; }) &&
+         std::all_of(lanes.begin(), lanes.end(), [](Mask base) { return (base & (base - 1)) == 0; });
+}
+
+}  // namespace tile::codegen

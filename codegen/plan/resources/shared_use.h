@@ -1,0 +1,45 @@
+// What a kernel needs of shared memory, from its layouts and from what is decided about it, before any machine code is made.
+//
+//   SharedAccount account = AccountOf(target, schedule, module, function);
+//   if (absl::Status s = account.Check(*function); !s.ok()) …        // fewer stages, or another way
+//
+// The emitter asks for memory in the same order and by the same functions, so that it takes as much (EmitLlvm compares). Pure
+// functions, except AccountOf, which also decides what depends on the memory that is left: parts of products (Decision::kParts).
+#ifndef TILE_CODEGEN_PLAN_RESOURCES_SHARED_USE_H_
+#define TILE_CODEGEN_PLAN_RESOURCES_SHARED_USE_H_
+
+#include <cstdint>
+
+#include "codegen/layout/layout.h"
+#include "codegen/plan/schedule.h"
+#include "codegen/plan/staging/shared_account.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+SharedAccount AccountOf(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function);
+
+// Bytes of an element in a register, and in scratch memory.
+int RegisterBytes(ir::Element e);
+// Scratch memory of a conversion; 0: it goes by shuffles, or by nothing. More than kMostExchange goes through in parts, so that
+// large tiles fit.
+inline constexpr uint64_t kMostExchange = 64 << 10;
+uint64_t ExchangeBytes(const Layout& from, const Layout& to, int bytes);
+// Threads that hold copies of an element get it from the first one: by shuffles if each copy is a lane away, else through memory.
+bool CopiesAreLanes(const Layout& layout);
+// Each warp has the whole tile, a lane one element or a copy, so that a slice comes by shuffles.
+bool IsInEachWarp(const Layout& layout);
+// Of alloc_shared. Whole words, because halves of bytes are stored by updates of words.
+uint64_t SharedArrayBytes(ir::Type type);
+// Fragments that go through memory of the product.
+uint64_t FragmentBytes(const Layout& source, int bytes);
+
+// Products by fma: operands are widened, and come in equal parts along K where memory does not hold them at once. A part has at
+// least the K that the loop unrolls.
+inline constexpr int64_t kFmaUnroll = 4;
+int FmaBytes(ir::Elem e);
+uint64_t FmaTableBytes(const ir::Value* operand, int64_t parts);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PLAN_RESOURCES_SHARED_USE_H_

@@ -1,0 +1,27 @@
+// What of a program the producer of its loads needs (codegen/emit/pipeline/producer.cc): scalars and views that follow from parameters,
+// block numbers, induction variables and what weak loads bring that no token orders, and the control flow around fetch_ahead operations.
+//
+//   IsSliceable(value)        // the producer can compute it
+//   DecideProducerOps(module, function);           // once: marks the operations that it executes (Decision::kByProducer)
+//
+// The producer runs ahead of the other warps, which compute the same for themselves. Of what a loop carries or leaves, and an if yields, it
+// has what is sliceable. Pure functions, except the one that decides.
+#ifndef TILE_CODEGEN_PLAN_STAGING_PRODUCER_SLICE_H_
+#define TILE_CODEGEN_PLAN_STAGING_PRODUCER_SLICE_H_
+
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+// Of tiles, those that a load brings and of which elements are taken: so small that each warp has all of one (IsInEachWarp in shared_use.h).
+inline constexpr int64_t kMostSliced = 32;  // elements
+
+bool IsSliceable(const ir::Value* v);
+// The loop's bounds are sliceable, and so is what decides how often it runs: bounds and conditions around it.
+bool IsSliceableLoop(const ir::Op& loop);
+// Those in a fetch_ahead apart, which it executes all, and what ends the regions of those that are marked.
+void DecideProducerOps(ir::Module* module, ir::Function* function);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PLAN_STAGING_PRODUCER_SLICE_H_

@@ -1,0 +1,160 @@
+#include "codegen/plan/staging/shared_account.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/analysis/loop_around.h"
+#include "codegen/plan/staging/staging.h"
+#include "codegen/target/gpu_ops.h"
+#include "ir/op_views.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr uint64_t kMostOnce = 1024, kOnceAlignment = 16;
+
+}  // namespace
+
+const ir::Op* OutermostOf(const ir::Op* op) {
+  while (op->parent() != nullptr) op = op->parent();
+  return op;
+}
+
+bool IsInCopyingLoop(const ir::Op& op) {
+  for (const ir::Op* at = &op; at != nullptr; at = at->parent()) {
+    if (ir::ForOp::Is(at) && CopyIn(*at) != nullptr) return true;
+  }
+  return false;
+}
+
+void SharedAccount::Begin(const ir::Function& function) {
+  ir::Walk(function.body(), [&](const ir::Op* op) {
+    has_products_ = has_products_ || op->info()->family == ir::Family::kMma;
+    if (!IsGpuOp(op, GpuOpcode::kFetchAhead)) return;
+    last_ring_ = OutermostOf(op);
+  });
+}
+
+const ir::Op* SharedAccount::ServeFor(const ir::Op* op) { return std::exchange(user_, op); }
+
+void SharedAccount::Passed(const ir::Op* op) {
+  if (op == last_ring_) last_ring_ = nullptr;
+}
+
+uint64_t SharedAccount::Place(uint64_t bytes, uint64_t alignment) {
+  const auto aligned = [alignment](uint64_t n) { return (n + alignment - 1) / alignment * alignment; };
+  for (Gap& gap : gaps_) {
+    const uint64_t at = aligned(gap.begin);
+    if (at + bytes > gap.end) continue;
+    gap.begin = at + bytes;
+    return at;
+  }
+  const uint64_t at = aligned(reserved_bytes_);
+  if (at > reserved_bytes_) gaps_.push_back({reserved_bytes_, at});
+  reserved_bytes_ = at + bytes;
+  return at;
+}
+
+uint64_t SharedAccount::Reserve(uint64_t bytes, uint64_t alignment) {
+  const uint64_t at = Place(bytes, alignment);
+  if (user_ != nullptr) {
+    users_.push_back({user_, bytes, user_->opcode() == ir::Opcode::kAllocShared ? "for the array" : "for itself"});
+  }
+  return at;
+}
+
+SharedAccount::Kept SharedAccount::ReserveKept(const ir::Value* v, const ir::Block* of_loops, uint64_t bytes,
+                                               uint64_t alignment) {
+  const auto it = kept_.find({v, of_loops});
+  if (it != kept_.end()) return {it->second, false};
+  return {kept_[{v, of_loops}] = Reserve(bytes, alignment), true};
+}
+
+SharedAccount::Ring SharedAccount::ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes) {
+  const auto [it, is_new] = ring_of_.try_emplace(&fetch);
+  Ring& ring = it->second;
+  ring.is_new = is_new;
+  if (!is_new) return ring;
+  ring.stages = ring_bytes_;
+  ring.barriers = Reserve(barrier_bytes, 8);
+  ring_bytes_ += bytes;
+  if (bytes > ring_user_.bytes) ring_user_ = {&fetch, bytes, "for what is fetched ahead"};
+  return ring;
+}
+
+bool SharedAccount::ReserveCopies(uint64_t bytes) {
+  const bool used = ring_bytes_ > 0 || scratch_bytes_ > 0;
+  ring_bytes_ = std::max(ring_bytes_, bytes);
+  if (bytes > ring_user_.bytes && user_ != nullptr) ring_user_ = {user_, bytes, "for what is copied ahead"};
+  return used;
+}
+
+bool SharedAccount::RingInUse() const {
+  return persistent_ || last_ring_ != nullptr || (user_ != nullptr && IsInCopyingLoop(*user_));
+}
+
+void SharedAccount::Scratch(uint64_t bytes) {
+  scratch_beside_rings_ = scratch_beside_rings_ || RingInUse();
+  scratch_bytes_ = std::max(scratch_bytes_, bytes);
+  if (bytes > scratch_user_.bytes && user_ != nullptr)
+    scratch_user_ = {user_, bytes, "in which threads exchange elements"};
+}
+
+std::optional<uint64_t> SharedAccount::ReserveOnce(uint64_t bytes) {
+  if (user_ == nullptr || LoopAround(*user_) != nullptr || persistent_ || has_products_ || bytes > kMostOnce)
+    return std::nullopt;
+  return Reserve(bytes, kOnceAlignment);
+}
+
+uint64_t SharedAccount::bytes() const {
+  return reserved_bytes_ +
+         (scratch_beside_rings_ ? ring_bytes_ + scratch_bytes_ : std::max(ring_bytes_, scratch_bytes_));
+}
+
+uint64_t SharedAccount::Left() const {
+  const bool beside = scratch_beside_rings_ || RingInUse();
+  // Rings begin at a multiple of their alignment, which may leave a gap before them.
+  const uint64_t used = reserved_bytes_ + kRingAlignment + (beside ? ring_bytes_ : 0);
+  return target_.shared_bytes > used ? target_.shared_bytes - used : 0;
+}
+
+void SharedAccount::Close() { reserved_bytes_ = (reserved_bytes_ + alignment() - 1) / alignment() * alignment(); }
+
+absl::Status SharedAccount::Check(const ir::Function& function) const {
+  const ir::Module& source = *function.module();
+  if (bytes() <= target_.shared_bytes) return absl::OkStatus();
+  std::vector<User> users = users_;
+  if (scratch_user_.op != nullptr) users.push_back(scratch_user_);
+  if (ring_user_.op != nullptr) users.push_back(ring_user_);
+  // The largest first; of equal ones the first in the text.
+  std::stable_sort(users.begin(), users.end(), [](const User& a, const User& b) { return a.bytes > b.bytes; });
+  std::string where = source.Where(function.loc, function.pos), who;
+  uint64_t most = 0;
+  constexpr size_t kNamed = 3;
+  for (size_t i = 0; i < users.size() && i < kNamed; ++i) {
+    const User& u = users[i];
+    if (i == 0) {
+      where = source.Where(u.op->loc, u.op->pos);
+      most = u.bytes;
+      absl::StrAppend(&who, ": ", u.op->info()->mnemonic, " needs ", u.bytes, " ", u.what);
+    } else if (u.bytes > 0) {
+      absl::StrAppend(&who, i == 1 ? ", besides " : ", ", u.op->info()->mnemonic, " at ",
+                      source.Where(u.op->loc, u.op->pos), " ", u.bytes);
+    }
+  }
+  // To how many bytes the greatest user would have to come down.
+  const uint64_t others = bytes() - std::min(most, bytes());
+  std::string fix = "Use smaller tiles or smaller shared arrays";
+  if (others < target_.shared_bytes && most > 0) {
+    uint64_t parts = 2;
+    while (most / parts > target_.shared_bytes - others) parts *= 2;
+    absl::StrAppend(&fix, ": with 1/", parts, " of the elements there it fits");
+  }
+  return absl::InvalidArgumentError(absl::StrCat(where, ": error[codegen.shared]: kernel @", function.name, " needs ",
+                                                 bytes(), " bytes of shared memory; ", target_.arch, " offers ",
+                                                 target_.shared_bytes, " to a block", who, ". ", fix, "."));
+}
+
+}  // namespace tile::codegen
