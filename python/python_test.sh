@@ -27,7 +27,7 @@ options=()
 if [ $# -gt 0 ]; then
   TILEVM_TILEC=$(realpath "$1")
   export TILEVM_TILEC
-  options=(-k compile)
+  options=(-k "compile or test_commands")
 fi
 if [ -x tests/device/embed_image ]; then # a GPU that a driver for tests plays
   tests/device/embed_image examples/vector_add.tile "$work/vector_add.tbc" sm_90a

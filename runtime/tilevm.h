@@ -25,9 +25,9 @@
  * default stream, and wait until it is done. The cpu device is always done when a call returns.
  *
  * Traps. A kernel that makes a mistake (an access out of bounds on the cpu, a failed assertion anywhere) is reported as
- * TILEVM_TRAPPED by whoever waits for it: tilevm_stream_synchronize, or any call with stream NULL. What GPUs put up
- * with is none on the cpu either: a tile that is wholly outside of its view is padding and stores nothing, elements
- * without a specified value are zero. `tilevm run` warns of both.
+ * TILEVM_TRAPPED by whoever waits for it: tilevm_stream_synchronize, or any call with stream NULL. Accesses that
+ * GPUs tolerate do not trap on the cpu either: a tile that is wholly outside of its view is padding and stores nothing,
+ * and elements without a specified value are zero. `tilevm run` warns of both.
  *
  * Sizes are bytes, shapes and strides count elements, strides NULL means row-major. Addresses are those of the device:
  * on the cpu ordinary pointers. */
@@ -69,7 +69,7 @@ enum {
 /* Of the interface of this header; grows by additions only. */
 #define TILEVM_ABI_VERSION 1
 TILEVM_API uint32_t tilevm_abi_version(void);
-/* "TILEVM_TRAPPED"; "unknown status" for a number that is none. */
+/* "TILEVM_TRAPPED"; "unknown status" for an unknown status. */
 TILEVM_API const char* tilevm_status_name(tilevm_status status);
 /* What went wrong in this thread's last failing call: "error[code]: what" and perhaps "\n  fix: how". Never NULL. */
 TILEVM_API const char* tilevm_error(void);
@@ -86,9 +86,9 @@ enum {
   TILEVM_F8E4M3FN = 10, TILEVM_F8E5M2 = 11, TILEVM_POINTER = 12, TILEVM_F8E8M0FNU = 18, TILEVM_F4E2M1FN = 19,
   TILEVM_I4 = 22, TILEVM_F8E5M3FNU = 130
 };
-/* "f32"; NULL for a number that is none. */
+/* "f32"; NULL for an unknown type. */
 TILEVM_API const char* tilevm_type_name(tilevm_type type);
-/* Bits of one element in memory; 0 for a number that is none. */
+/* Bits of one element in memory; 0 for an unknown type. */
 TILEVM_API int32_t tilevm_type_bits(tilevm_type type);
 
 /* --- devices ----------------------------------------------------------------------------------------------------- */
@@ -290,11 +290,11 @@ typedef int32_t (*tilevm_interrupt_fn)(void* user);
 /* Told what works as on hardware but is probably not meant, once for each operation and run: "file:line:col: warning[code]:
  * message" and lines with kernel, block, operation and fix. Called when the run is over, by the thread that ran it. */
 typedef void (*tilevm_warning_fn)(void* user, const char* text);
-/* What a kernel reads where nobody gave a value: elements outside of a tensor, or under a mask, without padding. */
+/* The value of unspecified elements: outside of a tensor, or masked off, without padding. */
 enum { TILEVM_UNSPECIFIED_ZERO = 0, TILEVM_UNSPECIFIED_ONES = 1, TILEVM_UNSPECIFIED_RANDOM = 2 };
 typedef struct tilevm_launch_options {
   size_t struct_size;            /* set by the caller; what is 0 or NULL has a default */
-  int32_t check;                 /* default: bounds on the cpu, none on a GPU, which can do no other: TILEVM_UNSUPPORTED */
+  int32_t check;                 /* default: bounds on the cpu, none on a GPU; a GPU takes no other: TILEVM_UNSUPPORTED */
   int32_t threads;               /* of the VM, at most; default: all cores. Little work takes fewer */
   tilevm_interrupt_fn interrupt; /* a GPU is not interrupted */
   void* interrupt_user;

@@ -1,6 +1,6 @@
 // The figures by which codegen chooses among what is right: how many warps a block has, how deep rings are, how long slices. None of
 // them changes a result. They were found on an H100 SXM (sm_90a); the measurement that decided is beside each, and where none is
-// named, none was kept. docs/gpu-performance.md has the rest. A figure holds for every generation until one is measured that wants
+// named, none was kept. docs/notes/gpu-performance.md has the rest. A figure holds for every generation until one is measured that wants
 // another: then the constant becomes a function of the Target, as ChainShare is.
 //
 // What the hardware has is not here but in codegen/target/targets.def and in Target.

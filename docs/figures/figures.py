@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Draws the figures of the pages as SVG: peers.svg from peers.json, pipeline.svg from the boxes below.
+"""Draws the figures of the pages as SVG: each from the JSON file of its name, letters.svg from bytes.npy,
+pipeline.svg from the boxes below.
 
     python3 docs/figures/figures.py        # writes them again; tests/repo/repo_test.py says where that is due
 
@@ -8,6 +9,7 @@ A figure is text, so that a change of a number is a change of a line. Colours ha
 import json
 import math
 import pathlib
+import struct
 import sys
 from xml.sax.saxutils import escape
 
@@ -24,31 +26,103 @@ def page(width, height, title, parts):
                       f"<title>{escape(title)}</title>", f'<rect width="{width}" height="{height}" rx="8" fill="#ffffff"/>', *parts, "</svg>", ""])
 
 
-def peers(data):
-    """Bars from the line at 1 on a logarithmic axis: to the right tilevm is faster."""
-    rows = data["rows"]
-    left, right, top, step = 350, 750, 60, 24
-    low, high = 0.7, 1.7
-    height = top + step * len(rows) + 30
+GREY = "#52606d"
+DARK = "#1f2933"
+FASTER, SLOWER, SECOND = "#0b6e4f", "#b44d12", "#1f5fa8"
+LEFT, RIGHT, TOP, STEP = 350, 750, 60, 24
 
-    def x_of(ratio):
-        return round(left + (right - left) * math.log(ratio / low) / math.log(high / low), 1)
 
-    parts = [text(16, 26, "Speed beside the best peer on an H200 (rows with * on an H100)", 16, weight="600"),
-             text(16, 45, "time of the peer / time of tilevm; right of the line tilevm is faster", 12, fill="#52606d")]
-    for tick in (0.8, 0.9, 1.0, 1.2, 1.4, 1.6):
-        colour = "#1f2933" if tick == 1.0 else "#cbd2d9"
-        parts.append(f'<line x1="{x_of(tick)}" y1="{top - 6}" x2="{x_of(tick)}" y2="{height - 24}" stroke="{colour}"/>')
-        parts.append(text(x_of(tick), height - 8, f"{tick:g}", 12, "middle", "#52606d"))
+class Axis:
+    """A logarithmic axis; its line at 1 is dark."""
+
+    def __init__(self, data):
+        self.low, self.high = data["axis"]
+        self.ticks = data["ticks"]
+
+    def x(self, value):
+        return round(LEFT + (RIGHT - LEFT) * math.log(value / self.low) / math.log(self.high / self.low), 1)
+
+    def draw(self, height):
+        parts = []
+        for tick in self.ticks:
+            colour = DARK if tick == 1 else "#cbd2d9"
+            parts.append(f'<line x1="{self.x(tick)}" y1="{TOP - 6}" x2="{self.x(tick)}" y2="{height - 24}" stroke="{colour}"/>')
+            parts.append(text(self.x(tick), height - 8, f"{tick:g}", 12, "middle", GREY))
+        return parts
+
+
+def head(title, under):
+    return [text(16, 26, title, 16, weight="600"), text(16, 45, under, 12, fill=GREY)]
+
+
+def one_peer(data):
+    """Bars from the line at 1: to the right tilevm is faster. A row of several has a dot at its mean and a line over its range."""
+    rows, axis = data["rows"], Axis(data)
+    height = TOP + STEP * len(rows) + 30
+    parts = head(data["title"], "tilevm is N× as fast as the peer; left of the line it is slower") + axis.draw(height)
     for number, row in enumerate(rows):
-        y = top + step * number
-        start, end = sorted((x_of(1.0), x_of(row["ratio"])))
-        colour = "#0b6e4f" if row["ratio"] >= 1 else "#b44d12"
-        parts.append(f'<rect x="{start}" y="{y}" width="{max(2.0, round(end - start, 1))}" height="15" fill="{colour}"/>')
-        parts.append(text(left - 108, y + 12, row["kernel"], 12, "end"))
-        parts.append(text(left - 100, y + 12, row["peer"], 12, fill="#52606d"))
-        parts.append(text(right + 44, y + 12, f"{row['ratio']:.2f}", 12, "end"))
+        y = TOP + STEP * number
+        colour = FASTER if row["ratio"] >= 1 else SLOWER
+        if "low" in row:
+            low, high, middle = axis.x(row["low"]), axis.x(row["high"]), axis.x(row["ratio"])
+            parts.append(f'<line x1="{low}" y1="{y + 7.5}" x2="{high}" y2="{y + 7.5}" stroke="{colour}" stroke-width="3"/>')
+            parts.append(f'<circle cx="{middle}" cy="{y + 7.5}" r="6" fill="{colour}"/>')
+        else:
+            start, end = sorted((axis.x(1.0), axis.x(row["ratio"])))
+            parts.append(f'<rect x="{start}" y="{y}" width="{max(2.0, round(end - start, 1))}" height="15" fill="{colour}"/>')
+        parts.append(text(LEFT - 108 if row["peer"] else LEFT - 12, y + 12, row["name"], 12, "end"))
+        if row["peer"]:
+            parts.append(text(LEFT - 100, y + 12, row["peer"], 12, fill=GREY))
+        parts.append(text(RIGHT + 52, y + 12, f"{row['ratio']:.2f}", 12, "end"))
     return page(820, height, data["about"], parts)
+
+
+def two_peers(data):
+    """A bar for the first peer of each row, a ring for the second one."""
+    rows, axis = data["rows"], Axis(data)
+    height = TOP + STEP * len(rows) + 30
+    first, second = data["peers"]
+    parts = head(data["title"], f"tilevm is N× as fast as {first} (bar) and {second} (ring); left of the line it is slower") + axis.draw(height)
+    for number, row in enumerate(rows):
+        y, (bar, ring) = TOP + STEP * number, row["ratios"]
+        start, end = sorted((axis.x(1.0), axis.x(bar)))
+        parts.append(f'<rect x="{start}" y="{y}" width="{max(2.0, round(end - start, 1))}" height="15" fill="{FASTER if bar >= 1 else SLOWER}"/>')
+        if ring is not None:
+            parts.append(f'<circle cx="{axis.x(ring)}" cy="{y + 7.5}" r="6" fill="#ffffff" stroke="{SECOND}" stroke-width="3"/>')
+        parts.append(text(LEFT - 12, y + 12, row["name"], 12, "end"))
+        parts.append(text(RIGHT + 62, y + 12, f"{bar:.2f}" + (f"; {ring:g}" if ring is not None else ""), 12, "end"))
+    return page(820, height, data["about"], parts)
+
+
+def times(data):
+    """Two bars to a row, in the unit of the data: shorter is better."""
+    rows, axis = data["rows"], Axis(data)
+    height = TOP + 2 * STEP * len(rows) + 30
+    parts = head(data["title"], f"{data['unit']}, on a logarithmic axis; shorter is better") + axis.draw(height)
+    for number, row in enumerate(rows):
+        names = [name for name in row if name != "name"]
+        parts.append(text(LEFT - 130, TOP + 2 * STEP * number + 20, row["name"], 12, "end"))
+        for place, (name, colour) in enumerate(zip(names, (FASTER, "#7b8794"))):
+            y = TOP + 2 * STEP * number + 18 * place
+            parts.append(f'<rect x="{LEFT}" y="{y}" width="{round(axis.x(row[name]) - LEFT, 1)}" height="15" fill="{colour}"/>')
+            parts.append(text(LEFT - 12, y + 12, name, 12, "end", GREY))
+            parts.append(text(axis.x(row[name]) + 6, y + 12, f"{row[name]:g}", 12))
+    return page(820, height, data["about"], parts)
+
+
+def letters(data):
+    """How often each letter occurs in a text, from the 256 counts that examples/histogram.tile made of it."""
+    length = struct.unpack_from("<H", data, 8)[0]  # .npy: magic, version, length of the header, header, numbers
+    counts = struct.unpack_from("<256i", data, 10 + length)
+    shown = [(chr(upper), counts[upper] + counts[upper + 32]) for upper in range(ord("A"), ord("Z") + 1)]
+    most = max(count for _, count in shown)
+    parts = head("Letters in LICENSE, counted by examples/histogram.tile", "capital and small letters together")
+    for number, (letter, count) in enumerate(shown):
+        x, height = 30 + 29 * number, round(170 * count / most, 1)
+        parts.append(f'<rect x="{x}" y="{240 - height}" width="21" height="{height}" fill="{SECOND}"/>')
+        parts.append(text(x + 10.5, 258, letter, 12, "middle"))
+        parts.append(text(x + 10.5, 235 - height, str(count), 10, "middle", GREY))
+    return page(820, 276, "How often each letter occurs in LICENSE", parts)
 
 
 SOURCES = ("Triton", "cuTile Python", "CUDA Tile C++", "Python: tilevm.script", "text, C++ builder")
@@ -83,9 +157,13 @@ def pipeline():
     return page(820, 256, "Frontends write one portable file; the VM runs it on any CPU, tilec compiles it for GPUs", parts)
 
 
+FIGURES = {"peers": one_peer, "tilegym": one_peer, "triton": one_peer, "attention": two_peers, "vm": two_peers, "compile": times}
+
+
 def drawn():
     """Name and contents of each figure."""
-    return {"peers.svg": peers(json.loads((HERE / "peers.json").read_text(encoding="utf-8"))), "pipeline.svg": pipeline()}
+    found = {f"{name}.svg": draw(json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))) for name, draw in FIGURES.items()}
+    return {**found, "letters.svg": letters((HERE / "bytes.npy").read_bytes()), "pipeline.svg": pipeline()}
 
 
 def main():

@@ -39,7 +39,7 @@ def clean(doc: str) -> str:
     first, *rest = doc.split("\n")
     margin = len(rest[-1]) if rest and not rest[-1].strip() else min((len(x) - len(x.lstrip()) for x in rest if x.strip()), default=0)
     text = "\n".join([first.strip(), *(x[margin:].rstrip() for x in rest)]).rstrip()
-    return re.sub(r"\n\n((?:    .*(?:\n|$)|\n(?=    ))+)", lambda m: "\n\n```\n" + textwrap.dedent(m[1]).rstrip() + "\n```\n", text).strip()
+    return re.sub(r"\n\n((?:    .*(?:\n|$)|\n(?=    ))+)", lambda m: "\n\n```python\n" + textwrap.dedent(m[1]).rstrip() + "\n```\n", text).strip()
 
 
 def entry(prefix: str, name: str, thing: object) -> str:

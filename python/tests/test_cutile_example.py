@@ -1,4 +1,4 @@
-"""examples/cutile, as docs/python.md walks through it: run without a GPU, a mistake found, one file made, launched from C."""
+"""examples/cutile, as docs/cutile.md walks through it: run without a GPU, a mistake found, one file made, launched from C."""
 import importlib.util
 import os
 import pathlib

@@ -3,10 +3,12 @@ because it asks git which files there are."""
 
 import argparse
 import importlib.util
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as ElementTree
 
 import build_deps
@@ -14,6 +16,7 @@ import generated
 import headers
 import linters
 import page_names
+import prose
 import structure
 import tidy
 
@@ -293,6 +296,16 @@ def figures_are_drawn(_):
             yield f"docs/figures/{name}: is not what docs/figures/figures.py draws: python3 docs/figures/figures.py"
 
 
+def blocks_of_pages_are_run(_):
+    """Every block of code of a page has a test, or says why not (tests/readme/pages.py)."""
+    spec = importlib.util.spec_from_file_location("pages", ROOT / "tests/readme/pages.py")
+    pages = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pages)
+    yield from pages.problems()
+
+
+SITE_TOOLS = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "tilevm-docs"
+
 TOP = {
     ".bazelignore", ".bazelrc", ".ci", ".clang-format", ".clang-tidy", ".git-blame-ignore-revs", ".gitignore", "AGENTS.md", "ARCHITECTURE.md",
     "BUILD.bazel", "CHANGELOG.md", "CONTRIBUTING.md", "GLOSSARY.md", "LICENSE", "README.md", "SECURITY.md", "WORKSPACE", "action.yml", "codegen", "docs",
@@ -313,12 +326,13 @@ def knowledge_stands_in_one_place(_):
 
 
 RULES = [
-    comments_name_files_that_exist,
+    blocks_of_pages_are_run, comments_name_files_that_exist,
     deps_are_what_is_included, figures_are_drawn, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated,
     benchmarks_know_every_example, links_lead_somewhere,
         listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,
     no_long_source, no_unfinished_marks, nothing_of_one_machine, page_names.pages_name_what_exists, page_names.walks_name_their_files,
+    prose.prose_is_plain,
     knowledge_stands_in_one_place, cpp_is_formatted, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
     top_is_a_fixed_list,
 ]
@@ -330,6 +344,15 @@ def run(name, rule):
         return name, rule(), None
     except linters.Missing as missing:
         return name, [], str(missing)
+
+
+def site_builds():
+    """docs/site/build.sh: no warning of mkdocs, no link that leads nowhere, nothing loaded from another host."""
+    if subprocess.run([ROOT / "docs/site/install.sh", SITE_TOOLS], capture_output=True, check=False).returncode:
+        raise linters.Missing("the packages of docs/site/install.sh could not be installed")
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([ROOT / "docs/site/build.sh", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return [f"docs/site: {line}" for line in done.stdout.splitlines()] if done.returncode else []
 
 
 def tidy_results():
@@ -344,10 +367,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xml", help="also write the results here, as JUnit does")
     parser.add_argument("--tidy", action="store_true", help="also look for mistakes in the C++ files of the change (tidy.py)")
+    parser.add_argument("--site", action="store_true", help="also build the documentation site")
     args = parser.parse_args()
 
     files = list(tracked_files())
     results = [run(rule.__name__, lambda rule=rule: list(rule(files))) for rule in RULES]
+    if args.site:
+        results.append(run("site_builds", site_builds))
     if args.tidy:
         results += tidy_results()
     suite = ElementTree.Element("testsuite", name="Repo")

@@ -434,16 +434,17 @@ const Command kCompileCommand = {
         {"kernel", 'k', "NAME", "which kernel, if there are several"},
         {"opt", 'O', "LEVEL", "0 to 3; default 3"},
         {"descriptors", 0, nullptr,
-         "for ptx, cubin and stages: the code that takes TMA descriptors behind its parameters, if a .tbc would have it"},
+         "for ptx, cubin and stages: the variant that takes TMA descriptors after its parameters, if a .tbc would have it"},
         {"aligned", 0, nullptr,
-         "for ptx, cubin and stages: the code for aligned arrays that a .tbc would have besides (--remarks says what it needs)"},
+         "for ptx, cubin and stages: the variant that assumes aligned arrays; a .tbc contains both (--remarks says what it needs)"},
         {"warps", 0, "N", "warps of a block: 1, 2, 4, 8 or 16; default: what fits the tiles (see --remarks)"},
         {"time-limit", 0, "SECONDS",
-         "give up after so long, with exit code 5, and say at what; default: 120 for each kernel and GPU"},
+         "give up after this time with exit code 5 and name the step; default: 120 for each kernel and GPU"},
         {"lineinfo", 0, nullptr, "source lines in the machine code"},
         {"verbose", 'v', nullptr,
          "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},
-        {"remarks", 0, nullptr, "why this plan, how wide loads and stores are and why, what was not done, on stderr"},
+        {"remarks", 0, nullptr,
+         "the schedule, access widths and skipped optimizations, each with its reason, on stderr"},
         {"print-after", 0, "PASS", "the program after a pass, on stderr: all"
 #define TILE_PASS(Function, level, optional, name, text) ", " name
 #define TILE_TOOL(name, text) ", " name

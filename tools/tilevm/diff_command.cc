@@ -261,8 +261,8 @@ const Command kDiffCommand = {
     }(),
     R"(The first run is K on the VM. All arrays that the kernel may write are compared; exit code 3 if one differs beyond the
 tolerance. Then the program is run again with its values exposed, one operation after the other in the order of the text, to
-find the first whose result differs: of loops the last round counts. Operations of two programs are matched by kind and type.
-On a GPU that takes machine code that no file has: with --compile it is made, else the outputs alone are compared there.
+find the first whose result differs. Inside loops, values of the last iteration are compared. Operations of two programs are matched
+by kind and type. On a GPU the instrumented program must be compiled first: pass --compile, otherwise only outputs are compared.
 
 examples:
   tilevm diff matmul.tbc rand:f32[512,512] rand:f32[512,512] --device cuda --rtol 1e-5

@@ -27,8 +27,8 @@ int64_t RegistersOfProducts(const ir::Op& loop) {
   return registers;
 }
 
-// Products that run beside each other, of fragments that come from stages, in parts, or in another block than the loop's, begin where nobody reads once
-// more what stays.
+// True if some wgmma of the loop starts where the operands in registers are not read again, so that ptxas could overwrite them: products that run
+// concurrently, of fragments from stages, in parts, or in another block than the loop's.
 bool MayBeOverwritten(const ir::Op& loop) {
   bool may = false;
   ir::Walk(loop.region(0), [&](const ir::Op* op) {

@@ -13,7 +13,7 @@ PAGE = ROOT / "docs/script.md"
 
 def test_listings(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    listings = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    listings = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8").partition("<!-- reference -->")[0], re.S)
     assert len(listings) >= 5
     file = tmp_path / "listings.py"
     file.write_text("\n".join(listings))

@@ -11,7 +11,7 @@
 cuTile's own frontend compiles a kernel to Tile IR bytecode and binds the arguments of launches; in place of NVIDIA's assembler and
 driver stand the VM (device "cpu"), or this package's compiler and runtime ("cuda"). On the cpu, torch's "cuda" device is the
 CPU: programs for a GPU run on a machine without one. What a kernel does wrong is a `tilevm.TrapError` with the line of the Python
-file. Needs the package cuda-tile; docs/python.md says which versions.
+file. Needs the package cuda-tile; docs/cutile.md says which versions.
 
     _install.py      what is put in place of what, and when
     _versions.py     what differs between versions of cuda-tile

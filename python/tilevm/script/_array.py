@@ -263,6 +263,7 @@ def num_tiles(array: Array, /, axis: int, shape: "Any", *, order: "Any" = "C") -
     """How many tiles of a shape an array has along an axis of its tile space: size / tile, rounded up; a scalar int32.
 
         for k in script.range(script.num_tiles(a, 1, (64, 32))):
+            tile = script.load(a, (i, k), (64, 32))
     """
     check_array(array, "num_tiles")
     from ._functions import axis_of

@@ -246,8 +246,8 @@ _SUM_OF = {"f16": "f32", "bf16": "f32", "tf32": "f32", "f8E4M3FN": "f32", "f8E5M
 
 @api
 def mma(x: Tile, y: Tile, acc: Tile) -> Tile:
-    """acc + x @ y: (M, K), (K, N) and (M, N), or all with one batch dimension in front. x and y have one type (8-bit integers may
-    differ in sign); acc has f32 for f16 (or f16), bf16, tf32, f8 (or f16) and f32, f64 for f64, i32 for 8-bit integers.
+    """acc + x @ y: (M, K), (K, N) and (M, N), or all with one leading batch dimension. x and y have one type; 8-bit integers may
+    differ in sign. acc has f32 for f16 (or f16), bf16, tf32, f8 (or f16) and f32, f64 for f64, i32 for 8-bit integers.
 
         sum = script.mma(a, b, sum)
     """

@@ -223,8 +223,8 @@ def _several(x: "Any", axis: "Any", function: "Combine", identity: "Any", scan: 
 
 @api
 def reduce(x: "Any", axis: int, function: "Combine", identity: "Any", *, keepdims: bool = False) -> "Any":
-    """Combines along an axis with a function of two scalars that is associative and has the identity; the first stands before the second.
-    Of a tuple of tiles and identities the function takes two scalars of each tile in turn and gives a tuple.
+    """Combines along an axis with a function of two scalars that is associative and has the identity; the first comes before
+    the second. For a tuple of tiles and of identities the function takes two scalars of each tile in turn and gives a tuple.
 
         smallest = script.reduce(x, 0, script.minimum, float("inf"))
 

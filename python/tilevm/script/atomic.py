@@ -3,11 +3,11 @@
     script.atomic.shared_add(counts, values)                             # each element its own
     script.atomic.shared_scatter_add(bins, dim=0, indices=i, values=ones)   # bins[i[k]] += ones[k]
     old = script.atomic.shared_cas(lock, compare=zero, values=one)
-    if old == 0: …
+    if old == 0: ...
 
 `dst` is a whole array of the shape of `values` (its shape must be constant), or `script.tile(array, index, shape)`; a scalar of an array of one
-element may be one. Nothing is repeated or converted. In the scatter form `dst` is an array, `indices` and `values` have one shape, equal to
-that of the array in every dimension but `dim`; element J changes the place J with J[dim] replaced by indices[J]; equal places all count.
+element may be one. Nothing is repeated or converted. In the scatter form `dst` is an array. `indices` and `values` have one shape, equal to
+that of the array in every dimension but `dim`. Element J changes the place J with J[dim] replaced by indices[J]; equal places all count.
 An index outside is a mistake; with `check_bounds=True` it is left out.
 
 `sem`: "relaxed", "acquire", "release", "acq_rel". `scope`: "cta", "cluster", "gpu", "sys"; by default "cta" on shared and "gpu" on global

@@ -128,13 +128,13 @@ def _mask(ptrs: "Any", mask: "Any", what: str) -> Tile:
 
 @api
 def load(ptrs: Tile, *, latency: "Optional[int]" = None) -> Tile:
-    """What the pointers lead to. `latency`: a hint from 1 (little traffic) to 10."""
+    """The elements that the pointers lead to. `latency`: a hint from 1 (little traffic) to 10."""
     return read(ptrs, None, None, {**_WEAK, **hints_of(latency, None, "pointer.load")}, "pointer.load")
 
 
 @api
 def load_masked(ptrs: Tile, mask: "TileLike", padding: "TileLike | None" = None, *, latency: "Optional[int]" = None) -> Tile:
-    """What the pointers lead to where the mask is true, else `padding` (without one: an unspecified value)."""
+    """The elements that the pointers lead to where the mask is true, else `padding` (without one: an unspecified value)."""
     what = "pointer.load_masked"
     return read(ptrs, _mask(ptrs, mask, what), padding, {**_WEAK, **hints_of(latency, None, what)}, what)
 
@@ -170,7 +170,7 @@ def store_masked(ptrs: Tile, value: "TileLike", mask: "TileLike", *, latency: "O
 
 @api
 def atomic_store(ptrs: Tile, value: "TileLike", order: "Order", scope: "Scope" = _SYS, *, latency: "Optional[int]" = None) -> None:
-    """A strong store: "relaxed" or "release". Of equal pointers one value stays."""
+    """A strong store: "relaxed" or "release". Where pointers are equal, one of the values stays."""
     what = "pointer.atomic_store"
     write(ptrs, value, None, {**order_of(order, scope, _WRITE, what), **hints_of(latency, None, what)}, what)
 

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Sentences of the pages for users: those of more than 40 words, and turns that readers stumble over.
+
+    python3 tests/repo/prose.py            # for each page: words, mean length of a sentence, long sentences, banned turns
+    python3 tests/repo/prose.py --list     # and every long sentence and banned turn with its line
+
+repo_test.py fails where a page has either.
+"""
+import pathlib
+import re
+import statistics
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LONG = 40
+NOT_READ = ("docs/gpu-compiler.md", "docs/gpu-faults.md", "docs/operations.md", "docs/notes/", "docs/site/")  # for people who work on the compiler; generated
+
+PLACES = "behind|beside|before|besides|there|between|in|at|under|on|above|below|alone"
+STANDS = re.compile(rf"\b(?:stands?|stood|lies|lie) (?!for\b)(?:\w+ ){{0,2}}?(?:{PLACES})\b")
+
+# What it is called, and how it looks in a sentence. Each has a plain word: after, before, is stored, N, invalid, the value that …
+BANNED = [
+    ("`What …` as a subject", re.compile(r"^What (?!\w+ (?:is|are|does|do) \w+ for\b)[^?]*[^?]$")),
+    ("`Of …` as a beginning", re.compile(r"^Of (?!course)")),
+    ("stands, lies for a state", STANDS),
+    ("behind, in front of", re.compile(r"\b(?:behind|in front of)\b")),
+    ("of which", re.compile(r"\bof (?:which|whom|whose)\b")),
+    ("so many", re.compile(r"\bso many\b")),
+    ("that is none", re.compile(r"\b(?:that|which|is|are) none\b")),
+    ("is told", re.compile(r"\b(?:is|are|was|were) told\b")),
+    ("is no part of", re.compile(r"\b(?:is|are) no part of\b")),
+    ("do as, does so, too", re.compile(r"\b(?:do|does) (?:as (?:its|their)\b|so,? too\b)")),
+    ("nobody gave", re.compile(r"\b(?:nobody|nothing|no one) (?:gave|gives|said|says)\b")),
+]
+
+
+def paragraphs(text, cells=True):
+    """(line, text) of each paragraph and item outside of listings, and of the cells of tables."""
+    listing, start, lines = False, 0, []
+    for number, line in enumerate(text.splitlines() + [""], 1):
+        fence = line.startswith("```")
+        new = re.match(r"\s*(?:[*-] |\d+\. |#|\||$|<!--|!\[)", line)
+        if (fence or listing or new) and lines:
+            yield start, " ".join(lines)
+            lines = []
+        if fence:
+            listing = not listing
+        elif not listing and line.strip() and not line.startswith(("#", "<!--", "![")):
+            if line.startswith("|") and not cells:
+                continue
+            if line.startswith("|"):
+                yield from ((number, cell.strip()) for cell in re.split(r"(?<!\\)\|", line) if re.search(r"\w", cell))
+            else:
+                start = start if lines else number
+                lines.append(re.sub(r"^\s*(?:[*-] |\d+\. )", "", line).strip())
+
+
+def sentences(text, cells=True):
+    """(line, sentence): code is one word, a link its text."""
+    for line, paragraph in paragraphs(text, cells):
+        plain = re.sub(r"`[^`]*`", "Code", re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)).replace("**", "")
+        for sentence in re.split(r"(?<=[.!?])\s+|(?<=[:])\s+(?=[A-Z])", plain):
+            if sentence.strip():
+                yield line, sentence.strip()
+
+
+def words(sentence):
+    return len(re.findall(r"[\w'’-]*[^\W\d_][\w'’-]*", sentence))
+
+
+def found(text):
+    """(line, what, sentence) of each long sentence and each banned turn."""
+    for line, sentence in sentences(text):
+        if words(sentence) > LONG:
+            yield line, f"{words(sentence)} words", sentence
+        for name, pattern in BANNED:
+            if pattern.search(sentence) and words(sentence) > 5:
+                yield line, name, sentence
+
+
+def is_read(name):
+    return (name == "README.md" or name.startswith(("docs/", "examples/")) and name.endswith(".md")) and not name.startswith(NOT_READ)
+
+
+def count(text):
+    """Long sentences, banned turns."""
+    kinds = [what.endswith(" words") for _, what, _ in found(text)]
+    return sum(kinds), len(kinds) - sum(kinds)
+
+
+def prose_is_plain(files):
+    """Pages for users have no sentence of more than 40 words, and none of the turns above."""
+    for name, lines in files:
+        if is_read(name):
+            yield from (f"{name}:{line}: {what}: {sentence[:100]}" for line, what, sentence in found("\n".join(lines)))
+
+
+def main():
+    for path in sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]):
+        name = str(path.relative_to(ROOT))
+        if is_read(name):
+            text = path.read_text(encoding="utf-8")
+            lengths = [words(s) for _, s in sentences(text, cells=False)] or [0]
+            print(f"{name:36} {sum(lengths):6} words, {statistics.mean(lengths):5.1f} a sentence, {count(text)[0]:3} long, {count(text)[1]:3} banned")
+            if "--list" in sys.argv:
+                for line, what, sentence in found(text):
+                    print(f"  {line}: {what}: {sentence[:160]}")
+
+
+if __name__ == "__main__":
+    main()
