@@ -91,7 +91,10 @@ class Linker {
     }
     if (module_.functions.empty()) return absl::OkStatus();
     // Other code follows.
-    ptx::Instruction end{.line = part.line, .opcode = "ret", .words = {"ret"}};
+    ptx::Instruction end;
+    end.line = part.line;
+    end.opcode = "ret";
+    end.words = {"ret"};
     if (placed != nullptr) end.operands.push_back(Register(placed->back));
     whole_.code.push_back(std::move(end));
     return absl::OkStatus();
