@@ -65,7 +65,8 @@ TEST(Reference, Json) {
 
 TEST(Reference, JsonHasTheNamesOfOthers) {
   EXPECT_TRUE(absl::StrContains(
-      OpTableJson(), "{\"name\": \"relu\", \"kind\": \"op\", \"own\": \"maxf\", \"form\": \"maxf %x, 0.0\"}"));
+      OpTableJson(),
+      "{\"name\": \"relu\", \"kind\": \"op\", \"own\": \"maxf\", \"form\": \"maxf %x, 0.0\", \"script\": \"script.maximum(x, 0)\"}"));
 }
 
 TEST(Reference, AListOfSomeOperations) {

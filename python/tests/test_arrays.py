@@ -225,8 +225,8 @@ class _Interface(ctypes.Structure):
                 ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("data", ctypes.c_void_p), ("description", ctypes.py_object)]
 
 
-_new_capsule = ctypes.pythonapi.PyCapsule_New
-_new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+# A function of our own: that of ctypes.pythonapi is shared with others, who give it other types.
+_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_New", ctypes.pythonapi))
 SIZES = (ctypes.c_int64 * 1)(8)
 
 

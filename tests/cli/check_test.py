@@ -117,7 +117,7 @@ class Check(cli.Case):
                       done.stderr)
         self.assertNotIn("repeat it", done.stderr)  # one order alone does not show it
         for order, last in (("linear", 7), ("reverse", 0)):
-            self.assertIn(f"who: i32[1]  {last}", self.good("run", "last.tile", "zeros:i32[1]", f"--order={order}").stdout)
+            self.assertIn(f"who: i32[1]  {last}", self.good("run", "last.tile", "zeros:i32[1]", "-t1", f"--order={order}").stdout)
             self.assertEqual(self.call("run", "last.tile", "zeros:i32[1]", "--check=full", f"--order={order}").returncode, 0)
 
     def test_says_how_many_and_prints_once(self):

@@ -277,7 +277,7 @@ class Tilec(unittest.TestCase):
         self.assertIn(error, text("error.txt"))
         self.assertIn("LLVM", text("versions.txt"))
         self.assertIn("the fake one", text("versions.txt"))
-        self.assertIn(".entry vector_add", text("vector_add.sm_90a.ptx.txt"))
+        self.assertIn(".entry vector_add", text("vector_add.sm_90a.print-ptx.txt"))
         return text("repeat.sh")
 
     REFUSES = 'test "$1" = --version && { echo the fake one; exit; }\necho "ptxas fatal: I do not like it"; exit 1\n'

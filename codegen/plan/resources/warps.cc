@@ -113,7 +113,7 @@ class Held {
     tuning::Share memory = aligned ? tuning::kAlignedMemory : tuning::kMemory;
     const RowWork work = RowWorkOf(function, aligned);
     if (!work.multiplies && work.walks && work.known && work.across_warps && !work.in_iterations_of_tile) {
-      memory.largest = tuning::kLoadedOfWalks / work.loaded_bits;
+      if (work.loaded_bits > 0) memory.largest = tuning::kLoadedOfWalks / work.loaded_bits;
       fewest_ = tuning::kWarpsOfWalks;
     } else if (!work.multiplies && !work.walks && work.known && work.across_warps) {
       memory = tuning::kRows;

@@ -32,7 +32,7 @@ def test_a_gradient_that_is_one_number_everywhere():
     dy, dx = torch.ones(1).expand(6, 64), torch.zeros(6, 64)  # of y.sum()
     with pytest.raises(tilevm.TrapError) as caught:
         gradient_of_rows[(6,)](dy, dy.stride(0), dx, dx.stride(0), 64, BLOCK=64)
-    assert caught.value.array == "dy_ptr.untyped_storage()" and caught.value.index == 1
+    assert caught.value.array == "dy_ptr" and caught.value.index == 1
 
 
 @triton.jit
