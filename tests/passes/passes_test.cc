@@ -271,7 +271,6 @@ std::vector<Case> MakeCases() {
   std::vector<Case> cases;
   std::vector<std::string> files = PassFiles();
   for (std::string& f : TileFiles("tests/codegen/regressions")) files.push_back(std::move(f));
-  files.push_back("examples/histogram.tile");  // combines its updates
   for (const std::string& file : files) {
     const std::string text = ReadFile(file);
     const auto variants = ops::ParseOpFile(text);
