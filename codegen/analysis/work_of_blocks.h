@@ -4,7 +4,7 @@
 //   for %j in (0 to %end, step 1) { … mmaf … }     // WorkAlong(function) is {.dim = 0, .rises = true}
 //
 // As in attention with a causal mask, whose later queries have more keys: where the hardware begins with the longest blocks, the ones that
-// end last are short (Schedule::longest_first, Schedule::group). An estimate, of which no result depends. Pure.
+// end last are short (Schedule::longest_first, Schedule::wave_group). An estimate: no result depends on it. Pure.
 #ifndef TILE_CODEGEN_ANALYSIS_WORK_OF_BLOCKS_H_
 #define TILE_CODEGEN_ANALYSIS_WORK_OF_BLOCKS_H_
 

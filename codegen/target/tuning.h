@@ -144,7 +144,7 @@ inline constexpr double kLeastTurn = 768;
 inline constexpr int kStagesToKeep = 3;
 // Neighbours that are walked through together: about the square root of how many blocks run at once, 264 on 132 multiprocessors.
 inline constexpr int kSquare = 16;
-// Blocks that begin by their work (Schedule::group), for each that a multiprocessor has: about as many as there are of those.
+// Blocks that begin by their work (Schedule::wave_group), for each that a multiprocessor has: about as many as there are of those.
 inline constexpr int kGroup = 128;
 // Of a thread, accumulators included: nine warps of two blocks have so many. Products of 128 x 128 take 90 of them.
 inline constexpr int64_t kWorkRegisters = 112;
