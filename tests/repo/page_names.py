@@ -16,6 +16,7 @@ PAGES = {
     "docs/gpu-compiler.md",
     "docs/gpu-faults.md",
     "docs/gpu-performance.md",
+    "docs/notes/gpu-compiler.md",
     "docs/notes/gpu-performance.md",
 }
 QUOTED = re.compile(r"`([^`]+)`")
