@@ -333,6 +333,7 @@ RULES = [
         listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,
     no_long_source, no_unfinished_marks, nothing_of_one_machine, page_names.pages_name_what_exists, page_names.walks_name_their_files,
+    page_names.concepts_are_in_the_glossary,
     prose.prose_is_plain,
     knowledge_stands_in_one_place, cpp_is_formatted, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
     top_is_a_fixed_list,
