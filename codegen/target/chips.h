@@ -24,7 +24,7 @@ struct Chip {
   // Of a multiprocessor of this generation, in each cycle: warp instructions, results of special functions, bytes of shared memory, and
   // bytes from the L2.
   static constexpr double kIssue = 4, kSpecial = 16, kSharedBytes = 128, kL2Bytes = 64;
-  // Multiplications in each cycle: by wgmma, of 16-bit operands; the part of that which mma.sync reaches (docs/gpu-compiler.md); by fma.
+  // Multiplications in each cycle: by wgmma, of 16-bit operands; the part of that which mma.sync reaches (docs/notes/gpu-compiler.md); by fma.
   static constexpr double kF16Macs = 2048, kSyncShare = 0.55, kFmaMacs = 128;
 };
 

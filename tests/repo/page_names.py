@@ -16,6 +16,7 @@ PAGES = {
     "docs/gpu-compiler.md",
     "docs/gpu-faults.md",
     "docs/gpu-performance.md",
+    "docs/notes/gpu-compiler.md",
     "docs/notes/gpu-performance.md",
 }
 QUOTED = re.compile(r"`([^`]+)`")
@@ -103,6 +104,10 @@ WALKS = {
     "A memory operation": (r"StoreScatterView|store_scatter_view_tko", ("ir/", "vm/", "codegen/")),
     "An element type": (r"[fF]8E5M3FNU|F8E5M3FNU\b|f8e5m3", ("ir/", "vm/", "codegen/", "runtime/", "schemas/", "tools/", "python/tilevm/")),
     "A GPU": (r"\bsm_89\b|\b86, 89, 90\b", ("codegen/", "tools/", "README.md", "tests/tilec/")),
+    "A tensor core instruction": (
+        r"\b(?:MmaPlan|MmaPlanOf|PlanMma|HasMma|MultiplyBySync|kByMmaSync|MmaInstruction|TILE_MMA|kF8Mma|ParseMma|RunMma)\b|\"mma\.sync\"",
+        ("codegen/", "tests/gpu_sim/"),
+    ),
     "A pass": (r"resolve_hints|ResolveHints", ("codegen/",)),
 }
 # Written once at a release, generated, forms that are written for names of other systems, or the tests and samples of other things.
@@ -127,3 +132,26 @@ def walks_name_their_files(files):
         for name, text in texts.items():
             if name.startswith(folders) and not NOT_WALKED.search(name) and name not in listed and re.search(named, text):
                 yield f"{GUIDE}: {heading}: {name} names it, too"
+
+
+GLOSSARY = "GLOSSARY.md"
+# Pages that introduce terms: where in a section the terms are.
+CONCEPTS = {"ARCHITECTURE.md": re.compile(r"\*\*([^*]+)\*\*"), "docs/gpu-compiler.md": re.compile(r"^\| (?!concept)([a-z][^|]*) \|", re.M)}
+
+
+def singular(term):
+    return term.strip().lower().removesuffix("s")
+
+
+def concepts_are_in_the_glossary(files):
+    """The terms of a page's section `Concepts` are in GLOSSARY.md."""
+    texts = {name: "\n".join(lines) for name, lines in files}
+    rows = re.findall(r"^\| ([^|]+) \|", texts.get(GLOSSARY, ""), flags=re.M)
+    known = {singular(term) for row in rows for term in re.sub(r"\([^)]*\)", "", row).split(",")}
+    for page, terms in CONCEPTS.items():
+        section = re.search(r"^## Concepts\n(.*?)^## ", texts.get(page, ""), flags=re.M | re.S)
+        if section is None:
+            yield f"{page}: has no section `Concepts`"
+            continue
+        for row in terms.findall(section[1]):
+            yield from (f"{page}: {GLOSSARY} has no `{term.strip()}`" for term in row.split(",") if singular(term) not in known)

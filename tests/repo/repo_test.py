@@ -286,14 +286,15 @@ def cpp_is_formatted(files):
 
 
 def figures_are_drawn(_):
-    """docs/figures/*.svg are what figures.py draws."""
-    spec = importlib.util.spec_from_file_location("figures", ROOT / "docs/figures/figures.py")
-    figures = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(figures)
-    for name, contents in figures.drawn().items():
-        path = ROOT / "docs/figures" / name
-        if not path.exists() or path.read_text(encoding="utf-8") != contents:
-            yield f"docs/figures/{name}: is not what docs/figures/figures.py draws: python3 docs/figures/figures.py"
+    """docs/figures/*.svg are what the scripts beside them draw."""
+    for script in ("figures", "schedules"):
+        spec = importlib.util.spec_from_file_location(script, ROOT / f"docs/figures/{script}.py")
+        figures = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(figures)
+        for name, contents in figures.drawn().items():
+            path = ROOT / "docs/figures" / name
+            if not path.exists() or path.read_text(encoding="utf-8") != contents:
+                yield f"docs/figures/{name}: is not what docs/figures/{script}.py draws: python3 docs/figures/{script}.py"
 
 
 def blocks_of_pages_are_run(_):
@@ -332,6 +333,7 @@ RULES = [
         listings_stand_in_their_files,
     locks_are_seen_by_sanitizers,
     no_long_source, no_unfinished_marks, nothing_of_one_machine, page_names.pages_name_what_exists, page_names.walks_name_their_files,
+    page_names.concepts_are_in_the_glossary,
     prose.prose_is_plain,
     knowledge_stands_in_one_place, cpp_is_formatted, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
     top_is_a_fixed_list,
