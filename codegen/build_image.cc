@@ -1,6 +1,7 @@
 #include "codegen/build_image.h"
 
 #include <algorithm>
+#include <array>
 #include <future>
 #include <memory>
 #include <optional>
@@ -10,13 +11,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "codegen/passes/canonical/assume_aligned.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/plan/dependent_launch.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/tma/host_integer.h"
 #include "codegen/plan/tma/parameters.h"
 #include "codegen/target/target.h"
+#include "codegen/variants.h"
 #include "ir/tbc/writer.h"
 
 namespace tile::codegen {
@@ -25,9 +26,9 @@ namespace {
 constexpr int64_t kMostIds = int64_t{1} << 30;     // a block's number and the next one's fit 32 bits
 constexpr int64_t kMostBlocks = int64_t{1} << 26;  // that many strips of blocks are counted in 32 bits
 
-ir::ExprNode Grid(int d) { return {ir::ExprOp::kShape, -1, d, 0}; }
-ir::ExprNode Const(int64_t v) { return {ir::ExprOp::kConst, 0, 0, v}; }
-ir::ExprNode Node(ir::ExprOp op) { return {op, 0, 0, 0}; }
+using host::Const;
+using host::Grid;
+using host::Node;
 
 // Blocks of the kernel's own grid.
 ir::Expr Count(const Compiled& compiled, int d) {
@@ -38,7 +39,6 @@ ir::Expr Count(const Compiled& compiled, int d) {
 }
 
 constexpr int kManySpills = 1024;  // bytes of a thread
-constexpr int kFewSpills = 32;     // so few cost less than blocks gain that are joined
 
 // Memory traffic that the source does not show.
 void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const Target& target, const Trace& trace,
@@ -56,9 +56,7 @@ void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const T
       ". Smaller tiles need fewer registers; --remarks says what stays whole, and why"));
 }
 
-// Bytes of a thread that cost more than a block less on a multiprocessor, of rows that each have a block (H200, 16384 columns of bf16, two and three blocks
-// of 8 warps: rms norm 67.7 and, with 80 bytes, 71.7 us, layer norm 472 and, with 128, 523; but softmax in three with 40 to 56 takes what it takes without).
-constexpr int kSpillsOfSpread = 64;
+int SpillsOfOneTileBlocks() { return AllVariants()[static_cast<size_t>(VariantId::kOneTileBlocks)].most_spills; }
 
 // ptxas 13.0 gives code that exceeds the registers in any case as few as 32 of them, so that more blocks fit beside each
 // other. Told that one is enough it spills less.
@@ -74,7 +72,7 @@ absl::StatusOr<Assembled> AssembleWithFewSpills(Assembly& assembly, const Compil
   }
   absl::StatusOr<Assembled> first = assembly.Finish(ptx);
   if (!first.ok() || first->spill_bytes == 0) return first;
-  if (!compiled.spread.empty() && compiled.blocks > 1 && first->spill_bytes > kSpillsOfSpread) {
+  if (!compiled.spread.empty() && compiled.blocks > 1 && first->spill_bytes > SpillsOfOneTileBlocks()) {
     const std::string blocks = absl::StrCat(".minnctapersm ", compiled.blocks);
     const std::string fewer = absl::StrCat(".minnctapersm ", compiled.blocks - 1);
     return Assemble(absl::StrReplaceAll(ptx, {{blocks, fewer}}), arch, options);
@@ -95,7 +93,6 @@ struct Begun {
   std::string largest_tile;            // Trace::largest_tile
   std::shared_ptr<Assembly> assembly;  // started when LLVM began; null: the image is PTX
   std::future<absl::StatusOr<Assembled>> assembled;
-  bool regroups = false;
 };
 
 AssembleOptions AssemblerOptions(const CompileOptions& options) {
@@ -105,16 +102,21 @@ AssembleOptions AssemblerOptions(const CompileOptions& options) {
   return assemble;
 }
 
+// The program has become LLVM code; the assembler starts beside it.
+CompileOptions StartingAssembler(const CompileOptions& options, ir::ImageKind kind, Begun* begun) {
+  CompileOptions now = options;
+  if (kind == ir::ImageKind::kCubin) {
+    now.on_program = [begun, arch = options.target->arch, assemble = AssemblerOptions(options)] {
+      begun->assembly = std::make_shared<Assembly>(arch, assemble);
+    };
+  }
+  return now;
+}
+
 absl::StatusOr<Begun> Begin(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                             ir::ImageKind kind) {
   Begun begun;
-  CompileOptions now = options;
-  if (kind == ir::ImageKind::kCubin) {
-    now.on_program = [&] {
-      begun.assembly = std::make_shared<Assembly>(options.target->arch, AssemblerOptions(options));
-    };
-  }
-  absl::StatusOr<Compiled> compiled = Compile(module, function, now);
+  absl::StatusOr<Compiled> compiled = Compile(module, function, StartingAssembler(options, kind, &begun));
   if (!compiled.ok()) return compiled.status();
   begun.compiled = *std::move(compiled);
   if (options.trace != nullptr) begun.largest_tile = options.trace->largest_tile;
@@ -154,75 +156,6 @@ BuiltImage InClusters(const BuiltImage& built, Joining joining) {
          absl::StrCat("the grid has more than ", kBlocksForClusters, " blocks for each multiprocessor")});
   }
   return out;
-}
-
-// Of what the multiprocessor with most blocks has to do.
-ir::ImageRequirement EndsSooner(const Compiled& compiled) {
-  const ir::ExprNode times = Node(ir::ExprOp::kMul);
-  const auto cycles = [&](int64_t parts, int64_t joined, int64_t each, ir::Expr* e) {
-    e->insert(e->end(), {Grid(0), Grid(1), times, Grid(2), times, Const(parts), times, Node(ir::ExprOp::kNumSms),
-                         Const(joined), times, Node(ir::ExprOp::kCeilDiv), Const(each), times});
-  };
-  ir::Expr sooner;
-  cycles(compiled.parts, compiled.joined[0] * compiled.joined[1], compiled.joined_cycles[1], &sooner);
-  cycles(1, 1, compiled.joined_cycles[0], &sooner);
-  sooner.push_back(Node(ir::ExprOp::kLess));
-  return {std::move(sooner), absl::StrCat("the multiprocessor with most blocks ends sooner if blocks are ",
-                                          compiled.parts > 1 ? "done in parts" : "joined")};
-}
-
-// The image whose blocks do the work of several, for grids of many, or a part of one, for grids of few; nothing if there is none, or it is
-// none that is faster.
-absl::StatusOr<std::optional<Begun>> BeginRegrouped(const ir::Module& module, const ir::Function& function,
-                                                    const CompileOptions& options, bool parts, int blocks_alone,
-                                                    ir::ImageKind kind) {
-  CompileOptions now = options;
-  now.blocks_alone = blocks_alone;
-  now.descriptors = now.widens_k = true;
-  (parts ? now.parts_blocks : now.joins_blocks) = true;
-  absl::StatusOr<Begun> begun = Begin(module, function, now, kind);
-  if (absl::IsInternal(begun.status())) return begun.status();
-  if (!begun.ok()) return std::nullopt;  // blocks stay what they are, or what they would work on is too large
-  const bool walks = !begun->compiled.maps.empty() && (begun->compiled.persistent || (!parts && begun->compiled.chain));
-  if (!walks && !(parts && begun->compiled.makes_maps)) return std::nullopt;
-  begun->regroups = true;
-  GoOn(now, &*begun);
-  return std::optional<Begun>(*std::move(begun));
-}
-
-// The image in which each tile has a block, of a kernel whose blocks walk; nothing if they do not, or must.
-absl::StatusOr<std::optional<Begun>> BeginSpread(const ir::Module& module, const ir::Function& function,
-                                                 const CompileOptions& options, ir::ImageKind kind) {
-  CompileOptions now = options;
-  now.aligned = now.spreads = true;
-  absl::StatusOr<Begun> begun = Begin(module, function, now, kind);
-  if (absl::IsInternal(begun.status())) return begun.status();
-  if (!begun.ok()) return std::nullopt;
-  GoOn(now, &*begun);
-  return std::optional<Begun>(*std::move(begun));
-}
-
-// Fewer blocks than multiprocessors are as good where they walk.
-void RequireMoreBlocks(BuiltImage* built) {
-  built->image.requirements.push_back(
-      {host::Join({Node(ir::ExprOp::kNumSms)}, built->compiled.spread, Node(ir::ExprOp::kLess)),
-       "there are more tiles than multiprocessors"});
-}
-
-void RequireRegroupedGrid(const CompileOptions& options, BuiltImage* built) {
-  for (int d = 0; d < 2; ++d) {
-    const int64_t joined = built->compiled.joined[static_cast<size_t>(d)];
-    if (joined == 1) continue;
-    built->image.requirements.push_back(
-        {{Grid(d), Const(joined), Node(ir::ExprOp::kMod), Const(0), Node(ir::ExprOp::kEqual)},
-         absl::StrCat("the grid's size in dimension ", d, " is a multiple of ", joined)});
-    if (const int64_t least = built->compiled.joined_least; least > 0 && options.joining == Joining::kWhereFaster) {
-      built->image.requirements.push_back(
-          {{Const(least - 1), Grid(d), Node(ir::ExprOp::kLess)},
-           absl::StrCat("the grid's size in dimension ", d, " is at least ", least, ", so that joining blocks pays")});
-    }
-  }
-  if (options.joining == Joining::kWhereFaster) built->image.requirements.push_back(EndsSooner(built->compiled));
 }
 
 // Waits for the assembler.
@@ -328,9 +261,70 @@ absl::StatusOr<BuiltImage> BuildWithoutWgmma(const ir::Module& module, const ir:
   target.features &= ~(kWgmma | kTma);
   CompileOptions now = options;
   now.target = &target;
-  now.descriptors = now.widens_k = now.aligned = false;
+  now.permissions = {};
   absl::StatusOr<BuiltImage> built = BuildOne(module, function, now, ir::ImageKind::kCubin);
   return absl::IsResourceExhausted(built.status()) ? absl::StatusOr<BuiltImage>(fault) : std::move(built);
+}
+
+// A row of the table that should compile and does not: launches are slower than they could be.
+void WarnOfVariant(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
+                   const Variant& variant, const absl::Status& why) {
+  if (options.trace == nullptr || !options.trace->on_warning) return;
+  options.trace->on_warning(absl::StrCat(module.Where(function.loc, function.pos), ": warning[codegen.variant]: @",
+                                         function.name, " for ", options.target->arch, ": no image \"", variant.name,
+                                         "\" (", variant.purpose, "): ", why.message(),
+                                         "; another image takes its launches"));
+}
+
+// One row of the table; nothing if there is no such image. The images before take the same launches, so an error costs speed only, unless it is internal.
+absl::StatusOr<std::optional<Begun>> BeginVariant(const ir::Module& module, const ir::Function& function,
+                                                  const CompileOptions& options, const Variant& variant,
+                                                  ir::ImageKind kind, const ImagesSoFar& so_far) {
+  const bool optional = so_far.Of(VariantId::kResizedK) != nullptr && variant.id != VariantId::kGeneral;
+  Begun begun;
+  absl::StatusOr<Attempt> attempt = TryCompile(module, function, StartingAssembler(options, kind, &begun));
+  if (!attempt.ok()) {
+    if (!optional || absl::IsInternal(attempt.status())) return attempt.status();
+    WarnOfVariant(module, function, options, variant, attempt.status());
+    return std::nullopt;
+  }
+  if (attempt->outcome == Attempt::Outcome::kDoesNotFit && !optional) return attempt->why_not;
+  if (attempt->outcome != Attempt::Outcome::kCompiled) return std::nullopt;
+  begun.compiled = std::move(attempt->compiled);
+  if (options.trace != nullptr) begun.largest_tile = options.trace->largest_tile;
+  if (!variant.useful(begun.compiled, so_far)) return std::nullopt;
+  GoOn(options, &begun);
+  return std::optional<Begun>(std::move(begun));
+}
+
+// By variant.
+using BegunImages = std::array<std::optional<Begun>, kNumVariants>;
+
+absl::StatusOr<BegunImages> BeginVariants(const ir::Module& module, const ir::Function& function,
+                                          const CompileOptions& options, ir::ImageKind kind) {
+  BegunImages all;
+  ImagesSoFar so_far = {function, options.joining};
+  CompileOptions now = options;
+  for (const Variant& variant : AllVariants()) {
+    if (!variant.tried(so_far)) continue;
+    now.permissions = variant.permissions;
+    absl::StatusOr<std::optional<Begun>> begun = BeginVariant(module, function, now, variant, kind, so_far);
+    if (!begun.ok()) return begun.status();
+    if (!begun->has_value()) continue;
+    const auto i = static_cast<size_t>(variant.id);
+    all[i] = **std::move(begun);
+    so_far.by_variant[i] = &all[i]->compiled;
+    if (options.joining != Joining::kAlways) now.blocks_alone = so_far.Of(VariantId::kResizedK)->blocks;
+  }
+  return all;
+}
+
+// In the order of the file.
+std::vector<const Variant*> ByPlace() {
+  std::vector<const Variant*> rows;
+  for (const Variant& v : AllVariants()) rows.push_back(&v);
+  std::sort(rows.begin(), rows.end(), [](const Variant* a, const Variant* b) { return a->place < b->place; });
+  return rows;
 }
 
 }  // namespace
@@ -344,68 +338,27 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
 
 absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
                                                     const CompileOptions& options, ir::ImageKind kind) {
-  std::vector<Begun> all;
-  CompileOptions now = options;
-  now.descriptors = now.widens_k = true;
-  bool several = false;
-  while (true) {
-    absl::StatusOr<Begun> begun = Begin(module, function, now, kind);
-    if (!begun.ok()) return begun.status();
-    GoOn(now, &*begun);
-    all.push_back(*std::move(begun));
-    several = several || all.back().compiled.cluster_dim >= 0 || !all.back().compiled.maps.empty();
-    if (all.back().compiled.maps.empty()) break;
-    // Where sizes along K are no multiples of what was joined, iterations stay what they are.
-    now.descriptors = all.back().compiled.widens_k;
-    now.widens_k = false;
-  }
-  if (options.joining != Joining::kNever) {
-    const int blocks_alone = options.joining == Joining::kAlways ? 0 : all[0].compiled.blocks;
-    size_t regrouped = 0;
-    for (bool parts : {false, true}) {
-      absl::StatusOr<std::optional<Begun>> other = BeginRegrouped(module, function, options, parts, blocks_alone, kind);
-      if (!other.ok()) return other.status();
-      if (!other->has_value()) continue;
-      all.insert(all.begin() + static_cast<int64_t>(regrouped++), **std::move(other));
-    }
-    several = several || regrouped > 0;
-  }
-  if (!several && DependsOnAlignment(function)) {
-    // Without tests of what nearly always holds.
-    now.aligned = true;
-    absl::StatusOr<Begun> aligned = Begin(module, function, now, kind);
-    if (!aligned.ok()) return aligned.status();
-    if (!aligned->compiled.requirements.empty() && aligned->compiled.ptx != all[0].compiled.ptx) {
-      GoOn(now, &*aligned);
-      all.insert(all.begin(), *std::move(aligned));
-    }
-  }
-  if (options.joining != Joining::kNever) {
-    absl::StatusOr<std::optional<Begun>> spread = BeginSpread(module, function, options, kind);
-    if (!spread.ok()) return spread.status();
-    if (spread->has_value()) all.insert(all.begin(), **std::move(spread));
-  }
+  absl::StatusOr<BegunImages> begun = BeginVariants(module, function, options, kind);
+  if (!begun.ok()) return begun.status();
+  const Variant* general = nullptr;
+  for (const Variant* v : ByPlace()) general = (*begun)[static_cast<size_t>(v->id)] ? v : general;
   std::vector<BuiltImage> images;
-  for (Begun& begun : all) {
-    const bool regroups = begun.regroups, general = &begun == &all.back();
-    absl::StatusOr<BuiltImage> built = Finish(module, function, options, kind, std::move(begun));
+  for (const Variant* v : ByPlace()) {
+    std::optional<Begun>& image = (*begun)[static_cast<size_t>(v->id)];
+    if (!image) continue;
+    absl::StatusOr<BuiltImage> built = Finish(module, function, options, kind, *std::move(image));
     if (absl::IsResourceExhausted(built.status())) {
-      if (!general) {
+      if (v != general) {
         RemarkOfRegisters(module, function, options, "an image is left out, as another one takes the same arguments");
         continue;
       }
       built = BuildWithoutWgmma(module, function, options, built.status());
     }
     if (!built.ok()) return built.status();
-    const bool spreads = !built->compiled.spread.empty();
-    if (regroups && built->assembled.spill_bytes > kFewSpills) continue;
-    if (spreads && built->assembled.spill_bytes > kSpillsOfSpread) continue;
-    if (spreads && options.joining == Joining::kWhereFaster) RequireMoreBlocks(&*built);
-    if (regroups) {
-      RequireRegroupedGrid(options, &*built);
-    } else if (built->compiled.cluster_dim >= 0) {
-      images.push_back(InClusters(*built, options.joining));
-    }
+    if (v->most_spills >= 0 && built->assembled.spill_bytes > v->most_spills) continue;
+    const bool own_grid = built->compiled.joined[0] * built->compiled.joined[1] * built->compiled.parts == 1;
+    v->require(built->compiled, options.joining, &built->image);
+    if (own_grid && built->compiled.cluster_dim >= 0) images.push_back(InClusters(*built, options.joining));
     images.push_back(*std::move(built));
   }
   return images;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/compilation.h"
 #include "codegen/pipeline.h"
 #include "codegen/plan/schedule.h"
@@ -19,22 +20,31 @@ struct Search {
   std::unique_ptr<Compilation> best;  // the cheapest that fits; null: none does
   absl::Status why_not;               // of the last that does not
   bool for_shared = false;            // one of them takes too much shared memory
+  bool applies = true;                // Program::applies
+  bool failed = false;                // why_not is about every candidate
 };
 
 // Candidates are tried until none that is left can be cheaper than what fits (plan/resources/candidate.h). That takes the passes over the
 // program only, mostly of one candidate: LLVM gets the cheapest, and nothing else.
 Search FindCheapest(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                     bool in_parts) {
-  Candidates candidates(*options.target, function, options.descriptors, options.num_warps);
+  const bool by_tma = options.permissions.may(May::kTakeDescriptors);
+  Candidates candidates(*options.target, function, by_tma, options.num_warps);
   Search search;
   double cycles = std::numeric_limits<double>::infinity();
   while (std::optional<Candidate> candidate = candidates.Next(cycles)) {
     candidate->in_parts = in_parts;
     auto c = std::make_unique<Compilation>(module, function, options, *candidate);
-    if (absl::Status s = RunProgramPasses(*c); !s.ok()) {
+    absl::Status s = RunProgramPasses(*c);
+    if (s.ok() && !c->applies) {
+      search.applies = false;
+      break;
+    }
+    if (!s.ok()) {
       search.why_not = std::move(s);
       search.for_shared = search.for_shared || c->fit == Fit::kTooMuchShared;
-      if (c->fit == Fit::kFits) return {nullptr, search.why_not, false};
+      search.failed = c->fit == Fit::kFits;
+      if (search.failed) break;
       // A program that loads ahead already is one of the candidates, whatever the options say.
       if (AheadOf(function) != Ahead::kNothing) break;
       candidates.Became(*c->function, c->fit);
@@ -43,29 +53,51 @@ Search FindCheapest(const ir::Module& module, const ir::Function& function, cons
       search.best = std::move(c);
     }
   }
+  if (search.failed || !search.applies) search.best = nullptr;
   return search;
+}
+
+// The images that another one replaces are to be faster than it.
+bool IsBesideOthers(const CompileOptions& options) {
+  const Permissions& p = options.permissions;
+  return p.may(May::kCoarsen) || p.may(May::kSplit) || p.may(May::kUnpersist);
 }
 
 }  // namespace
 
-absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,
-                                 const CompileOptions& options) {
+absl::StatusOr<Attempt> TryCompile(const ir::Module& module, const ir::Function& function,
+                                   const CompileOptions& options) {
   Search search = FindCheapest(module, function, options, false);
-  // An image beside others that take the same arguments is to be faster than they are.
-  const bool only_image = !options.joins_blocks && !options.parts_blocks && !options.spreads;
-  if (search.best == nullptr && search.for_shared && only_image) search = FindCheapest(module, function, options, true);
-  if (search.best == nullptr) return search.why_not;
+  const bool in_parts = search.best == nullptr && search.for_shared && !search.failed && !IsBesideOthers(options);
+  if (in_parts) search = FindCheapest(module, function, options, true);
+  if (search.failed) return search.why_not;
+  if (!search.applies) return Attempt{.outcome = Attempt::Outcome::kUnchanged};
+  if (search.best == nullptr) return Attempt{.outcome = Attempt::Outcome::kDoesNotFit, .why_not = search.why_not};
   const std::unique_ptr<Compilation> best = std::move(search.best);
-  if (options.descriptors && ParameterBytes(*best->function) > kMostParameterBytes) {
+  if (options.permissions.may(May::kTakeDescriptors) && ParameterBytes(*best->function) > kMostParameterBytes) {
     // Loads without descriptors may be slower, but their kernel can be launched.
     CompileOptions fewer = options;
-    fewer.descriptors = false;
-    return Compile(module, function, fewer);
+    fewer.permissions.Allow(May::kTakeDescriptors, false);
+    return TryCompile(module, function, fewer);
   }
   if (options.on_program) options.on_program();
   if (absl::Status s = RunMachinePasses(*best); !s.ok()) return s;
   if (options.on_compiled) options.on_compiled(*best->function, *ScheduleOf(*best->function));
-  return std::move(best->result);
+  return Attempt{.compiled = std::move(best->result)};
+}
+
+absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,
+                                 const CompileOptions& options) {
+  absl::StatusOr<Attempt> attempt = TryCompile(module, function, options);
+  if (!attempt.ok()) return attempt.status();
+  switch (attempt->outcome) {
+    case Attempt::Outcome::kCompiled: return std::move(attempt->compiled);
+    case Attempt::Outcome::kDoesNotFit: return attempt->why_not;
+    case Attempt::Outcome::kUnchanged: break;
+  }
+  return absl::FailedPreconditionError(absl::StrCat(module.Where(function.loc, function.pos),
+                                                    ": error[codegen.variant]: kernel @", function.name,
+                                                    " has nothing that the permissions allow to change"));
 }
 
 }  // namespace tile::codegen

@@ -15,8 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "codegen/target/permissions.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
@@ -33,21 +35,11 @@ struct CompileOptions {
   int opt_level = 3;       // of LLVM and ptxas, 0 … 3
   int num_warps = 0;       // 0: chosen by the plan
   bool line_info = false;  // source lines in the machine code
-  // The code may take TMA descriptors after the kernel's parameters (Compiled::maps), which a runtime encodes.
-  bool descriptors = false;
-  // The code may take arrays for aligned (Compiled::requirements; passes/canonical/assume_aligned.h).
-  bool aligned = false;
-  // Blocks may do the work of several neighbours (Compiled::joined; passes/grid/coarsen_blocks.h). Error: NotFound, if none would.
-  bool joins_blocks = false;
-  // Of blocks that stay what they are, how many a multiprocessor holds; 0: not known. What is gained by joining them depends on it.
+  // What the code may ask of launches: Compiled::requirements and Compiled::maps say what it does ask.
+  Permissions permissions;
+  // How many blocks a multiprocessor holds without May::kCoarsen; 0: not known. The gain of coarser blocks depends on it.
   int blocks_alone = 0;
-  // Two hardware blocks may do the parts of one (Compiled::parts; passes/grid/split_products.h). Error: NotFound, if none would.
-  bool parts_blocks = false;
-  // Blocks that walk over tiles may become one for each tile (Compiled::spread; passes/grid/unpersist_grid.h). Error: NotFound, if none would.
-  bool spreads = false;
-  // Iterations of a product may do the work of several along K (Compiled::widens_k; passes/pipeline/resize_k.h).
-  bool widens_k = false;
-  // Whether BuildImages makes images that do, and for which grids of fitting sizes.
+  // Whether BuildImages makes images of other grids (codegen/variants.def), and for which grids of fitting sizes.
   Joining joining = Joining::kWhereFaster;
   // The kernel is what this pass left (program_text.h): only those after it run. Empty: it is tile code.
   std::string start_after;
@@ -95,7 +87,18 @@ struct PassInfo {
 };
 absl::Span<const PassInfo> AllPasses();
 
+// Error: the kernel cannot be compiled with these permissions, for instance because shared memory does not hold its tiles.
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function, const CompileOptions& options);
+
+// The same for an image beside others. It is none if the pass that its permissions are for found nothing to change, or if no candidate fits.
+struct Attempt {
+  enum class Outcome : uint8_t { kCompiled, kUnchanged, kDoesNotFit };
+  Outcome outcome = Outcome::kCompiled;
+  Compiled compiled;
+  absl::Status why_not;  // it does not fit
+};
+absl::StatusOr<Attempt> TryCompile(const ir::Module& module, const ir::Function& function,
+                                   const CompileOptions& options);
 
 }  // namespace tile::codegen
 

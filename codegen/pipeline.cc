@@ -79,6 +79,8 @@ absl::Status RunProgramPasses(Compilation& c) {
       runs = start == pass.name;
     } else if (absl::Status s = Run(pass, c); !s.ok()) {
       return s;
+    } else if (!c.applies) {
+      return absl::OkStatus();
     }
   }
   return runs ? absl::OkStatus() : absl::NotFoundError(absl::StrCat("no pass over tile code is called ", start));

@@ -15,7 +15,7 @@
 namespace tile::codegen {
 
 // The passes over tile code, then those from there to PTX. Return the first error of a pass, or of the verifier after it (code
-// codegen.internal, it names the pass). Those over tile code begin after CompileOptions::start_after.
+// codegen.internal, it names the pass). Those over tile code begin after CompileOptions::start_after, and end where Program::applies is false.
 absl::Status RunProgramPasses(Compilation& c);
 absl::Status RunMachinePasses(Compilation& c);
 // One of them by its name, for tests; NotFound if there is none.

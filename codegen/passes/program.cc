@@ -8,11 +8,7 @@ namespace tile::codegen {
 Program::Program(const ir::Module& from, const ir::Function& kernel, const ProgramOptions& options,
                  const Candidate& way)
     : target(*options.target),
-      aligned(options.aligned),
-      joins_blocks(options.joins_blocks),
-      parts_blocks(options.parts_blocks),
-      spreads(options.spreads),
-      widens_k(options.widens_k),
+      permissions(options.permissions),
       blocks_alone(options.blocks_alone),
       candidate(way),
       module(ir::CloneModule(from, kernel)),

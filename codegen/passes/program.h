@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "codegen/plan/resources/candidate.h"
 #include "codegen/plan/tile_layout.h"
+#include "codegen/target/permissions.h"
 #include "codegen/target/target.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
@@ -21,12 +22,8 @@ namespace tile::codegen {
 // What the user decides, for all candidates.
 struct ProgramOptions {
   const Target* target = nullptr;
-  bool aligned = false;       // arrays may be taken for aligned (assume_aligned.h)
-  bool joins_blocks = false;  // blocks may do the work of several neighbours (coarsen_blocks.h)
-  int blocks_alone = 0;       // that a multiprocessor holds of others; 0: not known
-  bool parts_blocks = false;  // several blocks may do the parts of one (split_products.h)
-  bool spreads = false;       // blocks that walk may become one for each tile (unpersist_grid.h)
-  bool widens_k = false;      // an iteration may do the work of several along K (resize_k.h)
+  Permissions permissions;
+  int blocks_alone = 0;  // CompileOptions::blocks_alone
   Trace* trace = nullptr;
 };
 
@@ -35,14 +32,15 @@ struct Program {
           const Candidate& candidate);
 
   const Target& target;
-  const bool aligned;
-  const bool joins_blocks, parts_blocks, spreads, widens_k;
+  const Permissions permissions;
   const int blocks_alone;
   const Candidate candidate;
   const std::unique_ptr<ir::Module> module;  // with this one kernel
   ir::Function* const function;
   Fit fit = Fit::kFits;  // else what the error is about
-  LayoutTable layouts;   // of the tiles' types
+  // False: the pass for which the permissions are found nothing to change, so that there is no such image. No pass runs after that.
+  bool applies = true;
+  LayoutTable layouts;  // of the tiles' types
 
   // That of the options, or one that nobody reads.
   Trace& trace() { return *trace_; }

@@ -27,7 +27,7 @@ Runs Compiled(const std::string& text, int sm, bool descriptors) {
   Trace trace;
   CompileOptions options;
   options.target = FindTarget(sm);
-  options.descriptors = descriptors;
+  options.permissions.Allow(May::kTakeDescriptors, descriptors);
   options.trace = &trace;
   const auto c = Compile(*m, *m->functions[0], options);
   EXPECT_TRUE(c.ok()) << c.status();

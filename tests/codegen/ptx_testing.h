@@ -57,8 +57,8 @@ inline CompiledText CompileText(const std::string& text, const Target& target, c
     if (!kernel.empty() && absl::string_view(kernel) != f->name) continue;
     CompileOptions options;
     options.target = &target;
-    options.descriptors = descriptors;
-    options.aligned = aligned;
+    options.permissions.Allow(May::kTakeDescriptors, descriptors);
+    options.permissions.Allow(May::kAssumeAligned, aligned);
     options.verify_each = true;
     Trace trace;
     trace.wants_text = [](absl::string_view pass) { return pass == "emit-llvm"; };

@@ -58,13 +58,13 @@ PassFile ReadPassFile(const std::string& text) {
       } else if (absl::ConsumePrefix(&word, "warps=")) {
         EXPECT_TRUE(absl::SimpleAtoi(word, &file.options.num_warps));
       } else if (word == "descriptors") {
-        file.options.descriptors = true;
+        file.options.permissions.Allow(May::kTakeDescriptors);
       } else if (word == "joins") {
-        file.options.joins_blocks = true;
+        file.options.permissions.Allow(May::kCoarsen);
       } else if (word == "spreads") {
-        file.options.spreads = true;
+        file.options.permissions.Allow(May::kUnpersist);
       } else if (word == "aligned") {
-        file.options.aligned = true;
+        file.options.permissions.Allow(May::kAssumeAligned);
       } else {
         ADD_FAILURE() << "unknown option " << word;
       }
@@ -74,8 +74,9 @@ PassFile ReadPassFile(const std::string& text) {
 }
 
 Candidate CandidateOf(const CompileOptions& options) {
-  return options.descriptors ? Candidate{Ahead::kTma, tuning::kMostStages, options.num_warps}
-                             : Candidate{Ahead::kCopies, tuning::kMostCopyStages, options.num_warps};
+  return options.permissions.may(May::kTakeDescriptors)
+             ? Candidate{Ahead::kTma, tuning::kMostStages, options.num_warps}
+             : Candidate{Ahead::kCopies, tuning::kMostCopyStages, options.num_warps};
 }
 
 // The same program, with its layouts and all that was decided about it.
@@ -166,7 +167,7 @@ TEST_P(ThroughText, GivesTheSamePtx) {
   const std::unique_ptr<ir::Module> module = ParseGpu(text, GetParam(), &layouts, &diagnostics);
   ASSERT_NE(module, nullptr) << diagnostics.ToString();
   for (const bool aligned : {false, true}) {
-    options.aligned = aligned;
+    options.permissions.Allow(May::kAssumeAligned, aligned);
     for (const auto& f : module->functions) {
       const auto straight = PtxThroughText(*module, *f, options, CandidateOf(options), "");
       if (!straight.ok()) continue;  // does not fit: Compile tries another way
@@ -206,7 +207,7 @@ TEST_P(AllPasses, GiveTheSameOnTheVm) {
       SCOPED_TRACE(absl::StrCat("@", f->name, " for sm_", sm));
       CompileOptions options;
       options.target = FindTarget(sm);
-      options.descriptors = sm == 90;
+      options.permissions.Allow(May::kTakeDescriptors, sm == 90);
       options.verify_each = true;
       Compilation c(*module, *f, options, CandidateOf(options));
       for (absl::string_view pass : ProgramPasses()) {
@@ -261,7 +262,7 @@ struct Case {
 CompileOptions OptionsFor(int sm) {
   CompileOptions options;
   options.target = FindTarget(sm);
-  options.descriptors = sm == 90;
+  options.permissions.Allow(May::kTakeDescriptors, sm == 90);
   return options;
 }
 

@@ -289,8 +289,8 @@ class Compilation {
         compile.target = t;
         // A .tbc has room for what descriptors must be; beside a cubin nothing says it.
         const bool in_tbc = emit_.emit == Emit::kTbc || emit_.emit == Emit::kHeader;
-        compile.descriptors = options_.has("descriptors");
-        compile.aligned = options_.has("aligned");
+        compile.permissions.Allow(codegen::May::kTakeDescriptors, options_.has("descriptors"));
+        compile.permissions.Allow(codegen::May::kAssumeAligned, options_.has("aligned"));
         const ir::ImageKind kind = ptx_only ? ir::ImageKind::kPtx : ir::ImageKind::kCubin;
         std::vector<codegen::BuiltImage> made;
         if (emit_.emit == Emit::kExplain) {
@@ -355,8 +355,8 @@ class Compilation {
     };
     auto kind = ir::ImageKind::kCubin;
     const auto build = [&](bool descriptors) {
-      compile->descriptors = descriptors;
-      compile->aligned = !descriptors;
+      compile->permissions.Allow(codegen::May::kTakeDescriptors, descriptors);
+      compile->permissions.Allow(codegen::May::kAssumeAligned, !descriptors);
       return codegen::BuildImage(module, f, *compile, kind);
     };
     absl::StatusOr<codegen::BuiltImage> built = build(true);

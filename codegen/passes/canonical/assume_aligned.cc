@@ -129,7 +129,7 @@ void AssumeAligned(ir::Module* module, ir::Function* function) {
 }
 
 absl::Status AssumeAligned(Program& p) {
-  if (p.aligned) AssumeAligned(p.module.get(), p.function);
+  if (p.permissions.may(May::kAssumeAligned)) AssumeAligned(p.module.get(), p.function);
   return absl::OkStatus();
 }
 

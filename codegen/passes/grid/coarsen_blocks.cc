@@ -114,10 +114,10 @@ bool CoarsenBlocks(ir::Module* module, ir::Function* function, int blocks_alone)
 }
 
 absl::Status CoarsenBlocks(Program& p) {
-  if (!p.joins_blocks) return absl::OkStatus();
+  if (!p.permissions.may(May::kCoarsen)) return absl::OkStatus();
   const bool useful = p.target.has(kWgmma) && p.target.has(kTma) && p.candidate.ahead == Ahead::kTma;
-  if (!useful || !CoarsenBlocks(p.module.get(), p.function, p.blocks_alone))
-    return absl::NotFoundError("no blocks are joined");
+  p.applies = useful && CoarsenBlocks(p.module.get(), p.function, p.blocks_alone);
+  if (!p.applies) return absl::OkStatus();
   const std::array<int64_t, 2> joined = JoinedBlocks(*p.function);
   p.Remark("coarsen-blocks",
            absl::StrCat(joined[0], " x ", joined[1], " neighbouring blocks of a large grid become one"));

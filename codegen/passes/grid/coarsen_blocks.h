@@ -31,7 +31,7 @@ bool CoarsenBlocks(ir::Module* module, ir::Function* function, int blocks_alone 
 // 256: 128 x 128 takes 1.09 to 1.15, 64 x 128 1.45, 64 x 64 1.9 to 2.2).
 int64_t CyclesOfBlock(const ir::Op& mma);
 
-// The pass, which does nothing unless Program::joins_blocks. Error: NotFound, if none are.
+// The pass, which does nothing without May::kCoarsen. If no blocks become one, Program::applies is false.
 absl::Status CoarsenBlocks(Program& p);
 
 }  // namespace tile::codegen

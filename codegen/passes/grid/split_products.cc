@@ -585,10 +585,10 @@ absl::Status SplitProducts(Program& p) {
   const int64_t limit = std::min(tuning::kProductRegisters, tuning::kProductRegistersOfThread * threads);
   const bool by_tma = p.candidate.ahead == Ahead::kTma && (p.candidate.num_warps == 0 || p.candidate.num_warps == 8);
   std::vector<Op*> loops = SplitLarge(p.target, by_tma, limit, p.module.get(), p.function, &p.trace());
-  if (!p.parts_blocks) return absl::OkStatus();
+  if (!p.permissions.may(May::kSplit)) return absl::OkStatus();
   const bool useful = p.target.has(kWgmma) && p.target.has(kTma) && p.candidate.ahead == Ahead::kTma;
-  if (!useful || !PartBlocks(std::move(loops), p.module.get(), p.function))
-    return absl::NotFoundError("blocks are not done in parts");
+  p.applies = useful && PartBlocks(std::move(loops), p.module.get(), p.function);
+  if (!p.applies) return absl::OkStatus();
   p.Remark("split-products", absl::StrCat(kParts, " blocks of the hardware do the parts of one, in small grids"));
   return absl::OkStatus();
 }

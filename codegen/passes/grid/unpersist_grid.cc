@@ -376,18 +376,20 @@ SpreadGrid SpreadGridOf(const ir::Function& function) {
 }
 
 absl::Status UnpersistGrid(Program& p) {
-  if (!p.spreads) return absl::OkStatus();
+  if (!p.permissions.may(May::kUnpersist)) return absl::OkStatus();
+  p.applies = false;
   Op* loop = nullptr;
   for (Op* op : *p.function->body()) {
     if (!ir::ForOp::Is(op)) continue;
-    if (loop != nullptr) return absl::NotFoundError("there are several loops");
+    if (loop != nullptr) return absl::OkStatus();  // several loops
     loop = op;
   }
-  if (loop == nullptr || !BeginsAtBlock(*loop)) return absl::NotFoundError("blocks do not walk");
+  if (loop == nullptr || !BeginsAtBlock(*loop)) return absl::OkStatus();
   Walk walk(p, loop);
   const StepTexts texts = {"unpersist-grid", "each iteration has a hardware block", "its blocks walk"};
-  if (!TakesStep(*p.module, *loop, texts, walk.WhyNot(), &p.trace())) return absl::NotFoundError("blocks walk");
+  if (!TakesStep(*p.module, *loop, texts, walk.WhyNot(), &p.trace())) return absl::OkStatus();
   walk.Rewrite();
+  p.applies = true;
   return absl::OkStatus();
 }
 

@@ -26,7 +26,7 @@
 
 namespace tile::codegen {
 
-// The pass, which does nothing unless Program::spreads. Error: NotFound, if blocks go on walking.
+// The pass, which does nothing without May::kUnpersist. If it finds no such loop, Program::applies is false.
 absl::Status UnpersistGrid(Program& p);
 
 // Of a kernel that was changed: blocks along x, and for which launches. Nothing of others.

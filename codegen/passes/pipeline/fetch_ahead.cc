@@ -184,7 +184,7 @@ bool FetchAhead(const Target& target, int num_warps, bool widens_k, ir::Module* 
 absl::Status FetchAhead(Program& p) {
   ir::Module* module = p.module.get();
   if (p.candidate.ahead == Ahead::kTma &&
-      FetchAhead(p.target, p.candidate.num_warps, p.widens_k, module, p.function, &p.trace()))
+      FetchAhead(p.target, p.candidate.num_warps, p.permissions.may(May::kResizeK), module, p.function, &p.trace()))
     Decide<Decision::kMostStages>(module, KernelOp(module, p.function), p.candidate.most_stages);
   return absl::OkStatus();
 }

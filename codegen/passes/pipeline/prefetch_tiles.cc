@@ -81,13 +81,13 @@ class WalkingLoop {
     if (!p_.target.has(kCpAsync)) return "the chip has no asynchronous copies";
     int64_t most = p_.target.shared_bytes_of(2);
     if (const Op* ring = CopyIn(*loop_)) {
-      if (!p_.aligned) return "arrays are not known to be aligned";
+      if (!p_.permissions.may(May::kAssumeAligned)) return "arrays are not known to be aligned";
       int products = 0;
       for (const Op* inside : *body_) products += IsProduct(*inside) ? 1 : 0;
       if (products > 1) return "of several products one may run beside the next iteration";
       const Schedule schedule = *ScheduleOf(*p_.function);
       most = p_.target.shared_bytes_of(schedule.blocks) - StageOf(*ring).ring_bytes(schedule.stages);
-    } else if (!RowWorkOf(*p_.function, p_.aligned).known) {
+    } else if (!RowWorkOf(*p_.function, p_.permissions.may(May::kAssumeAligned)).known) {
       return "arrays are not known to be aligned";
     }
     int64_t bytes = 0;

@@ -58,7 +58,7 @@ absl::Status ChooseSchedule(Program& p) {
   const ir::Op* kernel = FindKernelOp(*p.function);
   const auto decided = kernel == nullptr ? std::nullopt : DecisionOf<Decision::kMostStages>(*kernel);
   const int most_stages = static_cast<int>(decided.value_or(p.candidate.most_stages));
-  const ScheduleOptions options = {.aligned = p.aligned,
+  const ScheduleOptions options = {.aligned = p.permissions.may(May::kAssumeAligned),
                                    .num_warps = p.candidate.num_warps,
                                    .most_stages = most_stages,
                                    .by_tma = p.candidate.ahead == Ahead::kTma && p.target.has(kTma)};

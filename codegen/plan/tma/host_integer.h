@@ -20,6 +20,8 @@ std::optional<ir::Expr> HostInteger(const ir::Value* v, std::vector<ir::Expr>* p
 // Pieces of such expressions.
 namespace host {
 
+// The size of the launch's grid in a dimension.
+inline ir::ExprNode Grid(int d) { return {ir::ExprOp::kShape, -1, d, 0}; }
 inline ir::ExprNode Const(int64_t v) { return {ir::ExprOp::kConst, 0, 0, v}; }
 inline ir::ExprNode Node(ir::ExprOp op) { return {op, 0, 0, 0}; }
 ir::Expr Join(ir::Expr a, const ir::Expr& b, ir::ExprNode op);
