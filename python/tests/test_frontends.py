@@ -133,6 +133,8 @@ def test_words_of_the_command(run):
     assert ran.returncode == 2 and "python -m tilevm" in ran.stdout
     ran = subprocess.run([sys.executable, "-m", "tilevm", "--help"], capture_output=True, text=True)
     assert ran.returncode == 0 and "script.py" in ran.stdout
+    ran = subprocess.run([sys.executable, "-m", "tilevm", "--version"], capture_output=True, text=True)
+    assert ran.returncode == 0 and ran.stdout == f"tilevm {tilevm.__version__}\n"
     ran = subprocess.run([sys.executable, "-m", "tilevm", "verify"], capture_output=True, text=True)
     assert ran.returncode == 1 and "`tilevm` is the command" in ran.stderr
     assert "no option --chek" in run("", "-m", "tilevm", "--chek=full", status=1)

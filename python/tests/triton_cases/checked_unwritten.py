@@ -56,6 +56,14 @@ def test_elements_that_nobody_wrote_are_used(use, dtype):
     assert told(USES[use], x, out) == ["vm.not_written"]
 
 
+def test_whether_it_is_the_memory_or_computed_from_it():
+    for use, whose in ((lambda x, out: out.sum(), "of float32[100], first [96], that nobody wrote"),
+                       (lambda x, out: (out > x).all(), "of bool[100], first [96], that were computed from memory that nobody wrote")):
+        with pytest.warns(tilevm.KernelWarning) as said:
+            use(*partly())
+        assert whose in str(said[0].message)
+
+
 def test_a_comparison_of_torch_testing():
     x, out = partly()
 
