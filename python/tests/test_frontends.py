@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+import tilevm
 from conftest import is_installed
 
 needs_triton = pytest.mark.skipif(not is_installed("triton") or not is_installed("torch"), reason="triton or torch is not installed")

@@ -4,6 +4,7 @@ import threading
 
 import numpy
 import pytest
+import tilevm
 import torch
 import triton
 import triton.language as tl

@@ -59,7 +59,7 @@ _copies: "Dict[int, Copy]" = {}  # by the address of the storage
 
 
 def _source_of(tensor: Any) -> "Optional[Union[fresh.Fresh, Copy]]":
-    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout != torch.strided or tensor.numel() == 0:
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout != torch.strided or tensor.numel() == 0 or not fresh.has_memory(tensor):
         return None
     begin = tensor.untyped_storage().data_ptr()
     entry = fresh.entry_of(begin)
@@ -98,7 +98,7 @@ def _matters(missing: Any, factors: "Tuple[Any, ...]", tensor: Any) -> Any:
 
 
 def _follow(arguments: "Tuple[Any, ...]", result: Any, product: bool) -> None:
-    if type(result) is not torch.Tensor or result.layout != torch.strided or not result.is_contiguous():
+    if type(result) is not torch.Tensor or result.layout != torch.strided or not fresh.has_memory(result) or not result.is_contiguous():
         return
     begin = result.untyped_storage().data_ptr()
     known = fresh.entry_of(begin)
