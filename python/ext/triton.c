@@ -170,13 +170,13 @@ static int read_grid(PyObject* arguments, uint64_t grid[3]) {
   for (int d = 0; d < 3; ++d) {
     PyObject* index = PyNumber_Index(PyTuple_GetItem(arguments, d));
     if (index == NULL) {
-      char text[256];
       PyErr_Clear();
-      PyOS_snprintf(text, sizeof text,
-                    "error[triton.grid]: dimension %d of the grid is a %.80s, must be an integer\n  fix: divide by "
-                    "triton.cdiv(n, BLOCK) or n // BLOCK",
-                    d, Py_TYPE(PyTuple_GetItem(arguments, d))->tp_name);
-      raise_error(TILEVM_INVALID_ARGUMENT, "triton.grid", text);
+      PyObject* text = PyUnicode_FromFormat(
+          "error[triton.grid]: dimension %d of the grid is %A, must be an integer\n  fix: divide by triton.cdiv(n, BLOCK) "
+          "or n // BLOCK",
+          d, PyTuple_GetItem(arguments, d));
+      if (text != NULL) raise_error(TILEVM_INVALID_ARGUMENT, "triton.grid", PyUnicode_AsUTF8AndSize(text, NULL));
+      Py_XDECREF(text);
       return -1;
     }
     sizes[d] = PyLong_AsLongLong(index);

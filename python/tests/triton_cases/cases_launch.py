@@ -53,7 +53,7 @@ def test_grids():
     before = out.clone()
     positions[(4, 0, 2)](out + 5)  # nothing runs
     assert torch.equal(out, before)
-    with pytest.raises(tilevm.ArgumentError, match=r"dimension 0 of the grid is a float.*\n  fix: divide by triton.cdiv"):
+    with pytest.raises(tilevm.ArgumentError, match=r"dimension 0 of the grid is 4.0, must be an integer\n  fix: divide by triton.cdiv"):
         positions[(24 / 6,)](out)
 
 
