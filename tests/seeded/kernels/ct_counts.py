@@ -54,5 +54,6 @@ BUGS = [
     ("unwritten", "    ct.scatter(ends, lanes, ct.cumsum(total, axis=0))\n", ""),
     ("unwritten", "ct.scatter(counts, lanes, total)", "ct.scatter(counts, lanes + 1, total)"),
     ("stride", "at = key + block * SIZE", "at = key + block"),
-    ("off by one", "for i in range(block * STEP, min((block + 1) * STEP, keys.shape[0])):", "for i in range(block * STEP, min((block + 1) * STEP, keys.shape[0]) - 1):"),
+    ("off by one", "for i in range(block * STEP, min((block + 1) * STEP, keys.shape[0])):",
+     "for i in range(block * STEP, min((block + 1) * STEP, keys.shape[0]) - 1):"),
 ]
