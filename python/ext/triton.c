@@ -169,8 +169,18 @@ static int read_grid(PyObject* arguments, uint64_t grid[3]) {
   int any = 1;
   for (int d = 0; d < 3; ++d) {
     PyObject* index = PyNumber_Index(PyTuple_GetItem(arguments, d));
-    sizes[d] = index == NULL ? -1 : PyLong_AsLongLong(index);
-    Py_XDECREF(index);
+    if (index == NULL) {
+      PyErr_Clear();
+      PyObject* text = PyUnicode_FromFormat(
+          "error[triton.grid]: dimension %d of the grid is %A, must be an integer\n  fix: divide by triton.cdiv(n, BLOCK) "
+          "or n // BLOCK",
+          d, PyTuple_GetItem(arguments, d));
+      if (text != NULL) raise_error(TILEVM_INVALID_ARGUMENT, "triton.grid", PyUnicode_AsUTF8AndSize(text, NULL));
+      Py_XDECREF(text);
+      return -1;
+    }
+    sizes[d] = PyLong_AsLongLong(index);
+    Py_DECREF(index);
     if (PyErr_Occurred() != NULL) return -1;
     grid[d] = (uint64_t)sizes[d];
     any = any && sizes[d] != 0;

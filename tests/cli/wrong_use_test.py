@@ -55,7 +55,8 @@ CALLS = [
     (ADD + ["--order=linear", "--device=cuda"], USAGE, "error[usage]: --order is done by the VM, not on --device cuda"),
     (ADD + ["--check"], USAGE, "error[usage]: --check needs a value"),
     # Arguments
-    (["run", "vector_add.tile"], REJECTED, "vector_add.tile: error[run.arguments]: argument `a` (in f32, rank 1) is missing"),
+    (["run", "vector_add.tile"], REJECTED, "vector_add.tile: error[run.arguments]: argument `a` (in f32, rank 1) is missing\n"
+     "  fix: add a file of NumPy, a.npy, or an array such as ones:f32[64]\n"),
     (["bench", "vector_add.tile"], REJECTED, "vector_add.tile: error[run.arguments]: argument `a` (in f32, rank 1) is missing"),
     (["run", "vector_add.tile", ONES], REJECTED, "vector_add.tile: error[run.arguments]: argument `b`"),
     (ADD + [ONES], REJECTED, "vector_add.tile: error[run.arguments]: too many inputs"),
