@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds targets for AArch64 on x86-64, and runs the command by qemu-user:  build.sh [BAZEL OPTION]... [TARGET]...
 #   third_party/aarch64/build.sh --jobs=1 //tools/tilevm //runtime:shared
-# Needs Debian's g++-aarch64-linux-gnu, qemu-user and the network. It is not part of ./test and of ./release: results say which of these
-# steps were run. Ends with the first error that the VM finds for AArch64.
+# Needs Debian's g++-aarch64-linux-gnu, qemu-user and the network. Ends with the first error that the VM finds for AArch64. It is not part of
+# ./test and of ./release. Of its steps these were run: install.sh, a program with its Abseil and SLEEF by the compiler and by qemu, and the
+# compilation of some objects of //tools/tilevm. The whole build, its run, tilec, a wheel and older glibcs were not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 targets=("$@")
