@@ -133,6 +133,8 @@ Requires-Python: >=3.10
 Requires-Dist: numpy
 Provides-Extra: lsp
 Requires-Dist: pygls>=2; extra == "lsp"
+Provides-Extra: tvm-ffi
+Requires-Dist: apache-tvm-ffi>=0.1.10; extra == "tvm-ffi"
 Provides-Extra: jax
 Requires-Dist: jax>=0.10; extra == "jax"
 Description-Content-Type: text/markdown

@@ -97,6 +97,10 @@ class ArrayLaunch {
   absl::Status AddRawParameters(LaunchSpec* spec);
   absl::Status AddInitial(const ir::ArrayArg& arg, const ArrayValue& value, uint64_t bytes);
   void Forget();  // what was prepared
+  // Whether `value` differs from the array that was prepared in its address alone, and nothing else follows from that.
+  bool IsMoved(size_t i, const ArrayValue& value) const;
+  // Takes what was prepared to the addresses of the arrays. False: it must be prepared again.
+  bool Follow();
 
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<const Program> program_;
@@ -104,6 +108,7 @@ class ArrayLaunch {
   const std::shared_ptr<LoadedKernel> kernel_;
   const std::shared_ptr<const BufferTable> buffers_;
   const Environment environment_;
+  const bool reads_addresses_;  // the launch rule
 
   Arguments given_;                             // as the caller set them
   std::vector<std::optional<uint64_t>> words_;  // raw parameters
@@ -117,6 +122,7 @@ class ArrayLaunch {
   std::vector<Initial> initial_;
   LaunchSpec spec_;
   std::shared_ptr<PreparedLaunch> prepared_;
+  bool has_moved_ = false;  // arrays are at other addresses than those that were prepared
 };
 
 }  // namespace tile::runtime

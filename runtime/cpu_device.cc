@@ -192,6 +192,18 @@ class CpuLaunch : public PreparedLaunch {
     return MakeError(absl::StatusCode::kUnimplemented, "run.graph", "the cpu has no graphs of the CUDA driver",
                      "record the launch between tilevm_stream_begin_capture and _end_capture");
   }
+  bool Follow(const LaunchSpec& spec) override {
+    if (work_.use_count() > 1) return false;  // a graph does what it recorded
+    vm::Launch& launch = work_->launch;
+    launch.params = spec.words;
+    for (size_t i = 0; i < spec.memory.size(); ++i) {
+      launch.buffers[i].data = reinterpret_cast<void*>(spec.memory[i].address);
+    }
+    for (size_t i = 0; i < spec.arrays.size(); ++i) {
+      launch.arrays[i].data = reinterpret_cast<void*>(spec.arrays[i].address);
+    }
+    return true;
+  }
 
  private:
   std::shared_ptr<CpuWork> work_;  // also of graphs

@@ -157,6 +157,11 @@ class PreparedLaunch {
   // Adds what Run does to a graph of the GPU's driver (CUgraph), which keeps what it needs of the launch. Nothing is recorded for it:
   // the driver lets nobody wait for the GPU while any stream records.
   virtual absl::Status AddTo(void* graph) = 0;
+  // Takes the addresses of `spec`, which is otherwise what was prepared. False: it cannot, and must be prepared again.
+  virtual bool Follow(const LaunchSpec& spec) {
+    (void)spec;
+    return false;
+  }
 };
 
 class LoadedKernel {

@@ -126,7 +126,7 @@ CALLS = [
     (["replay", "missing"], REJECTED, "missing.json: error[replay.read]: cannot be opened: No such file"),
     (["replay", "folder"], REJECTED, "folder.json: error[replay.read]: cannot be opened: No such file"),
     (["replay", "bad_json.json"], REJECTED, "bad_json.json: error[replay.read]: offset 2: "),
-    (["replay", "alone"], REJECTED, "alone.json: error[replay.read]: alone: no module beside the record"),
+    (["replay", "alone"], REJECTED, "alone.json: error[replay.read]: alone: no module in the folder of the record"),
     (["replay", "no_before"], REJECTED, "no_before.before: error[replay.read]: cannot be opened"),
     (["replay", "short"], REJECTED, "short.before: error[replay.read]: has 10 bytes, the record says 96"),
     (["replay", "short_after"], REJECTED, "short_after.after: error[replay.read]: has 10 bytes, the record says 96"),

@@ -241,7 +241,7 @@ const Command kDisCommand = {
     "prints a .tbc, Tile IR bytecode or TTIR file as text",
     {{"output", 'o', "FILE", "where to write (default: stdout)"},
      {"debug", 'g', nullptr, "with debug information, so that `as` gives back the same file"},
-     {"numbers", 'n', nullptr, "each operation with its number, by which messages about a file without lines call it"}},
+     {"numbers", 'n', nullptr, "number the operations, as messages about a file without lines do"}},
     "example:\n  tilevm dis kernel.tbc | less\n",
     &Dis};
 
@@ -250,7 +250,7 @@ const Command kVerifyCommand = {"verify",
                                 "checks programs and names every mistake",
                                 {{"quiet", 'q', nullptr, "print nothing for files without mistakes"},
                                  {"json", 0, nullptr, "print one JSON object about all files, see below"}},
-                                R"(--json prints one object on stdout; the same diagnostics stand on stderr as text:
+                                R"(--json prints one object on stdout; the same diagnostics go to stderr as text:
   result: "ok" or "rejected"
   files: a list of file, ok, diagnostics: a list of severity ("error", "warning"), code, file, line, col, message, fix,
     details (the source line with a caret); null where there is none

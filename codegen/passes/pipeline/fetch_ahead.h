@@ -13,10 +13,10 @@
 //                                                        continue %s
 //                                                      }
 //
-// A load may move if it is weak, no token orders it after a write, its indices follow from the induction variable and
-// from values of before the loop by scalar operations, and its tensor is one that the host can describe for TMA, or the kernel. The load then
-// has the number of its descriptor (plan/tma/tensor_maps.h), or makes it itself (plan/tma/device_tensor_map.h), and one that a cluster of blocks needs only once
-// is marked (Decision::kMulticast).
+// A load may move if it is weak and no token orders it after a write. Its indices must follow from the induction
+// variable and from values of before the loop by scalar operations. The host or the kernel must be able to describe its
+// tensor for TMA. The load then has the number of its descriptor (plan/tma/tensor_maps.h), or makes it itself
+// (plan/tma/device_tensor_map.h), and one that a cluster of blocks needs only once is marked (Decision::kMulticast).
 #ifndef TILE_CODEGEN_PASSES_PIPELINE_FETCH_AHEAD_H_
 #define TILE_CODEGEN_PASSES_PIPELINE_FETCH_AHEAD_H_
 

@@ -1,5 +1,6 @@
-// What of a program the producer of its loads needs (codegen/emit/pipeline/producer.cc): scalars and views that follow from parameters,
-// block numbers, induction variables and what weak loads bring that no token orders, and the control flow around fetch_ahead operations.
+// The part of a program that the producer of its loads needs (codegen/emit/pipeline/producer.cc). It has scalars and
+// views that follow from parameters, block numbers, induction variables, and values of weak loads that no token orders.
+// It also has the control flow around fetch_ahead operations.
 //
 //   IsSliceable(value)        // the producer can compute it
 //   DecideProducerOps(module, function);           // once: marks the operations that it executes (Decision::kByProducer)

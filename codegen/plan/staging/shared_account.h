@@ -1,6 +1,7 @@
-// Shared memory of a block: what operations have for themselves, rings of stages, and scratch memory through which threads exchange
-// elements. The same account is kept twice, in the order in which the program is emitted: by the pass that finds out whether a
-// kernel fits (plan/resources/shared_use.h), and by the emitter, which gives the memory addresses (emit/context/shared_memory.h).
+// Shared memory of a block: what operations have for themselves, rings of stages, and scratch memory through which
+// threads exchange elements. The same account is kept twice, in the order in which the program is emitted. One pass
+// finds out whether a kernel fits (plan/resources/shared_use.h). The emitter gives the memory addresses
+// (emit/context/shared_memory.h).
 //
 //   SharedAccount account(target, schedule.persistent);
 //   account.Begin(function);

@@ -72,8 +72,9 @@ struct StageLayout {
   std::vector<int64_t> offsets;  // bytes, multiples of the tiles' alignments
   int64_t bytes = 0;             // the same, since the next stage follows
   int64_t piece_bytes = 0;       // of a ring of pieces (copy_pieces.h); 0: its unit is the stage
-  // Tiles that threads widen lie in stages as they are loaded, and behind all stages in places of their own (conversion_buffers.h): how many there
-  // are, the bytes of one, and where the tile of each result begins there; -1: it has none.
+  // Tiles that threads widen are in stages as they were loaded. Their widened form has places of its own after all
+  // stages (conversion_buffers.h). These are the number of places, the bytes of one, and where the tile of each result
+  // begins in it; -1: it has none.
   int conversion_buffers = 0;
   int64_t wide_bytes = 0;
   std::vector<int64_t> wide_offsets;
