@@ -6,10 +6,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "call.h"
-#include "driver.h"
-#include "extension.h"
-#include "triton.h"
+#include "python/ext/core/call.h"
+#include "python/ext/frontend/driver.h"
+#include "python/ext/core/extension.h"
+#include "python/ext/triton/words.h"
 
 /* Of the interpreter; set by tilevm/__init__.py. */
 static PyObject *make_error, *print_hook, *warn_hook;

@@ -1,7 +1,7 @@
 /* Devices, programs and kernels. */
 #include <string.h>
 
-#include "extension.h"
+#include "python/ext/core/extension.h"
 
 PyTypeObject *DeviceType, *ProgramType, *KernelType;
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "driver.h"
+#include "python/ext/frontend/driver.h"
 
 static _Thread_local double deadline; /* on the monotonic clock; 0: none */
 static uint64_t uses;

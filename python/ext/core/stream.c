@@ -1,7 +1,7 @@
 /* Streams, events, graphs and buffers. */
 #include <string.h>
 
-#include "extension.h"
+#include "python/ext/core/extension.h"
 
 PyTypeObject *StreamType, *EventType, *GraphType, *BufferType;
 

@@ -1,11 +1,11 @@
 /* How other libraries describe their arrays in memory. */
-#ifndef TILE_PYTHON_EXT_ARRAY_FORMS_H_
-#define TILE_PYTHON_EXT_ARRAY_FORMS_H_
+#ifndef TILE_PYTHON_EXT_CORE_ARRAY_FORMS_H_
+#define TILE_PYTHON_EXT_CORE_ARRAY_FORMS_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "extension.h"
+#include "python/ext/core/extension.h"
 
 /* NumPy's PyArrayInterface (__array_struct__), version 2. */
 typedef struct ArrayInterface {
@@ -50,4 +50,4 @@ typedef struct Exchange {
   int (*current_stream)(int32_t device_type, int32_t device_id, void** stream);
 } Exchange;
 
-#endif /* TILE_PYTHON_EXT_ARRAY_FORMS_H_ */
+#endif /* TILE_PYTHON_EXT_CORE_ARRAY_FORMS_H_ */

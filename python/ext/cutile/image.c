@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
+#include "python/ext/frontend/driver.h"
 
 static const char kMagic[16] = "TILEVM-CUTILE-1";
 

@@ -1,7 +1,7 @@
 /* Callable: what a kernel inherits its call from. A call whose like was bound before takes the Plan that Python made
  * then (plan.c); any other call, and any that a plan refuses, goes to the method _call, which binds, checks and
  * reports. */
-#include "call.h"
+#include "python/ext/core/call.h"
 
 static PyTypeObject* CallableType;
 enum { kMaxPlans = 64 };

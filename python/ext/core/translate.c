@@ -1,7 +1,7 @@
 /* Programs from one form to another, by libtilevm_forms. */
 #include <tilevm_forms.h>
 
-#include "extension.h"
+#include "python/ext/core/extension.h"
 
 PyObject* translate(PyObject* module, PyObject* arguments) {
   (void)module;

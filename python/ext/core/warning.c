@@ -2,7 +2,7 @@
  * raise. */
 #include <string.h>
 
-#include "extension.h"
+#include "python/ext/core/extension.h"
 
 static _Thread_local PyObject* texts; /* of the launches that run in this thread */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
+#include "python/ext/frontend/driver.h"
 
 enum { kMaxRank = 16, kMaxName = 256 };
 

@@ -2,10 +2,10 @@
  * Python would bind, check and report in the same way (types, element types, ranks, devices, what is read-only, names,
  * options), and what may differ between them: addresses, sizes, strides, numbers. These the library checks anew
  * (tilevm_launch_set_array, …). */
-#ifndef TILE_PYTHON_EXT_CALL_H_
-#define TILE_PYTHON_EXT_CALL_H_
+#ifndef TILE_PYTHON_EXT_CORE_CALL_H_
+#define TILE_PYTHON_EXT_CORE_CALL_H_
 
-#include "extension.h"
+#include "python/ext/core/extension.h"
 
 enum { kMaxSlots = 24, kMaxMade = 8, kMaxWords = 256, kMaxRank = 16 };
 
@@ -45,4 +45,4 @@ int add_plan(PyObject* module);
 PyObject* know_type(PyObject* module, PyObject* type);
 int add_request(void);
 
-#endif /* TILE_PYTHON_EXT_CALL_H_ */
+#endif /* TILE_PYTHON_EXT_CORE_CALL_H_ */

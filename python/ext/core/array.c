@@ -1,5 +1,5 @@
 /* Arrays of others: what their capsules say, without importing the library they come from. */
-#include "array_forms.h"
+#include "python/ext/core/array_forms.h"
 
 enum { kMostDimensions = 64 };
 

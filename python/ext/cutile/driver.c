@@ -2,7 +2,7 @@
  * GPU: one device, one context, streams that are always done. Names, numbers and layouts are the driver's; its
  * compatibility promise fixes them. */
 #define _POSIX_C_SOURCE 200809L
-#include "driver.h"
+#include "python/ext/frontend/driver.h"
 
 #include <stdlib.h>
 #include <string.h>

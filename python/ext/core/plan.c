@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
+#include "python/ext/core/call.h"
 
 PyTypeObject* PlanType;
 enum { kMaxIdle = 4 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "triton.h"
+#include "python/ext/triton/words.h"
 
 static PyObject *data_ptr, *untyped_storage, *nbytes, *is_cuda, *is_pinned, *base_name, *shape_name, *stride_name,
     *strides_name, *round_name;

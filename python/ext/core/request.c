@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array_forms.h"
-#include "call.h"
+#include "python/ext/core/array_forms.h"
+#include "python/ext/core/call.h"
 
 /* Types whose arrays are read here. They stay. */
 typedef struct Known {

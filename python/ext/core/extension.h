@@ -4,8 +4,8 @@
  * Stable ABI of CPython 3.10: no buffers, no vectorcall, heap types only. Every call that can take long releases the
  * GIL; callbacks of the library (prints, interrupts) take it. Handles of the library may be destroyed in any order, so
  * objects here need not refer to each other. */
-#ifndef TILE_PYTHON_EXT_EXTENSION_H_
-#define TILE_PYTHON_EXT_EXTENSION_H_
+#ifndef TILE_PYTHON_EXT_CORE_EXTENSION_H_
+#define TILE_PYTHON_EXT_CORE_EXTENSION_H_
 
 #define Py_LIMITED_API 0x030A0000
 #define PY_SSIZE_T_CLEAN
@@ -84,4 +84,4 @@ PyObject* describe_dlpack(PyObject* module, PyObject* capsule);
 PyObject* describe_array(PyObject* module, PyObject* capsule);
 PyObject* translate(PyObject* module, PyObject* arguments);
 
-#endif /* TILE_PYTHON_EXT_EXTENSION_H_ */
+#endif /* TILE_PYTHON_EXT_CORE_EXTENSION_H_ */

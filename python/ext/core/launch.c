@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "extension.h"
+#include "python/ext/core/extension.h"
 
 PyTypeObject* LaunchType;
 

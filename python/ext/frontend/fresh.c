@@ -1,6 +1,6 @@
 /* Random bytes in memory that has no values yet (tilevm/_frontend/torch_cuda/fresh.py): whoever writes there changes them, whatever
  * means of writing he has. Byte i depends on i and a seed alone, so that nothing need be kept. */
-#include "driver.h"
+#include "python/ext/frontend/driver.h"
 
 typedef struct Pattern {
   uint64_t seed, word, at; /* `word`: of the 8 bytes from `at` on, a multiple of 8 */

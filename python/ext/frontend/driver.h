@@ -9,10 +9,10 @@
  *   fresh.c           memory that nobody has written, for full checks
  *
  * On the cpu every function is one of ours; on a GPU all but those of libraries, kernels and launches are the driver's. */
-#ifndef TILE_PYTHON_EXT_DRIVER_H_
-#define TILE_PYTHON_EXT_DRIVER_H_
+#ifndef TILE_PYTHON_EXT_FRONTEND_DRIVER_H_
+#define TILE_PYTHON_EXT_FRONTEND_DRIVER_H_
 
-#include "extension.h"
+#include "python/ext/core/extension.h"
 
 /* Results of the driver that are used here. */
 enum {
@@ -139,4 +139,4 @@ PyObject* fresh_fill(PyObject* module, PyObject* arguments);
 PyObject* fresh_intact(PyObject* module, PyObject* arguments);
 PyObject* as_cuda_dlpack(PyObject* module, PyObject* arguments, PyObject* keywords);
 
-#endif /* TILE_PYTHON_EXT_DRIVER_H_ */
+#endif /* TILE_PYTHON_EXT_FRONTEND_DRIVER_H_ */

@@ -3,10 +3,10 @@
  *
  *   triton.c          the launcher: grid, hooks, the launch
  *   triton_words.c    arguments as the words of a launch, and the memory behind pointers */
-#ifndef TILE_PYTHON_EXT_TRITON_H_
-#define TILE_PYTHON_EXT_TRITON_H_
+#ifndef TILE_PYTHON_EXT_TRITON_WORDS_H_
+#define TILE_PYTHON_EXT_TRITON_WORDS_H_
 
-#include "driver.h"
+#include "python/ext/frontend/driver.h"
 
 /* An argument by its type in Triton's signature; tuples have arguments of their own. */
 typedef struct Leaf {
@@ -60,4 +60,4 @@ PyObject* triton_after_launch(PyObject* module, PyObject* function);
 int add_triton(PyObject* module);
 int add_triton_words(void);
 
-#endif /* TILE_PYTHON_EXT_TRITON_H_ */
+#endif /* TILE_PYTHON_EXT_TRITON_WORDS_H_ */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "triton.h"
+#include "python/ext/triton/words.h"
 
 typedef struct Function {
   PyObject_HEAD PyObject *program, *name;
