@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "python/ext/core/extension.h"
+#include "python/ext/core/object.h"
 
 /* NumPy's PyArrayInterface (__array_struct__), version 2. */
 typedef struct ArrayInterface {

@@ -1,7 +1,7 @@
-/* Callable: what a kernel inherits its call from. A call whose like was bound before takes the Plan that Python made
- * then (plan.c); any other call, and any that a plan refuses, goes to the method _call, which binds, checks and
- * reports. */
 #include "python/ext/core/call.h"
+
+#include "python/ext/core/plan.h"
+#include "python/ext/core/request.h"
 
 static PyTypeObject* CallableType;
 enum { kMaxPlans = 64 };
@@ -94,7 +94,5 @@ static PyType_Slot callable_slots[] = {{Py_tp_new, callable_new},
                                        {0, NULL}};
 static PyType_Spec callable_spec = {"_tilevm.Callable", sizeof(Callable), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                                     callable_slots};
-int add_call(PyObject* module) {
-  if (add_request() != 0 || add_plan(module) != 0) return -1;
-  return add_type(module, &callable_spec, &CallableType);
-}
+
+int add_call(PyObject* module) { return add_type(module, &callable_spec, &CallableType); }

@@ -1,7 +1,9 @@
-/* Devices, programs and kernels. */
+#include "python/ext/core/device.h"
+
 #include <string.h>
 
-#include "python/ext/core/extension.h"
+#include "python/ext/core/error.h"
+#include "python/ext/core/print.h"
 
 PyTypeObject *DeviceType, *ProgramType, *KernelType;
 

@@ -1,10 +1,16 @@
-/* Launches. A launch is called as often as a program repeats it, so the form of its last call that needs no help from Python is
- * remembered (`remember`): what the call was given, the stream that this means, and what it returns. A call of the same form runs here;
- * every other one goes to the method _call. */
+#include "python/ext/core/launch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "python/ext/core/extension.h"
+#include "python/ext/core/array.h"
+#include "python/ext/core/device.h"
+#include "python/ext/core/environment.h"
+#include "python/ext/core/error.h"
+#include "python/ext/core/interpreter.h"
+#include "python/ext/core/print.h"
+#include "python/ext/core/stream.h"
+#include "python/ext/core/warning.h"
 
 PyTypeObject* LaunchType;
 
@@ -50,16 +56,6 @@ static void launch_dealloc(PyObject* self) {
   free_object(self);
 }
 
-const char* order_of_blocks(int32_t check) {
-  const char* order = check == TILEVM_CHECK_FULL ? getenv("TILEVM_ORDER") : NULL;
-  return order != NULL && order[0] != 0 ? order : NULL;
-}
-
-int asks_any_array(void) {
-  const char* text = getenv("TILEVM_ANY_ARRAY");
-  return text != NULL && *text != '\0' && strcmp(text, "0") != 0;
-}
-
 /* Launch(kernel, check, threads, …): subclasses may take more. */
 static PyObject* launch_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   (void)keywords;
@@ -78,52 +74,6 @@ static PyObject* launch_new(PyTypeObject* type, PyObject* arguments, PyObject* k
   if (status == TILEVM_OK) return new_handle(type, launch, destroy_launch);
   tilevm_launch_destroy(launch);
   return raise_status(status);
-}
-
-static int read_sizes(PyObject* tuple, int64_t values[16], int32_t* count) {
-  const Py_ssize_t n = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : -1;
-  if (n < 0 || n > 16) {
-    PyErr_SetString(n < 0 ? PyExc_TypeError : PyExc_ValueError,
-                    n < 0 ? "shape and strides are tuples of integers" : "an array has at most 16 dimensions");
-    return -1;
-  }
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    values[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
-    if (values[i] == -1 && PyErr_Occurred() != NULL) return -1;
-  }
-  *count = (int32_t)n;
-  return 0;
-}
-
-int read_array(PyObject* address, int type, PyObject* shape, PyObject* strides, tilevm_array* array, int64_t sizes[16],
-               int64_t steps[16]) {
-  int32_t rank = 0;
-  memset(array, 0, sizeof *array);
-  array->data = PyLong_AsVoidPtr(address);
-  if (array->data == NULL && PyErr_Occurred() != NULL) return -1;
-  array->type = type;
-  if (read_sizes(shape, sizes, &array->rank) != 0) return -1;
-  array->shape = sizes;
-  if (strides == Py_None) return 0;
-  if (read_sizes(strides, steps, &rank) != 0) return -1;
-  if (rank != array->rank) {
-    PyErr_Format(PyExc_ValueError, "%d strides of an array of rank %d", (int)rank, (int)array->rank);
-    return -1;
-  }
-  array->strides = steps;
-  return 0;
-}
-
-PyObject* tuple_of(const int64_t* values, int32_t count) {
-  PyObject* tuple = PyTuple_New(count);
-  for (int32_t i = 0; tuple != NULL && i < count; ++i) {
-    PyObject* item = PyLong_FromLongLong(values[i]);
-    if (item == NULL || PyTuple_SetItem(tuple, i, item) != 0) {
-      Py_DECREF(tuple);
-      return NULL;
-    }
-  }
-  return tuple;
 }
 
 /* A call under the lock. */

@@ -1,15 +1,19 @@
-/* Plan: what Python found out about a call. Calls that are alike (request.c) take a launch of the library out of it,
- * set what differs, and run it; the library checks sizes, strides and numbers. What it does not accept is left to
- * Python, which then reports.
- *
- * Used under the GIL; what runs without it, a launch, was taken out of its plan before. */
+#include "python/ext/core/plan.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "python/ext/core/call.h"
+#include "python/ext/core/array.h"
+#include "python/ext/core/device.h"
+#include "python/ext/core/environment.h"
+#include "python/ext/core/error.h"
+#include "python/ext/core/interpreter.h"
+#include "python/ext/core/print.h"
+#include "python/ext/core/stream.h"
+#include "python/ext/core/warning.h"
 
 PyTypeObject* PlanType;
-enum { kMaxIdle = 4 };
+enum { kMaxIdle = 4, kMaxMade = 8 };
 
 /* What a slot of the request is to the launch. */
 typedef struct Role {

@@ -1,9 +1,12 @@
-/* Reading the arguments of a call, without deciding about them: what is not plain is left to Python. */
+#include "python/ext/core/request.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "python/ext/core/array_forms.h"
-#include "python/ext/core/call.h"
+#include "python/ext/core/environment.h"
+#include "python/ext/core/interpreter.h"
+#include "python/ext/core/stream.h"
 
 /* Types whose arrays are read here. They stay. */
 typedef struct Known {
@@ -19,7 +22,7 @@ static PyObject* options; /* name -> number */
 static PyObject *array_struct, *dtype_name, *is_neg, *requires_grad, *handle_name, *cuda_stream;
 enum { kOut = 1, kStream = 2 }; /* numbers of options; others have none of their own here */
 
-int add_request(void) {
+static int prepare_names(void) {
   static const char* const kOptions[] = {"out", "stream", "grid", "device", "check", "threads", "arguments", "memory"};
   options = PyDict_New();
   if (options == NULL) return -1;
@@ -37,7 +40,7 @@ int add_request(void) {
   return cuda_stream == NULL ? -1 : 0;
 }
 
-PyObject* know_type(PyObject* module, PyObject* type) {
+static PyObject* know_type(PyObject* module, PyObject* type) {
   (void)module;
   if (!PyType_Check(type)) {
     PyErr_SetString(PyExc_TypeError, "know_type takes a type");
@@ -315,3 +318,9 @@ void clear_request(Request* r) {
   Py_XDECREF(r->keep);
   r->keep = NULL;
 }
+
+static PyMethodDef functions[] = {
+    {"know_type", know_type, METH_O, "arrays of exactly this type are read in C from here on, if they can be"},
+    {NULL, NULL, 0, NULL},
+};
+int add_request(PyObject* module) { return prepare_names() != 0 ? -1 : PyModule_AddFunctions(module, functions); }

@@ -1,7 +1,11 @@
-/* Streams, events, graphs and buffers. */
+#include "python/ext/core/stream.h"
+
 #include <string.h>
 
-#include "python/ext/core/extension.h"
+#include "python/ext/core/device.h"
+#include "python/ext/core/error.h"
+#include "python/ext/core/interpreter.h"
+#include "python/ext/core/warning.h"
 
 PyTypeObject *StreamType, *EventType, *GraphType, *BufferType;
 
@@ -92,11 +96,9 @@ static PyObject* graph_run(PyObject* self, PyObject* stream) {
   tilevm_status status;
   enter(self);
   begin_work();
-  Py_BEGIN_ALLOW_THREADS
-  status = tilevm_graph_run(((Handle*)self)->handle, s);
+  Py_BEGIN_ALLOW_THREADS status = tilevm_graph_run(((Handle*)self)->handle, s);
   end_work();
-  Py_END_ALLOW_THREADS
-  PyObject* result = none_or_raise_told(status);
+  Py_END_ALLOW_THREADS PyObject* result = none_or_raise_told(status);
   leave(self);
   return result;
 }

@@ -1,9 +1,12 @@
-/* Warnings of the VM, on their way to Python's. They come while the library runs, and are told when it is done: what is told may
- * raise. */
+#include "python/ext/core/warning.h"
+
 #include <string.h>
 
-#include "python/ext/core/extension.h"
+#include "python/ext/core/error.h"
+#include "python/ext/core/interpreter.h"
+#include "python/ext/core/print.h"
 
+static PyObject* warn_hook;           /* of the interpreter */
 static _Thread_local PyObject* texts; /* of the launches that run in this thread */
 
 void collect_warning(void* user, const char* text) {
@@ -31,4 +34,22 @@ int tell_warnings_to(PyObject* teller) {
   Py_DECREF(told);
   Py_XDECREF(result);
   return result == NULL && PyErr_Occurred() != NULL;
+}
+
+int tell_warnings(void) { return tell_warnings_to(warn_hook); }
+
+PyObject* none_or_raise_told(tilevm_status status) {
+  if (status != TILEVM_OK) {
+    forget_warnings();
+    return raise_status(status);
+  }
+  if (tell_warnings() != 0) return NULL;
+  Py_RETURN_NONE;
+}
+
+void set_warn_function(PyObject* function) {
+  PyObject* before = warn_hook;
+  Py_INCREF(function);
+  warn_hook = function;
+  Py_XDECREF(before);
 }

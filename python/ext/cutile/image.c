@@ -1,14 +1,12 @@
-/* What cuTile takes for a cubin. tilevm.cutile makes it (cutile/_image.py), all numbers little-endian:
- *
- *   "TILEVM-CUTILE-1\0"  u64: bytes of all   u32: kernels   u32: bytes of their records
- *   of each kernel       u32: arguments   u32: bytes of its name and NUL   the name   its arguments
- *   of each argument     u8: kind, rank, bits, 0   i32: type   u32: bytes of its name and NUL   the name
- *   a .tbc               to the end, from a multiple of 32 on */
 #define _POSIX_C_SOURCE 200809L
+#include "python/ext/cutile/image.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "python/ext/frontend/driver.h"
+#include "python/ext/core/error.h"
+#include "python/ext/core/interpreter.h"
+#include "python/ext/cutile/error.h"
 
 static const char kMagic[16] = "TILEVM-CUTILE-1";
 

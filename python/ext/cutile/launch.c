@@ -1,15 +1,12 @@
-/* Launches of cuTile: addresses, shapes and strides are among the words, so that they say everything about the memory, but for lists on
- * the cpu, whose tables hold other arrays each time. */
+#include "python/ext/cutile/launch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "python/ext/cutile/error.h"
 #include "python/ext/frontend/driver.h"
 
 enum { kMaxRank = 16, kMaxName = 256 };
-
-uint64_t low_bits(uint64_t word, int bits) {
-  return bits >= 64 || bits <= 0 ? word : word & (((uint64_t)1 << bits) - 1);
-}
 
 static int64_t signed_bits(uint64_t word, int bits) {
   if (bits >= 64) return (int64_t)word;

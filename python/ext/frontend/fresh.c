@@ -1,6 +1,4 @@
-/* Random bytes in memory that has no values yet (tilevm/_frontend/torch_cuda/fresh.py): whoever writes there changes them, whatever
- * means of writing he has. Byte i depends on i and a seed alone, so that nothing need be kept. */
-#include "python/ext/frontend/driver.h"
+#include "python/ext/frontend/fresh.h"
 
 typedef struct Pattern {
   uint64_t seed, word, at; /* `word`: of the 8 bytes from `at` on, a multiple of 8 */
@@ -27,7 +25,7 @@ static Pattern pattern_of(uint64_t seed, int bools) {
 }
 
 /* fresh_fill(address, begin, end, seed, bools): bytes `begin` to `end` from the address on. */
-PyObject* fresh_fill(PyObject* module, PyObject* arguments) {
+static PyObject* fresh_fill(PyObject* module, PyObject* arguments) {
   (void)module;
   unsigned long long address, begin, end, seed;
   int bools;
@@ -39,7 +37,7 @@ PyObject* fresh_fill(PyObject* module, PyObject* arguments) {
 }
 
 /* fresh_intact(address, bytes, written, seed, bools): whether all bytes that are not marked as written are as fresh_fill() left them. */
-PyObject* fresh_intact(PyObject* module, PyObject* arguments) {
+static PyObject* fresh_intact(PyObject* module, PyObject* arguments) {
   (void)module;
   unsigned long long address, count, marks, seed;
   int bools;
@@ -52,3 +50,11 @@ PyObject* fresh_intact(PyObject* module, PyObject* arguments) {
   }
   Py_RETURN_TRUE;
 }
+
+static PyMethodDef functions[] = {
+    {"fresh_fill", fresh_fill, METH_VARARGS, "fresh_fill(address, begin, end, seed, bools): random bytes"},
+    {"fresh_intact", fresh_intact, METH_VARARGS,
+     "fresh_intact(address, bytes, written, seed, bools): whether those that are not marked are still there"},
+    {NULL, NULL, 0, NULL},
+};
+int add_fresh(PyObject* module) { return PyModule_AddFunctions(module, functions); }

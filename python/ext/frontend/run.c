@@ -1,12 +1,21 @@
-/* Launches that are kept: a launch that was prepared is kept with its words (parameters, grid, and what else makes launches of its
- * kernel differ), and run again when they come again. On the cpu the GIL is released while the kernel runs; a launch on a GPU does not
- * wait, and keeps it. For cuTile (driver_launch.c) and Triton (triton.c). */
 #define _POSIX_C_SOURCE 200809L
+#include "python/ext/frontend/run.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "python/ext/core/environment.h"
+#include "python/ext/core/error.h"
+#include "python/ext/core/interpreter.h"
+#include "python/ext/core/launch.h"
+#include "python/ext/core/print.h"
+#include "python/ext/core/warning.h"
 #include "python/ext/frontend/driver.h"
+
+uint64_t low_bits(uint64_t word, int bits) {
+  return bits >= 64 || bits <= 0 ? word : word & (((uint64_t)1 << bits) - 1);
+}
 
 static _Thread_local double deadline; /* on the monotonic clock; 0: none */
 static uint64_t uses;
@@ -17,7 +26,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-PyObject* driver_deadline(PyObject* module, PyObject* seconds) {
+static PyObject* driver_deadline(PyObject* module, PyObject* seconds) {
   (void)module;
   const double value = PyFloat_AsDouble(seconds);
   if (value == -1.0 && PyErr_Occurred() != NULL) return NULL;
@@ -237,7 +246,7 @@ static tilevm_stream* wrapped(void* native) {
 }
 
 /* driver_check(stream or None): raises what a kernel on the stream, or on any, has reported. Waits for it. */
-PyObject* driver_check(PyObject* module, PyObject* stream) {
+static PyObject* driver_check(PyObject* module, PyObject* stream) {
   (void)module;
   void* native = stream == Py_None ? NULL : PyLong_AsVoidPtr(stream);
   if (PyErr_Occurred() != NULL) return NULL;
@@ -312,3 +321,12 @@ int run_call(const Call* call, void* stream) {
   if (driver.is_gpu) return run_on_gpu(call, stream);
   return driver.capture_list != NULL && driver.capture_stream == stream ? record(call) : run_on_cpu(call);
 }
+
+static PyMethodDef functions[] = {
+    {"driver_check", driver_check, METH_O,
+     "driver_check(stream or None): waits for the stream, or for all that launches used; raises what kernels reported"},
+    {"driver_deadline", driver_deadline, METH_O,
+     "driver_deadline(seconds): launches of this thread stop then, with TimeoutError; 0: no more"},
+    {NULL, NULL, 0, NULL},
+};
+int add_run(PyObject* module) { return PyModule_AddFunctions(module, functions); }

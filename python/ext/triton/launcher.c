@@ -1,7 +1,14 @@
-/* TritonFunction: a kernel of a module; TritonLauncher: what Triton calls to launch one, by its signature. */
+#include "python/ext/triton/launcher.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "python/ext/core/array.h"
+#include "python/ext/core/device.h"
+#include "python/ext/core/error.h"
+#include "python/ext/core/interpreter.h"
+#include "python/ext/frontend/driver.h"
+#include "python/ext/frontend/run.h"
 #include "python/ext/triton/words.h"
 
 typedef struct Function {
@@ -240,7 +247,7 @@ static int run(const Launcher* l, PyObject* arguments, const uint64_t grid[3]) {
 
 static _Thread_local PyObject* after_launch; /* called after the next launch of this thread, or NULL */
 
-PyObject* triton_after_launch(PyObject* module, PyObject* function) {
+static PyObject* triton_after_launch(PyObject* module, PyObject* function) {
   (void)module;
   PyObject* before = after_launch;
   Py_INCREF(function);
@@ -298,7 +305,14 @@ static PyType_Slot launcher_slots[] = {
 static PyType_Spec function_spec = {"_tilevm.TritonFunction", sizeof(Function), 0, Py_TPFLAGS_DEFAULT, function_slots};
 static PyType_Spec launcher_spec = {"_tilevm.TritonLauncher", sizeof(Launcher), 0, Py_TPFLAGS_DEFAULT, launcher_slots};
 
+static PyMethodDef functions[] = {
+    {"triton_after_launch", triton_after_launch, METH_O,
+     "triton_after_launch(function): called after this thread's next launch of Triton"},
+    {NULL, NULL, 0, NULL},
+};
+
 int add_triton(PyObject* module) {
-  if (add_triton_words() != 0 || add_type(module, &function_spec, &FunctionType) != 0) return -1;
+  if (add_words(module) != 0 || PyModule_AddFunctions(module, functions) != 0) return -1;
+  if (add_type(module, &function_spec, &FunctionType) != 0) return -1;
   return add_type(module, &launcher_spec, &LauncherType);
 }

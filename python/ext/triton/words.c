@@ -1,15 +1,17 @@
-/* Arguments of Triton kernels as words: a number is its bits, a tensor its address, a descriptor base, sizes and strides twice: as ours and
- * as Triton passes them beside it. Behind a pointer lies the whole storage of its tensor: kernels may get a view. */
+#include "python/ext/triton/words.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "python/ext/triton/words.h"
+#include "python/ext/core/error.h"
+#include "python/ext/frontend/driver.h"
+#include "python/ext/frontend/run.h"
 
 static PyObject *data_ptr, *untyped_storage, *nbytes, *is_cuda, *is_pinned, *base_name, *shape_name, *stride_name,
     *strides_name, *round_name;
 static PyObject* plain_torch; /* a type of context managers, or NULL without torch */
 
-int add_triton_words(void) {
+static int prepare_names(void) {
   data_ptr = PyUnicode_InternFromString("data_ptr");
   untyped_storage = PyUnicode_InternFromString("untyped_storage");
   nbytes = PyUnicode_InternFromString("nbytes");
@@ -23,7 +25,7 @@ int add_triton_words(void) {
   return round_name == NULL ? -1 : 0;
 }
 
-PyObject* triton_plain_torch(PyObject* module, PyObject* guard) {
+static PyObject* triton_plain_torch(PyObject* module, PyObject* guard) {
   (void)module;
   PyObject* before = plain_torch;
   Py_INCREF(guard);
@@ -344,3 +346,10 @@ int read_words(const Leaf* leaf, PyObject* argument, const Questions* ask, Words
   }
   return 0;
 }
+
+static PyMethodDef functions[] = {
+    {"triton_plain_torch", triton_plain_torch, METH_O,
+     "triton_plain_torch(type): of the context in which launchers ask torch about tensors"},
+    {NULL, NULL, 0, NULL},
+};
+int add_words(PyObject* module) { return prepare_names() != 0 ? -1 : PyModule_AddFunctions(module, functions); }

@@ -1,12 +1,9 @@
-/* Launches of Triton kernels: Triton's own compiled code specialises a call, and hands the arguments to a launcher of the back end,
- * which is here.
- *
- *   triton.c          the launcher: grid, hooks, the launch
- *   triton_words.c    arguments as the words of a launch, and the memory behind pointers */
+/* Arguments of Triton kernels as words: a number is its bits, a tensor its address, a descriptor base, sizes and strides twice: as ours and
+ * as Triton passes them beside it. Behind a pointer lies the whole storage of its tensor: kernels may get a view. */
 #ifndef TILE_PYTHON_EXT_TRITON_WORDS_H_
 #define TILE_PYTHON_EXT_TRITON_WORDS_H_
 
-#include "python/ext/frontend/driver.h"
+#include "python/ext/core/object.h"
 
 /* An argument by its type in Triton's signature; tuples have arguments of their own. */
 typedef struct Leaf {
@@ -54,10 +51,6 @@ int read_words(const Leaf* leaf, PyObject* argument, const Questions* ask, Words
 int enter_plain_torch(PyObject** guard);
 void leave_plain_torch(PyObject* guard);
 
-/* Of the module. */
-PyObject* triton_plain_torch(PyObject* module, PyObject* guard);
-PyObject* triton_after_launch(PyObject* module, PyObject* function);
-int add_triton(PyObject* module);
-int add_triton_words(void);
+int add_words(PyObject* module);
 
 #endif /* TILE_PYTHON_EXT_TRITON_WORDS_H_ */

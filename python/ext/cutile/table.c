@@ -1,55 +1,16 @@
-/* The table of the driver's functions that cuTile reads through cuGetProcAddress, and the functions of a machine without a
- * GPU: one device, one context, streams that are always done. Names, numbers and layouts are the driver's; its
- * compatibility promise fixes them. */
+/* Names, numbers and layouts are the driver's; its compatibility promise fixes them. A machine without a GPU has one device, one
+ * context, streams that are always done. */
 #define _POSIX_C_SOURCE 200809L
-#include "python/ext/frontend/driver.h"
+#include "python/ext/cutile/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-Driver driver;
-
-static _Thread_local PyObject* pending; /* what the last call of this thread did wrong */
-
-int keep_error(int result) {
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  if (trace != NULL && value != NULL) PyException_SetTraceback(value, trace);
-  Py_XDECREF(pending);
-  pending = value;
-  Py_XDECREF(type);
-  Py_XDECREF(trace);
-  return result;
-}
-
-PyObject* driver_error(PyObject* module, PyObject* unused) {
-  (void)module, (void)unused;
-  PyObject* error = pending;
-  pending = NULL;
-  if (error != NULL) return error;
-  Py_RETURN_NONE;
-}
-
-PyObject* driver_capture(PyObject* module, PyObject* arguments) {
-  (void)module;
-  PyObject *stream, *list;
-  if (!PyArg_ParseTuple(arguments, "OO:driver_capture", &stream, &list)) return NULL;
-  void* native = PyLong_AsVoidPtr(stream);
-  if (PyErr_Occurred() != NULL) return NULL;
-  if (list != Py_None && !PyList_Check(list)) {
-    PyErr_SetString(PyExc_TypeError, "launches are captured in a list");
-    return NULL;
-  }
-  PyObject* before = driver.capture_list;
-  Py_INCREF(list);
-  driver.capture_list = list == Py_None ? NULL : list;
-  if (list == Py_None) Py_DECREF(list);
-  driver.capture_stream = native;
-  Py_XDECREF(before);
-  Py_RETURN_NONE;
-}
+#include "python/ext/cutile/error.h"
+#include "python/ext/cutile/image.h"
+#include "python/ext/cutile/launch.h"
+#include "python/ext/frontend/driver.h"
 
 /* --- a machine without a GPU */
 
@@ -206,27 +167,6 @@ static int launch_plain(Kernel* kernel, unsigned x, unsigned y, unsigned z, unsi
   return launch(&config, kernel, parameters, extra);
 }
 
-int renew_device(void) {
-  if (driver.forks == forks) return 0;
-  tilevm_device* device = NULL;
-  tilevm_status status = TILEVM_OK;
-  if (driver.is_gpu) {
-    raise_error(TILEVM_BAD_STATE, "cutile.fork",
-                "error[cutile.fork]: a GPU that was used before fork() can't be used in the child\n"
-                "  fix: start processes by multiprocessing's \"spawn\", or fork before the first use of the GPU");
-    return -1;
-  }
-  status = tilevm_device_open("cpu", &device);
-  if (status == TILEVM_OK) status = tilevm_device_set_print(device, print_text, NULL);
-  if (status != TILEVM_OK) {
-    raise_status(status);
-    return -1;
-  }
-  driver.device = device; /* the other one stays: a thread that is gone may have held its locks */
-  driver.forks = forks;
-  return 0;
-}
-
 /* --- graphs of a GPU, which are the driver's. A launch is more than one node (workspaces to clear, prints to fetch), so that a
  * kernel's node is a graph of its own. */
 
@@ -313,97 +253,31 @@ static const Entry entries[] = {
     ENTRY(cuEventElapsedTime, elapsed_time, 0),
 };
 
-typedef int (*GetProcAddress)(const char* name, void** function, int version, uint64_t flags, void* status);
-static GetProcAddress real; /* NULL without a GPU */
-
 static int get_proc_address(const char* name, void** function, int version, uint64_t flags, void* status) {
   for (size_t i = 0; i < sizeof entries / sizeof *entries; ++i) {
-    if (strcmp(entries[i].name, name) == 0 && (real == NULL || entries[i].on_gpu)) {
+    if (strcmp(entries[i].name, name) == 0 && (driver.real == NULL || entries[i].on_gpu)) {
       memcpy(function, &entries[i].function, sizeof *function);
       return CU_SUCCESS;
     }
   }
-  if (real != NULL) return real(name, function, version, flags, status);
+  if (driver.real != NULL) return driver.real(name, function, version, flags, status);
   const Function none = (Function)not_supported;
   memcpy(function, &none, sizeof *function);
   return CU_SUCCESS;
 }
 static GetProcAddress const get = get_proc_address;
 
-/* A function of the real driver, as of CUDA 12.0; stays NULL where there is none. */
-static void find_real(const char* name, void* pointer) {
-  void* function = NULL;
-  if (real != NULL && real(name, &function, 12000, 0, NULL) == CU_SUCCESS) memcpy(pointer, &function, sizeof function);
-}
-
-/* driver_open(device, is_gpu, capability, address of the real cuGetProcAddress or 0, check, threads, warn): the address
- * of a pointer to ours. Device and function are kept for ever. */
-PyObject* driver_open(PyObject* module, PyObject* arguments) {
-  (void)module;
-  PyObject *device, *address;
-  Driver made;
-  memset(&made, 0, sizeof made);
-  if (!PyArg_ParseTuple(arguments, "Op(ii)OiiO:driver_open", &device, &made.is_gpu, &made.capability[0],
-                        &made.capability[1], &address, &made.check, &made.threads, &made.warn)) {
-    return NULL;
-  }
-  made.device = handle_of(device, DeviceType);
-  made.forks = forks;
-  void* getter = made.device == NULL ? NULL : PyLong_AsVoidPtr(address);
-  if (PyErr_Occurred() != NULL) return NULL;
-  Py_INCREF(device);
-  Py_INCREF(made.warn);
-  memcpy(&real, &getter, sizeof real);
-  find_real("cuStreamIsCapturing", &made.is_capturing);
+/* cutile_table(): the address of a pointer to ours, for ever. After driver_open. */
+static PyObject* cutile_table(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
   find_real("cuGraphCreate", &graphs.create_graph);
   find_real("cuGraphDestroy", &graphs.destroy_graph);
   find_real("cuGraphAddChildGraphNode", &graphs.add_graph);
-  driver = made;
   return PyLong_FromVoidPtr((void*)(uintptr_t)&get);
 }
 
-/* driver_options(check, threads): of launches from here on. */
-PyObject* driver_options(PyObject* module, PyObject* arguments) {
-  (void)module;
-  if (!PyArg_ParseTuple(arguments, "ii:driver_options", &driver.check, &driver.threads)) return NULL;
-  ++driver.options;
-  Py_RETURN_NONE;
-}
-
-/* driver_watch(function or None): Driver.written_at. */
-PyObject* driver_watch(PyObject* module, PyObject* function) {
-  (void)module;
-  PyObject* before = driver.written_at;
-  Py_INCREF(function);
-  driver.written_at = function == Py_None ? NULL : function;
-  if (function == Py_None) Py_DECREF(function);
-  Py_XDECREF(before);
-  Py_RETURN_NONE;
-}
-
-/* as_cuda_dlpack(to_dlpack, tensor): the capsule that to_dlpack gives for the tensor, as one of memory of a GPU. Who says more
- * than the tensor (torch's own __dlpack__) gets what to_dlpack gives. */
-PyObject* as_cuda_dlpack(PyObject* module, PyObject* arguments, PyObject* keywords) {
-  (void)module;
-  PyObject *function, *tensor;
-  if (!PyArg_ParseTuple(arguments, "OO:as_cuda_dlpack", &function, &tensor)) return NULL;
-  if (keywords != NULL && PyDict_Size(keywords) > 0) {
-    PyObject* only = PyTuple_Pack(1, tensor);
-    PyObject* result = only == NULL ? NULL : PyObject_Call(function, only, keywords);
-    Py_XDECREF(only);
-    return result;
-  }
-  PyObject* capsule = PyObject_CallFunctionObjArgs(function, tensor, NULL);
-  if (capsule == NULL) return NULL;
-  struct {
-    void* data;
-    int32_t device_type, device_id;
-  }* dl = PyCapsule_GetPointer(capsule, "dltensor");
-  if (dl == NULL) {
-    Py_DECREF(capsule);
-    return NULL;
-  }
-  dl->device_type = 2; /* kDLCUDA */
-  dl->device_id = 0;
-  return capsule;
-}
+static PyMethodDef functions[] = {
+    {"cutile_table", cutile_table, METH_NOARGS, "cutile_table() -> address of a pointer to cuGetProcAddress_v2"},
+    {NULL, NULL, 0, NULL},
+};
+int add_cutile(PyObject* module) { return add_error(module) != 0 ? -1 : PyModule_AddFunctions(module, functions); }
