@@ -235,7 +235,7 @@ absl::Status ArrayLaunch::SetParameter(uint32_t index, uint64_t word) {
   Forget();
   words_[index] = word;
   const int param = static_cast<int>(index);
-  std::erase_if(pointers_, [param](const PointerUse& p) { return p.param == param; });
+  std::erase_if(pointers_, [param](const PointerArgument& p) { return p.param == param; });
   return absl::OkStatus();
 }
 
@@ -285,7 +285,7 @@ absl::Status ArrayLaunch::AddMemory(absl::string_view name, ir::Elem element, co
 }
 
 absl::Status ArrayLaunch::SetWritten(const WrittenBytes& written) {
-  if (std::none_of(memory_.begin(), memory_.end(), [&](const MemoryRange& m) {
+  if (std::none_of(memory_.begin(), memory_.end(), [&](const Buffer& m) {
         return written.address >= m.address && written.bytes <= m.bytes &&
                written.address - m.address <= m.bytes - written.bytes;
       })) {
@@ -407,14 +407,13 @@ absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
     }
     spec->words.push_back(*words_[i]);
     if (!element.is_pointer() || *words_[i] == 0) continue;
-    if (std::any_of(memory_.begin(), memory_.end(), [&](const MemoryRange& m) {
-          return *words_[i] == m.address || *words_[i] - m.address < m.bytes;
-        })) {
+    if (std::any_of(memory_.begin(), memory_.end(),
+                    [&](const Buffer& m) { return *words_[i] == m.address || *words_[i] - m.address < m.bytes; })) {
       continue;
     }
     const auto buffer = buffers_->Find(*words_[i]);
     const auto named = std::find_if(pointers_.begin(), pointers_.end(),
-                                    [i](const PointerUse& p) { return p.param == static_cast<int>(i); });
+                                    [i](const PointerArgument& p) { return p.param == static_cast<int>(i); });
     const std::string name = named != pointers_.end() ? named->name
                              : param->name.empty()    ? absl::StrCat("parameter ", i)
                                                       : std::string(param->name);
@@ -455,14 +454,14 @@ absl::Status ArrayLaunch::Prepare() {
   // Arrays may share memory; what the device gets must not overlap. Elsewhere it stays in the order of the arrays (Follow).
   if (status.ok() && AnyOverlap(spec.memory)) {
     std::stable_sort(spec.memory.begin(), spec.memory.end(),
-                     [](const MemoryRange& a, const MemoryRange& b) { return a.address < b.address; });
-    std::vector<MemoryRange> merged;
-    for (MemoryRange& m : spec.memory) {
+                     [](const Buffer& a, const Buffer& b) { return a.address < b.address; });
+    std::vector<Buffer> merged;
+    for (Buffer& m : spec.memory) {
       if (merged.empty() || m.address >= merged.back().address + merged.back().bytes) {
         merged.push_back(std::move(m));
         continue;
       }
-      MemoryRange& before = merged.back();
+      Buffer& before = merged.back();
       before.bytes = std::max(before.address + before.bytes, m.address + m.bytes) - before.address;
       if (before.name != m.name) absl::StrAppend(&before.name, ", ", m.name);
       if (before.shape != m.shape) before.shape.clear();

@@ -114,9 +114,9 @@ class ArrayLaunch {
   std::vector<std::optional<uint64_t>> words_;  // raw parameters
   std::optional<std::array<int64_t, 3>> grid_;
   RunOptions options_;
-  std::vector<MemoryRange> memory_;    // of raw parameters
+  std::vector<Buffer> memory_;         // of raw parameters
   std::vector<WrittenBytes> written_;  // of them
-  std::vector<PointerUse> pointers_;
+  std::vector<PointerArgument> pointers_;
   std::optional<Arguments> resolved_;
   std::shared_ptr<OwnedMemory> owned_;  // of what was prepared; graphs may share it
   std::vector<Initial> initial_;

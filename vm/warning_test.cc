@@ -31,7 +31,7 @@ Outcome RunOn(const std::string& text, Floats x, Floats* out, Launch launch = {}
   for (auto& [name, memory] : {std::pair<const char*, Floats*>{"x", &x}, {"out", out}}) {
     Buffer b;
     b.name = name;
-    b.data = memory->data();
+    b.address = memory->data();
     b.bytes = memory->size() * sizeof(float);
     b.element = ir::Element::Number(ir::Elem::kF32);
     launch.buffers.push_back(b);

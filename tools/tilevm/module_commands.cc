@@ -77,9 +77,10 @@ int Import(const Options& options) {
   if (!OneInput(options, &exit)) return exit;
   auto loaded = Load(options.positional()[0], &exit);
   if (loaded == nullptr) return exit;
-  if (loaded->form != InputForm::kTileIr && loaded->form != InputForm::kTtir) {
+  if (!loaded->form->imported) {
     return FailAt(NameOf(options.positional()[0]), kRejected, "import.form",
-                  "this is neither Tile IR bytecode nor TTIR", "`tilevm as` turns text into .tbc");
+                  absl::StrCat("this is ", loaded->form->noun, ", not ", ir::ImportedForms()),
+                  "`tilevm as` turns text into .tbc");
   }
   return WriteTbcFile(options, *loaded->module);
 }

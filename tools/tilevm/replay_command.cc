@@ -162,7 +162,7 @@ absl::Status BindRecord(const RecordedLaunch& record, const ir::Function& f, con
       spec->words.push_back(p.bits);
       continue;
     }
-    runtime::MemoryRange& m = spec->memory[static_cast<size_t>(p.block)];
+    runtime::Buffer& m = spec->memory[static_cast<size_t>(p.block)];
     const size_t index = spec->words.size();
     if (m.name.empty()) {
       const bool named = index < static_cast<size_t>(f.num_params()) && !f.param(static_cast<int>(index))->name.empty();
