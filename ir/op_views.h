@@ -102,8 +102,10 @@ constexpr Meaning InFormat(Format format, Field field, bool of_results) {
   return result;
 }
 
+// A set that says `kFormat` is of operations of a second table, which all have that format.
 template <class Set>
 constexpr Meaning InAll(Field field, bool of_results = false) {
+  if constexpr (requires { Set::kFormat; }) return InFormat(Set::kFormat, field, of_results);
   Meaning all;
   bool first = true;
   for (const OpRow& row : kOpRows) {

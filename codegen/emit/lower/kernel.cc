@@ -18,11 +18,11 @@
 #include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/dependent_launch.h"
 #include "codegen/plan/staging/shared_account.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -85,7 +85,7 @@ constexpr LowerFn kLower[] = {
 
 constexpr LowerFn kLowerGpu[] = {
 #define TILE_GPU_OP(number, Name, ...) Lower##Name,
-#include "codegen/target/gpu_ops.def"
+#include "codegen/gpu/ops.def"
 };
 
 void LowerOp(Emitter& e, const ir::Op& op) { (IsGpuOp(*op.info()) ? kLowerGpu : kLower)[op.info()->index](e, op); }

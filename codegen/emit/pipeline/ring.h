@@ -1,4 +1,4 @@
-// The ring of shared-memory stages that a fetch_ahead fills (codegen/target/gpu_ops.def): its memory, and how the warps that
+// The ring of shared-memory stages that a fetch_ahead fills (codegen/gpu/ops.def): its memory, and how the warps that
 // multiply (all but one) use it. The last warp of the block, the producer, fills it: producer.h.
 //
 //   Ring ring(e, loop, fetch);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/pipeline/resize_k.h"
 #include "codegen/plan/mma/wgmma_plan.h"
@@ -13,7 +14,6 @@
 #include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 
 namespace tile::codegen {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/gpu/ops.h"
 #include "codegen/layout/conversion.h"
 #include "codegen/plan/combine_updates.h"
 #include "codegen/plan/fold_layout.h"
@@ -20,7 +21,6 @@
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/plan/tma/tma_store.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {

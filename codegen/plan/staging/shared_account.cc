@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/loop_around.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/staging/staging.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "codegen/gpu/ops.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/check.h"
 
 namespace tile::codegen {

@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/plan/tma/tma_store.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/check.h"
 #include "ir/op_views.h"
 

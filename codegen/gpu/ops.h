@@ -1,21 +1,23 @@
-// The table of codegen/target/gpu_ops.def as data: operations in addition to those of ir/ops.def once a kernel is on its
-// way to machine code.
+// The table of codegen/gpu/ops.def as data: operations in addition to those of ir/ops.def once a kernel is on its
+// way to machine code, and their views.
 //
 //   Op* op = module->CreateOp({.info = GetGpuOp(GpuOpcode::kConvertLayout), …});
 //   IsGpuOp(*op.info());
+//   if (const auto wait = ir::As<gpu::BarrierWaitOp>(op)) wait->phase();      // as the views of ir/op_views.h
 //
 // Immutable; safe from any thread.
-#ifndef TILE_CODEGEN_TARGET_GPU_OPS_H_
-#define TILE_CODEGEN_TARGET_GPU_OPS_H_
+#ifndef TILE_CODEGEN_GPU_OPS_H_
+#define TILE_CODEGEN_GPU_OPS_H_
 
 #include "absl/types/span.h"
 #include "ir/module.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 
 enum class GpuOpcode : uint16_t {
 #define TILE_GPU_OP(number, Name, ...) k##Name = number,
-#include "codegen/target/gpu_ops.def"
+#include "codegen/gpu/ops.def"
 };
 
 // `index` of a row is its position here.
@@ -30,10 +32,24 @@ inline bool IsFetch(const ir::Op* op) {
   return IsGpuOp(op, GpuOpcode::kFetchAhead) || IsGpuOp(op, GpuOpcode::kCopyAhead);
 }
 
+// A view for each row.
+namespace gpu {
+
+template <GpuOpcode kOpcode, ir::Format kOf>
+struct Row {
+  static constexpr ir::Format kFormat = kOf;
+  static bool Holds(const ir::OpInfo& op) { return static_cast<int>(op.opcode) == static_cast<int>(kOpcode); }
+};
+#define TILE_GPU_OP(number, Name, mnemonic, FormatName, ...) \
+  using Name##Op = ir::OpView<Row<GpuOpcode::k##Name, ir::Format::k##FormatName>>;
+#include "codegen/gpu/ops.def"
+
+}  // namespace gpu
+
 // The operation whose annotations are what is decided about a kernel (Decide, DecisionOf: target/decisions.h); null if nothing is.
 const ir::Op* FindKernelOp(const ir::Function& function);
 ir::Op* KernelOp(ir::Module* module, ir::Function* function);  // made if it is not there
 
 }  // namespace tile::codegen
 
-#endif  // TILE_CODEGEN_TARGET_GPU_OPS_H_
+#endif  // TILE_CODEGEN_GPU_OPS_H_
