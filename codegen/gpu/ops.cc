@@ -28,6 +28,13 @@ const ir::OpInfo* GetGpuOp(GpuOpcode op) {
   return nullptr;
 }
 
+bool IsExpanded(const ir::Function& function) {
+  for (const ir::Op* op : *function.body()) {
+    if (IsGpuOp(op, GpuOpcode::kWorkers)) return true;
+  }
+  return false;
+}
+
 const ir::Op* FindKernelOp(const ir::Function& function) {
   // What is assumed of parameters may stand before it.
   for (const ir::Op* op : *function.body()) {

@@ -1,9 +1,8 @@
 // The table of codegen/gpu/ops.def as data: operations in addition to those of ir/ops.def once a kernel is on its
-// way to machine code, and their views.
+// way to machine code.
 //
 //   Op* op = module->CreateOp({.info = GetGpuOp(GpuOpcode::kConvertLayout), …});
 //   IsGpuOp(*op.info());
-//   if (const auto wait = ir::As<gpu::BarrierWaitOp>(op)) wait->phase();      // as the views of ir/op_views.h
 //
 // Immutable; safe from any thread.
 #ifndef TILE_CODEGEN_GPU_OPS_H_
@@ -11,7 +10,6 @@
 
 #include "absl/types/span.h"
 #include "ir/module.h"
-#include "ir/op_views.h"
 
 namespace tile::codegen {
 
@@ -32,19 +30,8 @@ inline bool IsFetch(const ir::Op* op) {
   return IsGpuOp(op, GpuOpcode::kFetchAhead) || IsGpuOp(op, GpuOpcode::kCopyAhead);
 }
 
-// A view for each row.
-namespace gpu {
-
-template <GpuOpcode kOpcode, ir::Format kOf>
-struct Row {
-  static constexpr ir::Format kFormat = kOf;
-  static bool Holds(const ir::OpInfo& op) { return static_cast<int>(op.opcode) == static_cast<int>(kOpcode); }
-};
-#define TILE_GPU_OP(number, Name, mnemonic, FormatName, ...) \
-  using Name##Op = ir::OpView<Row<GpuOpcode::k##Name, ir::Format::k##FormatName>>;
-#include "codegen/gpu/ops.def"
-
-}  // namespace gpu
+// Its loops are written out as operations of the GPU level: it is no tile code any more.
+bool IsExpanded(const ir::Function& function);
 
 // The operation whose annotations are what is decided about a kernel (Decide, DecisionOf: target/decisions.h); null if nothing is.
 const ir::Op* FindKernelOp(const ir::Function& function);

@@ -35,7 +35,7 @@ class Judge {
     ir::Walk(f.body(), [&](Op* op) {
       if (fault_.empty()) Visit(f, op);
     });
-    if (fault_.empty() && schedule_ != nullptr) CheckRings(f);
+    if (fault_.empty() && schedule_ != nullptr && !IsExpanded(f)) CheckRings(f);
     return fault_;
   }
 
@@ -210,6 +210,8 @@ std::string ProgramFaults(const Target& target, const ir::Module& module, const 
   for (const auto& f : module.functions) {
     if (std::string fault = Judge(target, schedule).Run(*f); !fault.empty()) return fault;
   }
+  const auto expanded = [](const auto& f) { return IsExpanded(*f); };
+  if (std::any_of(module.functions.begin(), module.functions.end(), expanded)) return "";  // it is no tile code
   ir::Diagnostics diagnostics;
   ir::Verify(*TileCodeOf(module), &diagnostics);
   return diagnostics.ok() ? "" : diagnostics.ToString();
