@@ -53,7 +53,7 @@ void LowerAllocTensorMap(Emitter& e, const ir::Op& op) {
   e.SetScalar(alloc.place(), e.workspace().Reserve(kMapBytes, kMapBytes));
 }
 
-// A product reads it where it lies (plan/staging/staging.h).
+// The product reads it there (plan/staging/staging.h).
 void LowerStageTile(Emitter&, const ir::Op&) {}
 
 }  // namespace tile::codegen

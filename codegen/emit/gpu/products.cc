@@ -1,4 +1,4 @@
-// Products that run while the warp goes on.
+// Products that run while their warp executes other instructions.
 #include <utility>
 
 #include "codegen/emit/context/emitter.h"

@@ -66,7 +66,7 @@ void LowerFirstBlock(Emitter& e, const ir::Op&) {
       e.blocks().Place(e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}), nullptr));
 }
 
-// Where a tile block lies takes divisions: of the first one first_block has found that out, of others it is behind the one before.
+// The place of a tile block takes divisions. first_block has computed that of the first one; the next ones are computed after the block before.
 void LowerEachBlock(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
   llvm::BasicBlock *before = b.GetInsertBlock(), *head = e.NewBlock("block"), *next = e.NewBlock("nextblock"),

@@ -173,8 +173,7 @@ class KernelFrame {
     e_.Ptx(b_.getVoidTy(), "@$0 griddepcontrol.launch_dependents;", "b", {few}, true);
   }
 
-  // What stands in front of the roles of the GPU level happens at the entry, before the kernel waits for that before it. Returns the first
-  // operation behind that.
+  // Emits the operations before the roles of the GPU level at the entry, before the kernel waits for the one before it. Returns the next operation.
   const ir::Op* LowerEntry() {
     if (!IsExpanded(function_)) return function_.body()->front();
     const ir::Op* op = function_.body()->front();

@@ -64,7 +64,7 @@ class Expander {
   }
 
   // What the role does for a tile block, or for each one.
-  void EmitBlocks(RoleCopy& role, int64_t phase, const std::function<void()>& behind_block) {
+  void EmitBlocks(RoleCopy& role, int64_t phase, const std::function<void()>& after_block) {
     role.Begin(b_, phase);
     if (!schedule_.persistent) return role.CopyBlock(b_, *function_->body());
     const ir::ops::Values inits = role.FlatPositions();
@@ -78,7 +78,7 @@ class Expander {
         Named("phase", at.phase);
       }
       role.CopyBlock(b_, *function_->body());
-      behind_block();
+      after_block();
       b_.Create(ir::Opcode::kYield, {role.FlatPositions()}, {});
     }
     ir::ops::Values last;

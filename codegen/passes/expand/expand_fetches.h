@@ -16,9 +16,9 @@
 //   workers { <the program: worker_role.h> }
 //   return
 //
-// In a persistent grid each role goes through the tile blocks by itself (each_block), so that the producer is ahead by parts of a block, too. In a
-// cluster the blocks' barriers must be there before others reach them, and a block stays until all have released its stages. Where the
-// producer's warpgroup gives up registers, three of its warps have nothing to do.
+// In a persistent grid each role visits the tile blocks by itself (each_block). So the producer starts with the next block while workers store
+// the last one. In a cluster the blocks wait until all barriers are initialised, and a producer ends only when its stages have been released.
+// If the producer's warpgroup gives up registers, three of its warps are idle.
 #ifndef TILE_CODEGEN_PASSES_EXPAND_EXPAND_FETCHES_H_
 #define TILE_CODEGEN_PASSES_EXPAND_EXPAND_FETCHES_H_
 

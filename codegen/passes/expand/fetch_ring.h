@@ -51,7 +51,7 @@ ir::Value* I1(ir::Builder& b, bool value);
 ir::Value* Named(absl::string_view name, ir::Value* v);
 
 RingPosition Next(ir::Builder& b, const FetchRing& ring, const RingPosition& at);
-// Where result i of the fetch lies in this stage.
+// The address of result i of the fetch in this stage.
 ir::Value* AddressOf(ir::Builder& b, const FetchRing& ring, ir::Value* stage, size_t i);
 
 void Await(ir::Builder& b, ir::Value* barriers, ir::Value* stage, ir::Value* phase);

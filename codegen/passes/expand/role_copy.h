@@ -49,8 +49,7 @@ class RoleCopy {
   ir::ops::Values Of(absl::Span<ir::Value* const> values) const;
   void Set(const ir::Value* old, ir::Value* copy);
   ir::ValueMap& values() { return values_; }
-  // A copy of the loop, behind which `more` is carried besides; its body is empty. The body's arguments are those of the old one that the role has, and
-  // those for `more`, which are returned.
+  // A copy of the loop that also carries `more`, with an empty body. Returns the body's arguments for `more`.
   ir::ops::Values BeginFor(ir::Builder& b, const ir::ForOp& loop, const ir::ops::Values& more, ir::Op** copy);
 
  private:
