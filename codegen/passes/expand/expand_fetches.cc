@@ -36,6 +36,8 @@ class Expander {
       if (!IsGpuOp(op, GpuOpcode::kKernel) && op != body->back()) old.push_back(op);
     }
     b_.set_loc(function_->loc);
+    // Descriptors are on their way from the first instructions on.
+    Plain(GpuOpcode::kPrefetchTensorMaps);
     const std::vector<FetchRing> rings = AllocateRings(b_, schedule_, *function_);
     EmitEntry();
     ProducerRole producer(rings, *function_);
@@ -55,7 +57,6 @@ class Expander {
 
   // A cluster's barrier as an announcement and a wait, between which a persistent grid, whose first block takes divisions, finds that out.
   void EmitEntry() {
-    Plain(GpuOpcode::kPrefetchTensorMaps);
     Plain(GpuOpcode::kFenceBarriers);
     if (schedule_.cluster) Plain(GpuOpcode::kClusterArrive);
     const bool places = Any(*function_, [](const Op& op) { return ir::GetTileBlockIdOp::Is(&op); });

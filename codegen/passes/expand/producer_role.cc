@@ -111,6 +111,14 @@ void ProducerRole::AwaitFull(Builder& b, size_t r) {
   }
 }
 
+// The view of a load, also if its fetch_ahead makes it. Its tensor stays the same in the loop (plan/tma/device_tensor_map.h).
+Value* ProducerRole::ViewBefore(Builder& b, const Op& load) {
+  Value* view = ir::LoadViewOp(load).view();
+  if (view->def() != nullptr && view->def()->block() == load.block())
+    b.module()->Append(b.block(), ir::CopyOp(b.module(), *view->def(), &values()));
+  return Of(view);
+}
+
 void ProducerRole::MakeTensorMaps(Builder& b, size_t r) {
   const FetchRing& of = ring(r);
   if (of.maps.empty()) return;
@@ -119,7 +127,7 @@ void ProducerRole::MakeTensorMaps(Builder& b, size_t r) {
   for (const FetchRing::TensorMap& map : of.maps) {
     maps.push_back(map.map);
     places.push_back(map.place);
-    views.push_back(Of(ir::LoadViewOp(map.load).view()));
+    views.push_back(ViewBefore(b, *map.load));
     Value* holds =
         b.Create(GetGpuOp(GpuOpcode::kTensorMapHolds), {{map.map}, {views.back()}}, {b.types().Scalar(ir::Elem::kI1)})
             ->result(0);

@@ -10,8 +10,8 @@
 //     continue <the next stage and phase>
 //   }
 //
-// so that it is as far ahead of the others as there are stages. Descriptors of tensors that the host does not know it makes in front of the loop,
-// while the others still work on what it brought before.
+// It is ahead of the workers by up to one turn of the ring. It makes the descriptors of tensors that the host does not know before the loop, while the
+// workers still multiply earlier tiles.
 #ifndef TILE_CODEGEN_PASSES_EXPAND_PRODUCER_ROLE_H_
 #define TILE_CODEGEN_PASSES_EXPAND_PRODUCER_ROLE_H_
 
@@ -38,6 +38,7 @@ class ProducerRole : public RoleCopy {
   ir::ops::Values EndIteration(ir::Builder& b, const ir::Op& loop, size_t ring) override;
 
  private:
+  ir::Value* ViewBefore(ir::Builder& b, const ir::Op& load);
   void MakeTensorMaps(ir::Builder& b, size_t ring);
   void AwaitFull(ir::Builder& b, size_t ring);
   void Load(ir::Builder& b, const ir::Op& load, size_t ring);
