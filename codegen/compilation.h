@@ -32,6 +32,7 @@ struct Compilation : Program {
 
 // The passes, each over what its level works on.
 using TileLevel = Program;
+using GpuLevel = Program;
 using LlvmLevel = Compilation;
 using PtxLevel = Compilation;
 #define TILE_PASS(Function, level, ...) absl::Status Function(level##Level&);

@@ -82,8 +82,9 @@ struct Compiled {
 struct PassInfo {
   const char* name;
   const char* text;
-  bool of_program;  // tile code, which can be read back (passes/gpu_text.h)
-  bool optional;    // the program is valid without it (Trace::left_out)
+  bool of_program;    // its text can be read back (passes/gpu_text.h)
+  bool of_tile_code;  // of those it is tile code, which a VM runs (passes/tile_code.h), and not the GPU level
+  bool optional;      // the program is valid without it (Trace::left_out)
 };
 absl::Span<const PassInfo> AllPasses();
 

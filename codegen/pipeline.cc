@@ -12,7 +12,7 @@
 namespace tile::codegen {
 namespace {
 
-enum class Level : uint8_t { kTile, kLlvm, kPtx };
+enum class Level : uint8_t { kTile, kGpu, kLlvm, kPtx };
 enum class Optional : uint8_t { kNever, kWhole, kEach };
 
 struct Pass {
@@ -29,16 +29,20 @@ constexpr Pass kPasses[] = {
 #include "codegen/passes.def"
 };
 
+constexpr bool IsOfProgram(Level level) { return level == Level::kTile || level == Level::kGpu; }
+
 constexpr PassInfo kInfos[] = {
-#define TILE_PASS(Function, level, optional, name, text) \
-  {name, text, Level::k##level == Level::kTile, Optional::k##optional != Optional::kNever},
-#define TILE_TOOL(name, text) {name, text, false, false},
+#define TILE_PASS(Function, level, optional, name, text)                      \
+  {name, text, IsOfProgram(Level::k##level), Level::k##level == Level::kTile, \
+   Optional::k##optional != Optional::kNever},
+#define TILE_TOOL(name, text) {name, text, false, false, false},
 #include "codegen/passes.def"
 };
 
 std::string TextOf(const Compilation& c, Level level) {
   switch (level) {
-    case Level::kTile: return PrintGpu(*c.module);
+    case Level::kTile:
+    case Level::kGpu: return PrintGpu(*c.module);
     case Level::kLlvm: return c.llvm->Text();
     case Level::kPtx: return c.result.ptx;
   }
@@ -47,7 +51,7 @@ std::string TextOf(const Compilation& c, Level level) {
 
 // The program that LLVM gets is judged by LLVM.
 absl::Status VerifyBehind(const Pass& pass, const Compilation& c) {
-  if (pass.level != Level::kTile) return absl::OkStatus();
+  if (!IsOfProgram(pass.level)) return absl::OkStatus();
   const std::optional<Schedule> schedule = ScheduleOf(*c.function);
   const std::string faults = ProgramFaults(c.target, *c.module, schedule ? &*schedule : nullptr);
   if (faults.empty()) return absl::OkStatus();
@@ -74,7 +78,7 @@ absl::Status RunProgramPasses(Compilation& c) {
   const std::string& start = c.options.start_after;
   bool runs = start.empty();
   for (const Pass& pass : kPasses) {
-    if (pass.level != Level::kTile) break;
+    if (!IsOfProgram(pass.level)) break;
     if (!runs) {
       runs = start == pass.name;
     } else if (absl::Status s = Run(pass, c); !s.ok()) {
@@ -88,7 +92,7 @@ absl::Status RunProgramPasses(Compilation& c) {
 
 absl::Status RunMachinePasses(Compilation& c) {
   for (const Pass& pass : kPasses) {
-    if (pass.level == Level::kTile) continue;
+    if (IsOfProgram(pass.level)) continue;
     if (absl::Status s = Run(pass, c); !s.ok()) return s;
   }
   return absl::OkStatus();

@@ -27,8 +27,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/staging/staging.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/integer_max.h"
@@ -16,7 +17,6 @@
 #include "codegen/plan/tile_layout.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 #include "ir/verify/verify.h"
 
@@ -35,7 +35,7 @@ class Judge {
     ir::Walk(f.body(), [&](Op* op) {
       if (fault_.empty()) Visit(f, op);
     });
-    if (fault_.empty() && schedule_ != nullptr) CheckRings(f);
+    if (fault_.empty() && schedule_ != nullptr && !IsExpanded(f)) CheckRings(f);
     return fault_;
   }
 
@@ -210,6 +210,8 @@ std::string ProgramFaults(const Target& target, const ir::Module& module, const 
   for (const auto& f : module.functions) {
     if (std::string fault = Judge(target, schedule).Run(*f); !fault.empty()) return fault;
   }
+  const auto expanded = [](const auto& f) { return IsExpanded(*f); };
+  if (std::any_of(module.functions.begin(), module.functions.end(), expanded)) return "";  // it is no tile code
   ir::Diagnostics diagnostics;
   ir::Verify(*TileCodeOf(module), &diagnostics);
   return diagnostics.ok() ? "" : diagnostics.ToString();

@@ -2,7 +2,7 @@
 //
 //   std::string faults = ProgramFaults(target, module, schedule);   // "" if there are none
 //
-// * As tile code (tile_code.h) it must be what ir/verify/verify.h wants of any program.
+// * As tile code (tile_code.h) it must be what ir/verify/verify.h wants of any program. At the GPU level it is no tile code.
 // * fetch_ahead, copy_ahead: are in the body of a for, take its induction variable, yield tiles of the types of their
 //   results, which are operands of products in that loop and nothing else. From the schedule on it is decided where these are in a
 //   stage, one after the other, and which TMA descriptor each load of a fetch_ahead has.

@@ -26,7 +26,7 @@ inline constexpr int kBesideSums = 32;
 struct Schedule {
   int num_warps = 4;
   std::string why;  // for people
-  // Of loops that fetch ahead (codegen/target/gpu_ops.def).
+  // Of loops that fetch ahead (codegen/gpu/ops.def).
   int stages = 0;  // of their rings; 0: there are none
   // Of a ring of pieces (plan/mma/copy_pieces.h), of which `stages` are the number; 0: it is none.
   int64_t piece_bytes = 0;

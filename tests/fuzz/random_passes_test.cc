@@ -50,7 +50,7 @@ void Compare(uint64_t first, uint64_t last, int sm, int warps) {
     options.verify_each = true;
     codegen::Compilation c(*p.module, *p.module->functions[0], options, CandidateFor(sm, warps));
     std::string before = codegen::PrintGpu(*c.module);
-    for (absl::string_view pass : codegen::ProgramPasses()) {
+    for (absl::string_view pass : codegen::TileCodePasses()) {
       const absl::Status s = codegen::RunPass(c, pass);
       if (c.fit != codegen::Fit::kFits) break;
       ASSERT_TRUE(s.ok()) << pass << ": " << s;
@@ -61,6 +61,11 @@ void Compare(uint64_t first, uint64_t last, int sm, int warps) {
       ops::Arguments actual;
       ASSERT_EQ(OnVm(p, *codegen::TileCodeOf(*c.module), &actual), "") << "behind " << pass << "\n" << before;
       ASSERT_EQ(Difference(p, expected, actual), "") << "behind " << pass << "\n" << before;
+    }
+    for (absl::string_view pass : codegen::GpuLevelPasses()) {
+      if (c.fit != codegen::Fit::kFits) break;
+      const absl::Status s = codegen::RunPass(c, pass);
+      ASSERT_TRUE(s.ok()) << pass << ": " << s;
     }
   }
   std::printf("%d changes\n", changed);

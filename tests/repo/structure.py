@@ -126,7 +126,7 @@ ATTENTION = ("coarsen_by_rows", "cross_iteration_mma", "defer_products", "elide_
 def codegen_counts(root):
     """(what, how many) of what the GPU level is to change (CODEGEN_COUNTS)."""
     texts = {path: text for path, text in sources(root, ("codegen",))}
-    yield "operations of gpu_ops.def", len(rows_of(root, "target/gpu_ops.def", "TILE_GPU_OP"))
+    yield "operations of gpu/ops.def", len(rows_of(root, "gpu/ops.def", "TILE_GPU_OP"))
     yield "annotations of decisions.def", len(rows_of(root, "target/decisions.def", "TILE_DECISION"))
     yield "files that name wgmma", sum("wgmma" in text.lower() for text in texts.values())
     yield "optional steps that are no rows of passes.def", len(steps_that_are_no_rows(root))
@@ -141,8 +141,8 @@ def codegen_counts(root):
 # What the GPU level is to change: today's number, which no change makes worse, and the target. Where a change comes nearer to the target, its
 # number goes here.
 CODEGEN_COUNTS = {
-    "operations of gpu_ops.def": (4, 30),
-    "annotations of decisions.def": (65, 30),
+    "operations of gpu/ops.def": (28, 30),
+    "annotations of decisions.def": (64, 30),
     "files that name wgmma": (66, 12),
     "optional steps that are no rows of passes.def": (1, 0),
     "remarks of passes under other names": (0, 0),

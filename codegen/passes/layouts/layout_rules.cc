@@ -8,12 +8,12 @@
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/tile_value.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/shared_account.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/tma_store.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {

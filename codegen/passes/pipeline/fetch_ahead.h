@@ -1,5 +1,5 @@
 // Turns loops over matrix products into pipelines: loads whose only use is as operand of a product in the same for move
-// into a fetch_ahead (codegen/target/gpu_ops.def), which brings later tiles while earlier ones are multiplied.
+// into a fetch_ahead (codegen/gpu/ops.def), which brings later tiles while earlier ones are multiplied.
 //
 //   bool any = FetchAhead(target, /*num_warps=*/0, module, function, trace);
 //

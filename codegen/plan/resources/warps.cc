@@ -8,9 +8,9 @@
 #include "codegen/analysis/facts.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma/wgmma_plan.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 

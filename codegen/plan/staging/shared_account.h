@@ -29,7 +29,7 @@
 
 namespace tile::codegen {
 
-// The operation of the function's body that is this one, or holds it.
+// The operation of the function's body, or of its workers (codegen/gpu/ops.def), that is this one or holds it.
 const ir::Op* OutermostOf(const ir::Op* op);
 // A loop around the operation copies ahead to a ring.
 bool IsInCopyingLoop(const ir::Op& op);
@@ -56,12 +56,8 @@ class SharedAccount {
     bool is_new = false;
   };
   Kept ReserveKept(const ir::Value* v, const ir::Block* of_loops, uint64_t bytes, uint64_t alignment);
-  // The ring of a loop that fetches ahead: its offset among the rings, and that of its barriers. Of one fetch_ahead always the same.
-  struct Ring {
-    uint64_t stages = 0, barriers = 0;
-    bool is_new = false;
-  };
-  Ring ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes);
+  // The stages of a loop that fetches ahead, on behalf of this operation: their offset among the rings.
+  uint64_t ReserveStages(const ir::Op& user, uint64_t bytes);
   // The same for loops whose threads copy ahead, in functions without the other kind: they all use the same memory, each as long as it
   // runs. Whether another did before, or it was scratch memory.
   bool ReserveCopies(uint64_t bytes);
@@ -103,7 +99,6 @@ class SharedAccount {
 
   const Target& target_;
   const bool persistent_;
-  absl::flat_hash_map<const ir::Op*, Ring> ring_of_;
   absl::flat_hash_map<std::pair<const ir::Value*, const ir::Block*>, uint64_t> kept_;
   bool has_products_ = false;
   const ir::Op* last_ring_ = nullptr;  // of the function's body, the last operation with a ring; null behind it

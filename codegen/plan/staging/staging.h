@@ -56,8 +56,10 @@ struct StagedTile : LoadedOperand {
 // How an operand should lie, if a load brings it (LoadedOperandOf). Only passes that move loads ahead ask, through ProductOperand
 // (passes/move_loads.h); what became of it is decided for the fetch_ahead or copy_ahead, and read from there.
 std::optional<StagedTile> StageOperand(const ir::Op& mma, int operand);
-// How it was decided that the operand lies; nullopt: no fetch_ahead or copy_ahead brings it.
+// How it was decided that the operand lies, or how its stage_tile says it does; nullopt: it is in registers.
 std::optional<StagedTile> StagedOperandOf(const ir::Op& mma, int operand);
+// How a tma_load leaves the tile.
+StagedTile TileOfLoad(const ir::Op& tma_load);
 
 // The fetch_ahead whose results both operands of the product are; null if they are not.
 const ir::Op* FetchOf(const ir::Op& mma);

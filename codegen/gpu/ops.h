@@ -1,12 +1,12 @@
-// The table of codegen/target/gpu_ops.def as data: operations in addition to those of ir/ops.def once a kernel is on its
+// The table of codegen/gpu/ops.def as data: operations in addition to those of ir/ops.def once a kernel is on its
 // way to machine code.
 //
 //   Op* op = module->CreateOp({.info = GetGpuOp(GpuOpcode::kConvertLayout), …});
 //   IsGpuOp(*op.info());
 //
 // Immutable; safe from any thread.
-#ifndef TILE_CODEGEN_TARGET_GPU_OPS_H_
-#define TILE_CODEGEN_TARGET_GPU_OPS_H_
+#ifndef TILE_CODEGEN_GPU_OPS_H_
+#define TILE_CODEGEN_GPU_OPS_H_
 
 #include "absl/types/span.h"
 #include "ir/module.h"
@@ -15,7 +15,7 @@ namespace tile::codegen {
 
 enum class GpuOpcode : uint16_t {
 #define TILE_GPU_OP(number, Name, ...) k##Name = number,
-#include "codegen/target/gpu_ops.def"
+#include "codegen/gpu/ops.def"
 };
 
 // `index` of a row is its position here.
@@ -30,10 +30,13 @@ inline bool IsFetch(const ir::Op* op) {
   return IsGpuOp(op, GpuOpcode::kFetchAhead) || IsGpuOp(op, GpuOpcode::kCopyAhead);
 }
 
+// Its loops are written out as operations of the GPU level: it is no tile code any more.
+bool IsExpanded(const ir::Function& function);
+
 // The operation whose annotations are what is decided about a kernel (Decide, DecisionOf: target/decisions.h); null if nothing is.
 const ir::Op* FindKernelOp(const ir::Function& function);
 ir::Op* KernelOp(ir::Module* module, ir::Function* function);  // made if it is not there
 
 }  // namespace tile::codegen
 
-#endif  // TILE_CODEGEN_TARGET_GPU_OPS_H_
+#endif  // TILE_CODEGEN_GPU_OPS_H_

@@ -1,4 +1,4 @@
-#include "codegen/target/gpu_ops.h"
+#include "codegen/gpu/ops.h"
 
 namespace tile::codegen {
 namespace {
@@ -8,10 +8,10 @@ const std::vector<ir::OpInfo>& Table() {
   static const auto* table = [] {
     auto* rows = new std::vector<OpInfo>;
     int index = 0;
-#define TILE_GPU_OP(number, Name, mnemonic, FormatName, FamilyName, traits)                         \
+#define TILE_GPU_OP(number, Name, mnemonic, FormatName, FamilyName, traits, constraints)            \
   rows->push_back({static_cast<Opcode>(number), #Name, mnemonic, &GetFormat(Format::k##FormatName), \
-                   Family::k##FamilyName, 0, traits, "", index++});
-#include "codegen/target/gpu_ops.def"
+                   Family::k##FamilyName, 0, traits, constraints, index++});
+#include "codegen/gpu/ops.def"
     return rows;
   }();
   return *table;
@@ -26,6 +26,13 @@ const ir::OpInfo* GetGpuOp(GpuOpcode op) {
     if (static_cast<int>(row.opcode) == static_cast<int>(op)) return &row;
   }
   return nullptr;
+}
+
+bool IsExpanded(const ir::Function& function) {
+  for (const ir::Op* op : *function.body()) {
+    if (IsGpuOp(op, GpuOpcode::kWorkers)) return true;
+  }
+  return false;
 }
 
 const ir::Op* FindKernelOp(const ir::Function& function) {
