@@ -9,6 +9,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/tile_value.h"
 #include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/parts_of_tile.h"
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/shared_account.h"
 #include "codegen/plan/staging/staging.h"
@@ -128,6 +129,16 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
       const Layout* l = known(op.operand(0));
       return l == nullptr ? nullptr : Intern(l->Permute(PermutationOf(op)));
     }
+    case Rule::kCat:
+      for (int i = 0; i < 2; ++i) {
+        if (const Layout* l = known(op.operand(i))) return Intern(WithHalves(*l, static_cast<int>(ir::CatOp(op).dim())));
+      }
+      return nullptr;
+    case Rule::kExtract: {
+      const Layout* l = known(op.operand(0));
+      const auto part = l == nullptr ? std::nullopt : PartLayout(op, *l);
+      return part ? Intern(*part) : nullptr;
+    }
     case Rule::kInsert: return known(ir::InsertOp(op).destination());
     case Rule::kReduce: {
       const Layout* l = known(op.operand(0));
@@ -233,6 +244,10 @@ const Layout* LayoutRules::Backward(const Op& op, const Value* v, const Layout& 
       return Intern(result.Permute(inverse));
     }
     case Rule::kBroadcast: return Intern(SourceOfBroadcast(result, v->type().shape()));
+    case Rule::kCat: {
+      const auto half = PartLayout(op, result);
+      return half ? Intern(*half) : nullptr;
+    }
     default: return nullptr;
   }
 }
@@ -267,6 +282,7 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
         return Intern(Layout::Replicated(v->type().shape(), plan_.num_warps));
       [[fallthrough]];
     case Rule::kPermute:
+    case Rule::kCat:
     case Rule::kBroadcast: return Backward(op, v, *LayoutOf(op.result(0)->type()));
     case Rule::kInsert: return v == ir::InsertOp(op).destination() ? LayoutOf(op.result(0)->type()) : nullptr;
     case Rule::kReduce: return LayoutOf(op.operand(0)->type());
