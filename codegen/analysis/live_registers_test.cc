@@ -110,9 +110,10 @@ TEST(LiveRegisters, WhatOnlySaysWhereAStoreGoes) {
       "  %m = cmpi less_than %j, %ns, signed : tile<64xi32> -> tile<64xi1>\n";
   const auto words = [&](const std::string& body) {
     ir::Diagnostics d;
-    const auto module = ir::Parse(absl::StrCat("entry @k(%n: tile<i32>) {\n  %x = get_global @g : tile<ptr<f32>>\n", kPointers, addresses,
-                                               body, "  return\n}\nglobal @g <f32: 1.0> : tile<1xf32>\n"),
-                                  "k.tile", &d);
+    const auto module =
+        ir::Parse(absl::StrCat("entry @k(%n: tile<i32>) {\n  %x = get_global @g : tile<ptr<f32>>\n", kPointers,
+                               addresses, body, "  return\n}\nglobal @g <f32: 1.0> : tile<1xf32>\n"),
+                  "k.tile", &d);
     EXPECT_TRUE(d.ok()) << d.ToString();
     return MostLiveBesideStores(*module->FindFunction("k")).words;
   };

@@ -17,7 +17,7 @@ enum class LayoutRule : uint8_t {
   kReshape,
   kPermute,
   kBroadcast,
-  kCat,     // halves in registers of their own
+  kCat,      // halves in registers of their own
   kExtract,  // the same, of a part that constants choose
   kInsert,   // the destination's
   kReduce,

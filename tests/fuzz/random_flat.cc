@@ -79,9 +79,8 @@ void ProductLoop::EmitFlat() {
     next.push_back(g_.token_);
     return next;
   };
-  const op::Values out =
-      op::For(b_, number(0), number(all), number(1), init,
-              [&](Value*, const op::Values& now) { return g_.Inside([&] { return body(now); }); });
+  const op::Values out = op::For(b_, number(0), number(all), number(1), init,
+                                 [&](Value*, const op::Values& now) { return g_.Inside([&] { return body(now); }); });
   g_.in_loop_ = was_in_loop;
   g_.rounds_ = rounds;
   g_.token_ = out.back();

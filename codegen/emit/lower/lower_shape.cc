@@ -111,7 +111,8 @@ void RenameHalves(Emitter& e, const ir::Op& op, const RegisterParts& parts) {
     std::vector<int64_t> which(op.result(0)->type().shape().size(), 0);
     which[static_cast<size_t>(ir::CatOp(op).dim())] = side;
     const Registers& half = e.regs(op.operand(side));
-    for (size_t r = 0; r < half.size(); ++r) out[static_cast<size_t>(parts.RegisterOf(static_cast<int>(r), which))] = half[r];
+    for (size_t r = 0; r < half.size(); ++r)
+      out[static_cast<size_t>(parts.RegisterOf(static_cast<int>(r), which))] = half[r];
   }
   e.Set(op.result(0), std::move(out));
 }

@@ -12,7 +12,8 @@ using ir::Value;
 Shifted ShiftedOf(Value* v) {
   Shifted sum = {v, 0};
   while (sum.base != nullptr) {
-    if (const auto constant = ir::SplatOf(sum.base)) return {nullptr, sum.by + ir::AsSigned(*constant, ir::WidthOf(sum.base))};
+    if (const auto constant = ir::SplatOf(sum.base))
+      return {nullptr, sum.by + ir::AsSigned(*constant, ir::WidthOf(sum.base))};
     const Op* def = sum.base->def();
     const bool adds = ir::AddiOp::Is(def), subtracts = ir::SubiOp::Is(def);
     if (!adds && !subtracts) break;
@@ -53,7 +54,9 @@ bool IsPlain(const ir::Block* region, bool with_operations) {
   return true;
 }
 
-bool IsNumber(const Value* v, ir::Elem elem) { return v->type().is_tile() && v->type().is_scalar() && v->type().elem() == elem; }
+bool IsNumber(const Value* v, ir::Elem elem) {
+  return v->type().is_tile() && v->type().is_scalar() && v->type().elem() == elem;
+}
 
 }  // namespace
 
@@ -61,8 +64,8 @@ bool FlatLoop::Counts() {
   const Op& op = loop_.op();
   if (!ir::ForOp::Is(&op) || op.region(0) == nullptr || loop_.latch() == nullptr || !Multiplies(op)) return false;
   const ir::ForOp counted(&op);
-  if (!IsNumber(loop_.index(), ir::Elem::kI32) || !ir::IsSplat(counted.lower_bound(), 0) || !ir::IsSplat(counted.step(), 1) ||
-      counted.unsigned_cmp())
+  if (!IsNumber(loop_.index(), ir::Elem::kI32) || !ir::IsSplat(counted.lower_bound(), 0) ||
+      !ir::IsSplat(counted.step(), 1) || counted.unsigned_cmp())
     return false;
   for (int i = 0; i < loop_.num_carried(); ++i) {
     if (FindCounter(i)) return true;
@@ -81,7 +84,8 @@ bool FlatLoop::FindCounter(int i) {
   const bool is_equal = test->predicate() == ir::ComparisonPredicate::kEqual;
   if (!is_equal && test->predicate() != ir::ComparisonPredicate::kNotEqual) return false;
   const Shifted more = ShiftedOf(is_equal ? choice->val_if_false() : choice->val_if_true());
-  if (!ir::IsSplat(is_equal ? choice->val_if_true() : choice->val_if_false(), 0) || more.base != arg || more.by != 1) return false;
+  if (!ir::IsSplat(is_equal ? choice->val_if_true() : choice->val_if_false(), 0) || more.base != arg || more.by != 1)
+    return false;
   Shifted number = ShiftedOf(test->lhs()), last = ShiftedOf(test->rhs());
   if (number.base != arg) std::swap(number, last);
   if (number.base != arg || (last.base != nullptr && !Follows(last.base))) return false;
@@ -182,7 +186,8 @@ bool FlatLoop::IsAlone() const {
   bool alone = true;
   ir::Walk(loop_.body(), [&](Op* op) {
     if (ir::ReturnOp::Is(op)) alone = false;
-    if ((ir::ContinueOp::Is(op) || ir::BreakOp::Is(op)) && op != loop_.latch() && ir::TargetOf(*op) == &loop_.op()) alone = false;
+    if ((ir::ContinueOp::Is(op) || ir::BreakOp::Is(op)) && op != loop_.latch() && ir::TargetOf(*op) == &loop_.op())
+      alone = false;
   });
   return alone;
 }
@@ -194,7 +199,8 @@ std::string FlatLoop::FindHeads() {
     const Flag flag = FlagOf(*op);
     if ((flag == Flag::kFirst || flag == Flag::kNotFirst) && (!behind_effects || ir::SelectOp::Is(op))) {
       if (TakeHead(*op)) continue;
-      if (ir::IfOp::Is(op)) return "what the first part does needs more than carried values, or gives others something else";
+      if (ir::IfOp::Is(op))
+        return "what the first part does needs more than carried values, or gives others something else";
     } else if (ir::IfOp::Is(op) && (flag == Flag::kFirst || flag == Flag::kNotFirst)) {
       return "what the first part does stands behind an operation with an effect";
     }
@@ -202,12 +208,14 @@ std::string FlatLoop::FindHeads() {
   }
   const Op* end = loop_.latch();
   for (const Op* op = end->prev(); op != nullptr; op = op->prev()) {
-    if (!heads_.contains(op) && IsCheap(*op) && !op->unused() && ServesOnly(*op, heads_, nullptr)) for_heads_.insert(op);
+    if (!heads_.contains(op) && IsCheap(*op) && !op->unused() && ServesOnly(*op, heads_, nullptr))
+      for_heads_.insert(op);
   }
   for (const auto& [carried, entering] : entering_) {
     for (const ir::Use* use = loop_.arg(carried)->uses(); use != nullptr; use = use->next) {
       const Op* user = InBody(use->owner);
-      if (!heads_.contains(user) && !for_heads_.contains(user)) return "a value from before the first part is used in others";
+      if (!heads_.contains(user) && !for_heads_.contains(user))
+        return "a value from before the first part is used in others";
     }
   }
   return "";
@@ -222,7 +230,8 @@ bool FlatLoop::TakeHead(const Op& op) {
     if (!op.result(k)->has_uses()) continue;
     const Value* kept = is_if ? other->back()->operand(k) : Operand(op, false);
     const int carried = kept->def() != nullptr ? -1 : loop_.carried_by(kept);
-    if (carried < 0 || carried == counter_ || entering_.contains(carried) || !entering.try_emplace(carried, op.result(k)).second)
+    if (carried < 0 || carried == counter_ || entering_.contains(carried) ||
+        !entering.try_emplace(carried, op.result(k)).second)
       return false;
   }
   if (is_if) {
@@ -349,7 +358,8 @@ bool FlatLoop::IsBehind(Value* v) {
     for (int i = 0; i < loop_.num_carried(); ++i) {
       if (i == counter_) continue;
       // What changes in the last part is not what the inner loop ends with.
-      if ((Given(loop_.next(i), false) == v && !Changes(v)) || (v == loop_.arg(i) && EnteringOf(i) == nullptr && Stays(i)))
+      if ((Given(loop_.next(i), false) == v && !Changes(v)) ||
+          (v == loop_.arg(i) && EnteringOf(i) == nullptr && Stays(i)))
         return true;
     }
     if (v->type().is_token() && !Changes(v) && CarriedWith(v) >= 0) return true;

@@ -23,7 +23,8 @@ using ir::Value;
 
 class Nester {
  public:
-  Nester(ir::Module* module, Op* loop, FlatLoop* flat) : module_(module), old_(loop), flat_(*flat), loop_(flat->loop()) {}
+  Nester(ir::Module* module, Op* loop, FlatLoop* flat)
+      : module_(module), old_(loop), flat_(*flat), loop_(flat->loop()) {}
 
   void Rewrite() {
     for (int i = 0; i < loop_.num_carried(); ++i) {
@@ -122,7 +123,9 @@ class Nester {
       if (i != flat_.counter()) map.try_emplace(loop_.arg(i), entering[static_cast<size_t>(i)]);
     }
     for (const Op* one : *loop_.body()) {
-      if (one == loop_.latch() || flat_.IsHead(one) || flat_.IsForHeads(one) || map.contains(Only(*one)) || IsOfCounter(*one)) continue;
+      if (one == loop_.latch() || flat_.IsHead(one) || flat_.IsForHeads(one) || map.contains(Only(*one)) ||
+          IsOfCounter(*one))
+        continue;
       if (!flat_.IsTail(one)) {
         module_->Append(b.block(), ir::CopyOp(module_, *one, &map));
       } else if (ir::IfOp::Is(one)) {
@@ -221,8 +224,9 @@ absl::Status NestLoops(Program& p) {
     const std::string where = p.module->Where(loop->loc, loop->pos), why = flat.WhyNot();
     const bool takes = why.empty() && p.trace().TakesStep("nest-loops", absl::StrCat("for at ", where));
     if (p.trace().on_remark) {
-      p.trace().on_remark(absl::StrCat(where, ": remark[nest-loops]: for: ",
-                                       takes ? "a loop over tiles around a loop over parts" : absl::StrCat("stays flat: ", why)));
+      p.trace().on_remark(
+          absl::StrCat(where, ": remark[nest-loops]: for: ",
+                       takes ? "a loop over tiles around a loop over parts" : absl::StrCat("stays flat: ", why)));
     }
     if (takes) Nester(p.module.get(), loop, &flat).Rewrite();
   }

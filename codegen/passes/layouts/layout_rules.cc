@@ -131,7 +131,8 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
     }
     case Rule::kCat:
       for (int i = 0; i < 2; ++i) {
-        if (const Layout* l = known(op.operand(i))) return Intern(WithHalves(*l, static_cast<int>(ir::CatOp(op).dim())));
+        if (const Layout* l = known(op.operand(i)))
+          return Intern(WithHalves(*l, static_cast<int>(ir::CatOp(op).dim())));
       }
       return nullptr;
     case Rule::kExtract: {
