@@ -96,6 +96,8 @@ bool FlatLoop::FindCounter(int i) {
   } else if (((init.base == nullptr && init.by == -1) || IsLast(init)) &&
              ServesCounterOnly(arg, &test->op(), &choice->op())) {
     position_ = loop_.next(i);
+    counting_.insert(&test->op());
+    for (const ir::Use* use = arg->uses(); use != nullptr; use = use->next) counting_.insert(use->owner);
   } else {
     return false;
   }
@@ -365,7 +367,13 @@ bool FlatLoop::IsBehind(Value* v) {
     if (v->type().is_token() && !Changes(v) && CarriedWith(v) >= 0) return true;
     const Op* def = v->def();
     if (def == nullptr || def->block() != loop_.body()) return false;
-    if (heads_.contains(def)) return true;
+    if (heads_.contains(def)) {
+      // In the last part others than the first have what the part before gave.
+      for (const auto& [carried, entering] : entering_) {
+        if (entering == v) return Stays(carried);
+      }
+      return false;
+    }
     if (ir::IfOp::Is(def)) return tails_.contains(def);  // whose values are asked for by themselves
     if (!IsCheap(*def)) return false;
     for (int i = 0; i < def->num_operands(); ++i) {

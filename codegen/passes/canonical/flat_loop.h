@@ -47,6 +47,8 @@ class FlatLoop {
   int counter() const { return counter_; }                 // the carried value that counts
   const ir::Value* position() const { return position_; }  // the number of the part
   const Shifted& last() const { return last_; }            // that of the last one
+  // It leads from the number of the part before to that of this one.
+  bool IsForCounter(const ir::Op* op) const { return counting_.contains(op); }
 
   // Operations that are done in front of the inner loop, and what only they need.
   bool IsHead(const ir::Op* op) const { return heads_.contains(op); }
@@ -95,7 +97,7 @@ class FlatLoop {
   int counter_ = -1;
   const ir::Value* position_ = nullptr;
   Shifted last_;
-  absl::flat_hash_set<const ir::Op*> heads_, for_heads_, tails_, changes_;
+  absl::flat_hash_set<const ir::Op*> counting_, heads_, for_heads_, tails_, changes_;
   absl::flat_hash_map<const ir::Op*, Flag> flags_;
   std::map<int, const ir::Value*> entering_;
   absl::flat_hash_map<const ir::Value*, bool> behind_;

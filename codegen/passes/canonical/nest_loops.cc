@@ -1,5 +1,6 @@
 #include "codegen/passes/canonical/nest_loops.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -124,7 +125,7 @@ class Nester {
     }
     for (const Op* one : *loop_.body()) {
       if (one == loop_.latch() || flat_.IsHead(one) || flat_.IsForHeads(one) || map.contains(Only(*one)) ||
-          IsOfCounter(*one))
+          flat_.IsForCounter(one))
         continue;
       if (!flat_.IsTail(one)) {
         module_->Append(b.block(), ir::CopyOp(module_, *one, &map));
@@ -140,16 +141,6 @@ class Nester {
   }
 
   static const Value* Only(const Op& op) { return op.num_results() == 1 ? op.result(0) : nullptr; }
-
-  // It leads from the number of the part before to that of this one, which is the index of the inner loop.
-  bool IsOfCounter(const Op& op) const {
-    const Value* arg = loop_.arg(flat_.counter());
-    if (flat_.position() == arg) return false;
-    for (int i = 0; i < op.num_operands(); ++i) {
-      if (op.operand(i) == arg) return true;
-    }
-    return false;
-  }
 
   op::Values WriteTails(Builder& b, const op::Values& entering, const op::Values& results) {
     ir::ValueMap map = heads_;
@@ -218,6 +209,8 @@ absl::Status NestLoops(Program& p) {
   ir::Walk(p.function->body(), [&](Op* op) {
     if (ir::ForOp::Is(op)) loops.push_back(op);
   });
+  // Those inside come first: a loop that becomes a nest is copied with them.
+  std::reverse(loops.begin(), loops.end());
   for (Op* loop : loops) {
     FlatLoop flat(*loop);
     if (!flat.Counts()) continue;
