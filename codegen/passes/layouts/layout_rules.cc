@@ -268,7 +268,9 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
         const int bits = ir::MemoryBits(store->value()->type().elem());
         if (Inferred(store->value()) == nullptr) return wide;
         // A few elements are stored sooner than they would be moved to other threads.
-        return own->registers() < kWorthMoving || StoresWell(op, *own, pointers_.at(&op).second, bits) ? own : wide;
+        const int dim = pointers_.at(&op).second;
+        if (own->registers() >= kWorthMoving && !StoresWell(op, *own, dim, bits)) return wide;
+        return Intern(NeighboursFirst(*own, dim));
       }
       // An operand whose layout follows from something is preferred, and of two such operands the later one.
       const Layout* best = nullptr;
