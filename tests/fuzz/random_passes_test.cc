@@ -30,7 +30,7 @@ codegen::CompileOptions OptionsFor(int sm, int warps) {
   codegen::CompileOptions options;
   options.target = codegen::FindTarget(sm);
   options.num_warps = warps;
-  options.permissions.Allow(May::kTakeDescriptors, sm == 90);
+  options.permissions.Allow(codegen::May::kTakeDescriptors, sm == 90);
   return options;
 }
 
@@ -77,7 +77,7 @@ void CompareText(uint64_t first, uint64_t last, int sm, int warps) {
     SCOPED_TRACE(absl::StrCat("seed ", seed, " for sm_", sm));
     const RandomProgram p = MakeRandomProgram({.seed = seed});
     codegen::CompileOptions options = OptionsFor(sm, warps);
-    options.permissions.Allow(May::kAssumeAligned, seed % 2 == 1);
+    options.permissions.Allow(codegen::May::kAssumeAligned, seed % 2 == 1);
     const ir::Function& f = *p.module->functions[0];
     const auto straight = codegen::PtxThroughText(*p.module, f, options, CandidateFor(sm, warps), "");
     if (!straight.ok() || straight->size() > kMostPtx) continue;
