@@ -35,6 +35,9 @@ constexpr int kWorthMoving = 8;
 // Elements of a row that each warp holds whole, in a thread.
 constexpr int kMostOfRow = 4;
 
+// Registers of a thread that hold what other threads have, too, for which it is put together from two halves without an exchange.
+constexpr int kMostRepeated = 8;
+
 constexpr int64_t kWordBits = 32, kSectorBits = 256, kVectorBits = 128;  // of what goes to memory as one
 
 Shape WithoutOnes(absl::Span<const int64_t> shape) {
@@ -129,12 +132,13 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
       const Layout* l = known(op.operand(0));
       return l == nullptr ? nullptr : Intern(l->Permute(PermutationOf(op)));
     }
-    case Rule::kCat:
-      for (int i = 0; i < 2; ++i) {
-        if (const Layout* l = known(op.operand(i)))
-          return Intern(WithHalves(*l, static_cast<int>(ir::CatOp(op).dim())));
-      }
-      return nullptr;
+    case Rule::kCat: {
+      const Layout* l = known(op.operand(0));
+      if (l == nullptr) l = known(op.operand(1));
+      // Of what several threads have, each would have all that comes of it.
+      if (l == nullptr || (l->registers() >= kMostRepeated && !l->IsInjective())) return nullptr;
+      return Intern(WithHalves(*l, static_cast<int>(ir::CatOp(op).dim())));
+    }
     case Rule::kExtract: {
       const Layout* l = known(op.operand(0));
       const auto part = l == nullptr ? std::nullopt : PartLayout(op, *l);
