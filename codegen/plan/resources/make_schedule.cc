@@ -139,7 +139,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     exchanged = std::max(exchanged, bytes);
   });
   if (stage == 0) return true;
-  int64_t live = MostLiveRegisters(function).words;
+  int64_t live = MostLiveBesideStores(function).words;
   const int most_stages = options.most_stages < tuning::kMostCopyStages ? options.most_stages : MostCopyStages(stage);
   const auto stages = [&](int blocks) {
     const int64_t bytes = target.shared_bytes_of(blocks) - other - exchanged - wide;

@@ -14,6 +14,7 @@
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/parts_of_tile.h"
 #include "codegen/plan/staging/prefetch_slot.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tile_layout.h"
@@ -93,6 +94,7 @@ class Accountant {
 
   // Of operations that put a tile into memory row-major, that tile.
   const Value* MovedThroughMemory(const Op& op) const {
+    if (PartsOfTile(op)) return nullptr;
     if (ir::CatOp::Is(&op)) return op.result(0);
     if (const auto insert = ir::As<ir::InsertOp>(&op)) return insert->source();
     if (ir::ExtractOp::Is(&op) && IsInEachWarp(LayoutOrScalar(op.operand(0)))) return nullptr;
