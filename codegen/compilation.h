@@ -26,6 +26,7 @@ struct Compilation : Program {
   ~Compilation();
 
   const CompileOptions& options;
+  std::unique_ptr<ir::Module> before;  // the program before the GPU level, for CompileOptions::verify_each
   std::unique_ptr<LlvmCode> llvm;
   Compiled result;
 };

@@ -44,7 +44,9 @@ struct CompileOptions {
   // The kernel is what this pass left (program_text.h): only those after it run. Empty: it is tile code.
   std::string start_after;
   bool verify_each = false;  // the program after each pass, for tests and those who change passes
-  Trace* trace = nullptr;    // texts, times and remarks of the passes; may be null
+  // With verify_each: how often the schedule of a program at the GPU level runs (gpu/schedule/run.h).
+  int schedule_seeds = 10;
+  Trace* trace = nullptr;  // texts, times and remarks of the passes; may be null
   // Called when the program is ready for LLVM, which takes most of the time from there to PTX. May be empty.
   std::function<void()> on_program;
   // Called with the program that PTX was made of, which is gone afterwards. May be empty.

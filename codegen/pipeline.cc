@@ -4,10 +4,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/gpu/ops.h"
+#include "codegen/gpu/schedule/run.h"
 #include "codegen/llvm/machine.h"
 #include "codegen/passes/gpu_text.h"
 #include "codegen/passes/verify_program.h"
 #include "codegen/plan/schedule.h"
+#include "ir/clone.h"
 
 namespace tile::codegen {
 namespace {
@@ -49,17 +52,27 @@ std::string TextOf(const Compilation& c, Level level) {
   return "";
 }
 
+// Of a program at the GPU level the schedule runs, too, and does what the program before did.
+std::string FaultsOf(const Pass& pass, const Compilation& c) {
+  const std::optional<Schedule> schedule = ScheduleOf(*c.function);
+  std::string faults = ProgramFaults(c.target, *c.module, schedule ? &*schedule : nullptr);
+  if (!faults.empty() || pass.level != Level::kGpu || !IsExpanded(*c.function)) return faults;
+  const ir::Function* before = c.before == nullptr ? nullptr : c.before->functions[0].get();
+  return schedule::ScheduleFaults(*c.function, before, c.options.schedule_seeds);
+}
+
 // The program that LLVM gets is judged by LLVM.
 absl::Status VerifyBehind(const Pass& pass, const Compilation& c) {
   if (!IsOfProgram(pass.level)) return absl::OkStatus();
-  const std::optional<Schedule> schedule = ScheduleOf(*c.function);
-  const std::string faults = ProgramFaults(c.target, *c.module, schedule ? &*schedule : nullptr);
+  const std::string faults = FaultsOf(pass, c);
   if (faults.empty()) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("error[codegen.internal]: the program of @", c.function->name,
                                           " is wrong behind pass ", pass.name, ": ", faults));
 }
 
 absl::Status Run(const Pass& pass, Compilation& c) {
+  if (c.options.verify_each && pass.level == Level::kGpu && c.before == nullptr && !IsExpanded(*c.function))
+    c.before = ir::CloneModule(*c.module);
   TimedPass time(&c.trace(), pass.name);
   const bool asks = pass.optional == Optional::kWhole;
   if (!asks || c.trace().TakesStep(pass.name, absl::StrCat("@", c.function->name))) {

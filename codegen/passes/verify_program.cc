@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
+#include "codegen/gpu/schedule/verify.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/integer_max.h"
@@ -210,8 +211,13 @@ std::string ProgramFaults(const Target& target, const ir::Module& module, const 
   for (const auto& f : module.functions) {
     if (std::string fault = Judge(target, schedule).Run(*f); !fault.empty()) return fault;
   }
-  const auto expanded = [](const auto& f) { return IsExpanded(*f); };
-  if (std::any_of(module.functions.begin(), module.functions.end(), expanded)) return "";  // it is no tile code
+  bool expanded = false;  // then it is no tile code
+  for (const auto& f : module.functions) {
+    if (!IsExpanded(*f)) continue;
+    expanded = true;
+    if (std::string fault = schedule::GpuLevelFaults(*f); !fault.empty()) return fault;
+  }
+  if (expanded) return "";
   ir::Diagnostics diagnostics;
   ir::Verify(*TileCodeOf(module), &diagnostics);
   return diagnostics.ok() ? "" : diagnostics.ToString();

@@ -10,6 +10,7 @@
 //   a layout, of its own shape and of the schedule's warps; an elementwise operation has one layout for its operands and its result;
 //   convert_layout changes the layout and nothing else; rings have the stages of the schedule, and shared memory has room for them and
 //   the arrays of the program.
+// * At the GPU level, where it is no tile code: the rules of codegen/gpu/schedule/verify.h.
 #ifndef TILE_CODEGEN_PASSES_VERIFY_PROGRAM_H_
 #define TILE_CODEGEN_PASSES_VERIFY_PROGRAM_H_
 

@@ -454,6 +454,8 @@ const Command kCompileCommand = {
         {"start-after", 0, "PASS",
          "resume after PASS: K is the output of --print-after=PASS; for ptx, cubin and stages"},
         {"verify-each", 0, nullptr, "verify the program after each pass, for those who change passes"},
+        {"schedule-seeds", 0, "N",
+         "with --verify-each: how many times to run the schedule of copies and barriers, without data; default 10"},
         {"time-passes", 0, nullptr, "time of each pass, on stderr"},
         {"json", 0, nullptr, "print one JSON object about the result, see below"},
         {"opt-bisect-limit", 0, "N", "run only the first N optional steps, and name them on stderr; -1: all"},
@@ -552,6 +554,9 @@ int Compile(const Options& options) {
   if (!warps.ok()) return Fail(kUsage, "usage", warps.status().message());
   if ((*warps & (*warps - 1)) != 0)
     return Fail(kUsage, "usage", absl::StrCat("--warps=", *warps, " is no power of two"));
+  codegen::CompileOptions compile;
+  absl::StatusOr<int64_t> seeds = options.Integer("schedule-seeds", compile.schedule_seeds, 0, 1000000);
+  if (!seeds.ok()) return Fail(kUsage, "usage", seeds.status().message());
   const EmitInfo* emit = FindEmit(options);
   if (emit == nullptr) return kUsage;
   codegen::Trace trace;
@@ -592,10 +597,10 @@ int Compile(const Options& options) {
 
   CrashBundle bundle(kCompileCommand, options);
   bundle.SetInput(input, *std::move(plain), bundle.active() ? Versions() : "");
-  codegen::CompileOptions compile;
   compile.opt_level = static_cast<int>(*level);
   compile.line_info = options.has("lineinfo");
   compile.verify_each = options.has("verify-each");
+  compile.schedule_seeds = static_cast<int>(*seeds);
   compile.start_after = options.value("start-after");
   compile.num_warps = static_cast<int>(*warps);
   TimeLimit limit(*seconds);
