@@ -33,11 +33,11 @@ bool ReadsAddresses(const ir::Interface& interface) {
   return any;
 }
 
-bool Overlap(const MemoryRange& a, const MemoryRange& b) {
+bool Overlap(const Buffer& a, const Buffer& b) {
   return a.address < b.address + b.bytes && b.address < a.address + a.bytes;
 }
 
-bool AnyOverlap(const std::vector<MemoryRange>& memory) {
+bool AnyOverlap(const std::vector<Buffer>& memory) {
   for (size_t i = 0; i < memory.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (Overlap(memory[i], memory[j])) return true;

@@ -180,12 +180,8 @@ class CpuLaunch : public PreparedLaunch {
     if (work_.use_count() > 1) return false;  // a graph does what it recorded
     vm::Launch& launch = work_->launch;
     launch.params = spec.words;
-    for (size_t i = 0; i < spec.memory.size(); ++i) {
-      launch.buffers[i].data = reinterpret_cast<void*>(spec.memory[i].address);
-    }
-    for (size_t i = 0; i < spec.arrays.size(); ++i) {
-      launch.arrays[i].data = reinterpret_cast<void*>(spec.arrays[i].address);
-    }
+    for (size_t i = 0; i < spec.memory.size(); ++i) launch.buffers[i].address = spec.memory[i].address;
+    for (size_t i = 0; i < spec.arrays.size(); ++i) launch.arrays[i].address = spec.arrays[i].address;
     return true;
   }
 
