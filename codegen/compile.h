@@ -49,8 +49,8 @@ struct CompileOptions {
   Trace* trace = nullptr;  // texts, times and remarks of the passes; may be null
   // Called when the program is ready for LLVM, which takes most of the time from there to PTX. May be empty.
   std::function<void()> on_program;
-  // Called with the program that PTX was made of, which is gone afterwards. May be empty.
-  std::function<void(const ir::Function& program, const Schedule& schedule)> on_compiled;
+  // Called with the program of the cheapest candidate, before the GPU level. It is gone afterwards. May be empty.
+  std::function<void(const ir::Function& program, const Schedule& schedule)> on_tile_code;
 };
 
 struct Compiled {

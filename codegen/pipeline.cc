@@ -1,5 +1,7 @@
 #include "codegen/pipeline.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -83,6 +85,11 @@ absl::Status Run(const Pass& pass, Compilation& c) {
   return c.options.verify_each ? VerifyBehind(pass, c) : absl::OkStatus();
 }
 
+bool IsAtGpuLevel(absl::string_view name) {
+  return std::any_of(std::begin(kPasses), std::end(kPasses),
+                     [&](const Pass& pass) { return pass.level == Level::kGpu && name == pass.name; });
+}
+
 }  // namespace
 
 absl::Span<const PassInfo> AllPasses() { return kInfos; }
@@ -91,7 +98,7 @@ absl::Status RunProgramPasses(Compilation& c) {
   const std::string& start = c.options.start_after;
   bool runs = start.empty();
   for (const Pass& pass : kPasses) {
-    if (!IsOfProgram(pass.level)) break;
+    if (pass.level != Level::kTile) break;
     if (!runs) {
       runs = start == pass.name;
     } else if (absl::Status s = Run(pass, c); !s.ok()) {
@@ -100,13 +107,20 @@ absl::Status RunProgramPasses(Compilation& c) {
       return absl::OkStatus();
     }
   }
-  return runs ? absl::OkStatus() : absl::NotFoundError(absl::StrCat("no pass over tile code is called ", start));
+  return runs || IsAtGpuLevel(start) ? absl::OkStatus()
+                                     : absl::NotFoundError(absl::StrCat("no pass over the program is called ", start));
 }
 
 absl::Status RunMachinePasses(Compilation& c) {
+  const std::string& start = c.options.start_after;
+  bool runs = !IsAtGpuLevel(start);
   for (const Pass& pass : kPasses) {
-    if (IsOfProgram(pass.level)) continue;
-    if (absl::Status s = Run(pass, c); !s.ok()) return s;
+    if (pass.level == Level::kTile) continue;
+    if (!runs) {
+      runs = start == pass.name;
+    } else if (absl::Status s = Run(pass, c); !s.ok()) {
+      return s;
+    }
   }
   return absl::OkStatus();
 }

@@ -350,7 +350,7 @@ class Compilation {
     codegen::LaunchSizes none;
     none.params.resize(static_cast<size_t>(f.num_params()));
     codegen::ProgramFacts program;
-    compile->on_compiled = [&](const ir::Function& now, const codegen::Schedule& schedule) {
+    compile->on_tile_code = [&](const ir::Function& now, const codegen::Schedule& schedule) {
       program = {schedule, codegen::WorkOf(now, schedule, *sizes ? **sizes : none)};
     };
     auto kind = ir::ImageKind::kCubin;
