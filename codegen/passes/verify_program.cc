@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/gpu/schedule/verify.h"
@@ -99,9 +100,10 @@ class Judge {
       }
       if (!layout->IsSurjective())
         return Fail(f, op, absl::StrCat("some elements of ", v->type().ToString(), " lie nowhere"));
-      if (!op->info()->has(ir::kElementwise)) return;
+      const bool same = !IsGpuOp(*op->info()) && RuleOf(*op).layout == LayoutRule::kSame;
+      if (!same && !op->info()->has(ir::kElementwise)) return;
       if (common != nullptr && common != layout) {
-        return Fail(f, op, "operands and results of an elementwise operation have several layouts");
+        return Fail(f, op, absl::StrCat("operands and results of ", op->info()->mnemonic, " have several layouts"));
       }
       common = layout;
     };

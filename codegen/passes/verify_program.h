@@ -7,7 +7,7 @@
 //   results, which are operands of products in that loop and nothing else. From the schedule on it is decided where these are in a
 //   stage, one after the other, and which TMA descriptor each load of a fetch_ahead has.
 // * After the pass that assigns layouts: every product has an instruction (Decision::kInstruction); every tile of rank 1 and more has
-//   a layout, of its own shape and of the schedule's warps; an elementwise operation has one layout for its operands and its result;
+//   a layout, of its own shape and of the schedule's warps; an elementwise operation, or an access through pointers, has one layout for its operands and its result;
 //   convert_layout changes the layout and nothing else; rings have the stages of the schedule, and shared memory has room for them and
 //   the arrays of the program.
 // * At the GPU level, where it is no tile code: the rules of codegen/gpu/schedule/verify.h.

@@ -346,7 +346,6 @@ TEST_P(WithoutPass, ProgramsStayRight) {
     ASSERT_TRUE(less.status.ok()) << less.status;
     GivesOnVm(*TileCodeOf(*less.compilation->module), c.function->name, c.calls);
     if (emitted++ >= kMostEmitted) continue;
-    RunGpuLevel(*less.compilation);
     const absl::Status s = RunMachinePasses(*less.compilation);
     ASSERT_TRUE(s.ok()) << s;
   }

@@ -265,6 +265,8 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
         if (IsTile(op.result(r))) return Backward(op, v, *LayoutOf(op.result(r)->type()));
       }
       if (const auto store = ir::As<ir::StorePtrOp>(&op)) {
+        // Operands are converted one after the other; those after the pointers follow them.
+        if (i > 0) return LayoutOf(store->destination()->type());
         // The layout of the value, unless the pointers are neighbours elsewhere.
         const Layout* own = LayoutOf(store->value()->type());
         const Layout* wide = ForPointers(op);
