@@ -11,6 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "codegen/gpu/ops.h"
+#include "codegen/passes/gpu_text.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/plan/dependent_launch.h"
 #include "codegen/plan/schedule.h"
@@ -18,6 +20,7 @@
 #include "codegen/plan/tma/parameters.h"
 #include "codegen/target/target.h"
 #include "codegen/variants.h"
+#include "ir/tbc/sha256.h"
 #include "ir/tbc/writer.h"
 
 namespace tile::codegen {
@@ -158,6 +161,14 @@ BuiltImage InClusters(const BuiltImage& built, Joining joining) {
   return out;
 }
 
+// Of the tile code. At the GPU level there is none, and the text stands for it.
+absl::StatusOr<ir::Sha256Digest> HashOf(const ir::Module& module, const CompileOptions& options) {
+  if (options.start_after.empty()) return ir::HashCode(module);
+  if (!IsExpanded(*module.functions[0])) return ir::HashCode(*TileCodeOf(module));
+  const std::string text = PrintGpu(module);
+  return ir::Sha256({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
 // Waits for the assembler.
 absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                                   ir::ImageKind kind, Begun begun) {
@@ -227,7 +238,7 @@ absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& 
                times};
     image.workspaces.push_back(std::move(w));
   }
-  absl::StatusOr<ir::Sha256Digest> hash = ir::HashCode(options.start_after.empty() ? module : *TileCodeOf(module));
+  absl::StatusOr<ir::Sha256Digest> hash = HashOf(module, options);
   if (!hash.ok()) return hash.status();
   image.code_hash = *hash;
   image.payload = {reinterpret_cast<const uint8_t*>(built.payload->data()), built.payload->size()};

@@ -26,12 +26,14 @@ struct Compilation : Program {
   ~Compilation();
 
   const CompileOptions& options;
+  std::unique_ptr<ir::Module> before;  // the program before the GPU level, for CompileOptions::verify_each
   std::unique_ptr<LlvmCode> llvm;
   Compiled result;
 };
 
 // The passes, each over what its level works on.
 using TileLevel = Program;
+using GpuLevel = Program;
 using LlvmLevel = Compilation;
 using PtxLevel = Compilation;
 #define TILE_PASS(Function, level, ...) absl::Status Function(level##Level&);

@@ -71,8 +71,12 @@ absl::StatusOr<Attempt> TryCompile(const ir::Module& module, const ir::Function&
   const bool in_parts = search.best == nullptr && search.for_shared && !search.failed && !IsBesideOthers(options);
   if (in_parts) search = FindCheapest(module, function, options, true);
   if (search.failed) return search.why_not;
-  if (!search.applies) return Attempt{.outcome = Attempt::Outcome::kUnchanged};
-  if (search.best == nullptr) return Attempt{.outcome = Attempt::Outcome::kDoesNotFit, .why_not = search.why_not};
+  Attempt attempt;
+  if (!search.applies || search.best == nullptr) {
+    attempt.outcome = search.applies ? Attempt::Outcome::kDoesNotFit : Attempt::Outcome::kUnchanged;
+    attempt.why_not = search.why_not;
+    return attempt;
+  }
   const std::unique_ptr<Compilation> best = std::move(search.best);
   if (options.permissions.may(May::kTakeDescriptors) && ParameterBytes(*best->function) > kMostParameterBytes) {
     // Loads without descriptors may be slower, but their kernel can be launched.
@@ -81,9 +85,10 @@ absl::StatusOr<Attempt> TryCompile(const ir::Module& module, const ir::Function&
     return TryCompile(module, function, fewer);
   }
   if (options.on_program) options.on_program();
+  if (options.on_tile_code) options.on_tile_code(*best->function, *ScheduleOf(*best->function));
   if (absl::Status s = RunMachinePasses(*best); !s.ok()) return s;
-  if (options.on_compiled) options.on_compiled(*best->function, *ScheduleOf(*best->function));
-  return Attempt{.compiled = std::move(best->result)};
+  attempt.compiled = std::move(best->result);
+  return attempt;
 }
 
 absl::StatusOr<Compiled> Compile(const ir::Module& module, const ir::Function& function,

@@ -44,11 +44,13 @@ struct CompileOptions {
   // The kernel is what this pass left (program_text.h): only those after it run. Empty: it is tile code.
   std::string start_after;
   bool verify_each = false;  // the program after each pass, for tests and those who change passes
-  Trace* trace = nullptr;    // texts, times and remarks of the passes; may be null
+  // With verify_each: how often the schedule of a program at the GPU level runs (gpu/schedule/run.h).
+  int schedule_seeds = 10;
+  Trace* trace = nullptr;  // texts, times and remarks of the passes; may be null
   // Called when the program is ready for LLVM, which takes most of the time from there to PTX. May be empty.
   std::function<void()> on_program;
-  // Called with the program that PTX was made of, which is gone afterwards. May be empty.
-  std::function<void(const ir::Function& program, const Schedule& schedule)> on_compiled;
+  // Called with the program of the cheapest candidate, before the GPU level. It is gone afterwards. May be empty.
+  std::function<void(const ir::Function& program, const Schedule& schedule)> on_tile_code;
 };
 
 struct Compiled {
@@ -82,8 +84,9 @@ struct Compiled {
 struct PassInfo {
   const char* name;
   const char* text;
-  bool of_program;  // tile code, which can be read back (passes/gpu_text.h)
-  bool optional;    // the program is valid without it (Trace::left_out)
+  bool of_program;    // its text can be read back (passes/gpu_text.h)
+  bool of_tile_code;  // of those it is tile code, which a VM runs (passes/tile_code.h), and not the GPU level
+  bool optional;      // the program is valid without it (Trace::left_out)
 };
 absl::Span<const PassInfo> AllPasses();
 

@@ -1,6 +1,6 @@
 // What limits a compiled kernel, in words and estimated microseconds: `tilec --explain`.
 //
-//   options.on_compiled = [&](const ir::Function& f, const Schedule& s) { program = {s, WorkOf(f, s, sizes)}; };
+//   options.on_tile_code = [&](const ir::Function& f, const Schedule& s) { program = {s, WorkOf(f, s, sizes)}; };
 //   … BuildImage(module, function, options, kind) …
 //   Explanation e = Explain(target, "matmul", program, machine, FindChip(90, ""), &sizes);
 //   e.text                        // several lines, for people

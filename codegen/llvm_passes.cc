@@ -8,6 +8,7 @@
 #include "codegen/compilation.h"
 #include "codegen/emit/context/symbol.h"
 #include "codegen/emit/lower/kernel.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/llvm/assembler_faults.h"
 #include "codegen/llvm/delay_grid_wait.h"
 #include "codegen/llvm/libdevice.h"
@@ -23,7 +24,6 @@
 #include "codegen/plan/tma/parameters.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 namespace tile::codegen {

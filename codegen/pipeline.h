@@ -14,8 +14,9 @@
 
 namespace tile::codegen {
 
-// The passes over tile code, then those from there to PTX. Return the first error of a pass, or of the verifier after it (code
-// codegen.internal, it names the pass). Those over tile code begin after CompileOptions::start_after, and end where Program::applies is false.
+// The passes over tile code, which every candidate takes; then those from there to PTX, by way of the GPU level. Return the first error of a pass,
+// or of the verifier after it (code codegen.internal, it names the pass). They begin after CompileOptions::start_after, and those over tile code
+// end where Program::applies is false.
 absl::Status RunProgramPasses(Compilation& c);
 absl::Status RunMachinePasses(Compilation& c);
 // One of them by its name, for tests; NotFound if there is none.

@@ -37,7 +37,10 @@ class Builder {
 
   // One group per operand field of the format (an absent optional operand is an empty group or a null value).
   Op* Create(Opcode opcode, const Groups& operands, absl::Span<const Type> results, const NamedAttrs& attrs = {}) {
-    const OpInfo* info = GetOp(opcode);
+    return Create(GetOp(opcode), operands, results, attrs);
+  }
+  // Of any table.
+  Op* Create(const OpInfo* info, const Groups& operands, absl::Span<const Type> results, const NamedAttrs& attrs = {}) {
     std::vector<Value*> flat;
     std::vector<uint32_t> ends;
     for (size_t f = 0; f < info->format->operands.size(); ++f) {

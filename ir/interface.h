@@ -1,6 +1,6 @@
-// How a tool or an application calls a kernel: which parameters form an array argument (pointer, sizes, strides), which are
-// scalars, and the launch rule: integer expressions that give the grid, the shapes and initial values of outputs, and
-// zeroed workspace. With an interface a module can be run on files: `tilevm run k.tile x.npy -o y.npy`.
+// How a tool or an application calls a kernel. It says which parameters form an array argument (pointer, sizes,
+// strides) and which are scalars. The launch rule has integer expressions for the grid, the shapes and initial values
+// of outputs, and zeroed workspace. With an interface a module can be run on files: `tilevm run k.tile x.npy -o y.npy`.
 //
 // Text form:
 //   entry @scale(%x: tile<ptr<f32>>, %n: tile<i64>, %y: tile<ptr<f32>>, %f: tile<f32>) interface {

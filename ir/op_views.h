@@ -103,7 +103,7 @@ constexpr Meaning InFormat(Format format, Field field, bool of_results) {
 }
 
 template <class Set>
-constexpr Meaning InAll(Field field, bool of_results = false) {
+constexpr Meaning InRows(Field field, bool of_results) {
   Meaning all;
   bool first = true;
   for (const OpRow& row : kOpRows) {
@@ -123,6 +123,16 @@ constexpr Meaning InAll(Field field, bool of_results = false) {
     all.optional = all.optional || m.optional;
   }
   return all;
+}
+
+// A set that says `kFormat` is of operations of a second table, which all have that format.
+template <class Set>
+constexpr Meaning InAll(Field field, bool of_results = false) {
+  if constexpr (requires { Set::kFormat; }) {
+    return InFormat(Set::kFormat, field, of_results);
+  } else {
+    return InRows<Set>(field, of_results);
+  }
 }
 
 // Where the operands, or the results, of a `...` field lie.

@@ -1,5 +1,6 @@
 // The tables as JSON, for frontends in other languages: nobody needs to copy numbers by hand.
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -137,12 +138,22 @@ std::string ForeignNamesJson() {
   return Lines(rows, [](const std::string& row) { return row; });
 }
 
+// Those that operations of stored programs have.
+std::vector<FormatInfo> StoredFormats() {
+  std::vector<FormatInfo> formats;
+  for (const FormatInfo& f : AllFormats()) {
+    const auto& ops = AllOps();
+    if (std::any_of(ops.begin(), ops.end(), [&](const OpInfo& op) { return op.format == &f; })) formats.push_back(f);
+  }
+  return formats;
+}
+
 }  // namespace
 
 std::string OpTableJson() {
   return absl::StrCat(
       "{\n  \"elements\": ", Lines(kElemInfo, ElementJson), ",\n  \"enums\": ", Lines(kEnumValues, EnumValueJson),
-      ",\n  \"formats\": ", Lines(AllFormats(), FormatJson), ",\n  \"ops\": ", Lines(AllOps(), OpJson),
+      ",\n  \"formats\": ", Lines(StoredFormats(), FormatJson), ",\n  \"ops\": ", Lines(AllOps(), OpJson),
       ",\n  \"structures\": ", Lines(AllStructures(), StructureJson), ",\n  \"rules\": ", Lines(AllRules(), RuleJson),
       ",\n  \"foreign_names\": ", ForeignNamesJson(), "\n}\n");
 }

@@ -19,8 +19,8 @@ bool IsBefore(const int64_t (&a)[3], const int64_t (&b)[3]) {
 }  // namespace
 
 std::string RunReport::ToString() const {
-  std::string s = absl::StrCat(where, warning ? ": warning[" : ": error[", code, "]: ", message, "\n  in kernel `",
-                               ReadableName(kernel), "`");
+  std::string s = absl::StrCat(where, warning ? ": warning[" : ": error[", code, "]: ", message, elements,
+                               "\n  in kernel `", ReadableName(kernel), "`");
   if (block[0] >= 0) absl::StrAppend(&s, ", block ", BlockText(block));
   if (!op.empty()) absl::StrAppend(&s, ", at ", op);
   if (others == 1) absl::StrAppend(&s, ", and in block ", BlockText(first_other));
@@ -42,12 +42,15 @@ bool RunReport::SaysSame(const RunReport& other) const {
   return said(*this) == said(other) && (block[0] >= 0) == (other.block[0] >= 0);
 }
 
-void RunReport::AddBlock(const int64_t (&other)[3]) {
+void RunReport::AddBlock(const RunReport& other) {
   const auto set = [](int64_t(&to)[3], const int64_t(&from)[3]) { std::copy(from, from + 3, to); };
   const int64_t before[3] = {block[0], block[1], block[2]};
-  const bool first = IsBefore(other, before);
-  if (first) set(block, other);
-  const auto& added = first ? before : other;
+  const bool first = IsBefore(other.block, before);
+  if (first) {
+    set(block, other.block);
+    elements = other.elements;
+  }
+  const auto& added = first ? before : other.block;
   if (others == 0 || IsBefore(added, first_other)) set(first_other, added);
   if (others == 0 || IsBefore(last_other, added)) set(last_other, added);
   ++others;

@@ -13,7 +13,7 @@ package=$(cd / && "$python" -c 'import os, tilevm; print(os.path.dirname(tilevm.
 cp -rs "$package" "$work/tilevm"
 rm "$work/tilevm/_tilevm.abi3.so" "$work/tilevm/_jax_ffi.so"
 cc -std=c11 -O1 -g -fsanitize=address -fno-omit-frame-pointer -fPIC -shared -Wno-missing-field-initializers \
-  "-I$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')" "-I$package/_native/include" "$here"/ext/*.c \
+  "-I$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')" "-I$package/_native/include" "-iquote$here/.." "$here"/ext/*.c "$here"/ext/*/*.c \
   "-L$package/_native/lib" -l:libtilevm.so.1 -l:libtilevm_forms.so.1 "-Wl,-rpath,$package/_native/lib" -o "$work/tilevm/_tilevm.abi3.so"
 cc -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=address -fno-omit-frame-pointer -fPIC -fvisibility=hidden -shared -Wno-missing-field-initializers \
   "-I$package/_native/include" "$here"/jax_ffi/*.c "-L$package/_native/lib" -l:libtilevm.so.1 "-Wl,-rpath,$package/_native/lib" -pthread \

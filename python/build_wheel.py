@@ -39,7 +39,8 @@ def release():
 def compile_extension(prefix, out):
     """Into the folder `out`."""
     command = [os.environ.get("CC", "cc"), "-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Wno-missing-field-initializers",
-               f"-ffile-prefix-map={ROOT}=.", f"-I{sysconfig.get_path('include')}", f"-I{prefix}/include", *sorted(map(str, HERE.glob("ext/*.c"))),
+               f"-ffile-prefix-map={ROOT}=.", f"-I{sysconfig.get_path('include')}", f"-I{prefix}/include", f"-iquote{ROOT}",
+               *sorted(map(str, HERE.glob("ext/**/*.c"))),
                f"-L{prefix}/lib", "-l:libtilevm.so.1", "-l:libtilevm_forms.so.1", "-Wl,-rpath,$ORIGIN/_native/lib",
                "-Wl,--disable-new-dtags", "-Wl,--as-needed", "-s", *os.environ.get("LDFLAGS", "").split(), "-o", str(out / "_tilevm.abi3.so")]
     if subprocess.run(command).returncode != 0:
@@ -133,6 +134,8 @@ Requires-Python: >=3.10
 Requires-Dist: numpy
 Provides-Extra: lsp
 Requires-Dist: pygls>=2; extra == "lsp"
+Provides-Extra: tvm-ffi
+Requires-Dist: apache-tvm-ffi>=0.1.10; extra == "tvm-ffi"
 Provides-Extra: jax
 Requires-Dist: jax>=0.10; extra == "jax"
 Description-Content-Type: text/markdown

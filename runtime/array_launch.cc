@@ -19,6 +19,33 @@ absl::Status Invalid(const Parts&... parts) {
   return MakeError(kInvalid, "run.arguments", absl::StrCat(parts...));
 }
 
+// The launch rule asks how arrays are aligned.
+bool ReadsAddresses(const ir::Interface& interface) {
+  const auto reads = [](const ir::Expr& e) {
+    return std::any_of(e.begin(), e.end(), [](const ir::ExprNode& n) { return n.op == ir::ExprOp::kAlign; });
+  };
+  bool any = std::any_of(interface.grid.begin(), interface.grid.end(), reads);
+  for (const ir::ScalarArg& s : interface.scalars) any |= reads(s.value);
+  for (const ir::Workspace& w : interface.workspaces) any |= reads(w.count);
+  for (const ir::ArrayArg& a : interface.arrays) {
+    any |= std::any_of(a.shape.begin(), a.shape.end(), [&](const ir::DimBinding& d) { return reads(d.size); });
+  }
+  return any;
+}
+
+bool Overlap(const Buffer& a, const Buffer& b) {
+  return a.address < b.address + b.bytes && b.address < a.address + a.bytes;
+}
+
+bool AnyOverlap(const std::vector<Buffer>& memory) {
+  for (size_t i = 0; i < memory.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (Overlap(memory[i], memory[j])) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<uint64_t> ExtentOf(const ArrayValue& a, ir::Elem e, absl::string_view name) {
@@ -90,13 +117,34 @@ ArrayLaunch::ArrayLaunch(std::shared_ptr<Device> device, std::shared_ptr<const P
       kernel_(std::move(kernel)),
       buffers_(std::move(buffers)),
       environment_{device_->info().num_sms},
+      reads_addresses_(function.interface != nullptr && ReadsAddresses(*function.interface)),
       words_(static_cast<size_t>(function.num_params())) {
   if (function.interface != nullptr) given_ = Arguments::For(*function.interface);
 }
 
 ArrayLaunch::~ArrayLaunch() = default;
 
+bool ArrayLaunch::IsMoved(size_t i, const ArrayValue& value) const {
+  const ArrayValue& before = given_.arrays[i];
+  // With workspaces or initial values it would share them with a graph that recorded it.
+  return prepared_ != nullptr && owned_ == nullptr && initial_.empty() && before.given && value.shape == before.shape &&
+         value.strides == before.strides && spec_.memory.size() == given_.arrays.size() && !reads_addresses_;
+}
+
+bool ArrayLaunch::Follow() {
+  has_moved_ = false;
+  for (size_t i = 0; i < given_.arrays.size(); ++i) {
+    const uint64_t address = given_.arrays[i].address;
+    resolved_->arrays[i].address = address;
+    spec_.words[static_cast<size_t>(function_.interface->arrays[i].pointer_param)] = address;
+    spec_.arrays[i].address = address;
+    spec_.memory[i].address = address;
+  }
+  return !AnyOverlap(spec_.memory) && prepared_->Follow(spec_);
+}
+
 void ArrayLaunch::Forget() {
+  has_moved_ = false;
   resolved_.reset();
   prepared_.reset();
   spec_ = LaunchSpec();
@@ -105,11 +153,11 @@ void ArrayLaunch::Forget() {
 }
 
 absl::StatusOr<size_t> ArrayLaunch::FindArray(absl::string_view name) const {
-  std::vector<std::string> names;
   for (size_t i = 0; i < given_.arrays.size(); ++i) {
-    names.push_back(function_.interface->arrays[i].name);
-    if (names.back() == name) return i;
+    if (function_.interface->arrays[i].name == name) return i;
   }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < given_.arrays.size(); ++i) names.push_back(function_.interface->arrays[i].name);
   return MakeError(absl::StatusCode::kNotFound, "run.no_argument",
                    absl::StrCat("kernel `", ir::ReadableName(function_.name), "` has no array `", name, "`",
                                 names.empty() ? ": set its parameters by position"
@@ -152,8 +200,12 @@ absl::Status ArrayLaunch::SetArray(absl::string_view name, ir::Elem element, Arr
     return Invalid("array `", name, "` of ", *bytes, " bytes does not fit its buffer, which has ",
                    buffer->bytes - (value.address - buffer->address), " from there on");
   }
-  Forget();
   value.given = true;
+  if (IsMoved(*i, value)) {
+    has_moved_ = true;
+  } else {
+    Forget();
+  }
   given_.arrays[*i] = std::move(value);
   return absl::OkStatus();
 }
@@ -183,7 +235,7 @@ absl::Status ArrayLaunch::SetParameter(uint32_t index, uint64_t word) {
   Forget();
   words_[index] = word;
   const int param = static_cast<int>(index);
-  std::erase_if(pointers_, [param](const PointerUse& p) { return p.param == param; });
+  std::erase_if(pointers_, [param](const PointerArgument& p) { return p.param == param; });
   return absl::OkStatus();
 }
 
@@ -233,7 +285,7 @@ absl::Status ArrayLaunch::AddMemory(absl::string_view name, ir::Elem element, co
 }
 
 absl::Status ArrayLaunch::SetWritten(const WrittenBytes& written) {
-  if (std::none_of(memory_.begin(), memory_.end(), [&](const MemoryRange& m) {
+  if (std::none_of(memory_.begin(), memory_.end(), [&](const Buffer& m) {
         return written.address >= m.address && written.bytes <= m.bytes &&
                written.address - m.address <= m.bytes - written.bytes;
       })) {
@@ -355,14 +407,13 @@ absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
     }
     spec->words.push_back(*words_[i]);
     if (!element.is_pointer() || *words_[i] == 0) continue;
-    if (std::any_of(memory_.begin(), memory_.end(), [&](const MemoryRange& m) {
-          return *words_[i] == m.address || *words_[i] - m.address < m.bytes;
-        })) {
+    if (std::any_of(memory_.begin(), memory_.end(),
+                    [&](const Buffer& m) { return *words_[i] == m.address || *words_[i] - m.address < m.bytes; })) {
       continue;
     }
     const auto buffer = buffers_->Find(*words_[i]);
     const auto named = std::find_if(pointers_.begin(), pointers_.end(),
-                                    [i](const PointerUse& p) { return p.param == static_cast<int>(i); });
+                                    [i](const PointerArgument& p) { return p.param == static_cast<int>(i); });
     const std::string name = named != pointers_.end() ? named->name
                              : param->name.empty()    ? absl::StrCat("parameter ", i)
                                                       : std::string(param->name);
@@ -377,7 +428,7 @@ absl::Status ArrayLaunch::AddRawParameters(LaunchSpec* spec) {
 }
 
 absl::Status ArrayLaunch::Prepare() {
-  if (prepared_ != nullptr) return absl::OkStatus();
+  if (prepared_ != nullptr && (!has_moved_ || Follow())) return absl::OkStatus();
   Forget();
   absl::StatusOr<std::array<int64_t, 3>> grid = GetGrid();
   if (!grid.ok()) return grid.status();
@@ -400,23 +451,25 @@ absl::Status ArrayLaunch::Prepare() {
       }
     }
   }
-  if (status.ok()) {
-    // Arrays may share memory; what the device gets must not overlap.
+  // Arrays may share memory; what the device gets must not overlap. Elsewhere it stays in the order of the arrays (Follow).
+  if (status.ok() && AnyOverlap(spec.memory)) {
     std::stable_sort(spec.memory.begin(), spec.memory.end(),
-                     [](const MemoryRange& a, const MemoryRange& b) { return a.address < b.address; });
-    std::vector<MemoryRange> merged;
-    for (MemoryRange& m : spec.memory) {
+                     [](const Buffer& a, const Buffer& b) { return a.address < b.address; });
+    std::vector<Buffer> merged;
+    for (Buffer& m : spec.memory) {
       if (merged.empty() || m.address >= merged.back().address + merged.back().bytes) {
         merged.push_back(std::move(m));
         continue;
       }
-      MemoryRange& before = merged.back();
+      Buffer& before = merged.back();
       before.bytes = std::max(before.address + before.bytes, m.address + m.bytes) - before.address;
       if (before.name != m.name) absl::StrAppend(&before.name, ", ", m.name);
       if (before.shape != m.shape) before.shape.clear();
       before.initialized |= m.initialized;
     }
     spec.memory = std::move(merged);
+  }
+  if (status.ok()) {
     spec.keeps = owned_;
     spec_ = std::move(spec);
     absl::StatusOr<std::shared_ptr<PreparedLaunch>> prepared = kernel_->Prepare(spec_);

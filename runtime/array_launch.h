@@ -97,6 +97,10 @@ class ArrayLaunch {
   absl::Status AddRawParameters(LaunchSpec* spec);
   absl::Status AddInitial(const ir::ArrayArg& arg, const ArrayValue& value, uint64_t bytes);
   void Forget();  // what was prepared
+  // Whether `value` differs from the array that was prepared in its address alone, and nothing else follows from that.
+  bool IsMoved(size_t i, const ArrayValue& value) const;
+  // Takes what was prepared to the addresses of the arrays. False: it must be prepared again.
+  bool Follow();
 
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<const Program> program_;
@@ -104,19 +108,21 @@ class ArrayLaunch {
   const std::shared_ptr<LoadedKernel> kernel_;
   const std::shared_ptr<const BufferTable> buffers_;
   const Environment environment_;
+  const bool reads_addresses_;  // the launch rule
 
   Arguments given_;                             // as the caller set them
   std::vector<std::optional<uint64_t>> words_;  // raw parameters
   std::optional<std::array<int64_t, 3>> grid_;
   RunOptions options_;
-  std::vector<MemoryRange> memory_;    // of raw parameters
+  std::vector<Buffer> memory_;         // of raw parameters
   std::vector<WrittenBytes> written_;  // of them
-  std::vector<PointerUse> pointers_;
+  std::vector<PointerArgument> pointers_;
   std::optional<Arguments> resolved_;
   std::shared_ptr<OwnedMemory> owned_;  // of what was prepared; graphs may share it
   std::vector<Initial> initial_;
   LaunchSpec spec_;
   std::shared_ptr<PreparedLaunch> prepared_;
+  bool has_moved_ = false;  // arrays are at other addresses than those that were prepared
 };
 
 }  // namespace tile::runtime

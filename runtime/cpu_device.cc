@@ -142,22 +142,6 @@ struct CpuCode {
   }
 };
 
-vm::CheckLevel ToVm(CheckLevel check) {
-  switch (check) {
-    case CheckLevel::kNone: return vm::CheckLevel::kNone;
-    case CheckLevel::kFull: return vm::CheckLevel::kFull;
-    default: return vm::CheckLevel::kBounds;
-  }
-}
-
-vm::Unspecified ToVm(Unspecified unspecified) {
-  switch (unspecified) {
-    case Unspecified::kOnes: return vm::Unspecified::kOnes;
-    case Unspecified::kRandom: return vm::Unspecified::kRandom;
-    default: return vm::Unspecified::kZero;
-  }
-}
-
 // What a launch does, alive as long as it or a graph that it is in.
 struct CpuWork {
   std::shared_ptr<Device> device;
@@ -192,6 +176,14 @@ class CpuLaunch : public PreparedLaunch {
     return MakeError(absl::StatusCode::kUnimplemented, "run.graph", "the cpu has no graphs of the CUDA driver",
                      "record the launch between tilevm_stream_begin_capture and _end_capture");
   }
+  bool Follow(const LaunchSpec& spec) override {
+    if (work_.use_count() > 1) return false;  // a graph does what it recorded
+    vm::Launch& launch = work_->launch;
+    launch.params = spec.words;
+    for (size_t i = 0; i < spec.memory.size(); ++i) launch.buffers[i].address = spec.memory[i].address;
+    for (size_t i = 0; i < spec.arrays.size(); ++i) launch.arrays[i].address = spec.arrays[i].address;
+    return true;
+  }
 
  private:
   std::shared_ptr<CpuWork> work_;  // also of graphs
@@ -207,10 +199,10 @@ class CpuKernel : public LoadedKernel {
     for (size_t d = 0; d < 3; ++d) launch.grid[d] = spec.grid[d];
     launch.params = std::move(spec.words);
     launch.threads = spec.options.threads > 0 ? spec.options.threads : threads_;
-    launch.check = ToVm(spec.options.check);
+    launch.check = spec.options.check;
     launch.interrupted = std::move(spec.options.interrupted);
     launch.blocks_done = spec.options.blocks_done;
-    launch.unspecified = ToVm(spec.options.unspecified);
+    launch.unspecified = spec.options.unspecified;
     launch.any_array = spec.options.any_array;
     if (!spec.options.order.empty()) {
       absl::StatusOr<vm::StartOrder> order = vm::ParseStartOrder(spec.options.order);
@@ -220,20 +212,10 @@ class CpuKernel : public LoadedKernel {
       }
       launch.order = *order;
     }
-    for (MemoryRange& m : spec.memory) {
-      launch.buffers.push_back({std::move(m.name), reinterpret_cast<void*>(m.address), m.bytes, m.element,
-                                std::move(m.shape), m.initialized});
-    }
-    for (ArrayUse& a : spec.arrays) {
-      launch.arrays.push_back({std::move(a.name), reinterpret_cast<void*>(a.address), a.element, std::move(a.shape),
-                               std::move(a.strides), a.direction, a.initialized});
-    }
-    for (const WrittenBytes& w : spec.written) {
-      launch.written.push_back({reinterpret_cast<void*>(w.address), w.bytes, w.written});
-    }
-    for (PointerUse& p : spec.pointers) {
-      launch.pointers.push_back({p.param, std::move(p.name), p.element, std::move(p.shape), std::move(p.strides)});
-    }
+    launch.buffers = std::move(spec.memory);
+    launch.arrays = std::move(spec.arrays);
+    launch.written = std::move(spec.written);
+    launch.pointers = std::move(spec.pointers);
     return std::make_shared<CpuLaunch>(CpuWork{device_, code_, std::move(launch), std::move(spec.options.warn),
                                                spec.options.counts, std::move(spec.keeps)});
   }

@@ -30,6 +30,7 @@
 #include "ir/module.h"
 #include "runtime/program.h"
 #include "runtime/report.h"
+#include "vm/machine/launch_types.h"
 
 namespace tile::runtime {
 
@@ -46,17 +47,12 @@ struct DeviceInfo {
   int driver_version = 0;  // 13000: CUDA 13.0
 };
 
-// Memory that a launch may touch, as messages call it.
-struct MemoryRange {
-  std::string name;
-  uint64_t address = 0, bytes = 0;
-  ir::Element element;
-  std::vector<int64_t> shape;
-  bool initialized = true;
-};
-
-enum class CheckLevel : uint8_t { kDefault, kNone, kBounds, kFull };  // as vm/vm.h has them; default: bounds
-enum class Unspecified : uint8_t { kZero, kOnes, kRandom };           // as vm/vm.h has them
+using vm::ArrayArgument;
+using vm::Buffer;
+using vm::CheckLevel;
+using vm::PointerArgument;
+using vm::Unspecified;
+using vm::WrittenBytes;
 
 struct RunCounts {
   int64_t blocks = 0;  // that ran
@@ -80,41 +76,15 @@ struct RunOptions {
   RunCounts* counts = nullptr;
 };
 
-// An array argument, as the interface describes it: what full checks of the cpu device hold the kernel to.
-struct ArrayUse {
-  std::string name;
-  uint64_t address = 0;
-  ir::Element element;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;  // in elements; empty: row-major
-  ir::Direction direction = ir::Direction::kInOut;
-  bool initialized = true;  // false, of an out: no element has a value before the kernel writes it
-};
-
-// Which bytes of memory have been written (vm::WrittenBytes).
-struct WrittenBytes {
-  uint64_t address = 0, bytes = 0;
-  uint8_t* written = nullptr;
-};
-
-// The array that a pointer parameter was made from; accesses through the parameter are held to it.
-struct PointerUse {
-  int param = 0;
-  std::string name;
-  ir::Element element;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;  // in elements, of any sign; empty: row-major
-};
-
 struct LaunchSpec {
   std::array<int64_t, 3> grid = {1, 1, 1};  // tile blocks; 0 in one: nothing runs
   std::vector<uint64_t> words;              // one per parameter of the kernel: the scalar's bits, or the address
-  std::vector<MemoryRange> memory;          // checked by the cpu device
+  std::vector<Buffer> memory;               // checked by the cpu device
   RunOptions options = {};
-  std::vector<ArrayUse> arrays = {};       // of kernels with an interface; each is in one of `memory`
-  std::vector<WrittenBytes> written = {};  // each is in one of `memory`; for full checks
-  std::vector<PointerUse> pointers = {};   // as far as they are known
-  std::shared_ptr<const void> keeps = {};  // alive as long as the launch, or a graph that it is in, can run
+  std::vector<ArrayArgument> arrays = {};      // of kernels with an interface; each is in one of `memory`
+  std::vector<WrittenBytes> written = {};      // each is in one of `memory`; for full checks
+  std::vector<PointerArgument> pointers = {};  // as far as they are known
+  std::shared_ptr<const void> keeps = {};      // alive as long as the launch, or a graph that it is in, can run
 };
 
 class Event;
@@ -157,6 +127,11 @@ class PreparedLaunch {
   // Adds what Run does to a graph of the GPU's driver (CUgraph), which keeps what it needs of the launch. Nothing is recorded for it:
   // the driver lets nobody wait for the GPU while any stream records.
   virtual absl::Status AddTo(void* graph) = 0;
+  // Takes the addresses of `spec`, which is otherwise what was prepared. False: it cannot, and must be prepared again.
+  virtual bool Follow(const LaunchSpec& spec) {
+    (void)spec;
+    return false;
+  }
 };
 
 class LoadedKernel {

@@ -5,9 +5,9 @@
 //   // error[cuda.no_device]: the driver found no GPU
 //   //   fix: plug one in
 //
-// What the status codes mean: InvalidArgument, the caller's mistake; NotFound, a name that does not exist;
-// FailedPrecondition, something is missing on this machine; Unimplemented, neither the device nor the module can do it;
-// ResourceExhausted, no memory; Aborted, the kernel trapped; Internal, an unexpected answer of the driver.
+// The status codes: InvalidArgument, the caller's mistake. NotFound, a name that does not exist. FailedPrecondition,
+// something is missing on this machine. Unimplemented, neither the device nor the module can do it. ResourceExhausted,
+// no memory. Aborted, the kernel trapped. Internal, an unexpected answer of the driver.
 #ifndef TILE_RUNTIME_ERROR_H_
 #define TILE_RUNTIME_ERROR_H_
 

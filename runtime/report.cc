@@ -32,7 +32,8 @@ absl::Status ReportStatus(absl::Span<const Report> reports, absl::string_view te
       for (const int64_t b : *block) add(absl::StrCat(b));
     }
     add(absl::StrCat(r.others));
-    for (const std::string* field : {&r.code, &r.where, &r.kernel, &r.op, &r.message, &r.fix, &r.order}) add(*field);
+    for (const std::string* field : {&r.code, &r.where, &r.kernel, &r.op, &r.message, &r.elements, &r.fix, &r.order})
+      add(*field);
   }
   absl::Status status = absl::AbortedError(text);
   status.SetPayload(kPayload, absl::Cord(payload));
@@ -61,7 +62,8 @@ std::vector<Report> ReportsOf(const absl::Status& status) {
       for (int64_t& b : *block) static_cast<void>(absl::SimpleAtoi(take(), &b));
     }
     static_cast<void>(absl::SimpleAtoi(take(), &r.others));
-    for (std::string* field : {&r.code, &r.where, &r.kernel, &r.op, &r.message, &r.fix, &r.order}) *field = take();
+    for (std::string* field : {&r.code, &r.where, &r.kernel, &r.op, &r.message, &r.elements, &r.fix, &r.order})
+      *field = take();
     reports.push_back(std::move(r));
   }
   return reports;

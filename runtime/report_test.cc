@@ -16,13 +16,17 @@ TEST(Report, ComesOutAsItWentIn) {
   a.block[2] = 7;
   a.op = "assert";
   a.message = std::string("n: even\0\n12:x", 13);  // whatever a program says
+  a.elements = " (element [5])";
   Report b;
   b.warning = true;
   b.code = "vm.race";
   for (int64_t& i : b.block) i = -1;
   b.fix = "use an atomic";
   b.order = "random:7";
-  const int64_t late[3] = {5, 0, 9}, early[3] = {6, 1, 0};
+  Report late, early;
+  late.block[0] = 5, late.block[2] = 9;
+  early.block[0] = 6, early.block[1] = 1;
+  early.elements = " (element [3])";
   a.AddBlock(late);
   a.AddBlock(early);
   const absl::Status status = ReportStatus({a, b});
@@ -33,6 +37,7 @@ TEST(Report, ComesOutAsItWentIn) {
   EXPECT_FALSE(reports[0].warning);
   EXPECT_TRUE(reports[1].warning);
   EXPECT_EQ(reports[0].message, a.message);
+  EXPECT_EQ(reports[0].elements, " (element [3])");
   EXPECT_EQ(reports[0].block[2], 0);
   EXPECT_EQ(reports[0].others, 2);
   EXPECT_EQ(reports[0].first_other[2], 7);
@@ -52,18 +57,20 @@ TEST(Report, BlocksOfOneReport) {
   r.block[0] = 4;
   Report other = r;
   const auto text = [&r](absl::string_view blocks) {
-    return absl::StrCat("k.tile:3:1: error[vm.assert]: no\n  in kernel `k`, block ", blocks);
+    return absl::StrCat("k.tile:3:1: error[vm.assert]: no", r.elements, "\n  in kernel `k`, block ", blocks);
   };
   EXPECT_EQ(r.ToString(), text("(4, 0, 0), at assert"));
   for (const int64_t x : {2, 9, 3}) {
     other.block[0] = x;
+    other.elements = absl::StrCat(" (element ", x, ")");
     EXPECT_TRUE(r.SaysSame(other));
-    r.AddBlock(other.block);
+    r.AddBlock(other);
     if (x == 2) {
       EXPECT_EQ(r.ToString(), text("(2, 0, 0), at assert, and in block (4, 0, 0)"));
     }
   }
   EXPECT_EQ(r.ToString(), text("(2, 0, 0), at assert, and in 3 other blocks: first (3, 0, 0), last (9, 0, 0)"));
+  EXPECT_EQ(r.elements, " (element 2)");
   other.message = "another";
   EXPECT_FALSE(r.SaysSame(other));
 }

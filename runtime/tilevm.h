@@ -66,12 +66,12 @@ enum {
   TILEVM_INTERRUPTED = 10      /* the caller's tilevm_interrupt_fn stopped the launch */
 };
 
-/* Of the interface of this header; grows by additions only. */
+/* The version of this header's interface, which grows by additions only. */
 #define TILEVM_ABI_VERSION 1
 TILEVM_API uint32_t tilevm_abi_version(void);
 /* "TILEVM_TRAPPED"; "unknown status" for an unknown status. */
 TILEVM_API const char* tilevm_status_name(tilevm_status status);
-/* What went wrong in this thread's last failing call: "error[code]: what" and perhaps "\n  fix: how". Never NULL. */
+/* The message of this thread's last failing call: "error[code]: what" and perhaps "\n  fix: how". Never NULL. */
 TILEVM_API const char* tilevm_error(void);
 /* The code in brackets, stable for programs: "cuda.no_library", "run.no_image", "vm.out_of_bounds", "file.read". "" if there is none. */
 TILEVM_API const char* tilevm_error_code(void);
@@ -122,7 +122,7 @@ TILEVM_API tilevm_status tilevm_device_set_print(tilevm_device* device, tilevm_p
 /* Lets kernels that a module has no machine code for be compiled on this machine, by libtilec.so.1, which is opened here and
  * now: TILEVM_UNAVAILABLE if it is not there. Off until this is called; for kernels created from here on. Compiling takes
  * from tenths of a second to seconds, in a process of its own, which may crash or run out of memory: that is an error here
- * and no more. What was compiled is kept in a folder, for other processes too. On the cpu device this does nothing.
+ * and no more. Compiled code is kept in a folder, for other processes too. On the cpu device this does nothing.
  * `options` may be NULL. */
 typedef struct tilevm_compile_options {
   size_t struct_size;       /* set by the caller; what is 0 or NULL has a default */
@@ -287,8 +287,9 @@ TILEVM_API tilevm_status tilevm_launch_set_written(tilevm_launch* launch, const 
 enum { TILEVM_CHECK_DEFAULT = 0, TILEVM_CHECK_NONE = 1, TILEVM_CHECK_BOUNDS = 2, TILEVM_CHECK_FULL = 3 };
 /* Asked about every 20 ms by the thread that waits for a kernel on the cpu; not 0: stop it, TILEVM_INTERRUPTED. */
 typedef int32_t (*tilevm_interrupt_fn)(void* user);
-/* Told what works as on hardware but is probably not meant, once for each operation and run: "file:line:col: warning[code]:
- * message" and lines with kernel, block, operation and fix. Called when the run is over, by the thread that ran it. */
+/* Receives warnings: behaviour that is as on hardware but probably not meant. A text is "file:line:col: warning[code]: message"
+ * and lines with kernel, block, operation and fix. Called once for each operation and run, when the run is over, by the thread
+ * that ran it. */
 typedef void (*tilevm_warning_fn)(void* user, const char* text);
 /* The value of unspecified elements: outside of a tensor, or masked off, without padding. */
 enum { TILEVM_UNSPECIFIED_ZERO = 0, TILEVM_UNSPECIFIED_ONES = 1, TILEVM_UNSPECIFIED_RANDOM = 2 };
@@ -303,12 +304,12 @@ typedef struct tilevm_launch_options {
                                   * linear; full checks try several. Not on a GPU */
   tilevm_warning_fn warning;     /* default: warnings are dropped. A GPU gives none */
   void* warning_user;
-  int32_t any_array;             /* not 0: a pointer may lead from its array into any other memory of the launch; default: an error */
+  int32_t any_array;             /* not 0: a pointer may reach any other memory of the launch than its array; default: an error */
 } tilevm_launch_options;
 TILEVM_API tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_launch_options* options);
 
-/* What follows from the arguments that are set: the shape of an array that is not (data NULL; allocate it, then set it),
- * and the grid. The shape lives until the launch changes. */
+/* Results of the arguments that are set: the grid, and the shape of an array that is not set (data NULL; allocate it, then
+ * set it). The shape lives until the launch changes. */
 TILEVM_API tilevm_status tilevm_launch_get_array(tilevm_launch* launch, const char* name, tilevm_array* array);
 TILEVM_API tilevm_status tilevm_launch_get_grid(tilevm_launch* launch, int64_t grid[3]);
 
@@ -320,17 +321,17 @@ TILEVM_API tilevm_status tilevm_launch_run(tilevm_launch* launch, tilevm_stream*
 
 /* Between begin and end, work on the stream is recorded instead of done (not with stream NULL). Prepare launches before.
  * A graph keeps what the launches in it need, workspaces included: they may be changed or destroyed while it is used. The same
- * holds for a graph that somebody else records with a CUstream of ours or of theirs (tilevm_stream_wrap); what it kept is freed
- * with the next launch that is prepared, or stream that is waited for, after it is gone. */
+ * holds for a graph that somebody else records with a CUstream of ours or of theirs (tilevm_stream_wrap). After such a graph is
+ * destroyed, its memory is freed with the next launch that is prepared, or stream that is waited for. */
 typedef struct tilevm_graph tilevm_graph;
 TILEVM_API tilevm_status tilevm_stream_begin_capture(tilevm_stream* stream);
 TILEVM_API tilevm_status tilevm_stream_end_capture(tilevm_stream* stream, tilevm_graph** graph);
 TILEVM_API tilevm_status tilevm_graph_run(tilevm_graph* graph, tilevm_stream* stream);
 TILEVM_API void tilevm_graph_destroy(tilevm_graph* graph);
 
-/* Adds the launch to a CUgraph of yours, without recording: while any stream of a GPU records, nobody may wait for that GPU. What the
- * launch does is one node after the other, the first of them with nothing before it: give each launch a graph of its own and
- * add that as a node (cuGraphAddChildGraphNode). The graph keeps what it needs of the launch. Traps are not reported.
+/* Adds the launch to a CUgraph of yours, without recording: while any stream of a GPU records, nobody may wait for that GPU. The
+ * launch becomes a chain of nodes, and nothing precedes the first of them. So give each launch a graph of its own and add
+ * that as a node (cuGraphAddChildGraphNode). The graph keeps what it needs of the launch. Traps are not reported.
  * TILEVM_UNSUPPORTED on the cpu, and for kernels whose interface gives outputs or workspaces a value before they run. */
 TILEVM_API tilevm_status tilevm_launch_add_to_graph(tilevm_launch* launch, void* graph);
 

@@ -42,7 +42,7 @@ namespace tilevm {
 class [[nodiscard]] Error {
  public:
   Error() = default;
-  // Of the call that just returned, in this thread.
+  // The error of the call that just returned, in this thread.
   Error(tilevm_status status) : status_(status) {  // NOLINT: what C functions return becomes an Error
     if (status == TILEVM_OK) return;
     message_ = tilevm_error();

@@ -49,7 +49,7 @@ int OrdersOf(int64_t blocks, ClockNs work_clock) {
   launch.params = {reinterpret_cast<uint64_t>(x.data())};
   Buffer b;
   b.name = "x";
-  b.data = x.data();
+  b.address = x.data();
   b.bytes = x.size() * sizeof(float);
   b.element = ir::Element::Number(ir::Elem::kF32);
   launch.buffers.push_back(b);

@@ -336,8 +336,9 @@ TEST_F(Provenance, BetweenTheElementsOfAnArray) {
   launch_.check = CheckLevel::kFull;
   EXPECT_TRUE(Run(body, 3).ok());
   EXPECT_TRUE(Run(body, 27).ok());
-  EXPECT_SAYS(Run(body, 5),
-              "vm.outside_view: reads 4 bytes at index 5 of `x` (f32[4,4], 112 bytes), between its elements");
+  EXPECT_SAYS(
+      Run(body, 5),
+      "vm.outside_view: reads 4 bytes at index 5 of `x` (f32[4,4], 112 bytes), between its elements, whose strides are 8, 1");
   Describe({4, 4}, {1, 4}, 0);  // all of it, transposed
   EXPECT_TRUE(Run(body, 5).ok());
   Describe({4, 4}, {1, 1}, 0);  // elements that share places: nothing is between them

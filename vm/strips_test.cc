@@ -40,7 +40,7 @@ Memory RunWith(const std::string& text, CheckLevel check, int64_t x, int64_t y, 
   launch.params = {reinterpret_cast<uintptr_t>(memory.data() + x), reinterpret_cast<uintptr_t>(memory.data() + y)};
   Buffer b;
   b.name = "memory";
-  b.data = memory.data();
+  b.address = memory.data();
   b.bytes = memory.size() * sizeof(float);
   b.element = ir::Element{ir::Elem::kF32};
   launch.buffers = {b};

@@ -62,7 +62,7 @@ class Threads : public testing::Test {
     launch.params = {static_cast<uint32_t>(rounds), reinterpret_cast<uint64_t>(out.data())};
     Buffer b;
     b.name = "out";
-    b.data = out.data();
+    b.address = out.data();
     b.bytes = out.size() * sizeof(float);
     b.element = ir::Element::Number(ir::Elem::kF32);
     launch.buffers.push_back(b);

@@ -31,7 +31,7 @@ Outcome RunOn(const std::string& text, Floats x, Floats* out, Launch launch = {}
   for (auto& [name, memory] : {std::pair<const char*, Floats*>{"x", &x}, {"out", out}}) {
     Buffer b;
     b.name = name;
-    b.data = memory->data();
+    b.address = memory->data();
     b.bytes = memory->size() * sizeof(float);
     b.element = ir::Element::Number(ir::Elem::kF32);
     launch.buffers.push_back(b);
@@ -83,7 +83,7 @@ TEST(Warning, SumOverElementsOutside) {
         w.ToString(),
         "k.tile:6:12: warning[vm.unspecified]: elements outside of `x` along dimension 1 of the tile have no specified "
         "value, and the result depends on them; 3 times in all\n  in kernel `k`, block (0, 0, 0), at load_view_tko\n"
-        "  fix: give the view a padding_value, or select another value for these elements");
+        "  fix: give the view a padding_value (`padding_mode=` of ct.load), or select another value for these elements");
   }
 }
 
@@ -200,6 +200,29 @@ TEST(Warning, MaskedLoads) {
   EXPECT_TRUE(absl::StrContains(outcome.warnings[0].message, "the mask leaves out element [2]"))
       << outcome.warnings[0].message;
   EXPECT_TRUE(RunOn(kernel(", %none", kSum), Floats(4, 1), &out).warnings.empty());
+}
+
+// The fix sees indices that were exchanged.
+TEST(Warning, IndicesInTheOtherOrder) {
+  constexpr char kSwapped[] = R"(entry @k(%x: tile<ptr<f32>>, %out: tile<ptr<f32>>) {
+  %i, %j, %l = get_tile_block_id
+  %t = make_tensor_view %x, shape = [2, 6], strides = [6, 1] : tensor_view<2x6xf32, strides=[6,1]>
+  %v = make_partition_view %t : partition_view<tile=(1x2), tensor_view<2x6xf32, strides=[6,1]>>
+  %a, %k = load_view_tko weak %v[%j, %i] -> tile<1x2xf32>, token
+  return
+}
+)";
+  const auto fix_of = [&](int64_t columns, int64_t rows) {
+    Floats out(1);
+    Launch launch = Blocks(columns);
+    launch.grid[1] = rows;
+    const Outcome o = RunOn(kSwapped, Floats(12, 1), &out, launch);
+    return o.warnings.empty() ? "" : o.warnings[0].fix;
+  };
+  const std::string fix = "launch fewer blocks, or guard the access (an index counts tiles, not elements)";
+  EXPECT_EQ(fix_of(3, 2), "");
+  EXPECT_EQ(fix_of(4, 1), fix);
+  EXPECT_EQ(fix_of(2, 3), fix + "; in the other order, [0, 2], both indices are inside");
 }
 
 TEST(Warning, TilesOutsideOfTheView) {

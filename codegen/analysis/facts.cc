@@ -5,7 +5,7 @@
 
 #include "codegen/analysis/facts_internal.h"
 #include "codegen/analysis/op_rules.h"
-#include "codegen/target/gpu_ops.h"
+#include "codegen/gpu/ops.h"
 #include "ir/bits.h"
 #include "ir/loops.h"
 

@@ -58,6 +58,34 @@ Range OfConstant(const Value& v, const ir::Dense& d) {
   return r.lower <= r.upper ? r : Whole(v);
 }
 
+// a / b for b > 0, as the operation rounds.
+int64_t Quotient(int64_t a, int64_t b, ir::Rounding rounding) {
+  const int64_t q = a / b, rest = a % b;
+  if (rounding == ir::Rounding::kPositiveInf) return q + (rest > 0);
+  if (rounding == ir::Rounding::kNegativeInf) return q - (rest < 0);
+  return q;
+}
+
+// Of divisors above 0. A quotient rises with the dividend, and is nearer to 0 for a larger divisor.
+Range OfDivision(const Value& v, const Range& a, const Range& b, ir::Signedness sign, ir::Rounding rounding) {
+  if (sign == ir::Signedness::kSigned || !a.negative()) {
+    return {Quotient(a.lower, a.lower < 0 ? b.lower : b.upper, rounding),
+            Quotient(a.upper, a.upper < 0 ? b.upper : b.lower, rounding)};
+  }
+  // Without a sign the dividend may be as large as its bits allow.
+  const Wide up = rounding == ir::Rounding::kPositiveInf ? b.lower - 1 : 0;
+  const Wide upper = (((Wide{1} << BitsOf(v)) - 1) + up) / b.lower;
+  const Range whole = Whole(v);
+  return Fits(0, upper, whole) ? Range{0, static_cast<int64_t>(upper)} : whole;
+}
+
+// Of divisors above 0. A remainder has the sign of the dividend, and is nearer to 0 than both.
+Range OfRemainder(const Range& a, const Range& b, ir::Signedness sign) {
+  const int64_t most = b.upper - 1;
+  if (sign == ir::Signedness::kUnsigned) return {0, a.negative() ? most : std::min(a.upper, most)};
+  return {std::clamp<int64_t>(a.lower, -most, 0), std::clamp<int64_t>(a.upper, 0, most)};
+}
+
 }  // namespace
 
 Range Facts::Nothing(const Value& v, const Range*) { return Whole(v); }
@@ -99,7 +127,6 @@ Range Facts::RangeOfBinary(const Op& op, int depth) {
   return Result(v, *std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4), promise);
 }
 
-// Of numbers that are not negative; with a sign or without, that is the same then.
 Range Facts::RangeOfQuotient(const Op& op, int depth) {
   const Value& v = *op.result(0);
   const Range a = RangeAt(op, 0, depth), b = RangeAt(op, 1, depth);
@@ -107,10 +134,10 @@ Range Facts::RangeOfQuotient(const Op& op, int depth) {
     if (b.negative() || a.negative()) return Whole(v);
     return {b.upper >= 63 ? 0 : a.lower >> b.upper, b.lower >= 63 ? 0 : a.upper >> b.lower};
   }
-  if (a.negative() || b.lower <= 0) return Whole(v);
-  if (ir::RemiOp::Is(&op)) return {0, std::min(a.upper, b.upper - 1)};
-  const bool up = ir::DiviOp(op).rounding() == ir::Rounding::kPositiveInf;
-  return {a.lower / b.upper, a.upper / b.lower + (up && a.upper % b.lower != 0 ? 1 : 0)};
+  if (b.lower <= 0) return Whole(v);
+  const ir::Signedness sign = ir::SignednessOp(op).signedness();
+  if (ir::RemiOp::Is(&op)) return OfRemainder(a, b, sign);
+  return OfDivision(v, a, b, sign, ir::DiviOp(op).rounding());
 }
 
 Range Facts::RangeOfAssume(const Op& op, int depth) {

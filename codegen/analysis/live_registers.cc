@@ -7,8 +7,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/op_rules.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -41,7 +41,7 @@ bool TakesSource(const Op* op) { return RuleOf(*op).registers == RegisterRule::k
 class Liveness {
  public:
   using Elsewhere = absl::FunctionRef<bool(const Op&, int)>;
-  enum class Counts : uint8_t { kAll, kNoMasks, kData, kDataOfFolds };
+  enum class Counts : uint8_t { kAll, kBesideStores, kNoMasks, kData, kDataOfFolds };
 
   Liveness(const ir::Function& f, Elsewhere elsewhere, Counts counts) : elsewhere_(elsewhere), counts_(counts) {
     Number(f.body());
@@ -139,6 +139,7 @@ class Liveness {
   int Of(const Op* op) const { return begin_.at(op); }
   int64_t WordsOf(const Value* v) {
     const int64_t words = registers_.Of(v);
+    if (counts_ == Counts::kBesideStores && registers_.ServesStore(v)) return 0;
     if (counts_ == Counts::kNoMasks && v->type().elem() == ir::Elem::kI1) return 0;
     if (counts_ != Counts::kData && counts_ != Counts::kDataOfFolds) return words;
     if (registers_.OnlySays(v) || IsUsedUp(*v)) return 0;
@@ -276,6 +277,22 @@ bool TileRegisters::OnlySays(const Value* v) {
   return only_says_[v] = only;
 }
 
+bool TileRegisters::ServesStore(const Value* v) {
+  const Op* def = v->def();
+  if (def == nullptr || def->info()->is_load() || v->uses() == nullptr) return false;
+  if (!def->info()->has(ir::kElementwise) && !TakesSource(def)) return false;
+  const auto [known, is_new] = serves_store_.try_emplace(v, false);
+  if (!is_new) return known->second;
+  bool serves = true;
+  for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
+    const Op& user = *use->owner;
+    const bool stores = ir::StorePtrOp::Is(&user) && ir::StorePtrOp(user).value() != v;
+    const bool follows = user.num_results() == 1 && (user.info()->has(ir::kElementwise) || TakesSource(&user));
+    serves = serves && user.block() == def->block() && (stores || (follows && ServesStore(user.result(0))));
+  }
+  return serves_store_[v] = serves;
+}
+
 LargestTile FindLargestTile(const ir::Function& function) {
   LargestTile largest;
   int64_t most = 0;
@@ -296,6 +313,11 @@ LargestTile FindLargestTile(const ir::Function& function) {
 LiveRegisters MostLiveRegisters(const ir::Function& function) {
   const auto nowhere = [](const Op&, int) { return false; };
   return Liveness(function, nowhere, Liveness::Counts::kAll).Most();
+}
+
+LiveRegisters MostLiveBesideStores(const ir::Function& function) {
+  const auto nowhere = [](const Op&, int) { return false; };
+  return Liveness(function, nowhere, Liveness::Counts::kBesideStores).Most();
 }
 
 LiveRegisters MostLiveData(const ir::Function& function) {

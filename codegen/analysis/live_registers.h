@@ -27,6 +27,8 @@ LiveRegisters MostLiveRegisters(const ir::Function& function);
 // there: `elsewhere` tells which. Masks take none either: what compares an element and what selects by it follow each other in the machine code.
 LiveRegisters MostLiveRegisters(const ir::Function& function,
                                 absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere);
+// Without tiles that only say where a store goes, or which of its elements (TileRegisters::ServesStore).
+LiveRegisters MostLiveBesideStores(const ir::Function& function);
 // Without tiles that only say where memory is accessed, or which elements: of those a thread often needs one address, from which the others
 // are constants away, and predicates. And without those that one operation uses up, before threads exchange anything: they are computed one element
 // after the other. What is loaded stays as it lies in memory, two elements of 16 bits in a register, until what is converted from it is used, unless
@@ -52,6 +54,8 @@ class TileRegisters {
   int64_t Of(const ir::Value* v);
   // The tile is no data: from it follow only addresses, and masks and conditions.
   bool OnlySays(const ir::Value* v);
+  // It says where a store goes, or which of its elements, and is computed in front of it: element by element, as they are stored.
+  bool ServesStore(const ir::Value* v);
 
  private:
   int Neighbours(const ir::Value* v);
@@ -61,7 +65,7 @@ class TileRegisters {
   Facts facts_;
   absl::flat_hash_map<const ir::Value*, int> neighbours_;
   absl::flat_hash_map<const ir::Op*, int> together_;
-  absl::flat_hash_map<const ir::Value*, bool> only_says_;
+  absl::flat_hash_map<const ir::Value*, bool> only_says_, serves_store_;
 };
 
 // The same, of a program that may change afterwards.

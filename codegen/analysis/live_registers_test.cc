@@ -102,6 +102,29 @@ TEST(LiveRegisters, WhatLiesElsewhereForALoopLiesThereForTheNextOneToo) {
   EXPECT_EQ(MostLiveRegisters(k, from_outside).words, 128);
 }
 
+// Addresses and masks of a store are computed element by element as it stores; those of a load, or that another block uses, are there at once.
+TEST(LiveRegisters, WhatOnlySaysWhereAStoreGoes) {
+  const std::string addresses =
+      "  %i = iota : tile<64xi32>\n  %n1 = reshape %n : tile<i32> -> tile<1xi32>\n  %ns = broadcast %n1 : tile<1xi32> -> tile<64xi32>\n"
+      "  %j = muli %i, %ns : tile<64xi32>\n  %q = offset %p, %j : tile<64xptr<f32>>, tile<64xi32>\n"
+      "  %m = cmpi less_than %j, %ns, signed : tile<64xi32> -> tile<64xi1>\n";
+  const auto words = [&](const std::string& body) {
+    ir::Diagnostics d;
+    const auto module =
+        ir::Parse(absl::StrCat("entry @k(%n: tile<i32>) {\n  %x = get_global @g : tile<ptr<f32>>\n", kPointers,
+                               addresses, body, "  return\n}\nglobal @g <f32: 1.0> : tile<1xf32>\n"),
+                  "k.tile", &d);
+    EXPECT_TRUE(d.ok()) << d.ToString();
+    return MostLiveBesideStores(*module->FindFunction("k")).words;
+  };
+  const std::string store = "  store_ptr_tko weak %q, %a, %m : tile<64xptr<f32>>, tile<64xf32>, tile<64xi1> -> token\n";
+  EXPECT_EQ(words(store), 64);
+  const std::string flag =
+      "  %zero = constant <i32: 0> : tile<i32>\n  %is = cmpi less_than %n, %zero, signed : tile<i32> -> tile<i1>\n";
+  EXPECT_GT(words(absl::StrCat(flag, "  if %is {\n  ", store, "  }\n")), 64);
+  EXPECT_GT(words(absl::StrCat(store, "  print_tko \"%j\", %j : tile<64xi32> -> token\n")), 64);
+}
+
 int64_t MostData(const std::string& body) {
   ir::Diagnostics d;
   const auto module =

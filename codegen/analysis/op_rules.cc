@@ -1,6 +1,6 @@
 #include "codegen/analysis/op_rules.h"
 
-#include "codegen/target/gpu_ops.h"
+#include "codegen/gpu/ops.h"
 
 namespace tile::codegen {
 namespace {
@@ -47,9 +47,9 @@ constexpr OpRule kRules[] = {
 #include "ir/ops.def"
 };
 constexpr OpRule kGpuRules[] = {
-#define TILE_GPU_OP(number, Name, mnemonic, Format, Family, traits) \
+#define TILE_GPU_OP(number, Name, mnemonic, Format, Family, traits, constraints) \
   Rule<static_cast<int>(GpuOpcode::k##Name), traits>(),
-#include "codegen/target/gpu_ops.def"
+#include "codegen/gpu/ops.def"
 };
 
 }  // namespace

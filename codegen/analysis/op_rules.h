@@ -17,7 +17,9 @@ enum class LayoutRule : uint8_t {
   kReshape,
   kPermute,
   kBroadcast,
-  kInsert,  // the destination's
+  kCat,      // halves in registers of their own
+  kExtract,  // the same, of a part that constants choose
+  kInsert,   // the destination's
   kReduce,
   kLoadView,  // decides
   kStoreView,

@@ -1,7 +1,7 @@
 // The table reaches every operation under its own row: of tile code, of the GPU, and elementwise ones without a row.
 #include "codegen/analysis/op_rules.h"
 
-#include "codegen/target/gpu_ops.h"
+#include "codegen/gpu/ops.h"
 #include "gtest/gtest.h"
 #include "ir/ops.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/loop_around.h"
-#include "codegen/target/gpu_ops.h"
+#include "codegen/gpu/ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {

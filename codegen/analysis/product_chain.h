@@ -1,7 +1,7 @@
-// Which matrix products are links of a chain that works on whole rows, as attention does: what such a product gives is
-// reduced along its rows, or is (through elementwise operations) the left operand of another product, or its own left operand
-// came so from a product. If all warps are along M, a row's elements are in one warp: reductions need no shared memory, and
-// accumulators are fragments of the next product where they are.
+// Which matrix products are links of a chain that works on whole rows, as in attention. The result of such a product is
+// reduced along its rows, or becomes the left operand of another product through elementwise operations. A product
+// whose own left operand came from a product in this way is a link, too. If all warps are along M, a row's elements are
+// in one warp: reductions need no shared memory, and accumulators are fragments of the next product where they are.
 //
 //   if (WorksOnRows(mma)) …
 //   if (IsInvariant(mma, 0)) …

@@ -1,9 +1,9 @@
 // Layouts that matrix instructions demand of their operands, and ldmatrix, which loads them.
 //
 // All fragments of mma.sync follow one scheme. A 32-bit register holds 32/bits neighbours along K (of A and B) or two
-// neighbours along N (of C and D); the two low bits of the lane go on along the same dimension, the three high ones
-// along the other, M or N; further registers then give M its row 8 and K its upper half. Layouts number elements, not
-// 32-bit registers: an operand's registers are those of the PTX ISA's a0, a1, …, neighbours packed into words.
+// neighbours along N (of C and D). The two low bits of the lane continue along that dimension. The three high ones go
+// along the other dimension, M or N. Further registers add row 8 of M and the upper half of K. Layouts number elements,
+// not 32-bit registers: an operand's registers are those of the PTX ISA's a0, a1, …, neighbours packed into words.
 //
 // A tile of M × N × K is spread over warps_m × warps_n warps. Each has a contiguous piece of M/warps_m rows and
 // N/warps_n columns; the warp's number is m + warps_m * n. Within a piece, fragment (i, j) starts at register
@@ -28,8 +28,9 @@ namespace tile::codegen {
 
 enum class Operand : uint8_t { kA, kB, kC };  // tiles of M × K, K × N, M × N; C is also D
 
-// m8 or m16, n8, and K of at least 4 words of elements of A and B: m16n8k8 and k16 of 16 bits, k4 and k8 of tf32,
-// k16 and k32 of 8 bits, k32 and k64 of 4, m8n8k4 of f64, m8n8k16 and k32 of integers.
+// m8 or m16, n8, and K of at least 4 words of elements of A and B. That is m16n8 with k8 and k16 for 16 bits, k4 and k8
+// for tf32, k16 and k32 for 8 bits, k32 and k64 for 4 bits. It is also m8n8k4 for f64, and m8n8k16 and k32 for
+// integers.
 struct MmaInstruction {
   int m, n, k;
   int element_bits;  // of A and B

@@ -17,9 +17,9 @@
 //   row 0       |lane 0|lane 1|lane 2|…|lane 7 |     register 1 of lane 10 = 0b01010: 00'0001 ^ 00'0100 ^ 01'0000
 //   row 1       |lane 8|lane 9|lane10|…|lane 15|     = 01'0101: element (1, 5).
 //
-// What others special-case is algebra here: slicing a dimension away clears its bits, a reshape changes nothing but
-// the shape, a transposition moves bits, a basis of zero is a replica, a conversion between two layouts is the
-// solution of one equation (conversion.h), swizzled shared memory is one more linear map (shared.h).
+// Special cases elsewhere are algebra here. Slicing a dimension away clears its bits, a reshape changes only the shape,
+// a transposition moves bits, a basis of zero is a replica. A conversion between two layouts is the solution of one
+// equation (conversion.h). Swizzled shared memory is one more linear map (shared.h).
 //
 // A layout is **surjective** when the threads together hold every element (all layouts of values must be) and
 // **injective** when they hold each once. Surplus threads hold replicas: FreeMask says which bits to test for zero
@@ -70,9 +70,9 @@ class Layout {
   // larger tile repeats the whole in further registers, a smaller one is replicated in the threads beyond it.
   static Layout Blocked(absl::Span<const int64_t> shape, absl::Span<const int64_t> elements,
                         absl::Span<const int64_t> lanes, absl::Span<const int64_t> warps, absl::Span<const int> order);
-  // For row-major memory: a thread holds `vector` neighbours of the last dimension (fewer when threads would be left
-  // without an element), lanes fill the last dimension first, warps fill the first dimensions first, so that
-  // neighbouring rows are of one warp and a row of as few warps as can be.
+  // For row-major memory. A thread holds `vector` neighbours of the last dimension, or fewer if threads would otherwise
+  // have no element. Lanes fill the last dimension first, warps the first dimensions. So neighbouring rows are in one
+  // warp, and a row is in as few warps as possible.
   static Layout Default(absl::Span<const int64_t> shape, int num_warps, int vector);
   // Everything in every thread: what a scalar or a small table is.
   static Layout Replicated(absl::Span<const int64_t> shape, int num_warps);

@@ -1,10 +1,10 @@
 // Tiles in shared memory: which element lies where, so that a layout's warps write them and another's read them in
 // wide vectors and without bank conflicts.
 //
-// A map is linear, like everything here: index = map(offset). Of an index in bytes, the low bits lie within a
-// vector, those below 128 choose the bank, the others the row. Lanes conflict when they differ in row bits but not in
-// bank bits. So the row bits are given to elements that no two lanes of one access differ in, neither in writing nor
-// in reading; where both want the same banks, sums of the one's and the other's lane bits serve both (a swizzle).
+// A map is linear, like everything here: index = map(offset). Of an index in bytes, the low bits lie within a vector,
+// those below 128 choose the bank, the others the row. Lanes conflict when they differ in row bits but not in bank
+// bits. So row bits go to elements in which no two lanes of one access differ, neither in writing nor in reading. If
+// both accesses need the same banks, sums of the lane bits of both serve them (a swizzle).
 //
 // An address is the sum of what registers, lanes and warps contribute: Compose(map.index, layout) is a layout whose
 // lane and warp bases are computed once, and whose register bases are constants that are XORed to it.
@@ -69,10 +69,10 @@ SharedMap MakeSwizzle(int offset_bits, int element_bits, const Masks& vector, co
 
 // Row-major, the identity.
 SharedMap RowMajor(absl::Span<const int64_t> shape, int element_bits);
-// What a TMA copy with a swizzle of 32, 64 or 128 bytes makes, and wgmma reads: rows of the last dimension cut into
-// pieces of that many bytes, each piece's rows one after the other, their 16-byte chunks XORed with the number of
-// 128-byte lines. Rows shorter than the swizzle, or with `swizzle_bytes` 16 (none), lie as they are. The buffer
-// is aligned to 1024 bytes.
+// The form that a TMA copy with a swizzle of 32, 64 or 128 bytes writes, and that wgmma reads. Rows of the last
+// dimension are cut into pieces of that many bytes. The rows of each piece follow one another, their 16-byte chunks
+// XORed with the number of 128-byte lines. Rows shorter than the swizzle, or with `swizzle_bytes` 16 (none), lie as
+// they are. The buffer is aligned to 1024 bytes.
 SharedMap TmaSwizzle(absl::Span<const int64_t> shape, int element_bits, int swizzle_bytes);
 
 }  // namespace tile::codegen

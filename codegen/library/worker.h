@@ -1,5 +1,5 @@
-// One compilation in a process of its own, which libtilec.so starts for each tilec_compile: whatever ends that process
-// (a fatal error of LLVM, a crash, want of memory or time) is an answer for the caller and not its end.
+// One compilation in a process of its own, which libtilec.so starts for each tilec_compile. A fatal error of LLVM, a
+// crash, or lack of memory or time ends only that process; the caller gets it as an answer.
 //
 // The process `tilec-worker` gets the request in a file as its standard input and writes the answer to another, its
 // standard output. What it says on standard error explains an answer that is missing. Both files begin with a header of

@@ -1,6 +1,7 @@
-// The wait for the kernel in front (codegen/plan/dependent_launch.h) stands behind what does not need it: where a block's first accesses are, and which
-// of them there are. ptxas moves the wait to the front of its basic block, and loads came a hundred cycles behind the end of the kernel in
-// front; so the wait is made the end of one, by a condition of which only we know that it is always true.
+// Moves the wait for the preceding kernel (codegen/plan/dependent_launch.h) after the instructions that do not need it,
+// such as those that compute addresses and masks of the first accesses. ptxas moves the wait to the start of its basic
+// block, so that loads came a hundred cycles after the end of the preceding kernel. So the wait is made to end a basic
+// block: it has a condition that only we know to be always true.
 #ifndef TILE_CODEGEN_LLVM_DELAY_GRID_WAIT_H_
 #define TILE_CODEGEN_LLVM_DELAY_GRID_WAIT_H_
 

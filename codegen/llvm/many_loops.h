@@ -1,6 +1,6 @@
-// Functions with so many loops that LLVM's passes over loops, which look from each at all that stand in front of it or behind it, would
-// take most of the time: two seconds for 2,000 loops, a minute for 6,000, and the end of the stack for a chain of 2,000 that count with
-// each other's sums. Such functions do without those passes.
+// Functions with very many loops do not get LLVM's passes over loops. From each loop these look at all loops before and
+// after it, and would take most of the time: two seconds for 2,000 loops, a minute for 6,000. A chain of 2,000 loops
+// that use each other's sums overflows the stack.
 #ifndef TILE_CODEGEN_LLVM_MANY_LOOPS_H_
 #define TILE_CODEGEN_LLVM_MANY_LOOPS_H_
 

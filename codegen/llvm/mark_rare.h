@@ -1,7 +1,8 @@
-// Tells the assembler what a loop mostly does. ptxas lays blocks out in the order of the source, so that what is rare stands in the way and each
-// iteration jumps over it: a branch that is taken costs about ten cycles (attention in bf16, heads of 64, H100, three such branches: 538 us, with
-// marks 532), and registers for it. What branches weigh, which the emitter says where it knows, becomes a line at the
-// beginning of both ways, of which the assembler gets how often it is done (codegen/assemble/frequencies.h).
+// Tells the assembler what a loop mostly does. ptxas lays blocks out in the order of the source, so that each iteration
+// jumps over rare ones. A taken branch costs about ten cycles, and registers. Attention in bf16, heads of 64, H100, has
+// three such branches: 538 us without marks, 532 with them. What branches weigh, which the emitter says where it knows,
+// becomes a line at the beginning of both ways, of which the assembler gets how often it is done
+// (codegen/assemble/frequencies.h).
 #ifndef TILE_CODEGEN_LLVM_MARK_RARE_H_
 #define TILE_CODEGEN_LLVM_MARK_RARE_H_
 

@@ -1,6 +1,7 @@
-// Stores what is computed while later pieces are on their way. A tile's operations come one after the other, each for all
-// elements of a thread; ptxas keeps loads and stores in this order, so that a thread with many of them loads all, computes, and
-// stores all at the end, with registers for everything. Where loads and stores need no order (metadata says so), this is
+// Stores what is computed while later pieces are on their way. Each operation of a tile is done for all elements of a
+// thread before the next one. ptxas keeps loads and stores in this order. So a thread with many of them loads all,
+// computes, and stores all at the end, with registers for everything. Where loads and stores need no order (metadata
+// says so), this is
 //
 //   load a0 … a7, load b0 … b7, compute 0 … 7, store 0 … 7
 //

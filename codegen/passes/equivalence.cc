@@ -1,6 +1,6 @@
 #include "codegen/passes/equivalence.h"
 
-#include "codegen/target/gpu_ops.h"
+#include "codegen/gpu/ops.h"
 #include "ir/op_views.h"
 #include "ir/passes/common.h"
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/layout_text.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/clone.h"
 #include "ir/text/printer.h"
 #include "ir/text/second_table.h"

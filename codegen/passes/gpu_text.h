@@ -4,8 +4,9 @@
 //   LayoutTable layouts;                          // of the program that is read
 //   std::unique_ptr<ir::Module> again = ParseGpu(text, "kernel.tile", &layouts, &diagnostics);
 //
-// The passes that would follow make the same machine code of the program that is read: decisions follow their operations,
-// layouts as one of them, for each result that is a tile (a loop's arguments have the layouts of the values that it begins with):
+// The passes that would follow make the same machine code of the program that is read. Decisions follow their
+// operations. Layouts are one of them, for each result that is a tile; a loop's arguments have the layouts of their
+// initial values:
 //
 //   %y = addf %x, %x : tile<4x16xf32> {layout = "4x16 registers (0,1) lanes (0,2) (0,4) (0,8) (1,0) (2,0) warps -"}
 //   %n:2 = for … {layout = "4x16 registers …; 64 registers …"}

@@ -27,8 +27,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/staging/staging.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/trace/trace.h"
 #include "ir/module.h"
 
@@ -45,8 +45,9 @@ struct ProductOperand {
 // What the operation that loads move into can do.
 struct MoveRules {
   bool (*outside)(const ir::Value*) = nullptr;  // which values of before the loop it can use; null: all
-  // Loads are done by the threads that work on the loop, none before the loop begins: the tile may be operand of several products
-  // in the loop, tokens may order a load after writes before the loop, and tiles of pointers are computed like scalars.
+  // The threads that work on the loop do the loads, and none before the loop begins. So the tile may be operand of
+  // several products in the loop, tokens may order a load after writes before the loop, and tiles of pointers are
+  // computed like scalars.
   bool by_workers = false;
 };
 
@@ -55,9 +56,10 @@ class LoopLoads {
   LoopLoads(ir::Module* module, ir::Op* loop, MoveRules rules)
       : module_(module), loop_(loop), body_(loop->region(0)), rules_(rules) {}
 
-  // Why the load of an operand with a tile can't move; "" if it can. It may if nothing else uses what it loads, no token
-  // orders it after a write, and its view and indices (pointers and mask) follow from the induction variable and from values of
-  // before the loop by operations without effect, on scalars or, for pointers, element by element.
+  // Why the load of an operand with a tile can't move; "" if it can. It can if nothing else uses the loaded value and
+  // no token orders the load after a write. Its view and indices (pointers and mask) must follow from the induction
+  // variable and from values of before the loop. The operations between must be without effect, and on scalars or, for
+  // pointers, element by element.
   std::string WhyNot(const ProductOperand& operand) const;
   // The same of a load by itself, whatever uses it.
   std::string WhyNot(const ir::Op& load) const;

@@ -30,9 +30,10 @@ class OpWriter {
   ir::Op* where_;
 };
 
-// It goes by a partition view, indices don't overflow, and elements of a part that begins beyond the tensor's end, where the whole
-// tile sticks out, are tested one by one: code generation must not take for inside what an index inside of the index
-// space would be (emit/memory/tile_box.cc: where sizes are multiples of the tile's).
+// True for an access by a partition view whose indices do not overflow. Elements of a part that begins beyond the
+// tensor's end, where the whole tile sticks out, must be tested one by one. Code generation must not take such a part
+// as inside because the whole tile's index is inside the index space (emit/memory/tile_box.cc: where sizes are
+// multiples of the tile's).
 bool CanSplitAccess(const ir::Op& access, int dim, int64_t parts);
 // The type of a load's tile changes, too.
 void SplitAccess(ir::Module* module, ir::Op* access, int dim, int64_t parts, ir::Value* part);

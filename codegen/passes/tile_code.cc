@@ -2,10 +2,10 @@
 
 #include <vector>
 
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/signed_index.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/clone.h"
 #include "ir/op_views.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/hash/hash.h"
 #include "absl/types/span.h"
-#include "codegen/target/gpu_ops.h"
+#include "codegen/gpu/ops.h"
 #include "ir/op_views.h"
 #include "ir/passes/common.h"
 

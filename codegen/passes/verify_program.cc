@@ -4,7 +4,10 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
+#include "codegen/gpu/schedule/verify.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/integer_max.h"
@@ -16,7 +19,6 @@
 #include "codegen/plan/tile_layout.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 #include "ir/verify/verify.h"
 
@@ -35,7 +37,7 @@ class Judge {
     ir::Walk(f.body(), [&](Op* op) {
       if (fault_.empty()) Visit(f, op);
     });
-    if (fault_.empty() && schedule_ != nullptr) CheckRings(f);
+    if (fault_.empty() && schedule_ != nullptr && !IsExpanded(f)) CheckRings(f);
     return fault_;
   }
 
@@ -98,9 +100,10 @@ class Judge {
       }
       if (!layout->IsSurjective())
         return Fail(f, op, absl::StrCat("some elements of ", v->type().ToString(), " lie nowhere"));
-      if (!op->info()->has(ir::kElementwise)) return;
+      const bool same = !IsGpuOp(*op->info()) && RuleOf(*op).layout == LayoutRule::kSame;
+      if (!same && !op->info()->has(ir::kElementwise)) return;
       if (common != nullptr && common != layout) {
-        return Fail(f, op, "operands and results of an elementwise operation have several layouts");
+        return Fail(f, op, absl::StrCat("operands and results of ", op->info()->mnemonic, " have several layouts"));
       }
       common = layout;
     };
@@ -210,6 +213,13 @@ std::string ProgramFaults(const Target& target, const ir::Module& module, const 
   for (const auto& f : module.functions) {
     if (std::string fault = Judge(target, schedule).Run(*f); !fault.empty()) return fault;
   }
+  bool expanded = false;  // then it is no tile code
+  for (const auto& f : module.functions) {
+    if (!IsExpanded(*f)) continue;
+    expanded = true;
+    if (std::string fault = schedule::GpuLevelFaults(*f); !fault.empty()) return fault;
+  }
+  if (expanded) return "";
   ir::Diagnostics diagnostics;
   ir::Verify(*TileCodeOf(module), &diagnostics);
   return diagnostics.ok() ? "" : diagnostics.ToString();

@@ -1,6 +1,6 @@
-// Contended atomic updates: many elements of a tile that go to one address (each warp updates it once), or are added to a few
-// neighbouring ones, as those of a histogram (added up in shared memory first, so that each is updated once for the tile).
-// Allowed for relaxed integer updates whose old values nobody asks for.
+// Contended atomic updates are of two kinds. Many elements of a tile go to one address: each warp updates it once. Or
+// they are added to a few neighbouring addresses, as in a histogram: they are added up in shared memory first, so that
+// each address is updated once for the tile. Allowed for relaxed integer updates whose old values nobody asks for.
 //
 //   if (auto plan = PlanCombination(*op)) Decide(module, op, *plan);   // once
 //   if (auto plan = CombinationOf(*op)) plan->addresses                // from then on

@@ -1,12 +1,12 @@
-// Kernels that may start before the one in front of them in their stream has ended (programmatic dependent launch, from sm_90 on): their
-// blocks come to the multiprocessors while that one ends, set up barriers, and only then wait for it, as a whole and with all it
-// stored, ahead of their first access to global memory.
+// Kernels that may start before the preceding one of their stream has ended (programmatic dependent launch, from sm_90
+// on). Their blocks come to the multiprocessors while that one ends, and set up barriers. Before their first access to
+// global memory they wait until it has ended and all its stores are visible.
 //
-// Blocks of a small grid call the kernel behind as soon as they have passed that point themselves, so that it may begin on
-// multiprocessors that are free; it comes when all have called, so no block that has not begun loses its place to one that waits. In larger
-// grids the end of a block is its call: an instruction in each costs more than it gains. A bf16 kernel of 1024 elements a block, back to back
-// on an H200, us (alone; waits; waits and calls): 32 blocks 1.41, 1.18, 0.94; 264 blocks 1.56, 1.34, 1.44; 1056 blocks 2.41, 2.17, 2.50;
-// 4096 blocks 5.21, 4.93, 5.23.
+// Blocks of a small grid call the next kernel as soon as they have passed that point themselves, so that it may begin
+// on free multiprocessors. It starts when all have called, so no block that has not begun loses its place to a waiting
+// one. In larger grids the end of a block is its call: an instruction in each costs more than it gains. A bf16 kernel
+// of 1024 elements a block, back to back on an H200, us (alone; waits; waits and calls): 32 blocks 1.41, 1.18, 0.94;
+// 264 blocks 1.56, 1.34, 1.44; 1056 blocks 2.41, 2.17, 2.50; 4096 blocks 5.21, 4.93, 5.23.
 //
 //   if (HasDependentLaunch(target, function)) …   // the code waits (emit/lower/kernel.cc), and the image says so (kProgrammaticLaunch)
 #ifndef TILE_CODEGEN_PLAN_DEPENDENT_LAUNCH_H_

@@ -1,7 +1,7 @@
 #include "codegen/plan/schedule.h"
 
+#include "codegen/gpu/ops.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 
 namespace tile::codegen {
 

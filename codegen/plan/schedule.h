@@ -26,7 +26,7 @@ inline constexpr int kBesideSums = 32;
 struct Schedule {
   int num_warps = 4;
   std::string why;  // for people
-  // Of loops that fetch ahead (codegen/target/gpu_ops.def).
+  // Of loops that fetch ahead (codegen/gpu/ops.def).
   int stages = 0;  // of their rings; 0: there are none
   // Of a ring of pieces (plan/mma/copy_pieces.h), of which `stages` are the number; 0: it is none.
   int64_t piece_bytes = 0;
@@ -38,12 +38,13 @@ struct Schedule {
   // Rasterization. The hardware's grid is one row of blocks; they visit the tile blocks in strips of `square` (a power of two) along
   // dimension `along`, so that neighbours find in L2 what they share. 0 keeps the order of the hardware.
   int square = 0, along = 1;
-  // The dimension of the grid whose last tile block the hardware begins with; -1: it begins with the first. Where those behind have more to do
-  // (analysis/work_of_blocks.h), and there is no other order.
+  // Grid dimension to traverse in reverse; -1: none. Used if later blocks have more work (analysis/work_of_blocks.h),
+  // and there is no other order.
   int longest_first = -1;
-  // Where a block's work depends on its place along x: the rows of the grid are taken so many blocks at a time (a power of two), and of those the
-  // hardware begins with all that have most to do, not with all of one row: the last row would begin with long ones when others end. As many as
-  // run at the same time: then they share no less in the L2 than before. 0: row by row.
+  // Used where a block's work depends on its place along x. Rows of the grid are processed in groups of this many
+  // blocks (a power of two). Within a group the blocks with most work start first, across all rows. Row by row, the
+  // last row would begin with long blocks when others end. A group is about as many as run at the same time, so that
+  // they share as much in the L2 as before. 0: row by row.
   int wave_group = 0;
   // As many hardware blocks as fit walk through the grid; loads of the next tile block overlap the end of one.
   bool persistent = false;

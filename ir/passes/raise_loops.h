@@ -22,8 +22,8 @@
 // show it. What is done on the way out moves behind the `for`, with the values that were carried to the test. Loops that
 // count down count the complement up: ~i rises by 1 where i falls by 1, and neither wraps before the other.
 //
-// nvcc keeps "for (…; test; advance)" as a loop that tests at its head whether this is the first iteration, and advances if not; it is
-// turned into one that advances at its end, whether or not it can be raised then:
+// nvcc keeps "for (…; test; advance)" as a loop that tests at its head whether this is the first iteration, and
+// advances if not. It is turned into one that advances at its end, even if it cannot be raised then:
 //   loop iter_values(%i = %a, %first = 1) {                    loop iter_values(%i = %a) {
 //     %w = cmpi not_equal %first, 0, signed                      … %i …
 //     %j = if %w { yield %i } else {                             %n = addi %i, 1

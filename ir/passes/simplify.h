@@ -9,9 +9,10 @@
 //   %i = muli %x, %ones
 //   %y = offset %p, %i
 //
-// Constants of integers are folded; neutral and absorbing operands, chains of operations that only move or only rename elements,
-// tests of tests, selections and branches with a known condition, counted loops that run once or never, sizes that types state,
-// and values that a loop only hands on are resolved. Floats: what is exact for every number, infinities and zeros with their sign included; a NaN stays a NaN.
+// Constants of integers are folded. Resolved are neutral and absorbing operands, chains of operations that only move or
+// only rename elements, tests of tests, and selections and branches with a known condition. So are counted loops that
+// run once or never, sizes that types state, and values that a loop carries unchanged. Floats: what is exact for every
+// number, infinities and zeros with their sign included; a NaN stays a NaN.
 //
 // What an operation promises (overflow, assume) is kept where the operation stays; of an operation that goes, nothing uses the
 // promise. Operations that nothing uses any more are left for RemoveUnused. Positions and names stay; what is new has the place of what it

@@ -4,10 +4,10 @@
 //   absl::StatusOr<MappedFile> file = MappedFile::Open(path);
 //   absl::StatusOr<std::unique_ptr<Module>> module = ReadTbc(file->bytes(), path);
 //
-// What a module from here is sure to have: operations of the table with as many operands, results, regions and
-// attributes as their formats ask for, operands that are visible where they are used, types whose lists fit together,
-// constants of whole elements, references that exist. It is not verified otherwise: Verify() of ir/verify/verify.h can run on
-// all of them.
+// A module from here has operations of the table, with as many operands, results, regions and attributes as their
+// formats ask for. Operands are visible where they are used, lists in types have matching lengths, constants consist of
+// whole elements, references exist. It is not verified otherwise: Verify() of ir/verify/verify.h can run on all of
+// them.
 //
 // The bytes are only needed during the call (images refer to them). They need no alignment: a base that is not aligned
 // to 32 is copied. Errors: InvalidArgument, "NAME: error[tbc.CODE]: …". Safe from any thread.

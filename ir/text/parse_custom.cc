@@ -10,6 +10,10 @@ bool Parser::ParseCustom(PendingOp& op, Block* block, Op** created) {
     case Format::kFor: return ParseFor(op, block, created);
     case Format::kLoop: return ParseLoop(op, block, created);
     case Format::kIf: return ParseIf(op, block, created);
+    case Format::kRegion: {
+      *created = Create(op, {}, block);
+      return ParseRegion(*created, 0, {}, ImpliedTerminator(*op.info, 0, 0));
+    }
     case Format::kReduce:
     case Format::kScan: return ParseReduce(op, block, created);
     default: return ParseMakeTensorView(op, block, created);

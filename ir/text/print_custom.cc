@@ -26,6 +26,10 @@ void Printer::PutCustom(const Op& op, int indent) {
     case Format::kFor: return PutFor(op, indent);
     case Format::kLoop: return PutLoop(op, indent);
     case Format::kIf: return PutIf(op, indent);
+    case Format::kRegion: {
+      Put(" ");
+      return PutBody(op, 0, indent);
+    }
     case Format::kReduce:
     case Format::kScan: return PutReduce(op, indent);
     default: return PutMakeTensorView(op);

@@ -143,7 +143,7 @@ std::string TypeList(const std::vector<Type>& types) {
 
 std::optional<Opcode> ImpliedTerminator(const OpInfo& info, size_t num_results, size_t num_carried) {
   const Format f = info.format->id;
-  if (f == Format::kIf && num_results == 0) return Opcode::kYield;
+  if ((f == Format::kIf && num_results == 0) || f == Format::kRegion) return Opcode::kYield;
   if ((f == Format::kFor || f == Format::kLoop) && num_carried == 0) return Opcode::kContinue;
   return std::nullopt;
 }

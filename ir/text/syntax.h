@@ -78,7 +78,7 @@ bool OperandsFollowRule(const OpInfo& info, absl::Span<Value* const> operands, a
 // Number of results that each field takes when there are n.
 std::vector<size_t> SpreadResults(const FormatInfo& format, size_t n);
 
-// The terminator without operands that a region of this operation may leave out: `yield` of an if without results,
+// The terminator without operands that a region of this operation may leave out: `yield` of an if without results or of a region,
 // `continue` of a for or loop that carries nothing.
 std::optional<Opcode> ImpliedTerminator(const OpInfo& info, size_t num_results, size_t num_carried);
 

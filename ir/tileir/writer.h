@@ -2,10 +2,11 @@
 //
 //   absl::StatusOr<std::string> bytes = WriteTileIr(module, 1304);   // version 13.4
 //
-// The module must have passed Verify (ir/verify/verify.h). An error (InvalidArgument) names the operation, its place in the
-// source and what the version lacks: extensions of this project (shared tensors, atomics on views that give old values,
-// cluster scope, …), clusters, anything newer than the version unless it has its default. What has no meaning for a run
-// is left out: names of values and of the module, kernel interfaces, and before 13.3 the producer.
+// The module must have passed Verify (ir/verify/verify.h). An error (InvalidArgument) names the operation, its place in
+// the source and the feature that the version lacks. Such features are extensions of this project (shared tensors,
+// atomics on views that give old values, cluster scope, …), clusters, and anything newer than the version, unless it
+// has its default. What has no meaning for a run is left out: names of values and of the module, kernel interfaces, and
+// before 13.3 the producer.
 //
 // Equal modules give equal bytes. Thread-safe.
 #ifndef TILE_IR_TILEIR_WRITER_H_

@@ -45,7 +45,6 @@ constexpr Function kFunctions[] = {
     TTIR_SAME("floor", Floor),
     TTIR_SAME("sqrt", Sqrt),
     TTIR_SAME2("fast_fdividef", Divf),
-    TTIR_SAME2("fast_pow", Fpowf),
     TTIR_SAME2("fmax", Maxf),
     TTIR_SAME2("fmin", Minf),
     TTIR_SAME2("fmod", Remf),
@@ -63,6 +62,8 @@ constexpr Function kFunctions[] = {
     TTIR_FLOATS("expm1", 1, f.Expm1(x[0])),
     TTIR_FLOATS("fast_exp10", 1, f.Exp10(x[0])),
     TTIR_FLOATS("fast_log10", 1, f.Mul(ops::Log2(f.b, x[0]), std::log10(2.0))),
+    // As CUDA defines it: of a negative number NaN, whatever the power.
+    TTIR_FLOATS("fast_pow", 2, ops::Exp2(f.b, f.Mul(x[1], ops::Log2(f.b, x[0])))),
     TTIR_FLOATS("fdim", 2,
                 f.Pick(f.Is(ComparisonPredicate::kLessThanOrEqual, x[0], x[1]), f.Number(0), f.Sub(x[0], x[1]))),
     TTIR_FLOATS("hypot", 2, f.Norm(x)),

@@ -259,6 +259,17 @@ TEST(Ttir, ProductsAreContracted) {
       counts(0, 1, 0));
 }
 
+// As CUDA defines the fast one: no function of many branches.
+TEST(Ttir, FastPowersAreExponentials) {
+  const auto m =
+      Read(Kernel("    %x = tt.load %p : !tt.ptr<f32>\n"
+                  "    %a = tt.extern_elementwise %x, %x {symbol = \"__nv_fast_powf\"} : (f32, f32) -> f32\n"
+                  "    tt.store %p, %a : !tt.ptr<f32>\n"));
+  EXPECT_TRUE(AllOf(*m, Opcode::kFpowf).empty());
+  EXPECT_EQ(AllOf(*m, Opcode::kLog2).size(), 1u);
+  EXPECT_EQ(AllOf(*m, Opcode::kExp2).size(), 1u);
+}
+
 // --- order ------------------------------------------------------------------------------------------------------------
 
 // Where PTX wants a number, an operand that is the same number everywhere may stand.

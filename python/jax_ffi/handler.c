@@ -1,5 +1,7 @@
 /* What jax.ffi registers: TilevmInstantiate… and TilevmExecute… for the platforms cpu and CUDA, and the type of their state. */
+#include "error.h"
 #include "program.h"
+#include "run.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -1,25 +1,11 @@
 /* Reading a kernel from the attributes of a call: what does not change from call to call. run.c has the rest. */
-#include "program_state.h"
+#include "program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-TvError* make_error(const TvApi* api, int code, const char* text) {
-  TvError_Create_Args made = {sizeof made, NULL, text, code};
-  return api->Error_Create(&made);
-}
-
-TvError* library_error(const TvApi* api, tilevm_status status) {
-  static const int kCodes[] = {
-      [TILEVM_INVALID_ARGUMENT] = kErrorInvalidArgument, [TILEVM_NOT_FOUND] = kErrorNotFound,
-      [TILEVM_INVALID_MODULE] = kErrorInvalidArgument,   [TILEVM_UNAVAILABLE] = kErrorUnavailable,
-      [TILEVM_UNSUPPORTED] = kErrorUnimplemented,        [TILEVM_OUT_OF_MEMORY] = kErrorResourceExhausted,
-      [TILEVM_TRAPPED] = kErrorInvalidArgument,
-  };
-  const int known = status > 0 && status < (int)(sizeof kCodes / sizeof *kCodes) ? kCodes[status] : 0;
-  return make_error(api, known != 0 ? known : kErrorInternal, tilevm_error());
-}
+#include "error.h"
 
 static int is_called(const TvByteSpan* name, const char* text) {
   return name->len == strlen(text) && memcmp(name->ptr, text, name->len) == 0;
@@ -103,6 +89,12 @@ Program* program_read(const TvCallFrame* frame, int is_gpu, TvError** error) {
   }
   program_free(p);
   return NULL;
+}
+
+void bound_free(Bound* bound) {
+  tilevm_launch_destroy(bound->launch);
+  tilevm_stream_destroy(bound->stream);
+  free(bound);
 }
 
 void program_free(Program* p) {

@@ -10,18 +10,13 @@
 #ifndef TILE_PYTHON_JAX_FFI_PROGRAM_H_
 #define TILE_PYTHON_JAX_FFI_PROGRAM_H_
 
-#include "tilevm.h"
+#include "program_state.h"
 #include "xla_ffi.h"
 
-typedef struct Program Program;
-
 Program* program_read(const TvCallFrame* frame, int is_gpu, TvError** error);
-TvError* program_run(Program* program, const TvCallFrame* frame, void* stream);
 void program_free(Program* program);
 
-/* An error with a text of ours; `code` is one of XLA. */
-TvError* make_error(const TvApi* api, int code, const char* text);
-/* Of the last failure of the library. */
-TvError* library_error(const TvApi* api, tilevm_status status);
+/* Of a launch that is in no list. */
+void bound_free(Bound* bound);
 
 #endif /* TILE_PYTHON_JAX_FFI_PROGRAM_H_ */

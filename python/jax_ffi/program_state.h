@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "program.h"
+#include "tilevm.h"
 
 enum { kMaxSlots = 64, kMaxScalars = 64, kMaxRank = 16, kMaxBatches = 8, kMaxDevices = 16, kMaxIdle = 4 };
 
@@ -43,7 +43,7 @@ typedef struct Place {
   tilevm_kernel* kernel;
 } Place;
 
-struct Program {
+typedef struct Program {
   tilevm_module* module;
   char* name;
   int is_gpu, num_scalars, num_slots;
@@ -55,8 +55,6 @@ struct Program {
   Place on[kMaxDevices];
   Bound* idle;
   int has_warned;
-};
-
-void bound_free(Bound* bound);
+} Program;
 
 #endif /* TILE_PYTHON_JAX_FFI_PROGRAM_STATE_H_ */

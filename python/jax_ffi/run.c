@@ -1,16 +1,11 @@
-/* Calls of a kernel: a launch is taken out of the program, gets the buffers of the call, runs once for each batch and goes back. Programs come
- * back to the same few buffers, so that some launches wait with what they are bound to: one that fits needs nothing but to run. */
+#include "run.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "program_state.h"
-
-void bound_free(Bound* bound) {
-  tilevm_launch_destroy(bound->launch);
-  tilevm_stream_destroy(bound->stream);
-  free(bound);
-}
+#include "error.h"
+#include "program.h"
 
 static void show_warning(void* user, const char* text) {
   Program* p = user;

@@ -70,7 +70,7 @@ def softmax(x, y, SIZE=1024):
 
 # What begins a listing; how it runs, what stands before it, what it prints.
 RUNS = {
-    "import numpy, tilevm": ("", "", r"vector_add\(a: f32\[n\], b: f32\[n\]\) -> c: f32\[n\]"),
+    "import numpy, tilevm\n": ("", "", r"vector_add\(a: f32\[n\], b: f32\[n\]\) -> c: f32\[n\]"),
     "launch = add.prepare": ("", ADD, ""),
     "try:\n    kernel(x": ("", f"import numpy, tilevm\nkernel = tilevm.loads({OUTSIDE!r}, 'k.tile')['outside']\nx = numpy.ones(3, 'float32')\n",
                            r"k.tile:\d+:\d+: error\[vm.out_of_bounds\](.|\n)*k.tile \d+ outside \(0, 0, 0\) load_ptr_tko x 3"),
@@ -82,11 +82,12 @@ RUNS = {
     "import tilevm, tilevm.torch": ("torch", TORCH, ""),
     "softmax_op = tilevm.torch.op": ("torch", SOFTMAX, ""),
     "import jax, jax.numpy": ("jax", "import tilevm\n", ""),
+    "import numpy, tilevm, tilevm.tvm_ffi": ("tvm_ffi", "", ""),
     "try:\n    ct.launch": ("cutile", CUTILE, r"program.py:\d+: x\[6\], block \(0, 0, 0\)"),
     "try:\n    copy[(2,)]": ("triton", TRITON, r"program.py:\d+: x_ptr\[100\], program \(1, 0, 0\), kernel copy"),
     "import triton": ("triton", TRITON, ""),
 }
-NEEDED = {"torch": ["torch"], "jax": ["jax"], "cutile": ["cuda.tile", "numpy"], "triton": ["triton", "torch"]}
+NEEDED = {"torch": ["torch"], "jax": ["jax"], "tvm_ffi": ["tvm_ffi"], "cutile": ["cuda.tile", "numpy"], "triton": ["triton", "torch"]}
 LISTINGS = [(block.page, block.text) for block in BLOCKS if block.language == "python"]
 
 
@@ -123,7 +124,7 @@ def test_listing(tmp_path, page, text):
         text = "".join(line + "\n" for line in text.splitlines() if 'device("cuda")' not in line)
     (tmp_path / "examples").symlink_to(EXAMPLES)
     (tmp_path / "program.py").write_text(before + text, encoding="utf-8")
-    words = [] if how in ("", "torch", "jax") else ["-m", f"tilevm.{how}"]
+    words = [] if how in ("", "torch", "jax", "tvm_ffi") else ["-m", f"tilevm.{how}"]
     ran = subprocess.run([sys.executable, *words, "program.py"], capture_output=True, text=True, cwd=tmp_path, env=environment_in(tmp_path))
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert re.search(prints, ran.stdout), ran.stdout

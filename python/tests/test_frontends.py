@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+import tilevm
 from conftest import is_installed
 
 needs_triton = pytest.mark.skipif(not is_installed("triton") or not is_installed("torch"), reason="triton or torch is not installed")
@@ -133,6 +134,8 @@ def test_words_of_the_command(run):
     assert ran.returncode == 2 and "python -m tilevm" in ran.stdout
     ran = subprocess.run([sys.executable, "-m", "tilevm", "--help"], capture_output=True, text=True)
     assert ran.returncode == 0 and "script.py" in ran.stdout
+    ran = subprocess.run([sys.executable, "-m", "tilevm", "--version"], capture_output=True, text=True)
+    assert ran.returncode == 0 and ran.stdout == f"tilevm {tilevm.__version__}\n"
     ran = subprocess.run([sys.executable, "-m", "tilevm", "verify"], capture_output=True, text=True)
     assert ran.returncode == 1 and "`tilevm` is the command" in ran.stderr
     assert "no option --chek" in run("", "-m", "tilevm", "--chek=full", status=1)

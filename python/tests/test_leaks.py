@@ -86,7 +86,7 @@ print("done")
 """
 
 # Paths of files with debug information, names of libraries without.
-OURS = re.compile(r"_tilevm\.|libtilevm|/ext/\w+\.c:\d+\)")
+OURS = re.compile(r"_tilevm\.|libtilevm|/ext/[\w/]+\.c:\d+\)")
 
 
 def records(log):
@@ -106,10 +106,10 @@ def records(log):
 
 def test_records_are_found():
     theirs = "==7== 48 bytes in 1 blocks are definitely lost in loss record 1 of 2\n==7==    at 0x1: malloc (vg.c:1)\n==7==    by 0x2: numpy (a.c:2)\n==7== \n"
-    ours = theirs.replace("numpy (a.c:2)", "plan_new (/x/ext/call.c:5)"), theirs.replace("numpy (a.c:2)", "??? (in /x/_tilevm.abi3.so)")
+    ours = theirs.replace("numpy (a.c:2)", "plan_new (/x/ext/core/call.c:5)"), theirs.replace("numpy (a.c:2)", "??? (in /x/_tilevm.abi3.so)")
     assert records(theirs + "==7== HEAP SUMMARY:\n") == []
     assert [len(records(theirs + text)) for text in ours] == [1, 1]
-    assert len(records("==7== Invalid read of size 8\n==7==    at 0x1: memcpy (vg.c:1)\n==7==    by 0x2: take (/x/ext/call.c:5)\n")) == 1
+    assert len(records("==7== Invalid read of size 8\n==7==    at 0x1: memcpy (vg.c:1)\n==7==    by 0x2: take (/x/ext/core/call.c:5)\n")) == 1
 
 
 def test_under_valgrind(tmp_path):

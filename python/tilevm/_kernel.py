@@ -1,7 +1,7 @@
 """Kernels as callables: binding arguments, allocating outputs, launching.
 
 A call is bound and checked here; the extension then remembers what it came to, and does calls that are alike by itself
-(_plans.py, ext/call.c)."""
+(_plans.py, ext/core/call.c)."""
 from __future__ import annotations
 
 import os

@@ -1,6 +1,6 @@
 """What the extension remembers of a call that was bound, so that it does those that are alike by itself.
 
-Calls are alike (ext/call.h) if their arguments have the same types, element types, ranks, devices and names, and the same options.
+Calls are alike (ext/core/call.h) if their arguments have the same types, element types, ranks, devices and names, and the same options.
 Everything that Python checks follows from these; sizes, strides, addresses and numbers are checked by the library each time.
 """
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._launch import Launch
 
 _OPTIONS = ("out", "stream", "grid", "device", "check", "threads", "arguments", "memory")
-_SCALAR, _SINGLE, _DOUBLE, _WORD = -1, -2, -3, -100  # kinds of numbers in place of element types (ext/plan.c)
+_SCALAR, _SINGLE, _DOUBLE, _WORD = -1, -2, -3, -100  # kinds of numbers in place of element types (ext/core/plan.c)
 _INTERFACE, _RAW, _RAW_WITH_MEMORY = range(3)
 _seen: "Set[type]" = set()
 

@@ -123,7 +123,7 @@ tilevm_status tilevm_launch_set_written(tilevm_launch* launch, const void* begin
   TILEVM_NEED(launch);
   TILEVM_NEED(begin);
   TILEVM_NEED(written);
-  return Report(launch->launch->SetWritten({reinterpret_cast<uint64_t>(begin), bytes, written}));
+  return Report(launch->launch->SetWritten({begin, bytes, written}));
 }
 TILEVM_CATCH
 

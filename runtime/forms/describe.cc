@@ -7,8 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "ir/cpp_name.h"
 #include "ir/tbc/reader.h"
-#include "ir/tileir/reader.h"
-#include "ir/ttir/reader.h"
 #include "runtime/launch_rule.h"
 
 namespace tile::runtime {
@@ -114,11 +112,12 @@ std::string KernelJson(const ir::Function& f) {
 
 }  // namespace
 
-std::string DescribeModule(const ir::Module& module, absl::Span<const uint8_t> bytes) {
+std::string DescribeModule(const ir::ProgramRead& program, absl::Span<const uint8_t> bytes) {
+  const ir::Module& module = *program.module;
   Object o;
+  o.Text("form", program.form->name);
   std::string images = "[]";
-  if (ir::LooksLikeTbc(bytes)) {
-    o.Text("form", "tbc");
+  if (program.form->kind == ir::FormKind::kTbc) {
     if (absl::StatusOr<ir::TbcInfo> info = ir::InspectTbc(bytes); info.ok()) {
       o.Text("version", info->version.ToString());
       images = Array(info->images, [&](const ir::TbcInfo::ImageInfo& i) {
@@ -132,14 +131,8 @@ std::string DescribeModule(const ir::Module& module, absl::Span<const uint8_t> b
             .End();
       });
     }
-  } else if (ir::LooksLikeTileIr(bytes)) {
-    ir::TileIrInfo info;
-    (void)ir::ReadTileIr(bytes, "", &info);
-    o.Text("form", "tileir").Text("version", absl::StrCat(info.version / 100, ".", info.version % 100));
-  } else if (ir::LooksLikeTtir({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) {
-    o.Text("form", "ttir").Text("version", "");
   } else {
-    o.Text("form", "text").Text("version", "");
+    o.Text("version", program.version == 0 ? "" : absl::StrCat(program.version / 100, ".", program.version % 100));
   }
   o.Text("producer", module.producer).Text("name", module.name);
   o.Add("kernels", Array(module.functions, [](const auto& f) { return KernelJson(*f); })).Add("images", images);

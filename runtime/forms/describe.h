@@ -17,12 +17,12 @@
 #include <string>
 
 #include "absl/types/span.h"
-#include "ir/module.h"
+#include "ir/forms/forms.h"
 
 namespace tile::runtime {
 
-// `bytes`: the file that the module was read from, for its form, version and images.
-std::string DescribeModule(const ir::Module& module, absl::Span<const uint8_t> bytes);
+// `bytes`: the file that the program was read from, for the version and images of a .tbc.
+std::string DescribeModule(const ir::ProgramRead& program, absl::Span<const uint8_t> bytes);
 
 }  // namespace tile::runtime
 

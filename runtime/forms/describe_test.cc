@@ -1,7 +1,7 @@
 #include "runtime/forms/describe.h"
 
 #include "gtest/gtest.h"
-#include "ir/text/parser.h"
+#include "ir/forms/forms.h"
 
 namespace tile::runtime {
 namespace {
@@ -26,9 +26,10 @@ entry @_Z5scalePf(%p: tile<ptr<f32>>) {
 TEST(Describe, SaysHowKernelsAreCalled) {
   const std::string text = kScale;
   ir::Diagnostics diagnostics;
-  std::unique_ptr<ir::Module> module = ir::Parse(text, "scale.tile", &diagnostics);
-  ASSERT_NE(module, nullptr) << diagnostics.ToString();
-  const std::string json = DescribeModule(*module, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  const absl::Span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  const absl::StatusOr<ir::ProgramRead> program = ir::ReadProgram(bytes, "scale.tile", false, &diagnostics);
+  ASSERT_TRUE(program.ok()) << program.status();
+  const std::string json = DescribeModule(*program, bytes);
   for (
       const char* part : {
           R"("form": "text")",

@@ -1,19 +1,19 @@
-/* What libtilec.so, the compiler as a library, offers to whoever opens it at run time. C11; grows by additions only.
+/* The interface of libtilec.so, the compiler as a library that programs open at run time. C11; grows by additions only.
  *
  *   tilec_output* output = NULL;
  *   if (tilec_compile(bytes, size, "vector_add", 90, &output) != TILEC_OK) puts(tilec_output_bytes(output));
  *
- * Functions may be called from any thread at any time; two compilations run beside each other.
+ * Functions may be called from any thread at any time; two compilations may run at the same time.
  *
  * No input ends or harms the process that calls. Each compilation is done by a process of its own, the program
  * tilevm/tilec-worker in the folder of the library (TILEC_WORKER names another): a fatal error of LLVM, a crash, a stack that
- * overflows, want of memory are statuses here. The library holds no LLVM; it installs no handlers of signals, leaves those
- * and the signal mask of the host alone, needs no standard files, and leaves no process, no open file and no temporary file
- * behind. The host may block or ignore signals (SIGCHLD, too) and collect children itself. If the host ends, the program does.
- * What is left to the host: memory for request and answer, and its own limits on processes and open files.
+ * overflows, want of memory are statuses here. The library holds no LLVM. It installs no signal handlers, and leaves
+ * those of the host and its signal mask alone. It needs no standard files. No process, open file or temporary file remains after
+ * a call. The host may block or ignore signals (SIGCHLD, too) and collect children itself. If the host ends, the program does.
+ * The host must have memory for request and answer, and may have its own limits on processes and open files.
  *
  * The environment may set limits for one compilation: TILEC_TIME_LIMIT (seconds) and TILEC_MEMORY_LIMIT (MiB of address
- * space). There are none by default, but where the system runs out of memory it ends the program first. */
+ * space). By default there is no limit, but a system that runs out of memory ends the program first. */
 #ifndef TILEC_ABI_H_
 #define TILEC_ABI_H_
 
@@ -37,7 +37,7 @@ enum {
 
 uint32_t tilec_abi_version(void);
 
-/* Of everything that decides the machine code: release, build, LLVM, ptxas. Two compilers of one version give equal output
+/* Names everything that decides the machine code: release, build, LLVM, ptxas. Two compilers of one version give equal output
  * for equal input. Never NULL, lives as long as the library. */
 const char* tilec_version(void);
 

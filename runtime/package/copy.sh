@@ -4,7 +4,7 @@
 # libtilevm-ir.a.
 # Works from the root of the repository (headers) and is what ./install runs; the result may be moved as a whole.
 #
-#   include/tilevm.h tilevm.hpp          bin/tilevm [tilec]
+#   include/tilevm.h tilevm.hpp tilevm_tvm_ffi.h   bin/tilevm [tilec]
 #   lib/libtilevm.so -> libtilevm.so.1   lib/pkgconfig/tilevm.pc   lib/cmake/tilevm/   [lib/libtilec.so.1]
 #   [include/tilevm_forms.h              lib/libtilevm_forms.so -> libtilevm_forms.so.1]
 #   lib/tilevm/                          libraries that these need and a machine may lack [tilec-worker, which libtilec starts]
@@ -22,7 +22,7 @@ builder_headers="ir/arena.h ir/attr.h ir/builder.h ir/diagnostic.h ir/element.h 
   ir/tbc/sha256.h ir/tbc/version.h ir/tbc/writer.h ir/text/parser.h ir/text/printer.h"
 
 mkdir -p "$prefix"/{bin,include,lib/pkgconfig,lib/cmake/tilevm,lib/tilevm}
-install -m 644 runtime/tilevm.h runtime/tilevm.hpp "$prefix/include"
+install -m 644 runtime/tilevm.h runtime/tilevm.hpp runtime/tilevm_tvm_ffi.h "$prefix/include"
 tools=()
 builder=
 for file in "$@"; do

@@ -152,14 +152,14 @@ vm::Outcome RunCase(Case& c, const ir::Module& module, vm::CheckLevel level) {
     launch.params.push_back(reinterpret_cast<uintptr_t>(p.memory.data()));
     vm::Buffer b;
     b.name = p.name;
-    b.data = p.memory.data();
+    b.address = p.memory.data();
     b.bytes = static_cast<uint64_t>(p.count * ir::StorageBytes(p.elem));
     b.element = ir::Element::Number(p.elem);
     b.shape = {p.count};
     b.initialized = !p.contents.empty();
     if (p.direction) {
       const bool initialized = *p.direction != ir::Direction::kOut || b.initialized;
-      launch.arrays.push_back({p.name, b.data, b.element, p.shape, p.strides, *p.direction, initialized});
+      launch.arrays.push_back({p.name, b.address, b.element, p.shape, p.strides, *p.direction, initialized});
     }
     launch.buffers.push_back(std::move(b));
   }

@@ -554,6 +554,64 @@ TEST(Facts, HoldInRandomPrograms) {
   for (const char* name : {"cmpi", "divi", "shri", "andi"}) EXPECT_GT(equal[name], 0) << name;
 }
 
+// Quotients and remainders by positive numbers, with and without a sign.
+TEST(Facts, RangesOfQuotients) {
+  const std::string program = R"(
+entry @quotients(%any: tile<i32>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %part = assume bounded<-20, 50>, %any : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %eight = constant <i32: 8> : tile<i32>
+  %d = assume bounded<3, 8>, %any : tile<i32>
+  %zero = assume bounded<0, 8>, %any : tile<i32>
+  RESULT
+  return
+}
+)";
+  constexpr int64_t kMost = 2147483647;
+  struct Case {
+    const char* result;
+    Facts::Range range;
+  };
+  const Case cases[] = {
+      {"remi %x, %eight signed", {0, 7}},
+      {"remi %x, %eight unsigned", {0, 7}},
+      {"remi %part, %eight signed", {-7, 7}},
+      {"remi %part, %d signed", {-7, 7}},
+      {"remi %any, %eight unsigned", {0, 7}},
+      {"remi %part, %any signed", {-kMost - 1, kMost}},
+      {"remi %part, %zero signed", {-kMost - 1, kMost}},
+      {"remi %eight, %d signed", {0, 7}},
+      {"divi %x, %eight signed", {0, kMost / 8}},
+      {"divi %any, %eight signed", {-268435456, 268435455}},
+      {"divi %any, %eight signed rounding<negative_inf>", {-268435456, 268435455}},
+      {"divi %any, %eight unsigned", {0, 536870911}},
+      {"divi %any, %eight unsigned rounding<positive_inf>", {0, 536870912}},
+      {"divi %any, %one unsigned", {-kMost - 1, kMost}},
+      {"divi %part, %eight signed", {-2, 6}},
+      {"divi %part, %eight signed rounding<negative_inf>", {-3, 6}},
+      {"divi %part, %eight signed rounding<positive_inf>", {-2, 7}},
+      {"divi %part, %d signed", {-6, 16}},
+      {"divi %part, %d signed rounding<positive_inf>", {-6, 17}},
+      {"divi %part, %zero signed", {-kMost - 1, kMost}},
+  };
+  for (const Case& c : cases) {
+    ir::Diagnostics d;
+    const auto module = ir::Parse(
+        absl::StrReplaceAll(program, {{"RESULT", absl::StrCat("%r = ", c.result, " : tile<i32>")}}), "q.tile", &d);
+    ASSERT_TRUE(d.ok()) << d.ToString();
+    const ir::Value* result = nullptr;
+    ir::Walk(module->FindFunction("quotients")->body(), [&](const ir::Op* op) {
+      if (ir::DiviOp::Is(op) || ir::RemiOp::Is(op)) result = op->result(0);
+    });
+    ASSERT_NE(result, nullptr);
+    Facts facts;
+    const Facts::Range range = facts.RangeOf(result);
+    EXPECT_EQ(range.lower, c.range.lower) << c.result;
+    EXPECT_EQ(range.upper, c.range.upper) << c.result;
+  }
+}
+
 // Neither long chains nor values that are used twice at each step take long, and loops within loops do not either.
 TEST(Facts, AreFoundInLittleTime) {
   std::string text = "entry @deep(%n: tile<i32>) {\n  %v0 = iota : tile<64xi32>\n";

@@ -266,5 +266,37 @@ TEST(PointerPtx, LargeTilesAreStoredInPieces) {
   EXPECT_EQ(LoadsBeforeStores(Compiled90(LargeProduct("%y.p")).ptx), "16");
 }
 
+// Rows that are repeated along the last dimension have its elements in the last registers: what is stored has neighbours first.
+constexpr char kRepeated[] = R"(entry @k(%x: tile<ptr<f16>>, %y: tile<ptr<f16>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %xa = assume div_by<16>, %x : tile<ptr<f16>>
+  %ya = assume div_by<16>, %y : tile<ptr<f16>>
+  %xt = make_tensor_view %xa, shape = [256], strides = [1] : tensor_view<256xf16, strides=[1]>
+  %xv = make_partition_view %xt : partition_view<tile=(256), tensor_view<256xf16, strides=[1]>>
+  %a, %t = load_view_tko weak %xv[%zero]
+  %a1 = reshape %a : tile<256xf16> -> tile<256x1xf16>
+  %all = broadcast %a1 : tile<256x1xf16> -> tile<256x4xf16>
+  %i = iota : tile<4xi32>
+  %f = itof %i signed : tile<4xi32> -> tile<4xf16>
+  %f1 = reshape %f : tile<4xf16> -> tile<1x4xf16>
+  %fs = broadcast %f1 : tile<1x4xf16> -> tile<256x4xf16>
+  %b = mulf %all, %fs : tile<256x4xf16>
+  %c = reshape %b : tile<256x4xf16> -> tile<1024xf16>
+  %lane = iota : tile<1024xi32>
+  %y1 = reshape %ya : tile<ptr<f16>> -> tile<1xptr<f16>>
+  %ys = broadcast %y1 : tile<1xptr<f16>> -> tile<1024xptr<f16>>
+  %p = offset %ys, %lane : tile<1024xptr<f16>>, tile<1024xi32>
+  store_ptr_tko weak %p, %c : tile<1024xptr<f16>>, tile<1024xf16> -> token
+  return
+}
+)";
+
+TEST(PointerPtx, StoresTakeNeighboursFirst) {
+  const CompiledText c = CompileText(kRepeated, 90);
+  ASSERT_EQ(c.error, "");
+  EXPECT_EQ(Count(c.ptx, "st.global.b16"), 0);
+  EXPECT_GT(Count(c.ptx, "st.global.v"), 0);
+}
+
 }  // namespace
 }  // namespace tile::codegen

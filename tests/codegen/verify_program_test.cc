@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/layout/layout.h"
 #include "codegen/passes/gpu_text.h"
 #include "codegen/passes/layouts/assign_layouts.h"
@@ -11,7 +12,6 @@
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "ir/compare.h"

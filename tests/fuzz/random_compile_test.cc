@@ -32,7 +32,7 @@ TEST_P(RandomCompile, MakesPtxThatPtxasTakes) {
     const RandomProgram p = MakeRandomProgram({.seed = seed});
     codegen::CompileOptions options;
     options.target = codegen::FindTarget(GetParam());
-    options.permissions.Allow(May::kTakeDescriptors, seed >= kProductSeeds);
+    options.permissions.Allow(codegen::May::kTakeDescriptors, seed >= kProductSeeds);
     options.verify_each = true;
     const auto compiled = codegen::Compile(*p.module, *p.module->functions[0], options);
     if (!compiled.ok() && absl::StrContains(compiled.status().message(), "error[codegen.shared]")) {

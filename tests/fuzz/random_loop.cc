@@ -333,9 +333,11 @@ void ProductLoop::StoreAll(Value* tile) {
 void ProductLoop::Emit() {
   tiles_ = r_.Percent(30) ? r_.In(2, 3) : 1;
   Plan();
+  if (IsFlat()) PlanFlat();
   for (Matrix& m : matrices_) {
     if (!Place(&m)) return;
   }
+  if (IsFlat()) return EmitFlat();
   Around([&](Value* tile) { EmitLoop(tile); });
 }
 

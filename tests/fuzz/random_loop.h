@@ -93,6 +93,13 @@ class ProductLoop {
   op::Values Loop(const std::function<op::Values(Value*, const op::Values&)>& body);
   void StoreAll(Value* tile);
 
+  // --- tiles and rounds in one loop (random_flat.cc)
+  bool IsFlat() const { return g_.options_.seed >= kFlatSeeds && !attends_; }
+  void PlanFlat();
+  void EmitFlat();
+  op::Values EndPart(Value* is_last);
+  Value* IsEqual(Value* x, Value* y);
+
   // --- its parts (random_loop_body.cc)
   bool Place(Matrix* matrix);
   void PreparePointers(Matrix* matrix);

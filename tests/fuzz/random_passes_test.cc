@@ -30,7 +30,7 @@ codegen::CompileOptions OptionsFor(int sm, int warps) {
   codegen::CompileOptions options;
   options.target = codegen::FindTarget(sm);
   options.num_warps = warps;
-  options.permissions.Allow(May::kTakeDescriptors, sm == 90);
+  options.permissions.Allow(codegen::May::kTakeDescriptors, sm == 90);
   return options;
 }
 
@@ -50,7 +50,7 @@ void Compare(uint64_t first, uint64_t last, int sm, int warps) {
     options.verify_each = true;
     codegen::Compilation c(*p.module, *p.module->functions[0], options, CandidateFor(sm, warps));
     std::string before = codegen::PrintGpu(*c.module);
-    for (absl::string_view pass : codegen::ProgramPasses()) {
+    for (absl::string_view pass : codegen::TileCodePasses()) {
       const absl::Status s = codegen::RunPass(c, pass);
       if (c.fit != codegen::Fit::kFits) break;
       ASSERT_TRUE(s.ok()) << pass << ": " << s;
@@ -61,6 +61,11 @@ void Compare(uint64_t first, uint64_t last, int sm, int warps) {
       ops::Arguments actual;
       ASSERT_EQ(OnVm(p, *codegen::TileCodeOf(*c.module), &actual), "") << "behind " << pass << "\n" << before;
       ASSERT_EQ(Difference(p, expected, actual), "") << "behind " << pass << "\n" << before;
+    }
+    for (absl::string_view pass : codegen::GpuLevelPasses()) {
+      if (c.fit != codegen::Fit::kFits) break;
+      const absl::Status s = codegen::RunPass(c, pass);
+      ASSERT_TRUE(s.ok()) << pass << ": " << s;
     }
   }
   std::printf("%d changes\n", changed);
@@ -77,7 +82,7 @@ void CompareText(uint64_t first, uint64_t last, int sm, int warps) {
     SCOPED_TRACE(absl::StrCat("seed ", seed, " for sm_", sm));
     const RandomProgram p = MakeRandomProgram({.seed = seed});
     codegen::CompileOptions options = OptionsFor(sm, warps);
-    options.permissions.Allow(May::kAssumeAligned, seed % 2 == 1);
+    options.permissions.Allow(codegen::May::kAssumeAligned, seed % 2 == 1);
     const ir::Function& f = *p.module->functions[0];
     const auto straight = codegen::PtxThroughText(*p.module, f, options, CandidateFor(sm, warps), "");
     if (!straight.ok() || straight->size() > kMostPtx) continue;
@@ -98,6 +103,9 @@ TEST(RandomPasses, ProductsOnAmpere) { Compare(kProductSeeds + first_seed, kProd
 TEST(RandomPasses, ProductsOnHopper) { Compare(kProductSeeds + first_seed, kProductSeeds + last_seed, 90, 8); }
 TEST(RandomPasses, LoopsOnAmpere) { Compare(kLoopSeeds + first_seed, kLoopSeeds + last_seed, 80, 4); }
 TEST(RandomPasses, LoopsOnHopper) { Compare(kLoopSeeds + first_seed, kLoopSeeds + last_seed, 90, 8); }
+
+TEST(RandomPasses, FlatLoopsOnAmpere) { Compare(kFlatSeeds + first_seed, kFlatSeeds + last_seed, 80, 4); }
+TEST(RandomPasses, FlatLoopsOnHopper) { Compare(kFlatSeeds + first_seed, kFlatSeeds + last_seed, 90, 8); }
 
 uint64_t LastOfText() { return first_seed + (last_seed - first_seed) / 8; }  // all of the machine code takes its time
 TEST(RandomPassesThroughText, Ampere) { CompareText(first_seed, LastOfText(), 80, 1); }

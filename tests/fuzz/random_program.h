@@ -32,6 +32,8 @@ inline constexpr uint64_t kProductSeeds = 1000000;
 inline constexpr uint64_t kLoopSeeds = 3000000;
 // From this seed on factors are also computed from tiles that the loop loads.
 inline constexpr uint64_t kComputedSeeds = 4000000;
+// From this seed on the loop that walks over tiles and the one along K are one (tests/fuzz/random_flat.cc).
+inline constexpr uint64_t kFlatSeeds = 5000000;
 
 struct RandomOptions {
   uint64_t seed = 0;

@@ -77,7 +77,8 @@ TEST(RandomTtir, KeepsTheOrderOfTheProgram) {
 
 // Blocks of descriptors become accesses through views (codegen/passes/canonical/raise_views.h), which say the same.
 TEST(RandomTtir, IsTheSameThroughViews) {
-  const codegen::ProgramOptions options = {.target = codegen::FindTarget(90)};
+  codegen::ProgramOptions options;
+  options.target = codegen::FindTarget(90);
   int raised = 0, with_sign = 0;
   for (int64_t seed = first_seed; seed <= last_seed; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));

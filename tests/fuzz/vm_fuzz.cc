@@ -88,12 +88,12 @@ void AddPointer(ir::Elem pointee, Random& random, Arguments* a) {
   block.memory = std::make_unique<uint8_t[]>(block.bytes);
   vm::Buffer buffer;
   buffer.name = absl::StrCat("p", a->launch.params.size());
-  buffer.data = block.memory.get();
+  buffer.address = block.memory.get();
   buffer.bytes = block.bytes;
   buffer.element = ir::Element::Number(pointee);
   buffer.initialized = random.Below(4) != 0;
   const uint64_t wild = random.Below(16) == 0 ? random.Next() >> random.Below(64) : 0;
-  a->launch.params.push_back(reinterpret_cast<uintptr_t>(buffer.data) + wild);
+  a->launch.params.push_back(buffer.address + wild);
   a->launch.buffers.push_back(std::move(buffer));
   a->blocks.push_back(std::move(block));
 }

@@ -24,6 +24,7 @@ done <<'PROGRAMS'
 3013630,3013630
 3016184,3016184
 4000000,4000019
+5000000,5000019
 PROGRAMS
 echo "$programs programs, $failed failed"
 [ "$programs" -gt 200 ] && [ "$failed" -eq 0 ]

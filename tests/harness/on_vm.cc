@@ -26,8 +26,7 @@ Answer Run(const ir::Module& module, absl::string_view kernel, Arguments* argume
         {m.name, m.array.bytes.data(), m.array.bytes.size(), m.array.element, m.array.shape, m.initialized});
   }
   for (const Param& p : arguments->params) {
-    launch.params.push_back(
-        p.memory < 0 ? p.bits : reinterpret_cast<uintptr_t>(launch.buffers[static_cast<size_t>(p.memory)].data));
+    launch.params.push_back(p.memory < 0 ? p.bits : uint64_t{launch.buffers[static_cast<size_t>(p.memory)].address});
   }
   const vm::Outcome outcome = (*program)->Run(launch);
   answer.refused = outcome.status;

@@ -21,7 +21,7 @@ prefix="$work/in stalled"
 mv "$work/first" "$prefix"
 lib=$prefix/lib/libtilevm.so
 
-for file in include/tilevm.h include/tilevm.hpp lib/libtilevm.so lib/libtilevm.so.1 lib/pkgconfig/tilevm.pc \
+for file in include/tilevm.h include/tilevm.hpp include/tilevm_tvm_ffi.h lib/libtilevm.so lib/libtilevm.so.1 lib/pkgconfig/tilevm.pc \
   lib/cmake/tilevm/tilevmConfig.cmake lib/cmake/tilevm/tilevmConfigVersion.cmake bin/tilevm \
   lib/libtilevm-ir.a lib/pkgconfig/tilevm-ir.pc include/tilevm-ir/ir/builder.h include/tilevm-ir/ir/tbc/writer.h \
   share/tilevm/tbc.fbs share/tilevm/FORMAT.md share/tilevm/text.md share/tilevm/operations.md share/tilevm/operations.json \

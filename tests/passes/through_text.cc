@@ -8,6 +8,22 @@
 
 namespace tile::codegen {
 
+std::vector<absl::string_view> TileCodePasses() {
+  std::vector<absl::string_view> passes;
+  for (const PassInfo& pass : AllPasses()) {
+    if (pass.of_tile_code) passes.push_back(pass.name);
+  }
+  return passes;
+}
+
+std::vector<absl::string_view> GpuLevelPasses() {
+  std::vector<absl::string_view> passes;
+  for (const PassInfo& pass : AllPasses()) {
+    if (pass.of_program && !pass.of_tile_code) passes.push_back(pass.name);
+  }
+  return passes;
+}
+
 std::vector<absl::string_view> ProgramPasses() {
   std::vector<absl::string_view> passes;
   for (const PassInfo& pass : AllPasses()) {

@@ -13,7 +13,9 @@
 
 namespace tile::codegen {
 
-// The passes whose text is a program, in order.
+// The passes whose text is a program, in order: those behind which it is tile code, those of the GPU level, all.
+std::vector<absl::string_view> TileCodePasses();
+std::vector<absl::string_view> GpuLevelPasses();
 std::vector<absl::string_view> ProgramPasses();
 
 // Fails as the pass does that fails. `behind`: one of ProgramPasses; "": the program is never text.

@@ -78,6 +78,13 @@ def path_of(label):
     return "/".join(filter(None, [package, name or package.rsplit("/", 1)[-1]]))
 
 
+class Foreign(str):
+    """What another repository defines: a text, or a rule whose targets nothing here names."""
+
+    def __call__(self, *_, **__):
+        return None
+
+
 class Build:
     """One BUILD file, run."""
 
@@ -106,7 +113,7 @@ class Build:
     def load(self, label, *names, **_):
         package, _, base = label.partition(":")
         if label.startswith("@"):
-            values = {name: "" for name in names}
+            values = {name: Foreign() for name in names}
         else:
             values = self.run(f"{package[2:] or self.package}/{base}")
         self.environment.update({name: values[name] for name in names})

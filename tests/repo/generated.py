@@ -38,7 +38,7 @@ def math_table(text):
 
 PASS_ROW = re.compile(r'TILE_PASS\((\w+), (\w+), \w+, "([^"]+)", "[^"]+"\)')
 TOOL_ROW = re.compile(r'TILE_TOOL\("([^"]+)", "[^"]+"\)')
-LEVELS = {"Tile": "tile code", "Llvm": "LLVM IR", "Ptx": "PTX"}
+LEVELS = {"Tile": "tile code", "Gpu": "GPU level", "Llvm": "LLVM IR", "Ptx": "PTX"}
 
 
 def pass_picture(text):

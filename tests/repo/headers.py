@@ -15,6 +15,7 @@ OWN_GUARDS = {
     "runtime/jit/tilec_abi.h": "TILEC_ABI_H_",
     "runtime/tilevm.h": "TILEVM_H_",
     "runtime/tilevm.hpp": "TILEVM_HPP_",
+    "runtime/tilevm_tvm_ffi.h": "TILEVM_TVM_FFI_H_",
 }
 # Code that only nvcc compiles follows its users' habit.
 PRAGMA_ONCE = ("examples/tile_cpp/", "tests/tilecpp/")

@@ -13,6 +13,8 @@ import os
 import random
 import signal
 
+import pytest
+
 OUT = os.environ.get("SUITE_OUT", "")
 SECONDS = int(os.environ.get("SUITE_SECONDS", "60"))
 
@@ -118,6 +120,13 @@ def _alarm(*unused):
 def pytest_runtest_setup(item):
     signal.signal(signal.SIGALRM, _alarm)
     signal.alarm(SECONDS)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    """A report of pytest's that the alarm interrupts ends all cases."""
+    if call.when == "call" or call.excinfo is not None:
+        signal.alarm(0)
 
 
 def pytest_runtest_teardown(item):

@@ -152,7 +152,8 @@ class Tilec(unittest.TestCase):
                 done = self.call(self.example(name), "--sm=90", "--emit=ptx", "-o", "-", "--print-after=" + after, *flags)
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(done.stderr)
-                done = self.call(path, "--sm=90", "--emit=ptx", "-o", "-", "--start-after=" + after, "--verify-each", *flags)
+                done = self.call(path, "--sm=90", "--emit=ptx", "-o", "-", "--start-after=" + after, "--verify-each",
+                                 "--schedule-seeds=3", *flags)
                 self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", ptx), f"{name} {flags} behind {after}")
 
     def test_start_after_used_wrongly(self):

@@ -38,7 +38,7 @@ std::string ImagesFor(const std::string& images, const std::string& path) {
 absl::Status FindImages(const LoadedModule& loaded, const std::string& images, const std::string& path,
                         runtime::Program* program) {
   if (images.empty()) {
-    if (loaded.form != InputForm::kTbc) return absl::OkStatus();
+    if (!loaded.is_tbc()) return absl::OkStatus();
     return runtime::ReadImages(loaded.bytes(), path, program);
   }
   const std::string from = ImagesFor(images, path);

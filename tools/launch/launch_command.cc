@@ -102,9 +102,8 @@ std::vector<OptionSpec> DeviceOptionSpecs() {
       {"compile", 0, nullptr, "with --device=cuda: compile missing machine code with libtilec.so and cache it on disk"},
       {"threads", 't', "N", "threads of the VM (default: all cores)"},
       {"check", 0, "none|bounds|full", "what to check while running (default: bounds)"},
-      {"unspecified", 0, "zero|ones|random",
-       "what the VM reads where the program gives no value (default: zero, as GPUs do)"},
-      {"any-array", 0, nullptr, "a pointer may lead from its array into another one, which is an error otherwise"},
+      {"unspecified", 0, "zero|ones|random", "value of unspecified elements on the VM (default: zero, as on GPUs)"},
+      {"any-array", 0, nullptr, "allow a pointer to reach another array than its own; an error otherwise"},
       {"order", 0, "linear|reverse|random[:SEED]",
        "how blocks start on the VM (default: linear; --check=full tries several)"},
   };

@@ -130,7 +130,7 @@ absl::Status WriteMemory(const std::string& path, const PreparedRun& run, const 
   runtime::Device& device = *run.kernel.device;
   std::vector<uint8_t> piece;
   for (const size_t i : blocks) {
-    const runtime::MemoryRange& m = run.spec.memory[i];
+    const runtime::Buffer& m = run.spec.memory[i];
     for (uint64_t at = 0; at < m.bytes; at += piece.size()) {
       piece.resize(std::min(m.bytes - at, kPieceBytes));
       absl::Status s = device.Download(piece.data(), m.address + at, piece.size(), device.default_stream());
@@ -182,7 +182,7 @@ absl::StatusOr<RecordedLaunch> ParseRecord(absl::string_view json) {
 absl::Status Recorder::Before(const std::string& name, const ir::Module& module, PreparedRun& run) {
   name_ = name;
   const ir::Function& f = *run.kernel.function;
-  const std::vector<runtime::MemoryRange>& memory = run.spec.memory;
+  const std::vector<runtime::Buffer>& memory = run.spec.memory;
   if (absl::Status s = run.launch->Initialize(run.kernel.device->default_stream()); !s.ok()) return s;
   // Blocks in the order in which parameters point to them: addresses differ from run to run.
   const auto block_of = [&](size_t range) {
@@ -196,7 +196,7 @@ absl::Status Recorder::Before(const std::string& name, const ir::Module& module,
     const ir::Type t = f.param(i)->type();
     const uint64_t word = run.spec.words[static_cast<size_t>(i)];
     if (t.element().is_pointer()) {
-      const auto range = std::find_if(memory.begin(), memory.end(), [&](const runtime::MemoryRange& m) {
+      const auto range = std::find_if(memory.begin(), memory.end(), [&](const runtime::Buffer& m) {
         return word == m.address || word - m.address < m.bytes;
       });
       if (range == memory.end())

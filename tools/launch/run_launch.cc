@@ -112,6 +112,14 @@ absl::Status SetArray(PreparedRun* run, BoundArray& bound, Transfer transfer) {
   return run->launch->SetArray(bound.name, bound.array.element.kind, {true, bound.array.shape, {}, *address});
 }
 
+absl::Status Missing(const ir::ArrayArg& arg) {
+  const std::string type = ir::ToString(arg.element);
+  const std::vector<int> sizes(arg.shape.size(), 64);
+  return Error(absl::StrCat("argument `", arg.name, "` (", arg.direction == Direction::kIn ? "in" : "inout", " ", type,
+                            ", rank ", sizes.size(), ") is missing\n  fix: add a file of NumPy, ", arg.name,
+                            ".npy, or an array such as ones:", type, "[", absl::StrJoin(sizes, ","), "]"));
+}
+
 absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& request, PreparedRun* run) {
   const ir::Interface& interface = *f.interface;
   Values values(request);
@@ -165,7 +173,10 @@ absl::Status PrepareByInterface(const ir::Function& f, const LaunchRequest& requ
     const ir::ArrayArg& arg = interface.arrays[i];
     run->arrays[i].name = arg.name;
     run->arrays[i].direction = arg.direction;
-    if (text[i].empty()) continue;
+    if (text[i].empty()) {
+      if (arg.direction == Direction::kOut) continue;
+      return Missing(arg);
+    }
     absl::StatusOr<Value> value = values.Parse(text[i], arg.element);
     if (!value.ok()) return value.status();
     absl::StatusOr<Array> array = ToArray(text[i], *std::move(value), arg.element, arg.name, request);

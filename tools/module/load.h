@@ -1,4 +1,4 @@
-// A program from a file: .tbc, text, Tile IR bytecode or Triton's TTIR, told apart by content.
+// A program from a file of any form (ir/forms/forms.h).
 #ifndef TILE_TOOLS_MODULE_LOAD_H_
 #define TILE_TOOLS_MODULE_LOAD_H_
 
@@ -7,20 +7,20 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ir/forms/forms.h"
 #include "ir/module.h"
 #include "tools/cli/options.h"
 #include "tools/data/files.h"
 
 namespace tile::tools {
 
-enum class InputForm { kTbc, kText, kTileIr, kTtir };
-
 struct LoadedModule {
   std::unique_ptr<ir::Module> module;
-  InputForm form = InputForm::kText;
-  int tileir_version = 0;  // of Tile IR bytecode, major * 100 + minor
-  AlignedBuffer file;      // as it was read; the images of a .tbc are in it
+  const ir::Form* form = nullptr;
+  int version = 0;     // of Tile IR bytecode, major * 100 + minor
+  AlignedBuffer file;  // as it was read; the images of a .tbc are in it
 
+  bool is_tbc() const { return form->kind == ir::FormKind::kTbc; }
   absl::Span<const uint8_t> bytes() const { return file.span(); }
 };
 

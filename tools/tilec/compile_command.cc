@@ -188,7 +188,7 @@ int CheckStart(const Options& options, const EmitInfo& emit, size_t num_targets)
   if (emit.emit == Emit::kStage && PlaceOf(emit.pass) <= place) {
     return Fail(
         kUsage, "usage",
-        absl::StrCat("--emit=", emit.name, " is the text of pass ", emit.pass, ", which does not run behind ", start));
+        absl::StrCat("--emit=", emit.name, " is the text of pass ", emit.pass, ", which does not run after ", start));
   }
   return num_targets == 1 ? kOk : Fail(kUsage, "usage", "one --sm at a time with --start-after");
 }
@@ -350,7 +350,7 @@ class Compilation {
     codegen::LaunchSizes none;
     none.params.resize(static_cast<size_t>(f.num_params()));
     codegen::ProgramFacts program;
-    compile->on_compiled = [&](const ir::Function& now, const codegen::Schedule& schedule) {
+    compile->on_tile_code = [&](const ir::Function& now, const codegen::Schedule& schedule) {
       program = {schedule, codegen::WorkOf(now, schedule, *sizes ? **sizes : none)};
     };
     auto kind = ir::ImageKind::kCubin;
@@ -415,9 +415,9 @@ const Command kCompileCommand = {
     {
         {"sm", 0, "LIST", kSmHelp, true},
         {"output", 'o', "FILE",
-         "FILE.cubin, FILE.ptx, FILE.tbc (all kernels and targets), FILE.h (that as an array for C and C++)"},
+         "FILE.cubin, FILE.ptx, FILE.tbc (all kernels and targets), FILE.h (the .tbc as an array for C and C++)"},
         {"emit", 0, "WHAT",
-         "cubin, ptx, tbc, header; or text, on stdout without -o: tile (as it was changed for the GPU), gpu (with layouts), llvm, "
+         "cubin, ptx, tbc, header; or text, on stdout without -o: tile (tile code after the passes), gpu (with layouts), llvm, "
          "llvm-opt, sass (machine code), explain"},
         {"explain", 0, nullptr,
          "what limits the kernel, on stdout; with sizes also estimated microseconds and what could help"},
@@ -426,7 +426,7 @@ const Command kCompileCommand = {
          "interface parameters by number (3=4096)",
          true},
         {"grid", 'g', "X[,Y[,Z]]", "for --explain: blocks of the launch, instead of the launch rule"},
-        {"chip", 0, "NAME", "for --explain: the GPU whose speed is meant: "
+        {"chip", 0, "NAME", "for --explain: the GPU to estimate for: "
 #define TILE_CHIP(name, ...) name " "
 #include "codegen/target/chips.def"
         },
@@ -437,12 +437,12 @@ const Command kCompileCommand = {
          "for ptx, cubin and stages: the variant that takes TMA descriptors after its parameters, if a .tbc would have it"},
         {"aligned", 0, nullptr,
          "for ptx, cubin and stages: the variant that assumes aligned arrays; a .tbc contains both (--remarks says what it needs)"},
-        {"warps", 0, "N", "warps of a block: 1, 2, 4, 8 or 16; default: what fits the tiles (see --remarks)"},
+        {"warps", 0, "N", "warps of a block: 1, 2, 4, 8 or 16; default: chosen for the tiles (see --remarks)"},
         {"time-limit", 0, "SECONDS",
          "give up after this time with exit code 5 and name the step; default: 120 for each kernel and GPU"},
         {"lineinfo", 0, nullptr, "source lines in the machine code"},
         {"verbose", 'v', nullptr,
-         "threads, shared memory, registers and spills of each image, and its symbol where that is not the kernel's name, on stderr"},
+         "threads, shared memory, registers and spills of each image on stderr; its symbol if that is not the kernel's name"},
         {"remarks", 0, nullptr,
          "the schedule, access widths and skipped optimizations, each with its reason, on stderr"},
         {"print-after", 0, "PASS", "the program after a pass, on stderr: all"
@@ -452,18 +452,19 @@ const Command kCompileCommand = {
          ,
          true},
         {"start-after", 0, "PASS",
-         "K is what --print-after=PASS wrote: run the passes behind it, for ptx, cubin and stages"},
+         "resume after PASS: K is the output of --print-after=PASS; for ptx, cubin and stages"},
         {"verify-each", 0, nullptr, "verify the program after each pass, for those who change passes"},
-        {"time-passes", 0, nullptr, "what each pass took, on stderr"},
+        {"schedule-seeds", 0, "N",
+         "with --verify-each: how many times to run the schedule of copies and barriers, without data; default 10"},
+        {"time-passes", 0, nullptr, "time of each pass, on stderr"},
         {"json", 0, nullptr, "print one JSON object about the result, see below"},
-        {"opt-bisect-limit", 0, "N",
-         "take the first N optional steps only, and name them on stderr; -1: name and take all"},
+        {"opt-bisect-limit", 0, "N", "run only the first N optional steps, and name them on stderr; -1: all"},
     },
-    "K is a .tbc, .tile or Tile IR bytecode file, told apart by content.\n\n"
+    "K is a .tbc, .tile or Tile IR bytecode file, recognised by its content.\n\n"
     "--json prints one object on stdout:\n"
     "  result: \"ok\" (else \"rejected\" or another word for the exit code, and diagnostics), output, emit\n"
     "  images: a list of kernel, arch, kind, symbol, threads, registers, shared_bytes, cluster, requires, descriptors,\n"
-    "    workspaces, bytes, driver, spill_bytes (null if no assembler told), llvm_instructions\n"
+    "    workspaces, bytes, driver, spill_bytes (null if no assembler reported them), llvm_instructions\n"
     "  remarks, as with --remarks\n"
     "  diagnostics: warnings, a list of severity, code, file, line, col, message, fix, details\n\n"
     "When the compiler itself fails (exit code 70), the input, all stages and a script that repeats the failure are "
@@ -474,7 +475,7 @@ const Command kCompileCommand = {
     "  tilec kernel.tile --sm=80,90 -o kernel.tbc   portable tile code with machine code for two GPUs\n"
     "  tilec kernel.tile --sm=80,90 -o kernel.h     the same as an array, kernel_tbc, of kernel_tbc_size bytes\n"
     "  tilec kernel.tile --sm=90 --emit=ptx -o -    prints PTX\n"
-    "  tilec kernel.tile --sm=90 --remarks          says why it is as fast as it is\n"
+    "  tilec kernel.tile --sm=90 --remarks          explains the choices that decide its speed\n"
     "  tilec kernel.tile --sm=90 --explain --arg a=4096x4096 --arg b=4096x4096\n"
     "                                               what limits a launch of these sizes\n",
     Compile};
@@ -553,6 +554,9 @@ int Compile(const Options& options) {
   if (!warps.ok()) return Fail(kUsage, "usage", warps.status().message());
   if ((*warps & (*warps - 1)) != 0)
     return Fail(kUsage, "usage", absl::StrCat("--warps=", *warps, " is no power of two"));
+  codegen::CompileOptions compile;
+  absl::StatusOr<int64_t> seeds = options.Integer("schedule-seeds", compile.schedule_seeds, 0, 1000000);
+  if (!seeds.ok()) return Fail(kUsage, "usage", seeds.status().message());
   const EmitInfo* emit = FindEmit(options);
   if (emit == nullptr) return kUsage;
   codegen::Trace trace;
@@ -593,10 +597,10 @@ int Compile(const Options& options) {
 
   CrashBundle bundle(kCompileCommand, options);
   bundle.SetInput(input, *std::move(plain), bundle.active() ? Versions() : "");
-  codegen::CompileOptions compile;
   compile.opt_level = static_cast<int>(*level);
   compile.line_info = options.has("lineinfo");
   compile.verify_each = options.has("verify-each");
+  compile.schedule_seeds = static_cast<int>(*seeds);
   compile.start_after = options.value("start-after");
   compile.num_warps = static_cast<int>(*warps);
   TimeLimit limit(*seconds);

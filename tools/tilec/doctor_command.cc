@@ -85,7 +85,7 @@ int Doctor(const Options& options) {
 const Command kDoctorCommand = {
     "doctor",
     "",
-    "tells what was found on this machine, and what is missing",
+    "lists what was found on this machine, and what is missing",
     {{"json", 0, nullptr,
       "as one JSON object: release, targets, findings (what, found or null, without: what its absence means)"}},
     "",

@@ -1,4 +1,4 @@
-// The tilec command: `tilec K --sm=90` compiles, `tilec doctor` tells what was found on this machine.
+// The tilec command: `tilec K --sm=90` compiles, `tilec doctor` lists what was found on this machine.
 #include "codegen/assemble/child_process.h"
 #include "codegen/llvm/large_pages.h"
 #include "tools/cli/tool.h"

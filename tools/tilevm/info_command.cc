@@ -57,23 +57,21 @@ struct Fact {
 
 std::vector<Fact> ContainerFacts(const LoadedModule& loaded) {
   std::vector<Fact> facts;
-  if (loaded.form == InputForm::kTbc) {
+  if (loaded.is_tbc()) {
     if (absl::StatusOr<ir::TbcInfo> info = ir::InspectTbc(loaded.bytes()); info.ok()) {
       const absl::string_view hash(reinterpret_cast<const char*>(info->code_hash.data()), info->code_hash.size());
-      facts = {{"form", "tbc"},
+      facts = {{"form", loaded.form->title},
                {"version", info->version.ToString()},
                {"features", absl::StrJoin(info->features, ", ")},
                {"code_bytes", absl::StrCat(info->code_bytes), true},
                {"debug", info->has_debug ? "true" : "false", true},
                {"code_sha256", absl::BytesToHexString(hash)}};
     }
-  } else if (loaded.form == InputForm::kTileIr) {
-    facts = {{"form", "Tile IR bytecode"},
-             {"version", absl::StrCat(loaded.tileir_version / 100, ".", loaded.tileir_version % 100)}};
-  } else if (loaded.form == InputForm::kTtir) {
-    facts = {{"form", "TTIR"}};
   } else {
-    facts = {{"form", "text"}};
+    facts = {{"form", loaded.form->title}};
+    if (loaded.version != 0) {
+      facts.push_back({"version", absl::StrCat(loaded.version / 100, ".", loaded.version % 100)});
+    }
   }
   facts.push_back({"bytes", absl::StrCat(loaded.bytes().size()), true});
   if (!loaded.module->producer.empty()) facts.push_back({"producer", loaded.module->producer});
@@ -171,7 +169,7 @@ int Info(const Options& options) {
   auto loaded = Load(path, &exit, {.warnings = false});
   if (loaded == nullptr) return exit;
   std::vector<ir::Image> images;
-  if (loaded->form == InputForm::kTbc) {
+  if (loaded->is_tbc()) {
     absl::StatusOr<std::vector<ir::Image>> read = ir::ReadTbcImages(loaded->bytes(), NameOf(path));
     if (!read.ok()) return FailAt(NameOf(path), kRejected, "tbc.read", read.status());
     images = *std::move(read);

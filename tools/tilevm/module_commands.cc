@@ -77,9 +77,10 @@ int Import(const Options& options) {
   if (!OneInput(options, &exit)) return exit;
   auto loaded = Load(options.positional()[0], &exit);
   if (loaded == nullptr) return exit;
-  if (loaded->form != InputForm::kTileIr && loaded->form != InputForm::kTtir) {
+  if (!loaded->form->imported) {
     return FailAt(NameOf(options.positional()[0]), kRejected, "import.form",
-                  "this is neither Tile IR bytecode nor TTIR", "`tilevm as` turns text into .tbc");
+                  absl::StrCat("this is ", loaded->form->noun, ", not ", ir::ImportedForms()),
+                  "`tilevm as` turns text into .tbc");
   }
   return WriteTbcFile(options, *loaded->module);
 }
@@ -241,7 +242,7 @@ const Command kDisCommand = {
     "prints a .tbc, Tile IR bytecode or TTIR file as text",
     {{"output", 'o', "FILE", "where to write (default: stdout)"},
      {"debug", 'g', nullptr, "with debug information, so that `as` gives back the same file"},
-     {"numbers", 'n', nullptr, "each operation with its number, by which messages about a file without lines call it"}},
+     {"numbers", 'n', nullptr, "number the operations, as messages about a file without lines do"}},
     "example:\n  tilevm dis kernel.tbc | less\n",
     &Dis};
 
@@ -250,7 +251,7 @@ const Command kVerifyCommand = {"verify",
                                 "checks programs and names every mistake",
                                 {{"quiet", 'q', nullptr, "print nothing for files without mistakes"},
                                  {"json", 0, nullptr, "print one JSON object about all files, see below"}},
-                                R"(--json prints one object on stdout; the same diagnostics stand on stderr as text:
+                                R"(--json prints one object on stdout; the same diagnostics go to stderr as text:
   result: "ok" or "rejected"
   files: a list of file, ok, diagnostics: a list of severity ("error", "warning"), code, file, line, col, message, fix,
     details (the source line with a caret); null where there is none

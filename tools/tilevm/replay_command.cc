@@ -50,7 +50,7 @@ absl::StatusOr<std::string> FindModule(const std::string& base) {
       return path;
     }
   }
-  return absl::NotFoundError(absl::StrCat(base, ": no module beside the record (.tbc, .tilebc or .tile)"));
+  return absl::NotFoundError(absl::StrCat(base, ": no module in the folder of the record (.tbc, .tilebc or .tile)"));
 }
 
 absl::Status ReadBlocks(const std::string& path, const RecordedLaunch& record, std::vector<MemoryBlock>* blocks) {
@@ -162,7 +162,7 @@ absl::Status BindRecord(const RecordedLaunch& record, const ir::Function& f, con
       spec->words.push_back(p.bits);
       continue;
     }
-    runtime::MemoryRange& m = spec->memory[static_cast<size_t>(p.block)];
+    runtime::Buffer& m = spec->memory[static_cast<size_t>(p.block)];
     const size_t index = spec->words.size();
     if (m.name.empty()) {
       const bool named = index < static_cast<size_t>(f.num_params()) && !f.param(static_cast<int>(index))->name.empty();
@@ -318,7 +318,7 @@ const Command kReplayCommand = {
     "NAME.json… [options]",
     "runs recorded launches and compares the memory afterwards with the recording",
     ReplayOptionSpecs(),
-    R"(A launch is NAME.json with the module (.tbc, .tilebc or .tile), NAME.before and, to compare with, NAME.after beside it.
+    R"(A launch is NAME.json with the module (.tbc, .tilebc or .tile), NAME.before and, to compare with, NAME.after in the same folder.
 `tilevm run --record NAME` writes one.
 
 example:

@@ -226,8 +226,8 @@ const Command kRunCommand = {
   x.npy, x.npz:name, x.safetensors:name, x.png
   any other file              its bytes, as u8[n], for an argument of bytes; x.bin:f16[64,64]: as that type
   rand:f32[128,128]           uniform in [0, 1); also normal:, zeros:, ones:, arange:, full:f32[4]=3.5
-Without -o a short summary of every output is printed. Outputs are written when the kernel has run: all or none of them,
-and what was in their files stays if something fails. A launch that traps is recorded without .after.
+Without -o a short summary of every output is printed. Outputs are written after the kernel has run, all or none of them.
+If something fails, their files keep their contents. A launch that traps is recorded without .after.
 
 --json prints one object on stdout; what the kernel prints goes to stderr:
   kernel, grid [x,y,z], blocks (that ran), orders (of blocks that were tried), ms, result: "ok", "differs" or "trapped"
@@ -237,11 +237,11 @@ and what was in their files stays if something fails. A launch that traps is rec
   reports, if the kernel trapped, instead of outputs: a list of severity, code, file, line, col, message, fix, details, as
     every diagnostic has them, and where (file:line:col), kernel, op, block (the first), and order if not linear
 
---order says how the blocks start: a program must not depend on it. --check=full without it runs the linear order, whose
-results count, then the reverse one and random ones from the same memory, as long as that takes at most 2 s of processor
-time, or 2.5 times the first; it says how many there were. A mistake that only another order shows names it:
---order=random:7 repeats it. A result that differs from that of the linear order is an error, vm.order; where each of them is
-right, --order=linear checks one order alone.
+--order is the order in which blocks start; a program must not depend on it. Without it, --check=full runs several orders
+from the same memory: the linear one, whose results count, the reverse one, and random ones. The further orders take at most 2 s of
+processor time, or 2.5 times the first one. The output says how many were run. An error that only another order shows names
+that order: --order=random:7 repeats it. A result that differs from the linear order's is an error, vm.order. If all of
+them are right, --order=linear checks one order only.
 
 examples:
   tilevm run examples/histogram.tile README.md

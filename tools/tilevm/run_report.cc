@@ -45,7 +45,7 @@ std::string TrapJson(const runtime::Report& r) {
   PrintedDiagnostic d;
   const std::vector<PrintedDiagnostic> printed = ParseDiagnostics(WithSourceLines(r.ToString()));
   if (!printed.empty()) d = printed.front();
-  d.message = r.message;
+  d.message = absl::StrCat(r.message, r.elements);
   d.fix = r.fix;
   const std::string order = r.order.empty() ? "" : absl::StrCat(",\"order\":", Quote(r.order));
   const std::string others = r.others == 0 ? ""

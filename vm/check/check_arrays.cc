@@ -71,11 +71,11 @@ std::string Arrays::Elements::IndexText(uintptr_t address) const {
 Arrays::Arrays(const Launch& launch, ShadowMemory& memory) {
   for (const ArrayArgument& a : launch.arrays) {
     const int64_t count = CountOf(a);
-    if (count == 0 || a.data == nullptr) continue;
+    if (count == 0 || a.address == 0) continue;
     Elements e;
     e.array = &a;
     e.bits = BitsOf(a.element);
-    e.begin = reinterpret_cast<uintptr_t>(a.data);
+    e.begin = a.address;
     e.region = memory.Find(e.begin, 1);
     if (e.region == nullptr) continue;
     int64_t last = 0;

@@ -1,9 +1,9 @@
 // NaN and infinity that a kernel makes of finite numbers, for --check=full.
 //
-// A softmax of a row that is masked as a whole computes -inf - -inf; a sum of squares in f16 becomes infinite. The values
-// are defined, so it is a warning, and it is given only where nothing else explains them: they are left in a buffer, no
-// element that the launch loaded was NaN or infinite, and no operation had an argument for which it is not defined (the
-// logarithm of a negative number, 0 / 0), nor is there a constant or a bit pattern that is NaN.
+// A softmax of a row that is masked as a whole computes -inf - -inf; a sum of squares in f16 becomes infinite. The
+// values are defined, so it is a warning. It is given only if they are left in a buffer and nothing else explains them.
+// No element that the launch loaded was NaN or infinite. No operation had an argument for which it is not defined (the
+// logarithm of a negative number, 0 / 0). No constant and no bit pattern is NaN.
 //
 //   NaN        from infinities of the kernel's own: inf - inf, 0 * inf, inf / inf
 //   infinity   from a finite number that does not fit a 16-bit type

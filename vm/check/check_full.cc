@@ -42,7 +42,7 @@ class FullChecker : public Checker {
     for (const Allocation& a : state.memory.all()) memory_.Add(a);
     arrays_ = std::make_unique<Arrays>(*state.launch, memory_);
     for (const WrittenBytes& w : state.launch->written) {
-      if (Region* region = RegionOf(w)) region->SetWritten(AddressOf(w), w.bytes, w.written);
+      if (Region* region = RegionOf(w)) region->SetWritten(w.address, w.bytes, w.written);
     }
     for (const InstrNote& note : code_.notes) {
       const bool works = note.role == Role::kWork && note.places != nullptr;
@@ -149,7 +149,7 @@ class FullChecker : public Checker {
     for (const Arrays::Unwritten& u : arrays_->FindUnwritten(memory_)) ReportUnwritten(u);
     floats_.Report(memory_, races_);
     for (const WrittenBytes& w : state_.launch->written) {
-      if (const Region* region = RegionOf(w)) region->GetWritten(AddressOf(w), w.bytes, w.written);
+      if (const Region* region = RegionOf(w)) region->GetWritten(w.address, w.bytes, w.written);
     }
   }
 
@@ -179,9 +179,8 @@ class FullChecker : public Checker {
     results_.SeeFloats(b, o.operands[operand], o.op->operand(operand)->type().elem());
   }
 
-  static uintptr_t AddressOf(const WrittenBytes& w) { return reinterpret_cast<uintptr_t>(w.begin); }
   // null: of no bytes.
-  Region* RegionOf(const WrittenBytes& w) { return w.bytes == 0 ? nullptr : memory_.Find(AddressOf(w), w.bytes); }
+  Region* RegionOf(const WrittenBytes& w) { return w.bytes == 0 ? nullptr : memory_.Find(w.address, w.bytes); }
 
   void Drop(const Allocation& a) {
     memory_.Remove(a);

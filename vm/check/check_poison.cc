@@ -61,13 +61,16 @@ std::string Origins::Fix(uint8_t number) const {
   switch (o.kind) {
     case Origin::Kind::kMany: return "";
     case Origin::Kind::kNeverWritten:
-    case Origin::Kind::kRead: return "write the memory before reading it, or pass initial contents";
+    case Origin::Kind::kRead:
+      return "write the memory before reading it, or pass initial contents (torch.zeros in place of torch.empty)";
     case Origin::Kind::kInactive:
-      return read_only ? "give the load a padding value, or select another value for these elements"
-                       : "select another value for the elements that the mask leaves out";
+      return read_only
+                 ? "give the load a padding value (`other=` of tl.load), or select another value for these elements"
+                 : "select another value for the elements that the mask leaves out";
     case Origin::Kind::kOutside:
-      return read_only ? "give the view a padding_value, or select another value for these elements"
-                       : "select another value for the elements outside";
+      return read_only
+                 ? "give the view a padding_value (`padding_mode=` of ct.load), or select another value for these elements"
+                 : "select another value for the elements outside";
     case Origin::Kind::kOutOfRange: return "clamp the source first, or convert with `saturating`";
   }
   return "";

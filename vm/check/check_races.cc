@@ -210,10 +210,11 @@ bool Races::CheckCell(BlockState& b, const Region& region, const Cell& cell, uin
   const Record now = records_[now_.record];
   if (cell.write != 0 && cell.write == now_.record && now.writes) {
     if (now.strong() || now_.duplicates_allowed) return true;
-    Trap(b, now_.places->op, "vm.duplicate_store",
-         absl::StrCat("two elements of one weak store go to `", region.allocation->name, "`",
-                      IndexText(*region.allocation, address)),
-         "make the addresses distinct, mask all but one of them off, or store relaxed");
+    Trap(
+        b, now_.places->op, "vm.duplicate_store",
+        absl::StrCat("two elements of one weak store go to `", region.allocation->name, "`",
+                     IndexText(*region.allocation, address)),
+        "make the addresses distinct, mask all but one of them off, or combine the values by an atomic update; a relaxed store keeps one of them");
     return false;
   }
   if (cell.write != 0 && cell.write != now_.ordered_write) {

@@ -297,10 +297,9 @@ const Instr* RunAssert(BlockState& b, const Instr* in) {
     }
   }
   if (failed == 0) return in + 1;
-  AddReport(b, in->op, "vm.assert",
-            absl::StrCat("assertion failed: ", d.message,
-                         d.type.rank() > 0 ? absl::StrCat(" (element ", LaneText(d.type, first)) : "",
-                         d.type.rank() > 0 ? (failed > 1 ? absl::StrCat(" and ", failed - 1, " more)") : ")") : ""));
+  const std::string more = failed > 1 ? absl::StrCat(" and ", failed - 1, " more") : "";
+  ReportAssert(b, in->op, absl::StrCat("assertion failed: ", d.message),
+               d.type.rank() > 0 ? absl::StrCat(" (element ", LaneText(d.type, first), more, ")") : "");
   return in + 1;
 }
 }  // namespace

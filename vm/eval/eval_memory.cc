@@ -147,7 +147,7 @@ void WarnOfUnspecified(BlockState& b, const Instr* in, const PointerData& d, con
         return absl::StrCat("the mask leaves out element ", LaneText(d.type, static_cast<const uint8_t*>(off) - mask),
                             ", which has no specified value, and the result depends on it");
       },
-      "give the load a padding value, or select another value for such elements");
+      "give the load a padding value (`other=` of tl.load), or select another value for such elements");
 }
 
 const Instr* RunLoadPtr(BlockState& b, const Instr* in) {

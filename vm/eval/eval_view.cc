@@ -170,7 +170,7 @@ void WarnOfUnspecified(BlockState& b, const Instr* in, const ViewMoveData& d, co
               boxes.view->allocation ? absl::StrCat("`", boxes.view->allocation->name, "`") : "the tensor",
               " along dimension ", k, " of the tile have no specified value, and the result depends on them");
         },
-        "give the view a padding_value, or select another value for these elements");
+        "give the view a padding_value (`padding_mode=` of ct.load), or select another value for these elements");
   }
 }
 

@@ -91,6 +91,25 @@ void LocateView(const BlockState& b, const ViewAccess& v, ViewBoxes* boxes) {
   }
 }
 
+namespace {
+
+// What to do about an index outside; of two indices also whether they are inside in the other order.
+std::string FixOfOutside(const BlockState& b, const ViewAccess& v, const ViewBoxes& boxes) {
+  if (v.gather) return "launch fewer blocks, or guard the access";
+  std::string fix = "launch fewer blocks, or guard the access (an index counts tiles, not elements)";
+  if (v.rank != 2) return fix;
+  uint64_t index[2];
+  for (int k = 0; k < 2; ++k) index[k] = ReadIndex(b.at(v.index[k]), v.index_bytes[k], v.index_i1[k]);
+  const auto is_inside = [&](uint64_t i, int k) {
+    return i < static_cast<uint64_t>(CountSteps(boxes.size[k], v.step[k]));
+  };
+  if (is_inside(index[1], 0) && is_inside(index[0], 1))
+    absl::StrAppend(&fix, "; in the other order, [", index[1], ", ", index[0], "], both indices are inside");
+  return fix;
+}
+
+}  // namespace
+
 bool NoteOutside(BlockState& b, const Instr* in, const ViewAccess& v, const ViewBoxes& boxes) {
   const int k = boxes.outside;
   const auto message = [&] {
@@ -104,23 +123,22 @@ bool NoteOutside(BlockState& b, const Instr* in, const ViewAccess& v, const View
                         boxes.view->allocation ? absl::StrCat(" over `", boxes.view->allocation->name, "`") : "", " (",
                         boxes.size[k], " elements in steps of ", v.step[k], ")", WrapText(b, *in->op, 0));
   };
-  constexpr absl::string_view kFix = "launch fewer blocks, or guard the access";
+  if (b.checker == nullptr && !b.checked) return true;
+  const std::string fix = FixOfOutside(b, v, boxes);
   if (b.checker != nullptr) {
-    Trap(b, in->op, "vm.index_out_of_bounds", message(), kFix);
+    Trap(b, in->op, "vm.index_out_of_bounds", message(), fix);
     return false;
   }
-  if (b.checked) {
-    const bool reads = in->op->info()->has(ir::kReads), writes = in->op->info()->has(ir::kWrites);
-    Warn(
-        b, in->op, "vm.index_out_of_bounds",
-        [&] {
-          return absl::StrCat(message(), ": ",
-                              !writes ? "the tile is all padding"
-                              : reads ? "nothing is updated"
-                                      : "nothing is stored");
-        },
-        kFix);
-  }
+  const bool reads = in->op->info()->has(ir::kReads), writes = in->op->info()->has(ir::kWrites);
+  Warn(
+      b, in->op, "vm.index_out_of_bounds",
+      [&] {
+        return absl::StrCat(message(), ": ",
+                            !writes ? "the tile is all padding"
+                            : reads ? "nothing is updated"
+                                    : "nothing is stored");
+      },
+      fix);
   return true;
 }
 

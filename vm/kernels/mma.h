@@ -3,11 +3,11 @@
 // M, N and K are any positive numbers (of tiles: powers of two; K of scaled data a multiple of scale_block). Rows may
 // are apart, so that A and B can be read where they are in memory. A batch is a loop of the caller.
 //
-// Every element of the result is computed as acc = C; for k ascending: acc = fma(A[i,k], B[k,j], acc); with one
-// rounding a step, so that results have equal bits on every machine; a NaN is the canonical one of vm/kernels/scalar.h. f16,
-// bf16, tf32 and f8 operands are converted to f32, which is exact; the low 13 bits of a tf32 word are ignored. acc is
-// an f32 (f64 for f64); a result in f16 is rounded once, at the end. Scaled data are multiplied by their scales in f32
-// before. Integers wrap.
+// Every element of the result is computed as acc = C; for k ascending: acc = fma(A[i,k], B[k,j], acc). Each step rounds
+// once, so results have equal bits on every machine. A NaN is the canonical one of vm/kernels/scalar.h. f16, bf16, tf32
+// and f8 operands are converted to f32, which is exact; the low 13 bits of a tf32 word are ignored. acc is an f32 (f64
+// for f64); a result in f16 is rounded once, at the end. Scaled data are multiplied by their scales in f32 before.
+// Integers wrap.
 //
 //   MmaKey key{Elem::kF16, Elem::kF32};
 //   MmaFn mma = FindMma(key);                                   // once, when the program is prepared

@@ -108,9 +108,9 @@ TILE_VM_INLINE Vec<double> Fma(Vec<double> a, Vec<double> b, Vec<double> c) {
 }
 #else
 #if defined(__x86_64__)
-// Without the instruction: the product of two floats is exact as a double, and their sum is rounded to odd (where it
-// is inexact and its last bit is 0, it moves one step towards the exact value), after which the second rounding, to
-// float, goes where a single one would.
+// Without the instruction: the product of two floats is exact as a double, and their sum is rounded to odd. That is, if
+// it is inexact and its last bit is 0, it moves one step towards the exact value. The second rounding, to float, then
+// gives what a single one would.
 TILE_VM_INLINE Vec<float, 8> FmaHalf(Vec<float, 8> a, Vec<float, 8> b, Vec<float, 8> c) {
   using D = Vec<double>;
   using I = Vec<int64_t>;

@@ -31,8 +31,9 @@ Report MakeReport(const BlockState& b, const ir::Op* op, absl::string_view code,
 }
 
 void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
-             absl::string_view fix) {
+             absl::string_view elements, absl::string_view fix) {
   Report r = MakeReport(b, op, code, message, fix);
+  r.elements = std::string(elements);
   std::lock_guard<std::mutex> lock(b.launch->mutex);
   std::vector<Report>& all = b.launch->outcome->reports;
   const auto same = std::find_if(all.begin(), all.end(), [&r](const Report& other) { return other.SaysSame(r); });
@@ -42,7 +43,7 @@ void Report_(BlockState& b, const ir::Op* op, absl::string_view code, absl::stri
   if (same == all.end()) {
     all.push_back(std::move(r));
   } else {
-    same->AddBlock(r.block);
+    same->AddBlock(r);
   }
 }
 
@@ -64,7 +65,7 @@ Code::~Code() {
 
 const Instr* Trap(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
                   absl::string_view fix) {
-  Report_(b, op, code, message, fix);
+  Report_(b, op, code, message, "", fix);
   b.stop = Stop::kTrap;
   b.launch->stop.store(true, std::memory_order_relaxed);
   return nullptr;
@@ -72,7 +73,11 @@ const Instr* Trap(BlockState& b, const ir::Op* op, absl::string_view code, absl:
 
 void AddReport(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
                absl::string_view fix) {
-  Report_(b, op, code, message, fix);
+  Report_(b, op, code, message, "", fix);
+}
+
+void ReportAssert(BlockState& b, const ir::Op* op, absl::string_view message, absl::string_view elements) {
+  Report_(b, op, "vm.assert", message, elements, "");
 }
 
 void Warn(BlockState& b, const ir::Op* op, absl::string_view code, absl::FunctionRef<std::string()> message,

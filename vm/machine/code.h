@@ -220,9 +220,11 @@ struct Code {
 // Stops the block with a report. Returns null, so that an instruction can `return Trap(…)`.
 const Instr* Trap(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
                   absl::string_view fix = "");
-// Reports, but lets the block go on (assert).
+// Reports, but lets the block go on.
 void AddReport(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,
                absl::string_view fix = "");
+// The same of an assertion that failed in these elements, " (element [3] and 2 more)" or "". Blocks may differ in them.
+void ReportAssert(BlockState& b, const ir::Op* op, absl::string_view message, absl::string_view elements);
 // Says once per operation what is probably not meant. `message` makes the text of the first block's first time.
 void Warn(BlockState& b, const ir::Op* op, absl::string_view code, absl::FunctionRef<std::string()> message,
           absl::string_view fix);

@@ -11,68 +11,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "ir/module.h"
 #include "ir/run_report.h"
 #include "vm/machine/clock.h"
+#include "vm/machine/launch_types.h"
 #include "vm/machine/start_order.h"
 
 namespace tile::vm {
-
-enum class CheckLevel {
-  kNone,    // no checks: a wild access is a wild access
-  kBounds,  // every access is in a bound buffer, is aligned; indices and divisors are sane
-  kFull,    // all that check_full.h lists, in several orders of the blocks (orders.h). One thread
-};
-
-// What the program reads where it gave no value: elements outside of a tensor without padding, elements that a mask
-// leaves out, fresh storage (unspecified.h).
-enum class Unspecified {
-  kZero,    // as hardware has it
-  kOnes,    // all bits set: NaN in floats
-  kRandom,  // any bits, the same in every run
-};
-
-// Memory of the caller that a launch may touch.
-struct Buffer {
-  std::string name;
-  void* data = nullptr;
-  uint64_t bytes = 0;
-  ir::Element element;
-  std::vector<int64_t> shape;  // for messages; may be empty
-  bool initialized = true;     // false: reading it before writing is reported by --check=full
-};
-
-// An array argument as the interface describes it, for --check=full. Its elements are in a buffer of the launch, which other
-// arrays may share.
-struct ArrayArgument {
-  std::string name;
-  void* data = nullptr;
-  ir::Element element;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;  // in elements; empty: row-major
-  // in: the kernel must not write to it; out: it must write every element; inout: it may do both.
-  ir::Direction direction = ir::Direction::kInOut;
-  bool initialized = true;  // false, of an out: no element has a value before the kernel writes it
-};
-
-// Which bytes of memory somebody has written, for --check=full: a byte for each, 0: nobody. Reading such a byte before it is
-// written is reported. A launch that ends well sets those that it wrote; what the linear order wrote counts. `begin` to
-// `begin + bytes` lies in one buffer of the launch.
-struct WrittenBytes {
-  void* begin = nullptr;
-  uint64_t bytes = 0;
-  uint8_t* written = nullptr;
-};
-
-// The array that a pointer parameter was made from, where the caller knows it: accesses through the parameter are held to it, and
-// messages call it by its name.
-struct PointerArgument {
-  int param = 0;
-  std::string name;
-  ir::Element element;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;  // in elements, of any sign; empty: row-major
-};
 
 struct Launch {
   int64_t grid[3] = {1, 1, 1};   // 0 in one: no block runs

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ir/op_views.h"
 #include "vm/machine/launch_state.h"
 #include "vm/machine/memory_access.h"
@@ -25,6 +26,12 @@ const Allocation* NearestBelow(const BlockState& b, uintptr_t address) {
   return near;
 }
 
+// "8, 1": of the dimensions that have more than one element.
+std::string StridesOf(const Allocation& a) {
+  return absl::StrJoin(a.grid, ", ",
+                       [](std::string* out, const Allocation::Step& s) { absl::StrAppend(out, s.stride); });
+}
+
 // "index -3 of `x` (f32[8], 32 bytes), 12 bytes before it".
 std::string PlaceIn(const Allocation& a, uintptr_t address, uint64_t bytes) {
   const int bits = a.element.is_pointer() ? 64 : ir::MemoryBits(a.element.kind);
@@ -36,7 +43,8 @@ std::string PlaceIn(const Allocation& a, uintptr_t address, uint64_t bytes) {
   if (address < a.begin) {
     where = off < kFarBytes ? absl::StrCat(off, off == 1 ? " byte" : " bytes", " before it") : "far before it";
   } else if (address < a.end()) {
-    where = a.Contains(address, bytes) ? "between its elements" : "across its end";
+    where = !a.Contains(address, bytes) ? "across its end"
+                                        : absl::StrCat("between its elements, whose strides are ", StridesOf(a));
   } else if (off == 0) {
     where = "just past its end";
   } else {
@@ -86,7 +94,8 @@ const Instr* TrapOutside(BlockState& b, const Instr* in, const OutsideAccess& a)
         b, in->op, "vm.out_of_bounds",
         absl::StrCat(WhatIsDone(a), "at address 0x", absl::Hex(a.address), ", through a null pointer: `",
                      NameOfParameter(b, null), "` has no memory"),
-        "pass an array that has memory (None, and tensors of torch's meta device, have none), or mask the element off");
+        "pass an array that has memory (None, tensors without elements and those of torch's meta device have none), or "
+        "mask the element off");
   }
   const bool known = !homes.empty();
   if (!known) {
@@ -131,11 +140,12 @@ bool NoteAround(BlockState& b, const Instr* in, const OutsideAccess& a, const Ar
     return absl::StrCat(WhatIsDone(a), "at ", PlaceIn(*around.array, a.address, a.bytes), rest,
                         WrapText(b, *in->op, a.lane));
   };
+  const char* fix = around.array->Contains(a.address, a.bytes) ? kStridesFix : kAnyArrayFix;
   if (b.checker != nullptr) {
-    Trap(b, in->op, "vm.outside_view", text(), kAnyArrayFix);
+    Trap(b, in->op, "vm.outside_view", text(), fix);
     return false;
   }
-  Warn(b, in->op, "vm.outside_view", text, kAnyArrayFix);
+  Warn(b, in->op, "vm.outside_view", text, fix);
   return true;
 }
 

@@ -32,6 +32,9 @@ inline constexpr char kWrapFix[] =
     "compute it in 64 bits: widen an operand first (exti to i64; `.to(tl.int64)` in Triton), or mask the element off";
 inline constexpr char kAnyArrayFix[] =
     "check the index; if the pointer is meant to leave its array, allow that by --any-array, or TILEVM_ANY_ARRAY=1 in Python";
+inline constexpr char kStridesFix[] =
+    "multiply each index by the array's own stride, or pass a contiguous copy (`.contiguous()` of torch); if the gap is "
+    "meant, allow it by --any-array, or TILEVM_ANY_ARRAY=1 in Python";
 
 }  // namespace tile::vm
 

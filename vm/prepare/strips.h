@@ -1,10 +1,10 @@
 // Elementwise operations in a row, done strip by strip instead of tile by tile.
 //
-// A tile is often larger than the first-level cache. Where several elementwise instructions follow each other over equally
-// many elements, all of them take a strip of about 2 KiB before the next strip begins, so that what one writes the next one
-// finds in the cache; a result that only they use needs no more room than a strip. A weak store_view at the end of such a
-// row takes the strips as well, if the tile is in memory in one piece. A mask of `iota < bound` that turns out to be all
-// ones is not computed. Meanwhile the next block's tiles are fetched (BlockState::ahead).
+// A tile is often larger than the first-level cache. Where several elementwise instructions follow each other over
+// equally many elements, all of them process a strip of about 2 KiB before the next strip begins. So each finds its
+// operands in the cache, and a result that only they use needs no more room than a strip. A weak store_view at the end
+// of such a row takes the strips as well, if the tile is in memory in one piece. A mask of `iota < bound` that turns
+// out to be all ones is not computed. Meanwhile the next block's tiles are fetched (BlockState::ahead).
 //
 // The first instruction of a row becomes the whole row: it jumps past it. The others stay where they are, for
 // --check=full and for when something stands in the way (memory that overlaps, a tile cut off at the edge): then each does

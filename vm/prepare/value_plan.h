@@ -1,10 +1,10 @@
 // Decides where values live, before any instruction is made.
 //
-// A Storage is a piece of the frame that one or more values share: results of operations that move nothing (reshape,
-// assume, views) are the same storage as their source; a loop's carried value, the value that the next round passes, and
-// the loop's result share one where no copy is needed. Each storage is live from its first definition to its last use,
-// loops included. Offsets are given out during emission, in program order (prepare.h), so that freed memory that is still
-// in the cache is used again first.
+// A Storage is a piece of the frame that one or more values share. Results of operations that move nothing (reshape,
+// assume, views) have the storage of their source. A loop's carried value, the value passed to the next iteration and
+// the loop's result share one if no copy is needed. Each storage is live from its first definition to its last use,
+// loops included. Offsets are given out during emission, in program order (prepare.h), so that freed memory that is
+// still in the cache is used again first.
 //
 // A value may be stored compactly: `Form{run, count}` says that element i of the tile is stored element (i / run) % count.
 // A scalar that was broadcast is {1, 1}, a column broadcast over a row of 64 {64, rows}, a row repeated {1, columns}.

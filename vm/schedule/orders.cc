@@ -35,7 +35,7 @@ constexpr uint64_t kMostTileBytes = uint64_t{1} << 30;  // of blocks that wait, 
 void AddMemory(const Code& code, const Launch& launch, Memory* memory) {
   for (const Buffer& buffer : launch.buffers) {
     Allocation a;
-    a.begin = reinterpret_cast<uintptr_t>(buffer.data);
+    a.begin = buffer.address;
     a.bytes = buffer.bytes;
     a.name = buffer.name;
     a.element = buffer.element;
@@ -100,7 +100,7 @@ class Snapshot {
  public:
   Snapshot(const Code& code, const Launch& launch) {
     for (const Buffer& b : launch.buffers) {
-      if (b.bytes > 0 && !IsInput(launch, b)) Add(static_cast<uint8_t*>(b.data), b.bytes);
+      if (b.bytes > 0 && !IsInput(launch, b)) Add(static_cast<uint8_t*>(b.address.pointer()), b.bytes);
     }
     for (const Code::GlobalMemory& g : code.globals) {
       if (g.bytes > 0 && !g.global->constant) Add(g.data, g.bytes);
@@ -128,9 +128,7 @@ class Snapshot {
   static bool IsInput(const Launch& launch, const Buffer& b) {
     bool any = false;
     for (const ArrayArgument& a : launch.arrays) {
-      const auto* data = static_cast<const uint8_t*>(a.data);
-      const auto* begin = static_cast<const uint8_t*>(b.data);
-      if (data < begin || data >= begin + b.bytes) continue;
+      if (a.address < b.address || a.address - b.address >= b.bytes) continue;
       if (a.direction != ir::Direction::kIn) return false;
       any = true;
     }

@@ -1,7 +1,6 @@
-// Which tile block is being worked on, where it ends, and its cluster.
+// Which tile block is being worked on, and its cluster.
 //
 //   e.blocks().Id(0)             // i32
-//   e.blocks().next()            // where a tile block goes at its end, in a persistent grid
 //
 // Not thread-safe.
 #ifndef TILE_CODEGEN_EMIT_CONTEXT_BLOCKS_H_
@@ -9,7 +8,6 @@
 
 #include <array>
 
-#include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/Value.h"
 
 namespace tile::codegen {
@@ -29,14 +27,9 @@ class Blocks {
   // Of hardware block number `i` (and its place along z; null: `i` counts along z, too), at the insertion point. Takes divisions.
   Ids Place(llvm::Value* i, llvm::Value* z);
   void set_ids(const Ids& ids) { ids_ = ids; }
-
-  // Branch target at the end of a tile block; null: the kernel ends there.
-  llvm::BasicBlock* next() const { return next_; }
-  void set_next(llvm::BasicBlock* next) { next_ = next; }
-  // A barrier is needed at the end of a tile block, because the next one has the same shared memory; rings and scratch memory look
-  // after themselves.
-  bool keeps_shared() const { return keeps_shared_; }
-  void set_keeps_shared() { keeps_shared_ = true; }
+  // Of the first tile block of a hardware block, in a persistent grid.
+  const Ids& first() const { return first_; }
+  void set_first(const Ids& ids) { first_ = ids; }
 
   // Blocks of the cluster: how many there are (1, 2), which this one is (i32).
   llvm::Value* ClusterSize();
@@ -46,9 +39,7 @@ class Blocks {
   void SortByWork();
 
   Emitter& e_;
-  Ids ids_ = {};
-  llvm::BasicBlock* next_ = nullptr;
-  bool keeps_shared_ = false;
+  Ids ids_ = {}, first_ = {};
   llvm::Value *cluster_size_ = nullptr, *cluster_rank_ = nullptr;
 };
 

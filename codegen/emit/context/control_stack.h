@@ -1,5 +1,5 @@
 // The constructs around the operation that is being emitted, innermost last: where continue, break and yield go, and the
-// rings of loops that fetch ahead.
+// rings of loops that copy ahead.
 //
 //   e.control().loops.push_back({next, exit, std::move(carried), std::move(results)});
 //   e.b().CreateBr(e.control().loops.back().next);       // a continue
@@ -16,7 +16,6 @@ namespace tile::codegen {
 
 class CopyRing;
 class CrossIterationMma;
-class Ring;
 class OverlappedProducts;
 // Per value, per register. Tokens have none.
 using Phis = std::vector<std::vector<llvm::PHINode*>>;
@@ -34,10 +33,10 @@ struct ControlStack {
 
   std::vector<Loop> loops;
   std::vector<Merge> merges;
-  std::vector<Ring*> rings;
   std::vector<CopyRing*> copy_rings;
   std::vector<CrossIterationMma*> late;
   std::vector<OverlappedProducts*> running;
+  llvm::Value* elected = nullptr;  // i1, in the region of an elect: this thread begins copies
 };
 
 }  // namespace tile::codegen

@@ -44,7 +44,6 @@ Emitter::Emitter(const EmitterInput& input, llvm::Function* kernel, int tensor_m
       shared_(input.target, input.plan.persistent, builder_),
       workspace_(*this) {
   ir::Walk(function_.body(), [&](const ir::Op* op) {
-    if (ir::AllocSharedOp::Is(op) || ir::AllocaOp::Is(op)) blocks_.set_keeps_shared();
     stores_by_tma_ = stores_by_tma_ || (ir::StoreViewOp::Is(op) && DecisionOf<Decision::kTensorMap>(*op));
   });
 }

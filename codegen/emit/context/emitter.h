@@ -238,7 +238,7 @@ class Emitter {
   void Lower##Name(Emitter&, const ir::Op&);
 #include "ir/ops.def"
 #define TILE_GPU_OP(number, Name, ...) void Lower##Name(Emitter&, const ir::Op&);
-#include "codegen/target/gpu_ops.def"
+#include "codegen/gpu/ops.def"
 
 // An elementwise operation whose registers are better computed by twos; all of them. `branches`: the rare case of all of them may have a
 // basic block of its own.

@@ -33,12 +33,9 @@ llvm::Value* SharedMemory::Address(llvm::Value* byte_offset) {
   return builder_.CreateGEP(builder_.getInt8Ty(), all_, byte_offset);
 }
 
-SharedMemory::Ring SharedMemory::ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes) {
-  const SharedAccount::Ring ring = account_.ReserveRing(fetch, bytes, barrier_bytes);
-  return {llvm::ConstantExpr::getGetElementPtr(
-              builder_.getInt8Ty(), ring_,
-              llvm::ArrayRef<llvm::Constant*>{builder_.getInt32(static_cast<uint32_t>(ring.stages))}),
-          Offset(ring.barriers), ring.is_new};
+llvm::Value* SharedMemory::ReserveStages(const ir::Op& alloc, uint64_t bytes) {
+  llvm::Constant* at = builder_.getInt32(static_cast<uint32_t>(account_.ReserveStages(alloc, bytes)));
+  return llvm::ConstantExpr::getGetElementPtr(builder_.getInt8Ty(), ring_, llvm::ArrayRef<llvm::Constant*>{at});
 }
 
 llvm::Value* SharedMemory::ReserveCopies(uint64_t bytes, bool* used) {

@@ -2,7 +2,7 @@
 // rings and scratch memory begin is known at the end only; until then symbols stand for them.
 //
 //   llvm::Value* mine = e.shared().Address(e.I32(e.shared().Reserve(bytes, 16)));   // for the whole run of the block
-//   llvm::Value* stages = e.shared().ReserveRing(fetch, bytes, 16).stages;
+//   llvm::Value* stages = e.shared().ReserveStages(alloc, bytes);
 //   e.shared().Place();                                                             // behind the last operation
 //   absl::Status fits = e.shared().account().Check(function);
 //
@@ -36,13 +36,8 @@ class SharedMemory {
     return account_.ReserveKept(v, of_loops, bytes, alignment);
   }
   llvm::Value* Address(llvm::Value* byte_offset);  // i32 -> ptr addrspace(3)
-  // Memory of the ring of a loop that fetches ahead, aligned to 1024, and for its barriers (an offset).
-  struct Ring {
-    llvm::Value* stages = nullptr;
-    uint32_t barriers = 0;
-    bool is_new = false;
-  };
-  Ring ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes);
+  // Memory for the stages of a loop that fetches ahead, aligned to 1024.
+  llvm::Value* ReserveStages(const ir::Op& alloc, uint64_t bytes);
   // Whether another loop that copies ahead uses it, too, is said in `used`.
   llvm::Value* ReserveCopies(uint64_t bytes, bool* used);
   // Valid until the next call; the caller places the barriers (Emitter::Scratch).

@@ -6,10 +6,10 @@
 //   KernelSymbol("1a")           "tile$1a"
 //   GlobalSymbol("table")        "global$table"
 //
-// Different names have different symbols, today and in later releases: no identifier of C has a $, and everything else
-// that is in the machine code (our own variables, CUDA's device library) has a $ or begins with __, which names
-// that do are written as tile$__… for. PTX promises 1,024 characters of a name, so a longer symbol keeps its beginning
-// and ends in $$ and the SHA-256 of the name.
+// Different names have different symbols, today and in later releases. No identifier of C has a $. Everything else in
+// the machine code (our own variables, CUDA's device library) has a $ or begins with __. Names that begin so are
+// written as tile$__… PTX promises 1,024 characters of a name, so a longer symbol keeps its beginning and ends in $$
+// and the SHA-256 of the name.
 #ifndef TILE_CODEGEN_EMIT_CONTEXT_SYMBOL_H_
 #define TILE_CODEGEN_EMIT_CONTEXT_SYMBOL_H_
 

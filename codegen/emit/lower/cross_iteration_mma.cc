@@ -11,10 +11,10 @@
 #include "codegen/emit/lower/overlapped_products.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
-#include "codegen/emit/pipeline/ring.h"
+#include "codegen/emit/pipeline/mbarrier.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {

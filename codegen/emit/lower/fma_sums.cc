@@ -1,7 +1,7 @@
 #include "codegen/emit/lower/fma_sums.h"
 
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/mma_layout.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
 

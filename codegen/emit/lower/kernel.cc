@@ -1,8 +1,6 @@
 #include "codegen/emit/lower/kernel.h"
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,14 +13,12 @@
 #include "codegen/emit/elementwise/quotients.h"
 #include "codegen/emit/lower/lazy_rescale.h"
 #include "codegen/emit/memory/tile_box.h"
-#include "codegen/emit/pipeline/producer.h"
-#include "codegen/emit/pipeline/ring.h"
-#include "codegen/emit/pipeline/tma.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/dependent_launch.h"
 #include "codegen/plan/staging/shared_account.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
+#include "ir/check.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -85,7 +81,7 @@ constexpr LowerFn kLower[] = {
 
 constexpr LowerFn kLowerGpu[] = {
 #define TILE_GPU_OP(number, Name, ...) Lower##Name,
-#include "codegen/target/gpu_ops.def"
+#include "codegen/gpu/ops.def"
 };
 
 void LowerOp(Emitter& e, const ir::Op& op) { (IsGpuOp(*op.info()) ? kLowerGpu : kLower)[op.info()->index](e, op); }
@@ -137,16 +133,11 @@ class KernelFrame {
     e_.shared().Begin(function_, e_.module());
     llvm::BasicBlock* body = MakeEntry();
     b_.SetInsertPoint(body);
+    const ir::Op* role = LowerEntry();
     if (HasDependentLaunch(e_.target(), function_)) AwaitGridBefore();
-    if (plan_.producer) MakeProducer();
-    if (plan_.persistent) {
-      ForEachBlock([&] { e_.LowerBlock(*function_.body()); },
-                   [&] {
-                     if (e_.stores_by_tma()) AwaitTmaStores(e_);
-                     b_.CreateRetVoid();
-                   });
-    } else {
-      e_.LowerBlock(*function_.body());
+    for (const ir::Op* op = role; op != nullptr; op = op->next()) {
+      e_.Lower(*op);
+      e_.shared().account().Passed(op);
     }
     if (e_.refused()) return e_.status();
     e_.shared().Place();
@@ -182,97 +173,19 @@ class KernelFrame {
     e_.Ptx(b_.getVoidTy(), "@$0 griddepcontrol.launch_dependents;", "b", {few}, true);
   }
 
-  // One warp becomes the producer; the others go on at the insertion point.
-  void MakeProducer() {
-    llvm::BasicBlock *producer = e_.NewBlock("producer"), *workers = e_.NewBlock("workers");
-    b_.CreateCondBr(b_.CreateICmpUGE(e_.threads().number(), e_.I32(e_.num_threads())), producer, workers);
-    e_.AtEntry([&] { PrefetchTensorMaps(e_, function_); });
-    b_.SetInsertPoint(producer);
-    if (plan_.moves_registers()) GiveUpRegisters();
-    Producer warp(e_);
-    const auto leave = [&] {
-      if (plan_.cluster) warp.AwaitReleases();
-      b_.CreateRetVoid();
-    };
-    if (plan_.persistent) {
-      ForEachBlock(
-          [&] {
-            warp.EmitBlock(*function_.body());
-            b_.CreateBr(e_.blocks().next());
-          },
-          leave);
-    } else {
-      warp.EmitBlock(*function_.body());
-      e_.AtEntry([&] { BeginRings(nullptr); });
-      leave();
-    }
-    b_.SetInsertPoint(workers);
-    if (plan_.moves_registers())
-      ExecuteTogether(e_, absl::StrCat("setmaxnreg.inc.sync.aligned.u32 ", plan_.with_moved_registers(), ";"), "", {});
-  }
-
-  // All of the producer's warpgroup do; three of its warps have nothing else to do.
-  void GiveUpRegisters() {
-    ExecuteTogether(e_, absl::StrCat("setmaxnreg.dec.sync.aligned.u32 ", plan_.kept_by_producer, ";"), "", {});
-    llvm::BasicBlock *idle = e_.NewBlock("idle"), *produces = e_.NewBlock("produces");
-    b_.CreateCondBr(b_.CreateICmpUGE(e_.threads().number(), e_.I32(e_.num_threads() + 32)), idle, produces);
-    b_.SetInsertPoint(idle);
-    b_.CreateRetVoid();
-    b_.SetInsertPoint(produces);
-  }
-
-  // At the entry, where all rings are known.
-  void BeginRings(const std::function<void()>& meanwhile) {
-    AnnounceRings(e_);
-    if (meanwhile) meanwhile();
-    AwaitRings(e_);
-  }
-
-  // emit() for each tile block that this hardware block does, which goes to blocks().next() at its end; after them leave(). Where a tile
-  // block lies takes divisions: of the first one that is found out while rings begin, of others behind the one before.
-  void ForEachBlock(const std::function<void()>& emit, const std::function<void()>& leave) {
-    auto& b = b_;
-    llvm::BasicBlock *before = b.GetInsertBlock(), *head = e_.NewBlock("block"), *next = e_.NewBlock("nextblock"),
-                     *another = e_.NewBlock("another"), *exit = e_.NewBlock("leave");
-    llvm::Value* first = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
-    llvm::Value* step = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, {});
-    llvm::Value* all = b.CreateMul(b.CreateMul(e_.blocks().Count(0), e_.blocks().Count(1)), e_.blocks().Count(2));
-    b.CreateBr(head);  // there are no more hardware blocks than tile blocks
-    b.SetInsertPoint(head);
-    llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
-    std::array<llvm::PHINode*, 3> ids;
-    for (llvm::PHINode*& id : ids) id = b.CreatePHI(b.getInt32Ty(), 2);
-    e_.blocks().set_ids({ids[0], ids[1], ids[2]});
-    e_.blocks().set_next(next);
-    emit();
-    e_.blocks().set_next(nullptr);
-    b.SetInsertPoint(next);
-    llvm::Value* following = b.CreateAdd(i, step);
-    b.CreateCondBr(b.CreateICmpULT(following, all), another, exit);
-    b.SetInsertPoint(another);
-    const Blocks::Ids others = e_.blocks().Place(following, nullptr);
-    b.CreateBr(head);
-    if (first_ids_[0] == nullptr) {
-      e_.AtEntry([&] {
-        BeginRings([&] {
-          first_ids_ = e_.blocks().Place(b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}), nullptr);
-        });
-      });
-    }
-    i->addIncoming(first, before);
-    i->addIncoming(following, another);
-    for (size_t d = 0; d < ids.size(); ++d) {
-      ids[d]->addIncoming(first_ids_[d], before);
-      ids[d]->addIncoming(others[d], another);
-    }
-    b.SetInsertPoint(exit);
-    leave();
+  // Emits the operations before the roles of the GPU level at the entry, before the kernel waits for the one before it. Returns the next operation.
+  const ir::Op* LowerEntry() {
+    if (!IsExpanded(function_)) return function_.body()->front();
+    const ir::Op* op = function_.body()->front();
+    e_.AtEntry([&] {
+      for (; !IsGpuOp(op, GpuOpcode::kProducer); op = op->next()) e_.Lower(*op);
+    });
+    return op;
   }
 
   const ir::Function& function_;
   const Schedule& plan_;
   const int tensor_maps_;
-  Blocks::Ids first_ids_ = {};  // of the hardware block's first tile block
   Emitter e_;
   llvm::IRBuilder<>& b_;
 };
@@ -281,6 +194,8 @@ class KernelFrame {
 
 // Its annotations are read where they are needed.
 void LowerKernel(Emitter&, const ir::Op&) {}
+
+void LowerFetchAhead(Emitter&, const ir::Op&) { TILE_CHECK(false, "the pass expand-fetches leaves no fetch_ahead"); }
 
 absl::StatusOr<EmittedKernel> EmitKernel(const Target& target, const Schedule& plan, const ir::Module& source,
                                          const ir::Function& function, llvm::Module* module, Trace* trace) {

@@ -1,5 +1,4 @@
-// One kernel: its signature and attributes, its entry, the loop over tile blocks of a persistent grid, the producer warp, the
-// operations, and at the end the place of everything in shared memory.
+// One kernel: its signature and attributes, its entry, the operations, and at the end the place of everything in shared memory.
 //
 //   absl::StatusOr<EmittedKernel> kernel = EmitKernel(target, schedule, module, function, &llvm_module, trace);
 //   kernel->shared_bytes, kernel->sites

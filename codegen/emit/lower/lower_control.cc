@@ -3,14 +3,15 @@
 #include <optional>
 #include <utility>
 
+#include "codegen/analysis/guarded_loop.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/lower/cross_iteration_mma.h"
 #include "codegen/emit/lower/fma_sums.h"
 #include "codegen/emit/lower/lhs_in_registers.h"
 #include "codegen/emit/lower/overlapped_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
-#include "codegen/emit/pipeline/ring.h"
 #include "codegen/emit/pipeline/tma.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/target/decisions.h"
 #include "ir/loops.h"
 #include "llvm/IR/MDBuilder.h"
@@ -47,6 +48,10 @@ std::vector<ir::Value*> Results(const ir::Op& op) {
 // The accesses of the body may be of the iteration before, and those of the last iteration are pending behind it.
 void EnterLoop(Emitter& e, const ir::Op& op) {
   e.order().AddAll(*op.region(0));
+  // The workers' copy of the loop says it.
+  for (const ir::Op* around = op.parent(); around != nullptr; around = around->parent()) {
+    if (IsGpuOp(around, GpuOpcode::kProducer)) return;
+  }
   if (!e.wants_remarks() || DecisionOf<Decision::kPrefetches>(op)) return;
   int loads = 0;
   for (const ir::Op* inside : *op.region(0)) {
@@ -57,9 +62,13 @@ void EnterLoop(Emitter& e, const ir::Op& op) {
   }
 }
 
-// In a loop, and its other way takes what is there: mostly the last iteration's mask. Where that is not so, it costs a jump.
+// In a loop, and its other way takes what is there: mostly the last iteration's mask. Where that is not so, it costs a jump. Not one that asks
+// whether a loop runs.
 bool IsCorrection(const ir::Op& op) {
   const ir::Op* loop = op.parent();
+  for (const ir::Op* inside : *op.region(0)) {
+    if (IsGuarded(*inside)) return false;
+  }
   return loop != nullptr && loop->info()->has(ir::kLoop) && op.num_results() > 0 && op.region(1) != nullptr &&
          op.region(1)->front() == op.region(1)->back();
 }
@@ -166,11 +175,6 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   llvm::BasicBlock* next = e.NewBlock("next");
   llvm::BasicBlock* exit = e.NewBlock("endfor");
   llvm::Value* runs = b.CreateICmp(LessIn(loop_op), lower, upper);
-  std::optional<Ring> ring;
-  if (const ir::Op* fetch = FetchIn(op)) {
-    ring.emplace(e, op, *fetch);
-    e.control().rings.push_back(&*ring);
-  }
   std::optional<CopyRing> copies;
   if (const ir::Op* copy = CopyIn(op)) {
     copies.emplace(e, op, *copy, runs);
@@ -178,10 +182,16 @@ void LowerFor(Emitter& e, const ir::Op& op) {
     KeepLhs(e, op, &*copies);
   }
   CrossIterationMma late(e, op);
-  llvm::BasicBlock *before = b.GetInsertBlock(), *entered = late.Begin(runs, head, exit);
-
+  // Where the loop is known to run its results are what the last iteration leaves.
+  const bool always = IsGuarded(op) && !late.any();
+  llvm::BasicBlock *before = b.GetInsertBlock(), *entered = before;
+  if (always) {
+    b.CreateBr(head);
+  } else {
+    entered = late.Begin(runs, head, exit);
+  }
   b.SetInsertPoint(exit);
-  const Phis out = PhisFor(e, results);
+  const Phis out = always ? Phis(results.size()) : PhisFor(e, results);
   b.SetInsertPoint(head);
   llvm::PHINode* iv = b.CreatePHI(lower->getType(), 2, "iv");
   iv->addIncoming(lower, entered);
@@ -191,7 +201,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   for (size_t i = 0; i < inits.size(); ++i) {
     for (size_t r = 0; r < carried[i].size(); ++r) {
       carried[i][r]->addIncoming(e.regs(inits[i])[r], entered);
-      out[i][r]->addIncoming(e.regs(inits[i])[r], before);
+      if (!always) out[i][r]->addIncoming(e.regs(inits[i])[r], before);
     }
   }
   late.Enter(entered);
@@ -215,10 +225,6 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   b.SetInsertPoint(next);
   late.EndIteration();
   running.EndIteration();
-  if (ring) {
-    ring->EndIteration();
-    e.control().rings.pop_back();
-  }
   if (copies) {
     copies->EndIteration();
   }
@@ -234,7 +240,6 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   llvm::BranchInst* back = b.CreateCondBr(more, head, last);
   if (late.any() || IterationsFillRing(e, op)) AskForCopies(back, kIterationsTogether);
   b.SetInsertPoint(last);
-  if (ring) ring->Drain(&final);
   if (copies) copies->Drain(&final);
   late.Drain(&final);
   for (size_t i = 0; i < final.size(); ++i) {
@@ -244,8 +249,9 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   for (size_t i = 0; i < latch.size(); ++i) {
     for (size_t r = 0; r < latch[i].size(); ++r) {
       carried[i][r]->addIncoming(latch[i][r], latch_end);
-      out[i][r]->addIncoming(final[i][r], last);
+      if (!always) out[i][r]->addIncoming(final[i][r], last);
     }
+    if (always && results[i]->type().is_tile()) e.Set(results[i], final[i]);
   }
   if (copies) e.control().copy_rings.pop_back();
   e.control().late.pop_back();
@@ -306,11 +312,6 @@ void LowerBreak(Emitter& e, const ir::Op& op) {
 }
 
 void LowerReturn(Emitter& e, const ir::Op&) {
-  if (e.blocks().next() != nullptr) {
-    if (e.blocks().keeps_shared()) e.Barrier();
-    e.b().CreateBr(e.blocks().next());
-    return;
-  }
   if (e.stores_by_tma()) AwaitTmaStores(e);
   e.b().CreateRetVoid();
 }

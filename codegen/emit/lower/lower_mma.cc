@@ -14,7 +14,7 @@
 #include "codegen/emit/mma/wgmma.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
-#include "codegen/emit/pipeline/ring.h"
+#include "codegen/gpu/op_views.h"
 #include "codegen/plan/mma/lhs_in_registers.h"
 #include "codegen/plan/mma/overlapped_products.h"
 #include "codegen/plan/resources/shared_use.h"
@@ -61,13 +61,14 @@ std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int oper
   return std::make_unique<ConvertedWords>(e, std::move(read), *tile.rounded);
 }
 
-// What a product by wgmma reads from a stage: of the ring of its loop, for copies this iteration's or the one before.
+// Both operands lie in a stage, where they are named (codegen/gpu/ops.def).
+bool ReadsStages(const ir::Op& op) { return gpu::StageTileOp::Is(op.operand(1)->def()); }
+
+// What a product by wgmma reads from a stage: of copies this iteration's or the one before.
 StagedAt Staged(Emitter& e, const ir::Op& op, int operand, bool before = false) {
+  if (const auto tile = ir::DefAs<gpu::StageTileOp>(op.operand(operand)))
+    return {StagedOperandOf(op, operand).value(), e.scalar(tile->address())};
   const int slot = op.operand(operand)->index();
-  if (FetchOf(op) != nullptr) {
-    Ring& ring = *e.control().rings.back();
-    return {ring.stage().tiles[static_cast<size_t>(slot)], ring.Slot(slot)};
-  }
   const CopyRing& copies = *e.control().copy_rings.back();
   return {copies.tile(slot), e.b().CreatePtrToInt(copies.Slot(slot, before), e.b().getInt32Ty())};
 }
@@ -93,8 +94,7 @@ namespace {
 
 Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers acc) {
   auto& b = e.b();
-  Ring* ring = FetchOf(op) != nullptr ? e.control().rings.back() : nullptr;
-  CopyRing* copies = ring == nullptr ? e.control().copy_rings.back() : nullptr;
+  CopyRing* copies = ReadsStages(op) ? nullptr : e.control().copy_rings.back();
   CrossIterationMma* late = copies == nullptr ? nullptr : e.control().late.back();
   const bool leads = late != nullptr && late->IsLeader(op);
   const bool runs = DecisionOf<Decision::kOverlaps>(op);
@@ -105,7 +105,7 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
   }
   if (copies != nullptr && CopyOf(op, 1) != nullptr) copies->AwaitWidened(op.operand(1)->index());
   WgmmaUse use;
-  use.async = ring != nullptr ? ring->IsAsync(op) : leads || leads_on || runs || copies->IsAsync(op);
+  use.async = leads || leads_on || runs || (copies != nullptr ? copies->IsAsync(op) : DecisionOf<Decision::kAsync>(op));
   if (copies != nullptr && !leads && !leads_on && !runs) use.meanwhile = [&] { copies->FetchMeanwhile(); };
   const int first = plan.first();
   const StagedAt second = Staged(e, op, 1 - first);
@@ -116,7 +116,7 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
         FragmentsInShared(e, op.operand(first)->type().elem(), from.tile.OperandMap(), at, plan.FirstLayout());
     return MultiplyByWgmma(e, plan, *held, second, std::move(acc), use);
   }
-  if (ring != nullptr || CopyOf(op, first) != nullptr)
+  if (copies == nullptr || CopyOf(op, first) != nullptr)
     return MultiplyByWgmma(e, plan, Staged(e, op, first), second, std::move(acc), use);
   if (llvm::Value* at = copies->StagedLhsOf(op)) {
     use.words = copies->LhsInRegistersOf(op);
@@ -216,9 +216,8 @@ Registers MultiplyInParts(Emitter& e, const ir::Op& op, const MmaPlan& plan, int
 Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
   if (const auto wgmma = WgmmaPlanOf(op)) {
     acc = ByWgmma(e, op, *wgmma, std::move(acc));
-    if (FetchOf(op) == nullptr && e.control().copy_rings.back()->in_pieces())
-      e.control().copy_rings.back()->ReleasePiece();
-    const bool leads = FetchOf(op) == nullptr && e.control().late.back()->IsLeader(op);
+    if (!ReadsStages(op) && e.control().copy_rings.back()->in_pieces()) e.control().copy_rings.back()->ReleasePiece();
+    const bool leads = !ReadsStages(op) && e.control().late.back()->IsLeader(op);
     if (leads) acc = e.control().late.back()->BeginBeside(std::move(acc));
     const bool ended = !DecisionOf<Decision::kOverlaps>(op) && !DecisionOf<Decision::kAsync>(op);
     return ended && HandsOnElsewhere(op) ? InRegistersOfTheirOwn(e, std::move(acc)) : acc;

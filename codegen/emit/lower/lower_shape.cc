@@ -1,6 +1,6 @@
-// Operations that move elements. reshape, permute and broadcast rename registers: the layouts were chosen so. cat, extract,
-// insert, pack and unpack go through shared memory, where the tile is stored row-major, an element in whole bytes; slices of small tiles, which
-// each warp has, come by shuffles.
+// Operations that move elements. reshape, permute and broadcast rename registers: the layouts were chosen so. so do cat and
+// extract of parts in registers of their own (plan/parts_of_tile.h). Others, insert, pack and unpack go through shared memory, where the tile is
+// stored row-major, an element in whole bytes; slices of small tiles, which each warp has, come by shuffles.
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +8,7 @@
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/context/exchange_part.h"
+#include "codegen/plan/parts_of_tile.h"
 #include "codegen/plan/resources/shared_use.h"
 #include "ir/op_views.h"
 
@@ -101,7 +102,33 @@ void LowerBroadcast(Emitter& e, const ir::Op& op) {
   e.Set(op.result(0), std::move(out));
 }
 
+namespace {
+
+// Parts lie in registers of their own.
+void RenameHalves(Emitter& e, const ir::Op& op, const RegisterParts& parts) {
+  Registers out(static_cast<size_t>(e.layout(op.result(0)).registers()));
+  for (int side = 0; side < 2; ++side) {
+    std::vector<int64_t> which(op.result(0)->type().shape().size(), 0);
+    which[static_cast<size_t>(ir::CatOp(op).dim())] = side;
+    const Registers& half = e.regs(op.operand(side));
+    for (size_t r = 0; r < half.size(); ++r)
+      out[static_cast<size_t>(parts.RegisterOf(static_cast<int>(r), which))] = half[r];
+  }
+  e.Set(op.result(0), std::move(out));
+}
+
+void RenamePart(Emitter& e, const ir::Op& op, const RegisterParts& parts) {
+  const std::vector<int64_t> which = *ExtractedPart(op);
+  Registers out(static_cast<size_t>(parts.layout().registers()));
+  for (size_t r = 0; r < out.size(); ++r)
+    out[r] = e.regs(op.operand(0))[static_cast<size_t>(parts.RegisterOf(static_cast<int>(r), which))];
+  e.Set(op.result(0), std::move(out));
+}
+
+}  // namespace
+
 void LowerCat(Emitter& e, const ir::Op& op) {
+  if (const auto parts = PartsOfTile(op)) return RenameHalves(e, op, *parts);
   const ir::Type type = op.result(0)->type();
   const int dim = static_cast<int>(ir::CatOp(op).dim());
   const int64_t half = op.operand(0)->type().shape()[dim];
@@ -131,6 +158,7 @@ void LowerCat(Emitter& e, const ir::Op& op) {
 }
 
 void LowerExtract(Emitter& e, const ir::Op& op) {
+  if (const auto parts = PartsOfTile(op)) return RenamePart(e, op, *parts);
   const ir::ExtractOp extract(op);
   const ir::Value* source = extract.source();
   const ir::Type type = op.result(0)->type();

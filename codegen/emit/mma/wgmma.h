@@ -15,7 +15,7 @@ namespace tile::codegen {
 
 // An operand in shared memory, written by TMA or by threads that have fenced it for the asynchronous proxy.
 struct StagedAt {
-  const StagedTile& tile;
+  StagedTile tile;
   llvm::Value* at;  // i32
 };
 

@@ -10,8 +10,8 @@
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/device_tensor_maps.h"
-#include "codegen/emit/pipeline/producer.h"
 #include "codegen/emit/pipeline/staged_operand.h"
+#include "codegen/emit/pipeline/tma.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/mma_layout.h"
@@ -126,7 +126,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   if (apart_) late_tma_.emplace(e, stages_);
   PlaceWidened();
   // The ring of an earlier loop, or this one, may still be read; what other threads wrote before the loop may be loaded.
-  bool waits = used || loop.parent() != nullptr || e.blocks().next() != nullptr;
+  bool waits = used || loop.parent() != nullptr;
   for (const ir::Op* op : *copy.region(0)) {
     waits = waits || DecisionOf<Decision::kDeviceTensorMap>(*op) ||
             (op->info()->is_access() && e.order().NeedsBarrier(*op));
@@ -159,7 +159,7 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
   write_phase_ = variable(e.I32(TmaStages::kFirstFill), persists);
   ahead_ = variable(e.scalar(loop.operand(0)), false);
   // Warp 0 alone follows what TMA copies begin; where the loop runs once, the others do up to there.
-  const bool shares = in_pieces() && loop.parent() == nullptr && e.blocks().next() == nullptr;
+  const bool shares = in_pieces() && loop.parent() == nullptr;
   llvm::Value* follows = b.CreateAnd(runs, b.CreateICmpEQ(e.threads().warp(), e.I32(0)));
   more_ = variable(tma_ && !shares ? follows : runs, false);
   if (keeps_ && tma_) any_ = variable(b.getFalse(), false);

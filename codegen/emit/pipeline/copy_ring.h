@@ -1,4 +1,4 @@
-// The ring of shared-memory stages behind a copy_ahead (codegen/target/gpu_ops.def). All threads of the block fill it, by
+// The ring of shared-memory stages behind a copy_ahead (codegen/gpu/ops.def). All threads of the block fill it, by
 // cp.async, and read it.
 //
 //   CopyRing ring(e, loop, copy, runs);   // before the loop: the copies of stages - 1 iterations are started

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/emit/pipeline/ring.h"
+#include "codegen/emit/pipeline/mbarrier.h"
 #include "codegen/plan/tma/tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -59,10 +59,12 @@ class Fields {
 
 }  // namespace
 
-DescriptorMaker::DescriptorMaker(Emitter& e, const StagedTile& tile, uint32_t memory)
-    : e_(e), load_(*tile.load), map_(DeviceTensorMapOf(*tile.load, tile)), memory_(memory) {}
+DescriptorMaker::DescriptorMaker(Emitter& e, DeviceTensorMap map, llvm::Value* memory, llvm::Value* place)
+    : e_(e), map_(std::move(map)), memory_(memory), global_(place) {}
 
-llvm::Value* DescriptorMaker::At(uint32_t offset) { return e_.shared().Address(e_.I32(memory_ + offset)); }
+llvm::Value* DescriptorMaker::At(uint32_t offset) {
+  return e_.b().CreateGEP(e_.b().getInt8Ty(), memory_, e_.I32(offset));
+}
 
 llvm::Value* DescriptorMaker::Descriptor() {
   return e_.b().CreateTrunc(e_.b().CreatePtrToInt(At(0), e_.b().getInt64Ty()), e_.b().getInt32Ty());
@@ -92,8 +94,7 @@ void DescriptorMaker::WriteFixed(int warp) {
 
 void DescriptorMaker::FindTensor() {
   auto& b = e_.b();
-  llvm::Value* empty = nullptr;
-  global_ = e_.workspace().Reserve(kMapBytes, kMapBytes);
+  if (global_ == nullptr) global_ = e_.workspace().Reserve(kMapBytes, kMapBytes);
   const auto halves = [&](llvm::Value* v) {
     words_.push_back(b.CreateTrunc(v, b.getInt32Ty()));
     words_.push_back(b.CreateTrunc(b.CreateLShr(v, 32), b.getInt32Ty()));
@@ -106,14 +107,13 @@ void DescriptorMaker::FindTensor() {
     const auto dim = static_cast<size_t>(map_.order[i]);
     // Of an empty tensor no element is there, but a descriptor must have one.
     llvm::Value *size = b.CreateTrunc(view.sizes[dim], b.getInt32Ty()), *none = b.CreateICmpEQ(size, e_.I32(0));
-    if (!llvm::isa<llvm::Constant>(none)) empty = empty == nullptr ? none : b.CreateOr(empty, none);
+    if (!llvm::isa<llvm::Constant>(none)) empty_ = empty_ == nullptr ? none : b.CreateOr(empty_, none);
     sizes_.push_back(b.CreateSelect(none, e_.I32(1), size));
     words_.push_back(sizes_.back());
     if (i == 0) continue;
     strides_.push_back(b.CreateMul(view.strides[dim], e_.I64(map_.element_bytes)));
     halves(strides_.back());
   }
-  e_.SetDeviceTensorMap(load_, {global_, empty});
 }
 
 llvm::Value* DescriptorMaker::IsOfTensor() {
@@ -148,12 +148,22 @@ void DescriptorMaker::Fence() {
   ExecuteTogether(e_, "fence.proxy.tensormap::generic.acquire.gpu [$0], 128;", "l", {global_});
 }
 
+void WriteTensorMaps(Emitter& e, absl::Span<DescriptorMaker> makers) {
+  for (DescriptorMaker& m : makers) m.WriteTensor();
+  SynchronizeWarp(e);
+  for (DescriptorMaker& m : makers) m.CopyToWorkspace();
+  for (DescriptorMaker& m : makers) m.Fence();
+  // Without a group that ends here ptxas may let copies begin before the fence has ended, as Triton's authors found.
+  ExecuteTogether(e, "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;", "", {});
+}
+
 DeviceTensorMaps::DeviceTensorMaps(Emitter& e, const ir::Op& copy) : e_(e) {
   const std::vector<StagedTile> tiles = DeviceTensorMapsOf(copy);
   if (tiles.empty()) return;
   uint32_t memory = e.shared().Reserve(tiles.size() * kDeviceTensorMapBytes, kMapBytes);
   for (const StagedTile& tile : tiles) {
-    makers_.emplace_back(e, tile, memory);
+    loads_.push_back(tile.load);
+    makers_.emplace_back(e, DeviceTensorMapOf(*tile.load, tile), e.shared().Address(e.I32(memory)), nullptr);
     memory += kDeviceTensorMapBytes;
   }
   e.AtEntry([&] {
@@ -164,38 +174,21 @@ DeviceTensorMaps::DeviceTensorMaps(Emitter& e, const ir::Op& copy) : e_(e) {
 void DeviceTensorMaps::MakeInFirstWarp() {
   if (makers_.empty()) return;
   auto& b = e_.b();
-  for (DescriptorMaker& m : makers_) m.FindTensor();
+  for (size_t i = 0; i < makers_.size(); ++i) {
+    makers_[i].FindTensor();
+    e_.SetDeviceTensorMap(*loads_[i], makers_[i].value());
+  }
   llvm::BasicBlock *look = e_.NewBlock("lookmaps"), *make = e_.NewBlock("makemaps"), *made = e_.NewBlock("mademaps");
   b.CreateCondBr(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), look, made);
   b.SetInsertPoint(look);
-  MakeUnlessThere([] {}, make, made);
-  b.SetInsertPoint(made);
-}
-
-void DeviceTensorMaps::Make(const std::function<void()>& await_copies) {
-  if (makers_.empty()) return;
-  for (DescriptorMaker& m : makers_) m.FindTensor();
-  llvm::BasicBlock *made = e_.NewBlock("mademaps"), *make = e_.NewBlock("makemaps");
-  MakeUnlessThere(await_copies, make, made);
-  e_.b().SetInsertPoint(made);
-}
-
-void DeviceTensorMaps::MakeUnlessThere(const std::function<void()>& await_copies, llvm::BasicBlock* make,
-                                       llvm::BasicBlock* made) {
-  auto& b = e_.b();
   llvm::Value* same = b.getTrue();
   for (DescriptorMaker& m : makers_) same = b.CreateAnd(same, m.IsOfTensor());
   b.CreateCondBr(same, made, make);
   b.SetInsertPoint(make);
   SynchronizeWarp(e_);
-  await_copies();
-  for (DescriptorMaker& m : makers_) m.WriteTensor();
-  SynchronizeWarp(e_);
-  for (DescriptorMaker& m : makers_) m.CopyToWorkspace();
-  for (DescriptorMaker& m : makers_) m.Fence();
-  // Without a group that ends here ptxas may let copies begin before the fence has ended, as Triton's authors found.
-  ExecuteTogether(e_, "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;", "", {});
+  WriteTensorMaps(e_, absl::MakeSpan(makers_));
   b.CreateBr(made);
+  b.SetInsertPoint(made);
 }
 
 }  // namespace tile::codegen

@@ -8,11 +8,10 @@
 // descriptors in global memory, it has them copied to the block's workspace, and tells TMA that there may be others at these addresses
 // (fence.proxy.tensormap): about a microsecond in all. So what a descriptor was made of stands beside it, and a loop that meets the same tensors
 // again, as blocks that walk over the tiles of a matrix do, makes nothing. No copy that reads the descriptors is on its way
-// meanwhile: warp 0 has awaited all that its loops began, and a producer, which has not, does so before it makes others.
+// meanwhile: warp 0 has awaited all that its loops began, and a producer, which has not, does so before it makes others (codegen/gpu/ops.def).
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_DEVICE_TENSOR_MAPS_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_DEVICE_TENSOR_MAPS_H_
 
-#include <functional>
 #include <vector>
 
 #include "codegen/emit/context/emitter.h"
@@ -24,13 +23,15 @@ namespace tile::codegen {
 // One of them.
 class DescriptorMaker {
  public:
-  // `memory`: its place in shared memory, kDeviceTensorMapBytes from there on.
-  DescriptorMaker(Emitter& e, const StagedTile& tile, uint32_t memory);
+  // `memory`: its place in shared memory, kDeviceTensorMapBytes from there on. `place`: where TMA reads it (i64); null: a part of the workspace is reserved.
+  DescriptorMaker(Emitter& e, DeviceTensorMap map, llvm::Value* memory, llvm::Value* place);
 
   // At the entry, by this warp.
   void WriteFixed(int warp);
-  // What the tensor is now; from then on it is the load's.
+  // What the tensor is now.
   void FindTensor();
+  // From then on: where TMA reads it, and whether the tensor is empty (i1; null: it is not).
+  Emitter::DeviceTensorMapValue value() const { return {global_, empty_}; }
   // In the warp that starts copies. Whether (i1) the descriptor was made of it.
   llvm::Value* IsOfTensor();
   void WriteTensor();
@@ -43,29 +44,26 @@ class DescriptorMaker {
   llvm::Value* WordAt(size_t i);
 
   Emitter& e_;
-  const ir::Op& load_;
   const DeviceTensorMap map_;
-  const uint32_t memory_;
-  llvm::Value *global_ = nullptr, *base_ = nullptr;
+  llvm::Value *memory_, *global_, *base_ = nullptr, *empty_ = nullptr;
   Registers sizes_, strides_;  // i32; i64, bytes, from dimension 1 on
   Registers words_;            // what it is made of, behind one that says that it was
 };
 
+// The warp that is here makes all of them.
+void WriteTensorMaps(Emitter& e, absl::Span<DescriptorMaker> makers);
+
 class DeviceTensorMaps {
  public:
-  // Of a copy_ahead or fetch_ahead.
+  // Of a copy_ahead.
   DeviceTensorMaps(Emitter& e, const ir::Op& copy);
 
   // All warps go there; the first one makes them.
   void MakeInFirstWarp();
-  // The warp that goes there makes them, behind what `await_copies` emits.
-  void Make(const std::function<void()>& await_copies);
 
  private:
-  // `made`: where to go on.
-  void MakeUnlessThere(const std::function<void()>& await_copies, llvm::BasicBlock* make, llvm::BasicBlock* made);
-
   Emitter& e_;
+  std::vector<const ir::Op*> loads_;
   std::vector<DescriptorMaker> makers_;
 };
 

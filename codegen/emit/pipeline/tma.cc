@@ -6,7 +6,8 @@
 #include "codegen/analysis/view_dim.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/memory/tile_box.h"
-#include "codegen/emit/pipeline/ring.h"
+#include "codegen/emit/pipeline/mbarrier.h"
+#include "codegen/plan/tma/tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/plan/tma/tma_store.h"
 #include "codegen/target/decisions.h"
@@ -73,6 +74,47 @@ Registers TensorPlace::At(Emitter& e, llvm::Value* inner_offset, llvm::Value* ou
   at[inner] = e.b().CreateAdd(at[inner], inner_offset);
   at[outer] = e.b().CreateAdd(at[outer], outer_offset);
   return at;
+}
+
+void LoadByTma(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* to, llvm::Value* barrier,
+               llvm::Value* mine) {
+  auto& b = e.b();
+  const TensorPlace place = PlaceInTensor(e, load, tile);
+  const int rank = static_cast<int>(place.origin.size());
+  const int parts = static_cast<int>(DecisionOf<Decision::kMulticast>(load).value_or(1));
+  const bool shared = parts > 1;
+  std::string text = absl::StrCat("@$", rank + 3, " cp.async.bulk.tensor.", rank,
+                                  "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+                                  shared ? ".multicast::cluster" : "", " [$0], [$1, {");
+  std::string constraints = "r,l";
+  for (int i = 0; i < rank; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", "$", i + 2);
+    absl::StrAppend(&constraints, ",r");
+  }
+  absl::StrAppend(&text, "}], [$", rank + 2, "]", shared ? absl::StrCat(", $", rank + 4) : "", ";");
+  absl::StrAppend(&constraints, ",r,b", shared ? ",h" : "");
+  llvm::Value* map = e.TensorMap(load);
+  const int64_t rows = BoxRows(tile, parts);
+  // Every block brings every second copy, to all blocks.
+  llvm::Value *last = nullptr, *all = nullptr, *mine_of[kClusterBlocks] = {mine, mine};
+  if (shared) {
+    last = b.CreateSub(e.blocks().ClusterSize(), e.I32(1));
+    all = b.CreateTrunc(b.CreateSub(b.CreateShl(e.I32(1), e.blocks().ClusterSize()), e.I32(1)), b.getInt16Ty());
+    for (int p = 0; p < kClusterBlocks; ++p) {
+      mine_of[p] = b.CreateAnd(mine, b.CreateICmpEQ(b.CreateAnd(e.I32(p), last), e.blocks().ClusterRank()));
+    }
+  }
+  int copies = 0;
+  for (int64_t c = 0; c < tile.chunks(); ++c) {
+    for (int64_t row = 0; row < tile.rows(); row += rows) {
+      Registers in = {b.CreateAdd(to, e.I32(c * tile.chunk_bytes() + row * tile.swizzle)), map};
+      for (llvm::Value* at : place.At(e, e.I32(c * tile.chunk_elements()), e.I32(row))) in.push_back(at);
+      in.push_back(barrier);
+      in.push_back(mine_of[copies++ % kClusterBlocks]);
+      if (shared) in.push_back(all);
+      ExecuteTogether(e, text, constraints, in);
+    }
+  }
 }
 
 void StoreByTma(Emitter& e, const ir::Op& store) {

@@ -1,5 +1,4 @@
-// What TMA copies have in common, and those from shared memory to a tensor (codegen/plan/tma/tma_store.h); those in the other
-// direction are the producer's (ring.h).
+// TMA copies between shared memory and tensors. Stores: codegen/plan/tma/tma_store.h.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_TMA_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_TMA_H_
 
@@ -19,6 +18,9 @@ struct TensorPlace {
 };
 TensorPlace PlaceInTensor(Emitter& e, const ir::Op& access, const StagedTile& tile);
 
+// Starts the copies of a tile to shared memory (i32 address), which count their bytes at the barrier; the thread does that is `mine`.
+void LoadByTma(Emitter& e, const ir::Op& load, const StagedTile& tile, llvm::Value* to, llvm::Value* barrier,
+               llvm::Value* mine);
 // The store, which has a descriptor.
 void StoreByTma(Emitter& e, const ir::Op& store);
 // A thread that starts copies, at the entry, asks for the kernel's descriptors: the first copy would wait for its own, from memory.

@@ -1,7 +1,7 @@
 #include "codegen/emit/pipeline/tma_stages.h"
 
 #include "absl/strings/str_cat.h"
-#include "codegen/emit/pipeline/ring.h"
+#include "codegen/emit/pipeline/mbarrier.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 

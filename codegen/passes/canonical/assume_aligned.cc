@@ -5,8 +5,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/facts.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {

@@ -9,9 +9,9 @@
 //   }                                                          %m = …; %t = select %m, %s, %minus; yield %t
 //                                                            }
 //
-// Of loops with matrix products, where a mask of that many scores costs as much as their exponentials: attention compares positions, and in
-// most iterations all keys are below all queries, within the window, and exist (analysis/uniform_iterations.h finds in which). One loop stays one
-// loop, so that its ring of stages is not emptied in between. What is all false gives the other value likewise. Not where that is a constant.
+// Only for loops with matrix products, where masking all scores costs as much as their exponentials. In most iterations of attention all
+// keys precede all queries, are within the window, and exist (analysis/uniform_iterations.h). One loop stays one loop, so that its ring of
+// stages is not emptied in between. What is all false gives the other value likewise. Not where that is a constant.
 #ifndef TILE_CODEGEN_PASSES_CANONICAL_ELIDE_MASKS_H_
 #define TILE_CODEGEN_PASSES_CANONICAL_ELIDE_MASKS_H_
 

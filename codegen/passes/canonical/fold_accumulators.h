@@ -3,8 +3,8 @@
 //   %p = mmaf %weight, %value, %zero              %less = mulf %factor, %sums
 //   %next = fma %factor, %sums, %p                %next = mmaf %weight, %value, %less
 //
-// It saves registers as many as the result has, and the addition, which tensor cores do anyway; and the product need not be done before the
-// next iteration begins, so that it can run on beside that (plan/mma/cross_iteration_mma.h).
+// This frees one accumulator's worth of registers and removes the addition, which tensor cores do anyway. The product
+// need not end before the next iteration begins, so that it can overlap it (plan/mma/cross_iteration_mma.h).
 //
 // For sums that a loop carries on, and sums of two products: a tile that is loaded to be added once would only have to be there earlier. How exact an engine is
 // between the additions of a product is open (docs/semantics/reductions.md), and the sums that go around are what products begin with

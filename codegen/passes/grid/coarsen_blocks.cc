@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/grid/coarsen_by_rows.h"
 #include "codegen/passes/grid/coarsened_tiles.h"
 #include "codegen/plan/mma/mma_layout.h"
@@ -14,7 +15,6 @@
 #include "codegen/plan/staging/loaded_operand.h"
 #include "codegen/target/chips.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 
 namespace tile::codegen {

@@ -11,9 +11,10 @@
 //
 // Blocks of a chain of products are joined in pairs, along its rows, also where the place is in numbers (passes/grid/coarsen_by_rows.h).
 //
-// That is the same if the block's place in a dimension of the grid is nothing but an index of loads and stores, if what depends on it is
-// made element by element and by products, and if all effects of the kernel are such stores. The grid's size must be a multiple of how
-// many become one; an image says so (codegen/build_image.cc).
+// The result is the same under three conditions. The block's place in a dimension of the grid is used only as an index
+// of loads and stores. Values that depend on it are made element by element and by products. All effects of the kernel
+// are such stores. The grid's size must be a multiple of how many become one; an image says so
+// (codegen/build_image.cc).
 #ifndef TILE_CODEGEN_PASSES_GRID_COARSEN_BLOCKS_H_
 #define TILE_CODEGEN_PASSES_GRID_COARSEN_BLOCKS_H_
 
@@ -26,9 +27,9 @@ namespace tile::codegen {
 // Whether any are, around the one product of the kernel, or the products of an attention; of others a multiprocessor holds so many (0: not known).
 bool CoarsenBlocks(ir::Module* module, ir::Function* function, int blocks_alone = 0);
 
-// Cycles of a multiprocessor for 16 elements of 16 bits along K of a block's product, or as many bytes of others: those of the tensor cores,
-// and 15 percent more for each 1/256 by which 1/M + 1/N, what they load, exceeds that of 128 x 256 (f16, compared with blocks of 128 x
-// 256: 128 x 128 takes 1.09 to 1.15, 64 x 128 1.45, 64 x 64 1.9 to 2.2).
+// Cycles of a multiprocessor for 16 elements of 16 bits along K of a block's product, or as many bytes of other types.
+// It is the time of the tensor cores, plus 15 percent for each 1/256 by which 1/M + 1/N, the loads, exceeds that of 128
+// x 256. In f16, compared with blocks of 128 x 256, 128 x 128 takes 1.09 to 1.15, 64 x 128 1.45, 64 x 64 1.9 to 2.2.
 int64_t CyclesOfBlock(const ir::Op& mma);
 
 // The pass, which does nothing without May::kCoarsen. If no blocks become one, Program::applies is false.

@@ -1,5 +1,6 @@
-// What grows with the tiles of a block that does the work of several neighbours along one dimension of the grid: loads and stores of which the
-// place in the grid is an index, and all tiles that are made of them. Internal to codegen/passes.
+// When a block does the work of several neighbours along one dimension of the grid, its tiles grow. This finds all of
+// them: loads and stores that have the place in the grid as an index, and all tiles computed from them. Internal to
+// codegen/passes.
 //
 //   CoarsenedTiles growth(module, function, /*grid_dim=*/0, CoarsenedTiles::Place::kIndices);
 //   if (growth.CanGrow() && growth.Of(mma) == 0) growth.Grow(/*factor=*/2);

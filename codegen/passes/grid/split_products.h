@@ -1,6 +1,6 @@
-// Loops over matrix products whose results exceed the registers of a block are run in parts, one after the other, so that
-// each part's sums stay in registers: half of the rows or columns, a quarter, … with what is computed from them and
-// stored. Sums come in the same order, so results are the same bit by bit.
+// Runs loops over matrix products in parts, one after the other, if their results exceed the registers of a block. A
+// part is half of the rows or columns, a quarter, …, together with the values that are computed from them and stored.
+// Its sums stay in registers. Sums come in the same order, so results are the same bit by bit.
 //
 //   int splits = SplitProducts(target, /*by_tma=*/false, /*limit=*/32768, module, function, trace);
 //
@@ -15,12 +15,12 @@
 //                                                          store_view_tko %out, %cw[2 %i + %part, %j]
 //                                                        }
 //
-// Rows of several products that hang together (attention: queries, scores, weights, sums) are cut together; what all rows
-// need is loaded again for each part. Weak stores, by a partition view or by pointers, take all results (attention for training: its rows, and
-// the sums of their weights); they can't change what later parts load, and stand where their order does not matter
-// (analysis/access_order.h). Every operation in between knows which parts of its operands it needs (analysis/slice_dims.h).
-// --remarks tells of each loop, and why one stays whole. Each is an optional step ("split-product"). Not thread-safe with
-// other changes of the module.
+// Rows of several products that hang together (attention: queries, scores, weights, sums) are cut together; what all
+// rows need is loaded again for each part. Weak stores, by a partition view or by pointers, take all results; in
+// attention for training these are rows and the sums of their weights. The stores cannot change what later parts load,
+// and are placed where their order does not matter (analysis/access_order.h). Every operation in between knows which
+// parts of its operands it needs (analysis/slice_dims.h). --remarks tells of each loop, and why one stays whole. Each
+// is an optional step ("split-product"). Not thread-safe with other changes of the module.
 #ifndef TILE_CODEGEN_PASSES_GRID_SPLIT_PRODUCTS_H_
 #define TILE_CODEGEN_PASSES_GRID_SPLIT_PRODUCTS_H_
 

@@ -5,10 +5,11 @@
 //     …
 //   }
 //
-// A program walks where blocks are few, so that one loads the next tile while it works on this one. A GPU does that by itself with many blocks,
-// and needs no shared memory for it: more bytes are on their way, warps of several tiles fill in for each other where one waits for a sum, and
-// nobody goes twice through what leads to the first load. The hardware's grid has as many blocks as the loop of all blocks together
-// has iterations, which the host must know (plan/tma/host_integer.h).
+// A program walks where blocks are few, so that one loads the next tile while it works on this one. A GPU with many
+// blocks overlaps them by itself, and needs no shared memory for it. More bytes are in flight, and warps of several
+// tiles fill in for each other where one waits for a sum. The steps that lead to the first load are executed once. The
+// hardware's grid has as many blocks as the loop of all blocks together has iterations, which the host must know
+// (plan/tma/host_integer.h).
 //
 // That is right if iterations are independent: nothing that one does is ordered behind what another does. They carry no values, and
 // tokens only from store to store, of rows that lie apart (the launch says so: a row's bound is at most the stride). Then it is as if each were another

@@ -7,9 +7,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/op_rules.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/layouts/layout_rules.h"
 #include "codegen/passes/unused.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/create_like.h"
 #include "ir/op_views.h"
 #include "ir/passes/hoist.h"

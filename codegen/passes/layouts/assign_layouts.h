@@ -4,9 +4,9 @@
 //   AssignLayouts(plan, &module, function, &layouts);
 //   LayoutOf(value->type());                   // null for scalars
 //
-// Afterwards every tile type of rank 1 and more has an encoding (a `const Layout*`; equal layouts are one pointer), the
-// operands and the result of an elementwise operation have the same one, and `convert_layout` operations
-// (codegen/target/gpu_ops.def) are inserted where a value is needed in another layout than it has.
+// Afterwards every tile type of rank 1 and more has an encoding (a `const Layout*`; equal layouts are one pointer). The
+// operands and the result of an elementwise operation have the same one. `convert_layout` operations
+// (codegen/gpu/ops.def) are inserted where a value is needed in another layout than its own.
 //
 // How they are chosen, in two steps:
 //   1. Loads through views decide (neighbouring threads take neighbouring memory, 16 bytes each), and mma (its

@@ -1,5 +1,6 @@
-// Reductions whose parts lie in several warps, and that do not need each other's results, stand one behind the other; there the warps
-// exchange the parts of all at once, with one pair of barriers (Decision::kBatched, emit/lower/lower_reduce.cc).
+// Places reductions one after another if their parts are in several warps and they do not need each other's results.
+// The warps then exchange the parts of all of them at once, with one pair of barriers (Decision::kBatched,
+// emit/lower/lower_reduce.cc).
 //
 //   %a = reduce %x …                  %y2 = mulf %y, %y
 //   %u = divf %a, %n                  %a = reduce %x …

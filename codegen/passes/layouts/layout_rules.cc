@@ -8,12 +8,13 @@
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/tile_value.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/parts_of_tile.h"
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/shared_account.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/tma_store.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -33,6 +34,9 @@ constexpr int kWorthMoving = 8;
 
 // Elements of a row that each warp holds whole, in a thread.
 constexpr int kMostOfRow = 4;
+
+// Registers of a thread that hold what other threads have, too, for which it is put together from two halves without an exchange.
+constexpr int kMostRepeated = 8;
 
 constexpr int64_t kWordBits = 32, kSectorBits = 256, kVectorBits = 128;  // of what goes to memory as one
 
@@ -127,6 +131,18 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
     case Rule::kPermute: {
       const Layout* l = known(op.operand(0));
       return l == nullptr ? nullptr : Intern(l->Permute(PermutationOf(op)));
+    }
+    case Rule::kCat: {
+      const Layout* l = known(op.operand(0));
+      if (l == nullptr) l = known(op.operand(1));
+      // Of what several threads have, each would have all that comes of it.
+      if (l == nullptr || (l->registers() >= kMostRepeated && !l->IsInjective())) return nullptr;
+      return Intern(WithHalves(*l, static_cast<int>(ir::CatOp(op).dim())));
+    }
+    case Rule::kExtract: {
+      const Layout* l = known(op.operand(0));
+      const auto part = l == nullptr ? std::nullopt : PartLayout(op, *l);
+      return part ? Intern(*part) : nullptr;
     }
     case Rule::kInsert: return known(ir::InsertOp(op).destination());
     case Rule::kReduce: {
@@ -233,6 +249,10 @@ const Layout* LayoutRules::Backward(const Op& op, const Value* v, const Layout& 
       return Intern(result.Permute(inverse));
     }
     case Rule::kBroadcast: return Intern(SourceOfBroadcast(result, v->type().shape()));
+    case Rule::kCat: {
+      const auto half = PartLayout(op, result);
+      return half ? Intern(*half) : nullptr;
+    }
     default: return nullptr;
   }
 }
@@ -245,6 +265,8 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
         if (IsTile(op.result(r))) return Backward(op, v, *LayoutOf(op.result(r)->type()));
       }
       if (const auto store = ir::As<ir::StorePtrOp>(&op)) {
+        // Operands are converted one after the other; those after the pointers follow them.
+        if (i > 0) return LayoutOf(store->destination()->type());
         // The layout of the value, unless the pointers are neighbours elsewhere.
         const Layout* own = LayoutOf(store->value()->type());
         const Layout* wide = ForPointers(op);
@@ -252,7 +274,9 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
         const int bits = ir::MemoryBits(store->value()->type().elem());
         if (Inferred(store->value()) == nullptr) return wide;
         // A few elements are stored sooner than they would be moved to other threads.
-        return own->registers() < kWorthMoving || StoresWell(op, *own, pointers_.at(&op).second, bits) ? own : wide;
+        const int dim = pointers_.at(&op).second;
+        if (own->registers() >= kWorthMoving && !StoresWell(op, *own, dim, bits)) return wide;
+        return Intern(NeighboursFirst(*own, dim));
       }
       // An operand whose layout follows from something is preferred, and of two such operands the later one.
       const Layout* best = nullptr;
@@ -267,6 +291,7 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
         return Intern(Layout::Replicated(v->type().shape(), plan_.num_warps));
       [[fallthrough]];
     case Rule::kPermute:
+    case Rule::kCat:
     case Rule::kBroadcast: return Backward(op, v, *LayoutOf(op.result(0)->type()));
     case Rule::kInsert: return v == ir::InsertOp(op).destination() ? LayoutOf(op.result(0)->type()) : nullptr;
     case Rule::kReduce: return LayoutOf(op.operand(0)->type());

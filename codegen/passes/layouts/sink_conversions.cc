@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "codegen/analysis/product_chain.h"
-#include "codegen/target/gpu_ops.h"
+#include "codegen/gpu/ops.h"
 #include "ir/loops.h"
 #include "ir/passes/rewrite.h"
 

@@ -2,12 +2,12 @@
 
 #include "codegen/analysis/all_iterations.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/mma/overlapped_products.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 
 namespace tile::codegen {
 

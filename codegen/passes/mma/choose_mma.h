@@ -1,6 +1,7 @@
-// Chooses the instruction of each matrix product, and how warps share the tile: wgmma where its operands lie in shared memory as that
-// reads them, or one of them can come to registers (bytes and words of 32 bits that lie across); else mma.sync if it takes the types;
-// else fma. Later passes and the emitter read the choice (WgmmaPlanOf, MmaPlanOf).
+// Chooses the instruction of each matrix product, and how warps share the tile. It is wgmma if its operands are in
+// shared memory in the form that wgmma reads, or if one of them can come to registers (bytes and words of 32 bits that
+// lie across). Else mma.sync if it takes the types; else fma. Later passes and the emitter read the choice
+// (WgmmaPlanOf, MmaPlanOf).
 //
 //   ChooseMma(target, schedule, &module, function);
 //

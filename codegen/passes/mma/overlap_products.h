@@ -1,6 +1,6 @@
-// Lets products by wgmma of one iteration run beside each other and beside the work on elements between them
-// (codegen/plan/mma/overlapped_products.h): a product moves up behind the first one beside which its operands are there, and all of the loop
-// are waited for only where their results are read.
+// Lets wgmma products of one iteration overlap each other and the elementwise work between them (codegen/plan/mma/overlapped_products.h). A
+// product moves up to directly after the first product during which its operands are available. Products of the loop are awaited only where
+// their results are read.
 //
 // With layouts, which may have put conversions around products. Before:         After:
 //   %s = mmaf %k, %q, %zero {instruction = "wgmma", …}                             %s = mmaf %k, %q, %zero {…, runs}

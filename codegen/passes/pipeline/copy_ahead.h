@@ -1,5 +1,5 @@
-// Overlaps loads with products on every GPU from sm_80 on: operands of products in a for that are nothing but loaded
-// move into a copy_ahead (codegen/target/gpu_ops.def), by which all threads bring tiles of later iterations while they multiply
+// Overlaps loads with products on every GPU from sm_80 on. Operands of products in a `for` that are only loaded move
+// into a copy_ahead (codegen/gpu/ops.def). By it all threads bring tiles of later iterations while they multiply
 // those of this one.
 //
 //   bool any = CopyAhead(target, /*by_tma=*/true, module, function, trace);

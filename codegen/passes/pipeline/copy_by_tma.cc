@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/all_iterations.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/mma_layout.h"
@@ -14,7 +15,6 @@
 #include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 

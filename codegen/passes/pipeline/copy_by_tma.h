@@ -1,6 +1,6 @@
-// Has TMA bring what is copied ahead for products by wgmma: one thread starts the copies of a stage, instead of all threads those of
-// sixteen bytes each, and no iteration has a barrier of the block (codegen/emit/pipeline/tma_stages.h), so that warpgroups get out of
-// step and one multiplies while another works on rows.
+// Has TMA copy tiles ahead for wgmma products. One thread starts the copies of a stage, instead of each thread its own
+// of sixteen bytes. No iteration has a barrier of the block (codegen/emit/pipeline/tma_stages.h), so that warpgroups
+// get out of step: one multiplies while another works on rows.
 //
 //   CopyByTma(target, schedule, &module, function, trace);
 //

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/pipeline/resize_k.h"
 #include "codegen/plan/mma/wgmma_plan.h"
@@ -13,8 +14,8 @@
 #include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -40,6 +41,13 @@ absl::Status WhyNotByProducer(const StagedTile& tile, const Op& loop) {
     return absl::FailedPreconditionError(
         "the kernel would make descriptors, which is slower beside a producer but for 8-bit elements");
   return WhyNotMapped(tile, loop);
+}
+
+// A return in an if: the producer, which goes on, would wait for stages that nobody frees.
+bool EndsEarly(const ir::Function& function) {
+  bool early = false;
+  ir::Walk(function.body(), [&](const Op* op) { early = early || (ir::ReturnOp::Is(op) && op->parent() != nullptr); });
+  return early;
 }
 
 class Loop {
@@ -79,6 +87,7 @@ class Loop {
   std::string WhyNot(const ProductOperand& operand) const {
     std::string why(WhyNotByProducer(*operand.tile, *loop_).message());
     if (why.empty()) why = loads_.WhyNot(operand);
+    if (why.empty() && EndsEarly(*loop_->block()->function())) return "the kernel may end before the loop";
     if (!why.empty() || IsSliceableLoop(*loop_)) return why;
     return "where the loop begins or ends, or how often it runs, does not follow from parameters, block numbers, induction variables and "
            "loads of scalars that nothing orders";

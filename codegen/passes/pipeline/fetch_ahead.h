@@ -1,5 +1,5 @@
 // Turns loops over matrix products into pipelines: loads whose only use is as operand of a product in the same for move
-// into a fetch_ahead (codegen/target/gpu_ops.def), which brings later tiles while earlier ones are multiplied.
+// into a fetch_ahead (codegen/gpu/ops.def), which brings later tiles while earlier ones are multiplied.
 //
 //   bool any = FetchAhead(target, /*num_warps=*/0, module, function, trace);
 //
@@ -13,10 +13,10 @@
 //                                                        continue %s
 //                                                      }
 //
-// A load may move if it is weak, no token orders it after a write, its indices follow from the induction variable and
-// from values of before the loop by scalar operations, and its tensor is one that the host can describe for TMA, or the kernel. The load then
-// has the number of its descriptor (plan/tma/tensor_maps.h), or makes it itself (plan/tma/device_tensor_map.h), and one that a cluster of blocks needs only once
-// is marked (Decision::kMulticast).
+// A load may move if it is weak and no token orders it after a write. Its indices must follow from the induction
+// variable and from values of before the loop by scalar operations. The host or the kernel must be able to describe its
+// tensor for TMA. The load then has the number of its descriptor (plan/tma/tensor_maps.h), or makes it itself
+// (plan/tma/device_tensor_map.h), and one that a cluster of blocks needs only once is marked (Decision::kMulticast).
 #ifndef TILE_CODEGEN_PASSES_PIPELINE_FETCH_AHEAD_H_
 #define TILE_CODEGEN_PASSES_PIPELINE_FETCH_AHEAD_H_
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/pipeline/resize_k.h"
 #include "codegen/plan/mma/mma_layout.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {

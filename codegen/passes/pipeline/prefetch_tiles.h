@@ -10,12 +10,14 @@
 //
 // The same is done in loops that multiply what is copied ahead, for the few values that are loaded beside that.
 //
-// If two iterations' tiles fit, they come two iterations early: what one iteration loads, 16 KiB of a block with 16 warps, is less than is
-// to be on its way to hide the latency of memory. The last iterations load the last tile once more, so that no load is made that the program does not make, and promises about it
-// (inbounds) hold. A load takes part if it is weak, no token orders it inside the loop, nothing waits for its token (beside copies: what waits for it
-// waits for the next one, too), and where it begins follows from the induction variable (LoopLoads::WhyNot), and if what is carried takes few registers.
-// Tiles that take more are copied to shared memory instead (codegen/plan/staging/prefetch_slot.h), where a view has contiguous rows, the induction
-// variable is an index, and arrays are known to be aligned. What takes a register of a thread beside those is still carried. In a loop that
+// If two iterations' tiles fit, they come two iterations early: what one iteration loads, 16 KiB of a block with 16
+// warps, is less than is to be on its way to hide the latency of memory. The last iterations load the last tile once
+// more, so that no load is made that the program does not make, and promises about it (inbounds) hold. A load takes
+// part if it is weak, no token orders it inside the loop, and nothing waits for its token. (With copies, an operation
+// that waits for it waits for the next one, too.) Its position must follow from the induction variable
+// (LoopLoads::WhyNot), and the carried value must take few registers. Tiles that take more are copied to shared memory
+// instead (codegen/plan/staging/prefetch_slot.h), where a view has contiguous rows, the induction variable is an index,
+// and arrays are known to be aligned. What takes a register of a thread beside those is still carried. In a loop that
 // multiplies, they are copied beside the ring of what is copied ahead, if that leaves memory for them.
 #ifndef TILE_CODEGEN_PASSES_PIPELINE_PREFETCH_TILES_H_
 #define TILE_CODEGEN_PASSES_PIPELINE_PREFETCH_TILES_H_

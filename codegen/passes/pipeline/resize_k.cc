@@ -7,10 +7,10 @@
 
 #include "codegen/analysis/origin.h"
 #include "codegen/analysis/view_dim.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/split_view.h"
 #include "codegen/passes/unused.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/create_like.h"
 #include "ir/loops.h"
 

@@ -1,6 +1,6 @@
-// Makes the iterations of a matrix product smaller, so that more of them fit into shared memory at a time, or larger, so that rows along K
-// are as long as the hardware moves them best: each iteration of the loop becomes two, four, … that take so much less along K, or the other way
-// round. Sums come in the same order, so results are the same bit by bit.
+// Changes the size of a matrix product's iterations along K. Smaller ones let more of them fit into shared memory at a
+// time; larger ones give rows along K the length that the hardware moves best. Each iteration of the loop becomes two,
+// four, …, or two, four, … become one. Sums come in the same order, so results are the same bit by bit.
 //
 //   if (CanNarrowK(*mma, 4)) NarrowK(module, mma, 4);
 //   if (WidenK(module, function, mma, 2)) …

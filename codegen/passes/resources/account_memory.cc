@@ -3,11 +3,11 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/resources/candidate.h"
 #include "codegen/plan/resources/shared_use.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 
 namespace tile::codegen {
 namespace {

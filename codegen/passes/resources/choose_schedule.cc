@@ -5,13 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/pipeline/copy_by_tma.h"
 #include "codegen/plan/resources/make_schedule.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/staging/conversion_buffers.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 
 namespace tile::codegen {

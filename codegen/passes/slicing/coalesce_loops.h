@@ -1,5 +1,6 @@
-// A loop by which blocks walk over tiles, around a loop over slices of the tile, becomes one loop over all slices: what comes early
-// (codegen/passes/pipeline/prefetch_tiles.h) then comes early across tiles, too, and memory is never idle between two of them.
+// A loop over tiles with an inner loop over slices of the tile becomes one loop over all slices. Prefetches
+// (codegen/passes/pipeline/prefetch_tiles.h) then also reach across tiles, and memory is never idle between two of
+// them.
 //
 //   for %i in (%block to %rows, step %blocks) {         %n = 4 * number of values of %i
 //     for %s in (0 to 4) {                              for %t in (0 to %n) {
@@ -8,8 +9,9 @@
 //   }                                                     … load %view[4 * %i + %s]
 //                                                       }
 //
-// That is for loops that carry nothing but tokens which nobody waits for, as long as nothing else but scalars and views is computed
-// beside the inner loop, whose iterations are a power of two, and no tiles come ahead in it for products. The new loop counts in 64 bits, where their number can't overflow.
+// The loops must carry only tokens for which nobody waits. Only scalars and views may be computed outside of the inner
+// loop, whose number of iterations is a power of two and which has no tiles prefetched for products. The new loop
+// counts in 64 bits, where their number can't overflow.
 #ifndef TILE_CODEGEN_PASSES_SLICING_COALESCE_LOOPS_H_
 #define TILE_CODEGEN_PASSES_SLICING_COALESCE_LOOPS_H_
 

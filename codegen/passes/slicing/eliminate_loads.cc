@@ -7,11 +7,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/equivalence.h"
 #include "codegen/passes/kept_registers.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/value_numbers.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/passes/remove_unused.h"
 #include "ir/passes/rewrite.h"
 

@@ -20,11 +20,11 @@
 // what lives whole for one user need not be loaded again for the others.
 //
 // What makes that legal (semantics 6, 7.2): accesses of a loop happen in another order than those of whole tiles. A
-// load may be done later and again if it is weak, nothing but weak loads and weak stores that don't wait for it are
-// on the way, and no store of an earlier iteration or loop can have changed what it reads. A store waits for a load if a
-// token says so, or if both may be of one allocation; then it must write the elements that the load reads, in the same
-// slice. Pointers of different parameters that no token relates don't overlap: what may overlap must be ordered by
-// tokens.
+// load may be done later and again if it is weak and no store of an earlier iteration or loop can have changed what it
+// reads. All operations that it passes must be weak loads, or weak stores that do not wait for it. A store waits for a
+// load if a token says so, or if both may be of one allocation; then it must write the elements that the load reads, in
+// the same slice. Pointers of different parameters that no token relates don't overlap: what may overlap must be
+// ordered by tokens.
 //
 // A scan along the sliced dimension carries what the slices before add up to (slice_carry.h). Updates and accesses that
 // others may see are done once, slice by slice, in their place. What would have to live whole is kept in memory and

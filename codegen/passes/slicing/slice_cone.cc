@@ -9,8 +9,8 @@
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/analysis/tile_value.h"
 #include "codegen/analysis/view_dim.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/passes/slicing/slice_carry.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {

@@ -1,12 +1,12 @@
-// Greatest numbers of f32 as greatest integers, of which sm_90 takes three at once and of floats two. The bits of numbers that are not negative
-// have the order of the numbers, and those of negative ones are below them, read with a sign. Attention keeps the greatest score of a row from one
-// iteration to the next:
+// Computes f32 maxima with the integer maximum: sm_90 has one of three operands for integers, and of two for floats. The bits of numbers
+// that are not negative have the order of the numbers, and those of negative ones are below them, read with a sign. Attention keeps the
+// greatest score of a row from one iteration to the next:
 //
 //   %step = reduce %score dim=1 … (maxf)
 //   %new = maxf %old, %step
 //
-// and that is mostly not negative. So where no %old of a warp is, it begins with %old and takes integers; a warp that finds a NaN so, which
-// maxf passes over, does it again with floats, as one does whose %old is negative (codegen/emit/lower/integer_max.h).
+// %new is mostly not negative. A warp whose %old are all non-negative begins with them and reduces as integers. If it finds a NaN, which
+// maxf ignores, it repeats the step in floats. With a negative %old it uses floats (codegen/emit/lower/integer_max.h).
 //
 // A row of softmax has its maximum once, from which it is mostly the same: where that comes out negative or NaN, the warp does it again.
 //

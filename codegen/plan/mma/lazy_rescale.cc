@@ -1,7 +1,7 @@
 #include "codegen/plan/mma/lazy_rescale.h"
 
 #include "codegen/analysis/product_chain.h"
-#include "codegen/target/gpu_ops.h"
+#include "codegen/gpu/ops.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
 

@@ -1,9 +1,9 @@
 // Left operands that a loop does not change, of products by wgmma: they lie in shared memory for the loop (plan/mma/wgmma_plan.h), and in registers
 // as far as there is room for them.
 //
-// m64nNk16 reads 2 KiB of its left operand and 32 N bytes of the right one in N / 2 cycles, and shared memory gives 128 bytes in one: with
-// 64 columns that is all there is, and what TMA writes meanwhile, and what products of the other warpgroup read, comes on top. Of
-// 32 columns tensor cores would get two thirds of what they multiply. From registers the left operand costs nothing:
+// m64nNk16 reads 2 KiB of its left operand and 32 N bytes of the right one in N / 2 cycles. Shared memory gives 128 bytes a cycle. 64
+// columns take all of it; writes of TMA and reads by products of the other warpgroup come on top. Of 32 columns tensor cores would get two
+// thirds of what they multiply. From registers the left operand costs nothing:
 //
 //   wgmma … {sums}, query in shared memory, keys      128 bytes a cycle (N = 64)
 //   wgmma … {sums}, {four registers},       keys       64

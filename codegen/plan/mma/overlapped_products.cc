@@ -5,10 +5,10 @@
 
 #include "codegen/analysis/all_iterations.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
 

@@ -30,8 +30,8 @@ std::string WhyNotRunning(const ir::Op& mma);
 // The sums of a product go around its loop and nowhere else.
 bool GoesAround(const ir::Op& mma);
 
-// A branch hands on its sums, as they are, to where others may still be while the product runs: to another place of the loop than that of
-// the sums it adds to, to two places, or out of an if.
+// A branch passes its sums on unchanged to a place whose value may still be in use while the product runs. That is
+// another place of the loop than that of the sums it adds to, or two places, or the result of an `if`.
 bool HandsOnElsewhere(const ir::Op& mma);
 
 // What `mma` adds to are the sums of a running product, in the same registers, as nobody else wants them: the hardware keeps the order.

@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/origin.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/op_views.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -211,14 +211,19 @@ std::string WgmmaFault(const ir::Op& mma, int num_warps) {
     return "its warpgroups have more rows or columns than the product";
   if (promotes != Promotes(*in, mma)) return "it promotes where sums are short and that was not allowed";
   const ir::Op *a = mma.operand(0)->def(), *b = mma.operand(1)->def();
-  if (!IsFetch(b) || (!IsFetch(a) && (roles.swapped || roles.held)))
+  const auto in_stage = [](const ir::Op* def) { return IsFetch(def) || gpu::StageTileOp::Is(def); };
+  if (!in_stage(b) || (!in_stage(a) && (roles.swapped || roles.held)))
     return "what wgmma reads from a stage does not lie in one";
   if (in->transposes) return roles.swapped || roles.held ? "wgmma reads these types in any order" : "";
-  const std::optional<LoadedOperand> left = LoadedOperandOf(mma, 0), right = LoadedOperandOf(mma, 1);
+  const auto operand = [&](int i) -> std::optional<LoadedOperand> {
+    if (gpu::StageTileOp::Is(mma.operand(i)->def())) return StagedOperandOf(mma, i);
+    return LoadedOperandOf(mma, i);
+  };
+  const std::optional<LoadedOperand> left = operand(0), right = operand(1);
   const auto along_k = [](const std::optional<LoadedOperand>& x) { return !x || x->k_major; };
   if (!along_k(roles.swapped ? left : right)) return "its second operand does not lie along K";
   // One that is in registers may lie in any order.
-  if (IsFetch(a) && !roles.held && !along_k(roles.swapped ? right : left))
+  if (in_stage(a) && !roles.held && !along_k(roles.swapped ? right : left))
     return "its first operand does not lie along K, and is not held";
   return "";
 }

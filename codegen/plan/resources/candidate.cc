@@ -5,10 +5,10 @@
 
 #include "codegen/analysis/loop_around.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/chips.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 

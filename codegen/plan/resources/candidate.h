@@ -6,11 +6,12 @@
 //     cycles = candidates.Became(*program.function, program.fit);
 //   }
 //
-// What a candidate costs is estimated from the products of the kernel's loops (ProductLoop), before any pass runs; how many stages it
-// gets, and whether it fits at all, only the passes find out: shared memory by the account of the pass `memory`
-// (plan/resources/shared_use.h), registers by what lives at once. So candidates are tried in the order of their estimates, mostly TMA, copies by
-// all threads, nothing; more stages before fewer. Then costs are those of what came out. A way that fits is not left for a slower one
-// that would have more stages: nothing was measured where that pays.
+// The cost of a candidate is estimated from the products of the kernel's loops (ProductLoop), before any pass runs.
+// Only the passes find out how many stages it gets, and whether it fits: shared memory by the account of the pass
+// `account-memory` (plan/resources/shared_use.h), registers by what lives at once. So candidates are tried in the order
+// of their estimates, mostly TMA, copies by all threads, nothing; more stages before fewer. Then costs are those of
+// what came out. Once a candidate fits, slower ones are not tried even if they allow more stages; no case was found
+// where that helps.
 #ifndef TILE_CODEGEN_PLAN_RESOURCES_CANDIDATE_H_
 #define TILE_CODEGEN_PLAN_RESOURCES_CANDIDATE_H_
 

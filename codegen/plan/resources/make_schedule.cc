@@ -9,6 +9,7 @@
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/work_of_blocks.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/copy_pieces.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/wgmma_plan.h"
@@ -18,7 +19,6 @@
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/plan/tma/tma_store.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 
@@ -139,7 +139,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     exchanged = std::max(exchanged, bytes);
   });
   if (stage == 0) return true;
-  int64_t live = MostLiveRegisters(function).words;
+  int64_t live = MostLiveBesideStores(function).words;
   const int most_stages = options.most_stages < tuning::kMostCopyStages ? options.most_stages : MostCopyStages(stage);
   const auto stages = [&](int blocks) {
     const int64_t bytes = target.shared_bytes_of(blocks) - other - exchanged - wide;

@@ -2,10 +2,10 @@
 //
 //   std::optional<Schedule> s = MakeSchedule(target, function, {.aligned = true});   // nullopt: rings don't fit
 //
-// A block gets so many warps that its tiles fit the registers of its threads (the largest, and all that live at once: more
-// for kernels with matrix products than for those that wait for memory), and no more than it has work for. Loops that
-// fetch ahead get as many stages as shared memory holds, for two blocks on a multiprocessor where that helps. Not thread-safe
-// with changes of the function.
+// A block gets as many warps as its tiles need to fit the registers of its threads, and no more than it has work for.
+// What counts is the largest tile, and all that live at once: more of these for kernels with matrix products than for
+// those that wait for memory. Loops that fetch ahead get as many stages as shared memory holds, for two blocks on a
+// multiprocessor where that helps. Not thread-safe with changes of the function.
 #ifndef TILE_CODEGEN_PLAN_RESOURCES_MAKE_SCHEDULE_H_
 #define TILE_CODEGEN_PLAN_RESOURCES_MAKE_SCHEDULE_H_
 

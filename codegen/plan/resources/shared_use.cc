@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/gpu/ops.h"
 #include "codegen/layout/conversion.h"
 #include "codegen/plan/combine_updates.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/parts_of_tile.h"
 #include "codegen/plan/staging/prefetch_slot.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tile_layout.h"
@@ -20,7 +22,6 @@
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/plan/tma/tma_store.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -31,7 +32,7 @@ using ir::Value;
 
 constexpr uint64_t kAnyExchange = uint64_t{1} << 62;
 constexpr int kPrintedBytes = 4;      // a number that one thread has for all
-constexpr int kBarrierBytes = 16;     // of a stage
+constexpr int kBarrierBytes = 8;      // of an mbarrier
 constexpr uint64_t kSwizzled = 1024;  // alignment of what is swizzled by 128 bytes
 
 class Accountant {
@@ -44,9 +45,7 @@ class Accountant {
     // The producer comes first.
     if (schedule_.producer) {
       ir::Walk(f->body(), [&](Op* op) {
-        if (!ir::ForOp::Is(op) || FetchIn(*op) == nullptr) return;
-        Ring(*op);
-        DeviceTensorMaps(*FetchIn(*op));
+        if (IsGpuOp(op, GpuOpcode::kFetchAhead)) Ring(*op);
       });
     }
     Block(f->body());
@@ -71,7 +70,6 @@ class Accountant {
 
   void Use(Op* op) {
     if (ir::ForOp::Is(op)) {
-      Ring(*op);
       CopyRing(*op);
     } else if (ir::AllocSharedOp::Is(op)) {
       const ir::Type type = op->result(0)->type();
@@ -96,17 +94,19 @@ class Accountant {
 
   // Of operations that put a tile into memory row-major, that tile.
   const Value* MovedThroughMemory(const Op& op) const {
+    if (PartsOfTile(op)) return nullptr;
     if (ir::CatOp::Is(&op)) return op.result(0);
     if (const auto insert = ir::As<ir::InsertOp>(&op)) return insert->source();
     if (ir::ExtractOp::Is(&op) && IsInEachWarp(LayoutOrScalar(op.operand(0)))) return nullptr;
     return ir::ExtractOp::Is(&op) || ir::PackOp::Is(&op) || ir::UnpackOp::Is(&op) ? op.operand(0) : nullptr;
   }
 
-  void Ring(const Op& loop) {
-    const Op* fetch = FetchIn(loop);
-    if (fetch == nullptr) return;
-    account_.ReserveRing(*fetch, static_cast<uint64_t>(StageOf(*fetch).bytes * schedule_.stages),
-                         static_cast<uint64_t>(kBarrierBytes * schedule_.stages));
+  // As passes/expand/fetch_ring.cc allocates it.
+  void Ring(const Op& fetch) {
+    account_.ReserveStages(fetch, static_cast<uint64_t>(StageOf(fetch).bytes * schedule_.stages));
+    for (int i = 0; i < 2; ++i)
+      account_.Reserve(static_cast<uint64_t>(kBarrierBytes * schedule_.stages), kBarrierBytes);
+    for (size_t i = 0; i < DeviceTensorMapsOf(fetch).size(); ++i) account_.Reserve(kDeviceTensorMapBytes, kMapBytes);
   }
 
   void DeviceTensorMaps(const Op& copy) {

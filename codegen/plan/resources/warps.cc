@@ -8,9 +8,9 @@
 #include "codegen/analysis/facts.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma/wgmma_plan.h"
-#include "codegen/target/gpu_ops.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 
@@ -97,6 +97,9 @@ class Held {
   Held(const Target& target, const ir::Function& function, bool aligned)
       : target_(target), function_(function), live_(MostLiveRegisters(function)) {
     TileRegisters registers;
+    const bool multiplies = HasProducts(function);
+    // What products give is stored element by element: addresses need not be there at once.
+    if (multiplies) live_ = MostLiveBesideStores(function);
     ir::Walk(function.body(), [&](ir::Op* op) {
       if (op->info()->family == ir::Family::kMma) {
         products_.push_back(op);
@@ -105,7 +108,7 @@ class Held {
       // Constants are made where they are used; what is fetched ahead is in shared memory.
       if (op->opcode() == ir::Opcode::kConstant || IsFetch(op) || IsFetch(op->parent())) return;
       for (int i = 0; i < op->num_results(); ++i) {
-        if (registers.Of(op->result(i)) <= largest_) continue;
+        if (registers.Of(op->result(i)) <= largest_ || (multiplies && registers.ServesStore(op->result(i)))) continue;
         largest_ = registers.Of(op->result(i));
         largest_type_ = op->result(i)->type().ToString();
       }

@@ -8,10 +8,10 @@
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/view_dim.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 #include "ir/passes/fold.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "codegen/analysis/view_dim.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/staging/pointer_copy.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/float.h"
 #include "ir/op_views.h"
 

@@ -34,9 +34,10 @@ struct LoadedOperand {
   bool tma_converts() const;
 };
 
-// Operand 0 or 1 of a product, if it comes from a load whose tile can be moved to shared memory (of one through pointers, that must
-// have been decided: plan/staging/pointer_copy.h), in rows of 16 bytes or more, through nothing but permutations, reshapes that drop
-// dimensions of size 1, and one conversion of floats that keeps their size or makes 16 bits of 8. Before and after the load moves into a fetch.
+// Operand 0 or 1 of a product, if it comes from a load whose tile can be moved to shared memory in rows of 16 bytes or
+// more. For a load through pointers that must have been decided (plan/staging/pointer_copy.h). Between load and product
+// there may be permutations, reshapes that drop dimensions of size 1, and one conversion of floats that keeps their
+// size or widens 8 bits to 16. Before and after the load moves into a fetch.
 std::optional<LoadedOperand> LoadedOperandOf(const ir::Op& mma, int operand);
 
 }  // namespace tile::codegen

@@ -1,10 +1,9 @@
 #include "codegen/plan/staging/producer_slice.h"
 
+#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "codegen/plan/staging/staging.h"
-#include "codegen/target/decisions.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -126,43 +125,51 @@ class Question {
 
 class Marker {
  public:
-  explicit Marker(ir::Module* module) : module_(module) {}
-
   // What the value is computed from.
   void Mark(const Value* v) {
-    Op* def = v->def() != nullptr ? v->def() : v->block()->parent();
+    const Op* def = v->def() != nullptr ? v->def() : v->block()->parent();
     if (def == nullptr) return;
     if (IsControl(*def)) return Run(def);
-    if (!New(def)) return;
+    if (!ops_.insert(def).second) return;
     for (int i = 0; i < def->num_operands(); ++i) Mark(def->operand(i));
   }
 
   // Control flow, with what of its values is sliceable.
-  void Run(Op* op) {
-    if (!New(op)) return;
+  void Run(const Op* op) {
+    if (!ops_.insert(op).second) return;
     for (const Value* v : DeciderOf(*op)) Mark(v);
     for (int i = 0; i < op->num_results(); ++i) MarkSources(*op, op->result(i));
     if (ir::IsLoop(op)) {
       for (const Value* v : op->region(0)->args()) MarkSources(*op, v);
     }
     for (const Op* branch : BranchesIn(*op)) {
-      for (const Op* around : Around(*branch, *op)) Run(const_cast<Op*>(around));
+      for (const Op* around : Around(*branch, *op)) Run(around);
     }
   }
 
- private:
-  bool New(Op* op) {
-    if (DecisionOf<Decision::kByProducer>(*op)) return false;
-    Decide<Decision::kByProducer>(module_, op, true);
-    return true;
+  // A loop that fetches: where it begins and ends, and where its loads do.
+  void Fetches(const Op& loop) {
+    ops_.insert(&loop);
+    for (const Value* v : DeciderOf(loop)) Mark(v);
+    for (const Op* op = loop.parent(); op != nullptr; op = op->parent()) Run(op);
+    const ir::Block* region = FetchIn(loop)->region(0);
+    for (const Op* op : *region) {
+      for (int i = 0; i < op->num_operands(); ++i) {
+        const Value* v = op->operand(i);
+        if (v->def() != nullptr && v->def()->block() != region) Mark(v);
+      }
+    }
   }
 
+  absl::flat_hash_set<const Op*> Take() { return std::move(ops_); }
+
+ private:
   void MarkSources(const Op& op, const Value* v) {
     if (!v->type().is_tile() || !IsSliceable(v)) return;
     for (const Value* source : SourcesOf(op, v)) Mark(source);
   }
 
-  ir::Module* module_;
+  absl::flat_hash_set<const Op*> ops_;
 };
 
 }  // namespace
@@ -180,21 +187,12 @@ bool IsSliceableLoop(const Op& loop) {
   return ir::ForOp::Is(&loop);
 }
 
-void DecideProducerOps(ir::Module* module, ir::Function* function) {
-  Marker marker(module);
-  ir::Walk(function->body(), [&](Op* loop) {
-    if (!ir::ForOp::Is(loop) || FetchIn(*loop) == nullptr) return;
-    Decide<Decision::kByProducer>(module, loop, true);
-    for (const Value* v : DeciderOf(*loop)) marker.Mark(v);
-    for (Op* op = loop->parent(); op != nullptr; op = op->parent()) marker.Run(op);
-    const ir::Block* region = FetchIn(*loop)->region(0);
-    for (const Op* op : *region) {
-      for (int i = 0; i < op->num_operands(); ++i) {
-        const Value* v = op->operand(i);
-        if (v->def() != nullptr && v->def()->block() != region) marker.Mark(v);
-      }
-    }
+absl::flat_hash_set<const Op*> ProducerOps(const ir::Function& function) {
+  Marker marker;
+  ir::Walk(function.body(), [&](const Op* loop) {
+    if (ir::ForOp::Is(loop) && FetchIn(*loop) != nullptr) marker.Fetches(*loop);
   });
+  return marker.Take();
 }
 
 }  // namespace tile::codegen

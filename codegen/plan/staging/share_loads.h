@@ -5,9 +5,10 @@
 //   s.dim       // 0, 1: blocks x, x + 1 (y, y + 1) share; -1: there is nothing to share
 //   s.loads     // these
 //
-// A load is shared along a dimension of the grid if its view and indices don't depend on the block's place there; the loop
-// must be the same for all blocks in the cluster: not inside of other control flow, with bounds that don't depend on it
-// either. And sharing must pay: products that need few bytes for each operation don't wait for loads.
+// A load is shared along a dimension of the grid if its view and indices don't depend on the block's place there. The
+// loop must be the same for all blocks in the cluster: not inside of other control flow, and with bounds that don't
+// depend on that place either. And sharing must pay: products that need few bytes for each operation don't wait for
+// loads.
 #ifndef TILE_CODEGEN_PLAN_STAGING_SHARE_LOADS_H_
 #define TILE_CODEGEN_PLAN_STAGING_SHARE_LOADS_H_
 

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/loop_around.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/staging/staging.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -18,7 +18,7 @@ constexpr uint64_t kMostOnce = 1024, kOnceAlignment = 16;
 }  // namespace
 
 const ir::Op* OutermostOf(const ir::Op* op) {
-  while (op->parent() != nullptr) op = op->parent();
+  while (op->parent() != nullptr && !IsGpuOp(op->parent(), GpuOpcode::kWorkers)) op = op->parent();
   return op;
 }
 
@@ -32,8 +32,7 @@ bool IsInCopyingLoop(const ir::Op& op) {
 void SharedAccount::Begin(const ir::Function& function) {
   ir::Walk(function.body(), [&](const ir::Op* op) {
     has_products_ = has_products_ || op->info()->family == ir::Family::kMma;
-    if (!IsGpuOp(op, GpuOpcode::kFetchAhead)) return;
-    last_ring_ = OutermostOf(op);
+    if (IsGpuOp(op, GpuOpcode::kFetchAhead) || IsGpuOp(op, GpuOpcode::kStageTile)) last_ring_ = OutermostOf(op);
   });
 }
 
@@ -72,16 +71,11 @@ SharedAccount::Kept SharedAccount::ReserveKept(const ir::Value* v, const ir::Blo
   return {kept_[{v, of_loops}] = Reserve(bytes, alignment), true};
 }
 
-SharedAccount::Ring SharedAccount::ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes) {
-  const auto [it, is_new] = ring_of_.try_emplace(&fetch);
-  Ring& ring = it->second;
-  ring.is_new = is_new;
-  if (!is_new) return ring;
-  ring.stages = ring_bytes_;
-  ring.barriers = Reserve(barrier_bytes, 8);
+uint64_t SharedAccount::ReserveStages(const ir::Op& user, uint64_t bytes) {
+  const uint64_t at = ring_bytes_;
   ring_bytes_ += bytes;
-  if (bytes > ring_user_.bytes) ring_user_ = {&fetch, bytes, "for what is fetched ahead"};
-  return ring;
+  if (bytes > ring_user_.bytes) ring_user_ = {&user, bytes, "for what is fetched ahead"};
+  return at;
 }
 
 bool SharedAccount::ReserveCopies(uint64_t bytes) {

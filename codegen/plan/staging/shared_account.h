@@ -1,6 +1,7 @@
-// Shared memory of a block: what operations have for themselves, rings of stages, and scratch memory through which threads exchange
-// elements. The same account is kept twice, in the order in which the program is emitted: by the pass that finds out whether a
-// kernel fits (plan/resources/shared_use.h), and by the emitter, which gives the memory addresses (emit/context/shared_memory.h).
+// Shared memory of a block: what operations have for themselves, rings of stages, and scratch memory through which
+// threads exchange elements. The same account is kept twice, in the order in which the program is emitted. One pass
+// finds out whether a kernel fits (plan/resources/shared_use.h). The emitter gives the memory addresses
+// (emit/context/shared_memory.h).
 //
 //   SharedAccount account(target, schedule.persistent);
 //   account.Begin(function);
@@ -28,7 +29,7 @@
 
 namespace tile::codegen {
 
-// The operation of the function's body that is this one, or holds it.
+// The operation of the function's body, or of its workers (codegen/gpu/ops.def), that is this one or holds it.
 const ir::Op* OutermostOf(const ir::Op* op);
 // A loop around the operation copies ahead to a ring.
 bool IsInCopyingLoop(const ir::Op& op);
@@ -55,12 +56,8 @@ class SharedAccount {
     bool is_new = false;
   };
   Kept ReserveKept(const ir::Value* v, const ir::Block* of_loops, uint64_t bytes, uint64_t alignment);
-  // The ring of a loop that fetches ahead: its offset among the rings, and that of its barriers. Of one fetch_ahead always the same.
-  struct Ring {
-    uint64_t stages = 0, barriers = 0;
-    bool is_new = false;
-  };
-  Ring ReserveRing(const ir::Op& fetch, uint64_t bytes, uint64_t barrier_bytes);
+  // The stages of a loop that fetches ahead, on behalf of this operation: their offset among the rings.
+  uint64_t ReserveStages(const ir::Op& user, uint64_t bytes);
   // The same for loops whose threads copy ahead, in functions without the other kind: they all use the same memory, each as long as it
   // runs. Whether another did before, or it was scratch memory.
   bool ReserveCopies(uint64_t bytes);
@@ -102,7 +99,6 @@ class SharedAccount {
 
   const Target& target_;
   const bool persistent_;
-  absl::flat_hash_map<const ir::Op*, Ring> ring_of_;
   absl::flat_hash_map<std::pair<const ir::Value*, const ir::Block*>, uint64_t> kept_;
   bool has_products_ = false;
   const ir::Op* last_ring_ = nullptr;  // of the function's body, the last operation with a ring; null behind it

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "codegen/gpu/op_views.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/check.h"
 
 namespace tile::codegen {
@@ -53,9 +53,45 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
   return s;
 }
 
+namespace {
+
+// Of a product at the GPU level.
+StagedTile StagedTileOf(const Op& mma, int operand) {
+  const gpu::StageTileOp tile(mma.operand(operand)->def());
+  const ir::Type type = mma.operand(operand)->type();
+  StagedTile t;
+  t.lhs = operand == 0;
+  t.k_major = (tile.dim() == 1) == t.lhs;
+  t.element_bits = t.loaded_bits = ir::MemoryBits(type.elem());
+  t.mn = type.shape()[t.lhs ? 0 : 1];
+  t.k = type.shape()[t.lhs ? 1 : 0];
+  t.contiguous = static_cast<int>(tile.dim());
+  t.other = 1 - t.contiguous;
+  t.swizzle = static_cast<int>(tile.swizzle());
+  return t;
+}
+
+}  // namespace
+
 std::optional<StagedTile> StagedOperandOf(const Op& mma, int operand) {
   const Value* v = mma.operand(operand);
+  if (gpu::StageTileOp::Is(v->def())) return StagedTileOf(mma, operand);
   return IsFetch(v->def()) ? std::optional(StagedResult(*v->def(), v->index())) : std::nullopt;
+}
+
+StagedTile TileOfLoad(const Op& tma_load) {
+  const gpu::TmaLoadOp load(tma_load);
+  const ir::Type view = load.view()->type();
+  const auto size = [&](int64_t dim) { return dim < 0 ? 1 : view.shape()[static_cast<size_t>(dim)]; };
+  StagedTile t;
+  t.lhs = t.k_major = true;
+  t.element_bits = t.loaded_bits = ir::MemoryBits(view.elem());
+  t.contiguous = static_cast<int>(load.dims()[0]);
+  t.other = static_cast<int>(load.dims()[1]);
+  t.k = size(t.contiguous);
+  t.mn = size(t.other);
+  t.swizzle = static_cast<int>(load.swizzle());
+  return t;
 }
 
 bool StagedTile::fits_tma() const { return swizzle >= 32 && chunk_bytes() % kSlotAlignment == 0; }

@@ -56,8 +56,10 @@ struct StagedTile : LoadedOperand {
 // How an operand should lie, if a load brings it (LoadedOperandOf). Only passes that move loads ahead ask, through ProductOperand
 // (passes/move_loads.h); what became of it is decided for the fetch_ahead or copy_ahead, and read from there.
 std::optional<StagedTile> StageOperand(const ir::Op& mma, int operand);
-// How it was decided that the operand lies; nullopt: no fetch_ahead or copy_ahead brings it.
+// How it was decided that the operand lies, or how its stage_tile says it does; nullopt: it is in registers.
 std::optional<StagedTile> StagedOperandOf(const ir::Op& mma, int operand);
+// How a tma_load leaves the tile.
+StagedTile TileOfLoad(const ir::Op& tma_load);
 
 // The fetch_ahead whose results both operands of the product are; null if they are not.
 const ir::Op* FetchOf(const ir::Op& mma);
@@ -72,8 +74,9 @@ struct StageLayout {
   std::vector<int64_t> offsets;  // bytes, multiples of the tiles' alignments
   int64_t bytes = 0;             // the same, since the next stage follows
   int64_t piece_bytes = 0;       // of a ring of pieces (copy_pieces.h); 0: its unit is the stage
-  // Tiles that threads widen lie in stages as they are loaded, and behind all stages in places of their own (conversion_buffers.h): how many there
-  // are, the bytes of one, and where the tile of each result begins there; -1: it has none.
+  // Tiles that threads widen are in stages as they were loaded. Their widened form has places of its own after all
+  // stages (conversion_buffers.h). These are the number of places, the bytes of one, and where the tile of each result
+  // begins in it; -1: it has none.
   int conversion_buffers = 0;
   int64_t wide_bytes = 0;
   std::vector<int64_t> wide_offsets;

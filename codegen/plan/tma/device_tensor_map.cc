@@ -67,10 +67,17 @@ absl::Status WhyNotMade(const ir::Op& load, const StagedTile& tile, const ir::Op
   return absl::OkStatus();
 }
 
-DeviceTensorMap DeviceTensorMapOf(const ir::Op& load, const StagedTile& tile) {
+DeviceTensorMap TensorPartOf(const ir::Value* view) {
   DeviceTensorMap map;
-  map.tensor = MakerOf(ir::ViewAccessOp(load).view());
-  map.order = MapOrder(load);
+  map.tensor = MakerOf(view);
+  map.order = MapOrder(view->type());
+  map.element = view->type().elem();
+  map.element_bytes = ir::MemoryBits(map.element) / 8;
+  return map;
+}
+
+DeviceTensorMap DeviceTensorMapOf(const ir::Op& load, const StagedTile& tile) {
+  DeviceTensorMap map = TensorPartOf(ir::ViewAccessOp(load).view());
   for (int dim : map.order) map.box.push_back(static_cast<uint32_t>(BoxSize(load, tile, dim, 1)));
   map.element = MapElement(load, tile);
   map.element_bytes = tile.element_bits / 8;

@@ -30,6 +30,8 @@ struct DeviceTensorMap {
 
 absl::Status WhyNotMade(const ir::Op& load, const StagedTile& tile, const ir::Op& loop);
 DeviceTensorMap DeviceTensorMapOf(const ir::Op& load, const StagedTile& tile);
+// What of it depends on the tensor under the view; there is no box.
+DeviceTensorMap TensorPartOf(const ir::Value* view);
 
 bool HostKnows(const StagedTile& tile);
 // Neither the host nor the kernel can make a descriptor for the load of this tile in the loop, and why.

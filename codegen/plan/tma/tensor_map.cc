@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/origin.h"
 #include "codegen/analysis/view_dim.h"
+#include "codegen/gpu/op_views.h"
 #include "codegen/plan/tma/host_integer.h"
 #include "ir/expr.h"
 #include "ir/op_views.h"
@@ -53,6 +54,7 @@ Expr MultipleOfAlignment(Expr bytes) {
 }  // namespace
 
 bool AllowsTma(const ir::Op& access) {
+  if (gpu::TmaLoadOp::Is(&access)) return true;  // it is one
   const ir::Hints* hints = ir::OpView<ir::WithFields<ir::Field::kHints>>(access).hints();
   if (hints == nullptr) return true;
   for (const ir::ArchHints& a : hints->archs) {
@@ -64,8 +66,10 @@ bool AllowsTma(const ir::Op& access) {
   return true;
 }
 
-std::vector<int> MapOrder(const ir::Op& load) {
-  const ir::Type view = ir::ViewAccessOp(load).view()->type(), tensor = view.tensor();
+std::vector<int> MapOrder(const ir::Op& access) { return MapOrder(ir::ViewAccessOp(access).view()->type()); }
+
+std::vector<int> MapOrder(ir::Type view) {
+  const ir::Type tensor = view.tensor();
   const int rank = static_cast<int>(tensor->shape.size());
   // The one of stride 1 that the tile runs along; the others in row-major order.
   int first = -1;
@@ -109,6 +113,7 @@ absl::Status WhyNotDescribed(const ir::Op& access, const StagedTile& tile) {
 }
 
 ir::Elem MapElement(const ir::Op& access, const StagedTile& tile) {
+  if (const auto load = ir::As<gpu::TmaLoadOp>(&access); load && load->rounds()) return ir::Elem::kTF32;
   return ElementOf(ir::ViewAccessOp(access).view()->type().elem(), tile);
 }
 

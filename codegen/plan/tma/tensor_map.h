@@ -39,7 +39,8 @@ inline int SwizzleMode(int bytes) { return bytes == 32 ? 1 : bytes == 64 ? 2 : 3
 bool AllowsTma(const ir::Op& access);
 
 // The tensor's dimensions as the descriptor lists them, the contiguous one first.
-std::vector<int> MapOrder(const ir::Op& load);
+std::vector<int> MapOrder(const ir::Op& access);
+std::vector<int> MapOrder(ir::Type view);
 // Rows of a chunk that one copy brings. Whole chunks make parts if they can.
 inline int64_t BoxRows(const StagedTile& tile, int parts) {
   const int64_t rows = tile.chunks() % parts == 0 ? tile.rows() : tile.rows() / parts;

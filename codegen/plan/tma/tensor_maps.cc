@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "codegen/gpu/op_views.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/plan/tma/tma_store.h"
 #include "codegen/target/decisions.h"
-#include "codegen/target/gpu_ops.h"
 #include "ir/check.h"
 #include "ir/op_views.h"
 
@@ -16,6 +16,7 @@ absl::StatusOr<TensorMap> MapOf(const ir::Op& access) {
   if (const auto store = ir::As<ir::StoreViewOp>(&access))
     return MapTensor(access, TmaStoreOf(access, *LayoutOf(store->tile()->type())).box, 1);
   const int parts = static_cast<int>(DecisionOf<Decision::kMulticast>(access).value_or(1));
+  if (gpu::TmaLoadOp::Is(&access)) return MapTensor(access, TileOfLoad(access), parts);
   const StageLayout stage = StageOf(*access.parent());
   for (size_t i = 0; i < stage.tiles.size(); ++i) {
     if (stage.tiles[i].load == &access) return MapTensor(access, stage.InStage(i), parts);

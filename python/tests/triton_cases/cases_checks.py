@@ -245,7 +245,7 @@ def test_grids_that_no_gpu_takes():
     for grid in ((1, 65536), (1, 1, 65536), (-1,), (2**31,)):
         with pytest.raises(tilevm.ArgumentError, match="grid"):
             copy[grid](torch.zeros(64), torch.zeros(64), 64, BLOCK=64)
-    with pytest.raises(TypeError):
+    with pytest.raises(tilevm.ArgumentError, match="must be an integer"):
         copy[(1.5,)](torch.zeros(64), torch.zeros(64), 64, BLOCK=64)
 
 

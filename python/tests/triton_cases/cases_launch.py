@@ -4,6 +4,7 @@ import threading
 
 import numpy
 import pytest
+import tilevm
 import torch
 import triton
 import triton.language as tl
@@ -52,6 +53,8 @@ def test_grids():
     before = out.clone()
     positions[(4, 0, 2)](out + 5)  # nothing runs
     assert torch.equal(out, before)
+    with pytest.raises(tilevm.ArgumentError, match=r"dimension 0 of the grid is 4.0, must be an integer\n  fix: divide by triton.cdiv"):
+        positions[(24 / 6,)](out)
 
 
 def test_many_sizes_of_one_kernel():

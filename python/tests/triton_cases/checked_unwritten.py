@@ -56,6 +56,14 @@ def test_elements_that_nobody_wrote_are_used(use, dtype):
     assert told(USES[use], x, out) == ["vm.not_written"]
 
 
+def test_whether_it_is_the_memory_or_computed_from_it():
+    for use, whose in ((lambda x, out: out.sum(), "of float32[100], first [96], that nobody wrote"),
+                       (lambda x, out: (out > x).all(), "of bool[100], first [96], that were computed from memory that nobody wrote")):
+        with pytest.warns(tilevm.KernelWarning) as said:
+            use(*partly())
+        assert whose in str(said[0].message)
+
+
 def test_a_comparison_of_torch_testing():
     x, out = partly()
 
@@ -124,3 +132,13 @@ def test_nothing_was_written():
     x, out = torch.ones(100, device="cuda"), torch.empty(100, device="cuda")
     double[(1,)](x, out, 0, BLOCK=32)
     assert told(lambda: out.sum()) == ["vm.not_written"]
+
+
+def test_functions_of_torch_func():
+    """What stands for a tensor there has no memory."""
+    one = torch.ones(3, 2, device="cuda")
+    assert torch.equal(torch.vmap(lambda a: torch.empty_like(a).fill_(1) + a)(one), one + 1)
+    assert torch.vmap(lambda a: (a > 0).all())(one).all()
+    assert torch.equal(torch.vmap(lambda a: a.cpu().double())(one), one.cpu().double())
+    assert torch.equal(torch.func.grad(lambda a: (a * 2).sum())(one), one * 2)
+    assert torch.equal(torch.func.functionalize(lambda a: torch.empty_like(a).fill_(2) + a)(one), one + 2)

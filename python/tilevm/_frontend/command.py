@@ -31,6 +31,11 @@ def _parse(who: str, frontends: "Sequence[str]", args: "List[str]") -> "Tuple[Di
     found: "Dict[str, str]" = {}
     while args and args[0].startswith("--"):
         name, equals, value = args[0].partition("=")
+        if name == "--version":
+            from .. import __version__
+
+            print(f"{who} {__version__}")
+            raise SystemExit(0)
         if name not in _OPTIONS:
             raise SystemExit(f"{who}: no option {name}; there are {', '.join(_OPTIONS)}")
         if not equals:

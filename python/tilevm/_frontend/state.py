@@ -50,7 +50,6 @@ class State:
         self.capability = capability
         self.settings = settings
         self.tune = tune
-        self.table = 0  # address of a pointer to cuGetProcAddress_v2
 
     @property
     def check(self) -> str:
@@ -102,8 +101,8 @@ def open_state(frontend: str, state: "Optional[State]", device: str, capability:
     if _opened is None:
         settings.check, settings.threads = check or "", threads or 0
         made = State(on, on.compute_capability if on.is_gpu else _capability(capability or "9.0"), settings, tune or "once")
-        made.table = _tilevm.driver_open(on.handle, made.is_gpu, made.capability, _real_driver() if made.is_gpu else 0,
-                                         _CHECKS[settings.check], settings.threads, tell)
+        _tilevm.driver_open(on.handle, made.is_gpu, made.capability, _real_driver() if made.is_gpu else 0, _CHECKS[settings.check],
+                            settings.threads, tell)
         _opened = made
         _prepare_torch(made)
         return made
@@ -113,7 +112,6 @@ def open_state(frontend: str, state: "Optional[State]", device: str, capability:
     _tilevm.driver_options(_CHECKS[settings.check], settings.threads)
     if state is None:
         state = State(_opened.device, _opened.capability, settings, "once")
-        state.table = _opened.table
     state.tune = tune or state.tune
     return state
 

@@ -1,4 +1,4 @@
-"""What cuTile takes for a cubin: a .tbc, and what its parameters are (python/ext/driver_image.c reads it).
+"""What cuTile takes for a cubin: a .tbc, and what its parameters are (python/ext/cutile/image.c reads it).
 
     image = pack({symbol: arguments(signature.parameters, ["x", "y", "TILE"])}, tbc)
 """

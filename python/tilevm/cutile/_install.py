@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import sys
 
+from .. import _tilevm
 from .._errors import StateError, UnsupportedError
 from .._frontend.imports import when_imported
 from .._frontend.state import State, open_state
@@ -44,7 +45,7 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
         raise StateError("error[cutile.late]: cuTile has opened NVIDIA's driver before tilevm.cutile was installed\n"
                          "  fix: call tilevm.cutile.install() before the first launch, or use `python -m tilevm.cutile`")
     state = open_state("cutile", None, device, capability, check, threads, tune)
-    _publish_table(state.table)
+    _publish_table(_tilevm.cutile_table())
     _state = state
     when_imported("cuda.tile", _patch_cutile)
     return state

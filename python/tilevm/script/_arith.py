@@ -5,8 +5,10 @@
 """
 from __future__ import annotations
 
+import sys
+
 from ._dtypes import BOOL, F32, F64, I32, I64, DType, PointerType
-from ._tile import Tile, as_tile, broadcast, common_shape, constant, emit, number_of, pair, use
+from ._tile import Tile, as_tile, broadcast, common_shape, constant, emit, number_of, pair, take_operators, use
 from ._trace import current, fail
 
 TYPE_CHECKING = False
@@ -211,3 +213,6 @@ def convert(a: "Tile", into: "DType") -> "Tile":
     if into.is_integer:
         return emit("ftoi", a, type=into, signedness=into.signedness)
     return emit("ftof", a, type=into, rounding="nearest_even")
+
+
+take_operators(sys.modules[__name__])

@@ -14,13 +14,21 @@ from ._trace import Region, current, fail, fail_unread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any, FrozenSet, Iterator, NoReturn, Optional, Sequence, Tuple, Union
+
+    from . import _arith
 
     Shape = Tuple[int, ...]
     Number = Union[bool, int, float]
     TileLike = Union["Tile", bool, int, float]
 
 MAX_ELEMENTS = 1 << 24
+
+
+def take_operators(functions: "ModuleType") -> None:
+    """The operators of tiles, from _arith.py: that module needs the class, so it is loaded later and gives itself."""
+    globals()["_arith"] = functions
 
 
 def type_text(shape: "Sequence[int]", element: str) -> str:
@@ -440,6 +448,3 @@ def pair(a: "Any", b: "Any", what: str) -> "Tuple[Tile, Tile, DType]":
     left, right = together((a, b), what)
     assert isinstance(left.dtype, DType)
     return left, right, left.dtype
-
-
-from . import _arith  # noqa: E402  (they need each other)

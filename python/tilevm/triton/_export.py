@@ -164,7 +164,7 @@ def main(words: "List[str]") -> None:
     parser.add_argument("--interface", help="arrays, scalars and grid; default: arrays of any size")
     parser.add_argument("--output", "-o", required=True, help="the .tbc file")
     parser.add_argument("--sm", default="", help="machine code for these GPUs, too: 80,90")
-    parser.add_argument("--capability", help="what the kernel is told of its GPU (9.0)")
+    parser.add_argument("--capability", help="compute capability that the kernel sees (9.0)")
     args = parser.parse_args(words)
     try:
         sm = [part for part in args.sm.split(",") if part]

@@ -1,4 +1,4 @@
-"""Types of Triton's signatures, as python/ext/triton.h takes them.
+"""Types of Triton's signatures, as python/ext/triton/words.h takes them.
 
     leaves(["*fp32", "i32", "constexpr"], ["x", "n", "BLOCK"])
 """

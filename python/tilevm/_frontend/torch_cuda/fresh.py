@@ -56,6 +56,15 @@ def version_of(tensor: Any) -> "Optional[int]":
     return version
 
 
+def has_memory(tensor: Any) -> bool:
+    """False for what stands for a tensor inside of torch.func.vmap, grad and the like."""
+    try:
+        tensor.untyped_storage().data_ptr()
+    except RuntimeError:
+        return False
+    return True
+
+
 class Fresh:
     """A storage with bytes that nobody has written."""
 
@@ -113,6 +122,8 @@ def note(tensor: Any, old_bytes: int = 0) -> None:
     if type(tensor) is not torch.Tensor or tensor.layout != torch.strided:
         return
     with torch._C.DisableTorchFunction():
+        if not has_memory(tensor):
+            return
         storage = tensor.untyped_storage()
         begin, bytes = storage.data_ptr(), storage.nbytes()
         if begin == 0 or bytes <= old_bytes or bytes > _MOST_BYTES:
@@ -125,7 +136,7 @@ def note(tensor: Any, old_bytes: int = 0) -> None:
 def bytes_of(tensor: Any) -> int:
     """Of its storage."""
     with torch._C.DisableTorchFunction():
-        size: int = tensor.untyped_storage().nbytes()
+        size: int = tensor.untyped_storage().nbytes() if has_memory(tensor) else 0
     return size
 
 

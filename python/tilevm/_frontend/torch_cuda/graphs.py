@@ -6,8 +6,7 @@ changes a tensor is only recorded.
 from __future__ import annotations
 
 import contextlib
-import threading
-from typing import TYPE_CHECKING, Any, Callable, Iterator, List, Optional
+from typing import TYPE_CHECKING, Any, Iterator, List, Optional
 
 if TYPE_CHECKING:  # torch need not be installed where hints are checked
     torch: Any
@@ -18,22 +17,10 @@ else:
 
 from ... import _tilevm
 from . import streams
-
-_local = threading.local()
+from .recording import Recording, record_into, recording
 
 # Operations that need a value on the host.
 _WAIT = frozenset(("aten::_local_scalar_dense", "aten::item", "aten::nonzero", "aten::is_nonzero"))
-
-
-def recording() -> "Optional[Recording]":
-    """What this thread records into."""
-    found: "Optional[Recording]" = getattr(_local, "recording", None)
-    return found
-
-
-def recording_on(stream: "streams.Stream") -> bool:
-    found = recording()
-    return found is not None and found.stream == stream
 
 
 def _flat(value: Any) -> "List[Any]":
@@ -42,25 +29,6 @@ def _flat(value: Any) -> "List[Any]":
     if isinstance(value, (tuple, list)):
         return [tensor for item in value for tensor in _flat(item)]
     return []
-
-
-class Recording:
-    """Launches and functions, in order. The extension appends launches to `steps`."""
-
-    def __init__(self, stream: "streams.Stream") -> None:
-        self.stream = stream
-        self.steps: "List[Any]" = []
-        self.kept: "List[Any]" = []
-
-    def add(self, step: "Callable[[], object]") -> None:
-        self.steps.append(step)
-
-    def run(self) -> None:
-        for step in self.steps:
-            if isinstance(step, _tilevm.Launch):
-                step.run()
-            else:
-                step()
 
 
 class _Operations(TorchDispatchMode):  # type: ignore[misc]
@@ -111,7 +79,8 @@ class CUDAGraph:
             raise RuntimeError("CUDA graphs must be captured on a non-default stream.")
         if recording() is not None:
             raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
-        self._recording = _local.recording = Recording(stream)
+        self._recording = Recording(stream)
+        record_into(self._recording)
         _tilevm.driver_capture(stream.cuda_stream, self._recording.steps)
         self._mode = _Operations(self._recording)
         self._mode.__enter__()
@@ -121,7 +90,7 @@ class CUDAGraph:
             raise RuntimeError("capture_end without capture_begin")
         self._mode.__exit__(None, None, None)
         self._mode = None
-        _local.recording = None
+        record_into(None)
         _tilevm.driver_capture(0, None)
 
     def instantiate(self) -> None:

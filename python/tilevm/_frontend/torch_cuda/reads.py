@@ -59,7 +59,7 @@ _copies: "Dict[int, Copy]" = {}  # by the address of the storage
 
 
 def _source_of(tensor: Any) -> "Optional[Union[fresh.Fresh, Copy]]":
-    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout != torch.strided or tensor.numel() == 0:
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout != torch.strided or tensor.numel() == 0 or not fresh.has_memory(tensor):
         return None
     begin = tensor.untyped_storage().data_ptr()
     entry = fresh.entry_of(begin)
@@ -78,6 +78,11 @@ def _missing_of(tensor: Any) -> "Optional[Tuple[Any, fresh.Fresh]]":
     return None if missing is None else (missing, source.source)
 
 
+def _is_computed(tensor: Any) -> bool:
+    """It is no memory that a kernel was given."""
+    return fresh.entry_of(tensor.untyped_storage().data_ptr()) is None
+
+
 def _tensors(values: Any) -> "Iterator[Any]":
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -93,7 +98,7 @@ def _matters(missing: Any, factors: "Tuple[Any, ...]", tensor: Any) -> Any:
 
 
 def _follow(arguments: "Tuple[Any, ...]", result: Any, product: bool) -> None:
-    if type(result) is not torch.Tensor or result.layout != torch.strided or not result.is_contiguous():
+    if type(result) is not torch.Tensor or result.layout != torch.strided or not fresh.has_memory(result) or not result.is_contiguous():
         return
     begin = result.untyped_storage().data_ptr()
     known = fresh.entry_of(begin)
@@ -123,7 +128,8 @@ def _tell(name: str, tensor: Any) -> None:
     first = [int(i) for i in missing.nonzero()[0]]
     kind = str(tensor.dtype).replace("torch.", "") + str(list(tensor.shape)) + (f", first {first}" if total > 1 else "")
     which = "the only element" if total == 1 else f"all {total} elements" if count == total else f"{count} of {total} elements"
-    warn_caller("vm.not_written", f"`{name.strip('_')}` uses {which} of a tensor of {kind}, that nobody wrote; kernel "
+    whose = "that were computed from memory that nobody wrote" if _is_computed(tensor) else "that nobody wrote"
+    warn_caller("vm.not_written", f"`{name.strip('_')}` uses {which} of a tensor of {kind}, {whose}; kernel "
                 f"`{kernel_name(source.kernel)}` got the memory as `{source.argument}`; it was made at {source.made_at}",
                 "store every element (does the grid reach to the end of the array?), make the tensor by torch.zeros, or use the part that is written",
                 packages=("tilevm", "torch"))

@@ -93,7 +93,7 @@ def _to(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords: 
         return result
     was_cpu = on_cpu(source)
     is_cpu = was_cpu if target is None else target == "cpu"
-    if is_cpu != was_cpu and result.data_ptr() == source.data_ptr():
+    if is_cpu != was_cpu and fresh.has_memory(result) and result.data_ptr() == source.data_ptr():
         result = result.clone()
     if result is not source:
         result.__dict__.pop(_MARK, None)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:  # torch need not be installed where hints are checked
 else:
     import torch
 
+from .recording import recording, recording_on
+
 _CUDA = torch.device("cuda", 0)
 _local = threading.local()
 _lock = threading.Lock()
@@ -55,8 +57,6 @@ class Stream:
         return True
 
     def is_capturing(self) -> bool:
-        from .graphs import recording_on
-
         return recording_on(self)
 
     def __enter__(self) -> "Stream":
@@ -116,8 +116,6 @@ def stream(stream: "Optional[Stream]") -> "Iterator[None]":
 
 
 def _refuse_while_capturing(what: str) -> None:
-    from .graphs import recording
-
     if recording() is not None:
         raise RuntimeError(f"CUDA error: operation not permitted when stream is capturing ({what})")
 
@@ -133,8 +131,6 @@ class Event:
         self.device = _CUDA
 
     def record(self, stream: "Optional[Stream]" = None) -> None:
-        from .graphs import recording
-
         into = recording()
         if into is not None:
             if self.external:

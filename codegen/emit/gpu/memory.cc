@@ -1,0 +1,59 @@
+// Shared memory: stages, mbarriers, descriptors that the kernel makes, and operands that lie in a stage.
+#include <vector>
+
+#include "codegen/emit/context/emitter.h"
+#include "codegen/emit/pipeline/device_tensor_maps.h"
+#include "codegen/emit/pipeline/mbarrier.h"
+#include "codegen/gpu/op_views.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr int kBarrierBytes = 8;
+
+llvm::Value* AddressOf(Emitter& e, llvm::Value* pointer) {
+  return e.b().CreateTrunc(e.b().CreatePtrToInt(pointer, e.b().getInt64Ty()), e.b().getInt32Ty());
+}
+
+}  // namespace
+
+void LowerAllocStages(Emitter& e, const ir::Op& op) {
+  const gpu::AllocStagesOp alloc(op);
+  const auto bytes = static_cast<uint64_t>(alloc.bytes() * alloc.stages());
+  e.SetScalar(alloc.address(), AddressOf(e, e.shared().ReserveStages(op, bytes)));
+}
+
+void LowerAllocBarriers(Emitter& e, const ir::Op& op) {
+  const gpu::AllocBarriersOp alloc(op);
+  auto& b = e.b();
+  const uint32_t at = e.shared().Reserve(static_cast<uint64_t>(kBarrierBytes * alloc.count()), kBarrierBytes);
+  llvm::Value* barriers = AddressOf(e, e.shared().Address(e.I32(at)));
+  e.SetScalar(alloc.address(), barriers);
+  llvm::Value *first = b.CreateICmpEQ(e.threads().number(), e.I32(0)), *arrivals = e.I32(alloc.arrivals());
+  if (alloc.of_cluster()) arrivals = b.CreateMul(e.blocks().ClusterSize(), arrivals);
+  for (int i = 0; i < alloc.count(); ++i) {
+    llvm::Value* barrier = b.CreateAdd(barriers, e.I32(kBarrierBytes * i));
+    if (alloc.arrivals() == 1 && !alloc.of_cluster()) {
+      ExecuteTogether(e, "@$1 mbarrier.init.shared::cta.b64 [$0], 1;", "r,b", {barrier, first});
+    } else {
+      ExecuteTogether(e, "@$2 mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,b", {barrier, arrivals, first});
+    }
+  }
+}
+
+void LowerAllocTensorMap(Emitter& e, const ir::Op& op) {
+  const gpu::AllocTensorMapOp alloc(op);
+  DeviceTensorMap map;
+  for (const int64_t size : alloc.box()) map.box.push_back(static_cast<uint32_t>(size));
+  map.element = *ir::FindElem(alloc.element());
+  map.swizzle = static_cast<int>(alloc.swizzle());
+  llvm::Value* memory = e.shared().Address(e.I32(e.shared().Reserve(kDeviceTensorMapBytes, kMapBytes)));
+  DescriptorMaker(e, map, memory, nullptr).WriteFixed(static_cast<int>(alloc.warp()));
+  e.SetScalar(alloc.map(), AddressOf(e, memory));
+  e.SetScalar(alloc.place(), e.workspace().Reserve(kMapBytes, kMapBytes));
+}
+
+// The product reads it there (plan/staging/staging.h).
+void LowerStageTile(Emitter&, const ir::Op&) {}
+
+}  // namespace tile::codegen

@@ -1,0 +1,237 @@
+// What an agent does with barriers, copies and asynchronous products: codegen/gpu/ops.def says what each operation means.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/gpu/op_views.h"
+#include "codegen/gpu/schedule/agent.h"
+#include "codegen/target/decisions.h"
+#include "ir/op_views.h"
+
+namespace tile::codegen::schedule {
+
+// --- allocations and the entry ---------------------------------------------------------------------------------------
+
+Step Agent::AllocStages(const ir::Op& op) {
+  Of(op.result(0)).bits = static_cast<uint64_t>(machine_.AddressOf(op));
+  return Nothing(op);
+}
+
+Step Agent::AllocBarriers(const ir::Op& op) {
+  const gpu::AllocBarriersOp alloc(op);
+  const int64_t first = machine_.AddressOf(op);
+  const int64_t arrivals = alloc.arrivals() * (alloc.of_cluster() ? machine_.shape().blocks : 1);
+  for (int64_t i = 0; place_.warp == 0 && i < alloc.count(); ++i) {
+    block().barriers.emplace(first + i * kBarrierBytes, Placed{Barrier(static_cast<int>(arrivals))});
+  }
+  Of(op.result(0)).bits = static_cast<uint64_t>(first);
+  return Nothing(op);
+}
+
+Step Agent::AllocTensorMap(const ir::Op& op) {
+  for (int i = 0; i < op.num_results(); ++i) Of(op.result(i)).bits = static_cast<uint64_t>(machine_.AddressOf(op));
+  return Nothing(op);
+}
+
+Step Agent::FenceBarriers(const ir::Op& op) {
+  for (auto& [address, placed] : block().barriers) placed.fenced = placed.fenced || place_.warp == 0;
+  return Nothing(op);
+}
+
+// --- barriers of threads ---------------------------------------------------------------------------------------------
+
+Step Agent::Meet(Meeting* meeting) {
+  if (met_ < 0) {
+    met_ = meeting->held;
+    meeting->Come();
+  }
+  if (meeting->held == met_) return Wait();
+  met_ = -1;
+  Advance();
+  return {};
+}
+
+Step Agent::BlockBarrier(const ir::Op&) { return Meet(&block().all); }
+
+Step Agent::WorkerBarrier(const ir::Op&) { return Meet(&block().workers); }
+
+Step Agent::ClusterArrive(const ir::Op& op) {
+  met_cluster_ = machine_.cluster().held;
+  machine_.cluster().Come();
+  return Nothing(op);
+}
+
+Step Agent::ClusterWait(const ir::Op& op) { return machine_.cluster().held == met_cluster_ ? Wait() : Nothing(op); }
+
+// --- mbarriers -------------------------------------------------------------------------------------------------------
+
+Fault Agent::FindBarrier(const ir::Value* barriers, const ir::Value* number, int block, Barrier** found) {
+  const int64_t address = AddressOf(barriers, number);
+  const ir::Op* alloc = machine_.AllocationOf({address, kBarrierBytes});
+  if (!gpu::AllocBarriersOp::Is(alloc) || machine_.AddressOf(*alloc) != Number(barriers)) {
+    return {FaultKind::kBounds, absl::StrCat("takes barrier ", Number(number), " of a group that has no such number")};
+  }
+  auto& placed = machine_.block(block).barriers;
+  const auto it = placed.find(address);
+  const bool mine = block == place_.block && place_.warp == 0;
+  if (it == placed.end() || (!it->second.fenced && !mine)) {
+    return {FaultKind::kNotInitialised, absl::StrCat("uses a barrier that may not be initialised yet for ", Name())};
+  }
+  *found = &it->second.barrier;
+  return {};
+}
+
+Step Agent::BarrierWait(const ir::Op& op) {
+  const gpu::BarrierWaitOp wait(op);
+  Barrier* barrier = nullptr;
+  if (Fault fault = FindBarrier(wait.barriers(), wait.number(), place_.block, &barrier); fault.found())
+    return {false, fault};
+  return barrier->Passed(Number(wait.phase())) ? Nothing(op) : Wait();
+}
+
+Step Agent::BarrierArrive(const ir::Op& op) {
+  const gpu::BarrierArriveOp arrive(op);
+  if (Of(arrive.condition()).bits == 0) return Nothing(op);
+  for (int i = 0; i < machine_.shape().blocks; ++i) {
+    if (i != place_.block && !arrive.of_cluster()) continue;
+    if (machine_.block(i).running == 0)
+      return {false, {FaultKind::kLeaves, absl::StrCat("arrives at block ", i, ", which has ended")}};
+    Barrier* barrier = nullptr;
+    Fault fault = FindBarrier(arrive.barriers(), arrive.number(), i, &barrier);
+    if (!fault.found()) fault = barrier->Arrive();
+    if (fault.found()) return {false, fault};
+  }
+  return Nothing(op);
+}
+
+Step Agent::BarrierExpect(const ir::Op& op) {
+  const gpu::BarrierExpectOp expect(op);
+  Barrier* barrier = nullptr;
+  Fault fault = FindBarrier(expect.barriers(), expect.number(), place_.block, &barrier);
+  if (!fault.found()) fault = barrier->Expect(expect.bytes());
+  return fault.found() ? Step{false, fault} : Nothing(op);
+}
+
+// --- TMA ---------------------------------------------------------------------------------------------------------------
+
+Step Agent::TmaLoad(const ir::Op& op) {
+  const gpu::TmaLoadOp load(op);
+  const int64_t bytes = BytesOf(load.view()->type());
+  const Span span = {Number(load.address()), bytes};
+  if (!gpu::AllocStagesOp::Is(machine_.AllocationOf(span)))
+    return {false, {FaultKind::kBounds, absl::StrCat("writes ", bytes, " bytes outside of all stages")}};
+  std::vector<uint64_t> index;
+  for (const ir::Value* i : load.index()) index.push_back(Of(i).bits);
+  const uint64_t view = Of(load.view()).bits;
+  Task task;
+  task.op = &op;
+  task.agent = place_.warp;
+  task.spans = {span};
+  if (load.place() != nullptr) {
+    task.descriptor = Of(load.place()).bits;
+    const auto it = block().descriptors.find(task.descriptor);
+    if (it == block().descriptors.end() || it->second != view)
+      return {false, {FaultKind::kDescriptor, "takes a descriptor that is not of its tensor"}};
+  }
+  // Of a tile that blocks of a cluster share each brings a part, to all of them.
+  const bool shares = DecisionOf<Decision::kMulticast>(op).value_or(1) > 1;
+  task.parts = shares ? machine_.shape().blocks : 1;
+  task.part = shares ? place_.block : 0;
+  task.bytes = bytes / task.parts;
+  task.barrier = AddressOf(load.barriers(), load.number());
+  for (int i = 0; i < machine_.shape().blocks; ++i) {
+    if (i != place_.block && !shares) continue;
+    task.block = i;
+    Barrier* barrier = nullptr;
+    Fault fault = FindBarrier(load.barriers(), load.number(), i, &barrier);
+    if (!fault.found()) fault = machine_.BeginCopy(task, terms_.OfTile(view, index));
+    if (fault.found()) return {false, fault};
+  }
+  return Nothing(op);
+}
+
+Step Agent::TensorMapHolds(const ir::Op& op) {
+  const gpu::TensorMapHoldsOp holds(op);
+  const auto it = block().descriptors.find(Of(holds.map()).bits);
+  Of(op.result(0)).bits = it != block().descriptors.end() && it->second == Of(holds.view()).bits ? 1 : 0;
+  return Nothing(op);
+}
+
+Step Agent::WriteTensorMaps(const ir::Op& op) {
+  const gpu::WriteTensorMapsOp write(op);
+  for (size_t i = 0; i < write.places().size(); ++i) {
+    const uint64_t place = Of(write.places()[i]).bits;
+    if (const ir::Op* reader = machine_.ReaderOf(place, place_.block); reader != nullptr)
+      return {false,
+              {FaultKind::kDescriptor, absl::StrCat("changes a descriptor that ", NameOf(*reader), " may still read")}};
+    block().descriptors[place] = Of(write.views()[i]).bits;
+  }
+  return Nothing(op);
+}
+
+// --- asynchronous products -------------------------------------------------------------------------------------------
+
+Step Agent::StageTile(const ir::Op& op) {
+  const gpu::StageTileOp stage(op);
+  Of(op.result(0)) = {.tile = {Number(stage.address()), BytesOf(op.result(0)->type())}};
+  return Nothing(op);
+}
+
+Step Agent::Product(const ir::Op& op) {
+  if (waits_for_product_ != 0) {
+    if (machine_.Runs(waits_for_product_)) return Wait();
+    waits_for_product_ = 0;
+    return Nothing(op);
+  }
+  const bool by_warpgroup = DecisionOf<Decision::kWarpgroups>(op).has_value();
+  const bool runs_on = DecisionOf<Decision::kAsync>(op) && !place_.before;
+  Task task;
+  task.op = &op;
+  task.block = place_.block;
+  task.agent = place_.warp;
+  std::vector<uint64_t> bits = BitsOf(op), names;
+  // Its sums may be those of a product that runs: the tensor core does both in order.
+  if (Fault fault = ReadsSums(op, by_warpgroup ? ir::ProductOp(op).acc_at() : -1); fault.found()) return {false, fault};
+  std::vector<size_t> staged;
+  for (int i = 0; i < op.num_operands(); ++i) {
+    if (Of(op.operand(i)).tile.begin < 0) continue;
+    task.spans.push_back(Of(op.operand(i)).tile);
+    staged.push_back(static_cast<size_t>(i));
+  }
+  const uint64_t serial = task.product = machine_.NewProduct();
+  task.group = products_.Open();
+  if (Fault fault = machine_.BeginRead(std::move(task), &names); fault.found()) return {false, fault};
+  products_.Commit();
+  for (size_t i = 0; i < staged.size(); ++i) bits[staged[i]] = names[i];
+  const uint64_t name = terms_.Of(op, 0, bits, tile_block_);
+  if (place_.before) {
+    block().products.insert(name);
+  } else if (block().effects_known && !block().products.contains(name)) {
+    return {false,
+            {FaultKind::kOtherTile,
+             absl::StrCat("has operands in ", Name(), " that no product of the program before has")}};
+  }
+  Of(op.result(0)) = {.bits = name, .product = runs_on ? serial : 0};
+  if (runs_on) return Nothing(op);
+  waits_for_product_ = serial;
+  return {};
+}
+
+Step Agent::MmaWait(const ir::Op& op) {
+  if (!products_.Passed(gpu::MmaWaitOp(op).pending())) return Wait();
+  SetResults(op, OperandsOf(op));
+  return Nothing(op);
+}
+
+// --- what it waits for -----------------------------------------------------------------------------------------------
+
+std::string Agent::WaitsFor() {
+  const ir::Op& op = next();
+  if (!gpu::BarrierWaitOp::Is(&op)) return absl::StrCat("at ", NameOf(op));
+  const gpu::BarrierWaitOp wait(op);
+  Barrier* barrier = nullptr;
+  const Fault fault = FindBarrier(wait.barriers(), wait.number(), place_.block, &barrier);
+  return absl::StrCat("at ", NameOf(op), " for phase ", Number(wait.phase()), " of %", wait.barriers()->name, "[",
+                      Number(wait.number()), "], where ", fault.found() ? fault.what : barrier->ToString());
+}
+
+}  // namespace tile::codegen::schedule

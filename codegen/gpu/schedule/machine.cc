@@ -1,0 +1,131 @@
+#include "codegen/gpu/schedule/machine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/gpu/op_views.h"
+
+namespace tile::codegen::schedule {
+
+Groups::Count Groups::Open() {
+  if (open_ == nullptr) open_ = std::make_shared<int>(0);
+  return open_;
+}
+
+void Groups::Commit() {
+  committed_.push_back(open_ == nullptr ? std::make_shared<int>(0) : open_);
+  open_ = nullptr;
+  while (!committed_.empty() && *committed_.front() == 0) committed_.pop_front();
+}
+
+bool Groups::Passed(int64_t pending) const {
+  const auto last = static_cast<int64_t>(committed_.size()) - pending;
+  for (int64_t i = 0; i < last; ++i) {
+    if (*committed_[static_cast<size_t>(i)] > 0) return false;
+  }
+  return true;
+}
+
+void Meeting::Come() {
+  if (++present < needed) return;
+  present = 0;
+  ++held;
+}
+
+Machine::Machine(const ir::Function& function, const Shape& shape) : shape_(shape) {
+  constexpr int64_t kAlignment = 1024;
+  int64_t free = kAlignment;
+  const auto place = [&](const ir::Op* op, int64_t bytes) {
+    addresses_[op] = free;
+    allocations_.emplace_back(Span{free, bytes}, op);
+    free += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  ir::Walk(function.body(), [&](const ir::Op* op) {
+    if (gpu::AllocStagesOp::Is(op)) place(op, gpu::AllocStagesOp(op).bytes() * gpu::AllocStagesOp(op).stages());
+    if (gpu::AllocBarriersOp::Is(op)) place(op, kBarrierBytes * gpu::AllocBarriersOp(op).count());
+    if (gpu::AllocTensorMapOp::Is(op)) place(op, kAlignment);
+  });
+  for (int i = 0; i < shape.blocks; ++i) {
+    Block& block = blocks_.emplace_back();
+    block.running = block.all.needed = shape.warps();
+    block.workers.needed = shape.workers;
+  }
+  cluster_.needed = shape.warps() * shape.blocks;
+}
+
+const ir::Op* Machine::AllocationOf(Span span) const {
+  for (const auto& [place, op] : allocations_) {
+    if (span.begin >= place.begin && span.end() <= place.end()) return op;
+  }
+  return nullptr;
+}
+
+std::string Machine::Place(Span span) const {
+  const ir::Op* op = AllocationOf(span);
+  if (!gpu::AllocStagesOp::Is(op)) return absl::StrCat("address ", span.begin);
+  return absl::StrCat("stage ", (span.begin - AddressOf(*op)) / gpu::AllocStagesOp(op).bytes());
+}
+
+const ir::Op* Machine::ReaderOf(uint64_t descriptor, int block) const {
+  for (const Task& task : tasks_) {
+    if (task.block == block && task.descriptor == descriptor) return task.op;
+  }
+  return nullptr;
+}
+
+Fault Machine::BeginCopy(Task task, uint64_t name) {
+  Block& to = block(task.block);
+  if (to.running == 0)
+    return {FaultKind::kLeaves, absl::StrCat("brings a tile to block ", task.block, ", which has ended")};
+  const Write write = {task.op, name, task.part, task.parts};
+  for (const Span& span : task.spans) {
+    if (Fault fault = to.memory.BeginWrite(span, write); fault.found()) {
+      absl::StrAppend(&fault.what, " (", Place(span), ")");
+      return fault;
+    }
+  }
+  if (task.barrier >= 0) to.barriers.at(task.barrier).barrier.CopyBegins();
+  if (task.group != nullptr) ++*task.group;
+  task.copies = true;
+  tasks_.push_back(std::move(task));
+  return {};
+}
+
+Fault Machine::BeginRead(Task task, std::vector<uint64_t>* names) {
+  const Reader reader = {task.op, task.agent};
+  for (const Span& span : task.spans) {
+    uint64_t name = 0;
+    if (Fault fault = block(task.block).memory.BeginRead(span, reader, &name); fault.found()) {
+      absl::StrAppend(&fault.what, " (", Place(span), ")");
+      return fault;
+    }
+    names->push_back(name);
+  }
+  if (task.product != 0) running_products_.insert(task.product);
+  if (task.group != nullptr) ++*task.group;
+  tasks_.push_back(std::move(task));
+  return {};
+}
+
+Fault Machine::FinishTask(size_t i) {
+  if (tasks_[i].product != 0) {
+    const auto of_warp = [&](const Task& t) {
+      return t.product != 0 && t.agent == tasks_[i].agent && t.block == tasks_[i].block;
+    };
+    i = static_cast<size_t>(std::find_if(tasks_.begin(), tasks_.end(), of_warp) - tasks_.begin());
+  }
+  const Task task = std::move(tasks_[i]);
+  tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(i));
+  Block& in = block(task.block);
+  if (task.group != nullptr) --*task.group;
+  running_products_.erase(task.product);
+  for (const Span& span : task.spans) {
+    task.copies ? in.memory.Land(span, task.part) : in.memory.EndRead(span, {task.op, task.agent});
+  }
+  if (in.running == 0) return Fault{FaultKind::kNeverWaited, "may still run when its block has ended"}.At(*task.op);
+  if (task.barrier < 0) return {};
+  return in.barriers.at(task.barrier).barrier.CopyLands(task.bytes).At(*task.op);
+}
+
+}  // namespace tile::codegen::schedule

@@ -1,0 +1,263 @@
+#include "codegen/gpu/schedule/verify.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/op_views.h"
+#include "codegen/gpu/schedule/fault.h"
+#include "codegen/gpu/schedule/machine.h"
+#include "codegen/plan/schedule.h"
+#include "codegen/target/decisions.h"
+#include "ir/passes/rewrite.h"
+
+namespace tile::codegen::schedule {
+namespace {
+
+using ir::Op;
+using ir::Value;
+
+constexpr int64_t kMostRegisters = 65536;  // of a multiprocessor
+constexpr int64_t kAnyNumber = 1 << 20;    // of products in a loop
+constexpr int kLeastOfThread = 24, kMostOfThread = 256, kRegisterStep = 8;
+
+// The operation of this kind around it; null: there is none.
+template <class View>
+const Op* Around(const Op& op) {
+  for (const Op* around = op.parent(); around != nullptr; around = around->parent()) {
+    if (View::Is(around)) return around;
+  }
+  return nullptr;
+}
+
+// The allocation that an address is computed from by additions; null: it is none.
+const Op* StagesOf(const Value* address) {
+  const Op* def = address->def();
+  if (def == nullptr || gpu::AllocStagesOp::Is(def)) return def;
+  if (!ir::AddiOp::Is(def)) return nullptr;
+  const Op* lhs = StagesOf(def->operand(0));
+  return lhs != nullptr ? lhs : StagesOf(def->operand(1));
+}
+
+bool RunsOn(const Op* op) { return op != nullptr && IsProduct(*op) && DecisionOf<Decision::kAsync>(*op); }
+
+class Rules {
+ public:
+  explicit Rules(const ir::Function& function)
+      : function_(function), schedule_(ScheduleOf(function).value_or(Schedule())) {}
+
+  Fault Run() {
+    CheckEntry();
+    ir::Walk(function_.body(), [&](const Op* op) {
+      if (RunsOn(op)) products_ += Around<ir::OpView<ir::WithTraits<ir::kLoop>>>(*op) == nullptr ? 1 : kAnyNumber;
+    });
+    ir::Walk(function_.body(), [&](const Op* op) { Check(*op); });
+    return std::move(fault_);
+  }
+
+ private:
+  void Fail(const Op& op, FaultKind kind, std::string what) {
+    if (!fault_.found()) fault_ = Fault{kind, std::move(what)}.At(op);
+  }
+
+  // Allocations, the fence, the barrier, the roles: in this order.
+  void CheckEntry() {
+    const Op *barriers = nullptr, *fence = nullptr, *arrival = nullptr, *producer = nullptr, *workers = nullptr;
+    bool all_wait = false;
+    for (const Op* op : *function_.body()) {
+      const bool allocates =
+          gpu::AllocStagesOp::Is(op) || gpu::AllocBarriersOp::Is(op) || gpu::AllocTensorMapOp::Is(op);
+      if (allocates && (producer != nullptr || workers != nullptr)) Fail(*op, FaultKind::kRole, "stands behind a role");
+      if (gpu::AllocBarriersOp::Is(op)) {
+        barriers = op;
+        all_wait = false;
+        fence = arrival = nullptr;
+      }
+      if (gpu::FenceBarriersOp::Is(op)) fence = op;
+      if (gpu::ClusterArriveOp::Is(op)) arrival = fence;
+      const bool together =
+          schedule_.cluster ? gpu::ClusterWaitOp::Is(op) && arrival != nullptr : gpu::BlockBarrierOp::Is(op);
+      all_wait = all_wait || (together && fence != nullptr);
+      if (gpu::ProducerOp::Is(op)) CheckRole(*op, &producer, workers != nullptr);
+      if (gpu::WorkersOp::Is(op)) CheckRole(*op, &workers, false);
+      const bool begins = gpu::ProducerOp::Is(op) || gpu::WorkersOp::Is(op);
+      if (begins && barriers != nullptr && !all_wait)
+        Fail(*barriers, FaultKind::kNotInitialised,
+             "is used by others without a fence and a barrier of all threads behind it");
+    }
+    if (producer != nullptr && !schedule_.producer)
+      Fail(*producer, FaultKind::kRole, "is the role of a warp that the schedule does not have");
+  }
+
+  void CheckRole(const Op& op, const Op** seen, bool late) {
+    if (*seen != nullptr || late)
+      Fail(op, FaultKind::kRole, *seen != nullptr ? "stands there twice" : "stands behind the workers");
+    *seen = &op;
+  }
+
+  void Check(const Op& op) {
+    CheckPlace(op);
+    if (gpu::AllocBarriersOp::Is(&op)) CheckArrivals(gpu::AllocBarriersOp(op));
+    if (gpu::BarrierWaitOp::Is(&op)) {
+      const gpu::BarrierWaitOp wait(op);
+      CheckBarrier(op, wait.barriers(), wait.number());
+      if (const auto phase = ir::SplatOf(wait.phase()); phase && *phase > 1)
+        Fail(op, FaultKind::kOperand, absl::StrCat("waits for phase ", *phase, ", and phases are 0 and 1"));
+    }
+    if (gpu::BarrierArriveOp::Is(&op)) {
+      const gpu::BarrierArriveOp arrive(op);
+      CheckBarrier(op, arrive.barriers(), arrive.number());
+      if (arrive.of_cluster() && !schedule_.cluster)
+        Fail(op, FaultKind::kCluster, "arrives in a cluster, and there is none");
+    }
+    if (gpu::BarrierExpectOp::Is(&op)) CheckExpect(gpu::BarrierExpectOp(op));
+    if (gpu::TmaLoadOp::Is(&op)) CheckLoad(gpu::TmaLoadOp(op));
+    if (gpu::StageTileOp::Is(&op)) CheckStageTile(gpu::StageTileOp(op));
+    if (gpu::MmaWaitOp::Is(&op)) CheckMmaWait(gpu::MmaWaitOp(op));
+    if (RunsOn(&op)) CheckProduct(op);
+    if (gpu::SetRegistersOp::Is(&op)) CheckRegisters(gpu::SetRegistersOp(op));
+  }
+
+  // Who may do it.
+  void CheckPlace(const Op& op) {
+    const bool in_workers = Around<gpu::WorkersOp>(op) != nullptr, in_producer = Around<gpu::ProducerOp>(op) != nullptr;
+    const bool elected = Around<gpu::ElectOp>(op) != nullptr, one_warp = Around<gpu::WarpOp>(op) != nullptr;
+    const bool of_all = gpu::BlockBarrierOp::Is(&op) || gpu::ClusterArriveOp::Is(&op) || gpu::ClusterWaitOp::Is(&op) ||
+                        gpu::FenceBarriersOp::Is(&op) || gpu::AllocStagesOp::Is(&op) || gpu::AllocBarriersOp::Is(&op) ||
+                        gpu::AllocTensorMapOp::Is(&op) || gpu::ProducerOp::Is(&op) || gpu::WorkersOp::Is(&op);
+    if (of_all && op.parent() != nullptr) Fail(op, FaultKind::kRole, "is for all threads, and not all come here");
+    const bool of_workers = gpu::WorkerBarrierOp::Is(&op) || gpu::MmaWaitOp::Is(&op) || IsProduct(op);
+    if (of_workers && (!in_workers || elected || one_warp))
+      Fail(op, FaultKind::kRole, "is for all workers, and not all come here");
+    const bool of_thread = gpu::TmaLoadOp::Is(&op) || gpu::BarrierExpectOp::Is(&op);
+    if (of_thread && !elected) Fail(op, FaultKind::kRole, "is for one thread, and stands in no elect");
+    const bool of_warp = gpu::BarrierWaitOp::Is(&op) || gpu::BarrierArriveOp::Is(&op) || gpu::WarpOp::Is(&op) ||
+                         gpu::SetRegistersOp::Is(&op) || gpu::EachBlockOp::Is(&op);
+    if (of_warp && elected) Fail(op, FaultKind::kRole, "is for whole warps, and stands in an elect");
+    if ((of_thread || of_warp) && !in_workers && !in_producer) Fail(op, FaultKind::kRole, "stands in no role");
+    if (gpu::EachBlockOp::Is(&op) && !schedule_.persistent)
+      Fail(op, FaultKind::kRole, "goes through tile blocks of a grid that is not persistent");
+  }
+
+  void CheckBarrier(const Op& op, const Value* barriers, const Value* number) {
+    if (!gpu::AllocBarriersOp::Is(barriers->def()))
+      return Fail(op, FaultKind::kOperand,
+                  absl::StrCat("takes %", barriers->name, " for barriers, which no alloc_barriers gives"));
+    const int64_t count = gpu::AllocBarriersOp(barriers->def()).count();
+    if (const auto constant = ir::SplatOf(number); constant && static_cast<int64_t>(*constant) >= count)
+      Fail(op, FaultKind::kBounds, absl::StrCat("takes barrier ", *constant, " of ", count));
+  }
+
+  // Those of a phase: who arrives at several places does so once in each phase.
+  void CheckArrivals(const gpu::AllocBarriersOp& alloc) {
+    int64_t expects = 0, arrives = 0;
+    for (const ir::Use* use = alloc.address()->uses(); use != nullptr; use = use->next) {
+      const Op& user = *use->owner;
+      if (gpu::BarrierExpectOp::Is(&user)) expects = 1;
+      if (!gpu::BarrierArriveOp::Is(&user)) continue;
+      const bool one = Around<gpu::WarpOp>(user) != nullptr || Around<gpu::ProducerOp>(user) != nullptr;
+      arrives = std::max<int64_t>(arrives, one ? 1 : schedule_.num_warps);
+      if (gpu::BarrierArriveOp(user).of_cluster() != alloc.of_cluster())
+        Fail(user, FaultKind::kCluster, "arrives at other blocks than the barrier counts");
+    }
+    if (expects + arrives > 0 && expects + arrives != alloc.arrivals()) {
+      Fail(alloc.op(), FaultKind::kArrivals,
+           absl::StrCat("counts ", alloc.arrivals(), " arrivals, and ", expects + arrives, " come in a phase"));
+    }
+  }
+
+  void CheckExpect(const gpu::BarrierExpectOp& expect) {
+    CheckBarrier(expect.op(), expect.barriers(), expect.number());
+    int64_t bytes = 0;
+    for (const Op* op : *expect.op().block()) {
+      if (!gpu::TmaLoadOp::Is(op)) continue;
+      const gpu::TmaLoadOp load(op);
+      if (load.barriers() == expect.barriers() && load.number() == expect.number())
+        bytes += BytesOf(load.view()->type());
+    }
+    if (bytes != expect.bytes()) {
+      Fail(expect.op(), FaultKind::kBytes,
+           absl::StrCat("expects ", expect.bytes(), " bytes, and the copies beside it bring ", bytes));
+    }
+  }
+
+  void CheckLoad(const gpu::TmaLoadOp& load) {
+    const Op& op = load.op();
+    CheckBarrier(op, load.barriers(), load.number());
+    CheckAddress(op, load.address(), BytesOf(load.view()->type()));
+    const bool shares = DecisionOf<Decision::kMulticast>(op).value_or(1) > 1;
+    if (shares && !schedule_.cluster)
+      Fail(op, FaultKind::kCluster, "shares its tile with a cluster, and there is none");
+    if (load.place() != nullptr && DecisionOf<Decision::kTensorMap>(op))
+      Fail(op, FaultKind::kOperand, "has a descriptor at a place and one as a parameter");
+  }
+
+  void CheckAddress(const Op& op, const Value* address, int64_t bytes) {
+    const Op* alloc = StagesOf(address);
+    if (alloc == nullptr) return Fail(op, FaultKind::kOperand, "takes an address that is in no alloc_stages");
+    if (bytes > gpu::AllocStagesOp(alloc).bytes())
+      Fail(op, FaultKind::kBounds,
+           absl::StrCat("takes ", bytes, " bytes of a stage of ", gpu::AllocStagesOp(alloc).bytes()));
+  }
+
+  void CheckStageTile(const gpu::StageTileOp& stage) {
+    CheckAddress(stage.op(), stage.address(), BytesOf(stage.op().result(0)->type()));
+    for (const ir::Use* use = stage.op().result(0)->uses(); use != nullptr; use = use->next) {
+      if (!IsProduct(*use->owner))
+        Fail(*use->owner, FaultKind::kOperand,
+             absl::StrCat("reads a tile in shared memory, that of ", NameOf(stage.op())));
+    }
+  }
+
+  void CheckMmaWait(const gpu::MmaWaitOp& wait) {
+    if (wait.pending() < 0 || wait.pending() > products_)
+      Fail(wait.op(), FaultKind::kSums,
+           absl::StrCat("lets ", wait.pending(), " products run, and there are ", products_));
+    for (int i = 0; i < wait.op().num_operands(); ++i) {
+      if (i >= wait.op().num_results() || wait.op().operand(i)->type() != wait.op().result(i)->type())
+        return Fail(wait.op(), FaultKind::kOperand, "gives other tiles than its sums");
+    }
+  }
+
+  // What reads them directly; those that are handed on a run follows.
+  void CheckProduct(const Op& op) {
+    if (!DecisionOf<Decision::kWarpgroups>(op))
+      Fail(op, FaultKind::kOperand, "is asynchronous, and no warpgroup does it");
+    for (const ir::Use* use = op.result(0)->uses(); use != nullptr; use = use->next) {
+      const Op& user = *use->owner;
+      const bool adds = IsProduct(user) && ir::ProductOp(user).acc() == op.result(0);
+      if (!adds && !gpu::MmaWaitOp::Is(&user) && !user.info()->has(ir::kTerminator) && !user.info()->has(ir::kLoop))
+        Fail(user, FaultKind::kSums, absl::StrCat("reads the sums of ", NameOf(op), ", which may still run"));
+    }
+  }
+
+  void CheckRegisters(const gpu::SetRegistersOp& set) {
+    const bool in_producer = Around<gpu::ProducerOp>(set.op()) != nullptr;
+    if (set.more() == in_producer)
+      Fail(set.op(), FaultKind::kRegisters,
+           in_producer ? "gives the producer more registers" : "takes registers from the workers");
+    if (set.count() % kRegisterStep != 0 || set.count() < kLeastOfThread || set.count() > kMostOfThread)
+      Fail(set.op(), FaultKind::kRegisters, absl::StrCat("sets ", set.count(), " registers"));
+    const int threads = in_producer ? schedule_.hardware_threads() - schedule_.threads() : schedule_.threads();
+    registers_ += set.count() * threads * schedule_.blocks;
+    if (registers_ > kMostRegisters)
+      Fail(set.op(), FaultKind::kRegisters, absl::StrCat("brings the registers of all threads to ", registers_));
+  }
+
+  const ir::Function& function_;
+  const Schedule schedule_;
+  int64_t products_ = 0;   // that are asynchronous, at most
+  int64_t registers_ = 0;  // that the roles set
+  Fault fault_;
+};
+
+}  // namespace
+
+std::string GpuLevelFaults(const ir::Function& function) {
+  const Fault fault = Rules(function).Run();
+  return fault.found() ? ToString(fault) : "";
+}
+
+}  // namespace tile::codegen::schedule

@@ -1,0 +1,145 @@
+#include "codegen/passes/expand/expand_fetches.h"
+
+#include <functional>
+#include <vector>
+
+#include "codegen/gpu/ops.h"
+#include "codegen/passes/expand/producer_role.h"
+#include "codegen/passes/expand/worker_role.h"
+#include "ir/op_views.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Attr;
+using ir::AttrKind;
+using ir::Block;
+using ir::Builder;
+using ir::Op;
+using ir::Value;
+
+bool Any(const ir::Function& f, const std::function<bool(const Op&)>& is) {
+  bool any = false;
+  ir::Walk(f.body(), [&](const Op* op) { any = any || is(*op); });
+  return any;
+}
+
+class Expander {
+ public:
+  Expander(ir::Module* module, ir::Function* function)
+      : function_(function), schedule_(*ScheduleOf(*function)), b_(module, module->CreateBlock({})) {}
+
+  void Run() {
+    Block* body = function_->body();
+    std::vector<Op*> old;
+    for (Op* op : *body) {
+      if (!IsGpuOp(op, GpuOpcode::kKernel) && op != body->back()) old.push_back(op);
+    }
+    b_.set_loc(function_->loc);
+    // Descriptors are on their way from the first instructions on.
+    Plain(GpuOpcode::kPrefetchTensorMaps);
+    const std::vector<FetchRing> rings = AllocateRings(b_, schedule_, *function_);
+    EmitEntry();
+    ProducerRole producer(rings, *function_);
+    EmitProducer(producer);
+    WorkerRole workers(rings, *function_);
+    EmitWorkers(workers);
+    while (Op* op = b_.block()->front()) {
+      op->Unlink();
+      b_.module()->InsertBefore(body, body->back(), op);
+    }
+    for (Op* op : old) Drop(op);
+    for (Op* op : old) op->Unlink();
+  }
+
+ private:
+  void Plain(GpuOpcode code) { b_.Create(GetGpuOp(code), {}, {}); }
+
+  // A cluster's barrier as an announcement and a wait, between which a persistent grid, whose first block takes divisions, finds that out.
+  void EmitEntry() {
+    Plain(GpuOpcode::kFenceBarriers);
+    if (schedule_.cluster) Plain(GpuOpcode::kClusterArrive);
+    const bool places = Any(*function_, [](const Op& op) { return ir::GetTileBlockIdOp::Is(&op); });
+    if (schedule_.persistent || places) Plain(GpuOpcode::kFirstBlock);
+    Plain(schedule_.cluster ? GpuOpcode::kClusterWait : GpuOpcode::kBlockBarrier);
+  }
+
+  // What the role does for a tile block, or for each one.
+  void EmitBlocks(RoleCopy& role, int64_t phase, const std::function<void()>& after_block) {
+    role.Begin(b_, phase);
+    if (!schedule_.persistent) return role.CopyBlock(b_, *function_->body());
+    const ir::ops::Values inits = role.FlatPositions();
+    const std::vector<ir::Type> types(inits.size(), I32(b_));
+    Op* each = b_.Create(GetGpuOp(GpuOpcode::kEachBlock), {inits}, types);
+    {
+      Builder::Scope scope(b_, b_.AddRegion(each, 0, types));
+      role.SetPositions(each->region(0)->args());
+      for (const RingPosition& at : role.positions()) {
+        Named("stage", at.stage);
+        Named("phase", at.phase);
+      }
+      role.CopyBlock(b_, *function_->body());
+      after_block();
+      b_.Create(ir::Opcode::kYield, {role.FlatPositions()}, {});
+    }
+    ir::ops::Values last;
+    for (int i = 0; i < each->num_results(); ++i) last.push_back(each->result(i));
+    role.SetPositions(last);
+  }
+
+  void SetRegisters(int count, bool more) {
+    b_.Create(GetGpuOp(GpuOpcode::kSetRegisters), {}, {},
+              {{"count", Attr::Int(AttrKind::kInt, count)}, {"more", Attr::Flag(more)}});
+  }
+
+  void End() { b_.Create(ir::Opcode::kYield, {{}}, {}); }
+
+  void EmitProducer(ProducerRole& role) {
+    Builder::Scope scope(b_, b_.AddRegion(b_.Create(GetGpuOp(GpuOpcode::kProducer), {}, {}), 0, {}));
+    const auto emit = [&] {
+      EmitBlocks(role, 1, [] {});
+      if (schedule_.cluster) role.AwaitReleases(b_);
+    };
+    if (schedule_.moves_registers()) {
+      SetRegisters(schedule_.kept_by_producer, false);
+      Builder::Scope warp(b_, b_.AddRegion(b_.Create(GetGpuOp(GpuOpcode::kWarp), {}, {}), 0, {}));
+      emit();
+      End();
+    } else {
+      emit();
+    }
+    End();
+  }
+
+  void EmitWorkers(WorkerRole& role) {
+    Builder::Scope scope(b_, b_.AddRegion(b_.Create(GetGpuOp(GpuOpcode::kWorkers), {}, {}), 0, {}));
+    if (schedule_.moves_registers()) SetRegisters(schedule_.with_moved_registers(), true);
+    // The next tile block has the same shared arrays. Rings and scratch memory look after themselves.
+    const bool keeps_shared =
+        Any(*function_, [](const Op& op) { return ir::AllocSharedOp::Is(&op) || ir::AllocaOp::Is(&op); });
+    EmitBlocks(role, 0, [&] {
+      if (keeps_shared) Plain(GpuOpcode::kWorkerBarrier);
+    });
+    End();
+  }
+
+  static void Drop(Op* op) {
+    for (int r = 0; r < op->num_regions(); ++r) {
+      ir::Walk(op->region(r), [](Op* inside) { inside->DropOperands(); });
+    }
+    op->DropOperands();
+  }
+
+  ir::Function* function_;
+  const Schedule schedule_;
+  Builder b_;
+};
+
+}  // namespace
+
+absl::Status ExpandFetches(Program& p) {
+  if (ScheduleOf(*p.function)->producer) Expander(p.module.get(), p.function).Run();
+  return absl::OkStatus();
+}
+
+}  // namespace tile::codegen

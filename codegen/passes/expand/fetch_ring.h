@@ -1,0 +1,61 @@
+// The ring of a loop that fetches ahead, as operations of the GPU level: its memory, and what those who fill and read it do with a stage.
+//
+//   std::vector<FetchRing> rings = AllocateRings(b, schedule, *function);
+//   b.Create(GetGpuOp(GpuOpcode::kBarrierWait), {{ring.full}, {at.stage}, {at.phase}}, {});
+//   at = Next(b, ring, at);
+//
+// A stage has two mbarriers: "full" counts the bytes of its copies, "free" the warps that are done with it, in a cluster those of all its blocks.
+// The position in a ring is the number of a stage and a phase. Those who read a ring begin with stage 0 and phase 0, those who fill it with
+// stage 0 and phase 1: a wait for a stage that nobody had before ends at once. When the ring has been gone around the phase changes.
+#ifndef TILE_CODEGEN_PASSES_EXPAND_FETCH_RING_H_
+#define TILE_CODEGEN_PASSES_EXPAND_FETCH_RING_H_
+
+#include <vector>
+
+#include "codegen/plan/schedule.h"
+#include "codegen/plan/staging/staging.h"
+#include "ir/ops.h"
+
+namespace tile::codegen {
+
+struct FetchRing {
+  const ir::Op* fetch = nullptr;  // in the program that is expanded
+  StageLayout stage;
+  int stages = 0;
+  ir::Value *memory = nullptr, *full = nullptr, *free = nullptr;  // addresses of all stages and their barriers
+  ir::Value *zero = nullptr, *one = nullptr, *last = nullptr,
+            *bytes = nullptr;     // 0, 1, the number of stages, their bytes
+  std::vector<ir::Value*> slots;  // where results lie in the first stage
+  // Descriptors that the kernel makes itself, by the load that uses them: where they are made, and where TMA reads them.
+  struct TensorMap {
+    const ir::Op* load;
+    ir::Value *map, *place;
+  };
+  std::vector<TensorMap> maps;
+
+  // Null: the host makes the descriptor of this load.
+  const TensorMap* MapOf(const ir::Op* load) const;
+};
+
+struct RingPosition {
+  ir::Value *stage = nullptr, *phase = nullptr;
+};
+
+// Of all loops of the function that fetch ahead, in order.
+std::vector<FetchRing> AllocateRings(ir::Builder& b, const Schedule& schedule, const ir::Function& function);
+
+ir::Type I32(ir::Builder& b);
+ir::Value* I32(ir::Builder& b, int64_t number);
+ir::Value* I1(ir::Builder& b, bool value);
+// As texts have it.
+ir::Value* Named(absl::string_view name, ir::Value* v);
+
+RingPosition Next(ir::Builder& b, const FetchRing& ring, const RingPosition& at);
+// The address of result i of the fetch in this stage.
+ir::Value* AddressOf(ir::Builder& b, const FetchRing& ring, ir::Value* stage, size_t i);
+
+void Await(ir::Builder& b, ir::Value* barriers, ir::Value* stage, ir::Value* phase);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_EXPAND_FETCH_RING_H_

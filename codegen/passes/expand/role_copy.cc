@@ -1,0 +1,216 @@
+#include "codegen/passes/expand/role_copy.h"
+
+#include "codegen/gpu/ops.h"
+#include "ir/loops.h"
+
+namespace tile::codegen {
+
+using ir::Block;
+using ir::Builder;
+using ir::Op;
+using ir::Value;
+using ir::ops::Values;
+
+namespace {
+
+bool IsControl(const Op& op) { return ir::ForOp::Is(&op) || ir::LoopOp::Is(&op) || ir::IfOp::Is(&op); }
+
+// The groups of operands in front of the last field, which takes all others.
+std::vector<uint32_t> EndsOf(const Op& op, size_t operands) {
+  std::vector<uint32_t> ends;
+  const size_t fields = op.info()->format->operands.size();
+  for (size_t f = 0; f + 1 < fields; ++f) ends.push_back(static_cast<uint32_t>(op.group_end(static_cast<int>(f))));
+  ends.push_back(static_cast<uint32_t>(operands));
+  return ends;
+}
+
+}  // namespace
+
+RoleCopy::RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& function) : rings_(rings) {
+  ir::Walk(function.body(), [&](const Op* op) {
+    for (size_t i = 0; i < rings_.size(); ++i) {
+      if (rings_[i].fetch != op) continue;
+      ring_of_fetch_[op] = ring_of_fetch_[op->parent()] = i;
+      for (const Op* around = op->parent(); around != nullptr; around = around->parent())
+        rings_in_[around].push_back(i);
+    }
+  });
+}
+
+void RoleCopy::Begin(Builder& b, int64_t phase) {
+  for (size_t i = 0; i < rings_.size(); ++i) positions_.push_back({I32(b, 0), I32(b, phase)});
+}
+
+Values RoleCopy::FlatPositions() const {
+  Values flat;
+  for (const RingPosition& at : positions_) flat.insert(flat.end(), {at.stage, at.phase});
+  return flat;
+}
+
+void RoleCopy::SetPositions(absl::Span<Value* const> flat) {
+  for (size_t i = 0; i < positions_.size(); ++i) positions_[i] = {flat[2 * i], flat[2 * i + 1]};
+}
+
+Value* RoleCopy::Of(Value* v) const {
+  const auto it = values_.find(v);
+  return it == values_.end() ? v : it->second;
+}
+
+Values RoleCopy::Of(absl::Span<Value* const> values) const {
+  Values copies;
+  for (Value* v : values) copies.push_back(Of(v));
+  return copies;
+}
+
+void RoleCopy::Set(const Value* old, Value* copy) {
+  copy->name = old->name;
+  values_[old] = copy;
+}
+
+const RoleCopy::Rings& RoleCopy::RingsIn(const Op& op) const {
+  static const auto* none = new Rings;
+  const auto it = rings_in_.find(&op);
+  return it == rings_in_.end() ? *none : it->second;
+}
+
+void RoleCopy::AddPositions(const Rings& of, Values* values) const {
+  for (const size_t i : of) values->insert(values->end(), {positions_[i].stage, positions_[i].phase});
+}
+
+void RoleCopy::CopyBlock(Builder& b, const Block& from) {
+  for (const Op* op : from) {
+    b.set_loc(op->loc);
+    if (op->info()->has(ir::kTerminator)) {
+      CopyBranch(b, *op);
+    } else if (!Runs(*op)) {
+      continue;
+    } else if (IsGpuOp(op, GpuOpcode::kFetchAhead)) {
+      CopyFetch(b, *op, ring_of_fetch_.at(op));
+    } else if (const auto ring = ring_of_fetch_.find(op); ring != ring_of_fetch_.end()) {
+      CopyFetchLoop(b, ir::ForOp(op), ring->second);
+    } else if (IsControl(*op)) {
+      CopyControl(b, *op);
+    } else {
+      b.module()->Append(b.block(), ir::CopyOp(b.module(), *op, &values_));
+    }
+  }
+}
+
+Values RoleCopy::BeginFor(Builder& b, const ir::ForOp& loop, const Values& more, Op** copy) {
+  const ir::CarryingLoop carrying(loop.op());
+  Values operands = {Of(loop.lower_bound()), Of(loop.upper_bound()), Of(loop.step())};
+  std::vector<ir::Type> results, args = {carrying.index()->type()};
+  for (int i = 0; i < carrying.num_carried(); ++i) {
+    if (!Has(carrying.arg(i))) continue;
+    operands.push_back(Of(carrying.init(i)));
+    results.push_back(loop.op().result(i)->type());
+    args.push_back(carrying.arg(i)->type());
+  }
+  for (Value* v : more) {
+    operands.push_back(v);
+    results.push_back(v->type());
+    args.push_back(v->type());
+  }
+  *copy = ir::CreateLike(b.module(), loop.op(), operands, results, EndsOf(loop.op(), operands.size()));
+  b.module()->Append(b.block(), *copy);
+  const Block* body = b.AddRegion(*copy, 0, args);
+  Set(carrying.index(), body->arg(0));
+  int next = 1;
+  for (int i = 0; i < carrying.num_carried(); ++i) {
+    if (Has(carrying.arg(i))) Set(carrying.arg(i), body->arg(next++));
+  }
+  return {body->args().begin() + next, body->args().end()};
+}
+
+void RoleCopy::CopyControl(Builder& b, const Op& op) {
+  const Rings& inside = RingsIn(op);
+  Values positions;
+  AddPositions(inside, &positions);
+  Op* copy = nullptr;
+  const std::vector<RingPosition> before = positions_;
+  if (const auto loop = ir::As<ir::ForOp>(&op)) {
+    const Values args = BeginFor(b, *loop, positions, &copy);
+    for (size_t i = 0; i < inside.size(); ++i) positions_[inside[i]] = {args[2 * i], args[2 * i + 1]};
+    Builder::Scope scope(b, copy->region(0));
+    CopyBlock(b, *op.region(0));
+  } else {
+    Values operands;
+    for (int i = 0; i < op.num_operands(); ++i) {
+      if (!ir::LoopOp::Is(&op) || Has(op.region(0)->arg(i))) operands.push_back(Of(op.operand(i)));
+    }
+    if (ir::LoopOp::Is(&op)) operands.insert(operands.end(), positions.begin(), positions.end());
+    std::vector<ir::Type> results;
+    for (int i = 0; i < op.num_results(); ++i) {
+      if (Has(op.result(i))) results.push_back(op.result(i)->type());
+    }
+    for (const Value* v : positions) results.push_back(v->type());
+    copy = ir::CreateLike(b.module(), op, operands, results, EndsOf(op, operands.size()));
+    b.module()->Append(b.block(), copy);
+    CopyRegions(b, op, copy, inside);
+  }
+  positions_ = before;
+  int next = 0;
+  for (int i = 0; i < op.num_results(); ++i) {
+    const Value* kept = ir::ForOp::Is(&op) ? ir::CarryingLoop(op).arg(i) : op.result(i);
+    if (Has(kept)) Set(op.result(i), copy->result(next++));
+  }
+  for (const size_t i : inside) {
+    positions_[i] = {copy->result(next), copy->result(next + 1)};
+    next += 2;
+  }
+}
+
+// Of an if or a loop.
+void RoleCopy::CopyRegions(Builder& b, const Op& op, Op* copy, const Rings& inside) {
+  const std::vector<RingPosition> before = positions_;
+  for (int r = 0; r < op.num_regions(); ++r) {
+    positions_ = before;
+    const Block* region = op.region(r);
+    if (region == nullptr && copy->num_results() == 0) continue;
+    std::vector<ir::Type> types;
+    std::vector<Value*> args;
+    for (int i = 0; region != nullptr && i < region->num_args(); ++i) {
+      if (!Has(region->arg(i))) continue;
+      args.push_back(region->arg(i));
+      types.push_back(region->arg(i)->type());
+    }
+    if (ir::LoopOp::Is(&op)) types.insert(types.end(), 2 * inside.size(), I32(b));
+    const Block* body = b.AddRegion(copy, r, types);
+    for (size_t i = 0; i < args.size(); ++i) Set(args[i], body->arg(static_cast<int>(i)));
+    for (size_t i = 0; ir::LoopOp::Is(&op) && i < inside.size(); ++i) {
+      const int at = static_cast<int>(args.size() + 2 * i);
+      positions_[inside[i]] = {body->arg(at), body->arg(at + 1)};
+    }
+    Builder::Scope scope(b, copy->region(r));
+    if (region != nullptr) {
+      CopyBlock(b, *region);
+      continue;
+    }
+    // An if whose other way is empty: the positions stay.
+    Values yielded;
+    AddPositions(inside, &yielded);
+    b.Create(ir::Opcode::kYield, {yielded}, {});
+  }
+}
+
+void RoleCopy::CopyBranch(Builder& b, const Op& branch) {
+  const Op* to = ir::TargetOf(branch);
+  if (to == nullptr) {
+    // The end of the kernel's body is that of the role.
+    if (branch.parent() != nullptr) b.module()->Append(b.block(), ir::CopyOp(b.module(), branch, &values_));
+    return;
+  }
+  Values operands;
+  for (int i = 0; i < branch.num_operands(); ++i) {
+    if (Has(ir::ReceiverOf(branch, i))) operands.push_back(Of(branch.operand(i)));
+  }
+  if (const auto ring = ring_of_fetch_.find(to); ring != ring_of_fetch_.end()) {
+    const Values more = EndIteration(b, *to, ring->second);
+    operands.insert(operands.end(), more.begin(), more.end());
+  } else {
+    AddPositions(RingsIn(*to), &operands);
+  }
+  b.Create(branch.opcode(), {operands}, {});
+}
+
+}  // namespace tile::codegen

@@ -1,0 +1,73 @@
+// What one role of a block runs of a program: a copy of its operations and control flow. What the role does for a fetch_ahead and the loop around
+// it is up to the classes that derive from this one (worker_role.h, producer_role.h).
+//
+//   WorkerRole workers(b.module(), rings, schedule);
+//   workers.Begin(b, /*phase=*/0);
+//   workers.CopyBlock(b, *function->body());      // at the end of the builder's block
+//
+// Where the role is in each ring are values. They go through the control flow around the loop of the ring: loops carry them, an if yields them.
+#ifndef TILE_CODEGEN_PASSES_EXPAND_ROLE_COPY_H_
+#define TILE_CODEGEN_PASSES_EXPAND_ROLE_COPY_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "codegen/passes/expand/fetch_ring.h"
+#include "ir/create_like.h"
+#include "ir/op_views.h"
+
+namespace tile::codegen {
+
+class RoleCopy {
+ public:
+  RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& function);
+  virtual ~RoleCopy() = default;
+
+  // The positions with which the role begins.
+  void Begin(ir::Builder& b, int64_t phase);
+  std::vector<RingPosition>& positions() { return positions_; }
+  // All of them, as values that an operation carries, and back.
+  ir::ops::Values FlatPositions() const;
+  void SetPositions(absl::Span<ir::Value* const> flat);
+
+  // Without the return that ends the body of a function.
+  void CopyBlock(ir::Builder& b, const ir::Block& from);
+
+ protected:
+  // The role runs the operation; it has the value, which control flow hands on.
+  virtual bool Runs(const ir::Op& op) const = 0;
+  virtual bool Has(const ir::Value* v) const = 0;
+  virtual void CopyFetchLoop(ir::Builder& b, const ir::ForOp& loop, size_t ring) = 0;
+  // In the copy of the loop's body.
+  virtual void CopyFetch(ir::Builder& b, const ir::Op& fetch, size_t ring) = 0;
+  // Before a continue of the loop of this ring: what ends an iteration. Returns what it hands on besides.
+  virtual ir::ops::Values EndIteration(ir::Builder& b, const ir::Op& loop, size_t ring) = 0;
+
+  const FetchRing& ring(size_t i) const { return rings_[i]; }
+  ir::Value* Of(ir::Value* v) const;
+  ir::ops::Values Of(absl::Span<ir::Value* const> values) const;
+  void Set(const ir::Value* old, ir::Value* copy);
+  ir::ValueMap& values() { return values_; }
+  // A copy of the loop that also carries `more`, with an empty body. Returns the body's arguments for `more`.
+  ir::ops::Values BeginFor(ir::Builder& b, const ir::ForOp& loop, const ir::ops::Values& more, ir::Op** copy);
+
+ private:
+  using Rings = std::vector<size_t>;
+
+  void CopyControl(ir::Builder& b, const ir::Op& op);
+  void CopyRegions(ir::Builder& b, const ir::Op& op, ir::Op* copy, const Rings& inside);
+  void CopyBranch(ir::Builder& b, const ir::Op& branch);
+  const Rings& RingsIn(const ir::Op& op) const;
+  void AddPositions(const Rings& of, ir::ops::Values* values) const;
+
+  const std::vector<FetchRing>& rings_;
+  absl::flat_hash_map<const ir::Op*, Rings> rings_in_;        // of control flow
+  absl::flat_hash_map<const ir::Op*, size_t> ring_of_fetch_;  // by the fetch_ahead, and the loop around it
+  std::vector<RingPosition> positions_;
+  ir::ValueMap values_;
+};
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_EXPAND_ROLE_COPY_H_
