@@ -105,7 +105,7 @@ AssembleOptions AssemblerOptions(const CompileOptions& options) {
   return assemble;
 }
 
-// The program has become LLVM code; the assembler starts beside it.
+// The assembler, a process of its own, starts when the program is ready for LLVM.
 CompileOptions StartingAssembler(const CompileOptions& options, ir::ImageKind kind, Begun* begun) {
   CompileOptions now = options;
   if (kind == ir::ImageKind::kCubin) {
@@ -161,7 +161,7 @@ BuiltImage InClusters(const BuiltImage& built, Joining joining) {
   return out;
 }
 
-// Of the tile code. At the GPU level there is none, and the text stands for it.
+// The hash of the tile code. A program at the GPU level has none; then it is the hash of the text.
 absl::StatusOr<ir::Sha256Digest> HashOf(const ir::Module& module, const CompileOptions& options) {
   if (options.start_after.empty()) return ir::HashCode(module);
   if (!IsExpanded(*module.functions[0])) return ir::HashCode(*TileCodeOf(module));

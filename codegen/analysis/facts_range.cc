@@ -66,7 +66,7 @@ int64_t Quotient(int64_t a, int64_t b, ir::Rounding rounding) {
   return q;
 }
 
-// Of divisors above 0. A quotient rises with the dividend, and is nearer to 0 for a larger divisor.
+// The divisor is above 0. A quotient rises with the dividend, and is nearer to 0 for a larger divisor.
 Range OfDivision(const Value& v, const Range& a, const Range& b, ir::Signedness sign, ir::Rounding rounding) {
   if (sign == ir::Signedness::kSigned || !a.negative()) {
     return {Quotient(a.lower, a.lower < 0 ? b.lower : b.upper, rounding),
@@ -79,7 +79,7 @@ Range OfDivision(const Value& v, const Range& a, const Range& b, ir::Signedness 
   return Fits(0, upper, whole) ? Range{0, static_cast<int64_t>(upper)} : whole;
 }
 
-// Of divisors above 0. A remainder has the sign of the dividend, and is nearer to 0 than both.
+// The divisor is above 0. A remainder has the sign of the dividend, and is nearer to 0 than both.
 Range OfRemainder(const Range& a, const Range& b, ir::Signedness sign) {
   const int64_t most = b.upper - 1;
   if (sign == ir::Signedness::kUnsigned) return {0, a.negative() ? most : std::min(a.upper, most)};

@@ -27,7 +27,7 @@ class Blocks {
   // Of hardware block number `i` (and its place along z; null: `i` counts along z, too), at the insertion point. Takes divisions.
   Ids Place(llvm::Value* i, llvm::Value* z);
   void set_ids(const Ids& ids) { ids_ = ids; }
-  // Of the first tile block of a hardware block, in a persistent grid.
+  // The place of the first tile block of a hardware block, in a persistent grid.
   const Ids& first() const { return first_; }
   void set_first(const Ids& ids) { first_ = ids; }
 

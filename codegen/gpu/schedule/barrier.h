@@ -1,8 +1,8 @@
-// An mbarrier, as PTX defines it: a phase ends when so many arrivals have come and as many bytes as were expected. Whoever waits for a
+// An mbarrier, as PTX defines it: a phase ends when N arrivals and all expected bytes have come. Whoever waits for a
 // phase waits by its parity, so a barrier tells two phases apart and no more.
 //
 //   Barrier full(1);                              // one arrival a phase
-//   full.Expect(8192);                            // that arrival; copies of this phase bring so many bytes
+//   full.Expect(8192);                            // that arrival; copies of this phase bring 8192 bytes
 //   full.CopyBegins();  …  full.CopyLands(8192);
 //   full.Passed(0)                                // the first phase, of parity 0, has ended
 //

@@ -26,7 +26,7 @@
 namespace tile::codegen::schedule {
 
 inline constexpr int64_t kBarrierBytes = 8;
-// Of a tile or a view's tile in shared memory.
+// The bytes that a tile, or a view's tile, takes in shared memory.
 inline int64_t BytesOf(ir::Type type) { return type.num_elements() * ir::MemoryBits(type.elem()) / 8; }
 
 // Warps of a block and blocks of a cluster.
@@ -43,7 +43,7 @@ class Groups {
   using Count = std::shared_ptr<int>;  // of the tasks of a group that run
   Count Open();
   void Commit();
-  // All but so many of the last groups have ended.
+  // All groups but the last `pending` have ended.
   bool Passed(int64_t pending) const;
 
  private:
