@@ -9,22 +9,24 @@ namespace {
 
 constexpr int kMostCounts = 256;
 
+int64_t MostOfThread(int bits) { return bits >= 32 ? tuning::kReuseOfWords : tuning::kReuse; }
+
 }  // namespace
 
 KeptRegisters::KeptRegisters(const Program& p)
     : p_(p), threads_(32 * (p.candidate.num_warps > 0 ? p.candidate.num_warps : tuning::kMaxWarps)) {}
 
-bool KeptRegisters::IsOpen(int64_t more) const {
+bool KeptRegisters::IsOpen(int64_t more, int bits) const {
   if (!is_known_) return true;
-  return !is_exact_ && live_ + more > threads_ * tuning::kReuse && counts_ < kMostCounts;
+  return !is_exact_ && live_ + more > threads_ * MostOfThread(bits) && counts_ < kMostCounts;
 }
 
-std::string KeptRegisters::WhyNot(int64_t more) {
-  if (IsOpen(more)) Count();
+std::string KeptRegisters::WhyNot(int64_t more, int bits) {
+  if (IsOpen(more, bits)) Count();
   const int64_t live = live_ + more;
-  if (live <= threads_ * tuning::kReuse) return "";
-  return absl::StrCat("a thread would hold up to ", live / threads_, " registers of tiles; ", tuning::kReuse,
-                      " would do");
+  const int64_t most = MostOfThread(bits);
+  if (live <= threads_ * most) return "";
+  return absl::StrCat("a thread would hold up to ", live / threads_, " registers of tiles; ", most, " would do");
 }
 
 void KeptRegisters::Count() {

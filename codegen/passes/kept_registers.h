@@ -1,7 +1,7 @@
 // Whether threads have registers for tiles that are kept from one load to the next of the same.
 //
 //   KeptRegisters registers(p);
-//   if (registers.WhyNot(words).empty()) { …; registers.Grew(words); }   // the program needs at most so many more now
+//   if (registers.WhyNot(words, 16).empty()) { …; registers.Grew(words); }   // the program needs at most so many more now
 //
 // Counting what lives takes time proportional to the program, so it is done only where what is known from before does not suffice, and
 // at most kMostCounts times.
@@ -19,10 +19,10 @@ class KeptRegisters {
  public:
   explicit KeptRegisters(const Program& p);
 
-  // Registers of all threads that hold tiles, and `more` words; "" if there are so many.
-  std::string WhyNot(int64_t more);
+  // Why threads have no registers for tiles of elements of `bits` bits that take `more` words; "" if they have.
+  std::string WhyNot(int64_t more, int bits);
   // It is not known whether there are so many, unless what lives is counted again.
-  bool IsOpen(int64_t more) const;
+  bool IsOpen(int64_t more, int bits) const;
   void Count();
   void Grew(int64_t words);
 

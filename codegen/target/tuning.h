@@ -34,6 +34,11 @@ inline constexpr Share kChains = {64, 208}, kChainsByWgmma = {64, 176};
 // 594 with 4 in two blocks; of 128 and 32: 1035 with 16, 585 with 8).
 inline constexpr int64_t kLargestOfRows = 128;
 inline Share ChainShare(const Target& target) { return target.has(kWgmma) ? kChainsByWgmma : kChains; }
+// Registers of a thread for data, where a product waits for its loads in each iteration: of four warps, next to another block that multiplies
+// meanwhile (H200: products of 8 bits, 2048 x 4096^2, element by element: 1264 us with 16 warps, 1382 with eight, 1037 with four;
+// a convolution of 3 x 3: 556, 636, 488), and of one warp that has all rows of a chain (paged attention, 16 rows, pages of 16 keys: 559 us with
+// four warps, 425 with two, 367 with one; 282, 189, 173).
+inline constexpr int64_t kDataOfFewWarps = 208;
 // Several blocks on a multiprocessor, so that some load while others wait. Accesses that may turn out to be narrow take
 // registers of their own (layer norm of 8192 bf16 with 8 warps: 156 against 60; with 16 warps 119 us, aligned with 8: 93).
 inline constexpr Share kMemory = {32, 64}, kAlignedMemory = {32, 96};
@@ -46,6 +51,9 @@ inline constexpr int64_t kLargestOfLoops = 8;
 // A tile is kept for the next load of the same (passes/slicing/eliminate_loads.cc) where a thread then holds no more than so many registers of tiles,
 // with the most warps.
 inline constexpr int64_t kReuse = 56;
+// The same of elements of 32 bits, whose rows are twice as long in memory (H200, 4096 rows of 32000, log of the sum of exponentials: f32 kept
+// 123 us, loaded twice 196; bf16 98 and 83).
+inline constexpr int64_t kReuseOfWords = 100;
 
 // Where a reduction goes across warps, each warp that takes part costs as much as a dozen elements a thread more: shuffles, a barrier, and
 // what the other warps have, read by all. So there are few of them, where all accesses are known to be wide (rows of 4096 bf16, three
@@ -149,8 +157,9 @@ inline constexpr int kGroup = 128;
 // Of a thread, accumulators included: nine warps of two blocks have so many. Products of 128 x 128 take 90 of them.
 inline constexpr int64_t kWorkRegisters = 112;
 // Registers of a thread for tiles, where operands come from stages and fewer warps read larger pieces (bf16 by mma.sync: 410 TFLOP/s
-// with four warps, pieces of 64 x 64; 352 with eight).
-inline constexpr int64_t kMostLive = 128;
+// with four warps, pieces of 64 x 64; 352 with eight), addresses and masks not counted (4096^3 of f16 with bias and gelu, H200: 240.5 us with
+// four warps, 250.8 with eight).
+inline constexpr int64_t kMostLive = 132;
 // Of a thread that multiplies with mma.sync or fma, beside its part of the tiles: fragments and addresses. A second block where they
 // leave room for it (f32: 46 TFLOP/s in two blocks of four warps, 43 in one of eight).
 inline constexpr int64_t kFragmentRegisters = 60;

@@ -75,9 +75,10 @@ class Reuse {
 
   bool Replace(Op* load, Op* first) {
     const int64_t words = RegistersOf(load->result(0)->type());
-    if (changed_ && registers_.IsOpen(words)) return false;
+    const int bits = ir::MemoryBits(load->result(0)->type().elem());
+    if (changed_ && registers_.IsOpen(words, bits)) return false;
     const StepTexts texts = {"eliminate-loads", "what was loaded before is used again", "loaded once more"};
-    if (!TakesStep(*p_.module, *load, texts, registers_.WhyNot(words), &p_.trace())) {
+    if (!TakesStep(*p_.module, *load, texts, registers_.WhyNot(words, bits), &p_.trace())) {
       stay_.insert(load);
       return true;
     }

@@ -58,6 +58,7 @@ struct Candidate {
   Iterations iterations;
   std::map<int64_t, int64_t> words;  // of what an iteration loads, by its number
   int64_t all = 0, again = 0;        // words of all, and of what another loop loads in the same iteration
+  int bits = 64;                     // of the narrowest elements that it loads
 };
 
 // More loops that load something of this one are not looked at for one that loads still more of it.
@@ -80,6 +81,7 @@ void FindAgain(ValueNumbers* numbers, std::vector<Candidate>* loops) {
       if (!MayLoadOnce(*op)) continue;
       const int64_t words = RegistersOf(op->result(0)->type()), number = numbers->OfLoaded(*op);
       loop.all += words;
+      loop.bits = std::min(loop.bits, ir::MemoryBits(op->result(0)->type().elem()));
       int64_t& of_number = loop.words[number];
       if (of_number == 0 && words > 0) loops_with[{index, number}].push_back(i);
       of_number += words;
@@ -142,15 +144,15 @@ class Unroller {
       for (int r = 0; r < op->num_regions(); ++r) {
         if (op->region(r) != nullptr && !op->info()->has(ir::kElementBody)) Visit(op->region(r));
       }
-      if (const auto iterations = IterationsOf(*op)) loops.push_back({op, *iterations, {}});
+      if (const auto iterations = IterationsOf(*op)) loops.push_back({op, *iterations});
     }
     if (loops.size() < 2) return;
     FindAgain(&numbers_, &loops);
     std::vector<const Candidate*> chosen;
     for (const Candidate& loop : loops) {
       const StepTexts texts = {"unroll-iterations", "its iterations are written out", "its iterations stay a loop"};
-      if (loop.again > 0 &&
-          TakesStep(*p_.module, *loop.op, texts, registers_.WhyNot(loop.iterations.count * loop.again), &p_.trace()))
+      if (loop.again > 0 && TakesStep(*p_.module, *loop.op, texts,
+                                      registers_.WhyNot(loop.iterations.count * loop.again, loop.bits), &p_.trace()))
         chosen.push_back(&loop);
     }
     for (const Candidate* loop : chosen) {
