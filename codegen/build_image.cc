@@ -61,6 +61,8 @@ void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const T
 
 int SpillsOfOneTileBlocks() { return AllVariants()[static_cast<size_t>(VariantId::kOneTileBlocks)].most_spills; }
 
+// Where rows spill as much as one block less on a multiprocessor costs, there is one less (codegen/variants.def has the measurement).
+//
 // ptxas 13.0 gives code that exceeds the registers in any case as few as 32 of them, so that more blocks fit beside each
 // other. Told that one is enough it spills less.
 absl::StatusOr<Assembled> AssembleWithFewSpills(Assembly& assembly, const Compiled& compiled, const char* arch,
@@ -75,8 +77,8 @@ absl::StatusOr<Assembled> AssembleWithFewSpills(Assembly& assembly, const Compil
   }
   absl::StatusOr<Assembled> first = assembly.Finish(ptx);
   if (!first.ok() || first->spill_bytes == 0) return first;
-  if (!compiled.spread.empty() && compiled.blocks > 1 && first->spill_bytes > SpillsOfOneTileBlocks()) {
-    const std::string blocks = absl::StrCat(".minnctapersm ", compiled.blocks);
+  const std::string blocks = absl::StrCat(".minnctapersm ", compiled.blocks);
+  if (!compiled.multiplies && compiled.blocks > 1 && first->spill_bytes > SpillsOfOneTileBlocks()) {
     const std::string fewer = absl::StrCat(".minnctapersm ", compiled.blocks - 1);
     return Assemble(absl::StrReplaceAll(ptx, {{blocks, fewer}}), arch, options);
   }

@@ -68,6 +68,7 @@ struct Compiled {
   std::array<int64_t, 2> joined = {1, 1};  // blocks of the launch's grid that are one, along x and y
   int64_t joined_least = 0;                // blocks of the launch's grid along that dimension, of fewer they stay alone
   int blocks = 1;                          // that a multiprocessor is to hold
+  bool multiplies = false;                 // there are matrix products
   bool chain = false;                      // several products, of which one makes what another multiplies
   int64_t parts = 1;                       // hardware blocks, side by side along x, that are one
   ir::Expr spread;                         // so many hardware blocks along x have a tile each; empty: others

@@ -46,6 +46,7 @@ void Describe(EmittedKernel emitted, const Schedule& schedule, Compilation& c) {
   r.parts = PartsOfBlock(*c.function);
   int products = 0;
   ir::Walk(c.function->body(), [&](const ir::Op* op) { products += op->info()->family == ir::Family::kMma ? 1 : 0; });
+  r.multiplies = products > 0;
   r.chain = products > 1;
   if (const auto cycles = DecisionOf<Decision::kJoinedCycles>(*FindKernelOp(*c.function)))
     r.joined_cycles = {(*cycles)[0], (*cycles)[1]};
