@@ -153,7 +153,8 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     return std::all_of(products.begin(), products.end(),
                        [&](const ir::Op* mma) { return !by_wgmma(2 * warps, *mma) || by_wgmma(warps, *mma); });
   };
-  while (chooses_warps && plan->num_warps > 4 && live <= 16 * plan->num_warps * tuning::kMostLive &&
+  const int64_t data = chooses_warps ? MostLiveData(function).words : 0;
+  while (chooses_warps && plan->num_warps > 4 && data <= 16 * plan->num_warps * tuning::kMostLive &&
          keeps_wgmma(plan->num_warps / 2)) {
     plan->num_warps /= 2;
   }

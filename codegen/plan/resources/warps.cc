@@ -11,6 +11,7 @@
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/resources/candidate.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
 
@@ -48,6 +49,15 @@ bool ReducesAcrossWarps(const ir::Op& op) {
   if (!ir::ReduceOp::Is(&op) || op.operand(0)->type().rank() == 0) return false;
   const Layout layout = Layout::Default(op.operand(0)->type().shape(), tuning::kMaxWarps, 4);
   return WarpsOfResult(op, layout, tuning::kMaxWarps) >= tuning::kWarpsOfRow;
+}
+
+// A load gives the value; at most its elements are moved on the way to the product.
+bool IsOnlyLoaded(const Target& target, const ir::Value* v) {
+  const ir::Elem element = v->type().elem();
+  if (ir::IsFloat(element) && ir::MemoryBits(element) == 8 && !target.has(kF8Mma)) return false;  // they are widened
+  const ir::Op* op = v->def();
+  while (op != nullptr && op->info()->family == ir::Family::kShape) op = op->operand(0)->def();
+  return op != nullptr && op->info()->is_load();
 }
 
 bool WaitsForOthers(const ir::Op& op) {
@@ -103,6 +113,8 @@ class Held {
     ir::Walk(function.body(), [&](ir::Op* op) {
       if (op->info()->family == ir::Family::kMma) {
         products_.push_back(op);
+        only_loads_ = only_loads_ && !WorksOnRows(*op) && IsOnlyLoaded(target, op->operand(0)) &&
+                      IsOnlyLoaded(target, op->operand(1));
         if (WorksOnRows(*op)) chain_rows_ = std::max(chain_rows_, op->result(0)->type().shape()[0]);
       }
       // Constants are made where they are used; what is fetched ahead is in shared memory.
@@ -131,10 +143,14 @@ class Held {
     } else if (!work.multiplies && work.known && !work.reduces) {
       memory.largest = tuning::kLargestOfElements;
     }
+    only_loads_ = only_loads_ && multiplies;
+    comes_ahead_ = AheadOf(function) != Ahead::kNothing;
+    if (multiplies) data_ = MostLiveData(function).words;
     share_ = chain_rows_ > 0 ? tuning::ChainShare(target) : products_.empty() ? memory : tuning::kProducts;
   }
 
   bool HoldsLargest(int warps) const {
+    if (IsAlone(warps) || IsBesideOthers(warps)) return true;
     if (warps < fewest_ || (warps < 4 && largest_ > 32 * of_few_ * warps)) return false;
     if (loaded_ > 32 * tuning::kLargestOfLoops * warps) return false;
     if (largest_ <= 32 * share_.largest * warps) return true;
@@ -144,6 +160,7 @@ class Held {
 
   // Of all tiles that live at once.
   bool HoldsAll(int warps) const {
+    if (IsAlone(warps) || IsBesideOthers(warps)) return true;
     if (live_.words <= 32 * share_.live * warps) return true;
     if (TwoWarpgroupsDo(warps) && live_.words <= 32 * tuning::kTwoWarpgroups.live * warps) return true;
     return HasAllRows(warps) && LiveBesideStages(target_, warps, function_) <= 32 * tuning::kChains.live * warps;
@@ -160,6 +177,16 @@ class Held {
   }
 
  private:
+  bool HoldsData(int warps) const { return data_ <= 32 * tuning::kDataOfFewWarps * warps; }
+
+  // One warp has all rows of a chain of products whose loads do not come ahead: it exchanges nothing with others, and waits for no barrier.
+  bool IsAlone(int warps) const {
+    return warps == 1 && !comes_ahead_ && chain_rows_ > 0 && HasAllRows(warps) && HoldsData(warps);
+  }
+
+  // Four warps of a block wait for what they load, while those of another block multiply it.
+  bool IsBesideOthers(int warps) const { return warps == 4 && only_loads_ && !comes_ahead_ && HoldsData(warps); }
+
   // Rows are whole in a warp, while registers last.
   bool HasAllRows(int warps) const { return chain_rows_ > 0 && kWarpRows * warps >= chain_rows_; }
 
@@ -178,9 +205,12 @@ class Held {
   int64_t loaded_ = 0;  // the same of what a loop loads, where that is less
   std::vector<const ir::Op*> products_;
   int64_t chain_rows_ = 0;  // of products that work on rows; 0: none does
-  tuning::Share share_;     // registers of a thread
-  int fewest_ = 1;          // warps
-  int64_t of_few_ = 4;      // elements that a thread should have before there is another warp, up to four warps
+  bool only_loads_ = true;  // products take what is loaded and computed no further
+  bool comes_ahead_ = false;
+  int64_t data_ = 0;     // registers of tiles that live at once, without addresses and masks, if there are products
+  tuning::Share share_;  // registers of a thread
+  int fewest_ = 1;       // warps
+  int64_t of_few_ = 4;   // elements that a thread should have before there is another warp, up to four warps
 };
 
 }  // namespace
