@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/gpu_sim/machine/deferred.h"
+#include "tests/gpu_sim/machine/proxy_shadow.h"
+#include "tests/gpu_sim/machine/tensor_work.h"
 #include "tests/gpu_sim/machine/together.h"
 
 namespace tile::gpu_sim {
@@ -73,6 +75,12 @@ bool End(Thread& t) {
     Fault(t, t.block->launch->program->code[t.pc - 1], s.message());
     return false;
   }
+  if (t.block->live == 1) {
+    if (absl::Status s = EndTensorWork(*t.block); !s.ok()) {
+      Fault(t, t.block->launch->program->code[t.pc - 1], s.message());
+      return false;
+    }
+  }
   t.state = State::kDone;
   t.warp->done |= 1u << t.lane;
   --t.block->live;
@@ -90,6 +98,9 @@ bool RunThread(Thread& t) {
     const Instr& i = code[t.pc++];
     ++n;
     if (i.guard >= 0 && Get<bool>(t, static_cast<uint32_t>(i.guard)) == i.guard_negated) continue;
+    if (t.warp->has_pending_loads) {
+      if (absl::Status s = CheckPendingLoads(t, i); !s.ok()) return Fault(t, i, s.message()) == Step::kNext;
+    }
     step = i.run(t, i);
     if (step != Step::kNext) break;
   }
@@ -186,13 +197,17 @@ bool RunWarp(Warp& w) {
 
 }  // namespace
 
+std::array<uint32_t, 3> BlockId(const Launch& launch, uint64_t number) {
+  return {static_cast<uint32_t>(number % launch.grid[0]),
+          static_cast<uint32_t>(number / launch.grid[0] % launch.grid[1]),
+          static_cast<uint32_t>(number / launch.grid[0] / launch.grid[1])};
+}
+
 std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank, uint64_t number) {
   auto b = std::make_unique<Block>();
   const Program& p = *launch->program;
   b->launch = launch, b->cluster = cluster, b->rank = rank;
-  b->id = {static_cast<uint32_t>(number % launch->grid[0]),
-           static_cast<uint32_t>(number / launch->grid[0] % launch->grid[1]),
-           static_cast<uint32_t>(number / launch->grid[0] / launch->grid[1])};
+  b->id = BlockId(*launch, number);
   const uint32_t n = launch->block[0] * launch->block[1] * launch->block[2];
   b->live = n;
   b->slots.assign(size_t{n} * p.num_slots, 0x0101010101010101u * launch->pattern);
@@ -211,6 +226,7 @@ std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank
     t.r = &b->slots[size_t{k} * p.num_slots];
     FillSlots(t);
   }
+  if (p.reads_by_async_proxy) MakeShadow(*b);
   return b;
 }
 

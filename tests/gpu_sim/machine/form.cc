@@ -1,5 +1,7 @@
 #include "tests/gpu_sim/machine/form.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -116,9 +118,21 @@ const ptx::Operand* Form::Use(size_t i) {
   return &in_.operands[i];
 }
 
+uint32_t Form::UseRegister(const ptx::Operand& o) {
+  uses_.push_back(static_cast<uint32_t>(o.number));
+  return uses_.back();
+}
+
+std::vector<uint32_t> Form::Uses() const {
+  std::vector<uint32_t> uses = uses_;
+  std::sort(uses.begin(), uses.end());
+  uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
+  return uses;
+}
+
 uint32_t Form::SourceOf(const ptx::Operand& o) {
   switch (o.kind) {
-    case Kind::kRegister: return static_cast<uint32_t>(o.number);
+    case Kind::kRegister: return UseRegister(o);
     case Kind::kInteger:
     case Kind::kFloat32:
     case Kind::kFloat64: return constants_.Number(o.number);
@@ -134,7 +148,7 @@ uint32_t Form::SourceOf(const ptx::Operand& o) {
 
 uint32_t Form::DestinationOf(const ptx::Operand& o) {
   if (o.kind == Kind::kSymbol && o.text == "_") return constants_.Sink();
-  if (o.kind == Kind::kRegister) return static_cast<uint32_t>(o.number);
+  if (o.kind == Kind::kRegister) return UseRegister(o);
   Fail("its result goes into something that is no register");
   return 0;
 }

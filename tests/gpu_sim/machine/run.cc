@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/gpu_sim/machine/block.h"
+#include "tests/gpu_sim/machine/bulk.h"
 
 namespace tile::gpu_sim {
 namespace {
@@ -30,16 +31,18 @@ bool HasEnded(const Cluster& c) {
 absl::Status RunLaunch(Launch* launch) {
   if (launch->grid[0] % launch->cluster_size != 0)
     return absl::InvalidArgumentError("the grid is no multiple of the cluster");
-  const uint64_t clusters = uint64_t{launch->grid[0]} * launch->grid[1] * launch->grid[2] / launch->cluster_size;
+  launch->clusters = uint64_t{launch->grid[0]} * launch->grid[1] * launch->grid[2] / launch->cluster_size;
   const size_t most = std::max<size_t>(1, kMultiprocessors * kBlocksOfMultiprocessor / launch->cluster_size);
   std::vector<std::unique_ptr<Cluster>> resident;
-  uint64_t next = 0, since = 0;
+  uint64_t since = 0;
   int idle = 0;
-  while (next < clusters || !resident.empty()) {
-    while (next < clusters && resident.size() < most) resident.push_back(MakeCluster(launch, next++));
+  while (launch->next_cluster < launch->clusters || !resident.empty()) {
+    while (launch->next_cluster < launch->clusters && resident.size() < most)
+      resident.push_back(MakeCluster(launch, launch->next_cluster++));
     bool any = false;
     const size_t first = launch->random.Below(static_cast<uint32_t>(resident.size()));
     for (size_t k = 0; k < resident.size(); ++k) {
+      if (absl::Status s = FinishSomeCopy(*resident[k]); !s.ok()) return launch->fault = s;
       for (const auto& b : resident[(first + k) % resident.size()]->blocks) {
         any |= RunBlock(*b);
         if (!launch->fault.ok()) return launch->fault;
