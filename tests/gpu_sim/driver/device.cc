@@ -46,7 +46,7 @@ Result RunKernel(const Function& function, const LaunchShape& shape, void** para
   launch.memory = &device.memory;
   launch.grid = shape.grid;
   launch.block = shape.block;
-  launch.cluster_size = shape.cluster;
+  launch.cluster = shape.cluster;
   launch.dynamic_shared = shape.shared_bytes;
   const auto seed = static_cast<uint64_t>(EnvironmentNumber("GPU_SIM_SEED", 1));
   launch.random.state = (seed + 1) * 0x9E3779B97F4A7C15u + ++device.launches;

@@ -81,7 +81,7 @@ def launch_of(p, ptx):
                "b_transposed": not p["b_rows"]}
     grid = [p["m"] // (p["tile"][0] // members), p["n"] // p["tile"][1], 1]
     return {"problem": problem, "parameters": parameters, "grid": grid, "threads": cute_kernels.THREADS, "shared": SHARED_BYTES,
-            "cluster": p["cluster"][0] * p["cluster"][1], "cluster_shape": [*p["cluster"], 1], "ptxas_waits": True}
+            "cluster": [*p["cluster"], 1], "ptxas_waits": True}
 
 
 def compile_one(folder, name, p):

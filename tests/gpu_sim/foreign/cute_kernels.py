@@ -33,8 +33,10 @@ class Product:
         a_stages = blackwell.make_smem_layout_a(mma, self.tile, self.operand, self.stages)
         b_stages = blackwell.make_smem_layout_b(mma, self.tile, self.operand, self.stages)
         a_stage, b_stage = (cute.slice_(x, (None, None, None, 0)) for x in (a_stages, b_stages))
-        a_load, a_view = cute.nvgpu.make_tiled_tma_atom_A(blackwell.cluster_shape_to_tma_atom_A(self.cluster, mma.thr_id), a, a_stage, self.tile, mma, blocks.shape)
-        b_load, b_view = cute.nvgpu.make_tiled_tma_atom_B(blackwell.cluster_shape_to_tma_atom_B(self.cluster, mma.thr_id), b, b_stage, self.tile, mma, blocks.shape)
+        a_op = blackwell.cluster_shape_to_tma_atom_A(self.cluster, mma.thr_id)
+        a_load, a_view = cute.nvgpu.make_tiled_tma_atom_A(a_op, a, a_stage, self.tile, mma, blocks.shape)
+        b_op = blackwell.cluster_shape_to_tma_atom_B(self.cluster, mma.thr_id)
+        b_load, b_view = cute.nvgpu.make_tiled_tma_atom_B(b_op, b, b_stage, self.tile, mma, blocks.shape)
         members = 2 if self.pair else 1
         bytes_ = (cute.size_in_bytes(self.operand, a_stage) + cute.size_in_bytes(self.operand, b_stage)) * members
         grid = cute.round_up(cute.ceil_div((*c.layout.shape[:2], 1), (self.tile[0] // members, self.tile[1], 1)), (*self.cluster, 1))

@@ -64,14 +64,15 @@ def instruction_descriptor(change):
 
 
 def shared_descriptor(bit):
-    """Every constant of 64 bits that has 0b001 in bits 46 to 48 is part of a descriptor."""
+    """A bit of the upper half of descriptors: constants that registers of 64 bits have above, with 0b001 in bits 46 to 48."""
 
     def edit(ptx):
-        def flip(match):
-            value = int(match.group(1)) & 2**64 - 1
-            return f", {value ^ 1 << bit};" if value >> 46 & 7 == 1 and value >> 53 & 255 == 0 else match.group(0)
-
-        changed = re.sub(r", (-?\d{12,});", flip, ptx)
+        changed = ptx
+        for register in set(re.findall(r"mov\.b64\s+%rd\d+, \{%r\d+, (%r\d+)\};", ptx)):
+            definition = re.search(rf"mov\.b32\s+{re.escape(register)}, (-?\d+);", ptx)
+            if definition and int(definition.group(1)) >> 14 & 7 == 1:
+                value = int(definition.group(1)) & 0xFFFFFFFF ^ 1 << bit - 32
+                changed = changed.replace(definition.group(0), f"mov.b32 {register}, {value};")
         if changed == ptx:
             raise ValueError("there is no descriptor")
         return changed

@@ -32,7 +32,7 @@ class Program:
         try:
             arguments = self.arguments(sim, kernel, arrays, held)
             error = sim.launch(kernel, self.launch["grid"], self.launch["threads"], self.launch["shared"], arguments, seed, lateness,
-                               self.launch.get("cluster", 1), self.launch.get("ptxas_waits", False))
+                               self.launch.get("cluster", (1, 1, 1)), self.launch.get("ptxas_waits", False))
             if error is not None:
                 return error
             return RIGHT if problems.error_of(problem, arrays[problem.output].get()) <= problem.tolerance else WRONG

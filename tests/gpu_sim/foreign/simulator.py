@@ -98,13 +98,13 @@ class Simulator:
                   0, swizzle, 0, 0)
         return (ctypes.c_uint8 * 128).from_buffer_copy(ctypes.string_at(at, 128))
 
-    def launch(self, kernel, grid, threads, shared, arguments, seed, lateness, cluster=1, ptxas_waits=False):
+    def launch(self, kernel, grid, threads, shared, arguments, seed, lateness, cluster=(1, 1, 1), ptxas_waits=False):
         os.environ.update(GPU_SIM_SEED=str(seed), GPU_SIM_LATE=str(lateness), GPU_SIM_PTXAS_WAITS=str(int(ptxas_waits)))
         values = [argument_of(a) for a in arguments]
         pointers = (ctypes.c_void_p * len(values))(*[ctypes.cast(ctypes.pointer(v), ctypes.c_void_p) for v in values])
         attributes = (Attribute * 1)()
         attributes[0].id = CLUSTER_ATTRIBUTE
-        attributes[0].value[0], attributes[0].value[1], attributes[0].value[2] = cluster, 1, 1
+        attributes[0].value[0:3] = cluster
         config = LaunchConfig((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(threads, 1, 1), shared, None, attributes, 1)
         with StandardError() as text:
             self.call("cuLaunchKernelEx", ctypes.byref(config), kernel.function, pointers, None)

@@ -34,13 +34,19 @@ uint64_t SpecialValue(const Thread& t, Special what) {
     case Special::kLaneId: return lane;
     case Special::kWarpId: return t.warp->index;
     case Special::kClusterRank: return b.rank;
-    case Special::kClusterSize: return l.cluster_size;
-    case Special::kClusterIdX: return b.id[0] / l.cluster_size;
-    case Special::kClusterIdY: return b.id[1];
-    case Special::kClusterIdZ: return b.id[2];
-    case Special::kNclusterX: return l.grid[0] / l.cluster_size;
-    case Special::kNclusterY: return l.grid[1];
-    case Special::kNclusterZ: return l.grid[2];
+    case Special::kClusterSize: return l.cluster_size();
+    case Special::kClusterIdX: return b.id[0] / l.cluster[0];
+    case Special::kClusterIdY: return b.id[1] / l.cluster[1];
+    case Special::kClusterIdZ: return b.id[2] / l.cluster[2];
+    case Special::kNclusterX: return l.grid[0] / l.cluster[0];
+    case Special::kNclusterY: return l.grid[1] / l.cluster[1];
+    case Special::kNclusterZ: return l.grid[2] / l.cluster[2];
+    case Special::kClusterBlockX: return b.id[0] % l.cluster[0];
+    case Special::kClusterBlockY: return b.id[1] % l.cluster[1];
+    case Special::kClusterBlockZ: return b.id[2] % l.cluster[2];
+    case Special::kClusterBlocksX: return l.cluster[0];
+    case Special::kClusterBlocksY: return l.cluster[1];
+    case Special::kClusterBlocksZ: return l.cluster[2];
     case Special::kLaneMaskLt: return bit - 1;
     case Special::kLaneMaskLe: return bit | (bit - 1);
     case Special::kLaneMaskGt: return ~(bit | (bit - 1));
@@ -197,17 +203,22 @@ bool RunWarp(Warp& w) {
 
 }  // namespace
 
-std::array<uint32_t, 3> BlockId(const Launch& launch, uint64_t number) {
-  return {static_cast<uint32_t>(number % launch.grid[0]),
-          static_cast<uint32_t>(number / launch.grid[0] % launch.grid[1]),
-          static_cast<uint32_t>(number / launch.grid[0] / launch.grid[1])};
+std::array<uint32_t, 3> BlockOfCluster(const Launch& launch, uint64_t cluster, uint32_t rank) {
+  std::array<uint32_t, 3> id;
+  for (size_t d = 0; d < 3; ++d) {
+    const uint32_t across = launch.grid[d] / launch.cluster[d];
+    id[d] = static_cast<uint32_t>(cluster % across) * launch.cluster[d] + rank % launch.cluster[d];
+    cluster /= across;
+    rank /= launch.cluster[d];
+  }
+  return id;
 }
 
-std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank, uint64_t number) {
+std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank) {
   auto b = std::make_unique<Block>();
   const Program& p = *launch->program;
   b->launch = launch, b->cluster = cluster, b->rank = rank;
-  b->id = BlockId(*launch, number);
+  b->id = BlockOfCluster(*launch, cluster->index, rank);
   const uint32_t n = launch->block[0] * launch->block[1] * launch->block[2];
   b->live = n;
   b->slots.assign(size_t{n} * p.num_slots, 0x0101010101010101u * launch->pattern);

@@ -17,7 +17,7 @@ namespace {
 constexpr uint32_t kResponseBytes = 16;
 
 struct Response {
-  uint32_t x = 0, y = 0, z = 0, canceled = 0;
+  uint32_t x, y, z, canceled;
 };
 static_assert(sizeof(Response) == kResponseBytes);
 
@@ -40,9 +40,9 @@ absl::Status Answer(Block& block, const Response& response, uint32_t offset, uin
 Step TryCancel(Thread& t, const Instr& i) {
   const auto& x = static_cast<const CancelExtra&>(*i.extra);
   Launch& launch = *t.block->launch;
-  Response response;
+  Response response = {};
   if (launch.next_cluster < launch.clusters) {
-    const std::array<uint32_t, 3> id = BlockId(launch, launch.next_cluster++ * launch.cluster_size);
+    const std::array<uint32_t, 3> id = BlockOfCluster(launch, launch.next_cluster++, 0);
     response = {id[0], id[1], id[2], 1};
   }
   const auto to = static_cast<uint32_t>(AddressOf(t, i.at)) & kOffsetMask,

@@ -16,8 +16,8 @@ constexpr int kIdleRounds = 3;  // rounds in which all threads only wait
 std::unique_ptr<Cluster> MakeCluster(Launch* launch, uint64_t index) {
   auto c = std::make_unique<Cluster>();
   c->index = static_cast<uint32_t>(index);
-  for (uint32_t rank = 0; rank < launch->cluster_size; ++rank) {
-    c->blocks.push_back(MakeBlock(launch, c.get(), rank, index * launch->cluster_size + rank));
+  for (uint32_t rank = 0; rank < launch->cluster_size(); ++rank) {
+    c->blocks.push_back(MakeBlock(launch, c.get(), rank));
   }
   return c;
 }
@@ -29,10 +29,12 @@ bool HasEnded(const Cluster& c) {
 }  // namespace
 
 absl::Status RunLaunch(Launch* launch) {
-  if (launch->grid[0] % launch->cluster_size != 0)
-    return absl::InvalidArgumentError("the grid is no multiple of the cluster");
-  launch->clusters = uint64_t{launch->grid[0]} * launch->grid[1] * launch->grid[2] / launch->cluster_size;
-  const size_t most = std::max<size_t>(1, kMultiprocessors * kBlocksOfMultiprocessor / launch->cluster_size);
+  for (size_t d = 0; d < 3; ++d) {
+    if (launch->cluster[d] == 0 || launch->grid[d] % launch->cluster[d] != 0)
+      return absl::InvalidArgumentError("the grid is no multiple of the cluster");
+  }
+  launch->clusters = uint64_t{launch->grid[0]} * launch->grid[1] * launch->grid[2] / launch->cluster_size();
+  const size_t most = std::max<size_t>(1, kMultiprocessors * kBlocksOfMultiprocessor / launch->cluster_size());
   std::vector<std::unique_ptr<Cluster>> resident;
   uint64_t since = 0;
   int idle = 0;

@@ -131,7 +131,7 @@ struct Launch {
   const DeviceMemory* memory = nullptr;
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
-  uint32_t cluster_size = 1;
+  std::array<uint32_t, 3> cluster = {1, 1, 1};  // blocks of a cluster
   uint64_t dynamic_shared = 0;
   std::vector<uint8_t> params;  // with room to align them
   uint64_t param_base = 0;
@@ -148,6 +148,7 @@ struct Launch {
   bool ptxas_waits = false;
   absl::Status fault;
 
+  uint32_t cluster_size() const { return cluster[0] * cluster[1] * cluster[2]; }
   bool IsLate() { return lateness == 2 ? (random.Next() >> 63) != 0 : lateness == 1; }
 };
 

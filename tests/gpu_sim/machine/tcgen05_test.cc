@@ -209,7 +209,9 @@ TEST(Tcgen05, RightInEveryOrder) {
 }
 
 TEST(Tcgen05, WaitsForTheProduct) {
-  IsWrong("@!%p2 bra multiplied;\n", "");
+  // Without the loop a product may end behind the load, or never before its columns are freed.
+  const Outcomes o = RunAll(Changed("@!%p2 bra multiplied;\n", ""));
+  EXPECT_LT(o.right, o.all);
   Fails("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r5];\n", "", "all threads wait");
 }
 
@@ -307,12 +309,12 @@ TEST(Tcgen05, PairsNeedACluster) {
 
 TEST(Tcgen05, WhatItDoesNotKnow) {
   const auto error = [](absl::string_view from, absl::string_view to) {
-    return gpu_sim::Run(Changed(from, to), 0, 0).status.message();
+    return std::string(gpu_sim::Run(Changed(from, to), 0, 0).status.message());
   };
-  EXPECT_TRUE(absl::StrContains(std::string(error("tcgen05.mma.cta_group::1", "tcgen05.mma.sp.cta_group::1")),
+  EXPECT_TRUE(absl::StrContains(error("tcgen05.mma.cta_group::1", "tcgen05.mma.sp.cta_group::1"),
                                 absl::StrCat("line ", LineOf("tcgen05.mma"))));
-  EXPECT_TRUE(absl::StrContains(std::string(error("32x32b.x16", "32x32b.x8")), "number of registers"));
-  EXPECT_TRUE(absl::StrContains(std::string(error("tcgen05.wait::ld", "tcgen05.wait::all")), "what it does"));
+  EXPECT_TRUE(absl::StrContains(error("32x32b.x16", "32x32b.x8"), "number of registers"));
+  EXPECT_TRUE(absl::StrContains(error("tcgen05.wait::ld", "tcgen05.wait::all"), "what it does"));
 }
 
 }  // namespace
