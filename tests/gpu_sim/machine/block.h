@@ -2,6 +2,7 @@
 #ifndef TILE_TESTS_GPU_SIM_MACHINE_BLOCK_H_
 #define TILE_TESTS_GPU_SIM_MACHINE_BLOCK_H_
 
+#include <array>
 #include <memory>
 #include <string>
 

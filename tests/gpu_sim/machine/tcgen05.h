@@ -2,6 +2,7 @@
 #ifndef TILE_TESTS_GPU_SIM_MACHINE_TCGEN05_H_
 #define TILE_TESTS_GPU_SIM_MACHINE_TCGEN05_H_
 
+#include <functional>
 #include <vector>
 
 #include "tests/gpu_sim/machine/form.h"

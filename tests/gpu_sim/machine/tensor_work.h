@@ -6,6 +6,7 @@
 #ifndef TILE_TESTS_GPU_SIM_MACHINE_TENSOR_WORK_H_
 #define TILE_TESTS_GPU_SIM_MACHINE_TENSOR_WORK_H_
 
+#include <deque>
 #include <string>
 #include <vector>
 
