@@ -91,9 +91,10 @@ def compile_one(folder, name, p):
     a = make_fake_compact_tensor(operand, (p["m"], p["k"], 1), stride_order=(0, 1, 2) if p["a_columns"] else (1, 0, 2), assumed_align=16)
     b = make_fake_compact_tensor(operand, (p["n"], p["k"], 1), stride_order=(0, 1, 2) if p["b_rows"] else (1, 0, 2), assumed_align=16)
     c = make_fake_compact_tensor(total, (p["m"], p["n"], 1), stride_order=(1, 0, 2), assumed_align=16)
-    before = set(pathlib.Path(DUMPS).glob("*.ptx"))
+    for old in pathlib.Path(DUMPS).glob("*.ptx"):  # of a kernel that may have the same name
+        old.unlink()
     cute.compile(kernel, a, b, c, options="--gpu-arch sm_100a")
-    (dump,) = set(pathlib.Path(DUMPS).glob("*.ptx")) - before
+    (dump,) = pathlib.Path(DUMPS).glob("*.ptx")
     ptx = dump.read_text().rstrip("\0")
     (folder / f"{name}.ptx").write_text(ptx)
     (folder / f"{name}.json").write_text(json.dumps(launch_of(p, ptx)))

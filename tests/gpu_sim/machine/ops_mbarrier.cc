@@ -64,6 +64,7 @@ Step Wait(Thread& t, const Instr& i) {
     done = Mbarrier(word).PhaseDone(Get<uint32_t>(t, i.a));
   }
   if (!done.ok()) return Done(t, i, done.status());
+  if (*done) ++t.block->launch->events;
   t.r[i.d] = *done;
   return *done ? Step::kNext : Step::kYield;
 }

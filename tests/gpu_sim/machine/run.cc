@@ -11,6 +11,7 @@ namespace {
 
 // Instructions after the last block ended: then the threads are thought to poll for ever.
 constexpr uint64_t kMostInstructions = 20'000'000'000;
+constexpr uint32_t kAhead = 3;  // a block runs once more one time in three
 constexpr int kIdleRounds = 3;  // rounds in which all threads only wait
 
 std::unique_ptr<Cluster> MakeCluster(Launch* launch, uint64_t index) {
@@ -42,18 +43,25 @@ absl::Status RunLaunch(Launch* launch) {
     while (launch->next_cluster < launch->clusters && resident.size() < most)
       resident.push_back(MakeCluster(launch, launch->next_cluster++));
     bool any = false;
+    const uint64_t events = launch->events;
     const size_t first = launch->random.Below(static_cast<uint32_t>(resident.size()));
     for (size_t k = 0; k < resident.size(); ++k) {
       if (absl::Status s = FinishSomeCopy(*resident[k]); !s.ok()) return launch->fault = s;
-      for (const auto& b : resident[(first + k) % resident.size()]->blocks) {
-        any |= RunBlock(*b);
-        if (!launch->fault.ok()) return launch->fault;
+      const auto& blocks = resident[(first + k) % resident.size()]->blocks;
+      const size_t start = launch->random.Below(static_cast<uint32_t>(blocks.size()));
+      for (size_t j = 0; j < blocks.size(); ++j) {
+        // Now and then a block gets ahead of the others.
+        do {
+          any |= RunBlock(*blocks[(start + j) % blocks.size()]);
+          if (!launch->fault.ok()) return launch->fault;
+        } while (launch->random.Below(kAhead) == 0);
       }
     }
     const size_t before = resident.size();
     std::erase_if(resident, [](const auto& c) { return HasEnded(*c); });
     if (resident.size() < before) since = launch->executed;
-    idle = any || resident.size() < before ? 0 : idle + 1;
+    // A thread whose wait has ended may do little until the next one.
+    idle = any || launch->events != events || resident.size() < before ? 0 : idle + 1;
     const bool polls = launch->executed - since > kMostInstructions;
     if (idle <= kIdleRounds && !polls) continue;
     std::string text =
